@@ -1,0 +1,476 @@
+//===- RuntimeABI.h - What lowered code calls -------------------*- C -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The one contract between lowered programs and the runtime: constant tables
+// that the compiler emits, and the C functions that lowered code calls.
+// docs/ABI.md explains it and shows one lowered function of each kind.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_RUNTIMEABI_H
+#define GPUASYNC_RUNTIMEABI_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+#define GPUASYNC_NOEXCEPT noexcept
+extern "C" {
+#else
+#define GPUASYNC_NOEXCEPT
+#endif
+
+#if defined(GPUASYNC_BUILD_RUNTIME) && !defined(_WIN32)
+#define GPUASYNC_API __attribute__((visibility("default")))
+#else
+#define GPUASYNC_API
+#endif
+
+/// Version of everything in this header. A program carries the version that it
+/// was compiled for; the runtime refuses a program with another major version
+/// (upper 16 bits) or a newer minor one (lower 16 bits).
+#define GPUASYNC_ABI_VERSION UINT32_C(0x00010000)
+
+//===----------------------------------------------------------------------===//
+// Opaque objects
+//===----------------------------------------------------------------------===//
+
+/// One device context with its pools and caches. Thread safe.
+typedef struct gpuasync_context gpuasync_context;
+/// An in-order queue of one context. In lowered code it belongs to a frame.
+typedef struct gpuasync_stream gpuasync_stream;
+/// A recorded point of a stream: the run-time form of a token. Null is a point
+/// that has already been reached.
+typedef struct gpuasync_event gpuasync_event;
+/// An error as a value, owned by whoever receives it. Null is success.
+typedef struct gpuasync_status gpuasync_status;
+
+//===----------------------------------------------------------------------===//
+// Constant tables, emitted by the compiler
+//===----------------------------------------------------------------------===//
+
+/// What the bytes of an image are.
+enum gpuasync_image_format {
+  GPUASYNC_IMAGE_CPU = 1,   ///< `data` is a gpuasync_cpu_kernel[kernelCount]
+  GPUASYNC_IMAGE_PTX = 2,   ///< NUL-terminated PTX text
+  GPUASYNC_IMAGE_CUBIN = 3, ///< ELF for one CUDA chip
+  GPUASYNC_IMAGE_HSACO = 4, ///< ELF code object for one AMD chip
+  GPUASYNC_IMAGE_FATBIN = 5 ///< CUDA fat binary, chosen from by the driver
+};
+
+/// The grid position that a block function of the cpu device runs at.
+typedef struct gpuasync_cpu_block_ctx {
+  int64_t gridDim[3];
+  int64_t blockDim[3];
+  int64_t blockIdx[3];
+  int64_t dynamicSharedBytes;
+  void *launch; ///< runtime state of the launch, passed on to gpuasync_cpu_*
+} gpuasync_cpu_block_ctx;
+
+/// Runs all threads of one block. `params` is the packed parameter buffer of
+/// the launch; `workgroup` points to `workgroupBytes` of static workgroup
+/// memory followed (aligned to 16) by the dynamic shared memory.
+typedef void (*gpuasync_cpu_block_fn)(const gpuasync_cpu_block_ctx *ctx,
+                                      const void *params, void *workgroup);
+
+enum gpuasync_kernel_flags {
+  /// The kernel may wait for other work (atomics or volatile accesses in loops,
+  /// loops of unknown trip count), so it never runs inside an enqueue.
+  GPUASYNC_KERNEL_MAY_BLOCK = 1
+};
+
+/// A kernel of a cpu image, in the order of the module's kernel table.
+typedef struct gpuasync_cpu_kernel {
+  const char *name;
+  gpuasync_cpu_block_fn function;
+  uint64_t workgroupBytes;
+  uint32_t flags; ///< gpuasync_kernel_flags
+  uint32_t reserved;
+} gpuasync_cpu_kernel;
+
+/// A kernel as the host program launches it. The packed parameter buffer holds
+/// parameter i at `paramOffsets[i]`, `paramSizes[i]` bytes long; a memref is
+/// the scalars of its descriptor, one parameter each. The layout is C's own
+/// for a struct of the parameters, which is also CUDA's.
+typedef struct gpuasync_kernel {
+  const char *name;
+  const uint32_t *paramOffsets;
+  const uint32_t *paramSizes;
+  uint32_t paramCount; ///< UINT32_MAX if unknown (a ready-made gpu.binary)
+  uint32_t paramBytes;
+} gpuasync_kernel;
+
+/// One module's kernels compiled for one target.
+typedef struct gpuasync_image {
+  uint32_t format;  ///< gpuasync_image_format
+  uint32_t reserved;
+  const char *arch; ///< "sm_90", "gfx942"; "" for cpu
+  const void *data;
+  uint64_t size;     ///< bytes of `data`, without a terminating NUL
+  uint64_t hash[2];  ///< content hash of data, target and options; 0,0 for cpu
+} gpuasync_image;
+
+/// One gpu.module: its kernels, and its images for the different targets.
+typedef struct gpuasync_module {
+  const char *name;
+  const gpuasync_kernel *kernels;
+  const gpuasync_image *images;
+  uint32_t kernelCount;
+  uint32_t imageCount;
+} gpuasync_module;
+
+/// One lowered program: constant data. `slot` is the only mutable word, zero at
+/// first; the runtime keeps its registration there.
+typedef struct gpuasync_program {
+  uint32_t abiVersion;
+  uint32_t moduleCount;
+  const char *name;
+  const gpuasync_module *modules;
+  void **slot;
+} gpuasync_program;
+
+/// One public lowered function: what a frame is entered with.
+typedef struct gpuasync_function {
+  const char *name;
+  const char *file; ///< "" if unknown
+  uint32_t line, column;
+  const gpuasync_program *program;
+  /// Indices of the modules that the function can reach; loaded at enter.
+  const uint32_t *modules;
+  uint32_t moduleCount;
+  uint32_t flags; ///< none defined yet; 0
+} gpuasync_function;
+
+/// Where in the source a runtime call comes from, and for a launch which kernel
+/// it is. Static: one per op.
+typedef struct gpuasync_site {
+  const char *file; ///< "" if unknown
+  const char *op;   ///< e.g. "gpu_async.launch @k::@f"
+  uint32_t line, column;
+  uint32_t id;           ///< the op's schedule id, UINT32_MAX if it has none
+  uint32_t module;       ///< launch: index into program->modules
+  uint32_t kernel;       ///< launch: index into module->kernels
+  uint32_t reserved;
+} gpuasync_site;
+
+enum gpuasync_launch_flags { GPUASYNC_LAUNCH_COOPERATIVE = 1 };
+
+/// What one launch passes. The same bytes serve the vendor driver, a graph
+/// node, a cpu kernel and a trace. The runtime copies what it needs before the
+/// call returns. Sizes are int64_t so that the runtime can refuse bad ones; a
+/// zero in grid or block makes the launch an empty one that still keeps order.
+typedef struct gpuasync_block {
+  int64_t grid[3];
+  int64_t block[3];
+  int64_t cluster[3]; ///< 1,1,1 or all zero: no clusters
+  int64_t dynamicSharedBytes;
+  uint32_t flags; ///< gpuasync_launch_flags
+  uint32_t paramBytes;
+  const void *params; ///< packed parameters, aligned to 16
+} gpuasync_block;
+
+/// Reserved: a straight-line region (nodes, streams, waits, argument slots)
+/// that the runtime plays in one call, on streams, as a graph or on the cpu.
+typedef struct gpuasync_region {
+  uint32_t version; ///< 0: no region is defined by this ABI version
+  uint32_t nodeCount;
+  const void *nodes;
+} gpuasync_region;
+
+//===----------------------------------------------------------------------===//
+// Frames
+//===----------------------------------------------------------------------===//
+
+#define GPUASYNC_FRAME_BYTES 512
+
+/// One invocation of a public lowered function, in the caller's stack memory.
+/// It belongs to the thread that entered it. Lowered code reads `failed`
+/// directly (1: an error was kept; calls on the frame do nothing from then on)
+/// and touches nothing else.
+typedef struct gpuasync_frame {
+  int32_t failed;
+  int32_t reserved;
+  unsigned char opaque[GPUASYNC_FRAME_BYTES - 8];
+} gpuasync_frame
+#if defined(__GNUC__)
+    __attribute__((aligned(16)))
+#endif
+    ;
+
+/// Initialises `frame` and enters `function`: takes the context (the thread's
+/// innermost ContextScope, else the process default), makes it current if it is
+/// not, pins the program's loaded instance and loads the function's modules.
+/// Returns 0; or 1 if that failed, and then the frame keeps the error and must
+/// be left like any other.
+GPUASYNC_API int32_t gpuasync_frame_enter(gpuasync_frame *frame,
+                                          const gpuasync_function *function)
+    GPUASYNC_NOEXCEPT;
+
+/// Leaves the frame on every exit of the function, the error exit too: releases
+/// what the frame still holds (streams, events; after an error also the buffers
+/// that it allocated and host registrations that it made), restores the
+/// caller's context, and returns the first error, null if there was none. Does
+/// not wait, except after an error, when it waits for the frame's streams so
+/// that nothing still runs on memory that is released.
+GPUASYNC_API gpuasync_status *gpuasync_frame_leave(gpuasync_frame *frame)
+    GPUASYNC_NOEXCEPT;
+
+/// Like gpuasync_frame_leave for `on-error=abort`: prints an error to stderr
+/// and aborts the process.
+GPUASYNC_API void gpuasync_frame_leave_or_abort(gpuasync_frame *frame)
+    GPUASYNC_NOEXCEPT;
+
+/// Makes the frame's context current again after a call of code that the
+/// compiler does not know. Costs nothing if it still is.
+GPUASYNC_API void gpuasync_frame_resume(gpuasync_frame *frame)
+    GPUASYNC_NOEXCEPT;
+
+/// Takes over a status that a called function returned (null is allowed), as
+/// the frame's first error if it has none. Returns frame->failed.
+GPUASYNC_API int32_t gpuasync_frame_fail(gpuasync_frame *frame,
+                                         gpuasync_status *status)
+    GPUASYNC_NOEXCEPT;
+
+//===----------------------------------------------------------------------===//
+// Streams and events. All functions below do nothing in a failed frame (those
+// with a pointer result return null), keep the first error in the frame, and
+// never wait for the device unless they say so.
+//===----------------------------------------------------------------------===//
+
+/// Takes an idle stream from the context's pool; the frame holds it.
+GPUASYNC_API gpuasync_stream *
+gpuasync_stream_create(gpuasync_frame *frame,
+                       const gpuasync_site *site) GPUASYNC_NOEXCEPT;
+
+/// Wraps a caller's stream: a CUstream, hipStream_t, or on the cpu device a
+/// gpuasync_stream made by gpuasync_context_stream_create. Null is legal and
+/// means the device's default stream. Never created, destroyed or waited for by
+/// us; the wrapper belongs to the frame and is released by stream_destroy.
+GPUASYNC_API gpuasync_stream *
+gpuasync_stream_external(gpuasync_frame *frame, void *native,
+                         const gpuasync_site *site) GPUASYNC_NOEXCEPT;
+
+enum gpuasync_destroy_flags {
+  /// A host wait has covered all work on the stream.
+  GPUASYNC_STREAM_IDLE = 1
+};
+
+/// Gives the stream back to the pool; pending work goes on and is not lost.
+/// Null is ignored.
+GPUASYNC_API void gpuasync_stream_destroy(gpuasync_frame *frame,
+                                          gpuasync_stream *stream,
+                                          uint32_t flags,
+                                          const gpuasync_site *site)
+    GPUASYNC_NOEXCEPT;
+
+/// Later work on `stream` starts after `event`. A null event is ignored.
+GPUASYNC_API void gpuasync_stream_wait(gpuasync_frame *frame,
+                                       gpuasync_stream *stream,
+                                       gpuasync_event *event,
+                                       const gpuasync_site *site)
+    GPUASYNC_NOEXCEPT;
+
+/// Waits on the host until all work enqueued so far on the `count` streams is
+/// done. Returns frame->failed.
+GPUASYNC_API int32_t gpuasync_stream_synchronize(
+    gpuasync_frame *frame, gpuasync_stream *const *streams, uint32_t count,
+    const gpuasync_site *site) GPUASYNC_NOEXCEPT;
+
+/// Takes an event from the pool and records it on `stream`.
+GPUASYNC_API gpuasync_event *
+gpuasync_event_record(gpuasync_frame *frame, gpuasync_stream *stream,
+                      const gpuasync_site *site) GPUASYNC_NOEXCEPT;
+
+/// Gives an event back; waits already enqueued on it stay valid. Null is
+/// ignored.
+GPUASYNC_API void gpuasync_event_destroy(gpuasync_frame *frame,
+                                         gpuasync_event *event,
+                                         const gpuasync_site *site)
+    GPUASYNC_NOEXCEPT;
+
+/// Waits on the host until the `count` events are reached (null ones are).
+/// Returns frame->failed.
+GPUASYNC_API int32_t gpuasync_event_synchronize(
+    gpuasync_frame *frame, gpuasync_event *const *events, uint32_t count,
+    const gpuasync_site *site) GPUASYNC_NOEXCEPT;
+
+/// A token result: takes `event` out of the frame so that it outlives it; the
+/// caller of the function owns it.
+GPUASYNC_API gpuasync_event *
+gpuasync_event_export(gpuasync_frame *frame, gpuasync_event *event,
+                      const gpuasync_site *site) GPUASYNC_NOEXCEPT;
+
+/// A token argument: makes `event`, owned by the callee, the frame's.
+GPUASYNC_API gpuasync_event *
+gpuasync_event_import(gpuasync_frame *frame, gpuasync_event *event,
+                      const gpuasync_site *site) GPUASYNC_NOEXCEPT;
+
+//===----------------------------------------------------------------------===//
+// Work
+//===----------------------------------------------------------------------===//
+
+/// Launches kernel `site->kernel` of module `site->module`.
+GPUASYNC_API void gpuasync_launch(gpuasync_frame *frame,
+                                  gpuasync_stream *stream,
+                                  const gpuasync_site *site,
+                                  const gpuasync_block *block)
+    GPUASYNC_NOEXCEPT;
+
+enum gpuasync_alloc_flags {
+  GPUASYNC_ALLOC_DEVICE = 0,
+  /// The host may read and write it; device work on it must be ordered by
+  /// tokens and host waits. Valid on the host as soon as the call returns.
+  GPUASYNC_ALLOC_HOST_SHARED = 1
+};
+
+/// Allocates `bytes` (0 is valid) for work on `stream` and after it. Aligned to
+/// 256. Null stream: usable at once on any stream.
+GPUASYNC_API void *gpuasync_alloc(gpuasync_frame *frame,
+                                  gpuasync_stream *stream, uint64_t bytes,
+                                  uint32_t flags, const gpuasync_site *site)
+    GPUASYNC_NOEXCEPT;
+
+/// Frees memory of gpuasync_alloc once the work so far on `stream` is done.
+/// Null stream: a host wait has covered all use. A foreign pointer is an error;
+/// a null pointer is ignored.
+GPUASYNC_API void gpuasync_dealloc(gpuasync_frame *frame,
+                                   gpuasync_stream *stream, void *pointer,
+                                   const gpuasync_site *site) GPUASYNC_NOEXCEPT;
+
+/// Copies between any two of device, host-shared, registered and pageable host
+/// memory. A pageable source is read before the call returns; a pageable
+/// destination is written at the latest by the host wait that covers the copy.
+GPUASYNC_API void gpuasync_memcpy(gpuasync_frame *frame,
+                                  gpuasync_stream *stream, void *destination,
+                                  const void *source, uint64_t bytes,
+                                  const gpuasync_site *site) GPUASYNC_NOEXCEPT;
+
+/// Copies `rank`-dimensional data; `sizes` in elements, both strides in
+/// elements of `elementBytes` bytes.
+GPUASYNC_API void gpuasync_memcpy_strided(
+    gpuasync_frame *frame, gpuasync_stream *stream, void *destination,
+    const int64_t *destinationStrides, const void *source,
+    const int64_t *sourceStrides, const int64_t *sizes, uint32_t rank,
+    uint32_t elementBytes, const gpuasync_site *site) GPUASYNC_NOEXCEPT;
+
+/// Sets `count` elements of `elementBytes` (1, 2, 4, 8 or 16) bytes to the
+/// element at `pattern`, which is read before the call returns.
+GPUASYNC_API void gpuasync_memset(gpuasync_frame *frame,
+                                  gpuasync_stream *stream, void *destination,
+                                  const void *pattern, uint32_t elementBytes,
+                                  uint64_t count, const gpuasync_site *site)
+    GPUASYNC_NOEXCEPT;
+
+/// The same for `rank`-dimensional data; sizes and strides in elements.
+GPUASYNC_API void gpuasync_memset_strided(
+    gpuasync_frame *frame, gpuasync_stream *stream, void *destination,
+    const int64_t *strides, const int64_t *sizes, uint32_t rank,
+    const void *pattern, uint32_t elementBytes,
+    const gpuasync_site *site) GPUASYNC_NOEXCEPT;
+
+/// Makes host memory accessible to the device; registering the same memory
+/// again counts. Unregistering waits for nothing: the driver's part happens
+/// once the device is idle.
+GPUASYNC_API void gpuasync_host_register(gpuasync_frame *frame, void *pointer,
+                                         uint64_t bytes,
+                                         const gpuasync_site *site)
+    GPUASYNC_NOEXCEPT;
+GPUASYNC_API void gpuasync_host_unregister(gpuasync_frame *frame, void *pointer,
+                                           const gpuasync_site *site)
+    GPUASYNC_NOEXCEPT;
+
+//===----------------------------------------------------------------------===//
+// Called by kernels of the cpu device
+//===----------------------------------------------------------------------===//
+
+/// gpu.printf on the cpu device: C's printf format, printed as one piece.
+GPUASYNC_API void gpuasync_cpu_printf(const gpuasync_cpu_block_ctx *ctx,
+                                      const char *format,
+                                      ...) GPUASYNC_NOEXCEPT;
+
+/// A failed cf.assert: the launch fails as a device fault with this message.
+/// Returns; the calling thread of the kernel then ends.
+GPUASYNC_API void gpuasync_cpu_assert_fail(const gpuasync_cpu_block_ctx *ctx,
+                                           const char *message,
+                                           const char *file, uint32_t line,
+                                           uint32_t column, int64_t threadX,
+                                           int64_t threadY,
+                                           int64_t threadZ) GPUASYNC_NOEXCEPT;
+
+//===----------------------------------------------------------------------===//
+// For whoever loads, runs and unloads lowered programs
+//===----------------------------------------------------------------------===//
+
+/// Waits for the program's work, unloads it from every context and forgets it.
+/// Called before its code or constant data goes away. Idempotent.
+GPUASYNC_API void
+gpuasync_program_release(const gpuasync_program *program) GPUASYNC_NOEXCEPT;
+
+enum gpuasync_status_code {
+  GPUASYNC_OK = 0,
+  GPUASYNC_INVALID_ARGUMENT = 1,
+  GPUASYNC_OUT_OF_MEMORY = 2,
+  GPUASYNC_UNAVAILABLE = 3,      ///< no such driver, device or entry point
+  GPUASYNC_NOT_FOUND = 4,        ///< no fitting image, no such kernel
+  GPUASYNC_UNSUPPORTED = 5,
+  GPUASYNC_DEVICE_LOST = 6,
+  GPUASYNC_DRIVER_ERROR = 7,     ///< any other vendor error
+  GPUASYNC_TIMEOUT = 8,
+  GPUASYNC_SHUT_DOWN = 9,        ///< after teardown, exit or fork
+  GPUASYNC_KERNEL_ASSERT = 10    ///< an assert in a kernel failed
+};
+
+GPUASYNC_API uint32_t
+gpuasync_status_get_code(const gpuasync_status *status) GPUASYNC_NOEXCEPT;
+/// One line: location, op, what, why. Lives as long as the status.
+GPUASYNC_API const char *
+gpuasync_status_get_message(const gpuasync_status *status) GPUASYNC_NOEXCEPT;
+GPUASYNC_API void
+gpuasync_status_free(gpuasync_status *status) GPUASYNC_NOEXCEPT;
+
+/// Token handles in the hands of an embedder.
+GPUASYNC_API gpuasync_status *
+gpuasync_event_wait(gpuasync_event *event) GPUASYNC_NOEXCEPT;
+GPUASYNC_API void
+gpuasync_event_release(gpuasync_event *event) GPUASYNC_NOEXCEPT;
+
+GPUASYNC_API uint32_t gpuasync_abi_version(void) GPUASYNC_NOEXCEPT;
+
+#ifdef __cplusplus
+} // extern "C"
+#endif
+
+//===----------------------------------------------------------------------===//
+// The one list of functions that lowered code may call: X(name). The lowering
+// declares them and a JIT resolves them by these names.
+//===----------------------------------------------------------------------===//
+#define GPUASYNC_LOWERED_FUNCTIONS(X)                                          \
+  X(gpuasync_frame_enter)                                                      \
+  X(gpuasync_frame_leave)                                                      \
+  X(gpuasync_frame_leave_or_abort)                                             \
+  X(gpuasync_frame_resume)                                                     \
+  X(gpuasync_frame_fail)                                                       \
+  X(gpuasync_stream_create)                                                    \
+  X(gpuasync_stream_external)                                                  \
+  X(gpuasync_stream_destroy)                                                   \
+  X(gpuasync_stream_wait)                                                      \
+  X(gpuasync_stream_synchronize)                                               \
+  X(gpuasync_event_record)                                                     \
+  X(gpuasync_event_destroy)                                                    \
+  X(gpuasync_event_synchronize)                                                \
+  X(gpuasync_event_export)                                                     \
+  X(gpuasync_event_import)                                                     \
+  X(gpuasync_launch)                                                           \
+  X(gpuasync_alloc)                                                            \
+  X(gpuasync_dealloc)                                                          \
+  X(gpuasync_memcpy)                                                           \
+  X(gpuasync_memcpy_strided)                                                   \
+  X(gpuasync_memset)                                                           \
+  X(gpuasync_memset_strided)                                                   \
+  X(gpuasync_host_register)                                                    \
+  X(gpuasync_host_unregister)                                                  \
+  X(gpuasync_cpu_printf)                                                       \
+  X(gpuasync_cpu_assert_fail)                                                  \
+  X(gpuasync_program_release)
+
+#endif // GPUASYNC_RUNTIMEABI_H
