@@ -1,0 +1,107 @@
+//===- GPUAsyncAttrs.td - kernel tables, images and the cpu target ---*- tablegen -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Attributes and enums of the dialect.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_ATTRS_TD
+#define GPUASYNC_ATTRS_TD
+
+include "GPUAsync/IR/GPUAsyncDialect.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/EnumAttr.td"
+
+class GPUAsync_Attr<string name, string attrMnemonic, list<Trait> traits = []>
+    : AttrDef<GPUAsync_Dialect, name, traits> {
+  let mnemonic = attrMnemonic;
+}
+
+// The numbers are those of enum gpuasync_image_format.
+def GPUAsync_ImageFormat : I32EnumAttr<"ImageFormat", "what an image's bytes are", [
+    I32EnumAttrCase<"CPU", 1, "cpu">,
+    I32EnumAttrCase<"PTX", 2, "ptx">,
+    I32EnumAttrCase<"CUBIN", 3, "cubin">,
+    I32EnumAttrCase<"HSACO", 4, "hsaco">,
+    I32EnumAttrCase<"FATBIN", 5, "fatbin">]> {
+  let cppNamespace = "::mlir::gpuasync";
+  let genSpecializedAttr = 0;
+}
+
+def GPUAsync_KernelAttr : GPUAsync_Attr<"Kernel", "kernel"> {
+  let summary = "a kernel as the host launches it";
+  let description = [{
+    The kernel's name and the sizes in bytes of its parameters after lowering (a
+    memref is the scalars of its descriptor). Each parameter is aligned to its
+    size rounded up to a power of two, at most 16. Without `params` the layout
+    is unknown, as for a ready-made `gpu.binary` without kernel metadata.
+
+    ```mlir
+    #gpu_async.kernel<"f", params = [8, 8, 8, 8, 8, 4]>
+    ```
+  }];
+  let parameters = (ins StringRefParameter<>:$name,
+                        OptionalParameter<"::mlir::DenseI64ArrayAttr">:$params);
+  let assemblyFormat = "`<` $name (`,` `params` `=` $params^)? `>`";
+  let extraClassDeclaration = [{
+    /// Byte offset of each parameter in the packed buffer; needs `params`.
+    ::llvm::SmallVector<int64_t> getParamOffsets() const;
+    /// Size of the packed buffer in bytes; needs `params`.
+    int64_t getParamBytes() const;
+  }];
+}
+
+def GPUAsync_CpuKernelAttr : GPUAsync_Attr<"CpuKernel", "cpu_kernel"> {
+  let summary = "a kernel's block function on the cpu device";
+  let description = [{
+    The symbol of a function of the program with the signature of
+    `gpuasync_cpu_block_fn`, the bytes of its static workgroup memory, and
+    whether it may wait for other work.
+
+    ```mlir
+    #gpu_async.cpu_kernel<@k_f_block, workgroup = 1024, may_block = true>
+    ```
+  }];
+  let parameters = (ins "::mlir::FlatSymbolRefAttr":$function,
+                        DefaultValuedParameter<"int64_t", "0">:$workgroupBytes,
+                        DefaultValuedParameter<"bool", "false">:$mayBlock);
+  let assemblyFormat = [{
+    `<` $function (`,` `workgroup` `=` $workgroupBytes^)?
+        (`,` `may_block` `=` $mayBlock^)? `>`
+  }];
+}
+
+def GPUAsync_ImageAttr : GPUAsync_Attr<"Image", "image"> {
+  let summary = "a module's kernels compiled for one target";
+  let description = [{
+    Either `data`, the bytes of a PTX, cubin, hsaco or fatbin image for `arch`,
+    or for the cpu device `functions`, one `#gpu_async.cpu_kernel` for each
+    kernel of the table, in its order.
+  }];
+  let parameters = (ins EnumParameter<GPUAsync_ImageFormat>:$format,
+                        StringRefParameter<>:$arch,
+                        OptionalParameter<"::mlir::StringAttr">:$data,
+                        OptionalParameter<"::mlir::ArrayAttr">:$functions);
+  let assemblyFormat = [{
+    `<` $format `,` $arch (`,` `data` `=` $data^)?
+        (`,` `functions` `=` $functions^)? `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
+def GPUAsync_CpuTargetAttr : GPUAsync_Attr<"CpuTarget", "cpu"> {
+  let summary = "the cpu device as a target of a gpu.module";
+  let description = [{
+    Names the cpu device in upstream's own syntax:
+    `gpu.module @k [#gpu_async.cpu] {...}`. `chip` and `features` are LLVM's CPU
+    name and feature string; empty means those of the host program.
+  }];
+  let parameters = (ins DefaultValuedParameter<"::mlir::StringAttr", "::mlir::StringAttr()">:$chip,
+                        DefaultValuedParameter<"::mlir::StringAttr", "::mlir::StringAttr()">:$features);
+  let assemblyFormat = [{
+    (`<` struct($chip, $features)^ `>`)?
+  }];
+}
+
+#endif // GPUASYNC_ATTRS_TD

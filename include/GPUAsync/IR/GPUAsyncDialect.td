@@ -1,0 +1,42 @@
+//===- GPUAsyncDialect.td - the gpu_async dialect ---*- tablegen -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The dialect itself.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_DIALECT_TD
+#define GPUASYNC_DIALECT_TD
+
+include "mlir/IR/DialectBase.td"
+
+def GPUAsync_Dialect : Dialect {
+  let name = "gpu_async";
+  let cppNamespace = "::mlir::gpuasync";
+  let summary = "Asynchronous device work ordered by tokens, then by streams";
+  let description = [{
+    Device work in three forms. In the **token form** every op that does device
+    work takes tokens and makes one; a token is a point in the device's work,
+    and an op starts after the tokens that it takes. In the **linear form**
+    every token is consumed exactly once on every path: forks are explicit and
+    tokens that nobody needs are released. In the **stream form** there are no
+    tokens inside a function; work ops name the stream that they run on and
+    events order streams among each other. The form verifiers
+    (`--gpu-async-verify-form`) check what belongs to one form only; the op
+    verifiers check what holds in all.
+
+    ```mlir
+    // token form                                  // stream form
+    %u = gpu_async.memcpy async %x, %h : ...       %s0 = gpu_async.stream.create
+    %a = gpu_async.launch async [%u] @k::@f ...    gpu_async.memcpy on %s0 %x, %h : ...
+    gpu_async.wait [%a]                            gpu_async.launch on %s0 @k::@f ...
+                                                   gpu_async.stream.synchronize %s0
+                                                   gpu_async.stream.destroy %s0 idle
+    ```
+  }];
+  let useDefaultTypePrinterParser = 1;
+  let useDefaultAttributePrinterParser = 1;
+  let dependentDialects = ["::mlir::gpu::GPUDialect", "::mlir::LLVM::LLVMDialect"];
+}
+
+#endif // GPUASYNC_DIALECT_TD

@@ -1,0 +1,456 @@
+//===- GPUAsyncOps.td - ops of the gpu_async dialect ---*- tablegen -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Ops of the token, linear and stream forms, and the table of images.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_OPS_TD
+#define GPUASYNC_OPS_TD
+
+include "GPUAsync/IR/GPUAsyncAttrs.td"
+include "GPUAsync/IR/GPUAsyncDialect.td"
+include "GPUAsync/IR/GPUAsyncInterfaces.td"
+include "GPUAsync/IR/GPUAsyncTypes.td"
+include "mlir/Dialect/LLVMIR/LLVMOpBase.td"
+include "mlir/IR/CommonTypeConstraints.td"
+include "mlir/IR/CommonAttrConstraints.td"
+include "mlir/IR/OpBase.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class GPUAsync_Op<string mnemonic, list<Trait> traits = []>
+    : Op<GPUAsync_Dialect, mnemonic, traits>;
+
+//===----------------------------------------------------------------------===//
+// Tokens
+//===----------------------------------------------------------------------===//
+
+def GPUAsync_WaitOp : GPUAsync_Op<"wait", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "joins tokens, on the device or on the host";
+  let description = [{
+    With `async`: makes a token that is reached when all `asyncDependencies`
+    are; nothing waits. Without dependencies it is a token that has been reached
+    already. Any number of tokens can be joined.
+
+    Without `async`: the host waits until the tokens are reached. It returns once
+    the tokens' own past is done, even if later work never finishes.
+
+    Legal: waiting for a token twice (in the token form), for none, for a token
+    that was made in another stream. Illegal: a host program that relies on the
+    async form to make results visible to the host.
+
+    ```mlir
+    %ready = gpu_async.wait async
+    %both  = gpu_async.wait async [%a, %b]
+    gpu_async.wait [%both]
+    ```
+  }];
+  let arguments = (ins Variadic<GPUAsync_Token>:$asyncDependencies);
+  let results = (outs Optional<GPUAsync_Token>:$asyncToken);
+  let assemblyFormat = [{
+    custom<Async>(type($asyncToken), $asyncDependencies) attr-dict
+  }];
+  let hasCanonicalizer = 1;
+  let hasFolder = 1;
+  let extraClassDeclaration = [{
+    /// Whether the host waits.
+    bool isHostWait() { return !getAsyncToken(); }
+  }];
+}
+
+def GPUAsync_ForkOp : GPUAsync_Op<"fork", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "splits one token into several";
+  let description = [{
+    Consumes a token and makes `n` tokens for the same point, so that each has
+    one consumer. Belongs to the linear form.
+
+    ```mlir
+    %u1, %u2 = gpu_async.fork %up : 2
+    ```
+  }];
+  let arguments = (ins GPUAsync_Token:$token);
+  let results = (outs Variadic<GPUAsync_Token>:$tokens);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$token, "unsigned":$count)>];
+}
+
+def GPUAsync_ReleaseOp : GPUAsync_Op<"release", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "consumes a token that nobody needs";
+  let description = [{
+    The work that the token stands for goes on; nothing waits for it here.
+    Belongs to the linear form.
+
+    ```mlir
+    gpu_async.release %t
+    ```
+  }];
+  let arguments = (ins GPUAsync_Token:$token);
+  let assemblyFormat = "$token attr-dict";
+}
+
+//===----------------------------------------------------------------------===//
+// Work
+//===----------------------------------------------------------------------===//
+
+// Operands and results that all work ops share: `async [%t, ...]` in the token
+// and linear forms, `on %stream id(1 after [0])` in the stream form.
+class GPUAsync_WorkOp<string mnemonic, list<Trait> traits = []>
+    : GPUAsync_Op<mnemonic, !listconcat([
+        AttrSizedOperandSegments, GPUAsync_WorkOpInterface,
+        DeclareOpInterfaceMethods<MemoryEffectsOpInterface>], traits)>;
+
+def GPUAsync_LaunchOp : GPUAsync_WorkOp<"launch", [
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "launches a kernel";
+  let description = [{
+    Runs `gridX * gridY * gridZ` blocks of `blockX * blockY * blockZ` threads of
+    `kernel`, a kernel of a `gpu.module`, `gpu.binary` or `gpu_async.binary`,
+    optionally in clusters, with `dynamicSharedMemorySize` bytes of dynamic
+    shared memory, or `cooperative` (all blocks run at the same time). A size of
+    zero runs nothing and still orders tokens. Arguments are read when the op is
+    enqueued.
+
+    Legal: two unordered launches that wait for each other through memory.
+    Illegal: a launch that touches memory which an unordered op writes, unless
+    both use atomics; negative sizes.
+
+    ```mlir
+    %t = gpu_async.launch async [%d] @k::@f blocks in (%c4, %c1, %c1)
+           threads in (%c128, %c1, %c1) args(%x : memref<?xf32>)
+    gpu_async.launch on %s id(1 after [0]) @k::@f blocks in (%c4, %c1, %c1)
+           threads in (%c128, %c1, %c1) dynamic_shared_memory_size %n cooperative
+    ```
+  }];
+  let arguments = (ins Variadic<GPUAsync_Token>:$asyncDependencies,
+                       Optional<GPUAsync_Stream>:$stream,
+                       OptionalAttr<I64Attr>:$id,
+                       OptionalAttr<DenseI64ArrayAttr>:$after,
+                       SymbolRefAttr:$kernel,
+                       Index:$gridSizeX, Index:$gridSizeY, Index:$gridSizeZ,
+                       Index:$blockSizeX, Index:$blockSizeY, Index:$blockSizeZ,
+                       Variadic<Index>:$clusterSizes,
+                       Optional<I32>:$dynamicSharedMemorySize,
+                       UnitAttr:$cooperative,
+                       Variadic<AnyType>:$kernelOperands);
+  let results = (outs Optional<GPUAsync_Token>:$asyncToken);
+  let assemblyFormat = [{
+    custom<Order>(type($asyncToken), $asyncDependencies, $stream, $id, $after)
+    $kernel
+    `blocks` `in` `(` $gridSizeX `,` $gridSizeY `,` $gridSizeZ `)`
+    `threads` `in` `(` $blockSizeX `,` $blockSizeY `,` $blockSizeZ `)`
+    (`clusters` `in` `(` $clusterSizes^ `)`)?
+    (`dynamic_shared_memory_size` $dynamicSharedMemorySize^)?
+    (`cooperative` $cooperative^)?
+    custom<LaunchArguments>($kernelOperands, type($kernelOperands))
+    attr-dict
+  }];
+  let hasVerifier = 1;
+  let hasCanonicalizer = 1;
+  let extraClassDeclaration = [{
+    /// The gpu.module, gpu.binary or gpu_async.binary of the kernel.
+    ::mlir::StringAttr getKernelModuleName() { return getKernel().getRootReference(); }
+    ::mlir::StringAttr getKernelName() { return getKernel().getLeafReference(); }
+  }];
+}
+
+def GPUAsync_AllocOp : GPUAsync_WorkOp<"alloc"> {
+  let summary = "allocates device or host-shared memory";
+  let description = [{
+    The memory may be used by ops that come after the token. With `host_shared`
+    the host may use it as soon as the op has been enqueued; without, the host
+    must not touch it. Zero elements are valid.
+
+    Illegal: use of the memory by an op that is not ordered after the token.
+
+    ```mlir
+    %m, %t = gpu_async.alloc async [%d] (%n) : memref<?xf32, 1>
+    %h, %u = gpu_async.alloc async host_shared () : memref<16xi32>
+    %x = gpu_async.alloc on %s (%n) : memref<?xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<GPUAsync_Token>:$asyncDependencies,
+                       Optional<GPUAsync_Stream>:$stream,
+                       OptionalAttr<I64Attr>:$id,
+                       OptionalAttr<DenseI64ArrayAttr>:$after,
+                       Variadic<Index>:$dynamicSizes,
+                       Variadic<Index>:$symbolOperands,
+                       UnitAttr:$hostShared);
+  let results = (outs AnyMemRef:$memref,
+                      Optional<GPUAsync_Token>:$asyncToken);
+  let assemblyFormat = [{
+    custom<Order>(type($asyncToken), $asyncDependencies, $stream, $id, $after)
+    (`host_shared` $hostShared^)? `(` $dynamicSizes `)`
+    (`` `[` $symbolOperands^ `]`)? attr-dict `:` type($memref)
+  }];
+  let hasVerifier = 1;
+  let hasCanonicalizer = 1;
+  let extraClassDeclaration = [{
+    bool takesDeviceTime() { return false; }
+  }];
+}
+
+def GPUAsync_DeallocOp : GPUAsync_WorkOp<"dealloc"> {
+  let summary = "frees memory of gpu_async.alloc";
+  let description = [{
+    The memory goes back once the tokens that the op takes are reached.
+
+    Illegal: freeing twice, freeing memory of another kind, use of the memory by
+    an op that is not ordered before.
+
+    ```mlir
+    %t = gpu_async.dealloc async [%a, %b] %m : memref<?xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<GPUAsync_Token>:$asyncDependencies,
+                       Optional<GPUAsync_Stream>:$stream,
+                       OptionalAttr<I64Attr>:$id,
+                       OptionalAttr<DenseI64ArrayAttr>:$after,
+                       AnyMemRef:$memref);
+  let results = (outs Optional<GPUAsync_Token>:$asyncToken);
+  let assemblyFormat = [{
+    custom<Order>(type($asyncToken), $asyncDependencies, $stream, $id, $after)
+    $memref attr-dict `:` type($memref)
+  }];
+  let hasCanonicalizer = 1;
+  let extraClassDeclaration = [{
+    bool takesDeviceTime() { return false; }
+  }];
+}
+
+def GPUAsync_MemcpyOp : GPUAsync_WorkOp<"memcpy"> {
+  let summary = "copies between device, host-shared and host memory";
+  let description = [{
+    Copies `source` to `destination`: same element type and shape, any strides.
+    The host may change a pageable source as soon as the op has been enqueued; a
+    pageable destination holds the data after a host wait that covers the op.
+
+    Illegal: overlapping memory; shapes that differ at run time.
+
+    ```mlir
+    %t = gpu_async.memcpy async [%d] %dst, %src : memref<?xf32, 1>, memref<?xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<GPUAsync_Token>:$asyncDependencies,
+                       Optional<GPUAsync_Stream>:$stream,
+                       OptionalAttr<I64Attr>:$id,
+                       OptionalAttr<DenseI64ArrayAttr>:$after,
+                       AnyMemRef:$destination, AnyMemRef:$source);
+  let results = (outs Optional<GPUAsync_Token>:$asyncToken);
+  let assemblyFormat = [{
+    custom<Order>(type($asyncToken), $asyncDependencies, $stream, $id, $after)
+    $destination `,` $source attr-dict `:` type($destination) `,` type($source)
+  }];
+  let hasVerifier = 1;
+  let hasCanonicalizer = 1;
+}
+
+def GPUAsync_MemsetOp : GPUAsync_WorkOp<"memset"> {
+  let summary = "sets all elements of a memref to one value";
+  let description = [{
+    Any element type of 1, 2, 4, 8 or 16 bytes, any strides. A pattern that the
+    driver has no call for is written by a fill kernel.
+
+    ```mlir
+    %t = gpu_async.memset async [%d] %m, %zero : memref<?xf64, 1>, f64
+    ```
+  }];
+  let arguments = (ins Variadic<GPUAsync_Token>:$asyncDependencies,
+                       Optional<GPUAsync_Stream>:$stream,
+                       OptionalAttr<I64Attr>:$id,
+                       OptionalAttr<DenseI64ArrayAttr>:$after,
+                       AnyMemRef:$destination, AnyType:$value);
+  let results = (outs Optional<GPUAsync_Token>:$asyncToken);
+  let assemblyFormat = [{
+    custom<Order>(type($asyncToken), $asyncDependencies, $stream, $id, $after)
+    $destination `,` $value attr-dict `:` type($destination) `,` type($value)
+  }];
+  let hasVerifier = 1;
+  let hasCanonicalizer = 1;
+}
+
+def GPUAsync_HostRegisterOp : GPUAsync_Op<"host_register", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "makes host memory accessible to the device";
+  let description = [{
+    Device work that is enqueued later may touch the memory. Registering the same
+    memory again counts.
+
+    ```mlir
+    gpu_async.host_register %m : memref<*xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedOrUnrankedMemRef:$memref);
+  let assemblyFormat = "$memref attr-dict `:` type($memref)";
+}
+
+def GPUAsync_HostUnregisterOp : GPUAsync_Op<"host_unregister", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "ends a registration of host memory";
+  let description = [{
+    The device must not touch the memory in work enqueued later. Nothing waits.
+
+    ```mlir
+    gpu_async.host_unregister %m : memref<*xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedOrUnrankedMemRef:$memref);
+  let assemblyFormat = "$memref attr-dict `:` type($memref)";
+}
+
+//===----------------------------------------------------------------------===//
+// Streams
+//===----------------------------------------------------------------------===//
+
+def GPUAsync_StreamCreateOp : GPUAsync_Op<"stream.create", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "takes a stream from the context's pool";
+  let description = [{
+    On every path the stream is destroyed once and not used after.
+
+    ```mlir
+    %s = gpu_async.stream.create
+    ```
+  }];
+  let results = (outs GPUAsync_Stream:$stream);
+  let assemblyFormat = "attr-dict";
+}
+
+def GPUAsync_StreamExternalOp : GPUAsync_Op<"stream.external", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "names a caller's stream";
+  let description = [{
+    A fixed chain: ops on it keep their order. The stream itself is never made,
+    destroyed or waited for by us; `stream.destroy` ends the name only. A null
+    pointer is legal and is the device's default stream.
+
+    ```mlir
+    %s = gpu_async.stream.external %p : !llvm.ptr
+    ```
+  }];
+  let arguments = (ins LLVM_AnyPointer:$pointer);
+  let results = (outs GPUAsync_Stream:$stream);
+  let assemblyFormat = "$pointer attr-dict `:` type($pointer)";
+}
+
+def GPUAsync_StreamDestroyOp : GPUAsync_Op<"stream.destroy", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "gives a stream back";
+  let description = [{
+    Work on the stream goes on. `idle` says that a host wait has covered all of
+    it, so that the pool may hand the stream out at once.
+
+    ```mlir
+    gpu_async.stream.destroy %s idle
+    ```
+  }];
+  let arguments = (ins GPUAsync_Stream:$stream, UnitAttr:$idle);
+  let assemblyFormat = "$stream (`idle` $idle^)? attr-dict";
+}
+
+def GPUAsync_StreamWaitOp : GPUAsync_Op<"stream.wait", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "later work on a stream starts after an event";
+  let description = [{
+    ```mlir
+    gpu_async.stream.wait %s, %e
+    ```
+  }];
+  let arguments = (ins GPUAsync_Stream:$stream, GPUAsync_Event:$event);
+  let assemblyFormat = "$stream `,` $event attr-dict";
+}
+
+def GPUAsync_StreamSynchronizeOp : GPUAsync_Op<"stream.synchronize", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "the host waits for all work enqueued on streams so far";
+  let description = [{
+    One host wait for any number of streams. Right only where nothing later than
+    what is waited for was enqueued there; else an event is recorded before it.
+
+    ```mlir
+    gpu_async.stream.synchronize %s0, %s1
+    ```
+  }];
+  let arguments = (ins Variadic<GPUAsync_Stream>:$streams);
+  let assemblyFormat = "$streams attr-dict";
+  let hasVerifier = 1;
+}
+
+def GPUAsync_EventRecordOp : GPUAsync_Op<"event.record", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "takes an event from the pool and records it";
+  let description = [{
+    Making and recording are one op: no one can wait for an unrecorded event.
+
+    ```mlir
+    %e = gpu_async.event.record on %s
+    ```
+  }];
+  let arguments = (ins GPUAsync_Stream:$stream);
+  let results = (outs GPUAsync_Event:$event);
+  let assemblyFormat = "`on` $stream attr-dict";
+}
+
+def GPUAsync_EventDestroyOp : GPUAsync_Op<"event.destroy", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "gives an event back";
+  let description = [{
+    Waits that were enqueued on it stay valid.
+
+    ```mlir
+    gpu_async.event.destroy %e
+    ```
+  }];
+  let arguments = (ins GPUAsync_Event:$event);
+  let assemblyFormat = "$event attr-dict";
+}
+
+def GPUAsync_EventSynchronizeOp : GPUAsync_Op<"event.synchronize", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "the host waits for events";
+  let description = [{
+    Returns once all events are reached, whatever was enqueued after them.
+
+    ```mlir
+    gpu_async.event.synchronize %e0, %e1
+    ```
+  }];
+  let arguments = (ins Variadic<GPUAsync_Event>:$events);
+  let assemblyFormat = "$events attr-dict";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Images
+//===----------------------------------------------------------------------===//
+
+def GPUAsync_BinaryOp : GPUAsync_Op<"binary", [Symbol]> {
+  let summary = "the compiled kernels of one gpu.module";
+  let description = [{
+    Takes the place of a `gpu.module` under the same name once its kernels have
+    been compiled: the table of kernels and one image for each target.
+
+    ```mlir
+    gpu_async.binary @k kernels [#gpu_async.kernel<"f", params = [8, 4]>] images [
+      #gpu_async.image<ptx, "sm_90", data = "...">,
+      #gpu_async.image<cpu, "", functions = [#gpu_async.cpu_kernel<@k_f_block>]>]
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, ArrayAttr:$kernels,
+                       ArrayAttr:$images);
+  let assemblyFormat = [{
+    $sym_name `kernels` $kernels `images` $images attr-dict
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Index of the kernel in the table, or nothing.
+    std::optional<unsigned> lookupKernel(::llvm::StringRef name);
+  }];
+}
+
+#endif // GPUASYNC_OPS_TD
