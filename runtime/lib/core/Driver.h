@@ -1,0 +1,303 @@
+//===- Driver.h - What the core asks of a driver ----------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The internal interface between the runtime's core and its drivers (cuda, hip,
+// cpu). The core owns pools, caches, the pinned ring, frames and locations; a
+// driver turns one call into one or few vendor calls and converts their codes.
+//===----------------------------------------------------------------------===//
+//
+// Errors are `Status` values, made by makeStatus (StatusImpl.h) as "call: NAME
+// (code): text" without a location: the core adds that. Nothing throws except
+// std::bad_alloc, which the core's entries turn into a status. A fault that
+// loses the device has the code GPUASYNC_DEVICE_LOST, in every call after it.
+//
+// Threads: every function may be called from any thread at any time, except
+// that one stream or one event is used by one thread at a time (its owner).
+// Unless said otherwise, a DriverContext's functions are called only while it
+// is current on the calling thread (makeCurrent).
+//
+// Blocking: a function marked [blocks] may wait for the device; the core calls
+// it at frame enter, with the device idle, or from shutdown, never between a
+// frame's first enqueue and its wait. All others return without waiting for
+// device progress, whatever is queued.
+//
+// Counting: a driver adds one to `driverCallCount` for each vendor call that
+// goes to the device's driver (for cpu: each operation put on a stream).
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_CORE_DRIVER_H
+#define GPUASYNC_CORE_DRIVER_H
+
+#include "core/StatusImpl.h"
+
+#include <memory>
+#include <string>
+
+namespace gpuasync {
+
+/// Vendor calls made by this thread since the core last folded them into a
+/// context's counters. `__thread`: no initialiser, no wrapper function.
+extern __thread uint64_t driverCallCount
+    __attribute__((tls_model("initial-exec")));
+
+/// Handles of a driver, meaningless to the core: CUstream, CUevent, CUmodule,
+/// CUfunction, or objects of the cpu driver. A null NativeStream is legal only
+/// where an external null stream was wrapped.
+using NativeStream = void *;
+using NativeEvent = void *;
+using NativeModule = void *;
+using NativeFunction = void *;
+
+/// What a device can do; bits of DeviceInfo::capabilities.
+enum Capability : uint32_t {
+  /// allocAsync and freeAsync work (tested at run time on this device).
+  CapStreamOrderedAlloc = 1u << 0,
+  /// writeFlag works and polling its slot is the fastest host wait.
+  CapFlagWait = 1u << 1,
+  /// Device work writes pageable host memory without staging and without
+  /// blocking the caller, so downloads need no ring (cpu).
+  CapPageableDestination = 1u << 2,
+  /// Host code may touch device memory when the stream is idle, so an upload
+  /// on an idle stream is a plain memcpy (cpu).
+  CapHostAccess = 1u << 3,
+  /// gpuasync_stream_external takes the vendor's own handle; without it, a
+  /// gpuasync_stream (cpu).
+  CapVendorStreams = 1u << 4,
+  CapCooperative = 1u << 5,
+  CapClusters = 1u << 6
+};
+
+struct DeviceInfo {
+  char name[128] = "";
+  char arch[32] = ""; ///< "sm_90"; "" for cpu
+  uint64_t memoryBytes = 0;
+  uint32_t capabilities = 0;
+  uint32_t multiprocessors = 0; ///< cpu: worker threads
+};
+
+/// What the core remembers while our context is current in place of the
+/// caller's. Lives in the frame, so it is small and plain.
+struct SavedContext {
+  void *previous = nullptr;
+  uint32_t pushed = 0; ///< 1: restore must pop
+  uint32_t reserved = 0;
+};
+
+enum class MemoryKind : uint32_t {
+  Device,
+  HostShared, ///< both sides read and write; pinned host memory or managed
+  Pinned      ///< host memory for staging and completion flags
+};
+
+/// What the driver knows about an address that the core did not allocate.
+enum class PointerKind : uint32_t {
+  Pageable,   ///< plain host memory, or unknown to the driver
+  Registered, ///< host memory that the device can reach asynchronously
+  Device,
+  Managed
+};
+
+/// A copy of rank 1..maxRank after the core has dropped unit dimensions and
+/// merged contiguous ones; the last dimension varies fastest. Strides in bytes.
+struct StridedCopy {
+  static constexpr uint32_t maxRank = 8;
+  void *destination = nullptr;
+  const void *source = nullptr;
+  int64_t sizes[maxRank] = {}; ///< in elements
+  int64_t destinationStrides[maxRank] = {};
+  int64_t sourceStrides[maxRank] = {};
+  uint32_t rank = 0;
+  /// Bytes of the innermost element: any value; the core has merged a
+  /// contiguous last dimension into it, so a plain 2-D copy is rank 1 with
+  /// elementBytes = width.
+  uint64_t elementBytes = 0;
+};
+
+/// The same for a fill; `elementBytes` is 1, 2, 4, 8 or 16 (a contiguous last
+/// dimension stays a dimension with stride elementBytes).
+struct StridedFill {
+  static constexpr uint32_t maxRank = 8;
+  void *destination = nullptr;
+  int64_t sizes[maxRank] = {};
+  int64_t strides[maxRank] = {}; ///< in bytes
+  uint32_t rank = 0;
+  uint32_t elementBytes = 0;
+  unsigned char pattern[16] = {};
+};
+
+/// One device context. Destroyed by the core after `close`.
+class DriverContext {
+public:
+  virtual ~DriverContext() = default;
+
+  //===--- The calling thread's current context (no context need be current)
+
+  /// Makes this context current and says in `saved` how to go back. When it is
+  /// current already nothing is pushed, and restore does nothing.
+  virtual Status makeCurrent(SavedContext &saved) = 0;
+  /// Undoes makeCurrent; also when code in between changed the top of the
+  /// thread's context stack. Cannot fail loudly.
+  virtual void restore(const SavedContext &saved) noexcept = 0;
+  /// Makes this context the current one again after unknown code ran, without
+  /// changing the depth of the context stack. Cheap when it still is.
+  virtual Status resume() = 0;
+
+  //===--- Streams: in order, non-blocking towards the default stream
+
+  virtual Status createStream(NativeStream &out) = 0;
+  /// No work may be pending (the core keeps busy streams on a list). [blocks]
+  virtual void destroyStream(NativeStream stream) noexcept = 0;
+  /// The handle for a caller's stream; `native` null is the default stream. For
+  /// the cpu driver `native` is a NativeStream of this context. Never owned.
+  virtual Status externalStream(void *native, NativeStream &out) = 0;
+  /// Whether the caller's stream is being captured into a graph.
+  virtual bool isCapturing(NativeStream) { return false; }
+  /// `done`: all work on the stream has finished. An error of the stream's work
+  /// (or of the device) is the result.
+  virtual Status queryStream(NativeStream stream, bool &done) = 0;
+  /// Waits on the host until all work enqueued so far is done, asleep if it
+  /// takes long. `timeoutNs` < 0: for ever. `done` is false after a timeout. An
+  /// error of the stream's work is the result.
+  virtual Status waitStream(NativeStream stream, int64_t timeoutNs,
+                            bool &done) = 0;
+  /// A pooled stream gets a new owner: forgets an error that belonged to the
+  /// former one (cpu; nothing elsewhere). The stream is idle.
+  virtual void resetStream(NativeStream) noexcept {}
+
+  //===--- Events: recorded many times; one owner at a time
+
+  virtual Status createEvent(NativeEvent &out) = 0;
+  /// Legal while waits on it are still queued.
+  virtual void destroyEvent(NativeEvent event) noexcept = 0;
+  virtual Status recordEvent(NativeEvent event, NativeStream stream) = 0;
+  /// Work put on `stream` later starts after the event's last record. The event
+  /// may be recorded again or destroyed at once after this.
+  virtual Status streamWaitEvent(NativeStream stream, NativeEvent event) = 0;
+  virtual Status queryEvent(NativeEvent event, bool &done) = 0;
+  /// As waitStream.
+  virtual Status waitEvent(NativeEvent event, int64_t timeoutNs,
+                           bool &done) = 0;
+
+  //===--- Completion flags (CapFlagWait)
+
+  /// Once all work so far on `stream` has *succeeded*, stores `value` to the
+  /// 4-byte aligned `slot`, which lies in MemoryKind::Pinned memory of this
+  /// context; what the work wrote is visible to a host thread that reads the
+  /// value with acquire order. After a failure the value is never stored: the
+  /// core polls, and asks queryStream when that takes long.
+  virtual Status writeFlag(NativeStream stream, uint32_t *slot,
+                           uint32_t value) = 0;
+
+  //===--- Modules
+
+  /// How well an image fits this device: 0 not at all; the core takes the
+  /// highest (exact cubin before PTX, of two PTX the newer fitting one). Needs
+  /// no current context.
+  virtual uint32_t imageRank(const gpuasync_image &image) = 0;
+  /// Loads `image` of `module` wholly, first-use loading of each function
+  /// included, and writes module.kernelCount handles to `functions`. A kernel
+  /// that the image lacks is GPUASYNC_NOT_FOUND naming it; where the driver
+  /// can tell, parameter count and sizes are checked against the kernel table
+  /// (paramCount UINT32_MAX: unknown). On failure nothing stays loaded.
+  /// [blocks]
+  virtual Status loadModule(const gpuasync_module &module,
+                            const gpuasync_image &image, NativeModule &out,
+                            NativeFunction *functions) = 0;
+  /// None of its kernels is running or queued. [blocks]
+  virtual void unloadModule(NativeModule module) noexcept = 0;
+
+  //===--- Work. `site` is for diagnostics, may be null, and is constant data
+  //===--- that outlives the work. The core has checked null and empty cases:
+  //===--- sizes are > 0, grid and block dimensions >= 1.
+
+  /// `kernel` describes the packed parameters at block.params, which are copied
+  /// before the call returns. Limits of the device that the launch exceeds are
+  /// GPUASYNC_INVALID_ARGUMENT with the limit in the message.
+  virtual Status launch(NativeStream stream, NativeFunction function,
+                        const gpuasync_kernel &kernel,
+                        const gpuasync_block &block,
+                        const gpuasync_site *site) = 0;
+
+  /// Both addresses are device, host-shared, pinned or registered memory;
+  /// pageable only as destination and only with CapPageableDestination.
+  virtual Status copy(NativeStream stream, void *destination,
+                      const void *source, uint64_t bytes,
+                      const gpuasync_site *site) = 0;
+  virtual Status copyStrided(NativeStream stream, const StridedCopy &copy,
+                             const gpuasync_site *site) = 0;
+  virtual Status fillStrided(NativeStream stream, const StridedFill &fill,
+                             const gpuasync_site *site) = 0;
+
+  //===--- Memory, aligned to 256
+
+  /// With CapStreamOrderedAlloc. From a pool of our own that keeps freed
+  /// memory; trimMemory gives it back.
+  virtual Status allocAsync(NativeStream stream, uint64_t bytes,
+                            void *&out) = 0;
+  /// Only for memory of allocAsync; any stream of this context.
+  virtual Status freeAsync(NativeStream stream, void *pointer) = 0;
+  /// Gives idle memory of the pool back down to `keepBytes`. [blocks]
+  virtual void trimMemory(uint64_t keepBytes) noexcept = 0;
+  /// Not stream-ordered; does not wait for running kernels, or the core calls
+  /// it only where it may. Out of memory is GPUASYNC_OUT_OF_MEMORY.
+  virtual Status allocMemory(MemoryKind kind, uint64_t bytes, void *&out) = 0;
+  /// [blocks]
+  virtual void freeMemory(MemoryKind kind, void *pointer) noexcept = 0;
+  /// Free and total device memory, for messages; 0 if unknown.
+  virtual void memoryInfo(uint64_t &freeBytes, uint64_t &totalBytes) = 0;
+
+  /// Registering memory that somebody else registered is success, and then
+  /// `owned` is false: unregisterHost is not called for it.
+  virtual Status registerHost(void *pointer, uint64_t bytes, bool &owned) = 0;
+  /// [blocks]
+  virtual void unregisterHost(void *pointer) noexcept = 0;
+  virtual PointerKind pointerKind(const void *pointer) = 0;
+
+  //===--- Diagnostics and the end
+
+  /// Writes the sites of operations on `stream` that have not finished, oldest
+  /// first, at most `capacity`, and returns their number; UINT32_MAX if the
+  /// driver cannot tell (the core then lists what it enqueued).
+  virtual uint32_t unfinished(NativeStream, const gpuasync_site **,
+                              uint32_t /*capacity*/) {
+    return UINT32_MAX;
+  }
+
+  /// The last call. `lost`: the device is lost; make no call that can hang or
+  /// fail loudly. All streams, events, modules and memory have been given back
+  /// unless `lost`. No context need be current. Returns what of the driver's
+  /// own is still alive (0 is right), for the leak check. [blocks]
+  virtual uint64_t close(bool lost) noexcept = 0;
+};
+
+/// One kind of device. A driver object is made once and never destroyed: no
+/// destructor runs at exit.
+class Driver {
+public:
+  virtual const char *name() const = 0; ///< "cuda", "hip", "cpu"
+  /// Opens the vendor library on the first call, once under racing threads. If
+  /// there is none, or it lacks a required entry point, the result says so with
+  /// every path tried (GPUASYNC_UNAVAILABLE).
+  virtual Status available() = 0;
+  /// 0 if unavailable.
+  virtual int32_t deviceCount() = 0;
+  virtual Status deviceInfo(int32_t ordinal, DeviceInfo &info) = 0;
+  /// Opens a context: the primary one, retained, for cuda. The caller's current
+  /// context stays as it is. [blocks]
+  virtual Status openContext(int32_t ordinal,
+                             std::unique_ptr<DriverContext> &out) = 0;
+
+protected:
+  ~Driver() = default;
+};
+
+/// The drivers in the order in which `auto` tries them. Each is defined in its
+/// own folder and returns the same object in every call.
+Driver *cudaDriver();
+Driver *cpuDriver();
+
+} // namespace gpuasync
+
+#endif // GPUASYNC_CORE_DRIVER_H
