@@ -45,12 +45,46 @@ function(gpuasync_tablegen_target name)
   add_dependencies(gpuasync-headers ${name})
 endfunction()
 
-# The precompiled header that all compiler libraries and tools share.
+# The precompiled header that all compiler libraries and tools share. CMake's own
+# rule names it by an absolute path, which makes every build folder a cache miss;
+# relative to the build folder, ccache shares it and all that includes it.
 function(gpuasync_add_pch)
-  file(WRITE "${PROJECT_BINARY_DIR}/cmake/PCH.cpp" "")
-  add_library(gpuasync_pch OBJECT "${PROJECT_BINARY_DIR}/cmake/PCH.cpp")
-  target_link_libraries(gpuasync_pch PRIVATE gpuasync_compiler_flags)
-  target_precompile_headers(gpuasync_pch PRIVATE "${PROJECT_SOURCE_DIR}/cmake/PCH.h")
+  get_target_property(definitions gpuasync_compiler_flags INTERFACE_COMPILE_DEFINITIONS)
+  get_target_property(options gpuasync_compiler_flags INTERFACE_COMPILE_OPTIONS)
+  get_directory_property(directory_options COMPILE_OPTIONS)
+  list(TRANSFORM definitions REPLACE "^-D" "")
+  list(TRANSFORM definitions PREPEND "-D")
+  string(REPLACE "SHELL:" "" options "${directory_options};${options}")
+  string(REPLACE " " ";" options "${options}")
+  separate_arguments(flags UNIX_COMMAND "${CMAKE_CXX_FLAGS}")
+  file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/pch")
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND CMAKE_GENERATOR STREQUAL "Ninja")
+    add_custom_command(OUTPUT "${CMAKE_BINARY_DIR}/pch/PCH.h.pch"
+      COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} "${CMAKE_CXX_COMPILER}" ${definitions}
+        -isystem ${MLIR_INCLUDE_DIRS} ${flags} ${options} -std=c++17
+        -fpch-instantiate-templates -x c++-header -MD -MF pch/PCH.h.d
+        -MT pch/PCH.h.pch -c "${PROJECT_SOURCE_DIR}/cmake/PCH.h" -o pch/PCH.h.pch
+      DEPENDS "${PROJECT_SOURCE_DIR}/cmake/PCH.h"
+      DEPFILE "${CMAKE_BINARY_DIR}/pch/PCH.h.d"
+      WORKING_DIRECTORY "${CMAKE_BINARY_DIR}"
+      COMMENT "Precompiling cmake/PCH.h")
+    add_custom_target(gpuasync-pch DEPENDS "${CMAKE_BINARY_DIR}/pch/PCH.h.pch")
+  else()
+    add_custom_target(gpuasync-pch)
+  endif()
+endfunction()
+
+# gpuasync_use_pch(<target>): compiles <target> with it. The object must depend
+# on the file, since only the target depends on the custom target.
+function(gpuasync_use_pch target)
+  if(NOT (CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND CMAKE_GENERATOR STREQUAL "Ninja"))
+    return()
+  endif()
+  target_compile_options(${target} PRIVATE "SHELL:-include-pch pch/PCH.h.pch")
+  get_target_property(sources ${target} SOURCES)
+  set_property(SOURCE ${sources} APPEND PROPERTY
+    OBJECT_DEPENDS "${CMAKE_BINARY_DIR}/pch/PCH.h.pch")
+  add_dependencies(${target} gpuasync-pch)
 endfunction()
 
 # gpuasync_add_library(<name> [SOURCES] <file>... [LINK_LIBS <lib>...]
@@ -62,7 +96,7 @@ function(gpuasync_add_library name)
   target_link_libraries(${name}
     PRIVATE $<BUILD_INTERFACE:gpuasync_compiler_flags>
     PUBLIC ${ARG_LINK_LIBS} MLIR LLVM)
-  target_precompile_headers(${name} REUSE_FROM gpuasync_pch)
+  gpuasync_use_pch(${name})
   add_dependencies(${name} gpuasync-headers ${ARG_DEPENDS})
   set_property(GLOBAL APPEND PROPERTY GPUASYNC_COMPILER_LIBS ${name})
   install(TARGETS ${name} EXPORT GPUAsyncCompilerTargets
@@ -76,7 +110,7 @@ function(gpuasync_add_tool name)
   cmake_parse_arguments(ARG "NO_INSTALL" "" "SOURCES;LINK_LIBS;DEPENDS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE gpuasync_compiler_flags ${ARG_LINK_LIBS} MLIR LLVM)
-  target_precompile_headers(${name} REUSE_FROM gpuasync_pch)
+  gpuasync_use_pch(${name})
   add_dependencies(${name} gpuasync-headers)
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
