@@ -1,0 +1,67 @@
+# Part of gpu-async, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# lit configuration of the compiler tests. `ninja check-compiler` runs them all;
+# one file: lit -v <build>/test/IR/ops.mlir
+
+import os
+import re
+import shutil
+import subprocess
+
+import lit.formats
+
+config.name = "gpu-async"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.gpuasync_obj_root, "test")
+# runtime/ is gtest, embed/ a project of its own; Inputs/ hold what tests read.
+config.excludes = ["Inputs", "runtime", "embed", "CMakeLists.txt"]
+
+bin_dir = os.path.join(config.gpuasync_obj_root, "bin")
+path = [bin_dir, config.llvm_tools_dir, config.environment.get("PATH", "")]
+config.environment["PATH"] = os.pathsep.join(path)
+config.environment["FILECHECK_OPTS"] = "-enable-var-scope -dump-input-filter=annotation"
+
+# Tests must not depend on the caller's settings of the runtime, nor on a CUDA
+# toolkit; what a sanitizer needs is passed on.
+for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "ASAN_SYMBOLIZER_PATH",
+             "CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH"):
+    if name in os.environ:
+        config.environment[name] = os.environ[name]
+for name in list(config.environment):
+    if name.startswith(("GPU_ASYNC_", "GPUASYNC_")) or name in ("CUDA_HOME", "CUDA_ROOT", "CUDA_PATH"):
+        del config.environment[name]
+
+
+# Tools are named by absolute path, so that a tool of the same name elsewhere on
+# PATH is never tested by mistake.
+def tool(name, folders):
+    found = shutil.which(name, path=os.pathsep.join(folders))
+    config.substitutions.append((r"(?<![-\w/.])%s(?![-\w/.])" % re.escape(name), found or name))
+    return found
+
+
+tool("gpu-opt", [bin_dir])
+runner = tool("gpu-runner", [bin_dir])
+for name in ("FileCheck", "not", "count", "split-file", "mlir-opt", "mlir-translate",
+             "llvm-objdump", "llvm-readelf", "opt", "llc"):
+    tool(name, [config.llvm_tools_dir])
+config.substitutions.append(("%python", '"%s"' % config.python))
+config.substitutions.append(("%examples", os.path.join(config.gpuasync_src_root, "examples")))
+config.substitutions.append(("%bin", bin_dir))
+config.substitutions.append(("%gpuasync_lib", os.path.join(config.gpuasync_obj_root, "lib")))
+
+if runner:
+    config.available_features.add("gpu-runner")
+    try:
+        listing = subprocess.run([runner, "--list-devices"], capture_output=True, text=True, timeout=60)
+        if listing.returncode == 0 and re.search(r"^\s*cuda(:\d+)?\b(?!.*unavailable)", listing.stdout, re.M):
+            config.available_features.add("cuda")
+    except (OSError, subprocess.TimeoutExpired) as error:
+        lit_config.warning("gpu-runner --list-devices: %s" % error)
+if shutil.which("ptxas") or os.path.exists("/usr/local/cuda/bin/ptxas"):
+    config.available_features.add("ptxas")
+if config.gpuasync_sanitize:
+    config.available_features.add("sanitizer")
