@@ -1,0 +1,22 @@
+//===- Passes.h - passes of lib/Transforms --------------------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Declarations and registration of the passes of Transforms/Passes.td.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_TRANSFORMS_PASSES_H
+#define GPUASYNC_TRANSFORMS_PASSES_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace mlir::gpuasync {
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "GPUAsync/Transforms/Passes.h.inc"
+
+} // namespace mlir::gpuasync
+
+#endif // GPUASYNC_TRANSFORMS_PASSES_H
