@@ -1,0 +1,185 @@
+//===- Context.h - Devices, contexts and the caller's streams ---*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// For whoever runs lowered programs: which device they run on, scopes,
+// streams to hand to them, waiting, shutdown. C first, C++ below.
+// docs/Runtime.md has the rules and environment variables.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_CONTEXT_H
+#define GPUASYNC_CONTEXT_H
+
+#include "gpuasync/RuntimeABI.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+//===----------------------------------------------------------------------===//
+// Devices. All functions are thread safe.
+//===----------------------------------------------------------------------===//
+
+/// Called once per device and once per driver without one. `device` is what
+/// gpuasync_context_open takes ("cuda:0"). Of a driver that is unavailable
+/// `name` is null and `why` says what is missing, with the paths tried; else
+/// `why` is null. The strings live for the call.
+typedef void (*gpuasync_device_visitor)(void *user, const char *device,
+                                        const char *name, const char *arch,
+                                        uint64_t memoryBytes, const char *why);
+GPUASYNC_API void gpuasync_device_list(gpuasync_device_visitor visitor,
+                                       void *user) GPUASYNC_NOEXCEPT;
+
+//===----------------------------------------------------------------------===//
+// Contexts
+//===----------------------------------------------------------------------===//
+
+/// Opens a context of our own pools and caches on "cpu", "cuda", "cuda:N" or
+/// "auto" (GPU_ASYNC_DEVICE, else the first device there is). For cuda it
+/// retains the device's primary context. The result has one reference.
+GPUASYNC_API gpuasync_status *
+gpuasync_context_open(const char *device,
+                      gpuasync_context **out) GPUASYNC_NOEXCEPT;
+
+/// The context that frames of `program` use outside any scope: GPU_ASYNC_DEVICE
+/// if set, else the first device for which all its modules have an image. Null
+/// `program`: the first device. Adds a reference.
+GPUASYNC_API gpuasync_status *
+gpuasync_context_default(const gpuasync_program *program,
+                         gpuasync_context **out) GPUASYNC_NOEXCEPT;
+
+GPUASYNC_API void
+gpuasync_context_retain(gpuasync_context *context) GPUASYNC_NOEXCEPT;
+/// Closes the context with the last reference.
+GPUASYNC_API void
+gpuasync_context_release(gpuasync_context *context) GPUASYNC_NOEXCEPT;
+
+/// Waits for the context's frames and work and gives everything back. Buffers
+/// and registrations that programs never released are reclaimed and stay
+/// listed (gpuasync_leaks_list); streams, events or modules still alive are an
+/// error. Afterwards frames on it fail with GPUASYNC_SHUT_DOWN; statistics stay
+/// readable. Idempotent: a second call returns success.
+GPUASYNC_API gpuasync_status *
+gpuasync_context_close(gpuasync_context *context) GPUASYNC_NOEXCEPT;
+
+/// "cpu", "cuda:0"; lives as long as the context.
+GPUASYNC_API const char *
+gpuasync_context_device(const gpuasync_context *context) GPUASYNC_NOEXCEPT;
+/// The device's own name; lives as long as the context.
+GPUASYNC_API const char *
+gpuasync_context_device_name(const gpuasync_context *context) GPUASYNC_NOEXCEPT;
+
+/// Makes `context` the one that frames of this thread use, until the matching
+/// pop. Null is GPUASYNC_INVALID_ARGUMENT. The scope holds a reference.
+GPUASYNC_API gpuasync_status *
+gpuasync_scope_push(gpuasync_context *context) GPUASYNC_NOEXCEPT;
+GPUASYNC_API void gpuasync_scope_pop(void) GPUASYNC_NOEXCEPT;
+
+/// Loads all modules of `program` into `context` (null: its default one), so
+/// that its first frame finds them.
+GPUASYNC_API gpuasync_status *
+gpuasync_program_load(const gpuasync_program *program,
+                      gpuasync_context *context) GPUASYNC_NOEXCEPT;
+
+//===----------------------------------------------------------------------===//
+// Streams of the caller, for programs that take one
+//===----------------------------------------------------------------------===//
+
+GPUASYNC_API gpuasync_status *
+gpuasync_context_stream_create(gpuasync_context *context,
+                               gpuasync_stream **out) GPUASYNC_NOEXCEPT;
+/// What to pass to lowered code: the vendor's handle, for cpu the stream
+/// itself.
+GPUASYNC_API void *
+gpuasync_context_stream_native(gpuasync_stream *stream) GPUASYNC_NOEXCEPT;
+/// Waits until all work on the stream so far is done; an error of that work is
+/// the result, once.
+GPUASYNC_API gpuasync_status *
+gpuasync_context_stream_synchronize(gpuasync_stream *stream) GPUASYNC_NOEXCEPT;
+/// Pending work goes on. Null is ignored.
+GPUASYNC_API void
+gpuasync_context_stream_destroy(gpuasync_stream *stream) GPUASYNC_NOEXCEPT;
+
+//===----------------------------------------------------------------------===//
+// The process
+//===----------------------------------------------------------------------===//
+
+/// Host waits give up after so many seconds with GPUASYNC_TIMEOUT and a list of
+/// unfinished operations; 0: never. First value: GPU_ASYNC_TIMEOUT.
+GPUASYNC_API void gpuasync_set_timeout(double seconds) GPUASYNC_NOEXCEPT;
+
+/// How long a host wait polls before it sleeps, in microseconds. First value:
+/// GPU_ASYNC_SPIN_US, else 50, or 0 on one processor.
+GPUASYNC_API void gpuasync_set_spin(double microseconds) GPUASYNC_NOEXCEPT;
+
+/// Closes every context, joins every thread of ours. Every later entry fails
+/// with GPUASYNC_SHUT_DOWN. Call it before main returns or a library with
+/// lowered code is unloaded; without it the process may end at any time, since
+/// nothing of ours runs during exit. Returns the first error of the contexts.
+GPUASYNC_API gpuasync_status *gpuasync_shutdown(void) GPUASYNC_NOEXCEPT;
+
+#ifdef __cplusplus
+} // extern "C"
+
+#include "gpuasync/Status.h"
+
+namespace gpuasync {
+
+/// Owns one reference to a context.
+class Context {
+public:
+  Context() noexcept = default;
+  explicit Context(gpuasync_context *raw) noexcept : raw(raw) {}
+  static Status open(const char *device, Context &out) noexcept {
+    gpuasync_context *raw = nullptr;
+    Status status(gpuasync_context_open(device, &raw));
+    out = Context(raw);
+    return status;
+  }
+  Context(Context &&other) noexcept : raw(other.raw) { other.raw = nullptr; }
+  Context &operator=(Context &&other) noexcept {
+    if (this != &other) {
+      gpuasync_context *mine = raw;
+      raw = other.raw;
+      other.raw = nullptr;
+      if (mine)
+        gpuasync_context_release(mine);
+    }
+    return *this;
+  }
+  Context(const Context &) = delete;
+  Context &operator=(const Context &) = delete;
+  ~Context() {
+    if (raw)
+      gpuasync_context_release(raw);
+  }
+  gpuasync_context *get() const noexcept { return raw; }
+  Status close() noexcept { return Status(gpuasync_context_close(raw)); }
+
+private:
+  gpuasync_context *raw = nullptr;
+};
+
+/// Frames that this thread enters while the scope lives use `context`.
+class ContextScope {
+public:
+  explicit ContextScope(const Context &context) noexcept
+      : ContextScope(context.get()) {}
+  explicit ContextScope(gpuasync_context *context) noexcept
+      : error(gpuasync_scope_push(context)) {}
+  ContextScope(const ContextScope &) = delete;
+  ContextScope &operator=(const ContextScope &) = delete;
+  ~ContextScope() {
+    if (error.ok())
+      gpuasync_scope_pop();
+  }
+  const Status &status() const noexcept { return error; }
+
+private:
+  Status error;
+};
+
+} // namespace gpuasync
+#endif
+
+#endif // GPUASYNC_CONTEXT_H

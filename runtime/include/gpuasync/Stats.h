@@ -1,0 +1,62 @@
+//===- Stats.h - Counters and leaks -----------------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a context did: objects as the program asked for them and as the driver
+// made them, launches, waits, driver calls; and what was never released.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_STATS_H
+#define GPUASYNC_STATS_H
+
+#include "gpuasync/RuntimeABI.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// `created` to `peak` count what the program asked for; `physical` is how many
+/// objects the driver holds now. With several threads `peak` is the sum of the
+/// threads' peaks, an upper bound.
+typedef struct gpuasync_object_stats {
+  uint64_t created, destroyed, live, peak, physical;
+} gpuasync_object_stats;
+
+typedef struct gpuasync_stats {
+  gpuasync_object_stats streams, events, modules, buffers, graphs;
+  uint64_t moduleCacheHits, moduleCacheMisses;
+  uint64_t launches, hostWaits, driverCalls;
+  uint64_t bufferBytes; ///< live bytes as asked for
+  uint64_t deviceBytes; ///< bytes that the driver holds for us, all kinds
+} gpuasync_stats;
+
+/// Thread safe; what other threads do meanwhile may or may not be counted.
+/// Valid after gpuasync_context_close too.
+GPUASYNC_API void gpuasync_stats_read(const gpuasync_context *context,
+                                      gpuasync_stats *out) GPUASYNC_NOEXCEPT;
+/// Counts from here: created, destroyed, hits, launches and so on restart at
+/// 0 and created at what is live; peaks restart at what is live.
+GPUASYNC_API void
+gpuasync_stats_reset(gpuasync_context *context) GPUASYNC_NOEXCEPT;
+
+/// Visits one line for each buffer, registration or event that the program has
+/// not released yet, "file:line:col: op: 4096 bytes never freed"; after
+/// gpuasync_context_close those that it never released. Returns their number. A
+/// null visitor only counts.
+typedef void (*gpuasync_leak_visitor)(void *user, const char *line);
+GPUASYNC_API uint64_t gpuasync_leaks_list(const gpuasync_context *context,
+                                          gpuasync_leak_visitor visitor,
+                                          void *user) GPUASYNC_NOEXCEPT;
+
+/// Writes the statistics as one JSON object without a newline (the line that
+/// gpu-runner --stats prints) to `buffer`, cut off at `size` bytes with the
+/// terminating NUL; returns the full length.
+GPUASYNC_API uint64_t gpuasync_stats_json(const gpuasync_context *context,
+                                          char *buffer,
+                                          uint64_t size) GPUASYNC_NOEXCEPT;
+
+#ifdef __cplusplus
+} // extern "C"
+#endif
+
+#endif // GPUASYNC_STATS_H
