@@ -1,0 +1,94 @@
+//===- GPUAsyncDialect.cpp - dialect, types and attributes ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Registers the dialect and implements its types and attributes.
+//===----------------------------------------------------------------------===//
+
+#include "GPUAsync/IR/GPUAsyncDialect.h"
+
+#include "GPUAsync/IR/GPUAsyncOps.h"
+#include "mlir/Dialect/GPU/IR/CompilationInterfaces.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::gpuasync;
+
+#include "GPUAsync/IR/GPUAsyncDialect.cpp.inc"
+#include "GPUAsync/IR/GPUAsyncEnums.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "GPUAsync/IR/GPUAsyncTypes.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "GPUAsync/IR/GPUAsyncAttrs.cpp.inc"
+
+void GPUAsyncDialect::initialize() {
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "GPUAsync/IR/GPUAsyncTypes.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "GPUAsync/IR/GPUAsyncAttrs.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "GPUAsync/IR/GPUAsyncOps.cpp.inc"
+      >();
+  // A gpu.module may name the cpu device among its targets; the interface's
+  // model comes with the kernel lowering.
+  declarePromisedInterface<gpu::TargetAttrInterface, CpuTargetAttr>();
+}
+
+//===----------------------------------------------------------------------===//
+// KernelAttr
+//===----------------------------------------------------------------------===//
+
+static int64_t alignmentOfParam(int64_t size) {
+  if (size <= 1)
+    return 1;
+  return std::min<int64_t>(llvm::PowerOf2Ceil(size), 16);
+}
+
+SmallVector<int64_t> KernelAttr::getParamOffsets() const {
+  SmallVector<int64_t> offsets;
+  int64_t end = 0;
+  for (int64_t size : getParams().asArrayRef()) {
+    offsets.push_back(llvm::alignTo(end, alignmentOfParam(size)));
+    end = offsets.back() + size;
+  }
+  return offsets;
+}
+
+int64_t KernelAttr::getParamBytes() const {
+  if (getParams().empty())
+    return 0;
+  return getParamOffsets().back() + getParams().asArrayRef().back();
+}
+
+//===----------------------------------------------------------------------===//
+// ImageAttr
+//===----------------------------------------------------------------------===//
+
+LogicalResult ImageAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                ImageFormat format, StringRef arch,
+                                StringAttr data, ArrayAttr functions) {
+  if (format == ImageFormat::CPU) {
+    if (data || !functions)
+      return emitError() << "a cpu image has 'functions' and no 'data'";
+    if (!llvm::all_of(functions, llvm::IsaPred<CpuKernelAttr>))
+      return emitError() << "'functions' must be #gpu_async.cpu_kernel "
+                            "attributes, one for each kernel";
+    return success();
+  }
+  if (!data || functions)
+    return emitError() << "an image of format " << stringifyImageFormat(format)
+                       << " has 'data' and no 'functions'";
+  return success();
+}

@@ -1,0 +1,664 @@
+//===- GPUAsyncOps.cpp - ops of the gpu_async dialect ---------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Syntax, verifiers, effects, folds and canonicalisation patterns of the ops.
+//===----------------------------------------------------------------------===//
+
+#include "GPUAsync/IR/GPUAsyncOps.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "mlir/Interfaces/DataLayoutInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
+
+using namespace mlir;
+using namespace mlir::gpuasync;
+
+//===----------------------------------------------------------------------===//
+// Syntax that several ops share
+//===----------------------------------------------------------------------===//
+
+/// `async`? (`[` tokens `]`)?
+static ParseResult
+parseAsync(OpAsmParser &parser, Type &tokenType,
+           SmallVectorImpl<OpAsmParser::UnresolvedOperand> &dependencies) {
+  if (succeeded(parser.parseOptionalKeyword("async")))
+    tokenType = TokenType::get(parser.getContext());
+  return parser.parseOperandList(dependencies,
+                                 OpAsmParser::Delimiter::OptionalSquare);
+}
+
+static void printAsync(OpAsmPrinter &printer, Operation *, Type tokenType,
+                       OperandRange dependencies) {
+  if (tokenType)
+    printer << "async";
+  if (dependencies.empty())
+    return;
+  if (tokenType)
+    printer << ' ';
+  printer << '[';
+  printer.printOperands(dependencies);
+  printer << ']';
+}
+
+/// How a work op is ordered: `async [%t]`, `on %stream`, or both; then
+/// `id(1 after [0])` if it has a number in the schedule.
+static ParseResult
+parseOrder(OpAsmParser &parser, Type &tokenType,
+           SmallVectorImpl<OpAsmParser::UnresolvedOperand> &dependencies,
+           std::optional<OpAsmParser::UnresolvedOperand> &stream,
+           IntegerAttr &id, DenseI64ArrayAttr &after) {
+  if (parseAsync(parser, tokenType, dependencies))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("on"))) {
+    stream.emplace();
+    if (parser.parseOperand(*stream))
+      return failure();
+  }
+  if (failed(parser.parseOptionalKeyword("id")))
+    return success();
+  int64_t number;
+  if (parser.parseLParen() || parser.parseInteger(number))
+    return failure();
+  id = parser.getBuilder().getI64IntegerAttr(number);
+  if (succeeded(parser.parseOptionalKeyword("after"))) {
+    SmallVector<int64_t> numbers;
+    auto parseNumber = [&] {
+      return parser.parseInteger(numbers.emplace_back());
+    };
+    if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+                                       parseNumber))
+      return failure();
+    after = parser.getBuilder().getDenseI64ArrayAttr(numbers);
+  }
+  return parser.parseRParen();
+}
+
+static void printOrder(OpAsmPrinter &printer, Operation *op, Type tokenType,
+                       OperandRange dependencies, Value stream, IntegerAttr id,
+                       DenseI64ArrayAttr after) {
+  bool any = tokenType || !dependencies.empty();
+  printAsync(printer, op, tokenType, dependencies);
+  if (stream) {
+    printer << (any ? " on " : "on ") << stream;
+    any = true;
+  }
+  if (id) {
+    printer << (any ? " id(" : "id(") << id.getInt();
+    if (after) {
+      printer << " after [";
+      llvm::interleaveComma(after.asArrayRef(), printer);
+      printer << ']';
+    }
+    printer << ')';
+  }
+}
+
+/// (`args` `(` %a : type, ... `)`)?
+static ParseResult
+parseLaunchArguments(OpAsmParser &parser,
+                     SmallVectorImpl<OpAsmParser::UnresolvedOperand> &operands,
+                     SmallVectorImpl<Type> &types) {
+  if (failed(parser.parseOptionalKeyword("args")))
+    return success();
+  auto parseArgument = [&]() -> ParseResult {
+    return failure(parser.parseOperand(operands.emplace_back()) ||
+                   parser.parseColonType(types.emplace_back()));
+  };
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren,
+                                        parseArgument, " in kernel arguments");
+}
+
+static void printLaunchArguments(OpAsmPrinter &printer, Operation *,
+                                 OperandRange operands, TypeRange types) {
+  if (operands.empty())
+    return;
+  printer << "args(";
+  llvm::interleaveComma(
+      llvm::zip_equal(operands, types), printer, [&](auto argument) {
+        printer << std::get<0>(argument) << " : " << std::get<1>(argument);
+      });
+  printer << ')';
+}
+
+#include "GPUAsync/IR/GPUAsyncInterfaces.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "GPUAsync/IR/GPUAsyncOps.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// What all work ops share
+//===----------------------------------------------------------------------===//
+
+LogicalResult mlir::gpuasync::detail::verifyWorkOp(Operation *op) {
+  auto work = cast<WorkOpInterface>(op);
+  bool inTokenForm = static_cast<bool>(work.getAsyncToken());
+  if (!inTokenForm && !work.getAsyncDependencies().empty())
+    return op->emitOpError(
+        "takes tokens but makes none; write 'async' so that its end is known");
+  if (!inTokenForm && !work.getStream())
+    return op->emitOpError("expected 'async' (token form) or 'on %stream' "
+                           "(stream form)");
+  if (inTokenForm && work.getStream() && !isa<LaunchOp>(op))
+    return op->emitOpError("is both 'async' and 'on' a stream, which only a "
+                           "launch on a caller's stream can be");
+  if (work.getAfter() && !work.getId())
+    return op->emitOpError("has 'after' but no 'id'");
+  return success();
+}
+
+using Effects = SmallVectorImpl<MemoryEffects::EffectInstance>;
+
+static void consume(OpOperand &token, Effects &effects) {
+  effects.emplace_back(MemoryEffects::Free::get(), &token,
+                       TokenResource::get());
+}
+
+static void produce(OpResult token, Effects &effects) {
+  effects.emplace_back(MemoryEffects::Allocate::get(), token,
+                       TokenResource::get());
+}
+
+/// Tokens and the stream of a work op. Enqueuing changes the stream, which also
+/// keeps a work op from being deleted or moved across another.
+static void addOrderEffects(WorkOpInterface work, Effects &effects) {
+  MutableOperandRange dependencies = work.getAsyncDependenciesMutable();
+  for (OpOperand &token : dependencies)
+    consume(token, effects);
+  if (Value token = work.getAsyncToken())
+    produce(cast<OpResult>(token), effects);
+  MutableOperandRange streams = work.getStreamMutable();
+  for (OpOperand &stream : streams)
+    effects.emplace_back(MemoryEffects::Write::get(), &stream,
+                         StreamResource::get());
+}
+
+template <typename Effect>
+static void touch(OpOperand &memref, Effects &effects) {
+  effects.emplace_back(Effect::get(), &memref);
+}
+
+/// Element bits, 0 if the size is not known here.
+static unsigned bitsOf(Type type) {
+  if (auto complex = dyn_cast<ComplexType>(type))
+    return 2 * bitsOf(complex.getElementType());
+  if (isa<IndexType>(type))
+    return 64;
+  if (auto vector = dyn_cast<VectorType>(type))
+    return vector.isScalable()
+               ? 0
+               : vector.getNumElements() * bitsOf(vector.getElementType());
+  return type.isIntOrFloat() ? type.getIntOrFloatBitWidth() : 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Canonicalisation that all consumers of tokens share (D10)
+//===----------------------------------------------------------------------===//
+
+/// Whether the token has been reached already.
+static bool isReady(Value token) {
+  auto wait = token.getDefiningOp<WaitOp>();
+  return wait && wait.getAsyncDependencies().empty();
+}
+
+/// Drops ready and repeated tokens from a list, and replaces a join that nobody
+/// else needs by what it joins. A join of several users stays a node: with n
+/// inputs and m users it saves n * m - (n + m) edges.
+static bool simplifyDependencies(MutableOperandRange dependencies) {
+  llvm::SetVector<Value> simplified;
+  unsigned before = dependencies.size();
+  bool flattened = false;
+  for (OpOperand &use : dependencies) {
+    Value token = use.get();
+    if (isReady(token))
+      continue;
+    auto join = token.getDefiningOp<WaitOp>();
+    if (join && token.hasOneUse() &&
+        join->getBlock() == dependencies.getOwner()->getBlock()) {
+      simplified.insert(join.getAsyncDependencies().begin(),
+                        join.getAsyncDependencies().end());
+      flattened = true;
+      continue;
+    }
+    simplified.insert(token);
+  }
+  if (!flattened && simplified.size() == before)
+    return false;
+  dependencies.assign(simplified.getArrayRef());
+  return true;
+}
+
+namespace {
+/// Simplifies the dependencies of a work op.
+template <typename WorkOp>
+struct SimplifyWork : public OpRewritePattern<WorkOp> {
+  using OpRewritePattern<WorkOp>::OpRewritePattern;
+  LogicalResult matchAndRewrite(WorkOp op,
+                                PatternRewriter &rewriter) const override {
+    bool changed = false;
+    rewriter.startOpModification(op);
+    changed = simplifyDependencies(op.getAsyncDependenciesMutable());
+    if (!changed) {
+      rewriter.cancelOpModification(op);
+      return rewriter.notifyMatchFailure(op, "expected a needless dependency");
+    }
+    rewriter.finalizeOpModification(op);
+    return success();
+  }
+};
+
+/// A host wait for nothing is nothing.
+struct EraseEmptyHostWait : public OpRewritePattern<WaitOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(WaitOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.isHostWait() || !op.getAsyncDependencies().empty())
+      return rewriter.notifyMatchFailure(op,
+                                         "expected a host wait for nothing");
+    rewriter.eraseOp(op);
+    return success();
+  }
+};
+} // namespace
+
+void LaunchOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                           MLIRContext *context) {
+  patterns.add<SimplifyWork<LaunchOp>>(context);
+}
+void AllocOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                          MLIRContext *context) {
+  patterns.add<SimplifyWork<AllocOp>>(context);
+}
+void DeallocOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                            MLIRContext *context) {
+  patterns.add<SimplifyWork<DeallocOp>>(context);
+}
+void MemcpyOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                           MLIRContext *context) {
+  patterns.add<SimplifyWork<MemcpyOp>>(context);
+}
+void MemsetOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                           MLIRContext *context) {
+  patterns.add<SimplifyWork<MemsetOp>>(context);
+}
+void WaitOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                         MLIRContext *context) {
+  patterns.add<SimplifyWork<WaitOp>, EraseEmptyHostWait>(context);
+}
+
+//===----------------------------------------------------------------------===//
+// WaitOp, ForkOp, ReleaseOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult WaitOp::fold(FoldAdaptor,
+                           SmallVectorImpl<OpFoldResult> &results) {
+  // Joining one token is that token.
+  if (isHostWait() || getAsyncDependencies().size() != 1)
+    return failure();
+  results.push_back(getAsyncDependencies().front());
+  return success();
+}
+
+void WaitOp::getEffects(Effects &effects) {
+  for (OpOperand &token : getAsyncDependenciesMutable())
+    consume(token, effects);
+  if (getAsyncToken()) {
+    produce(getOperation()->getResult(0), effects);
+    return;
+  }
+  // What the device wrote becomes visible: no access moves across.
+  effects.emplace_back(MemoryEffects::Read::get());
+  effects.emplace_back(MemoryEffects::Write::get());
+}
+
+void ForkOp::build(OpBuilder &builder, OperationState &state, Value token,
+                   unsigned count) {
+  SmallVector<Type> types(count, builder.getType<TokenType>());
+  build(builder, state, types, token);
+}
+
+ParseResult ForkOp::parse(OpAsmParser &parser, OperationState &result) {
+  OpAsmParser::UnresolvedOperand token;
+  unsigned count;
+  Type type = parser.getBuilder().getType<TokenType>();
+  SMLoc countLoc;
+  if (parser.parseOperand(token) ||
+      parser.parseOptionalAttrDict(result.attributes) || parser.parseColon() ||
+      parser.getCurrentLocation(&countLoc) || parser.parseInteger(count) ||
+      parser.resolveOperand(token, type, result.operands))
+    return failure();
+  // Far above any real fork; keeps a typing error from taking all memory.
+  if (count > (1u << 20))
+    return parser.emitError(countLoc, "too many results: ") << count;
+  result.addTypes(SmallVector<Type>(count, type));
+  return success();
+}
+
+void ForkOp::print(OpAsmPrinter &printer) {
+  printer << ' ' << getToken();
+  printer.printOptionalAttrDict((*this)->getAttrs());
+  printer << " : " << getNumResults();
+}
+
+LogicalResult ForkOp::verify() {
+  if (getNumResults() == 0)
+    return emitOpError("makes no token; use gpu_async.release for a token "
+                       "that nobody needs");
+  return success();
+}
+
+LogicalResult ForkOp::fold(FoldAdaptor,
+                           SmallVectorImpl<OpFoldResult> &results) {
+  if (getNumResults() != 1)
+    return failure();
+  results.push_back(getToken());
+  return success();
+}
+
+void ForkOp::getEffects(Effects &effects) {
+  consume(getTokenMutable(), effects);
+  for (OpResult token : getOperation()->getResults())
+    produce(token, effects);
+}
+
+void ReleaseOp::getEffects(Effects &effects) {
+  consume(getTokenMutable(), effects);
+}
+
+//===----------------------------------------------------------------------===//
+// LaunchOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult LaunchOp::verify() {
+  if (getKernel().getNestedReferences().size() != 1)
+    return emitOpError("expected a kernel of the form @module::@kernel, got ")
+           << getKernel();
+  size_t clusters = getClusterSizes().size();
+  if (clusters != 0 && clusters != 3)
+    return emitOpError("expected 0 or 3 cluster sizes, got ") << clusters;
+  return success();
+}
+
+/// Compares a launch's operands with the types that the kernel declares.
+static LogicalResult verifyArguments(LaunchOp launch, TypeRange declared,
+                                     Location kernelLoc, bool lowered) {
+  TypeRange given = launch.getKernelOperands().getTypes();
+  // A lowered kernel takes a memref as the scalars of its descriptor.
+  if (lowered && llvm::any_of(given, llvm::IsaPred<BaseMemRefType>))
+    return success();
+  if (given.size() != declared.size()) {
+    InFlightDiagnostic diag = launch.emitOpError("passes ")
+                              << given.size() << " arguments to kernel "
+                              << launch.getKernel() << ", which takes "
+                              << declared.size();
+    diag.attachNote(kernelLoc) << "the kernel is here";
+    return diag;
+  }
+  if (lowered)
+    return success();
+  for (auto [index, pair] : llvm::enumerate(llvm::zip_equal(given, declared))) {
+    auto [givenType, declaredType] = pair;
+    if (givenType == declaredType)
+      continue;
+    InFlightDiagnostic diag = launch.emitOpError("argument ")
+                              << index << " of kernel " << launch.getKernel()
+                              << " is " << givenType
+                              << ", but the kernel takes " << declaredType;
+    diag.attachNote(kernelLoc) << "the kernel is here";
+    return diag;
+  }
+  return success();
+}
+
+LogicalResult LaunchOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (getKernel().getNestedReferences().size() != 1)
+    return success(); // reported by verify
+  Operation *table =
+      symbols.lookupNearestSymbolFrom(*this, getKernelModuleName());
+  if (!table)
+    return emitOpError("launches a kernel of ")
+           << getKernel().getRootReference()
+           << ", but there is no gpu.module or binary of that name";
+  StringAttr name = getKernelName();
+  if (auto binary = dyn_cast<BinaryOp>(table)) {
+    if (binary.lookupKernel(name))
+      return success();
+    InFlightDiagnostic diag = emitOpError("launches ")
+                              << getKernel() << ", but the binary has no "
+                              << "kernel of that name";
+    diag.attachNote(binary.getLoc()) << "the binary is here";
+    return diag;
+  }
+  if (isa<gpu::BinaryOp>(table))
+    return success(); // checked when its images are taken over
+  auto module = dyn_cast<gpu::GPUModuleOp>(table);
+  if (!module)
+    return emitOpError("launches a kernel of ")
+           << getKernel().getRootReference() << ", which is a "
+           << table->getName() << ", not a gpu.module or binary";
+  Operation *kernel = symbols.lookupSymbolIn(module, name);
+  if (!kernel) {
+    InFlightDiagnostic diag = emitOpError("launches ")
+                              << getKernel()
+                              << ", but the module has no kernel of that name";
+    diag.attachNote(module.getLoc()) << "the module is here";
+    return diag;
+  }
+  if (auto func = dyn_cast<gpu::GPUFuncOp>(kernel)) {
+    if (!func.isKernel()) {
+      InFlightDiagnostic diag = emitOpError("launches ")
+                                << getKernel()
+                                << ", which is not a kernel; mark it 'kernel'";
+      diag.attachNote(func.getLoc()) << "the function is here";
+      return diag;
+    }
+    return verifyArguments(*this, func.getArgumentTypes(), func.getLoc(),
+                           /*lowered=*/false);
+  }
+  if (auto func = dyn_cast<LLVM::LLVMFuncOp>(kernel))
+    return verifyArguments(*this, func.getArgumentTypes(), func.getLoc(),
+                           /*lowered=*/true);
+  return emitOpError("launches ")
+         << getKernel() << ", which is a " << kernel->getName()
+         << ", not a gpu.func or llvm.func";
+}
+
+void LaunchOp::getEffects(Effects &effects) {
+  addOrderEffects(*this, effects);
+  // What a kernel touches is the business of an analysis, not of the op.
+  effects.emplace_back(MemoryEffects::Read::get());
+  effects.emplace_back(MemoryEffects::Write::get());
+}
+
+//===----------------------------------------------------------------------===//
+// AllocOp, DeallocOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult AllocOp::verify() {
+  auto type = cast<MemRefType>(getMemref().getType());
+  if (getDynamicSizes().size() != size_t(type.getNumDynamicDims()))
+    return emitOpError("has ")
+           << getDynamicSizes().size() << " dynamic sizes, but " << type
+           << " needs " << type.getNumDynamicDims();
+  unsigned symbols = 0;
+  if (!type.getLayout().isIdentity())
+    symbols = type.getLayout().getAffineMap().getNumSymbols();
+  if (getSymbolOperands().size() != size_t(symbols))
+    return emitOpError("has ")
+           << getSymbolOperands().size() << " layout symbols, but " << type
+           << " needs " << symbols;
+  return success();
+}
+
+void AllocOp::getEffects(Effects &effects) {
+  addOrderEffects(*this, effects);
+  effects.emplace_back(MemoryEffects::Allocate::get(),
+                       cast<OpResult>(getMemref()));
+}
+
+void DeallocOp::getEffects(Effects &effects) {
+  addOrderEffects(*this, effects);
+  touch<MemoryEffects::Free>(getMemrefMutable(), effects);
+}
+
+//===----------------------------------------------------------------------===//
+// MemcpyOp, MemsetOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult MemcpyOp::verify() {
+  auto destination = cast<MemRefType>(getDestination().getType());
+  auto source = cast<MemRefType>(getSource().getType());
+  if (destination.getElementType() != source.getElementType())
+    return emitOpError("copies ")
+           << source.getElementType() << " elements to "
+           << destination.getElementType() << " elements; both must be equal";
+  if (failed(verifyCompatibleShape(destination, source)))
+    return emitOpError("copies ")
+           << source << " to " << destination << ": the shapes differ";
+  return success();
+}
+
+void MemcpyOp::getEffects(Effects &effects) {
+  addOrderEffects(*this, effects);
+  touch<MemoryEffects::Write>(getDestinationMutable(), effects);
+  touch<MemoryEffects::Read>(getSourceMutable(), effects);
+}
+
+LogicalResult MemsetOp::verify() {
+  auto type = cast<MemRefType>(getDestination().getType());
+  if (type.getElementType() != getValue().getType())
+    return emitOpError("sets elements of ")
+           << type << " to a value of type " << getValue().getType()
+           << "; it must be " << type.getElementType();
+  unsigned bits = bitsOf(type.getElementType());
+  unsigned bytes = llvm::divideCeil(bits, 8);
+  if (bits == 0 || bytes > 16 || !llvm::isPowerOf2_32(bytes))
+    return emitOpError("cannot set elements of type ")
+           << type.getElementType() << ": elements of 1, 2, 4, 8 or 16 bytes "
+           << "are supported";
+  return success();
+}
+
+void MemsetOp::getEffects(Effects &effects) {
+  addOrderEffects(*this, effects);
+  touch<MemoryEffects::Write>(getDestinationMutable(), effects);
+}
+
+//===----------------------------------------------------------------------===//
+// Host memory, streams and events
+//===----------------------------------------------------------------------===//
+
+void HostRegisterOp::getEffects(Effects &effects) {
+  touch<MemoryEffects::Read>(getMemrefMutable(), effects);
+  touch<MemoryEffects::Write>(getMemrefMutable(), effects);
+}
+
+void HostUnregisterOp::getEffects(Effects &effects) {
+  touch<MemoryEffects::Read>(getMemrefMutable(), effects);
+  touch<MemoryEffects::Write>(getMemrefMutable(), effects);
+}
+
+static void useStream(OpOperand &stream, Effects &effects) {
+  effects.emplace_back(MemoryEffects::Write::get(), &stream,
+                       StreamResource::get());
+}
+
+void StreamCreateOp::getEffects(Effects &effects) {
+  effects.emplace_back(MemoryEffects::Allocate::get(),
+                       cast<OpResult>(getStream()), StreamResource::get());
+}
+
+void StreamExternalOp::getEffects(Effects &effects) {
+  effects.emplace_back(MemoryEffects::Allocate::get(),
+                       cast<OpResult>(getStream()), StreamResource::get());
+}
+
+void StreamDestroyOp::getEffects(Effects &effects) {
+  effects.emplace_back(MemoryEffects::Free::get(), &getStreamMutable(),
+                       StreamResource::get());
+}
+
+void StreamWaitOp::getEffects(Effects &effects) {
+  useStream(getStreamMutable(), effects);
+  effects.emplace_back(MemoryEffects::Read::get(), &getEventMutable(),
+                       EventResource::get());
+}
+
+LogicalResult StreamSynchronizeOp::verify() {
+  if (getStreams().empty())
+    return emitOpError("expected at least one stream");
+  return success();
+}
+
+void StreamSynchronizeOp::getEffects(Effects &effects) {
+  for (OpOperand &stream : getStreamsMutable())
+    useStream(stream, effects);
+  effects.emplace_back(MemoryEffects::Read::get());
+  effects.emplace_back(MemoryEffects::Write::get());
+}
+
+void EventRecordOp::getEffects(Effects &effects) {
+  useStream(getStreamMutable(), effects);
+  effects.emplace_back(MemoryEffects::Allocate::get(),
+                       cast<OpResult>(getEvent()), EventResource::get());
+}
+
+void EventDestroyOp::getEffects(Effects &effects) {
+  effects.emplace_back(MemoryEffects::Free::get(), &getEventMutable(),
+                       EventResource::get());
+}
+
+LogicalResult EventSynchronizeOp::verify() {
+  if (getEvents().empty())
+    return emitOpError("expected at least one event");
+  return success();
+}
+
+void EventSynchronizeOp::getEffects(Effects &effects) {
+  for (OpOperand &event : getEventsMutable())
+    effects.emplace_back(MemoryEffects::Read::get(), &event,
+                         EventResource::get());
+  effects.emplace_back(MemoryEffects::Read::get());
+  effects.emplace_back(MemoryEffects::Write::get());
+}
+
+//===----------------------------------------------------------------------===//
+// BinaryOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult BinaryOp::verify() {
+  llvm::SmallPtrSet<Attribute, 8> names;
+  for (Attribute attr : getKernels()) {
+    auto kernel = dyn_cast<KernelAttr>(attr);
+    if (!kernel)
+      return emitOpError("expected #gpu_async.kernel attributes, got ") << attr;
+    if (!names.insert(StringAttr::get(getContext(), kernel.getName())).second)
+      return emitOpError("has two kernels named '") << kernel.getName() << "'";
+  }
+  for (Attribute attr : getImages()) {
+    auto image = dyn_cast<ImageAttr>(attr);
+    if (!image)
+      return emitOpError("expected #gpu_async.image attributes, got ") << attr;
+    if (image.getFunctions() &&
+        image.getFunctions().size() != getKernels().size())
+      return emitOpError("has ")
+             << getKernels().size() << " kernels, but its cpu image has "
+             << image.getFunctions().size() << " functions";
+  }
+  return success();
+}
+
+std::optional<unsigned> BinaryOp::lookupKernel(StringRef name) {
+  for (auto [index, kernel] :
+       llvm::enumerate(getKernels().getAsRange<KernelAttr>()))
+    if (kernel.getName() == name)
+      return index;
+  return std::nullopt;
+}
