@@ -80,7 +80,10 @@ function(gpuasync_use_pch target)
   if(NOT (CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND CMAKE_GENERATOR STREQUAL "Ninja"))
     return()
   endif()
-  target_compile_options(${target} PRIVATE "SHELL:-include-pch pch/PCH.h.pch")
+  # The header's own path is recorded in it and may be that of another checkout
+  # which filled the cache; ninja's dependencies see to it that it is current.
+  target_compile_options(${target} PRIVATE
+    "SHELL:-include-pch pch/PCH.h.pch -Xclang -fno-validate-pch")
   get_target_property(sources ${target} SOURCES)
   set_property(SOURCE ${sources} APPEND PROPERTY
     OBJECT_DEPENDS "${CMAKE_BINARY_DIR}/pch/PCH.h.pch")
