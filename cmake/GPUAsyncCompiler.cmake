@@ -47,7 +47,8 @@ endfunction()
 
 # The precompiled header that all compiler libraries and tools share. CMake's own
 # rule names it by an absolute path, which makes every build folder a cache miss;
-# relative to the build folder, ccache shares it and all that includes it.
+# relative to the build folder, ccache shares all that includes it. It is itself
+# made without ccache: it holds the path of the checkout that it was made from.
 function(gpuasync_add_pch)
   get_target_property(definitions gpuasync_compiler_flags INTERFACE_COMPILE_DEFINITIONS)
   get_target_property(options gpuasync_compiler_flags INTERFACE_COMPILE_OPTIONS)
@@ -60,7 +61,7 @@ function(gpuasync_add_pch)
   file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/pch")
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND CMAKE_GENERATOR STREQUAL "Ninja")
     add_custom_command(OUTPUT "${CMAKE_BINARY_DIR}/pch/PCH.h.pch"
-      COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} "${CMAKE_CXX_COMPILER}" ${definitions}
+      COMMAND "${CMAKE_CXX_COMPILER}" ${definitions}
         -isystem ${MLIR_INCLUDE_DIRS} ${flags} ${options} -std=c++17
         -fpch-instantiate-templates -x c++-header -MD -MF pch/PCH.h.d
         -MT pch/PCH.h.pch -c "${PROJECT_SOURCE_DIR}/cmake/PCH.h" -o pch/PCH.h.pch
@@ -80,10 +81,7 @@ function(gpuasync_use_pch target)
   if(NOT (CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND CMAKE_GENERATOR STREQUAL "Ninja"))
     return()
   endif()
-  # The header's own path is recorded in it and may be that of another checkout
-  # which filled the cache; ninja's dependencies see to it that it is current.
-  target_compile_options(${target} PRIVATE
-    "SHELL:-include-pch pch/PCH.h.pch -Xclang -fno-validate-pch")
+  target_compile_options(${target} PRIVATE "SHELL:-include-pch pch/PCH.h.pch")
   get_target_property(sources ${target} SOURCES)
   set_property(SOURCE ${sources} APPEND PROPERTY
     OBJECT_DEPENDS "${CMAKE_BINARY_DIR}/pch/PCH.h.pch")
