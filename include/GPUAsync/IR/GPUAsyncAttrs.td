@@ -60,15 +60,15 @@ def GPUAsync_CpuKernelAttr : GPUAsync_Attr<"CpuKernel", "cpu_kernel"> {
     whether it may wait for other work.
 
     ```mlir
-    #gpu_async.cpu_kernel<@k_f_block, workgroup = 1024, may_block = true>
+    #gpu_async.cpu_kernel<@k_f_block workgroup = 1024 may_block = true>
     ```
   }];
   let parameters = (ins "::mlir::FlatSymbolRefAttr":$function,
                         DefaultValuedParameter<"int64_t", "0">:$workgroupBytes,
                         DefaultValuedParameter<"bool", "false">:$mayBlock);
   let assemblyFormat = [{
-    `<` $function (`,` `workgroup` `=` $workgroupBytes^)?
-        (`,` `may_block` `=` $mayBlock^)? `>`
+    `<` $function (`workgroup` `=` $workgroupBytes^)?
+        (`may_block` `=` $mayBlock^)? `>`
   }];
 }
 
@@ -84,8 +84,8 @@ def GPUAsync_ImageAttr : GPUAsync_Attr<"Image", "image"> {
                         OptionalParameter<"::mlir::StringAttr">:$data,
                         OptionalParameter<"::mlir::ArrayAttr">:$functions);
   let assemblyFormat = [{
-    `<` $format `,` $arch (`,` `data` `=` $data^)?
-        (`,` `functions` `=` $functions^)? `>`
+    `<` $format `,` $arch (`data` `=` $data^)?
+        (`functions` `=` $functions^)? `>`
   }];
   let genVerifyDecl = 1;
 }

@@ -437,8 +437,8 @@ def GPUAsync_BinaryOp : GPUAsync_Op<"binary", [Symbol]> {
 
     ```mlir
     gpu_async.binary @k kernels [#gpu_async.kernel<"f", params = [8, 4]>] images [
-      #gpu_async.image<ptx, "sm_90", data = "...">,
-      #gpu_async.image<cpu, "", functions = [#gpu_async.cpu_kernel<@k_f_block>]>]
+      #gpu_async.image<ptx, "sm_90" data = "...">,
+      #gpu_async.image<cpu, "" functions = [#gpu_async.cpu_kernel<@k_f_block>]>]
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, ArrayAttr:$kernels,
