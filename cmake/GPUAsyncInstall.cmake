@@ -1,7 +1,31 @@
 # Part of gpu-async, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# The relocatable CMake package: find_package(GPUAsync CONFIG).
+# The relocatable CMake package: find_package(GPUAsync CONFIG). Included by the
+# project, and by runtime/ when that is built alone.
 
 include(CMakePackageConfigHelpers)
-set(GPUASYNC_INSTALL_CMAKEDIR "${CMAKE_INSTALL_LIBDIR}/cmake/GPUAsync")
+set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/GPUAsync")
+
+configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/GPUAsyncConfig.cmake.in"
+  "${CMAKE_CURRENT_BINARY_DIR}/GPUAsyncConfig.cmake"
+  INSTALL_DESTINATION "${package_dir}" NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file("${CMAKE_CURRENT_BINARY_DIR}/GPUAsyncConfigVersion.cmake"
+  COMPATIBILITY SameMinorVersion)
+install(FILES
+    "${CMAKE_CURRENT_BINARY_DIR}/GPUAsyncConfig.cmake"
+    "${CMAKE_CURRENT_BINARY_DIR}/GPUAsyncConfigVersion.cmake"
+  DESTINATION "${package_dir}" COMPONENT runtime)
+install(FILES "${CMAKE_CURRENT_LIST_DIR}/../LICENSE"
+  DESTINATION "${CMAKE_INSTALL_DATADIR}/gpu-async" COMPONENT runtime)
+
+if(GPUASYNC_BUILD_COMPILER AND TARGET GPUAsyncCompiler)
+  install(EXPORT GPUAsyncCompilerTargets NAMESPACE GPUAsync::
+    DESTINATION "${package_dir}" COMPONENT compiler)
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/GPUAsync"
+    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT compiler
+    FILES_MATCHING PATTERN "*.h" PATTERN "*.td")
+  install(DIRECTORY "${PROJECT_BINARY_DIR}/include/GPUAsync"
+    DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT compiler
+    FILES_MATCHING PATTERN "*.inc" PATTERN CMakeFiles EXCLUDE)
+endif()
