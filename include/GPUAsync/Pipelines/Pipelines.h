@@ -1,0 +1,76 @@
+//===- Pipelines.h - the pipeline from gpu to LLVM --------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The passes of this project and of MLIR in the right order: from a program of
+// any form to the runtime form, in one go or stage by stage.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_PIPELINES_PIPELINES_H
+#define GPUASYNC_PIPELINES_PIPELINES_H
+
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassOptions.h"
+
+namespace mlir::gpuasync {
+
+/// Options of `gpu-async-pipeline`, named as on the command line.
+struct GPUAsyncPipelineOptions
+    : public PassPipelineOptions<GPUAsyncPipelineOptions> {
+  PassOptions::ListOption<std::string> targets{
+      *this, "targets",
+      llvm::cl::desc("Targets of all kernels, besides those that their modules "
+                     "name: cpu, nvptx:sm_90")};
+  PassOptions::Option<unsigned> maxStreams{
+      *this, "max-streams",
+      llvm::cl::desc("Most streams that a function uses at a time; 0: no limit"),
+      llvm::cl::init(8)};
+  PassOptions::Option<std::string> onError{
+      *this, "on-error",
+      llvm::cl::desc("What a public function does with an error: abort or "
+                     "status (it returns a gpuasync_status)"),
+      llvm::cl::init("abort")};
+  PassOptions::Option<bool> packedWrappers{
+      *this, "packed-wrappers",
+      llvm::cl::desc("Also emit a wrapper of one signature for each public "
+                     "function, which a runner can call"),
+      llvm::cl::init(false)};
+  PassOptions::Option<bool> aotDestructor{
+      *this, "aot-destructor",
+      llvm::cl::desc("Release the program in a global destructor (code "
+                     "compiled ahead of time)"),
+      llvm::cl::init(false)};
+  PassOptions::Option<bool> verifyForms{
+      *this, "verify-forms",
+      llvm::cl::desc("Check the invariant of each form between the phases"),
+      llvm::cl::init(true)};
+};
+
+/// The stages of the pipeline. Each takes a program of its own form or an
+/// earlier one that has passed the stages before, and leaves alone what is
+/// lowered further already; so a file of any form goes through all of them.
+/// Unbufferised tensors are refused.
+
+/// 0 -> 1: linalg and affine to loops, kernels outlined, gpu ops imported.
+void buildTokenFormPipeline(OpPassManager &pm,
+                            const GPUAsyncPipelineOptions &options);
+/// 1 -> 2: forks and releases made explicit.
+void buildLinearFormPipeline(OpPassManager &pm,
+                             const GPUAsyncPipelineOptions &options);
+/// 2 -> 3: streams and events.
+void buildStreamFormPipeline(OpPassManager &pm,
+                             const GPUAsyncPipelineOptions &options);
+/// 3 -> 4: kernels compiled, host code in LLVM dialect with runtime calls.
+void buildRuntimeFormPipeline(OpPassManager &pm,
+                              const GPUAsyncPipelineOptions &options);
+
+/// All stages in order, on a builtin.module.
+void buildGPUAsyncPipeline(OpPassManager &pm,
+                           const GPUAsyncPipelineOptions &options);
+
+/// Registers `gpu-async-pipeline`.
+void registerGPUAsyncPipelines();
+
+} // namespace mlir::gpuasync
+
+#endif // GPUASYNC_PIPELINES_PIPELINES_H
