@@ -24,6 +24,15 @@ module attributes {gpu.container_module} {
     return
   }
 
+  func.func @allocate_and_run() {
+    %zero = arith.constant 0 : i32
+    %x = gpu.alloc () : memref<32xi32>
+    gpu.memset %x, %zero : memref<32xi32>, i32
+    call @sync1(%x) : (memref<32xi32>) -> ()
+    gpu.dealloc %x : memref<32xi32>
+    return
+  }
+
   // CHECK: [8, 8, 8, 8,
   func.func @main() {
     %seven = arith.constant 7 : i32
