@@ -12,7 +12,7 @@
 // The arrows are tokens. %uploaded and %lit have several users: a fork. The one
 // `gpu.wait async` with three operands is the join.
 //
-//   gpu-runner photo.mlir -e photo --input=@photo.npy --input=600x902x3xi8 --output= --output=@out.npy
+//   gpu-runner photo.mlir -e photo --input=@photo.npy --input=600x902x3xi8 --output=arg1=@out.npy
 
 // %photo: rows x columns x (red, green, blue). %picture: twice the rows and columns.
 func.func @photo(%photo: memref<?x?x3xi8>, %picture: memref<?x?x3xi8>) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Arguments from --input, changed arguments and results to --output.
-// RUN: gpu-runner --device=cpu -e scale --input=4xf32=1,2,3,4 --input=f32=2.5 --output=- --output= --output=- %s | FileCheck %s
-// RUN: %if cuda %{ gpu-runner --device=cuda -e scale --input=4xf32=1,2,3,4 --input=f32=2.5 --output=- --output= --output=- %s | FileCheck %s %}
+// RUN: gpu-runner --device=cpu -e scale --input=4xf32=1,2,3,4 --input=f32=2.5 --output=arg0=- --output=result0=- %s | FileCheck %s
+// RUN: %if cuda %{ gpu-runner --device=cuda -e scale --input=4xf32=1,2,3,4 --input=f32=2.5 --output=arg0=- --output=result0=- %s | FileCheck %s %}
 
 // CHECK: 4xf32=2.5 5 7.5 10
 // CHECK: i32=4

@@ -8,11 +8,11 @@
 // RUN: not gpu-runner --device=cpu -e f --input=4xf32=1,2,3 --input=i32=1 %s 2>&1 | FileCheck %s --check-prefix=VALUES
 // RUN: not gpu-runner --device=cpu -e f --input=@%t.nothere.npy --input=i32=1 %s 2>&1 | FileCheck %s --check-prefix=FILE
 
-// FEW: error:
-// MANY: error:
+// FEW: error:{{.*}}2 arguments
+// MANY: error:{{.*}}2 arguments
 // TYPE: error:{{.*}}i32
-// SHAPE: error:
-// VALUES: error:
+// SHAPE: error:{{.*}}xf32
+// VALUES: error:{{.*}}3 values
 // FILE: error:{{.*}}nothere.npy
 func.func @f(%x: memref<4xf32>, %n: i32) {
   return
