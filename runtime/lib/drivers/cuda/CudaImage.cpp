@@ -1,0 +1,196 @@
+//===- CudaImage.cpp - Which image fits a chip, what is in it -------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The choice between cubins and PTX, and the number of parameters of a kernel
+// read from the image itself.
+//===----------------------------------------------------------------------===//
+
+#include "drivers/cuda/CudaApi.h"
+
+#include <ctype.h>
+#include <elf.h>
+#include <string.h>
+#include <string>
+#include <string_view>
+
+using namespace gpuasync;
+using namespace gpuasync::cuda;
+
+const char *CudaApi::imageName(uint32_t format) {
+  switch (format) {
+  case GPUASYNC_IMAGE_PTX:
+    return "PTX";
+  case GPUASYNC_IMAGE_CUBIN:
+    return "cubin";
+  case GPUASYNC_IMAGE_FATBIN:
+    return "fat binary";
+  default:
+    return "unknown";
+  }
+}
+
+namespace {
+/// "sm_90a": version 9.0, suffix 'a'.
+struct Arch {
+  int major = 0, minor = 0;
+  char suffix = 0;
+};
+
+bool parseArch(const char *text, Arch &arch) {
+  const char *digits = strchr(text, '_');
+  if (!digits)
+    return false;
+  int value = 0, count = 0;
+  for (++digits; isdigit(static_cast<unsigned char>(*digits)); ++digits) {
+    value = value * 10 + (*digits - '0');
+    ++count;
+  }
+  if (count < 2 || count > 3)
+    return false;
+  arch.major = value / 10;
+  arch.minor = value % 10;
+  arch.suffix = *digits;
+  return true;
+}
+} // namespace
+
+// Code for "sm_90a" runs on version 9.0 alone, for "sm_100f" on its family (the
+// same major version); plain machine code on its major version from its minor
+// version on, plain PTX on everything from its version on.
+uint32_t CudaApi::imageRank(const VendorLimits &limits,
+                            const gpuasync_image &image) {
+  if (image.format == GPUASYNC_IMAGE_FATBIN)
+    return 2000;
+  Arch arch;
+  if (!parseArch(image.arch, arch))
+    return 0;
+  bool exact = arch.major == limits.major && arch.minor == limits.minor;
+  bool family = arch.major == limits.major && arch.minor <= limits.minor;
+  bool older = arch.major < limits.major || family;
+  uint32_t version = uint32_t(arch.major * 10 + arch.minor);
+  bool fits = arch.suffix == 'a' ? exact : arch.suffix == 'f' ? family : older;
+  if (!fits)
+    return 0;
+  // Of two for one version the one that may use more of the chip.
+  uint32_t special = arch.suffix ? 1 : 0;
+  if (image.format == GPUASYNC_IMAGE_CUBIN)
+    return family ? (exact ? 5000 : 4000) + 2 * version + special : 0;
+  if (image.format == GPUASYNC_IMAGE_PTX)
+    return 1000 + 2 * version + special;
+  return 0;
+}
+
+bool CudaApi::builtinImage(const VendorLimits &, gpuasync_image &image) {
+  image = {};
+  image.format = GPUASYNC_IMAGE_PTX;
+  image.arch = "sm_52";
+  image.data = builtinPtx;
+  image.size = builtinPtxBytes;
+  return true;
+}
+
+/// Counts the `.param`s between the parentheses after `.entry KERNEL`.
+static int64_t ptxParamCount(std::string_view ptx, std::string_view kernel) {
+  size_t at = 0;
+  const std::string_view entry = ".entry";
+  auto isSpace = [](char c) { return isspace(static_cast<unsigned char>(c)); };
+  while ((at = ptx.find(entry, at)) != std::string_view::npos) {
+    at += entry.size();
+    while (at < ptx.size() && isSpace(ptx[at]))
+      ++at;
+    if (ptx.compare(at, kernel.size(), kernel) != 0)
+      continue;
+    at += kernel.size();
+    while (at < ptx.size() && isSpace(ptx[at]))
+      ++at;
+    if (at >= ptx.size())
+      return -1;
+    if (ptx[at] != '(') {
+      // A longer name, or a kernel without a parameter list.
+      if (ptx[at] == '{' || ptx[at] == '.')
+        return 0;
+      continue;
+    }
+    size_t end = ptx.find(')', at);
+    if (end == std::string_view::npos)
+      return -1;
+    std::string_view list = ptx.substr(at, end - at);
+    int64_t count = 0;
+    for (size_t i = list.find(".param"); i != std::string_view::npos;
+         i = list.find(".param", i + 1))
+      ++count;
+    return count;
+  }
+  return -1;
+}
+
+/// Counts the parameter records of a kernel's `.nv.info` section.
+static int64_t cubinParamCount(const unsigned char *data, uint64_t bytes,
+                               const char *kernel) {
+  Elf64_Ehdr header;
+  if (bytes < sizeof(header))
+    return -1;
+  memcpy(&header, data, sizeof(header));
+  if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
+      header.e_shentsize != sizeof(Elf64_Shdr) ||
+      header.e_shstrndx >= header.e_shnum || header.e_shoff > bytes ||
+      (bytes - header.e_shoff) / sizeof(Elf64_Shdr) < header.e_shnum)
+    return -1;
+  auto section = [&](unsigned index) {
+    Elf64_Shdr result;
+    memcpy(&result, data + header.e_shoff + index * sizeof(result),
+           sizeof(result));
+    return result;
+  };
+  auto inside = [&](const Elf64_Shdr &s) {
+    return s.sh_offset <= bytes && s.sh_size <= bytes - s.sh_offset;
+  };
+  Elf64_Shdr names = section(header.e_shstrndx);
+  if (!inside(names))
+    return -1;
+  const std::string wanted = std::string(".nv.info.") + kernel;
+  for (unsigned i = 0; i < header.e_shnum; ++i) {
+    Elf64_Shdr info = section(i);
+    if (info.sh_name >= names.sh_size || !inside(info))
+      continue;
+    const char *name =
+        reinterpret_cast<const char *>(data) + names.sh_offset + info.sh_name;
+    size_t room = names.sh_size - info.sh_name;
+    if (strnlen(name, room) != wanted.size() ||
+        wanted.compare(0, wanted.size(), name, wanted.size()) != 0)
+      continue;
+    // Records: format, attribute, 16-bit value; format 4 has that many bytes
+    // after it. Attribute 0x17 describes one parameter.
+    int64_t count = 0;
+    const unsigned char *at = data + info.sh_offset;
+    const unsigned char *end = at + info.sh_size;
+    while (end - at >= 4) {
+      unsigned format = at[0], attribute = at[1];
+      unsigned value = unsigned(at[2]) | unsigned(at[3]) << 8;
+      at += 4;
+      if (format == 4) {
+        count += attribute == 0x17;
+        if (unsigned(end - at) < value)
+          return -1;
+        at += value;
+      } else if (format < 1 || format > 3) {
+        return -1; // A record that we do not know.
+      }
+    }
+    return count;
+  }
+  return -1;
+}
+
+int64_t CudaApi::imageParamCount(const gpuasync_image &image,
+                                 const char *kernel) {
+  if (image.format == GPUASYNC_IMAGE_PTX)
+    return ptxParamCount(
+        std::string_view(static_cast<const char *>(image.data), image.size),
+        kernel);
+  if (image.format == GPUASYNC_IMAGE_CUBIN)
+    return cubinParamCount(static_cast<const unsigned char *>(image.data),
+                           image.size, kernel);
+  return -1;
+}

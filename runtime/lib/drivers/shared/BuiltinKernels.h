@@ -1,0 +1,44 @@
+//===- BuiltinKernels.h - The runtime's own kernels -------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Copies and fills that no vendor call does: any rank, any stride, patterns of
+// 8 and 16 bytes. The kernels are in BuiltinKernels.dev.c; each driver embeds
+// them compiled.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_DRIVERS_SHARED_BUILTINKERNELS_H
+#define GPUASYNC_DRIVERS_SHARED_BUILTINKERNELS_H
+
+#include "core/Driver.h"
+
+namespace gpuasync {
+
+enum BuiltinKernel : uint32_t { BuiltinCopy, BuiltinFill, BuiltinKernelCount };
+
+/// The one parameter of both kernels; BuiltinKernels.dev.c declares the same.
+struct BuiltinArguments {
+  /// One more than a copy has: the element may be several units.
+  static constexpr uint32_t maxRank = 9;
+  void *destination = nullptr;
+  const void *source = nullptr;
+  uint64_t count = 0; ///< units in all
+  uint32_t rank = 0;
+  uint32_t unit = 0; ///< bytes moved at once: 1, 2, 4, 8 or 16
+  unsigned char pattern[16] = {};
+  int64_t sizes[maxRank] = {}; ///< in units
+  int64_t destinationStrides[maxRank] = {};
+  int64_t sourceStrides[maxRank] = {};
+};
+static_assert(sizeof(BuiltinArguments) == 264, "as in BuiltinKernels.dev.c");
+
+BuiltinArguments builtinCopyArguments(const StridedCopy &copy);
+BuiltinArguments builtinFillArguments(const StridedFill &fill);
+
+/// The kernel table, indexed by BuiltinKernel, and a module that holds it.
+const gpuasync_kernel *builtinKernels();
+const gpuasync_module &builtinKernelModule();
+
+} // namespace gpuasync
+
+#endif // GPUASYNC_DRIVERS_SHARED_BUILTINKERNELS_H

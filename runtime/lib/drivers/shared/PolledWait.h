@@ -1,0 +1,57 @@
+//===- PolledWait.h - Waiting by queries ------------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A host wait that spins first and then sleeps for a fraction of the time that
+// has gone by. It takes a timeout, sees errors, and leaves the processor free,
+// which the vendors' own waits do not do together.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_DRIVERS_SHARED_POLLEDWAIT_H
+#define GPUASYNC_DRIVERS_SHARED_POLLEDWAIT_H
+
+#include "core/StatusImpl.h"
+
+#include <stdint.h>
+#include <time.h>
+
+namespace gpuasync {
+
+inline int64_t monotonicNs() noexcept {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t(now.tv_sec) * 1000000000 + now.tv_nsec;
+}
+
+/// Calls `query(bool &reached)` until it says reached, fails, or `timeoutNs`
+/// (negative: never) is over; `done` says whether it was reached. A wait is
+/// late by at most a sixteenth of its length.
+template <typename Query>
+Status polledWait(int64_t timeoutNs, bool &done, Query query) {
+  const int64_t spinNs = 50000, shortestNapNs = 10000, longestNapNs = 1000000;
+  done = false;
+  if (Status status = query(done); !status.ok() || done)
+    return status;
+  const int64_t start = monotonicNs();
+  for (;;) {
+    if (Status status = query(done); !status.ok() || done)
+      return status;
+    int64_t elapsed = monotonicNs() - start;
+    if (timeoutNs >= 0 && elapsed >= timeoutNs)
+      return Status();
+    if (elapsed < spinNs)
+      continue;
+    int64_t nap = elapsed / 16;
+    nap = nap < shortestNapNs  ? shortestNapNs
+          : nap > longestNapNs ? longestNapNs
+                               : nap;
+    if (timeoutNs >= 0 && nap > timeoutNs - elapsed)
+      nap = timeoutNs - elapsed;
+    timespec duration = {time_t(nap / 1000000000), long(nap % 1000000000)};
+    nanosleep(&duration, nullptr);
+  }
+}
+
+} // namespace gpuasync
+
+#endif // GPUASYNC_DRIVERS_SHARED_POLLEDWAIT_H

@@ -1,0 +1,855 @@
+//===- VendorContext.h - The context of cuda and hip ------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// DriverContext over a vendor's API, which is a parameter. `Api` is a class of
+// static functions, one per vendor call, each returning Api::Call; what differs
+// between the vendors (contexts, images, launch attributes) stays behind it.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_DRIVERS_SHARED_VENDORCONTEXT_H
+#define GPUASYNC_DRIVERS_SHARED_VENDORCONTEXT_H
+
+#include "core/Driver.h"
+#include "drivers/shared/BuiltinKernels.h"
+#include "drivers/shared/PolledWait.h"
+#include "drivers/shared/VendorDevice.h"
+#include "drivers/shared/VendorLibrary.h"
+
+#include <memory>
+#include <new>
+#include <string.h>
+
+namespace gpuasync {
+
+/// What a NativeFunction points to. Everything that a launch needs is here, so
+/// that a warm launch reads one cache line and calls the vendor once.
+template <typename Api>
+struct VendorFunction {
+  typename Api::Function handle = nullptr;
+  uint32_t paramBytes = 0;       ///< UINT32_MAX if unknown
+  uint32_t maxThreads = 0;       ///< per block, for this function's registers
+  uint32_t maxDynamicShared = 0; ///< set with the vendor when it was loaded
+  uint32_t staticShared = 0;
+  uint32_t localBytes = 0; ///< per thread
+};
+
+/// What a NativeModule points to.
+template <typename Api>
+struct VendorModule {
+  typename Api::Module handle = nullptr;
+  std::unique_ptr<VendorFunction<Api>[]> functions;
+};
+
+template <typename Api>
+class VendorContext final : public DriverContext {
+  using Call = typename Api::Call;
+  using Stream = typename Api::Stream;
+  using Event = typename Api::Event;
+  using Function = VendorFunction<Api>;
+  using Module = VendorModule<Api>;
+
+public:
+  explicit VendorContext(VendorDevice &device) : device(device) {}
+
+  /// Retains the context, makes the pool, loads the built-in kernels and tests
+  /// what attributes only promise. After a failure only `close` may be called.
+  Status open();
+
+  Status makeCurrent(SavedContext &saved) override;
+  void restore(const SavedContext &saved) noexcept override;
+  Status resume() override;
+
+  Status createStream(NativeStream &out) override;
+  void destroyStream(NativeStream stream) noexcept override;
+  Status externalStream(void *native, NativeStream &out) override;
+  bool isCapturing(NativeStream stream) override;
+  Status queryStream(NativeStream stream, bool &done) override;
+  Status waitStream(NativeStream stream, int64_t timeoutNs,
+                    bool &done) override;
+
+  Status createEvent(NativeEvent &out) override;
+  void destroyEvent(NativeEvent event) noexcept override;
+  Status recordEvent(NativeEvent event, NativeStream stream) override;
+  Status streamWaitEvent(NativeStream stream, NativeEvent event) override;
+  Status queryEvent(NativeEvent event, bool &done) override;
+  Status waitEvent(NativeEvent event, int64_t timeoutNs, bool &done) override;
+  Status writeFlag(NativeStream stream, uint32_t *slot,
+                   uint32_t value) override;
+
+  uint32_t imageRank(const gpuasync_image &image) override;
+  Status loadModule(const gpuasync_module &module, const gpuasync_image &image,
+                    NativeModule &out, NativeFunction *functions) override;
+  void unloadModule(NativeModule module) noexcept override;
+
+  Status launch(NativeStream stream, NativeFunction function,
+                const gpuasync_kernel &kernel, const gpuasync_block &block,
+                const gpuasync_site *site) override;
+  Status copy(NativeStream stream, void *destination, const void *source,
+              uint64_t bytes, const gpuasync_site *site) override;
+  Status copyStrided(NativeStream stream, const StridedCopy &copy,
+                     const gpuasync_site *site) override;
+  Status fillStrided(NativeStream stream, const StridedFill &fill,
+                     const gpuasync_site *site) override;
+
+  Status allocAsync(NativeStream stream, uint64_t bytes, void *&out) override;
+  Status freeAsync(NativeStream stream, void *pointer) override;
+  void trimMemory(uint64_t keepBytes) noexcept override;
+  Status allocMemory(MemoryKind kind, uint64_t bytes, void *&out) override;
+  void freeMemory(MemoryKind kind, void *pointer) noexcept override;
+  void memoryInfo(uint64_t &freeBytes, uint64_t &totalBytes) override;
+  Status registerHost(void *pointer, uint64_t bytes, bool &owned) override;
+  void unregisterHost(void *pointer) noexcept override;
+  PointerKind pointerKind(const void *pointer) override;
+
+  uint64_t close(bool lost) noexcept override;
+
+private:
+  static Stream asStream(NativeStream stream) {
+    return static_cast<Stream>(stream);
+  }
+  static Event asEvent(NativeEvent event) { return static_cast<Event>(event); }
+
+  Status check(Call call) {
+    if (__builtin_expect(call.code == Api::success, 1))
+      return Status();
+    return error(call);
+  }
+  /// Turns a failed call into a status and notices the loss of the device.
+  __attribute__((noinline, cold)) Status error(Call call,
+                                               const char *detail = "");
+  /// No vendor call may be made: the process ends, or calls may hang.
+  bool silent() const noexcept {
+    return processIsExiting() || device.loss.lost();
+  }
+
+  /// One query, for the polled waits: done, not yet, or an error.
+  Status query(Call call, bool &done) {
+    done = call.code == Api::success;
+    if (done || call.code == Api::notReady)
+      return Status();
+    return error(call);
+  }
+
+  Status loadFunction(const gpuasync_module &module, uint32_t index,
+                      const gpuasync_image &image, typename Api::Module handle,
+                      Function &out);
+  Status checkParameters(const gpuasync_module &module, uint32_t index,
+                         const gpuasync_image &image, Function &function);
+  Status reserveLocalMemory(uint32_t bytes);
+  Status testCapabilities();
+
+  __attribute__((noinline, cold)) Status
+  launchRefused(const Function &function, const gpuasync_kernel &kernel,
+                const gpuasync_block &block);
+  __attribute__((noinline, cold)) Status
+  launchFailed(Call call, const Function &function,
+               const gpuasync_kernel &kernel, const gpuasync_block &block);
+  Status launchBuiltin(NativeStream stream, BuiltinKernel kernel,
+                       const BuiltinArguments &arguments);
+
+  VendorDevice &device;
+  typename Api::Context context{};
+  bool retained = false;
+  uint64_t generation = 0;
+  typename Api::Pool pool{};
+  bool hasPool = false;
+  NativeModule builtinModule = nullptr;
+  NativeFunction builtins[BuiltinKernelCount] = {};
+  std::mutex localMutex;
+  uint32_t localReserved = 0; ///< guarded by localMutex
+  /// Streams, events, modules and memory not given back; for the leak check.
+  std::atomic<int64_t> live{0};
+};
+
+//===----------------------------------------------------------------------===//
+// Errors
+//===----------------------------------------------------------------------===//
+
+template <typename Api>
+Status VendorContext<Api>::error(Call call, const char *detail) {
+  if (processIsExiting())
+    return makeStatus(GPUASYNC_SHUT_DOWN, "%s: the process is exiting",
+                      call.name);
+  const char *name = Api::errorName(call.code);
+  const char *text = Api::errorText(call.code);
+  if (Api::losesDevice(call.code)) {
+    char report[400];
+    snprintf(report, sizeof(report), "%s: %s (%d): %s", call.name, name,
+             int(call.code), text);
+    if (device.loss.report(report))
+      return makeStatus(GPUASYNC_DEVICE_LOST,
+                        "%s%s; the device is lost for this process", report,
+                        detail);
+  }
+  if (device.loss.lost())
+    return makeStatus(
+        GPUASYNC_DEVICE_LOST,
+        "%s: the device is lost for this process; first report: %s", call.name,
+        device.loss.firstReport());
+  return makeStatus(Api::statusCode(call.code), "%s: %s (%d): %s%s", call.name,
+                    name, int(call.code), text, detail);
+}
+
+//===----------------------------------------------------------------------===//
+// The current context
+//===----------------------------------------------------------------------===//
+
+// Setting instead of pushing: the depth of the stack stays the caller's, and
+// going back works whatever code in between did to the top. (On an empty stack
+// setting pushes, and setting null pops again.)
+template <typename Api>
+Status VendorContext<Api>::makeCurrent(SavedContext &saved) {
+  typename Api::Context current{};
+  if (Call call = Api::currentContext(current); call.code != Api::success)
+    return error(call);
+  saved.previous = Api::toPointer(current);
+  saved.pushed = 0;
+  // A primary context that somebody reset may come back at the same address,
+  // without anything of ours in it.
+  uint64_t id = 0;
+  Call call = Api::contextId(context, id);
+  if (__builtin_expect(call.code != Api::success || id != generation, 0)) {
+    if (call.code == Api::success || Api::contextIsGone(call.code))
+      device.loss.report("the device's primary context was reset by other code "
+                         "of this process");
+    return error(call);
+  }
+  if (__builtin_expect(current == context, 1))
+    return Status();
+  if (Call call = Api::setCurrentContext(context); call.code != Api::success)
+    return error(call);
+  saved.pushed = 1;
+  return Status();
+}
+
+template <typename Api>
+void VendorContext<Api>::restore(const SavedContext &saved) noexcept {
+  if (saved.pushed && !processIsExiting())
+    (void)Api::setCurrentContext(Api::toContext(saved.previous));
+}
+
+template <typename Api>
+Status VendorContext<Api>::resume() {
+  typename Api::Context current{};
+  if (Call call = Api::currentContext(current); call.code != Api::success)
+    return error(call);
+  if (current == context)
+    return Status();
+  return check(Api::setCurrentContext(context));
+}
+
+//===----------------------------------------------------------------------===//
+// Streams and events
+//===----------------------------------------------------------------------===//
+
+template <typename Api>
+Status VendorContext<Api>::createStream(NativeStream &out) {
+  Stream stream{};
+  if (Call call = Api::streamCreate(stream); call.code != Api::success)
+    return error(call);
+  live.fetch_add(1, std::memory_order_relaxed);
+  out = stream;
+  return Status();
+}
+
+template <typename Api>
+void VendorContext<Api>::destroyStream(NativeStream stream) noexcept {
+  live.fetch_sub(1, std::memory_order_relaxed);
+  if (!silent())
+    (void)Api::streamDestroy(asStream(stream));
+}
+
+template <typename Api>
+Status VendorContext<Api>::externalStream(void *native, NativeStream &out) {
+  out = native;
+  return Status();
+}
+
+template <typename Api>
+bool VendorContext<Api>::isCapturing(NativeStream stream) {
+  bool capturing = false;
+  return Api::streamIsCapturing(asStream(stream), capturing).code ==
+             Api::success &&
+         capturing;
+}
+
+template <typename Api>
+Status VendorContext<Api>::queryStream(NativeStream stream, bool &done) {
+  return query(Api::streamQuery(asStream(stream)), done);
+}
+
+template <typename Api>
+Status VendorContext<Api>::waitStream(NativeStream stream, int64_t timeoutNs,
+                                      bool &done) {
+  return polledWait(timeoutNs, done, [&](bool &reached) {
+    return query(Api::streamQuery(asStream(stream)), reached);
+  });
+}
+
+template <typename Api>
+Status VendorContext<Api>::createEvent(NativeEvent &out) {
+  Event event{};
+  if (Call call = Api::eventCreate(event); call.code != Api::success)
+    return error(call);
+  live.fetch_add(1, std::memory_order_relaxed);
+  out = event;
+  return Status();
+}
+
+template <typename Api>
+void VendorContext<Api>::destroyEvent(NativeEvent event) noexcept {
+  live.fetch_sub(1, std::memory_order_relaxed);
+  if (!silent())
+    (void)Api::eventDestroy(asEvent(event));
+}
+
+template <typename Api>
+Status VendorContext<Api>::recordEvent(NativeEvent event, NativeStream stream) {
+  return check(Api::eventRecord(asEvent(event), asStream(stream)));
+}
+
+template <typename Api>
+Status VendorContext<Api>::streamWaitEvent(NativeStream stream,
+                                           NativeEvent event) {
+  return check(Api::streamWaitEvent(asStream(stream), asEvent(event)));
+}
+
+template <typename Api>
+Status VendorContext<Api>::queryEvent(NativeEvent event, bool &done) {
+  return query(Api::eventQuery(asEvent(event)), done);
+}
+
+template <typename Api>
+Status VendorContext<Api>::waitEvent(NativeEvent event, int64_t timeoutNs,
+                                     bool &done) {
+  return polledWait(timeoutNs, done, [&](bool &reached) {
+    return query(Api::eventQuery(asEvent(event)), reached);
+  });
+}
+
+template <typename Api>
+Status VendorContext<Api>::writeFlag(NativeStream stream, uint32_t *slot,
+                                     uint32_t value) {
+  return check(Api::streamWriteValue(asStream(stream), slot, value));
+}
+
+//===----------------------------------------------------------------------===//
+// Modules
+//===----------------------------------------------------------------------===//
+
+template <typename Api>
+uint32_t VendorContext<Api>::imageRank(const gpuasync_image &image) {
+  return Api::imageRank(device.limits, image);
+}
+
+template <typename Api>
+Status VendorContext<Api>::loadModule(const gpuasync_module &module,
+                                      const gpuasync_image &image,
+                                      NativeModule &out,
+                                      NativeFunction *functions) {
+  std::unique_ptr<Module> loaded(new Module);
+  loaded->functions.reset(new Function[module.kernelCount]);
+  char log[2048] = "";
+  if (Call call = Api::moduleLoad(image, loaded->handle, log, sizeof(log));
+      call.code != Api::success) {
+    std::string detail = std::string(", for the ") +
+                         Api::imageName(image.format) + " image (" +
+                         image.arch + ") of module @" + module.name;
+    if (log[0])
+      detail += std::string(": ") + log;
+    return error(call, detail.c_str());
+  }
+  live.fetch_add(1, std::memory_order_relaxed);
+  Status status;
+  uint32_t localBytes = 0;
+  for (uint32_t i = 0; i < module.kernelCount && status.ok(); ++i) {
+    Function &function = loaded->functions[i];
+    status = loadFunction(module, i, image, loaded->handle, function);
+    localBytes =
+        localBytes < function.localBytes ? function.localBytes : localBytes;
+    functions[i] = &function;
+  }
+  if (status.ok())
+    status = reserveLocalMemory(localBytes);
+  if (!status.ok()) {
+    unloadModule(loaded.release());
+    return status;
+  }
+  out = loaded.release();
+  return Status();
+}
+
+template <typename Api>
+Status
+VendorContext<Api>::loadFunction(const gpuasync_module &module, uint32_t index,
+                                 const gpuasync_image &image,
+                                 typename Api::Module handle, Function &out) {
+  const gpuasync_kernel &kernel = module.kernels[index];
+  if (Call call = Api::moduleGetFunction(handle, kernel.name, out.handle);
+      call.code != Api::success) {
+    if (call.code != Api::notFound)
+      return error(call);
+    return makeStatus(
+        GPUASYNC_NOT_FOUND, "module @%s has no kernel @%s in its %s image (%s)",
+        module.name, kernel.name, Api::imageName(image.format), image.arch);
+  }
+  // A vendor that loads lazily would do so in the first launch, which then
+  // waits for everything that runs.
+  if (Call call = Api::functionLoad(out.handle); call.code != Api::success)
+    return error(call);
+  int maxThreads = 0, staticShared = 0, localBytes = 0;
+  if (Call call =
+          Api::functionInfo(out.handle, maxThreads, staticShared, localBytes);
+      call.code != Api::success)
+    return error(call);
+  out.maxThreads = uint32_t(maxThreads);
+  out.staticShared = uint32_t(staticShared);
+  out.localBytes = uint32_t(localBytes);
+  out.maxDynamicShared = device.limits.maxSharedBytes > out.staticShared
+                             ? device.limits.maxSharedBytes - out.staticShared
+                             : 0;
+  // Once per function, here, so that no launch has to ask for it.
+  if (out.maxDynamicShared)
+    if (Call call =
+            Api::functionSetDynamicShared(out.handle, out.maxDynamicShared);
+        call.code != Api::success)
+      return error(call);
+  return checkParameters(module, index, image, out);
+}
+
+template <typename Api>
+Status VendorContext<Api>::checkParameters(const gpuasync_module &module,
+                                           uint32_t index,
+                                           const gpuasync_image &image,
+                                           Function &function) {
+  const gpuasync_kernel &kernel = module.kernels[index];
+  function.paramBytes = UINT32_MAX;
+  if (kernel.paramCount == UINT32_MAX)
+    return Status();
+  int64_t count = Api::imageParamCount(image, kernel.name);
+  if (count >= 0 && count != int64_t(kernel.paramCount))
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      "kernel @%s::@%s takes %lld parameters in its %s image "
+                      "(%s), but the program passes %u",
+                      module.name, kernel.name, static_cast<long long>(count),
+                      Api::imageName(image.format), image.arch,
+                      kernel.paramCount);
+  // The size of the buffer without the padding at its end.
+  function.paramBytes = 0;
+  for (uint32_t i = 0; i < kernel.paramCount; ++i) {
+    uint32_t end = kernel.paramOffsets[i] + kernel.paramSizes[i];
+    function.paramBytes = end > function.paramBytes ? end : function.paramBytes;
+    size_t offset = kernel.paramOffsets[i], size = kernel.paramSizes[i];
+    Call call = Api::functionParamInfo(function.handle, i, offset, size);
+    if (call.code != Api::success)
+      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                        "kernel @%s::@%s has no parameter %u, but the program "
+                        "passes %u",
+                        module.name, kernel.name, i, kernel.paramCount);
+    if (offset != kernel.paramOffsets[i] || size != kernel.paramSizes[i])
+      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                        "kernel @%s::@%s: parameter %u has %zu bytes at %zu, "
+                        "but the program passes %u bytes at %u",
+                        module.name, kernel.name, i, size, offset,
+                        kernel.paramSizes[i], kernel.paramOffsets[i]);
+  }
+  return Status();
+}
+
+// The first launch that needs more local memory per thread than any before
+// waits for all that runs; the growth is forced here instead.
+template <typename Api>
+Status VendorContext<Api>::reserveLocalMemory(uint32_t bytes) {
+  std::lock_guard<std::mutex> lock(localMutex);
+  if (bytes <= localReserved)
+    return Status();
+  if (Call call = Api::reserveLocalMemory(bytes); call.code != Api::success)
+    return error(call);
+  localReserved = bytes;
+  return Status();
+}
+
+template <typename Api>
+void VendorContext<Api>::unloadModule(NativeModule module) noexcept {
+  std::unique_ptr<Module> loaded(static_cast<Module *>(module));
+  live.fetch_sub(1, std::memory_order_relaxed);
+  if (!silent())
+    (void)Api::moduleUnload(loaded->handle);
+}
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+template <typename Api>
+Status VendorContext<Api>::launch(NativeStream stream, NativeFunction native,
+                                  const gpuasync_kernel &kernel,
+                                  const gpuasync_block &block,
+                                  const gpuasync_site *) {
+  const Function &function = *static_cast<const Function *>(native);
+  const VendorLimits &limits = device.limits;
+  // Each factor is below 2^32 once the first comparisons held.
+  bool fits = uint64_t(block.grid[0]) <= limits.maxGrid[0] &&
+              uint64_t(block.grid[1]) <= limits.maxGrid[1] &&
+              uint64_t(block.grid[2]) <= limits.maxGrid[2] &&
+              uint64_t(block.block[0]) <= limits.maxBlock[0] &&
+              uint64_t(block.block[1]) <= limits.maxBlock[1] &&
+              uint64_t(block.block[2]) <= limits.maxBlock[2] &&
+              uint64_t(block.block[0] * block.block[1] * block.block[2]) <=
+                  function.maxThreads &&
+              uint64_t(block.dynamicSharedBytes) <= function.maxDynamicShared;
+  uint32_t paramBytes = block.paramBytes;
+  if (function.paramBytes != UINT32_MAX) {
+    fits &= paramBytes >= function.paramBytes;
+    paramBytes = function.paramBytes;
+  }
+  if (__builtin_expect(!fits, 0))
+    return launchRefused(function, kernel, block);
+  Call call = Api::launch(function.handle, asStream(stream), block, paramBytes);
+  if (__builtin_expect(call.code == Api::success, 1))
+    return Status();
+  return launchFailed(call, function, kernel, block);
+}
+
+template <typename Api>
+Status VendorContext<Api>::launchRefused(const Function &function,
+                                         const gpuasync_kernel &kernel,
+                                         const gpuasync_block &block) {
+  const VendorLimits &limits = device.limits;
+  static const char axes[] = "xyz";
+  for (int i = 0; i < 3; ++i) {
+    if (uint64_t(block.grid[i]) > limits.maxGrid[i])
+      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                        "kernel @%s: %lld blocks in %c, the device's limit is "
+                        "%u",
+                        kernel.name, static_cast<long long>(block.grid[i]),
+                        axes[i], limits.maxGrid[i]);
+    if (uint64_t(block.block[i]) > limits.maxBlock[i])
+      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                        "kernel @%s: %lld threads in %c, the device's limit is "
+                        "%u",
+                        kernel.name, static_cast<long long>(block.block[i]),
+                        axes[i], limits.maxBlock[i]);
+  }
+  uint64_t threads = uint64_t(block.block[0] * block.block[1] * block.block[2]);
+  if (threads > function.maxThreads)
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      "kernel @%s: %llu threads per block, the limit for this "
+                      "kernel's registers is %u",
+                      kernel.name, static_cast<unsigned long long>(threads),
+                      function.maxThreads);
+  if (uint64_t(block.dynamicSharedBytes) > function.maxDynamicShared)
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      "kernel @%s: %lld bytes of dynamic shared memory, the "
+                      "limit beside its %u static bytes is %u",
+                      kernel.name,
+                      static_cast<long long>(block.dynamicSharedBytes),
+                      function.staticShared, function.maxDynamicShared);
+  return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                    "kernel @%s: %u bytes of parameters are passed, it takes "
+                    "%u",
+                    kernel.name, block.paramBytes, function.paramBytes);
+}
+
+template <typename Api>
+Status VendorContext<Api>::launchFailed(Call call, const Function &function,
+                                        const gpuasync_kernel &kernel,
+                                        const gpuasync_block &block) {
+  char detail[320];
+  int length = snprintf(
+      detail, sizeof(detail),
+      ", for kernel @%s with %lld x %lld x %lld blocks of %lld x %lld x %lld "
+      "threads",
+      kernel.name, static_cast<long long>(block.grid[0]),
+      static_cast<long long>(block.grid[1]),
+      static_cast<long long>(block.grid[2]),
+      static_cast<long long>(block.block[0]),
+      static_cast<long long>(block.block[1]),
+      static_cast<long long>(block.block[2]));
+  if (call.code == Api::cooperativeTooLarge && length > 0) {
+    int perUnit = Api::residentBlocks(
+        function.handle, int(block.block[0] * block.block[1] * block.block[2]),
+        size_t(block.dynamicSharedBytes));
+    if (perUnit > 0)
+      snprintf(detail + length, sizeof(detail) - size_t(length),
+               "; a cooperative launch of it holds at most %llu blocks here",
+               static_cast<unsigned long long>(perUnit) *
+                   device.limits.multiprocessors);
+  }
+  return error(call, detail);
+}
+
+//===----------------------------------------------------------------------===//
+// Copies and fills
+//===----------------------------------------------------------------------===//
+
+template <typename Api>
+Status VendorContext<Api>::launchBuiltin(NativeStream stream,
+                                         BuiltinKernel kernel,
+                                         const BuiltinArguments &arguments) {
+  const uint64_t threads = 256;
+  // Enough blocks to fill the device; each thread takes its share in a loop.
+  uint64_t blocks = (arguments.count + threads - 1) / threads;
+  uint64_t most = uint64_t(device.limits.multiprocessors) * 16;
+  gpuasync_block block = {};
+  block.grid[0] = int64_t(blocks < most ? blocks : most);
+  block.grid[1] = block.grid[2] = 1;
+  block.block[0] = int64_t(threads);
+  block.block[1] = block.block[2] = 1;
+  block.paramBytes = sizeof(arguments);
+  block.params = &arguments;
+  return launch(stream, builtins[kernel], builtinKernels()[kernel], block,
+                nullptr);
+}
+
+template <typename Api>
+Status VendorContext<Api>::copy(NativeStream stream, void *destination,
+                                const void *source, uint64_t bytes,
+                                const gpuasync_site *) {
+  return check(Api::copy(destination, source, bytes, asStream(stream)));
+}
+
+template <typename Api>
+Status VendorContext<Api>::copyStrided(NativeStream stream,
+                                       const StridedCopy &copy,
+                                       const gpuasync_site *site) {
+  if (copy.rank == 0)
+    return this->copy(stream, copy.destination, copy.source, copy.elementBytes,
+                      site);
+  // The copy engine takes rows; short ones are faster in the kernel.
+  int64_t width = int64_t(copy.elementBytes);
+  if (copy.rank == 1 && width >= 64 && copy.destinationStrides[0] >= width &&
+      copy.sourceStrides[0] >= width &&
+      uint64_t(copy.destinationStrides[0]) <= device.limits.maxPitch &&
+      uint64_t(copy.sourceStrides[0]) <= device.limits.maxPitch)
+    return check(Api::copy2D(copy.destination,
+                             size_t(copy.destinationStrides[0]), copy.source,
+                             size_t(copy.sourceStrides[0]), copy.elementBytes,
+                             size_t(copy.sizes[0]), asStream(stream)));
+  return launchBuiltin(stream, BuiltinCopy, builtinCopyArguments(copy));
+}
+
+template <typename Api>
+Status VendorContext<Api>::fillStrided(NativeStream stream,
+                                       const StridedFill &fill,
+                                       const gpuasync_site *) {
+  // What the vendor's own fills can do: at most 4 bytes, contiguous rows.
+  uint32_t element = fill.elementBytes;
+  uint32_t value = 0;
+  uint64_t scale = 1;
+  if (element > 4) {
+    bool repeats = true;
+    for (uint32_t i = 4; i < element; ++i)
+      repeats &= fill.pattern[i] == fill.pattern[i - 4];
+    if (repeats) {
+      scale = element / 4;
+      element = 4;
+    }
+  }
+  bool rows = fill.rank == 0 ||
+              (fill.rank <= 2 &&
+               fill.strides[fill.rank - 1] == int64_t(fill.elementBytes));
+  if (element <= 4 && rows) {
+    memcpy(&value, fill.pattern, element);
+    uint64_t width = fill.rank ? uint64_t(fill.sizes[fill.rank - 1]) : 1;
+    if (fill.rank < 2)
+      return check(Api::fill(fill.destination, value, element, width * scale,
+                             asStream(stream)));
+    int64_t pitch = fill.strides[0];
+    if (pitch >= int64_t(width * fill.elementBytes) &&
+        uint64_t(pitch) <= device.limits.maxPitch && pitch % element == 0)
+      return check(Api::fill2D(fill.destination, size_t(pitch), value, element,
+                               width * scale, uint64_t(fill.sizes[0]),
+                               asStream(stream)));
+  }
+  return launchBuiltin(stream, BuiltinFill, builtinFillArguments(fill));
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+template <typename Api>
+Status VendorContext<Api>::allocAsync(NativeStream stream, uint64_t bytes,
+                                      void *&out) {
+  return check(Api::allocAsync(out, bytes, pool, asStream(stream)));
+}
+
+template <typename Api>
+Status VendorContext<Api>::freeAsync(NativeStream stream, void *pointer) {
+  return check(Api::freeAsync(pointer, asStream(stream)));
+}
+
+template <typename Api>
+void VendorContext<Api>::trimMemory(uint64_t keepBytes) noexcept {
+  if (hasPool && !silent())
+    (void)Api::poolTrim(pool, keepBytes);
+}
+
+template <typename Api>
+Status VendorContext<Api>::allocMemory(MemoryKind kind, uint64_t bytes,
+                                       void *&out) {
+  Call call = kind == MemoryKind::Device ? Api::alloc(out, bytes)
+              : kind == MemoryKind::HostShared && device.limits.managed
+                  ? Api::allocManaged(out, bytes)
+                  : Api::allocPinned(out, bytes);
+  if (call.code != Api::success)
+    return error(call);
+  live.fetch_add(1, std::memory_order_relaxed);
+  return Status();
+}
+
+template <typename Api>
+void VendorContext<Api>::freeMemory(MemoryKind kind, void *pointer) noexcept {
+  live.fetch_sub(1, std::memory_order_relaxed);
+  if (silent())
+    return;
+  if (kind == MemoryKind::Device ||
+      (kind == MemoryKind::HostShared && device.limits.managed))
+    (void)Api::free(pointer);
+  else
+    (void)Api::freePinned(pointer);
+}
+
+template <typename Api>
+void VendorContext<Api>::memoryInfo(uint64_t &freeBytes, uint64_t &totalBytes) {
+  freeBytes = totalBytes = 0;
+  size_t free = 0, total = 0;
+  if (silent() || Api::memoryInfo(free, total).code != Api::success)
+    return;
+  freeBytes = free;
+  totalBytes = total;
+}
+
+template <typename Api>
+Status VendorContext<Api>::registerHost(void *pointer, uint64_t bytes,
+                                        bool &owned) {
+  owned = false;
+  Call call = Api::hostRegister(pointer, bytes, /*readOnly=*/false);
+  if (call.code == Api::alreadyRegistered) {
+    // Somebody else's registration serves only if it covers the whole range.
+    if (pointerKind(pointer) != PointerKind::Pageable &&
+        pointerKind(static_cast<char *>(pointer) + bytes - 1) !=
+            PointerKind::Pageable)
+      return Status();
+    return error(call, "; another registration covers a part of the memory");
+  }
+  // Constant data of the program lies in pages that cannot be written.
+  if (call.code != Api::success && device.limits.readOnlyRegister &&
+      !Api::losesDevice(call.code)) {
+    Call again = Api::hostRegister(pointer, bytes, /*readOnly=*/true);
+    if (again.code == Api::success)
+      call = again;
+  }
+  if (call.code != Api::success)
+    return error(call);
+  live.fetch_add(1, std::memory_order_relaxed);
+  owned = true;
+  return Status();
+}
+
+template <typename Api>
+void VendorContext<Api>::unregisterHost(void *pointer) noexcept {
+  live.fetch_sub(1, std::memory_order_relaxed);
+  if (!silent())
+    (void)Api::hostUnregister(pointer);
+}
+
+template <typename Api>
+PointerKind VendorContext<Api>::pointerKind(const void *pointer) {
+  PointerKind kind = PointerKind::Pageable;
+  (void)Api::pointerKind(pointer, kind);
+  return kind;
+}
+
+//===----------------------------------------------------------------------===//
+// Opening and closing
+//===----------------------------------------------------------------------===//
+
+template <typename Api>
+Status VendorContext<Api>::open() {
+  if (device.loss.lost())
+    return makeStatus(GPUASYNC_DEVICE_LOST,
+                      "the device is lost for this process; first report: %s",
+                      device.loss.firstReport());
+  if (Call call = Api::retainContext(device.ordinal, context);
+      call.code != Api::success)
+    return error(call);
+  retained = true;
+  if (Call call = Api::contextId(context, generation);
+      call.code != Api::success)
+    return error(call);
+  SavedContext saved;
+  if (Status status = makeCurrent(saved); !status.ok())
+    return status;
+  Status status = testCapabilities();
+  gpuasync_image image;
+  if (status.ok() && Api::builtinImage(device.limits, image))
+    status = loadModule(builtinKernelModule(), image, builtinModule, builtins);
+  restore(saved);
+  return status;
+}
+
+template <typename Api>
+Status VendorContext<Api>::testCapabilities() {
+  uint32_t refuted = 0;
+  NativeStream stream = nullptr;
+  if (Status status = createStream(stream); !status.ok())
+    return status;
+  Status status;
+  if (device.info.capabilities & CapStreamOrderedAlloc) {
+    hasPool = Api::poolCreate(device.ordinal, pool).code == Api::success;
+    void *pointer = nullptr;
+    if (!hasPool || !allocAsync(stream, 256, pointer).ok() ||
+        !freeAsync(stream, pointer).ok())
+      refuted |= CapStreamOrderedAlloc;
+  }
+  void *page = nullptr;
+  if (device.info.capabilities & CapFlagWait) {
+    refuted |= CapFlagWait;
+    status = allocMemory(MemoryKind::Pinned, 4096, page);
+    if (status.ok()) {
+      auto *slot = static_cast<volatile uint32_t *>(page);
+      *slot = 0;
+      bool done = false;
+      if (writeFlag(stream, static_cast<uint32_t *>(page), 42).ok() &&
+          waitStream(stream, -1, done).ok() && *slot == 42)
+        refuted &= ~uint32_t(CapFlagWait);
+    }
+  }
+  bool done = false;
+  if (status.ok())
+    status = waitStream(stream, -1, done);
+  if (page)
+    freeMemory(MemoryKind::Pinned, page);
+  destroyStream(stream);
+  device.refuted.fetch_or(refuted);
+  return status;
+}
+
+template <typename Api>
+uint64_t VendorContext<Api>::close(bool lost) noexcept {
+  // A lost device's context cannot be taken down in an orderly way: its calls
+  // fail, and some hang.
+  if (lost || silent() || !retained)
+    return 0;
+  SavedContext saved;
+  if (!makeCurrent(saved).ok())
+    return 0;
+  if (builtinModule)
+    unloadModule(builtinModule);
+  builtinModule = nullptr;
+  if (hasPool)
+    (void)Api::poolDestroy(pool);
+  hasPool = false;
+  restore(saved);
+  (void)Api::releaseContext(device.ordinal);
+  retained = false;
+  int64_t left = live.load();
+  return left > 0 ? uint64_t(left) : 0;
+}
+
+} // namespace gpuasync
+
+#endif // GPUASYNC_DRIVERS_SHARED_VENDORCONTEXT_H

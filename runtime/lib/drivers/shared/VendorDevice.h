@@ -1,0 +1,70 @@
+//===- VendorDevice.h - What is known of one device -------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Limits of a device, and whether it has been lost. One per device and process,
+// shared by the contexts opened on it, since a fault outlives all of them.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_DRIVERS_SHARED_VENDORDEVICE_H
+#define GPUASYNC_DRIVERS_SHARED_VENDORDEVICE_H
+
+#include "core/Driver.h"
+
+#include <atomic>
+#include <mutex>
+#include <stdio.h>
+
+namespace gpuasync {
+
+/// Set once when the device's information is first asked for.
+struct VendorLimits {
+  uint32_t maxGrid[3] = {};
+  uint32_t maxBlock[3] = {};
+  uint32_t maxThreads = 0;
+  uint32_t maxSharedBytes = 0; ///< per block, static and dynamic, opted in
+  uint64_t maxPitch = 0;
+  uint32_t multiprocessors = 0;
+  int32_t major = 0, minor = 0; ///< version of the chip
+  bool managed = false; ///< managed memory that both sides may use at once
+  bool readOnlyRegister = false;
+};
+
+/// A fault loses the device for the whole process; the first report is kept.
+class LostDevice {
+public:
+  bool lost() const noexcept { return flag.load(std::memory_order_acquire); }
+
+  /// Keeps `text` if it is the first report. Returns true if it was.
+  bool report(const char *text) noexcept {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (flag.load(std::memory_order_relaxed))
+      return false;
+    snprintf(first, sizeof(first), "%s", text);
+    flag.store(true, std::memory_order_release);
+    return true;
+  }
+  /// Valid once lost() is true; never changes after that.
+  const char *firstReport() const noexcept { return first; }
+
+private:
+  std::atomic<bool> flag{false};
+  std::mutex mutex;
+  char first[400] = "";
+};
+
+/// Never destroyed.
+struct VendorDevice {
+  int32_t ordinal = 0;
+  std::once_flag once;
+  Status trouble; ///< of asking for the information
+  DeviceInfo info;
+  VendorLimits limits;
+  /// Capabilities that an attribute promises and a test at openContext refuted.
+  std::atomic<uint32_t> refuted{0};
+  LostDevice loss;
+};
+
+} // namespace gpuasync
+
+#endif // GPUASYNC_DRIVERS_SHARED_VENDORDEVICE_H

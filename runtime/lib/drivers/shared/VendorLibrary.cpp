@@ -1,0 +1,73 @@
+//===- VendorLibrary.cpp - Opening a vendor's driver library --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// dlopen and symbol lookup, with everything that was tried in the message.
+//===----------------------------------------------------------------------===//
+
+#include "drivers/shared/VendorLibrary.h"
+
+#include <atomic>
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <string>
+
+using namespace gpuasync;
+
+static std::atomic<bool> exiting{false};
+
+bool gpuasync::processIsExiting() noexcept {
+  return exiting.load(std::memory_order_relaxed);
+}
+
+Status gpuasync::openVendorLibrary(const char *what, const char *variable,
+                                   const char *const *paths, void *&library) {
+  const char *chosen = getenv(variable);
+  const char *only[] = {chosen, nullptr};
+  if (chosen && *chosen)
+    paths = only;
+  std::string tried;
+  for (; *paths; ++paths) {
+    // Local: the vendor's symbols must not resolve anybody else's references.
+    library = dlopen(*paths, RTLD_NOW | RTLD_LOCAL);
+    if (library) {
+      // Registered after the library's own handlers, so it runs before them.
+      atexit([] { exiting.store(true, std::memory_order_relaxed); });
+      return Status();
+    }
+    const char *reason = dlerror();
+    tried += tried.empty() ? "" : "; ";
+    tried += *paths;
+    // The loader repeats the path in front of its reason.
+    size_t length = strlen(*paths);
+    if (reason && !strncmp(reason, *paths, length) && reason[length] == ':')
+      reason += length + 2;
+    tried += std::string(" (") + (reason ? reason : "unknown error") + ")";
+  }
+  return makeStatus(GPUASYNC_UNAVAILABLE, "%s is unavailable: tried %s", what,
+                    tried.c_str());
+}
+
+Status gpuasync::resolveVendorSymbols(
+    const char *what, void *library, const VendorSymbol *symbols, size_t count,
+    void *table, void *(*find)(void *, const VendorSymbol &)) {
+  std::string missing;
+  for (size_t i = 0; i < count; ++i) {
+    const VendorSymbol &symbol = symbols[i];
+    void *address = find ? find(library, symbol) : nullptr;
+    if (!address)
+      address = dlsym(library, symbol.exported);
+    memcpy(static_cast<char *>(table) + symbol.offset, &address,
+           sizeof(address));
+    if (!address && symbol.required) {
+      missing += missing.empty() ? "" : ", ";
+      missing += symbol.name;
+    }
+  }
+  if (missing.empty())
+    return Status();
+  return makeStatus(GPUASYNC_UNAVAILABLE,
+                    "%s is unavailable: its library lacks %s", what,
+                    missing.c_str());
+}

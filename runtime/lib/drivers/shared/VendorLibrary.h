@@ -1,0 +1,46 @@
+//===- VendorLibrary.h - Opening a vendor's driver library ------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Opens a vendor library by the first path that works and fills a table of
+// entry points. What is missing becomes a status that names it.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_DRIVERS_SHARED_VENDORLIBRARY_H
+#define GPUASYNC_DRIVERS_SHARED_VENDORLIBRARY_H
+
+#include "core/StatusImpl.h"
+
+namespace gpuasync {
+
+/// One entry point of a table.
+struct VendorSymbol {
+  const char *name;
+  const char *exported; ///< what dlsym finds
+  int version;          ///< what the vendor's own lookup is asked for
+  bool required;
+  size_t offset; ///< of its pointer in the table
+};
+
+/// Opens the first of `paths` (null-terminated) that can be opened; a path in
+/// the environment variable `variable` is the only one tried when it is set.
+/// The library is never closed: its code may run until the process ends. On
+/// failure the status lists each path with the loader's reason.
+Status openVendorLibrary(const char *what, const char *variable,
+                         const char *const *paths, void *&library);
+
+/// Fills `table`. `find` is asked first and may be null or find nothing; then
+/// the exported name is looked up. The status names every required symbol that
+/// is missing.
+Status resolveVendorSymbols(const char *what, void *library,
+                            const VendorSymbol *symbols, size_t count,
+                            void *table,
+                            void *(*find)(void *library, const VendorSymbol &));
+
+/// True from the moment that exit() runs handlers registered before ours: no
+/// vendor call may be made any more. Armed by openVendorLibrary.
+bool processIsExiting() noexcept;
+
+} // namespace gpuasync
+
+#endif // GPUASYNC_DRIVERS_SHARED_VENDORLIBRARY_H

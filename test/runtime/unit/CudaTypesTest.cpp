@@ -1,0 +1,168 @@
+//===- CudaTypesTest.cpp - Own CUDA declarations against cuda.h -----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Compares CudaTypes.h and CudaSymbols.def with the real cuda.h where the
+// machine has one; everything is checked by the compiler.
+//===----------------------------------------------------------------------===//
+
+#include "gtest/gtest.h"
+
+// Before ours: cuda.h maps plain names to versioned ones by macros, and so both
+// tables below get the same names.
+#if __has_include(<cuda.h>)
+#include <cuda.h>
+#endif
+#include "drivers/cuda/CudaTypes.h"
+
+#if defined(CUDA_VERSION) && CUDA_VERSION >= 12040
+#include <type_traits>
+
+namespace own = gpuasync::cuda;
+
+#define SAME(ownName, realName)                                                \
+  static_assert(int64_t(own::ownName) == int64_t(realName), #realName)
+SAME(Success, CUDA_SUCCESS);
+SAME(ErrorInvalidValue, CUDA_ERROR_INVALID_VALUE);
+SAME(ErrorOutOfMemory, CUDA_ERROR_OUT_OF_MEMORY);
+SAME(ErrorDeinitialized, CUDA_ERROR_DEINITIALIZED);
+SAME(ErrorDeviceUnavailable, CUDA_ERROR_DEVICE_UNAVAILABLE);
+SAME(ErrorNoDevice, CUDA_ERROR_NO_DEVICE);
+SAME(ErrorInvalidContext, CUDA_ERROR_INVALID_CONTEXT);
+SAME(ErrorNoBinaryForGpu, CUDA_ERROR_NO_BINARY_FOR_GPU);
+SAME(ErrorEccUncorrectable, CUDA_ERROR_ECC_UNCORRECTABLE);
+SAME(ErrorInvalidPtx, CUDA_ERROR_INVALID_PTX);
+SAME(ErrorNvlinkUncorrectable, CUDA_ERROR_NVLINK_UNCORRECTABLE);
+SAME(ErrorJitCompilerNotFound, CUDA_ERROR_JIT_COMPILER_NOT_FOUND);
+SAME(ErrorUnsupportedPtxVersion, CUDA_ERROR_UNSUPPORTED_PTX_VERSION);
+SAME(ErrorNotFound, CUDA_ERROR_NOT_FOUND);
+SAME(ErrorNotReady, CUDA_ERROR_NOT_READY);
+SAME(ErrorIllegalAddress, CUDA_ERROR_ILLEGAL_ADDRESS);
+SAME(ErrorLaunchOutOfResources, CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES);
+SAME(ErrorLaunchTimeout, CUDA_ERROR_LAUNCH_TIMEOUT);
+SAME(ErrorContextIsDestroyed, CUDA_ERROR_CONTEXT_IS_DESTROYED);
+SAME(ErrorAssert, CUDA_ERROR_ASSERT);
+SAME(ErrorHostMemoryAlreadyRegistered,
+     CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+SAME(ErrorHardwareStackError, CUDA_ERROR_HARDWARE_STACK_ERROR);
+SAME(ErrorIllegalInstruction, CUDA_ERROR_ILLEGAL_INSTRUCTION);
+SAME(ErrorMisalignedAddress, CUDA_ERROR_MISALIGNED_ADDRESS);
+SAME(ErrorInvalidAddressSpace, CUDA_ERROR_INVALID_ADDRESS_SPACE);
+SAME(ErrorInvalidPc, CUDA_ERROR_INVALID_PC);
+SAME(ErrorLaunchFailed, CUDA_ERROR_LAUNCH_FAILED);
+SAME(ErrorCooperativeLaunchTooLarge, CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE);
+SAME(ErrorNotPermitted, CUDA_ERROR_NOT_PERMITTED);
+SAME(ErrorNotSupported, CUDA_ERROR_NOT_SUPPORTED);
+SAME(ErrorMpsClientTerminated, CUDA_ERROR_MPS_CLIENT_TERMINATED);
+SAME(ErrorExternalDevice, CUDA_ERROR_EXTERNAL_DEVICE);
+
+SAME(MaxThreadsPerBlock, CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+SAME(MaxBlockDimX, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X);
+SAME(MaxBlockDimX + 1, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y);
+SAME(MaxBlockDimX + 2, CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z);
+SAME(MaxGridDimX, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X);
+SAME(MaxGridDimX + 1, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y);
+SAME(MaxGridDimX + 2, CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z);
+SAME(MaxPitch, CU_DEVICE_ATTRIBUTE_MAX_PITCH);
+SAME(MultiprocessorCount, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+SAME(UnifiedAddressing, CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING);
+SAME(ComputeCapabilityMajor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
+SAME(ComputeCapabilityMinor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
+SAME(ConcurrentManagedAccess, CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS);
+SAME(CooperativeLaunch, CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH);
+SAME(MaxSharedMemoryPerBlockOptin,
+     CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN);
+SAME(ReadOnlyHostRegisterSupported,
+     CU_DEVICE_ATTRIBUTE_READ_ONLY_HOST_REGISTER_SUPPORTED);
+SAME(MemoryPoolsSupported, CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED);
+SAME(ClusterLaunch, CU_DEVICE_ATTRIBUTE_CLUSTER_LAUNCH);
+
+SAME(FuncMaxThreadsPerBlock, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+SAME(FuncSharedSizeBytes, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+SAME(FuncLocalSizeBytes, CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
+SAME(FuncMaxDynamicSharedSizeBytes,
+     CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES);
+SAME(FuncNonPortableClusterSizeAllowed,
+     CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED);
+SAME(JitErrorLogBuffer, CU_JIT_ERROR_LOG_BUFFER);
+SAME(JitErrorLogBufferSizeBytes, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES);
+SAME(PoolReuseAllowInternalDependencies,
+     CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES);
+SAME(PoolReleaseThreshold, CU_MEMPOOL_ATTR_RELEASE_THRESHOLD);
+SAME(LimitStackSize, CU_LIMIT_STACK_SIZE);
+SAME(StreamNonBlocking, CU_STREAM_NON_BLOCKING);
+SAME(EventDisableTiming, CU_EVENT_DISABLE_TIMING);
+SAME(MemAttachGlobal, CU_MEM_ATTACH_GLOBAL);
+SAME(HostAllocPortable, CU_MEMHOSTALLOC_PORTABLE);
+SAME(HostAllocDeviceMap, CU_MEMHOSTALLOC_DEVICEMAP);
+SAME(HostRegisterPortable, CU_MEMHOSTREGISTER_PORTABLE);
+SAME(HostRegisterDeviceMap, CU_MEMHOSTREGISTER_DEVICEMAP);
+SAME(HostRegisterReadOnly, CU_MEMHOSTREGISTER_READ_ONLY);
+SAME(PointerMemoryType, CU_POINTER_ATTRIBUTE_MEMORY_TYPE);
+SAME(PointerIsManaged, CU_POINTER_ATTRIBUTE_IS_MANAGED);
+SAME(MemoryTypeHost, CU_MEMORYTYPE_HOST);
+SAME(MemoryTypeDevice, CU_MEMORYTYPE_DEVICE);
+SAME(MemoryTypeUnified, CU_MEMORYTYPE_UNIFIED);
+SAME(StreamCaptureStatusNone, CU_STREAM_CAPTURE_STATUS_NONE);
+SAME(LaunchAttributeCooperative, CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
+SAME(LaunchAttributeClusterDimension, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
+
+#define SAME_SIZE(name) static_assert(sizeof(own::name) == sizeof(::name), "")
+#define SAME_FIELD(name, field)                                                \
+  static_assert(offsetof(own::name, field) == offsetof(::name, field), #field)
+SAME_SIZE(CUdeviceptr);
+SAME_SIZE(CUlaunchAttribute);
+SAME_FIELD(CUlaunchAttribute, value);
+SAME_SIZE(CUlaunchConfig);
+SAME_FIELD(CUlaunchConfig, sharedMemBytes);
+SAME_FIELD(CUlaunchConfig, hStream);
+SAME_FIELD(CUlaunchConfig, attrs);
+SAME_FIELD(CUlaunchConfig, numAttrs);
+SAME_SIZE(CUmemPoolProps);
+SAME_FIELD(CUmemPoolProps, location);
+SAME_FIELD(CUmemPoolProps, maxSize);
+SAME_SIZE(CUDA_MEMCPY2D);
+SAME_FIELD(CUDA_MEMCPY2D, srcMemoryType);
+SAME_FIELD(CUDA_MEMCPY2D, srcDevice);
+SAME_FIELD(CUDA_MEMCPY2D, srcPitch);
+SAME_FIELD(CUDA_MEMCPY2D, dstMemoryType);
+SAME_FIELD(CUDA_MEMCPY2D, dstDevice);
+SAME_FIELD(CUDA_MEMCPY2D, dstPitch);
+SAME_FIELD(CUDA_MEMCPY2D, WidthInBytes);
+SAME_FIELD(CUDA_MEMCPY2D, Height);
+
+namespace {
+/// How a parameter is passed, which is all that two declarations must share.
+template <typename T>
+constexpr int passed() {
+  return std::is_pointer_v<T> ? 1 : int(sizeof(T)) * 4;
+}
+template <typename A, typename B>
+struct SameCall : std::false_type {};
+template <typename RA, typename... A, typename RB, typename... B>
+struct SameCall<RA (*)(A...), RB (*)(B...)>
+    : std::bool_constant<sizeof...(A) == sizeof...(B)> {};
+template <bool same, typename A, typename B>
+struct SameParameters : std::false_type {};
+template <typename RA, typename... A, typename RB, typename... B>
+struct SameParameters<true, RA (*)(A...), RB (*)(B...)>
+    : std::bool_constant<((passed<A>() == passed<B>()) && ...)> {};
+template <typename A, typename B>
+constexpr bool sameSignature =
+    SameParameters<SameCall<A, B>::value, A, B>::value;
+} // namespace
+
+// cuda.h declares the newest version of each, which is what CudaSymbols.def
+// names.
+#define SYMBOL(need, name, version, exported, parameters)                      \
+  static_assert(                                                               \
+      sameSignature<decltype(own::CudaTable::name), decltype(&::name)>,        \
+      #name);
+#include "drivers/cuda/CudaSymbols.def"
+#endif // CUDA_VERSION
+
+TEST(CudaTypes, AgreeWithCudaH) {
+#if !defined(CUDA_VERSION) || CUDA_VERSION < 12040
+  GTEST_SKIP() << "no cuda.h of 12.4 or newer";
+#endif
+}
