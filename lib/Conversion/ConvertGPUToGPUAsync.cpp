@@ -2,11 +2,27 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From upstream's gpu and async ops to the token form.
+// From upstream's gpu and async ops to the token form, by the import rule that
+// the pass description in Passes.td states. Blocks are scheduled one by one.
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Conversion/Passes.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Async/IR/Async.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::gpuasync {
 #define GEN_PASS_DEF_CONVERTGPUTOGPUASYNC
@@ -18,11 +34,1488 @@ using namespace mlir::gpuasync;
 
 namespace {
 
+//===----------------------------------------------------------------------===//
+// What memory an op may touch
+//===----------------------------------------------------------------------===//
+
+/// Where an access goes: to an allocation of this function, a global, what a
+/// function argument points to, a kernel module's own globals, or anywhere.
+struct Base {
+  enum Kind { Allocation, Global, Argument, NoAliasArgument, Module, Unknown };
+  Kind kind = Unknown;
+  /// Identity of an allocation or argument.
+  Value value;
+  /// Identity of a global or kernel module.
+  Attribute symbol;
+
+  bool operator==(const Base &other) const {
+    return kind == other.kind && value == other.value && symbol == other.symbol;
+  }
+};
+
+struct Access {
+  Base base;
+  bool writes;
+};
+using Accesses = SmallVector<Access, 4>;
+
+bool mayAlias(const Base &a, const Base &b) {
+  if (a.kind == Base::Unknown || b.kind == Base::Unknown)
+    return true;
+  if (a == b)
+    return true;
+  // An allocation made here is distinct from other allocations, from globals
+  // and from all that existed before the call; a kernel module's globals are
+  // out of reach for the host.
+  auto isOwn = [](const Base &base) {
+    return base.kind == Base::Allocation || base.kind == Base::Module ||
+           base.kind == Base::NoAliasArgument;
+  };
+  if (isOwn(a) || isOwn(b))
+    return false;
+  return a.kind == Base::Argument || b.kind == Base::Argument;
+}
+
+bool mayConflict(ArrayRef<Access> first, ArrayRef<Access> second) {
+  return llvm::any_of(first, [&](const Access &a) {
+    return llvm::any_of(second, [&](const Access &b) {
+      return (a.writes || b.writes) && mayAlias(a.base, b.base);
+    });
+  });
+}
+
+bool isMemory(Type type) { return isa<BaseMemRefType>(type); }
+
+/// The memory that `value` may point into, through views and casts.
+void findBases(Value value, SmallVectorImpl<Base> &bases, unsigned depth = 0) {
+  for (; depth < 256; ++depth) {
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      Operation *parent = argument.getOwner()->getParentOp();
+      auto function = dyn_cast_or_null<FunctionOpInterface>(parent);
+      if (!function || !argument.getOwner()->isEntryBlock()) {
+        bases.push_back({});
+        return;
+      }
+      bool noAlias = static_cast<bool>(function.getArgAttr(
+          argument.getArgNumber(), LLVM::LLVMDialect::getNoAliasAttrName()));
+      bases.push_back({noAlias ? Base::NoAliasArgument : Base::Argument, value,
+                       Attribute()});
+      return;
+    }
+    Operation *op = value.getDefiningOp();
+    if (auto view = dyn_cast<ViewLikeOpInterface>(op)) {
+      value = view.getViewSource();
+      continue;
+    }
+    if (isa<memref::AssumeAlignmentOp, memref::ExtractStridedMetadataOp>(op)) {
+      value = op->getOperand(0);
+      continue;
+    }
+    if (isa<memref::DistinctObjectsOp>(op)) {
+      value = op->getOperand(cast<OpResult>(value).getResultNumber());
+      continue;
+    }
+    if (isa<UnrealizedConversionCastOp>(op) && op->getNumOperands() == 1 &&
+        isMemory(op->getOperand(0).getType())) {
+      value = op->getOperand(0);
+      continue;
+    }
+    if (auto select = dyn_cast<arith::SelectOp>(op)) {
+      findBases(select.getTrueValue(), bases, depth + 1);
+      value = select.getFalseValue();
+      continue;
+    }
+    if (auto global = dyn_cast<memref::GetGlobalOp>(op)) {
+      bases.push_back({Base::Global, Value(), global.getNameAttr()});
+      return;
+    }
+    if (isa<AllocOp, gpu::AllocOp, memref::AllocOp, memref::AllocaOp>(op)) {
+      bases.push_back({Base::Allocation, value, Attribute()});
+      return;
+    }
+    break;
+  }
+  bases.push_back({});
+}
+
+void addAccess(Value memory, bool writes, Accesses &accesses) {
+  SmallVector<Base, 2> bases;
+  findBases(memory, bases);
+  for (const Base &base : bases)
+    accesses.push_back({base, writes});
+}
+
+/// Whether the bits of a number may be an address: it comes from a pointer.
+bool mayBeAddress(Value value, unsigned depth = 0) {
+  Operation *op = value.getDefiningOp();
+  if (!op || isa<arith::ConstantOp>(op))
+    return false;
+  if (isa<memref::ExtractAlignedPointerAsIndexOp, LLVM::PtrToIntOp>(op))
+    return true;
+  bool isArithmetic =
+      isa<UnrealizedConversionCastOp>(op) ||
+      isa_and_nonnull<arith::ArithDialect>(op->getDialect()) ||
+      (op->getDialect() && op->getDialect()->getNamespace() == "index");
+  if (!isArithmetic)
+    return false;
+  if (depth == 16)
+    return true;
+  return llvm::any_of(op->getOperands(), [&](Value operand) {
+    return mayBeAddress(operand, depth + 1);
+  });
+}
+
+/// What a kernel does with the memory that its arguments point to.
+struct KernelEffects {
+  struct Argument {
+    bool reads = true;
+    bool writes = true;
+  };
+  /// Empty if the kernel's body is not known.
+  SmallVector<Argument> arguments;
+  /// Whether its module has globals, through which launches may meet.
+  bool hasGlobals = false;
+};
+
+/// Follows a memref argument through views. What is not understood reads and
+/// writes.
+KernelEffects::Argument argumentEffects(Value argument) {
+  KernelEffects::Argument result{false, false};
+  SmallVector<Value> worklist{argument};
+  llvm::SmallPtrSet<void *, 16> seen;
+  auto touchesAll = [] { return KernelEffects::Argument{true, true}; };
+  while (!worklist.empty()) {
+    Value value = worklist.pop_back_val();
+    if (!seen.insert(value.getAsOpaquePointer()).second)
+      continue;
+    for (OpOperand &use : value.getUses()) {
+      Operation *user = use.getOwner();
+      if (auto view = dyn_cast<ViewLikeOpInterface>(user)) {
+        if (view.getViewSource() == value) {
+          worklist.push_back(view.getViewDest());
+          continue;
+        }
+      }
+      if (isa<memref::DimOp, memref::RankOp>(user))
+        continue;
+      auto effects = dyn_cast<MemoryEffectOpInterface>(user);
+      bool escapes = user->hasTrait<OpTrait::IsTerminator>() ||
+                     user->getNumRegions() ||
+                     llvm::any_of(user->getResultTypes(), [](Type type) {
+                       return !type.isIntOrFloat() && !isa<VectorType>(type);
+                     });
+      if (!effects || escapes)
+        return touchesAll();
+      SmallVector<MemoryEffects::EffectInstance> instances;
+      effects.getEffects(instances);
+      if (instances.empty())
+        return touchesAll();
+      for (const MemoryEffects::EffectInstance &instance : instances) {
+        if (instance.getValue() && instance.getValue() != value)
+          continue;
+        if (!instance.getValue())
+          return touchesAll();
+        if (isa<MemoryEffects::Read>(instance.getEffect()))
+          result.reads = true;
+        else
+          result.writes = true;
+      }
+    }
+  }
+  return result;
+}
+
+/// Effects of kernels, found once for each.
+class KernelTable {
+public:
+  const KernelEffects &lookup(Operation *launch, SymbolRefAttr kernel) {
+    Operation *op = symbols.lookupNearestSymbolFrom(launch, kernel);
+    auto [it, isNew] = effects.try_emplace(op);
+    if (!isNew || !op)
+      return it->second;
+    KernelEffects &result = it->second;
+    if (auto function = dyn_cast<gpu::GPUFuncOp>(op)) {
+      for (BlockArgument argument : function.getArguments())
+        result.arguments.push_back(isMemory(argument.getType())
+                                       ? argumentEffects(argument)
+                                       : KernelEffects::Argument());
+    }
+    if (auto module = op->getParentOfType<gpu::GPUModuleOp>())
+      result.hasGlobals =
+          llvm::any_of(module.getBody()->getOperations(), [](Operation &inner) {
+            if (auto global = dyn_cast<memref::GlobalOp>(inner))
+              return !global.getConstant();
+            if (auto global = dyn_cast<LLVM::GlobalOp>(inner))
+              return !global.getConstant();
+            return false;
+          });
+    return result;
+  }
+
+private:
+  SymbolTableCollection symbols;
+  llvm::DenseMap<Operation *, KernelEffects> effects;
+};
+
+void addLaunchAccesses(Operation *launch, SymbolRefAttr kernel,
+                       OperandRange operands, KernelTable &kernels,
+                       Accesses &accesses) {
+  const KernelEffects &effects = kernels.lookup(launch, kernel);
+  for (auto [index, operand] : llvm::enumerate(operands)) {
+    Type type = operand.getType();
+    if (isMemory(type)) {
+      KernelEffects::Argument argument;
+      if (effects.arguments.size() == operands.size())
+        argument = effects.arguments[index];
+      if (argument.reads || argument.writes)
+        addAccess(operand, argument.writes, accesses);
+      // A memref of memrefs or of addresses leads on.
+      if (isa<BaseMemRefType>(
+              cast<BaseMemRefType>(type).getElementType()))
+        accesses.push_back({Base(), /*writes=*/true});
+      continue;
+    }
+    bool isNumber = type.isIntOrIndexOrFloat() ||
+                    isa<VectorType, ComplexType>(type);
+    if (!isNumber || mayBeAddress(operand))
+      accesses.push_back({Base(), /*writes=*/true});
+  }
+  if (effects.hasGlobals)
+    accesses.push_back(
+        {{Base::Module, Value(), kernel.getRootReference()}, /*writes=*/true});
+}
+
+/// What the device work of `op`, of either dialect, touches.
+Accesses deviceAccesses(Operation *op, KernelTable &kernels) {
+  Accesses accesses;
+  llvm::TypeSwitch<Operation *>(op)
+      .Case<gpu::LaunchFuncOp>([&](gpu::LaunchFuncOp launch) {
+        addLaunchAccesses(op, launch.getKernel(), launch.getKernelOperands(),
+                          kernels, accesses);
+      })
+      .Case<LaunchOp>([&](LaunchOp launch) {
+        addLaunchAccesses(op, launch.getKernel(), launch.getKernelOperands(),
+                          kernels, accesses);
+      })
+      .Case<gpu::MemcpyOp>([&](gpu::MemcpyOp copy) {
+        addAccess(copy.getDst(), /*writes=*/true, accesses);
+        addAccess(copy.getSrc(), /*writes=*/false, accesses);
+      })
+      .Case<MemcpyOp>([&](MemcpyOp copy) {
+        addAccess(copy.getDestination(), /*writes=*/true, accesses);
+        addAccess(copy.getSource(), /*writes=*/false, accesses);
+      })
+      .Case<gpu::MemsetOp>([&](gpu::MemsetOp set) {
+        addAccess(set.getDst(), /*writes=*/true, accesses);
+      })
+      .Case<MemsetOp>([&](MemsetOp set) {
+        addAccess(set.getDestination(), /*writes=*/true, accesses);
+      })
+      .Case<gpu::AllocOp, AllocOp, gpu::DeallocOp, DeallocOp>([&](auto memory) {
+        addAccess(memory.getMemref(), /*writes=*/true, accesses);
+      })
+      .Case<gpu::HostUnregisterOp>([&](gpu::HostUnregisterOp unregister) {
+        addAccess(unregister.getValue(), /*writes=*/true, accesses);
+      })
+      .Case<HostUnregisterOp>([&](HostUnregisterOp unregister) {
+        addAccess(unregister.getMemref(), /*writes=*/true, accesses);
+      });
+  return accesses;
+}
+
+/// What host code of `op` touches. Nothing if that is not known: then it may be
+/// anything, device work included.
+std::optional<Accesses> hostAccesses(Operation *op) {
+  Accesses accesses;
+  if (op->hasTrait<OpTrait::IsTerminator>() && !op->getNumRegions())
+    return accesses;
+  if (isa<CallOpInterface>(op))
+    return std::nullopt;
+  std::optional<SmallVector<MemoryEffects::EffectInstance>> effects =
+      getEffectsRecursively(op);
+  if (!effects)
+    return std::nullopt;
+  for (const MemoryEffects::EffectInstance &effect : *effects) {
+    if (isa<MemoryEffects::Allocate>(effect.getEffect()))
+      continue;
+    bool writes = !isa<MemoryEffects::Read>(effect.getEffect());
+    Value value = effect.getValue();
+    if (value && isMemory(value.getType()))
+      addAccess(value, writes, accesses);
+    else if (value || effect.getResource() ==
+                          SideEffects::DefaultResource::get())
+      accesses.push_back({Base(), writes});
+  }
+  return accesses;
+}
+
+//===----------------------------------------------------------------------===//
+// What can be imported
+//===----------------------------------------------------------------------===//
+
+bool isUpstreamToken(Type type) { return isa<gpu::AsyncTokenType>(type); }
+
+bool isAsyncDialectType(Type type) {
+  return isa<async::TokenType, async::ValueType, async::GroupType>(type);
+}
+
+bool isUpstreamOrder(Type type) {
+  return isUpstreamToken(type) || isAsyncDialectType(type);
+}
+
+bool isOurToken(Type type) { return isa<TokenType>(type); }
+
+bool holdsKernels(Operation *op) {
+  return isa<gpu::GPUModuleOp, gpu::BinaryOp, BinaryOp>(op);
+}
+
+/// Upstream ops that do device work in our sense, in order of tokens.
+bool isUpstreamWork(Operation *op) {
+  return isa<gpu::AllocOp, gpu::DeallocOp, gpu::LaunchFuncOp, gpu::MemcpyOp,
+             gpu::MemsetOp>(op);
+}
+
+bool isSparse(Operation *op) {
+  return isa<gpu::CreateDnTensorOp, gpu::DestroyDnTensorOp, gpu::CreateCooOp,
+             gpu::CreateCooAoSOp, gpu::CreateCsrOp, gpu::CreateCscOp,
+             gpu::CreateBsrOp, gpu::Create2To4SpMatOp, gpu::DestroySpMatOp,
+             gpu::SpMVBufferSizeOp, gpu::SpMVOp, gpu::SpMMBufferSizeOp,
+             gpu::SpMMOp, gpu::SDDMMBufferSizeOp, gpu::SDDMMOp,
+             gpu::SpGEMMCreateDescrOp, gpu::SpGEMMDestroyDescrOp,
+             gpu::SpGEMMWorkEstimationOrComputeOp, gpu::SpGEMMCopyOp,
+             gpu::SpMatGetSizeOp, gpu::SetCsrPointersOp>(op);
+}
+
+/// Refuses ops that no rule of ours covers, each by name.
+LogicalResult checkOp(Operation *op) {
+  Dialect *dialect = op->getDialect();
+  if (isa_and_nonnull<gpu::GPUDialect>(dialect)) {
+    if (isa<gpu::LaunchOp>(op))
+      return op->emitOpError("has its kernel inline: run gpu-kernel-outlining "
+                             "first, as gpu-async-pipeline does");
+    if (isa<gpu::SetDefaultDeviceOp>(op))
+      return op->emitOpError(
+          "is not supported: a frame's device is the caller's choice (an "
+          "explicit context, a ContextScope, or GPU_ASYNC_DEVICE); remove the "
+          "op and choose the device there");
+    if (isSparse(op))
+      return op->emitOpError("is an op of cuSPARSE, which is not supported: "
+                             "call the library from host code, or write the "
+                             "operation as a kernel");
+    if (!isUpstreamWork(op) &&
+        !isa<gpu::HostRegisterOp, gpu::HostUnregisterOp, gpu::WaitOp>(op))
+      return op->emitOpError("is not supported in host code");
+    if (auto launch = dyn_cast<gpu::LaunchFuncOp>(op)) {
+      Value object = launch.getAsyncObject();
+      if (object && !isa<LLVM::LLVMPointerType>(object.getType()))
+        return op->emitOpError("expected the caller's stream to be an "
+                               "!llvm.ptr, got ")
+               << object.getType();
+    }
+  } else if (isa_and_nonnull<async::AsyncDialect>(dialect)) {
+    if (!isa<async::ExecuteOp, async::YieldOp, async::AwaitOp>(op))
+      return op->emitOpError("is not supported: of the async dialect only "
+                             "async.execute, async.yield and async.await are");
+  }
+  return success();
+}
+
+/// Refuses a token that `op` makes in a way that we do not follow.
+LogicalResult checkResult(Operation *op, OpResult result) {
+  if (!isUpstreamOrder(result.getType()) || isUpstreamWork(op) ||
+      isa<gpu::WaitOp, async::ExecuteOp, async::AwaitOp, func::CallOp>(op))
+    return success();
+  if (op->getNumRegions())
+    return op->emitOpError("returns a token: tokens that cross control flow are "
+                           "not supported yet; wait for the token in the region "
+                           "that makes it");
+  return op->emitOpError("makes a value of type ")
+         << result.getType() << ", which is not supported";
+}
+
+LogicalResult checkArgument(BlockArgument argument) {
+  Type type = argument.getType();
+  Operation *parent = argument.getOwner()->getParentOp();
+  if (!isUpstreamOrder(type) || isa<async::ExecuteOp>(parent))
+    return success();
+  bool isEntry = isa<FunctionOpInterface>(parent) &&
+                 argument.getOwner()->isEntryBlock();
+  if (isEntry && isUpstreamToken(type))
+    return success();
+  if (isEntry)
+    return parent->emitOpError("takes an argument of type ")
+           << type
+           << ", which is not supported: the async runtime's values cannot be "
+              "passed in; take a !gpu.async.token instead";
+  return parent->emitOpError(
+             "has a block argument that is a token: tokens that cross control "
+             "flow are not supported yet; wait for the token before the branch")
+             .attachNote(argument.getLoc())
+         << "this argument";
+}
+
+/// Refuses a use of a token outside of the block that makes it.
+LogicalResult checkUse(OpOperand &use) {
+  Value token = use.get();
+  Operation *user = use.getOwner();
+  Block *block = user->getBlock();
+  while (block != token.getParentBlock()) {
+    auto execute = dyn_cast_or_null<async::ExecuteOp>(block->getParentOp());
+    if (!execute) {
+      InFlightDiagnostic diagnostic =
+          user->emitOpError("takes a token of another block: tokens that cross "
+                            "control flow are not supported yet; wait for it "
+                            "(gpu.wait, async.await) where it is made, or keep "
+                            "its users in that block");
+      diagnostic.attachNote(token.getLoc()) << "the token is made here";
+      return diagnostic;
+    }
+    block = execute->getBlock();
+  }
+  if (isUpstreamWork(user) ||
+      isa<gpu::WaitOp, func::CallOp, async::ExecuteOp, async::YieldOp,
+          async::AwaitOp>(user))
+    return success();
+  if (isa<func::ReturnOp>(user) && isUpstreamToken(token.getType()))
+    return success();
+  InFlightDiagnostic diagnostic =
+      user->hasTrait<OpTrait::IsTerminator>() || user->getNumRegions()
+          ? user->emitOpError("takes a token: tokens that cross control flow "
+                              "are not supported yet; wait for it before")
+          : user->emitOpError("takes a token, which is not supported");
+  diagnostic.attachNote(token.getLoc()) << "the token is made here";
+  return diagnostic;
+}
+
+/// All of the above for host code in `root`; reports every op that is refused.
+LogicalResult checkImportable(Operation *root) {
+  bool failedAny = false;
+  auto check = [&](LogicalResult result) { failedAny |= failed(result); };
+  root->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (holdsKernels(op))
+      return WalkResult::skip();
+    if (failed(checkOp(op))) {
+      failedAny = true;
+      return WalkResult::skip();
+    }
+    for (OpResult result : op->getResults())
+      check(checkResult(op, result));
+    if (auto function = dyn_cast<FunctionOpInterface>(op)) {
+      if (function.isExternal() &&
+          llvm::any_of(function.getArgumentTypes(), isAsyncDialectType))
+        check(op->emitOpError("takes values of the async dialect, which is "
+                              "not supported"));
+      if (llvm::any_of(function.getResultTypes(), isAsyncDialectType))
+        check(op->emitOpError("returns values of the async dialect, which is "
+                              "not supported; return a !gpu.async.token"));
+    }
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (BlockArgument argument : block.getArguments())
+          check(checkArgument(argument));
+    for (OpOperand &use : op->getOpOperands())
+      if (isUpstreamOrder(use.get().getType()))
+        check(checkUse(use));
+    return WalkResult::advance();
+  });
+  return failure(failedAny);
+}
+
+//===----------------------------------------------------------------------===//
+// The schedule of one block
+//===----------------------------------------------------------------------===//
+
+enum class Mode { Trust, Check, Strict };
+
+/// State that all blocks of a module share.
+struct ImportState {
+  KernelTable kernels;
+  Mode mode = Mode::Trust;
+  /// Upstream ops that have been replaced, in program order.
+  SmallVector<Operation *> replaced;
+};
+
+/// A line of host control: the function's own, which waits at once, or the body
+/// of an async.execute. The latter's waits are put off: what it waited for is
+/// its cursor, and all that it does later starts after that. So independent
+/// bodies overlap although they are enqueued one after the other.
+struct Fiber {
+  Fiber *parent = nullptr;
+  /// Whether somebody takes the token or a value of the async.execute.
+  bool isUsed = false;
+  /// Numbers of nodes.
+  SmallVector<unsigned> cursor;
+
+  bool isLazy() const { return parent; }
+  bool isWithin(const Fiber *other) const {
+    for (const Fiber *fiber = this; fiber; fiber = fiber->parent)
+      if (fiber == other)
+        return true;
+    return false;
+  }
+};
+
+/// Something that a token stands for.
+struct Node {
+  enum Kind { Work, Alloc, Join, External, Outside };
+  Kind kind;
+  /// The token in the token form.
+  Value token;
+  Location loc;
+  SmallVector<unsigned, 2> predecessors;
+  Accesses accesses;
+  Fiber *fiber;
+  /// Whether the program takes the token, so that its order is trusted.
+  bool isUsed;
+  /// Whether the host has waited for it.
+  bool isDone = false;
+  /// Number of the last search that came by.
+  unsigned mark = 0;
+};
+
+class BlockImport {
+public:
+  BlockImport(ImportState &state, Block &block) : state(state), block(block) {
+    fibers.push_back(std::make_unique<Fiber>());
+  }
+
+  LogicalResult run();
+
+private:
+  // Nodes.
+  unsigned addNode(Node::Kind kind, Value token, Location loc,
+                   ArrayRef<Value> dependencies, Accesses accesses,
+                   Fiber &fiber, bool isUsed);
+  unsigned nodeOf(Value token);
+  Value tailOf(Value upstreamToken);
+  void markPast(unsigned node);
+  bool isCovered(unsigned node, ArrayRef<Value> dependencies);
+  bool isTail(const Node &node, const Fiber &fiber) const;
+  static bool isVisible(const Node &node, const Fiber &fiber) {
+    return node.fiber->isWithin(&fiber) || fiber.isWithin(node.fiber);
+  }
+  SmallVector<unsigned> collect(ArrayRef<unsigned> seeds,
+                                function_ref<bool(const Node &)> wanted);
+  void addUncovered(ArrayRef<unsigned> nodes, SetVector<Value> &dependencies);
+  void addAllocations(Operation *op, SetVector<Value> &dependencies);
+  void addRaces(Operation *op, ArrayRef<Access> accesses,
+                SetVector<Value> &dependencies);
+
+  // Host waits.
+  void setDone(ArrayRef<unsigned> nodes);
+  void hostWait(ArrayRef<unsigned> nodes, Operation *before);
+  void observe(ArrayRef<unsigned> nodes, Operation *before, Fiber &fiber);
+
+  // Ops.
+  void importOp(Operation *op, Fiber &fiber);
+  void importWork(Operation *op, Fiber &fiber);
+  void importWait(gpu::WaitOp op, Fiber &fiber);
+  void importUnregister(Operation *op, Fiber &fiber);
+  void importExecute(async::ExecuteOp op, Fiber &fiber);
+  void importAwait(async::AwaitOp op, Fiber &fiber);
+  void importTokenCall(func::CallOp op, Fiber &fiber);
+  void importRegionOp(Operation *op, Fiber &fiber);
+  void importHostOp(Operation *op, Fiber &fiber);
+  void readTokenForm(Operation *op, Fiber &fiber);
+  void finish();
+  Operation *build(Operation *op, ValueRange dependencies);
+  Value externalStream(Value pointer, Operation *before);
+
+  ImportState &state;
+  Block &block;
+  SmallVector<std::unique_ptr<Fiber>> fibers;
+  std::vector<Node> nodes;
+  /// No node before this one is waited for any more.
+  unsigned firstLive = 0;
+  unsigned searches = 0;
+  llvm::DenseMap<Value, unsigned> nodeOfToken;
+  llvm::DenseMap<Value, Value> tails;
+  /// The nodes that an async.execute's token and values stand for.
+  llvm::DenseMap<Value, SmallVector<unsigned>> executed;
+  /// The plain value in an !async.value.
+  llvm::DenseMap<Value, Value> forwarded;
+  /// Allocations by their memref, and the nodes known to come after each.
+  llvm::DenseMap<Value, unsigned> allocations;
+  llvm::DenseMap<unsigned, llvm::DenseSet<unsigned>> afterAllocation;
+  /// Callers' streams by their pointer, with the last launch on each.
+  llvm::MapVector<Value, Value> externals;
+  llvm::DenseMap<Value, unsigned> lastOnStream;
+  /// Set when a nested block could not be imported.
+  bool failedNested = false;
+};
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+unsigned BlockImport::addNode(Node::Kind kind, Value token, Location loc,
+                              ArrayRef<Value> dependencies, Accesses accesses,
+                              Fiber &fiber, bool isUsed) {
+  SmallVector<unsigned, 2> predecessors;
+  for (Value dependency : dependencies)
+    predecessors.push_back(nodeOf(dependency));
+  unsigned number = nodes.size();
+  nodes.push_back({kind, token, loc, std::move(predecessors),
+                   std::move(accesses), &fiber, isUsed});
+  nodeOfToken[token] = number;
+  return number;
+}
+
+/// A token whose maker is not in this block has a past that may touch anything.
+unsigned BlockImport::nodeOf(Value token) {
+  auto it = nodeOfToken.find(token);
+  if (it != nodeOfToken.end())
+    return it->second;
+  return addNode(Node::Outside, token, token.getLoc(), {},
+                 {{Base(), /*writes=*/true}}, *fibers.front(),
+                 /*isUsed=*/true);
+}
+
+Value BlockImport::tailOf(Value upstreamToken) {
+  Value tail = tails.lookup(upstreamToken);
+  assert(tail && "checked: a token is made before it is used");
+  return tail;
+}
+
+/// Marks `node` and all of its past that the host has not waited for.
+void BlockImport::markPast(unsigned node) {
+  SmallVector<unsigned> worklist{node};
+  while (!worklist.empty()) {
+    Node &current = nodes[worklist.pop_back_val()];
+    if (current.isDone || current.mark == searches)
+      continue;
+    current.mark = searches;
+    worklist.append(current.predecessors.begin(), current.predecessors.end());
+  }
+}
+
+/// Whether `node` is one of the dependencies or in the past of one. Nodes are
+/// numbered in a topological order, which bounds the search.
+bool BlockImport::isCovered(unsigned node, ArrayRef<Value> dependencies) {
+  if (nodes[node].isDone)
+    return true;
+  ++searches;
+  auto known = afterAllocation.find(node);
+  SmallVector<unsigned> worklist;
+  for (Value dependency : dependencies)
+    worklist.push_back(nodeOf(dependency));
+  while (!worklist.empty()) {
+    unsigned number = worklist.pop_back_val();
+    if (number == node)
+      return true;
+    Node &current = nodes[number];
+    if (number < node || current.isDone || current.mark == searches)
+      continue;
+    current.mark = searches;
+    if (known != afterAllocation.end() && known->second.contains(number))
+      return true;
+    worklist.append(current.predecessors.begin(), current.predecessors.end());
+  }
+  return false;
+}
+
+/// Whether nobody takes the token, as seen from `fiber`: work of an
+/// async.execute whose token is taken is ordered by that token.
+bool BlockImport::isTail(const Node &node, const Fiber &fiber) const {
+  if (node.isUsed)
+    return false;
+  for (const Fiber *inner = node.fiber;
+       inner != &fiber && inner->isWithin(&fiber); inner = inner->parent)
+    if (inner->isUsed)
+      return false;
+  return true;
+}
+
+/// The outstanding nodes that are wanted, without those in the past of a seed
+/// or of another one; in program order.
+SmallVector<unsigned>
+BlockImport::collect(ArrayRef<unsigned> seeds,
+                     function_ref<bool(const Node &)> wanted) {
+  while (firstLive < nodes.size() && nodes[firstLive].isDone)
+    ++firstLive;
+  ++searches;
+  for (unsigned seed : seeds)
+    markPast(seed);
+  SmallVector<unsigned> result;
+  for (unsigned number = nodes.size(); number-- > firstLive;) {
+    Node &node = nodes[number];
+    if (node.isDone || node.mark == searches || !wanted(node))
+      continue;
+    result.push_back(number);
+    markPast(number);
+  }
+  std::reverse(result.begin(), result.end());
+  return result;
+}
+
+void BlockImport::addUncovered(ArrayRef<unsigned> added,
+                               SetVector<Value> &dependencies) {
+  for (unsigned number : llvm::reverse(added))
+    if (!isCovered(number, dependencies.getArrayRef()))
+      dependencies.insert(nodes[number].token);
+}
+
+/// An allocation precedes the users of its memref, whatever tokens they take.
+void BlockImport::addAllocations(Operation *op,
+                                 SetVector<Value> &dependencies) {
+  for (Value operand : op->getOperands()) {
+    if (!isMemory(operand.getType()))
+      continue;
+    SmallVector<Base, 2> bases;
+    findBases(operand, bases);
+    for (const Base &base : bases) {
+      auto it = allocations.find(base.value);
+      if (it == allocations.end())
+        continue;
+      if (!isCovered(it->second, dependencies.getArrayRef()))
+        dependencies.insert(nodes[it->second].token);
+      // The caller's node is the next one.
+      afterAllocation[it->second].insert(nodes.size());
+    }
+  }
+}
+
+/// With import=check or strict: unordered ops that touch the same memory, one of
+/// them writing.
+void BlockImport::addRaces(Operation *op, ArrayRef<Access> accesses,
+                           SetVector<Value> &dependencies) {
+  if (state.mode == Mode::Trust || accesses.empty())
+    return;
+  SmallVector<unsigned> seeds;
+  for (Value dependency : dependencies)
+    seeds.push_back(nodeOf(dependency));
+  SmallVector<unsigned> races = collect(seeds, [&](const Node &node) {
+    return node.kind != Node::Outside && mayConflict(node.accesses, accesses);
+  });
+  for (unsigned number : races) {
+    if (state.mode == Mode::Strict) {
+      dependencies.insert(nodes[number].token);
+      continue;
+    }
+    InFlightDiagnostic diagnostic =
+        op->emitWarning("may race with an earlier op: no token orders them, "
+                        "they touch the same memory, and one writes");
+    diagnostic.attachNote(nodes[number].loc) << "the earlier op";
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Host waits
+//===----------------------------------------------------------------------===//
+
+void BlockImport::setDone(ArrayRef<unsigned> waited) {
+  SmallVector<unsigned> worklist(waited);
+  while (!worklist.empty()) {
+    Node &node = nodes[worklist.pop_back_val()];
+    if (node.isDone)
+      continue;
+    node.isDone = true;
+    worklist.append(node.predecessors.begin(), node.predecessors.end());
+  }
+}
+
+/// Makes the host wait for `waited`, as far as it has not yet.
+void BlockImport::hostWait(ArrayRef<unsigned> waited, Operation *before) {
+  llvm::DenseSet<unsigned> wanted(waited.begin(), waited.end());
+  ++searches;
+  SmallVector<unsigned> leaves(wanted.begin(), wanted.end());
+  llvm::sort(leaves, std::greater<unsigned>());
+  SmallVector<Value> tokens;
+  for (unsigned number : leaves) {
+    if (nodes[number].isDone || nodes[number].mark == searches)
+      continue;
+    tokens.push_back(nodes[number].token);
+    markPast(number);
+  }
+  if (tokens.empty())
+    return;
+  std::reverse(tokens.begin(), tokens.end());
+  OpBuilder builder(before);
+  WaitOp::create(builder, before->getLoc(), Type(), tokens);
+  setDone(leaves);
+}
+
+/// The fiber waits: the host at once, the body of an async.execute later, if
+/// something in it depends on that.
+void BlockImport::observe(ArrayRef<unsigned> waited, Operation *before,
+                          Fiber &fiber) {
+  if (!fiber.isLazy())
+    return hostWait(waited, before);
+  for (unsigned number : waited)
+    if (!nodes[number].isDone && !llvm::is_contained(fiber.cursor, number))
+      fiber.cursor.push_back(number);
+}
+
+//===----------------------------------------------------------------------===//
+// Device work
+//===----------------------------------------------------------------------===//
+
+Value BlockImport::externalStream(Value pointer, Operation *before) {
+  Value &stream = externals[pointer];
+  if (!stream) {
+    OpBuilder builder(before);
+    stream = StreamExternalOp::create(builder, before->getLoc(),
+                                      builder.getType<StreamType>(), pointer);
+  }
+  return stream;
+}
+
+/// The op in the token form, before `op`.
+Operation *BlockImport::build(Operation *op, ValueRange dependencies) {
+  OpBuilder builder(op);
+  Location loc = op->getLoc();
+  Type token = builder.getType<TokenType>();
+  IntegerAttr id;
+  DenseI64ArrayAttr after;
+  Operation *result =
+      llvm::TypeSwitch<Operation *, Operation *>(op)
+          .Case([&](gpu::AllocOp alloc) {
+            auto created = AllocOp::create(
+                builder, loc, alloc.getMemref().getType(), token, dependencies,
+                Value(), id, after, alloc.getDynamicSizes(),
+                alloc.getSymbolOperands(), alloc.getHostShared());
+            alloc.getMemref().replaceAllUsesWith(created.getMemref());
+            return created;
+          })
+          .Case([&](gpu::DeallocOp dealloc) {
+            return DeallocOp::create(builder, loc, token, dependencies, Value(),
+                                     id, after, dealloc.getMemref());
+          })
+          .Case([&](gpu::MemcpyOp copy) {
+            return MemcpyOp::create(builder, loc, token, dependencies, Value(),
+                                    id, after, copy.getDst(), copy.getSrc());
+          })
+          .Case([&](gpu::MemsetOp set) {
+            return MemsetOp::create(builder, loc, token, dependencies, Value(),
+                                    id, after, set.getDst(), set.getValue());
+          })
+          .Case([&](gpu::LaunchFuncOp launch) {
+            auto toIndex = [&](Value size) -> Value {
+              if (size.getType().isIndex())
+                return size;
+              return builder.createOrFold<arith::IndexCastOp>(
+                  loc, builder.getIndexType(), size);
+            };
+            Value stream;
+            if (Value pointer = launch.getAsyncObject())
+              stream = externalStream(pointer, op);
+            SmallVector<Value> clusters;
+            if (launch.hasClusterSize())
+              clusters = {toIndex(launch.getClusterSizeX()),
+                          toIndex(launch.getClusterSizeY()),
+                          toIndex(launch.getClusterSizeZ())};
+            Value sizes[] = {toIndex(launch.getGridSizeX()),
+                             toIndex(launch.getGridSizeY()),
+                             toIndex(launch.getGridSizeZ()),
+                             toIndex(launch.getBlockSizeX()),
+                             toIndex(launch.getBlockSizeY()),
+                             toIndex(launch.getBlockSizeZ())};
+            return LaunchOp::create(
+                builder, loc, token, dependencies, stream, id, after,
+                launch.getKernel(), sizes[0], sizes[1], sizes[2], sizes[3],
+                sizes[4], sizes[5], clusters,
+                launch.getDynamicSharedMemorySize(), /*cooperative=*/false,
+                launch.getKernelOperands());
+          });
+  result->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  state.replaced.push_back(op);
+  return result;
+}
+
+void BlockImport::importWork(Operation *op, Fiber &fiber) {
+  auto asyncOp = cast<gpu::AsyncOpInterface>(op);
+  Value upstreamToken = asyncOp.getAsyncToken();
+  auto launch = dyn_cast<gpu::LaunchFuncOp>(op);
+  Value pointer = launch ? launch.getAsyncObject() : Value();
+  bool isAlloc = isa<gpu::AllocOp>(op);
+  // A launch on a caller's stream is never waited for, `async` or not.
+  bool isSync = !upstreamToken && !pointer && !isAlloc;
+
+  SetVector<Value> dependencies;
+  for (Value dependency : asyncOp.getAsyncDependencies()) {
+    dependencies.insert(tailOf(dependency));
+    nodeOf(dependencies.back());
+  }
+
+  Accesses accesses;
+  if (!isAlloc)
+    accesses = deviceAccesses(op, state.kernels);
+  if (pointer) {
+    auto last = lastOnStream.find(pointer);
+    if (last != lastOnStream.end())
+      dependencies.insert(nodes[last->second].token);
+  }
+  if (!isAlloc || upstreamToken)
+    addUncovered(fiber.cursor, dependencies);
+  if (!upstreamToken && !isAlloc) {
+    // After all tails and after every op that may conflict.
+    SmallVector<unsigned> seeds;
+    for (Value dependency : dependencies)
+      seeds.push_back(nodeOf(dependency));
+    SmallVector<unsigned> earlier = collect(seeds, [&](const Node &node) {
+      if (!isVisible(node, fiber))
+        return false;
+      bool isSyncTail = node.kind != Node::Alloc &&
+                        node.kind != Node::External &&
+                        isTail(node, fiber) && !pointer;
+      return isSyncTail || mayConflict(node.accesses, accesses);
+    });
+    for (unsigned number : earlier)
+      dependencies.insert(nodes[number].token);
+  }
+  addAllocations(op, dependencies);
+  addRaces(op, accesses, dependencies);
+
+  // The host waits before a free rather than after it: the free itself is
+  // ordered by the device.
+  bool isEagerFree = isSync && isa<gpu::DeallocOp>(op) && !fiber.isLazy();
+  if (isEagerFree) {
+    SmallVector<unsigned> waited;
+    for (Value dependency : dependencies)
+      waited.push_back(nodeOf(dependency));
+    hostWait(waited, op);
+    dependencies.clear();
+  }
+
+  Operation *created = build(op, dependencies.getArrayRef());
+  Value token = cast<WorkOpInterface>(created).getAsyncToken();
+  bool isUsed = upstreamToken && !upstreamToken.use_empty();
+  if (isAlloc)
+    accesses = deviceAccesses(created, state.kernels);
+  Node::Kind kind = isAlloc   ? Node::Alloc
+                    : pointer ? Node::External
+                              : Node::Work;
+  unsigned number = addNode(kind, token, op->getLoc(),
+                            dependencies.getArrayRef(), std::move(accesses),
+                            fiber, isUsed);
+  if (isAlloc)
+    allocations[cast<AllocOp>(created).getMemref()] = number;
+  if (pointer)
+    lastOnStream[pointer] = number;
+
+  if (isUsed)
+    tails[upstreamToken] = token;
+  else if (upstreamToken)
+    for (Value dependency : asyncOp.getAsyncDependencies())
+      tails[dependency] = token;
+  if (isEagerFree)
+    nodes[number].isDone = true;
+  else if (isSync && fiber.isLazy())
+    fiber.cursor.assign({number});
+  else if (isSync)
+    hostWait({number}, op);
+}
+
+void BlockImport::importWait(gpu::WaitOp op, Fiber &fiber) {
+  OpBuilder builder(op);
+  state.replaced.push_back(op);
+  SetVector<Value> dependencies;
+  for (Value dependency : op.getAsyncDependencies())
+    dependencies.insert(tailOf(dependency));
+
+  if (Value upstreamToken = op.getAsyncToken()) {
+    if (dependencies.empty()) {
+      // A token without a past: nothing depends on it if nobody takes it.
+      if (upstreamToken.use_empty())
+        return;
+      addUncovered(fiber.cursor, dependencies);
+    }
+    auto wait =
+        WaitOp::create(builder, op.getLoc(), builder.getType<TokenType>(),
+                       dependencies.getArrayRef());
+    wait->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    bool isUsed = !upstreamToken.use_empty();
+    addNode(Node::Join, wait.getAsyncToken(), op.getLoc(),
+            dependencies.getArrayRef(), {}, fiber, isUsed);
+    if (isUsed)
+      tails[upstreamToken] = wait.getAsyncToken();
+    else
+      for (Value dependency : op.getAsyncDependencies())
+        tails[dependency] = wait.getAsyncToken();
+    return;
+  }
+
+  SmallVector<unsigned> waited;
+  for (Value dependency : dependencies)
+    waited.push_back(nodeOf(dependency));
+  if (waited.empty()) {
+    // A sync op without tokens: after all tails.
+    waited = collect({}, [&](const Node &node) {
+      return node.kind != Node::External && isVisible(node, fiber) &&
+             isTail(node, fiber);
+    });
+    return observe(waited, op, fiber);
+  }
+  if (fiber.isLazy())
+    return observe(waited, op, fiber);
+  // What the program waits for is waited for as written, twice if it says so.
+  auto wait = WaitOp::create(builder, op.getLoc(), Type(),
+                             dependencies.getArrayRef());
+  wait->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  setDone(waited);
+}
+
+/// Work that may still touch the memory is finished first: the host may give the
+/// memory back right after.
+void BlockImport::importUnregister(Operation *op, Fiber &fiber) {
+  Accesses accesses = deviceAccesses(op, state.kernels);
+  SmallVector<unsigned> users = collect({}, [&](const Node &node) {
+    return node.kind != Node::Alloc && node.kind != Node::External &&
+           isVisible(node, fiber) && mayConflict(node.accesses, accesses);
+  });
+  hostWait(users, op);
+  if (auto unregister = dyn_cast<gpu::HostUnregisterOp>(op)) {
+    OpBuilder builder(op);
+    HostUnregisterOp::create(builder, op->getLoc(), unregister.getValue());
+    state.replaced.push_back(op);
+  }
+}
+
+/// Device work that is in the token form already keeps its tokens as they are.
+void BlockImport::readTokenForm(Operation *op, Fiber &fiber) {
+  if (auto wait = dyn_cast<WaitOp>(op)) {
+    SmallVector<Value> dependencies(wait.getAsyncDependencies());
+    if (!wait.isHostWait()) {
+      addNode(Node::Join, wait.getAsyncToken(), op->getLoc(), dependencies, {},
+              fiber, !wait.getAsyncToken().use_empty());
+      return;
+    }
+    SmallVector<unsigned> waited;
+    for (Value dependency : dependencies)
+      waited.push_back(nodeOf(dependency));
+    setDone(waited);
+    return;
+  }
+  if (auto work = dyn_cast<WorkOpInterface>(op)) {
+    Value token = work.getAsyncToken();
+    if (!token)
+      return;
+    SmallVector<Value> dependencies(work.getAsyncDependencies());
+    Node::Kind kind = isa<AllocOp>(op)   ? Node::Alloc
+                      : work.getStream() ? Node::External
+                                         : Node::Work;
+    unsigned number = addNode(kind, token, op->getLoc(), dependencies,
+                              deviceAccesses(op, state.kernels), fiber,
+                              !token.use_empty());
+    if (auto alloc = dyn_cast<AllocOp>(op))
+      allocations[alloc.getMemref()] = number;
+    return;
+  }
+  if (isa<HostUnregisterOp>(op))
+    importUnregister(op, fiber);
+}
+
+//===----------------------------------------------------------------------===//
+// The async dialect
+//===----------------------------------------------------------------------===//
+
+/// Enqueues the body here, in program order, as a fiber of its own.
+void BlockImport::importExecute(async::ExecuteOp op, Fiber &fiber) {
+  Fiber &inner = *fibers.emplace_back(std::make_unique<Fiber>());
+  inner.parent = &fiber;
+  inner.isUsed = !op->use_empty();
+  auto follow = [&](ArrayRef<unsigned> earlier) {
+    for (unsigned number : earlier)
+      if (!nodes[number].isDone && !llvm::is_contained(inner.cursor, number))
+        inner.cursor.push_back(number);
+  };
+  follow(fiber.cursor);
+  for (Value dependency : op.getDependencies())
+    follow(executed[dependency]);
+  Block *body = op.getBody();
+  for (auto [operand, argument] :
+       llvm::zip_equal(op.getBodyOperands(), body->getArguments())) {
+    follow(executed[operand]);
+    argument.replaceAllUsesWith(isa<async::ValueType>(operand.getType())
+                                    ? forwarded.lookup(operand)
+                                    : operand);
+  }
+  for (Operation &bodyOp : llvm::make_early_inc_range(body->without_terminator())) {
+    bodyOp.moveBefore(op);
+    importOp(&bodyOp, inner);
+  }
+
+  // The token and the values are ready when all of the body's work is done.
+  llvm::DenseSet<Value> waited;
+  for (unsigned number : inner.cursor)
+    waited.insert(nodes[number].token);
+  SmallVector<unsigned> last = collect({}, [&](const Node &node) {
+    return node.kind != Node::External &&
+           (node.fiber->isWithin(&inner) || waited.contains(node.token));
+  });
+  bool hasDependents = llvm::any_of(op->getUsers(), [](Operation *user) {
+    return !isa<async::AwaitOp>(user);
+  });
+  if (last.size() > 1 && hasDependents) {
+    OpBuilder builder(op);
+    SmallVector<Value> tokens;
+    for (unsigned number : last)
+      tokens.push_back(nodes[number].token);
+    auto join = WaitOp::create(builder, op.getLoc(),
+                               builder.getType<TokenType>(), tokens);
+    last = {addNode(Node::Join, join.getAsyncToken(), op.getLoc(), tokens, {},
+                    fiber, /*isUsed=*/true)};
+  }
+  executed[op.getToken()] = last;
+  for (auto [result, value] :
+       llvm::zip_equal(op.getBodyResults(), body->getTerminator()->getOperands())) {
+    executed[result] = last;
+    forwarded[result] = value;
+  }
+  state.replaced.push_back(op);
+}
+
+void BlockImport::importAwait(async::AwaitOp op, Fiber &fiber) {
+  observe(executed[op.getOperand()], op, fiber);
+  if (op.getResult())
+    op.getResult().replaceAllUsesWith(forwarded.lookup(op.getOperand()));
+  state.replaced.push_back(op);
+}
+
+//===----------------------------------------------------------------------===//
+// Host code
+//===----------------------------------------------------------------------===//
+
+bool hasTokens(Operation *op) {
+  auto isToken = [](Type type) {
+    return isUpstreamToken(type) || isOurToken(type);
+  };
+  return llvm::any_of(op->getOperandTypes(), isToken) ||
+         llvm::any_of(op->getResultTypes(), isToken);
+}
+
+/// A call that takes or returns tokens is ordered by them alone.
+void BlockImport::importTokenCall(func::CallOp op, Fiber &fiber) {
+  SmallVector<Value> dependencies;
+  Accesses accesses;
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (isUpstreamToken(operand.get().getType()))
+      operand.set(tailOf(operand.get()));
+    if (isOurToken(operand.get().getType()))
+      dependencies.push_back(operand.get());
+    if (isMemory(operand.get().getType()))
+      addAccess(operand.get(), /*writes=*/true, accesses);
+  }
+  SmallVector<unsigned> seeds(fiber.cursor);
+  for (Value dependency : dependencies)
+    seeds.push_back(nodeOf(dependency));
+  // What the tokens do not tell is told by waiting: allocations, tails that the
+  // callee may touch, and what the fiber has waited for.
+  SmallVector<unsigned> waited = collect(seeds, [&](const Node &node) {
+    bool matters = node.kind == Node::Alloc ||
+                   (node.kind != Node::External && isTail(node, fiber));
+    return matters && isVisible(node, fiber) &&
+           mayConflict(node.accesses, accesses);
+  });
+  waited.append(fiber.cursor);
+  hostWait(waited, op);
+
+  auto tokenType = TokenType::get(op.getContext());
+  for (OpResult result : op->getResults()) {
+    if (isUpstreamToken(result.getType()))
+      result.setType(tokenType);
+    if (!isOurToken(result.getType()))
+      continue;
+    addNode(Node::Work, result, op.getLoc(), dependencies,
+            {{Base(), /*writes=*/true}}, fiber, !result.use_empty());
+    tails[result] = result;
+  }
+}
+
+void BlockImport::importHostOp(Operation *op, Fiber &fiber) {
+  std::optional<Accesses> accesses = hostAccesses(op);
+  if (!accesses) {
+    // Nobody knows what it does: it starts after all outstanding work.
+    SmallVector<unsigned> all = collect(
+        {}, [](const Node &node) { return node.kind != Node::External; });
+    return hostWait(all, op);
+  }
+  if (accesses->empty())
+    return;
+  // Host-shared memory can be used as soon as its allocation is enqueued.
+  auto conflicts = [&](const Node &node) {
+    return node.kind != Node::External && node.kind != Node::Alloc &&
+           mayConflict(node.accesses, *accesses);
+  };
+  SmallVector<unsigned> waited = collect({}, [&](const Node &node) {
+    return isVisible(node, fiber) && isTail(node, fiber) && conflicts(node);
+  });
+  // What the fiber has waited for must be true now, if it can be seen.
+  if (!fiber.cursor.empty()) {
+    ++searches;
+    for (unsigned number : fiber.cursor)
+      markPast(number);
+    if (llvm::any_of(llvm::drop_begin(nodes, firstLive), [&](const Node &node) {
+          return node.mark == searches && !node.isDone && conflicts(node);
+        }))
+      waited.append(fiber.cursor);
+  }
+  hostWait(waited, op);
+
+  SetVector<Value> races;
+  addRaces(op, *accesses, races);
+  SmallVector<unsigned> racing;
+  for (Value token : races)
+    racing.push_back(nodeOf(token));
+  hostWait(racing, op);
+}
+
+/// Whether `op` is of no interest to blocks: nothing in it is ordered.
+bool isPlainHostCode(Operation *op) {
+  return !op->walk<WalkOrder::PreOrder>([](Operation *inner) {
+              if (isa_and_nonnull<gpu::GPUDialect, async::AsyncDialect,
+                                  GPUAsyncDialect>(inner->getDialect()) ||
+                  hasTokens(inner))
+                return WalkResult::interrupt();
+              return WalkResult::advance();
+            })
+              .wasInterrupted();
+}
+
+/// A region op whose regions do device work: no order can be carried in or out,
+/// so that what its ops must start after is waited for before it, and each of
+/// its blocks waits for its own work at its end.
+void BlockImport::importRegionOp(Operation *op, Fiber &fiber) {
+  bool isOpaque = false;
+  bool hasSync = false;
+  bool hasWork = false;
+  Accesses sync;
+  Accesses host;
+  llvm::DenseSet<Value> used;
+  op->walk<WalkOrder::PreOrder>([&](Operation *inner) {
+    if (inner == op)
+      return;
+    bool isDevice = isUpstreamWork(inner) || isa<WorkOpInterface>(inner);
+    if (isDevice || (isa<func::CallOp>(inner) && hasTokens(inner))) {
+      hasWork = true;
+      for (Value operand : inner->getOperands())
+        if (isMemory(operand.getType())) {
+          SmallVector<Base, 2> bases;
+          findBases(operand, bases);
+          for (const Base &base : bases)
+            if (base.value)
+              used.insert(base.value);
+        }
+    }
+    auto asyncOp = dyn_cast<gpu::AsyncOpInterface>(inner);
+    if ((asyncOp && !asyncOp.getAsyncToken() && !isa<gpu::AllocOp>(inner)) ||
+        isa<gpu::HostUnregisterOp, HostUnregisterOp>(inner)) {
+      // A wait for tokens that are local concerns nobody else.
+      if (isa<gpu::WaitOp>(inner) && inner->getNumOperands())
+        return;
+      hasSync = true;
+      sync.append(deviceAccesses(inner, state.kernels));
+      return;
+    }
+    if (isDevice || asyncOp || hasTokens(inner) ||
+        isa_and_nonnull<gpu::GPUDialect, async::AsyncDialect, GPUAsyncDialect>(
+            inner->getDialect()))
+      return;
+    if (inner->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
+      return;
+    if (std::optional<Accesses> accesses = hostAccesses(inner))
+      host.append(*accesses);
+    else
+      isOpaque = true;
+  });
+
+  SmallVector<unsigned> waited = collect({}, [&](const Node &node) {
+    if (isOpaque)
+      return node.kind != Node::External;
+    if (!isVisible(node, fiber))
+      return false;
+    if (node.kind == Node::Alloc)
+      return llvm::any_of(node.accesses, [&](const Access &access) {
+        return used.contains(access.base.value);
+      });
+    if (mayConflict(node.accesses, sync))
+      return true;
+    return node.kind != Node::External && isTail(node, fiber) &&
+           (hasSync || mayConflict(node.accesses, host));
+  });
+  if (hasWork || hasSync || !host.empty())
+    waited.append(fiber.cursor);
+  hostWait(waited, op);
+
+  for (Region &region : op->getRegions())
+    for (Block &inner : region)
+      if (failed(BlockImport(state, inner).run()))
+        failedNested = true;
+}
+
+void BlockImport::importOp(Operation *op, Fiber &fiber) {
+  if (holdsKernels(op))
+    return;
+  if (isUpstreamWork(op))
+    return importWork(op, fiber);
+  if (auto wait = dyn_cast<gpu::WaitOp>(op))
+    return importWait(wait, fiber);
+  if (auto hostRegister = dyn_cast<gpu::HostRegisterOp>(op)) {
+    OpBuilder builder(op);
+    HostRegisterOp::create(builder, op->getLoc(), hostRegister.getValue());
+    state.replaced.push_back(op);
+    return;
+  }
+  if (isa<gpu::HostUnregisterOp>(op))
+    return importUnregister(op, fiber);
+  if (auto execute = dyn_cast<async::ExecuteOp>(op))
+    return importExecute(execute, fiber);
+  if (auto await = dyn_cast<async::AwaitOp>(op))
+    return importAwait(await, fiber);
+  if (isa_and_nonnull<GPUAsyncDialect>(op->getDialect()))
+    return readTokenForm(op, fiber);
+  if (isa<func::CallOp>(op) && hasTokens(op))
+    return importTokenCall(cast<func::CallOp>(op), fiber);
+  if (op->getNumRegions() && !isPlainHostCode(op))
+    return importRegionOp(op, fiber);
+  importHostOp(op, fiber);
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+/// The end of the block: nothing stays outstanding but what a function returns
+/// as tokens.
+void BlockImport::finish() {
+  if (!block.mightHaveTerminator())
+    return;
+  Operation *terminator = block.getTerminator();
+  SmallVector<unsigned> returned;
+  for (OpOperand &operand : terminator->getOpOperands()) {
+    if (isUpstreamToken(operand.get().getType()))
+      operand.set(tailOf(operand.get()));
+    if (isOurToken(operand.get().getType()))
+      returned.push_back(nodeOf(operand.get()));
+  }
+  // Tokens from elsewhere stand for others' work; tokens of ours that are taken
+  // in another block are waited for there. A free needs no wait, but what it
+  // comes after does.
+  SmallVector<unsigned> open = collect(returned, [&](const Node &node) {
+    if (node.kind == Node::External || node.kind == Node::Outside)
+      return false;
+    return llvm::all_of(node.token.getUsers(), [&](Operation *user) {
+      return user->getBlock() == &block;
+    });
+  });
+  bool isWorkOpen = llvm::any_of(
+      open, [&](unsigned number) { return nodes[number].kind != Node::Alloc; });
+  if (isWorkOpen) {
+    InFlightDiagnostic diagnostic =
+        mlir::emitRemark(terminator->getLoc(),
+                         "the host waits here for device work that the program "
+                         "does not wait for");
+    unsigned shown = 0;
+    for (unsigned number : open)
+      if (nodes[number].kind != Node::Alloc && ++shown <= 8)
+        diagnostic.attachNote(nodes[number].loc) << "nobody takes this token";
+  }
+  hostWait(open, terminator);
+
+  OpBuilder builder(terminator);
+  for (auto [pointer, stream] : externals)
+    StreamDestroyOp::create(builder, terminator->getLoc(), stream,
+                            /*idle=*/false);
+}
+
+LogicalResult BlockImport::run() {
+  Fiber &fiber = *fibers.front();
+  for (BlockArgument argument : block.getArguments())
+    if (isOurToken(argument.getType()))
+      tails[argument] = argument;
+  for (Operation &op : llvm::make_early_inc_range(block))
+    if (!op.hasTrait<OpTrait::IsTerminator>())
+      importOp(&op, fiber);
+  finish();
+  return failure(failedNested);
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+/// Whether streams have been assigned, or forks been made explicit, already.
+bool isBeyondTokenForm(Operation *function) {
+  return function
+      ->walk([](Operation *op) {
+        if (isa<ForkOp, ReleaseOp, StreamCreateOp, StreamWaitOp,
+                StreamSynchronizeOp, EventRecordOp, EventDestroyOp,
+                EventSynchronizeOp>(op))
+          return WalkResult::interrupt();
+        auto work = dyn_cast<WorkOpInterface>(op);
+        if (work && !work.getAsyncToken())
+          return WalkResult::interrupt();
+        return WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Gives the function's type and entry block our tokens.
+void convertSignature(FunctionOpInterface function) {
+  Type token = TokenType::get(function.getContext());
+  auto convert = [&](ArrayRef<Type> types) {
+    return llvm::map_to_vector(types, [&](Type type) {
+      return isUpstreamToken(type) ? token : type;
+    });
+  };
+  SmallVector<Type> inputs = convert(function.getArgumentTypes());
+  SmallVector<Type> results = convert(function.getResultTypes());
+  function.setType(function.cloneTypeWith(inputs, results));
+  if (function.isExternal())
+    return;
+  for (BlockArgument argument : function.getArguments())
+    if (isUpstreamToken(argument.getType()))
+      argument.setType(token);
+}
+
 struct ConvertGPUToGPUAsync
     : public gpuasync::impl::ConvertGPUToGPUAsyncBase<ConvertGPUToGPUAsync> {
+  using ConvertGPUToGPUAsyncBase::ConvertGPUToGPUAsyncBase;
+
   void runOnOperation() override {
-    getOperation().emitError("convert-gpu-to-gpu-async is not there yet");
-    signalPassFailure();
+    ModuleOp module = getOperation();
+    ImportState state;
+    if (importMode == "trust") {
+      state.mode = Mode::Trust;
+    } else if (importMode == "check") {
+      state.mode = Mode::Check;
+    } else if (importMode == "strict") {
+      state.mode = Mode::Strict;
+    } else {
+      module.emitError("convert-gpu-to-gpu-async: unknown import mode '")
+          << importMode << "', expected trust, check or strict";
+      return signalPassFailure();
+    }
+    if (failed(checkImportable(module)))
+      return signalPassFailure();
+
+    SmallVector<FunctionOpInterface> functions;
+    module.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (holdsKernels(op))
+        return WalkResult::skip();
+      if (auto function = dyn_cast<FunctionOpInterface>(op))
+        functions.push_back(function);
+      return WalkResult::advance();
+    });
+    for (FunctionOpInterface function : functions) {
+      if (llvm::any_of(function.getArgumentTypes(), isUpstreamToken) ||
+          llvm::any_of(function.getResultTypes(), isUpstreamToken))
+        convertSignature(function);
+    }
+    bool failedAny = false;
+    for (FunctionOpInterface function : functions) {
+      if (function.isExternal() || isPlainHostCode(function) ||
+          isBeyondTokenForm(function))
+        continue;
+      for (Block &block : function.getFunctionBody())
+        failedAny |= failed(BlockImport(state, block).run());
+    }
+    for (Operation *op : llvm::reverse(state.replaced)) {
+      op->dropAllUses();
+      op->erase();
+    }
+    if (failedAny)
+      signalPassFailure();
   }
 };
 

@@ -14,20 +14,131 @@ include "mlir/Pass/PassBase.td"
 def ConvertGPUToGPUAsync
     : Pass<"convert-gpu-to-gpu-async", "::mlir::ModuleOp"> {
   let summary = "Import upstream gpu and async ops into the token form";
+  let description = [{
+    Gives a program of upstream's `gpu` ops, and of `async.execute` around them,
+    the token form. Tokens that a program takes are trusted: no edge and no host
+    wait is added between ops that carry them. The rest follows one rule, block
+    by block:
+
+    - `tail(%t)` is the newest earlier op that depends on `%t` and whose result
+      has no use, else `%t` itself. A use of `%t` means `tail(%t)`, and an unused
+      result becomes the tail of all its dependencies. So ops that are issued one
+      by one on a token keep their order, as on upstream's streams, and explicit
+      forks stay forks.
+    - An allocation precedes the users of its memref.
+    - A sync op starts after all tails and after every outstanding op that may
+      touch the same memory, one of them writing; then the host waits for it. A
+      sync free is waited for before it rather than after; a sync allocation is
+      not waited for.
+    - Host code that touches memory waits for tails that may conflict. What it
+      shares with work whose token is taken is the program's business: a host may
+      poll memory that a kernel writes. Host code without effects never waits.
+      An opaque call, and an op whose effects nobody knows, starts after all
+      outstanding work. A call that takes or returns tokens is ordered by them.
+    - What is outstanding at the end of a block is waited for before its
+      terminator, and a remark says so. A function may return tokens instead.
+    - `async.execute` is inlined in program order. Within it, waits of sync ops,
+      `gpu.wait` and `async.await` are put off: what comes later in the body
+      starts after them on the device, and the host waits only before host code
+      that may see the difference. So independent bodies overlap. The token and
+      the values stand for all device work of the body, and `async.await` outside
+      of a body is a host wait.
+    - A launch with a stream operand goes to `gpu_async.stream.external`, in the
+      order of the program. It starts after conflicting work and its tokens, and
+      is never waited for by the host.
+
+    Two memrefs conflict unless they come, through views and casts, from
+    different allocations of the function, or one from such an allocation and the
+    other from an argument or a global, or one is an `llvm.noalias` argument. A
+    kernel reads or writes a memref as its body says, if that is in the module;
+    `!llvm.ptr` and other arguments that are no numbers touch anything.
+
+    Work in the token form already keeps its tokens as they are; the ends of
+    blocks and opaque calls wait for it too. Functions in a later form are left
+    alone.
+
+    Refused, with an error at the op: tokens that cross control flow (used in
+    another block than the one that makes them, carried by a region op or a block
+    argument); `gpu.launch` (run `gpu-kernel-outlining` first);
+    `gpu.set_default_device`; cuSPARSE ops; all of the async dialect but
+    `async.execute`, `async.yield` and `async.await`; values of the async dialect
+    in function types.
+
+    `import=check` also warns of ops that may touch the same memory without an
+    order (`import=strict` orders them), in a block; both see no kernel argument
+    more precisely than as a whole buffer.
+
+    ```mlir
+    // before: two ops on one token, a third that waits
+    %t = gpu.wait async
+    %0 = gpu.memcpy async [%t] %x, %h : memref<8xf32>, memref<8xf32>
+    %1 = gpu.launch_func async [%t] @k::@f blocks in (...) threads in (...) args(%x : memref<8xf32>)
+    gpu.wait [%t]
+    // after
+    %t = gpu_async.wait async
+    %0 = gpu_async.memcpy async [%t] %x, %h : memref<8xf32>, memref<8xf32>
+    %1 = gpu_async.launch async [%0] @k::@f blocks in (...) threads in (...) args(%x : memref<8xf32>)
+    gpu_async.wait [%1]
+    ```
+  }];
   let dependentDialects = ["::mlir::gpuasync::GPUAsyncDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::func::FuncDialect",
                            "::mlir::LLVM::LLVMDialect"];
+  let options = [
+    Option<"importMode", "import", "std::string", /*default=*/"\"trust\"",
+           "What to do about ops that may race: trust the program, check (warn) "
+           "or strict (order them)">,
+  ];
 }
 
 def GPUAsyncLowerKernels
     : Pass<"gpu-async-lower-kernels", "::mlir::ModuleOp"> {
   let summary = "Compile each gpu.module for each target into one gpu_async.binary";
+  let description = [{
+    Replaces every `gpu.module` under its name by a `gpu_async.binary`: the table
+    of its kernels with the sizes of their parameters, and its images. A ready
+    `gpu.binary` is taken over. Each target gets its own copy of the kernels,
+    made before anything of an ISA is in them, so one program can have several
+    targets. The targets are those of the module's own `targets` attribute and
+    those of `targets=`.
+
+    - `nvptx:<chip>` (`#nvvm.target<chip = "sm_90">`): a PTX image, and a cubin
+      when ptxas is found. A chip that LLVM does not know is an error; LLVM picks
+      the lowest PTX version for the chip. No CUDA toolkit is needed: without
+      libdevice, math ops become MLIR's expansions for f32 and are an error at
+      the op for f64 (docs/Kernels.md has the accuracy).
+    - `cpu` (`#gpu_async.cpu`): a private block function for each kernel in the
+      program itself (`gpuasync_cpu_block_fn`), which runs the threads of one
+      block as loops, x innermost. Ops that need the threads of a block to run
+      side by side (barriers, shuffles, reductions) are an error at the op.
+
+    Launches must have been imported (`convert-gpu-to-gpu-async`); upstream's
+    `gpu.launch_func` cannot refer to a `gpu_async.binary`.
+
+    ```mlir
+    gpu.module @k { gpu.func @f(%x: memref<?xf32>, %a: f32) kernel { ... } }
+    // becomes with targets=cpu,nvptx:sm_90
+    gpu_async.binary @k
+      kernels [#gpu_async.kernel<"f", params = [8, 8, 8, 8, 8, 4]>]
+      images [#gpu_async.image<cpu, "" functions = [#gpu_async.cpu_kernel<@k_f_block>]>,
+              #gpu_async.image<ptx, "sm_90" data = "...">]
+    llvm.func internal @k_f_block(%ctx: !llvm.ptr, %params: !llvm.ptr, %workgroup: !llvm.ptr)
+    ```
+  }];
   let dependentDialects = ["::mlir::gpuasync::GPUAsyncDialect",
                            "::mlir::LLVM::LLVMDialect"];
   let options = [
     ListOption<"targets", "targets", "std::string",
                "Targets besides those that the modules name: cpu, nvptx:sm_90">,
+    Option<"optLevel", "opt-level", "int", /*default=*/"3",
+           "Optimisation level of the targets of targets=, 0 to 3">,
+    Option<"ptxas", "ptxas", "std::string", /*default=*/"\"auto\"",
+           "ptxas to make cubins with: auto (PATH, CUDA_ROOT, CUDA_HOME, "
+           "CUDA_PATH, /usr/local/cuda), none, or its path">,
+    Option<"libdevice", "libdevice", "std::string", /*default=*/"\"auto\"",
+           "CUDA toolkit folder with nvvm/libdevice: auto (the same places), "
+           "none, or its path">,
   ];
 }
 
