@@ -147,6 +147,7 @@ private:
                const gpuasync_kernel &kernel, const gpuasync_block &block);
   Status launchBuiltin(NativeStream stream, BuiltinKernel kernel,
                        const BuiltinArguments &arguments);
+  bool bothOnHost(const void *destination, const void *source);
 
   VendorDevice &device;
   typename Api::Context context{};
@@ -603,11 +604,35 @@ Status VendorContext<Api>::launchBuiltin(NativeStream stream,
                 nullptr);
 }
 
+// A vendor's copy between two places in host memory is done by the caller's
+// thread once the stream gets there; ours never waits for the stream.
+template <typename Api>
+bool VendorContext<Api>::bothOnHost(const void *destination,
+                                    const void *source) {
+  return pointerKind(destination) == PointerKind::Registered &&
+         pointerKind(source) == PointerKind::Registered;
+}
+
 template <typename Api>
 Status VendorContext<Api>::copy(NativeStream stream, void *destination,
                                 const void *source, uint64_t bytes,
                                 const gpuasync_site *) {
-  return check(Api::copy(destination, source, bytes, asStream(stream)));
+  if (__builtin_expect(!bothOnHost(destination, source), 1))
+    return check(Api::copy(destination, source, bytes, asStream(stream)));
+  // An odd end must not make the whole copy one of single bytes.
+  uint64_t tail = bytes > 16 ? bytes % 16 : 0;
+  StridedCopy part;
+  part.destination = destination;
+  part.source = source;
+  part.elementBytes = bytes - tail;
+  Status status =
+      launchBuiltin(stream, BuiltinCopy, builtinCopyArguments(part));
+  if (!status.ok() || !tail)
+    return status;
+  part.destination = static_cast<char *>(destination) + bytes - tail;
+  part.source = static_cast<const char *>(source) + bytes - tail;
+  part.elementBytes = tail;
+  return launchBuiltin(stream, BuiltinCopy, builtinCopyArguments(part));
 }
 
 template <typename Api>
@@ -622,7 +647,8 @@ Status VendorContext<Api>::copyStrided(NativeStream stream,
   if (copy.rank == 1 && width >= 64 && copy.destinationStrides[0] >= width &&
       copy.sourceStrides[0] >= width &&
       uint64_t(copy.destinationStrides[0]) <= device.limits.maxPitch &&
-      uint64_t(copy.sourceStrides[0]) <= device.limits.maxPitch)
+      uint64_t(copy.sourceStrides[0]) <= device.limits.maxPitch &&
+      !bothOnHost(copy.destination, copy.source))
     return check(Api::copy2D(copy.destination,
                              size_t(copy.destinationStrides[0]), copy.source,
                              size_t(copy.sourceStrides[0]), copy.elementBytes,
@@ -726,15 +752,15 @@ template <typename Api>
 Status VendorContext<Api>::registerHost(void *pointer, uint64_t bytes,
                                         bool &owned) {
   owned = false;
+  auto known = [&](uint64_t offset) {
+    return pointerKind(static_cast<char *>(pointer) + offset) !=
+           PointerKind::Pageable;
+  };
+  if (known(0) && known(bytes - 1))
+    return Status();
   Call call = Api::hostRegister(pointer, bytes, /*readOnly=*/false);
-  if (call.code == Api::alreadyRegistered) {
-    // Somebody else's registration serves only if it covers the whole range.
-    if (pointerKind(pointer) != PointerKind::Pageable &&
-        pointerKind(static_cast<char *>(pointer) + bytes - 1) !=
-            PointerKind::Pageable)
-      return Status();
+  if (call.code == Api::alreadyRegistered)
     return error(call, "; another registration covers a part of the memory");
-  }
   // Constant data of the program lies in pages that cannot be written.
   if (call.code != Api::success && device.limits.readOnlyRegister &&
       !Api::losesDevice(call.code)) {
