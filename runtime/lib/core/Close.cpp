@@ -1,0 +1,330 @@
+//===- Close.cpp - Retiring, releasing programs, closing contexts ---------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What may wait for the device happens here: on an idle device, at a program's
+// release, or at the end of a context.
+//===----------------------------------------------------------------------===//
+
+#include "core/Frame.h"
+#include "core/Program.h"
+
+#include <algorithm>
+#include <thread>
+
+using namespace gpuasync;
+
+//===----------------------------------------------------------------------===//
+// The retire list
+//===----------------------------------------------------------------------===//
+
+void gpuasync_context::retireRange(HostRange *range) {
+  // With memoryMutex held, so the list needs no lock of its own for this.
+  retiredRanges.push_back(range);
+  retiredCount.fetch_add(1, std::memory_order_relaxed);
+}
+
+/// Whether nothing of the context can be running: no frame but the calling
+/// thread's new one, no pending stream.
+static bool isIdle(gpuasync_context &context) {
+  std::lock_guard<std::mutex> lock(context.poolMutex);
+  uint32_t frames = 0;
+  for (Instance *instance : context.instances)
+    for (Pin *pin : instance->pins)
+      frames += pin->count.load(std::memory_order_seq_cst);
+  if (frames > 1)
+    return false;
+  for (gpuasync_stream *stream : context.allStreams)
+    if (stream->embedder)
+      return false;
+  context.reapPending();
+  return !context.pendingHead;
+}
+
+void gpuasync_context::drainRetired(bool force) {
+  if (!force && !isIdle(*this))
+    return;
+  std::lock_guard<std::mutex> drain(retireMutex);
+  std::vector<HostRange *> ranges;
+  std::vector<Block *> blocks;
+  {
+    std::lock_guard<std::mutex> lock(memoryMutex);
+    for (HostRange *range : retiredRanges)
+      if (!range->count) {
+        // Another registration of the same place may stand in the table.
+        auto found =
+            this->ranges.find(reinterpret_cast<uintptr_t>(range->pointer));
+        if (found != this->ranges.end() && found->second == range)
+          this->ranges.erase(found);
+        if (std::find(ranges.begin(), ranges.end(), range) == ranges.end())
+          ranges.push_back(range);
+      }
+    retiredRanges.clear();
+    blocks.swap(retiredBlocks);
+    for (Block *block : blocks)
+      table.erase(reinterpret_cast<uintptr_t>(block->pointer));
+    retiredCount.store(0, std::memory_order_relaxed);
+  }
+  for (HostRange *range : ranges) {
+    if (range->owned && !lost.load())
+      driver->unregisterHost(range->pointer);
+    delete range;
+  }
+  for (Block *block : blocks) {
+    if (!lost.load())
+      freeDriverBlock(block);
+    delete block;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// A program goes away
+//===----------------------------------------------------------------------===//
+
+/// Turns sites of a program into text before its constant data goes.
+static void keepLabels(gpuasync_context &context, Registration *registration) {
+  {
+    std::lock_guard<std::mutex> lock(context.memoryMutex);
+    for (auto &[base, block] : context.table)
+      if (block->live && block->program == registration && block->site) {
+        block->label = describeSite(block->site, block->label);
+        block->site = nullptr;
+      }
+    for (auto &[base, range] : context.ranges)
+      if (range->program == registration && range->site) {
+        range->label = describeSite(range->site, range->label);
+        range->site = nullptr;
+      }
+  }
+  std::lock_guard<std::mutex> lock(context.poolMutex);
+  for (Event *event : context.allEvents)
+    if (event->live && event->program == registration && event->site) {
+      event->label = describeSite(event->site, event->label);
+      event->site = nullptr;
+    }
+}
+
+void gpuasync_context::forgetProgram(Registration *registration) {
+  std::vector<Instance *> gone;
+  {
+    std::lock_guard<std::mutex> lock(poolMutex);
+    for (Instance *instance : instances)
+      if (instance->registration == registration &&
+          instance->registrationId == registration->id)
+        gone.push_back(instance);
+  }
+  if (gone.empty() || state.load() == State::Closed)
+    return;
+  bool left = true;
+  for (Instance *instance : gone)
+    left &= retireInstance(*this, *instance, -1);
+  if (!left)
+    return; // called from inside its own frame: nothing may be unloaded
+  CurrentContext current(*this);
+  if (!current.status.ok() && !lost.load())
+    (void)noteFault(std::move(current.status));
+  if (!lost.load())
+    waitForStreams(process().timeoutNs.load());
+  keepLabels(*this, registration);
+  for (Instance *instance : gone) {
+    uint32_t held = modules.unload(*instance);
+    for (uint32_t i = 0; i < held; ++i)
+      threadState().slotFor(this)->counters.modules.destroy();
+    std::lock_guard<std::mutex> lock(poolMutex);
+    instances.erase(std::find(instances.begin(), instances.end(), instance));
+    instance->release();
+  }
+  if (retiredCount.load() && isIdle(*this))
+    drainRetired(true);
+}
+
+//===----------------------------------------------------------------------===//
+// The end of a context
+//===----------------------------------------------------------------------===//
+
+/// Lists what the program still holds and gives everything to the driver. No
+/// frame is open, all work is done (or the device is lost).
+void gpuasync_context::reclaim() {
+  bool alive = !lost.load();
+  gpuasync_leaks_list(
+      this,
+      [](void *user, const char *line) {
+        static_cast<std::vector<std::string> *>(user)->push_back(line);
+      },
+      &leaks);
+  dropDownloads(orphans);
+  {
+    std::lock_guard<std::mutex> lock(poolMutex);
+    for (ThreadContext *slot : slots) {
+      slot->idleStreams = nullptr;
+      slot->idleStreamCount = 0;
+      slot->idleWrappers = nullptr;
+      slot->idleEvents = nullptr;
+      slot->idleEventCount = 0;
+    }
+    idleStreams = pendingHead = pendingTail = nullptr;
+    idleEvents = nullptr;
+  }
+  for (gpuasync_stream *stream : allStreams) {
+    reapStaging(*stream, true);
+    if (alive)
+      driver->destroyStream(stream->native);
+    physicalStreams.fetch_sub(1);
+  }
+  for (gpuasync_stream *stream : wrappers)
+    reapStaging(*stream, true);
+  if (serviceStream) {
+    if (alive)
+      driver->destroyStream(serviceStream);
+    physicalStreams.fetch_sub(1);
+    serviceStream = nullptr;
+  }
+  {
+    std::lock_guard<std::mutex> lock(memoryMutex);
+    for (auto &[base, range] : ranges)
+      if (range->count) {
+        range->count = 0;
+        retiredRanges.push_back(range);
+      }
+  }
+  drainRetired(true);
+  // Fences of free memory are events too, so memory goes before events.
+  for (auto &[base, block] : table) {
+    if (block->fence.event)
+      giveFenceEvent(block->fence.event);
+    block->fence = Fence();
+    if (block->ofPool) {
+      if (alive) {
+        NativeStream temporary = nullptr;
+        if (driver->createStream(temporary).ok()) {
+          (void)driver->freeAsync(temporary, block->pointer);
+          bool done = false;
+          (void)driver->waitStream(temporary, -1, done);
+          driver->destroyStream(temporary);
+        }
+      }
+    } else if (!block->ofSlab && alive) {
+      driver->freeMemory(block->kind, block->pointer);
+    }
+    delete block;
+  }
+  table.clear();
+  for (uint32_t kind = 0; kind < 3; ++kind) {
+    for (void *slab : slabs[kind])
+      if (alive)
+        driver->freeMemory(static_cast<MemoryKind>(kind), slab);
+    slabs[kind].clear();
+    for (FreeList &list : freeLists[kind])
+      list = FreeList();
+  }
+  for (void *page : flagPages)
+    if (alive)
+      driver->freeMemory(MemoryKind::Pinned, page);
+  flagPages.clear();
+  for (Event *event : allEvents) {
+    if (alive)
+      driver->destroyEvent(event->native);
+    event->native = nullptr;
+    physicalEvents.fetch_sub(1);
+  }
+  for (NativeEvent event : idleFences) {
+    if (alive)
+      driver->destroyEvent(event);
+    physicalEvents.fetch_sub(1);
+  }
+  idleFences.clear();
+  if (alive)
+    driver->trimMemory(0);
+  physicalBuffers = 0;
+  physicalBytes = 0;
+}
+
+Status gpuasync_context::close() {
+  for (Frame *frame = currentThread ? currentThread->innermost : nullptr; frame;
+       frame = frame->outer)
+    if (frame->context == this)
+      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                        "the context is closed from inside one of its frames");
+  State expected = State::Open;
+  if (!state.compare_exchange_strong(expected, State::Closing)) {
+    // Another thread closes it, or has: wait for that.
+    while (state.load() != State::Closed)
+      std::this_thread::yield();
+    return Status();
+  }
+  int64_t timeout = process().timeoutNs.load();
+  Status result;
+  std::vector<Instance *> all;
+  {
+    std::lock_guard<std::mutex> lock(poolMutex);
+    all = instances;
+  }
+  for (Instance *instance : all)
+    if (!retireInstance(*this, *instance, timeout) && result.ok())
+      result =
+          makeStatus(GPUASYNC_TIMEOUT, "a frame of program '%s' did not end",
+                     instance->program->name);
+  bool finished = result.ok();
+  std::vector<std::string> held;
+  uint64_t foreign = 0;
+  {
+    CurrentContext current(*this);
+    if (!current.status.ok())
+      (void)noteFault(std::move(current.status));
+    if (finished && !lost.load() && !waitForStreams(timeout)) {
+      finished = false;
+      std::string open;
+      for (gpuasync_stream *stream = pendingHead; stream;
+           stream = stream->next) {
+        if (!open.empty())
+          open += "; ";
+        open += listUnfinished(*this, *stream);
+      }
+      result = makeStatus(GPUASYNC_TIMEOUT,
+                          "work did not end, its resources stay behind; "
+                          "unfinished: %s",
+                          open.empty() ? "unknown" : open.c_str());
+    }
+    if (finished) {
+      uint64_t streams = 0, events = 0;
+      for (gpuasync_stream *stream : allStreams)
+        streams += stream->embedder;
+      for (Event *event : allEvents)
+        events += event->live;
+      for (Instance *instance : all) {
+        uint32_t count = modules.unload(*instance);
+        for (uint32_t i = 0; i < count; ++i)
+          threadState().slotFor(this)->counters.modules.destroy();
+        std::lock_guard<std::mutex> lock(poolMutex);
+        instances.erase(
+            std::find(instances.begin(), instances.end(), instance));
+        instance->release();
+      }
+      uint64_t loaded = modules.size();
+      reclaim();
+      if (streams || events || loaded) {
+        std::string first;
+        for (const std::string &line : leaks)
+          if (first.empty() && line.find(": event ") != std::string::npos)
+            first = "; " + line;
+        result = makeStatus(
+            GPUASYNC_INVALID_ARGUMENT,
+            "never released: %llu streams, %llu events, %llu modules%s",
+            static_cast<unsigned long long>(streams),
+            static_cast<unsigned long long>(events),
+            static_cast<unsigned long long>(loaded), first.c_str());
+      }
+    }
+  }
+  foreign = driver->close(lost.load() || !finished);
+  if (finished && foreign && !lost.load() && result.ok())
+    result = makeStatus(GPUASYNC_DRIVER_ERROR,
+                        "the driver still holds %llu objects of ours",
+                        static_cast<unsigned long long>(foreign));
+  state.store(State::Closed);
+  Process &shared = process();
+  std::lock_guard<std::mutex> lock(shared.mutex);
+  auto &open = shared.contexts;
+  open.erase(std::remove(open.begin(), open.end(), this), open.end());
+  return result;
+}

@@ -1,0 +1,339 @@
+//===- ContextImpl.h - A context and its pools ------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The objects behind the opaque types of the ABI, and what a context owns:
+// streams, events, memory, staging, modules, what waits to be retired.
+//===----------------------------------------------------------------------===//
+//
+// Locks, each taken alone or in this order; none is held over a driver call
+// that may block on the device, except retireMutex, which guards only that:
+//   Process::mutex, orphanMutex, poolMutex, memoryMutex, fenceMutex.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_CORE_CONTEXTIMPL_H
+#define GPUASYNC_CORE_CONTEXTIMPL_H
+
+#include "core/ModuleCache.h"
+#include "core/Thread.h"
+#include "gpuasync/Stats.h"
+
+#include <map>
+#include <string>
+
+namespace gpuasync {
+
+struct Block;
+struct Staging;
+
+/// A point of a stream as the context itself needs it: a flag value where the
+/// device writes flags, else a native event of the context's own.
+struct Fence {
+  uint32_t *slot = nullptr;
+  uint32_t value = 0;
+  NativeEvent event = nullptr;
+  bool armed() const { return slot || event; }
+};
+
+/// Pinned (on the cpu device: plain) memory that a pageable copy goes through.
+struct Staging {
+  Staging *next = nullptr;
+  Block *block = nullptr;
+  uint32_t uses = 1; ///< lists that it is on
+};
+
+/// One staged piece that a stream still reads: freed once the fence is reached.
+struct StagingUse {
+  StagingUse *next = nullptr;
+  Staging *staging = nullptr;
+  uint64_t bytes = 0;
+  Fence fence; ///< unarmed with flags: reached when the *next* flag is
+};
+
+/// A copy into pageable memory that a host wait has to finish. Without staging
+/// the device writes the memory itself, and the entry only tells later uploads.
+struct Download {
+  Download *next = nullptr;
+  Fence fence;
+  char *destination = nullptr;
+  uint64_t bytes = 0; ///< extent of the destination
+  Staging *staging = nullptr;
+  StridedCopy *scatter = nullptr; ///< else plain bytes
+  bool done = false;
+};
+
+/// Where the address of an event is aligned to: the low bits of a handle are
+/// its generation, so that a stale handle is recognised.
+struct alignas(64) Event {
+  gpuasync_context *context = nullptr;
+  NativeEvent native = nullptr;
+  Frame *frame = nullptr; ///< null: exported, or idle
+  Event *previous = nullptr, *next = nullptr;
+  const gpuasync_site *site = nullptr; ///< of the record
+  Registration *program = nullptr;
+  std::string label; ///< replaces `site` once the program is gone
+  uint32_t generation = 0;
+  bool live = false;
+  gpuasync_event *handle() {
+    return reinterpret_cast<gpuasync_event *>(
+        reinterpret_cast<uintptr_t>(this) | (generation & 63));
+  }
+  static Event *of(gpuasync_event *handle) {
+    return reinterpret_cast<Event *>(reinterpret_cast<uintptr_t>(handle) &
+                                     ~uintptr_t(63));
+  }
+  bool isCurrent(gpuasync_event *from) const {
+    return live &&
+           (reinterpret_cast<uintptr_t>(from) & 63) == (generation & 63);
+  }
+};
+
+/// Memory that the driver gave us: one allocation, or a piece of a slab.
+struct Block {
+  char *pointer = nullptr;
+  uint64_t bytes = 0;    ///< as the program asked
+  uint64_t capacity = 0; ///< rounded up to the size class
+  MemoryKind kind = MemoryKind::Device;
+  uint32_t sizeClass = 0;
+  bool ofPool = false;    ///< of the driver's stream-ordered pool
+  bool ofSlab = false;    ///< freed with its slab
+  bool live = false;      ///< the program holds it
+  bool internal = false;  ///< staging or flags
+  Frame *frame = nullptr; ///< whose list it is on
+  Block *previous = nullptr, *next = nullptr;
+  gpuasync_stream *freedOn = nullptr; ///< with `fence`: reusable there at once
+  Fence fence;
+  const gpuasync_site *site = nullptr;
+  Registration *program = nullptr;
+  std::string label;
+};
+
+/// Host memory that the program registered.
+struct HostRange {
+  char *pointer = nullptr;
+  uint64_t bytes = 0;
+  uint32_t count = 0; ///< 0: on the retire list
+  bool owned = false; ///< the driver holds it for us
+  Frame *frame = nullptr;
+  const gpuasync_site *site = nullptr;
+  Registration *program = nullptr;
+  std::string label;
+};
+
+} // namespace gpuasync
+
+/// A physical stream, or a wrapper of the caller's one.
+struct gpuasync_stream {
+  static constexpr uint32_t recentCount = 16;
+  gpuasync_context *context = nullptr;
+  gpuasync::NativeStream native = nullptr;
+  gpuasync::Frame *frame = nullptr; ///< the owner; null in the pool
+  gpuasync_stream *previous = nullptr, *next = nullptr;
+  bool external = false; ///< a wrapper: native is not ours
+  bool embedder = false; ///< made by gpuasync_context_stream_create
+  uint64_t enqueued = 0; ///< operations so far
+  uint64_t finished = 0; ///< of them known complete
+  uint32_t *flagSlot = nullptr;
+  uint32_t flagValue = 0;
+  gpuasync::StagingUse *staging = nullptr, *stagingTail = nullptr;
+  uint64_t stagedSinceFlag = 0;
+  /// The newest operations, for a timeout's list: number n at n % recentCount.
+  const gpuasync_site *recent[recentCount] = {};
+
+  void note(const gpuasync_site *site) {
+    recent[enqueued % recentCount] = site;
+    ++enqueued;
+  }
+};
+
+namespace gpuasync {
+
+/// Free memory of one kind and size class. `ready` first; `fenced` oldest
+/// first.
+struct FreeList {
+  Block *ready = nullptr;
+  Block *fencedHead = nullptr, *fencedTail = nullptr;
+};
+
+constexpr uint32_t numSizeClasses = 4 * 40;
+constexpr uint32_t maxIdleStreamsPerThread = 16, maxIdleStreams = 64;
+constexpr uint32_t maxIdleEventsPerThread = 64;
+
+} // namespace gpuasync
+
+struct gpuasync_context {
+  gpuasync_context(gpuasync::Driver &driver, int32_t ordinal);
+  ~gpuasync_context();
+
+  std::atomic<uint32_t> references{1};
+  gpuasync::Driver &kind;
+  const int32_t ordinal;
+  std::string device; ///< "cuda:0"
+  gpuasync::DeviceInfo info;
+  uint32_t capabilities = 0;
+  std::unique_ptr<gpuasync::DriverContext> driver;
+  const uint64_t id;       ///< unique in the process
+  bool registered = false; ///< on Process::contexts
+
+  enum class State : uint32_t { Open, Closing, Closed };
+  std::atomic<State> state{State::Open};
+  /// The device's first fault; frames fail with it from then on.
+  std::atomic<gpuasync_status *> lost{nullptr};
+
+  //===--- Threads and instances (poolMutex)
+  std::mutex poolMutex;
+  std::vector<gpuasync::ThreadContext *> slots;
+  std::vector<gpuasync::Instance *> instances; ///< referenced
+  gpuasync::Counters ended;                    ///< of threads that ended
+  gpuasync::ModuleCache modules{*this};
+
+  //===--- Streams and events (poolMutex)
+  gpuasync_stream *idleStreams = nullptr;
+  uint32_t idleStreamCount = 0;
+  gpuasync_stream *pendingHead = nullptr, *pendingTail = nullptr;
+  std::vector<gpuasync_stream *> allStreams; ///< physical ones
+  std::vector<gpuasync_stream *> wrappers;   ///< all ever made
+  gpuasync::Event *idleEvents = nullptr;
+  std::vector<gpuasync::Event *> allEvents;
+  std::vector<uint32_t *> freeFlags;
+  std::vector<void *> flagPages;
+
+  std::mutex fenceMutex;
+  std::vector<gpuasync::NativeEvent> idleFences; ///< events of our own
+
+  //===--- Memory (memoryMutex)
+  std::mutex memoryMutex;
+  std::map<uintptr_t, gpuasync::Block *> table; ///< base -> block
+  std::map<uintptr_t, gpuasync::HostRange *> ranges;
+  gpuasync::FreeList freeLists[3][gpuasync::numSizeClasses];
+  std::vector<void *> slabs[3];
+  gpuasync::Block *spareBlocks = nullptr;
+  gpuasync::StagingUse *spareUses = nullptr;
+  gpuasync::Staging *spareStagings = nullptr;
+  gpuasync::Download *spareDownloads = nullptr;
+  uint64_t idleBytes = 0; ///< in the free lists
+  uint64_t liveBytes = 0; ///< as the program asked
+  /// Downloads of frames that were left before a host wait covered them. The
+  /// lock is held while they are finished: a waiter must find them finished.
+  std::mutex orphanMutex;
+  gpuasync::Download *orphans = nullptr;
+  std::atomic<uint32_t> orphanCount{0};
+  std::mutex serviceMutex; ///< serviceStream belongs to whoever holds it
+  gpuasync::NativeStream serviceStream = nullptr;
+
+  //===--- What may block the device is done when it is idle
+  std::mutex retireMutex;
+  std::vector<gpuasync::HostRange *> retiredRanges;
+  std::vector<gpuasync::Block *> retiredBlocks;
+  std::vector<gpuasync_stream *> retiredStreams;
+  std::atomic<uint32_t> retiredCount{0};
+
+  std::atomic<uint64_t> physicalStreams{0}, physicalEvents{0},
+      physicalModules{0}, physicalBuffers{0}, physicalBytes{0};
+  std::vector<std::string> leaks; ///< after close; under memoryMutex
+  gpuasync_stats base{};          ///< of the last reset; under poolMutex
+
+  bool has(gpuasync::Capability capability) const {
+    return capabilities & capability;
+  }
+  void retain() { references.fetch_add(1, std::memory_order_relaxed); }
+  void release();
+
+  /// Closed contexts and lost devices; Ok otherwise.
+  gpuasync::Status check();
+  /// Remembers a device fault; passes the status on.
+  gpuasync::Status noteFault(gpuasync::Status status);
+
+  //===--- Streams (StreamPool.cpp)
+  gpuasync::Status takeStream(gpuasync::ThreadContext *slot,
+                              gpuasync_stream *&out);
+  /// `idle`: all its work is known to be done.
+  void giveStream(gpuasync::ThreadContext *slot, gpuasync_stream *stream,
+                  bool idle);
+  gpuasync::Status takeEvent(gpuasync::ThreadContext *slot,
+                             gpuasync::Event *&out);
+  void giveEvent(gpuasync::ThreadContext *slot, gpuasync::Event *event);
+  /// A native event for a fence of our own.
+  gpuasync::Status takeFenceEvent(gpuasync::NativeEvent &out);
+  void giveFenceEvent(gpuasync::NativeEvent event);
+  /// A fence after all work of `stream` so far.
+  gpuasync::Status makeFence(gpuasync_stream &stream, gpuasync::Fence &out);
+  /// Whether a fence is reached, an error of its stream included; releases it.
+  bool reached(gpuasync::Fence &fence);
+  /// Moves streams of the pending list that are done to the idle list
+  /// (poolMutex held).
+  void reapPending();
+  /// Waits for all pending and embedder streams; false after the timeout.
+  bool waitForStreams(int64_t timeoutNs);
+
+  //===--- Waiting (Wait.cpp)
+  gpuasync::Status waitStream(gpuasync_stream &stream, int64_t deadlineNs,
+                              bool flagWritten);
+  gpuasync::Status waitNativeEvent(gpuasync::NativeEvent event,
+                                   int64_t deadlineNs, bool &done);
+
+  //===--- Memory (Allocator.cpp)
+  gpuasync::Status allocate(gpuasync_stream *stream, uint64_t bytes,
+                            gpuasync::MemoryKind kind, gpuasync::Block *&out);
+  /// `stream` null: all use is over.
+  gpuasync::Status deallocate(gpuasync_stream *stream, gpuasync::Block *block);
+  /// The block around an address, live or idle; null if foreign (memoryMutex
+  /// held).
+  gpuasync::Block *findBlock(const void *pointer);
+  gpuasync::HostRange *findRange(const void *pointer);
+  /// Gives idle memory back to the driver (may block on the device).
+  void trim();
+  void addReady(gpuasync::Block *block); ///< memoryMutex held
+  uint64_t freeDriverBlock(gpuasync::Block *block);
+
+  //===--- Staging (Staging.cpp)
+  gpuasync::Status takeStaging(uint64_t bytes, gpuasync::Staging *&out);
+  void dropStaging(gpuasync::Staging *staging);
+  gpuasync::Status useStaging(gpuasync_stream &stream,
+                              gpuasync::Staging *staging, uint64_t bytes);
+  /// Frees what the stream's reached fences cover; `idle`: all of it.
+  void reapStaging(gpuasync_stream &stream, bool idle);
+  /// Finishes the downloads of a list whose fence is reached.
+  void finishDownloads(gpuasync::Download *&list);
+  void finishOrphans();
+  void dropDownloads(gpuasync::Download *&list);
+  gpuasync::Download *newDownload();
+
+  //===--- The end (Retire.cpp)
+  void retireRange(gpuasync::HostRange *range);
+  /// Carries out retired work if nothing of the context is running.
+  void drainRetired(bool force);
+  gpuasync::Status close();
+  void forgetProgram(gpuasync::Registration *registration);
+  void reclaim();
+};
+
+namespace gpuasync {
+
+using Stream = gpuasync_stream;
+
+/// "file:line:col: op", or the label kept when the program went away.
+std::string describeSite(const gpuasync_site *site, const std::string &label);
+
+/// Makes the context current for a scope outside any frame, and folds the
+/// driver calls made meanwhile into the thread's counters.
+class CurrentContext {
+public:
+  explicit CurrentContext(gpuasync_context &context);
+  ~CurrentContext();
+  CurrentContext(const CurrentContext &) = delete;
+  CurrentContext &operator=(const CurrentContext &) = delete;
+  Status status;
+
+private:
+  gpuasync_context &context;
+  SavedContext saved;
+  uint64_t callsBefore;
+};
+
+int64_t nowNs();
+
+} // namespace gpuasync
+
+#endif // GPUASYNC_CORE_CONTEXTIMPL_H

@@ -1,0 +1,296 @@
+//===- Frame.cpp - Entering and leaving -----------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The warm path of enter and leave: no lock, no allocation, no word that
+// another thread writes.
+//===----------------------------------------------------------------------===//
+
+#include "core/Frame.h"
+#include "core/Program.h"
+
+#include <new>
+#include <stdio.h>
+#include <stdlib.h>
+
+using namespace gpuasync;
+
+void Frame::fail(Status status, const gpuasync_site *site) {
+  if (status.ok())
+    return;
+  if (failed)
+    return; // the first error is kept
+  failed = 1;
+  error = locate(std::move(status), site).release();
+}
+
+/// The location of the function itself, for errors of enter.
+static gpuasync_site functionSite(const gpuasync_function &function) {
+  gpuasync_site site{};
+  site.file = function.file;
+  site.op = function.name;
+  site.line = function.line;
+  site.column = function.column;
+  return site;
+}
+
+static void foldCalls(ThreadContext *slot) {
+  if (slot && driverCallCount)
+    slot->counters.driverCalls.add(driverCallCount);
+  driverCallCount = 0;
+}
+
+/// Holds the instance for this frame; false if it was retired meanwhile.
+static bool hold(Pin *pin) {
+  uint32_t count = pin->count.load(std::memory_order_relaxed);
+  // Sequentially consistent against the retirer's store and scan.
+  pin->count.exchange(count + 1, std::memory_order_seq_cst);
+  if (!pin->instance->retired.load(std::memory_order_seq_cst))
+    return true;
+  pin->count.store(count, std::memory_order_release);
+  return false;
+}
+
+static void letGo(Pin *pin) {
+  pin->count.store(pin->count.load(std::memory_order_relaxed) - 1,
+                   std::memory_order_release);
+}
+
+/// Finds or makes the pin and holds it. Cold.
+static Status pinSlowly(Frame &frame, const gpuasync_function &function) {
+  Status refused = checkRefusal();
+  if (!refused.ok())
+    return refused;
+  ThreadState &thread = *frame.thread;
+  Registration *registration = nullptr;
+  Status status = registerProgram(function.program, registration);
+  if (!status.ok())
+    return status;
+  gpuasync_context *context = thread.scope;
+  if (!context) {
+    status = chooseDefault(*registration, context);
+    if (!status.ok())
+      return status;
+  }
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    status = context->check();
+    if (!status.ok())
+      return status;
+    Pin *pin = nullptr;
+    status = makePin(thread, *context, *registration, pin);
+    if (!status.ok())
+      return status;
+    if (hold(pin)) {
+      thread.cache[ThreadState::cacheIndex(registration, context)] = pin;
+      frame.pin = pin;
+      return Status();
+    }
+  }
+  return makeStatus(GPUASYNC_SHUT_DOWN, "the program is being released");
+}
+
+static Status loadModules(Frame &frame, const gpuasync_function &function) {
+  for (uint32_t i = 0; i < function.moduleCount; ++i) {
+    uint32_t index = function.modules[i];
+    if (index >= function.program->moduleCount)
+      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                        "the function names module %u of %u", index,
+                        function.program->moduleCount);
+    if (frame.instance->modules[index].functions.load(
+            std::memory_order_acquire)) {
+      frame.slot->counters.hits.add(1);
+      continue;
+    }
+    Status status =
+        loadModule(*frame.context, *frame.slot, *frame.instance, index);
+    if (!status.ok())
+      return status;
+  }
+  return Status();
+}
+
+static Status enter(Frame &frame, const gpuasync_function &function) {
+  ThreadState &thread = currentThread ? *currentThread : threadState();
+  frame.thread = &thread;
+  frame.outer = thread.innermost;
+  thread.innermost = &frame;
+  foldCalls(frame.outer ? frame.outer->slot : nullptr);
+
+  auto *registration = static_cast<Registration *>(
+      __atomic_load_n(function.program->slot, __ATOMIC_ACQUIRE));
+  if (registration && !refusal.load(std::memory_order_relaxed)) {
+    gpuasync_context *context = thread.scope;
+    if (!context)
+      context = registration->defaultContext.load(std::memory_order_acquire);
+    Pin *pin = thread.cache[ThreadState::cacheIndex(registration, context)];
+    if (pin && pin->registration == registration &&
+        pin->slot->context == context && hold(pin))
+      frame.pin = pin;
+  }
+  if (!frame.pin) {
+    Status status = pinSlowly(frame, function);
+    if (!status.ok())
+      return status;
+  }
+  frame.instance = frame.pin->instance;
+  frame.slot = frame.pin->slot;
+  frame.context = frame.slot->context;
+  frame.driver = frame.context->driver.get();
+  if (frame.context->lost.load(std::memory_order_relaxed))
+    return frame.context->check();
+  Status status = frame.driver->makeCurrent(frame.saved);
+  if (!status.ok())
+    return frame.context->noteFault(std::move(status));
+  frame.current = true;
+  if (frame.context->retiredCount.load(std::memory_order_relaxed))
+    frame.context->drainRetired(false);
+  return loadModules(frame, function);
+}
+
+void gpuasync::releaseAfterError(Frame &frame) {
+  gpuasync_context &context = *frame.context;
+  // Nothing may still run on memory that is released below.
+  int64_t timeout = process().timeoutNs.load(std::memory_order_relaxed);
+  bool idle = true;
+  for (Stream *stream = frame.streams; stream; stream = stream->next) {
+    if (stream->external || context.lost.load(std::memory_order_relaxed))
+      continue;
+    bool done = false;
+    Status status = frame.driver->waitStream(stream->native, timeout, done);
+    if (!status.ok())
+      (void)context.noteFault(std::move(status));
+    else if (!done)
+      idle = false;
+  }
+  context.dropDownloads(frame.downloads);
+  releaseRegistrations(frame);
+  std::vector<Block *> blocks;
+  {
+    std::lock_guard<std::mutex> lock(context.memoryMutex);
+    while (Block *block = frame.buffers) {
+      unlink(frame.buffers, block);
+      block->frame = nullptr;
+      if (idle && block->live) {
+        block->live = false;
+        context.liveBytes -= block->bytes;
+        blocks.push_back(block);
+      }
+      // Work that never ended may still write: the block stays the program's.
+    }
+  }
+  for (Block *block : blocks) {
+    frame.slot->counters.buffers.destroy();
+    (void)context.deallocate(nullptr, block);
+  }
+}
+
+static void leave(Frame &frame) {
+  gpuasync_context *context = frame.context;
+  if (context && frame.current) {
+    if (frame.failed) {
+      try {
+        releaseAfterError(frame);
+      } catch (const std::bad_alloc &) {
+        // What is left stays with the context and is reclaimed at its close.
+      }
+    }
+    while (Event *event = frame.events) {
+      unlink(frame.events, event);
+      frame.slot->counters.events.destroy();
+      context->giveEvent(frame.slot, event);
+    }
+    while (Stream *stream = frame.streams) {
+      unlink(frame.streams, stream);
+      frame.slot->counters.streams.destroy();
+      // After an error the pending list's query also resets the stream.
+      context->giveStream(frame.slot, stream,
+                          !frame.failed &&
+                              stream->enqueued == stream->finished);
+    }
+    if (frame.downloads) {
+      std::lock_guard<std::mutex> lock(context->orphanMutex);
+      Download **tail = &frame.downloads;
+      while (*tail)
+        tail = &(*tail)->next;
+      *tail = context->orphans;
+      context->orphans = frame.downloads;
+      frame.downloads = nullptr;
+      context->orphanCount.store(1, std::memory_order_release);
+    }
+    if (frame.buffers) {
+      // The program's own from here on.
+      std::lock_guard<std::mutex> lock(context->memoryMutex);
+      while (Block *block = frame.buffers) {
+        unlink(frame.buffers, block);
+        block->frame = nullptr;
+      }
+    }
+    if (frame.registrations && !frame.failed) {
+      std::lock_guard<std::mutex> lock(context->memoryMutex);
+      for (auto &[base, range] : context->ranges)
+        if (range->frame == &frame)
+          range->frame = nullptr;
+    }
+  }
+  if (frame.current)
+    frame.driver->restore(frame.saved);
+  foldCalls(frame.slot);
+  if (frame.pin)
+    letGo(frame.pin);
+  if (frame.thread)
+    frame.thread->innermost = frame.outer;
+}
+
+extern "C" {
+
+int32_t gpuasync_frame_enter(gpuasync_frame *memory,
+                             const gpuasync_function *function) noexcept {
+  Frame *frame = new (memory) Frame;
+  frame->function = function;
+  Status status;
+  try {
+    status = enter(*frame, *function);
+  } catch (const std::bad_alloc &) {
+    status = outOfMemoryStatus();
+  } catch (...) {
+    status = makeStatus(GPUASYNC_DRIVER_ERROR, "unexpected C++ exception");
+  }
+  if (__builtin_expect(status.ok(), 1))
+    return 0;
+  gpuasync_site site = functionSite(*function);
+  frame->fail(std::move(status), &site);
+  return 1;
+}
+
+gpuasync_status *gpuasync_frame_leave(gpuasync_frame *memory) noexcept {
+  Frame *frame = Frame::of(memory);
+  if (!(refusal.load(std::memory_order_relaxed) &
+        (RefuseForked | RefuseExiting)))
+    leave(*frame);
+  return frame->error;
+}
+
+void gpuasync_frame_leave_or_abort(gpuasync_frame *frame) noexcept {
+  gpuasync_status *status = gpuasync_frame_leave(frame);
+  if (!status)
+    return;
+  fprintf(stderr, "error: %s\n", gpuasync_status_get_message(status));
+  fflush(stderr);
+  abort();
+}
+
+void gpuasync_frame_resume(gpuasync_frame *memory) noexcept {
+  Frame *frame = Frame::of(memory);
+  if (!frame->usable())
+    return;
+  // Embedder calls in between made the context current for themselves only.
+  frame->check(frame->driver->resume(), nullptr);
+}
+
+int32_t gpuasync_frame_fail(gpuasync_frame *memory,
+                            gpuasync_status *raw) noexcept {
+  Frame *frame = Frame::of(memory);
+  frame->fail(Status(raw), nullptr);
+  return frame->failed;
+}
+}

@@ -1,0 +1,403 @@
+//===- Program.cpp - Programs that the process knows ----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See Program.h.
+//===----------------------------------------------------------------------===//
+
+#include "core/Program.h"
+#include "core/Frame.h"
+#include "gpuasync/Context.h"
+
+#include <algorithm>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+using namespace gpuasync;
+
+Status gpuasync::registerProgram(const gpuasync_program *program,
+                                 Registration *&out) {
+  if ((program->abiVersion >> 16) != (GPUASYNC_ABI_VERSION >> 16) ||
+      program->abiVersion > GPUASYNC_ABI_VERSION)
+    return makeStatus(
+        GPUASYNC_UNSUPPORTED,
+        "program '%s' was compiled for runtime ABI %u.%u, this runtime has "
+        "%u.%u",
+        program->name, program->abiVersion >> 16, program->abiVersion & 0xffff,
+        GPUASYNC_ABI_VERSION >> 16, GPUASYNC_ABI_VERSION & 0xffff);
+  Process &shared = process();
+  std::lock_guard<std::mutex> lock(shared.mutex);
+  out = static_cast<Registration *>(
+      __atomic_load_n(program->slot, __ATOMIC_ACQUIRE));
+  if (out)
+    return Status();
+  static uint64_t nextId = 0;
+  shared.registrations.reserve(shared.registrations.size() + 1);
+  shared.freeRegistrations.reserve(shared.registrations.size() + 1);
+  if (!shared.freeRegistrations.empty()) {
+    out = shared.freeRegistrations.back();
+    shared.freeRegistrations.pop_back();
+  } else {
+    out = new Registration;
+  }
+  out->program = program;
+  out->id = ++nextId;
+  out->defaultContext.store(nullptr, std::memory_order_relaxed);
+  shared.registrations.push_back(out);
+  __atomic_store_n(program->slot, static_cast<void *>(out), __ATOMIC_RELEASE);
+  return Status();
+}
+
+//===----------------------------------------------------------------------===//
+// Devices by name, default contexts
+//===----------------------------------------------------------------------===//
+
+static constexpr int numDrivers = 2;
+static Driver *driverAt(int index) {
+  return index == 0 ? cudaDriver() : cpuDriver();
+}
+
+/// Splits "cuda:1". False if it is no device's name.
+static bool parseDevice(const char *text, Driver *&driver, int32_t &ordinal) {
+  for (int i = 0; i < numDrivers; ++i) {
+    driver = driverAt(i);
+    size_t length = strlen(driver->name());
+    if (strncmp(text, driver->name(), length) != 0)
+      continue;
+    ordinal = 0;
+    if (!text[length])
+      return true;
+    char *end = nullptr;
+    long value = text[length] == ':' && text[length + 1]
+                     ? strtol(text + length + 1, &end, 10)
+                     : -1;
+    if (value < 0 || value > 4095 || !end || *end)
+      continue;
+    ordinal = static_cast<int32_t>(value);
+    return true;
+  }
+  return false;
+}
+
+static Status openOn(Driver &driver, int32_t ordinal, gpuasync_context *&out) {
+  Status status = driver.available();
+  if (!status.ok())
+    return status;
+  int32_t count = driver.deviceCount();
+  if (ordinal >= count)
+    return makeStatus(GPUASYNC_UNAVAILABLE,
+                      "there is no device %s:%d; %s has %d", driver.name(),
+                      ordinal, driver.name(), count);
+  auto context = std::make_unique<gpuasync_context>(driver, ordinal);
+  status = driver.deviceInfo(ordinal, context->info);
+  if (status.ok())
+    status = driver.openContext(ordinal, context->driver);
+  if (!status.ok())
+    return status;
+  context->capabilities = context->info.capabilities;
+  Process &shared = process();
+  std::lock_guard<std::mutex> lock(shared.mutex);
+  shared.contexts.push_back(context.get());
+  context->registered = true;
+  out = context.release();
+  return Status();
+}
+
+/// The process's own context on a device: one per device, kept.
+static Status openDefault(Driver &driver, int32_t ordinal,
+                          gpuasync_context *&out) {
+  Process &shared = process();
+  {
+    std::lock_guard<std::mutex> lock(shared.mutex);
+    for (gpuasync_context *context : shared.defaults)
+      if (&context->kind == &driver && context->ordinal == ordinal &&
+          context->state.load() == gpuasync_context::State::Open) {
+        out = context;
+        return Status();
+      }
+    shared.defaults.reserve(shared.defaults.size() + 1);
+  }
+  Status status = openOn(driver, ordinal, out);
+  if (!status.ok())
+    return status;
+  std::lock_guard<std::mutex> lock(shared.mutex);
+  shared.defaults.push_back(out);
+  return Status();
+}
+
+/// What GPU_ASYNC_DEVICE says, or null for auto.
+static const char *wantedDevice() {
+  const char *text = getenv("GPU_ASYNC_DEVICE");
+  return text && *text && strcmp(text, "auto") != 0 ? text : nullptr;
+}
+
+static Status unknownDevice(const char *text) {
+  return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                    "'%s' is no device; use auto, cpu, cuda or cuda:N", text);
+}
+
+/// Whether the driver could run an image at all, without opening a context.
+static bool mayRun(Driver &driver, const gpuasync_program &program) {
+  bool cpu = &driver == cpuDriver();
+  for (uint32_t i = 0; i < program.moduleCount; ++i) {
+    const gpuasync_module &module = program.modules[i];
+    bool any = false;
+    for (uint32_t j = 0; j < module.imageCount; ++j)
+      any |= (module.images[j].format == GPUASYNC_IMAGE_CPU) == cpu;
+    if (!any)
+      return false;
+  }
+  return true;
+}
+
+Status gpuasync::defaultWithoutProgram(gpuasync_context *&out) {
+  std::lock_guard<std::mutex> lock(process().openMutex);
+  Driver *driver = nullptr;
+  int32_t ordinal = 0;
+  if (const char *wanted = wantedDevice()) {
+    if (!parseDevice(wanted, driver, ordinal))
+      return unknownDevice(wanted);
+    return openDefault(*driver, ordinal, out);
+  }
+  for (int i = 0; i < numDrivers; ++i)
+    if (driverAt(i)->available().ok() && driverAt(i)->deviceCount() > 0)
+      return openDefault(*driverAt(i), 0, out);
+  return makeStatus(GPUASYNC_UNAVAILABLE, "there is no device");
+}
+
+Status gpuasync::chooseDefault(Registration &registration,
+                               gpuasync_context *&out) {
+  out = registration.defaultContext.load(std::memory_order_acquire);
+  if (out)
+    return Status();
+  const gpuasync_program &program = *registration.program;
+  std::lock_guard<std::mutex> lock(process().openMutex);
+  if (const char *wanted = wantedDevice()) {
+    Driver *driver = nullptr;
+    int32_t ordinal = 0;
+    if (!parseDevice(wanted, driver, ordinal))
+      return unknownDevice(wanted);
+    Status status = openDefault(*driver, ordinal, out);
+    if (!status.ok())
+      return status;
+    registration.defaultContext.store(out, std::memory_order_release);
+    return Status();
+  }
+  std::string reasons;
+  auto refuse = [&](const char *device, const char *why) {
+    if (!reasons.empty())
+      reasons += "; ";
+    reasons.append(device).append(": ").append(why);
+  };
+  for (int i = 0; i < numDrivers; ++i) {
+    Driver &driver = *driverAt(i);
+    if (!mayRun(driver, program)) {
+      refuse(driver.name(), "the program has no image for it");
+      continue;
+    }
+    Status status = driver.available();
+    if (!status.ok()) {
+      refuse(driver.name(), status.message());
+      continue;
+    }
+    for (int32_t ordinal = 0, n = driver.deviceCount(); ordinal < n;
+         ++ordinal) {
+      gpuasync_context *context = nullptr;
+      status = openDefault(driver, ordinal, context);
+      if (!status.ok()) {
+        refuse(driver.name(), status.message());
+        continue;
+      }
+      const gpuasync_module *misfit = nullptr;
+      for (uint32_t m = 0; m < program.moduleCount && !misfit; ++m)
+        if (!chooseImage(*context->driver, program.modules[m]))
+          misfit = &program.modules[m];
+      if (misfit) {
+        refuse(context->device.c_str(),
+               (std::string("no image of module '") + misfit->name + "' fits " +
+                context->info.arch)
+                   .c_str());
+        continue;
+      }
+      out = context;
+      registration.defaultContext.store(out, std::memory_order_release);
+      return Status();
+    }
+  }
+  return makeStatus(GPUASYNC_NOT_FOUND, "no device can run program '%s': %s",
+                    program.name, reasons.c_str());
+}
+
+Status gpuasync::openContext(const char *device, gpuasync_context *&out) {
+  Driver *driver = nullptr;
+  int32_t ordinal = 0;
+  if (!device || !*device || strcmp(device, "auto") == 0) {
+    device = wantedDevice();
+    if (!device) {
+      for (int i = 0; i < numDrivers; ++i)
+        if (driverAt(i)->available().ok() && driverAt(i)->deviceCount() > 0)
+          return openOn(*driverAt(i), 0, out);
+      return makeStatus(GPUASYNC_UNAVAILABLE, "there is no device");
+    }
+  }
+  if (!parseDevice(device, driver, ordinal))
+    return unknownDevice(device);
+  return openOn(*driver, ordinal, out);
+}
+
+//===----------------------------------------------------------------------===//
+// Instances and pins
+//===----------------------------------------------------------------------===//
+
+Status gpuasync::makePin(ThreadState &thread, gpuasync_context &context,
+                         Registration &registration, Pin *&out) {
+  for (Pin *pin = thread.pins; pin; pin = pin->nextOfThread)
+    if (pin->registration == &registration && pin->slot->context == &context &&
+        !pin->instance->retired.load()) {
+      out = pin;
+      return Status();
+    }
+  thread.purge(false);
+  ThreadContext *slot = thread.slotFor(&context);
+  auto pin = std::make_unique<Pin>();
+  std::unique_ptr<Instance> fresh;
+  std::lock_guard<std::mutex> lock(context.poolMutex);
+  if (context.state.load() != gpuasync_context::State::Open)
+    return makeStatus(GPUASYNC_SHUT_DOWN, "the context was closed");
+  Instance *instance = nullptr;
+  for (Instance *candidate : context.instances)
+    if (candidate->registration == &registration &&
+        candidate->registrationId == registration.id &&
+        !candidate->retired.load())
+      instance = candidate;
+  if (!instance) {
+    fresh = std::make_unique<Instance>();
+    fresh->context = &context;
+    fresh->registration = &registration;
+    fresh->registrationId = registration.id;
+    fresh->program = registration.program;
+    fresh->modules =
+        std::make_unique<Instance::Slot[]>(registration.program->moduleCount);
+    context.instances.push_back(fresh.get());
+    instance = fresh.release();
+  }
+  instance->pins.push_back(pin.get());
+  instance->references.fetch_add(1, std::memory_order_relaxed);
+  pin->instance = instance;
+  pin->registration = &registration;
+  pin->slot = slot;
+  pin->nextOfThread = thread.pins;
+  thread.pins = pin.get();
+  out = pin.release();
+  return Status();
+}
+
+Status gpuasync::loadModule(gpuasync_context &context, ThreadContext &slot,
+                            Instance &instance, uint32_t index) {
+  bool loaded = false;
+  Status status = context.modules.load(instance, index, loaded);
+  if (!status.ok()) {
+    slot.counters.misses.add(1);
+    return context.noteFault(std::move(status));
+  }
+  slot.counters.modules.create();
+  (loaded ? slot.counters.misses : slot.counters.hits).add(1);
+  return Status();
+}
+
+bool gpuasync::retireInstance(gpuasync_context &context, Instance &instance,
+                              int64_t timeoutNs) {
+  instance.retired.store(true, std::memory_order_seq_cst);
+  int64_t deadline = timeoutNs < 0 ? -1 : nowNs() + timeoutNs;
+  for (int round = 0;; ++round) {
+    bool busy = false, mine = false;
+    {
+      std::lock_guard<std::mutex> lock(context.poolMutex);
+      for (Pin *pin : instance.pins)
+        busy |= pin->count.load(std::memory_order_seq_cst) != 0;
+    }
+    if (!busy)
+      return true;
+    if (currentThread)
+      for (Frame *frame = currentThread->innermost; frame; frame = frame->outer)
+        mine |= frame->instance == &instance;
+    if (mine || (deadline >= 0 && nowNs() >= deadline))
+      return false;
+    if (round < 100) {
+      sched_yield();
+    } else {
+      timespec pause = {0, 200000};
+      nanosleep(&pause, nullptr);
+    }
+  }
+}
+
+extern "C" {
+
+void gpuasync_program_release(const gpuasync_program *program) noexcept {
+  // In a forked child and during exit there is nothing that may be called.
+  if (!program || (refusal.load() & (RefuseForked | RefuseExiting)))
+    return;
+  auto *registration = static_cast<Registration *>(
+      __atomic_load_n(program->slot, __ATOMIC_ACQUIRE));
+  if (!registration)
+    return;
+  try {
+    Process &shared = process();
+    std::vector<gpuasync_context *> contexts;
+    {
+      std::lock_guard<std::mutex> lock(shared.mutex);
+      auto &known = shared.registrations;
+      auto found = std::find(known.begin(), known.end(), registration);
+      if (found == known.end())
+        return;
+      known.erase(found);
+      contexts = shared.contexts;
+      for (gpuasync_context *context : contexts)
+        context->retain();
+    }
+    for (gpuasync_context *context : contexts) {
+      context->forgetProgram(registration);
+      context->release();
+    }
+    __atomic_store_n(program->slot, static_cast<void *>(nullptr),
+                     __ATOMIC_RELEASE);
+    std::lock_guard<std::mutex> lock(shared.mutex);
+    registration->program = nullptr;
+    shared.freeRegistrations.push_back(registration);
+  } catch (const std::bad_alloc &) {
+    // The program stays registered; its memory must not go away, but there is
+    // no way to say so here.
+  }
+}
+
+gpuasync_status *gpuasync_program_load(const gpuasync_program *program,
+                                       gpuasync_context *context) noexcept {
+  gpuasync_site site{};
+  site.op = "gpuasync_program_load";
+  std::vector<uint32_t> all;
+  try {
+    for (uint32_t i = 0; i < program->moduleCount; ++i)
+      all.push_back(i);
+  } catch (const std::bad_alloc &) {
+    return outOfMemoryStatus().release();
+  }
+  gpuasync_function function{};
+  function.name = site.op;
+  function.file = "";
+  function.program = program;
+  function.modules = all.data();
+  function.moduleCount = program->moduleCount;
+  if (context)
+    if (gpuasync_status *status = gpuasync_scope_push(context))
+      return status;
+  gpuasync_frame frame;
+  gpuasync_frame_enter(&frame, &function);
+  gpuasync_status *status = gpuasync_frame_leave(&frame);
+  if (context)
+    gpuasync_scope_pop();
+  return status;
+}
+}

@@ -1,0 +1,45 @@
+//===- Program.h - Programs that the process knows --------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Registration at the first frame, the choice of the default context, pins.
+// All of it is cold: a warm frame enter finds its pin in the thread's cache.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_CORE_PROGRAM_H
+#define GPUASYNC_CORE_PROGRAM_H
+
+#include "core/ContextImpl.h"
+
+namespace gpuasync {
+
+/// Checks the ABI version and registers the program unless it is.
+Status registerProgram(const gpuasync_program *program, Registration *&out);
+
+/// The context of frames outside any scope: GPU_ASYNC_DEVICE, else the first
+/// device for which every module has an image. Opened on first use, kept until
+/// shutdown; the result is not referenced for the caller.
+Status chooseDefault(Registration &registration, gpuasync_context *&out);
+
+/// The first device there is, or GPU_ASYNC_DEVICE.
+Status defaultWithoutProgram(gpuasync_context *&out);
+
+/// The thread's pin of the program's instance in `context`, made on first use.
+Status makePin(ThreadState &thread, gpuasync_context &context,
+               Registration &registration, Pin *&out);
+
+/// Loads one module into the instance and counts it. The context is current.
+Status loadModule(gpuasync_context &context, ThreadContext &slot,
+                  Instance &instance, uint32_t index);
+
+/// Opens a context on "auto", "cpu", "cuda", "cuda:N".
+Status openContext(const char *device, gpuasync_context *&out);
+
+/// Stops new frames on an instance and waits until none is left. False if the
+/// calling thread itself is in one, or after the timeout.
+bool retireInstance(gpuasync_context &context, Instance &instance,
+                    int64_t timeoutNs);
+
+} // namespace gpuasync
+
+#endif // GPUASYNC_CORE_PROGRAM_H

@@ -1,0 +1,168 @@
+//===- Stats.cpp - Counters and leaks -------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Sums of what each thread counted for itself, and what is still alive.
+//===----------------------------------------------------------------------===//
+
+#include "core/ContextImpl.h"
+
+#include <stdio.h>
+
+using namespace gpuasync;
+
+static void addObjects(gpuasync_object_stats &to, const ObjectCounter &from) {
+  to.created += from.created.get();
+  to.destroyed += from.destroyed.get();
+  to.peak += from.peak.get();
+}
+
+static void addCounters(gpuasync_stats &to, const Counters &from) {
+  addObjects(to.streams, from.streams);
+  addObjects(to.events, from.events);
+  addObjects(to.modules, from.modules);
+  addObjects(to.buffers, from.buffers);
+  to.moduleCacheHits += from.hits.get();
+  to.moduleCacheMisses += from.misses.get();
+  to.launches += from.launches.get();
+  to.hostWaits += from.hostWaits.get();
+  to.driverCalls += from.driverCalls.get();
+}
+
+/// poolMutex held.
+static gpuasync_stats sum(const gpuasync_context &context) {
+  gpuasync_stats total{};
+  addCounters(total, context.ended);
+  for (const ThreadContext *slot : context.slots)
+    addCounters(total, slot->counters);
+  return total;
+}
+
+static void subtract(gpuasync_object_stats &from,
+                     const gpuasync_object_stats &base) {
+  // Both restart at what was destroyed, so that live stays what it is.
+  from.created -= base.destroyed;
+  from.destroyed -= base.destroyed;
+  from.live = from.created - from.destroyed;
+  if (from.peak < from.live)
+    from.peak = from.live;
+}
+
+extern "C" {
+
+void gpuasync_stats_read(const gpuasync_context *constant,
+                         gpuasync_stats *out) noexcept {
+  auto *context = const_cast<gpuasync_context *>(constant);
+  {
+    std::lock_guard<std::mutex> lock(context->poolMutex);
+    *out = sum(*context);
+    const gpuasync_stats &base = context->base;
+    subtract(out->streams, base.streams);
+    subtract(out->events, base.events);
+    subtract(out->modules, base.modules);
+    subtract(out->buffers, base.buffers);
+    subtract(out->graphs, base.graphs);
+    out->moduleCacheHits -= base.moduleCacheHits;
+    out->moduleCacheMisses -= base.moduleCacheMisses;
+    out->launches -= base.launches;
+    out->hostWaits -= base.hostWaits;
+    out->driverCalls -= base.driverCalls;
+  }
+  out->streams.physical = context->physicalStreams.load();
+  out->events.physical = context->physicalEvents.load();
+  out->modules.physical = context->physicalModules.load();
+  out->buffers.physical = context->physicalBuffers.load();
+  out->deviceBytes = context->physicalBytes.load();
+  std::lock_guard<std::mutex> lock(context->memoryMutex);
+  out->bufferBytes = context->liveBytes;
+}
+
+void gpuasync_stats_reset(gpuasync_context *context) noexcept {
+  std::lock_guard<std::mutex> lock(context->poolMutex);
+  context->base = sum(*context);
+  auto restart = [](ObjectCounter &counter) {
+    int64_t live =
+        static_cast<int64_t>(counter.created.get() - counter.destroyed.get());
+    counter.peak.set(live > 0 ? static_cast<uint64_t>(live) : 0);
+  };
+  auto restartAll = [&](Counters &counters) {
+    restart(counters.streams);
+    restart(counters.events);
+    restart(counters.modules);
+    restart(counters.buffers);
+  };
+  restartAll(context->ended);
+  for (ThreadContext *slot : context->slots)
+    restartAll(slot->counters);
+}
+
+uint64_t gpuasync_leaks_list(const gpuasync_context *constant,
+                             gpuasync_leak_visitor visitor,
+                             void *user) noexcept {
+  auto *context = const_cast<gpuasync_context *>(constant);
+  std::vector<std::string> lines;
+  try {
+    {
+      std::lock_guard<std::mutex> lock(context->memoryMutex);
+      lines = context->leaks;
+      for (auto &[base, block] : context->table)
+        if (block->live)
+          lines.push_back(describeSite(block->site, block->label) + ": " +
+                          std::to_string(block->bytes) + " bytes never freed");
+      for (auto &[base, range] : context->ranges)
+        if (range->count)
+          lines.push_back(describeSite(range->site, range->label) +
+                          ": registration of " + std::to_string(range->bytes) +
+                          " bytes never undone");
+    }
+    if (context->state.load() != gpuasync_context::State::Closed) {
+      std::lock_guard<std::mutex> lock(context->poolMutex);
+      for (Event *event : context->allEvents)
+        if (event->live && !event->frame)
+          lines.push_back(describeSite(event->site, event->label) +
+                          ": event never released");
+    }
+  } catch (const std::bad_alloc &) {
+  }
+  if (visitor)
+    for (const std::string &line : lines)
+      visitor(user, line.c_str());
+  return lines.size();
+}
+
+uint64_t gpuasync_stats_json(const gpuasync_context *context, char *buffer,
+                             uint64_t size) noexcept {
+  gpuasync_stats stats;
+  gpuasync_stats_read(context, &stats);
+  std::string text;
+  auto number = [](uint64_t value) { return std::to_string(value); };
+  auto object = [&](const char *name, const gpuasync_object_stats &part) {
+    text += std::string(", \"") + name +
+            "\": {\"created\": " + number(part.created) +
+            ", \"destroyed\": " + number(part.destroyed) +
+            ", \"live\": " + number(part.live) +
+            ", \"peak\": " + number(part.peak) +
+            ", \"physical\": " + number(part.physical) + "}";
+  };
+  try {
+    text = "{\"device\": \"" + context->device + "\"";
+    object("streams", stats.streams);
+    object("events", stats.events);
+    object("modules", stats.modules);
+    object("buffers", stats.buffers);
+    object("graphs", stats.graphs);
+    text += ", \"module_cache\": {\"hits\": " + number(stats.moduleCacheHits) +
+            ", \"misses\": " + number(stats.moduleCacheMisses) + "}";
+    text += ", \"launches\": " + number(stats.launches) +
+            ", \"host_waits\": " + number(stats.hostWaits) +
+            ", \"driver_calls\": " + number(stats.driverCalls) +
+            ", \"buffer_bytes\": " + number(stats.bufferBytes) +
+            ", \"device_bytes\": " + number(stats.deviceBytes) + "}";
+  } catch (const std::bad_alloc &) {
+    text.clear();
+  }
+  if (size)
+    snprintf(buffer, size, "%s", text.c_str());
+  return text.size();
+}
+}

@@ -1,0 +1,318 @@
+//===- StreamPool.cpp - Streams, events and fences of a context -----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Idle streams are handed out last in, first out, from the thread's own list if
+// it has one. A stream given back with work on it is queried before it is used
+// again: nobody else can have put anything on it.
+//===----------------------------------------------------------------------===//
+
+#include "core/ContextImpl.h"
+
+using namespace gpuasync;
+
+Status gpuasync_context::takeStream(ThreadContext *slot,
+                                    gpuasync_stream *&out) {
+  if (slot && slot->idleStreams) {
+    out = slot->idleStreams;
+    slot->idleStreams = out->next;
+    --slot->idleStreamCount;
+    out->next = nullptr;
+    return Status();
+  }
+  {
+    std::lock_guard<std::mutex> lock(poolMutex);
+    if (!idleStreams)
+      reapPending();
+    if ((out = idleStreams)) {
+      idleStreams = out->next;
+      --idleStreamCount;
+      out->next = nullptr;
+      return Status();
+    }
+  }
+  auto stream = std::make_unique<gpuasync_stream>();
+  stream->context = this;
+  if (has(CapFlagWait)) {
+    std::unique_lock<std::mutex> lock(poolMutex);
+    if (freeFlags.empty()) {
+      lock.unlock();
+      void *page = nullptr;
+      Status status = driver->allocMemory(MemoryKind::Pinned, 4096, page);
+      if (!status.ok())
+        return status;
+      lock.lock();
+      flagPages.push_back(page);
+      // One cache line each: a device write must not disturb another poll.
+      for (size_t i = 0; i < 4096; i += 64) {
+        auto *flag =
+            reinterpret_cast<uint32_t *>(static_cast<char *>(page) + i);
+        *flag = 0;
+        freeFlags.push_back(flag);
+      }
+    }
+    stream->flagSlot = freeFlags.back();
+    freeFlags.pop_back();
+    stream->flagValue = *stream->flagSlot;
+  }
+  {
+    std::lock_guard<std::mutex> lock(poolMutex);
+    allStreams.reserve(allStreams.size() + 1);
+  }
+  Status status = driver->createStream(stream->native);
+  std::lock_guard<std::mutex> lock(poolMutex);
+  if (!status.ok()) {
+    if (stream->flagSlot)
+      freeFlags.push_back(stream->flagSlot);
+    return status;
+  }
+  allStreams.push_back(stream.get());
+  physicalStreams.fetch_add(1, std::memory_order_relaxed);
+  out = stream.release();
+  return Status();
+}
+
+void gpuasync_context::giveStream(ThreadContext *slot, gpuasync_stream *stream,
+                                  bool idle) {
+  stream->frame = nullptr;
+  stream->embedder = false;
+  stream->previous = nullptr;
+  if (stream->external) {
+    // The caller's stream cannot be queried later: what was staged for it is
+    // given fences of its own when it is enqueued.
+    stream->native = nullptr;
+    stream->next = slot->idleWrappers;
+    slot->idleWrappers = stream;
+    return;
+  }
+  if (idle) {
+    stream->finished = stream->enqueued;
+    if (stream->staging)
+      reapStaging(*stream, true);
+    if (slot && slot->idleStreamCount < maxIdleStreamsPerThread) {
+      stream->next = slot->idleStreams;
+      slot->idleStreams = stream;
+      ++slot->idleStreamCount;
+      return;
+    }
+  }
+  std::lock_guard<std::mutex> lock(poolMutex);
+  stream->next = nullptr;
+  if (!idle) {
+    if (pendingTail)
+      pendingTail->next = stream;
+    else
+      pendingHead = stream;
+    pendingTail = stream;
+    return;
+  }
+  stream->next = idleStreams;
+  idleStreams = stream;
+  ++idleStreamCount;
+}
+
+void gpuasync_context::reapPending() {
+  gpuasync_stream **link = &pendingHead;
+  gpuasync_stream *last = nullptr;
+  while (gpuasync_stream *stream = *link) {
+    bool done = false;
+    // An error here belongs to whoever waits for an event of the stream; on a
+    // lost device every frame fails anyway.
+    Status status = driver->queryStream(stream->native, done);
+    if (!status.ok() && status.code() == GPUASYNC_DEVICE_LOST) {
+      (void)noteFault(std::move(status));
+      return;
+    }
+    if (!status.ok())
+      done = true;
+    if (!done) {
+      last = stream;
+      link = &stream->next;
+      continue;
+    }
+    *link = stream->next;
+    driver->resetStream(stream->native);
+    stream->finished = stream->enqueued;
+    reapStaging(*stream, true);
+    stream->next = idleStreams;
+    idleStreams = stream;
+    ++idleStreamCount;
+  }
+  pendingTail = last;
+}
+
+bool gpuasync_context::waitForStreams(int64_t timeoutNs) {
+  int64_t deadline = timeoutNs < 0 ? -1 : nowNs() + timeoutNs;
+  bool allDone = true;
+  while (true) {
+    gpuasync_stream *stream;
+    {
+      std::lock_guard<std::mutex> lock(poolMutex);
+      reapPending();
+      stream = pendingHead;
+      if (!stream || lost.load())
+        break;
+      pendingHead = stream->next;
+      if (!pendingHead)
+        pendingTail = nullptr;
+    }
+    int64_t left = -1;
+    if (deadline >= 0) {
+      left = deadline - nowNs();
+      if (left < 0)
+        left = 0;
+    }
+    bool done = false;
+    Status status = driver->waitStream(stream->native, left, done);
+    if (!status.ok() && status.code() == GPUASYNC_DEVICE_LOST)
+      (void)noteFault(std::move(status));
+    std::lock_guard<std::mutex> lock(poolMutex);
+    stream->next = pendingHead;
+    pendingHead = stream;
+    if (!pendingTail)
+      pendingTail = stream;
+    if (status.ok() && !done) {
+      allDone = false;
+      break;
+    }
+  }
+  // Streams that an embedder still holds.
+  std::vector<gpuasync_stream *> held;
+  {
+    std::lock_guard<std::mutex> lock(poolMutex);
+    for (gpuasync_stream *stream : allStreams)
+      if (stream->embedder)
+        held.push_back(stream);
+  }
+  for (gpuasync_stream *stream : held) {
+    int64_t left = -1;
+    if (deadline >= 0)
+      left = deadline > nowNs() ? deadline - nowNs() : 0;
+    bool done = false;
+    Status status = driver->waitStream(stream->native, left, done);
+    if (status.ok() && !done)
+      allDone = false;
+  }
+  return allDone;
+}
+
+//===----------------------------------------------------------------------===//
+// Events
+//===----------------------------------------------------------------------===//
+
+Status gpuasync_context::takeEvent(ThreadContext *slot, Event *&out) {
+  if (slot && slot->idleEvents) {
+    out = slot->idleEvents;
+    slot->idleEvents = out->next;
+    --slot->idleEventCount;
+    out->next = nullptr;
+    return Status();
+  }
+  {
+    std::lock_guard<std::mutex> lock(poolMutex);
+    if ((out = idleEvents)) {
+      idleEvents = out->next;
+      out->next = nullptr;
+      return Status();
+    }
+    allEvents.reserve(allEvents.size() + 1);
+  }
+  auto event = std::make_unique<Event>();
+  event->context = this;
+  Status status = driver->createEvent(event->native);
+  if (!status.ok())
+    return status;
+  std::lock_guard<std::mutex> lock(poolMutex);
+  allEvents.push_back(event.get());
+  physicalEvents.fetch_add(1, std::memory_order_relaxed);
+  out = event.release();
+  return Status();
+}
+
+void gpuasync_context::giveEvent(ThreadContext *slot, Event *event) {
+  event->live = false;
+  ++event->generation;
+  event->frame = nullptr;
+  event->previous = nullptr;
+  if (slot && slot->idleEventCount < maxIdleEventsPerThread) {
+    event->next = slot->idleEvents;
+    slot->idleEvents = event;
+    ++slot->idleEventCount;
+    return;
+  }
+  std::lock_guard<std::mutex> lock(poolMutex);
+  event->next = idleEvents;
+  idleEvents = event;
+}
+
+//===----------------------------------------------------------------------===//
+// Fences of our own
+//===----------------------------------------------------------------------===//
+
+Status gpuasync_context::takeFenceEvent(NativeEvent &out) {
+  {
+    std::lock_guard<std::mutex> lock(fenceMutex);
+    if (!idleFences.empty()) {
+      out = idleFences.back();
+      idleFences.pop_back();
+      return Status();
+    }
+  }
+  Status status = driver->createEvent(out);
+  if (status.ok())
+    physicalEvents.fetch_add(1, std::memory_order_relaxed);
+  return status;
+}
+
+void gpuasync_context::giveFenceEvent(NativeEvent event) {
+  std::lock_guard<std::mutex> lock(fenceMutex);
+  idleFences.push_back(event);
+}
+
+Status gpuasync_context::makeFence(gpuasync_stream &stream, Fence &out) {
+  if (stream.flagSlot) {
+    uint32_t value = stream.flagValue + 1;
+    Status status = driver->writeFlag(stream.native, stream.flagSlot, value);
+    if (!status.ok())
+      return status;
+    stream.flagValue = value;
+    stream.stagedSinceFlag = 0;
+    out.slot = stream.flagSlot;
+    out.value = value;
+    return Status();
+  }
+  NativeEvent event = nullptr;
+  Status status = takeFenceEvent(event);
+  if (!status.ok())
+    return status;
+  status = driver->recordEvent(event, stream.native);
+  if (!status.ok()) {
+    giveFenceEvent(event);
+    return status;
+  }
+  out.event = event;
+  return Status();
+}
+
+static bool flagReached(const Fence &fence) {
+  uint32_t seen = __atomic_load_n(fence.slot, __ATOMIC_ACQUIRE);
+  return static_cast<int32_t>(seen - fence.value) >= 0;
+}
+
+bool gpuasync_context::reached(Fence &fence) {
+  if (fence.slot) {
+    if (!flagReached(fence))
+      return false;
+    fence.slot = nullptr;
+    return true;
+  }
+  if (!fence.event)
+    return true;
+  bool done = false;
+  Status status = driver->queryEvent(fence.event, done);
+  if (status.ok() && !done)
+    return false;
+  giveFenceEvent(fence.event);
+  fence.event = nullptr;
+  return true;
+}

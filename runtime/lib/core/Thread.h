@@ -1,0 +1,147 @@
+//===- Thread.h - Per-thread and per-process state --------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What makes the warm path free of locks and shared words: each thread has, per
+// context, its own counters and idle lists, and per loaded instance its own
+// pin.
+//===----------------------------------------------------------------------===//
+//
+// Only the owning thread writes a ThreadContext's idle lists, and only inside a
+// frame, which pins an instance of that context. Closing a context marks its
+// instances retired, waits until no pin is held, and then owns the lists.
+// Counters are single-writer atomics: plain loads and stores.
+//
+// The process state and the thread states of ended threads' contexts are never
+// destroyed by exit: nothing of ours runs then.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_CORE_THREAD_H
+#define GPUASYNC_CORE_THREAD_H
+
+#include "core/Driver.h"
+
+#include <atomic>
+#include <mutex>
+#include <vector>
+
+struct gpuasync_context;
+struct gpuasync_stream;
+
+namespace gpuasync {
+
+struct Event;
+struct Frame;
+struct Instance;
+struct Registration;
+
+/// Written by one thread, read by any.
+class Counter {
+public:
+  void add(uint64_t n) {
+    value.store(value.load(std::memory_order_relaxed) + n,
+                std::memory_order_relaxed);
+  }
+  uint64_t get() const { return value.load(std::memory_order_relaxed); }
+  void set(uint64_t n) { value.store(n, std::memory_order_relaxed); }
+
+private:
+  std::atomic<uint64_t> value{0};
+};
+
+/// Objects as the program asks for them. An object may be destroyed by another
+/// thread than its maker, so one thread's live count may be negative.
+struct ObjectCounter {
+  Counter created, destroyed, peak;
+  void create() {
+    created.add(1);
+    int64_t live = static_cast<int64_t>(created.get() - destroyed.get());
+    if (live > static_cast<int64_t>(peak.get()))
+      peak.set(static_cast<uint64_t>(live));
+  }
+  void destroy() { destroyed.add(1); }
+};
+
+struct Counters {
+  ObjectCounter streams, events, modules, buffers;
+  Counter hits, misses, launches, hostWaits, driverCalls;
+};
+
+/// One thread's part of one context.
+struct ThreadContext {
+  gpuasync_context *context = nullptr; ///< holds a reference
+  ThreadContext *nextOfThread = nullptr;
+  Counters counters;
+  gpuasync_stream *idleStreams = nullptr; ///< LIFO
+  uint32_t idleStreamCount = 0;
+  gpuasync_stream *idleWrappers = nullptr;
+  Event *idleEvents = nullptr; ///< LIFO
+  uint32_t idleEventCount = 0;
+};
+
+/// A thread's hold on a loaded instance. Lives until the thread notices that
+/// the instance is retired, or ends.
+struct Pin {
+  Instance *instance = nullptr; ///< holds a reference
+  Registration *registration = nullptr;
+  ThreadContext *slot = nullptr;
+  std::atomic<uint32_t> count{0}; ///< frames of the thread on it; single writer
+  Pin *nextOfThread = nullptr;
+};
+
+struct ThreadState {
+  static constexpr uint32_t cacheSize = 16;
+  Frame *innermost = nullptr;
+  gpuasync_context *scope = nullptr; ///< top of `scopes`, or null
+  std::vector<gpuasync_context *> scopes;
+  ThreadContext *contexts = nullptr;
+  Pin *pins = nullptr;
+  Pin *cache[cacheSize] = {};
+
+  static uint32_t cacheIndex(const Registration *registration,
+                             const gpuasync_context *context) {
+    uintptr_t mixed = reinterpret_cast<uintptr_t>(registration) / 64 +
+                      reinterpret_cast<uintptr_t>(context) / 256;
+    return static_cast<uint32_t>(mixed % cacheSize);
+  }
+  /// The thread's part of `context`, made on first use.
+  ThreadContext *slotFor(gpuasync_context *context);
+  /// Drops pins on retired instances and parts of closed contexts.
+  void purge(bool everything);
+};
+
+extern __thread ThreadState *currentThread
+    __attribute__((tls_model("initial-exec")));
+
+/// The calling thread's state, made on first use (may throw bad_alloc).
+ThreadState &threadState();
+
+//===----------------------------------------------------------------------===//
+// The process
+//===----------------------------------------------------------------------===//
+
+/// Why entries refuse; bits of `refusal`.
+enum : uint32_t { RefuseForked = 1, RefuseShutDown = 2, RefuseExiting = 4 };
+extern std::atomic<uint32_t> refusal;
+
+struct Process {
+  std::mutex mutex; ///< guards the lists below; taken before no other lock
+  std::vector<gpuasync_context *> contexts;  ///< open ones, no reference
+  std::vector<gpuasync_context *> defaults;  ///< made by default, referenced
+  std::vector<Registration *> registrations; ///< in use
+  std::vector<Registration *> freeRegistrations;
+  std::mutex openMutex; ///< one default context is opened at a time
+  std::atomic<int64_t> timeoutNs{-1};
+  std::atomic<int64_t> spinNs{50000};
+};
+
+/// Made on first use together with the fork and exit handlers; never destroyed.
+Process &process();
+
+/// Ok, or GPUASYNC_SHUT_DOWN with the reason.
+Status checkRefusal();
+
+} // namespace gpuasync
+
+#endif // GPUASYNC_CORE_THREAD_H

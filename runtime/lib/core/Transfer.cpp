@@ -1,0 +1,552 @@
+//===- Transfer.cpp - Copies and fills ------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Where an address lies decides how a copy is made: memory that the device
+// reaches by itself goes to the driver, pageable memory through staging.
+//===----------------------------------------------------------------------===//
+//
+// A pageable source is read before the call returns, unless it is itself the
+// destination of a download that is not finished: then the copy starts from
+// that download's staging, in the order that the program states. A pageable
+// destination is written at the latest by the host wait that covers the copy.
+// On a caller's stream nobody of ours waits; there the driver makes the copy
+// itself, which may block the caller (docs/Runtime.md, Limits).
+//
+//===----------------------------------------------------------------------===//
+
+#include "core/Frame.h"
+#include "core/Strided.h"
+
+#include <string.h>
+#include <time.h>
+
+using namespace gpuasync;
+
+static constexpr uint64_t chunkBytes = 4 << 20;
+
+namespace {
+
+/// One frame's copy on one stream.
+struct Transfer {
+  Frame &frame;
+  gpuasync_context &context;
+  Stream &stream;
+  const gpuasync_site *site;
+
+  Transfer(Frame &frame, Stream &stream, const gpuasync_site *site)
+      : frame(frame), context(*frame.context), stream(stream), site(site) {}
+
+  /// Whether the device reaches `bytes` at `pointer` by itself.
+  Status classify(const void *pointer, uint64_t bytes, const char *role,
+                  bool &pageable);
+  bool idle();
+  Status remember(char *destination, uint64_t bytes, Staging *staging,
+                  StridedCopy *scatter);
+  Download *findPending(const char *source, uint64_t bytes);
+  Status settle(Download *pending);
+
+  Status copyBytes(char *destination, const char *source, uint64_t bytes);
+  Status fromDevice(char *destination, const char *source, uint64_t bytes,
+                    bool pageable);
+  Status upload(char *destination, const char *source, uint64_t bytes,
+                bool toPageable);
+  Status copyDims(char *destination, const char *source, std::vector<Dim> dims,
+                  uint64_t elementBytes);
+  Status fillDims(char *destination, std::vector<Dim> dims, const void *pattern,
+                  uint32_t elementBytes);
+};
+
+} // namespace
+
+Status Transfer::classify(const void *pointer, uint64_t bytes, const char *role,
+                          bool &pageable) {
+  pageable = false;
+  if (!pointer)
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT, "null %s", role);
+  {
+    std::lock_guard<std::mutex> lock(context.memoryMutex);
+    if (Block *block = context.findBlock(pointer)) {
+      uint64_t offset = static_cast<uint64_t>(
+          static_cast<const char *>(pointer) - block->pointer);
+      if (!block->live)
+        return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                          "the %s %p lies in memory that was freed", role,
+                          pointer);
+      if (offset > block->bytes || bytes > block->bytes - offset)
+        return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                          "the %s exceeds its buffer: %llu bytes at offset "
+                          "%llu of %llu",
+                          role, static_cast<unsigned long long>(bytes),
+                          static_cast<unsigned long long>(offset),
+                          static_cast<unsigned long long>(block->bytes));
+      return Status();
+    }
+    if (HostRange *range = context.findRange(pointer)) {
+      uint64_t offset = static_cast<uint64_t>(
+          static_cast<const char *>(pointer) - range->pointer);
+      // A copy that leaves the registered part is treated as pageable.
+      pageable = bytes > range->bytes - offset;
+      return Status();
+    }
+  }
+  pageable = context.has(CapHostAccess) ||
+             context.driver->pointerKind(pointer) == PointerKind::Pageable;
+  return Status();
+}
+
+bool Transfer::idle() {
+  bool done = false;
+  return context.driver->queryStream(stream.native, done).ok() && done;
+}
+
+/// Puts a copy into pageable memory on the frame's list, with a fence behind
+/// it. Takes over `scatter`.
+Status Transfer::remember(char *destination, uint64_t bytes, Staging *staging,
+                          StridedCopy *scatter) {
+  std::unique_ptr<StridedCopy> owned(scatter);
+  Download *download = context.newDownload();
+  Status status = context.makeFence(stream, download->fence);
+  download->destination = destination;
+  download->bytes = bytes;
+  download->staging = staging;
+  download->scatter = owned.release();
+  download->next = frame.downloads;
+  frame.downloads = download;
+  return status;
+}
+
+Download *Transfer::findPending(const char *source, uint64_t bytes) {
+  if (!frame.downloads)
+    return nullptr;
+  context.finishDownloads(frame.downloads);
+  for (Download *pending = frame.downloads; pending; pending = pending->next)
+    if (pending->destination < source + bytes &&
+        source < pending->destination + pending->bytes)
+      return pending;
+  return nullptr;
+}
+
+/// The last resort for a source that is only partly the destination of a
+/// download: waits for that download.
+Status Transfer::settle(Download *pending) {
+  int64_t timeout = process().timeoutNs.load(std::memory_order_relaxed);
+  int64_t deadline = timeout >= 0 ? nowNs() + timeout : -1;
+  char *destination = pending->destination;
+  while (true) {
+    context.finishDownloads(frame.downloads);
+    bool open = false;
+    for (Download *entry = frame.downloads; entry; entry = entry->next)
+      open |= entry->destination == destination;
+    if (!open)
+      return Status();
+    bool done = false;
+    Status status = context.driver->queryStream(stream.native, done);
+    if (!status.ok())
+      return status;
+    if (deadline >= 0 && nowNs() > deadline)
+      return makeStatus(GPUASYNC_TIMEOUT,
+                        "timed out waiting for a copy into the source");
+    timespec pause = {0, 50000};
+    nanosleep(&pause, nullptr);
+  }
+}
+
+/// From memory that the device reaches.
+Status Transfer::fromDevice(char *destination, const char *source,
+                            uint64_t bytes, bool pageable) {
+  DriverContext &driver = *context.driver;
+  if (!pageable)
+    return driver.copy(stream.native, destination, source, bytes, site);
+  if (context.has(CapPageableDestination)) {
+    Status status =
+        driver.copy(stream.native, destination, source, bytes, site);
+    if (!status.ok() || idle())
+      return status;
+    return remember(destination, bytes, nullptr, nullptr);
+  }
+  if (stream.external)
+    return driver.copy(stream.native, destination, source, bytes, site);
+  for (uint64_t offset = 0; offset < bytes; offset += chunkBytes) {
+    uint64_t piece = bytes - offset < chunkBytes ? bytes - offset : chunkBytes;
+    Staging *staging = nullptr;
+    Status status = context.takeStaging(piece, staging);
+    if (!status.ok())
+      return status;
+    status = driver.copy(stream.native, staging->block->pointer,
+                         source + offset, piece, site);
+    if (!status.ok()) {
+      context.dropStaging(staging);
+      return status;
+    }
+    status = remember(destination + offset, piece, staging, nullptr);
+    if (!status.ok())
+      return status;
+  }
+  return Status();
+}
+
+/// From pageable memory, which is read now.
+Status Transfer::upload(char *destination, const char *source, uint64_t bytes,
+                        bool toPageable) {
+  if (context.has(CapHostAccess) && idle()) {
+    memmove(destination, source, bytes);
+    return Status();
+  }
+  if (stream.staging)
+    context.reapStaging(stream, false);
+  for (uint64_t offset = 0; offset < bytes; offset += chunkBytes) {
+    uint64_t piece = bytes - offset < chunkBytes ? bytes - offset : chunkBytes;
+    Staging *staging = nullptr;
+    Status status = context.takeStaging(piece, staging);
+    if (!status.ok())
+      return status;
+    memcpy(staging->block->pointer, source + offset, piece);
+    status = fromDevice(destination + offset, staging->block->pointer, piece,
+                        toPageable);
+    if (!status.ok()) {
+      context.dropStaging(staging);
+      return status;
+    }
+    status = context.useStaging(stream, staging, piece);
+    if (!status.ok())
+      return status;
+  }
+  return Status();
+}
+
+Status Transfer::copyBytes(char *destination, const char *source,
+                           uint64_t bytes) {
+  bool fromPageable, toPageable;
+  Status status = classify(source, bytes, "source", fromPageable);
+  if (status.ok())
+    status = classify(destination, bytes, "destination", toPageable);
+  if (!status.ok())
+    return status;
+  if (!fromPageable)
+    return fromDevice(destination, source, bytes, toPageable);
+  if (Download *pending = findPending(source, bytes)) {
+    if (!pending->staging) // the device itself reads it, in order
+      return fromDevice(destination, source, bytes, toPageable);
+    bool inside = !pending->scatter && pending->destination <= source &&
+                  source + bytes <= pending->destination + pending->bytes;
+    if (inside) {
+      Staging *staging = pending->staging;
+      {
+        std::lock_guard<std::mutex> lock(context.memoryMutex);
+        ++staging->uses;
+      }
+      status =
+          fromDevice(destination,
+                     staging->block->pointer + (source - pending->destination),
+                     bytes, toPageable);
+      Status used = context.useStaging(stream, staging, bytes);
+      return status.ok() ? std::move(used) : std::move(status);
+    }
+    status = settle(pending);
+    if (!status.ok())
+      return status;
+  }
+  return upload(destination, source, bytes, toPageable);
+}
+
+static void toStrided(StridedCopy &copy, const std::vector<Dim> &dims,
+                      uint64_t elementBytes) {
+  copy.rank = static_cast<uint32_t>(dims.size());
+  copy.elementBytes = elementBytes;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    copy.sizes[i] = dims[i].size;
+    copy.destinationStrides[i] = dims[i].destination;
+    copy.sourceStrides[i] = dims[i].source;
+  }
+}
+
+/// Strides of a dense array of the same sizes, for one side; returns its size.
+static uint64_t pack(std::vector<Dim> &dims, uint64_t elementBytes,
+                     bool destination) {
+  uint64_t bytes = elementBytes;
+  for (size_t i = dims.size(); i-- > 0;) {
+    (destination ? dims[i].destination : dims[i].source) =
+        static_cast<int64_t>(bytes);
+    bytes *= static_cast<uint64_t>(dims[i].size);
+  }
+  return bytes;
+}
+
+Status Transfer::copyDims(char *destination, const char *source,
+                          std::vector<Dim> dims, uint64_t elementBytes) {
+  if (!simplify(dims))
+    return Status();
+  if (!dims.empty() &&
+      dims.back().destination == static_cast<int64_t>(elementBytes) &&
+      dims.back().source == static_cast<int64_t>(elementBytes)) {
+    elementBytes *= static_cast<uint64_t>(dims.back().size);
+    dims.pop_back();
+  }
+  if (dims.empty())
+    return copyBytes(destination, source, elementBytes);
+  if (dims.size() > StridedCopy::maxRank) {
+    Dim outer = dims.front();
+    dims.erase(dims.begin());
+    for (int64_t i = 0; i < outer.size; ++i) {
+      Status status = copyDims(destination + i * outer.destination,
+                               source + i * outer.source, dims, elementBytes);
+      if (!status.ok())
+        return status;
+    }
+    return Status();
+  }
+  int64_t low, high;
+  bool fromPageable, toPageable;
+  extent(dims, false, elementBytes, low, high);
+  const char *sourceLow = source + low;
+  uint64_t sourceBytes = static_cast<uint64_t>(high - low);
+  Status status = classify(sourceLow, sourceBytes, "source", fromPageable);
+  if (!status.ok())
+    return status;
+  extent(dims, true, elementBytes, low, high);
+  char *destinationLow = destination + low;
+  uint64_t destinationBytes = static_cast<uint64_t>(high - low);
+  status =
+      classify(destinationLow, destinationBytes, "destination", toPageable);
+  if (!status.ok())
+    return status;
+
+  StridedCopy copy;
+  toStrided(copy, dims, elementBytes);
+  copy.destination = destination;
+  copy.source = source;
+  Staging *gathered = nullptr;
+  if (fromPageable) {
+    Download *pending = findPending(sourceLow, sourceBytes);
+    if (pending && pending->staging) {
+      status = settle(pending);
+      if (!status.ok())
+        return status;
+      pending = nullptr;
+    }
+    if (!pending) {
+      if (context.has(CapHostAccess) && idle()) {
+        copyOnHost(copy);
+        return Status();
+      }
+      std::vector<Dim> gather = dims;
+      uint64_t total = pack(gather, elementBytes, true);
+      Staging *staging = nullptr;
+      status = context.takeStaging(total, staging);
+      if (!status.ok())
+        return status;
+      StridedCopy toStaging;
+      toStrided(toStaging, gather, elementBytes);
+      toStaging.destination = staging->block->pointer;
+      toStaging.source = source;
+      copyOnHost(toStaging);
+      pack(dims, elementBytes, false);
+      toStrided(copy, dims, elementBytes);
+      copy.source = staging->block->pointer;
+      gathered = staging;
+    }
+  }
+  uint64_t gatheredBytes = gathered ? gathered->block->bytes : 0;
+  DriverContext &driver = *context.driver;
+  if (!toPageable)
+    status = driver.copyStrided(stream.native, copy, site);
+  else if (context.has(CapPageableDestination)) {
+    status = driver.copyStrided(stream.native, copy, site);
+    if (status.ok() && !idle())
+      status = remember(destinationLow, destinationBytes, nullptr, nullptr);
+  } else if (stream.external) {
+    status = makeStatus(GPUASYNC_UNSUPPORTED,
+                        "strided copy into pageable host memory on a caller's "
+                        "stream; register the memory");
+  } else {
+    auto scatter = std::make_unique<StridedCopy>(copy);
+    uint64_t total = pack(dims, elementBytes, true);
+    Staging *staging = nullptr;
+    status = context.takeStaging(total, staging);
+    if (status.ok()) {
+      for (size_t i = 0; i < dims.size(); ++i) {
+        copy.destinationStrides[i] = dims[i].destination;
+        scatter->sourceStrides[i] = dims[i].destination;
+      }
+      copy.destination = staging->block->pointer;
+      scatter->source = staging->block->pointer;
+      status = driver.copyStrided(stream.native, copy, site);
+      if (status.ok())
+        status = remember(destinationLow, destinationBytes, staging,
+                          scatter.release());
+      else
+        context.dropStaging(staging);
+    }
+  }
+  if (!gathered)
+    return status;
+  if (!status.ok()) {
+    context.dropStaging(gathered);
+    return status;
+  }
+  return context.useStaging(stream, gathered, gatheredBytes);
+}
+
+Status Transfer::fillDims(char *destination, std::vector<Dim> dims,
+                          const void *pattern, uint32_t elementBytes) {
+  if (!simplify(dims))
+    return Status();
+  if (dims.empty())
+    dims.push_back({1, elementBytes, elementBytes});
+  if (dims.size() > StridedFill::maxRank) {
+    Dim outer = dims.front();
+    dims.erase(dims.begin());
+    for (int64_t i = 0; i < outer.size; ++i) {
+      Status status = fillDims(destination + i * outer.destination, dims,
+                               pattern, elementBytes);
+      if (!status.ok())
+        return status;
+    }
+    return Status();
+  }
+  int64_t low, high;
+  bool pageable;
+  extent(dims, true, elementBytes, low, high);
+  uint64_t bytes = static_cast<uint64_t>(high - low);
+  Status status = classify(destination + low, bytes, "destination", pageable);
+  if (!status.ok())
+    return status;
+  StridedFill fill;
+  fill.destination = destination;
+  fill.rank = static_cast<uint32_t>(dims.size());
+  fill.elementBytes = elementBytes;
+  memcpy(fill.pattern, pattern, elementBytes);
+  for (size_t i = 0; i < dims.size(); ++i) {
+    fill.sizes[i] = dims[i].size;
+    fill.strides[i] = dims[i].destination;
+  }
+  DriverContext &driver = *context.driver;
+  if (!pageable || context.has(CapPageableDestination)) {
+    status = driver.fillStrided(stream.native, fill, site);
+    if (status.ok() && pageable && !idle())
+      status = remember(destination + low, bytes, nullptr, nullptr);
+    return status;
+  }
+  if (stream.external)
+    return makeStatus(GPUASYNC_UNSUPPORTED,
+                      "fill of pageable host memory on a caller's stream; "
+                      "register the memory");
+  // The value is known: it lies in staging until a host wait writes it.
+  auto scatter = std::make_unique<StridedCopy>();
+  std::vector<Dim> packed = dims;
+  uint64_t total = pack(packed, elementBytes, false);
+  Staging *staging = nullptr;
+  status = context.takeStaging(total, staging);
+  if (!status.ok())
+    return status;
+  StridedFill dense = fill;
+  dense.destination = staging->block->pointer;
+  dense.rank = 1;
+  dense.sizes[0] = static_cast<int64_t>(total / elementBytes);
+  dense.strides[0] = elementBytes;
+  fillOnHost(dense);
+  toStrided(*scatter, packed, elementBytes);
+  scatter->destination = destination;
+  scatter->source = staging->block->pointer;
+  return remember(destination + low, bytes, staging, scatter.release());
+}
+
+/// Sizes and element strides of an op into dimensions with byte strides.
+static std::vector<Dim> makeDims(const int64_t *sizes,
+                                 const int64_t *destinationStrides,
+                                 const int64_t *sourceStrides, uint32_t rank,
+                                 uint32_t elementBytes) {
+  std::vector<Dim> dims;
+  for (uint32_t i = 0; i < rank; ++i)
+    dims.push_back({sizes[i], destinationStrides[i] * int64_t(elementBytes),
+                    sourceStrides[i] * int64_t(elementBytes)});
+  return dims;
+}
+
+static bool validElement(Frame *frame, uint32_t bytes,
+                         const gpuasync_site *site) {
+  if (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16)
+    return true;
+  frame->fail(makeStatus(GPUASYNC_UNSUPPORTED,
+                         "fill with elements of %u bytes; 1, 2, 4, 8 and 16 "
+                         "can be filled",
+                         bytes),
+              site);
+  return false;
+}
+
+extern "C" {
+
+void gpuasync_memcpy(gpuasync_frame *memory, gpuasync_stream *stream,
+                     void *destination, const void *source, uint64_t bytes,
+                     const gpuasync_site *site) noexcept {
+  Frame *frame = Frame::of(memory);
+  if (!frame->usable() || !frame->owns(stream, site))
+    return;
+  stream->note(site);
+  if (!bytes)
+    return;
+  guarded(frame, site, [&] {
+    Transfer transfer(*frame, *stream, site);
+    frame->check(frame->context->noteFault(transfer.copyBytes(
+                     static_cast<char *>(destination),
+                     static_cast<const char *>(source), bytes)),
+                 site);
+  });
+}
+
+void gpuasync_memcpy_strided(gpuasync_frame *memory, gpuasync_stream *stream,
+                             void *destination,
+                             const int64_t *destinationStrides,
+                             const void *source, const int64_t *sourceStrides,
+                             const int64_t *sizes, uint32_t rank,
+                             uint32_t elementBytes,
+                             const gpuasync_site *site) noexcept {
+  Frame *frame = Frame::of(memory);
+  if (!frame->usable() || !frame->owns(stream, site))
+    return;
+  stream->note(site);
+  if (!elementBytes)
+    return;
+  guarded(frame, site, [&] {
+    Transfer transfer(*frame, *stream, site);
+    frame->check(
+        frame->context->noteFault(transfer.copyDims(
+            static_cast<char *>(destination), static_cast<const char *>(source),
+            makeDims(sizes, destinationStrides, sourceStrides, rank,
+                     elementBytes),
+            elementBytes)),
+        site);
+  });
+}
+
+void gpuasync_memset(gpuasync_frame *memory, gpuasync_stream *stream,
+                     void *destination, const void *pattern,
+                     uint32_t elementBytes, uint64_t count,
+                     const gpuasync_site *site) noexcept {
+  int64_t size = static_cast<int64_t>(count), stride = 1;
+  gpuasync_memset_strided(memory, stream, destination, &stride, &size, 1,
+                          pattern, elementBytes, site);
+}
+
+void gpuasync_memset_strided(gpuasync_frame *memory, gpuasync_stream *stream,
+                             void *destination, const int64_t *strides,
+                             const int64_t *sizes, uint32_t rank,
+                             const void *pattern, uint32_t elementBytes,
+                             const gpuasync_site *site) noexcept {
+  Frame *frame = Frame::of(memory);
+  if (!frame->usable() || !frame->owns(stream, site) ||
+      !validElement(frame, elementBytes, site))
+    return;
+  stream->note(site);
+  guarded(frame, site, [&] {
+    Transfer transfer(*frame, *stream, site);
+    frame->check(frame->context->noteFault(transfer.fillDims(
+                     static_cast<char *>(destination),
+                     makeDims(sizes, strides, strides, rank, elementBytes),
+                     pattern, elementBytes)),
+                 site);
+  });
+}
+}

@@ -1,0 +1,406 @@
+//===- CpuDriver.cpp - The cpu device -------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The host processor as a device with memory of its own. Always there.
+//===----------------------------------------------------------------------===//
+
+#include "drivers/cpu/Scheduler.h"
+
+#include <map>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+using namespace gpuasync;
+using namespace gpuasync::cpu;
+
+namespace {
+
+/// Work up to this size runs on the enqueuing thread when nothing is ahead:
+/// waking another thread costs more.
+constexpr int64_t inlineThreads = 16384;
+constexpr uint64_t inlineBytes = 1 << 20;
+constexpr int64_t maxThreadsPerBlock = 1024;
+constexpr int64_t maxWorkgroupBytes = 16 << 20;
+
+uint64_t physicalMemory() {
+  if (const char *text = getenv("GPU_ASYNC_CPU_MEMORY")) {
+    uint64_t bytes = strtoull(text, nullptr, 10);
+    if (bytes)
+      return bytes;
+  }
+  long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
+  return static_cast<uint64_t>(pages) * static_cast<uint64_t>(size);
+}
+
+class CpuContext final : public DriverContext {
+public:
+  CpuContext() : scheduler(new Scheduler), limit(physicalMemory()) {}
+  ~CpuContext() override {
+    if (!abandoned)
+      delete scheduler;
+  }
+
+  // The host has no current context.
+  Status makeCurrent(SavedContext &) override { return Status(); }
+  void restore(const SavedContext &) noexcept override {}
+  Status resume() override { return Status(); }
+
+  Status createStream(NativeStream &out) override {
+    ++driverCallCount;
+    out = scheduler->createStream();
+    return Status();
+  }
+  void destroyStream(NativeStream stream) noexcept override {
+    ++driverCallCount;
+    scheduler->destroyStream(static_cast<Stream *>(stream));
+  }
+  Status externalStream(void *native, NativeStream &out) override {
+    if (!native) {
+      std::lock_guard<std::mutex> lock(mutex);
+      if (!defaultStream)
+        defaultStream = scheduler->createStream();
+      native = defaultStream;
+    }
+    out = native;
+    return Status();
+  }
+  Status queryStream(NativeStream native, bool &done) override {
+    Stream &stream = *static_cast<Stream *>(native);
+    done = stream.completed.load(std::memory_order_acquire) >= stream.enqueued;
+    return done ? stream.tenure->statusAt(stream.enqueued) : Status();
+  }
+  Status waitStream(NativeStream native, int64_t timeoutNs,
+                    bool &done) override {
+    Stream &stream = *static_cast<Stream *>(native);
+    done = scheduler->wait(stream, stream.enqueued, timeoutNs);
+    return done ? stream.tenure->statusAt(stream.enqueued) : Status();
+  }
+  void resetStream(NativeStream stream) noexcept override {
+    scheduler->resetStream(static_cast<Stream *>(stream));
+  }
+
+  Status createEvent(NativeEvent &out) override {
+    out = new Event;
+    events.fetch_add(1, std::memory_order_relaxed);
+    return Status();
+  }
+  void destroyEvent(NativeEvent native) noexcept override {
+    auto *event = static_cast<Event *>(native);
+    if (event->tenure)
+      event->tenure->release();
+    delete event;
+    events.fetch_sub(1, std::memory_order_relaxed);
+  }
+  Status recordEvent(NativeEvent native, NativeStream nativeStream) override {
+    ++driverCallCount;
+    auto *event = static_cast<Event *>(native);
+    auto *stream = static_cast<Stream *>(nativeStream);
+    stream->tenure->retain();
+    if (event->tenure)
+      event->tenure->release();
+    event->tenure = stream->tenure;
+    event->stream = stream;
+    event->position = stream->enqueued;
+    return Status();
+  }
+  Status streamWaitEvent(NativeStream stream, NativeEvent event) override {
+    ++driverCallCount;
+    scheduler->enqueueWait(*static_cast<Stream *>(stream),
+                           *static_cast<Event *>(event));
+    return Status();
+  }
+  Status queryEvent(NativeEvent native, bool &done) override {
+    auto *event = static_cast<Event *>(native);
+    done = !event->stream || event->stream->completed.load(
+                                 std::memory_order_acquire) >= event->position;
+    return done && event->tenure ? event->tenure->statusAt(event->position)
+                                 : Status();
+  }
+  Status waitEvent(NativeEvent native, int64_t timeoutNs, bool &done) override {
+    auto *event = static_cast<Event *>(native);
+    done = true;
+    if (!event->stream)
+      return Status();
+    done = scheduler->wait(*event->stream, event->position, timeoutNs);
+    return done ? event->tenure->statusAt(event->position) : Status();
+  }
+
+  Status writeFlag(NativeStream native, uint32_t *slot,
+                   uint32_t value) override {
+    ++driverCallCount;
+    Stream &stream = *static_cast<Stream *>(native);
+    Op *op = scheduler->makeOp(stream, OpKind::Flag, nullptr);
+    op->slot = slot;
+    op->value = value;
+    scheduler->enqueue(stream, op, true);
+    return Status();
+  }
+
+  uint32_t imageRank(const gpuasync_image &image) override {
+    return image.format == GPUASYNC_IMAGE_CPU ? 1 : 0;
+  }
+  Status loadModule(const gpuasync_module &module, const gpuasync_image &image,
+                    NativeModule &out, NativeFunction *functions) override {
+    ++driverCallCount;
+    auto *table = static_cast<const gpuasync_cpu_kernel *>(image.data);
+    for (uint32_t i = 0; i < module.kernelCount; ++i) {
+      const char *wanted = module.kernels[i].name;
+      if (!table[i].name || strcmp(table[i].name, wanted) != 0 ||
+          !table[i].function)
+        return makeStatus(GPUASYNC_NOT_FOUND,
+                          "module '%s': the cpu image lacks kernel '%s'",
+                          module.name, wanted);
+      functions[i] = const_cast<gpuasync_cpu_kernel *>(&table[i]);
+    }
+    out = const_cast<gpuasync_cpu_kernel *>(table);
+    modules.fetch_add(1, std::memory_order_relaxed);
+    return Status();
+  }
+  void unloadModule(NativeModule) noexcept override {
+    ++driverCallCount;
+    modules.fetch_sub(1, std::memory_order_relaxed);
+  }
+
+  Status launch(NativeStream stream, NativeFunction function,
+                const gpuasync_kernel &kernel, const gpuasync_block &block,
+                const gpuasync_site *site) override;
+
+  Status copy(NativeStream native, void *destination, const void *source,
+              uint64_t bytes, const gpuasync_site *site) override {
+    ++driverCallCount;
+    Stream &stream = *static_cast<Stream *>(native);
+    Op *op = scheduler->makeOp(stream, OpKind::Copy, site);
+    op->destination = destination;
+    op->source = source;
+    op->bytes = bytes;
+    scheduler->enqueue(stream, op, bytes <= inlineBytes);
+    return Status();
+  }
+  Status copyStrided(NativeStream native, const StridedCopy &copy,
+                     const gpuasync_site *site) override {
+    ++driverCallCount;
+    Stream &stream = *static_cast<Stream *>(native);
+    Op *op = scheduler->makeOp(stream, OpKind::CopyStrided, site);
+    op->stridedCopy = copy;
+    uint64_t bytes = copy.elementBytes;
+    for (uint32_t i = 0; i < copy.rank; ++i)
+      bytes *= static_cast<uint64_t>(copy.sizes[i]);
+    scheduler->enqueue(stream, op, bytes <= inlineBytes);
+    return Status();
+  }
+  Status fillStrided(NativeStream native, const StridedFill &fill,
+                     const gpuasync_site *site) override {
+    ++driverCallCount;
+    Stream &stream = *static_cast<Stream *>(native);
+    Op *op = scheduler->makeOp(stream, OpKind::Fill, site);
+    op->stridedFill = fill;
+    uint64_t bytes = fill.elementBytes;
+    for (uint32_t i = 0; i < fill.rank; ++i)
+      bytes *= static_cast<uint64_t>(fill.sizes[i]);
+    scheduler->enqueue(stream, op, bytes <= inlineBytes);
+    return Status();
+  }
+
+  // The core's caching allocator orders cpu memory by events.
+  Status allocAsync(NativeStream, uint64_t, void *&) override {
+    return makeStatus(GPUASYNC_UNSUPPORTED, "no stream-ordered allocation");
+  }
+  Status freeAsync(NativeStream, void *) override {
+    return makeStatus(GPUASYNC_UNSUPPORTED, "no stream-ordered allocation");
+  }
+  void trimMemory(uint64_t) noexcept override {}
+  Status allocMemory(MemoryKind kind, uint64_t bytes, void *&out) override;
+  void freeMemory(MemoryKind kind, void *pointer) noexcept override;
+  void memoryInfo(uint64_t &freeBytes, uint64_t &totalBytes) override {
+    std::lock_guard<std::mutex> lock(mutex);
+    totalBytes = limit;
+    freeBytes = used < limit ? limit - used : 0;
+  }
+  Status registerHost(void *, uint64_t, bool &owned) override {
+    owned = true;
+    registrations.fetch_add(1, std::memory_order_relaxed);
+    return Status();
+  }
+  void unregisterHost(void *) noexcept override {
+    registrations.fetch_sub(1, std::memory_order_relaxed);
+  }
+  PointerKind pointerKind(const void *) override {
+    return PointerKind::Pageable;
+  }
+
+  uint32_t unfinished(NativeStream native, const gpuasync_site **out,
+                      uint32_t capacity) override {
+    Stream &stream = *static_cast<Stream *>(native);
+    std::lock_guard<std::mutex> lock(stream.mutex);
+    uint32_t count = 0;
+    for (Op *op = stream.head; op && count < capacity; op = op->next)
+      if (op->site)
+        out[count++] = op->site;
+    return count;
+  }
+
+  uint64_t close(bool lost) noexcept override;
+
+private:
+  Scheduler *scheduler;
+  bool abandoned = false;
+  std::mutex mutex;
+  Stream *defaultStream = nullptr;
+  std::map<void *, uint64_t> arenas; ///< mapping -> its bytes
+  uint64_t used = 0;
+  const uint64_t limit;
+  std::atomic<uint64_t> events{0}, modules{0}, registrations{0};
+};
+
+Status CpuContext::launch(NativeStream native, NativeFunction function,
+                          const gpuasync_kernel &kernel,
+                          const gpuasync_block &block,
+                          const gpuasync_site *site) {
+  ++driverCallCount;
+  Stream &stream = *static_cast<Stream *>(native);
+  auto *table = static_cast<const gpuasync_cpu_kernel *>(function);
+  int64_t threads = 1, blocks = 1;
+  for (int i = 0; i < 3; ++i) {
+    if (__builtin_mul_overflow(threads, block.block[i], &threads) ||
+        threads > maxThreadsPerBlock)
+      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                        "kernel '%s': block of %lld x %lld x %lld threads "
+                        "exceeds the limit of %lld",
+                        kernel.name, static_cast<long long>(block.block[0]),
+                        static_cast<long long>(block.block[1]),
+                        static_cast<long long>(block.block[2]),
+                        static_cast<long long>(maxThreadsPerBlock));
+    if (__builtin_mul_overflow(blocks, block.grid[i], &blocks) ||
+        blocks > INT64_MAX / maxThreadsPerBlock)
+      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                        "kernel '%s': grid of %lld x %lld x %lld blocks is too "
+                        "large",
+                        kernel.name, static_cast<long long>(block.grid[0]),
+                        static_cast<long long>(block.grid[1]),
+                        static_cast<long long>(block.grid[2]));
+  }
+  if (block.dynamicSharedBytes > maxWorkgroupBytes ||
+      table->workgroupBytes >
+          static_cast<uint64_t>(maxWorkgroupBytes - block.dynamicSharedBytes))
+    return makeStatus(
+        GPUASYNC_INVALID_ARGUMENT,
+        "kernel '%s': %llu static and %lld dynamic bytes of workgroup memory "
+        "exceed the limit of %lld",
+        kernel.name, static_cast<unsigned long long>(table->workgroupBytes),
+        static_cast<long long>(block.dynamicSharedBytes),
+        static_cast<long long>(maxWorkgroupBytes));
+
+  Op *op = scheduler->makeOp(stream, OpKind::Launch, site);
+  op->kernel = table;
+  memcpy(op->grid, block.grid, sizeof(op->grid));
+  memcpy(op->block, block.block, sizeof(op->block));
+  op->dynamicSharedBytes = block.dynamicSharedBytes;
+  op->mayBlock = table->flags & GPUASYNC_KERNEL_MAY_BLOCK;
+  op->params = op->inlineParams;
+  if (block.paramBytes > sizeof(op->inlineParams)) {
+    op->params = malloc(block.paramBytes);
+    if (!op->params) {
+      op->params = op->inlineParams;
+      delete op;
+      return outOfMemoryStatus();
+    }
+  }
+  if (block.paramBytes)
+    memcpy(op->params, block.params, block.paramBytes);
+  scheduler->enqueue(stream, op,
+                     !op->mayBlock && blocks <= inlineThreads / threads);
+  return Status();
+}
+
+Status CpuContext::allocMemory(MemoryKind, uint64_t bytes, void *&out) {
+  ++driverCallCount;
+  uint64_t page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  std::lock_guard<std::mutex> lock(mutex);
+  uint64_t rounded = (bytes + page - 1) & ~(page - 1);
+  if (rounded < bytes || rounded > limit || used > limit - rounded)
+    return makeStatus(GPUASYNC_OUT_OF_MEMORY,
+                      "%llu bytes asked for, %llu of the cpu device's %llu are "
+                      "in use (GPU_ASYNC_CPU_MEMORY)",
+                      static_cast<unsigned long long>(bytes),
+                      static_cast<unsigned long long>(used),
+                      static_cast<unsigned long long>(limit));
+  // A mapping of its own: never the heap of the host program.
+  void *pointer = mmap(nullptr, rounded, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pointer == MAP_FAILED)
+    return makeStatus(GPUASYNC_OUT_OF_MEMORY, "mmap of %llu bytes: %s",
+                      static_cast<unsigned long long>(rounded),
+                      strerror(errno));
+  arenas[pointer] = rounded;
+  used += rounded;
+  out = pointer;
+  return Status();
+}
+
+void CpuContext::freeMemory(MemoryKind, void *pointer) noexcept {
+  ++driverCallCount;
+  std::lock_guard<std::mutex> lock(mutex);
+  auto found = arenas.find(pointer);
+  if (found == arenas.end())
+    return;
+  munmap(pointer, found->second);
+  used -= found->second;
+  arenas.erase(found);
+}
+
+uint64_t CpuContext::close(bool lost) noexcept {
+  if (defaultStream && !lost)
+    scheduler->destroyStream(defaultStream);
+  defaultStream = nullptr;
+  if (!scheduler->shutDown()) {
+    // A kernel never ended: its threads and what they use stay behind.
+    abandoned = true;
+    return 1;
+  }
+  return scheduler->liveStreams() + events + modules + registrations +
+         arenas.size();
+}
+
+class CpuDriver final : public Driver {
+public:
+  const char *name() const override { return "cpu"; }
+  Status available() override { return Status(); }
+  int32_t deviceCount() override { return 1; }
+  Status deviceInfo(int32_t, DeviceInfo &info) override {
+    snprintf(info.name, sizeof(info.name), "host processor");
+    if (FILE *file = fopen("/proc/cpuinfo", "r")) {
+      char line[256];
+      while (fgets(line, sizeof(line), file)) {
+        char *colon = strchr(line, ':');
+        if (strncmp(line, "model name", 10) != 0 || !colon)
+          continue;
+        colon += 1 + (colon[1] == ' ');
+        colon[strcspn(colon, "\n")] = 0;
+        snprintf(info.name, sizeof(info.name), "%.120s", colon);
+        break;
+      }
+      fclose(file);
+    }
+    info.memoryBytes = physicalMemory();
+    info.capabilities = CapPageableDestination | CapHostAccess;
+    info.multiprocessors =
+        static_cast<uint32_t>(std::thread::hardware_concurrency());
+    return Status();
+  }
+  Status openContext(int32_t, std::unique_ptr<DriverContext> &out) override {
+    out = std::make_unique<CpuContext>();
+    return Status();
+  }
+};
+
+} // namespace
+
+Driver *gpuasync::cpuDriver() {
+  // Never destroyed, so nothing of it runs at exit.
+  static Driver *driver = new CpuDriver;
+  return driver;
+}

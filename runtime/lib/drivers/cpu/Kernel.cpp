@@ -1,0 +1,167 @@
+//===- Kernel.cpp - Running blocks, copies and fills ----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What an operation of a cpu stream does, and what kernels call back.
+//===----------------------------------------------------------------------===//
+
+#include "core/Strided.h"
+#include "drivers/cpu/Scheduler.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+using namespace gpuasync;
+using namespace gpuasync::cpu;
+
+namespace {
+
+/// Workgroup memory of one thread, grown as kernels need it.
+struct Scratch {
+  void *data = nullptr;
+  uint64_t bytes = 0;
+  ~Scratch() { free(data); }
+  void *get(uint64_t wanted) {
+    if (wanted <= bytes)
+      return data;
+    uint64_t rounded = (wanted + 4095) & ~uint64_t(4095);
+    void *grown = nullptr;
+    if (posix_memalign(&grown, 256, rounded) != 0)
+      return nullptr;
+    free(data);
+    data = grown;
+    bytes = rounded;
+    return data;
+  }
+};
+
+thread_local Scratch scratch;
+
+} // namespace
+
+void Scheduler::runBlocks(Job &job) {
+  const Op &op = *job.op;
+  uint64_t staticBytes = (op.kernel->workgroupBytes + 15) & ~uint64_t(15);
+  uint64_t bytes = staticBytes + static_cast<uint64_t>(op.dynamicSharedBytes);
+  void *workgroup = bytes ? scratch.get(bytes) : nullptr;
+  gpuasync_cpu_block_ctx ctx;
+  memcpy(ctx.gridDim, op.grid, sizeof(ctx.gridDim));
+  memcpy(ctx.blockDim, op.block, sizeof(ctx.blockDim));
+  ctx.dynamicSharedBytes = op.dynamicSharedBytes;
+  ctx.launch = &job;
+  if (bytes && !workgroup) {
+    failLaunch(&ctx,
+               locate(makeStatus(GPUASYNC_OUT_OF_MEMORY,
+                                 "%llu bytes of workgroup memory for a block",
+                                 static_cast<unsigned long long>(bytes)),
+                      op.site));
+    return;
+  }
+  while (true) {
+    int64_t begin = job.next.fetch_add(job.chunk, std::memory_order_relaxed);
+    if (begin >= job.total)
+      return;
+    int64_t end = job.total - begin < job.chunk ? job.total : begin + job.chunk;
+    ctx.blockIdx[0] = begin % op.grid[0];
+    ctx.blockIdx[1] = begin / op.grid[0] % op.grid[1];
+    ctx.blockIdx[2] = begin / op.grid[0] / op.grid[1];
+    for (int64_t i = begin; i < end; ++i) {
+      if (job.failed.load(std::memory_order_relaxed))
+        return;
+      op.kernel->function(&ctx, op.params, workgroup);
+      if (++ctx.blockIdx[0] == op.grid[0]) {
+        ctx.blockIdx[0] = 0;
+        if (++ctx.blockIdx[1] == op.grid[1]) {
+          ctx.blockIdx[1] = 0;
+          ++ctx.blockIdx[2];
+        }
+      }
+    }
+  }
+}
+
+void Scheduler::execute(Stream &stream, Op &op) {
+  if (op.kind == OpKind::Wait) {
+    // A failed predecessor fails this stream too.
+    Status status = op.targetTenure->statusAt(op.targetPosition);
+    if (!status.ok())
+      stream.tenure->fail(std::move(status), op.position);
+    return;
+  }
+  if (stream.tenure->error.load(std::memory_order_relaxed))
+    return;
+  switch (op.kind) {
+  case OpKind::Launch:
+    runLaunch(stream, op);
+    break;
+  case OpKind::Copy:
+    memmove(op.destination, op.source, op.bytes);
+    break;
+  case OpKind::CopyStrided:
+    copyOnHost(op.stridedCopy);
+    break;
+  case OpKind::Fill:
+    fillOnHost(op.stridedFill);
+    break;
+  case OpKind::Flag:
+    __atomic_store_n(op.slot, op.value, __ATOMIC_RELEASE);
+    break;
+  case OpKind::Wait:
+    break;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Called by kernels
+//===----------------------------------------------------------------------===//
+
+void cpu::failLaunch(const gpuasync_cpu_block_ctx *ctx, Status status) {
+  Job *job = static_cast<Job *>(ctx->launch);
+  // Several threads of one launch may fail; the first one is kept.
+  if (!job->failed.exchange(true, std::memory_order_acq_rel))
+    job->stream->tenure->fail(std::move(status), job->op->position);
+}
+
+extern "C" {
+
+void gpuasync_cpu_printf(const gpuasync_cpu_block_ctx *, const char *format,
+                         ...) noexcept {
+  // stdio locks the stream for the whole call, so the text is one piece.
+  va_list args;
+  va_start(args, format);
+  vprintf(format, args);
+  va_end(args);
+}
+
+void gpuasync_cpu_assert_fail(const gpuasync_cpu_block_ctx *ctx,
+                              const char *message, const char *file,
+                              uint32_t line, uint32_t column, int64_t threadX,
+                              int64_t threadY, int64_t threadZ) noexcept {
+  Job *job = static_cast<Job *>(ctx->launch);
+  if (job->failed.load(std::memory_order_relaxed))
+    return;
+  char where[512] = "";
+  if (file && *file)
+    snprintf(where, sizeof(where), "%s:%u:%u: ", file, line, column);
+  char launched[512] = "";
+  if (const gpuasync_site *site = job->op->site)
+    if (site->file && *site->file)
+      snprintf(launched, sizeof(launched), ", launched at %s:%u:%u", site->file,
+               site->line, site->column);
+  Status status = makeStatus(
+      GPUASYNC_KERNEL_ASSERT,
+      "%sassertion failed in kernel '%s', block (%lld, %lld, %lld), thread "
+      "(%lld, %lld, %lld): %s%s",
+      where, job->op->kernel->name, static_cast<long long>(ctx->blockIdx[0]),
+      static_cast<long long>(ctx->blockIdx[1]),
+      static_cast<long long>(ctx->blockIdx[2]), static_cast<long long>(threadX),
+      static_cast<long long>(threadY), static_cast<long long>(threadZ),
+      message ? message : "", launched);
+  if (*where)
+    markLocated(status);
+  else
+    status = locate(std::move(status), job->op->site);
+  failLaunch(ctx, std::move(status));
+}
+}

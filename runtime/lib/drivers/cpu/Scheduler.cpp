@@ -1,0 +1,514 @@
+//===- Scheduler.cpp - Streams of the cpu device --------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See Scheduler.h.
+//===----------------------------------------------------------------------===//
+
+#include "drivers/cpu/Scheduler.h"
+
+#include <chrono>
+#include <new>
+#include <sched.h>
+#include <stdlib.h>
+#include <system_error>
+
+using namespace gpuasync;
+using namespace gpuasync::cpu;
+
+//===----------------------------------------------------------------------===//
+// Tenure
+//===----------------------------------------------------------------------===//
+
+void Tenure::release() {
+  if (references.fetch_sub(1, std::memory_order_acq_rel) != 1)
+    return;
+  gpuasync_status_free(error.load(std::memory_order_relaxed));
+  delete this;
+}
+
+void Tenure::fail(Status status, uint64_t position) {
+  if (error.load(std::memory_order_relaxed))
+    return;
+  errorPosition = position;
+  error.store(status.release(), std::memory_order_release);
+}
+
+Status Tenure::statusAt(uint64_t position) const {
+  gpuasync_status *raw = error.load(std::memory_order_acquire);
+  if (!raw || errorPosition > position)
+    return Status();
+  Status borrowed(raw);
+  Status copy = copyStatus(borrowed);
+  (void)borrowed.release();
+  return copy;
+}
+
+//===----------------------------------------------------------------------===//
+// Set up, streams
+//===----------------------------------------------------------------------===//
+
+Scheduler::Scheduler() {
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0)
+    numProcessors = static_cast<uint32_t>(CPU_COUNT(&set));
+  if (const char *text = getenv("GPU_ASYNC_CPU_THREADS")) {
+    long limit = strtol(text, nullptr, 10);
+    if (limit >= 1 && limit <= 65536)
+      threadLimit = static_cast<uint32_t>(limit);
+  }
+}
+
+Scheduler::~Scheduler() {
+  for (Stream *stream : allStreams) {
+    while (Op *op = stream->freeOps) {
+      stream->freeOps = op->next;
+      delete op;
+    }
+    stream->tenure->release();
+    delete stream;
+  }
+}
+
+Stream *Scheduler::createStream() {
+  std::lock_guard<std::mutex> lock(streamsMutex);
+  if (!freeStreams.empty()) {
+    Stream *stream = freeStreams.back();
+    freeStreams.pop_back();
+    return stream;
+  }
+  // A destroyed stream is kept: events may still name it and a position.
+  allStreams.reserve(allStreams.size() + 1);
+  freeStreams.reserve(allStreams.size() + 1);
+  auto tenure = std::make_unique<Tenure>();
+  Stream *stream = new Stream(*this);
+  stream->tenure = tenure.release();
+  allStreams.push_back(stream);
+  return stream;
+}
+
+void Scheduler::destroyStream(Stream *stream) {
+  resetStream(stream);
+  std::lock_guard<std::mutex> lock(streamsMutex);
+  freeStreams.push_back(stream);
+}
+
+void Scheduler::resetStream(Stream *stream) {
+  std::lock_guard<std::mutex> lock(stream->mutex);
+  if (!stream->tenure->error.load(std::memory_order_acquire))
+    return;
+  // Without memory the stream stays failed, which is seen and not silent.
+  if (Tenure *fresh = new (std::nothrow) Tenure) {
+    stream->tenure->release();
+    stream->tenure = fresh;
+  }
+}
+
+uint64_t Scheduler::liveStreams() {
+  std::lock_guard<std::mutex> lock(streamsMutex);
+  return allStreams.size() - freeStreams.size();
+}
+
+//===----------------------------------------------------------------------===//
+// Enqueue
+//===----------------------------------------------------------------------===//
+
+Op *Scheduler::makeOp(Stream &stream, OpKind kind, const gpuasync_site *site) {
+  Op *op = nullptr;
+  {
+    std::lock_guard<std::mutex> lock(stream.mutex);
+    if ((op = stream.freeOps))
+      stream.freeOps = op->next;
+  }
+  if (!op)
+    op = new Op;
+  op->next = nullptr;
+  op->site = site;
+  op->kind = kind;
+  op->mayBlock = false;
+  op->params = nullptr;
+  op->targetTenure = nullptr;
+  return op;
+}
+
+void Scheduler::recycle(Stream &stream, Op *op) {
+  if (op->params && op->params != op->inlineParams)
+    free(op->params);
+  op->params = nullptr;
+  if (op->targetTenure) {
+    op->targetTenure->release();
+    op->targetTenure = nullptr;
+  }
+  op->next = stream.freeOps;
+  stream.freeOps = op;
+}
+
+void Scheduler::enqueue(Stream &stream, Op *op, bool inlineIfIdle) {
+  bool runnable = false;
+  {
+    std::lock_guard<std::mutex> lock(stream.mutex);
+    op->position = ++stream.enqueued;
+    if (stream.tail)
+      stream.tail->next = op;
+    else
+      stream.head = op;
+    stream.tail = op;
+    if (stream.state.load(std::memory_order_relaxed) == Stream::State::Idle) {
+      runnable = true;
+      stream.state.store(inlineIfIdle ? Stream::State::Running
+                                      : Stream::State::Runnable,
+                         std::memory_order_relaxed);
+    }
+  }
+  if (!runnable)
+    return;
+  if (!inlineIfIdle) {
+    submit(&stream);
+    return;
+  }
+  execute(stream, *op);
+  Stream *woken;
+  {
+    // Only this thread puts work on the stream, so the queue is empty now.
+    std::lock_guard<std::mutex> lock(stream.mutex);
+    woken = complete(stream, op);
+    stream.state.store(Stream::State::Idle, std::memory_order_relaxed);
+  }
+  if (woken)
+    submit(woken);
+}
+
+void Scheduler::enqueueWait(Stream &stream, const Event &event) {
+  if (!event.stream || event.stream == &stream)
+    return;
+  bool done =
+      event.stream->completed.load(std::memory_order_acquire) >= event.position;
+  if (done && !event.tenure->error.load(std::memory_order_acquire))
+    return;
+  Op *op = makeOp(stream, OpKind::Wait, nullptr);
+  op->target = event.stream;
+  op->targetPosition = event.position;
+  op->targetTenure = event.tenure;
+  op->targetTenure->retain();
+  bool wasIdle = false;
+  {
+    std::lock_guard<std::mutex> lock(stream.mutex);
+    op->position = ++stream.enqueued;
+    if (stream.tail)
+      stream.tail->next = op;
+    else
+      stream.head = op;
+    stream.tail = op;
+    if (stream.state.load(std::memory_order_relaxed) == Stream::State::Idle) {
+      wasIdle = true;
+      stream.state.store(Stream::State::Running, std::memory_order_relaxed);
+    }
+  }
+  // An idle stream parks at once and costs no thread.
+  if (!wasIdle || park(stream, *op))
+    return;
+  stream.state.store(Stream::State::Runnable, std::memory_order_relaxed);
+  submit(&stream);
+}
+
+bool Scheduler::park(Stream &stream, const Op &op) {
+  Stream &target = *op.target;
+  std::lock_guard<std::mutex> lock(target.mutex);
+  if (target.completed.load(std::memory_order_relaxed) >= op.targetPosition)
+    return false;
+  stream.state.store(Stream::State::Parked, std::memory_order_relaxed);
+  stream.waitPosition = op.targetPosition;
+  stream.nextWaiter = target.waiters;
+  target.waiters = &stream;
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Run
+//===----------------------------------------------------------------------===//
+
+Stream *Scheduler::complete(Stream &stream, Op *op) {
+  uint64_t position = op->position;
+  stream.head = op->next;
+  if (!stream.head)
+    stream.tail = nullptr;
+  recycle(stream, op);
+  stream.completed.store(position, std::memory_order_release);
+  if (stream.hostWaiters)
+    stream.progress.notify_all();
+  Stream *woken = nullptr;
+  for (Stream **link = &stream.waiters; *link;) {
+    Stream *waiter = *link;
+    if (waiter->waitPosition > position) {
+      link = &waiter->nextWaiter;
+      continue;
+    }
+    *link = waiter->nextWaiter;
+    waiter->state.store(Stream::State::Runnable, std::memory_order_relaxed);
+    waiter->nextRunnable = woken;
+    woken = waiter;
+  }
+  return woken;
+}
+
+Stream *Scheduler::pump(Stream *stream) {
+  stream->state.store(Stream::State::Running, std::memory_order_relaxed);
+  while (true) {
+    Op *op;
+    {
+      std::lock_guard<std::mutex> lock(stream->mutex);
+      op = stream->head;
+      if (!op) {
+        stream->state.store(Stream::State::Idle, std::memory_order_relaxed);
+        return nullptr;
+      }
+    }
+    if (op->kind == OpKind::Wait && park(*stream, *op))
+      return nullptr;
+    execute(*stream, *op);
+    Stream *woken;
+    bool empty;
+    {
+      std::lock_guard<std::mutex> lock(stream->mutex);
+      woken = complete(*stream, op);
+      empty = !stream->head;
+      if (empty)
+        stream->state.store(Stream::State::Idle, std::memory_order_relaxed);
+    }
+    if (!woken && !empty)
+      continue;
+    if (!empty) {
+      submit(woken);
+      continue;
+    }
+    if (!woken)
+      return nullptr;
+    // This thread is free: it takes one of the woken streams itself.
+    Stream *rest = woken->nextRunnable;
+    woken->nextRunnable = nullptr;
+    if (rest)
+      submit(rest);
+    return woken;
+  }
+}
+
+void Scheduler::submit(Stream *list) {
+  std::unique_lock<std::mutex> lock(mutex);
+  while (list) {
+    Stream *stream = list;
+    list = stream->nextRunnable;
+    stream->nextRunnable = nullptr;
+    if (runnableTail)
+      runnableTail->nextRunnable = stream;
+    else
+      runnableHead = stream;
+    runnableTail = stream;
+    ++runnableCount;
+    if (idle >= runnableCount)
+      wake.notify_one();
+    else if (threadCount - blocked < numProcessors) {
+      if (!spawn(lock) && threadCount == blocked)
+        failStarved(lock);
+    } else if (idle)
+      wake.notify_one();
+  }
+}
+
+bool Scheduler::spawn(std::unique_lock<std::mutex> &) {
+  if (threadCount >= threadLimit || stopping)
+    return false;
+  try {
+    threads.emplace_back([this] { threadMain(); });
+  } catch (const std::system_error &) {
+    return false;
+  } catch (const std::bad_alloc &) {
+    return false;
+  }
+  ++threadCount;
+  return true;
+}
+
+/// All threads spin and no other can be made: the streams that wait for one
+/// fail, each at the location of its head. They are then empty in no time.
+void Scheduler::failStarved(std::unique_lock<std::mutex> &lock) {
+  while (runnableHead && threadCount == blocked) {
+    Stream *stream = runnableHead;
+    runnableHead = stream->nextRunnable;
+    if (!runnableHead)
+      runnableTail = nullptr;
+    stream->nextRunnable = nullptr;
+    --runnableCount;
+    lock.unlock();
+    {
+      std::lock_guard<std::mutex> streamLock(stream->mutex);
+      if (Op *op = stream->head)
+        stream->tenure->fail(
+            locate(makeStatus(GPUASYNC_UNSUPPORTED,
+                              "the cpu device's limit of %u threads is reached "
+                              "by kernels that wait for each other "
+                              "(GPU_ASYNC_CPU_THREADS raises it)",
+                              threadLimit),
+                   op->site),
+            op->position);
+    }
+    // What it wakes must not run here, where this thread's own work waits.
+    if (Stream *woken = pump(stream))
+      submit(woken);
+    lock.lock();
+  }
+}
+
+void Scheduler::beginBlocking() {
+  std::unique_lock<std::mutex> lock(mutex);
+  ++blocked;
+  if (runnableCount > idle && threadCount - blocked < numProcessors)
+    if (!spawn(lock) && threadCount == blocked)
+      failStarved(lock);
+}
+
+void Scheduler::endBlocking() {
+  std::lock_guard<std::mutex> lock(mutex);
+  --blocked;
+}
+
+void Scheduler::threadMain() {
+  std::unique_lock<std::mutex> lock(mutex);
+  while (true) {
+    if (Stream *stream = runnableHead) {
+      runnableHead = stream->nextRunnable;
+      if (!runnableHead)
+        runnableTail = nullptr;
+      stream->nextRunnable = nullptr;
+      --runnableCount;
+      lock.unlock();
+      while (stream)
+        stream = pump(stream);
+      lock.lock();
+      continue;
+    }
+    if (Job *job = jobs) {
+      ++job->helpers;
+      bool blocks = job->op->mayBlock;
+      blocked += blocks;
+      lock.unlock();
+      runBlocks(*job);
+      lock.lock();
+      blocked -= blocks;
+      if (--job->helpers == 0)
+        jobDone.notify_all();
+      // A job with no block left is taken off the list by its first finder.
+      for (Job **link = &jobs; *link; link = &(*link)->nextJob)
+        if (*link == job) {
+          *link = job->nextJob;
+          break;
+        }
+      continue;
+    }
+    if (stopping)
+      break;
+    ++idle;
+    wake.wait(lock);
+    --idle;
+  }
+}
+
+void Scheduler::runLaunch(Stream &stream, Op &op) {
+  Job job;
+  job.op = &op;
+  job.stream = &stream;
+  job.total = op.grid[0] * op.grid[1] * op.grid[2];
+  int64_t threadsPerBlock = op.block[0] * op.block[1] * op.block[2];
+  bool shared = job.total > 1 && numProcessors > 1 &&
+                (op.mayBlock || job.total > 16384 / threadsPerBlock);
+  if (op.mayBlock)
+    beginBlocking();
+  if (!shared) {
+    job.chunk = job.total;
+    runBlocks(job);
+  } else {
+    job.chunk = op.mayBlock ? 1 : job.total / (8 * numProcessors);
+    if (job.chunk < 1)
+      job.chunk = 1;
+    int64_t chunks = (job.total + job.chunk - 1) / job.chunk;
+    {
+      std::unique_lock<std::mutex> lock(mutex);
+      job.nextJob = jobs;
+      jobs = &job;
+      uint32_t wanted = numProcessors - 1;
+      if (chunks - 1 < wanted)
+        wanted = static_cast<uint32_t>(chunks - 1);
+      for (uint32_t i = 0; i < wanted; ++i) {
+        if (i < idle)
+          wake.notify_one();
+        else if (threadCount - blocked >= numProcessors || !spawn(lock))
+          break;
+      }
+    }
+    runBlocks(job);
+    std::unique_lock<std::mutex> lock(mutex);
+    for (Job **link = &jobs; *link; link = &(*link)->nextJob)
+      if (*link == &job) {
+        *link = job.nextJob;
+        break;
+      }
+    jobDone.wait(lock, [&] { return job.helpers == 0; });
+  }
+  if (op.mayBlock)
+    endBlocking();
+}
+
+//===----------------------------------------------------------------------===//
+// Wait, shut down
+//===----------------------------------------------------------------------===//
+
+static void relax() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#endif
+}
+
+bool Scheduler::wait(Stream &stream, uint64_t position, int64_t timeoutNs) {
+  auto reached = [&] {
+    return stream.completed.load(std::memory_order_acquire) >= position;
+  };
+  if (reached())
+    return true;
+  if (numProcessors > 1)
+    for (int i = 0; i < 500; ++i) {
+      relax();
+      if (reached())
+        return true;
+    }
+  std::unique_lock<std::mutex> lock(stream.mutex);
+  ++stream.hostWaiters;
+  bool result = true;
+  if (timeoutNs < 0)
+    stream.progress.wait(lock, reached);
+  else
+    result = stream.progress.wait_until(lock,
+                                        std::chrono::steady_clock::now() +
+                                            std::chrono::nanoseconds(timeoutNs),
+                                        reached);
+  --stream.hostWaiters;
+  return result;
+}
+
+bool Scheduler::shutDown() {
+  {
+    std::lock_guard<std::mutex> lock(streamsMutex);
+    for (Stream *stream : allStreams) {
+      std::lock_guard<std::mutex> streamLock(stream->mutex);
+      if (stream->head)
+        return false;
+    }
+  }
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    stopping = true;
+    wake.notify_all();
+  }
+  for (std::thread &thread : threads)
+    thread.join();
+  threads.clear();
+  return true;
+}

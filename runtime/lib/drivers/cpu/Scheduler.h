@@ -1,0 +1,192 @@
+//===- Scheduler.h - Streams of the cpu device ------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Concurrent in-order streams over threads made on demand. Progress: a stream
+// whose head can run always gets a thread, even if all others spin.
+//===----------------------------------------------------------------------===//
+//
+// A stream is a queue of operations with positions 1, 2, ... `completed` is the
+// position up to which all is done. An event is (stream, position), so that
+// recording costs nothing and a recycled event satisfies nobody by accident.
+// A stream whose head waits for an event is parked on the other stream and
+// holds no thread.
+//
+// Threads: one pool per context. Each thread *pumps* one stream at a time or
+// helps with the blocks of a large kernel. Kernels that may block are counted:
+// while `threads - blocked` is below the number of processors and something is
+// runnable, a thread is added, so spinning kernels never starve a stream. At
+// the limit the operation that would need a thread fails with its location.
+//
+// Locks: Stream::mutex, then Scheduler::mutex; never two streams at once.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_DRIVERS_CPU_SCHEDULER_H
+#define GPUASYNC_DRIVERS_CPU_SCHEDULER_H
+
+#include "core/Driver.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace gpuasync {
+namespace cpu {
+
+class Scheduler;
+struct Stream;
+
+/// One owner's time with a stream. It outlives the stream's reuse as long as an
+/// event refers to it, so that a token result carries its error to whoever
+/// waits for it.
+struct Tenure {
+  std::atomic<uint32_t> references{1};
+  /// The first failure: work at `errorPosition` and after it is skipped.
+  std::atomic<gpuasync_status *> error{nullptr};
+  uint64_t errorPosition = 0; ///< valid once `error` is seen
+
+  void retain() { references.fetch_add(1, std::memory_order_relaxed); }
+  void release();
+  /// Keeps the first error. Called by the thread that runs the stream.
+  void fail(Status status, uint64_t position);
+  /// The error as a waiter for `position` sees it.
+  Status statusAt(uint64_t position) const;
+};
+
+struct Event {
+  Stream *stream = nullptr;
+  uint64_t position = 0;
+  Tenure *tenure = nullptr;
+};
+
+enum class OpKind : uint8_t { Launch, Copy, CopyStrided, Fill, Wait, Flag };
+
+/// One queued operation. Pooled per stream.
+struct Op {
+  Op *next = nullptr;
+  const gpuasync_site *site = nullptr;
+  uint64_t position = 0;
+  OpKind kind = OpKind::Copy;
+  bool mayBlock = false;
+  // Launch
+  const gpuasync_cpu_kernel *kernel = nullptr;
+  int64_t grid[3], block[3];
+  int64_t dynamicSharedBytes = 0;
+  void *params = nullptr; ///< inlineParams or malloc
+  // Copy
+  void *destination = nullptr;
+  const void *source = nullptr;
+  uint64_t bytes = 0;
+  // Wait
+  Stream *target = nullptr;
+  uint64_t targetPosition = 0;
+  Tenure *targetTenure = nullptr;
+  // Flag
+  uint32_t *slot = nullptr;
+  uint32_t value = 0;
+  StridedCopy stridedCopy;
+  StridedFill stridedFill;
+  alignas(16) unsigned char inlineParams[256];
+};
+
+struct Stream {
+  explicit Stream(Scheduler &scheduler) : scheduler(scheduler) {}
+  Scheduler &scheduler;
+  std::mutex mutex;
+  std::condition_variable progress;
+  enum class State : uint8_t { Idle, Runnable, Running, Parked };
+  std::atomic<State> state{State::Idle};
+  Op *head = nullptr, *tail = nullptr; ///< head: running or next
+  Op *freeOps = nullptr;
+  uint64_t enqueued = 0; ///< of the owner and under the mutex
+  std::atomic<uint64_t> completed{0};
+  uint32_t hostWaiters = 0;
+  Tenure *tenure = nullptr;
+  Stream *waiters = nullptr; ///< parked on this stream, via nextWaiter
+  Stream *nextWaiter = nullptr;
+  uint64_t waitPosition = 0;
+  Stream *nextRunnable = nullptr;
+};
+
+/// The blocks of one launch, shared by the threads that work on it.
+struct Job {
+  const Op *op = nullptr;
+  Stream *stream = nullptr;
+  int64_t total = 0, chunk = 1;
+  std::atomic<int64_t> next{0};
+  std::atomic<bool> failed{false};
+  uint32_t helpers = 0; ///< inside; under Scheduler::mutex
+  Job *nextJob = nullptr;
+};
+
+class Scheduler {
+public:
+  Scheduler();
+  ~Scheduler();
+
+  Stream *createStream();
+  void destroyStream(Stream *stream);
+  void resetStream(Stream *stream);
+
+  /// An operation to fill in, of the stream's owner.
+  Op *makeOp(Stream &stream, OpKind kind, const gpuasync_site *site);
+  /// Gives the filled operation to the stream; `inlineIfIdle`: it provably ends
+  /// and is small, so it runs on the calling thread when nothing is ahead.
+  void enqueue(Stream &stream, Op *op, bool inlineIfIdle);
+  /// Later work of `stream` waits for the event.
+  void enqueueWait(Stream &stream, const Event &event);
+
+  /// Waits for `position`; false after a timeout. timeoutNs < 0: no limit.
+  bool wait(Stream &stream, uint64_t position, int64_t timeoutNs);
+
+  /// Processors that this process may use.
+  uint32_t processors() const { return numProcessors; }
+  uint32_t maxThreads() const { return threadLimit; }
+  /// Joins all threads; false (and nothing joined) if a stream still runs.
+  bool shutDown();
+  uint64_t liveStreams();
+
+private:
+  void threadMain();
+  /// Runs the stream until it is empty or parked. Returns a stream that became
+  /// runnable meanwhile and that the caller should go on with, or null.
+  Stream *pump(Stream *stream);
+  void execute(Stream &stream, Op &op);
+  void runLaunch(Stream &stream, Op &op);
+  void runBlocks(Job &job);
+  /// Marks everything up to `op` done and recycles it. Returns the waiters that
+  /// became runnable. Called with the stream's mutex held.
+  Stream *complete(Stream &stream, Op *op);
+  void submit(Stream *list);
+  /// True if the stream is now parked on `op`'s event and must not be touched.
+  bool park(Stream &stream, const Op &op);
+  bool spawn(std::unique_lock<std::mutex> &lock);
+  void beginBlocking();
+  void endBlocking();
+  void failStarved(std::unique_lock<std::mutex> &lock);
+  void recycle(Stream &stream, Op *op);
+
+  std::mutex mutex;
+  std::condition_variable wake;    ///< idle threads
+  std::condition_variable jobDone; ///< a helper left its job
+  Stream *runnableHead = nullptr, *runnableTail = nullptr;
+  uint32_t runnableCount = 0;
+  Job *jobs = nullptr;
+  uint32_t idle = 0, threadCount = 0, blocked = 0;
+  bool stopping = false;
+  std::vector<std::thread> threads;
+  std::mutex streamsMutex;
+  std::vector<Stream *> allStreams, freeStreams;
+  uint32_t numProcessors = 1, threadLimit = 512;
+};
+
+/// Fails the launch of `ctx`; see gpuasync_cpu_assert_fail.
+void failLaunch(const gpuasync_cpu_block_ctx *ctx, Status status);
+
+} // namespace cpu
+} // namespace gpuasync
+
+#endif // GPUASYNC_DRIVERS_CPU_SCHEDULER_H
