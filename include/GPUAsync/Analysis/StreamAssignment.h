@@ -1,0 +1,81 @@
+//===- StreamAssignment.h - which stream work runs on -----------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Assigns the work of a function in linear form to streams. A plain value; the
+// pass gpu-async-assign-streams applies it.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_ANALYSIS_STREAMASSIGNMENT_H
+#define GPUASYNC_ANALYSIS_STREAMASSIGNMENT_H
+
+#include "GPUAsync/Analysis/StreamClocks.h"
+#include "GPUAsync/IR/GPUAsyncOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::gpuasync {
+
+/// The tokens of work ops and the token block arguments that `tokens` stand
+/// for, through forks, joins and (with `throughFloating`) allocations and
+/// frees. Ready tokens stand for nothing.
+llvm::SetVector<Value> getTokenSources(ValueRange tokens,
+                                       bool throughFloating = false);
+
+/// Which stream each work op of a function runs on. Allocations and frees float:
+/// they go where they add no order between ops that the program leaves
+/// unordered.
+///
+/// The assignment goes through the ops in program order. An op takes the stream
+/// of a predecessor that is the last there, else a stream all of whose work is
+/// known to be before it, else a new one while `maxStreams` (0: no limit)
+/// allows, else the one that was used longest ago, which adds order.
+class StreamAssignment {
+public:
+  struct Stream {
+    /// A caller's stream: the pointer that names it. Null: a stream of ours.
+    Value external;
+  };
+
+  StreamAssignment(FunctionOpInterface function, unsigned maxStreams);
+
+  unsigned getStream(Operation *work) const { return streamOf.lookup(work); }
+  ArrayRef<Stream> getStreams() const { return streams; }
+
+  /// Every work op has a stream, those of a caller's stream keep theirs.
+  LogicalResult verify() const;
+  void print(raw_ostream &os) const;
+  LLVM_DUMP_METHOD void dump() const;
+
+private:
+  struct Item {
+    unsigned order;    ///< number of the op in program order
+    unsigned position; ///< on its stream
+    StreamClock clock;
+  };
+
+  FunctionOpInterface function;
+  unsigned maxStreams;
+  SmallVector<Stream> streams;
+  llvm::MapVector<Operation *, unsigned> streamOf;
+  /// What takes device time on each stream, in program order.
+  std::vector<std::vector<Item>> items;
+
+  unsigned addStream(Value external);
+  unsigned getExternalStream(Value stream);
+  unsigned pick(ValueRange sources, const StreamClock &required,
+                const llvm::DenseMap<Value, StreamPoint> &points,
+                const StreamClocks &clocks);
+  void assignWork();
+  void assignFloating();
+
+  // Filled by assignWork for assignFloating.
+  llvm::DenseMap<Operation *, unsigned> orderOf;
+  llvm::DenseMap<Operation *, StreamClock> requiredOf;
+};
+
+} // namespace mlir::gpuasync
+
+#endif // GPUASYNC_ANALYSIS_STREAMASSIGNMENT_H
