@@ -25,10 +25,11 @@ inline int64_t monotonicNs() noexcept {
 
 /// Calls `query(bool &reached)` until it says reached, fails, or `timeoutNs`
 /// (negative: never) is over; `done` says whether it was reached. A wait is
-/// late by at most a sixteenth of its length.
+/// late by about a sixteenth of its length.
 template <typename Query>
 Status polledWait(int64_t timeoutNs, bool &done, Query query) {
-  const int64_t spinNs = 50000, shortestNapNs = 10000, longestNapNs = 1000000;
+  // A nap costs the timer slack of 50 us on top, so it must be long gone first.
+  const int64_t spinNs = 200000, longestNapNs = 1000000;
   done = false;
   if (Status status = query(done); !status.ok() || done)
     return status;
@@ -42,9 +43,7 @@ Status polledWait(int64_t timeoutNs, bool &done, Query query) {
     if (elapsed < spinNs)
       continue;
     int64_t nap = elapsed / 16;
-    nap = nap < shortestNapNs  ? shortestNapNs
-          : nap > longestNapNs ? longestNapNs
-                               : nap;
+    nap = nap > longestNapNs ? longestNapNs : nap;
     if (timeoutNs >= 0 && nap > timeoutNs - elapsed)
       nap = timeoutNs - elapsed;
     timespec duration = {time_t(nap / 1000000000), long(nap % 1000000000)};

@@ -1,0 +1,209 @@
+//===- HandLowered.cpp - Programs as the compiler lowers them -------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// forkjoin, chain10 and sync1 of test/Integration written against
+// RuntimeABI.h, with the same kernels as bench/cuda/HandWritten.cpp. With these
+// paired-bench measures the runtime alone, without the compiler.
+//===----------------------------------------------------------------------===//
+
+#include "HandLowered.h"
+
+static const char ptx[] = R"(
+.version 6.4
+.target sm_70
+.address_size 64
+
+.visible .entry first(.param .u64 x)
+{
+  .reg .b32 %r<2>;
+  .reg .b64 %a<4>;
+  ld.param.u64 %a0, [x];
+  cvta.to.global.u64 %a1, %a0;
+  mov.u32 %r0, %tid.x;
+  mul.wide.u32 %a2, %r0, 4;
+  add.u64 %a3, %a1, %a2;
+  mov.u32 %r1, 1;
+  st.global.u32 [%a3], %r1;
+  ret;
+}
+
+.visible .entry add(.param .u64 x, .param .u64 row)
+{
+  .reg .b32 %r<4>;
+  .reg .b64 %a<7>;
+  ld.param.u64 %a0, [x];
+  ld.param.u64 %a4, [row];
+  cvta.to.global.u64 %a1, %a0;
+  mov.u32 %r0, %tid.x;
+  mul.wide.u32 %a2, %r0, 4;
+  add.u64 %a3, %a1, %a2;
+  ld.global.u32 %r1, [%a3];
+  cvt.u32.u64 %r2, %a4;
+  add.u32 %r3, %r1, %r2;
+  shl.b64 %a5, %a4, 7;
+  add.u64 %a6, %a3, %a5;
+  st.global.u32 [%a6], %r3;
+  ret;
+}
+
+.visible .entry double(.param .u64 x, .param .u64 row)
+{
+  .reg .b32 %r<3>;
+  .reg .b64 %a<7>;
+  ld.param.u64 %a0, [x];
+  ld.param.u64 %a4, [row];
+  cvta.to.global.u64 %a1, %a0;
+  mov.u32 %r0, %tid.x;
+  mul.wide.u32 %a2, %r0, 4;
+  add.u64 %a3, %a1, %a2;
+  shl.b64 %a5, %a4, 7;
+  add.u64 %a6, %a3, %a5;
+  ld.global.u32 %r1, [%a6];
+  add.u32 %r2, %r1, %r1;
+  st.global.u32 [%a6], %r2;
+  ret;
+}
+
+.visible .entry last(.param .u64 x)
+{
+  .reg .b32 %r<8>;
+  .reg .b64 %a<4>;
+  ld.param.u64 %a0, [x];
+  cvta.to.global.u64 %a1, %a0;
+  mov.u32 %r0, %tid.x;
+  mul.wide.u32 %a2, %r0, 4;
+  add.u64 %a3, %a1, %a2;
+  ld.global.u32 %r1, [%a3+128];
+  ld.global.u32 %r2, [%a3+256];
+  ld.global.u32 %r3, [%a3+384];
+  ld.global.u32 %r4, [%a3+512];
+  add.u32 %r5, %r1, %r2;
+  add.u32 %r6, %r3, %r4;
+  add.u32 %r7, %r5, %r6;
+  st.global.u32 [%a3], %r7;
+  ret;
+}
+
+.visible .entry increment(.param .u64 x)
+{
+  .reg .b32 %r<3>;
+  .reg .b64 %a<4>;
+  ld.param.u64 %a0, [x];
+  cvta.to.global.u64 %a1, %a0;
+  mov.u32 %r0, %tid.x;
+  mul.wide.u32 %a2, %r0, 4;
+  add.u64 %a3, %a1, %a2;
+  ld.global.u32 %r1, [%a3];
+  add.u32 %r2, %r1, 1;
+  st.global.u32 [%a3], %r2;
+  ret;
+}
+)";
+
+static const uint32_t offsets[] = {0, 8}, sizes[] = {8, 8};
+static const gpuasync_kernel kernels[] = {{"first", offsets, sizes, 1, 8},
+                                          {"add", offsets, sizes, 2, 16},
+                                          {"double", offsets, sizes, 2, 16},
+                                          {"last", offsets, sizes, 1, 8},
+                                          {"increment", offsets, sizes, 1, 8}};
+enum : uint32_t { First, Add, Double, Last, Increment };
+static const gpuasync_image image = {GPUASYNC_IMAGE_PTX, 0,      "sm_70", ptx,
+                                     sizeof(ptx) - 1,    {7, 42}};
+static const gpuasync_module module = {"k", kernels, &image, 5, 1};
+static void *slot;
+static const gpuasync_program program = {GPUASYNC_ABI_VERSION, 1, "handlowered",
+                                         &module, &slot};
+static const uint32_t modules[] = {0};
+
+const gpuasync_function handLoweredFunction = {
+    "handlowered", "HandLowered.cpp", 1, 1, &program, modules, 1, 0};
+
+static constexpr gpuasync_site at(const char *op, uint32_t kernel = 0) {
+  return {"HandLowered.cpp", op, 1, 1, UINT32_MAX, 0, kernel, 0};
+}
+static const gpuasync_site streamSite = at("gpu_async.stream");
+static const gpuasync_site launchSites[] = {
+    at("gpu_async.launch @k::@first", First),
+    at("gpu_async.launch @k::@add", Add),
+    at("gpu_async.launch @k::@double", Double),
+    at("gpu_async.launch @k::@last", Last),
+    at("gpu_async.launch @k::@increment", Increment)};
+
+void handLoweredLaunch(gpuasync_frame *frame, gpuasync_stream *stream,
+                       uint32_t kernel, void *pointer, uint64_t row) {
+  alignas(16) struct {
+    void *pointer;
+    uint64_t row;
+  } params = {pointer, row};
+  gpuasync_block block = {
+      {1, 1, 1}, {32, 1, 1}, {1, 1, 1},
+      0,         0,          kernel == Add || kernel == Double ? 16u : 8u,
+      &params};
+  gpuasync_launch(frame, stream, &launchSites[kernel], &block);
+}
+
+extern "C" {
+
+EXPORT gpuasync_status *forkjoin(int32_t *, int32_t *data, int64_t, int64_t,
+                                 int64_t, int64_t, int64_t) {
+  constexpr int branches = 4;
+  gpuasync_frame frame;
+  if (!gpuasync_frame_enter(&frame, &handLoweredFunction)) {
+    gpuasync_stream *streams[branches];
+    for (auto &stream : streams)
+      stream = gpuasync_stream_create(&frame, &streamSite);
+    handLoweredLaunch(&frame, streams[0], First, data);
+    gpuasync_event *forked =
+        gpuasync_event_record(&frame, streams[0], &streamSite);
+    for (int i = 1; i < branches; ++i)
+      gpuasync_stream_wait(&frame, streams[i], forked, &streamSite);
+    gpuasync_event_destroy(&frame, forked, &streamSite);
+    gpuasync_event *done[branches] = {};
+    for (int i = 0; i < branches; ++i) {
+      handLoweredLaunch(&frame, streams[i], Add, data, uint64_t(i) + 1);
+      handLoweredLaunch(&frame, streams[i], Double, data, uint64_t(i) + 1);
+      if (i > 0)
+        done[i] = gpuasync_event_record(&frame, streams[i], &streamSite);
+    }
+    for (int i = 1; i < branches; ++i) {
+      gpuasync_stream_wait(&frame, streams[0], done[i], &streamSite);
+      gpuasync_event_destroy(&frame, done[i], &streamSite);
+    }
+    handLoweredLaunch(&frame, streams[0], Last, data);
+    if (!gpuasync_stream_synchronize(&frame, streams, 1, &streamSite))
+      for (auto *stream : streams)
+        gpuasync_stream_destroy(&frame, stream, GPUASYNC_STREAM_IDLE,
+                                &streamSite);
+  }
+  return gpuasync_frame_leave(&frame);
+}
+
+EXPORT gpuasync_status *chain10(int32_t *, int32_t *data, int64_t, int64_t,
+                                int64_t) {
+  gpuasync_frame frame;
+  if (!gpuasync_frame_enter(&frame, &handLoweredFunction)) {
+    gpuasync_stream *stream = gpuasync_stream_create(&frame, &streamSite);
+    for (int i = 0; i < 10; ++i)
+      handLoweredLaunch(&frame, stream, Increment, data);
+    if (!gpuasync_stream_synchronize(&frame, &stream, 1, &streamSite))
+      gpuasync_stream_destroy(&frame, stream, GPUASYNC_STREAM_IDLE,
+                              &streamSite);
+  }
+  return gpuasync_frame_leave(&frame);
+}
+
+EXPORT gpuasync_status *sync1(int32_t *, int32_t *data, int64_t, int64_t,
+                              int64_t) {
+  gpuasync_frame frame;
+  if (!gpuasync_frame_enter(&frame, &handLoweredFunction)) {
+    gpuasync_stream *stream = gpuasync_stream_create(&frame, &streamSite);
+    handLoweredLaunch(&frame, stream, Increment, data);
+    if (!gpuasync_stream_synchronize(&frame, &stream, 1, &streamSite))
+      gpuasync_stream_destroy(&frame, stream, GPUASYNC_STREAM_IDLE,
+                              &streamSite);
+  }
+  return gpuasync_frame_leave(&frame);
+}
+
+} // extern "C"
