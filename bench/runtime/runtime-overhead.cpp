@@ -4,7 +4,9 @@
 //
 // Nanoseconds of host time per call of the runtime, one JSON line each. Run
 // over libnull_cuda.so it is the runtime's own cost (design: a launch adds at
-// most 50 ns), over a real driver the sum of both.
+// most 50 ns), over a real driver the sum of both. With --check it counts
+// driver calls and heap allocations of warm calls instead, and fails on one too
+// many.
 //===----------------------------------------------------------------------===//
 
 #include "HandLowered.h"
@@ -13,9 +15,22 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <vector>
+
+static unsigned long allocations;
+void *operator new(size_t bytes) {
+  ++allocations;
+  void *memory = malloc(bytes ? bytes : 1);
+  if (!memory)
+    abort();
+  return memory;
+}
+void operator delete(void *memory) noexcept { free(memory); }
+void operator delete(void *memory, size_t) noexcept { free(memory); }
 
 namespace {
 
@@ -48,14 +63,100 @@ void measure(const char *name, const char *device, int calls, Work work) {
          name, device, rounds[rounds.size() / 2], rounds[0]);
 }
 
+/// What one call of `work(frame, stream, other)` costs in driver calls and
+/// allocations once everything is warm: the difference between frames that do
+/// it 200 and 100 times. True if it is what it should be. // C05 L02 S02
+template <typename Work>
+bool count(gpuasync_context *context, const char *name, double expected,
+           Work work, double allowedNews = 0) {
+  auto run = [&](int calls, uint64_t &driverCalls, uint64_t &news) {
+    gpuasync_stats before, after;
+    gpuasync_stats_read(context, &before);
+    unsigned long newsBefore = allocations;
+    gpuasync_frame frame;
+    gpuasync_frame_enter(&frame, &handLoweredFunction);
+    gpuasync_stream *streams[] = {gpuasync_stream_create(&frame, &site),
+                                  gpuasync_stream_create(&frame, &site)};
+    for (int i = 0; i < calls; ++i)
+      work(&frame, streams[0], streams[1]);
+    gpuasync_stream_synchronize(&frame, streams, 2, &site);
+    for (gpuasync_stream *stream : streams)
+      gpuasync_stream_destroy(&frame, stream, GPUASYNC_STREAM_IDLE, &site);
+    must(gpuasync_frame_leave(&frame));
+    news = allocations - newsBefore;
+    gpuasync_stats_read(context, &after);
+    driverCalls = after.driverCalls - before.driverCalls;
+  };
+  uint64_t shortCalls, longCalls, shortNews, longNews;
+  run(200, longCalls, longNews); // warms up
+  run(100, shortCalls, shortNews);
+  run(200, longCalls, longNews);
+  double calls = double(int64_t(longCalls - shortCalls)) / 100;
+  double news = double(int64_t(longNews - shortNews)) / 100;
+  bool right = calls == expected && news <= allowedNews;
+  printf("{\"call\": \"%s\", \"driver_calls\": %g, \"expected\": %g, "
+         "\"allocations\": %g, \"ok\": %s}\n",
+         name, calls, expected, news, right ? "true" : "false");
+  return right;
+}
+
+bool check(gpuasync_context *context) {
+  using Frame = gpuasync_frame *;
+  using Stream = gpuasync_stream *;
+  auto *data = reinterpret_cast<int32_t *>(uintptr_t(0x1000));
+  bool right = count(context, "launch", 1, [&](Frame f, Stream s, Stream) {
+    handLoweredLaunch(f, s, 4, data);
+  });
+  right &= count(context, "event record, stream wait, event destroy", 2,
+                 [](Frame f, Stream s, Stream other) {
+                   gpuasync_event *event = gpuasync_event_record(f, s, &site);
+                   gpuasync_stream_wait(f, other, event, &site);
+                   gpuasync_event_destroy(f, event, &site);
+                 });
+  right &=
+      count(context, "stream create, destroy", 0, [](Frame f, Stream, Stream) {
+        gpuasync_stream_destroy(f, gpuasync_stream_create(f, &site),
+                                GPUASYNC_STREAM_IDLE, &site);
+      });
+  right &= count(
+      context, "alloc, dealloc", 2,
+      [](Frame f, Stream s, Stream) {
+        gpuasync_dealloc(f, s, gpuasync_alloc(f, s, 1024, 0, &site), &site);
+      },
+      1); // the pointer table's node
+  // Which context is current, and whether it is still the one that we opened.
+  right &= count(context, "frame enter, leave", 2, [](Frame, Stream, Stream) {
+    gpuasync_frame inner;
+    gpuasync_frame_enter(&inner, &handLoweredFunction);
+    must(gpuasync_frame_leave(&inner));
+  });
+  // Enter, launch, completion flag.
+  right &= count(context, "sync1", 4, [&](Frame, Stream, Stream) {
+    must(sync1(data, data, 0, 32, 1));
+  });
+  // Enter, 10 launches, 4 records, 6 waits, flag.
+  right &= count(context, "forkjoin", 23, [&](Frame, Stream, Stream) {
+    must(forkjoin(data, data, 0, 5, 32, 32, 1));
+  });
+  return right;
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
-  const char *name = argc > 1 ? argv[1] : "cuda";
+  bool checking = argc > 1 && !strcmp(argv[1], "--check");
+  const char *name = argc > 1 + checking ? argv[1 + checking] : "cuda";
   gpuasync_context *context = nullptr;
   must(gpuasync_context_open(name, &context));
   must(gpuasync_scope_push(context));
   name = gpuasync_context_device_name(context);
+  if (checking) {
+    bool right = check(context);
+    gpuasync_scope_pop();
+    gpuasync_context_release(context);
+    must(gpuasync_shutdown());
+    return right ? 0 : 1;
+  }
 
   gpuasync_frame frame;
   gpuasync_frame_enter(&frame, &handLoweredFunction);
