@@ -1,0 +1,195 @@
+//===- Kernels.h - Hand-written programs for the runtime tests --*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a compiler would emit, written by hand: kernels as functions for the cpu
+// device and as PTX for cuda, in one program descriptor.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_TEST_RUNTIME_KERNELS_H
+#define GPUASYNC_TEST_RUNTIME_KERNELS_H
+
+#include "gpuasync/RuntimeABI.h"
+
+#include <string.h>
+
+#include <vector>
+
+namespace gpuasync_test {
+
+enum KernelIndex : uint32_t {
+  Store,  ///< out[i] = value
+  AddUp,  ///< out[i] = in[i] + value
+  Gate,   ///< runs until *flag is not 0
+  Meet,   ///< *mine = 1, runs until *other is not 0
+  MulAdd, ///< x[i] = x[i] * factor + term
+  Shared, ///< out[0] = words - 1 by way of dynamic shared memory
+  Fail,   ///< an assert (cpu) or a trap (cuda) if value is not 0
+  Raise,  ///< *flag = 1
+  NumKernels
+};
+
+namespace detail {
+
+struct StoreParams {
+  uint32_t *out;
+  uint32_t value;
+};
+struct AddUpParams {
+  uint32_t *out;
+  const uint32_t *in;
+  int64_t count;
+  uint32_t value;
+};
+struct GateParams {
+  uint32_t *flag;
+};
+struct MeetParams {
+  uint32_t *mine, *other;
+};
+struct MulAddParams {
+  uint32_t *x;
+  int64_t count;
+  uint32_t factor, term;
+};
+struct SharedParams {
+  uint32_t *out;
+  uint32_t words;
+};
+struct FailParams {
+  uint32_t value;
+};
+
+template <typename Params, void (*body)(const Params &, uint32_t)>
+void perThread(const gpuasync_cpu_block_ctx *ctx, const void *params, void *) {
+  int64_t threads = ctx->blockDim[0];
+  for (int64_t i = 0; i < threads; ++i)
+    body(*static_cast<const Params *>(params),
+         static_cast<uint32_t>(ctx->blockIdx[0] * threads + i));
+}
+
+inline void store(const StoreParams &p, uint32_t i) { p.out[i] = p.value; }
+inline void addUp(const AddUpParams &p, uint32_t i) {
+  if (i < p.count)
+    p.out[i] = p.in[i] + p.value;
+}
+inline void gate(const GateParams &p, uint32_t) {
+  while (!__atomic_load_n(p.flag, __ATOMIC_ACQUIRE))
+    ;
+}
+inline void meet(const MeetParams &p, uint32_t) {
+  __atomic_store_n(p.mine, 1, __ATOMIC_RELEASE);
+  while (!__atomic_load_n(p.other, __ATOMIC_ACQUIRE))
+    ;
+}
+inline void mulAdd(const MulAddParams &p, uint32_t i) {
+  if (i < p.count)
+    p.x[i] = p.x[i] * p.factor + p.term;
+}
+inline void raise(const GateParams &p, uint32_t) {
+  __atomic_store_n(p.flag, 1, __ATOMIC_RELEASE);
+}
+inline void shared(const gpuasync_cpu_block_ctx *, const void *params,
+                   void *workgroup) {
+  auto *p = static_cast<const SharedParams *>(params);
+  auto *memory = static_cast<uint32_t *>(workgroup);
+  for (uint32_t i = 0; i < p->words; ++i)
+    memory[i] = i;
+  p->out[0] = memory[p->words - 1];
+}
+inline void fail(const gpuasync_cpu_block_ctx *ctx, const void *params,
+                 void *) {
+  if (static_cast<const FailParams *>(params)->value)
+    gpuasync_cpu_assert_fail(ctx, "value must be 0", "kernel.mlir", 7, 9, 1, 2,
+                             3);
+}
+
+inline const char *ptx() {
+  static const char text[] =
+#include "Kernels.inc"
+      ;
+  return text;
+}
+
+} // namespace detail
+
+/// One program with its own registration. `images` says which it carries.
+class TestProgram {
+public:
+  enum Images { Cpu = 1, Cuda = 2, Both = 3 };
+
+  explicit TestProgram(int which = Both, const char *name = "test")
+      : programName(name) {
+    auto kernel = [&](KernelIndex index, const char *kernelName,
+                      gpuasync_cpu_block_fn function, uint32_t flags,
+                      std::vector<uint32_t> sizes) {
+      cpu[index] = {kernelName, function, 0, flags, 0};
+      paramSizes[index] = sizes;
+      uint32_t offset = 0, align = 1;
+      for (uint32_t size : sizes) {
+        offset = (offset + size - 1) / size * size;
+        paramOffsets[index].push_back(offset);
+        offset += size;
+        align = size > align ? size : align;
+      }
+      kernels[index] = {kernelName, paramOffsets[index].data(),
+                        paramSizes[index].data(),
+                        static_cast<uint32_t>(sizes.size()),
+                        (offset + align - 1) / align * align};
+    };
+    using namespace detail;
+    kernel(Store, "store", perThread<StoreParams, store>, 0, {8, 4});
+    kernel(AddUp, "addUp", perThread<AddUpParams, addUp>, 0, {8, 8, 8, 4});
+    kernel(Gate, "gate", perThread<GateParams, gate>, GPUASYNC_KERNEL_MAY_BLOCK,
+           {8});
+    kernel(Meet, "meet", perThread<MeetParams, meet>, GPUASYNC_KERNEL_MAY_BLOCK,
+           {8, 8});
+    kernel(MulAdd, "mulAdd", perThread<MulAddParams, mulAdd>, 0, {8, 8, 4, 4});
+    kernel(Shared, "shared", shared, 0, {8, 4});
+    kernel(Fail, "fail", fail, 0, {4});
+    kernel(Raise, "raise", perThread<GateParams, raise>, 0, {8});
+    if (which & Cpu)
+      images.push_back({GPUASYNC_IMAGE_CPU, 0, "", cpu, sizeof(cpu), {0, 0}});
+    if (which & Cuda)
+      images.push_back({GPUASYNC_IMAGE_PTX,
+                        0,
+                        "sm_70",
+                        detail::ptx(),
+                        strlen(detail::ptx()),
+                        {0x1234, 0x5678}});
+    module = {"kernels", kernels, images.data(), NumKernels,
+              static_cast<uint32_t>(images.size())};
+    program = {GPUASYNC_ABI_VERSION, 1, programName, &module, &slot};
+    function = {"testFunction", "test.mlir",  1, 1,
+                &program,       &moduleIndex, 1, 0};
+    for (uint32_t i = 0; i < NumKernels; ++i)
+      launchSites[i] = {
+          "test.mlir", kernels[i].name, 10 + i, 5, UINT32_MAX, 0, i, 0};
+  }
+  TestProgram(const TestProgram &) = delete;
+  ~TestProgram() { gpuasync_program_release(&program); }
+
+  const char *programName;
+  gpuasync_cpu_kernel cpu[NumKernels];
+  std::vector<uint32_t> paramOffsets[NumKernels], paramSizes[NumKernels];
+  gpuasync_kernel kernels[NumKernels];
+  std::vector<gpuasync_image> images;
+  gpuasync_module module;
+  void *slot = nullptr;
+  gpuasync_program program;
+  uint32_t moduleIndex = 0;
+  gpuasync_function function;
+  gpuasync_site launchSites[NumKernels];
+};
+
+/// A launch block of `grid` x `block` threads with `params`.
+template <typename Params>
+gpuasync_block makeLaunch(int64_t grid, int64_t block, const Params &params,
+                          uint32_t dynamicSharedBytes = 0) {
+  return {{grid, 1, 1},   {block, 1, 1}, {1, 1, 1}, dynamicSharedBytes, 0,
+          sizeof(Params), &params};
+}
+
+} // namespace gpuasync_test
+
+#endif // GPUASYNC_TEST_RUNTIME_KERNELS_H
