@@ -145,6 +145,9 @@ private:
   llvm::DenseMap<Operation *, SmallVector<Value>> sourcesOf;
   llvm::DenseMap<Operation *, SmallVector<int64_t>> afterOf;
   SmallVector<unsigned> workOn; ///< last position that takes device time
+  /// Last position that can keep a stream busy: device work, or a free that
+  /// waits for another stream.
+  SmallVector<unsigned> busyUpTo;
   SmallVector<std::pair<Operation *, llvm::SmallBitVector>> exits;
 
   Value createStream(Location loc) {
@@ -157,7 +160,7 @@ private:
   void createStreams();
   void collect();
   Value getEvent(Point &point);
-  void wait(unsigned stream, ValueRange sources, Operation *before);
+  bool wait(unsigned stream, ValueRange sources, Operation *before);
   void waitOnHost(WaitOp op);
   void placeWork(WorkOpInterface work);
   void leave(Operation *op);
@@ -251,9 +254,10 @@ Value StreamForm::getEvent(Point &point) {
 }
 
 /// Makes a stream wait for what it is not known to come after, the latest
-/// first, since that may imply the others.
-void StreamForm::wait(unsigned stream, ValueRange sources, Operation *before) {
+/// first, since that may imply the others. Returns whether it now waits.
+bool StreamForm::wait(unsigned stream, ValueRange sources, Operation *before) {
   SmallVector<Point *> needed;
+  bool waits = false;
   for (Value source : sources) {
     if (auto argument = dyn_cast<BlockArgument>(source)) {
       SmallVector<unsigned> &done = argumentWaits[argument];
@@ -262,6 +266,7 @@ void StreamForm::wait(unsigned stream, ValueRange sources, Operation *before) {
       done.push_back(stream);
       builder.setInsertionPoint(before);
       StreamWaitOp::create(builder, before->getLoc(), values[stream], argument);
+      waits = true;
       continue;
     }
     // Not there: a host-shared allocation, which anyone may use at once.
@@ -278,7 +283,9 @@ void StreamForm::wait(unsigned stream, ValueRange sources, Operation *before) {
     builder.setInsertionPoint(before);
     StreamWaitOp::create(builder, before->getLoc(), values[stream], event);
     clocks.waitOnStream(stream, point->clock);
+    waits = true;
   }
+  return waits;
 }
 
 void StreamForm::placeWork(WorkOpInterface work) {
@@ -286,12 +293,16 @@ void StreamForm::placeWork(WorkOpInterface work) {
   bool external = static_cast<bool>(assignment.getStreams()[stream].external);
   if (external && !values[stream])
     values[stream] = work.getStream();
-  wait(stream, sourcesOf[work], work);
+  bool waits = wait(stream, sourcesOf[work], work);
   StreamClock clock = clocks.enqueue(stream);
-  if (workOn.size() <= stream)
+  if (workOn.size() <= stream) {
     workOn.resize(stream + 1, 0);
+    busyUpTo.resize(stream + 1, 0);
+  }
   if (work.takesDeviceTime())
     workOn[stream] = clocks.getSize(stream);
+  if (work.takesDeviceTime() || waits)
+    busyUpTo[stream] = clocks.getSize(stream);
 
   // Only after the op is gone from the token form is its token replaced.
   auto alloc = dyn_cast<AllocOp>(*work);
@@ -319,14 +330,16 @@ void StreamForm::waitOnHost(WaitOp op) {
     if (clocks.getHost().covers(point->point))
       continue;
     unsigned stream = point->point.stream;
-    // A stream is waited for only where nothing later is on it, and a caller's
-    // stream never.
-    if (clocks.getSize(stream) == point->point.position &&
-        !assignment.getStreams()[stream].external)
+    // A stream is waited for only where nothing later keeps it busy, and a
+    // caller's stream never.
+    if (busyUpTo[stream] <= point->point.position &&
+        !assignment.getStreams()[stream].external) {
       streams.push_back(values[stream]);
-    else
+      clocks.waitOnHost(clocks.getStream(stream)); // all of it
+    } else {
       waitEvents.push_back(getEvent(*point));
-    clocks.waitOnHost(point->clock);
+      clocks.waitOnHost(point->clock);
+    }
   }
   builder.setInsertionPoint(op);
   if (!streams.empty())

@@ -1,0 +1,344 @@
+//===- VerifyForm.cpp - the invariants of the forms of IR -----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the op verifiers cannot see: which ops belong to a form, and that tokens,
+// streams and events are made once and consumed once on every path.
+//===----------------------------------------------------------------------===//
+
+#include "GPUAsync/Transforms/Passes.h"
+
+#include "GPUAsync/IR/GPUAsyncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mlir::gpuasync {
+#define GEN_PASS_DEF_GPUASYNCVERIFYFORM
+#include "GPUAsync/Transforms/Passes.h.inc"
+} // namespace mlir::gpuasync
+
+using namespace mlir;
+using namespace mlir::gpuasync;
+
+/// Ops and symbols of device code are not the business of the host's forms.
+static bool isDeviceCode(Operation *op) {
+  return isa<gpu::GPUModuleOp, gpu::BinaryOp, BinaryOp>(op);
+}
+
+static bool isStreamFormOp(Operation *op) {
+  return isa<StreamCreateOp, StreamDestroyOp, StreamWaitOp, StreamSynchronizeOp,
+             EventRecordOp, EventDestroyOp, EventSynchronizeOp>(op);
+}
+
+template <typename Type>
+static bool has(TypeRange types) {
+  return llvm::any_of(types, llvm::IsaPred<Type>);
+}
+
+template <typename Type>
+static bool hasAnywhere(Operation *op) {
+  if (has<Type>(op->getOperandTypes()) || has<Type>(op->getResultTypes()))
+    return true;
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      if (has<Type>(block.getArgumentTypes()))
+        return true;
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Which ops belong to a form
+//===----------------------------------------------------------------------===//
+
+/// An upstream op that the import has to have replaced.
+static bool isUpstreamOp(Operation *op) {
+  if (isa<gpu::GPUDialect>(op->getDialect()))
+    return true;
+  return op->getName().getDialectNamespace() == "async";
+}
+
+static LogicalResult verifyTokenOps(Operation *op) {
+  if (op->getDialect() && isUpstreamOp(op))
+    return op->emitOpError("does not belong to the token and linear forms; "
+                           "import it with convert-gpu-to-gpu-async");
+  if (isStreamFormOp(op))
+    return op->emitOpError("belongs to the stream form");
+  auto work = dyn_cast<WorkOpInterface>(op);
+  if (!work)
+    return success();
+  if (!work.getAsyncToken())
+    return op->emitOpError("makes no token; in the token and linear forms work "
+                           "is 'async'");
+  if (work.getStream() &&
+      !work.getStream().getDefiningOp<StreamExternalOp>())
+    return op->emitOpError("is on a stream that is not a caller's");
+  return success();
+}
+
+static LogicalResult verifyStreamOps(Operation *op) {
+  if (op->getDialect() && isUpstreamOp(op))
+    return op->emitOpError("does not belong to the stream form");
+  if (isa<WaitOp, ForkOp, ReleaseOp>(op) || hasAnywhere<TokenType>(op))
+    return op->emitOpError("has a token; in the stream form work is ordered by "
+                           "streams and events (gpu-async-assign-streams)");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Linear form: every token is consumed exactly once on every path
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyConsumedOnce(Value token) {
+  if (token.use_empty()) {
+    Operation *op = token.getDefiningOp();
+    Location loc = token.getLoc();
+    return (op ? op->emitOpError("makes a token that is never consumed")
+               : mlir::emitError(loc, "the token is never consumed"))
+           << "; release it (gpu_async.release)";
+  }
+  if (!token.hasOneUse()) {
+    auto use = token.use_begin();
+    Operation *last = use->getOwner();
+    Operation *first = std::next(use)->getOwner();
+    InFlightDiagnostic diag =
+        last->emitOpError("consumes a token that another op consumes too; fork "
+                          "it (gpu_async.fork)");
+    diag.attachNote(first->getLoc()) << "the other use is here";
+    diag.attachNote(token.getLoc()) << "the token is made here";
+    return diag;
+  }
+  Operation *user = *token.user_begin();
+  if (user->getBlock() != token.getParentBlock()) {
+    InFlightDiagnostic diag = user->emitOpError(
+        "consumes a token of another block, so that not every path consumes it "
+        "once");
+    diag.attachNote(token.getLoc()) << "the token is made here";
+    return diag;
+  }
+  return success();
+}
+
+static LogicalResult verifyLinear(FunctionOpInterface function) {
+  WalkResult result = function->walk([&](Operation *op) {
+    for (Value value : op->getResults())
+      if (isa<TokenType>(value.getType()) && failed(verifyConsumedOnce(value)))
+        return WalkResult::interrupt();
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (Value value : block.getArguments())
+          if (isa<TokenType>(value.getType()) &&
+              failed(verifyConsumedOnce(value)))
+            return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+//===----------------------------------------------------------------------===//
+// Stream form: made once, destroyed once, not used after, on every path
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Follows one stream or event through the blocks of the region that makes it.
+/// Ops in nested regions count as the op that holds them, so a destruction
+/// there is refused: it need not happen exactly once.
+class Lifetime {
+public:
+  explicit Lifetime(Value resource)
+      : resource(resource), region(*resource.getParentRegion()) {
+    isStream = isa<StreamType>(resource.getType());
+  }
+
+  LogicalResult verify();
+
+private:
+  enum State { Unknown, Live, Gone };
+
+  Value resource;
+  Region &region;
+  bool isStream;
+  llvm::DenseMap<Block *, State> atEntry;
+  Operation *destruction = nullptr;
+
+  StringRef getKind() const { return isStream ? "stream" : "event"; }
+  LogicalResult report(Operation *op, const Twine &what, Operation *other,
+                       StringRef otherWhat);
+  LogicalResult walk(Block *block, State &state);
+  static bool destroys(Operation *op) {
+    return isa<StreamDestroyOp, EventDestroyOp>(op);
+  }
+};
+} // namespace
+
+LogicalResult Lifetime::report(Operation *op, const Twine &what,
+                               Operation *other, StringRef otherWhat) {
+  InFlightDiagnostic diag = op->emitOpError(what);
+  diag.attachNote(resource.getLoc()) << "the " << getKind() << " is made here";
+  if (other)
+    diag.attachNote(other->getLoc()) << otherWhat;
+  return diag;
+}
+
+LogicalResult Lifetime::walk(Block *block, State &state) {
+  auto begin = block->begin();
+  if (block == resource.getParentBlock()) {
+    state = Live;
+    if (Operation *op = resource.getDefiningOp())
+      begin = std::next(op->getIterator());
+  }
+  for (Operation &op : llvm::make_range(begin, block->end())) {
+    Operation *use = nullptr;
+    op.walk<WalkOrder::PreOrder>([&](Operation *inner) {
+      if (!llvm::is_contained(inner->getOperands(), resource))
+        return WalkResult::advance();
+      if (!use || destroys(inner))
+        use = inner;
+      return WalkResult::advance();
+    });
+    if (use && state == Gone)
+      return report(use,
+                    destroys(use)
+                        ? "destroys a " + getKind() + " that is gone"
+                        : "uses a " + getKind() + " that has been destroyed",
+                    destruction, "it is destroyed here");
+    if (use && destroys(use)) {
+      if (use != &op)
+        return report(use,
+                      "destroys a " + getKind() +
+                          " that is made outside of this region; destroy it "
+                          "where it is made",
+                      nullptr, "");
+      state = Gone;
+      destruction = use;
+      continue;
+    }
+    // A returned event goes to the caller.
+    if (use && !isStream && op.hasTrait<OpTrait::IsTerminator>() &&
+        op.getNumSuccessors() == 0) {
+      state = Gone;
+      continue;
+    }
+    if (op.hasTrait<OpTrait::IsTerminator>() && op.getNumSuccessors() == 0 &&
+        state == Live)
+      return report(&op, "leaves without destroying a " + getKind(), nullptr,
+                    "");
+  }
+  return success();
+}
+
+LogicalResult Lifetime::verify() {
+  SmallVector<Block *> worklist{resource.getParentBlock()};
+  atEntry[resource.getParentBlock()] = Unknown;
+  llvm::SmallPtrSet<Block *, 8> walked;
+  while (!worklist.empty()) {
+    Block *block = worklist.pop_back_val();
+    if (!walked.insert(block).second)
+      continue;
+    State state = atEntry[block];
+    if (failed(walk(block, state)))
+      return failure();
+    for (Block *successor : block->getSuccessors()) {
+      // Each time around a loop it is made anew.
+      if (successor == resource.getParentBlock()) {
+        if (state == Live)
+          return report(block->getTerminator(),
+                        "goes back to where a " + getKind() +
+                            " is made without destroying it",
+                        nullptr, "");
+        continue;
+      }
+      auto [known, isNew] = atEntry.try_emplace(successor, state);
+      if (!isNew && known->second != state)
+        return report(&successor->front(),
+                      "is reached with a " + getKind() +
+                          " destroyed on one path and not on another",
+                      destruction, "it is destroyed here");
+      worklist.push_back(successor);
+    }
+  }
+  return success();
+}
+
+static LogicalResult verifyStreams(FunctionOpInterface function) {
+  auto check = [](Value value) {
+    if (!isa<StreamType, EventType>(value.getType()))
+      return success();
+    return Lifetime(value).verify();
+  };
+  WalkResult result = function->walk([&](Operation *op) {
+    for (Value value : op->getResults())
+      if (failed(check(value)))
+        return WalkResult::interrupt();
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (Value value : block.getArguments())
+          if (failed(check(value)))
+            return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct VerifyForm : public gpuasync::impl::GPUAsyncVerifyFormBase<VerifyForm> {
+  using Base::Base;
+
+  LogicalResult verifyOps(function_ref<LogicalResult(Operation *)> verify) {
+    bool failed = false;
+    getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (isDeviceCode(op))
+        return WalkResult::skip();
+      failed |= mlir::failed(verify(op));
+      return WalkResult::advance();
+    });
+    return failure(failed);
+  }
+
+  LogicalResult
+  verifyFunctions(function_ref<LogicalResult(FunctionOpInterface)> verify) {
+    bool failed = false;
+    for (auto function : getOperation().getOps<FunctionOpInterface>())
+      if (!function.isExternal())
+        failed |= mlir::failed(verify(function));
+    return failure(failed);
+  }
+
+  void runOnOperation() override {
+    LogicalResult result = success();
+    if (form == "token") {
+      result = verifyOps(verifyTokenOps);
+    } else if (form == "linear") {
+      result = verifyOps(verifyTokenOps);
+      if (succeeded(result))
+        result = verifyFunctions(verifyLinear);
+    } else if (form == "stream") {
+      result = verifyOps(verifyStreamOps);
+      if (succeeded(result))
+        result = verifyFunctions(verifyStreams);
+    } else if (form == "runtime") {
+      bool failed = false;
+      getOperation()->walk([&](Operation *op) {
+        StringRef dialect = op->getName().getDialectNamespace();
+        if (dialect != "gpu" && dialect != "gpu_async")
+          return;
+        op->emitOpError("is left in the runtime form");
+        failed = true;
+      });
+      result = failure(failed);
+    } else {
+      getOperation().emitError("unknown form '")
+          << form << "'; expected token, linear, stream or runtime";
+      result = failure();
+    }
+    if (failed(result))
+      signalPassFailure();
+    markAllAnalysesPreserved();
+  }
+};
+} // namespace
