@@ -1,0 +1,41 @@
+//===- KernelABI.h - how kernel arguments are passed ------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The layout of a kernel's packed parameter buffer, shared by the lowering of
+// kernels and that of launches.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_CONVERSION_KERNELABI_H
+#define GPUASYNC_CONVERSION_KERNELABI_H
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/TypeRange.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace mlir::gpuasync {
+
+/// The LLVM types of the parameters that kernel arguments of `types` become:
+/// a ranked memref is the scalars of its descriptor (allocated pointer, aligned
+/// pointer, offset, sizes, strides), an unranked one its rank and the pointer
+/// to its descriptor, anything else one parameter of the converted type.
+/// `index` is 64 bits. Pointers lose their address space: every pointer
+/// parameter is 8 bytes. Reports an error through `emitError` and fails for a
+/// type that no kernel can take.
+FailureOr<SmallVector<Type>>
+getKernelParamTypes(TypeRange types, MLIRContext *context,
+                    function_ref<InFlightDiagnostic()> emitError);
+
+/// The size in bytes of each parameter of getKernelParamTypes. A parameter is
+/// aligned to its size; sizes are 1, 2, 4, 8 or 16.
+FailureOr<SmallVector<int64_t>>
+getKernelParamSizes(TypeRange types, MLIRContext *context,
+                    function_ref<InFlightDiagnostic()> emitError);
+
+/// Byte offset of each parameter of the given sizes in the packed buffer, which
+/// is C's layout of a struct of the parameters.
+SmallVector<int64_t> getKernelParamOffsets(ArrayRef<int64_t> sizes);
+
+} // namespace mlir::gpuasync
+
+#endif // GPUASYNC_CONVERSION_KERNELABI_H

@@ -1,0 +1,1135 @@
+//===- KernelsCPU.cpp - kernels for the cpu device --------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Turns each kernel into a `thread` function, the kernel's body with its place
+// in the grid as arguments, and a block function that calls it for all threads
+// of a block (gpuasync_cpu_block_fn). LLVM inlines one into the other and
+// vectorises the innermost loop.
+//===----------------------------------------------------------------------===//
+
+#include "GPUAsync/Conversion/KernelABI.h"
+#include "KernelLowering.h"
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/Passes.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
+#include "mlir/IR/AttrTypeSubElements.h"
+#include "mlir/Transforms/Passes.h"
+#include "gpuasync/RuntimeABI.h"
+#include <cstddef>
+
+using namespace mlir;
+using namespace mlir::gpuasync;
+
+//===----------------------------------------------------------------------===//
+// What the cpu device supports
+//===----------------------------------------------------------------------===//
+
+static LogicalResult checkSupported(gpu::GPUModuleOp kernels) {
+  WalkResult result = kernels->walk([](Operation *op) -> WalkResult {
+    StringRef dialect = op->getName().getDialectNamespace();
+    if (isa<gpu::GPUModuleOp, gpu::GPUFuncOp, gpu::ReturnOp, gpu::ThreadIdOp,
+            gpu::BlockIdOp, gpu::BlockDimOp, gpu::GridDimOp, gpu::GlobalIdOp,
+            gpu::LaneIdOp, gpu::SubgroupIdOp, gpu::NumSubgroupsOp,
+            gpu::SubgroupSizeOp, gpu::ClusterIdOp, gpu::ClusterDimOp,
+            gpu::ClusterDimBlocksOp, gpu::ClusterBlockIdOp, gpu::PrintfOp,
+            gpu::DynamicSharedMemoryOp>(op))
+      return WalkResult::advance();
+    bool foreign =
+        llvm::is_contained({"gpu", "nvvm", "nvgpu", "rocdl", "amdgpu", "xevm",
+                            "xegpu", "spirv"},
+                           dialect) ||
+        isa<LLVM::InlineAsmOp>(op);
+    if (foreign || isa<func::CallIndirectOp>(op))
+      return op->emitOpError("is not supported by the cpu device yet");
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+//===----------------------------------------------------------------------===//
+// mayBlock
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Whether a kernel may wait for other work. Only then does it need a thread of
+/// its own; every other kernel provably ends.
+class BlockingAnalysis {
+public:
+  bool mayBlock(FunctionOpInterface function) {
+    return visit(function, /*inLoop=*/false);
+  }
+
+private:
+  static bool isObservedAtomic(Operation *op) {
+    // An atomic whose old value nobody looks at cannot be waited on.
+    if (isa<memref::AtomicRMWOp, memref::GenericAtomicRMWOp,
+            LLVM::AtomicRMWOp, LLVM::AtomicCmpXchgOp>(op))
+      return !op->use_empty();
+    if (auto load = dyn_cast<LLVM::LoadOp>(op))
+      return load.getVolatile_() ||
+             load.getOrdering() != LLVM::AtomicOrdering::not_atomic;
+    return false;
+  }
+
+  /// Whether the blocks of a region can run again after themselves.
+  static bool hasCycle(Region &region) {
+    enum State { New, Open, Done };
+    llvm::DenseMap<Block *, State> state;
+    SmallVector<std::pair<Block *, unsigned>> stack;
+    if (region.empty())
+      return false;
+    stack.push_back({&region.front(), 0});
+    state[&region.front()] = Open;
+    while (!stack.empty()) {
+      auto &[block, next] = stack.back();
+      if (next == block->getNumSuccessors()) {
+        state[block] = Done;
+        stack.pop_back();
+        continue;
+      }
+      Block *successor = block->getSuccessor(next++);
+      State &seen = state[successor];
+      if (seen == Open)
+        return true;
+      if (seen == New) {
+        seen = Open;
+        stack.push_back({successor, 0});
+      }
+    }
+    return false;
+  }
+
+  bool visit(FunctionOpInterface function, bool inLoop) {
+    if (function.isExternal())
+      return !function->hasAttr("llvm.readnone");
+    if (active.contains(function))
+      return true; // recursion
+    active.insert(function);
+    WalkResult result = function->walk([&](Operation *op) -> WalkResult {
+      for (Region &region : op->getRegions())
+        if (hasCycle(region))
+          return WalkResult::interrupt();
+      if (isa<scf::WhileOp>(op))
+        return WalkResult::interrupt();
+      bool repeated = inLoop;
+      for (Operation *parent = op->getParentOp();
+           !repeated && parent && parent != function;
+           parent = parent->getParentOp())
+        repeated = isa<LoopLikeOpInterface>(parent);
+      if (repeated && isObservedAtomic(op))
+        return WalkResult::interrupt();
+      if (auto call = dyn_cast<CallOpInterface>(op)) {
+        auto callee =
+            dyn_cast_or_null<FunctionOpInterface>(call.resolveCallable());
+        if (!callee || visit(callee, repeated))
+          return WalkResult::interrupt();
+      }
+      return WalkResult::advance();
+    });
+    active.erase(function);
+    return result.wasInterrupted();
+  }
+
+  llvm::SmallPtrSet<Operation *, 8> active;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// The lowering
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Arguments that every function of a kernel gets after its own.
+enum Env {
+  ThreadId = 0,
+  BlockId = 3,
+  BlockDim = 6,
+  GridDim = 9,
+  Context = 12,  ///< gpuasync_cpu_block_ctx
+  Workgroup = 13, ///< static workgroup memory
+  Dynamic = 14,  ///< dynamic shared memory
+  EnvSize = 15
+};
+
+class CPULowering {
+public:
+  CPULowering(gpu::GPUModuleOp kernels, RunPipelineFn runPipeline)
+      : source(kernels), runPipeline(runPipeline),
+        context(kernels.getContext()), builder(context),
+        prefix(kernels.getName().str() + "_") {
+    pointer = LLVM::LLVMPointerType::get(context);
+    i64 = builder.getI64Type();
+  }
+  ~CPULowering() {
+    if (work)
+      work->erase();
+  }
+
+  FailureOr<ImageAttr> run();
+
+private:
+  /// A function of the kernel's module while it is being lowered.
+  struct Function {
+    FunctionOpInterface op;
+    bool isKernel = false;
+    bool mayBlock = false;
+    bool mayFail = false;        ///< holds an assert or calls such a function
+    int64_t workgroupBytes = 0;  ///< static, with the module's globals
+    SmallVector<int64_t> params; ///< of a kernel
+  };
+
+  LogicalResult copyFunctions();
+  LogicalResult copyFunction(FunctionOpInterface function);
+  void stripMemorySpaces();
+  void placeWorkgroupGlobals();
+  LogicalResult rewriteDeviceOps();
+  LogicalResult rewriteOp(Operation *op, Function &function);
+  LogicalResult rewritePrintf(gpu::PrintfOp op, Function &function);
+  void rewriteCalls();
+  LogicalResult rewriteAsserts();
+  LogicalResult lowerToLLVM();
+  LogicalResult checkAllLowered();
+  void markParallelAccesses(LLVM::LLVMFuncOp thread, Attribute group);
+  LLVM::LLVMFuncOp buildBlockFunction(LLVM::LLVMFuncOp thread,
+                                      const Function &kernel, Attribute group);
+  LogicalResult splice();
+
+  Value getEnv(Function &function, unsigned which);
+  Value getLinearThreadId(Function &function);
+  Value makeMemRef(Location loc, Value base, MemRefType type, Value size);
+  Value makeString(Location loc, StringRef text);
+  LLVM::LLVMFuncOp getRuntimeFunction(StringRef name,
+                                      LLVM::LLVMFunctionType type);
+  static int64_t getBytes(MemRefType type) {
+    return type.getNumElements() *
+           DataLayout().getTypeSize(type.getElementType()).getFixedValue();
+  }
+
+  gpu::GPUModuleOp source;
+  RunPipelineFn runPipeline;
+  MLIRContext *context;
+  OpBuilder builder;
+  std::string prefix;
+  Type pointer, i64;
+  ModuleOp work;
+  /// In the order of the module.
+  llvm::MapVector<StringAttr, Function> functions;
+  llvm::StringMap<int64_t> workgroupGlobals; ///< offsets
+  int64_t workgroupGlobalBytes = 0;
+  unsigned strings = 0;
+};
+} // namespace
+
+Value CPULowering::getEnv(Function &function, unsigned which) {
+  Block &entry = function.op.getFunctionBody().front();
+  Value value = entry.getArgument(entry.getNumArguments() - EnvSize + which);
+  if (which < Context && value.getType() == i64)
+    return arith::IndexCastOp::create(builder, value.getLoc(),
+                                      builder.getIndexType(), value);
+  return value;
+}
+
+/// A memref at `base`, as a descriptor that the conversion to LLVM connects to.
+/// `size` is the size of a one-dimensional dynamic memref.
+Value CPULowering::makeMemRef(Location loc, Value base, MemRefType type,
+                              Value size) {
+  int64_t rank = type.getRank();
+  SmallVector<Type> fields{pointer, pointer, i64};
+  if (rank)
+    fields.append(2, LLVM::LLVMArrayType::get(i64, rank));
+  auto structType = LLVM::LLVMStructType::getLiteral(context, fields);
+  Value value = LLVM::PoisonOp::create(builder, loc, structType);
+  auto insert = [&](Value field, ArrayRef<int64_t> position) {
+    value =
+        LLVM::InsertValueOp::create(builder, loc, value, field, position);
+  };
+  auto constant = [&](int64_t number) -> Value {
+    return LLVM::ConstantOp::create(builder, loc, i64,
+                                    builder.getI64IntegerAttr(number));
+  };
+  insert(base, 0);
+  insert(base, 1);
+  insert(constant(0), 2);
+  int64_t stride = 1;
+  for (int64_t i = rank - 1; i >= 0; --i) {
+    bool dynamic = type.isDynamicDim(i);
+    insert(dynamic ? size : constant(type.getDimSize(i)), {3, i});
+    insert(constant(stride), {4, i});
+    if (!dynamic)
+      stride *= type.getDimSize(i);
+  }
+  return UnrealizedConversionCastOp::create(builder, loc, type, value)
+      .getResult(0);
+}
+
+Value CPULowering::makeString(Location loc, StringRef text) {
+  std::string bytes = text.str();
+  bytes.push_back('\0');
+  auto name = builder.getStringAttr("string_" + std::to_string(strings++));
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(work.getBody());
+    auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), bytes.size());
+    LLVM::GlobalOp::create(builder, loc, type, /*isConstant=*/true,
+                           LLVM::Linkage::Internal, name,
+                           builder.getStringAttr(bytes));
+  }
+  return LLVM::AddressOfOp::create(builder, loc, pointer, name);
+}
+
+LLVM::LLVMFuncOp
+CPULowering::getRuntimeFunction(StringRef name, LLVM::LLVMFunctionType type) {
+  if (auto function = work.lookupSymbol<LLVM::LLVMFuncOp>(name))
+    return function;
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(work.getBody());
+  return LLVM::LLVMFuncOp::create(builder, source.getLoc(), name, type);
+}
+
+//===----------------------------------------------------------------------===//
+// From a gpu.module to functions with explicit places in the grid
+//===----------------------------------------------------------------------===//
+
+LogicalResult CPULowering::copyFunction(FunctionOpInterface function) {
+  builder.setInsertionPointToEnd(work.getBody());
+  Function info;
+  info.isKernel = isKernel(function);
+  if (info.isKernel) {
+    FailureOr<SmallVector<int64_t>> params =
+        getKernelParamSizes(function.getArgumentTypes(), context,
+                            [&] { return function.emitError(); });
+    if (failed(params))
+      return failure();
+    info.params = *params;
+    info.mayBlock = BlockingAnalysis().mayBlock(function);
+  }
+
+  Location loc = function.getLoc();
+  if (auto gpuFunction = dyn_cast<gpu::GPUFuncOp>(function.getOperation())) {
+    auto copy = func::FuncOp::create(builder, loc, gpuFunction.getName(),
+                                     gpuFunction.getFunctionType());
+    IRMapping mapping;
+    gpuFunction.getBody().cloneInto(&copy.getBody(), mapping);
+    Block &entry = copy.getBody().front();
+    unsigned arguments = gpuFunction.getFunctionType().getNumInputs();
+    // Attributions follow the arguments; they become memory of the block and
+    // stack slots of the thread once the environment is there.
+    SmallVector<BlockArgument> attributions(
+        entry.getArguments().drop_front(arguments));
+    unsigned workgroup = gpuFunction.getNumWorkgroupAttributions();
+    SmallVector<Type> types(gpuFunction.getFunctionType().getInputs());
+    for (unsigned i = 0; i < EnvSize; ++i) {
+      Type type = i < Context ? Type(builder.getIndexType()) : pointer;
+      entry.addArgument(type, loc);
+      types.push_back(type);
+    }
+    copy.setFunctionType(
+        builder.getFunctionType(types, copy.getFunctionType().getResults()));
+    info.op = copy;
+    builder.setInsertionPointToStart(&entry);
+    info.workgroupBytes = workgroupGlobalBytes;
+    for (auto [i, attribution] : llvm::enumerate(attributions)) {
+      auto type = cast<MemRefType>(attribution.getType());
+      if (!type.hasStaticShape())
+        return function.emitError() << "attribution of type " << type
+                                    << " has no static size";
+      type = MemRefType::get(type.getShape(), type.getElementType(),
+                             type.getLayout());
+      Value memref;
+      if (i < workgroup) {
+        info.workgroupBytes = llvm::alignTo(info.workgroupBytes, 16);
+        Value base = LLVM::GEPOp::create(
+            builder, loc, pointer, builder.getI8Type(),
+            getEnv(info, Workgroup),
+            ArrayRef<LLVM::GEPArg>{int32_t(info.workgroupBytes)});
+        memref = makeMemRef(loc, base, type, Value());
+        info.workgroupBytes += getBytes(type);
+      } else {
+        memref = memref::AllocaOp::create(builder, loc, type,
+                                          builder.getI64IntegerAttr(16));
+      }
+      attribution.replaceAllUsesWith(memref);
+    }
+    entry.eraseArguments(arguments, attributions.size());
+    copy.walk([&](gpu::ReturnOp op) {
+      builder.setInsertionPoint(op);
+      func::ReturnOp::create(builder, op.getLoc(), op.getOperands());
+      op.erase();
+    });
+    functions[builder.getStringAttr(gpuFunction.getName())] = info;
+    return success();
+  }
+
+  auto copy = cast<FunctionOpInterface>(builder.clone(*function));
+  if (copy.isExternal())
+    return success();
+  for (StringRef name :
+       {"gpu.kernel", "nvvm.kernel", "rocdl.kernel", "nvvm.maxntid",
+        "nvvm.reqntid", "nvvm.minctasm", "nvvm.maxnreg", "nvvm.cluster_dim"})
+    copy->removeAttr(name);
+  bool llvmFunction = isa<LLVM::LLVMFuncOp>(copy.getOperation());
+  for (unsigned i = 0; i < EnvSize; ++i) {
+    Type type = i >= Context   ? pointer
+                : llvmFunction ? i64
+                               : Type(builder.getIndexType());
+    if (failed(copy.insertArgument(copy.getNumArguments(), type, {}, loc)))
+      return failure();
+  }
+  if (auto llvmCopy = dyn_cast<LLVM::LLVMFuncOp>(copy.getOperation())) {
+    llvmCopy.setCConv(LLVM::CConv::C);
+    llvmCopy.setLinkage(LLVM::Linkage::Internal);
+  }
+  info.op = copy;
+  info.workgroupBytes = workgroupGlobalBytes;
+  functions[cast<SymbolOpInterface>(copy.getOperation()).getNameAttr()] = info;
+  return success();
+}
+
+static bool isWorkgroupSpace(Attribute space) {
+  if (auto gpuSpace = dyn_cast_or_null<gpu::AddressSpaceAttr>(space))
+    return gpuSpace.getValue() == gpu::AddressSpace::Workgroup;
+  if (auto number = dyn_cast_or_null<IntegerAttr>(space))
+    return number.getInt() == 3;
+  return false;
+}
+
+/// Gives module-level workgroup variables their place in every block's memory.
+void CPULowering::placeWorkgroupGlobals() {
+  auto place = [&](StringRef name, int64_t bytes) {
+    workgroupGlobalBytes = llvm::alignTo(workgroupGlobalBytes, 16);
+    workgroupGlobals[name] = workgroupGlobalBytes;
+    workgroupGlobalBytes += bytes;
+  };
+  for (Operation &op : *source.getBody()) {
+    if (auto global = dyn_cast<memref::GlobalOp>(op)) {
+      if (isWorkgroupSpace(global.getType().getMemorySpace()))
+        place(global.getSymName(), getBytes(global.getType()));
+    } else if (auto global = dyn_cast<LLVM::GlobalOp>(op)) {
+      if (global.getAddrSpace() == 3)
+        place(global.getSymName(),
+              DataLayout().getTypeSize(global.getGlobalType()).getFixedValue());
+    }
+  }
+}
+
+LogicalResult CPULowering::copyFunctions() {
+  placeWorkgroupGlobals();
+  for (Operation &op : *source.getBody()) {
+    if (auto function = dyn_cast<FunctionOpInterface>(op)) {
+      if (failed(copyFunction(function)))
+        return failure();
+      continue;
+    }
+    if (auto symbol = dyn_cast<SymbolOpInterface>(op))
+      if (workgroupGlobals.contains(symbol.getName()))
+        continue;
+    builder.setInsertionPointToEnd(work.getBody());
+    builder.clone(op);
+  }
+  return success();
+}
+
+/// The host has one address space.
+void CPULowering::stripMemorySpaces() {
+  AttrTypeReplacer replacer;
+  replacer.addReplacement([](MemRefType type) -> std::optional<Type> {
+    if (!type.getMemorySpace())
+      return std::nullopt;
+    return MemRefType::get(type.getShape(), type.getElementType(),
+                           type.getLayout());
+  });
+  replacer.addReplacement([](UnrankedMemRefType type) -> std::optional<Type> {
+    if (!type.getMemorySpace())
+      return std::nullopt;
+    return UnrankedMemRefType::get(type.getElementType(), Attribute());
+  });
+  replacer.addReplacement([](LLVM::LLVMPointerType type) -> std::optional<Type> {
+    if (!type.getAddressSpace())
+      return std::nullopt;
+    return LLVM::LLVMPointerType::get(type.getContext());
+  });
+  replacer.recursivelyReplaceElementsIn(work, /*replaceAttrs=*/true,
+                                        /*replaceLocs=*/false,
+                                        /*replaceTypes=*/true);
+  work.walk([](Operation *op) {
+    if (auto global = dyn_cast<LLVM::GlobalOp>(op))
+      global.setAddrSpace(0);
+    if (isa<memref::MemorySpaceCastOp, LLVM::AddrSpaceCastOp>(op)) {
+      op->getResult(0).replaceAllUsesWith(op->getOperand(0));
+      op->erase();
+    }
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Device ops
+//===----------------------------------------------------------------------===//
+
+/// The number of a thread in its block, x fastest.
+Value CPULowering::getLinearThreadId(Function &function) {
+  Location loc = function.op.getLoc();
+  Value id = getEnv(function, ThreadId + 2);
+  for (int dim : {1, 0}) {
+    id = arith::MulIOp::create(builder, loc, id,
+                               getEnv(function, BlockDim + dim));
+    id = arith::AddIOp::create(builder, loc, id,
+                               getEnv(function, ThreadId + dim));
+  }
+  return id;
+}
+
+/// Passes the arguments as C's variadic calls do.
+LogicalResult CPULowering::rewritePrintf(gpu::PrintfOp op, Function &function) {
+  // The conversions of the format in their order, to know which small integers
+  // are signed.
+  StringRef format = op.getFormat();
+  SmallVector<char> conversions;
+  for (size_t i = 0; i < format.size(); ++i) {
+    if (format[i] != '%')
+      continue;
+    size_t end = format.find_first_not_of("0123456789.-+ #hlLjztq", i + 1);
+    if (end == StringRef::npos)
+      break;
+    if (format[end] == '*')
+      return op.emitOpError("with '*' in its format is not supported by the "
+                            "cpu device yet");
+    if (format[end] != '%')
+      conversions.push_back(format[end]);
+    i = end;
+  }
+
+  Location loc = op.getLoc();
+  Type f64 = builder.getF64Type();
+  SmallVector<Value> operands{getEnv(function, Context),
+                              makeString(loc, format)};
+  for (auto [i, value] : llvm::enumerate(op.getArgs())) {
+    Type type = value.getType();
+    if (type.isIndex()) {
+      value = arith::IndexCastOp::create(builder, loc, i64, value);
+    } else if (isa<FloatType>(type)) {
+      if (type.getIntOrFloatBitWidth() > 64)
+        return op.emitOpError("argument of type ")
+               << type << " is not supported by the cpu device";
+      if (type != f64)
+        value = arith::ExtFOp::create(builder, loc, f64, value);
+    } else {
+      unsigned width = type.getIntOrFloatBitWidth();
+      bool isSigned =
+          width > 1 && (i >= conversions.size() || conversions[i] == 'd' ||
+                        conversions[i] == 'i');
+      Type wide = width <= 32 ? Type(builder.getI32Type()) : i64;
+      if (width > 64)
+        return op.emitOpError("argument of type ")
+               << type << " is not supported by the cpu device";
+      if (type != wide)
+        value = isSigned
+                    ? Value(arith::ExtSIOp::create(builder, loc, wide, value))
+                    : Value(arith::ExtUIOp::create(builder, loc, wide, value));
+    }
+    operands.push_back(value);
+  }
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context),
+                                          {pointer, pointer},
+                                          /*isVarArg=*/true);
+  LLVM::CallOp::create(builder, loc,
+                       getRuntimeFunction("gpuasync_cpu_printf", type),
+                       operands);
+  op.erase();
+  return success();
+}
+
+LogicalResult CPULowering::rewriteOp(Operation *op, Function &function) {
+  Location loc = op->getLoc();
+  builder.setInsertionPoint(op);
+  auto replace = [&](Value value) {
+    op->getResult(0).replaceAllUsesWith(value);
+    op->erase();
+    return success();
+  };
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  };
+  auto dim = [](auto op) { return static_cast<unsigned>(op.getDimension()); };
+  if (auto id = dyn_cast<gpu::ThreadIdOp>(op))
+    return replace(getEnv(function, ThreadId + dim(id)));
+  if (auto id = dyn_cast<gpu::BlockIdOp>(op))
+    return replace(getEnv(function, BlockId + dim(id)));
+  if (auto id = dyn_cast<gpu::BlockDimOp>(op))
+    return replace(getEnv(function, BlockDim + dim(id)));
+  if (auto id = dyn_cast<gpu::GridDimOp>(op))
+    return replace(getEnv(function, GridDim + dim(id)));
+  // Every block is a cluster of its own.
+  if (auto id = dyn_cast<gpu::ClusterIdOp>(op))
+    return replace(getEnv(function, BlockId + dim(id)));
+  if (auto id = dyn_cast<gpu::ClusterDimOp>(op))
+    return replace(getEnv(function, GridDim + dim(id)));
+  if (isa<gpu::ClusterDimBlocksOp>(op))
+    return replace(constant(1));
+  if (isa<gpu::ClusterBlockIdOp>(op))
+    return replace(constant(0));
+  if (auto id = dyn_cast<gpu::GlobalIdOp>(op)) {
+    Value base =
+        arith::MulIOp::create(builder, loc, getEnv(function, BlockId + dim(id)),
+                              getEnv(function, BlockDim + dim(id)));
+    return replace(arith::AddIOp::create(builder, loc, base,
+                                         getEnv(function, ThreadId + dim(id))));
+  }
+  // Subgroups are 32 threads wide, as on CUDA devices.
+  if (isa<gpu::SubgroupSizeOp>(op))
+    return replace(constant(32));
+  if (isa<gpu::LaneIdOp>(op))
+    return replace(arith::RemUIOp::create(
+        builder, loc, getLinearThreadId(function), constant(32)));
+  if (isa<gpu::SubgroupIdOp>(op))
+    return replace(arith::DivUIOp::create(
+        builder, loc, getLinearThreadId(function), constant(32)));
+  if (isa<gpu::NumSubgroupsOp>(op)) {
+    Value threads = getEnv(function, BlockDim);
+    for (int i : {1, 2})
+      threads = arith::MulIOp::create(builder, loc, threads,
+                                      getEnv(function, BlockDim + i));
+    threads = arith::AddIOp::create(builder, loc, threads, constant(31));
+    return replace(
+        arith::DivUIOp::create(builder, loc, threads, constant(32)));
+  }
+  if (auto memory = dyn_cast<gpu::DynamicSharedMemoryOp>(op)) {
+    Value address = LLVM::GEPOp::create(
+        builder, loc, pointer, builder.getI8Type(), getEnv(function, Context),
+        ArrayRef<LLVM::GEPArg>{
+            int32_t(offsetof(gpuasync_cpu_block_ctx, dynamicSharedBytes))});
+    Value size = LLVM::LoadOp::create(builder, loc, i64, address);
+    return replace(makeMemRef(loc, getEnv(function, Dynamic),
+                              memory.getResultMemref().getType(), size));
+  }
+  if (auto get = dyn_cast<memref::GetGlobalOp>(op)) {
+    auto place = workgroupGlobals.find(get.getName());
+    if (place == workgroupGlobals.end())
+      return success();
+    Value base = LLVM::GEPOp::create(
+        builder, loc, pointer, builder.getI8Type(), getEnv(function, Workgroup),
+        ArrayRef<LLVM::GEPArg>{int32_t(place->second)});
+    return replace(makeMemRef(loc, base, get.getType(), Value()));
+  }
+  if (auto get = dyn_cast<LLVM::AddressOfOp>(op)) {
+    auto place = workgroupGlobals.find(get.getGlobalName());
+    if (place == workgroupGlobals.end())
+      return success();
+    return replace(LLVM::GEPOp::create(
+        builder, loc, pointer, builder.getI8Type(), getEnv(function, Workgroup),
+        ArrayRef<LLVM::GEPArg>{int32_t(place->second)}));
+  }
+  if (auto print = dyn_cast<gpu::PrintfOp>(op))
+    return rewritePrintf(print, function);
+  return success();
+}
+
+LogicalResult CPULowering::rewriteDeviceOps() {
+  for (auto &[name, function] : functions) {
+    SmallVector<Operation *> ops;
+    function.op->walk([&](Operation *op) { ops.push_back(op); });
+    for (Operation *op : ops)
+      if (failed(rewriteOp(op, function)))
+        return failure();
+  }
+  return success();
+}
+
+/// Hands the environment on, and finds which functions can fail.
+void CPULowering::rewriteCalls() {
+  for (auto &entry : functions) {
+    Function &function = entry.second;
+    SmallVector<CallOpInterface> calls;
+    function.op->walk([&](CallOpInterface op) { calls.push_back(op); });
+    for (CallOpInterface call : calls) {
+      auto symbol = dyn_cast<SymbolRefAttr>(call.getCallableForCallee());
+      if (!symbol || !functions.contains(symbol.getRootReference()))
+        continue;
+      builder.setInsertionPoint(call);
+      Block &body = function.op.getFunctionBody().front();
+      SmallVector<Value> env(body.getArguments().take_back(EnvSize));
+      bool toLLVM = isa<LLVM::CallOp>(call.getOperation());
+      for (Value &value : env)
+        if (isa<IndexType>(value.getType()) && toLLVM)
+          value =
+              arith::IndexCastOp::create(builder, call.getLoc(), i64, value);
+        else if (value.getType() == i64 && !toLLVM)
+          value = arith::IndexCastOp::create(builder, call.getLoc(),
+                                             builder.getIndexType(), value);
+      call.getArgOperandsMutable().append(env);
+    }
+    function.mayFail = false;
+    function.op->walk([&](cf::AssertOp) { function.mayFail = true; });
+  }
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (auto &entry : functions) {
+      Function &function = entry.second;
+      if (function.mayFail)
+        continue;
+      function.op->walk([&](CallOpInterface call) {
+        auto symbol = dyn_cast<SymbolRefAttr>(call.getCallableForCallee());
+        auto callee = symbol ? functions.find(symbol.getRootReference())
+                             : functions.end();
+        if (callee != functions.end() && callee->second.mayFail)
+          function.mayFail = changed = true;
+      });
+    }
+  }
+}
+
+/// A failed assert ends its thread: the function returns at once, and one that
+/// is not a kernel tells its caller so by an additional result.
+LogicalResult CPULowering::rewriteAsserts() {
+  auto voidType = LLVM::LLVMVoidType::get(context);
+  Type i32 = builder.getI32Type(), i1 = builder.getI1Type();
+  auto reportType = LLVM::LLVMFunctionType::get(
+      voidType, {pointer, pointer, pointer, i32, i32, i64, i64, i64});
+
+  for (auto &[name, function] : functions) {
+    if (!function.mayFail)
+      continue;
+    auto op = dyn_cast<func::FuncOp>(function.op.getOperation());
+    if (!op)
+      return function.op.emitError(
+          "an assert in an llvm.func is not supported by the cpu device yet");
+    SmallVector<Type> results(op.getFunctionType().getResults());
+    SmallVector<Operation *> sites;
+    WalkResult walked = op.walk([&](Operation *inner) -> WalkResult {
+      bool isSite = isa<cf::AssertOp>(inner);
+      if (auto call = dyn_cast<func::CallOp>(inner)) {
+        auto callee = functions.find(call.getCalleeAttr().getAttr());
+        isSite = callee != functions.end() && callee->second.mayFail;
+      }
+      if (isSite && inner->getParentOp() != op)
+        return inner->emitOpError("that may end its thread is not supported by "
+                                  "the cpu device inside ")
+               << inner->getParentOp()->getName();
+      if (isSite)
+        sites.push_back(inner);
+      return WalkResult::advance();
+    });
+    if (walked.wasInterrupted())
+      return failure();
+
+    bool flagged = !function.isKernel;
+    if (flagged) {
+      op.walk([&](func::ReturnOp ret) {
+        builder.setInsertionPoint(ret);
+        Value ended = arith::ConstantIntOp::create(builder, ret.getLoc(), 0, 1);
+        ret.getOperandsMutable().append(ended);
+      });
+      SmallVector<Type> flaggedResults(results);
+      flaggedResults.push_back(i1);
+      op.setFunctionType(builder.getFunctionType(
+          op.getFunctionType().getInputs(), flaggedResults));
+    }
+
+    // One block that all failures leave through.
+    Block *leave = builder.createBlock(&op.getBody(), op.getBody().end());
+    SmallVector<Value> values;
+    for (Type type : results)
+      values.push_back(ub::PoisonOp::create(builder, op.getLoc(), type));
+    if (flagged)
+      values.push_back(
+          arith::ConstantIntOp::create(builder, op.getLoc(), 1, 1));
+    func::ReturnOp::create(builder, op.getLoc(), values);
+
+    for (Operation *site : sites) {
+      Location loc = site->getLoc();
+      Block *before = site->getBlock();
+      if (auto call = dyn_cast<func::CallOp>(site)) {
+        builder.setInsertionPoint(call);
+        SmallVector<Type> types(call.getResultTypes());
+        types.push_back(i1);
+        auto flaggedCall = func::CallOp::create(builder, loc, call.getCallee(),
+                                                types, call.getOperands());
+        Block *after = before->splitBlock(call);
+        call.replaceAllUsesWith(flaggedCall.getResults().drop_back());
+        call.erase();
+        builder.setInsertionPointToEnd(before);
+        cf::CondBranchOp::create(builder, loc, flaggedCall.getResults().back(),
+                                 leave, ValueRange(), after, ValueRange());
+        continue;
+      }
+      auto check = cast<cf::AssertOp>(site);
+      Block *after = before->splitBlock(check);
+      Block *fail = builder.createBlock(leave);
+      builder.setInsertionPointToEnd(before);
+      cf::CondBranchOp::create(builder, loc, check.getArg(), after,
+                               ValueRange(), fail, ValueRange());
+      builder.setInsertionPointToStart(fail);
+      auto place = loc->findInstanceOf<FileLineColLoc>();
+      auto number = [&](unsigned value) -> Value {
+        return LLVM::ConstantOp::create(builder, loc, i32,
+                                        builder.getI32IntegerAttr(value));
+      };
+      SmallVector<Value> operands{
+          getEnv(function, Context), makeString(loc, check.getMsg()),
+          makeString(loc, place ? place.getFilename().getValue() : ""),
+          number(place ? place.getLine() : 0),
+          number(place ? place.getColumn() : 0)};
+      for (int i = 0; i < 3; ++i)
+        operands.push_back(arith::IndexCastOp::create(
+            builder, loc, i64, getEnv(function, ThreadId + i)));
+      LLVM::CallOp::create(
+          builder, loc,
+          getRuntimeFunction("gpuasync_cpu_assert_fail", reportType), operands);
+      cf::BranchOp::create(builder, loc, leave);
+      check.erase();
+    }
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// To the LLVM dialect
+//===----------------------------------------------------------------------===//
+
+/// Structured code to branches: asserts can then leave their function.
+static void buildStructurePipeline(OpPassManager &pm) {
+  pm.addPass(createLowerAffinePass());
+  pm.addPass(createConvertVectorToSCFPass());
+  pm.addPass(createForallToForLoopPass());
+  pm.addPass(createConvertComplexToStandardPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createSCFToControlFlowPass());
+}
+
+static void buildLLVMPipeline(OpPassManager &pm) {
+  pm.addPass(memref::createExpandStridedMetadataPass());
+  pm.addPass(createLowerAffinePass());
+  pm.addPass(arith::createArithExpandOpsPass());
+  pm.addPass(createConvertMathToFuncs());
+  pm.addPass(createConvertVectorToLLVMPass());
+  pm.addPass(createConvertComplexToLLVMPass());
+  pm.addPass(createConvertIndexToLLVMPass());
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createFinalizeMemRefToLLVMConversionPass());
+  pm.addPass(createUBToLLVMConversionPass());
+  pm.addPass(createConvertControlFlowToLLVMPass());
+  pm.addPass(createConvertFuncToLLVMPass());
+  pm.addPass(createReconcileUnrealizedCastsPass());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void gpuasync::registerCPULoweringDialects(DialectRegistry &registry) {
+  OpPassManager pm(ModuleOp::getOperationName());
+  buildStructurePipeline(pm);
+  buildLLVMPipeline(pm);
+  pm.getDependentDialects(registry);
+}
+
+LogicalResult CPULowering::checkAllLowered() {
+  WalkResult result = work->walk([&](Operation *op) -> WalkResult {
+    if (op == work || isa<LLVM::LLVMDialect>(op->getDialect()))
+      return WalkResult::advance();
+    return op->emitError("'")
+           << op->getName() << "' cannot be lowered for the cpu device";
+  });
+  return failure(result.wasInterrupted());
+}
+
+LogicalResult CPULowering::lowerToLLVM() {
+  hoistAllocas(work);
+  expandCopies(work);
+  OpPassManager structure(ModuleOp::getOperationName());
+  buildStructurePipeline(structure);
+  if (failed(runPipeline(structure, work)) || failed(rewriteAsserts()) ||
+      failed(lowerMathToLibm(work)))
+    return failure();
+  OpPassManager lower(ModuleOp::getOperationName());
+  buildLLVMPipeline(lower);
+  if (failed(runPipeline(lower, work)))
+    return failure();
+  return checkAllLowered();
+}
+
+//===----------------------------------------------------------------------===//
+// Block functions
+//===----------------------------------------------------------------------===//
+
+/// Marks what a thread reads and writes through the kernel's arguments as
+/// independent of the block's other threads. Without a barrier between them,
+/// one thread may not rely on another's plain accesses: that is a data race.
+/// Atomic and volatile accesses are left out, and so are workgroup memory and
+/// the thread's own stack, which all threads of the loop share once the thread
+/// function is inlined.
+void CPULowering::markParallelAccesses(LLVM::LLVMFuncOp thread,
+                                       Attribute group) {
+  auto throughArgument = [&](Value address) {
+    while (true) {
+      if (auto gep = address.getDefiningOp<LLVM::GEPOp>())
+        address = gep.getBase();
+      else if (auto cast = address.getDefiningOp<LLVM::BitcastOp>())
+        address = cast.getArg();
+      else
+        break;
+    }
+    auto argument = dyn_cast<BlockArgument>(address);
+    return argument && argument.getOwner() == &thread.getBody().front() &&
+           argument.getArgNumber() < thread.getNumArguments() - EnvSize;
+  };
+  ArrayAttr groups = builder.getArrayAttr(group);
+  thread.walk([&](Operation *op) {
+    if (auto load = dyn_cast<LLVM::LoadOp>(op)) {
+      if (!load.getVolatile_() &&
+          load.getOrdering() == LLVM::AtomicOrdering::not_atomic &&
+          throughArgument(load.getAddr()))
+        load.setAccessGroupsAttr(groups);
+    } else if (auto store = dyn_cast<LLVM::StoreOp>(op)) {
+      if (!store.getVolatile_() &&
+          store.getOrdering() == LLVM::AtomicOrdering::not_atomic &&
+          throughArgument(store.getAddr()))
+        store.setAccessGroupsAttr(groups);
+    }
+  });
+}
+
+/// Builds
+///   void block(ctx, params, workgroup) {
+///     load the parameters and the grid position;
+///     for z, y, x: thread(parameters..., x, y, z, ...);
+///   }
+LLVM::LLVMFuncOp CPULowering::buildBlockFunction(LLVM::LLVMFuncOp thread,
+                                                 const Function &kernel,
+                                                 Attribute group) {
+  Location loc = thread.getLoc();
+  builder.setInsertionPointAfter(thread);
+  StringRef name = thread.getName();
+  name.consume_back("_thread");
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context),
+                                          {pointer, pointer, pointer});
+  auto block = LLVM::LLVMFuncOp::create(builder, loc, (name + "_block").str(),
+                                        type, LLVM::Linkage::Internal);
+  block.setVisibility(SymbolTable::Visibility::Private);
+  // The three buffers are the runtime's own; no argument of a kernel points
+  // there.
+  StringRef noAlias = LLVM::LLVMDialect::getNoAliasAttrName();
+  StringRef readOnly = LLVM::LLVMDialect::getReadonlyAttrName();
+  for (unsigned i = 0; i < 3; ++i) {
+    block.setArgAttr(i, noAlias, builder.getUnitAttr());
+    if (i < 2)
+      block.setArgAttr(i, readOnly, builder.getUnitAttr());
+  }
+  Block *entry = block.addEntryBlock(builder);
+  builder.setInsertionPointToStart(entry);
+  Value ctx = entry->getArgument(0), params = entry->getArgument(1),
+        workgroup = entry->getArgument(2);
+  auto address = [&](Value base, int64_t offset) -> Value {
+    if (!offset)
+      return base;
+    return LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(), base,
+                               ArrayRef<LLVM::GEPArg>{int32_t(offset)},
+                               LLVM::GEPNoWrapFlags::inbounds);
+  };
+  auto constant = [&](int64_t value) -> Value {
+    return LLVM::ConstantOp::create(builder, loc, i64,
+                                    builder.getI64IntegerAttr(value));
+  };
+
+  SmallVector<Value> arguments;
+  SmallVector<int64_t> offsets = getKernelParamOffsets(kernel.params);
+  for (auto [i, size, offset] : llvm::enumerate(kernel.params, offsets))
+    arguments.push_back(
+        LLVM::LoadOp::create(builder, loc, thread.getArgumentTypes()[i],
+                             address(params, offset), /*alignment=*/size));
+  unsigned env = arguments.size();
+  arguments.resize(env + EnvSize);
+  auto loadField = [&](unsigned which, size_t offset) {
+    for (int i = 0; i < 3; ++i)
+      arguments[env + which + i] =
+          LLVM::LoadOp::create(builder, loc, i64, address(ctx, offset + 8 * i));
+  };
+  loadField(GridDim, offsetof(gpuasync_cpu_block_ctx, gridDim));
+  loadField(BlockDim, offsetof(gpuasync_cpu_block_ctx, blockDim));
+  loadField(BlockId, offsetof(gpuasync_cpu_block_ctx, blockIdx));
+  arguments[env + Context] = ctx;
+  arguments[env + Workgroup] = workgroup;
+  arguments[env + Dynamic] =
+      address(workgroup, llvm::alignTo(kernel.workgroupBytes, 16));
+
+  // The loops are built from the outside in: a header per dimension, which
+  // either runs the next one or goes on with the one around it.
+  Value zero = constant(0), one = constant(1);
+  Block *exit = builder.createBlock(&block.getBody(), block.getBody().end());
+  builder.setInsertionPointToStart(exit);
+  LLVM::ReturnOp::create(builder, loc, ValueRange());
+  Block *outerLatch = exit, *from = entry;
+  for (int dim : {2, 1, 0}) {
+    Block *header = builder.createBlock(exit, {i64}, {loc});
+    Block *body = builder.createBlock(exit);
+    Block *latch = builder.createBlock(outerLatch);
+    builder.setInsertionPointToEnd(from);
+    LLVM::BrOp::create(builder, loc, zero, header);
+    builder.setInsertionPointToEnd(header);
+    Value id = header->getArgument(0);
+    Value more =
+        LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::slt, id,
+                             arguments[env + BlockDim + dim]);
+    LLVM::CondBrOp::create(builder, loc, more, body, outerLatch);
+    builder.setInsertionPointToEnd(latch);
+    Value next = LLVM::AddOp::create(builder, loc, id, one,
+                                     LLVM::IntegerOverflowFlags::nsw |
+                                         LLVM::IntegerOverflowFlags::nuw);
+    auto back = LLVM::BrOp::create(builder, loc, next, header);
+    if (dim == 0) {
+      auto accessGroup = cast<LLVM::AccessGroupAttr>(group);
+      back.setLoopAnnotationAttr(LLVM::LoopAnnotationAttr::get(
+          context, /*disableNonforced=*/{}, /*vectorize=*/{}, /*interleave=*/{},
+          /*unroll=*/{}, /*unrollAndJam=*/{}, /*licm=*/{}, /*distribute=*/{},
+          /*pipeline=*/{}, /*peeled=*/{}, /*unswitch=*/{}, /*mustProgress=*/{},
+          /*isVectorized=*/{}, /*startLoc=*/{}, /*endLoc=*/{}, accessGroup));
+    }
+    arguments[env + ThreadId + dim] = id;
+    outerLatch = latch;
+    from = body;
+  }
+  builder.setInsertionPointToEnd(from);
+  LLVM::CallOp::create(builder, loc, thread, arguments);
+  LLVM::BrOp::create(builder, loc, outerLatch);
+  return block;
+}
+
+/// Moves everything into the program under names of its own.
+LogicalResult CPULowering::splice() {
+  Operation *host = source->getParentOp();
+  SymbolTable hostTable(host);
+  SymbolTable workTable(work);
+  Block *hostBody = &host->getRegion(0).front();
+  SmallVector<Operation *> ops;
+  for (Operation &op : *work.getBody())
+    ops.push_back(&op);
+  llvm::StringMap<StringAttr> renamed;
+
+  for (Operation *op : ops) {
+    auto symbol = dyn_cast<SymbolOpInterface>(op);
+    if (!symbol)
+      continue;
+    auto function = dyn_cast<LLVM::LLVMFuncOp>(op);
+    if (function && function.isExternal()) {
+      Operation *present = hostTable.lookup(symbol.getName());
+      bool runtime = symbol.getName().starts_with("gpuasync_") ||
+                     function.isVarArg() ||
+                     llvm::is_contained({"malloc", "free", "aligned_alloc",
+                                         "memrefCopy"},
+                                        symbol.getName());
+      if (!present && runtime)
+        continue;
+      if (auto same = dyn_cast_or_null<LLVM::LLVMFuncOp>(present)) {
+        if (same.getFunctionType() != function.getFunctionType())
+          return same.emitOpError("is declared with type ")
+                 << same.getFunctionType() << " but kernels of @"
+                 << source.getName() << " call it with "
+                 << function.getFunctionType();
+        op->erase();
+        continue;
+      }
+      // The host's own lowering may still want this function as a func.func
+      // (math to libm); it then also turns our calls into llvm.call.
+      SmallVector<Type> results;
+      if (!isa<LLVM::LLVMVoidType>(function.getFunctionType().getReturnType()))
+        results.push_back(function.getFunctionType().getReturnType());
+      auto type = builder.getFunctionType(function.getArgumentTypes(), results);
+      auto declared = dyn_cast_or_null<func::FuncOp>(present);
+      if (present && (!declared || declared.getFunctionType() != type))
+        return present->emitOpError("is not the function of type ")
+               << type << " that kernels of @" << source.getName() << " call";
+      if (!declared) {
+        builder.setInsertionPointToStart(hostBody);
+        declared = func::FuncOp::create(builder, function.getLoc(),
+                                        symbol.getName(), type);
+        declared.setVisibility(SymbolTable::Visibility::Private);
+        hostTable.insert(declared);
+      }
+      if (auto uses = SymbolTable::getSymbolUses(op, work))
+        for (SymbolTable::SymbolUse use : llvm::make_early_inc_range(*uses)) {
+          auto call = dyn_cast<LLVM::CallOp>(use.getUser());
+          if (!call)
+            return use.getUser()->emitOpError(
+                       "takes the address of a function, which ")
+                   << "is not supported by the cpu device";
+          builder.setInsertionPoint(call);
+          auto replacement =
+              func::CallOp::create(builder, call.getLoc(), declared,
+                                   call.getArgOperands());
+          call.replaceAllUsesWith(replacement.getResults());
+          call.erase();
+        }
+      op->erase();
+      continue;
+    }
+    // Our own names begin with the gpu.module's.
+    std::string base = symbol.getName().str();
+    if (!StringRef(base).starts_with(prefix))
+      base = prefix + base;
+    std::string unique = base;
+    for (unsigned i = 0;
+         hostTable.lookup(unique) ||
+         (workTable.lookup(unique) && workTable.lookup(unique) != op);
+         ++i)
+      unique = base + "_" + std::to_string(i);
+    if (unique != symbol.getName() && failed(workTable.rename(op, unique)))
+      return failure();
+  }
+  while (!work.getBody()->empty())
+    work.getBody()->front().moveBefore(source);
+  return success();
+}
+
+FailureOr<ImageAttr> CPULowering::run() {
+  if (failed(checkSupported(source)))
+    return failure();
+  builder.setInsertionPointAfter(source);
+  work = ModuleOp::create(builder, source.getLoc());
+  if (failed(copyFunctions()))
+    return failure();
+  stripMemorySpaces();
+  if (failed(rewriteDeviceOps()))
+    return failure();
+  rewriteCalls();
+  if (failed(lowerToLLVM()))
+    return failure();
+
+  SmallVector<std::pair<LLVM::LLVMFuncOp, const Function *>> blocks;
+  for (auto &[name, function] : functions) {
+    auto lowered = work.lookupSymbol<LLVM::LLVMFuncOp>(name);
+    lowered.setVisibility(SymbolTable::Visibility::Private);
+    lowered.setLinkage(LLVM::Linkage::Internal);
+    if (!function.isKernel)
+      continue;
+    lowered.setAlwaysInline(true);
+    SymbolTable table(work);
+    if (failed(table.rename(lowered, (prefix + name.getValue() + "_thread")
+                                         .str())))
+      return failure();
+    Attribute group = LLVM::AccessGroupAttr::get(context);
+    markParallelAccesses(lowered, group);
+    blocks.push_back({buildBlockFunction(lowered, function, group), &function});
+  }
+  if (failed(splice()))
+    return failure();
+  SmallVector<Attribute> entries;
+  for (auto [block, function] : blocks)
+    entries.push_back(CpuKernelAttr::get(
+        context, FlatSymbolRefAttr::get(block.getSymNameAttr()),
+        function->workgroupBytes, function->mayBlock));
+  return ImageAttr::get(context, ImageFormat::CPU, "", StringAttr(),
+                        builder.getArrayAttr(entries));
+}
+
+FailureOr<ImageAttr> gpuasync::lowerKernelsForCPU(gpu::GPUModuleOp kernels,
+                                                  RunPipelineFn runPipeline) {
+  return CPULowering(kernels, runPipeline).run();
+}
