@@ -12,16 +12,20 @@
 using namespace gpuasync;
 
 const gpuasync_image *gpuasync::chooseImage(DriverContext &driver,
-                                            const gpuasync_module &module) {
+                                            const gpuasync_module &module,
+                                            uint32_t below,
+                                            uint32_t *bestRank) {
   const gpuasync_image *best = nullptr;
-  uint32_t bestRank = 0;
+  uint32_t highest = 0;
   for (uint32_t i = 0; i < module.imageCount; ++i) {
     uint32_t rank = driver.imageRank(module.images[i]);
-    if (rank > bestRank) {
-      bestRank = rank;
+    if (rank > highest && rank < below) {
+      highest = rank;
       best = &module.images[i];
     }
   }
+  if (bestRank)
+    *bestRank = highest;
   return best;
 }
 
@@ -86,13 +90,37 @@ static LoadedModule::Key makeKey(const Instance &instance, uint32_t index,
           table,        unique,        image.arch ? image.arch : ""};
 }
 
+// An image that the driver refuses (a machine code that it does not know after
+// all, say) makes way for the next best; what each was refused for is kept.
 Status ModuleCache::load(Instance &instance, uint32_t index, bool &loaded) {
+  const gpuasync_module &module = instance.program->modules[index];
+  uint32_t rank = UINT32_MAX;
+  Status first;
+  std::string reasons;
+  while (const gpuasync_image *image =
+             chooseImage(*context.driver, module, rank, &rank)) {
+    Status status = loadImage(instance, index, *image, loaded);
+    if (status.ok() || status.code() == GPUASYNC_OUT_OF_MEMORY ||
+        status.code() == GPUASYNC_DEVICE_LOST ||
+        status.code() == GPUASYNC_SHUT_DOWN)
+      return status;
+    if (!reasons.empty())
+      reasons += "; ";
+    reasons += status.message();
+    if (first.ok())
+      first = std::move(status);
+  }
+  if (first.ok())
+    return noImage(context, module);
+  return makeStatus(first.code(), "%s", reasons.c_str());
+}
+
+Status ModuleCache::loadImage(Instance &instance, uint32_t index,
+                              const gpuasync_image &candidate, bool &loaded) {
   loaded = false;
   Instance::Slot &slot = instance.modules[index];
   const gpuasync_module &module = instance.program->modules[index];
-  const gpuasync_image *image = chooseImage(*context.driver, module);
-  if (!image)
-    return noImage(context, module);
+  const gpuasync_image *image = &candidate;
   LoadedModule::Key key = makeKey(instance, index, *image);
 
   std::unique_lock<std::mutex> lock(mutex);

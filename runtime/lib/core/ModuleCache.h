@@ -84,6 +84,10 @@ public:
   size_t size();
 
 private:
+  /// load with one of the module's images.
+  Status loadImage(Instance &instance, uint32_t index,
+                   const gpuasync_image &image, bool &loaded);
+
   gpuasync_context &context;
   std::mutex mutex;
   std::map<LoadedModule::Key, std::unique_ptr<LoadedModule>> entries;
@@ -91,9 +95,12 @@ private:
   std::vector<std::unique_ptr<LoadedModule>> graveyard;
 };
 
-/// The image of `module` that fits best; null with a reason if none does.
+/// The image of `module` that fits best, of those that fit less well than rank
+/// `below`, and that of it; null if none does.
 const gpuasync_image *chooseImage(DriverContext &driver,
-                                  const gpuasync_module &module);
+                                  const gpuasync_module &module,
+                                  uint32_t below = UINT32_MAX,
+                                  uint32_t *rank = nullptr);
 
 } // namespace gpuasync
 

@@ -72,6 +72,7 @@ Status CudaApi::load() {
     return makeStatus(GPUASYNC_UNAVAILABLE,
                       "CUDA is unavailable: %s: %s (%d): %s", call.name,
                       errorName(call.code), call.code, errorText(call.code));
+  armExitFlag();
   return Status();
 }
 
@@ -219,6 +220,12 @@ CudaCall CudaApi::releaseContext(int32_t ordinal) {
   return GPUASYNC_CUDA_CALL(cuDevicePrimaryCtxRelease, device);
 }
 
+/// "8.8" and what follows it, of ".version 8.8".
+static const char *ptxVersion(const gpuasync_image &image) {
+  const char *found = strstr(static_cast<const char *>(image.data), ".version");
+  return found ? found + strspn(found + 8, " \t") + 8 : "unknown version";
+}
+
 CudaCall CudaApi::moduleLoad(const gpuasync_image &image, CUmodule &module,
                              char *log, size_t logBytes) {
   int options[] = {JitErrorLogBuffer, JitErrorLogBufferSizeBytes};
@@ -230,6 +237,15 @@ CudaCall CudaApi::moduleLoad(const gpuasync_image &image, CUmodule &module,
                                  options, values);
   if (logBytes)
     log[logBytes - 1] = '\0';
+  if (call.code == ErrorUnsupportedPtxVersion) {
+    int version = 0;
+    (void)table.cuDriverGetVersion(&version);
+    snprintf(
+        log, logBytes,
+        "the driver, for CUDA %d.%d, is older than the PTX (version %.3s); "
+        "compile for an older PTX version or carry a cubin",
+        version / 1000, version % 1000 / 10, ptxVersion(image));
+  }
   size_t length = strlen(log);
   while (length && strchr("\r\n \t", log[length - 1]))
     log[--length] = '\0';

@@ -21,6 +21,10 @@ bool gpuasync::processIsExiting() noexcept {
   return exiting.load(std::memory_order_relaxed);
 }
 
+void gpuasync::armExitFlag() noexcept {
+  atexit([] { exiting.store(true, std::memory_order_relaxed); });
+}
+
 Status gpuasync::openVendorLibrary(const char *what, const char *variable,
                                    const char *const *paths, void *&library) {
   const char *chosen = getenv(variable);
@@ -31,11 +35,8 @@ Status gpuasync::openVendorLibrary(const char *what, const char *variable,
   for (; *paths; ++paths) {
     // Local: the vendor's symbols must not resolve anybody else's references.
     library = dlopen(*paths, RTLD_NOW | RTLD_LOCAL);
-    if (library) {
-      // Registered after the library's own handlers, so it runs before them.
-      atexit([] { exiting.store(true, std::memory_order_relaxed); });
+    if (library)
       return Status();
-    }
     const char *reason = dlerror();
     tried += tried.empty() ? "" : "; ";
     tried += *paths;

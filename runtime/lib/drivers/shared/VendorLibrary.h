@@ -37,9 +37,12 @@ Status resolveVendorSymbols(const char *what, void *library,
                             void *table,
                             void *(*find)(void *library, const VendorSymbol &));
 
-/// True from the moment that exit() runs handlers registered before ours: no
-/// vendor call may be made any more. Armed by openVendorLibrary.
+/// True from the moment that exit() runs the handler of armExitFlag: no vendor
+/// call may be made any more.
 bool processIsExiting() noexcept;
+/// Called once the vendor's library is initialised, so that our handler runs
+/// before its own.
+void armExitFlag() noexcept;
 
 } // namespace gpuasync
 
