@@ -1,0 +1,312 @@
+//===- MemoryTest.cpp - Copies, fills, registration, leaks ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every kind of copy and fill against plain loops; errors of memory use.
+//===----------------------------------------------------------------------===//
+
+#include "Fixture.h"
+
+#include <random>
+
+using namespace gpuasync_test;
+using namespace gpuasync_test::detail;
+
+namespace {
+
+class Memory : public DeviceTest {};
+INSTANTIATE_OVER_DEVICES(Memory);
+
+std::string leakText(const Context &context) {
+  std::string text;
+  gpuasync_leaks_list(
+      context.get(),
+      [](void *user, const char *line) {
+        static_cast<std::string *>(user)->append(line).append("\n");
+      },
+      &text);
+  return text;
+}
+
+TEST_P(Memory, FillsOfEachElementSize) {
+  FrameScope frame(*program);
+  gpuasync_stream *stream = frame.stream();
+  for (uint32_t size : {1u, 2u, 4u, 8u, 16u})
+    for (uint64_t count : {0ull, 1ull, 7ull, 1000ull, 100000ull}) {
+      unsigned char pattern[16];
+      for (uint32_t i = 0; i < 16; ++i)
+        pattern[i] = static_cast<unsigned char>(17 * i + size);
+      std::vector<unsigned char> out(count * size + 1, 0xee);
+      void *x = frame.alloc<char>(stream, count * size);
+      gpuasync_memset(frame, stream, x, pattern, size, count, SITE("memset"));
+      frame.copy(stream, out.data(), x, count * size);
+      frame.dealloc(stream, x);
+      ASSERT_EQ(frame.wait({stream}), 0);
+      for (uint64_t i = 0; i < count * size; ++i)
+        ASSERT_EQ(out[i], pattern[i % size]) << size << " " << count;
+      ASSERT_EQ(out[count * size], 0xee);
+    }
+}
+
+TEST_P(Memory, FillOfAnOddElementIsRefused) {
+  FrameScope frame(*program);
+  gpuasync_stream *stream = frame.stream();
+  uint32_t *x = frame.alloc(stream, 64);
+  char pattern[16] = {};
+  gpuasync_memset(frame, stream, x, pattern, 3, 4, SITE("memset"));
+  Status status = frame.leave();
+  EXPECT_EQ(status.code(), uint32_t(GPUASYNC_UNSUPPORTED));
+}
+
+/// Random strided copies between all pairs of memory kinds.
+TEST_P(Memory, StridedCopies) {
+  std::mt19937 random(7);
+  constexpr int64_t extent = 40000;
+  for (int round = 0; round < 200; ++round) {
+    uint32_t rank = 1 + random() % 4;
+    std::vector<int64_t> sizes(rank), from(rank), to(rank);
+    int64_t sourceSpan = 1, destinationSpan = 1;
+    for (uint32_t i = rank; i-- > 0;) {
+      sizes[i] = 1 + random() % 6;
+      from[i] = sourceSpan * (1 + random() % 2);
+      to[i] = destinationSpan * (1 + random() % 2);
+      sourceSpan = from[i] * sizes[i];
+      destinationSpan = to[i] * sizes[i];
+    }
+    if (rank > 1 && random() % 3 == 0)
+      std::swap(from[0], from[1]), std::swap(sizes[0], sizes[1]);
+    bool sourceOnDevice = random() % 2, destinationOnDevice = random() % 2;
+    uint32_t element = 1u << (random() % 4);
+    std::vector<unsigned char> source(extent * element),
+        destination(extent * element), expected;
+    for (auto &byte : source)
+      byte = static_cast<unsigned char>(random());
+    for (auto &byte : destination)
+      byte = static_cast<unsigned char>(random());
+    expected = destination;
+    std::vector<int64_t> index(rank, 0);
+    while (true) {
+      int64_t a = 0, b = 0;
+      for (uint32_t i = 0; i < rank; ++i) {
+        a += index[i] * from[i];
+        b += index[i] * to[i];
+      }
+      ASSERT_LT(a, extent);
+      ASSERT_LT(b, extent);
+      memcpy(&expected[b * element], &source[a * element], element);
+      uint32_t dim = rank;
+      while (dim-- > 0 && ++index[dim] == sizes[dim])
+        index[dim] = 0;
+      if (dim == UINT32_MAX)
+        break;
+    }
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    uint64_t bytes = extent * element;
+    void *deviceSource = frame.alloc<char>(stream, bytes);
+    void *deviceDestination = frame.alloc<char>(stream, bytes);
+    frame.copy(stream, deviceSource, source.data(), bytes);
+    frame.copy(stream, deviceDestination, destination.data(), bytes);
+    gpuasync_memcpy_strided(
+        frame, stream,
+        destinationOnDevice ? deviceDestination : destination.data(), to.data(),
+        sourceOnDevice ? deviceSource : source.data(), from.data(),
+        sizes.data(), rank, element, SITE("memcpy"));
+    if (destinationOnDevice)
+      frame.copy(stream, destination.data(), deviceDestination, bytes);
+    frame.dealloc(stream, deviceSource);
+    frame.dealloc(stream, deviceDestination);
+    ASSERT_EQ(frame.wait({stream}), 0);
+    ASSERT_EQ(destination, expected) << "round " << round;
+  }
+}
+
+TEST_P(Memory, StridedFill) {
+  std::vector<uint32_t> out(1000, 1);
+  FrameScope frame(*program);
+  gpuasync_stream *stream = frame.stream();
+  uint32_t *x = frame.alloc(stream, 1000);
+  frame.copy(stream, x, out.data(), 4000);
+  int64_t sizes[] = {5, 7, 3}, strides[] = {100, 10, 2};
+  uint32_t pattern = 99;
+  gpuasync_memset_strided(frame, stream, x, strides, sizes, 3, &pattern, 4,
+                          SITE("memset"));
+  frame.copy(stream, out.data(), x, 4000);
+  frame.dealloc(stream, x);
+  ASSERT_EQ(frame.wait({stream}), 0);
+  std::vector<uint32_t> expected(1000, 1);
+  for (int i = 0; i < 5; ++i)
+    for (int j = 0; j < 7; ++j)
+      for (int k = 0; k < 3; ++k)
+        expected[i * 100 + j * 10 + k * 2] = 99;
+  EXPECT_EQ(out, expected);
+}
+
+// Pageable to pageable and into pageable, held by a gate.
+TEST_P(Memory, PageableOnBothSides) {
+  std::vector<uint32_t> in(5000, 3), out(5000, 0), filled(5000, 0);
+  FrameScope frame(*program);
+  gpuasync_stream *stream = frame.stream();
+  auto *flag = frame.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+  *flag = 0;
+  frame.launch(stream, Gate, 1, 1, GateParams{flag});
+  frame.copy(stream, out.data(), in.data(), 20000);
+  uint32_t pattern = 12;
+  gpuasync_memset(frame, stream, filled.data(), &pattern, 4, 5000,
+                  SITE("memset"));
+  std::fill(in.begin(), in.end(), 4);
+  openGate(flag);
+  ASSERT_EQ(frame.wait({stream}), 0);
+  EXPECT_EQ(out, std::vector<uint32_t>(5000, 3));
+  EXPECT_EQ(filled, std::vector<uint32_t>(5000, 12));
+  frame.dealloc(nullptr, flag);
+}
+
+// M08: registration counts; what a failed frame registered is undone.
+TEST_P(Memory, Registration_M08) {
+  std::vector<uint32_t> host(4096, 2), out(4096);
+  {
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    for (int i = 0; i < 2; ++i)
+      gpuasync_host_register(frame, host.data(), 16384, SITE("register"));
+    frame.launch(stream, MulAdd, 16, 256,
+                 MulAddParams{host.data(), 4096, 2, 1});
+    ASSERT_EQ(frame.wait({stream}), 0);
+    for (int i = 0; i < 2; ++i)
+      gpuasync_host_unregister(frame, host.data(), SITE("unregister"));
+    EXPECT_FALSE(frame.failed());
+    EXPECT_EQ(host[4095], 5u);
+  }
+  {
+    FrameScope frame(*program);
+    gpuasync_host_unregister(frame, host.data(), SITE("unregister"));
+    EXPECT_EQ(frame.leave().code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
+  }
+  {
+    FrameScope frame(*program);
+    gpuasync_host_register(frame, host.data(), 16384, SITE("register"));
+    gpuasync_frame_fail(frame, nullptr);
+    EXPECT_FALSE(frame.failed());
+    gpuasync_dealloc(frame, nullptr, &out, SITE("dealloc"));
+    EXPECT_FALSE(frame.leave().ok());
+  }
+  EXPECT_EQ(leakText(context), "");
+  {
+    FrameScope frame(*program);
+    gpuasync_host_register(frame, host.data(), 16384, SITE("register"));
+  }
+  EXPECT_NE(leakText(context).find("registration of 16384 bytes"),
+            std::string::npos);
+}
+
+// M03: foreign pointers and double frees are located errors.
+TEST_P(Memory, WrongFrees_M03) {
+  int local = 0;
+  {
+    FrameScope frame(*program);
+    frame.dealloc(nullptr, &local);
+    Status status = frame.leave();
+    EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
+    EXPECT_NE(std::string(status.message()).find("dealloc: "),
+              std::string::npos);
+  }
+  {
+    FrameScope frame(*program);
+    auto *x = frame.alloc(nullptr, 64);
+    frame.dealloc(nullptr, x + 1); // not its beginning
+    EXPECT_FALSE(frame.leave().ok());
+  }
+  if (onCpu()) { // a pool may have handed the address out again elsewhere
+    FrameScope frame(*program);
+    auto *x = frame.alloc(nullptr, 64);
+    frame.dealloc(nullptr, x);
+    frame.dealloc(nullptr, x);
+    EXPECT_FALSE(frame.leave().ok());
+  }
+  EXPECT_EQ(readStats(context).buffers.live, 0u);
+}
+
+TEST_P(Memory, CopyBeyondABuffer) {
+  std::vector<uint32_t> host(200);
+  FrameScope frame(*program);
+  gpuasync_stream *stream = frame.stream();
+  uint32_t *x = frame.alloc(stream, 100);
+  frame.copy(stream, x + 50, host.data(), 204);
+  Status status = frame.leave();
+  EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
+  EXPECT_NE(std::string(status.message()).find("exceeds its buffer"),
+            std::string::npos);
+}
+
+// M04: out of memory names the sizes and leaves the context usable.
+TEST_P(Memory, OutOfMemory_M04) {
+  {
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    frame.alloc(stream, 1024);
+    frame.alloc<char>(stream, 1ull << 46);
+    Status status = frame.leave();
+    EXPECT_EQ(status.code(), uint32_t(GPUASYNC_OUT_OF_MEMORY));
+    EXPECT_NE(std::string(status.message()).find("70368744177664 bytes"),
+              std::string::npos)
+        << status.message();
+  }
+  EXPECT_EQ(readStats(context).buffers.live, 0u);
+  FrameScope frame(*program);
+  uint32_t *x = frame.alloc(nullptr, 1024);
+  EXPECT_NE(x, nullptr);
+  frame.dealloc(nullptr, x);
+}
+
+// M06: zero bytes are valid and distinct.
+TEST_P(Memory, ZeroBytes_M06) {
+  FrameScope frame(*program);
+  void *a = frame.alloc(nullptr, 0), *b = frame.alloc(nullptr, 0);
+  EXPECT_NE(a, nullptr);
+  EXPECT_NE(a, b);
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(a) % 256, 0u);
+  frame.dealloc(nullptr, a);
+  frame.dealloc(nullptr, b);
+}
+
+// Buffers that the program never freed are listed with their op and reclaimed;
+// that is no error, also after the program itself is gone.
+TEST_P(Memory, LeaksAreListed) {
+  {
+    FrameScope frame(*program);
+    frame.alloc(nullptr, 1000);
+  }
+  EXPECT_NE(leakText(context).find("alloc: 4000 bytes never freed"),
+            std::string::npos);
+  program.reset();
+  EXPECT_NE(leakText(context).find("test.mlir:"), std::string::npos);
+  Status status = context.close();
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_NE(leakText(context).find("alloc: 4000 bytes never freed"),
+            std::string::npos);
+}
+
+// M05: a repeated shape reaches a steady state.
+TEST_P(Memory, SteadyState_M05) {
+  uint64_t after10 = 0;
+  for (int i = 0; i < 500; ++i) {
+    std::vector<uint32_t> host(100000, 1);
+    FrameScope frame(*program);
+    gpuasync_stream *a = frame.stream(), *b = frame.stream();
+    uint32_t *x = frame.alloc(a, 100000), *y = frame.alloc(b, 100000);
+    frame.copy(a, x, host.data(), 400000);
+    frame.launch(b, Store, 391, 256, StoreParams{y, 1});
+    frame.copy(a, host.data(), x, 400000);
+    frame.dealloc(a, x);
+    frame.dealloc(b, y);
+    frame.wait({a, b});
+    frame.destroy(a);
+    frame.destroy(b);
+    if (i == 10)
+      after10 = readStats(context).deviceBytes;
+  }
+  EXPECT_EQ(readStats(context).deviceBytes, after10);
+}
+
+} // namespace

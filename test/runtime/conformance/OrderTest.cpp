@@ -1,0 +1,352 @@
+//===- OrderTest.cpp - Never blocking, progress, order --------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Streams are held by gates that the test opens; nothing depends on time.
+//===----------------------------------------------------------------------===//
+
+#include "Fixture.h"
+
+#include <random>
+
+using namespace gpuasync_test;
+using namespace gpuasync_test::detail;
+
+namespace {
+
+class Order : public DeviceTest {};
+INSTANTIATE_OVER_DEVICES(Order);
+
+// B01: launches, allocations and copies of 4 KB, 1 MB and 64 MB to and from
+// pageable memory are enqueued while the stream is held.
+TEST_P(Order, EnqueueDoesNotBlock_B01) {
+  for (uint64_t bytes : {4096ull, 1ull << 20, 64ull << 20}) {
+    uint64_t count = bytes / 4;
+    std::vector<uint32_t> in(count, 5), out(count, 1);
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    auto *flag = frame.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+    *flag = 0;
+    uint32_t *x = frame.alloc(stream, count);
+    frame.launch(stream, Gate, 1, 1, GateParams{flag});
+    frame.copy(stream, x, in.data(), bytes);
+    // The source was read before the call returned.
+    std::fill(in.begin(), in.end(), 9);
+    uint32_t *y = frame.alloc(stream, count);
+    frame.launch(stream, AddUp, static_cast<int64_t>((count + 255) / 256), 256,
+                 AddUpParams{y, x, static_cast<int64_t>(count), 1});
+    frame.copy(stream, out.data(), y, bytes);
+    frame.dealloc(stream, x);
+    frame.dealloc(stream, y);
+    ASSERT_FALSE(frame.failed());
+    EXPECT_EQ(out[0], 1u); // still held
+    openGate(flag);
+    ASSERT_EQ(frame.wait({stream}), 0);
+    for (uint32_t value : out)
+      ASSERT_EQ(value, 6u);
+    frame.dealloc(nullptr, flag);
+  }
+}
+
+// B03: a host wait on an early token returns although later work on that
+// stream spins until the host acts.
+TEST_P(Order, EarlyTokenIsReached_B03) {
+  std::vector<uint32_t> out(64);
+  FrameScope frame(*program);
+  gpuasync_stream *stream = frame.stream();
+  auto *flag = frame.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+  *flag = 0;
+  uint32_t *x = frame.alloc(stream, 64);
+  frame.launch(stream, Store, 1, 64, StoreParams{x, 3});
+  frame.copy(stream, out.data(), x, 256);
+  gpuasync_event *early = frame.record(stream);
+  frame.launch(stream, Gate, 1, 1, GateParams{flag});
+  frame.launch(stream, Store, 1, 64, StoreParams{x, 4});
+  ASSERT_EQ(frame.waitHost(early), 0);
+  EXPECT_EQ(out, std::vector<uint32_t>(64, 3));
+  openGate(flag);
+  ASSERT_EQ(frame.wait({stream}), 0);
+  frame.dealloc(nullptr, flag);
+  frame.dealloc(nullptr, x);
+}
+
+// B04 and T04: streams that spin for each other all run at the same time. A
+// ring: kernel i waits for kernel i + 1.
+TEST_P(Order, StreamsSpinForEachOther_B04) {
+  for (uint32_t count : {2u, 3u, 8u, 64u}) {
+    FrameScope frame(*program);
+    auto *words = frame.alloc(nullptr, 16 * count, GPUASYNC_ALLOC_HOST_SHARED);
+    for (uint32_t i = 0; i < 16 * count; ++i)
+      words[i] = 0;
+    std::vector<gpuasync_stream *> streams;
+    for (uint32_t i = 0; i < count; ++i)
+      streams.push_back(frame.stream());
+    for (uint32_t i = 0; i < count; ++i)
+      frame.launch(streams[i], Meet, 1, 1,
+                   MeetParams{words + 16 * i, words + 16 * ((i + 1) % count)});
+    ASSERT_EQ(frame.wait(streams), 0);
+    for (uint32_t i = 0; i < count; ++i)
+      EXPECT_EQ(words[16 * i], 1u);
+    frame.dealloc(nullptr, words);
+  }
+}
+
+// B04: a host that polls without waiting sees progress.
+TEST_P(Order, HostPollSeesProgress_B04) {
+  FrameScope frame(*program);
+  auto *words = frame.alloc(nullptr, 64, GPUASYNC_ALLOC_HOST_SHARED);
+  words[0] = words[16] = words[32] = 0;
+  gpuasync_stream *a = frame.stream(), *b = frame.stream();
+  frame.launch(a, Gate, 1, 1, GateParams{words});
+  frame.launch(a, Raise, 1, 1, GateParams{words + 16});
+  frame.launch(b, Raise, 1, 1, GateParams{words + 32});
+  while (!isSet(words + 32))
+    ;
+  EXPECT_FALSE(isSet(words + 16));
+  openGate(words);
+  while (!isSet(words + 16))
+    ;
+  frame.wait({a, b});
+  frame.dealloc(nullptr, words);
+}
+
+// An event orders across streams even when both streams go back to the pool
+// with work on them (S11), and the event is destroyed at once.
+TEST_P(Order, EventsOutliveTheirHandles_S11) {
+  std::vector<uint32_t> out(64);
+  uint32_t *flag = nullptr, *x = nullptr;
+  gpuasync_event *token = nullptr;
+  {
+    FrameScope frame(*program);
+    flag = frame.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+    *flag = 0;
+    gpuasync_stream *a = frame.stream(), *b = frame.stream();
+    x = frame.alloc(a, 64);
+    frame.launch(a, Gate, 1, 1, GateParams{flag});
+    frame.launch(a, Store, 1, 64, StoreParams{x, 1});
+    gpuasync_event *event = frame.record(a);
+    frame.waitEvent(b, event);
+    frame.destroy(event);
+    frame.destroy(a, false);
+    frame.launch(b, MulAdd, 1, 64, MulAddParams{x, 64, 10, 2});
+    token = gpuasync_event_export(frame, frame.record(b), SITE("return"));
+    frame.destroy(b, false);
+  }
+  {
+    // New streams are not the busy ones: this work must not wait behind them.
+    FrameScope frame(*program);
+    gpuasync_stream *c = frame.stream();
+    uint32_t *y = frame.alloc(c, 64);
+    frame.launch(c, Store, 1, 64, StoreParams{y, 1});
+    ASSERT_EQ(frame.wait({c}), 0);
+    frame.dealloc(c, y);
+  }
+  openGate(flag);
+  {
+    FrameScope frame(*program);
+    token = gpuasync_event_import(frame, token, SITE("func"));
+    gpuasync_stream *stream = frame.stream();
+    frame.waitEvent(stream, token);
+    frame.copy(stream, out.data(), x, 256);
+    frame.wait({stream});
+    frame.dealloc(stream, x);
+    frame.dealloc(nullptr, flag);
+    frame.wait({stream});
+  }
+  EXPECT_EQ(out, std::vector<uint32_t>(64, 12));
+}
+
+// S09: an event handle of a former use is refused, whatever it is now.
+TEST_P(Order, StaleEventHandle_S09) {
+  FrameScope frame(*program);
+  gpuasync_stream *stream = frame.stream();
+  gpuasync_event *first = frame.record(stream);
+  frame.destroy(first);
+  gpuasync_event *second = frame.record(stream);
+  EXPECT_NE(first, second);
+  frame.waitEvent(stream, first);
+  EXPECT_TRUE(frame.failed());
+  Status status = frame.leave();
+  EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
+  EXPECT_NE(std::string(status.message()).find("test.mlir:"),
+            std::string::npos);
+}
+
+// A download whose destination is the source of a later upload, all of it
+// enqueued before anything ran.
+TEST_P(Order, DownloadFeedsUpload) {
+  for (uint64_t count : {64ull, 3ull << 20}) {
+    std::vector<uint32_t> host(count, 0), out(count, 0);
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    auto *flag = frame.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+    *flag = 0;
+    uint32_t *x = frame.alloc(stream, count), *y = frame.alloc(stream, count);
+    gpuasync_event *ready = nullptr;
+    uint32_t pattern = 8;
+    // The larger one is only partly covered by one piece: the copy waits for
+    // the download, so the gate is open for it.
+    if (count == 64)
+      frame.launch(stream, Gate, 1, 1, GateParams{flag});
+    gpuasync_memset(frame, stream, x, &pattern, 4, count, SITE("memset"));
+    frame.copy(stream, host.data(), x, count * 4);
+    frame.copy(stream, y, host.data(), count * 4);
+    frame.copy(stream, out.data(), y, count * 4);
+    ready = frame.record(stream);
+    openGate(flag);
+    ASSERT_EQ(frame.waitHost(ready), 0);
+    ASSERT_EQ(host, std::vector<uint32_t>(count, 8));
+    ASSERT_EQ(out, std::vector<uint32_t>(count, 8));
+    frame.dealloc(nullptr, x);
+    frame.dealloc(nullptr, y);
+    frame.dealloc(nullptr, flag);
+  }
+}
+
+// A host wait on another stream covers a download that this stream's event is
+// ordered after.
+TEST_P(Order, DownloadCoveredThroughAnotherStream) {
+  std::vector<uint32_t> out(64);
+  FrameScope frame(*program);
+  gpuasync_stream *a = frame.stream(), *b = frame.stream();
+  uint32_t *x = frame.alloc(a, 64);
+  frame.launch(a, Store, 1, 64, StoreParams{x, 21});
+  frame.copy(a, out.data(), x, 256);
+  frame.waitEvent(b, frame.record(a));
+  ASSERT_EQ(frame.wait({b}), 0);
+  EXPECT_EQ(out, std::vector<uint32_t>(64, 21));
+  frame.dealloc(a, x);
+}
+
+// S08: the caller's stream is ordered both ways and never waited for.
+TEST_P(Order, ExternalStream_S08) {
+  gpuasync_stream *mine = nullptr;
+  Status status(gpuasync_context_stream_create(context.get(), &mine));
+  ASSERT_TRUE(status.ok()) << status.message();
+  void *native = gpuasync_context_stream_native(mine);
+  uint32_t *x = nullptr, *shared = nullptr, *flag = nullptr;
+  {
+    FrameScope frame(*program);
+    x = frame.alloc(nullptr, 64);
+    shared = frame.alloc(nullptr, 64, GPUASYNC_ALLOC_HOST_SHARED);
+    flag = frame.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+    *flag = 0;
+    gpuasync_stream *stream =
+        gpuasync_stream_external(frame, native, SITE("external"));
+    frame.launch(stream, Gate, 1, 1, GateParams{flag});
+    frame.launch(stream, Store, 1, 64, StoreParams{x, 1});
+    frame.destroy(stream);
+  } // leaves although the stream is held
+  for (int i = 0; i < 1000; ++i) {
+    FrameScope frame(*program);
+    gpuasync_stream *stream =
+        gpuasync_stream_external(frame, native, SITE("external"));
+    gpuasync_stream *own = frame.stream();
+    frame.waitEvent(own, frame.record(stream));
+    frame.launch(own, MulAdd, 1, 64, MulAddParams{x, 64, 3, 1});
+    frame.waitEvent(stream, frame.record(own));
+    frame.launch(stream, MulAdd, 1, 64, MulAddParams{x, 64, 5, 2});
+    frame.destroy(own, false);
+    frame.destroy(stream);
+    if (i == 3)
+      openGate(flag);
+  }
+  uint32_t expected = 1;
+  for (int i = 0; i < 1000; ++i)
+    expected = (expected * 3 + 1) * 5 + 2;
+  {
+    FrameScope frame(*program);
+    gpuasync_stream *stream =
+        gpuasync_stream_external(frame, native, SITE("external"));
+    frame.copy(stream, shared, x, 256);
+    frame.destroy(stream);
+  }
+  Status waited(gpuasync_context_stream_synchronize(mine));
+  EXPECT_TRUE(waited.ok()) << waited.message();
+  EXPECT_EQ(std::vector<uint32_t>(shared, shared + 64),
+            std::vector<uint32_t>(64, expected));
+  FrameScope frame(*program);
+  frame.dealloc(nullptr, x);
+  frame.dealloc(nullptr, shared);
+  frame.dealloc(nullptr, flag);
+  gpuasync_context_stream_destroy(mine);
+}
+
+// The device's default stream.
+TEST_P(Order, NullExternalStream) {
+  FrameScope frame(*program);
+  gpuasync_stream *stream =
+      gpuasync_stream_external(frame, nullptr, SITE("external"));
+  auto *x = frame.alloc(nullptr, 64, GPUASYNC_ALLOC_HOST_SHARED);
+  frame.launch(stream, Store, 1, 64, StoreParams{x, 17});
+  ASSERT_EQ(frame.waitHost(frame.record(stream)), 0);
+  EXPECT_EQ(x[63], 17u);
+  frame.destroy(stream);
+  frame.dealloc(nullptr, x);
+}
+
+// M02: random allocation, use and free over four streams with event edges only
+// where a buffer changes streams; the oracle is plain host arithmetic.
+TEST_P(Order, RandomReuse_M02) {
+  for (uint32_t seed = 1; seed <= 20; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937 random(seed);
+    struct Buffer {
+      uint32_t *pointer;
+      uint32_t value, stream;
+      int64_t count;
+    };
+    FrameScope frame(*program);
+    std::vector<gpuasync_stream *> streams;
+    for (int i = 0; i < 4; ++i)
+      streams.push_back(frame.stream());
+    std::vector<Buffer> buffers;
+    std::vector<std::vector<uint32_t>> results;
+    std::vector<uint32_t> expected;
+    results.reserve(400);
+    for (int step = 0; step < 400; ++step) {
+      uint32_t choice = random() % 8;
+      uint32_t s = random() % 4;
+      if (buffers.size() < 3 || (choice < 2 && buffers.size() < 20)) {
+        int64_t count = 1 << (6 + random() % 10);
+        uint32_t value = random();
+        uint32_t *pointer = frame.alloc(streams[s], uint64_t(count));
+        frame.launch(streams[s], Store, count / 64, 64,
+                     StoreParams{pointer, value});
+        buffers.push_back({pointer, value, s, count});
+        continue;
+      }
+      Buffer &buffer = buffers[random() % buffers.size()];
+      if (choice < 5) {
+        if (s != buffer.stream) {
+          gpuasync_event *event = frame.record(streams[buffer.stream]);
+          frame.waitEvent(streams[s], event);
+          frame.destroy(event);
+          buffer.stream = s;
+        }
+        uint32_t factor = random() | 1, term = random();
+        frame.launch(streams[s], MulAdd, buffer.count / 64, 64,
+                     MulAddParams{buffer.pointer, buffer.count, factor, term});
+        buffer.value = buffer.value * factor + term;
+        continue;
+      }
+      results.emplace_back(static_cast<size_t>(buffer.count));
+      expected.push_back(buffer.value);
+      frame.copy(streams[buffer.stream], results.back().data(), buffer.pointer,
+                 uint64_t(buffer.count) * 4);
+      frame.dealloc(streams[buffer.stream], buffer.pointer);
+      buffer = buffers.back();
+      buffers.pop_back();
+    }
+    for (Buffer &buffer : buffers)
+      frame.dealloc(streams[buffer.stream], buffer.pointer);
+    ASSERT_EQ(frame.wait(streams), 0);
+    for (size_t i = 0; i < results.size(); ++i)
+      ASSERT_EQ(results[i],
+                std::vector<uint32_t>(results[i].size(), expected[i]));
+  }
+  // M05: repeated shapes reach a steady state.
+  EXPECT_EQ(readStats(context).buffers.live, 0u);
+}
+
+} // namespace
