@@ -750,9 +750,18 @@ BlockImport::collect(ArrayRef<unsigned> seeds,
 
 void BlockImport::addUncovered(ArrayRef<unsigned> added,
                                SetVector<Value> &dependencies) {
-  for (unsigned number : llvm::reverse(added))
-    if (!isCovered(number, dependencies.getArrayRef()))
-      dependencies.insert(nodes[number].token);
+  // Newest first, since these may cover older ones; listed in program order.
+  SmallVector<unsigned> sorted(added);
+  llvm::sort(sorted, std::greater<unsigned>());
+  SetVector<Value> all = dependencies;
+  SmallVector<Value> uncovered;
+  for (unsigned number : sorted)
+    if (!isCovered(number, all.getArrayRef())) {
+      all.insert(nodes[number].token);
+      uncovered.push_back(nodes[number].token);
+    }
+  for (Value token : llvm::reverse(uncovered))
+    dependencies.insert(token);
 }
 
 /// An allocation precedes the users of its memref, whatever tokens they take.
@@ -890,11 +899,15 @@ Operation *BlockImport::build(Operation *op, ValueRange dependencies) {
                                     id, after, set.getDst(), set.getValue());
           })
           .Case([&](gpu::LaunchFuncOp launch) {
+            llvm::SmallDenseMap<Value, Value, 4> casts;
             auto toIndex = [&](Value size) -> Value {
               if (size.getType().isIndex())
                 return size;
-              return builder.createOrFold<arith::IndexCastOp>(
-                  loc, builder.getIndexType(), size);
+              Value &cast = casts[size];
+              if (!cast)
+                cast = builder.createOrFold<arith::IndexCastOp>(
+                    loc, builder.getIndexType(), size);
+              return cast;
             };
             Value stream;
             if (Value pointer = launch.getAsyncObject())
