@@ -1,0 +1,251 @@
+//===- Options.cpp - The command line of gpu-runner -----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One table of options; --name=value, --name value and -name mean the same.
+//===----------------------------------------------------------------------===//
+
+#include "Options.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringRef.h"
+
+#include <functional>
+
+using namespace llvm;
+
+namespace gpurunner {
+
+const char *const helpText = R"(usage: gpu-runner [options] FILE|-
+
+Compiles an MLIR program with GPU operations in this process and runs it. FILE
+is in any form: upstream's gpu dialect, gpu_async, or lowered to the LLVM
+dialect; - is the standard input.
+
+What runs
+  -e, --entry-point=NAME   the function to call (default: main)
+  --entry-point-result=T   void|i32|i64|f32|f64: check that it returns T and
+                           print just the value
+  --input=VALUE            one per argument, in order: 3  i32=3  4xf32=1,2,3,4
+                           2x3xi8 (zeros)  @file.npy
+  --output=WHERE           one per argument and then per result, in order:
+                           - (print)  @file.npy  empty (ignore); or by name:
+                           --output=arg1=@file.npy  --output=result0=-
+                           (default: print the results)
+  --shared-libs=A,B        libraries that the program calls; MLIR's runner
+                           utilities are found without it
+
+Where and how
+  --device=DEVICE          auto|cpu|cuda[:N] (default: auto)
+  --list-devices           say which devices there are
+  --max-streams=N          most streams that one block uses; 0: no limit
+  --import=MODE            trust|check|strict: how upstream's tokens are read
+  --timeout=SECONDS        give up after so long
+  -O0, -O1, -O2, -O3       optimisation of host code and cpu kernels (-O3)
+
+What is reported
+  --repeat=N               call N times, with the inputs made new before each
+  --benchmark              one JSON line on stdout: calls and times per call
+  --stats[=FILE]           one JSON line on stderr, or in FILE: what was created
+  --print-ir-after=FORM    token|linear|stream|runtime, to stderr
+  --leak-check=error       buffers that the program never released are an error
+
+Compile only
+  --emit=KIND              object|llvm|mlir instead of running
+  --targets=A,B            targets of the kernels: cpu, nvptx:sm_90
+  -o FILE                  where to (default: standard output)
+
+  --help, --version
+
+The exit code is 0 only if everything worked. docs/gpu-runner.md says more.
+)";
+
+namespace {
+enum class Value { None, Required, Optional };
+
+struct Option {
+  const char *name;
+  Value value;
+  std::function<Error(StringRef)> set;
+};
+} // namespace
+
+template <typename T>
+static Error parseNumber(StringRef name, StringRef text, T &out) {
+  if (text.getAsInteger(10, out))
+    return createStringError("--" + name + "=" + text +
+                             ": expected a whole number");
+  return Error::success();
+}
+
+static void splitList(StringRef text, std::vector<std::string> &out) {
+  for (StringRef part : split(text, ','))
+    if (!part.trim().empty())
+      out.push_back(part.trim().str());
+}
+
+static Error oneOf(StringRef name, StringRef text,
+                   ArrayRef<StringRef> allowed) {
+  if (is_contained(allowed, text))
+    return Error::success();
+  return createStringError("--" + name + "=" + text + ": expected one of " +
+                           join(allowed, ", "));
+}
+
+Expected<Options> parseOptions(int argc, char **argv) {
+  Options o;
+  auto text = [](std::string &field) {
+    return [&field](StringRef value) {
+      field = value.str();
+      return Error::success();
+    };
+  };
+  auto flag = [](bool &field) {
+    return [&field](StringRef) {
+      field = true;
+      return Error::success();
+    };
+  };
+  auto list = [](std::vector<std::string> &field) {
+    return [&field](StringRef value) {
+      splitList(value, field);
+      return Error::success();
+    };
+  };
+  auto append = [](std::vector<std::string> &field) {
+    return [&field](StringRef value) {
+      field.push_back(value.str());
+      return Error::success();
+    };
+  };
+
+  std::vector<Option> table = {
+      {"e", Value::Required, text(o.entryPoint)},
+      {"entry-point", Value::Required, text(o.entryPoint)},
+      {"entry-point-result", Value::Required,
+       [&](StringRef value) {
+         o.entryPointResult = value.str();
+         return oneOf("entry-point-result", value,
+                      {"void", "i32", "i64", "f32", "f64"});
+       }},
+      {"input", Value::Required, append(o.inputs)},
+      {"output", Value::Required, append(o.outputs)},
+      {"shared-libs", Value::Required, list(o.sharedLibs)},
+      {"device", Value::Required, text(o.device)},
+      {"list-devices", Value::None, flag(o.listDevices)},
+      {"max-streams", Value::Required,
+       [&](StringRef value) {
+         return parseNumber("max-streams", value, o.maxStreams.emplace());
+       }},
+      {"import", Value::Required,
+       [&](StringRef value) {
+         o.import = value.str();
+         return oneOf("import", value, {"trust", "check", "strict"});
+       }},
+      {"timeout", Value::Required,
+       [&](StringRef value) -> Error {
+         if (value.getAsDouble(o.timeout) || !(o.timeout >= 0))
+           return createStringError("--timeout=" + value +
+                                    ": expected a number of seconds");
+         return Error::success();
+       }},
+      {"repeat", Value::Required,
+       [&](StringRef value) -> Error {
+         if (Error error = parseNumber("repeat", value, o.repeat))
+           return error;
+         if (o.repeat == 0)
+           return createStringError("--repeat=0: expected at least 1");
+         return Error::success();
+       }},
+      {"benchmark", Value::None, flag(o.benchmark)},
+      {"stats", Value::Optional,
+       [&](StringRef value) {
+         o.stats = true;
+         o.statsFile = value.str();
+         return Error::success();
+       }},
+      {"print-ir-after", Value::Required,
+       [&](StringRef value) -> Error {
+         splitList(value, o.printIRAfter);
+         for (StringRef form : o.printIRAfter)
+           if (Error error = oneOf("print-ir-after", form,
+                                   {"token", "linear", "stream", "runtime"}))
+             return error;
+         return Error::success();
+       }},
+      {"leak-check", Value::Required,
+       [&](StringRef value) {
+         o.leakCheckError = value == "error";
+         return oneOf("leak-check", value, {"error", "list"});
+       }},
+      {"emit", Value::Required,
+       [&](StringRef value) {
+         o.emit = value.str();
+         return oneOf("emit", value, {"object", "llvm", "mlir"});
+       }},
+      {"targets", Value::Required, list(o.targets)},
+      {"o", Value::Required, text(o.outputFile)},
+      {"help", Value::None, flag(o.help)},
+      {"h", Value::None, flag(o.help)},
+      {"version", Value::None, flag(o.version)},
+  };
+  for (unsigned level = 0; level < 4; ++level) {
+    static const char *const names[] = {"O0", "O1", "O2", "O3"};
+    table.push_back({names[level], Value::None, [&o, level](StringRef) {
+                       o.optLevel = level;
+                       return Error::success();
+                     }});
+  }
+
+  bool haveFile = false, optionsEnd = false;
+  for (int i = 1; i < argc; ++i) {
+    StringRef argument = argv[i];
+    if (optionsEnd || argument == "-" || !argument.starts_with("-")) {
+      if (haveFile)
+        return createStringError("more than one file: '" + o.file + "' and '" +
+                                 argument + "'");
+      o.file = argument.str();
+      haveFile = true;
+      continue;
+    }
+    if (argument == "--") {
+      optionsEnd = true;
+      continue;
+    }
+    StringRef body = argument.drop_front(argument.starts_with("--") ? 2 : 1);
+    auto [name, value] = body.split('=');
+    bool hasValue = body.contains('=');
+    auto option = find_if(table, [name = name](const Option &option) {
+      return name == option.name;
+    });
+    if (option == table.end()) {
+      std::string hint;
+      unsigned best = 3;
+      for (const Option &known : table) {
+        unsigned distance = name.edit_distance(known.name, true, best);
+        if (distance < best) {
+          best = distance;
+          hint = std::string("; did you mean --") + known.name + "?";
+        }
+      }
+      return createStringError("unknown option '" + argument + "'" +
+                               (hint.empty() ? "; see --help" : hint));
+    }
+    if (option->value == Value::None && hasValue)
+      return createStringError("--" + name + " takes no value");
+    if (option->value == Value::Required && !hasValue) {
+      if (i + 1 == argc)
+        return createStringError("--" + name + " needs a value");
+      value = argv[++i];
+    }
+    if (Error error = option->set(value))
+      return std::move(error);
+  }
+  if (!haveFile && !o.help && !o.version && !o.listDevices)
+    return createStringError("no file given; see --help");
+  return o;
+}
+
+} // namespace gpurunner
