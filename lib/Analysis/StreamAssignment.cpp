@@ -13,8 +13,8 @@
 using namespace mlir;
 using namespace mlir::gpuasync;
 
-llvm::SetVector<Value>
-mlir::gpuasync::getTokenSources(ValueRange tokens, bool throughFloating) {
+llvm::SetVector<Value> mlir::gpuasync::getTokenSources(ValueRange tokens,
+                                                       bool throughFloating) {
   llvm::SetVector<Value> sources;
   SmallVector<Value> worklist(llvm::reverse(tokens));
   llvm::DenseSet<Value> seen;
@@ -139,10 +139,9 @@ void StreamAssignment::assignWork() {
     requiredOf[op] = required;
     if (!work.takesDeviceTime())
       return;
-    unsigned stream =
-        work.getStream()
-            ? getExternalStream(work.getStream())
-            : pick(sources.getArrayRef(), required, points, clocks);
+    unsigned stream = work.getStream() ? getExternalStream(work.getStream())
+                                       : pick(sources.getArrayRef(), required,
+                                              points, clocks);
     streamOf[op] = stream;
     clocks.waitOnStream(stream, required);
     StreamClock clock = clocks.enqueue(stream);

@@ -254,8 +254,8 @@ struct SimplifyWork : public OpRewritePattern<WorkOp> {
   }
 };
 
-/// A host wait for nothing is nothing.
-struct EraseEmptyHostWait : public OpRewritePattern<WaitOp> {
+/// A join that nobody takes and a host wait for nothing are nothing.
+struct EraseIdleWait : public OpRewritePattern<WaitOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(WaitOp op,
                                 PatternRewriter &rewriter) const override {
@@ -290,7 +290,7 @@ void MemsetOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
 }
 void WaitOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                          MLIRContext *context) {
-  patterns.add<SimplifyWork<WaitOp>, EraseEmptyHostWait>(context);
+  patterns.add<SimplifyWork<WaitOp>, EraseIdleWait>(context);
 }
 
 //===----------------------------------------------------------------------===//

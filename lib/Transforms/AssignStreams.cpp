@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Applies a StreamAssignment: puts each work op on its stream, orders streams by
-// events where nothing else does, and gives streams back where they end.
+// Applies a StreamAssignment: puts each work op on its stream, orders streams
+// by events where nothing else does, and gives streams back where they end.
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Transforms/Passes.h"
@@ -53,8 +53,8 @@ static LogicalResult checkTokens(FunctionOpInterface function) {
       return WalkResult::interrupt();
     }
     bool ours = isa<WaitOp, ForkOp, ReleaseOp, WorkOpInterface>(op);
-    bool returns = op->hasTrait<OpTrait::ReturnLike>() &&
-                   op->getParentOp() == function;
+    bool returns =
+        op->hasTrait<OpTrait::ReturnLike>() && op->getParentOp() == function;
     if ((takes || makes) && !ours && !returns) {
       crosses(op, "control flow");
       return WalkResult::interrupt();
@@ -209,8 +209,7 @@ void StreamForm::collect() {
         for (Value source : getTokenSources(wait.getAsyncDependencies())) {
           if (auto dealloc = source.getDefiningOp<DeallocOp>())
             llvm::append_range(
-                sources,
-                getTokenSources(dealloc.getAsyncDependencies(), true));
+                sources, getTokenSources(dealloc.getAsyncDependencies(), true));
           else
             sources.push_back(source);
         }
@@ -273,9 +272,8 @@ bool StreamForm::wait(unsigned stream, ValueRange sources, Operation *before) {
     if (auto found = points.find(source); found != points.end())
       needed.push_back(&found->second);
   }
-  llvm::sort(needed, [](Point *a, Point *b) {
-    return b->op->isBeforeInBlock(a->op);
-  });
+  llvm::sort(needed,
+             [](Point *a, Point *b) { return b->op->isBeforeInBlock(a->op); });
   for (Point *point : needed) {
     if (clocks.isCovered(stream, point->point))
       continue;
@@ -306,7 +304,8 @@ void StreamForm::placeWork(WorkOpInterface work) {
 
   // Only after the op is gone from the token form is its token replaced.
   auto alloc = dyn_cast<AllocOp>(*work);
-  if (Value token = work.getAsyncToken(); token && !(alloc && alloc.getHostShared()))
+  if (Value token = work.getAsyncToken();
+      token && !(alloc && alloc.getHostShared()))
     points[token] = {{stream, clocks.getSize(stream)}, clock, work, {}};
   if (!external)
     work.getStreamMutable().assign(values[stream]);
@@ -323,9 +322,8 @@ void StreamForm::waitOnHost(WaitOp op) {
     else if (auto found = points.find(source); found != points.end())
       needed.push_back(&found->second);
   }
-  llvm::sort(needed, [](Point *a, Point *b) {
-    return b->op->isBeforeInBlock(a->op);
-  });
+  llvm::sort(needed,
+             [](Point *a, Point *b) { return b->op->isBeforeInBlock(a->op); });
   for (Point *point : needed) {
     if (clocks.getHost().covers(point->point))
       continue;
@@ -361,12 +359,12 @@ Value StreamForm::getResultEvent(Value token, Operation *before) {
   // An argument that is handed on as it is keeps its event.
   if (needed.empty() && arguments.size() == 1 && arguments[0].hasOneUse())
     return arguments[0];
-  llvm::sort(needed, [](Point *a, Point *b) {
-    return b->op->isBeforeInBlock(a->op);
-  });
+  llvm::sort(needed,
+             [](Point *a, Point *b) { return b->op->isBeforeInBlock(a->op); });
   if (needed.size() == 1 && arguments.empty()) {
     builder.setInsertionPointAfter(needed[0]->op);
-    return recordEvent(needed[0]->op->getLoc(), values[needed[0]->point.stream]);
+    return recordEvent(needed[0]->op->getLoc(),
+                       values[needed[0]->point.stream]);
   }
   // Several points: a stream of its own joins them, so that no work waits.
   builder.setInsertionPoint(before);
@@ -602,8 +600,8 @@ struct AssignStreams
         continue;
       if (failed(checkTokens(function)))
         return signalPassFailure();
-      bool any = llvm::any_of(function.getArgumentTypes(),
-                              llvm::IsaPred<TokenType>);
+      bool any =
+          llvm::any_of(function.getArgumentTypes(), llvm::IsaPred<TokenType>);
       function->walk([&](Operation *op) {
         any |= isa<WaitOp, ForkOp, ReleaseOp>(op) ||
                llvm::any_of(op->getResults(), isToken);

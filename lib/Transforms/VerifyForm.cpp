@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the op verifiers cannot see: which ops belong to a form, and that tokens,
-// streams and events are made once and consumed once on every path.
+// What the op verifiers cannot see: which ops belong to a form, and that
+// tokens, streams and events are made once and consumed once on every path.
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Transforms/Passes.h"
@@ -71,8 +71,7 @@ static LogicalResult verifyTokenOps(Operation *op) {
   if (!work.getAsyncToken())
     return op->emitOpError("makes no token; in the token and linear forms work "
                            "is 'async'");
-  if (work.getStream() &&
-      !work.getStream().getDefiningOp<StreamExternalOp>())
+  if (work.getStream() && !work.getStream().getDefiningOp<StreamExternalOp>())
     return op->emitOpError("is on a stream that is not a caller's");
   return success();
 }

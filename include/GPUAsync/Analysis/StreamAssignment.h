@@ -24,8 +24,8 @@ namespace mlir::gpuasync {
 llvm::SetVector<Value> getTokenSources(ValueRange tokens,
                                        bool throughFloating = false);
 
-/// Which stream each work op of a function runs on. Allocations and frees float:
-/// they go where they add no order between ops that the program leaves
+/// Which stream each work op of a function runs on. Allocations and frees
+/// float: they go where they add no order between ops that the program leaves
 /// unordered.
 ///
 /// The assignment goes through the ops in program order. An op takes the stream

@@ -46,7 +46,8 @@ private:
 /// holds, what its next item will start after, and what the host has seen.
 ///
 /// What is learned inside a region holds only where the region ran, so it is
-/// forgotten behind it, except that work made there and waited for there is done.
+/// forgotten behind it, except that work made there and waited for there is
+/// done.
 class StreamClocks {
 public:
   /// Number of items enqueued on the stream so far.
@@ -60,9 +61,7 @@ public:
   /// All that the host has seen and the stream is known to come after.
   bool isCovered(unsigned stream, StreamPoint point);
   /// Everything on the stream is known to be done by the host.
-  bool isIdle(unsigned stream) const {
-    return host[stream] >= getSize(stream);
-  }
+  bool isIdle(unsigned stream) const { return host[stream] >= getSize(stream); }
 
   /// The stream waits for a point with this clock.
   void waitOnStream(unsigned stream, const StreamClock &clock);

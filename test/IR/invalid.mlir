@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the op verifiers refuse (D16).
+//
+// RUN: gpu-opt %s -split-input-file -verify-diagnostics
+
+func.func @neither(%x: memref<4xf32>) {
+  // expected-error @+1 {{expected 'async' (token form) or 'on %stream' (stream form)}}
+  gpu_async.memcpy %x, %x : memref<4xf32>, memref<4xf32>
+  return
+}
+
+// -----
+
+func.func @takes_makes_none(%x: memref<4xf32>, %t: !gpu_async.token) {
+  // expected-error @+1 {{takes tokens but makes none}}
+  gpu_async.memcpy [%t] %x, %x : memref<4xf32>, memref<4xf32>
+  return
+}
+
+// -----
+
+func.func @both(%x: memref<4xf32>) {
+  %s = gpu_async.stream.create
+  // expected-error @+1 {{is both 'async' and 'on' a stream}}
+  %t = gpu_async.memcpy async on %s %x, %x : memref<4xf32>, memref<4xf32>
+  return
+}
+
+// -----
+
+func.func @element_types(%x: memref<4xf32>, %y: memref<4xi32>) {
+  // expected-error @+1 {{copies 'i32' elements to 'f32' elements}}
+  %t = gpu_async.memcpy async %x, %y : memref<4xf32>, memref<4xi32>
+  return
+}
+
+// -----
+
+func.func @shapes(%x: memref<4xf32>, %y: memref<5xf32>) {
+  // expected-error @+1 {{the shapes differ}}
+  %t = gpu_async.memcpy async %x, %y : memref<4xf32>, memref<5xf32>
+  return
+}
+
+// -----
+
+func.func @memset_value(%x: memref<4xf32>, %v: i32) {
+  // expected-error @+1 {{to a value of type 'i32'; it must be 'f32'}}
+  %t = gpu_async.memset async %x, %v : memref<4xf32>, i32
+  return
+}
+
+// -----
+
+func.func @memset_size(%x: memref<4xvector<3xf32>>, %v: vector<3xf32>) {
+  // expected-error @+1 {{elements of 1, 2, 4, 8 or 16 bytes}}
+  %t = gpu_async.memset async %x, %v : memref<4xvector<3xf32>>, vector<3xf32>
+  return
+}
+
+// -----
+
+func.func @alloc_sizes(%n: index) {
+  // expected-error @+1 {{has 2 dynamic sizes, but 'memref<?xf32>' needs 1}}
+  %m, %t = gpu_async.alloc async (%n, %n) : memref<?xf32>
+  return
+}
+
+// -----
+
+func.func @no_module(%n: index) {
+  // expected-error @+1 {{there is no gpu.module or binary of that name}}
+  %t = gpu_async.launch async @k::@f blocks in (%n, %n, %n) threads in (%n, %n, %n)
+  return
+}
+
+// -----
+
+// expected-note @+1 {{the module is here}}
+gpu.module @k {}
+func.func @no_kernel(%n: index) {
+  // expected-error @+1 {{the module has no kernel of that name}}
+  %t = gpu_async.launch async @k::@f blocks in (%n, %n, %n) threads in (%n, %n, %n)
+  return
+}
+
+// -----
+
+gpu.module @k {
+  // expected-note @+1 {{the function is here}}
+  gpu.func @f() { gpu.return }
+}
+func.func @not_a_kernel(%n: index) {
+  // expected-error @+1 {{which is not a kernel}}
+  %t = gpu_async.launch async @k::@f blocks in (%n, %n, %n) threads in (%n, %n, %n)
+  return
+}
+
+// -----
+
+gpu.module @k {
+  // expected-note @+1 {{the kernel is here}}
+  gpu.func @f(%x: i32) kernel { gpu.return }
+}
+func.func @argument_count(%n: index) {
+  // expected-error @+1 {{passes 0 arguments to kernel @k::@f, which takes 1}}
+  %t = gpu_async.launch async @k::@f blocks in (%n, %n, %n) threads in (%n, %n, %n)
+  return
+}
+
+// -----
+
+gpu.module @k {
+  // expected-note @+1 {{the kernel is here}}
+  gpu.func @f(%x: i32) kernel { gpu.return }
+}
+func.func @argument_type(%n: index, %v: i64) {
+  // expected-error @+1 {{argument 0 of kernel @k::@f is 'i64', but the kernel takes 'i32'}}
+  %t = gpu_async.launch async @k::@f blocks in (%n, %n, %n) threads in (%n, %n, %n) args(%v : i64)
+  return
+}
+
+// -----
+
+// expected-note @+1 {{the binary is here}}
+gpu_async.binary @k kernels [] images []
+func.func @not_in_binary(%n: index) {
+  // expected-error @+1 {{the binary has no kernel of that name}}
+  %t = gpu_async.launch async @k::@f blocks in (%n, %n, %n) threads in (%n, %n, %n)
+  return
+}
+
+// -----
+
+gpu.module @k { gpu.func @f() kernel { gpu.return } }
+func.func @clusters(%n: index) {
+  // expected-error @+1 {{expected 0 or 3 cluster sizes, got 1}}
+  %t = gpu_async.launch async @k::@f blocks in (%n, %n, %n) threads in (%n, %n, %n) clusters in (%n)
+  return
+}
+
+// -----
+
+func.func @no_streams() {
+  // expected-error @+1 {{expected at least one stream}}
+  gpu_async.stream.synchronize
+  return
+}
+
+// -----
+
+func.func @no_events() {
+  // expected-error @+1 {{expected at least one event}}
+  gpu_async.event.synchronize
+  return
+}
+
+// -----
+
+func.func @fork_of_none(%t: !gpu_async.token) {
+  // expected-error @+1 {{makes no token; use gpu_async.release}}
+  gpu_async.fork %t : 0
+  return
+}
+
+// -----
+
+// expected-error @+1 {{has two kernels named 'f'}}
+gpu_async.binary @k kernels [#gpu_async.kernel<"f">, #gpu_async.kernel<"f">] images []
+
+// -----
+
+// expected-error @+1 {{has 1 kernels, but its cpu image has 0 functions}}
+gpu_async.binary @k kernels [#gpu_async.kernel<"f">] images [#gpu_async.image<cpu, "" functions = []>]
+
+// -----
+
+// expected-error @+1 {{an image of format ptx has 'data' and no 'functions'}}
+gpu_async.binary @k kernels [] images [#gpu_async.image<ptx, "sm_90">]
+
+// -----
+
+func.func @after_without_id(%x: memref<4xf32>) {
+  %s = gpu_async.stream.create
+  // expected-error @+1 {{has 'after' but no 'id'}}
+  "gpu_async.memcpy"(%s, %x, %x) <{operandSegmentSizes = array<i32: 0, 1, 1, 1>, after = array<i64: 0>}> : (!gpu_async.stream, memref<4xf32>, memref<4xf32>) -> ()
+  return
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every op in its custom and generic form (D16).
+//
+// RUN: gpu-opt %s --verify-roundtrip | FileCheck %s
+// RUN: gpu-opt %s -mlir-print-op-generic | gpu-opt --verify-roundtrip | FileCheck %s
+
+gpu.module @k {
+  gpu.func @f(%x: memref<?xf32>) kernel { gpu.return }
+}
+
+// CHECK-LABEL: func.func @tokens
+// CHECK-SAME: %[[X:.*]]: memref<?xf32>, %[[H:.*]]: memref<?xf32>
+func.func @tokens(%x: memref<?xf32>, %h: memref<?xf32>) {
+  // CHECK: %[[READY:.*]] = gpu_async.wait async
+  %ready = gpu_async.wait async
+  // CHECK: %[[UP:.*]] = gpu_async.memcpy async [%[[READY]]] %[[X]], %[[H]] : memref<?xf32>, memref<?xf32>
+  %up = gpu_async.memcpy async [%ready] %x, %h : memref<?xf32>, memref<?xf32>
+  // CHECK: %[[FORK:.*]]:3 = gpu_async.fork %[[UP]] : 3
+  %u1, %u2, %u3 = gpu_async.fork %up : 3
+  // CHECK: gpu_async.release %[[FORK]]#2
+  gpu_async.release %u3
+  // CHECK: %[[JOIN:.*]] = gpu_async.wait async [%[[FORK]]#0, %[[FORK]]#1]
+  %join = gpu_async.wait async [%u1, %u2]
+  // CHECK: gpu_async.wait [%[[JOIN]]]
+  gpu_async.wait [%join]
+  return
+}
+
+// CHECK-LABEL: func.func @work
+func.func @work(%x: memref<?xf32>, %n: index, %bytes: i32, %v: f32, %p: !llvm.ptr) {
+  // CHECK: %[[M:.*]], %[[T0:.*]] = gpu_async.alloc async(%{{.*}}) : memref<?xf32>
+  %m, %t0 = gpu_async.alloc async (%n) : memref<?xf32>
+  // CHECK: gpu_async.alloc async [%[[T0]]] host_shared() : memref<4xi32>
+  %s, %t1 = gpu_async.alloc async [%t0] host_shared () : memref<4xi32>
+  // CHECK: %[[T2:.*]] = gpu_async.memset async [%{{.*}}] %[[M]], %{{.*}} : memref<?xf32>, f32
+  %t2 = gpu_async.memset async [%t1] %m, %v : memref<?xf32>, f32
+  // CHECK: %[[T3:.*]] = gpu_async.launch async [%[[T2]]] @k::@f blocks in(%{{.*}}, %{{.*}}, %{{.*}}) threads in(%{{.*}}, %{{.*}}, %{{.*}}) args(%[[M]] : memref<?xf32>)
+  %t3 = gpu_async.launch async [%t2] @k::@f blocks in (%n, %n, %n) threads in (%n, %n, %n) args(%m : memref<?xf32>)
+  // CHECK: %[[EXTERNAL:.*]] = gpu_async.stream.external %{{.*}} : !llvm.ptr
+  %e = gpu_async.stream.external %p : !llvm.ptr
+  // CHECK: %[[T4:.*]] = gpu_async.launch async [%[[T3]]] on %[[EXTERNAL]] @k::@f
+  // CHECK-SAME: clusters in(%{{.*}}, %{{.*}}, %{{.*}}) dynamic_shared_memory_size %{{.*}} cooperative args(
+  %t4 = gpu_async.launch async [%t3] on %e @k::@f blocks in (%n, %n, %n) threads in (%n, %n, %n)
+      clusters in (%n, %n, %n) dynamic_shared_memory_size %bytes cooperative args(%m : memref<?xf32>)
+  // CHECK: gpu_async.dealloc async [%[[T4]]] %[[M]] : memref<?xf32>
+  %t5 = gpu_async.dealloc async [%t4] %m : memref<?xf32>
+  gpu_async.wait [%t5]
+  // CHECK: gpu_async.host_register %{{.*}} : memref<?xf32>
+  gpu_async.host_register %x : memref<?xf32>
+  // CHECK: gpu_async.host_unregister %{{.*}} : memref<?xf32>
+  gpu_async.host_unregister %x : memref<?xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @streams
+func.func @streams(%x: memref<?xf32>, %h: memref<?xf32>) {
+  // CHECK: %[[S:.*]] = gpu_async.stream.create
+  %s = gpu_async.stream.create
+  // CHECK: gpu_async.memcpy on %[[S]] id(0) %{{.*}}, %{{.*}}
+  gpu_async.memcpy on %s id(0) %x, %h : memref<?xf32>, memref<?xf32>
+  // CHECK: gpu_async.memcpy on %[[S]] id(1 after [0]) %{{.*}}, %{{.*}}
+  gpu_async.memcpy on %s id(1 after [0]) %x, %h : memref<?xf32>, memref<?xf32>
+  // CHECK: %[[E:.*]] = gpu_async.event.record on %[[S]]
+  %e = gpu_async.event.record on %s
+  // CHECK: gpu_async.stream.wait %[[S]], %[[E]]
+  gpu_async.stream.wait %s, %e
+  // CHECK: gpu_async.event.synchronize %[[E]]
+  gpu_async.event.synchronize %e
+  // CHECK: gpu_async.event.destroy %[[E]]
+  gpu_async.event.destroy %e
+  // CHECK: gpu_async.stream.synchronize %[[S]]
+  gpu_async.stream.synchronize %s
+  // CHECK: gpu_async.stream.destroy %[[S]] idle
+  gpu_async.stream.destroy %s idle
+  return
+}
+
+// CHECK: gpu_async.binary @b kernels [#gpu_async.kernel<"f", params = [8, 4]>]
+// CHECK-SAME: images [#gpu_async.image<ptx, "sm_90" data = "a">, #gpu_async.image<cpu, "" functions = [#gpu_async.cpu_kernel<@b_f_block workgroup = 4 may_block = true>]>]
+gpu_async.binary @b kernels [#gpu_async.kernel<"f", params = [8, 4]>] images [
+  #gpu_async.image<ptx, "sm_90" data = "a">,
+  #gpu_async.image<cpu, "" functions = [#gpu_async.cpu_kernel<@b_f_block workgroup = 4 may_block = true>]>]
+
+// CHECK: gpu.module @z [#gpu_async.cpu]
+gpu.module @z [#gpu_async.cpu] {}
