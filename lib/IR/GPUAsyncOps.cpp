@@ -259,9 +259,10 @@ struct EraseIdleWait : public OpRewritePattern<WaitOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(WaitOp op,
                                 PatternRewriter &rewriter) const override {
-    if (!op.isHostWait() || !op.getAsyncDependencies().empty())
-      return rewriter.notifyMatchFailure(op,
-                                         "expected a host wait for nothing");
+    bool idle = op.isHostWait() ? op.getAsyncDependencies().empty()
+                                : op.getAsyncToken().use_empty();
+    if (!idle)
+      return rewriter.notifyMatchFailure(op, "expected a wait without effect");
     rewriter.eraseOp(op);
     return success();
   }
