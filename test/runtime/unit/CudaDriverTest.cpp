@@ -448,6 +448,37 @@ double timeBehindGate(std::atomic<uint32_t> *flag, Work work) {
   return took;
 }
 
+TEST(CudaLibrary, OpenedOnceUnderRacingThreads) { // X09
+  std::vector<std::string> messages(64);
+  std::vector<std::thread> threads;
+  for (std::string &message : messages)
+    threads.emplace_back(
+        [&message] { message = cudaDriver()->available().message(); });
+  for (std::thread &thread : threads)
+    thread.join();
+  for (const std::string &message : messages)
+    EXPECT_EQ(message, messages[0]);
+  if (messages[0].empty())
+    return;
+  EXPECT_NE(messages[0].find("CUDA is unavailable"), std::string::npos);
+  EXPECT_EQ(cudaDriver()->deviceCount(), 0);
+  std::unique_ptr<DriverContext> none;
+  EXPECT_EQ(cudaDriver()->openContext(0, none).message(), messages[0]);
+}
+
+TEST(CudaImage, ParametersCountedInPtx) {
+  using cuda::CudaApi;
+  EXPECT_EQ(CudaApi::imageParamCount(image, "store"), 2);
+  EXPECT_EQ(CudaApi::imageParamCount(image, "addUp"), 4);
+  EXPECT_EQ(CudaApi::imageParamCount(image, "nothing"), 0);
+  EXPECT_EQ(CudaApi::imageParamCount(image, "add"), -1);
+  EXPECT_EQ(CudaApi::imageParamCount(image, "absent"), -1);
+  gpuasync_image broken = image;
+  broken.format = GPUASYNC_IMAGE_CUBIN;
+  for (broken.size = 0; broken.size < 200; ++broken.size)
+    EXPECT_EQ(CudaApi::imageParamCount(broken, "store"), -1);
+}
+
 // DESIGN section 6: what may be called between a frame's first enqueue and its
 // wait does not wait for what runs. The rest is printed, to be known.
 TEST_F(CudaDriver, EnqueueDoesNotBlock) {

@@ -161,8 +161,10 @@ static int64_t cubinParamCount(const unsigned char *data, uint64_t bytes,
         wanted.compare(0, wanted.size(), name, wanted.size()) != 0)
       continue;
     // Records: format, attribute, 16-bit value; format 4 has that many bytes
-    // after it. Attribute 0x17 describes one parameter.
+    // after it. Attribute 0x17 describes one parameter, 0x19 has the size of
+    // all; a size without descriptions is a format of records newer than ours.
     int64_t count = 0;
+    unsigned total = 0;
     const unsigned char *at = data + info.sh_offset;
     const unsigned char *end = at + info.sh_size;
     while (end - at >= 4) {
@@ -174,11 +176,13 @@ static int64_t cubinParamCount(const unsigned char *data, uint64_t bytes,
         if (unsigned(end - at) < value)
           return -1;
         at += value;
+      } else if (attribute == 0x19) {
+        total = value;
       } else if (format < 1 || format > 3) {
         return -1; // A record that we do not know.
       }
     }
-    return count;
+    return total && !count ? -1 : count;
   }
   return -1;
 }
