@@ -24,18 +24,13 @@ using gpuasync::Context;
 using gpuasync::ContextScope;
 using gpuasync::Status;
 
-inline const gpuasync_site *site(uint32_t line, const char *op) {
-  // One per call site and line is enough for tests; they live for ever.
-  static thread_local std::vector<gpuasync_site *> made;
-  for (gpuasync_site *known : made)
-    if (known->line == line && known->op == op)
-      return known;
-  auto *fresh =
-      new gpuasync_site{"test.mlir", op, line, 3, UINT32_MAX, 0, 0, 0};
-  made.push_back(fresh);
-  return fresh;
-}
-#define SITE(op) ::gpuasync_test::site(__LINE__, op)
+/// The static site of an op at this line.
+#define SITE(op)                                                               \
+  ([]() -> const gpuasync_site * {                                             \
+    static const gpuasync_site site = {"test.mlir", op, __LINE__, 3,           \
+                                       UINT32_MAX,  0,  0,        0};          \
+    return &site;                                                              \
+  }())
 
 /// One frame, left at the end of its scope unless left before.
 class FrameScope {

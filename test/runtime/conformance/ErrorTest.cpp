@@ -1,0 +1,295 @@
+//===- ErrorTest.cpp - Errors, timeouts and what is released after them ---===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every error is a value with a location; afterwards everything is given back
+// and the next frame works.
+//===----------------------------------------------------------------------===//
+
+#include "Fixture.h"
+
+#include <thread>
+
+using namespace gpuasync_test;
+using namespace gpuasync_test::detail;
+
+namespace {
+
+class Errors : public DeviceTest {
+protected:
+  bool contains(const Status &status, const char *text) {
+    bool found = strstr(status.message(), text);
+    EXPECT_TRUE(found) << "'" << text << "' is not in: " << status.message();
+    return found;
+  }
+  /// E03: an ordinary frame works.
+  void expectUsable() {
+    std::vector<uint32_t> out(64);
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    uint32_t *x = frame.alloc(stream, 64);
+    frame.launch(stream, Store, 1, 64, StoreParams{x, 3});
+    frame.copy(stream, out.data(), x, 256);
+    frame.dealloc(stream, x);
+    EXPECT_EQ(frame.wait({stream}), 0);
+    EXPECT_EQ(out, std::vector<uint32_t>(64, 3));
+  }
+};
+INSTANTIATE_OVER_DEVICES(Errors);
+
+TEST_P(Errors, FirstErrorIsKept) {
+  {
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    uint32_t *x = frame.alloc(stream, 64);
+    frame.launch(stream, Store, -1, 64, StoreParams{x, 3});
+    EXPECT_TRUE(frame.failed());
+    // From here on calls do nothing.
+    EXPECT_EQ(frame.stream(), nullptr);
+    EXPECT_EQ(frame.alloc(stream, 64), nullptr);
+    EXPECT_EQ(frame.record(stream), nullptr);
+    frame.launch(stream, Store, -2, 64, StoreParams{x, 3});
+    EXPECT_EQ(frame.wait({stream}), 1);
+    Status status = frame.leave();
+    EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
+    contains(status, "test.mlir:10:5: store: ");
+    contains(status, "-1 x 1 x 1");
+    EXPECT_EQ(strchr(status.message(), '\n'), nullptr);
+  }
+  // The buffer and the stream of the failed frame are given back.
+  gpuasync_stats stats = readStats(context);
+  EXPECT_EQ(stats.buffers.live, 0u);
+  EXPECT_EQ(stats.streams.live, 0u);
+  expectUsable();
+}
+
+TEST_P(Errors, LaunchLimits) {
+  struct Case {
+    int64_t grid, block;
+    uint32_t shared;
+  } cases[] = {{1, 4096, 0}, {1, 1, 64u << 20}, {int64_t(1) << 62, 1024, 0}};
+  for (const Case &c : cases) {
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    uint32_t *x = frame.alloc(stream, 64);
+    frame.launch(stream, Shared, c.grid, c.block, SharedParams{x, 1}, c.shared);
+    Status status = frame.leave();
+    EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
+    contains(status, "test.mlir:15:5: shared: ");
+  }
+  expectUsable();
+}
+
+TEST_P(Errors, ArgumentBytes) {
+  FrameScope frame(*program);
+  gpuasync_stream *stream = frame.stream();
+  gpuasync_block launch = makeLaunch(1, 1, StoreParams{nullptr, 1});
+  launch.paramBytes = 8;
+  gpuasync_launch(frame, stream, &program->launchSites[Store], &launch);
+  Status status = frame.leave();
+  EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
+  contains(status, "takes 16 bytes in 2 parameters");
+}
+
+TEST_P(Errors, UnknownKernelOfTheTable) {
+  FrameScope frame(*program);
+  gpuasync_stream *stream = frame.stream();
+  gpuasync_site site = program->launchSites[Store];
+  site.kernel = 99;
+  gpuasync_block launch = makeLaunch(1, 1, StoreParams{nullptr, 1});
+  gpuasync_launch(frame, stream, &site, &launch);
+  EXPECT_EQ(frame.leave().code(), uint32_t(GPUASYNC_NOT_FOUND));
+}
+
+TEST_P(Errors, KernelMissingFromTheImage) {
+  TestProgram broken;
+  broken.cpu[MulAdd].name = "other";
+  broken.kernels[MulAdd].name = "renamed";
+  FrameScope frame(broken);
+  EXPECT_FALSE(frame.entered);
+  Status status = frame.leave();
+  EXPECT_EQ(status.code(), uint32_t(GPUASYNC_NOT_FOUND));
+  contains(status, "test.mlir:1:1: testFunction: ");
+  contains(status, "renamed");
+}
+
+// C06: a failed load does not poison the key: the repaired program works.
+TEST_P(Errors, FailedLoadIsTriedAgain_C06) {
+  TestProgram broken;
+  const char *name = broken.cpu[MulAdd].name;
+  broken.kernels[MulAdd].name = "renamed";
+  for (int i = 0; i < 2; ++i) {
+    FrameScope frame(broken);
+    EXPECT_EQ(frame.leave().code(), uint32_t(GPUASYNC_NOT_FOUND));
+  }
+  broken.kernels[MulAdd].name = name;
+  FrameScope frame(broken);
+  EXPECT_TRUE(frame.entered);
+}
+
+TEST_P(Errors, NoFittingImage) {
+  TestProgram other(onCpu() ? TestProgram::Cuda : TestProgram::Cpu);
+  FrameScope frame(other);
+  Status status = frame.leave();
+  EXPECT_EQ(status.code(), uint32_t(GPUASYNC_NOT_FOUND));
+  contains(status, "module 'kernels' has no image for ");
+  contains(status, onCpu() ? "PTX sm_70" : "it has: cpu");
+}
+
+TEST_P(Errors, NewerAbi) {
+  TestProgram other;
+  other.program.abiVersion = GPUASYNC_ABI_VERSION + 0x10000;
+  FrameScope frame(other);
+  Status status = frame.leave();
+  EXPECT_EQ(status.code(), uint32_t(GPUASYNC_UNSUPPORTED));
+}
+
+// A called function's status becomes the frame's.
+TEST_P(Errors, StatusOfACallee) {
+  FrameScope inner(*program);
+  gpuasync_stream *stream = inner.stream();
+  inner.launch(stream, Store, -1, 1, StoreParams{});
+  Status status = inner.leave();
+  std::string text = status.message();
+  FrameScope frame(*program);
+  EXPECT_EQ(gpuasync_frame_fail(frame, nullptr), 0);
+  EXPECT_EQ(gpuasync_frame_fail(frame, status.release()), 1);
+  EXPECT_EQ(frame.leave().message(), text);
+}
+
+// E02, E03, E06: an assert fails its frame at the next wait, with its message,
+// location and thread; dependents are skipped; other frames go on.
+TEST_P(Errors, KernelAssert) {
+  if (!onCpu())
+    GTEST_SKIP() << "a trap loses the device; DeviceLoss has it";
+  std::vector<uint32_t> out(64, 5);
+  {
+    FrameScope frame(*program);
+    gpuasync_stream *a = frame.stream(), *b = frame.stream();
+    uint32_t *x = frame.alloc(a, 64);
+    frame.launch(a, Store, 1, 64, StoreParams{x, 1});
+    frame.launch(a, Fail, 4, 1, FailParams{1});
+    gpuasync_event *event = frame.record(a);
+    frame.waitEvent(b, event);
+    frame.launch(b, Store, 1, 64, StoreParams{x, 2});
+    frame.copy(b, out.data(), x, 256);
+    EXPECT_EQ(frame.wait({b}), 1);
+    Status status = frame.leave();
+    EXPECT_EQ(status.code(), uint32_t(GPUASYNC_KERNEL_ASSERT));
+    contains(status, "kernel.mlir:7:9: assertion failed in kernel 'fail'");
+    contains(status, "thread (1, 2, 3): value must be 0");
+    contains(status, "launched at test.mlir:16:5");
+  }
+  EXPECT_EQ(out, std::vector<uint32_t>(64, 5));
+  for (int i = 0; i < 3; ++i)
+    expectUsable();
+  // A token carries the failure to whoever waits for it.
+  gpuasync_event *token = nullptr;
+  {
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    frame.launch(stream, Fail, 1, 1, FailParams{1});
+    token = gpuasync_event_export(frame, frame.record(stream), SITE("return"));
+  }
+  expectUsable();
+  Status status(gpuasync_event_wait(token));
+  EXPECT_EQ(status.code(), uint32_t(GPUASYNC_KERNEL_ASSERT));
+  gpuasync_event_release(token);
+}
+
+// B05: a timeout lists what has not finished, and where it is in the source.
+TEST_P(Errors, TimeoutListsOps_B05) {
+  uint32_t *flag = nullptr;
+  {
+    FrameScope frame(*program);
+    flag = frame.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+    *flag = 0;
+  }
+  gpuasync_set_timeout(0.05);
+  for (bool event : {false, true}) {
+    __atomic_store_n(flag, 0, __ATOMIC_RELEASE);
+    FrameScope frame(*program);
+    gpuasync_stream *a = frame.stream(), *b = frame.stream();
+    uint32_t *x = frame.alloc(nullptr, 64);
+    frame.launch(b, Store, 1, 64, StoreParams{x, 1});
+    EXPECT_EQ(frame.wait({b}), 0);
+    frame.launch(a, Gate, 1, 1, GateParams{flag});
+    frame.launch(a, Store, 1, 64, StoreParams{x, 1});
+    if (event)
+      EXPECT_EQ(frame.waitHost(frame.record(a)), 1);
+    else
+      EXPECT_EQ(frame.wait({a, b}), 1);
+    // Let the release after the error see the end of the work.
+    std::thread opener([&] { openGate(flag); });
+    Status status = frame.leave();
+    opener.join();
+    EXPECT_EQ(status.code(), uint32_t(GPUASYNC_TIMEOUT));
+    contains(status, "timed out after 0.05 s");
+    contains(status, "test.mlir:12:5: gate; test.mlir:10:5: store");
+  }
+  gpuasync_set_timeout(0);
+  expectUsable();
+  FrameScope frame(*program);
+  frame.dealloc(nullptr, flag);
+}
+
+// A frame left by an error while its work still runs waits for that work.
+TEST_P(Errors, LeaveWaitsForRunningWork) {
+  auto *flag = static_cast<uint32_t *>(nullptr);
+  {
+    FrameScope frame(*program);
+    flag = frame.alloc(nullptr, 16, GPUASYNC_ALLOC_HOST_SHARED);
+    flag[0] = flag[8] = 0;
+  }
+  std::thread opener;
+  {
+    FrameScope frame(*program);
+    gpuasync_stream *a = frame.stream();
+    uint32_t *x = frame.alloc(a, 64);
+    frame.launch(a, Meet, 1, 1, MeetParams{flag, flag + 8});
+    frame.launch(a, Store, 1, 64, StoreParams{x, 9});
+    frame.launch(a, Store, -1, 64, StoreParams{x, 9});
+    opener = std::thread([&] {
+      while (!isSet(flag))
+        std::this_thread::yield();
+      openGate(flag + 8);
+    });
+    EXPECT_FALSE(frame.leave().ok());
+    EXPECT_TRUE(isSet(flag + 8));
+  }
+  opener.join();
+  EXPECT_EQ(readStats(context).buffers.live, 1u);
+  FrameScope frame(*program);
+  frame.dealloc(nullptr, flag);
+}
+
+// E07: after closing, frames fail and counts stay.
+TEST_P(Errors, UseAfterClose_E07) {
+  expectUsable();
+  Status closed = context.close();
+  ASSERT_TRUE(closed.ok()) << closed.message();
+  gpuasync_stats before = readStats(context);
+  FrameScope frame(*program);
+  EXPECT_FALSE(frame.entered);
+  EXPECT_EQ(frame.stream(), nullptr);
+  Status status = frame.leave();
+  EXPECT_EQ(status.code(), uint32_t(GPUASYNC_SHUT_DOWN));
+  EXPECT_EQ(readStats(context).streams.created, before.streams.created);
+  EXPECT_TRUE(context.close().ok());
+}
+
+// Objects of ours that are alive at close are an error and named.
+TEST_P(Errors, LeakedTokenIsAnErrorAtClose) {
+  {
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    gpuasync_event_export(frame, frame.record(stream), SITE("return"));
+  }
+  Status status = context.close();
+  EXPECT_FALSE(status.ok());
+  contains(status, "0 streams, 1 events, 0 modules");
+  contains(status, "record: event never released");
+  expectLoss = true; // the counts rightly say that one is alive
+}
+
+} // namespace

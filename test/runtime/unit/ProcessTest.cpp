@@ -1,0 +1,183 @@
+//===- ProcessTest.cpp - Start, fork, exit, shutdown ----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What happens at the edges of a process, each in a child of its own.
+//===----------------------------------------------------------------------===//
+
+#include "Fixture.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace gpuasync_test;
+using namespace gpuasync_test::detail;
+
+namespace {
+
+bool work(TestProgram &program) {
+  FrameScope frame(program);
+  gpuasync_stream *stream = frame.stream();
+  auto *x = frame.alloc(stream, 64, GPUASYNC_ALLOC_HOST_SHARED);
+  frame.launch(stream, Store, 1, 64, StoreParams{x, 5});
+  frame.wait({stream});
+  bool right = !frame.failed() && x[63] == 5;
+  frame.dealloc(stream, x);
+  frame.wait({stream});
+  return right;
+}
+
+/// Runs `body` in a child; its exit code.
+template <typename Body>
+int inChild(Body body) {
+  fflush(nullptr);
+  pid_t child = fork();
+  if (child == 0)
+    _exit(body());
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+TEST(Process, DefaultDeviceFromTheEnvironment) {
+  EXPECT_EQ(
+      inChild([] {
+        setenv("GPU_ASYNC_DEVICE", "cpu", 1);
+        TestProgram program;
+        bool right = work(program);
+        gpuasync_context *context = nullptr;
+        Status status(gpuasync_context_default(&program.program, &context));
+        right &=
+            status.ok() && !strcmp(gpuasync_context_device(context), "cpu");
+        gpuasync_context_release(context);
+        gpuasync_program_release(&program.program);
+        status = Status(gpuasync_shutdown());
+        return right && status.ok() ? 0 : 1;
+      }),
+      0);
+  EXPECT_EQ(inChild([] {
+              setenv("GPU_ASYNC_DEVICE", "gameboy", 1);
+              TestProgram program;
+              FrameScope frame(program);
+              Status status = frame.leave();
+              return strstr(status.message(), "'gameboy' is no device") ? 0 : 1;
+            }),
+            0);
+}
+
+// A program without an image for any device says what was tried.
+TEST(Process, NoDeviceFits) {
+  EXPECT_EQ(inChild([] {
+              unsetenv("GPU_ASYNC_DEVICE");
+              TestProgram program(0);
+              FrameScope frame(program);
+              Status status = frame.leave();
+              return status.code() == GPUASYNC_NOT_FOUND &&
+                             strstr(status.message(), "cpu: ") &&
+                             strstr(status.message(), "cuda: ")
+                         ? 0
+                         : 1;
+            }),
+            0);
+}
+
+// E07: after shutdown every entry refuses.
+TEST(Process, Shutdown_E07) {
+  EXPECT_EQ(inChild([] {
+              setenv("GPU_ASYNC_DEVICE", "cpu", 1);
+              TestProgram program;
+              if (!work(program))
+                return 1;
+              if (!Status(gpuasync_shutdown()).ok())
+                return 2;
+              FrameScope frame(program);
+              if (frame.leave().code() != GPUASYNC_SHUT_DOWN)
+                return 3;
+              Context context;
+              if (Context::open("cpu", context).code() != GPUASYNC_SHUT_DOWN)
+                return 4;
+              return Status(gpuasync_shutdown()).ok() ? 0 : 5;
+            }),
+            0);
+}
+
+// After fork the child's entries refuse, and its end is quiet.
+TEST(Process, ForkedChildRefuses) {
+  EXPECT_EQ(inChild([] {
+              Context context;
+              if (!Context::open("cpu", context).ok())
+                return 1;
+              ContextScope scope(context);
+              TestProgram program;
+              if (!work(program))
+                return 2;
+              FrameScope open(program);
+              int inner = inChild([&] {
+                gpuasync_stream *stream = open.stream();
+                if (stream || open.leave().code() != GPUASYNC_SHUT_DOWN)
+                  return 1;
+                FrameScope frame(program);
+                if (frame.leave().code() != GPUASYNC_SHUT_DOWN)
+                  return 2;
+                return 0;
+              });
+              return inner;
+            }),
+            0);
+}
+
+// The process may end with everything alive: no join, no call.
+TEST(Process, ExitWithoutShutdown_X11) {
+  EXPECT_EQ(inChild([] {
+              auto *context = new Context;
+              if (!Context::open("cpu", *context).ok())
+                return 1;
+              auto *scope = new ContextScope(*context);
+              (void)scope;
+              static TestProgram program; // its destructor runs during exit
+              FrameScope *frame = new FrameScope(program);
+              gpuasync_stream *stream = frame->stream();
+              auto *flag = frame->alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+              *flag = 0;
+              frame->launch(stream, Gate, 1, 1, GateParams{flag});
+              fflush(nullptr);
+              exit(0);
+              return 2;
+            }),
+            0);
+}
+
+TEST(Process, DeviceListNamesEveryDriver) {
+  std::string text;
+  gpuasync_device_list(
+      [](void *user, const char *device, const char *name, const char *,
+         uint64_t, const char *why) {
+        auto &out = *static_cast<std::string *>(user);
+        out += std::string(device) + "|" + (name ? name : "-") + "|" +
+               (why ? why : "") + "\n";
+      },
+      &text);
+  EXPECT_NE(text.find("cpu|"), std::string::npos) << text;
+  EXPECT_NE(text.find("cuda"), std::string::npos) << text;
+}
+
+TEST(Process, StatsAsJson) {
+  Context context;
+  ASSERT_TRUE(Context::open("cpu", context).ok());
+  {
+    TestProgram program;
+    ContextScope scope(context);
+    EXPECT_TRUE(work(program));
+  }
+  EXPECT_TRUE(context.close().ok());
+  char text[2000];
+  uint64_t length = gpuasync_stats_json(context.get(), text, sizeof(text));
+  EXPECT_EQ(length, strlen(text));
+  EXPECT_NE(strstr(text, "{\"device\": \"cpu\", \"streams\": {\"created\": 1, "
+                         "\"destroyed\": 1, \"live\": 0, \"peak\": 1, "
+                         "\"physical\": 0}"),
+            nullptr)
+      << text;
+}
+
+} // namespace
