@@ -202,24 +202,28 @@ KernelEffects::Argument argumentEffects(Value argument) {
       bool escapes = user->hasTrait<OpTrait::IsTerminator>() ||
                      user->getNumRegions() ||
                      llvm::any_of(user->getResultTypes(), [](Type type) {
-                       return !type.isIntOrFloat() && !isa<VectorType>(type);
+                       return !type.isIntOrIndexOrFloat() &&
+                              !isa<VectorType>(type);
                      });
       if (!effects || escapes)
         return touchesAll();
       SmallVector<MemoryEffects::EffectInstance> instances;
       effects.getEffects(instances);
-      if (instances.empty())
-        return touchesAll();
+      bool isNamed = false;
       for (const MemoryEffects::EffectInstance &instance : instances) {
-        if (instance.getValue() && instance.getValue() != value)
-          continue;
         if (!instance.getValue())
           return touchesAll();
+        if (instance.getValue() != value)
+          continue;
+        isNamed = true;
         if (isa<MemoryEffects::Read>(instance.getEffect()))
           result.reads = true;
         else
           result.writes = true;
       }
+      // Read as a value, for instance stored somewhere.
+      if (!isNamed)
+        return touchesAll();
     }
   }
   return result;
@@ -405,6 +409,8 @@ LogicalResult checkOp(Operation *op) {
     if (!isUpstreamWork(op) &&
         !isa<gpu::HostRegisterOp, gpu::HostUnregisterOp, gpu::WaitOp>(op))
       return op->emitOpError("is not supported in host code");
+    if (!op->getParentOfType<FunctionOpInterface>())
+      return op->emitOpError("expected to be in a function");
     if (auto launch = dyn_cast<gpu::LaunchFuncOp>(op)) {
       Value object = launch.getAsyncObject();
       if (object && !isa<LLVM::LLVMPointerType>(object.getType()))
@@ -638,7 +644,7 @@ private:
   llvm::DenseMap<Value, unsigned> allocations;
   llvm::DenseMap<unsigned, llvm::DenseSet<unsigned>> afterAllocation;
   /// Callers' streams by their pointer, with the last launch on each.
-  llvm::MapVector<Value, Value> externals;
+  llvm::DenseMap<Value, Value> externals;
   llvm::DenseMap<Value, unsigned> lastOnStream;
   /// Set when a nested block could not be imported.
   bool failedNested = false;
@@ -1424,11 +1430,6 @@ void BlockImport::finish() {
         diagnostic.attachNote(nodes[number].loc) << "nobody takes this token";
   }
   hostWait(open, terminator);
-
-  OpBuilder builder(terminator);
-  for (auto [pointer, stream] : externals)
-    StreamDestroyOp::create(builder, terminator->getLoc(), stream,
-                            /*idle=*/false);
 }
 
 LogicalResult BlockImport::run() {
@@ -1447,20 +1448,31 @@ LogicalResult BlockImport::run() {
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// Whether streams have been assigned, or forks been made explicit, already.
-bool isBeyondTokenForm(Operation *function) {
-  return function
-      ->walk([](Operation *op) {
-        if (isa<ForkOp, ReleaseOp, StreamCreateOp, StreamWaitOp,
-                StreamSynchronizeOp, EventRecordOp, EventDestroyOp,
-                EventSynchronizeOp>(op))
-          return WalkResult::interrupt();
-        auto work = dyn_cast<WorkOpInterface>(op);
-        if (work && !work.getAsyncToken())
-          return WalkResult::interrupt();
-        return WalkResult::advance();
-      })
-      .wasInterrupted();
+/// An op that says that streams have been assigned, or forks been made explicit,
+/// already.
+Operation *findLaterForm(Operation *function) {
+  Operation *found = nullptr;
+  function->walk([&](Operation *op) {
+    auto work = dyn_cast<WorkOpInterface>(op);
+    if (isa<ForkOp, ReleaseOp, StreamCreateOp, StreamWaitOp,
+            StreamSynchronizeOp, EventRecordOp, EventDestroyOp,
+            EventSynchronizeOp>(op) ||
+        (work && !work.getAsyncToken()))
+      found = op;
+    return found ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return found;
+}
+
+/// An upstream op that is to be imported.
+Operation *findUpstreamOp(Operation *function) {
+  Operation *found = nullptr;
+  function->walk([&](Operation *op) {
+    if (isa_and_nonnull<gpu::GPUDialect, async::AsyncDialect>(op->getDialect()))
+      found = op;
+    return found ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return found;
 }
 
 /// Gives the function's type and entry block our tokens.
@@ -1517,9 +1529,17 @@ struct ConvertGPUToGPUAsync
     }
     bool failedAny = false;
     for (FunctionOpInterface function : functions) {
-      if (function.isExternal() || isPlainHostCode(function) ||
-          isBeyondTokenForm(function))
+      if (function.isExternal() || isPlainHostCode(function))
         continue;
+      if (Operation *later = findLaterForm(function)) {
+        if (Operation *upstream = findUpstreamOp(function)) {
+          failedAny = true;
+          upstream->emitOpError("is in a function that is past the token form")
+                  .attachNote(later->getLoc())
+              << "this op belongs to the linear or the stream form";
+        }
+        continue;
+      }
       for (Block &block : function.getFunctionBody())
         failedAny |= failed(BlockImport(state, block).run());
     }

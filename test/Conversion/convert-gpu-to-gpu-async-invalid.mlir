@@ -163,3 +163,19 @@ func.func @selected(%c: i1) {
   gpu.wait [%s]
   return
 }
+
+// -----
+
+func.func @mixed_forms(%x: memref<8xf32>, %v: f32) {
+  // expected-note @below {{this op belongs to the linear or the stream form}}
+  %s = gpu_async.stream.create
+  // expected-error @below {{'gpu.memset' op is in a function that is past the token form}}
+  gpu.memset %x, %v : memref<8xf32>, f32
+  gpu_async.stream.destroy %s
+  return
+}
+
+// -----
+
+// expected-error @below {{'gpu.wait' op expected to be in a function}}
+%t = gpu.wait async
