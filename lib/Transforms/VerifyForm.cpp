@@ -160,8 +160,12 @@ private:
   bool isStream;
   llvm::DenseMap<Block *, State> atEntry;
   Operation *destruction = nullptr;
+  /// The first exit that is reached with the resource alive; reported last,
+  /// since paths that disagree say more.
+  Operation *leak = nullptr;
 
   StringRef getKind() const { return isStream ? "stream" : "event"; }
+  StringRef getArticle() const { return isStream ? "a " : "an "; }
   LogicalResult report(Operation *op, const Twine &what, Operation *other,
                        StringRef otherWhat);
   LogicalResult walk(Block *block, State &state);
@@ -197,15 +201,16 @@ LogicalResult Lifetime::walk(Block *block, State &state) {
       return WalkResult::advance();
     });
     if (use && state == Gone)
-      return report(use,
-                    destroys(use)
-                        ? "destroys a " + getKind() + " that is gone"
-                        : "uses a " + getKind() + " that has been destroyed",
-                    destruction, "it is destroyed here");
+      return report(
+          use,
+          destroys(use)
+              ? "destroys " + getArticle() + getKind() + " that is gone"
+              : "uses " + getArticle() + getKind() + " that has been destroyed",
+          destruction, "it is destroyed here");
     if (use && destroys(use)) {
       if (use != &op)
         return report(use,
-                      "destroys a " + getKind() +
+                      "destroys " + getArticle() + getKind() +
                           " that is made outside of this region; destroy it "
                           "where it is made",
                       nullptr, "");
@@ -220,9 +225,8 @@ LogicalResult Lifetime::walk(Block *block, State &state) {
       continue;
     }
     if (op.hasTrait<OpTrait::IsTerminator>() && op.getNumSuccessors() == 0 &&
-        state == Live)
-      return report(&op, "leaves without destroying a " + getKind(), nullptr,
-                    "");
+        state == Live && !leak)
+      leak = &op;
   }
   return success();
 }
@@ -243,7 +247,7 @@ LogicalResult Lifetime::verify() {
       if (successor == resource.getParentBlock()) {
         if (state == Live)
           return report(block->getTerminator(),
-                        "goes back to where a " + getKind() +
+                        "goes back to where " + getArticle() + getKind() +
                             " is made without destroying it",
                         nullptr, "");
         continue;
@@ -251,12 +255,15 @@ LogicalResult Lifetime::verify() {
       auto [known, isNew] = atEntry.try_emplace(successor, state);
       if (!isNew && known->second != state)
         return report(&successor->front(),
-                      "is reached with a " + getKind() +
+                      "is reached with " + getArticle() + getKind() +
                           " destroyed on one path and not on another",
                       destruction, "it is destroyed here");
       worklist.push_back(successor);
     }
   }
+  if (leak)
+    return report(leak, "leaves without destroying " + getArticle() + getKind(),
+                  nullptr, "");
   return success();
 }
 
