@@ -49,6 +49,48 @@ def GPUAsyncMakeForksExplicit
 def GPUAsyncAssignStreams
     : Pass<"gpu-async-assign-streams", "::mlir::ModuleOp"> {
   let summary = "Linear form to stream form: streams and events instead of tokens";
+  let description = [{
+    Puts every work op on a stream and orders streams by events where nothing
+    else does.
+
+    An op goes behind a predecessor that is the last on its stream, else onto a
+    stream all of whose work is known to be before it, else onto a new one while
+    `max-streams` allows, else onto the one used longest ago, which adds order.
+    What is known is kept as vector clocks over streams in program order, so that
+    no wait is made that an earlier one, or a host wait, implies. One event is
+    made for a point however many streams wait for it.
+
+    Allocations and frees take no device time and float: onto the stream of a
+    user of the memory, or the last one, where they add no order between ops that
+    the program leaves unordered; a free is never waited for.
+
+    A host wait becomes one `stream.synchronize` of the streams on which nothing
+    later is, and an `event.synchronize` for points that later work follows. At
+    return all work is complete, but for what token results cover; with a
+    caller's stream in the function's body it is ordered into that stream
+    instead. Streams are made outside all loops: before the op of the function's
+    body that uses them first, and destroyed behind the last use (`idle` where a
+    host wait covers it), or on each exit if the body has several blocks.
+
+    Limits: tokens stay inside their block. A token that crosses control flow or
+    a call is an error that names both places; function arguments and results of
+    token type become events.
+
+    ```mlir
+    // before                                       // after
+    %a = gpu_async.launch async @k::@f ...          %s0 = gpu_async.stream.create
+    %b = gpu_async.launch async @k::@g ...          gpu_async.launch on %s0 id(0) @k::@f ...
+    %c = gpu_async.launch async [%a, %b] @k::@h ..  %s1 = gpu_async.stream.create
+    gpu_async.wait [%c]                             gpu_async.launch on %s1 id(1) @k::@g ...
+                                                    %e = gpu_async.event.record on %s0
+                                                    gpu_async.stream.wait %s1, %e
+                                                    gpu_async.event.destroy %e
+                                                    gpu_async.launch on %s1 id(2 after [0, 1]) @k::@h ..
+                                                    gpu_async.stream.synchronize %s1
+                                                    gpu_async.stream.destroy %s1 idle
+                                                    gpu_async.stream.destroy %s0 idle
+    ```
+  }];
   let dependentDialects = ["::mlir::gpuasync::GPUAsyncDialect"];
   let options = [
     Option<"maxStreams", "max-streams", "unsigned", /*default=*/"8",
@@ -59,6 +101,17 @@ def GPUAsyncAssignStreams
 def GPUAsyncVerifyForm
     : Pass<"gpu-async-verify-form", "::mlir::ModuleOp"> {
   let summary = "Check the invariant of one form of IR";
+  let description = [{
+    - `token`: no upstream gpu or async op is left on the host, work is `async`,
+      streams are callers' only.
+    - `linear`: besides, every token is consumed exactly once, in its block.
+    - `stream`: no token is left inside a function; on every path each stream and
+      event is made once, destroyed once and not used after.
+    - `runtime`: no op of gpu or gpu_async is left.
+
+    An error names the op and, in a note, the other place. Limit: a stream or
+    event is destroyed in the region that makes it.
+  }];
   let options = [
     Option<"form", "form", "std::string", /*default=*/"\"\"",
            "token, linear, stream or runtime">,
