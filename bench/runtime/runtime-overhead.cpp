@@ -103,7 +103,10 @@ bool count(gpuasync_context *context, const char *name, double expected,
 bool check(gpuasync_context *context) {
   using Frame = gpuasync_frame *;
   using Stream = gpuasync_stream *;
-  auto *data = reinterpret_cast<int32_t *>(uintptr_t(0x1000));
+  gpuasync_frame outer;
+  gpuasync_frame_enter(&outer, &handLoweredFunction);
+  auto *data = static_cast<int32_t *>(
+      gpuasync_alloc(&outer, nullptr, 5 * 32 * 4, 0, &site));
   bool right = count(context, "launch", 1, [&](Frame f, Stream s, Stream) {
     handLoweredLaunch(f, s, 4, data);
   });
@@ -138,6 +141,8 @@ bool check(gpuasync_context *context) {
   right &= count(context, "forkjoin", 23, [&](Frame, Stream, Stream) {
     must(forkjoin(data, data, 0, 5, 32, 32, 1));
   });
+  gpuasync_dealloc(&outer, nullptr, data, &site);
+  must(gpuasync_frame_leave(&outer));
   return right;
 }
 

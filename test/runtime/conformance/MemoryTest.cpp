@@ -69,12 +69,15 @@ TEST_P(Memory, StridedCopies) {
     for (uint32_t i = rank; i-- > 0;) {
       sizes[i] = 1 + random() % 6;
       from[i] = sourceSpan * (1 + random() % 2);
-      to[i] = destinationSpan * (1 + random() % 2);
       sourceSpan = from[i] * sizes[i];
-      destinationSpan = to[i] * sizes[i];
     }
     if (rank > 1 && random() % 3 == 0)
       std::swap(from[0], from[1]), std::swap(sizes[0], sizes[1]);
+    // After the swap: elements of the destination must not overlap.
+    for (uint32_t i = rank; i-- > 0;) {
+      to[i] = destinationSpan * (1 + random() % 2);
+      destinationSpan = to[i] * sizes[i];
+    }
     bool sourceOnDevice = random() % 2, destinationOnDevice = random() % 2;
     uint32_t element = 1u << (random() % 4);
     std::vector<unsigned char> source(extent * element),
@@ -294,7 +297,7 @@ TEST_P(Memory, SteadyState_M05) {
     std::vector<uint32_t> host(100000, 1);
     FrameScope frame(*program);
     gpuasync_stream *a = frame.stream(), *b = frame.stream();
-    uint32_t *x = frame.alloc(a, 100000), *y = frame.alloc(b, 100000);
+    uint32_t *x = frame.alloc(a, 100000), *y = frame.alloc(b, 391 * 256);
     frame.copy(a, x, host.data(), 400000);
     frame.launch(b, Store, 391, 256, StoreParams{y, 1});
     frame.copy(a, host.data(), x, 400000);

@@ -21,7 +21,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <string>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 using namespace gpuasync;
@@ -633,74 +635,9 @@ TEST_F(CudaDriver, EnqueueDoesNotBlock) {
   context->freeMemory(MemoryKind::HostShared, shared);
 }
 
-// Costs beside those that the design counts with. Printed only.
-TEST_F(CudaDriver, Costs) {
-  TwoParams params = {flag + 16, 3};
-  auto time = [&](const char *name, auto work) {
-    for (int i = 0; i < 100; ++i)
-      work();
-    wait(stream);
-    std::vector<double> runs;
-    for (int round = 0; round < 30; ++round) {
-      auto start = std::chrono::steady_clock::now();
-      for (int i = 0; i < 100; ++i)
-        work();
-      runs.push_back(std::chrono::duration<double, std::micro>(
-                         std::chrono::steady_clock::now() - start)
-                         .count() /
-                     100);
-      wait(stream);
-    }
-    std::sort(runs.begin(), runs.end());
-    printf("%8.3f us  %s\n", runs[runs.size() / 2], name);
-  };
-  bool done = false;
-  NativeEvent event = nullptr;
-  OK(context->createEvent(event));
-  time("launch", [&] { (void)launch(stream, Store, &params, 16); });
-  time("makeCurrent when current", [&] {
-    SavedContext nested;
-    (void)context->makeCurrent(nested);
-    context->restore(nested);
-  });
-  time("context id", [&] {
-    unsigned long long id;
-    cuda::table.cuCtxGetId(static_cast<cuda::CUcontext>(saved.previous), &id);
-  });
-  time("get current", [&] {
-    cuda::CUcontext current;
-    cuda::table.cuCtxGetCurrent(&current);
-  });
-  time("record, stream wait", [&] {
-    (void)context->recordEvent(event, stream);
-    (void)context->streamWaitEvent(other, event);
-  });
-  time("stream query, idle", [&] { (void)context->queryStream(other, done); });
-  time("pointer kind", [&] { (void)context->pointerKind(flag); });
-  auto *slot = reinterpret_cast<uint32_t *>(flag) + 64;
-  uint32_t value = 0;
-  time("launch, cuStreamSynchronize", [&] {
-    (void)launch(stream, Store, &params, 16);
-    cuda::table.cuStreamSynchronize(static_cast<cuda::CUstream>(stream));
-  });
-  time("launch, flag, poll", [&] {
-    (void)launch(stream, Store, &params, 16);
-    (void)context->writeFlag(stream, slot, ++value);
-    while (reinterpret_cast<std::atomic<uint32_t> *>(slot)->load(
-               std::memory_order_acquire) != value)
-      ;
-  });
-  time("launch, waitStream", [&] {
-    (void)launch(stream, Store, &params, 16);
-    (void)context->waitStream(stream, -1, done);
-  });
-  context->destroyEvent(event);
-}
-
-// In a process of its own (GPU_ASYNC_TEST_FAULT=1), since the device is lost.
-TEST_F(CudaDriver, AFaultLosesTheDevice) {
-  if (!getenv("GPU_ASYNC_TEST_FAULT"))
-    GTEST_SKIP() << "set GPU_ASYNC_TEST_FAULT=1 and run this test alone";
+// Each of these ends what its process can do with the device; the last test
+// runs them in processes of their own.
+TEST_F(CudaDriver, DISABLED_AFaultLosesTheDevice) {
   void *address = flag;
   OK(launch(stream, Fault, &address, 8));
   bool done = false;
@@ -718,10 +655,7 @@ TEST_F(CudaDriver, AFaultLosesTheDevice) {
   flag = nullptr;
 }
 
-// Likewise (GPU_ASYNC_TEST_RESET=1).
-TEST_F(CudaDriver, AResetContextIsNoticed) {
-  if (!getenv("GPU_ASYNC_TEST_RESET"))
-    GTEST_SKIP() << "set GPU_ASYNC_TEST_RESET=1 and run this test alone";
+TEST_F(CudaDriver, DISABLED_AResetContextIsNoticed) { // X06
   auto reset = reinterpret_cast<int (*)(int)>(
       dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuDevicePrimaryCtxReset_v2"));
   ASSERT_NE(reset, nullptr);
@@ -732,6 +666,25 @@ TEST_F(CudaDriver, AResetContextIsNoticed) {
   EXPECT_EQ(status.code(), uint32_t(GPUASYNC_DEVICE_LOST));
   EXPECT_EQ(context->close(true), 0u);
   flag = nullptr;
+}
+
+TEST(CudaDriverLoss, FaultAndReset) {
+  Status status = cudaDriver()->available();
+  if (!status.ok())
+    GTEST_SKIP() << status.message();
+  for (const char *filter : {"--gtest_filter=*DISABLED_AFault*",
+                             "--gtest_filter=*DISABLED_AReset*"}) {
+    fflush(nullptr);
+    pid_t child = fork();
+    if (child == 0) {
+      execl("/proc/self/exe", "self", "--gtest_also_run_disabled_tests", filter,
+            nullptr);
+      _exit(127);
+    }
+    int result = 0;
+    waitpid(child, &result, 0);
+    EXPECT_EQ(result, 0) << filter;
+  }
 }
 
 } // namespace
