@@ -24,12 +24,12 @@ inline int64_t monotonicNs() noexcept {
 }
 
 /// Calls `query(bool &reached)` until it says reached, fails, or `timeoutNs`
-/// (negative: never) is over; `done` says whether it was reached. A wait is
-/// late by about a sixteenth of its length.
+/// (negative: never) is over; `done` says whether it was reached. Spins for
+/// `spinNs`; after that a wait is late by about a sixteenth of its length and
+/// the timer slack (50 us on Linux).
 template <typename Query>
-Status polledWait(int64_t timeoutNs, bool &done, Query query) {
-  // A nap costs the timer slack of 50 us on top, so it must be long gone first.
-  const int64_t spinNs = 200000, longestNapNs = 1000000;
+Status polledWait(int64_t spinNs, int64_t timeoutNs, bool &done, Query query) {
+  const int64_t longestNapNs = 1000000;
   done = false;
   if (Status status = query(done); !status.ok() || done)
     return status;
