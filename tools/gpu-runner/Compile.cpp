@@ -23,6 +23,7 @@
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Target/LLVMIR/Dialect/All.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
 #include "llvm/ExecutionEngine/Orc/CompileUtils.h"
@@ -105,7 +106,32 @@ bool Program::isLowered() {
               .wasInterrupted();
 }
 
-Expected<Signature> Program::entryPoint(StringRef name) {
+/// Whether a function of a lowered file returns a status in place of results,
+/// as this pipeline makes it.
+bool Program::isStatusFunction(mlir::FunctionOpInterface function) {
+  return lowered && function.getNumResults() == 1 &&
+         mlir::isa<mlir::LLVM::LLVMPointerType>(function.getResultTypes()[0]) &&
+         module->lookupSymbol((packedPrefix + function.getName()).str());
+}
+
+/// The lowered function takes a pointer to the result as its last argument; its
+/// type is lost and comes from --entry-point-result.
+static void recoverResult(Signature &signature, StringRef resultName) {
+  mlir::MLIRContext *context = signature.results.pop_back_val().getContext();
+  mlir::Builder builder(context);
+  mlir::Type type = StringSwitch<mlir::Type>(resultName)
+                        .Case("i32", builder.getI32Type())
+                        .Case("i64", builder.getI64Type())
+                        .Case("f32", builder.getF32Type())
+                        .Case("f64", builder.getF64Type())
+                        .Default({});
+  if (!type || signature.arguments.empty())
+    return;
+  signature.arguments.pop_back();
+  signature.results.push_back(type);
+}
+
+Expected<Signature> Program::entryPoint(StringRef name, StringRef resultName) {
   std::vector<std::string> existing;
   std::string why = "does not exist";
   for (auto function : module->getOps<mlir::FunctionOpInterface>()) {
@@ -120,6 +146,8 @@ Expected<Signature> Program::entryPoint(StringRef name) {
         for (mlir::Type type : function.getResultTypes())
           if (!mlir::isa<mlir::LLVM::LLVMVoidType>(type))
             signature.results.push_back(type);
+        if (isStatusFunction(function))
+          recoverResult(signature, resultName);
         return signature;
       }
       why = function.isExternal() ? "is only declared" : "is private";
@@ -270,6 +298,8 @@ Error Program::translate(const CompileOptions &options,
     if (Error error = makePackedWrapper(*entry))
       return error;
     std::string keep = (packedPrefix + entry->name).str();
+    if (GlobalVariable *program = llvmModule->getNamedGlobal(programSymbol))
+      program->setLinkage(GlobalValue::ExternalLinkage);
     internalizeModule(*llvmModule, [&](const GlobalValue &value) {
       return value.getName() == keep || value.getName() == programSymbol;
     });
@@ -564,6 +594,7 @@ Expected<PackedFunction> Program::link(const Signature &entry,
   if (Error error = dylib.define(orc::absoluteSymbols(std::move(runtime))))
     return std::move(error);
   dylib.addGenerator(std::make_unique<Libraries>(handles));
+  bool hasProgram = llvmModule->getNamedGlobal(programSymbol);
   if (Error error = jit->addIRModule(
           orc::ThreadSafeModule(std::move(llvmModule), std::move(llvmContext))))
     return std::move(error);
@@ -572,6 +603,12 @@ Expected<PackedFunction> Program::link(const Signature &entry,
   if (!address)
     return createStringError("the program cannot be linked: " + linkError +
                              toString(address.takeError()));
+  if (hasProgram) {
+    auto table = jit->lookup(programSymbol);
+    if (!table)
+      return table.takeError();
+    program = table->toPtr<const gpuasync_program *>();
+  }
   if (Error error = jit->initialize(dylib))
     return std::move(error);
   if (object)
@@ -584,7 +621,12 @@ Expected<PackedFunction> Program::link(const Signature &entry,
 }
 
 Error Program::unlink() {
-  return jit ? jit->deinitialize(jit->getMainJITDylib()) : Error::success();
+  if (!jit)
+    return Error::success();
+  if (program)
+    gpuasync_program_release(program);
+  program = nullptr;
+  return jit->deinitialize(jit->getMainJITDylib());
 }
 
 } // namespace gpurunner

@@ -9,8 +9,10 @@
 #ifndef GPUASYNC_TOOLS_GPURUNNER_COMPILE_H
 #define GPUASYNC_TOOLS_GPURUNNER_COMPILE_H
 
+#include "gpuasync/RuntimeABI.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/SourceMgr.h"
 
@@ -60,8 +62,11 @@ public:
 
   /// Parses `file`, "-" for the standard input.
   llvm::Error parse(llvm::StringRef file);
-  /// The function to call; an error that lists those that exist.
-  llvm::Expected<Signature> entryPoint(llvm::StringRef name);
+  /// The function to call; an error that lists those that exist. `resultName`
+  /// is
+  /// --entry-point-result, which a lowered file needs.
+  llvm::Expected<Signature> entryPoint(llvm::StringRef name,
+                                       llvm::StringRef resultName);
   /// To LLVM dialect through the pipeline, unless the file is that already.
   llvm::Error lower(const CompileOptions &options);
   /// To optimised LLVM IR: of what `entry` reaches, of everything if it is
@@ -78,6 +83,7 @@ public:
 
 private:
   bool isLowered();
+  bool isStatusFunction(mlir::FunctionOpInterface function);
   llvm::Error makePackedWrapper(const Signature &entry);
   llvm::Error checkSymbols(llvm::ArrayRef<void *> libraries);
 
@@ -94,6 +100,7 @@ private:
   std::unique_ptr<llvm::Module> llvmModule;
   std::unique_ptr<llvm::TargetMachine> machine;
   std::unique_ptr<llvm::orc::LLJIT> jit;
+  const gpuasync_program *program = nullptr;
 };
 
 } // namespace gpurunner

@@ -268,7 +268,8 @@ static Error emitProgram(const Options &options, Program &program) {
 
 static int runProgram(const Options &options, Program &program) {
   // What can be found wrong without a device or a compiler comes first.
-  Expected<Signature> entry = program.entryPoint(options.entryPoint);
+  Expected<Signature> entry =
+      program.entryPoint(options.entryPoint, options.entryPointResult);
   if (!entry)
     return fail(entry.takeError());
   Expected<CallFrame> frame = CallFrame::create(entry->name, entry->arguments,
