@@ -603,7 +603,8 @@ private:
   SmallVector<unsigned> collect(ArrayRef<unsigned> seeds,
                                 function_ref<bool(const Node &)> wanted);
   void addUncovered(ArrayRef<unsigned> nodes, SetVector<Value> &dependencies);
-  void addAllocations(Operation *op, SetVector<Value> &dependencies);
+  void addAllocations(Operation *op, ArrayRef<Access> accesses,
+                      SetVector<Value> &dependencies);
   void addRaces(Operation *op, ArrayRef<Access> accesses,
                 SetVector<Value> &dependencies);
 
@@ -631,8 +632,8 @@ private:
   Block &block;
   SmallVector<std::unique_ptr<Fiber>> fibers;
   std::vector<Node> nodes;
-  /// No node before this one is waited for any more.
-  unsigned firstLive = 0;
+  /// Nodes that the host may not have waited for, in program order.
+  std::vector<unsigned> live;
   unsigned searches = 0;
   llvm::DenseMap<Value, unsigned> nodeOfToken;
   llvm::DenseMap<Value, Value> tails;
@@ -664,6 +665,7 @@ unsigned BlockImport::addNode(Node::Kind kind, Value token, Location loc,
   nodes.push_back({kind, token, loc, std::move(predecessors),
                    std::move(accesses), &fiber, isUsed});
   nodeOfToken[token] = number;
+  live.push_back(number);
   return number;
 }
 
@@ -737,15 +739,14 @@ bool BlockImport::isTail(const Node &node, const Fiber &fiber) const {
 SmallVector<unsigned>
 BlockImport::collect(ArrayRef<unsigned> seeds,
                      function_ref<bool(const Node &)> wanted) {
-  while (firstLive < nodes.size() && nodes[firstLive].isDone)
-    ++firstLive;
+  llvm::erase_if(live, [&](unsigned number) { return nodes[number].isDone; });
   ++searches;
   for (unsigned seed : seeds)
     markPast(seed);
   SmallVector<unsigned> result;
-  for (unsigned number = nodes.size(); number-- > firstLive;) {
-    Node &node = nodes[number];
-    if (node.isDone || node.mark == searches || !wanted(node))
+  for (unsigned number : llvm::reverse(live)) {
+    const Node &node = nodes[number];
+    if (node.mark == searches || !wanted(node))
       continue;
     result.push_back(number);
     markPast(number);
@@ -770,9 +771,17 @@ void BlockImport::addUncovered(ArrayRef<unsigned> added,
     dependencies.insert(token);
 }
 
-/// An allocation precedes the users of its memref, whatever tokens they take.
-void BlockImport::addAllocations(Operation *op,
+/// An allocation precedes the users of its memref, whatever tokens they take. An
+/// op that touches memory from who knows where comes after all allocations that
+/// the program gives no token.
+void BlockImport::addAllocations(Operation *op, ArrayRef<Access> accesses,
                                  SetVector<Value> &dependencies) {
+  auto addAllocation = [&](unsigned allocation) {
+    if (!isCovered(allocation, dependencies.getArrayRef()))
+      dependencies.insert(nodes[allocation].token);
+    // The caller's node is the next one.
+    afterAllocation[allocation].insert(nodes.size());
+  };
   for (Value operand : op->getOperands()) {
     if (!isMemory(operand.getType()))
       continue;
@@ -780,14 +789,20 @@ void BlockImport::addAllocations(Operation *op,
     findBases(operand, bases);
     for (const Base &base : bases) {
       auto it = allocations.find(base.value);
-      if (it == allocations.end())
-        continue;
-      if (!isCovered(it->second, dependencies.getArrayRef()))
-        dependencies.insert(nodes[it->second].token);
-      // The caller's node is the next one.
-      afterAllocation[it->second].insert(nodes.size());
+      if (it != allocations.end())
+        addAllocation(it->second);
     }
   }
+  bool isAnywhere = llvm::any_of(accesses, [](const Access &access) {
+    return access.base.kind == Base::Unknown;
+  });
+  if (!isAnywhere)
+    return;
+  SmallVector<unsigned> outstanding(live.begin(), live.end());
+  for (unsigned number : outstanding)
+    if (!nodes[number].isDone && nodes[number].kind == Node::Alloc &&
+        nodes[number].predecessors.empty())
+      addAllocation(number);
 }
 
 /// With import=check or strict: unordered ops that touch the same memory, one of
@@ -982,7 +997,7 @@ void BlockImport::importWork(Operation *op, Fiber &fiber) {
     for (unsigned number : earlier)
       dependencies.insert(nodes[number].token);
   }
-  addAllocations(op, dependencies);
+  addAllocations(op, accesses, dependencies);
   addRaces(op, accesses, dependencies);
 
   // The host waits before a free rather than after it: the free itself is
@@ -1264,8 +1279,8 @@ void BlockImport::importHostOp(Operation *op, Fiber &fiber) {
     ++searches;
     for (unsigned number : fiber.cursor)
       markPast(number);
-    if (llvm::any_of(llvm::drop_begin(nodes, firstLive), [&](const Node &node) {
-          return node.mark == searches && !node.isDone && conflicts(node);
+    if (llvm::any_of(live, [&](unsigned number) {
+          return nodes[number].mark == searches && conflicts(nodes[number]);
         }))
       waited.append(fiber.cursor);
   }
@@ -1298,6 +1313,7 @@ void BlockImport::importRegionOp(Operation *op, Fiber &fiber) {
   bool isOpaque = false;
   bool hasSync = false;
   bool hasWork = false;
+  bool usesAny = false;
   Accesses sync;
   Accesses host;
   llvm::DenseSet<Value> used;
@@ -1311,9 +1327,13 @@ void BlockImport::importRegionOp(Operation *op, Fiber &fiber) {
         if (isMemory(operand.getType())) {
           SmallVector<Base, 2> bases;
           findBases(operand, bases);
-          for (const Base &base : bases)
-            if (base.value)
-              used.insert(base.value);
+          for (const Base &base : bases) {
+            used.insert(base.value);
+            usesAny |= base.kind == Base::Unknown;
+          }
+        } else if (isa<LLVM::LLVMPointerType>(operand.getType()) ||
+                   mayBeAddress(operand)) {
+          usesAny = true;
         }
     }
     auto asyncOp = dyn_cast<gpu::AsyncOpInterface>(inner);
@@ -1344,9 +1364,10 @@ void BlockImport::importRegionOp(Operation *op, Fiber &fiber) {
     if (!isVisible(node, fiber))
       return false;
     if (node.kind == Node::Alloc)
-      return llvm::any_of(node.accesses, [&](const Access &access) {
-        return used.contains(access.base.value);
-      });
+      return (usesAny && (node.predecessors.empty() || !node.isUsed)) ||
+             llvm::any_of(node.accesses, [&](const Access &access) {
+               return used.contains(access.base.value);
+             });
     if (mayConflict(node.accesses, sync))
       return true;
     return node.kind != Node::External && isTail(node, fiber) &&

@@ -433,3 +433,53 @@ func.func @token_form(%x: memref<8xf32>, %v: f32) {
   // expected-remark @below {{the host waits here}}
   return
 }
+
+// -----
+
+// Memory from who knows where may be any allocation that has no token; a ready
+// binary tells nothing about its kernels.
+module attributes {gpu.container_module} {
+gpu.binary @b [#gpu.object<#nvvm.target<chip = "sm_90">, "bytes">]
+
+// CHECK-LABEL: func.func @unknown_memory
+func.func @unknown_memory(%c: i1) {
+  // CHECK: %[[X:.*]], %[[AX:.*]] = gpu_async.alloc async
+  // CHECK-NEXT: %[[Y:.*]], %[[AY:.*]] = gpu_async.alloc async
+  // CHECK: %[[Z:.*]] = scf.if
+  // CHECK: %[[A:.*]] = gpu_async.launch async [%[[AX]], %[[AY]]] @b::@f
+  // CHECK: %[[P:.*]] = memref.extract_aligned_pointer_as_index %[[Y]]
+  // CHECK: gpu_async.launch async [%[[AX]], %[[AY]]] @b::@f
+  %c1 = arith.constant 1 : index
+  %x = gpu.alloc () : memref<8xf32>
+  %y = gpu.alloc () : memref<8xf32>
+  %z = scf.if %c -> memref<8xf32> {
+    scf.yield %x : memref<8xf32>
+  } else {
+    scf.yield %y : memref<8xf32>
+  }
+  %a = gpu.launch_func async @b::@f blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%z : memref<8xf32>)
+  %i = memref.extract_aligned_pointer_as_index %y : memref<8xf32> -> index
+  %p = arith.index_cast %i : index to i64
+  %b = gpu.launch_func async @b::@f blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%p : i64)
+  gpu.wait [%a, %b]
+  return
+}
+}
+
+// -----
+
+// CHECK-LABEL: func.func @buffers_carried_by_a_loop
+func.func @buffers_carried_by_a_loop(%n: index, %v: f32) {
+  // CHECK: %[[X:.*]], %[[AX:.*]] = gpu_async.alloc async
+  // CHECK-NEXT: %[[Y:.*]], %[[AY:.*]] = gpu_async.alloc async
+  // CHECK-NEXT: gpu_async.wait [%[[AX]], %[[AY]]]
+  // CHECK-NEXT: scf.for
+  %x = gpu.alloc () : memref<8xf32>
+  %y = gpu.alloc () : memref<8xf32>
+  %p, %q = scf.for %i = %n to %n step %n iter_args(%a = %x, %b = %y) -> (memref<8xf32>, memref<8xf32>) {
+    %t = gpu.memset async %a, %v : memref<8xf32>, f32
+    gpu.wait [%t]
+    scf.yield %b, %a : memref<8xf32>, memref<8xf32>
+  }
+  return
+}
