@@ -2,14 +2,20 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The pass convert-gpu-async-to-runtime.
+// The pass convert-gpu-async-to-runtime: device work becomes runtime calls in
+// LLVM dialect, then the whole host program is converted to LLVM dialect.
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Conversion/Passes.h"
-#include "GPUAsync/IR/GPUAsyncOps.h"
+#include "RuntimeLowering.h"
+#include "mlir/Analysis/DataLayoutAnalysis.h"
+#include "mlir/Conversion/ConvertToLLVM/ToLLVMInterface.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Transforms/DialectConversion.h"
 
 namespace mlir::gpuasync {
 #define GEN_PASS_DEF_CONVERTGPUASYNCTORUNTIME
@@ -17,16 +23,119 @@ namespace mlir::gpuasync {
 } // namespace mlir::gpuasync
 
 using namespace mlir;
+using namespace mlir::gpuasync;
+using namespace mlir::gpuasync::runtime;
+
+/// Handles are pointers, and every memory space is the host's one address space:
+/// the host never looks into device memory.
+static void addConversions(LLVMTypeConverter &converter) {
+  converter.addConversion([](Type type) -> std::optional<Type> {
+    if (isa<TokenType, StreamType, EventType>(type))
+      return LLVM::LLVMPointerType::get(type.getContext());
+    return std::nullopt;
+  });
+  converter.addTypeAttributeConversion(
+      [](BaseMemRefType type, Attribute space) -> Attribute {
+        return IntegerAttr::get(IntegerType::get(type.getContext(), 64), 0);
+      });
+}
+
+/// Explains an op that no pattern lowers.
+static void emitLeftOver(Operation *op) {
+  auto isTensor = [](Type type) { return isa<TensorType>(type); };
+  if (llvm::any_of(op->getOperandTypes(), isTensor) ||
+      llvm::any_of(op->getResultTypes(), isTensor)) {
+    op->emitOpError("works on tensors, which this pipeline does not lower: "
+                    "bufferize the program first (one-shot-bufferize)");
+    return;
+  }
+  if (op->getNumRegions() && !isa<FunctionOpInterface>(op) &&
+      !isa<gpu::GPUModuleOp>(op)) {
+    op->emitOpError("has no lowering to LLVM dialect here: lower structured "
+                    "ops to cf first");
+    return;
+  }
+  op->emitOpError("has no lowering to LLVM dialect");
+}
 
 namespace {
+
 struct ConvertGPUAsyncToRuntimePass
     : gpuasync::impl::ConvertGPUAsyncToRuntimeBase<
           ConvertGPUAsyncToRuntimePass> {
   using ConvertGPUAsyncToRuntimeBase::ConvertGPUAsyncToRuntimeBase;
 
   void runOnOperation() override {
-    getOperation().emitError("cannot be lowered yet");
-    signalPassFailure();
+    ModuleOp module = getOperation();
+    if (onError != "abort" && onError != "status") {
+      module.emitError("on-error is 'abort' or 'status', not '")
+          << onError << "'";
+      return signalPassFailure();
+    }
+    const auto &layouts = getAnalysis<DataLayoutAnalysis>();
+    LowerToLLVMOptions options(&getContext(), layouts.getAtOrAbove(module));
+    // Kernels and tables are for 64-bit hosts.
+    options.overrideIndexBitwidth(64);
+    LLVMTypeConverter converter(&getContext(), options, &layouts);
+    addConversions(converter);
+
+    if (failed(lowerDeviceWork(module, converter)) ||
+        failed(lowerHostCode(module, converter)))
+      signalPassFailure();
+  }
+
+private:
+  LogicalResult lowerDeviceWork(ModuleOp module,
+                                const LLVMTypeConverter &converter) {
+    SymbolTable symbols(module);
+    Tables tables(module, symbols);
+    SmallVector<PublicFunction> functions;
+    if (packedWrappers)
+      functions = collectPublicFunctions(module);
+    llvm::DenseSet<StringAttr> statusFunctions;
+    if (failed(lowerFunctions(
+            module, tables, symbols, converter,
+            onError == "status" ? OnError::Status : OnError::Abort,
+            statusFunctions)) ||
+        failed(tables.finish(aotDestructor)))
+      return failure();
+    if (!packedWrappers)
+      return success();
+    return emitPackedWrappers(module, functions, converter, statusFunctions);
+  }
+
+  LogicalResult lowerHostCode(ModuleOp module, LLVMTypeConverter &converter) {
+    LLVMConversionTarget target(getContext());
+    target.addLegalOp<ModuleOp>();
+    target.addIllegalDialect<GPUAsyncDialect, gpu::GPUDialect>();
+    RewritePatternSet patterns(&getContext());
+    for (Dialect *dialect : getContext().getLoadedDialects()) {
+      // Those of gpu are for kernels, or call another runtime.
+      if (isa<gpu::GPUDialect>(dialect))
+        continue;
+      if (auto *lowering = dyn_cast<ConvertToLLVMPatternInterface>(dialect))
+        lowering->populateConvertToLLVMConversionPatterns(target, converter,
+                                                          patterns);
+    }
+    if (failed(applyPartialConversion(module, target, std::move(patterns))))
+      return failure();
+
+    SmallVector<UnrealizedConversionCastOp> casts;
+    module.walk([&](UnrealizedConversionCastOp cast) { casts.push_back(cast); });
+    reconcileUnrealizedCasts(casts);
+
+    // Report each op that is left, but nothing inside it.
+    bool isClean = true;
+    module.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (isa<ModuleOp>(op) || isa<LLVM::LLVMDialect>(op->getDialect()) ||
+          op->getDialect()->getNamespace() == "nvvm")
+        return WalkResult::advance();
+      emitLeftOver(op);
+      isClean = false;
+      return WalkResult::skip();
+    });
+    return success(isClean);
   }
 };
+
 } // namespace

@@ -1,0 +1,209 @@
+//===- RuntimeLowering.h - parts of convert-gpu-async-to-runtime *- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Internal to lib/Conversion: constant tables (RuntimeTables.cpp), frames and
+// error exits (RuntimeFrames.cpp), single ops (RuntimeOps.cpp), wrappers for a
+// runner (RuntimeWrappers.cpp). The pass puts them together.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_LIB_CONVERSION_RUNTIMELOWERING_H
+#define GPUASYNC_LIB_CONVERSION_RUNTIMELOWERING_H
+
+#include "GPUAsync/IR/GPUAsyncOps.h"
+#include "gpuasync/RuntimeABI.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace mlir::gpuasync::runtime {
+
+/// The names of the runtime's functions: `runtime::gpuasync_launch_name`.
+#define GPUASYNC_NAME(name)                                                    \
+  inline constexpr llvm::StringLiteral name##_name = #name;
+GPUASYNC_LOWERED_FUNCTIONS(GPUASYNC_NAME)
+#undef GPUASYNC_NAME
+
+/// The symbol of the program descriptor.
+inline constexpr llvm::StringLiteral programName = "_gpuasync_program";
+/// Before the name of a function with a runner's signature.
+inline constexpr llvm::StringLiteral packedPrefix = "_gpuasync_packed_";
+/// Before the name of the private body of a public function.
+inline constexpr llvm::StringLiteral bodyPrefix = "_gpuasync_body_";
+
+/// A file position, as tables store it. `file` is "" if unknown.
+struct Position {
+  StringRef file;
+  uint32_t line = 0, column = 0;
+};
+/// The position of `loc`: of a call site its callee, of a fused location the
+/// first part that has one.
+Position getPosition(Location loc);
+
+/// Whether `op` is a device op: any op of the dialect except gpu_async.binary.
+bool isDeviceOp(Operation *op);
+
+//===----------------------------------------------------------------------===//
+// RuntimeTables.cpp
+//===----------------------------------------------------------------------===//
+
+/// A kernel that a launch names.
+struct KernelRef {
+  unsigned module = 0, kernel = 0;
+  KernelAttr attr;
+};
+
+/// The constant tables of one program and the declarations of the runtime's
+/// functions. All symbols are made at the end of the module.
+class Tables {
+public:
+  Tables(ModuleOp module, SymbolTable &symbols);
+
+  ModuleOp getModule() const { return module; }
+  Type ptr() const { return ptrType; }
+  Type i32() const { return i32Type; }
+  Type i64() const { return i64Type; }
+  Type blockType() const { return block; }
+
+  /// Resolves the kernel of `launch`; reports an error if there is none.
+  FailureOr<KernelRef> lookupKernel(LaunchOp launch);
+
+  /// The symbol of the site of `op`.
+  FlatSymbolRefAttr addSite(Operation *op, const KernelRef *kernel = nullptr);
+
+  /// The symbol of the gpuasync_function of a public function `name` that
+  /// reaches the modules with the given indices.
+  FlatSymbolRefAttr addFunction(StringRef name, Location loc,
+                                ArrayRef<unsigned> modules);
+
+  /// Emits the program with all modules, if a function was added, and the
+  /// destructor that releases it if `withDestructor`. Binaries are erased.
+  LogicalResult finish(bool withDestructor);
+
+  /// Calls the runtime. `result` is null for a function that returns nothing.
+  LLVM::CallOp call(OpBuilder &builder, Location loc, StringRef name,
+                    Type result, ValueRange operands);
+
+  Value constant(OpBuilder &builder, Location loc, Type type, int64_t value);
+  Value addressOf(OpBuilder &builder, Location loc, FlatSymbolRefAttr symbol);
+
+private:
+  struct Constant;
+  LLVM::GlobalOp addGlobal(StringRef name, Type type, Attribute value,
+                           bool constant = true);
+  LLVM::GlobalOp addTable(StringRef name, const Constant &value);
+  Value build(OpBuilder &builder, Location loc, const Constant &value);
+  Constant integer(Type type, uint64_t value);
+  Constant null();
+  Constant symbol(FlatSymbolRefAttr symbol);
+  Constant aggregate(Type type, ArrayRef<Constant> elements);
+  /// A NUL-terminated string; equal ones are one symbol.
+  Constant string(StringRef text);
+  /// Constant bytes; `string` deduplicates, this does not.
+  FlatSymbolRefAttr bytes(StringRef name, StringRef data, unsigned alignment);
+  Constant integers(StringRef name, ArrayRef<int64_t> values);
+  Constant table(StringRef name, Type type, ArrayRef<Constant> elements);
+  FailureOr<Constant> module_(BinaryOp binary);
+  FailureOr<Constant> image(BinaryOp binary, ImageAttr attr);
+
+  ModuleOp module;
+  SymbolTable &symbols;
+  OpBuilder builder;
+  Type ptrType, i32Type, i64Type;
+  LLVM::LLVMStructType kernelType, imageType, cpuKernelType, moduleType,
+      programType, functionType, siteType, block;
+  llvm::StringMap<FlatSymbolRefAttr> strings;
+  llvm::MapVector<StringAttr, BinaryOp> binaries;
+  bool hasFunctions = false;
+};
+
+//===----------------------------------------------------------------------===//
+// RuntimeOps.cpp
+//===----------------------------------------------------------------------===//
+
+/// The function that is being lowered: its frame and stack storage, and the way
+/// out after an error.
+struct FunctionState {
+  FunctionState(func::FuncOp func, Tables &tables,
+                const LLVMTypeConverter &converter)
+      : func(func), tables(tables), converter(converter) {}
+
+  /// Storage in the entry block that all ops share, at least `bytes` large. The
+  /// runtime reads what it is given before a call returns.
+  enum Storage { Block, Params, Pointers, Sizes, StridesA, StridesB, Pattern,
+                 NumStorages };
+  Value getStorage(Storage which, int64_t bytes);
+
+  /// `value` in its LLVM type.
+  Value toLLVM(OpBuilder &builder, Value value);
+  /// `value`, of an LLVM type, as `type`.
+  Value fromLLVM(OpBuilder &builder, Type type, Value value);
+
+  /// Splits the block before the builder's insertion point and goes to the error
+  /// exit if `failed` (an i1) holds; the builder then is in the rest.
+  void exitIf(OpBuilder &builder, Location loc, Value failed);
+  /// The same if the frame has failed.
+  void exitIfFrameFailed(OpBuilder &builder, Location loc);
+  /// Whether the frame has failed, as an i1.
+  Value loadFailed(OpBuilder &builder, Location loc);
+
+  func::FuncOp func;
+  Tables &tables;
+  const LLVMTypeConverter &converter;
+  Value frame;
+  /// The block without arguments that leaves after an error; made on demand.
+  mlir::Block *getErrorExit();
+  mlir::Block *errorExit = nullptr;
+
+private:
+  LLVM::AllocaOp storages[NumStorages];
+  int64_t storageBytes[NumStorages] = {};
+};
+
+/// Lowers the device op `op` and erases it.
+LogicalResult lowerOp(Operation *op, FunctionState &state);
+
+//===----------------------------------------------------------------------===//
+// RuntimeFrames.cpp
+//===----------------------------------------------------------------------===//
+
+enum class OnError { Abort, Status };
+
+/// Lowers all functions with device work. Adds the names of those whose result
+/// became a status to `statusFunctions`.
+LogicalResult lowerFunctions(ModuleOp module, Tables &tables,
+                             SymbolTable &symbols,
+                             const LLVMTypeConverter &converter,
+                             OnError onError,
+                             llvm::DenseSet<StringAttr> &statusFunctions);
+
+/// The type that `out` of a lowered function points to, null without results.
+Type getResultsType(const LLVMTypeConverter &converter, TypeRange results);
+
+//===----------------------------------------------------------------------===//
+// RuntimeWrappers.cpp
+//===----------------------------------------------------------------------===//
+
+/// A function with its signature before lowering, for which a wrapper is made.
+struct PublicFunction {
+  func::FuncOp func;
+  FunctionType type;
+};
+/// The public functions with a body that have no wrapper yet.
+SmallVector<PublicFunction> collectPublicFunctions(ModuleOp module);
+
+/// Emits `_gpuasync_packed_f` for each of `functions`, and for each public
+/// llvm.func that has none.
+LogicalResult
+emitPackedWrappers(ModuleOp module, ArrayRef<PublicFunction> functions,
+                   const LLVMTypeConverter &converter,
+                   const llvm::DenseSet<StringAttr> &statusFunctions);
+
+} // namespace mlir::gpuasync::runtime
+
+#endif // GPUASYNC_LIB_CONVERSION_RUNTIMELOWERING_H

@@ -1,0 +1,653 @@
+//===- RuntimeOps.cpp - single ops to runtime calls -----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each op of the stream form becomes a call with the frame, its operands in
+// their LLVM types and its site. Types change through casts, which the
+// conversion of the rest of the program folds away.
+//===----------------------------------------------------------------------===//
+
+#include "GPUAsync/Conversion/KernelABI.h"
+#include "RuntimeLowering.h"
+#include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/DataLayoutInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::gpuasync;
+using namespace mlir::gpuasync::runtime;
+
+//===----------------------------------------------------------------------===//
+// FunctionState
+//===----------------------------------------------------------------------===//
+
+Value FunctionState::getStorage(Storage which, int64_t bytes) {
+  // A block in an array of its own type, everything else in aligned bytes.
+  LLVM::AllocaOp &storage = storages[which];
+  OpBuilder builder(func.getContext());
+  Type element = which == Block ? tables.blockType() : builder.getI8Type();
+  int64_t count = which == Block ? 1 : std::max<int64_t>(bytes, 1);
+  if (!storage) {
+    builder.setInsertionPointToStart(&func.getBody().front());
+    Location loc = func.getLoc();
+    Value one = tables.constant(builder, loc, tables.i64(), 1);
+    storage = LLVM::AllocaOp::create(builder, loc, tables.ptr(), element, one,
+                                     /*alignment=*/16);
+  }
+  storageBytes[which] = std::max(storageBytes[which], count);
+  if (which != Block)
+    storage.setElemType(
+        LLVM::LLVMArrayType::get(element, storageBytes[which]));
+  return storage;
+}
+
+Value FunctionState::toLLVM(OpBuilder &builder, Value value) {
+  Type type = converter.convertType(value.getType());
+  if (!type || type == value.getType())
+    return value;
+  // A constant index needs no cast.
+  APInt constant;
+  if (value.getType().isIndex() &&
+      matchPattern(value, m_ConstantInt(&constant)))
+    return tables.constant(builder, value.getLoc(), type,
+                           constant.getSExtValue());
+  return UnrealizedConversionCastOp::create(builder, value.getLoc(), type,
+                                            value)
+      .getResult(0);
+}
+
+Value FunctionState::fromLLVM(OpBuilder &builder, Type type, Value value) {
+  if (type == value.getType())
+    return value;
+  return UnrealizedConversionCastOp::create(builder, value.getLoc(), type,
+                                            value)
+      .getResult(0);
+}
+
+void FunctionState::exitIf(OpBuilder &builder, Location loc, Value failed) {
+  mlir::Block *head = builder.getInsertionBlock();
+  mlir::Block *rest = head->splitBlock(builder.getInsertionPoint());
+  builder.setInsertionPointToEnd(head);
+  auto branch = cf::CondBranchOp::create(builder, loc, failed, getErrorExit(),
+                                         ValueRange(), rest, ValueRange());
+  // LLVM's own weights of an unlikely branch.
+  branch.setBranchWeights(ArrayRef<int32_t>{1, 2000});
+  builder.setInsertionPointToStart(rest);
+}
+
+Value FunctionState::loadFailed(OpBuilder &builder, Location loc) {
+  Value word = LLVM::LoadOp::create(builder, loc, tables.i32(), frame);
+  Value zero = tables.constant(builder, loc, tables.i32(), 0);
+  return LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::ne, word,
+                              zero);
+}
+
+void FunctionState::exitIfFrameFailed(OpBuilder &builder, Location loc) {
+  exitIf(builder, loc, loadFailed(builder, loc));
+}
+
+mlir::Block *FunctionState::getErrorExit() {
+  if (!errorExit)
+    errorExit = &func.getBody().emplaceBlock();
+  return errorExit;
+}
+
+//===----------------------------------------------------------------------===//
+// Memrefs
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Lowers one op: what all of them need.
+class OpLowering {
+public:
+  OpLowering(Operation *op, FunctionState &state)
+      : op(op), state(state), tables(state.tables), builder(op),
+        loc(op->getLoc()), ptr(tables.ptr()), i32(tables.i32()),
+        i64(tables.i64()) {}
+
+  LogicalResult lower();
+
+private:
+  Value int32(int64_t value) { return tables.constant(builder, loc, i32, value); }
+  Value int64(int64_t value) { return tables.constant(builder, loc, i64, value); }
+  Value toLLVM(Value value) { return state.toLLVM(builder, value); }
+  Value mul(Value a, Value b) {
+    return LLVM::MulOp::create(builder, loc, a, b);
+  }
+  Value add(Value a, Value b) {
+    return LLVM::AddOp::create(builder, loc, a, b);
+  }
+  Value site() { return tables.addressOf(builder, loc, tables.addSite(op)); }
+  /// The address `bytes` into `storage`.
+  Value at(Value storage, int64_t bytes) {
+    if (!bytes)
+      return storage;
+    return LLVM::GEPOp::create(builder, loc, ptr, builder.getI8Type(), storage,
+                               ArrayRef<LLVM::GEPArg>(bytes));
+  }
+  void store(Value value, Value address) {
+    LLVM::StoreOp::create(builder, loc, value, address);
+  }
+  /// Stores `values`, of 8 bytes each, one after the other.
+  Value storeAll(FunctionState::Storage which, ValueRange values) {
+    Value storage = state.getStorage(which, 8 * values.size());
+    for (auto [i, value] : llvm::enumerate(values))
+      store(value, at(storage, 8 * i));
+    return storage;
+  }
+  /// Calls the runtime with the frame first. The op's place in the schedule
+  /// stays on the call.
+  LLVM::CallOp call(StringRef name, Type result, ValueRange operands);
+  /// The stream of a work op; only `mayBeNull` ops work without.
+  FailureOr<Value> stream(bool mayBeNull = false);
+
+  FailureOr<int64_t> elementBytes(BaseMemRefType type);
+  Value size(MemRefType type, MemRefDescriptor descriptor, unsigned dim) {
+    return type.isDynamicDim(dim) ? descriptor.size(builder, loc, dim)
+                                  : int64(type.getDimSize(dim));
+  }
+  Value numElements(MemRefType type, MemRefDescriptor descriptor);
+  Value strides(FunctionState::Storage which, MemRefType type,
+                MemRefDescriptor descriptor);
+  Value start(MemRefType type, MemRefDescriptor descriptor) {
+    return descriptor.bufferPtr(builder, loc, state.converter, type);
+  }
+
+  LogicalResult lower(LaunchOp op);
+  LogicalResult lower(AllocOp op);
+  LogicalResult lower(DeallocOp op);
+  LogicalResult lower(MemcpyOp op);
+  LogicalResult lower(MemsetOp op);
+  LogicalResult lower(StreamSynchronizeOp op);
+  LogicalResult lower(EventSynchronizeOp op);
+  FailureOr<std::pair<Value, Value>> extent(Value memref);
+  void waitOnHost(StringRef name, ValueRange handles);
+  void replace(Value result, Value with) {
+    result.replaceAllUsesWith(state.fromLLVM(builder, result.getType(), with));
+  }
+
+  Operation *op;
+  FunctionState &state;
+  Tables &tables;
+  OpBuilder builder;
+  Location loc;
+  Type ptr, i32, i64;
+};
+
+} // namespace
+
+LLVM::CallOp OpLowering::call(StringRef name, Type result,
+                              ValueRange operands) {
+  SmallVector<Value> all = {state.frame};
+  all.append(operands.begin(), operands.end());
+  LLVM::CallOp result_ = tables.call(builder, loc, name, result, all);
+  if (auto work = dyn_cast<WorkOpInterface>(op)) {
+    if (std::optional<uint64_t> id = work.getId())
+      result_->setAttr("gpu_async.id", builder.getI64IntegerAttr(*id));
+    if (std::optional<ArrayRef<int64_t>> after = work.getAfter())
+      result_->setAttr("gpu_async.after",
+                       builder.getDenseI64ArrayAttr(*after));
+  }
+  return result_;
+}
+
+FailureOr<Value> OpLowering::stream(bool mayBeNull) {
+  auto work = cast<WorkOpInterface>(op);
+  if (Value stream = work.getStream())
+    return toLLVM(stream);
+  if (mayBeNull)
+    return Value(LLVM::ZeroOp::create(builder, loc, ptr));
+  return op->emitOpError("has no stream: run gpu-async-assign-streams first");
+}
+
+FailureOr<int64_t> OpLowering::elementBytes(BaseMemRefType type) {
+  // The distance of two elements in memory, as LLVM lays them out.
+  Type element = state.converter.convertType(type.getElementType());
+  if (!element)
+    return op->emitOpError() << "element type " << type.getElementType()
+                             << " has no lowering to LLVM";
+  auto vector = dyn_cast<VectorType>(element);
+  if (vector && vector.getElementTypeBitWidth() < 8)
+    return llvm::PowerOf2Ceil(llvm::divideCeil(
+        vector.getNumElements() * vector.getElementTypeBitWidth(), 8));
+  DataLayout layout(tables.getModule());
+  return llvm::alignTo(layout.getTypeSize(element).getFixedValue(),
+                         layout.getTypeABIAlignment(element));
+}
+
+Value OpLowering::numElements(MemRefType type, MemRefDescriptor descriptor) {
+  int64_t fixed = 1;
+  Value count;
+  for (auto [i, dim] : llvm::enumerate(type.getShape())) {
+    if (!ShapedType::isDynamic(dim)) {
+      fixed *= dim;
+      continue;
+    }
+    Value extent = descriptor.size(builder, loc, i);
+    count = count ? mul(count, extent) : extent;
+  }
+  if (!count)
+    return int64(fixed);
+  return fixed == 1 ? count : mul(count, int64(fixed));
+}
+
+Value OpLowering::strides(FunctionState::Storage which, MemRefType type,
+                          MemRefDescriptor descriptor) {
+  SmallVector<int64_t> known;
+  int64_t offset;
+  (void)type.getStridesAndOffset(known, offset);
+  SmallVector<Value> values;
+  for (auto [i, stride] : llvm::enumerate(known))
+    values.push_back(ShapedType::isDynamic(stride)
+                         ? descriptor.stride(builder, loc, i)
+                         : int64(stride));
+  return storeAll(which, values);
+}
+
+/// Whether the elements of `type` are one piece of memory in row-major order,
+/// whatever its offset.
+static bool isOnePiece(MemRefType type) {
+  return type.getLayout().isIdentity() ||
+         type.areTrailingDimsContiguous(type.getRank());
+}
+
+//===----------------------------------------------------------------------===//
+// Work
+//===----------------------------------------------------------------------===//
+
+LogicalResult OpLowering::lower(LaunchOp launch) {
+  FailureOr<Value> on = stream();
+  FailureOr<KernelRef> kernel = tables.lookupKernel(launch);
+  if (failed(on) || failed(kernel))
+    return failure();
+  FailureOr<SmallVector<int64_t>> sizes = getKernelParamSizes(
+      launch.getKernelOperands().getTypes(), op->getContext(),
+      [&] { return op->emitOpError(); });
+  if (failed(sizes))
+    return failure();
+  if (DenseI64ArrayAttr params = kernel->attr.getParams();
+      params && params.asArrayRef() != ArrayRef(*sizes)) {
+    InFlightDiagnostic diag = op->emitOpError();
+    diag << "passes arguments that are not those of the kernel: "
+         << sizes->size() << " parameters of [";
+    llvm::interleaveComma(*sizes, diag);
+    diag << "] bytes instead of " << params.size() << " of [";
+    llvm::interleaveComma(params.asArrayRef(), diag);
+    return diag << "] (a memref is the scalars of its descriptor)";
+  }
+
+  // The parameters, each at its place in the packed buffer.
+  SmallVector<int64_t> offsets = getKernelParamOffsets(*sizes);
+  int64_t bytes = offsets.empty() ? 0 : offsets.back() + sizes->back();
+  Value params = state.getStorage(FunctionState::Params, bytes);
+  SmallVector<Value> values;
+  for (Value operand : launch.getKernelOperands()) {
+    Value lowered = toLLVM(operand);
+    if (auto type = dyn_cast<MemRefType>(operand.getType()))
+      MemRefDescriptor::unpack(builder, loc, lowered, type, values);
+    else if (isa<UnrankedMemRefType>(operand.getType()))
+      UnrankedMemRefDescriptor::unpack(builder, loc, lowered, values);
+    else
+      values.push_back(lowered);
+  }
+  for (auto [value, offset] : llvm::zip_equal(values, offsets))
+    store(value, at(params, offset));
+
+  Value block = state.getStorage(FunctionState::Block, 0);
+  auto setField = [&](Value value, ArrayRef<LLVM::GEPArg> path) {
+    SmallVector<LLVM::GEPArg> indices = {0};
+    indices.append(path.begin(), path.end());
+    store(value, LLVM::GEPOp::create(builder, loc, ptr, tables.blockType(),
+                                     block, indices));
+  };
+  Value dims[] = {launch.getGridSizeX(),  launch.getGridSizeY(),
+                  launch.getGridSizeZ(),  launch.getBlockSizeX(),
+                  launch.getBlockSizeY(), launch.getBlockSizeZ()};
+  for (int i = 0; i < 6; ++i)
+    setField(toLLVM(dims[i]), {i / 3, i % 3});
+  for (int i = 0; i < 3; ++i)
+    setField(launch.getClusterSizes().empty()
+                 ? int64(0)
+                 : toLLVM(launch.getClusterSizes()[i]),
+             {2, i});
+  Value shared = launch.getDynamicSharedMemorySize();
+  setField(shared ? Value(LLVM::SExtOp::create(builder, loc, i64, shared))
+                  : int64(0),
+           {3});
+  setField(int32(launch.getCooperative() ? GPUASYNC_LAUNCH_COOPERATIVE : 0),
+           {4});
+  setField(int32(bytes), {5});
+  setField(params, {6});
+
+  FlatSymbolRefAttr symbol = tables.addSite(op, &*kernel);
+  call(gpuasync_launch_name, {},
+       {*on, tables.addressOf(builder, loc, symbol), block});
+  return success();
+}
+
+LogicalResult OpLowering::lower(AllocOp alloc) {
+  MemRefType type = alloc.getMemref().getType();
+  FailureOr<Value> on = stream(/*mayBeNull=*/true);
+  FailureOr<int64_t> element = elementBytes(type);
+  if (failed(on) || failed(element))
+    return failure();
+  if (!type.getLayout().isIdentity() || !alloc.getSymbolOperands().empty())
+    return op->emitOpError(
+        "can only allocate memory with the identity layout: allocate that, and "
+        "take a view of it");
+
+  // Sizes and strides, innermost last; `count` ends as the number of elements.
+  int64_t rank = type.getRank();
+  SmallVector<Value> sizes, strides(rank);
+  auto dynamic = alloc.getDynamicSizes().begin();
+  for (int64_t dim : type.getShape())
+    sizes.push_back(ShapedType::isDynamic(dim) ? toLLVM(*dynamic++) : int64(dim));
+  Value count = int64(1);
+  bool isOne = true;
+  for (int64_t i = rank - 1; i >= 0; --i) {
+    strides[i] = count;
+    count = isOne ? sizes[i] : mul(count, sizes[i]);
+    isOne = false;
+  }
+  uint32_t flags = alloc.getHostShared() ? GPUASYNC_ALLOC_HOST_SHARED
+                                         : GPUASYNC_ALLOC_DEVICE;
+  Value bytes = *element == 1 ? count : mul(count, int64(*element));
+  Value memory = call(gpuasync_alloc_name, ptr,
+                      {*on, bytes, int32(flags), site()})
+                     .getResult();
+  auto descriptor = MemRefDescriptor::poison(
+      builder, loc, state.converter.convertType(type));
+  descriptor.setAllocatedPtr(builder, loc, memory);
+  descriptor.setAlignedPtr(builder, loc, memory);
+  descriptor.setConstantOffset(builder, loc, 0);
+  for (int64_t i = 0; i < rank; ++i) {
+    descriptor.setSize(builder, loc, i, sizes[i]);
+    descriptor.setStride(builder, loc, i, strides[i]);
+  }
+  // The host may use host-shared memory at once, so it must be there.
+  if (alloc.getHostShared())
+    state.exitIfFrameFailed(builder, loc);
+  replace(alloc.getMemref(), descriptor);
+  return success();
+}
+
+LogicalResult OpLowering::lower(DeallocOp dealloc) {
+  FailureOr<Value> on = stream(/*mayBeNull=*/true);
+  if (failed(on))
+    return failure();
+  MemRefDescriptor descriptor(toLLVM(dealloc.getMemref()));
+  call(gpuasync_dealloc_name, {},
+       {*on, descriptor.allocatedPtr(builder, loc), site()});
+  return success();
+}
+
+LogicalResult OpLowering::lower(MemcpyOp copy) {
+  auto destType = cast<MemRefType>(copy.getDestination().getType());
+  auto sourceType = cast<MemRefType>(copy.getSource().getType());
+  FailureOr<Value> on = stream();
+  FailureOr<int64_t> element = elementBytes(sourceType);
+  if (failed(on) || failed(element))
+    return failure();
+  if (!destType.isStrided() || !sourceType.isStrided())
+    return op->emitOpError("needs memrefs with strides");
+  MemRefDescriptor dest(toLLVM(copy.getDestination()));
+  MemRefDescriptor source(toLLVM(copy.getSource()));
+  Value to = start(destType, dest), from = start(sourceType, source);
+
+  if (isOnePiece(destType) && isOnePiece(sourceType)) {
+    // Static sizes of either side spare reading the descriptor.
+    bool useDest = destType.getNumDynamicDims() < sourceType.getNumDynamicDims();
+    Value count = useDest ? numElements(destType, dest)
+                          : numElements(sourceType, source);
+    Value bytes = *element == 1 ? count : mul(count, int64(*element));
+    call(gpuasync_memcpy_name, {}, {*on, to, from, bytes, site()});
+    return success();
+  }
+  SmallVector<Value> sizes;
+  for (int64_t i = 0, e = sourceType.getRank(); i < e; ++i)
+    sizes.push_back(sourceType.isDynamicDim(i) ? size(destType, dest, i)
+                                               : size(sourceType, source, i));
+  Value toStrides = strides(FunctionState::StridesA, destType, dest);
+  Value fromStrides = strides(FunctionState::StridesB, sourceType, source);
+  Value extents = storeAll(FunctionState::Sizes, sizes);
+  call(gpuasync_memcpy_strided_name, {},
+       {*on, to, toStrides, from, fromStrides, extents,
+        int32(sourceType.getRank()), int32(*element), site()});
+  return success();
+}
+
+LogicalResult OpLowering::lower(MemsetOp set) {
+  auto type = cast<MemRefType>(set.getDestination().getType());
+  FailureOr<Value> on = stream();
+  FailureOr<int64_t> element = elementBytes(type);
+  if (failed(on) || failed(element))
+    return failure();
+  if (*element > 16 || !llvm::isPowerOf2_64(*element))
+    return op->emitOpError()
+           << "sets elements of 1, 2, 4, 8 or 16 bytes, but those of " << type
+           << " have " << *element;
+  if (!type.isStrided())
+    return op->emitOpError("needs a memref with strides");
+  MemRefDescriptor dest(toLLVM(set.getDestination()));
+  Value to = start(type, dest);
+  Value pattern = state.getStorage(FunctionState::Pattern, 16);
+  store(toLLVM(set.getValue()), pattern);
+
+  if (isOnePiece(type)) {
+    Value count = numElements(type, dest);
+    call(gpuasync_memset_name, {},
+         {*on, to, pattern, int32(*element), count, site()});
+    return success();
+  }
+  SmallVector<Value> sizes;
+  for (int64_t i = 0, e = type.getRank(); i < e; ++i)
+    sizes.push_back(size(type, dest, i));
+  Value extents = storeAll(FunctionState::Sizes, sizes);
+  Value destStrides = strides(FunctionState::StridesA, type, dest);
+  call(gpuasync_memset_strided_name, {},
+       {*on, to, destStrides, extents, int32(type.getRank()), pattern,
+        int32(*element), site()});
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Registered memory
+//===----------------------------------------------------------------------===//
+
+/// The pointer to the first element and the bytes from there to the end of the
+/// last one, of a memref of any rank and strides with positive strides.
+FailureOr<std::pair<Value, Value>> OpLowering::extent(Value memref) {
+  // Usually an unranked memref is the cast of a ranked one.
+  if (auto cast = memref.getDefiningOp<memref::CastOp>();
+      cast && isa<MemRefType>(cast.getSource().getType()))
+    memref = cast.getSource();
+  auto type = cast<BaseMemRefType>(memref.getType());
+  FailureOr<int64_t> element = elementBytes(type);
+  if (failed(element))
+    return failure();
+  Value lowered = toLLVM(memref);
+
+  if (auto ranked = dyn_cast<MemRefType>(type)) {
+    if (!ranked.isStrided())
+      return op->emitOpError("needs a memref with strides");
+    MemRefDescriptor descriptor(lowered);
+    Value count;
+    if (isOnePiece(ranked)) {
+      count = numElements(ranked, descriptor);
+    } else {
+      // 1 + sum((size - 1) * stride), or 0 if a size is 0.
+      Value zero = int64(0), one = int64(1), isEmpty;
+      count = one;
+      for (int64_t i = 0, e = ranked.getRank(); i < e; ++i) {
+        Value extent = size(ranked, descriptor, i);
+        Value last = LLVM::SubOp::create(builder, loc, extent, one);
+        count = add(count, mul(last, descriptor.stride(builder, loc, i)));
+        Value none = LLVM::ICmpOp::create(
+            builder, loc, LLVM::ICmpPredicate::eq, extent, zero);
+        isEmpty = isEmpty ? Value(LLVM::OrOp::create(builder, loc, isEmpty,
+                                                     none))
+                          : none;
+      }
+      if (isEmpty)
+        count = LLVM::SelectOp::create(builder, loc, isEmpty, zero, count);
+    }
+    return std::make_pair(start(ranked, descriptor),
+                          mul(count, int64(*element)));
+  }
+
+  // Rank and strides are known at run time only: the descriptor in memory is
+  // {allocated, aligned, offset, sizes[rank], strides[rank]}. A loop over the
+  // dimensions, in front of this op.
+  UnrankedMemRefDescriptor unranked(lowered);
+  Value rank = unranked.rank(builder, loc);
+  Value descriptor = unranked.memRefDescPtr(builder, loc);
+  Value aligned = LLVM::LoadOp::create(builder, loc, ptr, at(descriptor, 8));
+  Value offset = LLVM::LoadOp::create(builder, loc, i64, at(descriptor, 16));
+  Value zero = int64(0), one = int64(1);
+  auto load = [&](Value index) -> Value {
+    Value address =
+        LLVM::GEPOp::create(builder, loc, ptr, i64, at(descriptor, 24),
+                            ArrayRef<LLVM::GEPArg>(index));
+    return LLVM::LoadOp::create(builder, loc, i64, address);
+  };
+
+  Block *head = builder.getInsertionBlock();
+  Block *rest = head->splitBlock(builder.getInsertionPoint());
+  Value count = rest->addArgument(i64, loc);
+  Region *region = head->getParent();
+  Block *loop = builder.createBlock(region, Region::iterator(rest),
+                                    {i64, i64}, {loc, loc});
+  Block *body = builder.createBlock(region, Region::iterator(rest));
+  builder.setInsertionPointToEnd(head);
+  cf::BranchOp::create(builder, loc, loop, ValueRange{zero, one});
+
+  builder.setInsertionPointToEnd(loop);
+  Value dim = loop->getArgument(0), sum = loop->getArgument(1);
+  Value more = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::slt,
+                                    dim, rank);
+  cf::CondBranchOp::create(builder, loc, more, body, ValueRange(), rest,
+                           ValueRange{sum});
+
+  builder.setInsertionPointToEnd(body);
+  Value extent = load(dim);
+  Value stride = load(add(dim, rank));
+  Value last = LLVM::SubOp::create(builder, loc, extent, one);
+  Value next = add(sum, mul(last, stride));
+  Value isEmpty = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::eq,
+                                       extent, zero);
+  cf::CondBranchOp::create(builder, loc, isEmpty, rest, ValueRange{zero}, loop,
+                           ValueRange{add(dim, one), next});
+
+  builder.setInsertionPoint(op);
+  Value skip = mul(offset, int64(*element));
+  Value first = LLVM::GEPOp::create(builder, loc, ptr, builder.getI8Type(),
+                                    aligned, ArrayRef<LLVM::GEPArg>(skip));
+  return std::make_pair(first, mul(count, int64(*element)));
+}
+
+//===----------------------------------------------------------------------===//
+// Streams and events
+//===----------------------------------------------------------------------===//
+
+void OpLowering::waitOnHost(StringRef name, ValueRange handles) {
+  SmallVector<Value> pointers;
+  for (Value handle : handles)
+    pointers.push_back(toLLVM(handle));
+  Value array = storeAll(FunctionState::Pointers, pointers);
+  Value result = call(name, i32, {array, int32(pointers.size()), site()})
+                     .getResult();
+  Value failed = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::ne,
+                                      result, int32(0));
+  state.exitIf(builder, loc, failed);
+}
+
+LogicalResult OpLowering::lower() {
+  auto result =
+      TypeSwitch<Operation *, LogicalResult>(op)
+          .Case<LaunchOp, AllocOp, DeallocOp, MemcpyOp, MemsetOp>(
+              [&](auto work) -> LogicalResult {
+                if (work.getAsyncToken() ||
+                    !work.getAsyncDependencies().empty())
+                  return op->emitOpError(
+                      "still has tokens: run gpu-async-make-forks-explicit and "
+                      "gpu-async-assign-streams first");
+                return lower(work);
+              })
+          .Case([&](HostRegisterOp host) -> LogicalResult {
+            auto range = extent(host.getMemref());
+            if (failed(range))
+              return failure();
+            call(gpuasync_host_register_name, {},
+                 {range->first, range->second, site()});
+            return success();
+          })
+          .Case([&](HostUnregisterOp host) -> LogicalResult {
+            auto range = extent(host.getMemref());
+            if (failed(range))
+              return failure();
+            call(gpuasync_host_unregister_name, {}, {range->first, site()});
+            return success();
+          })
+          .Case([&](StreamCreateOp create) {
+            replace(create.getStream(),
+                    call(gpuasync_stream_create_name, ptr, site()).getResult());
+            return success();
+          })
+          .Case([&](StreamExternalOp external) {
+            Value native = external.getPointer();
+            if (native.getType() != ptr)
+              native = LLVM::AddrSpaceCastOp::create(builder, loc, ptr, native);
+            replace(external.getStream(),
+                    call(gpuasync_stream_external_name, ptr, {native, site()})
+                        .getResult());
+            return success();
+          })
+          .Case([&](StreamDestroyOp destroy) {
+            call(gpuasync_stream_destroy_name, {},
+                 {toLLVM(destroy.getStream()),
+                  int32(destroy.getIdle() ? GPUASYNC_STREAM_IDLE : 0), site()});
+            return success();
+          })
+          .Case([&](StreamWaitOp wait) {
+            call(gpuasync_stream_wait_name, {},
+                 {toLLVM(wait.getStream()), toLLVM(wait.getEvent()), site()});
+            return success();
+          })
+          .Case([&](StreamSynchronizeOp wait) {
+            waitOnHost(gpuasync_stream_synchronize_name, wait.getStreams());
+            return success();
+          })
+          .Case([&](EventRecordOp record) {
+            replace(record.getEvent(),
+                    call(gpuasync_event_record_name, ptr,
+                         {toLLVM(record.getStream()), site()})
+                        .getResult());
+            return success();
+          })
+          .Case([&](EventDestroyOp destroy) {
+            call(gpuasync_event_destroy_name, {},
+                 {toLLVM(destroy.getEvent()), site()});
+            return success();
+          })
+          .Case([&](EventSynchronizeOp wait) {
+            waitOnHost(gpuasync_event_synchronize_name, wait.getEvents());
+            return success();
+          })
+          .Default([&](Operation *) {
+            return op->emitOpError(
+                "does not belong to the stream form: run "
+                "gpu-async-make-forks-explicit and gpu-async-assign-streams "
+                "first");
+          });
+  if (succeeded(result))
+    op->erase();
+  return result;
+}
+
+LogicalResult runtime::lowerOp(Operation *op, FunctionState &state) {
+  return OpLowering(op, state).lower();
+}
