@@ -74,7 +74,7 @@ module attributes {gpu.container_module} {
     }
   }
 
-  // CHECK: [3, 4, 23, 4, 5]
+  // CHECK: [3, 4, 19, 4, 5]
   // CHECK-NEXT: [1, 2, 5, 2, 3]
   // CHECK-NEXT: [2, 1, 5, 3, 2]
   func.func @main() {
