@@ -97,8 +97,8 @@ static void keepLabels(gpuasync_context &context, Registration *registration) {
       }
   }
   std::lock_guard<std::mutex> lock(context.poolMutex);
-  for (Event *event : context.allEvents)
-    if (event->live && event->program == registration && event->site) {
+  for (Event *event = context.exported; event; event = event->next)
+    if (event->program == registration && event->site) {
       event->label = describeSite(event->site, event->label);
       event->site = nullptr;
     }
@@ -146,12 +146,13 @@ void gpuasync_context::forgetProgram(Registration *registration) {
 /// frame is open, all work is done (or the device is lost).
 void gpuasync_context::reclaim() {
   bool alive = !lost.load();
+  std::vector<std::string> lines;
   gpuasync_leaks_list(
       this,
       [](void *user, const char *line) {
         static_cast<std::vector<std::string> *>(user)->push_back(line);
       },
-      &leaks);
+      &lines);
   dropDownloads(orphans);
   {
     std::lock_guard<std::mutex> lock(poolMutex);
@@ -209,6 +210,7 @@ void gpuasync_context::reclaim() {
     delete block;
   }
   table.clear();
+  leaks = std::move(lines);
   for (uint32_t kind = 0; kind < 3; ++kind) {
     for (void *slab : slabs[kind])
       if (alive)
@@ -289,8 +291,8 @@ Status gpuasync_context::close() {
       uint64_t streams = 0, events = 0;
       for (gpuasync_stream *stream : allStreams)
         streams += stream->embedder;
-      for (Event *event : allEvents)
-        events += event->live;
+      for (Event *event = exported; event; event = event->next)
+        ++events;
       for (Instance *instance : all) {
         uint32_t count = modules.unload(*instance);
         for (uint32_t i = 0; i < count; ++i)

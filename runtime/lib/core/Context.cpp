@@ -65,8 +65,8 @@ void gpuasync_context::release() {
   } catch (const std::bad_alloc &) {
     return;
   }
-  if (references.fetch_sub(1, std::memory_order_acq_rel) == 1)
-    delete this;
+  // Threads that used it still have their parts of it.
+  releasePart();
 }
 
 Status gpuasync_context::check() {

@@ -166,7 +166,9 @@ struct gpuasync_context {
   gpuasync_context(gpuasync::Driver &driver, int32_t ordinal);
   ~gpuasync_context();
 
-  std::atomic<uint32_t> references{1};
+  std::atomic<uint32_t> references{1}; ///< callers'; the last one closes it
+  /// Threads' parts of it, and one for all references: the object's life.
+  std::atomic<uint32_t> parts{1};
   gpuasync::Driver &kind;
   const int32_t ordinal;
   std::string device; ///< "cuda:0"
@@ -196,6 +198,7 @@ struct gpuasync_context {
   std::vector<gpuasync_stream *> wrappers;   ///< all ever made
   gpuasync::Event *idleEvents = nullptr;
   std::vector<gpuasync::Event *> allEvents;
+  gpuasync::Event *exported = nullptr; ///< in nobody's frame
   std::vector<uint32_t *> freeFlags;
   std::vector<void *> flagPages;
 
@@ -238,6 +241,11 @@ struct gpuasync_context {
     return capabilities & capability;
   }
   void retain() { references.fetch_add(1, std::memory_order_relaxed); }
+  void retainPart() { parts.fetch_add(1, std::memory_order_relaxed); }
+  void releasePart() {
+    if (parts.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      delete this;
+  }
   void release();
 
   /// Closed contexts and lost devices; Ok otherwise.
@@ -254,6 +262,9 @@ struct gpuasync_context {
   gpuasync::Status takeEvent(gpuasync::ThreadContext *slot,
                              gpuasync::Event *&out);
   void giveEvent(gpuasync::ThreadContext *slot, gpuasync::Event *event);
+  /// An event leaves its frame, and comes into one again (or is released).
+  void exportEvent(gpuasync::Event *event);
+  void importEvent(gpuasync::Event *event);
   /// A native event for a fence of our own.
   gpuasync::Status takeFenceEvent(gpuasync::NativeEvent &out);
   void giveFenceEvent(gpuasync::NativeEvent event);

@@ -92,14 +92,16 @@ static LoadedModule::Key makeKey(const Instance &instance, uint32_t index,
 
 // An image that the driver refuses (a machine code that it does not know after
 // all, say) makes way for the next best; what each was refused for is kept.
-Status ModuleCache::load(Instance &instance, uint32_t index, bool &loaded) {
+Status ModuleCache::load(Instance &instance, uint32_t index, bool &loaded,
+                         bool &attached) {
+  loaded = attached = false;
   const gpuasync_module &module = instance.program->modules[index];
   uint32_t rank = UINT32_MAX;
   Status first;
   std::string reasons;
   while (const gpuasync_image *image =
              chooseImage(*context.driver, module, rank, &rank)) {
-    Status status = loadImage(instance, index, *image, loaded);
+    Status status = loadImage(instance, index, *image, loaded, attached);
     if (status.ok() || status.code() == GPUASYNC_OUT_OF_MEMORY ||
         status.code() == GPUASYNC_DEVICE_LOST ||
         status.code() == GPUASYNC_SHUT_DOWN)
@@ -116,8 +118,9 @@ Status ModuleCache::load(Instance &instance, uint32_t index, bool &loaded) {
 }
 
 Status ModuleCache::loadImage(Instance &instance, uint32_t index,
-                              const gpuasync_image &candidate, bool &loaded) {
-  loaded = false;
+                              const gpuasync_image &candidate, bool &loaded,
+                              bool &attached) {
+  loaded = attached = false;
   Instance::Slot &slot = instance.modules[index];
   const gpuasync_module &module = instance.program->modules[index];
   const gpuasync_image *image = &candidate;
@@ -136,6 +139,7 @@ Status ModuleCache::loadImage(Instance &instance, uint32_t index,
       if (slot.module) {
         --entry.users; // another thread gave it to this instance meanwhile
       } else {
+        attached = true;
         slot.module = &entry;
         slot.functions.store(entry.functions.data(), std::memory_order_release);
       }
@@ -165,7 +169,7 @@ Status ModuleCache::loadImage(Instance &instance, uint32_t index,
                                              entry.functions.data());
   lock.lock();
   if (status.ok()) {
-    loaded = true;
+    loaded = attached = true;
     context.physicalModules.fetch_add(1, std::memory_order_relaxed);
     entry.state = LoadedModule::State::Ready;
     slot.module = &entry;

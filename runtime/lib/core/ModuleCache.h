@@ -75,8 +75,9 @@ class ModuleCache {
 public:
   explicit ModuleCache(gpuasync_context &context) : context(context) {}
   /// Loads module `index` of the instance unless it is loaded. The context is
-  /// current. `loaded`: this call loaded it from the driver.
-  Status load(Instance &instance, uint32_t index, bool &loaded);
+  /// current. `loaded`: this call loaded it from the driver. `attached`: it
+  /// gave the module to the instance.
+  Status load(Instance &instance, uint32_t index, bool &loaded, bool &attached);
   /// Unloads what only this retired instance uses; its work is over. Returns
   /// how many modules it held.
   uint32_t unload(Instance &instance);
@@ -86,7 +87,7 @@ public:
 private:
   /// load with one of the module's images.
   Status loadImage(Instance &instance, uint32_t index,
-                   const gpuasync_image &image, bool &loaded);
+                   const gpuasync_image &image, bool &loaded, bool &attached);
 
   gpuasync_context &context;
   std::mutex mutex;

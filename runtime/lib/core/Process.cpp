@@ -108,7 +108,7 @@ ThreadContext *ThreadState::slotFor(gpuasync_context *context) {
     std::lock_guard<std::mutex> lock(context->poolMutex);
     context->slots.push_back(slot.get());
   }
-  context->retain();
+  context->retainPart();
   slot->nextOfThread = contexts;
   contexts = slot.get();
   return slot.release();
@@ -194,6 +194,6 @@ void ThreadState::purge(bool everything) {
       }
     }
     delete slot;
-    context->release();
+    context->releasePart();
   }
 }

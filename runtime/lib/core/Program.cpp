@@ -296,13 +296,14 @@ Status gpuasync::makePin(ThreadState &thread, gpuasync_context &context,
 
 Status gpuasync::loadModule(gpuasync_context &context, ThreadContext &slot,
                             Instance &instance, uint32_t index) {
-  bool loaded = false;
-  Status status = context.modules.load(instance, index, loaded);
+  bool loaded = false, attached = false;
+  Status status = context.modules.load(instance, index, loaded, attached);
   if (!status.ok()) {
     slot.counters.misses.add(1);
     return context.noteFault(std::move(status));
   }
-  slot.counters.modules.create();
+  if (attached)
+    slot.counters.modules.create();
   (loaded ? slot.counters.misses : slot.counters.hits).add(1);
   return Status();
 }

@@ -117,10 +117,9 @@ uint64_t gpuasync_leaks_list(const gpuasync_context *constant,
     }
     if (context->state.load() != gpuasync_context::State::Closed) {
       std::lock_guard<std::mutex> lock(context->poolMutex);
-      for (Event *event : context->allEvents)
-        if (event->live && !event->frame)
-          lines.push_back(describeSite(event->site, event->label) +
-                          ": event never released");
+      for (Event *event = context->exported; event; event = event->next)
+        lines.push_back(describeSite(event->site, event->label) +
+                        ": event never released");
     }
   } catch (const std::bad_alloc &) {
   }

@@ -268,7 +268,7 @@ gpuasync_event *gpuasync_event_export(gpuasync_frame *memory,
     return nullptr;
   }
   unlink(frame->events, event);
-  event->frame = nullptr;
+  frame->context->exportEvent(event);
   return handle;
 }
 
@@ -302,6 +302,7 @@ gpuasync_event *gpuasync_event_import(gpuasync_frame *memory,
     frame->fail(std::move(status), site);
     return nullptr;
   }
+  frame->context->importEvent(event);
   event->frame = frame;
   linkFront(frame->events, event);
   return handle;
@@ -359,6 +360,7 @@ void gpuasync_event_release(gpuasync_event *handle) noexcept {
   } catch (...) {
     return;
   }
+  context->importEvent(event);
   context->giveEvent(nullptr, event);
 }
 }

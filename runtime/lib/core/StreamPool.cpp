@@ -7,7 +7,7 @@
 // again: nobody else can have put anything on it.
 //===----------------------------------------------------------------------===//
 
-#include "core/ContextImpl.h"
+#include "core/Frame.h"
 
 using namespace gpuasync;
 
@@ -243,6 +243,17 @@ void gpuasync_context::giveEvent(ThreadContext *slot, Event *event) {
   std::lock_guard<std::mutex> lock(poolMutex);
   event->next = idleEvents;
   idleEvents = event;
+}
+
+void gpuasync_context::exportEvent(Event *event) {
+  event->frame = nullptr;
+  std::lock_guard<std::mutex> lock(poolMutex);
+  linkFront(exported, event);
+}
+
+void gpuasync_context::importEvent(Event *event) {
+  std::lock_guard<std::mutex> lock(poolMutex);
+  unlink(exported, event);
 }
 
 //===----------------------------------------------------------------------===//

@@ -70,7 +70,7 @@ struct Counters {
 
 /// One thread's part of one context.
 struct ThreadContext {
-  gpuasync_context *context = nullptr; ///< holds a reference
+  gpuasync_context *context = nullptr; ///< one of its parts
   ThreadContext *nextOfThread = nullptr;
   Counters counters;
   gpuasync_stream *idleStreams = nullptr; ///< LIFO

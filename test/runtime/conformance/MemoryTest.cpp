@@ -66,17 +66,17 @@ TEST_P(Memory, StridedCopies) {
     uint32_t rank = 1 + random() % 4;
     std::vector<int64_t> sizes(rank), from(rank), to(rank);
     int64_t sourceSpan = 1, destinationSpan = 1;
-    for (uint32_t i = rank; i-- > 0;) {
-      sizes[i] = 1 + random() % 6;
-      from[i] = sourceSpan * (1 + random() % 2);
-      sourceSpan = from[i] * sizes[i];
-    }
-    if (rank > 1 && random() % 3 == 0)
-      std::swap(from[0], from[1]), std::swap(sizes[0], sizes[1]);
-    // After the swap: elements of the destination must not overlap.
+    for (int64_t &size : sizes)
+      size = 1 + random() % 6;
     for (uint32_t i = rank; i-- > 0;) {
       to[i] = destinationSpan * (1 + random() % 2);
       destinationSpan = to[i] * sizes[i];
+    }
+    bool transposed = random() % 3 == 0;
+    for (uint32_t i = 0; i < rank; ++i) {
+      uint32_t dim = transposed ? i : rank - 1 - i;
+      from[dim] = sourceSpan * (1 + random() % 2);
+      sourceSpan = from[dim] * sizes[dim];
     }
     bool sourceOnDevice = random() % 2, destinationOnDevice = random() % 2;
     uint32_t element = 1u << (random() % 4);

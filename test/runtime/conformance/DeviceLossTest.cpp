@@ -1,0 +1,92 @@
+//===- DeviceLossTest.cpp - A fault that is final for the process ---------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A trap on a GPU loses the device for its process, so the test runs itself
+// again in a process of its own.
+//===----------------------------------------------------------------------===//
+
+#include "Fixture.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace gpuasync_test;
+using namespace gpuasync_test::detail;
+
+namespace {
+
+bool runOnCpu(TestProgram &program) {
+  Context cpu;
+  if (!Context::open("cpu", cpu).ok())
+    return false;
+  ContextScope scope(cpu);
+  FrameScope frame(program);
+  gpuasync_stream *stream = frame.stream();
+  auto *x = frame.alloc(stream, 64, GPUASYNC_ALLOC_HOST_SHARED);
+  frame.launch(stream, Store, 1, 64, StoreParams{x, 5});
+  frame.wait({stream});
+  bool right = !frame.failed() && x[0] == 5;
+  frame.dealloc(nullptr, x);
+  return right;
+}
+
+// The body, run in the second process only.
+TEST(DeviceLossBody, DISABLED_Trap) {
+  Context context;
+  Status status = Context::open("cuda", context);
+  ASSERT_TRUE(status.ok()) << status.message();
+  TestProgram program;
+  {
+    ContextScope scope(context);
+    std::string first;
+    {
+      FrameScope frame(program);
+      gpuasync_stream *stream = frame.stream(), *other = frame.stream();
+      uint32_t *x = frame.alloc(stream, 64);
+      frame.launch(stream, Store, 1, 64, StoreParams{x, 1});
+      frame.launch(stream, Fail, 1, 1, FailParams{1});
+      frame.launch(stream, Store, 1, 64, StoreParams{x, 2});
+      frame.launch(other, Store, 1, 64, StoreParams{x, 2});
+      EXPECT_EQ(frame.wait({stream, other}), 1);
+      Status failed = frame.leave();
+      EXPECT_EQ(failed.code(), uint32_t(GPUASYNC_DEVICE_LOST))
+          << failed.message();
+      first = failed.message();
+      EXPECT_NE(first.find("test.mlir:16:5: fail"), std::string::npos) << first;
+    }
+    for (int i = 0; i < 2; ++i) {
+      FrameScope frame(program);
+      EXPECT_FALSE(frame.entered);
+      Status again = frame.leave();
+      EXPECT_EQ(again.code(), uint32_t(GPUASYNC_DEVICE_LOST));
+      EXPECT_NE(std::string(again.message()).find("first report"),
+                std::string::npos)
+          << again.message();
+    }
+  }
+  EXPECT_TRUE(runOnCpu(program));
+  gpuasync_program_release(&program.program);
+  Status closed = context.close();
+  EXPECT_TRUE(closed.ok()) << closed.message();
+}
+
+// E04: every later frame says so, nothing hangs, the cpu goes on.
+TEST(DeviceLoss, EveryFrameSaysSo_E04) {
+  Context context;
+  Status status = Context::open("cuda", context);
+  if (status.code() == GPUASYNC_UNAVAILABLE)
+    GTEST_SKIP() << status.message();
+  fflush(nullptr);
+  pid_t child = fork();
+  if (child == 0) {
+    execl("/proc/self/exe", "self", "--gtest_also_run_disabled_tests",
+          "--gtest_filter=DeviceLossBody.*", nullptr);
+    _exit(127);
+  }
+  int result = 0;
+  waitpid(child, &result, 0);
+  EXPECT_EQ(result, 0);
+}
+
+} // namespace
