@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fixture.h"
+#include "core/Thread.h"
 
 #include <atomic>
 #include <thread>
@@ -203,6 +204,9 @@ TEST_P(Threads, ContextChurn_C10) {
     ContextScope inner(temporary);
     ASSERT_TRUE(work(*program, 1));
   }
+  // The last reference closed them, although this thread goes on.
+  std::lock_guard<std::mutex> lock(gpuasync::process().mutex);
+  EXPECT_EQ(gpuasync::process().contexts.size(), 1u);
 }
 
 // Closing waits for frames of other threads.
