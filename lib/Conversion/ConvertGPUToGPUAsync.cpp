@@ -199,12 +199,11 @@ KernelEffects::Argument argumentEffects(Value argument) {
       if (isa<memref::DimOp, memref::RankOp>(user))
         continue;
       auto effects = dyn_cast<MemoryEffectOpInterface>(user);
-      bool escapes = user->hasTrait<OpTrait::IsTerminator>() ||
-                     user->getNumRegions() ||
-                     llvm::any_of(user->getResultTypes(), [](Type type) {
-                       return !type.isIntOrIndexOrFloat() &&
-                              !isa<VectorType>(type);
-                     });
+      bool escapes =
+          user->hasTrait<OpTrait::IsTerminator>() || user->getNumRegions() ||
+          llvm::any_of(user->getResultTypes(), [](Type type) {
+            return !type.isIntOrIndexOrFloat() && !isa<VectorType>(type);
+          });
       if (!effects || escapes)
         return touchesAll();
       SmallVector<MemoryEffects::EffectInstance> instances;
@@ -274,13 +273,12 @@ void addLaunchAccesses(Operation *launch, SymbolRefAttr kernel,
       if (argument.reads || argument.writes)
         addAccess(operand, argument.writes, accesses);
       // A memref of memrefs or of addresses leads on.
-      if (isa<BaseMemRefType>(
-              cast<BaseMemRefType>(type).getElementType()))
+      if (isa<BaseMemRefType>(cast<BaseMemRefType>(type).getElementType()))
         accesses.push_back({Base(), /*writes=*/true});
       continue;
     }
-    bool isNumber = type.isIntOrIndexOrFloat() ||
-                    isa<VectorType, ComplexType>(type);
+    bool isNumber =
+        type.isIntOrIndexOrFloat() || isa<VectorType, ComplexType>(type);
     if (!isNumber || mayBeAddress(operand))
       accesses.push_back({Base(), /*writes=*/true});
   }
@@ -346,8 +344,8 @@ std::optional<Accesses> hostAccesses(Operation *op) {
     Value value = effect.getValue();
     if (value && isMemory(value.getType()))
       addAccess(value, writes, accesses);
-    else if (value || effect.getResource() ==
-                          SideEffects::DefaultResource::get())
+    else if (value ||
+             effect.getResource() == SideEffects::DefaultResource::get())
       accesses.push_back({Base(), writes});
   }
   return accesses;
@@ -432,9 +430,10 @@ LogicalResult checkResult(Operation *op, OpResult result) {
       isa<gpu::WaitOp, async::ExecuteOp, async::AwaitOp, func::CallOp>(op))
     return success();
   if (op->getNumRegions())
-    return op->emitOpError("returns a token: tokens that cross control flow are "
-                           "not supported yet; wait for the token in the region "
-                           "that makes it");
+    return op->emitOpError(
+        "returns a token: tokens that cross control flow are "
+        "not supported yet; wait for the token in the region "
+        "that makes it");
   return op->emitOpError("makes a value of type ")
          << result.getType() << ", which is not supported";
 }
@@ -444,8 +443,8 @@ LogicalResult checkArgument(BlockArgument argument) {
   Operation *parent = argument.getOwner()->getParentOp();
   if (!isUpstreamOrder(type) || isa<async::ExecuteOp>(parent))
     return success();
-  bool isEntry = isa<FunctionOpInterface>(parent) &&
-                 argument.getOwner()->isEntryBlock();
+  bool isEntry =
+      isa<FunctionOpInterface>(parent) && argument.getOwner()->isEntryBlock();
   if (isEntry && isUpstreamToken(type))
     return success();
   if (isEntry)
@@ -453,9 +452,11 @@ LogicalResult checkArgument(BlockArgument argument) {
            << type
            << ", which is not supported: the async runtime's values cannot be "
               "passed in; take a !gpu.async.token instead";
-  return parent->emitOpError(
-             "has a block argument that is a token: tokens that cross control "
-             "flow are not supported yet; wait for the token before the branch")
+  return parent
+             ->emitOpError("has a block argument that is a token: tokens that "
+                           "cross control "
+                           "flow are not supported yet; wait for the token "
+                           "before the branch")
              .attachNote(argument.getLoc())
          << "this argument";
 }
@@ -478,9 +479,8 @@ LogicalResult checkUse(OpOperand &use) {
     }
     block = execute->getBlock();
   }
-  if (isUpstreamWork(user) ||
-      isa<gpu::WaitOp, func::CallOp, async::ExecuteOp, async::YieldOp,
-          async::AwaitOp>(user))
+  if (isUpstreamWork(user) || isa<gpu::WaitOp, func::CallOp, async::ExecuteOp,
+                                  async::YieldOp, async::AwaitOp>(user))
     return success();
   if (isa<func::ReturnOp>(user) && isUpstreamToken(token.getType()))
     return success();
@@ -771,9 +771,9 @@ void BlockImport::addUncovered(ArrayRef<unsigned> added,
     dependencies.insert(token);
 }
 
-/// An allocation precedes the users of its memref, whatever tokens they take. An
-/// op that touches memory from who knows where comes after all allocations that
-/// the program gives no token.
+/// An allocation precedes the users of its memref, whatever tokens they take.
+/// An op that touches memory from who knows where comes after all allocations
+/// that the program gives no token.
 void BlockImport::addAllocations(Operation *op, ArrayRef<Access> accesses,
                                  SetVector<Value> &dependencies) {
   auto addAllocation = [&](unsigned allocation) {
@@ -805,8 +805,8 @@ void BlockImport::addAllocations(Operation *op, ArrayRef<Access> accesses,
       addAllocation(number);
 }
 
-/// With import=check or strict: unordered ops that touch the same memory, one of
-/// them writing.
+/// With import=check or strict: unordered ops that touch the same memory, one
+/// of them writing.
 void BlockImport::addRaces(Operation *op, ArrayRef<Access> accesses,
                            SetVector<Value> &dependencies) {
   if (state.mode == Mode::Trust || accesses.empty())
@@ -990,8 +990,8 @@ void BlockImport::importWork(Operation *op, Fiber &fiber) {
       if (!isVisible(node, fiber))
         return false;
       bool isSyncTail = node.kind != Node::Alloc &&
-                        node.kind != Node::External &&
-                        isTail(node, fiber) && !pointer;
+                        node.kind != Node::External && isTail(node, fiber) &&
+                        !pointer;
       return isSyncTail || mayConflict(node.accesses, accesses);
     });
     for (unsigned number : earlier)
@@ -1019,9 +1019,9 @@ void BlockImport::importWork(Operation *op, Fiber &fiber) {
   Node::Kind kind = isAlloc   ? Node::Alloc
                     : pointer ? Node::External
                               : Node::Work;
-  unsigned number = addNode(kind, token, op->getLoc(),
-                            dependencies.getArrayRef(), std::move(accesses),
-                            fiber, isUsed);
+  unsigned number =
+      addNode(kind, token, op->getLoc(), dependencies.getArrayRef(),
+              std::move(accesses), fiber, isUsed);
   if (isAlloc)
     allocations[cast<AllocOp>(created).getMemref()] = number;
   if (pointer)
@@ -1083,14 +1083,14 @@ void BlockImport::importWait(gpu::WaitOp op, Fiber &fiber) {
   if (fiber.isLazy())
     return observe(waited, op, fiber);
   // What the program waits for is waited for as written, twice if it says so.
-  auto wait = WaitOp::create(builder, op.getLoc(), Type(),
-                             dependencies.getArrayRef());
+  auto wait =
+      WaitOp::create(builder, op.getLoc(), Type(), dependencies.getArrayRef());
   wait->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   setDone(waited);
 }
 
-/// Work that may still touch the memory is finished first: the host may give the
-/// memory back right after.
+/// Work that may still touch the memory is finished first: the host may give
+/// the memory back right after.
 void BlockImport::importUnregister(Operation *op, Fiber &fiber) {
   Accesses accesses = deviceAccesses(op, state.kernels);
   SmallVector<unsigned> users = collect({}, [&](const Node &node) {
@@ -1128,9 +1128,9 @@ void BlockImport::readTokenForm(Operation *op, Fiber &fiber) {
     Node::Kind kind = isa<AllocOp>(op)   ? Node::Alloc
                       : work.getStream() ? Node::External
                                          : Node::Work;
-    unsigned number = addNode(kind, token, op->getLoc(), dependencies,
-                              deviceAccesses(op, state.kernels), fiber,
-                              !token.use_empty());
+    unsigned number =
+        addNode(kind, token, op->getLoc(), dependencies,
+                deviceAccesses(op, state.kernels), fiber, !token.use_empty());
     if (auto alloc = dyn_cast<AllocOp>(op))
       allocations[alloc.getMemref()] = number;
     return;
@@ -1164,7 +1164,8 @@ void BlockImport::importExecute(async::ExecuteOp op, Fiber &fiber) {
                                     ? forwarded.lookup(operand)
                                     : operand);
   }
-  for (Operation &bodyOp : llvm::make_early_inc_range(body->without_terminator())) {
+  for (Operation &bodyOp :
+       llvm::make_early_inc_range(body->without_terminator())) {
     bodyOp.moveBefore(op);
     importOp(&bodyOp, inner);
   }
@@ -1191,8 +1192,8 @@ void BlockImport::importExecute(async::ExecuteOp op, Fiber &fiber) {
                     fiber, /*isUsed=*/true)};
   }
   executed[op.getToken()] = last;
-  for (auto [result, value] :
-       llvm::zip_equal(op.getBodyResults(), body->getTerminator()->getOperands())) {
+  for (auto [result, value] : llvm::zip_equal(
+           op.getBodyResults(), body->getTerminator()->getOperands())) {
     executed[result] = last;
     forwarded[result] = value;
   }
@@ -1302,8 +1303,7 @@ bool isPlainHostCode(Operation *op) {
                   hasTokens(inner))
                 return WalkResult::interrupt();
               return WalkResult::advance();
-            })
-              .wasInterrupted();
+            }).wasInterrupted();
 }
 
 /// A region op whose regions do device work: no order can be carried in or out,
@@ -1469,8 +1469,8 @@ LogicalResult BlockImport::run() {
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// An op that says that streams have been assigned, or forks been made explicit,
-/// already.
+/// An op that says that streams have been assigned, or forks been made
+/// explicit, already.
 Operation *findLaterForm(Operation *function) {
   Operation *found = nullptr;
   function->walk([&](Operation *op) {
@@ -1500,9 +1500,8 @@ Operation *findUpstreamOp(Operation *function) {
 void convertSignature(FunctionOpInterface function) {
   Type token = TokenType::get(function.getContext());
   auto convert = [&](ArrayRef<Type> types) {
-    return llvm::map_to_vector(types, [&](Type type) {
-      return isUpstreamToken(type) ? token : type;
-    });
+    return llvm::map_to_vector(
+        types, [&](Type type) { return isUpstreamToken(type) ? token : type; });
   };
   SmallVector<Type> inputs = convert(function.getArgumentTypes());
   SmallVector<Type> results = convert(function.getResultTypes());

@@ -86,7 +86,8 @@ LogicalResult checkToken(Value token) {
     if (user->getBlock() != token.getParentBlock()) {
       InFlightDiagnostic diagnostic = user->emitOpError(
           "takes a token of another block: tokens that cross control flow are "
-          "not supported yet; wait for it (gpu_async.wait) where it is made, or "
+          "not supported yet; wait for it (gpu_async.wait) where it is made, "
+          "or "
           "keep its users in that block");
       diagnostic.attachNote(token.getLoc()) << "the token is made here";
       return diagnostic;
