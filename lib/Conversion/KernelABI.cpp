@@ -22,8 +22,8 @@ static int64_t getParamSize(Type type) {
   if (isa<LLVM::LLVMPointerType>(type))
     return 8;
   int64_t size = 0;
-  if (type.isIntOrFloat() || isa<VectorType, LLVM::LLVMStructType,
-                                 LLVM::LLVMArrayType>(type))
+  if (type.isIntOrFloat() ||
+      isa<VectorType, LLVM::LLVMStructType, LLVM::LLVMArrayType>(type))
     size = DataLayout().getTypeSize(type).getFixedValue();
   return size <= 16 && llvm::isPowerOf2_64(size) ? size : 0;
 }

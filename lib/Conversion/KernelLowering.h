@@ -24,8 +24,7 @@ struct KernelLoweringOptions {
 };
 
 /// Runs a pipeline on an op below the one that the pass runs on.
-using RunPipelineFn =
-    function_ref<LogicalResult(OpPassManager &, Operation *)>;
+using RunPipelineFn = function_ref<LogicalResult(OpPassManager &, Operation *)>;
 
 /// Whether `op` is a kernel of a gpu.module.
 bool isKernel(FunctionOpInterface op);
@@ -62,12 +61,12 @@ void hoistAllocas(Operation *root);
 /// Rewrites memref.copy into loops; upstream calls a host library.
 void expandCopies(Operation *root);
 
-/// Turns math ops into LLVM intrinsics where LLVM's code for the target needs
-/// no library for them.
-LogicalResult lowerNativeMath(Operation *root);
-/// cpu: the others call libm.
+/// nvptx: what upstream's lowering has no pattern for: math on integers,
+/// classification, truncation.
+LogicalResult lowerIntrinsicMath(Operation *root);
+/// cpu: calls libm where LLVM has no intrinsic of the same accuracy.
 LogicalResult lowerMathToLibm(Operation *root);
-/// Without a device library: the others become MLIR's expansions, or an error
+/// nvptx without libdevice: MLIR's expansions in single precision, or an error
 /// at the op.
 LogicalResult expandMath(Operation *root);
 

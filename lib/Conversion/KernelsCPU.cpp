@@ -10,6 +10,7 @@
 
 #include "GPUAsync/Conversion/KernelABI.h"
 #include "KernelLowering.h"
+#include "gpuasync/RuntimeABI.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -24,7 +25,6 @@
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/Transforms/Passes.h"
-#include "gpuasync/RuntimeABI.h"
 #include <cstddef>
 
 using namespace mlir;
@@ -44,11 +44,10 @@ static LogicalResult checkSupported(gpu::GPUModuleOp kernels) {
             gpu::ClusterDimBlocksOp, gpu::ClusterBlockIdOp, gpu::PrintfOp,
             gpu::DynamicSharedMemoryOp>(op))
       return WalkResult::advance();
-    bool foreign =
-        llvm::is_contained({"gpu", "nvvm", "nvgpu", "rocdl", "amdgpu", "xevm",
-                            "xegpu", "spirv"},
-                           dialect) ||
-        isa<LLVM::InlineAsmOp>(op);
+    bool foreign = llvm::is_contained({"gpu", "nvvm", "nvgpu", "rocdl",
+                                       "amdgpu", "xevm", "xegpu", "spirv"},
+                                      dialect) ||
+                   isa<LLVM::InlineAsmOp>(op);
     if (foreign || isa<func::CallIndirectOp>(op))
       return op->emitOpError("is not supported by the cpu device yet");
     return WalkResult::advance();
@@ -72,8 +71,8 @@ public:
 private:
   static bool isObservedAtomic(Operation *op) {
     // An atomic whose old value nobody looks at cannot be waited on.
-    if (isa<memref::AtomicRMWOp, memref::GenericAtomicRMWOp,
-            LLVM::AtomicRMWOp, LLVM::AtomicCmpXchgOp>(op))
+    if (isa<memref::AtomicRMWOp, memref::GenericAtomicRMWOp, LLVM::AtomicRMWOp,
+            LLVM::AtomicCmpXchgOp>(op))
       return !op->use_empty();
     if (auto load = dyn_cast<LLVM::LoadOp>(op))
       return load.getVolatile_() ||
@@ -155,9 +154,9 @@ enum Env {
   BlockId = 3,
   BlockDim = 6,
   GridDim = 9,
-  Context = 12,  ///< gpuasync_cpu_block_ctx
+  Context = 12,   ///< gpuasync_cpu_block_ctx
   Workgroup = 13, ///< static workgroup memory
-  Dynamic = 14,  ///< dynamic shared memory
+  Dynamic = 14,   ///< dynamic shared memory
   EnvSize = 15
 };
 
@@ -189,6 +188,7 @@ private:
   };
 
   LogicalResult copyFunctions();
+  LogicalResult renameFunctions();
   LogicalResult copyFunction(FunctionOpInterface function);
   void stripMemorySpaces();
   void placeWorkgroupGlobals();
@@ -250,8 +250,7 @@ Value CPULowering::makeMemRef(Location loc, Value base, MemRefType type,
   auto structType = LLVM::LLVMStructType::getLiteral(context, fields);
   Value value = LLVM::PoisonOp::create(builder, loc, structType);
   auto insert = [&](Value field, ArrayRef<int64_t> position) {
-    value =
-        LLVM::InsertValueOp::create(builder, loc, value, field, position);
+    value = LLVM::InsertValueOp::create(builder, loc, value, field, position);
   };
   auto constant = [&](int64_t number) -> Value {
     return LLVM::ConstantOp::create(builder, loc, i64,
@@ -287,8 +286,8 @@ Value CPULowering::makeString(Location loc, StringRef text) {
   return LLVM::AddressOfOp::create(builder, loc, pointer, name);
 }
 
-LLVM::LLVMFuncOp
-CPULowering::getRuntimeFunction(StringRef name, LLVM::LLVMFunctionType type) {
+LLVM::LLVMFuncOp CPULowering::getRuntimeFunction(StringRef name,
+                                                 LLVM::LLVMFunctionType type) {
   if (auto function = work.lookupSymbol<LLVM::LLVMFuncOp>(name))
     return function;
   OpBuilder::InsertionGuard guard(builder);
@@ -301,20 +300,19 @@ CPULowering::getRuntimeFunction(StringRef name, LLVM::LLVMFunctionType type) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult CPULowering::copyFunction(FunctionOpInterface function) {
+  Location loc = function.getLoc();
   builder.setInsertionPointToEnd(work.getBody());
   Function info;
   info.isKernel = isKernel(function);
   if (info.isKernel) {
-    FailureOr<SmallVector<int64_t>> params =
-        getKernelParamSizes(function.getArgumentTypes(), context,
-                            [&] { return function.emitError(); });
+    FailureOr<SmallVector<int64_t>> params = getKernelParamSizes(
+        function.getArgumentTypes(), context, [&] { return emitError(loc); });
     if (failed(params))
       return failure();
     info.params = *params;
     info.mayBlock = BlockingAnalysis().mayBlock(function);
   }
 
-  Location loc = function.getLoc();
   if (auto gpuFunction = dyn_cast<gpu::GPUFuncOp>(function.getOperation())) {
     auto copy = func::FuncOp::create(builder, loc, gpuFunction.getName(),
                                      gpuFunction.getFunctionType());
@@ -341,16 +339,15 @@ LogicalResult CPULowering::copyFunction(FunctionOpInterface function) {
     for (auto [i, attribution] : llvm::enumerate(attributions)) {
       auto type = cast<MemRefType>(attribution.getType());
       if (!type.hasStaticShape())
-        return function.emitError() << "attribution of type " << type
-                                    << " has no static size";
+        return emitError(loc)
+               << "attribution of type " << type << " has no static size";
       type = MemRefType::get(type.getShape(), type.getElementType(),
                              type.getLayout());
       Value memref;
       if (i < workgroup) {
         info.workgroupBytes = llvm::alignTo(info.workgroupBytes, 16);
         Value base = LLVM::GEPOp::create(
-            builder, loc, pointer, builder.getI8Type(),
-            getEnv(info, Workgroup),
+            builder, loc, pointer, builder.getI8Type(), getEnv(info, Workgroup),
             ArrayRef<LLVM::GEPArg>{int32_t(info.workgroupBytes)});
         memref = makeMemRef(loc, base, type, Value());
         info.workgroupBytes += getBytes(type);
@@ -439,6 +436,26 @@ LogicalResult CPULowering::copyFunctions() {
   return success();
 }
 
+/// Gives the functions names of their own at once: math ops will look for
+/// functions like @exp, which may be the name of a kernel.
+LogicalResult CPULowering::renameFunctions() {
+  SymbolTable table(work);
+  llvm::MapVector<StringAttr, Function> renamed;
+  for (auto &[name, function] : functions) {
+    std::string base = prefix + name.getValue().str();
+    if (function.isKernel)
+      base += "_thread";
+    std::string unique = base;
+    for (unsigned i = 0; table.lookup(unique); ++i)
+      unique = base + "_" + std::to_string(i);
+    if (failed(table.rename(function.op, unique)))
+      return failure();
+    renamed[builder.getStringAttr(unique)] = function;
+  }
+  functions = std::move(renamed);
+  return success();
+}
+
 /// The host has one address space.
 void CPULowering::stripMemorySpaces() {
   AttrTypeReplacer replacer;
@@ -453,11 +470,12 @@ void CPULowering::stripMemorySpaces() {
       return std::nullopt;
     return UnrankedMemRefType::get(type.getElementType(), Attribute());
   });
-  replacer.addReplacement([](LLVM::LLVMPointerType type) -> std::optional<Type> {
-    if (!type.getAddressSpace())
-      return std::nullopt;
-    return LLVM::LLVMPointerType::get(type.getContext());
-  });
+  replacer.addReplacement(
+      [](LLVM::LLVMPointerType type) -> std::optional<Type> {
+        if (!type.getAddressSpace())
+          return std::nullopt;
+        return LLVM::LLVMPointerType::get(type.getContext());
+      });
   replacer.recursivelyReplaceElementsIn(work, /*replaceAttrs=*/true,
                                         /*replaceLocs=*/false,
                                         /*replaceTypes=*/true);
@@ -541,9 +559,8 @@ LogicalResult CPULowering::rewritePrintf(gpu::PrintfOp op, Function &function) {
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context),
                                           {pointer, pointer},
                                           /*isVarArg=*/true);
-  LLVM::CallOp::create(builder, loc,
-                       getRuntimeFunction("gpuasync_cpu_printf", type),
-                       operands);
+  LLVM::CallOp::create(
+      builder, loc, getRuntimeFunction("gpuasync_cpu_printf", type), operands);
   op.erase();
   return success();
 }
@@ -599,8 +616,7 @@ LogicalResult CPULowering::rewriteOp(Operation *op, Function &function) {
       threads = arith::MulIOp::create(builder, loc, threads,
                                       getEnv(function, BlockDim + i));
     threads = arith::AddIOp::create(builder, loc, threads, constant(31));
-    return replace(
-        arith::DivUIOp::create(builder, loc, threads, constant(32)));
+    return replace(arith::DivUIOp::create(builder, loc, threads, constant(32)));
   }
   if (auto memory = dyn_cast<gpu::DynamicSharedMemoryOp>(op)) {
     Value address = LLVM::GEPOp::create(
@@ -700,7 +716,8 @@ LogicalResult CPULowering::rewriteAsserts() {
       continue;
     auto op = dyn_cast<func::FuncOp>(function.op.getOperation());
     if (!op)
-      return function.op.emitError(
+      return emitError(
+          function.op.getLoc(),
           "an assert in an llvm.func is not supported by the cpu device yet");
     SmallVector<Type> results(op.getFunctionType().getResults());
     SmallVector<Operation *> sites;
@@ -975,9 +992,8 @@ LLVM::LLVMFuncOp CPULowering::buildBlockFunction(LLVM::LLVMFuncOp thread,
     LLVM::BrOp::create(builder, loc, zero, header);
     builder.setInsertionPointToEnd(header);
     Value id = header->getArgument(0);
-    Value more =
-        LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::slt, id,
-                             arguments[env + BlockDim + dim]);
+    Value more = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::slt,
+                                      id, arguments[env + BlockDim + dim]);
     LLVM::CondBrOp::create(builder, loc, more, body, outerLatch);
     builder.setInsertionPointToEnd(latch);
     Value next = LLVM::AddOp::create(builder, loc, id, one,
@@ -1020,11 +1036,10 @@ LogicalResult CPULowering::splice() {
     auto function = dyn_cast<LLVM::LLVMFuncOp>(op);
     if (function && function.isExternal()) {
       Operation *present = hostTable.lookup(symbol.getName());
-      bool runtime = symbol.getName().starts_with("gpuasync_") ||
-                     function.isVarArg() ||
-                     llvm::is_contained({"malloc", "free", "aligned_alloc",
-                                         "memrefCopy"},
-                                        symbol.getName());
+      bool runtime =
+          symbol.getName().starts_with("gpuasync_") || function.isVarArg() ||
+          llvm::is_contained({"malloc", "free", "aligned_alloc", "memrefCopy"},
+                             symbol.getName());
       if (!present && runtime)
         continue;
       if (auto same = dyn_cast_or_null<LLVM::LLVMFuncOp>(present)) {
@@ -1061,9 +1076,8 @@ LogicalResult CPULowering::splice() {
                        "takes the address of a function, which ")
                    << "is not supported by the cpu device";
           builder.setInsertionPoint(call);
-          auto replacement =
-              func::CallOp::create(builder, call.getLoc(), declared,
-                                   call.getArgOperands());
+          auto replacement = func::CallOp::create(
+              builder, call.getLoc(), declared, call.getArgOperands());
           call.replaceAllUsesWith(replacement.getResults());
           call.erase();
         }
@@ -1093,7 +1107,7 @@ FailureOr<ImageAttr> CPULowering::run() {
     return failure();
   builder.setInsertionPointAfter(source);
   work = ModuleOp::create(builder, source.getLoc());
-  if (failed(copyFunctions()))
+  if (failed(copyFunctions()) || failed(renameFunctions()))
     return failure();
   stripMemorySpaces();
   if (failed(rewriteDeviceOps()))
@@ -1110,10 +1124,6 @@ FailureOr<ImageAttr> CPULowering::run() {
     if (!function.isKernel)
       continue;
     lowered.setAlwaysInline(true);
-    SymbolTable table(work);
-    if (failed(table.rename(lowered, (prefix + name.getValue() + "_thread")
-                                         .str())))
-      return failure();
     Attribute group = LLVM::AccessGroupAttr::get(context);
     markParallelAccesses(lowered, group);
     blocks.push_back({buildBlockFunction(lowered, function, group), &function});

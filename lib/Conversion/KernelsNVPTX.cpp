@@ -35,7 +35,7 @@
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
-#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
 #include "llvm/IR/LLVMContext.h"
@@ -284,10 +284,11 @@ public:
 private:
   InFlightDiagnostic error() {
     return emitError(source.getLoc())
-           << "gpu.module @" << source.getName() << " for nvptx:"
-           << target.getChip() << ": ";
+           << "gpu.module @" << source.getName()
+           << " for nvptx:" << target.getChip() << ": ";
   }
   LogicalResult lowerToNVVM();
+  void callIntrinsics();
   void hoistPrintfBuffers();
   void passStructsAsIntegers();
   LogicalResult checkAllLowered();
@@ -371,14 +372,60 @@ void NVPTXLowering::hoistPrintfBuffers() {
   }
 }
 
+/// Without libdevice, what LLVM has instructions or expansions for itself. (The
+/// conversion to NVVM insists on making these calls of libdevice.)
+void NVPTXLowering::callIntrinsics() {
+  module.walk([&](LLVM::CallOp call) {
+    StringRef name = call.getCallee().value_or("");
+    if (!name.consume_front("__nv_") || call.getNumResults() != 1)
+      return;
+    Type type = call.getResult().getType();
+    if (type.isF32() ? !name.consume_back("f") : !type.isF64())
+      return;
+    OpBuilder builder(call);
+    Location loc = call.getLoc();
+    OperandRange args = call.getArgOperands();
+    Value result;
+    if (name == "rsqrt") {
+      Value one = LLVM::ConstantOp::create(builder, loc, type,
+                                           builder.getFloatAttr(type, 1.0));
+      Value root = LLVM::SqrtOp::create(builder, loc, type, args[0]);
+      result = LLVM::FDivOp::create(builder, loc, one, root);
+    } else if (name == "fmod") {
+      result = LLVM::FRemOp::create(builder, loc, args[0], args[1]);
+    } else {
+      StringRef intrinsic =
+          llvm::StringSwitch<StringRef>(name)
+              .Case("fabs", LLVM::FAbsOp::getOperationName())
+              .Case("ceil", LLVM::FCeilOp::getOperationName())
+              .Case("floor", LLVM::FFloorOp::getOperationName())
+              .Case("trunc", LLVM::FTruncOp::getOperationName())
+              .Case("sqrt", LLVM::SqrtOp::getOperationName())
+              .Case("round", LLVM::RoundOp::getOperationName())
+              .Case("rint", LLVM::RoundEvenOp::getOperationName())
+              .Case("fma", LLVM::FMAOp::getOperationName())
+              .Case("copysign", LLVM::CopySignOp::getOperationName())
+              .Case("fmin", LLVM::MinNumOp::getOperationName())
+              .Case("fmax", LLVM::MaxNumOp::getOperationName())
+              .Default("");
+      if (intrinsic.empty())
+        return;
+      OperationState state(loc, intrinsic, args, type);
+      result = builder.create(state)->getResult(0);
+    }
+    call.getResult().replaceAllUsesWith(result);
+    call.erase();
+  });
+}
+
 LogicalResult NVPTXLowering::checkAllLowered() {
   WalkResult result = module->walk([&](Operation *op) -> WalkResult {
     if (isa<gpu::GPUModuleOp>(op) ||
         isa<LLVM::LLVMDialect, NVVM::NVVMDialect>(op->getDialect()))
       return WalkResult::advance();
-    return op->emitError("'") << op->getName()
-                              << "' cannot be lowered for nvptx:"
-                              << target.getChip();
+    return op->emitError("'")
+           << op->getName()
+           << "' cannot be lowered for nvptx:" << target.getChip();
   });
   return failure(result.wasInterrupted());
 }
@@ -415,9 +462,34 @@ LogicalResult NVPTXLowering::checkDeclared() {
   return failure(result.wasInterrupted());
 }
 
+/// Ops that upstream's lowering leaves out.
+static void expandSubgroupOps(gpu::GPUModuleOp module) {
+  module.walk([](Operation *op) {
+    OpBuilder builder(op);
+    Location loc = op->getLoc();
+    if (!isa<gpu::SubgroupSizeOp, gpu::NumSubgroupsOp>(op))
+      return;
+    Value result = arith::ConstantIndexOp::create(builder, loc, 32);
+    if (isa<gpu::NumSubgroupsOp>(op)) {
+      Value threads;
+      for (gpu::Dimension dim :
+           {gpu::Dimension::x, gpu::Dimension::y, gpu::Dimension::z}) {
+        Value size = gpu::BlockDimOp::create(builder, loc, dim);
+        threads =
+            threads ? Value(arith::MulIOp::create(builder, loc, threads, size))
+                    : size;
+      }
+      result = arith::CeilDivUIOp::create(builder, loc, threads, result);
+    }
+    op->getResult(0).replaceAllUsesWith(result);
+    op->erase();
+  });
+}
+
 LogicalResult NVPTXLowering::lowerToNVVM() {
   hoistAllocas(module);
   expandCopies(module);
+  expandSubgroupOps(module);
   {
     RewritePatternSet patterns(context);
     populateGpuRewritePatterns(patterns);
@@ -428,15 +500,21 @@ LogicalResult NVPTXLowering::lowerToNVVM() {
   OpPassManager structure(gpu::GPUModuleOp::getOperationName());
   buildStructurePipeline(structure);
   if (failed(runPipeline(structure, module)) ||
-      failed(lowerNativeMath(module)) ||
-      (toolkit.empty() && failed(expandMath(module))))
+      (toolkit.empty() && failed(expandMath(module))) ||
+      failed(lowerIntrinsicMath(module)))
     return failure();
   OpPassManager lower(gpu::GPUModuleOp::getOperationName());
   buildNVVMPipeline(lower);
   if (failed(runPipeline(lower, module)) || failed(checkAllLowered()))
     return failure();
+  if (toolkit.empty())
+    callIntrinsics();
   hoistPrintfBuffers();
   passStructsAsIntegers();
+  // Only kernels are seen from outside.
+  for (auto function : module.getOps<LLVM::LLVMFuncOp>())
+    if (!function.isExternal() && !isKernel(function))
+      function.setLinkage(LLVM::Linkage::Internal);
   return checkDeclared();
 }
 
@@ -469,7 +547,9 @@ FailureOr<std::string> NVPTXLowering::serialize() {
     llvmModule.getContext().setDiagnosticHandler(
         std::make_unique<Diagnostics>(problems));
   };
-  auto checkLinked = [&](llvm::Module &llvmModule) {
+  // After optimisation: libdevice's own questions about the target
+  // (__nvvm_reflect) have been answered by then.
+  auto checkDefined = [&](llvm::Module &llvmModule) {
     for (llvm::Function &function : llvmModule)
       if (function.isDeclaration() && !function.use_empty() &&
           !isDefinedByDriver(function.getName()))
@@ -479,7 +559,7 @@ FailureOr<std::string> NVPTXLowering::serialize() {
   gpu::TargetOptions targetOptions(
       toolkit, /*librariesToLink=*/{}, /*cmdOptions=*/"", /*elfSection=*/"",
       gpu::CompilationTarget::Assembly, /*getSymbolTableCallback=*/{}, watch,
-      checkLinked);
+      /*linkedLlvmIRCallback=*/{}, checkDefined);
 
   std::optional<SmallVector<char, 0>> object;
   std::string fatal;
@@ -546,8 +626,9 @@ FailureOr<std::string> NVPTXLowering::assemble(StringRef ptx) {
     return buffer ? (*buffer)->getBuffer().str() : std::string();
   };
   if (code)
-    return error() << ptxas << " failed (ptxas=none leaves PTX only): "
-                   << message << StringRef(read(log)).trim();
+    return error() << ptxas
+                   << " failed (ptxas=none leaves PTX only): " << message
+                   << StringRef(read(log)).trim();
   std::string cubin = read(output);
   if (cubin.empty())
     return error() << ptxas << " wrote nothing";
@@ -558,8 +639,7 @@ FailureOr<SmallVector<ImageAttr>> NVPTXLowering::run() {
   if (failed(checkNVPTXChip(target.getChip(),
                             [&] { return emitError(source.getLoc()); })))
     return failure();
-  FailureOr<std::string> foundPtxas =
-      findPtxas(options.ptxas, source.getLoc());
+  FailureOr<std::string> foundPtxas = findPtxas(options.ptxas, source.getLoc());
   if (failed(foundPtxas))
     return failure();
   ptxas = *foundPtxas;
@@ -587,10 +667,9 @@ FailureOr<SmallVector<ImageAttr>> NVPTXLowering::run() {
     FailureOr<std::string> cubin = assemble(*ptx);
     if (failed(cubin))
       return failure();
-    images.push_back(ImageAttr::get(context, ImageFormat::CUBIN,
-                                    target.getChip(),
-                                    builder.getStringAttr(*cubin),
-                                    ArrayAttr()));
+    images.push_back(
+        ImageAttr::get(context, ImageFormat::CUBIN, target.getChip(),
+                       builder.getStringAttr(*cubin), ArrayAttr()));
   }
   return images;
 }

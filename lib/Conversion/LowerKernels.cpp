@@ -35,8 +35,9 @@ struct CpuTargetModel
   std::optional<SmallVector<char, 0>>
   serializeToObject(Attribute, Operation *module,
                     const gpu::TargetOptions &) const {
-    module->emitError("#gpu_async.cpu does not serialise to an object yet: use "
-                      "gpu-async-lower-kernels instead of gpu-module-to-binary");
+    emitError(module->getLoc(),
+              "#gpu_async.cpu does not serialise to an object yet: use "
+              "gpu-async-lower-kernels instead of gpu-module-to-binary");
     return std::nullopt;
   }
   Attribute createObject(Attribute, Operation *, const SmallVector<char, 0> &,
@@ -89,12 +90,12 @@ LogicalResult LowerKernelsPass::parseTargets() {
   for (StringRef text : targets) {
     auto [kind, chip] = text.trim().split(':');
     if (kind == "cpu" && chip.empty()) {
-      optionTargets.push_back(CpuTargetAttr::get(context, StringAttr(),
-                                                 StringAttr()));
+      optionTargets.push_back(
+          CpuTargetAttr::get(context, StringAttr(), StringAttr()));
       continue;
     }
     auto reportError = [&] {
-      return getOperation().emitError("targets=") << text << ": ";
+      return emitError(getOperation().getLoc()) << "targets=" << text << ": ";
     };
     if (kind != "nvptx")
       return reportError() << "unknown target '" << kind
@@ -116,8 +117,8 @@ LowerKernelsPass::getTargets(gpu::GPUModuleOp kernels) {
   if (ArrayAttr own = kernels.getTargetsAttr())
     for (Attribute target : own) {
       if (!isa<CpuTargetAttr, NVVM::NVVMTargetAttr>(target))
-        return kernels.emitError("target ")
-               << target
+        return emitError(kernels.getLoc())
+               << "target " << target
                << " is not supported: there are #gpu_async.cpu and "
                   "#nvvm.target";
       if (!llvm::is_contained(result, target))
@@ -135,8 +136,8 @@ LowerKernelsPass::getTargets(gpu::GPUModuleOp kernels) {
       result.push_back(target);
   }
   if (result.empty())
-    return kernels.emitError("gpu.module @")
-           << kernels.getName()
+    return emitError(kernels.getLoc())
+           << "gpu.module @" << kernels.getName()
            << " has no target: give targets= (cpu, nvptx:<chip>) or a target "
               "attribute";
   return result;
@@ -152,7 +153,7 @@ LogicalResult LowerKernelsPass::lowerModule(gpu::GPUModuleOp kernels) {
   for (FunctionOpInterface kernel : getKernels(kernels)) {
     FailureOr<SmallVector<int64_t>> params =
         getKernelParamSizes(kernel.getArgumentTypes(), context,
-                            [&] { return kernel.emitError(); });
+                            [&] { return emitError(kernel.getLoc()); });
     if (failed(params))
       return failure();
     table.push_back(
@@ -197,8 +198,8 @@ LowerKernelsPass::getUnknownKernels(gpu::BinaryOp binary) {
   });
   SmallVector<Attribute> table;
   for (StringAttr name : names)
-    table.push_back(KernelAttr::get(&getContext(), name.getValue(),
-                                    DenseI64ArrayAttr()));
+    table.push_back(
+        KernelAttr::get(&getContext(), name.getValue(), DenseI64ArrayAttr()));
   return table;
 }
 
@@ -235,9 +236,8 @@ LogicalResult LowerKernelsPass::lowerBinary(gpu::BinaryOp binary) {
     // of PTX.
     if (format == ImageFormat::FATBIN && data.starts_with("\177ELF"))
       format = ImageFormat::CUBIN;
-    images.push_back(ImageAttr::get(context, *format, arch,
-                                    StringAttr::get(context, data),
-                                    ArrayAttr()));
+    images.push_back(ImageAttr::get(
+        context, *format, arch, StringAttr::get(context, data), ArrayAttr()));
     gpu::KernelTableAttr kernels = object.getKernels();
     if (!kernels || !table.empty())
       continue;
@@ -245,11 +245,11 @@ LogicalResult LowerKernelsPass::lowerBinary(gpu::BinaryOp binary) {
       SmallVector<Type> types;
       if (auto type = dyn_cast<FunctionType>(kernel.getFunctionType()))
         llvm::append_range(types, type.getInputs());
-      else if (auto type = dyn_cast<LLVM::LLVMFunctionType>(
-                   kernel.getFunctionType()))
+      else if (auto type =
+                   dyn_cast<LLVM::LLVMFunctionType>(kernel.getFunctionType()))
         llvm::append_range(types, type.getParams());
       FailureOr<SmallVector<int64_t>> params = getKernelParamSizes(
-          types, context, [&] { return binary.emitError(); });
+          types, context, [&] { return emitError(binary.getLoc()); });
       if (failed(params))
         return failure();
       table.push_back(
@@ -258,9 +258,10 @@ LogicalResult LowerKernelsPass::lowerBinary(gpu::BinaryOp binary) {
     }
   }
   if (images.empty())
-    return binary.emitOpError(
-        "has no object that can be loaded: PTX (assembly), a cubin (bin), a "
-        "fatbin or an AMD code object");
+    return emitError(binary.getLoc(),
+                     "gpu.binary has no object that can be loaded: PTX "
+                     "(assembly), a cubin (bin), a "
+                     "fatbin or an AMD code object");
   if (table.empty())
     table = getUnknownKernels(binary);
   OpBuilder builder(binary);
@@ -275,7 +276,8 @@ void LowerKernelsPass::runOnOperation() {
   options.ptxas = ptxas;
   options.libdevice = libdevice;
   if (optLevel < 0 || optLevel > 3) {
-    getOperation().emitError("opt-level=") << optLevel << " is not 0 to 3";
+    emitError(getOperation().getLoc())
+        << "opt-level=" << optLevel << " is not 0 to 3";
     return signalPassFailure();
   }
   if (failed(parseTargets()))
@@ -285,9 +287,9 @@ void LowerKernelsPass::runOnOperation() {
   WalkResult walked = getOperation()->walk([&](Operation *op) -> WalkResult {
     // Upstream's launch insists on a gpu.module or gpu.binary.
     if (isa<gpu::LaunchFuncOp, gpu::LaunchOp>(op))
-      return op->emitOpError(
-          "must be imported before kernels are lowered: run gpu-kernel-outlining "
-          "and convert-gpu-to-gpu-async first");
+      return op->emitOpError("must be imported before kernels are lowered: run "
+                             "gpu-kernel-outlining "
+                             "and convert-gpu-to-gpu-async first");
     if (isa<gpu::GPUModuleOp, gpu::BinaryOp>(op)) {
       modules.push_back(op);
       return WalkResult::skip();
