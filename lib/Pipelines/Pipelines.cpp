@@ -8,15 +8,16 @@
 #include "GPUAsync/Pipelines/Pipelines.h"
 #include "GPUAsync/Conversion/Passes.h"
 #include "GPUAsync/Transforms/Passes.h"
+#include "PrepareInput.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Dialect/SCF/Transforms/Passes.h"
 #include "mlir/Pass/PassRegistry.h"
-#include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace mlir::gpuasync;
@@ -32,15 +33,18 @@ static void verifyForm(OpPassManager &pm, StringRef form,
 
 void gpuasync::buildTokenFormPipeline(OpPassManager &pm,
                                       const GPUAsyncPipelineOptions &options) {
-  // Structured ops become loops on the host and inside kernels alike, before
-  // kernels are outlined: what is constant or invariant can then be sunk.
-  pm.addPass(createConvertLinalgToLoopsPass());
+  // Structured ops become loops on the host and inside kernels alike. None of
+  // these passes folds or canonicalises: the file may be in the linear form.
+  pm.addPass(createPrepareInputPass());
   pm.addPass(createLowerAffinePass());
 
+  // Kernels take as few arguments as possible: constants and sizes move in.
   pm.addPass(createGpuLaunchSinkIndexComputationsPass());
   pm.addPass(createGpuKernelOutliningPass());
 
-  pm.addPass(createConvertGPUToGPUAsync());
+  ConvertGPUToGPUAsyncOptions import;
+  import.importMode = options.importMode;
+  pm.addPass(createConvertGPUToGPUAsync(import));
   verifyForm(pm, "token", options);
 }
 
@@ -64,13 +68,25 @@ void gpuasync::buildRuntimeFormPipeline(
     OpPassManager &pm, const GPUAsyncPipelineOptions &options) {
   GPUAsyncLowerKernelsOptions kernels;
   kernels.targets.assign(options.targets.begin(), options.targets.end());
+  kernels.optLevel = options.optLevel;
+  kernels.ptxas = options.ptxas;
+  kernels.libdevice = options.libdevice;
   pm.addPass(createGPUAsyncLowerKernels(kernels));
 
-  // The host program: what has no direct lowering to LLVM is expanded first.
+  // The host program: structured ops become a control-flow graph, and what has
+  // no direct lowering to LLVM is expanded.
   pm.addPass(createConvertVectorToSCFPass());
+  pm.addPass(createForallToForLoopPass());
+  pm.addPass(createConvertComplexToStandardPass());
+  pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(memref::createExpandOpsPass());
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
-  pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(arith::createArithExpandOpsPass());
+  // LLVM's intrinsics where they exist, else functions of our own or of libm.
+  pm.addPass(createConvertMathToFuncs());
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createConvertMathToLibmPass());
 
   ConvertGPUAsyncToRuntimeOptions runtime;
   runtime.onError = options.onError;
@@ -89,6 +105,7 @@ void gpuasync::buildGPUAsyncPipeline(OpPassManager &pm,
 }
 
 void gpuasync::registerGPUAsyncPipelines() {
+  registerPass(createPrepareInputPass);
   PassPipelineRegistration<GPUAsyncPipelineOptions>(
       "gpu-async-pipeline",
       "From the gpu dialect, or any form of gpu_async, to LLVM dialect with "

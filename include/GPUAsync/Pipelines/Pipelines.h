@@ -30,6 +30,24 @@ struct GPUAsyncPipelineOptions
       llvm::cl::desc("What a public function does with an error: abort or "
                      "status (it returns a gpuasync_status)"),
       llvm::cl::init("abort")};
+  PassOptions::Option<std::string> importMode{
+      *this, "import",
+      llvm::cl::desc("What to do about ops of the input that may race: trust "
+                     "the program, check (warn) or strict (order them)"),
+      llvm::cl::init("trust")};
+  PassOptions::Option<int> optLevel{
+      *this, "opt-level",
+      llvm::cl::desc("Optimisation level of kernels of `targets`, 0 to 3"),
+      llvm::cl::init(3)};
+  PassOptions::Option<std::string> ptxas{
+      *this, "ptxas",
+      llvm::cl::desc("ptxas to make cubins with: auto, none, or its path"),
+      llvm::cl::init("auto")};
+  PassOptions::Option<std::string> libdevice{
+      *this, "libdevice",
+      llvm::cl::desc("CUDA toolkit folder with nvvm/libdevice: auto, none, or "
+                     "its path"),
+      llvm::cl::init("auto")};
   PassOptions::Option<bool> packedWrappers{
       *this, "packed-wrappers",
       llvm::cl::desc("Also emit a wrapper of one signature for each public "
@@ -46,10 +64,9 @@ struct GPUAsyncPipelineOptions
       llvm::cl::init(true)};
 };
 
-/// The stages of the pipeline. Each takes a program of its own form or an
-/// earlier one that has passed the stages before, and leaves alone what is
-/// lowered further already; so a file of any form goes through all of them.
-/// Unbufferised tensors are refused.
+/// The stages of the pipeline, each on a builtin.module. A stage leaves alone
+/// what is lowered further than its own form already, so a file of any form goes
+/// through all of them in order. Programs are bufferised: tensors are refused.
 
 /// 0 -> 1: linalg and affine to loops, kernels outlined, gpu ops imported.
 void buildTokenFormPipeline(OpPassManager &pm,

@@ -1,0 +1,71 @@
+//===- PrepareInput.cpp - structured ops to loops, no tensors -------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See PrepareInput.h.
+//===----------------------------------------------------------------------===//
+
+#include "PrepareInput.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+using namespace mlir;
+
+namespace {
+
+struct PrepareInputPass
+    : public PassWrapper<PrepareInputPass, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PrepareInputPass)
+
+  StringRef getArgument() const final { return "gpu-async-prepare-input"; }
+  StringRef getDescription() const final {
+    return "Refuse tensors, turn linalg ops on memrefs into loops";
+  }
+  void getDependentDialects(DialectRegistry &registry) const final {
+    registry.insert<affine::AffineDialect, memref::MemRefDialect,
+                    scf::SCFDialect>();
+  }
+
+  void runOnOperation() final {
+    auto isTensor = [](Type type) { return isa<TensorType>(type); };
+    SmallVector<linalg::LinalgOp> structured;
+    WalkResult result = getOperation().walk([&](Operation *op) {
+      bool hasTensors = llvm::any_of(op->getResultTypes(), isTensor) ||
+                        llvm::any_of(op->getOperandTypes(), isTensor);
+      if (auto function = dyn_cast<FunctionOpInterface>(op))
+        hasTensors |= llvm::any_of(function.getArgumentTypes(), isTensor);
+      if (hasTensors) {
+        op->emitOpError("works on tensors; the pipeline takes programs on "
+                        "memrefs: bufferize first (one-shot-bufferize)");
+        return WalkResult::interrupt();
+      }
+      if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
+        structured.push_back(linalgOp);
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return signalPassFailure();
+
+    IRRewriter rewriter(&getContext());
+    for (linalg::LinalgOp op : structured) {
+      rewriter.setInsertionPoint(op);
+      if (failed(linalg::linalgOpToLoops(rewriter, op))) {
+        op->emitOpError("cannot be turned into loops");
+        return signalPassFailure();
+      }
+      rewriter.eraseOp(op);
+    }
+  }
+};
+
+} // namespace
+
+std::unique_ptr<Pass> gpuasync::createPrepareInputPass() {
+  return std::make_unique<PrepareInputPass>();
+}
