@@ -581,7 +581,10 @@ struct Node {
 
 class BlockImport {
 public:
-  BlockImport(ImportState &state, Block &block) : state(state), block(block) {
+  BlockImport(ImportState &state, Block &block,
+              bool leavesWorkToCallersStream = false)
+      : state(state), block(block),
+        leavesWorkToCallersStream(leavesWorkToCallersStream) {
     fibers.push_back(std::make_unique<Fiber>());
   }
 
@@ -630,6 +633,9 @@ private:
 
   ImportState &state;
   Block &block;
+  /// Whether the block returns from a function that was given a stream: stream
+  /// assignment orders all that is outstanding into that stream.
+  bool leavesWorkToCallersStream;
   SmallVector<std::unique_ptr<Fiber>> fibers;
   std::vector<Node> nodes;
   /// Nodes that the host may not have waited for, in program order.
@@ -1428,6 +1434,8 @@ void BlockImport::finish() {
     if (isOurToken(operand.get().getType()))
       returned.push_back(nodeOf(operand.get()));
   }
+  if (leavesWorkToCallersStream)
+    return;
   // Tokens from elsewhere stand for others' work; tokens of ours that are taken
   // in another block are waited for there. A free needs no wait, but what it
   // comes after does.
@@ -1496,6 +1504,22 @@ Operation *findUpstreamOp(Operation *function) {
   return found;
 }
 
+/// Whether the function launches on a stream that its body is given.
+bool usesCallersStream(FunctionOpInterface function) {
+  return function
+      ->walk([&](Operation *op) {
+        Value pointer;
+        if (auto launch = dyn_cast<gpu::LaunchFuncOp>(op))
+          pointer = launch.getAsyncObject();
+        else if (auto external = dyn_cast<StreamExternalOp>(op))
+          pointer = external.getPointer();
+        bool isOurs =
+            pointer && pointer.getParentRegion() == &function.getFunctionBody();
+        return isOurs ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 /// Gives the function's type and entry block our tokens.
 void convertSignature(FunctionOpInterface function) {
   Type token = TokenType::get(function.getContext());
@@ -1560,8 +1584,12 @@ struct ConvertGPUToGPUAsync
         }
         continue;
       }
-      for (Block &block : function.getFunctionBody())
-        failedAny |= failed(BlockImport(state, block).run());
+      bool hasCallersStream = usesCallersStream(function);
+      for (Block &block : function.getFunctionBody()) {
+        bool returns = block.hasNoSuccessors();
+        BlockImport blockImport(state, block, hasCallersStream && returns);
+        failedAny |= failed(blockImport.run());
+      }
     }
     for (Operation *op : llvm::reverse(state.replaced)) {
       op->dropAllUses();

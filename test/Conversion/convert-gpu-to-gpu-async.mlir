@@ -272,6 +272,40 @@ func.func @explicit_stream(%p: !llvm.ptr, %x: memref<8xf32>) {
 
 // -----
 
+module attributes {gpu.container_module} {
+gpu.module @k {
+  gpu.func @f(%x: memref<8xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %f0 = arith.constant 0.0 : f32
+    memref.store %f0, %x[%c0] : memref<8xf32>
+    gpu.return
+  }
+}
+
+// With a caller's stream nothing is waited for at the end: stream assignment
+// orders what is outstanding into that stream. Conflicting work comes before the
+// launch, a conflicting sync op after it.
+// CHECK-LABEL: func.func @callers_stream_and_own_work
+func.func @callers_stream_and_own_work(%p: !llvm.ptr, %x: memref<8xf32>, %y: memref<8xf32> {llvm.noalias}, %v: f32) {
+  // CHECK: %[[A:.*]] = gpu_async.memset async
+  // CHECK-NEXT: gpu_async.memset async
+  // CHECK: %[[L:.*]] = gpu_async.launch async [%[[A]]] on %{{.*}} @k::@f
+  // CHECK-NEXT: %[[B:.*]] = gpu_async.memset async [%[[L]]
+  // CHECK-NEXT: gpu_async.wait [%[[B]]]
+  // CHECK-NEXT: gpu_async.memset async
+  // CHECK-NEXT: return
+  %c1 = arith.constant 1 : index
+  %a = gpu.memset async %x, %v : memref<8xf32>, f32
+  %b = gpu.memset async %y, %v : memref<8xf32>, f32
+  gpu.launch_func <%p : !llvm.ptr> @k::@f blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%x : memref<8xf32>)
+  gpu.memset %x, %v : memref<8xf32>, f32
+  %c = gpu.memset async %x, %v : memref<8xf32>, f32
+  return
+}
+}
+
+// -----
+
 // 8-bit patterns, and copies between strided memrefs.
 // CHECK-LABEL: func.func @memset_i8_memcpy_strided
 func.func @memset_i8_memcpy_strided(%x: memref<8xi8>, %v: i8, %m: memref<4x4xf32, strided<[8, 2]>>, %h: memref<4x4xf32>) {

@@ -36,7 +36,9 @@ def ConvertGPUToGPUAsync
       An opaque call, and an op whose effects nobody knows, starts after all
       outstanding work. A call that takes or returns tokens is ordered by them.
     - What is outstanding at the end of a block is waited for before its
-      terminator, and a remark says so. A function may return tokens instead.
+      terminator, and a remark says so. A function may return tokens instead, and
+      one that is given a stream leaves it to stream assignment to order the work
+      into that stream.
     - `async.execute` is inlined in program order. Within it, waits of sync ops,
       `gpu.wait` and `async.await` are put off: what comes later in the body
       starts after them on the device, and the host waits only before host code
