@@ -70,6 +70,13 @@ Program::Program() {
   mlirContext->printOpOnDiagnostic(false);
   diagnostics = std::make_unique<mlir::SourceMgrDiagnosticHandler>(
       sources, mlirContext.get());
+  // The newest handler is asked first; this one passes everything on.
+  mlirContext->getDiagEngine().registerHandler(
+      [this](mlir::Diagnostic &diagnostic) {
+        hasReported |=
+            diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error;
+        return mlir::failure();
+      });
 }
 
 Program::~Program() = default;
@@ -198,7 +205,12 @@ Error Program::lower(const CompileOptions &options) {
       mlir::PassManager pm(context());
       stage.build(pm, pipeline);
       if (failed(pm.run(*module)))
-        return reportedError();
+        return hasReported
+                   ? reportedError()
+                   : createStringError("internal error: " + fileName +
+                                       " failed on the way "
+                                       "to the " +
+                                       stage.form + " form without a message");
       if (is_contained(options.printIRAfter, stage.form)) {
         errs() << "// the " << stage.form << " form\n";
         module->print(errs());

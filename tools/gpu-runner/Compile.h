@@ -38,7 +38,6 @@ struct CompileOptions {
   std::vector<std::string> targets;
   std::vector<std::string> printIRAfter;
   std::optional<unsigned> maxStreams;
-  std::string import;
   unsigned optLevel = 3;
   /// For this machine and process; else for any machine of its kind, in code
   /// that releases the program by itself.
@@ -95,6 +94,8 @@ private:
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::string fileName;
   bool lowered = false;
+  /// Whether MLIR has printed an error.
+  bool hasReported = false;
 
   std::unique_ptr<llvm::LLVMContext> llvmContext;
   std::unique_ptr<llvm::Module> llvmModule;

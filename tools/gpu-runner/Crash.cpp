@@ -99,7 +99,7 @@ static std::string describe(uint64_t address) {
   auto dwarf = DWARFContext::create(**object);
   uint64_t offset = address - function->address + function->sectionOffset;
   DILineInfoSpecifier specifier(
-      DILineInfoSpecifier::FileLineInfoKind::RawValue);
+      DILineInfoSpecifier::FileLineInfoKind::AbsoluteFilePath);
   auto line =
       dwarf->getLineInfoForAddress({offset, function->sectionIndex}, specifier);
   if (line && line->Line)

@@ -41,7 +41,6 @@ Where and how
   --device=DEVICE          auto|cpu|cuda[:N] (default: auto)
   --list-devices           say which devices there are
   --max-streams=N          most streams that one block uses; 0: no limit
-  --import=MODE            trust|check|strict: how upstream's tokens are read
   --timeout=SECONDS        give up after so long
   -O0, -O1, -O2, -O3       optimisation of host code and cpu kernels (-O3)
 
@@ -138,11 +137,6 @@ Expected<Options> parseOptions(int argc, char **argv) {
       {"max-streams", Value::Required,
        [&](StringRef value) {
          return parseNumber("max-streams", value, o.maxStreams.emplace());
-       }},
-      {"import", Value::Required,
-       [&](StringRef value) {
-         o.import = value.str();
-         return oneOf("import", value, {"trust", "check", "strict"});
        }},
       {"timeout", Value::Required,
        [&](StringRef value) -> Error {

@@ -27,7 +27,6 @@ struct Options {
   std::vector<std::string> outputs;
   std::vector<std::string> targets; ///< empty: the device's
   std::optional<unsigned> maxStreams;
-  std::string import; ///< empty: the pipeline's default
   uint64_t repeat = 1;
   bool benchmark = false;
   bool stats = false;

@@ -33,7 +33,7 @@ using namespace gpurunner;
 static Error toError(const gpuasync::Status &status) {
   StringRef message = status.message();
   SmallVector<StringRef> parts;
-  if (Regex("^(.+:[0-9]+:[0-9]+): (.*)$").match(message, &parts))
+  if (Regex("^([^:]+:[0-9]+:[0-9]+): (.*)$").match(message, &parts))
     return createStringError(parts[1] + ": error: " + parts[2]);
   return createStringError(message);
 }
@@ -42,7 +42,7 @@ static void printError(StringRef message) {
   // Nothing: MLIR has printed it.
   if (message.empty())
     return;
-  if (!Regex("^.+:[0-9]+:[0-9]+: error: ").match(message))
+  if (!Regex("^[^:]+:[0-9]+:[0-9]+: error: ").match(message))
     errs() << "gpu-runner: error: ";
   errs() << message << "\n";
 }
@@ -187,7 +187,7 @@ static bool reportLeaks(const Options &options,
   StringRef kind = options.leakCheckError ? "error" : "warning";
   for (const std::string &line : lines) {
     SmallVector<StringRef> parts;
-    if (Regex("^(.+:[0-9]+:[0-9]+): (.*)$").match(line, &parts))
+    if (Regex("^([^:]+:[0-9]+:[0-9]+): (.*)$").match(line, &parts))
       errs() << parts[1] << ": " << kind << ": " << parts[2] << "\n";
     else
       errs() << "gpu-runner: " << kind << ": " << line << "\n";
@@ -247,7 +247,6 @@ static CompileOptions compileOptions(const Options &options) {
   compile.targets = options.targets;
   compile.printIRAfter = options.printIRAfter;
   compile.maxStreams = options.maxStreams;
-  compile.import = options.import;
   compile.optLevel = options.optLevel;
   compile.jit = options.emit.empty();
   return compile;
