@@ -288,9 +288,9 @@ gpu.module @k {
 // CHECK-LABEL: func.func @callers_stream_and_own_work
 func.func @callers_stream_and_own_work(%p: !llvm.ptr, %x: memref<8xf32>, %y: memref<8xf32> {llvm.noalias}, %v: f32) {
   // CHECK: %[[A:.*]] = gpu_async.memset async
-  // CHECK-NEXT: gpu_async.memset async
+  // CHECK-NEXT: %[[T:.*]] = gpu_async.memset async
   // CHECK: %[[L:.*]] = gpu_async.launch async [%[[A]]] on %{{.*}} @k::@f
-  // CHECK-NEXT: %[[B:.*]] = gpu_async.memset async [%[[L]]
+  // CHECK-NEXT: %[[B:.*]] = gpu_async.memset async [%[[T]], %[[L]]]
   // CHECK-NEXT: gpu_async.wait [%[[B]]]
   // CHECK-NEXT: gpu_async.memset async
   // CHECK-NEXT: return
