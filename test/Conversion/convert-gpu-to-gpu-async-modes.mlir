@@ -27,7 +27,6 @@ func.func @races(%v: f32) {
   // TRUST: %[[A:.*]] = gpu_async.memset
   // STRICT: %[[A:.*]] = gpu_async.memset
   // expected-note @below {{the earlier op}}
-  // expected-note @below {{the earlier op}}
   %a = gpu.memset async %x, %v : memref<8xf32>, f32
   // TRUST: gpu_async.launch async [%{{.*}}, %{{.*}}] @k::@read
   // STRICT: %[[B:.*]] = gpu_async.launch async [%{{.*}}, %[[A]]] @k::@read
