@@ -73,9 +73,39 @@ void gpuasync_context::addReady(Block *block) {
   idleBytes += block->capacity;
 }
 
+void gpuasync_context::insertBlock(Block *block) {
+  auto address = reinterpret_cast<uintptr_t>(block->pointer);
+  if (spareNodes.empty()) {
+    table.emplace(address, block);
+    return;
+  }
+  auto node = std::move(spareNodes.back());
+  spareNodes.pop_back();
+  node.key() = address;
+  node.mapped() = block;
+  table.insert(std::move(node));
+}
+
+void gpuasync_context::eraseBlock(Block *block) {
+  auto node = table.extract(reinterpret_cast<uintptr_t>(block->pointer));
+  if (node && spareNodes.size() < 64) {
+    spareNodes.reserve(64);
+    spareNodes.push_back(std::move(node));
+  }
+}
+
 static uint64_t idleLimit(const gpuasync_context &context) {
   uint64_t eighth = context.info.memoryBytes / 8;
   return std::max<uint64_t>(eighth, 256 << 20);
+}
+
+void gpuasync_context::keepOrRetire(Block *block) {
+  if (!block->ofSlab && idleBytes + block->capacity > idleLimit(*this)) {
+    retiredBlocks.push_back(block);
+    retiredCount.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
+  addReady(block);
 }
 
 /// Says what was asked for and what there is.
@@ -134,7 +164,7 @@ static Status allocateFromPool(gpuasync_context &context,
   block->pointer = static_cast<char *>(pointer);
   block->capacity = rounded;
   block->ofPool = true;
-  context.table[reinterpret_cast<uintptr_t>(pointer)] = block;
+  context.insertBlock(block);
   context.physicalBuffers.fetch_add(1, std::memory_order_relaxed);
   context.physicalBytes.fetch_add(rounded, std::memory_order_relaxed);
   out = block;
@@ -164,7 +194,7 @@ static Status allocateFromDriver(gpuasync_context &context, MemoryKind kind,
     block->kind = kind;
     block->sizeClass = sizeClass;
     block->ofSlab = slab;
-    context.table[reinterpret_cast<uintptr_t>(block->pointer)] = block;
+    context.insertBlock(block);
     if (i + 1 < count)
       context.addReady(block);
     else
@@ -236,7 +266,7 @@ Status gpuasync_context::deallocate(gpuasync_stream *stream, Block *block) {
     {
       // Erased first: the driver may hand the address out again at once.
       std::lock_guard<std::mutex> lock(memoryMutex);
-      table.erase(reinterpret_cast<uintptr_t>(block->pointer));
+      eraseBlock(block);
     }
     if (stream) {
       status = driver->freeAsync(stream->native, block->pointer);
@@ -265,12 +295,7 @@ Status gpuasync_context::deallocate(gpuasync_stream *stream, Block *block) {
   }
   std::lock_guard<std::mutex> lock(memoryMutex);
   if (!fence.armed()) {
-    if (!block->ofSlab && idleBytes + block->capacity > idleLimit(*this)) {
-      retiredBlocks.push_back(block);
-      retiredCount.fetch_add(1, std::memory_order_relaxed);
-      return Status();
-    }
-    addReady(block);
+    keepOrRetire(block);
     return Status();
   }
   FreeList &list =
@@ -325,7 +350,7 @@ void gpuasync_context::trim() {
           }
           *link = block->next;
           idleBytes -= block->capacity;
-          table.erase(reinterpret_cast<uintptr_t>(block->pointer));
+          eraseBlock(block);
           victims.push_back(block);
         }
       }

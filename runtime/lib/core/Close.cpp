@@ -47,6 +47,7 @@ void gpuasync_context::drainRetired(bool force) {
   std::lock_guard<std::mutex> drain(retireMutex);
   std::vector<HostRange *> ranges;
   std::vector<Block *> blocks;
+  std::vector<gpuasync_stream *> streams;
   {
     std::lock_guard<std::mutex> lock(memoryMutex);
     for (HostRange *range : retiredRanges)
@@ -62,8 +63,26 @@ void gpuasync_context::drainRetired(bool force) {
     retiredRanges.clear();
     blocks.swap(retiredBlocks);
     for (Block *block : blocks)
-      table.erase(reinterpret_cast<uintptr_t>(block->pointer));
+      eraseBlock(block);
     retiredCount.store(0, std::memory_order_relaxed);
+    streams.swap(retiredStreams);
+    // A fence of a stream that goes is reached, and its address may be reused.
+    for (auto &lists : freeLists)
+      for (FreeList &list : lists)
+        for (Block *block = list.fencedHead; block; block = block->next)
+          if (std::find(streams.begin(), streams.end(), block->freedOn) !=
+              streams.end())
+            block->freedOn = nullptr;
+  }
+  for (gpuasync_stream *stream : streams) {
+    if (!lost.load())
+      driver->destroyStream(stream->native);
+    physicalStreams.fetch_sub(1);
+    std::lock_guard<std::mutex> lock(poolMutex);
+    if (stream->flagSlot)
+      freeFlags.push_back(stream->flagSlot);
+    allStreams.erase(std::find(allStreams.begin(), allStreams.end(), stream));
+    delete stream;
   }
   for (HostRange *range : ranges) {
     if (range->owned && !lost.load())
@@ -154,6 +173,10 @@ void gpuasync_context::reclaim() {
       },
       &lines);
   dropDownloads(orphans);
+  {
+    std::lock_guard<std::mutex> lock(memoryMutex);
+    retiredStreams.clear(); // they go with all others
+  }
   {
     std::lock_guard<std::mutex> lock(poolMutex);
     for (ThreadContext *slot : slots) {

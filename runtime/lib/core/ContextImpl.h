@@ -204,6 +204,7 @@ struct gpuasync_context {
 
   std::mutex fenceMutex;
   std::vector<gpuasync::NativeEvent> idleFences; ///< events of our own
+  size_t fenceCount = 0; ///< of them in all; idleFences has room for these
 
   //===--- Memory (memoryMutex)
   std::mutex memoryMutex;
@@ -211,6 +212,8 @@ struct gpuasync_context {
   std::map<uintptr_t, gpuasync::HostRange *> ranges;
   gpuasync::FreeList freeLists[3][gpuasync::numSizeClasses];
   std::vector<void *> slabs[3];
+  /// Nodes of `table` for reuse, so that a warm allocation allocates nothing.
+  std::vector<std::map<uintptr_t, gpuasync::Block *>::node_type> spareNodes;
   gpuasync::Block *spareBlocks = nullptr;
   gpuasync::StagingUse *spareUses = nullptr;
   gpuasync::Staging *spareStagings = nullptr;
@@ -225,8 +228,8 @@ struct gpuasync_context {
   std::mutex serviceMutex; ///< serviceStream belongs to whoever holds it
   gpuasync::NativeStream serviceStream = nullptr;
 
-  //===--- What may block the device is done when it is idle
-  std::mutex retireMutex;
+  //===--- What may block the device is done when it is idle (memoryMutex)
+  std::mutex retireMutex; ///< one thread drains at a time
   std::vector<gpuasync::HostRange *> retiredRanges;
   std::vector<gpuasync::Block *> retiredBlocks;
   std::vector<gpuasync_stream *> retiredStreams;
@@ -275,6 +278,7 @@ struct gpuasync_context {
   /// Moves streams of the pending list that are done to the idle list
   /// (poolMutex held).
   void reapPending();
+  void keepIdle(gpuasync_stream *stream);
   /// Waits for all pending and embedder streams; false after the timeout.
   bool waitForStreams(int64_t timeoutNs);
 
@@ -296,6 +300,10 @@ struct gpuasync_context {
   /// Gives idle memory back to the driver (may block on the device).
   void trim();
   void addReady(gpuasync::Block *block); ///< memoryMutex held
+  /// The same within the limit of idle memory, else to the retire list.
+  void keepOrRetire(gpuasync::Block *block);
+  void insertBlock(gpuasync::Block *block); ///< memoryMutex held
+  void eraseBlock(gpuasync::Block *block);  ///< memoryMutex held
   uint64_t freeDriverBlock(gpuasync::Block *block);
 
   //===--- Staging (Staging.cpp)

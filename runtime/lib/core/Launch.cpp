@@ -90,10 +90,15 @@ extern "C" void gpuasync_launch(gpuasync_frame *memory, gpuasync_stream *stream,
   stream->note(site);
   if (empty)
     return; // keeps order by doing nothing
+  const bool syncLaunches = process().syncLaunches;
   guarded(frame, site, [&] {
     frame->check(
         frame->context->noteFault(frame->driver->launch(
             stream->native, functions[site->kernel], kernel, *block, site)),
         site);
+    if (__builtin_expect(syncLaunches, 0) && !frame->failed)
+      // A fault is then reported at the launch that made it.
+      frame->check(hostWait(*frame, &stream, 1, process().timeoutNs.load()),
+                   site);
   });
 }

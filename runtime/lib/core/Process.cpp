@@ -52,6 +52,8 @@ static Process *makeProcess() {
   }
   if (const char *text = getenv("GPU_ASYNC_SPIN_US"))
     made->spinNs = static_cast<int64_t>(strtod(text, nullptr) * 1e3);
+  if (const char *text = getenv("GPU_ASYNC_SYNC_LAUNCHES"))
+    made->syncLaunches = *text && *text != '0';
   pthread_key_create(&threadKey, onThreadEnd);
   pthread_atfork(nullptr, nullptr, onFork);
   atexit(onExit);

@@ -41,7 +41,7 @@ void gpuasync_context::dropStaging(Staging *staging) {
   if (--staging->uses)
     return;
   staging->block->internal = false;
-  addReady(staging->block);
+  keepOrRetire(staging->block);
   staging->next = spareStagings;
   spareStagings = staging;
 }

@@ -106,6 +106,17 @@ void gpuasync_context::giveStream(ThreadContext *slot, gpuasync_stream *stream,
     pendingTail = stream;
     return;
   }
+  keepIdle(stream);
+}
+
+/// poolMutex held.
+void gpuasync_context::keepIdle(gpuasync_stream *stream) {
+  if (idleStreamCount >= maxIdleStreams) {
+    std::lock_guard<std::mutex> lock(memoryMutex);
+    retiredStreams.push_back(stream);
+    retiredCount.fetch_add(1, std::memory_order_relaxed);
+    return;
+  }
   stream->next = idleStreams;
   idleStreams = stream;
   ++idleStreamCount;
@@ -134,9 +145,7 @@ void gpuasync_context::reapPending() {
     driver->resetStream(stream->native);
     stream->finished = stream->enqueued;
     reapStaging(*stream, true);
-    stream->next = idleStreams;
-    idleStreams = stream;
-    ++idleStreamCount;
+    keepIdle(stream);
   }
   pendingTail = last;
 }
@@ -268,6 +277,11 @@ Status gpuasync_context::takeFenceEvent(NativeEvent &out) {
       idleFences.pop_back();
       return Status();
     }
+  }
+  {
+    // Giving a fence back must not allocate.
+    std::lock_guard<std::mutex> lock(fenceMutex);
+    idleFences.reserve(++fenceCount);
   }
   Status status = driver->createEvent(out);
   if (status.ok())

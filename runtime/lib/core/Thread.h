@@ -134,6 +134,7 @@ struct Process {
   std::mutex openMutex; ///< one default context is opened at a time
   std::atomic<int64_t> timeoutNs{-1};
   std::atomic<int64_t> spinNs{50000};
+  bool syncLaunches = false; ///< GPU_ASYNC_SYNC_LAUNCHES
 };
 
 /// Made on first use together with the fork and exit handlers; never destroyed.

@@ -233,6 +233,30 @@ TEST_P(Errors, TimeoutListsOps_B05) {
   frame.dealloc(nullptr, flag);
 }
 
+// Work that does not end in time stays behind with its memory; once it ends,
+// the context can be closed as usual.
+TEST_P(Errors, WorkThatOutlivesItsFrame) {
+  uint32_t *flag = nullptr;
+  {
+    FrameScope frame(*program);
+    flag = frame.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+    *flag = 0;
+  }
+  gpuasync_set_timeout(0.02);
+  {
+    FrameScope frame(*program);
+    gpuasync_stream *a = frame.stream();
+    uint32_t *x = frame.alloc(a, 64);
+    frame.launch(a, Gate, 1, 1, GateParams{flag});
+    frame.launch(a, Store, 1, 64, StoreParams{x, 1});
+    EXPECT_EQ(frame.wait({a}), 1);
+    EXPECT_EQ(frame.leave().code(), uint32_t(GPUASYNC_TIMEOUT));
+  }
+  gpuasync_set_timeout(0);
+  expectUsable();
+  openGate(flag);
+}
+
 // A frame left by an error while its work still runs waits for that work.
 TEST_P(Errors, LeaveWaitsForRunningWork) {
   auto *flag = static_cast<uint32_t *>(nullptr);

@@ -8,6 +8,7 @@
 #include "Fixture.h"
 
 #include <random>
+#include <thread>
 
 using namespace gpuasync_test;
 using namespace gpuasync_test::detail;
@@ -287,65 +288,81 @@ TEST_P(Order, NullExternalStream) {
 
 // M02: random allocation, use and free over four streams with event edges only
 // where a buffer changes streams; the oracle is plain host arithmetic.
-TEST_P(Order, RandomReuse_M02) {
-  for (uint32_t seed = 1; seed <= 20; ++seed) {
-    SCOPED_TRACE(seed);
-    std::mt19937 random(seed);
-    struct Buffer {
-      uint32_t *pointer;
-      uint32_t value, stream;
-      int64_t count;
-    };
-    FrameScope frame(*program);
-    std::vector<gpuasync_stream *> streams;
-    for (int i = 0; i < 4; ++i)
-      streams.push_back(frame.stream());
-    std::vector<Buffer> buffers;
-    std::vector<std::vector<uint32_t>> results;
-    std::vector<uint32_t> expected;
-    results.reserve(400);
-    for (int step = 0; step < 400; ++step) {
-      uint32_t choice = random() % 8;
-      uint32_t s = random() % 4;
-      if (buffers.size() < 3 || (choice < 2 && buffers.size() < 20)) {
-        int64_t count = 1 << (6 + random() % 10);
-        uint32_t value = random();
-        uint32_t *pointer = frame.alloc(streams[s], uint64_t(count));
-        frame.launch(streams[s], Store, count / 64, 64,
-                     StoreParams{pointer, value});
-        buffers.push_back({pointer, value, s, count});
-        continue;
-      }
-      Buffer &buffer = buffers[random() % buffers.size()];
-      if (choice < 5) {
-        if (s != buffer.stream) {
-          gpuasync_event *event = frame.record(streams[buffer.stream]);
-          frame.waitEvent(streams[s], event);
-          frame.destroy(event);
-          buffer.stream = s;
-        }
-        uint32_t factor = random() | 1, term = random();
-        frame.launch(streams[s], MulAdd, buffer.count / 64, 64,
-                     MulAddParams{buffer.pointer, buffer.count, factor, term});
-        buffer.value = buffer.value * factor + term;
-        continue;
-      }
-      results.emplace_back(static_cast<size_t>(buffer.count));
-      expected.push_back(buffer.value);
-      frame.copy(streams[buffer.stream], results.back().data(), buffer.pointer,
-                 uint64_t(buffer.count) * 4);
-      frame.dealloc(streams[buffer.stream], buffer.pointer);
-      buffer = buffers.back();
-      buffers.pop_back();
+void randomReuse(TestProgram &program, uint32_t seed) {
+  SCOPED_TRACE(seed);
+  std::mt19937 random(seed);
+  struct Buffer {
+    uint32_t *pointer;
+    uint32_t value, stream;
+    int64_t count;
+  };
+  FrameScope frame(program);
+  std::vector<gpuasync_stream *> streams;
+  for (int i = 0; i < 4; ++i)
+    streams.push_back(frame.stream());
+  std::vector<Buffer> buffers;
+  std::vector<std::vector<uint32_t>> results;
+  std::vector<uint32_t> expected;
+  results.reserve(400);
+  for (int step = 0; step < 400; ++step) {
+    uint32_t choice = random() % 8;
+    uint32_t s = random() % 4;
+    if (buffers.size() < 3 || (choice < 2 && buffers.size() < 20)) {
+      int64_t count = 1 << (6 + random() % 10);
+      uint32_t value = random();
+      uint32_t *pointer = frame.alloc(streams[s], uint64_t(count));
+      frame.launch(streams[s], Store, count / 64, 64,
+                   StoreParams{pointer, value});
+      buffers.push_back({pointer, value, s, count});
+      continue;
     }
-    for (Buffer &buffer : buffers)
-      frame.dealloc(streams[buffer.stream], buffer.pointer);
-    ASSERT_EQ(frame.wait(streams), 0);
-    for (size_t i = 0; i < results.size(); ++i)
-      ASSERT_EQ(results[i],
-                std::vector<uint32_t>(results[i].size(), expected[i]));
+    Buffer &buffer = buffers[random() % buffers.size()];
+    if (choice < 5) {
+      if (s != buffer.stream) {
+        gpuasync_event *event = frame.record(streams[buffer.stream]);
+        frame.waitEvent(streams[s], event);
+        frame.destroy(event);
+        buffer.stream = s;
+      }
+      uint32_t factor = random() | 1, term = random();
+      frame.launch(streams[s], MulAdd, buffer.count / 64, 64,
+                   MulAddParams{buffer.pointer, buffer.count, factor, term});
+      buffer.value = buffer.value * factor + term;
+      continue;
+    }
+    results.emplace_back(static_cast<size_t>(buffer.count));
+    expected.push_back(buffer.value);
+    frame.copy(streams[buffer.stream], results.back().data(), buffer.pointer,
+               uint64_t(buffer.count) * 4);
+    frame.dealloc(streams[buffer.stream], buffer.pointer);
+    buffer = buffers.back();
+    buffers.pop_back();
   }
-  // M05: repeated shapes reach a steady state.
+  for (Buffer &buffer : buffers)
+    frame.dealloc(streams[buffer.stream], buffer.pointer);
+  ASSERT_EQ(frame.wait(streams), 0);
+  for (size_t i = 0; i < results.size(); ++i)
+    ASSERT_EQ(results[i],
+              std::vector<uint32_t>(results[i].size(), expected[i]));
+}
+
+TEST_P(Order, RandomReuse_M02) {
+  for (uint32_t seed = 1; seed <= 20; ++seed)
+    randomReuse(*program, seed);
+  EXPECT_EQ(readStats(context).buffers.live, 0u);
+}
+
+// The same on threads that share the context's pools.
+TEST_P(Order, RandomReuseOnThreads_M02) {
+  std::vector<std::thread> threads;
+  for (uint32_t i = 0; i < 4; ++i)
+    threads.emplace_back([&, i] {
+      ContextScope own(context);
+      for (uint32_t seed = 100 * i; seed < 100 * i + 5; ++seed)
+        randomReuse(*program, seed);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
   EXPECT_EQ(readStats(context).buffers.live, 0u);
 }
 

@@ -5,8 +5,8 @@
 // Run under ThreadSanitizer too.
 //===----------------------------------------------------------------------===//
 
-#include "Fixture.h"
 #include "core/Thread.h"
+#include "Fixture.h"
 
 #include <atomic>
 #include <thread>

@@ -147,7 +147,8 @@ void Scheduler::enqueue(Stream &stream, Op *op, bool inlineIfIdle) {
   bool runnable = false;
   {
     std::lock_guard<std::mutex> lock(stream.mutex);
-    op->position = ++stream.enqueued;
+    op->position = stream.enqueued.load(std::memory_order_relaxed) + 1;
+    stream.enqueued.store(op->position, std::memory_order_relaxed);
     if (stream.tail)
       stream.tail->next = op;
     else
@@ -193,7 +194,8 @@ void Scheduler::enqueueWait(Stream &stream, const Event &event) {
   bool wasIdle = false;
   {
     std::lock_guard<std::mutex> lock(stream.mutex);
-    op->position = ++stream.enqueued;
+    op->position = stream.enqueued.load(std::memory_order_relaxed) + 1;
+    stream.enqueued.store(op->position, std::memory_order_relaxed);
     if (stream.tail)
       stream.tail->next = op;
     else

@@ -101,7 +101,7 @@ struct Stream {
   std::atomic<State> state{State::Idle};
   Op *head = nullptr, *tail = nullptr; ///< head: running or next
   Op *freeOps = nullptr;
-  uint64_t enqueued = 0; ///< of the owner and under the mutex
+  std::atomic<uint64_t> enqueued{0}; ///< written by the owner
   std::atomic<uint64_t> completed{0};
   uint32_t hostWaiters = 0;
   Tenure *tenure = nullptr;
