@@ -9,6 +9,7 @@
 #include "GPUAsync/Conversion/Passes.h"
 #include "GPUAsync/Transforms/Passes.h"
 #include "PrepareInput.h"
+#include "VerifyBetween.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
@@ -24,11 +25,8 @@ using namespace mlir::gpuasync;
 
 static void verifyForm(OpPassManager &pm, StringRef form,
                        const GPUAsyncPipelineOptions &options) {
-  if (!options.verifyForms)
-    return;
-  GPUAsyncVerifyFormOptions verify;
-  verify.form = form.str();
-  pm.addPass(createGPUAsyncVerifyForm(verify));
+  if (options.verifyForms)
+    pm.addPass(createVerifyBetweenPass(form));
 }
 
 void gpuasync::buildTokenFormPipeline(OpPassManager &pm,
@@ -106,6 +104,7 @@ void gpuasync::buildGPUAsyncPipeline(OpPassManager &pm,
 
 void gpuasync::registerGPUAsyncPipelines() {
   registerPass(createPrepareInputPass);
+  registerPass([] { return createVerifyBetweenPass(); });
   PassPipelineRegistration<GPUAsyncPipelineOptions>(
       "gpu-async-pipeline",
       "From the gpu dialect, or any form of gpu_async, to LLVM dialect with "
