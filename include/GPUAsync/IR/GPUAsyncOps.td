@@ -67,6 +67,8 @@ def GPUAsync_ForkOp : GPUAsync_Op<"fork", [
     Consumes a token and makes `n` tokens for the same point, so that each has
     one consumer. Belongs to the linear form.
 
+    Legal: any number of results from 1 up. Illegal: using the operand again.
+
     ```mlir
     %u1, %u2 = gpu_async.fork %up : 2
     ```
@@ -85,6 +87,9 @@ def GPUAsync_ReleaseOp : GPUAsync_Op<"release", [
   let description = [{
     The work that the token stands for goes on; nothing waits for it here.
     Belongs to the linear form.
+
+    Legal: releasing a token of work that still runs; a function that returns has
+    waited for it all the same. Illegal: using the token again.
 
     ```mlir
     gpu_async.release %t
@@ -254,7 +259,11 @@ def GPUAsync_MemsetOp : GPUAsync_WorkOp<"memset"> {
   let summary = "sets all elements of a memref to one value";
   let description = [{
     Any element type of 1, 2, 4, 8 or 16 bytes, any strides. A pattern that the
-    driver has no call for is written by a fill kernel.
+    driver has no call for is written by a fill kernel. The value is read when
+    the op is enqueued.
+
+    Legal: a view of a larger buffer. Illegal: memory that an unordered op
+    touches.
 
     ```mlir
     %t = gpu_async.memset async [%d] %m, %zero : memref<?xf64, 1>, f64
@@ -278,8 +287,10 @@ def GPUAsync_HostRegisterOp : GPUAsync_Op<"host_register", [
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "makes host memory accessible to the device";
   let description = [{
-    Device work that is enqueued later may touch the memory. Registering the same
-    memory again counts.
+    Device work that is enqueued later may touch the memory.
+
+    Legal: registering the same memory again, which counts. Illegal: freeing the
+    memory before it has been unregistered as often.
 
     ```mlir
     gpu_async.host_register %m : memref<*xf32>
@@ -293,7 +304,10 @@ def GPUAsync_HostUnregisterOp : GPUAsync_Op<"host_unregister", [
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "ends a registration of host memory";
   let description = [{
-    The device must not touch the memory in work enqueued later. Nothing waits.
+    Nothing waits: the driver's part happens once the device is idle.
+
+    Legal: while earlier work on the memory still runs. Illegal: device work
+    enqueued later that touches the memory; unregistering what is not registered.
 
     ```mlir
     gpu_async.host_unregister %m : memref<*xf32>
@@ -311,7 +325,8 @@ def GPUAsync_StreamCreateOp : GPUAsync_Op<"stream.create", [
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "takes a stream from the context's pool";
   let description = [{
-    On every path the stream is destroyed once and not used after.
+    Legal: any number. Illegal: a path on which the stream is not destroyed, is
+    destroyed twice, or is used afterwards.
 
     ```mlir
     %s = gpu_async.stream.create
@@ -329,6 +344,9 @@ def GPUAsync_StreamExternalOp : GPUAsync_Op<"stream.external", [
     destroyed or waited for by us; `stream.destroy` ends the name only. A null
     pointer is legal and is the device's default stream.
 
+    Illegal: a pointer to what is no stream of the frame's context; waiting for
+    the stream with `stream.synchronize` (record an event instead).
+
     ```mlir
     %s = gpu_async.stream.external %p : !llvm.ptr
     ```
@@ -345,6 +363,9 @@ def GPUAsync_StreamDestroyOp : GPUAsync_Op<"stream.destroy", [
     Work on the stream goes on. `idle` says that a host wait has covered all of
     it, so that the pool may hand the stream out at once.
 
+    Legal: with work pending. Illegal: `idle` with work pending; any later use of
+    the stream.
+
     ```mlir
     gpu_async.stream.destroy %s idle
     ```
@@ -357,6 +378,11 @@ def GPUAsync_StreamWaitOp : GPUAsync_Op<"stream.wait", [
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "later work on a stream starts after an event";
   let description = [{
+    Nothing waits on the host.
+
+    Legal: an event of the same stream, which changes nothing. Illegal: an event
+    that has been destroyed.
+
     ```mlir
     gpu_async.stream.wait %s, %e
     ```
@@ -369,8 +395,10 @@ def GPUAsync_StreamSynchronizeOp : GPUAsync_Op<"stream.synchronize", [
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "the host waits for all work enqueued on streams so far";
   let description = [{
-    One host wait for any number of streams. Right only where nothing later than
-    what is waited for was enqueued there; else an event is recorded before it.
+    One host wait for any number of streams.
+
+    Legal: a stream without work. Illegal: where later work than what is waited
+    for was enqueued and may never finish; there an event is recorded before it.
 
     ```mlir
     gpu_async.stream.synchronize %s0, %s1
@@ -387,6 +415,10 @@ def GPUAsync_EventRecordOp : GPUAsync_Op<"event.record", [
   let description = [{
     Making and recording are one op: no one can wait for an unrecorded event.
 
+    Legal: any number of waits for one event. Illegal: a path on which the event
+    is not destroyed, is destroyed twice, or is used afterwards; a returned event
+    is the caller's.
+
     ```mlir
     %e = gpu_async.event.record on %s
     ```
@@ -400,7 +432,8 @@ def GPUAsync_EventDestroyOp : GPUAsync_Op<"event.destroy", [
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "gives an event back";
   let description = [{
-    Waits that were enqueued on it stay valid.
+    Legal: while streams that wait for it have not reached it; those waits stay
+    valid. Illegal: any later use.
 
     ```mlir
     gpu_async.event.destroy %e
@@ -415,6 +448,8 @@ def GPUAsync_EventSynchronizeOp : GPUAsync_Op<"event.synchronize", [
   let summary = "the host waits for events";
   let description = [{
     Returns once all events are reached, whatever was enqueued after them.
+
+    Legal: events of different streams. Illegal: events that have been destroyed.
 
     ```mlir
     gpu_async.event.synchronize %e0, %e1
