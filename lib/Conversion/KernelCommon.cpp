@@ -6,9 +6,19 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ComplexToLLVM/ComplexToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/ConvertToLLVM/ToLLVMPass.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
+#include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/MathToLibm/MathToLibm.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
+#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -18,12 +28,55 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 using namespace mlir;
 using namespace mlir::gpuasync;
+
+void gpuasync::registerConvertToLLVMInterfaces(DialectRegistry &registry) {
+  arith::registerConvertArithToLLVMInterface(registry);
+  cf::registerConvertControlFlowToLLVMInterface(registry);
+  registerConvertComplexToLLVMInterface(registry);
+  registerConvertFuncToLLVMInterface(registry);
+  index::registerConvertIndexToLLVMInterface(registry);
+  registerConvertMathToLLVMInterface(registry);
+  registerConvertMemRefToLLVMInterface(registry);
+  registerConvertNVVMToLLVMInterface(registry);
+  ub::registerConvertUBToLLVMInterface(registry);
+  vector::registerConvertVectorToLLVMInterface(registry);
+  registerConvertToLLVMDependentDialectLoading(registry);
+}
+
+LogicalResult gpuasync::checkAllLowered(Operation *root, StringRef target) {
+  auto isLowered = [](Operation *op) {
+    return isa<ModuleOp, gpu::GPUModuleOp>(op) ||
+           isa_and_nonnull<LLVM::LLVMDialect, NVVM::NVVMDialect>(
+               op->getDialect());
+  };
+  // Casts are what an op that was not converted leaves around itself.
+  for (bool casts : {false, true}) {
+    WalkResult result = root->walk([&](Operation *op) -> WalkResult {
+      if (isLowered(op) || isa<UnrealizedConversionCastOp>(op) != casts)
+        return WalkResult::advance();
+      return op->emitError("'")
+             << op->getName() << "' cannot be lowered for " << target;
+    });
+    if (result.wasInterrupted())
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult gpuasync::checkNoHostOps(Operation *root) {
+  return failure(root->walk([](vector::PrintOp op) -> WalkResult {
+                       return op.emitOpError(
+                           "is not for kernels: use gpu.printf");
+                     })
+                     .wasInterrupted());
+}
 
 bool gpuasync::isKernel(FunctionOpInterface op) {
   if (auto function = dyn_cast<gpu::GPUFuncOp>(op.getOperation()))
@@ -122,6 +175,104 @@ void gpuasync::expandCopies(Operation *root) {
 }
 
 //===----------------------------------------------------------------------===//
+// Vectors
+//===----------------------------------------------------------------------===//
+
+void gpuasync::lowerVectors(Operation *root) {
+  RewritePatternSet patterns(root->getContext());
+  vector::populateVectorMultiReductionLoweringPatterns(
+      patterns, vector::VectorMultiReductionLowering::InnerParallel);
+  vector::populateVectorScanLoweringPatterns(patterns);
+  vector::populateVectorGatherLoweringPatterns(patterns);
+  vector::populateVectorBitCastLoweringPatterns(patterns);
+  vector::populateVectorShapeCastLoweringPatterns(patterns);
+  (void)applyPatternsGreedily(root, std::move(patterns));
+}
+
+//===----------------------------------------------------------------------===//
+// Atomics
+//===----------------------------------------------------------------------===//
+
+/// Upstream compares and exchanges values of the memref's own type, which LLVM
+/// only has for integers and pointers.
+void gpuasync::expandFloatAtomics(Operation *root) {
+  SmallVector<memref::GenericAtomicRMWOp> ops;
+  root->walk([&](memref::GenericAtomicRMWOp op) {
+    if (isa<FloatType>(op.getResult().getType()))
+      ops.push_back(op);
+  });
+  for (memref::GenericAtomicRMWOp op : ops) {
+    OpBuilder builder(op);
+    Location loc = op.getLoc();
+    Type type = op.getResult().getType();
+    unsigned width = type.getIntOrFloatBitWidth();
+    auto integer = builder.getIntegerType(width);
+    auto i64 = builder.getI64Type();
+    auto memrefType = cast<MemRefType>(op.getMemref().getType());
+
+    // The element's address.
+    auto metadata =
+        memref::ExtractStridedMetadataOp::create(builder, loc, op.getMemref());
+    Value element = metadata.getOffset();
+    for (auto [index, stride] :
+         llvm::zip_equal(op.getIndices(), metadata.getStrides()))
+      element = arith::AddIOp::create(
+          builder, loc, element,
+          arith::MulIOp::create(builder, loc, index, stride));
+    Value base = memref::ExtractAlignedPointerAsIndexOp::create(
+        builder, loc, metadata.getBaseBuffer());
+    Value size = arith::ConstantIndexOp::create(builder, loc, width / 8);
+    Value address = arith::AddIOp::create(
+        builder, loc, base, arith::MulIOp::create(builder, loc, element, size));
+    address = arith::IndexCastOp::create(builder, loc, i64, address);
+    unsigned space = 0;
+    if (auto number =
+            dyn_cast_or_null<IntegerAttr>(memrefType.getMemorySpace()))
+      space = number.getInt();
+    else if (auto gpuSpace = dyn_cast_or_null<gpu::AddressSpaceAttr>(
+                 memrefType.getMemorySpace()))
+      space = gpuSpace.getValue() == gpu::AddressSpace::Workgroup ? 3
+              : gpuSpace.getValue() == gpu::AddressSpace::Private ? 5
+                                                                  : 1;
+    Value pointer = LLVM::IntToPtrOp::create(
+        builder, loc, LLVM::LLVMPointerType::get(op.getContext(), space),
+        address);
+
+    Value first = LLVM::LoadOp::create(
+        builder, loc, integer, pointer, /*alignment=*/width / 8,
+        /*isVolatile=*/false, /*isNonTemporal=*/false, /*isInvariant=*/false,
+        /*isInvariantGroup=*/false, LLVM::AtomicOrdering::monotonic);
+    auto loop = scf::WhileOp::create(
+        builder, loc, TypeRange{integer}, ValueRange{first},
+        [&](OpBuilder &nested, Location, ValueRange current) {
+          IRMapping mapping;
+          mapping.map(op.getCurrentValue(),
+                      arith::BitcastOp::create(nested, loc, type, current[0]));
+          for (Operation &inner : op.getRegion().front().without_terminator())
+            nested.clone(inner, mapping);
+          auto yield = cast<memref::AtomicYieldOp>(
+              op.getRegion().front().getTerminator());
+          Value wanted = arith::BitcastOp::create(
+              nested, loc, integer, mapping.lookupOrDefault(yield.getResult()));
+          auto exchange = LLVM::AtomicCmpXchgOp::create(
+              nested, loc, pointer, current[0], wanted,
+              LLVM::AtomicOrdering::acq_rel, LLVM::AtomicOrdering::monotonic);
+          Value seen = LLVM::ExtractValueOp::create(nested, loc, exchange, 0);
+          Value done = LLVM::ExtractValueOp::create(nested, loc, exchange, 1);
+          Value one = arith::ConstantIntOp::create(nested, loc, 1, 1);
+          Value again = arith::XOrIOp::create(nested, loc, done, one);
+          scf::ConditionOp::create(nested, loc, again, seen);
+        },
+        [&](OpBuilder &nested, Location, ValueRange seen) {
+          scf::YieldOp::create(nested, loc, seen);
+        });
+    op.replaceAllUsesWith(
+        Value(arith::BitcastOp::create(builder, loc, type, loop.getResult(0))));
+    op.erase();
+  }
+}
+
+//===----------------------------------------------------------------------===//
 // Math
 //===----------------------------------------------------------------------===//
 
@@ -170,6 +321,104 @@ static void expandCompositeMath(Operation *root, bool expandLog10 = false) {
     Value cosine = math::CosOp::create(builder, op.getLoc(), op.getOperand(),
                                        op.getFastmathAttr());
     op.replaceAllUsesWith(ValueRange{sine, cosine});
+    op.erase();
+  });
+}
+
+/// base ** exponent by repeated squaring, `exponent` not negative. Scalars
+/// only.
+static Value buildPower(OpBuilder &builder, Location loc, Value base,
+                        Value exponent) {
+  Type type = base.getType(), exponentType = exponent.getType();
+  bool isFloat = isa<FloatType>(type);
+  auto multiply = [&](OpBuilder &nested, Value a, Value b) -> Value {
+    if (isFloat)
+      return arith::MulFOp::create(nested, loc, a, b);
+    return arith::MulIOp::create(nested, loc, a, b);
+  };
+  TypedAttr oneAttr = isFloat ? TypedAttr(builder.getFloatAttr(type, 1.0))
+                              : TypedAttr(builder.getIntegerAttr(type, 1));
+  Value one = arith::ConstantOp::create(builder, loc, oneAttr);
+  Value zero = arith::ConstantOp::create(
+      builder, loc, builder.getIntegerAttr(exponentType, 0));
+  Value bit = arith::ConstantOp::create(
+      builder, loc, builder.getIntegerAttr(exponentType, 1));
+  auto loop = scf::WhileOp::create(
+      builder, loc, TypeRange{type, type, exponentType},
+      ValueRange{one, base, exponent},
+      [&](OpBuilder &nested, Location, ValueRange values) {
+        Value more = arith::CmpIOp::create(
+            nested, loc, arith::CmpIPredicate::ne, values[2], zero);
+        scf::ConditionOp::create(nested, loc, more, values);
+      },
+      [&](OpBuilder &nested, Location, ValueRange values) {
+        Value low = arith::AndIOp::create(nested, loc, values[2], bit);
+        Value odd = arith::CmpIOp::create(nested, loc, arith::CmpIPredicate::ne,
+                                          low, zero);
+        Value product = multiply(nested, values[0], values[1]);
+        Value result =
+            arith::SelectOp::create(nested, loc, odd, product, values[0]);
+        Value square = multiply(nested, values[1], values[1]);
+        Value rest = arith::ShRUIOp::create(nested, loc, values[2], bit);
+        scf::YieldOp::create(nested, loc, ValueRange{result, square, rest});
+      });
+  return loop.getResult(0);
+}
+
+void gpuasync::expandIntegerPowers(Operation *root, bool floatBase) {
+  root->walk([](math::IPowIOp op) {
+    Type type = op.getType();
+    if (!type.isInteger())
+      return;
+    OpBuilder builder(op);
+    Location loc = op.getLoc();
+    auto constant = [&](int64_t value) -> Value {
+      return arith::ConstantOp::create(builder, loc,
+                                       builder.getIntegerAttr(type, value));
+    };
+    auto equal = [&](Value a, Value b) -> Value {
+      return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, a,
+                                   b);
+    };
+    Value base = op.getLhs(), exponent = op.getRhs();
+    Value zero = constant(0), one = constant(1), minusOne = constant(-1);
+    Value negative = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::slt, exponent, zero);
+    Value power = buildPower(
+        builder, loc, base,
+        arith::SelectOp::create(builder, loc, negative, zero, exponent));
+    // 1 / base ** -exponent is not zero for 1 and -1 only.
+    Value odd = equal(arith::AndIOp::create(builder, loc, exponent, one), one);
+    Value sign = arith::SelectOp::create(builder, loc, odd, minusOne, one);
+    Value inverse = arith::SelectOp::create(builder, loc, equal(base, minusOne),
+                                            sign, zero);
+    inverse =
+        arith::SelectOp::create(builder, loc, equal(base, one), one, inverse);
+    op.replaceAllUsesWith(
+        Value(arith::SelectOp::create(builder, loc, negative, inverse, power)));
+    op.erase();
+  });
+  if (!floatBase)
+    return;
+  root->walk([](math::FPowIOp op) {
+    Type type = op.getType(), exponentType = op.getRhs().getType();
+    if (!isa<FloatType>(type))
+      return;
+    OpBuilder builder(op);
+    Location loc = op.getLoc();
+    Value zero = arith::ConstantOp::create(
+        builder, loc, builder.getIntegerAttr(exponentType, 0));
+    Value one = arith::ConstantOp::create(builder, loc,
+                                          builder.getFloatAttr(type, 1.0));
+    Value negative = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::slt, op.getRhs(), zero);
+    Value minus = arith::SubIOp::create(builder, loc, zero, op.getRhs());
+    Value magnitude =
+        arith::SelectOp::create(builder, loc, negative, minus, op.getRhs());
+    Value power = buildPower(builder, loc, op.getLhs(), magnitude);
+    Value inverse = arith::DivFOp::create(builder, loc, one, power);
+    op.replaceAllUsesWith(
+        Value(arith::SelectOp::create(builder, loc, negative, inverse, power)));
     op.erase();
   });
 }

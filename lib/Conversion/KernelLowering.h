@@ -54,13 +54,31 @@ LogicalResult checkNVPTXChip(StringRef chip,
 // Steps that all targets share
 //===----------------------------------------------------------------------===//
 
+/// Makes the dialects' own conversions to LLVM known.
+void registerConvertToLLVMInterfaces(DialectRegistry &registry);
+
+/// Refuses ops that only host code can run.
+LogicalResult checkNoHostOps(Operation *root);
+
+/// After lowering: an error at an op that is not of the LLVM or NVVM dialect.
+LogicalResult checkAllLowered(Operation *root, StringRef target);
+
 /// Moves stack slots of static size to the entry block of their function where
 /// that changes nothing but the growth of the stack.
 void hoistAllocas(Operation *root);
 
+/// Breaks vector ops up that the conversion to LLVM has no pattern for.
+void lowerVectors(Operation *root);
+
 /// Rewrites memref.copy into loops; upstream calls a host library.
 void expandCopies(Operation *root);
 
+/// Rewrites memref.generic_atomic_rmw on floats into loops around an integer
+/// compare and exchange.
+void expandFloatAtomics(Operation *root);
+
+/// nvptx: math.ipowi, and with `floatBase` math.fpowi, as loops.
+void expandIntegerPowers(Operation *root, bool floatBase);
 /// nvptx: what upstream's lowering has no pattern for: math on integers,
 /// classification, truncation.
 LogicalResult lowerIntrinsicMath(Operation *root);

@@ -18,6 +18,7 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -198,7 +199,6 @@ private:
   void rewriteCalls();
   LogicalResult rewriteAsserts();
   LogicalResult lowerToLLVM();
-  LogicalResult checkAllLowered();
   void markParallelAccesses(LLVM::LLVMFuncOp thread, Attribute group);
   LLVM::LLVMFuncOp buildBlockFunction(LLVM::LLVMFuncOp thread,
                                       const Function &kernel, Attribute group);
@@ -814,6 +814,7 @@ LogicalResult CPULowering::rewriteAsserts() {
 
 /// Structured code to branches: asserts can then leave their function.
 static void buildStructurePipeline(OpPassManager &pm) {
+  pm.addPass(createConvertLinalgToLoopsPass());
   pm.addPass(createLowerAffinePass());
   pm.addPass(createConvertVectorToSCFPass());
   pm.addPass(createForallToForLoopPass());
@@ -828,14 +829,7 @@ static void buildLLVMPipeline(OpPassManager &pm) {
   pm.addPass(arith::createArithExpandOpsPass());
   pm.addPass(createConvertMathToFuncs());
   pm.addPass(createConvertVectorToLLVMPass());
-  pm.addPass(createConvertComplexToLLVMPass());
-  pm.addPass(createConvertIndexToLLVMPass());
-  pm.addPass(createConvertMathToLLVMPass());
-  pm.addPass(createArithToLLVMConversionPass());
-  pm.addPass(createFinalizeMemRefToLLVMConversionPass());
-  pm.addPass(createUBToLLVMConversionPass());
-  pm.addPass(createConvertControlFlowToLLVMPass());
-  pm.addPass(createConvertFuncToLLVMPass());
+  pm.addPass(createConvertToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
@@ -846,31 +840,24 @@ void gpuasync::registerCPULoweringDialects(DialectRegistry &registry) {
   buildStructurePipeline(pm);
   buildLLVMPipeline(pm);
   pm.getDependentDialects(registry);
-}
-
-LogicalResult CPULowering::checkAllLowered() {
-  WalkResult result = work->walk([&](Operation *op) -> WalkResult {
-    if (op == work || isa<LLVM::LLVMDialect>(op->getDialect()))
-      return WalkResult::advance();
-    return op->emitError("'")
-           << op->getName() << "' cannot be lowered for the cpu device";
-  });
-  return failure(result.wasInterrupted());
+  registerConvertToLLVMInterfaces(registry);
 }
 
 LogicalResult CPULowering::lowerToLLVM() {
   hoistAllocas(work);
   expandCopies(work);
+  expandFloatAtomics(work);
   OpPassManager structure(ModuleOp::getOperationName());
   buildStructurePipeline(structure);
   if (failed(runPipeline(structure, work)) || failed(rewriteAsserts()) ||
       failed(lowerMathToLibm(work)))
     return failure();
+  lowerVectors(work);
   OpPassManager lower(ModuleOp::getOperationName());
   buildLLVMPipeline(lower);
   if (failed(runPipeline(lower, work)))
     return failure();
-  return checkAllLowered();
+  return checkAllLowered(work, "the cpu device");
 }
 
 //===----------------------------------------------------------------------===//
@@ -1103,7 +1090,7 @@ LogicalResult CPULowering::splice() {
 }
 
 FailureOr<ImageAttr> CPULowering::run() {
-  if (failed(checkSupported(source)))
+  if (failed(checkSupported(source)) || failed(checkNoHostOps(source)))
     return failure();
   builder.setInsertionPointAfter(source);
   work = ModuleOp::create(builder, source.getLoc());

@@ -7,18 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"
-#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
-#include "mlir/Conversion/ComplexToLLVM/ComplexToLLVM.h"
-#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
-#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
 #include "mlir/Conversion/GPUToNVVM/GPUToNVVM.h"
-#include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
-#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
-#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
-#include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
 #include "mlir/Conversion/Passes.h"
-#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
-#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
@@ -249,16 +239,7 @@ void gpuasync::registerNVPTXLoweringDialects(DialectRegistry &registry) {
   buildNVVMPipeline(pm);
   pm.getDependentDialects(registry);
   // convert-gpu-to-nvvm asks the dialects for their patterns.
-  arith::registerConvertArithToLLVMInterface(registry);
-  cf::registerConvertControlFlowToLLVMInterface(registry);
-  registerConvertComplexToLLVMInterface(registry);
-  registerConvertFuncToLLVMInterface(registry);
-  index::registerConvertIndexToLLVMInterface(registry);
-  registerConvertMathToLLVMInterface(registry);
-  registerConvertMemRefToLLVMInterface(registry);
-  registerConvertNVVMToLLVMInterface(registry);
-  ub::registerConvertUBToLLVMInterface(registry);
-  vector::registerConvertVectorToLLVMInterface(registry);
+  registerConvertToLLVMInterfaces(registry);
   // Serialisation.
   registerBuiltinDialectTranslation(registry);
   registerGPUDialectTranslation(registry);
@@ -291,7 +272,6 @@ private:
   void callIntrinsics();
   void hoistPrintfBuffers();
   void passStructsAsIntegers();
-  LogicalResult checkAllLowered();
   LogicalResult checkDeclared();
   FailureOr<std::string> serialize();
   FailureOr<std::string> assemble(StringRef ptx);
@@ -418,18 +398,6 @@ void NVPTXLowering::callIntrinsics() {
   });
 }
 
-LogicalResult NVPTXLowering::checkAllLowered() {
-  WalkResult result = module->walk([&](Operation *op) -> WalkResult {
-    if (isa<gpu::GPUModuleOp>(op) ||
-        isa<LLVM::LLVMDialect, NVVM::NVVMDialect>(op->getDialect()))
-      return WalkResult::advance();
-    return op->emitError("'")
-           << op->getName()
-           << "' cannot be lowered for nvptx:" << target.getChip();
-  });
-  return failure(result.wasInterrupted());
-}
-
 /// What the CUDA driver itself defines for PTX.
 static bool isDefinedByDriver(StringRef name) {
   return llvm::is_contained({"vprintf", "malloc", "free", "__assertfail"},
@@ -487,8 +455,12 @@ static void expandSubgroupOps(gpu::GPUModuleOp module) {
 }
 
 LogicalResult NVPTXLowering::lowerToNVVM() {
+  if (failed(checkNoHostOps(module)))
+    return failure();
   hoistAllocas(module);
   expandCopies(module);
+  expandFloatAtomics(module);
+  expandIntegerPowers(module, /*floatBase=*/toolkit.empty());
   expandSubgroupOps(module);
   {
     RewritePatternSet patterns(context);
@@ -503,9 +475,11 @@ LogicalResult NVPTXLowering::lowerToNVVM() {
       (toolkit.empty() && failed(expandMath(module))) ||
       failed(lowerIntrinsicMath(module)))
     return failure();
+  lowerVectors(module);
   OpPassManager lower(gpu::GPUModuleOp::getOperationName());
   buildNVVMPipeline(lower);
-  if (failed(runPipeline(lower, module)) || failed(checkAllLowered()))
+  if (failed(runPipeline(lower, module)) ||
+      failed(checkAllLowered(module, ("nvptx:" + target.getChip()).str())))
     return failure();
   if (toolkit.empty())
     callIntrinsics();
