@@ -171,35 +171,67 @@ static Status allocateFromPool(gpuasync_context &context,
   return Status();
 }
 
+/// A new block, not yet handed out (memoryMutex held).
+static Block *cutBlock(gpuasync_context &context, char *pointer,
+                       MemoryKind kind, uint32_t sizeClass, bool ofSlab) {
+  Block *block = makeBlock(context);
+  block->pointer = pointer;
+  block->capacity = classBytes(sizeClass);
+  block->kind = kind;
+  block->sizeClass = sizeClass;
+  block->ofSlab = ofSlab;
+  try {
+    context.insertBlock(block);
+  } catch (...) {
+    block->next = context.spareBlocks;
+    context.spareBlocks = block;
+    throw;
+  }
+  return block;
+}
+
+/// The next piece of the class's slab, or null (memoryMutex held).
+static Block *cutSlab(gpuasync_context &context, FreeList &list,
+                      MemoryKind kind, uint32_t sizeClass) {
+  uint64_t piece = classBytes(sizeClass);
+  if (static_cast<uint64_t>(list.slabEnd - list.slabNext) < piece)
+    return nullptr;
+  Block *block = cutBlock(context, list.slabNext, kind, sizeClass, true);
+  list.slabNext += piece;
+  return block;
+}
+
 /// New memory from the driver: one block, or a slab of small ones.
 static Status allocateFromDriver(gpuasync_context &context, MemoryKind kind,
                                  uint32_t sizeClass, Block *&out) {
   uint64_t piece = classBytes(sizeClass);
   bool slab = piece <= maxSlabPiece;
   uint64_t bytes = slab ? slabBytes : piece;
+  auto index = static_cast<uint32_t>(kind);
+  {
+    std::lock_guard<std::mutex> lock(context.memoryMutex);
+    context.slabs[index].reserve(context.slabs[index].size() + 1);
+  }
   void *pointer = nullptr;
   Status status = context.driver->allocMemory(kind, bytes, pointer);
   if (!status.ok())
     return status;
+  auto *memory = static_cast<char *>(pointer);
   std::lock_guard<std::mutex> lock(context.memoryMutex);
   context.physicalBuffers.fetch_add(1, std::memory_order_relaxed);
   context.physicalBytes.fetch_add(bytes, std::memory_order_relaxed);
-  if (slab)
-    context.slabs[static_cast<uint32_t>(kind)].push_back(pointer);
-  uint64_t count = slab ? bytes / piece : 1;
-  for (uint64_t i = 0; i < count; ++i) {
-    Block *block = makeBlock(context);
-    block->pointer = static_cast<char *>(pointer) + i * piece;
-    block->capacity = piece;
-    block->kind = kind;
-    block->sizeClass = sizeClass;
-    block->ofSlab = slab;
-    context.insertBlock(block);
-    if (i + 1 < count)
-      context.addReady(block);
-    else
-      out = block;
+  if (!slab) {
+    // Without memory for the block's data it is kept as a slab, till close.
+    context.slabs[index].push_back(pointer);
+    out = cutBlock(context, memory, kind, sizeClass, false);
+    context.slabs[index].pop_back();
+    return Status();
   }
+  context.slabs[index].push_back(pointer);
+  FreeList &list = context.freeLists[index][sizeClass];
+  list.slabNext = memory;
+  list.slabEnd = memory + bytes;
+  out = cutSlab(context, list, kind, sizeClass);
   return Status();
 }
 
@@ -249,6 +281,9 @@ Status gpuasync_context::allocate(gpuasync_stream *stream, uint64_t bytes,
       out = block;
       return Status();
     }
+    out = cutSlab(*this, list, kind, sizeClass);
+    if (out)
+      return Status();
   }
   Status status = allocateFromDriver(*this, kind, sizeClass, out);
   if (!status.ok() && status.code() == GPUASYNC_OUT_OF_MEMORY) {

@@ -191,8 +191,11 @@ void gpuasync_context::reclaim() {
   }
   for (gpuasync_stream *stream : allStreams) {
     reapStaging(*stream, true);
+    if (!stream->native)
+      continue; // a close before this one came so far
     if (alive)
       driver->destroyStream(stream->native);
+    stream->native = nullptr;
     physicalStreams.fetch_sub(1);
   }
   for (gpuasync_stream *stream : wrappers)
@@ -247,6 +250,8 @@ void gpuasync_context::reclaim() {
       driver->freeMemory(MemoryKind::Pinned, page);
   flagPages.clear();
   for (Event *event : allEvents) {
+    if (!event->native)
+      continue;
     if (alive)
       driver->destroyEvent(event->native);
     event->native = nullptr;
@@ -277,6 +282,17 @@ Status gpuasync_context::close() {
       std::this_thread::yield();
     return Status();
   }
+  try {
+    return closeOnce();
+  } catch (...) {
+    // Without memory nothing was lost: what was given back is marked so, and
+    // the next call goes on from there.
+    state.store(State::Open);
+    throw;
+  }
+}
+
+Status gpuasync_context::closeOnce() {
   int64_t timeout = process().timeoutNs.load();
   Status result;
   std::vector<Instance *> all;

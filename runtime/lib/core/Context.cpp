@@ -60,11 +60,13 @@ void gpuasync_context::release() {
   if (refusal.load() & (RefuseForked | RefuseExiting))
     return;
   references.store(1, std::memory_order_relaxed); // for what close() retains
-  try {
-    (void)close();
-  } catch (const std::bad_alloc &) {
-    return;
-  }
+  for (int attempt = 0; state.load() != State::Closed; ++attempt)
+    try {
+      (void)close();
+    } catch (const std::bad_alloc &) {
+      if (attempt == 3)
+        return; // the context stays, rather than its objects in the driver
+    }
   // Threads that used it still have their parts of it.
   releasePart();
 }

@@ -154,6 +154,7 @@ namespace gpuasync {
 struct FreeList {
   Block *ready = nullptr;
   Block *fencedHead = nullptr, *fencedTail = nullptr;
+  char *slabNext = nullptr, *slabEnd = nullptr; ///< not yet cut into blocks
 };
 
 constexpr uint32_t numSizeClasses = 4 * 40;
@@ -324,6 +325,7 @@ struct gpuasync_context {
   /// Carries out retired work if nothing of the context is running.
   void drainRetired(bool force);
   gpuasync::Status close();
+  gpuasync::Status closeOnce();
   void forgetProgram(gpuasync::Registration *registration);
   void reclaim();
 };

@@ -39,112 +39,118 @@ int inChild(Body body) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-TEST(Process, DefaultDeviceFromTheEnvironment) {
-  EXPECT_EQ(
-      inChild([] {
-        setenv("GPU_ASYNC_DEVICE", "cpu", 1);
-        TestProgram program;
-        bool right = work(program);
-        gpuasync_context *context = nullptr;
-        Status status(gpuasync_context_default(&program.program, &context));
-        right &=
-            status.ok() && !strcmp(gpuasync_context_device(context), "cpu");
-        gpuasync_context_release(context);
-        gpuasync_program_release(&program.program);
-        status = Status(gpuasync_shutdown());
-        return right && status.ok() ? 0 : 1;
-      }),
-      0);
-  EXPECT_EQ(inChild([] {
-              setenv("GPU_ASYNC_DEVICE", "gameboy", 1);
-              TestProgram program;
-              FrameScope frame(program);
-              Status status = frame.leave();
-              return strstr(status.message(), "'gameboy' is no device") ? 0 : 1;
-            }),
-            0);
+/// Runs one test of this program in a process that has used nothing yet.
+int inFreshProcess(const char *filter) {
+  fflush(nullptr);
+  pid_t child = fork();
+  if (child == 0) {
+    execl(
+        "/proc/self/exe", "self", "--gtest_also_run_disabled_tests",
+        (std::string("--gtest_filter=ProcessBody.DISABLED_") + filter).c_str(),
+        nullptr);
+    _exit(127);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/// A test whose body runs in a fresh process and returns 0 if all is right.
+#define FRESH_PROCESS_TEST(name)                                               \
+  int name##Body();                                                            \
+  TEST(ProcessBody, DISABLED_##name) { EXPECT_EQ(name##Body(), 0); }           \
+  TEST(Process, name) { EXPECT_EQ(inFreshProcess(#name), 0); }                 \
+  int name##Body()
+
+FRESH_PROCESS_TEST(DefaultDeviceFromTheEnvironment) {
+  setenv("GPU_ASYNC_DEVICE", "cpu", 1);
+  TestProgram program;
+  bool right = work(program);
+  gpuasync_context *context = nullptr;
+  Status status(gpuasync_context_default(&program.program, &context));
+  right &= status.ok() && !strcmp(gpuasync_context_device(context), "cpu");
+  gpuasync_context_release(context);
+  gpuasync_program_release(&program.program);
+  status = Status(gpuasync_shutdown());
+  return right && status.ok() ? 0 : 1;
+}
+
+FRESH_PROCESS_TEST(UnknownDevice) {
+  setenv("GPU_ASYNC_DEVICE", "gameboy", 1);
+  TestProgram program;
+  FrameScope frame(program);
+  Status status = frame.leave();
+  return strstr(status.message(), "'gameboy' is no device") ? 0 : 1;
 }
 
 // A program without an image for any device says what was tried.
-TEST(Process, NoDeviceFits) {
-  EXPECT_EQ(inChild([] {
-              unsetenv("GPU_ASYNC_DEVICE");
-              TestProgram program(0);
-              FrameScope frame(program);
-              Status status = frame.leave();
-              return status.code() == GPUASYNC_NOT_FOUND &&
-                             strstr(status.message(), "cpu: ") &&
-                             strstr(status.message(), "cuda: ")
-                         ? 0
-                         : 1;
-            }),
-            0);
+FRESH_PROCESS_TEST(NoDeviceFits) {
+  unsetenv("GPU_ASYNC_DEVICE");
+  TestProgram program(0);
+  FrameScope frame(program);
+  Status status = frame.leave();
+  return status.code() == GPUASYNC_NOT_FOUND &&
+                 strstr(status.message(), "cpu: ") &&
+                 strstr(status.message(), "cuda: ")
+             ? 0
+             : 1;
 }
 
 // E07: after shutdown every entry refuses.
-TEST(Process, Shutdown_E07) {
-  EXPECT_EQ(inChild([] {
-              setenv("GPU_ASYNC_DEVICE", "cpu", 1);
-              TestProgram program;
-              if (!work(program))
-                return 1;
-              if (!Status(gpuasync_shutdown()).ok())
-                return 2;
-              FrameScope frame(program);
-              if (frame.leave().code() != GPUASYNC_SHUT_DOWN)
-                return 3;
-              Context context;
-              if (Context::open("cpu", context).code() != GPUASYNC_SHUT_DOWN)
-                return 4;
-              return Status(gpuasync_shutdown()).ok() ? 0 : 5;
-            }),
-            0);
+FRESH_PROCESS_TEST(Shutdown_E07) {
+  setenv("GPU_ASYNC_DEVICE", "cpu", 1);
+  TestProgram program;
+  if (!work(program))
+    return 1;
+  if (!Status(gpuasync_shutdown()).ok())
+    return 2;
+  FrameScope frame(program);
+  if (frame.leave().code() != GPUASYNC_SHUT_DOWN)
+    return 3;
+  Context context;
+  if (Context::open("cpu", context).code() != GPUASYNC_SHUT_DOWN)
+    return 4;
+  return Status(gpuasync_shutdown()).ok() ? 0 : 5;
 }
 
 // After fork the child's entries refuse, and its end is quiet.
-TEST(Process, ForkedChildRefuses) {
-  EXPECT_EQ(inChild([] {
-              Context context;
-              if (!Context::open("cpu", context).ok())
-                return 1;
-              ContextScope scope(context);
-              TestProgram program;
-              if (!work(program))
-                return 2;
-              FrameScope open(program);
-              int inner = inChild([&] {
-                gpuasync_stream *stream = open.stream();
-                if (stream || open.leave().code() != GPUASYNC_SHUT_DOWN)
-                  return 1;
-                FrameScope frame(program);
-                if (frame.leave().code() != GPUASYNC_SHUT_DOWN)
-                  return 2;
-                return 0;
-              });
-              return inner;
-            }),
-            0);
+FRESH_PROCESS_TEST(ForkedChildRefuses) {
+  Context context;
+  if (!Context::open("cpu", context).ok())
+    return 1;
+  ContextScope scope(context);
+  TestProgram program;
+  if (!work(program))
+    return 2;
+  FrameScope open(program);
+  int inner = inChild([&] {
+    gpuasync_stream *stream = open.stream();
+    if (stream || open.leave().code() != GPUASYNC_SHUT_DOWN)
+      return 1;
+    FrameScope frame(program);
+    if (frame.leave().code() != GPUASYNC_SHUT_DOWN)
+      return 2;
+    return 0;
+  });
+  return inner;
 }
 
 // The process may end with everything alive: no join, no call.
-TEST(Process, ExitWithoutShutdown_X11) {
-  EXPECT_EQ(inChild([] {
-              auto *context = new Context;
-              if (!Context::open("cpu", *context).ok())
-                return 1;
-              auto *scope = new ContextScope(*context);
-              (void)scope;
-              static TestProgram program; // its destructor runs during exit
-              FrameScope *frame = new FrameScope(program);
-              gpuasync_stream *stream = frame->stream();
-              auto *flag = frame->alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
-              *flag = 0;
-              frame->launch(stream, Gate, 1, 1, GateParams{flag});
-              fflush(nullptr);
-              exit(0);
-              return 2;
-            }),
-            0);
+FRESH_PROCESS_TEST(ExitWithoutShutdown_X11) {
+  auto *context = new Context;
+  if (!Context::open("cpu", *context).ok())
+    return 1;
+  auto *scope = new ContextScope(*context);
+  (void)scope;
+  static TestProgram program; // its destructor runs during exit
+  FrameScope *frame = new FrameScope(program);
+  gpuasync_stream *stream = frame->stream();
+  auto *flag = frame->alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+  *flag = 0;
+  frame->launch(stream, Gate, 1, 1, GateParams{flag});
+  fflush(nullptr);
+  exit(0);
+  return 2;
 }
 
 TEST(Process, DeviceListNamesEveryDriver) {

@@ -1,0 +1,175 @@
+//===- HostMemoryTest.cpp - When operator new fails -----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// E05: every allocation of a program's life is made to fail in turn; there is
+// an error or the right result, never a crash, a hang or a leak. C05: a warm
+// call allocates nothing.
+//===----------------------------------------------------------------------===//
+
+#include "Fixture.h"
+
+#include <new>
+#include <stdlib.h>
+
+namespace {
+/// Allocations of this thread, and which one fails (0: none).
+thread_local uint64_t allocations, failAt;
+void *allocate(size_t size, size_t align) {
+  if (++allocations == failAt)
+    return nullptr;
+  void *memory = nullptr;
+  return posix_memalign(&memory, align < 16 ? 16 : align, size ? size : 1) == 0
+             ? memory
+             : nullptr;
+}
+void *allocateOrThrow(size_t size, size_t align) {
+  if (void *memory = allocate(size, align))
+    return memory;
+  throw std::bad_alloc();
+}
+} // namespace
+
+void *operator new(size_t size) { return allocateOrThrow(size, 16); }
+void *operator new[](size_t size) { return allocateOrThrow(size, 16); }
+void *operator new(size_t size, const std::nothrow_t &) noexcept {
+  return allocate(size, 16);
+}
+void *operator new(size_t size, std::align_val_t align) {
+  return allocateOrThrow(size, static_cast<size_t>(align));
+}
+void operator delete(void *memory) noexcept { free(memory); }
+void operator delete[](void *memory) noexcept { free(memory); }
+void operator delete(void *memory, size_t) noexcept { free(memory); }
+void operator delete[](void *memory, size_t) noexcept { free(memory); }
+void operator delete(void *memory, std::align_val_t) noexcept { free(memory); }
+void operator delete(void *memory, size_t, std::align_val_t) noexcept {
+  free(memory);
+}
+void operator delete(void *memory, const std::nothrow_t &) noexcept {
+  free(memory);
+}
+
+using namespace gpuasync_test;
+using namespace gpuasync_test::detail;
+
+namespace {
+
+struct Life {
+  uint64_t allocations = 0;
+  bool right = false, failed = false;
+};
+
+/// A context's whole life with two streams, an event, copies that are held by a
+/// gate, a registration. No gtest macro inside: those allocate too.
+Life live(TestProgram &program, uint64_t failing) {
+  Life life;
+  uint32_t in[64], out[64] = {};
+  for (uint32_t &value : in)
+    value = 7;
+  allocations = 0;
+  failAt = failing;
+  gpuasync_context *context = nullptr;
+  auto note = [&](gpuasync_status *status) {
+    life.failed |= status != nullptr;
+    gpuasync_status_free(status);
+  };
+  note(gpuasync_context_open("cpu", &context));
+  if (context) {
+    gpuasync_status *pushed = gpuasync_scope_push(context);
+    bool scoped = !pushed;
+    note(pushed);
+    if (scoped) {
+      static const gpuasync_site site = {"a.mlir", "op", 1, 1, 0, 0, 0, 0};
+      gpuasync_frame frame;
+      gpuasync_frame_enter(&frame, &program.function);
+      gpuasync_stream *streams[2] = {gpuasync_stream_create(&frame, &site),
+                                     gpuasync_stream_create(&frame, &site)};
+      auto *flag = static_cast<uint32_t *>(gpuasync_alloc(
+          &frame, nullptr, 4, GPUASYNC_ALLOC_HOST_SHARED, &site));
+      auto *x = static_cast<uint32_t *>(
+          gpuasync_alloc(&frame, streams[0], 256, 0, &site));
+      if (flag)
+        *flag = 0;
+      gpuasync_host_register(&frame, in, sizeof(in), &site);
+      gpuasync_host_unregister(&frame, in, &site);
+      auto launch = [&](gpuasync_stream *stream, KernelIndex kernel,
+                        gpuasync_block block) {
+        block.paramBytes = program.kernels[kernel].paramBytes;
+        gpuasync_launch(&frame, stream, &program.launchSites[kernel], &block);
+      };
+      GateParams gate{flag};
+      launch(streams[0], Gate, makeLaunch(1, 1, gate));
+      gpuasync_memcpy(&frame, streams[0], x, in, 256, &site);
+      gpuasync_event *event = gpuasync_event_record(&frame, streams[0], &site);
+      gpuasync_stream_wait(&frame, streams[1], event, &site);
+      MulAddParams update{x, 64, 2, 1};
+      launch(streams[1], MulAdd, makeLaunch(1, 64, update));
+      gpuasync_memcpy(&frame, streams[1], out, x, 256, &site);
+      gpuasync_dealloc(&frame, streams[1], x, &site);
+      if (flag)
+        openGate(flag);
+      gpuasync_stream_synchronize(&frame, streams, 2, &site);
+      gpuasync_dealloc(&frame, nullptr, flag, &site);
+      note(gpuasync_frame_leave(&frame));
+      gpuasync_scope_pop();
+    }
+    note(gpuasync_context_close(context));
+    gpuasync_context_release(context);
+  }
+  failAt = 0;
+  life.allocations = allocations;
+  life.right = true;
+  for (uint32_t value : out)
+    life.right &= value == 15;
+  return life;
+}
+
+TEST(HostMemory, EveryAllocationFails_E05) {
+  TestProgram program;
+  uint64_t count = live(program, 0).allocations;
+  ASSERT_GT(count, 20u);
+  ASSERT_TRUE(live(program, 0).right);
+  uint64_t errors = 0;
+  for (uint64_t i = 1; i <= count; ++i) {
+    Life life = live(program, i);
+    EXPECT_TRUE(life.right || life.failed) << "allocation " << i;
+    errors += life.failed;
+    gpuasync_program_release(&program.program);
+  }
+  EXPECT_GT(errors, count / 4);
+  EXPECT_TRUE(live(program, 0).right);
+}
+
+TEST(HostMemory, WarmCallAllocatesNothing_C05) {
+  TestProgram program;
+  Context context;
+  ASSERT_TRUE(Context::open("cpu", context).ok());
+  ContextScope scope(context);
+  uint64_t before = 0;
+  for (int i = 0; i < 10; ++i) {
+    if (i == 5)
+      before = allocations;
+    gpuasync_frame frame;
+    static const gpuasync_site site = {"a.mlir", "op", 1, 1, 0, 0, 0, 0};
+    gpuasync_frame_enter(&frame, &program.function);
+    gpuasync_stream *streams[2] = {gpuasync_stream_create(&frame, &site),
+                                   gpuasync_stream_create(&frame, &site)};
+    void *x = gpuasync_alloc(&frame, streams[0], 4096, 0, &site);
+    StoreParams params{static_cast<uint32_t *>(x), 1};
+    gpuasync_block block = makeLaunch(1, 64, params);
+    gpuasync_launch(&frame, streams[0], &program.launchSites[Store], &block);
+    gpuasync_event *event = gpuasync_event_record(&frame, streams[0], &site);
+    gpuasync_stream_wait(&frame, streams[1], event, &site);
+    gpuasync_event_destroy(&frame, event, &site);
+    gpuasync_launch(&frame, streams[1], &program.launchSites[Store], &block);
+    gpuasync_dealloc(&frame, streams[1], x, &site);
+    gpuasync_stream_synchronize(&frame, streams, 2, &site);
+    gpuasync_stream_destroy(&frame, streams[0], GPUASYNC_STREAM_IDLE, &site);
+    gpuasync_stream_destroy(&frame, streams[1], GPUASYNC_STREAM_IDLE, &site);
+    gpuasync_status_free(gpuasync_frame_leave(&frame));
+  }
+  EXPECT_EQ(allocations - before, 0u);
+}
+
+} // namespace
