@@ -55,6 +55,13 @@ if(GPUASYNC_SANITIZE)
   if(GPUASYNC_SANITIZE MATCHES "undefined")
     add_compile_options(-fno-sanitize-recover=undefined)
   endif()
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    # The shared runtime, because a test replaces operator new, which the static
+    # one defines too.
+    execute_process(COMMAND "${CMAKE_CXX_COMPILER}" -print-runtime-dir
+      OUTPUT_VARIABLE sanitizer_dir OUTPUT_STRIP_TRAILING_WHITESPACE)
+    add_link_options(-shared-libsan "-Wl,-rpath,${sanitizer_dir}")
+  endif()
   # A shared library may leave the sanitizer's symbols to the program.
   set(GPUASYNC_ALLOW_UNDEFINED ON)
 endif()
