@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Files in LLVM dialect: lowered by this pipeline, and by upstream's.
+// RUN: gpu-opt %s --gpu-async-pipeline="targets=cpu on-error=status packed-wrappers=true" -o %t.status.mlir
+// RUN: gpu-runner --device=cpu %t.status.mlir --entry-point-result=i32 | FileCheck %s
+// RUN: gpu-opt %s --gpu-async-pipeline="targets=cpu" -o %t.abort.mlir
+// RUN: gpu-runner --device=cpu %t.abort.mlir --entry-point-result=i32 | FileCheck %s
+// CHECK: {{^}}7{{$}}
+
+// RUN: mlir-opt %S/Inputs/host.mlir --convert-to-llvm -o %t.host.mlir
+// RUN: gpu-runner --device=cpu %t.host.mlir -e add --input=3 --input=0.5 | FileCheck %s --check-prefix=ADD
+// ADD: result[0]: f32=3.5
+// RUN: gpu-runner --device=cpu %t.host.mlir -e add --input=3 --input=0.5 --entry-point-result=f32 | FileCheck %s --check-prefix=PLAIN
+// PLAIN: {{^}}3.500000e+00{{$}}
+
+// A gap in what a file needs is said at the place, before anything runs.
+// RUN: not gpu-runner --device=cpu %t.host.mlir -e calls_outside 2>&1 | FileCheck %s --check-prefix=OUTSIDE
+// OUTSIDE: host.mlir:{{[0-9]+}}:{{[0-9]+}}: error: @outside is used but defined nowhere; name the library that has it with --shared-libs
+// RUN: not gpu-runner --device=cpu %t.host.mlir -e calls_wrapper 2>&1 | FileCheck %s --check-prefix=WRAPPER
+// WRAPPER: error: @mgpuStreamCreate is used but defined nowhere; the file was lowered for upstream's GPU wrappers
+
+func.func @main() -> i32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %x = gpu.alloc host_shared () : memref<1xi32>
+  gpu.launch blocks(%bx, %by, %bz) in (%nbx = %c1, %nby = %c1, %nbz = %c1)
+             threads(%tx, %ty, %tz) in (%ntx = %c1, %nty = %c1, %ntz = %c1) {
+    %v = arith.constant 7 : i32
+    memref.store %v, %x[%tx] : memref<1xi32>
+    gpu.terminator
+  }
+  %result = memref.load %x[%c0] : memref<1xi32>
+  gpu.dealloc %x : memref<1xi32>
+  return %result : i32
+}

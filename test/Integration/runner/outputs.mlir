@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// --output: arguments first, then results; by order or by name.
+// DEFINE: %{run} = gpu-runner --device=cpu %s -e twice --input=3xi32=1,2,3 --input=i32=5
+
+// RUN: %{run} | FileCheck %s --check-prefix=DEFAULT
+// DEFAULT-NOT: arg
+// DEFAULT: result[0]: i32=10
+// DEFAULT-NEXT: result[1]: 3xi32=2 4 6
+// RUN: %{run} --output=- | FileCheck %s --check-prefix=FIRST
+// FIRST: arg[0]: 3xi32=2 4 6
+// FIRST-NOT: result
+// RUN: %{run} --output= --output= --output=- | FileCheck %s --check-prefix=THIRD
+// THIRD-NOT: arg
+// THIRD: result[0]: i32=10
+// THIRD-NOT: result
+// RUN: %{run} --output=result1=- --output=arg0=- | FileCheck %s --check-prefix=NAMED
+// NAMED: result[1]: 3xi32=2 4 6
+// NAMED-NEXT: arg[0]: 3xi32=2 4 6
+
+// A call starts from the inputs as given, however often it is repeated.
+// RUN: %{run} --output=- --repeat=3 | FileCheck %s --check-prefix=FIRST
+
+// RUN: not %{run} --output= --output= --output= --output= --output=- 2>&1 | FileCheck %s --check-prefix=MANY
+// MANY: error: --output=-: the function has 2 arguments and 2 results, counted in this order
+// RUN: not %{run} --output=arg2=- 2>&1 | FileCheck %s --check-prefix=INDEX
+// INDEX: error: --output=arg2=-: the function has 2 arguments
+// RUN: not %{run} --output=file.npy 2>&1 | FileCheck %s --check-prefix=WHERE
+// WHERE: error: --output=file.npy: expected -, @file.npy or nothing
+// RUN: not %{run} --output=@%t.nofolder/file.npy 2>&1 | FileCheck %s --check-prefix=FOLDER
+// FOLDER: error: '{{.*}}nofolder/file.npy' cannot be written
+
+// RUN: gpu-runner --device=cpu %s -e many | FileCheck %s --check-prefix=CUT
+// CUT: result[0]: 2000xi8=0 0 {{[0 ]*}}...{{$}}
+
+func.func @twice(%x: memref<?xi32>, %n: i32) -> (i32, memref<?xi32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %size = memref.dim %x, %c0 : memref<?xi32>
+  scf.for %i = %c0 to %size step %c1 {
+    %v = memref.load %x[%i] : memref<?xi32>
+    %w = arith.addi %v, %v : i32
+    memref.store %w, %x[%i] : memref<?xi32>
+  }
+  %m = arith.addi %n, %n : i32
+  return %m, %x : i32, memref<?xi32>
+}
+
+memref.global "private" @zeros : memref<2000xi8> = dense<0>
+func.func @many() -> memref<2000xi8> {
+  %x = memref.get_global @zeros : memref<2000xi8>
+  return %x : memref<2000xi8>
+}
