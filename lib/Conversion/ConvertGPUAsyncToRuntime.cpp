@@ -26,8 +26,8 @@ using namespace mlir;
 using namespace mlir::gpuasync;
 using namespace mlir::gpuasync::runtime;
 
-/// Handles are pointers, and every memory space is the host's one address space:
-/// the host never looks into device memory.
+/// Handles are pointers, and every memory space is the host's one address
+/// space: the host never looks into device memory.
 static void addConversions(LLVMTypeConverter &converter) {
   converter.addConversion([](Type type) -> std::optional<Type> {
     if (isa<TokenType, StreamType, EventType>(type))
@@ -43,14 +43,16 @@ static void addConversions(LLVMTypeConverter &converter) {
 /// Explains an op that no pattern lowers.
 static void emitLeftOver(Operation *op) {
   auto isTensor = [](Type type) { return isa<TensorType>(type); };
+  auto function = dyn_cast<FunctionOpInterface>(op);
   if (llvm::any_of(op->getOperandTypes(), isTensor) ||
-      llvm::any_of(op->getResultTypes(), isTensor)) {
+      llvm::any_of(op->getResultTypes(), isTensor) ||
+      (function && (llvm::any_of(function.getArgumentTypes(), isTensor) ||
+                    llvm::any_of(function.getResultTypes(), isTensor)))) {
     op->emitOpError("works on tensors, which this pipeline does not lower: "
                     "bufferize the program first (one-shot-bufferize)");
     return;
   }
-  if (op->getNumRegions() && !isa<FunctionOpInterface>(op) &&
-      !isa<gpu::GPUModuleOp>(op)) {
+  if (op->getNumRegions() && !function && !isa<gpu::GPUModuleOp>(op)) {
     op->emitOpError("has no lowering to LLVM dialect here: lower structured "
                     "ops to cf first");
     return;
@@ -93,10 +95,10 @@ private:
     if (packedWrappers)
       functions = collectPublicFunctions(module);
     llvm::DenseSet<StringAttr> statusFunctions;
-    if (failed(lowerFunctions(
-            module, tables, symbols, converter,
-            onError == "status" ? OnError::Status : OnError::Abort,
-            statusFunctions)) ||
+    if (failed(lowerFunctions(module, tables, symbols, converter,
+                              onError == "status" ? OnError::Status
+                                                  : OnError::Abort,
+                              statusFunctions)) ||
         failed(tables.finish(aotDestructor)))
       return failure();
     if (!packedWrappers)
@@ -121,20 +123,23 @@ private:
       return failure();
 
     SmallVector<UnrealizedConversionCastOp> casts;
-    module.walk([&](UnrealizedConversionCastOp cast) { casts.push_back(cast); });
+    module.walk(
+        [&](UnrealizedConversionCastOp cast) { casts.push_back(cast); });
     reconcileUnrealizedCasts(casts);
 
-    // Report each op that is left, but nothing inside it.
-    bool isClean = true;
+    // Report each op that is left, but nothing inside it; and casts only where
+    // nothing else explains them.
+    SmallVector<Operation *> left, leftCasts;
     module.walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (isa<ModuleOp>(op) || isa<LLVM::LLVMDialect>(op->getDialect()) ||
           op->getDialect()->getNamespace() == "nvvm")
         return WalkResult::advance();
-      emitLeftOver(op);
-      isClean = false;
+      (isa<UnrealizedConversionCastOp>(op) ? leftCasts : left).push_back(op);
       return WalkResult::skip();
     });
-    return success(isClean);
+    for (Operation *op : left.empty() ? leftCasts : left)
+      emitLeftOver(op);
+    return success(left.empty() && leftCasts.empty());
   }
 };
 

@@ -170,7 +170,7 @@ LogicalResult FrameLowering::analyze() {
 /// call that changes with it may refer to it.
 LogicalResult FrameLowering::checkAddresses() {
   std::optional<SymbolTable::UseRange> uses =
-      SymbolTable::getSymbolUses(module);
+      SymbolTable::getSymbolUses(&module.getBodyRegion());
   if (!uses)
     return success();
   for (const SymbolTable::SymbolUse &use : *uses) {
@@ -216,8 +216,8 @@ void FrameLowering::split() {
     info.body = body;
 
     builder.setInsertionPointToStart(func.addEntryBlock());
-    auto call = func::CallOp::create(builder, func.getLoc(), func,
-                                     func.getArguments());
+    auto call =
+        func::CallOp::create(builder, func.getLoc(), func, func.getArguments());
     func::ReturnOp::create(builder, func.getLoc(), call.getResults());
   }
 }
@@ -238,11 +238,10 @@ Type runtime::getResultsType(const LLVMTypeConverter &converter,
   return LLVM::LLVMStructType::getLiteral(results.front().getContext(), types);
 }
 
-/// Storage for `gpuasync_frame` and entering it, before all that the function
-/// does. Constants and stack variables stay in the entry block.
-void FrameLowering::enterFrame(FunctionState &state, FunctionInfo &info) {
-  func::FuncOp func = state.func;
-  Location loc = func.getLoc();
+/// Moves constants and stack variables of fixed size to the start of the entry
+/// block, which checks of the frame may split: elsewhere a stack variable would
+/// grow the stack each time. Returns where the rest of the block begins.
+static OpBuilder hoistStaticOps(func::FuncOp func) {
   mlir::Block *entry = &func.getBody().front();
   SmallVector<Operation *> hoisted;
   for (Operation &op : *entry) {
@@ -267,22 +266,30 @@ void FrameLowering::enterFrame(FunctionState &state, FunctionInfo &info) {
     builder.setInsertionPointAfter(end);
   else
     builder.setInsertionPointToStart(entry);
+  return builder;
+}
 
+/// Storage for `gpuasync_frame` and entering it, before all that the function
+/// does.
+void FrameLowering::enterFrame(FunctionState &state, FunctionInfo &info) {
+  func::FuncOp func = state.func;
+  Location loc = func.getLoc();
+  OpBuilder builder = hoistStaticOps(func);
   Value one = tables.constant(builder, loc, tables.i64(), 1);
   Type storage =
       LLVM::LLVMArrayType::get(builder.getI8Type(), sizeof(gpuasync_frame));
   state.frame = LLVM::AllocaOp::create(builder, loc, tables.ptr(), storage, one,
                                        alignof(gpuasync_frame));
-  FlatSymbolRefAttr table = tables.addFunction(func.getSymName(), loc,
-                                               info.modules.getArrayRef());
+  FlatSymbolRefAttr table =
+      tables.addFunction(func.getSymName(), loc, info.modules.getArrayRef());
   Value function = tables.addressOf(builder, loc, table);
   Value result = tables
                      .call(builder, loc, gpuasync_frame_enter_name,
                            tables.i32(), {state.frame, function})
                      .getResult();
   Value zero = tables.constant(builder, loc, tables.i32(), 0);
-  Value failed = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::ne,
-                                      result, zero);
+  Value failed =
+      LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::ne, result, zero);
   state.exitIf(builder, loc, failed);
 }
 
@@ -307,8 +314,8 @@ void FrameLowering::leaveFrame(FunctionState &state, func::ReturnOp ret,
     return;
 
   Value null = LLVM::ZeroOp::create(builder, loc, tables.ptr());
-  Value isOk = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::eq,
-                                    status, null);
+  Value isOk =
+      LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::eq, status, null);
   mlir::Block *head = ret->getBlock();
   mlir::Block *rest = head->splitBlock(ret);
   mlir::Block *stores = builder.createBlock(rest);
@@ -376,9 +383,9 @@ void FrameLowering::lowerCall(Operation *op, FunctionState &state) {
     func::FuncOp target = callee->body ? callee->body : callee->func;
     SmallVector<Value> operands = {state.frame};
     operands.append(call.getOperands().begin(), call.getOperands().end());
-    auto framed = func::CallOp::create(builder, op->getLoc(),
-                                       target.getSymName(),
-                                       call.getResultTypes(), operands);
+    auto framed =
+        func::CallOp::create(builder, op->getLoc(), target.getSymName(),
+                             call.getResultTypes(), operands);
     framed->setDiscardableAttrs(call->getDiscardableAttrDictionary());
     op->replaceAllUsesWith(framed);
     op->erase();
@@ -437,9 +444,9 @@ void FrameLowering::guardBackEdges(
                             header->getArgumentTypes(), locs);
     terminator->setSuccessor(guard, index);
     Value failed = state.loadFailed(builder, loc);
-    auto branch = cf::CondBranchOp::create(builder, loc, failed,
-                                           state.getErrorExit(), ValueRange(),
-                                           header, guard->getArguments());
+    auto branch =
+        cf::CondBranchOp::create(builder, loc, failed, state.getErrorExit(),
+                                 ValueRange(), header, guard->getArguments());
     branch.setBranchWeights(ArrayRef<int32_t>{1, 2000});
   }
 }
@@ -483,13 +490,18 @@ LogicalResult FrameLowering::lowerFunction(func::FuncOp func, bool isPublic,
         inputs.push_back(tables.ptr());
       }
       func.removeResAttrsAttr();
-      func.setType(
-          FunctionType::get(func.getContext(), inputs, tables.ptr()));
+      func.setType(FunctionType::get(func.getContext(), inputs, tables.ptr()));
     }
     enterFrame(state, info);
   } else {
     (void)func.insertArgument(0, tables.ptr(), {}, func.getLoc());
     func->removeAttr(LLVM::LLVMDialect::getEmitCWrapperAttrName());
+    // Nobody outside the module can call it: no name that could clash.
+    if (!func->hasAttr("llvm.linkage"))
+      func->setAttr(
+          "llvm.linkage",
+          LLVM::LinkageAttr::get(func.getContext(), LLVM::Linkage::Internal));
+    hoistStaticOps(func);
     state.frame = func.getArgument(0);
   }
 

@@ -135,8 +135,16 @@ struct FunctionState {
 
   /// Storage in the entry block that all ops share, at least `bytes` large. The
   /// runtime reads what it is given before a call returns.
-  enum Storage { Block, Params, Pointers, Sizes, StridesA, StridesB, Pattern,
-                 NumStorages };
+  enum Storage {
+    Block,
+    Params,
+    Pointers,
+    Sizes,
+    StridesA,
+    StridesB,
+    Pattern,
+    NumStorages
+  };
   Value getStorage(Storage which, int64_t bytes);
 
   /// `value` in its LLVM type.
@@ -144,8 +152,8 @@ struct FunctionState {
   /// `value`, of an LLVM type, as `type`.
   Value fromLLVM(OpBuilder &builder, Type type, Value value);
 
-  /// Splits the block before the builder's insertion point and goes to the error
-  /// exit if `failed` (an i1) holds; the builder then is in the rest.
+  /// Splits the block before the builder's insertion point and goes to the
+  /// error exit if `failed` (an i1) holds; the builder then is in the rest.
   void exitIf(OpBuilder &builder, Location loc, Value failed);
   /// The same if the frame has failed.
   void exitIfFrameFailed(OpBuilder &builder, Location loc);

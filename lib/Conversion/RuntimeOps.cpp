@@ -39,8 +39,7 @@ Value FunctionState::getStorage(Storage which, int64_t bytes) {
   }
   storageBytes[which] = std::max(storageBytes[which], count);
   if (which != Block)
-    storage.setElemType(
-        LLVM::LLVMArrayType::get(element, storageBytes[which]));
+    storage.setElemType(LLVM::LLVMArrayType::get(element, storageBytes[which]));
   return storage;
 }
 
@@ -112,8 +111,12 @@ public:
   LogicalResult lower();
 
 private:
-  Value int32(int64_t value) { return tables.constant(builder, loc, i32, value); }
-  Value int64(int64_t value) { return tables.constant(builder, loc, i64, value); }
+  Value int32(int64_t value) {
+    return tables.constant(builder, loc, i32, value);
+  }
+  Value int64(int64_t value) {
+    return tables.constant(builder, loc, i64, value);
+  }
   Value toLLVM(Value value) { return state.toLLVM(builder, value); }
   Value mul(Value a, Value b) {
     return LLVM::MulOp::create(builder, loc, a, b);
@@ -189,8 +192,7 @@ LLVM::CallOp OpLowering::call(StringRef name, Type result,
     if (std::optional<uint64_t> id = work.getId())
       result_->setAttr("gpu_async.id", builder.getI64IntegerAttr(*id));
     if (std::optional<ArrayRef<int64_t>> after = work.getAfter())
-      result_->setAttr("gpu_async.after",
-                       builder.getDenseI64ArrayAttr(*after));
+      result_->setAttr("gpu_async.after", builder.getDenseI64ArrayAttr(*after));
   }
   return result_;
 }
@@ -216,7 +218,7 @@ FailureOr<int64_t> OpLowering::elementBytes(BaseMemRefType type) {
         vector.getNumElements() * vector.getElementTypeBitWidth(), 8));
   DataLayout layout(tables.getModule());
   return llvm::alignTo(layout.getTypeSize(element).getFixedValue(),
-                         layout.getTypeABIAlignment(element));
+                       layout.getTypeABIAlignment(element));
 }
 
 Value OpLowering::numElements(MemRefType type, MemRefDescriptor descriptor) {
@@ -264,9 +266,9 @@ LogicalResult OpLowering::lower(LaunchOp launch) {
   FailureOr<KernelRef> kernel = tables.lookupKernel(launch);
   if (failed(on) || failed(kernel))
     return failure();
-  FailureOr<SmallVector<int64_t>> sizes = getKernelParamSizes(
-      launch.getKernelOperands().getTypes(), op->getContext(),
-      [&] { return op->emitOpError(); });
+  FailureOr<SmallVector<int64_t>> sizes =
+      getKernelParamSizes(launch.getKernelOperands().getTypes(),
+                          op->getContext(), [&] { return op->emitOpError(); });
   if (failed(sizes))
     return failure();
   if (DenseI64ArrayAttr params = kernel->attr.getParams();
@@ -345,7 +347,8 @@ LogicalResult OpLowering::lower(AllocOp alloc) {
   SmallVector<Value> sizes, strides(rank);
   auto dynamic = alloc.getDynamicSizes().begin();
   for (int64_t dim : type.getShape())
-    sizes.push_back(ShapedType::isDynamic(dim) ? toLLVM(*dynamic++) : int64(dim));
+    sizes.push_back(ShapedType::isDynamic(dim) ? toLLVM(*dynamic++)
+                                               : int64(dim));
   Value count = int64(1);
   bool isOne = true;
   for (int64_t i = rank - 1; i >= 0; --i) {
@@ -356,11 +359,11 @@ LogicalResult OpLowering::lower(AllocOp alloc) {
   uint32_t flags = alloc.getHostShared() ? GPUASYNC_ALLOC_HOST_SHARED
                                          : GPUASYNC_ALLOC_DEVICE;
   Value bytes = *element == 1 ? count : mul(count, int64(*element));
-  Value memory = call(gpuasync_alloc_name, ptr,
-                      {*on, bytes, int32(flags), site()})
-                     .getResult();
-  auto descriptor = MemRefDescriptor::poison(
-      builder, loc, state.converter.convertType(type));
+  Value memory =
+      call(gpuasync_alloc_name, ptr, {*on, bytes, int32(flags), site()})
+          .getResult();
+  auto descriptor =
+      MemRefDescriptor::poison(builder, loc, state.converter.convertType(type));
   descriptor.setAllocatedPtr(builder, loc, memory);
   descriptor.setAlignedPtr(builder, loc, memory);
   descriptor.setConstantOffset(builder, loc, 0);
@@ -400,9 +403,10 @@ LogicalResult OpLowering::lower(MemcpyOp copy) {
 
   if (isOnePiece(destType) && isOnePiece(sourceType)) {
     // Static sizes of either side spare reading the descriptor.
-    bool useDest = destType.getNumDynamicDims() < sourceType.getNumDynamicDims();
-    Value count = useDest ? numElements(destType, dest)
-                          : numElements(sourceType, source);
+    bool useDest =
+        destType.getNumDynamicDims() < sourceType.getNumDynamicDims();
+    Value count =
+        useDest ? numElements(destType, dest) : numElements(sourceType, source);
     Value bytes = *element == 1 ? count : mul(count, int64(*element));
     call(gpuasync_memcpy_name, {}, {*on, to, from, bytes, site()});
     return success();
@@ -486,11 +490,11 @@ FailureOr<std::pair<Value, Value>> OpLowering::extent(Value memref) {
         Value extent = size(ranked, descriptor, i);
         Value last = LLVM::SubOp::create(builder, loc, extent, one);
         count = add(count, mul(last, descriptor.stride(builder, loc, i)));
-        Value none = LLVM::ICmpOp::create(
-            builder, loc, LLVM::ICmpPredicate::eq, extent, zero);
-        isEmpty = isEmpty ? Value(LLVM::OrOp::create(builder, loc, isEmpty,
-                                                     none))
-                          : none;
+        Value none = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::eq,
+                                          extent, zero);
+        isEmpty = isEmpty
+                      ? Value(LLVM::OrOp::create(builder, loc, isEmpty, none))
+                      : none;
       }
       if (isEmpty)
         count = LLVM::SelectOp::create(builder, loc, isEmpty, zero, count);
@@ -519,16 +523,16 @@ FailureOr<std::pair<Value, Value>> OpLowering::extent(Value memref) {
   Block *rest = head->splitBlock(builder.getInsertionPoint());
   Value count = rest->addArgument(i64, loc);
   Region *region = head->getParent();
-  Block *loop = builder.createBlock(region, Region::iterator(rest),
-                                    {i64, i64}, {loc, loc});
+  Block *loop = builder.createBlock(region, Region::iterator(rest), {i64, i64},
+                                    {loc, loc});
   Block *body = builder.createBlock(region, Region::iterator(rest));
   builder.setInsertionPointToEnd(head);
   cf::BranchOp::create(builder, loc, loop, ValueRange{zero, one});
 
   builder.setInsertionPointToEnd(loop);
   Value dim = loop->getArgument(0), sum = loop->getArgument(1);
-  Value more = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::slt,
-                                    dim, rank);
+  Value more =
+      LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::slt, dim, rank);
   cf::CondBranchOp::create(builder, loc, more, body, ValueRange(), rest,
                            ValueRange{sum});
 
@@ -537,8 +541,8 @@ FailureOr<std::pair<Value, Value>> OpLowering::extent(Value memref) {
   Value stride = load(add(dim, rank));
   Value last = LLVM::SubOp::create(builder, loc, extent, one);
   Value next = add(sum, mul(last, stride));
-  Value isEmpty = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::eq,
-                                       extent, zero);
+  Value isEmpty =
+      LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::eq, extent, zero);
   cf::CondBranchOp::create(builder, loc, isEmpty, rest, ValueRange{zero}, loop,
                            ValueRange{add(dim, one), next});
 
@@ -558,8 +562,8 @@ void OpLowering::waitOnHost(StringRef name, ValueRange handles) {
   for (Value handle : handles)
     pointers.push_back(toLLVM(handle));
   Value array = storeAll(FunctionState::Pointers, pointers);
-  Value result = call(name, i32, {array, int32(pointers.size()), site()})
-                     .getResult();
+  Value result =
+      call(name, i32, {array, int32(pointers.size()), site()}).getResult();
   Value failed = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::ne,
                                       result, int32(0));
   state.exitIf(builder, loc, failed);

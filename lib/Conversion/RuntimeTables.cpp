@@ -5,8 +5,8 @@
 // Emits the structs of RuntimeABI.h as internal constants of the LLVM dialect.
 //===----------------------------------------------------------------------===//
 
-#include "RuntimeLowering.h"
 #include "GPUAsync/Conversion/KernelABI.h"
+#include "RuntimeLowering.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "llvm/Support/xxhash.h"
 
@@ -81,17 +81,17 @@ Value Tables::build(OpBuilder &builder, Location loc, const Constant &value) {
 LLVM::GlobalOp Tables::addGlobal(StringRef name, Type type, Attribute value,
                                  bool isConstant) {
   builder.setInsertionPointToEnd(module.getBody());
-  auto global = LLVM::GlobalOp::create(builder, module.getLoc(), type,
-                                       isConstant, LLVM::Linkage::Internal,
-                                       name, value);
+  auto global =
+      LLVM::GlobalOp::create(builder, module.getLoc(), type, isConstant,
+                             LLVM::Linkage::Internal, name, value);
   symbols.insert(global);
   return global;
 }
 
 LLVM::GlobalOp Tables::addTable(StringRef name, const Constant &value) {
   LLVM::GlobalOp global = addGlobal(name, value.type, Attribute());
-  OpBuilder body = OpBuilder::atBlockBegin(
-      &global.getInitializerRegion().emplaceBlock());
+  OpBuilder body =
+      OpBuilder::atBlockBegin(&global.getInitializerRegion().emplaceBlock());
   Location loc = module.getLoc();
   LLVM::ReturnOp::create(body, loc, build(body, loc, value));
   return global;
@@ -100,8 +100,7 @@ LLVM::GlobalOp Tables::addTable(StringRef name, const Constant &value) {
 FlatSymbolRefAttr Tables::bytes(StringRef name, StringRef data,
                                 unsigned alignment) {
   auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), data.size());
-  LLVM::GlobalOp global =
-      addGlobal(name, type, builder.getStringAttr(data));
+  LLVM::GlobalOp global = addGlobal(name, type, builder.getStringAttr(data));
   global.setUnnamedAddr(LLVM::UnnamedAddr::Global);
   if (alignment > 1)
     global.setAlignment(alignment);
@@ -182,9 +181,9 @@ FailureOr<KernelRef> Tables::lookupKernel(LaunchOp launch) {
   std::optional<unsigned> kernel =
       binary.lookupKernel(launch.getKernelName().getValue());
   if (!kernel) {
-    InFlightDiagnostic diag =
-        launch.emitOpError() << "names the kernel " << launch.getKernel()
-                             << ", which the compiled module does not have";
+    InFlightDiagnostic diag = launch.emitOpError()
+                              << "names the kernel " << launch.getKernel()
+                              << ", which the compiled module does not have";
     diag.attachNote(binary.getLoc()) << "compiled module";
     return diag;
   }
@@ -195,19 +194,18 @@ FailureOr<KernelRef> Tables::lookupKernel(LaunchOp launch) {
 FlatSymbolRefAttr Tables::addSite(Operation *op, const KernelRef *kernel) {
   std::string text = op->getName().getStringRef().str();
   if (auto launch = dyn_cast<LaunchOp>(op))
-    text += " @" + launch.getKernelModuleName().str() +
-            "::@" + launch.getKernelName().str();
+    text += " @" + launch.getKernelModuleName().str() + "::@" +
+            launch.getKernelName().str();
   uint64_t id = UINT32_MAX;
   if (auto work = dyn_cast<WorkOpInterface>(op))
     id = work.getId().value_or(UINT32_MAX);
   Position position = getPosition(op->getLoc());
   Constant site = aggregate(
-      siteType, {string(position.file), string(text),
-                 integer(i32Type, position.line),
-                 integer(i32Type, position.column), integer(i32Type, id),
-                 integer(i32Type, kernel ? kernel->module : 0),
-                 integer(i32Type, kernel ? kernel->kernel : 0),
-                 integer(i32Type, 0)});
+      siteType,
+      {string(position.file), string(text), integer(i32Type, position.line),
+       integer(i32Type, position.column), integer(i32Type, id),
+       integer(i32Type, kernel ? kernel->module : 0),
+       integer(i32Type, kernel ? kernel->kernel : 0), integer(i32Type, 0)});
   return FlatSymbolRefAttr::get(
       addTable("_gpuasync_site", site).getSymNameAttr());
 }
@@ -240,9 +238,9 @@ FailureOr<Tables::Constant> Tables::image(BinaryOp binary, ImageAttr attr) {
          llvm::zip_equal(attr.getFunctions(), binary.getKernels())) {
       auto cpu = cast<CpuKernelAttr>(entry);
       if (!symbols.lookup(cpu.getFunction().getAttr()))
-        return binary.emitOpError() << "names the block function "
-                                    << cpu.getFunction()
-                                    << ", which the program does not have";
+        return binary.emitOpError()
+               << "names the block function " << cpu.getFunction()
+               << ", which the program does not have";
       functions.push_back(aggregate(
           cpuKernelType,
           {string(cast<KernelAttr>(kernel).getName()),
@@ -264,9 +262,9 @@ FailureOr<Tables::Constant> Tables::image(BinaryOp binary, ImageAttr attr) {
     data = symbol(bytes(name, (raw + Twine('\0')).str(), 16));
     size = raw.size();
   }
-  Constant hashes = aggregate(
-      LLVM::LLVMArrayType::get(i64Type, 2),
-      {integer(i64Type, hash.low64), integer(i64Type, hash.high64)});
+  Constant hashes =
+      aggregate(LLVM::LLVMArrayType::get(i64Type, 2),
+                {integer(i64Type, hash.low64), integer(i64Type, hash.high64)});
   return aggregate(imageType,
                    {integer(i32Type, static_cast<uint32_t>(attr.getFormat())),
                     integer(i32Type, 0), string(attr.getArch()), data,
@@ -281,16 +279,15 @@ FailureOr<Tables::Constant> Tables::module_(BinaryOp binary) {
     Constant offsets = null(), sizes = null();
     uint64_t count = UINT32_MAX, bytes = 0;
     if (DenseI64ArrayAttr params = kernel.getParams()) {
-      offsets = integers("_gpuasync_offsets_" + suffix,
-                         kernel.getParamOffsets());
+      offsets =
+          integers("_gpuasync_offsets_" + suffix, kernel.getParamOffsets());
       sizes = integers("_gpuasync_sizes_" + suffix, params.asArrayRef());
       count = params.size();
       bytes = kernel.getParamBytes();
     }
-    kernels.push_back(aggregate(kernelType,
-                                {string(kernel.getName()), offsets, sizes,
-                                 integer(i32Type, count),
-                                 integer(i32Type, bytes)}));
+    kernels.push_back(aggregate(kernelType, {string(kernel.getName()), offsets,
+                                             sizes, integer(i32Type, count),
+                                             integer(i32Type, bytes)}));
   }
   for (auto attr : binary.getImages().getAsRange<ImageAttr>()) {
     FailureOr<Constant> constant = image(binary, attr);
@@ -326,8 +323,8 @@ LogicalResult Tables::finish(bool withDestructor) {
     Constant moduleTable = table("_gpuasync_modules", moduleType, modules);
     LLVM::GlobalOp slot =
         addGlobal("_gpuasync_slot", ptrType, Attribute(), /*constant=*/false);
-    OpBuilder body = OpBuilder::atBlockBegin(
-        &slot.getInitializerRegion().emplaceBlock());
+    OpBuilder body =
+        OpBuilder::atBlockBegin(&slot.getInitializerRegion().emplaceBlock());
     LLVM::ReturnOp::create(
         body, module.getLoc(),
         Value(LLVM::ZeroOp::create(body, module.getLoc(), ptrType)));
@@ -347,9 +344,8 @@ LogicalResult Tables::finish(bool withDestructor) {
       builder.setInsertionPointToEnd(module.getBody());
       auto release = LLVM::LLVMFuncOp::create(
           builder, loc, "_gpuasync_release",
-          LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(
-                                          module.getContext()),
-                                      {}),
+          LLVM::LLVMFunctionType::get(
+              LLVM::LLVMVoidType::get(module.getContext()), {}),
           LLVM::Linkage::Internal);
       symbols.insert(release);
       OpBuilder code = OpBuilder::atBlockBegin(release.addEntryBlock(builder));
@@ -360,7 +356,8 @@ LogicalResult Tables::finish(bool withDestructor) {
       builder.setInsertionPointToEnd(module.getBody());
       LLVM::GlobalDtorsOp::create(
           builder, loc,
-          builder.getArrayAttr(FlatSymbolRefAttr::get(release.getSymNameAttr())),
+          builder.getArrayAttr(
+              FlatSymbolRefAttr::get(release.getSymNameAttr())),
           builder.getI32ArrayAttr({65535}),
           builder.getArrayAttr(LLVM::ZeroAttr::get(module.getContext())));
     }
@@ -397,8 +394,7 @@ Value Tables::constant(OpBuilder &builder, Location loc, Type type,
   APInt bits(64, value, /*isSigned=*/true);
   return LLVM::ConstantOp::create(
       builder, loc, type,
-      builder.getIntegerAttr(type,
-                             bits.trunc(type.getIntOrFloatBitWidth())));
+      builder.getIntegerAttr(type, bits.trunc(type.getIntOrFloatBitWidth())));
 }
 
 Value Tables::addressOf(OpBuilder &builder, Location loc,

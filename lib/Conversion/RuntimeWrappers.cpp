@@ -45,9 +45,9 @@ static LogicalResult wrap(const PublicFunction &function,
   OpBuilder builder(func->getContext());
   builder.setInsertionPointAfter(func);
   Type ptr = LLVM::LLVMPointerType::get(func.getContext());
-  auto wrapper = func::FuncOp::create(
-      builder, loc, (packedPrefix + func.getSymName()).str(),
-      builder.getFunctionType(ptr, {}));
+  auto wrapper = func::FuncOp::create(builder, loc,
+                                      (packedPrefix + func.getSymName()).str(),
+                                      builder.getFunctionType(ptr, {}));
   builder.setInsertionPointToStart(wrapper.addEntryBlock());
   Value args = wrapper.getArgument(0);
 
@@ -65,15 +65,13 @@ static LogicalResult wrap(const PublicFunction &function,
                   .getResult(0);
     operands.push_back(value);
   }
-  Value null = LLVM::ZeroOp::create(builder, loc, ptr);
-  Value statusSlot;
   TypeRange results = function.type.getResults();
   if (isStatus) {
     if (!results.empty())
       operands.push_back(loadSlot(builder, loc, args, index));
     auto call = func::CallOp::create(builder, loc, func, operands);
-    statusSlot = loadSlot(builder, loc, args, index + 1);
-    LLVM::StoreOp::create(builder, loc, call.getResult(0), statusSlot);
+    LLVM::StoreOp::create(builder, loc, call.getResult(0),
+                          loadSlot(builder, loc, args, index + 1));
   } else {
     auto call = func::CallOp::create(builder, loc, func, operands);
     Type type = getResultsType(converter, results);
@@ -99,8 +97,8 @@ static LogicalResult wrap(const PublicFunction &function,
       LLVM::StoreOp::create(builder, loc, all,
                             loadSlot(builder, loc, args, index));
     }
-    statusSlot = loadSlot(builder, loc, args, index + 1);
-    LLVM::StoreOp::create(builder, loc, null, statusSlot);
+    LLVM::StoreOp::create(builder, loc, LLVM::ZeroOp::create(builder, loc, ptr),
+                          loadSlot(builder, loc, args, index + 1));
   }
   func::ReturnOp::create(builder, loc);
   return success();
@@ -132,10 +130,10 @@ static void wrap(LLVM::LLVMFuncOp func) {
   LLVM::ReturnOp::create(builder, loc, ValueRange());
 }
 
-LogicalResult runtime::emitPackedWrappers(
-    ModuleOp module, ArrayRef<PublicFunction> functions,
-    const LLVMTypeConverter &converter,
-    const llvm::DenseSet<StringAttr> &statusFunctions) {
+LogicalResult
+runtime::emitPackedWrappers(ModuleOp module, ArrayRef<PublicFunction> functions,
+                            const LLVMTypeConverter &converter,
+                            const llvm::DenseSet<StringAttr> &statusFunctions) {
   for (const PublicFunction &function : functions) {
     func::FuncOp func = function.func;
     StringAttr name = func.getSymNameAttr();

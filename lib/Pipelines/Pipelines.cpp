@@ -2,7 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The passes in order. Each stage ends with the check of the form that it makes.
+// The passes in order. Each stage ends with the check of the form that it
+// makes.
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Pipelines/Pipelines.h"
@@ -81,6 +82,7 @@ void gpuasync::buildRuntimeFormPipeline(
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
   pm.addPass(arith::createArithExpandOpsPass());
+  pm.addPass(createConvertVectorToLLVMPass());
   // LLVM's intrinsics where they exist, else functions of our own or of libm.
   pm.addPass(createConvertMathToFuncs());
   pm.addPass(createConvertMathToLLVMPass());

@@ -35,20 +35,21 @@ struct PrepareInputPass
   void runOnOperation() final {
     auto isTensor = [](Type type) { return isa<TensorType>(type); };
     SmallVector<linalg::LinalgOp> structured;
-    WalkResult result = getOperation().walk([&](Operation *op) {
-      bool hasTensors = llvm::any_of(op->getResultTypes(), isTensor) ||
-                        llvm::any_of(op->getOperandTypes(), isTensor);
-      if (auto function = dyn_cast<FunctionOpInterface>(op))
-        hasTensors |= llvm::any_of(function.getArgumentTypes(), isTensor);
-      if (hasTensors) {
-        op->emitOpError("works on tensors; the pipeline takes programs on "
-                        "memrefs: bufferize first (one-shot-bufferize)");
-        return WalkResult::interrupt();
-      }
-      if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
-        structured.push_back(linalgOp);
-      return WalkResult::advance();
-    });
+    WalkResult result =
+        getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
+          bool hasTensors = llvm::any_of(op->getResultTypes(), isTensor) ||
+                            llvm::any_of(op->getOperandTypes(), isTensor);
+          if (auto function = dyn_cast<FunctionOpInterface>(op))
+            hasTensors |= llvm::any_of(function.getArgumentTypes(), isTensor);
+          if (hasTensors) {
+            op->emitOpError("works on tensors; the pipeline takes programs on "
+                            "memrefs: bufferize first (one-shot-bufferize)");
+            return WalkResult::interrupt();
+          }
+          if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
+            structured.push_back(linalgOp);
+          return WalkResult::advance();
+        });
     if (result.wasInterrupted())
       return signalPassFailure();
 

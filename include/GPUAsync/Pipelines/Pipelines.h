@@ -23,7 +23,8 @@ struct GPUAsyncPipelineOptions
                      "name: cpu, nvptx:sm_90")};
   PassOptions::Option<unsigned> maxStreams{
       *this, "max-streams",
-      llvm::cl::desc("Most streams that a function uses at a time; 0: no limit"),
+      llvm::cl::desc(
+          "Most streams that a function uses at a time; 0: no limit"),
       llvm::cl::init(8)};
   PassOptions::Option<std::string> onError{
       *this, "on-error",
@@ -65,8 +66,9 @@ struct GPUAsyncPipelineOptions
 };
 
 /// The stages of the pipeline, each on a builtin.module. A stage leaves alone
-/// what is lowered further than its own form already, so a file of any form goes
-/// through all of them in order. Programs are bufferised: tensors are refused.
+/// what is lowered further than its own form already, so a file of any form
+/// goes through all of them in order. Programs are bufferised: tensors are
+/// refused.
 
 /// 0 -> 1: linalg and affine to loops, kernels outlined, gpu ops imported.
 void buildTokenFormPipeline(OpPassManager &pm,

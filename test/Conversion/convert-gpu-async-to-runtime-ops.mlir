@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Copies, fills, registrations, streams and events: what each call is given.
+// RUN: gpu-opt %s --convert-gpu-async-to-runtime | FileCheck %s
+
+// A static contiguous layout with an offset is one piece; else sizes and strides
+// are passed.
+// CHECK-LABEL: llvm.func @strided(
+// CHECK:         llvm.call @gpuasync_memcpy_strided(
+// CHECK:         %[[COUNT:.+]] = llvm.mlir.constant(64 : i64)
+// CHECK:         %[[BYTES:.+]] = llvm.mul %[[COUNT]],
+// CHECK:         llvm.call @gpuasync_memcpy({{.*}}%[[BYTES]], %{{[0-9]+}})
+// CHECK:         %[[RANK:.+]] = llvm.mlir.constant(2 : i32)
+// CHECK:         %[[SIZE:.+]] = llvm.mlir.constant(4 : i32)
+// CHECK:         llvm.call @gpuasync_memset_strided({{.*}}%[[RANK]], %{{[0-9]+}}, %[[SIZE]], %{{[0-9]+}})
+// CHECK:         %[[ONE:.+]] = llvm.mlir.constant(1 : i64)
+// CHECK:         %[[EIGHT:.+]] = llvm.mlir.constant(8 : i32)
+// CHECK:         llvm.call @gpuasync_memset({{.*}}%[[EIGHT]], %[[ONE]], %{{[0-9]+}})
+func.func @strided(%a: memref<?x?xf32, strided<[?, 1], offset: ?>>, %b: memref<4x?xf32>, %c: memref<4x16xf32, strided<[16, 1], offset: ?>>, %d: memref<4x16xf32>, %z: memref<f64, strided<[], offset: ?>>) {
+  %s = gpu_async.stream.create
+  gpu_async.memcpy on %s %a, %b : memref<?x?xf32, strided<[?, 1], offset: ?>>, memref<4x?xf32>
+  gpu_async.memcpy on %s %c, %d : memref<4x16xf32, strided<[16, 1], offset: ?>>, memref<4x16xf32>
+  %c0 = arith.constant 0 : i32
+  %f = arith.constant 1.0 : f32
+  %g = arith.constant 1.0 : f64
+  gpu_async.memset on %s %a, %f : memref<?x?xf32, strided<[?, 1], offset: ?>>, f32
+  gpu_async.memset on %s %z, %g : memref<f64, strided<[], offset: ?>>, f64
+  gpu_async.stream.synchronize %s
+  gpu_async.stream.destroy %s idle
+  return
+}
+
+// Elements of any type of 1, 2, 4, 8 or 16 bytes.
+// CHECK-LABEL: llvm.func @patterns(
+// CHECK:         llvm.store %{{.*}}, %[[PATTERN:.+]] : !llvm.struct<(f64, f64)>, !llvm.ptr
+// CHECK:         llvm.mlir.constant(16 : i32)
+// CHECK:         llvm.store %{{.*}}, %[[PATTERN]] : i64
+// CHECK:         llvm.mlir.constant(8 : i32)
+// CHECK:         llvm.store %{{.*}}, %[[PATTERN]] : i1
+// CHECK:         llvm.mlir.constant(1 : i32)
+// CHECK:         llvm.store %{{.*}}, %[[PATTERN]] : vector<4xf32>
+// CHECK:         llvm.mlir.constant(16 : i32)
+// CHECK:         llvm.store %{{.*}}, %[[PATTERN]] : bf16
+// CHECK:         llvm.mlir.constant(2 : i32)
+func.func @patterns(%a: memref<8xcomplex<f64>>, %b: memref<8xindex>, %c: memref<8xi1>, %d: memref<8xvector<4xf32>>, %e: memref<2xbf16>, %x: complex<f64>, %i: index, %o: i1, %v: vector<4xf32>, %h: bf16) {
+  %s = gpu_async.stream.create
+  gpu_async.memset on %s %a, %x : memref<8xcomplex<f64>>, complex<f64>
+  gpu_async.memset on %s %b, %i : memref<8xindex>, index
+  gpu_async.memset on %s %c, %o : memref<8xi1>, i1
+  gpu_async.memset on %s %d, %v : memref<8xvector<4xf32>>, vector<4xf32>
+  gpu_async.memset on %s %e, %h : memref<2xbf16>, bf16
+  gpu_async.stream.synchronize %s
+  gpu_async.stream.destroy %s idle
+  return
+}
+
+// A memref of unknown rank is measured by a loop over its dimensions. Memory
+// spaces are one on the host. Host-shared memory must be there before it is used.
+// CHECK-LABEL: llvm.func @host(
+// CHECK:       ^{{.*}}(%{{.*}}: i64, %{{.*}}: i64):
+// CHECK:         llvm.call @gpuasync_host_register(
+// CHECK:         llvm.select
+// CHECK:         llvm.call @gpuasync_host_register(
+// CHECK:         llvm.call @gpuasync_host_unregister(
+// CHECK:         %[[NATIVE:.+]] = llvm.addrspacecast %{{.*}} : !llvm.ptr<1> to !llvm.ptr
+// CHECK:         %[[EXTERNAL:.+]] = llvm.call @gpuasync_stream_external(%[[FRAME:.+]], %[[NATIVE]],
+// CHECK:         %[[SHARED:.+]] = llvm.mlir.constant(1 : i32)
+// CHECK:         llvm.call @gpuasync_alloc(%[[FRAME]], %[[EXTERNAL]], %{{.*}}, %[[SHARED]],
+// CHECK:         llvm.load %[[FRAME]] : !llvm.ptr -> i32
+// CHECK:         llvm.cond_br %{{.*}} weights([1, 2000])
+// CHECK:         %[[STREAM:.+]] = llvm.call @gpuasync_stream_create
+// CHECK:         %[[EVENT:.+]] = llvm.call @gpuasync_event_record(%[[FRAME]], %[[EXTERNAL]],
+// CHECK:         llvm.call @gpuasync_stream_wait(%[[FRAME]], %[[STREAM]], %[[EVENT]],
+// CHECK:         llvm.store %[[EVENT]], %[[EVENTS:.+]] :
+// CHECK:         llvm.call @gpuasync_event_synchronize(%[[FRAME]], %[[EVENTS]],
+// CHECK:         llvm.call @gpuasync_event_destroy(%[[FRAME]], %[[EVENT]],
+// CHECK:         llvm.call @gpuasync_stream_destroy(%[[FRAME]], %[[STREAM]],
+// CHECK:         llvm.call @gpuasync_stream_destroy(%[[FRAME]], %[[EXTERNAL]],
+func.func @host(%u: memref<*xf32>, %r: memref<?x8xf32, strided<[16, 1], offset: ?>>, %p: !llvm.ptr<1>, %n: index) -> memref<2x?x4xi64, #gpu.address_space<global>> {
+  gpu_async.host_register %u : memref<*xf32>
+  gpu_async.host_register %r : memref<?x8xf32, strided<[16, 1], offset: ?>>
+  gpu_async.host_unregister %u : memref<*xf32>
+  %e = gpu_async.stream.external %p : !llvm.ptr<1>
+  %m = gpu_async.alloc on %e host_shared (%n) : memref<2x?x4xi64, #gpu.address_space<global>>
+  %s = gpu_async.stream.create
+  %v = gpu_async.event.record on %e
+  gpu_async.stream.wait %s, %v
+  gpu_async.event.synchronize %v
+  gpu_async.event.destroy %v
+  gpu_async.stream.destroy %s
+  gpu_async.stream.destroy %e
+  return %m : memref<2x?x4xi64, #gpu.address_space<global>>
+}
