@@ -272,7 +272,10 @@ gpuasync_context_stream_create(gpuasync_context *context,
     status = context->takeStream(nullptr, *out);
     if (!status.ok())
       return context->noteFault(std::move(status));
-    (*out)->embedder = true;
+    {
+      std::lock_guard<std::mutex> lock(context->poolMutex);
+      (*out)->embedder = true;
+    }
     slot->counters.streams.create();
     return Status();
   });
@@ -322,6 +325,10 @@ void gpuasync_context_stream_destroy(gpuasync_stream *stream) noexcept {
   gpuasync_context &context = *stream->context;
   gpuasync_status *ignored = entry([&]() -> Status {
     threadState().slotFor(&context)->counters.streams.destroy();
+    {
+      std::lock_guard<std::mutex> lock(context.poolMutex);
+      stream->embedder = false;
+    }
     // Its work may still run: the pending list waits for it.
     context.giveStream(nullptr, stream, false);
     return Status();

@@ -48,6 +48,7 @@ struct StagingUse {
   StagingUse *next = nullptr;
   Staging *staging = nullptr;
   uint64_t bytes = 0;
+  bool untilIdle = false; ///< it has no fence
   Fence fence; ///< unarmed with flags: reached when the *next* flag is
 };
 
@@ -319,6 +320,7 @@ struct gpuasync_context {
   void finishOrphans();
   void dropDownloads(gpuasync::Download *&list);
   gpuasync::Download *newDownload();
+  void dropDownload(gpuasync::Download *download); ///< never used
 
   //===--- The end (Retire.cpp)
   void retireRange(gpuasync::HostRange *range);

@@ -159,7 +159,7 @@ void gpuasync::releaseAfterError(Frame &frame) {
     Status status = frame.driver->waitStream(stream->native, timeout, done);
     if (!status.ok())
       (void)context.noteFault(std::move(status));
-    else if (!done)
+    if (!done && !context.lost.load(std::memory_order_relaxed))
       idle = false;
   }
   context.dropDownloads(frame.downloads);

@@ -10,6 +10,7 @@
 #include "core/ContextImpl.h"
 #include "core/Strided.h"
 
+#include <new>
 #include <string.h>
 
 using namespace gpuasync;
@@ -29,8 +30,10 @@ Status gpuasync_context::takeStaging(uint64_t bytes, Staging *&out) {
   if ((out = spareStagings)) {
     spareStagings = out->next;
     *out = Staging();
-  } else {
-    out = new Staging;
+  } else if (!(out = new (std::nothrow) Staging)) {
+    block->internal = false;
+    addReady(block);
+    return outOfMemoryStatus();
   }
   out->block = block;
   return Status();
@@ -72,15 +75,22 @@ Status gpuasync_context::useStaging(gpuasync_stream &stream, Staging *staging,
     stream.stagedSinceFlag += bytes;
     if (stream.stagedSinceFlag < flagAfterBytes)
       return Status();
-    Fence unused;
-    return makeFence(stream, unused);
   }
-  return makeFence(stream, use->fence);
+  Fence unused;
+  Status status;
+  try {
+    status = makeFence(stream, stream.flagSlot ? unused : use->fence);
+  } catch (const std::bad_alloc &) {
+    status = outOfMemoryStatus();
+  }
+  // Without a fence only an idle stream says that the staging is free.
+  use->untilIdle = !status.ok();
+  return status;
 }
 
 void gpuasync_context::reapStaging(gpuasync_stream &stream, bool idle) {
   while (StagingUse *use = stream.staging) {
-    if (!idle && !reached(use->fence))
+    if (!idle && (use->untilIdle || !reached(use->fence)))
       return;
     if (use->fence.event)
       giveFenceEvent(use->fence.event);
@@ -120,6 +130,12 @@ static void finish(gpuasync_context &context, Download *download, bool write) {
   std::lock_guard<std::mutex> lock(context.memoryMutex);
   download->next = context.spareDownloads;
   context.spareDownloads = download;
+}
+
+void gpuasync_context::dropDownload(Download *download) {
+  std::lock_guard<std::mutex> lock(memoryMutex);
+  download->next = spareDownloads;
+  spareDownloads = download;
 }
 
 void gpuasync_context::finishDownloads(Download *&list) {

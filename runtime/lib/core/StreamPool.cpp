@@ -75,7 +75,6 @@ Status gpuasync_context::takeStream(ThreadContext *slot,
 void gpuasync_context::giveStream(ThreadContext *slot, gpuasync_stream *stream,
                                   bool idle) {
   stream->frame = nullptr;
-  stream->embedder = false;
   stream->previous = nullptr;
   if (stream->external) {
     // The caller's stream cannot be queried later: what was staged for it is
@@ -180,7 +179,7 @@ bool gpuasync_context::waitForStreams(int64_t timeoutNs) {
     pendingHead = stream;
     if (!pendingTail)
       pendingTail = stream;
-    if (status.ok() && !done) {
+    if (!done && !lost.load()) {
       allDone = false;
       break;
     }

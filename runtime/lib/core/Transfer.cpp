@@ -27,6 +27,37 @@ static constexpr uint64_t chunkBytes = 4 << 20;
 
 namespace {
 
+/// Staging that is dropped unless it was passed on. Device work that an error
+/// left behind on it is waited for first.
+class HeldStaging {
+public:
+  HeldStaging(gpuasync_context &context, Stream &stream)
+      : context(context), stream(stream) {}
+  HeldStaging(const HeldStaging &) = delete;
+  ~HeldStaging() {
+    if (!staging)
+      return;
+    bool done = !inUse;
+    if (inUse)
+      (void)context.driver->waitStream(stream.native, process().timeoutNs,
+                                       done);
+    if (done)
+      context.dropStaging(staging);
+  }
+  Status take(uint64_t bytes) { return context.takeStaging(bytes, staging); }
+  char *data() const { return staging->block->pointer; }
+  Staging *get() const { return staging; }
+  /// The device is going to work on it.
+  void use() { inUse = true; }
+  void passOn() { staging = nullptr; }
+
+private:
+  gpuasync_context &context;
+  Stream &stream;
+  Staging *staging = nullptr;
+  bool inUse = false;
+};
+
 /// One frame's copy on one stream.
 struct Transfer {
   Frame &frame;
@@ -106,7 +137,13 @@ Status Transfer::remember(char *destination, uint64_t bytes, Staging *staging,
                           StridedCopy *scatter) {
   std::unique_ptr<StridedCopy> owned(scatter);
   Download *download = context.newDownload();
-  Status status = context.makeFence(stream, download->fence);
+  Status status;
+  try {
+    status = context.makeFence(stream, download->fence);
+  } catch (...) {
+    context.dropDownload(download);
+    throw;
+  }
   download->destination = destination;
   download->bytes = bytes;
   download->staging = staging;
@@ -169,17 +206,17 @@ Status Transfer::fromDevice(char *destination, const char *source,
     return driver.copy(stream.native, destination, source, bytes, site);
   for (uint64_t offset = 0; offset < bytes; offset += chunkBytes) {
     uint64_t piece = bytes - offset < chunkBytes ? bytes - offset : chunkBytes;
-    Staging *staging = nullptr;
-    Status status = context.takeStaging(piece, staging);
+    HeldStaging staging(context, stream);
+    Status status = staging.take(piece);
     if (!status.ok())
       return status;
-    status = driver.copy(stream.native, staging->block->pointer,
-                         source + offset, piece, site);
-    if (!status.ok()) {
-      context.dropStaging(staging);
+    status = driver.copy(stream.native, staging.data(), source + offset, piece,
+                         site);
+    if (!status.ok())
       return status;
-    }
-    status = remember(destination + offset, piece, staging, nullptr);
+    staging.use();
+    status = remember(destination + offset, piece, staging.get(), nullptr);
+    staging.passOn();
     if (!status.ok())
       return status;
   }
@@ -197,18 +234,18 @@ Status Transfer::upload(char *destination, const char *source, uint64_t bytes,
     context.reapStaging(stream, false);
   for (uint64_t offset = 0; offset < bytes; offset += chunkBytes) {
     uint64_t piece = bytes - offset < chunkBytes ? bytes - offset : chunkBytes;
-    Staging *staging = nullptr;
-    Status status = context.takeStaging(piece, staging);
+    HeldStaging staging(context, stream);
+    Status status = staging.take(piece);
     if (!status.ok())
       return status;
-    memcpy(staging->block->pointer, source + offset, piece);
-    status = fromDevice(destination + offset, staging->block->pointer, piece,
-                        toPageable);
-    if (!status.ok()) {
-      context.dropStaging(staging);
+    memcpy(staging.data(), source + offset, piece);
+    staging.use();
+    status =
+        fromDevice(destination + offset, staging.data(), piece, toPageable);
+    if (!status.ok())
       return status;
-    }
-    status = context.useStaging(stream, staging, piece);
+    status = context.useStaging(stream, staging.get(), piece);
+    staging.passOn();
     if (!status.ok())
       return status;
   }
@@ -316,7 +353,7 @@ Status Transfer::copyDims(char *destination, const char *source,
   toStrided(copy, dims, elementBytes);
   copy.destination = destination;
   copy.source = source;
-  Staging *gathered = nullptr;
+  HeldStaging gathered(context, stream);
   if (fromPageable) {
     Download *pending = findPending(sourceLow, sourceBytes);
     if (pending && pending->staging) {
@@ -332,22 +369,20 @@ Status Transfer::copyDims(char *destination, const char *source,
       }
       std::vector<Dim> gather = dims;
       uint64_t total = pack(gather, elementBytes, true);
-      Staging *staging = nullptr;
-      status = context.takeStaging(total, staging);
+      status = gathered.take(total);
       if (!status.ok())
         return status;
       StridedCopy toStaging;
       toStrided(toStaging, gather, elementBytes);
-      toStaging.destination = staging->block->pointer;
+      toStaging.destination = gathered.data();
       toStaging.source = source;
       copyOnHost(toStaging);
       pack(dims, elementBytes, false);
       toStrided(copy, dims, elementBytes);
-      copy.source = staging->block->pointer;
-      gathered = staging;
+      copy.source = gathered.data();
+      gathered.use();
     }
   }
-  uint64_t gatheredBytes = gathered ? gathered->block->bytes : 0;
   DriverContext &driver = *context.driver;
   if (!toPageable)
     status = driver.copyStrided(stream.native, copy, site);
@@ -362,30 +397,30 @@ Status Transfer::copyDims(char *destination, const char *source,
   } else {
     auto scatter = std::make_unique<StridedCopy>(copy);
     uint64_t total = pack(dims, elementBytes, true);
-    Staging *staging = nullptr;
-    status = context.takeStaging(total, staging);
+    HeldStaging staging(context, stream);
+    status = staging.take(total);
     if (status.ok()) {
       for (size_t i = 0; i < dims.size(); ++i) {
         copy.destinationStrides[i] = dims[i].destination;
         scatter->sourceStrides[i] = dims[i].destination;
       }
-      copy.destination = staging->block->pointer;
-      scatter->source = staging->block->pointer;
+      copy.destination = staging.data();
+      scatter->source = staging.data();
       status = driver.copyStrided(stream.native, copy, site);
-      if (status.ok())
-        status = remember(destinationLow, destinationBytes, staging,
-                          scatter.release());
-      else
-        context.dropStaging(staging);
+    }
+    if (status.ok()) {
+      staging.use();
+      status = remember(destinationLow, destinationBytes, staging.get(),
+                        scatter.release());
+      staging.passOn();
     }
   }
-  if (!gathered)
+  if (!gathered.get() || !status.ok())
     return status;
-  if (!status.ok()) {
-    context.dropStaging(gathered);
-    return status;
-  }
-  return context.useStaging(stream, gathered, gatheredBytes);
+  status =
+      context.useStaging(stream, gathered.get(), gathered.get()->block->bytes);
+  gathered.passOn();
+  return status;
 }
 
 Status Transfer::fillDims(char *destination, std::vector<Dim> dims,

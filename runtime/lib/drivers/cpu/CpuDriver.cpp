@@ -76,8 +76,8 @@ public:
   Status waitStream(NativeStream native, int64_t timeoutNs,
                     bool &done) override {
     Stream &stream = *static_cast<Stream *>(native);
-    done = scheduler->wait(stream, stream.enqueued, timeoutNs);
-    return done ? stream.tenure->statusAt(stream.enqueued) : Status();
+    return finishWait(scheduler->wait(stream, stream.enqueued, timeoutNs),
+                      stream.tenure, stream.enqueued, done);
   }
   void resetStream(NativeStream stream) noexcept override {
     scheduler->resetStream(static_cast<Stream *>(stream));
@@ -125,8 +125,9 @@ public:
     done = true;
     if (!event->stream)
       return Status();
-    done = scheduler->wait(*event->stream, event->position, timeoutNs);
-    return done ? event->tenure->statusAt(event->position) : Status();
+    return finishWait(
+        scheduler->wait(*event->stream, event->position, timeoutNs),
+        event->tenure, event->position, done);
   }
 
   Status writeFlag(NativeStream native, uint32_t *slot,
@@ -246,6 +247,15 @@ public:
   uint64_t close(bool lost) noexcept override;
 
 private:
+  Status finishWait(Scheduler::Wait result, Tenure *tenure, uint64_t position,
+                    bool &done) {
+    done = result == Scheduler::Wait::Reached;
+    if (done)
+      return tenure->statusAt(position);
+    return result == Scheduler::Wait::Starved ? scheduler->starvation()
+                                              : Status();
+  }
+
   Scheduler *scheduler;
   bool abandoned = false;
   std::mutex mutex;

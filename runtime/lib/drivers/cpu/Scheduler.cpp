@@ -341,17 +341,32 @@ void Scheduler::failStarved(std::unique_lock<std::mutex> &lock) {
     stream->nextRunnable = nullptr;
     --runnableCount;
     lock.unlock();
+    Status error;
     {
       std::lock_guard<std::mutex> streamLock(stream->mutex);
-      if (Op *op = stream->head)
-        stream->tenure->fail(
-            locate(makeStatus(GPUASYNC_UNSUPPORTED,
-                              "the cpu device's limit of %u threads is reached "
-                              "by kernels that wait for each other "
-                              "(GPU_ASYNC_CPU_THREADS raises it)",
-                              threadLimit),
-                   op->site),
-            op->position);
+      if (Op *op = stream->head) {
+        error = locate(
+            makeStatus(GPUASYNC_UNSUPPORTED,
+                       "the cpu device's limit of %u threads is reached by "
+                       "kernels that wait for each other "
+                       "(GPU_ASYNC_CPU_THREADS raises it)",
+                       threadLimit),
+            op->site);
+        stream->tenure->fail(copyStatus(error), op->position);
+      }
+    }
+    {
+      std::lock_guard<std::mutex> again(mutex);
+      starvedStatus = std::move(error);
+      starved.store(true);
+    }
+    {
+      // The kernels that spin may never end: nobody waits for them any longer.
+      std::lock_guard<std::mutex> all(streamsMutex);
+      for (Stream *other : allStreams) {
+        std::lock_guard<std::mutex> streamLock(other->mutex);
+        other->progress.notify_all();
+      }
     }
     // What it wakes must not run here, where this thread's own work waits.
     if (Stream *woken = pump(stream))
@@ -371,6 +386,7 @@ void Scheduler::beginBlocking() {
 void Scheduler::endBlocking() {
   std::lock_guard<std::mutex> lock(mutex);
   --blocked;
+  starved.store(false);
 }
 
 void Scheduler::threadMain() {
@@ -469,30 +485,51 @@ static void relax() {
 #endif
 }
 
-bool Scheduler::wait(Stream &stream, uint64_t position, int64_t timeoutNs) {
+Scheduler::Wait Scheduler::wait(Stream &stream, uint64_t position,
+                                int64_t timeoutNs) {
   auto reached = [&] {
     return stream.completed.load(std::memory_order_acquire) >= position;
   };
   if (reached())
-    return true;
+    return Wait::Reached;
   if (numProcessors > 1)
     for (int i = 0; i < 500; ++i) {
       relax();
       if (reached())
-        return true;
+        return Wait::Reached;
     }
+  auto wakes = [&] { return reached() || starved.load(); };
+  using Clock = std::chrono::steady_clock;
+  const auto deadline =
+      Clock::now() + std::chrono::nanoseconds(timeoutNs < 0 ? 0 : timeoutNs);
   std::unique_lock<std::mutex> lock(stream.mutex);
   ++stream.hostWaiters;
-  bool result = true;
-  if (timeoutNs < 0)
-    stream.progress.wait(lock, reached);
-  else
-    result = stream.progress.wait_until(lock,
-                                        std::chrono::steady_clock::now() +
-                                            std::chrono::nanoseconds(timeoutNs),
-                                        reached);
+  Wait result = Wait::TimedOut;
+  while (true) {
+    if (timeoutNs < 0)
+      stream.progress.wait(lock, wakes);
+    else
+      stream.progress.wait_until(lock, deadline, wakes);
+    if (reached())
+      result = Wait::Reached;
+    if (reached() || !starved.load())
+      break;
+    // Kernels that end by themselves get the time to.
+    stream.progress.wait_for(lock, std::chrono::milliseconds(200), reached);
+    if (reached() || starved.load()) {
+      result = reached() ? Wait::Reached : Wait::Starved;
+      break;
+    }
+    if (timeoutNs >= 0 && Clock::now() >= deadline)
+      break;
+  }
   --stream.hostWaiters;
   return result;
+}
+
+Status Scheduler::starvation() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return copyStatus(starvedStatus);
 }
 
 bool Scheduler::shutDown() {

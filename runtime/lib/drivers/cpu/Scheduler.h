@@ -139,8 +139,12 @@ public:
   /// Later work of `stream` waits for the event.
   void enqueueWait(Stream &stream, const Event &event);
 
-  /// Waits for `position`; false after a timeout. timeoutNs < 0: no limit.
-  bool wait(Stream &stream, uint64_t position, int64_t timeoutNs);
+  enum class Wait { Reached, TimedOut, Starved };
+  /// Waits for `position`. timeoutNs < 0: no limit. Starved: all threads spin
+  /// and no other can be made, so the position may never be reached.
+  Wait wait(Stream &stream, uint64_t position, int64_t timeoutNs);
+  /// The error at the location of the operation that found no thread.
+  Status starvation();
 
   /// Processors that this process may use.
   uint32_t processors() const { return numProcessors; }
@@ -177,6 +181,8 @@ private:
   Job *jobs = nullptr;
   uint32_t idle = 0, threadCount = 0, blocked = 0;
   bool stopping = false;
+  std::atomic<bool> starved{false};
+  Status starvedStatus; ///< under `mutex`
   std::vector<std::thread> threads;
   std::mutex streamsMutex;
   std::vector<Stream *> allStreams, freeStreams;

@@ -1,0 +1,198 @@
+//===- CpuDriverTest.cpp - What only the cpu device does ------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Threads of its own, their limit, printf, asserts in large kernels.
+//===----------------------------------------------------------------------===//
+
+#include "Fixture.h"
+
+#include <atomic>
+#include <sched.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+using namespace gpuasync_test;
+using namespace gpuasync_test::detail;
+
+namespace {
+
+/// One kernel of one's own in slot Store of the table.
+struct Custom {
+  explicit Custom(gpuasync_cpu_block_fn function, uint32_t flags = 0,
+                  uint64_t workgroupBytes = 0) {
+    program.cpu[Store].function = function;
+    program.cpu[Store].flags = flags;
+    program.cpu[Store].workgroupBytes = workgroupBytes;
+  }
+  TestProgram program{TestProgram::Cpu};
+};
+
+class CpuDriver : public testing::Test {
+protected:
+  void SetUp() override { ASSERT_TRUE(Context::open("cpu", context).ok()); }
+  Context context;
+};
+
+std::atomic<int64_t> visits[4];
+void countBlock(const gpuasync_cpu_block_ctx *ctx, const void *, void *) {
+  visits[0] += 1;
+  visits[1] += ctx->blockIdx[0];
+  visits[2] += ctx->blockIdx[1] * 1000;
+  visits[3] += ctx->blockIdx[2] * 1000000;
+}
+
+// Every block runs once, whatever the shape of the grid.
+TEST_F(CpuDriver, EveryBlockOnce) {
+  Custom custom(countBlock);
+  ContextScope scope(context);
+  int64_t shapes[][3] = {{1, 1, 1}, {7, 5, 3}, {1, 300, 2}, {40000, 1, 1}};
+  for (auto &shape : shapes) {
+    for (auto &visit : visits)
+      visit = 0;
+    FrameScope frame(custom.program);
+    gpuasync_stream *stream = frame.stream();
+    StoreParams params{};
+    gpuasync_block launch = makeLaunch(1, 64, params);
+    for (int i = 0; i < 3; ++i)
+      launch.grid[i] = shape[i];
+    gpuasync_launch(frame, stream, &custom.program.launchSites[Store], &launch);
+    ASSERT_EQ(frame.wait({stream}), 0);
+    int64_t x = shape[0], y = shape[1], z = shape[2];
+    EXPECT_EQ(visits[0], x * y * z);
+    EXPECT_EQ(visits[1], x * (x - 1) / 2 * y * z);
+    EXPECT_EQ(visits[2], y * (y - 1) / 2 * x * z * 1000);
+    EXPECT_EQ(visits[3], z * (z - 1) / 2 * x * y * 1000000);
+  }
+}
+
+std::atomic<uint32_t> arrived;
+void meetBlocks(const gpuasync_cpu_block_ctx *ctx, const void *, void *) {
+  ++arrived;
+  while (arrived < ctx->gridDim[0])
+    ;
+}
+
+// T04: the blocks of one kernel really run on several processors.
+TEST_F(CpuDriver, BlocksRunAtTheSameTime_T04) {
+  cpu_set_t set;
+  sched_getaffinity(0, sizeof(set), &set);
+  if (CPU_COUNT(&set) < 2)
+    GTEST_SKIP() << "one processor";
+  Custom custom(meetBlocks, GPUASYNC_KERNEL_MAY_BLOCK);
+  ContextScope scope(context);
+  for (int round = 0; round < 20; ++round) {
+    arrived = 0;
+    FrameScope frame(custom.program);
+    gpuasync_stream *stream = frame.stream();
+    frame.launch(stream, Store, 2, 1, StoreParams{});
+    ASSERT_EQ(frame.wait({stream}), 0);
+  }
+}
+
+// B04, X12: streams that spin for each other beyond the limit of threads are an
+// error with a location; the kernels that spin are left behind once they end.
+TEST_F(CpuDriver, LimitOfThreads_B04) {
+  setenv("GPU_ASYNC_CPU_THREADS", "2", 1);
+  Context small;
+  ASSERT_TRUE(Context::open("cpu", small).ok());
+  unsetenv("GPU_ASYNC_CPU_THREADS");
+  TestProgram program;
+  ContextScope scope(small);
+  uint32_t *words = nullptr;
+  {
+    FrameScope frame(program);
+    words = frame.alloc(nullptr, 64, GPUASYNC_ALLOC_HOST_SHARED);
+    memset(words, 0, 256);
+  }
+  {
+    FrameScope frame(program);
+    std::vector<gpuasync_stream *> streams;
+    for (int i = 0; i < 3; ++i)
+      streams.push_back(frame.stream());
+    for (int i = 0; i < 3; ++i)
+      frame.launch(streams[i], Meet, 1, 1,
+                   MeetParams{words + 16 * i, words + 16 * ((i + 1) % 3)});
+    EXPECT_EQ(frame.wait(streams), 1);
+    Status status = frame.leave();
+    EXPECT_EQ(status.code(), uint32_t(GPUASYNC_UNSUPPORTED));
+    EXPECT_NE(std::string(status.message())
+                  .find("test.mlir:13:5: meet: the cpu device's limit of 2 "
+                        "threads"),
+              std::string::npos)
+        << status.message();
+  }
+  for (int i = 0; i < 3; ++i)
+    openGate(words + 16 * i);
+  Status closed = small.close();
+  EXPECT_TRUE(closed.ok()) << closed.message();
+}
+
+void printBlock(const gpuasync_cpu_block_ctx *ctx, const void *, void *) {
+  gpuasync_cpu_printf(ctx, "block %lld of %s\n",
+                      static_cast<long long>(ctx->blockIdx[0]), "many");
+}
+
+// A line of printf is one piece, also from several threads.
+TEST_F(CpuDriver, Printf) {
+  Custom custom(printBlock, GPUASYNC_KERNEL_MAY_BLOCK);
+  ContextScope scope(context);
+  testing::internal::CaptureStdout();
+  {
+    FrameScope frame(custom.program);
+    gpuasync_stream *stream = frame.stream();
+    frame.launch(stream, Store, 500, 1, StoreParams{});
+    frame.wait({stream});
+  }
+  std::string text = testing::internal::GetCapturedStdout();
+  for (int i = 0; i < 500; ++i)
+    EXPECT_NE(text.find("block " + std::to_string(i) + " of many\n"),
+              std::string::npos);
+}
+
+void failBlocks(const gpuasync_cpu_block_ctx *ctx, const void *, void *) {
+  if (ctx->blockIdx[0] % 3 == 1)
+    gpuasync_cpu_assert_fail(ctx, "not a third", "k.mlir", 1, 2, 0, 0, 0);
+}
+
+// Many blocks fail at once: one message, and the frame's end is quiet.
+TEST_F(CpuDriver, AssertInALargeKernel) {
+  Custom custom(failBlocks);
+  ContextScope scope(context);
+  for (int round = 0; round < 50; ++round) {
+    FrameScope frame(custom.program);
+    gpuasync_stream *stream = frame.stream();
+    frame.launch(stream, Store, 1000, 256, StoreParams{});
+    EXPECT_EQ(frame.wait({stream}), 1);
+    Status status = frame.leave();
+    EXPECT_EQ(status.code(), uint32_t(GPUASYNC_KERNEL_ASSERT));
+    EXPECT_NE(strstr(status.message(), "k.mlir:1:2: assertion failed"), nullptr)
+        << status.message();
+  }
+}
+
+void useWorkgroup(const gpuasync_cpu_block_ctx *ctx, const void *params,
+                  void *workgroup) {
+  // Static memory first, dynamic memory behind it, aligned to 16.
+  memset(workgroup, 1, 24);
+  auto *dynamic = static_cast<unsigned char *>(workgroup) + 32;
+  memset(dynamic, 2, static_cast<size_t>(ctx->dynamicSharedBytes));
+  auto *p = static_cast<const StoreParams *>(params);
+  p->out[ctx->blockIdx[0]] =
+      reinterpret_cast<uintptr_t>(workgroup) % 16 == 0 ? p->value : 0;
+}
+
+TEST_F(CpuDriver, WorkgroupMemory) {
+  Custom custom(useWorkgroup, 0, 24);
+  ContextScope scope(context);
+  FrameScope frame(custom.program);
+  gpuasync_stream *stream = frame.stream();
+  auto *out = frame.alloc(nullptr, 100, GPUASYNC_ALLOC_HOST_SHARED);
+  frame.launch(stream, Store, 100, 512, StoreParams{out, 9}, 100000);
+  ASSERT_EQ(frame.wait({stream}), 0);
+  for (int i = 0; i < 100; ++i)
+    EXPECT_EQ(out[i], 9u);
+  frame.dealloc(nullptr, out);
+}
+
+} // namespace
