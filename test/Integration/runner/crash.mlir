@@ -29,15 +29,16 @@ func.func @aborts() {
   return
 }
 
+// Volatile accesses on both sides of the call keep LLVM from making it a loop.
 // STACK: gpu-runner: error: segmentation fault at address {{.*}} while running the program, in @{{.*}}deeper
 func.func private @deeper(%n: i32) -> i32 attributes {no_inline} {
-  %x = memref.alloca() : memref<1000xi32>
+  %size = arith.constant 1000 : i32
+  %x = llvm.alloca %size x i32 : (i32) -> !llvm.ptr
   %c1 = arith.constant 1 : i32
-  %c0 = arith.constant 0 : index
-  memref.store %n, %x[%c0] : memref<1000xi32>
+  llvm.store volatile %n, %x : i32, !llvm.ptr
   %m = arith.addi %n, %c1 : i32
   %r = call @deeper(%m) : (i32) -> i32
-  %v = memref.load %x[%c0] : memref<1000xi32>
+  %v = llvm.load volatile %x : !llvm.ptr -> i32
   %s = arith.muli %r, %v : i32
   return %s : i32
 }
