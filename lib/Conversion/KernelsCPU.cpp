@@ -375,13 +375,20 @@ LogicalResult CPULowering::copyFunction(FunctionOpInterface function) {
         "nvvm.reqntid", "nvvm.minctasm", "nvvm.maxnreg", "nvvm.cluster_dim"})
     copy->removeAttr(name);
   bool llvmFunction = isa<LLVM::LLVMFuncOp>(copy.getOperation());
+  copy.removeArgAttrsAttr();
+  // By hand: FunctionOpInterface cannot add arguments to a void llvm.func.
+  SmallVector<Type> types(copy.getArgumentTypes());
   for (unsigned i = 0; i < EnvSize; ++i) {
-    Type type = i >= Context   ? pointer
-                : llvmFunction ? i64
-                               : Type(builder.getIndexType());
-    if (failed(copy.insertArgument(copy.getNumArguments(), type, {}, loc)))
-      return failure();
+    types.push_back(i >= Context   ? pointer
+                    : llvmFunction ? i64
+                                   : Type(builder.getIndexType()));
+    copy.getFunctionBody().front().addArgument(types.back(), loc);
   }
+  if (auto llvmCopy = dyn_cast<LLVM::LLVMFuncOp>(copy.getOperation()))
+    llvmCopy.setFunctionType(LLVM::LLVMFunctionType::get(
+        llvmCopy.getFunctionType().getReturnType(), types));
+  else
+    copy.setType(builder.getFunctionType(types, copy.getResultTypes()));
   if (auto llvmCopy = dyn_cast<LLVM::LLVMFuncOp>(copy.getOperation())) {
     llvmCopy.setCConv(LLVM::CConv::C);
     llvmCopy.setLinkage(LLVM::Linkage::Internal);
@@ -681,7 +688,10 @@ void CPULowering::rewriteCalls() {
         else if (value.getType() == i64 && !toLLVM)
           value = arith::IndexCastOp::create(builder, call.getLoc(),
                                              builder.getIndexType(), value);
-      call.getArgOperandsMutable().append(env);
+      if (auto llvmCall = dyn_cast<LLVM::CallOp>(call.getOperation()))
+        llvmCall.getCalleeOperandsMutable().append(env);
+      else
+        call.getArgOperandsMutable().append(env);
     }
     function.mayFail = false;
     function.op->walk([&](cf::AssertOp) { function.mayFail = true; });

@@ -151,6 +151,12 @@ LogicalResult LowerKernelsPass::lowerModule(gpu::GPUModuleOp kernels) {
 
   SmallVector<Attribute> table;
   for (FunctionOpInterface kernel : getKernels(kernels)) {
+    for (unsigned i = 0; i < kernel.getNumArguments(); ++i)
+      if (kernel.getArgAttr(i, LLVM::LLVMDialect::getByValAttrName()))
+        return emitError(kernel.getLoc())
+               << "kernel argument " << i
+               << " is passed by value through a pointer (llvm.byval), which "
+                  "is not supported";
     FailureOr<SmallVector<int64_t>> params =
         getKernelParamSizes(kernel.getArgumentTypes(), context,
                             [&] { return emitError(kernel.getLoc()); });
