@@ -8,13 +8,14 @@
 
 #include "GPUAsync/Analysis/StreamAssignment.h"
 
+#include "llvm/ADT/SmallBitVector.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
 using namespace mlir::gpuasync;
 
 llvm::SetVector<Value> mlir::gpuasync::getTokenSources(ValueRange tokens,
-                                                       bool throughFloating) {
+                                                       Through through) {
   llvm::SetVector<Value> sources;
   SmallVector<Value> worklist(llvm::reverse(tokens));
   llvm::DenseSet<Value> seen;
@@ -32,7 +33,11 @@ llvm::SetVector<Value> mlir::gpuasync::getTokenSources(ValueRange tokens,
       dependencies = join.getAsyncDependencies();
     } else {
       auto work = dyn_cast_if_present<WorkOpInterface>(op);
-      if (!throughFloating || !work || work.takesDeviceTime()) {
+      auto alloc = dyn_cast_if_present<AllocOp>(op);
+      bool stands =
+          !work || work.takesDeviceTime() || through == Through::Nothing ||
+          (through == Through::Unwaited && alloc && !alloc.getHostShared());
+      if (stands) {
         sources.insert(token);
         continue;
       }
@@ -54,7 +59,14 @@ StreamAssignment::StreamAssignment(FunctionOpInterface function,
 unsigned StreamAssignment::addStream(Value external) {
   streams.push_back({external});
   items.emplace_back();
+  floats.emplace_back();
   return streams.size() - 1;
+}
+
+bool StreamAssignment::mayAddStream() const {
+  return maxStreams == 0 || llvm::count_if(streams, [](const Stream &stream) {
+                              return !stream.external;
+                            }) < maxStreams;
 }
 
 unsigned StreamAssignment::getExternalStream(Value stream) {
@@ -89,13 +101,11 @@ StreamAssignment::pick(ValueRange sources, const StreamClock &required,
   if (last)
     return last->stream;
 
-  unsigned ours = 0;
   std::optional<unsigned> oldest;
   unsigned oldestOrder = 0;
   for (unsigned stream = 0; stream < streams.size(); ++stream) {
     if (streams[stream].external)
       continue;
-    ++ours;
     if (required[stream] >= clocks.getSize(stream))
       return stream;
     unsigned order = items[stream].empty() ? 0 : items[stream].back().order;
@@ -104,7 +114,7 @@ StreamAssignment::pick(ValueRange sources, const StreamClock &required,
       oldestOrder = order;
     }
   }
-  if (!oldest || maxStreams == 0 || ours < maxStreams)
+  if (!oldest || mayAddStream())
     return addStream({});
   return *oldest;
 }
@@ -114,6 +124,14 @@ void StreamAssignment::assignWork() {
   llvm::DenseMap<Value, StreamPoint> points;
   llvm::DenseMap<Value, StreamClock> clockOf;
   unsigned order = 0;
+
+  // A token argument is a point on a stream of the caller's.
+  for (BlockArgument argument : function.getFunctionBody().getArguments()) {
+    if (!isa<TokenType>(argument.getType()))
+      continue;
+    unsigned stream = addStream(argument);
+    clockOf[argument] = clocks.enqueue(stream);
+  }
 
   auto requiredBy = [&](ValueRange sources) {
     StreamClock required = clocks.getHost();
@@ -125,7 +143,8 @@ void StreamAssignment::assignWork() {
   auto visit = [&](Operation *op) {
     orderOf[op] = ++order;
     if (auto wait = dyn_cast<WaitOp>(op); wait && wait.isHostWait()) {
-      auto sources = getTokenSources(wait.getAsyncDependencies(), true);
+      auto sources =
+          getTokenSources(wait.getAsyncDependencies(), Through::Floating);
       StreamClock required = requiredBy(sources.getArrayRef());
       requiredOf[op] = required;
       clocks.waitOnHost(required);
@@ -134,7 +153,8 @@ void StreamAssignment::assignWork() {
     auto work = dyn_cast<WorkOpInterface>(op);
     if (!work)
       return;
-    auto sources = getTokenSources(work.getAsyncDependencies(), true);
+    auto sources =
+        getTokenSources(work.getAsyncDependencies(), Through::Floating);
     StreamClock required = requiredBy(sources.getArrayRef());
     requiredOf[op] = required;
     if (!work.takesDeviceTime())
@@ -151,12 +171,31 @@ void StreamAssignment::assignWork() {
       clockOf[token] = std::move(clock);
     }
   };
-  for (Block &block : function.getFunctionBody())
-    clocks.walk(block, visit);
+  // A block starts with the streams idle that all ways to it leave so. What
+  // comes around a loop is taken to be idle too: streams are used again.
+  llvm::DenseMap<Block *, llvm::SmallBitVector> busyAtEnd;
+  for (Block *block : getBlocksInOrder(function.getFunctionBody())) {
+    if (!block->isEntryBlock()) {
+      llvm::SmallBitVector busy(clocks.getNumStreams());
+      for (Block *predecessor : block->getPredecessors())
+        if (auto found = busyAtEnd.find(predecessor); found != busyAtEnd.end())
+          busy |= found->second;
+      clocks.forgetHost();
+      for (unsigned stream = 0; stream < clocks.getNumStreams(); ++stream)
+        if (!busy[stream])
+          clocks.setIdle(stream);
+    }
+    clocks.walk(*block, visit);
+    llvm::SmallBitVector busy(clocks.getNumStreams());
+    for (unsigned stream = 0; stream < clocks.getNumStreams(); ++stream)
+      busy[stream] = !clocks.isIdle(stream);
+    busyAtEnd[block] = std::move(busy);
+  }
 }
 
 void StreamAssignment::assignFloating() {
-  // Who takes an allocation's token: device work, frees and host waits.
+  // Who waits for an allocation's token: device work, frees, host waits and,
+  // behind a return, the caller.
   llvm::DenseMap<Value, SmallVector<Operation *>> consumers;
   SmallVector<WorkOpInterface> floating;
   function->walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -169,11 +208,20 @@ void StreamAssignment::assignFloating() {
       tokens = work.getAsyncDependencies();
       if (!work.takesDeviceTime())
         floating.push_back(work);
+    } else if (op->hasTrait<OpTrait::ReturnLike>() &&
+               op->getParentOp() == function) {
+      tokens = op->getOperands();
     } else {
       return;
     }
-    for (Value source : getTokenSources(tokens))
-      consumers[source].push_back(op);
+    for (Value token : tokens) {
+      if (!isa<TokenType>(token.getType()))
+        continue;
+      for (Value source : getTokenSources(token, Through::Unwaited))
+        if (SmallVector<Operation *> &all = consumers[source];
+            all.empty() || all.back() != op)
+          all.push_back(op);
+    }
   });
 
   // The stream's work before and behind an op, in program order.
@@ -186,12 +234,22 @@ void StreamAssignment::assignFloating() {
         next == all.begin() ? nullptr : &*std::prev(next),
         next == all.end() ? nullptr : &*next);
   };
+  const StreamClock nothing;
+  auto requiredFor = [&](Operation *op) -> const StreamClock & {
+    auto found = requiredOf.find(op);
+    return found == requiredOf.end() ? nothing : found->second;
+  };
   // The stream's next work starts after all that `op` starts after anyway.
   auto keepsLaterOrder = [&](unsigned stream, Operation *op) {
     const Item *next = itemsAround(stream, op).second;
-    return !next || next->clock.covers(requiredOf.lookup(op));
+    return !next || next->clock.covers(requiredFor(op));
   };
   std::optional<unsigned> stock; // a stream on which nothing but frees runs
+  // Beyond the limit order is added, as it is for work.
+  auto addOrTake = [&](ArrayRef<unsigned> candidates) {
+    return candidates.empty() || mayAddStream() ? addStream({})
+                                                : candidates.front();
+  };
 
   for (WorkOpInterface work : floating) {
     SmallVector<unsigned> candidates;
@@ -208,21 +266,34 @@ void StreamAssignment::assignFloating() {
           users = found->second;
       for (Operation *user : users)
         addCandidate(user);
+      llvm::SmallSetVector<unsigned, 8> others(candidates.begin(),
+                                               candidates.end());
+      candidates.assign(others.begin(), others.end());
       for (unsigned stream = 0; stream < streams.size(); ++stream)
         if (!streams[stream].external)
           candidates.push_back(stream);
       // Whoever uses the memory comes after what is on the stream by then.
       auto keepsUsersOrder = [&](unsigned stream) {
         const Item *previous = itemsAround(stream, work).first;
-        if (!previous)
+        unsigned order = orderOf.lookup(work);
+        auto comesAfter = [&](const StreamClock &clock) {
+          if (previous && !clock.covers({stream, previous->position}))
+            return false;
+          for (const Float &other : llvm::reverse(floats[stream])) {
+            if (previous && other.order < previous->order)
+              break;
+            if (other.order < order && !clock.covers(other.clock))
+              return false;
+          }
           return true;
-        StreamPoint point{stream, previous->position};
-        if (requiredOf.lookup(work.getOperation()).covers(point))
+        };
+        if (comesAfter(requiredFor(work)))
           return true;
         return !users.empty() && llvm::all_of(users, [&](Operation *user) {
           auto found = streamOf.find(user);
-          return (found != streamOf.end() && found->second == stream) ||
-                 requiredOf.lookup(user).covers(point);
+          return (found != streamOf.end() && found->second == stream &&
+                  !isa<AllocOp, DeallocOp>(user)) ||
+                 comesAfter(requiredFor(user));
         });
       };
       for (unsigned stream : candidates) {
@@ -232,9 +303,10 @@ void StreamAssignment::assignFloating() {
         break;
       }
       if (!chosen)
-        chosen = addStream({});
+        chosen = addOrTake(candidates);
     } else {
-      auto sources = getTokenSources(work.getAsyncDependencies(), true);
+      auto sources =
+          getTokenSources(work.getAsyncDependencies(), Through::Floating);
       for (Value source : llvm::reverse(sources))
         addCandidate(source.getDefiningOp());
       // Then where the memory comes from, then anywhere.
@@ -250,9 +322,10 @@ void StreamAssignment::assignFloating() {
         break;
       }
       if (!chosen)
-        chosen = stock ? *stock : *(stock = addStream({}));
+        chosen = stock ? *stock : *(stock = addOrTake(candidates));
     }
     streamOf[work] = *chosen;
+    floats[*chosen].push_back({orderOf.lookup(work), requiredFor(work)});
   }
 }
 

@@ -7,7 +7,9 @@
 
 #include "GPUAsync/Analysis/StreamClocks.h"
 
-#include "mlir/IR/Region.h"
+#include "mlir/IR/RegionGraphTraits.h"
+#include "llvm/ADT/PostOrderIterator.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 using namespace mlir::gpuasync;
@@ -80,6 +82,11 @@ void StreamClocks::walk(Block &block,
         host = hostBefore;
         streams = streamsBefore;
         streams.resize(sizes.size());
+        // If another block of the op has run before, it left these idle.
+        idle.resize(sizes.size(), true);
+        for (unsigned stream = 0; stream < sizes.size(); ++stream)
+          if (idle[stream] && host[stream] >= sizeBefore(stream))
+            setIdle(stream);
         SmallVector<unsigned, 8> sizesAtEntry = sizes;
         walk(nested, visit);
         idle.resize(sizes.size(), true);
@@ -99,4 +106,19 @@ void StreamClocks::walk(Block &block,
       if (idle[stream] && host[stream] >= sizeBefore(stream))
         host.set(stream, sizes[stream]);
   }
+}
+
+SmallVector<Block *> mlir::gpuasync::getBlocksInOrder(Region &body) {
+  SmallVector<Block *> blocks;
+  if (body.empty())
+    return blocks;
+  llvm::SmallPtrSet<Block *, 8> reached;
+  for (Block *block : llvm::ReversePostOrderTraversal<Block *>(&body.front())) {
+    reached.insert(block);
+    blocks.push_back(block);
+  }
+  for (Block &block : body)
+    if (!reached.contains(&block))
+      blocks.push_back(&block);
+  return blocks;
 }

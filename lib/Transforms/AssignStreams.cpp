@@ -13,6 +13,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Dominance.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
@@ -65,6 +66,12 @@ static LogicalResult checkTokens(FunctionOpInterface function) {
           crosses(op, "control flow");
           return WalkResult::interrupt();
         }
+    if (auto work = dyn_cast<WorkOpInterface>(op);
+        work && !work.getAsyncToken()) {
+      op->emitOpError("is on a stream already, in a function that has tokens; "
+                      "make it 'async', or assign the streams of all its work");
+      return WalkResult::interrupt();
+    }
     for (Value operand : op->getOperands()) {
       if (!isToken(operand) || operand.getParentBlock() == op->getBlock())
         continue;
@@ -73,7 +80,7 @@ static LogicalResult checkTokens(FunctionOpInterface function) {
       return WalkResult::interrupt();
     }
     if (auto work = dyn_cast<WorkOpInterface>(op);
-        work && work.getStream() && work.getAsyncToken() &&
+        work && work.getStream() &&
         !work.getStream().getDefiningOp<StreamExternalOp>()) {
       op->emitOpError("is on a stream that is not a caller's; only "
                       "gpu_async.stream.external names a stream before streams "
@@ -90,24 +97,37 @@ static LogicalResult checkTokens(FunctionOpInterface function) {
   return success();
 }
 
-/// One name for each caller's stream, made where its pointer is.
+/// One name for each caller's stream, made where its pointer is. A pointer that
+/// is made in a later block of the function's body has a name in each block
+/// that uses it, since there is no one place where such a name would end.
 static void nameExternalStreams(FunctionOpInterface function) {
-  llvm::MapVector<Value, StreamExternalOp> names;
+  Region &body = function.getFunctionBody();
+  llvm::MapVector<std::pair<Value, Block *>, StreamExternalOp> names;
   SmallVector<StreamExternalOp> all;
   function->walk<WalkOrder::PreOrder>(
       [&](StreamExternalOp op) { all.push_back(op); });
+  OpBuilder builder(function->getContext());
   for (StreamExternalOp op : all) {
-    StreamExternalOp &name = names[op.getPointer()];
-    if (name) {
-      op.getStream().replaceAllUsesWith(name.getStream());
-      op.erase();
-      continue;
+    Value pointer = op.getPointer();
+    Block *home = pointer.getParentBlock();
+    bool perBlock = home->getParent() == &body && !home->isEntryBlock();
+    for (OpOperand &use : llvm::make_early_inc_range(op->getUses())) {
+      Block *block =
+          perBlock ? body.findAncestorBlockInRegion(*use.getOwner()->getBlock())
+                   : home;
+      StreamExternalOp &name = names[{pointer, block}];
+      if (!name) {
+        Operation *made = pointer.getDefiningOp();
+        if (made && block == home)
+          builder.setInsertionPointAfter(made);
+        else
+          builder.setInsertionPointToStart(block);
+        name = StreamExternalOp::create(builder, op.getLoc(),
+                                        builder.getType<StreamType>(), pointer);
+      }
+      use.set(name.getStream());
     }
-    name = op;
-    if (Operation *made = op.getPointer().getDefiningOp())
-      op->moveAfter(made);
-    else
-      op->moveBefore(&op.getPointer().getParentBlock()->front());
+    op.erase();
   }
 }
 
@@ -129,8 +149,26 @@ private:
   struct Point {
     StreamPoint point;
     StreamClock clock;
-    Operation *op;
-    Value event; ///< made when the first one waits for it
+    Operation *op; ///< null for a token argument
+    Value event;   ///< made when the first one waits for it
+
+    /// Whether this point is the later one, in program order.
+    bool isAfter(const Point &other) const {
+      if (!op || !other.op) // arguments come first
+        return op ? true : !other.op && point.stream > other.point.stream;
+      return other.op->isBeforeInBlock(op);
+    }
+  };
+  /// What a block of the function's body does to the streams, by their numbers.
+  struct BlockState {
+    SmallVector<unsigned> sizesAtEntry, sizesAtEnd, workAtEnd;
+    /// The first position that the block itself enqueues, not a region in it,
+    /// so that it is there whenever the block has run.
+    SmallVector<unsigned> first;
+    StreamClock hostAtEnd;
+    /// Streams with device work not waited for, and streams that are not idle,
+    /// when the block is entered.
+    llvm::SmallBitVector openAtEntry, busyAtEntry;
   };
 
   FunctionOpInterface function;
@@ -140,7 +178,6 @@ private:
   /// The stream values, and a new one for each stream that joins results.
   SmallVector<Value> values;
   llvm::MapVector<Value, Point> points; ///< by the token that stands for it
-  llvm::DenseMap<Value, SmallVector<unsigned>> argumentWaits;
   SmallVector<Value> events;
   llvm::DenseMap<Operation *, SmallVector<Value>> sourcesOf;
   llvm::DenseMap<Operation *, SmallVector<int64_t>> afterOf;
@@ -149,6 +186,7 @@ private:
   /// waits for another stream.
   SmallVector<unsigned> busyUpTo;
   SmallVector<std::pair<Operation *, llvm::SmallBitVector>> exits;
+  llvm::MapVector<Block *, BlockState> blocks;
 
   Value createStream(Location loc) {
     return StreamCreateOp::create(builder, loc, builder.getType<StreamType>());
@@ -159,13 +197,21 @@ private:
   }
   void createStreams();
   void collect();
+  void enqueueArguments();
+  void walkBody();
+  bool isOpen(const BlockState &state, unsigned stream,
+              const StreamClock &covered) const;
+  bool isBusy(const BlockState &state, unsigned stream) const;
+  SmallVector<Point *> getPoints(ValueRange sources);
   Value getEvent(Point &point);
   bool wait(unsigned stream, ValueRange sources, Operation *before);
   void waitOnHost(WaitOp op);
   void placeWork(WorkOpInterface work);
-  void leave(Operation *op);
+  void leave(Operation *op, const BlockState &state);
+  Value getExternalStream(Operation *exit);
   Value getResultEvent(Value token, Operation *before);
   void destroyEvents();
+  void destroyExternalStreams();
   void destroyStreams();
 };
 } // namespace
@@ -204,36 +250,20 @@ void StreamForm::collect() {
   function->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (auto wait = dyn_cast<WaitOp>(op)) {
       if (wait.isHostWait()) {
-        SmallVector<Value> sources;
-        // A free need not be waited for, what it comes after must be.
-        for (Value source : getTokenSources(wait.getAsyncDependencies())) {
-          if (auto dealloc = source.getDefiningOp<DeallocOp>())
-            llvm::append_range(
-                sources, getTokenSources(dealloc.getAsyncDependencies(), true));
-          else
-            sources.push_back(source);
-        }
-        sourcesOf[op] = std::move(sources);
+        sourcesOf[op] = llvm::to_vector(
+            getTokenSources(wait.getAsyncDependencies(), Through::Unwaited));
       }
       return;
     }
     auto work = dyn_cast<WorkOpInterface>(op);
     if (!work)
       return;
-    auto sources = getTokenSources(work.getAsyncDependencies());
-    llvm::SetVector<Value> needed;
     SmallVector<int64_t> after;
-    for (Value source : sources) {
+    for (Value source : getTokenSources(work.getAsyncDependencies()))
       if (auto id = ids.find(source); id != ids.end())
         after.push_back(id->second);
-      // Waiting for a free means waiting for what it comes after.
-      if (auto dealloc = source.getDefiningOp<DeallocOp>())
-        needed.insert_range(
-            getTokenSources(dealloc.getAsyncDependencies(), true));
-      else
-        needed.insert(source);
-    }
-    sourcesOf[op] = llvm::to_vector(needed);
+    sourcesOf[op] = llvm::to_vector(
+        getTokenSources(work.getAsyncDependencies(), Through::Unwaited));
     llvm::sort(after);
     afterOf[op] = std::move(after);
     if (Value token = work.getAsyncToken())
@@ -247,34 +277,28 @@ Value StreamForm::getEvent(Point &point) {
     return point.event;
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointAfter(point.op);
-  point.event = recordEvent(point.op->getLoc(), values[point.point.stream]);
+  point.event = recordEvent(point.op->getLoc(),
+                            cast<WorkOpInterface>(point.op).getStream());
   events.push_back(point.event);
   return point.event;
 }
 
-/// Makes a stream wait for what it is not known to come after, the latest
-/// first, since that may imply the others. Returns whether it now waits.
-bool StreamForm::wait(unsigned stream, ValueRange sources, Operation *before) {
+/// The points of the sources, the latest first, since that may imply the
+/// others.
+SmallVector<StreamForm::Point *> StreamForm::getPoints(ValueRange sources) {
   SmallVector<Point *> needed;
-  bool waits = false;
-  for (Value source : sources) {
-    if (auto argument = dyn_cast<BlockArgument>(source)) {
-      SmallVector<unsigned> &done = argumentWaits[argument];
-      if (llvm::is_contained(done, stream))
-        continue;
-      done.push_back(stream);
-      builder.setInsertionPoint(before);
-      StreamWaitOp::create(builder, before->getLoc(), values[stream], argument);
-      waits = true;
-      continue;
-    }
-    // Not there: a host-shared allocation, which anyone may use at once.
+  for (Value source : sources)
     if (auto found = points.find(source); found != points.end())
       needed.push_back(&found->second);
-  }
-  llvm::sort(needed,
-             [](Point *a, Point *b) { return b->op->isBeforeInBlock(a->op); });
-  for (Point *point : needed) {
+  llvm::sort(needed, [](Point *a, Point *b) { return a->isAfter(*b); });
+  return needed;
+}
+
+/// Makes a stream wait for what it is not known to come after. Returns whether
+/// it now waits.
+bool StreamForm::wait(unsigned stream, ValueRange sources, Operation *before) {
+  bool waits = false;
+  for (Point *point : getPoints(sources)) {
     if (clocks.isCovered(stream, point->point))
       continue;
     Value event = getEvent(*point);
@@ -289,7 +313,7 @@ bool StreamForm::wait(unsigned stream, ValueRange sources, Operation *before) {
 void StreamForm::placeWork(WorkOpInterface work) {
   unsigned stream = assignment.getStream(work);
   bool external = static_cast<bool>(assignment.getStreams()[stream].external);
-  if (external && !values[stream])
+  if (external)
     values[stream] = work.getStream();
   bool waits = wait(stream, sourcesOf[work], work);
   StreamClock clock = clocks.enqueue(stream);
@@ -302,11 +326,17 @@ void StreamForm::placeWork(WorkOpInterface work) {
   if (work.takesDeviceTime() || waits)
     busyUpTo[stream] = clocks.getSize(stream);
 
+  Block *block = work->getBlock();
+  if (block->getParent() == &function.getFunctionBody()) {
+    SmallVector<unsigned> &first = blocks[block].first;
+    if (first.size() <= stream)
+      first.resize(stream + 1, 0);
+    if (!first[stream])
+      first[stream] = clocks.getSize(stream);
+  }
   // Only after the op is gone from the token form is its token replaced.
-  auto alloc = dyn_cast<AllocOp>(*work);
-  if (Value token = work.getAsyncToken();
-      token && !(alloc && alloc.getHostShared()))
-    points[token] = {{stream, clocks.getSize(stream)}, clock, work, {}};
+  points[work.getAsyncToken()] = {
+      {stream, clocks.getSize(stream)}, clock, work, {}};
   if (!external)
     work.getStreamMutable().assign(values[stream]);
   if (!afterOf[work].empty())
@@ -315,23 +345,14 @@ void StreamForm::placeWork(WorkOpInterface work) {
 
 void StreamForm::waitOnHost(WaitOp op) {
   SmallVector<Value> streams, waitEvents;
-  SmallVector<Point *> needed;
-  for (Value source : sourcesOf[op]) {
-    if (isa<BlockArgument>(source))
-      waitEvents.push_back(source);
-    else if (auto found = points.find(source); found != points.end())
-      needed.push_back(&found->second);
-  }
-  llvm::sort(needed,
-             [](Point *a, Point *b) { return b->op->isBeforeInBlock(a->op); });
-  for (Point *point : needed) {
+  for (Point *point : getPoints(sourcesOf[op])) {
     if (clocks.getHost().covers(point->point))
       continue;
     unsigned stream = point->point.stream;
     // A stream is waited for only where nothing later keeps it busy, and a
     // caller's stream never.
-    if (busyUpTo[stream] <= point->point.position &&
-        !assignment.getStreams()[stream].external) {
+    if (!assignment.getStreams()[stream].external &&
+        busyUpTo[stream] <= point->point.position) {
       streams.push_back(values[stream]);
       clocks.waitOnHost(clocks.getStream(stream)); // all of it
     } else {
@@ -349,28 +370,25 @@ void StreamForm::waitOnHost(WaitOp op) {
 /// One event for what a returned token stands for.
 Value StreamForm::getResultEvent(Value token, Operation *before) {
   SmallVector<Point *> needed;
-  SmallVector<Value> arguments;
-  for (Value source : getTokenSources(token)) {
-    if (auto argument = dyn_cast<BlockArgument>(source))
-      arguments.push_back(argument);
-    else if (auto found = points.find(source); found != points.end())
-      needed.push_back(&found->second);
+  StreamClock covered;
+  auto sources = getTokenSources(token, Through::Unwaited);
+  for (Point *point : getPoints(sources.getArrayRef())) {
+    if (covered.covers(point->point))
+      continue;
+    covered.merge(point->clock);
+    needed.push_back(point);
   }
-  // An argument that is handed on as it is keeps its event.
-  if (needed.empty() && arguments.size() == 1 && arguments[0].hasOneUse())
-    return arguments[0];
-  llvm::sort(needed,
-             [](Point *a, Point *b) { return b->op->isBeforeInBlock(a->op); });
-  if (needed.size() == 1 && arguments.empty()) {
+  if (needed.size() == 1 && needed[0]->op) {
     builder.setInsertionPointAfter(needed[0]->op);
     return recordEvent(needed[0]->op->getLoc(),
-                       values[needed[0]->point.stream]);
+                       cast<WorkOpInterface>(needed[0]->op).getStream());
   }
+  // An argument that is handed on as it is keeps its event.
+  if (needed.size() == 1 && needed[0]->event.hasOneUse())
+    return needed[0]->event;
   // Several points: a stream of its own joins them, so that no work waits.
   builder.setInsertionPoint(before);
   Value join = createStream(before->getLoc());
-  for (Value argument : arguments)
-    StreamWaitOp::create(builder, before->getLoc(), join, argument);
   for (Point *point : needed) {
     Value event = getEvent(*point);
     builder.setInsertionPoint(before);
@@ -382,33 +400,49 @@ Value StreamForm::getResultEvent(Value token, Operation *before) {
   return event;
 }
 
+/// A caller's stream by a name that is good at `exit`, if there is one.
+Value StreamForm::getExternalStream(Operation *exit) {
+  Region &body = function.getFunctionBody();
+  for (const StreamAssignment::Stream &stream : assignment.getStreams()) {
+    Value pointer = stream.external;
+    if (!pointer || isToken(pointer) || pointer.getParentRegion() != &body)
+      continue;
+    Block *home = pointer.getParentBlock();
+    Block *block = home->isEntryBlock() ? home : exit->getBlock();
+    for (Operation *user : pointer.getUsers())
+      if (isa<StreamExternalOp>(user) && user->getBlock() == block)
+        return user->getResult(0);
+    if (!DominanceInfo(function).properlyDominates(pointer, exit))
+      continue;
+    builder.setInsertionPoint(exit);
+    return StreamExternalOp::create(builder, exit->getLoc(),
+                                    builder.getType<StreamType>(), pointer);
+  }
+  return {};
+}
+
 /// A function that returns has completed its work, but for what its token
 /// results cover, and for what it ordered into a caller's stream.
-void StreamForm::leave(Operation *op) {
-  StreamClock covered = clocks.getHost();
+void StreamForm::leave(Operation *op, const BlockState &state) {
+  StreamClock covered = state.hostAtEnd;
   for (OpOperand &operand : op->getOpOperands()) {
     if (!isToken(operand.get()))
       continue;
-    for (Value source : getTokenSources(operand.get(), true))
+    for (Value source : getTokenSources(operand.get(), Through::Floating))
       if (auto found = points.find(source); found != points.end())
         covered.merge(found->second.clock);
   }
   SmallVector<Value> open;
   llvm::SmallBitVector idle(values.size(), true);
-  Value external;
-  for (auto [number, stream] : llvm::enumerate(assignment.getStreams()))
-    if (stream.external && values[number] && !external &&
-        values[number].getParentRegion() == &function.getFunctionBody())
-      external = values[number];
   for (auto [number, stream] : llvm::enumerate(assignment.getStreams())) {
-    unsigned last = number < workOn.size() ? workOn[number] : 0;
-    if (!stream.external && covered[number] < last)
+    if (!stream.external && isOpen(state, number, covered))
       open.push_back(values[number]);
     // Also what a free on the stream still waits for.
-    idle[number] = clocks.isIdle(number);
+    idle[number] = !isBusy(state, number);
   }
+  Value external = open.empty() ? Value() : getExternalStream(op);
   builder.setInsertionPoint(op);
-  if (!open.empty() && external) {
+  if (external) {
     for (Value stream : open) {
       Value event = recordEvent(op->getLoc(), stream);
       StreamWaitOp::create(builder, op->getLoc(), external, event);
@@ -451,32 +485,45 @@ void StreamForm::destroyEvents() {
       destroy(argument, &entry);
 }
 
+/// A name in the entry block of several is good up to every exit, any other one
+/// ends behind its last use: all of them are in its block.
+void StreamForm::destroyExternalStreams() {
+  Region &body = function.getFunctionBody();
+  SmallVector<StreamExternalOp> names;
+  function->walk([&](StreamExternalOp name) { names.push_back(name); });
+  for (StreamExternalOp name : names) {
+    Block *block = name->getBlock();
+    if (block == &body.front() && !body.hasOneBlock()) {
+      for (auto &[op, idle] : exits) {
+        builder.setInsertionPoint(op);
+        StreamDestroyOp::create(builder, op->getLoc(), name.getStream(), false);
+      }
+      continue;
+    }
+    Operation *last = name;
+    for (Operation *user : name->getUsers())
+      if (Operation *ancestor = block->findAncestorOpInBlock(*user);
+          last->isBeforeInBlock(ancestor))
+        last = ancestor;
+    builder.setInsertionPointAfter(last);
+    StreamDestroyOp::create(builder, last->getLoc(), name.getStream(), false);
+  }
+}
+
 /// Behind the last use in a body of one block, else before every exit.
 void StreamForm::destroyStreams() {
   Region &body = function.getFunctionBody();
   for (auto [number, value] : llvm::enumerate(values)) {
-    if (!value)
+    if (!value || assignment.getStreams()[number].external)
       continue;
-    bool external = static_cast<bool>(assignment.getStreams()[number].external);
     Block *block = value.getParentBlock();
-    if (external && block->getParent() != &body) {
-      // A name made inside a region ends there.
-      Operation *last = value.getDefiningOp();
-      for (Operation *user : value.getUsers())
-        if (Operation *ancestor = block->findAncestorOpInBlock(*user);
-            ancestor && last->isBeforeInBlock(ancestor))
-          last = ancestor;
-      builder.setInsertionPointAfter(last);
-      StreamDestroyOp::create(builder, last->getLoc(), value, false);
-      continue;
-    }
     if (body.hasOneBlock()) {
       Operation *last = value.getDefiningOp();
       for (Operation *user : value.getUsers())
         if (Operation *ancestor = block->findAncestorOpInBlock(*user);
             last->isBeforeInBlock(ancestor))
           last = ancestor;
-      bool idle = !external && !exits.empty() && exits[0].second[number];
+      bool idle = !exits.empty() && exits[0].second[number];
       // Idle holds at the exit: behind the host wait, which may come later than
       // the last use of this stream by itself.
       if (idle && !isa<StreamSynchronizeOp>(last)) {
@@ -496,12 +543,98 @@ void StreamForm::destroyStreams() {
       continue;
     }
     for (auto &[op, idle] : exits) {
-      if (external && block != &body.front() && block != op->getBlock())
-        continue;
       builder.setInsertionPoint(op);
-      StreamDestroyOp::create(builder, op->getLoc(), value,
-                              !external && idle[number]);
+      StreamDestroyOp::create(builder, op->getLoc(), value, idle[number]);
     }
+  }
+}
+
+/// A token argument is the first point of a stream of its own.
+void StreamForm::enqueueArguments() {
+  for (auto [number, stream] : llvm::enumerate(assignment.getStreams())) {
+    if (!stream.external || !isToken(stream.external))
+      continue;
+    StreamClock clock = clocks.enqueue(number);
+    points[stream.external] = {
+        {static_cast<unsigned>(number), 1}, clock, nullptr, stream.external};
+  }
+}
+
+static unsigned at(ArrayRef<unsigned> positions, unsigned stream) {
+  return stream < positions.size() ? positions[stream] : 0;
+}
+
+/// Whether the stream has device work at the end of the block that `covered`
+/// does not cover.
+bool StreamForm::isOpen(const BlockState &state, unsigned stream,
+                        const StreamClock &covered) const {
+  unsigned last = at(state.workAtEnd, stream);
+  if (last > at(state.sizesAtEntry, stream) && covered[stream] < last)
+    return true;
+  unsigned first = at(state.first, stream);
+  bool isPastCovered = first && covered[stream] >= first;
+  return state.openAtEntry[stream] && !isPastCovered;
+}
+
+/// Whether the stream may not be idle at the end of the block.
+bool StreamForm::isBusy(const BlockState &state, unsigned stream) const {
+  unsigned last = at(state.sizesAtEnd, stream);
+  if (last > at(state.sizesAtEntry, stream) && state.hostAtEnd[stream] < last)
+    return true;
+  unsigned first = at(state.first, stream);
+  bool isPastCovered = first && state.hostAtEnd[stream] >= first;
+  return state.busyAtEntry[stream] && !isPastCovered;
+}
+
+/// Each block is walked as if all streams were idle at its start; what they
+/// really are comes from the blocks that lead to it, around loops too.
+void StreamForm::walkBody() {
+  auto visit = [&](Operation *op) {
+    if (auto work = dyn_cast<WorkOpInterface>(op))
+      placeWork(work);
+    else if (auto wait = dyn_cast<WaitOp>(op); wait && wait.isHostWait())
+      waitOnHost(wait);
+  };
+  unsigned count = assignment.getStreams().size();
+  for (Block *block : getBlocksInOrder(function.getFunctionBody())) {
+    SmallVector<unsigned> sizesAtEntry;
+    for (unsigned stream = 0; stream < count; ++stream) {
+      sizesAtEntry.push_back(clocks.getSize(stream));
+      if (!block->isEntryBlock())
+        clocks.setIdle(stream);
+    }
+    clocks.walk(*block, visit);
+    BlockState &state = blocks[block];
+    state.sizesAtEntry = std::move(sizesAtEntry);
+    for (unsigned stream = 0; stream < count; ++stream)
+      state.sizesAtEnd.push_back(clocks.getSize(stream));
+    state.workAtEnd = workOn;
+    state.hostAtEnd = clocks.getHost();
+    state.openAtEntry.resize(count);
+    state.busyAtEntry.resize(count);
+  }
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (auto &[block, state] : blocks) {
+      llvm::SmallBitVector open(count), busy(count);
+      for (unsigned stream = 0; stream < count; ++stream) {
+        open[stream] = isOpen(state, stream, state.hostAtEnd);
+        busy[stream] = isBusy(state, stream);
+      }
+      for (Block *successor : block->getSuccessors()) {
+        BlockState &next = blocks[successor];
+        changed |= open.test(next.openAtEntry) || busy.test(next.busyAtEntry);
+        next.openAtEntry |= open;
+        next.busyAtEntry |= busy;
+      }
+    }
+  }
+  for (auto &[block, state] : blocks) {
+    if (block->empty() || !block->mightHaveTerminator())
+      continue;
+    Operation *terminator = block->getTerminator();
+    if (terminator->getNumSuccessors() == 0)
+      leave(terminator, state);
   }
 }
 
@@ -510,17 +643,8 @@ LogicalResult StreamForm::run() {
     return failure();
   createStreams();
   collect();
-  auto visit = [&](Operation *op) {
-    if (auto work = dyn_cast<WorkOpInterface>(op))
-      placeWork(work);
-    else if (auto wait = dyn_cast<WaitOp>(op); wait && wait.isHostWait())
-      waitOnHost(wait);
-    else if (op->hasTrait<OpTrait::IsTerminator>() &&
-             op->getParentOp() == function && op->getNumSuccessors() == 0)
-      leave(op);
-  };
-  for (Block &block : function.getFunctionBody())
-    clocks.walk(block, visit);
+  enqueueArguments();
+  walkBody();
 
   // Arguments become events, tokens go.
   Block &entry = function.getFunctionBody().front();
@@ -569,6 +693,7 @@ LogicalResult StreamForm::run() {
   }
 
   destroyEvents();
+  destroyExternalStreams();
   destroyStreams();
 
   auto type = cast<FunctionType>(function.getFunctionType());
@@ -598,16 +723,22 @@ struct AssignStreams
       if (function.isExternal() ||
           !isa<FunctionType>(function.getFunctionType()))
         continue;
-      if (failed(checkTokens(function)))
-        return signalPassFailure();
       bool any =
           llvm::any_of(function.getArgumentTypes(), llvm::IsaPred<TokenType>);
       function->walk([&](Operation *op) {
         any |= isa<WaitOp, ForkOp, ReleaseOp>(op) ||
                llvm::any_of(op->getResults(), isToken);
       });
-      if (any)
-        functions.push_back(function);
+      // A name that nobody uses needs no end.
+      function->walk([&](StreamExternalOp op) {
+        if (op->use_empty())
+          op.erase();
+      });
+      if (!any)
+        continue;
+      if (failed(checkTokens(function)))
+        return signalPassFailure();
+      functions.push_back(function);
     }
     for (FunctionOpInterface function : functions) {
       nameExternalStreams(function);

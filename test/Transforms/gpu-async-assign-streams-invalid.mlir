@@ -59,3 +59,16 @@ func.func @not_a_callers_stream(%n: index, %s: !gpu_async.stream) {
   gpu_async.release %t
   return
 }
+
+// -----
+
+gpu.module @k { gpu.func @f() kernel { gpu.return } }
+func.func @mixed_forms(%n: index) {
+  %s = gpu_async.stream.create
+  // expected-error @+1 {{is on a stream already, in a function that has tokens}}
+  gpu_async.launch on %s @k::@f blocks in (%n, %n, %n) threads in (%n, %n, %n)
+  %t = gpu_async.wait async
+  gpu_async.release %t
+  gpu_async.stream.destroy %s
+  return
+}

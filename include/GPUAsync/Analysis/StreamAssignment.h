@@ -18,11 +18,20 @@
 
 namespace mlir::gpuasync {
 
+/// Which work stands for what comes before it, besides forks and joins.
+enum class Through {
+  Nothing,
+  /// What no one waits for: frees, and host-shared allocations, which are there
+  /// once they have been enqueued.
+  Unwaited,
+  /// All allocations and frees: what takes device time remains.
+  Floating,
+};
+
 /// The tokens of work ops and the token block arguments that `tokens` stand
-/// for, through forks, joins and (with `throughFloating`) allocations and
-/// frees. Ready tokens stand for nothing.
+/// for. Ready tokens stand for nothing.
 llvm::SetVector<Value> getTokenSources(ValueRange tokens,
-                                       bool throughFloating = false);
+                                       Through through = Through::Nothing);
 
 /// Which stream each work op of a function runs on. Allocations and frees
 /// float: they go where they add no order between ops that the program leaves
@@ -31,11 +40,13 @@ llvm::SetVector<Value> getTokenSources(ValueRange tokens,
 /// The assignment goes through the ops in program order. An op takes the stream
 /// of a predecessor that is the last there, else a stream all of whose work is
 /// known to be before it, else a new one while `maxStreams` (0: no limit)
-/// allows, else the one that was used longest ago, which adds order.
+/// allows, else the one that was used longest ago, which adds order. Blocks are
+/// walked after those that lead to them.
 class StreamAssignment {
 public:
   struct Stream {
-    /// A caller's stream: the pointer that names it. Null: a stream of ours.
+    /// A caller's stream: the pointer that names it, or the token argument
+    /// that is a point on one. Null: a stream of ours.
     Value external;
   };
 
@@ -63,7 +74,15 @@ private:
   /// What takes device time on each stream, in program order.
   std::vector<std::vector<Item>> items;
 
+  /// What an allocation or free makes its stream wait for.
+  struct Float {
+    unsigned order;
+    StreamClock clock;
+  };
+  std::vector<std::vector<Float>> floats;
+
   unsigned addStream(Value external);
+  bool mayAddStream() const;
   unsigned getExternalStream(Value stream);
   unsigned pick(ValueRange sources, const StreamClock &required,
                 const llvm::DenseMap<Value, StreamPoint> &points,

@@ -11,6 +11,7 @@
 
 #include "mlir/IR/Block.h"
 #include "mlir/IR/Operation.h"
+#include "mlir/IR/Region.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
@@ -67,6 +68,10 @@ public:
   void waitOnStream(unsigned stream, const StreamClock &clock);
   /// The host waits for a point with this clock.
   void waitOnHost(const StreamClock &clock) { host.merge(clock); }
+  /// Takes a stream for idle from here on.
+  void setIdle(unsigned stream) { host.set(stream, getSize(stream)); }
+  /// Forgets what the host has seen, for a walk that goes on elsewhere.
+  void forgetHost() { host = {}; }
   /// Enqueues an item and returns its clock, itself included.
   StreamClock enqueue(unsigned stream);
 
@@ -80,6 +85,11 @@ private:
   StreamClock host;
   void grow(unsigned stream);
 };
+
+/// The blocks of a function's body, each after those that lead to it, as far as
+/// loops allow; the layout need not be in that order. Unreachable ones are
+/// last.
+SmallVector<Block *> getBlocksInOrder(Region &body);
 
 } // namespace mlir::gpuasync
 
