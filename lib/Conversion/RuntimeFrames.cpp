@@ -12,6 +12,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace mlir::gpuasync;
@@ -287,6 +288,21 @@ void FrameLowering::enterFrame(FunctionState &state, FunctionInfo &info) {
                      .call(builder, loc, gpuasync_frame_enter_name,
                            tables.i32(), {state.frame, function})
                      .getResult();
+  // The callee owns its tokens even if it cannot be entered: the import then
+  // releases them.
+  for (BlockArgument argument : func.getArguments()) {
+    if (!isa<EventType>(argument.getType()))
+      continue;
+    std::string text =
+        llvm::formatv("token argument {0} of @{1}", argument.getArgNumber(),
+                      func.getSymName());
+    SmallVector<OpOperand *> operands;
+    for (OpOperand &use : argument.getUses())
+      operands.push_back(&use);
+    Value event = state.importEvent(builder, func, text, argument);
+    for (OpOperand *operand : operands)
+      operand->set(event);
+  }
   Value zero = tables.constant(builder, loc, tables.i32(), 0);
   Value failed =
       LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::ne, result, zero);
@@ -299,6 +315,14 @@ void FrameLowering::leaveFrame(FunctionState &state, func::ReturnOp ret,
                                ArrayRef<Type> results) {
   OpBuilder builder(ret);
   Location loc = ret.getLoc();
+  for (OpOperand &operand : ret->getOpOperands()) {
+    if (!isa<EventType>(operand.get().getType()))
+      continue;
+    std::string text =
+        llvm::formatv("token result {0} of @{1}", operand.getOperandNumber(),
+                      state.func.getSymName());
+    operand.set(state.exportEvent(builder, ret, text, operand.get()));
+  }
   if (onError == OnError::Abort) {
     tables.call(builder, loc, gpuasync_frame_leave_or_abort_name, {},
                 state.frame);
@@ -398,9 +422,30 @@ void FrameLowering::lowerCall(Operation *op, FunctionState &state) {
   if (auto call = dyn_cast<func::CallOp>(op); call && !callee)
     if (Operation *declaration = symbols.lookup(call.getCallee()))
       isUnknown = !declaration->hasAttr("llvm.readnone");
+  // Tokens go to and come from it as handles that the frame does not hold.
+  if (isUnknown) {
+    OpBuilder before(op);
+    for (OpOperand &operand : op->getOpOperands())
+      if (isa<EventType>(operand.get().getType()))
+        operand.set(state.exportEvent(before, op, "token argument of a call",
+                                      operand.get()));
+  }
   if (isUnknown || (callee && callee->callsUnknown))
     tables.call(builder, op->getLoc(), gpuasync_frame_resume_name, {},
                 state.frame);
+  if (!isUnknown)
+    return;
+  for (Value result : op->getResults()) {
+    if (!isa<EventType>(result.getType()))
+      continue;
+    SmallVector<OpOperand *> uses;
+    for (OpOperand &use : result.getUses())
+      uses.push_back(&use);
+    Value event =
+        state.importEvent(builder, op, "token result of a call", result);
+    for (OpOperand *use : uses)
+      use->set(event);
+  }
 }
 
 /// The back edges of the natural loops that hold device work: terminator and

@@ -73,8 +73,9 @@ public:
   /// Resolves the kernel of `launch`; reports an error if there is none.
   FailureOr<KernelRef> lookupKernel(LaunchOp launch);
 
-  /// The symbol of the site of `op`.
-  FlatSymbolRefAttr addSite(Operation *op, const KernelRef *kernel = nullptr);
+  /// The symbol of the site of `op`, described by `text` or else by its name.
+  FlatSymbolRefAttr addSite(Operation *op, const KernelRef *kernel = nullptr,
+                            StringRef text = "");
 
   /// The symbol of the gpuasync_function of a public function `name` that
   /// reaches the modules with the given indices.
@@ -157,6 +158,12 @@ struct FunctionState {
   void exitIf(OpBuilder &builder, Location loc, Value failed);
   /// The same if the frame has failed.
   void exitIfFrameFailed(OpBuilder &builder, Location loc);
+  /// Hands `event` over to code outside the frame, or takes it over; `op` and
+  /// `text` say where.
+  Value exportEvent(OpBuilder &builder, Operation *op, StringRef text,
+                    Value event);
+  Value importEvent(OpBuilder &builder, Operation *op, StringRef text,
+                    Value event);
   /// Whether the frame has failed, as an i1.
   Value loadFailed(OpBuilder &builder, Location loc);
 

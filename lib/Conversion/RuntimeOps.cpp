@@ -88,6 +88,30 @@ void FunctionState::exitIfFrameFailed(OpBuilder &builder, Location loc) {
   exitIf(builder, loc, loadFailed(builder, loc));
 }
 
+/// Calls event_export or event_import with `event`.
+static Value passEvent(FunctionState &state, OpBuilder &builder, Operation *op,
+                       StringRef text, Value event, StringRef name) {
+  Tables &tables = state.tables;
+  Value lowered = state.toLLVM(builder, event);
+  Value site = tables.addressOf(builder, op->getLoc(),
+                                tables.addSite(op, nullptr, text));
+  Value passed = tables
+                     .call(builder, op->getLoc(), name, tables.ptr(),
+                           {state.frame, lowered, site})
+                     .getResult();
+  return state.fromLLVM(builder, event.getType(), passed);
+}
+
+Value FunctionState::exportEvent(OpBuilder &builder, Operation *op,
+                                 StringRef text, Value event) {
+  return passEvent(*this, builder, op, text, event, gpuasync_event_export_name);
+}
+
+Value FunctionState::importEvent(OpBuilder &builder, Operation *op,
+                                 StringRef text, Value event) {
+  return passEvent(*this, builder, op, text, event, gpuasync_event_import_name);
+}
+
 mlir::Block *FunctionState::getErrorExit() {
   if (!errorExit)
     errorExit = &func.getBody().emplaceBlock();

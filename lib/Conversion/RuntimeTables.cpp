@@ -191,8 +191,10 @@ FailureOr<KernelRef> Tables::lookupKernel(LaunchOp launch) {
                    cast<KernelAttr>(binary.getKernels()[*kernel])};
 }
 
-FlatSymbolRefAttr Tables::addSite(Operation *op, const KernelRef *kernel) {
-  std::string text = op->getName().getStringRef().str();
+FlatSymbolRefAttr Tables::addSite(Operation *op, const KernelRef *kernel,
+                                  StringRef given) {
+  std::string text =
+      (given.empty() ? op->getName().getStringRef() : given).str();
   if (auto launch = dyn_cast<LaunchOp>(op))
     text += " @" + launch.getKernelModuleName().str() + "::@" +
             launch.getKernelName().str();

@@ -130,6 +130,33 @@ func.func @loop(%n: index) {
   return
 }
 
+// A token argument becomes the frame's, even if the frame cannot be entered; a
+// token result leaves it. Unknown code gets and gives handles likewise.
+// CHECK-LABEL: llvm.func @tokens(
+// CHECK-SAME:    %[[BEFORE:[a-z0-9]+]]: !llvm.ptr, %[[OUT:[a-z0-9]+]]: !llvm.ptr) -> !llvm.ptr
+// CHECK:         llvm.call @gpuasync_frame_enter(%[[FRAME:.+]], %
+// CHECK:         %[[IMPORTED:.+]] = llvm.call @gpuasync_event_import(%[[FRAME]], %[[BEFORE]],
+// CHECK:         llvm.cond_br %{{.*}} weights([1, 2000])
+// CHECK:         %[[GIVEN:.+]] = llvm.call @gpuasync_event_export(%[[FRAME]], %[[IMPORTED]],
+// CHECK:         %[[CALLED:.+]] = llvm.call @opaqueTokens(%[[GIVEN]])
+// CHECK-NEXT:    llvm.call @gpuasync_frame_resume(%[[FRAME]])
+// CHECK:         %[[TAKEN:.+]] = llvm.call @gpuasync_event_import(%[[FRAME]], %[[CALLED]],
+// CHECK:         llvm.call @gpuasync_stream_wait(%[[FRAME]], %{{.*}}, %[[TAKEN]],
+// CHECK:         %[[RECORDED:.+]] = llvm.call @gpuasync_event_record(
+// CHECK:         %[[EXPORTED:.+]] = llvm.call @gpuasync_event_export(%[[FRAME]], %[[RECORDED]],
+// CHECK:         llvm.call @gpuasync_frame_leave(%[[FRAME]])
+// CHECK:         llvm.store %[[EXPORTED]], %[[OUT]]
+func.func private @opaqueTokens(!gpu_async.event) -> !gpu_async.event
+func.func @tokens(%before: !gpu_async.event) -> !gpu_async.event {
+  %e = call @opaqueTokens(%before) : (!gpu_async.event) -> !gpu_async.event
+  %s = gpu_async.stream.create
+  gpu_async.stream.wait %s, %e
+  gpu_async.event.destroy %e
+  %r = gpu_async.event.record on %s
+  gpu_async.stream.destroy %s
+  return %r : !gpu_async.event
+}
+
 // What is in LLVM dialect already gets a wrapper too.
 // CHECK-LABEL: llvm.func @lowered(
 // CHECK-LABEL: llvm.func @_gpuasync_packed_lowered(

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The host program is lowered completely, whatever dialects it uses, and the
+// result goes through the pipeline again.
+// RUN: gpu-opt %s --gpu-async-pipeline="targets=cpu on-error=status packed-wrappers" -o %t.mlir
+// RUN: FileCheck %s < %t.mlir
+// RUN: gpu-opt %t.mlir --gpu-async-pipeline="targets=cpu on-error=status packed-wrappers" | FileCheck %s
+
+// CHECK-NOT: {{^ *(%.* = )?(func|arith|affine|linalg|vector|math|complex|index|ub|memref|scf|cf|gpu|gpu_async)\.}}
+module {
+  // CHECK-LABEL: llvm.func @main(
+  // CHECK:         llvm.call @gpuasync_launch(
+  func.func @main(%m: memref<?x4xf32>, %z: complex<f32>, %i: index, %f: f32) -> f32 {
+    %c1 = arith.constant 1 : index
+    %c4 = arith.constant 4 : index
+    %zero = arith.constant 0.0 : f32
+    linalg.fill ins(%zero : f32) outs(%m : memref<?x4xf32>)
+    affine.for %k = 0 to 4 {
+      affine.store %f, %m[%i, %k] : memref<?x4xf32>
+    }
+    %v = vector.transfer_read %m[%i, %i], %zero : memref<?x4xf32>, vector<4xf32>
+    %sum = vector.reduction <add>, %v : vector<4xf32> into f32
+    %erf = math.erf %sum : f32
+    %exp = math.exp %erf : f32
+    %i32 = arith.constant 3 : i32
+    %power = math.ipowi %i32, %i32 : i32
+    %p = arith.sitofp %power : i32 to f32
+    %y = complex.exp %z : complex<f32>
+    %re = complex.re %y : complex<f32>
+    %two = index.constant 2
+    %j = index.mul %i, %two
+    %poison = ub.poison : f32
+    %view = memref.subview %m[%i, 0] [1, 4] [1, 1] : memref<?x4xf32> to memref<1x4xf32, strided<[4, 1], offset: ?>>
+    scf.parallel (%a) = (%i) to (%j) step (%c1) {
+      memref.store %re, %view[%a, %a] : memref<1x4xf32, strided<[4, 1], offset: ?>>
+    }
+    %x = gpu.alloc (%i) : memref<?x4xf32>
+    gpu.memcpy %x, %m : memref<?x4xf32>, memref<?x4xf32>
+    gpu.launch blocks(%bx, %by, %bz) in (%nbx = %c1, %nby = %c1, %nbz = %c1)
+               threads(%tx, %ty, %tz) in (%ntx = %c4, %nty = %c1, %ntz = %c1) {
+      memref.store %f, %x[%bx, %tx] : memref<?x4xf32>
+      gpu.terminator
+    }
+    gpu.memcpy %m, %x : memref<?x4xf32>, memref<?x4xf32>
+    gpu.dealloc %x : memref<?x4xf32>
+    %r0 = arith.addf %exp, %p : f32
+    %r1 = arith.addf %r0, %re : f32
+    return %r1 : f32
+  }
+}
+// CHECK: llvm.func @_gpuasync_packed_main(
+// CHECK: @_gpuasync_program
