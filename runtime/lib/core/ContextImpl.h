@@ -138,6 +138,8 @@ struct gpuasync_stream {
   uint32_t *flagSlot = nullptr;
   uint32_t flagValue = 0;
   gpuasync::StagingUse *staging = nullptr, *stagingTail = nullptr;
+  /// Staging that an error left without a fence: free once the stream is idle.
+  gpuasync::Staging *stuck = nullptr;
   uint64_t stagedSinceFlag = 0;
   /// The newest operations, for a timeout's list: number n at n % recentCount.
   const gpuasync_site *recent[recentCount] = {};

@@ -89,6 +89,11 @@ Status gpuasync_context::useStaging(gpuasync_stream &stream, Staging *staging,
 }
 
 void gpuasync_context::reapStaging(gpuasync_stream &stream, bool idle) {
+  while (idle && stream.stuck) {
+    Staging *staging = stream.stuck;
+    stream.stuck = staging->next;
+    dropStaging(staging);
+  }
   while (StagingUse *use = stream.staging) {
     if (!idle && (use->untilIdle || !reached(use->fence)))
       return;

@@ -86,7 +86,7 @@ void gpuasync_context::giveStream(ThreadContext *slot, gpuasync_stream *stream,
   }
   if (idle) {
     stream->finished = stream->enqueued;
-    if (stream->staging)
+    if (stream->staging || stream->stuck)
       reapStaging(*stream, true);
     if (slot && slot->idleStreamCount < maxIdleStreamsPerThread) {
       stream->next = slot->idleStreams;

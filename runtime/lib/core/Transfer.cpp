@@ -27,8 +27,8 @@ static constexpr uint64_t chunkBytes = 4 << 20;
 
 namespace {
 
-/// Staging that is dropped unless it was passed on. Device work that an error
-/// left behind on it is waited for first.
+/// Staging that is dropped unless it was passed on; once the device may work on
+/// it, when the stream is idle.
 class HeldStaging {
 public:
   HeldStaging(gpuasync_context &context, Stream &stream)
@@ -37,12 +37,12 @@ public:
   ~HeldStaging() {
     if (!staging)
       return;
-    bool done = !inUse;
-    if (inUse)
-      (void)context.driver->waitStream(stream.native, process().timeoutNs,
-                                       done);
-    if (done)
+    if (inUse) {
+      staging->next = stream.stuck;
+      stream.stuck = staging;
+    } else {
       context.dropStaging(staging);
+    }
   }
   Status take(uint64_t bytes) { return context.takeStaging(bytes, staging); }
   char *data() const { return staging->block->pointer; }

@@ -117,7 +117,7 @@ Status gpuasync::hostWait(Frame &frame, Stream *const *streams, uint32_t count,
         context.waitStream(stream, deadline, flags && stream.flagSlot);
     if (status.ok()) {
       stream.finished = stream.enqueued;
-      if (stream.staging)
+      if (stream.staging || stream.stuck)
         context.reapStaging(stream, true);
       continue;
     }

@@ -385,8 +385,9 @@ void Scheduler::beginBlocking() {
 
 void Scheduler::endBlocking() {
   std::lock_guard<std::mutex> lock(mutex);
-  --blocked;
-  starved.store(false);
+  // What still spins may be waiting for what found no thread.
+  if (--blocked == 0)
+    starved.store(false);
 }
 
 void Scheduler::threadMain() {
