@@ -97,6 +97,16 @@ LogicalResult FrameLowering::analyze() {
       functions[func.getSymNameAttr()].func = func;
 
   bool anyError = false;
+  module.walk([&](Operation *op) {
+    if (!isDeviceOp(op))
+      return;
+    auto func = op->getParentOfType<FunctionOpInterface>();
+    if (func && isa<func::FuncOp>(func) && func->getParentOp() == module)
+      return;
+    op->emitOpError("is not in a func.func of this module: device work is "
+                    "lowered nowhere else");
+    anyError = true;
+  });
   for (auto &[name, info] : functions) {
     info.func.walk([&, &info = info](Operation *op) {
       if (isDeviceOp(op)) {

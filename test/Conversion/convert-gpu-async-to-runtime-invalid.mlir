@@ -81,3 +81,11 @@ func.func @takesPrivateAddress() {
   %f = constant @privateAddress : (!gpu_async.stream) -> ()
   return
 }
+
+// -----
+
+llvm.func @llvmFunction(%p: !llvm.ptr) {
+  // expected-error @below {{is not in a func.func of this module: device work is lowered nowhere else}}
+  %s = gpu_async.stream.external %p : !llvm.ptr
+  llvm.return
+}
