@@ -208,11 +208,10 @@ void gpuasync_context::reclaim() {
   }
   {
     std::lock_guard<std::mutex> lock(memoryMutex);
-    for (auto &[base, range] : ranges)
-      if (range->count) {
-        range->count = 0;
-        retiredRanges.push_back(range);
-      }
+    for (auto &[base, range] : ranges) {
+      range->count = 0;
+      retiredRanges.push_back(range); // twice is no harm
+    }
   }
   drainRetired(true);
   // Fences of free memory are events too, so memory goes before events.

@@ -60,7 +60,10 @@ static Status registerRange(Frame &frame, char *pointer, uint64_t bytes,
       context.driver->unregisterHost(replaced->pointer);
     delete replaced;
   }
+  // All memory first: afterwards nothing may fail any more.
   auto range = std::make_unique<HostRange>();
+  std::map<uintptr_t, HostRange *> entry;
+  entry.emplace(address, range.get());
   Status status = context.driver->registerHost(pointer, bytes, range->owned);
   if (!status.ok())
     return context.noteFault(std::move(status));
@@ -72,7 +75,8 @@ static Status registerRange(Frame &frame, char *pointer, uint64_t bytes,
   range->program = frame.pin->registration;
   ++frame.registrations;
   std::lock_guard<std::mutex> lock(context.memoryMutex);
-  context.ranges[address] = range.release();
+  context.ranges.insert(entry.extract(entry.begin()));
+  (void)range.release();
   return Status();
 }
 

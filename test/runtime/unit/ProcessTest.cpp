@@ -137,13 +137,14 @@ FRESH_PROCESS_TEST(ForkedChildRefuses) {
 
 // The process may end with everything alive: no join, no call.
 FRESH_PROCESS_TEST(ExitWithoutShutdown_X11) {
-  auto *context = new Context;
+  // Static, so that a leak checker sees that they are meant to stay.
+  static auto *context = new Context;
   if (!Context::open("cpu", *context).ok())
     return 1;
-  auto *scope = new ContextScope(*context);
+  static auto *scope = new ContextScope(*context);
   (void)scope;
   static TestProgram program; // its destructor runs during exit
-  FrameScope *frame = new FrameScope(program);
+  static auto *frame = new FrameScope(program);
   gpuasync_stream *stream = frame->stream();
   auto *flag = frame->alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
   *flag = 0;
