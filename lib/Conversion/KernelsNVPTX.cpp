@@ -269,6 +269,7 @@ private:
            << " for nvptx:" << target.getChip() << ": ";
   }
   LogicalResult lowerToNVVM();
+  void dropInterfaceFunctions();
   void callIntrinsics();
   void hoistPrintfBuffers();
   void passStructsAsIntegers();
@@ -349,6 +350,27 @@ void NVPTXLowering::hoistPrintfBuffers() {
       OpBuilder builder(op);
       op.getArraySizeMutable().set(builder.clone(*size)->getResult(0));
     }
+  }
+}
+
+/// convert-gpu-to-nvvm asks for C interface functions. Nothing calls those of
+/// our functions, and a declared function becomes one that calls its interface
+/// function: it is made a declaration again.
+void NVPTXLowering::dropInterfaceFunctions() {
+  for (auto interface :
+       llvm::make_early_inc_range(module.getOps<LLVM::LLVMFuncOp>())) {
+    StringRef name = interface.getName();
+    if (!name.consume_front("_mlir_ciface_"))
+      continue;
+    auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
+    if (!function)
+      continue;
+    if (interface.isExternal()) {
+      function.getBody().dropAllReferences();
+      function.getBody().getBlocks().clear();
+      function.setLinkage(LLVM::Linkage::External);
+    }
+    interface.erase();
   }
 }
 
@@ -461,7 +483,6 @@ LogicalResult NVPTXLowering::lowerToNVVM() {
   expandCopies(module);
   expandFloatAtomics(module);
   expandIntegerPowers(module, /*floatBase=*/toolkit.empty());
-  expandSubgroupOps(module);
   {
     RewritePatternSet patterns(context);
     populateGpuRewritePatterns(patterns);
@@ -469,6 +490,7 @@ LogicalResult NVPTXLowering::lowerToNVVM() {
     if (failed(applyPatternsGreedily(module, std::move(patterns))))
       return failure();
   }
+  expandSubgroupOps(module);
   OpPassManager structure(gpu::GPUModuleOp::getOperationName());
   buildStructurePipeline(structure);
   if (failed(runPipeline(structure, module)) ||
@@ -481,6 +503,7 @@ LogicalResult NVPTXLowering::lowerToNVVM() {
   if (failed(runPipeline(lower, module)) ||
       failed(checkAllLowered(module, ("nvptx:" + target.getChip()).str())))
     return failure();
+  dropInterfaceFunctions();
   if (toolkit.empty())
     callIntrinsics();
   hoistPrintfBuffers();

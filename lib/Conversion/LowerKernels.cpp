@@ -283,7 +283,7 @@ void LowerKernelsPass::runOnOperation() {
   options.libdevice = libdevice;
   if (optLevel < 0 || optLevel > 3) {
     emitError(getOperation().getLoc())
-        << "opt-level=" << optLevel << " is not 0 to 3";
+        << "opt-level=" << options.optLevel << " is not 0 to 3";
     return signalPassFailure();
   }
   if (failed(parseTargets()))

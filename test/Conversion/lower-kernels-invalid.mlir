@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What is refused, each with its place and reason.
+// RUN: gpu-opt %s -split-input-file -verify-diagnostics -gpu-async-lower-kernels="ptxas=none libdevice=none"
+
+// expected-error @+1 {{gpu.module @k has no target: give targets= (cpu, nvptx:<chip>) or a target attribute}}
+gpu.module @k {
+  gpu.func @f() kernel { gpu.return }
+}
+
+// -----
+
+gpu.module @k [#gpu_async.cpu] {
+  gpu.func @f() kernel {
+    // expected-error @+1 {{'gpu.barrier' op is not supported by the cpu device yet}}
+    gpu.barrier
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @k [#gpu_async.cpu] {
+  gpu.func @f(%x: memref<f32>) kernel {
+    %v = memref.load %x[] : memref<f32>
+    // expected-error @+1 {{'gpu.all_reduce' op is not supported by the cpu device yet}}
+    %s = gpu.all_reduce add %v {} : (f32) -> (f32)
+    memref.store %s, %x[] : memref<f32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @k [#gpu_async.cpu] {
+  gpu.func @f() kernel {
+    // expected-error @+1 {{'nvvm.barrier0' op is not supported by the cpu device yet}}
+    nvvm.barrier0
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @k [#gpu_async.cpu] {
+  gpu.func @f(%x: f32) kernel {
+    // expected-error @+1 {{'vector.print' op is not for kernels: use gpu.printf}}
+    vector.print %x : f32
+    gpu.return
+  }
+}
+
+// -----
+
+// expected-error @+1 {{unknown chip 'sm_99' for target nvptx; LLVM 22.1}}
+gpu.module @k [#nvvm.target<chip = "sm_99">] {
+  gpu.func @f() kernel { gpu.return }
+}
+
+// -----
+
+// LLVM would end the process here.
+// expected-error @+1 {{gpu.module @k for nvptx:sm_90: LLVM cannot generate code: PTX version 6.0 does not support target 'sm_90'}}
+gpu.module @k [#nvvm.target<chip = "sm_90", features = "+ptx60">] {
+  gpu.func @f() kernel { gpu.return }
+}
+
+// -----
+
+// expected-error @+1 {{target #rocdl.target is not supported: there are #gpu_async.cpu and #nvvm.target}}
+gpu.module @k [#rocdl.target] {
+  gpu.func @f() kernel { gpu.return }
+}
+
+// -----
+
+// Upstream writes PTX that no driver can load, and says nothing.
+gpu.module @k [#nvvm.target<chip = "sm_90">] {
+  gpu.func @f(%x: memref<f64>) kernel {
+    %v = memref.load %x[] : memref<f64>
+    // expected-error @+1 {{'math.sinh' op on 'f64' needs CUDA's libdevice, which was not found}}
+    %e = math.sinh %v : f64
+    memref.store %e, %x[] : memref<f64>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @k [#nvvm.target<chip = "sm_90">] {
+  func.func private @elsewhere(f32) -> f32
+  gpu.func @f(%x: memref<f32>) kernel {
+    %v = memref.load %x[] : memref<f32>
+    // expected-error @+1 {{call of @elsewhere for nvptx:sm_90: nothing defines this function}}
+    %e = func.call @elsewhere(%v) : (f32) -> f32
+    memref.store %e, %x[] : memref<f32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @k [#gpu_async.cpu] {
+  // expected-error @+1 {{kernel argument 0 of type 'vector<8xf32>' cannot be passed}}
+  gpu.func @f(%x: vector<8xf32>) kernel { gpu.return }
+}
+
+// -----
+
+module attributes {gpu.container_module} {
+  gpu.module @k [#gpu_async.cpu] {
+    gpu.func @f() kernel { gpu.return }
+  }
+  func.func @main() {
+    %c1 = arith.constant 1 : index
+    // expected-error @+1 {{must be imported before kernels are lowered}}
+    gpu.launch_func @k::@f blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
+    return
+  }
+}
+
+// -----
+
+// expected-error @+1 {{gpu.binary has no object that can be loaded}}
+gpu.binary @b [#gpu.object<#nvvm.target<chip = "sm_80">, offload = "bitcode">]

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Bad options.
+// RUN: not gpu-opt %s -gpu-async-lower-kernels=targets=nvptx 2>&1 | FileCheck %s --check-prefix=NOCHIP
+// RUN: not gpu-opt %s -gpu-async-lower-kernels=targets=amdgpu:gfx942 2>&1 | FileCheck %s --check-prefix=KIND
+// RUN: not gpu-opt %s -gpu-async-lower-kernels=targets=nvptx:sm_9 2>&1 | FileCheck %s --check-prefix=CHIP
+// RUN: not gpu-opt %s -gpu-async-lower-kernels="targets=cpu opt-level=7" 2>&1 | FileCheck %s --check-prefix=LEVEL
+// NOCHIP: error: targets=nvptx: a chip is missing, as in nvptx:sm_90
+// KIND: error: targets=amdgpu:gfx942: unknown target 'amdgpu'; there are cpu and nvptx:<chip>
+// CHIP: error: targets=nvptx:sm_9: unknown chip 'sm_9' for target nvptx; LLVM {{.*}} knows {{[0-9]+}}, the nearest are sm_89, sm_90
+// LEVEL: error: opt-level=7 is not 0 to 3
+gpu.module @k {
+  gpu.func @f() kernel { gpu.return }
+}
