@@ -40,6 +40,41 @@ static void addConversions(LLVMTypeConverter &converter) {
       });
 }
 
+/// Folds `to` = cast(cast(`from`)) where both are descriptors of one memref
+/// that differ in the pointers' address space: a pass that ran before kept the
+/// memory space, which means nothing on the host.
+static void foldDescriptorCasts(ArrayRef<UnrealizedConversionCastOp> casts) {
+  for (UnrealizedConversionCastOp cast : casts) {
+    if (cast.getNumOperands() != 1 || cast.getNumResults() != 1)
+      continue;
+    auto inner = cast.getOperand(0).getDefiningOp<UnrealizedConversionCastOp>();
+    auto to = dyn_cast<LLVM::LLVMStructType>(cast.getResult(0).getType());
+    if (!inner || inner.getNumOperands() != 1 || !to ||
+        !isa<BaseMemRefType>(cast.getOperand(0).getType()))
+      continue;
+    Value source = inner.getOperand(0);
+    auto from = dyn_cast<LLVM::LLVMStructType>(source.getType());
+    auto agree = [](auto types) {
+      auto [a, b] = types;
+      return a == b ||
+             (isa<LLVM::LLVMPointerType>(a) && isa<LLVM::LLVMPointerType>(b));
+    };
+    if (!from || from.getBody().size() != to.getBody().size() ||
+        !llvm::all_of(llvm::zip_equal(from.getBody(), to.getBody()), agree))
+      continue;
+    OpBuilder builder(cast);
+    Location loc = cast.getLoc();
+    Value result = LLVM::PoisonOp::create(builder, loc, to);
+    for (auto [i, type] : llvm::enumerate(to.getBody())) {
+      Value field = LLVM::ExtractValueOp::create(builder, loc, source, i);
+      if (field.getType() != type)
+        field = LLVM::AddrSpaceCastOp::create(builder, loc, type, field);
+      result = LLVM::InsertValueOp::create(builder, loc, result, field, i);
+    }
+    cast.getResult(0).replaceAllUsesWith(result);
+  }
+}
+
 /// Explains an op that no pattern lowers.
 static void emitLeftOver(Operation *op) {
   auto isTensor = [](Type type) { return isa<TensorType>(type); };
@@ -122,10 +157,20 @@ private:
     if (failed(applyPartialConversion(module, target, std::move(patterns))))
       return failure();
 
-    SmallVector<UnrealizedConversionCastOp> casts;
+    SmallVector<UnrealizedConversionCastOp> casts, remaining;
     module.walk(
         [&](UnrealizedConversionCastOp cast) { casts.push_back(cast); });
-    reconcileUnrealizedCasts(casts);
+    reconcileUnrealizedCasts(casts, &remaining);
+    foldDescriptorCasts(remaining);
+    for (bool changed = true; changed;) {
+      changed = false;
+      module.walk([&](UnrealizedConversionCastOp cast) {
+        if (!cast->use_empty())
+          return;
+        cast.erase();
+        changed = true;
+      });
+    }
 
     // Report each op that is left, but nothing inside it; and casts only where
     // nothing else explains them.

@@ -9,6 +9,7 @@
 module {
   // CHECK-LABEL: llvm.func @main(
   // CHECK:         llvm.call @gpuasync_launch(
+  // CHECK-LABEL: llvm.func @_gpuasync_packed_main(
   func.func @main(%m: memref<?x4xf32>, %z: complex<f32>, %i: index, %f: f32) -> f32 {
     %c1 = arith.constant 1 : index
     %c4 = arith.constant 4 : index
@@ -46,6 +47,17 @@ module {
     %r1 = arith.addf %r0, %re : f32
     return %r1 : f32
   }
+
+  // Memory spaces are one on the host, whoever lowers the access.
+  // CHECK-LABEL: llvm.func @spaces(
+  // CHECK-SAME:    %{{[a-z0-9]+}}: !llvm.ptr, %{{[a-z0-9]+}}: !llvm.ptr, %
+  func.func @spaces(%m: memref<?x4xf32, 1>, %i: index) -> (vector<4xf32>, memref<?x4xf32, #gpu.address_space<global>>) {
+    %zero = arith.constant 0.0 : f32
+    %v = vector.transfer_read %m[%i, %i], %zero : memref<?x4xf32, 1>, vector<4xf32>
+    %plain = memref.memory_space_cast %m : memref<?x4xf32, 1> to memref<?x4xf32>
+    %global = memref.memory_space_cast %plain : memref<?x4xf32> to memref<?x4xf32, #gpu.address_space<global>>
+    return %v, %global : vector<4xf32>, memref<?x4xf32, #gpu.address_space<global>>
+  }
 }
-// CHECK: llvm.func @_gpuasync_packed_main(
+// CHECK: llvm.func @_gpuasync_packed_spaces(
 // CHECK: @_gpuasync_program
