@@ -9,12 +9,7 @@
 // MlirOptMain.h needs Builders.h before it.
 #include "mlir/IR/Builders.h"
 
-#if __has_include("GPUAsync/InitAll.h")
 #include "GPUAsync/InitAll.h"
-#define GPUASYNC_HAVE_INIT_ALL 1
-#else
-#include "GPUAsync/IR/GPUAsyncDialect.h"
-#endif
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -29,12 +24,8 @@ int main(int argc, char **argv) {
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
   mlir::registerAllGPUToLLVMIRTranslations(registry);
-#ifdef GPUASYNC_HAVE_INIT_ALL
   mlir::gpuasync::registerAllGPUAsyncDialects(registry);
   mlir::gpuasync::registerAllGPUAsyncPasses();
-#else
-  registry.insert<mlir::gpuasync::GPUAsyncDialect>();
-#endif
 
   return mlir::asMainReturnCode(mlir::MlirOptMain(
       argc, argv, "gpu-async modular optimizer driver\n", registry));
