@@ -455,6 +455,157 @@ LogicalResult gpuasync::lowerMathToLibm(Operation *root) {
   return applyPartialConversion(root, target, std::move(patterns));
 }
 
+namespace {
+/// Builds arithmetic on f32 or vectors of f32 at one op.
+struct MathBuilder {
+  MathBuilder(Operation *op)
+      : builder(op), loc(op->getLoc()), type(op->getOperand(0).getType()) {}
+
+  Value splat(Type like, TypedAttr value) {
+    TypedAttr attribute = value;
+    if (auto shaped = dyn_cast<ShapedType>(like))
+      attribute = DenseElementsAttr::get(shaped, Attribute(value));
+    return arith::ConstantOp::create(builder, loc, attribute);
+  }
+  Value constant(double value) {
+    return splat(type, builder.getF32FloatAttr(value));
+  }
+  Type integerType() {
+    Type i32 = builder.getI32Type();
+    auto shaped = dyn_cast<ShapedType>(type);
+    return shaped ? Type(shaped.clone(i32)) : i32;
+  }
+  Value integer(int32_t value) {
+    return splat(integerType(), builder.getI32IntegerAttr(value));
+  }
+  template <typename Op, typename... Args>
+  Value make(Args... args) {
+    return Op::create(builder, loc, args...);
+  }
+  Value add(Value a, Value b) { return make<arith::AddFOp>(a, b); }
+  Value sub(Value a, Value b) { return make<arith::SubFOp>(a, b); }
+  Value mul(Value a, Value b) { return make<arith::MulFOp>(a, b); }
+  Value div(Value a, Value b) { return make<arith::DivFOp>(a, b); }
+  Value fma(Value a, Value b, Value c) { return make<math::FmaOp>(a, b, c); }
+  Value greater(Value a, Value b) {
+    return make<arith::CmpFOp>(arith::CmpFPredicate::OGT, a, b);
+  }
+  Value select(Value condition, Value a, Value b) {
+    return make<arith::SelectOp>(condition, a, b);
+  }
+  /// To an integer; what does not fit becomes 0.
+  Value toInteger(Value a) {
+    Value fits = greater(constant(1e9), make<math::AbsFOp>(a));
+    return make<arith::FPToSIOp>(integerType(), select(fits, a, constant(0)));
+  }
+  /// Whether bit `mask` of `a` is set.
+  Value bit(Value a, int32_t mask) {
+    return make<arith::CmpIOp>(arith::CmpIPredicate::ne,
+                               make<arith::AndIOp>(a, integer(mask)),
+                               integer(0));
+  }
+  /// 2 ** a for an integer -126 <= a <= 127.
+  Value powerOfTwo(Value a) {
+    Value biased = make<arith::AddIOp>(a, integer(127));
+    return make<arith::BitcastOp>(type,
+                                  make<arith::ShLIOp>(biased, integer(23)));
+  }
+
+  OpBuilder builder;
+  Location loc;
+  Type type;
+};
+} // namespace
+
+/// Sine, cosine and the quadrant of x: x = quadrant * pi/2 + r, |r| <= pi/4.
+/// The reduction in three steps (Cody and Waite) keeps r to a unit in the last
+/// place up to about |x| = 1e5; the polynomials are those of Cephes' sinf and
+/// cosf.
+static std::tuple<Value, Value, Value> buildSinCos(MathBuilder &b, Value x) {
+  Value k =
+      b.make<math::RoundEvenOp>(b.mul(x, b.constant(0.636619772367581343)));
+  Value r = b.fma(k, b.constant(-1.57079637050628662109375), x);
+  r = b.fma(k, b.constant(4.37113900018624283e-8), r);
+  r = b.fma(k, b.constant(-1.71512451000587e-15), r);
+  Value z = b.mul(r, r);
+  Value sine =
+      b.fma(z, b.constant(-1.9515295891e-4), b.constant(8.3321608736e-3));
+  sine = b.fma(sine, z, b.constant(-1.6666654611e-1));
+  sine = b.fma(b.mul(sine, z), r, r);
+  Value cosine = b.fma(z, b.constant(2.443315711809948e-5),
+                       b.constant(-1.388731625493765e-3));
+  cosine = b.fma(cosine, z, b.constant(4.166664568298827e-2));
+  cosine =
+      b.fma(b.mul(cosine, z), z, b.fma(z, b.constant(-0.5), b.constant(1)));
+  return {sine, cosine, b.toInteger(k)};
+}
+
+/// Expansions in single precision where MLIR's lose most digits for some
+/// arguments (sines beyond a few periods, hyperbolic functions near 0), or fail
+/// (asinh of a large negative number).
+static void expandAccurately(Operation *root) {
+  SmallVector<Operation *> ops;
+  root->walk([&](Operation *op) {
+    if (isa<math::SinOp, math::CosOp, math::TanOp, math::SinhOp, math::AsinhOp,
+            math::AtanhOp, math::Exp2Op>(op) &&
+        getElementTypeOrSelf(op->getOperand(0).getType()).isF32())
+      ops.push_back(op);
+  });
+  for (Operation *op : ops) {
+    MathBuilder b(op);
+    Value x = op->getOperand(0);
+    Value a = b.make<math::AbsFOp>(x);
+    Value result;
+    if (isa<math::SinOp, math::CosOp, math::TanOp>(op)) {
+      auto [sine, cosine, quadrant] = buildSinCos(b, x);
+      Value minus = b.constant(-1);
+      if (isa<math::TanOp>(op)) {
+        Value odd = b.bit(quadrant, 1);
+        result = b.div(b.select(odd, b.mul(cosine, minus), sine),
+                       b.select(odd, sine, cosine));
+      } else {
+        if (isa<math::CosOp>(op))
+          quadrant = b.make<arith::AddIOp>(quadrant, b.integer(1));
+        result = b.select(b.bit(quadrant, 1), cosine, sine);
+        result = b.select(b.bit(quadrant, 2), b.mul(result, minus), result);
+      }
+    } else if (isa<math::SinhOp>(op)) {
+      Value e = b.make<math::ExpM1Op>(a);
+      Value rest = b.div(e, b.add(e, b.constant(1)));
+      // Beyond 20 the rest is 1 of billions, and inf / inf further on.
+      rest = b.select(b.greater(a, b.constant(20)), b.constant(0), rest);
+      result = b.mul(b.add(e, rest), b.constant(0.5));
+      result = b.make<math::CopySignOp>(result, x);
+    } else if (isa<math::AtanhOp>(op)) {
+      Value ratio = b.div(b.add(a, a), b.sub(b.constant(1), a));
+      result = b.mul(b.make<math::Log1pOp>(ratio), b.constant(0.5));
+      result = b.make<math::CopySignOp>(result, x);
+    } else if (isa<math::AsinhOp>(op)) {
+      Value square = b.mul(a, a);
+      Value root1 = b.make<math::SqrtOp>(b.add(square, b.constant(1)));
+      Value near = b.make<math::Log1pOp>(
+          b.add(a, b.div(square, b.add(root1, b.constant(1)))));
+      Value far =
+          b.add(b.make<math::LogOp>(a), b.constant(0.693147180559945309));
+      result = b.select(b.greater(a, b.constant(1e9)), far, near);
+      result = b.make<math::CopySignOp>(result, x);
+    } else {
+      Value low = b.constant(-151), high = b.constant(129);
+      Value clamped = b.select(b.greater(x, high), high, x);
+      clamped = b.select(b.greater(low, clamped), low, clamped);
+      Value n = b.make<math::RoundEvenOp>(clamped);
+      Value f = b.mul(b.sub(clamped, n), b.constant(0.693147180559945309));
+      Value whole = b.toInteger(n);
+      Value half = b.make<arith::ShRSIOp>(whole, b.integer(1));
+      Value other = b.make<arith::SubIOp>(whole, half);
+      result = b.mul(b.mul(b.make<math::ExpOp>(f), b.powerOfTwo(half)),
+                     b.powerOfTwo(other));
+    }
+    op->getResult(0).replaceAllUsesWith(result);
+    op->erase();
+  }
+}
+
 LogicalResult gpuasync::expandMath(Operation *root) {
   expandCompositeMath(root, /*expandLog10=*/true);
   auto check = [&](function_ref<bool(Operation *)> isRefused) {
@@ -478,14 +629,18 @@ LogicalResult gpuasync::expandMath(Operation *root) {
     return failure();
 
   MLIRContext *context = root->getContext();
-  RewritePatternSet patterns(context);
   auto any = [](StringRef) { return true; };
-  // Half precision is computed in single precision.
-  populateMathF32ExpansionPatterns(patterns, any, /*benefit=*/3);
+  {
+    // Half precision is computed in single precision.
+    RewritePatternSet patterns(context);
+    populateMathF32ExpansionPatterns(patterns, any);
+    if (failed(applyPatternsGreedily(root, std::move(patterns))))
+      return failure();
+  }
+  expandAccurately(root);
+  RewritePatternSet patterns(context);
   populateMathPolynomialApproximationPatterns(patterns, any, /*benefit=*/2);
-  math::populateExpansionPatterns(patterns,
-                                  {"sinh", "cosh", "tan", "asinh", "acosh",
-                                   "atanh", "exp2", "powf", "fpowi"});
+  math::populateExpansionPatterns(patterns, {"cosh", "acosh", "powf", "fpowi"});
   if (failed(applyPatternsGreedily(root, std::move(patterns))))
     return failure();
   return check([](Operation *) { return true; });

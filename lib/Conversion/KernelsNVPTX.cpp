@@ -374,7 +374,8 @@ void NVPTXLowering::dropInterfaceFunctions() {
   }
 }
 
-/// Without libdevice, what LLVM has instructions or expansions for itself. (The
+/// What LLVM has instructions or expansions for itself does not need libdevice,
+/// whose sqrt is moreover the approximate one unless it is told otherwise. (The
 /// conversion to NVVM insists on making these calls of libdevice.)
 void NVPTXLowering::callIntrinsics() {
   module.walk([&](LLVM::CallOp call) {
@@ -504,8 +505,7 @@ LogicalResult NVPTXLowering::lowerToNVVM() {
       failed(checkAllLowered(module, ("nvptx:" + target.getChip()).str())))
     return failure();
   dropInterfaceFunctions();
-  if (toolkit.empty())
-    callIntrinsics();
+  callIntrinsics();
   hoistPrintfBuffers();
   passStructsAsIntegers();
   // Only kernels are seen from outside.
