@@ -82,6 +82,15 @@ static LogicalResult verifyStreamOps(Operation *op) {
   if (isa<WaitOp, ForkOp, ReleaseOp>(op) || hasAnywhere<TokenType>(op))
     return op->emitOpError("has a token; in the stream form work is ordered by "
                            "streams and events (gpu-async-assign-streams)");
+  // What goes through another op could be destroyed under two names.
+  bool owns = isa_and_nonnull<GPUAsyncDialect>(op->getDialect()) ||
+              isa<CallOpInterface, FunctionOpInterface>(op) ||
+              (op->hasTrait<OpTrait::ReturnLike>() &&
+               isa<FunctionOpInterface>(op->getParentOp()) &&
+               !has<StreamType>(op->getOperandTypes()));
+  if (!owns && (hasAnywhere<StreamType>(op) || hasAnywhere<EventType>(op)))
+    return op->emitOpError("has a stream or an event, which do not go through "
+                           "control flow or ops other than calls and returns");
   return success();
 }
 
@@ -158,6 +167,11 @@ private:
   Value resource;
   Region &region;
   bool isStream;
+  struct Use {
+    Operation *op;    ///< in the region that makes the resource
+    Operation *inner; ///< the user: `op` or an op nested in it
+  };
+  llvm::DenseMap<Block *, SmallVector<Use, 4>> usesIn;
   llvm::DenseMap<Block *, State> atEntry;
   Operation *destruction = nullptr;
   /// The first exit that is reached with the resource alive; reported last,
@@ -168,6 +182,7 @@ private:
   StringRef getArticle() const { return isStream ? "a " : "an "; }
   LogicalResult report(Operation *op, const Twine &what, Operation *other,
                        StringRef otherWhat);
+  void collectUses();
   LogicalResult walk(Block *block, State &state);
   static bool destroys(Operation *op) {
     return isa<StreamDestroyOp, EventDestroyOp>(op);
@@ -184,31 +199,43 @@ LogicalResult Lifetime::report(Operation *op, const Twine &what,
   return diag;
 }
 
-LogicalResult Lifetime::walk(Block *block, State &state) {
-  auto begin = block->begin();
-  if (block == resource.getParentBlock()) {
-    state = Live;
-    if (Operation *op = resource.getDefiningOp())
-      begin = std::next(op->getIterator());
+/// The uses by block, in order. Only these are looked at: the cost does not
+/// depend on how much else there is.
+void Lifetime::collectUses() {
+  llvm::DenseMap<Operation *, Operation *> innerOf;
+  for (Operation *user : resource.getUsers()) {
+    Operation *op = region.findAncestorOpInRegion(*user);
+    auto [known, isNew] = innerOf.try_emplace(op, user);
+    if (isNew)
+      usesIn[op->getBlock()].push_back({op, nullptr});
+    else if (!destroys(known->second))
+      known->second = user;
   }
-  for (Operation &op : llvm::make_range(begin, block->end())) {
-    Operation *use = nullptr;
-    op.walk<WalkOrder::PreOrder>([&](Operation *inner) {
-      if (!llvm::is_contained(inner->getOperands(), resource))
-        return WalkResult::advance();
-      if (!use || destroys(inner))
-        use = inner;
-      return WalkResult::advance();
+  for (auto &[block, uses] : usesIn) {
+    for (Use &use : uses)
+      use.inner = innerOf.lookup(use.op);
+    llvm::sort(uses, [](const Use &a, const Use &b) {
+      return a.op->isBeforeInBlock(b.op);
     });
-    if (use && state == Gone)
+  }
+}
+
+LogicalResult Lifetime::walk(Block *block, State &state) {
+  if (block == resource.getParentBlock())
+    state = Live;
+  auto isExit = [](Operation *op) {
+    return op->hasTrait<OpTrait::IsTerminator>() && op->getNumSuccessors() == 0;
+  };
+  for (auto [op, use] : usesIn.lookup(block)) {
+    if (state == Gone)
       return report(
           use,
           destroys(use)
               ? "destroys " + getArticle() + getKind() + " that is gone"
               : "uses " + getArticle() + getKind() + " that has been destroyed",
           destruction, "it is destroyed here");
-    if (use && destroys(use)) {
-      if (use != &op)
+    if (destroys(use)) {
+      if (use != op)
         return report(use,
                       "destroys " + getArticle() + getKind() +
                           " that is made outside of this region; destroy it "
@@ -219,19 +246,19 @@ LogicalResult Lifetime::walk(Block *block, State &state) {
       continue;
     }
     // A returned event goes to the caller.
-    if (use && !isStream && op.hasTrait<OpTrait::IsTerminator>() &&
-        op.getNumSuccessors() == 0) {
+    if (!isStream && use == op && isExit(op)) {
+      if (llvm::count(op->getOperands(), resource) > 1)
+        return report(op, "hands one event on twice", nullptr, "");
       state = Gone;
-      continue;
     }
-    if (op.hasTrait<OpTrait::IsTerminator>() && op.getNumSuccessors() == 0 &&
-        state == Live && !leak)
-      leak = &op;
   }
+  if (state == Live && !leak && !block->empty() && isExit(&block->back()))
+    leak = &block->back();
   return success();
 }
 
 LogicalResult Lifetime::verify() {
+  collectUses();
   SmallVector<Block *> worklist{resource.getParentBlock()};
   atEntry[resource.getParentBlock()] = Unknown;
   llvm::SmallPtrSet<Block *, 8> walked;
@@ -242,6 +269,10 @@ LogicalResult Lifetime::verify() {
     State state = atEntry[block];
     if (failed(walk(block, state)))
       return failure();
+    // Nothing is left to see where all uses are in the block that makes it.
+    if (state == Gone && block == resource.getParentBlock() &&
+        usesIn.size() == 1)
+      return success();
     for (Block *successor : block->getSuccessors()) {
       // Each time around a loop it is made anew.
       if (successor == resource.getParentBlock()) {

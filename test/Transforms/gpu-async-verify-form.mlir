@@ -158,6 +158,31 @@ func.func @around_a_loop(%c: i1) {
   return
 }
 
+// -----
+
+// One stream under two names would be destroyed twice.
+func.func @through_a_select(%c: i1) {
+  %s = gpu_async.stream.create
+  %r = gpu_async.stream.create
+  // expected-error @+1 {{has a stream or an event, which do not go through control flow}}
+  %t = arith.select %c, %s, %r : !gpu_async.stream
+  gpu_async.stream.destroy %t
+  gpu_async.stream.destroy %s
+  gpu_async.stream.destroy %r
+  return
+}
+
+// -----
+
+func.func @returned_twice() -> (!gpu_async.event, !gpu_async.event) {
+  %s = gpu_async.stream.create
+  // expected-note @+1 {{the event is made here}}
+  %e = gpu_async.event.record on %s
+  gpu_async.stream.destroy %s
+  // expected-error @+1 {{hands one event on twice}}
+  return %e, %e : !gpu_async.event, !gpu_async.event
+}
+
 //--- runtime.mlir
 func.func @left() {
   // expected-error @+1 {{is left in the runtime form}}
