@@ -4,12 +4,13 @@
 # gpu-runner and compared with the same updates done one after the other.
 #
 #   random-order.py GPU_RUNNER [--seed=N] [--programs=N] [--max-streams=N]...
-#                   [--device=cpu]
+#                   [--device=cpu] [--dialect=gpu_async|gpu]
 #
 # Each program is a function: buffers on the device, kernels that update one from
 # another (y = 3 y + 5 x + c, some of them many times over, so that they take
 # unequal times), tokens for what the data needs and some more, host waits,
-# loops and branches with tokens of their own, copies back.
+# loops and branches with tokens of their own, copies back. In upstream's gpu
+# dialect some ops are synchronous, and ordered by what they touch.
 
 import argparse
 import random
@@ -69,7 +70,8 @@ func.func private @printMemrefI32(memref<*xi32>)
 
 
 class Program:
-    def __init__(self, rng, number):
+    def __init__(self, rng, number, upstream):
+        self.upstream = upstream
         self.rng, self.number, self.names = rng, number, 0
         self.text, self.pad = [], "  "
         self.count = rng.randint(2, 5)
@@ -83,7 +85,12 @@ class Program:
         self.names += 1
         return "%%v%d" % self.names
 
+    def isSync(self):
+        return self.upstream and self.rng.random() < 0.15
+
     def add(self, line):
+        if self.upstream:
+            line = line.replace("gpu_async.launch", "gpu.launch_func").replace("gpu_async.", "gpu.")
         self.text.append(self.pad + line)
 
     def constant(self, value, type="i32"):
@@ -109,15 +116,18 @@ class Program:
         c, times = rng.randint(-100, 100), rng.choice([1, 1, 2, 1000, 300000])
         taken = self.writer[y] + self.readers[y] + (self.writer[x] if x != y else [])
         constants = self.constant(c), self.constant(times)
-        dependencies = self.take(dict.fromkeys(taken))
+        isSync = self.isSync()
+        dependencies = "" if isSync else self.take(dict.fromkeys(taken))
         token = self.fresh()
-        self.add("%s = gpu_async.launch async%s @k::@%s blocks in (%%c1, %%c1, %%c1) threads in (%%c4, %%c1, %%c1) "
+        made = "" if isSync else token + " = "
+        self.add("%sgpu_async.launch%s%s @k::@%s blocks in (%%c1, %%c1, %%c1) threads in (%%c4, %%c1, %%c1) "
                  "args(%%m%d : memref<4xi32>, %%m%d : memref<4xi32>, %s : i32, %s : i32)"
-                 % (token, dependencies, rng.choice(["quick", "slow", "slow"]), y, x, *constants))
-        self.writer[y], self.readers[y] = [token], []
-        if x != y:
+                 % (made, "" if isSync else " async", dependencies, rng.choice(["quick", "slow", "slow"]), y, x, *constants))
+        self.writer[y], self.readers[y] = [] if isSync else [token], []
+        if x != y and not isSync:
             self.readers[x].append(token)
-        self.tokens.append(token)
+        if not isSync:
+            self.tokens.append(token)
 
         def apply():
             power = pow(3, times, 1 << 33)
@@ -194,12 +204,17 @@ class Program:
         for index in range(self.count):
             self.add("%%h%d = memref.alloc() : memref<4xi32>" % index)
             copied, freed = self.fresh(), self.fresh()
+            if self.isSync():
+                self.add("gpu_async.memcpy %%h%d, %%m%d : memref<4xi32>, memref<4xi32>" % (index, index))
+                self.add("gpu_async.dealloc %%m%d : memref<4xi32>" % index)
+                continue
             self.add("%s = gpu_async.memcpy async%s %%h%d, %%m%d : memref<4xi32>, memref<4xi32>"
                      % (copied, self.take(self.writer[index]), index, index))
             self.add("%s = gpu_async.dealloc async [%s] %%m%d : memref<4xi32>"
                      % (freed, ", ".join([copied] + self.readers[index]), index))
             copies += [copied] if rng.random() < 0.5 else [freed]
-        self.add("gpu_async.wait [%s]" % ", ".join(copies))
+        if copies:
+            self.add("gpu_async.wait [%s]" % ", ".join(copies))
         for index in range(self.count):
             self.add("%%u%d = memref.cast %%h%d : memref<4xi32> to memref<*xi32>" % (index, index))
             self.add("call @printMemrefI32(%%u%d) : (memref<*xi32>) -> ()" % index)
@@ -214,15 +229,16 @@ def main():
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--max-streams", type=int, action="append")
     parser.add_argument("--repeat", type=int, default=1)
+    parser.add_argument("--dialect", choices=["gpu_async", "gpu"], default="gpu_async")
     parser.add_argument("--output", help="keep the programs in this file")
     options = parser.parse_args()
     print("random-order: --seed=%d --programs=%d" % (options.seed, options.programs))
     rng = random.Random(options.seed)
-    programs = [Program(rng, i) for i in range(options.programs)]
-    text = [HEADER]
+    programs = [Program(rng, i, options.dialect == "gpu") for i in range(options.programs)]
+    text = ["module attributes {gpu.container_module} {", HEADER]
     for program in programs:
         text += ["func.func @p%d() {" % program.number] + program.text + ["  return", "}"]
-    text += ["func.func @main() {"] + ["  call @p%d() : () -> ()" % p.number for p in programs] + ["  return", "}"]
+    text += ["func.func @main() {"] + ["  call @p%d() : () -> ()" % p.number for p in programs] + ["  return", "}", "}"]
     expected = []
     for program in programs:
         expected += [(program.number, index, values) for index, values in enumerate(program.values)]
