@@ -198,7 +198,7 @@ void StreamAssignment::assignFloating() {
   // behind a return, the caller.
   llvm::DenseMap<Value, SmallVector<Operation *>> consumers;
   SmallVector<WorkOpInterface> floating;
-  function->walk<WalkOrder::PreOrder>([&](Operation *op) {
+  auto visit = [&](Operation *op) {
     ValueRange tokens;
     if (auto wait = dyn_cast<WaitOp>(op)) {
       if (!wait.isHostWait())
@@ -222,7 +222,10 @@ void StreamAssignment::assignFloating() {
             all.empty() || all.back() != op)
           all.push_back(op);
     }
-  });
+  };
+  // In program order, which the layout of blocks need not be.
+  for (Block *block : getBlocksInOrder(function.getFunctionBody()))
+    block->walk<WalkOrder::PreOrder>(visit);
 
   // The stream's work before and behind an op, in program order.
   auto itemsAround = [&](unsigned stream, Operation *op) {
@@ -246,9 +249,15 @@ void StreamAssignment::assignFloating() {
   };
   std::optional<unsigned> stock; // a stream on which nothing but frees runs
   // Beyond the limit order is added, as it is for work.
-  auto addOrTake = [&](ArrayRef<unsigned> candidates) {
-    return candidates.empty() || mayAddStream() ? addStream({})
-                                                : candidates.front();
+  auto addOrTake = [&](ArrayRef<unsigned> candidates) -> unsigned {
+    if (mayAddStream())
+      return addStream({});
+    if (!candidates.empty())
+      return candidates.front();
+    for (unsigned stream = 0; stream < streams.size(); ++stream)
+      if (!streams[stream].external)
+        return stream;
+    return addStream({});
   };
 
   for (WorkOpInterface work : floating) {

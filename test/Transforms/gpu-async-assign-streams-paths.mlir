@@ -212,3 +212,36 @@ func.func @callers_stream_in_a_block(%q: !llvm.ptr, %x: memref<?xf32>, %c: i1) {
 ^b:
   return
 }
+
+// The bound holds for allocations and frees alone.
+// ONE-LABEL: func.func @only_memory
+// ONE-COUNT-1: gpu_async.stream.create
+// ONE-NOT: gpu_async.stream.create
+// ONE: return
+func.func @only_memory() {
+  %m, %t = gpu_async.alloc async host_shared () : memref<4xi32>
+  %d = gpu_async.dealloc async %m : memref<4xi32>
+  return
+}
+
+// The allocation of ^last, laid out first, does not stand behind the wait of the
+// one in ^body.
+// CHECK-LABEL: func.func @allocations_in_blocks
+// CHECK: ^bb1:
+// CHECK-NEXT: gpu_async.alloc on %[[S0:.*]] id(0)
+// CHECK: ^bb2:
+// CHECK-NOT: gpu_async.stream.wait %[[S0]],
+// CHECK: cf.br ^bb1
+func.func @allocations_in_blocks(%p: !llvm.ptr, %x: memref<?xf32>) -> !gpu_async.token {
+  %c1 = arith.constant 1 : index
+  %s = gpu_async.stream.external %p : !llvm.ptr
+  cf.br ^body
+^last:
+  %m, %t = gpu_async.alloc async (%c1) : memref<?xf32>
+  %a = gpu_async.launch async [%t] on %s @k::@f blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%m : memref<?xf32>)
+  return %t : !gpu_async.token
+^body:
+  %b = gpu_async.launch async on %s @k::@f blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%x : memref<?xf32>)
+  %h, %u = gpu_async.alloc async [%b] host_shared (%c1) : memref<?xf32>
+  cf.br ^last
+}
