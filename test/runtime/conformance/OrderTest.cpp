@@ -49,6 +49,56 @@ TEST_P(Order, EnqueueDoesNotBlock_B01) {
   }
 }
 
+// B02: nothing that waits for running kernels is called between a frame's first
+// enqueue and its wait. While one runs until the host lets it go: first uses of
+// kernels and of the fills, frees of each kind of memory, registrations that
+// end, more streams and events than the pools hold. Any call that waits hangs
+// here.
+TEST_P(Order, NothingThatWaitsMidFrame_B02) {
+  std::vector<uint32_t> host(1 << 16, 1);
+  FrameScope frame(*program);
+  gpuasync_stream *held = frame.stream(), *stream = frame.stream();
+  auto *flag = frame.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+  *flag = 0;
+  auto *shared = frame.alloc(nullptr, 1 << 16, GPUASYNC_ALLOC_HOST_SHARED);
+  uint32_t *x = frame.alloc(nullptr, 1 << 16);
+  gpuasync_host_register(frame, host.data(), host.size() * 4, SITE("register"));
+  frame.launch(held, Gate, 1, 1, GateParams{flag});
+
+  frame.launch(stream, Store, 256, 256, StoreParams{x, 3});
+  frame.launch(stream, MulAdd, 256, 256, MulAddParams{x, 1 << 16, 2, 1});
+  for (uint32_t size : {1u, 2u, 4u, 8u, 16u}) {
+    const uint8_t pattern[16] = {7, 1, 2, 3, 4, 5, 6, 7, 8};
+    gpuasync_memset(frame, stream, x, pattern, size, 1024, SITE("memset"));
+  }
+  const int64_t sizes[] = {3, 5, 7}, strides[] = {512, 32, 2};
+  const uint32_t pattern = 9;
+  gpuasync_memset_strided(frame, stream, x, strides, sizes, 3, &pattern, 4,
+                          SITE("memset"));
+  for (int i = 0; i < 200; ++i) {
+    gpuasync_stream *more = frame.stream();
+    gpuasync_event *event = frame.record(more);
+    frame.waitEvent(stream, event);
+    frame.destroy(event);
+    frame.destroy(more, /*idle=*/false);
+  }
+  for (uint64_t words : {1ull << 10, 1ull << 20, 1ull << 24}) {
+    uint32_t *device = frame.alloc(stream, words);
+    uint32_t *both = frame.alloc(nullptr, words, GPUASYNC_ALLOC_HOST_SHARED);
+    frame.dealloc(stream, device);
+    frame.dealloc(nullptr, both);
+  }
+  gpuasync_host_unregister(frame, host.data(), SITE("unregister"));
+  frame.dealloc(nullptr, shared);
+  frame.dealloc(stream, x);
+  ASSERT_FALSE(frame.failed());
+  // Another stream is waited for meanwhile.
+  ASSERT_EQ(frame.wait({stream}), 0);
+  openGate(flag);
+  ASSERT_EQ(frame.wait({held}), 0);
+  frame.dealloc(nullptr, flag);
+}
+
 // B03: a host wait on an early token returns although later work on that
 // stream spins until the host acts.
 TEST_P(Order, EarlyTokenIsReached_B03) {
