@@ -58,14 +58,6 @@ gpu.module @k [#nvvm.target<chip = "sm_99">] {
 
 // -----
 
-// LLVM would end the process here.
-// expected-error @+1 {{gpu.module @k for nvptx:sm_90: LLVM cannot generate code: PTX version 6.0 does not support target 'sm_90'}}
-gpu.module @k [#nvvm.target<chip = "sm_90", features = "+ptx60">] {
-  gpu.func @f() kernel { gpu.return }
-}
-
-// -----
-
 // expected-error @+1 {{target #rocdl.target is not supported: there are #gpu_async.cpu and #nvvm.target}}
 gpu.module @k [#rocdl.target] {
   gpu.func @f() kernel { gpu.return }
