@@ -1,4 +1,5 @@
-//===- Passes.h - passes of lib/Conversion --------------------------------*- C++ -*-===//
+//===- Passes.h - passes of lib/Conversion --------------------------------*-
+//C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

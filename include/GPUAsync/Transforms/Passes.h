@@ -1,4 +1,5 @@
-//===- Passes.h - passes of lib/Transforms --------------------------------*- C++ -*-===//
+//===- Passes.h - passes of lib/Transforms --------------------------------*-
+//C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

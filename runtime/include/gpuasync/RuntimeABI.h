@@ -102,12 +102,12 @@ typedef struct gpuasync_kernel {
 
 /// One module's kernels compiled for one target.
 typedef struct gpuasync_image {
-  uint32_t format;  ///< gpuasync_image_format
+  uint32_t format; ///< gpuasync_image_format
   uint32_t reserved;
   const char *arch; ///< "sm_90", "gfx942"; "" for cpu
   const void *data;
-  uint64_t size;     ///< bytes of `data`, without a terminating NUL
-  uint64_t hash[2];  ///< content hash of data, target and options; 0,0 for cpu
+  uint64_t size;    ///< bytes of `data`, without a terminating NUL
+  uint64_t hash[2]; ///< content hash of data, target and options; 0,0 for cpu
 } gpuasync_image;
 
 /// One gpu.module: its kernels, and its images for the different targets.
@@ -147,9 +147,9 @@ typedef struct gpuasync_site {
   const char *file; ///< "" if unknown
   const char *op;   ///< e.g. "gpu_async.launch @k::@f"
   uint32_t line, column;
-  uint32_t id;           ///< the op's schedule id, UINT32_MAX if it has none
-  uint32_t module;       ///< launch: index into program->modules
-  uint32_t kernel;       ///< launch: index into module->kernels
+  uint32_t id;     ///< the op's schedule id, UINT32_MAX if it has none
+  uint32_t module; ///< launch: index into program->modules
+  uint32_t kernel; ///< launch: index into module->kernels
   uint32_t reserved;
 } gpuasync_site;
 
@@ -202,9 +202,8 @@ typedef struct gpuasync_frame {
 /// not, pins the program's loaded instance and loads the function's modules.
 /// Returns 0; or 1 if that failed, and then the frame keeps the error and must
 /// be left like any other.
-GPUASYNC_API int32_t gpuasync_frame_enter(gpuasync_frame *frame,
-                                          const gpuasync_function *function)
-    GPUASYNC_NOEXCEPT;
+GPUASYNC_API int32_t gpuasync_frame_enter(
+    gpuasync_frame *frame, const gpuasync_function *function) GPUASYNC_NOEXCEPT;
 
 /// Leaves the frame on every exit of the function, the error exit too: releases
 /// what the frame still holds (streams, events; after an error also the buffers
@@ -212,24 +211,23 @@ GPUASYNC_API int32_t gpuasync_frame_enter(gpuasync_frame *frame,
 /// caller's context, and returns the first error, null if there was none. Does
 /// not wait, except after an error, when it waits for the frame's streams so
 /// that nothing still runs on memory that is released.
-GPUASYNC_API gpuasync_status *gpuasync_frame_leave(gpuasync_frame *frame)
-    GPUASYNC_NOEXCEPT;
+GPUASYNC_API gpuasync_status *
+gpuasync_frame_leave(gpuasync_frame *frame) GPUASYNC_NOEXCEPT;
 
 /// Like gpuasync_frame_leave for `on-error=abort`: prints an error to stderr
 /// and aborts the process.
-GPUASYNC_API void gpuasync_frame_leave_or_abort(gpuasync_frame *frame)
-    GPUASYNC_NOEXCEPT;
+GPUASYNC_API void
+gpuasync_frame_leave_or_abort(gpuasync_frame *frame) GPUASYNC_NOEXCEPT;
 
 /// Makes the frame's context current again after a call of code that the
 /// compiler does not know. Costs nothing if it still is.
-GPUASYNC_API void gpuasync_frame_resume(gpuasync_frame *frame)
-    GPUASYNC_NOEXCEPT;
+GPUASYNC_API void
+gpuasync_frame_resume(gpuasync_frame *frame) GPUASYNC_NOEXCEPT;
 
 /// Takes over a status that a called function returned (null is allowed), as
 /// the frame's first error if it has none. Returns frame->failed.
-GPUASYNC_API int32_t gpuasync_frame_fail(gpuasync_frame *frame,
-                                         gpuasync_status *status)
-    GPUASYNC_NOEXCEPT;
+GPUASYNC_API int32_t gpuasync_frame_fail(
+    gpuasync_frame *frame, gpuasync_status *status) GPUASYNC_NOEXCEPT;
 
 //===----------------------------------------------------------------------===//
 // Streams and events. All functions below do nothing in a failed frame (those
@@ -257,18 +255,16 @@ enum gpuasync_destroy_flags {
 
 /// Gives the stream back to the pool; pending work goes on and is not lost.
 /// Null is ignored.
-GPUASYNC_API void gpuasync_stream_destroy(gpuasync_frame *frame,
-                                          gpuasync_stream *stream,
-                                          uint32_t flags,
-                                          const gpuasync_site *site)
-    GPUASYNC_NOEXCEPT;
+GPUASYNC_API void
+gpuasync_stream_destroy(gpuasync_frame *frame, gpuasync_stream *stream,
+                        uint32_t flags,
+                        const gpuasync_site *site) GPUASYNC_NOEXCEPT;
 
 /// Later work on `stream` starts after `event`. A null event is ignored.
-GPUASYNC_API void gpuasync_stream_wait(gpuasync_frame *frame,
-                                       gpuasync_stream *stream,
-                                       gpuasync_event *event,
-                                       const gpuasync_site *site)
-    GPUASYNC_NOEXCEPT;
+GPUASYNC_API void
+gpuasync_stream_wait(gpuasync_frame *frame, gpuasync_stream *stream,
+                     gpuasync_event *event,
+                     const gpuasync_site *site) GPUASYNC_NOEXCEPT;
 
 /// Waits on the host until all work enqueued so far on the `count` streams is
 /// done. Returns frame->failed.
@@ -283,10 +279,9 @@ gpuasync_event_record(gpuasync_frame *frame, gpuasync_stream *stream,
 
 /// Gives an event back; waits already enqueued on it stay valid. Null is
 /// ignored.
-GPUASYNC_API void gpuasync_event_destroy(gpuasync_frame *frame,
-                                         gpuasync_event *event,
-                                         const gpuasync_site *site)
-    GPUASYNC_NOEXCEPT;
+GPUASYNC_API void
+gpuasync_event_destroy(gpuasync_frame *frame, gpuasync_event *event,
+                       const gpuasync_site *site) GPUASYNC_NOEXCEPT;
 
 /// Waits on the host until the `count` events are reached (null ones are).
 /// Returns frame->failed.
@@ -310,11 +305,10 @@ gpuasync_event_import(gpuasync_frame *frame, gpuasync_event *event,
 //===----------------------------------------------------------------------===//
 
 /// Launches kernel `site->kernel` of module `site->module`.
-GPUASYNC_API void gpuasync_launch(gpuasync_frame *frame,
-                                  gpuasync_stream *stream,
-                                  const gpuasync_site *site,
-                                  const gpuasync_block *block)
-    GPUASYNC_NOEXCEPT;
+GPUASYNC_API void
+gpuasync_launch(gpuasync_frame *frame, gpuasync_stream *stream,
+                const gpuasync_site *site,
+                const gpuasync_block *block) GPUASYNC_NOEXCEPT;
 
 enum gpuasync_alloc_flags {
   GPUASYNC_ALLOC_DEVICE = 0,
@@ -327,8 +321,8 @@ enum gpuasync_alloc_flags {
 /// 256. Null stream: usable at once on any stream.
 GPUASYNC_API void *gpuasync_alloc(gpuasync_frame *frame,
                                   gpuasync_stream *stream, uint64_t bytes,
-                                  uint32_t flags, const gpuasync_site *site)
-    GPUASYNC_NOEXCEPT;
+                                  uint32_t flags,
+                                  const gpuasync_site *site) GPUASYNC_NOEXCEPT;
 
 /// Frees memory of gpuasync_alloc once the work so far on `stream` is done.
 /// Null stream: a host wait has covered all use. A foreign pointer is an error;
@@ -358,26 +352,26 @@ GPUASYNC_API void gpuasync_memcpy_strided(
 GPUASYNC_API void gpuasync_memset(gpuasync_frame *frame,
                                   gpuasync_stream *stream, void *destination,
                                   const void *pattern, uint32_t elementBytes,
-                                  uint64_t count, const gpuasync_site *site)
-    GPUASYNC_NOEXCEPT;
+                                  uint64_t count,
+                                  const gpuasync_site *site) GPUASYNC_NOEXCEPT;
 
 /// The same for `rank`-dimensional data; sizes and strides in elements.
-GPUASYNC_API void gpuasync_memset_strided(
-    gpuasync_frame *frame, gpuasync_stream *stream, void *destination,
-    const int64_t *strides, const int64_t *sizes, uint32_t rank,
-    const void *pattern, uint32_t elementBytes,
-    const gpuasync_site *site) GPUASYNC_NOEXCEPT;
+GPUASYNC_API void
+gpuasync_memset_strided(gpuasync_frame *frame, gpuasync_stream *stream,
+                        void *destination, const int64_t *strides,
+                        const int64_t *sizes, uint32_t rank,
+                        const void *pattern, uint32_t elementBytes,
+                        const gpuasync_site *site) GPUASYNC_NOEXCEPT;
 
 /// Makes host memory accessible to the device; registering the same memory
 /// again counts. Unregistering waits for nothing: the driver's part happens
 /// once the device is idle.
-GPUASYNC_API void gpuasync_host_register(gpuasync_frame *frame, void *pointer,
-                                         uint64_t bytes,
-                                         const gpuasync_site *site)
-    GPUASYNC_NOEXCEPT;
-GPUASYNC_API void gpuasync_host_unregister(gpuasync_frame *frame, void *pointer,
-                                           const gpuasync_site *site)
-    GPUASYNC_NOEXCEPT;
+GPUASYNC_API void
+gpuasync_host_register(gpuasync_frame *frame, void *pointer, uint64_t bytes,
+                       const gpuasync_site *site) GPUASYNC_NOEXCEPT;
+GPUASYNC_API void
+gpuasync_host_unregister(gpuasync_frame *frame, void *pointer,
+                         const gpuasync_site *site) GPUASYNC_NOEXCEPT;
 
 //===----------------------------------------------------------------------===//
 // Called by kernels of the cpu device
@@ -410,18 +404,18 @@ enum gpuasync_status_code {
   GPUASYNC_OK = 0,
   GPUASYNC_INVALID_ARGUMENT = 1,
   GPUASYNC_OUT_OF_MEMORY = 2,
-  GPUASYNC_UNAVAILABLE = 3,      ///< no such driver, device or entry point
-  GPUASYNC_NOT_FOUND = 4,        ///< no fitting image, no such kernel
+  GPUASYNC_UNAVAILABLE = 3, ///< no such driver, device or entry point
+  GPUASYNC_NOT_FOUND = 4,   ///< no fitting image, no such kernel
   GPUASYNC_UNSUPPORTED = 5,
   GPUASYNC_DEVICE_LOST = 6,
-  GPUASYNC_DRIVER_ERROR = 7,     ///< any other vendor error
+  GPUASYNC_DRIVER_ERROR = 7, ///< any other vendor error
   GPUASYNC_TIMEOUT = 8,
-  GPUASYNC_SHUT_DOWN = 9,        ///< after teardown, exit or fork
-  GPUASYNC_KERNEL_ASSERT = 10    ///< an assert in a kernel failed
+  GPUASYNC_SHUT_DOWN = 9,     ///< after teardown, exit or fork
+  GPUASYNC_KERNEL_ASSERT = 10 ///< an assert in a kernel failed
 };
 
-GPUASYNC_API uint32_t
-gpuasync_status_get_code(const gpuasync_status *status) GPUASYNC_NOEXCEPT;
+GPUASYNC_API uint32_t gpuasync_status_get_code(const gpuasync_status *status)
+    GPUASYNC_NOEXCEPT;
 /// One line: location, op, what, why. Lives as long as the status.
 GPUASYNC_API const char *
 gpuasync_status_get_message(const gpuasync_status *status) GPUASYNC_NOEXCEPT;
