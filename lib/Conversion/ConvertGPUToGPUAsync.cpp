@@ -1484,7 +1484,7 @@ Operation *findLaterForm(Operation *function) {
   function->walk([&](Operation *op) {
     auto work = dyn_cast<WorkOpInterface>(op);
     if (isa<ForkOp, ReleaseOp, StreamCreateOp, StreamWaitOp,
-            StreamSynchronizeOp, EventRecordOp, EventDestroyOp,
+            StreamSynchronizeOp, EventRecordOp, EventReadyOp, EventDestroyOp,
             EventSynchronizeOp>(op) ||
         (work && !work.getAsyncToken()))
       found = op;

@@ -656,6 +656,12 @@ LogicalResult OpLowering::lower() {
                         .getResult());
             return success();
           })
+          .Case([&](EventReadyOp ready) {
+            replace(ready.getEvent(),
+                    LLVM::ZeroOp::create(builder, ready.getLoc(), ptr)
+                        .getResult());
+            return success();
+          })
           .Case([&](EventDestroyOp destroy) {
             call(gpuasync_event_destroy_name, {},
                  {toLLVM(destroy.getEvent()), site()});

@@ -143,9 +143,6 @@ LogicalResult mlir::gpuasync::detail::verifyWorkOp(Operation *op) {
   if (!inTokenForm && !work.getAsyncDependencies().empty())
     return op->emitOpError(
         "takes tokens but makes none; write 'async' so that its end is known");
-  if (!inTokenForm && !work.getStream())
-    return op->emitOpError("expected 'async' (token form) or 'on %stream' "
-                           "(stream form)");
   if (inTokenForm && work.getStream() && !isa<LaunchOp>(op))
     return op->emitOpError("is both 'async' and 'on' a stream, which only a "
                            "launch on a caller's stream can be");
@@ -607,6 +604,11 @@ void StreamSynchronizeOp::getEffects(Effects &effects) {
 
 void EventRecordOp::getEffects(Effects &effects) {
   useStream(getStreamMutable(), effects);
+  effects.emplace_back(MemoryEffects::Allocate::get(),
+                       cast<OpResult>(getEvent()), EventResource::get());
+}
+
+void EventReadyOp::getEffects(Effects &effects) {
   effects.emplace_back(MemoryEffects::Allocate::get(),
                        cast<OpResult>(getEvent()), EventResource::get());
 }

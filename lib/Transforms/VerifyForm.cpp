@@ -29,7 +29,7 @@ static bool isDeviceCode(Operation *op) {
 
 static bool isStreamFormOp(Operation *op) {
   return isa<StreamCreateOp, StreamDestroyOp, StreamWaitOp, StreamSynchronizeOp,
-             EventRecordOp, EventDestroyOp, EventSynchronizeOp>(op);
+             EventRecordOp, EventReadyOp, EventDestroyOp, EventSynchronizeOp>(op);
 }
 
 template <typename Type>
@@ -70,7 +70,8 @@ static LogicalResult verifyTokenOps(Operation *op) {
     return success();
   if (!work.getAsyncToken())
     return op->emitOpError("makes no token; in the token and linear forms work "
-                           "is 'async'");
+                           "is 'async' (gpu-async-infer-dependencies makes it "
+                           "so)");
   if (work.getStream() && !work.getStream().getDefiningOp<StreamExternalOp>())
     return op->emitOpError("is on a stream that is not a caller's");
   return success();

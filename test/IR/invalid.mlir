@@ -4,14 +4,6 @@
 //
 // RUN: gpu-opt %s -split-input-file -verify-diagnostics
 
-func.func @neither(%x: memref<4xf32>) {
-  // expected-error @+1 {{expected 'async' (token form) or 'on %stream' (stream form)}}
-  gpu_async.memcpy %x, %x : memref<4xf32>, memref<4xf32>
-  return
-}
-
-// -----
-
 func.func @takes_makes_none(%x: memref<4xf32>, %t: !gpu_async.token) {
   // expected-error @+1 {{takes tokens but makes none}}
   gpu_async.memcpy [%t] %x, %x : memref<4xf32>, memref<4xf32>

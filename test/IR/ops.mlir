@@ -53,6 +53,22 @@ func.func @work(%x: memref<?xf32>, %n: index, %bytes: i32, %v: f32, %p: !llvm.pt
   return
 }
 
+// CHECK-LABEL: func.func @sequential
+func.func @sequential(%x: memref<?xf32>, %h: memref<?xf32>, %v: f32) {
+  // CHECK: gpu_async.memcpy %{{.*}}, %{{.*}} : memref<?xf32>, memref<?xf32>
+  gpu_async.memcpy %x, %h : memref<?xf32>, memref<?xf32>
+  // CHECK: gpu_async.memset %{{.*}}, %{{.*}} : memref<?xf32>, f32
+  gpu_async.memset %x, %v : memref<?xf32>, f32
+  // CHECK: %[[M:.*]] = gpu_async.alloc : memref<4xf32>
+  %m = gpu_async.alloc : memref<4xf32>
+  // CHECK: gpu_async.launch @k::@f blocks in
+  %c1 = arith.constant 1 : index
+  gpu_async.launch @k::@f blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%m : memref<4xf32>)
+  // CHECK: gpu_async.dealloc %[[M]] : memref<4xf32>
+  gpu_async.dealloc %m : memref<4xf32>
+  return
+}
+
 // CHECK-LABEL: func.func @streams
 func.func @streams(%x: memref<?xf32>, %h: memref<?xf32>) {
   // CHECK: %[[S:.*]] = gpu_async.stream.create
@@ -69,6 +85,10 @@ func.func @streams(%x: memref<?xf32>, %h: memref<?xf32>) {
   gpu_async.event.synchronize %e
   // CHECK: gpu_async.event.destroy %[[E]]
   gpu_async.event.destroy %e
+  // CHECK: %[[R:.*]] = gpu_async.event.ready
+  %r = gpu_async.event.ready
+  // CHECK: gpu_async.event.destroy %[[R]]
+  gpu_async.event.destroy %r
   // CHECK: gpu_async.stream.synchronize %[[S]]
   gpu_async.stream.synchronize %s
   // CHECK: gpu_async.stream.destroy %[[S]] idle

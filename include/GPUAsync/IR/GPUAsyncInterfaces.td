@@ -16,7 +16,9 @@ def GPUAsync_WorkOpInterface : OpInterface<"WorkOpInterface"> {
     An op that enqueues device work. In the token and linear forms it is `async`
     (it makes a token and takes any number); in the stream form it is `on` a
     stream. A launch on a caller's stream may be both until streams are
-    assigned.
+    assigned. One that is neither is sequential: it starts after all that comes
+    before it in the program and is done before what comes after it, as far as
+    memory can tell. gpu-async-infer-dependencies makes it `async`.
   }];
   let methods = [
     InterfaceMethod<"The token made, null in the stream form.",

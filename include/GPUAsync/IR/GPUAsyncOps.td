@@ -428,6 +428,23 @@ def GPUAsync_EventRecordOp : GPUAsync_Op<"event.record", [
   let assemblyFormat = "`on` $stream attr-dict";
 }
 
+def GPUAsync_EventReadyOp : GPUAsync_Op<"event.ready", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "an event for a point that has been reached";
+  let description = [{
+    What a ready token is at a function's boundary. Nothing is made in the driver
+    (the handle is null), and waiting for it does nothing.
+
+    Legal and illegal: as for `event.record`.
+
+    ```mlir
+    %e = gpu_async.event.ready
+    ```
+  }];
+  let results = (outs GPUAsync_Event:$event);
+  let assemblyFormat = "attr-dict";
+}
+
 def GPUAsync_EventDestroyOp : GPUAsync_Op<"event.destroy", [
     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
   let summary = "gives an event back";
