@@ -59,11 +59,11 @@ func.func @sequential(%x: memref<?xf32>, %h: memref<?xf32>, %v: f32) {
   gpu_async.memcpy %x, %h : memref<?xf32>, memref<?xf32>
   // CHECK: gpu_async.memset %{{.*}}, %{{.*}} : memref<?xf32>, f32
   gpu_async.memset %x, %v : memref<?xf32>, f32
-  // CHECK: %[[M:.*]] = gpu_async.alloc : memref<4xf32>
-  %m = gpu_async.alloc : memref<4xf32>
+  // CHECK: %[[M:.*]] = gpu_async.alloc () : memref<4xf32>
+  %m = gpu_async.alloc () : memref<4xf32>
   // CHECK: gpu_async.launch @k::@f blocks in
   %c1 = arith.constant 1 : index
-  gpu_async.launch @k::@f blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%m : memref<4xf32>)
+  gpu_async.launch @k::@f blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%x : memref<?xf32>)
   // CHECK: gpu_async.dealloc %[[M]] : memref<4xf32>
   gpu_async.dealloc %m : memref<4xf32>
   return
