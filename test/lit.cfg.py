@@ -5,6 +5,7 @@
 # one file: lit -v <build>/test/IR/ops.mlir
 
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -30,9 +31,13 @@ for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "ASAN_SYMBOLIZER_P
              "CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
+schedule = os.environ.get("GPU_ASYNC_CPU_SCHEDULE") or "adversarial:%d" % random.randrange(1 << 31)
 for name in list(config.environment):
     if name.startswith(("GPU_ASYNC_", "GPUASYNC_")) or name in ("CUDA_HOME", "CUDA_ROOT", "CUDA_PATH"):
         del config.environment[name]
+# The cpu device is no friend in tests: docs/Testing.md.
+config.environment["GPU_ASYNC_CPU_SCHEDULE"] = schedule
+lit_config.note("GPU_ASYNC_CPU_SCHEDULE=" + schedule)
 
 
 # Tools are named by absolute path, so that a tool of the same name elsewhere on

@@ -112,6 +112,12 @@ GPUASYNC_API void gpuasync_set_timeout(double seconds) GPUASYNC_NOEXCEPT;
 /// GPU_ASYNC_SPIN_US, else 50, or 0 on one processor.
 GPUASYNC_API void gpuasync_set_spin(double microseconds) GPUASYNC_NOEXCEPT;
 
+/// For tests: in which order the cpu device runs what it may run in any order.
+/// "fair" (as it comes), "adversarial" or "adversarial:SEED" (worst cases). For
+/// contexts opened from now on; first value: GPU_ASYNC_CPU_SCHEDULE, else fair.
+GPUASYNC_API gpuasync_status *
+gpuasync_set_cpu_schedule(const char *schedule) GPUASYNC_NOEXCEPT;
+
 /// Closes every context, joins every thread of ours. Every later entry fails
 /// with GPUASYNC_SHUT_DOWN. Call it before main returns or a library with
 /// lowered code is unloaded; without it the process may end at any time, since

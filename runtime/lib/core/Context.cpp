@@ -346,6 +346,10 @@ void gpuasync_set_spin(double microseconds) noexcept {
       microseconds > 0 ? static_cast<int64_t>(microseconds * 1e3) : 0);
 }
 
+gpuasync_status *gpuasync_set_cpu_schedule(const char *schedule) noexcept {
+  return entry([&] { return setCpuSchedule(schedule ? schedule : ""); });
+}
+
 gpuasync_status *gpuasync_shutdown(void) noexcept {
   Status refused = checkRefusal();
   if (!refused.ok())

@@ -298,6 +298,9 @@ protected:
 Driver *cudaDriver();
 Driver *cpuDriver();
 
+/// See gpuasync_set_cpu_schedule.
+Status setCpuSchedule(const char *schedule);
+
 } // namespace gpuasync
 
 #endif // GPUASYNC_CORE_DRIVER_H

@@ -5,6 +5,7 @@
 // The host processor as a device with memory of its own. Always there.
 //===----------------------------------------------------------------------===//
 
+#include "drivers/cpu/Adversary.h"
 #include "drivers/cpu/Scheduler.h"
 
 #include <map>
@@ -12,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <system_error>
 #include <unistd.h>
 
 using namespace gpuasync;
@@ -38,7 +40,8 @@ uint64_t physicalMemory() {
 
 class CpuContext final : public DriverContext {
 public:
-  CpuContext() : scheduler(new Scheduler), limit(physicalMemory()) {}
+  explicit CpuContext(const Schedule &schedule)
+      : scheduler(new Scheduler(schedule)), limit(physicalMemory()) {}
   ~CpuContext() override {
     if (!abandoned)
       delete scheduler;
@@ -402,7 +405,16 @@ public:
     return Status();
   }
   Status openContext(int32_t, std::unique_ptr<DriverContext> &out) override {
-    out = std::make_unique<CpuContext>();
+    Schedule schedule;
+    if (Status status = Schedule::current(schedule); !status.ok())
+      return status;
+    try {
+      out = std::make_unique<CpuContext>(schedule);
+    } catch (const std::system_error &error) {
+      return makeStatus(GPUASYNC_UNAVAILABLE,
+                        "the thread of the adversarial schedule: %s",
+                        error.what());
+    }
     return Status();
   }
 };

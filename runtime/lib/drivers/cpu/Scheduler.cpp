@@ -7,6 +7,8 @@
 
 #include "drivers/cpu/Scheduler.h"
 
+#include "drivers/cpu/Adversary.h"
+
 #include <chrono>
 #include <new>
 #include <sched.h>
@@ -48,7 +50,7 @@ Status Tenure::statusAt(uint64_t position) const {
 // Set up, streams
 //===----------------------------------------------------------------------===//
 
-Scheduler::Scheduler() {
+Scheduler::Scheduler(const Schedule &schedule) {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0)
     numProcessors = static_cast<uint32_t>(CPU_COUNT(&set));
@@ -57,6 +59,8 @@ Scheduler::Scheduler() {
     if (limit >= 1 && limit <= 65536)
       threadLimit = static_cast<uint32_t>(limit);
   }
+  if (schedule.adversarial)
+    adversary = std::make_unique<Adversary>(*this, schedule.seed);
 }
 
 Scheduler::~Scheduler() {
@@ -83,7 +87,10 @@ Stream *Scheduler::createStream() {
   auto tenure = std::make_unique<Tenure>();
   Stream *stream = new Stream(*this);
   stream->tenure = tenure.release();
+  stream->index = static_cast<uint32_t>(allStreams.size());
   allStreams.push_back(stream);
+  if (adversary)
+    adversary->reserve(allStreams.size());
   return stream;
 }
 
@@ -128,6 +135,8 @@ Op *Scheduler::makeOp(Stream &stream, OpKind kind, const gpuasync_site *site) {
   op->mayBlock = false;
   op->params = nullptr;
   op->targetTenure = nullptr;
+  if (adversary)
+    op->sequence = adversary->nextSequence();
   return op;
 }
 
@@ -145,6 +154,7 @@ void Scheduler::recycle(Stream &stream, Op *op) {
 
 void Scheduler::enqueue(Stream &stream, Op *op, bool inlineIfIdle) {
   bool runnable = false;
+  inlineIfIdle = inlineIfIdle && !adversary;
   {
     std::lock_guard<std::mutex> lock(stream.mutex);
     op->position = stream.enqueued.load(std::memory_order_relaxed) + 1;
@@ -265,8 +275,14 @@ Stream *Scheduler::pump(Stream *stream) {
         return nullptr;
       }
     }
-    if (op->kind == OpKind::Wait && park(*stream, *op))
+    bool mayBlock = op->mayBlock;
+    if (op->kind == OpKind::Wait && park(*stream, *op)) {
+      if (adversary)
+        adversary->cameBack(mayBlock, nullptr);
       return nullptr;
+    }
+    if (adversary)
+      adversary->delay();
     execute(*stream, *op);
     Stream *woken;
     bool empty;
@@ -276,6 +292,17 @@ Stream *Scheduler::pump(Stream *stream) {
       empty = !stream->head;
       if (empty)
         stream->state.store(Stream::State::Idle, std::memory_order_relaxed);
+      else if (adversary)
+        stream->state.store(Stream::State::Runnable, std::memory_order_relaxed);
+    }
+    if (adversary) {
+      // From here on the next operation is the adversary's to start.
+      if (!empty) {
+        stream->nextRunnable = woken;
+        woken = stream;
+      }
+      adversary->cameBack(mayBlock, woken);
+      return nullptr;
     }
     if (!woken && !empty)
       continue;
@@ -295,6 +322,13 @@ Stream *Scheduler::pump(Stream *stream) {
 }
 
 void Scheduler::submit(Stream *list) {
+  if (adversary)
+    adversary->hold(list);
+  else
+    start(list);
+}
+
+void Scheduler::start(Stream *list) {
   std::unique_lock<std::mutex> lock(mutex);
   while (list) {
     Stream *stream = list;
@@ -488,6 +522,17 @@ static void relax() {
 
 Scheduler::Wait Scheduler::wait(Stream &stream, uint64_t position,
                                 int64_t timeoutNs) {
+  if (!adversary)
+    return waitUntil(stream, position, timeoutNs);
+  Awaited awaited = {&stream, position, nullptr};
+  adversary->beginWait(awaited);
+  Wait result = waitUntil(stream, position, timeoutNs);
+  adversary->endWait(awaited);
+  return result;
+}
+
+Scheduler::Wait Scheduler::waitUntil(Stream &stream, uint64_t position,
+                                     int64_t timeoutNs) {
   auto reached = [&] {
     return stream.completed.load(std::memory_order_acquire) >= position;
   };
@@ -550,5 +595,8 @@ bool Scheduler::shutDown() {
   for (std::thread &thread : threads)
     thread.join();
   threads.clear();
+  // Not before: they came back to it.
+  if (adversary)
+    adversary->stop();
   return true;
 }

@@ -29,6 +29,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <memory>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -36,7 +37,9 @@
 namespace gpuasync {
 namespace cpu {
 
+class Adversary;
 class Scheduler;
+struct Schedule;
 struct Stream;
 
 /// One owner's time with a stream. It outlives the stream's reuse as long as an
@@ -69,6 +72,7 @@ struct Op {
   Op *next = nullptr;
   const gpuasync_site *site = nullptr;
   uint64_t position = 0;
+  uint64_t sequence = 0; ///< see Adversary
   OpKind kind = OpKind::Copy;
   bool mayBlock = false;
   // Launch
@@ -109,6 +113,9 @@ struct Stream {
   Stream *nextWaiter = nullptr;
   uint64_t waitPosition = 0;
   Stream *nextRunnable = nullptr;
+  // The adversary's.
+  uint32_t index = 0; ///< how many streams were made before it
+  uint64_t neededMark = 0, lastTurn = 0;
 };
 
 /// The blocks of one launch, shared by the threads that work on it.
@@ -124,7 +131,7 @@ struct Job {
 
 class Scheduler {
 public:
-  Scheduler();
+  explicit Scheduler(const Schedule &schedule);
   ~Scheduler();
 
   Stream *createStream();
@@ -154,9 +161,11 @@ public:
   uint64_t liveStreams();
 
 private:
+  friend class Adversary;
   void threadMain();
-  /// Runs the stream until it is empty or parked. Returns a stream that became
-  /// runnable meanwhile and that the caller should go on with, or null.
+  /// Runs the stream until it is empty or parked, under an adversary one
+  /// operation. Returns a stream that became runnable meanwhile and that the
+  /// caller should go on with, or null.
   Stream *pump(Stream *stream);
   void execute(Stream &stream, Op &op);
   void runLaunch(Stream &stream, Op &op);
@@ -164,7 +173,10 @@ private:
   /// Marks everything up to `op` done and recycles it. Returns the waiters that
   /// became runnable. Called with the stream's mutex held.
   Stream *complete(Stream &stream, Op *op);
+  /// Gives streams that can run to the threads, or to the adversary.
   void submit(Stream *list);
+  void start(Stream *list);
+  Wait waitUntil(Stream &stream, uint64_t position, int64_t timeoutNs);
   /// True if the stream is now parked on `op`'s event and must not be touched.
   bool park(Stream &stream, const Op &op);
   bool spawn(std::unique_lock<std::mutex> &lock);
@@ -187,6 +199,7 @@ private:
   std::mutex streamsMutex;
   std::vector<Stream *> allStreams, freeStreams;
   uint32_t numProcessors = 1, threadLimit = 512;
+  std::unique_ptr<Adversary> adversary; ///< null unless tests ask for it
 };
 
 /// Fails the launch of `ctx`; see gpuasync_cpu_assert_fail.

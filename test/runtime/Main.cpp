@@ -1,0 +1,33 @@
+//===- Main.cpp - main of the runtime's gtest programs --------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The cpu device runs under an adversarial schedule unless the environment says
+// otherwise; a failure is told with its seed.
+//===----------------------------------------------------------------------===//
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string>
+
+namespace {
+class TellSchedule : public testing::EmptyTestEventListener {
+  void OnTestEnd(const testing::TestInfo &info) override {
+    const char *schedule = getenv("GPU_ASYNC_CPU_SCHEDULE");
+    if (info.result()->Failed() && schedule)
+      printf("with GPU_ASYNC_CPU_SCHEDULE=%s\n", schedule);
+  }
+};
+} // namespace
+
+int main(int argc, char **argv) {
+  std::string schedule =
+      "adversarial:" + std::to_string(std::random_device()() >> 1);
+  setenv("GPU_ASYNC_CPU_SCHEDULE", schedule.c_str(), /*overwrite=*/0);
+  testing::InitGoogleTest(&argc, argv);
+  testing::UnitTest::GetInstance()->listeners().Append(new TellSchedule);
+  return RUN_ALL_TESTS();
+}
