@@ -8,11 +8,13 @@
 
 #include "GPUAsync/Transforms/Passes.h"
 
+#include "GPUAsync/Analysis/Ownership.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
-#include "llvm/ADT/MapVector.h"
 
 namespace mlir::gpuasync {
 #define GEN_PASS_DEF_GPUASYNCVERIFYFORM
@@ -29,7 +31,8 @@ static bool isDeviceCode(Operation *op) {
 
 static bool isStreamFormOp(Operation *op) {
   return isa<StreamCreateOp, StreamDestroyOp, StreamWaitOp, StreamSynchronizeOp,
-             EventRecordOp, EventReadyOp, EventDestroyOp, EventSynchronizeOp>(op);
+             EventRecordOp, EventReadyOp, EventDestroyOp, EventSynchronizeOp>(
+      op);
 }
 
 template <typename Type>
@@ -89,234 +92,207 @@ static LogicalResult verifyStreamOps(Operation *op) {
               (op->hasTrait<OpTrait::ReturnLike>() &&
                isa<FunctionOpInterface>(op->getParentOp()) &&
                !has<StreamType>(op->getOperandTypes()));
-  if (!owns && (hasAnywhere<StreamType>(op) || hasAnywhere<EventType>(op)))
-    return op->emitOpError("has a stream or an event, which do not go through "
-                           "control flow or ops other than calls and returns");
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Linear form: every token is consumed exactly once on every path
-//===----------------------------------------------------------------------===//
-
-static LogicalResult verifyConsumedOnce(Value token) {
-  if (token.use_empty()) {
-    Operation *op = token.getDefiningOp();
-    Location loc = token.getLoc();
-    return (op ? op->emitOpError("makes a token that is never consumed")
-               : mlir::emitError(loc, "the token is never consumed"))
-           << "; release it (gpu_async.release)";
-  }
-  if (!token.hasOneUse()) {
-    auto use = token.use_begin();
-    Operation *last = use->getOwner();
-    Operation *first = std::next(use)->getOwner();
-    InFlightDiagnostic diag =
-        last->emitOpError("consumes a token that another op consumes too; fork "
-                          "it (gpu_async.fork)");
-    diag.attachNote(first->getLoc()) << "the other use is here";
-    diag.attachNote(token.getLoc()) << "the token is made here";
-    return diag;
-  }
-  Operation *user = *token.user_begin();
-  if (user->getBlock() != token.getParentBlock()) {
-    InFlightDiagnostic diag = user->emitOpError(
-        "consumes a token of another block, so that not every path consumes it "
-        "once");
-    diag.attachNote(token.getLoc()) << "the token is made here";
-    return diag;
-  }
-  return success();
-}
-
-static LogicalResult verifyLinear(FunctionOpInterface function) {
-  WalkResult result = function->walk([&](Operation *op) {
-    for (Value value : op->getResults())
-      if (isa<TokenType>(value.getType()) && failed(verifyConsumedOnce(value)))
-        return WalkResult::interrupt();
-    for (Region &region : op->getRegions())
-      for (Block &block : region)
-        for (Value value : block.getArguments())
-          if (isa<TokenType>(value.getType()) &&
-              failed(verifyConsumedOnce(value)))
-            return WalkResult::interrupt();
-    return WalkResult::advance();
-  });
-  return failure(result.wasInterrupted());
-}
-
-//===----------------------------------------------------------------------===//
-// Stream form: made once, destroyed once, not used after, on every path
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// Follows one stream or event through the blocks of the region that makes it.
-/// Ops in nested regions count as the op that holds them, so a destruction
-/// there is refused: it need not happen exactly once.
-class Lifetime {
-public:
-  explicit Lifetime(Value resource)
-      : resource(resource), region(*resource.getParentRegion()) {
-    isStream = isa<StreamType>(resource.getType());
-  }
-
-  LogicalResult verify();
-
-private:
-  enum State { Unknown, Live, Gone };
-
-  Value resource;
-  Region &region;
-  bool isStream;
-  struct Use {
-    Operation *op;    ///< in the region that makes the resource
-    Operation *inner; ///< the user: `op` or an op nested in it
-  };
-  llvm::DenseMap<Block *, SmallVector<Use, 4>> usesIn;
-  llvm::DenseMap<Block *, State> atEntry;
-  Operation *destruction = nullptr;
-  /// The first exit that is reached with the resource alive; reported last,
-  /// since paths that disagree say more.
-  Operation *leak = nullptr;
-
-  StringRef getKind() const { return isStream ? "stream" : "event"; }
-  StringRef getArticle() const { return isStream ? "a " : "an "; }
-  LogicalResult report(Operation *op, const Twine &what, Operation *other,
-                       StringRef otherWhat);
-  void collectUses();
-  LogicalResult walk(Block *block, State &state);
-  static bool destroys(Operation *op) {
-    return isa<StreamDestroyOp, EventDestroyOp>(op);
-  }
-};
-} // namespace
-
-LogicalResult Lifetime::report(Operation *op, const Twine &what,
-                               Operation *other, StringRef otherWhat) {
-  InFlightDiagnostic diag = op->emitOpError(what);
-  diag.attachNote(resource.getLoc()) << "the " << getKind() << " is made here";
-  if (other)
-    diag.attachNote(other->getLoc()) << otherWhat;
+  if (owns || (!hasAnywhere<StreamType>(op) && !hasAnywhere<EventType>(op)))
+    return success();
+  InFlightDiagnostic diag =
+      op->emitOpError("has a stream or an event, which do not go through "
+                      "control flow or ops other than calls and returns");
+  for (Value operand : op->getOperands())
+    if (isa<StreamType, EventType>(operand.getType()))
+      diag.attachNote(operand.getLoc())
+          << "the " << (isa<StreamType>(operand.getType()) ? "stream" : "event")
+          << " is made here";
   return diag;
 }
 
-/// The uses by block, in order. Only these are looked at: the cost does not
-/// depend on how much else there is.
-void Lifetime::collectUses() {
-  llvm::DenseMap<Operation *, Operation *> innerOf;
-  for (Operation *user : resource.getUsers()) {
-    Operation *op = region.findAncestorOpInRegion(*user);
-    auto [known, isNew] = innerOf.try_emplace(op, user);
-    if (isNew)
-      usesIn[op->getBlock()].push_back({op, nullptr});
-    else if (!destroys(known->second))
-      known->second = user;
-  }
-  for (auto &[block, uses] : usesIn) {
-    for (Use &use : uses)
-      use.inner = innerOf.lookup(use.op);
-    llvm::sort(uses, [](const Use &a, const Use &b) {
-      return a.op->isBeforeInBlock(b.op);
-    });
-  }
+//===----------------------------------------------------------------------===//
+// Made once, consumed once, not used after, on every path
+//===----------------------------------------------------------------------===//
+
+/// Who may make and take tokens in the linear form. What else hands one on
+/// (arith.select) would have it under two names.
+static LogicalResult verifyLinearOps(Operation *op) {
+  if (failed(verifyTokenOps(op)))
+    return failure();
+  bool owns =
+      isa_and_nonnull<GPUAsyncDialect>(op->getDialect()) ||
+      isa<CallOpInterface, FunctionOpInterface, BranchOpInterface,
+          RegionBranchOpInterface, RegionBranchTerminatorOpInterface>(op) ||
+      op->hasTrait<OpTrait::ReturnLike>();
+  if (owns || !hasAnywhere<TokenType>(op))
+    return success();
+  InFlightDiagnostic diag = op->emitOpError(
+      "makes or takes a token, which only ops of gpu_async, calls and control "
+      "flow do (gpu-async-make-forks-explicit turns arith.select into scf.if)");
+  for (Value operand : op->getOperands())
+    if (isa<TokenType>(operand.getType()))
+      diag.attachNote(operand.getLoc()) << "the token is made here";
+  return diag;
 }
 
-LogicalResult Lifetime::walk(Block *block, State &state) {
-  if (block == resource.getParentBlock())
-    state = Live;
-  auto isExit = [](Operation *op) {
-    return op->hasTrait<OpTrait::IsTerminator>() && op->getNumSuccessors() == 0;
+namespace {
+/// The words for one kind of owner.
+struct Words {
+  explicit Words(Value owner) {
+    if (isa<TokenType>(owner.getType()))
+      return;
+    bool isStream = isa<StreamType>(owner.getType());
+    a = isStream ? "a stream" : "an event";
+    the = isStream ? "the stream" : "the event";
+    consume = "destroy";
+    consumes = "destroys";
+    consuming = "destroying";
+    consumed = "destroyed";
+    remedy = isStream ? "destroy it (gpu_async.stream.destroy)"
+                      : "destroy it (gpu_async.event.destroy)";
+  }
+  StringRef a = "a token", the = "the token", consume = "consume",
+            consumes = "consumes", consuming = "consuming",
+            consumed = "consumed", remedy = "release it (gpu_async.release)";
+};
+} // namespace
+
+static void emit(const OwnershipFinding &finding) {
+  Words words(finding.value);
+  bool isToken = isa<TokenType>(finding.value.getType());
+  auto start = [&](const Twine &what) {
+    return finding.at->emitOpError() << what;
   };
-  for (auto [op, use] : usesIn.lookup(block)) {
-    if (state == Gone)
-      return report(
-          use,
-          destroys(use)
-              ? "destroys " + getArticle() + getKind() + " that is gone"
-              : "uses " + getArticle() + getKind() + " that has been destroyed",
-          destruction, "it is destroyed here");
-    if (destroys(use)) {
-      if (use != op)
-        return report(use,
-                      "destroys " + getArticle() + getKind() +
-                          " that is made outside of this region; destroy it "
-                          "where it is made",
-                      nullptr, "");
-      state = Gone;
-      destruction = use;
-      continue;
-    }
-    // A returned event goes to the caller.
-    if (!isStream && use == op && isExit(op)) {
-      if (llvm::count(op->getOperands(), resource) > 1)
-        return report(op, "hands one event on twice", nullptr, "");
-      state = Gone;
-    }
-  }
-  if (state == Live && !leak && !block->empty() && isExit(&block->back()))
-    leak = &block->back();
-  return success();
-}
-
-LogicalResult Lifetime::verify() {
-  collectUses();
-  SmallVector<Block *> worklist{resource.getParentBlock()};
-  atEntry[resource.getParentBlock()] = Unknown;
-  llvm::SmallPtrSet<Block *, 8> walked;
-  while (!worklist.empty()) {
-    Block *block = worklist.pop_back_val();
-    if (!walked.insert(block).second)
-      continue;
-    State state = atEntry[block];
-    if (failed(walk(block, state)))
-      return failure();
-    // Nothing is left to see where all uses are in the block that makes it.
-    if (state == Gone && block == resource.getParentBlock() &&
-        usesIn.size() == 1)
-      return success();
-    for (Block *successor : block->getSuccessors()) {
-      // Each time around a loop it is made anew.
-      if (successor == resource.getParentBlock()) {
-        if (state == Live)
-          return report(block->getTerminator(),
-                        "goes back to where " + getArticle() + getKind() +
-                            " is made without destroying it",
-                        nullptr, "");
-        continue;
-      }
-      auto [known, isNew] = atEntry.try_emplace(successor, state);
-      if (!isNew && known->second != state)
-        return report(&successor->front(),
-                      "is reached with " + getArticle() + getKind() +
-                          " destroyed on one path and not on another",
-                      destruction, "it is destroyed here");
-      worklist.push_back(successor);
-    }
-  }
-  if (leak)
-    return report(leak, "leaves without destroying " + getArticle() + getKind(),
-                  nullptr, "");
-  return success();
-}
-
-static LogicalResult verifyStreams(FunctionOpInterface function) {
-  auto check = [](Value value) {
-    if (!isa<StreamType, EventType>(value.getType()))
-      return success();
-    return Lifetime(value).verify();
+  auto made = [&](InFlightDiagnostic &diag) {
+    diag.attachNote(finding.value.getLoc()) << words.the << " is made here";
   };
-  WalkResult result = function->walk([&](Operation *op) {
-    for (Value value : op->getResults())
-      if (failed(check(value)))
-        return WalkResult::interrupt();
+  auto other = [&](InFlightDiagnostic &diag, const Twine &what) {
+    if (finding.other)
+      diag.attachNote(finding.other->getLoc()) << what;
+  };
+  switch (finding.kind) {
+  case OwnershipFinding::NeverConsumed: {
+    Operation *maker = finding.value.getDefiningOp();
+    InFlightDiagnostic diag =
+        maker ? maker->emitOpError("makes ")
+              : mlir::emitError(finding.value.getLoc(), "this is ");
+    diag << words.a << " that is never " << words.consumed << "; "
+         << words.remedy;
+    diag.attachNote(finding.at->getLoc()) << "a path ends here with it";
+    return;
+  }
+  case OwnershipFinding::LeftAtEnd: {
+    InFlightDiagnostic diag =
+        start("ends a path that does not " + words.consume + " " + words.a +
+              "; " + words.remedy + " on this path");
+    made(diag);
+    other(diag, "another path " + words.consumes + " it here");
+    return;
+  }
+  case OwnershipFinding::LeftOnBranch: {
+    InFlightDiagnostic diag = start(
+        "goes on with " + words.a + " to where another path has " +
+        words.consumed + " it; " + words.remedy +
+        " on this way, in a block of its own if the branch has other ways");
+    made(diag);
+    other(diag, "the other path " + words.consumes + " it here");
+    return;
+  }
+  case OwnershipFinding::LeftInIteration: {
+    InFlightDiagnostic diag =
+        start("ends an iteration without " + words.consuming + " " + words.a +
+              " that it made; " +
+              (isToken ? "carry it into the next one, or " : StringRef()) +
+              words.remedy);
+    made(diag);
+    return;
+  }
+  case OwnershipFinding::LeftInRegion: {
+    bool isOp = finding.at->getNumRegions() != 0;
+    InFlightDiagnostic diag = start(
+        isOp ? words.consumes + " " + words.a +
+                   " in a region, but can go on without entering one; "
+                   "give it a region that does, too"
+             : "ends a region that does not " + words.consume + " " + words.a +
+                   ", which another region of the same op "
+                   "does; " +
+                   words.remedy + " here, too");
+    made(diag);
+    other(diag, "the other region " + words.consumes + " it here");
+    return;
+  }
+  case OwnershipFinding::ConsumedTwice: {
+    InFlightDiagnostic diag =
+        start(isToken ? Twine("consumes a token that another op consumes too; "
+                              "fork it (gpu_async.fork)")
+                      : words.consumes + " " + words.a + " that is gone");
+    other(diag, "it is " + words.consumed + " here");
+    made(diag);
+    return;
+  }
+  case OwnershipFinding::ConsumedTwiceAtOnce: {
+    InFlightDiagnostic diag =
+        start(isToken ? "takes a token twice; fork it (gpu_async.fork)"
+                      : "hands on " + words.a + " twice");
+    made(diag);
+    return;
+  }
+  case OwnershipFinding::UsedAfterConsumed: {
+    InFlightDiagnostic diag =
+        start("uses " + words.a + " that has been " + words.consumed);
+    other(diag, "it is " + words.consumed + " here");
+    made(diag);
+    return;
+  }
+  case OwnershipFinding::ConsumedInLoop: {
+    InFlightDiagnostic diag =
+        start(words.consumes + " inside a loop " + words.a +
+              " that is made outside of it" +
+              (isToken ? "; carry it through the loop, forked in each iteration"
+                       : ""));
+    made(diag);
+    other(diag, "the loop is here");
+    return;
+  }
+  case OwnershipFinding::ConsumedInRegion: {
+    InFlightDiagnostic diag = start(words.consumes + " " + words.a +
+                                    " that is made outside of this region; " +
+                                    words.consume + " it where it is made");
+    made(diag);
+    other(diag, "the region is in this op");
+    return;
+  }
+  case OwnershipFinding::UnknownControlFlow: {
+    InFlightDiagnostic diag =
+        start("uses " + words.a +
+              " under an op that does not say how control flows through it");
+    made(diag);
+    other(diag, "this op");
+    return;
+  }
+  }
+}
+
+/// Checks all owners of the given types outside device code, each on its own.
+template <typename... Types>
+static LogicalResult verifyOwners(Operation *root) {
+  OwnershipAnalysis analysis;
+  bool failed = false;
+  auto check = [&](Value value) {
+    if (!isa<Types...>(value.getType()))
+      return;
+    if (auto finding = analysis.check(value)) {
+      emit(*finding);
+      failed = true;
+    }
+  };
+  root->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isDeviceCode(op))
+      return WalkResult::skip();
+    if (op != root && !analysis.isReachable(op->getBlock()))
+      return WalkResult::skip();
+    llvm::for_each(op->getResults(), check);
     for (Region &region : op->getRegions())
       for (Block &block : region)
-        for (Value value : block.getArguments())
-          if (failed(check(value)))
-            return WalkResult::interrupt();
+        llvm::for_each(block.getArguments(), check);
     return WalkResult::advance();
   });
-  return failure(result.wasInterrupted());
+  return failure(failed);
 }
 
 //===----------------------------------------------------------------------===//
@@ -338,27 +314,18 @@ struct VerifyForm : public gpuasync::impl::GPUAsyncVerifyFormBase<VerifyForm> {
     return failure(failed);
   }
 
-  LogicalResult
-  verifyFunctions(function_ref<LogicalResult(FunctionOpInterface)> verify) {
-    bool failed = false;
-    for (auto function : getOperation().getOps<FunctionOpInterface>())
-      if (!function.isExternal())
-        failed |= mlir::failed(verify(function));
-    return failure(failed);
-  }
-
   void runOnOperation() override {
     LogicalResult result = success();
     if (form == "token") {
       result = verifyOps(verifyTokenOps);
     } else if (form == "linear") {
-      result = verifyOps(verifyTokenOps);
+      result = verifyOps(verifyLinearOps);
       if (succeeded(result))
-        result = verifyFunctions(verifyLinear);
+        result = verifyOwners<TokenType>(getOperation());
     } else if (form == "stream") {
       result = verifyOps(verifyStreamOps);
       if (succeeded(result))
-        result = verifyFunctions(verifyStreams);
+        result = verifyOwners<StreamType, EventType>(getOperation());
     } else if (form == "runtime") {
       bool failed = false;
       getOperation()->walk([&](Operation *op) {

@@ -104,13 +104,31 @@ def GPUAsyncVerifyForm
   let description = [{
     - `token`: no upstream gpu or async op is left on the host, work is `async`,
       streams are callers' only.
-    - `linear`: besides, every token is consumed exactly once, in its block.
-    - `stream`: no token is left inside a function; on every path each stream and
-      event is made once, destroyed once and not used after.
+    - `linear`: besides, every token is consumed exactly once on every path.
+    - `stream`: no token is left; on every path each stream and event is made
+      once, destroyed once and not used after.
     - `runtime`: no op of gpu or gpu_async is left.
 
-    An error names the op and, in a note, the other place. Limit: a stream or
-    event is destroyed in the region that makes it.
+    Ownership is a dataflow (Analysis/Ownership.h) over branches
+    (BranchOpInterface) and region ops (RegionBranchOpInterface). What a branch
+    forwards is consumed on that edge only; regions that run at most once may
+    consume a token from outside, if all ways through their op do; a loop may
+    not. Streams and events do not go through branches and region ops, are waited
+    for in any region and destroyed in the one that makes them; a call owns the
+    event that it takes, a caller the one that a function returns. Paths that
+    never end leak nothing, unreachable blocks are on no path.
+
+    An error names the op and, in notes, the other places: where it is made,
+    where another path or op consumes it, the loop or region op that is crossed.
+
+    Limit: one finding for each token, stream or event.
+
+    ```mlir
+    %t = gpu_async.launch async @k::@f ...
+    scf.if %c {        // error: 'scf.if' op consumes a token in a region, but
+      gpu_async.wait [%t]         can go on without entering one
+    }
+    ```
   }];
   let options = [
     Option<"form", "form", "std::string", /*default=*/"\"\"",
