@@ -136,4 +136,41 @@ def GPUAsyncVerifyForm
   ];
 }
 
+def GPUAsyncPrintSchedule
+    : Pass<"gpu-async-print-schedule", "::mlir::ModuleOp"> {
+  let summary = "Draw the schedule of functions in the stream form";
+  let description = [{
+    Draws what each function does on which stream, and what waits for what.
+    Edges that cost an event are drawn strong, those that a stream's own order
+    or other edges give for free thin, host waits as bars across, ops with
+    regions as boxes. Allocations next to each other are drawn as one.
+
+    - `text`: columns are streams, rows are in program order; `b <- 3` starts
+      after an event that follows op 3.
+    - `dot`: a digraph for graphviz.
+    - `svg`: one document of one function, without scripts or fonts. Time goes
+      down: an op stands as high as what it waits for allows.
+
+    Changes nothing. A function that is in another form is an error. Limit: the
+    edges between the blocks of a control-flow graph are not drawn.
+
+    ```
+    @f: 3 ops on 2 streams, 1 event, 1 wait, 1 host wait
+    id  s0  s1
+     0  f
+     1  │   g
+     2  h ← 1
+        ╩═══════ host waits for s0
+    ```
+  }];
+  let options = [
+    Option<"format", "format", "std::string", /*default=*/"\"text\"",
+           "text, dot or svg">,
+    Option<"function", "function", "std::string", /*default=*/"\"\"",
+           "Draw this function only">,
+    Option<"file", "file", "std::string", /*default=*/"\"\"",
+           "Write to this file (-: standard output) instead of standard error">,
+  ];
+}
+
 #endif // GPUASYNC_TRANSFORMS_PASSES_TD

@@ -1,0 +1,108 @@
+//===- PrintSchedule.cpp - pictures of schedules --------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Chooses functions and where to print them; Analysis/Schedule.h draws.
+//===----------------------------------------------------------------------===//
+
+#include "GPUAsync/Transforms/Passes.h"
+
+#include "GPUAsync/Analysis/Schedule.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+namespace mlir::gpuasync {
+#define GEN_PASS_DEF_GPUASYNCPRINTSCHEDULE
+#include "GPUAsync/Transforms/Passes.h.inc"
+} // namespace mlir::gpuasync
+
+using namespace mlir;
+using namespace mlir::gpuasync;
+
+namespace {
+struct PrintSchedule
+    : public gpuasync::impl::GPUAsyncPrintScheduleBase<PrintSchedule> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    if (failed(print()))
+      signalPassFailure();
+  }
+
+  LogicalResult print();
+};
+} // namespace
+
+/// An op that the stream form does not have, if there is one.
+static Operation *findOtherForm(FunctionOpInterface function) {
+  Operation *found = nullptr;
+  function->walk([&](Operation *op) {
+    auto work = dyn_cast<WorkOpInterface>(op);
+    if (isa<WaitOp, ForkOp, ReleaseOp>(op) ||
+        (work && (work.getAsyncToken() || !work.getStream())) ||
+        isa<gpu::AsyncOpInterface>(op)) {
+      found = op;
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return found;
+}
+
+LogicalResult PrintSchedule::print() {
+  ModuleOp module = getOperation();
+  if (format != "text" && format != "dot" && format != "svg")
+    return module.emitError("unknown format '")
+           << format << "' of a schedule; expected text, dot or svg";
+
+  std::vector<Schedule> schedules;
+  bool isKnown = false;
+  for (auto op : module.getOps<FunctionOpInterface>()) {
+    if (op.isExternal() || (!function.empty() && op.getName() != function))
+      continue;
+    isKnown = true;
+    if (Operation *other = findOtherForm(op)) {
+      InFlightDiagnostic diag =
+          op->emitOpError("is not in the stream form, so it has no schedule to "
+                          "print; run gpu-async-assign-streams first");
+      diag.attachNote(other->getLoc()) << "this is of another form";
+      return diag;
+    }
+    Schedule schedule(op);
+    if (!schedule.getStreams().empty() || !function.empty())
+      schedules.push_back(std::move(schedule));
+  }
+  if (!isKnown && !function.empty())
+    return module.emitError("has no function '")
+           << function << "' with a body to print the schedule of";
+  if (format == "svg" && schedules.size() > 1) {
+    InFlightDiagnostic diag = module.emitError(
+        "several functions have a schedule, and an SVG document shows one; "
+        "choose it with function=");
+    for (const Schedule &schedule : schedules)
+      diag.attachNote() << schedule.getName() << ": " << schedule.getSummary();
+    return diag;
+  }
+
+  std::unique_ptr<llvm::ToolOutputFile> output;
+  if (!file.empty()) {
+    std::string message;
+    output = openOutputFile(file, &message);
+    if (!output)
+      return module.emitError("cannot print a schedule: ") << message;
+  }
+  raw_ostream &os = output ? output->os() : llvm::errs();
+  for (const Schedule &schedule : schedules) {
+    if (format == "text")
+      schedule.printText(os);
+    else if (format == "dot")
+      schedule.printDot(os);
+    else
+      schedule.printSvg(os);
+  }
+  if (output)
+    output->keep();
+  return success();
+}

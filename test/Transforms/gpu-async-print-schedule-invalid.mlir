@@ -1,0 +1,32 @@
+// RUN: split-file %s %t
+// RUN: not gpu-opt %t/form.mlir -gpu-async-print-schedule -o /dev/null 2>&1 | FileCheck %s --check-prefix=FORM
+// RUN: not gpu-opt %t/two.mlir -gpu-async-print-schedule=format=png -o /dev/null 2>&1 | FileCheck %s --check-prefix=FORMAT
+// RUN: not gpu-opt %t/two.mlir -gpu-async-print-schedule=function=none -o /dev/null 2>&1 | FileCheck %s --check-prefix=NONE
+// RUN: not gpu-opt %t/two.mlir -gpu-async-print-schedule=format=svg -o /dev/null 2>&1 | FileCheck %s --check-prefix=TWO
+// RUN: not gpu-opt %t/two.mlir -gpu-async-print-schedule=file=%t/no/such/folder -o /dev/null 2>&1 | FileCheck %s --check-prefix=FILE
+
+//--- form.mlir
+// FORM: form.mlir:3:{{.*}} error: 'func.func' op is not in the stream form, so it has no schedule to print; run gpu-async-assign-streams first
+// FORM: form.mlir:4:{{.*}} note: this is of another form
+func.func @tokens() {
+  gpu_async.wait []
+  return
+}
+
+//--- two.mlir
+// FORMAT: error: unknown format 'png' of a schedule; expected text, dot or svg
+// NONE: error: has no function 'none' with a body to print the schedule of
+// TWO: error: several functions have a schedule, and an SVG document shows one; choose it with function=
+// TWO: note: a: 0 ops on 1 stream
+// TWO: note: b: 0 ops on 1 stream
+// FILE: error: cannot print a schedule: cannot open output file
+func.func @a() {
+  %s = gpu_async.stream.create
+  gpu_async.stream.destroy %s
+  return
+}
+func.func @b() {
+  %s = gpu_async.stream.create
+  gpu_async.stream.destroy %s
+  return
+}
