@@ -24,9 +24,22 @@ def GPUAsyncMakeForksExplicit
     function are owned by it and are consumed once, too; what it returns is
     consumed by the return. The pass changes nothing in the linear form.
 
-    Tokens stay inside a block so far: a token that is used in another block or
-    region than the one that makes it, or that is carried by a branch or a region
-    op, is refused with an error that names both places.
+    Through control flow:
+    - `scf.if`, `scf.index_switch` and `scf.execute_region` use tokens from outside
+      directly, and each of their regions consumes each of them once, if only by
+      a release; `scf.if` gets an else for that.
+    - `scf.for` and `scf.while` carry every token that they use from outside: as
+      an initial operand, an argument, a yielded value and a result. One that all
+      iterations use is forked at the head of the body, one for the iteration and
+      one to keep.
+    - Carried tokens, arguments and results that nobody needs are released.
+    - `arith.select` of tokens becomes an `scf.if`, which consumes both.
+    - A call consumes the tokens that it takes; what it returns is the caller's.
+
+    Refused, with both places named: tokens that go from one block of a
+    control-flow graph to another (run `gpu-async-structure-control-flow` first;
+    within one block they are fine), and tokens that cross any other op with
+    regions.
 
     ```mlir
     // before
@@ -41,9 +54,29 @@ def GPUAsyncMakeForksExplicit
     %b = gpu_async.memset async [%u2] %z, %v : memref<8xf32>, f32
     gpu_async.release %b
     gpu_async.wait [%a]
+
+    // before
+    scf.for %i = %l to %u step %s {
+      %b = gpu_async.memset async [%a] %y, %v : memref<8xf32>, f32
+    }
+    // after
+    %r = scf.for %i = %l to %u step %s iter_args(%t = %a) -> !gpu_async.token {
+      %use, %keep = gpu_async.fork %t : 2
+      %b = gpu_async.memset async [%use] %y, %v : memref<8xf32>, f32
+      gpu_async.release %b
+      scf.yield %keep : !gpu_async.token
+    }
+    gpu_async.release %r
     ```
   }];
-  let dependentDialects = ["::mlir::gpuasync::GPUAsyncDialect"];
+  let dependentDialects = ["::mlir::gpuasync::GPUAsyncDialect",
+                           "::mlir::scf::SCFDialect"];
+  let statistics = [
+    Statistic<"forksMade", "forks", "Forks made">,
+    Statistic<"releasesMade", "releases", "Releases made">,
+    Statistic<"tokensCarried", "tokens-carried",
+              "Tokens from outside that loops carry now">,
+  ];
 }
 
 def GPUAsyncAssignStreams
