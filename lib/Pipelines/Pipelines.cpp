@@ -36,6 +36,7 @@ void gpuasync::buildTokenFormPipeline(OpPassManager &pm,
   // these passes folds or canonicalises: the file may be in the linear form.
   pm.addPass(createPrepareInputPass());
   pm.addPass(createLowerAffinePass());
+  pm.addPass(createGPUAsyncStructureControlFlow());
 
   // Kernels take as few arguments as possible: constants and sizes move in.
   pm.addPass(createGpuLaunchSinkIndexComputationsPass());

@@ -3,6 +3,7 @@
 // result goes through the pipeline again.
 // RUN: gpu-opt %s --gpu-async-pipeline="targets=cpu on-error=status packed-wrappers" -o %t.mlir
 // RUN: FileCheck %s < %t.mlir
+// RUN: FileCheck %s --check-prefix=POISON < %t.mlir
 // RUN: gpu-opt %t.mlir --gpu-async-pipeline="targets=cpu on-error=status packed-wrappers" | FileCheck %s
 
 // CHECK-NOT: {{^ *(%.* = )?(func|arith|affine|linalg|vector|math|complex|index|ub|memref|scf|cf|gpu|gpu_async)\.}}
@@ -46,6 +47,27 @@ module {
     %r0 = arith.addf %exp, %p : f32
     %r1 = arith.addf %r0, %re : f32
     return %r1 : f32
+  }
+
+  // What is undefined on a path after control flow has been lifted reaches LLVM.
+  // CHECK-LABEL: llvm.func @undefined(
+  // CHECK: llvm.return
+  // POISON-LABEL: llvm.func @undefined(
+  // POISON: llvm.mlir.constant
+  // POISON: llvm.mlir.poison : i64
+  // POISON-NEXT: llvm.mlir.poison : f32
+  // POISON-NEXT: llvm.mlir.poison : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>
+  func.func @undefined(%x: memref<?xf32>, %v: f32, %n: index, %c: i1, %d: i1) -> index {
+    gpu.memset %x, %v : memref<?xf32>, f32
+    cf.cond_br %c, ^fill(%x, %v, %n : memref<?xf32>, f32, index), ^check
+  ^fill(%m: memref<?xf32>, %w: f32, %k: index):
+    gpu.memset %m, %w : memref<?xf32>, f32
+    %i = arith.addi %k, %k : index
+    cf.cond_br %c, ^check, ^exit(%i : index)
+  ^check:
+    cf.cond_br %d, ^fill(%x, %v, %n : memref<?xf32>, f32, index), ^exit(%n : index)
+  ^exit(%r: index):
+    return %r : index
   }
 
   // Memory spaces are one on the host, whoever lowers the access.

@@ -70,7 +70,8 @@ struct GPUAsyncPipelineOptions
 /// goes through all of them in order. Programs are bufferised: tensors are
 /// refused.
 
-/// 0 -> 1: linalg and affine to loops, kernels outlined, gpu ops imported.
+/// 0 -> 1: linalg and affine to loops, control flow structured, kernels
+/// outlined, gpu ops imported.
 void buildTokenFormPipeline(OpPassManager &pm,
                             const GPUAsyncPipelineOptions &options);
 /// 1 -> 2: forks and releases made explicit.

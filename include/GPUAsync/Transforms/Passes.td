@@ -11,6 +11,65 @@
 
 include "mlir/Pass/PassBase.td"
 
+def GPUAsyncStructureControlFlow
+    : Pass<"gpu-async-structure-control-flow", "::mlir::ModuleOp"> {
+  let summary = "Structured control flow only, in host functions with device work";
+  let description = [{
+    All later passes see tokens go through regions, never through branches: in
+    each `func.func` that does device work, or has tokens, control-flow graphs
+    become `scf.if`, `scf.index_switch` and `scf.while`, by upstream's
+    `transformCFGToSCF`. That covers early returns, `cf.switch`, irreducible and
+    infinite loops, and graphs inside `scf.execute_region`. A path that ends in
+    `llvm.unreachable` or `ub.unreachable` returns undefined values instead.
+
+    Where a value is undefined on a path it is `ub.poison`; a token is a ready one
+    (`gpu_async.wait async`, `gpu.wait async`), which can be ordered, forked and
+    released like any other. `ub.poison` of token type in the input becomes that,
+    too.
+
+    `scf.parallel` and `scf.forall` of the host that hold device work become
+    `scf.for`, reductions included: their iterations' device work still overlaps
+    as its tokens allow.
+
+    Left alone: kernels (`gpu.module`, the body of `gpu.launch`), functions
+    without device work, functions in the stream form. Refused, at the op:
+    terminators with successors other than `cf.br`, `cf.cond_br` and `cf.switch`
+    (of up to 64 bits), and several blocks in another op than a function or
+    `scf.execute_region`.
+
+    ```mlir
+    // before
+      cf.cond_br %c, ^work, ^exit
+    ^work:
+      %t = gpu_async.memset async %x, %v : memref<8xf32>, f32
+      gpu_async.wait [%t]
+      cf.br ^exit
+    ^exit:
+      return
+    // after
+      scf.if %c {
+        %t = gpu_async.memset async %x, %v : memref<8xf32>, f32
+        gpu_async.wait [%t]
+      } else {
+      }
+      return
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::cf::ControlFlowDialect",
+                           "::mlir::func::FuncDialect",
+                           "::mlir::gpu::GPUDialect",
+                           "::mlir::gpuasync::GPUAsyncDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::ub::UBDialect"];
+  let statistics = [
+    Statistic<"graphsLifted", "graphs-lifted",
+              "Control-flow graphs turned into scf ops">,
+    Statistic<"loopsSerialised", "loops-serialised",
+              "Parallel host loops turned into scf.for">,
+  ];
+}
+
 def GPUAsyncMakeForksExplicit
     : Pass<"gpu-async-make-forks-explicit", "::mlir::ModuleOp"> {
   let summary = "Token form to linear form: consume every token exactly once";
