@@ -2,36 +2,67 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Vector clocks over streams and the walk that keeps them.
+// Vector clocks over streams.
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Analysis/StreamClocks.h"
 
-#include "mlir/IR/RegionGraphTraits.h"
-#include "llvm/ADT/PostOrderIterator.h"
-#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/STLExtras.h"
 
-using namespace mlir;
 using namespace mlir::gpuasync;
 
+static auto findStream(llvm::ArrayRef<StreamPoint> points, unsigned stream) {
+  return llvm::lower_bound(
+      points, stream,
+      [](StreamPoint point, unsigned stream) { return point.stream < stream; });
+}
+
+unsigned StreamClock::operator[](unsigned stream) const {
+  auto found = findStream(points, stream);
+  return found != llvm::ArrayRef<StreamPoint>(points).end() &&
+                 found->stream == stream
+             ? found->position
+             : 0;
+}
+
 void StreamClock::set(unsigned stream, unsigned position) {
-  if (positions.size() <= stream)
-    positions.resize(stream + 1, 0);
-  positions[stream] = position;
+  auto *place = points.begin() + (findStream(points, stream) -
+                                  llvm::ArrayRef<StreamPoint>(points).begin());
+  if (place != points.end() && place->stream == stream)
+    place->position = position;
+  else
+    points.insert(place, {stream, position});
 }
 
 void StreamClock::merge(const StreamClock &other) {
-  if (positions.size() < other.positions.size())
-    positions.resize(other.positions.size(), 0);
-  for (auto [stream, position] : llvm::enumerate(other.positions))
-    positions[stream] = std::max(positions[stream], position);
+  if (other.points.empty())
+    return;
+  llvm::SmallVector<StreamPoint, 8> merged;
+  merged.reserve(std::max(points.size(), other.points.size()));
+  const StreamPoint *a = points.begin(), *aEnd = points.end();
+  const StreamPoint *b = other.points.begin(), *bEnd = other.points.end();
+  while (a != aEnd || b != bEnd) {
+    if (b == bEnd || (a != aEnd && a->stream < b->stream))
+      merged.push_back(*a++);
+    else if (a == aEnd || b->stream < a->stream)
+      merged.push_back(*b++);
+    else {
+      merged.push_back({a->stream, std::max(a->position, b->position)});
+      ++a, ++b;
+    }
+  }
+  points = std::move(merged);
+}
+
+void StreamClock::intersect(const StreamClock &other) {
+  for (StreamPoint &point : points)
+    point.position = std::min(point.position, other[point.stream]);
+  llvm::erase_if(points, [](StreamPoint point) { return point.position == 0; });
 }
 
 bool StreamClock::covers(const StreamClock &other) const {
-  for (auto [stream, position] : llvm::enumerate(other.positions))
-    if ((*this)[stream] < position)
-      return false;
-  return true;
+  return llvm::all_of(other.points,
+                      [&](StreamPoint point) { return covers(point); });
 }
 
 void StreamClocks::grow(unsigned stream) {
@@ -64,61 +95,34 @@ StreamClock StreamClocks::enqueue(unsigned stream) {
   return streams[stream];
 }
 
-void StreamClocks::walk(Block &block,
-                        llvm::function_ref<void(Operation *)> visit) {
-  for (Operation &op : block) {
-    visit(&op);
-    if (op.getNumRegions() == 0)
+void StreamClocks::skipItemsOf(const StreamClocks &other) {
+  for (unsigned stream = 0; stream < other.sizes.size(); ++stream) {
+    grow(stream);
+    unsigned size = sizes[stream], newSize = other.sizes[stream];
+    if (size == newSize)
       continue;
-    StreamClock hostBefore = host;
-    std::vector<StreamClock> streamsBefore = streams;
-    SmallVector<unsigned, 8> sizesBefore = sizes;
-    SmallVector<bool> idle;
-    auto sizeBefore = [&](unsigned stream) {
-      return stream < sizesBefore.size() ? sizesBefore[stream] : 0;
+    // A stream without items is known to its end by everyone.
+    auto skip = [&](StreamClock &clock) {
+      if (clock[stream] >= size)
+        clock.set(stream, newSize);
     };
-    for (Region &region : op.getRegions()) {
-      for (Block &nested : region) {
-        host = hostBefore;
-        streams = streamsBefore;
-        streams.resize(sizes.size());
-        // If another block of the op has run before, it left these idle.
-        idle.resize(sizes.size(), true);
-        for (unsigned stream = 0; stream < sizes.size(); ++stream)
-          if (idle[stream] && host[stream] >= sizeBefore(stream))
-            setIdle(stream);
-        SmallVector<unsigned, 8> sizesAtEntry = sizes;
-        walk(nested, visit);
-        idle.resize(sizes.size(), true);
-        for (unsigned stream = 0; stream < sizes.size(); ++stream) {
-          unsigned entry =
-              stream < sizesAtEntry.size() ? sizesAtEntry[stream] : 0;
-          if (sizes[stream] > entry && !isIdle(stream))
-            idle[stream] = false;
-        }
-      }
-    }
-    host = hostBefore;
-    streams = streamsBefore;
-    streams.resize(sizes.size());
-    idle.resize(sizes.size(), true);
-    for (unsigned stream = 0; stream < sizes.size(); ++stream)
-      if (idle[stream] && host[stream] >= sizeBefore(stream))
-        host.set(stream, sizes[stream]);
+    skip(host);
+    for (StreamClock &clock : streams)
+      skip(clock);
+    sizes[stream] = newSize;
   }
+  // Those that only the other way knows know what this way's others know of
+  // streams without items.
+  grow(other.streams.empty() ? 0 : other.streams.size() - 1);
 }
 
-SmallVector<Block *> mlir::gpuasync::getBlocksInOrder(Region &body) {
-  SmallVector<Block *> blocks;
-  if (body.empty())
-    return blocks;
-  llvm::SmallPtrSet<Block *, 8> reached;
-  for (Block *block : llvm::ReversePostOrderTraversal<Block *>(&body.front())) {
-    reached.insert(block);
-    blocks.push_back(block);
-  }
-  for (Block &block : body)
-    if (!reached.contains(&block))
-      blocks.push_back(&block);
-  return blocks;
+void StreamClocks::intersect(const StreamClocks &other) {
+  host.intersect(other.host);
+  streams.resize(std::max(streams.size(), other.streams.size()));
+  sizes.resize(streams.size());
+  for (unsigned stream = 0; stream < streams.size(); ++stream)
+    if (stream < other.streams.size())
+      streams[stream].intersect(other.streams[stream]);
+    else
+      streams[stream] = {};
 }

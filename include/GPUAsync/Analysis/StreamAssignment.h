@@ -9,90 +9,80 @@
 #ifndef GPUASYNC_ANALYSIS_STREAMASSIGNMENT_H
 #define GPUASYNC_ANALYSIS_STREAMASSIGNMENT_H
 
-#include "GPUAsync/Analysis/StreamClocks.h"
+#include "GPUAsync/Analysis/PathCover.h"
+#include "GPUAsync/Analysis/TokenSources.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/SetVector.h"
+
+#include <memory>
 
 namespace mlir::gpuasync {
 
-/// Which work stands for what comes before it, besides forks and joins.
-enum class Through {
-  Nothing,
-  /// What no one waits for: frees, and host-shared allocations, which are there
-  /// once they have been enqueued.
-  Unwaited,
-  /// All allocations and frees: what takes device time remains.
-  Floating,
-};
-
-/// The tokens of work ops and the token block arguments that `tokens` stand
-/// for. Ready tokens stand for nothing.
-llvm::SetVector<Value> getTokenSources(ValueRange tokens,
-                                       Through through = Through::Nothing);
-
-/// Which stream each work op of a function runs on. Allocations and frees
-/// float: they go where they add no order between ops that the program leaves
-/// unordered.
+/// Streams for what takes device time: waits between streams are the fewest,
+/// then streams (D11).
 ///
-/// The assignment goes through the ops in program order. An op takes the stream
-/// of a predecessor that is the last there, else a stream all of whose work is
-/// known to be before it, else a new one while `maxStreams` (0: no limit)
-/// allows, else the one that was used longest ago, which adds order. Blocks are
-/// walked after those that lead to them.
+/// Each block is a DAG of its own, covered by paths (PathCover.h). A region op
+/// is a bundle of *strands* in its parent's DAG, one for each stream that its
+/// regions use: the regions are covered first, and each of their paths is
+/// (alternatives: one over the other) a strand. A token that control flow
+/// carries is bound to a strand: in a loop's body it is the first on a path and
+/// its update the last on the same path, in a branch the last. A strand comes
+/// after what it needs from outside before its first op, so that the parent can
+/// put it behind that on one stream.
+///
+/// Beyond `maxStreams` order has to be added. Then the paths of the function's
+/// body are dealt out again in program order: behind the predecessor on the
+/// path if that is still the last on its stream, else where no order is added,
+/// else where work can start first, the longest way to the end deciding ties.
 class StreamAssignment {
 public:
   struct Stream {
-    /// A caller's stream: the pointer that names it, or the token argument
-    /// that is a point on one. Null: a stream of ours.
+    /// A caller's stream: the pointer that names it. Null: a stream of ours.
     Value external;
   };
+  /// A wait that a loop's stream makes once, before the loop.
+  struct EntryWait {
+    unsigned stream;
+    Value point;
+  };
 
-  StreamAssignment(FunctionOpInterface function, unsigned maxStreams);
+  /// `maxStreams` 0: no limit.
+  StreamAssignment(FunctionOpInterface function, const TokenSources &sources,
+                   unsigned maxStreams);
+  ~StreamAssignment();
 
-  unsigned getStream(Operation *work) const { return streamOf.lookup(work); }
   ArrayRef<Stream> getStreams() const { return streams; }
+  /// The stream of a point: the token of work that takes device time, of a join
+  /// that is kept, or a carried token's.
+  unsigned getStream(Value point) const { return streamOf.lookup(point); }
+  bool hasStream(Value point) const { return streamOf.contains(point); }
+  /// What streams of the loop wait for before it, besides what tokens that it
+  /// carries are at first.
+  ArrayRef<EntryWait> getEntryWaits(Operation *loop) const;
 
-  /// Every work op has a stream, those of a caller's stream keep theirs.
+  /// Every op that takes device time has a stream, those on a caller's stream
+  /// keep theirs.
   LogicalResult verify() const;
   void print(raw_ostream &os) const;
   LLVM_DUMP_METHOD void dump() const;
 
 private:
-  struct Item {
-    unsigned order;    ///< number of the op in program order
-    unsigned position; ///< on its stream
-    StreamClock clock;
-  };
+  struct BlockPlan;
+  struct RegionPlan;
 
   FunctionOpInterface function;
-  unsigned maxStreams;
+  const TokenSources &sources;
   SmallVector<Stream> streams;
-  llvm::MapVector<Operation *, unsigned> streamOf;
-  /// What takes device time on each stream, in program order.
-  std::vector<std::vector<Item>> items;
+  llvm::MapVector<Value, unsigned> streamOf;
+  llvm::DenseMap<Operation *, SmallVector<EntryWait>> entryWaits;
 
-  /// What an allocation or free makes its stream wait for.
-  struct Float {
-    unsigned order;
-    StreamClock clock;
-  };
-  std::vector<std::vector<Float>> floats;
-
-  unsigned addStream(Value external);
-  bool mayAddStream() const;
+  struct Binding;
+  std::unique_ptr<BlockPlan> plan(Block &block, ArrayRef<Binding> bindings);
+  void planRegionOp(Operation *op, BlockPlan &parent);
+  void place(const BlockPlan &plan, ArrayRef<unsigned> streamOfNode);
   unsigned getExternalStream(Value stream);
-  unsigned pick(ValueRange sources, const StreamClock &required,
-                const llvm::DenseMap<Value, StreamPoint> &points,
-                const StreamClocks &clocks);
-  void assignWork();
-  void assignFloating();
-
-  // Filled by assignWork for assignFloating.
-  llvm::DenseMap<Operation *, unsigned> orderOf;
-  llvm::DenseMap<Operation *, StreamClock> requiredOf;
 };
 
 } // namespace mlir::gpuasync

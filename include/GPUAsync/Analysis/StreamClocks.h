@@ -9,10 +9,7 @@
 #ifndef GPUASYNC_ANALYSIS_STREAMCLOCKS_H
 #define GPUASYNC_ANALYSIS_STREAMCLOCKS_H
 
-#include "mlir/IR/Block.h"
-#include "mlir/IR/Operation.h"
-#include "mlir/IR/Region.h"
-#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <vector>
@@ -25,71 +22,63 @@ struct StreamPoint {
   unsigned position = 0;
 };
 
-/// For each stream, the number of the last work item known to be done. Streams
-/// beyond the end are at 0.
+/// For each stream, the number of the last item known to be done; 0 for streams
+/// that are not listed. Positions are those of the program text. A clock that
+/// covers an item covers all that was enqueued there before it, in whatever
+/// round of a loop.
 class StreamClock {
 public:
-  unsigned operator[](unsigned stream) const {
-    return stream < positions.size() ? positions[stream] : 0;
-  }
+  unsigned operator[](unsigned stream) const;
   void set(unsigned stream, unsigned position);
   void merge(const StreamClock &other);
+  /// Keeps what both know.
+  void intersect(const StreamClock &other);
   bool covers(StreamPoint point) const {
     return (*this)[point.stream] >= point.position;
   }
   bool covers(const StreamClock &other) const;
+  llvm::ArrayRef<StreamPoint> get() const { return points; }
 
 private:
-  SmallVector<unsigned, 8> positions;
+  /// Sorted by stream.
+  llvm::SmallVector<StreamPoint, 8> points;
+  friend class StreamClocks;
 };
 
 /// The state while a function is walked in program order: how much each stream
-/// holds, what its next item will start after, and what the host has seen.
-///
-/// What is learned inside a region holds only where the region ran, so it is
-/// forgotten behind it, except that work made there and waited for there is
-/// done.
+/// holds, what its next item will start after, and what the host has seen. A
+/// copy is the state on another way.
 class StreamClocks {
 public:
-  /// Number of items enqueued on the stream so far.
+  /// Number of items enqueued on the stream so far, on all ways.
   unsigned getSize(unsigned stream) const {
     return stream < sizes.size() ? sizes[stream] : 0;
   }
-  unsigned getNumStreams() const { return sizes.size(); }
   const StreamClock &getHost() const { return host; }
   const StreamClock &getStream(unsigned stream);
 
-  /// All that the host has seen and the stream is known to come after.
+  /// The host has seen the point, or the stream is known to come after it.
   bool isCovered(unsigned stream, StreamPoint point);
-  /// Everything on the stream is known to be done by the host.
-  bool isIdle(unsigned stream) const { return host[stream] >= getSize(stream); }
 
   /// The stream waits for a point with this clock.
   void waitOnStream(unsigned stream, const StreamClock &clock);
   /// The host waits for a point with this clock.
   void waitOnHost(const StreamClock &clock) { host.merge(clock); }
-  /// Takes a stream for idle from here on.
-  void setIdle(unsigned stream) { host.set(stream, getSize(stream)); }
-  /// Forgets what the host has seen, for a walk that goes on elsewhere.
-  void forgetHost() { host = {}; }
   /// Enqueues an item and returns its clock, itself included.
   StreamClock enqueue(unsigned stream);
 
-  /// Calls `visit` for each op of `block` in order; for an op with regions,
-  /// then walks their blocks.
-  void walk(Block &block, llvm::function_ref<void(Operation *)> visit);
+  /// Takes over the sizes of `other`: its new items are on ways that are not
+  /// taken here, so that who knew the end of a stream knows it still.
+  void skipItemsOf(const StreamClocks &other);
+  /// Two ways meet: what is known on both. The sizes are the same.
+  void intersect(const StreamClocks &other);
 
 private:
-  SmallVector<unsigned, 8> sizes;
+  llvm::SmallVector<unsigned, 8> sizes;
   std::vector<StreamClock> streams;
   StreamClock host;
   void grow(unsigned stream);
 };
-
-/// The blocks of a function's body, each after those that lead to it, as far as
-/// loops allow; the layout need not be in that order. Unreachable ones are
-/// last.
-SmallVector<Block *> getBlocksInOrder(Region &body);
 
 } // namespace mlir::gpuasync
 

@@ -1,0 +1,341 @@
+//===- TokenSources.cpp - the points that tokens stand for ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The walk from a token to its points, and what region ops make of tokens.
+//===----------------------------------------------------------------------===//
+
+#include "GPUAsync/Analysis/TokenSources.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::gpuasync;
+
+static bool isToken(Value value) { return isa<TokenType>(value.getType()); }
+
+Operation *mlir::gpuasync::getRegionOp(Block *block) {
+  Operation *op = block->getParentOp();
+  return isa<FunctionOpInterface>(op) ? nullptr : op;
+}
+
+bool mlir::gpuasync::isLoop(Operation *op) {
+  return isa<scf::ForOp, scf::WhileOp>(op);
+}
+
+SmallVector<CarriedToken> mlir::gpuasync::getCarriedTokens(Operation *op) {
+  SmallVector<CarriedToken> all;
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    for (auto [argument, init, yielded, result] :
+         llvm::zip_equal(loop.getRegionIterArgs(), loop.getInitArgs(),
+                         loop.getYieldedValues(), loop.getResults()))
+      if (isToken(argument))
+        all.push_back({{argument, result}, init, {yielded}});
+    return all;
+  }
+  if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+    for (auto [argument, init, yielded] :
+         llvm::zip_equal(loop.getBeforeArguments(), loop.getInits(),
+                         loop.getYieldOp().getResults()))
+      if (isToken(argument))
+        all.push_back({{argument}, init, {yielded}});
+    for (auto [argument, passed, result] :
+         llvm::zip_equal(loop.getAfterArguments(),
+                         loop.getConditionOp().getArgs(), loop.getResults()))
+      if (isToken(argument))
+        all.push_back({{argument, result}, Value(), {passed}});
+    return all;
+  }
+  for (OpResult result : op->getResults()) {
+    if (!isToken(result))
+      continue;
+    CarriedToken carried{{result}, Value(), {}};
+    for (Region &region : op->getRegions())
+      if (!region.empty())
+        carried.updates.push_back(region.front().getTerminator()->getOperand(
+            result.getResultNumber()));
+    all.push_back(std::move(carried));
+  }
+  return all;
+}
+
+void TokenSources::keep(WaitOp join) {
+  kept.insert(join);
+  isAnalyzed = hasNeeds = false;
+}
+
+/// The op that a carried token belongs to, null for other values.
+static Operation *getCarrier(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return getRegionOp(argument.getOwner());
+  Operation *op = value.getDefiningOp();
+  return op->getNumRegions() ? op : nullptr;
+}
+
+void TokenSources::resolve(ValueRange tokens, Through through, bool expandKept,
+                           llvm::SetVector<Value> &points) const {
+  SmallVector<Value> worklist(llvm::reverse(tokens));
+  llvm::DenseSet<Value> seen;
+  while (!worklist.empty()) {
+    Value token = worklist.pop_back_val();
+    if (!isToken(token) || !seen.insert(token).second)
+      continue;
+    if (Operation *carrier = getCarrier(token)) {
+      auto known = meaning.find(token);
+      if (known == meaning.end()) { // not analysed yet
+        points.insert(token);
+        continue;
+      }
+      for (Value value : llvm::reverse(known->second)) {
+        if (getCarrier(value) == carrier)
+          points.insert(value);
+        else
+          worklist.push_back(value);
+      }
+      continue;
+    }
+    Operation *op = token.getDefiningOp();
+    if (auto fork = dyn_cast_if_present<ForkOp>(op)) {
+      worklist.push_back(fork.getToken());
+      continue;
+    }
+    ValueRange dependencies;
+    if (auto join = dyn_cast_if_present<WaitOp>(op);
+        join && (expandKept || !kept.contains(join))) {
+      dependencies = join.getAsyncDependencies();
+    } else {
+      auto work = dyn_cast_if_present<WorkOpInterface>(op);
+      auto alloc = dyn_cast_if_present<AllocOp>(op);
+      bool stands =
+          !work || work.takesDeviceTime() || through == Through::Nothing ||
+          (through == Through::Unwaited && alloc && !alloc.getHostShared());
+      if (stands) {
+        points.insert(token);
+        continue;
+      }
+      dependencies = work.getAsyncDependencies();
+    }
+    for (Value dependency : llvm::reverse(dependencies))
+      worklist.push_back(dependency);
+  }
+}
+
+llvm::SetVector<Value> TokenSources::get(ValueRange tokens,
+                                         Through through) const {
+  analyzeAll();
+  llvm::SetVector<Value> points;
+  resolve(tokens, through, /*expandKept=*/false, points);
+  return points;
+}
+
+llvm::SetVector<Value> TokenSources::getExpanded(ValueRange tokens,
+                                                 Through through) const {
+  analyzeAll();
+  llvm::SetVector<Value> points;
+  resolve(tokens, through, /*expandKept=*/true, points);
+  return points;
+}
+
+static bool isInside(Value value, Operation *op) {
+  return op->isProperAncestor(value.getParentBlock()->getParentOp()) ||
+         value.getParentBlock()->getParentOp() == op;
+}
+
+/// Inner ops first. What outer ones carry stands for itself until then.
+void TokenSources::analyzeAll() const {
+  if (isAnalyzed)
+    return;
+  isAnalyzed = true;
+  meaning.clear();
+  function->walk<WalkOrder::PostOrder>([&](Operation *op) {
+    if (op->getNumRegions() && op != function.getOperation() &&
+        isa<RegionBranchOpInterface>(op))
+      analyze(op);
+  });
+}
+
+/// Finds what each token that the op carries stands for.
+void TokenSources::analyze(Operation *op) const {
+  SmallVector<CarriedToken> all = getCarriedTokens(op);
+  auto sourcesOf = [&](Value value) {
+    llvm::SetVector<Value> points;
+    resolve(value, Through::Nothing, /*expandKept=*/false, points);
+    return points;
+  };
+  // Equal ones share a point.
+  struct Known {
+    Value name;
+    llvm::SetVector<Value> init;
+    SmallVector<llvm::SetVector<Value>, 2> updates;
+  };
+  SmallVector<Known> known;
+  SmallVector<std::pair<const CarriedToken *, SmallVector<Value, 1>>> found;
+  for (const CarriedToken &carried : all) {
+    Value name = carried.names.front();
+    SmallVector<llvm::SetVector<Value>, 2> updates;
+    for (Value update : carried.updates)
+      updates.push_back(sourcesOf(update));
+    if (carried.init && isa<scf::ForOp>(op) && updates.front().size() == 1 &&
+        updates.front().front() == name) {
+      found.push_back({&carried, {carried.init}});
+      continue;
+    }
+    if (!isLoop(op) && llvm::all_equal(updates) &&
+        llvm::none_of(updates.front(),
+                      [&](Value point) { return isInside(point, op); })) {
+      found.push_back({&carried, llvm::to_vector<1>(updates.front())});
+      continue;
+    }
+    Value same;
+    llvm::SetVector<Value> init;
+    if (carried.init)
+      init = sourcesOf(carried.init);
+    for (Known &other : known)
+      if (other.init == init && other.updates == updates &&
+          isa<BlockArgument>(other.name) == isa<BlockArgument>(name) &&
+          other.name.getParentBlock() == name.getParentBlock())
+        same = other.name;
+    if (!same) {
+      known.push_back({name, init, updates});
+      same = name;
+    }
+    found.push_back({&carried, {same}});
+  }
+  // A token that goes through an scf.while unchanged: the condition hands it on
+  // and the body hands it back.
+  if (isa<scf::WhileOp>(op)) {
+    llvm::DenseMap<Value, Value> from; // after argument -> before argument
+    for (const CarriedToken &carried : all)
+      if (!carried.init)
+        if (auto points = sourcesOf(carried.updates.front());
+            points.size() == 1)
+          from[carried.names.front()] = points.front();
+    llvm::DenseMap<Value, Value> unchanged;
+    for (const CarriedToken &carried : all) {
+      if (!carried.init)
+        continue;
+      auto points = sourcesOf(carried.updates.front());
+      Value name = carried.names.front();
+      if (points.size() == 1 &&
+          (points.front() == name || from.lookup(points.front()) == name))
+        unchanged[name] = carried.init;
+    }
+    for (auto &[carried, values] : found) {
+      Value name = carried->names.front();
+      Value init = unchanged.lookup(carried->init ? name : from.lookup(name));
+      if (init)
+        values = {init};
+    }
+  }
+  for (auto &[carried, values] : found)
+    for (Value name : carried->names)
+      meaning[name] = values;
+}
+
+bool TokenSources::isPoint(Value name) const {
+  llvm::SetVector<Value> points = get(name, Through::Nothing);
+  return points.size() == 1 && points.front() == name;
+}
+
+/// From those who take tokens backwards.
+void TokenSources::findNeeds() const {
+  hasNeeds = true;
+  SmallVector<Value> worklist;
+  auto take = [&](ValueRange tokens) {
+    for (Value point : get(tokens, Through::Nothing))
+      if (needed.insert(point).second)
+        worklist.push_back(point);
+  };
+  function->walk([&](Operation *op) {
+    if (isa<ForkOp, ReleaseOp>(op) || op->getNumRegions())
+      return;
+    if (op->hasTrait<OpTrait::IsTerminator>() &&
+        op->getParentOp() != function.getOperation())
+      return;
+    if (llvm::any_of(op->getOperands(), isToken))
+      take(op->getOperands());
+  });
+  while (!worklist.empty()) {
+    Value point = worklist.pop_back_val();
+    Operation *carrier = getCarrier(point);
+    if (!carrier)
+      continue;
+    for (const CarriedToken &carried : getCarriedTokens(carrier)) {
+      if (carried.names.front() != point)
+        continue;
+      if (carried.init)
+        take(carried.init);
+      take(carried.updates);
+    }
+  }
+}
+
+bool TokenSources::isNeeded(const CarriedToken &carried) const {
+  if (!hasNeeds) {
+    needed.clear();
+    findNeeds();
+  }
+  return needed.contains(carried.names.front());
+}
+
+/// `carrying`: the loop whose next iteration takes the ids, so that only ops in
+/// it count and what it carries already is a round late.
+void TokenSources::collectIds(ValueRange tokens,
+                              const llvm::DenseMap<Value, int64_t> &ids,
+                              Operation *carrying,
+                              llvm::SetVector<int64_t> &result,
+                              llvm::DenseSet<Value> &seen) const {
+  for (Value point : getExpanded(tokens, Through::Nothing)) {
+    if (carrying && !isInside(point, carrying))
+      continue;
+    Operation *carrier = getCarrier(point);
+    if (!carrier) {
+      if (auto id = ids.find(point); id != ids.end())
+        result.insert(id->second);
+      continue;
+    }
+    if (carrier == carrying || !seen.insert(point).second)
+      continue;
+    for (const CarriedToken &carried : getCarriedTokens(carrier)) {
+      if (carried.names.front() != point)
+        continue;
+      if (carried.init) {
+        collectIds(carried.init, ids, carrying, result, seen);
+        collectIds(carried.updates, ids, carrier, result, seen);
+        continue;
+      }
+      // What leaves a condition has just passed it. What leaves a branch is
+      // what the branch did, and from outside of it only what all branches
+      // name.
+      if (isa<scf::WhileOp>(carrier)) {
+        collectIds(carried.updates, ids, carrying, result, seen);
+        continue;
+      }
+      SmallVector<llvm::SetVector<int64_t>> outside;
+      for (Value update : carried.updates) {
+        llvm::SetVector<int64_t> all;
+        llvm::DenseSet<Value> seenInside = seen, seenOutside = seen;
+        collectIds(update, ids, carrier, result, seenInside);
+        collectIds(update, ids, carrying, all, seenOutside);
+        outside.push_back(std::move(all));
+      }
+      for (int64_t id : outside.front())
+        if (llvm::all_of(outside,
+                         [&](auto &other) { return other.contains(id); }))
+          result.insert(id);
+    }
+  }
+}
+
+SmallVector<int64_t>
+TokenSources::getIds(ValueRange tokens,
+                     const llvm::DenseMap<Value, int64_t> &ids) const {
+  llvm::SetVector<int64_t> result;
+  llvm::DenseSet<Value> seen;
+  collectIds(tokens, ids, nullptr, result, seen);
+  SmallVector<int64_t> sorted = llvm::to_vector(result);
+  llvm::sort(sorted);
+  return sorted;
+}
