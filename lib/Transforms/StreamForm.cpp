@@ -714,6 +714,7 @@ static void rebuildWithoutTokens(Operation *op, OpBuilder &builder) {
 
 void StreamForm::removeTokens() {
   SmallVector<Operation *> tokenOps, rebuilt;
+  SmallVector<Value> handles; ///< what other code hands to us
   Block &body = function.getFunctionBody().front();
   function->walk<WalkOrder::PostOrder>([&](Operation *op) {
     if (op == function.getOperation())
@@ -725,9 +726,8 @@ void StreamForm::removeTokens() {
       if (work.getAsyncToken())
         rebuilt.push_back(op);
     } else if (isa<CallOpInterface>(op)) {
-      for (Value result : op->getResults())
-        if (isToken(result))
-          result.setType(EventType::get(op->getContext()));
+      llvm::append_range(handles,
+                         llvm::make_filter_range(op->getResults(), isToken));
     } else if (op->getNumRegions() &&
                (llvm::any_of(op->getOperands(), isToken) ||
                 llvm::any_of(op->getResults(), isToken) ||
@@ -738,9 +738,8 @@ void StreamForm::removeTokens() {
       rebuilt.push_back(op);
     }
   });
-  for (BlockArgument argument : body.getArguments())
-    if (isToken(argument))
-      argument.setType(EventType::get(argument.getContext()));
+  llvm::append_range(handles,
+                     llvm::make_filter_range(body.getArguments(), isToken));
   for (Operation *op : tokenOps)
     op->dropAllReferences();
   auto dropTokens = [](Operation *op) {
@@ -763,6 +762,8 @@ void StreamForm::removeTokens() {
   }
   for (Operation *op : rebuilt)
     rebuildWithoutTokens(op, builder);
+  for (Value handle : handles)
+    handle.setType(EventType::get(handle.getContext()));
 }
 
 /// Each event is given back behind its last wait, unless other code has it now.

@@ -1,24 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tokens that cross control flow or calls are refused, never miscompiled (D06).
+// What is not in the linear form is refused, never miscompiled (D06).
 //
-// RUN: gpu-opt %s -gpu-async-assign-streams -split-input-file -verify-diagnostics
+// RUN: gpu-opt %s -gpu-async-assign-streams -split-input-file -verify-diagnostics -allow-unregistered-dialect
 
-func.func private @callee(!gpu_async.token)
-func.func @call(%x: memref<4xf32>, %y: memref<4xf32>) {
+// expected-error @+1 {{has device work and a body of several blocks; run gpu-async-structure-control-flow first}}
+func.func @branch(%x: memref<4xf32>, %y: memref<4xf32>) {
   %t = gpu_async.memcpy async %x, %y : memref<4xf32>, memref<4xf32>
-  // expected-error @+1 {{a token crosses a call, which is not supported yet}}
-  call @callee(%t) : (!gpu_async.token) -> ()
+  cf.br ^next(%t : !gpu_async.token)
+^next(%u: !gpu_async.token):
+  gpu_async.wait [%u]
   return
 }
 
 // -----
 
-func.func @into_a_region(%x: memref<4xf32>, %y: memref<4xf32>, %c: i1) {
+func.func @blocks_in_a_region(%x: memref<4xf32>, %y: memref<4xf32>) {
+  // expected-error @+1 {{has a region of several blocks; run gpu-async-structure-control-flow first}}
+  scf.execute_region {
+    %t = gpu_async.memcpy async %x, %y : memref<4xf32>, memref<4xf32>
+    gpu_async.wait [%t]
+    cf.br ^next
+  ^next:
+    scf.yield
+  }
+  return
+}
+
+// -----
+
+func.func @not_carried(%x: memref<4xf32>, %y: memref<4xf32>, %n: index) {
   // expected-note @+1 {{the token is made here}}
   %t = gpu_async.memcpy async %x, %y : memref<4xf32>, memref<4xf32>
-  scf.if %c {
-    // expected-error @+1 {{a token crosses control flow}}
+  // expected-note @+1 {{the loop}}
+  scf.for %i = %n to %n step %n {
+    // expected-error @+1 {{takes a token from outside of the loop around it; run gpu-async-make-forks-explicit, which makes the loop carry it}}
     gpu_async.wait [%t]
   }
   return
@@ -26,27 +42,54 @@ func.func @into_a_region(%x: memref<4xf32>, %y: memref<4xf32>, %c: i1) {
 
 // -----
 
-func.func @out_of_a_region(%x: memref<4xf32>, %y: memref<4xf32>, %c: i1) {
-  %t = scf.if %c -> !gpu_async.token {
-    %a = gpu_async.memcpy async %x, %y : memref<4xf32>, memref<4xf32>
-    // expected-error @+1 {{a token crosses control flow}}
-    scf.yield %a : !gpu_async.token
-  } else {
-    %b = gpu_async.wait async
-    scf.yield %b : !gpu_async.token
+func.func @parallel(%x: memref<4xf32>, %y: memref<4xf32>, %n: index) {
+  // expected-error @+1 {{is a loop other than scf.for and scf.while with device work or tokens in it}}
+  scf.parallel (%i) = (%n) to (%n) step (%n) {
+    %t = gpu_async.memcpy async %x, %y : memref<4xf32>, memref<4xf32>
+    gpu_async.wait [%t]
   }
+  return
+}
+
+// -----
+
+func.func @unknown_regions(%x: memref<4xf32>, %y: memref<4xf32>, %n: index) {
+  // expected-error @+1 {{has device work or tokens in its regions, and how they run is not known}}
+  "test.regions"() ({
+    %t = gpu_async.memcpy async %x, %y : memref<4xf32>, memref<4xf32>
+    gpu_async.wait [%t]
+    "test.end"() : () -> ()
+  }) : () -> ()
+  return
+}
+
+// -----
+
+func.func @select(%x: memref<4xf32>, %y: memref<4xf32>, %c: i1) {
+  %a = gpu_async.memcpy async %x, %y : memref<4xf32>, memref<4xf32>
+  %b = gpu_async.wait async
+  // expected-error @+1 {{takes or makes a token; only ops of gpu_async, calls and structured control flow can}}
+  %t = arith.select %c, %a, %b : !gpu_async.token
   gpu_async.wait [%t]
   return
 }
 
 // -----
 
-func.func @branch(%x: memref<4xf32>, %y: memref<4xf32>) {
+func.func @indirect(%f: (!gpu_async.token) -> (), %x: memref<4xf32>, %y: memref<4xf32>) {
   %t = gpu_async.memcpy async %x, %y : memref<4xf32>, memref<4xf32>
-  // expected-error @+1 {{a token crosses control flow}}
-  cf.br ^next(%t : !gpu_async.token)
-^next(%u: !gpu_async.token):
-  gpu_async.wait [%u]
+  // expected-error @+1 {{passes tokens to code that is not named; only func.call can take or return tokens}}
+  call_indirect %f(%t) : (!gpu_async.token) -> ()
+  return
+}
+
+// -----
+
+func.func @sequential(%x: memref<4xf32>, %y: memref<4xf32>) {
+  %t = gpu_async.memcpy async %x, %y : memref<4xf32>, memref<4xf32>
+  gpu_async.release %t
+  // expected-error @+1 {{is sequential; run gpu-async-infer-dependencies first}}
+  gpu_async.memcpy %x, %y : memref<4xf32>, memref<4xf32>
   return
 }
 

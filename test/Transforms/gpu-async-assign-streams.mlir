@@ -23,7 +23,6 @@ gpu.module @k {
 // CHECK-NEXT: %[[FORK:.*]] = gpu_async.event.record on %[[S0]]
 // CHECK-NEXT: gpu_async.launch on %[[S0]] id(2 after [1])
 // CHECK-NEXT: gpu_async.launch on %[[S0]] id(3 after [2])
-// CHECK-NEXT: %[[A:.*]] = gpu_async.event.record on %[[S0]]
 // CHECK-NEXT: %[[S1:.*]] = gpu_async.stream.create
 // CHECK-NEXT: gpu_async.stream.wait %[[S1]], %[[FORK]]
 // CHECK-NEXT: gpu_async.launch on %[[S1]] id(4 after [1])
@@ -36,12 +35,18 @@ gpu.module @k {
 // CHECK-NEXT: gpu_async.stream.wait %[[S3]], %[[FORK]]
 // CHECK-NEXT: gpu_async.event.destroy %[[FORK]]
 // CHECK-NEXT: gpu_async.launch on %[[S3]] id(6 after [1])
-// CHECK-COUNT-3: gpu_async.stream.wait %[[S3]]
-// CHECK: gpu_async.launch on %[[S3]] id(7 after [3, 4, 5, 6])
-// CHECK-NEXT: gpu_async.memcpy on %[[S3]] id(8 after [7])
-// CHECK-NEXT: gpu_async.dealloc on %[[S3]] id(9 after [8])
+// CHECK-NEXT: %[[D:.*]] = gpu_async.event.record on %[[S3]]
+// CHECK-NEXT: gpu_async.stream.wait %[[S0]], %[[D]]
+// CHECK-NEXT: gpu_async.event.destroy %[[D]]
+// CHECK-NEXT: gpu_async.stream.wait %[[S0]], %[[C]]
+// CHECK-NEXT: gpu_async.event.destroy %[[C]]
+// CHECK-NEXT: gpu_async.stream.wait %[[S0]], %[[B]]
+// CHECK-NEXT: gpu_async.event.destroy %[[B]]
+// CHECK-NEXT: gpu_async.launch on %[[S0]] id(7 after [3, 4, 5, 6])
+// CHECK-NEXT: gpu_async.memcpy on %[[S0]] id(8 after [7])
+// CHECK-NEXT: gpu_async.dealloc on %[[S0]] id(9 after [8])
 // One host wait covers all streams, so all are idle behind it.
-// CHECK-NEXT: gpu_async.stream.synchronize %[[S3]]
+// CHECK-NEXT: gpu_async.stream.synchronize %[[S0]]
 // CHECK-COUNT-4: gpu_async.stream.destroy %{{.*}} idle
 // CHECK-NEXT: return
 // ONE-LABEL: func.func @fork_join
@@ -211,29 +216,6 @@ func.func @token_argument_and_result(%t: !gpu_async.token, %x: memref<?xf32>) ->
   %c1 = arith.constant 1 : index
   %a = gpu_async.launch async [%t] @k::@f blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%x : memref<?xf32>)
   return %a : !gpu_async.token
-}
-
-// In a body of several blocks streams are given back on every exit (D14).
-// CHECK-LABEL: func.func @early_return
-// CHECK: %[[S:.*]] = gpu_async.stream.create
-// CHECK: cf.cond_br
-// CHECK: ^bb1:
-// CHECK-NEXT: gpu_async.stream.destroy %[[S]]
-// CHECK-NEXT: return
-// CHECK: gpu_async.launch on %[[S]]
-// CHECK-NEXT: gpu_async.stream.synchronize %[[S]]
-// CHECK-NEXT: gpu_async.stream.destroy %[[S]] idle
-// CHECK-NEXT: return
-// ONE-LABEL: func.func @early_return
-func.func @early_return(%x: memref<?xf32>, %c: i1) {
-  %c1 = arith.constant 1 : index
-  cf.cond_br %c, ^done, ^work
-^done:
-  return
-^work:
-  %a = gpu_async.launch async @k::@f blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%x : memref<?xf32>)
-  gpu_async.wait [%a]
-  return
 }
 
 // After a host wait streams are used again, and its edges are free.

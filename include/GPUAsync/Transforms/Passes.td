@@ -145,28 +145,38 @@ def GPUAsyncAssignStreams
     Puts every work op on a stream and orders streams by events where nothing
     else does.
 
-    An op goes behind a predecessor that is the last on its stream, else onto a
-    stream all of whose work is known to be before it, else onto a new one while
-    `max-streams` allows, else onto the one used longest ago, which adds order.
-    What is known is kept as vector clocks over streams in program order, so that
-    no wait is made that an earlier one, or a host wait, implies. One event is
-    made for a point however many streams wait for it.
+    Waits between streams are the fewest, then streams: each block's DAG, reduced
+    and with the joins that pay kept as nodes, is covered by paths at the least
+    cost (PathCover.h). Ops that take the same several points get a join. Edges
+    that a host wait implies are free. Beyond `max-streams` order is added where
+    work can start first, behind the critical path last. One event is made for a
+    point however many streams wait for it.
 
     Allocations and frees take no device time and float: onto the stream of a
     user of the memory, or the last one, where they add no order between ops that
     the program leaves unordered; a free is never waited for.
 
+    A token that control flow carries is bound to a stream: each update makes that
+    stream wait, unless the update ran on it, and nothing else goes on. A region
+    op is a bundle of strands in the DAG around it, one for each stream that it
+    uses. Streams are made before and destroyed behind all that uses them in the
+    function's body, so outside all loops; rounds of a loop use them again.
+
     A host wait becomes one `stream.synchronize` of the streams on which nothing
     later is, and an `event.synchronize` for points that later work follows. At
     return all work is complete, but for what token results cover; with a
     caller's stream in the function's body it is ordered into that stream
-    instead. Streams are made outside all loops: before the op of the function's
-    body that uses them first, and destroyed behind the last use (`idle` where a
-    host wait covers it), or on each exit if the body has several blocks.
+    instead. Tokens are events at function boundaries: arguments, results, and
+    those of calls.
 
-    Limits: tokens stay inside their block. A token that crosses control flow or
-    a call is an error that names both places; function arguments and results of
-    token type become events.
+    `after` of an op v names each op u with: whenever v is enqueued, if u has been
+    executed since the last entry of the outermost region op that holds u but not
+    v, the latest execution of u is before v.
+
+    Limits: a body of several blocks is refused (gpu-async-structure-control-flow),
+    as are loops other than scf.for and scf.while. What a round of a loop leaves on
+    a stream comes before the next round's work there. Tokens that change places
+    from round to round get streams of their own besides those of the work.
 
     ```mlir
     // before                                       // after
