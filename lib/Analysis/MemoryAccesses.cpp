@@ -9,6 +9,8 @@
 #include "GPUAsync/IR/GPUAsyncOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -16,7 +18,10 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include <numeric>
 
 using namespace mlir;
 using namespace mlir::gpuasync;
@@ -31,36 +36,308 @@ bool gpuasync::mayAlias(const Base &a, const Base &b) {
   // out of reach for the host.
   auto isOwn = [](const Base &base) {
     return base.kind == Base::Allocation || base.kind == Base::Module ||
-           base.kind == Base::NoAliasArgument;
+           base.kind == Base::NoAliasArgument || base.kind == Base::Output;
   };
   if (isOwn(a) || isOwn(b))
     return false;
   return a.kind == Base::Argument || b.kind == Base::Argument;
 }
 
-bool gpuasync::mayConflict(ArrayRef<Access> first, ArrayRef<Access> second) {
-  return llvm::any_of(first, [&](const Access &a) {
-    return llvm::any_of(second, [&](const Access &b) {
-      return (a.writes || b.writes) && mayAlias(a.base, b.base);
-    });
-  });
+//===----------------------------------------------------------------------===//
+// Windows
+//===----------------------------------------------------------------------===//
+
+std::optional<std::pair<int64_t, int64_t>> Window::getHull() const {
+  if (!offset)
+    return std::nullopt;
+  int64_t end = *offset + 1;
+  for (const Dim &dim : dims) {
+    if (dim.count < 0)
+      return std::nullopt;
+    if (dim.count == 0)
+      return std::pair(*offset, *offset);
+    end += dim.stride * (dim.count - 1);
+  }
+  return std::pair(*offset, end);
 }
 
-static void findBases(Value value, SmallVectorImpl<Base> &bases,
-                      unsigned depth) {
+static bool areDisjoint(const Window::Range &a, const Window::Range &b) {
+  if (a.count == 0 || b.count == 0)
+    return true;
+  auto isBefore = [](const Window::Range &first, const Window::Range &second) {
+    return first.count > 0 &&
+           first.start + first.step * (first.count - 1) < second.start;
+  };
+  if (isBefore(a, b) || isBefore(b, a))
+    return true;
+  int64_t step = std::gcd(a.step, b.step);
+  return step > 1 && (a.start - b.start) % step != 0;
+}
+
+/// Takes a window apart along `strides`, descending, so that every byte in it
+/// has one index for each stride. Nothing if it has several.
+static std::optional<SmallVector<Window::Range>>
+splitAlong(const Window &window, int64_t origin, ArrayRef<int64_t> strides) {
+  SmallVector<Window::Range> ranges;
+  int64_t rest = *window.offset - origin;
+  for (int64_t stride : strides) {
+    Window::Range range;
+    range.start = rest / stride;
+    rest %= stride;
+    range.count = 1;
+    bool isFound = false;
+    for (const Window::Dim &dim : window.dims) {
+      if (dim.stride != stride || dim.count == 1)
+        continue;
+      if (isFound)
+        return std::nullopt;
+      isFound = true;
+      range.count = dim.count;
+    }
+    ranges.push_back(range);
+  }
+  // What the inner dimensions add up to must not carry into an outer one.
+  int64_t inner = 0;
+  for (size_t i = strides.size(); i-- > 1;) {
+    if (ranges[i].count < 0)
+      return std::nullopt;
+    inner += (ranges[i].start + ranges[i].count - 1) * strides[i];
+    if (inner >= strides[i - 1])
+      return std::nullopt;
+  }
+  return ranges;
+}
+
+bool gpuasync::areDisjoint(const Window &a, const Window &b) {
+  if (a.root && a.root == b.root)
+    for (auto [first, second] : llvm::zip_equal(a.ranges, b.ranges))
+      if (::areDisjoint(first, second))
+        return true;
+  if (!a.offset || !b.offset)
+    return false;
+  auto hullA = a.getHull();
+  auto hullB = b.getHull();
+  auto isBefore = [](auto &first, auto &second, int64_t start) {
+    return first && (first->first == first->second || first->second <= start);
+  };
+  if (isBefore(hullA, hullB, *b.offset) || isBefore(hullB, hullA, *a.offset))
+    return true;
+  llvm::SmallSetVector<int64_t, 8> strides;
+  for (const Window *window : {&a, &b})
+    for (const Window::Dim &dim : window->dims)
+      if (dim.count != 1)
+        strides.insert(dim.stride);
+  strides.insert(1);
+  SmallVector<int64_t> sorted(strides.begin(), strides.end());
+  llvm::sort(sorted, std::greater<int64_t>());
+  int64_t origin = std::min(*a.offset, *b.offset);
+  auto rangesA = splitAlong(a, origin, sorted);
+  auto rangesB = splitAlong(b, origin, sorted);
+  if (!rangesA || !rangesB)
+    return false;
+  for (auto [first, second] : llvm::zip_equal(*rangesA, *rangesB))
+    if (::areDisjoint(first, second))
+      return true;
+  return false;
+}
+
+/// Bytes of an element, 0 if not known.
+static int64_t bytesOf(Type type) {
+  if (auto complex = dyn_cast<ComplexType>(type))
+    return 2 * bytesOf(complex.getElementType());
+  if (type.isIndex())
+    return 8;
+  if (type.isIntOrFloat())
+    return llvm::PowerOf2Ceil(
+        llvm::divideCeil(type.getIntOrFloatBitWidth(), 8));
+  return 0;
+}
+
+/// Whether different indices are different elements.
+static bool isInjective(MemRefType type) {
+  if (type.getLayout().isIdentity())
+    return true;
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (failed(type.getStridesAndOffset(strides, offset)))
+    return false;
+  int64_t inner = 0;
+  for (size_t i = strides.size(); i-- > 0;) {
+    if (ShapedType::isDynamic(strides[i]) || strides[i] <= inner)
+      return false;
+    if (i > 0 && type.isDynamicDim(i))
+      return false;
+    if (i > 0)
+      inner += strides[i] * std::max<int64_t>(0, type.getDimSize(i) - 1);
+  }
+  return true;
+}
+
+/// Where a memref of static strides lies in its buffer.
+static void setBytes(MemRefType type, Window &window) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  int64_t bytes = bytesOf(type.getElementType());
+  if (!bytes || failed(type.getStridesAndOffset(strides, offset)) ||
+      ShapedType::isDynamic(offset))
+    return;
+  SmallVector<Window::Dim, 4> dims;
+  for (auto [stride, size] : llvm::zip_equal(strides, type.getShape())) {
+    if (size == 1)
+      continue;
+    if (ShapedType::isDynamic(stride) || stride <= 0)
+      return;
+    dims.push_back({stride * bytes, ShapedType::isDynamic(size) ? -1 : size});
+  }
+  dims.push_back({1, bytes});
+  window.offset = offset * bytes;
+  window.dims = std::move(dims);
+}
+
+/// Follows a subview: `dims` says which of the window's ranges each dimension
+/// of the source goes along, -1 if along no constant.
+static void narrow(memref::SubViewOp view, Window &window,
+                   SmallVectorImpl<int> &dims) {
+  llvm::SmallBitVector dropped = view.getDroppedDims();
+  SmallVector<int> result;
+  for (auto [index, dim] : llvm::enumerate(dims)) {
+    int kept = dim;
+    auto offset = getConstantIntValue(view.getMixedOffsets()[index]);
+    auto size = getConstantIntValue(view.getMixedSizes()[index]);
+    auto stride = getConstantIntValue(view.getMixedStrides()[index]);
+    if (dim >= 0 && offset && stride && *stride > 0) {
+      Window::Range &range = window.ranges[dim];
+      range.start += *offset * range.step;
+      if (size)
+        range.count = *size;
+      else if (range.count >= 0)
+        range.count = llvm::divideCeil(
+            std::max<int64_t>(0, range.count - *offset), *stride);
+      range.step *= *stride;
+    } else {
+      kept = -1;
+    }
+    if (!dropped.test(index))
+      result.push_back(kept);
+  }
+  dims = result;
+}
+
+/// Whether `value` is a view that shows no more than its source, of the same
+/// buffer.
+static bool staysInView(Value value) {
+  return isa_and_nonnull<memref::SubViewOp, memref::CastOp,
+                         memref::MemorySpaceCastOp, memref::AssumeAlignmentOp,
+                         memref::DistinctObjectsOp, memref::CollapseShapeOp,
+                         memref::ExpandShapeOp, memref::TransposeOp>(
+      value.getDefiningOp());
+}
+
+/// What the views of `chain`, the first of which is the last taken, leave of
+/// `base`.
+static Window windowOf(Value base, ArrayRef<Value> chain) {
+  Window window;
+  // Bytes: the first view, seen from the use, whose place is static; what comes
+  // after must stay in it.
+  for (Value value : chain) {
+    auto type = dyn_cast<MemRefType>(value.getType());
+    if (!type)
+      break;
+    setBytes(type, window);
+    if (window.offset)
+      break;
+    if (!staysInView(value))
+      break;
+  }
+  // A memref.view moves the pointer that offsets count from.
+  if (llvm::any_of(chain.drop_back(), [](Value value) {
+        return !staysInView(value) &&
+               !isa<memref::ReinterpretCastOp,
+                    memref::ExtractStridedMetadataOp>(value.getDefiningOp());
+      }))
+    window.offset = std::nullopt;
+  if (!window.offset)
+    window.dims.clear();
+
+  // Indices: along the subviews of one value.
+  SmallVector<int> dims;
+  auto setRoot = [&](Value root) {
+    window.root = Value();
+    window.ranges.clear();
+    dims.clear();
+    auto type = dyn_cast<MemRefType>(root.getType());
+    if (!type || !isInjective(type))
+      return;
+    window.root = root;
+    for (int64_t size : type.getShape()) {
+      dims.push_back(dims.size());
+      Window::Range range;
+      range.count = ShapedType::isDynamic(size) ? -1 : size;
+      window.ranges.push_back(range);
+    }
+  };
+  setRoot(base);
+  for (Value value : llvm::reverse(chain)) {
+    if (value == base)
+      continue;
+    Operation *op = value.getDefiningOp();
+    if (auto view = dyn_cast<memref::SubViewOp>(op)) {
+      if (window.root)
+        narrow(view, window, dims);
+      else
+        setRoot(value);
+    } else if (isa<memref::AssumeAlignmentOp, memref::DistinctObjectsOp,
+                   memref::MemorySpaceCastOp>(op) ||
+               (isa<memref::CastOp>(op) && isa<MemRefType>(value.getType()))) {
+      continue;
+    } else {
+      setRoot(value);
+    }
+  }
+  // The whole of a base is any part of it.
+  auto isWhole = [&] {
+    auto type = dyn_cast<MemRefType>(base.getType());
+    if (window.root != base)
+      return false;
+    for (auto [range, size] : llvm::zip_equal(window.ranges, type.getShape()))
+      if (range.start || range.step != 1 ||
+          (range.count >= 0 && range.count < size) ||
+          (range.count >= 0 && ShapedType::isDynamic(size)))
+        return false;
+    return true;
+  };
+  if (isWhole())
+    return Window();
+  return window;
+}
+
+//===----------------------------------------------------------------------===//
+// Bases
+//===----------------------------------------------------------------------===//
+
+static void findAccesses(Value value, SmallVector<Value> chain, Accesses &found,
+                         unsigned depth = 0) {
+  SmallVector<Value, 1> distinct;
+  for (Value view : chain)
+    if (view.getDefiningOp<memref::DistinctObjectsOp>())
+      distinct.push_back(view);
+  auto finish = [&](Base base) {
+    Access access{base, /*writes=*/false, Window(), distinct};
+    if (base.kind != Base::Unknown)
+      access.window = windowOf(value, chain);
+    found.push_back(std::move(access));
+  };
   for (; depth < 256; ++depth) {
+    chain.push_back(value);
     if (auto argument = dyn_cast<BlockArgument>(value)) {
       Operation *parent = argument.getOwner()->getParentOp();
       auto function = dyn_cast_or_null<FunctionOpInterface>(parent);
-      if (!function || !argument.getOwner()->isEntryBlock()) {
-        bases.push_back({});
-        return;
-      }
+      if (!function || !argument.getOwner()->isEntryBlock())
+        return finish({});
       bool noAlias = static_cast<bool>(function.getArgAttr(
           argument.getArgNumber(), LLVM::LLVMDialect::getNoAliasAttrName()));
-      bases.push_back({noAlias ? Base::NoAliasArgument : Base::Argument, value,
-                       Attribute()});
-      return;
+      return finish({noAlias ? Base::NoAliasArgument : Base::Argument, value,
+                     Attribute()});
     }
     Operation *op = value.getDefiningOp();
     if (auto view = dyn_cast<ViewLikeOpInterface>(op)) {
@@ -72,6 +349,7 @@ static void findBases(Value value, SmallVectorImpl<Base> &bases,
       continue;
     }
     if (isa<memref::DistinctObjectsOp>(op)) {
+      distinct.push_back(value);
       value = op->getOperand(cast<OpResult>(value).getResultNumber());
       continue;
     }
@@ -81,32 +359,64 @@ static void findBases(Value value, SmallVectorImpl<Base> &bases,
       continue;
     }
     if (auto select = dyn_cast<arith::SelectOp>(op)) {
-      findBases(select.getTrueValue(), bases, depth + 1);
-      value = select.getFalseValue();
-      continue;
+      findAccesses(select.getTrueValue(), chain, found, depth + 1);
+      return findAccesses(select.getFalseValue(), chain, found, depth + 1);
     }
     if (auto global = dyn_cast<memref::GetGlobalOp>(op)) {
-      bases.push_back({Base::Global, Value(), global.getNameAttr()});
+      // Each get_global of a global is a value of its own.
+      finish({Base::Global, Value(), global.getNameAttr()});
+      if (found.back().window.root == value) {
+        found.back().window.root = Value();
+        found.back().window.ranges.clear();
+      }
       return;
     }
-    if (isa<AllocOp, gpu::AllocOp, memref::AllocOp, memref::AllocaOp>(op)) {
-      bases.push_back({Base::Allocation, value, Attribute()});
-      return;
-    }
+    if (isa<AllocOp, gpu::AllocOp, memref::AllocOp, memref::AllocaOp>(op))
+      return finish({Base::Allocation, value, Attribute()});
     break;
   }
-  bases.push_back({});
+  finish({});
 }
 
 void gpuasync::findBases(Value value, SmallVectorImpl<Base> &bases) {
-  ::findBases(value, bases, 0);
+  Accesses found;
+  findAccesses(value, {}, found);
+  for (const Access &access : found)
+    bases.push_back(access.base);
 }
 
-void gpuasync::addAccess(Value memory, bool writes, Accesses &accesses) {
-  SmallVector<Base, 2> bases;
-  findBases(memory, bases);
-  for (const Base &base : bases)
-    accesses.push_back({base, writes});
+void gpuasync::addAccess(Value memory, bool writes, Accesses &accesses,
+                         bool anyPart) {
+  Accesses found;
+  findAccesses(memory, {}, found);
+  for (Access &access : found) {
+    access.writes = writes;
+    if (anyPart)
+      access.window = Window();
+    accesses.push_back(std::move(access));
+  }
+}
+
+/// Whether memref.distinct_objects keeps the two apart.
+static bool areDistinct(const Access &a, const Access &b) {
+  return llvm::any_of(a.distinct, [&](Value first) {
+    return llvm::any_of(b.distinct, [&](Value second) {
+      return first != second && first.getDefiningOp() == second.getDefiningOp();
+    });
+  });
+}
+
+bool gpuasync::mayOverlap(const Access &a, const Access &b) {
+  return mayAlias(a.base, b.base) && !areDistinct(a, b) &&
+         !(a.base == b.base && areDisjoint(a.window, b.window));
+}
+
+bool gpuasync::mayConflict(ArrayRef<Access> first, ArrayRef<Access> second) {
+  return llvm::any_of(first, [&](const Access &a) {
+    return llvm::any_of(second, [&](const Access &b) {
+      return (a.writes || b.writes) && mayOverlap(a, b);
+    });
+  });
 }
 
 static bool mayBeAddress(Value value, unsigned depth) {
@@ -133,7 +443,7 @@ bool gpuasync::mayBeAddress(Value value) { return ::mayBeAddress(value, 0); }
 /// Follows a memref argument through views. What is not understood reads and
 /// writes.
 static KernelEffects::Argument argumentEffects(Value argument) {
-  KernelEffects::Argument result{false, false};
+  KernelEffects::Argument result{false, false, false};
   SmallVector<Value> worklist{argument};
   llvm::SmallPtrSet<void *, 16> seen;
   auto touchesAll = [] { return KernelEffects::Argument{true, true}; };
@@ -145,9 +455,23 @@ static KernelEffects::Argument argumentEffects(Value argument) {
       Operation *user = use.getOwner();
       if (auto view = dyn_cast<ViewLikeOpInterface>(user)) {
         if (view.getViewSource() == value) {
+          result.anyPart |= !staysInView(view.getViewDest());
           worklist.push_back(view.getViewDest());
           continue;
         }
+      }
+      if (isa<CallOpInterface>(user)) {
+        // A function of the kernel's module, for instance a helper.
+        auto call = cast<CallOpInterface>(user);
+        auto function =
+            dyn_cast_or_null<FunctionOpInterface>(call.resolveCallable());
+        unsigned first = user->getNumOperands() - call.getArgOperands().size();
+        unsigned number = use.getOperandNumber();
+        if (!function || function.isExternal() || number < first ||
+            number - first >= function.getNumArguments())
+          return touchesAll();
+        worklist.push_back(function.getArgument(number - first));
+        continue;
       }
       if (isa<memref::DimOp, memref::RankOp>(user))
         continue;
@@ -181,6 +505,28 @@ static KernelEffects::Argument argumentEffects(Value argument) {
   return result;
 }
 
+/// Whether a kernel, or a function that it calls, prints or asserts.
+static bool hasOutput(Operation *kernel) {
+  SmallVector<Operation *> worklist{kernel};
+  llvm::SmallPtrSet<Operation *, 8> seen;
+  while (!worklist.empty()) {
+    Operation *function = worklist.pop_back_val();
+    if (!seen.insert(function).second)
+      continue;
+    WalkResult result = function->walk([&](Operation *op) {
+      if (isa<gpu::PrintfOp, cf::AssertOp>(op))
+        return WalkResult::interrupt();
+      if (auto call = dyn_cast<CallOpInterface>(op))
+        if (Operation *callee = call.resolveCallable())
+          worklist.push_back(callee);
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return true;
+  }
+  return false;
+}
+
 const KernelEffects &KernelTable::lookup(Operation *launch,
                                          SymbolRefAttr kernel) {
   Operation *op = symbols.lookupNearestSymbolFrom(launch, kernel);
@@ -189,10 +535,15 @@ const KernelEffects &KernelTable::lookup(Operation *launch,
     return it->second;
   KernelEffects &result = it->second;
   if (auto function = dyn_cast<gpu::GPUFuncOp>(op)) {
-    for (BlockArgument argument : function.getArguments())
+    result.isKnown = true;
+    // Not its workgroup memory, which is entry block arguments too.
+    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+      Value argument = function.getArgument(i);
       result.arguments.push_back(isMemory(argument.getType())
                                      ? argumentEffects(argument)
                                      : KernelEffects::Argument());
+    }
+    result.hasOutput = hasOutput(function);
   }
   if (auto module = op->getParentOfType<gpu::GPUModuleOp>())
     result.hasGlobals =
@@ -217,9 +568,10 @@ static void addLaunchAccesses(Operation *launch, SymbolRefAttr kernel,
       if (effects.arguments.size() == operands.size())
         argument = effects.arguments[index];
       if (argument.reads || argument.writes)
-        addAccess(operand, argument.writes, accesses);
-      // A memref of memrefs or of addresses leads on.
-      if (isa<BaseMemRefType>(cast<BaseMemRefType>(type).getElementType()))
+        addAccess(operand, argument.writes, accesses, argument.anyPart);
+      // A memref of memrefs or of pointers leads on.
+      if (isa<BaseMemRefType, LLVM::LLVMPointerType>(
+              cast<BaseMemRefType>(type).getElementType()))
         accesses.push_back({Base(), /*writes=*/true});
       continue;
     }
@@ -231,6 +583,8 @@ static void addLaunchAccesses(Operation *launch, SymbolRefAttr kernel,
   if (effects.hasGlobals)
     accesses.push_back(
         {{Base::Module, Value(), kernel.getRootReference()}, /*writes=*/true});
+  if (effects.hasOutput)
+    accesses.push_back({{Base::Output, Value(), Attribute()}, /*writes=*/true});
 }
 
 Accesses gpuasync::deviceAccesses(Operation *op, KernelTable &kernels) {
@@ -270,17 +624,9 @@ Accesses gpuasync::deviceAccesses(Operation *op, KernelTable &kernels) {
   return accesses;
 }
 
-std::optional<Accesses> gpuasync::hostAccesses(Operation *op) {
-  Accesses accesses;
-  if (op->hasTrait<OpTrait::IsTerminator>() && !op->getNumRegions())
-    return accesses;
-  if (isa<CallOpInterface>(op))
-    return std::nullopt;
-  std::optional<SmallVector<MemoryEffects::EffectInstance>> effects =
-      getEffectsRecursively(op);
-  if (!effects)
-    return std::nullopt;
-  for (const MemoryEffects::EffectInstance &effect : *effects) {
+static void addEffects(ArrayRef<MemoryEffects::EffectInstance> effects,
+                       Accesses &accesses) {
+  for (const MemoryEffects::EffectInstance &effect : effects) {
     if (isa<MemoryEffects::Allocate>(effect.getEffect()))
       continue;
     bool writes = !isa<MemoryEffects::Read>(effect.getEffect());
@@ -291,5 +637,197 @@ std::optional<Accesses> gpuasync::hostAccesses(Operation *op) {
              effect.getResource() == SideEffects::DefaultResource::get())
       accesses.push_back({Base(), writes});
   }
+}
+
+std::optional<Accesses> gpuasync::hostAccesses(Operation *op) {
+  Accesses accesses;
+  if (op->hasTrait<OpTrait::IsTerminator>() && !op->getNumRegions())
+    return accesses;
+  if (isa<CallOpInterface>(op))
+    return std::nullopt;
+  std::optional<SmallVector<MemoryEffects::EffectInstance>> effects =
+      getEffectsRecursively(op);
+  if (!effects)
+    return std::nullopt;
+  addEffects(*effects, accesses);
+  return accesses;
+}
+
+//===----------------------------------------------------------------------===//
+// Facts of a module
+//===----------------------------------------------------------------------===//
+
+MemoryFacts::MemoryFacts(Operation *module) { findDistinctArguments(module); }
+
+/// The function that `base` is an argument of, and its number.
+static std::pair<Operation *, unsigned> argumentOf(const Base &base) {
+  auto argument = cast<BlockArgument>(base.value);
+  return {argument.getOwner()->getParentOp(), argument.getArgNumber()};
+}
+
+bool MemoryFacts::mayAlias(const Base &a, const Base &b) const {
+  if (!gpuasync::mayAlias(a, b))
+    return false;
+  if (a == b)
+    return true;
+  if (a.kind != Base::Argument)
+    return b.kind != Base::Argument || a.kind != Base::Global || mayAlias(b, a);
+  auto [function, number] = argumentOf(a);
+  auto it = arguments.find(function);
+  if (it == arguments.end())
+    return true;
+  if (b.kind == Base::Global)
+    return it->second.mayBeGlobal.contains(number);
+  if (b.kind != Base::Argument || argumentOf(b).first != function)
+    return true;
+  unsigned other = argumentOf(b).second;
+  return it->second.mayAlias.contains(
+      {std::min(number, other), std::max(number, other)});
+}
+
+bool MemoryFacts::mayOverlap(const Access &a, const Access &b) const {
+  return mayAlias(a.base, b.base) && gpuasync::mayOverlap(a, b);
+}
+
+/// Starts from "all arguments are distinct" and takes back what some call
+/// contradicts, until nothing changes; calls of calls are covered by induction.
+void MemoryFacts::findDistinctArguments(Operation *module) {
+  llvm::MapVector<Operation *, SmallVector<CallOpInterface>> calls;
+  for (Region &region : module->getRegions())
+    for (Operation &op : region.getOps())
+      if (auto function = dyn_cast<FunctionOpInterface>(op))
+        if (!function.isExternal() && SymbolTable::getSymbolVisibility(&op) ==
+                                          SymbolTable::Visibility::Private)
+          calls[&op];
+  if (calls.empty())
+    return;
+  std::optional<SymbolTable::UseRange> uses =
+      SymbolTable::getSymbolUses(&module->getRegion(0));
+  if (!uses)
+    return;
+  for (const SymbolTable::SymbolUse &use : *uses) {
+    Operation *target =
+        symbols.lookupNearestSymbolFrom(use.getUser(), use.getSymbolRef());
+    auto it = calls.find(target);
+    if (it == calls.end())
+      continue;
+    auto call = dyn_cast<CallOpInterface>(use.getUser());
+    auto callee = call ? dyn_cast<SymbolRefAttr>(call.getCallableForCallee())
+                       : SymbolRefAttr();
+    if (callee == use.getSymbolRef() && isa<func::CallOp>(use.getUser()))
+      it->second.push_back(call);
+    else
+      calls.erase(it);
+  }
+  for (auto &[function, sites] : calls)
+    arguments[function];
+
+  bool isChanged = true;
+  while (isChanged) {
+    isChanged = false;
+    for (auto &[function, sites] : calls) {
+      Arguments &facts = arguments[function];
+      for (CallOpInterface call : sites) {
+        SmallVector<SmallVector<Base>> bases;
+        for (Value operand : call.getArgOperands()) {
+          bases.emplace_back();
+          if (isMemory(operand.getType()))
+            findBases(operand, bases.back());
+        }
+        Base global{Base::Global, Value(),
+                    StringAttr::get(call.getContext(), "")};
+        for (unsigned i = 0; i < bases.size(); ++i) {
+          if (llvm::any_of(bases[i], [&](const Base &base) {
+                return base.kind == Base::Global || mayAlias(base, global);
+              }))
+            isChanged |= facts.mayBeGlobal.insert(i).second;
+          for (unsigned j = i + 1; j < bases.size(); ++j)
+            if (llvm::any_of(bases[i], [&](const Base &first) {
+                  return llvm::any_of(bases[j], [&](const Base &second) {
+                    return mayAlias(first, second);
+                  });
+                }))
+              isChanged |= facts.mayAlias.insert({i, j}).second;
+        }
+      }
+    }
+  }
+}
+
+bool MemoryFacts::isOpaque(Operation *function) {
+  return summarize(function).isOpaque;
+}
+
+const MemoryFacts::Summary &MemoryFacts::summarize(Operation *op) {
+  auto [it, isNew] = summaries.try_emplace(op);
+  if (!isNew)
+    return it->second;
+  // A function that calls itself finds itself opaque.
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (!function || function.isExternal())
+    return it->second;
+  Summary summary;
+  summary.isOpaque = false;
+  for (Block &block : function.getFunctionBody())
+    for (Operation &inner : block)
+      if (!addHostAccesses(&inner, summary.accesses)) {
+        summary = Summary();
+        return summaries[op];
+      }
+  llvm::erase_if(summary.accesses, [&](const Access &access) {
+    return access.base.kind == Base::Allocation;
+  });
+  Summary &result = summaries[op];
+  result = std::move(summary);
+  return result;
+}
+
+bool MemoryFacts::addHostAccesses(Operation *op, Accesses &accesses) {
+  if (op->hasTrait<OpTrait::IsTerminator>() && !op->getNumRegions())
+    return true;
+  if (isa_and_nonnull<GPUAsyncDialect, gpu::GPUDialect>(op->getDialect()))
+    return false;
+  if (auto call = dyn_cast<CallOpInterface>(op)) {
+    Operation *callee = call.resolveCallableInTable(&symbols);
+    if (!callee || !isa<FunctionOpInterface>(callee))
+      return false;
+    const Summary &summary = summarize(callee);
+    if (summary.isOpaque)
+      return false;
+    for (const Access &access : summary.accesses) {
+      auto argument = dyn_cast_or_null<BlockArgument>(access.base.value);
+      if (!argument) {
+        accesses.push_back({access.base, access.writes});
+        continue;
+      }
+      if (argument.getArgNumber() >= call.getArgOperands().size())
+        return false;
+      addAccess(call.getArgOperands()[argument.getArgNumber()], access.writes,
+                accesses, /*anyPart=*/true);
+    }
+    return true;
+  }
+  auto effects = dyn_cast<MemoryEffectOpInterface>(op);
+  bool isRecursive = op->hasTrait<OpTrait::HasRecursiveMemoryEffects>();
+  if (!effects && !isRecursive)
+    return false;
+  if (effects) {
+    SmallVector<MemoryEffects::EffectInstance> instances;
+    effects.getEffects(instances);
+    addEffects(instances, accesses);
+  }
+  if (isRecursive)
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        for (Operation &inner : block)
+          if (!addHostAccesses(&inner, accesses))
+            return false;
+  return true;
+}
+
+std::optional<Accesses> MemoryFacts::hostAccesses(Operation *op) {
+  Accesses accesses;
+  if (!addHostAccesses(op, accesses))
+    return std::nullopt;
   return accesses;
 }

@@ -13,15 +13,25 @@
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SmallVector.h"
 #include <optional>
 
 namespace mlir::gpuasync {
 
 /// Where an access goes: to an allocation of this function, a global, what a
-/// function argument points to, a kernel module's own globals, or anywhere.
+/// function argument points to, a kernel module's own globals, what kernels
+/// print, or anywhere.
 struct Base {
-  enum Kind { Allocation, Global, Argument, NoAliasArgument, Module, Unknown };
+  enum Kind {
+    Allocation,
+    Global,
+    Argument,
+    NoAliasArgument,
+    Module,
+    Output,
+    Unknown
+  };
   Kind kind = Unknown;
   /// Identity of an allocation or argument.
   Value value;
@@ -33,9 +43,55 @@ struct Base {
   }
 };
 
+/// A part of a base, as far as constants tell: two windows of one base are
+/// disjoint if either of the two descriptions says so.
+struct Window {
+  /// `count` times `stride` bytes; a count of -1 is not known.
+  struct Dim {
+    int64_t stride;
+    int64_t count;
+    bool operator==(const Dim &other) const {
+      return stride == other.stride && count == other.count;
+    }
+  };
+  /// Indices start, start + step, ...; a count of -1 is not known.
+  struct Range {
+    int64_t start = 0;
+    int64_t step = 1;
+    int64_t count = -1;
+    bool operator==(const Range &other) const {
+      return start == other.start && step == other.step && count == other.count;
+    }
+  };
+
+  /// In bytes from the base's aligned pointer. The last dimension is the bytes
+  /// of an element. Absent: not known.
+  std::optional<int64_t> offset;
+  SmallVector<Dim, 4> dims;
+  /// Indices into the value `root`, whose elements are distinct; null: not
+  /// known.
+  Value root;
+  SmallVector<Range, 4> ranges;
+
+  /// Nothing is known: any part of the base.
+  bool isAny() const { return !offset && !root; }
+  bool operator==(const Window &other) const {
+    return offset == other.offset && dims == other.dims && root == other.root &&
+           ranges == other.ranges;
+  }
+  /// The bytes between the first and behind the last; nothing if not known.
+  std::optional<std::pair<int64_t, int64_t>> getHull() const;
+};
+
+/// Whether no element is in both.
+bool areDisjoint(const Window &a, const Window &b);
+
 struct Access {
   Base base;
   bool writes;
+  Window window;
+  /// Results of memref.distinct_objects that the access comes through.
+  SmallVector<Value, 1> distinct;
 };
 using Accesses = SmallVector<Access, 4>;
 
@@ -44,6 +100,9 @@ inline bool isMemory(Type type) { return isa<BaseMemRefType>(type); }
 /// Whether the two may be the same memory.
 bool mayAlias(const Base &a, const Base &b);
 
+/// Whether an element may be in both, whatever is done with it.
+bool mayOverlap(const Access &a, const Access &b);
+
 /// Whether an access of one may meet an access of the other, one of them
 /// writing.
 bool mayConflict(ArrayRef<Access> first, ArrayRef<Access> second);
@@ -51,7 +110,10 @@ bool mayConflict(ArrayRef<Access> first, ArrayRef<Access> second);
 /// The memory that `value` may point into, through views and casts.
 void findBases(Value value, SmallVectorImpl<Base> &bases);
 
-void addAccess(Value memory, bool writes, Accesses &accesses);
+/// Adds what is touched through `memory`: its window, or with `anyPart` any
+/// part of what it is a view of.
+void addAccess(Value memory, bool writes, Accesses &accesses,
+               bool anyPart = false);
 
 /// Whether the bits of a number may be an address: it comes from a pointer.
 bool mayBeAddress(Value value);
@@ -61,11 +123,17 @@ struct KernelEffects {
   struct Argument {
     bool reads = true;
     bool writes = true;
+    /// Whether the kernel may leave the view that it is given.
+    bool anyPart = true;
   };
   /// Empty if the kernel's body is not known.
   SmallVector<Argument> arguments;
   /// Whether its module has globals, through which launches may meet.
   bool hasGlobals = false;
+  /// Whether it prints or asserts: launches that do keep their order.
+  bool hasOutput = false;
+  /// Whether the body has been seen.
+  bool isKnown = false;
 };
 
 /// Effects of kernels, found once for each.
@@ -84,6 +152,44 @@ Accesses deviceAccesses(Operation *op, KernelTable &kernels);
 /// What host code of `op` touches. Nothing if that is not known: then it may be
 /// anything, device work included.
 std::optional<Accesses> hostAccesses(Operation *op);
+
+/// Facts of a module that take more than an op to find: which arguments of
+/// private functions are distinct at all calls, and what functions do that run
+/// on the host only. Computed once; the functions must not change meanwhile.
+class MemoryFacts {
+public:
+  explicit MemoryFacts(Operation *module);
+
+  /// Like the function of that name, with what callers say.
+  bool mayAlias(const Base &a, const Base &b) const;
+  bool mayOverlap(const Access &a, const Access &b) const;
+
+  /// Like the function of that name, and sees through calls of functions of the
+  /// module that do no device work.
+  std::optional<Accesses> hostAccesses(Operation *op);
+
+  /// Whether calls of the function may do device work, or anything.
+  bool isOpaque(Operation *function);
+
+private:
+  struct Summary {
+    bool isOpaque = true;
+    /// In terms of the function's own arguments.
+    Accesses accesses;
+  };
+  const Summary &summarize(Operation *function);
+  bool addHostAccesses(Operation *op, Accesses &accesses);
+  void findDistinctArguments(Operation *module);
+
+  SymbolTableCollection symbols;
+  llvm::DenseMap<Operation *, Summary> summaries;
+  /// Arguments that are not distinct at some call, by their function.
+  struct Arguments {
+    llvm::DenseSet<std::pair<unsigned, unsigned>> mayAlias;
+    llvm::DenseSet<unsigned> mayBeGlobal;
+  };
+  llvm::DenseMap<Operation *, Arguments> arguments;
+};
 
 } // namespace mlir::gpuasync
 

@@ -67,6 +67,76 @@ def GPUAsyncStructureControlFlow
               "Control-flow graphs turned into scf ops">,
     Statistic<"loopsSerialised", "loops-serialised",
               "Parallel host loops turned into scf.for">,
+
+def GPUAsyncInferDependencies
+    : Pass<"gpu-async-infer-dependencies", "::mlir::ModuleOp"> {
+  let summary = "Give sequential ops tokens, as memory asks for";
+  let description = [{
+    A sequential op (neither `async` nor `on` a stream) starts after all that is
+    before it in the program and is done before what is after it, as far as
+    memory can tell. Here it gets a token and exactly the dependencies that make
+    it so: read after write, write after read and write after write of memory
+    that may overlap; an allocation before its users, a free after them. What a
+    kernel does with a memref is read off its body, if that is in the module;
+    globals of a kernel module, and what kernels print, are memory of their own;
+    `!llvm.ptr` arguments and memrefs from unknown places touch anything.
+
+    Two memrefs are distinct if they come, through views and casts, from different
+    allocations, or one from an allocation and the other from an argument or
+    global, or one is an `llvm.noalias` argument, or both are results of one
+    `memref.distinct_objects`, or arguments of a private function that are distinct
+    at all of its calls. Views of one buffer are distinct if constants say so:
+    offsets, sizes and strides of `memref.subview` and `memref.reinterpret_cast`.
+
+    The host waits (`gpu_async.wait`) only before host code that touches memory
+    which device work that is not yet waited for writes, or reads if the host
+    writes; the pageable source of a copy may be changed at once. Calls of
+    functions of the module that do no device work are host code; other calls
+    wait for all outstanding work. Memory of a scope (`memref.alloca`) is not left
+    before the device is done with it. Nothing waits at the end of a function:
+    that work is complete then is up to stream assignment.
+
+    In loops the token of the last writer, and those of the readers since, are
+    carried by `iter_args` where an iteration changes them, one for all that stand
+    for the same point; tokens that iterations only take are captured. Host code
+    in a loop that meets nothing of the loop's own waits before it. What
+    branches of `scf.if` and `scf.index_switch` leave is yielded.
+
+    Work that has tokens keeps them: sequential ops come after conflicting work
+    with tokens and the reverse, and none is added between two ops with tokens.
+
+    Limits: blocks of a control-flow graph are looked at one by one, and the host
+    waits at their ends (`gpu-async-structure-control-flow` leaves no such);
+    atomics are ordinary accesses; of a base with more than 1024 different
+    windows no windows are told apart.
+
+    ```mlir
+    // before
+    gpu_async.memcpy %x, %h : memref<8xf32>, memref<8xf32>
+    gpu_async.memset %y, %v : memref<8xf32>, f32
+    gpu_async.launch @k::@add ... args(%x : memref<8xf32>, %y : memref<8xf32>)
+    gpu_async.memcpy %h, %y : memref<8xf32>, memref<8xf32>
+    %0 = memref.load %h[%i] : memref<8xf32>
+    // after
+    %a = gpu_async.memcpy async %x, %h : memref<8xf32>, memref<8xf32>
+    %b = gpu_async.memset async %y, %v : memref<8xf32>, f32
+    %c = gpu_async.launch async [%a, %b] @k::@add ... args(%x : memref<8xf32>, %y : memref<8xf32>)
+    %d = gpu_async.memcpy async [%c] %h, %y : memref<8xf32>, memref<8xf32>
+    gpu_async.wait [%d]
+    %0 = memref.load %h[%i] : memref<8xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::gpuasync::GPUAsyncDialect"];
+  let options = [
+    Option<"remarks", "remarks", "bool", /*default=*/"false",
+           "Say why ops are ordered and why the host waits">,
+  ];
+  let statistics = [
+    Statistic<"numSequential", "sequential", "Sequential ops made async">,
+    Statistic<"numDependencies", "dependencies", "Dependencies of work ops in "
+              "functions with sequential ops">,
+    Statistic<"numHostWaits", "host-waits", "Host waits in functions with "
+              "sequential ops">,
   ];
 }
 
