@@ -45,6 +45,9 @@ void gpuasync::buildTokenFormPipeline(OpPassManager &pm,
   ConvertGPUToGPUAsyncOptions import;
   import.importMode = options.importMode;
   pm.addPass(createConvertGPUToGPUAsync(import));
+
+  // What has no tokens is ordered by the memory that it touches.
+  pm.addPass(createGPUAsyncInferDependencies());
   verifyForm(pm, "token", options);
 }
 
