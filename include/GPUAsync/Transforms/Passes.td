@@ -67,6 +67,8 @@ def GPUAsyncStructureControlFlow
               "Control-flow graphs turned into scf ops">,
     Statistic<"loopsSerialised", "loops-serialised",
               "Parallel host loops turned into scf.for">,
+  ];
+}
 
 def GPUAsyncInferDependencies
     : Pass<"gpu-async-infer-dependencies", "::mlir::ModuleOp"> {
