@@ -287,7 +287,7 @@ void TokenSources::collectIds(ValueRange tokens,
                               Operation *carrying,
                               llvm::SetVector<int64_t> &result,
                               llvm::DenseSet<Value> &seen) const {
-  for (Value point : getExpanded(tokens, Through::Nothing)) {
+  for (Value point : getExpanded(tokens, Through::Unwaited)) {
     if (carrying && !isInside(point, carrying))
       continue;
     Operation *carrier = getCarrier(point);

@@ -337,22 +337,10 @@ struct AssignStreams
     }
     for (FunctionOpInterface function : functions) {
       nameExternalStreams(function);
-      function->walk([&](Operation *op) {
-        if (isa<ForkOp>(op))
-          ++numForks;
-        else if (auto wait = dyn_cast<WaitOp>(op))
-          ++(wait.isHostWait() ? numHostWaits : numJoins);
-      });
       TokenSources sources(function);
       keepJoins(function, sources);
-      StreamForm form(function, sources, maxStreams);
-      if (failed(form.run()))
+      if (failed(StreamForm(function, sources, maxStreams).run()))
         return signalPassFailure();
-      numOps += form.getCounts().ops;
-      numStreams += form.getCounts().streams;
-      numEvents += form.getCounts().events;
-      numWaits += form.getCounts().waits;
-      numHostWaitsLeft += form.getCounts().hostWaits;
       convertType(function);
     }
     for (FunctionOpInterface function : declarations)

@@ -114,7 +114,6 @@ Value StreamForm::getStreamValue(unsigned stream) {
     builder.setInsertionPointToStart(&function.getFunctionBody().front());
     values[stream] = StreamCreateOp::create(builder, function.getLoc(),
                                             builder.getType<StreamType>());
-    ++counts.streams;
   }
   return values[stream];
 }
@@ -129,7 +128,6 @@ Value StreamForm::recordAt(const Point &point) {
     builder.setInsertionPointToStart(point.block);
     loc = point.block->getParentOp()->getLoc();
   }
-  ++counts.events;
   return EventRecordOp::create(builder, loc, builder.getType<EventType>(),
                                getStreamValue(point.point.stream));
 }
@@ -166,7 +164,6 @@ bool StreamForm::wait(unsigned stream, const llvm::SetVector<Value> &tokens,
       Value value = getStreamValue(stream);
       builder.setInsertionPoint(before);
       StreamWaitOp::create(builder, before->getLoc(), value, event);
-      ++counts.waits;
     }
     clocks.waitOnStream(stream, point->clock);
     waits = true;
@@ -265,7 +262,6 @@ void StreamForm::visitWork(WorkOpInterface work) {
                    Value()};
   if (!isEmitting)
     return;
-  ++counts.ops;
   SmallVector<int64_t> after = sources.getIds(dependencies, ids);
   if (!after.empty())
     work.setAfter(ArrayRef<int64_t>(after));
@@ -325,7 +321,6 @@ void StreamForm::visitHostWait(WaitOp op) {
     StreamSynchronizeOp::create(builder, op.getLoc(), waitStreams);
   if (!waitEvents.empty())
     EventSynchronizeOp::create(builder, op.getLoc(), waitEvents);
-  counts.hostWaits += !waitStreams.empty() || !waitEvents.empty();
 }
 
 /// The event of a token that other code takes over. keepJoins
@@ -512,12 +507,9 @@ void StreamForm::visitReturn(Operation *op) {
                                           builder.getType<EventType>(), stream);
       StreamWaitOp::create(builder, op->getLoc(), values[*external], event);
       EventDestroyOp::create(builder, op->getLoc(), event);
-      ++counts.events;
-      ++counts.waits;
     }
   } else if (!open.empty()) {
     StreamSynchronizeOp::create(builder, op->getLoc(), open);
-    ++counts.hostWaits;
     for (auto [number, value] : llvm::enumerate(values))
       if (number < streams.size() && llvm::is_contained(open, value))
         idleAtExit.set(number);
@@ -841,7 +833,6 @@ void StreamForm::placeStreams() {
     }
     if (!first) {
       create->erase();
-      --counts.streams;
       continue;
     }
     create->moveBefore(first);

@@ -20,11 +20,6 @@
 
 namespace mlir::gpuasync {
 
-/// What the rewrite made, for statistics.
-struct StreamFormCounts {
-  unsigned ops = 0, streams = 0, events = 0, waits = 0, hostWaits = 0;
-};
-
 /// Walks the function twice in program order. The first time only what takes
 /// device time is there, to see between what allocations and frees can go; the
 /// second time streams and events are made.
@@ -34,7 +29,6 @@ public:
              unsigned maxStreams);
 
   LogicalResult run();
-  const StreamFormCounts &getCounts() const { return counts; }
 
 private:
   /// A point with what is known to be before it, and where it is.
@@ -59,7 +53,6 @@ private:
   StreamAssignment assignment;
   unsigned maxStreams;
   OpBuilder builder;
-  StreamFormCounts counts;
   /// Region ops with device work or tokens in them.
   llvm::DenseSet<Operation *> regionOps;
   llvm::DenseMap<Value, int64_t> ids;

@@ -270,17 +270,6 @@ def GPUAsyncAssignStreams
     Option<"maxStreams", "max-streams", "unsigned", /*default=*/"8",
            "Most streams that a function uses at a time; 0: no limit">,
   ];
-  let statistics = [
-    Statistic<"numOps", "ops", "Work ops put on streams">,
-    Statistic<"numForks", "forks", "Forks in the linear form">,
-    Statistic<"numJoins", "joins", "Joins in the linear form">,
-    Statistic<"numStreams", "streams", "Streams made">,
-    Statistic<"numEvents", "events", "Events recorded">,
-    Statistic<"numWaits", "waits", "Waits of streams for events">,
-    Statistic<"numHostWaits", "host-waits", "Host waits in the linear form">,
-    Statistic<"numHostWaitsLeft", "host-waits-left",
-              "Host waits in the stream form, those at returns included">,
-  ];
 }
 
 def GPUAsyncVerifyForm
