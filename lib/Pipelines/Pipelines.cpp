@@ -65,6 +65,8 @@ void gpuasync::buildStreamFormPipeline(OpPassManager &pm,
   assign.maxStreams = options.maxStreams;
   pm.addPass(createGPUAsyncAssignStreams(assign));
   verifyForm(pm, "stream", options);
+  if (options.verifySchedule)
+    pm.addPass(createGPUAsyncVerifySchedule());
 }
 
 void gpuasync::buildRuntimeFormPipeline(

@@ -81,6 +81,10 @@ static LogicalResult verifyTokenOps(Operation *op) {
 }
 
 static LogicalResult verifyStreamOps(Operation *op) {
+  if (auto work = dyn_cast<WorkOpInterface>(op);
+      work && !work.getStream() && !work.getAsyncToken())
+    return op->emitOpError("is on no stream; in the stream form work is 'on' "
+                           "one (gpu-async-assign-streams)");
   if (op->getDialect() && isUpstreamOp(op))
     return op->emitOpError("does not belong to the stream form");
   if (isa<WaitOp, ForkOp, ReleaseOp>(op) || hasAnywhere<TokenType>(op))

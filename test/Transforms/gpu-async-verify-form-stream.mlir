@@ -45,6 +45,14 @@ func.func @legal(%arg: !gpu_async.event, %x: memref<4xf32>, %c: i1, %n: index) -
 
 // -----
 
+func.func @sequential(%x: memref<4xf32>) {
+  // expected-error @+1 {{is on no stream; in the stream form work is 'on' one}}
+  gpu_async.memcpy %x, %x : memref<4xf32>, memref<4xf32>
+  return
+}
+
+// -----
+
 func.func @token_left(%x: memref<4xf32>) {
   // expected-error @+1 {{has a token; in the stream form}}
   %t = gpu_async.memcpy async %x, %x : memref<4xf32>, memref<4xf32>

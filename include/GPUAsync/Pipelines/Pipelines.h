@@ -63,6 +63,16 @@ struct GPUAsyncPipelineOptions
       *this, "verify-forms",
       llvm::cl::desc("Check the invariant of each form between the phases"),
       llvm::cl::init(true)};
+  PassOptions::Option<bool> verifySchedule{
+      *this, "verify-schedule",
+      llvm::cl::desc("Prove that the stream form keeps the order of the tokens "
+                     "(default: in builds with assertions)"),
+#ifdef NDEBUG
+      llvm::cl::init(false)
+#else
+      llvm::cl::init(true)
+#endif
+  };
 };
 
 /// The stages of the pipeline, each on a builtin.module. A stage leaves alone

@@ -347,4 +347,38 @@ def GPUAsyncPrintSchedule
   ];
 }
 
+def GPUAsyncVerifySchedule
+    : Pass<"gpu-async-verify-schedule", "::mlir::ModuleOp"> {
+  let summary = "Prove that streams and events keep the order of the tokens";
+  let description = [{
+    Takes the stream form and proves, from `id` and `after` alone, that it keeps
+    the order that the linear form had (Analysis/ScheduleOrder.h):
+
+    - Each work op runs after the ops that its `after` names: whenever v with
+      after=[u] is enqueued, and u has been executed since the last entry (not
+      iteration) of the outermost region op that contains u but not v, or since
+      the function was entered if there is none, then the latest execution of u
+      is ordered before v. For u a free or a host-shared allocation nothing is
+      asked: nobody waits for these.
+    - `gpu_async.stream.destroy ... idle` stands where a host wait covers all
+      that is on the stream.
+    - At a return all work is done, but for frees and allocations, for what
+      returned events cover and for what is ordered into a caller's stream.
+
+    Any file of the stream form can be checked, whoever made it. On by default in
+    the pipeline of debug builds (`verify-schedule`).
+
+    Limits: paths on which different streams carry the order are not told apart,
+    so that a schedule that is right may be refused (none of
+    gpu-async-assign-streams is). Calls are opaque: they neither order work nor
+    enqueue on streams of the function.
+
+    ```mlir
+    gpu_async.launch on %s0 id(0) @k::@f ...
+    // error: can start before op 0 is done, which its 'after' names
+    gpu_async.launch on %s1 id(1 after [0]) @k::@g ...
+    ```
+  }];
+}
+
 #endif // GPUASYNC_TRANSFORMS_PASSES_TD

@@ -444,7 +444,7 @@ def main():
         result = subprocess.run(
             [options.gpu_opt, "-", "-gpu-async-verify-form=form=token", "-gpu-async-make-forks-explicit",
              "-gpu-async-verify-form=form=linear", "-gpu-async-assign-streams=max-streams=%d" % limit,
-             "-gpu-async-verify-form=form=stream"],
+             "-gpu-async-verify-form=form=stream", "-gpu-async-verify-schedule"],
             input="\n".join(text), capture_output=True, text=True)
         if result.returncode:
             print(result.stderr[:4000])
