@@ -70,9 +70,9 @@ public:
     single.entries.push_back(point);
     merge(single);
   }
-  /// Forgets what `known` knows as well.
-  void forget(const ChainClock &known) {
-    llvm::erase_if(entries, [&](Entry entry) { return known.covers(entry); });
+  template <typename Predicate>
+  void forgetIf(Predicate isForgotten) {
+    llvm::erase_if(entries, isForgotten);
   }
   llvm::ArrayRef<Entry> get() const { return entries; }
   void clear() { entries.clear(); }
@@ -109,6 +109,8 @@ private:
   std::vector<ChainClock::Entry> points;
   std::vector<unsigned> usesLeft;
   std::vector<unsigned> chainSizes;
+  /// By chain: the nodes that will be asked for.
+  std::vector<unsigned> numUsed;
   ChainClock host;
   unsigned lastHostWait = none;
   /// Chains that the host has seen the end of.
@@ -116,8 +118,10 @@ private:
 
   void release(llvm::ArrayRef<unsigned> predecessors) {
     for (unsigned predecessor : predecessors)
-      if (--usesLeft[predecessor] == 0)
+      if (--usesLeft[predecessor] == 0) {
         clocks[predecessor].clear();
+        --numUsed[points[predecessor].chain];
+      }
   }
 
   bool isEnd(ChainClock::Entry point) {
@@ -138,6 +142,7 @@ private:
         return chain;
     }
     chainSizes.push_back(0);
+    numUsed.push_back(0);
     return chainSizes.size() - 1;
   }
 
@@ -159,13 +164,22 @@ private:
       kept.push_back(predecessor);
       past.merge(clocks[predecessor]);
     }
-    past.forget(host);
+    // What the host knows everyone knows, and chains that have ended are of no
+    // interest: clocks stay as short as the graph is wide here.
+    past.forgetIf([&](ChainClock::Entry entry) {
+      return host.covers(entry) ||
+             (numUsed[entry.chain] == 0 && !isEnd(entry));
+    });
     unsigned chain = pickChain(kept, past);
     points[number] = {chain, ++chainSizes[chain]};
     past.set(points[number]);
+    numUsed[chain] += usesLeft[number] > 0;
     release(all);
     if (node.isHostWait) {
       host.merge(past);
+      host.forgetIf([&](ChainClock::Entry entry) {
+        return numUsed[entry.chain] == 0 && !isEnd(entry);
+      });
       for (ChainClock::Entry entry : past.get())
         if (isEnd(entry))
           idleChains.push_back(entry.chain);
