@@ -14,7 +14,7 @@
 // LOOP: {{^    }$}}
 // LOOP-COUNT-1: gpu_async.stream.synchronize
 
-// STATS: "streams":{"created":2,"destroyed":2,
+// STATS: "streams": {"created": 2, "destroyed": 2,
 gpu.module @k {
   // y[i] = 3 y[i] + x[i] + 1
   gpu.func @update(%y: memref<4xi32>, %x: memref<4xi32>) kernel {
