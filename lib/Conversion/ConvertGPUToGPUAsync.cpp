@@ -270,6 +270,7 @@ public:
   }
 
   LogicalResult run();
+  void runSequential();
 
 private:
   // Nodes.
@@ -334,6 +335,8 @@ private:
   /// Callers' streams by their pointer, with the last launch on each.
   llvm::DenseMap<Value, Value> externals;
   llvm::DenseMap<Value, unsigned> lastOnStream;
+  /// Whether the ops get no tokens.
+  bool isSequential = false;
   /// Set when a nested block could not be imported.
   bool failedNested = false;
 };
@@ -581,7 +584,9 @@ Value BlockImport::externalStream(Value pointer, Operation *before) {
 Operation *BlockImport::build(Operation *op, ValueRange dependencies) {
   OpBuilder builder(op);
   Location loc = op->getLoc();
-  Type token = builder.getType<TokenType>();
+  Type token;
+  if (!isSequential)
+    token = builder.getType<TokenType>();
   IntegerAttr id;
   DenseI64ArrayAttr after;
   Operation *result =
@@ -1154,9 +1159,53 @@ LogicalResult BlockImport::run() {
   return failure(failedNested);
 }
 
+/// Op by op, for functions without tokens.
+void BlockImport::runSequential() {
+  isSequential = true;
+  for (Operation &op : llvm::make_early_inc_range(block)) {
+    if (holdsKernels(&op))
+      continue;
+    if (isUpstreamWork(&op)) {
+      build(&op, {});
+    } else if (isa<gpu::WaitOp>(op)) {
+      state.replaced.push_back(&op);
+    } else if (auto hostRegister = dyn_cast<gpu::HostRegisterOp>(op)) {
+      OpBuilder builder(&op);
+      HostRegisterOp::create(builder, op.getLoc(), hostRegister.getValue());
+      state.replaced.push_back(&op);
+    } else if (auto unregister = dyn_cast<gpu::HostUnregisterOp>(op)) {
+      OpBuilder builder(&op);
+      HostUnregisterOp::create(builder, op.getLoc(), unregister.getValue());
+      state.replaced.push_back(&op);
+    }
+    for (Region &region : op.getRegions())
+      for (Block &inner : region)
+        BlockImport(state, inner).runSequential();
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
+
+/// Whether nothing in the function says what order device work has: no token,
+/// no op of the async dialect, no stream.
+bool isTokenFree(FunctionOpInterface function) {
+  if (llvm::any_of(function.getArgumentTypes(), isUpstreamToken) ||
+      llvm::any_of(function.getArgumentTypes(), isOurToken))
+    return false;
+  return !function
+              ->walk([&](Operation *op) {
+                auto launch = dyn_cast<gpu::LaunchFuncOp>(op);
+                bool isOrdered =
+                    hasTokens(op) || isa<StreamExternalOp>(op) ||
+                    isa_and_nonnull<async::AsyncDialect>(op->getDialect()) ||
+                    (launch && launch.getAsyncObject());
+                return isOrdered ? WalkResult::interrupt()
+                                 : WalkResult::advance();
+              })
+              .wasInterrupted();
+}
 
 /// An op that says that streams have been assigned, or forks been made
 /// explicit, already.
@@ -1167,7 +1216,7 @@ Operation *findLaterForm(Operation *function) {
     if (isa<ForkOp, ReleaseOp, StreamCreateOp, StreamWaitOp,
             StreamSynchronizeOp, EventRecordOp, EventReadyOp, EventDestroyOp,
             EventSynchronizeOp>(op) ||
-        (work && !work.getAsyncToken()))
+        (work && work.getStream() && !work.getAsyncToken()))
       found = op;
     return found ? WalkResult::interrupt() : WalkResult::advance();
   });
@@ -1263,6 +1312,11 @@ struct ConvertGPUToGPUAsync
                   .attachNote(later->getLoc())
               << "this op belongs to the linear or the stream form";
         }
+        continue;
+      }
+      if (isTokenFree(function)) {
+        for (Block &block : function.getFunctionBody())
+          BlockImport(state, block).runSequential();
         continue;
       }
       bool hasCallersStream = usesCallersStream(function);

@@ -690,9 +690,10 @@ void DependencyInference::addConflicts(unsigned cell, bool writes, bool isHost,
     for (const Entry &entry : state[other].lists[kind]) {
       if (isDone(entry.token))
         continue;
-      // Host-shared memory is there once its allocation has been enqueued.
+      // Host-shared memory is there once its allocation has been enqueued; not
+      // so for device work of somebody else.
       bool isAllocation = entry.token.getDefiningOp<AllocOp>();
-      if (isAllocation && isHost)
+      if (isAllocation && isHost && cell != 0)
         continue;
       hazards.push_back(
           {isAllocation ? "allocation before use" : name, cell, entry});
@@ -887,18 +888,8 @@ void DependencyInference::waitBefore(Operation *op, const OpInfo &info) {
                  /*isTokenWork=*/false, hazards);
   hostWait(hazards, op);
   for (const Touch &touch : info.touches) {
-    if (touch.cell == 0) {
-      // All is done now, but for what the host needs not wait for.
-      for (unsigned cell : used)
-        for (unsigned kind = 0; kind < NumLists; ++kind)
-          if (llvm::any_of(state[cell].lists[kind], [&](const Entry &entry) {
-                return !entry.token.getDefiningOp<AllocOp>();
-              }))
-            llvm::erase_if(modify(cell).lists[kind], [](const Entry &entry) {
-              return !entry.token.getDefiningOp<AllocOp>();
-            });
-      return;
-    }
+    if (touch.cell == 0)
+      return clearAll();
     for (unsigned other : table.getCells()[touch.cell].overlaps)
       for (unsigned kind = 0; kind < NumLists; ++kind)
         if (llvm::any_of(state[other].lists[kind], [&](const Entry &entry) {

@@ -166,8 +166,38 @@ gpu.module @k {
   }
 }
 
-// Sync ops: the host waits for each but the allocation; a free comes after a wait
-// for what uses the memory, of which there is nothing left here.
+// Without a token, an async op or a stream: op by op, in no order of our own.
+// CHECK-LABEL: func.func @sequential
+// CHECK-SAME: %[[H:.*]]: memref<8xf32>, %[[N:.*]]: i32
+func.func @sequential(%h: memref<8xf32>, %n: i32, %c: i1) {
+  // CHECK: %[[M:.*]] = gpu_async.alloc () : memref<8xf32>
+  // CHECK: gpu_async.host_register
+  // CHECK-NEXT: gpu_async.memcpy %[[M]], %[[H]]
+  // CHECK-NEXT: scf.if
+  // CHECK-NEXT: %[[I:.*]] = arith.index_cast %[[N]]
+  // CHECK-NEXT: gpu_async.launch @k::@f blocks in{{ ?}}(%[[I]]
+  // CHECK-NEXT: }
+  // CHECK-NEXT: gpu_async.memcpy %[[H]], %[[M]]
+  // CHECK-NEXT: gpu_async.host_unregister
+  // CHECK-NEXT: gpu_async.dealloc %[[M]]
+  // CHECK-NEXT: return
+  %m = gpu.alloc () : memref<8xf32>
+  %u = memref.cast %h : memref<8xf32> to memref<*xf32>
+  gpu.host_register %u : memref<*xf32>
+  gpu.memcpy %m, %h : memref<8xf32>, memref<8xf32>
+  scf.if %c {
+    gpu.launch_func @k::@f blocks in (%n, %n, %n) threads in (%n, %n, %n) : i32 args(%m : memref<8xf32>)
+    gpu.wait
+  }
+  gpu.memcpy %h, %m : memref<8xf32>, memref<8xf32>
+  gpu.host_unregister %u : memref<*xf32>
+  gpu.dealloc %m : memref<8xf32>
+  return
+}
+
+// Sync ops among ops with tokens: the host waits for each but the allocation; a
+// free comes after a wait for what uses the memory, of which there is nothing left
+// here.
 // CHECK-LABEL: func.func @sync
 func.func @sync(%h: memref<8xf32>) {
   // CHECK: %[[M:.*]], %[[A:.*]] = gpu_async.alloc async{{ ?}}() : memref<8xf32>
@@ -180,6 +210,7 @@ func.func @sync(%h: memref<8xf32>) {
   // CHECK-NEXT: gpu_async.dealloc async %[[M]]
   // CHECK-NEXT: return
   %c1 = arith.constant 1 : index
+  %t = gpu.wait async
   %m = gpu.alloc () : memref<8xf32>
   gpu.memcpy %m, %h : memref<8xf32>, memref<8xf32>
   gpu.launch_func @k::@f blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%m : memref<8xf32>)

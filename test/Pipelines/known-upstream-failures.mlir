@@ -1,4 +1,4 @@
-// RUN: gpu-opt %s -convert-gpu-to-gpu-async -gpu-async-verify-form=form=token -gpu-async-make-forks-explicit -gpu-async-verify-form=form=linear -gpu-async-assign-streams -gpu-async-verify-form=form=stream -o %t 2>/dev/null
+// RUN: gpu-opt %s -convert-gpu-to-gpu-async -gpu-async-infer-dependencies -gpu-async-verify-form=form=token -gpu-async-make-forks-explicit -gpu-async-verify-form=form=linear -gpu-async-assign-streams -gpu-async-verify-form=form=stream -o %t 2>/dev/null
 // RUN: FileCheck %s --check-prefix=STREAM < %t
 // RUN: FileCheck %s --check-prefix=END < %t
 // RUN: FileCheck %s --check-prefix=EVENT < %t
@@ -130,7 +130,7 @@ func.func @two_dependencies(%x: memref<8xf32>, %y: memref<8xf32>, %v: f32) {
 // END-NOT: gpu_async.stream.destroy
 // EVENT-NOT: gpu_async.event.record
 // FREE-NOT: gpu_async.event.destroy
-// WAIT-COUNT-2: .synchronize
+// WAIT-COUNT-1: .synchronize
 // WAIT-NOT: .synchronize
 func.func @sync_alloc_memcpy(%h: memref<8xf32>) {
   %m = gpu.alloc () : memref<8xf32>

@@ -16,9 +16,11 @@ def ConvertGPUToGPUAsync
   let summary = "Import upstream gpu and async ops into the token form";
   let description = [{
     Gives a program of upstream's `gpu` ops, and of `async.execute` around them,
-    the token form. Tokens that a program takes are trusted: no edge and no host
-    wait is added between ops that carry them. The rest follows one rule, block
-    by block:
+    the token form. A function without a token, an op of the async dialect or a
+    stream operand becomes sequential ops one by one, without host waits (a
+    `gpu.wait` goes): gpu-async-infer-dependencies orders them. In the others,
+    tokens are trusted: no edge and no host wait is added between ops that carry
+    them. The rest follows one rule, block by block:
 
     - `tail(%t)` is the newest earlier op that depends on `%t` and whose result
       has no use, else `%t` itself. A use of `%t` means `tail(%t)`, and an unused
