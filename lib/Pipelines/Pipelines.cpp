@@ -24,8 +24,19 @@
 using namespace mlir;
 using namespace mlir::gpuasync;
 
-static void verifyForm(OpPassManager &pm, StringRef form,
-                       const GPUAsyncPipelineOptions &options) {
+static void printStatistics(OpPassManager &pm, const Twine &title,
+                            const GPUAsyncPipelineOptions &options) {
+  if (!options.printStatistics)
+    return;
+  GPUAsyncPrintStatisticsOptions print;
+  print.title = title.str();
+  pm.addPass(createGPUAsyncPrintStatistics(print));
+}
+
+static void endForm(OpPassManager &pm, StringRef form,
+                    const GPUAsyncPipelineOptions &options) {
+  if (form != "runtime")
+    printStatistics(pm, form + " form", options);
   if (options.verifyForms)
     pm.addPass(createVerifyBetweenPass(form));
 }
@@ -45,16 +56,19 @@ void gpuasync::buildTokenFormPipeline(OpPassManager &pm,
   ConvertGPUToGPUAsyncOptions import;
   import.importMode = options.importMode;
   pm.addPass(createConvertGPUToGPUAsync(import));
+  if (options.linkModules)
+    pm.addPass(createGPUAsyncLinkModules());
+  printStatistics(pm, "imported", options);
 
   // What has no tokens is ordered by the memory that it touches.
   pm.addPass(createGPUAsyncInferDependencies());
-  verifyForm(pm, "token", options);
+  endForm(pm, "token", options);
 }
 
 void gpuasync::buildLinearFormPipeline(OpPassManager &pm,
                                        const GPUAsyncPipelineOptions &options) {
   pm.addPass(createGPUAsyncMakeForksExplicit());
-  verifyForm(pm, "linear", options);
+  endForm(pm, "linear", options);
 }
 
 void gpuasync::buildStreamFormPipeline(OpPassManager &pm,
@@ -64,7 +78,7 @@ void gpuasync::buildStreamFormPipeline(OpPassManager &pm,
   GPUAsyncAssignStreamsOptions assign;
   assign.maxStreams = options.maxStreams;
   pm.addPass(createGPUAsyncAssignStreams(assign));
-  verifyForm(pm, "stream", options);
+  endForm(pm, "stream", options);
   if (options.verifySchedule)
     pm.addPass(createGPUAsyncVerifySchedule());
 }
@@ -99,7 +113,7 @@ void gpuasync::buildRuntimeFormPipeline(
   runtime.packedWrappers = options.packedWrappers;
   runtime.aotDestructor = options.aotDestructor;
   pm.addPass(createConvertGPUAsyncToRuntime(runtime));
-  verifyForm(pm, "runtime", options);
+  endForm(pm, "runtime", options);
 }
 
 void gpuasync::buildGPUAsyncPipeline(OpPassManager &pm,

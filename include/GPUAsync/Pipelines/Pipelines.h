@@ -36,6 +36,11 @@ struct GPUAsyncPipelineOptions
       llvm::cl::desc("What to do about ops of the input that may race: trust "
                      "the program, check (warn) or strict (order them)"),
       llvm::cl::init("trust")};
+  PassOptions::Option<bool> linkModules{
+      *this, "link-modules",
+      llvm::cl::desc("Make one gpu.module of those that have the same "
+                     "attributes, so that a program has one image a target"),
+      llvm::cl::init(true)};
   PassOptions::Option<int> optLevel{
       *this, "opt-level",
       llvm::cl::desc("Optimisation level of kernels of `targets`, 0 to 3"),
@@ -58,6 +63,10 @@ struct GPUAsyncPipelineOptions
       *this, "aot-destructor",
       llvm::cl::desc("Release the program in a global destructor (code "
                      "compiled ahead of time)"),
+      llvm::cl::init(false)};
+  PassOptions::Option<bool> printStatistics{
+      *this, "print-statistics",
+      llvm::cl::desc("Print how many ops order device work after each phase"),
       llvm::cl::init(false)};
   PassOptions::Option<bool> verifyForms{
       *this, "verify-forms",

@@ -142,6 +142,42 @@ def GPUAsyncInferDependencies
   ];
 }
 
+def GPUAsyncLinkModules : Pass<"gpu-async-link-modules", "::mlir::ModuleOp"> {
+  let summary = "Make one gpu.module of those that have the same attributes";
+  let description = [{
+    Moves the kernels, functions and globals of all `gpu.module`s of a program
+    into the first one, so that a program has one image for each target and a
+    context loads one. Runs before kernels are lowered.
+
+    A symbol keeps its name where that is unique; else the later one gets its
+    module's name in front, and all references to it follow. What modules only
+    declare keeps its name and is declared once. `gpu.binary` and
+    `gpu_async.binary` are left alone.
+
+    Modules stay apart, and a remark says why, whose targets, offloading handlers
+    or other attributes (the data layout) differ, or of which one declares
+    differently what the other declares or defines. Each `builtin.module` is a
+    program of its own.
+
+    ```mlir
+    // before
+    gpu.module @a { gpu.func @f() kernel { ... } gpu.func @g() kernel { ... } }
+    gpu.module @b { gpu.func @f() kernel { ... } gpu.func @h() kernel { ... } }
+    gpu_async.launch @b::@f blocks in ...
+    gpu_async.launch @b::@h blocks in ...
+    // after
+    gpu.module @a {
+      gpu.func @f() kernel { ... }
+      gpu.func @g() kernel { ... }
+      gpu.func @b_f() kernel { ... }
+      gpu.func @h() kernel { ... }
+    }
+    gpu_async.launch @a::@b_f blocks in ...
+    gpu_async.launch @a::@h blocks in ...
+    ```
+  }];
+}
+
 def GPUAsyncMakeForksExplicit
     : Pass<"gpu-async-make-forks-explicit", "::mlir::ModuleOp"> {
   let summary = "Token form to linear form: consume every token exactly once";
@@ -379,6 +415,29 @@ def GPUAsyncVerifySchedule
     gpu_async.launch on %s1 id(1 after [0]) @k::@g ...
     ```
   }];
+}
+
+def GPUAsyncPrintStatistics
+    : Pass<"gpu-async-print-statistics", "::mlir::ModuleOp"> {
+  let summary = "Count the ops of each function that order device work";
+  let description = [{
+    Prints one line to standard error for each function that does device work,
+    in any form: its work ops, how many of them are still sequential, forks,
+    joins (`wait async` of several tokens), releases, streams, events, waits of
+    streams for events, and host waits. What a pass made of a program is the
+    difference between the lines before and after. An op in a loop counts once.
+
+    Changes nothing. Pass statistics of MLIR itself are not in release builds of
+    LLVM.
+
+    ```
+    after assign-streams: @photo: 29 ops, 3 streams, 4 events, 4 waits, 1 host wait
+    ```
+  }];
+  let options = [
+    Option<"title", "title", "std::string", /*default=*/"\"\"",
+           "Printed in front of each line">,
+  ];
 }
 
 #endif // GPUASYNC_TRANSFORMS_PASSES_TD
