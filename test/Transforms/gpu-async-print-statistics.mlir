@@ -2,6 +2,7 @@
 // RUN: gpu-opt %s -gpu-async-print-statistics=title=here -o /dev/null 2>&1 | FileCheck %s --check-prefix=TITLE
 // TITLE: {{^}}here: @tokens: 4 ops
 // RUN: gpu-opt %S/../Integration/forkjoin_1_4x2_1.mlir -gpu-async-pipeline="print-statistics=true targets=cpu" -o /dev/null 2>&1 | FileCheck %s --check-prefix=PHASES
+// PHASES: {{^}}imported: @forkjoin: 10 ops, {{.*}}host wait
 // PHASES: {{^}}token form: @forkjoin: 10 ops, {{.*}}host wait
 // PHASES: {{^}}linear form: @forkjoin: 10 ops, 1 fork, {{.*}}host wait
 // PHASES: {{^}}stream form: @forkjoin: 10 ops, 4 streams, {{[0-9]+}} events, {{[0-9]+}} waits, 1 host wait
