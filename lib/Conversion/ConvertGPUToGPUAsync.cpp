@@ -9,6 +9,7 @@
 #include "GPUAsync/Analysis/MemoryAccesses.h"
 #include "GPUAsync/Conversion/Passes.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
+#include "GPUAsync/IR/RegionTokens.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Async/IR/Async.h"
@@ -16,6 +17,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -105,73 +107,94 @@ LogicalResult checkOp(Operation *op) {
   return success();
 }
 
+constexpr StringLiteral structureFirst =
+    "run gpu-async-structure-control-flow first, which turns control-flow "
+    "graphs into scf ops";
+
 /// Refuses a token that `op` makes in a way that we do not follow.
 LogicalResult checkResult(Operation *op, OpResult result) {
-  if (!isUpstreamOrder(result.getType()) || isUpstreamWork(op) ||
+  Type type = result.getType();
+  if (!isUpstreamOrder(type) || isUpstreamWork(op) ||
       isa<gpu::WaitOp, async::ExecuteOp, async::AwaitOp, func::CallOp>(op))
     return success();
-  if (op->getNumRegions())
+  if (isUpstreamToken(type) && (carriesTokens(op) || isa<arith::SelectOp>(op)))
+    return success();
+  if (isUpstreamToken(type) && runsOneRegionOnce(op))
+    return op->emitOpError("returns a token from a region of several blocks: ")
+           << structureFirst;
+  if (isUpstreamToken(type) && op->getNumRegions())
     return op->emitOpError(
-        "returns a token: tokens that cross control flow are "
-        "not supported yet; wait for the token in the region "
-        "that makes it");
+        "returns a token: of ops with regions only scf.if, scf.index_switch, "
+        "scf.execute_region, scf.for and scf.while can; wait for the token "
+        "(gpu.wait) in the region that makes it");
   return op->emitOpError("makes a value of type ")
-         << result.getType() << ", which is not supported";
+         << type << ", which is not supported";
 }
 
 LogicalResult checkArgument(BlockArgument argument) {
   Type type = argument.getType();
-  Operation *parent = argument.getOwner()->getParentOp();
+  Block *block = argument.getOwner();
+  Operation *parent = block->getParentOp();
   if (!isUpstreamOrder(type) || isa<async::ExecuteOp>(parent))
     return success();
-  bool isEntry =
-      isa<FunctionOpInterface>(parent) && argument.getOwner()->isEntryBlock();
-  if (isEntry && isUpstreamToken(type))
+  bool isEntry = isa<FunctionOpInterface>(parent) && block->isEntryBlock();
+  if (isUpstreamToken(type) && (isEntry || carriesTokens(parent)))
     return success();
   if (isEntry)
     return parent->emitOpError("takes an argument of type ")
            << type
            << ", which is not supported: the async runtime's values cannot be "
               "passed in; take a !gpu.async.token instead";
-  return parent
-             ->emitOpError("has a block argument that is a token: tokens that "
-                           "cross control "
-                           "flow are not supported yet; wait for the token "
-                           "before the branch")
-             .attachNote(argument.getLoc())
-         << "this argument";
+  InFlightDiagnostic diagnostic =
+      parent->emitOpError("has a block argument that is a token: ");
+  if (isUpstreamToken(type) && !block->isEntryBlock())
+    diagnostic << structureFirst;
+  else
+    diagnostic << "only a !gpu.async.token can be one, of scf.for and "
+                  "scf.while; wait for it before";
+  diagnostic.attachNote(argument.getLoc()) << "this argument";
+  return diagnostic;
 }
 
-/// Refuses a use of a token outside of the block that makes it.
+/// Refuses a use of a token that cannot be followed from where it is made.
 LogicalResult checkUse(OpOperand &use) {
   Value token = use.get();
   Operation *user = use.getOwner();
-  Block *block = user->getBlock();
-  while (block != token.getParentBlock()) {
-    auto execute = dyn_cast_or_null<async::ExecuteOp>(block->getParentOp());
-    if (!execute) {
-      InFlightDiagnostic diagnostic =
-          user->emitOpError("takes a token of another block: tokens that cross "
-                            "control flow are not supported yet; wait for it "
-                            "(gpu.wait, async.await) where it is made, or keep "
-                            "its users in that block");
-      diagnostic.attachNote(token.getLoc()) << "the token is made here";
-      return diagnostic;
-    }
-    block = execute->getBlock();
+  auto refuse = [&](const Twine &what) {
+    InFlightDiagnostic diagnostic = user->emitOpError(what);
+    diagnostic.attachNote(token.getLoc()) << "the token is made here";
+    return diagnostic;
+  };
+  bool isToken = isUpstreamToken(token.getType());
+  for (Block *block = user->getBlock(); block != token.getParentBlock();) {
+    Operation *parent = block->getParentOp();
+    if (block->getParent() == token.getParentRegion() ||
+        (runsOneRegionOnce(parent) && !carriesTokens(parent)))
+      return refuse("takes a token of another block: ") << structureFirst;
+    if (!isa<async::ExecuteOp>(parent) && !(isToken && carriesTokens(parent)))
+      return refuse("takes a token from outside of '")
+             << parent->getName()
+             << "', which is not supported: wait for it (gpu.wait, "
+                "async.await) before";
+    block = parent->getBlock();
   }
   if (isUpstreamWork(user) || isa<gpu::WaitOp, func::CallOp, async::ExecuteOp,
                                   async::YieldOp, async::AwaitOp>(user))
     return success();
-  if (isa<func::ReturnOp>(user) && isUpstreamToken(token.getType()))
-    return success();
-  InFlightDiagnostic diagnostic =
-      user->hasTrait<OpTrait::IsTerminator>() || user->getNumRegions()
-          ? user->emitOpError("takes a token: tokens that cross control flow "
-                              "are not supported yet; wait for it before")
-          : user->emitOpError("takes a token, which is not supported");
-  diagnostic.attachNote(token.getLoc()) << "the token is made here";
-  return diagnostic;
+  if (isToken) {
+    if (isa<func::ReturnOp, arith::SelectOp>(user) || carriesTokens(user))
+      return success();
+    if (isa<scf::YieldOp, scf::ConditionOp>(user) &&
+        carriesTokens(user->getParentOp()))
+      return success();
+    if (user->getNumSuccessors())
+      return refuse("takes a token to another block: ") << structureFirst;
+  }
+  if (user->hasTrait<OpTrait::IsTerminator>() || user->getNumRegions())
+    return refuse(
+        "takes a token, which it cannot carry: wait for it (gpu.wait, "
+        "async.await) before");
+  return refuse("takes a token, which is not supported");
 }
 
 /// All of the above for host code in `root`; reports every op that is refused.
@@ -244,7 +267,9 @@ struct Fiber {
 
 /// Something that a token stands for.
 struct Node {
-  enum Kind { Work, Alloc, Join, External, Outside };
+  /// Outside: made by another block. Carried: what a loop hands its iterations,
+  /// the work of earlier ones.
+  enum Kind { Work, Alloc, Join, External, Outside, Carried };
   Kind kind;
   /// The token in the token form.
   Value token;
@@ -260,12 +285,35 @@ struct Node {
   unsigned mark = 0;
 };
 
+/// What becomes of work that is outstanding at the end of a block.
+enum class AtEnd {
+  /// The host waits for it.
+  Wait,
+  /// The function was given a stream, and stream assignment orders all that is
+  /// outstanding into that stream.
+  Leave,
+  /// The op whose region it is returns it as tokens.
+  CarryOut,
+};
+
+/// What the regions of an op touch and take.
+struct RegionUses {
+  bool isOpaque = false;
+  bool hasSync = false;
+  bool hasWork = false;
+  /// Whether device work may use any allocation, and those that it does.
+  bool usesAny = false;
+  llvm::DenseSet<Value> used;
+  Accesses sync;
+  Accesses host;
+  Accesses device;
+};
+
 class BlockImport {
 public:
-  BlockImport(ImportState &state, Block &block,
-              bool leavesWorkToCallersStream = false)
-      : state(state), block(block),
-        leavesWorkToCallersStream(leavesWorkToCallersStream) {
+  BlockImport(ImportState &state, Block &block, AtEnd atEnd,
+              BlockImport *parent = nullptr)
+      : state(state), block(block), atEnd(atEnd), parent(parent) {
     fibers.push_back(std::make_unique<Fiber>());
   }
 
@@ -278,7 +326,8 @@ private:
                    ArrayRef<Value> dependencies, Accesses accesses,
                    Fiber &fiber, bool isUsed);
   unsigned nodeOf(Value token);
-  Value tailOf(Value upstreamToken);
+  Value tailOf(Value token);
+  SmallVector<Value> tailsOf(ValueRange tokens);
   void markPast(unsigned node);
   bool isCovered(unsigned node, ArrayRef<Value> dependencies);
   bool isTail(const Node &node, const Fiber &fiber) const;
@@ -290,6 +339,8 @@ private:
   void addUncovered(ArrayRef<unsigned> nodes, SetVector<Value> &dependencies);
   void addAllocations(Operation *op, ArrayRef<Access> accesses,
                       SetVector<Value> &dependencies);
+  SetVector<Value> enclosingAllocations(ArrayRef<Base> bases, bool any);
+  bool isCoveredOutside(Value allocation, ArrayRef<Value> dependencies);
   void addRaces(Operation *op, ArrayRef<Access> accesses,
                 SetVector<Value> &dependencies);
 
@@ -306,7 +357,17 @@ private:
   void importExecute(async::ExecuteOp op, Fiber &fiber);
   void importAwait(async::AwaitOp op, Fiber &fiber);
   void importTokenCall(func::CallOp op, Fiber &fiber);
+  void importSelect(arith::SelectOp op, Fiber &fiber);
+  RegionUses findUses(Operation *op);
+  void waitBefore(Operation *op, const RegionUses &uses, Fiber &fiber);
   void importRegionOp(Operation *op, Fiber &fiber);
+  void importBranches(Operation *op, const RegionUses &uses, Fiber &fiber);
+  void importLoop(Operation *op, const RegionUses &uses, Fiber &fiber);
+  void addCarried(BlockArgument argument, const RegionUses &uses, bool isUsed);
+  void addResults(Operation *op, ArrayRef<std::unique_ptr<BlockImport>> imports,
+                  const RegionUses &uses, Fiber &fiber,
+                  function_ref<Value(unsigned)> before);
+  Value joinOpen(OpBuilder &builder, Location loc);
   void importHostOp(Operation *op, Fiber &fiber);
   void readTokenForm(Operation *op, Fiber &fiber);
   void finish();
@@ -315,9 +376,9 @@ private:
 
   ImportState &state;
   Block &block;
-  /// Whether the block returns from a function that was given a stream: stream
-  /// assignment orders all that is outstanding into that stream.
-  bool leavesWorkToCallersStream;
+  AtEnd atEnd;
+  /// The import of the block that this one is nested in, if tokens go through.
+  BlockImport *parent;
   SmallVector<std::unique_ptr<Fiber>> fibers;
   std::vector<Node> nodes;
   /// Nodes that the host may not have waited for, in program order.
@@ -332,6 +393,16 @@ private:
   /// Allocations by their memref, and the nodes known to come after each.
   llvm::DenseMap<Value, unsigned> allocations;
   llvm::DenseMap<unsigned, llvm::DenseSet<unsigned>> afterAllocation;
+  /// Allocations of enclosing blocks by their token, and the nodes known to
+  /// come after each.
+  llvm::DenseMap<Value, llvm::DenseSet<unsigned>> afterEnclosing;
+  /// Tokens that a loop carries, and what they start as, if each later one
+  /// comes after the one before.
+  llvm::DenseMap<Value, Value> startOf;
+  /// Tokens of enclosing blocks whose tails change in here, and what is
+  /// outstanding at the end besides: what the op carries out.
+  SmallVector<Value> retied;
+  SmallVector<Value> open;
   /// Callers' streams by their pointer, with the last launch on each.
   llvm::DenseMap<Value, Value> externals;
   llvm::DenseMap<Value, unsigned> lastOnStream;
@@ -360,19 +431,39 @@ unsigned BlockImport::addNode(Node::Kind kind, Value token, Location loc,
 }
 
 /// A token whose maker is not in this block has a past that may touch anything.
+/// But what an enclosing block knows of is that block's business: it has waited
+/// for all that ops in here must start after without taking a token.
 unsigned BlockImport::nodeOf(Value token) {
   auto it = nodeOfToken.find(token);
   if (it != nodeOfToken.end())
     return it->second;
+  for (BlockImport *outer = parent; outer; outer = outer->parent) {
+    auto known = outer->nodeOfToken.find(token);
+    if (known == outer->nodeOfToken.end())
+      continue;
+    unsigned number = addNode(Node::Outside, token, token.getLoc(), {}, {},
+                              *fibers.front(), /*isUsed=*/true);
+    nodes[number].isDone = outer->nodes[known->second].isDone;
+    return number;
+  }
   return addNode(Node::Outside, token, token.getLoc(), {},
                  {{Base(), /*writes=*/true}}, *fibers.front(),
                  /*isUsed=*/true);
 }
 
-Value BlockImport::tailOf(Value upstreamToken) {
-  Value tail = tails.lookup(upstreamToken);
-  assert(tail && "checked: a token is made before it is used");
-  return tail;
+/// A tail in an enclosing block is the one at the region op.
+Value BlockImport::tailOf(Value token) {
+  for (BlockImport *import = this; import; import = import->parent)
+    if (Value tail = import->tails.lookup(token))
+      return tail;
+  assert(isOurToken(token.getType()) &&
+         "checked: a token is made before it is used");
+  return token;
+}
+
+SmallVector<Value> BlockImport::tailsOf(ValueRange tokens) {
+  return llvm::map_to_vector(tokens,
+                             [&](Value token) { return tailOf(token); });
 }
 
 /// Marks `node` and all of its past that the host has not waited for.
@@ -461,31 +552,94 @@ void BlockImport::addUncovered(ArrayRef<unsigned> added,
     dependencies.insert(token);
 }
 
+/// The tokens of allocations in enclosing blocks that the host has not waited
+/// for: those of `bases`, or any that an op which may use all memory needs.
+SetVector<Value> BlockImport::enclosingAllocations(ArrayRef<Base> bases,
+                                                   bool any) {
+  SetVector<Value> tokens;
+  for (BlockImport *outer = parent; outer; outer = outer->parent) {
+    for (const Base &base : bases) {
+      auto it = outer->allocations.find(base.value);
+      if (it != outer->allocations.end() && !outer->nodes[it->second].isDone)
+        tokens.insert(outer->nodes[it->second].token);
+    }
+    if (!any)
+      continue;
+    for (unsigned number : outer->live) {
+      const Node &node = outer->nodes[number];
+      if (!node.isDone && node.kind == Node::Alloc && node.predecessors.empty())
+        tokens.insert(node.token);
+    }
+  }
+  return tokens;
+}
+
+/// Whether one of the dependencies comes after an allocation of an enclosing
+/// block: through nodes of this block, and then those of the enclosing ones.
+bool BlockImport::isCoveredOutside(Value allocation,
+                                   ArrayRef<Value> dependencies) {
+  auto own = nodeOfToken.find(allocation);
+  if (own != nodeOfToken.end() && nodes[own->second].kind == Node::Alloc)
+    return isCovered(own->second, dependencies);
+  SmallVector<unsigned> worklist;
+  for (Value dependency : dependencies)
+    worklist.push_back(nodeOf(dependency));
+  ++searches;
+  auto known = afterEnclosing.find(allocation);
+  SetVector<Value> outside;
+  while (!worklist.empty()) {
+    unsigned number = worklist.pop_back_val();
+    Node &current = nodes[number];
+    if (current.token == allocation)
+      return true;
+    if (current.mark == searches)
+      continue;
+    current.mark = searches;
+    if (known != afterEnclosing.end() && known->second.contains(number))
+      return true;
+    if (current.kind == Node::Outside)
+      outside.insert(current.token);
+    if (Value start = startOf.lookup(current.token))
+      outside.insert(start);
+    worklist.append(current.predecessors.begin(), current.predecessors.end());
+  }
+  return parent && !outside.empty() &&
+         parent->isCoveredOutside(allocation, outside.getArrayRef());
+}
+
 /// An allocation precedes the users of its memref, whatever tokens they take.
 /// An op that touches memory from who knows where comes after all allocations
 /// that the program gives no token.
 void BlockImport::addAllocations(Operation *op, ArrayRef<Access> accesses,
                                  SetVector<Value> &dependencies) {
-  auto addAllocation = [&](unsigned allocation) {
-    if (!isCovered(allocation, dependencies.getArrayRef()))
-      dependencies.insert(nodes[allocation].token);
-    // The caller's node is the next one.
-    afterAllocation[allocation].insert(nodes.size());
-  };
-  for (Value operand : op->getOperands()) {
-    if (!isMemory(operand.getType()))
-      continue;
-    SmallVector<Base, 2> bases;
-    findBases(operand, bases);
-    for (const Base &base : bases) {
-      auto it = allocations.find(base.value);
-      if (it != allocations.end())
-        addAllocation(it->second);
-    }
-  }
+  SmallVector<Base, 4> bases;
+  for (Value operand : op->getOperands())
+    if (isMemory(operand.getType()))
+      findBases(operand, bases);
   bool isAnywhere = llvm::any_of(accesses, [](const Access &access) {
     return access.base.kind == Base::Unknown;
   });
+
+  SetVector<Value> enclosing = enclosingAllocations(bases, isAnywhere);
+  for (Value allocation : enclosing)
+    if (!isCoveredOutside(allocation, dependencies.getArrayRef())) {
+      dependencies.insert(allocation);
+      nodeOf(allocation);
+    }
+  // The caller's node is the next one.
+  for (Value allocation : enclosing)
+    afterEnclosing[allocation].insert(nodes.size());
+
+  auto addAllocation = [&](unsigned allocation) {
+    if (!isCovered(allocation, dependencies.getArrayRef()))
+      dependencies.insert(nodes[allocation].token);
+    afterAllocation[allocation].insert(nodes.size());
+  };
+  for (const Base &base : bases) {
+    auto it = allocations.find(base.value);
+    if (it != allocations.end())
+      addAllocation(it->second);
+  }
   if (!isAnywhere)
     return;
   SmallVector<unsigned> outstanding(live.begin(), live.end());
@@ -505,7 +659,8 @@ void BlockImport::addRaces(Operation *op, ArrayRef<Access> accesses,
   for (Value dependency : dependencies)
     seeds.push_back(nodeOf(dependency));
   SmallVector<unsigned> races = collect(seeds, [&](const Node &node) {
-    return node.kind != Node::Outside && mayConflict(node.accesses, accesses);
+    return node.kind != Node::Outside && node.kind != Node::Carried &&
+           mayConflict(node.accesses, accesses);
   });
   for (unsigned number : races) {
     if (state.mode == Mode::Strict) {
@@ -751,8 +906,9 @@ void BlockImport::importWait(gpu::WaitOp op, Fiber &fiber) {
                        dependencies.getArrayRef());
     wait->setDiscardableAttrs(op->getDiscardableAttrDictionary());
     bool isUsed = !upstreamToken.use_empty();
-    addNode(Node::Join, wait.getAsyncToken(), op.getLoc(),
-            dependencies.getArrayRef(), {}, fiber, isUsed);
+    unsigned number = addNode(Node::Join, wait.getAsyncToken(), op.getLoc(),
+                              dependencies.getArrayRef(), {}, fiber, isUsed);
+    nodes[number].isDone = dependencies.empty();
     if (isUsed)
       tails[upstreamToken] = wait.getAsyncToken();
     else
@@ -802,8 +958,10 @@ void BlockImport::readTokenForm(Operation *op, Fiber &fiber) {
   if (auto wait = dyn_cast<WaitOp>(op)) {
     SmallVector<Value> dependencies(wait.getAsyncDependencies());
     if (!wait.isHostWait()) {
-      addNode(Node::Join, wait.getAsyncToken(), op->getLoc(), dependencies, {},
-              fiber, !wait.getAsyncToken().use_empty());
+      unsigned number =
+          addNode(Node::Join, wait.getAsyncToken(), op->getLoc(), dependencies,
+                  {}, fiber, !wait.getAsyncToken().use_empty());
+      nodes[number].isDone = dependencies.empty();
       return;
     }
     SmallVector<unsigned> waited;
@@ -915,13 +1073,17 @@ bool hasTokens(Operation *op) {
 void BlockImport::importTokenCall(func::CallOp op, Fiber &fiber) {
   SmallVector<Value> dependencies;
   Accesses accesses;
+  SmallVector<Base, 4> bases;
   for (OpOperand &operand : op->getOpOperands()) {
-    if (isUpstreamToken(operand.get().getType()))
-      operand.set(tailOf(operand.get()));
-    if (isOurToken(operand.get().getType()))
+    Value value = operand.get();
+    if (isUpstreamToken(value.getType()) || isOurToken(value.getType())) {
+      operand.set(tailOf(value));
       dependencies.push_back(operand.get());
-    if (isMemory(operand.get().getType()))
-      addAccess(operand.get(), /*writes=*/true, accesses);
+    }
+    if (isMemory(value.getType())) {
+      addAccess(value, /*writes=*/true, accesses);
+      findBases(value, bases);
+    }
   }
   SmallVector<unsigned> seeds(fiber.cursor);
   for (Value dependency : dependencies)
@@ -935,6 +1097,9 @@ void BlockImport::importTokenCall(func::CallOp op, Fiber &fiber) {
            mayConflict(node.accesses, accesses);
   });
   waited.append(fiber.cursor);
+  for (Value allocation : enclosingAllocations(bases, /*any=*/false))
+    if (!isCoveredOutside(allocation, dependencies))
+      waited.push_back(nodeOf(allocation));
   hostWait(waited, op);
 
   auto tokenType = TokenType::get(op.getContext());
@@ -998,44 +1163,57 @@ bool isPlainHostCode(Operation *op) {
             }).wasInterrupted();
 }
 
-/// A region op whose regions do device work: no order can be carried in or out,
-/// so that what its ops must start after is waited for before it, and each of
-/// its blocks waits for its own work at its end.
-void BlockImport::importRegionOp(Operation *op, Fiber &fiber) {
-  bool isOpaque = false;
-  bool hasSync = false;
-  bool hasWork = false;
-  bool usesAny = false;
-  Accesses sync;
-  Accesses host;
-  llvm::DenseSet<Value> used;
+/// Either token, so that waiting for the result says nothing of the others.
+void BlockImport::importSelect(arith::SelectOp op, Fiber &fiber) {
+  op.getTrueValueMutable().set(tailOf(op.getTrueValue()));
+  op.getFalseValueMutable().set(tailOf(op.getFalseValue()));
+  op.getResult().setType(TokenType::get(op.getContext()));
+  addNode(Node::Outside, op.getResult(), op.getLoc(), {}, {}, fiber,
+          /*isUsed=*/true);
+}
+
+//===----------------------------------------------------------------------===//
+// Regions
+//===----------------------------------------------------------------------===//
+
+RegionUses BlockImport::findUses(Operation *op) {
+  RegionUses uses;
   op->walk<WalkOrder::PreOrder>([&](Operation *inner) {
     if (inner == op)
       return;
     bool isDevice = isUpstreamWork(inner) || isa<WorkOpInterface>(inner);
-    if (isDevice || (isa<func::CallOp>(inner) && hasTokens(inner))) {
-      hasWork = true;
+    bool isTokenCall = isa<func::CallOp>(inner) && hasTokens(inner);
+    if (isDevice)
+      uses.device.append(deviceAccesses(inner, state.kernels));
+    if (isTokenCall) {
+      uses.device.push_back({Base(), /*writes=*/true});
+      for (Value operand : inner->getOperands())
+        if (isMemory(operand.getType()))
+          addAccess(operand, /*writes=*/true, uses.host);
+    }
+    if (isDevice || isTokenCall) {
+      uses.hasWork = true;
       for (Value operand : inner->getOperands())
         if (isMemory(operand.getType())) {
           SmallVector<Base, 2> bases;
           findBases(operand, bases);
           for (const Base &base : bases) {
-            used.insert(base.value);
-            usesAny |= base.kind == Base::Unknown;
+            uses.used.insert(base.value);
+            uses.usesAny |= base.kind == Base::Unknown;
           }
         } else if (isa<LLVM::LLVMPointerType>(operand.getType()) ||
                    mayBeAddress(operand)) {
-          usesAny = true;
+          uses.usesAny = true;
         }
     }
     auto asyncOp = dyn_cast<gpu::AsyncOpInterface>(inner);
     if ((asyncOp && !asyncOp.getAsyncToken() && !isa<gpu::AllocOp>(inner)) ||
         isa<gpu::HostUnregisterOp, HostUnregisterOp>(inner)) {
-      // A wait for tokens that are local concerns nobody else.
+      // A wait for tokens concerns nobody else.
       if (isa<gpu::WaitOp>(inner) && inner->getNumOperands())
         return;
-      hasSync = true;
-      sync.append(deviceAccesses(inner, state.kernels));
+      uses.hasSync = true;
+      uses.sync.append(deviceAccesses(inner, state.kernels));
       return;
     }
     if (isDevice || asyncOp || hasTokens(inner) ||
@@ -1045,34 +1223,315 @@ void BlockImport::importRegionOp(Operation *op, Fiber &fiber) {
     if (inner->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
       return;
     if (std::optional<Accesses> accesses = hostAccesses(inner))
-      host.append(*accesses);
+      uses.host.append(*accesses);
     else
-      isOpaque = true;
+      uses.isOpaque = true;
   });
+  return uses;
+}
 
+/// What ops of the regions must start after, and no token tells them, is waited
+/// for before the op.
+void BlockImport::waitBefore(Operation *op, const RegionUses &uses,
+                             Fiber &fiber) {
+  bool takesTokens = carriesTokens(op);
   SmallVector<unsigned> waited = collect({}, [&](const Node &node) {
-    if (isOpaque)
+    if (uses.isOpaque)
       return node.kind != Node::External;
     if (!isVisible(node, fiber))
       return false;
     if (node.kind == Node::Alloc)
-      return (usesAny && (node.predecessors.empty() || !node.isUsed)) ||
-             llvm::any_of(node.accesses, [&](const Access &access) {
-               return used.contains(access.base.value);
-             });
-    if (mayConflict(node.accesses, sync))
+      return !takesTokens &&
+             ((uses.usesAny && (node.predecessors.empty() || !node.isUsed)) ||
+              llvm::any_of(node.accesses, [&](const Access &access) {
+                return uses.used.contains(access.base.value);
+              }));
+    if (mayConflict(node.accesses, uses.sync))
       return true;
     return node.kind != Node::External && isTail(node, fiber) &&
-           (hasSync || mayConflict(node.accesses, host));
+           (uses.hasSync || mayConflict(node.accesses, uses.host));
   });
-  if (hasWork || hasSync || !host.empty())
+  if (uses.hasWork || uses.hasSync || !uses.host.empty())
     waited.append(fiber.cursor);
+  if (!takesTokens) {
+    SmallVector<Base, 4> bases;
+    for (const Access &access : uses.device)
+      bases.push_back(access.base);
+    for (Value allocation : enclosingAllocations(bases, uses.usesAny))
+      waited.push_back(nodeOf(allocation));
+  }
   hostWait(waited, op);
+}
 
+/// Tokens from outside whose tails ops in the regions become: those that an op
+/// takes whose own token nobody does.
+SetVector<Value> findRetied(Operation *op) {
+  SetVector<Value> tokens;
+  op->walk([&](gpu::AsyncOpInterface inner) {
+    Value token = inner.getAsyncToken();
+    if (!token || !token.use_empty())
+      return;
+    for (Value dependency : inner.getAsyncDependencies())
+      if (!op->isAncestor(dependency.getParentBlock()->getParentOp()))
+        tokens.insert(dependency);
+  });
+  return tokens;
+}
+
+void convertTokens(ValueRange values) {
+  for (Value value : values)
+    if (isUpstreamToken(value.getType()))
+      value.setType(TokenType::get(value.getContext()));
+}
+
+/// One token for all that is outstanding at the end of this block.
+Value BlockImport::joinOpen(OpBuilder &builder, Location loc) {
+  if (open.size() == 1)
+    return open.front();
+  Value token = WaitOp::create(builder, loc, builder.getType<TokenType>(), open)
+                    .getAsyncToken();
+  unsigned number = addNode(Node::Join, token, loc, open, {}, *fibers.front(),
+                            /*isUsed=*/true);
+  nodes[number].isDone = open.empty();
+  return token;
+}
+
+/// A region op whose regions do device work. Tokens go in and out: used ones as
+/// the program says, tails and all that is outstanding besides as further
+/// results. Through other ops no token goes: their blocks wait for their work.
+void BlockImport::importRegionOp(Operation *op, Fiber &fiber) {
+  RegionUses uses = findUses(op);
+  waitBefore(op, uses, fiber);
+  if (isTokenLoop(op))
+    return importLoop(op, uses, fiber);
+  if (carriesTokens(op))
+    return importBranches(op, uses, fiber);
   for (Region &region : op->getRegions())
     for (Block &inner : region)
-      if (failed(BlockImport(state, inner).run()))
+      if (failed(BlockImport(state, inner, AtEnd::Wait, this).run()))
         failedNested = true;
+}
+
+/// Nodes for the tokens that a region op returns. One is in the past of another
+/// if it is so wherever the op's results come from; `before` is what a result
+/// comes after in this block, if anything.
+void BlockImport::addResults(Operation *op,
+                             ArrayRef<std::unique_ptr<BlockImport>> imports,
+                             const RegionUses &uses, Fiber &fiber,
+                             function_ref<Value(unsigned)> before) {
+  // The results of scf.while are what its condition passes on.
+  if (isa<scf::WhileOp>(op))
+    imports = imports.take_front();
+  auto loop = dyn_cast<scf::ForOp>(op);
+  auto comesBefore = [&](OpResult first, OpResult second) {
+    if (loop && !isCovered(nodeOf(loop.getInitArgs()[first.getResultNumber()]),
+                           loop.getInitArgs()[second.getResultNumber()]))
+      return false;
+    return llvm::all_of(imports, [&](const auto &inner) {
+      Operation *end = inner->block.getTerminator();
+      // scf.condition has its condition first.
+      unsigned skipped = end->getNumOperands() - op->getNumResults();
+      return inner->isCovered(
+          inner->nodeOf(end->getOperand(skipped + first.getResultNumber())),
+          end->getOperand(skipped + second.getResultNumber()));
+    });
+  };
+  struct Result {
+    OpResult token;
+    SmallVector<Value, 2> past;
+  };
+  SmallVector<Result> results;
+  for (OpResult result : op->getResults())
+    if (isOurToken(result.getType()))
+      results.push_back({result, {}});
+  for (Result &result : results) {
+    for (Result &other : results)
+      if (other.token != result.token &&
+          comesBefore(other.token, result.token) &&
+          (other.token.getResultNumber() < result.token.getResultNumber() ||
+           !comesBefore(result.token, other.token)))
+        result.past.push_back(other.token);
+  }
+  // What comes before others comes first: nodes have topological numbers.
+  llvm::sort(results, [](const Result &a, const Result &b) {
+    return std::make_pair(a.past.size(), a.token.getResultNumber()) <
+           std::make_pair(b.past.size(), b.token.getResultNumber());
+  });
+  for (Result &result : results) {
+    if (Value start = before(result.token.getResultNumber()))
+      result.past.push_back(start);
+    addNode(Node::Work, result.token, op->getLoc(), result.past, uses.device,
+            fiber, !result.token.use_empty());
+  }
+}
+
+void BlockImport::importBranches(Operation *op, const RegionUses &uses,
+                                 Fiber &fiber) {
+  SetVector<Value> retied = findRetied(op);
+  SmallVector<Value> tailsBefore = tailsOf(retied.getArrayRef());
+  convertTokens(op->getResults());
+  SmallVector<std::unique_ptr<BlockImport>> imports;
+  bool isOpen = false;
+  for (Region &region : op->getRegions()) {
+    if (region.empty())
+      continue;
+    imports.push_back(std::make_unique<BlockImport>(state, region.front(),
+                                                    AtEnd::CarryOut, this));
+    imports.back()->retied.assign(retied.begin(), retied.end());
+    failedNested |= failed(imports.back()->run());
+    isOpen |= !imports.back()->open.empty();
+  }
+
+  unsigned first = op->getNumResults();
+  if (!retied.empty() || isOpen) {
+    if (auto branch = dyn_cast<scf::IfOp>(op);
+        branch && branch.getElseRegion().empty()) {
+      OpBuilder builder(op->getContext());
+      Block *block = builder.createBlock(&branch.getElseRegion());
+      scf::YieldOp::create(builder, op->getLoc());
+      imports.push_back(
+          std::make_unique<BlockImport>(state, *block, AtEnd::CarryOut, this));
+    }
+    for (const std::unique_ptr<BlockImport> &inner : imports) {
+      Operation *terminator = inner->block.getTerminator();
+      OpBuilder builder(terminator);
+      SmallVector<Value> carried = inner->tailsOf(retied.getArrayRef());
+      if (isOpen)
+        carried.push_back(inner->joinOpen(builder, op->getLoc()));
+      terminator->insertOperands(terminator->getNumOperands(), carried);
+    }
+    op = appendTokens(op, {}, retied.size() + isOpen);
+  }
+
+  for (auto [index, token] : llvm::enumerate(retied))
+    tails[token] = op->getResult(first + index);
+  addResults(op, imports, uses, fiber, [&](unsigned result) {
+    bool isTail = result >= first && result - first < retied.size();
+    return isTail ? tailsBefore[result - first] : Value();
+  });
+}
+
+/// Whether `token` is made from `argument` by ops that start after it.
+bool comesAfter(Value token, BlockArgument argument) {
+  SmallVector<Value> worklist{token};
+  llvm::DenseSet<Value> seen;
+  while (!worklist.empty()) {
+    Value value = worklist.pop_back_val();
+    if (value == argument)
+      return true;
+    Operation *op = value.getDefiningOp();
+    if (!op || !seen.insert(value).second)
+      continue;
+    if (auto asyncOp = dyn_cast<gpu::AsyncOpInterface>(op))
+      llvm::append_range(worklist, asyncOp.getAsyncDependencies());
+    else if (auto work = dyn_cast<WorkOpInterface>(op))
+      llvm::append_range(worklist, work.getAsyncDependencies());
+    else if (isa<WaitOp, func::CallOp>(op))
+      llvm::append_range(worklist, op->getOperands());
+  }
+  return false;
+}
+
+/// A token that a loop carries stands for work of earlier iterations.
+void BlockImport::addCarried(BlockArgument argument, const RegionUses &uses,
+                             bool isUsed) {
+  addNode(Node::Carried, argument, argument.getLoc(), {}, uses.device,
+          *fibers.front(), isUsed);
+}
+
+/// Takes a token out of lists of dependencies. A host wait for nothing else
+/// goes.
+void dropDependency(Value token) {
+  while (!token.use_empty()) {
+    Operation *user = *token.user_begin();
+    auto wait = dyn_cast<WaitOp>(user);
+    MutableOperandRange dependencies =
+        wait ? wait.getAsyncDependenciesMutable()
+             : cast<WorkOpInterface>(user).getAsyncDependenciesMutable();
+    SmallVector<Value> kept = llvm::to_vector(llvm::make_filter_range(
+        OperandRange(dependencies),
+        [&](Value dependency) { return dependency != token; }));
+    dependencies.assign(kept);
+    if (wait && wait.isHostWait() && kept.empty())
+      wait.erase();
+  }
+}
+
+/// Besides what the program carries, the loop carries the tails that its body
+/// changes, and a join of what its iterations leave outstanding.
+void BlockImport::importLoop(Operation *op, const RegionUses &uses,
+                             Fiber &fiber) {
+  SetVector<Value> retied = findRetied(op);
+  SmallVector<Value> carried = tailsOf(retied.getArrayRef());
+  for (OpOperand &operand : op->getOpOperands())
+    if (isUpstreamToken(operand.get().getType()) ||
+        isOurToken(operand.get().getType()))
+      operand.set(tailOf(operand.get()));
+  convertTokens(op->getResults());
+
+  SmallVector<std::unique_ptr<BlockImport>> imports;
+  SmallVector<BlockArgument> leftOvers;
+  llvm::DenseMap<unsigned, Value> startOfResult;
+  bool isOpen = false;
+  for (Region &region : op->getRegions()) {
+    Block &block = region.front();
+    BlockImport &inner = *imports.emplace_back(
+        std::make_unique<BlockImport>(state, block, AtEnd::CarryOut, this));
+    convertTokens(block.getArguments());
+    for (BlockArgument argument : block.getArguments())
+      if (isOurToken(argument.getType()))
+        inner.addCarried(argument, uses, /*isUsed=*/true);
+    if (auto loop = dyn_cast<scf::ForOp>(op))
+      for (auto [index, argument] : llvm::enumerate(loop.getRegionIterArgs()))
+        if (isOurToken(argument.getType()) &&
+            comesAfter(loop.getYieldedValues()[index], argument)) {
+          inner.startOf[argument] = loop.getInitArgs()[index];
+          startOfResult[index] = loop.getInitArgs()[index];
+        }
+    Type type = TokenType::get(op->getContext());
+    inner.retied.assign(retied.begin(), retied.end());
+    for (auto [token, start] : llvm::zip_equal(retied, carried)) {
+      BlockArgument argument = block.addArgument(type, op->getLoc());
+      inner.addCarried(argument, uses, /*isUsed=*/false);
+      inner.tails[token] = argument;
+      inner.startOf[argument] = start;
+    }
+    leftOvers.push_back(block.addArgument(type, op->getLoc()));
+    inner.addCarried(leftOvers.back(), uses, /*isUsed=*/false);
+    failedNested |= failed(inner.run());
+    isOpen |= llvm::any_of(
+        inner.open, [&](Value token) { return token != leftOvers.back(); });
+  }
+
+  unsigned first = op->getNumResults();
+  for (auto [inner, leftOver] : llvm::zip_equal(imports, leftOvers)) {
+    Operation *terminator = inner->block.getTerminator();
+    OpBuilder builder(terminator);
+    SmallVector<Value> passed = inner->tailsOf(retied.getArrayRef());
+    if (isOpen) {
+      passed.push_back(inner->joinOpen(builder, op->getLoc()));
+    } else {
+      dropDependency(leftOver);
+      inner->block.eraseArgument(leftOver.getArgNumber());
+    }
+    terminator->insertOperands(terminator->getNumOperands(), passed);
+  }
+  if (isOpen) {
+    OpBuilder builder(op);
+    carried.push_back(WaitOp::create(builder, op->getLoc(),
+                                     builder.getType<TokenType>(), ValueRange())
+                          .getAsyncToken());
+    nodes[nodeOf(carried.back())].isDone = true;
+  }
+  if (!carried.empty())
+    op = appendTokens(op, carried, carried.size());
+
+  for (auto [index, token] : llvm::enumerate(retied))
+    tails[token] = op->getResult(first + index);
+  addResults(op, imports, uses, fiber, [&](unsigned result) {
+    return result >= first ? carried[result - first]
+                           : startOfResult.lookup(result);
+  });
 }
 
 void BlockImport::importOp(Operation *op, Fiber &fiber) {
@@ -1098,6 +1557,8 @@ void BlockImport::importOp(Operation *op, Fiber &fiber) {
     return readTokenForm(op, fiber);
   if (isa<func::CallOp>(op) && hasTokens(op))
     return importTokenCall(cast<func::CallOp>(op), fiber);
+  if (isa<arith::SelectOp>(op) && hasTokens(op))
+    return importSelect(cast<arith::SelectOp>(op), fiber);
   if (op->getNumRegions() && !isPlainHostCode(op))
     return importRegionOp(op, fiber);
   importHostOp(op, fiber);
@@ -1107,7 +1568,17 @@ void BlockImport::importOp(Operation *op, Fiber &fiber) {
 // Blocks
 //===----------------------------------------------------------------------===//
 
-/// The end of the block: nothing stays outstanding but what a function returns
+/// Whether control flow or an arith.select may or may not consume the token.
+/// That is the program's business; what it drops is complete when the function
+/// returns.
+bool isUsedConditionally(Value token, Block *block) {
+  return llvm::any_of(token.getUsers(), [&](Operation *user) {
+    return user->getBlock() != block || user->getNumRegions() ||
+           isa<arith::SelectOp>(user);
+  });
+}
+
+/// The end of the block: nothing stays outstanding but what the block returns
 /// as tokens.
 void BlockImport::finish() {
   if (!block.mightHaveTerminator())
@@ -1115,43 +1586,52 @@ void BlockImport::finish() {
   Operation *terminator = block.getTerminator();
   SmallVector<unsigned> returned;
   for (OpOperand &operand : terminator->getOpOperands()) {
-    if (isUpstreamToken(operand.get().getType()))
-      operand.set(tailOf(operand.get()));
-    if (isOurToken(operand.get().getType()))
-      returned.push_back(nodeOf(operand.get()));
+    Type type = operand.get().getType();
+    if (!isUpstreamToken(type) && !isOurToken(type))
+      continue;
+    operand.set(tailOf(operand.get()));
+    returned.push_back(nodeOf(operand.get()));
   }
-  if (leavesWorkToCallersStream)
+  for (Value tail : tailsOf(retied))
+    returned.push_back(nodeOf(tail));
+  if (atEnd == AtEnd::Leave)
     return;
-  // Tokens from elsewhere stand for others' work; tokens of ours that are taken
-  // in another block are waited for there. A free needs no wait, but what it
-  // comes after does.
-  SmallVector<unsigned> open = collect(returned, [&](const Node &node) {
-    if (node.kind == Node::External || node.kind == Node::Outside)
-      return false;
-    return llvm::all_of(node.token.getUsers(), [&](Operation *user) {
-      return user->getBlock() == &block;
-    });
+  for (unsigned number : live)
+    if (isUsedConditionally(nodes[number].token, &block))
+      returned.push_back(number);
+  // Tokens from elsewhere stand for others' work. A free needs no wait, but
+  // what it comes after does.
+  SmallVector<unsigned> left = collect(returned, [&](const Node &node) {
+    bool isOthers = node.kind == Node::External || node.kind == Node::Outside ||
+                    (node.kind == Node::Carried && node.isUsed);
+    return !isOthers;
   });
   bool isWorkOpen = llvm::any_of(
-      open, [&](unsigned number) { return nodes[number].kind != Node::Alloc; });
+      left, [&](unsigned number) { return nodes[number].kind != Node::Alloc; });
+  if (atEnd == AtEnd::CarryOut) {
+    // Nobody but users of the memory comes after an allocation, and they are in
+    // here unless the block returns it.
+    bool returnsMemory = llvm::any_of(terminator->getOperandTypes(), isMemory);
+    if (isWorkOpen || returnsMemory)
+      for (unsigned number : left)
+        open.push_back(nodes[number].token);
+    return;
+  }
   if (isWorkOpen) {
     InFlightDiagnostic diagnostic =
         mlir::emitRemark(terminator->getLoc(),
                          "the host waits here for device work that the program "
                          "does not wait for");
     unsigned shown = 0;
-    for (unsigned number : open)
+    for (unsigned number : left)
       if (nodes[number].kind != Node::Alloc && ++shown <= 8)
         diagnostic.attachNote(nodes[number].loc) << "nobody takes this token";
   }
-  hostWait(open, terminator);
+  hostWait(left, terminator);
 }
 
 LogicalResult BlockImport::run() {
   Fiber &fiber = *fibers.front();
-  for (BlockArgument argument : block.getArguments())
-    if (isOurToken(argument.getType()))
-      tails[argument] = argument;
   for (Operation &op : llvm::make_early_inc_range(block))
     if (!op.hasTrait<OpTrait::IsTerminator>())
       importOp(&op, fiber);
@@ -1322,7 +1802,9 @@ struct ConvertGPUToGPUAsync
       bool hasCallersStream = usesCallersStream(function);
       for (Block &block : function.getFunctionBody()) {
         bool returns = block.hasNoSuccessors();
-        BlockImport blockImport(state, block, hasCallersStream && returns);
+        BlockImport blockImport(state, block,
+                                hasCallersStream && returns ? AtEnd::Leave
+                                                            : AtEnd::Wait);
         failedAny |= failed(blockImport.run());
       }
     }

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/IR/GPUAsyncOps.h"
+#include "GPUAsync/IR/RegionTokens.h"
 #include "GPUAsync/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -31,22 +32,6 @@ using namespace mlir::gpuasync;
 namespace {
 
 bool isToken(Value value) { return isa<TokenType>(value.getType()); }
-
-/// Each region runs at most once, and exactly one of them does (scf.if gets an
-/// else): they take tokens from outside as they are.
-bool runsOneRegionOnce(Operation *op) {
-  return isa<scf::IfOp, scf::IndexSwitchOp, scf::ExecuteRegionOp>(op);
-}
-
-/// Loops carry every token that they use.
-bool isLoop(Operation *op) { return isa<scf::ForOp, scf::WhileOp>(op); }
-
-bool carriesTokens(Operation *op) {
-  return (isLoop(op) || runsOneRegionOnce(op)) &&
-         llvm::all_of(op->getRegions(), [](Region &region) {
-           return region.empty() || region.hasOneBlock();
-         });
-}
 
 /// The list of dependencies of an op that orders by tokens, if it is one.
 std::optional<MutableOperandRange> dependenciesOf(Operation *op) {
@@ -198,10 +183,6 @@ public:
   /// consumes those from elsewhere.
   ConsumersOfTokens run(Region &region);
 
-  unsigned forks = 0;
-  unsigned releases = 0;
-  unsigned carried = 0;
-
 private:
   void runBlock(Block &block, ConsumersOfTokens &consumers);
   Operation *runRegions(Operation *op, ConsumersOfTokens &consumers);
@@ -232,11 +213,9 @@ void Linearizer::consume(Value token, ArrayRef<Consumer> consumers,
     return replace(consumers.front(), token);
   if (consumers.empty()) {
     ReleaseOp::create(builder, token.getLoc(), token);
-    ++releases;
     return;
   }
   auto fork = ForkOp::create(builder, token.getLoc(), token, consumers.size());
-  ++forks;
   for (auto [consumer, branch] : llvm::zip_equal(consumers, fork.getTokens()))
     replace(consumer, branch);
 }
@@ -317,7 +296,7 @@ Operation *Linearizer::runRegions(Operation *op, ConsumersOfTokens &consumers) {
   SmallVector<ConsumersOfTokens> captured;
   for (Region &region : op->getRegions())
     captured.push_back(run(region));
-  if (isLoop(op))
+  if (isTokenLoop(op))
     op = carry(op, captured);
   for (OpOperand &operand : op->getOpOperands())
     if (isToken(operand.get()))
@@ -337,24 +316,9 @@ Operation *Linearizer::carry(Operation *loop,
       tokens.insert(entry.first);
   if (tokens.empty())
     return loop;
-  carried += tokens.size();
 
-  // Initial values are the last operands of scf.for and scf.while, and what the
-  // regions pass on the last operands of their terminators.
-  OpBuilder builder(loop);
-  OperationState state(loop->getLoc(), loop->getName());
-  state.addOperands(loop->getOperands());
-  state.addOperands(tokens.getArrayRef());
-  state.addTypes(loop->getResultTypes());
-  state.types.append(tokens.size(), builder.getType<TokenType>());
-  state.addAttributes(loop->getAttrs());
-  for (Region &region : loop->getRegions())
-    state.addRegion()->takeBody(region);
-  Operation *created = builder.create(state);
-  loop->replaceAllUsesWith(
-      created->getResults().take_front(loop->getNumResults()));
-  loop->erase();
-
+  // What the regions pass on are the last operands of their terminators.
+  Operation *created = appendTokens(loop, tokens.getArrayRef(), tokens.size());
   for (auto [region, consumers] :
        llvm::zip_equal(created->getRegions(), captured)) {
     Block &block = region.front();
@@ -430,9 +394,6 @@ struct MakeForksExplicit
     Linearizer linearizer;
     for (Region &region : getOperation()->getRegions())
       linearizer.run(region);
-    forksMade += linearizer.forks;
-    releasesMade += linearizer.releases;
-    tokensCarried += linearizer.carried;
   }
 };
 

@@ -266,13 +266,10 @@ struct StructureControlFlow
       if (failed(transformCFGToSCF(*region, lifting, dominance)))
         return failure();
       assert(region->hasOneBlock() && "one kind of exit gives one block");
-      ++graphsLifted;
     }
-    for (Operation *op : llvm::reverse(parallel)) {
+    for (Operation *op : llvm::reverse(parallel))
       if (failed(serialise(op, rewriter)))
         return failure();
-      ++loopsSerialised;
-    }
     return success();
   }
 };

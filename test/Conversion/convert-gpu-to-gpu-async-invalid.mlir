@@ -94,11 +94,13 @@ func.func @async_token_result() -> !async.token {
 
 // -----
 
-func.func @used_in_region(%x: memref<8xf32>, %v: f32, %c: i1) {
+func.func @used_in_block(%x: memref<8xf32>, %v: f32, %c: i1) {
   // expected-note @below {{the token is made here}}
   %a = gpu.memset async %x, %v : memref<8xf32>, f32
+  cf.br ^next
+^next:
   scf.if %c {
-    // expected-error @below {{takes a token of another block: tokens that cross control flow are not supported yet}}
+    // expected-error @below {{takes a token of another block: run gpu-async-structure-control-flow first}}
     gpu.wait [%a]
   }
   return
@@ -106,18 +108,15 @@ func.func @used_in_region(%x: memref<8xf32>, %v: f32, %c: i1) {
 
 // -----
 
-func.func @carried_by_loop(%x: memref<8xf32>, %v: f32, %n: index) {
+func.func @used_in_region_of_blocks(%x: memref<8xf32>, %v: f32) {
   // expected-note @below {{the token is made here}}
-  %a = gpu.wait async
-  // expected-error @below {{takes a token: tokens that cross control flow are not supported yet}}
-  // expected-error @below {{returns a token: tokens that cross control flow are not supported yet}}
-  // expected-error @below {{has a block argument that is a token}}
-  // expected-note @below {{this argument}}
-  %r = scf.for %i = %n to %n step %n iter_args(%t = %a) -> !gpu.async.token {
-    // expected-note @below {{the token is made here}}
-    %b = gpu.memset async [%t] %x, %v : memref<8xf32>, f32
-    // expected-error @below {{takes a token: tokens that cross control flow are not supported yet}}
-    scf.yield %b : !gpu.async.token
+  %a = gpu.memset async %x, %v : memref<8xf32>, f32
+  // expected-error @below {{returns a token from a region of several blocks: run gpu-async-structure-control-flow first}}
+  %r = scf.execute_region -> !gpu.async.token {
+    cf.br ^next
+  ^next:
+    // expected-error @below {{takes a token of another block: run gpu-async-structure-control-flow first}}
+    scf.yield %a : !gpu.async.token
   }
   gpu.wait [%r]
   return
@@ -125,11 +124,37 @@ func.func @carried_by_loop(%x: memref<8xf32>, %v: f32, %n: index) {
 
 // -----
 
-// expected-error @below {{has a block argument that is a token}}
+func.func @used_in_parallel(%x: memref<8xf32>, %v: f32, %l: index, %u: index, %s: index) {
+  // expected-note @below {{the token is made here}}
+  %a = gpu.memset async %x, %v : memref<8xf32>, f32
+  scf.parallel (%i) = (%l) to (%u) step (%s) {
+    // expected-error @below {{takes a token from outside of 'scf.parallel', which is not supported: wait for it}}
+    gpu.wait [%a]
+  }
+  return
+}
+
+// -----
+
+func.func @carried_by_scope(%x: memref<8xf32>, %v: f32) {
+  // expected-error @below {{returns a token: of ops with regions only scf.if, scf.index_switch, scf.execute_region, scf.for and scf.while can}}
+  %r = memref.alloca_scope -> !gpu.async.token {
+    // expected-note @below {{the token is made here}}
+    %a = gpu.memset async %x, %v : memref<8xf32>, f32
+    // expected-error @below {{takes a token, which it cannot carry: wait for it}}
+    memref.alloca_scope.return %a : !gpu.async.token
+  }
+  gpu.wait [%r]
+  return
+}
+
+// -----
+
+// expected-error @below {{has a block argument that is a token: run gpu-async-structure-control-flow first}}
 func.func @carried_by_branch(%x: memref<8xf32>, %v: f32) {
   // expected-note @below {{the token is made here}}
   %a = gpu.memset async %x, %v : memref<8xf32>, f32
-  // expected-error @below {{takes a token: tokens that cross control flow are not supported yet}}
+  // expected-error @below {{takes a token to another block: run gpu-async-structure-control-flow first}}
   cf.br ^next(%a : !gpu.async.token)
 // expected-note @below {{this argument}}
 ^next(%b: !gpu.async.token):
@@ -146,7 +171,7 @@ func.func @awaited_in_region(%x: memref<8xf32>, %v: f32, %c: i1) {
     async.yield
   }
   scf.if %c {
-    // expected-error @below {{takes a token of another block}}
+    // expected-error @below {{takes a token from outside of 'scf.if', which is not supported}}
     async.await %a : !async.token
   }
   return
@@ -154,13 +179,34 @@ func.func @awaited_in_region(%x: memref<8xf32>, %v: f32, %c: i1) {
 
 // -----
 
-func.func @selected(%c: i1) {
+func.func @carried_async_token(%l: index, %u: index, %s: index) {
   // expected-note @below {{the token is made here}}
-  %a = gpu.wait async
+  %a = async.execute {
+    async.yield
+  }
+  // expected-error @below {{makes a value of type '!async.token', which is not supported}}
+  // expected-error @below {{has a block argument that is a token: only a !gpu.async.token can be one}}
+  // expected-note @below {{this argument}}
+  // expected-error @below {{takes a token, which it cannot carry: wait for it}}
+  %r = scf.for %i = %l to %u step %s iter_args(%t = %a) -> !async.token {
+    // expected-note @above {{the token is made here}}
+    // expected-error @below {{takes a token, which it cannot carry: wait for it}}
+    scf.yield %t : !async.token
+  }
+  async.await %r : !async.token
+  return
+}
+
+// -----
+
+func.func @cast(%x: memref<8xf32>, %v: f32) {
+  // expected-note @below {{the token is made here}}
+  %a = gpu.memset async %x, %v : memref<8xf32>, f32
   // expected-error @below {{takes a token, which is not supported}}
+  %i = builtin.unrealized_conversion_cast %a : !gpu.async.token to i64
   // expected-error @below {{makes a value of type '!gpu.async.token', which is not supported}}
-  %s = arith.select %c, %a, %a : !gpu.async.token
-  gpu.wait [%s]
+  %b = builtin.unrealized_conversion_cast %i : i64 to !gpu.async.token
+  gpu.wait [%b]
   return
 }
 

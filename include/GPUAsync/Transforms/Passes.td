@@ -62,12 +62,6 @@ def GPUAsyncStructureControlFlow
                            "::mlir::gpuasync::GPUAsyncDialect",
                            "::mlir::scf::SCFDialect",
                            "::mlir::ub::UBDialect"];
-  let statistics = [
-    Statistic<"graphsLifted", "graphs-lifted",
-              "Control-flow graphs turned into scf ops">,
-    Statistic<"loopsSerialised", "loops-serialised",
-              "Parallel host loops turned into scf.for">,
-  ];
 }
 
 def GPUAsyncInferDependencies
@@ -238,12 +232,6 @@ def GPUAsyncMakeForksExplicit
   }];
   let dependentDialects = ["::mlir::gpuasync::GPUAsyncDialect",
                            "::mlir::scf::SCFDialect"];
-  let statistics = [
-    Statistic<"forksMade", "forks", "Forks made">,
-    Statistic<"releasesMade", "releases", "Releases made">,
-    Statistic<"tokensCarried", "tokens-carried",
-              "Tokens from outside that loops carry now">,
-  ];
 }
 
 def GPUAsyncAssignStreams
