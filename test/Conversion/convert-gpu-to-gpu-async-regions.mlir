@@ -1,7 +1,7 @@
 // RUN: gpu-opt %s -split-input-file -convert-gpu-to-gpu-async -verify-diagnostics | FileCheck %s
 //
-// Tokens that stay inside the blocks of scf and cf control flow: each block is
-// scheduled by itself (REQUIREMENTS D06, as far as this pass goes).
+// What host waits control flow needs: each block is scheduled by itself, but for
+// its tokens (REQUIREMENTS D06; the tokens: convert-gpu-to-gpu-async-tokens.mlir).
 
 module attributes {gpu.container_module} {
 gpu.module @k {
@@ -14,14 +14,13 @@ gpu.module @k {
 func.func @loop_with_local_tokens(%n: index, %v: f32) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  // The allocation's users are in another block: it is waited for here.
+  // The allocation's users are in another block: its token goes there.
   // CHECK: %[[M:.*]], %[[A:.*]] = gpu_async.alloc
-  // CHECK-NEXT: gpu_async.wait [%[[A]]]
   // CHECK-NEXT: scf.for
   %m = gpu.alloc () : memref<8xf32>
   scf.for %i = %c0 to %n step %c1 {
     // CHECK: %[[T:.*]] = gpu_async.wait async
-    // CHECK-NEXT: %[[B:.*]] = gpu_async.memset async [%[[T]]] %[[M]]
+    // CHECK-NEXT: %[[B:.*]] = gpu_async.memset async [%[[T]], %[[A]]] %[[M]]
     // CHECK-NEXT: %[[L:.*]] = gpu_async.launch async [%[[B]]] @k::@f
     // CHECK-NEXT: gpu_async.wait [%[[L]]]
     // CHECK-NEXT: }
@@ -30,6 +29,7 @@ func.func @loop_with_local_tokens(%n: index, %v: f32) {
     %l = gpu.launch_func async [%b] @k::@f blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%m : memref<8xf32>)
     gpu.wait [%l]
   }
+  // CHECK-NEXT: gpu_async.wait [%[[A]]]
   // CHECK-NEXT: gpu_async.dealloc async %[[M]]
   gpu.dealloc %m : memref<8xf32>
   return
@@ -63,22 +63,47 @@ func.func @before_a_region(%x: memref<8xf32>, %y: memref<8xf32> {llvm.noalias}, 
 
 // -----
 
-// Async ops with tokens of their own start at once; the region's end waits.
+// Async ops with tokens of their own start at once; what nobody waits for comes
+// out as a token.
 // CHECK-LABEL: func.func @async_in_a_region
 func.func @async_in_a_region(%x: memref<8xf32>, %v: f32, %c: i1) {
   // CHECK: %[[A:.*]] = gpu_async.memset
-  // CHECK-NEXT: scf.if
+  // CHECK-NEXT: %[[R:.*]] = scf.if
   // CHECK-NEXT: %[[B:.*]] = gpu_async.memset async %{{.*}}
-  // CHECK-NEXT: gpu_async.wait [%[[B]]]
-  // CHECK-NEXT: }
-  // CHECK-NEXT: gpu_async.wait [%[[A]]]
+  // CHECK-NEXT: scf.yield %[[B]]
+  // CHECK: gpu_async.wait [%[[A]]]
+  // CHECK-NEXT: gpu_async.wait [%[[R]]]
   %a = gpu.memset async %x, %v : memref<8xf32>, f32
-  // expected-remark @below {{the host waits here}}
+  // expected-note @below {{nobody takes this token}}
   scf.if %c {
-    // expected-note @below {{nobody takes this token}}
     %b = gpu.memset async %x, %v : memref<8xf32>, f32
   }
   gpu.wait [%a]
+  // expected-remark @below {{the host waits here}}
+  return
+}
+
+// -----
+
+// Through other ops no token goes: their regions wait, and so does who comes
+// before them.
+// CHECK-LABEL: func.func @async_in_a_scope
+func.func @async_in_a_scope(%v: f32, %c: i1) {
+  // CHECK: %[[M:.*]], %[[A:.*]] = gpu_async.alloc
+  // CHECK-NEXT: scf.if
+  // CHECK-NEXT: gpu_async.wait [%[[A]]]
+  // CHECK-NEXT: memref.alloca_scope
+  // CHECK-NEXT: %[[B:.*]] = gpu_async.memset async %[[M]]
+  // CHECK-NEXT: gpu_async.wait [%[[B]]]
+  // CHECK: }
+  %m = gpu.alloc () : memref<8xf32>
+  scf.if %c {
+    // expected-remark @below {{the host waits here}}
+    memref.alloca_scope {
+      // expected-note @below {{nobody takes this token}}
+      %b = gpu.memset async %m, %v : memref<8xf32>, f32
+    }
+  }
   return
 }
 

@@ -537,8 +537,8 @@ func.func @unknown_memory(%c: i1) {
 func.func @buffers_carried_by_a_loop(%n: index, %v: f32) {
   // CHECK: %[[X:.*]], %[[AX:.*]] = gpu_async.alloc async
   // CHECK-NEXT: %[[Y:.*]], %[[AY:.*]] = gpu_async.alloc async
-  // CHECK-NEXT: gpu_async.wait [%[[AX]], %[[AY]]]
   // CHECK-NEXT: scf.for
+  // CHECK-NEXT: gpu_async.memset async [%[[AX]], %[[AY]]]
   %x = gpu.alloc () : memref<8xf32>
   %y = gpu.alloc () : memref<8xf32>
   %p, %q = scf.for %i = %n to %n step %n iter_args(%a = %x, %b = %y) -> (memref<8xf32>, memref<8xf32>) {

@@ -20,7 +20,8 @@ def ConvertGPUToGPUAsync
     stream operand becomes sequential ops one by one, without host waits (a
     `gpu.wait` goes): gpu-async-infer-dependencies orders them. In the others,
     tokens are trusted: no edge and no host wait is added between ops that carry
-    them. The rest follows one rule, block by block:
+    them. The rest follows one rule, in each block and, for tokens that go through
+    control flow, across blocks:
 
     - `tail(%t)` is the newest earlier op that depends on `%t` and whose result
       has no use, else `%t` itself. A use of `%t` means `tail(%t)`, and an unused
@@ -37,10 +38,22 @@ def ConvertGPUToGPUAsync
       poll memory that a kernel writes. Host code without effects never waits.
       An opaque call, and an op whose effects nobody knows, starts after all
       outstanding work. A call that takes or returns tokens is ordered by them.
-    - What is outstanding at the end of a block is waited for before its
-      terminator, and a remark says so. A function may return tokens instead, and
-      one that is given a stream leaves it to stream assignment to order the work
-      into that stream.
+    - What is outstanding at the end of a function is waited for before its
+      return, and a remark says so. A function may return tokens instead, and one
+      that is given a stream leaves it to stream assignment to order the work into
+      that stream.
+    - Tokens go through `scf.if`, `scf.index_switch`, `scf.execute_region`,
+      `scf.for`, `scf.while` and `arith.select`: carried, returned or used inside.
+      A use inside means the tail in that block, else the tail at the op. Tails
+      that ops inside become, and a join of what else is outstanding at a region's
+      end, are further results of the op, which loops carry: no host wait is made
+      for them, and iterations that share a token stay in order. The token of an
+      allocation goes to its users inside. Of other ops with regions each block
+      waits for its own work at its end, with a remark.
+    - Which token an `arith.select`, a branch or a loop took is not known: waiting
+      for the result does not count as waiting for the others, and one that they
+      drop is complete when the function returns. A sync op, host code or an opaque
+      call in a region waits, before the region, for outside work as above.
     - `async.execute` is inlined in program order. Within it, waits of sync ops,
       `gpu.wait` and `async.await` are put off: what comes later in the body
       starts after them on the device, and the host waits only before host code
@@ -61,9 +74,10 @@ def ConvertGPUToGPUAsync
     blocks and opaque calls wait for it too. Functions in a later form are left
     alone.
 
-    Refused, with an error at the op: tokens that cross control flow (used in
-    another block than the one that makes them, carried by a region op or a block
-    argument); `gpu.launch` (run `gpu-kernel-outlining` first);
+    Refused, with an error at the op: tokens that go from block to block of a
+    control-flow graph (run `gpu-async-structure-control-flow` first) or through
+    other ops with regions, values of the async dialect through any (but
+    `async.execute`); `gpu.launch` (run `gpu-kernel-outlining` first);
     `gpu.set_default_device`; cuSPARSE ops; all of the async dialect but
     `async.execute`, `async.yield` and `async.await`; values of the async dialect
     in function types.
@@ -88,7 +102,8 @@ def ConvertGPUToGPUAsync
   let dependentDialects = ["::mlir::gpuasync::GPUAsyncDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::func::FuncDialect",
-                           "::mlir::LLVM::LLVMDialect"];
+                           "::mlir::LLVM::LLVMDialect",
+                           "::mlir::scf::SCFDialect"];
   let options = [
     Option<"importMode", "import", "std::string", /*default=*/"\"trust\"",
            "What to do about ops that may race: trust the program, check (warn) "
