@@ -311,7 +311,7 @@ struct RegionUses {
 
 class BlockImport {
 public:
-  BlockImport(ImportState &state, Block &block, AtEnd atEnd,
+  BlockImport(ImportState &state, Block &block, AtEnd atEnd = AtEnd::Wait,
               BlockImport *parent = nullptr)
       : state(state), block(block), atEnd(atEnd), parent(parent) {
     fibers.push_back(std::make_unique<Fiber>());
@@ -581,6 +581,8 @@ bool BlockImport::isCoveredOutside(Value allocation,
   auto own = nodeOfToken.find(allocation);
   if (own != nodeOfToken.end() && nodes[own->second].kind == Node::Alloc)
     return isCovered(own->second, dependencies);
+  if (own != nodeOfToken.end() && nodes[own->second].isDone)
+    return true;
   SmallVector<unsigned> worklist;
   for (Value dependency : dependencies)
     worklist.push_back(nodeOf(dependency));
@@ -1308,7 +1310,7 @@ void BlockImport::importRegionOp(Operation *op, Fiber &fiber) {
     return importBranches(op, uses, fiber);
   for (Region &region : op->getRegions())
     for (Block &inner : region)
-      if (failed(BlockImport(state, inner, AtEnd::Wait, this).run()))
+      if (failed(BlockImport(state, inner).run()))
         failedNested = true;
 }
 

@@ -95,7 +95,6 @@ func.func @async_in_a_scope(%v: f32, %c: i1) {
   // CHECK-NEXT: memref.alloca_scope
   // CHECK-NEXT: %[[B:.*]] = gpu_async.memset async %[[M]]
   // CHECK-NEXT: gpu_async.wait [%[[B]]]
-  // CHECK: }
   %m = gpu.alloc () : memref<8xf32>
   scf.if %c {
     // expected-remark @below {{the host waits here}}
