@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Random programs (programs.py), run by gpu-runner on the adversarial cpu device with
+# different numbers of streams and compared with what Python computes. A program
+# that fails is made as small as it gets and kept. See docs/Testing.md.
+#
+#   differential.py GPU_RUNNER --seed=7 --programs=100
+#
+# The programs have the seeds 7, 8, ...; --programs=1 runs one of them again.
+
+import argparse
+import os
+import re
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import programs as P
+
+MODES = ["tokens", "gpu", "sequential", "sequential-async"]
+MODES_NOT_YET = {"sequential-async"}
+# Not there yet; docs/Limits.md names each.
+NOT_YET = {"capture-if", "yield-if", "capture-loop", "carry", "select", "cf", "call-token"}
+
+
+class Failure(Exception):
+    """kind: refused, crashed, hung, wrong."""
+
+    def __init__(self, kind, text):
+        self.kind, self.text = kind, text
+
+
+def readNpy(path, count):
+    with open(path, "rb") as file:
+        data = file.read()
+    header = struct.unpack_from("<H", data, 8)[0]
+    return struct.unpack_from("<%dI" % count, data, 10 + header)
+
+
+class Runner:
+    def __init__(self, options):
+        self.options = options
+
+    def command(self, streams, file, size, out):
+        return [self.options.gpu_runner, "--device=" + self.options.device, "--max-streams=%d" % streams,
+                "--timeout=%d" % self.options.timeout, "--leak-check=error", self.options.opt, file,
+                "--input=8xi32=0,1,2,3,4,5,6,7", "--input=%dxi32=0" % size, "--output=", "--output=@" + out]
+
+    def run(self, list, mode, streams, schedule):
+        """Raises a Failure; of wrong results the programs are in `which`."""
+        text, bases, size = P.moduleText(list, mode, self.options.features)
+        with tempfile.TemporaryDirectory() as folder:
+            file, out = os.path.join(folder, "f.mlir"), os.path.join(folder, "out.npy")
+            with open(file, "w") as f:
+                f.write(text)
+            environment = dict(os.environ, GPU_ASYNC_CPU_SCHEDULE=schedule)
+            limit = 2 * self.options.timeout + len(list)
+            try:
+                done = subprocess.run(self.command(streams, file, size, out), env=environment, timeout=limit,
+                                      capture_output=True, text=True, errors="replace")
+            except subprocess.TimeoutExpired:
+                raise Failure("hung", "no end after %d s" % limit)
+            if done.returncode:
+                kind = "refused"
+                if done.returncode < 0 or re.search("crash|fault at|Stack dump|PLEASE submit", done.stderr):
+                    kind = "crashed"
+                elif "timed out" in done.stderr:
+                    kind = "hung"
+                raise Failure(kind, "exit code %d\n%s" % (done.returncode, done.stderr[:2000]))
+            got = readNpy(out, size)
+        wrong = []
+        for program, base in zip(list, bases):
+            expected = P.run(program)
+            for i, values in enumerate(expected):
+                mine = got[base + P.CELLS * i:base + P.CELLS * (i + 1)]
+                if tuple(values) != tuple(mine):
+                    wrong.append((program, "buffer %d of @p%d is\n  %s, expected\n  %s" % (i, program.number, mine, tuple(values))))
+                    break
+        if wrong:
+            failure = Failure("wrong", "\n".join(text for _, text in wrong[:5]))
+            failure.which = [program for program, _ in wrong]
+            raise failure
+
+    def fails(self, program, mode, streams, schedules):
+        """The Failure of one program alone and its schedule, or (None, None)."""
+        for schedule in schedules:
+            try:
+                self.run([program], mode, streams, schedule)
+            except Failure as failure:
+                return failure, schedule
+        return None, None
+
+
+def bodies(program):
+    def of(body):
+        yield body
+        for s in body.statements:
+            for b in s.bodies:
+                yield from of(b)
+
+    for function in program.functions:
+        yield from of(function.body)
+    yield from of(program.body)
+
+
+def uses(program, buffer):
+    for body in bodies(program):
+        for s in body.statements:
+            for value in s.__dict__.values():
+                for item in value if isinstance(value, (list, tuple)) else [value]:
+                    if item is buffer or getattr(item, "buffer", None) is buffer:
+                        return True
+    return False
+
+
+def minimise(program, still, seconds):
+    """Drops statements, buffers and functions while the program still fails."""
+    limit, changed = time.time() + seconds, True
+
+    def attempt(list, start, length):
+        kept = list[start:start + length]
+        del list[start:start + length]
+        try:
+            if still():
+                return True
+        except P.TooLong:
+            pass
+        list[start:start] = kept
+        return False
+
+    while changed and time.time() < limit:
+        changed = False
+        for body in list(bodies(program)):
+            length = max(1, len(body.statements) // 2)
+            while length and time.time() < limit:
+                i = len(body.statements) - length
+                while i >= 0 and time.time() < limit:
+                    changed |= attempt(body.statements, i, length)
+                    i -= length
+                length //= 2
+        called = {s.function for b in bodies(program) for s in b.statements if s.op == "call"}
+        for i in reversed(range(len(program.functions))):
+            if program.functions[i] not in called:
+                del program.functions[i]
+        for body in bodies(program):
+            for i in reversed(range(len(body.locals))):
+                buffer = body.locals[i][0]
+                if uses(program, buffer):
+                    continue
+                kept = list(program.buffers)
+                program.buffers = [b for b in kept if b is not buffer]
+                if attempt(body.locals, i, 1):
+                    changed = True
+                else:
+                    program.buffers = kept
+
+
+class Check:
+    def __init__(self, options):
+        self.options, self.runner = options, Runner(options)
+        self.failures, self.compared = 0, 0
+
+    def batch(self, list, mode):
+        for streams in self.options.max_streams:
+            # One schedule a run; it follows from the programs, so that it repeats.
+            schedule = self.options.schedule or "adversarial:%d" % (list[0].seed * 10 + streams)
+            try:
+                self.runner.run(list, mode, streams, schedule)
+            except Failure as failure:
+                self.explain(list, mode, streams, schedule, failure)
+                return
+        self.compared += len(list)
+
+    def explain(self, list, mode, streams, schedule, failure):
+        which = getattr(failure, "which", list)
+        found = 0
+        for program in which:
+            if self.failures + found >= self.options.max_failures:
+                break
+            schedules = [schedule] + ["adversarial:%d" % s for s in range(1, 12)]
+            alone, schedule1 = self.runner.fails(program, mode, streams, schedules[: None if failure.kind == "wrong" else 1])
+            if alone:
+                found += 1
+                self.report(program, mode, streams, schedule1, alone)
+        if not found:
+            found = 1
+            print("FAILED only together: --seed=%d --programs=%d --mode=%s --max-streams=%d --schedule=%s\n%s"
+                  % (list[0].seed, len(list), mode, streams, schedule, failure.text), flush=True)
+        self.failures += found
+
+    def report(self, program, mode, streams, schedule, failure):
+        print("FAILED (%s): --seed=%d --programs=1 --mode=%s --max-streams=%d --schedule=%s\n%s"
+              % (failure.kind, program.seed, mode, streams, schedule, failure.text), flush=True)
+        message = re.sub(r"[%@]?\d+|%\w+", "", failure.text.split("error:")[-1][:60])
+        schedules = [schedule] + (["adversarial:%d" % s for s in range(1, 6)] if failure.kind == "wrong" else [])
+
+        def still():
+            again, _ = self.runner.fails(program, mode, streams, schedules)
+            if not again or again.kind != failure.kind:
+                return False
+            return failure.kind != "refused" or re.sub(r"[%@]?\d+|%\w+", "", again.text.split("error:")[-1][:60]) == message
+
+        minimise(program, still, self.options.minimise)
+        again, schedule = self.runner.fails(program, mode, streams, schedules)
+        text, _, size = P.moduleText([program], mode, self.options.features)
+        os.makedirs(self.options.keep, exist_ok=True)
+        path = os.path.join(self.options.keep, "%s-%d.mlir" % (mode, program.seed))
+        with open(path, "w") as file:
+            command = self.runner.command(streams, os.path.basename(path), size, "out.npy")
+            file.write("// GPU_ASYNC_CPU_SCHEDULE=%s %s\n" % (schedule, " ".join(command)))
+            if again:
+                file.write("".join("// %s\n" % line for line in again.text.splitlines()))
+            file.write(text)
+        print("smallest program that fails: %s" % path, flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("gpu_runner")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--programs", type=int, default=100)
+    parser.add_argument("--mode", action="append", choices=MODES)
+    parser.add_argument("--max-streams", type=int, action="append")
+    parser.add_argument("--features", default="", help="only these of %s; -NAME: all but this" % ", ".join(P.FEATURES))
+    parser.add_argument("--size", type=int, default=24, help="most statements outside of functions")
+    parser.add_argument("--batch", type=int, default=25, help="programs in a module")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--schedule", help="GPU_ASYNC_CPU_SCHEDULE, instead of one that follows from the seed")
+    parser.add_argument("--timeout", type=int, default=60)
+    parser.add_argument("--minimise", type=int, default=60, help="seconds for making a failure smaller")
+    parser.add_argument("--max-failures", type=int, default=3)
+    parser.add_argument("--keep", default="fuzz-failures", help="folder of what failed")
+    parser.add_argument("--opt", default="-O1")
+    parser.add_argument("--print", action="store_true", help="print the programs and end")
+    options = parser.parse_args()
+    named = [f for f in options.features.split(",") if f]
+    without = {f[1:] for f in named if f[0] == "-"}
+    chosen = {f for f in named if f[0] != "-"} or set(P.FEATURES) - NOT_YET
+    options.features = chosen - without
+    options.max_streams = options.max_streams or [1, 2, 4, 32]
+    modes = options.mode or [m for m in MODES if m not in MODES_NOT_YET]
+    started, seed, batches = time.time(), options.seed, []
+    while seed < options.seed + options.programs:
+        count = min(options.batch, options.seed + options.programs - seed)
+        # The mode follows from the seed, so that one program alone is the same.
+        for mode in modes:
+            features = set(options.features) - (set() if mode.startswith("seq") else {"alias"})
+            list = [P.makeProgram(s, s, features, options.size) for s in range(seed, seed + count)
+                    if modes[s % len(modes)] == mode]
+            if list:
+                batches.append((list, mode))
+        seed += count
+    if options.print:
+        for list, mode in batches:
+            print(P.moduleText(list, mode, options.features)[0])
+        return
+    check = Check(options)
+
+    def one(batch):
+        if check.failures < options.max_failures:
+            check.batch(*batch)
+
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for _ in pool.map(one, batches):
+            pass
+    print("differential: --seed=%d --programs=%d: %d programs equal on %s streams, %d failed, %.0f s"
+          % (options.seed, options.programs, check.compared, "/".join(map(str, options.max_streams)),
+             check.failures, time.time() - started))
+    sys.exit(1 if check.failures else 0)
+
+
+main()

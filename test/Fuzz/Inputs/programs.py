@@ -1,0 +1,1122 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Random programs of device and host work: made (Maker), computed in Python (run)
+# and written as MLIR (Writer), with tokens or without. See docs/Testing.md.
+#
+# A program is a tree of statements over buffers of 16 numbers, from which both its
+# result and its text follow, so that any statement can be dropped. The Writer
+# keeps, for each cell of each buffer, the tokens of what may still touch it; every
+# op takes those that its data needs and some more. So programs with tokens are
+# free of races by construction, and say no order that they do not need.
+
+import random
+
+CELLS = 16  # per buffer
+WORD = 0xFFFFFFFF
+
+# What a program may contain. `straight` is always there.
+FEATURES = {
+    "local": "control flow whose tokens stay inside",
+    "capture-if": "tokens used in branches of scf.if, scf.index_switch, scf.execute_region",
+    "yield-if": "tokens that those give",
+    "capture-loop": "tokens used in loops that are made outside",
+    "carry": "tokens carried by scf.for and scf.while",
+    "select": "arith.select of tokens",
+    "cf": "the same by cf.br, cf.cond_br, cf.switch",
+    "call": "private functions, recursion too",
+    "call-token": "private functions that take or give tokens",
+    "alias": "the same buffer for two arguments (without tokens only)",
+    "sync": "synchronous ops among those with tokens (gpu dialect only)",
+}
+
+
+class Buffer:
+    """kind: device, shared, host, alloca; of an argument: device."""
+
+    def __init__(self, name, kind):
+        self.name, self.kind = name, kind
+
+    def onHost(self):
+        return self.kind in ("host", "alloca", "shared")
+
+    def onDevice(self):
+        return self.kind in ("device", "shared")
+
+
+class View:
+    """size cells of a buffer; `form` says how the text gets at them. In a loop the
+    view moves by 4 cells in every second iteration if `moves`."""
+
+    def __init__(self, buffer, offset, size, stride, form, moves):
+        self.buffer, self.offset, self.size, self.stride = buffer, offset, size, stride
+        self.form, self.moves = form, moves
+
+    def at(self, iv):
+        start = self.offset + (4 * (iv % 2) if self.moves else 0)
+        return [start + i * self.stride for i in range(self.size)]
+
+    def cells(self):
+        cells = {(self.buffer, i) for i in self.at(0)}
+        return cells | {(self.buffer, i) for i in self.at(1)} if self.moves else cells
+
+    def isWhole(self):
+        return self.size == CELLS
+
+
+class Scalar:
+    """A number from 0 to 3: constant (known to the compiler or not), the innermost
+    loop's counter, or a cell of host memory."""
+
+    def __init__(self, kind, value=0, buffer=None):
+        self.kind, self.value, self.buffer = kind, value, buffer
+
+
+class Body:
+    def __init__(self, locals, statements):
+        self.locals, self.statements = locals, statements
+
+
+class Statement:
+    """op: launch memset copy host wait | if switch exec for while | call"""
+
+    def __init__(self, op, seed, bodies=(), **fields):
+        self.op, self.seed, self.bodies = op, seed, list(bodies)
+        self.__dict__.update(fields)
+
+
+class Function:
+    def __init__(self, name, formals):
+        self.name, self.formals, self.body = name, formals, None
+        self.recursive = self.takes = self.gives = False
+
+
+class Program:
+    def __init__(self, number, seed):
+        self.number, self.seed = number, seed
+        self.functions, self.buffers, self.body = [], [], None
+
+
+# -- making ---------------------------------------------------------------------
+
+# name: (views that it reads, how the cells of the first one change)
+KERNELS = {
+    "update": 2,  # y[i] = 3 y[i] + 5 x[i] + c, `times` over
+    "slow": 2,  # the same by a loop that is not known to end
+    "wide": 2,  # the same, one thread per cell
+    "move": 2,  # y[i] = x[i] + c
+    "mix": 3,  # y[i] = x[i] - 7 z[i] + c
+}
+
+
+class Maker:
+    def __init__(self, seed, number, features, size):
+        self.rng, self.features, self.names = random.Random(seed), features, 0
+        self.program = Program(number, seed)
+        self.left = self.rng.randint(size // 3, size)
+        self.make()
+
+    def seed(self):
+        return self.rng.randrange(1 << 30)
+
+    def buffer(self, kind):
+        self.names += 1
+        return Buffer("%%b%d" % self.names, kind)
+
+    def make(self):
+        rng, program = self.rng, self.program
+        program.buffers = [self.buffer(rng.choice(["device"] * 6 + ["shared"])) for _ in range(rng.randint(1, 5))]
+        program.buffers += [self.buffer(rng.choice(["host"] * 3 + ["alloca"])) for _ in range(rng.randint(1, 3))]
+        if "call" in self.features:
+            for _ in range(rng.choice([0, 1, 1, 2])):
+                self.function()
+        program.body = Body([(b, rng.randrange(1000)) for b in program.buffers],
+                            self.statements(program.buffers, 0, False, self.left))
+
+    def function(self):
+        rng, program = self.rng, self.program
+        function = Function("f%d_%d" % (program.number, len(program.functions)),
+                            [self.buffer("device") for _ in range(rng.randint(1, 3))])
+        function.recursive = rng.random() < 0.3
+        if "call-token" in self.features:
+            function.takes, function.gives = rng.choice([(False, False), (True, True), (True, True), (True, False), (False, True)])
+        self.current = function
+        statements = self.statements(function.formals, 1, False, rng.randint(1, 6))
+        if function.recursive:
+            statements.insert(rng.randint(0, len(statements)),
+                              Statement("recurse", self.seed(), function=function))
+        self.current = None
+        function.body = Body(self.locals(0.2), statements)
+        program.functions.append(function)
+
+    current = None
+
+    def locals(self, chance):
+        if self.rng.random() > chance:
+            return []
+        return [(self.buffer("device"), self.rng.randrange(1000)) for _ in range(self.rng.randint(1, 2))]
+
+    def statements(self, buffers, depth, loop, count):
+        result = []
+        while count > 0:
+            count -= 1
+            statement = self.statement(buffers, depth, loop, count)
+            if statement:
+                result.append(statement)
+                count -= 2 * len(statement.bodies)
+        return result
+
+    def view(self, buffers, loop, whole=0.1):
+        rng = self.rng
+        buffer = rng.choice(buffers)
+        if rng.random() < whole:
+            return View(buffer, 0, CELLS, 1, "static", False)
+        form = rng.choice(["static", "static", "dynamic", "nested"])
+        moves = loop and rng.random() < 0.2
+        stride = rng.choice([1, 1, 1, 2, 3])
+        limit = CELLS - 3 * stride - (5 if moves else 1)
+        offset = rng.choice([0, 4, 8, 12, rng.randrange(CELLS)])
+        return View(buffer, min(offset, limit), 4, stride, form, moves)
+
+    def scalar(self, buffers, loop):
+        rng = self.rng
+        host = [b for b in buffers if b.onHost()]
+        kind = rng.choice(["known", "opaque", "opaque"] + ["iv"] * loop + ["data"] * bool(host))
+        return Scalar(kind, rng.randrange(CELLS) if kind == "data" else rng.randrange(4), rng.choice(host) if host else None)
+
+    def statement(self, buffers, depth, loop, count):
+        rng, what = self.rng, self.rng.random()
+        device = [b for b in buffers if b.onDevice()]
+        host = [b for b in buffers if b.onHost()]
+        if what < 0.55:
+            kernel = rng.choice(["update"] * 3 + ["slow"] * 2 + ["wide", "move", "move", "mix"])
+            views = [self.view(device, loop, 0) for _ in range(KERNELS[kernel])]
+            if kernel == "wide":
+                # Its threads run in any order: the same cells or none in common.
+                if rng.random() < 0.3:
+                    views[1] = views[0]
+                elif views[0].cells() & views[1].cells():
+                    return None
+            return Statement("launch", self.seed(), kernel=kernel, views=views, c=rng.randint(-100, 100),
+                             times=rng.choice([1, 1, 2, 50, 20000 if depth == 0 else 500]))
+        if what < 0.62:
+            return Statement("memset", self.seed(), view=self.view(device, loop), value=rng.randint(-9, 99))
+        if what < 0.74:
+            whole = 1 if rng.random() < 0.3 else 0
+            y, x = self.view(buffers, loop, whole), self.view(buffers, loop, whole)
+            if y.buffer is x.buffer or not (y.buffer.onDevice() or x.buffer.onDevice()):
+                return None
+            return Statement("copy", self.seed(), y=y, x=x)
+        if what < 0.79:
+            if not host:
+                return None
+            return Statement("host", self.seed(), y=(rng.choice(host), rng.randrange(CELLS)),
+                             x=(rng.choice(host), rng.randrange(CELLS)), c=rng.randint(-100, 100))
+        if what < 0.82:
+            return Statement("wait", self.seed())
+        if what < 0.88 and self.program.functions:
+            function = rng.choice(self.program.functions)
+            if "alias" in self.features and rng.random() < 0.4:
+                actuals = [rng.choice(device) for _ in function.formals]
+            elif len(device) >= len(function.formals):
+                actuals = rng.sample(device, len(function.formals))
+            else:
+                return None
+            return Statement("call", self.seed(), function=function, actuals=actuals, depth=rng.randint(0, 3))
+        if depth >= 3 or count < 2 or "local" not in self.features:
+            return None
+        op = rng.choice(["if", "if", "for", "for", "while", "switch", "exec"])
+        number = {"if": 2, "switch": rng.randint(2, 4), "while": 2}.get(op, 1)
+        bodies = []
+        for i in range(number):
+            inLoop = loop or op in ("for", "while")
+            local = self.locals(0.25)
+            inside = buffers + [b for b, _ in local]
+            length = rng.choice([0, 1, 1, 2, 4]) if number > 1 else rng.choice([1, 2, 4, 6])
+            bodies.append(Body(local, self.statements(inside, depth + 1, inLoop, length)))
+        return Statement(op, self.seed(), bodies, scalar=self.scalar(buffers, loop))
+
+
+# -- the oracle -----------------------------------------------------------------
+
+
+class TooLong(Exception):
+    pass
+
+
+def run(program, limit=4000):
+    """What the program's buffers hold at its end. Knows nothing of tokens."""
+    memory, budget = {}, [limit]
+
+    def scalar(s, iv):
+        if s.kind == "data":
+            return memory[s.buffer][s.value] & 3
+        return iv & 3 if s.kind == "iv" else s.value
+
+    def body(b, iv, function, depth):
+        for buffer, value in b.locals:
+            memory[buffer] = [value] * CELLS
+        for s in b.statements:
+            one(s, iv, function, depth)
+
+    def one(s, iv, function, depth):
+        budget[0] -= 1
+        if budget[0] < 0:
+            raise TooLong
+        if s.op == "launch":
+            y, *others = [(memory[v.buffer], v.at(iv)) for v in s.views]
+            power = pow(3, s.times, 1 << 33)
+            before = [[m[c] for c in at] for m, at in others]
+            for i in range(4):
+                x = [m[at[i]] for m, at in others] if s.kernel != "wide" else [values[i] for values in before]
+                if s.kernel == "move":
+                    v = x[0] + s.c
+                elif s.kernel == "mix":
+                    v = x[0] - 7 * x[1] + s.c
+                else:
+                    v = power * y[0][y[1][i]] + (power - 1) // 2 * (5 * x[0] + s.c)
+                y[0][y[1][i]] = v & WORD
+        elif s.op == "memset":
+            for c in s.view.at(iv):
+                memory[s.view.buffer][c] = s.value & WORD
+        elif s.op == "copy":
+            for to, source in zip(s.y.at(iv), s.x.at(iv)):
+                memory[s.y.buffer][to] = memory[s.x.buffer][source]
+        elif s.op == "host":
+            memory[s.y[0]][s.y[1]] = (memory[s.x[0]][s.x[1]] * 3 + s.c) & WORD
+        elif s.op == "if":
+            body(s.bodies[0 if scalar(s.scalar, iv) & 1 else 1], iv, function, depth)
+        elif s.op == "switch":
+            body(s.bodies[min(scalar(s.scalar, iv), len(s.bodies) - 1)], iv, function, depth)
+        elif s.op == "exec":
+            body(s.bodies[0], iv, function, depth)
+        elif s.op == "for":
+            for i in range(scalar(s.scalar, iv)):
+                body(s.bodies[0], i, function, depth)
+        elif s.op == "while":
+            trips = scalar(s.scalar, iv)
+            for i in range(trips + 1):
+                body(s.bodies[0], i, function, depth)
+                if i < trips:
+                    body(s.bodies[1], i, function, depth)
+        elif s.op == "call":
+            call(s.function, [memory[a] for a in s.actuals], s.depth)
+        elif s.op == "recurse" and depth > 0:
+            call(function, [memory[f] for f in function.formals], depth - 1)
+
+    def call(function, actuals, depth):
+        kept = dict(memory)
+        memory.update(zip(function.formals, actuals))
+        body(function.body, 0, function, depth)
+        memory.clear()
+        memory.update(kept)
+
+    body(program.body, 0, None, 0)
+    return [memory[b] for b in program.buffers]
+
+
+# -- what statements touch ------------------------------------------------------
+
+
+def touched(statements, seen=()):
+    """(read, written) cells, over all paths; of calls: whole buffers."""
+    reads, writes = {}, {}
+
+    def visit(s):
+        if s.op == "launch":
+            take(writes, s.views[0].cells())
+            for v in s.views[(1 if s.kernel in ("move", "mix") else 0):]:
+                take(reads, v.cells())
+        elif s.op == "memset":
+            take(writes, s.view.cells())
+        elif s.op == "copy":
+            take(writes, s.y.cells())
+            take(reads, s.x.cells())
+        elif s.op == "host":
+            take(writes, [s.y])
+            take(reads, [s.x])
+        elif s.op == "call":
+            for b in s.actuals:
+                take(writes, [(b, i) for i in range(CELLS)])
+        elif s.op == "recurse":
+            for b in s.function.formals:
+                take(writes, [(b, i) for i in range(CELLS)])
+        if "scalar" in s.__dict__ and s.scalar.kind == "data":
+            take(reads, [(s.scalar.buffer, s.scalar.value)])
+        for b in s.bodies:
+            for t in b.statements:
+                visit(t)
+
+    def take(into, cells):
+        into.update(dict.fromkeys(sorted(cells, key=lambda c: (c[0].name, c[1]))))
+
+    for s in statements:
+        visit(s)
+    return list(reads), list(writes)
+
+
+# -- writing --------------------------------------------------------------------
+
+
+class State:
+    """Per cell the tokens of its last writes, of the reads since, and of uploads
+    since, which have read host memory when they return."""
+
+    def __init__(self, other=None):
+        self.writes = dict(other.writes) if other else {}
+        self.reads = dict(other.reads) if other else {}
+        self.uploads = dict(other.uploads) if other else {}
+        # Cells whose writes may be newer than the reads that are kept.
+        self.mixed = set(other.mixed) if other else set()
+        self.inScope = list(other.inScope) if other else []
+
+    def maps(self):
+        return (self.writes, self.reads, self.uploads)
+
+    def all(self, cells):
+        return unique(t for c in cells for m in self.maps() for t in m.get(c, ()))
+
+    def set(self, cells, tokens):
+        for c in cells:
+            self.writes[c], self.reads[c], self.uploads[c] = tuple(tokens), (), ()
+            self.mixed.discard(c)
+
+    def addWrite(self, cells, token):
+        """A write that may or may not have been, besides those before."""
+        for c in cells:
+            self.writes[c] = self.writes.get(c, ()) + (token,)
+            self.mixed.add(c)
+
+    def drop(self, tokens):
+        gone = set(tokens)
+        for m in self.maps():
+            for c, held in m.items():
+                if gone & set(held):
+                    m[c] = tuple(t for t in held if t not in gone)
+
+
+def unique(items):
+    return list(dict.fromkeys(items))
+
+
+VIEW = "memref<4xi32, strided<[?], offset: ?>>"
+WHOLE = "memref<16xi32>"
+
+
+class Writer:
+    """mode: tokens (gpu_async with tokens), gpu (upstream's dialect with tokens),
+    sequential (upstream's dialect without any token), sequential-async (the same in
+    gpu_async)."""
+
+    def __init__(self, program, mode, features):
+        self.program, self.features = program, features
+        self.tokens = mode in ("tokens", "gpu")
+        self.upstream = mode in ("gpu", "sequential")
+        self.dialect = "gpu" if self.upstream else "gpu_async"
+        self.tokenType = "!gpu.async.token" if self.upstream else "!gpu_async.token"
+        self.out = []
+
+    # Text.
+
+    def fresh(self):
+        self.names += 1
+        return "%%v%d" % self.names
+
+    def add(self, line):
+        self.lines.append("  " * self.indent + line)
+
+    def label(self):
+        self.labels += 1
+        return "^l%d" % self.labels
+
+    def define(self, text):
+        name = self.fresh()
+        self.add("%s = %s" % (name, text))
+        return name
+
+    def constant(self, value, type="index"):
+        return self.define("arith.constant %d : %s" % (value, type))
+
+    # Functions.
+
+    def write(self, base):
+        """The functions of the program; @pN writes its buffers to %out from base."""
+        for function in self.program.functions:
+            self.function(function)
+        program = self.program
+        self.begin(program.seed)
+        self.add("func.func @p%d(%%cfg: memref<8xi32>, %%out: memref<?xi32>) {" % program.number)
+        self.prologue()
+        self.locals(program.body)
+        self.statements(program.body.statements)
+        copies = []
+        for i, buffer in enumerate(program.buffers):
+            target = buffer.name
+            if buffer.kind == "device":
+                target = "%%r%d" % i
+                self.add("%s = memref.alloc() : %s" % (target, WHOLE))
+                view = View(buffer, 0, CELLS, 1, "static", False)
+                token = self.work("memcpy", "%s, %s : %s, %s" % (target, buffer.name, WHOLE, WHOLE), view.cells(), (), sync=0)
+                copies += [token] if token else []
+            else:
+                self.touchHost([(buffer, c) for c in range(CELLS)], ())
+            copies.append((target, i))
+        self.hostWait([c for c in copies if isinstance(c, str)])
+        for target, i in [c for c in copies if not isinstance(c, str)]:
+            self.add("call @emit(%s, %%out, %s) : (%s, memref<?xi32>, index) -> ()"
+                     % (target, self.constant(base + i * CELLS), WHOLE))
+            if target.startswith("%r"):
+                self.add("memref.dealloc %s : %s" % (target, WHOLE))
+        self.frees(program.body)
+        self.add("return")
+        self.indent -= 1
+        self.add("}")
+        self.out += self.lines
+        return self.out
+
+    def begin(self, seed):
+        self.lines, self.indent, self.names, self.labels = [], 0, 0, 0
+        self.rng = random.Random(seed)
+        self.state, self.iv, self.inRegion, self.depthValue = State(), None, False, None
+
+    def prologue(self):
+        self.indent += 1
+        self.add("%c1 = arith.constant 1 : index")
+        self.add("%c0 = arith.constant 0 : index")
+        self.add("%c4 = arith.constant 4 : index")
+        for i in range(4):
+            at = self.constant(i)
+            self.add("%%o%d = memref.load %%cfg[%s] : memref<8xi32>" % (i, at))
+
+    def function(self, function):
+        self.begin(self.program.seed + 1 + self.program.functions.index(function))
+        self.current = function
+        takes, gives = function.takes and self.tokens, function.gives and self.tokens
+        arguments = ["%cfg: memref<8xi32>", "%depth: index"] + ["%s: %s" % (f.name, WHOLE) for f in function.formals]
+        if takes:
+            arguments += ["%%t%d: %s" % (i, self.tokenType) for i in range(len(function.formals))]
+        results = " -> (%s)" % ", ".join([self.tokenType] * len(function.formals)) if gives else ""
+        self.add("func.func private @%s(%s)%s {" % (function.name, ", ".join(arguments), results))
+        self.prologue()
+        self.depthValue = "%depth"
+        cells = [[(f, i) for i in range(CELLS)] for f in function.formals]
+        if takes:
+            for i, c in enumerate(cells):
+                self.state.set(c, ["%%t%d" % i])
+        self.locals(function.body)
+        self.statements(function.body.statements)
+        self.frees(function.body)
+        if gives:
+            given = [self.single(self.state.all(c)) for c in cells]
+            self.add("return %s : %s" % (", ".join(given), ", ".join([self.tokenType] * len(given))))
+        else:
+            if self.tokens:
+                self.hostWait([t for t in self.state.all([c for list in cells for c in list]) if not t.startswith("%t")])
+            self.add("return")
+        self.indent -= 1
+        self.add("}")
+        self.out += self.lines
+        self.current = None
+
+    current = None
+
+    # Tokens.
+
+    def single(self, tokens):
+        """One token for several; a ready one for none."""
+        tokens = unique(tokens)
+        if len(tokens) == 1 and self.rng.random() < 0.8:
+            return tokens[0]
+        list = " [%s]" % ", ".join(tokens) if tokens else ""
+        return self.define("%s.wait async%s" % (self.dialect, list))
+
+    def take(self, needed):
+        """The dependency list of an op that needs these tokens."""
+        rng, tokens = self.rng, unique(needed)
+        scope = self.state.inScope
+        if scope and rng.random() < 0.15:
+            tokens.append(rng.choice(scope[-12:]))
+        if tokens and "select" in self.features and rng.random() < 0.1:
+            at = rng.randrange(len(tokens))
+            other = rng.choice(scope) if scope else tokens[at]
+            value = rng.randrange(4)
+            bit = self.define("arith.trunci %%o%d : i32 to i1" % value)
+            pair = (tokens[at], other) if value & 1 else (other, tokens[at])
+            tokens[at] = self.define("arith.select %s, %s, %s : %s" % (bit, *pair, self.tokenType))
+        if len(tokens) > 1 and rng.random() < 0.3:
+            tokens = [self.define("%s.wait async [%s]" % (self.dialect, ", ".join(tokens)))]
+        return " [%s]" % ", ".join(unique(tokens)) if tokens else ""
+
+    def needs(self, reads, writes):
+        state, tokens = self.state, []
+        shortcut = self.rng.random() < 0.5
+        for c in writes:
+            readers = state.reads.get(c, ())
+            tokens += readers + state.uploads.get(c, ())
+            # Readers came after the write.
+            if not (readers and shortcut and c not in state.mixed):
+                tokens += state.writes.get(c, ())
+        for c in reads:
+            tokens += state.writes.get(c, ())
+        return sorted(set(tokens), key=lambda t: (len(t), t))
+
+    def hostWait(self, tokens):
+        tokens = unique(tokens)
+        if tokens:
+            self.add("%s.wait [%s]" % (self.dialect, ", ".join(tokens)))
+
+    def touchHost(self, reads, writes):
+        """Before the host reads or writes: wait for what may still touch it."""
+        if not self.tokens:
+            return
+        state = self.state
+        tokens = [t for c in reads for t in state.writes.get(c, ())]
+        tokens += [t for c in writes for t in state.writes.get(c, ()) + state.reads.get(c, ())]
+        self.hostWait(tokens)
+        if self.rng.random() < 0.7:
+            state.drop(tokens)
+
+    def work(self, op, rest, reads, writes, sync=0.1, upload=False, results=()):
+        """One device op; its token, or None."""
+        names = list(results)
+        if not self.tokens or (self.upstream and "sync" in self.features and self.rng.random() < sync):
+            self.add("%s%s.%s %s" % (", ".join(names) + " = " if names else "", self.dialect, op, rest))
+            if self.tokens:
+                for c in writes:
+                    self.state.set([c], ())
+                for c in reads:
+                    self.state.writes[c] = ()
+            return None
+        dependencies = self.take(self.needs(reads, writes))
+        token = self.fresh()
+        self.add("%s = %s.%s async%s %s" % (", ".join(names + [token]), self.dialect, op, dependencies, rest))
+        state = self.state
+        for c in reads:
+            into = state.uploads if upload else state.reads
+            into[c] = into.get(c, ()) + (token,)
+        state.set(writes, (token,))
+        state.inScope.append(token)
+        return token
+
+    # Statements.
+
+    def locals(self, body):
+        for buffer, value in body.locals:
+            cells = [(buffer, i) for i in range(CELLS)]
+            if buffer.kind in ("host", "alloca"):
+                self.add("%s = memref.%s() : %s" % (buffer.name, "alloc" if buffer.kind == "host" else "alloca", WHOLE))
+                self.add("func.call @fill(%s, %s) : (%s, i32) -> ()" % (buffer.name, self.constant(value, "i32"), WHOLE))
+                continue
+            shared = "host_shared " if buffer.kind == "shared" else ""
+            self.work("alloc", "%s() : %s" % (shared, WHOLE), (), cells, sync=0.3, results=[buffer.name])
+            self.work("memset", "%s, %s : %s, i32" % (buffer.name, self.constant(value, "i32"), WHOLE), (), cells)
+
+    def frees(self, body):
+        for buffer, _ in body.locals:
+            cells = [(buffer, i) for i in range(CELLS)]
+            if buffer.kind == "host":
+                self.touchHost((), cells)
+                self.add("memref.dealloc %s : %s" % (buffer.name, WHOLE))
+            elif buffer.kind != "alloca":
+                self.work("dealloc", "%s : %s" % (buffer.name, WHOLE), (), cells)
+                self.state.set(cells, ())
+
+    def statements(self, statements):
+        for s in statements:
+            rng, self.rng = self.rng, random.Random(s.seed)
+            getattr(self, "write_" + s.op)(s)
+            self.rng = rng
+
+    def view(self, view, dynamic=False):
+        """(value, type) of a view; dynamic: of the type that kernels take."""
+        if view.isWhole():
+            return view.buffer.name, WHOLE
+        source, type, stride = view.buffer.name, WHOLE, view.stride
+        offset, inner = view.offset, 0
+        if view.form == "nested" and not view.moves:
+            inner = min(offset, 3)
+            offset -= inner
+        where, known = str(offset), True
+        if view.moves:
+            odd = self.define("arith.remui %s, %s : index" % (self.iv, self.constant(2)))
+            far = self.define("arith.muli %s, %%c4 : index" % odd)
+            where, known = self.define("arith.addi %s, %s : index" % (far, self.constant(offset))), False
+        elif view.form == "dynamic":
+            zero = self.define("arith.index_cast %o0 : i32 to index")
+            where, known = self.define("arith.addi %s, %s : index" % (zero, self.constant(offset))), False
+
+        def layout(size, stride, offset):
+            return "memref<%dxi32, strided<[%d], offset: %s>>" % (size, stride, offset)
+
+        if inner:
+            size = 3 * stride + 1 + inner
+            outer = layout(size, 1, where)
+            source = self.define("memref.subview %s[%s] [%d] [1] : %s to %s" % (source, where, size, type, outer))
+            type, total, where = outer, offset + inner, str(inner)
+        else:
+            total = where if known else "?"
+        name = self.define("memref.subview %s[%s] [4] [%d] : %s to %s"
+                           % (source, where, stride, type, layout(4, stride, total)))
+        type = layout(4, stride, total)
+        if dynamic:
+            name, type = self.define("memref.cast %s : %s to %s" % (name, type, VIEW)), VIEW
+        return name, type
+
+    def write_launch(self, s):
+        views = [self.view(v, dynamic=True) for v in s.views]
+        numbers = [self.constant(s.c, "i32"), self.constant(s.times, "i32")]
+        arguments = ["%s : %s" % v for v in views] + ["%s : i32" % n for n in numbers]
+        reads = set().union(*[v.cells() for v in s.views[(1 if s.kernel in ("move", "mix") else 0):]])
+        writes = s.views[0].cells()
+        self.work("launch_func" if self.upstream else "launch",
+                  "@k::@%s blocks in (%%c1, %%c1, %%c1) threads in (%s, %%c1, %%c1) args(%s)"
+                  % (s.kernel, "%c4" if s.kernel == "wide" else "%c1", ", ".join(arguments)),
+                  self.ordered(reads - writes), self.ordered(writes))
+
+    def ordered(self, cells):
+        return sorted(cells, key=lambda c: (c[0].name, c[1]))
+
+    def write_memset(self, s):
+        name, type = self.view(s.view)
+        self.work("memset", "%s, %s : %s, i32" % (name, self.constant(s.value, "i32"), type), (), self.ordered(s.view.cells()))
+
+    def write_copy(self, s):
+        (y, yType), (x, xType) = self.view(s.y), self.view(s.x)
+        # Host memory is read when the op returns, so that the host may change it; but
+        # not what a download may still have to write.
+        upload = (s.x.buffer.kind in ("host", "alloca") and self.rng.random() < 0.5
+                  and not any(self.state.writes.get(c) for c in s.x.cells()))
+        self.work("memcpy", "%s, %s : %s, %s" % (y, x, yType, xType),
+                  self.ordered(s.x.cells()), self.ordered(s.y.cells()), upload=upload)
+
+    def write_host(self, s):
+        self.touchHost([s.x], [s.y])
+        read = self.define("memref.load %s[%s] : %s" % (s.x[0].name, self.constant(s.x[1]), WHOLE))
+        times = self.define("arith.muli %s, %s : i32" % (read, self.constant(3, "i32")))
+        value = self.define("arith.addi %s, %s : i32" % (times, self.constant(s.c, "i32")))
+        self.add("memref.store %s, %s[%s] : %s" % (value, s.y[0].name, self.constant(s.y[1]), WHOLE))
+
+    def write_wait(self, s):
+        scope = self.state.inScope
+        if self.tokens and scope:
+            tokens = self.rng.sample(scope, min(len(scope), self.rng.randint(1, 3)))
+            self.hostWait(tokens)
+            self.state.drop(tokens)
+
+    def scalar(self, s):
+        """An i32 from 0 to 3."""
+        if s.kind == "known" or (s.kind == "iv" and self.iv is None):
+            return self.constant(s.value, "i32")
+        if s.kind == "opaque":
+            return "%%o%d" % s.value
+        if s.kind == "iv":
+            value = self.define("arith.index_cast %s : index to i32" % self.iv)
+        else:
+            self.touchHost([(s.buffer, s.value)], ())
+            value = self.define("memref.load %s[%s] : %s" % (s.buffer.name, self.constant(s.value), WHOLE))
+        return self.define("arith.andi %s, %s : i32" % (value, self.constant(3, "i32")))
+
+    # Control flow. A plan says which tokens go in and out, as lists of groups of
+    # cells; branches and loops in scf and in cf differ in their text only.
+
+    def plan(self, s, loop):
+        """(how, groups of cells). how: sequential, local, wait, give, new."""
+        rng = self.rng
+        reads, writes = touched([s])
+        # A scalar that is read from memory was waited for already.
+        if not self.tokens:
+            return "sequential", []
+        ways = ["local"]
+        if ("capture-loop" if loop else "capture-if") in self.features:
+            ways += ["wait"] * 2
+        if ("carry" if loop else "yield-if") in self.features:
+            ways += ["give"] * 4
+            if "wait" in ways:
+                ways += ["new"] * 2
+        how = rng.choice(ways)
+        if how == "local":
+            needed = self.needs(reads, writes)
+            self.hostWait(needed)
+            self.state.drop(needed)
+            self.state.set(writes, ())
+            for c in reads:
+                self.state.writes[c] = ()
+        outer = {c[0] for c in reads + writes} - {b for body in self.allBodies(s) for b, _ in body.locals}
+        buffers = sorted(outer, key=lambda b: (len(b.name), b.name))
+        if how in ("local", "wait"):
+            return how, [[(b, i) for b in buffers for i in range(CELLS)]]
+        groups = [[] for _ in range(rng.randint(1, min(3, max(1, len(buffers)))))]
+        for b in buffers:
+            rng.choice(groups).extend((b, i) for i in range(CELLS))
+        return how, [g for g in groups if g]
+
+    def allBodies(self, s):
+        for b in s.bodies:
+            yield b
+            for t in b.statements:
+                yield from self.allBodies(t)
+
+    def sub(self, body, state, scf, loop=None):
+        """Writes a body; its state at the end."""
+        kept = self.state, self.iv, self.inRegion
+        self.state, self.inRegion = State(state), self.inRegion or scf
+        if ("capture-loop" if loop else "capture-if") not in self.features:
+            self.state.inScope = []
+        if loop:
+            self.iv = loop
+        self.indent += scf
+        self.locals(body)
+        self.statements(body.statements)
+        self.frees(body)
+        self.indent -= scf
+        result = self.state
+        self.state, self.iv, self.inRegion = kept
+        return result
+
+    def finish(self, how, groups, end, outer, scf):
+        """At a body's end: the tokens that it gives, one for each group."""
+        before = set(t for m in outer.maps() for held in m.values() for t in held)
+        state, self.state = self.state, end
+        self.indent += scf
+        given = []
+        if how in ("local", "wait"):
+            self.hostWait([t for t in end.all([c for g in groups for c in g]) if t not in before])
+        elif how in ("give", "new"):
+            for g in groups:
+                tokens = end.all(g)
+                given.append(self.single(t for t in tokens if how == "give" or t not in before))
+        self.indent -= scf
+        self.state = state
+        return given
+
+    def after(self, how, groups, outer, results):
+        """The state behind a region op that gave these tokens."""
+        self.state = outer
+        for g, token in zip(groups, results):
+            if how == "give":
+                outer.set(g, [token])
+            else:
+                outer.addWrite(g, token)
+            outer.inScope.append(token)
+
+    def useCf(self):
+        return "cf" in self.features and not self.inRegion and self.rng.random() < 0.6
+
+    def names_(self, count):
+        return [self.fresh() for _ in range(count)]
+
+    def typed(self, names):
+        return ", ".join("%s: %s" % (n, self.tokenType) for n in names)
+
+    def types(self, count):
+        return ", ".join([self.tokenType] * count)
+
+    def operands(self, names, type=None):
+        """An optional list of block operands."""
+        if not names:
+            return ""
+        return "(%s : %s)" % (", ".join(names), ", ".join(type or [self.tokenType] * len(names)))
+
+    def write_if(self, s):
+        cf = s.op != "exec" and self.useCf()
+        # The scalar first: it may wait.
+        value = self.scalar(s.scalar) if s.op != "exec" else None
+        how, groups = self.plan(s, False)
+        outer = self.state
+        count = len(groups) if how in ("give", "new") else 0
+        results = self.names_(count)
+        if cf:
+            labels, join = [self.label() for _ in s.bodies], self.label()
+            if s.op == "if":
+                bit = self.define("arith.trunci %s : i32 to i1" % value)
+                self.add("cf.cond_br %s, %s, %s" % (bit, *labels))
+            else:
+                cases = ["default: " + labels[-1]] + ["%d: %s" % (i, l) for i, l in enumerate(labels[:-1])]
+                self.add("cf.switch %s : i32, [ %s ]" % (value, ", ".join(cases)))
+            for label, body in zip(labels, s.bodies):
+                self.add("%s:" % label)
+                end = self.sub(body, outer, False)
+                given = self.finish(how, groups, end, outer, False)
+                self.add("cf.br %s%s" % (join, self.operands(given)))
+            self.add("%s%s:" % (join, "(%s)" % self.typed(results) if results else ""))
+        else:
+            made = ", ".join(results) + " = " if results else ""
+            arrow = " -> (%s)" % self.types(count) if results else ""
+            if s.op == "if":
+                bit = self.define("arith.trunci %s : i32 to i1" % value)
+                opens = ["%sscf.if %s%s {" % (made, bit, arrow), "} else {"]
+            elif s.op == "switch":
+                index = self.define("arith.index_cast %s : i32 to index" % value)
+                opens = ["case %d {" % i for i in range(len(s.bodies) - 1)] + ["default {"]
+                self.add("%sscf.index_switch %s%s" % (made, index, arrow.replace("(", "").replace(")", "")))
+            else:
+                opens = ["%sscf.execute_region%s {" % (made, arrow)]
+            for i, (open, body) in enumerate(zip(opens, s.bodies)):
+                if s.op == "switch" and i:
+                    self.add("}")
+                self.add(open)
+                end = self.sub(body, outer, True)
+                given = self.finish(how, groups, end, outer, True)
+                self.indent += 1
+                self.add("scf.yield %s : %s" % (", ".join(given), self.types(count)) if given else "scf.yield")
+                self.indent -= 1
+            self.add("}")
+        self.after(how, groups, outer, results)
+
+    write_switch = write_exec = write_if
+
+    def enter(self, how, groups, outer, arguments):
+        """The state at the start of a loop's body with these token arguments."""
+        state = State(outer)
+        for g, token in zip(groups, arguments):
+            if how == "give":
+                state.set(g, [token])
+            else:
+                state.addWrite(g, token)
+            state.inScope.append(token)
+        return state
+
+    def initial(self, how, groups):
+        if how == "give":
+            return [self.single(self.state.all(g)) for g in groups]
+        return [self.single(()) for g in groups] if how == "new" else []
+
+    def write_for(self, s):
+        cf = self.useCf()
+        value = self.scalar(s.scalar)
+        bound = self.define("arith.index_cast %s : i32 to index" % value)
+        how, groups = self.plan(s, True)
+        outer, initial = self.state, self.initial(how, groups)
+        count = len(initial)
+        if cf:
+            self.cfLoop(bound, how, groups, outer, initial, None, s.bodies[0])
+            return
+        results, arguments, iv = self.names_(count), self.names_(count), self.fresh()
+        carried = ""
+        if count:
+            carried = " iter_args(%s) -> (%s)" % (", ".join("%s = %s" % p for p in zip(arguments, initial)), self.types(count))
+        self.add("%sscf.for %s = %%c0 to %s step %%c1%s {" % (", ".join(results) + " = " if count else "", iv, bound, carried))
+        start = self.enter(how, groups, outer, arguments)
+        end = self.sub(s.bodies[0], start, True, iv)
+        given = self.finish(how, groups, end, outer, True)
+        self.indent += 1
+        self.add("scf.yield %s : %s" % (", ".join(given), self.types(count)) if count else "scf.yield")
+        self.indent -= 1
+        self.add("}")
+        self.after(how, groups, outer, results)
+
+    def write_while(self, s):
+        cf = self.useCf()
+        value = self.scalar(s.scalar)
+        bound = self.define("arith.index_cast %s : i32 to index" % value)
+        how, groups = self.plan(s, True)
+        outer, initial = self.state, self.initial(how, groups)
+        count = len(initial)
+        if cf:
+            self.cfLoop(bound, how, groups, outer, initial, s.bodies[0], s.bodies[1])
+            return
+        last, results = self.fresh(), self.names_(count)
+        i, before = self.fresh(), self.names_(count)
+        types = ", ".join(["index"] + [self.tokenType] * count)
+        inits = ", ".join("%s = %s" % p for p in zip([i] + before, ["%c0"] + initial))
+        self.add("%s = scf.while (%s) : (%s) -> (%s) {" % (", ".join([last] + results), inits, types, types))
+        end = self.sub(s.bodies[0], self.enter(how, groups, outer, before), True, i)
+        given = self.finish(how, groups, end, outer, True)
+        self.indent += 1
+        goes = self.define("arith.cmpi ult, %s, %s : index" % (i, bound))
+        self.add("scf.condition(%s) %s : %s" % (goes, ", ".join([i] + given), types))
+        self.indent -= 1
+        j, arguments = self.fresh(), self.names_(count)
+        self.add("} do {")
+        self.add("^bb0(%s):" % ", ".join(["%s: index" % j] + ["%s: %s" % (a, self.tokenType) for a in arguments]))
+        end = self.sub(s.bodies[1], self.enter(how, groups, outer, arguments), True, j)
+        given = self.finish(how, groups, end, outer, True)
+        self.indent += 1
+        after = self.define("arith.addi %s, %%c1 : index" % j)
+        self.add("scf.yield %s : %s" % (", ".join([after] + given), types))
+        self.indent -= 1
+        self.add("}")
+        self.after(how, groups, outer, results)
+
+    def cfLoop(self, bound, how, groups, outer, initial, first, second):
+        """header: first; if (i < bound) { second; ++i; back }"""
+        header, body, exit = self.label(), self.label(), self.label()
+        types = ["index"] + [self.tokenType] * len(initial)
+        i, arguments = self.fresh(), self.names_(len(initial))
+        self.add("cf.br %s%s" % (header, self.operands(["%c0"] + initial, types)))
+        self.add("%s(%s):" % (header, ", ".join("%s: %s" % p for p in zip([i] + arguments, types))))
+        state = self.enter(how, groups, outer, arguments)
+        inside = arguments
+        if first:
+            end = self.sub(first, state, False, i)
+            inside = self.finish(how, groups, end, outer, False)
+            state = self.enter(how, groups, outer, inside)
+        goes = self.define("arith.cmpi ult, %s, %s : index" % (i, bound))
+        # The tokens of the header go out by dominance, or as arguments.
+        results = inside
+        if inside and self.rng.random() < 0.5:
+            results = self.names_(len(inside))
+            self.add("cf.cond_br %s, %s, %s%s" % (goes, body, exit, self.operands(inside)))
+        else:
+            self.add("cf.cond_br %s, %s, %s" % (goes, body, exit))
+        self.add("%s:" % body)
+        end = self.sub(second, state, False, i)
+        given = self.finish(how, groups, end, outer, False)
+        after = self.define("arith.addi %s, %%c1 : index" % i)
+        self.add("cf.br %s%s" % (header, self.operands([after] + given, types)))
+        self.add("%s%s:" % (exit, "(%s)" % self.typed(results) if results is not inside else ""))
+        self.after(how, groups, outer, results)
+
+    # Calls.
+
+    def call(self, function, actuals, depth):
+        takes, gives = function.takes and self.tokens, function.gives and self.tokens
+        cells = [[(a, i) for i in range(CELLS)] for a in actuals]
+        everything = [c for list in cells for c in list]
+        operands = ["%cfg", depth] + [a.name for a in actuals]
+        types = ["memref<8xi32>", "index"] + [WHOLE] * len(actuals)
+        if takes:
+            operands += [self.single(self.state.all(c)) for c in cells]
+            types += [self.tokenType] * len(actuals)
+        elif self.tokens:
+            needed = self.state.all(everything)
+            self.hostWait(needed)
+            self.state.drop(needed)
+        results = self.names_(len(actuals)) if gives else []
+        self.add("%sfunc.call @%s(%s) : (%s) -> (%s)"
+                 % (", ".join(results) + " = " if results else "", function.name, ", ".join(operands),
+                    ", ".join(types), self.types(len(results))))
+        for c, token in zip(cells, results):
+            self.state.set(c, [token])
+            self.state.inScope.append(token)
+
+    def write_call(self, s):
+        self.call(s.function, s.actuals, self.constant(s.depth))
+
+    def write_recurse(self, s):
+        self.add("// recursion")
+        formals = s.function.formals
+        goes = self.define("arith.cmpi ne, %depth, %c0 : index")
+        less = self.define("arith.subi %depth, %c1 : index")
+        count = len(formals) if s.function.gives and self.tokens else 0
+        outer = self.state
+        cells = [[(a, i) for i in range(CELLS)] for a in formals]
+        inFlight = self.tokens and not s.function.takes
+        if inFlight:
+            needed = outer.all([c for list in cells for c in list])
+            self.hostWait(needed)
+            outer.drop(needed)
+        # Without results the tokens that go into the branch hold behind it too.
+        results = self.names_(count)
+        arrow = " -> (%s)" % self.types(count) if count else ""
+        self.add("%sscf.if %s%s {" % (", ".join(results) + " = " if count else "", goes, arrow))
+        self.indent += 1
+        self.state = State(outer)
+        self.call(s.function, formals, less)
+        if count:
+            self.add("scf.yield %s : %s" % (", ".join(self.single(self.state.all(c)) for c in cells), self.types(count)))
+            self.indent -= 1
+            self.add("} else {")
+            self.indent += 1
+            self.state = State(outer)
+            self.add("scf.yield %s : %s" % (", ".join(self.single(outer.all(c)) for c in cells), self.types(count)))
+        self.indent -= 1
+        self.add("}")
+        self.state = outer
+        for c, token in zip(cells, results):
+            outer.set(c, [token])
+
+
+def kernels():
+    args = "%%y: %s, %%x: %s" % (VIEW, VIEW)
+    head = """    %%i0 = arith.constant 0 : index
+    %%i1 = arith.constant 1 : index
+    %%i4 = arith.constant 4 : index
+    %%zero = arith.constant 0 : i32
+    %%one = arith.constant 1 : i32
+    %%three = arith.constant 3 : i32
+    %%five = arith.constant 5 : i32
+    %%seven = arith.constant 7 : i32
+"""
+    head = head.replace("%%", "%")
+    load = "      %{0} = memref.load %{1}[%i] : " + VIEW + "\n"
+    start = (load.format("v0", "y") + load.format("xv", "x") +
+             "      %x5 = arith.muli %xv, %five : i32\n      %more = arith.addi %x5, %c : i32\n")
+    counted = """      %last = scf.for %k = %zero to %times step %one iter_args(%v = %v0) -> i32 : i32 {
+        %p = arith.muli %v, %three : i32
+        %w = arith.addi %p, %more : i32
+        scf.yield %w : i32
+      }
+"""
+    unknown = """      %n, %last = scf.while (%left = %times, %v = %v0) : (i32, i32) -> (i32, i32) {
+        %goes = arith.cmpi ne, %left, %zero : i32
+        scf.condition(%goes) %left, %v : i32, i32
+      } do {
+      ^bb0(%left: i32, %v: i32):
+        %p = arith.muli %v, %three : i32
+        %w = arith.addi %p, %more : i32
+        %less = arith.subi %left, %one : i32
+        scf.yield %less, %w : i32, i32
+      }
+"""
+    store = "      memref.store %last, %y[%i] : " + VIEW + "\n"
+    move = load.format("xv", "x") + "      %last = arith.addi %xv, %c : i32\n"
+    mix = (load.format("xv", "x") + load.format("zv", "z") + "      %z7 = arith.muli %zv, %seven : i32\n"
+           "      %d = arith.subi %xv, %z7 : i32\n      %last = arith.addi %d, %c : i32\n")
+
+    def kernel(name, body, more="", wide=False):
+        inside = head + ("    %i = gpu.thread_id x\n" + body + store if wide else
+                         "    scf.for %i = %i0 to %i4 step %i1 {\n" + body + store + "    }\n")
+        return "  gpu.func @%s(%s%s, %%c: i32, %%times: i32) kernel {\n%s    gpu.return\n  }\n" % (name, args, more, inside)
+
+    return ("gpu.module @k {\n" + kernel("update", start + counted) + kernel("slow", start + unknown) +
+            kernel("wide", start + counted, wide=True) + kernel("move", move) +
+            kernel("mix", mix, ", %%z: %s" % VIEW) + "}\n")
+
+
+HOST = """func.func private @fill(%m: memref<16xi32>, %v: i32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  scf.for %i = %c0 to %c16 step %c1 {
+    memref.store %v, %m[%i] : memref<16xi32>
+  }
+  return
+}
+func.func private @emit(%m: memref<16xi32>, %out: memref<?xi32>, %base: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  scf.for %i = %c0 to %c16 step %c1 {
+    %v = memref.load %m[%i] : memref<16xi32>
+    %at = arith.addi %base, %i : index
+    memref.store %v, %out[%at] : memref<?xi32>
+  }
+  return
+}
+"""
+
+
+def moduleText(programs, mode, features):
+    """One module; @main(cfg, out) runs all, and where each one's results start."""
+    text, bases, size = ["module attributes {gpu.container_module} {", kernels(), HOST], [], 0
+    for program in programs:
+        bases.append(size)
+        text += Writer(program, mode, features).write(size)
+        size += CELLS * len(program.buffers)
+    text.append("func.func @main(%%cfg: memref<8xi32>, %%out: memref<%dxi32>) {" % size)
+    text.append("  %%o = memref.cast %%out : memref<%dxi32> to memref<?xi32>" % size)
+    for program in programs:
+        text.append("  call @p%d(%%cfg, %%o) : (memref<8xi32>, memref<?xi32>) -> ()" % program.number)
+    text += ["  return", "}", "}"]
+    return "\n".join(text) + "\n", bases, size
+
+
+def makeProgram(seed, number, features, size):
+    """The program of a seed; too long ones are made again, from seeds that follow."""
+    while True:
+        program = Maker(seed, number, features, size).program
+        try:
+            run(program)
+            return program
+        except TooLong:
+            seed += 1 << 32
