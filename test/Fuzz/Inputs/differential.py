@@ -227,7 +227,7 @@ def main():
     parser.add_argument("--mode", action="append", choices=MODES)
     parser.add_argument("--max-streams", type=int, action="append")
     parser.add_argument("--features", default="", help="only these of %s; -NAME: all but this" % ", ".join(P.FEATURES))
-    parser.add_argument("--size", type=int, default=24, help="most statements outside of functions")
+    parser.add_argument("--size", type=int, default=20, help="most statements outside of functions")
     parser.add_argument("--batch", type=int, default=25, help="programs in a module")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--device", default="cpu")
@@ -236,7 +236,7 @@ def main():
     parser.add_argument("--minimise", type=int, default=60, help="seconds for making a failure smaller")
     parser.add_argument("--max-failures", type=int, default=3)
     parser.add_argument("--keep", default="fuzz-failures", help="folder of what failed")
-    parser.add_argument("--opt", default="-O1")
+    parser.add_argument("--opt", default="-O0", help="of gpu-runner")
     parser.add_argument("--print", action="store_true", help="print the programs and end")
     options = parser.parse_args()
     named = [f for f in options.features.split(",") if f]
