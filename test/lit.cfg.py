@@ -71,5 +71,5 @@ if shutil.which("ptxas") or os.path.exists("/usr/local/cuda/bin/ptxas"):
 if config.gpuasync_sanitize:
     config.available_features.add("sanitizer")
 # Of each kind in test/Fuzz; more by ./dev fuzz.
-config.substitutions.append(("%fuzz_programs", "10" if config.gpuasync_sanitize else "167"))
+config.substitutions.append(("%fuzz_programs", "10" if config.gpuasync_sanitize else "125"))
 config.substitutions.append(("%fuzz_mutants", "100" if config.gpuasync_sanitize else "600"))

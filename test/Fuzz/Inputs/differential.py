@@ -23,9 +23,9 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import programs as P
 
 MODES = ["tokens", "gpu", "sequential", "sequential-async"]
-MODES_NOT_YET = {"sequential-async"}
-# Not there yet; docs/Limits.md names each.
-NOT_YET = {"capture-if", "yield-if", "capture-loop", "carry", "select", "cf", "call-token"}
+# Not there yet, or wrong; docs/Limits.md and the issues name each.
+CONTROL_FLOW = {"capture-if", "yield-if", "capture-loop", "carry", "select", "cf", "call-token"}
+NOT_YET = {"gpu": CONTROL_FLOW, "tokens": {"carry", "call-token"}}
 
 
 class Failure(Exception):
@@ -33,6 +33,13 @@ class Failure(Exception):
 
     def __init__(self, kind, text):
         self.kind, self.text = kind, text
+
+
+def errors(text):
+    """The first error with its line of the program and notes."""
+    at = text.find("error:")
+    start = text.rfind("\n", 0, max(at, 0)) + 1
+    return text[start:start + 900]
 
 
 def readNpy(path, count):
@@ -46,6 +53,15 @@ class Runner:
     def __init__(self, options):
         self.options = options
 
+    def features(self, mode):
+        """What programs of this mode contain."""
+        named = [f for f in self.options.features.split(",") if f]
+        chosen = {f for f in named if f[0] != "-"} or set(P.FEATURES) - NOT_YET.get(mode, set())
+        without = {f[1:] for f in named if f[0] == "-"}
+        if unknown := (chosen | without) - set(P.FEATURES):
+            sys.exit("no feature %s" % ", ".join(sorted(unknown)))
+        return chosen - without - (set() if mode.startswith("seq") else {"alias"})
+
     def command(self, streams, file, size, out):
         return [self.options.gpu_runner, "--device=" + self.options.device, "--max-streams=%d" % streams,
                 "--timeout=%d" % self.options.timeout, "--leak-check=error", self.options.opt, file,
@@ -53,7 +69,7 @@ class Runner:
 
     def run(self, list, mode, streams, schedule):
         """Raises a Failure; of wrong results the programs are in `which`."""
-        text, bases, size = P.moduleText(list, mode, self.options.features)
+        text, bases, size = P.moduleText(list, mode, self.features(mode))
         with tempfile.TemporaryDirectory() as folder:
             file, out = os.path.join(folder, "f.mlir"), os.path.join(folder, "out.npy")
             with open(file, "w") as f:
@@ -71,7 +87,7 @@ class Runner:
                     kind = "crashed"
                 elif "timed out" in done.stderr:
                     kind = "hung"
-                raise Failure(kind, "exit code %d\n%s" % (done.returncode, done.stderr[:2000]))
+                raise Failure(kind, "exit code %d\n%s" % (done.returncode, errors(done.stderr)))
             got = readNpy(out, size)
         wrong = []
         for program, base in zip(list, bases):
@@ -146,7 +162,7 @@ def minimise(program, still, seconds):
         called = {s.function for b in bodies(program) for s in b.statements if s.op == "call"}
         for i in reversed(range(len(program.functions))):
             if program.functions[i] not in called:
-                del program.functions[i]
+                attempt(program.functions, i, 1)
         for body in bodies(program):
             for i in reversed(range(len(body.locals))):
                 buffer = body.locals[i][0]
@@ -161,8 +177,8 @@ def minimise(program, still, seconds):
 
 
 class Check:
-    def __init__(self, options):
-        self.options, self.runner = options, Runner(options)
+    def __init__(self, options, runner):
+        self.options, self.runner = options, runner
         self.failures, self.compared = 0, 0
 
     def batch(self, list, mode):
@@ -207,7 +223,7 @@ class Check:
 
         minimise(program, still, self.options.minimise)
         again, schedule = self.runner.fails(program, mode, streams, schedules)
-        text, _, size = P.moduleText([program], mode, self.options.features)
+        text, _, size = P.moduleText([program], mode, self.runner.features(mode))
         os.makedirs(self.options.keep, exist_ok=True)
         path = os.path.join(self.options.keep, "%s-%d.mlir" % (mode, program.seed))
         with open(path, "w") as file:
@@ -239,28 +255,24 @@ def main():
     parser.add_argument("--opt", default="-O0", help="of gpu-runner")
     parser.add_argument("--print", action="store_true", help="print the programs and end")
     options = parser.parse_args()
-    named = [f for f in options.features.split(",") if f]
-    without = {f[1:] for f in named if f[0] == "-"}
-    chosen = {f for f in named if f[0] != "-"} or set(P.FEATURES) - NOT_YET
-    options.features = chosen - without
+    runner = Runner(options)
     options.max_streams = options.max_streams or [1, 2, 4, 32]
-    modes = options.mode or [m for m in MODES if m not in MODES_NOT_YET]
+    modes = options.mode or MODES
     started, seed, batches = time.time(), options.seed, []
     while seed < options.seed + options.programs:
         count = min(options.batch, options.seed + options.programs - seed)
         # The mode follows from the seed, so that one program alone is the same.
         for mode in modes:
-            features = set(options.features) - (set() if mode.startswith("seq") else {"alias"})
-            list = [P.makeProgram(s, s, features, options.size) for s in range(seed, seed + count)
+            list = [P.makeProgram(s, s, runner.features(mode), options.size) for s in range(seed, seed + count)
                     if modes[s % len(modes)] == mode]
             if list:
                 batches.append((list, mode))
         seed += count
     if options.print:
         for list, mode in batches:
-            print(P.moduleText(list, mode, options.features)[0])
+            print(P.moduleText(list, mode, runner.features(mode))[0])
         return
-    check = Check(options)
+    check = Check(options, runner)
 
     def one(batch):
         if check.failures < options.max_failures:

@@ -190,7 +190,7 @@ def passLists(gpuOpt):
     """Arguments of gpu-opt, with how often to take them; new passes come by themselves."""
     text = subprocess.run([gpuOpt, "--help"], capture_output=True, text=True).stdout
     names = sorted(set(re.findall(r"^ +--((?:gpu-async|convert-gpu-async|convert-gpu-to-gpu-async|lower-kernels)[\w-]*)", text, re.M)))
-    single = [["--" + n] for n in names if n not in ("gpu-async-pipeline", "gpu-async-verify-form")]
+    single = [["--" + n] for n in names if n not in ("gpu-async-pipeline", "gpu-async-verify-form", "gpu-async-verify-between")]
     single += [["--gpu-async-verify-form=form=" + f] for f in ("token", "linear", "stream") if "gpu-async-verify-form" in names]
     pipeline = [["--gpu-async-pipeline=targets=cpu on-error=status"], ["--gpu-async-pipeline=targets=cpu max-streams=1"]]
     steps = ["--convert-gpu-to-gpu-async"]

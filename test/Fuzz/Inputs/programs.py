@@ -85,8 +85,8 @@ class Statement:
 
 
 class Function:
-    def __init__(self, name, formals):
-        self.name, self.formals, self.body = name, formals, None
+    def __init__(self, name, seed, formals):
+        self.name, self.seed, self.formals, self.body = name, seed, formals, None
         self.recursive = self.takes = self.gives = False
 
 
@@ -134,7 +134,7 @@ class Maker:
 
     def function(self):
         rng, program = self.rng, self.program
-        function = Function("f%d_%d" % (program.number, len(program.functions)),
+        function = Function("f%d_%d" % (program.number, len(program.functions)), self.seed(),
                             [self.buffer("device") for _ in range(rng.randint(1, 3))])
         function.recursive = rng.random() < 0.3
         if "call-token" in self.features:
@@ -488,7 +488,7 @@ class Writer:
             self.add("%%o%d = memref.load %%cfg[%s] : memref<8xi32>" % (i, at))
 
     def function(self, function):
-        self.begin(self.program.seed + 1 + self.program.functions.index(function))
+        self.begin(function.seed)
         self.current = function
         takes, gives = function.takes and self.tokens, function.gives and self.tokens
         arguments = ["%cfg: memref<8xi32>", "%depth: index"] + ["%s: %s" % (f.name, WHOLE) for f in function.formals]
