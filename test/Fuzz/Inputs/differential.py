@@ -194,6 +194,9 @@ class Check:
                 return
         self.compared += len(list)
 
+    def isKnown(self, failure):
+        return self.options.known and re.search(self.options.known, failure.text)
+
     def explain(self, list, mode, streams, schedule, failure):
         which, good = getattr(failure, "which", list), [p for p in list]
         found, known = 0, 0
@@ -204,12 +207,14 @@ class Check:
             alone, schedule1 = self.runner.fails(program, mode, streams, schedules[: None if failure.kind == "wrong" else 1])
             if alone:
                 good.remove(program)
-                if self.options.known and re.search(self.options.known, alone.text):
+                if self.isKnown(alone):
                     known += 1
                     continue
                 found += 1
                 self.report(program, mode, streams, schedule1, alone)
-        if not found and not known:
+        if not found and not known and self.isKnown(failure):
+            known = 1
+        elif not found and not known:
             found = 1
             print("FAILED only together: --seed=%d --programs=%d --mode=%s --max-streams=%d --schedule=%s\n%s"
                   % (list[0].seed, len(list), mode, streams, schedule, failure.text), flush=True)
