@@ -33,6 +33,8 @@ struct State {
   llvm::BitVector host;
   SmallVector<llvm::BitVector, 0> streams;
   llvm::DenseMap<Value, llvm::BitVector> events;
+  /// For each stream, the marks of events that it waits for behind its work.
+  SmallVector<llvm::BitVector, 0> waits;
 
   template <typename Visit>
   void forEach(Visit visit) {
@@ -62,8 +64,8 @@ private:
   struct Stream {
     bool isCallers = false;
     /// Bits of the latest work that takes device time, of that of streams that
-    /// had this name before (in a loop), and of the latest thing of any kind.
-    unsigned work, olderWork, anything;
+    /// had this name before (in a loop), and of the latest work of any kind.
+    unsigned work, olderWork, anyWork;
   };
   /// A work op, for those that look at it from outside of `forgottenBy`, the
   /// region op whose entry makes them forget it (null: none).
@@ -95,6 +97,9 @@ private:
   llvm::DenseMap<Operation *, SmallVector<unsigned, 2>> bitsOf, cleanedAt,
       forgottenAt;
   llvm::DenseMap<Block *, Operation *> outermostLoops;
+  /// A bit each for the points of events that stand for the work of a call, or
+  /// that a stream waits for with no work behind the wait.
+  llvm::MapVector<Value, unsigned> marks;
   unsigned numBits = 0;
 
   /// Of loops inside loops, while the outermost is walked: where the next
@@ -116,6 +121,7 @@ private:
   unsigned addStream(Value key, bool isCallers);
   void collectStreams();
   void collectWork();
+  void collectMarks();
   void assignBits();
   bool contains(Operation *op, Operation *inner) {
     Numbers outer = numbers.lookup(op);
@@ -133,6 +139,7 @@ private:
   void enqueue(State &state, unsigned stream, ArrayRef<unsigned> bits);
   void waitOnHost(State &state, llvm::BitVector missing);
   void renew(State &state, unsigned stream);
+  void addOpaqueEvent(State &state, Value event);
   void visitWork(WorkOpInterface work, State &state);
   void visitReturn(Operation *op, State &state);
   void visit(Operation *op, State &state);
@@ -163,6 +170,8 @@ bool State::merge(const State &other) {
   };
   unite(host, other.host);
   for (auto [mine, theirs] : llvm::zip_equal(streams, other.streams))
+    unite(mine, theirs);
+  for (auto [mine, theirs] : llvm::zip_equal(waits, other.waits))
     unite(mine, theirs);
   // An event that only one path has made has no use from here on.
   SmallVector<Value> ended;
@@ -316,6 +325,38 @@ void ScheduleOrder::collectWork() {
   }
 }
 
+void ScheduleOrder::collectMarks() {
+  auto mark = [&](Value event) {
+    if (!event.getDefiningOp<EventReadyOp>() &&
+        marks.try_emplace(event, numBits).second)
+      ++numBits;
+  };
+  // A wait counts as part of the work behind it.
+  llvm::MapVector<unsigned, SmallVector<Value>> open;
+  auto close = [&] {
+    for (auto &[stream, events] : open)
+      llvm::for_each(events, mark);
+    open.clear();
+  };
+  function->walk([&](Block *block) {
+    for (Operation &op : *block) {
+      if (auto wait = dyn_cast<StreamWaitOp>(op)) {
+        open[streamOf.lookup(wait.getStream())].push_back(wait.getEvent());
+      } else if (auto work = dyn_cast<WorkOpInterface>(op)) {
+        if (work.getStream())
+          open[streamOf.lookup(work.getStream())].clear();
+      } else if (op.getNumRegions()) {
+        close();
+      } else if (isa<CallOpInterface>(op)) {
+        for (Value result : op.getResults())
+          if (isa<EventType>(result.getType()))
+            mark(result);
+      }
+    }
+    close();
+  });
+}
+
 /// Bits are used again: linear scan over the intervals.
 void ScheduleOrder::assignBits() {
   SmallVector<unsigned> order =
@@ -406,9 +447,21 @@ void ScheduleOrder::renew(State &state, unsigned number) {
     if (missing.test(stream.work))
       missing.set(stream.olderWork);
     missing.reset(stream.work);
-    missing.reset(stream.anything);
+    missing.reset(stream.anyWork);
   });
   state.streams[number] = state.host;
+  state.waits[number].reset();
+}
+
+/// An event that comes from elsewhere: a point of its own.
+void ScheduleOrder::addOpaqueEvent(State &state, Value event) {
+  auto mark = marks.find(event);
+  if (mark != marks.end())
+    state.forEach([&](llvm::BitVector &missing) { missing.set(mark->second); });
+  llvm::BitVector missing = state.host;
+  if (mark != marks.end())
+    missing.reset(mark->second);
+  state.events[event] = std::move(missing);
 }
 
 void ScheduleOrder::visitWork(WorkOpInterface work, State &state) {
@@ -422,10 +475,11 @@ void ScheduleOrder::visitWork(WorkOpInterface work, State &state) {
       report(ScheduleFinding::NotOrdered, work, check.other);
   Stream &stream = (streams.begin() + number)->second;
   SmallVector<unsigned, 4> bits(bitsOf.lookup(work));
-  bits.push_back(stream.anything);
+  bits.push_back(stream.anyWork);
   if (work.takesDeviceTime())
     bits.push_back(stream.work);
   enqueue(state, number, bits);
+  state.waits[number].reset();
 }
 
 void ScheduleOrder::visitReturn(Operation *op, State &state) {
@@ -447,6 +501,10 @@ void ScheduleOrder::visitReturn(Operation *op, State &state) {
              return work && work.takesDeviceTime();
            }));
   }
+  for (auto [event, mark] : marks)
+    if (Operation *call = event.getDefiningOp();
+        isa_and_nonnull<CallOpInterface>(call) && open.test(mark))
+      report(ScheduleFinding::LeftOpen, op, call);
 }
 
 void ScheduleOrder::visit(Operation *op, State &state) {
@@ -461,7 +519,8 @@ void ScheduleOrder::visit(Operation *op, State &state) {
       .Case([&](StreamDestroyOp destroy) {
         unsigned number = numberOf(destroy.getStream());
         if (destroy.getIdle() &&
-            state.host.test((streams.begin() + number)->second.anything))
+            (state.host.test((streams.begin() + number)->second.anyWork) ||
+             state.waits[number].anyCommon(state.host)))
           report(ScheduleFinding::NotIdle, op,
                  getLastUser(number, op, [](Operation *user) {
                    return isa<WorkOpInterface, StreamWaitOp>(user);
@@ -470,8 +529,8 @@ void ScheduleOrder::visit(Operation *op, State &state) {
       .Case([&](StreamWaitOp wait) {
         unsigned number = numberOf(wait.getStream());
         state.streams[number] &= getEvent(state, wait.getEvent());
-        if (!wait.getEvent().getDefiningOp<EventReadyOp>())
-          enqueue(state, number, (streams.begin() + number)->second.anything);
+        if (auto mark = marks.find(wait.getEvent()); mark != marks.end())
+          state.waits[number].set(mark->second);
       })
       .Case([&](StreamSynchronizeOp wait) {
         for (Value stream : wait.getStreams())
@@ -482,8 +541,10 @@ void ScheduleOrder::visit(Operation *op, State &state) {
           waitOnHost(state, getEvent(state, event));
       })
       .Case([&](EventRecordOp record) {
-        state.events[record.getEvent()] =
-            state.streams[numberOf(record.getStream())];
+        unsigned number = numberOf(record.getStream());
+        if (auto mark = marks.find(record.getEvent()); mark != marks.end())
+          enqueue(state, number, mark->second);
+        state.events[record.getEvent()] = state.streams[number];
       })
       .Case([&](EventDestroyOp destroy) {
         state.events.erase(destroy.getEvent());
@@ -491,7 +552,7 @@ void ScheduleOrder::visit(Operation *op, State &state) {
       .Default([&](Operation *op) {
         for (Value result : op->getResults()) {
           if (isa<EventType>(result.getType()))
-            state.events[result] = state.host;
+            addOpaqueEvent(state, result);
           else if (isa<StreamType>(result.getType()) &&
                    !isa<StreamExternalOp>(op))
             renew(state, numberOf(result));
@@ -517,7 +578,7 @@ void ScheduleOrder::flowThroughBlock(Block &block, State &state) {
       renew(state, stream);
   for (BlockArgument argument : block.getArguments())
     if (isa<EventType>(argument.getType()))
-      state.events[argument] = state.host;
+      addOpaqueEvent(state, argument);
   for (Operation &op : block) {
     visit(&op, state);
     if (isa<LLVM::UnreachableOp, ub::UnreachableOp>(op))
@@ -625,11 +686,13 @@ void ScheduleOrder::flowThroughRegions(Operation *op, State &state) {
 SmallVector<ScheduleFinding> ScheduleOrder::run() {
   collectStreams();
   collectWork();
+  collectMarks();
   assignBits();
   State state;
   state.isReached = true;
   state.host.resize(numBits);
   state.streams.assign(streams.size(), llvm::BitVector(numBits));
+  state.waits.assign(streams.size(), llvm::BitVector(numBits));
   flowThroughRegion(function.getFunctionBody(), state);
   // Loops are walked more than once, blocks in no order.
   auto key = [&](const ScheduleFinding &finding) {

@@ -110,8 +110,12 @@ static void emit(const ScheduleFinding &finding) {
         "leaves work behind that may still run: no host wait, returned event "
         "or caller's stream covers it on every path to here");
     if (finding.other) {
-      diag.attachNote(finding.other->getLoc()) << "this work may still run";
-      noteStream(diag, cast<WorkOpInterface>(finding.other), "its stream");
+      auto work = dyn_cast<WorkOpInterface>(finding.other);
+      diag.attachNote(finding.other->getLoc())
+          << (work ? "this work may still run"
+                   : "what this call has left may still run");
+      if (work)
+        noteStream(diag, work, "its stream");
     }
     return;
   }

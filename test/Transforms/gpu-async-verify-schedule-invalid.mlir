@@ -376,6 +376,22 @@ func.func @left_open_by_a_branch(%x: memref<4xf32>, %n: index, %c: i1) {
 
 // -----
 
+// The event that a call returns stands for work, too.
+func.func private @callee() -> !gpu_async.event
+func.func @left_open_by_a_call(%x: memref<4xf32>) {
+  %s = gpu_async.stream.create
+  gpu_async.memcpy on %s id(0) %x, %x : memref<4xf32>, memref<4xf32>
+  gpu_async.stream.synchronize %s
+  gpu_async.stream.destroy %s idle
+  // expected-note @+1 {{what this call has left may still run}}
+  %e = call @callee() : () -> !gpu_async.event
+  gpu_async.event.destroy %e
+  // expected-error @+1 {{leaves work behind that may still run}}
+  return
+}
+
+// -----
+
 // The returned event is older than the work.
 func.func @not_covered_by_result(%x: memref<4xf32>) -> !gpu_async.event {
   // expected-note @+1 {{its stream is made here}}

@@ -183,6 +183,31 @@ func.func @callers_stream(%p: !llvm.ptr, %x: memref<4xf32>, %n: index) {
   return
 }
 
+// A stream that only waits is idle once what it waits for is done.
+func.func @idle_after_waits(%x: memref<4xf32>, %c: i1) -> !gpu_async.event {
+  %s = gpu_async.stream.create
+  %r = gpu_async.stream.create
+  %q = gpu_async.stream.create
+  gpu_async.memcpy on %s id(0) %x, %x : memref<4xf32>, memref<4xf32>
+  %e = gpu_async.event.record on %s
+  gpu_async.memcpy on %r id(1) %x, %x : memref<4xf32>, memref<4xf32>
+  %f = gpu_async.event.record on %r
+  scf.if %c {
+    gpu_async.stream.wait %q, %e
+  } else {
+    gpu_async.stream.wait %q, %f
+  }
+  %g = gpu_async.event.record on %q
+  gpu_async.stream.synchronize %s
+  gpu_async.event.synchronize %f
+  gpu_async.stream.destroy %q idle
+  gpu_async.stream.destroy %s idle
+  gpu_async.stream.destroy %r idle
+  gpu_async.event.destroy %e
+  gpu_async.event.destroy %f
+  return %g : !gpu_async.event
+}
+
 // A stream of each iteration: the next one waits for what the last one did.
 func.func @stream_in_a_loop(%x: memref<4xf32>, %n: index) {
   %r = gpu_async.stream.create
