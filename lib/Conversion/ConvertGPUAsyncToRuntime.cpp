@@ -144,6 +144,8 @@ private:
   LogicalResult lowerHostCode(ModuleOp module, LLVMTypeConverter &converter) {
     LLVMConversionTarget target(getContext());
     target.addLegalOp<ModuleOp>();
+    // The tables are done, and they are most of what is there.
+    target.markOpRecursivelyLegal<LLVM::GlobalOp>();
     target.addIllegalDialect<GPUAsyncDialect, gpu::GPUDialect>();
     RewritePatternSet patterns(&getContext());
     for (Dialect *dialect : getContext().getLoadedDialects()) {

@@ -118,7 +118,7 @@ private:
   Type ptrType, i32Type, i64Type;
   LLVM::LLVMStructType kernelType, imageType, cpuKernelType, moduleType,
       programType, functionType, siteType, block;
-  llvm::StringMap<FlatSymbolRefAttr> strings;
+  llvm::StringMap<FlatSymbolRefAttr> strings, sites;
   llvm::MapVector<StringAttr, BinaryOp> binaries;
   bool hasFunctions = false;
 };
@@ -147,6 +147,19 @@ struct FunctionState {
     NumStorages
   };
   Value getStorage(Storage which, int64_t bytes);
+  /// The address `bytes` into that storage, made once in the entry block.
+  Value getAddress(Storage which, int64_t bytes);
+
+  /// Ops of a straight line of code share what one of them made: storage that
+  /// holds a value already is not written again, and descriptors are taken
+  /// apart once. Says that the op to lower next is in `block`.
+  void startAt(mlir::Block *block);
+  /// Whether the `size` bytes at `offset` of a storage that only holds launches
+  /// are component `part` of `value` already; they are from now on.
+  bool holds(Storage which, int64_t offset, int64_t size, OpFoldResult value,
+             unsigned part = 0);
+  /// The scalars of a descriptor, or of what is one value in LLVM.
+  ArrayRef<Value> unpack(OpBuilder &builder, Location loc, Value value);
 
   /// `value` in its LLVM type.
   Value toLLVM(OpBuilder &builder, Value value);
@@ -178,6 +191,17 @@ struct FunctionState {
 private:
   LLVM::AllocaOp storages[NumStorages];
   int64_t storageBytes[NumStorages] = {};
+  llvm::DenseMap<std::pair<int, int64_t>, Value> addresses;
+
+  /// What holds in `line`, a block or the rest of one that was split.
+  mlir::Block *line = nullptr;
+  struct Content {
+    int64_t size;
+    OpFoldResult value;
+    unsigned part;
+  };
+  std::map<int64_t, Content> contents[NumStorages];
+  llvm::DenseMap<Value, SmallVector<Value, 5>> unpacked;
 };
 
 /// Lowers the device op `op` and erases it.

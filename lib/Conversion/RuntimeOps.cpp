@@ -43,10 +43,77 @@ Value FunctionState::getStorage(Storage which, int64_t bytes) {
   return storage;
 }
 
+Value FunctionState::getAddress(Storage which, int64_t bytes) {
+  Value storage = getStorage(which, 0);
+  if (!bytes)
+    return storage;
+  Value &address = addresses[{which, bytes}];
+  if (!address) {
+    OpBuilder builder(func.getContext());
+    builder.setInsertionPointAfterValue(storage);
+    address = LLVM::GEPOp::create(builder, func.getLoc(), tables.ptr(),
+                                  builder.getI8Type(), storage,
+                                  ArrayRef<LLVM::GEPArg>(bytes));
+  }
+  return address;
+}
+
+void FunctionState::startAt(mlir::Block *block) {
+  if (line == block)
+    return;
+  line = block;
+  for (auto &content : contents)
+    content.clear();
+  unpacked.clear();
+}
+
+bool FunctionState::holds(Storage which, int64_t offset, int64_t size,
+                          OpFoldResult value, unsigned part) {
+  auto &content = contents[which];
+  auto next = content.lower_bound(offset);
+  if (next != content.end() && next->first == offset &&
+      next->second.size == size && next->second.value == value &&
+      next->second.part == part)
+    return true;
+  // What the new value overwrites, in part or as a whole.
+  if (next != content.begin()) {
+    auto before = std::prev(next);
+    if (before->first + before->second.size > offset)
+      content.erase(before);
+  }
+  while (next != content.end() && next->first < offset + size)
+    next = content.erase(next);
+  content[offset] = {size, value, part};
+  return false;
+}
+
+ArrayRef<Value> FunctionState::unpack(OpBuilder &builder, Location loc,
+                                      Value value) {
+  auto [known, isNew] = unpacked.try_emplace(value);
+  SmallVector<Value, 5> &values = known->second;
+  if (!isNew)
+    return values;
+  Value lowered = toLLVM(builder, value);
+  SmallVector<Value> parts;
+  if (auto type = dyn_cast<MemRefType>(value.getType()))
+    MemRefDescriptor::unpack(builder, loc, lowered, type, parts);
+  else if (isa<UnrankedMemRefType>(value.getType()))
+    UnrankedMemRefDescriptor::unpack(builder, loc, lowered, parts);
+  else
+    parts.push_back(lowered);
+  values.assign(parts.begin(), parts.end());
+  return values;
+}
+
 Value FunctionState::toLLVM(OpBuilder &builder, Value value) {
   Type type = converter.convertType(value.getType());
   if (!type || type == value.getType())
     return value;
+  // What was cast from it already.
+  if (auto cast = value.getDefiningOp<UnrealizedConversionCastOp>();
+      cast && cast.getNumOperands() == 1 &&
+      cast.getOperand(0).getType() == type)
+    return cast.getOperand(0);
   // A constant index needs no cast.
   APInt constant;
   if (value.getType().isIndex() &&
@@ -75,6 +142,9 @@ void FunctionState::exitIf(OpBuilder &builder, Location loc, Value failed) {
   // LLVM's own weights of an unlikely branch.
   branch.setBranchWeights(ArrayRef<int32_t>{1, 2000});
   builder.setInsertionPointToStart(rest);
+  // The rest is only reached from here.
+  if (line == head)
+    line = rest;
 }
 
 Value FunctionState::loadFailed(OpBuilder &builder, Location loc) {
@@ -163,7 +233,7 @@ private:
   Value storeAll(FunctionState::Storage which, ValueRange values) {
     Value storage = state.getStorage(which, 8 * values.size());
     for (auto [i, value] : llvm::enumerate(values))
-      store(value, at(storage, 8 * i));
+      store(value, state.getAddress(which, 8 * i));
     return storage;
   }
   /// Calls the runtime with the frame first. The op's place in the schedule
@@ -310,44 +380,63 @@ LogicalResult OpLowering::lower(LaunchOp launch) {
   SmallVector<int64_t> offsets = getKernelParamOffsets(*sizes);
   int64_t bytes = offsets.empty() ? 0 : offsets.back() + sizes->back();
   Value params = state.getStorage(FunctionState::Params, bytes);
-  SmallVector<Value> values;
+  unsigned number = 0;
   for (Value operand : launch.getKernelOperands()) {
-    Value lowered = toLLVM(operand);
-    if (auto type = dyn_cast<MemRefType>(operand.getType()))
-      MemRefDescriptor::unpack(builder, loc, lowered, type, values);
-    else if (isa<UnrankedMemRefType>(operand.getType()))
-      UnrankedMemRefDescriptor::unpack(builder, loc, lowered, values);
-    else
-      values.push_back(lowered);
+    ArrayRef<Value> values = state.unpack(builder, loc, operand);
+    for (auto [part, value] : llvm::enumerate(values)) {
+      int64_t offset = offsets[number], size = (*sizes)[number];
+      ++number;
+      if (!state.holds(FunctionState::Params, offset, size, operand, part))
+        store(value, state.getAddress(FunctionState::Params, offset));
+    }
   }
-  for (auto [value, offset] : llvm::zip_equal(values, offsets))
-    store(value, at(params, offset));
 
+  // Each field at its place in a gpuasync_block.
   Value block = state.getStorage(FunctionState::Block, 0);
-  auto setField = [&](Value value, ArrayRef<LLVM::GEPArg> path) {
-    SmallVector<LLVM::GEPArg> indices = {0};
-    indices.append(path.begin(), path.end());
-    store(value, LLVM::GEPOp::create(builder, loc, ptr, tables.blockType(),
-                                     block, indices));
+  auto isHeld = [&](size_t offset, Type type, OpFoldResult value) {
+    return state.holds(FunctionState::Block, offset,
+                       type == ptr ? 8 : type.getIntOrFloatBitWidth() / 8,
+                       value);
+  };
+  auto address = [&](size_t offset) {
+    return state.getAddress(FunctionState::Block, offset);
+  };
+  auto setConstant = [&](size_t offset, Type type, int64_t value) {
+    if (!isHeld(offset, type, builder.getIntegerAttr(type, value)))
+      store(tables.constant(builder, loc, type, value), address(offset));
+  };
+  auto setSize = [&](size_t offset, Value value) {
+    APInt constant;
+    if (matchPattern(value, m_ConstantInt(&constant)))
+      return setConstant(offset, i64, constant.getSExtValue());
+    if (isHeld(offset, i64, value))
+      return;
+    Value lowered = toLLVM(value);
+    if (lowered.getType() != i64)
+      lowered = LLVM::SExtOp::create(builder, loc, i64, lowered);
+    store(lowered, address(offset));
   };
   Value dims[] = {launch.getGridSizeX(),  launch.getGridSizeY(),
                   launch.getGridSizeZ(),  launch.getBlockSizeX(),
                   launch.getBlockSizeY(), launch.getBlockSizeZ()};
   for (int i = 0; i < 6; ++i)
-    setField(toLLVM(dims[i]), {i / 3, i % 3});
-  for (int i = 0; i < 3; ++i)
-    setField(launch.getClusterSizes().empty()
-                 ? int64(0)
-                 : toLLVM(launch.getClusterSizes()[i]),
-             {2, i});
-  Value shared = launch.getDynamicSharedMemorySize();
-  setField(shared ? Value(LLVM::SExtOp::create(builder, loc, i64, shared))
-                  : int64(0),
-           {3});
-  setField(int32(launch.getCooperative() ? GPUASYNC_LAUNCH_COOPERATIVE : 0),
-           {4});
-  setField(int32(bytes), {5});
-  setField(params, {6});
+    setSize(offsetof(gpuasync_block, grid) + 8 * i, dims[i]);
+  for (int i = 0; i < 3; ++i) {
+    size_t offset = offsetof(gpuasync_block, cluster) + 8 * i;
+    if (launch.getClusterSizes().empty())
+      setConstant(offset, i64, 0);
+    else
+      setSize(offset, launch.getClusterSizes()[i]);
+  }
+  if (Value shared = launch.getDynamicSharedMemorySize())
+    setSize(offsetof(gpuasync_block, dynamicSharedBytes), shared);
+  else
+    setConstant(offsetof(gpuasync_block, dynamicSharedBytes), i64, 0);
+  setConstant(offsetof(gpuasync_block, flags), i32,
+              launch.getCooperative() ? GPUASYNC_LAUNCH_COOPERATIVE : 0);
+  setConstant(offsetof(gpuasync_block, paramBytes), i32, bytes);
+  if (!isHeld(offsetof(gpuasync_block, params), ptr, params))
+    store(params, address(offsetof(gpuasync_block, params)));
 
   FlatSymbolRefAttr symbol = tables.addSite(op, &*kernel);
   call(gpuasync_launch_name, {},
@@ -594,6 +683,7 @@ void OpLowering::waitOnHost(StringRef name, ValueRange handles) {
 }
 
 LogicalResult OpLowering::lower() {
+  state.startAt(op->getBlock());
   auto result =
       TypeSwitch<Operation *, LogicalResult>(op)
           .Case<LaunchOp, AllocOp, DeallocOp, MemcpyOp, MemsetOp>(
@@ -657,9 +747,9 @@ LogicalResult OpLowering::lower() {
             return success();
           })
           .Case([&](EventReadyOp ready) {
-            replace(ready.getEvent(),
-                    LLVM::ZeroOp::create(builder, ready.getLoc(), ptr)
-                        .getResult());
+            replace(
+                ready.getEvent(),
+                LLVM::ZeroOp::create(builder, ready.getLoc(), ptr).getResult());
             return success();
           })
           .Case([&](EventDestroyOp destroy) {

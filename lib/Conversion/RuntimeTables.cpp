@@ -50,17 +50,18 @@ struct Tables::Constant {
   FlatSymbolRefAttr symbol;
   std::vector<Constant> elements;
   bool isAggregate = false;
+  ElementsAttr dense; ///< of an array of integers
 };
 
 Tables::Constant Tables::integer(Type type, uint64_t value) {
-  return {type, value, {}, {}, false};
+  return {type, value, {}, {}, false, {}};
 }
-Tables::Constant Tables::null() { return {ptrType, 0, {}, {}, false}; }
+Tables::Constant Tables::null() { return {ptrType, 0, {}, {}, false, {}}; }
 Tables::Constant Tables::symbol(FlatSymbolRefAttr symbol) {
-  return {ptrType, 0, symbol, {}, false};
+  return {ptrType, 0, symbol, {}, false, {}};
 }
 Tables::Constant Tables::aggregate(Type type, ArrayRef<Constant> elements) {
-  return {type, 0, {}, elements.vec(), true};
+  return {type, 0, {}, elements.vec(), true, {}};
 }
 
 Value Tables::build(OpBuilder &builder, Location loc, const Constant &value) {
@@ -71,6 +72,8 @@ Value Tables::build(OpBuilder &builder, Location loc, const Constant &value) {
                                            build(builder, loc, element), i);
     return result;
   }
+  if (value.dense)
+    return LLVM::ConstantOp::create(builder, loc, value.type, value.dense);
   if (value.symbol)
     return LLVM::AddressOfOp::create(builder, loc, ptrType, value.symbol);
   if (value.type == ptrType)
@@ -154,7 +157,8 @@ Tables::Tables(ModuleOp module, SymbolTable &symbols)
   moduleType = structOf({p, p, p, i32, i32});
   programType = structOf({i32, i32, p, p, p});
   functionType = structOf({p, p, i32, i32, p, p, i32, i32});
-  siteType = structOf({p, p, i32, i32, i32, i32, i32, i32});
+  // There is a site for each op: one constant for all its numbers.
+  siteType = structOf({p, p, LLVM::LLVMArrayType::get(i32, 6)});
   Type three = LLVM::LLVMArrayType::get(i64, 3);
   block = structOf({three, three, three, i64, i32, i32, p});
   for (auto binary : module.getOps<BinaryOp>())
@@ -202,14 +206,26 @@ FlatSymbolRefAttr Tables::addSite(Operation *op, const KernelRef *kernel,
   if (auto work = dyn_cast<WorkOpInterface>(op))
     id = work.getId().value_or(UINT32_MAX);
   Position position = getPosition(op->getLoc());
-  Constant site = aggregate(
-      siteType,
-      {string(position.file), string(text), integer(i32Type, position.line),
-       integer(i32Type, position.column), integer(i32Type, id),
-       integer(i32Type, kernel ? kernel->module : 0),
-       integer(i32Type, kernel ? kernel->kernel : 0), integer(i32Type, 0)});
-  return FlatSymbolRefAttr::get(
-      addTable("_gpuasync_site", site).getSymNameAttr());
+  int32_t numbers[] = {int32_t(position.line),
+                       int32_t(position.column),
+                       int32_t(id),
+                       int32_t(kernel ? kernel->module : 0),
+                       int32_t(kernel ? kernel->kernel : 0),
+                       0};
+  // Ops that cannot be told apart share one, as the waits before one op.
+  std::string key = text + '\0' + position.file.str() + '\0';
+  key.append(reinterpret_cast<const char *>(numbers), sizeof(numbers));
+  FlatSymbolRefAttr &known = sites[key];
+  if (known)
+    return known;
+  Constant array = {siteType.getBody()[2], 0, {}, {}, false, {}};
+  array.dense = DenseElementsAttr::get(
+      RankedTensorType::get(std::size(numbers), i32Type), ArrayRef(numbers));
+  Constant site =
+      aggregate(siteType, {string(position.file), string(text), array});
+  known =
+      FlatSymbolRefAttr::get(addTable("_gpuasync_site", site).getSymNameAttr());
+  return known;
 }
 
 FlatSymbolRefAttr Tables::addFunction(StringRef name, Location loc,

@@ -90,3 +90,86 @@ func.func @host(%u: memref<*xf32>, %r: memref<?x8xf32, strided<[16, 1], offset: 
   gpu_async.stream.destroy %e
   return %m : memref<2x?x4xi64, #gpu.address_space<global>>
 }
+
+gpu_async.binary @k kernels [#gpu_async.kernel<"f", params = [8, 8, 8, 8, 8, 4]>,
+                             #gpu_async.kernel<"g", params = [4, 8]>] images [#gpu_async.image<ptx, "sm_90" data = "ptx">]
+
+// A launch writes what differs from the launch before it in a straight line of
+// code, and each memref is taken apart once.
+// CHECK-LABEL: llvm.func @launches(
+// CHECK-SAME:    %[[BASE:[a-z0-9]+]]: !llvm.ptr, %{{[^,]+}}: !llvm.ptr, %{{[^,]+}}: i64, %{{[^,]+}}: i64, %{{[^,]+}}: i64, %[[N:[a-z0-9]+]]: i64, %[[V:[a-z0-9]+]]: f32, %[[W:[a-z0-9]+]]: f32
+// CHECK-DAG:     %[[PARAMS:.+]] = llvm.alloca %{{.*}} x !llvm.array<44 x i8>
+// CHECK-DAG:     %[[GRID_X:.+]] = llvm.alloca %{{.*}} x !llvm.struct<(array<3 x i64>, array<3 x i64>, array<3 x i64>, i64, i32, i32, ptr)>
+// CHECK-DAG:     %[[AT40:.+]] = llvm.getelementptr %[[PARAMS]][40]
+// CHECK-DAG:     %[[GRID_Y:.+]] = llvm.getelementptr %[[GRID_X]][8]
+// CHECK-DAG:     %[[PARAM_BYTES:.+]] = llvm.getelementptr %[[GRID_X]][84]
+// CHECK-DAG:     %[[PARAM_POINTER:.+]] = llvm.getelementptr %[[GRID_X]][88]
+// CHECK:         llvm.call @gpuasync_stream_create(
+// CHECK-COUNT-5: llvm.extractvalue
+// CHECK:         llvm.store %[[V]], %[[AT40]]
+// CHECK:         llvm.store %[[N]], %[[GRID_X]]
+// CHECK:         llvm.store %{{.*}}, %[[GRID_Y]]
+// CHECK:         llvm.store %[[PARAMS]], %[[PARAM_POINTER]]
+// CHECK:         llvm.call @gpuasync_launch({{.*}}gpu_async.id = 0
+// The same again: only the site.
+// CHECK-NEXT:    llvm.mlir.addressof
+// CHECK-NEXT:    llvm.call @gpuasync_launch({{.*}}gpu_async.id = 1
+// One parameter and one size.
+// CHECK-NEXT:    llvm.store %[[W]], %[[AT40]]
+// CHECK-NEXT:    llvm.store %[[N]], %[[GRID_Y]]
+// CHECK-NEXT:    llvm.mlir.addressof
+// CHECK-NEXT:    llvm.call @gpuasync_launch({{.*}}gpu_async.id = 2
+// A kernel with other parameters. The value at 0 goes where a pointer was.
+// CHECK-NOT:     llvm.extractvalue
+// CHECK:         llvm.store %[[V]], %[[PARAMS]]
+// CHECK:         llvm.store %[[N]], %{{.*}} : i64
+// CHECK:         llvm.mlir.constant(16 : i32)
+// CHECK-NEXT:    llvm.store %{{.*}}, %[[PARAM_BYTES]]
+// CHECK:         llvm.call @gpuasync_launch({{.*}}gpu_async.id = 3
+// So all that was there is written again, of which it wrote a part.
+// CHECK:         llvm.store %{{.*}}, %[[PARAMS]] : !llvm.ptr, !llvm.ptr
+// CHECK:         llvm.store %{{.*}} : !llvm.ptr, !llvm.ptr
+// CHECK-NEXT:    llvm.mlir.constant(44 : i32)
+// CHECK-NEXT:    llvm.store %{{.*}}, %[[PARAM_BYTES]]
+// CHECK:         llvm.call @gpuasync_launch({{.*}}gpu_async.id = 4
+// Behind a branch nothing is known, and everything is written.
+// CHECK:       ^bb
+// CHECK-COUNT-5: llvm.extractvalue
+// CHECK:         llvm.store %[[V]], %[[AT40]]
+// CHECK:         llvm.store %[[N]], %[[GRID_X]]
+// CHECK:         llvm.call @gpuasync_launch({{.*}}gpu_async.id = 5
+func.func @launches(%x: memref<?xf32>, %n: index, %v: f32, %w: f32, %c: i1) {
+  %c1 = arith.constant 1 : index
+  %s = gpu_async.stream.create
+  gpu_async.launch on %s id(0) @k::@f blocks in (%n, %c1, %c1) threads in (%c1, %c1, %c1) args(%x : memref<?xf32>, %v : f32)
+  gpu_async.launch on %s id(1) @k::@f blocks in (%n, %c1, %c1) threads in (%c1, %c1, %c1) args(%x : memref<?xf32>, %v : f32)
+  gpu_async.launch on %s id(2) @k::@f blocks in (%n, %n, %c1) threads in (%c1, %c1, %c1) args(%x : memref<?xf32>, %w : f32)
+  gpu_async.launch on %s id(3) @k::@g blocks in (%n, %n, %c1) threads in (%c1, %c1, %c1) args(%v : f32, %n : index)
+  gpu_async.launch on %s id(4) @k::@f blocks in (%n, %n, %c1) threads in (%c1, %c1, %c1) args(%x : memref<?xf32>, %w : f32)
+  cf.cond_br %c, ^more, ^end
+^more:
+  gpu_async.launch on %s id(5) @k::@f blocks in (%n, %n, %c1) threads in (%c1, %c1, %c1) args(%x : memref<?xf32>, %v : f32)
+  cf.br ^end
+^end:
+  gpu_async.stream.destroy %s
+  return
+}
+
+// Events and waits that stand for one op have one site.
+// CHECK-LABEL: llvm.func @sites(
+// CHECK:         llvm.call @gpuasync_stream_create(
+// CHECK-NEXT:    %[[A:.+]] = llvm.mlir.addressof @[[SITE:_gpuasync_site[_0-9]*]]
+// CHECK:         llvm.call @gpuasync_stream_wait({{.*}}, %[[A]])
+// CHECK:         %[[B:.+]] = llvm.mlir.addressof @[[SITE]]
+// CHECK:         llvm.call @gpuasync_stream_wait({{.*}}, %[[B]])
+// CHECK:       llvm.mlir.global internal constant @[[SITE]]() {addr_space = 0 : i32} : !llvm.struct<(ptr, ptr, array<6 x i32>)>
+// CHECK:         llvm.mlir.constant(dense<[7, 3, -1, 0, 0, 0]> : tensor<6xi32>) : !llvm.array<6 x i32>
+func.func @sites(%a: !gpu_async.event, %b: !gpu_async.event) {
+  %s = gpu_async.stream.create
+  gpu_async.stream.wait %s, %a loc("f.mlir":7:3)
+  gpu_async.stream.wait %s, %b loc("f.mlir":7:3)
+  gpu_async.event.destroy %a
+  gpu_async.event.destroy %b
+  gpu_async.stream.destroy %s
+  return
+}
