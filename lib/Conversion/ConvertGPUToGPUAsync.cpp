@@ -19,6 +19,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/SetVector.h"
@@ -365,8 +366,11 @@ private:
   void importLoop(Operation *op, const RegionUses &uses, Fiber &fiber);
   void addCarried(BlockArgument argument, const RegionUses &uses, bool isUsed);
   void addResults(Operation *op, ArrayRef<std::unique_ptr<BlockImport>> imports,
-                  const RegionUses &uses, Fiber &fiber,
-                  function_ref<Value(unsigned)> before);
+                  const RegionUses &uses, Fiber &fiber);
+  SetVector<Value> pastOfResult(Operation *op, unsigned number,
+                                ArrayRef<std::unique_ptr<BlockImport>> imports);
+  bool comesAfterArgument(Value passed, Value argument);
+  llvm::DenseSet<Value> pastOutside(Value token);
   Value joinOpen(OpBuilder &builder, Location loc);
   void importHostOp(Operation *op, Fiber &fiber);
   void readTokenForm(Operation *op, Fiber &fiber);
@@ -1314,28 +1318,142 @@ void BlockImport::importRegionOp(Operation *op, Fiber &fiber) {
         failedNested = true;
 }
 
+/// Whether `token` stands for nothing on the only path that has it.
+bool isUndefined(Value token) {
+  Operation *op = token.getDefiningOp();
+  return op && op->hasAttr(kUndefinedTokenAttrName);
+}
+
+/// Whether `token` is undefined wherever `flag` is 0: what a lifted loop passes
+/// to its next iteration is so when it ends.
+bool isUndefinedUnless(Value flag, Value token) {
+  if (isUndefined(token) || matchPattern(flag, m_NonZero()))
+    return true;
+  auto tokenResult = dyn_cast<OpResult>(token);
+  auto flagResult = dyn_cast<OpResult>(flag);
+  if (!tokenResult || !flagResult ||
+      tokenResult.getOwner() != flagResult.getOwner() ||
+      !runsOneRegionOnce(tokenResult.getOwner()))
+    return false;
+  return llvm::all_of(tokenResult.getOwner()->getRegions(),
+                      [&](Region &region) {
+                        Operation *end = region.front().getTerminator();
+                        return isUndefinedUnless(
+                            end->getOperand(flagResult.getResultNumber()),
+                            end->getOperand(tokenResult.getResultNumber()));
+                      });
+}
+
+bool isUndefinedResult(OpResult result) {
+  auto loop = dyn_cast<scf::WhileOp>(result.getOwner());
+  if (!loop)
+    return false;
+  scf::ConditionOp end = loop.getConditionOp();
+  auto flag = end.getCondition().getDefiningOp<arith::TruncIOp>();
+  return flag && isUndefinedUnless(flag.getIn(),
+                                   end.getArgs()[result.getResultNumber()]);
+}
+
+/// Tokens of enclosing blocks, and those that the block's loop carries, which
+/// `token` comes after.
+llvm::DenseSet<Value> BlockImport::pastOutside(Value token) {
+  SmallVector<unsigned> worklist{nodeOf(token)};
+  ++searches;
+  llvm::DenseSet<Value> past;
+  while (!worklist.empty()) {
+    Node &current = nodes[worklist.pop_back_val()];
+    if (current.mark == searches)
+      continue;
+    current.mark = searches;
+    if (current.kind == Node::Outside || current.kind == Node::Carried)
+      past.insert(current.token);
+    worklist.append(current.predecessors.begin(), current.predecessors.end());
+  }
+  return past;
+}
+
+/// Whether `passed`, at the end of this block, comes after what the block was
+/// given as `argument`.
+bool BlockImport::comesAfterArgument(Value passed, Value argument) {
+  return isUndefined(passed) || nodes[nodeOf(argument)].isDone ||
+         pastOutside(passed).contains(argument);
+}
+
+/// Tokens of this block that a result of `op` comes after, whichever way the
+/// regions go.
+SetVector<Value>
+BlockImport::pastOfResult(Operation *op, unsigned number,
+                          ArrayRef<std::unique_ptr<BlockImport>> imports) {
+  SetVector<Value> past;
+  if (auto loop = dyn_cast<scf::ForOp>(op)) {
+    if (imports.front()->comesAfterArgument(loop.getYieldedValues()[number],
+                                            loop.getRegionIterArg(number)))
+      past.insert(loop.getInitArgs()[number]);
+    return past;
+  }
+  if (auto loop = dyn_cast<scf::WhileOp>(op)) {
+    // Through the condition, and round by way of each token passed on.
+    BlockImport &before = *imports.front();
+    BlockImport &after = *imports.back();
+    OperandRange passed = loop.getConditionOp().getArgs();
+    for (auto [argument, init, yielded] :
+         llvm::zip_equal(loop.getBeforeArguments(), loop.getInits(),
+                         loop.getYieldOp().getResults())) {
+      if (!isOurToken(argument.getType()) ||
+          !before.comesAfterArgument(passed[number], argument))
+        continue;
+      bool comesRound = false;
+      for (auto [next, value] :
+           llvm::zip_equal(loop.getAfterArguments(), passed))
+        comesRound |= isOurToken(next.getType()) &&
+                      after.comesAfterArgument(yielded, next) &&
+                      before.comesAfterArgument(value, argument);
+      if (comesRound)
+        past.insert(init);
+    }
+    return past;
+  }
+  bool isFirst = true;
+  for (const std::unique_ptr<BlockImport> &inner : imports) {
+    Value yielded = inner->block.getTerminator()->getOperand(number);
+    if (isUndefined(yielded))
+      continue;
+    llvm::DenseSet<Value> ofRegion = inner->pastOutside(yielded);
+    if (isFirst)
+      // In the order of nodes, so that it does not depend on that of the set.
+      for (const Node &node : inner->nodes) {
+        if (ofRegion.contains(node.token))
+          past.insert(node.token);
+      }
+    else
+      past.remove_if([&](Value token) { return !ofRegion.contains(token); });
+    isFirst = false;
+  }
+  return past;
+}
+
 /// Nodes for the tokens that a region op returns. One is in the past of another
-/// if it is so wherever the op's results come from; `before` is what a result
-/// comes after in this block, if anything.
+/// if it is so wherever the op's results come from.
 void BlockImport::addResults(Operation *op,
                              ArrayRef<std::unique_ptr<BlockImport>> imports,
-                             const RegionUses &uses, Fiber &fiber,
-                             function_ref<Value(unsigned)> before) {
+                             const RegionUses &uses, Fiber &fiber) {
   // The results of scf.while are what its condition passes on.
+  ArrayRef<std::unique_ptr<BlockImport>> sources = imports;
   if (isa<scf::WhileOp>(op))
-    imports = imports.take_front();
+    sources = sources.take_front();
   auto loop = dyn_cast<scf::ForOp>(op);
   auto comesBefore = [&](OpResult first, OpResult second) {
     if (loop && !isCovered(nodeOf(loop.getInitArgs()[first.getResultNumber()]),
                            loop.getInitArgs()[second.getResultNumber()]))
       return false;
-    return llvm::all_of(imports, [&](const auto &inner) {
+    return llvm::all_of(sources, [&](const auto &inner) {
       Operation *end = inner->block.getTerminator();
       // scf.condition has its condition first.
       unsigned skipped = end->getNumOperands() - op->getNumResults();
-      return inner->isCovered(
-          inner->nodeOf(end->getOperand(skipped + first.getResultNumber())),
-          end->getOperand(skipped + second.getResultNumber()));
+      Value before = end->getOperand(skipped + first.getResultNumber());
+      Value after = end->getOperand(skipped + second.getResultNumber());
+      return isUndefined(before) || isUndefined(after) ||
+             inner->isCovered(inner->nodeOf(before), after);
     });
   };
   struct Result {
@@ -1344,24 +1462,23 @@ void BlockImport::addResults(Operation *op,
   };
   SmallVector<Result> results;
   for (OpResult result : op->getResults())
-    if (isOurToken(result.getType()))
+    if (isOurToken(result.getType()) && !isUndefinedResult(result))
       results.push_back({result, {}});
-  for (Result &result : results) {
+  for (Result &result : results)
     for (Result &other : results)
       if (other.token != result.token &&
           comesBefore(other.token, result.token) &&
           (other.token.getResultNumber() < result.token.getResultNumber() ||
            !comesBefore(result.token, other.token)))
         result.past.push_back(other.token);
-  }
   // What comes before others comes first: nodes have topological numbers.
   llvm::sort(results, [](const Result &a, const Result &b) {
     return std::make_pair(a.past.size(), a.token.getResultNumber()) <
            std::make_pair(b.past.size(), b.token.getResultNumber());
   });
   for (Result &result : results) {
-    if (Value start = before(result.token.getResultNumber()))
-      result.past.push_back(start);
+    llvm::append_range(
+        result.past, pastOfResult(op, result.token.getResultNumber(), imports));
     addNode(Node::Work, result.token, op->getLoc(), result.past, uses.device,
             fiber, !result.token.use_empty());
   }
@@ -1370,7 +1487,6 @@ void BlockImport::addResults(Operation *op,
 void BlockImport::importBranches(Operation *op, const RegionUses &uses,
                                  Fiber &fiber) {
   SetVector<Value> retied = findRetied(op);
-  SmallVector<Value> tailsBefore = tailsOf(retied.getArrayRef());
   convertTokens(op->getResults());
   SmallVector<std::unique_ptr<BlockImport>> imports;
   bool isOpen = false;
@@ -1407,10 +1523,7 @@ void BlockImport::importBranches(Operation *op, const RegionUses &uses,
 
   for (auto [index, token] : llvm::enumerate(retied))
     tails[token] = op->getResult(first + index);
-  addResults(op, imports, uses, fiber, [&](unsigned result) {
-    bool isTail = result >= first && result - first < retied.size();
-    return isTail ? tailsBefore[result - first] : Value();
-  });
+  addResults(op, imports, uses, fiber);
 }
 
 /// Whether `token` is made from `argument` by ops that start after it.
@@ -1473,7 +1586,6 @@ void BlockImport::importLoop(Operation *op, const RegionUses &uses,
 
   SmallVector<std::unique_ptr<BlockImport>> imports;
   SmallVector<BlockArgument> leftOvers;
-  llvm::DenseMap<unsigned, Value> startOfResult;
   bool isOpen = false;
   for (Region &region : op->getRegions()) {
     Block &block = region.front();
@@ -1486,10 +1598,8 @@ void BlockImport::importLoop(Operation *op, const RegionUses &uses,
     if (auto loop = dyn_cast<scf::ForOp>(op))
       for (auto [index, argument] : llvm::enumerate(loop.getRegionIterArgs()))
         if (isOurToken(argument.getType()) &&
-            comesAfter(loop.getYieldedValues()[index], argument)) {
+            comesAfter(loop.getYieldedValues()[index], argument))
           inner.startOf[argument] = loop.getInitArgs()[index];
-          startOfResult[index] = loop.getInitArgs()[index];
-        }
     Type type = TokenType::get(op->getContext());
     inner.retied.assign(retied.begin(), retied.end());
     for (auto [token, start] : llvm::zip_equal(retied, carried)) {
@@ -1530,10 +1640,7 @@ void BlockImport::importLoop(Operation *op, const RegionUses &uses,
 
   for (auto [index, token] : llvm::enumerate(retied))
     tails[token] = op->getResult(first + index);
-  addResults(op, imports, uses, fiber, [&](unsigned result) {
-    return result >= first ? carried[result - first]
-                           : startOfResult.lookup(result);
-  });
+  addResults(op, imports, uses, fiber);
 }
 
 void BlockImport::importOp(Operation *op, Fiber &fiber) {

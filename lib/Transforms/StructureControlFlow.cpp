@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/IR/GPUAsyncOps.h"
+#include "GPUAsync/IR/RegionTokens.h"
 #include "GPUAsync/Transforms/Passes.h"
 
 #include "mlir/Conversion/ControlFlowToSCF/ControlFlowToSCF.h"
@@ -34,15 +35,18 @@ using namespace mlir::gpuasync;
 
 namespace {
 
-/// A token that has been reached where no path says which one; a null value if
-/// `type` is no token.
+/// A token that has been reached, marked as one that no path uses; a null value
+/// if `type` is no token.
 Value createReadyToken(OpBuilder &builder, Location loc, Type type) {
+  Operation *op = nullptr;
   if (isa<TokenType>(type))
-    return WaitOp::create(builder, loc, type, ValueRange()).getAsyncToken();
-  if (isa<gpu::AsyncTokenType>(type))
-    return gpu::WaitOp::create(builder, loc, type, ValueRange())
-        .getAsyncToken();
-  return Value();
+    op = WaitOp::create(builder, loc, type, ValueRange());
+  else if (isa<gpu::AsyncTokenType>(type))
+    op = gpu::WaitOp::create(builder, loc, type, ValueRange());
+  if (!op)
+    return Value();
+  op->setAttr(kUndefinedTokenAttrName, builder.getUnitAttr());
+  return op->getResult(0);
 }
 
 /// Upstream's, but tokens are never poison and scf.execute_region can end in an

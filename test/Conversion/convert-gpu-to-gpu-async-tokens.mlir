@@ -459,4 +459,57 @@ func.func @execute_in_loop(%x: memref<8xf32>, %y: memref<8xf32>, %v: f32, %l: in
   // expected-remark @below {{the host waits here}}
   return
 }
+
+// CHECK-LABEL: func.func private @consumes(
+// CHECK-SAME: !gpu_async.token, memref<8xf32>)
+func.func private @consumes(!gpu.async.token, memref<8xf32>)
+
+// What a lifted loop passes on is undefined when it ends: the call waits for
+// nothing, and the loop's token is known to come after what went in.
+// CHECK-LABEL: func.func @lifted(
+// CHECK-SAME: %[[V0:.*]]: memref<8xf32>, %[[V1:.*]]: f32, %[[V2:.*]]: i1) {
+// CHECK-NEXT: %[[V3:.*]] = gpu_async.wait async {gpu_async.undefined}
+// CHECK-NEXT: %[[V4:.*]] = arith.constant 0 : i32
+// CHECK-NEXT: %[[V5:.*]] = arith.constant 1 : i32
+// CHECK-NEXT: %[[V6:.*]] = gpu_async.memset async %[[V0]], %[[V1]] : memref<8xf32>, f32
+// CHECK-NEXT: %[[V7:.*]]:2 = scf.while (%[[V8:.*]] = %[[V6]], %[[V9:.*]] = %[[V3]]) : (!gpu_async.token, !gpu_async.token) -> (!gpu_async.token, !gpu_async.token) {
+// CHECK-NEXT: %[[V10:.*]]:2 = scf.if %[[V2]] -> (!gpu_async.token, i32) {
+// CHECK-NEXT: %[[V11:.*]] = gpu_async.memset async [%[[V8]]] %[[V0]], %[[V1]] : memref<8xf32>, f32
+// CHECK-NEXT: scf.yield %[[V11]], %[[V5]] : !gpu_async.token, i32
+// CHECK-NEXT: } else {
+// CHECK-NEXT: scf.yield %[[V3]], %[[V4]] : !gpu_async.token, i32
+// CHECK-NEXT: }
+// CHECK-NEXT: %[[V12:.*]] = arith.trunci %[[V10]]#1 : i32 to i1
+// CHECK-NEXT: scf.condition(%[[V12]]) %[[V10]]#0, %[[V8]] : !gpu_async.token, !gpu_async.token
+// CHECK-NEXT: } do {
+// CHECK-NEXT: ^bb0(%[[V13:.*]]: !gpu_async.token, %[[V14:.*]]: !gpu_async.token):
+// CHECK-NEXT: scf.yield %[[V13]], %[[V14]] : !gpu_async.token, !gpu_async.token
+// CHECK-NEXT: }
+// CHECK-NEXT: call @consumes(%[[V7]]#1, %[[V0]]) : (!gpu_async.token, memref<8xf32>) -> ()
+// CHECK-NEXT: gpu_async.wait [%[[V7]]#1]
+// CHECK-NEXT: return
+// CHECK-NEXT: }
+func.func @lifted(%x: memref<8xf32>, %v: f32, %c: i1) {
+  %undefined = gpu.wait async {gpu_async.undefined}
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %t = gpu.memset async %x, %v : memref<8xf32>, f32
+  // expected-note @below {{nobody takes this token}}
+  %r:2 = scf.while (%a = %t, %b = %undefined) : (!gpu.async.token, !gpu.async.token) -> (!gpu.async.token, !gpu.async.token) {
+    %s:2 = scf.if %c -> (!gpu.async.token, i32) {
+      %n = gpu.memset async [%a] %x, %v : memref<8xf32>, f32
+      scf.yield %n, %one : !gpu.async.token, i32
+    } else {
+      scf.yield %undefined, %zero : !gpu.async.token, i32
+    }
+    %more = arith.trunci %s#1 : i32 to i1
+    scf.condition(%more) %s#0, %a : !gpu.async.token, !gpu.async.token
+  } do {
+  ^bb0(%a: !gpu.async.token, %b: !gpu.async.token):
+    scf.yield %a, %b : !gpu.async.token, !gpu.async.token
+  }
+  call @consumes(%r#1, %x) : (!gpu.async.token, memref<8xf32>) -> ()
+  // expected-remark @below {{the host waits here}}
+  return
+}
 }

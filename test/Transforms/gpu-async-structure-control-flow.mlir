@@ -60,7 +60,7 @@ func.func @token_argument(%x: memref<8xf32>, %v: f32, %c: i1) {
 
 // CHECK-LABEL: func.func @loop(
 // CHECK-SAME: %[[V0:.*]]: memref<8xf32>, %[[V1:.*]]: f32, %[[V2:.*]]: index) {
-// CHECK-NEXT: %[[V3:.*]] = gpu_async.wait async
+// CHECK-NEXT: %[[V3:.*]] = gpu_async.wait async {gpu_async.undefined}
 // CHECK-NEXT: %[[V4:.*]] = ub.poison : index
 // CHECK-NEXT: %[[V5:.*]] = arith.constant 1 : i32
 // CHECK-NEXT: %[[V6:.*]] = arith.constant 0 : i32
@@ -104,7 +104,7 @@ func.func @loop(%x: memref<8xf32>, %v: f32, %n: index) {
 
 // CHECK-LABEL: func.func @upstream_tokens(
 // CHECK-SAME: %[[V0:.*]]: memref<8xf32>, %[[V1:.*]]: f32, %[[V2:.*]]: i1) {
-// CHECK-NEXT: %[[V3:.*]] = gpu.wait async
+// CHECK-NEXT: %[[V3:.*]] = gpu.wait async {gpu_async.undefined}
 // CHECK-NEXT: %[[V4:.*]] = arith.constant 1 : i32
 // CHECK-NEXT: %[[V5:.*]] = arith.constant 0 : i32
 // CHECK-NEXT: %[[V6:.*]] = gpu.wait async
@@ -177,12 +177,12 @@ func.func @switch(%x: memref<8xf32>, %v: f32, %i: i32) {
 // CHECK-NEXT: %[[V4:.*]] = arith.constant 0 : i32
 // CHECK-NEXT: %[[V5:.*]]:2 = scf.if %[[V2]] -> (f32, !gpu_async.token) {
 // CHECK-NEXT: %[[V6:.*]] = ub.poison : f32
-// CHECK-NEXT: %[[V7:.*]] = gpu_async.wait async
+// CHECK-NEXT: %[[V7:.*]] = gpu_async.wait async {gpu_async.undefined}
 // CHECK-NEXT: scf.yield %[[V6]], %[[V7]] : f32, !gpu_async.token
 // CHECK-NEXT: } else {
 // CHECK-NEXT: %[[V8:.*]]:2 = scf.if %[[V3]] -> (f32, !gpu_async.token) {
 // CHECK-NEXT: %[[V9:.*]] = ub.poison : f32
-// CHECK-NEXT: %[[V10:.*]] = gpu_async.wait async
+// CHECK-NEXT: %[[V10:.*]] = gpu_async.wait async {gpu_async.undefined}
 // CHECK-NEXT: scf.yield %[[V9]], %[[V10]] : f32, !gpu_async.token
 // CHECK-NEXT: } else {
 // CHECK-NEXT: cf.assert %[[V2]], "message"
@@ -219,7 +219,7 @@ func.func @unreachable(%x: memref<8xf32>, %v: f32, %c: i1, %d: i1) -> (f32, !gpu
 // CHECK-NEXT: } do {
 // CHECK-NEXT: scf.yield
 // CHECK-NEXT: }
-// CHECK-NEXT: %[[V6:.*]] = gpu_async.wait async
+// CHECK-NEXT: %[[V6:.*]] = gpu_async.wait async {gpu_async.undefined}
 // CHECK-NEXT: return %[[V6]] : !gpu_async.token
 // CHECK-NEXT: }
 func.func @infinite(%x: memref<8xf32>, %v: f32) -> !gpu_async.token {
@@ -235,7 +235,7 @@ func.func @infinite(%x: memref<8xf32>, %v: f32) -> !gpu_async.token {
 // CHECK-SAME: %[[V0:.*]]: memref<8xf32>, %[[V1:.*]]: f32, %[[V2:.*]]: i1) {
 // CHECK-NEXT: %[[V3:.*]] = ub.poison : i32
 // CHECK-NEXT: %[[V4:.*]] = arith.constant 1 : i32
-// CHECK-NEXT: %[[V5:.*]] = gpu_async.wait async
+// CHECK-NEXT: %[[V5:.*]] = gpu_async.wait async {gpu_async.undefined}
 // CHECK-NEXT: %[[V6:.*]] = arith.constant 0 : i32
 // CHECK-NEXT: %[[V7:.*]] = gpu_async.memset async %[[V0]], %[[V1]] : memref<8xf32>, f32
 // CHECK-NEXT: %[[V8:.*]]:2 = scf.if %[[V2]] -> (!gpu_async.token, i32) {
@@ -318,7 +318,7 @@ func.func @execute_region(%x: memref<8xf32>, %v: f32, %c: i1) -> f32 {
 
 // CHECK-LABEL: func.func @poison(
 // CHECK-SAME: ) -> !gpu_async.token {
-// CHECK-NEXT: %[[V0:.*]] = gpu_async.wait async
+// CHECK-NEXT: %[[V0:.*]] = gpu_async.wait async {gpu_async.undefined}
 // CHECK-NEXT: return %[[V0]] : !gpu_async.token
 // CHECK-NEXT: }
 func.func @poison() -> !gpu_async.token {

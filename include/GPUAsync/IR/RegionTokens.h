@@ -13,6 +13,11 @@
 
 namespace mlir::gpuasync {
 
+/// Of a ready token (a wait without dependencies) that stands where no token is
+/// defined, since the path that has it does not use it.
+inline constexpr llvm::StringLiteral kUndefinedTokenAttrName =
+    "gpu_async.undefined";
+
 /// Each region runs at most once, and exactly one of them does (scf.if has, or
 /// gets, an else): scf.if, scf.index_switch, scf.execute_region.
 bool runsOneRegionOnce(Operation *op);

@@ -24,8 +24,9 @@ def GPUAsyncStructureControlFlow
 
     Where a value is undefined on a path it is `ub.poison`; a token is a ready one
     (`gpu_async.wait async`, `gpu.wait async`), which can be ordered, forked and
-    released like any other. `ub.poison` of token type in the input becomes that,
-    too.
+    released like any other; the attribute `gpu_async.undefined` says that what
+    may be that token or another one is the other one. `ub.poison` of token type
+    in the input becomes that, too.
 
     `scf.parallel` and `scf.forall` of the host that hold device work become
     `scf.for`, reductions included: their iterations' device work still overlaps
