@@ -6,7 +6,7 @@
 // RUN: gpu-runner --device=cpu --max-streams=1 %s | FileCheck %s
 // RUN: %if cuda %{ gpu-runner --device=cuda %s | FileCheck %s %}
 
-// CHECK: [192657]
+// CHECK: [192661]
 module attributes {gpu.container_module} {
 gpu.module @k {
   // x = a x + b
@@ -79,21 +79,22 @@ func.func @main() {
   return
 }
 
-// x = 2x + n, n times.
+// x = 2x + n, for n down to 1; then x = x + 1 on each way back.
 func.func private @down(%x: memref<1xi32>, %n: i32, %t: !gpu.async.token) -> !gpu.async.token {
   %c1 = arith.constant 1 : index
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32
   %two = arith.constant 2 : i32
   %last = arith.cmpi eq, %n, %zero : i32
-  cf.cond_br %last, ^exit, ^more
-^exit:
-  return %t : !gpu.async.token
+  cf.cond_br %last, ^exit(%t : !gpu.async.token), ^more
 ^more:
   %l = gpu.launch_func async [%t] @k::@step blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%x : memref<1xi32>, %two : i32, %n : i32)
   %less = arith.subi %n, %one : i32
   %r = call @down(%x, %less, %l) : (memref<1xi32>, i32, !gpu.async.token) -> !gpu.async.token
-  return %r : !gpu.async.token
+  cf.br ^exit(%r : !gpu.async.token)
+^exit(%e: !gpu.async.token):
+  %b = gpu.launch_func async [%e] @k::@step blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%x : memref<1xi32>, %one : i32, %one : i32)
+  return %b : !gpu.async.token
 }
 
 func.func private @printMemrefI32(memref<*xi32>)
