@@ -191,8 +191,9 @@ class Maker:
             kernel = rng.choice(["update"] * 3 + ["slow"] * 2 + ["wide", "move", "move", "mix"])
             views = [self.view(device, loop, 0) for _ in range(KERNELS[kernel])]
             if kernel == "wide":
-                # Its threads run in any order: the same cells or none in common.
-                if rng.random() < 0.3:
+                # Its threads run in any order: the same cells or none in common. Two
+                # arguments of a function may be one buffer.
+                if rng.random() < 0.3 or self.current:
                     views[1] = views[0]
                 elif views[0].cells() & views[1].cells():
                     return None
@@ -205,6 +206,8 @@ class Maker:
             y, x = self.view(buffers, loop, whole), self.view(buffers, loop, whole)
             if y.buffer is x.buffer or not (y.buffer.onDevice() or x.buffer.onDevice()):
                 return None
+            if self.current and y.buffer in self.current.formals and x.buffer in self.current.formals:
+                return None # the same one, maybe
             return Statement("copy", self.seed(), y=y, x=x)
         if what < 0.79:
             if not host:
