@@ -148,6 +148,16 @@ LogicalResult mlir::gpuasync::detail::verifyWorkOp(Operation *op) {
                            "launch on a caller's stream can be");
   if (work.getAfter() && !work.getId())
     return op->emitOpError("has 'after' but no 'id'");
+  // Sites of the runtime hold 32 bits, of which the last value means none.
+  SmallVector<int64_t> ids;
+  if (std::optional<uint64_t> id = work.getId())
+    ids.push_back(static_cast<int64_t>(*id));
+  if (std::optional<ArrayRef<int64_t>> after = work.getAfter())
+    ids.append(after->begin(), after->end());
+  for (int64_t id : ids)
+    if (id < 0 || id >= UINT32_MAX)
+      return op->emitOpError("names id ")
+             << id << "; ids are 0 to " << UINT32_MAX - 1;
   return success();
 }
 

@@ -173,6 +173,24 @@ gpu_async.binary @k kernels [] images [#gpu_async.image<ptx, "sm_90">]
 
 // -----
 
+func.func @id_out_of_range(%x: memref<4xf32>) {
+  %s = gpu_async.stream.create
+  // expected-error @+1 {{names id 9223372036854775807; ids are 0 to 4294967294}}
+  gpu_async.memcpy on %s id(9223372036854775807) %x, %x : memref<4xf32>, memref<4xf32>
+  return
+}
+
+// -----
+
+func.func @after_out_of_range(%x: memref<4xf32>) {
+  %s = gpu_async.stream.create
+  // expected-error @+1 {{names id -1; ids are 0 to 4294967294}}
+  gpu_async.memcpy on %s id(1 after [0, -1]) %x, %x : memref<4xf32>, memref<4xf32>
+  return
+}
+
+// -----
+
 func.func @after_without_id(%x: memref<4xf32>) {
   %s = gpu_async.stream.create
   // expected-error @+1 {{has 'after' but no 'id'}}
