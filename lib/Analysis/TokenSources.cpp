@@ -249,6 +249,20 @@ void TokenSources::findNeeds() const {
         worklist.push_back(point);
   };
   function->walk([&](Operation *op) {
+    // What a call leaves open under a token that is carried on.
+    if (op->getNumRegions() && op != function.getOperation() &&
+        isa<RegionBranchOpInterface>(op))
+      for (const CarriedToken &carried : getCarriedTokens(op)) {
+        auto isFromCall = [&](Value token) {
+          return llvm::any_of(get(token, Through::Floating), [](Value point) {
+            Operation *maker = point.getDefiningOp();
+            return maker && isa<CallOpInterface>(maker);
+          });
+        };
+        if ((carried.init && isFromCall(carried.init)) ||
+            llvm::any_of(carried.updates, isFromCall))
+          take(carried.names.front());
+      }
     if (isa<ForkOp, ReleaseOp>(op) || op->getNumRegions())
       return;
     if (op->hasTrait<OpTrait::IsTerminator>() &&
@@ -280,11 +294,28 @@ bool TokenSources::isNeeded(const CarriedToken &carried) const {
   return needed.contains(carried.names.front());
 }
 
-/// `carrying`: the loop whose next iteration takes the ids, so that only ops in
-/// it count and what it carries already is a round late.
+/// Whether `maker`, in the loop, runs between the start of a round and `user`
+/// in the same round, so that its latest execution is not that of the last
+/// round.
+static bool runsBefore(Operation *maker, Operation *user, Operation *loop) {
+  if (maker == user || !loop->isProperAncestor(user))
+    return false;
+  for (Region &region : loop->getRegions()) {
+    Operation *a = region.findAncestorOpInRegion(*maker);
+    Operation *b = region.findAncestorOpInRegion(*user);
+    if (a && b)
+      return a == b || a->isBeforeInBlock(b);
+    if (a || b)
+      return a;
+  }
+  return false;
+}
+
+/// `carrying`: the loop whose next round takes the ids, so that only ops in it
+/// count and what it carries already is a round late.
 void TokenSources::collectIds(ValueRange tokens,
                               const llvm::DenseMap<Value, int64_t> &ids,
-                              Operation *carrying,
+                              Operation *user, Operation *carrying,
                               llvm::SetVector<int64_t> &result,
                               llvm::DenseSet<Value> &seen) const {
   for (Value point : getExpanded(tokens, Through::Unwaited)) {
@@ -292,7 +323,10 @@ void TokenSources::collectIds(ValueRange tokens,
       continue;
     Operation *carrier = getCarrier(point);
     if (!carrier) {
-      if (auto id = ids.find(point); id != ids.end())
+      auto id = ids.find(point);
+      if (id != ids.end() &&
+          !(carrying && isLoop(carrying) &&
+            runsBefore(point.getDefiningOp(), user, carrying)))
         result.insert(id->second);
       continue;
     }
@@ -302,23 +336,23 @@ void TokenSources::collectIds(ValueRange tokens,
       if (carried.names.front() != point)
         continue;
       if (carried.init) {
-        collectIds(carried.init, ids, carrying, result, seen);
-        collectIds(carried.updates, ids, carrier, result, seen);
+        collectIds(carried.init, ids, user, carrying, result, seen);
+        collectIds(carried.updates, ids, user, carrier, result, seen);
         continue;
       }
       // What leaves a condition has just passed it. What leaves a branch is
       // what the branch did, and from outside of it only what all branches
       // name.
       if (isa<scf::WhileOp>(carrier)) {
-        collectIds(carried.updates, ids, carrying, result, seen);
+        collectIds(carried.updates, ids, user, carrying, result, seen);
         continue;
       }
       SmallVector<llvm::SetVector<int64_t>> outside;
       for (Value update : carried.updates) {
         llvm::SetVector<int64_t> all;
         llvm::DenseSet<Value> seenInside = seen, seenOutside = seen;
-        collectIds(update, ids, carrier, result, seenInside);
-        collectIds(update, ids, carrying, all, seenOutside);
+        collectIds(update, ids, user, carrier, result, seenInside);
+        collectIds(update, ids, user, carrying, all, seenOutside);
         outside.push_back(std::move(all));
       }
       for (int64_t id : outside.front())
@@ -330,11 +364,11 @@ void TokenSources::collectIds(ValueRange tokens,
 }
 
 SmallVector<int64_t>
-TokenSources::getIds(ValueRange tokens,
+TokenSources::getIds(WorkOpInterface user,
                      const llvm::DenseMap<Value, int64_t> &ids) const {
   llvm::SetVector<int64_t> result;
   llvm::DenseSet<Value> seen;
-  collectIds(tokens, ids, nullptr, result, seen);
+  collectIds(user.getAsyncDependencies(), ids, user, nullptr, result, seen);
   SmallVector<int64_t> sorted = llvm::to_vector(result);
   llvm::sort(sorted);
   return sorted;

@@ -261,9 +261,19 @@ static void keepJoins(FunctionOpInterface function, TokenSources &sources) {
   for (WaitOp join : made)
     sources.keep(join);
 
-  // Tokens that become events.
+  // Tokens that become events of other code: each of one point of its block,
+  // that is ours or goes on as it is.
+  auto addJoin = [&](Operation *before, Value token) {
+    builder.setInsertionPoint(before);
+    made.push_back(WaitOp::create(builder, before->getLoc(),
+                                  builder.getType<TokenType>(), token));
+    return made.back().getAsyncToken();
+  };
   SmallVector<OpOperand *> handedOn;
+  SmallVector<ReleaseOp> releases;
   function->walk([&](Operation *op) {
+    if (auto release = dyn_cast<ReleaseOp>(op))
+      releases.push_back(release);
     if (!isa<CallOpInterface>(op) &&
         !(op->hasTrait<OpTrait::IsTerminator>() &&
           op->getParentOp() == function.getOperation()))
@@ -280,20 +290,28 @@ static void keepJoins(FunctionOpInterface function, TokenSources &sources) {
       continue;
     Value point = points.front();
     Operation *maker = point.getDefiningOp();
-    // An event that was handed to us goes on as it is, if nobody else has it.
+    Block *home = point.getParentBlock();
     bool isEvent = maker ? isa<CallOpInterface>(maker)
-                         : point.getParentBlock()->getParentOp() ==
-                               function.getOperation();
-    bool goesOn = point == token && point.hasOneUse() &&
-                  point.getParentBlock() == operand->getOwner()->getBlock();
-    if (points.size() == 1 && (!isEvent || goesOn))
+                         : home->getParentOp() == function.getOperation();
+    // A carried token is seen in the region, and behind the op.
+    Block *block = operand->getOwner()->getBlock();
+    if (isa<BlockArgument>(point) && !isEvent &&
+        !home->getParentOp()->isAncestor(operand->getOwner()))
+      home = home->getParentOp()->getBlock();
+    bool goesOn = point == token && point.hasOneUse();
+    if (points.size() == 1 && home == block && (!isEvent || goesOn))
       continue;
-    builder.setInsertionPoint(operand->getOwner());
-    auto join = WaitOp::create(builder, operand->getOwner()->getLoc(),
-                               builder.getType<TokenType>(), token);
-    operand->set(join.getAsyncToken());
-    made.push_back(join);
+    operand->set(addJoin(operand->getOwner(), token));
   }
+  // What a call leaves open is complete when the function returns, though
+  // nobody takes the token.
+  for (ReleaseOp release : releases)
+    if (llvm::any_of(sources.get(release.getToken(), Through::Floating),
+                     [](Value point) {
+                       Operation *maker = point.getDefiningOp();
+                       return maker && isa<CallOpInterface>(maker);
+                     }))
+      addJoin(release, release.getToken());
   for (WaitOp join : made)
     sources.keep(join);
 }

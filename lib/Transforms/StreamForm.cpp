@@ -171,6 +171,34 @@ bool StreamForm::wait(unsigned stream, const llvm::SetVector<Value> &tokens,
   return waits;
 }
 
+/// The same where no op of the stream comes next: the wait is what keeps the
+/// stream busy. What a call left open has to be waited for until the end.
+void StreamForm::waitAlone(unsigned stream, ValueRange tokens,
+                           Operation *before) {
+  llvm::SetVector<Value> needed = sources.get(tokens, getThrough());
+  bool isFromCall = llvm::any_of(needed, [&](Value token) {
+    Operation *maker = token.getDefiningOp();
+    return maker && isa<CallOpInterface>(maker);
+  });
+  if (wait(stream, needed, before))
+    enqueue(stream, /*isBusy=*/true, /*isWork=*/isFromCall);
+}
+
+/// Where an allocation may not stand behind what its user does not come after.
+void StreamForm::addConsumer(Operation *op, ValueRange tokens,
+                             bool isOrderedByHost) {
+  if (isEmitting)
+    return;
+  for (Value source : sources.getExpanded(tokens, Through::Unwaited))
+    consumers[source].push_back(op);
+  StreamClock required = clocks.getHost();
+  if (!isOrderedByHost)
+    for (Point *point :
+         getPoints(sources.getExpanded(tokens, Through::Floating)))
+      required.merge(point->clock);
+  requiredOf[op] = required;
+}
+
 //===----------------------------------------------------------------------===//
 // The walk
 //===----------------------------------------------------------------------===//
@@ -249,10 +277,7 @@ void StreamForm::visitWork(WorkOpInterface work) {
     grow(values, stream);
     values[stream] = work.getStream();
   }
-  bool waits = wait(stream,
-                    sources.get(dependencies, isEmitting ? Through::Unwaited
-                                                         : Through::Floating),
-                    work);
+  bool waits = wait(stream, sources.get(dependencies, getThrough()), work);
   StreamClock clock = enqueue(stream, waits, !floats);
   points[token] = {{stream, clocks.getSize(stream)},
                    clock,
@@ -262,7 +287,7 @@ void StreamForm::visitWork(WorkOpInterface work) {
                    Value()};
   if (!isEmitting)
     return;
-  SmallVector<int64_t> after = sources.getIds(dependencies, ids);
+  SmallVector<int64_t> after = sources.getIds(work, ids);
   if (!after.empty())
     work.setAfter(ArrayRef<int64_t>(after));
   if (!isExternal)
@@ -272,12 +297,9 @@ void StreamForm::visitWork(WorkOpInterface work) {
 void StreamForm::visitJoin(WaitOp join) {
   Value token = join.getAsyncToken();
   unsigned stream = assignment.getStream(token);
-  bool waits =
-      wait(stream,
-           sources.get(join.getAsyncDependencies(),
-                       isEmitting ? Through::Unwaited : Through::Floating),
-           join);
-  StreamClock clock = enqueue(stream, waits, false);
+  addConsumer(join, join.getAsyncDependencies());
+  waitAlone(stream, join.getAsyncDependencies(), join);
+  StreamClock clock = enqueue(stream, false, false, /*isUse=*/false);
   points[token] = {{stream, clocks.getSize(stream)},
                    clock,
                    numPoints++,
@@ -288,15 +310,9 @@ void StreamForm::visitJoin(WaitOp join) {
 
 void StreamForm::visitHostWait(WaitOp op) {
   ValueRange tokens = op.getAsyncDependencies();
+  addConsumer(op, tokens);
   if (!isEmitting) {
-    for (Value source : sources.getExpanded(tokens, Through::Unwaited))
-      consumers[source].push_back(op);
-    StreamClock required = clocks.getHost();
-    for (Point *point :
-         getPoints(sources.getExpanded(tokens, Through::Floating)))
-      required.merge(point->clock);
-    requiredOf[op] = required;
-    clocks.waitOnHost(required);
+    clocks.waitOnHost(requiredOf[op]);
     return;
   }
   SmallVector<Value> waitStreams, waitEvents;
@@ -340,6 +356,7 @@ Value StreamForm::handOn(Value token, Operation *before) {
 }
 
 void StreamForm::visitCall(Operation *call) {
+  addConsumer(call, call->getOperands(), /*isOrderedByHost=*/true);
   if (isEmitting)
     for (OpOperand &operand : call->getOpOperands())
       if (isToken(operand.get()))
@@ -371,13 +388,13 @@ void StreamForm::setPoint(const CarriedToken &carried, Operation *behind,
 /// The streams of carried tokens wait for what becomes of these.
 void StreamForm::update(ArrayRef<CarriedToken> carried, unsigned region,
                         Operation *terminator) {
+  SmallVector<Value> updates;
   for (const CarriedToken &token : carried) {
-    unsigned stream = assignment.getStream(token.names.front());
-    wait(stream,
-         sources.get(token.updates[region],
-                     isEmitting ? Through::Unwaited : Through::Floating),
-         terminator);
+    updates.push_back(token.updates[region]);
+    waitAlone(assignment.getStream(token.names.front()), token.updates[region],
+              terminator);
   }
+  addConsumer(terminator, updates, /*isOrderedByHost=*/true);
 }
 
 void StreamForm::visitLoop(Operation *op) {
@@ -385,16 +402,14 @@ void StreamForm::visitLoop(Operation *op) {
   for (CarriedToken &carried : getCarriedTokens(op))
     if (assignment.hasStream(carried.names.front()))
       (carried.init ? entering : leaving).push_back(std::move(carried));
-  for (const CarriedToken &carried : entering)
-    wait(assignment.getStream(carried.names.front()),
-         sources.get(carried.init,
-                     isEmitting ? Through::Unwaited : Through::Floating),
-         op);
-  for (auto [stream, point] : assignment.getEntryWaits(op)) {
-    llvm::SetVector<Value> single;
-    single.insert(point);
-    wait(stream, single, op);
+  SmallVector<Value> inits;
+  for (const CarriedToken &carried : entering) {
+    inits.push_back(carried.init);
+    waitAlone(assignment.getStream(carried.names.front()), carried.init, op);
   }
+  addConsumer(op, inits, /*isOrderedByHost=*/true);
+  for (auto [stream, point] : assignment.getEntryWaits(op))
+    waitAlone(stream, point, op);
 
   StreamClocks skipped = clocks;
   // What earlier rounds left on the streams.
@@ -477,12 +492,9 @@ std::optional<unsigned> StreamForm::getExternalStream() {
 /// A function that returns has completed its work, but for what its token
 /// results cover, and for what it ordered into a caller's stream.
 void StreamForm::visitReturn(Operation *op) {
-  if (!isEmitting) {
-    for (Value source :
-         sources.getExpanded(op->getOperands(), Through::Unwaited))
-      consumers[source].push_back(op);
+  addConsumer(op, op->getOperands(), /*isOrderedByHost=*/true);
+  if (!isEmitting)
     return;
-  }
   StreamClock covered = clocks.getHost();
   for (Point *point :
        getPoints(sources.getExpanded(op->getOperands(), Through::Floating)))

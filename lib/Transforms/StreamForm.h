@@ -104,6 +104,13 @@ private:
   SmallVector<Point *> getPoints(const llvm::SetVector<Value> &tokens);
   bool wait(unsigned stream, const llvm::SetVector<Value> &tokens,
             Operation *before);
+  void waitAlone(unsigned stream, ValueRange tokens, Operation *before);
+  void addConsumer(Operation *op, ValueRange tokens,
+                   bool isOrderedByHost = false);
+  /// What the present walk waits for.
+  Through getThrough() const {
+    return isEmitting ? Through::Unwaited : Through::Floating;
+  }
   Value getEvent(Point &point);
   Value recordAt(const Point &point);
   Value getStreamValue(unsigned stream);

@@ -23,7 +23,7 @@ gpu.module @k {
 // CHECK-NEXT: gpu_async.launch on %[[S0]] id(1 after [0, 1, 2])
 // CHECK-NEXT: gpu_async.stream.wait %[[S1]], %[[E]]
 // CHECK-NEXT: gpu_async.event.destroy %[[E]]
-// CHECK-NEXT: gpu_async.launch on %[[S1]] id(2 after [0, 1, 2])
+// CHECK-NEXT: gpu_async.launch on %[[S1]] id(2 after [0, 2])
 // CHECK-NEXT: %[[F:.*]] = gpu_async.event.record on %[[S1]]
 // CHECK-NEXT: gpu_async.stream.wait %[[S0]], %[[F]]
 // CHECK-NEXT: gpu_async.event.destroy %[[F]]

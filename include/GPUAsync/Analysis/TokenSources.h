@@ -75,9 +75,9 @@ public:
   /// always is.
   bool isPoint(Value name) const;
 
-  /// The ids of the work that must be before one who takes `tokens`, by the
-  /// meaning of `after` (docs/Schedules.md).
-  SmallVector<int64_t> getIds(ValueRange tokens,
+  /// The ids of the work that must be before `user`, by the meaning of `after`
+  /// (docs/Scheduling.md).
+  SmallVector<int64_t> getIds(WorkOpInterface user,
                               const llvm::DenseMap<Value, int64_t> &ids) const;
 
 private:
@@ -94,7 +94,7 @@ private:
   void resolve(ValueRange tokens, Through through, bool expandKept,
                llvm::SetVector<Value> &points) const;
   void collectIds(ValueRange tokens, const llvm::DenseMap<Value, int64_t> &ids,
-                  Operation *carrying, llvm::SetVector<int64_t> &result,
+                  Operation *user, Operation *carrying, llvm::SetVector<int64_t> &result,
                   llvm::DenseSet<Value> &seen) const;
 };
 
