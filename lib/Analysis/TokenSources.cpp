@@ -311,54 +311,63 @@ static bool runsBefore(Operation *maker, Operation *user, Operation *loop) {
   return false;
 }
 
-/// `carrying`: the loop whose next round takes the ids, so that only ops in it
-/// count and what it carries already is a round late.
-void TokenSources::collectIds(ValueRange tokens,
-                              const llvm::DenseMap<Value, int64_t> &ids,
-                              Operation *user, Operation *carrying,
-                              llvm::SetVector<int64_t> &result,
-                              llvm::DenseSet<Value> &seen) const {
+static bool isInLoop(Operation *op) {
+  while ((op = op->getParentOp()))
+    if (isLoop(op))
+      return true;
+  return false;
+}
+
+/// The work that is before `user` by the meaning of `after`. What `carrying`
+/// loops hand on to themselves is a round late by then.
+void TokenSources::collectWork(ValueRange tokens, Operation *user,
+                               ArrayRef<Operation *> carrying,
+                               llvm::SetVector<Value> &result,
+                               llvm::DenseSet<Value> seen) const {
   for (Value point : getExpanded(tokens, Through::Unwaited)) {
-    if (carrying && !isInside(point, carrying))
-      continue;
     Operation *carrier = getCarrier(point);
     if (!carrier) {
-      auto id = ids.find(point);
-      if (id != ids.end() &&
-          !(carrying && isLoop(carrying) &&
-            runsBefore(point.getDefiningOp(), user, carrying)))
-        result.insert(id->second);
+      result.insert(point);
       continue;
     }
-    if (carrier == carrying || !seen.insert(point).second)
+    if (llvm::is_contained(carrying, carrier) || !seen.insert(point).second)
       continue;
     for (const CarriedToken &carried : getCarriedTokens(carrier)) {
       if (carried.names.front() != point)
         continue;
+      // What leaves a condition has just passed it.
+      if (isa<scf::WhileOp>(carrier) && !carried.init) {
+        collectWork(carried.updates, user, carrying, result, seen);
+        continue;
+      }
       if (carried.init) {
-        collectIds(carried.init, ids, user, carrying, result, seen);
-        collectIds(carried.updates, ids, user, carrier, result, seen);
+        collectWork(carried.init, user, carrying, result, seen);
+        // When an inner loop is entered again, its updates are those of another
+        // time.
+        if (carrier->isProperAncestor(user) && isInLoop(carrier))
+          continue;
+        SmallVector<Operation *> inner(carrying);
+        inner.push_back(carrier);
+        llvm::SetVector<Value> updates;
+        collectWork(carried.updates, user, inner, updates, seen);
+        for (Value update : updates)
+          if (isInside(update, carrier) && update.getDefiningOp() &&
+              !runsBefore(update.getDefiningOp(), user, carrier))
+            result.insert(update);
         continue;
       }
-      // What leaves a condition has just passed it. What leaves a branch is
-      // what the branch did, and from outside of it only what all branches
-      // name.
-      if (isa<scf::WhileOp>(carrier)) {
-        collectIds(carried.updates, ids, user, carrying, result, seen);
-        continue;
-      }
-      SmallVector<llvm::SetVector<int64_t>> outside;
-      for (Value update : carried.updates) {
-        llvm::SetVector<int64_t> all;
-        llvm::DenseSet<Value> seenInside = seen, seenOutside = seen;
-        collectIds(update, ids, user, carrier, result, seenInside);
-        collectIds(update, ids, user, carrying, all, seenOutside);
-        outside.push_back(std::move(all));
-      }
-      for (int64_t id : outside.front())
-        if (llvm::all_of(outside,
-                         [&](auto &other) { return other.contains(id); }))
-          result.insert(id);
+      // What leaves a branch is what the branch did, and from outside of it
+      // only what all branches name.
+      SmallVector<llvm::SetVector<Value>> all;
+      for (Value update : carried.updates)
+        collectWork(update, user, carrying, all.emplace_back(), seen);
+      for (llvm::SetVector<Value> &branch : all)
+        for (Value value : branch)
+          if (isInside(value, carrier) ||
+              llvm::all_of(all, [&](llvm::SetVector<Value> &other) {
+                return other.contains(value);
+              }))
+            result.insert(value);
     }
   }
 }
@@ -366,10 +375,12 @@ void TokenSources::collectIds(ValueRange tokens,
 SmallVector<int64_t>
 TokenSources::getIds(WorkOpInterface user,
                      const llvm::DenseMap<Value, int64_t> &ids) const {
-  llvm::SetVector<int64_t> result;
-  llvm::DenseSet<Value> seen;
-  collectIds(user.getAsyncDependencies(), ids, user, nullptr, result, seen);
-  SmallVector<int64_t> sorted = llvm::to_vector(result);
+  llvm::SetVector<Value> work;
+  collectWork(user.getAsyncDependencies(), user, {}, work, {});
+  SmallVector<int64_t> sorted;
+  for (Value token : work)
+    if (auto id = ids.find(token); id != ids.end())
+      sorted.push_back(id->second);
   llvm::sort(sorted);
   return sorted;
 }

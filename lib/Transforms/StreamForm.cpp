@@ -825,12 +825,14 @@ void StreamForm::destroyExternalStreams() {
 /// back behind its last.
 void StreamForm::placeStreams() {
   Block &body = function.getFunctionBody().front();
-  Operation *lastHostWait = nullptr;
-  for (Operation &op : llvm::reverse(body))
-    if (isa<StreamSynchronizeOp, EventSynchronizeOp>(op)) {
-      lastHostWait = &op;
-      break;
-    }
+  Operation *lastHostWait = nullptr; // or what it is in
+  function->walk([&](Operation *op) {
+    if (!isa<StreamSynchronizeOp, EventSynchronizeOp>(op))
+      return;
+    Operation *ancestor = body.findAncestorOpInBlock(*op);
+    if (!lastHostWait || lastHostWait->isBeforeInBlock(ancestor))
+      lastHostWait = ancestor;
+  });
   for (auto [number, value] : llvm::enumerate(values)) {
     if (!value || number >= streams.size() || streams[number].external)
       continue;

@@ -93,9 +93,10 @@ private:
   void findNeeds() const;
   void resolve(ValueRange tokens, Through through, bool expandKept,
                llvm::SetVector<Value> &points) const;
-  void collectIds(ValueRange tokens, const llvm::DenseMap<Value, int64_t> &ids,
-                  Operation *user, Operation *carrying, llvm::SetVector<int64_t> &result,
-                  llvm::DenseSet<Value> &seen) const;
+  void collectWork(ValueRange tokens, Operation *user,
+                   ArrayRef<Operation *> carrying,
+                   llvm::SetVector<Value> &result,
+                   llvm::DenseSet<Value> seen) const;
 };
 
 } // namespace mlir::gpuasync
