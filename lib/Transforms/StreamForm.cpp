@@ -101,7 +101,7 @@ StreamClock StreamForm::enqueue(unsigned stream, bool isBusy, bool isWork,
     usedUpTo[stream] = position;
   if (!isEmitting) {
     grow(items, stream);
-    items[stream].push_back({order, position, clock});
+    items[stream].push_back({order, position, clock, block});
   }
   return clock;
 }
@@ -171,17 +171,21 @@ bool StreamForm::wait(unsigned stream, const llvm::SetVector<Value> &tokens,
   return waits;
 }
 
+/// Whether a call may have left open what the tokens stand for.
+static bool isFromCall(const llvm::SetVector<Value> &tokens) {
+  return llvm::any_of(tokens, [](Value token) {
+    Operation *maker = token.getDefiningOp();
+    return maker && isa<CallOpInterface>(maker);
+  });
+}
+
 /// The same where no op of the stream comes next: the wait is what keeps the
 /// stream busy. What a call left open has to be waited for until the end.
 void StreamForm::waitAlone(unsigned stream, ValueRange tokens,
                            Operation *before) {
   llvm::SetVector<Value> needed = sources.get(tokens, getThrough());
-  bool isFromCall = llvm::any_of(needed, [&](Value token) {
-    Operation *maker = token.getDefiningOp();
-    return maker && isa<CallOpInterface>(maker);
-  });
   if (wait(stream, needed, before))
-    enqueue(stream, /*isBusy=*/true, /*isWork=*/isFromCall);
+    enqueue(stream, /*isBusy=*/true, /*isWork=*/isFromCall(needed));
 }
 
 /// Where an allocation may not stand behind what its user does not come after.
@@ -234,6 +238,7 @@ void StreamForm::walkBlock(Block &block) {
 
 void StreamForm::visit(Operation *op) {
   orderOf[op] = ++order;
+  block = op->getBlock();
   if (auto wait = dyn_cast<WaitOp>(op)) {
     if (wait.isHostWait())
       visitHostWait(wait);
@@ -277,8 +282,10 @@ void StreamForm::visitWork(WorkOpInterface work) {
     grow(values, stream);
     values[stream] = work.getStream();
   }
-  bool waits = wait(stream, sources.get(dependencies, getThrough()), work);
-  StreamClock clock = enqueue(stream, waits, !floats);
+  llvm::SetVector<Value> needed = sources.get(dependencies, getThrough());
+  bool waits = wait(stream, needed, work);
+  StreamClock clock =
+      enqueue(stream, waits, !floats || (waits && isFromCall(needed)));
   points[token] = {{stream, clocks.getSize(stream)},
                    clock,
                    numPoints++,
@@ -573,10 +580,17 @@ void StreamForm::assignFloating() {
     auto found = requiredOf.find(op);
     return found == requiredOf.end() ? nothing : found->second;
   };
-  // The stream's next work starts after all that `op` starts after anyway.
+  // The stream's next work starts after all that `op` starts after anyway. On
+  // the way to the next item that certainly runs there may be some in regions.
   auto keepsLaterOrder = [&](unsigned stream, Operation *op) {
     const Item *next = itemsAround(stream, op).second;
-    return !next || next->clock.covers(requiredFor(op));
+    for (; next && next <= &items[stream].back(); ++next) {
+      if (!next->clock.covers(requiredFor(op)))
+        return false;
+      if (next->block == op->getBlock())
+        break;
+    }
+    return true;
   };
   std::optional<unsigned> stock; // a stream on which nothing but frees runs
   // Beyond the limit order is added, as it is for work.

@@ -46,6 +46,7 @@ private:
     unsigned order; ///< number of its op in program order
     unsigned position;
     StreamClock clock;
+    Block *block;
   };
 
   FunctionOpInterface function;
@@ -62,6 +63,7 @@ private:
   StreamClocks clocks;
   llvm::MapVector<Value, Point> points;
   unsigned numPoints = 0, numStreams = 0, order = 0;
+  Block *block = nullptr;       ///< that the walk is in
   SmallVector<unsigned> workOn; ///< last position that takes device time
   /// Last position that can keep a stream busy: device work, or what waits for
   /// another stream.
