@@ -298,7 +298,10 @@ static void keepJoins(FunctionOpInterface function, TokenSources &sources) {
     if (isa<BlockArgument>(point) && !isEvent &&
         !home->getParentOp()->isAncestor(operand->getOwner()))
       home = home->getParentOp()->getBlock();
-    bool goesOn = point == token && point.hasOneUse();
+    // What a call left open has to be complete in the end, whatever the one
+    // that takes it now does.
+    bool goesOn = point == token && point.hasOneUse() &&
+                  !(maker && isa<CallOpInterface>(operand->getOwner()));
     if (points.size() == 1 && home == block && (!isEvent || goesOn))
       continue;
     operand->set(addJoin(operand->getOwner(), token));
