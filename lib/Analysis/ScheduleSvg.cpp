@@ -225,14 +225,26 @@ void Layout::placeLanes() {
       continue;
     Route route;
     route.edge = &edge;
-    if (rowOf[edge.to] > rowOf[edge.from] + 1) {
+    if (rowOf[edge.to] > rowOf[edge.from] + 1)
       route.channel =
           edge.fromStream < edge.toStream ? edge.toStream : edge.toStream + 1;
-      route.channelTrack =
-          channels[route.channel].add(rowOf[edge.from] + 1, rowOf[edge.to]);
-    }
     routes.push_back(route);
   }
+  // What comes from afar runs farther from the target, so that edges which meet
+  // there do not cross.
+  SmallVector<Route *> byDistance;
+  for (Route &route : routes)
+    if (route.channel >= 0)
+      byDistance.push_back(&route);
+  llvm::sort(byDistance, [](Route *a, Route *b) {
+    auto order = [](Route *route) {
+      return route->edge->fromStream - route->edge->toStream;
+    };
+    return std::make_pair(order(a), a) < std::make_pair(order(b), b);
+  });
+  for (Route *route : byDistance)
+    route->channelTrack = channels[route->channel].add(
+        rowOf[route->edge->from] + 1, rowOf[route->edge->to]);
   left = margin;
   int x = margin + 10 * int(maxDepth + 1);
   for (unsigned lane = 0; lane <= streams.size(); ++lane) {
@@ -262,7 +274,7 @@ void Layout::routeEdges() {
       for (Route *route : list)
         if ((route->edge->fromStream < route->edge->toStream) == fromLeft)
           side.push_back(route);
-      // The nearest first, and next to the middle last to be reached.
+      // The nearest next to the middle: the others pass below it.
       llvm::sort(side, [](Route *a, Route *b) {
         auto distance = [](Route *route) {
           return std::abs(route->edge->fromStream - route->edge->toStream);
@@ -271,7 +283,7 @@ void Layout::routeEdges() {
       });
       int stream = nodes[node].stream;
       for (auto [number, route] : llvm::enumerate(side)) {
-        int offset = 10 + entryStep * int(side.size() - 1 - number);
+        int offset = 10 + entryStep * int(number);
         route->entryX = laneX[stream] + (fromLeft ? -offset : offset);
       }
     }
@@ -279,18 +291,22 @@ void Layout::routeEdges() {
 
   // Tracks in the gaps. What leaves one node shares one, as a bus.
   struct Segment {
-    int begin, end;
+    int begin, end, distance;
     SmallVector<unsigned *> tracks;
   };
   std::map<int, llvm::MapVector<std::pair<unsigned, unsigned>, Segment>> gaps;
   for (Route &route : routes) {
     const Schedule::Edge &edge = *route.edge;
     auto add = [&](int gap, unsigned net, int from, int to, unsigned &track) {
-      auto [known, isNew] = gaps[gap].insert(
-          {{edge.from, net}, {std::min(from, to), std::max(from, to), {}}});
-      Segment &segment = known->second;
+      Segment &segment =
+          gaps[gap]
+              .insert({{edge.from, net},
+                       {std::min(from, to), std::max(from, to), 0, {}}})
+              .first->second;
       segment.begin = std::min({segment.begin, from, to});
       segment.end = std::max({segment.end, from, to});
+      segment.distance =
+          std::max(segment.distance, std::abs(edge.fromStream - edge.toStream));
       segment.tracks.push_back(&track);
     };
     if (route.channel < 0) {
@@ -306,12 +322,11 @@ void Layout::routeEdges() {
     SmallVector<Segment *> segments;
     for (auto &[key, segment] : nets)
       segments.push_back(&segment);
+    // What goes far runs below what does not, which then leaves and enters
+    // without crossing it.
     llvm::sort(segments, [](Segment *a, Segment *b) {
-      return std::make_pair(a->end - a->begin, a) <
-             std::make_pair(b->end - b->begin, b);
+      return std::make_pair(a->distance, a) < std::make_pair(b->distance, b);
     });
-    // Longer ones never above shorter ones that they overlap, so that they
-    // cross fewer of them.
     Tracks tracks;
     for (Segment *segment : segments) {
       unsigned track = tracks.add(segment->begin - 4, segment->end + 4);
