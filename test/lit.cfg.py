@@ -55,6 +55,7 @@ for name in ("FileCheck", "not", "count", "split-file", "mlir-opt", "mlir-transl
     tool(name, [config.llvm_tools_dir])
 config.substitutions.append(("%python", '"%s"' % config.python))
 config.substitutions.append(("%examples", os.path.join(config.gpuasync_src_root, "examples")))
+config.substitutions.append(("%bench", os.path.join(config.gpuasync_src_root, "bench")))
 config.substitutions.append(("%bin", bin_dir))
 config.substitutions.append(("%gpuasync_lib", os.path.join(config.gpuasync_obj_root, "lib")))
 

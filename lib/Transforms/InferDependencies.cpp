@@ -582,6 +582,7 @@ private:
   // Ops.
   void process(Block &block);
   void makeAsync(Operation *op, const OpInfo &info);
+  void gatherUsers(Operation *free, llvm::SetVector<Value> &dependencies);
   void orderTokenWork(Operation *op, const OpInfo &info);
   void waitBefore(Operation *op, const OpInfo &info);
   void hostWait(ArrayRef<Hazard> hazards, Operation *before);
@@ -609,6 +610,9 @@ private:
   SmallVector<unsigned> used;
   SmallVector<Scope> scopes;
   llvm::DenseSet<Value> done;
+  /// Tokens of device work in program order, and their places in it.
+  std::vector<Value> order;
+  llvm::DenseMap<Value, size_t> placeOf;
   /// Tokens that an op of their own block depends on.
   llvm::DenseSet<Value> taken;
   /// What is before a token of a region op or of a block.
@@ -747,6 +751,8 @@ void DependencyInference::clearAll() {
 void DependencyInference::enter(const OpInfo &info, Entry entry,
                                 bool isTokenWork,
                                 const llvm::SetVector<Value> &dependencies) {
+  placeOf[entry.token] = order.size();
+  order.push_back(entry.token);
   for (Value token : dependencies)
     if (token.getParentBlock() == entry.token.getParentBlock())
       taken.insert(token);
@@ -802,6 +808,51 @@ void DependencyInference::remark(Location loc, StringRef what,
                        hazard.entry.loc, hazard.cell, hazard.entry.token});
 }
 
+/// Nothing waits for a free, so that it can as well come after the first op
+/// that is after all users of the memory: one dependency, and a stream that has
+/// waited for the users already.
+void DependencyInference::gatherUsers(Operation *free,
+                                      llvm::SetVector<Value> &dependencies) {
+  // How far ahead it is looked for such an op.
+  constexpr size_t maxDistance = 2048;
+  if (dependencies.size() < 2)
+    return;
+  size_t first = order.size();
+  llvm::SmallDenseMap<Value, unsigned, 8> numbers;
+  for (Value token : dependencies) {
+    auto place = placeOf.find(token);
+    if (place == placeOf.end() || token.getParentBlock() != free->getBlock())
+      return;
+    first = std::min(first, place->second);
+    numbers.try_emplace(token, numbers.size());
+  }
+  if (order.size() - first > maxDistance)
+    return;
+  llvm::SmallDenseMap<Value, llvm::BitVector, 32> covered;
+  for (size_t place = first; place < order.size(); ++place) {
+    Value token = order[place];
+    if (token.getParentBlock() != free->getBlock())
+      continue;
+    llvm::BitVector bits(dependencies.size());
+    for (Value before : past(token)) {
+      auto it = covered.find(before);
+      if (it != covered.end())
+        bits |= it->second;
+    }
+    auto number = numbers.find(token);
+    if (number != numbers.end())
+      bits.set(number->second);
+    if (bits.none())
+      continue;
+    if (bits.all()) {
+      dependencies.clear();
+      dependencies.insert(token);
+      return;
+    }
+    covered[token] = std::move(bits);
+  }
+}
+
 void DependencyInference::makeAsync(Operation *op, const OpInfo &info) {
   SmallVector<Hazard> hazards;
   if (!isa<AllocOp>(op))
@@ -814,6 +865,8 @@ void DependencyInference::makeAsync(Operation *op, const OpInfo &info) {
     if (dependencies.insert(hazard.entry.token))
       firsts.push_back(hazard);
   remark(op->getLoc(), "starts after another op", firsts);
+  if (isa<DeallocOp>(op))
+    gatherUsers(op, dependencies);
 
   OpBuilder builder(op);
   OperationState created(op->getLoc(), op->getName());

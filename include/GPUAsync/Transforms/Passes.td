@@ -173,6 +173,32 @@ def GPUAsyncLinkModules : Pass<"gpu-async-link-modules", "::mlir::ModuleOp"> {
   }];
 }
 
+def GPUAsyncPrintHazards
+    : Pass<"gpu-async-print-hazards", "::mlir::ModuleOp"> {
+  let summary = "Print ops that may touch the same memory and are unordered";
+  let description = [{
+    For programs in the token form: one line on stdout for each pair of ops that
+    may touch the same memory, one of them writing, and that neither a token nor a
+    host wait orders; through loops and branches, and between iterations of a
+    loop. Memory is told apart as in gpu-async-infer-dependencies. Sequential ops
+    have no hazards by their meaning. Changes nothing.
+
+    Limits: calls that take or return tokens are not looked into; blocks of a
+    control-flow graph are looked at one by one; takes memory for the square of
+    the number of ops.
+
+    ```mlir
+    %a = gpu_async.memset async %x, %v : memref<8xf32>, f32
+    %b = gpu_async.memcpy async %h, %x : memref<8xf32>, memref<8xf32>
+    // hazard in @f: read-after-write of argument 0: gpu_async.memcpy at
+    // loc("f.mlir":3:3) is not ordered after gpu_async.memset at loc("f.mlir":2:3)
+    ```
+  }];
+  let statistics = [
+    Statistic<"numHazards", "hazards", "Pairs of ops that may conflict">,
+  ];
+}
+
 def GPUAsyncMakeForksExplicit
     : Pass<"gpu-async-make-forks-explicit", "::mlir::ModuleOp"> {
   let summary = "Token form to linear form: consume every token exactly once";
