@@ -1,9 +1,5 @@
 // RUN: gpu-opt %s -gpu-async-infer-dependencies=remarks=true -verify-diagnostics -o /dev/null
-// RUN: gpu-opt %s -gpu-async-infer-dependencies -mlir-pass-statistics -o /dev/null 2>&1 | FileCheck %s --check-prefix=STATS
 
-// STATS-DAG: 4 sequential
-// STATS-DAG: 4 dependencies
-// STATS-DAG: 1 host-waits
 // expected-note @below {{the memory}}
 func.func @f(%x: memref<8xf32>, %y: memref<8xf32> {llvm.noalias}, %v: f32, %i: index) -> f32 {
   // expected-note @below {{the memory}}
