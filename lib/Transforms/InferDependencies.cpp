@@ -44,13 +44,6 @@ bool takesTokens(Operation *op) {
          llvm::any_of(op->getResultTypes(), isToken);
 }
 
-/// What statistics count.
-struct Counts {
-  unsigned sequential = 0;
-  unsigned dependencies = 0;
-  unsigned hostWaits = 0;
-};
-
 //===----------------------------------------------------------------------===//
 // Cells: what of memory is told apart
 //===----------------------------------------------------------------------===//
@@ -537,8 +530,8 @@ struct Slot {
 class DependencyInference {
 public:
   DependencyInference(FunctionOpInterface function, const AccessTable &table,
-                      bool remarks, Counts &counts)
-      : function(function), table(table), wantsRemarks(remarks), counts(counts),
+                      bool remarks)
+      : function(function), table(table), wantsRemarks(remarks),
         tokenType(TokenType::get(function.getContext())),
         state(table.getCells().size()) {}
 
@@ -603,7 +596,6 @@ private:
   FunctionOpInterface function;
   const AccessTable &table;
   bool wantsRemarks;
-  Counts &counts;
   TokenType tokenType;
   std::vector<CellState> state;
   /// Cells that may have something in their lists.
@@ -888,7 +880,6 @@ void DependencyInference::makeAsync(Operation *op, const OpInfo &info) {
 
   Value token = cast<WorkOpInterface>(result).getAsyncToken();
   enter(info, {token, result->getLoc()}, /*isTokenWork=*/false, dependencies);
-  ++counts.sequential;
 }
 
 /// Work that has tokens comes after sequential work that it conflicts with.
@@ -1631,12 +1622,6 @@ void DependencyInference::processLoop(Operation *op, const RegionInfo &info) {
 void DependencyInference::run() {
   for (Block &block : function.getFunctionBody())
     process(block);
-  function->walk([&](Operation *op) {
-    if (auto work = dyn_cast<WorkOpInterface>(op))
-      counts.dependencies += work.getAsyncDependencies().size();
-    else if (auto wait = dyn_cast<WaitOp>(op))
-      counts.hostWaits += wait.isHostWait();
-  });
   for (const Remark &remark : remarks) {
     InFlightDiagnostic diagnostic = mlir::emitRemark(remark.loc) << remark.text;
     diagnostic.attachNote(remark.other) << "the earlier work";
@@ -1693,17 +1678,13 @@ struct InferDependencies
       return;
     KernelTable kernels;
     MemoryFacts facts(getOperation());
-    Counts counts;
     for (FunctionOpInterface function : functions) {
       inlineExecuteRegions(function);
       AccessTable table(function, kernels, facts);
       if (failed(table.build()))
         return signalPassFailure();
-      DependencyInference(function, table, remarks, counts).run();
+      DependencyInference(function, table, remarks).run();
     }
-    numSequential += counts.sequential;
-    numDependencies += counts.dependencies;
-    numHostWaits += counts.hostWaits;
   }
 };
 

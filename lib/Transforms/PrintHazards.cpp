@@ -37,7 +37,6 @@ struct PrintHazards
                      << hazard.first->getLoc()
                      << (hazard.isCarried ? " of an earlier iteration\n"
                                           : "\n");
-        ++numHazards;
       }
     }
     markAllAnalysesPreserved();

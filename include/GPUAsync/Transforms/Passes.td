@@ -128,13 +128,6 @@ def GPUAsyncInferDependencies
     Option<"remarks", "remarks", "bool", /*default=*/"false",
            "Say why ops are ordered and why the host waits">,
   ];
-  let statistics = [
-    Statistic<"numSequential", "sequential", "Sequential ops made async">,
-    Statistic<"numDependencies", "dependencies", "Dependencies of work ops in "
-              "functions with sequential ops">,
-    Statistic<"numHostWaits", "host-waits", "Host waits in functions with "
-              "sequential ops">,
-  ];
 }
 
 def GPUAsyncLinkModules : Pass<"gpu-async-link-modules", "::mlir::ModuleOp"> {
@@ -194,9 +187,6 @@ def GPUAsyncPrintHazards
     // loc("f.mlir":3:3) is not ordered after gpu_async.memset at loc("f.mlir":2:3)
     ```
   }];
-  let statistics = [
-    Statistic<"numHazards", "hazards", "Pairs of ops that may conflict">,
-  ];
 }
 
 def GPUAsyncMakeForksExplicit
