@@ -20,6 +20,7 @@
 #include "gpuasync/Stats.h"
 
 #include <map>
+#include <memory>
 #include <string>
 
 namespace gpuasync {
@@ -36,11 +37,46 @@ struct Fence {
   bool armed() const { return slot || event; }
 };
 
+struct Download;
+
+/// Fills the staging of an upload part by part, where downloads have yet to
+/// write the source. Thread safe.
+class LateSource {
+public:
+  LateSource(const char *source, char *staging, uint64_t bytes)
+      : source(source), staging(staging), parts(bytes, 0) {}
+  /// Gives the bytes that the download writes, and that no newer one has, to
+  /// part `number` (from 1); false: there are none.
+  bool claim(const Download &download, uint32_t number);
+  /// Copies the part, once; 0 is what nobody claimed.
+  void fill(uint32_t number);
+  /// Copies what is left.
+  void fillAll();
+
+private:
+  static constexpr uint32_t filled = UINT32_MAX;
+  template <typename Wanted>
+  void copy(Wanted wanted);
+
+  std::mutex mutex;
+  const char *source;
+  char *staging;
+  std::vector<uint32_t> parts; ///< of each byte
+};
+
 /// Pinned (on the cpu device: plain) memory that a pageable copy goes through.
 struct Staging {
   Staging *next = nullptr;
   Block *block = nullptr;
   uint32_t uses = 1; ///< lists that it is on
+  std::unique_ptr<LateSource> late;
+};
+
+/// A part of an upload's source that waits for a download; counts as a use.
+struct LateLink {
+  LateLink *next = nullptr;
+  Staging *staging = nullptr;
+  uint32_t number = 0;
 };
 
 /// One staged piece that a stream still reads: freed once the fence is reached.
@@ -60,7 +96,9 @@ struct Download {
   char *destination = nullptr;
   uint64_t bytes = 0; ///< extent of the destination
   Staging *staging = nullptr;
-  StridedCopy *scatter = nullptr; ///< else plain bytes
+  /// Else plain bytes. Without staging its destination only says where.
+  StridedCopy *scatter = nullptr;
+  LateLink *late = nullptr;
   bool done = false;
 };
 

@@ -230,6 +230,14 @@ public:
   virtual Status fillStrided(NativeStream stream, const StridedFill &fill,
                              const gpuasync_site *site) = 0;
 
+  /// Runs `function(argument)`, which ends soon, in the order of the stream;
+  /// not if the stream has failed. Needed with CapPageableDestination only.
+  virtual Status call(NativeStream stream, void (*function)(void *),
+                      void *argument) {
+    (void)stream, (void)function, (void)argument;
+    return makeStatus(GPUASYNC_UNSUPPORTED, "no calls in stream order");
+  }
+
   //===--- Memory, aligned to 256
 
   /// With CapStreamOrderedAlloc. From a pool of our own that keeps freed

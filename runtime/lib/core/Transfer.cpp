@@ -8,7 +8,8 @@
 //
 // A pageable source is read before the call returns, unless it is itself the
 // destination of a download that is not finished: then the copy starts from
-// that download's staging, in the order that the program states. A pageable
+// that download's staging, in the order that the program states, or, where the
+// device writes host memory itself, from staging that gets it late. A pageable
 // destination is written at the latest by the host wait that covers the copy.
 // On a caller's stream nobody of ours waits; there the driver makes the copy
 // itself, which may block the caller (docs/Runtime.md, Limits).
@@ -76,6 +77,7 @@ struct Transfer {
                   StridedCopy *scatter);
   Download *findPending(const char *source, uint64_t bytes);
   Status settle(Download *pending);
+  Status takeLate(HeldStaging &staging, const char *source, uint64_t bytes);
 
   Status copyBytes(char *destination, const char *source, uint64_t bytes);
   Status fromDevice(char *destination, const char *source, uint64_t bytes,
@@ -189,6 +191,45 @@ Status Transfer::settle(Download *pending) {
   }
 }
 
+/// Staging for a source of which the device itself has parts still to write.
+/// The rest is read now: the host may change it as soon as the copy is
+/// enqueued. Each part follows when the host learns that its download is done,
+/// and may change it too, or when the stream gets here.
+Status Transfer::takeLate(HeldStaging &staging, const char *source,
+                          uint64_t bytes) {
+  Status status = staging.take(bytes);
+  if (!status.ok())
+    return status;
+  auto late = std::make_unique<LateSource>(source, staging.data(), bytes);
+  LateSource &parts = *late;
+  staging.get()->late = std::move(late);
+  uint32_t number = 0;
+  // Newest first: of two downloads to one place the last one counts.
+  for (Download *pending = frame.downloads; pending; pending = pending->next) {
+    if (pending->destination >= source + bytes ||
+        source >= pending->destination + pending->bytes ||
+        !parts.claim(*pending, number + 1))
+      continue;
+    auto link = std::make_unique<LateLink>();
+    link->staging = staging.get();
+    link->number = ++number;
+    {
+      std::lock_guard<std::mutex> lock(context.memoryMutex);
+      ++staging.get()->uses;
+    }
+    link->next = pending->late;
+    pending->late = link.release();
+  }
+  parts.fill(0);
+  if (!number)
+    return Status();
+  staging.use();
+  return context.driver->call(
+      stream.native,
+      [](void *argument) { static_cast<LateSource *>(argument)->fillAll(); },
+      &parts);
+}
+
 /// From memory that the device reaches.
 Status Transfer::fromDevice(char *destination, const char *source,
                             uint64_t bytes, bool pageable) {
@@ -263,8 +304,19 @@ Status Transfer::copyBytes(char *destination, const char *source,
   if (!fromPageable)
     return fromDevice(destination, source, bytes, toPageable);
   if (Download *pending = findPending(source, bytes)) {
-    if (!pending->staging) // the device itself reads it, in order
-      return fromDevice(destination, source, bytes, toPageable);
+    if (!pending->staging) {
+      HeldStaging late(context, stream);
+      status = takeLate(late, source, bytes);
+      if (!status.ok())
+        return status;
+      late.use();
+      status = fromDevice(destination, late.data(), bytes, toPageable);
+      if (!status.ok())
+        return status;
+      status = context.useStaging(stream, late.get(), bytes);
+      late.passOn();
+      return status;
+    }
     bool inside = !pending->scatter && pending->destination <= source &&
                   source + bytes <= pending->destination + pending->bytes;
     if (inside) {
@@ -362,7 +414,13 @@ Status Transfer::copyDims(char *destination, const char *source,
         return status;
       pending = nullptr;
     }
-    if (!pending) {
+    if (pending) {
+      status = takeLate(gathered, sourceLow, sourceBytes);
+      if (!status.ok())
+        return status;
+      copy.source = gathered.data() + (source - sourceLow);
+      gathered.use();
+    } else {
       if (context.has(CapHostAccess) && idle()) {
         copyOnHost(copy);
         return Status();
@@ -389,7 +447,8 @@ Status Transfer::copyDims(char *destination, const char *source,
   else if (context.has(CapPageableDestination)) {
     status = driver.copyStrided(stream.native, copy, site);
     if (status.ok() && !idle())
-      status = remember(destinationLow, destinationBytes, nullptr, nullptr);
+      status = remember(destinationLow, destinationBytes, nullptr,
+                        new StridedCopy(copy));
   } else if (stream.external) {
     status = makeStatus(GPUASYNC_UNSUPPORTED,
                         "strided copy into pageable host memory on a caller's "
@@ -459,8 +518,12 @@ Status Transfer::fillDims(char *destination, std::vector<Dim> dims,
   DriverContext &driver = *context.driver;
   if (!pageable || context.has(CapPageableDestination)) {
     status = driver.fillStrided(stream.native, fill, site);
-    if (status.ok() && pageable && !idle())
-      status = remember(destination + low, bytes, nullptr, nullptr);
+    if (status.ok() && pageable && !idle()) {
+      auto written = std::make_unique<StridedCopy>();
+      toStrided(*written, dims, elementBytes);
+      written->destination = destination;
+      status = remember(destination + low, bytes, nullptr, written.release());
+    }
     return status;
   }
   if (stream.external)

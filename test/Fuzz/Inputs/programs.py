@@ -684,10 +684,9 @@ class Writer:
 
     def write_copy(self, s):
         (y, yType), (x, xType) = self.view(s.y), self.view(s.x)
-        # Host memory is read when the op returns, so that the host may change it; but
-        # not what a download may still have to write.
-        upload = (s.x.buffer.kind in ("host", "alloca") and self.rng.random() < 0.5
-                  and not any(self.state.writes.get(c) for c in s.x.cells()))
+        # Host memory is read when the op returns, so that the host may change it, or,
+        # what a download has yet to write, once that is done.
+        upload = s.x.buffer.kind in ("host", "alloca") and self.rng.random() < 0.5
         self.work("memcpy", "%s, %s : %s, %s" % (y, x, yType, xType),
                   self.ordered(s.x.cells()), self.ordered(s.y.cells()), upload=upload)
 

@@ -254,6 +254,72 @@ TEST_P(Order, DownloadFeedsUpload) {
   }
 }
 
+// The host waits for a download and changes the memory, of which an upload that
+// was enqueued before has not run yet.
+TEST_P(Order, UploadBeforeTheHostChangesItsSource) {
+  for (uint64_t count : {64ull, 3ull << 18}) {
+    std::vector<uint32_t> host(count, 0), out(count, 0);
+    FrameScope frame(*program);
+    gpuasync_stream *a = frame.stream(), *b = frame.stream();
+    auto *flags = frame.alloc(nullptr, 32, GPUASYNC_ALLOC_HOST_SHARED);
+    flags[0] = flags[16] = 0;
+    uint32_t *x = frame.alloc(a, count), *y = frame.alloc(b, count);
+    uint32_t pattern = 8;
+    gpuasync_memset(frame, a, x, &pattern, 4, count, SITE("memset"));
+    frame.launch(a, Gate, 1, 1, GateParams{flags});
+    frame.copy(a, host.data(), x, count * 4);
+    gpuasync_event *down = frame.record(a);
+    frame.waitEvent(b, down);
+    frame.launch(b, Gate, 1, 1, GateParams{flags + 16});
+    frame.copy(b, y, host.data(), count * 4);
+    frame.copy(b, out.data(), y, count * 4);
+    openGate(flags);
+    ASSERT_EQ(frame.waitHost(down), 0);
+    ASSERT_EQ(host, std::vector<uint32_t>(count, 8));
+    std::fill(host.begin(), host.end(), 9);
+    openGate(flags + 16);
+    ASSERT_EQ(frame.wait({b}), 0);
+    EXPECT_EQ(out, std::vector<uint32_t>(count, 8));
+    frame.dealloc(nullptr, x);
+    frame.dealloc(nullptr, y);
+    frame.dealloc(nullptr, flags);
+  }
+}
+
+// What a strided download leaves out belongs to the host, which may change it
+// once the upload of all of it has been enqueued.
+TEST_P(Order, UploadOfWhatADownloadLeavesOut) {
+  if (!onCpu())
+    GTEST_SKIP() << "such an upload waits for the download (docs/Runtime.md)";
+  std::vector<uint32_t> host(64), out(64), expected(64);
+  for (uint32_t i = 0; i < 64; ++i) {
+    host[i] = i;
+    expected[i] = i % 3 ? i : 8;
+  }
+  FrameScope frame(*program);
+  gpuasync_stream *stream = frame.stream();
+  auto *flag = frame.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+  *flag = 0;
+  uint32_t *x = frame.alloc(stream, 64), *y = frame.alloc(stream, 64);
+  const int64_t size = 22, three = 3, one = 1;
+  uint32_t pattern = 8;
+  frame.launch(stream, Gate, 1, 1, GateParams{flag});
+  gpuasync_memset(frame, stream, x, &pattern, 4, 64, SITE("memset"));
+  gpuasync_memcpy_strided(frame, stream, host.data(), &three, x, &one, &size, 1,
+                          4, SITE("memcpy"));
+  frame.copy(stream, y, host.data(), 256);
+  for (uint32_t i = 0; i < 64; ++i)
+    if (i % 3)
+      host[i] = 1000;
+  frame.copy(stream, out.data(), y, 256);
+  openGate(flag);
+  ASSERT_EQ(frame.wait({stream}), 0);
+  EXPECT_EQ(out, expected);
+  frame.dealloc(nullptr, x);
+  frame.dealloc(nullptr, y);
+  frame.dealloc(nullptr, flag);
+}
+
 // A host wait on another stream covers a download that this stream's event is
 // ordered after.
 TEST_P(Order, DownloadCoveredThroughAnotherStream) {

@@ -209,6 +209,17 @@ public:
     return Status();
   }
 
+  Status call(NativeStream native, void (*function)(void *),
+              void *argument) override {
+    ++driverCallCount;
+    Stream &stream = *static_cast<Stream *>(native);
+    Op *op = scheduler->makeOp(stream, OpKind::Call, nullptr);
+    op->function = function;
+    op->argument = argument;
+    scheduler->enqueue(stream, op, true);
+    return Status();
+  }
+
   // The core's caching allocator orders cpu memory by events.
   Status allocAsync(NativeStream, uint64_t, void *&) override {
     return makeStatus(GPUASYNC_UNSUPPORTED, "no stream-ordered allocation");

@@ -107,6 +107,9 @@ void Scheduler::execute(Stream &stream, Op &op) {
   case OpKind::Flag:
     __atomic_store_n(op.slot, op.value, __ATOMIC_RELEASE);
     break;
+  case OpKind::Call:
+    op.function(op.argument);
+    break;
   case OpKind::Wait:
     break;
   }

@@ -65,7 +65,15 @@ struct Event {
   Tenure *tenure = nullptr;
 };
 
-enum class OpKind : uint8_t { Launch, Copy, CopyStrided, Fill, Wait, Flag };
+enum class OpKind : uint8_t {
+  Launch,
+  Copy,
+  CopyStrided,
+  Fill,
+  Wait,
+  Flag,
+  Call
+};
 
 /// One queued operation. Pooled per stream.
 struct Op {
@@ -88,6 +96,9 @@ struct Op {
   Stream *target = nullptr;
   uint64_t targetPosition = 0;
   Tenure *targetTenure = nullptr;
+  // Call
+  void (*function)(void *) = nullptr;
+  void *argument = nullptr;
   // Flag
   uint32_t *slot = nullptr;
   uint32_t value = 0;
