@@ -1444,6 +1444,20 @@ void DependencyInference::mergeSlots(Operation *op,
   }
 }
 
+/// Names tokens by what they are now; null: nothing that is known.
+static void changeTokens(SmallVectorImpl<Value> &tokens,
+                         const llvm::DenseMap<Value, Value> &changed) {
+  llvm::SetVector<Value> result;
+  for (Value token : tokens) {
+    auto it = changed.find(token);
+    if (it == changed.end())
+      result.insert(token);
+    else if (it->second)
+      result.insert(it->second);
+  }
+  tokens.assign(result.begin(), result.end());
+}
+
 void DependencyInference::processLoop(Operation *op, const RegionInfo &info) {
   using Flags = RegionInfo::Flags;
   // Host code that meets only what was there before the loop waits before it,
@@ -1507,7 +1521,14 @@ void DependencyInference::processLoop(Operation *op, const RegionInfo &info) {
   OpBuilder builder(op);
   SmallVector<unsigned> carried;
   SmallVector<Value> inits;
+  // What block arguments that will be erased stand for from here on, if
+  // anything.
+  llvm::DenseMap<Value, Value> changed;
   for (auto [number, slot] : llvm::enumerate(slots)) {
+    if (slot.isGone)
+      for (Value argument : {slot.argument, slot.afterArgument})
+        if (argument)
+          changed[argument] = Value();
     if (slot.isGone || slot.leader != number)
       continue;
     SmallVector<Value> tokens = tokensOf(slot.init);
@@ -1515,9 +1536,13 @@ void DependencyInference::processLoop(Operation *op, const RegionInfo &info) {
       bool isUsed = !slot.argument.use_empty() ||
                     (slot.afterArgument && !slot.afterArgument.use_empty());
       Value token = isUsed ? join(tokens, builder, loc) : Value();
-      for (Value argument : {slot.argument, slot.afterArgument})
-        if (argument && token)
+      for (Value argument : {slot.argument, slot.afterArgument}) {
+        if (!argument)
+          continue;
+        changed[argument] = token;
+        if (token)
           argument.replaceAllUsesWith(token);
+      }
       for (Remark &other : remarks)
         if (token &&
             (other.token == slot.argument || other.token == slot.afterArgument))
@@ -1527,17 +1552,16 @@ void DependencyInference::processLoop(Operation *op, const RegionInfo &info) {
     carried.push_back(number);
     inits.push_back(join(tokens, builder, loc));
   }
-  llvm::DenseMap<Value, Value> leaderOf;
   for (Slot &slot : slots) {
     const Slot &leader = slots[slot.leader];
     if (slot.isGone || leader.argument == slot.argument)
       continue;
     if (leader.isInvariant)
       continue;
-    leaderOf[slot.argument] = leader.argument;
+    changed[slot.argument] = leader.argument;
     slot.argument.replaceAllUsesWith(leader.argument);
     if (slot.afterArgument) {
-      leaderOf[slot.afterArgument] = leader.afterArgument;
+      changed[slot.afterArgument] = leader.afterArgument;
       slot.afterArgument.replaceAllUsesWith(leader.afterArgument);
     }
   }
@@ -1547,9 +1571,11 @@ void DependencyInference::processLoop(Operation *op, const RegionInfo &info) {
     if (slot.isGone || !leader.isInvariant || &leader == &slot)
       continue;
     Value token = join(tokensOf(leader.init), builder, loc);
-    slot.argument.replaceAllUsesWith(token);
-    if (slot.afterArgument)
-      slot.afterArgument.replaceAllUsesWith(token);
+    for (Value argument : {slot.argument, slot.afterArgument})
+      if (argument) {
+        changed[argument] = token;
+        argument.replaceAllUsesWith(token);
+      }
   }
   // One list may have named two that are one now.
   auto removeDuplicates = [](Operation *user) {
@@ -1569,12 +1595,9 @@ void DependencyInference::processLoop(Operation *op, const RegionInfo &info) {
     OpBuilder inner(terminator);
     SmallVector<Value> operands(terminator->getOperands());
     for (unsigned number : carried) {
-      llvm::SetVector<Value> tokens;
-      for (Value token : slots[number].*member) {
-        Value leader = leaderOf.lookup(token);
-        tokens.insert(leader ? leader : token);
-      }
-      operands.push_back(join(tokens.getArrayRef(), inner, loc));
+      SmallVector<Value> &tokens = slots[number].*member;
+      changeTokens(tokens, changed);
+      operands.push_back(join(tokens, inner, loc));
     }
     terminator->setOperands(operands);
   };
@@ -1590,7 +1613,12 @@ void DependencyInference::processLoop(Operation *op, const RegionInfo &info) {
     addOperands(before->getTerminator(), &Slot::condition);
   addOperands((after ? after : before)->getTerminator(), &Slot::yields);
 
-  // Block arguments that are left over.
+  // Block arguments that are left over. A new value may get the place of an
+  // erased one, so nobody may know it by then.
+  for (auto &[argument, token] : changed)
+    pastOf.erase(argument);
+  for (auto &[token, tokens] : pastOf)
+    changeTokens(tokens, changed);
   llvm::SmallDenseSet<unsigned> kept(carried.begin(), carried.end());
   for (size_t number = slots.size(); number-- > 0;) {
     if (kept.contains(number))
