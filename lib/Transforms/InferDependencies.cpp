@@ -67,7 +67,8 @@ struct Cell {
 struct Touch {
   unsigned cell;
   bool writes;
-  /// Read when the op is enqueued: nothing need come after it.
+  /// Read when the op is enqueued, by a copy of memory that no device work
+  /// writes: nothing need come after it.
   bool isAtEnqueue = false;
 };
 
@@ -413,6 +414,17 @@ void AccessTable::makeCells() {
   }
   for (auto &[base, group] : groups)
     makeCellsOfGroup(group);
+
+  // A copy of what a download may still be writing reads later.
+  llvm::BitVector isWritten(cells.size());
+  for (auto &[op, info] : infos)
+    for (const Touch &touch : info.touches)
+      if (info.kind != OpInfo::Host && touch.writes)
+        for (unsigned other : cells[cellOfKey[touch.cell]].overlaps)
+          isWritten.set(other);
+  for (auto &[op, info] : infos)
+    for (Touch &touch : info.touches)
+      touch.isAtEnqueue &= !isWritten.test(cellOfKey[touch.cell]);
 
   // From keys to cells.
   for (auto &[op, info] : infos) {
@@ -1156,7 +1168,9 @@ std::vector<Slot> DependencyInference::findSlots(Operation *op,
   };
   using Flags = RegionInfo::Flags;
   for (auto [cell, flags] : info.touched) {
-    bool meetsWrite = table.getCells()[cell].lastWrite >= info.begin;
+    // In this loop, behind it, or in the next iteration of a loop around it.
+    bool meetsWrite =
+        table.getCells()[cell].lastWrite >= info.loop.value_or(info.begin);
     if (flags & Flags::DeviceWrite)
       add(cell, Writers, false);
     if ((flags & Flags::DeviceRead) && meetsWrite)

@@ -240,4 +240,25 @@ func.func @nested(%n: index, %x: memref<16xf32>, %v: f32) {
   }
   return
 }
+
+// A call that nobody knows, before a loop within a loop: it meets what the inner
+// loop did in the last iteration of the outer one.
+func.func private @opaque()
+// CHECK-LABEL: func.func @call_in_outer_loop
+func.func @call_in_outer_loop(%n: index, %x: memref<16xf32>, %v: f32) {
+  // CHECK: scf.for {{.*}} iter_args(%[[T:.*]] = %{{.*}})
+  // CHECK-NEXT: gpu_async.wait [%[[T]]]
+  // CHECK-NEXT: call @opaque
+  // CHECK: %[[R:.*]] = scf.for
+  // CHECK: scf.yield %[[R]]
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    func.call @opaque() : () -> ()
+    scf.for %j = %c0 to %n step %c1 {
+      gpu_async.memset %x, %v : memref<16xf32>, f32
+    }
+  }
+  return
+}
 }

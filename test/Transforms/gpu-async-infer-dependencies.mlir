@@ -17,6 +17,7 @@ gpu.module @k {
 // CHECK-LABEL: func.func @fork
 func.func @fork(%i: index, %v: f32) -> f32 {
   // CHECK: %[[H:.*]] = memref.alloc()
+  // CHECK: %[[G:.*]] = memref.alloc()
   // CHECK: %[[X:.*]], %[[TX:.*]] = gpu_async.alloc async
   // CHECK: %[[Y:.*]], %[[TY:.*]] = gpu_async.alloc async
   // CHECK: %[[Z:.*]], %[[TZ:.*]] = gpu_async.alloc async
@@ -24,7 +25,7 @@ func.func @fork(%i: index, %v: f32) -> f32 {
   // CHECK-NEXT: memref.store
   // CHECK-NEXT: %[[A:.*]] = gpu_async.launch async [%[[UP]], %[[TY]]]
   // CHECK-NEXT: %[[B:.*]] = gpu_async.launch async [%[[UP]], %[[TZ]]]
-  // CHECK-NEXT: %[[DOWN:.*]] = gpu_async.memcpy async [%[[B]]] %[[H]], %[[Z]]
+  // CHECK-NEXT: %[[DOWN:.*]] = gpu_async.memcpy async [%[[B]]] %[[G]], %[[Z]]
   // CHECK-NEXT: gpu_async.wait [%[[DOWN]]]
   // CHECK-NEXT: memref.load
   // Freed after its readers without a host wait. The second one is done: the
@@ -33,6 +34,7 @@ func.func @fork(%i: index, %v: f32) -> f32 {
   // CHECK-NEXT: return
   %c1 = arith.constant 1 : index
   %h = memref.alloc() : memref<16xf32>
+  %g = memref.alloc() : memref<16xf32>
   %x = gpu_async.alloc () : memref<16xf32>
   %y = gpu_async.alloc () : memref<16xf32>
   %z = gpu_async.alloc () : memref<16xf32>
@@ -40,11 +42,27 @@ func.func @fork(%i: index, %v: f32) -> f32 {
   memref.store %v, %h[%i] : memref<16xf32>
   gpu_async.launch @k::@copy blocks in (%c1,%c1,%c1) threads in (%c1,%c1,%c1) args(%x : memref<16xf32>, %y : memref<16xf32>)
   gpu_async.launch @k::@copy blocks in (%c1,%c1,%c1) threads in (%c1,%c1,%c1) args(%x : memref<16xf32>, %z : memref<16xf32>)
-  gpu_async.memcpy %h, %z : memref<16xf32>, memref<16xf32>
-  %r = memref.load %h[%i] : memref<16xf32>
+  gpu_async.memcpy %g, %z : memref<16xf32>, memref<16xf32>
+  %r = memref.load %g[%i] : memref<16xf32>
   gpu_async.dealloc %x : memref<16xf32>
   return %r : f32
 }
+}
+
+// -----
+
+// A copy of what a download may still be writing reads later: the host waits.
+// CHECK-LABEL: func.func @down_and_up
+func.func @down_and_up(%x: memref<16xf32> {llvm.noalias}, %y: memref<16xf32> {llvm.noalias}, %i: index, %v: f32) {
+  // CHECK: %[[A:.*]] = gpu_async.memcpy async %
+  // CHECK-NEXT: %[[B:.*]] = gpu_async.memcpy async [%[[A]]]
+  // CHECK-NEXT: gpu_async.wait [%[[A]], %[[B]]]
+  // CHECK-NEXT: memref.store
+  %h = memref.alloc() : memref<16xf32>
+  gpu_async.memcpy %h, %x : memref<16xf32>, memref<16xf32>
+  gpu_async.memcpy %y, %h : memref<16xf32>, memref<16xf32>
+  memref.store %v, %h[%i] : memref<16xf32>
+  return
 }
 
 // -----
