@@ -466,6 +466,7 @@ class Form:
         self.creates = sum("stream.create" in line for line in lines)
         self.lines = lines
         self.body = []
+        self.places = {}  # of each id that is waited for: the region ops around it
         stack, ops = [self.body], []
         for number, line in enumerate(lines[1:-1], 1):
             text = line.split("//")[0].strip()
@@ -495,6 +496,10 @@ class Form:
                 stack.append(ops[-1].bodies[0])
             else:
                 stack[-1].append(text)
+                number = re.search(r" id\((\d+)", text)
+                if number:
+                    isWaitedFor = ".dealloc " not in text and " host_shared" not in text
+                    self.places[int(number[1])] = (list(ops), isWaitedFor)
         assert len(stack) == 1, lines
 
 
@@ -505,6 +510,7 @@ class Frame:
         self.form = form
         self.past, self.events, self.gone = {}, {}, set()
         self.pointers, self.values = {}, {}
+        self.clock, self.entered, self.latest = 0, {}, {}  # for `after`
 
 
 class Machine:
@@ -512,7 +518,7 @@ class Machine:
 
     def __init__(self, forms, function, model, decisions, exact):
         self.forms, self.model, self.decisions, self.exact = forms, model, decisions, exact
-        self.errors, self.lost, self.redundant = [], False, 0
+        self.errors, self.kinds, self.redundant = [], set(), 0
         self.host, self.count, self.index = 0, 0, 0
         self.frame = None
         form = forms[function.name]
@@ -527,15 +533,15 @@ class Machine:
             self.error("less work than in the program")
         for event, token in zip(results, model.results):
             if token.must & ~(event | self.host):
-                self.lose("a result lacks %s" % bits(token.must & ~event))
+                self.lose("result", "a result lacks %s" % bits(token.must & ~event))
             if exact and event & model.time & ~(token.may | self.host):
                 self.error("a result has %s" % bits(event & model.time & ~token.may))
 
     def error(self, text):
         self.errors.append(text)
 
-    def lose(self, text):
-        self.lost = True
+    def lose(self, kind, text):
+        self.kinds.add(kind)
         self.error(text)
 
     def call(self, form, events, arguments):
@@ -588,6 +594,8 @@ class Machine:
                 self.step(line)
                 continue
             names = re.findall(r"%\w+", line.head)
+            self.frame.clock += 1
+            self.frame.entered[line] = self.frame.clock
             if line.head.startswith("scf.for"):
                 for _ in range(values[names[2]]):
                     self.run(line.bodies[0])
@@ -624,7 +632,7 @@ class Machine:
         elif "stream.destroy" in line:
             past = self.stream(names[0])
             if " idle" in line and past & ~self.host:
-                self.lose("%s is not idle: %s" % (names[0], bits(past & ~self.host)))
+                self.lose("idle", "%s is not idle: %s" % (names[0], bits(past & ~self.host)))
             frame.gone.add(names[0])
         elif "stream.wait" in line:
             past, event = self.stream(names[0]), self.event(names[1])
@@ -671,6 +679,7 @@ class Machine:
         start = self.stream(stream) | self.host
         number = self.count
         self.count += 1
+        self.checkAfter(line, start, number)
         if self.index >= len(self.model.shown):
             return self.error("more work than in the program")
         shown = self.model.shown[self.index]
@@ -679,16 +688,33 @@ class Machine:
         if number != shown.number:
             return self.error("op %d of the program is enqueued as %d" % (shown.number, number))
         if shown.needs & ~start:
-            self.lose("lost order: %d after %s: %s" % (number, bits(shown.needs & ~start), line))
+            self.lose("order", "lost order: %d after %s: %s" % (number, bits(shown.needs & ~start), line))
         added = start & self.model.time & ~shown.may
         if self.exact and shown.kind == LAUNCH and added:
             self.error("added order: %d after %s: %s" % (number, bits(added), line))
         self.checkHost(shown, number)
 
+    def checkAfter(self, line, start, number):
+        """What `after` says: if u has run since the last entry of the outermost
+        region op that holds it but not v, its latest run is before v."""
+        frame = self.frame
+        match = re.search(r" id\((\d+)(?: after \[([\d, ]*)\])?\)", line)
+        around = frame.form.places[int(match[1])][0]
+        for after in map(int, re.findall(r"\d+", match[2] or "")):
+            place, isWaitedFor = frame.form.places[after]
+            if after not in frame.latest or not isWaitedFor:
+                continue
+            time, bit = frame.latest[after]
+            outermost = next((op for op in place if op not in around), None)
+            if time > frame.entered.get(outermost, -1) and bit & ~start:
+                self.lose("after", "%d is not after the latest op %d: %s" % (number, after, line))
+        frame.clock += 1
+        frame.latest[int(match[1])] = (frame.clock, 1 << number)
+
     def checkHost(self, shown, number):
         time = self.model.time
         if shown.hostMust & ~self.host & time:
-            self.lose("the host does not wait for %s before %d" % (bits(shown.hostMust & ~self.host & time), number))
+            self.lose("host", "the host does not wait for %s before %d" % (bits(shown.hostMust & ~self.host & time), number))
         if self.exact and self.host & ~shown.hostMay & time:
             self.error("the host waits for %s too much before %d" % (bits(self.host & ~shown.hostMay & time), number))
 
@@ -703,7 +729,7 @@ class Machine:
         for past in self.externals.values():
             done |= past
         if own & ~done:
-            self.lose("left open at return: %s" % bits(own & ~done))
+            self.lose("open", "left open at return: %s" % bits(own & ~done))
         alive = [n for n in frame.past if n not in frame.gone] + list(frame.events)
         if alive:
             self.error("leaked: %s" % alive)
