@@ -35,6 +35,8 @@ struct State {
   llvm::DenseMap<Value, llvm::BitVector> events;
   /// For each stream, the marks of events that it waits for behind its work.
   SmallVector<llvm::BitVector, 0> waits;
+  /// Marks of events of calls that no stream may have waited for.
+  llvm::BitVector untaken;
 
   template <typename Visit>
   void forEach(Visit visit) {
@@ -66,6 +68,8 @@ private:
     /// Bits of the latest work that takes device time, of that of streams that
     /// had this name before (in a loop), and of the latest work of any kind.
     unsigned work, olderWork, anyWork;
+    /// Of the latest wait for an event of a call.
+    unsigned callWait;
   };
   /// A work op, for those that look at it from outside of `forgottenBy`, the
   /// region op whose entry makes them forget it (null: none).
@@ -169,6 +173,7 @@ bool State::merge(const State &other) {
     changed = true;
   };
   unite(host, other.host);
+  unite(untaken, other.untaken);
   for (auto [mine, theirs] : llvm::zip_equal(streams, other.streams))
     unite(mine, theirs);
   for (auto [mine, theirs] : llvm::zip_equal(waits, other.waits))
@@ -194,8 +199,8 @@ bool State::merge(const State &other) {
 unsigned ScheduleOrder::addStream(Value key, bool isCallers) {
   auto [known, isNew] = streams.try_emplace(key);
   if (isNew) {
-    known->second = {isCallers, numBits, numBits + 1, numBits + 2};
-    numBits += 3;
+    known->second = {isCallers, numBits, numBits + 1, numBits + 2, numBits + 3};
+    numBits += 4;
   }
   return known - streams.begin();
 }
@@ -323,6 +328,10 @@ void ScheduleOrder::collectWork() {
           {other, static_cast<unsigned>(known - subjects.begin())});
     }
   }
+}
+
+static bool isOfCall(Value event) {
+  return isa_and_nonnull<CallOpInterface>(event.getDefiningOp());
 }
 
 void ScheduleOrder::collectMarks() {
@@ -456,8 +465,10 @@ void ScheduleOrder::renew(State &state, unsigned number) {
 /// An event that comes from elsewhere: a point of its own.
 void ScheduleOrder::addOpaqueEvent(State &state, Value event) {
   auto mark = marks.find(event);
-  if (mark != marks.end())
+  if (mark != marks.end()) {
     state.forEach([&](llvm::BitVector &missing) { missing.set(mark->second); });
+    state.untaken.set(mark->second);
+  }
   llvm::BitVector missing = state.host;
   if (mark != marks.end())
     missing.reset(mark->second);
@@ -501,10 +512,20 @@ void ScheduleOrder::visitReturn(Operation *op, State &state) {
              return work && work.takesDeviceTime();
            }));
   }
-  for (auto [event, mark] : marks)
-    if (Operation *call = event.getDefiningOp();
-        isa_and_nonnull<CallOpInterface>(call) && open.test(mark))
-      report(ScheduleFinding::LeftOpen, op, call);
+  // What a call has left is done, too, if all streams that wait for its event
+  // are covered, whichever does on a path.
+  for (auto [event, mark] : marks) {
+    if (!isOfCall(event) || !open.test(mark))
+      continue;
+    bool isTaken = !state.untaken.test(mark);
+    for (Operation *user : event.getUsers())
+      if (auto wait = dyn_cast<StreamWaitOp>(user))
+        isTaken &=
+            !open.test((streams.begin() + streamOf.lookup(wait.getStream()))
+                           ->second.callWait);
+    if (!isTaken)
+      report(ScheduleFinding::LeftOpen, op, event.getDefiningOp());
+  }
 }
 
 void ScheduleOrder::visit(Operation *op, State &state) {
@@ -529,12 +550,18 @@ void ScheduleOrder::visit(Operation *op, State &state) {
       .Case([&](StreamWaitOp wait) {
         unsigned number = numberOf(wait.getStream());
         state.streams[number] &= getEvent(state, wait.getEvent());
-        if (auto mark = marks.find(wait.getEvent()); mark != marks.end())
+        if (auto mark = marks.find(wait.getEvent()); mark != marks.end()) {
           state.waits[number].set(mark->second);
+          state.untaken.reset(mark->second);
+          if (isOfCall(wait.getEvent()))
+            enqueue(state, number, (streams.begin() + number)->second.callWait);
+        }
       })
       .Case([&](StreamSynchronizeOp wait) {
-        for (Value stream : wait.getStreams())
+        for (Value stream : wait.getStreams()) {
           waitOnHost(state, state.streams[numberOf(stream)]);
+          state.waits[numberOf(stream)].reset();
+        }
       })
       .Case([&](EventSynchronizeOp wait) {
         for (Value event : wait.getEvents())
@@ -692,6 +719,7 @@ SmallVector<ScheduleFinding> ScheduleOrder::run() {
   state.isReached = true;
   state.host.resize(numBits);
   state.streams.assign(streams.size(), llvm::BitVector(numBits));
+  state.untaken.resize(numBits);
   state.waits.assign(streams.size(), llvm::BitVector(numBits));
   flowThroughRegion(function.getFunctionBody(), state);
   // Loops are walked more than once, blocks in no order.

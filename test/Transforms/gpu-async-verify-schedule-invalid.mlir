@@ -392,6 +392,25 @@ func.func @left_open_by_a_call(%x: memref<4xf32>) {
 
 // -----
 
+// Only one way through the if takes it.
+func.func private @callee() -> !gpu_async.event
+func.func @left_open_by_a_call_on_one_way(%x: memref<4xf32>, %c: i1) {
+  %s = gpu_async.stream.create
+  // expected-note @+1 {{what this call has left may still run}}
+  %e = call @callee() : () -> !gpu_async.event
+  scf.if %c {
+    gpu_async.stream.wait %s, %e
+    gpu_async.memcpy on %s id(0) %x, %x : memref<4xf32>, memref<4xf32>
+  }
+  gpu_async.event.destroy %e
+  gpu_async.stream.synchronize %s
+  gpu_async.stream.destroy %s idle
+  // expected-error @+1 {{leaves work behind that may still run}}
+  return
+}
+
+// -----
+
 // The returned event is older than the work.
 func.func @not_covered_by_result(%x: memref<4xf32>) -> !gpu_async.event {
   // expected-note @+1 {{its stream is made here}}

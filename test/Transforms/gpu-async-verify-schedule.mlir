@@ -208,6 +208,24 @@ func.func @idle_after_waits(%x: memref<4xf32>, %c: i1) -> !gpu_async.event {
   return %g : !gpu_async.event
 }
 
+// Whichever of the streams waits for what a call has left, both are waited for.
+func.func @call_on_two_ways(%e: !gpu_async.event, %x: memref<4xf32>, %c: i1) {
+  %s = gpu_async.stream.create
+  %r = gpu_async.stream.create
+  %f = call @callee(%e) : (!gpu_async.event) -> !gpu_async.event
+  scf.if %c {
+    gpu_async.stream.wait %s, %f
+    gpu_async.memcpy on %s id(0) %x, %x : memref<4xf32>, memref<4xf32>
+  } else {
+    gpu_async.stream.wait %r, %f
+  }
+  gpu_async.event.destroy %f
+  gpu_async.stream.synchronize %s, %r
+  gpu_async.stream.destroy %s idle
+  gpu_async.stream.destroy %r idle
+  return
+}
+
 // A stream of each iteration: the next one waits for what the last one did.
 func.func @stream_in_a_loop(%x: memref<4xf32>, %n: index) {
   %r = gpu_async.stream.create
