@@ -122,6 +122,18 @@ static void emit(const ScheduleFinding &finding) {
   }
 }
 
+/// Whether the function has work, streams or events of its own.
+static bool hasSchedule(FunctionOpInterface function) {
+  return function
+      ->walk([](Operation *op) {
+        bool has = isa<WorkOpInterface>(op) ||
+                   llvm::any_of(op->getResultTypes(),
+                                llvm::IsaPred<StreamType, EventType>);
+        return has ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 namespace {
 struct VerifySchedule
     : public gpuasync::impl::GPUAsyncVerifyScheduleBase<VerifySchedule> {
@@ -135,12 +147,7 @@ struct VerifySchedule
       auto function = dyn_cast<FunctionOpInterface>(op);
       if (!function)
         return WalkResult::advance();
-      bool hasWork =
-          !function.isExternal() &&
-          function
-              ->walk([](WorkOpInterface) { return WalkResult::interrupt(); })
-              .wasInterrupted();
-      if (!hasWork)
+      if (function.isExternal() || !hasSchedule(function))
         return WalkResult::skip();
       for (const ScheduleFinding &finding : findScheduleErrors(function)) {
         emit(finding);

@@ -392,6 +392,19 @@ func.func @left_open_by_a_call(%x: memref<4xf32>) {
 
 // -----
 
+// So it does in a function without work, and behind another call that takes it.
+func.func private @callee() -> !gpu_async.event
+func.func private @taker(!gpu_async.event)
+func.func @left_open_without_work() {
+  // expected-note @+1 {{what this call has left may still run}}
+  %e = call @callee() : () -> !gpu_async.event
+  call @taker(%e) : (!gpu_async.event) -> ()
+  // expected-error @+1 {{leaves work behind that may still run}}
+  return
+}
+
+// -----
+
 // Only one way through the if takes it.
 func.func private @callee() -> !gpu_async.event
 func.func @left_open_by_a_call_on_one_way(%x: memref<4xf32>, %c: i1) {
