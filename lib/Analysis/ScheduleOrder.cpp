@@ -35,7 +35,8 @@ struct State {
   llvm::DenseMap<Value, llvm::BitVector> events;
   /// For each stream, the marks of events that it waits for behind its work.
   SmallVector<llvm::BitVector, 0> waits;
-  /// Marks of events of calls that no stream may have waited for.
+  /// Marks of events of calls that neither a stream nor the host may have
+  /// waited for.
   llvm::BitVector untaken;
 
   template <typename Visit>
@@ -446,6 +447,7 @@ void ScheduleOrder::enqueue(State &state, unsigned stream,
 
 void ScheduleOrder::waitOnHost(State &state, llvm::BitVector missing) {
   state.forEach([&](llvm::BitVector &mine) { mine &= missing; });
+  state.untaken &= state.host;
 }
 
 /// The stream's name now stands for a stream that has no past but the host's.

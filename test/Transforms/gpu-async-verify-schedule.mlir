@@ -208,7 +208,7 @@ func.func @idle_after_waits(%x: memref<4xf32>, %c: i1) -> !gpu_async.event {
   return %g : !gpu_async.event
 }
 
-// Whichever of the streams waits for what a call has left, both are waited for.
+// Whoever waits for what a call has left, a stream or the host, all are done.
 func.func @call_on_two_ways(%e: !gpu_async.event, %x: memref<4xf32>, %c: i1) {
   %s = gpu_async.stream.create
   %r = gpu_async.stream.create
@@ -217,7 +217,11 @@ func.func @call_on_two_ways(%e: !gpu_async.event, %x: memref<4xf32>, %c: i1) {
     gpu_async.stream.wait %s, %f
     gpu_async.memcpy on %s id(0) %x, %x : memref<4xf32>, memref<4xf32>
   } else {
-    gpu_async.stream.wait %r, %f
+    scf.if %c {
+      gpu_async.stream.wait %r, %f
+    } else {
+      gpu_async.event.synchronize %f
+    }
   }
   gpu_async.event.destroy %f
   gpu_async.stream.synchronize %s, %r

@@ -330,7 +330,7 @@ class Model:
         self.time, self.shown, self.count = 0, [], 0
         self.hostMust = self.hostMay = 0
         self.lastOn, self.earlier, self.carried = {}, 0, False
-        self.hoisted = 0
+        self.hoisted = self.nested = 0
         arguments = []
         for _ in function.arguments:
             bit = 1 << self.count
@@ -347,11 +347,13 @@ class Model:
             # A function that returns has completed what its results leave
             # (Machine.leave sees to it). A loop's streams wait before the loop
             # for what it may need.
-            covered = join(results)
+            # What a result covers on some ways only may be waited for on all.
+            isStraight = all(stmt.kind < SELECT for stmt in function.body.stmts)
+            covered = join(results).must if isStraight else 0
             self.hostMay |= self.hoisted
             for shown in self.shown:
                 bit = 1 << shown.number
-                if shown.number >= first and not bit & covered.must:
+                if shown.number >= first and not bit & covered:
                     self.hostMay |= bit | shown.may
         self.hoisted = hoisted
         return results
@@ -395,10 +397,14 @@ class Model:
         stream of a carried token has all that the token was before; what sets
         the token comes after what is on that stream."""
         outer, carries = self.earlier, self.carried
-        self.carried = carries or bool(stmt.deps)
+        self.carried = carries or bool(stmt.deps or stmt.names)
         position = len(self.shown)
         enter, leave = {}, {}
-        self.hoisted |= join(env[name] for name in stmt.uses() if name in env).may
+        # Streams wait before the loop for what it may need, run or not.
+        hoisted = join(env[name] for name in stmt.uses() if name in env).may
+        self.hoisted |= hoisted
+        self.nested |= hoisted
+        outerNested, self.nested = self.nested, 0
 
         def carry(slots, tokens):
             for number, token in enumerate(tokens):
@@ -412,6 +418,7 @@ class Model:
         while trips != 0:
             for shown in self.shown[position:]:
                 self.earlier |= shown.may | 1 << shown.number
+            self.earlier |= self.nested
             position = len(self.shown)
             if stmt.kind == FOR:
                 tokens = out = carry(enter, self.run(stmt.bodies[0], tokens, env))
@@ -421,7 +428,10 @@ class Model:
             if not self.decisions.read(*stmt.place[:2]):
                 break
             tokens = carry(enter, self.run(stmt.bodies[1], out, env))
-        shared, self.earlier, self.carried = self.earlier & ~outer, outer, carries
+        shared, self.carried = self.earlier & ~outer, carries
+        self.nested |= outerNested
+        if not carries:
+            self.earlier = outer
         return [Token(t.direct, t.must, t.may | shared) for t in out]
 
     def enqueue(self, stmt, token):
