@@ -579,6 +579,10 @@ void ScheduleOrder::visit(Operation *op, State &state) {
         state.events.erase(destroy.getEvent());
       })
       .Default([&](Operation *op) {
+        // A call owns the events that it takes.
+        if (isa<CallOpInterface>(op))
+          for (Value operand : op->getOperands())
+            state.events.erase(operand);
         for (Value result : op->getResults()) {
           if (isa<EventType>(result.getType()))
             addOpaqueEvent(state, result);
