@@ -35,6 +35,9 @@ struct State {
   llvm::DenseMap<Value, llvm::BitVector> events;
   /// For each stream, the marks of events that it waits for behind its work.
   SmallVector<llvm::BitVector, 0> waits;
+  /// For each stream, all marks but those of events recorded behind all that is
+  /// on it: where the host has waited for one of these, the stream is idle.
+  SmallVector<llvm::BitVector, 0> notBehind;
   /// Marks of events of calls that neither a stream nor the host may have
   /// waited for.
   llvm::BitVector untaken;
@@ -102,8 +105,9 @@ private:
   llvm::DenseMap<Operation *, SmallVector<unsigned, 2>> bitsOf, cleanedAt,
       forgottenAt;
   llvm::DenseMap<Block *, Operation *> outermostLoops;
-  /// A bit each for the points of events that stand for the work of a call, or
-  /// that a stream waits for with no work behind the wait.
+  /// A bit each for the points of events that stand for the work of a call,
+  /// that a stream waits for with no work behind the wait, or that are recorded
+  /// there.
   llvm::MapVector<Value, unsigned> marks;
   unsigned numBits = 0;
 
@@ -178,6 +182,8 @@ bool State::merge(const State &other) {
   for (auto [mine, theirs] : llvm::zip_equal(streams, other.streams))
     unite(mine, theirs);
   for (auto [mine, theirs] : llvm::zip_equal(waits, other.waits))
+    unite(mine, theirs);
+  for (auto [mine, theirs] : llvm::zip_equal(notBehind, other.notBehind))
     unite(mine, theirs);
   // An event that only one path has made has no use from here on.
   SmallVector<Value> ended;
@@ -331,6 +337,13 @@ void ScheduleOrder::collectWork() {
   }
 }
 
+/// Whether each bit is in one of the two.
+static bool isAll(const llvm::BitVector &a, const llvm::BitVector &b) {
+  llvm::BitVector both = a;
+  both |= b;
+  return both.all();
+}
+
 static bool isOfCall(Value event) {
   return isa_and_nonnull<CallOpInterface>(event.getDefiningOp());
 }
@@ -341,11 +354,15 @@ void ScheduleOrder::collectMarks() {
         marks.try_emplace(event, numBits).second)
       ++numBits;
   };
-  // A wait counts as part of the work behind it.
+  // A wait counts as part of the work behind it in its block.
   llvm::MapVector<unsigned, SmallVector<Value>> open;
+  llvm::DenseSet<unsigned> waiting;
   auto close = [&] {
-    for (auto &[stream, events] : open)
+    for (auto &[stream, events] : open) {
       llvm::for_each(events, mark);
+      if (!events.empty())
+        waiting.insert(stream);
+    }
     open.clear();
   };
   function->walk([&](Block *block) {
@@ -364,6 +381,24 @@ void ScheduleOrder::collectMarks() {
       }
     }
     close();
+  });
+  // What is recorded behind such waits, whether they are in this block or not.
+  function->walk([&](Block *block) {
+    llvm::DenseSet<unsigned> worked;
+    for (Operation &op : *block) {
+      if (auto work = dyn_cast<WorkOpInterface>(op)) {
+        if (work.getStream())
+          worked.insert(streamOf.lookup(work.getStream()));
+      } else if (auto wait = dyn_cast<StreamWaitOp>(op)) {
+        worked.erase(streamOf.lookup(wait.getStream()));
+      } else if (op.getNumRegions()) {
+        worked.clear();
+      } else if (auto record = dyn_cast<EventRecordOp>(op)) {
+        unsigned stream = streamOf.lookup(record.getStream());
+        if (waiting.contains(stream) && !worked.contains(stream))
+          mark(record.getEvent());
+      }
+    }
   });
 }
 
@@ -462,6 +497,7 @@ void ScheduleOrder::renew(State &state, unsigned number) {
   });
   state.streams[number] = state.host;
   state.waits[number].reset();
+  state.notBehind[number].set();
 }
 
 /// An event that comes from elsewhere: a point of its own.
@@ -493,6 +529,7 @@ void ScheduleOrder::visitWork(WorkOpInterface work, State &state) {
     bits.push_back(stream.work);
   enqueue(state, number, bits);
   state.waits[number].reset();
+  state.notBehind[number].set();
 }
 
 void ScheduleOrder::visitReturn(Operation *op, State &state) {
@@ -543,7 +580,8 @@ void ScheduleOrder::visit(Operation *op, State &state) {
         unsigned number = numberOf(destroy.getStream());
         if (destroy.getIdle() &&
             (state.host.test((streams.begin() + number)->second.anyWork) ||
-             state.waits[number].anyCommon(state.host)))
+             state.waits[number].anyCommon(state.host)) &&
+            isAll(state.notBehind[number], state.host))
           report(ScheduleFinding::NotIdle, op,
                  getLastUser(number, op, [](Operation *user) {
                    return isa<WorkOpInterface, StreamWaitOp>(user);
@@ -554,6 +592,7 @@ void ScheduleOrder::visit(Operation *op, State &state) {
         state.streams[number] &= getEvent(state, wait.getEvent());
         if (auto mark = marks.find(wait.getEvent()); mark != marks.end()) {
           state.waits[number].set(mark->second);
+          state.notBehind[number].set();
           state.untaken.reset(mark->second);
           if (isOfCall(wait.getEvent()))
             enqueue(state, number, (streams.begin() + number)->second.callWait);
@@ -571,8 +610,10 @@ void ScheduleOrder::visit(Operation *op, State &state) {
       })
       .Case([&](EventRecordOp record) {
         unsigned number = numberOf(record.getStream());
-        if (auto mark = marks.find(record.getEvent()); mark != marks.end())
+        if (auto mark = marks.find(record.getEvent()); mark != marks.end()) {
           enqueue(state, number, mark->second);
+          state.notBehind[number].reset(mark->second);
+        }
         state.events[record.getEvent()] = state.streams[number];
       })
       .Case([&](EventDestroyOp destroy) {
@@ -727,6 +768,7 @@ SmallVector<ScheduleFinding> ScheduleOrder::run() {
   state.streams.assign(streams.size(), llvm::BitVector(numBits));
   state.untaken.resize(numBits);
   state.waits.assign(streams.size(), llvm::BitVector(numBits));
+  state.notBehind.assign(streams.size(), llvm::BitVector(numBits, true));
   flowThroughRegion(function.getFunctionBody(), state);
   // Loops are walked more than once, blocks in no order.
   auto key = [&](const ScheduleFinding &finding) {

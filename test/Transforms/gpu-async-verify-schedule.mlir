@@ -208,6 +208,27 @@ func.func @idle_after_waits(%x: memref<4xf32>, %c: i1) -> !gpu_async.event {
   return %g : !gpu_async.event
 }
 
+// So it is once what is recorded behind its waits is done, whichever it made.
+func.func @idle_behind_waits(%x: memref<4xf32>, %e: !gpu_async.event, %f: !gpu_async.event, %c: i1) {
+  %s = gpu_async.stream.create
+  %r = gpu_async.stream.create
+  scf.if %c {
+    gpu_async.stream.wait %s, %e
+  } else {
+    gpu_async.stream.wait %s, %f
+  }
+  gpu_async.event.destroy %e
+  gpu_async.event.destroy %f
+  %g = gpu_async.event.record on %s
+  gpu_async.stream.wait %r, %g
+  gpu_async.event.destroy %g
+  gpu_async.memcpy on %r id(0) %x, %x : memref<4xf32>, memref<4xf32>
+  gpu_async.stream.synchronize %r
+  gpu_async.stream.destroy %s idle
+  gpu_async.stream.destroy %r idle
+  return
+}
+
 // Whoever waits for what a call has left, a stream or the host, all are done.
 func.func @call_on_two_ways(%e: !gpu_async.event, %x: memref<4xf32>, %c: i1) {
   %s = gpu_async.stream.create

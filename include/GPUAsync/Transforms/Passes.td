@@ -403,8 +403,9 @@ def GPUAsyncVerifySchedule
       asked: nobody waits for these.
     - `gpu_async.stream.destroy ... idle` stands where a host wait covers all
       that is on the stream.
-    - At a return all work is done, but for frees and allocations, for what
-      returned events cover and for what is ordered into a caller's stream.
+    - At a return all work is done, also what calls have left under the events
+      that they returned, but for frees and allocations, for what returned events
+      cover and for what is ordered into a caller's stream.
 
     Any file of the stream form can be checked, whoever made it. On by default in
     the pipeline of debug builds (`verify-schedule`).
