@@ -1741,6 +1741,10 @@ void BlockImport::finish() {
 
 LogicalResult BlockImport::run() {
   Fiber &fiber = *fibers.front();
+  // What a caller's tokens stand for may still run, and may touch anything.
+  for (BlockArgument argument : block.getArguments())
+    if (!parent && isOurToken(argument.getType()))
+      nodeOf(argument);
   for (Operation &op : llvm::make_early_inc_range(block))
     if (!op.hasTrait<OpTrait::IsTerminator>())
       importOp(&op, fiber);
