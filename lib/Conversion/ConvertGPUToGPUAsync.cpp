@@ -332,6 +332,12 @@ private:
   void markPast(unsigned node);
   bool isCovered(unsigned node, ArrayRef<Value> dependencies);
   bool isTail(const Node &node, const Fiber &fiber) const;
+  /// Whether enclosing blocks may know the token. Those of an arith.select in
+  /// this block have an unknown past, too, but are nobody else's business.
+  bool isFromOutside(const Node &node) const {
+    Value token = node.token;
+    return node.kind == Node::Outside && token.getParentBlock() != &block;
+  }
   static bool isVisible(const Node &node, const Fiber &fiber) {
     return node.fiber->isWithin(&fiber) || fiber.isWithin(node.fiber);
   }
@@ -603,7 +609,7 @@ bool BlockImport::isCoveredOutside(Value allocation,
     current.mark = searches;
     if (known != afterEnclosing.end() && known->second.contains(number))
       return true;
-    if (current.kind == Node::Outside)
+    if (isFromOutside(current))
       outside.insert(current.token);
     if (Value start = startOf.lookup(current.token))
       outside.insert(start);
@@ -1365,7 +1371,7 @@ llvm::DenseSet<Value> BlockImport::pastOutside(Value token) {
     if (current.mark == searches)
       continue;
     current.mark = searches;
-    if (current.kind == Node::Outside || current.kind == Node::Carried)
+    if (isFromOutside(current) || current.kind == Node::Carried)
       past.insert(current.token);
     worklist.append(current.predecessors.begin(), current.predecessors.end());
   }

@@ -359,6 +359,29 @@ func.func @select(%x: memref<8xf32>, %y: memref<8xf32>, %v: f32, %c: i1) -> !gpu
   return %s : !gpu.async.token
 }
 
+// The token of the select is of this region only; what follows asks no more for it.
+// CHECK-LABEL: func.func @select_in_a_region(
+// CHECK: %[[X:.*]], %[[A:.*]] = gpu_async.alloc async
+// CHECK: scf.if
+// CHECK:   %[[S:.*]] = arith.select
+// CHECK:   gpu_async.memset async [%[[S]], %[[A]]] %[[X]]
+// CHECK: %[[Y:.*]] = gpu_async.memset async %{{.*}}, %{{.*}} : memref<8xf32>, f32
+// CHECK-NEXT: gpu_async.wait [%[[Y]]]
+// CHECK-NEXT: gpu_async.wait [%[[A]]]
+// CHECK-NEXT: gpu_async.dealloc async %[[X]]
+func.func @select_in_a_region(%y: memref<8xf32>, %v: f32, %c: i1) {
+  %x, %a = gpu.alloc async () : memref<8xf32>
+  scf.if %c {
+    %b = gpu.memset async %y, %v : memref<8xf32>, f32
+    %s = arith.select %c, %a, %b : !gpu.async.token
+    %d = gpu.memset async [%s] %x, %v : memref<8xf32>, f32
+    gpu.wait [%d]
+  }
+  gpu.memset %y, %v : memref<8xf32>, f32
+  gpu.dealloc %x : memref<8xf32>
+  return
+}
+
 // CHECK-LABEL: func.func private @callee(
 // CHECK-SAME: %[[V0:.*]]: memref<8xf32>, %[[V1:.*]]: f32, %[[V2:.*]]: !gpu_async.token, %[[V3:.*]]: index) -> !gpu_async.token {
 // CHECK-NEXT: %[[V4:.*]] = arith.constant 0 : index
