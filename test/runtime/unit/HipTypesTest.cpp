@@ -1,0 +1,122 @@
+//===- HipTypesTest.cpp - Own HIP declarations against the real ones ------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Compares HipTypes.h and HipSymbols.def with hip_runtime_api.h of ROCm 6 or
+// later where the machine has one; everything is checked by the compiler.
+//===----------------------------------------------------------------------===//
+
+#include "gtest/gtest.h"
+
+#if __has_include(<hip/hip_runtime_api.h>)
+#ifndef __HIP_PLATFORM_AMD__
+#define __HIP_PLATFORM_AMD__
+#endif
+#include <hip/hip_runtime_api.h>
+#endif
+#include "drivers/hip/HipTypes.h"
+
+#if defined(HIP_VERSION) && HIP_VERSION >= 60000000
+
+namespace own = gpuasync::hip;
+
+#define SAME(ownName, realName)                                                \
+  static_assert(int64_t(own::ownName) == int64_t(realName), #realName)
+SAME(Success, hipSuccess);
+SAME(ErrorInvalidValue, hipErrorInvalidValue);
+SAME(ErrorOutOfMemory, hipErrorOutOfMemory);
+SAME(ErrorNotInitialized, hipErrorNotInitialized);
+SAME(ErrorDeinitialized, hipErrorDeinitialized);
+SAME(ErrorInvalidConfiguration, hipErrorInvalidConfiguration);
+SAME(ErrorInsufficientDriver, hipErrorInsufficientDriver);
+SAME(ErrorInvalidDeviceFunction, hipErrorInvalidDeviceFunction);
+SAME(ErrorNoDevice, hipErrorNoDevice);
+SAME(ErrorInvalidDevice, hipErrorInvalidDevice);
+SAME(ErrorInvalidImage, hipErrorInvalidImage);
+SAME(ErrorInvalidContext, hipErrorInvalidContext);
+SAME(ErrorNoBinaryForGpu, hipErrorNoBinaryForGpu);
+SAME(ErrorEccNotCorrectable, hipErrorECCNotCorrectable);
+SAME(ErrorInvalidKernelFile, hipErrorInvalidKernelFile);
+SAME(ErrorSharedObjectInitFailed, hipErrorSharedObjectInitFailed);
+SAME(ErrorInvalidHandle, hipErrorInvalidHandle);
+SAME(ErrorNotFound, hipErrorNotFound);
+SAME(ErrorNotReady, hipErrorNotReady);
+SAME(ErrorIllegalAddress, hipErrorIllegalAddress);
+SAME(ErrorLaunchOutOfResources, hipErrorLaunchOutOfResources);
+SAME(ErrorLaunchTimeOut, hipErrorLaunchTimeOut);
+SAME(ErrorContextIsDestroyed, hipErrorContextIsDestroyed);
+SAME(ErrorAssert, hipErrorAssert);
+SAME(ErrorHostMemoryAlreadyRegistered, hipErrorHostMemoryAlreadyRegistered);
+SAME(ErrorLaunchFailure, hipErrorLaunchFailure);
+SAME(ErrorCooperativeLaunchTooLarge, hipErrorCooperativeLaunchTooLarge);
+SAME(ErrorNotSupported, hipErrorNotSupported);
+SAME(ErrorUnknown, hipErrorUnknown);
+
+SAME(ConcurrentManagedAccess, hipDeviceAttributeConcurrentManagedAccess);
+SAME(CooperativeLaunch, hipDeviceAttributeCooperativeLaunch);
+SAME(ManagedMemory, hipDeviceAttributeManagedMemory);
+SAME(MaxBlockDimX, hipDeviceAttributeMaxBlockDimX);
+SAME(MaxBlockDimX + 1, hipDeviceAttributeMaxBlockDimY);
+SAME(MaxBlockDimX + 2, hipDeviceAttributeMaxBlockDimZ);
+SAME(MaxGridDimX, hipDeviceAttributeMaxGridDimX);
+SAME(MaxGridDimX + 1, hipDeviceAttributeMaxGridDimY);
+SAME(MaxGridDimX + 2, hipDeviceAttributeMaxGridDimZ);
+SAME(MaxThreadsPerBlock, hipDeviceAttributeMaxThreadsPerBlock);
+SAME(MaxPitch, hipDeviceAttributeMaxPitch);
+SAME(MultiprocessorCount, hipDeviceAttributeMultiprocessorCount);
+SAME(MaxSharedMemoryPerBlock, hipDeviceAttributeMaxSharedMemoryPerBlock);
+SAME(MemoryPoolsSupported, hipDeviceAttributeMemoryPoolsSupported);
+SAME(CanUseStreamWaitValue, hipDeviceAttributeCanUseStreamWaitValue);
+
+SAME(FuncMaxThreadsPerBlock, HIP_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK);
+SAME(FuncSharedSizeBytes, HIP_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES);
+SAME(FuncLocalSizeBytes, HIP_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES);
+SAME(PoolReuseAllowInternalDependencies,
+     hipMemPoolReuseAllowInternalDependencies);
+SAME(PoolReleaseThreshold, hipMemPoolAttrReleaseThreshold);
+SAME(StreamNonBlocking, hipStreamNonBlocking);
+SAME(EventDisableTiming, hipEventDisableTiming);
+SAME(EventReleaseToSystem, hipEventReleaseToSystem);
+SAME(MemAttachGlobal, hipMemAttachGlobal);
+SAME(HostMallocPortable, hipHostMallocPortable);
+SAME(HostMallocMapped, hipHostMallocMapped);
+SAME(HostRegisterPortable, hipHostRegisterPortable);
+SAME(HostRegisterMapped, hipHostRegisterMapped);
+SAME(MemoryTypeUnregistered, hipMemoryTypeUnregistered);
+SAME(MemoryTypeHost, hipMemoryTypeHost);
+SAME(MemoryTypeDevice, hipMemoryTypeDevice);
+SAME(MemoryTypeManaged, hipMemoryTypeManaged);
+SAME(MemcpyDefault, hipMemcpyDefault);
+SAME(StreamCaptureStatusNone, hipStreamCaptureStatusNone);
+#define SAME_SIZE(name) static_assert(sizeof(own::name) == sizeof(::name), "")
+#define SAME_FIELD(name, field)                                                \
+  static_assert(offsetof(own::name, field) == offsetof(::name, field), #field)
+SAME_SIZE(hipDeviceProp_tR0600);
+SAME_FIELD(hipDeviceProp_tR0600, gcnArchName);
+SAME_SIZE(hipPointerAttribute_t);
+SAME_FIELD(hipPointerAttribute_t, type);
+SAME_FIELD(hipPointerAttribute_t, devicePointer);
+SAME_FIELD(hipPointerAttribute_t, hostPointer);
+SAME_FIELD(hipPointerAttribute_t, isManaged);
+SAME_SIZE(hipMemPoolProps);
+SAME_FIELD(hipMemPoolProps, allocType);
+SAME_FIELD(hipMemPoolProps, location);
+SAME_FIELD(hipMemPoolProps, maxSize);
+
+// With the real types in sight each line of the table is checked word by word.
+#define SYMBOL(need, name, parameters)                                         \
+  [[maybe_unused]] static hipError_t(*const real_##name) parameters = &::name;
+#include "drivers/hip/HipSymbols.def"
+#endif // HIP_VERSION
+
+TEST(HipTypes, AgreeWithTheRealHeaders) {
+#if !defined(HIP_VERSION) || HIP_VERSION < 60000000
+  GTEST_SKIP() << "no hip_runtime_api.h of ROCm 6.0 or later";
+#else
+  auto marker = [](void *value) { return reinterpret_cast<uintptr_t>(value); };
+  EXPECT_EQ(own::LaunchParamBufferPointer,
+            marker(HIP_LAUNCH_PARAM_BUFFER_POINTER));
+  EXPECT_EQ(own::LaunchParamBufferSize, marker(HIP_LAUNCH_PARAM_BUFFER_SIZE));
+  EXPECT_EQ(own::LaunchParamEnd, marker(HIP_LAUNCH_PARAM_END));
+#endif
+}
