@@ -75,6 +75,8 @@ struct DeviceInfo {
   uint64_t memoryBytes = 0;
   uint32_t capabilities = 0;
   uint32_t multiprocessors = 0; ///< cpu: worker threads
+  /// Of what loads modules, e.g. 13000 for CUDA 13.0; cpu: our own ABI version.
+  uint32_t driverVersion = 0;
 };
 
 /// What the core remembers while our context is current in place of the
@@ -192,10 +194,15 @@ public:
 
   //===--- Modules
 
-  /// How well an image fits this device: 0 not at all; the core takes the
-  /// highest (exact cubin before PTX, of two PTX the newer fitting one). Needs
-  /// no current context.
-  virtual uint32_t imageRank(const gpuasync_image &image) = 0;
+  /// The vendor's number of this context, which no later one at the same
+  /// address has; 0 where addresses say it all.
+  virtual uint64_t generation() const { return 0; }
+  /// How well an image fits this device: 0 not at all, and then `why`, unless
+  /// null, receives the reason; the core takes the highest (exact cubin, then a
+  /// lower minor version's of the same major, then the newest PTX that driver
+  /// and chip take). Needs no current context.
+  virtual uint32_t imageRank(const gpuasync_image &image,
+                             std::string *why = nullptr) = 0;
   /// Loads `image` of `module` wholly, first-use loading of each function
   /// included, and writes module.kernelCount handles to `functions`. A kernel
   /// that the image lacks is GPUASYNC_NOT_FOUND naming it; where the driver
@@ -205,6 +212,12 @@ public:
   virtual Status loadModule(const gpuasync_module &module,
                             const gpuasync_image &image, NativeModule &out,
                             NativeFunction *functions) = 0;
+  /// The same for a module that somebody else loaded: `foreign` is the vendor's
+  /// handle (CUmodule), on cpu a gpuasync_cpu_kernel table. It stays theirs:
+  /// unloadModule leaves it alone. [blocks]
+  virtual Status adoptModule(const gpuasync_module &module,
+                             const gpuasync_image &image, void *foreign,
+                             NativeModule &out, NativeFunction *functions) = 0;
   /// None of its kernels is running or queued. [blocks]
   virtual void unloadModule(NativeModule module) noexcept = 0;
 

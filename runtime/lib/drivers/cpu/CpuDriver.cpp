@@ -144,8 +144,12 @@ public:
     return Status();
   }
 
-  uint32_t imageRank(const gpuasync_image &image) override {
-    return image.format == GPUASYNC_IMAGE_CPU ? 1 : 0;
+  uint32_t imageRank(const gpuasync_image &image, std::string *why) override {
+    if (image.format == GPUASYNC_IMAGE_CPU)
+      return 1;
+    if (why)
+      *why = "not for the cpu";
+    return 0;
   }
   Status loadModule(const gpuasync_module &module, const gpuasync_image &image,
                     NativeModule &out, NativeFunction *functions) override {
@@ -163,6 +167,13 @@ public:
     out = const_cast<gpuasync_cpu_kernel *>(table);
     modules.fetch_add(1, std::memory_order_relaxed);
     return Status();
+  }
+  Status adoptModule(const gpuasync_module &module, const gpuasync_image &image,
+                     void *foreign, NativeModule &out,
+                     NativeFunction *functions) override {
+    gpuasync_image adopted = image;
+    adopted.data = foreign;
+    return loadModule(module, adopted, out, functions);
   }
   void unloadModule(NativeModule) noexcept override {
     ++driverCallCount;
@@ -413,6 +424,7 @@ public:
     info.capabilities = CapPageableDestination | CapHostAccess;
     info.multiprocessors =
         static_cast<uint32_t>(std::thread::hardware_concurrency());
+    info.driverVersion = GPUASYNC_ABI_VERSION;
     return Status();
   }
   Status openContext(int32_t, std::unique_ptr<DriverContext> &out) override {

@@ -94,6 +94,11 @@ Status CudaApi::describeDevice(int32_t ordinal, DeviceInfo &info,
   if (call.code == Success)
     call = GPUASYNC_CUDA_CALL(cuDeviceTotalMem, &bytes, device);
   info.memoryBytes = bytes;
+  int version = 0;
+  if (call.code == Success)
+    call = GPUASYNC_CUDA_CALL(cuDriverGetVersion, &version);
+  limits.driverVersion = version;
+  info.driverVersion = uint32_t(version);
   limits.major = attribute(ComputeCapabilityMajor);
   limits.minor = attribute(ComputeCapabilityMinor);
   snprintf(info.arch, sizeof(info.arch), "sm_%d%d", limits.major, limits.minor);

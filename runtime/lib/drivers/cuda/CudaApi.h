@@ -139,7 +139,8 @@ struct CudaApi {
 
   static const char *imageName(uint32_t format);
   static uint32_t imageRank(const VendorLimits &limits,
-                            const gpuasync_image &image);
+                            const gpuasync_image &image,
+                            std::string *why = nullptr);
   /// The number of parameters that `kernel` has in the image, -1 if the image
   /// does not tell. The driver itself is not asked: it could only be asked for
   /// one parameter too many, and checking tools report that as an error.

@@ -10,6 +10,8 @@
 
 #include <ctype.h>
 #include <elf.h>
+#include <limits.h>
+#include <stdio.h>
 #include <string.h>
 #include <string>
 #include <string_view>
@@ -55,30 +57,75 @@ bool parseArch(const char *text, Arch &arch) {
 }
 } // namespace
 
+/// The newest PTX that a driver takes, major version * 10 + minor, by the CUDA
+/// version that it is for (PTX ISA reference, "Release Notes"); INT_MAX for a
+/// driver newer than this list, which is then asked itself.
+static int newestPtx(int driverVersion) {
+  static const int known[][2] = {{12000, 80}, {12010, 81}, {12020, 82},
+                                 {12030, 83}, {12040, 84}, {12050, 85},
+                                 {12060, 85}, {12070, 86}, {12080, 87},
+                                 {12090, 88}, {13000, 90}, {13010, 91}};
+  for (auto &entry : known)
+    if (driverVersion / 10 == entry[0] / 10)
+      return entry[1];
+  return INT_MAX;
+}
+
+/// The version that PTX says it is of, as above; 0 if it says none.
+static int ptxVersionOf(const gpuasync_image &image) {
+  std::string_view text(static_cast<const char *>(image.data), image.size);
+  size_t at = text.find(".version");
+  if (at == std::string_view::npos)
+    return 0;
+  int major = 0, minor = 0;
+  // The text ends with a NUL.
+  if (sscanf(text.data() + at, ".version %d.%d", &major, &minor) != 2)
+    return 0;
+  return major * 10 + minor;
+}
+
 // Code for "sm_90a" runs on version 9.0 alone, for "sm_100f" on its family (the
 // same major version); plain machine code on its major version from its minor
 // version on, plain PTX on everything from its version on.
 uint32_t CudaApi::imageRank(const VendorLimits &limits,
-                            const gpuasync_image &image) {
+                            const gpuasync_image &image, std::string *why) {
+  auto misfit = [&](const std::string &reason) {
+    if (why)
+      *why = reason;
+    return 0;
+  };
   if (image.format == GPUASYNC_IMAGE_FATBIN)
     return 2000;
+  if (image.format != GPUASYNC_IMAGE_CUBIN &&
+      image.format != GPUASYNC_IMAGE_PTX)
+    return misfit("not for CUDA");
   Arch arch;
-  if (!parseArch(image.arch, arch))
-    return 0;
+  if (!image.arch || !parseArch(image.arch, arch))
+    return misfit("not a CUDA architecture");
   bool exact = arch.major == limits.major && arch.minor == limits.minor;
   bool family = arch.major == limits.major && arch.minor <= limits.minor;
   bool older = arch.major < limits.major || family;
   uint32_t version = uint32_t(arch.major * 10 + arch.minor);
   bool fits = arch.suffix == 'a' ? exact : arch.suffix == 'f' ? family : older;
+  if (image.format == GPUASYNC_IMAGE_CUBIN && !family)
+    return misfit(arch.major != limits.major
+                      ? "machine code of another major version"
+                      : "machine code of a newer chip");
   if (!fits)
-    return 0;
+    return misfit(arch.suffix == 'a'   ? "for that chip alone"
+                  : arch.suffix == 'f' ? "for another family"
+                                       : "for a newer chip");
   // Of two for one version the one that may use more of the chip.
   uint32_t special = arch.suffix ? 1 : 0;
   if (image.format == GPUASYNC_IMAGE_CUBIN)
-    return family ? (exact ? 5000 : 4000) + 2 * version + special : 0;
-  if (image.format == GPUASYNC_IMAGE_PTX)
-    return 1000 + 2 * version + special;
-  return 0;
+    return (exact ? 5000 : 4000) + 2 * version + special;
+  int ptx = ptxVersionOf(image), newest = newestPtx(limits.driverVersion);
+  if (ptx > newest)
+    return misfit("PTX version " + std::to_string(ptx / 10) + "." +
+                  std::to_string(ptx % 10) + ", the driver takes up to " +
+                  std::to_string(newest / 10) + "." +
+                  std::to_string(newest % 10));
+  return 1000 + 2 * version + special;
 }
 
 bool CudaApi::builtinImage(const VendorLimits &, gpuasync_image &image) {

@@ -39,6 +39,7 @@ struct VendorFunction {
 template <typename Api>
 struct VendorModule {
   typename Api::Module handle = nullptr;
+  bool owned = true; ///< else somebody else loaded it and unloads it
   std::unique_ptr<VendorFunction<Api>[]> functions;
 };
 
@@ -78,9 +79,13 @@ public:
   Status writeFlag(NativeStream stream, uint32_t *slot,
                    uint32_t value) override;
 
-  uint32_t imageRank(const gpuasync_image &image) override;
+  uint64_t generation() const override { return generationId; }
+  uint32_t imageRank(const gpuasync_image &image, std::string *why) override;
   Status loadModule(const gpuasync_module &module, const gpuasync_image &image,
                     NativeModule &out, NativeFunction *functions) override;
+  Status adoptModule(const gpuasync_module &module, const gpuasync_image &image,
+                     void *foreign, NativeModule &out,
+                     NativeFunction *functions) override;
   void unloadModule(NativeModule module) noexcept override;
 
   Status launch(NativeStream stream, NativeFunction function,
@@ -138,6 +143,11 @@ private:
     return error(call);
   }
 
+  /// Looks up and loads all functions; unloads the module on failure.
+  Status finishModule(const gpuasync_module &module,
+                      const gpuasync_image &image,
+                      std::unique_ptr<Module> loaded, NativeModule &out,
+                      NativeFunction *functions);
   Status loadFunction(const gpuasync_module &module, uint32_t index,
                       const gpuasync_image &image, typename Api::Module handle,
                       Function &out);
@@ -159,7 +169,7 @@ private:
   VendorDevice &device;
   typename Api::Context context{};
   bool retained = false;
-  uint64_t generation = 0;
+  uint64_t generationId = 0;
   typename Api::Pool pool{};
   bool hasPool = false;
   NativeModule builtinModule = nullptr;
@@ -217,7 +227,7 @@ Status VendorContext<Api>::makeCurrent(SavedContext &saved) {
   // without anything of ours in it.
   uint64_t id = 0;
   Call call = Api::contextId(context, id);
-  if (__builtin_expect(call.code != Api::success || id != generation, 0)) {
+  if (__builtin_expect(call.code != Api::success || id != generationId, 0)) {
     if (call.code == Api::success || Api::contextIsGone(call.code))
       device.loss.report("the device's primary context was reset by other code "
                          "of this process");
@@ -347,8 +357,9 @@ Status VendorContext<Api>::writeFlag(NativeStream stream, uint32_t *slot,
 //===----------------------------------------------------------------------===//
 
 template <typename Api>
-uint32_t VendorContext<Api>::imageRank(const gpuasync_image &image) {
-  return Api::imageRank(device.limits, image);
+uint32_t VendorContext<Api>::imageRank(const gpuasync_image &image,
+                                       std::string *why) {
+  return Api::imageRank(device.limits, image, why);
 }
 
 template <typename Api>
@@ -357,7 +368,6 @@ Status VendorContext<Api>::loadModule(const gpuasync_module &module,
                                       NativeModule &out,
                                       NativeFunction *functions) {
   std::unique_ptr<Module> loaded(new Module);
-  loaded->functions.reset(new Function[module.kernelCount]);
   char log[2048] = "";
   if (Call call = Api::moduleLoad(image, loaded->handle, log, sizeof(log));
       call.code != Api::success) {
@@ -368,7 +378,32 @@ Status VendorContext<Api>::loadModule(const gpuasync_module &module,
       detail += std::string(": ") + log;
     return error(call, detail.c_str());
   }
+  return finishModule(module, image, std::move(loaded), out, functions);
+}
+
+template <typename Api>
+Status VendorContext<Api>::adoptModule(const gpuasync_module &module,
+                                       const gpuasync_image &image,
+                                       void *foreign, NativeModule &out,
+                                       NativeFunction *functions) {
+  std::unique_ptr<Module> loaded(new Module);
+  loaded->handle = static_cast<typename Api::Module>(foreign);
+  loaded->owned = false;
+  return finishModule(module, image, std::move(loaded), out, functions);
+}
+
+template <typename Api>
+Status VendorContext<Api>::finishModule(const gpuasync_module &module,
+                                        const gpuasync_image &image,
+                                        std::unique_ptr<Module> loaded,
+                                        NativeModule &out,
+                                        NativeFunction *functions) {
   live.fetch_add(1, std::memory_order_relaxed);
+  loaded->functions.reset(new (std::nothrow) Function[module.kernelCount]);
+  if (!loaded->functions) {
+    unloadModule(loaded.release());
+    return outOfMemoryStatus();
+  }
   Status status;
   uint32_t localBytes = 0;
   for (uint32_t i = 0; i < module.kernelCount && status.ok(); ++i) {
@@ -482,7 +517,7 @@ template <typename Api>
 void VendorContext<Api>::unloadModule(NativeModule module) noexcept {
   std::unique_ptr<Module> loaded(static_cast<Module *>(module));
   live.fetch_sub(1, std::memory_order_relaxed);
-  if (!silent())
+  if (loaded->owned && !silent())
     (void)Api::moduleUnload(loaded->handle);
 }
 
@@ -810,7 +845,7 @@ Status VendorContext<Api>::open() {
       call.code != Api::success)
     return error(call);
   retained = true;
-  if (Call call = Api::contextId(context, generation);
+  if (Call call = Api::contextId(context, generationId);
       call.code != Api::success)
     return error(call);
   SavedContext saved;
