@@ -1557,10 +1557,6 @@ void DependencyInference::processLoop(Operation *op, const RegionInfo &info) {
         if (token)
           argument.replaceAllUsesWith(token);
       }
-      for (Remark &other : remarks)
-        if (token &&
-            (other.token == slot.argument || other.token == slot.afterArgument))
-          other.token = token;
       continue;
     }
     carried.push_back(number);
@@ -1629,10 +1625,15 @@ void DependencyInference::processLoop(Operation *op, const RegionInfo &info) {
 
   // Block arguments that are left over. A new value may get the place of an
   // erased one, so nobody may know it by then.
-  for (auto &[argument, token] : changed)
+  for (auto &[argument, token] : changed) {
     pastOf.erase(argument);
+    taken.erase(argument);
+  }
   for (auto &[token, tokens] : pastOf)
     changeTokens(tokens, changed);
+  for (Remark &other : remarks)
+    if (auto it = changed.find(other.token); it != changed.end())
+      other.token = it->second;
   llvm::SmallDenseSet<unsigned> kept(carried.begin(), carried.end());
   for (size_t number = slots.size(); number-- > 0;) {
     if (kept.contains(number))

@@ -262,3 +262,66 @@ func.func @call_in_outer_loop(%n: index, %x: memref<16xf32>, %v: f32) {
   return
 }
 }
+
+// -----
+
+// Call of unknown code in a loop that carries several tokens: it waits for the one that
+// stands for all work, though block arguments of the inner loop came and went.
+module attributes {gpu.container_module} {
+gpu.module @k {
+  gpu.func @update(%y: memref<4xi32, strided<[?], offset: ?>>, %x: memref<4xi32, strided<[?], offset: ?>>) kernel {
+    %i0 = arith.constant 0 : index
+    %v = memref.load %x[%i0] : memref<4xi32, strided<[?], offset: ?>>
+    memref.store %v, %y[%i0] : memref<4xi32, strided<[?], offset: ?>>
+    gpu.return
+  }
+}
+func.func private @anything(memref<16xi32>)
+// CHECK-LABEL: func.func @call_in_a_loop
+// CHECK: scf.while
+// CHECK: %[[R:.*]]:2 = scf.for
+// CHECK: scf.yield
+// CHECK: %[[U:.*]] = gpu_async.launch async
+// CHECK: %[[ALL:.*]] = gpu_async.wait async [%[[R]]#0, %[[U]]]
+// CHECK: scf.condition({{.*}}) %{{[^,]*}}, %[[ALL]],
+// CHECK: ^bb0(%{{.*}}: index, %[[BEFORE:[^:]*]]: !gpu_async.token,
+// CHECK: %[[M:.*]] = gpu_async.memset async
+// CHECK-NEXT: gpu_async.wait [%[[BEFORE]], %[[M]]]
+// CHECK-NEXT: func.call @anything
+func.func @call_in_a_loop(%n: index, %v: i32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %b1 = gpu_async.alloc () : memref<16xi32>
+  gpu_async.memset %b1, %v : memref<16xi32>, i32
+  %b2 = gpu_async.alloc () : memref<16xi32>
+  gpu_async.memset %b2, %v : memref<16xi32>, i32
+  %w = scf.while (%i = %c0) : (index) -> index {
+    scf.for %j = %c0 to %n step %c1 {
+      %b8 = gpu_async.alloc () : memref<16xi32>
+      gpu_async.memset %b8, %v : memref<16xi32>, i32
+      %s0 = memref.subview %b2[12] [4] [1] : memref<16xi32> to memref<4xi32, strided<[1], offset: 12>>
+      %p0 = memref.cast %s0 : memref<4xi32, strided<[1], offset: 12>> to memref<4xi32, strided<[?], offset: ?>>
+      %s1 = memref.subview %b8[0] [4] [2] : memref<16xi32> to memref<4xi32, strided<[2], offset: 0>>
+      %p1 = memref.cast %s1 : memref<4xi32, strided<[2], offset: 0>> to memref<4xi32, strided<[?], offset: ?>>
+      gpu_async.launch @k::@update blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%p0 : memref<4xi32, strided<[?], offset: ?>>, %p1 : memref<4xi32, strided<[?], offset: ?>>)
+      gpu_async.dealloc %b8 : memref<16xi32>
+    }
+    %s2 = memref.subview %b2[8] [4] [1] : memref<16xi32> to memref<4xi32, strided<[1], offset: 8>>
+    %p2 = memref.cast %s2 : memref<4xi32, strided<[1], offset: 8>> to memref<4xi32, strided<[?], offset: ?>>
+    %s3 = memref.subview %b2[4] [4] [3] : memref<16xi32> to memref<4xi32, strided<[3], offset: 4>>
+    %p3 = memref.cast %s3 : memref<4xi32, strided<[3], offset: 4>> to memref<4xi32, strided<[?], offset: ?>>
+    gpu_async.launch @k::@update blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%p2 : memref<4xi32, strided<[?], offset: ?>>, %p3 : memref<4xi32, strided<[?], offset: ?>>)
+    %goes = arith.cmpi ult, %i, %n : index
+    scf.condition(%goes) %i : index
+  } do {
+  ^bb0(%i: index):
+    gpu_async.memset %b1, %v : memref<16xi32>, i32
+    func.call @anything(%b2) : (memref<16xi32>) -> ()
+    %next = arith.addi %i, %c1 : index
+    scf.yield %next : index
+  }
+  gpu_async.dealloc %b1 : memref<16xi32>
+  gpu_async.dealloc %b2 : memref<16xi32>
+  return
+}
+}

@@ -480,6 +480,7 @@ class Writer:
         self.lines, self.indent, self.names, self.labels = [], 0, 0, 0
         self.rng = random.Random(seed)
         self.state, self.iv, self.inRegion, self.depthValue = State(), None, False, None
+        self.carried = set()
 
     def prologue(self):
         self.indent += 1
@@ -582,6 +583,10 @@ class Writer:
         """One device op; its token, or None."""
         names = list(results)
         if not self.tokens or (self.upstream and "sync" in self.features and self.rng.random() < sync):
+            # A sync op does not wait for what a loop or a branch carried and nobody takes.
+            if self.tokens:
+                held = [t for m in self.state.maps() for c in (*reads, *writes) for t in m.get(c, ())]
+                self.hostWait([t for t in held if t in self.carried])
             self.add("%s%s.%s %s" % (", ".join(names) + " = " if names else "", self.dialect, op, rest))
             if self.tokens:
                 for c in writes:
@@ -799,6 +804,7 @@ class Writer:
             else:
                 outer.addWrite(g, token)
             outer.inScope.append(token)
+            self.carried.add(token)
 
     def useCf(self):
         return "cf" in self.features and not self.inRegion and self.rng.random() < 0.6
@@ -875,6 +881,7 @@ class Writer:
             else:
                 state.addWrite(g, token)
             state.inScope.append(token)
+            self.carried.add(token)
         return state
 
     def initial(self, how, groups):
