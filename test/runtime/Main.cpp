@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The cpu device runs under an adversarial schedule unless the environment says
-// otherwise; a failure is told with its seed.
+// otherwise; a failure is told with its seed. The user's disk cache stays out.
 //===----------------------------------------------------------------------===//
 
 #include <gtest/gtest.h>
@@ -27,6 +27,7 @@ int main(int argc, char **argv) {
   std::string schedule =
       "adversarial:" + std::to_string(std::random_device()() >> 1);
   setenv("GPU_ASYNC_CPU_SCHEDULE", schedule.c_str(), /*overwrite=*/0);
+  setenv("GPU_ASYNC_CACHE", "off", /*overwrite=*/0);
   testing::InitGoogleTest(&argc, argv);
   testing::UnitTest::GetInstance()->listeners().Append(new TellSchedule);
   return RUN_ALL_TESTS();
