@@ -34,9 +34,10 @@ GPUASYNC_API void gpuasync_device_list(gpuasync_device_visitor visitor,
 // Contexts
 //===----------------------------------------------------------------------===//
 
-/// Opens a context of our own pools and caches on "cpu", "cuda", "cuda:N" or
-/// "auto" (GPU_ASYNC_DEVICE, else the first device there is). For cuda it
-/// retains the device's primary context. The result has one reference.
+/// Opens a context of our own pools and caches on "cpu", "cuda", "cuda:N",
+/// "hip", "hip:N" or "auto" (GPU_ASYNC_DEVICE, else the first device there is).
+/// For cuda it retains the device's primary context. The result has one
+/// reference.
 GPUASYNC_API gpuasync_status *
 gpuasync_context_open(const char *device,
                       gpuasync_context **out) GPUASYNC_NOEXCEPT;

@@ -149,7 +149,8 @@ void gpuasync_device_list(gpuasync_device_visitor visitor,
                           void *user) noexcept {
   if (refusal.load())
     return;
-  for (Driver *driver : {cudaDriver(), cpuDriver()}) {
+  for (int index = 0; index < driverCount; ++index) {
+    Driver *driver = driverAt(index);
     Status status = driver->available();
     if (status.ok() && driver->deviceCount() == 0)
       status = makeStatus(GPUASYNC_UNAVAILABLE, "no device");

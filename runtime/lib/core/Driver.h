@@ -71,7 +71,7 @@ enum Capability : uint32_t {
 
 struct DeviceInfo {
   char name[128] = "";
-  char arch[32] = ""; ///< "sm_90"; "" for cpu
+  char arch[32] = ""; ///< "sm_90", "gfx90a:sramecc+:xnack-"; "" for cpu
   uint64_t memoryBytes = 0;
   uint32_t capabilities = 0;
   uint32_t multiprocessors = 0; ///< cpu: worker threads
@@ -317,7 +317,13 @@ protected:
 /// The drivers in the order in which `auto` tries them. Each is defined in its
 /// own folder and returns the same object in every call.
 Driver *cudaDriver();
+Driver *hipDriver();
 Driver *cpuDriver();
+
+constexpr int driverCount = 3;
+inline Driver *driverAt(int index) {
+  return index == 0 ? cudaDriver() : index == 1 ? hipDriver() : cpuDriver();
+}
 
 /// See gpuasync_set_cpu_schedule.
 Status setCpuSchedule(const char *schedule);

@@ -54,14 +54,9 @@ Status gpuasync::registerProgram(const gpuasync_program *program,
 // Devices by name, default contexts
 //===----------------------------------------------------------------------===//
 
-static constexpr int numDrivers = 2;
-static Driver *driverAt(int index) {
-  return index == 0 ? cudaDriver() : cpuDriver();
-}
-
 /// Splits "cuda:1". False if it is no device's name.
 static bool parseDevice(const char *text, Driver *&driver, int32_t &ordinal) {
-  for (int i = 0; i < numDrivers; ++i) {
+  for (int i = 0; i < driverCount; ++i) {
     driver = driverAt(i);
     size_t length = strlen(driver->name());
     if (strncmp(text, driver->name(), length) != 0)
@@ -135,17 +130,25 @@ static const char *wantedDevice() {
 
 static Status unknownDevice(const char *text) {
   return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                    "'%s' is no device; use auto, cpu, cuda or cuda:N", text);
+                    "'%s' is no device; use auto, cpu, cuda, cuda:N, hip or "
+                    "hip:N",
+                    text);
+}
+
+/// The driver that images of this format are for.
+static Driver *driverOf(uint32_t format) {
+  return format == GPUASYNC_IMAGE_CPU     ? cpuDriver()
+         : format == GPUASYNC_IMAGE_HSACO ? hipDriver()
+                                          : cudaDriver();
 }
 
 /// Whether the driver could run an image at all, without opening a context.
 static bool mayRun(Driver &driver, const gpuasync_program &program) {
-  bool cpu = &driver == cpuDriver();
   for (uint32_t i = 0; i < program.moduleCount; ++i) {
     const gpuasync_module &module = program.modules[i];
     bool any = false;
     for (uint32_t j = 0; j < module.imageCount; ++j)
-      any |= (module.images[j].format == GPUASYNC_IMAGE_CPU) == cpu;
+      any |= driverOf(module.images[j].format) == &driver;
     if (!any)
       return false;
   }
@@ -161,7 +164,7 @@ Status gpuasync::defaultWithoutProgram(gpuasync_context *&out) {
       return unknownDevice(wanted);
     return openDefault(*driver, ordinal, out);
   }
-  for (int i = 0; i < numDrivers; ++i)
+  for (int i = 0; i < driverCount; ++i)
     if (driverAt(i)->available().ok() && driverAt(i)->deviceCount() > 0)
       return openDefault(*driverAt(i), 0, out);
   return makeStatus(GPUASYNC_UNAVAILABLE, "there is no device");
@@ -191,7 +194,7 @@ Status gpuasync::chooseDefault(Registration &registration,
       reasons += "; ";
     reasons.append(device).append(": ").append(why);
   };
-  for (int i = 0; i < numDrivers; ++i) {
+  for (int i = 0; i < driverCount; ++i) {
     Driver &driver = *driverAt(i);
     if (!mayRun(driver, program)) {
       refuse(driver.name(), "the program has no image for it");
@@ -236,7 +239,7 @@ Status gpuasync::openContext(const char *device, gpuasync_context *&out) {
   if (!device || !*device || strcmp(device, "auto") == 0) {
     device = wantedDevice();
     if (!device) {
-      for (int i = 0; i < numDrivers; ++i)
+      for (int i = 0; i < driverCount; ++i)
         if (driverAt(i)->available().ok() && driverAt(i)->deviceCount() > 0)
           return openOn(*driverAt(i), 0, out);
       return makeStatus(GPUASYNC_UNAVAILABLE, "there is no device");

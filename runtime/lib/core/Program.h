@@ -32,7 +32,7 @@ Status makePin(ThreadState &thread, gpuasync_context &context,
 Status loadModule(gpuasync_context &context, ThreadContext &slot,
                   Instance &instance, uint32_t index);
 
-/// Opens a context on "auto", "cpu", "cuda", "cuda:N".
+/// Opens a context on "auto", "cpu", "cuda", "cuda:N", "hip:N".
 Status openContext(const char *device, gpuasync_context *&out);
 
 /// Stops new frames on an instance and waits until none is left. False if the

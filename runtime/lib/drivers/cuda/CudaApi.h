@@ -52,6 +52,7 @@ struct CudaApi {
       ErrorHostMemoryAlreadyRegistered;
   static constexpr CUresult cooperativeTooLarge =
       ErrorCooperativeLaunchTooLarge;
+  static constexpr bool hostAddressesMayDiffer = false;
 
   static const char *name() { return "cuda"; }
 
@@ -183,7 +184,8 @@ struct CudaApi {
   static int residentBlocks(CUfunction function, int threads, size_t shared);
 
   static Call launch(CUfunction function, CUstream stream,
-                     const gpuasync_block &block, uint32_t paramBytes) {
+                     const gpuasync_kernel &, const gpuasync_block &block,
+                     uint32_t paramBytes) {
     size_t bytes = paramBytes;
     void *extra[] = {reinterpret_cast<void *>(LaunchParamBufferPointer),
                      const_cast<void *>(block.params),
@@ -217,6 +219,8 @@ struct CudaApi {
   /// `bytes` is 1, 2 or 4.
   static Call fill(void *destination, uint32_t value, uint32_t bytes,
                    size_t count, CUstream stream);
+  /// Whether fill2D takes elements of that many bytes.
+  static constexpr bool fills2D(uint32_t) { return true; }
   static Call fill2D(void *destination, size_t pitch, uint32_t value,
                      uint32_t bytes, size_t width, size_t height,
                      CUstream stream);

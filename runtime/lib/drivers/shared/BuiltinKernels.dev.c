@@ -22,6 +22,15 @@ struct Arguments {
   i64 sizes[9], destinationStrides[9], sourceStrides[9];
 };
 
+// Blocks have 256 threads: VendorContext::launchBuiltin.
+enum { blockThreads = 256 };
+#ifdef __AMDGCN__
+static u64 firstUnit(void) {
+  return (u64)__builtin_amdgcn_workgroup_id_x() * blockThreads +
+         __builtin_amdgcn_workitem_id_x();
+}
+static u64 unitStep(void) { return __builtin_amdgcn_grid_size_x(); }
+#else
 static u64 firstUnit(void) {
   return (u64)__nvvm_read_ptx_sreg_ctaid_x() * __nvvm_read_ptx_sreg_ntid_x() +
          __nvvm_read_ptx_sreg_tid_x();
@@ -29,6 +38,7 @@ static u64 firstUnit(void) {
 static u64 unitStep(void) {
   return (u64)__nvvm_read_ptx_sreg_nctaid_x() * __nvvm_read_ptx_sreg_ntid_x();
 }
+#endif
 
 // Where unit `index` lies: the last dimension varies fastest. 32-bit divisions
 // where they do, since 64-bit ones are many instructions each.

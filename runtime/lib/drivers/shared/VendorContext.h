@@ -163,7 +163,9 @@ private:
   launchFailed(Call call, const Function &function,
                const gpuasync_kernel &kernel, const gpuasync_block &block);
   Status launchBuiltin(NativeStream stream, BuiltinKernel kernel,
-                       const BuiltinArguments &arguments);
+                       BuiltinArguments arguments);
+  Status toDeviceAddress(void *&pointer);
+  Status checkHostAddress(void *pointer);
   bool bothOnHost(const void *destination, const void *source);
 
   VendorDevice &device;
@@ -549,7 +551,8 @@ Status VendorContext<Api>::launch(NativeStream stream, NativeFunction native,
   }
   if (__builtin_expect(!fits, 0))
     return launchRefused(function, kernel, block);
-  Call call = Api::launch(function.handle, asStream(stream), block, paramBytes);
+  Call call =
+      Api::launch(function.handle, asStream(stream), kernel, block, paramBytes);
   if (__builtin_expect(call.code == Api::success, 1))
     return Status();
   return launchFailed(call, function, kernel, block);
@@ -630,7 +633,26 @@ Status VendorContext<Api>::launchFailed(Call call, const Function &function,
 template <typename Api>
 Status VendorContext<Api>::launchBuiltin(NativeStream stream,
                                          BuiltinKernel kernel,
-                                         const BuiltinArguments &arguments) {
+                                         BuiltinArguments arguments) {
+  if (!builtins[kernel])
+    return makeStatus(GPUASYNC_UNSUPPORTED,
+                      "%s has no built-in kernels for %s, and no call of the "
+                      "driver does this %s",
+                      Api::name(), device.info.arch,
+                      kernel == BuiltinCopy
+                          ? "copy: make both sides contiguous, or one of them "
+                            "device memory"
+                          : "fill: use elements of at most 4 bytes in "
+                            "contiguous memory");
+  if constexpr (Api::hostAddressesMayDiffer) {
+    void *source = const_cast<void *>(arguments.source);
+    if (Status status = toDeviceAddress(arguments.destination); !status.ok())
+      return status;
+    if (Status status = source ? toDeviceAddress(source) : Status();
+        !status.ok())
+      return status;
+    arguments.source = source;
+  }
   const uint64_t threads = 256;
   // Enough blocks to fill the device; each thread takes its share in a loop.
   uint64_t blocks = (arguments.count + threads - 1) / threads;
@@ -644,6 +666,19 @@ Status VendorContext<Api>::launchBuiltin(NativeStream stream,
   block.params = &arguments;
   return launch(stream, builtins[kernel], builtinKernels()[kernel], block,
                 nullptr);
+}
+
+/// From an address that the host may use to the one for a kernel.
+template <typename Api>
+Status VendorContext<Api>::toDeviceAddress(void *&pointer) {
+  if (pointerKind(pointer) != PointerKind::Registered)
+    return Status();
+  void *address = pointer;
+  if (Call call = Api::deviceAddress(pointer, address);
+      call.code != Api::success)
+    return error(call);
+  pointer = address;
+  return Status();
 }
 
 // A vendor's copy between two places in host memory is done by the caller's
@@ -725,7 +760,7 @@ Status VendorContext<Api>::fillStrided(NativeStream stream,
       return check(Api::fill(fill.destination, value, element, width * scale,
                              asStream(stream)));
     int64_t pitch = fill.strides[0];
-    if (pitch >= int64_t(width * fill.elementBytes) &&
+    if (Api::fills2D(element) && pitch >= int64_t(width * fill.elementBytes) &&
         uint64_t(pitch) <= device.limits.maxPitch && pitch % element == 0)
       return check(Api::fill2D(fill.destination, size_t(pitch), value, element,
                                width * scale, uint64_t(fill.sizes[0]),
@@ -790,6 +825,24 @@ void VendorContext<Api>::memoryInfo(uint64_t &freeBytes, uint64_t &totalBytes) {
   totalBytes = total;
 }
 
+// Kernels get the addresses that the program passes, so memory that the device
+// sees elsewhere is of no use to them.
+template <typename Api>
+Status VendorContext<Api>::checkHostAddress(void *pointer) {
+  if constexpr (Api::hostAddressesMayDiffer) {
+    void *address = pointer;
+    if (Status status = toDeviceAddress(address); !status.ok())
+      return status;
+    if (address != pointer)
+      return makeStatus(GPUASYNC_UNSUPPORTED,
+                        "%s sees registered host memory at another address "
+                        "(%p) than the host does (%p), so kernels cannot use "
+                        "it: allocate host_shared memory, or copy",
+                        device.info.name, address, pointer);
+  }
+  return Status();
+}
+
 template <typename Api>
 Status VendorContext<Api>::registerHost(void *pointer, uint64_t bytes,
                                         bool &owned) {
@@ -799,7 +852,7 @@ Status VendorContext<Api>::registerHost(void *pointer, uint64_t bytes,
            PointerKind::Pageable;
   };
   if (known(0) && known(bytes - 1))
-    return Status();
+    return checkHostAddress(pointer);
   Call call = Api::hostRegister(pointer, bytes, /*readOnly=*/false);
   if (call.code == Api::alreadyRegistered)
     return error(call, "; another registration covers a part of the memory");
@@ -812,6 +865,10 @@ Status VendorContext<Api>::registerHost(void *pointer, uint64_t bytes,
   }
   if (call.code != Api::success)
     return error(call);
+  if (Status status = checkHostAddress(pointer); !status.ok()) {
+    (void)Api::hostUnregister(pointer);
+    return status;
+  }
   live.fetch_add(1, std::memory_order_relaxed);
   owned = true;
   return Status();
