@@ -9,12 +9,14 @@
 #ifndef GPUASYNC_TEST_RUNTIME_FIXTURE_H
 #define GPUASYNC_TEST_RUNTIME_FIXTURE_H
 
+#include "Expectations.h"
 #include "Kernels.h"
 #include "gpuasync/Context.h"
 #include "gpuasync/Stats.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -36,7 +38,9 @@ using gpuasync::Status;
 class FrameScope {
 public:
   explicit FrameScope(TestProgram &program) : program(program) {
+    outer = setMidFrame(0);
     entered = gpuasync_frame_enter(&frame, &program.function) == 0;
+    setMidFrame(1);
   }
   FrameScope(const FrameScope &) = delete;
   ~FrameScope() {
@@ -45,7 +49,9 @@ public:
   }
   Status leave() {
     open = false;
-    return Status(gpuasync_frame_leave(&frame));
+    Status status(gpuasync_frame_leave(&frame));
+    setMidFrame(outer);
+    return status;
   }
   operator gpuasync_frame *() { return &frame; }
   bool failed() const { return frame.failed; }
@@ -101,6 +107,16 @@ public:
   bool entered = false;
 
 private:
+  /// Tells the fake vendor libraries that this thread is inside a frame (B02).
+  static int setMidFrame(int inside) {
+    int before = 0;
+    for (const char *device : testedDevices())
+      if (Mock *mock = mockOf(device))
+        before = mock->mock_mid_frame(inside);
+    return before;
+  }
+
+  int outer = 0;
   bool open = true;
 };
 
@@ -122,13 +138,22 @@ inline gpuasync_stats readStats(const Context &context) {
 class DeviceTest : public testing::TestWithParam<const char *> {
 protected:
   void SetUp() override {
-    Status status = Context::open(GetParam(), context);
-    if (status.code() == GPUASYNC_UNAVAILABLE)
+    for (const Expectation &gap :
+         expectations(GetParam(), Expected::Unsupported))
+      GTEST_SKIP() << gap.reason;
+    if (mock)
+      mock->mock_reset();
+    Status status = Context::open(device().c_str(), context);
+    if (status.code() == GPUASYNC_UNAVAILABLE && !mock)
       GTEST_SKIP() << status.message();
     ASSERT_TRUE(status.ok()) << status.message();
     scope = std::make_unique<ContextScope>(context);
+    for (const Expectation &failure :
+         expectations(GetParam(), Expected::Failure))
+      mustFail = std::make_unique<MustFail>(failure.reason);
   }
-  /// Closes the context and checks that nothing of ours is left (S10).
+  /// Closes the context and checks that nothing of ours is left (S10), and that
+  /// the vendor's rules were followed (T02).
   void TearDown() override {
     scope.reset();
     if (!context.get())
@@ -147,20 +172,51 @@ protected:
       EXPECT_EQ(stats.buffers.physical, 0u);
     }
     context = Context();
+    if (mock)
+      checkMock();
+    mustFail.reset();
   }
-  bool onCpu() const { return std::string(GetParam()) == "cpu"; }
+  /// What Context::open takes.
+  std::string device() const {
+    std::string name = GetParam();
+    return name.substr(0, name.find("-on-"));
+  }
+  bool onCpu() const { return device() == "cpu"; }
 
+  Mock *mock = mockOf(GetParam());
   std::unique_ptr<TestProgram> program = std::make_unique<TestProgram>();
   Context context;
   std::unique_ptr<ContextScope> scope;
   bool expectLoss = false;
+
+private:
+  void checkMock() {
+    struct Check {
+      std::vector<Expectation> allowed;
+    } check = {expectations(GetParam(), Expected::Violation)};
+    mock->mock_violations(
+        [](void *user, const char *call, const char *reason) {
+          std::string complaint = std::string(call) + ": " + reason;
+          for (const Expectation &entry : static_cast<Check *>(user)->allowed)
+            if (matches(entry.complaint, complaint))
+              return;
+          ADD_FAILURE() << complaint;
+        },
+        &check);
+    EXPECT_EQ(mock->mock_live(nullptr), 0u);
+    EXPECT_EQ(mock->mock_context_depth(), 0u);
+  }
+
+  std::unique_ptr<MustFail> mustFail;
 };
 
 #define INSTANTIATE_OVER_DEVICES(Suite)                                        \
   INSTANTIATE_TEST_SUITE_P(                                                    \
-      Devices, Suite, testing::Values("cpu", "cuda"),                          \
+      Devices, Suite, testing::ValuesIn(testedDevices()),                      \
       [](const testing::TestParamInfo<const char *> &info) {                   \
-        return std::string(info.param);                                        \
+        std::string name = info.param;                                         \
+        std::replace(name.begin(), name.end(), '-', '_');                      \
+        return name;                                                           \
       })
 
 } // namespace gpuasync_test

@@ -6,6 +6,8 @@
 // otherwise; a failure is told with its seed. The user's disk cache stays out.
 //===----------------------------------------------------------------------===//
 
+#include "Expectations.h"
+
 #include <gtest/gtest.h>
 
 #include <random>
@@ -22,6 +24,13 @@ class TellSchedule : public testing::EmptyTestEventListener {
   }
 };
 } // namespace
+
+std::vector<const char *> gpuasync_test::testedDevices() {
+  return {"cpu", "cuda"};
+}
+gpuasync_test::Mock *gpuasync_test::mockOf(const std::string &) {
+  return nullptr;
+}
 
 int main(int argc, char **argv) {
   std::string schedule =

@@ -12,14 +12,39 @@
 #include <new>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 using namespace gpuasync;
+
+/// A fault of the device shows in whatever call comes next, which need not be
+/// the one that made it: adds the operations that may have (E06).
+static Status nameSuspects(Frame &frame, Status status) {
+  if (strstr(status.message(), "not known complete"))
+    return status; // a host wait's own list
+  try {
+    std::string open;
+    for (Stream *stream = frame.streams; stream; stream = stream->next) {
+      std::string more = listUnfinished(*frame.context, *stream);
+      if (!open.empty() && !more.empty())
+        open += "; ";
+      open += more;
+    }
+    if (!open.empty())
+      return makeStatus(status.code(), "%s; not known complete: %s",
+                        status.message(), open.c_str());
+  } catch (const std::bad_alloc &) {
+    // Then the error alone.
+  }
+  return status;
+}
 
 void Frame::fail(Status status, const gpuasync_site *site) {
   if (status.ok())
     return;
   if (failed)
     return; // the first error is kept
+  if (status.code() == GPUASYNC_DEVICE_LOST && streams)
+    status = nameSuspects(*this, std::move(status));
   failed = 1;
   error = locate(std::move(status), site).release();
 }

@@ -89,6 +89,9 @@ static Status openOn(Driver &driver, int32_t ordinal, gpuasync_context *&out) {
   status = driver.deviceInfo(ordinal, context->info);
   if (status.ok())
     status = driver.openContext(ordinal, context->driver);
+  // The first context of a device tests what it promises.
+  if (status.ok())
+    status = driver.deviceInfo(ordinal, context->info);
   if (!status.ok())
     return status;
   context->capabilities = context->info.capabilities;

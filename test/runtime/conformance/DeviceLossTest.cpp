@@ -34,7 +34,7 @@ bool runOnCpu(TestProgram &program) {
 // The body, run in the second process only.
 TEST(DeviceLossBody, DISABLED_Trap) {
   Context context;
-  Status status = Context::open("cuda", context);
+  Status status = Context::open(getenv("GPU_ASYNC_TEST_DEVICE"), context);
   ASSERT_TRUE(status.ok()) << status.message();
   TestProgram program;
   {
@@ -43,11 +43,11 @@ TEST(DeviceLossBody, DISABLED_Trap) {
     {
       FrameScope frame(program);
       gpuasync_stream *stream = frame.stream(), *other = frame.stream();
-      uint32_t *x = frame.alloc(stream, 64);
+      uint32_t *x = frame.alloc(stream, 64), *y = frame.alloc(other, 64);
       frame.launch(stream, Store, 1, 64, StoreParams{x, 1});
       frame.launch(stream, Fail, 1, 1, FailParams{1});
       frame.launch(stream, Store, 1, 64, StoreParams{x, 2});
-      frame.launch(other, Store, 1, 64, StoreParams{x, 2});
+      frame.launch(other, Store, 1, 64, StoreParams{y, 2});
       EXPECT_EQ(frame.wait({stream, other}), 1);
       Status failed = frame.leave();
       EXPECT_EQ(failed.code(), uint32_t(GPUASYNC_DEVICE_LOST))
@@ -71,15 +71,15 @@ TEST(DeviceLossBody, DISABLED_Trap) {
   EXPECT_TRUE(closed.ok()) << closed.message();
 }
 
+class DeviceLoss : public DeviceTest {};
+INSTANTIATE_OVER_DEVICES(DeviceLoss);
+
 // E04: every later frame says so, nothing hangs, the cpu goes on.
-TEST(DeviceLoss, EveryFrameSaysSo_E04) {
-  Context context;
-  Status status = Context::open("cuda", context);
-  if (status.code() == GPUASYNC_UNAVAILABLE)
-    GTEST_SKIP() << status.message();
+TEST_P(DeviceLoss, EveryFrameSaysSo_E04) {
   fflush(nullptr);
   pid_t child = fork();
   if (child == 0) {
+    setenv("GPU_ASYNC_TEST_DEVICE", device().c_str(), 1);
     execl("/proc/self/exe", "self", "--gtest_also_run_disabled_tests",
           "--gtest_filter=DeviceLossBody.*", nullptr);
     _exit(127);

@@ -160,8 +160,6 @@ TEST_P(Errors, StatusOfACallee) {
 // E02, E03, E06: an assert fails its frame at the next wait, with its message,
 // location and thread; dependents are skipped; other frames go on.
 TEST_P(Errors, KernelAssert) {
-  if (!onCpu())
-    GTEST_SKIP() << "a trap loses the device; DeviceLoss has it";
   std::vector<uint32_t> out(64, 5);
   {
     FrameScope frame(*program);

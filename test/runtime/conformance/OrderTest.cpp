@@ -289,8 +289,6 @@ TEST_P(Order, UploadBeforeTheHostChangesItsSource) {
 // What a strided download leaves out belongs to the host, which may change it
 // once the upload of all of it has been enqueued.
 TEST_P(Order, UploadOfWhatADownloadLeavesOut) {
-  if (!onCpu())
-    GTEST_SKIP() << "such an upload waits for the download (docs/Runtime.md)";
   std::vector<uint32_t> host(64), out(64), expected(64);
   for (uint32_t i = 0; i < 64; ++i) {
     host[i] = i;

@@ -167,7 +167,7 @@ TEST_P(Threads, TokenHandOver) {
 // T05, M07: contexts are apart; each has its own pools and modules.
 TEST_P(Threads, TwoContexts) {
   Context other;
-  Status status = Context::open(GetParam(), other);
+  Status status = Context::open(device().c_str(), other);
   ASSERT_TRUE(status.ok()) << status.message();
   EXPECT_TRUE(work(*program, 1));
   {
@@ -199,7 +199,7 @@ TEST_P(Threads, ContextChurn_C10) {
   int rounds = onCpu() ? 500 : 5;
   for (int i = 0; i < rounds; ++i) {
     Context temporary;
-    Status status = Context::open(GetParam(), temporary);
+    Status status = Context::open(device().c_str(), temporary);
     ASSERT_TRUE(status.ok()) << status.message();
     ContextScope inner(temporary);
     ASSERT_TRUE(work(*program, 1));

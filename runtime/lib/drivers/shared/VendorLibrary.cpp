@@ -27,7 +27,8 @@ void gpuasync::armExitFlag() noexcept {
 
 Status gpuasync::openVendorLibrary(const char *what, const char *variable,
                                    const char *const *paths, void *&library) {
-  const char *chosen = getenv(variable);
+  // Not where the process has more rights than whoever set its environment.
+  const char *chosen = secure_getenv(variable);
   const char *only[] = {chosen, nullptr};
   if (chosen && *chosen)
     paths = only;

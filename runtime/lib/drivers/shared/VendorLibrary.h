@@ -23,7 +23,8 @@ struct VendorSymbol {
 };
 
 /// Opens the first of `paths` (null-terminated) that can be opened; a path in
-/// the environment variable `variable` is the only one tried when it is set.
+/// the environment variable `variable` is the only one tried when it is set and
+/// the process is not privileged (setuid and the like).
 /// The library is never closed: its code may run until the process ends. On
 /// failure the status lists each path with the loader's reason.
 Status openVendorLibrary(const char *what, const char *variable,

@@ -1,0 +1,62 @@
+//===- Expectations.cpp - What is known not to work on a device -----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The lists (T01).
+//===----------------------------------------------------------------------===//
+
+#include "Expectations.h"
+
+#include <fnmatch.h>
+
+using namespace gpuasync_test;
+
+static const Expectation table[] = {
+    {"!cpu", "Errors.KernelAssert", Expected::Unsupported,
+     "a trap loses the device; DeviceLoss has it"},
+    {"cpu", "DeviceLoss.*", Expected::Unsupported,
+     "an assert fails its frame only; Errors.KernelAssert has it"},
+    {"!cpu", "Order.UploadOfWhatADownloadLeavesOut", Expected::Unsupported,
+     "such an upload waits for the download (docs/Runtime.md)"},
+    {"*-on-mock*", "Order.NullExternalStream", Expected::Violation,
+     "the stream is the caller's", "*: the legacy default stream is used"},
+};
+
+bool gpuasync_test::matches(const char *pattern, const std::string &text) {
+  return fnmatch(pattern, text.c_str(), 0) == 0;
+}
+
+static bool fits(const char *pattern, const std::string &device) {
+  bool negated = *pattern == '!';
+  return matches(pattern + negated, device) != negated;
+}
+
+std::vector<Expectation> gpuasync_test::expectations(const std::string &device,
+                                                     Expected expected) {
+  const testing::TestInfo *info =
+      testing::UnitTest::GetInstance()->current_test_info();
+  // "Devices/Order" and "NullExternalStream/cuda".
+  std::string suite = info->test_suite_name(), name = info->name();
+  suite = suite.substr(suite.find('/') + 1);
+  name = name.substr(0, name.find('/'));
+  std::vector<Expectation> result;
+  for (const Expectation &entry : table)
+    if (entry.expected == expected && fits(entry.device, device) &&
+        matches(entry.test, suite + "." + name))
+      result.push_back(entry);
+  return result;
+}
+
+MustFail::MustFail(const char *reason)
+    : reason(reason),
+      reporter(new testing::ScopedFakeTestPartResultReporter(
+          testing::ScopedFakeTestPartResultReporter::INTERCEPT_ALL_THREADS,
+          &failures)) {}
+
+MustFail::~MustFail() {
+  reporter.reset();
+  for (int i = 0; i < failures.size(); ++i)
+    if (failures.GetTestPartResult(i).failed())
+      return;
+  ADD_FAILURE() << "unexpected pass; it was to fail: " << reason;
+}

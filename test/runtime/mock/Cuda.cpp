@@ -1,0 +1,620 @@
+//===- Cuda.cpp - The entry points of libmock_cuda.so ---------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One function per line of CudaSymbols.def, which also makes the library's
+// exports and what cuGetProcAddress finds.
+//===----------------------------------------------------------------------===//
+
+#include "State.h"
+
+#include "drivers/cuda/CudaTypes.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <string_view>
+
+using namespace gpuasync::cuda;
+
+namespace mock {
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+namespace names {
+#define SYMBOL(need, name, version, exported, parameters)                      \
+  constexpr const char *name = #name;
+#include "drivers/cuda/CudaSymbols.def"
+} // namespace names
+
+struct ErrorText {
+  int code;
+  const char *name, *text;
+};
+const ErrorText errorTexts[] = {
+    {Success, "CUDA_SUCCESS", "no error"},
+    {InvalidValue, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
+    {OutOfMemory, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
+    {NotInitialized, "CUDA_ERROR_NOT_INITIALIZED", "initialization error"},
+    {InvalidDevice, "CUDA_ERROR_INVALID_DEVICE", "invalid device ordinal"},
+    {InvalidContext, "CUDA_ERROR_INVALID_CONTEXT", "invalid device context"},
+    {NoBinaryForGpu, "CUDA_ERROR_NO_BINARY_FOR_GPU",
+     "no kernel image is available for execution on the device"},
+    {InvalidPtx, "CUDA_ERROR_INVALID_PTX", "a PTX JIT compilation failed"},
+    {UnsupportedPtxVersion, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION",
+     "the provided PTX was compiled with an unsupported toolchain."},
+    {InvalidHandle, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
+    {NotFound, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+    {NotReady, "CUDA_ERROR_NOT_READY", "device not ready"},
+    {ContextIsDestroyed, "CUDA_ERROR_CONTEXT_IS_DESTROYED",
+     "context is destroyed"},
+    {HostMemoryAlreadyRegistered, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED",
+     "part or all of the requested memory range is already mapped"},
+    {HostMemoryNotRegistered, "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED",
+     "pointer does not correspond to a registered memory region"},
+    {LaunchFailed, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},
+    {CooperativeLaunchTooLarge, "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE",
+     "too many blocks in cooperative launch"},
+    {NotSupported, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
+};
+
+template <typename Handle>
+Handle to(void *object) {
+  return static_cast<Handle>(object);
+}
+void *address(CUdeviceptr value) { return reinterpret_cast<void *>(value); }
+CUdeviceptr value(void *address) {
+  return reinterpret_cast<uintptr_t>(address);
+}
+
+//===----------------------------------------------------------------------===//
+// The library and its devices
+//===----------------------------------------------------------------------===//
+
+int cuInit(Call &, unsigned flags) { return flags ? InvalidValue : Success; }
+
+int cuDriverGetVersion(Call &, int *version) {
+  *version = int(state().settings["version"]);
+  return Success;
+}
+
+int errorText(int error, const char **text, bool name) {
+  for (const ErrorText &entry : errorTexts)
+    if (entry.code == error) {
+      *text = name ? entry.name : entry.text;
+      return Success;
+    }
+  *text = nullptr;
+  return InvalidValue;
+}
+int cuGetErrorName(Call &, CUresult error, const char **text) {
+  return errorText(error, text, true);
+}
+int cuGetErrorString(Call &, CUresult error, const char **text) {
+  return errorText(error, text, false);
+}
+
+int cuDeviceGetCount(Call &, int *count) {
+  *count = int(state().settings["devices"]);
+  return Success;
+}
+
+int cuDeviceGet(Call &, CUdevice *device, int ordinal) {
+  Context *context = nullptr;
+  if (int code = state().primary(ordinal, context))
+    return code;
+  *device = ordinal;
+  return Success;
+}
+
+int cuDeviceGetName(Call &, char *name, int length, CUdevice device) {
+  snprintf(name, size_t(length), "Mock GPU %d", device);
+  return Success;
+}
+
+int cuDeviceGetAttribute(Call &, int *value, int attribute, CUdevice) {
+  auto &settings = state().settings;
+  switch (attribute) {
+  case MaxThreadsPerBlock:
+  case MaxBlockDimX:
+  case MaxBlockDimX + 1:
+    *value = 1024;
+    return Success;
+  case MaxBlockDimX + 2:
+    *value = 64;
+    return Success;
+  case MaxGridDimX:
+  case MaxPitch:
+    *value = INT32_MAX;
+    return Success;
+  case MaxGridDimX + 1:
+  case MaxGridDimX + 2:
+    *value = 65535;
+    return Success;
+  case MultiprocessorCount:
+    *value = int(settings["multiprocessors"]);
+    return Success;
+  case ComputeCapabilityMajor:
+    *value = int(settings["major"]);
+    return Success;
+  case ComputeCapabilityMinor:
+    *value = int(settings["minor"]);
+    return Success;
+  case MaxSharedMemoryPerBlockOptin:
+    *value = 227 << 10;
+    return Success;
+  case ConcurrentManagedAccess:
+    *value = int(settings["managed"]);
+    return Success;
+  case MemoryPoolsSupported:
+    *value = int(settings["pools"]);
+    return Success;
+  case UnifiedAddressing:
+  case ManagedMemory:
+  case CooperativeLaunch:
+  case ReadOnlyHostRegisterSupported:
+  case ClusterLaunch:
+    *value = 1;
+    return Success;
+  default:
+    state().violation("unknown attribute " + std::to_string(attribute));
+    return InvalidValue;
+  }
+}
+
+int cuDeviceTotalMem(Call &, size_t *bytes, CUdevice) {
+  *bytes = state().settings["memory"];
+  return Success;
+}
+
+//===----------------------------------------------------------------------===//
+// Contexts
+//===----------------------------------------------------------------------===//
+
+int cuDevicePrimaryCtxRetain(Call &, CUcontext *context, CUdevice device) {
+  Context *found = nullptr;
+  if (int code = state().retain(device, found))
+    return code;
+  *context = to<CUcontext>(static_cast<void *>(found));
+  return Success;
+}
+
+int cuDevicePrimaryCtxRelease(Call &call, CUdevice device) {
+  return state().release(device, call.lock);
+}
+
+int cuCtxGetCurrent(Call &, CUcontext *context) {
+  *context = to<CUcontext>(static_cast<void *>(state().current()));
+  return Success;
+}
+
+int cuCtxSetCurrent(Call &, CUcontext context) {
+  return state().setCurrent(context);
+}
+
+int cuCtxGetId(Call &, CUcontext context, unsigned long long *id) {
+  uint64_t found = 0;
+  if (int code = state().contextId(context, found))
+    return code;
+  *id = found;
+  return Success;
+}
+
+int cuCtxGetLimit(Call &, size_t *value, int limit) {
+  if (limit != LimitStackSize)
+    return InvalidValue;
+  *value = state().current()->stackLimit;
+  return Success;
+}
+
+int cuCtxSetLimit(Call &call, int limit, size_t value) {
+  if (limit != LimitStackSize)
+    return InvalidValue;
+  state().block(call.lock);
+  state().current()->stackLimit = value;
+  return Success;
+}
+
+//===----------------------------------------------------------------------===//
+// Modules and launches
+//===----------------------------------------------------------------------===//
+
+int cuModuleLoadDataEx(Call &call, CUmodule *module, const void *image,
+                       unsigned optionCount, int *options, void **values) {
+  Module *loaded = nullptr;
+  std::string log;
+  int code = state().load(image, loaded, log, call.lock);
+  char *buffer = nullptr;
+  size_t room = 0;
+  for (unsigned i = 0; i < optionCount; ++i) {
+    if (options[i] == JitErrorLogBuffer)
+      buffer = static_cast<char *>(values[i]);
+    if (options[i] == JitErrorLogBufferSizeBytes)
+      room = reinterpret_cast<uintptr_t>(values[i]);
+  }
+  if (buffer && room)
+    snprintf(buffer, room, "%s", log.c_str());
+  if (code == Success)
+    *module = to<CUmodule>(static_cast<void *>(loaded));
+  return code;
+}
+
+int cuModuleUnload(Call &call, CUmodule module) {
+  return state().unload(module, call.lock);
+}
+
+int cuModuleGetFunction(Call &, CUfunction *function, CUmodule module,
+                        const char *name) {
+  Function *found = nullptr;
+  if (int code = state().function(module, name, found))
+    return code;
+  *function = to<CUfunction>(static_cast<void *>(found));
+  return Success;
+}
+
+int cuFuncGetAttribute(Call &call, int *value, int attribute,
+                       CUfunction function) {
+  Function *found = nullptr;
+  if (int code = state().function(function, found, true, call.lock))
+    return code;
+  switch (attribute) {
+  case FuncMaxThreadsPerBlock:
+    *value = 1024;
+    return Success;
+  case FuncSharedSizeBytes:
+    *value = int(found->kernel->workgroupBytes);
+    return Success;
+  case FuncLocalSizeBytes:
+    *value = 0;
+    return Success;
+  case FuncNumRegs:
+    *value = 32;
+    return Success;
+  case FuncMaxDynamicSharedSizeBytes:
+    *value = found->maxDynamicShared;
+    return Success;
+  default:
+    return InvalidValue;
+  }
+}
+
+int cuFuncSetAttribute(Call &call, CUfunction function, int attribute,
+                       int value) {
+  Function *found = nullptr;
+  if (int code = state().function(function, found, true, call.lock))
+    return code;
+  if (attribute == FuncMaxDynamicSharedSizeBytes)
+    found->maxDynamicShared = value;
+  else if (attribute != FuncNonPortableClusterSizeAllowed)
+    return InvalidValue;
+  return Success;
+}
+
+int cuFuncLoad(Call &call, CUfunction function) {
+  Function *found = nullptr;
+  return state().function(function, found, true, call.lock);
+}
+
+int cuFuncGetParamInfo(Call &call, CUfunction function, size_t index,
+                       size_t *offset, size_t *size) {
+  Function *found = nullptr;
+  if (int code = state().function(function, found, false, call.lock))
+    return code;
+  if (index >= found->parameters.size())
+    return InvalidValue;
+  *offset = found->parameters[index].offset;
+  if (size)
+    *size = found->parameters[index].size;
+  return Success;
+}
+
+int cuOccupancyMaxActiveBlocksPerMultiprocessor(Call &call, int *blocks,
+                                                CUfunction function,
+                                                int blockSize, size_t) {
+  Function *found = nullptr;
+  if (int code = state().function(function, found, false, call.lock))
+    return code;
+  *blocks = 2048 / (blockSize ? blockSize : 1);
+  return Success;
+}
+
+int launch(Call &call, CUfunction function, const Launch &launch,
+           CUstream stream, void **parameters, void **extra) {
+  Function *found = nullptr;
+  if (int code = state().function(function, found, false, call.lock))
+    return code;
+  const void *buffer = nullptr;
+  size_t bytes = 0;
+  if (parameters)
+    state().violation("the model takes packed parameters only");
+  for (; extra && *extra; extra += 2) {
+    if (extra[0] == reinterpret_cast<void *>(LaunchParamBufferPointer))
+      buffer = extra[1];
+    if (extra[0] == reinterpret_cast<void *>(LaunchParamBufferSize))
+      bytes = *static_cast<size_t *>(extra[1]);
+  }
+  return state().launch(*found, stream, launch, buffer, bytes, call.lock);
+}
+
+int cuLaunchKernel(Call &call, CUfunction function, unsigned gridX,
+                   unsigned gridY, unsigned gridZ, unsigned blockX,
+                   unsigned blockY, unsigned blockZ, unsigned sharedBytes,
+                   CUstream stream, void **parameters, void **extra) {
+  return launch(
+      call, function,
+      {{gridX, gridY, gridZ}, {blockX, blockY, blockZ}, sharedBytes, false},
+      stream, parameters, extra);
+}
+
+int cuLaunchKernelEx(Call &call, const CUlaunchConfig *config,
+                     CUfunction function, void **parameters, void **extra) {
+  Launch plain = {{config->gridDimX, config->gridDimY, config->gridDimZ},
+                  {config->blockDimX, config->blockDimY, config->blockDimZ},
+                  config->sharedMemBytes,
+                  false};
+  for (unsigned i = 0; i < config->numAttrs; ++i)
+    if (config->attrs[i].id == LaunchAttributeCooperative)
+      plain.cooperative = config->attrs[i].value.cooperative != 0;
+    else if (config->attrs[i].id != LaunchAttributeClusterDimension)
+      return InvalidValue;
+  return launch(call, function, plain, config->hStream, parameters, extra);
+}
+
+//===----------------------------------------------------------------------===//
+// Streams and events
+//===----------------------------------------------------------------------===//
+
+int cuStreamCreate(Call &, CUstream *stream, unsigned flags) {
+  Stream *made = nullptr;
+  if (int code = state().createStream(flags, flags == StreamNonBlocking, made))
+    return code;
+  *stream = to<CUstream>(static_cast<void *>(made));
+  return Success;
+}
+
+int cuStreamDestroy(Call &, CUstream stream) {
+  return state().destroyStream(stream);
+}
+int cuStreamQuery(Call &, CUstream stream) { return state().query(stream); }
+int cuStreamSynchronize(Call &call, CUstream stream) {
+  return state().synchronize(stream, call.lock);
+}
+int cuStreamWaitEvent(Call &, CUstream stream, CUevent event, unsigned) {
+  return state().wait(stream, event);
+}
+int cuStreamWriteValue32(Call &, CUstream stream, CUdeviceptr word,
+                         uint32_t value, unsigned) {
+  return state().writeValue(stream, address(word), value);
+}
+int cuStreamIsCapturing(Call &, CUstream, int *status) {
+  *status = StreamCaptureStatusNone;
+  return Success;
+}
+int cuEventCreate(Call &, CUevent *event, unsigned flags) {
+  if (flags != EventDisableTiming)
+    state().violation("an event with timing is slower");
+  Event *made = nullptr;
+  if (int code = state().createEvent(made))
+    return code;
+  *event = to<CUevent>(static_cast<void *>(made));
+  return Success;
+}
+int cuEventDestroy(Call &, CUevent event) {
+  return state().destroyEvent(event);
+}
+int cuEventRecord(Call &, CUevent event, CUstream stream) {
+  return state().record(event, stream);
+}
+int cuEventQuery(Call &, CUevent event) { return state().queryEvent(event); }
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+int cuMemPoolCreate(Call &, CUmemoryPool *pool,
+                    const CUmemPoolProps *properties) {
+  if (properties->allocType != 1 || properties->location.type != 1)
+    return InvalidValue;
+  Pool *made = nullptr;
+  if (int code = state().createPool(properties->location.id, made))
+    return code;
+  *pool = to<CUmemoryPool>(static_cast<void *>(made));
+  return Success;
+}
+int cuMemPoolDestroy(Call &, CUmemoryPool pool) {
+  return state().destroyPool(pool);
+}
+int cuMemPoolSetAttribute(Call &, CUmemoryPool pool, int attribute,
+                          void *value) {
+  Pool *found = nullptr;
+  if (int code = state().pool(pool, found))
+    return code;
+  if (attribute == PoolReleaseThreshold)
+    found->threshold = *static_cast<uint64_t *>(value);
+  else if (attribute == PoolReuseAllowInternalDependencies)
+    found->internalDependencies = *static_cast<int *>(value) != 0;
+  else
+    return InvalidValue;
+  return Success;
+}
+int cuMemPoolTrimTo(Call &call, CUmemoryPool pool, size_t keepBytes) {
+  return state().trim(pool, keepBytes, call.lock);
+}
+int cuMemAllocFromPoolAsync(Call &, CUdeviceptr *result, size_t bytes,
+                            CUmemoryPool pool, CUstream stream) {
+  void *pointer = nullptr;
+  if (int code = state().allocateFrom(pool, bytes, stream, pointer))
+    return code;
+  *result = value(pointer);
+  return Success;
+}
+int cuMemFreeAsync(Call &, CUdeviceptr memory, CUstream stream) {
+  return state().freeAsync(address(memory), stream);
+}
+
+int allocate(MemoryOf of, CUdeviceptr *result, size_t bytes) {
+  void *pointer = nullptr;
+  if (int code = state().allocate(of, bytes, pointer))
+    return code;
+  *result = value(pointer);
+  return Success;
+}
+int cuMemAlloc(Call &, CUdeviceptr *result, size_t bytes) {
+  return allocate(MemoryOf::Device, result, bytes);
+}
+int cuMemAllocManaged(Call &, CUdeviceptr *result, size_t bytes,
+                      unsigned flags) {
+  return flags == MemAttachGlobal ? allocate(MemoryOf::Managed, result, bytes)
+                                  : int(InvalidValue);
+}
+int cuMemFree(Call &call, CUdeviceptr memory) {
+  return state().free(address(memory), MemoryOf::Device, MemoryOf::Managed,
+                      call.lock);
+}
+int cuMemHostAlloc(Call &, void **result, size_t bytes, unsigned) {
+  return state().allocate(MemoryOf::Pinned, bytes, *result);
+}
+int cuMemFreeHost(Call &call, void *memory) {
+  return state().free(memory, MemoryOf::Pinned, MemoryOf::Pinned, call.lock);
+}
+int cuMemHostRegister(Call &, void *memory, size_t bytes, unsigned) {
+  return state().registerHost(memory, bytes);
+}
+int cuMemHostUnregister(Call &call, void *memory) {
+  return state().unregisterHost(memory, call.lock);
+}
+int cuMemGetInfo(Call &, size_t *freeBytes, size_t *totalBytes) {
+  *freeBytes = state().freeBytes();
+  *totalBytes = state().settings["memory"];
+  return Success;
+}
+
+int cuPointerGetAttributes(Call &, unsigned count, int *attributes,
+                           void **values, CUdeviceptr pointer) {
+  const Memory *block = state().find(address(pointer));
+  for (unsigned i = 0; i < count; ++i) {
+    auto *result = static_cast<unsigned *>(values[i]);
+    if (attributes[i] == PointerIsManaged) {
+      *result = block && block->of == MemoryOf::Managed;
+    } else if (attributes[i] == PointerMemoryType) {
+      bool host = block && (block->of == MemoryOf::Pinned ||
+                            block->of == MemoryOf::Registered);
+      *result = !block ? 0u : host ? MemoryTypeHost : MemoryTypeDevice;
+    } else {
+      return InvalidValue;
+    }
+  }
+  return Success;
+}
+
+//===----------------------------------------------------------------------===//
+// Copies and fills
+//===----------------------------------------------------------------------===//
+
+int cuMemcpyAsync(Call &call, CUdeviceptr destination, CUdeviceptr source,
+                  size_t bytes, CUstream stream) {
+  State::Rows rows = {static_cast<char *>(address(destination)),
+                      static_cast<const char *>(address(source)),
+                      0,
+                      0,
+                      bytes,
+                      1};
+  return state().copy(rows, stream, call.lock);
+}
+int cuMemcpy2DAsync(Call &call, const CUDA_MEMCPY2D *copy, CUstream stream) {
+  if (copy->srcMemoryType != MemoryTypeUnified ||
+      copy->dstMemoryType != MemoryTypeUnified)
+    return InvalidValue;
+  State::Rows rows = {static_cast<char *>(address(copy->dstDevice)),
+                      static_cast<const char *>(address(copy->srcDevice)),
+                      copy->dstPitch,
+                      copy->srcPitch,
+                      copy->WidthInBytes,
+                      copy->Height};
+  return state().copy(rows, stream, call.lock);
+}
+
+int cuMemsetD8Async(Call &, CUdeviceptr to, unsigned char value, size_t count,
+                    CUstream stream) {
+  return state().fill(address(to), 0, value, 1, count, 1, stream);
+}
+int cuMemsetD16Async(Call &, CUdeviceptr to, unsigned short value, size_t count,
+                     CUstream stream) {
+  return state().fill(address(to), 0, value, 2, count, 1, stream);
+}
+int cuMemsetD32Async(Call &, CUdeviceptr to, unsigned value, size_t count,
+                     CUstream stream) {
+  return state().fill(address(to), 0, value, 4, count, 1, stream);
+}
+int cuMemsetD2D8Async(Call &, CUdeviceptr to, size_t pitch, unsigned char value,
+                      size_t width, size_t height, CUstream stream) {
+  return state().fill(address(to), pitch, value, 1, width, height, stream);
+}
+int cuMemsetD2D16Async(Call &, CUdeviceptr to, size_t pitch,
+                       unsigned short value, size_t width, size_t height,
+                       CUstream stream) {
+  return state().fill(address(to), pitch, value, 2, width, height, stream);
+}
+int cuMemsetD2D32Async(Call &, CUdeviceptr to, size_t pitch, unsigned value,
+                       size_t width, size_t height, CUstream stream) {
+  return state().fill(address(to), pitch, value, 4, width, height, stream);
+}
+
+/// Calls that work without a current context.
+constexpr bool needsContext(const char *name) {
+  const char *without[] = {"cuInit",
+                           "cuDriverGetVersion",
+                           "cuGetErrorName",
+                           "cuGetErrorString",
+                           "cuDeviceGetCount",
+                           "cuDeviceGet",
+                           "cuDeviceGetName",
+                           "cuDeviceGetAttribute",
+                           "cuDeviceTotalMem",
+                           "cuDevicePrimaryCtxRetain",
+                           "cuDevicePrimaryCtxRelease",
+                           "cuCtxGetCurrent",
+                           "cuCtxSetCurrent",
+                           "cuCtxGetId"};
+  for (const char *other : without)
+    if (std::string_view(other) == name)
+      return false;
+  return true;
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Exports
+//===----------------------------------------------------------------------===//
+
+#define SYMBOL(need, name, version, exported, parameters)                      \
+  extern "C" __attribute__((visibility("hidden")))                             \
+  CUresult(*const mock_entry_##name) parameters =                              \
+      Entry<name, names::name, needsContext(names::name)>::call;               \
+  MOCK_EXPORT(exported, "mock_entry_" #name)
+#include "drivers/cuda/CudaSymbols.def"
+} // namespace mock
+
+extern "C" __attribute__((visibility("default"))) CUresult cuGetProcAddress_v2(
+    const char *name, void **result, int version, uint64_t, int *found) {
+  static const struct {
+    const char *name;
+    int version;
+    void *address;
+  } table[] = {
+#define SYMBOL(need, name, version, exported, parameters)                      \
+  {#name, version, reinterpret_cast<void *>(mock::mock_entry_##name)},
+#include "drivers/cuda/CudaSymbols.def"
+  };
+  *result = nullptr;
+  for (auto &entry : table)
+    if (!strcmp(entry.name, name) && entry.version <= version &&
+        version <= int(mock::state().settings["version"]))
+      *result = entry.address;
+  if (found)
+    *found = *result ? 0 : 1;
+  return *result ? mock::Success : mock::NotFound;
+}

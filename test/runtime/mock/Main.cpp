@@ -1,0 +1,67 @@
+//===- Main.cpp - main of the tests over fake vendor libraries ------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Puts the libraries beside this program under the real drivers and gives them
+// the test kernels as host functions.
+//===----------------------------------------------------------------------===//
+
+#include "Fixture.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+using namespace gpuasync_test;
+
+namespace {
+
+Mock *cudaMock;
+
+/// `fail` on a GPU is a trap.
+void trap(const gpuasync_cpu_block_ctx *ctx, const void *parameters, void *) {
+  constexpr int launchFailed = 719;
+  if (static_cast<const detail::FailParams *>(parameters)->value)
+    static_cast<mock_launch *>(ctx->launch)->trap = launchFailed;
+}
+
+/// GPUASYNC_MOCK="pools=0,flags=0": what mock_configure is called with.
+void configure(Mock &mock) {
+  const char *settings = getenv("GPUASYNC_MOCK");
+  for (char *at = settings ? strdup(settings) : nullptr; at;) {
+    char *setting = strsep(&at, ",");
+    if (char *value = strchr(setting, '=')) {
+      *value = '\0';
+      mock.mock_configure(setting, strtoull(value + 1, nullptr, 10));
+    }
+  }
+}
+
+std::string folderOfThisProgram() {
+  char path[4096] = "";
+  if (readlink("/proc/self/exe", path, sizeof(path) - 1) < 0)
+    abort();
+  *strrchr(path, '/') = '\0';
+  return path;
+}
+
+} // namespace
+
+std::vector<const char *> gpuasync_test::testedDevices() {
+  return {"cuda-on-mock"};
+}
+Mock *gpuasync_test::mockOf(const std::string &device) {
+  return device.compare(0, 4, "cuda") == 0 ? cudaMock : nullptr;
+}
+
+int main(int argc, char **argv) {
+  std::string path = folderOfThisProgram() + "/libmock_cuda.so";
+  setenv("GPU_ASYNC_CUDA_LIBRARY", path.c_str(), /*overwrite=*/0);
+  cudaMock = new Mock(path.c_str());
+  configure(*cudaMock);
+  static TestProgram program(0);
+  program.cpu[Fail].function = trap;
+  cudaMock->mock_kernels(program.cpu, NumKernels);
+  testing::InitGoogleTest(&argc, argv);
+  return RUN_ALL_TESTS();
+}

@@ -1,0 +1,384 @@
+//===- State.h - The model behind the fake vendor libraries -----*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Contexts, streams, events, modules and memory as a vendor's driver keeps
+// them, with the rules that callers must follow. Cuda.cpp and Hip.cpp put the
+// vendors' entry points on top; codes are those that both vendors share.
+//===----------------------------------------------------------------------===//
+//
+// One mutex guards everything; an entry point holds it from beginning to end,
+// except while it blocks. Work runs on one thread per stream without it.
+// Objects are never freed, so that a stale handle is recognised; memory comes
+// from one range of addresses and becomes inaccessible when it is given back.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_TEST_RUNTIME_MOCK_STATE_H
+#define GPUASYNC_TEST_RUNTIME_MOCK_STATE_H
+
+#include "Mock.h"
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <stdint.h>
+#include <string>
+#include <type_traits>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+namespace mock {
+
+enum Code : int {
+  Success = 0,
+  InvalidValue = 1,
+  OutOfMemory = 2,
+  NotInitialized = 3,
+  InvalidDevice = 101,
+  InvalidImage = 200,
+  InvalidContext = 201,
+  NoBinaryForGpu = 209,
+  InvalidPtx = 218,
+  UnsupportedPtxVersion = 222,
+  InvalidHandle = 400,
+  NotFound = 500,
+  NotReady = 600,
+  ContextIsDestroyed = 709,
+  HostMemoryAlreadyRegistered = 712,
+  HostMemoryNotRegistered = 713,
+  LaunchFailed = 719,
+  CooperativeLaunchTooLarge = 720,
+  NotSupported = 801
+};
+
+struct Stream;
+
+enum class Kind { Context, Stream, Event, Module, Function, Pool };
+
+struct Context;
+
+/// What a handle points to.
+struct Object {
+  Object(Kind kind, Context *context);
+  virtual ~Object() = default;
+  const Kind kind;
+  Context *const context; ///< null for contexts and pools
+  uint64_t contextId = 0; ///< which life of the context
+  bool alive = true;
+  bool lost = false; ///< its destruction was made to fail
+};
+
+struct Context : Object {
+  explicit Context(int device) : Object(Kind::Context, nullptr) {
+    this->device = device;
+    alive = false;
+  }
+  int device = 0;
+  uint64_t id = 0; ///< of this life
+  uint32_t retained = 0;
+  int sticky = Success; ///< what every call returns after a fault
+  size_t stackLimit = 1024;
+};
+
+/// A recorded point; shared by the event and what waits for it.
+struct Point {
+  bool reached = false;
+  std::vector<Stream *> waiting;
+};
+
+struct Event : Object {
+  explicit Event(Context *context) : Object(Kind::Event, context) {}
+  std::shared_ptr<Point> point; ///< null: never recorded
+};
+
+struct Module;
+
+struct Operation {
+  std::function<int()> run; ///< may be null; returns a fault's code
+  std::shared_ptr<Point> after, reaches;
+  Module *module = nullptr; ///< whose kernel it is
+  std::string kernel;
+};
+
+struct Stream : Object {
+  Stream(Context *context, unsigned flags)
+      : Object(Kind::Stream, context), flags(flags) {}
+  const unsigned flags;
+  std::deque<Operation> queue; ///< its front is what runs
+  uint64_t finished = 0;
+  bool hasThread = false;
+  std::condition_variable wake;
+};
+
+struct Parameter {
+  size_t offset, size;
+};
+
+struct Function : Object {
+  explicit Function(Context *context) : Object(Kind::Function, context) {}
+  Module *module = nullptr;
+  std::string name;
+  std::vector<Parameter> parameters;
+  size_t parameterBytes = 0;
+  const gpuasync_cpu_kernel *kernel = nullptr;
+  int maxDynamicShared = 48 << 10;
+  bool loaded = false;
+};
+
+struct Module : Object {
+  explicit Module(Context *context) : Object(Kind::Module, context) {}
+  std::vector<std::unique_ptr<Function>> functions;
+  uint64_t pending = 0; ///< operations that run its kernels
+};
+
+enum class MemoryOf { Device, Pool, Managed, Pinned, Registered };
+
+struct Pool;
+
+struct Memory {
+  uintptr_t base = 0;
+  size_t bytes = 0;
+  MemoryOf of = MemoryOf::Device;
+  Context *context = nullptr;
+  uint64_t contextId = 0;
+  Pool *pool = nullptr;
+  bool freed = false; ///< in stream order, which has not come to it yet
+  bool lost = false;
+};
+
+struct Pool : Object {
+  explicit Pool() : Object(Kind::Pool, nullptr) {}
+  int device = 0;
+  uint64_t threshold = 0;
+  bool internalDependencies = true; ///< reuse may order streams
+  std::multimap<size_t, uintptr_t> idle;
+};
+
+struct Launch {
+  unsigned grid[3], block[3];
+  unsigned sharedBytes;
+  bool cooperative;
+};
+
+class State {
+public:
+  State();
+  /// Host code for the runtime's own kernels.
+  void addBuiltins();
+
+  /// Settings, by the keys of mock_configure.
+  std::map<std::string, uint64_t> settings;
+
+  std::mutex mutex;
+  std::condition_variable progress; ///< an operation finished
+  std::condition_variable gates;    ///< a gate opened, or somebody came to one
+
+  //===--- Calls
+
+  /// Begins a call: counts it, holds it at its gate, fails it if its turn has
+  /// come. `lock` holds the mutex.
+  int begin(const char *name, bool needsContext, uintptr_t firstArgument,
+            std::unique_lock<std::mutex> &lock);
+  void violation(const std::string &reason);
+  /// This call waits for whatever kernels run now, as the H100 does.
+  void block(std::unique_lock<std::mutex> &lock);
+
+  //===--- Contexts
+
+  Context *current();
+  int primary(int device, Context *&out);
+  int retain(int device, Context *&out);
+  int release(int device, std::unique_lock<std::mutex> &lock);
+  int setCurrent(void *handle);
+  int contextId(void *handle, uint64_t &id);
+  void destroy(Context &context, std::unique_lock<std::mutex> &lock);
+
+  //===--- Streams and events
+
+  int createStream(unsigned flags, bool nonBlocking, Stream *&out);
+  int destroyStream(void *handle);
+  int query(void *stream);
+  int synchronize(void *stream, std::unique_lock<std::mutex> &lock);
+  int wait(void *stream, void *event);
+  int writeValue(void *stream, void *address, uint32_t value);
+  int createEvent(Event *&out);
+  int destroyEvent(void *handle);
+  int record(void *event, void *stream);
+  int queryEvent(void *event);
+
+  //===--- Modules
+
+  int load(const void *image, Module *&out, std::string &log,
+           std::unique_lock<std::mutex> &lock);
+  int unload(void *handle, std::unique_lock<std::mutex> &lock);
+  int function(void *module, const char *name, Function *&out);
+  /// Checks the handle; `loads`: the call loads the function if it is not.
+  int function(void *handle, Function *&out, bool loads,
+               std::unique_lock<std::mutex> &lock);
+  int launch(Function &function, void *stream, const Launch &launch,
+             const void *parameters, size_t parameterBytes,
+             std::unique_lock<std::mutex> &lock);
+
+  //===--- Memory
+
+  int allocate(MemoryOf of, size_t bytes, void *&out);
+  /// Of cuMemFree and the like: `first` or `second` is what it must be.
+  int free(void *pointer, MemoryOf first, MemoryOf second,
+           std::unique_lock<std::mutex> &lock);
+  int createPool(int device, Pool *&out);
+  int destroyPool(void *handle);
+  int pool(void *handle, Pool *&out);
+  int trim(void *handle, size_t keepBytes, std::unique_lock<std::mutex> &lock);
+  int allocateFrom(void *pool, size_t bytes, void *stream, void *&out);
+  int freeAsync(void *pointer, void *stream);
+  int registerHost(void *pointer, size_t bytes);
+  int unregisterHost(void *pointer, std::unique_lock<std::mutex> &lock);
+  /// Null if the vendor does not know the address.
+  Memory *find(const void *pointer);
+  uint64_t freeBytes();
+
+  //===--- Copies and fills
+
+  struct Rows {
+    char *destination;
+    const char *source;
+    size_t destinationPitch, sourcePitch, width, height;
+  };
+  int copy(const Rows &rows, void *stream, std::unique_lock<std::mutex> &lock);
+  int fill(void *destination, size_t pitch, uint32_t value, unsigned element,
+           size_t width, size_t height, void *stream);
+
+  //===--- For the control functions
+
+  struct Failing {
+    std::string name; ///< empty: of any name
+    uint64_t left = 0;
+    int code = 0;
+  };
+  std::map<std::string, uint64_t> counts;
+  uint64_t total = 0;
+  Failing failing;
+  std::string failed;
+  std::vector<std::pair<std::string, std::string>> violations;
+  std::map<std::string, uint32_t> closedGates; ///< who stands there
+  std::map<std::string, const gpuasync_cpu_kernel *> kernels;
+  std::vector<std::unique_ptr<Object>> objects;
+  std::unordered_map<void *, Object *> byHandle;
+  std::map<uintptr_t, Memory> memory;
+  std::map<int, Context *> primaries;
+  std::map<Context *, Stream *> defaultStreams;
+  uint64_t nextContextId = 0;
+
+  template <typename T, typename... Args>
+  T *make(Args &&...args) {
+    auto object = std::make_unique<T>(std::forward<Args>(args)...);
+    T *result = object.get();
+    byHandle[result] = result;
+    objects.push_back(std::move(object));
+    return result;
+  }
+  /// Holds a call or a kernel at its gate.
+  void passGate(const std::string &name, std::unique_lock<std::mutex> &lock);
+
+private:
+  template <typename T>
+  int resolve(void *handle, Kind kind, const char *what, T *&out);
+  int resolveStream(void *handle, Stream *&out);
+  void enqueue(Stream &stream, Operation operation);
+  void work(Stream &stream);
+  bool idle(const Stream &stream) const { return stream.queue.empty(); }
+  /// Checks that an access lies within one piece of memory. `known`: the vendor
+  /// knows the address.
+  int checkRange(const void *pointer, size_t bytes, const char *what,
+                 bool &known);
+  void *takeAddresses(size_t bytes);
+  void giveAddresses(uintptr_t base, size_t bytes);
+  void freed(uintptr_t base);
+
+  char *arena = nullptr;
+  size_t arenaBytes = 0, arenaUsed = 0;
+  uint64_t deviceBytes = 0;
+};
+
+/// Never destroyed: threads of ours may outlive main.
+State &state();
+
+/// The calling thread's.
+struct Thread {
+  std::vector<Context *> stack;
+  const char *call = nullptr; ///< the vendor call it is in
+  int depth = 0;
+  int midFrame = 0;
+  bool enqueued = false;    ///< since the frame began
+  bool outOfMemory = false; ///< since the frame began
+  bool worker = false;
+};
+Thread &thread();
+
+//===----------------------------------------------------------------------===//
+// Entry points
+//===----------------------------------------------------------------------===//
+
+/// The call that an entry point's body serves: its lock.
+struct Call {
+  std::unique_lock<std::mutex> lock;
+};
+
+template <typename T>
+uintptr_t asWord(T value) {
+  if constexpr (std::is_pointer_v<T>)
+    return reinterpret_cast<uintptr_t>(value);
+  else
+    return static_cast<uintptr_t>(value);
+}
+
+/// The entry point itself, around a body that takes the Call first.
+template <auto body, const char *const &name, bool needsContext>
+struct Entry;
+template <typename... Args, int (*body)(Call &, Args...),
+          const char *const &name, bool needsContext>
+struct Entry<body, name, needsContext> {
+  static int call(Args... args) {
+    Thread &self = thread();
+    const char *outer = self.call;
+    self.call = name;
+    ++self.depth;
+    int code;
+    {
+      Call call{std::unique_lock<std::mutex>(state().mutex)};
+      uintptr_t first[] = {asWord(args)..., 0};
+      code = state().begin(name, needsContext, first[0], call.lock);
+      if (code == Success)
+        code = body(call, args...);
+      if (code == OutOfMemory)
+        self.outOfMemory = true;
+    }
+    --self.depth;
+    self.call = outer;
+    return code;
+  }
+};
+
+/// Exports `target`, a variable with the address of a function, under a name
+/// that is only known as a string.
+#if defined(__x86_64__)
+#define MOCK_EXPORT(exported, variable)                                        \
+  __asm__(".text\n.globl " exported "\n.type " exported                        \
+          ",@function\n" exported ":\n  jmpq *" variable                       \
+          "(%rip)\n.size " exported ", .-" exported "\n");
+#elif defined(__aarch64__)
+#define MOCK_EXPORT(exported, variable)                                        \
+  __asm__(".text\n.globl " exported "\n.type " exported                        \
+          ",%function\n" exported ":\n  adrp x16, " variable                   \
+          "\n  ldr x16, [x16, :lo12:" variable "]\n  br x16\n.size " exported  \
+          ", .-" exported "\n");
+#endif
+
+} // namespace mock
+
+#endif // GPUASYNC_TEST_RUNTIME_MOCK_STATE_H

@@ -1,0 +1,103 @@
+//===- VariantsTest.cpp - Other devices, drivers and libraries ------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The driver opens its library once in a process, so each of these runs this
+// program again with other settings.
+//===----------------------------------------------------------------------===//
+
+#include "Fixture.h"
+
+#include <fstream>
+#include <sstream>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace gpuasync_test;
+
+namespace {
+
+struct Outcome {
+  int result = 0;
+  std::string output;
+};
+
+/// Runs this program's tests of `filter` with `variable` set to `value`.
+Outcome runAgain(const char *filter, const char *variable, const char *value) {
+  char path[] = "/tmp/gpuasync-mock-XXXXXX";
+  int file = mkstemp(path);
+  fflush(nullptr);
+  pid_t child = fork();
+  if (child == 0) {
+    dup2(file, 1);
+    dup2(file, 2);
+    setenv(variable, value, 1);
+    execl("/proc/self/exe", "self", "--gtest_also_run_disabled_tests",
+          (std::string("--gtest_filter=") + filter).c_str(), nullptr);
+    _exit(127);
+  }
+  Outcome run;
+  waitpid(child, &run.result, 0);
+  close(file);
+  std::stringstream text;
+  text << std::ifstream(path).rdbuf();
+  run.output = text.str();
+  unlink(path);
+  return run;
+}
+
+// M01: what a device or driver lacks has a correct fallback.
+class Variants : public testing::TestWithParam<const char *> {};
+INSTANTIATE_TEST_SUITE_P(Lacking, Variants,
+                         testing::Values("pools=0", "flags=0", "managed=0",
+                                         "pools=0,flags=0,managed=0"));
+
+TEST_P(Variants, ConformanceSuite_M01) {
+  Outcome run = runAgain("Devices/*", "GPUASYNC_MOCK", GetParam());
+  EXPECT_EQ(run.result, 0) << run.output;
+  EXPECT_NE(run.output.find("[  PASSED  ]"), std::string::npos) << run.output;
+}
+
+/// What opening a context says; the fresh process's only test.
+TEST(VariantsBody, DISABLED_OpenContext) {
+  Context context;
+  printf("it says: %s\n", Context::open("cuda", context).message());
+}
+
+// X09, X10: what is missing is named.
+TEST(Libraries, NoLibrary_X09) {
+  Outcome run = runAgain("VariantsBody.DISABLED_OpenContext",
+                         "GPU_ASYNC_CUDA_LIBRARY", "/nowhere/libcuda.so");
+  EXPECT_NE(run.output.find("it says: CUDA is unavailable: tried "
+                            "/nowhere/libcuda.so (cannot open"),
+            std::string::npos)
+      << run.output;
+}
+
+TEST(Libraries, MissingSymbols_X10) {
+  Outcome run = runAgain("VariantsBody.DISABLED_OpenContext",
+                         "GPU_ASYNC_CUDA_LIBRARY", "libm.so.6");
+  EXPECT_NE(run.output.find("its library lacks cuInit, cuDriverGetVersion"),
+            std::string::npos)
+      << run.output;
+  EXPECT_EQ(run.output.find("cuLaunchKernelEx"), std::string::npos)
+      << "an optional one: " << run.output;
+}
+
+TEST(Libraries, DriverTooOld_X10) {
+  Outcome run = runAgain("VariantsBody.DISABLED_OpenContext", "GPUASYNC_MOCK",
+                         "version=11080");
+  EXPECT_NE(run.output.find("it says: CUDA is unavailable: the driver is for "
+                            "CUDA 11.8, 12.0 is the least that serves"),
+            std::string::npos)
+      << run.output;
+}
+
+// Optional entry points that an older driver lacks.
+TEST(Libraries, OldestDriver_X10) {
+  Outcome run = runAgain("Devices/*", "GPUASYNC_MOCK", "version=12000");
+  EXPECT_EQ(run.result, 0) << run.output;
+}
+
+} // namespace
