@@ -325,6 +325,13 @@ Status gpuasync_context::closeOnce() {
                           "unfinished: %s",
                           open.empty() ? "unknown" : open.c_str());
     }
+    if (finished && capturedStreams) {
+      finished = false;
+      result = makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                          "a capture of a caller's stream that functions of "
+                          "this context are part of has not ended; its "
+                          "resources stay behind");
+    }
     if (finished) {
       uint64_t streams = 0, events = 0;
       for (gpuasync_stream *stream : allStreams)

@@ -139,6 +139,7 @@ struct Block {
   bool ofSlab = false;    ///< freed with its slab
   bool live = false;      ///< the program holds it
   bool internal = false;  ///< staging or flags
+  uint64_t capture = 0;   ///< whose graph allocates it
   Frame *frame = nullptr; ///< whose list it is on
   Block *previous = nullptr, *next = nullptr;
   gpuasync_stream *freedOn = nullptr; ///< with `fence`: reusable there at once
@@ -173,6 +174,7 @@ struct gpuasync_stream {
   bool embedder = false; ///< made by gpuasync_context_stream_create
   uint64_t enqueued = 0; ///< operations so far
   uint64_t finished = 0; ///< of them known complete
+  uint64_t capture = 0;  ///< of the capture that it is part of
   uint32_t *flagSlot = nullptr;
   uint32_t flagValue = 0;
   gpuasync::StagingUse *staging = nullptr, *stagingTail = nullptr;
@@ -236,6 +238,7 @@ struct gpuasync_context {
   gpuasync_stream *idleStreams = nullptr;
   uint32_t idleStreamCount = 0;
   gpuasync_stream *pendingHead = nullptr, *pendingTail = nullptr;
+  gpuasync_stream *capturedStreams = nullptr; ///< until their captures end
   std::vector<gpuasync_stream *> allStreams; ///< physical ones
   std::vector<gpuasync_stream *> wrappers;   ///< all ever made
   gpuasync::Event *idleEvents = nullptr;

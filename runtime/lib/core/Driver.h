@@ -129,7 +129,15 @@ struct StridedFill {
   unsigned char pattern[16] = {};
 };
 
-/// One device context. Destroyed by the core after `close`.
+/// Of a stream: not captured, captured, or part of a capture that failed.
+struct CaptureState {
+  enum Kind : uint32_t { None, Active, Invalid } kind = None;
+  uint64_t id = 0; ///< of the capture, unique in the process; of Active only
+};
+
+/// One device context. Destroyed by the core after `close`. While somebody
+/// captures a stream, all calls but those on captured streams go on as ever and
+/// do not end the capture, in whatever mode that is.
 class DriverContext {
 public:
   virtual ~DriverContext() = default;
@@ -154,8 +162,8 @@ public:
   /// The handle for a caller's stream; `native` null is the default stream. For
   /// the cpu driver `native` is a NativeStream of this context. Never owned.
   virtual Status externalStream(void *native, NativeStream &out) = 0;
-  /// Whether the caller's stream is being captured into a graph.
-  virtual bool isCapturing(NativeStream) { return false; }
+  /// Whether the stream is being captured into a graph. Allowed at any time.
+  virtual CaptureState captureState(NativeStream) { return {}; }
   /// `done`: all work on the stream has finished. An error of the stream's work
   /// (or of the device) is the result.
   virtual Status queryStream(NativeStream stream, bool &done) = 0;

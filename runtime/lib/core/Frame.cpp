@@ -6,7 +6,7 @@
 // another thread writes.
 //===----------------------------------------------------------------------===//
 
-#include "core/Frame.h"
+#include "core/Capture.h"
 #include "core/Program.h"
 
 #include <new>
@@ -212,6 +212,8 @@ void gpuasync::releaseAfterError(Frame &frame) {
 static void leave(Frame &frame) {
   gpuasync_context *context = frame.context;
   if (context && frame.current) {
+    if (frame.capture)
+      endCapture(frame);
     if (frame.failed) {
       try {
         releaseAfterError(frame);

@@ -14,6 +14,8 @@
 
 namespace gpuasync {
 
+struct Capture;
+
 struct Frame {
   // As in gpuasync_frame.
   int32_t failed = 0;
@@ -35,6 +37,7 @@ struct Frame {
   Block *buffers = nullptr;      ///< under the context's memoryMutex
   uint32_t registrations = 0;    ///< made and not undone in this frame
   Download *downloads = nullptr; ///< newest first
+  Capture *capture = nullptr;    ///< of the caller's stream, if it is captured
 
   static Frame *of(gpuasync_frame *frame) {
     return reinterpret_cast<Frame *>(frame);

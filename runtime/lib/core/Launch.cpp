@@ -96,7 +96,7 @@ extern "C" void gpuasync_launch(gpuasync_frame *memory, gpuasync_stream *stream,
         frame->context->noteFault(frame->driver->launch(
             stream->native, functions[site->kernel], kernel, *block, site)),
         site);
-    if (__builtin_expect(syncLaunches, 0) && !frame->failed)
+    if (__builtin_expect(syncLaunches, 0) && !frame->failed && !frame->capture)
       // A fault is then reported at the launch that made it.
       frame->check(hostWait(*frame, &stream, 1, process().timeoutNs.load()),
                    site);

@@ -5,7 +5,7 @@
 // The entries that lowered code calls; the allocator is in Allocator.cpp.
 //===----------------------------------------------------------------------===//
 
-#include "core/Frame.h"
+#include "core/Capture.h"
 
 using namespace gpuasync;
 
@@ -121,7 +121,10 @@ void *gpuasync_alloc(gpuasync_frame *memory, gpuasync_stream *stream,
                           ? MemoryKind::HostShared
                           : MemoryKind::Device;
     if (!frame->check(
-            context.noteFault(context.allocate(stream, bytes, kind, block)),
+            context.noteFault(
+                frame->capture
+                    ? allocateCaptured(*frame, stream, bytes, kind, block)
+                    : context.allocate(stream, bytes, kind, block)),
             site)) {
       block = nullptr;
       return;
@@ -162,6 +165,9 @@ void gpuasync_dealloc(gpuasync_frame *memory, gpuasync_stream *stream,
                     site);
         return;
       }
+      if (frame->capture &&
+          !frame->check(checkCapturedFree(*frame, stream, *block), site))
+        return;
       block->live = false;
       if (block->frame)
         unlink(block->frame->buffers, block);
@@ -188,6 +194,12 @@ void gpuasync_host_register(gpuasync_frame *memory, void *pointer,
       frame->fail(makeStatus(GPUASYNC_INVALID_ARGUMENT, "null pointer"), site);
       return;
     }
+    if (frame->capture) {
+      frame->fail(refuseCaptured("a registration of host memory",
+                                 "register it before the capture"),
+                  site);
+      return;
+    }
     frame->check(
         registerRange(*frame, static_cast<char *>(pointer), bytes, site), site);
   });
@@ -200,6 +212,12 @@ void gpuasync_host_unregister(gpuasync_frame *memory, void *pointer,
     return;
   guarded(frame, site, [&] {
     gpuasync_context &context = *frame->context;
+    if (frame->capture) {
+      frame->fail(refuseCaptured("the end of a registration",
+                                 "end it after the last run of the graph"),
+                  site);
+      return;
+    }
     std::lock_guard<std::mutex> lock(context.memoryMutex);
     auto found = context.ranges.find(reinterpret_cast<uintptr_t>(pointer));
     if (found == context.ranges.end() || !found->second->count) {

@@ -5,7 +5,7 @@
 // The entries that lowered code calls; the pools are in StreamPool.cpp.
 //===----------------------------------------------------------------------===//
 
-#include "core/Frame.h"
+#include "core/Capture.h"
 
 using namespace gpuasync;
 
@@ -22,10 +22,9 @@ static Status wrapExternal(Frame &frame, void *native, Stream *&out) {
   Status status = context.driver->externalStream(native, handle);
   if (!status.ok())
     return status;
-  if (context.driver->isCapturing(handle))
-    return makeStatus(GPUASYNC_UNSUPPORTED,
-                      "the caller's stream is being captured into a graph; "
-                      "that is not supported yet");
+  status = joinCapture(frame, handle, context.driver->captureState(handle));
+  if (!status.ok())
+    return status;
   out = frame.slot->idleWrappers;
   if (out) {
     frame.slot->idleWrappers = out->next;
@@ -40,6 +39,12 @@ static Status wrapExternal(Frame &frame, void *native, Stream *&out) {
   }
   out->native = handle;
   return Status();
+}
+
+static Status refuseHostWait() {
+  return refuseCaptured("a host wait",
+                        "capture a function that leaves its results on the "
+                        "device");
 }
 
 static Status checkEvent(Frame &frame, gpuasync_event *handle, Event *&out) {
@@ -100,7 +105,9 @@ gpuasync_stream *gpuasync_stream_create(gpuasync_frame *memory,
   Stream *stream = nullptr;
   guarded(frame, site, [&] {
     frame->check(frame->context->noteFault(
-                     frame->context->takeStream(frame->slot, stream)),
+                     frame->capture
+                         ? takeCapturedStream(*frame, stream)
+                         : frame->context->takeStream(frame->slot, stream)),
                  site);
   });
   if (frame->failed)
@@ -135,6 +142,12 @@ void gpuasync_stream_destroy(gpuasync_frame *memory, gpuasync_stream *stream,
   unlink(frame->streams, stream);
   if (!stream->external)
     frame->slot->counters.streams.destroy();
+  if (stream->capture) {
+    stream->frame = nullptr;
+    stream->next = frame->capture->given;
+    frame->capture->given = stream;
+    return;
+  }
   guarded(frame, site, [&] {
     frame->context->giveStream(frame->slot, stream,
                                (flags & GPUASYNC_STREAM_IDLE) ||
@@ -172,6 +185,10 @@ int32_t gpuasync_stream_synchronize(gpuasync_frame *memory,
     if (!frame->owns(streams[i], site))
       return frame->failed;
   guarded(frame, site, [&] {
+    if (frame->capture) {
+      frame->fail(refuseHostWait(), site);
+      return;
+    }
     frame->slot->counters.hostWaits.add(1);
     if (!frame->check(
             hostWait(*frame, streams, count,
@@ -243,6 +260,10 @@ int32_t gpuasync_event_synchronize(gpuasync_frame *memory,
   if (!frame->usable())
     return frame->failed;
   guarded(frame, site, [&] {
+    if (frame->capture) {
+      frame->fail(refuseHostWait(), site);
+      return;
+    }
     frame->slot->counters.hostWaits.add(1);
     if (!frame->check(waitEvents(*frame, events, count), site))
       return;
@@ -265,6 +286,14 @@ gpuasync_event *gpuasync_event_export(gpuasync_frame *memory,
     frame->fail(makeStatus(GPUASYNC_INVALID_ARGUMENT,
                            "the event does not belong to this frame"),
                 site);
+    return nullptr;
+  }
+  if (frame->capture) {
+    guarded(frame, site, [&] {
+      frame->fail(refuseCaptured("a token that the function returns",
+                                 "order what follows by the stream"),
+                  site);
+    });
     return nullptr;
   }
   unlink(frame->events, event);

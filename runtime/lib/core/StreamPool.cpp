@@ -121,6 +121,8 @@ void gpuasync_context::keepIdle(gpuasync_stream *stream) {
   ++idleStreamCount;
 }
 
+// Nothing that a captured stream was given has run on it, so it is idle once the
+// capture has ended.
 void gpuasync_context::reapPending() {
   gpuasync_stream **link = &pendingHead;
   gpuasync_stream *last = nullptr;
@@ -147,6 +149,16 @@ void gpuasync_context::reapPending() {
     keepIdle(stream);
   }
   pendingTail = last;
+  for (gpuasync_stream **link = &capturedStreams; *link;) {
+    gpuasync_stream *stream = *link;
+    if (driver->captureState(stream->native).kind != CaptureState::None) {
+      link = &stream->next;
+      continue;
+    }
+    *link = stream->next;
+    stream->capture = 0;
+    keepIdle(stream);
+  }
 }
 
 bool gpuasync_context::waitForStreams(int64_t timeoutNs) {

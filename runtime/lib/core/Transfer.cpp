@@ -16,7 +16,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "core/Frame.h"
+#include "core/Capture.h"
 #include "core/Strided.h"
 
 #include <string.h>
@@ -72,6 +72,7 @@ struct Transfer {
   /// Whether the device reaches `bytes` at `pointer` by itself.
   Status classify(const void *pointer, uint64_t bytes, const char *role,
                   bool &pageable);
+  Status checkPageable();
   bool idle();
   Status remember(char *destination, uint64_t bytes, Staging *staging,
                   StridedCopy *scatter);
@@ -120,12 +121,21 @@ Status Transfer::classify(const void *pointer, uint64_t bytes, const char *role,
           static_cast<const char *>(pointer) - range->pointer);
       // A copy that leaves the registered part is treated as pageable.
       pageable = bytes > range->bytes - offset;
-      return Status();
+      return pageable ? checkPageable() : Status();
     }
   }
   pageable = context.has(CapHostAccess) ||
              context.driver->pointerKind(pointer) == PointerKind::Pageable;
-  return Status();
+  return pageable ? checkPageable() : Status();
+}
+
+/// What a graph copies when it runs must be where it was.
+Status Transfer::checkPageable() {
+  if (!frame.capture)
+    return Status();
+  return refuseCaptured("a copy of pageable host memory",
+                        "register it, or allocate host_shared memory, before "
+                        "the capture");
 }
 
 bool Transfer::idle() {

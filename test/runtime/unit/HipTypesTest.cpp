@@ -88,6 +88,9 @@ SAME(MemoryTypeDevice, hipMemoryTypeDevice);
 SAME(MemoryTypeManaged, hipMemoryTypeManaged);
 SAME(MemcpyDefault, hipMemcpyDefault);
 SAME(StreamCaptureStatusNone, hipStreamCaptureStatusNone);
+SAME(StreamCaptureStatusActive, hipStreamCaptureStatusActive);
+SAME(StreamCaptureStatusInvalidated, hipStreamCaptureStatusInvalidated);
+SAME(StreamCaptureModeRelaxed, hipStreamCaptureModeRelaxed);
 #define SAME_SIZE(name) static_assert(sizeof(own::name) == sizeof(::name), "")
 #define SAME_FIELD(name, field)                                                \
   static_assert(offsetof(own::name, field) == offsetof(::name, field), #field)

@@ -109,14 +109,17 @@ struct CudaApi {
   static Call streamWaitEvent(CUstream stream, CUevent event) {
     return GPUASYNC_CUDA_CALL(cuStreamWaitEvent, stream, event, 0);
   }
-  static Call streamIsCapturing(CUstream stream, bool &capturing) {
-    int status = StreamCaptureStatusNone;
-    capturing = false;
-    if (!table.cuStreamIsCapturing)
-      return {ErrorNotSupported, "cuStreamIsCapturing"};
-    Call call = GPUASYNC_CUDA_CALL(cuStreamIsCapturing, stream, &status);
-    capturing = status != StreamCaptureStatusNone;
-    return call;
+  /// `status`: of CaptureState::Kind, whose values are the vendor's.
+  static Call streamCaptureInfo(CUstream stream, int &status, uint64_t &id) {
+    if (!table.cuStreamGetCaptureInfo)
+      return {ErrorNotSupported, "cuStreamGetCaptureInfo"};
+    return GPUASYNC_CUDA_CALL(cuStreamGetCaptureInfo, stream, &status, &id);
+  }
+  static constexpr int captureModeRelaxed = StreamCaptureModeRelaxed;
+  /// Sets the calling thread's mode and returns the former one in it.
+  static void exchangeCaptureMode(int &mode) {
+    if (table.cuThreadExchangeStreamCaptureMode)
+      (void)GPUASYNC_CUDA_CALL(cuThreadExchangeStreamCaptureMode, &mode);
   }
   static Call streamWriteValue(CUstream stream, uint32_t *slot,
                                uint32_t value) {

@@ -118,7 +118,12 @@ enum MemoryType : unsigned {
   MemoryTypeDevice = 2,
   MemoryTypeUnified = 4
 };
-enum : int { StreamCaptureStatusNone = 0 };
+enum : int {
+  StreamCaptureStatusNone = 0,
+  StreamCaptureStatusActive = 1,
+  StreamCaptureStatusInvalidated = 2
+};
+enum : int { StreamCaptureModeRelaxed = 2 };
 
 /// Markers of the `extra` argument of a launch.
 enum : uintptr_t {

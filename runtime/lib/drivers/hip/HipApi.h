@@ -122,14 +122,21 @@ struct HipApi {
   static Call streamWaitEvent(hipStream_t stream, hipEvent_t event) {
     return GPUASYNC_HIP_CALL(hipStreamWaitEvent, stream, event, 0);
   }
-  static Call streamIsCapturing(hipStream_t stream, bool &capturing) {
-    hipStreamCaptureStatus status = StreamCaptureStatusNone;
-    capturing = false;
-    if (!table.hipStreamIsCapturing)
-      return {ErrorNotSupported, "hipStreamIsCapturing"};
-    Call call = GPUASYNC_HIP_CALL(hipStreamIsCapturing, stream, &status);
-    capturing = status != StreamCaptureStatusNone;
+  /// `status`: of CaptureState::Kind, whose values are the vendor's.
+  static Call streamCaptureInfo(hipStream_t stream, int &status, uint64_t &id) {
+    if (!table.hipStreamGetCaptureInfo)
+      return {ErrorNotSupported, "hipStreamGetCaptureInfo"};
+    unsigned long long number = 0;
+    Call call =
+        GPUASYNC_HIP_CALL(hipStreamGetCaptureInfo, stream, &status, &number);
+    id = number;
     return call;
+  }
+  static constexpr int captureModeRelaxed = StreamCaptureModeRelaxed;
+  /// Sets the calling thread's mode and returns the former one in it.
+  static void exchangeCaptureMode(int &mode) {
+    if (table.hipThreadExchangeStreamCaptureMode)
+      (void)GPUASYNC_HIP_CALL(hipThreadExchangeStreamCaptureMode, &mode);
   }
   static Call streamWriteValue(hipStream_t stream, uint32_t *slot,
                                uint32_t value) {

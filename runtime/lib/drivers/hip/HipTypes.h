@@ -25,6 +25,7 @@ using hipFunction_attribute = int;
 using hipMemPoolAttr = int;
 using hipMemcpyKind = int;
 using hipStreamCaptureStatus = int;
+using hipStreamCaptureMode = int;
 using hipModule_t = struct ihipModule_t *;
 using hipFunction_t = struct ihipModuleSymbol_t *;
 using hipStream_t = struct ihipStream_t *;
@@ -106,7 +107,12 @@ enum MemoryType : int {
   MemoryTypeManaged = 3
 };
 enum : int { MemcpyDefault = 4 };
-enum : int { StreamCaptureStatusNone = 0 };
+enum : int {
+  StreamCaptureStatusNone = 0,
+  StreamCaptureStatusActive = 1,
+  StreamCaptureStatusInvalidated = 2
+};
+enum : int { StreamCaptureModeRelaxed = 2 };
 
 /// Markers of the `extra` argument of a launch. Not CUDA's: there the end is 0.
 enum : uintptr_t {

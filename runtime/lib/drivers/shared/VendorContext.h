@@ -23,6 +23,21 @@
 
 namespace gpuasync {
 
+/// While one lives, calls that are forbidden during a stream capture (queries,
+/// waits, allocations, modules: they would end the capture of this thread, or,
+/// in the global mode, of any other) are let through: none of ours touches a
+/// captured stream but those that a graph can hold.
+template <typename Api>
+class OutsideCapture {
+public:
+  OutsideCapture() { Api::exchangeCaptureMode(mode); }
+  ~OutsideCapture() { Api::exchangeCaptureMode(mode); }
+  OutsideCapture(const OutsideCapture &) = delete;
+
+private:
+  int mode = Api::captureModeRelaxed;
+};
+
 /// What a NativeFunction points to. Everything that a launch needs is here, so
 /// that a warm launch reads one cache line and calls the vendor once.
 template <typename Api>
@@ -65,7 +80,7 @@ public:
   Status createStream(NativeStream &out) override;
   void destroyStream(NativeStream stream) noexcept override;
   Status externalStream(void *native, NativeStream &out) override;
-  bool isCapturing(NativeStream stream) override;
+  CaptureState captureState(NativeStream stream) override;
   Status queryStream(NativeStream stream, bool &done) override;
   Status waitStream(NativeStream stream, int64_t timeoutNs,
                     bool &done) override;
@@ -265,6 +280,7 @@ Status VendorContext<Api>::resume() {
 
 template <typename Api>
 Status VendorContext<Api>::createStream(NativeStream &out) {
+  OutsideCapture<Api> outside;
   Stream stream{};
   if (Call call = Api::streamCreate(stream); call.code != Api::success)
     return error(call);
@@ -276,8 +292,10 @@ Status VendorContext<Api>::createStream(NativeStream &out) {
 template <typename Api>
 void VendorContext<Api>::destroyStream(NativeStream stream) noexcept {
   live.fetch_sub(1, std::memory_order_relaxed);
-  if (!silent())
-    (void)Api::streamDestroy(asStream(stream));
+  if (silent())
+    return;
+  OutsideCapture<Api> outside;
+  (void)Api::streamDestroy(asStream(stream));
 }
 
 template <typename Api>
@@ -287,21 +305,25 @@ Status VendorContext<Api>::externalStream(void *native, NativeStream &out) {
 }
 
 template <typename Api>
-bool VendorContext<Api>::isCapturing(NativeStream stream) {
-  bool capturing = false;
-  return Api::streamIsCapturing(asStream(stream), capturing).code ==
-             Api::success &&
-         capturing;
+CaptureState VendorContext<Api>::captureState(NativeStream stream) {
+  int kind = 0;
+  CaptureState state;
+  if (Api::streamCaptureInfo(asStream(stream), kind, state.id).code ==
+      Api::success)
+    state.kind = static_cast<CaptureState::Kind>(kind);
+  return state;
 }
 
 template <typename Api>
 Status VendorContext<Api>::queryStream(NativeStream stream, bool &done) {
+  OutsideCapture<Api> outside;
   return query(Api::streamQuery(asStream(stream)), done);
 }
 
 template <typename Api>
 Status VendorContext<Api>::waitStream(NativeStream stream, int64_t timeoutNs,
                                       bool &done) {
+  OutsideCapture<Api> outside;
   return polledWait(waitSpinNs(), timeoutNs, done, [&](bool &reached) {
     return query(Api::streamQuery(asStream(stream)), reached);
   });
@@ -309,6 +331,7 @@ Status VendorContext<Api>::waitStream(NativeStream stream, int64_t timeoutNs,
 
 template <typename Api>
 Status VendorContext<Api>::createEvent(NativeEvent &out) {
+  OutsideCapture<Api> outside;
   Event event{};
   if (Call call = Api::eventCreate(event); call.code != Api::success)
     return error(call);
@@ -320,8 +343,10 @@ Status VendorContext<Api>::createEvent(NativeEvent &out) {
 template <typename Api>
 void VendorContext<Api>::destroyEvent(NativeEvent event) noexcept {
   live.fetch_sub(1, std::memory_order_relaxed);
-  if (!silent())
-    (void)Api::eventDestroy(asEvent(event));
+  if (silent())
+    return;
+  OutsideCapture<Api> outside;
+  (void)Api::eventDestroy(asEvent(event));
 }
 
 template <typename Api>
@@ -337,12 +362,14 @@ Status VendorContext<Api>::streamWaitEvent(NativeStream stream,
 
 template <typename Api>
 Status VendorContext<Api>::queryEvent(NativeEvent event, bool &done) {
+  OutsideCapture<Api> outside;
   return query(Api::eventQuery(asEvent(event)), done);
 }
 
 template <typename Api>
 Status VendorContext<Api>::waitEvent(NativeEvent event, int64_t timeoutNs,
                                      bool &done) {
+  OutsideCapture<Api> outside;
   return polledWait(waitSpinNs(), timeoutNs, done, [&](bool &reached) {
     return query(Api::eventQuery(asEvent(event)), reached);
   });
@@ -369,6 +396,7 @@ Status VendorContext<Api>::loadModule(const gpuasync_module &module,
                                       const gpuasync_image &image,
                                       NativeModule &out,
                                       NativeFunction *functions) {
+  OutsideCapture<Api> outside;
   std::unique_ptr<Module> loaded(new Module);
   char log[2048] = "";
   if (Call call = Api::moduleLoad(image, loaded->handle, log, sizeof(log));
@@ -388,6 +416,7 @@ Status VendorContext<Api>::adoptModule(const gpuasync_module &module,
                                        const gpuasync_image &image,
                                        void *foreign, NativeModule &out,
                                        NativeFunction *functions) {
+  OutsideCapture<Api> outside;
   std::unique_ptr<Module> loaded(new Module);
   loaded->handle = static_cast<typename Api::Module>(foreign);
   loaded->owned = false;
@@ -519,8 +548,10 @@ template <typename Api>
 void VendorContext<Api>::unloadModule(NativeModule module) noexcept {
   std::unique_ptr<Module> loaded(static_cast<Module *>(module));
   live.fetch_sub(1, std::memory_order_relaxed);
-  if (loaded->owned && !silent())
-    (void)Api::moduleUnload(loaded->handle);
+  if (!loaded->owned || silent())
+    return;
+  OutsideCapture<Api> outside;
+  (void)Api::moduleUnload(loaded->handle);
 }
 
 //===----------------------------------------------------------------------===//
@@ -786,13 +817,16 @@ Status VendorContext<Api>::freeAsync(NativeStream stream, void *pointer) {
 
 template <typename Api>
 void VendorContext<Api>::trimMemory(uint64_t keepBytes) noexcept {
-  if (hasPool && !silent())
-    (void)Api::poolTrim(pool, keepBytes);
+  if (!hasPool || silent())
+    return;
+  OutsideCapture<Api> outside;
+  (void)Api::poolTrim(pool, keepBytes);
 }
 
 template <typename Api>
 Status VendorContext<Api>::allocMemory(MemoryKind kind, uint64_t bytes,
                                        void *&out) {
+  OutsideCapture<Api> outside;
   Call call = kind == MemoryKind::Device ? Api::alloc(out, bytes)
               : kind == MemoryKind::HostShared && device.limits.managed
                   ? Api::allocManaged(out, bytes)
@@ -808,6 +842,7 @@ void VendorContext<Api>::freeMemory(MemoryKind kind, void *pointer) noexcept {
   live.fetch_sub(1, std::memory_order_relaxed);
   if (silent())
     return;
+  OutsideCapture<Api> outside;
   if (kind == MemoryKind::Device ||
       (kind == MemoryKind::HostShared && device.limits.managed))
     (void)Api::free(pointer);
@@ -819,7 +854,10 @@ template <typename Api>
 void VendorContext<Api>::memoryInfo(uint64_t &freeBytes, uint64_t &totalBytes) {
   freeBytes = totalBytes = 0;
   size_t free = 0, total = 0;
-  if (silent() || Api::memoryInfo(free, total).code != Api::success)
+  if (silent())
+    return;
+  OutsideCapture<Api> outside;
+  if (Api::memoryInfo(free, total).code != Api::success)
     return;
   freeBytes = free;
   totalBytes = total;
@@ -846,6 +884,7 @@ Status VendorContext<Api>::checkHostAddress(void *pointer) {
 template <typename Api>
 Status VendorContext<Api>::registerHost(void *pointer, uint64_t bytes,
                                         bool &owned) {
+  OutsideCapture<Api> outside;
   owned = false;
   auto known = [&](uint64_t offset) {
     return pointerKind(static_cast<char *>(pointer) + offset) !=
@@ -877,8 +916,10 @@ Status VendorContext<Api>::registerHost(void *pointer, uint64_t bytes,
 template <typename Api>
 void VendorContext<Api>::unregisterHost(void *pointer) noexcept {
   live.fetch_sub(1, std::memory_order_relaxed);
-  if (!silent())
-    (void)Api::hostUnregister(pointer);
+  if (silent())
+    return;
+  OutsideCapture<Api> outside;
+  (void)Api::hostUnregister(pointer);
 }
 
 template <typename Api>
@@ -894,6 +935,7 @@ PointerKind VendorContext<Api>::pointerKind(const void *pointer) {
 
 template <typename Api>
 Status VendorContext<Api>::open() {
+  OutsideCapture<Api> outside;
   if (device.loss.lost())
     return makeStatus(GPUASYNC_DEVICE_LOST,
                       "the device is lost for this process; first report: %s",
@@ -959,6 +1001,7 @@ uint64_t VendorContext<Api>::close(bool lost) noexcept {
   // fail, and some hang.
   if (lost || silent() || !retained)
     return 0;
+  OutsideCapture<Api> outside;
   SavedContext saved;
   if (!makeCurrent(saved).ok())
     return 0;
