@@ -2,8 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A frame whose caller's stream is being captured into a graph runs nothing: all
-// its streams are part of the capture, and what a graph cannot hold is refused.
+// A frame whose caller's stream is being captured into a graph runs nothing:
+// all its streams are part of the capture, and what a graph cannot hold is
+// refused.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_CORE_CAPTURE_H

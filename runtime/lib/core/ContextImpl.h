@@ -239,8 +239,8 @@ struct gpuasync_context {
   uint32_t idleStreamCount = 0;
   gpuasync_stream *pendingHead = nullptr, *pendingTail = nullptr;
   gpuasync_stream *capturedStreams = nullptr; ///< until their captures end
-  std::vector<gpuasync_stream *> allStreams; ///< physical ones
-  std::vector<gpuasync_stream *> wrappers;   ///< all ever made
+  std::vector<gpuasync_stream *> allStreams;  ///< physical ones
+  std::vector<gpuasync_stream *> wrappers;    ///< all ever made
   gpuasync::Event *idleEvents = nullptr;
   std::vector<gpuasync::Event *> allEvents;
   gpuasync::Event *exported = nullptr; ///< in nobody's frame

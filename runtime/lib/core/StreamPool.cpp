@@ -121,8 +121,8 @@ void gpuasync_context::keepIdle(gpuasync_stream *stream) {
   ++idleStreamCount;
 }
 
-// Nothing that a captured stream was given has run on it, so it is idle once the
-// capture has ended.
+// Nothing that a captured stream was given has run on it, so it is idle once
+// the capture has ended.
 void gpuasync_context::reapPending() {
   gpuasync_stream **link = &pendingHead;
   gpuasync_stream *last = nullptr;

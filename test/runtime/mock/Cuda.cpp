@@ -392,6 +392,15 @@ int cuStreamIsCapturing(Call &, CUstream, int *status) {
   *status = StreamCaptureStatusNone;
   return Success;
 }
+int cuStreamGetCaptureInfo(Call &, CUstream, int *status, uint64_t *, CUgraph *,
+                           const CUgraphNode **, const void **, size_t *) {
+  *status = StreamCaptureStatusNone;
+  return Success;
+}
+int cuThreadExchangeStreamCaptureMode(Call &, int *mode) {
+  std::swap(*mode, thread().captureMode);
+  return Success;
+}
 int cuEventCreate(Call &, CUevent *event, unsigned flags) {
   if (flags != EventDisableTiming)
     state().violation("an event with timing is slower");
@@ -577,7 +586,8 @@ constexpr bool needsContext(const char *name) {
                            "cuDevicePrimaryCtxRelease",
                            "cuCtxGetCurrent",
                            "cuCtxSetCurrent",
-                           "cuCtxGetId"};
+                           "cuCtxGetId",
+                           "cuThreadExchangeStreamCaptureMode"};
   for (const char *other : without)
     if (std::string_view(other) == name)
       return false;

@@ -317,6 +317,7 @@ struct Thread {
   bool enqueued = false;    ///< since the frame began
   bool outOfMemory = false; ///< since the frame began
   bool worker = false;
+  int captureMode = 0; ///< global
 };
 Thread &thread();
 

@@ -111,9 +111,15 @@ struct CudaApi {
   }
   /// `status`: of CaptureState::Kind, whose values are the vendor's.
   static Call streamCaptureInfo(CUstream stream, int &status, uint64_t &id) {
-    if (!table.cuStreamGetCaptureInfo)
-      return {ErrorNotSupported, "cuStreamGetCaptureInfo"};
-    return GPUASYNC_CUDA_CALL(cuStreamGetCaptureInfo, stream, &status, &id);
+    if (table.cuStreamGetCaptureInfo)
+      return GPUASYNC_CUDA_CALL(cuStreamGetCaptureInfo, stream, &status, &id,
+                                nullptr, nullptr, nullptr, nullptr);
+    // Before 12.3: all captures have one number, and CUDA itself refuses to mix
+    // them.
+    id = 1;
+    if (table.cuStreamIsCapturing)
+      return GPUASYNC_CUDA_CALL(cuStreamIsCapturing, stream, &status);
+    return {ErrorNotSupported, "cuStreamIsCapturing"};
   }
   static constexpr int captureModeRelaxed = StreamCaptureModeRelaxed;
   /// Sets the calling thread's mode and returns the former one in it.

@@ -23,6 +23,8 @@ using CUcontext = struct CUctxOpaque *;
 using CUmodule = struct CUmodOpaque *;
 using CUfunction = struct CUfuncOpaque *;
 using CUstream = struct CUstreamOpaque *;
+using CUgraph = struct CUgraphOpaque *;
+using CUgraphNode = struct CUgraphNodeOpaque *;
 using CUevent = struct CUeventOpaque *;
 using CUmemoryPool = struct CUmemPoolOpaque *;
 

@@ -807,11 +807,13 @@ Status VendorContext<Api>::fillStrided(NativeStream stream,
 template <typename Api>
 Status VendorContext<Api>::allocAsync(NativeStream stream, uint64_t bytes,
                                       void *&out) {
+  OutsideCapture<Api> outside;
   return check(Api::allocAsync(out, bytes, pool, asStream(stream)));
 }
 
 template <typename Api>
 Status VendorContext<Api>::freeAsync(NativeStream stream, void *pointer) {
+  OutsideCapture<Api> outside;
   return check(Api::freeAsync(pointer, asStream(stream)));
 }
 
