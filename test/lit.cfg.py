@@ -38,6 +38,8 @@ for name in list(config.environment):
 # The cpu device is no friend in tests: docs/Testing.md.
 config.environment["GPU_ASYNC_CPU_SCHEDULE"] = schedule
 lit_config.note("GPU_ASYNC_CPU_SCHEDULE=" + schedule)
+# Nor on what earlier runs left; tests of the cache name a folder of their own.
+config.environment["GPU_ASYNC_CACHE"] = "off"
 
 
 # Tools are named by absolute path, so that a tool of the same name elsewhere on
@@ -57,6 +59,7 @@ config.substitutions.append(("%python", '"%s"' % config.python))
 config.substitutions.append(("%examples", os.path.join(config.gpuasync_src_root, "examples")))
 config.substitutions.append(("%bench", os.path.join(config.gpuasync_src_root, "bench")))
 config.substitutions.append(("%bin", bin_dir))
+config.substitutions.append(("%llvm_lib", os.path.join(os.path.dirname(config.llvm_tools_dir), "lib")))
 config.substitutions.append(("%gpuasync_lib", os.path.join(config.gpuasync_obj_root, "lib")))
 
 if runner:

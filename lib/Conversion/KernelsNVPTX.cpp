@@ -6,6 +6,7 @@
 // attribute, and runs ptxas on that when there is one.
 //===----------------------------------------------------------------------===//
 
+#include "GPUAsync/Conversion/Passes.h"
 #include "KernelLowering.h"
 #include "mlir/Conversion/GPUToNVVM/GPUToNVVM.h"
 #include "mlir/Conversion/Passes.h"
@@ -99,14 +100,7 @@ static SmallVector<std::string> getToolkitFolders() {
 }
 
 /// Returns the path of ptxas, "" if there is none.
-static FailureOr<std::string> findPtxas(StringRef option, Location loc) {
-  if (option == "none")
-    return std::string();
-  if (option != "auto") {
-    if (!llvm::sys::fs::can_execute(option))
-      return emitError(loc) << "ptxas=" << option << " cannot be executed";
-    return option.str();
-  }
+static std::string searchPtxas() {
   if (llvm::ErrorOr<std::string> found = llvm::sys::findProgramByName("ptxas"))
     return *found;
   for (const std::string &folder : getToolkitFolders()) {
@@ -118,31 +112,56 @@ static FailureOr<std::string> findPtxas(StringRef option, Location loc) {
   return std::string();
 }
 
-/// Returns the toolkit folder that holds libdevice, "" if there is none.
-static FailureOr<std::string> findLibdevice(StringRef option, StringRef ptxas,
-                                            Location loc) {
+static FailureOr<std::string> findPtxas(StringRef option, Location loc) {
   if (option == "none")
     return std::string();
-  auto holds = [](StringRef folder) {
-    llvm::SmallString<128> path(folder);
-    llvm::sys::path::append(path, "nvvm", "libdevice", "libdevice.10.bc");
-    return llvm::sys::fs::exists(path);
-  };
-  if (option != "auto") {
-    if (!holds(option))
-      return emitError(loc) << "libdevice=" << option
-                            << " has no nvvm/libdevice/libdevice.10.bc";
-    return option.str();
-  }
+  if (option == "auto")
+    return searchPtxas();
+  if (!llvm::sys::fs::can_execute(option))
+    return emitError(loc) << "ptxas=" << option << " cannot be executed";
+  return option.str();
+}
+
+/// The bitcode in a toolkit folder, "" if it has none.
+static std::string libdeviceIn(StringRef folder) {
+  llvm::SmallString<128> path(folder);
+  llvm::sys::path::append(path, "nvvm", "libdevice", "libdevice.10.bc");
+  return llvm::sys::fs::exists(path) ? path.str().str() : std::string();
+}
+
+/// Returns the toolkit folder that holds libdevice, "" if there is none.
+static std::string searchLibdevice(StringRef ptxas) {
   SmallVector<std::string> folders = getToolkitFolders();
   if (!ptxas.empty())
     folders.push_back(
         llvm::sys::path::parent_path(llvm::sys::path::parent_path(ptxas))
             .str());
   for (const std::string &folder : folders)
-    if (holds(folder))
+    if (!libdeviceIn(folder).empty())
       return folder;
   return std::string();
+}
+
+static FailureOr<std::string> findLibdevice(StringRef option, StringRef ptxas,
+                                            Location loc) {
+  if (option == "none")
+    return std::string();
+  if (option == "auto")
+    return searchLibdevice(ptxas);
+  if (libdeviceIn(option).empty())
+    return emitError(loc) << "libdevice=" << option
+                          << " has no nvvm/libdevice/libdevice.10.bc";
+  return option.str();
+}
+
+SmallVector<std::string> gpuasync::findNVPTXToolchain() {
+  std::string ptxas = searchPtxas(), toolkit = searchLibdevice(ptxas);
+  SmallVector<std::string> files;
+  if (!ptxas.empty())
+    files.push_back(ptxas);
+  if (!toolkit.empty())
+    files.push_back(libdeviceIn(toolkit));
+  return files;
 }
 
 //===----------------------------------------------------------------------===//

@@ -3,32 +3,29 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // MLIR through gpu-async-pipeline, LLVM IR through LLVM's own pipeline for this
-// processor, one object file, which ORC links into the process. Functions of
-// the runtime are resolved by the ABI's list, all others by shared libraries.
+// processor, one object file.
 //===----------------------------------------------------------------------===//
 
 #include "Compile.h"
 #include "Crash.h"
+#include "Link.h"
 
 #include "GPUAsync/InitAll.h"
 #include "GPUAsync/Pipelines/Pipelines.h"
-#include "gpuasync/RuntimeABI.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Support/FileUtilities.h"
 #include "mlir/Target/LLVMIR/Dialect/All.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
-#include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
-#include "llvm/ExecutionEngine/Orc/CompileUtils.h"
-#include "llvm/ExecutionEngine/Orc/LLJIT.h"
-#include "llvm/ExecutionEngine/Orc/ObjectTransformLayer.h"
+#include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
 #include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LLVMContext.h"
@@ -36,10 +33,8 @@
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
@@ -47,17 +42,24 @@
 #include "llvm/Transforms/IPO/GlobalDCE.h"
 #include "llvm/Transforms/IPO/Internalize.h"
 
-#include <dlfcn.h>
-
 using namespace llvm;
 
 namespace gpurunner {
 
 Error reportedError() { return createStringError(""); }
 
-static constexpr StringRef packedPrefix = "_gpuasync_packed_";
-/// The program descriptor.
-static constexpr StringRef programSymbol = "_gpuasync_program";
+/// Writes diagnostics a second time, to a string. It lives from before the
+/// handler that prints, and so is never asked by MLIR itself.
+class DiagnosticsRecord : public mlir::SourceMgrDiagnosticHandler {
+public:
+  DiagnosticsRecord(SourceMgr &sources, mlir::MLIRContext *context)
+      : mlir::SourceMgrDiagnosticHandler(sources, context, os) {}
+  using mlir::SourceMgrDiagnosticHandler::emitDiagnostic;
+  std::string text;
+
+private:
+  raw_string_ostream os{text};
+};
 
 Program::Program() {
   mlir::DialectRegistry registry;
@@ -68,6 +70,7 @@ Program::Program() {
   mlirContext = std::make_unique<mlir::MLIRContext>(registry);
   // The message and the source line are enough.
   mlirContext->printOpOnDiagnostic(false);
+  record = std::make_unique<DiagnosticsRecord>(sources, mlirContext.get());
   diagnostics = std::make_unique<mlir::SourceMgrDiagnosticHandler>(
       sources, mlirContext.get());
   // The newest handler is asked first; this one passes everything on.
@@ -75,22 +78,22 @@ Program::Program() {
       [this](mlir::Diagnostic &diagnostic) {
         hasReported |=
             diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error;
+        record->emitDiagnostic(diagnostic);
         return mlir::failure();
       });
 }
 
 Program::~Program() = default;
 
+std::string Program::said() { return record->text; }
+
 //===----------------------------------------------------------------------===//
 // Parsing
 //===----------------------------------------------------------------------===//
 
-Error Program::parse(StringRef file) {
-  fileName = file == "-" ? "<stdin>" : file.str();
-  std::string message;
-  std::unique_ptr<MemoryBuffer> input = mlir::openInputFile(file, &message);
-  if (!input)
-    return createStringError(message);
+Error Program::parse(std::unique_ptr<MemoryBuffer> input, StringRef name) {
+  setPhase("parsing");
+  fileName = name.str();
   sources.AddNewSourceBuffer(std::move(input), SMLoc());
   module = mlir::parseSourceFile<mlir::ModuleOp>(
       sources, mlir::ParserConfig(mlirContext.get()));
@@ -111,6 +114,20 @@ bool Program::isLowered() {
                            : mlir::WalkResult::interrupt();
               })
               .wasInterrupted();
+}
+
+bool Program::linksFiles() {
+  bool links = false;
+  mlir::AttrTypeWalker walker;
+  walker.addWalk([&](mlir::NVVM::NVVMTargetAttr target) {
+    links |= target.getLink() && !target.getLink().empty();
+  });
+  walker.addWalk([&](mlir::ROCDL::ROCDLTargetAttr target) {
+    links |= target.getLink() && !target.getLink().empty();
+  });
+  module->walk(
+      [&](mlir::Operation *op) { walker.walk(op->getAttrDictionary()); });
+  return links;
 }
 
 /// Whether a function of a lowered file returns a status in place of results,
@@ -179,45 +196,56 @@ Expected<Signature> Program::entryPoint(StringRef name, StringRef resultName) {
 // MLIR
 //===----------------------------------------------------------------------===//
 
-Error Program::lower(const CompileOptions &options) {
+Error Program::runStages(const CompileOptions &options,
+                         ArrayRef<StringRef> forms) {
   setPhase("compiling");
-  if (!lowered) {
-    mlir::gpuasync::GPUAsyncPipelineOptions pipeline;
-    for (const std::string &target : options.targets)
-      pipeline.targets.push_back(target);
-    if (options.maxStreams)
-      pipeline.maxStreams = *options.maxStreams;
-    pipeline.onError = "status";
-    pipeline.packedWrappers = true;
-    pipeline.aotDestructor = !options.jit;
+  mlir::gpuasync::GPUAsyncPipelineOptions pipeline;
+  for (const std::string &target : options.targets)
+    pipeline.targets.push_back(target);
+  if (options.maxStreams)
+    pipeline.maxStreams = *options.maxStreams;
+  pipeline.onError = "status";
+  pipeline.packedWrappers = true;
+  pipeline.aotDestructor = !options.jit;
 
-    struct Stage {
-      const char *form;
-      void (*build)(mlir::OpPassManager &,
-                    const mlir::gpuasync::GPUAsyncPipelineOptions &);
-    };
-    static const Stage stages[] = {
-        {"token", mlir::gpuasync::buildTokenFormPipeline},
-        {"linear", mlir::gpuasync::buildLinearFormPipeline},
-        {"stream", mlir::gpuasync::buildStreamFormPipeline},
-        {"runtime", mlir::gpuasync::buildRuntimeFormPipeline}};
-    for (const Stage &stage : stages) {
-      mlir::PassManager pm(context());
-      stage.build(pm, pipeline);
-      if (failed(pm.run(*module)))
-        return hasReported
-                   ? reportedError()
-                   : createStringError("internal error: " + fileName +
-                                       " failed on the way "
-                                       "to the " +
-                                       stage.form + " form without a message");
-      if (is_contained(options.printIRAfter, stage.form)) {
-        errs() << "// the " << stage.form << " form\n";
-        module->print(errs());
-        errs() << "\n";
-      }
+  struct Stage {
+    const char *form;
+    void (*build)(mlir::OpPassManager &,
+                  const mlir::gpuasync::GPUAsyncPipelineOptions &);
+  };
+  static const Stage stages[] = {
+      {"token", mlir::gpuasync::buildTokenFormPipeline},
+      {"linear", mlir::gpuasync::buildLinearFormPipeline},
+      {"stream", mlir::gpuasync::buildStreamFormPipeline},
+      {"runtime", mlir::gpuasync::buildRuntimeFormPipeline}};
+  for (const Stage &stage : stages) {
+    if (lowered || !is_contained(forms, stage.form))
+      continue;
+    mlir::PassManager pm(context());
+    stage.build(pm, pipeline);
+    if (failed(pm.run(*module)))
+      return hasReported
+                 ? reportedError()
+                 : createStringError("internal error: " + fileName +
+                                     " failed on the way "
+                                     "to the " +
+                                     stage.form + " form without a message");
+    if (is_contained(options.printIRAfter, stage.form)) {
+      errs() << "// the " << stage.form << " form\n";
+      module->print(errs());
+      errs() << "\n";
     }
   }
+  return Error::success();
+}
+
+Error Program::schedule(const CompileOptions &options) {
+  return runStages(options, {"token", "linear", "stream"});
+}
+
+Error Program::lower(const CompileOptions &options) {
+  if (Error error = runStages(options, {"runtime"}))
+    return error;
 
   // Line tables, which name the place of a crash.
   mlir::PassManager pm(context());
@@ -280,6 +308,36 @@ static void optimize(Module &module, TargetMachine &machine, unsigned level) {
       .run(module, modules);
 }
 
+/// Replaces a table of global constructors or destructors by one function that
+/// calls them in the order of their priority, the destructors backwards.
+static void gatherFunctions(Module &module, StringRef table, StringRef name) {
+  GlobalVariable *global = module.getNamedGlobal(table);
+  if (!global)
+    return;
+  SmallVector<std::tuple<uint64_t, size_t, Constant *>> entries;
+  if (auto *list = dyn_cast<ConstantArray>(global->getInitializer()))
+    for (Value *entry : list->operand_values()) {
+      auto *fields = cast<ConstantStruct>(entry);
+      entries.push_back(
+          {cast<ConstantInt>(fields->getOperand(0))->getZExtValue(),
+           entries.size(), fields->getOperand(1)});
+    }
+  global->eraseFromParent();
+  // Within a priority in the order of the table.
+  sort(entries);
+  if (name == destructorsSymbol)
+    std::reverse(entries.begin(), entries.end());
+  auto *type = FunctionType::get(Type::getVoidTy(module.getContext()), false);
+  auto *all =
+      Function::Create(type, GlobalValue::ExternalLinkage, name, module);
+  IRBuilder<> builder(BasicBlock::Create(module.getContext(), "", all));
+  for (auto &[priority, index, function] : entries)
+    if (!function->isNullValue())
+      // Inlined into a function without line tables it would lose its own.
+      builder.CreateCall(type, function)->setIsNoInline();
+  builder.CreateRetVoid();
+}
+
 Error Program::translate(const CompileOptions &options,
                          const Signature *entry) {
   setPhase("compiling");
@@ -305,6 +363,10 @@ Error Program::translate(const CompileOptions &options,
   if (brokenDebugInfo)
     StripDebugInfo(*llvmModule);
 
+  if (options.jit) {
+    gatherFunctions(*llvmModule, "llvm.global_ctors", constructorsSymbol);
+    gatherFunctions(*llvmModule, "llvm.global_dtors", destructorsSymbol);
+  }
   // Only what the entry point reaches is compiled.
   if (entry) {
     if (Error error = makePackedWrapper(*entry))
@@ -313,7 +375,9 @@ Error Program::translate(const CompileOptions &options,
     if (GlobalVariable *program = llvmModule->getNamedGlobal(programSymbol))
       program->setLinkage(GlobalValue::ExternalLinkage);
     internalizeModule(*llvmModule, [&](const GlobalValue &value) {
-      return value.getName() == keep || value.getName() == programSymbol;
+      return value.getName() == keep || value.getName() == programSymbol ||
+             value.getName() == constructorsSymbol ||
+             value.getName() == destructorsSymbol;
     });
     ModuleAnalysisManager analyses;
     PassBuilder().registerModuleAnalyses(analyses);
@@ -323,18 +387,18 @@ Error Program::translate(const CompileOptions &options,
   return Error::success();
 }
 
-static Expected<std::unique_ptr<MemoryBuffer>>
-makeObject(Module &module, TargetMachine &machine) {
+Expected<std::unique_ptr<MemoryBuffer>> Program::makeObject() {
+  setPhase("compiling");
   SmallVector<char, 0> bytes;
   raw_svector_ostream os(bytes);
   legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, os, nullptr,
-                                  CodeGenFileType::ObjectFile))
+  if (machine->addPassesToEmitFile(passes, os, nullptr,
+                                   CodeGenFileType::ObjectFile))
     return createStringError("this LLVM cannot write object files for " +
-                             machine.getTargetTriple().str());
-  passes.run(module);
+                             machine->getTargetTriple().str());
+  passes.run(*llvmModule);
   return std::make_unique<SmallVectorMemoryBuffer>(
-      std::move(bytes), module.getModuleIdentifier(),
+      std::move(bytes), llvmModule->getModuleIdentifier(),
       /*RequiresNullTerminator=*/false);
 }
 
@@ -350,7 +414,7 @@ Error Program::emit(StringRef kind, StringRef file) {
   } else if (kind == "llvm") {
     os << *llvmModule;
   } else {
-    auto object = makeObject(*llvmModule, *machine);
+    auto object = makeObject();
     if (!object)
       return object.takeError();
     os << (*object)->getBuffer();
@@ -366,7 +430,7 @@ Error Program::emit(StringRef kind, StringRef file) {
 }
 
 //===----------------------------------------------------------------------===//
-// Linking into the process
+// What a runner needs of the program
 //===----------------------------------------------------------------------===//
 
 /// A file that was lowered by others has no wrapper: makes one for functions of
@@ -401,88 +465,15 @@ Error Program::makePackedWrapper(const Signature &entry) {
   return Error::success();
 }
 
-namespace {
-/// Resolves names in libraries, in this order: those of --shared-libs, what
-/// this process has, and MLIR's runner utilities, which are opened when a name
-/// is found nowhere else.
-class Libraries : public orc::DefinitionGenerator {
-public:
-  explicit Libraries(ArrayRef<void *> handles) : handles(handles) {}
-
-  static void *find(ArrayRef<void *> handles, const char *name) {
-    for (void *handle : handles)
-      if (void *address = dlsym(handle, name))
-        return address;
-    if (void *address = dlsym(RTLD_DEFAULT, name))
-      return address;
-    for (void *handle : runnerUtilities())
-      if (void *address = dlsym(handle, name))
-        return address;
-    return nullptr;
-  }
-
-  Error tryToGenerate(orc::LookupState &, orc::LookupKind, orc::JITDylib &dylib,
-                      orc::JITDylibLookupFlags,
-                      const orc::SymbolLookupSet &names) override {
-    orc::SymbolMap found;
-    for (auto &[name, flags] : names)
-      if (void *address = find(handles, (*name).str().c_str()))
-        found[name] = {orc::ExecutorAddr::fromPtr(address),
-                       JITSymbolFlags::Exported};
-    if (found.empty())
-      return Error::success();
-    return dylib.define(orc::absoluteSymbols(std::move(found)));
-  }
-
-private:
-  /// Next to this tool (the package), or with LLVM.
-  static ArrayRef<void *> runnerUtilities() {
-    static const std::vector<void *> opened = [] {
-      std::vector<void *> result;
-      static int anchor;
-      std::string tool = sys::fs::getMainExecutable("gpu-runner", &anchor);
-      SmallString<128> near(sys::path::parent_path(tool));
-      sys::path::append(near, "..", "lib");
-      for (const char *library :
-           {"libmlir_c_runner_utils.so", "libmlir_runner_utils.so",
-            "libmlir_float16_utils.so"})
-        for (const std::string &folder :
-             {std::string(near), std::string(GPUASYNC_LLVM_LIBRARY_DIR)}) {
-          std::string path = folder + "/" + library;
-          void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-          if (!handle)
-            handle = dlopen((path + ".22.1").c_str(), RTLD_NOW | RTLD_LOCAL);
-          if (handle) {
-            result.push_back(handle);
-            break;
-          }
-        }
-      return result;
-    }();
-    return opened;
-  }
-
-  std::vector<void *> handles;
-};
-} // namespace
-
-static const std::pair<const char *, void *> runtimeFunctions[] = {
-#define GPUASYNC_ENTRY(name) {#name, reinterpret_cast<void *>(&name)},
-    GPUASYNC_LOWERED_FUNCTIONS(GPUASYNC_ENTRY)
-#undef GPUASYNC_ENTRY
-};
-
 /// Finds functions that are called and nowhere defined, before ORC does: here
 /// the op that declares them is known.
-Error Program::checkSymbols(ArrayRef<void *> libraries) {
+Error Program::checkSymbols(Libraries &libraries) {
   bool missing = false;
   auto check = [&](GlobalValue &value) {
     StringRef name = value.getName();
     if (!value.isDeclaration() || value.use_empty() ||
         name.starts_with("llvm.") || value.hasExternalWeakLinkage() ||
-        any_of(runtimeFunctions,
-               [&](auto &entry) { return name == entry.first; }) ||
-        Libraries::find(libraries, name.str().c_str()))
+        libraries.find(name))
       return;
     missing = true;
     mlir::Operation *op = mlir::SymbolTable::lookupSymbolIn(*module, name);
@@ -500,145 +491,6 @@ Error Program::checkSymbols(ArrayRef<void *> libraries) {
   for (GlobalVariable &global : llvmModule->globals())
     check(global);
   return missing ? reportedError() : Error::success();
-}
-
-/// Tells the crash handlers where the object's functions lie.
-static Error describeCode(orc::LLJIT &jit,
-                          std::unique_ptr<MemoryBuffer> object) {
-  auto file = object::ObjectFile::createELFObjectFile(*object);
-  if (!file)
-    return file.takeError();
-  struct Symbol {
-    StringRef name;
-    uint64_t section, offset, size;
-    bool global;
-  };
-  SmallVector<Symbol> symbols;
-  for (const object::SymbolRef &ref : (*file)->symbols()) {
-    Expected<object::SymbolRef::Type> type = ref.getType();
-    if (!type)
-      return type.takeError();
-    if (*type != object::SymbolRef::ST_Function)
-      continue;
-    Expected<StringRef> name = ref.getName();
-    if (!name)
-      return name.takeError();
-    Expected<object::section_iterator> section = ref.getSection();
-    if (!section)
-      return section.takeError();
-    Expected<uint64_t> offset = ref.getAddress();
-    if (!offset)
-      return offset.takeError();
-    Expected<uint32_t> flags = ref.getFlags();
-    if (!flags)
-      return flags.takeError();
-    if (*section != (*file)->section_end())
-      symbols.push_back({*name, (*section)->getIndex(), *offset,
-                         object::ELFSymbolRef(ref).getSize(),
-                         bool(*flags & object::SymbolRef::SF_Global)});
-  }
-  // Only global symbols can be looked up; the others of a section lie at the
-  // same distance.
-  DenseMap<uint64_t, uint64_t> bases;
-  for (const Symbol &symbol : symbols) {
-    if (!symbol.global || bases.count(symbol.section))
-      continue;
-    if (auto address = jit.lookup(symbol.name))
-      bases[symbol.section] = address->getValue() - symbol.offset;
-    else
-      consumeError(address.takeError());
-  }
-  for (const Symbol &symbol : symbols)
-    if (auto base = bases.find(symbol.section); base != bases.end())
-      addCode(symbol.name, base->second + symbol.offset, symbol.size,
-              symbol.offset, symbol.section);
-  setObject(std::move(object));
-  return Error::success();
-}
-
-Expected<PackedFunction> Program::link(const Signature &entry,
-                                       ArrayRef<std::string> sharedLibs) {
-  setPhase("linking");
-  std::vector<void *> handles;
-  for (const std::string &library : sharedLibs) {
-    void *handle = dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
-    if (!handle)
-      return createStringError("--shared-libs=" + library + ": " + dlerror());
-    handles.push_back(handle);
-  }
-  if (Error error = checkSymbols(handles))
-    return std::move(error);
-
-  auto host = orc::JITTargetMachineBuilder::detectHost();
-  if (!host)
-    return host.takeError();
-  auto compiler = [this](orc::JITTargetMachineBuilder)
-      -> Expected<std::unique_ptr<orc::IRCompileLayer::IRCompiler>> {
-    return std::make_unique<orc::TMOwningSimpleCompiler>(std::move(machine));
-  };
-  auto made = orc::LLJITBuilder()
-                  .setJITTargetMachineBuilder(std::move(*host))
-                  .setCompileFunctionCreator(compiler)
-                  .create();
-  if (!made)
-    return made.takeError();
-  jit = std::move(*made);
-  std::unique_ptr<MemoryBuffer> object;
-  jit->getObjTransformLayer().setTransform(
-      [&object](std::unique_ptr<MemoryBuffer> made)
-          -> Expected<std::unique_ptr<MemoryBuffer>> {
-        // Constructors are called through a second, small module.
-        if (!object)
-          object = MemoryBuffer::getMemBufferCopy(made->getBuffer(),
-                                                  made->getBufferIdentifier());
-        return std::move(made);
-      });
-  std::string linkError;
-  jit->getExecutionSession().setErrorReporter([&linkError](Error error) {
-    linkError += toString(std::move(error)) + " ";
-  });
-
-  orc::JITDylib &dylib = jit->getMainJITDylib();
-  orc::SymbolMap runtime;
-  for (auto &[name, address] : runtimeFunctions)
-    runtime[jit->mangleAndIntern(name)] = {orc::ExecutorAddr::fromPtr(address),
-                                           JITSymbolFlags::Exported};
-  if (Error error = dylib.define(orc::absoluteSymbols(std::move(runtime))))
-    return std::move(error);
-  dylib.addGenerator(std::make_unique<Libraries>(handles));
-  bool hasProgram = llvmModule->getNamedGlobal(programSymbol);
-  if (Error error = jit->addIRModule(
-          orc::ThreadSafeModule(std::move(llvmModule), std::move(llvmContext))))
-    return std::move(error);
-  std::string name = (packedPrefix + entry.name).str();
-  auto address = jit->lookup(name);
-  if (!address)
-    return createStringError("the program cannot be linked: " + linkError +
-                             toString(address.takeError()));
-  if (hasProgram) {
-    auto table = jit->lookup(programSymbol);
-    if (!table)
-      return table.takeError();
-    program = table->toPtr<const gpuasync_program *>();
-  }
-  if (Error error = jit->initialize(dylib))
-    return std::move(error);
-  if (object)
-    if (Error error = describeCode(*jit, std::move(object)))
-      return std::move(error);
-  jit->getExecutionSession().setErrorReporter(
-      [](Error error) { consumeError(std::move(error)); });
-  jit->getObjTransformLayer().setTransform({});
-  return address->toPtr<PackedFunction>();
-}
-
-Error Program::unlink() {
-  if (!jit)
-    return Error::success();
-  if (program)
-    gpuasync_program_release(program);
-  program = nullptr;
-  return jit->deinitialize(jit->getMainJITDylib());
 }
 
 } // namespace gpurunner

@@ -2,18 +2,18 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Parses a file of any form, takes it through the pipeline and LLVM, and either
-// writes the result or links it into this process.
+// Parses a file of any form, takes it through the pipeline and LLVM, and makes
+// an object file or writes what --emit asks for.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_TOOLS_GPURUNNER_COMPILE_H
 #define GPUASYNC_TOOLS_GPURUNNER_COMPILE_H
 
-#include "gpuasync/RuntimeABI.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 
 #include <memory>
@@ -24,9 +24,6 @@ namespace llvm {
 class LLVMContext;
 class Module;
 class TargetMachine;
-namespace orc {
-class LLJIT;
-}
 } // namespace llvm
 
 namespace gpurunner {
@@ -51,45 +48,64 @@ struct Signature {
   llvm::SmallVector<mlir::Type> results;
 };
 
-/// void (void **args), the packed calling convention of docs/ABI.md.
-using PackedFunction = void (*)(void **);
+/// What a program is called by: docs/ABI.md has the packed calling convention.
+constexpr llvm::StringLiteral packedPrefix = "_gpuasync_packed_";
+/// The program descriptor.
+constexpr llvm::StringLiteral programSymbol = "_gpuasync_program";
+/// Functions without arguments that run the program's global constructors and
+/// destructors, where it has any.
+constexpr llvm::StringLiteral constructorsSymbol = "_gpuasync_constructors";
+constexpr llvm::StringLiteral destructorsSymbol = "_gpuasync_destructors";
+
+class Libraries;
+class DiagnosticsRecord;
 
 class Program {
 public:
   Program();
   ~Program();
 
-  /// Parses `file`, "-" for the standard input.
-  llvm::Error parse(llvm::StringRef file);
+  /// Parses the text or bytecode of a file of that name.
+  llvm::Error parse(std::unique_ptr<llvm::MemoryBuffer> input,
+                    llvm::StringRef name);
   /// The function to call; an error that lists those that exist. `resultName`
   /// is
   /// --entry-point-result, which a lowered file needs.
   llvm::Expected<Signature> entryPoint(llvm::StringRef name,
                                        llvm::StringRef resultName);
-  /// To LLVM dialect through the pipeline, unless the file is that already.
+  /// To the stream form through the pipeline, unless the file is further. The
+  /// targets do not matter yet.
+  llvm::Error schedule(const CompileOptions &options);
+  /// From there to LLVM dialect.
   llvm::Error lower(const CompileOptions &options);
   /// To optimised LLVM IR: of what `entry` reaches, of everything if it is
   /// null.
   llvm::Error translate(const CompileOptions &options, const Signature *entry);
+  /// Finds functions that are used and defined nowhere, after translate.
+  llvm::Error checkSymbols(Libraries &libraries);
+  /// The object file, after translate.
+  llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> makeObject();
   /// Writes the program: "mlir" after lower, "llvm" and "object" after
   /// translate.
   llvm::Error emit(llvm::StringRef kind, llvm::StringRef file);
-  /// Links the program into this process and runs its constructors.
-  llvm::Expected<PackedFunction> link(const Signature &entry,
-                                      llvm::ArrayRef<std::string> sharedLibs);
-  /// Runs the program's destructors, which release it. Its code stays.
-  llvm::Error unlink();
+
+  /// The remarks and warnings that were printed so far.
+  std::string said();
+  /// Whether the kernels' targets name files that are linked into them.
+  bool linksFiles();
 
 private:
   bool isLowered();
   bool isStatusFunction(mlir::FunctionOpInterface function);
+  llvm::Error runStages(const CompileOptions &options,
+                        llvm::ArrayRef<llvm::StringRef> forms);
   llvm::Error makePackedWrapper(const Signature &entry);
-  llvm::Error checkSymbols(llvm::ArrayRef<void *> libraries);
 
   mlir::MLIRContext *context() { return mlirContext.get(); }
 
   llvm::SourceMgr sources;
   std::unique_ptr<mlir::MLIRContext> mlirContext;
+  std::unique_ptr<DiagnosticsRecord> record;
   std::unique_ptr<mlir::SourceMgrDiagnosticHandler> diagnostics;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::string fileName;
@@ -100,8 +116,6 @@ private:
   std::unique_ptr<llvm::LLVMContext> llvmContext;
   std::unique_ptr<llvm::Module> llvmModule;
   std::unique_ptr<llvm::TargetMachine> machine;
-  std::unique_ptr<llvm::orc::LLJIT> jit;
-  const gpuasync_program *program = nullptr;
 };
 
 } // namespace gpurunner

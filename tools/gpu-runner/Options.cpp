@@ -43,6 +43,8 @@ Where and how
   --max-streams=N          most streams that one block uses; 0: no limit
   --timeout=SECONDS        give up after so long
   -O0, -O1, -O2, -O3       optimisation of host code and cpu kernels (-O3)
+  --cache=off|FOLDER       where compiled programs are kept (default: as
+                           GPU_ASYNC_CACHE_DIR says, else ~/.cache/gpu-async)
 
 What is reported
   --repeat=N               call N times, with the inputs made new before each
@@ -143,6 +145,13 @@ Expected<Options> parseOptions(int argc, char **argv) {
          if (value.getAsDouble(o.timeout) || !(o.timeout >= 0))
            return createStringError("--timeout=" + value +
                                     ": expected a number of seconds");
+         return Error::success();
+       }},
+      {"cache", Value::Required,
+       [&](StringRef value) -> Error {
+         o.cache = value.str();
+         if (value.empty())
+           return createStringError("--cache=: expected off or a folder");
          return Error::success();
        }},
       {"repeat", Value::Required,

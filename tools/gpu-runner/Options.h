@@ -36,6 +36,7 @@ struct Options {
   double timeout = 0; ///< seconds; 0: none
   bool leakCheckError = false;
   unsigned optLevel = 3;
+  std::string cache;      ///< off or a folder; empty: as the environment says
   std::string emit;       ///< object, llvm, mlir; empty: run
   std::string outputFile; ///< of emit
   bool help = false;

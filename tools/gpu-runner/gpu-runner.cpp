@@ -7,20 +7,27 @@
 //===----------------------------------------------------------------------===//
 
 #include "Arguments.h"
+#include "Cache.h"
 #include "Compile.h"
 #include "Crash.h"
+#include "DeviceStart.h"
+#include "Link.h"
 #include "Options.h"
 
 #include "gpuasync/Context.h"
 #include "gpuasync/Stats.h"
+#include "mlir/Support/FileUtilities.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Regex.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <iostream>
 
 #include <unistd.h>
@@ -54,75 +61,41 @@ static int fail(Error error) {
   return 1;
 }
 
-//===----------------------------------------------------------------------===//
-// Devices
-//===----------------------------------------------------------------------===//
+/// Milliseconds since it was made or last read.
+class Stopwatch {
+public:
+  double next() {
+    auto now = std::chrono::steady_clock::now();
+    std::chrono::duration<double, std::milli> passed = now - last;
+    last = now;
+    return passed.count();
+  }
 
-namespace {
-struct Device {
-  std::string device, name, arch, why;
-  uint64_t memoryBytes;
+private:
+  std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
 };
-} // namespace
 
-static std::vector<Device> allDevices() {
-  std::vector<Device> devices;
-  gpuasync_device_list(
-      [](void *user, const char *device, const char *name, const char *arch,
-         uint64_t memoryBytes, const char *why) {
-        static_cast<std::vector<Device> *>(user)->push_back(
-            {device, name ? name : "", arch ? arch : "", why ? why : "",
-             memoryBytes});
-      },
-      &devices);
-  return devices;
-}
+/// Where the time of a run goes, up to the end of the first call; milliseconds.
+struct Times {
+  double key = 0;    ///< reading the file, hashing what decides the result
+  double read = 0;   ///< the program from the disk cache
+  double verify = 0; ///< its checksum
+  double parse = 0;
+  double pipeline = 0;
+  double codegen = 0;
+  double store = 0; ///< to the disk cache
+  double link = 0;
+  double driver = 0;     ///< starting it, on a thread of its own
+  double driverWait = 0; ///< for that, when all else was done
+  double call = 0; ///< the first call: kernels loaded, launched, waited for
+  double total = 0;
+};
 
-static void printDevice(raw_ostream &os, const Device &device) {
-  os << left_justify(device.device, 8);
-  if (!device.why.empty()) {
-    os << "unavailable: " << device.why << "\n";
-    return;
-  }
-  os << device.name;
-  if (!device.arch.empty())
-    os << ", " << device.arch;
-  if (device.memoryBytes)
-    os << ", " << format("%.1f GiB", double(device.memoryBytes) / (1u << 30));
-  os << "\n";
-}
-
-static Expected<gpuasync::Context> openContext(StringRef name,
-                                               ArrayRef<Device> devices) {
-  gpuasync::Context context;
-  gpuasync::Status status =
-      gpuasync::Context::open(name.str().c_str(), context);
-  if (status.ok())
-    return std::move(context);
-  std::string message = ("--device=" + name + ": " + status.message()).str();
-  raw_string_ostream os(message);
-  os << "\nthe devices are:";
-  for (const Device &device : devices) {
-    os << "\n  ";
-    std::string line;
-    raw_string_ostream lineStream(line);
-    printDevice(lineStream, device);
-    os << StringRef(line).rtrim();
-  }
-  return createStringError(message);
-}
-
-/// What the kernels are compiled for.
-static std::vector<std::string> targetsOf(StringRef deviceName,
-                                          ArrayRef<Device> devices) {
-  if (deviceName.starts_with("cpu"))
-    return {"cpu"};
-  for (const Device &device : devices)
-    if (device.device == deviceName && !device.arch.empty())
-      return {(deviceName.starts_with("hip") ? "rocdl:" : "nvptx:") +
-              device.arch};
-  return {"cpu"};
-}
+/// What the disk cache did for this run.
+struct CacheUse {
+  const char *program = "off"; ///< off, miss, hit; bypassed by --print-ir-after
+  unsigned compileJobs = 0;
+};
 
 //===----------------------------------------------------------------------===//
 // Reports
@@ -153,9 +126,42 @@ static std::string statsLine(const gpuasync::Context &context) {
   return line;
 }
 
+static std::string cacheLine(const CacheUse &use) {
+  gpuasync_disk_cache_stats stats;
+  gpuasync_disk_cache_stats_read(gpuasync_disk_cache_default(), &stats);
+  return formatv("\"disk_cache\": {{\"program\": \"{0}\", \"compile_jobs\": "
+                 "{1}, \"hits\": {2}, \"misses\": {3}, \"damaged\": {4}, "
+                 "\"stores\": {5}, \"evictions\": {6}, \"bytes_read\": {7}, "
+                 "\"bytes_written\": {8}}",
+                 use.program, use.compileJobs, stats.hits, stats.misses,
+                 stats.damaged, stats.stores, stats.evictions, stats.bytesRead,
+                 stats.bytesWritten)
+      .str();
+}
+
+static std::string timesLine(const Times &times) {
+  std::string text = "\"times_ms\": {";
+  raw_string_ostream os(text);
+  const std::pair<const char *, double> parts[] = {
+      {"key", times.key},           {"read", times.read},
+      {"verify", times.verify},     {"parse", times.parse},
+      {"pipeline", times.pipeline}, {"codegen", times.codegen},
+      {"store", times.store},       {"link", times.link},
+      {"driver", times.driver},     {"driver_wait", times.driverWait},
+      {"first_call", times.call},   {"total", times.total}};
+  interleaveComma(parts, os, [&](auto &part) {
+    os << '"' << part.first << "\": " << format("%.3f", part.second);
+  });
+  os << "}";
+  return text;
+}
+
 static Error writeStats(const Options &options,
-                        const gpuasync::Context &context) {
+                        const gpuasync::Context &context, const CacheUse &use,
+                        const Times &times) {
   std::string line = statsLine(context);
+  line.pop_back();
+  line += ", " + cacheLine(use) + ", " + timesLine(times) + "}";
   if (options.statsFile.empty()) {
     errs() << line << "\n";
     return Error::success();
@@ -252,11 +258,33 @@ static CompileOptions compileOptions(const Options &options) {
   return compile;
 }
 
+static Expected<std::unique_ptr<MemoryBuffer>> readInput(StringRef file) {
+  setPhase("reading the program");
+  std::string message;
+  std::unique_ptr<MemoryBuffer> input = mlir::openInputFile(file, &message);
+  if (!input)
+    return createStringError(message);
+  return std::move(input);
+}
+
+/// The name of the program in messages.
+static std::string nameOf(const Options &options) {
+  return options.file == "-" ? "<stdin>" : options.file;
+}
+
 /// --emit: compile only.
-static Error emitProgram(const Options &options, Program &program) {
+static Error emitProgram(const Options &options) {
+  Expected<std::unique_ptr<MemoryBuffer>> input = readInput(options.file);
+  if (!input)
+    return input.takeError();
+  Program program;
+  if (Error error = program.parse(std::move(*input), nameOf(options)))
+    return error;
   CompileOptions compile = compileOptions(options);
   if (compile.targets.empty())
     compile.targets = {"cpu"};
+  if (Error error = program.schedule(compile))
+    return error;
   if (Error error = program.lower(compile))
     return error;
   if (options.emit != "mlir")
@@ -265,54 +293,237 @@ static Error emitProgram(const Options &options, Program &program) {
   return program.emit(options.emit, options.outputFile);
 }
 
-static int runProgram(const Options &options, Program &program) {
-  // What can be found wrong without a device or a compiler comes first.
-  Expected<Signature> entry =
-      program.entryPoint(options.entryPoint, options.entryPointResult);
-  if (!entry)
-    return fail(entry.takeError());
-  Expected<CallFrame> frame = CallFrame::create(entry->name, entry->arguments,
-                                                entry->results, options.inputs);
-  if (!frame)
-    return fail(frame.takeError());
-  if (Error error = frame->checkOutputs(options.outputs))
-    return fail(std::move(error));
-  if (Error error = checkEntryPointResult(options, *entry))
-    return fail(std::move(error));
+namespace {
+/// One run: the program from the disk cache or from the compiler, while the
+/// driver starts; then the calls.
+class Run {
+public:
+  explicit Run(const Options &options) : options(options) {}
+  int run();
 
-  setPhase("opening the device");
-  std::vector<Device> devices = allDevices();
+private:
+  Error prepare();
+  Expected<bool> load(const gpuasync::KeyBuilder &job);
+  Error compile(const gpuasync::KeyBuilder &job);
+  Error checkCall(const Signature &signature);
+  Error findTargets();
+  int execute(gpuasync::Context &context);
+  void warnAboutCache();
+
+  const Options &options;
+  gpuasync_disk_cache *cache = gpuasync_disk_cache_default();
+  CacheUse use;
+  Times times;
+  Stopwatch total;
+
+  std::unique_ptr<MemoryBuffer> input;
+  std::vector<std::string> targets; ///< empty: not known yet
+  Libraries libraries;
+  std::optional<DeviceStart> device;
+
+  /// These own the types in `frame`.
+  std::optional<Program> program;
+  std::optional<mlir::MLIRContext> types;
+  std::optional<CallFrame> frame;
+  CompiledProgram compiled;
+  LinkedProgram linked;
+};
+} // namespace
+
+void Run::warnAboutCache() {
+  gpuasync::Status warning(gpuasync_disk_cache_take_warning(cache));
+  if (!warning.ok())
+    errs() << "gpu-runner: warning: " << warning.message() << "\n";
+}
+
+/// What can be found wrong with the call without a device.
+Error Run::checkCall(const Signature &signature) {
+  Expected<CallFrame> made = CallFrame::create(
+      signature.name, signature.arguments, signature.results, options.inputs);
+  if (!made)
+    return made.takeError();
+  if (Error error = made->checkOutputs(options.outputs))
+    return error;
+  if (Error error = checkEntryPointResult(options, signature))
+    return error;
+  frame = std::move(*made);
+  return Error::success();
+}
+
+Error Run::findTargets() {
+  if (!targets.empty())
+    return Error::success();
+  Stopwatch time;
+  Expected<std::vector<std::string>> found = device->targets();
+  times.driverWait += time.next();
+  if (!found)
+    return found.takeError();
+  targets = std::move(*found);
+  return Error::success();
+}
+
+/// Takes the program from the cache. False if it has to be compiled.
+Expected<bool> Run::load(const gpuasync::KeyBuilder &job) {
+  use.program = "miss";
+  // Which GPU there is takes the driver a while to say. Where this program has
+  // never been compiled for any, there is no need to wait.
+  if (targets.empty()) {
+    gpuasync::DiskEntry seen;
+    if (!seen.lookup(cache, job.key()))
+      return false;
+    if (Error error = findTargets())
+      return std::move(error);
+  }
+  gpuasync::DiskEntry entry;
+  if (!entry.lookup(cache, programKey(job, targets)))
+    return false;
+  times.read = double(entry.readNs()) / 1e6;
+  times.verify = double(entry.verifyNs()) / 1e6;
+  std::optional<CompiledProgram> found = fromBytes(entry.bytes());
+  if (!found)
+    return false;
+  types.emplace(mlir::MLIRContext::Threading::DISABLED);
+  std::optional<Signature> signature =
+      parseSignature(*types, options.entryPoint, *found);
+  if (!signature)
+    return false;
+  if (Error error = libraries.open(options.sharedLibs))
+    return std::move(error);
+  // The compiler can say which op it is that calls what does not exist.
+  if (!LinkedProgram::canLink(*found->object, libraries))
+    return false;
+  if (Error error = checkCall(*signature))
+    return std::move(error);
+  compiled = std::move(*found);
+  errs() << compiled.said;
+  use.program = "hit";
+  return true;
+}
+
+Error Run::compile(const gpuasync::KeyBuilder &job) {
+  ++use.compileJobs;
+  Stopwatch time;
+  program.emplace();
+  if (Error error = program->parse(std::move(input), nameOf(options)))
+    return error;
+  Expected<Signature> entry =
+      program->entryPoint(options.entryPoint, options.entryPointResult);
+  if (!entry)
+    return entry.takeError();
+  if (Error error = checkCall(*entry))
+    return error;
+  bool linksFiles = program->linksFiles();
+  times.parse = time.next();
+
+  CompileOptions how = compileOptions(options);
+  if (Error error = program->schedule(how))
+    return error;
+  times.pipeline = time.next();
+  if (Error error = findTargets())
+    return error;
+  how.targets = targets;
+  time.next();
+  if (Error error = program->lower(how))
+    return error;
+  times.pipeline += time.next();
+  if (Error error = program->translate(how, &*entry))
+    return error;
+  if (libraries.empty())
+    if (Error error = libraries.open(options.sharedLibs))
+      return error;
+  if (Error error = program->checkSymbols(libraries))
+    return error;
+  Expected<std::unique_ptr<MemoryBuffer>> object = program->makeObject();
+  if (!object)
+    return object.takeError();
+  compiled.object = std::move(*object);
+  compiled.said = program->said();
+  times.codegen = time.next();
+
+  // What files say that the key does not cover cannot be kept.
+  if (strcmp(use.program, "miss") == 0 && !linksFiles &&
+      printSignature(*entry, compiled)) {
+    std::string bytes = toBytes(compiled);
+    gpuasync_digest key = programKey(job, targets), seen = job.key();
+    if (gpuasync_disk_cache_store(cache, &key, bytes.data(), bytes.size()) &&
+        DeviceStart::knownTargets(options.device).empty() &&
+        options.targets.empty())
+      gpuasync_disk_cache_store(cache, &seen, "", 0);
+    times.store = time.next();
+  }
+  return Error::success();
+}
+
+/// Everything up to the linked program.
+Error Run::prepare() {
+  Stopwatch time;
+  Expected<std::unique_ptr<MemoryBuffer>> read = readInput(options.file);
+  if (!read)
+    return read.takeError();
+  input = std::move(*read);
+  bool cached = *gpuasync_disk_cache_folder(cache) != 0;
+  // It covers the loaded code, which does not yet include the driver's.
+  gpuasync::KeyBuilder job;
+  if (cached)
+    job = jobKey(options, nameOf(options), input->getBuffer());
+  times.key = time.next();
+
   if (options.timeout > 0)
     gpuasync_set_timeout(options.timeout);
-  Expected<gpuasync::Context> context = openContext(options.device, devices);
+  device.emplace(options.device);
+  targets = options.targets;
+  if (targets.empty())
+    targets = DeviceStart::knownTargets(options.device);
+  Expected<bool> found = false;
+  if (cached && options.printIRAfter.empty())
+    found = load(job);
+  else if (cached)
+    use.program = "bypassed";
+  warnAboutCache();
+  if (!found)
+    return found.takeError();
+  if (!*found)
+    if (Error error = compile(job))
+      return error;
+  warnAboutCache();
+  time.next();
+  if (Error error = linked.link(std::move(compiled.object), options.entryPoint,
+                                libraries))
+    return error;
+  times.link = time.next();
+  return Error::success();
+}
+
+int Run::run() {
+  if (Error error = prepare())
+    return fail(std::move(error));
+  setPhase("opening the device");
+  Stopwatch time;
+  Expected<gpuasync::Context> context = device->context();
   if (!context)
     return fail(context.takeError());
+  times.driverWait += time.next();
+  times.driver = device->milliseconds();
+  return execute(*context);
+}
 
-  CompileOptions compile = compileOptions(options);
-  if (compile.targets.empty())
-    compile.targets =
-        targetsOf(gpuasync_context_device(context->get()), devices);
-  if (Error error = program.lower(compile))
-    return fail(std::move(error));
-  if (Error error = program.translate(compile, &*entry))
-    return fail(std::move(error));
-
+int Run::execute(gpuasync::Context &context) {
   bool failed = false;
   {
-    gpuasync::ContextScope scope(*context);
+    gpuasync::ContextScope scope(context);
     if (!scope.status().ok())
       return fail(toError(scope.status()));
-    Expected<PackedFunction> function =
-        program.link(*entry, options.sharedLibs);
-    if (!function)
-      return fail(function.takeError());
-
     setPhase("running the program");
     // The runtime gives up first, with a list of what did not finish.
     if (options.timeout > 0)
       startWatchdog(options.timeout, /*grace=*/2 + options.timeout / 10);
-    std::vector<double> times;
-    gpuasync::Status status = callProgram(options, *function, *frame, times);
+    linked.construct();
+    std::vector<double> calls;
+    times.total = total.next();
+    gpuasync::Status status =
+        callProgram(options, linked.function(), *frame, calls);
+    times.call = calls.front() / 1000;
+    times.total += times.call;
     flushProgramOutput();
     if (!status.ok()) {
       fail(toError(status));
@@ -332,25 +543,24 @@ static int runProgram(const Options &options, Program &program) {
         if (Error error = frame->writeOutputs(options.outputs, outs()))
           failed = fail(std::move(error));
       if (options.benchmark && !failed)
-        printBenchmark(std::move(times));
+        printBenchmark(std::move(calls));
       outs().flush();
     }
     setPhase("unloading the program");
-    if (Error error = program.unlink())
-      failed |= fail(std::move(error)) && !failed;
+    linked.release();
   }
   flushProgramOutput();
 
   // After an error one message is enough: neither counters nor leaks on top.
   if (options.stats && !failed)
-    if (Error error = writeStats(options, *context))
+    if (Error error = writeStats(options, context, use, times))
       failed = fail(std::move(error));
   setPhase("closing the device");
-  gpuasync::Status closed = context->close();
+  gpuasync::Status closed = context.close();
   if (!failed && !closed.ok())
     failed = fail(toError(closed));
   if (!failed)
-    failed = reportLeaks(options, *context);
+    failed = reportLeaks(options, context);
   gpuasync::Status shutdown(gpuasync_shutdown());
   if (!failed && !shutdown.ok())
     failed = fail(toError(shutdown));
@@ -375,15 +585,17 @@ int main(int argc, char **argv) {
       printDevice(outs(), device);
     return 0;
   }
-
-  setPhase("parsing");
-  Program program;
-  if (Error error = program.parse(options->file))
-    return fail(std::move(error));
   if (!options->emit.empty()) {
-    if (Error error = emitProgram(*options, program))
+    if (Error error = emitProgram(*options))
       return fail(std::move(error));
     return 0;
   }
-  return runProgram(*options, program);
+  // The runtime's share of the cache follows the same option.
+  if (options->cache == "off") {
+    setenv("GPU_ASYNC_CACHE", "off", /*replace=*/1);
+  } else if (!options->cache.empty()) {
+    unsetenv("GPU_ASYNC_CACHE");
+    setenv("GPU_ASYNC_CACHE_DIR", options->cache.c_str(), /*replace=*/1);
+  }
+  return Run(*options).run();
 }

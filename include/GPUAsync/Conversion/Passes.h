@@ -1,5 +1,5 @@
 //===- Passes.h - passes of lib/Conversion --------------------------------*-
-//C++ -*-===//
+// C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -17,6 +17,11 @@ namespace mlir::gpuasync {
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "GPUAsync/Conversion/Passes.h.inc"
+
+/// The files that `gpu-async-lower-kernels` runs or reads for nvptx targets
+/// with its options' defaults: ptxas and libdevice, as far as they are found.
+/// Whoever keeps results of the pipeline has them in the key.
+SmallVector<std::string> findNVPTXToolchain();
 
 } // namespace mlir::gpuasync
 

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# For ../cache*.mlir: usage: cache.py RUNNER FILE WORK-FOLDER TEST [ARGUMENT..]
+#   keys        what changes the result is in the key, and nothing else is
+#   damage      every entry that is there is changed by one byte
+#   foreign     an entry that is whole but holds no program
+#   together    processes that start at the same time
+#   addresses   processes at other addresses write the same bytes
+
+import ctypes
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+runner, file, work, test = sys.argv[1:5]
+os.makedirs(work, exist_ok=True)
+cache = os.path.join(work, "cache")
+stats = os.path.join(work, "stats.json")
+
+
+def command(arguments, folder=cache, program=file):
+    return [runner, "--cache=" + folder, "--stats=" + stats, "--device=cpu", program] + arguments
+
+
+def run(arguments, environment={}, **rest):
+    """What the run did with the cache."""
+    done = subprocess.run(command(arguments, **rest), stdin=open(file), capture_output=True,
+                          text=True, env={**os.environ, **environment})
+    assert done.returncode == 0, done.stderr
+    with open(stats) as lines:
+        return json.loads(lines.readline())["disk_cache"]
+
+
+def entries(folder=cache):
+    return sorted(os.listdir(folder))
+
+
+def expect(what, use, program):
+    jobs = {"hit": 0, "miss": 1}[program]
+    assert (use["program"], use["compile_jobs"]) == (program, jobs), "%s: %s" % (what, use)
+
+
+def keys():
+    shutil.rmtree(cache, ignore_errors=True)
+    base = ["--input=3"]
+    expect("first", run(base), "miss")
+    expect("again", run(base), "hit")
+
+    # What only says how to run.
+    for same in (["--repeat=3"], ["--benchmark"], ["--timeout=100"], ["--leak-check=error"],
+                 ["--output=-"], ["--shared-libs=" + sys.argv[5]], ["-O3"], ["--targets=cpu"],
+                 ["--entry-point=main"]):
+        expect(same, run(base + same), "hit")
+    expect("another input", run(["--input=4"]), "hit")
+    expect("the order of options", run(["--repeat=2"] + base), "hit")
+    for name in ("GPU_ASYNC_SPIN_US", "GPU_ASYNC_SYNC_LAUNCHES", "UNKNOWN"):
+        expect(name, run(base, {name: "1"}), "hit")
+    assert len(entries()) == 1, entries()
+
+    # What decides the result: the first run with it compiles, the second not.
+    changed = os.path.join(work, "changed.mlir")
+    with open(file) as before, open(changed, "w") as after:
+        after.write(before.read() + "// One more comment.\n")
+    renamed = os.path.join(work, "renamed.mlir")
+    shutil.copy(file, renamed)
+    toolkit = os.path.join(work, "toolkit")
+    os.makedirs(os.path.join(toolkit, "bin"), exist_ok=True)
+    os.makedirs(os.path.join(toolkit, "nvvm", "libdevice"), exist_ok=True)
+    for tool in ("bin/ptxas", "nvvm/libdevice/libdevice.10.bc"):
+        path = os.path.join(toolkit, tool)
+        with open(path, "w") as text:
+            text.write("#!/bin/false\n")
+        os.chmod(path, 0o755)
+    tools = {"CUDA_ROOT": toolkit, "PATH": os.path.join(toolkit, "bin") + ":" + os.environ["PATH"]}
+    different = [("-O0", base + ["-O0"], {}), ("-O1", base + ["-O1"], {}), ("-O2", base + ["-O2"], {}),
+                 ("max-streams=0", base + ["--max-streams=0"], {}),
+                 ("max-streams=2", base + ["--max-streams=2"], {}),
+                 ("entry point", ["-e", "other"], {}),
+                 ("entry point's result", base + ["--entry-point-result=i32"], {}),
+                 ("targets", base + ["--targets=cpu,nvptx:sm_90"], {}),
+                 ("another target", base + ["--targets=cpu,nvptx:sm_80"], {}),
+                 ("a toolkit", base, tools),
+                 ("loaded code", base, {"LD_PRELOAD": sys.argv[5]})]
+    programs = [("one more comment", changed), ("file name", renamed), ("standard input", "-")]
+    number = 1
+    for what, arguments, environment in different:
+        expect(what, run(arguments, environment), "miss")
+        number += 1
+        assert len(entries()) == number, what
+        expect(what + " again", run(arguments, environment), "hit")
+    for what, program in programs:
+        expect(what, run(base, program=program), "miss")
+        number += 1
+        assert len(entries()) == number, what
+        expect(what + " again", run(base, program=program), "hit")
+    # The tools' contents count, not their place alone.
+    with open(os.path.join(toolkit, "bin", "ptxas"), "a") as text:
+        text.write("# new version\n")
+    expect("another ptxas", run(base, tools), "miss")
+    with open(os.path.join(toolkit, "nvvm/libdevice/libdevice.10.bc"), "a") as text:
+        text.write("# new version\n")
+    expect("another libdevice", run(base, tools), "miss")
+    expect("first", run(base), "hit")
+
+
+def damage():
+    for name in entries():
+        with open(os.path.join(cache, name), "r+b") as entry:
+            data = bytearray(entry.read())
+            data[len(data) // 2] ^= 1
+            entry.seek(0)
+            entry.write(data)
+
+
+def foreign():
+    """The form of an entry is in runtime/lib/core/DiskCache.cpp."""
+    for name in entries():
+        for payload in (b"", b"x" * 7, b"\xff" * 64, (1).to_bytes(8, "little") + b"9"):
+            head = b"GPUACACH" + (1).to_bytes(8, "little") + bytes.fromhex(name)
+            head += len(payload).to_bytes(8, "little")
+            with open(os.path.join(cache, name), "wb") as entry:
+                entry.write(head + hashlib.sha256(head + payload).digest() + payload)
+            use = run(["--input=3"])
+            assert (use["hits"], use["damaged"]) == (1, 0), use
+            expect("no program inside", use, "miss")
+            expect("rewritten", run(["--input=3"]), "hit")
+
+
+def together():
+    shutil.rmtree(cache, ignore_errors=True)
+    for rest in ("", " again"):
+        started = [subprocess.Popen(command(["--input=3"]), stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE, text=True) for _ in range(6)]
+        for process in started:
+            out, err = process.communicate()
+            assert (process.returncode, out) == (0, "result[0]: i32=10\n"), (out, err)
+            assert "error" not in err and "warning" not in err, err
+        assert len(entries()) == 1, entries()
+    expect("after them", run(["--input=3"]), "hit")
+
+
+def addresses():
+    fixed = 0x0040000  # ADDR_NO_RANDOMIZE
+    seen = {}
+    for number, how in enumerate((0, 0, fixed)):
+        folder = os.path.join(work, "cache%d" % number)
+        shutil.rmtree(folder, ignore_errors=True)
+        set_personality = ctypes.CDLL(None).personality
+        done = subprocess.run(command(["--input=3"], folder), capture_output=True, text=True,
+                              preexec_fn=lambda: set_personality(how))
+        assert done.returncode == 0, done.stderr
+        for name in entries(folder):
+            with open(os.path.join(folder, name), "rb") as entry:
+                seen.setdefault(name, set()).add(entry.read())
+    assert len(seen) == 1 and len(list(seen.values())[0]) == 1, seen.keys()
+    # Nor the folder that it was made in, or the time.
+    data = list(seen.values())[0].pop()
+    assert work.encode() not in data and os.getcwd().encode() not in data
+
+
+{"keys": keys, "damage": damage, "foreign": foreign, "together": together, "addresses": addresses}[test]()

@@ -1,0 +1,153 @@
+//===- DeviceStart.cpp - Starting the driver while compiling --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See DeviceStart.h.
+//===----------------------------------------------------------------------===//
+
+#include "DeviceStart.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
+
+#include <chrono>
+#include <cstdlib>
+
+using namespace llvm;
+
+namespace gpurunner {
+
+std::vector<Device> allDevices() {
+  std::vector<Device> devices;
+  gpuasync_device_list(
+      [](void *user, const char *device, const char *name, const char *arch,
+         uint64_t memoryBytes, const char *why) {
+        static_cast<std::vector<Device> *>(user)->push_back(
+            {device, name ? name : "", arch ? arch : "", why ? why : "",
+             memoryBytes});
+      },
+      &devices);
+  return devices;
+}
+
+void printDevice(raw_ostream &os, const Device &device) {
+  os << left_justify(device.device, 8);
+  if (!device.why.empty()) {
+    os << "unavailable: " << device.why << "\n";
+    return;
+  }
+  os << device.name;
+  if (!device.arch.empty())
+    os << ", " << device.arch;
+  if (device.memoryBytes)
+    os << ", " << format("%.1f GiB", double(device.memoryBytes) / (1u << 30));
+  os << "\n";
+}
+
+/// --device, or for "auto" what GPU_ASYNC_DEVICE says.
+static StringRef resolve(StringRef device) {
+  const char *variable = std::getenv("GPU_ASYNC_DEVICE");
+  return (device.empty() || device == "auto") && variable && *variable
+             ? StringRef(variable)
+             : device;
+}
+
+static bool isCpu(StringRef device) { return device == "cpu"; }
+
+std::vector<std::string> DeviceStart::knownTargets(StringRef device) {
+  if (isCpu(resolve(device)))
+    return {"cpu"};
+  return {};
+}
+
+/// The targets of the device that the runtime will open.
+static std::vector<std::string> targetsOf(StringRef wanted,
+                                          ArrayRef<Device> devices) {
+  StringRef name = resolve(wanted);
+  for (const Device &device : devices) {
+    StringRef kind = StringRef(device.device).split(':').first;
+    if (!device.why.empty() || !(name.empty() || name == "auto" ||
+                                 name == device.device || name == kind))
+      continue;
+    if (isCpu(kind) || device.arch.empty())
+      return {"cpu"};
+    return {(kind == "hip" ? "rocdl:" : "nvptx:") + device.arch};
+  }
+  return {};
+}
+
+DeviceStart::DeviceStart(std::string device)
+    : wanted(std::move(device)), thread([this] { run(); }) {}
+
+DeviceStart::~DeviceStart() { thread.join(); }
+
+void DeviceStart::run() {
+  auto begin = std::chrono::steady_clock::now();
+  // The cpu device does not need the drivers of the others.
+  std::vector<std::string> targets = knownTargets(wanted);
+  std::vector<Device> found;
+  if (targets.empty()) {
+    found = allDevices();
+    targets = targetsOf(wanted, found);
+  }
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    devices = std::move(found);
+    compile = std::move(targets);
+    listed = true;
+  }
+  changed.notify_all();
+  gpuasync::Context context;
+  gpuasync::Status result = gpuasync::Context::open(wanted.c_str(), context);
+  std::chrono::duration<double, std::milli> took =
+      std::chrono::steady_clock::now() - begin;
+  // For its message.
+  if (!result.ok() && knownTargets(wanted).size())
+    found = allDevices();
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (devices.empty())
+      devices = std::move(found);
+    open = std::move(context);
+    status = std::move(result);
+    tookMs = took.count();
+    opened = true;
+  }
+  changed.notify_all();
+}
+
+Error DeviceStart::error() {
+  std::string message = "--device=" + wanted + ": " + status.message();
+  raw_string_ostream os(message);
+  os << "\nthe devices are:";
+  for (const Device &device : devices) {
+    os << "\n  ";
+    std::string line;
+    raw_string_ostream lineStream(line);
+    printDevice(lineStream, device);
+    os << StringRef(line).rtrim();
+  }
+  return createStringError(message);
+}
+
+Expected<std::vector<std::string>> DeviceStart::targets() {
+  std::unique_lock<std::mutex> lock(mutex);
+  changed.wait(lock, [&] { return listed; });
+  if (!compile.empty())
+    return compile;
+  // Why there is none, the runtime says.
+  changed.wait(lock, [&] { return opened; });
+  if (!status.ok())
+    return error();
+  return targetsOf(gpuasync_context_device(open.get()), devices);
+}
+
+Expected<gpuasync::Context> DeviceStart::context() {
+  std::unique_lock<std::mutex> lock(mutex);
+  changed.wait(lock, [&] { return opened; });
+  if (!status.ok())
+    return error();
+  return std::move(open);
+}
+
+} // namespace gpurunner

@@ -1,0 +1,73 @@
+//===- DeviceStart.h - Starting the driver while compiling ------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A thread asks which devices there are and opens one: with CUDA that takes
+// 200 ms, in which a program can be compiled.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_TOOLS_GPURUNNER_DEVICESTART_H
+#define GPUASYNC_TOOLS_GPURUNNER_DEVICESTART_H
+
+#include "gpuasync/Context.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <condition_variable>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace gpurunner {
+
+struct Device {
+  std::string device, name, arch, why;
+  uint64_t memoryBytes;
+};
+
+/// Every device there is, and why a driver has none. Starts the drivers.
+std::vector<Device> allDevices();
+void printDevice(llvm::raw_ostream &os, const Device &device);
+
+class DeviceStart {
+public:
+  /// Starts opening `device`, as --device has it.
+  explicit DeviceStart(std::string device);
+  /// Waits until the thread has ended.
+  ~DeviceStart();
+  DeviceStart(const DeviceStart &) = delete;
+  DeviceStart &operator=(const DeviceStart &) = delete;
+
+  /// What kernels for the device are compiled for, as far as that is known
+  /// without waiting for a driver: for the cpu.
+  static std::vector<std::string> knownTargets(llvm::StringRef device);
+  /// The same for any device; waits until the devices are known. An error if
+  /// the device does not exist.
+  llvm::Expected<std::vector<std::string>> targets();
+  /// Waits until the device is open. Once.
+  llvm::Expected<gpuasync::Context> context();
+  /// How long opening took, in milliseconds, once it has.
+  double milliseconds() const { return tookMs; }
+
+private:
+  void run();
+  llvm::Error error();
+
+  const std::string wanted;
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool listed = false, opened = false;
+  std::vector<Device> devices; ///< constant once `listed`
+  std::vector<std::string>
+      compile;            ///< likewise; empty: there is no such device
+  gpuasync::Context open; ///< these once `opened`
+  gpuasync::Status status;
+  double tookMs = 0;
+  std::thread thread;
+};
+
+} // namespace gpurunner
+
+#endif // GPUASYNC_TOOLS_GPURUNNER_DEVICESTART_H

@@ -1,0 +1,335 @@
+//===- Link.cpp - From an object file to functions to call ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// ORC links the object. Its own support for constructors is not used: it would
+// compile a module of its own for each program.
+//===----------------------------------------------------------------------===//
+
+#include "Link.h"
+#include "Compile.h"
+#include "Crash.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
+#include "llvm/ExecutionEngine/Orc/CompileUtils.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/IR/DataLayout.h"
+#include "llvm/Object/ELFObjectFile.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/TargetParser/Host.h"
+
+#include <mutex>
+
+#include <dlfcn.h>
+
+using namespace llvm;
+
+namespace gpurunner {
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+/// What the program handed to atexit. It would be called at exit otherwise,
+/// when its code is gone. Never destroyed.
+namespace {
+struct AtExit {
+  std::mutex mutex;
+  std::vector<std::pair<void (*)(void *), void *>> calls;
+};
+} // namespace
+
+static AtExit &atExit() {
+  static AtExit *calls = new AtExit;
+  return *calls;
+}
+
+static int registerAtExit(void (*function)(void *), void *argument, void *) {
+  std::lock_guard<std::mutex> lock(atExit().mutex);
+  atExit().calls.push_back({function, argument});
+  return 0;
+}
+
+static int registerPlainAtExit(void (*function)()) {
+  return registerAtExit(
+      [](void *plain) { reinterpret_cast<void (*)()>(plain)(); },
+      reinterpret_cast<void *>(function), nullptr);
+}
+
+static void runAtExit() {
+  for (;;) {
+    std::pair<void (*)(void *), void *> call;
+    {
+      std::lock_guard<std::mutex> lock(atExit().mutex);
+      if (atExit().calls.empty())
+        return;
+      call = atExit().calls.back();
+      atExit().calls.pop_back();
+    }
+    call.first(call.second);
+  }
+}
+
+/// What code of shared libraries passes to __cxa_atexit; only its address is
+/// used.
+static char dsoHandle;
+
+static const std::pair<const char *, void *> ownSymbols[] = {
+#define GPUASYNC_ENTRY(name) {#name, reinterpret_cast<void *>(&name)},
+    GPUASYNC_LOWERED_FUNCTIONS(GPUASYNC_ENTRY)
+#undef GPUASYNC_ENTRY
+        {"atexit", reinterpret_cast<void *>(&registerPlainAtExit)},
+    {"__cxa_atexit", reinterpret_cast<void *>(&registerAtExit)},
+    {"__dso_handle", &dsoHandle}};
+
+/// MLIR's runner utilities, next to this tool (the package) or with LLVM.
+static ArrayRef<void *> runnerUtilities() {
+  static const std::vector<void *> opened = [] {
+    std::vector<void *> result;
+    static int anchor;
+    std::string tool = sys::fs::getMainExecutable("gpu-runner", &anchor);
+    SmallString<128> near(sys::path::parent_path(tool));
+    sys::path::append(near, "..", "lib");
+    for (const char *library :
+         {"libmlir_c_runner_utils.so", "libmlir_runner_utils.so",
+          "libmlir_float16_utils.so"})
+      for (const std::string &folder :
+           {std::string(near), std::string(GPUASYNC_LLVM_LIBRARY_DIR)}) {
+        std::string path = folder + "/" + library;
+        void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+        if (!handle)
+          handle = dlopen((path + ".22.1").c_str(), RTLD_NOW | RTLD_LOCAL);
+        if (handle) {
+          result.push_back(handle);
+          break;
+        }
+      }
+    return result;
+  }();
+  return opened;
+}
+
+Error Libraries::open(ArrayRef<std::string> sharedLibs) {
+  for (const std::string &library : sharedLibs) {
+    void *handle = dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
+    if (!handle)
+      return createStringError("--shared-libs=" + library + ": " + dlerror());
+    handles.push_back(handle);
+  }
+  return Error::success();
+}
+
+void *Libraries::find(StringRef name) const {
+  for (auto &[own, address] : ownSymbols)
+    if (name == own)
+      return address;
+  std::string text = name.str();
+  for (void *handle : handles)
+    if (void *address = dlsym(handle, text.c_str()))
+      return address;
+  if (void *address = dlsym(RTLD_DEFAULT, text.c_str()))
+    return address;
+  for (void *handle : runnerUtilities())
+    if (void *address = dlsym(handle, text.c_str()))
+      return address;
+  return nullptr;
+}
+
+namespace {
+class FromLibraries : public orc::DefinitionGenerator {
+public:
+  explicit FromLibraries(const Libraries &libraries) : libraries(libraries) {}
+
+  Error tryToGenerate(orc::LookupState &, orc::LookupKind, orc::JITDylib &dylib,
+                      orc::JITDylibLookupFlags,
+                      const orc::SymbolLookupSet &names) override {
+    orc::SymbolMap found;
+    for (auto &[name, flags] : names)
+      if (void *address = libraries.find(*name))
+        found[name] = {orc::ExecutorAddr::fromPtr(address),
+                       JITSymbolFlags::Exported};
+    if (found.empty())
+      return Error::success();
+    return dylib.define(orc::absoluteSymbols(std::move(found)));
+  }
+
+private:
+  Libraries libraries;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Objects
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Symbol {
+  StringRef name;
+  uint64_t section, offset, size;
+  bool global, defined, function, weak;
+};
+} // namespace
+
+static Expected<std::vector<Symbol>> readSymbols(MemoryBufferRef object) {
+  auto file = object::ObjectFile::createELFObjectFile(object);
+  if (!file)
+    return file.takeError();
+  std::vector<Symbol> symbols;
+  for (const object::SymbolRef &ref : (*file)->symbols()) {
+    Expected<object::SymbolRef::Type> type = ref.getType();
+    if (!type)
+      return type.takeError();
+    Expected<StringRef> name = ref.getName();
+    if (!name)
+      return name.takeError();
+    Expected<object::section_iterator> section = ref.getSection();
+    if (!section)
+      return section.takeError();
+    Expected<uint64_t> offset = ref.getAddress();
+    if (!offset)
+      return offset.takeError();
+    Expected<uint32_t> flags = ref.getFlags();
+    if (!flags)
+      return flags.takeError();
+    bool placed = *section != (*file)->section_end();
+    symbols.push_back({*name, placed ? (*section)->getIndex() : 0, *offset,
+                       object::ELFSymbolRef(ref).getSize(),
+                       bool(*flags & object::SymbolRef::SF_Global),
+                       !(*flags & object::SymbolRef::SF_Undefined),
+                       placed && *type == object::SymbolRef::ST_Function,
+                       bool(*flags & object::SymbolRef::SF_Weak)});
+  }
+  return symbols;
+}
+
+bool LinkedProgram::canLink(MemoryBufferRef object,
+                            const Libraries &libraries) {
+  Expected<std::vector<Symbol>> symbols = readSymbols(object);
+  if (!symbols) {
+    consumeError(symbols.takeError());
+    return false;
+  }
+  return all_of(*symbols, [&](const Symbol &symbol) {
+    return symbol.defined || symbol.weak || symbol.name.empty() ||
+           symbol.name == "_GLOBAL_OFFSET_TABLE_" ||
+           libraries.find(symbol.name);
+  });
+}
+
+/// Tells the crash handlers where the object's functions lie.
+static void describeCode(orc::LLJIT &jit, ArrayRef<Symbol> symbols,
+                         std::unique_ptr<MemoryBuffer> object) {
+  // Only global symbols can be looked up; the others of a section lie at the
+  // same distance.
+  DenseMap<uint64_t, uint64_t> bases;
+  for (const Symbol &symbol : symbols) {
+    if (!symbol.function || !symbol.global || bases.count(symbol.section))
+      continue;
+    if (auto address = jit.lookup(symbol.name))
+      bases[symbol.section] = address->getValue() - symbol.offset;
+    else
+      consumeError(address.takeError());
+  }
+  for (const Symbol &symbol : symbols)
+    if (auto base = bases.find(symbol.section);
+        symbol.function && base != bases.end())
+      addCode(symbol.name, base->second + symbol.offset, symbol.size,
+              symbol.offset, symbol.section);
+  setObject(std::move(object));
+}
+
+//===----------------------------------------------------------------------===//
+// LinkedProgram
+//===----------------------------------------------------------------------===//
+
+namespace {
+class NoCompiler : public orc::IRCompileLayer::IRCompiler {
+public:
+  NoCompiler() : IRCompiler(orc::IRSymbolMapper::ManglingOptions()) {}
+  Expected<std::unique_ptr<MemoryBuffer>> operator()(Module &) override {
+    return createStringError("internal error: nothing is compiled here");
+  }
+};
+} // namespace
+
+LinkedProgram::LinkedProgram() = default;
+LinkedProgram::~LinkedProgram() = default;
+
+Error LinkedProgram::link(std::unique_ptr<MemoryBuffer> object,
+                          StringRef entryPoint, const Libraries &libraries) {
+  setPhase("linking");
+  Expected<std::vector<Symbol>> symbols = readSymbols(*object);
+  if (!symbols)
+    return symbols.takeError();
+  Triple triple(sys::getProcessTriple());
+  auto made =
+      orc::LLJITBuilder()
+          .setJITTargetMachineBuilder(orc::JITTargetMachineBuilder(triple))
+          .setDataLayout(DataLayout(triple.computeDataLayout()))
+          .setCompileFunctionCreator([](orc::JITTargetMachineBuilder) {
+            return std::make_unique<NoCompiler>();
+          })
+          .setPlatformSetUp(orc::setUpInactivePlatform)
+          .create();
+  if (!made)
+    return made.takeError();
+  jit = std::move(*made);
+  std::string linkError;
+  jit->getExecutionSession().setErrorReporter([&linkError](Error error) {
+    linkError += toString(std::move(error)) + " ";
+  });
+
+  orc::JITDylib &dylib = jit->getMainJITDylib();
+  dylib.addGenerator(std::make_unique<FromLibraries>(libraries));
+  if (Error error = jit->addObjectFile(MemoryBuffer::getMemBufferCopy(
+          object->getBuffer(), object->getBufferIdentifier())))
+    return error;
+  auto find = [&](const Twine &name, auto &out) -> Error {
+    std::string text = name.str();
+    // What the object does not define is not for the libraries to supply.
+    if (none_of(*symbols, [&](const Symbol &symbol) {
+          return symbol.defined && symbol.name == text;
+        }))
+      return Error::success();
+    auto address = jit->lookup(text);
+    if (!address)
+      return createStringError("the program cannot be linked: " + linkError +
+                               toString(address.takeError()));
+    out = address->toPtr<std::remove_reference_t<decltype(out)>>();
+    return Error::success();
+  };
+  if (Error error = find(packedPrefix + entryPoint, entry))
+    return error;
+  if (!entry)
+    return createStringError("internal error: @" + entryPoint +
+                             " is not in the compiled program");
+  if (Error error = find(programSymbol, program))
+    return error;
+  if (Error error = find(constructorsSymbol, constructors))
+    return error;
+  if (Error error = find(destructorsSymbol, destructors))
+    return error;
+  describeCode(*jit, *symbols, std::move(object));
+  jit->getExecutionSession().setErrorReporter(
+      [](Error error) { consumeError(std::move(error)); });
+  return Error::success();
+}
+
+void LinkedProgram::construct() {
+  if (constructors)
+    constructors();
+}
+
+void LinkedProgram::release() {
+  if (program)
+    gpuasync_program_release(program);
+  program = nullptr;
+  runAtExit();
+  if (destructors)
+    destructors();
+  destructors = nullptr;
+}
+
+} // namespace gpurunner

@@ -1,0 +1,73 @@
+//===- Link.h - From an object file to functions to call --------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Links the object of a program into this process. Nothing is compiled: the
+// object may be one that an earlier process made.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_TOOLS_GPURUNNER_LINK_H
+#define GPUASYNC_TOOLS_GPURUNNER_LINK_H
+
+#include "gpuasync/RuntimeABI.h"
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace llvm::orc {
+class LLJIT;
+} // namespace llvm::orc
+
+namespace gpurunner {
+
+/// void (void **args), the packed calling convention of docs/ABI.md.
+using PackedFunction = void (*)(void **);
+
+/// Where a program's undefined names are found, in this order: the runtime's
+/// functions by the ABI's list, --shared-libs, this process, and MLIR's runner
+/// utilities, which are opened when a name is found nowhere else.
+class Libraries {
+public:
+  /// Opens --shared-libs. They stay open.
+  llvm::Error open(llvm::ArrayRef<std::string> sharedLibs);
+  bool empty() const { return handles.empty(); }
+  /// Null if there is no such name.
+  void *find(llvm::StringRef name) const;
+
+private:
+  std::vector<void *> handles;
+};
+
+class LinkedProgram {
+public:
+  LinkedProgram();
+  ~LinkedProgram();
+
+  /// Whether all names that the object needs are found.
+  static bool canLink(llvm::MemoryBufferRef object, const Libraries &libraries);
+  /// Links the object; `entryPoint` is the name in the file. Once.
+  llvm::Error link(std::unique_ptr<llvm::MemoryBuffer> object,
+                   llvm::StringRef entryPoint, const Libraries &libraries);
+  /// Runs the program's global constructors.
+  void construct();
+  PackedFunction function() const { return entry; }
+  /// Releases the program and runs what it left to atexit and its global
+  /// destructors. Its code stays.
+  void release();
+
+private:
+  std::unique_ptr<llvm::orc::LLJIT> jit;
+  PackedFunction entry = nullptr;
+  const gpuasync_program *program = nullptr;
+  void (*constructors)() = nullptr;
+  void (*destructors)() = nullptr;
+};
+
+} // namespace gpurunner
+
+#endif // GPUASYNC_TOOLS_GPURUNNER_LINK_H
