@@ -42,6 +42,15 @@ GPUASYNC_API gpuasync_status *
 gpuasync_context_open(const char *device,
                       gpuasync_context **out) GPUASYNC_NOEXCEPT;
 
+/// Opens a context of our own pools and caches in a context of the caller's:
+/// `driver` is "cuda" and `native` a CUcontext, of any thread, which must stay
+/// until the close and is never reset, destroyed or synchronised by us. hip and
+/// cpu have none: GPUASYNC_UNSUPPORTED. When the caller destroys it first, all
+/// further calls fail with GPUASYNC_DEVICE_LOST, on this context alone.
+GPUASYNC_API gpuasync_status *
+gpuasync_context_adopt(const char *driver, void *native,
+                       gpuasync_context **out) GPUASYNC_NOEXCEPT;
+
 /// The context that frames of `program` use outside any scope: GPU_ASYNC_DEVICE
 /// if set, else the first device for which all its modules have an image. Null
 /// `program`: the first device. Adds a reference.
@@ -140,6 +149,12 @@ public:
   static Status open(const char *device, Context &out) noexcept {
     gpuasync_context *raw = nullptr;
     Status status(gpuasync_context_open(device, &raw));
+    out = Context(raw);
+    return status;
+  }
+  static Status adopt(const char *driver, void *native, Context &out) noexcept {
+    gpuasync_context *raw = nullptr;
+    Status status(gpuasync_context_adopt(driver, native, &raw));
     out = Context(raw);
     return status;
   }

@@ -185,6 +185,19 @@ gpuasync_status *gpuasync_context_open(const char *device,
   });
 }
 
+gpuasync_status *gpuasync_context_adopt(const char *driver, void *native,
+                                        gpuasync_context **out) noexcept {
+  if (!out || !driver || !native)
+    return nullArgument("gpuasync_context_adopt").release();
+  *out = nullptr;
+  return entry([&]() -> Status {
+    Status refused = checkRefusal();
+    if (!refused.ok())
+      return refused;
+    return adoptContext(driver, native, *out);
+  });
+}
+
 gpuasync_status *gpuasync_context_default(const gpuasync_program *program,
                                           gpuasync_context **out) noexcept {
   if (!out)

@@ -313,10 +313,18 @@ public:
   /// 0 if unavailable.
   virtual int32_t deviceCount() = 0;
   virtual Status deviceInfo(int32_t ordinal, DeviceInfo &info) = 0;
-  /// Opens a context: the primary one, retained, for cuda. The caller's current
-  /// context stays as it is. [blocks]
-  virtual Status openContext(int32_t ordinal,
+  /// Opens a context: in `adopted`, a context of the caller's on that device;
+  /// if that is null, in the primary one, retained, for cuda. The caller's
+  /// current context stays as it is. [blocks]
+  virtual Status openContext(int32_t ordinal, void *adopted,
                              std::unique_ptr<DriverContext> &out) = 0;
+  /// The device of a context of the caller's.
+  virtual Status deviceOf(void *, int32_t &) {
+    return makeStatus(GPUASYNC_UNSUPPORTED,
+                      "%s has no contexts that could be adopted; open a device "
+                      "by its name",
+                      name());
+  }
 
 protected:
   ~Driver() = default;

@@ -76,7 +76,9 @@ static bool parseDevice(const char *text, Driver *&driver, int32_t &ordinal) {
   return false;
 }
 
-static Status openOn(Driver &driver, int32_t ordinal, gpuasync_context *&out) {
+/// `adopted`: the caller's context to open it in, or null.
+static Status openOn(Driver &driver, int32_t ordinal, void *adopted,
+                     gpuasync_context *&out) {
   Status status = driver.available();
   if (!status.ok())
     return status;
@@ -88,7 +90,7 @@ static Status openOn(Driver &driver, int32_t ordinal, gpuasync_context *&out) {
   auto context = std::make_unique<gpuasync_context>(driver, ordinal);
   status = driver.deviceInfo(ordinal, context->info);
   if (status.ok())
-    status = driver.openContext(ordinal, context->driver);
+    status = driver.openContext(ordinal, adopted, context->driver);
   // The first context of a device tests what it promises.
   if (status.ok())
     status = driver.deviceInfo(ordinal, context->info);
@@ -117,7 +119,7 @@ static Status openDefault(Driver &driver, int32_t ordinal,
       }
     shared.defaults.reserve(shared.defaults.size() + 1);
   }
-  Status status = openOn(driver, ordinal, out);
+  Status status = openOn(driver, ordinal, nullptr, out);
   if (!status.ok())
     return status;
   std::lock_guard<std::mutex> lock(shared.mutex);
@@ -244,13 +246,28 @@ Status gpuasync::openContext(const char *device, gpuasync_context *&out) {
     if (!device) {
       for (int i = 0; i < driverCount; ++i)
         if (driverAt(i)->available().ok() && driverAt(i)->deviceCount() > 0)
-          return openOn(*driverAt(i), 0, out);
+          return openOn(*driverAt(i), 0, nullptr, out);
       return makeStatus(GPUASYNC_UNAVAILABLE, "there is no device");
     }
   }
   if (!parseDevice(device, driver, ordinal))
     return unknownDevice(device);
-  return openOn(*driver, ordinal, out);
+  return openOn(*driver, ordinal, nullptr, out);
+}
+
+Status gpuasync::adoptContext(const char *name, void *native,
+                              gpuasync_context *&out) {
+  for (int i = 0; i < driverCount; ++i) {
+    Driver &driver = *driverAt(i);
+    if (strcmp(name, driver.name()) != 0)
+      continue;
+    int32_t ordinal = 0;
+    Status status = driver.deviceOf(native, ordinal);
+    return status.ok() ? openOn(driver, ordinal, native, out)
+                       : std::move(status);
+  }
+  return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                    "'%s' is no driver; use cuda, hip or cpu", name);
 }
 
 //===----------------------------------------------------------------------===//

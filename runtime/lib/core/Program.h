@@ -34,6 +34,8 @@ Status loadModule(gpuasync_context &context, ThreadContext &slot,
 
 /// Opens a context on "auto", "cpu", "cuda", "cuda:N", "hip:N".
 Status openContext(const char *device, gpuasync_context *&out);
+/// Opens a context in the caller's `native` one.
+Status adoptContext(const char *driver, void *native, gpuasync_context *&out);
 
 /// Stops new frames on an instance and waits until none is left. False if the
 /// calling thread itself is in one, or after the timeout.

@@ -66,7 +66,7 @@ protected:
     Status status = cudaDriver()->available();
     if (!status.ok())
       GTEST_SKIP() << status.message();
-    OK(cudaDriver()->openContext(0, context));
+    OK(cudaDriver()->openContext(0, nullptr, context));
     OK(cudaDriver()->deviceInfo(0, info));
     OK(context->makeCurrent(saved));
     OK(context->loadModule(module, image, native, functions));
@@ -465,7 +465,7 @@ TEST(CudaLibrary, OpenedOnceUnderRacingThreads) { // X09
   EXPECT_NE(messages[0].find("CUDA is unavailable"), std::string::npos);
   EXPECT_EQ(cudaDriver()->deviceCount(), 0);
   std::unique_ptr<DriverContext> none;
-  EXPECT_EQ(cudaDriver()->openContext(0, none).message(), messages[0]);
+  EXPECT_EQ(cudaDriver()->openContext(0, nullptr, none).message(), messages[0]);
 }
 
 TEST(CudaImage, ParametersCountedInPtx) {
@@ -648,7 +648,7 @@ TEST_F(CudaDriver, DISABLED_AFaultLosesTheDevice) {
   printf("%s\n", second.message());
   EXPECT_EQ(second.code(), uint32_t(GPUASYNC_DEVICE_LOST));
   std::unique_ptr<DriverContext> another;
-  Status third = cudaDriver()->openContext(0, another);
+  Status third = cudaDriver()->openContext(0, nullptr, another);
   printf("%s\n", third.message());
   EXPECT_EQ(third.code(), uint32_t(GPUASYNC_DEVICE_LOST));
   EXPECT_EQ(context->close(true), 0u);

@@ -194,6 +194,11 @@ int cuCtxSetCurrent(Call &, CUcontext context) {
   return state().setCurrent(context);
 }
 
+int cuCtxGetDevice(Call &, CUdevice *device) {
+  *device = state().current()->device;
+  return Success;
+}
+
 int cuCtxGetId(Call &, CUcontext context, unsigned long long *id) {
   uint64_t found = 0;
   if (int code = state().contextId(context, found))

@@ -427,7 +427,8 @@ public:
     info.driverVersion = GPUASYNC_ABI_VERSION;
     return Status();
   }
-  Status openContext(int32_t, std::unique_ptr<DriverContext> &out) override {
+  Status openContext(int32_t, void *,
+                     std::unique_ptr<DriverContext> &out) override {
     Schedule schedule;
     if (Status status = Schedule::current(schedule); !status.ok())
       return status;

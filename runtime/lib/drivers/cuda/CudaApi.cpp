@@ -209,6 +209,22 @@ uint32_t CudaApi::statusCode(CUresult code) {
 // Contexts, modules, launches
 //===----------------------------------------------------------------------===//
 
+CudaCall CudaApi::contextDevice(CUcontext context, int32_t &ordinal) {
+  uint64_t id = 0;
+  if (Call call = contextId(context, id); call.code != Success)
+    return call;
+  CUcontext previous = nullptr;
+  if (Call call = currentContext(previous); call.code != Success)
+    return call;
+  if (Call call = setCurrentContext(context); call.code != Success)
+    return call;
+  CUdevice device = 0;
+  Call call = GPUASYNC_CUDA_CALL(cuCtxGetDevice, &device);
+  (void)setCurrentContext(previous);
+  ordinal = device;
+  return call;
+}
+
 CudaCall CudaApi::retainContext(int32_t ordinal, CUcontext &context) {
   CUdevice device = 0;
   Call call = GPUASYNC_CUDA_CALL(cuDeviceGet, &device, ordinal);

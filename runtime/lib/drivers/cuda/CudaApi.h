@@ -77,7 +77,9 @@ struct CudaApi {
   static CUcontext toContext(void *pointer) {
     return static_cast<CUcontext>(pointer);
   }
+  static constexpr bool hasContexts = true;
   static Call retainContext(int32_t ordinal, CUcontext &context);
+  static Call contextDevice(CUcontext context, int32_t &ordinal);
   static Call releaseContext(int32_t ordinal);
   static Call currentContext(CUcontext &context) {
     return GPUASYNC_CUDA_CALL(cuCtxGetCurrent, &context);

@@ -87,6 +87,11 @@ struct HipApi {
   static int toContext(void *pointer) {
     return int(reinterpret_cast<intptr_t>(pointer));
   }
+  static constexpr bool hasContexts = false;
+  static Call contextDevice(int context, int32_t &ordinal) {
+    ordinal = context;
+    return {Success, "hipGetDevice"};
+  }
   static Call retainContext(int32_t ordinal, int &context) {
     context = ordinal;
     return {Success, "hipSetDevice"};

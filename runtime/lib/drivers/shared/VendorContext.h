@@ -69,9 +69,10 @@ class VendorContext final : public DriverContext {
 public:
   explicit VendorContext(VendorDevice &device) : device(device) {}
 
-  /// Retains the context, makes the pool, loads the built-in kernels and tests
-  /// what attributes only promise. After a failure only `close` may be called.
-  Status open();
+  /// Takes the caller's context or retains the primary one, makes the pool,
+  /// loads the built-in kernels and tests what attributes only promise. After a
+  /// failure only `close` may be called.
+  Status open(void *adopted);
 
   Status makeCurrent(SavedContext &saved) override;
   void restore(const SavedContext &saved) noexcept override;
@@ -141,7 +142,8 @@ private:
                                                const char *detail = "");
   /// No vendor call may be made: the process ends, or calls may hang.
   bool silent() const noexcept {
-    return processIsExiting() || device.loss.lost();
+    return processIsExiting() || device.loss.lost() ||
+           gone.load(std::memory_order_relaxed);
   }
 
   /// The core has polled for the time that is set before it comes here. Since a
@@ -185,7 +187,9 @@ private:
 
   VendorDevice &device;
   typename Api::Context context{};
-  bool retained = false;
+  bool opened = false;
+  bool owned = true;             ///< retained; else it is the caller's
+  std::atomic<bool> gone{false}; ///< the caller destroyed it
   uint64_t generationId = 0;
   typename Api::Pool pool{};
   bool hasPool = false;
@@ -245,6 +249,12 @@ Status VendorContext<Api>::makeCurrent(SavedContext &saved) {
   uint64_t id = 0;
   Call call = Api::contextId(context, id);
   if (__builtin_expect(call.code != Api::success || id != generationId, 0)) {
+    if (!owned) {
+      gone.store(true);
+      return makeStatus(GPUASYNC_DEVICE_LOST,
+                        "the caller's context was destroyed before the context "
+                        "that adopted it was closed");
+    }
     if (call.code == Api::success || Api::contextIsGone(call.code))
       device.loss.report("the device's primary context was reset by other code "
                          "of this process");
@@ -936,16 +946,19 @@ PointerKind VendorContext<Api>::pointerKind(const void *pointer) {
 //===----------------------------------------------------------------------===//
 
 template <typename Api>
-Status VendorContext<Api>::open() {
+Status VendorContext<Api>::open(void *adopted) {
   OutsideCapture<Api> outside;
   if (device.loss.lost())
     return makeStatus(GPUASYNC_DEVICE_LOST,
                       "the device is lost for this process; first report: %s",
                       device.loss.firstReport());
-  if (Call call = Api::retainContext(device.ordinal, context);
-      call.code != Api::success)
+  owned = !adopted;
+  if (adopted)
+    context = Api::toContext(adopted);
+  else if (Call call = Api::retainContext(device.ordinal, context);
+           call.code != Api::success)
     return error(call);
-  retained = true;
+  opened = true;
   if (Call call = Api::contextId(context, generationId);
       call.code != Api::success)
     return error(call);
@@ -1001,7 +1014,7 @@ template <typename Api>
 uint64_t VendorContext<Api>::close(bool lost) noexcept {
   // A lost device's context cannot be taken down in an orderly way: its calls
   // fail, and some hang.
-  if (lost || silent() || !retained)
+  if (lost || silent() || !opened)
     return 0;
   OutsideCapture<Api> outside;
   SavedContext saved;
@@ -1014,8 +1027,9 @@ uint64_t VendorContext<Api>::close(bool lost) noexcept {
     (void)Api::poolDestroy(pool);
   hasPool = false;
   restore(saved);
-  (void)Api::releaseContext(device.ordinal);
-  retained = false;
+  if (owned)
+    (void)Api::releaseContext(device.ordinal);
+  opened = false;
   int64_t left = live.load();
   return left > 0 ? uint64_t(left) : 0;
 }

@@ -36,18 +36,32 @@ public:
     return Status();
   }
 
-  Status openContext(int32_t ordinal,
+  Status openContext(int32_t ordinal, void *adopted,
                      std::unique_ptr<DriverContext> &out) override {
     VendorDevice *device = nullptr;
     if (Status status = find(ordinal, device); !status.ok())
       return status;
     auto context = std::make_unique<VendorContext<Api>>(*device);
-    if (Status status = context->open(); !status.ok()) {
+    if (Status status = context->open(adopted); !status.ok()) {
       (void)context->close(device->loss.lost());
       return status;
     }
     out = std::move(context);
     return Status();
+  }
+
+  Status deviceOf(void *context, int32_t &ordinal) override {
+    if constexpr (!Api::hasContexts)
+      return Driver::deviceOf(context, ordinal);
+    if (Status status = available(); !status.ok())
+      return status;
+    typename Api::Call call =
+        Api::contextDevice(Api::toContext(context), ordinal);
+    if (call.code == Api::success)
+      return Status();
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      "the caller's context cannot be used: %s: %s", call.name,
+                      Api::errorText(call.code));
   }
 
 private:
