@@ -592,6 +592,7 @@ constexpr bool needsContext(const char *name) {
                            "cuCtxGetCurrent",
                            "cuCtxSetCurrent",
                            "cuCtxGetId",
+                           "cuMemPoolDestroy",
                            "cuThreadExchangeStreamCaptureMode"};
   for (const char *other : without)
     if (std::string_view(other) == name)

@@ -1012,6 +1012,11 @@ Status VendorContext<Api>::testCapabilities() {
 
 template <typename Api>
 uint64_t VendorContext<Api>::close(bool lost) noexcept {
+  // Pools are the device's, so one outlives a context that somebody destroyed.
+  if (gone.load() && hasPool && !processIsExiting() && !device.loss.lost()) {
+    (void)Api::poolDestroy(pool);
+    hasPool = false;
+  }
   // A lost device's context cannot be taken down in an orderly way: its calls
   // fail, and some hang.
   if (lost || silent() || !opened)
