@@ -132,7 +132,7 @@ gpuasync_disk_cache_folder(const gpuasync_disk_cache *cache) GPUASYNC_NOEXCEPT;
 #ifdef __cplusplus
 } // extern "C"
 
-#include <string>
+#include <stdio.h>
 #include <string_view>
 
 namespace gpuasync {
@@ -147,7 +147,10 @@ public:
   }
   KeyBuilder &add(const char *name, uint64_t number) noexcept {
     // Not its bytes, whose order is the machine's.
-    return add(name, std::string_view(std::to_string(number)));
+    char text[24];
+    return add(name, std::string_view(
+                         text, size_t(snprintf(text, sizeof(text), "%llu",
+                                               (unsigned long long)number))));
   }
   KeyBuilder &addCode(const void *address = nullptr) noexcept {
     gpuasync_hasher_add_code(&hasher, address);

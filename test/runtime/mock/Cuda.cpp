@@ -246,6 +246,38 @@ int cuModuleLoadDataEx(Call &call, CUmodule *module, const void *image,
   return code;
 }
 
+/// Its machine code is the PTX with a line before it.
+struct Link {
+  std::string code;
+};
+
+int cuLinkCreate(Call &, unsigned, int *, void **, CUlinkState *link) {
+  *link = to<CUlinkState>(static_cast<void *>(new Link));
+  return Success;
+}
+
+int cuLinkAddData(Call &, CUlinkState link, int type, void *data, size_t bytes,
+                  const char *, unsigned, int *, void **) {
+  auto *text = static_cast<const char *>(data);
+  if (type != JitInputPtx || !bytes || text[bytes - 1])
+    return InvalidValue;
+  auto &code = reinterpret_cast<Link *>(link)->code;
+  code = "// machine code of the mock\n" + std::string(text);
+  return Success;
+}
+
+int cuLinkComplete(Call &, CUlinkState link, void **code, size_t *bytes) {
+  std::string &text = reinterpret_cast<Link *>(link)->code;
+  *code = text.data();
+  *bytes = text.size() + 1;
+  return Success;
+}
+
+int cuLinkDestroy(Call &, CUlinkState link) {
+  delete reinterpret_cast<Link *>(link);
+  return Success;
+}
+
 int cuModuleUnload(Call &call, CUmodule module) {
   return state().unload(module, call.lock);
 }

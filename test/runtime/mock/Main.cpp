@@ -57,6 +57,7 @@ Mock *gpuasync_test::mockOf(const std::string &device) {
 int main(int argc, char **argv) {
   std::string path = folderOfThisProgram() + "/libmock_cuda.so";
   setenv("GPU_ASYNC_CUDA_LIBRARY", path.c_str(), /*overwrite=*/0);
+  setenv("GPU_ASYNC_CACHE", "off", /*overwrite=*/0);
   cudaMock = new Mock(path.c_str());
   configure(*cudaMock);
   static TestProgram program(0);

@@ -254,6 +254,8 @@ CudaCall CudaApi::moduleLoad(const gpuasync_image &image, CUmodule &module,
   unsigned count = image.format == GPUASYNC_IMAGE_PTX ? 2 : 0;
   if (logBytes)
     log[0] = '\0';
+  if (image.format == GPUASYNC_IMAGE_PTX && loadFromDisk(image, module))
+    return {Success, "cuModuleLoadDataEx"};
   Call call = GPUASYNC_CUDA_CALL(cuModuleLoadDataEx, &module, image.data, count,
                                  options, values);
   if (logBytes)

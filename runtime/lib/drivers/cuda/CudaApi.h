@@ -160,6 +160,11 @@ struct CudaApi {
                                  const char *kernel);
   /// False if there are no built-in kernels for the device.
   static bool builtinImage(const VendorLimits &limits, gpuasync_image &image);
+  /// Loads what the driver made of this PTX for this chip in an earlier
+  /// process, or makes it and keeps it on disk. False if it cannot: the disk
+  /// cache is off, or the driver refuses, and is then asked to load the PTX
+  /// itself. The context is current.
+  static bool loadFromDisk(const gpuasync_image &image, CUmodule &module);
   /// On failure `log` holds what the driver's compiler said, in one line.
   static Call moduleLoad(const gpuasync_image &image, CUmodule &module,
                          char *log, size_t logBytes);

@@ -27,6 +27,7 @@ using CUgraph = struct CUgraphOpaque *;
 using CUgraphNode = struct CUgraphNodeOpaque *;
 using CUevent = struct CUeventOpaque *;
 using CUmemoryPool = struct CUmemPoolOpaque *;
+using CUlinkState = struct CUlinkOpaque *;
 
 enum : CUresult {
   Success = 0,
@@ -98,6 +99,8 @@ enum JitOption : int {
   JitErrorLogBuffer = 5,
   JitErrorLogBufferSizeBytes = 6
 };
+
+enum JitInput : int { JitInputPtx = 1 };
 
 enum PoolAttribute : int {
   PoolReuseAllowInternalDependencies = 3,
