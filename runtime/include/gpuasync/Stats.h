@@ -24,7 +24,14 @@ typedef struct gpuasync_object_stats {
 
 typedef struct gpuasync_stats {
   gpuasync_object_stats streams, events, modules, buffers, graphs;
+  /// Modules that a frame found loaded, and that it had to load.
   uint64_t moduleCacheHits, moduleCacheMisses;
+  uint64_t moduleCacheEvictions; ///< unloaded for a limit or for memory
+  uint64_t moduleCacheEntries;   ///< loaded, and loading, now
+  uint64_t moduleCacheBytes;     ///< of the images of those loaded now
+  /// Time in compile hooks, and in the driver's loading (or load hooks), which
+  /// for PTX includes the driver's compiling; nanoseconds, summed over threads.
+  uint64_t moduleCompileNs, moduleLoadNs;
   uint64_t launches, hostWaits, driverCalls;
   uint64_t bufferBytes; ///< live bytes as asked for
   uint64_t deviceBytes; ///< bytes that the driver holds for us, all kinds

@@ -24,26 +24,42 @@ void gpuasync_context::retireRange(HostRange *range) {
   retiredCount.fetch_add(1, std::memory_order_relaxed);
 }
 
-/// Whether nothing of the context can be running: no frame but the calling
-/// thread's new one, no pending stream.
-static bool isIdle(gpuasync_context &context) {
-  std::lock_guard<std::mutex> lock(context.poolMutex);
-  uint32_t frames = 0;
-  for (Instance *instance : context.instances)
+bool gpuasync_context::isIdle(const Pin *entering) {
+  std::lock_guard<std::mutex> lock(poolMutex);
+  for (Instance *instance : instances)
     for (Pin *pin : instance->pins)
-      frames += pin->count.load(std::memory_order_seq_cst);
-  if (frames > 1)
-    return false;
-  for (gpuasync_stream *stream : context.allStreams)
+      if (pin->count.load(std::memory_order_seq_cst) >
+          (pin == entering ? 1u : 0u))
+        return false;
+  for (gpuasync_stream *stream : allStreams)
     if (stream->embedder)
       return false;
-  context.reapPending();
-  return !context.pendingHead;
+  reapPending();
+  return !pendingHead;
 }
 
-void gpuasync_context::drainRetired(bool force) {
-  if (!force && !isIdle(*this))
+void gpuasync_context::drainRetired(const Entering &entering) {
+  if (!isIdle(entering.pin))
     return;
+  carryOutRetired();
+  if (modules.wantsTrim())
+    modules.trim(&entering);
+}
+
+void gpuasync_context::drainRetired() {
+  if (!retiredCount.load(std::memory_order_relaxed) || !isIdle(nullptr))
+    return;
+  CurrentContext current(*this);
+  if (!current.status.ok()) {
+    (void)noteFault(std::move(current.status));
+    return;
+  }
+  carryOutRetired();
+  if (modules.wantsTrim())
+    modules.trim(nullptr);
+}
+
+void gpuasync_context::carryOutRetired() {
   std::lock_guard<std::mutex> drain(retireMutex);
   std::vector<HostRange *> ranges;
   std::vector<Block *> blocks;
@@ -125,14 +141,16 @@ static void keepLabels(gpuasync_context &context, Registration *registration) {
 
 void gpuasync_context::forgetProgram(Registration *registration) {
   std::vector<Instance *> gone;
+  const uint64_t id = registration->id;
   {
     std::lock_guard<std::mutex> lock(poolMutex);
     for (Instance *instance : instances)
       if (instance->registration == registration &&
-          instance->registrationId == registration->id)
+          instance->registrationId == id)
         gone.push_back(instance);
   }
-  if (gone.empty() || state.load() == State::Closed)
+  if ((gone.empty() && !modules.hasProgram(id)) ||
+      state.load() == State::Closed)
     return;
   bool left = true;
   for (Instance *instance : gone)
@@ -146,15 +164,15 @@ void gpuasync_context::forgetProgram(Registration *registration) {
     waitForStreams(process().timeoutNs.load());
   keepLabels(*this, registration);
   for (Instance *instance : gone) {
-    uint32_t held = modules.unload(*instance);
+    uint32_t held = modules.dropInstance(*instance);
     for (uint32_t i = 0; i < held; ++i)
       threadState().slotFor(this)->counters.modules.destroy();
     std::lock_guard<std::mutex> lock(poolMutex);
     instances.erase(std::find(instances.begin(), instances.end(), instance));
     instance->release();
   }
-  if (retiredCount.load() && isIdle(*this))
-    drainRetired(true);
+  modules.dropProgram(id);
+  drainRetired();
 }
 
 //===----------------------------------------------------------------------===//
@@ -213,7 +231,7 @@ void gpuasync_context::reclaim() {
       retiredRanges.push_back(range); // twice is no harm
     }
   }
-  drainRetired(true);
+  carryOutRetired();
   // Fences of free memory are events too, so memory goes before events.
   for (auto &[base, block] : table) {
     if (block->fence.event)
@@ -339,7 +357,7 @@ Status gpuasync_context::closeOnce() {
       for (Event *event = exported; event; event = event->next)
         ++events;
       for (Instance *instance : all) {
-        uint32_t count = modules.unload(*instance);
+        uint32_t count = modules.dropInstance(*instance);
         for (uint32_t i = 0; i < count; ++i)
           threadState().slotFor(this)->counters.modules.destroy();
         std::lock_guard<std::mutex> lock(poolMutex);
@@ -347,7 +365,8 @@ Status gpuasync_context::closeOnce() {
             std::find(instances.begin(), instances.end(), instance));
         instance->release();
       }
-      uint64_t loaded = modules.size();
+      modules.unloadRest();
+      uint64_t loaded = modules.size() + modules.underflows.load();
       reclaim();
       if (streams || events || loaded) {
         std::string first;

@@ -367,8 +367,15 @@ struct gpuasync_context {
 
   //===--- The end (Retire.cpp)
   void retireRange(gpuasync::HostRange *range);
+  /// Whether nothing of the context can be running: no frame but the one that
+  /// the calling thread is about to begin (null: none at all), no pending work.
+  bool isIdle(const gpuasync::Pin *entering);
   /// Carries out retired work if nothing of the context is running.
-  void drainRetired(bool force);
+  void drainRetired(const gpuasync::Entering &entering);
+  /// Outside of frames.
+  void drainRetired();
+  /// Nothing of the context is running.
+  void carryOutRetired();
   gpuasync::Status close();
   gpuasync::Status closeOnce();
   void forgetProgram(gpuasync::Registration *registration);

@@ -76,9 +76,13 @@ static bool hold(Pin *pin) {
   return false;
 }
 
-static void letGo(Pin *pin) {
-  pin->count.store(pin->count.load(std::memory_order_relaxed) - 1,
-                   std::memory_order_release);
+/// False if nobody held it.
+static bool letGo(Pin *pin) {
+  uint32_t count = pin->count.load(std::memory_order_relaxed);
+  if (__builtin_expect(!count, 0))
+    return false;
+  pin->count.store(count - 1, std::memory_order_release);
+  return true;
 }
 
 /// Finds or makes the pin and holds it. Cold.
@@ -106,7 +110,6 @@ static Status pinSlowly(Frame &frame, const gpuasync_function &function) {
     if (!status.ok())
       return status;
     if (hold(pin)) {
-      thread.cache[ThreadState::cacheIndex(registration, context)] = pin;
       frame.pin = pin;
       return Status();
     }
@@ -114,7 +117,10 @@ static Status pinSlowly(Frame &frame, const gpuasync_function &function) {
   return makeStatus(GPUASYNC_SHUT_DOWN, "the program is being released");
 }
 
+/// Makes sure that the function's modules are loaded, and notes their use.
 static Status loadModules(Frame &frame, const gpuasync_function &function) {
+  Pin &pin = *frame.pin;
+  const std::atomic<uint64_t> &epoch = frame.context->modules.epoch;
   for (uint32_t i = 0; i < function.moduleCount; ++i) {
     uint32_t index = function.modules[i];
     if (index >= function.program->moduleCount)
@@ -123,13 +129,15 @@ static Status loadModules(Frame &frame, const gpuasync_function &function) {
                         function.program->moduleCount);
     if (frame.instance->modules[index].functions.load(
             std::memory_order_acquire)) {
+      pin.use(index, epoch.load(std::memory_order_relaxed));
       frame.slot->counters.hits.add(1);
       continue;
     }
-    Status status =
-        loadModule(*frame.context, *frame.slot, *frame.instance, index);
+    Entering entering = {&pin, &function, /*loading=*/true};
+    Status status = loadModule(*frame.context, entering, index);
     if (!status.ok())
       return status;
+    pin.use(index, epoch.load(std::memory_order_relaxed));
   }
   return Status();
 }
@@ -147,9 +155,8 @@ static Status enter(Frame &frame, const gpuasync_function &function) {
     gpuasync_context *context = thread.scope;
     if (!context)
       context = registration->defaultContext.load(std::memory_order_acquire);
-    Pin *pin = thread.cache[ThreadState::cacheIndex(registration, context)];
-    if (pin && pin->registration == registration &&
-        pin->slot->context == context && hold(pin))
+    Pin *pin = thread.findPin(registration, context);
+    if (pin && hold(pin))
       frame.pin = pin;
   }
   if (!frame.pin) {
@@ -168,7 +175,7 @@ static Status enter(Frame &frame, const gpuasync_function &function) {
     return frame.context->noteFault(std::move(status));
   frame.current = true;
   if (frame.context->retiredCount.load(std::memory_order_relaxed))
-    frame.context->drainRetired(false);
+    frame.context->drainRetired({frame.pin, &function});
   return loadModules(frame, function);
 }
 
@@ -210,6 +217,14 @@ void gpuasync::releaseAfterError(Frame &frame) {
 }
 
 static void leave(Frame &frame) {
+  if (__builtin_expect(frame.left, 0)) {
+    frame.error =
+        makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                   "the frame of '%s' was left before", frame.function->name)
+            .release();
+    return;
+  }
+  frame.left = true;
   gpuasync_context *context = frame.context;
   if (context && frame.current) {
     if (frame.capture)
@@ -262,8 +277,12 @@ static void leave(Frame &frame) {
   if (frame.current)
     frame.driver->restore(frame.saved);
   foldCalls(frame.slot);
-  if (frame.pin)
-    letGo(frame.pin);
+  if (frame.pin && __builtin_expect(!letGo(frame.pin), 0)) {
+    context->modules.underflows.fetch_add(1, std::memory_order_relaxed);
+    frame.fail(
+        makeStatus(GPUASYNC_DRIVER_ERROR, "more frames were left than entered"),
+        nullptr);
+  }
   if (frame.thread)
     frame.thread->innermost = frame.outer;
 }

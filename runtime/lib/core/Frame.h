@@ -31,6 +31,7 @@ struct Frame {
   Frame *outer = nullptr; ///< the thread's next frame outwards
   SavedContext saved;
   bool current = false; ///< makeCurrent succeeded, so leave restores
+  bool left = false;
   gpuasync_status *error = nullptr;
   Stream *streams = nullptr;
   Event *events = nullptr;

@@ -5,18 +5,35 @@
 // Program x context -> instance -> loaded modules. Equal content is loaded once
 // per context; one thread loads a key while the others wait for that key only.
 //===----------------------------------------------------------------------===//
+//
+// A module is *held* by the instances (programs) that it was given to, and *in
+// use* while a frame is open on one of them. Frames are counted in pins, one
+// per thread and instance, so a warm frame writes words of its own thread only:
+// the pin's count and, for each module it reaches, the epoch of the use. The
+// epoch is the number of modules loaded or given away so far; a warm frame only
+// reads it.
+//
+// Modules go when nothing of the context runs. To take a module from a program
+// that lives on, its instances are marked retired, found without open frames,
+// robbed of the module, and marked usable again, all under poolMutex: a frame
+// that begins meanwhile sees the mark, takes the slow path, and waits for that
+// lock. Locks: poolMutex before ModuleCache::mutex; neither is held over a call
+// of the driver's or a hook.
+//
+//===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_CORE_MODULECACHE_H
 #define GPUASYNC_CORE_MODULECACHE_H
 
 #include "core/Driver.h"
+#include "gpuasync/Program.h"
 
 #include <atomic>
 #include <condition_variable>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
-#include <tuple>
 #include <vector>
 
 struct gpuasync_context;
@@ -24,6 +41,7 @@ struct gpuasync_context;
 namespace gpuasync {
 
 struct Pin;
+struct ThreadState;
 
 /// A program that the process knows. Kept for reuse after release, so that a
 /// stale pointer to one can be compared and never dangles.
@@ -34,19 +52,45 @@ struct Registration {
   std::atomic<gpuasync_context *> defaultContext{nullptr};
 };
 
+/// What decides whether two loads give the same module. Compared part by part;
+/// nothing of it is an address.
+struct ModuleKey {
+  uint64_t content[2] = {}; ///< the image's hash
+  uint64_t kernels = 0;     ///< hash of the kernel table
+  /// Program and module where there is no content hash (cpu code, no image).
+  uint64_t registration = 0;
+  uint32_t index = 0;
+  uint32_t format = 0;
+  uint64_t context = 0;    ///< gpuasync_context::id, never used twice
+  uint64_t generation = 0; ///< the vendor's number of the context
+  uint32_t driverVersion = 0;
+  std::string arch;    ///< of the image
+  std::string backend; ///< "cuda"
+  std::string options; ///< of the hooks
+  bool operator<(const ModuleKey &other) const;
+};
+
+struct ModuleHooks {
+  gpuasync_module_hooks calls{};
+  std::string options;
+};
+
 /// One loaded image. Shared by the instances whose content is equal.
 struct LoadedModule {
-  /// format, hash, hash, kernel table hash, unique id where there is no
-  /// content hash, arch.
-  using Key =
-      std::tuple<uint32_t, uint64_t, uint64_t, uint64_t, uint64_t, std::string>;
-  Key key;
   enum class State { Loading, Ready, Failed } state = State::Loading;
+  ModuleKey key;
+  const ThreadState *loader = nullptr; ///< while Loading
   std::condition_variable settled;
   Status error;
   NativeModule native = nullptr;
   std::vector<NativeFunction> functions;
-  uint32_t users = 0; ///< instances and threads waiting for it
+  void *foreign = nullptr;            ///< what the load hook made
+  std::shared_ptr<ModuleHooks> hooks; ///< of `foreign`
+  uint64_t bytes = 0;                 ///< of its image
+  uint32_t holders = 0;               ///< instances
+  uint32_t waiters = 0;
+  uint64_t lastUse = 0;  ///< epoch
+  bool released = false; ///< to be unloaded as soon as that may be
 };
 
 /// The modules of one program in one context.
@@ -61,7 +105,8 @@ struct Instance {
   uint64_t registrationId = 0;
   const gpuasync_program *program = nullptr;
   std::unique_ptr<Slot[]> modules;
-  /// No frame may begin on it; set before waiting for the pins.
+  /// No frame may begin on it: for good, once the program is released or the
+  /// context closes, or while a module is taken away.
   std::atomic<bool> retired{false};
   std::atomic<uint32_t> references{1};
   std::vector<Pin *> pins; ///< under the context's poolMutex
@@ -71,37 +116,119 @@ struct Instance {
   }
 };
 
-class ModuleCache {
-public:
-  explicit ModuleCache(gpuasync_context &context) : context(context) {}
-  /// Loads module `index` of the instance unless it is loaded. The context is
-  /// current. `loaded`: this call loaded it from the driver. `attached`: it
-  /// gave the module to the instance.
-  Status load(Instance &instance, uint32_t index, bool &loaded, bool &attached);
-  /// Unloads what only this retired instance uses; its work is over. Returns
-  /// how many modules it held.
-  uint32_t unload(Instance &instance);
-  /// Entries, loading ones included.
-  size_t size();
-
-private:
-  /// load with one of the module's images.
-  Status loadImage(Instance &instance, uint32_t index,
-                   const gpuasync_image &image, bool &loaded, bool &attached);
-
-  gpuasync_context &context;
-  std::mutex mutex;
-  std::map<LoadedModule::Key, std::unique_ptr<LoadedModule>> entries;
-  /// Failed entries that a waiter still reads.
-  std::vector<std::unique_ptr<LoadedModule>> graveyard;
+/// A frame that is being entered: it holds its pin and has begun nothing yet.
+struct Entering {
+  Pin *pin = nullptr;
+  const gpuasync_function *function = nullptr;
+  bool loading = false; ///< it has seen some of its function's modules
 };
 
-/// The image of `module` that fits best, of those that fit less well than rank
-/// `below`, and that of it; null if none does.
-const gpuasync_image *chooseImage(DriverContext &driver,
-                                  const gpuasync_module &module,
-                                  uint32_t below = UINT32_MAX,
-                                  uint32_t *rank = nullptr);
+class ModuleCache {
+public:
+  /// Reads the limits' environment variables.
+  explicit ModuleCache(gpuasync_context &context);
+
+  struct Limits {
+    uint64_t bytes = UINT64_MAX, entries = UINT64_MAX;
+    bool keep = false;
+  };
+  struct Totals {
+    uint64_t entries = 0, bytes = 0, evictions = 0, compileNs = 0, loadNs = 0;
+  };
+  struct Outcome {
+    bool loaded = false;   ///< this call loaded it
+    bool attached = false; ///< this call gave it to the instance
+  };
+
+  /// Loads module `index` of the instance unless it is loaded. The context is
+  /// current and the calling thread is in `entering`.
+  Status load(Instance &instance, uint32_t index, const Entering &entering,
+              Outcome &outcome);
+  /// See gpuasync_modules_insert. The context is current.
+  Status insert(const Registration &registration, uint32_t index,
+                const gpuasync_image &image);
+  void setHooks(std::shared_ptr<ModuleHooks> hooks);
+  void setLimits(const Limits &limits);
+
+  /// Takes all modules from an instance that has been retired for good, and
+  /// unloads those that nobody else holds and nothing keeps; their work is
+  /// over. Returns how many it held.
+  uint32_t dropInstance(Instance &instance);
+  /// Whether something was inserted for a program's own code; unloads it.
+  bool hasProgram(uint64_t registrationId);
+  void dropProgram(uint64_t registrationId);
+  /// Marks everything that is loaded for unloading; returns how many were not
+  /// marked before.
+  uint64_t markReleased();
+  /// Whether trim has something to do.
+  bool wantsTrim();
+  /// Unloads what is marked, and the least recently used ones beyond the limits
+  /// with `extraBytes` more, as far as they are not in use. Nothing of the
+  /// context runs; `entering` is the frame that the thread is about to begin,
+  /// or null. `everything`: as if the limits were 0.
+  void trim(const Entering *entering, uint64_t extraBytes = 0,
+            bool everything = false);
+  /// Unloads what no instance holds. Only at the context's end.
+  void unloadRest();
+
+  /// Loaded ones, held or not, and loading ones.
+  size_t size();
+  Totals totals();
+  /// Holds given back that nobody had; 0 unless there is a bug.
+  std::atomic<uint32_t> underflows{0};
+
+  /// Read by every frame, written by cold calls only.
+  alignas(64) std::atomic<uint64_t> epoch{1};
+
+private:
+  using Entry = std::shared_ptr<LoadedModule>;
+  struct Source {
+    const gpuasync_program *program = nullptr;
+    const gpuasync_module *module = nullptr;
+    const gpuasync_image *image = nullptr; ///< null: none fits
+    bool inserted = false;                 ///< no hooks
+    const Entering *entering = nullptr;    ///< null: not at frame enter
+  };
+
+  ModuleKey makeKey(const Registration &registration, uint32_t index,
+                    const gpuasync_image *image, const std::string &options);
+  Status loadImage(Instance &instance, uint32_t index,
+                   const gpuasync_image *image, const Entering &entering,
+                   Outcome &outcome);
+  /// Makes what `entry` needs; no lock is held.
+  Status produce(LoadedModule &entry, const Source &source,
+                 const std::shared_ptr<ModuleHooks> &hooks) noexcept;
+  Status produceUnguarded(LoadedModule &entry, const Source &source,
+                          const std::shared_ptr<ModuleHooks> &hooks);
+  Status loadProduct(LoadedModule &entry, const Source &source,
+                     const gpuasync_image &image,
+                     const std::shared_ptr<ModuleHooks> &hooks);
+  /// Publishes what produce made or why it did not; `lock` is held.
+  void settle(const Entry &entry, const Status &status);
+  void attach(Instance::Slot &slot, LoadedModule &entry); ///< mutex held
+  void detach(Instance::Slot &slot);                      ///< mutex held
+  /// Takes a ready entry out of the table (mutex held; `gone` has room).
+  void erase(const Entry &entry, std::vector<Entry> &gone);
+  void unload(const std::vector<Entry> &gone); ///< mutex not held
+  bool beyondLimits(uint64_t extraBytes) const {
+    return entries.size() > limits.entries || bytes > limits.bytes ||
+           extraBytes > limits.bytes - bytes;
+  }
+
+  gpuasync_context &context;
+  alignas(64) std::mutex mutex;
+  std::map<ModuleKey, Entry> entries;
+  std::shared_ptr<ModuleHooks> hooks;
+  Limits limits;
+  uint64_t bytes = 0;    ///< of the ready entries
+  uint64_t released = 0; ///< marked entries
+  uint64_t evictions = 0;
+  std::atomic<uint64_t> compileNs{0}, loadNs{0};
+};
+
+/// The images of `module` that fit, best first.
+std::vector<const gpuasync_image *> rankImages(DriverContext &driver,
+                                               const gpuasync_module &module);
 
 } // namespace gpuasync
 

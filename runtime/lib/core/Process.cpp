@@ -8,6 +8,7 @@
 
 #include "core/ContextImpl.h"
 
+#include <algorithm>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -142,7 +143,44 @@ static void eraseOne(std::vector<ThreadContext *> &list, ThreadContext *item) {
     }
 }
 
+void ThreadState::enterIntoTable(Pin *pin, bool replace) {
+  size_t mask = table.size() - 1;
+  size_t i = place(pin->registration, pin->slot->context);
+  while (Pin *other = table[i & mask]) {
+    if (other->registration == pin->registration &&
+        other->slot->context == pin->slot->context) {
+      if (replace)
+        table[i & mask] = pin;
+      return;
+    }
+    ++i;
+  }
+  table[i & mask] = pin;
+}
+
+void ThreadState::refillTable() {
+  std::fill(table.begin(), table.end(), nullptr);
+  for (Pin *pin = pins; pin; pin = pin->nextOfThread)
+    enterIntoTable(pin, /*replace=*/false);
+}
+
+void ThreadState::reservePin() {
+  if (2 * (pinCount + 1) <= table.size())
+    return;
+  std::vector<Pin *> larger(table.empty() ? 16 : 2 * table.size());
+  table.swap(larger);
+  refillTable();
+}
+
+void ThreadState::addPin(Pin *pin) {
+  pin->nextOfThread = pins;
+  pins = pin;
+  ++pinCount;
+  enterIntoTable(pin, /*replace=*/true);
+}
+
 void ThreadState::purge(bool everything) {
+  bool changed = false;
   for (Pin **link = &pins; *link;) {
     Pin *pin = *link;
     bool idle = pin->count.load(std::memory_order_relaxed) == 0;
@@ -151,9 +189,8 @@ void ThreadState::purge(bool everything) {
       continue;
     }
     *link = pin->nextOfThread;
-    for (Pin *&entry : cache)
-      if (entry == pin)
-        entry = nullptr;
+    --pinCount;
+    changed = true;
     {
       std::lock_guard<std::mutex> lock(pin->slot->context->poolMutex);
       auto &list = pin->instance->pins;
@@ -167,6 +204,8 @@ void ThreadState::purge(bool everything) {
     pin->instance->release();
     delete pin;
   }
+  if (changed)
+    refillTable();
   for (ThreadContext **link = &contexts; *link;) {
     ThreadContext *slot = *link;
     gpuasync_context *context = slot->context;

@@ -76,9 +76,8 @@ static bool parseDevice(const char *text, Driver *&driver, int32_t &ordinal) {
   return false;
 }
 
-/// `adopted`: the caller's context to open it in, or null.
-static Status openOn(Driver &driver, int32_t ordinal, void *adopted,
-                     gpuasync_context *&out) {
+Status gpuasync::openOn(Driver &driver, int32_t ordinal, void *adopted,
+                        gpuasync_context *&out) {
   Status status = driver.available();
   if (!status.ok())
     return status;
@@ -220,7 +219,7 @@ Status gpuasync::chooseDefault(Registration &registration,
       }
       const gpuasync_module *misfit = nullptr;
       for (uint32_t m = 0; m < program.moduleCount && !misfit; ++m)
-        if (!chooseImage(*context->driver, program.modules[m]))
+        if (rankImages(*context->driver, program.modules[m]).empty())
           misfit = &program.modules[m];
       if (misfit) {
         refuse(context->device.c_str(),
@@ -283,8 +282,11 @@ Status gpuasync::makePin(ThreadState &thread, gpuasync_context &context,
       return Status();
     }
   thread.purge(false);
+  thread.reservePin();
   ThreadContext *slot = thread.slotFor(&context);
   auto pin = std::make_unique<Pin>();
+  pin->stamps = std::make_unique<Pin::Stamps[]>(
+      registration.program->moduleCount / 8 + 1);
   std::unique_ptr<Instance> fresh;
   std::lock_guard<std::mutex> lock(context.poolMutex);
   if (context.state.load() != gpuasync_context::State::Open)
@@ -306,34 +308,45 @@ Status gpuasync::makePin(ThreadState &thread, gpuasync_context &context,
     context.instances.push_back(fresh.get());
     instance = fresh.release();
   }
+  // Of this thread already, if it was only retired for a moment.
+  for (Pin *known = thread.pins; known; known = known->nextOfThread)
+    if (known->instance == instance) {
+      out = known;
+      return Status();
+    }
   instance->pins.push_back(pin.get());
   instance->references.fetch_add(1, std::memory_order_relaxed);
   pin->instance = instance;
   pin->registration = &registration;
   pin->slot = slot;
-  pin->nextOfThread = thread.pins;
-  thread.pins = pin.get();
   out = pin.release();
+  thread.addPin(out);
   return Status();
 }
 
-Status gpuasync::loadModule(gpuasync_context &context, ThreadContext &slot,
-                            Instance &instance, uint32_t index) {
-  bool loaded = false, attached = false;
-  Status status = context.modules.load(instance, index, loaded, attached);
+Status gpuasync::loadModule(gpuasync_context &context, const Entering &entering,
+                            uint32_t index) {
+  ThreadContext &slot = *entering.pin->slot;
+  ModuleCache::Outcome outcome;
+  Status status =
+      context.modules.load(*entering.pin->instance, index, entering, outcome);
   if (!status.ok()) {
     slot.counters.misses.add(1);
     return context.noteFault(std::move(status));
   }
-  if (attached)
+  if (outcome.attached)
     slot.counters.modules.create();
-  (loaded ? slot.counters.misses : slot.counters.hits).add(1);
+  (outcome.loaded ? slot.counters.misses : slot.counters.hits).add(1);
   return Status();
 }
 
 bool gpuasync::retireInstance(gpuasync_context &context, Instance &instance,
                               int64_t timeoutNs) {
-  instance.retired.store(true, std::memory_order_seq_cst);
+  {
+    // Under the lock, so that it is not taken for a moment's retirement.
+    std::lock_guard<std::mutex> lock(context.poolMutex);
+    instance.retired.store(true, std::memory_order_seq_cst);
+  }
   int64_t deadline = timeoutNs < 0 ? -1 : nowNs() + timeoutNs;
   for (int round = 0;; ++round) {
     bool busy = false, mine = false;
@@ -395,33 +408,5 @@ void gpuasync_program_release(const gpuasync_program *program) noexcept {
     // The program stays registered; its memory must not go away, but there is
     // no way to say so here.
   }
-}
-
-gpuasync_status *gpuasync_program_load(const gpuasync_program *program,
-                                       gpuasync_context *context) noexcept {
-  gpuasync_site site{};
-  site.op = "gpuasync_program_load";
-  std::vector<uint32_t> all;
-  try {
-    for (uint32_t i = 0; i < program->moduleCount; ++i)
-      all.push_back(i);
-  } catch (const std::bad_alloc &) {
-    return outOfMemoryStatus().release();
-  }
-  gpuasync_function function{};
-  function.name = site.op;
-  function.file = "";
-  function.program = program;
-  function.modules = all.data();
-  function.moduleCount = program->moduleCount;
-  if (context)
-    if (gpuasync_status *status = gpuasync_scope_push(context))
-      return status;
-  gpuasync_frame frame;
-  gpuasync_frame_enter(&frame, &function);
-  gpuasync_status *status = gpuasync_frame_leave(&frame);
-  if (context)
-    gpuasync_scope_pop();
-  return status;
 }
 }

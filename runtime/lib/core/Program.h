@@ -28,9 +28,15 @@ Status defaultWithoutProgram(gpuasync_context *&out);
 Status makePin(ThreadState &thread, gpuasync_context &context,
                Registration &registration, Pin *&out);
 
-/// Loads one module into the instance and counts it. The context is current.
-Status loadModule(gpuasync_context &context, ThreadContext &slot,
-                  Instance &instance, uint32_t index);
+/// Loads one module into the instance of the frame that is being entered and
+/// counts it. The context is current.
+Status loadModule(gpuasync_context &context, const Entering &entering,
+                  uint32_t index);
+
+/// Opens a context on a device of a driver. `adopted`: the caller's context to
+/// open it in, or null.
+Status openOn(Driver &driver, int32_t ordinal, void *adopted,
+              gpuasync_context *&out);
 
 /// Opens a context on "auto", "cpu", "cuda", "cuda:N", "hip:N".
 Status openContext(const char *device, gpuasync_context *&out);

@@ -35,6 +35,13 @@ static gpuasync_stats sum(const gpuasync_context &context) {
   addCounters(total, context.ended);
   for (const ThreadContext *slot : context.slots)
     addCounters(total, slot->counters);
+  ModuleCache::Totals modules =
+      const_cast<gpuasync_context &>(context).modules.totals();
+  total.moduleCacheEntries = modules.entries;
+  total.moduleCacheBytes = modules.bytes;
+  total.moduleCacheEvictions = modules.evictions;
+  total.moduleCompileNs = modules.compileNs;
+  total.moduleLoadNs = modules.loadNs;
   return total;
 }
 
@@ -64,6 +71,9 @@ void gpuasync_stats_read(const gpuasync_context *constant,
     subtract(out->graphs, base.graphs);
     out->moduleCacheHits -= base.moduleCacheHits;
     out->moduleCacheMisses -= base.moduleCacheMisses;
+    out->moduleCacheEvictions -= base.moduleCacheEvictions;
+    out->moduleCompileNs -= base.moduleCompileNs;
+    out->moduleLoadNs -= base.moduleLoadNs;
     out->launches -= base.launches;
     out->hostWaits -= base.hostWaits;
     out->driverCalls -= base.driverCalls;
@@ -151,7 +161,12 @@ uint64_t gpuasync_stats_json(const gpuasync_context *context, char *buffer,
     object("buffers", stats.buffers);
     object("graphs", stats.graphs);
     text += ", \"module_cache\": {\"hits\": " + number(stats.moduleCacheHits) +
-            ", \"misses\": " + number(stats.moduleCacheMisses) + "}";
+            ", \"misses\": " + number(stats.moduleCacheMisses) +
+            ", \"evictions\": " + number(stats.moduleCacheEvictions) +
+            ", \"entries\": " + number(stats.moduleCacheEntries) +
+            ", \"bytes\": " + number(stats.moduleCacheBytes) +
+            ", \"compile_us\": " + number(stats.moduleCompileNs / 1000) +
+            ", \"load_us\": " + number(stats.moduleLoadNs / 1000) + "}";
     text += ", \"launches\": " + number(stats.launches) +
             ", \"host_waits\": " + number(stats.hostWaits) +
             ", \"driver_calls\": " + number(stats.driverCalls) +

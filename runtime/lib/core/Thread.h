@@ -23,6 +23,7 @@
 #include "core/Driver.h"
 
 #include <atomic>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -68,8 +69,9 @@ struct Counters {
   Counter hits, misses, launches, hostWaits, driverCalls;
 };
 
-/// One thread's part of one context.
-struct ThreadContext {
+/// One thread's part of one context. Aligned, so that no two threads write to
+/// one cache line.
+struct alignas(64) ThreadContext {
   gpuasync_context *context = nullptr; ///< one of its parts
   ThreadContext *nextOfThread = nullptr;
   Counters counters;
@@ -82,33 +84,71 @@ struct ThreadContext {
 
 /// A thread's hold on a loaded instance. Lives until the thread notices that
 /// the instance is retired, or ends.
-struct Pin {
+struct alignas(64) Pin {
+  struct alignas(64) Stamps {
+    std::atomic<uint64_t> epochs[8];
+  };
   Instance *instance = nullptr; ///< holds a reference
   Registration *registration = nullptr;
   ThreadContext *slot = nullptr;
   std::atomic<uint32_t> count{0}; ///< frames of the thread on it; single writer
+  /// The module cache's epoch when a frame of the thread last reached a module;
+  /// single writer.
+  std::unique_ptr<Stamps[]> stamps;
+  void use(uint32_t module, uint64_t epoch) {
+    stamps[module / 8].epochs[module % 8].store(epoch,
+                                                std::memory_order_relaxed);
+  }
+  uint64_t lastUse(uint32_t module) const {
+    return stamps[module / 8].epochs[module % 8].load(
+        std::memory_order_relaxed);
+  }
   Pin *nextOfThread = nullptr;
 };
 
-struct ThreadState {
-  static constexpr uint32_t cacheSize = 16;
+struct alignas(64) ThreadState {
   Frame *innermost = nullptr;
   gpuasync_context *scope = nullptr; ///< top of `scopes`, or null
   std::vector<gpuasync_context *> scopes;
   ThreadContext *contexts = nullptr;
-  Pin *pins = nullptr;
-  Pin *cache[cacheSize] = {};
+  Pin *pins = nullptr; ///< newest first
+  uint32_t pinCount = 0;
+  /// The pins by program and context: open addressing, a power of two, at most
+  /// half full. It is filled anew when pins go, so nothing dead stays in it.
+  std::vector<Pin *> table;
 
-  static uint32_t cacheIndex(const Registration *registration,
-                             const gpuasync_context *context) {
-    uintptr_t mixed = reinterpret_cast<uintptr_t>(registration) / 64 +
-                      reinterpret_cast<uintptr_t>(context) / 256;
-    return static_cast<uint32_t>(mixed % cacheSize);
+  static size_t place(const Registration *registration,
+                      const gpuasync_context *context) {
+    uint64_t mixed = reinterpret_cast<uintptr_t>(registration) * 3 +
+                     reinterpret_cast<uintptr_t>(context);
+    return static_cast<size_t>((mixed * 0x9e3779b97f4a7c15) >> 32);
   }
+  /// The newest pin for the program there, or null. The warm path.
+  Pin *findPin(const Registration *registration,
+               const gpuasync_context *context) const {
+    if (table.empty())
+      return nullptr;
+    size_t mask = table.size() - 1;
+    for (size_t i = place(registration, context);; ++i) {
+      Pin *pin = table[i & mask];
+      if (!pin ||
+          (pin->registration == registration && pin->slot->context == context))
+        return pin;
+    }
+  }
+  /// Grows the table for one more pin.
+  void reservePin();
+  /// Takes over a new pin; the table has room.
+  void addPin(Pin *pin);
   /// The thread's part of `context`, made on first use.
   ThreadContext *slotFor(gpuasync_context *context);
   /// Drops pins on retired instances and parts of closed contexts.
   void purge(bool everything);
+
+private:
+  /// Of two pins of one program, one is on a retired instance.
+  void enterIntoTable(Pin *pin, bool replace);
+  void refillTable();
 };
 
 extern __thread ThreadState *currentThread

@@ -133,7 +133,7 @@ TEST_P(Errors, NoFittingImage) {
   Status status = frame.leave();
   EXPECT_EQ(status.code(), uint32_t(GPUASYNC_NOT_FOUND));
   contains(status, "module 'kernels' has no image for ");
-  contains(status, onCpu() ? "PTX sm_70" : "it has: cpu");
+  contains(status, onCpu() ? "PTX sm_70" : "it has cpu: not for CUDA");
 }
 
 TEST_P(Errors, NewerAbi) {
