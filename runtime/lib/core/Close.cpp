@@ -31,11 +31,8 @@ bool gpuasync_context::isIdle(const Pin *entering) {
       if (pin->count.load(std::memory_order_seq_cst) >
           (pin == entering ? 1u : 0u))
         return false;
-  for (gpuasync_stream *stream : allStreams)
-    if (stream->embedder)
-      return false;
   reapPending();
-  return !pendingHead;
+  return !pendingHead && reapCallerWork();
 }
 
 void gpuasync_context::drainRetired(const Entering &entering) {
@@ -274,6 +271,9 @@ void gpuasync_context::reclaim() {
     event->native = nullptr;
     physicalEvents.fetch_sub(1);
   }
+  for (CallerWork &work : callerWork)
+    giveFenceEvent(work.event);
+  callerWork.clear();
   for (NativeEvent event : idleFences) {
     if (alive)
       driver->destroyEvent(event);

@@ -164,7 +164,8 @@ struct HostRange {
 } // namespace gpuasync
 
 /// A physical stream, or a wrapper of the caller's one.
-struct gpuasync_stream {
+/// Aligned, so that streams of different threads share no cache line.
+struct alignas(64) gpuasync_stream {
   static constexpr uint32_t recentCount = 16;
   gpuasync_context *context = nullptr;
   gpuasync::NativeStream native = nullptr;
@@ -247,6 +248,14 @@ struct gpuasync_context {
   std::vector<uint32_t *> freeFlags;
   std::vector<void *> flagPages;
 
+  /// The newest point of frames' work on each caller's stream, until it is seen
+  /// to be reached (poolMutex).
+  struct CallerWork {
+    gpuasync::NativeStream stream = nullptr;
+    gpuasync::NativeEvent event = nullptr;
+  };
+  std::vector<CallerWork> callerWork;
+
   std::mutex fenceMutex;
   std::vector<gpuasync::NativeEvent> idleFences; ///< events of our own
   size_t fenceCount = 0; ///< of them in all; idleFences has room for these
@@ -324,7 +333,12 @@ struct gpuasync_context {
   /// (poolMutex held).
   void reapPending();
   void keepIdle(gpuasync_stream *stream);
-  /// Waits for all pending and embedder streams; false after the timeout.
+  /// Work of a frame stays on a caller's stream, which we cannot query later.
+  void noteCallerWork(gpuasync::NativeStream stream);
+  /// Forgets what has been reached; true if nothing is left (poolMutex held).
+  bool reapCallerWork();
+  /// Waits for all pending and embedder streams, and for frames' work on
+  /// callers' streams; false after the timeout.
   bool waitForStreams(int64_t timeoutNs);
 
   //===--- Waiting (Wait.cpp)

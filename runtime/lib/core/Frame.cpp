@@ -243,7 +243,8 @@ static void leave(Frame &frame) {
     }
     while (Stream *stream = frame.streams) {
       unlink(frame.streams, stream);
-      frame.slot->counters.streams.destroy();
+      if (!stream->external)
+        frame.slot->counters.streams.destroy();
       // After an error the pending list's query also resets the stream.
       context->giveStream(frame.slot, stream,
                           !frame.failed &&

@@ -159,6 +159,9 @@ void ThreadState::enterIntoTable(Pin *pin, bool replace) {
 }
 
 void ThreadState::refillTable() {
+  // Making it smaller allocates nothing.
+  while (table.size() > 16 && 8 * size_t(pinCount) < table.size())
+    table.resize(table.size() / 2);
   std::fill(table.begin(), table.end(), nullptr);
   for (Pin *pin = pins; pin; pin = pin->nextOfThread)
     enterIntoTable(pin, /*replace=*/false);

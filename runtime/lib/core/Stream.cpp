@@ -38,6 +38,7 @@ static Status wrapExternal(Frame &frame, void *native, Stream *&out) {
     out = made.release();
   }
   out->native = handle;
+  out->finished = out->enqueued;
   return Status();
 }
 

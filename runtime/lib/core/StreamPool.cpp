@@ -79,6 +79,8 @@ void gpuasync_context::giveStream(ThreadContext *slot, gpuasync_stream *stream,
   if (stream->external) {
     // The caller's stream cannot be queried later: what was staged for it is
     // given fences of its own when it is enqueued.
+    if (stream->enqueued != stream->finished)
+      noteCallerWork(stream->native);
     stream->native = nullptr;
     stream->next = slot->idleWrappers;
     slot->idleWrappers = stream;
@@ -106,6 +108,48 @@ void gpuasync_context::giveStream(ThreadContext *slot, gpuasync_stream *stream,
     return;
   }
   keepIdle(stream);
+}
+
+void gpuasync_context::noteCallerWork(NativeStream stream) {
+  NativeEvent event = nullptr;
+  {
+    std::lock_guard<std::mutex> lock(poolMutex);
+    for (CallerWork &work : callerWork)
+      if (work.stream == stream) {
+        event = work.event;
+        work = callerWork.back();
+        callerWork.pop_back();
+        break;
+      }
+  }
+  try {
+    if (!event && !takeFenceEvent(event).ok())
+      return;
+    // A stream that takes no record has failed or is gone.
+    if (driver->recordEvent(event, stream).ok()) {
+      std::lock_guard<std::mutex> lock(poolMutex);
+      callerWork.push_back({stream, event});
+      return;
+    }
+  } catch (const std::bad_alloc &) {
+    // Then unloading relies on the driver's own waiting.
+  }
+  if (event)
+    giveFenceEvent(event);
+}
+
+bool gpuasync_context::reapCallerWork() {
+  for (size_t i = 0; i < callerWork.size();) {
+    Fence fence;
+    fence.event = callerWork[i].event;
+    if (!reached(fence)) {
+      ++i;
+      continue;
+    }
+    callerWork[i] = callerWork.back();
+    callerWork.pop_back();
+  }
+  return callerWork.empty();
 }
 
 /// poolMutex held.
@@ -195,6 +239,29 @@ bool gpuasync_context::waitForStreams(int64_t timeoutNs) {
       allDone = false;
       break;
     }
+  }
+  while (!lost.load()) {
+    CallerWork work;
+    {
+      std::lock_guard<std::mutex> lock(poolMutex);
+      if (reapCallerWork())
+        break;
+      work = callerWork.back();
+      callerWork.pop_back();
+    }
+    int64_t left = -1;
+    if (deadline >= 0)
+      left = deadline > nowNs() ? deadline - nowNs() : 0;
+    bool done = false;
+    Status status = driver->waitEvent(work.event, left, done);
+    if (status.ok() && !done) {
+      std::lock_guard<std::mutex> lock(poolMutex);
+      callerWork.push_back(work); // there was room
+      allDone = false;
+      break;
+    }
+    (void)noteFault(std::move(status));
+    giveFenceEvent(work.event);
   }
   // Streams that an embedder still holds.
   std::vector<gpuasync_stream *> held;

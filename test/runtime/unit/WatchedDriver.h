@@ -1,0 +1,285 @@
+//===- WatchedDriver.h - The cpu device with its loading watched *- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A driver that takes images in CUDA's formats whose bytes are cpu kernel
+// tables, so that the module cache can be tested with content that has a hash.
+// Loading is counted and can be held or failed; all else is the cpu device.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_TEST_RUNTIME_UNIT_WATCHEDDRIVER_H
+#define GPUASYNC_TEST_RUNTIME_UNIT_WATCHEDDRIVER_H
+
+#include "core/ContextImpl.h"
+#include "core/Program.h"
+#include "drivers/cuda/CudaApi.h"
+#include "gpuasync/Context.h"
+#include "gpuasync/Program.h"
+#include "gpuasync/Stats.h"
+
+#include <atomic>
+#include <functional>
+#include <set>
+
+namespace gpuasync_test {
+
+using namespace gpuasync;
+
+/// What the test says and sees. Changed only while nothing loads.
+struct Watch {
+  std::string name = "watched";
+  uint32_t driverVersion = 12080;
+  std::atomic<uint64_t> generation{1};
+  /// Called by loadModule without any lock; an error fails the load.
+  std::function<Status(const gpuasync_image &)> onLoad;
+  std::atomic<uint64_t> loads{0}, unloads{0}, adoptions{0};
+  uint64_t live() const { return loads + adoptions - unloads; }
+};
+
+class WatchedContext final : public DriverContext {
+public:
+  WatchedContext(Watch &watch, std::unique_ptr<DriverContext> inner)
+      : watch(watch), inner(std::move(inner)) {}
+
+  uint64_t generation() const override { return watch.generation; }
+  uint32_t imageRank(const gpuasync_image &image, std::string *why) override {
+    if (image.format == GPUASYNC_IMAGE_CPU)
+      return 1;
+    VendorLimits limits;
+    limits.major = 9;
+    limits.driverVersion = int32_t(watch.driverVersion);
+    return cuda::CudaApi::imageRank(limits, image, why);
+  }
+  Status loadModule(const gpuasync_module &module, const gpuasync_image &image,
+                    NativeModule &out, NativeFunction *functions) override {
+    if (watch.onLoad)
+      if (Status status = watch.onLoad(image); !status.ok())
+        return status;
+    Status status = inner->loadModule(module, image, out, functions);
+    watch.loads += status.ok();
+    return status;
+  }
+  Status adoptModule(const gpuasync_module &module, const gpuasync_image &image,
+                     void *foreign, NativeModule &out,
+                     NativeFunction *functions) override {
+    Status status = inner->adoptModule(module, image, foreign, out, functions);
+    watch.adoptions += status.ok();
+    return status;
+  }
+  void unloadModule(NativeModule module) noexcept override {
+    ++watch.unloads;
+    inner->unloadModule(module);
+  }
+
+  Status makeCurrent(SavedContext &saved) override {
+    return inner->makeCurrent(saved);
+  }
+  void restore(const SavedContext &saved) noexcept override {
+    inner->restore(saved);
+  }
+  Status resume() override { return inner->resume(); }
+  Status createStream(NativeStream &out) override {
+    return inner->createStream(out);
+  }
+  void destroyStream(NativeStream stream) noexcept override {
+    inner->destroyStream(stream);
+  }
+  Status externalStream(void *native, NativeStream &out) override {
+    return inner->externalStream(native, out);
+  }
+  Status queryStream(NativeStream stream, bool &done) override {
+    return inner->queryStream(stream, done);
+  }
+  Status waitStream(NativeStream stream, int64_t ns, bool &done) override {
+    return inner->waitStream(stream, ns, done);
+  }
+  void resetStream(NativeStream stream) noexcept override {
+    inner->resetStream(stream);
+  }
+  Status createEvent(NativeEvent &out) override {
+    return inner->createEvent(out);
+  }
+  void destroyEvent(NativeEvent event) noexcept override {
+    inner->destroyEvent(event);
+  }
+  Status recordEvent(NativeEvent event, NativeStream stream) override {
+    return inner->recordEvent(event, stream);
+  }
+  Status streamWaitEvent(NativeStream stream, NativeEvent event) override {
+    return inner->streamWaitEvent(stream, event);
+  }
+  Status queryEvent(NativeEvent event, bool &done) override {
+    return inner->queryEvent(event, done);
+  }
+  Status waitEvent(NativeEvent event, int64_t ns, bool &done) override {
+    return inner->waitEvent(event, ns, done);
+  }
+  Status writeFlag(NativeStream stream, uint32_t *slot, uint32_t v) override {
+    return inner->writeFlag(stream, slot, v);
+  }
+  Status launch(NativeStream stream, NativeFunction function,
+                const gpuasync_kernel &kernel, const gpuasync_block &block,
+                const gpuasync_site *site) override {
+    return inner->launch(stream, function, kernel, block, site);
+  }
+  Status copy(NativeStream stream, void *to, const void *from, uint64_t bytes,
+              const gpuasync_site *site) override {
+    return inner->copy(stream, to, from, bytes, site);
+  }
+  Status copyStrided(NativeStream stream, const StridedCopy &copy,
+                     const gpuasync_site *site) override {
+    return inner->copyStrided(stream, copy, site);
+  }
+  Status fillStrided(NativeStream stream, const StridedFill &fill,
+                     const gpuasync_site *site) override {
+    return inner->fillStrided(stream, fill, site);
+  }
+  Status call(NativeStream stream, void (*f)(void *), void *arg) override {
+    return inner->call(stream, f, arg);
+  }
+  Status allocAsync(NativeStream stream, uint64_t bytes, void *&out) override {
+    return inner->allocAsync(stream, bytes, out);
+  }
+  Status freeAsync(NativeStream stream, void *pointer) override {
+    return inner->freeAsync(stream, pointer);
+  }
+  void trimMemory(uint64_t keep) noexcept override { inner->trimMemory(keep); }
+  Status allocMemory(MemoryKind kind, uint64_t bytes, void *&out) override {
+    return inner->allocMemory(kind, bytes, out);
+  }
+  void freeMemory(MemoryKind kind, void *pointer) noexcept override {
+    inner->freeMemory(kind, pointer);
+  }
+  void memoryInfo(uint64_t &freeBytes, uint64_t &totalBytes) override {
+    inner->memoryInfo(freeBytes, totalBytes);
+  }
+  Status registerHost(void *pointer, uint64_t bytes, bool &owned) override {
+    return inner->registerHost(pointer, bytes, owned);
+  }
+  void unregisterHost(void *pointer) noexcept override {
+    inner->unregisterHost(pointer);
+  }
+  PointerKind pointerKind(const void *pointer) override {
+    return inner->pointerKind(pointer);
+  }
+  uint32_t unfinished(NativeStream stream, const gpuasync_site **out,
+                      uint32_t capacity) override {
+    return inner->unfinished(stream, out, capacity);
+  }
+  uint64_t close(bool lost) noexcept override { return inner->close(lost); }
+
+private:
+  Watch &watch;
+  std::unique_ptr<DriverContext> inner;
+};
+
+class WatchedDriver final : public Driver {
+public:
+  Watch watch;
+  const char *name() const override { return watch.name.c_str(); }
+  Status available() override { return Status(); }
+  int32_t deviceCount() override { return 2; }
+  Status deviceInfo(int32_t, DeviceInfo &info) override {
+    Status status = cpuDriver()->deviceInfo(0, info);
+    info.driverVersion = watch.driverVersion;
+    snprintf(info.arch, sizeof(info.arch), "sm_90");
+    return status;
+  }
+  Status openContext(int32_t, std::unique_ptr<DriverContext> &out) override {
+    std::unique_ptr<DriverContext> inner;
+    Status status = cpuDriver()->openContext(0, inner);
+    if (status.ok())
+      out = std::make_unique<WatchedContext>(watch, std::move(inner));
+    return status;
+  }
+  Context open(int32_t ordinal = 0) {
+    gpuasync_context *raw = nullptr;
+    (void)openOn(*this, ordinal, raw);
+    return Context(raw);
+  }
+};
+
+/// A program of modules with one kernel each, `out[i] = value`. Module i has
+/// one image with the content hash {seed, i}.
+class ManyModules {
+public:
+  struct StoreParams {
+    uint32_t *out;
+    uint32_t value;
+  };
+
+  explicit ManyModules(uint32_t count, uint64_t seed = 1,
+                       uint32_t format = GPUASYNC_IMAGE_PTX,
+                       const char *arch = "sm_70", uint64_t imageBytes = 32)
+      : images(count), modules(count), indices(count), functions(count) {
+    for (uint32_t i = 0; i < count; ++i) {
+      images[i] = {format, 0, arch, &image, imageBytes, {seed, i}};
+      modules[i] = {"m", &kernel, &images[i], 1, 1};
+      indices[i] = i;
+      functions[i] = {"f", "many.mlir", 1, 1, &program, &indices[i], 1, 0};
+    }
+    program = {GPUASYNC_ABI_VERSION, count, "many", modules.data(), &slot};
+    all = {"all", "many.mlir", 1, 1, &program, indices.data(), count, 0};
+  }
+  ManyModules(const ManyModules &) = delete;
+  ~ManyModules() { gpuasync_program_release(&program); }
+
+  static void store(const gpuasync_cpu_block_ctx *, const void *params,
+                    void *) {
+    auto *p = static_cast<const StoreParams *>(params);
+    __atomic_store_n(p->out, p->value, __ATOMIC_RELEASE);
+  }
+
+  /// Enters and leaves `function`; the error.
+  static Status enter(const gpuasync_function &function) {
+    gpuasync_frame frame;
+    gpuasync_frame_enter(&frame, &function);
+    return Status(gpuasync_frame_leave(&frame));
+  }
+  Status enter(uint32_t module) const { return enter(functions[module]); }
+  Status enterAll() const { return enter(all); }
+  /// Launches the module's kernel and checks what it wrote.
+  bool run(uint32_t module, uint32_t value) {
+    gpuasync_frame frame;
+    gpuasync_site site = {"many.mlir", "launch", 1, 1,
+                          UINT32_MAX,  module,   0, 0};
+    gpuasync_frame_enter(&frame, &functions[module]);
+    gpuasync_stream *stream = gpuasync_stream_create(&frame, &site);
+    uint32_t seen = 0;
+    alignas(16) StoreParams params = {&seen, value};
+    gpuasync_block block = {{1, 1, 1}, {1, 1, 1}, {0, 0, 0}, 0, 0, 16, &params};
+    gpuasync_launch(&frame, stream, &site, &block);
+    gpuasync_stream_synchronize(&frame, &stream, 1, &site);
+    gpuasync_stream_destroy(&frame, stream, GPUASYNC_STREAM_IDLE, &site);
+    Status status(gpuasync_frame_leave(&frame));
+    return status.ok() && seen == value;
+  }
+
+  static constexpr uint32_t offsets[2] = {0, 8}, sizes[2] = {8, 4};
+  /// Up to 4096 bytes that an image may say it has.
+  struct Image {
+    gpuasync_cpu_kernel table;
+    char rest[4064];
+  };
+  static const Image image;
+  gpuasync_kernel kernel = {"store", offsets, sizes, 2, 16};
+  std::vector<gpuasync_image> images;
+  std::vector<gpuasync_module> modules;
+  std::vector<uint32_t> indices;
+  std::vector<gpuasync_function> functions;
+  gpuasync_function all;
+  gpuasync_program program;
+  void *slot = nullptr;
+};
+inline const ManyModules::Image ManyModules::image = {
+    {"store", ManyModules::store, 0, 0, 0}, {}};
+
+inline gpuasync_stats statsOf(const Context &context) {
+  gpuasync_stats stats;
+  gpuasync_stats_read(context.get(), &stats);
+  return stats;
+}
+
+} // namespace gpuasync_test
+
+#endif // GPUASYNC_TEST_RUNTIME_UNIT_WATCHEDDRIVER_H
