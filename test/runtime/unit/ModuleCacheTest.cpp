@@ -612,22 +612,35 @@ TEST_F(ModuleCacheTest, ReleaseAllAgainstEightThreads_C12) {
   std::vector<std::unique_ptr<ManyModules>> programs;
   for (uint64_t i = 0; i < 4; ++i)
     programs.push_back(std::make_unique<ManyModules>(2, i + 1));
-  std::atomic<int> wrong{0}, running{8};
+  std::atomic<int> wrong{0}, running{8}, arrived{0}, phase{0};
   std::thread releaser([&] {
     while (running)
       gpuasync_modules_release(nullptr);
   });
-  // Until it is certain that they meet: what was unloaded is loaded again.
   inThreads(8, [&](int number) {
     ContextScope own(context);
-    for (int i = 0; i < 300 || (watch().unloads <= 8 && i < 100000); ++i)
-      wrong +=
-          !programs[size_t(number + i) % 4]->run(uint32_t(i % 2), uint32_t(i));
+    for (int i = 0; i < 10; ++i) {
+      for (uint32_t j = 0; j < 40; ++j)
+        wrong += !programs[(uint32_t(number) + j) % 4]->run(j % 2, j);
+      // All rest for a moment, so that what was released does go.
+      ++arrived;
+      if (number) {
+        while (phase <= i)
+          std::this_thread::yield();
+        continue;
+      }
+      while (arrived < 8 * (i + 1))
+        std::this_thread::yield();
+      gpuasync_modules_release(nullptr);
+      while (watch().live())
+        std::this_thread::yield(); // the other releaser is at it
+      ++phase;
+    }
     --running;
   });
   releaser.join();
   EXPECT_EQ(wrong, 0);
-  EXPECT_GT(watch().unloads, 8u);
+  EXPECT_GE(watch().unloads, 80u);
   gpuasync_modules_release(nullptr);
   EXPECT_EQ(watch().live(), 0u);
 }
