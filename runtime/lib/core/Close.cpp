@@ -44,13 +44,15 @@ void gpuasync_context::drainRetired(const Entering &entering) {
 }
 
 void gpuasync_context::drainRetired() {
-  if (!retiredCount.load(std::memory_order_relaxed) || !isIdle(nullptr))
+  if (!retiredCount.load(std::memory_order_relaxed))
     return;
   CurrentContext current(*this);
   if (!current.status.ok()) {
     (void)noteFault(std::move(current.status));
     return;
   }
+  if (!isIdle(nullptr))
+    return;
   carryOutRetired();
   if (modules.wantsTrim())
     modules.trim(nullptr);

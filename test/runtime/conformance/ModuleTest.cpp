@@ -85,7 +85,7 @@ TEST_P(Modules, CallersStreamKeepsItsModule_C07) {
 // L04, X07: what was prepared, in several contexts, is found by the frames.
 TEST_P(Modules, PrepareSeveralContexts_X07_L04) {
   Context second;
-  ASSERT_TRUE(Context::open(GetParam(), second).ok());
+  ASSERT_TRUE(Context::open(device().c_str(), second).ok());
   TestProgram other(TestProgram::Both, "other");
   const gpuasync_program *programs[] = {&program->program, &other.program};
   gpuasync_context *contexts[] = {context.get(), second.get()};
