@@ -31,9 +31,10 @@ gpuasync_prepare(const gpuasync_program *const *programs, uint32_t programCount,
 
 /// Gives up the modules of `context` (null: of every open context) that are
 /// loaded now and returns their number; those given up before do not count, so
-/// a second call returns 0. Each is unloaded once nothing of its context runs:
-/// at once if that is so, else at a later frame's enter. Never waits; frames go
-/// on, and a program's next frame after the unloading loads again.
+/// a second call returns 0. Those with kernels in a captured graph stay until
+/// their program is released. Each is unloaded once nothing of its context
+/// runs: at once if that is so, else at a later frame's enter. Never waits;
+/// frames go on, and a program's next frame after the unloading loads again.
 GPUASYNC_API uint64_t gpuasync_modules_release(gpuasync_context *context)
     GPUASYNC_NOEXCEPT;
 

@@ -58,6 +58,7 @@ Status gpuasync::joinCapture(Frame &frame, NativeStream stream,
       other->capture = capture->id;
   }
   frame.capture = capture.release(); // also after an error: leave undoes it
+  context.modules.keepForGraph(*frame.instance, *frame.function);
   return status;
 }
 

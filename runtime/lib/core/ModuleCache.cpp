@@ -488,6 +488,8 @@ uint32_t ModuleCache::dropInstance(Instance &instance) {
         continue;
       ++held;
       detach(instance.modules[i]);
+      if (!module->holders)
+        module->captured = false;
       bool kept = limits.keep && !module->key.registration &&
                   !module->released && !beyondLimits(0);
       if (!module->holders && !module->waiters && !kept)
@@ -535,11 +537,23 @@ void ModuleCache::unloadRest() {
   unload(gone);
 }
 
+void ModuleCache::keepForGraph(Instance &instance,
+                               const gpuasync_function &function) {
+  std::lock_guard<std::mutex> lock(mutex);
+  for (uint32_t i = 0; i < function.moduleCount; ++i)
+    if (LoadedModule *module = instance.modules[function.modules[i]].module) {
+      module->captured = true;
+      released -= module->released;
+      module->released = false;
+    }
+}
+
 uint64_t ModuleCache::markReleased() {
   std::lock_guard<std::mutex> lock(mutex);
   uint64_t count = 0;
   for (auto &[key, entry] : entries)
-    if (entry->state == LoadedModule::State::Ready && !entry->released) {
+    if (entry->state == LoadedModule::State::Ready && !entry->released &&
+        !entry->captured) {
       entry->released = true;
       ++count;
     }
@@ -617,7 +631,7 @@ void ModuleCache::trim(const Entering *entering, uint64_t extraBytes,
     std::vector<Entry> candidates;
     for (auto &[key, entry] : entries)
       if (entry->state == LoadedModule::State::Ready && !entry->waiters &&
-          !needed(entry.get()))
+          !entry->captured && !needed(entry.get()))
         candidates.push_back(entry);
     std::sort(candidates.begin(), candidates.end(),
               [](const Entry &a, const Entry &b) {

@@ -91,6 +91,7 @@ struct LoadedModule {
   uint32_t waiters = 0;
   uint64_t lastUse = 0;  ///< epoch
   bool released = false; ///< to be unloaded as soon as that may be
+  bool captured = false; ///< a graph may run its kernels at any time
 };
 
 /// The modules of one program in one context.
@@ -157,6 +158,9 @@ public:
   /// Whether something was inserted for a program's own code; unloads it.
   bool hasProgram(uint64_t registrationId);
   void dropProgram(uint64_t registrationId);
+  /// Work of the function is captured into a graph: its modules stay until the
+  /// program is released.
+  void keepForGraph(Instance &instance, const gpuasync_function &function);
   /// Marks everything that is loaded for unloading; returns how many were not
   /// marked before.
   uint64_t markReleased();

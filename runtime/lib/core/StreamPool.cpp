@@ -74,12 +74,13 @@ Status gpuasync_context::takeStream(ThreadContext *slot,
 
 void gpuasync_context::giveStream(ThreadContext *slot, gpuasync_stream *stream,
                                   bool idle) {
+  const bool captured = stream->frame && stream->frame->capture;
   stream->frame = nullptr;
   stream->previous = nullptr;
   if (stream->external) {
     // The caller's stream cannot be queried later: what was staged for it is
     // given fences of its own when it is enqueued.
-    if (stream->enqueued != stream->finished)
+    if (stream->enqueued != stream->finished && !captured)
       noteCallerWork(stream->native);
     stream->native = nullptr;
     stream->next = slot->idleWrappers;

@@ -460,6 +460,32 @@ TEST_F(ModuleCacheTest, PendingWorkKeepsItsModule_C07) {
   EXPECT_EQ(watch().unloads, 1u);
 }
 
+// C07: a graph may run what was captured into it whenever it likes.
+TEST_F(ModuleCacheTest, WhatIsCapturedStays_C07) {
+  gpuasync_stream *callers = nullptr;
+  ASSERT_TRUE(
+      Status(gpuasync_context_stream_create(context.get(), &callers)).ok());
+  {
+    ManyModules program(2);
+    ASSERT_TRUE(program.enterAll().ok());
+    watch().capturing = true;
+    gpuasync_frame frame;
+    gpuasync_site site = {"many.mlir", "external", 1, 1, UINT32_MAX, 0, 0, 0};
+    ASSERT_EQ(gpuasync_frame_enter(&frame, &program.functions[0]), 0);
+    EXPECT_TRUE(gpuasync_stream_external(&frame, callers, &site));
+    Status status(gpuasync_frame_leave(&frame));
+    EXPECT_TRUE(status.ok()) << status.message();
+    watch().capturing = false;
+    EXPECT_EQ(gpuasync_modules_release(context.get()), 1u);
+    EXPECT_EQ(watch().unloads, 1u);
+    ASSERT_TRUE(Status(gpuasync_modules_limit(context.get(), 0, 0, 0)).ok());
+    EXPECT_TRUE(program.run(0, 1));
+    EXPECT_EQ(watch().loads, 2u);
+  }
+  EXPECT_EQ(watch().live(), 0u);
+  gpuasync_context_stream_destroy(callers);
+}
+
 // C07: a hold that is given back twice is noticed, in every build.
 TEST_F(ModuleCacheTest, UnderflowIsCaught_C07) {
   ManyModules program(1);

@@ -32,6 +32,7 @@ struct Watch {
   std::atomic<uint64_t> generation{1};
   /// Called by loadModule without any lock; an error fails the load.
   std::function<Status(const gpuasync_image &)> onLoad;
+  bool capturing = false; ///< what callers' streams are said to be
   std::atomic<uint64_t> loads{0}, unloads{0}, adoptions{0};
   uint64_t live() const { return loads + adoptions - unloads; }
 };
@@ -86,6 +87,14 @@ public:
   }
   Status externalStream(void *native, NativeStream &out) override {
     return inner->externalStream(native, out);
+  }
+  CaptureState captureState(NativeStream stream) override {
+    if (!watch.capturing)
+      return inner->captureState(stream);
+    CaptureState state;
+    state.kind = CaptureState::Active;
+    state.id = 7;
+    return state;
   }
   Status queryStream(NativeStream stream, bool &done) override {
     return inner->queryStream(stream, done);
