@@ -194,16 +194,17 @@ public:
     snprintf(info.arch, sizeof(info.arch), "sm_90");
     return status;
   }
-  Status openContext(int32_t, std::unique_ptr<DriverContext> &out) override {
+  Status openContext(int32_t, void *,
+                     std::unique_ptr<DriverContext> &out) override {
     std::unique_ptr<DriverContext> inner;
-    Status status = cpuDriver()->openContext(0, inner);
+    Status status = cpuDriver()->openContext(0, nullptr, inner);
     if (status.ok())
       out = std::make_unique<WatchedContext>(watch, std::move(inner));
     return status;
   }
   Context open(int32_t ordinal = 0) {
     gpuasync_context *raw = nullptr;
-    (void)openOn(*this, ordinal, raw);
+    (void)openOn(*this, ordinal, nullptr, raw);
     return Context(raw);
   }
 };
