@@ -100,6 +100,17 @@ typedef struct gpuasync_kernel {
   uint32_t paramBytes;
 } gpuasync_kernel;
 
+/// What a shared object made of a gpu.module with target #gpu_async.cpu exports
+/// as `_gpuasync_object`: the kernels as they are launched and as block
+/// functions, in the same order.
+typedef struct gpuasync_cpu_object {
+  uint32_t abiVersion;
+  uint32_t kernelCount;
+  const char *name;
+  const gpuasync_kernel *kernels;
+  const gpuasync_cpu_kernel *functions;
+} gpuasync_cpu_object;
+
 /// One module's kernels compiled for one target.
 typedef struct gpuasync_image {
   uint32_t format; ///< gpuasync_image_format

@@ -31,6 +31,9 @@ bool gpuasync_context::isIdle(const Pin *entering) {
       if (pin->count.load(std::memory_order_seq_cst) >
           (pin == entering ? 1u : 0u))
         return false;
+  for (gpuasync_stream *stream : allStreams)
+    if (stream->session)
+      return false; // between two calls of its session
   reapPending();
   return !pendingHead && reapCallerWork();
 }

@@ -173,6 +173,7 @@ struct alignas(64) gpuasync_stream {
   gpuasync_stream *previous = nullptr, *next = nullptr;
   bool external = false; ///< a wrapper: native is not ours
   bool embedder = false; ///< made by gpuasync_context_stream_create
+  bool session = false;  ///< held by a Session, in no frame between its calls
   uint64_t enqueued = 0; ///< operations so far
   uint64_t finished = 0; ///< of them known complete
   uint64_t capture = 0;  ///< of the capture that it is part of

@@ -135,6 +135,19 @@ struct CaptureState {
   uint64_t id = 0; ///< of the capture, unique in the process; of Active only
 };
 
+/// A tensor as copies in tiles see it: the parameters of
+/// cuTensorMapEncodeTiled, with its values for the enumerations. The innermost
+/// dimension comes first.
+struct TensorMap {
+  uint32_t dataType = 0, rank = 0;
+  void *address = nullptr;
+  const uint64_t *sizes = nullptr;   ///< in elements
+  const uint64_t *strides = nullptr; ///< in bytes, rank - 1 of them
+  const uint32_t *box = nullptr;
+  const uint32_t *elementStrides = nullptr;
+  uint32_t interleave = 0, swizzle = 0, l2Promotion = 0, fill = 0;
+};
+
 /// One device context. Destroyed by the core after `close`. While somebody
 /// captures a stream, all calls but those on captured streams go on as ever and
 /// do not end the capture, in whatever mode that is.
@@ -228,6 +241,18 @@ public:
                              NativeModule &out, NativeFunction *functions) = 0;
   /// None of its kernels is running or queued. [blocks]
   virtual void unloadModule(NativeModule module) noexcept = 0;
+  /// Adds kernel 0 of `module` (a table made for this call) to what was loaded
+  /// from `image` as `loaded`, for callers that learn the names of kernels one
+  /// by one. The handle lives as long as the module; one call at a time for
+  /// one module. [blocks]
+  virtual Status findFunction(NativeModule loaded,
+                              const gpuasync_module &module,
+                              const gpuasync_image &image,
+                              NativeFunction &out) {
+    (void)loaded, (void)image, (void)out;
+    return makeStatus(GPUASYNC_UNSUPPORTED,
+                      "module '%s' has a fixed table of kernels", module.name);
+  }
 
   //===--- Work. `site` is for diagnostics, may be null, and is constant data
   //===--- that outlives the work. The core has checked null and empty cases:
@@ -240,6 +265,14 @@ public:
                         const gpuasync_kernel &kernel,
                         const gpuasync_block &block,
                         const gpuasync_site *site) = 0;
+
+  /// As `launch`, for callers that have a pointer to each parameter and may not
+  /// know the sizes; block.params is not read. By default the parameters are
+  /// packed as `kernel` says.
+  virtual Status launchPointers(NativeStream stream, NativeFunction function,
+                                const gpuasync_kernel &kernel,
+                                const gpuasync_block &block, void **parameters,
+                                const gpuasync_site *site);
 
   /// Both addresses are device, host-shared, pinned or registered memory;
   /// pageable only as destination and only with CapPageableDestination.
@@ -283,6 +316,19 @@ public:
   /// [blocks]
   virtual void unregisterHost(void *pointer) noexcept = 0;
   virtual PointerKind pointerKind(const void *pointer) = 0;
+  /// The address by which the device reaches registered host memory.
+  virtual Status devicePointer(void *host, void *&out) {
+    out = host;
+    return Status();
+  }
+
+  /// Writes the device's descriptor of a tiled tensor, 128 bytes, to `out`,
+  /// which is aligned to 64. Touches no stream.
+  virtual Status encodeTensorMap(const TensorMap &, void *out) {
+    (void)out;
+    return makeStatus(GPUASYNC_UNSUPPORTED,
+                      "this device has no tensor map descriptors");
+  }
 
   //===--- Diagnostics and the end
 

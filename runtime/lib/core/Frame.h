@@ -111,6 +111,10 @@ void guarded(Frame *frame, const gpuasync_site *site, Body body) {
   }
 }
 
+/// Refuses sizes that no launch may have (Launch.cpp). `empty`: a size is 0.
+Status checkBlock(const gpuasync_context &context,
+                  const gpuasync_kernel &kernel, const gpuasync_block &block,
+                  bool &empty);
 /// Waits for streams of a frame on the host (Wait.cpp).
 Status hostWait(Frame &frame, Stream *const *streams, uint32_t count,
                 int64_t timeoutNs);

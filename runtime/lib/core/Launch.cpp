@@ -7,11 +7,13 @@
 
 #include "core/Frame.h"
 
+#include <string.h>
+
 using namespace gpuasync;
 
-static Status checkBlock(const gpuasync_context &context,
-                         const gpuasync_kernel &kernel,
-                         const gpuasync_block &block, bool &empty) {
+Status gpuasync::checkBlock(const gpuasync_context &context,
+                            const gpuasync_kernel &kernel,
+                            const gpuasync_block &block, bool &empty) {
   int64_t least = INT64_MAX;
   for (int i = 0; i < 3; ++i) {
     least = block.grid[i] < least ? block.grid[i] : least;
@@ -51,6 +53,30 @@ static Status checkBlock(const gpuasync_context &context,
                       "blocks",
                       kernel.name, context.device.c_str());
   return Status();
+}
+
+Status DriverContext::launchPointers(
+    NativeStream stream, NativeFunction function, const gpuasync_kernel &kernel,
+    const gpuasync_block &block, void **parameters, const gpuasync_site *site) {
+  if (kernel.paramCount == UINT32_MAX)
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      "kernel '%s': the sizes of its parameters are not known",
+                      kernel.name);
+  constexpr size_t smallBytes = 1024;
+  alignas(16) unsigned char small[smallBytes];
+  std::unique_ptr<unsigned char[]> large;
+  unsigned char *packed = small;
+  if (kernel.paramBytes > smallBytes) {
+    large.reset(new unsigned char[kernel.paramBytes]);
+    packed = large.get(); // aligned to 16, as all memory of operator new
+  }
+  for (uint32_t i = 0; i < kernel.paramCount; ++i)
+    memcpy(packed + kernel.paramOffsets[i], parameters[i],
+           kernel.paramSizes[i]);
+  gpuasync_block whole = block;
+  whole.params = packed;
+  whole.paramBytes = kernel.paramBytes;
+  return launch(stream, function, kernel, whole, site);
 }
 
 extern "C" void gpuasync_launch(gpuasync_frame *memory, gpuasync_stream *stream,

@@ -174,6 +174,17 @@ Status gpuasync::defaultWithoutProgram(gpuasync_context *&out) {
   return makeStatus(GPUASYNC_UNAVAILABLE, "there is no device");
 }
 
+Status gpuasync::defaultOn(const char *device, gpuasync_context *&out) {
+  if (!device || !*device || strcmp(device, "auto") == 0)
+    return defaultWithoutProgram(out);
+  Driver *driver = nullptr;
+  int32_t ordinal = 0;
+  if (!parseDevice(device, driver, ordinal))
+    return unknownDevice(device);
+  std::lock_guard<std::mutex> lock(process().openMutex);
+  return openDefault(*driver, ordinal, out);
+}
+
 Status gpuasync::chooseDefault(Registration &registration,
                                gpuasync_context *&out) {
   out = registration.defaultContext.load(std::memory_order_acquire);

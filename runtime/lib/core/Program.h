@@ -24,6 +24,10 @@ Status chooseDefault(Registration &registration, gpuasync_context *&out);
 /// The first device there is, or GPU_ASYNC_DEVICE.
 Status defaultWithoutProgram(gpuasync_context *&out);
 
+/// The process's own context on `device` (as openContext takes it), opened on
+/// first use, kept until shutdown; the result is not referenced for the caller.
+Status defaultOn(const char *device, gpuasync_context *&out);
+
 /// The thread's pin of the program's instance in `context`, made on first use.
 Status makePin(ThreadState &thread, gpuasync_context &context,
                Registration &registration, Pin *&out);

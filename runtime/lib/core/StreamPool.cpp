@@ -264,12 +264,12 @@ bool gpuasync_context::waitForStreams(int64_t timeoutNs) {
     (void)noteFault(std::move(status));
     giveFenceEvent(work.event);
   }
-  // Streams that an embedder still holds.
+  // Streams that an embedder or a session still holds.
   std::vector<gpuasync_stream *> held;
   {
     std::lock_guard<std::mutex> lock(poolMutex);
     for (gpuasync_stream *stream : allStreams)
-      if (stream->embedder)
+      if (stream->embedder || stream->session)
         held.push_back(stream);
   }
   for (gpuasync_stream *stream : held) {

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <string_view>
+#include <vector>
 
 using namespace gpuasync::cuda;
 
@@ -364,8 +365,17 @@ int launch(Call &call, CUfunction function, const Launch &launch,
     return code;
   const void *buffer = nullptr;
   size_t bytes = 0;
-  if (parameters)
-    state().violation("the model takes packed parameters only");
+  std::vector<char> packed;
+  if (parameters) {
+    if (extra)
+      state().violation("parameters are passed in both ways");
+    packed.resize(found->parameterBytes);
+    for (size_t i = 0; i < found->parameters.size(); ++i)
+      memcpy(packed.data() + found->parameters[i].offset, parameters[i],
+             found->parameters[i].size);
+    buffer = packed.data();
+    bytes = packed.size();
+  }
   for (; extra && *extra; extra += 2) {
     if (extra[0] == reinterpret_cast<void *>(LaunchParamBufferPointer))
       buffer = extra[1];
@@ -606,6 +616,22 @@ int cuMemsetD2D16Async(Call &, CUdeviceptr to, size_t pitch,
 int cuMemsetD2D32Async(Call &, CUdeviceptr to, size_t pitch, unsigned value,
                        size_t width, size_t height, CUstream stream) {
   return state().fill(address(to), pitch, value, 4, width, height, stream);
+}
+
+int cuTensorMapEncodeTiled(Call &, void *map, int, unsigned rank, void *base,
+                           const uint64_t *sizes, const uint64_t *,
+                           const unsigned *box, const unsigned *, int, int, int,
+                           int) {
+  if (rank < 1 || rank > 5 || reinterpret_cast<uintptr_t>(map) % 64 ||
+      reinterpret_cast<uintptr_t>(base) % 16)
+    return InvalidValue;
+  for (unsigned i = 0; i < rank; ++i)
+    if (!sizes[i] || !box[i] || box[i] > 256)
+      return InvalidValue;
+  // Opaque; this one only says what it is of.
+  memset(map, 0, 128);
+  memcpy(map, &base, sizeof(base));
+  return Success;
 }
 
 /// Calls that work without a current context.

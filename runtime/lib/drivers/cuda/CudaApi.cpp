@@ -310,7 +310,8 @@ int CudaApi::residentBlocks(CUfunction function, int threads, size_t shared) {
 }
 
 CudaCall CudaApi::launchExtended(CUfunction function, CUstream stream,
-                                 const gpuasync_block &block, void **extra) {
+                                 const gpuasync_block &block, void **parameters,
+                                 void **extra) {
   if (!table.cuLaunchKernelEx)
     return {ErrorNotSupported, "cuLaunchKernelEx"};
   CUlaunchAttribute attributes[2] = {};
@@ -344,7 +345,7 @@ CudaCall CudaApi::launchExtended(CUfunction function, CUstream stream,
     attribute.id = LaunchAttributeCooperative;
     attribute.value.cooperative = 1;
   }
-  return GPUASYNC_CUDA_CALL(cuLaunchKernelEx, &config, function, nullptr,
+  return GPUASYNC_CUDA_CALL(cuLaunchKernelEx, &config, function, parameters,
                             extra);
 }
 
@@ -426,6 +427,15 @@ CudaCall CudaApi::poolCreate(int32_t ordinal, CUmemoryPool &pool) {
   if (call.code != Success)
     (void)GPUASYNC_CUDA_CALL(cuMemPoolDestroy, pool);
   return call;
+}
+
+CudaCall CudaApi::encodeTensorMap(const TensorMap &map, void *out) {
+  if (!table.cuTensorMapEncodeTiled)
+    return {ErrorNotSupported, "cuTensorMapEncodeTiled"};
+  return GPUASYNC_CUDA_CALL(
+      cuTensorMapEncodeTiled, out, int(map.dataType), map.rank, map.address,
+      map.sizes, map.strides, map.box, map.elementStrides, int(map.interleave),
+      int(map.swizzle), int(map.l2Promotion), int(map.fill));
 }
 
 CudaCall CudaApi::pointerKind(const void *pointer, PointerKind &kind) {

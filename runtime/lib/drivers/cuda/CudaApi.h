@@ -210,7 +210,7 @@ struct CudaApi {
     bool plain = block.flags == 0 && block.cluster[0] <= 1 &&
                  block.cluster[1] <= 1 && block.cluster[2] <= 1;
     if (__builtin_expect(!plain, 0))
-      return launchExtended(function, stream, block,
+      return launchExtended(function, stream, block, nullptr,
                             paramBytes ? extra : nullptr);
     return GPUASYNC_CUDA_CALL(
         cuLaunchKernel, function, unsigned(block.grid[0]),
@@ -219,8 +219,22 @@ struct CudaApi {
         unsigned(block.block[2]), unsigned(block.dynamicSharedBytes), stream,
         nullptr, paramBytes ? extra : nullptr);
   }
+  static Call launchPointers(CUfunction function, CUstream stream,
+                             const gpuasync_block &block, void **parameters) {
+    bool plain = block.flags == 0 && block.cluster[0] <= 1 &&
+                 block.cluster[1] <= 1 && block.cluster[2] <= 1;
+    if (!plain)
+      return launchExtended(function, stream, block, parameters, nullptr);
+    return GPUASYNC_CUDA_CALL(
+        cuLaunchKernel, function, unsigned(block.grid[0]),
+        unsigned(block.grid[1]), unsigned(block.grid[2]),
+        unsigned(block.block[0]), unsigned(block.block[1]),
+        unsigned(block.block[2]), unsigned(block.dynamicSharedBytes), stream,
+        parameters, nullptr);
+  }
   static Call launchExtended(CUfunction function, CUstream stream,
-                             const gpuasync_block &block, void **extra);
+                             const gpuasync_block &block, void **parameters,
+                             void **extra);
 
   //===--- Copies and fills
 
@@ -297,6 +311,7 @@ struct CudaApi {
     return GPUASYNC_CUDA_CALL(cuMemHostUnregister, pointer);
   }
   static Call pointerKind(const void *pointer, PointerKind &kind);
+  static Call encodeTensorMap(const TensorMap &map, void *out);
 
 private:
   static CUdeviceptr address(const void *pointer) {

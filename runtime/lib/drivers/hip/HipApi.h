@@ -227,6 +227,16 @@ struct HipApi {
                              unsigned(block.dynamicSharedBytes), stream,
                              nullptr, paramBytes ? extra : nullptr);
   }
+  /// Without clusters and flags, which no caller has here.
+  static Call launchPointers(hipFunction_t function, hipStream_t stream,
+                             const gpuasync_block &block, void **parameters) {
+    return GPUASYNC_HIP_CALL(hipModuleLaunchKernel, function,
+                             unsigned(block.grid[0]), unsigned(block.grid[1]),
+                             unsigned(block.grid[2]), unsigned(block.block[0]),
+                             unsigned(block.block[1]), unsigned(block.block[2]),
+                             unsigned(block.dynamicSharedBytes), stream,
+                             parameters, nullptr);
+  }
   static Call launchCooperative(hipFunction_t function, hipStream_t stream,
                                 const gpuasync_kernel &kernel,
                                 const gpuasync_block &block);
@@ -306,6 +316,9 @@ struct HipApi {
                              const_cast<void *>(host), 0);
   }
   static Call pointerKind(const void *pointer, PointerKind &kind);
+  static Call encodeTensorMap(const TensorMap &, void *) {
+    return {ErrorNotSupported, "tensor map descriptors"};
+  }
 };
 
 } // namespace hip

@@ -20,6 +20,7 @@
 #include <memory>
 #include <new>
 #include <string.h>
+#include <vector>
 
 namespace gpuasync {
 
@@ -56,6 +57,8 @@ struct VendorModule {
   typename Api::Module handle = nullptr;
   bool owned = true; ///< else somebody else loaded it and unloads it
   std::unique_ptr<VendorFunction<Api>[]> functions;
+  /// Those of findFunction.
+  std::vector<std::unique_ptr<VendorFunction<Api>>> found;
 };
 
 template <typename Api>
@@ -103,7 +106,14 @@ public:
                      void *foreign, NativeModule &out,
                      NativeFunction *functions) override;
   void unloadModule(NativeModule module) noexcept override;
+  Status findFunction(NativeModule loaded, const gpuasync_module &module,
+                      const gpuasync_image &image,
+                      NativeFunction &out) override;
 
+  Status launchPointers(NativeStream stream, NativeFunction function,
+                        const gpuasync_kernel &kernel,
+                        const gpuasync_block &block, void **parameters,
+                        const gpuasync_site *site) override;
   Status launch(NativeStream stream, NativeFunction function,
                 const gpuasync_kernel &kernel, const gpuasync_block &block,
                 const gpuasync_site *site) override;
@@ -123,10 +133,15 @@ public:
   Status registerHost(void *pointer, uint64_t bytes, bool &owned) override;
   void unregisterHost(void *pointer) noexcept override;
   PointerKind pointerKind(const void *pointer) override;
+  Status devicePointer(void *host, void *&out) override;
+  Status encodeTensorMap(const TensorMap &map, void *out) override;
 
   uint64_t close(bool lost) noexcept override;
 
 private:
+  /// Whether a launch keeps within the limits of device and function.
+  bool fits(const Function &function, const gpuasync_block &block) const;
+
   static Stream asStream(NativeStream stream) {
     return static_cast<Stream>(stream);
   }
@@ -564,9 +579,56 @@ void VendorContext<Api>::unloadModule(NativeModule module) noexcept {
   (void)Api::moduleUnload(loaded->handle);
 }
 
+template <typename Api>
+Status VendorContext<Api>::findFunction(NativeModule native,
+                                        const gpuasync_module &module,
+                                        const gpuasync_image &image,
+                                        NativeFunction &out) {
+  Module &loaded = *static_cast<Module *>(native);
+  auto function = std::make_unique<Function>();
+  Status status = loadFunction(module, 0, image, loaded.handle, *function);
+  if (status.ok())
+    status = reserveLocalMemory(function->localBytes);
+  if (!status.ok())
+    return status;
+  out = function.get();
+  loaded.found.push_back(std::move(function));
+  return Status();
+}
+
 //===----------------------------------------------------------------------===//
 // Launches
 //===----------------------------------------------------------------------===//
+
+template <typename Api>
+bool VendorContext<Api>::fits(const Function &function,
+                              const gpuasync_block &block) const {
+  const VendorLimits &limits = device.limits;
+  // Each factor is below 2^32 once the first comparisons held.
+  return uint64_t(block.grid[0]) <= limits.maxGrid[0] &&
+         uint64_t(block.grid[1]) <= limits.maxGrid[1] &&
+         uint64_t(block.grid[2]) <= limits.maxGrid[2] &&
+         uint64_t(block.block[0]) <= limits.maxBlock[0] &&
+         uint64_t(block.block[1]) <= limits.maxBlock[1] &&
+         uint64_t(block.block[2]) <= limits.maxBlock[2] &&
+         uint64_t(block.block[0] * block.block[1] * block.block[2]) <=
+             function.maxThreads &&
+         uint64_t(block.dynamicSharedBytes) <= function.maxDynamicShared;
+}
+
+template <typename Api>
+Status VendorContext<Api>::launchPointers(
+    NativeStream stream, NativeFunction native, const gpuasync_kernel &kernel,
+    const gpuasync_block &block, void **parameters, const gpuasync_site *) {
+  const Function &function = *static_cast<const Function *>(native);
+  if (__builtin_expect(!fits(function, block), 0))
+    return launchRefused(function, kernel, block);
+  Call call =
+      Api::launchPointers(function.handle, asStream(stream), block, parameters);
+  if (__builtin_expect(call.code == Api::success, 1))
+    return Status();
+  return launchFailed(call, function, kernel, block);
+}
 
 template <typename Api>
 Status VendorContext<Api>::launch(NativeStream stream, NativeFunction native,
@@ -574,17 +636,7 @@ Status VendorContext<Api>::launch(NativeStream stream, NativeFunction native,
                                   const gpuasync_block &block,
                                   const gpuasync_site *) {
   const Function &function = *static_cast<const Function *>(native);
-  const VendorLimits &limits = device.limits;
-  // Each factor is below 2^32 once the first comparisons held.
-  bool fits = uint64_t(block.grid[0]) <= limits.maxGrid[0] &&
-              uint64_t(block.grid[1]) <= limits.maxGrid[1] &&
-              uint64_t(block.grid[2]) <= limits.maxGrid[2] &&
-              uint64_t(block.block[0]) <= limits.maxBlock[0] &&
-              uint64_t(block.block[1]) <= limits.maxBlock[1] &&
-              uint64_t(block.block[2]) <= limits.maxBlock[2] &&
-              uint64_t(block.block[0] * block.block[1] * block.block[2]) <=
-                  function.maxThreads &&
-              uint64_t(block.dynamicSharedBytes) <= function.maxDynamicShared;
+  bool fits = this->fits(function, block);
   uint32_t paramBytes = block.paramBytes;
   if (function.paramBytes != UINT32_MAX) {
     fits &= paramBytes >= function.paramBytes;
@@ -939,6 +991,19 @@ PointerKind VendorContext<Api>::pointerKind(const void *pointer) {
   PointerKind kind = PointerKind::Pageable;
   (void)Api::pointerKind(pointer, kind);
   return kind;
+}
+
+template <typename Api>
+Status VendorContext<Api>::devicePointer(void *host, void *&out) {
+  out = host;
+  if constexpr (Api::hostAddressesMayDiffer)
+    return toDeviceAddress(out);
+  return Status();
+}
+
+template <typename Api>
+Status VendorContext<Api>::encodeTensorMap(const TensorMap &map, void *out) {
+  return check(Api::encodeTensorMap(map, out));
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,0 +1,326 @@
+//===- Mgpu.cpp - Streams, events and memory of mgpu calls ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The symbols of MLIR 22.1's CudaRuntimeWrappers and RocmRuntimeWrappers, with
+// their signatures; modules and launches are in Modules.cpp.
+//===----------------------------------------------------------------------===//
+
+#include "compat/Handles.h"
+#include "compat/Report.h"
+
+#include <new>
+#include <string.h>
+
+using namespace gpuasync;
+using namespace gpuasync::mgpu;
+
+#define SITE(name)                                                             \
+  static const gpuasync_site site = {"", name, 0, 0, UINT32_MAX, 0, 0, 0}
+
+namespace {
+
+/// A ranked memref's descriptor of any rank: sizes, then strides follow.
+struct Descriptor {
+  void *base;
+  char *data;
+  int64_t offset;
+  int64_t sizes[1];
+};
+
+/// The bytes that a memref covers; false if there are none.
+bool extent(int64_t rank, const Descriptor *descriptor, int64_t elementBytes,
+            char *&begin, uint64_t &bytes) {
+  int64_t low = 0, high = 1;
+  for (int64_t i = 0; i < rank; ++i) {
+    int64_t size = descriptor->sizes[i];
+    if (size <= 0)
+      return false;
+    int64_t reach = (size - 1) * descriptor->sizes[rank + i];
+    (reach < 0 ? low : high) += reach;
+  }
+  begin = descriptor->data + (descriptor->offset + low) * elementBytes;
+  bytes = static_cast<uint64_t>((high - low) * elementBytes);
+  return true;
+}
+
+void registerRange(void *pointer, uint64_t bytes, const gpuasync_site *site) {
+  if (Device *device = currentDevice(site))
+    check(site, device->session->registerHost(pointer, bytes, site));
+}
+
+void unregisterRange(void *pointer, const gpuasync_site *site) {
+  if (Device *device = currentDevice(site))
+    check(site, device->session->unregisterHost(pointer, site),
+          /*release=*/true);
+}
+
+/// What upstream returns by value; its pointers are of the element type.
+struct MemRef1d {
+  void *base, *data;
+  int64_t offset, size, stride;
+};
+
+MemRef1d deviceMemRef(void *aligned, int64_t offset, int64_t size,
+                      int64_t stride, const gpuasync_site *site) {
+  void *pointer = nullptr;
+  Device *device = dead() ? nullptr : currentDevice(site);
+  if (device)
+    check(site, device->session->devicePointer(aligned, site, pointer));
+  return {pointer, pointer, offset, size, stride};
+}
+
+void fillMemory(void *destination, const void *pattern, uint32_t elementBytes,
+                size_t count, void *stream, const gpuasync_site *site) {
+  Work work(stream, site);
+  if (work.stream)
+    check(site, work.device->session->fill(work.stream, destination, pattern,
+                                           elementBytes, count, site));
+}
+
+} // namespace
+
+extern "C" {
+
+//===----------------------------------------------------------------------===//
+// Streams and events
+//===----------------------------------------------------------------------===//
+
+GPUASYNC_API void *mgpuStreamCreate() noexcept {
+  SITE("mgpuStreamCreate");
+  return dead() ? nullptr : createHandle(Kind::Stream, &site);
+}
+
+GPUASYNC_API void mgpuStreamDestroy(void *stream) noexcept {
+  SITE("mgpuStreamDestroy");
+  if (!dead())
+    destroyHandle(stream, &site);
+}
+
+GPUASYNC_API void mgpuStreamSynchronize(void *stream) noexcept {
+  SITE("mgpuStreamSynchronize");
+  if (!dead())
+    synchronizeHandle(stream, Kind::Stream, &site);
+}
+
+GPUASYNC_API void mgpuStreamWaitEvent(void *stream, void *event) noexcept {
+  SITE("mgpuStreamWaitEvent");
+  if (!dead())
+    waitForHandle(stream, event, &site);
+}
+
+GPUASYNC_API void *mgpuEventCreate() noexcept {
+  SITE("mgpuEventCreate");
+  return dead() ? nullptr : createHandle(Kind::Event, &site);
+}
+
+GPUASYNC_API void mgpuEventDestroy(void *event) noexcept {
+  SITE("mgpuEventDestroy");
+  if (!dead())
+    destroyHandle(event, &site);
+}
+
+GPUASYNC_API void mgpuEventSynchronize(void *event) noexcept {
+  SITE("mgpuEventSynchronize");
+  if (dead())
+    return;
+  if (event)
+    synchronizeHandle(event, Kind::Event, &site);
+  else
+    fail(site.op, "the event is null");
+}
+
+GPUASYNC_API void mgpuEventRecord(void *event, void *stream) noexcept {
+  SITE("mgpuEventRecord");
+  if (!dead())
+    recordHandle(event, stream, &site);
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+/// The memory can be used at once on any stream, as upstream's can.
+GPUASYNC_API void *mgpuMemAlloc(uint64_t bytes, void *stream,
+                                bool isHostShared) noexcept {
+  SITE("mgpuMemAlloc");
+  if (dead() || !bytes)
+    return nullptr;
+  Device *device = deviceOf(stream, &site);
+  void *pointer = nullptr;
+  if (device)
+    check(&site,
+          device->session->alloc(bytes,
+                                 isHostShared ? GPUASYNC_ALLOC_HOST_SHARED
+                                              : GPUASYNC_ALLOC_DEVICE,
+                                 &site, pointer));
+  return pointer;
+}
+
+GPUASYNC_API void mgpuMemFree(void *pointer, void *stream) noexcept {
+  SITE("mgpuMemFree");
+  if (dead() || !pointer)
+    return;
+  try {
+    freeAfter(stream, pointer, &site);
+  } catch (const std::bad_alloc &) {
+    fail(site.op, "out of memory");
+  }
+}
+
+GPUASYNC_API void mgpuMemcpy(void *destination, void *source, size_t bytes,
+                             void *stream) noexcept {
+  SITE("mgpuMemcpy");
+  if (dead())
+    return;
+  Work work(stream, &site);
+  if (work.stream)
+    check(&site, work.device->session->copy(work.stream, destination, source,
+                                            bytes, &site));
+}
+
+GPUASYNC_API void mgpuMemset32(void *destination, unsigned value, size_t count,
+                               void *stream) noexcept {
+  SITE("mgpuMemset32");
+  if (!dead())
+    fillMemory(destination, &value, 4, count, stream, &site);
+}
+
+GPUASYNC_API void mgpuMemset16(void *destination, unsigned short value,
+                               size_t count, void *stream) noexcept {
+  SITE("mgpuMemset16");
+  if (!dead())
+    fillMemory(destination, &value, 2, count, stream, &site);
+}
+
+//===----------------------------------------------------------------------===//
+// Host memory
+//===----------------------------------------------------------------------===//
+
+GPUASYNC_API void mgpuMemHostRegister(void *pointer, uint64_t bytes) noexcept {
+  SITE("mgpuMemHostRegister");
+  if (!dead())
+    registerRange(pointer, bytes, &site);
+}
+
+GPUASYNC_API void mgpuMemHostRegisterMemRef(int64_t rank, void *descriptor,
+                                            int64_t elementBytes) noexcept {
+  SITE("mgpuMemHostRegisterMemRef");
+  char *begin = nullptr;
+  uint64_t bytes = 0;
+  if (!dead() && extent(rank, static_cast<Descriptor *>(descriptor),
+                        elementBytes, begin, bytes))
+    registerRange(begin, bytes, &site);
+}
+
+GPUASYNC_API void mgpuMemHostUnregister(void *pointer) noexcept {
+  SITE("mgpuMemHostUnregister");
+  if (!dead())
+    unregisterRange(pointer, &site);
+}
+
+GPUASYNC_API void mgpuMemHostUnregisterMemRef(int64_t rank, void *descriptor,
+                                              int64_t elementBytes) noexcept {
+  SITE("mgpuMemHostUnregisterMemRef");
+  char *begin = nullptr;
+  uint64_t bytes = 0;
+  if (!dead() && extent(rank, static_cast<Descriptor *>(descriptor),
+                        elementBytes, begin, bytes))
+    unregisterRange(begin, &site);
+}
+
+GPUASYNC_API MemRef1d mgpuMemGetDeviceMemRef1dFloat(float *, float *aligned,
+                                                    int64_t offset,
+                                                    int64_t size,
+                                                    int64_t stride) noexcept {
+  SITE("mgpuMemGetDeviceMemRef1dFloat");
+  return deviceMemRef(aligned, offset, size, stride, &site);
+}
+
+GPUASYNC_API MemRef1d mgpuMemGetDeviceMemRef1dInt32(int32_t *, int32_t *aligned,
+                                                    int64_t offset,
+                                                    int64_t size,
+                                                    int64_t stride) noexcept {
+  SITE("mgpuMemGetDeviceMemRef1dInt32");
+  return deviceMemRef(aligned, offset, size, stride, &site);
+}
+
+/// For the calling thread, as upstream's; later calls of it use that device.
+GPUASYNC_API void mgpuSetDefaultDevice(int32_t device) noexcept {
+  SITE("mgpuSetDefaultDevice");
+  if (dead())
+    return;
+  if (device < 0)
+    return fail(site.op, "there is no device %d", static_cast<int>(device));
+  setOrdinal(device);
+  (void)currentDevice(&site);
+}
+
+//===----------------------------------------------------------------------===//
+// Tensor maps
+//===----------------------------------------------------------------------===//
+
+GPUASYNC_API void mgpuTensorMapEncodeTiled(
+    void *map, uint32_t dataType, uint32_t rank, void *address,
+    const uint64_t *sizes, const uint64_t *strides, const uint32_t *box,
+    const uint32_t *elementStrides, uint32_t interleave, uint32_t swizzle,
+    uint32_t l2Promotion, uint32_t fill) noexcept {
+  SITE("mgpuTensorMapEncodeTiled");
+  Device *device = dead() ? nullptr : currentDevice(&site);
+  if (!device)
+    return;
+  TensorMap tensor;
+  tensor.dataType = dataType;
+  tensor.rank = rank;
+  tensor.address = address;
+  tensor.sizes = sizes;
+  tensor.strides = strides;
+  tensor.box = box;
+  tensor.elementStrides = elementStrides;
+  tensor.interleave = interleave;
+  tensor.swizzle = swizzle;
+  tensor.l2Promotion = l2Promotion;
+  tensor.fill = fill;
+  check(&site, device->session->encodeTensorMap(tensor, &site, map));
+}
+
+/// The descriptor of a memref, in device memory that the caller owns.
+GPUASYNC_API void *
+mgpuTensorMapEncodeTiledMemref(int64_t rank, void *rankedDescriptor,
+                               uint32_t dataType, uint32_t interleave,
+                               uint32_t swizzle, uint32_t l2Promotion,
+                               uint32_t fill, int64_t *boxSizes) noexcept {
+  SITE("mgpuTensorMapEncodeTiledMemref");
+  if (dead())
+    return nullptr;
+  // Of CUtensorMapDataType, in its order.
+  static const uint8_t elementBytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
+  if (rank < 1 || rank > 5 || dataType >= sizeof(elementBytes)) {
+    fail(site.op,
+         "rank %lld, element type %u: tensor maps have 1 to 5 "
+         "dimensions of a type below %zu",
+         static_cast<long long>(rank), dataType, sizeof(elementBytes));
+    return nullptr;
+  }
+  auto *descriptor = static_cast<Descriptor *>(rankedDescriptor);
+  uint64_t sizes[5] = {1, 1, 1, 1, 1}, strides[5] = {};
+  uint32_t box[5] = {1, 1, 1, 1, 1}, elementStrides[5] = {1, 1, 1, 1, 1};
+  // Innermost first there, last here. As upstream, the tensor begins at the
+  // aligned pointer.
+  for (int64_t i = 0; i < rank; ++i) {
+    sizes[i] = static_cast<uint64_t>(descriptor->sizes[rank - 1 - i]);
+    box[i] = static_cast<uint32_t>(boxSizes[rank - 1 - i]);
+    if (i + 1 < rank)
+      strides[i] = static_cast<uint64_t>(descriptor->sizes[2 * rank - 2 - i]) *
+                   elementBytes[dataType];
+  }
+  alignas(64) unsigned char map[128];
+  mgpuTensorMapEncodeTiled(
+      map, dataType, static_cast<uint32_t>(rank), descriptor->data, sizes,
+      strides, box, elementStrides, interleave, swizzle, l2Promotion, fill);
+  void *result = mgpuMemAlloc(sizeof(map), nullptr, false);
+  mgpuMemcpy(result, map, sizeof(map), nullptr);
+  mgpuStreamSynchronize(nullptr);
+  return result;
+}
+}

@@ -1,0 +1,540 @@
+//===- Modules.cpp - Modules, functions and launches of mgpu calls --------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A blob is told by its first bytes: PTX, a fat binary, an ELF for a GPU, or an
+// ELF for this machine, which was made of #gpu_async.cpu and is linked in.
+// Records of unloaded modules and their functions stay, so that using one is
+// an error and not a crash.
+//===----------------------------------------------------------------------===//
+
+#include "compat/Modules.h"
+#include "compat/Handles.h"
+#include "compat/Report.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string.h>
+#include <string>
+#include <sys/mman.h>
+#include <unistd.h>
+#include <vector>
+
+using namespace gpuasync;
+using namespace gpuasync::mgpu;
+
+namespace {
+
+struct Module;
+
+constexpr uint64_t functionMagic = 0x6e6f6974636e7566;
+
+struct Function {
+  uint64_t magic = functionMagic;
+  Module *module = nullptr;
+  std::string name, op;
+  gpuasync_kernel kernel = {};
+  gpuasync_site site = {};
+  NativeFunction native = nullptr;
+};
+
+struct Module {
+  std::mutex mutex; ///< guards `functions`, and finding one with the driver
+  Device *device = nullptr;
+  gpuasync_image image = {};
+  std::vector<char> text; ///< of PTX, with a NUL behind it
+  NativeModule native = nullptr;
+  std::vector<std::unique_ptr<Function>> functions;
+  void *library = nullptr; ///< of a cpu object
+  std::atomic<bool> loaded{true};
+  Module *next = nullptr;
+};
+
+/// All modules ever loaded, newest first.
+std::mutex listMutex;
+std::atomic<Module *> modules{nullptr};
+
+Module *findModule(void *pointer) {
+  for (Module *module = modules.load(std::memory_order_acquire); module;
+       module = module->next)
+    if (module == pointer)
+      return module;
+  return nullptr;
+}
+
+//===--- What a blob is
+
+/// "sm_90" from the first `.target` of PTX.
+std::string ptxTarget(const char *text) {
+  const char *at = strstr(text, ".target");
+  if (!at)
+    return "sm_unknown";
+  at += strlen(".target");
+  at += strspn(at, " \t");
+  return std::string(at, strcspn(at, ", \t\r\n"));
+}
+
+/// Fills `image`; false if it is nothing that can be loaded.
+bool identify(const void *data, size_t bytes, gpuasync_image &image,
+              const char *&what) {
+  image.data = data;
+  image.size = bytes;
+  image.arch = "";
+  auto *start = static_cast<const unsigned char *>(data);
+  what = "neither PTX, a fat binary nor an ELF file";
+  if (bytes >= sizeof(Elf64_Ehdr) && memcmp(start, ELFMAG, SELFMAG) == 0) {
+    Elf64_Ehdr header;
+    memcpy(&header, start, sizeof(header));
+#if defined(__x86_64__)
+    constexpr unsigned host = EM_X86_64;
+#elif defined(__aarch64__)
+    constexpr unsigned host = EM_AARCH64;
+#else
+    constexpr unsigned host = EM_NONE;
+#endif
+    image.format = header.e_machine == EM_CUDA ? GPUASYNC_IMAGE_CUBIN
+                   : header.e_machine == 224   ? GPUASYNC_IMAGE_HSACO
+                   : header.e_machine == host  ? GPUASYNC_IMAGE_CPU
+                                               : 0u;
+    what = "an ELF file for another kind of machine";
+    return image.format != 0;
+  }
+  const unsigned char fatbin[] = {0x50, 0xed, 0x55, 0xba};
+  const char *bundle = "__CLANG_OFFLOAD_BUNDLE__";
+  if (bytes >= sizeof(fatbin) && memcmp(start, fatbin, sizeof(fatbin)) == 0) {
+    image.format = GPUASYNC_IMAGE_FATBIN;
+    return true;
+  }
+  if (bytes >= strlen(bundle) && memcmp(start, bundle, strlen(bundle)) == 0) {
+    image.format = GPUASYNC_IMAGE_HSACO;
+    return true;
+  }
+  if (memmem(data, bytes, ".version", 8) && memmem(data, bytes, ".target", 7)) {
+    image.format = GPUASYNC_IMAGE_PTX;
+    return true;
+  }
+  return false;
+}
+
+//===--- Which kernels it has. They are loaded with the module: the first use of
+//===--- one that is not waits for everything that runs.
+
+void ptxKernels(const char *text, std::vector<std::string> &names) {
+  constexpr const char *entry = ".entry";
+  for (const char *at = strstr(text, entry); at; at = strstr(at, entry)) {
+    at += strlen(entry);
+    const char *name = at + strspn(at, " \t\r\n");
+    size_t length = strcspn(name, " \t\r\n({");
+    if (name != at && length)
+      names.emplace_back(name, length);
+  }
+}
+
+/// Of a cubin, symbols marked as entries; of an AMD code object, descriptors.
+void elfKernels(const gpuasync_image &image, std::vector<std::string> &names) {
+  auto *data = static_cast<const char *>(image.data);
+  uint64_t bytes = image.size;
+  Elf64_Ehdr header;
+  memcpy(&header, data, sizeof(header));
+  if (header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shoff > bytes ||
+      (bytes - header.e_shoff) / sizeof(Elf64_Shdr) < header.e_shnum)
+    return;
+  auto section = [&](unsigned index) {
+    Elf64_Shdr result = {};
+    if (index < header.e_shnum)
+      memcpy(&result, data + header.e_shoff + index * sizeof(result),
+             sizeof(result));
+    if (result.sh_offset > bytes || result.sh_size > bytes - result.sh_offset)
+      result.sh_size = 0;
+    return result;
+  };
+  for (unsigned i = 0; i < header.e_shnum; ++i) {
+    Elf64_Shdr symbols = section(i);
+    if (symbols.sh_type != SHT_SYMTAB)
+      continue;
+    Elf64_Shdr strings = section(symbols.sh_link);
+    for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= symbols.sh_size;
+         at += sizeof(Elf64_Sym)) {
+      Elf64_Sym symbol;
+      memcpy(&symbol, data + symbols.sh_offset + at, sizeof(symbol));
+      if (symbol.st_name >= strings.sh_size)
+        continue;
+      const char *start = data + strings.sh_offset + symbol.st_name;
+      std::string name(start, strnlen(start, strings.sh_size - symbol.st_name));
+      constexpr unsigned char cudaEntry = 0x10;
+      if (image.format == GPUASYNC_IMAGE_CUBIN) {
+        if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC &&
+            (symbol.st_other & cudaEntry))
+          names.push_back(std::move(name));
+      } else if (name.size() > 3 &&
+                 name.compare(name.size() - 3, 3, ".kd") == 0) {
+        name.resize(name.size() - 3);
+        names.push_back(std::move(name));
+      }
+    }
+  }
+}
+
+//===--- Objects for the cpu device
+
+/// Kernels call back into the runtime and libm, by name. A host that opened
+/// these libraries for itself alone would not let the object see them.
+void shareCallbacks() {
+  Dl_info info;
+  if (dladdr(reinterpret_cast<void *>(&gpuasync_cpu_printf), &info))
+    (void)dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
+  (void)dlopen("libm.so.6", RTLD_LAZY | RTLD_GLOBAL);
+}
+
+/// Links the object into this process; null after an error.
+const gpuasync_cpu_object *linkObject(const gpuasync_image &image,
+                                      const gpuasync_site *site,
+                                      void *&library) {
+  static std::once_flag once;
+  std::call_once(once, shareCallbacks);
+  int file = memfd_create("gpu_async.cpu", MFD_CLOEXEC);
+  if (file < 0) {
+    fail(site->op, "memfd_create: %s", strerror(errno));
+    return nullptr;
+  }
+  auto *at = static_cast<const char *>(image.data);
+  for (uint64_t left = image.size; left;) {
+    ssize_t written = write(file, at, left);
+    if (written < 0 && errno == EINTR)
+      continue;
+    if (written <= 0) {
+      fail(site->op, "writing the object to memory: %s", strerror(errno));
+      close(file);
+      return nullptr;
+    }
+    at += written;
+    left -= static_cast<uint64_t>(written);
+  }
+  std::string path = "/proc/self/fd/" + std::to_string(file);
+  library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  const char *why = library ? nullptr : dlerror();
+  close(file);
+  if (!library) {
+    fail(site->op, "the object for the cpu device cannot be linked: %s",
+         why ? why : "unknown error");
+    return nullptr;
+  }
+  auto *object = static_cast<const gpuasync_cpu_object *>(
+      dlsym(library, "_gpuasync_object"));
+  if (object && (object->abiVersion >> 16) == (GPUASYNC_ABI_VERSION >> 16) &&
+      object->abiVersion <= GPUASYNC_ABI_VERSION)
+    return object;
+  if (object)
+    fail(site->op,
+         "the object was compiled for runtime ABI %u.%u, this "
+         "runtime has %u.%u",
+         object->abiVersion >> 16, object->abiVersion & 0xffff,
+         GPUASYNC_ABI_VERSION >> 16, GPUASYNC_ABI_VERSION & 0xffff);
+  else
+    fail(site->op, "the ELF file is not one made of #gpu_async.cpu: it has no "
+                   "_gpuasync_object");
+  dlclose(library);
+  return nullptr;
+}
+
+//===--- Loading
+
+std::unique_ptr<Function> makeFunction(Module &module, const char *name) {
+  auto function = std::make_unique<Function>();
+  function->module = &module;
+  function->name = name;
+  function->op = std::string("mgpuLaunchKernel @") + name;
+  function->kernel.name = function->name.c_str();
+  function->kernel.paramCount = UINT32_MAX;
+  function->site.file = "";
+  function->site.op = function->op.c_str();
+  function->site.id = UINT32_MAX;
+  return function;
+}
+
+bool loadObject(Module &module, const gpuasync_site *site) {
+  const gpuasync_cpu_object *object =
+      linkObject(module.image, site, module.library);
+  if (!object)
+    return false;
+  gpuasync_image image = module.image;
+  image.data = object->functions;
+  image.size = object->kernelCount * sizeof(gpuasync_cpu_kernel);
+  gpuasync_module table = {object->name, object->kernels, &image,
+                           object->kernelCount, 1};
+  std::vector<NativeFunction> natives(object->kernelCount + 1);
+  if (!check(site, module.device->session->loadModule(
+                       table, image, site, module.native, natives.data())))
+    return false;
+  for (uint32_t i = 0; i < object->kernelCount; ++i) {
+    std::unique_ptr<Function> function =
+        makeFunction(module, object->kernels[i].name);
+    const char *name = function->kernel.name;
+    function->kernel = object->kernels[i];
+    function->kernel.name = name;
+    function->native = natives[i];
+    module.functions.push_back(std::move(function));
+  }
+  return true;
+}
+
+bool loadForGPU(Module &module, const gpuasync_site *site) {
+  std::vector<std::string> names;
+  auto *start = static_cast<const char *>(module.image.data);
+  if (module.image.format == GPUASYNC_IMAGE_PTX)
+    ptxKernels(start, names);
+  else if (memcmp(start, ELFMAG, SELFMAG) == 0)
+    elfKernels(module.image, names);
+  std::vector<gpuasync_kernel> kernels;
+  for (const std::string &name : names) {
+    module.functions.push_back(makeFunction(module, name.c_str()));
+    kernels.push_back(module.functions.back()->kernel);
+  }
+  gpuasync_module table = {"gpu module", kernels.data(), &module.image,
+                           static_cast<uint32_t>(kernels.size()), 1};
+  std::vector<NativeFunction> natives(kernels.size() + 1);
+  if (!check(site,
+             module.device->session->loadModule(table, module.image, site,
+                                                module.native, natives.data())))
+    return false;
+  for (size_t i = 0; i < kernels.size(); ++i)
+    module.functions[i]->native = natives[i];
+  return true;
+}
+
+void *loadModule(const void *data, size_t bytes, const gpuasync_site *site) {
+  auto module = std::make_unique<Module>();
+  const char *what = nullptr;
+  if (!data || !identify(data, bytes, module->image, what)) {
+    fail(site->op, "the module is %s", data ? what : "null");
+    return nullptr;
+  }
+  bool cpu = module->image.format == GPUASYNC_IMAGE_CPU;
+  module->device = currentDevice(
+      site, cpu                                            ? "cpu"
+            : module->image.format == GPUASYNC_IMAGE_HSACO ? "hip"
+                                                           : "cuda");
+  if (!module->device)
+    return nullptr;
+  if (cpu != module->device->session->isCPU()) {
+    fail(site->op,
+         cpu ? "the module is for the cpu device, but the device is %s "
+               "(GPU_ASYNC_DEVICE=cpu chooses the cpu)"
+             : "the module is for a GPU, but the device is %s; serialise it "
+               "with target #gpu_async.cpu for that, or choose another with "
+               "GPU_ASYNC_DEVICE",
+         module->device->session->device());
+    return nullptr;
+  }
+  bool ok;
+  if (cpu) {
+    ok = loadObject(*module, site);
+  } else {
+    std::string arch;
+    if (module->image.format == GPUASYNC_IMAGE_PTX) {
+      auto *text = static_cast<const char *>(data);
+      module->text.assign(text, text + bytes);
+      module->text.push_back('\0');
+      module->image.data = module->text.data();
+      module->image.size = strlen(module->text.data());
+      arch = ptxTarget(module->text.data());
+      module->image.arch = arch.c_str();
+    }
+    ok = loadForGPU(*module, site);
+    // The driver has its own copy.
+    module->image.arch = "";
+    module->image.data = nullptr;
+    module->text = std::vector<char>();
+  }
+  if (!ok) {
+    if (module->library)
+      dlclose(module->library);
+    return nullptr;
+  }
+  std::lock_guard<std::mutex> lock(listMutex);
+  module->next = modules.load(std::memory_order_relaxed);
+  modules.store(module.get(), std::memory_order_release);
+  return module.release();
+}
+
+void unload(Module &module, const gpuasync_site *site) {
+  if (!module.loaded.exchange(false))
+    return fail(site->op, "the module was unloaded before");
+  Session &session = *module.device->session;
+  if (!check(site, session.finishAll(site), /*release=*/true) ||
+      !check(site, session.unloadModule(module.native, site), /*release=*/true))
+    return; // its code may be needed still
+  if (module.library)
+    dlclose(module.library);
+  module.library = nullptr;
+}
+
+Function *findFunction(Module &module, const char *name,
+                       const gpuasync_site *site) {
+  std::lock_guard<std::mutex> lock(module.mutex);
+  for (const std::unique_ptr<Function> &function : module.functions)
+    if (function->name == name)
+      return function.get();
+  if (module.device->session->isCPU()) {
+    fail(site->op, "the module has no kernel @%s", name);
+    return nullptr;
+  }
+  std::unique_ptr<Function> function = makeFunction(module, name);
+  gpuasync_module table = {"gpu module", &function->kernel, &module.image, 1,
+                           1};
+  if (!check(site, module.device->session->findFunction(module.native, table,
+                                                        module.image, site,
+                                                        function->native)))
+    return nullptr;
+  module.functions.push_back(std::move(function));
+  return module.functions.back().get();
+}
+
+void launch(void *pointer, const gpuasync_block &block, void *stream,
+            void **parameters, void **extra, size_t paramCount,
+            const gpuasync_site *site) {
+  auto *function = static_cast<Function *>(pointer);
+  if (!function || function->magic != functionMagic)
+    return fail(site->op, "%p is not a function of mgpuModuleGetFunction",
+                pointer);
+  Module &module = *function->module;
+  if (!module.loaded.load(std::memory_order_relaxed))
+    return fail(site->op, "the module of kernel @%s was unloaded",
+                function->name.c_str());
+  if (extra)
+    return fail(site->op,
+                "kernel @%s: parameters in one buffer (`extra`) are not "
+                "supported; pass pointers to them",
+                function->name.c_str());
+  uint32_t known = function->kernel.paramCount;
+  if (known != UINT32_MAX && paramCount != SIZE_MAX && paramCount != known)
+    return fail(site->op, "kernel @%s takes %u parameters, %zu are passed",
+                function->name.c_str(), known, paramCount);
+  Work work(stream, site);
+  if (!work.stream)
+    return;
+  if (work.device != module.device)
+    return fail(site->op, "kernel @%s is loaded on %s, the stream is of %s",
+                function->name.c_str(), module.device->session->device(),
+                work.device->session->device());
+  check(site, work.device->session->launch(work.stream, function->native,
+                                           function->kernel, block, parameters,
+                                           &function->site));
+}
+
+/// What throws is memory that is out.
+template <typename Body>
+auto guarded(const gpuasync_site *site, Body body) -> decltype(body()) {
+  try {
+    return body();
+  } catch (const std::bad_alloc &) {
+    fail(site->op, "out of memory");
+  }
+  return decltype(body())();
+}
+
+#define SITE(name)                                                             \
+  static const gpuasync_site site = {"", name, 0, 0, UINT32_MAX, 0, 0, 0}
+
+} // namespace
+
+void mgpu::closeModules(const gpuasync_site *site) {
+  for (Module *module = modules.load(); module; module = module->next)
+    if (module->loaded.load())
+      unload(*module, site);
+}
+
+extern "C" {
+
+GPUASYNC_API void *mgpuModuleLoad(void *data, size_t bytes) noexcept {
+  SITE("mgpuModuleLoad");
+  if (dead())
+    return nullptr;
+  return guarded(&site, [&] { return loadModule(data, bytes, &site); });
+}
+
+/// `optLevel` is of the vendor's compiler, whose default is the highest.
+GPUASYNC_API void *mgpuModuleLoadJIT(void *data, int optLevel) noexcept {
+  SITE("mgpuModuleLoadJIT");
+  (void)optLevel;
+  if (dead())
+    return nullptr;
+  return guarded(&site, [&] {
+    return loadModule(data, data ? strlen(static_cast<char *>(data)) : 0,
+                      &site);
+  });
+}
+
+GPUASYNC_API void mgpuModuleUnload(void *pointer) noexcept {
+  SITE("mgpuModuleUnload");
+  if (dead() || !pointer)
+    return;
+  guarded(&site, [&] {
+    if (Module *module = findModule(pointer))
+      unload(*module, &site);
+    else
+      fail(site.op, "%p is not a module", pointer);
+  });
+}
+
+GPUASYNC_API void *mgpuModuleGetFunction(void *pointer,
+                                         const char *name) noexcept {
+  SITE("mgpuModuleGetFunction");
+  if (dead())
+    return nullptr;
+  return guarded(&site, [&]() -> void * {
+    Module *module = findModule(pointer);
+    if (!module || !module->loaded.load(std::memory_order_relaxed)) {
+      fail(site.op, "%p is not a loaded module (kernel @%s)", pointer, name);
+      return nullptr;
+    }
+    return findFunction(*module, name, &site);
+  });
+}
+
+GPUASYNC_API void mgpuLaunchKernel(void *function, intptr_t gridX,
+                                   intptr_t gridY, intptr_t gridZ,
+                                   intptr_t blockX, intptr_t blockY,
+                                   intptr_t blockZ, int32_t sharedBytes,
+                                   void *stream, void **parameters,
+                                   void **extra, size_t paramCount) noexcept {
+  SITE("mgpuLaunchKernel");
+  if (dead())
+    return;
+  gpuasync_block block = {{gridX, gridY, gridZ},
+                          {blockX, blockY, blockZ},
+                          {1, 1, 1},
+                          sharedBytes,
+                          0,
+                          0,
+                          nullptr};
+  guarded(&site, [&] {
+    launch(function, block, stream, parameters, extra, paramCount, &site);
+  });
+}
+
+/// Upstream's own callers leave `paramCount` out, so it is not read.
+GPUASYNC_API void mgpuLaunchClusterKernel(
+    void *function, intptr_t clusterX, intptr_t clusterY, intptr_t clusterZ,
+    intptr_t gridX, intptr_t gridY, intptr_t gridZ, intptr_t blockX,
+    intptr_t blockY, intptr_t blockZ, int32_t sharedBytes, void *stream,
+    void **parameters, void **extra, size_t paramCount) noexcept {
+  SITE("mgpuLaunchClusterKernel");
+  (void)paramCount;
+  if (dead())
+    return;
+  gpuasync_block block = {{gridX, gridY, gridZ},
+                          {blockX, blockY, blockZ},
+                          {clusterX, clusterY, clusterZ},
+                          sharedBytes,
+                          0,
+                          0,
+                          nullptr};
+  guarded(&site, [&] {
+    launch(function, block, stream, parameters, extra, SIZE_MAX, &site);
+  });
+}
+}

@@ -1,0 +1,90 @@
+//===- Report.cpp - Errors of calls that return none ----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See Report.h.
+//===----------------------------------------------------------------------===//
+
+#include "compat/Report.h"
+#include "gpuasync/Mgpu.h"
+
+#include <mutex>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+using namespace gpuasync;
+
+std::atomic<bool> mgpu::failed{false};
+
+static constexpr size_t maxMessage = 2048;
+static std::mutex firstMutex;
+static char firstText[maxMessage];
+static uint32_t firstCode;
+
+static void keep(uint32_t code, const char *text) {
+  {
+    std::lock_guard<std::mutex> lock(firstMutex);
+    if (mgpu::failed.load())
+      return;
+    snprintf(firstText, sizeof(firstText), "%s", text);
+    firstCode = code;
+    mgpu::failed.store(true);
+  }
+  const char *policy = getenv("GPU_ASYNC_MGPU_ON_ERROR");
+  bool goOn = policy && strcmp(policy, "continue") == 0;
+  fprintf(stderr, "error: %s%s\n", text,
+          goOn ? " (later mgpu calls do nothing)" : "");
+  fflush(stderr);
+  if (!goOn)
+    abort();
+}
+
+bool mgpu::check(const gpuasync_site *site, Status status, bool release) {
+  if (__builtin_expect(status.ok(), 1))
+    return true;
+  if (release && status.code() == GPUASYNC_SHUT_DOWN)
+    return false;
+  // The error of a kernel may begin with a place in a file.
+  bool named = strncmp(status.message(), site->op, strlen(site->op)) == 0;
+  char text[maxMessage];
+  snprintf(text, sizeof(text), "%s%s%s", named ? "" : site->op,
+           named ? "" : ": ", status.message());
+  keep(status.code(), text);
+  return false;
+}
+
+void mgpu::fail(const char *call, const char *format, ...) {
+  char text[maxMessage];
+  int length = snprintf(text, sizeof(text), "%s: ", call);
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text + length, sizeof(text) - static_cast<size_t>(length), format,
+            args);
+  va_end(args);
+  keep(GPUASYNC_INVALID_ARGUMENT, text);
+}
+
+void mgpu::warnOnce(std::atomic<uint64_t> &seen, const char *call,
+                    const char *format, ...) {
+  if (seen.fetch_add(1, std::memory_order_relaxed))
+    return;
+  char text[maxMessage];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof(text), format, args);
+  va_end(args);
+  fprintf(stderr, "warning: %s: %s (said once)\n", call, text);
+}
+
+uint32_t mgpu::forget() {
+  std::lock_guard<std::mutex> lock(firstMutex);
+  uint32_t code = failed.load() ? firstCode : uint32_t(GPUASYNC_OK);
+  failed.store(false);
+  return code;
+}
+
+extern "C" const char *gpuasync_mgpu_error(void) noexcept {
+  return mgpu::failed.load(std::memory_order_acquire) ? firstText : nullptr;
+}

@@ -1,0 +1,42 @@
+//===- Report.h - Errors of calls that return none --------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Upstream's calls have no status. The first error is kept and printed; then
+// the process aborts, or (GPU_ASYNC_MGPU_ON_ERROR=continue) later calls do
+// nothing.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_COMPAT_REPORT_H
+#define GPUASYNC_COMPAT_REPORT_H
+
+#include "gpuasync/Status.h"
+
+#include <atomic>
+
+namespace gpuasync::mgpu {
+
+extern std::atomic<bool> failed;
+
+/// Whether calls do nothing, because one failed.
+inline bool dead() {
+  return __builtin_expect(failed.load(std::memory_order_relaxed), 0);
+}
+
+/// Keeps and prints the first error, with the name of the call (the site's op);
+/// true if `status` is success. After gpuasync_shutdown, exit or fork, giving
+/// something back is no error: `release`.
+bool check(const gpuasync_site *site, Status status, bool release = false);
+/// An error of our own: "CALL: ...".
+void fail(const char *call, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/// Prints a warning the first time that `seen` is 0, and counts.
+void warnOnce(std::atomic<uint64_t> &seen, const char *call, const char *format,
+              ...) __attribute__((format(printf, 3, 4)));
+
+/// Forgets the first error and returns its code.
+uint32_t forget();
+
+} // namespace gpuasync::mgpu
+
+#endif // GPUASYNC_COMPAT_REPORT_H
