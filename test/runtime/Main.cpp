@@ -13,6 +13,7 @@
 #include <random>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <string>
 
 namespace {
@@ -38,6 +39,13 @@ int main(int argc, char **argv) {
   setenv("GPU_ASYNC_CPU_SCHEDULE", schedule.c_str(), /*overwrite=*/0);
   setenv("GPU_ASYNC_CACHE", "off", /*overwrite=*/0);
   testing::InitGoogleTest(&argc, argv);
+  // Of the stress tests.
+  for (int i = 1; i < argc; ++i)
+    for (auto &[option, name] :
+         {std::make_pair("--seconds=", "GPU_ASYNC_STRESS_SECONDS"),
+          std::make_pair("--seed=", "GPU_ASYNC_STRESS_SEED")})
+      if (strncmp(argv[i], option, strlen(option)) == 0)
+        setenv(name, argv[i] + strlen(option), /*overwrite=*/1);
   testing::UnitTest::GetInstance()->listeners().Append(new TellSchedule);
   return RUN_ALL_TESTS();
 }

@@ -10,6 +10,7 @@
 #include "core/Program.h"
 
 #include <algorithm>
+#include <optional>
 #include <thread>
 
 using namespace gpuasync;
@@ -142,6 +143,14 @@ static void keepLabels(gpuasync_context &context, Registration *registration) {
 }
 
 void gpuasync_context::forgetProgram(Registration *registration) {
+  // A context that is being closed forgets all programs, unless that fails.
+  std::optional<Visit> visit;
+  while (!visit.emplace(*this).open()) {
+    visit.reset();
+    if (state.load() == State::Closed)
+      return;
+    std::this_thread::yield();
+  }
   std::vector<Instance *> gone;
   const uint64_t id = registration->id;
   {
@@ -151,8 +160,7 @@ void gpuasync_context::forgetProgram(Registration *registration) {
           instance->registrationId == id)
         gone.push_back(instance);
   }
-  if ((gone.empty() && !modules.hasProgram(id)) ||
-      state.load() == State::Closed)
+  if (gone.empty() && !modules.hasProgram(id))
     return;
   bool left = true;
   for (Instance *instance : gone)
@@ -298,7 +306,8 @@ Status gpuasync_context::close() {
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                         "the context is closed from inside one of its frames");
   State expected = State::Open;
-  if (!state.compare_exchange_strong(expected, State::Closing)) {
+  if (!state.compare_exchange_strong(expected, State::Closing,
+                                     std::memory_order_seq_cst)) {
     // Another thread closes it, or has: wait for that.
     while (state.load() != State::Closed)
       std::this_thread::yield();
@@ -317,6 +326,8 @@ Status gpuasync_context::close() {
 Status gpuasync_context::closeOnce() {
   int64_t timeout = process().timeoutNs.load();
   Status result;
+  while (visitors.load(std::memory_order_seq_cst))
+    std::this_thread::yield();
   std::vector<Instance *> all;
   {
     std::lock_guard<std::mutex> lock(poolMutex);

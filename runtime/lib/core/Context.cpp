@@ -378,7 +378,7 @@ gpuasync_status *gpuasync_shutdown(void) noexcept {
       std::lock_guard<std::mutex> lock(shared.mutex);
       open = shared.contexts;
       for (gpuasync_context *context : open)
-        context->retain();
+        context->retainPart();
       kept.swap(shared.defaults);
     }
     Status first;
@@ -387,7 +387,7 @@ gpuasync_status *gpuasync_shutdown(void) noexcept {
       if (first.ok() && !status.ok())
         first = makeStatus(status.code(), "%s: %s", context->device.c_str(),
                            status.message());
-      context->release();
+      context->releasePart();
     }
     for (gpuasync_context *context : kept)
       context->release();

@@ -226,6 +226,8 @@ struct gpuasync_context {
 
   enum class State : uint32_t { Open, Closing, Closed };
   std::atomic<State> state{State::Open};
+  /// Threads that unload or drain outside of frames: closing waits for them.
+  std::atomic<uint32_t> visitors{0};
   /// The device's first fault; frames fail with it from then on.
   std::atomic<gpuasync_status *> lost{nullptr};
 
@@ -418,6 +420,24 @@ private:
   gpuasync_context &context;
   SavedContext saved;
   uint64_t callsBefore;
+};
+
+/// Keeps a context from being closed while it lives, unless that has begun.
+class Visit {
+public:
+  explicit Visit(gpuasync_context &context) : context(context) {
+    // Sequentially consistent against close's store and load.
+    context.visitors.fetch_add(1, std::memory_order_seq_cst);
+    isOpen = context.state.load(std::memory_order_seq_cst) ==
+             gpuasync_context::State::Open;
+  }
+  Visit(const Visit &) = delete;
+  ~Visit() { context.visitors.fetch_sub(1, std::memory_order_release); }
+  bool open() const { return isOpen; }
+
+private:
+  gpuasync_context &context;
+  bool isOpen;
 };
 
 int64_t nowNs();

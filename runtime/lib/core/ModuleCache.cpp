@@ -274,8 +274,16 @@ Status ModuleCache::loadImage(Instance &instance, uint32_t index,
   settle(entry, status);
   if (!status.ok())
     return status;
-  outcome.loaded = outcome.attached = true;
-  attach(slot, *entry);
+  outcome.loaded = true;
+  if (!slot.module) {
+    outcome.attached = true;
+    attach(slot, *entry);
+  } else if (!limits.keep) {
+    // Another thread gave the instance another one meanwhile: the hooks were
+    // changed. Frames use that, so nobody needs this one.
+    entry->released = true;
+    ++released;
+  }
   if (released || beyondLimits(0))
     context.retiredCount.fetch_add(1, std::memory_order_relaxed);
   return Status();

@@ -58,13 +58,25 @@ static Status enterToLoad(const gpuasync_program &program,
   return status;
 }
 
-/// The innermost frame of the calling thread in the context.
+/// Whether the calling thread is in a frame of the context.
 static bool inFrameOf(gpuasync_context *context) {
   for (Frame *frame = currentThread ? currentThread->innermost : nullptr; frame;
        frame = frame->outer)
     if (frame->context == context)
       return true;
   return false;
+}
+
+static uint64_t releaseModules(gpuasync_context &context) {
+  Visit visit(context);
+  if (!visit.open())
+    return 0;
+  uint64_t marked = context.modules.markReleased();
+  if (marked)
+    context.retiredCount.fetch_add(1, std::memory_order_relaxed);
+  if (!inFrameOf(&context))
+    context.drainRetired();
+  return marked;
 }
 
 extern "C" {
@@ -141,23 +153,18 @@ uint64_t gpuasync_modules_release(gpuasync_context *context) noexcept {
   gpuasync_status *ignored = entry([&]() -> Status {
     std::vector<gpuasync_context *> all;
     if (context) {
-      context->retain();
       all.push_back(context);
+      context->retainPart();
     } else {
       Process &shared = process();
       std::lock_guard<std::mutex> lock(shared.mutex);
       all = shared.contexts;
       for (gpuasync_context *each : all)
-        each->retain();
+        each->retainPart();
     }
     for (gpuasync_context *each : all) {
-      uint64_t marked = each->modules.markReleased();
-      count += marked;
-      if (marked)
-        each->retiredCount.fetch_add(1, std::memory_order_relaxed);
-      if (each->check().ok() && !inFrameOf(each))
-        each->drainRetired();
-      each->release();
+      count += releaseModules(*each);
+      each->releasePart();
     }
     return Status();
   });
@@ -174,6 +181,7 @@ gpuasync_status *gpuasync_modules_limit(gpuasync_context *context,
     if (flags & ~uint32_t(GPUASYNC_MODULES_KEEP))
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                         "gpuasync_modules_limit: unknown flags 0x%x", flags);
+    Visit visit(*context);
     Status status = context->check();
     if (!status.ok())
       return status;
@@ -221,6 +229,7 @@ gpuasync_status *gpuasync_modules_insert(gpuasync_context *context,
                         "gpuasync_modules_insert: module %u of program '%s', "
                         "which has %u",
                         module, program->name, program->moduleCount);
+    Visit visit(*context);
     Status status = context->check();
     Registration *registration = nullptr;
     if (status.ok())

@@ -403,12 +403,13 @@ void gpuasync_program_release(const gpuasync_program *program) noexcept {
         return;
       known.erase(found);
       contexts = shared.contexts;
+      // Not a reference: somebody may be giving up the last one just now.
       for (gpuasync_context *context : contexts)
-        context->retain();
+        context->retainPart();
     }
     for (gpuasync_context *context : contexts) {
       context->forgetProgram(registration);
-      context->release();
+      context->releasePart();
     }
     __atomic_store_n(program->slot, static_cast<void *>(nullptr),
                      __ATOMIC_RELEASE);

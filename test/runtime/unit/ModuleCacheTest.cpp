@@ -1011,6 +1011,34 @@ TEST_F(HookTest, NoLockIsHeldOverAHook_C18) {
   EXPECT_NE(strstr(inner.message(), "is needed to load it"), nullptr);
 }
 
+// A load that comes in second for its program, since the hooks were changed
+// meanwhile, is not used and goes.
+TEST_F(HookTest, HooksChangeDuringALoad_C07) {
+  ManyModules program(1), other(1, 2);
+  Gate gate;
+  std::atomic<bool> held{false};
+  watch().onLoad = [&](const gpuasync_image &image) {
+    if (image.hash[0] == 1 && !held.exchange(true))
+      gate.pass();
+    return Status();
+  };
+  std::thread first([&] {
+    ContextScope own(context);
+    EXPECT_TRUE(program.run(0, 1));
+  });
+  gate.awaitSomeone();
+  set("changed");
+  EXPECT_TRUE(program.run(0, 2));
+  gate.release();
+  first.join();
+  EXPECT_EQ(watch().loads, 2u);
+  EXPECT_EQ(statsOf(context).modules.live, 1u);
+  EXPECT_TRUE(other.run(0, 3));
+  EXPECT_EQ(watch().unloads, 1u);
+  EXPECT_TRUE(program.run(0, 4));
+  EXPECT_EQ(watch().loads, 3u);
+}
+
 // C17: modules can be put into the cache ahead of their program's frames.
 TEST_F(HookTest, Insert_C17) {
   static const ManyModules::Image tuned = ManyModules::image;
