@@ -20,6 +20,8 @@ static const Expectation table[] = {
      "such an upload waits for the download (docs/Runtime.md)"},
     {"*-on-mock*", "Order.NullExternalStream", Expected::Violation,
      "the stream is the caller's", "*: the legacy default stream is used"},
+    {"*-on-mock*", "Capture.CaptureThatFailedIsNamed", Expected::Violation,
+     "the test ends the capture so", "*: a captured stream can be neither*"},
 };
 
 bool gpuasync_test::matches(const char *pattern, const std::string &text) {

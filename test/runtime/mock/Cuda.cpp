@@ -435,14 +435,14 @@ int cuStreamWriteValue32(Call &, CUstream stream, CUdeviceptr word,
                          uint32_t value, unsigned) {
   return state().writeValue(stream, address(word), value);
 }
-int cuStreamIsCapturing(Call &, CUstream, int *status) {
-  *status = StreamCaptureStatusNone;
-  return Success;
+int cuStreamIsCapturing(Call &, CUstream stream, int *status) {
+  uint64_t id = 0;
+  return state().captureInfo(stream, *status, id);
 }
-int cuStreamGetCaptureInfo(Call &, CUstream, int *status, uint64_t *, CUgraph *,
-                           const CUgraphNode **, const void **, size_t *) {
-  *status = StreamCaptureStatusNone;
-  return Success;
+int cuStreamGetCaptureInfo(Call &, CUstream stream, int *status, uint64_t *id,
+                           CUgraph *, const CUgraphNode **, const void **,
+                           size_t *) {
+  return state().captureInfo(stream, *status, *id);
 }
 int cuThreadExchangeStreamCaptureMode(Call &, int *mode) {
   std::swap(*mode, thread().captureMode);
@@ -658,11 +658,61 @@ constexpr bool needsContext(const char *name) {
   return true;
 }
 
+//===----------------------------------------------------------------------===//
+// What an embedder calls beside us, with handles as plain pointers
+//===----------------------------------------------------------------------===//
+
+int cuStreamBeginCapture(Call &, void *stream, int mode) {
+  return state().beginCapture(stream, mode);
+}
+int cuStreamEndCapture(Call &, void *stream, void **graph) {
+  return state().endCapture(stream, *graph);
+}
+int cuGraphInstantiateWithFlags(Call &, void **executable, void *graph,
+                                unsigned long long) {
+  *executable = graph;
+  return state().keepGraph(graph);
+}
+int cuGraphGetNodes(Call &, void *graph, void **nodes, size_t *count) {
+  *count = static_cast<Capture *>(graph)->nodes.size();
+  return nodes ? InvalidValue : Success;
+}
+int cuGraphLaunch(Call &, void *executable, void *stream) {
+  return state().runGraph(executable, stream);
+}
+int cuGraphExecDestroy(Call &, void *executable) {
+  return state().destroyGraph(executable);
+}
+int cuGraphDestroy(Call &, void *graph) { return state().destroyGraph(graph); }
+
+#define EMBEDDERS_CALLS                                                        \
+  EMBEDDERS_CALL(cuStreamBeginCapture, "cuStreamBeginCapture_v2")              \
+  EMBEDDERS_CALL(cuStreamEndCapture, "cuStreamEndCapture")                     \
+  EMBEDDERS_CALL(cuGraphInstantiateWithFlags, "cuGraphInstantiateWithFlags")   \
+  EMBEDDERS_CALL(cuGraphGetNodes, "cuGraphGetNodes")                           \
+  EMBEDDERS_CALL(cuGraphLaunch, "cuGraphLaunch")                               \
+  EMBEDDERS_CALL(cuGraphExecDestroy, "cuGraphExecDestroy")                     \
+  EMBEDDERS_CALL(cuGraphDestroy, "cuGraphDestroy")
+
+namespace names {
+#define EMBEDDERS_CALL(name, exported) constexpr const char *name = #name;
+EMBEDDERS_CALLS
+#undef EMBEDDERS_CALL
+} // namespace names
+
 } // namespace
 
 //===----------------------------------------------------------------------===//
 // Exports
 //===----------------------------------------------------------------------===//
+
+#define EMBEDDERS_CALL(name, exported)                                         \
+  extern "C"                                                                   \
+      __attribute__((visibility("hidden"))) auto *const mock_entry_##name =    \
+          Entry<name, names::name, true>::call;                                \
+  MOCK_EXPORT(exported, "mock_entry_" #name)
+EMBEDDERS_CALLS
+#undef EMBEDDERS_CALL
 
 #define SYMBOL(need, name, version, exported, parameters)                      \
   extern "C" __attribute__((visibility("hidden")))                             \

@@ -96,6 +96,9 @@ int State::begin(const char *name, bool needsContext, uintptr_t firstArgument,
       primary->second->lost = true;
     return failing.code;
   }
+  if (!captures.empty())
+    if (int code = disturb(name, reinterpret_cast<void *>(firstArgument)))
+      return code;
   if (!needsContext)
     return Success;
   Context *context = current();
@@ -290,12 +293,22 @@ int State::destroyStream(void *handle) {
   Stream *stream = nullptr;
   if (int code = resolve(handle, Kind::Stream, "stream", stream))
     return code;
+  if (stream->capture) {
+    violation("the stream is being captured");
+    invalidate(*stream->capture, InvalidValue);
+  }
   stream->alive = false;
   stream->wake.notify_all();
   return Success;
 }
 
 void State::enqueue(Stream &stream, Operation operation) {
+  if (stream.capture) {
+    ++stream.clock[&stream];
+    if (operation.run)
+      stream.capture->nodes.push_back(std::move(operation.run));
+    return;
+  }
   thread().enqueued |= thread().midFrame != 0;
   // Nothing to do and nothing to wait for: a point on an idle stream.
   bool ready = !operation.run && (!operation.after || operation.after->reached);
@@ -402,6 +415,13 @@ int State::record(void *eventHandle, void *streamHandle) {
     return code;
   if (int code = resolveStream(streamHandle, stream))
     return code;
+  event->capture = stream->capture;
+  if (stream->capture) {
+    ++stream->clock[stream];
+    event->clock = stream->clock;
+    event->point = nullptr;
+    return Success;
+  }
   event->point = std::make_shared<Point>();
   Operation operation;
   operation.reaches = event->point;
@@ -416,6 +436,8 @@ int State::wait(void *streamHandle, void *eventHandle) {
     return code;
   if (int code = resolve(eventHandle, Kind::Event, "event", event))
     return code;
+  if (event->capture || stream->capture)
+    return joinCapture(*stream, *event);
   if (!event->point) {
     violation("the event was never recorded");
     return Success; // as the vendors do
@@ -430,6 +452,10 @@ int State::queryEvent(void *handle) {
   Event *event = nullptr;
   if (int code = resolve(handle, Kind::Event, "event", event))
     return code;
+  if (event->capture) {
+    violation("the event was recorded in a capture");
+    return CapturedEvent;
+  }
   if (!event->point) {
     violation("the event was never recorded");
     return Success;
@@ -878,8 +904,24 @@ int State::allocateFrom(void *poolHandle, size_t bytes, void *streamHandle,
   Memory &block = *find(out);
   block.of = MemoryOf::Pool;
   block.pool = pool;
+  block.capture = stream->capture;
+  if (stream->capture)
+    stream->capture->memory.push_back(block.base);
   enqueue(*stream, Operation());
   return Success;
+}
+
+void State::returnToPool(uintptr_t base) {
+  auto at = memory.find(base);
+  Memory block = at->second;
+  // Whoever still reads it finds that out.
+  memset(reinterpret_cast<void *>(base), 0xdd, std::min(block.bytes, page));
+  memory.erase(at);
+  deviceBytes -= block.bytes;
+  if (block.pool->alive)
+    block.pool->idle.emplace(block.bytes, block.base);
+  else
+    giveAddresses(block.base, block.bytes);
 }
 
 int State::freeAsync(void *pointer, void *handle) {
@@ -892,22 +934,18 @@ int State::freeAsync(void *pointer, void *handle) {
     violation("this is not the beginning of memory of a pool");
     return InvalidValue;
   }
+  if (found->second.capture != stream->capture) {
+    violation("the memory does not belong to the graph");
+    return InvalidValue;
+  }
   found->second.freed = true;
   Operation operation;
-  operation.run = [this, pointer] {
-    std::lock_guard<std::mutex> lock(mutex);
-    auto at = memory.find(reinterpret_cast<uintptr_t>(pointer));
-    Memory block = at->second;
-    // Whoever still reads it finds that out.
-    memset(pointer, 0xdd, std::min(block.bytes, page));
-    memory.erase(at);
-    deviceBytes -= block.bytes;
-    if (block.pool->alive)
-      block.pool->idle.emplace(block.bytes, block.base);
-    else
-      giveAddresses(block.base, block.bytes);
-    return 0;
-  };
+  if (!stream->capture) // else it goes with the graph
+    operation.run = [this, pointer] {
+      std::lock_guard<std::mutex> lock(mutex);
+      returnToPool(reinterpret_cast<uintptr_t>(pointer));
+      return 0;
+    };
   enqueue(*stream, std::move(operation));
   return Success;
 }

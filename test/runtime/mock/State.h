@@ -53,10 +53,19 @@ enum Code : int {
   HostMemoryNotRegistered = 713,
   LaunchFailed = 719,
   CooperativeLaunchTooLarge = 720,
-  NotSupported = 801
+  NotSupported = 801,
+  CaptureUnsupported = 900,
+  CaptureInvalidated = 901,
+  CaptureUnjoined = 904,
+  CaptureIsolation = 905,
+  CapturedEvent = 907
 };
 
 struct Stream;
+struct Capture;
+
+/// How far streams of a capture have come, as far as somebody waited for them.
+using Clock = std::map<Stream *, uint64_t>;
 
 enum class Kind { Context, Stream, Event, Module, Function, Pool };
 
@@ -94,6 +103,8 @@ struct Point {
 struct Event : Object {
   explicit Event(Context *context) : Object(Kind::Event, context) {}
   std::shared_ptr<Point> point; ///< null: never recorded
+  Capture *capture = nullptr;   ///< that it was last recorded in
+  Clock clock;
 };
 
 struct Module;
@@ -113,6 +124,20 @@ struct Stream : Object {
   uint64_t finished = 0;
   bool hasThread = false;
   std::condition_variable wake;
+  Capture *capture = nullptr;
+  Clock clock;
+};
+
+/// Of a stream into a graph; ended ones stay, for what still refers to them.
+struct Capture {
+  uint64_t id = 0;
+  Stream *origin = nullptr;
+  int mode = 0;
+  const void *owner = nullptr; ///< the thread that began it
+  bool active = true, valid = true;
+  uint32_t handles = 0; ///< of the graph and what is made of it
+  std::vector<std::function<int()>> nodes; ///< in an order that is right
+  std::vector<uintptr_t> memory;           ///< of the graph's own
 };
 
 struct Parameter {
@@ -147,7 +172,8 @@ struct Memory {
   Context *context = nullptr;
   uint64_t contextId = 0;
   Pool *pool = nullptr;
-  bool freed = false; ///< in stream order, which has not come to it yet
+  bool freed = false;         ///< in stream order, which has not come to it yet
+  Capture *capture = nullptr; ///< whose graph it belongs to
   bool lost = false;
 };
 
@@ -253,6 +279,23 @@ public:
   int fill(void *destination, size_t pitch, uint32_t value, unsigned element,
            size_t width, size_t height, void *stream);
 
+  //===--- Captures (Capture.cpp)
+
+  /// Ends the captures that a call of this name, which a graph cannot hold,
+  /// disturbs; the code for the call. `stream`: the one that it names.
+  int disturb(const char *name, void *stream);
+  int invalidate(Capture &capture, int code);
+  /// Of a wait: the stream joins the event's capture.
+  int joinCapture(Stream &stream, Event &event);
+  int captureInfo(void *stream, int &status, uint64_t &id);
+  int beginCapture(void *stream, int mode);
+  int endCapture(void *stream, void *&graph);
+  int runGraph(void *graph, void *stream);
+  /// One more handle of it, one less.
+  int keepGraph(void *graph);
+  int destroyGraph(void *graph);
+  std::vector<std::unique_ptr<Capture>> captures;
+
   //===--- For the control functions
 
   struct Failing {
@@ -298,6 +341,7 @@ private:
                  bool &known);
   void *takeAddresses(size_t bytes);
   void giveAddresses(uintptr_t base, size_t bytes);
+  void returnToPool(uintptr_t base);
   void freed(uintptr_t base);
 
   char *arena = nullptr;
