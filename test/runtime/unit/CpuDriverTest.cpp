@@ -7,6 +7,8 @@
 
 #include "Fixture.h"
 
+#include <thread>
+
 #include <atomic>
 #include <sched.h>
 #include <stdlib.h>
@@ -99,31 +101,40 @@ TEST_F(CpuDriver, LimitOfThreads_B04) {
   unsetenv("GPU_ASYNC_CPU_THREADS");
   TestProgram program;
   ContextScope scope(small);
-  uint32_t *words = nullptr;
+  uint32_t *gate = nullptr;
   {
     FrameScope frame(program);
-    words = frame.alloc(nullptr, 64, GPUASYNC_ALLOC_HOST_SHARED);
-    memset(words, 0, 256);
+    gate = frame.alloc(nullptr, 64, GPUASYNC_ALLOC_HOST_SHARED);
+    memset(gate, 0, 256);
   }
   {
     FrameScope frame(program);
     std::vector<gpuasync_stream *> streams;
     for (int i = 0; i < 3; ++i)
       streams.push_back(frame.stream());
-    for (int i = 0; i < 3; ++i)
-      frame.launch(streams[i], Meet, 1, 1,
-                   MeetParams{words + 16 * i, words + 16 * ((i + 1) % 3)});
+    for (int i = 0; i < 3; ++i) {
+      frame.launch(streams[i], Gate, 1, 1, GateParams{gate});
+      frame.launch(streams[i], Raise, 1, 1, GateParams{gate + 16 * (i + 1)});
+    }
     EXPECT_EQ(frame.wait(streams), 1);
     Status status = frame.leave();
     EXPECT_EQ(status.code(), uint32_t(GPUASYNC_UNSUPPORTED));
     EXPECT_NE(std::string(status.message())
-                  .find("test.mlir:13:5: meet: the cpu device's limit of 2 "
+                  .find("test.mlir:12:5: gate: the cpu device's limit of 2 "
                         "threads"),
               std::string::npos)
         << status.message();
   }
-  for (int i = 0; i < 3; ++i)
-    openGate(words + 16 * i);
+  openGate(gate);
+  // The two that had a thread go on, and then waits are what they were.
+  auto ended = [&] {
+    int count = 0;
+    for (int i = 1; i <= 3; ++i)
+      count += isSet(gate + 16 * i);
+    return count == 2;
+  };
+  while (!ended())
+    std::this_thread::yield();
   Status closed = small.close();
   EXPECT_TRUE(closed.ok()) << closed.message();
 }

@@ -390,8 +390,10 @@ void Scheduler::failStarved(std::unique_lock<std::mutex> &lock) {
       }
     }
     {
+      // Waits tell of the first that found no thread.
       std::lock_guard<std::mutex> again(mutex);
-      starvedStatus = std::move(error);
+      if (!starved.load())
+        starvedStatus = std::move(error);
       starved.store(true);
     }
     {
