@@ -72,6 +72,10 @@ if runner:
         lit_config.warning("gpu-runner --list-devices: %s" % error)
 if shutil.which("ptxas") or os.path.exists("/usr/local/cuda/bin/ptxas"):
     config.available_features.add("ptxas")
+mock_cuda = os.path.join(config.gpuasync_obj_root, "test", "bin", "libmock_cuda.so")
+config.substitutions.append(("%mock_cuda", mock_cuda))
+if os.path.exists(mock_cuda):
+    config.available_features.add("mock-cuda")
 if config.gpuasync_sanitize:
     config.available_features.add("sanitizer")
 # Of each kind in test/Fuzz; more by ./dev fuzz.
