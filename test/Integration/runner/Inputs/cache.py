@@ -84,7 +84,7 @@ def keys():
                  ("another target", base + ["--targets=cpu,nvptx:sm_80"], {}),
                  ("a toolkit", base, tools),
                  ("loaded code", base, {"LD_PRELOAD": sys.argv[5]})]
-    programs = [("one more comment", changed), ("file name", renamed), ("standard input", "-")]
+    programs = [("another file", changed), ("file name", renamed), ("standard input", "-")]
     number = 1
     for what, arguments, environment in different:
         expect(what, run(arguments, environment), "miss")
@@ -96,7 +96,10 @@ def keys():
         number += 1
         assert len(entries()) == number, what
         expect(what + " again", run(base, program=program), "hit")
-    # The tools' contents count, not their place alone.
+    # Contents count, not their place alone.
+    with open(changed, "a") as text:
+        text.write("// And another one.\n")
+    expect("a change in place", run(base, program=changed), "miss")
     with open(os.path.join(toolkit, "bin", "ptxas"), "a") as text:
         text.write("# new version\n")
     expect("another ptxas", run(base, tools), "miss")
