@@ -541,6 +541,9 @@ Status VendorContext<Api>::checkParameters(const gpuasync_module &module,
     function.paramBytes = end > function.paramBytes ? end : function.paramBytes;
     size_t offset = kernel.paramOffsets[i], size = kernel.paramSizes[i];
     Call call = Api::functionParamInfo(function.handle, i, offset, size);
+    if (call.code != Api::success &&
+        Api::statusCode(call.code) != GPUASYNC_INVALID_ARGUMENT)
+      return error(call);
     if (call.code != Api::success)
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                         "kernel @%s::@%s has no parameter %u, but the program "
