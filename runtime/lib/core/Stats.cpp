@@ -7,6 +7,8 @@
 
 #include "core/ContextImpl.h"
 
+#include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 
 using namespace gpuasync;
@@ -54,6 +56,34 @@ static void subtract(gpuasync_object_stats &from,
   if (from.peak < from.live)
     from.peak = from.live;
 }
+
+namespace {
+
+/// Text in the caller's buffer, cut where that ends.
+class Text {
+public:
+  Text(char *buffer, uint64_t size) : buffer(buffer), size(size) {
+    if (size)
+      *buffer = '\0';
+  }
+  __attribute__((format(printf, 2, 3))) void add(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    bool fits = used < size;
+    int more = vsnprintf(fits ? buffer + used : nullptr, fits ? size - used : 0,
+                         format, arguments);
+    va_end(arguments);
+    used += more > 0 ? static_cast<uint64_t>(more) : 0;
+  }
+  /// Of the whole text.
+  uint64_t length() const { return used; }
+
+private:
+  char *buffer;
+  uint64_t size, used = 0;
+};
+
+} // namespace
 
 extern "C" {
 
@@ -111,25 +141,30 @@ uint64_t gpuasync_leaks_list(const gpuasync_context *constant,
                              void *user) noexcept {
   auto *context = const_cast<gpuasync_context *>(constant);
   std::vector<std::string> lines;
+  auto add = [&](const gpuasync_site *site, const std::string &label,
+                 const char *format, uint64_t bytes) {
+    char what[80];
+    snprintf(what, sizeof(what), format, bytes);
+    lines.push_back(describeSite(site, label));
+    lines.back() += what;
+  };
   try {
     {
       std::lock_guard<std::mutex> lock(context->memoryMutex);
       lines = context->leaks;
       for (auto &[base, block] : context->table)
         if (block->live)
-          lines.push_back(describeSite(block->site, block->label) + ": " +
-                          std::to_string(block->bytes) + " bytes never freed");
+          add(block->site, block->label, ": %" PRIu64 " bytes never freed",
+              block->bytes);
       for (auto &[base, range] : context->ranges)
         if (range->count)
-          lines.push_back(describeSite(range->site, range->label) +
-                          ": registration of " + std::to_string(range->bytes) +
-                          " bytes never undone");
+          add(range->site, range->label,
+              ": registration of %" PRIu64 " bytes never undone", range->bytes);
     }
     if (context->state.load() != gpuasync_context::State::Closed) {
       std::lock_guard<std::mutex> lock(context->poolMutex);
       for (Event *event = context->exported; event; event = event->next)
-        lines.push_back(describeSite(event->site, event->label) +
-                        ": event never released");
+        add(event->site, event->label, ": event never released", 0);
     }
   } catch (const std::bad_alloc &) {
   }
@@ -143,40 +178,33 @@ uint64_t gpuasync_stats_json(const gpuasync_context *context, char *buffer,
                              uint64_t size) noexcept {
   gpuasync_stats stats;
   gpuasync_stats_read(context, &stats);
-  std::string text;
-  auto number = [](uint64_t value) { return std::to_string(value); };
+  Text text(buffer, size);
+  text.add("{\"device\": \"%s\"", context->device.c_str());
   auto object = [&](const char *name, const gpuasync_object_stats &part) {
-    text += std::string(", \"") + name +
-            "\": {\"created\": " + number(part.created) +
-            ", \"destroyed\": " + number(part.destroyed) +
-            ", \"live\": " + number(part.live) +
-            ", \"peak\": " + number(part.peak) +
-            ", \"physical\": " + number(part.physical) + "}";
+    text.add(", \"%s\": {\"created\": %" PRIu64 ", \"destroyed\": %" PRIu64
+             ", \"live\": %" PRIu64 ", \"peak\": %" PRIu64
+             ", \"physical\": %" PRIu64 "}",
+             name, part.created, part.destroyed, part.live, part.peak,
+             part.physical);
   };
-  try {
-    text = "{\"device\": \"" + context->device + "\"";
-    object("streams", stats.streams);
-    object("events", stats.events);
-    object("modules", stats.modules);
-    object("buffers", stats.buffers);
-    object("graphs", stats.graphs);
-    text += ", \"module_cache\": {\"hits\": " + number(stats.moduleCacheHits) +
-            ", \"misses\": " + number(stats.moduleCacheMisses) +
-            ", \"evictions\": " + number(stats.moduleCacheEvictions) +
-            ", \"entries\": " + number(stats.moduleCacheEntries) +
-            ", \"bytes\": " + number(stats.moduleCacheBytes) +
-            ", \"compile_us\": " + number(stats.moduleCompileNs / 1000) +
-            ", \"load_us\": " + number(stats.moduleLoadNs / 1000) + "}";
-    text += ", \"launches\": " + number(stats.launches) +
-            ", \"host_waits\": " + number(stats.hostWaits) +
-            ", \"driver_calls\": " + number(stats.driverCalls) +
-            ", \"buffer_bytes\": " + number(stats.bufferBytes) +
-            ", \"device_bytes\": " + number(stats.deviceBytes) + "}";
-  } catch (const std::bad_alloc &) {
-    text.clear();
-  }
-  if (size)
-    snprintf(buffer, size, "%s", text.c_str());
-  return text.size();
+  object("streams", stats.streams);
+  object("events", stats.events);
+  object("modules", stats.modules);
+  object("buffers", stats.buffers);
+  object("graphs", stats.graphs);
+  text.add(", \"module_cache\": {\"hits\": %" PRIu64 ", \"misses\": %" PRIu64
+           ", \"evictions\": %" PRIu64 ", \"entries\": %" PRIu64
+           ", \"bytes\": %" PRIu64 ", \"compile_us\": %" PRIu64
+           ", \"load_us\": %" PRIu64 "}",
+           stats.moduleCacheHits, stats.moduleCacheMisses,
+           stats.moduleCacheEvictions, stats.moduleCacheEntries,
+           stats.moduleCacheBytes, stats.moduleCompileNs / 1000,
+           stats.moduleLoadNs / 1000);
+  text.add(", \"launches\": %" PRIu64 ", \"host_waits\": %" PRIu64
+           ", \"driver_calls\": %" PRIu64 ", \"buffer_bytes\": %" PRIu64
+           ", \"device_bytes\": %" PRIu64 "}",
+           stats.launches, stats.hostWaits, stats.driverCalls,
+           stats.bufferBytes, stats.deviceBytes);
+  return text.length();
 }
 }
