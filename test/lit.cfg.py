@@ -76,6 +76,10 @@ mock_cuda = os.path.join(config.gpuasync_obj_root, "test", "bin", "libmock_cuda.
 config.substitutions.append(("%mock_cuda", mock_cuda))
 if os.path.exists(mock_cuda):
     config.available_features.add("mock-cuda")
+if shutil.which("ld.lld-22") or shutil.which("ld.lld") or os.path.exists(os.path.join(config.llvm_tools_dir, "ld.lld")):
+    config.available_features.add("lld")
+if os.path.exists("/usr/lib/x86_64-linux-gnu/amdgcn/bitcode/oclc_isa_version_90a.bc"):
+    config.available_features.add("rocm-device-libs")
 if config.gpuasync_sanitize:
     config.available_features.add("sanitizer")
 # Of each kind in test/Fuzz; more by ./dev fuzz.

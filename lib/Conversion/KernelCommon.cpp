@@ -50,11 +50,12 @@ void gpuasync::registerConvertToLLVMInterfaces(DialectRegistry &registry) {
   registerConvertToLLVMDependentDialectLoading(registry);
 }
 
-LogicalResult gpuasync::checkAllLowered(Operation *root, StringRef target) {
-  auto isLowered = [](Operation *op) {
+LogicalResult gpuasync::checkAllLowered(Operation *root, StringRef dialect,
+                                        StringRef target) {
+  auto isLowered = [&](Operation *op) {
     return isa<ModuleOp, gpu::GPUModuleOp>(op) ||
-           isa_and_nonnull<LLVM::LLVMDialect, NVVM::NVVMDialect>(
-               op->getDialect());
+           isa_and_nonnull<LLVM::LLVMDialect>(op->getDialect()) ||
+           op->getName().getDialectNamespace() == dialect;
   };
   // Casts are what an op that was not converted leaves around itself.
   for (bool casts : {false, true}) {
@@ -83,7 +84,8 @@ bool gpuasync::isKernel(FunctionOpInterface op) {
     return function.isKernel();
   return isa<LLVM::LLVMFuncOp>(op.getOperation()) && !op.isExternal() &&
          (op->hasAttr(gpu::GPUDialect::getKernelFuncAttrName()) ||
-          op->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName()));
+          op->hasAttr(NVVM::NVVMDialect::getKernelFuncAttrName()) ||
+          op->hasAttr(ROCDL::ROCDLDialect::getKernelFuncAttrName()));
 }
 
 SmallVector<FunctionOpInterface> gpuasync::getKernels(gpu::GPUModuleOp module) {
@@ -172,6 +174,34 @@ void gpuasync::expandCopies(Operation *root) {
     memref::StoreOp::create(builder, loc, element, op.getTarget(), indices);
     op.erase();
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Subgroups
+//===----------------------------------------------------------------------===//
+
+void gpuasync::expandSubgroupOps(gpu::GPUModuleOp module, int64_t size) {
+  module.walk([&](Operation *op) {
+    OpBuilder builder(op);
+    Location loc = op->getLoc();
+    if (!isa<gpu::SubgroupSizeOp, gpu::NumSubgroupsOp>(op))
+      return;
+    Value result = arith::ConstantIndexOp::create(builder, loc, size);
+    if (isa<gpu::NumSubgroupsOp>(op)) {
+      Value threads;
+      for (gpu::Dimension dim :
+           {gpu::Dimension::x, gpu::Dimension::y, gpu::Dimension::z}) {
+        Value extent = gpu::BlockDimOp::create(builder, loc, dim);
+        threads =
+            threads
+                ? Value(arith::MulIOp::create(builder, loc, threads, extent))
+                : extent;
+      }
+      result = arith::CeilDivUIOp::create(builder, loc, threads, result);
+    }
+    op->getResult(0).replaceAllUsesWith(result);
+    op->erase();
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -606,7 +636,7 @@ static void expandAccurately(Operation *root) {
   }
 }
 
-LogicalResult gpuasync::expandMath(Operation *root) {
+LogicalResult gpuasync::expandMath(Operation *root, StringRef missing) {
   expandCompositeMath(root, /*expandLog10=*/true);
   auto check = [&](function_ref<bool(Operation *)> isRefused) {
     return failure(
@@ -615,10 +645,7 @@ LogicalResult gpuasync::expandMath(Operation *root) {
                   isNativeMath(op) || !isRefused(op))
                 return WalkResult::advance();
               return op->emitOpError("on ")
-                     << op->getOperand(0).getType()
-                     << " needs CUDA's libdevice, which was not "
-                        "found (set CUDA_HOME, or libdevice= of "
-                        "gpu-async-lower-kernels)";
+                     << op->getOperand(0).getType() << " needs " << missing;
             })
             .wasInterrupted());
   };

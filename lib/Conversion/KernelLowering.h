@@ -9,8 +9,11 @@
 #define GPUASYNC_LIB_CONVERSION_KERNELLOWERING_H
 
 #include "GPUAsync/IR/GPUAsyncDialect.h"
+#include "mlir/Dialect/GPU/IR/CompilationInterfaces.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Pass/PassManager.h"
@@ -21,6 +24,7 @@ struct KernelLoweringOptions {
   int optLevel = 3;
   std::string ptxas = "auto";     ///< auto, none or a path
   std::string libdevice = "auto"; ///< auto, none or a path
+  std::string rocm = "auto";      ///< auto, none or a path
 };
 
 /// Runs a pipeline on an op below the one that the pass runs on.
@@ -46,6 +50,20 @@ lowerKernelsForNVPTX(gpu::GPUModuleOp kernels, NVVM::NVVMTargetAttr target,
                      RunPipelineFn runPipeline);
 void registerNVPTXLoweringDialects(DialectRegistry &registry);
 
+/// Compiles a copy of `kernels` to a code object.
+FailureOr<ImageAttr> lowerKernelsForAMDGCN(gpu::GPUModuleOp kernels,
+                                           ROCDL::ROCDLTargetAttr target,
+                                           const KernelLoweringOptions &options,
+                                           RunPipelineFn runPipeline);
+void registerAMDGCNLoweringDialects(DialectRegistry &registry);
+
+/// The target attribute for a target id ("gfx90a:sramecc+:xnack-").
+FailureOr<ROCDL::ROCDLTargetAttr>
+parseAMDGCNTarget(StringRef targetId, int optLevel, MLIRContext *context,
+                  function_ref<InFlightDiagnostic()> emitError);
+/// The target id that an attribute is for.
+std::string getAMDGCNTargetId(ROCDL::ROCDLTargetAttr target);
+
 /// Checks a chip against LLVM's table of subtargets.
 LogicalResult checkNVPTXChip(StringRef chip,
                              function_ref<InFlightDiagnostic()> emitError);
@@ -60,8 +78,10 @@ void registerConvertToLLVMInterfaces(DialectRegistry &registry);
 /// Refuses ops that only host code can run.
 LogicalResult checkNoHostOps(Operation *root);
 
-/// After lowering: an error at an op that is not of the LLVM or NVVM dialect.
-LogicalResult checkAllLowered(Operation *root, StringRef target);
+/// After lowering: an error at an op that is neither of the LLVM dialect nor of
+/// the target's own, `dialect`.
+LogicalResult checkAllLowered(Operation *root, StringRef dialect,
+                              StringRef target);
 
 /// Moves stack slots of static size to the entry block of their function where
 /// that changes nothing but the growth of the stack.
@@ -70,6 +90,10 @@ void hoistAllocas(Operation *root);
 /// Breaks vector ops up that the conversion to LLVM has no pattern for.
 void lowerVectors(Operation *root);
 
+/// GPUs: subgroup ops that upstream's lowering leaves out, for subgroups of
+/// `size` threads.
+void expandSubgroupOps(gpu::GPUModuleOp module, int64_t size);
+
 /// Rewrites memref.copy into loops; upstream calls a host library.
 void expandCopies(Operation *root);
 
@@ -77,16 +101,52 @@ void expandCopies(Operation *root);
 /// compare and exchange.
 void expandFloatAtomics(Operation *root);
 
-/// nvptx: math.ipowi, and with `floatBase` math.fpowi, as loops.
+/// GPUs: math.ipowi, and with `floatBase` math.fpowi, as loops.
 void expandIntegerPowers(Operation *root, bool floatBase);
-/// nvptx: what upstream's lowering has no pattern for: math on integers,
+/// GPUs: what upstream's lowering has no pattern for: math on integers,
 /// classification, truncation.
 LogicalResult lowerIntrinsicMath(Operation *root);
 /// cpu: calls libm where LLVM has no intrinsic of the same accuracy.
 LogicalResult lowerMathToLibm(Operation *root);
-/// nvptx without libdevice: MLIR's expansions in single precision, or an error
-/// at the op.
-LogicalResult expandMath(Operation *root);
+/// A GPU without its vendor's math library: MLIR's expansions in single
+/// precision, or an error at the op. `missing` says what was not found.
+LogicalResult expandMath(Operation *root, StringRef missing);
+
+//===----------------------------------------------------------------------===//
+// Through LLVM
+//===----------------------------------------------------------------------===//
+
+/// Checks a chip against LLVM's table of subtargets for `triple`, whose code
+/// generator has been initialised.
+LogicalResult checkChip(StringRef chip, StringRef targetName, StringRef triple,
+                        function_ref<InFlightDiagnostic()> emitError);
+
+/// A parameter of struct type (a complex number) becomes an integer of its
+/// size, so that its alignment is that of the kernel's table.
+void passStructsAsIntegers(gpu::GPUModuleOp module);
+
+/// Upstream's conversions ask for C interface functions. Nothing calls those of
+/// our functions, and a declared function becomes one that calls its interface
+/// function: it is made a declaration again.
+void dropInterfaceFunctions(gpu::GPUModuleOp module);
+
+/// Replaces a call of a math library's function, which C calls `name`, by what
+/// LLVM has for it, if it has.
+void callIntrinsic(LLVM::CallOp call, StringRef name);
+
+/// What a target attribute's serializer is given, and makes of it.
+using SerializeFn = function_ref<std::optional<SmallVector<char, 0>>(
+    const gpu::TargetOptions &)>;
+
+/// Has `serialize` translate, optimise and compile a module. What LLVM reports,
+/// fatal errors included, goes to `error`, as do functions that are used and
+/// that neither the module nor, by `isDefinedByDriver`, the device's driver
+/// defines.
+FailureOr<std::string>
+serializeToAssembly(MLIRContext *context, StringRef toolkit,
+                    function_ref<bool(StringRef)> isDefinedByDriver,
+                    SerializeFn serialize,
+                    function_ref<InFlightDiagnostic()> error);
 
 } // namespace mlir::gpuasync
 

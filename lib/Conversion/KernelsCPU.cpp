@@ -867,7 +867,8 @@ LogicalResult CPULowering::lowerToLLVM() {
   buildLLVMPipeline(lower);
   if (failed(runPipeline(lower, work)))
     return failure();
-  return checkAllLowered(work, "the cpu device");
+  return checkAllLowered(work, LLVM::LLVMDialect::getDialectNamespace(),
+                         "the cpu device");
 }
 
 //===----------------------------------------------------------------------===//

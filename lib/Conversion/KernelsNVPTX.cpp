@@ -26,28 +26,20 @@
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
-#include "llvm/ADT/StringSwitch.h"
-#include "llvm/IR/DiagnosticInfo.h"
-#include "llvm/IR/DiagnosticPrinter.h"
-#include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/Module.h"
-#include "llvm/MC/MCSubtargetInfo.h"
-#include "llvm/MC/TargetRegistry.h"
-#include "llvm/Support/CrashRecoveryContext.h"
-#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
-#include "llvm/TargetParser/Triple.h"
-#include <mutex>
 
 using namespace mlir;
 using namespace mlir::gpuasync;
 
 static constexpr StringLiteral nvptxTriple = "nvptx64-nvidia-cuda";
+static constexpr StringLiteral noLibdevice =
+    "CUDA's libdevice, which was not found (set CUDA_HOME, or libdevice= of "
+    "gpu-async-lower-kernels)";
 
 //===----------------------------------------------------------------------===//
 // Chips
@@ -57,31 +49,7 @@ LogicalResult
 gpuasync::checkNVPTXChip(StringRef chip,
                          function_ref<InFlightDiagnostic()> emitError) {
   NVVM::SerializeGPUModuleBase::init();
-  llvm::Triple triple(nvptxTriple);
-  std::string error;
-  const llvm::Target *target =
-      llvm::TargetRegistry::lookupTarget(triple, error);
-  if (!target)
-    return emitError() << "this LLVM cannot generate PTX: " << error;
-  std::unique_ptr<llvm::MCSubtargetInfo> info(
-      target->createMCSubtargetInfo(triple, "", ""));
-  SmallVector<StringRef> known;
-  for (const llvm::SubtargetSubTypeKV &entry :
-       info->getAllProcessorDescriptions())
-    known.push_back(entry.Key);
-  if (llvm::is_contained(known, chip))
-    return success();
-
-  llvm::sort(known, [&](StringRef a, StringRef b) {
-    return std::pair(chip.edit_distance(a), a) <
-           std::pair(chip.edit_distance(b), b);
-  });
-  InFlightDiagnostic diagnostic = emitError();
-  diagnostic << "unknown chip '" << chip << "' for target nvptx; LLVM "
-             << LLVM_VERSION_STRING << " knows " << known.size()
-             << ", the nearest are ";
-  llvm::interleaveComma(ArrayRef(known).take_front(4), diagnostic);
-  return diagnostic;
+  return checkChip(chip, "nvptx", nvptxTriple, emitError);
 }
 
 //===----------------------------------------------------------------------===//
@@ -165,62 +133,6 @@ SmallVector<std::string> gpuasync::findNVPTXToolchain() {
 }
 
 //===----------------------------------------------------------------------===//
-// LLVM's fatal errors
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// Runs LLVM code whose fatal errors would end the process, and returns them as
-/// text instead. What the code held when it failed is leaked. The handler is
-/// the process's, so it is installed while any thread is in here; errors of
-/// other threads go on as they would without us.
-class FatalErrorScope {
-public:
-  FatalErrorScope() {
-    std::lock_guard<std::mutex> lock(mutex);
-    if (users++ == 0) {
-      llvm::CrashRecoveryContext::Enable();
-      llvm::install_fatal_error_handler(handle, nullptr);
-    }
-  }
-  ~FatalErrorScope() {
-    std::lock_guard<std::mutex> lock(mutex);
-    if (--users == 0) {
-      llvm::remove_fatal_error_handler();
-      llvm::CrashRecoveryContext::Disable();
-    }
-  }
-  /// Returns false if `work` did not end.
-  bool run(function_ref<void()> work, std::string &message) {
-    current = &message;
-    llvm::CrashRecoveryContext recovery;
-    bool ended = recovery.RunSafely(work);
-    current = nullptr;
-    if (!ended && message.empty())
-      message = "LLVM's code generator crashed";
-    return ended;
-  }
-
-private:
-  static void handle(void *, const char *reason, bool) {
-    auto *recovery = llvm::CrashRecoveryContext::GetCurrent();
-    if (!current || !recovery) {
-      llvm::errs() << "LLVM ERROR: " << reason << "\n";
-      return;
-    }
-    *current = reason;
-    recovery->HandleExit(1);
-  }
-
-  static std::mutex mutex;
-  static unsigned users;
-  static thread_local std::string *current;
-};
-std::mutex FatalErrorScope::mutex;
-unsigned FatalErrorScope::users = 0;
-thread_local std::string *FatalErrorScope::current = nullptr;
-} // namespace
-
-//===----------------------------------------------------------------------===//
 // To NVVM
 //===----------------------------------------------------------------------===//
 
@@ -288,12 +200,9 @@ private:
            << " for nvptx:" << target.getChip() << ": ";
   }
   LogicalResult lowerToNVVM();
-  void dropInterfaceFunctions();
   void callIntrinsics();
   void hoistPrintfBuffers();
-  void passStructsAsIntegers();
   LogicalResult checkDeclared();
-  FailureOr<std::string> serialize();
   FailureOr<std::string> assemble(StringRef ptx);
 
   gpu::GPUModuleOp source;
@@ -306,40 +215,6 @@ private:
   std::string ptxas, toolkit;
 };
 } // namespace
-
-/// A parameter of struct type (a complex number) becomes an integer of its
-/// size, so that its alignment in PTX is that of the kernel's table.
-void NVPTXLowering::passStructsAsIntegers() {
-  for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
-    if (function.isExternal() || !isKernel(function))
-      continue;
-    Block &entry = function.getBody().front();
-    SmallVector<Type> types(function.getFunctionType().getParams());
-    bool changed = false;
-    for (auto [i, type] : llvm::enumerate(types)) {
-      if (!isa<LLVM::LLVMStructType, LLVM::LLVMArrayType>(type))
-        continue;
-      int64_t bits = DataLayout().getTypeSizeInBits(type);
-      auto integer = IntegerType::get(context, bits);
-      BlockArgument argument = entry.getArgument(i);
-      OpBuilder builder = OpBuilder::atBlockBegin(&entry);
-      Location loc = argument.getLoc();
-      Value one = LLVM::ConstantOp::create(builder, loc, builder.getI32Type(),
-                                           builder.getI32IntegerAttr(1));
-      Value slot = LLVM::AllocaOp::create(
-          builder, loc, LLVM::LLVMPointerType::get(context), integer, one);
-      auto store = LLVM::StoreOp::create(builder, loc, argument, slot);
-      Value value = LLVM::LoadOp::create(builder, loc, type, slot);
-      argument.replaceAllUsesExcept(value, store);
-      argument.setType(integer);
-      types[i] = integer;
-      changed = true;
-    }
-    if (changed)
-      function.setFunctionType(LLVM::LLVMFunctionType::get(
-          function.getFunctionType().getReturnType(), types));
-  }
-}
 
 /// printf takes its arguments in a buffer; in a loop each run would grow the
 /// stack.
@@ -372,27 +247,6 @@ void NVPTXLowering::hoistPrintfBuffers() {
   }
 }
 
-/// convert-gpu-to-nvvm asks for C interface functions. Nothing calls those of
-/// our functions, and a declared function becomes one that calls its interface
-/// function: it is made a declaration again.
-void NVPTXLowering::dropInterfaceFunctions() {
-  for (auto interface :
-       llvm::make_early_inc_range(module.getOps<LLVM::LLVMFuncOp>())) {
-    StringRef name = interface.getName();
-    if (!name.consume_front("_mlir_ciface_"))
-      continue;
-    auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
-    if (!function)
-      continue;
-    if (interface.isExternal()) {
-      function.getBody().dropAllReferences();
-      function.getBody().getBlocks().clear();
-      function.setLinkage(LLVM::Linkage::External);
-    }
-    interface.erase();
-  }
-}
-
 /// What LLVM has instructions or expansions for itself does not need libdevice,
 /// whose sqrt is moreover the approximate one unless it is told otherwise. (The
 /// conversion to NVVM insists on making these calls of libdevice.)
@@ -404,39 +258,7 @@ void NVPTXLowering::callIntrinsics() {
     Type type = call.getResult().getType();
     if (type.isF32() ? !name.consume_back("f") : !type.isF64())
       return;
-    OpBuilder builder(call);
-    Location loc = call.getLoc();
-    OperandRange args = call.getArgOperands();
-    Value result;
-    if (name == "rsqrt") {
-      Value one = LLVM::ConstantOp::create(builder, loc, type,
-                                           builder.getFloatAttr(type, 1.0));
-      Value root = LLVM::SqrtOp::create(builder, loc, type, args[0]);
-      result = LLVM::FDivOp::create(builder, loc, one, root);
-    } else if (name == "fmod") {
-      result = LLVM::FRemOp::create(builder, loc, args[0], args[1]);
-    } else {
-      StringRef intrinsic =
-          llvm::StringSwitch<StringRef>(name)
-              .Case("fabs", LLVM::FAbsOp::getOperationName())
-              .Case("ceil", LLVM::FCeilOp::getOperationName())
-              .Case("floor", LLVM::FFloorOp::getOperationName())
-              .Case("trunc", LLVM::FTruncOp::getOperationName())
-              .Case("sqrt", LLVM::SqrtOp::getOperationName())
-              .Case("round", LLVM::RoundOp::getOperationName())
-              .Case("rint", LLVM::RoundEvenOp::getOperationName())
-              .Case("fma", LLVM::FMAOp::getOperationName())
-              .Case("copysign", LLVM::CopySignOp::getOperationName())
-              .Case("fmin", LLVM::MinNumOp::getOperationName())
-              .Case("fmax", LLVM::MaxNumOp::getOperationName())
-              .Default("");
-      if (intrinsic.empty())
-        return;
-      OperationState state(loc, intrinsic, args, type);
-      result = builder.create(state)->getResult(0);
-    }
-    call.getResult().replaceAllUsesWith(result);
-    call.erase();
+    callIntrinsic(call, name);
   });
 }
 
@@ -461,8 +283,7 @@ LogicalResult NVPTXLowering::checkDeclared() {
     if (math && toolkit.empty())
       return emitError(call.getLoc())
              << "call of @" << *name << " for nvptx:" << target.getChip()
-             << " needs CUDA's libdevice, which was not found (set CUDA_HOME, "
-                "or libdevice= of gpu-async-lower-kernels)";
+             << " needs " << noLibdevice;
     if (!math && !target.getLink())
       return emitError(call.getLoc())
              << "call of @" << *name << " for nvptx:" << target.getChip()
@@ -470,30 +291,6 @@ LogicalResult NVPTXLowering::checkDeclared() {
     return WalkResult::advance();
   });
   return failure(result.wasInterrupted());
-}
-
-/// Ops that upstream's lowering leaves out.
-static void expandSubgroupOps(gpu::GPUModuleOp module) {
-  module.walk([](Operation *op) {
-    OpBuilder builder(op);
-    Location loc = op->getLoc();
-    if (!isa<gpu::SubgroupSizeOp, gpu::NumSubgroupsOp>(op))
-      return;
-    Value result = arith::ConstantIndexOp::create(builder, loc, 32);
-    if (isa<gpu::NumSubgroupsOp>(op)) {
-      Value threads;
-      for (gpu::Dimension dim :
-           {gpu::Dimension::x, gpu::Dimension::y, gpu::Dimension::z}) {
-        Value size = gpu::BlockDimOp::create(builder, loc, dim);
-        threads =
-            threads ? Value(arith::MulIOp::create(builder, loc, threads, size))
-                    : size;
-      }
-      result = arith::CeilDivUIOp::create(builder, loc, threads, result);
-    }
-    op->getResult(0).replaceAllUsesWith(result);
-    op->erase();
-  });
 }
 
 LogicalResult NVPTXLowering::lowerToNVVM() {
@@ -510,23 +307,24 @@ LogicalResult NVPTXLowering::lowerToNVVM() {
     if (failed(applyPatternsGreedily(module, std::move(patterns))))
       return failure();
   }
-  expandSubgroupOps(module);
+  expandSubgroupOps(module, /*size=*/32);
   OpPassManager structure(gpu::GPUModuleOp::getOperationName());
   buildStructurePipeline(structure);
   if (failed(runPipeline(structure, module)) ||
-      (toolkit.empty() && failed(expandMath(module))) ||
+      (toolkit.empty() && failed(expandMath(module, noLibdevice))) ||
       failed(lowerIntrinsicMath(module)))
     return failure();
   lowerVectors(module);
   OpPassManager lower(gpu::GPUModuleOp::getOperationName());
   buildNVVMPipeline(lower);
   if (failed(runPipeline(lower, module)) ||
-      failed(checkAllLowered(module, ("nvptx:" + target.getChip()).str())))
+      failed(checkAllLowered(module, NVVM::NVVMDialect::getDialectNamespace(),
+                             ("nvptx:" + target.getChip()).str())))
     return failure();
-  dropInterfaceFunctions();
+  dropInterfaceFunctions(module);
   callIntrinsics();
   hoistPrintfBuffers();
-  passStructsAsIntegers();
+  passStructsAsIntegers(module);
   // Only kernels are seen from outside.
   for (auto function : module.getOps<LLVM::LLVMFuncOp>())
     if (!function.isExternal() && !isKernel(function))
@@ -537,78 +335,6 @@ LogicalResult NVPTXLowering::lowerToNVVM() {
 //===----------------------------------------------------------------------===//
 // To PTX and cubin
 //===----------------------------------------------------------------------===//
-
-FailureOr<std::string> NVPTXLowering::serialize() {
-  auto serializer = dyn_cast<gpu::TargetAttrInterface>(Attribute(target));
-  if (!serializer)
-    return error() << "its target attribute cannot serialise";
-
-  SmallVector<std::string> problems;
-  struct Diagnostics : llvm::DiagnosticHandler {
-    explicit Diagnostics(SmallVector<std::string> &problems)
-        : problems(problems) {}
-    bool handleDiagnostics(const llvm::DiagnosticInfo &info) override {
-      if (info.getSeverity() != llvm::DS_Error)
-        return true;
-      std::string text;
-      llvm::raw_string_ostream stream(text);
-      llvm::DiagnosticPrinterRawOStream printer(stream);
-      info.print(printer);
-      problems.push_back(text);
-      return true;
-    }
-    SmallVector<std::string> &problems;
-  };
-  auto watch = [&](llvm::Module &llvmModule) {
-    llvmModule.getContext().setDiagnosticHandler(
-        std::make_unique<Diagnostics>(problems));
-  };
-  // After optimisation: libdevice's own questions about the target
-  // (__nvvm_reflect) have been answered by then.
-  auto checkDefined = [&](llvm::Module &llvmModule) {
-    for (llvm::Function &function : llvmModule)
-      if (function.isDeclaration() && !function.use_empty() &&
-          !isDefinedByDriver(function.getName()))
-        problems.push_back("nothing defines the function " +
-                           function.getName().str());
-  };
-  gpu::TargetOptions targetOptions(
-      toolkit, /*librariesToLink=*/{}, /*cmdOptions=*/"", /*elfSection=*/"",
-      gpu::CompilationTarget::Assembly, /*getSymbolTableCallback=*/{}, watch,
-      /*linkedLlvmIRCallback=*/{}, checkDefined);
-
-  std::optional<SmallVector<char, 0>> object;
-  std::string fatal;
-  bool ended;
-  SmallVector<std::string> reported;
-  {
-    // Upstream complains about a toolkit without libdevice even where none is
-    // needed, so its errors count only if there is no result.
-    ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
-      if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
-        reported.push_back(diagnostic.str());
-      return success();
-    });
-    FatalErrorScope scope;
-    ended = scope.run(
-        [&] { object = serializer.serializeToObject(module, targetOptions); },
-        fatal);
-  }
-  if (!ended)
-    problems.push_back(fatal);
-  else if (!object || object->empty())
-    problems.append(reported);
-  if (!ended || !problems.empty() || !object || object->empty()) {
-    InFlightDiagnostic diagnostic = error();
-    diagnostic << "LLVM cannot generate code: ";
-    llvm::interleave(
-        problems, [&](StringRef text) { diagnostic << text.trim(); },
-        [&] { diagnostic << "; "; });
-    return diagnostic;
-  }
-  StringRef text(object->data(), object->size());
-  return text.rtrim('\0').str();
-}
 
 /// Runs ptxas and returns the cubin.
 FailureOr<std::string> NVPTXLowering::assemble(StringRef ptx) {
@@ -673,7 +399,15 @@ FailureOr<SmallVector<ImageAttr>> NVPTXLowering::run() {
   module.setTargetsAttr(builder.getArrayAttr(Attribute(target)));
   if (failed(lowerToNVVM()))
     return failure();
-  FailureOr<std::string> ptx = serialize();
+  // After optimisation libdevice's own questions about the target
+  // (__nvvm_reflect) have been answered.
+  auto serializer = cast<gpu::TargetAttrInterface>(Attribute(target));
+  FailureOr<std::string> ptx = serializeToAssembly(
+      context, toolkit, isDefinedByDriver,
+      [&](const gpu::TargetOptions &targetOptions) {
+        return serializer.serializeToObject(module, targetOptions);
+      },
+      [&] { return error(); });
   if (failed(ptx))
     return failure();
   SmallVector<ImageAttr> images;

@@ -66,6 +66,7 @@ struct LowerKernelsPass
     GPUAsyncLowerKernelsBase::getDependentDialects(registry);
     registerCPULoweringDialects(registry);
     registerNVPTXLoweringDialects(registry);
+    registerAMDGCNLoweringDialects(registry);
     registerCPUTargetInterface(registry);
   }
 
@@ -97,11 +98,21 @@ LogicalResult LowerKernelsPass::parseTargets() {
     auto reportError = [&] {
       return emitError(getOperation().getLoc()) << "targets=" << text << ": ";
     };
-    if (kind != "nvptx")
+    if (kind != "nvptx" && kind != "amdgcn")
       return reportError() << "unknown target '" << kind
-                           << "'; there are cpu and nvptx:<chip>";
+                           << "'; there are cpu, nvptx:<chip> and "
+                              "amdgcn:<chip>";
     if (chip.empty())
-      return reportError() << "a chip is missing, as in nvptx:sm_90";
+      return reportError() << "a chip is missing, as in nvptx:sm_90 and "
+                              "amdgcn:gfx90a";
+    if (kind == "amdgcn") {
+      FailureOr<ROCDL::ROCDLTargetAttr> target =
+          parseAMDGCNTarget(chip, options.optLevel, context, reportError);
+      if (failed(target))
+        return failure();
+      optionTargets.push_back(*target);
+      continue;
+    }
     if (failed(checkNVPTXChip(chip, reportError)))
       return failure();
     optionTargets.push_back(NVVM::NVVMTargetAttr::get(
@@ -116,20 +127,24 @@ LowerKernelsPass::getTargets(gpu::GPUModuleOp kernels) {
   SmallVector<Attribute> result;
   if (ArrayAttr own = kernels.getTargetsAttr())
     for (Attribute target : own) {
-      if (!isa<CpuTargetAttr, NVVM::NVVMTargetAttr>(target))
+      if (!isa<CpuTargetAttr, NVVM::NVVMTargetAttr, ROCDL::ROCDLTargetAttr>(
+              target))
         return emitError(kernels.getLoc())
                << "target " << target
-               << " is not supported: there are #gpu_async.cpu and "
-                  "#nvvm.target";
+               << " is not supported: there are #gpu_async.cpu, #nvvm.target "
+                  "and #rocdl.target";
       if (!llvm::is_contained(result, target))
         result.push_back(target);
     }
   for (Attribute target : optionTargets) {
     bool present = llvm::any_of(result, [&](Attribute other) {
-      auto nvvm = dyn_cast<NVVM::NVVMTargetAttr>(target);
-      auto otherNVVM = dyn_cast<NVVM::NVVMTargetAttr>(other);
-      if (nvvm || otherNVVM)
-        return nvvm && otherNVVM && nvvm.getChip() == otherNVVM.getChip();
+      if (target.getTypeID() != other.getTypeID())
+        return false;
+      if (auto nvvm = dyn_cast<NVVM::NVVMTargetAttr>(target))
+        return nvvm.getChip() == cast<NVVM::NVVMTargetAttr>(other).getChip();
+      if (auto rocdl = dyn_cast<ROCDL::ROCDLTargetAttr>(target))
+        return getAMDGCNTargetId(rocdl) ==
+               getAMDGCNTargetId(cast<ROCDL::ROCDLTargetAttr>(other));
       return true; // both cpu
     });
     if (!present)
@@ -138,8 +153,8 @@ LowerKernelsPass::getTargets(gpu::GPUModuleOp kernels) {
   if (result.empty())
     return emitError(kernels.getLoc())
            << "gpu.module @" << kernels.getName()
-           << " has no target: give targets= (cpu, nvptx:<chip>) or a target "
-              "attribute";
+           << " has no target: give targets= (cpu, nvptx:<chip>, "
+              "amdgcn:<chip>) or a target attribute";
   return result;
 }
 
@@ -174,6 +189,14 @@ LogicalResult LowerKernelsPass::lowerModule(gpu::GPUModuleOp kernels) {
   for (Attribute target : *moduleTargets) {
     if (isa<CpuTargetAttr>(target)) {
       FailureOr<ImageAttr> image = lowerKernelsForCPU(kernels, runNested);
+      if (failed(image))
+        return failure();
+      images.push_back(*image);
+      continue;
+    }
+    if (auto rocdl = dyn_cast<ROCDL::ROCDLTargetAttr>(target)) {
+      FailureOr<ImageAttr> image =
+          lowerKernelsForAMDGCN(kernels, rocdl, options, runNested);
       if (failed(image))
         return failure();
       images.push_back(*image);
@@ -215,9 +238,9 @@ LogicalResult LowerKernelsPass::lowerBinary(gpu::BinaryOp binary) {
   SmallVector<Attribute> images, table;
   for (auto object : binary.getObjects().getAsRange<gpu::ObjectAttr>()) {
     std::optional<ImageFormat> format;
-    StringRef arch;
+    std::string arch;
     if (auto nvvm = dyn_cast<NVVM::NVVMTargetAttr>(object.getTarget())) {
-      arch = nvvm.getChip();
+      arch = nvvm.getChip().str();
       if (object.getFormat() == gpu::CompilationTarget::Assembly)
         format = ImageFormat::PTX;
       else if (object.getFormat() == gpu::CompilationTarget::Binary)
@@ -226,7 +249,7 @@ LogicalResult LowerKernelsPass::lowerBinary(gpu::BinaryOp binary) {
         format = ImageFormat::FATBIN;
     } else if (auto rocdl =
                    dyn_cast<ROCDL::ROCDLTargetAttr>(object.getTarget())) {
-      arch = rocdl.getChip();
+      arch = getAMDGCNTargetId(rocdl);
       // Fatbin is upstream's default and holds a code object here.
       if (object.getFormat() == gpu::CompilationTarget::Binary ||
           object.getFormat() == gpu::CompilationTarget::Fatbin)
@@ -281,6 +304,7 @@ void LowerKernelsPass::runOnOperation() {
   options.optLevel = optLevel;
   options.ptxas = ptxas;
   options.libdevice = libdevice;
+  options.rocm = rocm;
   if (optLevel < 0 || optLevel > 3) {
     emitError(getOperation().getLoc())
         << "opt-level=" << options.optLevel << " is not 0 to 3";

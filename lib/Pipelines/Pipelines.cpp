@@ -90,6 +90,7 @@ void gpuasync::buildRuntimeFormPipeline(
   kernels.optLevel = options.optLevel;
   kernels.ptxas = options.ptxas;
   kernels.libdevice = options.libdevice;
+  kernels.rocm = options.rocm;
   pm.addPass(createGPUAsyncLowerKernels(kernels));
 
   // The host program: structured ops become a control-flow graph, and what has

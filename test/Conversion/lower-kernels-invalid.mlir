@@ -2,7 +2,7 @@
 // What is refused, each with its place and reason.
 // RUN: gpu-opt %s -split-input-file -verify-diagnostics -gpu-async-lower-kernels="ptxas=none libdevice=none"
 
-// expected-error @+1 {{gpu.module @k has no target: give targets= (cpu, nvptx:<chip>) or a target attribute}}
+// expected-error @+1 {{gpu.module @k has no target: give targets= (cpu, nvptx:<chip>, amdgcn:<chip>) or a target attribute}}
 gpu.module @k {
   gpu.func @f() kernel { gpu.return }
 }
@@ -58,8 +58,8 @@ gpu.module @k [#nvvm.target<chip = "sm_99">] {
 
 // -----
 
-// expected-error @+1 {{target #rocdl.target is not supported: there are #gpu_async.cpu and #nvvm.target}}
-gpu.module @k [#rocdl.target] {
+// expected-error @+1 {{target #xevm.target is not supported: there are #gpu_async.cpu, #nvvm.target and #rocdl.target}}
+gpu.module @k [#xevm.target] {
   gpu.func @f() kernel { gpu.return }
 }
 

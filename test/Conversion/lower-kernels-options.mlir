@@ -5,7 +5,15 @@
 // RUN: not gpu-opt %s -gpu-async-lower-kernels=targets=nvptx:sm_9 2>&1 | FileCheck %s --check-prefix=CHIP
 // RUN: not gpu-opt %s -gpu-async-lower-kernels="targets=cpu opt-level=7" 2>&1 | FileCheck %s --check-prefix=LEVEL
 // NOCHIP: error: targets=nvptx: a chip is missing, as in nvptx:sm_90
-// KIND: error: targets=amdgpu:gfx942: unknown target 'amdgpu'; there are cpu and nvptx:<chip>
+// RUN: not gpu-opt %s -gpu-async-lower-kernels=targets=amdgcn 2>&1 | FileCheck %s --check-prefix=NOGFX
+// RUN: not gpu-opt %s -gpu-async-lower-kernels=targets=amdgcn:gfx9999 2>&1 | FileCheck %s --check-prefix=GFX
+// RUN: not gpu-opt %s -gpu-async-lower-kernels=targets=amdgcn:gfx90a:wave64+ 2>&1 | FileCheck %s --check-prefix=FEATURE
+// RUN: not gpu-opt %s -gpu-async-lower-kernels="targets=amdgcn:gfx90a rocm=/nowhere" 2>&1 | FileCheck %s --check-prefix=ROCM
+// KIND: error: targets=amdgpu:gfx942: unknown target 'amdgpu'; there are cpu, nvptx:<chip> and amdgcn:<chip>
+// NOGFX: error: targets=amdgcn: a chip is missing, as in nvptx:sm_90 and amdgcn:gfx90a
+// GFX: error: targets=amdgcn:gfx9999: unknown chip 'gfx9999' for target amdgcn; LLVM {{.*}} knows {{[0-9]+}}, the nearest are gfx
+// FEATURE: error: targets=amdgcn:gfx90a:wave64+: unknown feature 'wave64+'; there are xnack and sramecc, with + or -
+// ROCM: error: rocm=/nowhere has no amdgcn/bitcode/ocml.bc
 // CHIP: error: targets=nvptx:sm_9: unknown chip 'sm_9' for target nvptx; LLVM {{.*}} knows {{[0-9]+}}, the nearest are sm_89, sm_90
 // LEVEL: error: opt-level=7 is not 0 to 3
 gpu.module @k {

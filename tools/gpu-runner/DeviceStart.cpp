@@ -71,7 +71,7 @@ static std::vector<std::string> targetsOf(StringRef wanted,
       continue;
     if (isCpu(kind) || device.arch.empty())
       return {"cpu"};
-    return {(kind == "hip" ? "rocdl:" : "nvptx:") + device.arch};
+    return {(kind == "hip" ? "amdgcn:" : "nvptx:") + device.arch};
   }
   return {};
 }

@@ -38,7 +38,7 @@ What runs
                            utilities are found without it
 
 Where and how
-  --device=DEVICE          auto|cpu|cuda[:N] (default: auto)
+  --device=DEVICE          auto|cpu|cuda[:N]|hip[:N] (default: auto)
   --list-devices           say which devices there are
   --max-streams=N          most streams that one block uses; 0: no limit
   --timeout=SECONDS        give up after so long
@@ -55,7 +55,7 @@ What is reported
 
 Compile only
   --emit=KIND              object|llvm|mlir instead of running
-  --targets=A,B            targets of the kernels: cpu, nvptx:sm_90
+  --targets=A,B            targets of the kernels: cpu, nvptx:sm_90, amdgcn:gfx90a
   -o FILE                  where to (default: standard output)
 
   --help, --version

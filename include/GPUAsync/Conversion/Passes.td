@@ -127,6 +127,10 @@ def GPUAsyncLowerKernels
       the lowest PTX version for the chip. No CUDA toolkit is needed: without
       libdevice, math ops become MLIR's expansions for f32 and are an error at
       the op for f64 (docs/Kernels.md has the accuracy).
+    - `amdgcn:<chip>` (`#rocdl.target<chip = "gfx90a">`), also with features
+      (`amdgcn:gfx90a:sramecc+:xnack-`): a code object. Links with `ld.lld`; no
+      ROCm is needed: without its device libraries math ops are expanded as for
+      nvptx without libdevice.
     - `cpu` (`#gpu_async.cpu`): a private block function for each kernel in the
       program itself (`gpuasync_cpu_block_fn`), which runs the threads of one
       block as loops, x innermost. Ops that need the threads of a block to run
@@ -149,7 +153,8 @@ def GPUAsyncLowerKernels
                            "::mlir::LLVM::LLVMDialect"];
   let options = [
     ListOption<"targets", "targets", "std::string",
-               "Targets besides those that the modules name: cpu, nvptx:sm_90">,
+               "Targets besides those that the modules name: cpu, nvptx:sm_90, "
+               "amdgcn:gfx90a">,
     Option<"optLevel", "opt-level", "int", /*default=*/"3",
            "Optimisation level of the targets of targets=, 0 to 3">,
     Option<"ptxas", "ptxas", "std::string", /*default=*/"\"auto\"",
@@ -158,6 +163,9 @@ def GPUAsyncLowerKernels
     Option<"libdevice", "libdevice", "std::string", /*default=*/"\"auto\"",
            "CUDA toolkit folder with nvvm/libdevice: auto (the same places), "
            "none, or its path">,
+    Option<"rocm", "rocm", "std::string", /*default=*/"\"auto\"",
+           "ROCm folder with amdgcn/bitcode: auto (ROCM_PATH, ROCM_ROOT, "
+           "ROCM_HOME, /opt/rocm, Debian's), none, or its path">,
   ];
 }
 

@@ -54,6 +54,11 @@ struct GPUAsyncPipelineOptions
       llvm::cl::desc("CUDA toolkit folder with nvvm/libdevice: auto, none, or "
                      "its path"),
       llvm::cl::init("auto")};
+  PassOptions::Option<std::string> rocm{
+      *this, "rocm",
+      llvm::cl::desc("ROCm folder with amdgcn/bitcode: auto, none, or its "
+                     "path"),
+      llvm::cl::init("auto")};
   PassOptions::Option<bool> packedWrappers{
       *this, "packed-wrappers",
       llvm::cl::desc("Also emit a wrapper of one signature for each public "
