@@ -116,9 +116,9 @@ inline const char *ptx() {
 /// One program with its own registration. `images` says which it carries.
 class TestProgram {
 public:
-  enum Images { Cpu = 1, Cuda = 2, Both = 3 };
+  enum Images { Cpu = 1, Cuda = 2, Hip = 4, All = 7 };
 
-  explicit TestProgram(int which = Both, const char *name = "test")
+  explicit TestProgram(int which = All, const char *name = "test")
       : programName(name) {
     auto kernel = [&](KernelIndex index, const char *kernelName,
                       gpuasync_cpu_block_fn function, uint32_t flags,
@@ -154,6 +154,14 @@ public:
       images.push_back({GPUASYNC_IMAGE_PTX,
                         0,
                         "sm_70",
+                        detail::ptx(),
+                        strlen(detail::ptx()),
+                        {0x1234, 0x5678}});
+    // What the fake library and the shim take for a code object.
+    if (which & Hip)
+      images.push_back({GPUASYNC_IMAGE_HSACO,
+                        0,
+                        "gfx942",
                         detail::ptx(),
                         strlen(detail::ptx()),
                         {0x1234, 0x5678}});

@@ -116,7 +116,7 @@ TEST_P(Basic, HostSharedIsHostMemory) {
 }
 
 TEST_P(Basic, NestedFrames) {
-  TestProgram inner(TestProgram::Both, "inner");
+  TestProgram inner(TestProgram::All, "inner");
   std::vector<uint32_t> out(32);
   {
     FrameScope outer(*program);

@@ -237,7 +237,7 @@ TEST_P(Capture, FirstUseDuringACapture_B02) {
   for (Mode mode : {Global, ThreadLocal, Relaxed}) {
     SCOPED_TRACE(mode);
     fill(1);
-    TestProgram cold(TestProgram::Both, "cold");
+    TestProgram cold(TestProgram::All, "cold");
     ASSERT_EQ(cuda.beginCapture(stream, mode), 0);
     {
       FrameScope frame(cold);

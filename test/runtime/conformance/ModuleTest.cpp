@@ -86,7 +86,7 @@ TEST_P(Modules, CallersStreamKeepsItsModule_C07) {
 TEST_P(Modules, PrepareSeveralContexts_X07_L04) {
   Context second;
   ASSERT_TRUE(Context::open(device().c_str(), second).ok());
-  TestProgram other(TestProgram::Both, "other");
+  TestProgram other(TestProgram::All, "other");
   const gpuasync_program *programs[] = {&program->program, &other.program};
   gpuasync_context *contexts[] = {context.get(), second.get()};
   Status status(gpuasync_prepare(programs, 2, contexts, 2, 4));
@@ -162,7 +162,7 @@ TEST_P(Modules, CompileHookAndInsert_C17_C06) {
 
 // C13: a limit of one module holds while two programs take turns.
 TEST_P(Modules, LimitOfOne_C13) {
-  TestProgram other(TestProgram::Both, "other");
+  TestProgram other(TestProgram::All, "other");
   for (gpuasync_image &image : other.images)
     image.hash[1] += image.format != GPUASYNC_IMAGE_CPU;
   Status status(gpuasync_modules_limit(context.get(), UINT64_MAX, 1, 0));

@@ -66,7 +66,7 @@ TEST_P(Threads, RacingFirstUse_C03) {
 // C02: two programs of equal content share a loaded module where content has a
 // hash; cpu code belongs to its program.
 TEST_P(Threads, EqualContentLoadsOnce_C02) {
-  TestProgram second(TestProgram::Both, "second");
+  TestProgram second(TestProgram::All, "second");
   EXPECT_TRUE(work(*program, 1));
   EXPECT_TRUE(work(second, 1));
   EXPECT_EQ(readStats(context).modules.physical, onCpu() ? 2u : 1u);
@@ -77,7 +77,7 @@ TEST_P(Threads, EqualContentLoadsOnce_C02) {
 TEST_P(Threads, ProgramChurn) {
   int rounds = onCpu() ? 2000 : 50;
   for (int i = 0; i < rounds; ++i) {
-    TestProgram temporary(TestProgram::Both, "temporary");
+    TestProgram temporary(TestProgram::All, "temporary");
     ASSERT_TRUE(work(temporary, static_cast<uint32_t>(i)));
   }
   gpuasync_stats stats = readStats(context);
@@ -96,7 +96,7 @@ TEST_P(Threads, ReleaseWaitsForWork) {
   }
   std::thread opener;
   {
-    TestProgram temporary(TestProgram::Both, "temporary");
+    TestProgram temporary(TestProgram::All, "temporary");
     gpuasync_event *token = nullptr;
     {
       FrameScope frame(temporary);
@@ -127,7 +127,7 @@ TEST_P(Threads, ChurnOnEightThreads_C12) {
     threads.emplace_back([&] {
       ContextScope scope(context);
       for (int j = 0; j < rounds; ++j) {
-        TestProgram temporary(TestProgram::Both, "temporary");
+        TestProgram temporary(TestProgram::All, "temporary");
         right += work(temporary, static_cast<uint32_t>(j)) &&
                  work(*program, static_cast<uint32_t>(j));
       }

@@ -204,7 +204,10 @@ uint64_t mock_live(const char *kind) {
   return result;
 }
 
-uint32_t mock_context_depth() { return uint32_t(thread().stack.size()); }
+uint32_t mock_context_depth() {
+  return implicitContexts ? uint32_t(thread().device)
+                          : uint32_t(thread().stack.size());
+}
 
 void *mock_context_top() { return state().current(); }
 

@@ -18,6 +18,9 @@
 using namespace gpuasync::cuda;
 
 namespace mock {
+
+extern const bool implicitContexts = false;
+
 namespace {
 
 //===----------------------------------------------------------------------===//

@@ -16,7 +16,7 @@ using namespace gpuasync_test;
 
 namespace {
 
-Mock *cudaMock;
+Mock *cudaMock, *hipMock;
 
 /// `fail` on a GPU is a trap.
 void trap(const gpuasync_cpu_block_ctx *ctx, const void *parameters, void *) {
@@ -48,21 +48,30 @@ std::string folderOfThisProgram() {
 } // namespace
 
 std::vector<const char *> gpuasync_test::testedDevices() {
-  return {"cuda-on-mock"};
+  return {"cuda-on-mock", "hip-on-mock"};
 }
 Mock *gpuasync_test::mockOf(const std::string &device) {
-  return device.compare(0, 4, "cuda") == 0 ? cudaMock : nullptr;
+  return device.compare(0, 4, "cuda") == 0  ? cudaMock
+         : device.compare(0, 3, "hip") == 0 ? hipMock
+                                            : nullptr;
+}
+
+/// Loads a library that lies beside this program.
+static Mock *load(const char *variable, const char *name,
+                  const TestProgram &program) {
+  std::string path = folderOfThisProgram() + "/" + name;
+  setenv(variable, path.c_str(), /*overwrite=*/0);
+  auto *mock = new Mock(path.c_str());
+  configure(*mock);
+  mock->mock_kernels(program.cpu, NumKernels);
+  return mock;
 }
 
 int main(int argc, char **argv) {
-  std::string path = folderOfThisProgram() + "/libmock_cuda.so";
-  setenv("GPU_ASYNC_CUDA_LIBRARY", path.c_str(), /*overwrite=*/0);
-  setenv("GPU_ASYNC_CACHE", "off", /*overwrite=*/0);
-  cudaMock = new Mock(path.c_str());
-  configure(*cudaMock);
   static TestProgram program(0);
   program.cpu[Fail].function = trap;
-  cudaMock->mock_kernels(program.cpu, NumKernels);
+  cudaMock = load("GPU_ASYNC_CUDA_LIBRARY", "libmock_cuda.so", program);
+  hipMock = load("GPU_ASYNC_HIP_LIBRARY", "libmock_hip.so", program);
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }

@@ -29,7 +29,8 @@ typedef void (*mock_visitor)(void *user, const char *call, const char *reason);
 // clang-format off
 #define MOCK_FUNCTIONS                                                         \
   /* Before the first vendor call: devices, major, minor, version, pools,      \
-     flags, managed, multiprocessors, memory (bytes). */                       \
+     flags, managed, multiprocessors, memory (bytes); hip: rocm (version),     \
+     shifted (registered memory has another address on the device). */         \
   MOCK_FUNCTION(void, mock_configure, (const char *key, uint64_t value))       \
   /* Host functions that images name. The table must stay. */                  \
   MOCK_FUNCTION(void, mock_kernels, (const gpuasync_cpu_kernel *, size_t))     \
@@ -57,7 +58,8 @@ typedef void (*mock_visitor)(void *user, const char *call, const char *reason);
      context; null: all. One whose destruction was made to fail counts as      \
      destroyed. */                                                             \
   MOCK_FUNCTION(uint64_t, mock_live, (const char *kind))                       \
-  /* The calling thread's stack of contexts: its depth and its top. */         \
+  /* The calling thread's stack of contexts: its depth and its top. Hip: its   \
+     current device, and the context of that. */                               \
   MOCK_FUNCTION(uint32_t, mock_context_depth, (void))                          \
   MOCK_FUNCTION(void *, mock_context_top, (void))                              \
   /* What an embedder does with contexts. */                                   \

@@ -30,16 +30,12 @@ Object::Object(Kind kind, Context *context)
     : kind(kind), context(context), contextId(context ? context->id : 0) {}
 
 State::State()
-    : settings{{"devices", 2},
-               {"major", 9},
-               {"minor", 0},
-               {"version", 12080},
-               {"pools", 1},
-               {"flags", 1},
-               {"multiprocessors", 4},
-               {"managed", 1},
-               {"memory", 16ull << 30},
-               {"ptx", 88}} {
+    : settings{{"devices", 2},     {"major", 9},
+               {"minor", 0},       {"version", 12080},
+               {"rocm", 60000000}, {"pools", 1},
+               {"flags", 1},       {"multiprocessors", 4},
+               {"managed", 1},     {"memory", 16ull << 30},
+               {"ptx", 88},        {"shifted", 0}} {
   addBuiltins();
   // Addresses are never used twice (save by pools), so this is large; what is
   // not in use is inaccessible and costs nothing.
@@ -139,6 +135,16 @@ void State::block(std::unique_lock<std::mutex> &lock) {
 //===----------------------------------------------------------------------===//
 
 Context *State::current() {
+  if (implicitContexts) {
+    Context *context = nullptr;
+    primary(thread().device, context);
+    if (!context->alive) {
+      context->alive = true;
+      context->id = ++nextContextId;
+      context->lost = true; // nobody made it, so nobody leaks it
+    }
+    return context;
+  }
   auto &stack = thread().stack;
   return stack.empty() ? nullptr : stack.back();
 }

@@ -61,6 +61,10 @@ enum Code : int {
   CapturedEvent = 907
 };
 
+/// Each device has its one context from the beginning, and a thread a current
+/// device (HIP).
+extern const bool implicitContexts;
+
 struct Stream;
 struct Capture;
 
@@ -355,6 +359,7 @@ State &state();
 /// The calling thread's.
 struct Thread {
   std::vector<Context *> stack;
+  int device = 0;             ///< with implicitContexts
   const char *call = nullptr; ///< the vendor call it is in
   int depth = 0;
   int midFrame = 0;

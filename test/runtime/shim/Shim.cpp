@@ -376,9 +376,20 @@ hipError_t hipStreamWriteValue32(hipStream_t stream, void *slot, uint32_t value,
   return call(driver.cuStreamWriteValue32, toCuda(stream), address(slot), value,
               flags);
 }
-hipError_t hipStreamIsCapturing(hipStream_t stream,
-                                hipStreamCaptureStatus *status) {
-  return call(driver.cuStreamIsCapturing, toCuda(stream), status);
+hipError_t hipStreamGetCaptureInfo(hipStream_t stream,
+                                   hipStreamCaptureStatus *status,
+                                   unsigned long long *id) {
+  uint64_t number = 0;
+  hipError_t error =
+      call(driver.cuStreamGetCaptureInfo, toCuda(stream), status, &number,
+           static_cast<cuda::CUgraph *>(nullptr),
+           static_cast<const cuda::CUgraphNode **>(nullptr),
+           static_cast<const void **>(nullptr), static_cast<size_t *>(nullptr));
+  *id = number;
+  return error;
+}
+hipError_t hipThreadExchangeStreamCaptureMode(hipStreamCaptureMode *mode) {
+  return call(driver.cuThreadExchangeStreamCaptureMode, mode);
 }
 
 hipError_t hipEventCreateWithFlags(hipEvent_t *event, unsigned flags) {

@@ -1,0 +1,525 @@
+//===- Hip.cpp - The entry points of libmock_hip.so -----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One function per line of HipSymbols.def, which also makes the library's
+// exports. Contexts are there from the beginning, one per device; what a thread
+// has is a current device.
+//===----------------------------------------------------------------------===//
+
+#include "State.h"
+
+#include "drivers/hip/HipTypes.h"
+
+#include <elf.h>
+#include <stdio.h>
+#include <string.h>
+#include <string_view>
+
+using namespace gpuasync::hip;
+
+namespace mock {
+
+extern const bool implicitContexts = true;
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+namespace names {
+#define SYMBOL(need, name, parameters) constexpr const char *name = #name;
+#include "drivers/hip/HipSymbols.def"
+} // namespace names
+
+struct ErrorText {
+  int code;
+  const char *name, *text;
+};
+const ErrorText errorTexts[] = {
+    {Success, "hipSuccess", "no error"},
+    {InvalidValue, "hipErrorInvalidValue", "invalid argument"},
+    {OutOfMemory, "hipErrorOutOfMemory", "out of memory"},
+    {NotInitialized, "hipErrorNotInitialized", "initialization error"},
+    {InvalidDevice, "hipErrorInvalidDevice", "invalid device ordinal"},
+    {InvalidImage, "hipErrorInvalidImage", "device kernel image is invalid"},
+    {InvalidContext, "hipErrorInvalidContext", "invalid device context"},
+    {NoBinaryForGpu, "hipErrorNoBinaryForGpu",
+     "no kernel image is available for execution on the device"},
+    {InvalidHandle, "hipErrorInvalidHandle", "invalid resource handle"},
+    {NotFound, "hipErrorNotFound", "named symbol not found"},
+    {NotReady, "hipErrorNotReady", "device not ready"},
+    {ContextIsDestroyed, "hipErrorContextIsDestroyed", "context is destroyed"},
+    {HostMemoryAlreadyRegistered, "hipErrorHostMemoryAlreadyRegistered",
+     "part or all of the requested memory range is already mapped"},
+    {HostMemoryNotRegistered, "hipErrorHostMemoryNotRegistered",
+     "pointer does not correspond to a registered memory region"},
+    {LaunchFailed, "hipErrorLaunchFailure", "unspecified launch failure"},
+    {CooperativeLaunchTooLarge, "hipErrorCooperativeLaunchTooLarge",
+     "too many blocks in cooperative launch"},
+    {NotSupported, "hipErrorNotSupported", "operation not supported"},
+};
+
+template <typename Handle>
+Handle to(void *object) {
+  return static_cast<Handle>(object);
+}
+
+//===----------------------------------------------------------------------===//
+// The library and its devices
+//===----------------------------------------------------------------------===//
+
+int hipInit(Call &, unsigned flags) { return flags ? InvalidValue : Success; }
+
+int hipRuntimeGetVersion(Call &, int *version) {
+  *version = int(state().settings["rocm"]);
+  return Success;
+}
+
+int errorText(int error, const char **text, bool name) {
+  for (const ErrorText &entry : errorTexts)
+    if (entry.code == error) {
+      *text = name ? entry.name : entry.text;
+      return Success;
+    }
+  *text = nullptr;
+  return InvalidValue;
+}
+int hipDrvGetErrorName(Call &, hipError_t error, const char **text) {
+  return errorText(error, text, true);
+}
+int hipDrvGetErrorString(Call &, hipError_t error, const char **text) {
+  return errorText(error, text, false);
+}
+int hipGetLastError(Call &) { return Success; }
+
+int hipGetDeviceCount(Call &, int *count) {
+  *count = int(state().settings["devices"]);
+  return Success;
+}
+int hipGetDevice(Call &, int *device) {
+  *device = thread().device;
+  return Success;
+}
+int hipSetDevice(Call &, int device) {
+  Context *context = nullptr;
+  if (int code = state().primary(device, context))
+    return code;
+  thread().device = device;
+  return Success;
+}
+
+int hipGetDevicePropertiesR0600(Call &, hipDeviceProp_tR0600 *properties,
+                                int device) {
+  *properties = {};
+  snprintf(properties->name, sizeof(properties->name), "Mock GPU %d", device);
+  strcpy(properties->gcnArchName, "gfx942:sramecc+:xnack-");
+  return Success;
+}
+
+int hipDeviceGetAttribute(Call &, int *value, hipDeviceAttribute_t attribute,
+                          int) {
+  auto &settings = state().settings;
+  switch (attribute) {
+  case MaxThreadsPerBlock:
+  case MaxBlockDimX:
+  case MaxBlockDimX + 1:
+  case MaxBlockDimX + 2:
+    *value = 1024;
+    return Success;
+  case MaxGridDimX:
+  case MaxPitch:
+    *value = INT32_MAX;
+    return Success;
+  case MaxGridDimX + 1:
+  case MaxGridDimX + 2:
+    *value = 65536;
+    return Success;
+  case MultiprocessorCount:
+    *value = int(settings["multiprocessors"]);
+    return Success;
+  case MaxSharedMemoryPerBlock:
+    *value = 64 << 10;
+    return Success;
+  case ConcurrentManagedAccess:
+    *value = int(settings["managed"]);
+    return Success;
+  case MemoryPoolsSupported:
+    *value = int(settings["pools"]);
+    return Success;
+  case CanUseStreamWaitValue:
+  case CooperativeLaunch:
+    *value = 1;
+    return Success;
+  default:
+    state().violation("unknown attribute " + std::to_string(attribute));
+    return InvalidValue;
+  }
+}
+
+int hipDeviceTotalMem(Call &, size_t *bytes, hipDevice_t) {
+  *bytes = state().settings["memory"];
+  return Success;
+}
+
+//===----------------------------------------------------------------------===//
+// Modules and launches
+//===----------------------------------------------------------------------===//
+
+int hipModuleLoadData(Call &call, hipModule_t *module, const void *image) {
+  // The runtime's own kernels come as real code objects.
+  static const char builtins[] = "gpuasync-mock-image\narch gfx942\n"
+                                 "kernel gpuasync_copy 264\n"
+                                 "kernel gpuasync_fill 264\n";
+  const auto *bytes = static_cast<const char *>(image);
+  if (memcmp(bytes, ELFMAG, SELFMAG) == 0) {
+    Elf64_Ehdr header;
+    memcpy(&header, bytes, sizeof(header));
+    // The section headers are the last thing in such a file.
+    std::string_view object(bytes, header.e_shoff);
+    if (object.find("gfx942") == std::string_view::npos ||
+        object.find("gpuasync_copy") == std::string_view::npos)
+      return NoBinaryForGpu;
+    image = builtins;
+  }
+  Module *loaded = nullptr;
+  std::string log;
+  int code = state().load(image, loaded, log, call.lock);
+  if (code != Success)
+    return code == InvalidPtx ? int(InvalidImage) : code;
+  // A module is loaded wholly, and a block may use all the memory there is.
+  for (auto &function : loaded->functions) {
+    function->loaded = true;
+    function->maxDynamicShared = 64 << 10;
+  }
+  *module = to<hipModule_t>(static_cast<void *>(loaded));
+  return Success;
+}
+
+int hipModuleUnload(Call &call, hipModule_t module) {
+  return state().unload(module, call.lock);
+}
+
+int hipModuleGetFunction(Call &, hipFunction_t *function, hipModule_t module,
+                         const char *name) {
+  Function *found = nullptr;
+  if (int code = state().function(module, name, found))
+    return code;
+  *function = to<hipFunction_t>(static_cast<void *>(found));
+  return Success;
+}
+
+int hipFuncGetAttribute(Call &call, int *value, hipFunction_attribute attribute,
+                        hipFunction_t function) {
+  Function *found = nullptr;
+  if (int code = state().function(function, found, false, call.lock))
+    return code;
+  switch (attribute) {
+  case FuncMaxThreadsPerBlock:
+    *value = 1024;
+    return Success;
+  case FuncSharedSizeBytes:
+    *value = int(found->kernel->workgroupBytes);
+    return Success;
+  case FuncLocalSizeBytes:
+    *value = 0;
+    return Success;
+  default:
+    return InvalidValue;
+  }
+}
+
+int hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(Call &call, int *blocks,
+                                                       hipFunction_t function,
+                                                       int blockSize, size_t) {
+  Function *found = nullptr;
+  if (int code = state().function(function, found, false, call.lock))
+    return code;
+  *blocks = 2048 / (blockSize ? blockSize : 1);
+  return Success;
+}
+
+int hipModuleLaunchKernel(Call &call, hipFunction_t function, unsigned gridX,
+                          unsigned gridY, unsigned gridZ, unsigned blockX,
+                          unsigned blockY, unsigned blockZ,
+                          unsigned sharedBytes, hipStream_t stream,
+                          void **parameters, void **extra) {
+  Function *found = nullptr;
+  if (int code = state().function(function, found, false, call.lock))
+    return code;
+  if (parameters)
+    state().violation("the model takes packed parameters only here");
+  const void *buffer = nullptr;
+  size_t bytes = 0;
+  auto is = [](void *mark, uintptr_t value) {
+    return reinterpret_cast<uintptr_t>(mark) == value;
+  };
+  for (int i = 0; extra && !is(extra[i], LaunchParamEnd); i += 2) {
+    if (is(extra[i], LaunchParamBufferPointer)) {
+      buffer = extra[i + 1];
+    } else if (is(extra[i], LaunchParamBufferSize)) {
+      bytes = *static_cast<size_t *>(extra[i + 1]);
+    } else {
+      state().violation("unknown mark of a launch");
+      return InvalidValue;
+    }
+  }
+  return state().launch(
+      *found, stream,
+      {{gridX, gridY, gridZ}, {blockX, blockY, blockZ}, sharedBytes, false},
+      buffer, bytes, call.lock);
+}
+
+int hipModuleLaunchCooperativeKernel(Call &call, hipFunction_t function,
+                                     unsigned gridX, unsigned gridY,
+                                     unsigned gridZ, unsigned blockX,
+                                     unsigned blockY, unsigned blockZ,
+                                     unsigned sharedBytes, hipStream_t stream,
+                                     void **parameters) {
+  Function *found = nullptr;
+  if (int code = state().function(function, found, false, call.lock))
+    return code;
+  std::vector<char> buffer(found->parameterBytes);
+  for (size_t i = 0; i < found->parameters.size(); ++i)
+    memcpy(buffer.data() + found->parameters[i].offset, parameters[i],
+           found->parameters[i].size);
+  return state().launch(
+      *found, stream,
+      {{gridX, gridY, gridZ}, {blockX, blockY, blockZ}, sharedBytes, true},
+      buffer.data(), buffer.size(), call.lock);
+}
+
+//===----------------------------------------------------------------------===//
+// Streams and events
+//===----------------------------------------------------------------------===//
+
+int hipStreamCreateWithFlags(Call &, hipStream_t *stream, unsigned flags) {
+  Stream *made = nullptr;
+  if (int code = state().createStream(flags, flags == StreamNonBlocking, made))
+    return code;
+  *stream = to<hipStream_t>(static_cast<void *>(made));
+  return Success;
+}
+int hipStreamDestroy(Call &, hipStream_t stream) {
+  return state().destroyStream(stream);
+}
+int hipStreamQuery(Call &, hipStream_t stream) { return state().query(stream); }
+int hipStreamWaitEvent(Call &, hipStream_t stream, hipEvent_t event,
+                       unsigned flags) {
+  return flags ? int(InvalidValue) : state().wait(stream, event);
+}
+int hipStreamWriteValue32(Call &, hipStream_t stream, void *word,
+                          uint32_t value, unsigned flags) {
+  return flags ? int(InvalidValue) : state().writeValue(stream, word, value);
+}
+int hipStreamGetCaptureInfo(Call &, hipStream_t, hipStreamCaptureStatus *status,
+                            unsigned long long *) {
+  *status = StreamCaptureStatusNone;
+  return Success;
+}
+int hipThreadExchangeStreamCaptureMode(Call &, hipStreamCaptureMode *mode) {
+  std::swap(*mode, thread().captureMode);
+  return Success;
+}
+int hipEventCreateWithFlags(Call &, hipEvent_t *event, unsigned flags) {
+  if (!(flags & EventDisableTiming))
+    state().violation("an event with timing is slower");
+  if (!(flags & EventReleaseToSystem))
+    state().violation("the host need not see what the work wrote");
+  if (flags & ~(unsigned(EventDisableTiming) | unsigned(EventReleaseToSystem)))
+    return InvalidValue;
+  Event *made = nullptr;
+  if (int code = state().createEvent(made))
+    return code;
+  *event = to<hipEvent_t>(static_cast<void *>(made));
+  return Success;
+}
+int hipEventDestroy(Call &, hipEvent_t event) {
+  return state().destroyEvent(event);
+}
+int hipEventRecord(Call &, hipEvent_t event, hipStream_t stream) {
+  return state().record(event, stream);
+}
+int hipEventQuery(Call &, hipEvent_t event) {
+  return state().queryEvent(event);
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+int hipMemPoolCreate(Call &, hipMemPool_t *pool,
+                     const hipMemPoolProps *properties) {
+  if (properties->allocType != 1 || properties->location.type != 1)
+    return InvalidValue;
+  Pool *made = nullptr;
+  if (int code = state().createPool(properties->location.id, made))
+    return code;
+  *pool = to<hipMemPool_t>(static_cast<void *>(made));
+  return Success;
+}
+int hipMemPoolDestroy(Call &, hipMemPool_t pool) {
+  return state().destroyPool(pool);
+}
+int hipMemPoolSetAttribute(Call &, hipMemPool_t pool, hipMemPoolAttr attribute,
+                           void *value) {
+  Pool *found = nullptr;
+  if (int code = state().pool(pool, found))
+    return code;
+  if (attribute == PoolReleaseThreshold)
+    found->threshold = *static_cast<uint64_t *>(value);
+  else if (attribute == PoolReuseAllowInternalDependencies)
+    found->internalDependencies = *static_cast<int *>(value) != 0;
+  else
+    return InvalidValue;
+  return Success;
+}
+int hipMemPoolTrimTo(Call &call, hipMemPool_t pool, size_t keepBytes) {
+  return state().trim(pool, keepBytes, call.lock);
+}
+int hipMallocFromPoolAsync(Call &, void **result, size_t bytes,
+                           hipMemPool_t pool, hipStream_t stream) {
+  return state().allocateFrom(pool, bytes, stream, *result);
+}
+int hipFreeAsync(Call &, void *memory, hipStream_t stream) {
+  return state().freeAsync(memory, stream);
+}
+int hipMalloc(Call &, void **result, size_t bytes) {
+  return state().allocate(MemoryOf::Device, bytes, *result);
+}
+int hipMallocManaged(Call &, void **result, size_t bytes, unsigned flags) {
+  return flags == MemAttachGlobal
+             ? state().allocate(MemoryOf::Managed, bytes, *result)
+             : int(InvalidValue);
+}
+int hipFree(Call &call, void *memory) {
+  return state().free(memory, MemoryOf::Device, MemoryOf::Managed, call.lock);
+}
+int hipHostMalloc(Call &, void **result, size_t bytes, unsigned) {
+  return state().allocate(MemoryOf::Pinned, bytes, *result);
+}
+int hipHostFree(Call &call, void *memory) {
+  return state().free(memory, MemoryOf::Pinned, MemoryOf::Pinned, call.lock);
+}
+int hipHostRegister(Call &, void *memory, size_t bytes, unsigned) {
+  return state().registerHost(memory, bytes);
+}
+int hipHostUnregister(Call &call, void *memory) {
+  return state().unregisterHost(memory, call.lock);
+}
+
+/// With "shifted" a device sees registered memory elsewhere, as many do.
+int hipHostGetDevicePointer(Call &, void **result, void *host, unsigned flags) {
+  const Memory *block = state().find(host);
+  if (flags || !block ||
+      (block->of != MemoryOf::Pinned && block->of != MemoryOf::Registered))
+    return InvalidValue;
+  bool shifted =
+      block->of == MemoryOf::Registered && state().settings["shifted"];
+  *result = static_cast<char *>(host) + (shifted ? 1 << 20 : 0);
+  return Success;
+}
+
+int hipMemGetInfo(Call &, size_t *freeBytes, size_t *totalBytes) {
+  *freeBytes = state().freeBytes();
+  *totalBytes = state().settings["memory"];
+  return Success;
+}
+
+int hipPointerGetAttributes(Call &, hipPointerAttribute_t *out,
+                            const void *pointer) {
+  *out = {};
+  const Memory *block = state().find(pointer);
+  if (!block) // as older versions do
+    return InvalidValue;
+  out->isManaged = block->of == MemoryOf::Managed;
+  bool host =
+      block->of == MemoryOf::Pinned || block->of == MemoryOf::Registered;
+  out->type = out->isManaged ? MemoryTypeManaged
+              : host         ? MemoryTypeHost
+                             : MemoryTypeDevice;
+  return Success;
+}
+
+//===----------------------------------------------------------------------===//
+// Copies and fills
+//===----------------------------------------------------------------------===//
+
+int hipMemcpyAsync(Call &call, void *destination, const void *source,
+                   size_t bytes, hipMemcpyKind kind, hipStream_t stream) {
+  if (kind != MemcpyDefault)
+    return InvalidValue;
+  State::Rows rows = {static_cast<char *>(destination),
+                      static_cast<const char *>(source),
+                      0,
+                      0,
+                      bytes,
+                      1};
+  return state().copy(rows, stream, call.lock);
+}
+int hipMemcpy2DAsync(Call &call, void *destination, size_t destinationPitch,
+                     const void *source, size_t sourcePitch, size_t width,
+                     size_t height, hipMemcpyKind kind, hipStream_t stream) {
+  if (kind != MemcpyDefault)
+    return InvalidValue;
+  State::Rows rows = {static_cast<char *>(destination),
+                      static_cast<const char *>(source),
+                      destinationPitch,
+                      sourcePitch,
+                      width,
+                      height};
+  return state().copy(rows, stream, call.lock);
+}
+
+int hipMemsetD8Async(Call &, hipDeviceptr_t to, unsigned char value,
+                     size_t count, hipStream_t stream) {
+  return state().fill(to, 0, value, 1, count, 1, stream);
+}
+int hipMemsetD16Async(Call &, hipDeviceptr_t to, unsigned short value,
+                      size_t count, hipStream_t stream) {
+  return state().fill(to, 0, value, 2, count, 1, stream);
+}
+int hipMemsetD32Async(Call &, hipDeviceptr_t to, int value, size_t count,
+                      hipStream_t stream) {
+  return state().fill(to, 0, unsigned(value), 4, count, 1, stream);
+}
+int hipMemset2DAsync(Call &, void *to, size_t pitch, int value, size_t width,
+                     size_t height, hipStream_t stream) {
+  return state().fill(to, pitch, unsigned(value) & 255, 1, width, height,
+                      stream);
+}
+
+/// Calls that do nothing on a device.
+constexpr bool needsContext(const char *name) {
+  const char *without[] = {"hipInit",
+                           "hipRuntimeGetVersion",
+                           "hipDrvGetErrorName",
+                           "hipDrvGetErrorString",
+                           "hipGetLastError",
+                           "hipGetDeviceCount",
+                           "hipGetDevice",
+                           "hipSetDevice",
+                           "hipGetDevicePropertiesR0600",
+                           "hipDeviceGetAttribute",
+                           "hipDeviceTotalMem",
+                           "hipThreadExchangeStreamCaptureMode"};
+  for (const char *other : without)
+    if (std::string_view(other) == name)
+      return false;
+  return true;
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Exports
+//===----------------------------------------------------------------------===//
+
+#define SYMBOL(need, name, parameters)                                         \
+  extern "C" __attribute__((visibility("hidden")))                             \
+  hipError_t(*const mock_entry_##name) parameters =                            \
+      Entry<name, names::name, needsContext(names::name)>::call;               \
+  MOCK_EXPORT(#name, "mock_entry_" #name)
+#include "drivers/hip/HipSymbols.def"
+} // namespace mock

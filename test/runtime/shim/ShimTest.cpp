@@ -1,0 +1,60 @@
+//===- ShimTest.cpp - The shim itself -------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What can be seen of libhip_shim.so without a GPU: that it forwards, over the
+// fake CUDA library.
+//===----------------------------------------------------------------------===//
+
+#include "drivers/hip/HipTypes.h"
+#include "gpuasync/Context.h"
+
+#include "gtest/gtest.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string>
+#include <sys/wait.h>
+#include <unistd.h>
+
+TEST(Shim, HasEveryEntryPoint) {
+  void *library =
+      dlopen(getenv("GPU_ASYNC_HIP_LIBRARY"), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << dlerror();
+#define SYMBOL(need, name, parameters)                                         \
+  EXPECT_NE(dlsym(library, #name), nullptr) << #name;
+#include "drivers/hip/HipSymbols.def"
+}
+
+/// Runs this program's tests of `filter` over another CUDA library.
+static int runOver(const std::string &library, const char *filter) {
+  fflush(nullptr);
+  pid_t child = fork();
+  if (child == 0) {
+    setenv("GPU_ASYNC_CUDA_LIBRARY", library.c_str(), 1);
+    execl("/proc/self/exe", "self", "--gtest_also_run_disabled_tests",
+          "--gtest_brief=1", (std::string("--gtest_filter=") + filter).c_str(),
+          nullptr);
+    _exit(127);
+  }
+  int result = 0;
+  waitpid(child, &result, 0);
+  return result;
+}
+
+TEST(Shim, ConformanceOverTheFakeLibrary) {
+  std::string folder = getenv("GPU_ASYNC_HIP_LIBRARY");
+  folder.erase(folder.rfind('/'));
+  EXPECT_EQ(runOver(folder + "/libmock_cuda.so", "Devices/*"), 0);
+}
+
+TEST(Shim, DISABLED_ThereIsNoDevice) {
+  gpuasync::Context context;
+  gpuasync::Status status = gpuasync::Context::open("hip", context);
+  EXPECT_NE(std::string(status.message()).find("HIP is unavailable: hipInit"),
+            std::string::npos)
+      << status.message();
+}
+TEST(Shim, WithoutACudaDriverThereIsNoDevice) {
+  EXPECT_EQ(runOver("/nonexistent/libcuda.so", "Shim.DISABLED_*"), 0);
+}
