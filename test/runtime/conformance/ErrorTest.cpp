@@ -133,7 +133,9 @@ TEST_P(Errors, NoFittingImage) {
   Status status = frame.leave();
   EXPECT_EQ(status.code(), uint32_t(GPUASYNC_NOT_FOUND));
   contains(status, "module 'kernels' has no image for ");
-  contains(status, onCpu() ? "PTX sm_70" : "it has cpu: not for CUDA");
+  contains(status, onCpu()              ? "PTX sm_70"
+                   : device() == "cuda" ? "it has cpu: not for CUDA"
+                                        : "it has cpu: not for HIP");
 }
 
 TEST_P(Errors, NewerAbi) {

@@ -33,8 +33,11 @@ protected:
   }
   /// The image that the device takes.
   const gpuasync_image &image() {
+    uint32_t format = onCpu()              ? GPUASYNC_IMAGE_CPU
+                      : device() == "cuda" ? GPUASYNC_IMAGE_PTX
+                                           : GPUASYNC_IMAGE_HSACO;
     for (const gpuasync_image &image : program->images)
-      if ((image.format == GPUASYNC_IMAGE_CPU) == onCpu())
+      if (image.format == format)
         return image;
     return program->images[0];
   }

@@ -218,8 +218,6 @@ hipError_t hipGetDevicePropertiesR0600(hipDeviceProp_tR0600 *properties,
 
 hipError_t hipDeviceGetAttribute(int *value, hipDeviceAttribute_t attribute,
                                  int device) {
-  // What a block may use without asking for it, as in HIP.
-  const int maxSharedMemoryPerBlock = 8;
   static const int pairs[][2] = {
       {ConcurrentManagedAccess, cuda::ConcurrentManagedAccess},
       {CooperativeLaunch, cuda::CooperativeLaunch},
@@ -233,10 +231,14 @@ hipError_t hipDeviceGetAttribute(int *value, hipDeviceAttribute_t attribute,
       {MaxThreadsPerBlock, cuda::MaxThreadsPerBlock},
       {MaxPitch, cuda::MaxPitch},
       {MultiprocessorCount, cuda::MultiprocessorCount},
-      {MaxSharedMemoryPerBlock, maxSharedMemoryPerBlock},
       {MemoryPoolsSupported, cuda::MemoryPoolsSupported}};
   if (attribute == CanUseStreamWaitValue) {
     *value = 1;
+    return initialise();
+  }
+  if (attribute == MaxSharedMemoryPerBlock) {
+    // What a block may use without asking for it, on every CUDA device.
+    *value = 48 << 10;
     return initialise();
   }
   for (auto &pair : pairs)
@@ -477,16 +479,13 @@ hipError_t hipHostUnregister(void *pointer) {
   return call(driver.cuMemHostUnregister, pointer);
 }
 
+// The addresses are the same on every CUDA device that the runtime takes.
 hipError_t hipHostGetDevicePointer(void **out, void *host, unsigned) {
-  const int devicePointer = 3; // CU_POINTER_ATTRIBUTE_DEVICE_POINTER
-  int attributes[] = {devicePointer};
-  CUdeviceptr found = 0;
-  void *values[] = {&found};
-  hipError_t error = call(driver.cuPointerGetAttributes, 1u, attributes, values,
-                          address(host));
-  if (error == Success && !found)
+  hipPointerAttribute_t attributes;
+  hipError_t error = hipPointerGetAttributes(&attributes, host);
+  if (error == Success && attributes.type != MemoryTypeHost)
     return ErrorInvalidValue;
-  *out = reinterpret_cast<void *>(found);
+  *out = host;
   return error;
 }
 
