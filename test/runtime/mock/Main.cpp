@@ -28,7 +28,8 @@ void trap(const gpuasync_cpu_block_ctx *ctx, const void *parameters, void *) {
 /// GPUASYNC_MOCK="pools=0,flags=0": what mock_configure is called with.
 void configure(Mock &mock) {
   const char *settings = getenv("GPUASYNC_MOCK");
-  for (char *at = settings ? strdup(settings) : nullptr; at;) {
+  std::string copy = settings ? settings : "";
+  for (char *at = settings ? copy.data() : nullptr; at;) {
     char *setting = strsep(&at, ",");
     if (char *value = strchr(setting, '=')) {
       *value = '\0';
