@@ -52,7 +52,7 @@ def tool(name, folders):
 
 tool("gpu-opt", [bin_dir])
 runner = tool("gpu-runner", [bin_dir])
-for name in ("FileCheck", "not", "count", "split-file", "mlir-opt", "mlir-translate",
+for name in ("FileCheck", "not", "count", "split-file", "mlir-opt", "mlir-runner", "mlir-translate",
              "llvm-objdump", "llvm-readelf", "opt", "llc"):
     tool(name, [config.llvm_tools_dir])
 config.substitutions.append(("%python", '"%s"' % config.python))
@@ -70,6 +70,9 @@ if runner:
             config.available_features.add("cuda")
     except (OSError, subprocess.TimeoutExpired) as error:
         lit_config.warning("gpu-runner --list-devices: %s" % error)
+config.substitutions.append(("%mlir_lib", os.path.join(os.path.dirname(config.llvm_tools_dir), "lib")))
+if any(shutil.which(name, path=config.environment["PATH"]) for name in ("ld.lld-22", "ld.lld", "ld")):
+    config.available_features.add("linker")
 if shutil.which("ptxas") or os.path.exists("/usr/local/cuda/bin/ptxas"):
     config.available_features.add("ptxas")
 mock_cuda = os.path.join(config.gpuasync_obj_root, "test", "bin", "libmock_cuda.so")

@@ -6,6 +6,7 @@
 // table of kernels, in one gpu_async.binary.
 //===----------------------------------------------------------------------===//
 
+#include "GPUAsync/Conversion/CpuObject.h"
 #include "GPUAsync/Conversion/KernelABI.h"
 #include "GPUAsync/Conversion/Passes.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
@@ -22,36 +23,6 @@ namespace mlir::gpuasync {
 
 using namespace mlir;
 using namespace mlir::gpuasync;
-
-//===----------------------------------------------------------------------===//
-// The cpu target attribute
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// #gpu_async.cpu as a target of a gpu.module. Kernels for the cpu device are
-/// functions of the program, so there is no object to make.
-struct CpuTargetModel
-    : gpu::TargetAttrInterface::ExternalModel<CpuTargetModel, CpuTargetAttr> {
-  std::optional<SmallVector<char, 0>>
-  serializeToObject(Attribute, Operation *module,
-                    const gpu::TargetOptions &) const {
-    emitError(module->getLoc(),
-              "#gpu_async.cpu does not serialise to an object yet: use "
-              "gpu-async-lower-kernels instead of gpu-module-to-binary");
-    return std::nullopt;
-  }
-  Attribute createObject(Attribute, Operation *, const SmallVector<char, 0> &,
-                         const gpu::TargetOptions &) const {
-    return {};
-  }
-};
-} // namespace
-
-void gpuasync::registerCPUTargetInterface(DialectRegistry &registry) {
-  registry.addExtension(+[](MLIRContext *context, GPUAsyncDialect *) {
-    CpuTargetAttr::attachInterface<CpuTargetModel>(*context);
-  });
-}
 
 //===----------------------------------------------------------------------===//
 // The pass
@@ -239,6 +210,10 @@ LogicalResult LowerKernelsPass::lowerBinary(gpu::BinaryOp binary) {
   for (auto object : binary.getObjects().getAsRange<gpu::ObjectAttr>()) {
     std::optional<ImageFormat> format;
     std::string arch;
+    // This pipeline has the kernels of the cpu device in the program.
+    if (object.getProperties() &&
+        object.getProperties().contains(cpuObjectProperty))
+      continue;
     if (auto nvvm = dyn_cast<NVVM::NVVMTargetAttr>(object.getTarget())) {
       arch = nvvm.getChip().str();
       if (object.getFormat() == gpu::CompilationTarget::Assembly)

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/InitAll.h"
+#include "GPUAsync/Conversion/CpuObject.h"
 #include "GPUAsync/Conversion/Passes.h"
 #include "GPUAsync/IR/GPUAsyncDialect.h"
 #include "GPUAsync/Pipelines/Pipelines.h"
@@ -77,6 +78,7 @@ void gpuasync::registerAllGPUAsyncDialects(DialectRegistry &registry) {
   LLVM::registerInlinerInterface(registry);
 
   NVVM::registerNVVMTargetInterfaceExternalModels(registry);
+  registerCPUTargetInterface(registry);
 
   registerBuiltinDialectTranslation(registry);
   registerGPUDialectTranslation(registry);
