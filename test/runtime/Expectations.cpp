@@ -14,6 +14,8 @@ using namespace gpuasync_test;
 static const Expectation table[] = {
     {"!cpu", "Errors.KernelAssert", Expected::Unsupported,
      "a trap loses the device; DeviceLoss has it"},
+    {"hip*", "Counts.*", Expected::Unsupported,
+     "counted over the cuda driver, which is the same template"},
     {"cpu", "DeviceLoss.*", Expected::Unsupported,
      "an assert fails its frame only; Errors.KernelAssert has it"},
     {"!cpu", "Order.UploadOfWhatADownloadLeavesOut", Expected::Unsupported,

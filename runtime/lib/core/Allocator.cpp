@@ -11,6 +11,7 @@
 #include "core/ContextImpl.h"
 
 #include <algorithm>
+#include <new>
 
 using namespace gpuasync;
 
@@ -88,9 +89,13 @@ void gpuasync_context::insertBlock(Block *block) {
 
 void gpuasync_context::eraseBlock(Block *block) {
   auto node = table.extract(reinterpret_cast<uintptr_t>(block->pointer));
-  if (node && spareNodes.size() < 64) {
+  if (!node || spareNodes.size() >= 64)
+    return;
+  try {
     spareNodes.reserve(64);
     spareNodes.push_back(std::move(node));
+  } catch (const std::bad_alloc &) {
+    // Then it is not kept.
   }
 }
 
@@ -123,6 +128,16 @@ static Status describeOutOfMemory(gpuasync_context &context, Status status,
                     context.device.c_str(), status.message());
 }
 
+/// The stream for pool memory that belongs to no stream (serviceMutex held).
+static Status needServiceStream(gpuasync_context &context) {
+  if (context.serviceStream)
+    return Status();
+  Status status = context.driver->createStream(context.serviceStream);
+  if (status.ok())
+    context.physicalStreams.fetch_add(1, std::memory_order_relaxed);
+  return status;
+}
+
 static Status fromPool(gpuasync_context &context, gpuasync_stream *stream,
                        uint64_t bytes, void *&out) {
   DriverContext &driver = *context.driver;
@@ -131,18 +146,27 @@ static Status fromPool(gpuasync_context &context, gpuasync_stream *stream,
   // Without a stream the memory has to be usable anywhere at once. The service
   // stream holds nothing but such allocations, so this wait is short.
   std::lock_guard<std::mutex> lock(context.serviceMutex);
-  Status status;
-  if (!context.serviceStream) {
-    status = driver.createStream(context.serviceStream);
-    if (!status.ok())
-      return status;
-    context.physicalStreams.fetch_add(1, std::memory_order_relaxed);
-  }
-  status = driver.allocAsync(context.serviceStream, bytes, out);
+  if (Status status = needServiceStream(context); !status.ok())
+    return status;
+  Status status = driver.allocAsync(context.serviceStream, bytes, out);
+  if (!status.ok())
+    return status;
   bool done = false;
-  if (status.ok())
-    status = driver.waitStream(context.serviceStream, -1, done);
+  status = driver.waitStream(context.serviceStream, -1, done);
+  if (!status.ok())
+    (void)driver.freeAsync(context.serviceStream, out);
   return status;
+}
+
+/// Back to the pool, after all work of `stream` so far (null: after nothing).
+static Status toPool(gpuasync_context &context, gpuasync_stream *stream,
+                     void *pointer) {
+  if (stream)
+    return context.driver->freeAsync(stream->native, pointer);
+  std::lock_guard<std::mutex> lock(context.serviceMutex);
+  if (Status status = needServiceStream(context); !status.ok())
+    return status;
+  return context.driver->freeAsync(context.serviceStream, pointer);
 }
 
 static Status allocateFromPool(gpuasync_context &context,
@@ -159,12 +183,23 @@ static Status allocateFromPool(gpuasync_context &context,
     return status.code() == GPUASYNC_OUT_OF_MEMORY
                ? describeOutOfMemory(context, std::move(status), bytes)
                : std::move(status);
-  std::lock_guard<std::mutex> lock(context.memoryMutex);
-  Block *block = makeBlock(context);
-  block->pointer = static_cast<char *>(pointer);
-  block->capacity = rounded;
-  block->ofPool = true;
-  context.insertBlock(block);
+  std::unique_lock<std::mutex> lock(context.memoryMutex);
+  Block *block = nullptr;
+  try {
+    block = makeBlock(context);
+    block->pointer = static_cast<char *>(pointer);
+    block->capacity = rounded;
+    block->ofPool = true;
+    context.insertBlock(block);
+  } catch (...) {
+    if (block) {
+      block->next = context.spareBlocks;
+      context.spareBlocks = block;
+    }
+    lock.unlock();
+    (void)toPool(context, stream, pointer);
+    throw;
+  }
   context.physicalBuffers.fetch_add(1, std::memory_order_relaxed);
   context.physicalBytes.fetch_add(rounded, std::memory_order_relaxed);
   out = block;
@@ -297,24 +332,18 @@ Status gpuasync_context::allocate(gpuasync_stream *stream, uint64_t bytes,
 
 Status gpuasync_context::deallocate(gpuasync_stream *stream, Block *block) {
   if (block->ofPool) {
-    Status status;
+    if (!stream) {
+      // Without one the block stays known, and close gives it back.
+      std::lock_guard<std::mutex> lock(serviceMutex);
+      if (Status status = needServiceStream(*this); !status.ok())
+        return status;
+    }
     {
       // Erased first: the driver may hand the address out again at once.
       std::lock_guard<std::mutex> lock(memoryMutex);
       eraseBlock(block);
     }
-    if (stream) {
-      status = driver->freeAsync(stream->native, block->pointer);
-    } else {
-      std::lock_guard<std::mutex> lock(serviceMutex);
-      if (!serviceStream) {
-        status = driver->createStream(serviceStream);
-        if (status.ok())
-          physicalStreams.fetch_add(1, std::memory_order_relaxed);
-      }
-      if (status.ok())
-        status = driver->freeAsync(serviceStream, block->pointer);
-    }
+    Status status = toPool(*this, stream, block->pointer);
     physicalBuffers.fetch_sub(1, std::memory_order_relaxed);
     physicalBytes.fetch_sub(block->capacity, std::memory_order_relaxed);
     std::lock_guard<std::mutex> lock(memoryMutex);

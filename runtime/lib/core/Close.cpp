@@ -10,6 +10,7 @@
 #include "core/Program.h"
 
 #include <algorithm>
+#include <new>
 #include <optional>
 #include <thread>
 
@@ -168,11 +169,13 @@ void gpuasync_context::forgetProgram(Registration *registration) {
   if (!left)
     return; // called from inside its own frame: nothing may be unloaded
   CurrentContext current(*this);
-  if (!current.status.ok() && !lost.load())
-    (void)noteFault(std::move(current.status));
+  Status entered = noteFault(std::move(current.status));
+  keepLabels(*this, registration);
+  // From elsewhere nothing can be unloaded; the context's close does that.
+  if (!entered.ok() && !lost.load())
+    return;
   if (!lost.load())
     waitForStreams(process().timeoutNs.load());
-  keepLabels(*this, registration);
   for (Instance *instance : gone) {
     uint32_t held = modules.dropInstance(*instance);
     for (uint32_t i = 0; i < held; ++i)
@@ -189,17 +192,45 @@ void gpuasync_context::forgetProgram(Registration *registration) {
 // The end of a context
 //===----------------------------------------------------------------------===//
 
+/// Pool memory that programs never freed. There is a stream: the memory was
+/// allocated on one.
+void gpuasync_context::freePoolBlocks() {
+  NativeStream stream = serviceStream;
+  for (gpuasync_stream *other : allStreams)
+    stream = stream ? stream : other->native;
+  bool any = false;
+  for (auto &[base, block] : table)
+    if (block->ofPool && block->pointer && stream) {
+      (void)driver->freeAsync(stream, block->pointer);
+      block->pointer = nullptr; // should this close not come to its end
+      any = true;
+    }
+  bool done = false;
+  if (any)
+    (void)driver->waitStream(stream, -1, done);
+}
+
 /// Lists what the program still holds and gives everything to the driver. No
 /// frame is open, all work is done (or the device is lost).
 void gpuasync_context::reclaim() {
   bool alive = !lost.load();
-  std::vector<std::string> lines;
+  struct Lines {
+    std::vector<std::string> kept;
+    bool complete = true;
+  } lines;
   gpuasync_leaks_list(
       this,
       [](void *user, const char *line) {
-        static_cast<std::vector<std::string> *>(user)->push_back(line);
+        auto &all = *static_cast<Lines *>(user);
+        try {
+          all.kept.push_back(line);
+        } catch (const std::bad_alloc &) {
+          all.complete = false;
+        }
       },
       &lines);
+  if (!lines.complete)
+    throw std::bad_alloc();
   dropDownloads(orphans);
   {
     std::lock_guard<std::mutex> lock(memoryMutex);
@@ -217,6 +248,8 @@ void gpuasync_context::reclaim() {
     idleStreams = pendingHead = pendingTail = nullptr;
     idleEvents = nullptr;
   }
+  if (alive)
+    freePoolBlocks();
   for (gpuasync_stream *stream : allStreams) {
     reapStaging(*stream, true);
     if (!stream->native)
@@ -247,23 +280,12 @@ void gpuasync_context::reclaim() {
     if (block->fence.event)
       giveFenceEvent(block->fence.event);
     block->fence = Fence();
-    if (block->ofPool) {
-      if (alive) {
-        NativeStream temporary = nullptr;
-        if (driver->createStream(temporary).ok()) {
-          (void)driver->freeAsync(temporary, block->pointer);
-          bool done = false;
-          (void)driver->waitStream(temporary, -1, done);
-          driver->destroyStream(temporary);
-        }
-      }
-    } else if (!block->ofSlab && alive) {
+    if (!block->ofPool && !block->ofSlab && alive)
       driver->freeMemory(block->kind, block->pointer);
-    }
     delete block;
   }
   table.clear();
-  leaks = std::move(lines);
+  leaks = std::move(lines.kept);
   for (uint32_t kind = 0; kind < 3; ++kind) {
     for (void *slab : slabs[kind])
       if (alive)
@@ -306,21 +328,23 @@ Status gpuasync_context::close() {
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                         "the context is closed from inside one of its frames");
   State expected = State::Open;
-  if (!state.compare_exchange_strong(expected, State::Closing,
-                                     std::memory_order_seq_cst)) {
-    // Another thread closes it, or has: wait for that.
-    while (state.load() != State::Closed)
-      std::this_thread::yield();
-    return Status();
+  while (!state.compare_exchange_strong(expected, State::Closing,
+                                        std::memory_order_seq_cst)) {
+    if (expected == State::Closed)
+      return Status();
+    std::this_thread::yield(); // another thread closes it
+    expected = State::Open;
   }
-  try {
-    return closeOnce();
-  } catch (...) {
-    // Without memory nothing was lost: what was given back is marked so, and
-    // the next call goes on from there.
-    state.store(State::Open);
-    throw;
-  }
+  // After a failure nothing is lost: what was given back is marked so, and the
+  // next call goes on from there.
+  struct Reopen {
+    std::atomic<State> &state;
+    ~Reopen() {
+      State closing = State::Closing;
+      state.compare_exchange_strong(closing, State::Open);
+    }
+  } reopen{state};
+  return closeOnce();
 }
 
 Status gpuasync_context::closeOnce() {
@@ -343,8 +367,10 @@ Status gpuasync_context::closeOnce() {
   uint64_t foreign = 0;
   {
     CurrentContext current(*this);
-    if (!current.status.ok())
-      (void)noteFault(std::move(current.status));
+    Status entered = noteFault(std::move(current.status));
+    // From elsewhere nothing can be given back; closing can be tried again.
+    if (!entered.ok() && !lost.load())
+      return entered;
     if (finished && !lost.load() && !waitForStreams(timeout)) {
       finished = false;
       std::string open;
@@ -397,8 +423,8 @@ Status gpuasync_context::closeOnce() {
             static_cast<unsigned long long>(loaded), first.c_str());
       }
     }
+    foreign = driver->close(lost.load() || !finished);
   }
-  foreign = driver->close(lost.load() || !finished);
   if (finished && foreign && !lost.load() && result.ok())
     result = makeStatus(GPUASYNC_DRIVER_ERROR,
                         "the driver still holds %llu objects of ours",

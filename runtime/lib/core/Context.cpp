@@ -60,13 +60,15 @@ void gpuasync_context::release() {
   if (refusal.load() & (RefuseForked | RefuseExiting))
     return;
   references.store(1, std::memory_order_relaxed); // for what close() retains
-  for (int attempt = 0; state.load() != State::Closed; ++attempt)
+  for (int attempt = 0; state.load() != State::Closed; ++attempt) {
+    if (attempt == 4)
+      return; // the context stays, rather than its objects in the driver
     try {
       (void)close();
     } catch (const std::bad_alloc &) {
-      if (attempt == 3)
-        return; // the context stays, rather than its objects in the driver
+      // The next attempt goes on from here.
     }
+  }
   // Threads that used it still have their parts of it.
   releasePart();
 }

@@ -397,6 +397,7 @@ struct gpuasync_context {
   gpuasync::Status closeOnce();
   void forgetProgram(gpuasync::Registration *registration);
   void reclaim();
+  void freePoolBlocks();
 };
 
 namespace gpuasync {

@@ -342,8 +342,8 @@ public:
 
   /// The last call. `lost`: the device is lost; make no call that can hang or
   /// fail loudly. All streams, events, modules and memory have been given back
-  /// unless `lost`. No context need be current. Returns what of the driver's
-  /// own is still alive (0 is right), for the leak check. [blocks]
+  /// unless `lost`. The context is current unless `lost`. Returns what of the
+  /// driver's own is still alive (0 is right), for the leak check. [blocks]
   virtual uint64_t close(bool lost) noexcept = 0;
 };
 

@@ -489,8 +489,8 @@ uint32_t ModuleCache::dropInstance(Instance &instance) {
   std::vector<Entry> gone;
   {
     std::lock_guard<std::mutex> lock(mutex);
-    gone.reserve(instance.program->moduleCount);
-    for (uint32_t i = 0; i < instance.program->moduleCount; ++i) {
+    gone.reserve(instance.moduleCount);
+    for (uint32_t i = 0; i < instance.moduleCount; ++i) {
       LoadedModule *module = instance.modules[i].module;
       if (!module)
         continue;
@@ -619,7 +619,7 @@ void ModuleCache::trim(const Entering *entering, uint64_t extraBytes,
     using Place = std::pair<Instance *, uint32_t>;
     std::map<const LoadedModule *, std::vector<Place>> holders;
     for (Instance *instance : context.instances)
-      for (uint32_t i = 0; i < instance->program->moduleCount; ++i)
+      for (uint32_t i = 0; i < instance->moduleCount; ++i)
         if (LoadedModule *module = instance->modules[i].module) {
           holders[module].push_back({instance, i});
           for (Pin *pin : instance->pins)

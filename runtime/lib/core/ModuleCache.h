@@ -105,6 +105,7 @@ struct Instance {
   Registration *registration = nullptr;
   uint64_t registrationId = 0;
   const gpuasync_program *program = nullptr;
+  uint32_t moduleCount = 0; ///< `program` may be gone when it is dropped
   std::unique_ptr<Slot[]> modules;
   /// No frame may begin on it: for good, once the program is released or the
   /// context closes, or while a module is taken away.

@@ -97,8 +97,19 @@ Status gpuasync::openOn(Driver &driver, int32_t ordinal, void *adopted,
     return status;
   context->capabilities = context->info.capabilities;
   Process &shared = process();
-  std::lock_guard<std::mutex> lock(shared.mutex);
-  shared.contexts.push_back(context.get());
+  std::unique_lock<std::mutex> lock(shared.mutex);
+  try {
+    shared.contexts.push_back(context.get());
+  } catch (...) {
+    lock.unlock();
+    // Not by CurrentContext: the thread would keep a part of the context.
+    SavedContext saved;
+    bool current = context->driver->makeCurrent(saved).ok();
+    (void)context->driver->close(/*lost=*/!current);
+    if (current)
+      context->driver->restore(saved);
+    throw;
+  }
   context->registered = true;
   out = context.release();
   return Status();
@@ -314,6 +325,7 @@ Status gpuasync::makePin(ThreadState &thread, gpuasync_context &context,
     fresh->registration = &registration;
     fresh->registrationId = registration.id;
     fresh->program = registration.program;
+    fresh->moduleCount = registration.program->moduleCount;
     fresh->modules =
         std::make_unique<Instance::Slot[]>(registration.program->moduleCount);
     context.instances.push_back(fresh.get());

@@ -33,9 +33,17 @@ Status gpuasync_context::takeStream(ThreadContext *slot,
   }
   auto stream = std::make_unique<gpuasync_stream>();
   stream->context = this;
+  {
+    // Nothing that the driver gave may be lost for want of host memory.
+    std::lock_guard<std::mutex> lock(poolMutex);
+    allStreams.reserve(allStreams.size() + 1);
+  }
   if (has(CapFlagWait)) {
     std::unique_lock<std::mutex> lock(poolMutex);
     if (freeFlags.empty()) {
+      constexpr size_t flagsOfPage = 4096 / 64;
+      flagPages.reserve(flagPages.size() + 1);
+      freeFlags.reserve(flagsOfPage * (flagPages.size() + 1));
       lock.unlock();
       void *page = nullptr;
       Status status = driver->allocMemory(MemoryKind::Pinned, 4096, page);
@@ -54,10 +62,6 @@ Status gpuasync_context::takeStream(ThreadContext *slot,
     stream->flagSlot = freeFlags.back();
     freeFlags.pop_back();
     stream->flagValue = *stream->flagSlot;
-  }
-  {
-    std::lock_guard<std::mutex> lock(poolMutex);
-    allStreams.reserve(allStreams.size() + 1);
   }
   Status status = driver->createStream(stream->native);
   std::lock_guard<std::mutex> lock(poolMutex);

@@ -87,8 +87,8 @@ protected:
     context->destroyStream(stream);
     context->destroyStream(other);
     context->unloadModule(native);
-    context->restore(saved);
     EXPECT_EQ(context->close(false), 0u);
+    context->restore(saved);
   }
   void wait(NativeStream which) {
     bool done = false;

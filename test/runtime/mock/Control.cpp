@@ -110,7 +110,7 @@ void mock_reset() {
   Control control;
   State &all = state();
   all.counts.clear();
-  all.total = 0;
+  all.total = all.numbered = 0;
   all.failing = {};
   all.failed.clear();
   all.violations.clear();
@@ -124,6 +124,11 @@ uint64_t mock_calls(const char *name) {
     return state().total;
   auto found = state().counts.find(name);
   return found == state().counts.end() ? 0 : found->second;
+}
+
+uint64_t mock_numbered() {
+  Control control;
+  return state().numbered;
 }
 
 void mock_fail(const char *name, uint64_t n, int code) {

@@ -38,6 +38,9 @@ typedef void (*mock_visitor)(void *user, const char *call, const char *reason);
   MOCK_FUNCTION(void, mock_reset, (void))                                      \
   /* Vendor calls since the reset, of one name or (null) of all. */            \
   MOCK_FUNCTION(uint64_t, mock_calls, (const char *name))                      \
+  /* The same, but a query that is repeated until it succeeds counts once:     \
+     what mock_fail numbers. */                                                \
+  MOCK_FUNCTION(uint64_t, mock_numbered, (void))                               \
   /* Call number n (from 1, counted from now on; 0: none) of one name or of    \
      all (null) does nothing and returns `code`. */                            \
   MOCK_FUNCTION(void, mock_fail, (const char *name, uint64_t n, int code))     \

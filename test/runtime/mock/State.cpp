@@ -70,6 +70,18 @@ void State::passGate(const std::string &name,
   gates.wait(lock, [&] { return !closedGates.count(name); });
 }
 
+void State::lose(uintptr_t argument) {
+  auto handle = byHandle.find(reinterpret_cast<void *>(argument));
+  if (handle != byHandle.end())
+    handle->second->lost = true;
+  auto block = memory.find(argument);
+  if (block != memory.end())
+    block->second.lost = true;
+  auto primary = primaries.find(static_cast<int>(argument));
+  if (primary != primaries.end())
+    primary->second->lost = true;
+}
+
 int State::begin(const char *name, bool needsContext, uintptr_t firstArgument,
                  std::unique_lock<std::mutex> &lock) {
   ++total;
@@ -77,19 +89,22 @@ int State::begin(const char *name, bool needsContext, uintptr_t firstArgument,
   if (thread().worker)
     violation("called from a thread of the vendor's (a host callback)");
   passGate(name, lock);
-  if (failing.left && (failing.name.empty() || failing.name == name) &&
-      --failing.left == 0) {
+  // How often a wait polls depends on time: only its first query is numbered.
+  Thread &self = thread();
+  bool repeated = self.polled == name && self.polledArgument == firstArgument;
+  self.polled = nullptr;
+  numbered += !repeated;
+  if (failing.left && !repeated &&
+      (failing.name.empty() || failing.name == name) && --failing.left == 0) {
     failed = name;
     // What could not be destroyed is nobody's leak.
-    auto handle = byHandle.find(reinterpret_cast<void *>(firstArgument));
-    if (handle != byHandle.end())
-      handle->second->lost = true;
-    auto block = memory.find(firstArgument);
-    if (block != memory.end())
-      block->second.lost = true;
-    auto primary = primaries.find(static_cast<int>(firstArgument));
-    if (strstr(name, "Release") && primary != primaries.end())
-      primary->second->lost = true;
+    for (const char *end :
+         {"Destroy", "Free", "Unload", "Unregister", "Release"})
+      if (strstr(name, end))
+        lose(firstArgument);
+    // A fault stays.
+    if (failing.code == LaunchFailed && current())
+      current()->sticky = failing.code;
     return failing.code;
   }
   if (!captures.empty())

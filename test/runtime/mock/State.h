@@ -308,7 +308,7 @@ public:
     int code = 0;
   };
   std::map<std::string, uint64_t> counts;
-  uint64_t total = 0;
+  uint64_t total = 0, numbered = 0;
   Failing failing;
   std::string failed;
   std::vector<std::pair<std::string, std::string>> violations;
@@ -333,6 +333,8 @@ public:
   void passGate(const std::string &name, std::unique_lock<std::mutex> &lock);
 
 private:
+  /// The handle, memory or device could not be given back.
+  void lose(uintptr_t argument);
   template <typename T>
   int resolve(void *handle, Kind kind, const char *what, T *&out);
   int resolveStream(void *handle, Stream *&out);
@@ -367,6 +369,9 @@ struct Thread {
   bool outOfMemory = false; ///< since the frame began
   bool worker = false;
   int captureMode = 0; ///< global
+  /// The last call if it was a query that said "not ready".
+  const char *polled = nullptr;
+  uintptr_t polledArgument = 0;
 };
 Thread &thread();
 
@@ -407,6 +412,10 @@ struct Entry<body, name, needsContext> {
         code = body(call, args...);
       if (code == OutOfMemory)
         self.outOfMemory = true;
+      if (code == NotReady) {
+        self.polled = name;
+        self.polledArgument = first[0];
+      }
     }
     --self.depth;
     self.call = outer;

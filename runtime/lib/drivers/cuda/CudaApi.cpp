@@ -62,12 +62,14 @@ Status CudaApi::load() {
       !status.ok())
     return status;
   int version = 0;
-  if (table.cuDriverGetVersion(&version) != Success || version < 12000)
+  Call call = GPUASYNC_CUDA_CALL(cuDriverGetVersion, &version);
+  if (call.code == Success && version < 12000)
     return makeStatus(GPUASYNC_UNAVAILABLE,
                       "CUDA is unavailable: the driver is for CUDA %d.%d, 12.0 "
                       "is the least that serves",
                       version / 1000, version % 1000 / 10);
-  Call call = GPUASYNC_CUDA_CALL(cuInit, 0);
+  if (call.code == Success)
+    call = GPUASYNC_CUDA_CALL(cuInit, 0);
   if (call.code != Success)
     return makeStatus(GPUASYNC_UNAVAILABLE,
                       "CUDA is unavailable: %s: %s (%d): %s", call.name,
@@ -235,9 +237,9 @@ CudaCall CudaApi::retainContext(int32_t ordinal, CUcontext &context) {
 
 CudaCall CudaApi::releaseContext(int32_t ordinal) {
   CUdevice device = 0;
-  Call call = GPUASYNC_CUDA_CALL(cuDeviceGet, &device, ordinal);
-  if (call.code != Success)
-    return call;
+  // The handle is the ordinal in every driver so far.
+  if (GPUASYNC_CUDA_CALL(cuDeviceGet, &device, ordinal).code != Success)
+    device = ordinal;
   return GPUASYNC_CUDA_CALL(cuDevicePrimaryCtxRelease, device);
 }
 

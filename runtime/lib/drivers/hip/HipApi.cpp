@@ -57,12 +57,14 @@ Status HipApi::load() {
     return status;
   // 6.2.41133 is 60241133.
   int version = 0;
-  if (table.hipRuntimeGetVersion(&version) != Success || version < 60000000)
+  Call call = GPUASYNC_HIP_CALL(hipRuntimeGetVersion, &version);
+  if (call.code == Success && version < 60000000)
     return makeStatus(GPUASYNC_UNAVAILABLE,
                       "HIP is unavailable: its library is of ROCm %d.%d, 6.0 "
                       "is the least that serves",
                       version / 10000000, version % 10000000 / 100000);
-  Call call = GPUASYNC_HIP_CALL(hipInit, 0);
+  if (call.code == Success)
+    call = GPUASYNC_HIP_CALL(hipInit, 0);
   if (call.code != Success)
     return makeStatus(GPUASYNC_UNAVAILABLE,
                       "HIP is unavailable: %s: %s (%d): %s", call.name,

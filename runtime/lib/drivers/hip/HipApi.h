@@ -55,6 +55,7 @@ struct HipApi {
   static constexpr hipError_t success = Success;
   static constexpr hipError_t notReady = ErrorNotReady;
   static constexpr hipError_t notFound = ErrorNotFound;
+  static constexpr hipError_t invalidValue = ErrorInvalidValue;
   static constexpr hipError_t alreadyRegistered =
       ErrorHostMemoryAlreadyRegistered;
   static constexpr hipError_t cooperativeTooLarge =

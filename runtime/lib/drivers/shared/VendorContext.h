@@ -74,7 +74,7 @@ public:
 
   /// Takes the caller's context or retains the primary one, makes the pool,
   /// loads the built-in kernels and tests what attributes only promise. After a
-  /// failure only `close` may be called.
+  /// failure nothing is open.
   Status open(void *adopted);
 
   Status makeCurrent(SavedContext &saved) override;
@@ -151,6 +151,12 @@ private:
     if (__builtin_expect(call.code == Api::success, 1))
       return Status();
     return error(call);
+  }
+  /// For calls whose failure changes nothing for the caller, though it may be
+  /// the first sign of a fault.
+  void note(Call call) noexcept {
+    if (call.code != Api::success && Api::losesDevice(call.code))
+      (void)error(call);
   }
   /// Turns a failed call into a status and notices the loss of the device.
   __attribute__((noinline, cold)) Status error(Call call,
@@ -264,13 +270,14 @@ Status VendorContext<Api>::makeCurrent(SavedContext &saved) {
   uint64_t id = 0;
   Call call = Api::contextId(context, id);
   if (__builtin_expect(call.code != Api::success || id != generationId, 0)) {
-    if (!owned) {
+    bool isGone = call.code == Api::success || Api::contextIsGone(call.code);
+    if (isGone && !owned) {
       gone.store(true);
       return makeStatus(GPUASYNC_DEVICE_LOST,
                         "the caller's context was destroyed before the context "
                         "that adopted it was closed");
     }
-    if (call.code == Api::success || Api::contextIsGone(call.code))
+    if (isGone)
       device.loss.report("the device's primary context was reset by other code "
                          "of this process");
     return error(call);
@@ -286,7 +293,7 @@ Status VendorContext<Api>::makeCurrent(SavedContext &saved) {
 template <typename Api>
 void VendorContext<Api>::restore(const SavedContext &saved) noexcept {
   if (saved.pushed && !processIsExiting())
-    (void)Api::setCurrentContext(Api::toContext(saved.previous));
+    note(Api::setCurrentContext(Api::toContext(saved.previous)));
 }
 
 template <typename Api>
@@ -320,7 +327,7 @@ void VendorContext<Api>::destroyStream(NativeStream stream) noexcept {
   if (silent())
     return;
   OutsideCapture<Api> outside;
-  (void)Api::streamDestroy(asStream(stream));
+  note(Api::streamDestroy(asStream(stream)));
 }
 
 template <typename Api>
@@ -333,8 +340,9 @@ template <typename Api>
 CaptureState VendorContext<Api>::captureState(NativeStream stream) {
   int kind = 0;
   CaptureState state;
-  if (Api::streamCaptureInfo(asStream(stream), kind, state.id).code ==
-      Api::success)
+  Call call = Api::streamCaptureInfo(asStream(stream), kind, state.id);
+  note(call);
+  if (call.code == Api::success)
     state.kind = static_cast<CaptureState::Kind>(kind);
   return state;
 }
@@ -371,7 +379,7 @@ void VendorContext<Api>::destroyEvent(NativeEvent event) noexcept {
   if (silent())
     return;
   OutsideCapture<Api> outside;
-  (void)Api::eventDestroy(asEvent(event));
+  note(Api::eventDestroy(asEvent(event)));
 }
 
 template <typename Api>
@@ -541,14 +549,14 @@ Status VendorContext<Api>::checkParameters(const gpuasync_module &module,
     function.paramBytes = end > function.paramBytes ? end : function.paramBytes;
     size_t offset = kernel.paramOffsets[i], size = kernel.paramSizes[i];
     Call call = Api::functionParamInfo(function.handle, i, offset, size);
-    if (call.code != Api::success &&
-        Api::statusCode(call.code) != GPUASYNC_INVALID_ARGUMENT)
-      return error(call);
-    if (call.code != Api::success)
+    if (call.code == Api::invalidValue)
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                        "kernel @%s::@%s has no parameter %u, but the program "
-                        "passes %u",
-                        module.name, kernel.name, i, kernel.paramCount);
+                        "%s: kernel @%s::@%s has no parameter %u, but the "
+                        "program passes %u",
+                        call.name, module.name, kernel.name, i,
+                        kernel.paramCount);
+    if (call.code != Api::success)
+      return error(call);
     if (offset != kernel.paramOffsets[i] || size != kernel.paramSizes[i])
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                         "kernel @%s::@%s: parameter %u has %zu bytes at %zu, "
@@ -579,7 +587,7 @@ void VendorContext<Api>::unloadModule(NativeModule module) noexcept {
   if (!loaded->owned || silent())
     return;
   OutsideCapture<Api> outside;
-  (void)Api::moduleUnload(loaded->handle);
+  note(Api::moduleUnload(loaded->handle));
 }
 
 template <typename Api>
@@ -887,7 +895,7 @@ void VendorContext<Api>::trimMemory(uint64_t keepBytes) noexcept {
   if (!hasPool || silent())
     return;
   OutsideCapture<Api> outside;
-  (void)Api::poolTrim(pool, keepBytes);
+  note(Api::poolTrim(pool, keepBytes));
 }
 
 template <typename Api>
@@ -912,9 +920,9 @@ void VendorContext<Api>::freeMemory(MemoryKind kind, void *pointer) noexcept {
   OutsideCapture<Api> outside;
   if (kind == MemoryKind::Device ||
       (kind == MemoryKind::HostShared && device.limits.managed))
-    (void)Api::free(pointer);
+    note(Api::free(pointer));
   else
-    (void)Api::freePinned(pointer);
+    note(Api::freePinned(pointer));
 }
 
 template <typename Api>
@@ -924,8 +932,8 @@ void VendorContext<Api>::memoryInfo(uint64_t &freeBytes, uint64_t &totalBytes) {
   if (silent())
     return;
   OutsideCapture<Api> outside;
-  if (Api::memoryInfo(free, total).code != Api::success)
-    return;
+  if (Call call = Api::memoryInfo(free, total); call.code != Api::success)
+    return note(call);
   freeBytes = free;
   totalBytes = total;
 }
@@ -972,7 +980,7 @@ Status VendorContext<Api>::registerHost(void *pointer, uint64_t bytes,
   if (call.code != Api::success)
     return error(call);
   if (Status status = checkHostAddress(pointer); !status.ok()) {
-    (void)Api::hostUnregister(pointer);
+    note(Api::hostUnregister(pointer));
     return status;
   }
   live.fetch_add(1, std::memory_order_relaxed);
@@ -986,13 +994,13 @@ void VendorContext<Api>::unregisterHost(void *pointer) noexcept {
   if (silent())
     return;
   OutsideCapture<Api> outside;
-  (void)Api::hostUnregister(pointer);
+  note(Api::hostUnregister(pointer));
 }
 
 template <typename Api>
 PointerKind VendorContext<Api>::pointerKind(const void *pointer) {
   PointerKind kind = PointerKind::Pageable;
-  (void)Api::pointerKind(pointer, kind);
+  note(Api::pointerKind(pointer, kind));
   return kind;
 }
 
@@ -1027,17 +1035,30 @@ Status VendorContext<Api>::open(void *adopted) {
            call.code != Api::success)
     return error(call);
   opened = true;
+  // Whatever fails or is thrown below: nothing stays open, and the caller's
+  // context is current again.
+  struct Guard {
+    VendorContext &self;
+    SavedContext saved;
+    bool current = false, succeeded = false;
+    ~Guard() {
+      if (!succeeded)
+        (void)self.close(self.device.loss.lost());
+      if (current)
+        self.restore(saved);
+    }
+  } guard{*this, {}};
   if (Call call = Api::contextId(context, generationId);
       call.code != Api::success)
     return error(call);
-  SavedContext saved;
-  if (Status status = makeCurrent(saved); !status.ok())
+  if (Status status = makeCurrent(guard.saved); !status.ok())
     return status;
+  guard.current = true;
   Status status = testCapabilities();
   gpuasync_image image;
   if (status.ok() && Api::builtinImage(device.limits, image))
     status = loadModule(builtinKernelModule(), image, builtinModule, builtins);
-  restore(saved);
+  guard.succeeded = status.ok();
   return status;
 }
 
@@ -1049,7 +1070,9 @@ Status VendorContext<Api>::testCapabilities() {
     return status;
   Status status;
   if (device.info.capabilities & CapStreamOrderedAlloc) {
-    hasPool = Api::poolCreate(device.ordinal, pool).code == Api::success;
+    Call made = Api::poolCreate(device.ordinal, pool);
+    note(made);
+    hasPool = made.code == Api::success;
     void *pointer = nullptr;
     if (!hasPool || !allocAsync(stream, 256, pointer).ok() ||
         !freeAsync(stream, pointer).ok())
@@ -1090,16 +1113,12 @@ uint64_t VendorContext<Api>::close(bool lost) noexcept {
   if (lost || silent() || !opened)
     return 0;
   OutsideCapture<Api> outside;
-  SavedContext saved;
-  if (!makeCurrent(saved).ok())
-    return 0;
   if (builtinModule)
     unloadModule(builtinModule);
   builtinModule = nullptr;
   if (hasPool)
-    (void)Api::poolDestroy(pool);
+    note(Api::poolDestroy(pool));
   hasPool = false;
-  restore(saved);
   if (owned)
     (void)Api::releaseContext(device.ordinal);
   opened = false;

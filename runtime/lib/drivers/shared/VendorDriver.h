@@ -42,10 +42,8 @@ public:
     if (Status status = find(ordinal, device); !status.ok())
       return status;
     auto context = std::make_unique<VendorContext<Api>>(*device);
-    if (Status status = context->open(adopted); !status.ok()) {
-      (void)context->close(device->loss.lost());
+    if (Status status = context->open(adopted); !status.ok())
       return status;
-    }
     out = std::move(context);
     return Status();
   }

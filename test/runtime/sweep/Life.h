@@ -1,0 +1,272 @@
+//===- Life.h - One program's life with one failure in it -------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The public entries as the sweep's programs call them. Only what happens
+// inside an entry can be made to fail; after each the caller's stack of
+// contexts must be what it was (X01).
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_TEST_RUNTIME_SWEEP_LIFE_H
+#define GPUASYNC_TEST_RUNTIME_SWEEP_LIFE_H
+
+#include "Fixture.h"
+
+#include <atomic>
+#include <mutex>
+
+namespace gpuasync_test {
+
+/// What is made to fail: the nth of its kind, from 1, inside public entries.
+enum class Fault { None, VendorCall, Allocation };
+
+/// The vendor's code of an error that loses the device.
+constexpr int deviceFault = 719;
+
+struct Injection {
+  Fault fault = Fault::None;
+  uint64_t index = 0;
+  int code = 0;                ///< of the vendor call
+  bool callersContext = false; ///< the caller has a context of its own current
+};
+
+/// What a child process tells. Plain data in shared memory.
+struct Outcome {
+  uint64_t vendorCalls, allocations; ///< that could have failed
+  bool ended;                        ///< the child came to its end
+  bool fired;                        ///< the failure happened
+  bool failed;                       ///< an error was reported
+  char call[64];                     ///< that was made to fail
+  char first[500];                   ///< the first error
+  char problem[900];                 ///< what was wrong; empty if nothing
+};
+
+/// Allocations of this thread inside entries, and which one fails.
+struct Allocations {
+  static void arm(uint64_t failAt);
+  static uint64_t count();
+  static bool fired();
+};
+
+class Life {
+public:
+  Life(const Injection &injection, const char *device, Outcome &outcome);
+
+  /// From here on the failure may come; programs call it once.
+  void arm();
+  void note(gpuasync_status *status);
+  /// The result of the program is wrong unless it reported an error.
+  void expect(bool right, const char *what);
+  void problem(const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+  void openContext();
+  /// Kernels of this name do not begin, or do again.
+  void hold(const char *kernel) { mock.mock_gate_close(kernel); }
+  void letGo(const char *kernel) { mock.mock_gate_open(kernel); }
+  /// Frames of this thread run in `context` from here on, or no longer.
+  /// false if they do not.
+  bool scope(bool begin);
+  /// A frame of `usable` after the failure, the end of all programs and of the
+  /// context; then everything must be given back.
+  void finish();
+  /// After a device fault objects of the driver stay behind.
+  bool lost() const;
+
+  gpuasync_context *context = nullptr;
+  std::string device;
+  bool usesShutdown = false; ///< the end is gpuasync_shutdown
+  TestProgram program{TestProgram::All, "first"};
+  TestProgram second{TestProgram::All, "second"};
+
+private:
+  friend class Entry;
+  bool fired() const;
+  void checkUsable();
+
+  Mock &mock;
+  const Injection injection;
+  Outcome &outcome;
+  std::mutex mutex; ///< of `outcome` and `wrong`
+  bool deviceLost = false;
+  bool pushed = false;            ///< the caller's context
+  std::vector<std::string> wrong; ///< results, if no error comes
+};
+
+/// Marks the calling thread as inside a public entry, which must leave the
+/// caller's stack of contexts as it was.
+class Entry {
+public:
+  explicit Entry(Life &life);
+  ~Entry();
+  Entry(const Entry &) = delete;
+  /// Instead what it was then: entering a frame changes it, leaving restores.
+  void expectChanged() { checked = false; }
+  void expectAsBefore(uint32_t enteredDepth, void *enteredTop) {
+    depth = enteredDepth;
+    top = enteredTop;
+  }
+  uint32_t depth;
+  void *top;
+
+private:
+  Life &life;
+  bool checked = true;
+};
+
+/// FrameScope for programs in which anything may fail.
+class LifeFrame {
+public:
+  LifeFrame(Life &life, TestProgram &program) : life(life), program(program) {
+    outer = life_mid(0);
+    Entry entry(life);
+    entry.expectChanged();
+    callersDepth = entry.depth;
+    callersTop = entry.top;
+    gpuasync_frame_enter(&frame, &program.function);
+    life_mid(1);
+  }
+  ~LifeFrame() { leave(); }
+  LifeFrame(const LifeFrame &) = delete;
+  void leave() {
+    if (left)
+      return;
+    left = true;
+    gpuasync_status *status;
+    {
+      Entry entry(life);
+      entry.expectAsBefore(callersDepth, callersTop);
+      status = gpuasync_frame_leave(&frame);
+    }
+    life_mid(outer);
+    succeeded = !status;
+    life.note(status);
+  }
+
+  gpuasync_stream *stream() {
+    Entry entry(life);
+    return gpuasync_stream_create(&frame, SITE("stream.create"));
+  }
+  gpuasync_stream *external(void *native) {
+    Entry entry(life);
+    return gpuasync_stream_external(&frame, native, SITE("external"));
+  }
+  void destroy(gpuasync_stream *stream, bool idle) {
+    Entry entry(life);
+    gpuasync_stream_destroy(&frame, stream, idle ? GPUASYNC_STREAM_IDLE : 0,
+                            SITE("stream.destroy"));
+  }
+  template <typename Params>
+  void launch(gpuasync_stream *stream, KernelIndex kernel, int64_t grid,
+              int64_t block, const Params &params) {
+    alignas(16) Params aligned = params;
+    gpuasync_block launch = makeLaunch(grid, block, aligned);
+    launch.paramBytes = program.kernels[kernel].paramBytes;
+    Entry entry(life);
+    gpuasync_launch(&frame, stream, &program.launchSites[kernel], &launch);
+  }
+  uint32_t *alloc(gpuasync_stream *stream, uint64_t count,
+                  bool shared = false) {
+    Entry entry(life);
+    return static_cast<uint32_t *>(
+        gpuasync_alloc(&frame, stream, count * 4,
+                       shared ? GPUASYNC_ALLOC_HOST_SHARED : 0, SITE("alloc")));
+  }
+  void dealloc(gpuasync_stream *stream, void *pointer) {
+    Entry entry(life);
+    gpuasync_dealloc(&frame, stream, pointer, SITE("dealloc"));
+  }
+  void copy(gpuasync_stream *stream, void *to, const void *from,
+            uint64_t bytes) {
+    Entry entry(life);
+    gpuasync_memcpy(&frame, stream, to, from, bytes, SITE("memcpy"));
+  }
+  void copyStrided(gpuasync_stream *stream, void *to,
+                   std::vector<int64_t> toStrides, const void *from,
+                   std::vector<int64_t> fromStrides,
+                   std::vector<int64_t> sizes) {
+    Entry entry(life);
+    gpuasync_memcpy_strided(
+        &frame, stream, to, toStrides.data(), from, fromStrides.data(),
+        sizes.data(), static_cast<uint32_t>(sizes.size()), 4, SITE("memcpy"));
+  }
+  void fill(gpuasync_stream *stream, void *to, const void *pattern,
+            uint32_t element, uint64_t count) {
+    Entry entry(life);
+    gpuasync_memset(&frame, stream, to, pattern, element, count,
+                    SITE("memset"));
+  }
+  void registerHost(void *pointer, uint64_t bytes) {
+    Entry entry(life);
+    gpuasync_host_register(&frame, pointer, bytes, SITE("register"));
+  }
+  void unregisterHost(void *pointer) {
+    Entry entry(life);
+    gpuasync_host_unregister(&frame, pointer, SITE("unregister"));
+  }
+  void wait(std::vector<gpuasync_stream *> streams) {
+    Entry entry(life);
+    gpuasync_stream_synchronize(&frame, streams.data(),
+                                static_cast<uint32_t>(streams.size()),
+                                SITE("synchronize"));
+  }
+  gpuasync_event *record(gpuasync_stream *stream) {
+    Entry entry(life);
+    return gpuasync_event_record(&frame, stream, SITE("record"));
+  }
+  void waitEvent(gpuasync_stream *stream, gpuasync_event *event) {
+    Entry entry(life);
+    gpuasync_stream_wait(&frame, stream, event, SITE("wait"));
+  }
+  void waitHost(gpuasync_event *event) {
+    Entry entry(life);
+    gpuasync_event_synchronize(&frame, &event, 1, SITE("event.synchronize"));
+  }
+  void destroy(gpuasync_event *event) {
+    Entry entry(life);
+    gpuasync_event_destroy(&frame, event, SITE("event.destroy"));
+  }
+  gpuasync_event *exported(gpuasync_event *event) {
+    Entry entry(life);
+    return gpuasync_event_export(&frame, event, SITE("return"));
+  }
+  gpuasync_event *imported(gpuasync_event *event) {
+    Entry entry(life);
+    return gpuasync_event_import(&frame, event, SITE("argument"));
+  }
+  void resume() {
+    Entry entry(life);
+    gpuasync_frame_resume(&frame);
+  }
+  bool failed() const { return frame.failed; }
+  /// Leaves a frame that must have failed; its own error is no failure's.
+  void leaveWithError(const char *text) {
+    left = true;
+    Entry entry(life);
+    entry.expectAsBefore(callersDepth, callersTop);
+    Status status(gpuasync_frame_leave(&frame));
+    life_mid(outer);
+    if (status.ok())
+      life.problem("no error");
+    else if (!strstr(status.message(), text))
+      life.note(status.release());
+  }
+
+  bool succeeded = false; ///< after leave
+
+private:
+  static int life_mid(int inside) {
+    return mockOf("cuda")->mock_mid_frame(inside);
+  }
+
+  Life &life;
+  TestProgram &program;
+  gpuasync_frame frame;
+  uint32_t callersDepth = 0;
+  void *callersTop = nullptr;
+  int outer = 0;
+  bool left = false;
+};
+
+} // namespace gpuasync_test
+
+#endif // GPUASYNC_TEST_RUNTIME_SWEEP_LIFE_H
