@@ -560,8 +560,11 @@ int gpuasync_disk_cache_store(gpuasync_disk_cache *cache,
     return 0;
   Descriptor folder = openFolder(*cache);
   if (!folder.ok() && cache->usable && errno == ENOENT &&
-      makeFolders(cache->folder))
+      makeFolders(cache->folder)) {
     folder = openFolder(*cache);
+    if (!folder.ok() && errno == ENOENT)
+      return 0; // deleted again; the next store makes it anew
+  }
   if (!folder.ok()) {
     if (cache->usable && !passes(errno))
       stopStoring(*cache, errno);
@@ -569,7 +572,7 @@ int gpuasync_disk_cache_store(gpuasync_disk_cache *cache,
   }
   FileName name(*key);
   if (int error = writeEntry(folder.get(), name, *key, data, size)) {
-    // ENOENT: someone deleted the folder; the next store makes it anew.
+    // ENOENT: the same.
     if (!passes(error) && error != ENOENT)
       stopStoring(*cache, error);
     return 0;
