@@ -46,6 +46,13 @@ public:
     }
   }
   Status take(uint64_t bytes) { return context.takeStaging(bytes, staging); }
+  /// One more use of staging that has others, by the device.
+  void share(Staging *used) {
+    std::lock_guard<std::mutex> lock(context.memoryMutex);
+    staging = used;
+    ++staging->uses;
+    inUse = true;
+  }
   char *data() const { return staging->block->pointer; }
   Staging *get() const { return staging; }
   /// The device is going to work on it.
@@ -330,16 +337,13 @@ Status Transfer::copyBytes(char *destination, const char *source,
     bool inside = !pending->scatter && pending->destination <= source &&
                   source + bytes <= pending->destination + pending->bytes;
     if (inside) {
-      Staging *staging = pending->staging;
-      {
-        std::lock_guard<std::mutex> lock(context.memoryMutex);
-        ++staging->uses;
-      }
-      status =
-          fromDevice(destination,
-                     staging->block->pointer + (source - pending->destination),
-                     bytes, toPageable);
-      Status used = context.useStaging(stream, staging, bytes);
+      HeldStaging staging(context, stream);
+      staging.share(pending->staging);
+      status = fromDevice(destination,
+                          staging.data() + (source - pending->destination),
+                          bytes, toPageable);
+      Status used = context.useStaging(stream, staging.get(), bytes);
+      staging.passOn();
       return status.ok() ? std::move(used) : std::move(status);
     }
     status = settle(pending);

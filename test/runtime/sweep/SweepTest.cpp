@@ -322,7 +322,8 @@ void tokens(Life &life) {
   life.arm();
   if (!life.scope(true))
     return;
-  Words out(32);
+  // Outlives a wait that fails: the download may come later.
+  static Words out(32);
   uint32_t *x = nullptr;
   gpuasync_event *token = nullptr;
   bool made = false;
@@ -491,9 +492,6 @@ protected:
   using Body = void (*)(Life &);
 
   void SetUp() override {
-#ifdef SWEEP_IS_SLOW
-    GTEST_SKIP() << "thousands of processes; the programs are other tests' too";
-#endif
     outcome = static_cast<Outcome *>(mmap(nullptr, sizeof(Outcome),
                                           PROT_READ | PROT_WRITE,
                                           MAP_SHARED | MAP_ANONYMOUS, -1, 0));
@@ -501,8 +499,6 @@ protected:
     log = memfd_create("sweep", 0);
   }
   void TearDown() override {
-    if (!outcome)
-      return;
     munmap(outcome, sizeof(Outcome));
     close(log);
   }
@@ -570,6 +566,9 @@ protected:
     Outcome whole = live(body, {});
     ASSERT_STREQ(whole.problem, "") << childsLog();
     ASSERT_GT(whole.vendorCalls, 20u);
+#ifdef SWEEP_IS_SLOW
+    return; // the program alone
+#endif
     const int codes[] = {1, 2, deviceFault, 999};
     const char *mode = getenv("GPUASYNC_SWEEP");
     bool full = mode && !strcmp(mode, "full");
