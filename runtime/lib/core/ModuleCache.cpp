@@ -475,11 +475,10 @@ void ModuleCache::erase(const Entry &entry, std::vector<Entry> &gone) {
 
 void ModuleCache::unload(const std::vector<Entry> &gone) {
   for (const Entry &entry : gone) {
-    if (!context.lost.load()) {
-      context.driver->unloadModule(entry->native);
-      if (entry->foreign && entry->hooks->calls.unload)
-        entry->hooks->calls.unload(entry->hooks->calls.user, entry->foreign);
-    }
+    // On a lost device the driver frees its own part only.
+    context.driver->unloadModule(entry->native);
+    if (!context.lost.load() && entry->foreign && entry->hooks->calls.unload)
+      entry->hooks->calls.unload(entry->hooks->calls.user, entry->foreign);
     context.physicalModules.fetch_sub(1, std::memory_order_relaxed);
   }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The program of upstream's own integration test for CUDA (async.execute, whose
 // tokens become events and coroutines), through upstream's gpu-async-region.
+// Upstream's mlir-runner is not built with sanitizers, so it cannot load our library there.
+// UNSUPPORTED: sanitizer
 // REQUIRES: linker
 // RUN: gpu-opt %s --gpu-async-region --gpu-module-to-binary=format=bin --gpu-to-llvm --reconcile-unrealized-casts \
 // RUN:   --async-to-async-runtime --async-runtime-ref-counting --convert-async-to-llvm --convert-func-to-llvm \

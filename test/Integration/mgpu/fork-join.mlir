@@ -2,6 +2,8 @@
 // A fork and join of four branches, lowered by upstream's gpu-to-llvm alone,
 // which forgets the branches' streams, and run by upstream's mlir-runner on
 // upstream's symbols: libgpuasync_mgpu.so in place of libmlir_cuda_runtime.so.
+// Upstream's mlir-runner is not built with sanitizers, so it cannot load our library there.
+// UNSUPPORTED: sanitizer
 // REQUIRES: linker
 // RUN: gpu-opt %s --gpu-module-to-binary=format=bin --gpu-to-llvm \
 // RUN:   --convert-scf-to-cf --convert-vector-to-llvm --convert-to-llvm --reconcile-unrealized-casts -o %t.mlir

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Whatever changes the compiled program changes its key.
+// It preloads a library, before which the sanitizer's runtime would have to come.
+// UNSUPPORTED: sanitizer
 // RUN: rm -rf %t.work
 // RUN: %python %S/Inputs/cache.py gpu-runner %s %t.work keys %llvm_lib/libmlir_async_runtime.so
 
