@@ -1110,8 +1110,12 @@ uint64_t VendorContext<Api>::close(bool lost) noexcept {
   }
   // A lost device's context cannot be taken down in an orderly way: its calls
   // fail, and some hang.
-  if (lost || silent() || !opened)
+  if (lost || silent() || !opened) {
+    if (builtinModule && silent())
+      unloadModule(builtinModule); // our own part; no call is made
+    builtinModule = nullptr;
     return 0;
+  }
   OutsideCapture<Api> outside;
   if (builtinModule)
     unloadModule(builtinModule);
