@@ -177,15 +177,14 @@ void gpuasync_context::reapPending() {
   gpuasync_stream *last = nullptr;
   while (gpuasync_stream *stream = *link) {
     bool done = false;
-    // An error here belongs to whoever waits for an event of the stream; on a
-    // lost device every frame fails anyway.
+    // An error of the work belongs to whoever waits for an event of the stream;
+    // on a lost device every frame fails anyway. A query that failed itself says
+    // nothing: the work may still run, so the stream stays here.
     Status status = driver->queryStream(stream->native, done);
     if (!status.ok() && status.code() == GPUASYNC_DEVICE_LOST) {
       (void)noteFault(std::move(status));
       return;
     }
-    if (!status.ok())
-      done = true;
     if (!done) {
       last = stream;
       link = &stream->next;
@@ -418,7 +417,9 @@ bool gpuasync_context::reached(Fence &fence) {
     return true;
   bool done = false;
   Status status = driver->queryEvent(fence.event, done);
-  if (status.ok() && !done)
+  // A query that failed itself says nothing, save that nothing runs any more on
+  // a lost device.
+  if (!done && (status.ok() || status.code() != GPUASYNC_DEVICE_LOST))
     return false;
   giveFenceEvent(fence.event);
   fence.event = nullptr;
