@@ -171,7 +171,7 @@ void CpuObject::buildTables(llvm::Module &module, ImageAttr image) {
          number(i32, function.getMayBlock()
                          ? uint64_t(GPUASYNC_KERNEL_MAY_BLOCK)
                          : 0),
-         number(i32, 0)}));
+         number(i32, function.getThreadBytes())}));
   }
   auto array = [&](llvm::StructType *type, ArrayRef<llvm::Constant *> values) {
     return constant(llvm::ConstantArray::get(

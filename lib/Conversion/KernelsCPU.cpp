@@ -2,12 +2,13 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Turns each kernel into a `thread` function, the kernel's body with its place
-// in the grid as arguments, and a block function that calls it for all threads
-// of a block (gpuasync_cpu_block_fn). LLVM inlines one into the other and
-// vectorises the innermost loop.
+// Turns each kernel into a block function (gpuasync_cpu_block_fn), which calls
+// the kernel's body, with its place in the grid as arguments, for all threads
+// of a block; a kernel with barriers is cut into pieces first (CpuRegions.cpp).
+// LLVM inlines one into the other and vectorises the innermost loop.
 //===----------------------------------------------------------------------===//
 
+#include "CpuKernel.h"
 #include "GPUAsync/Conversion/KernelABI.h"
 #include "KernelLowering.h"
 #include "gpuasync/RuntimeABI.h"
@@ -30,6 +31,7 @@
 
 using namespace mlir;
 using namespace mlir::gpuasync;
+using namespace mlir::gpuasync::cpu;
 
 //===----------------------------------------------------------------------===//
 // What the cpu device supports
@@ -43,7 +45,8 @@ static LogicalResult checkSupported(gpu::GPUModuleOp kernels) {
             gpu::LaneIdOp, gpu::SubgroupIdOp, gpu::NumSubgroupsOp,
             gpu::SubgroupSizeOp, gpu::ClusterIdOp, gpu::ClusterDimOp,
             gpu::ClusterDimBlocksOp, gpu::ClusterBlockIdOp, gpu::PrintfOp,
-            gpu::DynamicSharedMemoryOp>(op))
+            gpu::DynamicSharedMemoryOp, gpu::YieldOp>(op) ||
+        isCollective(op))
       return WalkResult::advance();
     bool foreign = llvm::is_contained({"gpu", "nvvm", "nvgpu", "rocdl",
                                        "amdgpu", "xevm", "xegpu", "spirv"},
@@ -149,18 +152,6 @@ private:
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Arguments that every function of a kernel gets after its own.
-enum Env {
-  ThreadId = 0,
-  BlockId = 3,
-  BlockDim = 6,
-  GridDim = 9,
-  Context = 12,   ///< gpuasync_cpu_block_ctx
-  Workgroup = 13, ///< static workgroup memory
-  Dynamic = 14,   ///< dynamic shared memory
-  EnvSize = 15
-};
-
 class CPULowering {
 public:
   CPULowering(gpu::GPUModuleOp kernels, RunPipelineFn runPipeline)
@@ -183,8 +174,14 @@ private:
     FunctionOpInterface op;
     bool isKernel = false;
     bool mayBlock = false;
-    bool mayFail = false;        ///< holds an assert or calls such a function
-    int64_t workgroupBytes = 0;  ///< static, with the module's globals
+    bool mayFail = false;       ///< holds an assert or calls such a function
+    int64_t workgroupBytes = 0; ///< static, with the module's globals
+    int64_t threadBytes = 0;    ///< kept by a thread across barriers
+    bool isCut = false;         ///< a kernel that calls its own regions
+    /// Of a region: of its loops over the threads.
+    LLVM::AccessGroupAttr group;
+    /// Of a region: where in the static workgroup memory a failure is noted.
+    int64_t failedOffset = -1;
     SmallVector<int64_t> params; ///< of a kernel
   };
 
@@ -197,6 +194,8 @@ private:
   LogicalResult rewriteOp(Operation *op, Function &function);
   LogicalResult rewritePrintf(gpu::PrintfOp op, Function &function);
   void rewriteCalls();
+  LogicalResult cutKernels();
+  bool mayFail(func::CallOp call);
   LogicalResult rewriteAsserts();
   LogicalResult lowerToLLVM();
   void markParallelAccesses(LLVM::LLVMFuncOp thread, Attribute group);
@@ -206,7 +205,6 @@ private:
 
   Value getEnv(Function &function, unsigned which);
   Value getLinearThreadId(Function &function);
-  Value makeMemRef(Location loc, Value base, MemRefType type, Value size);
   Value makeString(Location loc, StringRef text);
   LLVM::LLVMFuncOp getRuntimeFunction(StringRef name,
                                       LLVM::LLVMFunctionType type);
@@ -237,38 +235,6 @@ Value CPULowering::getEnv(Function &function, unsigned which) {
     return arith::IndexCastOp::create(builder, value.getLoc(),
                                       builder.getIndexType(), value);
   return value;
-}
-
-/// A memref at `base`, as a descriptor that the conversion to LLVM connects to.
-/// `size` is the size of a one-dimensional dynamic memref.
-Value CPULowering::makeMemRef(Location loc, Value base, MemRefType type,
-                              Value size) {
-  int64_t rank = type.getRank();
-  SmallVector<Type> fields{pointer, pointer, i64};
-  if (rank)
-    fields.append(2, LLVM::LLVMArrayType::get(i64, rank));
-  auto structType = LLVM::LLVMStructType::getLiteral(context, fields);
-  Value value = LLVM::PoisonOp::create(builder, loc, structType);
-  auto insert = [&](Value field, ArrayRef<int64_t> position) {
-    value = LLVM::InsertValueOp::create(builder, loc, value, field, position);
-  };
-  auto constant = [&](int64_t number) -> Value {
-    return LLVM::ConstantOp::create(builder, loc, i64,
-                                    builder.getI64IntegerAttr(number));
-  };
-  insert(base, 0);
-  insert(base, 1);
-  insert(constant(0), 2);
-  int64_t stride = 1;
-  for (int64_t i = rank - 1; i >= 0; --i) {
-    bool dynamic = type.isDynamicDim(i);
-    insert(dynamic ? size : constant(type.getDimSize(i)), {3, i});
-    insert(constant(stride), {4, i});
-    if (!dynamic)
-      stride *= type.getDimSize(i);
-  }
-  return UnrealizedConversionCastOp::create(builder, loc, type, value)
-      .getResult(0);
 }
 
 Value CPULowering::makeString(Location loc, StringRef text) {
@@ -349,7 +315,7 @@ LogicalResult CPULowering::copyFunction(FunctionOpInterface function) {
         Value base = LLVM::GEPOp::create(
             builder, loc, pointer, builder.getI8Type(), getEnv(info, Workgroup),
             ArrayRef<LLVM::GEPArg>{int32_t(info.workgroupBytes)});
-        memref = makeMemRef(loc, base, type, Value());
+        memref = buildMemRef(builder, loc, base, type, Value());
         info.workgroupBytes += getBytes(type);
       } else {
         memref = memref::AllocaOp::create(builder, loc, type,
@@ -502,15 +468,9 @@ void CPULowering::stripMemorySpaces() {
 
 /// The number of a thread in its block, x fastest.
 Value CPULowering::getLinearThreadId(Function &function) {
-  Location loc = function.op.getLoc();
-  Value id = getEnv(function, ThreadId + 2);
-  for (int dim : {1, 0}) {
-    id = arith::MulIOp::create(builder, loc, id,
-                               getEnv(function, BlockDim + dim));
-    id = arith::AddIOp::create(builder, loc, id,
-                               getEnv(function, ThreadId + dim));
-  }
-  return id;
+  return buildLinearThreadId(
+      builder, function.op.getLoc(),
+      [&](unsigned which) { return getEnv(function, which); });
 }
 
 /// Passes the arguments as C's variadic calls do.
@@ -610,20 +570,22 @@ LogicalResult CPULowering::rewriteOp(Operation *op, Function &function) {
   }
   // Subgroups are 32 threads wide, as on CUDA devices.
   if (isa<gpu::SubgroupSizeOp>(op))
-    return replace(constant(32));
+    return replace(constant(subgroupSize));
   if (isa<gpu::LaneIdOp>(op))
     return replace(arith::RemUIOp::create(
-        builder, loc, getLinearThreadId(function), constant(32)));
+        builder, loc, getLinearThreadId(function), constant(subgroupSize)));
   if (isa<gpu::SubgroupIdOp>(op))
     return replace(arith::DivUIOp::create(
-        builder, loc, getLinearThreadId(function), constant(32)));
+        builder, loc, getLinearThreadId(function), constant(subgroupSize)));
   if (isa<gpu::NumSubgroupsOp>(op)) {
     Value threads = getEnv(function, BlockDim);
     for (int i : {1, 2})
       threads = arith::MulIOp::create(builder, loc, threads,
                                       getEnv(function, BlockDim + i));
-    threads = arith::AddIOp::create(builder, loc, threads, constant(31));
-    return replace(arith::DivUIOp::create(builder, loc, threads, constant(32)));
+    threads = arith::AddIOp::create(builder, loc, threads,
+                                    constant(subgroupSize - 1));
+    return replace(
+        arith::DivUIOp::create(builder, loc, threads, constant(subgroupSize)));
   }
   if (auto memory = dyn_cast<gpu::DynamicSharedMemoryOp>(op)) {
     Value address = LLVM::GEPOp::create(
@@ -631,8 +593,8 @@ LogicalResult CPULowering::rewriteOp(Operation *op, Function &function) {
         ArrayRef<LLVM::GEPArg>{
             int32_t(offsetof(gpuasync_cpu_block_ctx, dynamicSharedBytes))});
     Value size = LLVM::LoadOp::create(builder, loc, i64, address);
-    return replace(makeMemRef(loc, getEnv(function, Dynamic),
-                              memory.getResultMemref().getType(), size));
+    return replace(buildMemRef(builder, loc, getEnv(function, Dynamic),
+                               memory.getResultMemref().getType(), size));
   }
   if (auto get = dyn_cast<memref::GetGlobalOp>(op)) {
     auto place = workgroupGlobals.find(get.getName());
@@ -641,7 +603,7 @@ LogicalResult CPULowering::rewriteOp(Operation *op, Function &function) {
     Value base = LLVM::GEPOp::create(
         builder, loc, pointer, builder.getI8Type(), getEnv(function, Workgroup),
         ArrayRef<LLVM::GEPArg>{int32_t(place->second)});
-    return replace(makeMemRef(loc, base, get.getType(), Value()));
+    return replace(buildMemRef(builder, loc, base, get.getType(), Value()));
   }
   if (auto get = dyn_cast<LLVM::AddressOfOp>(op)) {
     auto place = workgroupGlobals.find(get.getGlobalName());
@@ -733,10 +695,10 @@ LogicalResult CPULowering::rewriteAsserts() {
     SmallVector<Operation *> sites;
     WalkResult walked = op.walk([&](Operation *inner) -> WalkResult {
       bool isSite = isa<cf::AssertOp>(inner);
-      if (auto call = dyn_cast<func::CallOp>(inner)) {
-        auto callee = functions.find(call.getCalleeAttr().getAttr());
-        isSite = callee != functions.end() && callee->second.mayFail;
-      }
+      // A region's failure is noted in the block's memory.
+      if (auto call = dyn_cast<func::CallOp>(inner))
+        isSite =
+            mayFail(call) && !functions[call.getCalleeAttr().getAttr()].group;
       if (isSite && inner->getParentOp() != op)
         return inner->emitOpError("that may end its thread is not supported by "
                                   "the cpu device inside ")
@@ -748,7 +710,7 @@ LogicalResult CPULowering::rewriteAsserts() {
     if (walked.wasInterrupted())
       return failure();
 
-    bool flagged = !function.isKernel;
+    bool flagged = !function.isKernel && !function.group;
     if (flagged) {
       op.walk([&](func::ReturnOp ret) {
         builder.setInsertionPoint(ret);
@@ -769,6 +731,15 @@ LogicalResult CPULowering::rewriteAsserts() {
     if (flagged)
       values.push_back(
           arith::ConstantIntOp::create(builder, op.getLoc(), 1, 1));
+    if (function.group) {
+      Value flag = LLVM::GEPOp::create(
+          builder, op.getLoc(), pointer, builder.getI8Type(),
+          getEnv(function, Workgroup),
+          ArrayRef<LLVM::GEPArg>{int32_t(function.failedOffset)});
+      Value one = arith::ConstantIntOp::create(builder, op.getLoc(),
+                                               builder.getI8Type(), 1);
+      LLVM::StoreOp::create(builder, op.getLoc(), one, flag);
+    }
     func::ReturnOp::create(builder, op.getLoc(), values);
 
     for (Operation *site : sites) {
@@ -790,6 +761,13 @@ LogicalResult CPULowering::rewriteAsserts() {
       }
       auto check = cast<cf::AssertOp>(site);
       Block *after = before->splitBlock(check);
+      if (check->hasAttr(silentName)) {
+        builder.setInsertionPointToEnd(before);
+        cf::CondBranchOp::create(builder, loc, check.getArg(), after,
+                                 ValueRange(), leave, ValueRange());
+        check.erase();
+        continue;
+      }
       Block *fail = builder.createBlock(leave);
       builder.setInsertionPointToEnd(before);
       cf::CondBranchOp::create(builder, loc, check.getArg(), after,
@@ -819,10 +797,108 @@ LogicalResult CPULowering::rewriteAsserts() {
 }
 
 //===----------------------------------------------------------------------===//
+// Barriers
+//===----------------------------------------------------------------------===//
+
+bool CPULowering::mayFail(func::CallOp call) {
+  auto callee = functions.find(call.getCalleeAttr().getAttr());
+  return callee != functions.end() && callee->second.mayFail;
+}
+
+/// What stands in registers need not be kept across barriers.
+static void buildPromotionPipeline(OpPassManager &pm) {
+  pm.addPass(createSROA());
+  pm.addPass(createMem2Reg());
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+/// Cuts the kernels that hold barriers, and those whose loops are better run
+/// around the loops over the threads.
+LogicalResult CPULowering::cutKernels() {
+  auto holdsCollective = [](Operation *root) {
+    return root
+        ->walk([](Operation *op) {
+          return isCollective(op) ? WalkResult::interrupt()
+                                  : WalkResult::advance();
+        })
+        .wasInterrupted();
+  };
+  llvm::SetVector<Operation *> meeting;
+  for (auto &[name, function] : functions)
+    if (holdsCollective(function.op))
+      meeting.insert(function.op);
+  for (bool changed = !meeting.empty(); changed;) {
+    changed = false;
+    for (auto &entry : functions) {
+      Operation *caller = entry.second.op;
+      caller->walk([&](CallOpInterface call) {
+        auto symbol = dyn_cast<SymbolRefAttr>(call.getCallableForCallee());
+        auto callee = symbol ? functions.find(symbol.getRootReference())
+                             : functions.end();
+        if (callee != functions.end() && meeting.contains(callee->second.op))
+          changed |= meeting.insert(caller);
+      });
+    }
+  }
+  for (Operation *op : meeting)
+    if (isa<LLVM::LLVMFuncOp>(op))
+      return op->emitOpError("holds a barrier or a subgroup op, which is not "
+                             "supported in an llvm.func by the cpu device yet");
+
+  SmallVector<std::pair<StringAttr, Function>> regions;
+  for (auto &[name, function] : functions) {
+    auto kernel = dyn_cast<func::FuncOp>(function.op.getOperation());
+    if (!function.isKernel || !kernel)
+      continue;
+    if (meeting.contains(kernel)) {
+      if (failed(structureAroundBarriers(kernel)))
+        return failure();
+      OpPassManager promotion(func::FuncOp::getOperationName());
+      buildPromotionPipeline(promotion);
+      if (failed(runPipeline(promotion, kernel)))
+        return failure();
+    }
+    FailureOr<std::optional<CutKernel>> cut =
+        cutAtBarriers(kernel, function.workgroupBytes,
+                      [&](func::CallOp call) { return mayFail(call); });
+    if (failed(cut))
+      return failure();
+    if (!*cut)
+      continue;
+    function.isCut = true;
+    function.mayFail = false;
+    function.workgroupBytes = (*cut)->workgroupBytes;
+    function.threadBytes = (*cut)->threadBytes;
+    for (ParallelRegion &region : (*cut)->regions) {
+      Function info;
+      info.op = region.function;
+      info.mayFail = region.mayFail;
+      info.group = region.group;
+      info.failedOffset = (*cut)->failedOffset;
+      function.mayFail |= region.mayFail;
+      regions.push_back({region.function.getSymNameAttr(), info});
+    }
+  }
+  // Their callers hold copies of them.
+  for (Operation *op : meeting) {
+    auto function = cast<SymbolOpInterface>(op);
+    if (functions[function.getNameAttr()].isKernel)
+      continue;
+    functions.erase(function.getNameAttr());
+    op->erase();
+  }
+  for (auto &[name, region] : regions)
+    functions[name] = region;
+  hoistAllocas(work);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // To the LLVM dialect
 //===----------------------------------------------------------------------===//
 
-/// Structured code to branches: asserts can then leave their function.
+/// To loops, so that kernels can be cut at their barriers.
 static void buildStructurePipeline(OpPassManager &pm) {
   pm.addPass(createConvertLinalgToLoopsPass());
   pm.addPass(createLowerAffinePass());
@@ -830,7 +906,6 @@ static void buildStructurePipeline(OpPassManager &pm) {
   pm.addPass(createForallToForLoopPass());
   pm.addPass(createConvertComplexToStandardPass());
   pm.addPass(createCanonicalizerPass());
-  pm.addPass(createSCFToControlFlowPass());
 }
 
 static void buildLLVMPipeline(OpPassManager &pm) {
@@ -848,6 +923,8 @@ static void buildLLVMPipeline(OpPassManager &pm) {
 void gpuasync::registerCPULoweringDialects(DialectRegistry &registry) {
   OpPassManager pm(ModuleOp::getOperationName());
   buildStructurePipeline(pm);
+  buildPromotionPipeline(pm);
+  pm.addPass(createSCFToControlFlowPass());
   buildLLVMPipeline(pm);
   pm.getDependentDialects(registry);
   registerConvertToLLVMInterfaces(registry);
@@ -859,7 +936,12 @@ LogicalResult CPULowering::lowerToLLVM() {
   expandFloatAtomics(work);
   OpPassManager structure(ModuleOp::getOperationName());
   buildStructurePipeline(structure);
-  if (failed(runPipeline(structure, work)) || failed(rewriteAsserts()) ||
+  if (failed(runPipeline(structure, work)) || failed(cutKernels()))
+    return failure();
+  // Branches: asserts can then leave their function.
+  OpPassManager branches(ModuleOp::getOperationName());
+  branches.addPass(createSCFToControlFlowPass());
+  if (failed(runPipeline(branches, work)) || failed(rewriteAsserts()) ||
       failed(lowerMathToLibm(work)))
     return failure();
   lowerVectors(work);
@@ -875,12 +957,11 @@ LogicalResult CPULowering::lowerToLLVM() {
 // Block functions
 //===----------------------------------------------------------------------===//
 
-/// Marks what a thread reads and writes through the kernel's arguments as
+/// Marks what a thread reads and writes through the function's arguments as
 /// independent of the block's other threads. Without a barrier between them,
 /// one thread may not rely on another's plain accesses: that is a data race.
-/// Atomic and volatile accesses are left out, and so are workgroup memory and
-/// the thread's own stack, which all threads of the loop share once the thread
-/// function is inlined.
+/// Atomic and volatile accesses are left out, and so is the thread's own stack,
+/// which all threads of the loop share once the thread function is inlined.
 void CPULowering::markParallelAccesses(LLVM::LLVMFuncOp thread,
                                        Attribute group) {
   auto throughArgument = [&](Value address) {
@@ -893,8 +974,7 @@ void CPULowering::markParallelAccesses(LLVM::LLVMFuncOp thread,
         break;
     }
     auto argument = dyn_cast<BlockArgument>(address);
-    return argument && argument.getOwner() == &thread.getBody().front() &&
-           argument.getArgNumber() < thread.getNumArguments() - EnvSize;
+    return argument && argument.getOwner() == &thread.getBody().front();
   };
   ArrayAttr groups = builder.getArrayAttr(group);
   thread.walk([&](Operation *op) {
@@ -917,6 +997,7 @@ void CPULowering::markParallelAccesses(LLVM::LLVMFuncOp thread,
 ///     load the parameters and the grid position;
 ///     for z, y, x: thread(parameters..., x, y, z, ...);
 ///   }
+/// The body of a kernel that was cut has the loops inside and is called once.
 LLVM::LLVMFuncOp CPULowering::buildBlockFunction(LLVM::LLVMFuncOp thread,
                                                  const Function &kernel,
                                                  Attribute group) {
@@ -975,9 +1056,17 @@ LLVM::LLVMFuncOp CPULowering::buildBlockFunction(LLVM::LLVMFuncOp thread,
   arguments[env + Dynamic] =
       address(workgroup, llvm::alignTo(kernel.workgroupBytes, 16));
 
+  Value zero = constant(0), one = constant(1);
+  if (kernel.isCut) {
+    for (int dim : {0, 1, 2})
+      arguments[env + ThreadId + dim] = zero;
+    LLVM::CallOp::create(builder, loc, thread, arguments);
+    LLVM::ReturnOp::create(builder, loc, ValueRange());
+    return block;
+  }
+
   // The loops are built from the outside in: a header per dimension, which
   // either runs the next one or goes on with the one around it.
-  Value zero = constant(0), one = constant(1);
   Block *exit = builder.createBlock(&block.getBody(), block.getBody().end());
   builder.setInsertionPointToStart(exit);
   LLVM::ReturnOp::create(builder, loc, ValueRange());
@@ -998,14 +1087,9 @@ LLVM::LLVMFuncOp CPULowering::buildBlockFunction(LLVM::LLVMFuncOp thread,
                                      LLVM::IntegerOverflowFlags::nsw |
                                          LLVM::IntegerOverflowFlags::nuw);
     auto back = LLVM::BrOp::create(builder, loc, next, header);
-    if (dim == 0) {
-      auto accessGroup = cast<LLVM::AccessGroupAttr>(group);
-      back.setLoopAnnotationAttr(LLVM::LoopAnnotationAttr::get(
-          context, /*disableNonforced=*/{}, /*vectorize=*/{}, /*interleave=*/{},
-          /*unroll=*/{}, /*unrollAndJam=*/{}, /*licm=*/{}, /*distribute=*/{},
-          /*pipeline=*/{}, /*peeled=*/{}, /*unswitch=*/{}, /*mustProgress=*/{},
-          /*isVectorized=*/{}, /*startLoc=*/{}, /*endLoc=*/{}, accessGroup));
-    }
+    if (dim == 0)
+      back.setLoopAnnotationAttr(
+          buildParallelAnnotation(cast<LLVM::AccessGroupAttr>(group)));
     arguments[env + ThreadId + dim] = id;
     outerLatch = latch;
     from = body;
@@ -1119,11 +1203,16 @@ FailureOr<ImageAttr> CPULowering::run() {
     auto lowered = work.lookupSymbol<LLVM::LLVMFuncOp>(name);
     lowered.setVisibility(SymbolTable::Visibility::Private);
     lowered.setLinkage(LLVM::Linkage::Internal);
-    if (!function.isKernel)
+    if (!function.isKernel && !function.group)
       continue;
     lowered.setAlwaysInline(true);
-    Attribute group = LLVM::AccessGroupAttr::get(context);
-    markParallelAccesses(lowered, group);
+    Attribute group = function.group;
+    if (!group && !function.isCut)
+      group = LLVM::AccessGroupAttr::get(context);
+    if (group)
+      markParallelAccesses(lowered, group);
+    if (!function.isKernel)
+      continue;
     blocks.push_back({buildBlockFunction(lowered, function, group), &function});
   }
   if (failed(splice()))
@@ -1132,7 +1221,7 @@ FailureOr<ImageAttr> CPULowering::run() {
   for (auto [block, function] : blocks)
     entries.push_back(CpuKernelAttr::get(
         context, FlatSymbolRefAttr::get(block.getSymNameAttr()),
-        function->workgroupBytes, function->mayBlock));
+        function->workgroupBytes, function->threadBytes, function->mayBlock));
   return ImageAttr::get(context, ImageFormat::CPU, "", StringAttr(),
                         builder.getArrayAttr(entries));
 }

@@ -264,7 +264,7 @@ FailureOr<Tables::Constant> Tables::image(BinaryOp binary, ImageAttr attr) {
           {string(cast<KernelAttr>(kernel).getName()),
            symbol(cpu.getFunction()), integer(i64Type, cpu.getWorkgroupBytes()),
            integer(i32Type, cpu.getMayBlock() ? GPUASYNC_KERNEL_MAY_BLOCK : 0),
-           integer(i32Type, 0)}));
+           integer(i32Type, cpu.getThreadBytes())}));
     }
     data = table(name, cpuKernelType, functions);
     size = functions.size() * sizeof(gpuasync_cpu_kernel);

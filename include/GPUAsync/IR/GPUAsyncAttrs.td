@@ -56,18 +56,21 @@ def GPUAsync_CpuKernelAttr : GPUAsync_Attr<"CpuKernel", "cpu_kernel"> {
   let summary = "a kernel's block function on the cpu device";
   let description = [{
     The symbol of a function of the program with the signature of
-    `gpuasync_cpu_block_fn`, the bytes of its static workgroup memory, and
-    whether it may wait for other work.
+    `gpuasync_cpu_block_fn`, the bytes of its static workgroup memory, the
+    bytes that each thread keeps across barriers, and whether the kernel may
+    wait for other work.
 
     ```mlir
-    #gpu_async.cpu_kernel<@k_f_block workgroup = 1024 may_block = true>
+    #gpu_async.cpu_kernel<@k_f_block workgroup = 1024 thread = 8 may_block = true>
     ```
   }];
   let parameters = (ins "::mlir::FlatSymbolRefAttr":$function,
                         DefaultValuedParameter<"int64_t", "0">:$workgroupBytes,
+                        DefaultValuedParameter<"uint32_t", "0">:$threadBytes,
                         DefaultValuedParameter<"bool", "false">:$mayBlock);
   let assemblyFormat = [{
     `<` $function (`workgroup` `=` $workgroupBytes^)?
+        (`thread` `=` $threadBytes^)?
         (`may_block` `=` $mayBlock^)? `>`
   }];
 }

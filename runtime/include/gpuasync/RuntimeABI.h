@@ -69,7 +69,8 @@ typedef struct gpuasync_cpu_block_ctx {
 
 /// Runs all threads of one block. `params` is the packed parameter buffer of
 /// the launch; `workgroup` points to `workgroupBytes` of static workgroup
-/// memory followed (aligned to 16) by the dynamic shared memory.
+/// memory followed (aligned to 16) by the dynamic shared memory and (aligned to
+/// 64) by `threadBytes` for each thread of the block. None of it is initialised.
 typedef void (*gpuasync_cpu_block_fn)(const gpuasync_cpu_block_ctx *ctx,
                                       const void *params, void *workgroup);
 
@@ -85,7 +86,8 @@ typedef struct gpuasync_cpu_kernel {
   gpuasync_cpu_block_fn function;
   uint64_t workgroupBytes;
   uint32_t flags; ///< gpuasync_kernel_flags
-  uint32_t reserved;
+  /// What a thread keeps while the others run up to a barrier.
+  uint32_t threadBytes;
 } gpuasync_cpu_kernel;
 
 /// A kernel as the host program launches it. The packed parameter buffer holds

@@ -42,8 +42,12 @@ thread_local Scratch scratch;
 
 void Scheduler::runBlocks(Job &job) {
   const Op &op = *job.op;
-  uint64_t staticBytes = (op.kernel->workgroupBytes + 15) & ~uint64_t(15);
-  uint64_t bytes = staticBytes + static_cast<uint64_t>(op.dynamicSharedBytes);
+  uint64_t bytes = ((op.kernel->workgroupBytes + 15) & ~uint64_t(15)) +
+                   static_cast<uint64_t>(op.dynamicSharedBytes);
+  if (op.kernel->threadBytes)
+    bytes = ((bytes + 63) & ~uint64_t(63)) +
+            static_cast<uint64_t>(op.block[0] * op.block[1] * op.block[2]) *
+                op.kernel->threadBytes;
   void *workgroup = bytes ? scratch.get(bytes) : nullptr;
   gpuasync_cpu_block_ctx ctx;
   memcpy(ctx.gridDim, op.grid, sizeof(ctx.gridDim));

@@ -1,0 +1,182 @@
+//===- CpuKernel.h - kernels on their way to the cpu device -----*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the steps of the lowering for the cpu device share: where a kernel finds
+// its place in the grid, and what its threads keep across barriers.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_LIB_CONVERSION_CPUKERNEL_H
+#define GPUASYNC_LIB_CONVERSION_CPUKERNEL_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Builders.h"
+#include <functional>
+#include <map>
+
+namespace mlir::gpuasync::cpu {
+
+/// Arguments that every function of a kernel gets after its own.
+enum Env {
+  ThreadId = 0,
+  BlockId = 3,
+  BlockDim = 6,
+  GridDim = 9,
+  Context = 12,   ///< gpuasync_cpu_block_ctx
+  Workgroup = 13, ///< static workgroup memory
+  Dynamic = 14,   ///< dynamic shared memory
+  EnvSize = 15
+};
+
+inline Value getEnv(func::FuncOp function, unsigned which) {
+  return function.getArgument(function.getNumArguments() - EnvSize + which);
+}
+
+/// Threads in a subgroup, as on CUDA devices.
+constexpr int64_t subgroupSize = 32;
+
+/// The number of a thread in its block, x fastest: an index. `env` says what
+/// an Env is.
+Value buildLinearThreadId(OpBuilder &builder, Location loc,
+                          function_ref<Value(unsigned)> env);
+inline Value buildLinearThreadId(OpBuilder &builder, Location loc,
+                                 func::FuncOp function) {
+  return buildLinearThreadId(
+      builder, loc, [&](unsigned which) { return getEnv(function, which); });
+}
+
+/// Bytes of a value of `type` in memory, as the lowering to LLVM lays it out.
+int64_t getBytesInMemory(Type type);
+
+/// Memory that outlives barriers: arrays with an element for each thread of the
+/// block, and variables of the whole block. Their addresses are computed at the
+/// kernel's entry.
+class ThreadMemory {
+public:
+  /// `workgroupBytes` of static workgroup memory are in use already.
+  ThreadMemory(func::FuncOp kernel, int64_t workgroupBytes);
+
+  /// The address of an array with an element of `bytes` for each thread.
+  Value createArray(int64_t bytes);
+  /// The address of a variable of the block, and where it is in the static
+  /// workgroup memory.
+  Value createShared(int64_t bytes, int64_t &offset);
+  /// Threads in the block: an index.
+  Value getNumThreads() const { return threads; }
+
+  /// Gives the arrays their places. Nothing is created afterwards.
+  void finish();
+  /// After finish().
+  int64_t getWorkgroupBytes() const { return workgroupBytes; }
+  int64_t getThreadBytes() const { return threadBytes; }
+
+private:
+  func::FuncOp kernel;
+  OpBuilder builder;
+  int64_t workgroupBytes, threadBytes = 0;
+  Value threads, threads64, base;
+  Operation *last; ///< of what is computed at the entry
+  LLVM::ConstantOp start;
+  /// The places of the arrays, by the size of an element.
+  std::map<int64_t, SmallVector<LLVM::ConstantOp>, std::greater<>> arrays;
+};
+
+/// A memref at `base`, as a descriptor that the conversion to LLVM connects to.
+/// `size` is the size of a one-dimensional dynamic memref.
+Value buildMemRef(OpBuilder &builder, Location loc, Value base, MemRefType type,
+                  Value size);
+
+/// For a loop over threads whose accesses of `group` do not depend on each
+/// other.
+LLVM::LoopAnnotationAttr buildParallelAnnotation(LLVM::AccessGroupAttr group);
+
+/// The address of element `index` (an i64) of an array of ThreadMemory whose
+/// elements have the size of `type`.
+Value buildElementAddress(OpBuilder &builder, Location loc, Value array,
+                          Value index, Type type);
+/// Reads and writes a value of any type that has a lowering to LLVM.
+Value loadValue(OpBuilder &builder, Location loc, Value address, Type type);
+void storeValue(OpBuilder &builder, Location loc, Value address, Value value);
+
+/// Which values differ between the threads of a block.
+class ThreadVariance {
+public:
+  /// Looks into the structured control flow that `isLookedInto` names; what
+  /// another op with regions yields varies with anything that it uses.
+  ThreadVariance(func::FuncOp kernel,
+                 function_ref<bool(Operation *)> isLookedInto);
+
+  bool varies(Value value) const { return varying.contains(value); }
+  /// A new value that varies.
+  void add(Value value) { varying.insert(value); }
+  /// Whether threads may disagree about running `op`.
+  bool isDivergent(Operation *op) const;
+  /// Whether threads may disagree about which way an scf.if, scf.for or
+  /// scf.while goes.
+  bool hasVaryingControl(Operation *op) const;
+
+private:
+  void visit(Block &block);
+  void visit(Operation *op);
+  void mark(Value value) { changed |= varying.insert(value).second; }
+  void markIf(bool condition, Value value) {
+    if (condition)
+      mark(value);
+  }
+
+  function_ref<bool(Operation *)> isLookedInto;
+  func::FuncOp kernel;
+  llvm::DenseSet<Value> varying;
+  bool changed = false;
+};
+
+/// Whether all threads get the same from `op` if its operands are the same, at
+/// whatever time they run it.
+bool dependsOnOperandsOnly(Operation *op);
+
+/// Whether `op` makes the threads of a block or of a subgroup meet.
+bool isCollective(Operation *op);
+
+/// The attribute of an scf.execute_region that the block runs once, not each of
+/// its threads.
+constexpr StringRef onceName = "gpu_async.once";
+/// The attribute of a gpu.barrier that the lowering put there.
+constexpr StringRef internalName = "gpu_async.internal";
+/// The attribute of a cf.assert that ends the block without a report.
+constexpr StringRef silentName = "gpu_async.silent";
+
+/// Rewrites shuffles, reductions and broadcasts to accesses to arrays of
+/// `memory` and barriers.
+LogicalResult expandCollectives(func::FuncOp kernel, ThreadMemory &memory);
+
+/// A piece of a kernel between barriers, which is called for all threads.
+struct ParallelRegion {
+  func::FuncOp function;
+  LLVM::AccessGroupAttr group; ///< of the loops over the threads
+  bool mayFail;
+};
+
+/// What has become of a kernel that was cut.
+struct CutKernel {
+  SmallVector<ParallelRegion> regions;
+  int64_t workgroupBytes, threadBytes;
+  /// Where in the static workgroup memory a failed thread leaves a 1, or -1.
+  int64_t failedOffset;
+};
+
+/// Makes the structured kernel `kernel` a function of the whole block that
+/// calls the pieces between its barriers for all threads. `mayFail` says
+/// whether a function that is called ends threads. nullopt: there is nothing to
+/// gain, and the kernel is as it was.
+FailureOr<std::optional<CutKernel>>
+cutAtBarriers(func::FuncOp kernel, int64_t workgroupBytes,
+              function_ref<bool(func::CallOp)> mayFail);
+
+/// Makes the control flow around barriers structured and the kernel one block,
+/// and copies functions that hold barriers to their calls.
+LogicalResult structureAroundBarriers(func::FuncOp kernel);
+
+} // namespace mlir::gpuasync::cpu
+
+#endif // GPUASYNC_LIB_CONVERSION_CPUKERNEL_H

@@ -1,0 +1,892 @@
+//===- CpuRegions.cpp - kernels between their barriers ----------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Cuts a kernel at its barriers. What the threads agree about, control flow
+// around barriers above all, is run by the block; the pieces between become
+// functions that loops over the threads call. Values that a thread needs in
+// several pieces lie in ThreadMemory or are computed again.
+//===----------------------------------------------------------------------===//
+
+#include "CpuKernel.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace mlir::gpuasync;
+using namespace mlir::gpuasync::cpu;
+
+namespace {
+/// A value that the threads leave in `array` at the end of a region.
+struct Assignment {
+  enum Kind {
+    Plain,
+    Mask,   ///< an i1: whether the thread is active and the value is true
+    NotMask ///< an i1: whether the thread is active and the value is false
+  };
+  Value array, value;
+  Kind kind = Plain;
+};
+
+class Cutter {
+public:
+  Cutter(func::FuncOp kernel, int64_t workgroupBytes,
+         function_ref<bool(func::CallOp)> mayFail)
+      : kernel(kernel), workgroupBytes(workgroupBytes), mayFailCall(mayFail),
+        builder(kernel.getContext()), i1(builder.getI1Type()) {}
+
+  FailureOr<std::optional<CutKernel>> run();
+
+private:
+  // What is run by the block.
+  void findBlockLevel();
+  bool isWorthInterchanging(scf::ForOp loop, const ThreadVariance &variance);
+  std::optional<int64_t> getStrideInX(Value value,
+                                      const ThreadVariance &variance);
+  LogicalResult placeAllocas();
+  bool staysInPiece(Operation *alloca);
+
+  // The cut.
+  void cut(Block &block, Value mask, SmallVector<Operation *> &piece);
+  void cutIf(scf::IfOp op, Value mask, SmallVector<Operation *> &piece);
+  void cutFor(scf::ForOp op, Value mask, SmallVector<Operation *> &piece);
+  void cutWhile(scf::WhileOp op, Value mask, SmallVector<Operation *> &piece);
+  void cutBody(Block &block, ArrayRef<Value> arrays, Value mask);
+  void buildRegion(SmallVector<Operation *> &piece,
+                   ArrayRef<Assignment> assignments, Value mask,
+                   Operation *user);
+  Value buildAnyActive(Value mask, Location loc);
+
+  // Values.
+  bool isRecomputed(Value value, unsigned &cost);
+  bool isRecomputed(Operation *op);
+  /// An array for values of `type`, and the value that stands for a thread's
+  /// own element of it.
+  Value createSlot(Type type, Value &array);
+  SmallVector<Value> createSlots(ValueRange values);
+
+  func::FuncOp kernel;
+  int64_t workgroupBytes;
+  function_ref<bool(func::CallOp)> mayFailCall;
+  OpBuilder builder;
+  Type i1;
+  llvm::DenseSet<Operation *> blockLevel;
+  std::unique_ptr<ThreadVariance> variance;
+  std::unique_ptr<ThreadMemory> memory;
+  /// Values that stand for an element of an array.
+  llvm::DenseMap<Value, Value> slots;
+  SmallVector<Operation *> placeholders;
+  /// Ops that each region repeats for itself.
+  llvm::SetVector<Operation *> templates;
+  Value failedFlag;
+  int64_t failedOffset = -1;
+  CutKernel result;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// What is run by the block
+//===----------------------------------------------------------------------===//
+
+static bool isControlFlow(Operation *op) {
+  return isa<scf::IfOp, scf::ForOp, scf::WhileOp>(op);
+}
+
+/// By how many the value of a thread grows from one x to the next.
+std::optional<int64_t> Cutter::getStrideInX(Value value,
+                                            const ThreadVariance &variance) {
+  if (!variance.varies(value))
+    return 0;
+  for (int dim : {0, 1, 2})
+    if (value == getEnv(kernel, ThreadId + dim))
+      return dim == 0;
+  Operation *op = value.getDefiningOp();
+  if (!op || op->getNumRegions() || !dependsOnOperandsOnly(op))
+    return std::nullopt;
+  SmallVector<int64_t> strides;
+  for (Value operand : op->getOperands()) {
+    std::optional<int64_t> stride = getStrideInX(operand, variance);
+    if (!stride)
+      return std::nullopt;
+    strides.push_back(*stride);
+  }
+  if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
+          arith::ExtUIOp, arith::TruncIOp>(op))
+    return strides[0];
+  if (isa<arith::AddIOp>(op))
+    return strides[0] + strides[1];
+  if (isa<arith::SubIOp>(op))
+    return strides[0] - strides[1];
+  if (llvm::all_of(strides, [](int64_t stride) { return stride == 0; }))
+    return 0;
+  return std::nullopt;
+}
+
+/// A loop inside the loop over the threads keeps LLVM from vectorising over
+/// them. It is better the other way around where neighbours in x then touch
+/// neighbouring elements.
+bool Cutter::isWorthInterchanging(scf::ForOp loop,
+                                  const ThreadVariance &variance) {
+  if (variance.hasVaryingControl(loop) || variance.isDivergent(loop))
+    return false;
+  bool contiguous = false;
+  auto takesAccess = [&](Value memref, ValueRange indices) {
+    auto type = cast<MemRefType>(memref.getType());
+    if (variance.varies(memref) || memref.getDefiningOp<memref::AllocaOp>())
+      return false;
+    auto [strides, offset] = type.getStridesAndOffset();
+    for (auto [i, index] : llvm::enumerate(indices)) {
+      std::optional<int64_t> stride = getStrideInX(index, variance);
+      if (!stride || (*stride && (i + 1 != indices.size() || *stride != 1 ||
+                                  strides[i] != 1)))
+        return false;
+      contiguous |= *stride == 1;
+    }
+    return true;
+  };
+  WalkResult walked = loop.getBody()->walk([&](Operation *op) -> WalkResult {
+    if (auto load = dyn_cast<memref::LoadOp>(op))
+      return WalkResult(
+          success(takesAccess(load.getMemref(), load.getIndices())));
+    if (auto store = dyn_cast<memref::StoreOp>(op))
+      return WalkResult(
+          success(takesAccess(store.getMemref(), store.getIndices())));
+    if (isa<scf::ForOp, scf::WhileOp>(op))
+      return WalkResult::interrupt();
+    return WalkResult(
+        success(isa<scf::IfOp, scf::YieldOp>(op) || isMemoryEffectFree(op)));
+  });
+  return !walked.wasInterrupted() && contiguous;
+}
+
+void Cutter::findBlockLevel() {
+  auto add = [&](Operation *op) {
+    for (; op != kernel; op = op->getParentOp())
+      if (!blockLevel.insert(op).second)
+        return;
+  };
+  kernel.walk([&](Operation *op) {
+    if (isCollective(op))
+      add(op);
+  });
+  ThreadVariance all(kernel, isControlFlow);
+  kernel.walk([&](scf::ForOp loop) {
+    for (Operation *parent = loop->getParentOp(); parent != kernel;
+         parent = parent->getParentOp())
+      if (!isControlFlow(parent))
+        return;
+    if (!blockLevel.contains(loop) && isWorthInterchanging(loop, all))
+      add(loop);
+  });
+}
+
+/// Whether everything that reaches the memory lies in one piece.
+bool Cutter::staysInPiece(Operation *alloca) {
+  SmallVector<Value> pointers{alloca->getResult(0)};
+  while (!pointers.empty()) {
+    Value pointer = pointers.pop_back_val();
+    for (Operation *user : pointer.getUsers()) {
+      Operation *inBlock = alloca->getBlock()->findAncestorOpInBlock(*user);
+      for (Operation *op = alloca; op != inBlock; op = op->getNextNode())
+        if (blockLevel.contains(op))
+          return false;
+      if (blockLevel.contains(inBlock) ||
+          user->hasTrait<OpTrait::IsTerminator>())
+        return false;
+      for (Value value : user->getResults())
+        if (!isa<IntegerType, IndexType, FloatType, VectorType>(
+                value.getType()))
+          pointers.push_back(value);
+    }
+  }
+  return true;
+}
+
+/// Private memory that is used in several pieces is part of the thread's
+/// memory.
+LogicalResult Cutter::placeAllocas() {
+  SmallVector<Operation *> allocas;
+  kernel.walk([&](Operation *op) {
+    if (isa<memref::AllocaOp, LLVM::AllocaOp>(op) &&
+        (op->getParentOp() == kernel ||
+         blockLevel.contains(op->getParentOp())) &&
+        !staysInPiece(op))
+      allocas.push_back(op);
+  });
+  for (Operation *op : allocas) {
+    Location loc = op->getLoc();
+    builder.setInsertionPoint(op);
+    int64_t bytes = -1;
+    if (auto alloca = dyn_cast<memref::AllocaOp>(op)) {
+      MemRefType type = alloca.getType();
+      if (type.hasStaticShape() && type.getLayout().isIdentity())
+        bytes = type.getNumElements() * getBytesInMemory(type.getElementType());
+    } else if (auto alloca = dyn_cast<LLVM::AllocaOp>(op)) {
+      APInt count;
+      if (matchPattern(alloca.getArraySize(), m_ConstantInt(&count)))
+        bytes = count.getSExtValue() * getBytesInMemory(alloca.getElemType());
+    }
+    if (bytes < 0)
+      return op->emitOpError("of dynamic size is used across a barrier, which "
+                             "is not supported by the cpu device");
+    Value array = memory->createArray(bytes);
+    Value self =
+        arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
+                                   buildLinearThreadId(builder, loc, kernel));
+    int64_t step = std::max<int64_t>(llvm::alignTo(bytes, 16), 16);
+    if (bytes <= 16)
+      step = llvm::PowerOf2Ceil(std::max<int64_t>(bytes, 1));
+    Value address = LLVM::GEPOp::create(
+        builder, loc, array.getType(),
+        LLVM::LLVMArrayType::get(builder.getI8Type(), step), array,
+        ArrayRef<Value>{self}, LLVM::GEPNoWrapFlags::inbounds);
+    if (auto alloca = dyn_cast<memref::AllocaOp>(op))
+      address = buildMemRef(builder, loc, address, alloca.getType(), Value());
+    op->getResult(0).replaceAllUsesWith(address);
+    op->erase();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+static bool isThreadId(func::FuncOp kernel, Value value) {
+  return llvm::any_of(llvm::seq(3), [&](int dim) {
+    return value == getEnv(kernel, ThreadId + dim);
+  });
+}
+
+/// Whether a region rather computes a value again than reads it from memory.
+bool Cutter::isRecomputed(Value value, unsigned &cost) {
+  // What a descriptor takes is mostly optimised away.
+  constexpr unsigned limit = 12;
+  if (slots.contains(value))
+    return false;
+  if (!variance->varies(value) || isThreadId(kernel, value))
+    return true;
+  Operation *op = value.getDefiningOp();
+  if (!op || op->getNumRegions() || !isPure(op) || isCollective(op) ||
+      op->getDialect()->getNamespace() == "math")
+    return false;
+  if (!isa<MemRefType, LLVM::LLVMStructType, LLVM::LLVMPointerType>(
+          value.getType()) &&
+      ++cost > limit)
+    return false;
+  return llvm::all_of(op->getOperands(), [&](Value operand) {
+    return isRecomputed(operand, cost);
+  });
+}
+
+bool Cutter::isRecomputed(Operation *op) {
+  return op->getNumResults() && llvm::all_of(op->getResults(), [&](Value v) {
+           unsigned cost = 0;
+           return isRecomputed(v, cost);
+         });
+}
+
+Value Cutter::createSlot(Type type, Value &array) {
+  array = memory->createArray(getBytesInMemory(type));
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(&kernel.getBody().front());
+  auto placeholder = UnrealizedConversionCastOp::create(
+      builder, kernel.getLoc(), type, ValueRange());
+  placeholders.push_back(placeholder);
+  variance->add(placeholder.getResult(0));
+  slots[placeholder.getResult(0)] = array;
+  return placeholder.getResult(0);
+}
+
+//===----------------------------------------------------------------------===//
+// Parallel regions
+//===----------------------------------------------------------------------===//
+
+/// Loops over the threads of the block, x innermost, around what `body` builds.
+static void buildThreadLoops(OpBuilder &builder, Location loc,
+                             func::FuncOp kernel, Value lowerX, Value upperX,
+                             LLVM::AccessGroupAttr group,
+                             function_ref<void(ArrayRef<Value>)> body) {
+  OpBuilder::InsertionGuard guard(builder);
+  Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  SmallVector<Value> ids(3);
+  for (int dim : {2, 1, 0}) {
+    auto loop =
+        scf::ForOp::create(builder, loc, dim ? zero : lowerX,
+                           dim ? getEnv(kernel, BlockDim + dim) : upperX, one);
+    ids[dim] = loop.getInductionVar();
+    builder.setInsertionPointToStart(loop.getBody());
+    if (dim == 0)
+      loop->setAttr("llvm.loop_annotation", buildParallelAnnotation(group));
+  }
+  body(ids);
+}
+
+namespace {
+/// `x < bound` or `x == bound`, where the threads agree about `bound`: fewer
+/// threads need be asked.
+struct Guard {
+  scf::IfOp branch;
+  Value bound;
+  bool isSigned, isEqual;
+};
+} // namespace
+
+static std::optional<Guard> getGuard(func::FuncOp kernel,
+                                     const ThreadVariance &variance,
+                                     ArrayRef<Operation *> piece) {
+  auto branch = piece.size() == 1 ? dyn_cast<scf::IfOp>(piece[0]) : nullptr;
+  if (!branch || branch.getNumResults() || branch.elseBlock())
+    return std::nullopt;
+  auto compare = branch.getCondition().getDefiningOp<arith::CmpIOp>();
+  if (!compare || variance.varies(compare.getRhs()))
+    return std::nullopt;
+  Value id = compare.getLhs();
+  while (true) {
+    if (auto cast = id.getDefiningOp<arith::IndexCastOp>())
+      id = cast.getIn();
+    else if (auto cast = id.getDefiningOp<arith::IndexCastUIOp>())
+      id = cast.getIn();
+    else
+      break;
+  }
+  if (id != getEnv(kernel, ThreadId))
+    return std::nullopt;
+  switch (compare.getPredicate()) {
+  case arith::CmpIPredicate::slt:
+    return Guard{branch, compare.getRhs(), true, false};
+  case arith::CmpIPredicate::ult:
+    return Guard{branch, compare.getRhs(), false, false};
+  case arith::CmpIPredicate::eq:
+    return Guard{branch, compare.getRhs(), false, true};
+  default:
+    return std::nullopt;
+  }
+}
+
+/// Makes a function of `piece`, which all threads that `mask` names run before
+/// `user` goes on, and which ends with `assignments`.
+void Cutter::buildRegion(SmallVector<Operation *> &piece,
+                         ArrayRef<Assignment> assignments, Value mask,
+                         Operation *user) {
+  if (piece.empty() && assignments.empty())
+    return;
+  Location loc = piece.empty() ? user->getLoc() : piece.front()->getLoc();
+  llvm::SmallPtrSet<Operation *, 16> inside(piece.begin(), piece.end());
+  auto isInside = [&](Operation *op) {
+    for (; op && op != kernel; op = op->getParentOp())
+      if (inside.contains(op))
+        return true;
+    return false;
+  };
+  auto isValueInside = [&](Value value) {
+    Operation *op = value.getDefiningOp();
+    return isInside(op ? op : value.getParentBlock()->getParentOp());
+  };
+
+  // What comes from outside, and what of it the block computes.
+  llvm::SetVector<Value> captured, uniform;
+  for (Operation *op : piece)
+    op->walk([&](Operation *inner) {
+      for (Value operand : inner->getOperands())
+        if (!isValueInside(operand))
+          captured.insert(operand);
+    });
+  for (const Assignment &assignment : assignments) {
+    uniform.insert(assignment.array);
+    if (!isValueInside(assignment.value))
+      captured.insert(assignment.value);
+  }
+  if (mask)
+    uniform.insert(mask);
+  auto isEnv = [&](Value value) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    return argument && argument.getOwner() == &kernel.getBody().front() &&
+           argument.getArgNumber() >= kernel.getNumArguments() - EnvSize;
+  };
+  auto collect = [&](auto &self, Value value) -> void {
+    if (auto slot = slots.find(value); slot != slots.end())
+      uniform.insert(slot->second);
+    else if (isEnv(value))
+      return;
+    else if (!variance->varies(value))
+      uniform.insert(value);
+    else
+      for (Value operand : value.getDefiningOp()->getOperands())
+        self(self, operand);
+  };
+  for (Value value : captured)
+    collect(collect, value);
+
+  // Values that later pieces need get a place.
+  SmallVector<Assignment> stores;
+  for (Operation *op : piece)
+    for (Value value : op->getResults()) {
+      auto isLater = [&](OpOperand &use) {
+        return use.getOwner() != user && !isInside(use.getOwner());
+      };
+      if (llvm::none_of(value.getUses(), isLater))
+        continue;
+      Value array, placeholder = createSlot(value.getType(), array);
+      value.replaceUsesWithIf(placeholder, isLater);
+      stores.push_back({array, value});
+      uniform.insert(array);
+    }
+
+  // The bounds of the loop over x.
+  builder.setInsertionPoint(user);
+  Value lowerX = arith::ConstantIndexOp::create(builder, loc, 0);
+  Value upperX = getEnv(kernel, BlockDim);
+  std::optional<Guard> guard;
+  if (!mask && assignments.empty())
+    guard = getGuard(kernel, *variance, piece);
+  if (guard) {
+    Value bound = guard->bound;
+    Type index = builder.getIndexType();
+    if (!bound.getType().isIndex())
+      bound =
+          guard->isSigned
+              ? Value(arith::IndexCastOp::create(builder, loc, index, bound))
+              : Value(arith::IndexCastUIOp::create(builder, loc, index, bound));
+    Value limit = upperX;
+    upperX = guard->isSigned
+                 ? Value(arith::MinSIOp::create(builder, loc, limit, bound))
+                 : Value(arith::MinUIOp::create(builder, loc, limit, bound));
+    if (guard->isEqual) {
+      lowerX = upperX;
+      Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+      upperX = arith::MinUIOp::create(
+          builder, loc, limit,
+          arith::AddIOp::create(builder, loc, lowerX, one));
+    }
+  }
+
+  // The function, and its calls.
+  SmallVector<Type> types;
+  for (Value value : uniform)
+    types.push_back(value.getType());
+  ValueRange env = kernel.getArguments().take_back(EnvSize);
+  llvm::append_range(types, env.getTypes());
+  StringRef stem = kernel.getName();
+  stem.consume_back("_thread");
+  auto function = func::FuncOp::create(
+      loc, (stem + "_region_" + Twine(result.regions.size())).str(),
+      builder.getFunctionType(types, {}));
+  function.setPrivate();
+  SymbolTable(kernel->getParentOp()).insert(function, Block::iterator(kernel));
+  auto group = LLVM::AccessGroupAttr::get(builder.getContext());
+  buildThreadLoops(
+      builder, loc, kernel, lowerX, upperX, group, [&](ArrayRef<Value> ids) {
+        SmallVector<Value> operands(uniform.begin(), uniform.end());
+        llvm::append_range(operands, ids);
+        llvm::append_range(operands, env.drop_front(3));
+        func::CallOp::create(builder, loc, function, operands);
+      });
+
+  // Its body: what it needs, the piece, what it leaves.
+  Block *entry = function.addEntryBlock();
+  IRMapping mapping;
+  mapping.map(uniform.getArrayRef(), entry->getArguments().drop_back(EnvSize));
+  mapping.map(env, entry->getArguments().take_back(EnvSize));
+  builder.setInsertionPointToStart(entry);
+  Value self =
+      arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
+                                 buildLinearThreadId(builder, loc, function));
+  auto ret = func::ReturnOp::create(builder, loc);
+  builder.setInsertionPoint(ret);
+  auto element = [&](Value array, Type type) {
+    return buildElementAddress(builder, loc, mapping.lookup(array), self, type);
+  };
+  bool makesMasks = llvm::any_of(assignments, [](const Assignment &a) {
+    return a.kind != Assignment::Plain;
+  });
+  SmallVector<Type> maskTypes;
+  for (const Assignment &assignment : assignments)
+    if (assignment.kind != Assignment::Plain)
+      maskTypes.push_back(i1);
+  scf::IfOp active;
+  if (mask) {
+    Value isActive = loadValue(builder, loc, element(mask, i1), i1);
+    active = scf::IfOp::create(builder, loc, maskTypes, isActive,
+                               /*withElseRegion=*/makesMasks);
+    if (makesMasks) {
+      builder.setInsertionPointToStart(active.elseBlock());
+      Value no = arith::ConstantIntOp::create(builder, loc, 0, 1);
+      scf::YieldOp::create(builder, loc,
+                           SmallVector<Value>(maskTypes.size(), no));
+      builder.setInsertionPointToStart(active.thenBlock());
+    } else {
+      builder.setInsertionPoint(active.thenBlock()->getTerminator());
+    }
+  }
+
+  auto materialize = [&](auto &self, Value value) -> Value {
+    if (Value known = mapping.lookupOrNull(value))
+      return known;
+    if (auto slot = slots.find(value); slot != slots.end()) {
+      Type type = value.getType();
+      Value read = loadValue(builder, loc, element(slot->second, type), type);
+      mapping.map(value, read);
+      return read;
+    }
+    Operation *op = value.getDefiningOp();
+    for (Value operand : op->getOperands())
+      self(self, operand);
+    builder.clone(*op, mapping);
+    return mapping.lookup(value);
+  };
+  for (Value value : captured)
+    materialize(materialize, value);
+
+  Block *body = builder.getInsertionBlock();
+  Block::iterator end = builder.getInsertionPoint();
+  auto take = [&](Operation *op) {
+    op->moveBefore(body, end);
+    op->walk([&](Operation *inner) {
+      for (OpOperand &operand : inner->getOpOperands())
+        if (Value known = mapping.lookupOrNull(operand.get()))
+          operand.set(known);
+    });
+  };
+  if (guard) {
+    for (Operation &op : llvm::make_early_inc_range(
+             guard->branch.thenBlock()->without_terminator()))
+      take(&op);
+    guard->branch.erase();
+  } else {
+    for (Operation *op : piece)
+      take(op);
+  }
+  auto finalValue = [&](Value value) { return mapping.lookupOrDefault(value); };
+  for (const Assignment &assignment : stores)
+    storeValue(builder, loc,
+               element(assignment.array, assignment.value.getType()),
+               finalValue(assignment.value));
+  for (const Assignment &assignment : assignments)
+    if (assignment.kind == Assignment::Plain)
+      storeValue(builder, loc,
+                 element(assignment.array, assignment.value.getType()),
+                 finalValue(assignment.value));
+  SmallVector<Value> masks;
+  for (const Assignment &assignment : assignments) {
+    if (assignment.kind == Assignment::Plain)
+      continue;
+    Value value = finalValue(assignment.value);
+    if (assignment.kind == Assignment::NotMask) {
+      Value yes = arith::ConstantIntOp::create(builder, loc, 1, 1);
+      value = arith::XOrIOp::create(builder, loc, value, yes);
+    }
+    masks.push_back(value);
+  }
+  if (active && makesMasks) {
+    scf::YieldOp::create(builder, loc, masks);
+    masks.assign(active.result_begin(), active.result_end());
+  }
+  builder.setInsertionPoint(ret);
+  unsigned next = 0;
+  for (const Assignment &assignment : assignments)
+    if (assignment.kind != Assignment::Plain)
+      storeValue(builder, loc, element(assignment.array, i1), masks[next++]);
+
+  bool mayFail =
+      function
+          ->walk([&](Operation *op) {
+            auto call = dyn_cast<func::CallOp>(op);
+            return isa<cf::AssertOp>(op) || (call && mayFailCall(call))
+                       ? WalkResult::interrupt()
+                       : WalkResult::advance();
+          })
+          .wasInterrupted();
+  result.regions.push_back({function, group, mayFail});
+  if (mayFail) {
+    // The threads that are left run to the barrier; then the block ends.
+    if (!failedFlag)
+      failedFlag = memory->createShared(1, failedOffset);
+    builder.setInsertionPoint(user);
+    Type i8 = builder.getI8Type();
+    Value flag = LLVM::LoadOp::create(builder, loc, i8, failedFlag);
+    Value zero = arith::ConstantIntOp::create(builder, loc, i8, 0);
+    Value fine = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                       flag, zero);
+    cf::AssertOp::create(builder, loc, fine, "")
+        ->setAttr(silentName, builder.getUnitAttr());
+  }
+  piece.clear();
+}
+
+//===----------------------------------------------------------------------===//
+// The cut
+//===----------------------------------------------------------------------===//
+
+/// Whether any thread of the block is active, by the block.
+Value Cutter::buildAnyActive(Value mask, Location loc) {
+  Type i8 = builder.getI8Type();
+  Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+  Value one = arith::ConstantIndexOp::create(builder, loc, 1);
+  Value none = arith::ConstantIntOp::create(builder, loc, i8, 0);
+  auto loop = scf::ForOp::create(builder, loc, zero, memory->getNumThreads(),
+                                 one, ValueRange{none});
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(loop.getBody());
+  Value index = arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
+                                           loop.getInductionVar());
+  Value active = LLVM::LoadOp::create(
+      builder, loc, i8, buildElementAddress(builder, loc, mask, index, i1));
+  Value any =
+      arith::OrIOp::create(builder, loc, loop.getRegionIterArg(0), active);
+  scf::YieldOp::create(builder, loc, any);
+  builder.setInsertionPointAfter(loop);
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
+                               loop.getResult(0), none);
+}
+
+/// Cuts what `block` holds. What follows the last cut is left in `piece`.
+void Cutter::cut(Block &block, Value mask, SmallVector<Operation *> &piece) {
+  for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
+    if (op.hasAttr(onceName)) {
+      buildRegion(piece, {}, mask, &op);
+    } else if (!blockLevel.contains(&op)) {
+      bool byBlock = dependsOnOperandsOnly(&op) &&
+                     llvm::none_of(op.getResults(), [&](Value value) {
+                       return variance->varies(value);
+                     });
+      if (byBlock)
+        continue;
+      if (op.getNumResults() && isRecomputed(&op))
+        templates.insert(&op);
+      else
+        piece.push_back(&op);
+    } else if (isa<gpu::BarrierOp>(op)) {
+      buildRegion(piece, {}, mask, &op);
+      op.erase();
+    } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      cutIf(branch, mask, piece);
+    } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
+      cutFor(loop, mask, piece);
+    } else {
+      cutWhile(cast<scf::WhileOp>(op), mask, piece);
+    }
+  }
+}
+
+/// Arrays for those of `values` that vary, null for the others; `values` are
+/// replaced by the elements of the arrays.
+SmallVector<Value> Cutter::createSlots(ValueRange values) {
+  SmallVector<Value> arrays;
+  for (Value value : values) {
+    Value array;
+    if (variance->varies(value))
+      value.replaceAllUsesWith(createSlot(value.getType(), array));
+    arrays.push_back(array);
+  }
+  return arrays;
+}
+
+static SmallVector<Assignment> assign(ValueRange values,
+                                      ArrayRef<Value> arrays) {
+  SmallVector<Assignment> assignments;
+  for (auto [value, array] : llvm::zip_equal(values, arrays))
+    if (array)
+      assignments.push_back({array, value});
+  return assignments;
+}
+
+/// The values that have no array.
+static SmallVector<Value> getRest(ValueRange values, ArrayRef<Value> arrays) {
+  SmallVector<Value> rest;
+  for (auto [value, array] : llvm::zip_equal(values, arrays))
+    if (!array)
+      rest.push_back(value);
+  return rest;
+}
+
+/// Erases the arguments from `first` on that have an array.
+static void eraseArguments(Block &block, unsigned first,
+                           ArrayRef<Value> arrays) {
+  for (unsigned i = arrays.size(); i-- > 0;)
+    if (arrays[i])
+      block.eraseArgument(first + i);
+}
+
+/// Cuts a block whose terminator passes `arrays.size()` values on.
+void Cutter::cutBody(Block &block, ArrayRef<Value> arrays, Value mask) {
+  SmallVector<Operation *> piece;
+  cut(block, mask, piece);
+  Operation *yield = block.getTerminator();
+  buildRegion(piece, assign(yield->getOperands(), arrays), mask, yield);
+  yield->setOperands(getRest(yield->getOperands(), arrays));
+}
+
+void Cutter::cutIf(scf::IfOp op, Value mask, SmallVector<Operation *> &piece) {
+  Location loc = op.getLoc();
+  Value condition = op.getCondition();
+  bool hasElse = op.elseBlock();
+  if (!variance->varies(condition)) {
+    buildRegion(piece, {}, mask, op);
+    SmallVector<Value> arrays = createSlots(op.getResults());
+    SmallVector<Value> results = getRest(op.getResults(), arrays);
+    builder.setInsertionPoint(op);
+    auto byBlock = scf::IfOp::create(
+        builder, loc, ValueRange(results).getTypes(), condition,
+        /*addThenBlock=*/false, /*addElseBlock=*/false);
+    byBlock.getThenRegion().takeBody(op.getThenRegion());
+    byBlock.getElseRegion().takeBody(op.getElseRegion());
+    for (auto [old, value] : llvm::zip_equal(results, byBlock.getResults()))
+      old.replaceAllUsesWith(value);
+    op.erase();
+    cutBody(*byBlock.thenBlock(), arrays, mask);
+    if (hasElse)
+      cutBody(*byBlock.elseBlock(), arrays, mask);
+    return;
+  }
+
+  // Each side for the threads that take it, if there are any.
+  SmallVector<Assignment> masks{
+      {memory->createArray(1), condition, Assignment::Mask}};
+  if (hasElse)
+    masks.push_back({memory->createArray(1), condition, Assignment::NotMask});
+  buildRegion(piece, masks, mask, op);
+  SmallVector<Value> arrays = createSlots(op.getResults());
+  for (auto [side, taken] : llvm::enumerate(masks)) {
+    builder.setInsertionPoint(op);
+    Value any = buildAnyActive(taken.array, loc);
+    auto byBlock =
+        scf::IfOp::create(builder, loc, TypeRange(), any,
+                          /*addThenBlock=*/false, /*addElseBlock=*/false);
+    byBlock.getThenRegion().takeBody(op->getRegion(side));
+    cutBody(*byBlock.thenBlock(), arrays, taken.array);
+  }
+  op.erase();
+}
+
+void Cutter::cutFor(scf::ForOp op, Value mask,
+                    SmallVector<Operation *> &piece) {
+  SmallVector<Value> inits(op.getInitArgs());
+  // The results are what the arguments are after the last round.
+  SmallVector<Value> arrays = createSlots(op.getRegionIterArgs());
+  for (auto [i, array] : llvm::enumerate(arrays))
+    if (array)
+      for (auto &[placeholder, known] : slots)
+        if (known == array)
+          op.getResult(i).replaceAllUsesWith(placeholder);
+  buildRegion(piece, assign(inits, arrays), mask, op);
+  builder.setInsertionPoint(op);
+  auto byBlock = scf::ForOp::create(builder, op.getLoc(), op.getLowerBound(),
+                                    op.getUpperBound(), op.getStep(),
+                                    getRest(inits, arrays));
+  byBlock.setUnsignedCmp(op.getUnsignedCmp());
+  byBlock.getRegion().takeBody(op.getRegion());
+  for (auto [old, value] :
+       llvm::zip_equal(getRest(op.getResults(), arrays), byBlock.getResults()))
+    old.replaceAllUsesWith(value);
+  op.erase();
+  eraseArguments(*byBlock.getBody(), 1, arrays);
+  cutBody(*byBlock.getBody(), arrays, mask);
+}
+
+void Cutter::cutWhile(scf::WhileOp op, Value mask,
+                      SmallVector<Operation *> &piece) {
+  Location loc = op.getLoc();
+  bool isMasked = variance->hasVaryingControl(op);
+  SmallVector<Value> inits(op.getInits());
+  SmallVector<Value> before = createSlots(op.getBeforeArguments());
+  // The results are what was passed on last.
+  SmallVector<Value> after = createSlots(op.getAfterArguments());
+  for (auto [i, array] : llvm::enumerate(after))
+    if (array)
+      for (auto &[placeholder, known] : slots)
+        if (known == array)
+          op.getResult(i).replaceAllUsesWith(placeholder);
+  SmallVector<Assignment> start = assign(inits, before);
+  if (isMasked) {
+    // The threads that are still in the loop.
+    builder.setInsertionPoint(op);
+    Value yes = arith::ConstantIntOp::create(builder, loc, 1, 1);
+    Value active = memory->createArray(1);
+    start.push_back({active, yes, Assignment::Mask});
+    buildRegion(piece, start, mask, op);
+    mask = active;
+  } else {
+    buildRegion(piece, start, mask, op);
+  }
+
+  builder.setInsertionPoint(op);
+  SmallVector<Value> results = getRest(op.getResults(), after);
+  auto byBlock = scf::WhileOp::create(
+      builder, loc, ValueRange(results).getTypes(), getRest(inits, before));
+  byBlock.getBefore().takeBody(op.getBefore());
+  byBlock.getAfter().takeBody(op.getAfter());
+  for (auto [old, value] : llvm::zip_equal(results, byBlock.getResults()))
+    old.replaceAllUsesWith(value);
+  op.erase();
+  eraseArguments(*byBlock.getBeforeBody(), 0, before);
+  eraseArguments(*byBlock.getAfterBody(), 0, after);
+
+  SmallVector<Operation *> beforePiece;
+  cut(*byBlock.getBeforeBody(), mask, beforePiece);
+  scf::ConditionOp condition = byBlock.getConditionOp();
+  SmallVector<Assignment> end = assign(condition.getArgs(), after);
+  if (isMasked)
+    end.push_back({mask, condition.getCondition(), Assignment::Mask});
+  buildRegion(beforePiece, end, mask, condition);
+  SmallVector<Value> operands{condition.getCondition()};
+  if (isMasked) {
+    builder.setInsertionPoint(condition);
+    operands[0] = buildAnyActive(mask, loc);
+  }
+  llvm::append_range(operands, getRest(condition.getArgs(), after));
+  condition->setOperands(operands);
+  cutBody(*byBlock.getAfterBody(), before, mask);
+}
+
+FailureOr<std::optional<CutKernel>> Cutter::run() {
+  if (!kernel.getBody().hasOneBlock())
+    return std::optional<CutKernel>();
+  findBlockLevel();
+  if (blockLevel.empty())
+    return std::optional<CutKernel>();
+  memory = std::make_unique<ThreadMemory>(kernel, workgroupBytes);
+  if (failed(expandCollectives(kernel, *memory)))
+    return failure();
+  blockLevel.clear();
+  findBlockLevel();
+  if (failed(placeAllocas()))
+    return failure();
+  variance = std::make_unique<ThreadVariance>(
+      kernel, [&](Operation *op) { return blockLevel.contains(op); });
+
+  SmallVector<Operation *> piece;
+  Block &entry = kernel.getBody().front();
+  cut(entry, Value(), piece);
+  buildRegion(piece, {}, Value(), entry.getTerminator());
+  for (Operation *op : llvm::reverse(templates))
+    op->erase();
+  for (Operation *op : placeholders)
+    op->erase();
+  result.failedOffset = -1;
+  if (failedFlag) {
+    builder.setInsertionPointAfter(failedFlag.getDefiningOp());
+    Value zero = arith::ConstantIntOp::create(builder, kernel.getLoc(),
+                                              builder.getI8Type(), 0);
+    LLVM::StoreOp::create(builder, kernel.getLoc(), zero, failedFlag);
+    result.failedOffset = failedOffset;
+  }
+  memory->finish();
+  result.workgroupBytes = memory->getWorkgroupBytes();
+  result.threadBytes = memory->getThreadBytes();
+  return std::optional<CutKernel>(std::move(result));
+}
+
+FailureOr<std::optional<CutKernel>>
+cpu::cutAtBarriers(func::FuncOp kernel, int64_t workgroupBytes,
+                   function_ref<bool(func::CallOp)> mayFail) {
+  return Cutter(kernel, workgroupBytes, mayFail).run();
+}

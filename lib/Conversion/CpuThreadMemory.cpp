@@ -1,0 +1,203 @@
+//===- CpuThreadMemory.cpp - what threads keep across barriers --*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Arrays with an element for each thread of a block. They follow the block's
+// workgroup memory (gpuasync_cpu_block_fn), the largest elements first, so that
+// every array is aligned whatever the number of threads.
+//===----------------------------------------------------------------------===//
+
+#include "CpuKernel.h"
+#include "gpuasync/RuntimeABI.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/MathExtras.h"
+#include <cstddef>
+
+using namespace mlir;
+using namespace mlir::gpuasync;
+using namespace mlir::gpuasync::cpu;
+
+Value cpu::buildLinearThreadId(OpBuilder &builder, Location loc,
+                               function_ref<Value(unsigned)> env) {
+  Value id = env(ThreadId + 2);
+  for (int dim : {1, 0}) {
+    id = arith::MulIOp::create(builder, loc, id, env(BlockDim + dim));
+    id = arith::AddIOp::create(builder, loc, id, env(ThreadId + dim));
+  }
+  return id;
+}
+
+/// How a value lies in memory; null if it cannot.
+static Type getTypeInMemory(Type type) {
+  // Vectors of a loop over bits are worse than vectors of bytes.
+  if (type.isInteger(1))
+    return IntegerType::get(type.getContext(), 8);
+  return LLVMTypeConverter(type.getContext()).convertType(type);
+}
+
+int64_t cpu::getBytesInMemory(Type type) {
+  return DataLayout().getTypeSize(getTypeInMemory(type)).getFixedValue();
+}
+
+/// What an array's element of `bytes` takes.
+static int64_t getElementBytes(int64_t bytes) {
+  return bytes <= 16 ? llvm::PowerOf2Ceil(std::max<int64_t>(bytes, 1))
+                     : llvm::alignTo(bytes, 16);
+}
+
+ThreadMemory::ThreadMemory(func::FuncOp kernel, int64_t workgroupBytes)
+    : kernel(kernel), builder(kernel.getContext()),
+      workgroupBytes(workgroupBytes) {
+  Location loc = kernel.getLoc();
+  Type i64 = builder.getI64Type();
+  auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
+  builder.setInsertionPointToStart(&kernel.getBody().front());
+  auto constant = [&](int64_t value) {
+    return LLVM::ConstantOp::create(builder, loc, i64,
+                                    builder.getI64IntegerAttr(value));
+  };
+
+  threads = getEnv(kernel, BlockDim);
+  for (int dim : {1, 2})
+    threads = arith::MulIOp::create(builder, loc, threads,
+                                    getEnv(kernel, BlockDim + dim));
+  threads64 = arith::IndexCastOp::create(builder, loc, i64, threads);
+  Value address = LLVM::GEPOp::create(
+      builder, loc, pointer, builder.getI8Type(), getEnv(kernel, Context),
+      ArrayRef<LLVM::GEPArg>{
+          int32_t(offsetof(gpuasync_cpu_block_ctx, dynamicSharedBytes))});
+  Value dynamic = LLVM::LoadOp::create(builder, loc, i64, address);
+  start = constant(0);
+  Value offset = LLVM::AddOp::create(builder, loc, start, dynamic);
+  offset = LLVM::AndOp::create(builder, loc, offset, constant(-64));
+  base =
+      LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(),
+                          getEnv(kernel, Workgroup), ArrayRef<Value>{offset});
+  last = base.getDefiningOp();
+}
+
+Value ThreadMemory::createArray(int64_t bytes) {
+  Location loc = kernel.getLoc();
+  builder.setInsertionPointAfter(last);
+  Type i64 = builder.getI64Type();
+  auto place =
+      LLVM::ConstantOp::create(builder, loc, i64, builder.getI64IntegerAttr(0));
+  Value offset = LLVM::MulOp::create(builder, loc, place, threads64);
+  arrays[getElementBytes(bytes)].push_back(place);
+  auto address = LLVM::GEPOp::create(
+      builder, loc, base.getType(), builder.getI8Type(), base,
+      ArrayRef<Value>{offset}, LLVM::GEPNoWrapFlags::inbounds);
+  last = address;
+  return address;
+}
+
+Value ThreadMemory::createShared(int64_t bytes, int64_t &offset) {
+  offset = workgroupBytes = llvm::alignTo(workgroupBytes, 16);
+  builder.setInsertionPointAfter(last);
+  auto address =
+      LLVM::GEPOp::create(builder, kernel.getLoc(), base.getType(),
+                          builder.getI8Type(), getEnv(kernel, Workgroup),
+                          ArrayRef<LLVM::GEPArg>{int32_t(workgroupBytes)});
+  workgroupBytes += bytes;
+  last = address;
+  return address;
+}
+
+void ThreadMemory::finish() {
+  for (auto &[bytes, places] : arrays)
+    for (LLVM::ConstantOp place : places) {
+      place.setValueAttr(builder.getI64IntegerAttr(threadBytes));
+      threadBytes += bytes;
+    }
+  start.setValueAttr(
+      builder.getI64IntegerAttr(llvm::alignTo(workgroupBytes, 16) + 63));
+}
+
+Value cpu::buildMemRef(OpBuilder &builder, Location loc, Value base,
+                       MemRefType type, Value size) {
+  MLIRContext *context = builder.getContext();
+  auto pointer = LLVM::LLVMPointerType::get(context);
+  Type i64 = builder.getI64Type();
+  int64_t rank = type.getRank();
+  SmallVector<Type> fields{pointer, pointer, i64};
+  if (rank)
+    fields.append(2, LLVM::LLVMArrayType::get(i64, rank));
+  auto structType = LLVM::LLVMStructType::getLiteral(context, fields);
+  Value value = LLVM::PoisonOp::create(builder, loc, structType);
+  auto insert = [&](Value field, ArrayRef<int64_t> position) {
+    value = LLVM::InsertValueOp::create(builder, loc, value, field, position);
+  };
+  auto constant = [&](int64_t number) -> Value {
+    return LLVM::ConstantOp::create(builder, loc, i64,
+                                    builder.getI64IntegerAttr(number));
+  };
+  insert(base, 0);
+  insert(base, 1);
+  insert(constant(0), 2);
+  int64_t stride = 1;
+  for (int64_t i = rank - 1; i >= 0; --i) {
+    bool dynamic = type.isDynamicDim(i);
+    insert(dynamic ? size : constant(type.getDimSize(i)), {3, i});
+    insert(constant(stride), {4, i});
+    if (!dynamic)
+      stride *= type.getDimSize(i);
+  }
+  return UnrealizedConversionCastOp::create(builder, loc, type, value)
+      .getResult(0);
+}
+
+LLVM::LoopAnnotationAttr
+cpu::buildParallelAnnotation(LLVM::AccessGroupAttr group) {
+  return LLVM::LoopAnnotationAttr::get(
+      group.getContext(), /*disableNonforced=*/{}, /*vectorize=*/{},
+      /*interleave=*/{}, /*unroll=*/{}, /*unrollAndJam=*/{}, /*licm=*/{},
+      /*distribute=*/{}, /*pipeline=*/{}, /*peeled=*/{}, /*unswitch=*/{},
+      /*mustProgress=*/{}, /*isVectorized=*/{}, /*startLoc=*/{}, /*endLoc=*/{},
+      group);
+}
+
+Value cpu::buildElementAddress(OpBuilder &builder, Location loc, Value array,
+                               Value index, Type type) {
+  Type element = getTypeInMemory(type);
+  int64_t natural = getBytesInMemory(type);
+  int64_t bytes = getElementBytes(natural);
+  if (bytes != natural)
+    element = LLVM::LLVMArrayType::get(builder.getI8Type(), bytes);
+  return LLVM::GEPOp::create(builder, loc, array.getType(), element, array,
+                             ArrayRef<Value>{index},
+                             LLVM::GEPNoWrapFlags::inbounds);
+}
+
+static unsigned getAlignment(Type type) {
+  int64_t bytes = getElementBytes(getBytesInMemory(type));
+  return bytes >= 16 ? 16 : bytes;
+}
+
+Value cpu::loadValue(OpBuilder &builder, Location loc, Value address,
+                     Type type) {
+  Type inMemory = getTypeInMemory(type);
+  Value value =
+      LLVM::LoadOp::create(builder, loc, inMemory, address, getAlignment(type));
+  if (type == inMemory)
+    return value;
+  if (type.isInteger(1))
+    return arith::TruncIOp::create(builder, loc, type, value);
+  if (type.isIndex())
+    return arith::IndexCastOp::create(builder, loc, type, value);
+  return UnrealizedConversionCastOp::create(builder, loc, type, value)
+      .getResult(0);
+}
+
+void cpu::storeValue(OpBuilder &builder, Location loc, Value address,
+                     Value value) {
+  Type type = value.getType(), inMemory = getTypeInMemory(type);
+  if (type.isInteger(1))
+    value = arith::ExtUIOp::create(builder, loc, inMemory, value);
+  else if (type.isIndex())
+    value = arith::IndexCastOp::create(builder, loc, inMemory, value);
+  else if (type != inMemory)
+    value = UnrealizedConversionCastOp::create(builder, loc, inMemory, value)
+                .getResult(0);
+  LLVM::StoreOp::create(builder, loc, value, address, getAlignment(type));
+}
