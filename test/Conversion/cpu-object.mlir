@@ -50,7 +50,7 @@ module attributes {gpu.container_module} {
   gpu.module @k [#gpu_async.cpu] {
     gpu.func @f() kernel {
       // expected-error@+1 {{is not supported by the cpu device yet}}
-      gpu.barrier
+      nvvm.barrier0
       gpu.return
     }
   }

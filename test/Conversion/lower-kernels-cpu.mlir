@@ -39,10 +39,9 @@ gpu.module @k {
 // -----
 
 // Static workgroup memory: module variables first, then attributions, each
-// aligned to 16; dynamic shared memory after them. Accesses to it are not
-// marked as independent.
+// aligned to 16; dynamic shared memory after them.
 // CHECK-LABEL: llvm.func internal @m_f_thread(
-// CHECK-NOT: access_groups
+// CHECK: llvm.load %{{.*}} {access_groups
 // CHECK-LABEL: llvm.func internal @m_f_block(
 // CHECK: %[[DYNAMIC:.*]] = llvm.getelementptr inbounds %{{.*}}[112]
 // CHECK: llvm.call @m_f_thread({{.*}}, %[[DYNAMIC]])

@@ -10,9 +10,20 @@ gpu.module @k {
 // -----
 
 gpu.module @k [#gpu_async.cpu] {
-  gpu.func @f() kernel {
-    // expected-error @+1 {{'gpu.barrier' op is not supported by the cpu device yet}}
-    gpu.barrier
+  func.func @down(%n: index) {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %more = arith.cmpi ne, %n, %c0 : index
+    scf.if %more {
+      gpu.barrier
+      %m = arith.subi %n, %c1 : index
+      // expected-error @+1 {{is recursive and its callee holds a barrier or a subgroup op}}
+      func.call @down(%m) : (index) -> ()
+    }
+    return
+  }
+  gpu.func @f(%n: index) kernel {
+    func.call @down(%n) : (index) -> ()
     gpu.return
   }
 }
@@ -20,11 +31,53 @@ gpu.module @k [#gpu_async.cpu] {
 // -----
 
 gpu.module @k [#gpu_async.cpu] {
-  gpu.func @f(%x: memref<f32>) kernel {
-    %v = memref.load %x[] : memref<f32>
-    // expected-error @+1 {{'gpu.all_reduce' op is not supported by the cpu device yet}}
-    %s = gpu.all_reduce add %v {} : (f32) -> (f32)
-    memref.store %s, %x[] : memref<f32>
+  gpu.func @f(%x: memref<?xf32>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    // expected-error @+1 {{of dynamic size is used across a barrier}}
+    %a = memref.alloca(%n) : memref<?xf32>
+    %v = memref.load %x[%c0] : memref<?xf32>
+    memref.store %v, %a[%c0] : memref<?xf32>
+    gpu.barrier
+    %w = memref.load %a[%c0] : memref<?xf32>
+    memref.store %w, %x[%c0] : memref<?xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @k [#gpu_async.cpu] {
+  // expected-error @+1 {{holds a barrier or a subgroup op, which is not supported in an llvm.func}}
+  llvm.func @f() attributes {gpu.kernel} {
+    gpu.barrier
+    llvm.return
+  }
+}
+
+// -----
+
+gpu.module @k [#gpu_async.cpu] {
+  gpu.func @f(%x: memref<?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %n = memref.dim %x, %c0 : memref<?xf32>
+    // expected-error @+1 {{'scf.parallel' op is not supported by the cpu device around a barrier}}
+    scf.parallel (%i) = (%c0) to (%n) step (%c1) {
+      gpu.barrier
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @k [#gpu_async.cpu] {
+  gpu.func @f(%x: memref<?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %v = memref.load %x[%c0] : memref<?xf32>
+    // expected-error @+1 {{has clusters that are wider than a subgroup of 32 threads}}
+    %w = gpu.subgroup_reduce add %v cluster(size = 64) : (f32) -> f32
+    memref.store %w, %x[%c0] : memref<?xf32>
     gpu.return
   }
 }
