@@ -12,10 +12,12 @@
 using namespace gpuasync_test;
 
 static const Expectation table[] = {
+    {"!cuda-on-mock", "Sweep.PtxCache_E05", Expected::Unsupported,
+     "only the cuda driver keeps machine code on disk"},
+    {"!cpu-fair", "Sweep.DiskCache_E05", Expected::Unsupported,
+     "uses no device; once is enough"},
     {"!cpu", "Errors.KernelAssert", Expected::Unsupported,
      "a trap loses the device; DeviceLoss has it"},
-    {"hip*", "Counts.*", Expected::Unsupported,
-     "counted over the cuda driver, which is the same template"},
     {"cpu", "DeviceLoss.*", Expected::Unsupported,
      "an assert fails its frame only; Errors.KernelAssert has it"},
     {"!cpu", "Order.UploadOfWhatADownloadLeavesOut", Expected::Unsupported,

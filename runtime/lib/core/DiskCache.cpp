@@ -130,6 +130,25 @@ private:
   int number;
 };
 
+/// A folder that is read. Its lock is released when it is closed, also by a
+/// process that is killed, and also where memory for its list runs out.
+class Directory {
+public:
+  explicit Directory(int number) {
+    if (number >= 0 && !(handle = fdopendir(number)))
+      close(number);
+  }
+  Directory(const Directory &) = delete;
+  ~Directory() {
+    if (handle)
+      closedir(handle);
+  }
+  DIR *get() const { return handle; }
+
+private:
+  DIR *handle = nullptr;
+};
+
 int64_t clockNs() {
   timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
@@ -259,18 +278,11 @@ void sweep(int folder, const char *name) {
 /// writers left. `kept` is spared. While another process does this, nothing:
 /// the limit can be exceeded for the moment by what is written meanwhile.
 void makeRoom(gpuasync_disk_cache &cache, int folder, const char *kept) {
-  int list = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR *directory = list >= 0 ? fdopendir(list) : nullptr;
-  if (!directory) {
-    if (list >= 0)
-      close(list);
+  Directory directory(openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.get() ||
+      (flock(dirfd(directory.get()), LOCK_EX | LOCK_NB) != 0 &&
+       errno == EWOULDBLOCK))
     return;
-  }
-  // Released when the descriptor is closed, also by a process that is killed.
-  if (flock(dirfd(directory), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    closedir(directory);
-    return;
-  }
   struct Entry {
     timespec used;
     uint64_t bytes;
@@ -278,7 +290,7 @@ void makeRoom(gpuasync_disk_cache &cache, int folder, const char *kept) {
   };
   std::vector<Entry> entries;
   uint64_t total = 0;
-  while (dirent *item = readdir(directory)) {
+  while (dirent *item = readdir(directory.get())) {
     if (strncmp(item->d_name, temporaryPrefix, strlen(temporaryPrefix)) == 0)
       sweep(folder, item->d_name);
     struct stat info;
@@ -306,7 +318,6 @@ void makeRoom(gpuasync_disk_cache &cache, int folder, const char *kept) {
       total -= entry.bytes;
     }
   }
-  closedir(directory);
 }
 
 //===----------------------------------------------------------------------===//

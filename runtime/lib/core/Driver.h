@@ -175,8 +175,10 @@ public:
   /// The handle for a caller's stream; `native` null is the default stream. For
   /// the cpu driver `native` is a NativeStream of this context. Never owned.
   virtual Status externalStream(void *native, NativeStream &out) = 0;
-  /// Whether the stream is being captured into a graph. Allowed at any time.
-  virtual CaptureState captureState(NativeStream) { return {}; }
+  /// Whether the stream is being captured into a graph; `out` is as made by its
+  /// constructor. Where the vendor does not support the question the answer is
+  /// no; when it fails, nothing is known. Allowed at any time.
+  virtual Status captureState(NativeStream, CaptureState &) { return Status(); }
   /// `done`: all work on the stream has finished. An error of the stream's work
   /// (or of the device) is the result.
   virtual Status queryStream(NativeStream stream, bool &done) = 0;
@@ -311,7 +313,8 @@ public:
   virtual void memoryInfo(uint64_t &freeBytes, uint64_t &totalBytes) = 0;
 
   /// Registering memory that somebody else registered is success, and then
-  /// `owned` is false: unregisterHost is not called for it.
+  /// `owned` is false: unregisterHost is not called for it. After an error
+  /// `owned` says that the memory is registered all the same.
   virtual Status registerHost(void *pointer, uint64_t bytes, bool &owned) = 0;
   /// [blocks]
   virtual void unregisterHost(void *pointer) noexcept = 0;

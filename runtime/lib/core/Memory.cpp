@@ -65,9 +65,16 @@ static Status registerRange(Frame &frame, char *pointer, uint64_t bytes,
   std::map<uintptr_t, HostRange *> entry;
   entry.emplace(address, range.get());
   Status status = context.driver->registerHost(pointer, bytes, range->owned);
+  range->pointer = pointer;
+  if (!status.ok() && range->owned) {
+    // Registered, but of no use: it ends once the device is idle. As one of no
+    // bytes it gives way to another registration of the place.
+    std::lock_guard<std::mutex> lock(context.memoryMutex);
+    context.ranges.insert(entry.extract(entry.begin()));
+    context.retireRange(range.release());
+  }
   if (!status.ok())
     return context.noteFault(std::move(status));
-  range->pointer = pointer;
   range->bytes = bytes;
   range->count = 1;
   range->frame = &frame;

@@ -42,7 +42,7 @@ static void onThreadEnd(void *state) {
 }
 
 static Process *makeProcess() {
-  auto *made = new Process;
+  auto made = std::make_unique<Process>();
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) <= 1)
     made->spinNs = 0;
@@ -55,10 +55,16 @@ static Process *makeProcess() {
     made->spinNs = static_cast<int64_t>(strtod(text, nullptr) * 1e3);
   if (const char *text = getenv("GPU_ASYNC_SYNC_LAUNCHES"))
     made->syncLaunches = *text && *text != '0';
-  pthread_key_create(&threadKey, onThreadEnd);
-  pthread_atfork(nullptr, nullptr, onFork);
-  atexit(onExit);
-  return made;
+  // Without a key of our own another library's would be overwritten; without
+  // the others a forked child or an exiting process would call the driver. The
+  // next entry tries again.
+  if (pthread_key_create(&threadKey, onThreadEnd) != 0)
+    throw std::bad_alloc();
+  if (pthread_atfork(nullptr, nullptr, onFork) != 0 || atexit(onExit) != 0) {
+    pthread_key_delete(threadKey);
+    throw std::bad_alloc();
+  }
+  return made.release();
 }
 
 Process &gpuasync::process() {

@@ -19,12 +19,16 @@ static Status wrapExternal(Frame &frame, void *native, Stream *&out) {
                         "the caller's stream is of another context");
     native = stream->native;
   }
+  CaptureState state;
   Status status = context.driver->externalStream(native, handle);
+  // Taking a captured stream for another would run now what belongs into the
+  // graph, or end the capture.
+  if (status.ok())
+    status = context.driver->captureState(handle, state);
+  if (status.ok())
+    status = joinCapture(frame, handle, state);
   if (!status.ok())
-    return status;
-  status = joinCapture(frame, handle, context.driver->captureState(handle));
-  if (!status.ok())
-    return status;
+    return context.noteFault(std::move(status));
   out = frame.slot->idleWrappers;
   if (out) {
     frame.slot->idleWrappers = out->next;

@@ -178,8 +178,8 @@ void gpuasync_context::reapPending() {
   while (gpuasync_stream *stream = *link) {
     bool done = false;
     // An error of the work belongs to whoever waits for an event of the stream;
-    // on a lost device every frame fails anyway. A query that failed itself says
-    // nothing: the work may still run, so the stream stays here.
+    // on a lost device every frame fails anyway. A query that failed itself
+    // says nothing: the work may still run, so the stream stays here.
     Status status = driver->queryStream(stream->native, done);
     if (!status.ok() && status.code() == GPUASYNC_DEVICE_LOST) {
       (void)noteFault(std::move(status));
@@ -199,7 +199,10 @@ void gpuasync_context::reapPending() {
   pendingTail = last;
   for (gpuasync_stream **link = &capturedStreams; *link;) {
     gpuasync_stream *stream = *link;
-    if (driver->captureState(stream->native).kind != CaptureState::None) {
+    CaptureState state;
+    Status status = driver->captureState(stream->native, state);
+    if (!status.ok() || state.kind != CaptureState::None) {
+      (void)noteFault(std::move(status));
       link = &stream->next;
       continue;
     }

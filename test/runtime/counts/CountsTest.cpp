@@ -3,88 +3,29 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Allocations, locks, vendor calls and switches of the context, counted around
-// single entries: operator new is replaced, and the linker sends the runtime's
-// calls of malloc and pthread_mutex_lock here.
+// single entries, over both drivers for GPUs.
 //===----------------------------------------------------------------------===//
 
 #include "Fixture.h"
 
-#include <new>
-#include <pthread.h>
-#include <stdlib.h>
-
-namespace {
-thread_local uint64_t allocations, locks;
-const int *(*depthInMock)();
-
-void countAllocation() {
-  // What the fake library does is not the runtime's doing.
-  if (depthInMock && !*depthInMock())
-    ++allocations;
-}
-void *allocate(size_t size, size_t align) {
-  countAllocation();
-  void *memory = nullptr;
-  return posix_memalign(&memory, align < 16 ? 16 : align, size ? size : 1) == 0
-             ? memory
-             : nullptr;
-}
-} // namespace
-
-void *operator new(size_t size) {
-  if (void *memory = allocate(size, 16))
-    return memory;
-  throw std::bad_alloc();
-}
-void *operator new[](size_t size) { return operator new(size); }
-void *operator new(size_t size, const std::nothrow_t &) noexcept {
-  return allocate(size, 16);
-}
-void *operator new(size_t size, std::align_val_t align) {
-  if (void *memory = allocate(size, static_cast<size_t>(align)))
-    return memory;
-  throw std::bad_alloc();
-}
-void *operator new[](size_t size, const std::nothrow_t &) noexcept {
-  return allocate(size, 16);
-}
-void operator delete[](void *memory, const std::nothrow_t &) noexcept {
-  free(memory);
-}
-void operator delete(void *memory) noexcept { free(memory); }
-void operator delete[](void *memory) noexcept { free(memory); }
-void operator delete(void *memory, size_t) noexcept { free(memory); }
-void operator delete[](void *memory, size_t) noexcept { free(memory); }
-void operator delete(void *memory, std::align_val_t) noexcept { free(memory); }
-void operator delete(void *memory, size_t, std::align_val_t) noexcept {
-  free(memory);
-}
-void operator delete(void *memory, const std::nothrow_t &) noexcept {
-  free(memory);
-}
-
-extern "C" {
-void *__real_malloc(size_t size);
-void *__wrap_malloc(size_t size) {
-  countAllocation();
-  return __real_malloc(size);
-}
-int __real_pthread_mutex_lock(pthread_mutex_t *mutex);
-int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex) {
-  ++locks;
-  return __real_pthread_mutex_lock(mutex);
-}
-int __real_pthread_mutex_trylock(pthread_mutex_t *mutex);
-int __wrap_pthread_mutex_trylock(pthread_mutex_t *mutex) {
-  ++locks;
-  return __real_pthread_mutex_trylock(mutex);
-}
-}
+#include "HostCalls.h"
 
 using namespace gpuasync_test;
 using namespace gpuasync_test::detail;
 
 namespace {
+
+thread_local uint64_t allocations, locks;
+const int *(*depthInMock)();
+
+int count(HostCall call, const char *) {
+  // What the fake library allocates is not the runtime's doing.
+  if (call == HostCall::Allocation && depthInMock && !*depthInMock())
+    ++allocations;
+  else if (call == HostCall::Lock)
+    ++locks;
+  return HostCalls::Happens;
+}
 
 struct Cost {
   uint64_t allocations = 0, locks = 0, calls = 0, switches = 0;
@@ -94,24 +35,37 @@ class Counts : public DeviceTest {
 protected:
   void SetUp() override {
     DeviceTest::SetUp();
-    if (!IsSkipped())
-      depthInMock = mock->mock_depth;
+    depthInMock = mock->mock_depth;
+    HostCalls::hook(count);
+    // With HIP some device is always current: another than the context's.
+    if (onHip)
+      mock->mock_context_create(1);
   }
   void TearDown() override {
+    if (onHip)
+      mock->mock_context_pop();
+    HostCalls::hook(nullptr);
     depthInMock = nullptr;
     DeviceTest::TearDown();
   }
+  const bool onHip = device() == "hip";
+  const char *const setCurrent = onHip ? "hipSetDevice" : "cuCtxSetCurrent";
+  const char *const launchKernel =
+      onHip ? "hipModuleLaunchKernel" : "cuLaunchKernel";
+  const char *const getFunction =
+      onHip ? "hipModuleGetFunction" : "cuModuleGetFunction";
+  const char *const load = onHip ? "hipModuleLoadData" : "cuModuleLoadDataEx";
   /// Runs `body` and adds what it costs.
   template <typename Body>
   void measure(Cost &cost, Body body) {
     uint64_t calls = mock->mock_calls(nullptr);
-    uint64_t switches = mock->mock_calls("cuCtxSetCurrent");
+    uint64_t switches = mock->mock_calls(setCurrent);
     uint64_t memory = allocations, mutexes = locks;
     body();
     cost.allocations += allocations - memory;
     cost.locks += locks - mutexes;
     cost.calls += mock->mock_calls(nullptr) - calls;
-    cost.switches += mock->mock_calls("cuCtxSetCurrent") - switches;
+    cost.switches += mock->mock_calls(setCurrent) - switches;
   }
   struct Costs {
     Cost enter, streams, launch, events, wait, leave;
@@ -183,15 +137,16 @@ TEST_P(Counts, WarmLaunch_L02) {
   EXPECT_EQ(launch.locks, 0u);
   EXPECT_EQ(launch.switches, 0u);
   EXPECT_EQ(launch.calls, 2u) << "one for each of two launches";
-  EXPECT_EQ(mock->mock_calls("cuLaunchKernel"), 10u);
+  EXPECT_EQ(mock->mock_calls(launchKernel), 10u);
   mock->mock_reset();
   warm();
-  EXPECT_EQ(mock->mock_calls("cuModuleGetFunction"), 0u);
-  EXPECT_EQ(mock->mock_calls("cuModuleLoadDataEx"), 0u);
+  EXPECT_EQ(mock->mock_calls(getFunction), 0u);
+  EXPECT_EQ(mock->mock_calls(load), 0u);
 }
 
 // C05: entering and leaving take no lock and allocate nothing; the current
-// context is asked for and, since the caller has none, set and set back.
+// context is asked for and, since the caller has none or another, set and set
+// back.
 TEST_P(Counts, WarmEnterAndLeave_C05) {
   Costs costs = warm();
   for (const Cost *cost : {&costs.enter, &costs.leave}) {
@@ -199,7 +154,8 @@ TEST_P(Counts, WarmEnterAndLeave_C05) {
     EXPECT_EQ(cost->locks, 0u);
     EXPECT_EQ(cost->switches, 2u) << "one in each of two frames";
   }
-  EXPECT_EQ(costs.enter.calls, 6u) << "current, its generation, set";
+  EXPECT_EQ(costs.enter.calls, onHip ? 4u : 6u)
+      << "current, with CUDA its generation, set";
   EXPECT_EQ(costs.leave.calls, 2u);
 }
 
@@ -211,8 +167,8 @@ TEST_P(Counts, NoSwitchWhenCurrent_X02) {
   EXPECT_EQ(costs.enter.switches, 0u);
   EXPECT_EQ(costs.leave.switches, 0u);
   EXPECT_EQ(costs.leave.calls, 0u);
-  EXPECT_EQ(mock->mock_calls("cuCtxSetCurrent"), 3u)
-      << "the context's opening and the outer frame";
+  EXPECT_EQ(mock->mock_calls(setCurrent), onHip ? 1u : 3u)
+      << "the outer frame, with CUDA the context's opening and going back";
 }
 
 // S02: streams and events come from the thread's own lists.

@@ -214,10 +214,17 @@ uint32_t mock_context_depth() {
                           : uint32_t(thread().stack.size());
 }
 
-void *mock_context_top() { return state().current(); }
+void *mock_context_top() {
+  Control control;
+  return state().current();
+}
 
 void *mock_context_create(int device) {
   Control control;
+  if (implicitContexts) {
+    thread().device = device;
+    return state().current();
+  }
   auto *context = state().make<Context>(device);
   context->alive = true;
   context->id = ++state().nextContextId;
@@ -232,13 +239,18 @@ void mock_context_destroy(void *context) {
 
 void mock_context_push(void *context) {
   Control control;
-  thread().stack.push_back(static_cast<Context *>(context));
+  if (implicitContexts)
+    thread().device = static_cast<Context *>(context)->device;
+  else
+    thread().stack.push_back(static_cast<Context *>(context));
 }
 
 void *mock_context_pop() {
   Control control;
   void *top = state().current();
-  if (top)
+  if (implicitContexts)
+    thread().device = 0;
+  else if (top)
     thread().stack.pop_back();
   return top;
 }

@@ -65,7 +65,8 @@ typedef void (*mock_visitor)(void *user, const char *call, const char *reason);
      current device, and the context of that. */                               \
   MOCK_FUNCTION(uint32_t, mock_context_depth, (void))                          \
   MOCK_FUNCTION(void *, mock_context_top, (void))                              \
-  /* What an embedder does with contexts. */                                   \
+  /* What an embedder does with contexts. Hip, which has none to make: the     \
+     device becomes current, and popping goes back to device 0. */             \
   MOCK_FUNCTION(void *, mock_context_create, (int device))                     \
   MOCK_FUNCTION(void, mock_context_destroy, (void *context))                   \
   MOCK_FUNCTION(void, mock_context_push, (void *context))                      \

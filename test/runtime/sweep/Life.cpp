@@ -8,96 +8,62 @@
 
 #include "Life.h"
 
-#include <new>
+#include "gpuasync/Stats.h"
+
+#include <atomic>
 #include <stdarg.h>
-#include <stdlib.h>
+#include <string.h>
 
 using namespace gpuasync_test;
 using namespace gpuasync_test::detail;
 
 //===----------------------------------------------------------------------===//
-// Memory
+// Calls of the host
 //===----------------------------------------------------------------------===//
 
 namespace {
-thread_local int entryDepth; ///< of the calling thread
-thread_local const int *mockDepth;
-std::atomic<uint64_t> allocationCount{0}, allocationToFail{0};
-std::atomic<bool> allocationFired{false};
 
-/// Counts an allocation of the runtime's; true if it is to fail.
-bool mustFail() {
-  if (!entryDepth || !mockDepth || *mockDepth)
-    return false;
-  uint64_t number = ++allocationCount;
-  if (number != allocationToFail.load())
-    return false;
-  allocationFired = true;
-  return true;
+thread_local int entryDepth; ///< of the calling thread; 1 on the runtime's own
+const int *(*depthInMock)();
+
+/// The failure of a call of the host's; there is one life in a process.
+struct {
+  std::atomic<uint64_t> counts[hostCallKinds]{};
+  std::atomic<HostCall> kind{};
+  std::atomic<uint64_t> index{0};
+  std::atomic<int> code{0};
+  std::atomic<bool> lasting{false};
+  std::atomic<const char *> fired{nullptr};
+} hostFailure;
+
+int failInTurn(HostCall call, const char *name) {
+  // What the fake library does is not the runtime's doing.
+  if (call == HostCall::Lock || !entryDepth || *depthInMock())
+    return HostCalls::Happens;
+  uint64_t number = ++hostFailure.counts[int(call)];
+  uint64_t index = hostFailure.index;
+  if (call != hostFailure.kind || !index ||
+      (hostFailure.lasting ? number < index : number != index))
+    return HostCalls::Happens;
+  const char *none = nullptr;
+  hostFailure.fired.compare_exchange_strong(none, name);
+  return hostFailure.code;
 }
-void *allocate(size_t size, size_t align) {
-  if (mustFail())
-    return nullptr;
-  void *memory = nullptr;
-  return posix_memalign(&memory, align < 16 ? 16 : align, size ? size : 1) == 0
-             ? memory
-             : nullptr;
-}
-void *allocateOrThrow(size_t size, size_t align) {
-  if (void *memory = allocate(size, align))
-    return memory;
-  throw std::bad_alloc();
-}
+
 } // namespace
-
-void *operator new(size_t size) { return allocateOrThrow(size, 16); }
-void *operator new[](size_t size) { return allocateOrThrow(size, 16); }
-void *operator new(size_t size, const std::nothrow_t &) noexcept {
-  return allocate(size, 16);
-}
-void *operator new(size_t size, std::align_val_t align) {
-  return allocateOrThrow(size, static_cast<size_t>(align));
-}
-void *operator new[](size_t size, const std::nothrow_t &) noexcept {
-  return allocate(size, 16);
-}
-void operator delete[](void *memory, const std::nothrow_t &) noexcept {
-  free(memory);
-}
-void operator delete(void *memory) noexcept { free(memory); }
-void operator delete[](void *memory) noexcept { free(memory); }
-void operator delete(void *memory, size_t) noexcept { free(memory); }
-void operator delete[](void *memory, size_t) noexcept { free(memory); }
-void operator delete(void *memory, std::align_val_t) noexcept { free(memory); }
-void operator delete(void *memory, size_t, std::align_val_t) noexcept {
-  free(memory);
-}
-void operator delete(void *memory, const std::nothrow_t &) noexcept {
-  free(memory);
-}
-
-// The linker sends the runtime's own calls of malloc here.
-extern "C" void *__real_malloc(size_t size);
-extern "C" void *__wrap_malloc(size_t size) {
-  return mustFail() ? nullptr : __real_malloc(size);
-}
-
-void Allocations::arm(uint64_t failAt) {
-  allocationCount = 0;
-  allocationToFail = failAt;
-}
-uint64_t Allocations::count() { return allocationCount; }
-bool Allocations::fired() { return allocationFired; }
 
 //===----------------------------------------------------------------------===//
 // Entries
 //===----------------------------------------------------------------------===//
 
+/// The calls by which the runtime goes back to the caller's context.
+static bool setsContext(const char *call) {
+  return strstr(call, "CtxSetCurrent") || strstr(call, "SetDevice");
+}
+
 Entry::Entry(Life &life)
     : depth(life.mock.mock_context_depth()), top(life.mock.mock_context_top()),
       life(life) {
-  if (!mockDepth)
-    mockDepth = life.mock.mock_depth();
   ++entryDepth;
 }
 
@@ -108,7 +74,7 @@ Entry::~Entry() {
     return;
   // Where the way back itself was barred there is none.
   const char *failed = life.mock.mock_failed();
-  if (!failed || !strstr(failed, "SetCurrent"))
+  if (!failed || !setsContext(failed))
     life.problem("an entry changed the caller's context");
 }
 
@@ -116,10 +82,21 @@ Entry::~Entry() {
 // A life
 //===----------------------------------------------------------------------===//
 
-Life::Life(const Injection &injection, const char *device, Outcome &outcome)
-    : device(device), mock(*mockOf(device)), injection(injection),
-      outcome(outcome) {
+// The cpu device has no library below it: the one that stands in then has
+// nothing to say.
+Life::Life(const Injection &injection, const char *device, std::string folder,
+           Outcome &outcome)
+    : device(std::string(device, strcspn(device, "-"))),
+      folder(std::move(folder)),
+      mock(*mockOf(this->device == "cpu" ? "cuda" : device)),
+      injection(injection), outcome(outcome) {
   mock.mock_reset();
+  depthInMock = mock.mock_depth;
+  HostCalls::hook(failInTurn);
+  HostCalls::followThreads([] { return entryDepth > 0; }, [] { ++entryDepth; });
+  files = HostCalls::files();
+  mappings = HostCalls::mappings();
+  threads = HostCalls::threads();
   // Another content than the first's.
   for (gpuasync_image &image : second.images)
     if (image.format != GPUASYNC_IMAGE_CPU)
@@ -131,11 +108,22 @@ Life::Life(const Injection &injection, const char *device, Outcome &outcome)
 }
 
 void Life::arm() {
-  mock.mock_fail(nullptr,
-                 injection.fault == Fault::VendorCall ? injection.index : 0,
-                 injection.code);
-  Allocations::arm(injection.fault == Fault::Allocation ? injection.index : 0);
-  outcome.vendorCalls = mock.mock_numbered();
+  for (auto &count : hostFailure.counts)
+    count = 0;
+  numberedBefore = mock.mock_numbered();
+  if (injection.fault == Fault::VendorCall) {
+    mock.mock_fail(nullptr, injection.index, injection.code);
+  } else if (injection.fault != Fault::None) {
+    hostFailure.kind = HostCall(int(injection.fault) - 1);
+    hostFailure.code = injection.code;
+    hostFailure.lasting = injection.lasting;
+    hostFailure.index = injection.index;
+  }
+}
+
+void Life::disarm() {
+  if (injection.fault != Fault::VendorCall)
+    hostFailure.index = 0;
 }
 
 void Life::problem(const char *format, ...) {
@@ -175,6 +163,31 @@ void Life::openContext() {
   note(gpuasync_context_open(device.c_str(), &context));
 }
 
+void Life::closeContext(gpuasync_context *context) {
+  if (!context)
+    return;
+  gpuasync_status *closed;
+  {
+    Entry entry(*this);
+    closed = gpuasync_context_close(context);
+  }
+  note(closed);
+  {
+    Entry entry(*this);
+    closed = gpuasync_context_close(context);
+  }
+  if (closed)
+    problem("closing again: %s", gpuasync_status_get_message(closed));
+  note(closed);
+  gpuasync_stats stats;
+  gpuasync_stats_read(context, &stats);
+  if (!lost() && (stats.streams.physical || stats.events.physical ||
+                  stats.modules.physical || stats.buffers.physical))
+    problem("the closed context's statistics are not at nothing");
+  Entry entry(*this);
+  gpuasync_context_release(context);
+}
+
 bool Life::scope(bool begin) {
   if (!context)
     return false;
@@ -190,9 +203,8 @@ bool Life::scope(bool begin) {
 }
 
 bool Life::fired() const {
-  return injection.fault == Fault::VendorCall
-             ? mock.mock_failed() != nullptr
-             : injection.fault == Fault::Allocation && Allocations::fired();
+  return injection.fault == Fault::VendorCall ? mock.mock_failed() != nullptr
+                                              : hostFailure.fired != nullptr;
 }
 
 /// An ordinary frame; after the failure nothing of it is left (E03).
@@ -217,7 +229,74 @@ bool Life::lost() const {
   return deviceLost || (injection.code == deviceFault && fired());
 }
 
+void Life::checkFirstError() {
+  auto says = [&](const char *text) { return strstr(outcome.first, text); };
+  bool right = false;
+  switch (injection.fault) {
+  case Fault::VendorCall:
+    right = says(outcome.call);
+    // Nobody hears of a capture mode that was not exchanged, of the error that
+    // was fetched only to forget it, nor of what only the cache of machine code
+    // asks for; a fault shows in the next call.
+    for (const char *call :
+         {"ExchangeStreamCaptureMode", "hipGetLastError", "DriverGetVersion",
+          "DeviceGetAttribute", "CtxGetDevice", "cuLink"})
+      right |= injection.code == deviceFault && strstr(outcome.call, call) &&
+               says("the device is lost");
+    right |= inParallel && injection.code == deviceFault &&
+             says("the device is lost");
+    break;
+  case Fault::Allocation:
+    right = says("out of host memory");
+    break;
+  case Fault::Mapping:
+    right = says("mmap");
+    break;
+  case Fault::Thread:
+    // What cannot be registered for threads is told so.
+    right = says(strcmp(outcome.call, "pthread_create") ? "out of host memory"
+                                                        : "thread");
+    break;
+  case Fault::File: // what is not on disk is made anew
+  case Fault::None:
+    break;
+  }
+  if (!right)
+    problem("the first error does not tell of %s", outcome.call);
+}
+
+/// Of what the closed context made, nothing is left; nor of threads, files and
+/// mappings.
+void Life::checkGivenBack() {
+  if (lost())
+    return;
+  for (const char *kind : {"stream", "event", "module", "memory", "pool",
+                           "registration", "context"}) {
+    uint64_t live = mock.mock_live(kind);
+    // The caller's; with HIP it made none.
+    if (pushed && device != "hip" && !strcmp(kind, "context"))
+      --live;
+    if (live)
+      problem("%llu left: %s", static_cast<unsigned long long>(live), kind);
+  }
+  for (auto &[what, before, now] :
+       {std::make_tuple("files", files, HostCalls::files()),
+        std::make_tuple("mappings", mappings, HostCalls::mappings()),
+        std::make_tuple("threads", threads, HostCalls::threads())})
+    if (before != now)
+      problem("%lld left: %s", static_cast<long long>(now - before), what);
+}
+
+void Life::readCounts(uint64_t (&counts)[faultKinds]) {
+  counts[0] = mock.mock_numbered() - numberedBefore;
+  for (int i = 0; i < hostCallKinds; ++i)
+    counts[1 + i] = hostFailure.counts[i];
+}
+
 void Life::finish() {
+  readCounts(outcome.inProgram);
+  if (injection.lasting)
+    disarm();
   if (scope(true)) {
     checkUsable();
     scope(false);
@@ -230,32 +309,19 @@ void Life::finish() {
     Entry entry(*this);
     gpuasync_program_release(&second.program);
   }
-  if (context) {
-    gpuasync_status *closed;
-    {
-      Entry entry(*this);
-      closed = gpuasync_context_close(context);
-    }
-    note(closed);
-    {
-      Entry entry(*this);
-      closed = gpuasync_context_close(context);
-    }
-    if (closed)
-      problem("closing again: %s", gpuasync_status_get_message(closed));
-    note(closed);
-    Entry entry(*this);
-    gpuasync_context_release(context);
-  }
+  closeContext(another);
+  closeContext(context);
   for (int i = 0; i < 2 && usesShutdown; ++i) {
     Entry entry(*this);
     note(gpuasync_shutdown());
   }
-  outcome.vendorCalls = mock.mock_numbered() - outcome.vendorCalls;
-  outcome.allocations = Allocations::count();
+  readCounts(outcome.counts);
   outcome.fired = fired();
-  Allocations::arm(0);
-  if (const char *call = mock.mock_failed())
+  disarm();
+  const char *call = injection.fault == Fault::VendorCall
+                         ? mock.mock_failed()
+                         : hostFailure.fired.load();
+  if (call)
     snprintf(outcome.call, sizeof(outcome.call), "%s", call);
 
   if (!outcome.failed)
@@ -263,35 +329,15 @@ void Life::finish() {
       problem("false success: %s is wrong", what.c_str());
   if (outcome.failed && !outcome.fired)
     problem("an error, although nothing failed");
-  if (outcome.failed && outcome.fired) {
-    const char *cause = injection.fault == Fault::VendorCall
-                            ? outcome.call
-                            : "out of host memory";
-    // Nobody hears of a capture mode that was not exchanged, nor of what only
-    // the cache of machine code asks for; a fault shows in the next call.
-    bool silent = false;
-    for (const char *call : {"ExchangeStreamCaptureMode", "DriverGetVersion",
-                             "DeviceGetAttribute", "CtxGetDevice"})
-      silent |= injection.code == deviceFault && strstr(outcome.call, call) &&
-                strstr(outcome.first, "the device is lost");
-    if (!silent && !strstr(outcome.first, cause))
-      problem("the first error does not name %s", cause);
-  }
+  if (outcome.failed && outcome.fired)
+    checkFirstError();
   mock.mock_violations(
       [](void *user, const char *call, const char *reason) {
         auto &life = *static_cast<Life *>(user);
         // The way back was barred once; that context is gone by now.
-        if (!strstr(call, "SetCurrent") || strcmp(call, life.outcome.call))
+        if (!setsContext(call) || strcmp(call, life.outcome.call))
           life.problem("%s: %s", call, reason);
       },
       this);
-  if (!lost())
-    for (const char *kind : {"stream", "event", "module", "memory", "pool",
-                             "registration", "context"}) {
-      uint64_t live = mock.mock_live(kind);
-      if (pushed && !strcmp(kind, "context"))
-        --live; // the caller's
-      if (live)
-        problem("%llu left: %s", static_cast<unsigned long long>(live), kind);
-    }
+  checkGivenBack();
 }

@@ -3,22 +3,24 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The public entries as the sweep's programs call them. Only what happens
-// inside an entry can be made to fail; after each the caller's stack of
-// contexts must be what it was (X01).
+// inside an entry, or on the runtime's own threads, can be made to fail; after
+// each entry the caller's stack of contexts must be what it was (X01).
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_TEST_RUNTIME_SWEEP_LIFE_H
 #define GPUASYNC_TEST_RUNTIME_SWEEP_LIFE_H
 
 #include "Fixture.h"
+#include "HostCalls.h"
 
-#include <atomic>
 #include <mutex>
 
 namespace gpuasync_test {
 
-/// What is made to fail: the nth of its kind, from 1, inside public entries.
-enum class Fault { None, VendorCall, Allocation };
+/// What is made to fail: the nth of its kind, from 1. After the first, the
+/// kinds of HostCall.
+enum class Fault { VendorCall, Allocation, Mapping, Thread, File, None };
+constexpr int faultKinds = 1 + hostCallKinds;
 
 /// The vendor's code of an error that loses the device.
 constexpr int deviceFault = 719;
@@ -26,37 +28,45 @@ constexpr int deviceFault = 719;
 struct Injection {
   Fault fault = Fault::None;
   uint64_t index = 0;
-  int code = 0;                ///< of the vendor call
+  /// Of the vendor call, or as a hook of HostCalls says it.
+  int code = 0;
+  bool lasting = false; ///< all calls after it fail too, to the program's
+                        ///< end; not of vendor calls
   bool callersContext = false; ///< the caller has a context of its own current
 };
 
 /// What a child process tells. Plain data in shared memory.
 struct Outcome {
-  uint64_t vendorCalls, allocations; ///< that could have failed
-  bool ended;                        ///< the child came to its end
-  bool fired;                        ///< the failure happened
-  bool failed;                       ///< an error was reported
-  char call[64];                     ///< that was made to fail
-  char first[500];                   ///< the first error
-  char problem[900];                 ///< what was wrong; empty if nothing
-};
-
-/// Allocations of this thread inside entries, and which one fails.
-struct Allocations {
-  static void arm(uint64_t failAt);
-  static uint64_t count();
-  static bool fired();
+  uint64_t counts[faultKinds];    ///< calls that could have failed
+  uint64_t inProgram[faultKinds]; ///< of them, before the end of everything
+  bool ended;                     ///< the child came to its end
+  bool fired;                     ///< the failure happened
+  bool failed;                    ///< an error was reported
+  char call[64];                  ///< that was made to fail
+  char first[500];                ///< the first error
+  char problem[900];              ///< what was wrong; empty if nothing
 };
 
 class Life {
 public:
-  Life(const Injection &injection, const char *device, Outcome &outcome);
+  /// `folder`: for files of the program's; it is not there yet.
+  Life(const Injection &injection, const char *device, std::string folder,
+       Outcome &outcome);
 
   /// From here on the failure may come; programs call it once.
   void arm();
   void note(gpuasync_status *status);
   /// The result of the program is wrong unless it reported an error.
   void expect(bool right, const char *what);
+  /// So it is if nothing has failed: it need not come to an error.
+  void expectUnlessFired(bool right, const char *what) {
+    if (!right && !fired())
+      problem("%s is wrong", what);
+  }
+  /// Whether the failure has happened.
+  bool fired() const;
+  /// It comes no more. Not of vendor calls.
+  void disarm();
   void problem(const char *format, ...) __attribute__((format(printf, 2, 3)));
 
   void openContext();
@@ -72,24 +82,31 @@ public:
   /// After a device fault objects of the driver stay behind.
   bool lost() const;
 
-  gpuasync_context *context = nullptr;
-  std::string device;
+  gpuasync_context *context = nullptr, *another = nullptr;
+  const std::string device, folder;
   bool usesShutdown = false; ///< the end is gpuasync_shutdown
+  bool inParallel = false;   ///< a fault may show in other threads first
   TestProgram program{TestProgram::All, "first"};
   TestProgram second{TestProgram::All, "second"};
 
 private:
   friend class Entry;
-  bool fired() const;
+  friend class LifeFrame;
   void checkUsable();
+  void checkFirstError();
+  void checkGivenBack();
+  void closeContext(gpuasync_context *context);
+  void readCounts(uint64_t (&counts)[faultKinds]);
 
   Mock &mock;
   const Injection injection;
   Outcome &outcome;
   std::mutex mutex; ///< of `outcome` and `wrong`
   bool deviceLost = false;
-  bool pushed = false;            ///< the caller's context
-  std::vector<std::string> wrong; ///< results, if no error comes
+  bool pushed = false;              ///< the caller's context
+  std::vector<std::string> wrong;   ///< results, if no error comes
+  uint64_t numberedBefore = 0;      ///< vendor calls
+  int64_t files, mappings, threads; ///< of before
 };
 
 /// Marks the calling thread as inside a public entry, which must leave the
@@ -117,13 +134,13 @@ private:
 class LifeFrame {
 public:
   LifeFrame(Life &life, TestProgram &program) : life(life), program(program) {
-    outer = life_mid(0);
+    outer = midFrame(0);
     Entry entry(life);
     entry.expectChanged();
     callersDepth = entry.depth;
     callersTop = entry.top;
     gpuasync_frame_enter(&frame, &program.function);
-    life_mid(1);
+    midFrame(1);
   }
   ~LifeFrame() { leave(); }
   LifeFrame(const LifeFrame &) = delete;
@@ -137,7 +154,7 @@ public:
       entry.expectAsBefore(callersDepth, callersTop);
       status = gpuasync_frame_leave(&frame);
     }
-    life_mid(outer);
+    midFrame(outer);
     succeeded = !status;
     life.note(status);
   }
@@ -157,9 +174,9 @@ public:
   }
   template <typename Params>
   void launch(gpuasync_stream *stream, KernelIndex kernel, int64_t grid,
-              int64_t block, const Params &params) {
+              int64_t block, const Params &params, uint32_t shared = 0) {
     alignas(16) Params aligned = params;
-    gpuasync_block launch = makeLaunch(grid, block, aligned);
+    gpuasync_block launch = makeLaunch(grid, block, aligned, shared);
     launch.paramBytes = program.kernels[kernel].paramBytes;
     Entry entry(life);
     gpuasync_launch(&frame, stream, &program.launchSites[kernel], &launch);
@@ -244,7 +261,7 @@ public:
     Entry entry(life);
     entry.expectAsBefore(callersDepth, callersTop);
     Status status(gpuasync_frame_leave(&frame));
-    life_mid(outer);
+    midFrame(outer);
     if (status.ok())
       life.problem("no error");
     else if (!strstr(status.message(), text))
@@ -254,9 +271,7 @@ public:
   bool succeeded = false; ///< after leave
 
 private:
-  static int life_mid(int inside) {
-    return mockOf("cuda")->mock_mid_frame(inside);
-  }
+  int midFrame(int inside) { return life.mock.mock_mid_frame(inside); }
 
   Life &life;
   TestProgram &program;

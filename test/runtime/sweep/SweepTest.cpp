@@ -2,15 +2,20 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// E05, X01: for each program, each vendor call and each allocation inside the
-// public entries fails once, in a process of its own: no crash, hang, leak,
-// lost first error or false success. GPUASYNC_SWEEP=full tries each vendor call
-// with every error.
+// E05, X01: for each program and device, each vendor call and each call of the
+// host's (memory, threads, files) that the runtime makes fails, in a process of
+// its own: no crash, hang, leak, lost first error or false success.
+// GPUASYNC_SWEEP=full tries each call with every error.
 //===----------------------------------------------------------------------===//
 
 #include "Life.h"
 
+#include "gpuasync/DiskCache.h"
+#include "gpuasync/Program.h"
+
 #include <algorithm>
+#include <errno.h>
+#include <filesystem>
 #include <map>
 #include <numeric>
 #include <stdlib.h>
@@ -144,7 +149,7 @@ void fillsAndStrides(Life &life) {
   if (!life.scope(true))
     return;
   {
-    Words out(1024, 1);
+    Words out(1024, 1), in = counted(1024), rows(1024, 0);
     LifeFrame frame(life, life.program);
     gpuasync_stream *stream = frame.stream();
     uint32_t *x = frame.alloc(stream, 1024);
@@ -157,7 +162,6 @@ void fillsAndStrides(Life &life) {
     life.expect(frame.failed() ||
                     (out[0] == 0x07070707 && out[3] == 0x08070707),
                 "the fill");
-    Words in = counted(1024), rows(1024, 0);
     frame.copyStrided(stream, x, {64, 1}, in.data(), {64, 1}, {16, 32});
     frame.copyStrided(stream, rows.data(), {64, 1}, x, {64, 1}, {16, 32});
     frame.copyStrided(stream, rows.data() + 512, {1, 16}, x, {64, 2}, {8, 8});
@@ -176,6 +180,7 @@ void manyStreams(Life &life) {
   if (!life.scope(true))
     return;
   for (int round = 0; round < 2; ++round) {
+    Words out(64); // until the frame is left, also after an error
     LifeFrame frame(life, life.program);
     std::vector<gpuasync_stream *> streams;
     uint32_t *x = frame.alloc(nullptr, 64);
@@ -187,7 +192,6 @@ void manyStreams(Life &life) {
       frame.launch(streams.back(), Store, 1, 64, StoreParams{x, uint32_t(i)});
       last = frame.record(streams.back());
     }
-    Words out(64);
     frame.copy(streams.back(), out.data(), x, 256);
     for (gpuasync_stream *stream : streams)
       if (stream != streams.back())
@@ -456,10 +460,12 @@ void devicesAndThreads(Life &life) {
     life.scope(false);
   });
   other.join();
-  gpuasync_context *second = nullptr;
+  // The end of all contexts closes this one too.
+  gpuasync_context *&second = life.another;
   {
     Entry entry(life);
-    life.note(gpuasync_context_open((life.device + ":1").c_str(), &second));
+    std::string other = life.device == "cpu" ? "cpu" : life.device + ":1";
+    life.note(gpuasync_context_open(other.c_str(), &second));
   }
   if (second) {
     gpuasync_status *pushed;
@@ -474,33 +480,238 @@ void devicesAndThreads(Life &life) {
       Entry entry(life);
       gpuasync_scope_pop();
     }
-    for (int i = 0; i < 2; ++i) {
-      Entry entry(life);
-      life.note(gpuasync_context_close(second));
-    }
-    Entry entry(life);
-    gpuasync_context_release(second);
   }
+}
+
+/// Kernels that spin until others of their stream's neighbours run, and one
+/// with workgroup memory.
+void meetingKernels(Life &life) {
+  life.openContext();
+  life.arm();
+  if (!life.scope(true))
+    return;
+  for (int round = 0; round < 2; ++round) {
+    Words out(1);
+    LifeFrame frame(life, life.program);
+    gpuasync_stream *a = frame.stream(), *b = frame.stream();
+    uint32_t *flags = frame.alloc(nullptr, 64, true);
+    uint32_t *x = frame.alloc(b, 1);
+    if (flags)
+      flags[0] = flags[1] = flags[2] = 0;
+    if (!frame.failed()) {
+      frame.launch(a, Meet, 1, 1, MeetParams{flags, flags + 1});
+      frame.launch(b, Meet, 1, 1, MeetParams{flags + 1, flags});
+      // Who waits in vain for one that could not be launched goes on.
+      if (frame.failed())
+        flags[0] = flags[1] = 1;
+    }
+    frame.launch(b, Shared, 1, 1, SharedParams{x, 512}, 2048);
+    frame.copy(b, out.data(), x, 4);
+    frame.wait({a, b});
+    // A kernel without a thread of its own has failed, and nobody meets it.
+    if (flags && frame.failed())
+      openGate(flags), openGate(flags + 1);
+    life.expect(frame.failed() || out[0] == 511, "what a block shared");
+    frame.dealloc(b, x);
+    frame.dealloc(nullptr, flags);
+  }
+  life.scope(false);
+}
+
+/// Loading ahead of time on several threads.
+void prepared(Life &life) {
+  life.openContext();
+  life.arm();
+  if (!life.scope(true))
+    return;
+  life.inParallel = true;
+  {
+    const gpuasync_program *programs[] = {&life.program.program,
+                                          &life.second.program};
+    Entry entry(life);
+    life.note(gpuasync_prepare(programs, 2, &life.context, 1, 4));
+  }
+  for (TestProgram *program : {&life.program, &life.second}) {
+    Words out(64);
+    LifeFrame frame(life, *program);
+    gpuasync_stream *stream = frame.stream();
+    uint32_t *x = frame.alloc(stream, 64);
+    frame.launch(stream, Store, 1, 64, StoreParams{x, 8});
+    frame.copy(stream, out.data(), x, 256);
+    frame.dealloc(stream, x);
+    frame.wait({stream});
+    frame.leave();
+    life.expect(out == Words(64, 8), "the copy");
+  }
+  life.scope(false);
+}
+
+/// Machine code that goes to the disk cache and comes from there: the second
+/// program has the same PTX, and another hash.
+void ptxCache(Life &life) {
+  setenv("GPU_ASYNC_CACHE", "on", 1);
+  setenv("GPU_ASYNC_CACHE_DIR", life.folder.c_str(), 1);
+  life.arm();
+  life.openContext();
+  if (!life.scope(true))
+    return;
+  for (TestProgram *program : {&life.program, &life.second}) {
+    Words out(64);
+    LifeFrame frame(life, *program);
+    gpuasync_stream *stream = frame.stream();
+    uint32_t *x = frame.alloc(stream, 64);
+    frame.launch(stream, Store, 1, 64, StoreParams{x, 8});
+    frame.copy(stream, out.data(), x, 256);
+    frame.dealloc(stream, x);
+    frame.wait({stream});
+    frame.leave();
+    life.expect(out == Words(64, 8), "the copy");
+  }
+  life.scope(false);
+  gpuasync_disk_cache_stats stats;
+  gpuasync_disk_cache_stats_read(gpuasync_disk_cache_default(), &stats);
+  life.expectUnlessFired(stats.stores == 2 && stats.hits == 1,
+                         "what was kept on disk");
+}
+
+gpuasync_digest digest(uint8_t byte) {
+  gpuasync_digest result;
+  memset(result.bytes, byte, sizeof(result.bytes));
+  return result;
+}
+
+/// Looks for one of the sweep's entries: 1 if it is there, and then it must be
+/// what was stored.
+int lookUp(Life &life, gpuasync_disk_cache *cache, uint8_t number,
+           size_t bytes) {
+  gpuasync_digest key = digest(number);
+  gpuasync_disk_entry entry;
+  int found;
+  {
+    Entry inside(life);
+    found = gpuasync_disk_cache_lookup(cache, &key, &entry);
+  }
+  if (found && (entry.size != bytes ||
+                Words(static_cast<uint32_t *>(entry.data),
+                      static_cast<uint32_t *>(entry.data) + bytes / 4) !=
+                    Words(bytes / 4, number)))
+    life.problem("the disk cache returns what was never stored");
+  Entry inside(life);
+  gpuasync_disk_entry_free(&entry);
+  return found;
+}
+
+/// A folder of the program's own: more than fits, an entry that is damaged,
+/// another cache on the same folder.
+void diskCache(Life &life) {
+  constexpr size_t bytes = 8192;
+  life.arm();
+  std::string folder = life.folder + "/sub/folder";
+  gpuasync_disk_cache *cache = nullptr;
+  auto store = [&](uint8_t number) {
+    Words data(bytes / 4, number);
+    gpuasync_digest key = digest(number);
+    int stored;
+    {
+      Entry inside(life);
+      stored = gpuasync_disk_cache_store(cache, &key, data.data(), bytes);
+    }
+    char name[65] = "";
+    for (int i = 0; i < 32; ++i)
+      snprintf(name + 2 * i, 3, "%02x", number);
+    if (stored && !std::filesystem::exists(folder + "/" + name))
+      life.problem("false success: a store");
+    return stored;
+  };
+  for (int round = 0; round < 2; ++round) {
+    {
+      Entry inside(life);
+      cache = gpuasync_disk_cache_open(folder.c_str(), 3 * (bytes + 100));
+    }
+    if (!cache)
+      break;
+    for (uint8_t number = 1; number <= 4; ++number) {
+      int stored = store(number), found = lookUp(life, cache, number, bytes);
+      life.expectUnlessFired(stored, "a store");
+      life.expectUnlessFired(found, "a lookup");
+    }
+    life.expectUnlessFired(!lookUp(life, cache, 1, bytes), "making room");
+    std::error_code none;
+    for (auto &file : std::filesystem::directory_iterator(folder, none))
+      if (file.path().filename().string().compare(0, 2, "03") == 0)
+        std::filesystem::resize_file(file, bytes, none);
+    if (lookUp(life, cache, 3, bytes) && !life.fired())
+      life.problem("a damaged entry was found");
+    gpuasync_disk_cache_stats stats;
+    gpuasync_disk_cache_stats_read(cache, &stats);
+    life.expectUnlessFired(stats.damaged == 1 && stats.evictions > 0,
+                           "what was counted");
+    Entry inside(life);
+    Status warning(gpuasync_disk_cache_take_warning(cache));
+    if (!warning.ok() && !life.fired())
+      life.problem("a warning: %s", warning.message());
+    gpuasync_disk_cache_close(cache);
+  }
+  // Whatever happened, the next process's cache works, and what a store left
+  // unfinished is swept away.
+  life.disarm();
+  cache = gpuasync_disk_cache_open(folder.c_str(), 3 * (bytes + 100));
+  if (!store(5) || !lookUp(life, cache, 5, bytes))
+    life.problem("after the failure the disk cache does not work");
+  for (uint8_t number = 1; number <= 4; ++number)
+    lookUp(life, cache, number, bytes);
+  gpuasync_disk_cache_close(cache);
+  for (auto &file : std::filesystem::directory_iterator(folder))
+    if (file.path().filename().string().size() != 64)
+      life.problem("%s is left", file.path().filename().c_str());
 }
 
 //===----------------------------------------------------------------------===//
 // The sweep
 //===----------------------------------------------------------------------===//
 
-class Sweep : public testing::Test {
+/// How the calls of one kind fail.
+struct FaultKind {
+  Fault fault;
+  const char *name;
+  std::vector<int> codes;
+  bool lasts; ///< a failure that stays is tried too
+};
+const std::vector<FaultKind> &kinds() {
+  static const std::vector<FaultKind> all = {
+      {Fault::VendorCall, "vendor calls", {1, 2, deviceFault, 999}, false},
+      {Fault::Allocation, "allocations", {ENOMEM}, true},
+      {Fault::Mapping, "mappings", {ENOMEM}, true},
+      {Fault::Thread, "threads", {EAGAIN}, true},
+      {Fault::File,
+       "file calls",
+       {ENOSPC, EIO, EMFILE, HostCalls::Half},
+       true}};
+  return all;
+}
+
+class Sweep : public testing::TestWithParam<const char *> {
 protected:
   using Body = void (*)(Life &);
 
   void SetUp() override {
+    for (const Expectation &gap : expectations(device, Expected::Unsupported))
+      GTEST_SKIP() << gap.reason;
     outcome = static_cast<Outcome *>(mmap(nullptr, sizeof(Outcome),
                                           PROT_READ | PROT_WRITE,
                                           MAP_SHARED | MAP_ANONYMOUS, -1, 0));
     ASSERT_NE(static_cast<void *>(outcome), MAP_FAILED);
     log = memfd_create("sweep", 0);
+    char name[] = "/tmp/gpu-async-sweep-XXXXXX";
+    ASSERT_NE(mkdtemp(name), nullptr);
+    work = name;
   }
   void TearDown() override {
+    if (!outcome)
+      return;
     munmap(outcome, sizeof(Outcome));
     close(log);
+    std::filesystem::remove_all(work);
   }
 
   /// One life in a process of its own; what it was.
@@ -508,12 +719,18 @@ protected:
     *outcome = {};
     (void)!ftruncate(log, 0);
     lseek(log, 0, SEEK_SET);
+    std::string folder = work + "/files";
+    std::filesystem::remove_all(folder);
     pid_t child = fork();
     if (child == 0) {
       dup2(log, 2);
       alarm(10); // a hang ends it
+      // One operation at a time, in an order that the seed gives.
+      setenv("GPU_ASYNC_CPU_SCHEDULE",
+             strstr(device, "adversarial") ? "adversarial:1" : "fair", 1);
+      setenv("GPU_ASYNC_CACHE", "off", 1);
       {
-        Life life(injection, device, *outcome);
+        Life life(injection, device, folder, *outcome);
         body(life);
         life.finish();
 #ifdef SWEEP_FINDS_LEAKS
@@ -542,89 +759,166 @@ protected:
     return text;
   }
 
+  /// What became of the injections of one kind.
+  struct Tally {
+    uint64_t injections = 0, fired = 0, errors = 0;
+  };
+
   /// Whether the failure came to pass.
-  bool inject(Body body, Injection injection, const char *what) {
+  bool inject(Body body, Injection injection, const FaultKind &kind,
+              Tally &tally) {
+    injection.fault = kind.fault;
     // Half of the callers have a context of their own.
     injection.callersContext = injection.index % 2;
     Outcome result = live(body, injection);
-    ++injections;
-    fired += result.fired;
-    errors += result.failed;
+    ++tally.injections;
+    tally.fired += result.fired;
+    tally.errors += result.failed;
     if (!result.problem[0])
       return result.fired;
     std::string problem = std::string(result.call) + ": " + result.problem;
     if (++problems[problem] > 2)
       return result.fired;
-    ADD_FAILURE() << what << " " << injection.index << " " << result.call
+    ADD_FAILURE() << kind.name << " " << injection.index << " " << result.call
                   << " code " << injection.code
+                  << (injection.lasting ? " and all after it" : "")
                   << "\n  problem: " << result.problem
                   << "\n  first error: " << result.first << "\n"
                   << childsLog();
     return result.fired;
   }
 
-  /// `step`: of slow programs only each step-th failure, unless all are wanted.
-  void sweep(Body body, bool mayRunOutOfMemory = true, uint64_t step = 1) {
+  struct Options {
+    /// So many calls of a kind the program must come to at least.
+    std::vector<std::pair<Fault, uint64_t>> reaches;
+    uint64_t step = 1; ///< of slow programs only each step-th failure, unless
+                       ///< all are wanted
+    bool mayRunOutOfMemory = true; ///< a vendor call
+    bool tells = true;             ///< failures come to errors
+  };
+
+  void sweep(Body body, const Options &options) {
     Outcome whole = live(body, {});
     ASSERT_STREQ(whole.problem, "") << childsLog();
-    ASSERT_GT(whole.vendorCalls, 20u);
+    for (auto &[fault, least] : options.reaches)
+      EXPECT_GE(whole.counts[int(fault)], least) << kinds()[size_t(fault)].name;
 #ifdef SWEEP_IS_SLOW
     return; // the program alone
 #endif
-    const int codes[] = {1, 2, deviceFault, 999};
     const char *mode = getenv("GPUASYNC_SWEEP");
     bool full = mode && !strcmp(mode, "full");
-    step = full ? 1 : step * defaultStep;
+    const uint64_t step = full ? 1 : options.step * defaultStep;
     // How often a wait asks depends on the machine's load, and so does how many
     // calls there are: a life may end before the call that was to fail.
     const uint64_t enough = step > 1 ? 1 : 3;
-    uint64_t beyond = 0;
-    for (uint64_t i = 1; i <= whole.vendorCalls && beyond < enough; i += step)
-      for (uint64_t c = 0; c < (full ? 4 : 1); ++c)
-        if (mayRunOutOfMemory || codes[(i + c) % 4] != 2)
-          beyond =
-              inject(body, {Fault::VendorCall, i, codes[(i + c) % 4], false},
-                     "vendor call")
-                  ? 0
-                  : beyond + 1;
-    beyond = 0;
-    for (uint64_t i = 1; i <= whole.allocations && beyond < enough; i += step)
-      beyond = inject(body, {Fault::Allocation, i, 0, false}, "allocation")
-                   ? 0
-                   : beyond + 1;
-    printf("%llu vendor calls, %llu allocations: %llu injections, %llu came "
-           "to pass, %llu reported\n",
-           static_cast<unsigned long long>(whole.vendorCalls),
-           static_cast<unsigned long long>(whole.allocations),
-           static_cast<unsigned long long>(injections),
-           static_cast<unsigned long long>(fired),
-           static_cast<unsigned long long>(errors));
-    // A sweep in which next to nothing fails is none.
-    EXPECT_GT(fired, injections * 9 / 10);
-    EXPECT_GT(errors, injections / 4);
+    for (const FaultKind &kind : kinds()) {
+      Tally tally;
+      const size_t variants = kind.codes.size() * (1 + kind.lasts);
+      uint64_t beyond = 0;
+      uint64_t count = whole.counts[int(kind.fault)];
+      for (uint64_t i = 1; i <= count && beyond < enough; i += step)
+        for (uint64_t v = 0; v < (full ? variants : 1); ++v) {
+          uint64_t variant = (i / step + v) % variants;
+          Injection injection;
+          injection.index = i;
+          injection.code = kind.codes[variant % kind.codes.size()];
+          injection.lasting = variant >= kind.codes.size();
+          if (kind.fault == Fault::VendorCall && injection.code == 2 &&
+              !options.mayRunOutOfMemory)
+            continue;
+          // What lasts ends with the program.
+          if (i > whole.inProgram[int(kind.fault)]) {
+            if (injection.lasting && v)
+              continue;
+            injection.lasting = false;
+          }
+          beyond = inject(body, injection, kind, tally) ? 0 : beyond + 1;
+        }
+      if (!count)
+        continue;
+      printf("%4llu %s: %llu injections, %llu came to pass, %llu reported\n",
+             static_cast<unsigned long long>(count), kind.name,
+             static_cast<unsigned long long>(tally.injections),
+             static_cast<unsigned long long>(tally.fired),
+             static_cast<unsigned long long>(tally.errors));
+      // A sweep in which next to nothing fails is none.
+      EXPECT_GE(tally.fired, tally.injections * 9 / 10) << kind.name;
+      if (options.tells &&
+          (kind.fault == Fault::VendorCall || kind.fault == Fault::Allocation))
+        EXPECT_GT(tally.errors, tally.injections / 4) << kind.name;
+    }
   }
 
-  const char *device = "cuda";
+  /// Of a program that works on a device.
+  Options onDevice() const {
+    bool cpu = !strncmp(device, "cpu", 3);
+    return {{{Fault::VendorCall, cpu ? 0 : 20},
+             {Fault::Allocation, 20},
+             {Fault::Mapping, cpu}}};
+  }
+  void sweep(Body body) { sweep(body, onDevice()); }
+
+  const char *device = GetParam();
   Outcome *outcome = nullptr;
   int log = -1;
-  uint64_t injections = 0, fired = 0, errors = 0;
+  std::string work; ///< a folder of the test's own
   std::map<std::string, int> problems;
 };
 
-TEST_F(Sweep, OpenAndClose_E05) { sweep(openAndClose); }
-TEST_F(Sweep, UseDefault_E05) { sweep(useDefault); }
-TEST_F(Sweep, ForkAndJoin_E05) { sweep(forkAndJoin); }
-TEST_F(Sweep, HostShared_E05) { sweep(hostShared); }
-TEST_F(Sweep, FillsAndStrides_E05) { sweep(fillsAndStrides); }
-TEST_F(Sweep, ManyStreams_E05) { sweep(manyStreams); }
-TEST_F(Sweep, Modules_E05) { sweep(modules); }
-TEST_F(Sweep, CallersStream_E05) { sweep(callersStream); }
-TEST_F(Sweep, Registrations_E05) { sweep(registrations); }
-TEST_F(Sweep, Tokens_E05) { sweep(tokens); }
-TEST_F(Sweep, Staging_E05) {
-  sweep(staging, /*mayRunOutOfMemory=*/false, /*step=*/5);
+TEST_P(Sweep, OpenAndClose_E05) { sweep(openAndClose); }
+TEST_P(Sweep, UseDefault_E05) {
+  Options options = onDevice();
+  options.reaches.push_back({Fault::Thread, 2}); // what a process registers
+  sweep(useDefault, options);
 }
-TEST_F(Sweep, ErrorsAndLeaks_E05) { sweep(errorsAndLeaks); }
-TEST_F(Sweep, DevicesAndThreads_E05) { sweep(devicesAndThreads); }
+TEST_P(Sweep, ForkAndJoin_E05) { sweep(forkAndJoin); }
+TEST_P(Sweep, HostShared_E05) { sweep(hostShared); }
+TEST_P(Sweep, FillsAndStrides_E05) { sweep(fillsAndStrides); }
+TEST_P(Sweep, ManyStreams_E05) { sweep(manyStreams); }
+TEST_P(Sweep, Modules_E05) { sweep(modules); }
+TEST_P(Sweep, CallersStream_E05) { sweep(callersStream); }
+TEST_P(Sweep, Registrations_E05) { sweep(registrations); }
+TEST_P(Sweep, Tokens_E05) { sweep(tokens); }
+TEST_P(Sweep, Staging_E05) {
+  Options options = onDevice();
+  options.mayRunOutOfMemory = false;
+  options.step = 5;
+  sweep(staging, options);
+}
+TEST_P(Sweep, ErrorsAndLeaks_E05) { sweep(errorsAndLeaks); }
+TEST_P(Sweep, DevicesAndThreads_E05) { sweep(devicesAndThreads); }
+TEST_P(Sweep, MeetingKernels_E05) {
+  Options options = onDevice();
+  if (!strncmp(device, "cpu", 3))
+    options.reaches.push_back({Fault::Thread, 2});
+  sweep(meetingKernels, options);
+}
+TEST_P(Sweep, Prepared_E05) {
+  Options options = onDevice();
+  options.reaches.push_back({Fault::Thread, 1});
+  sweep(prepared, options);
+}
+TEST_P(Sweep, PtxCache_E05) {
+  Options options = onDevice();
+  options.reaches.push_back({Fault::File, 40});
+  options.step = 3;
+  sweep(ptxCache, options);
+}
+TEST_P(Sweep, DiskCache_E05) {
+  Options options;
+  options.reaches = {{Fault::File, 200}, {Fault::Allocation, 20}};
+  options.step = 5;
+  options.tells = false;
+  sweep(diskCache, options);
+}
+
+INSTANTIATE_TEST_SUITE_P(Devices, Sweep,
+                         testing::Values("cuda-on-mock", "hip-on-mock",
+                                         "cpu-fair", "cpu-adversarial"),
+                         [](const testing::TestParamInfo<const char *> &info) {
+                           std::string name = info.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
 
 } // namespace

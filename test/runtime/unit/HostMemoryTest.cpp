@@ -1,4 +1,4 @@
-//===- HostMemoryTest.cpp - When operator new fails -----------------------===//
+//===- HostMemoryTest.cpp - When host memory runs out ---------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -9,51 +9,30 @@
 
 #include "Fixture.h"
 
-#include <new>
+#include "HostCalls.h"
+
+#include <errno.h>
 #include <stdlib.h>
-
-namespace {
-/// Allocations of this thread, and which one fails (0: none).
-thread_local uint64_t allocations, failAt;
-void *allocate(size_t size, size_t align) {
-  if (++allocations == failAt)
-    return nullptr;
-  void *memory = nullptr;
-  return posix_memalign(&memory, align < 16 ? 16 : align, size ? size : 1) == 0
-             ? memory
-             : nullptr;
-}
-void *allocateOrThrow(size_t size, size_t align) {
-  if (void *memory = allocate(size, align))
-    return memory;
-  throw std::bad_alloc();
-}
-} // namespace
-
-void *operator new(size_t size) { return allocateOrThrow(size, 16); }
-void *operator new[](size_t size) { return allocateOrThrow(size, 16); }
-void *operator new(size_t size, const std::nothrow_t &) noexcept {
-  return allocate(size, 16);
-}
-void *operator new(size_t size, std::align_val_t align) {
-  return allocateOrThrow(size, static_cast<size_t>(align));
-}
-void operator delete(void *memory) noexcept { free(memory); }
-void operator delete[](void *memory) noexcept { free(memory); }
-void operator delete(void *memory, size_t) noexcept { free(memory); }
-void operator delete[](void *memory, size_t) noexcept { free(memory); }
-void operator delete(void *memory, std::align_val_t) noexcept { free(memory); }
-void operator delete(void *memory, size_t, std::align_val_t) noexcept {
-  free(memory);
-}
-void operator delete(void *memory, const std::nothrow_t &) noexcept {
-  free(memory);
-}
 
 using namespace gpuasync_test;
 using namespace gpuasync_test::detail;
 
 namespace {
+
+/// Allocations of this thread, and which one fails (0: none).
+thread_local uint64_t allocations, failAt;
+
+class HostMemory : public testing::Test {
+protected:
+  void SetUp() override {
+    HostCalls::hook([](HostCall call, const char *) -> int {
+      if (call != HostCall::Allocation || ++allocations != failAt)
+        return HostCalls::Happens;
+      return ENOMEM;
+    });
+  }
+  void TearDown() override { HostCalls::hook(nullptr); }
+};
 
 struct Life {
   uint64_t allocations = 0;
@@ -125,7 +104,7 @@ Life live(TestProgram &program, uint64_t failing) {
   return life;
 }
 
-TEST(HostMemory, EveryAllocationFails_E05) {
+TEST_F(HostMemory, EveryAllocationFails_E05) {
   TestProgram program;
   uint64_t count = live(program, 0).allocations;
   ASSERT_GT(count, 20u);
@@ -141,7 +120,7 @@ TEST(HostMemory, EveryAllocationFails_E05) {
   EXPECT_TRUE(live(program, 0).right);
 }
 
-TEST(HostMemory, WarmCallAllocatesNothing_C05) {
+TEST_F(HostMemory, WarmCallAllocatesNothing_C05) {
   TestProgram program;
   Context context;
   // Which calls are warm depends on the schedule: how much is queued at a time.

@@ -102,13 +102,12 @@ public:
   Status externalStream(void *native, NativeStream &out) override {
     return inner->externalStream(native, out);
   }
-  CaptureState captureState(NativeStream stream) override {
+  Status captureState(NativeStream stream, CaptureState &out) override {
     if (!watch.capturing)
-      return inner->captureState(stream);
-    CaptureState state;
-    state.kind = CaptureState::Active;
-    state.id = 7;
-    return state;
+      return inner->captureState(stream, out);
+    out.kind = CaptureState::Active;
+    out.id = 7;
+    return Status();
   }
   Status queryStream(NativeStream stream, bool &done) override {
     return inner->queryStream(stream, done);

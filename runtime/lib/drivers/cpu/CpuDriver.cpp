@@ -79,6 +79,7 @@ public:
   Status waitStream(NativeStream native, int64_t timeoutNs,
                     bool &done) override {
     Stream &stream = *static_cast<Stream *>(native);
+    scheduler->renew(stream);
     return finishWait(scheduler->wait(stream, stream.enqueued, timeoutNs),
                       stream.tenure, stream.enqueued, done);
   }
@@ -102,6 +103,7 @@ public:
     ++driverCallCount;
     auto *event = static_cast<Event *>(native);
     auto *stream = static_cast<Stream *>(nativeStream);
+    scheduler->renew(*stream);
     stream->tenure->retain();
     if (event->tenure)
       event->tenure->release();
@@ -370,7 +372,12 @@ Status CpuContext::allocMemory(MemoryKind, uint64_t bytes, void *&out) {
     return makeStatus(GPUASYNC_OUT_OF_MEMORY, "mmap of %llu bytes: %s",
                       static_cast<unsigned long long>(rounded),
                       strerror(errno));
-  arenas[pointer] = rounded;
+  try {
+    arenas[pointer] = rounded;
+  } catch (...) {
+    munmap(pointer, rounded); // nobody else knows of it
+    throw;
+  }
   used += rounded;
   out = pointer;
   return Status();

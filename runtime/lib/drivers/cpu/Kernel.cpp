@@ -57,7 +57,8 @@ void Scheduler::runBlocks(Job &job) {
   if (bytes && !workgroup) {
     failLaunch(&ctx,
                locate(makeStatus(GPUASYNC_OUT_OF_MEMORY,
-                                 "%llu bytes of workgroup memory for a block",
+                                 "out of host memory: %llu bytes of workgroup "
+                                 "memory for a block",
                                  static_cast<unsigned long long>(bytes)),
                       op.site));
     return;

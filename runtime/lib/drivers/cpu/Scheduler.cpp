@@ -10,9 +10,11 @@
 #include "drivers/cpu/Adversary.h"
 
 #include <chrono>
+#include <errno.h>
 #include <new>
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 #include <system_error>
 
 using namespace gpuasync;
@@ -84,13 +86,13 @@ Stream *Scheduler::createStream() {
   // A destroyed stream is kept: events may still name it and a position.
   allStreams.reserve(allStreams.size() + 1);
   freeStreams.reserve(allStreams.size() + 1);
+  if (adversary)
+    adversary->reserve(allStreams.size() + 1);
   auto tenure = std::make_unique<Tenure>();
   Stream *stream = new Stream(*this);
   stream->tenure = tenure.release();
   stream->index = static_cast<uint32_t>(allStreams.size());
   allStreams.push_back(stream);
-  if (adversary)
-    adversary->reserve(allStreams.size());
   return stream;
 }
 
@@ -104,11 +106,21 @@ void Scheduler::resetStream(Stream *stream) {
   std::lock_guard<std::mutex> lock(stream->mutex);
   if (!stream->tenure->error.load(std::memory_order_acquire))
     return;
-  // Without memory the stream stays failed, which is seen and not silent.
-  if (Tenure *fresh = new (std::nothrow) Tenure) {
+  // Without memory for it now, whoever uses the stream next needs it.
+  Tenure *fresh = new (std::nothrow) Tenure;
+  stream->outlived = !fresh;
+  if (fresh) {
     stream->tenure->release();
     stream->tenure = fresh;
   }
+}
+
+void Scheduler::renew(Stream &stream) {
+  if (__builtin_expect(!stream.outlived, 1))
+    return;
+  resetStream(&stream);
+  if (stream.outlived)
+    throw std::bad_alloc();
 }
 
 uint64_t Scheduler::liveStreams() {
@@ -121,6 +133,7 @@ uint64_t Scheduler::liveStreams() {
 //===----------------------------------------------------------------------===//
 
 Op *Scheduler::makeOp(Stream &stream, OpKind kind, const gpuasync_site *site) {
+  renew(stream);
   Op *op = nullptr;
   {
     std::lock_guard<std::mutex> lock(stream.mutex);
@@ -355,17 +368,36 @@ bool Scheduler::spawn(std::unique_lock<std::mutex> &) {
     return false;
   try {
     threads.emplace_back([this] { threadMain(); });
-  } catch (const std::system_error &) {
+  } catch (const std::system_error &error) {
+    spawnError = error.code().value();
     return false;
   } catch (const std::bad_alloc &) {
+    spawnError = ENOMEM;
     return false;
   }
   ++threadCount;
   return true;
 }
 
-/// All threads spin and no other can be made: the streams that wait for one
-/// fail, each at the location of its head. They are then empty in no time.
+Status Scheduler::noThread() const {
+  if (threadCount >= threadLimit)
+    return makeStatus(GPUASYNC_UNSUPPORTED,
+                      "the cpu device's limit of %u threads is reached by "
+                      "kernels that wait for each other "
+                      "(GPU_ASYNC_CPU_THREADS raises it)",
+                      threadLimit);
+  if (spawnError == ENOMEM)
+    return makeStatus(GPUASYNC_OUT_OF_MEMORY,
+                      "out of host memory for a thread of the cpu device");
+  return makeStatus(GPUASYNC_UNAVAILABLE,
+                    "the cpu device has %u threads, all taken, and can make no "
+                    "other: %s",
+                    threadCount, strerror(spawnError));
+}
+
+/// All threads spin, or there is none, and no other can be made: the streams
+/// that wait for one fail, each at the location of its head. They are then
+/// empty in no time.
 void Scheduler::failStarved(std::unique_lock<std::mutex> &lock) {
   while (runnableHead && threadCount == blocked) {
     Stream *stream = runnableHead;
@@ -374,27 +406,22 @@ void Scheduler::failStarved(std::unique_lock<std::mutex> &lock) {
       runnableTail = nullptr;
     stream->nextRunnable = nullptr;
     --runnableCount;
+    Status error, reason = noThread();
     lock.unlock();
-    Status error;
     {
       std::lock_guard<std::mutex> streamLock(stream->mutex);
       if (Op *op = stream->head) {
-        error = locate(
-            makeStatus(GPUASYNC_UNSUPPORTED,
-                       "the cpu device's limit of %u threads is reached by "
-                       "kernels that wait for each other "
-                       "(GPU_ASYNC_CPU_THREADS raises it)",
-                       threadLimit),
-            op->site);
+        error = locate(std::move(reason), op->site);
         stream->tenure->fail(copyStatus(error), op->position);
       }
     }
     {
-      // Waits tell of the first that found no thread.
+      // Waits tell of the first that found no thread. Where nothing spins they
+      // end by themselves.
       std::lock_guard<std::mutex> again(mutex);
       if (!starved.load())
         starvedStatus = std::move(error);
-      starved.store(true);
+      starved.store(blocked != 0);
     }
     {
       // The kernels that spin may never end: nobody waits for them any longer.

@@ -120,6 +120,7 @@ struct Stream {
   std::atomic<uint64_t> completed{0};
   uint32_t hostWaiters = 0;
   Tenure *tenure = nullptr;
+  bool outlived = false;     ///< the tenure is of a former owner; the owner's
   Stream *waiters = nullptr; ///< parked on this stream, via nextWaiter
   Stream *nextWaiter = nullptr;
   uint64_t waitPosition = 0;
@@ -148,6 +149,8 @@ public:
   Stream *createStream();
   void destroyStream(Stream *stream);
   void resetStream(Stream *stream);
+  /// Before the owner's tenure is used: what a reset had no memory for.
+  void renew(Stream &stream);
 
   /// An operation to fill in, of the stream's owner.
   Op *makeOp(Stream &stream, OpKind kind, const gpuasync_site *site);
@@ -191,6 +194,8 @@ private:
   /// True if the stream is now parked on `op`'s event and must not be touched.
   bool park(Stream &stream, const Op &op);
   bool spawn(std::unique_lock<std::mutex> &lock);
+  /// Why the last spawn failed; `mutex` held.
+  Status noThread() const;
   void beginBlocking();
   void endBlocking();
   void failStarved(std::unique_lock<std::mutex> &lock);
@@ -204,6 +209,7 @@ private:
   Job *jobs = nullptr;
   uint32_t idle = 0, threadCount = 0, blocked = 0;
   bool stopping = false;
+  int spawnError = 0; ///< errno of the last thread that could not be made
   std::atomic<bool> starved{false};
   Status starvedStatus; ///< under `mutex`
   std::vector<std::thread> threads;

@@ -47,6 +47,7 @@ struct CudaApi {
 
   static constexpr CUresult success = Success;
   static constexpr CUresult notReady = ErrorNotReady;
+  static constexpr CUresult notSupported = ErrorNotSupported;
   static constexpr CUresult notFound = ErrorNotFound;
   static constexpr CUresult invalidValue = ErrorInvalidValue;
   static constexpr CUresult alreadyRegistered =

@@ -54,6 +54,7 @@ struct HipApi {
 
   static constexpr hipError_t success = Success;
   static constexpr hipError_t notReady = ErrorNotReady;
+  static constexpr hipError_t notSupported = ErrorNotSupported;
   static constexpr hipError_t notFound = ErrorNotFound;
   static constexpr hipError_t invalidValue = ErrorInvalidValue;
   static constexpr hipError_t alreadyRegistered =

@@ -84,7 +84,7 @@ public:
   Status createStream(NativeStream &out) override;
   void destroyStream(NativeStream stream) noexcept override;
   Status externalStream(void *native, NativeStream &out) override;
-  CaptureState captureState(NativeStream stream) override;
+  Status captureState(NativeStream stream, CaptureState &out) override;
   Status queryStream(NativeStream stream, bool &done) override;
   Status waitStream(NativeStream stream, int64_t timeoutNs,
                     bool &done) override;
@@ -337,14 +337,15 @@ Status VendorContext<Api>::externalStream(void *native, NativeStream &out) {
 }
 
 template <typename Api>
-CaptureState VendorContext<Api>::captureState(NativeStream stream) {
+Status VendorContext<Api>::captureState(NativeStream stream,
+                                        CaptureState &out) {
   int kind = 0;
-  CaptureState state;
-  Call call = Api::streamCaptureInfo(asStream(stream), kind, state.id);
-  note(call);
+  Call call = Api::streamCaptureInfo(asStream(stream), kind, out.id);
   if (call.code == Api::success)
-    state.kind = static_cast<CaptureState::Kind>(kind);
-  return state;
+    out.kind = static_cast<CaptureState::Kind>(kind);
+  else if (call.code != Api::notSupported)
+    return error(call);
+  return Status();
 }
 
 template <typename Api>
@@ -979,13 +980,9 @@ Status VendorContext<Api>::registerHost(void *pointer, uint64_t bytes,
   }
   if (call.code != Api::success)
     return error(call);
-  if (Status status = checkHostAddress(pointer); !status.ok()) {
-    note(Api::hostUnregister(pointer));
-    return status;
-  }
   live.fetch_add(1, std::memory_order_relaxed);
   owned = true;
-  return Status();
+  return checkHostAddress(pointer);
 }
 
 template <typename Api>
@@ -1065,10 +1062,22 @@ Status VendorContext<Api>::open(void *adopted) {
 template <typename Api>
 Status VendorContext<Api>::testCapabilities() {
   uint32_t refuted = 0;
-  NativeStream stream = nullptr;
-  if (Status status = createStream(stream); !status.ok())
+  // Given back also where host memory runs out.
+  struct Guard {
+    VendorContext &self;
+    NativeStream stream = nullptr;
+    void *page = nullptr;
+    ~Guard() {
+      if (page)
+        self.freeMemory(MemoryKind::Pinned, page);
+      if (stream)
+        self.destroyStream(stream);
+    }
+  } guard{*this};
+  Status status = createStream(guard.stream);
+  if (!status.ok())
     return status;
-  Status status;
+  NativeStream stream = guard.stream;
   if (device.info.capabilities & CapStreamOrderedAlloc) {
     Call made = Api::poolCreate(device.ordinal, pool);
     note(made);
@@ -1078,15 +1087,14 @@ Status VendorContext<Api>::testCapabilities() {
         !freeAsync(stream, pointer).ok())
       refuted |= CapStreamOrderedAlloc;
   }
-  void *page = nullptr;
   if (device.info.capabilities & CapFlagWait) {
     refuted |= CapFlagWait;
-    status = allocMemory(MemoryKind::Pinned, 4096, page);
+    status = allocMemory(MemoryKind::Pinned, 4096, guard.page);
     if (status.ok()) {
-      auto *slot = static_cast<volatile uint32_t *>(page);
+      auto *slot = static_cast<volatile uint32_t *>(guard.page);
       *slot = 0;
       bool done = false;
-      if (writeFlag(stream, static_cast<uint32_t *>(page), 42).ok() &&
+      if (writeFlag(stream, static_cast<uint32_t *>(guard.page), 42).ok() &&
           waitStream(stream, -1, done).ok() && *slot == 42)
         refuted &= ~uint32_t(CapFlagWait);
     }
@@ -1094,9 +1102,6 @@ Status VendorContext<Api>::testCapabilities() {
   bool done = false;
   if (status.ok())
     status = waitStream(stream, -1, done);
-  if (page)
-    freeMemory(MemoryKind::Pinned, page);
-  destroyStream(stream);
   device.refuted.fetch_or(refuted);
   return status;
 }
