@@ -1,0 +1,175 @@
+//===- QueryTest.cpp - When the vendor does not say how far work is -------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A query that fails tells nothing: the work may still run, so what it uses is
+// not given to anybody else. The kernels are held at a gate meanwhile.
+//===----------------------------------------------------------------------===//
+
+#include "Fixture.h"
+#include "gpuasync/Program.h"
+
+#include <atomic>
+#include <stdlib.h>
+#include <string.h>
+#include <thread>
+
+using namespace gpuasync_test;
+using namespace gpuasync_test::detail;
+
+namespace {
+
+class FailedQuery : public DeviceTest {
+protected:
+  static constexpr int unknownError = 999;
+  static constexpr uint32_t count = 1 << 18;
+
+  void TearDown() override {
+    mock->mock_gate_open("store");
+    DeviceTest::TearDown();
+  }
+  /// The next question of the kind ("Stream", "Event") fails.
+  void failQuery(const char *kind) {
+    std::string name = device() == "cuda" ? "cu" : "hip";
+    mock->mock_fail((name + kind + "Query").c_str(), 1, unknownError);
+  }
+  bool queryFailed() { return mock->mock_failed() != nullptr; }
+  /// Whether the library lacks something (VariantsTest).
+  static bool lacks(const char *setting) {
+    const char *settings = getenv("GPUASYNC_MOCK");
+    return settings && strstr(settings, setting);
+  }
+};
+INSTANTIATE_OVER_DEVICES(FailedQuery);
+
+TEST_P(FailedQuery, TheStreamIsNotReused_E05) {
+  uint32_t *x = nullptr;
+  {
+    FrameScope frame(*program);
+    x = frame.alloc(nullptr, 64);
+    gpuasync_stream *held = frame.stream();
+    mock->mock_gate_close("store");
+    frame.launch(held, Store, 1, 64, StoreParams{x, 1});
+    frame.destroy(held, false);
+  }
+  uint64_t streams = mock->mock_live("stream");
+  {
+    std::vector<uint32_t> out(64);
+    FrameScope frame(*program);
+    uint32_t *y = frame.alloc(nullptr, 64);
+    failQuery("Stream");
+    gpuasync_stream *other = frame.stream();
+    EXPECT_TRUE(queryFailed());
+    EXPECT_EQ(mock->mock_live("stream"), streams + 1);
+    if (HasFailure()) // it would wait for the gate
+      mock->mock_gate_open("store");
+    // Work on it runs while the other's is held.
+    frame.launch(other, MulAdd, 1, 64, MulAddParams{y, 64, 0, 7});
+    frame.copy(other, out.data(), y, 256);
+    frame.wait({other});
+    EXPECT_EQ(out, std::vector<uint32_t>(64, 7));
+    frame.dealloc(other, y);
+    mock->mock_gate_open("store");
+  }
+  FrameScope frame(*program);
+  frame.dealloc(nullptr, x);
+}
+
+TEST_P(FailedQuery, StagedDataIsNotOverwritten_E05) {
+  std::vector<uint32_t> in(count, 5), later(count, 9), out(count);
+  uint32_t *x = nullptr, *y = nullptr;
+  gpuasync_event *uploaded = nullptr;
+  {
+    FrameScope frame(*program);
+    x = frame.alloc(nullptr, count);
+    y = frame.alloc(nullptr, count);
+    gpuasync_stream *held = frame.stream();
+    mock->mock_gate_close("store");
+    frame.launch(held, Store, 1, 64, StoreParams{x, 1});
+    frame.copy(held, x, in.data(), 4ull * count);
+    uploaded = gpuasync_event_export(frame, frame.record(held), SITE("return"));
+    frame.destroy(held, false);
+  }
+  {
+    FrameScope frame(*program);
+    // Of the stream if that is asked, or of the event that guards the memory.
+    failQuery("Stream");
+    gpuasync_stream *other = frame.stream();
+    EXPECT_TRUE(queryFailed());
+    failQuery("Event");
+    frame.copy(other, y, later.data(), 4ull * count);
+    mock->mock_fail(nullptr, 0, 0);
+    mock->mock_gate_open("store");
+    frame.wait({other});
+  }
+  EXPECT_EQ(gpuasync_event_wait(uploaded), nullptr);
+  gpuasync_event_release(uploaded);
+  FrameScope frame(*program);
+  gpuasync_stream *stream = frame.stream();
+  frame.copy(stream, out.data(), x, 4ull * count);
+  frame.wait({stream});
+  EXPECT_EQ(out, in);
+  frame.dealloc(stream, x);
+  frame.dealloc(stream, y);
+}
+
+// Where there are no flags in memory, an event says when freed memory is.
+TEST_P(FailedQuery, FreedMemoryIsNotReused_E05) {
+  uint32_t *x = nullptr;
+  {
+    FrameScope frame(*program);
+    gpuasync_stream *held = frame.stream();
+    x = frame.alloc(nullptr, count, GPUASYNC_ALLOC_HOST_SHARED);
+    mock->mock_gate_close("store");
+    frame.launch(held, Store, 1, 64, StoreParams{x, 1});
+    frame.dealloc(held, x);
+    frame.destroy(held, false);
+  }
+  FrameScope frame(*program);
+  failQuery("Event");
+  uint32_t *y = frame.alloc(nullptr, count, GPUASYNC_ALLOC_HOST_SHARED);
+  EXPECT_EQ(queryFailed(), lacks("flags=0"));
+  EXPECT_NE(x, y);
+  mock->mock_gate_open("store");
+  frame.dealloc(nullptr, y);
+}
+
+// What runs on the caller's stream is known by an event only.
+TEST_P(FailedQuery, TheModuleOfTheCallersWorkStays_E05) {
+  gpuasync_stream *mine = nullptr;
+  ASSERT_EQ(gpuasync_context_stream_create(context.get(), &mine), nullptr);
+  uint32_t *x = nullptr;
+  {
+    FrameScope frame(*program);
+    x = frame.alloc(nullptr, 64);
+    gpuasync_stream *stream = gpuasync_stream_external(
+        frame, gpuasync_context_stream_native(mine), SITE("external"));
+    mock->mock_gate_close("store");
+    frame.launch(stream, Store, 1, 64, StoreParams{x, 1});
+    frame.destroy(stream, false);
+  }
+  const char *unload =
+      device() == "cuda" ? "cuModuleUnload" : "hipModuleUnload";
+  uint64_t unloads = mock->mock_calls(unload);
+  std::atomic<bool> released{false};
+  failQuery("Event");
+  std::thread releasing([&] { // unloading would wait for the gate
+    EXPECT_EQ(gpuasync_modules_release(context.get()), 1u);
+    released = true;
+  });
+  while (!released && mock->mock_calls(unload) == unloads)
+    std::this_thread::yield();
+  EXPECT_TRUE(queryFailed());
+  EXPECT_EQ(mock->mock_calls(unload), unloads);
+  mock->mock_gate_open("store");
+  releasing.join();
+  EXPECT_EQ(gpuasync_context_stream_synchronize(mine), nullptr);
+  {
+    FrameScope frame(*program);
+    frame.dealloc(nullptr, x);
+  }
+  EXPECT_EQ(gpuasync_modules_release(context.get()), 1u);
+  gpuasync_context_stream_destroy(mine);
+}
+
+} // namespace
