@@ -18,6 +18,8 @@ static const Expectation table[] = {
      "uses no device; once is enough"},
     {"!cpu", "Errors.KernelAssert", Expected::Unsupported,
      "a trap loses the device; DeviceLoss has it"},
+    {"!*-on-mock", "Capture.*Question*", Expected::Unsupported,
+     "no call of a real driver can be made to fail"},
     {"cpu", "DeviceLoss.*", Expected::Unsupported,
      "an assert fails its frame only; Errors.KernelAssert has it"},
     {"!cpu", "Order.UploadOfWhatADownloadLeavesOut", Expected::Unsupported,

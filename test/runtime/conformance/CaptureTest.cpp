@@ -177,6 +177,11 @@ protected:
     return gpuasync_stream_external(frame, stream, SITE("external"));
   }
 
+  /// The next question whether a stream is captured fails.
+  void failQuestion(int code) {
+    mock->mock_fail("cuStreamGetCaptureInfo", 1, code);
+  }
+
   static constexpr int64_t count = 64;
   Cuda cuda;
   void *mine = nullptr, *stream = nullptr;
@@ -382,6 +387,57 @@ TEST_P(Capture, CaptureThatFailedIsNamed) {
   EXPECT_NE(cuda.endCapture(stream, &graph), 0);
   EXPECT_TRUE(function(true).ok());
   ASSERT_EQ(cuda.streamSynchronize(stream), 0);
+}
+
+// Taken for one that is not captured, the stream would run the work at once, or
+// the capture would end.
+TEST_P(Capture, FailedQuestionIsAnError_X05) {
+  ASSERT_EQ(cuda.beginCapture(stream, Global), 0);
+  {
+    FrameScope frame(*program);
+    failQuestion(999);
+    external(frame);
+    EXPECT_NE(mock->mock_failed(), nullptr);
+    std::string message = frame.leave().message();
+    EXPECT_NE(message.find("test.mlir:"), std::string::npos) << message;
+    EXPECT_NE(message.find("cuStream"), std::string::npos) << message;
+  }
+  void *graph = nullptr;
+  EXPECT_EQ(cuda.endCapture(stream, &graph), 0);
+  EXPECT_EQ(cuda.graphDestroy(graph), 0);
+}
+
+// A driver that knows no captures has none.
+TEST_P(Capture, UnsupportedQuestionIsNone_X05) {
+  fill(7);
+  failQuestion(801);
+  Status status = function(true);
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_NE(mock->mock_failed(), nullptr);
+  EXPECT_EQ(cuda.streamSynchronize(stream), 0);
+  EXPECT_EQ(read()[0], 112u);
+}
+
+// A stream of the capture is nobody else's while nothing is known of its end.
+TEST_P(Capture, FailedQuestionKeepsTheStream_X05) {
+  ASSERT_EQ(cuda.beginCapture(stream, Relaxed), 0);
+  Status status = function(true);
+  EXPECT_TRUE(status.ok()) << status.message();
+  uint64_t streams = mock->mock_live("stream");
+  {
+    FrameScope frame(*program);
+    failQuestion(999);
+    gpuasync_stream *own = frame.stream();
+    EXPECT_NE(mock->mock_failed(), nullptr);
+    EXPECT_EQ(mock->mock_live("stream"), streams + 1);
+    if (!HasFailure()) { // else it would wait for the graph
+      frame.launch(own, Store, 1, count, StoreParams{spare, 1});
+      frame.wait({own});
+    }
+  }
+  void *graph = nullptr;
+  EXPECT_EQ(cuda.endCapture(stream, &graph), 0);
+  EXPECT_EQ(cuda.graphDestroy(graph), 0);
 }
 
 } // namespace
