@@ -6,10 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fixture.h"
+#include "HostCalls.h"
 
 #include <thread>
 
 #include <atomic>
+#include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -137,6 +139,47 @@ TEST_F(CpuDriver, LimitOfThreads_B04) {
     std::this_thread::yield();
   Status closed = small.close();
   EXPECT_TRUE(closed.ok()) << closed.message();
+}
+
+std::atomic<bool> noThread;
+void outlastPatience(const gpuasync_cpu_block_ctx *ctx, const void *, void *) {
+  // Longer than a wait gives kernels that end by themselves (200 ms).
+  if (ctx->blockIdx[0] == 0)
+    usleep(300000);
+}
+
+// A thread that cannot be made fails what needed it, and no wait after that.
+TEST_F(CpuDriver, NoThreadForAMoment_E05) {
+  const char *schedule = getenv("GPU_ASYNC_CPU_SCHEDULE");
+  ASSERT_TRUE(Status(gpuasync_set_cpu_schedule("fair")).ok());
+  Context fair;
+  ASSERT_TRUE(Context::open("cpu", fair).ok());
+  ASSERT_TRUE(Status(gpuasync_set_cpu_schedule(schedule)).ok());
+  Custom custom(outlastPatience);
+  ContextScope scope(fair);
+  HostCalls::hook([](HostCall call, const char *) -> int {
+    return call == HostCall::Thread && noThread ? EAGAIN : HostCalls::Happens;
+  });
+  noThread = true;
+  {
+    FrameScope frame(custom.program);
+    gpuasync_stream *stream = frame.stream();
+    frame.launch(stream, Store, 17, 1024, StoreParams{});
+    EXPECT_EQ(frame.wait({stream}), 1);
+    std::string message = frame.leave().message();
+    EXPECT_NE(message.find("test.mlir:10:5: store: the system gives the cpu "
+                           "device no thread beside its 0: "),
+              std::string::npos)
+        << message;
+  }
+  noThread = false;
+  {
+    FrameScope frame(custom.program);
+    gpuasync_stream *stream = frame.stream();
+    frame.launch(stream, Store, 17, 1024, StoreParams{});
+    EXPECT_EQ(frame.wait({stream}), 0);
+  }
+  HostCalls::hook(nullptr);
 }
 
 void printBlock(const gpuasync_cpu_block_ctx *ctx, const void *, void *) {

@@ -390,8 +390,8 @@ Status Scheduler::noThread() const {
     return makeStatus(GPUASYNC_OUT_OF_MEMORY,
                       "out of host memory for a thread of the cpu device");
   return makeStatus(GPUASYNC_UNAVAILABLE,
-                    "the cpu device has %u threads, all taken, and can make no "
-                    "other: %s",
+                    "the system gives the cpu device no thread beside its %u: "
+                    "%s",
                     threadCount, strerror(spawnError));
 }
 
