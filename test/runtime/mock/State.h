@@ -355,6 +355,25 @@ private:
   uint64_t deviceBytes = 0;
 };
 
+template <typename T>
+int State::resolve(void *handle, Kind kind, const char *what, T *&out) {
+  auto found = byHandle.find(handle);
+  if (found == byHandle.end() || found->second->kind != kind) {
+    violation(std::string("this is no ") + what);
+    return InvalidHandle;
+  }
+  out = static_cast<T *>(found->second);
+  if (!out->alive || (out->context && out->contextId != out->context->id)) {
+    violation(std::string("the ") + what + " was destroyed");
+    return InvalidHandle;
+  }
+  if (out->context && out->context != current()) {
+    violation(std::string("the ") + what + " belongs to another context");
+    return InvalidHandle;
+  }
+  return Success;
+}
+
 /// Never destroyed: threads of ours may outlive main.
 State &state();
 

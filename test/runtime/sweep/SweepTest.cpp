@@ -40,7 +40,7 @@ using namespace gpuasync_test::detail;
 namespace {
 
 #ifdef SWEEP_FINDS_LEAKS
-constexpr uint64_t defaultStep = 11; // looking for leaks takes 50 ms each time
+constexpr uint64_t defaultStep = 23; // looking for leaks takes 50 ms each time
 #else
 constexpr uint64_t defaultStep = 1;
 #endif
