@@ -114,7 +114,8 @@ private:
 
   bool visit(FunctionOpInterface function, bool inLoop) {
     if (function.isExternal())
-      return !function->hasAttr("llvm.readnone");
+      return !function->hasAttr("llvm.readnone") &&
+             !function.getName().starts_with("gpuasync_check_");
     if (active.contains(function))
       return true; // recursion
     active.insert(function);

@@ -157,7 +157,8 @@ gpuasync::KeyBuilder jobKey(const Options &options, StringRef name,
       .add("input", input)
       .add("entry point", options.entryPoint)
       .add("result", options.entryPointResult)
-      .add("level", options.optLevel);
+      .add("level", options.optLevel)
+      .add("check", unsigned(options.check));
   if (options.maxStreams)
     key.add("max streams", *options.maxStreams);
   return key;

@@ -10,6 +10,7 @@
 #include "Crash.h"
 #include "Link.h"
 
+#include "GPUAsync/Conversion/Passes.h"
 #include "GPUAsync/InitAll.h"
 #include "GPUAsync/Pipelines/Pipelines.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -240,7 +241,19 @@ Error Program::runStages(const CompileOptions &options,
 }
 
 Error Program::schedule(const CompileOptions &options) {
-  return runStages(options, {"token", "linear", "stream"});
+  if (options.check && lowered)
+    return createStringError(
+        "--check: " + fileName +
+        " is lowered already; give it the file from before");
+  if (Error error = runStages(options, {"token", "linear", "stream"}))
+    return error;
+  if (!options.check)
+    return Error::success();
+  mlir::PassManager pm(context());
+  pm.addPass(mlir::gpuasync::createGPUAsyncInstrumentAccesses());
+  if (failed(pm.run(*module)))
+    return reportedError();
+  return Error::success();
 }
 
 Error Program::lower(const CompileOptions &options) {

@@ -36,6 +36,7 @@ struct CompileOptions {
   std::vector<std::string> printIRAfter;
   std::optional<unsigned> maxStreams;
   unsigned optLevel = 3;
+  bool check = false; ///< instrument accesses for libgpuasync_check.so
   /// For this machine and process; else for any machine of its kind, in code
   /// that releases the program by itself.
   bool jit = true;

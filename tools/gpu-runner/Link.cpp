@@ -122,6 +122,9 @@ Error Libraries::open(ArrayRef<std::string> sharedLibs) {
 }
 
 void *Libraries::find(StringRef name) const {
+  if (overriding)
+    if (void *address = overriding(name.str().c_str()))
+      return address;
   for (auto &[own, address] : ownSymbols)
     if (name == own)
       return address;

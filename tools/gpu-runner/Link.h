@@ -35,12 +35,15 @@ class Libraries {
 public:
   /// Opens --shared-libs. They stay open.
   llvm::Error open(llvm::ArrayRef<std::string> sharedLibs);
+  /// `find` knows names that come before all others, or returns null.
+  void override(void *(*find)(const char *name)) { overriding = find; }
   bool empty() const { return handles.empty(); }
   /// Null if there is no such name.
   void *find(llvm::StringRef name) const;
 
 private:
   std::vector<void *> handles;
+  void *(*overriding)(const char *name) = nullptr;
 };
 
 class LinkedProgram {

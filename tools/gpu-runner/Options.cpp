@@ -52,6 +52,7 @@ What is reported
   --stats[=FILE]           one JSON line on stderr, or in FILE: what was created
   --print-ir-after=FORM    token|linear|stream|runtime, to stderr
   --leak-check=error       buffers that the program never released are an error
+  --check                  find races, wrong accesses and barriers on the cpu
 
 Compile only
   --emit=KIND              object|llvm|mlir instead of running
@@ -183,6 +184,7 @@ Expected<Options> parseOptions(int argc, char **argv) {
          o.leakCheckError = value == "error";
          return oneOf("leak-check", value, {"error", "list"});
        }},
+      {"check", Value::None, flag(o.check)},
       {"emit", Value::Required,
        [&](StringRef value) {
          o.emit = value.str();
@@ -248,6 +250,18 @@ Expected<Options> parseOptions(int argc, char **argv) {
   }
   if (!haveFile && !o.help && !o.version && !o.listDevices)
     return createStringError("no file given; see --help");
+  if (o.check) {
+    if (o.device == "auto")
+      o.device = "cpu";
+    if (o.device != "cpu")
+      return createStringError("--check: only on the cpu device, not on " +
+                               o.device);
+    if (!o.emit.empty())
+      return createStringError("--check: not with --emit");
+    // Work that may overlap goes to streams of its own, where its order shows.
+    if (!o.maxStreams)
+      o.maxStreams = 0;
+  }
   return o;
 }
 

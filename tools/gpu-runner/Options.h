@@ -35,6 +35,7 @@ struct Options {
   std::vector<std::string> printIRAfter;
   double timeout = 0; ///< seconds; 0: none
   bool leakCheckError = false;
+  bool check = false;
   unsigned optLevel = 3;
   std::string cache;      ///< off or a folder; empty: as the environment says
   std::string emit;       ///< object, llvm, mlir; empty: run

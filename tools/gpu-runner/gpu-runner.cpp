@@ -8,6 +8,7 @@
 
 #include "Arguments.h"
 #include "Cache.h"
+#include "Check.h"
 #include "Compile.h"
 #include "Crash.h"
 #include "DeviceStart.h"
@@ -256,6 +257,7 @@ static CompileOptions compileOptions(const Options &options) {
   compile.printIRAfter = options.printIRAfter;
   compile.maxStreams = options.maxStreams;
   compile.optLevel = options.optLevel;
+  compile.check = options.check;
   compile.jit = options.emit.empty();
   return compile;
 }
@@ -321,6 +323,7 @@ private:
   std::unique_ptr<MemoryBuffer> input;
   std::vector<std::string> targets; ///< empty: not known yet
   Libraries libraries;
+  Checker checker;
   std::optional<DeviceStart> device;
 
   /// These own the types in `frame`.
@@ -470,6 +473,11 @@ Error Run::prepare() {
     job = jobKey(options, nameOf(options), input->getBuffer());
   times.key = time.next();
 
+  if (options.check) {
+    if (Error error = checker.open())
+      return error;
+    libraries.override(checker.find);
+  }
   if (options.timeout > 0)
     gpuasync_set_timeout(options.timeout);
   device.emplace(options.device);
@@ -535,6 +543,7 @@ int Run::execute(gpuasync::Context &context) {
       // What did not finish would be waited for in vain.
       if (status.code() == GPUASYNC_TIMEOUT ||
           status.code() == GPUASYNC_DEVICE_LOST) {
+        checker.finish();
         outs().flush();
         _exit(1);
       }
@@ -551,6 +560,7 @@ int Run::execute(gpuasync::Context &context) {
         printBenchmark(std::move(calls));
       outs().flush();
     }
+    failed |= checker.finish();
     setPhase("unloading the program");
     linked.release();
   }

@@ -169,6 +169,38 @@ def GPUAsyncLowerKernels
   ];
 }
 
+def GPUAsyncInstrumentAccesses
+    : Pass<"gpu-async-instrument-accesses", "::mlir::ModuleOp"> {
+  let summary = "Call the checker before each access, for gpu-runner --check";
+  let description = [{
+    On the stream form, whose only target will be `cpu`. In kernels, each access
+    to memory becomes conditional: its indices are compared with the sizes of the
+    memref, and `gpuasync_check_access` (gpuasync/Check.h) is asked about its
+    address; an access that fails is not made and reads zeros. Barriers and
+    asserts are told of, as are the module's variables. In host code,
+    `gpuasync_check_host` is told of accesses to memory that may be the device's.
+    The calls carry the op's place, name and function as text.
+
+    Not instrumented: gathers, scatters, masked and compressing vector ops, rows
+    after the first of vectors with several dimensions.
+
+    ```mlir
+    %v = memref.load %x[%i] : memref<4xf32>
+    // becomes
+    %ok = scf.if %inside -> i1 { llvm.call @gpuasync_check_access(...) ... }
+          else { llvm.call @gpuasync_check_index(...) ... }
+    %v = scf.if %ok -> f32 { memref.load ... } else { 0.0 }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::cf::ControlFlowDialect",
+                           "::mlir::gpu::GPUDialect",
+                           "::mlir::LLVM::LLVMDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
 def ConvertGPUAsyncToRuntime
     : Pass<"convert-gpu-async-to-runtime", "::mlir::ModuleOp"> {
   let summary = "Lower the stream form to calls of the runtime library";

@@ -62,7 +62,8 @@ class Runner:
         return chosen - without - (set() if mode.startswith("seq") else {"alias"})
 
     def command(self, streams, file, size, out):
-        return [self.options.gpu_runner, "--device=" + self.options.device, "--max-streams=%d" % streams,
+        return [self.options.gpu_runner, "--device=" + self.options.device] + ["--check"] * self.options.check + [
+                "--max-streams=%d" % streams,
                 "--timeout=%d" % self.options.timeout, "--leak-check=error", self.options.opt, file,
                 "--input=8xi32=0,1,2,3,4,5,6,7", "--input=%dxi32=0" % size, "--output=", "--output=@" + out]
 
@@ -267,6 +268,7 @@ def main():
     parser.add_argument("--max-failures", type=int, default=3)
     parser.add_argument("--keep", default="fuzz-failures", help="folder of what failed")
     parser.add_argument("--opt", default="-O0", help="of gpu-runner")
+    parser.add_argument("--check", action="store_true", help="with gpu-runner --check, which must find nothing")
     parser.add_argument("--print", action="store_true", help="print the programs and end")
     options = parser.parse_args()
     runner = Runner(options)

@@ -74,7 +74,11 @@ void Scheduler::runBlocks(Job &job) {
     for (int64_t i = begin; i < end; ++i) {
       if (job.failed.load(std::memory_order_relaxed))
         return;
+      if (__builtin_expect(checkHooks != nullptr, 0))
+        checkHooks->blockBegin(op.checked, &ctx, workgroup, bytes);
       op.kernel->function(&ctx, op.params, workgroup);
+      if (__builtin_expect(checkHooks != nullptr, 0))
+        checkHooks->blockEnd(op.checked);
       if (++ctx.blockIdx[0] == op.grid[0]) {
         ctx.blockIdx[0] = 0;
         if (++ctx.blockIdx[1] == op.grid[1]) {
@@ -131,7 +135,14 @@ void cpu::failLaunch(const gpuasync_cpu_block_ctx *ctx, Status status) {
     job->stream->tenure->fail(std::move(status), job->op->position);
 }
 
+const gpuasync_cpu_check_hooks *cpu::checkHooks = nullptr;
+
 extern "C" {
+
+void gpuasync_cpu_check_install(
+    const gpuasync_cpu_check_hooks *hooks) noexcept {
+  checkHooks = hooks;
+}
 
 void gpuasync_cpu_printf(const gpuasync_cpu_block_ctx *, const char *format,
                          ...) noexcept {

@@ -26,6 +26,7 @@
 #define GPUASYNC_DRIVERS_CPU_SCHEDULER_H
 
 #include "core/Driver.h"
+#include "gpuasync/Check.h"
 
 #include <atomic>
 #include <condition_variable>
@@ -87,7 +88,8 @@ struct Op {
   const gpuasync_cpu_kernel *kernel = nullptr;
   int64_t grid[3], block[3];
   int64_t dynamicSharedBytes = 0;
-  void *params = nullptr; ///< inlineParams or malloc
+  void *params = nullptr;  ///< inlineParams or malloc
+  void *checked = nullptr; ///< of gpuasync_cpu_check_hooks
   // Copy
   void *destination = nullptr;
   const void *source = nullptr;
@@ -218,6 +220,9 @@ private:
   uint32_t numProcessors = 1, threadLimit = 512;
   std::unique_ptr<Adversary> adversary; ///< null unless tests ask for it
 };
+
+/// Null unless somebody checks what kernels do.
+extern const gpuasync_cpu_check_hooks *checkHooks;
 
 /// Fails the launch of `ctx`; see gpuasync_cpu_assert_fail.
 void failLaunch(const gpuasync_cpu_block_ctx *ctx, Status status);

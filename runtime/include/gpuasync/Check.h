@@ -1,0 +1,112 @@
+//===- Check.h - Finding bugs of programs on the cpu device -----*- C -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What gpu-runner --check is made of: the functions that instrumented programs
+// call, those that stand in for RuntimeABI.h's, and the hooks that the cpu
+// driver calls. libgpuasync_check.so defines all but the hooks' installation.
+// docs/Check.md says what is found and how.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_CHECK_H
+#define GPUASYNC_CHECK_H
+
+#include "gpuasync/RuntimeABI.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+//===----------------------------------------------------------------------===//
+// Hooks of the cpu driver, in libgpuasync_runtime.so
+//===----------------------------------------------------------------------===//
+
+/// What the cpu driver calls while a checker is installed.
+typedef struct gpuasync_cpu_check_hooks {
+  /// On the thread that enqueues a launch: what the other hooks are given.
+  void *(*launch)(void);
+  /// On the thread that runs a block, before and after it. `workgroup` points
+  /// to `workgroupBytes` of static and dynamic workgroup memory.
+  void (*blockBegin)(void *launch, const gpuasync_cpu_block_ctx *ctx,
+                     void *workgroup, uint64_t workgroupBytes);
+  void (*blockEnd)(void *launch);
+} gpuasync_cpu_check_hooks;
+
+/// Before the first launch of the process and for its whole life; null takes
+/// them off again, when nothing runs.
+GPUASYNC_API void gpuasync_cpu_check_install(
+    const gpuasync_cpu_check_hooks *hooks) GPUASYNC_NOEXCEPT;
+
+//===----------------------------------------------------------------------===//
+// Called by instrumented kernels. A `site` is a constant text of three lines,
+// "file:line:column", what the access is ("memref.load"), and the function. A
+// `thread` is x | y << 10 | z << 20.
+//===----------------------------------------------------------------------===//
+
+enum gpuasync_check_flags {
+  GPUASYNC_CHECK_WRITE = 1,
+  GPUASYNC_CHECK_READ = 2,
+  GPUASYNC_CHECK_ATOMIC = 4,  ///< or volatile
+  GPUASYNC_CHECK_OBSERVED = 8 ///< an atomic whose result is looked at
+};
+
+/// An access of `bytes` bytes at `address`, which was computed from `base`.
+/// `access` is bytes << 8 | flags. Returns the address, or null if the access
+/// is not allowed to happen.
+GPUASYNC_API void *gpuasync_check_access(void *address, void *base,
+                                         uint64_t access, const char *site,
+                                         uint32_t thread) GPUASYNC_NOEXCEPT;
+/// As gpuasync_check_access, but returns memory that holds zeros and may be
+/// written in place of what is not allowed.
+GPUASYNC_API void *gpuasync_check_pointer(void *address, void *base,
+                                          uint64_t access, const char *site,
+                                          uint32_t thread) GPUASYNC_NOEXCEPT;
+/// An index that is not in its dimension; the access does not happen.
+GPUASYNC_API void gpuasync_check_index(const char *site, uint32_t thread,
+                                       uint32_t write, uint64_t dimension,
+                                       int64_t index, int64_t count,
+                                       int64_t size) GPUASYNC_NOEXCEPT;
+/// A thread comes to a barrier of its block.
+GPUASYNC_API void gpuasync_check_arrive(const char *site,
+                                        uint32_t thread) GPUASYNC_NOEXCEPT;
+/// A thread ends here if `condition` is 0: it comes to no further barrier.
+GPUASYNC_API void gpuasync_check_assert(uint32_t condition) GPUASYNC_NOEXCEPT;
+/// Memory that kernels may use besides the program's: a global variable
+/// (`shared` 1), or what a thread allocated itself (0), whose uses are not
+/// compared.
+GPUASYNC_API void gpuasync_check_own(void *address, uint64_t bytes,
+                                     const char *site,
+                                     uint32_t shared) GPUASYNC_NOEXCEPT;
+/// Host code reads or writes.
+GPUASYNC_API void gpuasync_check_host(void *address, uint64_t access,
+                                      const char *site) GPUASYNC_NOEXCEPT;
+
+/// A barrier that only `arrived` of the block's `expected` threads come to, in
+/// code that the compiler wrote for barriers.
+GPUASYNC_API void
+gpuasync_cpu_check_barrier(const gpuasync_cpu_block_ctx *ctx, const char *file,
+                           uint32_t line, uint32_t column, int64_t arrived,
+                           int64_t expected) GPUASYNC_NOEXCEPT;
+
+//===----------------------------------------------------------------------===//
+// For whoever runs a checked program
+//===----------------------------------------------------------------------===//
+
+/// Installs the hooks. `report` is given each report, one or several lines with
+/// a newline at the end, on whatever thread finds it, one at a time.
+GPUASYNC_API void gpuasync_check_start(void (*report)(void *user,
+                                                      const char *text),
+                                       void *user) GPUASYNC_NOEXCEPT;
+/// The address that stands in for the function of that name, or null.
+GPUASYNC_API void *gpuasync_check_find(const char *name) GPUASYNC_NOEXCEPT;
+/// After the program's last call: frees what was kept to find uses of freed
+/// memory. Returns how many different bugs were found; `unprinted` of them were
+/// beyond the number that is reported.
+GPUASYNC_API uint64_t gpuasync_check_finish(uint64_t *unprinted)
+    GPUASYNC_NOEXCEPT;
+
+#ifdef __cplusplus
+} // extern "C"
+#endif
+
+#endif // GPUASYNC_CHECK_H

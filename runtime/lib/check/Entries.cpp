@@ -1,0 +1,325 @@
+//===- Entries.cpp - What stands in for the runtime's functions -----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A checked program calls these in place of RuntimeABI.h's: each notes what the
+// call means for order and memory and then makes it.
+//===----------------------------------------------------------------------===//
+
+#include "Checker.h"
+
+#include <string.h>
+
+using namespace gpuasync::check;
+
+extern thread_local gpuasync::check::OpIndex gpuasyncCheckLaunch;
+
+/// Freed memory up to this size is kept.
+static constexpr uint64_t quarantineLimit = 256u << 20;
+
+static Checker &checker() { return Checker::get(); }
+
+//===----------------------------------------------------------------------===//
+// Frames, streams, events
+//===----------------------------------------------------------------------===//
+
+static int32_t frameEnter(gpuasync_frame *frame,
+                          const gpuasync_function *function) noexcept {
+  checker().lastFunction = function;
+  return gpuasync_frame_enter(frame, function);
+}
+
+static void beforeLeave(gpuasync_frame *frame) {
+  if (frame->failed) {
+    checker().order.endFailed(frame);
+    checker().forget(frame);
+    return;
+  }
+  checker().drain(frame, quarantineLimit);
+}
+
+static gpuasync_status *frameLeave(gpuasync_frame *frame) noexcept {
+  beforeLeave(frame);
+  return gpuasync_frame_leave(frame);
+}
+
+static void frameLeaveOrAbort(gpuasync_frame *frame) noexcept {
+  beforeLeave(frame);
+  gpuasync_frame_leave_or_abort(frame);
+}
+
+static gpuasync_stream *streamCreate(gpuasync_frame *frame,
+                                     const gpuasync_site *site) noexcept {
+  gpuasync_stream *stream = gpuasync_stream_create(frame, site);
+  if (stream)
+    checker().order.createStream(stream, frame);
+  return stream;
+}
+
+static gpuasync_stream *streamExternal(gpuasync_frame *frame, void *native,
+                                       const gpuasync_site *site) noexcept {
+  gpuasync_stream *stream = gpuasync_stream_external(frame, native, site);
+  if (stream)
+    checker().order.createExternal(stream, frame, native);
+  return stream;
+}
+
+static void streamDestroy(gpuasync_frame *frame, gpuasync_stream *stream,
+                          uint32_t flags, const gpuasync_site *site) noexcept {
+  if (!frame->failed)
+    checker().order.destroyStream(stream);
+  gpuasync_stream_destroy(frame, stream, flags, site);
+}
+
+static void streamWait(gpuasync_frame *frame, gpuasync_stream *stream,
+                       gpuasync_event *event,
+                       const gpuasync_site *site) noexcept {
+  if (!frame->failed)
+    checker().order.waitOnStream(stream, event);
+  gpuasync_stream_wait(frame, stream, event, site);
+}
+
+static int32_t streamSynchronize(gpuasync_frame *frame,
+                                 gpuasync_stream *const *streams,
+                                 uint32_t count,
+                                 const gpuasync_site *site) noexcept {
+  int32_t failed = gpuasync_stream_synchronize(frame, streams, count, site);
+  for (uint32_t i = 0; i < count && !failed; ++i)
+    checker().order.waitOnHost(streams[i]);
+  return failed;
+}
+
+static gpuasync_event *eventRecord(gpuasync_frame *frame,
+                                   gpuasync_stream *stream,
+                                   const gpuasync_site *site) noexcept {
+  gpuasync_event *event = gpuasync_event_record(frame, stream, site);
+  checker().order.recordEvent(event, stream);
+  return event;
+}
+
+static void eventDestroy(gpuasync_frame *frame, gpuasync_event *event,
+                         const gpuasync_site *site) noexcept {
+  if (!frame->failed)
+    checker().order.destroyEvent(event);
+  gpuasync_event_destroy(frame, event, site);
+}
+
+static int32_t eventSynchronize(gpuasync_frame *frame,
+                                gpuasync_event *const *events, uint32_t count,
+                                const gpuasync_site *site) noexcept {
+  int32_t failed = gpuasync_event_synchronize(frame, events, count, site);
+  for (uint32_t i = 0; i < count && !failed; ++i)
+    checker().order.waitOnHost(events[i]);
+  return failed;
+}
+
+static gpuasync_event *eventExport(gpuasync_frame *frame, gpuasync_event *event,
+                                   const gpuasync_site *site) noexcept {
+  gpuasync_event *moved = gpuasync_event_export(frame, event, site);
+  checker().order.moveEvent(event, moved);
+  return moved;
+}
+
+static gpuasync_event *eventImport(gpuasync_frame *frame, gpuasync_event *event,
+                                   const gpuasync_site *site) noexcept {
+  gpuasync_event *moved = gpuasync_event_import(frame, event, site);
+  checker().order.moveEvent(event, moved);
+  return moved;
+}
+
+//===----------------------------------------------------------------------===//
+// Work
+//===----------------------------------------------------------------------===//
+
+static void launch(gpuasync_frame *frame, gpuasync_stream *stream,
+                   const gpuasync_site *site,
+                   const gpuasync_block *block) noexcept {
+  if (!frame->failed)
+    gpuasyncCheckLaunch = checker().order.add(stream, site, block);
+  gpuasync_launch(frame, stream, site, block);
+  gpuasyncCheckLaunch = 0;
+}
+
+static void copy(gpuasync_frame *frame, gpuasync_stream *stream,
+                 void *destination, const void *source, uint64_t bytes,
+                 const gpuasync_site *site) noexcept {
+  if (frame->failed || !bytes)
+    return gpuasync_memcpy(frame, stream, destination, source, bytes, site);
+  OpIndex op = checker().order.add(stream, site);
+  bool readable = checker().accessRange(source, bytes, GPUASYNC_CHECK_READ, op);
+  if (checker().accessRange(destination, bytes, GPUASYNC_CHECK_WRITE, op) &&
+      readable)
+    gpuasync_memcpy(frame, stream, destination, source, bytes, site);
+}
+
+/// Calls `visit(byte offset, bytes)` for the contiguous pieces of strided data.
+template <typename Visit>
+static void forPieces(const int64_t *sizes, const int64_t *strides,
+                      uint32_t rank, uint32_t elementBytes, Visit visit) {
+  for (uint32_t i = 0; i < rank; ++i)
+    if (sizes[i] <= 0)
+      return;
+  uint64_t piece = elementBytes;
+  uint32_t outer = rank;
+  while (outer && strides[outer - 1] * int64_t(elementBytes) == int64_t(piece))
+    piece *= static_cast<uint64_t>(sizes[--outer]);
+  int64_t index[64] = {};
+  while (true) {
+    int64_t offset = 0;
+    for (uint32_t i = 0; i < outer; ++i)
+      offset += index[i] * strides[i] * int64_t(elementBytes);
+    visit(offset, piece);
+    uint32_t dim = outer;
+    while (dim && ++index[dim - 1] == sizes[dim - 1])
+      index[--dim] = 0;
+    if (!dim)
+      return;
+  }
+}
+
+static void copyStrided(gpuasync_frame *frame, gpuasync_stream *stream,
+                        void *destination, const int64_t *destinationStrides,
+                        const void *source, const int64_t *sourceStrides,
+                        const int64_t *sizes, uint32_t rank,
+                        uint32_t elementBytes,
+                        const gpuasync_site *site) noexcept {
+  bool allowed = true;
+  if (!frame->failed && rank <= 64) {
+    OpIndex op = checker().order.add(stream, site);
+    forPieces(sizes, sourceStrides, rank, elementBytes,
+              [&](int64_t offset, uint64_t bytes) {
+                allowed &= checker().accessRange(
+                    static_cast<const char *>(source) + offset, bytes,
+                    GPUASYNC_CHECK_READ, op);
+              });
+    forPieces(sizes, destinationStrides, rank, elementBytes,
+              [&](int64_t offset, uint64_t bytes) {
+                allowed &= checker().accessRange(
+                    static_cast<char *>(destination) + offset, bytes,
+                    GPUASYNC_CHECK_WRITE, op);
+              });
+  }
+  if (allowed)
+    gpuasync_memcpy_strided(frame, stream, destination, destinationStrides,
+                            source, sourceStrides, sizes, rank, elementBytes,
+                            site);
+}
+
+static void fill(gpuasync_frame *frame, gpuasync_stream *stream,
+                 void *destination, const void *pattern, uint32_t elementBytes,
+                 uint64_t count, const gpuasync_site *site) noexcept {
+  if (frame->failed || !count ||
+      checker().accessRange(destination, elementBytes * count,
+                            GPUASYNC_CHECK_WRITE,
+                            checker().order.add(stream, site)))
+    gpuasync_memset(frame, stream, destination, pattern, elementBytes, count,
+                    site);
+}
+
+static void fillStrided(gpuasync_frame *frame, gpuasync_stream *stream,
+                        void *destination, const int64_t *strides,
+                        const int64_t *sizes, uint32_t rank,
+                        const void *pattern, uint32_t elementBytes,
+                        const gpuasync_site *site) noexcept {
+  bool allowed = true;
+  if (!frame->failed && rank <= 64) {
+    OpIndex op = checker().order.add(stream, site);
+    forPieces(sizes, strides, rank, elementBytes,
+              [&](int64_t offset, uint64_t bytes) {
+                allowed &= checker().accessRange(
+                    static_cast<char *>(destination) + offset, bytes,
+                    GPUASYNC_CHECK_WRITE, op);
+              });
+  }
+  if (allowed)
+    gpuasync_memset_strided(frame, stream, destination, strides, sizes, rank,
+                            pattern, elementBytes, site);
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+static void *alloc(gpuasync_frame *frame, gpuasync_stream *stream,
+                   uint64_t bytes, uint32_t flags,
+                   const gpuasync_site *site) noexcept {
+  void *memory = gpuasync_alloc(frame, stream, bytes, flags, site);
+  if (memory)
+    checker().add(memory, bytes,
+                  flags & GPUASYNC_ALLOC_HOST_SHARED ? MemoryKind::HostShared
+                                                     : MemoryKind::Device,
+                  site, frame);
+  return memory;
+}
+
+static void dealloc(gpuasync_frame *frame, gpuasync_stream *stream,
+                    void *pointer, const gpuasync_site *site) noexcept {
+  // What is not ours to keep is the runtime's to refuse.
+  if (frame->failed || !pointer || !checker().free(pointer, stream, site))
+    gpuasync_dealloc(frame, stream, pointer, site);
+}
+
+static void hostRegister(gpuasync_frame *frame, void *pointer, uint64_t bytes,
+                         const gpuasync_site *site) noexcept {
+  gpuasync_host_register(frame, pointer, bytes, site);
+  if (!frame->failed && pointer && bytes)
+    checker().registerHost(pointer, bytes, site);
+}
+
+static void hostUnregister(gpuasync_frame *frame, void *pointer,
+                           const gpuasync_site *site) noexcept {
+  gpuasync_host_unregister(frame, pointer, site);
+  if (!frame->failed && pointer)
+    checker().unregisterHost(pointer);
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+extern "C" void *gpuasync_check_find(const char *name) noexcept {
+  struct Entry {
+    const char *name;
+    void *address;
+  };
+#define GPUASYNC_ENTRY(name, function)                                         \
+  {                                                                            \
+    #name, reinterpret_cast<void *>(function)                                  \
+  }
+  static const Entry entries[] = {
+      GPUASYNC_ENTRY(gpuasync_frame_enter, &frameEnter),
+      GPUASYNC_ENTRY(gpuasync_frame_leave, &frameLeave),
+      GPUASYNC_ENTRY(gpuasync_frame_leave_or_abort, &frameLeaveOrAbort),
+      GPUASYNC_ENTRY(gpuasync_stream_create, &streamCreate),
+      GPUASYNC_ENTRY(gpuasync_stream_external, &streamExternal),
+      GPUASYNC_ENTRY(gpuasync_stream_destroy, &streamDestroy),
+      GPUASYNC_ENTRY(gpuasync_stream_wait, &streamWait),
+      GPUASYNC_ENTRY(gpuasync_stream_synchronize, &streamSynchronize),
+      GPUASYNC_ENTRY(gpuasync_event_record, &eventRecord),
+      GPUASYNC_ENTRY(gpuasync_event_destroy, &eventDestroy),
+      GPUASYNC_ENTRY(gpuasync_event_synchronize, &eventSynchronize),
+      GPUASYNC_ENTRY(gpuasync_event_export, &eventExport),
+      GPUASYNC_ENTRY(gpuasync_event_import, &eventImport),
+      GPUASYNC_ENTRY(gpuasync_launch, &launch),
+      GPUASYNC_ENTRY(gpuasync_alloc, &alloc),
+      GPUASYNC_ENTRY(gpuasync_dealloc, &dealloc),
+      GPUASYNC_ENTRY(gpuasync_memcpy, &copy),
+      GPUASYNC_ENTRY(gpuasync_memcpy_strided, &copyStrided),
+      GPUASYNC_ENTRY(gpuasync_memset, &fill),
+      GPUASYNC_ENTRY(gpuasync_memset_strided, &fillStrided),
+      GPUASYNC_ENTRY(gpuasync_host_register, &hostRegister),
+      GPUASYNC_ENTRY(gpuasync_host_unregister, &hostUnregister),
+      GPUASYNC_ENTRY(gpuasync_check_access, &gpuasync_check_access),
+      GPUASYNC_ENTRY(gpuasync_check_pointer, &gpuasync_check_pointer),
+      GPUASYNC_ENTRY(gpuasync_check_index, &gpuasync_check_index),
+      GPUASYNC_ENTRY(gpuasync_check_arrive, &gpuasync_check_arrive),
+      GPUASYNC_ENTRY(gpuasync_check_assert, &gpuasync_check_assert),
+      GPUASYNC_ENTRY(gpuasync_check_own, &gpuasync_check_own),
+      GPUASYNC_ENTRY(gpuasync_check_host, &gpuasync_check_host),
+      GPUASYNC_ENTRY(gpuasync_cpu_check_barrier, &gpuasync_cpu_check_barrier)};
+#undef GPUASYNC_ENTRY
+  for (const Entry &entry : entries)
+    if (strcmp(entry.name, name) == 0)
+      return entry.address;
+  return nullptr;
+}

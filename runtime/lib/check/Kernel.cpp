@@ -1,0 +1,609 @@
+//===- Kernel.cpp - What instrumented code calls --------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Accesses of kernels and of host code, barriers, the cpu driver's hooks.
+//===----------------------------------------------------------------------===//
+
+#include "Checker.h"
+
+#include <algorithm>
+#include <string.h>
+
+using namespace gpuasync::check;
+
+thread_local Block *gpuasync::check::currentBlock = nullptr;
+
+/// The launch that this thread enqueues; see Entries.cpp.
+extern thread_local gpuasync::check::OpIndex gpuasyncCheckLaunch;
+thread_local gpuasync::check::OpIndex gpuasyncCheckLaunch = 0;
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+static void *currentLaunch() {
+  return reinterpret_cast<void *>(uintptr_t(gpuasyncCheckLaunch));
+}
+
+static void blockBegin(void *launch, const gpuasync_cpu_block_ctx *ctx,
+                       void *workgroup, uint64_t workgroupBytes) {
+  // Launches that did not come through our own entry are not checked.
+  if (!launch)
+    return;
+  static thread_local Block block;
+  block.op = static_cast<OpIndex>(reinterpret_cast<uintptr_t>(launch));
+  block.number = static_cast<uint32_t>(
+      ctx->blockIdx[0] +
+      ctx->gridDim[0] *
+          (ctx->blockIdx[1] + ctx->gridDim[1] * ctx->blockIdx[2]));
+  block.ctx = ctx;
+  block.stackEnd = reinterpret_cast<uintptr_t>(ctx);
+  block.workgroup = reinterpret_cast<uintptr_t>(workgroup);
+  block.workgroupBytes = workgroup ? workgroupBytes : 0;
+  block.threads = static_cast<uint32_t>(ctx->blockDim[0] * ctx->blockDim[1] *
+                                        ctx->blockDim[2]);
+  block.asserted = false;
+  block.allEpochs = true;
+  block.outsideEpoch = UINT32_MAX;
+  block.thread.assign(block.threads, Block::Thread());
+  block.arrivals.clear();
+  ++block.generation;
+  if (block.cells.size() < block.workgroupBytes / 8 + 1)
+    block.cells = std::vector<Cell>(block.workgroupBytes / 8 + 1);
+  currentBlock = &block;
+}
+
+static std::string error(const std::string &place, const std::string &text) {
+  return (place.empty() ? std::string("gpu-runner") : place) +
+         ": error: " + text + "\n";
+}
+
+static std::string note(const std::string &place, const std::string &text) {
+  return (place.empty() ? std::string("gpu-runner") : place) +
+         ": note: " + text + "\n";
+}
+
+/// "in block ..., thread ... of kernel ...".
+static std::string inThread(const Block &block, uint32_t thread) {
+  const Op &op = Checker::get().order.at(block.op);
+  return "in " + position(op, block.number, thread) + " of kernel " +
+         kernelOf(block.op);
+}
+
+static std::string launchNote(const Block &block) {
+  std::string launched = placeOf(Checker::get().order.at(block.op).site);
+  return launched.empty() ? "" : note(launched, "launched here");
+}
+
+static void reportBarrier(const Block &block, const char *site,
+                          uint32_t arrivedThread, uint32_t otherThread,
+                          const char *otherSite) {
+  std::string place = siteLine(site, 0);
+  std::string other = siteLine(otherSite, 0);
+  const Op &op = Checker::get().order.at(block.op);
+  std::string text =
+      error(place, "barrier that not all threads of the block come to: " +
+                       position(op, block.number, arrivedThread) +
+                       " of kernel " + kernelOf(block.op) + " does");
+  std::string who = position(op, block.number, otherThread);
+  text += otherSite ? note(other, who + " is at another barrier")
+                    : note(place, who + " ends without it");
+  Checker::get().report(Kind::Barrier, place, "", text + launchNote(block));
+}
+
+static void blockEnd(void *) {
+  Block *block = currentBlock;
+  currentBlock = nullptr;
+  if (!block || block->asserted)
+    return;
+  // Every thread has come to as many barriers as the one with the most.
+  auto most = std::max_element(
+      block->thread.begin(), block->thread.end(),
+      [](const auto &a, const auto &b) { return a.epoch < b.epoch; });
+  if (most == block->thread.end())
+    return;
+  for (size_t i = 0; i < block->thread.size(); ++i)
+    if (block->thread[i].epoch != most->epoch)
+      return reportBarrier(*block, most->barrier,
+                           static_cast<uint32_t>(most - block->thread.begin()),
+                           static_cast<uint32_t>(i), nullptr);
+}
+
+static const gpuasync_cpu_check_hooks hooks = {currentLaunch, blockBegin,
+                                               blockEnd};
+
+//===----------------------------------------------------------------------===//
+// Races
+//===----------------------------------------------------------------------===//
+
+bool Checker::isRace(const Access &access, const Access &other, Block &block,
+                     Kind &kind, const Allocation *allocation) {
+  if (!(access.mask & other.mask) || !(access.writes() || other.writes()) ||
+      (access.atomic() && other.atomic()))
+    return false;
+  const Block::Thread &thread = block.thread[access.thread];
+  bool outside = thread.acquiredOutside || block.outsideEpoch < access.epoch;
+  if (other.op != access.op) {
+    kind = Kind::RaceOps;
+    return !outside && !order.before(other.op, access.op) &&
+           !order.before(access.op, other.op);
+  }
+  if (allocation && other.block != access.block) {
+    kind = Kind::RaceBlocks;
+    return !outside;
+  }
+  kind = Kind::RaceThreads;
+  return other.thread != access.thread && other.epoch == access.epoch &&
+         block.allEpochs && !thread.acquiredInside;
+}
+
+/// Whether the program orders `other` before `access`, or both are of one
+/// thread between two barriers.
+static bool isSame(const Access &access, const Access &other) {
+  return access.op == other.op && access.block == other.block &&
+         access.thread == other.thread;
+}
+
+void Checker::check(Cell &cell, Access access, Block &block, uintptr_t address,
+                    const Allocation *allocation) {
+  Access *slot = nullptr;
+  Access racing[4];
+  Kind kinds[4];
+  unsigned races = 0;
+  cell.lock();
+  for (Access &other : cell.accesses) {
+    if (!other.flags) {
+      slot = slot && slot->flags ? slot : &other;
+      continue;
+    }
+    if (isSame(access, other)) {
+      // One entry stands for what a thread does to the same bytes.
+      if (other.mask == access.mask && other.atomic() == access.atomic() &&
+          (other.epoch == access.epoch || access.writes() || !other.writes())) {
+        if (other.epoch == access.epoch)
+          access.flags |= other.writes() ? other.flags : 0;
+        slot = &other;
+      }
+      continue;
+    }
+    if (!(other.mask & access.mask))
+      continue;
+    // An atomic that sees another's shows what came before that one.
+    if ((access.flags & GPUASYNC_CHECK_OBSERVED) && other.atomic() &&
+        other.writes()) {
+      Block::Thread &thread = block.thread[access.thread];
+      if (other.op == access.op && other.block == access.block) {
+        thread.acquiredInside = true;
+      } else {
+        thread.acquiredOutside = true;
+        block.outsideEpoch =
+            std::min<uint32_t>(block.outsideEpoch, access.epoch);
+        if (other.op != access.op)
+          order.acquire(other.op, access.op);
+      }
+    }
+    if (races < 4 && isRace(access, other, block, kinds[races], allocation)) {
+      racing[races++] = other;
+      continue;
+    }
+    // What comes before this one and is hidden by it makes room.
+    if (other.mask == access.mask && (access.writes() || !other.writes()) &&
+        (!slot || !slot->flags) && access.atomic() == other.atomic() &&
+        (other.op != access.op
+             ? order.before(other.op, access.op)
+             : other.block == access.block && other.epoch < access.epoch))
+      slot = &other;
+  }
+  if (!slot)
+    slot = &cell.accesses[cell.next++ % 4];
+  *slot = access;
+  cell.unlock();
+  for (unsigned i = 0; i < races; ++i)
+    reportRace(kinds[i], access, racing[i],
+               address + static_cast<unsigned>(
+                             __builtin_ctz(access.mask & racing[i].mask)),
+               allocation);
+}
+
+//===----------------------------------------------------------------------===//
+// Accesses of kernels
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// One access as it comes from a kernel.
+struct Seen {
+  Block &block;
+  uintptr_t address, base;
+  uint64_t bytes;
+  uint8_t flags;
+  const char *site;
+  uint32_t thread;
+
+  std::string what() const {
+    return std::string(flags & GPUASYNC_CHECK_WRITE ? "write" : "read") +
+           " of " + std::to_string(bytes) + " bytes";
+  }
+  Access access() const {
+    Access result;
+    result.op = block.op;
+    result.block = block.number;
+    result.site = site;
+    result.thread = static_cast<uint16_t>(thread);
+    result.epoch = block.thread[thread].epoch;
+    result.flags = flags;
+    return result;
+  }
+};
+} // namespace
+
+static void reportBounds(const Seen &seen, const std::string &text,
+                         const Allocation *allocation) {
+  std::string place = siteLine(seen.site, 0);
+  std::string from = allocation ? placeOf(allocation->site) : "";
+  Checker::get().report(Kind::Bounds, place, "",
+                        error(place, "out of bounds: " + seen.what() + " " +
+                                         text + ", " +
+                                         inThread(seen.block, seen.thread)) +
+                            (from.empty() ? "" : note(from, "allocated here")) +
+                            launchNote(seen.block));
+}
+
+/// Calls `visit(address of the cell, mask)` for the cells that an access
+/// touches.
+template <typename Visit>
+static void forCells(uintptr_t address, uint64_t bytes, Visit visit) {
+  for (uintptr_t at = address, end = address + bytes; at < end;) {
+    uintptr_t cell = at & ~uintptr_t(7);
+    unsigned first = static_cast<unsigned>(at - cell);
+    unsigned last = static_cast<unsigned>(std::min<uintptr_t>(end - cell, 8));
+    visit(cell, static_cast<uint8_t>((0xffu << first) & (0xffu >> (8 - last))));
+    at = cell + 8;
+  }
+}
+
+/// Whether the access may happen.
+static bool checkWorkgroup(const Seen &seen) {
+  Block &block = seen.block;
+  uint64_t offset = seen.address - block.workgroup;
+  if (offset >= block.workgroupBytes ||
+      seen.bytes > block.workgroupBytes - offset) {
+    reportBounds(seen,
+                 "at byte " + std::to_string(static_cast<int64_t>(offset)) +
+                     " of the block's " + std::to_string(block.workgroupBytes) +
+                     " bytes of workgroup memory",
+                 nullptr);
+    return false;
+  }
+  Access access = seen.access();
+  bool uninitialised = false;
+  forCells(seen.address, seen.bytes, [&](uintptr_t at, uint8_t mask) {
+    Cell &cell = block.cells[(at - (block.workgroup & ~uintptr_t(7))) / 8];
+    if (cell.generation != block.generation) {
+      cell.generation = block.generation;
+      cell.initialised = 0;
+      std::fill(cell.accesses, cell.accesses + 4, Access());
+    }
+    if ((seen.flags & GPUASYNC_CHECK_READ) && (mask & ~cell.initialised))
+      uninitialised = true;
+    if (seen.flags & GPUASYNC_CHECK_WRITE)
+      cell.initialised |= mask;
+    access.mask = mask;
+    Checker::get().check(cell, access, block, at, nullptr);
+  });
+  if (uninitialised) {
+    std::string place = siteLine(seen.site, 0);
+    Checker::get().report(
+        Kind::Uninitialised, place, "",
+        error(place, "read of uninitialised workgroup memory: byte " +
+                         std::to_string(offset) + " of the block's " +
+                         std::to_string(block.workgroupBytes) + ", " +
+                         inThread(block, seen.thread)) +
+            launchNote(block));
+  }
+  return true;
+}
+
+static void reportFreed(const Seen &seen, const Allocation &allocation,
+                        bool ordered) {
+  OpIndex by = allocation.freedBy;
+  std::string place = siteLine(seen.site, 0);
+  std::string freed = placeOf(Checker::get().order.at(by).site);
+  std::string from = placeOf(allocation.site);
+  Checker::get().report(
+      Kind::Freed, place, freed,
+      error(place, std::string(ordered ? "use of freed "
+                                       : "use that is not ordered before the "
+                                         "free of ") +
+                       allocation.describe() + ": " + seen.what() + " " +
+                       inThread(seen.block, seen.thread)) +
+          note(freed, "freed here") +
+          (from.empty() ? "" : note(from, "allocated here")) +
+          launchNote(seen.block));
+}
+
+/// Whether the access may happen.
+static bool checkAccess(const Seen &seen) {
+  Block &block = seen.block;
+  Checker &checker = Checker::get();
+  bool inWorkgroup = seen.address - block.workgroup < block.workgroupBytes ||
+                     (seen.base != seen.address &&
+                      seen.base - block.workgroup < block.workgroupBytes);
+  if (inWorkgroup)
+    return checkWorkgroup(seen);
+  auto onStack = [&](uintptr_t address) {
+    return address >= reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) &&
+           address < block.stackEnd;
+  };
+  if (onStack(seen.address))
+    return true;
+  Allocation *allocation = checker.find(seen.address);
+  if (allocation && allocation->kind == MemoryKind::Registered &&
+      allocation->freedBy &&
+      checker.order.before(allocation->freedBy, block.op))
+    allocation = nullptr; // no longer registered
+  Allocation *expected =
+      seen.base == seen.address ? allocation : checker.find(seen.base);
+  if (expected && expected != allocation &&
+      expected->kind != MemoryKind::Registered) {
+    reportBounds(seen,
+                 "at byte " +
+                     std::to_string(
+                         static_cast<int64_t>(seen.address - expected->base)) +
+                     " of " + std::to_string(expected->bytes) + " bytes of " +
+                     expected->describe(),
+                 expected);
+    return false;
+  }
+  std::string place;
+  if (!allocation) {
+    place = siteLine(seen.site, 0);
+    if (onStack(seen.base)) {
+      reportBounds(seen, "of the thread's private memory", nullptr);
+      return false;
+    }
+    char address[32];
+    snprintf(address, sizeof(address), "0x%llx",
+             static_cast<unsigned long long>(seen.address));
+    checker.report(
+        Kind::HostMemory, place, "",
+        error(place,
+              (seen.address < 4096
+                   ? std::string("null pointer: ")
+                   : std::string("kernel touches host memory that is neither "
+                                 "registered nor host-shared: ")) +
+                  seen.what() + " at " + address + ", " +
+                  inThread(block, seen.thread)) +
+            launchNote(block));
+    return false;
+  }
+  if (seen.bytes > allocation->base + allocation->bytes - seen.address) {
+    reportBounds(seen,
+                 "at byte " + std::to_string(seen.address - allocation->base) +
+                     " of " + std::to_string(allocation->bytes) + " bytes of " +
+                     allocation->describe(),
+                 allocation);
+    return false;
+  }
+  OpIndex freed = allocation->freedBy;
+  if (freed && allocation->kind != MemoryKind::Registered)
+    if (!checker.order.before(block.op, freed)) {
+      bool ordered = checker.order.before(freed, block.op);
+      if (ordered || !block.thread[seen.thread].acquiredOutside)
+        reportFreed(seen, *allocation, ordered);
+      return !ordered && !allocation->released;
+    }
+  if (allocation->kind == MemoryKind::Own)
+    return true;
+  Access access = seen.access();
+  if (allocation->rangeCount.load(std::memory_order_acquire)) {
+    std::vector<std::pair<Access, uintptr_t>> races;
+    {
+      std::lock_guard<std::mutex> lock(allocation->rangesMutex);
+      for (const Range &range : allocation->ranges)
+        if (range.begin < seen.address + seen.bytes &&
+            seen.address < range.end && range.access.op != block.op &&
+            (range.access.writes() || access.writes()) &&
+            !checker.order.before(range.access.op, block.op) &&
+            !checker.order.before(block.op, range.access.op))
+          races.push_back({range.access, std::max(range.begin, seen.address)});
+    }
+    if (!block.thread[seen.thread].acquiredOutside &&
+        block.outsideEpoch >= access.epoch)
+      for (auto &[other, at] : races)
+        checker.reportRace(Kind::RaceOps, access, other, at, allocation);
+  }
+  // A kernel that looks at memory which the host writes may be told anything.
+  if (allocation->kind == MemoryKind::HostShared &&
+      (seen.flags & GPUASYNC_CHECK_OBSERVED)) {
+    block.thread[seen.thread].acquiredOutside = true;
+    block.outsideEpoch = std::min<uint32_t>(block.outsideEpoch, access.epoch);
+    checker.order.acquire(checker.order.host(), block.op);
+  }
+  forCells(seen.address, seen.bytes, [&](uintptr_t at, uint8_t mask) {
+    access.mask = mask;
+    checker.check(allocation->cell(at), access, block, at, allocation);
+  });
+  return true;
+}
+
+static uint32_t linearThread(const Block &block, uint32_t packed) {
+  const int64_t *sizes = block.ctx->blockDim;
+  uint64_t x = packed & 1023, y = packed >> 10 & 1023, z = packed >> 20;
+  uint64_t linear = x + static_cast<uint64_t>(sizes[0]) *
+                            (y + static_cast<uint64_t>(sizes[1]) * z);
+  return linear < block.threads ? static_cast<uint32_t>(linear) : 0;
+}
+
+extern "C" {
+
+void *gpuasync_check_access(void *address, void *base, uint64_t access,
+                            const char *site, uint32_t thread) noexcept {
+  Block *block = currentBlock;
+  if (!block || !(access >> 8))
+    return address;
+  Seen seen = {*block,
+               reinterpret_cast<uintptr_t>(address),
+               reinterpret_cast<uintptr_t>(base),
+               access >> 8,
+               static_cast<uint8_t>(access),
+               site,
+               linearThread(*block, thread)};
+  return checkAccess(seen) ? address : nullptr;
+}
+
+void *gpuasync_check_pointer(void *address, void *base, uint64_t access,
+                             const char *site, uint32_t thread) noexcept {
+  alignas(64) static thread_local unsigned char nowhere[8192];
+  if (gpuasync_check_access(address, base, access, site, thread))
+    return address;
+  uint64_t bytes = access >> 8;
+  if (bytes > sizeof(nowhere))
+    return address;
+  memset(nowhere, 0, bytes);
+  return nowhere;
+}
+
+void gpuasync_check_index(const char *site, uint32_t thread, uint32_t write,
+                          uint64_t dimension, int64_t index, int64_t count,
+                          int64_t size) noexcept {
+  Block *block = currentBlock;
+  std::string place = siteLine(site, 0);
+  std::string text = std::string("out of bounds: ") +
+                     (write ? "write" : "read") + " at index " +
+                     std::to_string(index);
+  if (count > 1)
+    text += " to " + std::to_string(index + count - 1);
+  text += " of dimension " + std::to_string(dimension) + ", whose size is " +
+          std::to_string(size);
+  if (!block) {
+    Checker::get().report(Kind::Bounds, place, "", error(place, text));
+    return;
+  }
+  Checker::get().report(
+      Kind::Bounds, place, "",
+      error(place,
+            text + ", " + inThread(*block, linearThread(*block, thread))) +
+          launchNote(*block));
+}
+
+void gpuasync_check_arrive(const char *site, uint32_t thread) noexcept {
+  Block *block = currentBlock;
+  if (!block)
+    return;
+  uint32_t number = linearThread(*block, thread);
+  Block::Thread &state = block->thread[number];
+  if (state.epoch == UINT16_MAX) {
+    block->allEpochs = false;
+    return;
+  }
+  state.barrier = site;
+  size_t epoch = state.epoch++;
+  if (block->arrivals.size() <= epoch)
+    block->arrivals.push_back({site, static_cast<uint16_t>(number)});
+  auto [first, firstThread] = block->arrivals[epoch];
+  if (first != site && siteLine(first, 0) != siteLine(site, 0)) {
+    reportBarrier(*block, site, number, firstThread, first);
+    // The threads are out of step for good.
+    block->allEpochs = false;
+  }
+}
+
+void gpuasync_check_assert(uint32_t condition) noexcept {
+  if (!condition && currentBlock)
+    currentBlock->asserted = true;
+}
+
+void gpuasync_check_own(void *address, uint64_t bytes, const char *site,
+                        uint32_t shared) noexcept {
+  Checker &checker = Checker::get();
+  MemoryKind kind = shared ? MemoryKind::Global : MemoryKind::Own;
+  Allocation *known = checker.find(reinterpret_cast<uintptr_t>(address));
+  if (!known || known->base != reinterpret_cast<uintptr_t>(address) ||
+      known->bytes != bytes || known->kind != kind)
+    checker.add(address, bytes, kind, nullptr, nullptr, site);
+}
+
+void gpuasync_check_host(void *pointer, uint64_t packed,
+                         const char *site) noexcept {
+  Checker &checker = Checker::get();
+  auto address = reinterpret_cast<uintptr_t>(pointer);
+  Allocation *allocation = checker.find(address);
+  if (!allocation || allocation->released)
+    return;
+  if (allocation->kind == MemoryKind::HostShared) {
+    // The host may poll what kernels write: it knows then what they did.
+    if (packed & GPUASYNC_CHECK_READ)
+      forCells(address, packed >> 8, [&](uintptr_t at, uint8_t mask) {
+        Cell *cell = at + 8 <= allocation->base + allocation->bytes + 8
+                         ? allocation->existing(at)
+                         : nullptr;
+        if (!cell)
+          return;
+        OpIndex seen[4] = {};
+        cell->lock();
+        for (unsigned i = 0; i < 4; ++i)
+          if (cell->accesses[i].writes() && (cell->accesses[i].mask & mask))
+            seen[i] = cell->accesses[i].op;
+        cell->unlock();
+        for (OpIndex op : seen)
+          if (op)
+            checker.order.acquireOnHost(op);
+      });
+    return;
+  }
+  if (allocation->kind != MemoryKind::Device)
+    return;
+  std::string place = siteLine(site, 0), from = placeOf(allocation->site);
+  checker.report(
+      Kind::HostTouchesDevice, place, "",
+      error(place, std::string("host code touches device memory: ") +
+                       (packed & GPUASYNC_CHECK_WRITE ? "write" : "read") +
+                       " of " + std::to_string(packed >> 8) + " bytes in " +
+                       siteLine(site, 2)) +
+          (from.empty() ? "" : note(from, "allocated here")));
+}
+
+void gpuasync_cpu_check_barrier(const gpuasync_cpu_block_ctx *,
+                                const char *file, uint32_t line,
+                                uint32_t column, int64_t arrived,
+                                int64_t expected) noexcept {
+  Block *block = currentBlock;
+  if (!block || arrived == expected || block->asserted)
+    return;
+  std::string place = std::string(file ? file : "") + ":" +
+                      std::to_string(line) + ":" + std::to_string(column);
+  Checker::get().report(
+      Kind::Barrier, place, "",
+      error(place, "barrier that not all threads of the block come to: " +
+                       std::to_string(arrived) + " of " +
+                       std::to_string(expected) + " do, in block " +
+                       std::to_string(block->number) + " of kernel " +
+                       kernelOf(block->op)) +
+          launchNote(*block));
+  // One report is enough, and the threads are out of step for good.
+  block->asserted = true;
+  block->allEpochs = false;
+}
+
+void gpuasync_check_start(void (*report)(void *user, const char *text),
+                          void *user) noexcept {
+  Checker::get().print = report;
+  Checker::get().printUser = user;
+  gpuasync_cpu_check_install(&hooks);
+}
+
+uint64_t gpuasync_check_finish(uint64_t *unprinted) noexcept {
+  Checker &checker = Checker::get();
+  if (checker.lastFunction) {
+    gpuasync_frame frame;
+    if (!gpuasync_frame_enter(&frame, checker.lastFunction))
+      checker.drain(&frame, 0);
+    gpuasync_status_free(gpuasync_frame_leave(&frame));
+  }
+  uint64_t found = checker.found;
+  if (unprinted)
+    *unprinted = found - checker.printed;
+  return found;
+}
+}

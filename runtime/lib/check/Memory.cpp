@@ -1,0 +1,303 @@
+//===- Memory.cpp - Allocations, copies and frees -------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Freed memory is kept a while, so that its addresses mean nothing else and
+// late uses are found.
+//===----------------------------------------------------------------------===//
+
+#include "Checker.h"
+
+#include <algorithm>
+
+using namespace gpuasync::check;
+
+/// Ranges that an allocation remembers.
+static constexpr size_t maxRanges = 64;
+
+Checker &Checker::get() {
+  // Never destroyed: kernels may run until the process ends.
+  static Checker *checker = new Checker;
+  return *checker;
+}
+
+//===----------------------------------------------------------------------===//
+// Cells
+//===----------------------------------------------------------------------===//
+
+Cell &Allocation::cell(uintptr_t address) {
+  uint64_t offset = (address & ~uintptr_t(7)) - (base & ~uintptr_t(7));
+  std::atomic<Cell *> &page = pages[offset / pageBytes];
+  Cell *cells = page.load(std::memory_order_acquire);
+  if (!cells) {
+    Cell *made = new Cell[pageCells];
+    if (page.compare_exchange_strong(cells, made, std::memory_order_acq_rel))
+      cells = made;
+    else
+      delete[] made;
+  }
+  return cells[offset % pageBytes / 8];
+}
+
+Cell *Allocation::existing(uintptr_t address) const {
+  uint64_t offset = (address & ~uintptr_t(7)) - (base & ~uintptr_t(7));
+  Cell *cells = pages[offset / pageBytes].load(std::memory_order_acquire);
+  return cells ? &cells[offset % pageBytes / 8] : nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// The map
+//===----------------------------------------------------------------------===//
+
+Allocation *Checker::add(void *pointer, uint64_t bytes, MemoryKind kind,
+                         const gpuasync_site *site, gpuasync_frame *frame,
+                         const char *ownSite) {
+  auto allocation = std::make_unique<Allocation>();
+  allocation->base = reinterpret_cast<uintptr_t>(pointer);
+  allocation->bytes = bytes;
+  allocation->kind = kind;
+  allocation->site = site;
+  allocation->frame = frame;
+  allocation->ownSite = ownSite;
+  uint64_t pages = (bytes + 16) / Allocation::pageBytes + 1;
+  allocation->pages = std::make_unique<std::atomic<Cell *>[]>(pages);
+  std::unique_lock<std::shared_mutex> lock(mutex);
+  // What lay there before is gone.
+  auto first = allocations.lower_bound(allocation->base);
+  if (first != allocations.begin()) {
+    auto previous = std::prev(first);
+    if (previous->second->contains(allocation->base) &&
+        previous->second->freedBy)
+      first = previous;
+  }
+  while (first != allocations.end() &&
+         first->first < allocation->base + (bytes ? bytes : 1))
+    first =
+        first->second->freedBy ? allocations.erase(first) : std::next(first);
+  allocations[allocation->base] = allocation.get();
+  mapVersion.fetch_add(1, std::memory_order_release);
+  return allocation.release();
+}
+
+Allocation *Checker::find(uintptr_t address) {
+  struct Found {
+    uint64_t version = 0;
+    Allocation *allocation = nullptr;
+  };
+  static thread_local Found cache[8];
+  static thread_local unsigned next = 0;
+  uint64_t version = mapVersion.load(std::memory_order_acquire);
+  for (Found &found : cache)
+    if (found.version == version && found.allocation->contains(address))
+      return found.allocation;
+  std::shared_lock<std::shared_mutex> lock(mutex);
+  auto entry = allocations.upper_bound(address);
+  // Registered host memory may lie inside other registered memory.
+  for (int looks = 0; looks < 8 && entry != allocations.begin(); ++looks) {
+    --entry;
+    if (!entry->second->contains(address))
+      continue;
+    cache[next++ % 8] = {version, entry->second};
+    return entry->second;
+  }
+  return nullptr;
+}
+
+void Checker::registerHost(void *pointer, uint64_t bytes,
+                           const gpuasync_site *site) {
+  {
+    std::unique_lock<std::shared_mutex> lock(mutex);
+    auto found = allocations.find(reinterpret_cast<uintptr_t>(pointer));
+    if (found != allocations.end() && !found->second->freedBy &&
+        found->second->bytes >= bytes) {
+      ++found->second->registrations;
+      return;
+    }
+  }
+  add(pointer, bytes, MemoryKind::Registered, site, nullptr)->registrations = 1;
+}
+
+void Checker::unregisterHost(void *pointer) {
+  OpIndex now = order.add(nullptr, nullptr);
+  std::unique_lock<std::shared_mutex> lock(mutex);
+  auto found = allocations.find(reinterpret_cast<uintptr_t>(pointer));
+  if (found == allocations.end() || !found->second->registrations ||
+      --found->second->registrations)
+    return;
+  // Kernels that were enqueued before may still run.
+  found->second->freedBy = now;
+}
+
+bool Checker::free(void *pointer, gpuasync_stream *stream,
+                   const gpuasync_site *site) {
+  Allocation *allocation = find(reinterpret_cast<uintptr_t>(pointer));
+  if (!allocation || allocation->base != reinterpret_cast<uintptr_t>(pointer) ||
+      (allocation->kind != MemoryKind::Device &&
+       allocation->kind != MemoryKind::HostShared) ||
+      allocation->released)
+    return false;
+  OpIndex op = order.addFree(stream, site);
+  if (OpIndex before = allocation->freedBy) {
+    std::string place = placeOf(site), other = placeOf(order.at(before).site);
+    report(Kind::Freed, place, other,
+           place + ": error: memory is freed a second time\n" + other +
+               ": note: it was freed here\n");
+    return true;
+  }
+  Access access;
+  access.op = op;
+  access.flags = GPUASYNC_CHECK_WRITE;
+  addRange(*allocation, allocation->base,
+           allocation->base + std::max<uint64_t>(allocation->bytes, 1), access);
+  std::unique_lock<std::shared_mutex> lock(mutex);
+  allocation->freedBy = op;
+  quarantine.push_back(allocation);
+  quarantineBytes += allocation->bytes;
+  return true;
+}
+
+void Checker::drain(gpuasync_frame *frame, uint64_t keepBytes) {
+  while (true) {
+    Allocation *oldest = nullptr;
+    {
+      std::unique_lock<std::shared_mutex> lock(mutex);
+      if (quarantine.empty() || (keepBytes && quarantineBytes <= keepBytes))
+        return;
+      oldest = quarantine.front();
+      // While the host has not waited for the free, work may still come first.
+      if (keepBytes && !order.isDue(oldest->freedBy))
+        return;
+      quarantine.erase(quarantine.begin());
+      quarantineBytes -= oldest->bytes;
+      oldest->released = true;
+    }
+    gpuasync_dealloc(frame, nullptr, reinterpret_cast<void *>(oldest->base),
+                     order.at(oldest->freedBy).site);
+  }
+}
+
+void Checker::forget(gpuasync_frame *frame) {
+  OpIndex now = order.host();
+  std::unique_lock<std::shared_mutex> lock(mutex);
+  for (auto &[base, allocation] : allocations)
+    if (allocation->frame == frame) {
+      if (!allocation->freedBy)
+        allocation->freedBy = now;
+      allocation->released = true;
+    }
+  for (size_t i = 0; i < quarantine.size();)
+    if (quarantine[i]->frame == frame) {
+      quarantineBytes -= quarantine[i]->bytes;
+      quarantine.erase(quarantine.begin() + static_cast<ptrdiff_t>(i));
+    } else {
+      ++i;
+    }
+}
+
+//===----------------------------------------------------------------------===//
+// Copies, fills and frees
+//===----------------------------------------------------------------------===//
+
+void Checker::addRange(Allocation &allocation, uintptr_t begin, uintptr_t end,
+                       Access access) {
+  auto unordered = [&](const Access &other) {
+    return other.flags && other.op != access.op &&
+           (other.writes() || access.writes()) &&
+           !order.before(other.op, access.op) &&
+           !order.before(access.op, other.op);
+  };
+  {
+    std::lock_guard<std::mutex> lock(allocation.rangesMutex);
+    std::vector<Range> &ranges = allocation.ranges;
+    for (const Range &range : ranges)
+      if (range.begin < end && begin < range.end && unordered(range.access))
+        reportRace(Kind::RaceOps, access, range.access,
+                   std::max(begin, range.begin), &allocation);
+    // What a later one hides is not needed once the host has waited for it:
+    // kernels enqueued with it may still come here.
+    ranges.erase(
+        std::remove_if(ranges.begin(), ranges.end(),
+                       [&](const Range &range) {
+                         return begin <= range.begin && range.end <= end &&
+                                (access.writes() || !range.access.writes()) &&
+                                order.before(range.access.op, access.op) &&
+                                order.isDue(range.access.op);
+                       }),
+        ranges.end());
+    if (ranges.size() >= maxRanges)
+      ranges.erase(ranges.begin());
+    ranges.push_back({begin, end, access});
+    allocation.rangeCount.store(static_cast<uint32_t>(ranges.size()),
+                                std::memory_order_release);
+  }
+  if (!allocation.pages)
+    return;
+  for (uintptr_t at = begin & ~uintptr_t(7); at < end;) {
+    Cell *cell = allocation.existing(at);
+    if (!cell) {
+      uint64_t offset = at - (allocation.base & ~uintptr_t(7));
+      at += Allocation::pageBytes - offset % Allocation::pageBytes;
+      continue;
+    }
+    Access accesses[4];
+    cell->lock();
+    std::copy(cell->accesses, cell->accesses + 4, accesses);
+    cell->unlock();
+    for (const Access &other : accesses)
+      for (unsigned byte = 0; byte < 8; ++byte)
+        if ((other.mask >> byte & 1) && at + byte >= begin && at + byte < end) {
+          if (unordered(other))
+            reportRace(Kind::RaceOps, access, other, at + byte, &allocation);
+          break;
+        }
+    at += 8;
+  }
+}
+
+bool Checker::accessRange(const void *pointer, uint64_t bytes, uint8_t flags,
+                          OpIndex op) {
+  auto begin = reinterpret_cast<uintptr_t>(pointer);
+  Access access;
+  access.op = op;
+  access.flags = flags;
+  Allocation *allocation = find(begin);
+  std::string place = placeOf(access);
+  const char *verb = flags & GPUASYNC_CHECK_WRITE ? "writes" : "reads";
+  if (!allocation) {
+    addRange(pageable, begin, begin + bytes, access);
+    return true;
+  }
+  std::string from = placeOf(allocation->site);
+  if (begin + bytes > allocation->base + allocation->bytes &&
+      allocation->kind != MemoryKind::Registered) {
+    report(Kind::Bounds, place, from,
+           place + ": error: out of bounds: " + describe(access) + " " + verb +
+               " " + std::to_string(bytes) + " bytes at byte " +
+               std::to_string(begin - allocation->base) + " of " +
+               std::to_string(allocation->bytes) + " bytes of " +
+               allocation->describe() + "\n" +
+               (from.empty() ? "" : from + ": note: allocated here\n"));
+    return false;
+  }
+  OpIndex freed = allocation->freedBy;
+  if (freed && allocation->kind == MemoryKind::Registered) {
+    // It is the host's again.
+    addRange(pageable, begin, begin + bytes, access);
+    return true;
+  }
+  if (freed)
+    if (order.before(freed, op)) {
+      std::string other = placeOf(order.at(freed).site);
+      report(Kind::Freed, place, other,
+             place + ": error: use of freed " + allocation->describe() + ": " +
+                 describe(access) + " " + verb + " " + std::to_string(bytes) +
+                 " bytes\n" +
+                 (other.empty() ? "" : other + ": note: freed here\n") +
+                 (from.empty() ? "" : from + ": note: allocated here\n"));
+      return false;
+    }
+  addRange(*allocation, begin,
+           std::min(begin + bytes, allocation->base + allocation->bytes),
+           access);
+  return true;
+}

@@ -1,0 +1,114 @@
+//===- Order.h - What comes before what -------------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Vector clocks of streams and of the host: whether the program orders two
+// device operations, whatever order they really ran in.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_CHECK_ORDER_H
+#define GPUASYNC_CHECK_ORDER_H
+
+#include "gpuasync/RuntimeABI.h"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <unordered_map>
+#include <vector>
+
+namespace gpuasync {
+namespace check {
+
+/// How far one knows each strand to be. Strand 0 is the host: all its threads
+/// together, since how they wait for each other is not seen.
+using Clock = std::vector<uint32_t>;
+
+/// A device operation, or the host between two of them. Never changed once it
+/// has an index, never destroyed.
+struct Op {
+  uint32_t strand = 0, count = 0;
+  Clock clock; ///< of itself and of all that comes before it
+  const gpuasync_site *site = nullptr; ///< null: the host
+  int64_t grid[3] = {1, 1, 1}, block[3] = {1, 1, 1};
+};
+
+/// Of an Op; 0 is none.
+using OpIndex = uint32_t;
+
+class Order {
+public:
+  /// \name Of whoever enqueues. Thread safe.
+  /// @{
+  void createStream(gpuasync_stream *stream, gpuasync_frame *frame);
+  void createExternal(gpuasync_stream *stream, gpuasync_frame *frame,
+                      void *native);
+  void destroyStream(gpuasync_stream *stream);
+  void recordEvent(gpuasync_event *event, gpuasync_stream *stream);
+  void moveEvent(gpuasync_event *from, gpuasync_event *to);
+  void destroyEvent(gpuasync_event *event);
+  void waitOnStream(gpuasync_stream *stream, gpuasync_event *event);
+  void waitOnHost(gpuasync_stream *stream);
+  void waitOnHost(gpuasync_event *event);
+  /// The host has waited for all streams of a frame that failed.
+  void endFailed(gpuasync_frame *frame);
+  /// A new operation at the end of the stream; null: of the host.
+  OpIndex add(gpuasync_stream *stream, const gpuasync_site *site,
+              const gpuasync_block *block = nullptr);
+  /// The same for a free, which nobody waits for by itself.
+  OpIndex addFree(gpuasync_stream *stream, const gpuasync_site *site);
+  /// The host as it is now.
+  OpIndex host();
+  /// @}
+
+  const Op &at(OpIndex index) const {
+    return chunks[index / chunkSize].load(
+        std::memory_order_acquire)[index % chunkSize];
+  }
+  /// Whether `first` ends before `second` starts.
+  bool before(OpIndex first, OpIndex second) const;
+  /// Whether the host has waited for an operation, or for all that comes before
+  /// a free.
+  bool isDue(OpIndex op);
+
+  /// `later` has seen, by an atomic, what `earlier` did before its own: what
+  /// follows `later` follows `earlier`.
+  void acquire(OpIndex earlier, OpIndex later);
+  /// The host has seen what `op` wrote.
+  void acquireOnHost(OpIndex op);
+
+private:
+  static constexpr uint32_t chunkSize = 4096, maxChunks = 1 << 16;
+  struct Strand {
+    uint32_t id = 0;
+    Clock clock;
+    gpuasync_frame *frame = nullptr;
+  };
+
+  OpIndex addLocked(Strand &strand, const gpuasync_site *site,
+                    const gpuasync_block *block, bool isFree);
+  uint32_t takeStrand();
+  void tickHost();
+  bool directly(OpIndex first, OpIndex second) const;
+
+  std::mutex mutex;
+  Clock hostClock{1};
+  OpIndex hostOp = 0;
+  uint32_t opCount = 0;
+  std::vector<uint32_t> counts{1};      ///< per strand, its last operation
+  std::vector<uint32_t> retiredStrands; ///< of destroyed streams
+  std::unordered_map<gpuasync_stream *, std::shared_ptr<Strand>> streams;
+  std::unordered_map<void *, std::shared_ptr<Strand>> externals;
+  std::unordered_map<gpuasync_event *, Clock> events;
+  std::atomic<Op *> chunks[maxChunks] = {};
+
+  mutable std::shared_mutex edgesMutex;
+  std::vector<std::pair<OpIndex, OpIndex>> edges;
+  std::atomic<bool> hasEdges{false};
+};
+
+} // namespace check
+} // namespace gpuasync
+
+#endif // GPUASYNC_CHECK_ORDER_H
