@@ -87,4 +87,5 @@ if config.gpuasync_sanitize:
     config.available_features.add("sanitizer")
 # Of each kind in test/Fuzz; more by ./dev fuzz.
 config.substitutions.append(("%fuzz_programs", "10" if config.gpuasync_sanitize else "125"))
+config.substitutions.append(("%fuzz_checked", "12" if config.gpuasync_sanitize else "200"))
 config.substitutions.append(("%fuzz_mutants", "100" if config.gpuasync_sanitize else "600"))

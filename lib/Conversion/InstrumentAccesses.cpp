@@ -533,11 +533,15 @@ void Instrumenter::instrumentKernelCode(FunctionOpInterface kernelCode) {
       instrumentGlobal(op);
     } else if (auto alloc = dyn_cast<memref::AllocOp>(op)) {
       instrumentAlloc(alloc);
-    } else if (isa<gpu::BarrierOp, gpu::AllReduceOp>(op) ||
-               name == "nvvm.barrier0" || name == "nvvm.barrier") {
+    } else if (isa<gpu::BarrierOp, gpu::AllReduceOp>(op)) {
       loc = op->getLoc();
       builder.setInsertionPoint(op);
-      call("gpuasync_check_arrive", Type(), {getSite(op, name), getThread()});
+      // Threads may stay away from a reduction that is not marked uniform.
+      auto reduction = dyn_cast<gpu::AllReduceOp>(op);
+      Value site = reduction && !reduction.getUniform()
+                       ? Value(LLVM::ZeroOp::create(builder, loc, pointer))
+                       : getSite(op, name);
+      call("gpuasync_check_arrive", Type(), {site, getThread()});
     } else if (auto assertion = dyn_cast<cf::AssertOp>(op)) {
       loc = op->getLoc();
       builder.setInsertionPoint(op);

@@ -26,9 +26,10 @@ typedef struct gpuasync_cpu_check_hooks {
   /// On the thread that enqueues a launch: what the other hooks are given.
   void *(*launch)(void);
   /// On the thread that runs a block, before and after it. `workgroup` points
-  /// to `workgroupBytes` of static and dynamic workgroup memory.
+  /// to `workgroupBytes` of static and dynamic workgroup memory; up to `bytes`
+  /// follows what the threads keep over barriers.
   void (*blockBegin)(void *launch, const gpuasync_cpu_block_ctx *ctx,
-                     void *workgroup, uint64_t workgroupBytes);
+                     void *workgroup, uint64_t workgroupBytes, uint64_t bytes);
   void (*blockEnd)(void *launch);
 } gpuasync_cpu_check_hooks;
 
@@ -66,7 +67,8 @@ GPUASYNC_API void gpuasync_check_index(const char *site, uint32_t thread,
                                        uint32_t write, uint64_t dimension,
                                        int64_t index, int64_t count,
                                        int64_t size) GPUASYNC_NOEXCEPT;
-/// A thread comes to a barrier of its block.
+/// A thread comes to a barrier of its block. Null: to what may order it after
+/// other threads of the block, in a way that is not followed.
 GPUASYNC_API void gpuasync_check_arrive(const char *site,
                                         uint32_t thread) GPUASYNC_NOEXCEPT;
 /// A thread ends here if `condition` is 0: it comes to no further barrier.

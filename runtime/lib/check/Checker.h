@@ -102,6 +102,7 @@ struct Block {
   uintptr_t stackEnd = 0; ///< above all that its threads have on the stack
   uintptr_t workgroup = 0;
   uint64_t workgroupBytes = 0;
+  uint64_t allBytes = 0; ///< with what threads keep over barriers
   uint32_t threads = 0;
   bool asserted = false; ///< a thread has ended early, and rightly so
   bool allEpochs = true; ///< false: more barriers than can be counted

@@ -27,7 +27,8 @@ static void *currentLaunch() {
 }
 
 static void blockBegin(void *launch, const gpuasync_cpu_block_ctx *ctx,
-                       void *workgroup, uint64_t workgroupBytes) {
+                       void *workgroup, uint64_t workgroupBytes,
+                       uint64_t bytes) {
   // Launches that did not come through our own entry are not checked.
   if (!launch)
     return;
@@ -41,6 +42,7 @@ static void blockBegin(void *launch, const gpuasync_cpu_block_ctx *ctx,
   block.stackEnd = reinterpret_cast<uintptr_t>(ctx);
   block.workgroup = reinterpret_cast<uintptr_t>(workgroup);
   block.workgroupBytes = workgroup ? workgroupBytes : 0;
+  block.allBytes = workgroup ? bytes : 0;
   block.threads = static_cast<uint32_t>(ctx->blockDim[0] * ctx->blockDim[1] *
                                         ctx->blockDim[2]);
   block.asserted = false;
@@ -335,7 +337,7 @@ static bool checkAccess(const Seen &seen) {
     return address >= reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) &&
            address < block.stackEnd;
   };
-  if (onStack(seen.address))
+  if (onStack(seen.address) || seen.address - block.workgroup < block.allBytes)
     return true;
   Allocation *allocation = checker.find(seen.address);
   if (allocation && allocation->kind == MemoryKind::Registered &&
@@ -491,6 +493,10 @@ void gpuasync_check_arrive(const char *site, uint32_t thread) noexcept {
   Block *block = currentBlock;
   if (!block)
     return;
+  if (!site) {
+    block->allEpochs = false;
+    return;
+  }
   uint32_t number = linearThread(*block, thread);
   Block::Thread &state = block->thread[number];
   if (state.epoch == UINT16_MAX) {

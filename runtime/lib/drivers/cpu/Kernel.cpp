@@ -42,8 +42,10 @@ thread_local Scratch scratch;
 
 void Scheduler::runBlocks(Job &job) {
   const Op &op = *job.op;
-  uint64_t bytes = ((op.kernel->workgroupBytes + 15) & ~uint64_t(15)) +
-                   static_cast<uint64_t>(op.dynamicSharedBytes);
+  const uint64_t workgroupBytes =
+      ((op.kernel->workgroupBytes + 15) & ~uint64_t(15)) +
+      static_cast<uint64_t>(op.dynamicSharedBytes);
+  uint64_t bytes = workgroupBytes;
   if (op.kernel->threadBytes)
     bytes = ((bytes + 63) & ~uint64_t(63)) +
             static_cast<uint64_t>(op.block[0] * op.block[1] * op.block[2]) *
@@ -75,7 +77,8 @@ void Scheduler::runBlocks(Job &job) {
       if (job.failed.load(std::memory_order_relaxed))
         return;
       if (__builtin_expect(checkHooks != nullptr, 0))
-        checkHooks->blockBegin(op.checked, &ctx, workgroup, bytes);
+        checkHooks->blockBegin(op.checked, &ctx, workgroup, workgroupBytes,
+                               bytes);
       op.kernel->function(&ctx, op.params, workgroup);
       if (__builtin_expect(checkHooks != nullptr, 0))
         checkHooks->blockEnd(op.checked);
