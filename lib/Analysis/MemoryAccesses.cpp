@@ -364,7 +364,7 @@ static void findAccesses(Value value, SmallVector<Value> chain, Accesses &found,
     }
     if (auto global = dyn_cast<memref::GetGlobalOp>(op)) {
       // Each get_global of a global is a value of its own.
-      finish({Base::Global, Value(), global.getNameAttr()});
+      finish({Base::Global, Value(), global.getNameAttr().getAttr()});
       if (found.back().window.root == value) {
         found.back().window.root = Value();
         found.back().window.ranges.clear();

@@ -152,3 +152,18 @@ func.func @kernels(%v: f32, %n: i32) {
   return
 }
 }
+
+// -----
+
+// A global of the host is one buffer, whoever names it.
+memref.global "private" @table : memref<16xf32> = dense<1.0>
+// CHECK-LABEL: func.func @fromGlobal
+func.func @fromGlobal(%x: memref<16xf32>, %y: memref<16xf32>) {
+  // CHECK: %[[A:.*]] = gpu_async.memcpy async %
+  // CHECK: gpu_async.memcpy async {{.*}}[%[[A]]
+  %t = memref.get_global @table : memref<16xf32>
+  %u = memref.get_global @table : memref<16xf32>
+  gpu_async.memcpy %t, %x : memref<16xf32>, memref<16xf32>
+  gpu_async.memcpy %y, %u : memref<16xf32>, memref<16xf32>
+  return
+}
