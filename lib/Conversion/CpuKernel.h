@@ -88,8 +88,9 @@ Value buildMemRef(OpBuilder &builder, Location loc, Value base, MemRefType type,
                   Value size);
 
 /// For a loop over threads whose accesses of `group` do not depend on each
-/// other.
-LLVM::LoopAnnotationAttr buildParallelAnnotation(LLVM::AccessGroupAttr group);
+/// other. `threads` is their number, 0 if it is not known.
+LLVM::LoopAnnotationAttr buildParallelAnnotation(LLVM::AccessGroupAttr group,
+                                                 int64_t threads);
 
 /// The address of element `index` (an i64) of an array of ThreadMemory whose
 /// elements have the size of `type`.
@@ -145,6 +146,8 @@ constexpr StringRef onceName = "gpu_async.once";
 constexpr StringRef internalName = "gpu_async.internal";
 /// The attribute of a cf.assert that ends the block without a report.
 constexpr StringRef silentName = "gpu_async.silent";
+/// The annotation of a loop until it is a branch of LLVM's.
+constexpr StringRef annotationName = "llvm.loop_annotation";
 
 /// Rewrites shuffles, reductions and broadcasts to accesses to arrays of
 /// `memory` and barriers.
@@ -166,11 +169,12 @@ struct CutKernel {
 };
 
 /// Makes the structured kernel `kernel` a function of the whole block that
-/// calls the pieces between its barriers for all threads. `mayFail` says
-/// whether a function that is called ends threads. nullopt: there is nothing to
-/// gain, and the kernel is as it was.
+/// calls the pieces between its barriers for all threads. Blocks have `sizeX`
+/// threads in x, 0 if that is not known; `mayFail` says whether a function that
+/// is called ends threads. nullopt: there is nothing to gain, and the kernel is
+/// as it was.
 FailureOr<std::optional<CutKernel>>
-cutAtBarriers(func::FuncOp kernel, int64_t workgroupBytes,
+cutAtBarriers(func::FuncOp kernel, int64_t workgroupBytes, int64_t sizeX,
               function_ref<bool(func::CallOp)> mayFail);
 
 /// Makes the control flow around barriers structured and the kernel one block,

@@ -37,10 +37,11 @@ struct Assignment {
 
 class Cutter {
 public:
-  Cutter(func::FuncOp kernel, int64_t workgroupBytes,
+  Cutter(func::FuncOp kernel, int64_t workgroupBytes, int64_t sizeX,
          function_ref<bool(func::CallOp)> mayFail)
-      : kernel(kernel), workgroupBytes(workgroupBytes), mayFailCall(mayFail),
-        builder(kernel.getContext()), i1(builder.getI1Type()) {}
+      : kernel(kernel), workgroupBytes(workgroupBytes), sizeX(sizeX),
+        mayFailCall(mayFail), builder(kernel.getContext()),
+        i1(builder.getI1Type()) {}
 
   FailureOr<std::optional<CutKernel>> run();
 
@@ -73,7 +74,7 @@ private:
   SmallVector<Value> createSlots(ValueRange values);
 
   func::FuncOp kernel;
-  int64_t workgroupBytes;
+  int64_t workgroupBytes, sizeX;
   function_ref<bool(func::CallOp)> mayFailCall;
   OpBuilder builder;
   Type i1;
@@ -312,7 +313,7 @@ Value Cutter::createSlot(Type type, Value &array) {
 /// Loops over the threads of the block, x innermost, around what `body` builds.
 static void buildThreadLoops(OpBuilder &builder, Location loc,
                              func::FuncOp kernel, Value lowerX, Value upperX,
-                             LLVM::AccessGroupAttr group,
+                             LLVM::AccessGroupAttr group, int64_t threads,
                              function_ref<void(ArrayRef<Value>)> body) {
   OpBuilder::InsertionGuard guard(builder);
   Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
@@ -325,7 +326,7 @@ static void buildThreadLoops(OpBuilder &builder, Location loc,
     ids[dim] = loop.getInductionVar();
     builder.setInsertionPointToStart(loop.getBody());
     if (dim == 0)
-      loop->setAttr("llvm.loop_annotation", buildParallelAnnotation(group));
+      loop->setAttr(annotationName, buildParallelAnnotation(group, threads));
   }
   body(ids);
 }
@@ -483,13 +484,14 @@ void Cutter::buildRegion(SmallVector<Operation *> &piece,
   function.setPrivate();
   SymbolTable(kernel->getParentOp()).insert(function, Block::iterator(kernel));
   auto group = LLVM::AccessGroupAttr::get(builder.getContext());
-  buildThreadLoops(
-      builder, loc, kernel, lowerX, upperX, group, [&](ArrayRef<Value> ids) {
-        SmallVector<Value> operands(uniform.begin(), uniform.end());
-        llvm::append_range(operands, ids);
-        llvm::append_range(operands, env.drop_front(3));
-        func::CallOp::create(builder, loc, function, operands);
-      });
+  buildThreadLoops(builder, loc, kernel, lowerX, upperX, group,
+                   guard ? 0 : sizeX, [&](ArrayRef<Value> ids) {
+                     SmallVector<Value> operands(uniform.begin(),
+                                                 uniform.end());
+                     llvm::append_range(operands, ids);
+                     llvm::append_range(operands, env.drop_front(3));
+                     func::CallOp::create(builder, loc, function, operands);
+                   });
 
   // Its body: what it needs, the piece, what it leaves.
   Block *entry = function.addEntryBlock();
@@ -886,7 +888,7 @@ FailureOr<std::optional<CutKernel>> Cutter::run() {
 }
 
 FailureOr<std::optional<CutKernel>>
-cpu::cutAtBarriers(func::FuncOp kernel, int64_t workgroupBytes,
+cpu::cutAtBarriers(func::FuncOp kernel, int64_t workgroupBytes, int64_t sizeX,
                    function_ref<bool(func::CallOp)> mayFail) {
-  return Cutter(kernel, workgroupBytes, mayFail).run();
+  return Cutter(kernel, workgroupBytes, sizeX, mayFail).run();
 }

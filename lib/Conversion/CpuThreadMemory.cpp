@@ -148,10 +148,28 @@ Value cpu::buildMemRef(OpBuilder &builder, Location loc, Value base,
 }
 
 LLVM::LoopAnnotationAttr
-cpu::buildParallelAnnotation(LLVM::AccessGroupAttr group) {
+cpu::buildParallelAnnotation(LLVM::AccessGroupAttr group, int64_t threads) {
+  MLIRContext *context = group.getContext();
+  // LLVM unrolls short loops before it vectorises others. One vector for all
+  // threads needs no loop at all, and stays in registers from one to the next.
+  constexpr int64_t longest = 64;
+  LLVM::LoopUnrollAttr unroll;
+  LLVM::LoopVectorizeAttr vectorize;
+  if (threads > 0 && threads <= longest)
+    unroll = LLVM::LoopUnrollAttr::get(
+        context, /*disable=*/BoolAttr::get(context, true), /*count=*/{},
+        /*runtimeDisable=*/{}, /*full=*/{}, /*followupUnrolled=*/{},
+        /*followupRemainder=*/{}, /*followupAll=*/{});
+  if (unroll && threads >= 4 && llvm::isPowerOf2_64(threads))
+    vectorize = LLVM::LoopVectorizeAttr::get(
+        context, /*disable=*/{}, /*predicateEnable=*/{},
+        /*scalableEnable=*/{},
+        /*width=*/IntegerAttr::get(IntegerType::get(context, 32), threads),
+        /*followupVectorized=*/{}, /*followupEpilogue=*/{},
+        /*followupAll=*/{});
   return LLVM::LoopAnnotationAttr::get(
-      group.getContext(), /*disableNonforced=*/{}, /*vectorize=*/{},
-      /*interleave=*/{}, /*unroll=*/{}, /*unrollAndJam=*/{}, /*licm=*/{},
+      context, /*disableNonforced=*/{}, vectorize,
+      /*interleave=*/{}, unroll, /*unrollAndJam=*/{}, /*licm=*/{},
       /*distribute=*/{}, /*pipeline=*/{}, /*peeled=*/{}, /*unswitch=*/{},
       /*mustProgress=*/{}, /*isVectorized=*/{}, /*startLoc=*/{}, /*endLoc=*/{},
       group);

@@ -10,6 +10,7 @@
 
 #include "CpuKernel.h"
 #include "GPUAsync/Conversion/KernelABI.h"
+#include "GPUAsync/IR/GPUAsyncOps.h"
 #include "KernelLowering.h"
 #include "gpuasync/RuntimeABI.h"
 #include "mlir/Conversion/Passes.h"
@@ -184,6 +185,10 @@ private:
     /// Of a region: where in the static workgroup memory a failure is noted.
     int64_t failedOffset = -1;
     SmallVector<int64_t> params; ///< of a kernel
+    /// Of a kernel: the sizes that every launch gives its blocks, 0 if unknown.
+    std::array<int64_t, 3> blockSize = {0, 0, 0};
+    /// The sizes are promised by an attribute; launches may break the promise.
+    bool isPromised = false;
   };
 
   LogicalResult copyFunctions();
@@ -203,10 +208,14 @@ private:
   LLVM::LLVMFuncOp buildBlockFunction(LLVM::LLVMFuncOp thread,
                                       const Function &kernel, Attribute group);
   LogicalResult splice();
+  void findBlockSizes();
+  Block *buildPromiseCheck(Block *entry, const Function &kernel,
+                           ArrayRef<Value> given);
 
   Value getEnv(Function &function, unsigned which);
   Value getLinearThreadId(Function &function);
   Value makeString(Location loc, StringRef text);
+  LLVM::LLVMFuncOp getAssertFail();
   LLVM::LLVMFuncOp getRuntimeFunction(StringRef name,
                                       LLVM::LLVMFunctionType type);
   static int64_t getBytes(MemRefType type) {
@@ -224,6 +233,8 @@ private:
   /// In the order of the module.
   llvm::MapVector<StringAttr, Function> functions;
   llvm::StringMap<int64_t> workgroupGlobals; ///< offsets
+  /// What launches say, of each kernel.
+  llvm::DenseMap<StringAttr, std::array<int64_t, 3>> blockSizes;
   int64_t workgroupGlobalBytes = 0;
   unsigned strings = 0;
 };
@@ -262,9 +273,35 @@ LLVM::LLVMFuncOp CPULowering::getRuntimeFunction(StringRef name,
   return LLVM::LLVMFuncOp::create(builder, source.getLoc(), name, type);
 }
 
+LLVM::LLVMFuncOp CPULowering::getAssertFail() {
+  Type i32 = builder.getI32Type();
+  auto type = LLVM::LLVMFunctionType::get(
+      LLVM::LLVMVoidType::get(context),
+      {pointer, pointer, pointer, i32, i32, i64, i64, i64});
+  return getRuntimeFunction("gpuasync_cpu_assert_fail", type);
+}
+
 //===----------------------------------------------------------------------===//
 // From a gpu.module to functions with explicit places in the grid
 //===----------------------------------------------------------------------===//
+
+/// Finds the block sizes that all launches of a kernel agree about.
+void CPULowering::findBlockSizes() {
+  source->getParentOp()->walk([&](LaunchOp launch) {
+    if (launch.getKernelModuleName() != source.getNameAttr())
+      return;
+    Value sizes[] = {launch.getBlockSizeX(), launch.getBlockSizeY(),
+                     launch.getBlockSizeZ()};
+    auto [known, isFirst] = blockSizes.try_emplace(launch.getKernelName());
+    for (auto [size, value] : llvm::zip_equal(known->second, sizes)) {
+      APInt constant;
+      int64_t here = matchPattern(value, m_ConstantInt(&constant))
+                         ? constant.getSExtValue()
+                         : 0;
+      size = isFirst || size == here ? here : 0;
+    }
+  });
+}
 
 LogicalResult CPULowering::copyFunction(FunctionOpInterface function) {
   Location loc = function.getLoc();
@@ -278,6 +315,15 @@ LogicalResult CPULowering::copyFunction(FunctionOpInterface function) {
       return failure();
     info.params = *params;
     info.mayBlock = BlockingAnalysis().mayBlock(function);
+    // Loops over the threads are better where their number is known.
+    auto known = dyn_cast<gpu::GPUFuncOp>(function.getOperation());
+    auto promised = known ? known.getKnownBlockSize() : std::nullopt;
+    if (promised) {
+      llvm::copy(*promised, info.blockSize.begin());
+      info.isPromised = true;
+    } else {
+      info.blockSize = blockSizes.lookup(SymbolTable::getSymbolName(function));
+    }
   }
 
   if (auto gpuFunction = dyn_cast<gpu::GPUFuncOp>(function.getOperation())) {
@@ -679,10 +725,7 @@ void CPULowering::rewriteCalls() {
 /// A failed assert ends its thread: the function returns at once, and one that
 /// is not a kernel tells its caller so by an additional result.
 LogicalResult CPULowering::rewriteAsserts() {
-  auto voidType = LLVM::LLVMVoidType::get(context);
   Type i32 = builder.getI32Type(), i1 = builder.getI1Type();
-  auto reportType = LLVM::LLVMFunctionType::get(
-      voidType, {pointer, pointer, pointer, i32, i32, i64, i64, i64});
 
   for (auto &[name, function] : functions) {
     if (!function.mayFail)
@@ -787,9 +830,7 @@ LogicalResult CPULowering::rewriteAsserts() {
       for (int i = 0; i < 3; ++i)
         operands.push_back(arith::IndexCastOp::create(
             builder, loc, i64, getEnv(function, ThreadId + i)));
-      LLVM::CallOp::create(
-          builder, loc,
-          getRuntimeFunction("gpuasync_cpu_assert_fail", reportType), operands);
+      LLVM::CallOp::create(builder, loc, getAssertFail(), operands);
       cf::BranchOp::create(builder, loc, leave);
       check.erase();
     }
@@ -861,7 +902,7 @@ LogicalResult CPULowering::cutKernels() {
         return failure();
     }
     FailureOr<std::optional<CutKernel>> cut =
-        cutAtBarriers(kernel, function.workgroupBytes,
+        cutAtBarriers(kernel, function.workgroupBytes, function.blockSize[0],
                       [&](func::CallOp call) { return mayFail(call); });
     if (failed(cut))
       return failure();
@@ -993,6 +1034,46 @@ void CPULowering::markParallelAccesses(LLVM::LLVMFuncOp thread,
   });
 }
 
+/// A launch with another block size than known_block_size fails. Returns the
+/// block in which the kernel goes on.
+Block *CPULowering::buildPromiseCheck(Block *entry, const Function &kernel,
+                                      ArrayRef<Value> given) {
+  Location loc = source.getLoc();
+  Type i32 = builder.getI32Type();
+  std::string message = "launched with another block size than its "
+                        "known_block_size, ";
+  Value differs;
+  for (auto [i, size] : llvm::enumerate(kernel.blockSize)) {
+    Value known = LLVM::ConstantOp::create(builder, loc, i64,
+                                           builder.getI64IntegerAttr(size));
+    Value differsHere = LLVM::ICmpOp::create(
+        builder, loc, LLVM::ICmpPredicate::ne, given[i], known);
+    differs =
+        differs ? Value(LLVM::OrOp::create(builder, loc, differs, differsHere))
+                : differsHere;
+    message += (i ? " x " : "") + std::to_string(size);
+  }
+  Block *refuse =
+      builder.createBlock(entry->getParent(), entry->getParent()->end());
+  Block *rest =
+      builder.createBlock(entry->getParent(), entry->getParent()->end());
+  builder.setInsertionPointToEnd(entry);
+  LLVM::CondBrOp::create(builder, loc, differs, refuse, rest);
+  builder.setInsertionPointToStart(refuse);
+  auto number = [&](Type type) -> Value {
+    return LLVM::ConstantOp::create(builder, loc, type,
+                                    builder.getIntegerAttr(type, 0));
+  };
+  LLVM::CallOp::create(builder, loc, getAssertFail(),
+                       ValueRange{entry->getArgument(0),
+                                  makeString(loc, message), makeString(loc, ""),
+                                  number(i32), number(i32), number(i64),
+                                  number(i64), number(i64)});
+  LLVM::ReturnOp::create(builder, loc, ValueRange());
+  builder.setInsertionPointToEnd(rest);
+  return rest;
+}
+
 /// Builds
 ///   void block(ctx, params, workgroup) {
 ///     load the parameters and the grid position;
@@ -1051,12 +1132,19 @@ LLVM::LLVMFuncOp CPULowering::buildBlockFunction(LLVM::LLVMFuncOp thread,
   };
   loadField(GridDim, offsetof(gpuasync_cpu_block_ctx, gridDim));
   loadField(BlockDim, offsetof(gpuasync_cpu_block_ctx, blockDim));
+  SmallVector<Value> given(arguments.begin() + env + BlockDim,
+                           arguments.begin() + env + BlockDim + 3);
+  for (int i = 0; i < 3; ++i)
+    if (kernel.blockSize[i] > 0)
+      arguments[env + BlockDim + i] = constant(kernel.blockSize[i]);
   loadField(BlockId, offsetof(gpuasync_cpu_block_ctx, blockIdx));
   arguments[env + Context] = ctx;
   arguments[env + Workgroup] = workgroup;
   arguments[env + Dynamic] =
       address(workgroup, llvm::alignTo(kernel.workgroupBytes, 16));
 
+  if (kernel.isPromised)
+    entry = buildPromiseCheck(entry, kernel, given);
   Value zero = constant(0), one = constant(1);
   if (kernel.isCut) {
     for (int dim : {0, 1, 2})
@@ -1089,8 +1177,8 @@ LLVM::LLVMFuncOp CPULowering::buildBlockFunction(LLVM::LLVMFuncOp thread,
                                          LLVM::IntegerOverflowFlags::nuw);
     auto back = LLVM::BrOp::create(builder, loc, next, header);
     if (dim == 0)
-      back.setLoopAnnotationAttr(
-          buildParallelAnnotation(cast<LLVM::AccessGroupAttr>(group)));
+      back.setLoopAnnotationAttr(buildParallelAnnotation(
+          cast<LLVM::AccessGroupAttr>(group), kernel.blockSize[0]));
     arguments[env + ThreadId + dim] = id;
     outerLatch = latch;
     from = body;
@@ -1190,6 +1278,7 @@ FailureOr<ImageAttr> CPULowering::run() {
     return failure();
   builder.setInsertionPointAfter(source);
   work = ModuleOp::create(builder, source.getLoc());
+  findBlockSizes();
   if (failed(copyFunctions()) || failed(renameFunctions()))
     return failure();
   stripMemorySpaces();
@@ -1198,6 +1287,12 @@ FailureOr<ImageAttr> CPULowering::run() {
   rewriteCalls();
   if (failed(lowerToLLVM()))
     return failure();
+
+  // Upstream hands attributes of loops on without making them known to LLVM.
+  work.walk([](LLVM::BrOp branch) {
+    if (Attribute annotation = branch->removeDiscardableAttr(annotationName))
+      branch.setLoopAnnotationAttr(cast<LLVM::LoopAnnotationAttr>(annotation));
+  });
 
   SmallVector<std::pair<LLVM::LLVMFuncOp, const Function *>> blocks;
   for (auto &[name, function] : functions) {

@@ -12,9 +12,9 @@
 // CHECK: llvm.return
 // CHECK-LABEL: llvm.func internal @k_swap_thread(
 // CHECK: llvm.call @k_swap_region_0(
-// CHECK: llvm.br {{.*}}llvm.loop_annotation
+// CHECK: llvm.br {{.*}}loop_annotation
 // CHECK: llvm.call @k_swap_region_1(
-// CHECK: llvm.br {{.*}}llvm.loop_annotation
+// CHECK: llvm.br {{.*}}loop_annotation
 // CHECK-LABEL: llvm.func internal @k_swap_block(
 // CHECK-COUNT-1: llvm.call @k_swap_thread(
 // CHECK-NEXT: llvm.return
@@ -137,4 +137,35 @@ gpu.module @m {
     memref.store %sum, %c[%i, %j] : memref<64x64xf32>
     gpu.return
   }
+}
+
+// -----
+
+// All launches have 16 threads in x: one vector for them, without a loop. A
+// size that an attribute promises is checked.
+// CHECK: #loop_annotation{{.*}} = #llvm.loop_annotation<vectorize = <width = 16 : i32>, unroll = <disable = true>
+// CHECK-LABEL: llvm.func internal @n_agreed_block(
+// CHECK: llvm.mlir.constant(16 : i64)
+// CHECK-NOT: @gpuasync_cpu_assert_fail
+// CHECK-LABEL: llvm.func internal @n_promised_block(
+// CHECK: llvm.icmp "ne"
+// CHECK: llvm.call @gpuasync_cpu_assert_fail(
+gpu.module @n {
+  gpu.func @agreed(%a: memref<64xf32>, %v: f32) kernel {
+    %t = gpu.thread_id x
+    memref.store %v, %a[%t] : memref<64xf32>
+    gpu.return
+  }
+  gpu.func @promised(%a: memref<64xf32>, %v: f32) kernel attributes {known_block_size = array<i32: 16, 1, 1>} {
+    %t = gpu.thread_id x
+    memref.store %v, %a[%t] : memref<64xf32>
+    gpu.return
+  }
+}
+func.func @main(%a: memref<64xf32>, %v: f32) {
+  %c1 = arith.constant 1 : index
+  %c16 = arith.constant 16 : index
+  gpu_async.launch @n::@agreed blocks in (%c1, %c1, %c1) threads in (%c16, %c1, %c1) args(%a : memref<64xf32>, %v : f32)
+  gpu_async.launch @n::@agreed blocks in (%c16, %c1, %c1) threads in (%c16, %c1, %c1) args(%a : memref<64xf32>, %v : f32)
+  return
 }
