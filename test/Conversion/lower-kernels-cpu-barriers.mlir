@@ -143,7 +143,9 @@ gpu.module @m {
 
 // All launches have 16 threads in x: one vector for them, without a loop. A
 // size that an attribute promises is checked.
-// CHECK: #loop_annotation{{.*}} = #llvm.loop_annotation<vectorize = <width = 16 : i32>, unroll = <disable = true>
+// CHECK-DAG: #[[UNROLL:.*]] = #llvm.loop_unroll<disable = true>
+// CHECK-DAG: #[[VECTOR:.*]] = #llvm.loop_vectorize<width = 16 : i32>
+// CHECK: #llvm.loop_annotation<vectorize = #[[VECTOR]], unroll = #[[UNROLL]],
 // CHECK-LABEL: llvm.func internal @n_agreed_block(
 // CHECK: llvm.mlir.constant(16 : i64)
 // CHECK-NOT: @gpuasync_cpu_assert_fail
