@@ -141,10 +141,28 @@ double onThreads(const Context &context, int count, int rounds, int calls,
   return median(all);
 }
 
+/// What threads cost each other that share nothing at all: about a frame's work
+/// on a line and a stack of the thread's own. Where this is not flat, the
+/// machine is not (two threads to a core, clocks, other load).
+void ownWork(int calls) {
+  struct alignas(64) Line {
+    std::atomic<uint64_t> word{0};
+  } line;
+  for (int i = 0; i < calls; ++i) {
+    volatile uint64_t words[24];
+    uint64_t mixed = line.word.exchange(line.word.load() + 1);
+    for (volatile uint64_t &word : words) {
+      mixed = (mixed ^ (mixed >> 7)) * 5;
+      word = mixed;
+    }
+    line.word.store(words[23], std::memory_order_release);
+  }
+}
+
 /// Warm launches, and warm frames, beside each other on 1 to `most` threads.
 void warm(const Context &context, int most, int rounds, bool null) {
   Kernels kernels(1, 1);
-  double first[2] = {};
+  double first[3] = {};
   for (int count = 1; count <= most; count *= 2) {
     double launch = onThreads(context, count, rounds, 2000, [&](auto measure) {
       gpuasync_frame frame;
@@ -167,14 +185,18 @@ void warm(const Context &context, int most, int rounds, bool null) {
           kernels.enter(0);
       });
     });
+    double own = onThreads(context, count, rounds, 2000,
+                           [&](auto measure) { measure(ownWork); });
     if (count == 1) {
       first[0] = launch;
       first[1] = frame;
+      first[2] = own;
     }
     printf("{\"benchmark\": \"warm\", \"threads\": %d, \"launch_ns\": %.1f, "
-           "\"frame_ns\": %.1f, \"launch_ratio\": %.2f, \"frame_ratio\": "
-           "%.2f}\n",
-           count, launch, frame, launch / first[0], frame / first[1]);
+           "\"frame_ns\": %.1f, \"own_work_ns\": %.1f, \"launch_ratio\": %.2f, "
+           "\"frame_ratio\": %.2f, \"own_work_ratio\": %.2f}\n",
+           count, launch, frame, own, launch / first[0], frame / first[1],
+           own / first[2]);
     // Threads that share processors with others wait for those.
     if (!null || count > int(std::thread::hardware_concurrency()))
       continue;

@@ -116,13 +116,18 @@ static CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice) {
   *context = reinterpret_cast<CUcontext>(uintptr_t(0x100));
   return Success;
 }
-static __thread CUcontext currentContext;
+/// A cache line: the loader takes a thread's variables of this library from the
+/// heap, where other threads' words may be next to them.
+struct alignas(64) ThreadLine {
+  CUcontext context;
+};
+static __thread ThreadLine current;
 static CUresult cuCtxGetCurrent(CUcontext *context) {
-  *context = currentContext;
+  *context = current.context;
   return Success;
 }
 static CUresult cuCtxSetCurrent(CUcontext context) {
-  currentContext = context;
+  current.context = context;
   return Success;
 }
 static CUresult cuCtxGetId(CUcontext, unsigned long long *id) {

@@ -19,8 +19,8 @@ static uint64_t nextContextId() {
 }
 
 gpuasync_context::gpuasync_context(Driver &driver, int32_t ordinal)
-    : kind(driver), ordinal(ordinal), device(driver.name()),
-      id(nextContextId()) {
+    : kind(driver), ordinal(ordinal), id(nextContextId()),
+      device(driver.name()) {
   if (device != "cpu")
     device += ":" + std::to_string(ordinal);
 }

@@ -212,27 +212,33 @@ struct gpuasync_context {
   gpuasync_context(gpuasync::Driver &driver, int32_t ordinal);
   ~gpuasync_context();
 
-  std::atomic<uint32_t> references{1}; ///< callers'; the last one closes it
+  /// Callers'; the last one closes it. Scopes write it, so it has a line of its
+  /// own: what every frame reads comes behind.
+  alignas(64) std::atomic<uint32_t> references{1};
   /// Threads' parts of it, and one for all references: the object's life.
   std::atomic<uint32_t> parts{1};
-  gpuasync::Driver &kind;
-  const int32_t ordinal;
-  std::string device; ///< "cuda:0"
-  gpuasync::DeviceInfo info;
-  uint32_t capabilities = 0;
-  std::unique_ptr<gpuasync::DriverContext> driver;
-  const uint64_t id;       ///< unique in the process
-  bool registered = false; ///< on Process::contexts
-
-  enum class State : uint32_t { Open, Closing, Closed };
-  std::atomic<State> state{State::Open};
   /// Threads that unload or drain outside of frames: closing waits for them.
   std::atomic<uint32_t> visitors{0};
+
+  //===--- Read by every frame, written by cold calls only
+  alignas(64) gpuasync::Driver &kind;
+  std::unique_ptr<gpuasync::DriverContext> driver;
   /// The device's first fault; frames fail with it from then on.
   std::atomic<gpuasync_status *> lost{nullptr};
+  /// What waits for an idle context (memoryMutex): see the retire lists.
+  std::atomic<uint32_t> retiredCount{0};
+  std::atomic<uint32_t> orphanCount{0};
+  uint32_t capabilities = 0;
+  const int32_t ordinal;
+  const uint64_t id; ///< unique in the process
+  enum class State : uint32_t { Open, Closing, Closed };
+  std::atomic<State> state{State::Open};
+  bool registered = false; ///< on Process::contexts
+  std::string device;      ///< "cuda:0"
+  gpuasync::DeviceInfo info;
 
   //===--- Threads and instances (poolMutex)
-  std::mutex poolMutex;
+  alignas(64) std::mutex poolMutex;
   std::vector<gpuasync::ThreadContext *> slots;
   std::vector<gpuasync::Instance *> instances; ///< referenced
   gpuasync::Counters ended;                    ///< of threads that ended
@@ -281,7 +287,6 @@ struct gpuasync_context {
   /// lock is held while they are finished: a waiter must find them finished.
   std::mutex orphanMutex;
   gpuasync::Download *orphans = nullptr;
-  std::atomic<uint32_t> orphanCount{0};
   std::mutex serviceMutex; ///< serviceStream belongs to whoever holds it
   gpuasync::NativeStream serviceStream = nullptr;
 
@@ -290,7 +295,6 @@ struct gpuasync_context {
   std::vector<gpuasync::HostRange *> retiredRanges;
   std::vector<gpuasync::Block *> retiredBlocks;
   std::vector<gpuasync_stream *> retiredStreams;
-  std::atomic<uint32_t> retiredCount{0};
 
   std::atomic<uint64_t> physicalStreams{0}, physicalEvents{0},
       physicalModules{0}, physicalBuffers{0}, physicalBytes{0};

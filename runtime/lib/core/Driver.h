@@ -33,7 +33,9 @@
 #include "core/StatusImpl.h"
 
 #include <memory>
+#include <new>
 #include <string>
+#include <type_traits>
 
 namespace gpuasync {
 
@@ -49,6 +51,29 @@ using NativeStream = void *;
 using NativeEvent = void *;
 using NativeModule = void *;
 using NativeFunction = void *;
+
+/// An array with cache lines of its own, for what all threads read on the warm
+/// path: elsewhere on the heap its neighbour may be a word that one of them
+/// writes in every call.
+struct FreeLines {
+  void operator()(void *lines) const noexcept {
+    operator delete(lines, std::align_val_t(64));
+  }
+};
+template <typename T>
+using LineArray = std::unique_ptr<T[], FreeLines>;
+/// Null if there is no memory.
+template <typename T>
+LineArray<T> makeLineArray(size_t count) noexcept {
+  static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= 64);
+  size_t bytes = (count * sizeof(T) / 64 + 1) * 64;
+  void *lines = operator new(bytes, std::align_val_t(64), std::nothrow);
+  if (!lines)
+    return nullptr;
+  for (size_t i = 0; i < count; ++i)
+    new (static_cast<T *>(lines) + i) T();
+  return LineArray<T>(static_cast<T *>(lines));
+}
 
 /// What a device can do; bits of DeviceInfo::capabilities.
 enum Capability : uint32_t {

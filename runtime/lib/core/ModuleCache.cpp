@@ -213,7 +213,7 @@ void ModuleCache::attach(Instance::Slot &slot, LoadedModule &entry) {
   ++entry.holders;
   entry.lastUse = epoch.fetch_add(1, std::memory_order_relaxed) + 1;
   slot.module = &entry;
-  slot.functions.store(entry.functions.data(), std::memory_order_release);
+  slot.functions.store(entry.functions.get(), std::memory_order_release);
 }
 
 void ModuleCache::detach(Instance::Slot &slot) {
@@ -372,8 +372,10 @@ static Status hookFailed(const char *hook, const gpuasync_module &module,
 Status ModuleCache::produceUnguarded(LoadedModule &entry, const Source &source,
                                      const std::shared_ptr<ModuleHooks> &used) {
   const gpuasync_module &module = *source.module;
-  // Never empty, so that data() says "loaded" for a module without kernels.
-  entry.functions.resize(module.kernelCount + 1);
+  // There is one also for a module without kernels: it says "loaded".
+  entry.functions = makeLineArray<NativeFunction>(module.kernelCount + 1);
+  if (!entry.functions)
+    return outOfMemoryStatus();
   gpuasync_image image{};
   if (source.image)
     image = *source.image;
@@ -449,7 +451,7 @@ Status ModuleCache::loadProduct(LoadedModule &entry, const Source &source,
           used->calls.unload(used->calls.user, foreign);
       });
       status = context.driver->adoptModule(module, image, foreign, entry.native,
-                                           entry.functions.data());
+                                           entry.functions.get());
       if (!status.ok())
         return status;
       undo.armed = false;
@@ -459,7 +461,7 @@ Status ModuleCache::loadProduct(LoadedModule &entry, const Source &source,
     }
   }
   return context.driver->loadModule(module, image, entry.native,
-                                    entry.functions.data());
+                                    entry.functions.get());
 }
 
 //===----------------------------------------------------------------------===//

@@ -45,7 +45,7 @@ struct ThreadState;
 
 /// A program that the process knows. Kept for reuse after release, so that a
 /// stale pointer to one can be compared and never dangles.
-struct Registration {
+struct alignas(64) Registration {
   const gpuasync_program *program = nullptr;
   uint64_t id = 0; ///< unique over reuse
   /// Where its frames run outside any scope; null until chosen.
@@ -83,7 +83,7 @@ struct LoadedModule {
   std::condition_variable settled;
   Status error;
   NativeModule native = nullptr;
-  std::vector<NativeFunction> functions;
+  LineArray<NativeFunction> functions;
   void *foreign = nullptr;            ///< what the load hook made
   std::shared_ptr<ModuleHooks> hooks; ///< of `foreign`
   uint64_t bytes = 0;                 ///< of its image
@@ -94,8 +94,8 @@ struct LoadedModule {
   bool captured = false; ///< a graph may run its kernels at any time
 };
 
-/// The modules of one program in one context.
-struct Instance {
+/// The modules of one program in one context. Every frame reads it.
+struct alignas(64) Instance {
   struct Slot {
     LoadedModule *module = nullptr; ///< under the cache's mutex
     /// Set once loaded; a frame that has seen it may read the array.
@@ -106,7 +106,7 @@ struct Instance {
   uint64_t registrationId = 0;
   const gpuasync_program *program = nullptr;
   uint32_t moduleCount = 0; ///< `program` may be gone when it is dropped
-  std::unique_ptr<Slot[]> modules;
+  LineArray<Slot> modules;
   /// No frame may begin on it: for good, once the program is released or the
   /// context closes, or while a module is taken away.
   std::atomic<bool> retired{false};

@@ -326,8 +326,9 @@ Status gpuasync::makePin(ThreadState &thread, gpuasync_context &context,
     fresh->registrationId = registration.id;
     fresh->program = registration.program;
     fresh->moduleCount = registration.program->moduleCount;
-    fresh->modules =
-        std::make_unique<Instance::Slot[]>(registration.program->moduleCount);
+    fresh->modules = makeLineArray<Instance::Slot>(fresh->moduleCount);
+    if (!fresh->modules)
+      throw std::bad_alloc();
     context.instances.push_back(fresh.get());
     instance = fresh.release();
   }

@@ -172,7 +172,7 @@ struct Process {
   std::vector<Registration *> registrations; ///< in use
   std::vector<Registration *> freeRegistrations;
   std::mutex openMutex; ///< one default context is opened at a time
-  std::atomic<int64_t> timeoutNs{-1};
+  alignas(64) std::atomic<int64_t> timeoutNs{-1}; ///< read by warm calls
   std::atomic<int64_t> spinNs{50000};
   bool syncLaunches = false; ///< GPU_ASYNC_SYNC_LAUNCHES
 };

@@ -56,13 +56,13 @@ template <typename Api>
 struct VendorModule {
   typename Api::Module handle = nullptr;
   bool owned = true; ///< else somebody else loaded it and unloads it
-  std::unique_ptr<VendorFunction<Api>[]> functions;
+  LineArray<VendorFunction<Api>> functions;
   /// Those of findFunction.
   std::vector<std::unique_ptr<VendorFunction<Api>>> found;
 };
 
 template <typename Api>
-class VendorContext final : public DriverContext {
+class alignas(64) VendorContext final : public DriverContext {
   using Call = typename Api::Call;
   using Stream = typename Api::Stream;
   using Event = typename Api::Event;
@@ -216,8 +216,8 @@ private:
   bool hasPool = false;
   NativeModule builtinModule = nullptr;
   NativeFunction builtins[BuiltinKernelCount] = {};
-  std::mutex localMutex;
-  uint32_t localReserved = 0; ///< guarded by localMutex
+  alignas(64) std::mutex localMutex; ///< no frame reads what follows
+  uint32_t localReserved = 0;        ///< guarded by localMutex
   /// Streams, events, modules and memory not given back; for the leak check.
   std::atomic<int64_t> live{0};
 };
@@ -464,7 +464,7 @@ Status VendorContext<Api>::finishModule(const gpuasync_module &module,
                                         NativeModule &out,
                                         NativeFunction *functions) {
   live.fetch_add(1, std::memory_order_relaxed);
-  loaded->functions.reset(new (std::nothrow) Function[module.kernelCount]);
+  loaded->functions = makeLineArray<Function>(module.kernelCount);
   if (!loaded->functions) {
     unloadModule(loaded.release());
     return outOfMemoryStatus();
