@@ -67,12 +67,14 @@ template <typename T>
 LineArray<T> makeLineArray(size_t count) noexcept {
   static_assert(std::is_trivially_destructible_v<T> && alignof(T) <= 64);
   size_t bytes = (count * sizeof(T) / 64 + 1) * 64;
-  void *lines = operator new(bytes, std::align_val_t(64), std::nothrow);
-  if (!lines)
+  try {
+    void *lines = operator new(bytes, std::align_val_t(64));
+    for (size_t i = 0; i < count; ++i)
+      new (static_cast<T *>(lines) + i) T();
+    return LineArray<T>(static_cast<T *>(lines));
+  } catch (const std::bad_alloc &) {
     return nullptr;
-  for (size_t i = 0; i < count; ++i)
-    new (static_cast<T *>(lines) + i) T();
-  return LineArray<T>(static_cast<T *>(lines));
+  }
 }
 
 /// What a device can do; bits of DeviceInfo::capabilities.
