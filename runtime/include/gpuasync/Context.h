@@ -72,6 +72,18 @@ gpuasync_context_release(gpuasync_context *context) GPUASYNC_NOEXCEPT;
 GPUASYNC_API gpuasync_status *
 gpuasync_context_close(gpuasync_context *context) GPUASYNC_NOEXCEPT;
 
+/// Gives back to the driver what the context keeps for later: idle memory,
+/// surplus streams, and modules that were released or are beyond the limits
+/// (Program.h). That waits for the device, so nothing may run meanwhile: frames
+/// that begin wait at their beginning while the open ones end, with their work,
+/// for at most `seconds` (negative: GPU_ASYNC_TIMEOUT). GPUASYNC_TIMEOUT if
+/// they do not, or another thread is at it; then all goes on as it was. A
+/// thread that has a frame of the context open is not held up by this, and
+/// cannot call it: GPUASYNC_INVALID_ARGUMENT. Thread safe.
+GPUASYNC_API gpuasync_status *
+gpuasync_context_trim(gpuasync_context *context,
+                      double seconds) GPUASYNC_NOEXCEPT;
+
 /// "cpu", "cuda:0"; lives as long as the context.
 GPUASYNC_API const char *
 gpuasync_context_device(const gpuasync_context *context) GPUASYNC_NOEXCEPT;
@@ -177,6 +189,9 @@ public:
   }
   gpuasync_context *get() const noexcept { return raw; }
   Status close() noexcept { return Status(gpuasync_context_close(raw)); }
+  Status trim(double seconds = -1) noexcept {
+    return Status(gpuasync_context_trim(raw, seconds));
+  }
 
 private:
   gpuasync_context *raw = nullptr;

@@ -13,6 +13,7 @@
 #include <new>
 #include <optional>
 #include <thread>
+#include <time.h>
 
 using namespace gpuasync;
 
@@ -114,6 +115,100 @@ void gpuasync_context::carryOutRetired() {
       freeDriverBlock(block);
     delete block;
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Giving back on demand
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// While one lives no frame of the context begins, but on threads that have one
+/// open: all instances are marked, and makePin waits for the end.
+class Pause {
+public:
+  explicit Pause(gpuasync_context &context) : context(context) {
+    std::lock_guard<std::mutex> lock(context.poolMutex);
+    begun = !context.paused;
+    if (!begun)
+      return;
+    context.paused = true;
+    for (Instance *instance : context.instances)
+      if (!instance->retired.load()) {
+        instance->paused = true;
+        // Sequentially consistent against the store and load of frame enter.
+        instance->retired.store(true, std::memory_order_seq_cst);
+      }
+  }
+  Pause(const Pause &) = delete;
+  ~Pause() {
+    if (!begun)
+      return;
+    std::lock_guard<std::mutex> lock(context.poolMutex);
+    for (Instance *instance : context.instances)
+      if (instance->paused) {
+        instance->paused = false;
+        instance->retired.store(false, std::memory_order_release);
+      }
+    context.paused = false;
+    context.resumed.notify_all();
+  }
+  bool begun;
+
+private:
+  gpuasync_context &context;
+};
+} // namespace
+
+std::string gpuasync_context::describeBusy() {
+  std::lock_guard<std::mutex> lock(poolMutex);
+  for (Instance *instance : instances)
+    for (Pin *pin : instance->pins)
+      if (pin->count.load(std::memory_order_seq_cst))
+        return std::string("a frame of program '") + instance->program->name +
+               "' is open";
+  std::string open;
+  for (gpuasync_stream *stream = pendingHead; stream; stream = stream->next) {
+    if (!open.empty())
+      open += "; ";
+    open += listUnfinished(*this, *stream);
+  }
+  return open.empty() ? "work on a stream that the caller holds"
+                      : "unfinished: " + open;
+}
+
+Status gpuasync_context::giveBack(int64_t timeoutNs) {
+  for (Frame *frame = currentThread ? currentThread->innermost : nullptr; frame;
+       frame = frame->outer)
+    if (frame->context == this)
+      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                        "the context is trimmed from inside one of its frames");
+  Visit visit(*this);
+  Status status = check();
+  if (!status.ok())
+    return status;
+  CurrentContext current(*this);
+  if (!current.status.ok())
+    return noteFault(std::move(current.status));
+  const int64_t start = nowNs();
+  Pause pause(*this);
+  if (!pause.begun)
+    return makeStatus(GPUASYNC_TIMEOUT, "another thread trims the context");
+  while (!isIdle(nullptr)) {
+    int64_t elapsed = nowNs() - start;
+    if (timeoutNs >= 0 && elapsed >= timeoutNs)
+      return makeStatus(GPUASYNC_TIMEOUT,
+                        "the context did not come to rest within %g s: %s",
+                        double(timeoutNs) / 1e9, describeBusy().c_str());
+    timespec nap = {0, std::min<long>(20000 + elapsed / 16, 1000000)};
+    nanosleep(&nap, nullptr);
+  }
+  if (lost.load())
+    return check();
+  carryOutRetired();
+  if (modules.wantsTrim())
+    modules.trim(nullptr);
+  trim();
+  return Status();
 }
 
 //===----------------------------------------------------------------------===//

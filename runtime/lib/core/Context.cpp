@@ -240,6 +240,17 @@ gpuasync_status *gpuasync_context_close(gpuasync_context *context) noexcept {
   return entry([&] { return context->close(); });
 }
 
+gpuasync_status *gpuasync_context_trim(gpuasync_context *context,
+                                       double seconds) noexcept {
+  if (!context)
+    return nullArgument("gpuasync_context_trim").release();
+  return entry([&] {
+    return context->giveBack(
+        seconds < 0 ? process().timeoutNs.load(std::memory_order_relaxed)
+                    : static_cast<int64_t>(seconds * 1e9));
+  });
+}
+
 const char *gpuasync_context_device(const gpuasync_context *context) noexcept {
   return context->device.c_str();
 }

@@ -242,6 +242,9 @@ struct gpuasync_context {
   std::vector<gpuasync::ThreadContext *> slots;
   std::vector<gpuasync::Instance *> instances; ///< referenced
   gpuasync::Counters ended;                    ///< of threads that ended
+  /// No frame begins, but on threads that have one open; see giveBack.
+  bool paused = false;
+  std::condition_variable resumed; ///< `paused` ended
   gpuasync::ModuleCache modules{*this};
 
   //===--- Streams and events (poolMutex)
@@ -397,6 +400,10 @@ struct gpuasync_context {
   void drainRetired();
   /// Nothing of the context is running.
   void carryOutRetired();
+  /// gpuasync_context_trim. [blocks]
+  gpuasync::Status giveBack(int64_t timeoutNs);
+  /// What keeps it from being idle.
+  std::string describeBusy();
   gpuasync::Status close();
   gpuasync::Status closeOnce();
   void forgetProgram(gpuasync::Registration *registration);

@@ -101,15 +101,19 @@ static Status pinSlowly(Frame &frame, const gpuasync_function &function) {
     if (!status.ok())
       return status;
   }
+  bool inside = false;
+  for (Frame *outer = frame.outer; outer; outer = outer->outer)
+    inside |= outer->pin != nullptr;
   for (int attempt = 0; attempt < 100; ++attempt) {
     status = context->check();
     if (!status.ok())
       return status;
     Pin *pin = nullptr;
-    status = makePin(thread, *context, *registration, pin);
+    bool held = false;
+    status = makePin(thread, *context, *registration, inside, pin, held);
     if (!status.ok())
       return status;
-    if (hold(pin)) {
+    if (held || hold(pin)) {
       frame.pin = pin;
       return Status();
     }

@@ -585,12 +585,12 @@ public:
   ~Suspension() {
     for (auto &[instance, idle] : tried)
       if (idle)
-        instance->retired.store(false, std::memory_order_release);
+        instance->retired.store(instance->paused, std::memory_order_release);
   }
   /// False if the instance is in use.
   bool hold(Instance *instance) {
     auto [at, fresh] = tried.try_emplace(instance, false);
-    if (!fresh || instance->retired.load())
+    if (!fresh || (instance->retired.load() && !instance->paused))
       return at->second;
     // Sequentially consistent against the store and load of a frame's enter.
     instance->retired.store(true, std::memory_order_seq_cst);
@@ -599,7 +599,7 @@ public:
       busy |= pin->count.load(std::memory_order_seq_cst) >
               (pin == entering ? 1u : 0u);
     if (busy)
-      instance->retired.store(false, std::memory_order_release);
+      instance->retired.store(instance->paused, std::memory_order_release);
     return at->second = !busy;
   }
 

@@ -17,7 +17,8 @@
 // that lives on, its instances are marked retired, found without open frames,
 // robbed of the module, and marked usable again, all under poolMutex: a frame
 // that begins meanwhile sees the mark, takes the slow path, and waits for that
-// lock. Locks: poolMutex before ModuleCache::mutex; neither is held over a call
+// lock. A Pause marks all instances of a context, and its frames wait for its
+// end. Locks: poolMutex before ModuleCache::mutex; neither is held over a call
 // of the driver's or a hook.
 //
 //===----------------------------------------------------------------------===//
@@ -110,6 +111,8 @@ struct alignas(64) Instance {
   /// No frame may begin on it: for good, once the program is released or the
   /// context closes, or while a module is taken away.
   std::atomic<bool> retired{false};
+  /// It is so only until a Pause ends (the context's poolMutex).
+  bool paused = false;
   std::atomic<uint32_t> references{1};
   std::vector<Pin *> pins; ///< under the context's poolMutex
   void release() {

@@ -296,7 +296,10 @@ Status gpuasync::adoptContext(const char *name, void *native,
 //===----------------------------------------------------------------------===//
 
 Status gpuasync::makePin(ThreadState &thread, gpuasync_context &context,
-                         Registration &registration, Pin *&out) {
+                         Registration &registration, bool inside, Pin *&out,
+                         bool &held) {
+  out = nullptr;
+  held = false;
   for (Pin *pin = thread.pins; pin; pin = pin->nextOfThread)
     if (pin->registration == &registration && pin->slot->context == &context &&
         !pin->instance->retired.load()) {
@@ -310,14 +313,17 @@ Status gpuasync::makePin(ThreadState &thread, gpuasync_context &context,
   pin->stamps = std::make_unique<Pin::Stamps[]>(
       registration.program->moduleCount / 8 + 1);
   std::unique_ptr<Instance> fresh;
-  std::lock_guard<std::mutex> lock(context.poolMutex);
+  std::unique_lock<std::mutex> lock(context.poolMutex);
+  // Whoever has begun something must come to its end for the pause to begin.
+  if (!inside)
+    context.resumed.wait(lock, [&] { return !context.paused; });
   if (context.state.load() != gpuasync_context::State::Open)
     return makeStatus(GPUASYNC_SHUT_DOWN, "the context was closed");
   Instance *instance = nullptr;
   for (Instance *candidate : context.instances)
     if (candidate->registration == &registration &&
         candidate->registrationId == registration.id &&
-        !candidate->retired.load())
+        (candidate->paused || !candidate->retired.load()))
       instance = candidate;
   if (!instance) {
     fresh = std::make_unique<Instance>();
@@ -331,18 +337,27 @@ Status gpuasync::makePin(ThreadState &thread, gpuasync_context &context,
       throw std::bad_alloc();
     context.instances.push_back(fresh.get());
     instance = fresh.release();
+    instance->paused = context.paused;
+    instance->retired.store(context.paused, std::memory_order_relaxed);
   }
   // Of this thread already, if it was only retired for a moment.
   for (Pin *known = thread.pins; known; known = known->nextOfThread)
-    if (known->instance == instance) {
+    if (known->instance == instance)
       out = known;
-      return Status();
-    }
+  if (out) {
+    held = instance->paused;
+    if (held)
+      out->count.fetch_add(1, std::memory_order_seq_cst);
+    return Status();
+  }
   instance->pins.push_back(pin.get());
   instance->references.fetch_add(1, std::memory_order_relaxed);
   pin->instance = instance;
   pin->registration = &registration;
   pin->slot = slot;
+  // The pause looks at the counts under the lock that is held here.
+  held = instance->paused;
+  pin->count.store(held, std::memory_order_relaxed);
   out = pin.release();
   thread.addPin(out);
   return Status();
@@ -370,6 +385,7 @@ bool gpuasync::retireInstance(gpuasync_context &context, Instance &instance,
     // Under the lock, so that it is not taken for a moment's retirement.
     std::lock_guard<std::mutex> lock(context.poolMutex);
     instance.retired.store(true, std::memory_order_seq_cst);
+    instance.paused = false;
   }
   int64_t deadline = timeoutNs < 0 ? -1 : nowNs() + timeoutNs;
   for (int round = 0;; ++round) {

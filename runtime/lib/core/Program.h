@@ -29,8 +29,10 @@ Status defaultWithoutProgram(gpuasync_context *&out);
 Status defaultOn(const char *device, gpuasync_context *&out);
 
 /// The thread's pin of the program's instance in `context`, made on first use.
+/// While the context is paused it waits, unless the thread is `inside` a frame;
+/// then the pin comes `held`, since it cannot be held in the usual way.
 Status makePin(ThreadState &thread, gpuasync_context &context,
-               Registration &registration, Pin *&out);
+               Registration &registration, bool inside, Pin *&out, bool &held);
 
 /// Loads one module into the instance of the frame that is being entered and
 /// counts it. The context is current.

@@ -77,6 +77,47 @@ TEST_P(Basic, ForkAndJoin) {
   EXPECT_EQ(stats.buffers.live, 0u);
 }
 
+// S10: what a program has is counted while it has it, and is zero at the end.
+TEST_P(Basic, CountersReadZeroAfterwards_S10) {
+  auto other = std::make_unique<TestProgram>(TestProgram::All, "other");
+  {
+    FrameScope frame(*other);
+    gpuasync_stream *stream = frame.stream();
+    uint32_t *x = frame.alloc(stream, 32);
+    frame.launch(stream, Store, 1, 32, StoreParams{x, 1});
+    gpuasync_event *event = frame.record(stream);
+    gpuasync_stats stats = readStats(context);
+    EXPECT_EQ(stats.streams.live, 1u);
+    EXPECT_EQ(stats.events.live, 1u);
+    EXPECT_EQ(stats.modules.live, 1u);
+    EXPECT_EQ(stats.buffers.live, 1u);
+    EXPECT_EQ(stats.bufferBytes, 128u);
+    EXPECT_GE(stats.streams.physical, 1u);
+    EXPECT_GE(stats.events.physical, 1u);
+    EXPECT_EQ(stats.modules.physical, 1u);
+    EXPECT_GE(stats.deviceBytes, 128u);
+    frame.destroy(event);
+    frame.dealloc(stream, x);
+    frame.wait({stream});
+    frame.destroy(stream);
+  }
+  other.reset();
+  gpuasync_stats stats = readStats(context);
+  for (const gpuasync_object_stats *object :
+       {&stats.streams, &stats.events, &stats.modules, &stats.buffers}) {
+    EXPECT_EQ(object->live, 0u);
+    EXPECT_EQ(object->created, object->destroyed);
+  }
+  EXPECT_EQ(stats.bufferBytes, 0u);
+  Status status = context.close();
+  EXPECT_TRUE(status.ok()) << status.message();
+  stats = readStats(context);
+  for (const gpuasync_object_stats *object :
+       {&stats.streams, &stats.events, &stats.modules, &stats.buffers})
+    EXPECT_EQ(object->physical, 0u);
+  EXPECT_EQ(stats.deviceBytes, 0u);
+}
+
 // D20: an empty grid does nothing and keeps order.
 TEST_P(Basic, EmptyLaunch) {
   std::vector<uint32_t> out(32);

@@ -217,6 +217,54 @@ TEST_P(Capture, RunsAThousandTimes_X05) {
   }
 }
 
+// T08: the same function on streams, as a graph and on the host's processor:
+// equal bit for bit.
+TEST_P(Capture, StreamsGraphAndHostAgree_T08) {
+  constexpr int rounds = 100;
+  fill(0x12345678);
+  for (int i = 0; i < rounds; ++i) {
+    Status status = function(i % 2);
+    ASSERT_TRUE(status.ok()) << status.message();
+    ASSERT_EQ(cuda.streamSynchronize(stream), 0);
+  }
+  std::vector<uint32_t> streams = read();
+  fill(0x12345678);
+  ASSERT_EQ(cuda.beginCapture(stream, Global), 0);
+  Status status = function(true);
+  EXPECT_TRUE(status.ok()) << status.message();
+  void *executable = endCapture();
+  ASSERT_TRUE(executable);
+  run(executable, rounds);
+  std::vector<uint32_t> graph = read();
+  EXPECT_EQ(cuda.executableDestroy(executable), 0);
+  std::vector<uint32_t> host(count);
+  {
+    Context cpu;
+    ASSERT_TRUE(Context::open("cpu", cpu).ok());
+    {
+      ContextScope scope(cpu);
+      FrameScope frame(*program);
+      gpuasync_stream *own = frame.stream();
+      uint32_t *y = frame.alloc(own, count), *z = frame.alloc(own, count);
+      frame.launch(own, Store, 1, count, StoreParams{y, 0x12345678});
+      for (int i = 0; i < rounds; ++i) {
+        frame.launch(own, MulAdd, 1, count, MulAddParams{y, count, 3, 1});
+        frame.launch(own, AddUp, 1, count, AddUpParams{z, y, count, 0});
+        frame.launch(own, MulAdd, 1, count, MulAddParams{z, count, 5, 2});
+        frame.launch(own, AddUp, 1, count, AddUpParams{y, z, count, 0});
+      }
+      frame.copy(own, host.data(), y, count * 4);
+      frame.wait({own});
+      frame.dealloc(own, y);
+      frame.dealloc(own, z);
+    }
+    EXPECT_TRUE(cpu.close().ok());
+  }
+  EXPECT_EQ(streams, host);
+  EXPECT_EQ(graph, host);
+  EXPECT_NE(host, std::vector<uint32_t>(count, 0x12345678));
+}
+
 // The same streams serve all captures, one after the other.
 TEST_P(Capture, StreamsComeBack) {
   for (Mode mode : {Global, ThreadLocal, Relaxed}) {

@@ -31,6 +31,31 @@ bool runOnCpu(TestProgram &program) {
   return right;
 }
 
+// With GPU_ASYNC_SYNC_LAUNCHES; run in the second process only.
+TEST(DeviceLossBody, DISABLED_SyncLaunches) {
+  Context context;
+  Status status = Context::open(getenv("GPU_ASYNC_TEST_DEVICE"), context);
+  ASSERT_TRUE(status.ok()) << status.message();
+  TestProgram program;
+  {
+    ContextScope scope(context);
+    FrameScope frame(program);
+    gpuasync_stream *stream = frame.stream();
+    uint32_t *x = frame.alloc(stream, 64);
+    frame.launch(stream, Store, 1, 64, StoreParams{x, 1});
+    EXPECT_FALSE(frame.failed());
+    frame.launch(stream, Fail, 1, 1, FailParams{1});
+    EXPECT_TRUE(frame.failed());
+    frame.launch(stream, MulAdd, 1, 64, MulAddParams{x, 64, 1, 1});
+    Status failed = frame.leave();
+    EXPECT_EQ(failed.code(), uint32_t(GPUASYNC_DEVICE_LOST));
+    std::string message = failed.message();
+    EXPECT_EQ(message.find("test.mlir:16:5: fail: "), 0u) << message;
+    EXPECT_EQ(message.find("store"), std::string::npos) << message;
+    EXPECT_EQ(message.find("mulAdd"), std::string::npos) << message;
+  }
+}
+
 // The body, run in the second process only.
 TEST(DeviceLossBody, DISABLED_Trap) {
   Context context;
@@ -74,19 +99,34 @@ TEST(DeviceLossBody, DISABLED_Trap) {
 class DeviceLoss : public DeviceTest {};
 INSTANTIATE_OVER_DEVICES(DeviceLoss);
 
-// E04: every later frame says so, nothing hangs, the cpu goes on.
-TEST_P(DeviceLoss, EveryFrameSaysSo_E04) {
+int runBody(const std::string &device, const char *filter) {
   fflush(nullptr);
   pid_t child = fork();
   if (child == 0) {
-    setenv("GPU_ASYNC_TEST_DEVICE", device().c_str(), 1);
-    execl("/proc/self/exe", "self", "--gtest_also_run_disabled_tests",
-          "--gtest_filter=DeviceLossBody.*", nullptr);
+    setenv("GPU_ASYNC_TEST_DEVICE", device.c_str(), 1);
+    execl("/proc/self/exe", "self", "--gtest_also_run_disabled_tests", filter,
+          nullptr);
     _exit(127);
   }
   int result = 0;
   waitpid(child, &result, 0);
-  EXPECT_EQ(result, 0);
+  return result;
+}
+
+// E04: every later frame says so, nothing hangs, the cpu goes on. E06: the
+// error lists what was not known to be complete.
+TEST_P(DeviceLoss, EveryFrameSaysSo_E04) {
+  EXPECT_EQ(runBody(device(), "--gtest_filter=DeviceLossBody.DISABLED_Trap"),
+            0);
+}
+
+// E06: waiting after each launch, the error is the launch's own.
+TEST_P(DeviceLoss, SyncLaunchesNameTheLaunch_E06) {
+  setenv("GPU_ASYNC_SYNC_LAUNCHES", "1", 1);
+  EXPECT_EQ(
+      runBody(device(), "--gtest_filter=DeviceLossBody.DISABLED_SyncLaunches"),
+      0);
+  unsetenv("GPU_ASYNC_SYNC_LAUNCHES");
 }
 
 } // namespace

@@ -8,6 +8,7 @@
 #include "Fixture.h"
 
 #include <random>
+#include <thread>
 
 using namespace gpuasync_test;
 using namespace gpuasync_test::detail;
@@ -230,6 +231,44 @@ TEST_P(Memory, WrongFrees_M03) {
   EXPECT_EQ(readStats(context).buffers.live, 0u);
 }
 
+// M03: memory of no stream freed on one, and the reverse, the free ordered on
+// the stream that frees, from another thread too.
+TEST_P(Memory, FreesOfEachKind_M03) {
+  for (uint32_t flags : {0u, uint32_t(GPUASYNC_ALLOC_HOST_SHARED)}) {
+    std::vector<uint32_t> out(64);
+    uint32_t *flag = nullptr, *x = nullptr, *y = nullptr;
+    {
+      FrameScope frame(*program);
+      flag = frame.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+      *flag = 0;
+      gpuasync_stream *a = frame.stream(), *b = frame.stream();
+      x = frame.alloc(nullptr, 64, flags);
+      y = frame.alloc(a, 64, flags);
+      frame.launch(a, Gate, 1, 1, GateParams{flag});
+      frame.launch(a, Store, 1, 64, StoreParams{x, 7});
+      frame.launch(a, AddUp, 1, 64, AddUpParams{y, x, 64, 1});
+      frame.copy(a, out.data(), y, 256);
+      // Behind its use, on the stream that did not allocate it.
+      frame.waitEvent(b, frame.record(a));
+      frame.dealloc(b, x);
+      uint32_t *reused = frame.alloc(b, 64, flags);
+      frame.launch(b, Store, 1, 64, StoreParams{reused, 99});
+      ASSERT_FALSE(frame.failed());
+      openGate(flag);
+      ASSERT_EQ(frame.wait({a, b}), 0);
+      frame.dealloc(b, reused);
+    }
+    EXPECT_EQ(out, std::vector<uint32_t>(64, 8));
+    std::thread([&] {
+      ContextScope own(context);
+      FrameScope frame(*program);
+      frame.dealloc(nullptr, y);
+      frame.dealloc(nullptr, flag);
+    }).join();
+    EXPECT_EQ(readStats(context).buffers.live, 0u);
+  }
+}
+
 TEST_P(Memory, CopyBeyondABuffer) {
   std::vector<uint32_t> host(200);
   FrameScope frame(*program);
@@ -260,6 +299,68 @@ TEST_P(Memory, OutOfMemory_M04) {
   uint32_t *x = frame.alloc(nullptr, 1024);
   EXPECT_NE(x, nullptr);
   frame.dealloc(nullptr, x);
+}
+
+// M06: of a size class at most a quarter is rounding (docs/Runtime.md), of what
+// the driver's pool gives nothing.
+TEST_P(Memory, RoundingIsBounded_M06) {
+  std::mt19937 random(5);
+  FrameScope frame(*program);
+  for (uint32_t flags : {0u, uint32_t(GPUASYNC_ALLOC_HOST_SHARED)}) {
+    std::vector<uint32_t *> all;
+    for (int i = 0; i < 50; ++i) {
+      uint64_t words = (9 << 10) + random() % (200 << 10); // no slab's pieces
+      uint64_t before = readStats(context).deviceBytes;
+      all.push_back(frame.alloc(nullptr, words, flags));
+      uint64_t took = readStats(context).deviceBytes - before;
+      EXPECT_GE(took, 4 * words);
+      EXPECT_LE(took, 5 * words);
+    }
+    for (uint32_t *x : all)
+      frame.dealloc(nullptr, x);
+  }
+}
+
+// M04, M05, M07: idle memory goes back on demand, and of that context only.
+TEST_P(Memory, TrimGivesBackIdleMemory_M05_M07) {
+  Context other;
+  Status status = Context::open(device().c_str(), other);
+  ASSERT_TRUE(status.ok()) << status.message();
+  uint32_t *kept = nullptr;
+  for (const Context *each : {&context, &other}) {
+    ContextScope inner(*each);
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    std::vector<uint32_t *> all;
+    for (uint32_t i = 0; i < 4; ++i) {
+      all.push_back(
+          frame.alloc(stream, 100000 << i, GPUASYNC_ALLOC_HOST_SHARED));
+      frame.launch(stream, Store, 1, 64, StoreParams{all.back(), i});
+    }
+    for (uint32_t *x : all)
+      frame.dealloc(stream, x);
+    kept = frame.alloc(stream, 100000, GPUASYNC_ALLOC_HOST_SHARED);
+    frame.launch(stream, Store, 1, 64, StoreParams{kept, 5});
+    ASSERT_EQ(frame.wait({stream}), 0);
+    frame.destroy(stream);
+    if (each == &context)
+      frame.dealloc(nullptr, kept);
+  }
+  uint64_t before = readStats(context).deviceBytes,
+           others = readStats(other).deviceBytes;
+  EXPECT_GE(before, 4 * 1500000u);
+  status = context.trim();
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_LE(readStats(context).deviceBytes, before - 4 * 1500000u);
+  EXPECT_EQ(readStats(other).deviceBytes, others);
+  EXPECT_EQ(kept[63], 5u);
+  {
+    ContextScope inner(other);
+    FrameScope frame(*program);
+    frame.dealloc(nullptr, kept);
+  }
+  status = other.close();
+  EXPECT_TRUE(status.ok()) << status.message();
 }
 
 // M06: zero bytes are valid and distinct.

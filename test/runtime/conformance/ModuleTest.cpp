@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fixture.h"
+#include "core/ContextImpl.h"
 #include "gpuasync/Program.h"
 
 #include <atomic>
@@ -198,6 +199,121 @@ TEST_P(Modules, ReleaseAllWhileOthersLaunch_C12) {
   EXPECT_EQ(right, 8 * rounds);
   gpuasync_modules_release(nullptr);
   EXPECT_EQ(readStats(context).modules.physical, 0u);
+}
+
+bool isPaused(const Context &context) {
+  std::lock_guard<std::mutex> lock(context.get()->poolMutex);
+  return context.get()->paused;
+}
+
+// B02, C07, M05: a trim lets open frames end, on whose threads others may
+// begin, holds up those of other threads, and unloads when all have ended.
+TEST_P(Modules, TrimWaitsForOpenFrames_B02_C07) {
+  TestProgram other(TestProgram::All, "other"), third(TestProgram::All, "3rd");
+  for (TestProgram *made : {&other, &third})
+    for (gpuasync_image &image : made->images)
+      image.hash[1] += (image.format != GPUASYNC_IMAGE_CPU) * (made == &other);
+  EXPECT_TRUE(work(other, 1));
+  std::atomic<int> stage{0};
+  std::atomic<bool> lateRan{false};
+  uint32_t *flag = nullptr;
+  std::thread holder([&] {
+    ContextScope own(context);
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    flag = frame.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+    *flag = 0;
+    frame.launch(stream, Gate, 1, 1, GateParams{flag});
+    stage = 1;
+    while (!isPaused(context))
+      std::this_thread::yield();
+    // Programs with and without an instance in the context.
+    EXPECT_TRUE(work(other, 2));
+    EXPECT_TRUE(work(third, 3));
+    stage = 2;
+    frame.wait({stream});
+    frame.destroy(stream);
+    frame.dealloc(nullptr, flag);
+  });
+  while (stage < 1)
+    std::this_thread::yield();
+  EXPECT_EQ(gpuasync_modules_release(context.get()), 2u);
+  Status trimmed;
+  std::thread trimmer([&] { trimmed = context.trim(); });
+  while (stage < 2)
+    std::this_thread::yield();
+  Status second = context.trim(0);
+  EXPECT_EQ(second.code(), uint32_t(GPUASYNC_TIMEOUT));
+  EXPECT_NE(std::string(second.message()).find("another thread"),
+            std::string::npos);
+  uint64_t loaded = readStats(context).modules.physical;
+  EXPECT_GE(loaded, 2u);
+  std::thread late([&] {
+    ContextScope own(context);
+    EXPECT_TRUE(work(other, 4));
+    lateRan = true;
+  });
+  for (int i = 0; i < 1000; ++i)
+    std::this_thread::yield();
+  EXPECT_FALSE(lateRan);
+  EXPECT_EQ(readStats(context).modules.physical, loaded);
+  uint64_t misses = readStats(context).moduleCacheMisses;
+  openGate(flag);
+  holder.join();
+  trimmer.join();
+  late.join();
+  EXPECT_TRUE(trimmed.ok()) << trimmed.message();
+  EXPECT_TRUE(lateRan);
+  // It had to load again.
+  EXPECT_EQ(readStats(context).moduleCacheMisses, misses + 1);
+  gpuasync_program_release(&third.program);
+}
+
+// C07, M05: memory is bounded although some frame is always open; what nobody
+// can wait for is said.
+TEST_P(Modules, TrimUnderALoadThatNeverPauses_C07_M05) {
+  std::atomic<bool> stop{false};
+  std::atomic<int> wrong{0}, frames{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] {
+      ContextScope own(context);
+      while (!stop) {
+        wrong += !work(*program, 3);
+        ++frames;
+      }
+    });
+  int before = 0;
+  auto some = [&] {
+    before = frames;
+    while (frames < before + 20)
+      std::this_thread::yield();
+  };
+  some();
+  for (uint64_t i = 1; i <= 10; ++i) {
+    EXPECT_EQ(gpuasync_modules_release(context.get()), 1u);
+    Status status = context.trim();
+    EXPECT_TRUE(status.ok()) << status.message();
+    some();
+    EXPECT_EQ(readStats(context).moduleCacheMisses, i + 1);
+  }
+  stop = true;
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(wrong, 0);
+  FrameScope frame(*program);
+  Status inside = context.trim();
+  EXPECT_EQ(inside.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
+  std::thread([&] {
+    ContextScope own(context);
+    Status status = context.trim(0.001);
+    EXPECT_EQ(status.code(), uint32_t(GPUASYNC_TIMEOUT));
+    EXPECT_NE(std::string(status.message())
+                  .find("within 0.001 s: a frame of program 'test' is open"),
+              std::string::npos)
+        << status.message();
+    EXPECT_TRUE(work(*program, 5));
+  }).join();
 }
 
 } // namespace

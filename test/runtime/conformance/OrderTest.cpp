@@ -8,7 +8,10 @@
 #include "Fixture.h"
 
 #include <random>
+#include <sched.h>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace gpuasync_test;
 using namespace gpuasync_test::detail;
@@ -159,6 +162,39 @@ TEST_P(Order, HostPollSeesProgress_B04) {
     ;
   frame.wait({a, b});
   frame.dealloc(nullptr, words);
+}
+
+/// Runs other tests of this program in a process on so many processors.
+int onProcessors(uint32_t count, const std::string &filter) {
+  fflush(nullptr);
+  pid_t child = fork();
+  if (child == 0) {
+    cpu_set_t all, few;
+    sched_getaffinity(0, sizeof(all), &all);
+    CPU_ZERO(&few);
+    for (uint32_t cpu = 0; cpu < CPU_SETSIZE && count; ++cpu)
+      if (CPU_ISSET(cpu, &all)) {
+        CPU_SET(cpu, &few);
+        --count;
+      }
+    if (sched_setaffinity(0, sizeof(few), &few) != 0)
+      _exit(126);
+    execl("/proc/self/exe", "self", "--gtest_brief=1",
+          ("--gtest_filter=" + filter).c_str(), nullptr);
+    _exit(127);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return status;
+}
+
+// B04: both on one processor and on two, whatever this machine has.
+TEST_P(Order, ProgressOnFewProcessors_B04) {
+  for (uint32_t count : {1u, 2u})
+    EXPECT_EQ(onProcessors(count, "Devices/Order.StreamsSpin*/cpu:"
+                                  "Devices/Order.HostPoll*/cpu"),
+              0)
+        << count << " processors";
 }
 
 // An event orders across streams even when both streams go back to the pool
@@ -333,7 +369,8 @@ TEST_P(Order, DownloadCoveredThroughAnotherStream) {
   frame.dealloc(a, x);
 }
 
-// S08: the caller's stream is ordered both ways and never waited for.
+// S08: the caller's stream is ordered both ways and never waited for; 10000
+// hand-overs, of which each thousandth result is looked at.
 TEST_P(Order, ExternalStream_S08) {
   gpuasync_stream *mine = nullptr;
   Status status(gpuasync_context_stream_create(context.get(), &mine));
@@ -352,7 +389,9 @@ TEST_P(Order, ExternalStream_S08) {
     frame.launch(stream, Store, 1, 64, StoreParams{x, 1});
     frame.destroy(stream);
   } // leaves although the stream is held
-  for (int i = 0; i < 1000; ++i) {
+  uint32_t expected = 1;
+  for (int i = 0; i < 10000; ++i) {
+    expected = (expected * 3 + 1) * 5 + 2;
     FrameScope frame(*program);
     gpuasync_stream *stream =
         gpuasync_stream_external(frame, native, SITE("external"));
@@ -363,23 +402,20 @@ TEST_P(Order, ExternalStream_S08) {
     frame.launch(stream, MulAdd, 1, 64, MulAddParams{x, 64, 5, 2});
     frame.destroy(own, false);
     frame.destroy(stream);
+    if (i % 1000 == 999) {
+      gpuasync_stream *again =
+          gpuasync_stream_external(frame, native, SITE("external"));
+      frame.copy(again, shared, x, 256);
+      frame.destroy(again);
+      ASSERT_TRUE(frame.leave().ok());
+      Status waited(gpuasync_context_stream_synchronize(mine));
+      EXPECT_TRUE(waited.ok()) << waited.message();
+      ASSERT_EQ(std::vector<uint32_t>(shared, shared + 64),
+                std::vector<uint32_t>(64, expected));
+    }
     if (i == 3)
       openGate(flag);
   }
-  uint32_t expected = 1;
-  for (int i = 0; i < 1000; ++i)
-    expected = (expected * 3 + 1) * 5 + 2;
-  {
-    FrameScope frame(*program);
-    gpuasync_stream *stream =
-        gpuasync_stream_external(frame, native, SITE("external"));
-    frame.copy(stream, shared, x, 256);
-    frame.destroy(stream);
-  }
-  Status waited(gpuasync_context_stream_synchronize(mine));
-  EXPECT_TRUE(waited.ok()) << waited.message();
-  EXPECT_EQ(std::vector<uint32_t>(shared, shared + 64),
-            std::vector<uint32_t>(64, expected));
   FrameScope frame(*program);
   frame.dealloc(nullptr, x);
   frame.dealloc(nullptr, shared);

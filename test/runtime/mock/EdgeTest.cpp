@@ -1,0 +1,133 @@
+//===- EdgeTest.cpp - Memory that runs out, a process that ends -----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What only counts of the vendor's calls can show.
+//===----------------------------------------------------------------------===//
+
+#include "Fixture.h"
+
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace gpuasync_test;
+using namespace gpuasync_test::detail;
+
+namespace {
+
+class Edge : public testing::Test {
+protected:
+  void SetUp() override {
+    mock->mock_reset();
+    ASSERT_TRUE(Context::open("cuda", context).ok());
+  }
+  void TearDown() override {
+    Status status = context.close();
+    EXPECT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(mock->mock_violations(nullptr, nullptr), 0u);
+    EXPECT_EQ(mock->mock_live(nullptr), 0u);
+  }
+  Mock *mock = mockOf("cuda-on-mock");
+  Context context;
+  TestProgram program;
+};
+
+// M04: idle memory of this context goes back, there is one more try, and no
+// other context hears of it.
+TEST_F(Edge, OutOfMemoryTrimsAndTriesAgain_M04) {
+  constexpr int outOfMemory = 2;
+  Context other;
+  ASSERT_TRUE(Context::open("cuda", other).ok());
+  uint64_t others = 0;
+  for (const Context *each : {&context, &other}) {
+    ContextScope inner(*each);
+    FrameScope frame(program);
+    for (uint32_t words : {1u << 18, 1u << 19})
+      frame.dealloc(nullptr,
+                    frame.alloc(nullptr, words, GPUASYNC_ALLOC_HOST_SHARED));
+    others = readStats(*each).deviceBytes;
+  }
+  EXPECT_GE(readStats(context).deviceBytes, 3u << 20);
+  {
+    ContextScope inner(context);
+    FrameScope frame(program);
+    uint64_t trims = mock->mock_calls("cuMemPoolTrimTo");
+    mock->mock_fail("cuMemAllocFromPoolAsync", 1, outOfMemory);
+    gpuasync_stream *stream = frame.stream();
+    uint32_t *x = frame.alloc(stream, 1 << 20);
+    EXPECT_NE(x, nullptr);
+    EXPECT_STREQ(mock->mock_failed(), "cuMemAllocFromPoolAsync");
+    EXPECT_EQ(mock->mock_calls("cuMemPoolTrimTo") - trims, 1u);
+    // What the program has and what is in slabs is left.
+    EXPECT_LT(readStats(context).deviceBytes, (4u << 20) + (1u << 20));
+    frame.dealloc(stream, x);
+    frame.wait({stream});
+    frame.destroy(stream);
+    // Of another kind of memory, the same.
+    mock->mock_fail("cuMemAllocManaged", 1, outOfMemory);
+    uint32_t *y = frame.alloc(nullptr, 1 << 20, GPUASYNC_ALLOC_HOST_SHARED);
+    EXPECT_NE(y, nullptr);
+    EXPECT_STREQ(mock->mock_failed(), "cuMemAllocManaged");
+    EXPECT_EQ(mock->mock_calls("cuMemPoolTrimTo") - trims, 2u);
+    frame.dealloc(nullptr, y);
+  }
+  mock->mock_fail(nullptr, 0, 0);
+  EXPECT_EQ(readStats(other).deviceBytes, others);
+  Status status = other.close();
+  EXPECT_TRUE(status.ok()) << status.message();
+}
+
+//===--- The end of a process
+
+struct Calls {
+  Mock *mock;
+  uint64_t atBegin;
+};
+Calls exiting;
+
+// In a process of its own, which ends in the middle of everything.
+TEST(EdgeBody, DISABLED_Exit) {
+  exiting.mock = mockOf("cuda-on-mock");
+  // Registered before the runtime's first use, so called after all of it.
+  atexit([] {
+    uint64_t calls = exiting.mock->mock_calls(nullptr) - exiting.atBegin;
+    if (calls)
+      fprintf(stderr, "%llu vendor calls during exit\n",
+              static_cast<unsigned long long>(calls));
+    _exit(calls ? 1 : 42);
+  });
+  static auto *context = new Context;
+  ASSERT_TRUE(Context::open("cuda", *context).ok());
+  static Context closedByExit; // static destructors are part of exit
+  ASSERT_TRUE(Context::open("cuda", closedByExit).ok());
+  static auto *scope = new ContextScope(*context);
+  (void)scope;
+  static TestProgram program;
+  static auto *frame = new FrameScope(program);
+  gpuasync_stream *stream = frame->stream();
+  uint32_t *flag = frame->alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+  *flag = 0;
+  frame->launch(stream, Gate, 1, 1, GateParams{flag});
+  atexit([] { exiting.atBegin = exiting.mock->mock_calls(nullptr); });
+  exit(3);
+}
+
+// X11: a driver that is gone by then (they take themselves down during exit) is
+// not called, and nothing waits.
+TEST(EdgeOfProcess, ExitMakesNoVendorCall_X11) {
+  fflush(nullptr);
+  pid_t child = fork();
+  if (child == 0) {
+    alarm(60); // a hang ends it
+    execl("/proc/self/exe", "self", "--gtest_also_run_disabled_tests",
+          "--gtest_brief=1", "--gtest_filter=EdgeBody.DISABLED_Exit", nullptr);
+    _exit(127);
+  }
+  int result = 0;
+  waitpid(child, &result, 0);
+  ASSERT_TRUE(WIFEXITED(result)) << result;
+  EXPECT_EQ(WEXITSTATUS(result), 42);
+}
+
+} // namespace
