@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // gpu-module-to-binary with #gpu_async.cpu: what it makes, and what it refuses.
+// The object is linked by a program of the system.
 // REQUIRES: linker
 // RUN: split-file %s %t
 // RUN: gpu-opt %t/good.mlir --gpu-module-to-binary=format=bin | FileCheck %s

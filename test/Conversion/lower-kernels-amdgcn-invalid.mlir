@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What is refused for amdgcn without ROCm, each with its place and reason.
+// Code objects are linked by ld.lld.
 // REQUIRES: lld
 // RUN: gpu-opt %s -split-input-file -verify-diagnostics -gpu-async-lower-kernels="rocm=none"
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The amdgcn target with Debian's rocm-device-libs: what has no expansion.
+// Code objects are linked by ld.lld; the library is a package that need not be there.
 // REQUIRES: lld, rocm-device-libs
 // RUN: gpu-opt %s -gpu-async-lower-kernels="targets=amdgcn:gfx90a rocm=/usr/lib/x86_64-linux-gnu" -o %t.mlir
 // RUN: %python %S/Inputs/images.py %t.mlir %t

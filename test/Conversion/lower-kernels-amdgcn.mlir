@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The amdgcn target without ROCm: code objects that say what a driver needs.
+// Code objects are linked by ld.lld.
 // REQUIRES: lld
 // RUN: rm -rf %t && split-file %s %t
 // RUN: gpu-opt %t/chips.mlir -gpu-async-lower-kernels="targets=cpu,amdgcn:gfx90a,amdgcn:gfx942,amdgcn:gfx1100,amdgcn:gfx90a:sramecc+:xnack- rocm=none" -o %t/chips.out.mlir

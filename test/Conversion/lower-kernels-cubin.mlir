@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // With a CUDA toolkit: a cubin besides the PTX, and math from libdevice.
+// The toolkit is NVIDIA's own and need not be there.
 // REQUIRES: ptxas
 // RUN: gpu-opt %s -gpu-async-lower-kernels=targets=nvptx:sm_90 | FileCheck %s
 // RUN: gpu-opt %s -gpu-async-lower-kernels="targets=nvptx:sm_90 ptxas=none" | FileCheck %s --check-prefix=NONE

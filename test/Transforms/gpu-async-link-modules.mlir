@@ -1,5 +1,6 @@
 // RUN: gpu-opt %s -split-input-file -gpu-async-link-modules -verify-diagnostics | FileCheck %s
 
+// All kernels of a program become one module (L05).
 // Symbols that clash are renamed, with their uses in kernels and on the host;
 // those that do not clash keep their names.
 // CHECK: module attributes {gpu.container_module}

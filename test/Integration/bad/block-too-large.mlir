@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // More threads in a block than any GPU has.
+// Needs a GPU: the fake library loads no kernels but those that a test gives it.
 // REQUIRES: cuda
 // RUN: not gpu-runner --device=cuda %s 2>&1 | FileCheck %s
 

@@ -3,6 +3,7 @@
 // tokens become events and coroutines), through upstream's gpu-async-region.
 // Upstream's mlir-runner is not built with sanitizers, so it cannot load our library there.
 // UNSUPPORTED: sanitizer
+// The object for the cpu device is linked by a program of the system.
 // REQUIRES: linker
 // RUN: gpu-opt %s --gpu-async-region --gpu-module-to-binary=format=bin --gpu-to-llvm --reconcile-unrealized-casts \
 // RUN:   --async-to-async-runtime --async-runtime-ref-counting --convert-async-to-llvm --convert-func-to-llvm \

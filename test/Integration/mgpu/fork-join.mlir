@@ -4,6 +4,7 @@
 // upstream's symbols: libgpuasync_mgpu.so in place of libmlir_cuda_runtime.so.
 // Upstream's mlir-runner is not built with sanitizers, so it cannot load our library there.
 // UNSUPPORTED: sanitizer
+// The object for the cpu device is linked by a program of the system.
 // REQUIRES: linker
 // RUN: gpu-opt %s --gpu-module-to-binary=format=bin --gpu-to-llvm \
 // RUN:   --convert-scf-to-cf --convert-vector-to-llvm --convert-to-llvm --reconcile-unrealized-casts -o %t.mlir

@@ -2,6 +2,7 @@
 // On a GPU the targets are known only once its driver has started. A second
 // entry tells whether it is worth waiting for that; the fake CUDA library stands
 // for the driver, whose machine code of the runtime's own kernels is a third.
+// A build of the compiler alone has no such library.
 // REQUIRES: mock-cuda
 // RUN: rm -rf %t.work && mkdir -p %t.work
 // DEFINE: %{device} =

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Host code that crashes: one message with the line, and no leak report.
+// A sanitizer reports such crashes itself, in its own words.
 // UNSUPPORTED: sanitizer
 // RUN: not gpu-runner --device=cpu %s -e store --input=null 2>&1 | FileCheck %s --check-prefix=SEGV --implicit-check-not=never
 // RUN: not gpu-runner --device=cpu %s -e divide --input=7 --input=0 2>&1 | FileCheck %s --check-prefix=FPE

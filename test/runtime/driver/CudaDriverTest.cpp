@@ -655,6 +655,7 @@ TEST_F(CudaDriver, DISABLED_AFaultLosesTheDevice) {
   flag = nullptr;
 }
 
+// In a process of its own: the device is lost for it.
 TEST_F(CudaDriver, DISABLED_AResetContextIsNoticed) { // X06
   auto reset = reinterpret_cast<int (*)(int)>(
       dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuDevicePrimaryCtxReset_v2"));

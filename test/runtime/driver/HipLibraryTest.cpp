@@ -47,6 +47,7 @@ std::string availabilityWith(const char *library) {
   return said;
 }
 
+// In a process of its own, since a library is opened once.
 TEST(HipLibrary, DISABLED_PrintAvailability) {
   printf("%s\n", hipDriver()->available().message());
 }

@@ -60,7 +60,8 @@ INSTANTIATE_TEST_SUITE_P(Mock, ModuleCalls, testing::ValuesIn(testedDevices()),
                            return name;
                          });
 
-// C03: 64 threads with equal content: one load, one look-up for each kernel.
+// C03: 64 threads with equal content: one load, one look-up for each kernel;
+// L05: one load for all kernels of an image.
 TEST_P(ModuleCalls, OneLoadFor64Threads_C03) {
   constexpr int count = 64;
   std::vector<std::unique_ptr<TestProgram>> programs;

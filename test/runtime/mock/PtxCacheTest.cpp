@@ -122,6 +122,7 @@ TEST_F(PtxCache, DamagedCodeIsMadeAnew_C15) {
   EXPECT_EQ(run(), "5 links 0 loads 2 hits 2 stores 0");
 }
 
+// In a process of its own, whose cache folder the parent chose.
 TEST(PtxCacheBody, DISABLED_Run) {
   Mock *mock = mockOf("cuda-on-mock");
   std::string fails = getenv("PTX_CACHE_TEST_FAILS");

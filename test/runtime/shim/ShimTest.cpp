@@ -48,6 +48,7 @@ TEST(Shim, ConformanceOverTheFakeLibrary) {
   EXPECT_EQ(runOver(folder + "/libmock_cuda.so", "Devices/*"), 0);
 }
 
+// In a process of its own, since a library is opened once.
 TEST(Shim, DISABLED_ThereIsNoDevice) {
   gpuasync::Context context;
   gpuasync::Status status = gpuasync::Context::open("hip", context);

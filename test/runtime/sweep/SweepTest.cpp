@@ -2,10 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// E05, X01: for each program and device, each vendor call and each call of the
-// host's (memory, threads, files) that the runtime makes fails, in a process of
-// its own: no crash, hang, leak, lost first error or false success.
-// GPUASYNC_SWEEP=full tries each call with every error.
+// E01, E03, E05, X01: for each program and device, each vendor call and each
+// call of the host's (memory, threads, files) that the runtime makes fails, in
+// a process of its own: no crash, hang, leak, lost first error or false
+// success. GPUASYNC_SWEEP=full tries each call with every error.
 //===----------------------------------------------------------------------===//
 
 #include "Life.h"

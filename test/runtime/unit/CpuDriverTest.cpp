@@ -148,7 +148,8 @@ void outlastPatience(const gpuasync_cpu_block_ctx *ctx, const void *, void *) {
     usleep(300000);
 }
 
-// A thread that cannot be made fails what needed it, and no wait after that.
+// X12: a thread that cannot be made fails what needed it, and no wait after
+// that.
 TEST_F(CpuDriver, NoThreadForAMoment_E05) {
   const char *schedule = getenv("GPU_ASYNC_CPU_SCHEDULE");
   ASSERT_TRUE(Status(gpuasync_set_cpu_schedule("fair")).ok());
@@ -180,6 +181,33 @@ TEST_F(CpuDriver, NoThreadForAMoment_E05) {
     EXPECT_EQ(frame.wait({stream}), 0);
   }
   HostCalls::hook(nullptr);
+}
+
+// M05: idle memory has a limit, an eighth of the device's or 256 MB; what is
+// beyond it goes back when the context is idle.
+TEST_F(CpuDriver, IdleMemoryIsLimited_M05) {
+  setenv("GPU_ASYNC_CPU_MEMORY", "1073741824", 1);
+  Context small;
+  ASSERT_TRUE(Context::open("cpu", small).ok());
+  unsetenv("GPU_ASYNC_CPU_MEMORY");
+  TestProgram program;
+  ContextScope scope(small);
+  {
+    FrameScope frame(program);
+    std::vector<uint32_t *> all;
+    for (int i = 0; i < 12; ++i)
+      all.push_back(frame.alloc(nullptr, 8 << 20)); // never written
+    for (uint32_t *x : all)
+      frame.dealloc(nullptr, x);
+    EXPECT_GE(readStats(small).deviceBytes, 12ull * (32 << 20));
+  }
+  {
+    FrameScope frame(program);
+  }
+  EXPECT_LE(readStats(small).deviceBytes, 256ull << 20);
+  EXPECT_GE(readStats(small).deviceBytes, 128ull << 20);
+  Status closed = small.close();
+  EXPECT_TRUE(closed.ok()) << closed.message();
 }
 
 void printBlock(const gpuasync_cpu_block_ctx *ctx, const void *, void *) {

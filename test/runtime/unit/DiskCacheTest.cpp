@@ -256,6 +256,7 @@ TEST(Hasher, CodeIsTheSameInEachProcess_C16) {
             0);
 }
 
+// In a process of its own, at addresses of its own.
 TEST(HasherBody, DISABLED_SameCode) {
   EXPECT_EQ(hex(KeyBuilder().addCode().key()), getenv("DISK_CACHE_TEST_KEY"));
 }
@@ -373,6 +374,7 @@ TEST_F(DiskCache, ProcessesAtOtherAddressesWriteTheSame_C16) {
   EXPECT_EQ(files[0], files[1]);
 }
 
+// In a process of its own, at addresses of its own.
 TEST(DiskCacheBody, DISABLED_Writes) {
   Cache cache(getenv("DISK_CACHE_TEST_FOLDER"));
   EXPECT_TRUE(cache.store("from another process",
@@ -763,6 +765,7 @@ std::string defaultFolder(std::vector<const char *> environment,
   return std::string(text, length > 0 ? size_t(length) : 0);
 }
 
+// In a process of its own, whose environment the parent chose.
 TEST(DiskCacheBody, DISABLED_Default) {
   gpuasync_disk_cache *cache = gpuasync_disk_cache_default();
   ASSERT_EQ(cache, gpuasync_disk_cache_default());
