@@ -77,9 +77,9 @@ gpuasync_context_close(gpuasync_context *context) GPUASYNC_NOEXCEPT;
 /// (Program.h). That waits for the device, so nothing may run meanwhile: frames
 /// that begin wait at their beginning while the open ones end, with their work,
 /// for at most `seconds` (negative: GPU_ASYNC_TIMEOUT). GPUASYNC_TIMEOUT if
-/// they do not, or another thread is at it; then all goes on as it was. A
-/// thread that has a frame of the context open is not held up by this, and
-/// cannot call it: GPUASYNC_INVALID_ARGUMENT. Thread safe.
+/// they do not, or another thread is at it; then all goes on as it was. Threads
+/// that have a frame open, of any context, are not held up, and cannot call it:
+/// GPUASYNC_INVALID_ARGUMENT. Thread safe.
 GPUASYNC_API gpuasync_status *
 gpuasync_context_trim(gpuasync_context *context,
                       double seconds) GPUASYNC_NOEXCEPT;

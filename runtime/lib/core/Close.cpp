@@ -177,11 +177,12 @@ std::string gpuasync_context::describeBusy() {
 }
 
 Status gpuasync_context::giveBack(int64_t timeoutNs) {
+  // Not in one of another context either, for whose end others may wait.
   for (Frame *frame = currentThread ? currentThread->innermost : nullptr; frame;
        frame = frame->outer)
-    if (frame->context == this)
+    if (frame->pin)
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                        "the context is trimmed from inside one of its frames");
+                        "the context is trimmed from inside a frame");
   Visit visit(*this);
   Status status = check();
   if (!status.ok())
