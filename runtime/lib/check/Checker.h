@@ -78,6 +78,8 @@ struct Allocation {
   const char *ownSite = nullptr;       ///< the same of kernels' own memory
   gpuasync_frame *frame = nullptr;
   uint32_t registrations = 0;
+  /// What comes before it belongs to an earlier owner of the address; 0: none.
+  OpIndex createdBy = 0;
   std::atomic<OpIndex> freedBy{0};
   std::atomic<bool> released{false}; ///< given back; may be another's by now
   std::unique_ptr<std::atomic<Cell *>[]> pages;
@@ -143,14 +145,15 @@ public:
   /// @{
   Allocation *add(void *address, uint64_t bytes, MemoryKind kind,
                   const gpuasync_site *site, gpuasync_frame *frame,
-                  const char *ownSite = nullptr);
+                  const char *ownSite = nullptr, OpIndex createdBy = 0);
   /// The newest memory that contains the address, freed or not; null if none.
   Allocation *find(uintptr_t address);
   void registerHost(void *address, uint64_t bytes, const gpuasync_site *site);
   void unregisterHost(void *address);
   /// Frees it after the program's own order. Returns false if it is not ours to
-  /// keep: unknown, or freed before (and reported).
-  bool free(void *address, gpuasync_stream *stream, const gpuasync_site *site);
+  /// keep: unknown, or more than `keepBytes` are kept already.
+  bool free(void *address, gpuasync_stream *stream, const gpuasync_site *site,
+            uint64_t keepBytes);
   /// Really frees the oldest memory that nobody may use any more, until at most
   /// `keepBytes` are kept; with 0, all.
   void drain(gpuasync_frame *frame, uint64_t keepBytes);
@@ -180,7 +183,7 @@ public:
   void check(Cell &cell, Access access, Block &block, uintptr_t address,
              const Allocation *allocation);
 
-  const gpuasync_function *lastFunction = nullptr;
+  std::atomic<const gpuasync_function *> lastFunction{nullptr};
 
 private:
   void addRange(Allocation &allocation, uintptr_t begin, uintptr_t end,

@@ -8,14 +8,23 @@
 
 #include "Checker.h"
 
+#include <algorithm>
+#include <stdlib.h>
 #include <string.h>
 
 using namespace gpuasync::check;
 
 extern thread_local gpuasync::check::OpIndex gpuasyncCheckLaunch;
 
-/// Freed memory up to this size is kept.
-static constexpr uint64_t quarantineLimit = 256u << 20;
+/// Freed memory up to this size is kept: less than a quarter of the device's.
+static uint64_t quarantineLimit() {
+  static const uint64_t limit = [] {
+    const char *text = getenv("GPU_ASYNC_CPU_MEMORY");
+    uint64_t memory = text ? strtoull(text, nullptr, 10) : 0;
+    return memory ? std::min<uint64_t>(memory / 4, 256u << 20) : 256u << 20;
+  }();
+  return limit;
+}
 
 static Checker &checker() { return Checker::get(); }
 
@@ -35,7 +44,7 @@ static void beforeLeave(gpuasync_frame *frame) {
     checker().forget(frame);
     return;
   }
-  checker().drain(frame, quarantineLimit);
+  checker().drain(frame, quarantineLimit());
 }
 
 static gpuasync_status *frameLeave(gpuasync_frame *frame) noexcept {
@@ -248,15 +257,19 @@ static void *alloc(gpuasync_frame *frame, gpuasync_stream *stream,
     checker().add(memory, bytes,
                   flags & GPUASYNC_ALLOC_HOST_SHARED ? MemoryKind::HostShared
                                                      : MemoryKind::Device,
-                  site, frame);
+                  site, frame, nullptr, checker().order.addFree(stream, site));
   return memory;
 }
 
 static void dealloc(gpuasync_frame *frame, gpuasync_stream *stream,
                     void *pointer, const gpuasync_site *site) noexcept {
-  // What is not ours to keep is the runtime's to refuse.
-  if (frame->failed || !pointer || !checker().free(pointer, stream, site))
-    gpuasync_dealloc(frame, stream, pointer, site);
+  // What is not ours to keep is the runtime's to free or to refuse.
+  if (!frame->failed && pointer) {
+    checker().drain(frame, quarantineLimit());
+    if (checker().free(pointer, stream, site, quarantineLimit()))
+      return;
+  }
+  gpuasync_dealloc(frame, stream, pointer, site);
 }
 
 static void hostRegister(gpuasync_frame *frame, void *pointer, uint64_t bytes,

@@ -346,6 +346,10 @@ static bool checkAccess(const Seen &seen) {
     allocation = nullptr; // no longer registered
   Allocation *expected =
       seen.base == seen.address ? allocation : checker.find(seen.base);
+  for (Allocation *newer : {allocation, expected})
+    if (newer && newer->createdBy &&
+        checker.order.before(block.op, newer->createdBy))
+      return true; // of whoever had the address before
   if (expected && expected != allocation &&
       expected->kind != MemoryKind::Registered) {
     reportBounds(seen,

@@ -51,7 +51,7 @@ Cell *Allocation::existing(uintptr_t address) const {
 
 Allocation *Checker::add(void *pointer, uint64_t bytes, MemoryKind kind,
                          const gpuasync_site *site, gpuasync_frame *frame,
-                         const char *ownSite) {
+                         const char *ownSite, OpIndex createdBy) {
   auto allocation = std::make_unique<Allocation>();
   allocation->base = reinterpret_cast<uintptr_t>(pointer);
   allocation->bytes = bytes;
@@ -59,6 +59,7 @@ Allocation *Checker::add(void *pointer, uint64_t bytes, MemoryKind kind,
   allocation->site = site;
   allocation->frame = frame;
   allocation->ownSite = ownSite;
+  allocation->createdBy = createdBy;
   uint64_t pages = (bytes + 16) / Allocation::pageBytes + 1;
   allocation->pages = std::make_unique<std::atomic<Cell *>[]>(pages);
   std::unique_lock<std::shared_mutex> lock(mutex);
@@ -129,7 +130,7 @@ void Checker::unregisterHost(void *pointer) {
 }
 
 bool Checker::free(void *pointer, gpuasync_stream *stream,
-                   const gpuasync_site *site) {
+                   const gpuasync_site *site, uint64_t keepBytes) {
   Allocation *allocation = find(reinterpret_cast<uintptr_t>(pointer));
   if (!allocation || allocation->base != reinterpret_cast<uintptr_t>(pointer) ||
       (allocation->kind != MemoryKind::Device &&
@@ -151,6 +152,10 @@ bool Checker::free(void *pointer, gpuasync_stream *stream,
            allocation->base + std::max<uint64_t>(allocation->bytes, 1), access);
   std::unique_lock<std::shared_mutex> lock(mutex);
   allocation->freedBy = op;
+  if (quarantineBytes + allocation->bytes > keepBytes) {
+    allocation->released = true;
+    return false;
+  }
   quarantine.push_back(allocation);
   quarantineBytes += allocation->bytes;
   return true;
