@@ -46,6 +46,12 @@ private:
   Value exchange(Operation *op, Value value, Value lane, Value inRange);
   FailureOr<Value> combine(Operation *op, gpu::AllReduceOperation kind, Value a,
                            Value b);
+  /// Threads disagree about the new values as they did about the op's.
+  void replace(Operation *op, ValueRange values) {
+    for (Value value : values)
+      variance.add(value);
+    op->replaceAllUsesWith(values);
+  }
 
   Value index(int64_t value) {
     return arith::ConstantIndexOp::create(builder, loc, value);
@@ -147,16 +153,16 @@ void Expansion::expand(gpu::ShuffleOp op) {
     break;
   }
   // As unsigned numbers, what lies before the first lane is too large.
-  valid = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, source,
-                                width);
+  valid = arith::AndIOp::create(builder, loc, less(self, width),
+                                arith::CmpIOp::create(builder, loc,
+                                                      arith::CmpIPredicate::ult,
+                                                      source, width));
   Value limit = index(subgroupSize);
   Value inRange = arith::AndIOp::create(
       builder, loc, valid,
       arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, source,
                             limit));
-  Value result = exchange(op, op.getValue(), source, inRange);
-  op.getShuffleResult().replaceAllUsesWith(result);
-  op.getValid().replaceAllUsesWith(valid);
+  replace(op, {exchange(op, op.getValue(), source, inRange), valid});
 }
 
 void Expansion::expand(gpu::RotateOp op) {
@@ -167,8 +173,7 @@ void Expansion::expand(gpu::RotateOp op) {
   Value valid = less(self, index(width));
   Value result =
       exchange(op, op.getValue(), source, less(source, index(subgroupSize)));
-  op.getRotateResult().replaceAllUsesWith(result);
-  op.getValid().replaceAllUsesWith(valid);
+  replace(op, {result, valid});
 }
 
 void Expansion::expand(gpu::SubgroupBroadcastOp op) {
@@ -176,13 +181,13 @@ void Expansion::expand(gpu::SubgroupBroadcastOp op) {
     Value source = toIndex(from);
     Value inRange = arith::CmpIOp::create(
         builder, loc, arith::CmpIPredicate::ult, source, index(subgroupSize));
-    op.replaceAllUsesWith(exchange(op, op.getSrc(), source, inRange));
+    replace(op, exchange(op, op.getSrc(), source, inRange));
     return;
   }
   // The first active lane's value is what a reduction leaves that always keeps
   // what it has.
-  op.replaceAllUsesWith(reduce(op, op.getSrc(), index(subgroupSize), index(1),
-                               [](Value kept, Value) { return kept; }));
+  replace(op, reduce(op, op.getSrc(), index(subgroupSize), index(1),
+                     [](Value kept, Value) { return kept; }));
 }
 
 Value Expansion::reduce(Operation *op, Value value, Value size, Value stride,
@@ -328,7 +333,7 @@ LogicalResult Expansion::expand(gpu::AllReduceOp op) {
           builder.clone(inner, mapping);
         return mapping.lookupOrDefault(body.getTerminator()->getOperand(0));
       });
-  op.replaceAllUsesWith(result);
+  replace(op, result);
   return success(!failed);
 }
 
@@ -346,7 +351,7 @@ LogicalResult Expansion::expand(gpu::SubgroupReduceOp op) {
                           failed |= mlir::failed(combined);
                           return mlir::failed(combined) ? a : *combined;
                         });
-  op.replaceAllUsesWith(result);
+  replace(op, result);
   return success(!failed);
 }
 

@@ -48,6 +48,8 @@ inline Value buildLinearThreadId(OpBuilder &builder, Location loc,
 
 /// Bytes of a value of `type` in memory, as the lowering to LLVM lays it out.
 int64_t getBytesInMemory(Type type);
+/// The alignment that its accesses through memrefs rely on.
+int64_t getAlignmentInMemory(Type type);
 
 /// Memory that outlives barriers: arrays with an element for each thread of the
 /// block, and variables of the whole block. Their addresses are computed at the
@@ -57,8 +59,13 @@ public:
   /// `workgroupBytes` of static workgroup memory are in use already.
   ThreadMemory(func::FuncOp kernel, int64_t workgroupBytes);
 
-  /// The address of an array with an element of `bytes` for each thread.
-  Value createArray(int64_t bytes);
+  /// Of what the block's memory of threads is aligned to.
+  static constexpr int64_t maxAlignment = 64;
+  /// What an array's element of `bytes` takes.
+  static int64_t getElementBytes(int64_t bytes, int64_t alignment = 16);
+  /// The address of an array with an element of `bytes` for each thread, each
+  /// aligned to `alignment`, and small ones to their size at least.
+  Value createArray(int64_t bytes, int64_t alignment = 16);
   /// The address of a variable of the block, and where it is in the static
   /// workgroup memory.
   Value createShared(int64_t bytes, int64_t &offset);
@@ -78,8 +85,10 @@ private:
   Value threads, threads64, base;
   Operation *last; ///< of what is computed at the entry
   LLVM::ConstantOp start;
-  /// The places of the arrays, by the size of an element.
-  std::map<int64_t, SmallVector<LLVM::ConstantOp>, std::greater<>> arrays;
+  /// The places of the arrays, by alignment and size of an element.
+  std::map<std::pair<int64_t, int64_t>, SmallVector<LLVM::ConstantOp>,
+           std::greater<>>
+      arrays;
 };
 
 /// A memref at `base`, as a descriptor that the conversion to LLVM connects to.

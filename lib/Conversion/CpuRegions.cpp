@@ -48,6 +48,8 @@ public:
 private:
   // What is run by the block.
   void findBlockLevel();
+  /// Whether threads may end in `function`.
+  bool mayFail(func::FuncOp function);
   bool isWorthInterchanging(scf::ForOp loop, const ThreadVariance &variance);
   std::optional<int64_t> getStrideInX(Value value,
                                       const ThreadVariance &variance);
@@ -167,6 +169,17 @@ bool Cutter::isWorthInterchanging(scf::ForOp loop,
   return !walked.wasInterrupted() && contiguous;
 }
 
+bool Cutter::mayFail(func::FuncOp function) {
+  return function
+      ->walk([&](Operation *op) {
+        auto call = dyn_cast<func::CallOp>(op);
+        return isa<cf::AssertOp>(op) || (call && mayFailCall(call))
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 void Cutter::findBlockLevel() {
   auto add = [&](Operation *op) {
     for (; op != kernel; op = op->getParentOp())
@@ -177,6 +190,10 @@ void Cutter::findBlockLevel() {
     if (isCollective(op))
       add(op);
   });
+  // A thread that fails ends the block at the next cut, which has to be a
+  // barrier of the program then.
+  if (mayFail(kernel))
+    return;
   ThreadVariance all(kernel, isControlFlow);
   kernel.walk([&](scf::ForOp loop) {
     for (Operation *parent = loop->getParentOp(); parent != kernel;
@@ -224,12 +241,17 @@ LogicalResult Cutter::placeAllocas() {
   for (Operation *op : allocas) {
     Location loc = op->getLoc();
     builder.setInsertionPoint(op);
-    int64_t bytes = -1;
+    int64_t bytes = -1, alignment = 1;
     if (auto alloca = dyn_cast<memref::AllocaOp>(op)) {
       MemRefType type = alloca.getType();
+      alignment =
+          std::max<int64_t>(alloca.getAlignment().value_or(1),
+                            getAlignmentInMemory(type.getElementType()));
       if (type.hasStaticShape() && type.getLayout().isIdentity())
         bytes = type.getNumElements() * getBytesInMemory(type.getElementType());
     } else if (auto alloca = dyn_cast<LLVM::AllocaOp>(op)) {
+      alignment = std::max<int64_t>(alloca.getAlignment().value_or(1),
+                                    getAlignmentInMemory(alloca.getElemType()));
       APInt count;
       if (matchPattern(alloca.getArraySize(), m_ConstantInt(&count)))
         bytes = count.getSExtValue() * getBytesInMemory(alloca.getElemType());
@@ -237,13 +259,16 @@ LogicalResult Cutter::placeAllocas() {
     if (bytes < 0)
       return op->emitOpError("of dynamic size is used across a barrier, which "
                              "is not supported by the cpu device");
-    Value array = memory->createArray(bytes);
+    if (alignment > ThreadMemory::maxAlignment)
+      return op->emitOpError("is used across a barrier and wants an alignment "
+                             "of ")
+             << alignment << " bytes, where the cpu device has "
+             << ThreadMemory::maxAlignment;
+    Value array = memory->createArray(bytes, alignment);
     Value self =
         arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
                                    buildLinearThreadId(builder, loc, kernel));
-    int64_t step = std::max<int64_t>(llvm::alignTo(bytes, 16), 16);
-    if (bytes <= 16)
-      step = llvm::PowerOf2Ceil(std::max<int64_t>(bytes, 1));
+    int64_t step = ThreadMemory::getElementBytes(bytes, alignment);
     Value address = LLVM::GEPOp::create(
         builder, loc, array.getType(),
         LLVM::LLVMArrayType::get(builder.getI8Type(), step), array,
@@ -351,13 +376,12 @@ static std::optional<Guard> getGuard(func::FuncOp kernel,
   if (!compare || variance.varies(compare.getRhs()))
     return std::nullopt;
   Value id = compare.getLhs();
-  while (true) {
-    if (auto cast = id.getDefiningOp<arith::IndexCastOp>())
-      id = cast.getIn();
-    else if (auto cast = id.getDefiningOp<arith::IndexCastUIOp>())
-      id = cast.getIn();
-    else
-      break;
+  while (isa_and_nonnull<arith::IndexCastOp, arith::IndexCastUIOp>(
+      id.getDefiningOp())) {
+    // Narrower numbers are another order.
+    if (!id.getType().isIndex() && id.getType().getIntOrFloatBitWidth() < 32)
+      return std::nullopt;
+    id = id.getDefiningOp()->getOperand(0);
   }
   if (id != getEnv(kernel, ThreadId))
     return std::nullopt;
@@ -598,15 +622,7 @@ void Cutter::buildRegion(SmallVector<Operation *> &piece,
     if (assignment.kind != Assignment::Plain)
       storeValue(builder, loc, element(assignment.array, i1), masks[next++]);
 
-  bool mayFail =
-      function
-          ->walk([&](Operation *op) {
-            auto call = dyn_cast<func::CallOp>(op);
-            return isa<cf::AssertOp>(op) || (call && mayFailCall(call))
-                       ? WalkResult::interrupt()
-                       : WalkResult::advance();
-          })
-          .wasInterrupted();
+  bool mayFail = this->mayFail(function);
   result.regions.push_back({function, group, mayFail});
   if (mayFail) {
     // The threads that are left run to the barrier; then the block ends.

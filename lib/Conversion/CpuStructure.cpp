@@ -37,6 +37,8 @@ private:
   LogicalResult inlineCalls(func::FuncOp function);
   LogicalResult lift(Region &region);
   LogicalResult normalize(Operation *op);
+  /// All that hold a barrier or a subgroup op.
+  LogicalResult normalize(Region &region);
   LogicalResult separateLoops();
   bool holdsCollective(Operation *op);
 
@@ -73,16 +75,20 @@ LogicalResult Structuring::structure(func::FuncOp function) {
         "supported by the cpu device");
   if (failed(inlineCalls(function)) || failed(lift(function.getBody())))
     return failure();
+  active.remove(function);
+  return normalize(function.getBody());
+}
+
+LogicalResult Structuring::normalize(Region &region) {
   SmallVector<Operation *> ops;
   // Inner ops first: what becomes of an op does not hold on to others.
-  function.walk([&](Operation *op) {
-    if (op != function && op->getNumRegions() && !isCollective(op))
+  region.walk([&](Operation *op) {
+    if (op->getNumRegions() && !isCollective(op))
       ops.push_back(op);
   });
   for (Operation *op : ops)
     if (holdsCollective(op) && failed(normalize(op)))
       return failure();
-  active.remove(function);
   return success();
 }
 
@@ -178,7 +184,9 @@ static void chain(scf::IndexSwitchOp op) {
 
 LogicalResult Structuring::normalize(Operation *op) {
   for (Region &region : op->getRegions())
-    if (!region.empty() && failed(lift(region)))
+    // Lifting makes ops of its own.
+    if (!region.empty() && !region.hasOneBlock() &&
+        (failed(lift(region)) || failed(normalize(region))))
       return failure();
   if (isa<scf::IfOp, scf::ForOp, scf::WhileOp>(op))
     return success();

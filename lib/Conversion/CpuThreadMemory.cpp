@@ -40,10 +40,13 @@ int64_t cpu::getBytesInMemory(Type type) {
   return DataLayout().getTypeSize(getTypeInMemory(type)).getFixedValue();
 }
 
-/// What an array's element of `bytes` takes.
-static int64_t getElementBytes(int64_t bytes) {
+int64_t cpu::getAlignmentInMemory(Type type) {
+  return DataLayout().getTypeABIAlignment(getTypeInMemory(type));
+}
+
+int64_t ThreadMemory::getElementBytes(int64_t bytes, int64_t alignment) {
   return bytes <= 16 ? llvm::PowerOf2Ceil(std::max<int64_t>(bytes, 1))
-                     : llvm::alignTo(bytes, 16);
+                     : llvm::alignTo(bytes, std::max<int64_t>(alignment, 16));
 }
 
 ThreadMemory::ThreadMemory(func::FuncOp kernel, int64_t workgroupBytes)
@@ -77,14 +80,16 @@ ThreadMemory::ThreadMemory(func::FuncOp kernel, int64_t workgroupBytes)
   last = base.getDefiningOp();
 }
 
-Value ThreadMemory::createArray(int64_t bytes) {
+Value ThreadMemory::createArray(int64_t bytes, int64_t alignment) {
   Location loc = kernel.getLoc();
   builder.setInsertionPointAfter(last);
   Type i64 = builder.getI64Type();
   auto place =
       LLVM::ConstantOp::create(builder, loc, i64, builder.getI64IntegerAttr(0));
   Value offset = LLVM::MulOp::create(builder, loc, place, threads64);
-  arrays[getElementBytes(bytes)].push_back(place);
+  int64_t step = getElementBytes(bytes, alignment);
+  // The largest alignments first, so that no array needs room before it.
+  arrays[{std::max<int64_t>(alignment, 16), step}].push_back(place);
   auto address = LLVM::GEPOp::create(
       builder, loc, base.getType(), builder.getI8Type(), base,
       ArrayRef<Value>{offset}, LLVM::GEPNoWrapFlags::inbounds);
@@ -105,10 +110,10 @@ Value ThreadMemory::createShared(int64_t bytes, int64_t &offset) {
 }
 
 void ThreadMemory::finish() {
-  for (auto &[bytes, places] : arrays)
+  for (auto &[key, places] : arrays)
     for (LLVM::ConstantOp place : places) {
       place.setValueAttr(builder.getI64IntegerAttr(threadBytes));
-      threadBytes += bytes;
+      threadBytes += key.second;
     }
   start.setValueAttr(
       builder.getI64IntegerAttr(llvm::alignTo(workgroupBytes, 16) + 63));
@@ -179,7 +184,7 @@ Value cpu::buildElementAddress(OpBuilder &builder, Location loc, Value array,
                                Value index, Type type) {
   Type element = getTypeInMemory(type);
   int64_t natural = getBytesInMemory(type);
-  int64_t bytes = getElementBytes(natural);
+  int64_t bytes = ThreadMemory::getElementBytes(natural);
   if (bytes != natural)
     element = LLVM::LLVMArrayType::get(builder.getI8Type(), bytes);
   return LLVM::GEPOp::create(builder, loc, array.getType(), element, array,
@@ -188,7 +193,7 @@ Value cpu::buildElementAddress(OpBuilder &builder, Location loc, Value array,
 }
 
 static unsigned getAlignment(Type type) {
-  int64_t bytes = getElementBytes(getBytesInMemory(type));
+  int64_t bytes = ThreadMemory::getElementBytes(getBytesInMemory(type));
   return bytes >= 16 ? 16 : bytes;
 }
 

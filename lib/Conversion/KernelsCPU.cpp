@@ -222,6 +222,9 @@ private:
     return type.getNumElements() *
            DataLayout().getTypeSize(type.getElementType()).getFixedValue();
   }
+  static int64_t getAlignment(MemRefType type) {
+    return std::max<int64_t>(16, getAlignmentInMemory(type.getElementType()));
+  }
 
   gpu::GPUModuleOp source;
   RunPipelineFn runPipeline;
@@ -358,15 +361,16 @@ LogicalResult CPULowering::copyFunction(FunctionOpInterface function) {
                              type.getLayout());
       Value memref;
       if (i < workgroup) {
-        info.workgroupBytes = llvm::alignTo(info.workgroupBytes, 16);
+        info.workgroupBytes =
+            llvm::alignTo(info.workgroupBytes, getAlignment(type));
         Value base = LLVM::GEPOp::create(
             builder, loc, pointer, builder.getI8Type(), getEnv(info, Workgroup),
             ArrayRef<LLVM::GEPArg>{int32_t(info.workgroupBytes)});
         memref = buildMemRef(builder, loc, base, type, Value());
         info.workgroupBytes += getBytes(type);
       } else {
-        memref = memref::AllocaOp::create(builder, loc, type,
-                                          builder.getI64IntegerAttr(16));
+        memref = memref::AllocaOp::create(
+            builder, loc, type, builder.getI64IntegerAttr(getAlignment(type)));
       }
       attribution.replaceAllUsesWith(memref);
     }
@@ -422,19 +426,24 @@ static bool isWorkgroupSpace(Attribute space) {
 
 /// Gives module-level workgroup variables their place in every block's memory.
 void CPULowering::placeWorkgroupGlobals() {
-  auto place = [&](StringRef name, int64_t bytes) {
-    workgroupGlobalBytes = llvm::alignTo(workgroupGlobalBytes, 16);
+  auto place = [&](StringRef name, int64_t bytes, int64_t alignment) {
+    workgroupGlobalBytes = llvm::alignTo(workgroupGlobalBytes, alignment);
     workgroupGlobals[name] = workgroupGlobalBytes;
     workgroupGlobalBytes += bytes;
   };
   for (Operation &op : *source.getBody()) {
     if (auto global = dyn_cast<memref::GlobalOp>(op)) {
       if (isWorkgroupSpace(global.getType().getMemorySpace()))
-        place(global.getSymName(), getBytes(global.getType()));
+        place(global.getSymName(), getBytes(global.getType()),
+              std::max<int64_t>(global.getAlignment().value_or(1),
+                                getAlignment(global.getType())));
     } else if (auto global = dyn_cast<LLVM::GlobalOp>(op)) {
       if (global.getAddrSpace() == 3)
-        place(global.getSymName(),
-              DataLayout().getTypeSize(global.getGlobalType()).getFixedValue());
+        place(
+            global.getSymName(),
+            DataLayout().getTypeSize(global.getGlobalType()).getFixedValue(),
+            std::max<int64_t>({16, int64_t(global.getAlignment().value_or(1)),
+                               getAlignmentInMemory(global.getGlobalType())}));
     }
   }
 }
@@ -972,13 +981,33 @@ void gpuasync::registerCPULoweringDialects(DialectRegistry &registry) {
   registerConvertToLLVMInterfaces(registry);
 }
 
+/// Upstream's lowering wants an op inside that makes the new value; what
+/// canonicalisation has found to be known is written without it.
+static void lowerKnownAtomics(Operation *root) {
+  root->walk([](memref::GenericAtomicRMWOp op) {
+    Value value = op.getBody()->getTerminator()->getOperand(0);
+    if (value.getParentRegion() == &op.getRegion())
+      return;
+    OpBuilder builder(op);
+    op.replaceAllUsesWith(
+        memref::AtomicRMWOp::create(builder, op.getLoc(), value.getType(),
+                                    arith::AtomicRMWKind::assign, value,
+                                    op.getMemref(), op.getIndices())
+            .getResult());
+    op.erase();
+  });
+}
+
 LogicalResult CPULowering::lowerToLLVM() {
   hoistAllocas(work);
   expandCopies(work);
   expandFloatAtomics(work);
   OpPassManager structure(ModuleOp::getOperationName());
   buildStructurePipeline(structure);
-  if (failed(runPipeline(structure, work)) || failed(cutKernels()))
+  if (failed(runPipeline(structure, work)))
+    return failure();
+  lowerKnownAtomics(work);
+  if (failed(cutKernels()))
     return failure();
   // Branches: asserts can then leave their function.
   OpPassManager branches(ModuleOp::getOperationName());

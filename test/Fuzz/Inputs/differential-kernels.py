@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Random kernels (kerneldraw.py), run by gpu-runner and compared, bit for bit, with what
+# Python computes (kerneloracle.py). A kernel that fails is made as small as it gets and
+# kept. See docs/Testing.md.
+#
+#   differential-kernels.py GPU_RUNNER --seed=7 --kernels=100
+#
+# The kernels have the seeds 7, 8, ...; --kernels=1 runs one of them again.
+
+import argparse
+import os
+import random
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import kernelast as A
+import kerneldraw as D
+
+
+class Failure(Exception):
+    """kind: refused, crashed, hung, wrong."""
+
+    def __init__(self, kind, text, which=None):
+        self.kind, self.text, self.which = kind, text, which
+
+
+def readNpy(path, count):
+    with open(path, "rb") as file:
+        data = file.read()
+    return struct.unpack_from("<%dI" % count, data, 10 + struct.unpack_from("<H", data, 8)[0])
+
+
+class Runner:
+    def __init__(self, options):
+        self.options = options
+
+    def features(self):
+        named = [f for f in self.options.features.split(",") if f]
+        chosen = {f for f in named if f[0] != "-"} or set(D.FEATURES)
+        without = {f[1:] for f in named if f[0] == "-"}
+        if unknown := (chosen | without) - set(D.FEATURES):
+            sys.exit("no feature %s" % ", ".join(sorted(unknown)))
+        return chosen - without
+
+    def command(self, opt, file, size, out):
+        return [self.options.gpu_runner, "--device=" + self.options.device, "--timeout=%d" % self.options.timeout,
+                "--leak-check=error", "--cache=off", opt, file, "--input=%dxi32=0" % size, "--output=@" + out]
+
+    def run(self, kernels, opt):
+        text, bases, size = D.moduleText(kernels)
+        with tempfile.TemporaryDirectory() as folder:
+            file, out = os.path.join(folder, "f.mlir"), os.path.join(folder, "out.npy")
+            with open(file, "w") as f:
+                f.write(text)
+            limit = 2 * self.options.timeout
+            try:
+                done = subprocess.run(self.command(opt, file, size, out), timeout=limit, capture_output=True,
+                                      text=True, errors="replace")
+            except subprocess.TimeoutExpired:
+                raise Failure("hung", "no end after %d s" % limit)
+            if done.returncode:
+                kind = "refused"
+                if done.returncode < 0 or re.search("crash|fault at|Stack dump|PLEASE submit", done.stderr):
+                    kind = "crashed"
+                elif "timed out" in done.stderr:
+                    kind = "hung"
+                at = max(done.stderr.find("error:"), 0)
+                start = done.stderr.rfind("\n", 0, at) + 1
+                raise Failure(kind, "exit code %d\n%s" % (done.returncode, done.stderr[start:start + 900]))
+            got = readNpy(out, size)
+        wrong, text = [], []
+        for kernel, base in zip(kernels, bases):
+            expected = D.expected(kernel)
+            mine = got[base:base + kernel.cells]
+            bad = [i for i in range(kernel.cells) if expected[i] != mine[i]]
+            if bad:
+                wrong.append(kernel)
+                text.append("%s, %d threads in %s blocks of %s: %d of %d cells differ: %s" % (
+                    kernel.name, kernel.total, kernel.grid, kernel.dims, len(bad), kernel.cells,
+                    ", ".join("[%d] is %d, expected %d" % (i, mine[i], expected[i]) for i in bad[:6])))
+        if wrong:
+            raise Failure("wrong", "\n".join(text[:5]), wrong)
+
+    def failure(self, kernels, opt):
+        try:
+            self.run(kernels, opt)
+        except Failure as failure:
+            return failure
+        return None
+
+
+def allBodies(kernel):
+    """With the loop or branch that each belongs to."""
+    def of(body):
+        yield body
+        for statement in body.statements:
+            for inner in statement.bodies:
+                yield from of(inner)
+
+    for function in kernel.functions + [kernel]:
+        yield from of(function.body)
+
+
+def minimise(kernel, still, seconds):
+    """Drops statements while the kernel is right and still fails. Zeros stand for
+    their results."""
+    limit = time.time() + seconds
+
+    def results(statements):
+        for statement in statements:
+            yield from statement.results
+
+    def attempt(body, start, length, replacement=()):
+        dropped = body.statements[start:start + length]
+        if any(s.keeps() for s in dropped) and not replacement:
+            return False
+        body.statements[start:start + length] = replacement
+        for value in results(dropped):
+            value.gone = True
+        try:
+            if still():
+                return True
+        except (D.Invalid, D.TooLong, AssertionError, NameError):
+            pass
+        for value in results(dropped):
+            value.gone = False
+        body.statements[start:start + len(replacement)] = dropped
+        return False
+
+    def smaller():
+        changed = False
+        for body in list(allBodies(kernel)):
+            length = max(1, len(body.statements) // 2)
+            while length and time.time() < limit:
+                i = len(body.statements) - length
+                while i >= 0 and time.time() < limit:
+                    changed |= attempt(body, i, length)
+                    i -= length
+                length //= 2
+            # The inside of a branch, in place of the branch.
+            for i, statement in reversed(list(enumerate(body.statements))):
+                if time.time() < limit and isinstance(statement, (A.If, A.Switch, A.Region)) and not statement.keeps():
+                    for inner in statement.bodies:
+                        if attempt(body, i, 1, inner.statements):
+                            changed = True
+                            break
+        # What loops and branches carry.
+        for body in list(allBodies(kernel)):
+            for statement in body.statements:
+                changed |= time.time() < limit and dropCarried(statement, still)
+        kernel.functions = [f for f in kernel.functions if any(
+            isinstance(s, A.Call) and s.function is f for g in kernel.functions + [kernel] for s in A.walk(g.body))]
+        return changed
+
+    while time.time() < limit and smaller():
+        pass
+
+
+def dropCarried(statement, still):
+    """One of the values that a loop or branch carries."""
+    if any(isinstance(s, A.Leave) for b in statement.bodies for s in A.walk(b)):
+        return False
+    changed = False
+    for i in reversed(range(len(statement.results))):
+        if "memref" in statement.results[i].type or isinstance(statement, (A.While, A.Call)):
+            continue
+        if isinstance(statement, A.For):
+            lists = [(statement.operands, 3 + i), (statement.bodies[0].arguments, 1 + i), (statement.bodies[0].yields, i)]
+            gone = [statement.results[i], statement.bodies[0].arguments[1 + i]]
+        elif isinstance(statement, (A.If, A.Switch, A.Region)):
+            lists = [(b.yields, i) for b in statement.bodies]
+            gone = [statement.results[i]]
+        else:
+            continue
+        lists = lists + [(statement.results, i)]
+        kept = [list(l) for l, _ in lists]
+        for l, at in lists:
+            del l[at]
+        for value in gone:
+            value.gone = True
+        try:
+            if still():
+                changed = True
+                continue
+        except (D.Invalid, D.TooLong, AssertionError, NameError):
+            pass
+        for value in gone:
+            value.gone = False
+        for (l, _), old in zip(lists, kept):
+            l[:] = old
+    return changed
+
+
+class Check:
+    def __init__(self, options, runner):
+        self.options, self.runner = options, runner
+        self.failures = self.compared = 0
+
+    def batch(self, seeds, opt):
+        if self.failures >= self.options.max_failures:
+            return
+        features = self.runner.features()
+        kernels = [D.makeKernel(seed, seed, features, self.options.size) for seed in seeds]
+        failure = self.runner.failure(kernels, opt)
+        if not failure:
+            self.compared += len(kernels)
+            return
+        found = 0
+        for kernel in failure.which or kernels:
+            if self.failures + found >= self.options.max_failures:
+                break
+            if alone := self.runner.failure([kernel], opt):
+                found += 1
+                self.report(kernel, opt, alone)
+        if not found:
+            found = 1
+            print("FAILED only together: --seed=%d --kernels=%d --opt=%s\n%s" % (seeds[0], len(seeds), opt, failure.text), flush=True)
+        self.failures += found
+
+    def report(self, kernel, opt, failure):
+        print("FAILED (%s): --seed=%d --kernels=1 --size=%d --opt=%s\n%s"
+              % (failure.kind, kernel.number, self.options.size, opt, failure.text), flush=True)
+        strip = lambda text: re.sub(r"[%@^]?\w*\d+", "", text.split("error:")[-1][:60])
+
+        def still():
+            # Right whatever the order of the threads.
+            first = D.expected(kernel)
+            if D.expected(kernel, order=lambda threads: threads[::-1]) != first:
+                return False
+            again = self.runner.failure([kernel], opt)
+            if not again or again.kind != failure.kind:
+                return False
+            return failure.kind in ("wrong", "hung") or strip(again.text) == strip(failure.text)
+
+        minimise(kernel, still, self.options.minimise)
+        again = self.runner.failure([kernel], opt)
+        text, _, size = D.moduleText([kernel])
+        os.makedirs(self.options.keep, exist_ok=True)
+        path = os.path.join(self.options.keep, "kernel-%d.mlir" % kernel.number)
+        with open(path, "w") as file:
+            file.write("// %s\n" % " ".join(self.runner.command(opt, os.path.basename(path), size, "out.npy")))
+            if again:
+                file.write("".join("// %s\n" % line for line in again.text.splitlines()))
+            file.write(text)
+        print("smallest kernel that fails: %s" % path, flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("gpu_runner")
+    parser.add_argument("--seed", type=int, help="of the first kernel; drawn and printed without it")
+    parser.add_argument("--kernels", type=int, default=100)
+    parser.add_argument("--features", default="", help="only these of %s; -NAME: all but this" % ", ".join(D.FEATURES))
+    parser.add_argument("--size", type=int, default=16, help="most statements of a kernel")
+    parser.add_argument("--batch", type=int, default=10, help="kernels in a module")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--opt", action="append", help="of gpu-runner, in turn (-O0 and -O3)")
+    parser.add_argument("--timeout", type=int, default=60)
+    parser.add_argument("--minimise", type=int, default=60, help="seconds for making a failure smaller")
+    parser.add_argument("--max-failures", type=int, default=3)
+    parser.add_argument("--keep", default="fuzz-failures", help="folder of what failed")
+    parser.add_argument("--print", action="store_true", help="print the kernels and end")
+    options = parser.parse_args()
+    if options.seed is None:
+        options.seed = random.randrange(1 << 30)
+    opts = options.opt or ["-O0", "-O3"]
+    runner, started = Runner(options), time.time()
+    end = options.seed + options.kernels
+    batches = [list(range(first, min(first + options.batch, end))) for first in range(options.seed, end, options.batch)]
+    if options.print:
+        for seeds in batches:
+            print(D.moduleText([D.makeKernel(s, s, runner.features(), options.size) for s in seeds])[0])
+        return
+    check = Check(options, runner)
+    with ThreadPoolExecutor(options.jobs) as pool:
+        for _ in pool.map(lambda pair: check.batch(pair[1], opts[pair[0] % len(opts)]), enumerate(batches)):
+            pass
+    print("differential-kernels: --seed=%d --kernels=%d: %d kernels equal, %d failed, %.0f s"
+          % (options.seed, options.kernels, check.compared, check.failures, time.time() - started))
+    sys.exit(1 if check.failures else 0)
+
+
+main()
