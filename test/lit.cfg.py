@@ -89,3 +89,4 @@ if config.gpuasync_sanitize:
 config.substitutions.append(("%fuzz_programs", "10" if config.gpuasync_sanitize else "125"))
 config.substitutions.append(("%fuzz_checked", "12" if config.gpuasync_sanitize else "200"))
 config.substitutions.append(("%fuzz_mutants", "100" if config.gpuasync_sanitize else "600"))
+config.substitutions.append(("%fuzz_kernels", "10" if config.gpuasync_sanitize else "40"))
