@@ -331,6 +331,10 @@ void Life::finish() {
     problem("an error, although nothing failed");
   if (outcome.failed && outcome.fired)
     checkFirstError();
+  // Without these another library's key is used, and a forked child goes on.
+  if (!outcome.failed && (!strcmp(outcome.call, "pthread_key_create") ||
+                          !strcmp(outcome.call, "pthread_atfork")))
+    problem("nobody was told");
   mock.mock_violations(
       [](void *user, const char *call, const char *reason) {
         auto &life = *static_cast<Life *>(user);
