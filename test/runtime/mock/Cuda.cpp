@@ -12,7 +12,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <string_view>
 #include <vector>
 
 using namespace gpuasync::cuda;
@@ -33,10 +32,6 @@ namespace names {
 #include "drivers/cuda/CudaSymbols.def"
 } // namespace names
 
-struct ErrorText {
-  int code;
-  const char *name, *text;
-};
 const ErrorText errorTexts[] = {
     {Success, "CUDA_SUCCESS", "no error"},
     {InvalidValue, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
@@ -64,10 +59,6 @@ const ErrorText errorTexts[] = {
     {NotSupported, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
 };
 
-template <typename Handle>
-Handle to(void *object) {
-  return static_cast<Handle>(object);
-}
 void *address(CUdeviceptr value) { return reinterpret_cast<void *>(value); }
 CUdeviceptr value(void *address) {
   return reinterpret_cast<uintptr_t>(address);
@@ -84,20 +75,11 @@ int cuDriverGetVersion(Call &, int *version) {
   return Success;
 }
 
-int errorText(int error, const char **text, bool name) {
-  for (const ErrorText &entry : errorTexts)
-    if (entry.code == error) {
-      *text = name ? entry.name : entry.text;
-      return Success;
-    }
-  *text = nullptr;
-  return InvalidValue;
-}
 int cuGetErrorName(Call &, CUresult error, const char **text) {
-  return errorText(error, text, true);
+  return errorText(errorTexts, error, &ErrorText::name, text);
 }
 int cuGetErrorString(Call &, CUresult error, const char **text) {
-  return errorText(error, text, false);
+  return errorText(errorTexts, error, &ErrorText::text, text);
 }
 
 int cuDeviceGetCount(Call &, int *count) {
@@ -655,10 +637,7 @@ constexpr bool needsContext(const char *name) {
                            "cuCtxGetId",
                            "cuMemPoolDestroy",
                            "cuThreadExchangeStreamCaptureMode"};
-  for (const char *other : without)
-    if (std::string_view(other) == name)
-      return false;
-  return true;
+  return !isOneOf(without, name);
 }
 
 //===----------------------------------------------------------------------===//

@@ -33,10 +33,6 @@ namespace names {
 #include "drivers/hip/HipSymbols.def"
 } // namespace names
 
-struct ErrorText {
-  int code;
-  const char *name, *text;
-};
 const ErrorText errorTexts[] = {
     {Success, "hipSuccess", "no error"},
     {InvalidValue, "hipErrorInvalidValue", "invalid argument"},
@@ -61,11 +57,6 @@ const ErrorText errorTexts[] = {
     {NotSupported, "hipErrorNotSupported", "operation not supported"},
 };
 
-template <typename Handle>
-Handle to(void *object) {
-  return static_cast<Handle>(object);
-}
-
 //===----------------------------------------------------------------------===//
 // The library and its devices
 //===----------------------------------------------------------------------===//
@@ -77,20 +68,11 @@ int hipRuntimeGetVersion(Call &, int *version) {
   return Success;
 }
 
-int errorText(int error, const char **text, bool name) {
-  for (const ErrorText &entry : errorTexts)
-    if (entry.code == error) {
-      *text = name ? entry.name : entry.text;
-      return Success;
-    }
-  *text = nullptr;
-  return InvalidValue;
-}
 int hipDrvGetErrorName(Call &, hipError_t error, const char **text) {
-  return errorText(error, text, true);
+  return errorText(errorTexts, error, &ErrorText::name, text);
 }
 int hipDrvGetErrorString(Call &, hipError_t error, const char **text) {
-  return errorText(error, text, false);
+  return errorText(errorTexts, error, &ErrorText::text, text);
 }
 int hipGetLastError(Call &) { return Success; }
 
@@ -504,10 +486,7 @@ constexpr bool needsContext(const char *name) {
                            "hipDeviceGetAttribute",
                            "hipDeviceTotalMem",
                            "hipThreadExchangeStreamCaptureMode"};
-  for (const char *other : without)
-    if (std::string_view(other) == name)
-      return false;
-  return true;
+  return !isOneOf(without, name);
 }
 
 } // namespace

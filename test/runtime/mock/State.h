@@ -27,6 +27,7 @@
 #include <mutex>
 #include <stdint.h>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <unordered_map>
 #include <utility>
@@ -402,6 +403,36 @@ Thread &thread();
 struct Call {
   std::unique_lock<std::mutex> lock;
 };
+
+/// An object as the vendor's type of handle.
+template <typename Handle>
+Handle to(void *object) {
+  return static_cast<Handle>(object);
+}
+
+struct ErrorText {
+  int code;
+  const char *name, *text;
+};
+/// Looks the error up in the vendor's list, as the vendors do.
+template <size_t count>
+int errorText(const ErrorText (&list)[count], int error,
+              const char *ErrorText::*what, const char **out) {
+  *out = nullptr;
+  for (const ErrorText &entry : list)
+    if (entry.code == error)
+      *out = entry.*what;
+  return *out ? Success : InvalidValue;
+}
+
+template <size_t count>
+constexpr bool isOneOf(const char *const (&names)[count],
+                       std::string_view name) {
+  for (std::string_view other : names)
+    if (other == name)
+      return true;
+  return false;
+}
 
 template <typename T>
 uintptr_t asWord(T value) {
