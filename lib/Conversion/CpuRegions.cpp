@@ -194,6 +194,9 @@ void Cutter::findBlockLevel() {
   // barrier of the program then.
   if (mayFail(kernel))
     return;
+  // With few threads in x there is nothing to vectorise over.
+  if (sizeX && sizeX < 4)
+    return;
   ThreadVariance all(kernel, isControlFlow);
   kernel.walk([&](scf::ForOp loop) {
     for (Operation *parent = loop->getParentOp(); parent != kernel;

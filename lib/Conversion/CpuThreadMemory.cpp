@@ -155,23 +155,33 @@ Value cpu::buildMemRef(OpBuilder &builder, Location loc, Value base,
 LLVM::LoopAnnotationAttr
 cpu::buildParallelAnnotation(LLVM::AccessGroupAttr group, int64_t threads) {
   MLIRContext *context = group.getContext();
-  // LLVM unrolls short loops before it vectorises others. One vector for all
-  // threads needs no loop at all, and stays in registers from one to the next.
+  // LLVM would unroll short loops before it vectorises. What is left after that
+  // is unrolled, so that values stay in registers from one loop to the next. A
+  // width would make LLVM print a remark about each loop that it cannot
+  // vectorise.
   constexpr int64_t longest = 64;
   LLVM::LoopUnrollAttr unroll;
   LLVM::LoopVectorizeAttr vectorize;
-  if (threads > 0 && threads <= longest)
-    unroll = LLVM::LoopUnrollAttr::get(
-        context, /*disable=*/BoolAttr::get(context, true), /*count=*/{},
-        /*runtimeDisable=*/{}, /*full=*/{}, /*followupUnrolled=*/{},
-        /*followupRemainder=*/{}, /*followupAll=*/{});
-  if (unroll && threads >= 4 && llvm::isPowerOf2_64(threads))
+  if (threads > 0 && threads <= longest) {
+    BoolAttr yes = BoolAttr::get(context, true);
+    auto buildUnroll = [&](BoolAttr disable, BoolAttr full) {
+      return LLVM::LoopUnrollAttr::get(
+          context, disable, /*count=*/{}, /*runtimeDisable=*/{}, full,
+          /*followupUnrolled=*/{}, /*followupRemainder=*/{},
+          /*followupAll=*/{});
+    };
+    unroll = buildUnroll(yes, {});
+    LLVM::LoopAnnotationAttr whole = LLVM::LoopAnnotationAttr::get(
+        context, /*disableNonforced=*/{}, /*vectorize=*/{}, /*interleave=*/{},
+        buildUnroll({}, yes), /*unrollAndJam=*/{}, /*licm=*/{},
+        /*distribute=*/{}, /*pipeline=*/{}, /*peeled=*/{}, /*unswitch=*/{},
+        /*mustProgress=*/{}, /*isVectorized=*/{}, /*startLoc=*/{},
+        /*endLoc=*/{}, group);
     vectorize = LLVM::LoopVectorizeAttr::get(
         context, /*disable=*/{}, /*predicateEnable=*/{},
-        /*scalableEnable=*/{},
-        /*width=*/IntegerAttr::get(IntegerType::get(context, 32), threads),
-        /*followupVectorized=*/{}, /*followupEpilogue=*/{},
-        /*followupAll=*/{});
+        /*scalableEnable=*/{}, /*width=*/{}, /*followupVectorized=*/whole,
+        /*followupEpilogue=*/{}, /*followupAll=*/{});
+  }
   return LLVM::LoopAnnotationAttr::get(
       context, /*disableNonforced=*/{}, vectorize,
       /*interleave=*/{}, unroll, /*unrollAndJam=*/{}, /*licm=*/{},

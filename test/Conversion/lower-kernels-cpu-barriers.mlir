@@ -141,11 +141,13 @@ gpu.module @m {
 
 // -----
 
-// All launches have 16 threads in x: one vector for them, without a loop. A
-// size that an attribute promises is checked.
-// CHECK-DAG: #[[UNROLL:.*]] = #llvm.loop_unroll<disable = true>
-// CHECK-DAG: #[[VECTOR:.*]] = #llvm.loop_vectorize<width = 16 : i32>
-// CHECK: #llvm.loop_annotation<vectorize = #[[VECTOR]], unroll = #[[UNROLL]],
+// All launches have 16 threads in x: vectors for them, without a loop. A size
+// that an attribute promises is checked.
+// CHECK-DAG: #[[NO:.*]] = #llvm.loop_unroll<disable = true>
+// CHECK-DAG: #[[ALL:.*]] = #llvm.loop_unroll<full = true>
+// CHECK-DAG: #[[REST:.*]] = #llvm.loop_annotation<unroll = #[[ALL]],
+// CHECK-DAG: #[[VECTOR:.*]] = #llvm.loop_vectorize<followupVectorized = #[[REST]]>
+// CHECK: #llvm.loop_annotation<vectorize = #[[VECTOR]], unroll = #[[NO]],
 // CHECK-LABEL: llvm.func internal @n_agreed_block(
 // CHECK: llvm.mlir.constant(16 : i64)
 // CHECK-NOT: @gpuasync_cpu_assert_fail
