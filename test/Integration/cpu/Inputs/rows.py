@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Each thing that a kernel may hold, in blocks of odd sizes, against a scalar reference:
+#
+#   rows.py GPU_RUNNER DEVICE [-O3]
+#
+# A row is the body of a kernel, which makes the i32 (or f32) %r of its thread, and what
+# the threads of a block make of it: a function of their numbers, all their inputs and
+# the block's size.
+
+import math
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+
+BLOCKS = [(1, 1, 1), (3, 1, 1), (31, 1, 1), (33, 1, 1), (35, 1, 1), (256, 1, 1), (7, 5, 3), (3, 11, 2)]
+WS = "#gpu.address_space<workgroup>"
+M32 = 0xFFFFFFFF
+# kind: exact, or the largest relative error of an f32.
+ROWS = []
+
+
+def row(name, body, reference, error=None, attributions="", cuda=True):
+    ROWS.append((name, body, reference, error, attributions, cuda))
+
+
+def s32(value):
+    value &= M32
+    return value - (1 << 32) if value >> 31 else value
+
+
+def lanes(t, n):
+    first = t - t % 32
+    return range(first, min(first + 32, n))
+
+
+def fold(combine, values):
+    values = list(values)
+    result = values[0]
+    for value in values[1:]:
+        result = combine(result, value)
+    return result
+
+
+COMBINE = {"add": lambda a, b: a + b, "mul": lambda a, b: a * b & M32, "minui": lambda a, b: min(a & M32, b & M32),
+           "maxui": lambda a, b: max(a & M32, b & M32), "minsi": min, "maxsi": max, "and": lambda a, b: a & b,
+           "or": lambda a, b: a | b, "xor": lambda a, b: a ^ b}
+
+for name, combine in COMBINE.items():
+    row("all_reduce_" + name, "%%r = gpu.all_reduce %s %%v {} : (i32) -> (i32)" % name,
+        lambda t, v, n, combine=combine: fold(combine, v), cuda=False)
+    row("subgroup_reduce_" + name, "%%r = gpu.subgroup_reduce %s %%v : (i32) -> (i32)" % name,
+        lambda t, v, n, combine=combine: fold(combine, (v[i] for i in lanes(t, n))), cuda=False)
+for name, combine in {"add": lambda a, b: a + b, "minnumf": min, "maxnumf": max, "minimumf": min, "maximumf": max}.items():
+    row("all_reduce_f32_" + name, "%%r = gpu.all_reduce %s %%f {} : (f32) -> (f32)" % name,
+        lambda t, v, n, combine=combine: fold(combine, v), 0, cuda=False)
+row("all_reduce_region", """%r = gpu.all_reduce %v {
+      ^bb0(%a: i32, %b: i32):
+        %both = arith.xori %a, %b : i32
+        gpu.yield %both : i32
+      } : (i32) -> (i32)""", lambda t, v, n: fold(COMBINE["xor"], v), cuda=False)
+row("subgroup_reduce_cluster", "%r = gpu.subgroup_reduce add %v cluster(size = 4, stride = 2) : (i32) -> (i32)",
+    lambda t, v, n: sum(v[i] for i in lanes(t, n) if i % 32 // 8 == t % 32 // 8 and i % 2 == t % 2), cuda=False)
+
+
+def shuffled(source):
+    def reference(t, v, n):
+        lane = source(t % 32)
+        other = t - t % 32 + lane
+        return v[other] + 1 if 0 <= lane < 32 and other < n else v[t] + (0 <= lane < 32)
+    return reference
+
+
+for mode, source in {"xor": lambda l: l ^ 5, "up": lambda l: l - 5, "down": lambda l: l + 5, "idx": lambda l: 5}.items():
+    row("shuffle_" + mode, """%%five = arith.constant 5 : i32
+      %%width = arith.constant 32 : i32
+      %%s, %%valid = gpu.shuffle %s %%v, %%five, %%width : i32
+      %%one = arith.extui %%valid : i1 to i32
+      %%r = arith.addi %%s, %%one : i32""" % mode, shuffled(source), cuda=False)
+row("rotate", """%s, %valid = gpu.rotate %v, 1, 2 : i32
+      %two = arith.constant 2 : index
+      %lane = gpu.lane_id
+      %in2 = arith.cmpi ult, %lane, %two : index
+      %last = arith.subi %n, %two : index
+      %ok = arith.cmpi slt, %lin, %last : index
+      %use = arith.andi %in2, %ok : i1
+      %r = arith.select %use, %s, %v : i32""",
+    lambda t, v, n: v[t ^ 1] if t % 32 < 2 and t < n - 2 else v[t], cuda=False)
+row("broadcast", """%zero = arith.constant 0 : i32
+      %a = gpu.subgroup_broadcast %v, specific_lane %zero : i32
+      %b = gpu.subgroup_broadcast %v, first_active_lane : i32
+      %r = arith.addi %a, %b : i32""", lambda t, v, n: 2 * v[t - t % 32], cuda=False)
+row("ids", """%lane = gpu.lane_id
+      %sub = gpu.subgroup_id : index
+      %subs = gpu.num_subgroups : index
+      %size = gpu.subgroup_size : index
+      %a = arith.muli %sub, %size : index
+      %b = arith.addi %a, %lane : index
+      %c = arith.muli %b, %size : index
+      %d = arith.addi %c, %subs : index
+      %r = arith.index_cast %d : index to i32""", lambda t, v, n: t * 32 + (n + 31) // 32)
+
+OTHER = """%c7 = arith.constant 7 : index
+      %next = arith.addi %lin, %c7 : index
+      %other = arith.remui %next, %n : index
+"""
+row("workgroup", OTHER + """      memref.store %v, %w[%lin] : memref<256xi32, WS>
+      gpu.barrier
+      %r = memref.load %w[%other] : memref<256xi32, WS>""", lambda t, v, n: v[(t + 7) % n],
+    attributions=" workgroup(%w: memref<256xi32, WS>)")
+row("private", OTHER + """      %zero = arith.constant 0 : index
+      memref.store %v, %p[%zero] : memref<3xi32, #gpu.address_space<private>>
+      gpu.barrier
+      %r = memref.load %p[%zero] : memref<3xi32, #gpu.address_space<private>>""", lambda t, v, n: v[t],
+    attributions=" private(%p: memref<3xi32, #gpu.address_space<private>>)")
+row("dynamic", OTHER + """      %zero = arith.constant 0 : index
+      %bytes = gpu.dynamic_shared_memory : memref<?xi8, WS>
+      %w = memref.view %bytes[%zero][%n] : memref<?xi8, WS> to memref<?xi32, WS>
+      memref.store %v, %w[%lin] : memref<?xi32, WS>
+      gpu.barrier
+      %r = memref.load %w[%other] : memref<?xi32, WS>""", lambda t, v, n: v[(t + 7) % n])
+
+ATOMIC = """%%zero = arith.constant 0 : index
+      %%first = arith.cmpi eq, %%lin, %%zero : index
+      scf.if %%first {
+        %%start = arith.constant %(start)s : %(type)s
+        memref.store %%start, %%w[%%zero] : memref<1x%(type)s, WS>
+      }
+      gpu.barrier
+      %(op)s
+      gpu.barrier
+      %%r = memref.load %%w[%%zero] : memref<1x%(type)s, WS>"""
+
+
+def atomic(name, type, start, op, reference, cuda=True):
+    row("atomic_" + name, ATOMIC % {"start": start, "type": type, "op": op}, lambda t, v, n: reference(v),
+        0 if type == "f32" else None, " workgroup(%%w: memref<1x%s, WS>)" % type, cuda)
+
+
+for name, start, reference in (("addi", 3, lambda v: sum(v) + 3), ("andi", -1, lambda v: fold(COMBINE["and"], v)),
+                               ("ori", 0, lambda v: fold(COMBINE["or"], v)), ("maxs", -5, lambda v: max(v + [-5])),
+                               ("mins", 500, lambda v: min(v + [500])), ("maxu", 3, lambda v: max(x & M32 for x in v + [3])),
+                               ("minu", 500, lambda v: min(x & M32 for x in v + [500]))):
+    atomic(name, "i32", start, "%%old = memref.atomic_rmw %s %%v, %%w[%%zero] : (i32, memref<1xi32, WS>) -> i32" % name, reference)
+atomic("addf", "f32", "0.0", "%old = memref.atomic_rmw addf %f, %w[%zero] : (f32, memref<1xf32, WS>) -> f32", sum)
+for name, reference in (("maximumf", max), ("minimumf", min)):
+    atomic(name, "f32", "0.0", "%%old = memref.atomic_rmw %s %%f, %%w[%%zero] : (f32, memref<1xf32, WS>) -> f32" % name,
+           lambda v, reference=reference: reference(v + [0]), cuda=False)
+atomic("assign", "i32", 0, """%same = arith.constant 77 : i32
+      %old = memref.atomic_rmw assign %same, %w[%zero] : (i32, memref<1xi32, WS>) -> i32""", lambda v: 77)
+atomic("generic", "i32", 1, """%old = memref.generic_atomic_rmw %w[%zero] : memref<1xi32, WS> {
+      ^bb0(%now: i32):
+        %new = arith.xori %now, %v : i32
+        memref.atomic_yield %new : i32
+      }""", lambda v: fold(COMBINE["xor"], [1] + v))
+atomic("generic_f32", "f32", "1.0", """%old = memref.generic_atomic_rmw %w[%zero] : memref<1xf32, WS> {
+      ^bb0(%now: f32):
+        %new = arith.addf %now, %f : f32
+        memref.atomic_yield %new : f32
+      }""", lambda v: sum(v) + 1)
+atomic("llvm", "i32", 1, """%index = memref.extract_aligned_pointer_as_index %w : memref<1xi32, WS> -> index
+      %number = arith.index_cast %index : index to i64
+      %address = llvm.inttoptr %number : i64 to !llvm.ptr<3>
+      %old = llvm.atomicrmw add %address, %v monotonic : !llvm.ptr<3>, i32
+      %seven = llvm.mlir.constant(-7 : i32) : i32
+      %pair = llvm.cmpxchg %address, %seven, %seven acq_rel monotonic : !llvm.ptr<3>, i32""", lambda v: sum(v) + 1)
+
+for name, function, error in (("exp", lambda x: math.exp(x / 1000), 3e-6), ("sin", lambda x: math.sin(x / 1000), 3e-6),
+                              ("sqrt", lambda x: math.sqrt(abs(x / 1000)), 1e-6), ("tanh", lambda x: math.tanh(x / 1000), 3e-6),
+                              ("log1p", lambda x: math.log1p(abs(x / 1000)), 3e-6)):
+    row("math_" + name, """%%k = arith.constant 1000.0 : f32
+      %%scaled = arith.divf %%f, %%k : f32
+      %%a = math.absf %%scaled : f32
+      gpu.barrier
+      %%r = math.%s %%%s : f32""" % (name, "a" if name in ("sqrt", "log1p") else "scaled"),
+        lambda t, v, n, function=function: function(v[t]), error)
+row("complex", """%two = arith.constant 2.0 : f32
+      %a = complex.create %f, %two : complex<f32>
+      gpu.barrier
+      %b = complex.mul %a, %a : complex<f32>
+      %r = complex.re %b : complex<f32>""", lambda t, v, n: v[t] * v[t] - 4, 0)
+row("vector_transfer", OTHER + """      memref.store %v, %w[%lin] : memref<256xi32, WS>
+      gpu.barrier
+      %zero = arith.constant 0 : i32
+      %part = memref.subview %w[0] [%n] [1] : memref<256xi32, WS> to memref<?xi32, strided<[1]>, WS>
+      %four = vector.transfer_read %part[%other], %zero : memref<?xi32, strided<[1]>, WS>, vector<4xi32>
+      %r = vector.reduction <add>, %four : vector<4xi32> into i32""",
+    lambda t, v, n: sum(v[(t + 7) % n:(t + 7) % n + 4]), attributions=" workgroup(%w: memref<256xi32, WS>)")
+row("vector_mask", OTHER + """      memref.store %v, %w[%lin] : memref<256xi32, WS>
+      gpu.barrier
+      %minus = arith.constant -1 : i32
+      %three = arith.constant 3 : index
+      %upto = arith.remui %lin, %three : index
+      %mask = vector.create_mask %upto : vector<4xi1>
+      %part = memref.subview %w[0] [%n] [1] : memref<256xi32, WS> to memref<?xi32, strided<[1]>, WS>
+      %four = vector.transfer_read %part[%other], %minus, %mask : memref<?xi32, strided<[1]>, WS>, vector<4xi32>
+      %r = vector.reduction <add>, %four : vector<4xi32> into i32""",
+    lambda t, v, n: sum(v[(t + 7) % n + i] if i < t % 3 and (t + 7) % n + i < n else -1 for i in range(4)),
+    attributions=" workgroup(%w: memref<256xi32, WS>)")
+for type in ("f16", "bf16"):
+    # What is small enough is exact.
+    row(type, """%%k = arith.constant 3 : i32
+      %%few = arith.andi %%v, %%k : i32
+      %%small = arith.sitofp %%few : i32 to f32
+      %%a = arith.truncf %%small : f32 to %s
+      gpu.barrier
+      %%b = arith.addf %%a, %%a : %s
+      %%r = arith.extf %%b : %s to f32""" % (type, type, type), lambda t, v, n: 2 * (v[t] & 3), 0)
+row("call", "%r = func.call @exchange(%v, %w, %lin, %n) : (i32, memref<256xi32, WS>, index, index) -> i32",
+    lambda t, v, n: v[(t + 1) % n] + v[(t + 2) % n], attributions=" workgroup(%w: memref<256xi32, WS>)", cuda=False)
+FUNCTIONS = """
+    func.func private @exchange(%v: i32, %w: memref<256xi32, WS>, %lin: index, %n: index) -> i32 {
+      %a = func.call @next(%v, %w, %lin, %n) : (i32, memref<256xi32, WS>, index, index) -> i32
+      %b = func.call @next(%a, %w, %lin, %n) : (i32, memref<256xi32, WS>, index, index) -> i32
+      %r = arith.addi %a, %b : i32
+      return %r : i32
+    }
+    func.func private @next(%v: i32, %w: memref<256xi32, WS>, %lin: index, %n: index) -> i32 {
+      %c1 = arith.constant 1 : index
+      %next = arith.addi %lin, %c1 : index
+      %other = arith.remui %next, %n : index
+      memref.store %v, %w[%lin] : memref<256xi32, WS>
+      gpu.barrier
+      %r = memref.load %w[%other] : memref<256xi32, WS>
+      gpu.barrier
+      return %r : i32
+    }"""
+PLACE = """      %x = gpu.thread_id x
+      %y = gpu.thread_id y
+      %z = gpu.thread_id z
+      %dx = gpu.block_dim x
+      %dy = gpu.block_dim y
+      %dz = gpu.block_dim z
+      %zy = arith.muli %z, %dy : index
+      %zyy = arith.addi %zy, %y : index
+      %row = arith.muli %zyy, %dx : index
+      %lin = arith.addi %row, %x : index
+      %dxy = arith.muli %dx, %dy : index
+      %n = arith.muli %dxy, %dz : index
+      %v = memref.load %in[%lin] : memref<256xi32>
+      %f = arith.sitofp %v : i32 to f32
+"""
+
+
+def main():
+    runner, device, options = sys.argv[1], sys.argv[2], sys.argv[3:]
+    rows = [r for r in ROWS if device == "cpu" or r[5]]
+    inputs = [(i * 7919 + 13) % 1000 - 400 for i in range(256)]
+    size = sum(len(rows) * x * y * z for x, y, z in BLOCKS)
+    text = ["module attributes {gpu.container_module} {", "  gpu.module @k {", FUNCTIONS]
+    for name, body, _, error, attributions, _ in rows:
+        text.append("    gpu.func @%s(%%in: memref<256xi32>, %%out: memref<%dxi32>, %%base: index)%s kernel {" % (name, size, attributions))
+        text.append(PLACE + "      " + body)
+        if error is not None:
+            text.append("      %bits = arith.bitcast %r : f32 to i32")
+        text.append("      %%at = arith.addi %%base, %%lin : index\n      memref.store %%%s, %%out[%%at] : memref<%dxi32>"
+                    % ("r" if error is None else "bits", size))
+        text.append("      gpu.return\n    }")
+    text.append("  }\n  func.func @main(%%hin: memref<256xi32>, %%hout: memref<%dxi32>) {" % size)
+    text.append("    %din = gpu.alloc () : memref<256xi32>\n    gpu.memcpy %din, %hin : memref<256xi32>, memref<256xi32>")
+    text.append("    %%dout = gpu.alloc () : memref<%dxi32>\n    %%bytes = arith.constant 1024 : i32" % size)
+    for i in sorted({d for block in BLOCKS for d in block} | {1}):
+        text.append("    %%c%d = arith.constant %d : index" % (i, i))
+    base, places = 0, []
+    for block in BLOCKS:
+        for r in rows:
+            text.append("    %%b%d = arith.constant %d : index" % (base, base))
+            text.append("    gpu.launch_func @k::@%s blocks in (%%c1, %%c1, %%c1) threads in (%%c%d, %%c%d, %%c%d)%s args(%%din : memref<256xi32>, "
+                        "%%dout : memref<%dxi32>, %%b%d : index)" % ((r[0],) + block + (
+                            " dynamic_shared_memory_size %bytes" if r[0] == "dynamic" else "", size, base)))
+            places.append((r, block, base))
+            base += block[0] * block[1] * block[2]
+    text.append("    gpu.memcpy %%hout, %%dout : memref<%dxi32>, memref<%dxi32>" % (size, size))
+    text.append("    gpu.dealloc %%din : memref<256xi32>\n    gpu.dealloc %%dout : memref<%dxi32>\n    return\n  }\n}" % size)
+    with tempfile.TemporaryDirectory() as folder:
+        file, out = os.path.join(folder, "rows.mlir"), os.path.join(folder, "out.npy")
+        with open(file, "w") as f:
+            f.write("\n".join(text).replace("WS", WS) + "\n")
+        if "--print" in options:
+            print(open(file).read())
+            return
+        done = subprocess.run([runner, "--device=" + device, *options, file, "--leak-check=error",
+                               "--input=256xi32=" + ",".join(map(str, inputs)), "--input=%dxi32" % size,
+                               "--output=", "--output=@" + out])
+        if done.returncode:
+            sys.exit("gpu-runner failed")
+        with open(out, "rb") as f:
+            data = f.read()
+        got = struct.unpack_from("<%di" % size, data, 10 + struct.unpack_from("<H", data, 8)[0])
+    wrong = 0
+    for (name, _, reference, error, _, _), block, base in places:
+        n = block[0] * block[1] * block[2]
+        for t in range(n):
+            mine, wanted = got[base + t], reference(t, inputs[:n], n)
+            if error is None:
+                fine, wanted = mine == s32(wanted), s32(wanted)
+            else:
+                mine = struct.unpack("f", struct.pack("i", mine))[0]
+                fine = abs(mine - wanted) <= error * max(abs(wanted), 1e-3)
+            if not fine:
+                wrong += 1
+                print("%s, block %s, thread %d: %s, expected %s" % (name, block, t, mine, wanted))
+                break
+    print("%d rows in %d blocks, %d wrong" % (len(rows), len(BLOCKS), wrong))
+    sys.exit(1 if wrong else 0)
+
+
+main()
