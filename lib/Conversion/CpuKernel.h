@@ -148,6 +148,11 @@ bool dependsOnOperandsOnly(Operation *op);
 /// Whether `op` makes the threads of a block or of a subgroup meet.
 bool isCollective(Operation *op);
 
+/// Whether `op` is of nvvm and an op of gpu says the same.
+bool hasGpuOp(Operation *op);
+/// Replaces those in `root`.
+void replaceByGpuOps(Operation *root);
+
 /// The attribute of an scf.execute_region that the block runs once, not each of
 /// its threads.
 constexpr StringRef onceName = "gpu_async.once";

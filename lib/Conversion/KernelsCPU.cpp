@@ -47,7 +47,7 @@ static LogicalResult checkSupported(gpu::GPUModuleOp kernels) {
             gpu::SubgroupSizeOp, gpu::ClusterIdOp, gpu::ClusterDimOp,
             gpu::ClusterDimBlocksOp, gpu::ClusterBlockIdOp, gpu::PrintfOp,
             gpu::DynamicSharedMemoryOp, gpu::YieldOp>(op) ||
-        isCollective(op))
+        isCollective(op) || hasGpuOp(op))
       return WalkResult::advance();
     bool foreign = llvm::is_contained({"gpu", "nvvm", "nvgpu", "rocdl",
                                        "amdgpu", "xevm", "xegpu", "spirv"},
@@ -1311,6 +1311,7 @@ FailureOr<ImageAttr> CPULowering::run() {
   if (failed(copyFunctions()) || failed(renameFunctions()))
     return failure();
   stripMemorySpaces();
+  replaceByGpuOps(work);
   if (failed(rewriteDeviceOps()))
     return failure();
   rewriteCalls();

@@ -86,8 +86,8 @@ gpu.module @k [#gpu_async.cpu] {
 
 gpu.module @k [#gpu_async.cpu] {
   gpu.func @f() kernel {
-    // expected-error @+1 {{'nvvm.barrier0' op is not supported by the cpu device yet}}
-    nvvm.barrier0
+    // expected-error @+1 {{'nvvm.cluster.arrive' op is not supported by the cpu device yet}}
+    nvvm.cluster.arrive
     gpu.return
   }
 }

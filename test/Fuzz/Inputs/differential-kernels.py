@@ -127,7 +127,7 @@ def minimise(kernel, still, seconds):
         try:
             if still():
                 return True
-        except (D.Invalid, D.TooLong, AssertionError, NameError):
+        except (D.Invalid, D.TooLong, AssertionError, ArithmeticError, NameError):
             pass
         for value in results(dropped):
             value.gone = False
@@ -189,7 +189,7 @@ def dropCarried(statement, still):
             if still():
                 changed = True
                 continue
-        except (D.Invalid, D.TooLong, AssertionError, NameError):
+        except (D.Invalid, D.TooLong, AssertionError, ArithmeticError, NameError):
             pass
         for value in gone:
             value.gone = False
