@@ -14,6 +14,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -25,6 +26,10 @@
 
 using namespace mlir;
 using namespace mlir::gpuasync;
+
+bool gpuasync::leadsToMemory(Type type) {
+  return isMemory(type) || isa<nvgpu::TensorMapDescriptorType>(type);
+}
 
 bool gpuasync::mayAlias(const Base &a, const Base &b) {
   if (a.kind == Base::Unknown || b.kind == Base::Unknown)
@@ -358,6 +363,16 @@ static void findAccesses(Value value, SmallVector<Value> chain, Accesses &found,
       value = op->getOperand(0);
       continue;
     }
+    if (auto map = dyn_cast<nvgpu::TmaCreateDescriptorOp>(op)) {
+      // Copies by it stay within the tensor, which mostly is the cast of a
+      // memref of known rank; only descriptors have been passed so far.
+      value = map.getTensor();
+      if (auto cast = value.getDefiningOp<memref::CastOp>();
+          cast && isa<MemRefType>(cast.getSource().getType()))
+        value = cast.getSource();
+      chain.clear();
+      continue;
+    }
     if (auto select = dyn_cast<arith::SelectOp>(op)) {
       findAccesses(select.getTrueValue(), chain, found, depth + 1);
       return findAccesses(select.getFalseValue(), chain, found, depth + 1);
@@ -440,8 +455,8 @@ static bool mayBeAddress(Value value, unsigned depth) {
 
 bool gpuasync::mayBeAddress(Value value) { return ::mayBeAddress(value, 0); }
 
-/// Follows a memref argument through views. What is not understood reads and
-/// writes.
+/// Follows a memref or descriptor argument through views. What is not
+/// understood reads and writes.
 static KernelEffects::Argument argumentEffects(Value argument) {
   KernelEffects::Argument result{false, false, false};
   SmallVector<Value> worklist{argument};
@@ -473,8 +488,16 @@ static KernelEffects::Argument argumentEffects(Value argument) {
         worklist.push_back(function.getArgument(number - first));
         continue;
       }
-      if (isa<memref::DimOp, memref::RankOp>(user))
+      if (isa<memref::DimOp, memref::RankOp, nvgpu::TmaPrefetchOp,
+              nvgpu::TmaFenceOp>(user))
         continue;
+      if (isa<nvgpu::TensorMapDescriptorType>(value.getType()) &&
+          isa<nvgpu::TmaAsyncLoadOp, nvgpu::TmaAsyncStoreOp,
+              nvgpu::WarpgroupGenerateDescriptorOp>(user)) {
+        result.reads |= isa<nvgpu::TmaAsyncLoadOp>(user);
+        result.writes |= isa<nvgpu::TmaAsyncStoreOp>(user);
+        continue;
+      }
       auto effects = dyn_cast<MemoryEffectOpInterface>(user);
       bool escapes =
           user->hasTrait<OpTrait::IsTerminator>() || user->getNumRegions() ||
@@ -539,7 +562,7 @@ const KernelEffects &KernelTable::lookup(Operation *launch,
     // Not its workgroup memory, which is entry block arguments too.
     for (unsigned i = 0; i < function.getNumArguments(); ++i) {
       Value argument = function.getArgument(i);
-      result.arguments.push_back(isMemory(argument.getType())
+      result.arguments.push_back(leadsToMemory(argument.getType())
                                      ? argumentEffects(argument)
                                      : KernelEffects::Argument());
     }
@@ -548,10 +571,15 @@ const KernelEffects &KernelTable::lookup(Operation *launch,
   if (auto module = op->getParentOfType<gpu::GPUModuleOp>())
     result.hasGlobals =
         llvm::any_of(module.getBody()->getOperations(), [](Operation &inner) {
+          // Each block has workgroup memory of its own.
           if (auto global = dyn_cast<memref::GlobalOp>(inner))
-            return !global.getConstant();
+            return !global.getConstant() &&
+                   !nvgpu::NVGPUDialect::isSharedMemoryAddressSpace(
+                       global.getType().getMemorySpace());
           if (auto global = dyn_cast<LLVM::GlobalOp>(inner))
-            return !global.getConstant();
+            return !global.getConstant() &&
+                   global.getAddrSpace() !=
+                       nvgpu::NVGPUDialect::kSharedMemoryAddressSpace;
           return false;
         });
   return result;
@@ -563,15 +591,16 @@ static void addLaunchAccesses(Operation *launch, SymbolRefAttr kernel,
   const KernelEffects &effects = kernels.lookup(launch, kernel);
   for (auto [index, operand] : llvm::enumerate(operands)) {
     Type type = operand.getType();
-    if (isMemory(type)) {
+    if (leadsToMemory(type)) {
       KernelEffects::Argument argument;
       if (effects.arguments.size() == operands.size())
         argument = effects.arguments[index];
       if (argument.reads || argument.writes)
         addAccess(operand, argument.writes, accesses, argument.anyPart);
       // A memref of memrefs or of pointers leads on.
-      if (isa<BaseMemRefType, LLVM::LLVMPointerType>(
-              cast<BaseMemRefType>(type).getElementType()))
+      auto memref = dyn_cast<BaseMemRefType>(type);
+      if (memref &&
+          isa<BaseMemRefType, LLVM::LLVMPointerType>(memref.getElementType()))
         accesses.push_back({Base(), /*writes=*/true});
       continue;
     }
@@ -639,9 +668,16 @@ static void addEffects(ArrayRef<MemoryEffects::EffectInstance> effects,
   }
 }
 
+/// Whether host code that declares no effects is known to have none.
+static bool hasNoHostAccesses(Operation *op) {
+  // Looks at the memref, not at what that points to.
+  return isa<nvgpu::TmaCreateDescriptorOp>(op) ||
+         (op->hasTrait<OpTrait::IsTerminator>() && !op->getNumRegions());
+}
+
 std::optional<Accesses> gpuasync::hostAccesses(Operation *op) {
   Accesses accesses;
-  if (op->hasTrait<OpTrait::IsTerminator>() && !op->getNumRegions())
+  if (hasNoHostAccesses(op))
     return accesses;
   if (isa<CallOpInterface>(op))
     return std::nullopt;
@@ -731,7 +767,7 @@ void MemoryFacts::findDistinctArguments(Operation *module) {
         SmallVector<SmallVector<Base>> bases;
         for (Value operand : call.getArgOperands()) {
           bases.emplace_back();
-          if (isMemory(operand.getType()))
+          if (leadsToMemory(operand.getType()))
             findBases(operand, bases.back());
         }
         Base global{Base::Global, Value(),
@@ -783,7 +819,7 @@ const MemoryFacts::Summary &MemoryFacts::summarize(Operation *op) {
 }
 
 bool MemoryFacts::addHostAccesses(Operation *op, Accesses &accesses) {
-  if (op->hasTrait<OpTrait::IsTerminator>() && !op->getNumRegions())
+  if (hasNoHostAccesses(op))
     return true;
   if (isa_and_nonnull<GPUAsyncDialect, gpu::GPUDialect>(op->getDialect()))
     return false;

@@ -6,6 +6,7 @@
 // LLVM dialect, then the whole host program is converted to LLVM dialect.
 //===----------------------------------------------------------------------===//
 
+#include "GPUAsync/Conversion/KernelABI.h"
 #include "GPUAsync/Conversion/Passes.h"
 #include "RuntimeLowering.h"
 #include "mlir/Analysis/DataLayoutAnalysis.h"
@@ -14,6 +15,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/DialectConversion.h"
 
@@ -26,12 +28,14 @@ using namespace mlir;
 using namespace mlir::gpuasync;
 using namespace mlir::gpuasync::runtime;
 
-/// Handles are pointers, and every memory space is the host's one address
-/// space: the host never looks into device memory.
+/// Handles are pointers, tensor maps values, and every memory space is the
+/// host's one address space: the host never looks into device memory.
 static void addConversions(LLVMTypeConverter &converter) {
   converter.addConversion([](Type type) -> std::optional<Type> {
     if (isa<TokenType, StreamType, EventType>(type))
       return LLVM::LLVMPointerType::get(type.getContext());
+    if (isa<nvgpu::TensorMapDescriptorType>(type))
+      return getTensorMapType(type.getContext());
     return std::nullopt;
   });
   converter.addTypeAttributeConversion(

@@ -626,7 +626,7 @@ void BlockImport::addAllocations(Operation *op, ArrayRef<Access> accesses,
                                  SetVector<Value> &dependencies) {
   SmallVector<Base, 4> bases;
   for (Value operand : op->getOperands())
-    if (isMemory(operand.getType()))
+    if (leadsToMemory(operand.getType()))
       findBases(operand, bases);
   bool isAnywhere = llvm::any_of(accesses, [](const Access &access) {
     return access.base.kind == Base::Unknown;
@@ -1092,7 +1092,7 @@ void BlockImport::importTokenCall(func::CallOp op, Fiber &fiber) {
       operand.set(tailOf(value));
       dependencies.push_back(operand.get());
     }
-    if (isMemory(value.getType())) {
+    if (leadsToMemory(value.getType())) {
       addAccess(value, /*writes=*/true, accesses);
       findBases(value, bases);
     }
@@ -1200,13 +1200,13 @@ RegionUses BlockImport::findUses(Operation *op) {
     if (isTokenCall) {
       uses.device.push_back({Base(), /*writes=*/true});
       for (Value operand : inner->getOperands())
-        if (isMemory(operand.getType()))
+        if (leadsToMemory(operand.getType()))
           addAccess(operand, /*writes=*/true, uses.host);
     }
     if (isDevice || isTokenCall) {
       uses.hasWork = true;
       for (Value operand : inner->getOperands())
-        if (isMemory(operand.getType())) {
+        if (leadsToMemory(operand.getType())) {
           SmallVector<Base, 2> bases;
           findBases(operand, bases);
           for (const Base &base : bases) {
@@ -1726,7 +1726,8 @@ void BlockImport::finish() {
   if (atEnd == AtEnd::CarryOut) {
     // Nobody but users of the memory comes after an allocation, and they are in
     // here unless the block returns it.
-    bool returnsMemory = llvm::any_of(terminator->getOperandTypes(), isMemory);
+    bool returnsMemory =
+        llvm::any_of(terminator->getOperandTypes(), leadsToMemory);
     if (isWorkOpen || returnsMemory)
       for (unsigned number : left)
         open.push_back(nodes[number].token);

@@ -9,11 +9,19 @@
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Interfaces/DataLayoutInterfaces.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::gpuasync;
+
+static constexpr int64_t tensorMapBytes = 128;
+
+LLVM::LLVMArrayType gpuasync::getTensorMapType(MLIRContext *context) {
+  return LLVM::LLVMArrayType::get(IntegerType::get(context, 64),
+                                  tensorMapBytes / 8);
+}
 
 /// The size of a parameter of LLVM type `type`, 0 if there is no such
 /// parameter. The layout is the one that the host and all devices agree on, so
@@ -49,17 +57,19 @@ gpuasync::getKernelParamTypes(TypeRange types, MLIRContext *context,
       params.push_back(pointer);
       continue;
     }
+    if (isa<nvgpu::TensorMapDescriptorType>(type)) {
+      params.push_back(getTensorMapType(context));
+      continue;
+    }
     Type converted = isa<LLVM::LLVMPointerType>(type)
                          ? pointer
                          : converter.convertType(type);
-    // Tensor map descriptors of nvgpu are pointers.
-    if (!converted && type.getDialect().getNamespace() == "nvgpu")
-      converted = pointer;
     if (!converted || !getParamSize(converted))
       return emitError() << "kernel argument " << i << " of type " << type
                          << " cannot be passed: a parameter is an integer, "
                             "float, pointer, vector or complex number of 1, 2, "
-                            "4, 8 or 16 bytes, or a memref";
+                            "4, 8 or 16 bytes, a memref, or a tensor map "
+                            "descriptor";
     params.push_back(converted);
   }
   return params;
@@ -72,14 +82,21 @@ gpuasync::getKernelParamSizes(TypeRange types, MLIRContext *context,
       getKernelParamTypes(types, context, emitError);
   if (failed(params))
     return failure();
-  return llvm::map_to_vector(*params, getParamSize);
+  // No other parameter is that large.
+  return llvm::map_to_vector(*params, [&](Type type) {
+    return type == getTensorMapType(context) ? tensorMapBytes
+                                             : getParamSize(type);
+  });
 }
 
 SmallVector<int64_t> gpuasync::getKernelParamOffsets(ArrayRef<int64_t> sizes) {
   SmallVector<int64_t> offsets;
   int64_t end = 0;
   for (int64_t size : sizes) {
-    end = llvm::alignTo(end, std::min<int64_t>(llvm::PowerOf2Ceil(size), 16));
+    end = llvm::alignTo(end,
+                        size == tensorMapBytes
+                            ? tensorMapAlignment
+                            : std::min<int64_t>(llvm::PowerOf2Ceil(size), 16));
     offsets.push_back(end);
     end += size;
   }

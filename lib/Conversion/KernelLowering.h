@@ -125,6 +125,16 @@ LogicalResult checkChip(StringRef chip, StringRef targetName, StringRef triple,
 /// size, so that its alignment is that of the kernel's table.
 void passStructsAsIntegers(gpu::GPUModuleOp module);
 
+/// Which parameters of which kernels are tensor map descriptors.
+using TensorMapParams = llvm::MapVector<StringAttr, SmallVector<unsigned>>;
+/// Other targets: an error at a kernel that takes one; `device` says whose.
+LogicalResult checkNoTensorMaps(gpu::GPUModuleOp module, StringRef device);
+/// nvptx: tensor map descriptors become pointers to them.
+TensorMapParams passTensorMapsByAddress(gpu::GPUModuleOp module);
+/// After the lowering to NVVM: those parameters are passed by value.
+void markTensorMapParams(gpu::GPUModuleOp module,
+                         const TensorMapParams &params);
+
 /// Upstream's conversions ask for C interface functions. Nothing calls those of
 /// our functions, and a declared function becomes one that calls its interface
 /// function: it is made a declaration again.

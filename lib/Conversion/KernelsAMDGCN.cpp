@@ -444,7 +444,8 @@ LogicalResult AMDGCNLowering::checkDeclared() {
 }
 
 LogicalResult AMDGCNLowering::lowerToROCDL() {
-  if (failed(checkNoHostOps(module)))
+  if (failed(checkNoTensorMaps(module, "AMD's")) ||
+      failed(checkNoHostOps(module)))
     return failure();
   bool expand = deviceLibs.empty();
   hoistAllocas(module);

@@ -39,6 +39,8 @@ using namespace mlir::gpuasync::cpu;
 //===----------------------------------------------------------------------===//
 
 static LogicalResult checkSupported(gpu::GPUModuleOp kernels) {
+  if (failed(checkNoTensorMaps(kernels, "the cpu device")))
+    return failure();
   WalkResult result = kernels->walk([](Operation *op) -> WalkResult {
     StringRef dialect = op->getName().getDialectNamespace();
     if (isa<gpu::GPUModuleOp, gpu::GPUFuncOp, gpu::ReturnOp, gpu::ThreadIdOp,

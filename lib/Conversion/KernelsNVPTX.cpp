@@ -199,6 +199,7 @@ private:
            << "gpu.module @" << source.getName()
            << " for nvptx:" << target.getChip() << ": ";
   }
+  void choosePtxVersion();
   LogicalResult lowerToNVVM();
   void callIntrinsics();
   void hoistPrintfBuffers();
@@ -215,6 +216,23 @@ private:
   std::string ptxas, toolkit;
 };
 } // namespace
+
+/// sm_90 is older than the instructions for its copies of tensors, which LLVM
+/// leaves out for the lowest version. All drivers that the runtime takes know
+/// this one.
+void NVPTXLowering::choosePtxVersion() {
+  if (target.getChip() != "sm_90" || !target.getFeatures().empty())
+    return;
+  WalkResult result = module.walk([](Operation *op) {
+    StringRef dialect = op->getName().getDialectNamespace();
+    return dialect == "nvgpu" || dialect == "nvvm" ? WalkResult::interrupt()
+                                                   : WalkResult::advance();
+  });
+  if (result.wasInterrupted())
+    target = NVVM::NVVMTargetAttr::get(
+        context, target.getO(), target.getTriple(), target.getChip(), "+ptx80",
+        target.getFlags(), target.getLink());
+}
 
 /// printf takes its arguments in a buffer; in a loop each run would grow the
 /// stack.
@@ -296,6 +314,7 @@ LogicalResult NVPTXLowering::checkDeclared() {
 LogicalResult NVPTXLowering::lowerToNVVM() {
   if (failed(checkNoHostOps(module)))
     return failure();
+  TensorMapParams tensorMaps = passTensorMapsByAddress(module);
   hoistAllocas(module);
   expandCopies(module);
   expandFloatAtomics(module);
@@ -325,6 +344,7 @@ LogicalResult NVPTXLowering::lowerToNVVM() {
   callIntrinsics();
   hoistPrintfBuffers();
   passStructsAsIntegers(module);
+  markTensorMapParams(module, tensorMaps);
   // Only kernels are seen from outside.
   for (auto function : module.getOps<LLVM::LLVMFuncOp>())
     if (!function.isExternal() && !isKernel(function))
@@ -396,6 +416,7 @@ FailureOr<SmallVector<ImageAttr>> NVPTXLowering::run() {
   work = ModuleOp::create(builder, source.getLoc());
   module = source.clone();
   work.push_back(module);
+  choosePtxVersion();
   module.setTargetsAttr(builder.getArrayAttr(Attribute(target)));
   if (failed(lowerToNVVM()))
     return failure();

@@ -21,6 +21,10 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
 
+namespace mlir::nvgpu {
+class TmaCreateDescriptorOp;
+} // namespace mlir::nvgpu
+
 namespace mlir::gpuasync::runtime {
 
 /// The names of the runtime's functions: `runtime::gpuasync_launch_name`.
@@ -45,7 +49,8 @@ struct Position {
 /// first part that has one.
 Position getPosition(Location loc);
 
-/// Whether `op` is a device op: any op of the dialect except gpu_async.binary.
+/// Whether `op` is a device op, which becomes calls with a frame: any op of the
+/// dialect except gpu_async.binary, and the one that makes tensor maps.
 bool isDeviceOp(Operation *op);
 
 //===----------------------------------------------------------------------===//
@@ -76,6 +81,9 @@ public:
   /// The symbol of the site of `op`, described by `text` or else by its name.
   FlatSymbolRefAttr addSite(Operation *op, const KernelRef *kernel = nullptr,
                             StringRef text = "");
+
+  /// The symbol of a gpuasync_tensor_format with these fields.
+  FlatSymbolRefAttr addTensorFormat(ArrayRef<uint32_t> fields);
 
   /// The symbol of the gpuasync_function of a public function `name` that
   /// reaches the modules with the given indices.
@@ -118,7 +126,7 @@ private:
   Type ptrType, i32Type, i64Type;
   LLVM::LLVMStructType kernelType, imageType, cpuKernelType, moduleType,
       programType, functionType, siteType, block;
-  llvm::StringMap<FlatSymbolRefAttr> strings, sites;
+  llvm::StringMap<FlatSymbolRefAttr> strings, sites, formats;
   llvm::MapVector<StringAttr, BinaryOp> binaries;
   bool hasFunctions = false;
 };
@@ -144,6 +152,7 @@ struct FunctionState {
     StridesA,
     StridesB,
     Pattern,
+    TensorMap,
     NumStorages
   };
   Value getStorage(Storage which, int64_t bytes);
@@ -206,6 +215,9 @@ private:
 
 /// Lowers the device op `op` and erases it.
 LogicalResult lowerOp(Operation *op, FunctionState &state);
+/// RuntimeTensorMaps.cpp
+LogicalResult lowerTensorMap(nvgpu::TmaCreateDescriptorOp op,
+                             FunctionState &state);
 
 //===----------------------------------------------------------------------===//
 // RuntimeFrames.cpp

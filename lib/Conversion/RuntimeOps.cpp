@@ -12,6 +12,7 @@
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Interfaces/DataLayoutInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -34,8 +35,9 @@ Value FunctionState::getStorage(Storage which, int64_t bytes) {
     builder.setInsertionPointToStart(&func.getBody().front());
     Location loc = func.getLoc();
     Value one = tables.constant(builder, loc, tables.i64(), 1);
-    storage = LLVM::AllocaOp::create(builder, loc, tables.ptr(), element, one,
-                                     /*alignment=*/16);
+    storage = LLVM::AllocaOp::create(
+        builder, loc, tables.ptr(), element, one,
+        /*alignment=*/which == TensorMap ? tensorMapAlignment : 16);
   }
   storageBytes[which] = std::max(storageBytes[which], count);
   if (which != Block)
@@ -375,6 +377,14 @@ LogicalResult OpLowering::lower(LaunchOp launch) {
     llvm::interleaveComma(params.asArrayRef(), diag);
     return diag << "] (a memref is the scalars of its descriptor)";
   }
+
+  // A ready-made kernel may want a pointer there, and nothing would tell.
+  if (!kernel->attr.getParams() &&
+      llvm::any_of(launch.getKernelOperands().getTypes(),
+                   llvm::IsaPred<nvgpu::TensorMapDescriptorType>))
+    return op->emitOpError("passes a tensor map descriptor to a kernel of a "
+                           "ready-made binary, whose parameters are not known: "
+                           "it would need the gpu.module");
 
   // The parameters, each at its place in the packed buffer.
   SmallVector<int64_t> offsets = getKernelParamOffsets(*sizes);
@@ -773,5 +783,9 @@ LogicalResult OpLowering::lower() {
 }
 
 LogicalResult runtime::lowerOp(Operation *op, FunctionState &state) {
+  if (auto map = dyn_cast<nvgpu::TmaCreateDescriptorOp>(op)) {
+    state.startAt(op->getBlock());
+    return lowerTensorMap(map, state);
+  }
   return OpLowering(op, state).lower();
 }

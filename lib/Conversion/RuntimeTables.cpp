@@ -8,6 +8,7 @@
 #include "GPUAsync/Conversion/KernelABI.h"
 #include "RuntimeLowering.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "llvm/Support/xxhash.h"
 
 using namespace mlir;
@@ -34,8 +35,9 @@ Position runtime::getPosition(Location loc) {
 }
 
 bool runtime::isDeviceOp(Operation *op) {
-  return isa_and_nonnull<GPUAsyncDialect>(op->getDialect()) &&
-         !isa<BinaryOp>(op);
+  return (isa_and_nonnull<GPUAsyncDialect>(op->getDialect()) &&
+          !isa<BinaryOp>(op)) ||
+         isa<nvgpu::TmaCreateDescriptorOp>(op);
 }
 
 //===----------------------------------------------------------------------===//
@@ -225,6 +227,18 @@ FlatSymbolRefAttr Tables::addSite(Operation *op, const KernelRef *kernel,
       aggregate(siteType, {string(position.file), string(text), array});
   known =
       FlatSymbolRefAttr::get(addTable("_gpuasync_site", site).getSymNameAttr());
+  return known;
+}
+
+FlatSymbolRefAttr Tables::addTensorFormat(ArrayRef<uint32_t> fields) {
+  assert(fields.size() * sizeof(uint32_t) == sizeof(gpuasync_tensor_format));
+  FlatSymbolRefAttr &known =
+      formats[StringRef(reinterpret_cast<const char *>(fields.data()),
+                        sizeof(gpuasync_tensor_format))];
+  if (!known)
+    known = integers("_gpuasync_tensor_format",
+                     SmallVector<int64_t>(fields.begin(), fields.end()))
+                .symbol;
   return known;
 }
 

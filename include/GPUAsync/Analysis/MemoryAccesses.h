@@ -97,6 +97,10 @@ using Accesses = SmallVector<Access, 4>;
 
 inline bool isMemory(Type type) { return isa<BaseMemRefType>(type); }
 
+/// Whether who has a value of the type can get at memory by it: a memref, or
+/// nvgpu's descriptor of a tensor.
+bool leadsToMemory(Type type);
+
 /// Whether the two may be the same memory.
 bool mayAlias(const Base &a, const Base &b);
 
@@ -107,7 +111,8 @@ bool mayOverlap(const Access &a, const Access &b);
 /// writing.
 bool mayConflict(ArrayRef<Access> first, ArrayRef<Access> second);
 
-/// The memory that `value` may point into, through views and casts.
+/// The memory that `value` may point into, through views, casts and
+/// descriptors.
 void findBases(Value value, SmallVectorImpl<Base> &bases);
 
 /// Adds what is touched through `memory`: its window, or with `anyPart` any

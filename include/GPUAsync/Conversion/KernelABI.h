@@ -9,25 +9,33 @@
 #ifndef GPUASYNC_CONVERSION_KERNELABI_H
 #define GPUASYNC_CONVERSION_KERNELABI_H
 
+#include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/TypeRange.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace mlir::gpuasync {
 
+/// A tensor map descriptor of nvgpu is a value of 128 bytes on the host, of
+/// this type, and a parameter passed by value, which a kernel knows by its
+/// address.
+LLVM::LLVMArrayType getTensorMapType(MLIRContext *context);
+/// What a descriptor is aligned to, in memory and among the parameters.
+inline constexpr int64_t tensorMapAlignment = 64;
+
 /// The LLVM types of the parameters that kernel arguments of `types` become:
 /// a ranked memref is the scalars of its descriptor (allocated pointer, aligned
 /// pointer, offset, sizes, strides), an unranked one its rank and the pointer
 /// to its descriptor, anything else one parameter of the converted type.
-/// `index` is 64 bits. Pointers lose their address space: every pointer
-/// parameter is 8 bytes. Reports an error through `emitError` and fails for a
-/// type that no kernel can take.
+/// `index` is 64 bits, a tensor map descriptor its value. Pointers lose their
+/// address space: every pointer parameter is 8 bytes. Reports an error through
+/// `emitError` and fails for a type that no kernel can take.
 FailureOr<SmallVector<Type>>
 getKernelParamTypes(TypeRange types, MLIRContext *context,
                     function_ref<InFlightDiagnostic()> emitError);
 
 /// The size in bytes of each parameter of getKernelParamTypes. A parameter is
-/// aligned to its size; sizes are 1, 2, 4, 8 or 16.
+/// aligned to its size, which is 1, 2, 4, 8 or 16; or it is a tensor map.
 FailureOr<SmallVector<int64_t>>
 getKernelParamSizes(TypeRange types, MLIRContext *context,
                     function_ref<InFlightDiagnostic()> emitError);

@@ -29,7 +29,7 @@ extern "C" {
 /// Version of everything in this header. A program carries the version that it
 /// was compiled for; the runtime refuses a program with another major version
 /// (upper 16 bits) or a newer minor one (lower 16 bits).
-#define GPUASYNC_ABI_VERSION UINT32_C(0x00010000)
+#define GPUASYNC_ABI_VERSION UINT32_C(0x00010001)
 
 //===----------------------------------------------------------------------===//
 // Opaque objects
@@ -181,6 +181,20 @@ typedef struct gpuasync_block {
   uint32_t paramBytes;
   const void *params; ///< packed parameters, aligned to 16
 } gpuasync_block;
+
+/// A tensor map is this large, and aligned to 64.
+#define GPUASYNC_TENSOR_MAP_BYTES 128
+
+/// What the compiler knows of a tensor map: values of CUDA's enumerations
+/// CUtensorMapDataType, CUtensorMapInterleave and so on.
+typedef struct gpuasync_tensor_format {
+  uint32_t elementType;
+  uint32_t boxRank; ///< dimensions of the box
+  uint32_t interleave;
+  uint32_t swizzle;
+  uint32_t l2Promotion;
+  uint32_t fill; ///< what is read beyond the tensor
+} gpuasync_tensor_format;
 
 /// Reserved: a straight-line region (nodes, streams, waits, argument slots)
 /// that the runtime plays in one call, on streams, as a graph or on the cpu.
@@ -386,6 +400,19 @@ GPUASYNC_API void
 gpuasync_host_unregister(gpuasync_frame *frame, void *pointer,
                          const gpuasync_site *site) GPUASYNC_NOEXCEPT;
 
+/// Writes to `map` how the device's copies of boxes (NVIDIA's TMA) see the
+/// tensor that begins at `base`: GPUASYNC_TENSOR_MAP_BYTES bytes of host
+/// memory, which a launch passes by value. Sizes and strides of `rank`
+/// dimensions and the box are in elements, the last dimension varies fastest
+/// and has stride 1. Nothing of it is on a stream or in device memory. A device
+/// without tensor maps is an error.
+GPUASYNC_API void
+gpuasync_tensor_map_encode(gpuasync_frame *frame, void *map, void *base,
+                           const int64_t *sizes, const int64_t *strides,
+                           uint32_t rank, const int64_t *box,
+                           const gpuasync_tensor_format *format,
+                           const gpuasync_site *site) GPUASYNC_NOEXCEPT;
+
 //===----------------------------------------------------------------------===//
 // Called by kernels of the cpu device
 //===----------------------------------------------------------------------===//
@@ -476,6 +503,7 @@ GPUASYNC_API uint32_t gpuasync_abi_version(void) GPUASYNC_NOEXCEPT;
   X(gpuasync_memset_strided)                                                   \
   X(gpuasync_host_register)                                                    \
   X(gpuasync_host_unregister)                                                  \
+  X(gpuasync_tensor_map_encode)                                                \
   X(gpuasync_cpu_printf)                                                       \
   X(gpuasync_cpu_assert_fail)                                                  \
   X(gpuasync_program_release)

@@ -115,6 +115,9 @@ void guarded(Frame *frame, const gpuasync_site *site, Body body) {
 Status checkBlock(const gpuasync_context &context,
                   const gpuasync_kernel &kernel, const gpuasync_block &block,
                   bool &empty);
+/// DriverContext's, with an error that says what the rules are (TensorMap.cpp).
+Status encodeTensorMap(gpuasync_context &context, const TensorMap &map,
+                       void *out);
 /// Waits for streams of a frame on the host (Wait.cpp).
 Status hostWait(Frame &frame, Stream *const *streams, uint32_t count,
                 int64_t timeoutNs);

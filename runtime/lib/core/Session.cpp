@@ -429,7 +429,7 @@ Status SessionImpl::encodeTensorMap(const TensorMap &map,
                                     const gpuasync_site *site,
                                     void *out) noexcept {
   Call call(*this, site);
-  call.run([&] { return context.driver->encodeTensorMap(map, out); });
+  call.run([&] { return gpuasync::encodeTensorMap(context, map, out); });
   return call.end();
 }
 

@@ -80,6 +80,7 @@ struct CudaApi {
     return static_cast<CUcontext>(pointer);
   }
   static constexpr bool hasContexts = true;
+  static constexpr bool hasTensorMaps = true;
   static Call retainContext(int32_t ordinal, CUcontext &context);
   static Call contextDevice(CUcontext context, int32_t &ordinal);
   static Call releaseContext(int32_t ordinal);

@@ -90,6 +90,7 @@ struct HipApi {
     return int(reinterpret_cast<intptr_t>(pointer));
   }
   static constexpr bool hasContexts = false;
+  static constexpr bool hasTensorMaps = false;
   static Call contextDevice(int context, int32_t &ordinal) {
     ordinal = context;
     return {Success, "hipGetDevice"};
@@ -318,9 +319,6 @@ struct HipApi {
                              const_cast<void *>(host), 0);
   }
   static Call pointerKind(const void *pointer, PointerKind &kind);
-  static Call encodeTensorMap(const TensorMap &, void *) {
-    return {ErrorNotSupported, "tensor map descriptors"};
-  }
 };
 
 } // namespace hip

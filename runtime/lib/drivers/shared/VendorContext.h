@@ -1011,7 +1011,10 @@ Status VendorContext<Api>::devicePointer(void *host, void *&out) {
 
 template <typename Api>
 Status VendorContext<Api>::encodeTensorMap(const TensorMap &map, void *out) {
-  return check(Api::encodeTensorMap(map, out));
+  if constexpr (!Api::hasTensorMaps)
+    return DriverContext::encodeTensorMap(map, out);
+  else
+    return check(Api::encodeTensorMap(map, out));
 }
 
 //===----------------------------------------------------------------------===//
