@@ -68,6 +68,9 @@ if runner:
         listing = subprocess.run([runner, "--list-devices"], capture_output=True, text=True, timeout=60)
         if listing.returncode == 0 and re.search(r"^\s*cuda(:\d+)?\b(?!.*unavailable)", listing.stdout, re.M):
             config.available_features.add("cuda")
+        # Copies of tensors by the engine of Hopper and later chips.
+        if any(int(chip) >= 90 for chip in re.findall(r"^\s*cuda.*\bsm_(\d+)", listing.stdout, re.M)):
+            config.available_features.add("tma")
     except (OSError, subprocess.TimeoutExpired) as error:
         lit_config.warning("gpu-runner --list-devices: %s" % error)
 config.substitutions.append(("%mlir_lib", os.path.join(os.path.dirname(config.llvm_tools_dir), "lib")))

@@ -44,6 +44,21 @@ static void addConversions(LLVMTypeConverter &converter) {
       });
 }
 
+/// A tensor map is a value, and C programs pass none of that form.
+static LogicalResult checkTensorMaps(ModuleOp module) {
+  auto isTensorMap = [](Type type) {
+    return isa<nvgpu::TensorMapDescriptorType>(type);
+  };
+  for (auto func : module.getOps<func::FuncOp>())
+    if ((func.isPublic() || func.isExternal()) &&
+        (llvm::any_of(func.getArgumentTypes(), isTensorMap) ||
+         llvm::any_of(func.getResultTypes(), isTensorMap)))
+      return func.emitOpError(
+          "takes or returns a tensor map descriptor across the border of the "
+          "program: only private functions with a body can");
+  return success();
+}
+
 /// Folds `to` = cast(cast(`from`)) where both are descriptors of one memref
 /// that differ in the pointers' address space: a pass that ran before kept the
 /// memory space, which means nothing on the host.
@@ -113,6 +128,8 @@ struct ConvertGPUAsyncToRuntimePass
           << onError << "'";
       return signalPassFailure();
     }
+    if (failed(checkTensorMaps(module)))
+      return signalPassFailure();
     const auto &layouts = getAnalysis<DataLayoutAnalysis>();
     LowerToLLVMOptions options(&getContext(), layouts.getAtOrAbove(module));
     // Kernels and tables are for 64-bit hosts.

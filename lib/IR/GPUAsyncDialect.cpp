@@ -53,6 +53,9 @@ void GPUAsyncDialect::initialize() {
 static int64_t alignmentOfParam(int64_t size) {
   if (size <= 1)
     return 1;
+  // A tensor map; see KernelABI.h.
+  if (size == 128)
+    return 64;
   return std::min<int64_t>(llvm::PowerOf2Ceil(size), 16);
 }
 

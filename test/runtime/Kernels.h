@@ -26,6 +26,7 @@ enum KernelIndex : uint32_t {
   Shared, ///< out[0] = words - 1 by way of dynamic shared memory
   Fail,   ///< an assert (cpu) or a trap (cuda) if value is not 0
   Raise,  ///< *flag = 1
+  Words,  ///< out = the 16 words of a parameter aligned to 64
   NumKernels
 };
 
@@ -59,6 +60,11 @@ struct SharedParams {
 struct FailParams {
   uint32_t value;
 };
+struct WordsParams {
+  int64_t *out;
+  int64_t padding[7];
+  int64_t map[16];
+};
 
 template <typename Params, void (*body)(const Params &, uint32_t)>
 void perThread(const gpuasync_cpu_block_ctx *ctx, const void *params, void *) {
@@ -88,6 +94,9 @@ inline void mulAdd(const MulAddParams &p, uint32_t i) {
 }
 inline void raise(const GateParams &p, uint32_t) {
   __atomic_store_n(p.flag, 1, __ATOMIC_RELEASE);
+}
+inline void words(const WordsParams &p, uint32_t) {
+  memcpy(p.out, p.map, sizeof(p.map));
 }
 inline void shared(const gpuasync_cpu_block_ctx *, const void *params,
                    void *workgroup) {
@@ -127,10 +136,11 @@ public:
       paramSizes[index] = sizes;
       uint32_t offset = 0, align = 1;
       for (uint32_t size : sizes) {
-        offset = (offset + size - 1) / size * size;
+        uint32_t own = size < 64 ? size : 64;
+        offset = (offset + own - 1) / own * own;
         paramOffsets[index].push_back(offset);
         offset += size;
-        align = size > align ? size : align;
+        align = own > align ? own : align;
       }
       kernels[index] = {kernelName, paramOffsets[index].data(),
                         paramSizes[index].data(),
@@ -148,6 +158,7 @@ public:
     kernel(Shared, "shared", shared, 0, {8, 4});
     kernel(Fail, "fail", fail, 0, {4});
     kernel(Raise, "raise", perThread<GateParams, raise>, 0, {8});
+    kernel(Words, "words", perThread<WordsParams, words>, 0, {8, 128});
     if (which & Cpu)
       images.push_back({GPUASYNC_IMAGE_CPU, 0, "", cpu, sizeof(cpu), {0, 0}});
     if (which & Cuda)

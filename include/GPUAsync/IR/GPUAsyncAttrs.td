@@ -34,7 +34,8 @@ def GPUAsync_KernelAttr : GPUAsync_Attr<"Kernel", "kernel"> {
   let description = [{
     The kernel's name and the sizes in bytes of its parameters after lowering (a
     memref is the scalars of its descriptor). Each parameter is aligned to its
-    size rounded up to a power of two, at most 16. Without `params` the layout
+    size rounded up to a power of two, at most 16, a tensor map (128 bytes) to
+    64. Without `params` the layout
     is unknown, as for a ready-made `gpu.binary` without kernel metadata.
 
     ```mlir

@@ -603,19 +603,37 @@ int cuMemsetD2D32Async(Call &, CUdeviceptr to, size_t pitch, unsigned value,
   return state().fill(address(to), pitch, value, 4, width, height, stream);
 }
 
-int cuTensorMapEncodeTiled(Call &, void *map, int, unsigned rank, void *base,
-                           const uint64_t *sizes, const uint64_t *,
-                           const unsigned *box, const unsigned *, int, int, int,
-                           int) {
-  if (rank < 1 || rank > 5 || reinterpret_cast<uintptr_t>(map) % 64 ||
+int cuTensorMapEncodeTiled(Call &, void *map, int type, unsigned rank,
+                           void *base, const uint64_t *sizes,
+                           const uint64_t *strides, const unsigned *box,
+                           const unsigned *elementStrides, int interleave,
+                           int swizzle, int l2Promotion, int fill) {
+  const unsigned bytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
+  if (type < 0 || type > 12 || rank < 1 || rank > 5 ||
+      reinterpret_cast<uintptr_t>(map) % 64 ||
       reinterpret_cast<uintptr_t>(base) % 16)
     return InvalidValue;
   for (unsigned i = 0; i < rank; ++i)
-    if (!sizes[i] || !box[i] || box[i] > 256)
+    if (!sizes[i] || sizes[i] > uint64_t(1) << 32 || !box[i] || box[i] > 256 ||
+        elementStrides[i] < 1 || elementStrides[i] > 8 ||
+        (i + 1 < rank && (strides[i] % 16 || strides[i] >> 40)))
       return InvalidValue;
-  // Opaque; this one only says what it is of.
-  memset(map, 0, 128);
-  memcpy(map, &base, sizeof(base));
+  unsigned inner = box[0] * bytes[type];
+  if (interleave || swizzle < 0 || swizzle > 3 || inner % 16 ||
+      (swizzle && inner > 16u << swizzle) || l2Promotion < 0 ||
+      l2Promotion > 3 || fill < 0 || fill > 1 || (fill && type < 6))
+    return InvalidValue;
+  // Opaque; this one says what it is of, one number after the other.
+  uint64_t words[16] = {reinterpret_cast<uintptr_t>(base), uint64_t(type),
+                        rank};
+  for (unsigned i = 0; i < rank; ++i) {
+    words[3 + i] = sizes[i];
+    words[8 + i] = uint64_t(box[i]) << 40 | (i + 1 < rank ? strides[i] : 0);
+  }
+  words[13] = uint64_t(swizzle);
+  words[14] = uint64_t(l2Promotion);
+  words[15] = uint64_t(fill);
+  memcpy(map, words, sizeof(words));
   return Success;
 }
 
