@@ -25,6 +25,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -72,11 +73,16 @@ LogicalResult gpuasync::checkAllLowered(Operation *root, StringRef dialect,
 }
 
 LogicalResult gpuasync::checkNoHostOps(Operation *root) {
-  return failure(root->walk([](vector::PrintOp op) -> WalkResult {
-                       return op.emitOpError(
-                           "is not for kernels: use gpu.printf");
-                     })
-                     .wasInterrupted());
+  return failure(
+      root->walk([](Operation *op) -> WalkResult {
+            if (isa<vector::PrintOp>(op))
+              return op->emitOpError("is not for kernels: use gpu.printf");
+            if (isa<nvgpu::TmaCreateDescriptorOp>(op))
+              return op->emitOpError("is not for kernels: make the descriptor "
+                                     "on the host and pass it");
+            return WalkResult::advance();
+          })
+          .wasInterrupted());
 }
 
 bool gpuasync::isKernel(FunctionOpInterface op) {

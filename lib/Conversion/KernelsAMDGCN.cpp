@@ -149,9 +149,9 @@ static FailureOr<std::string> findDeviceLibs(StringRef option, StringRef chip,
   return std::string();
 }
 
-/// Returns the path of ld.lld: LLVM's own before ROCm's, whose version is
-/// another one.
-static FailureOr<std::string> findLinker(StringRef option, Location loc) {
+/// Returns the path of ld.lld, "" if there is none: LLVM's own before ROCm's,
+/// whose version is another one.
+static std::string searchLinker(StringRef option) {
   std::string versioned = "ld.lld-" + std::to_string(LLVM_VERSION_MAJOR);
   std::string tools =
       "/usr/lib/llvm-" + std::to_string(LLVM_VERSION_MAJOR) + "/bin/ld.lld";
@@ -169,8 +169,34 @@ static FailureOr<std::string> findLinker(StringRef option, Location loc) {
     if (llvm::sys::fs::can_execute(path))
       return path.str().str();
   }
-  return emitError(loc) << "code objects are linked by ld.lld, which was not "
-                           "found: install LLVM's lld or set ROCM_PATH";
+  return std::string();
+}
+
+static FailureOr<std::string> findLinker(StringRef option, Location loc) {
+  std::string found = searchLinker(option);
+  if (found.empty())
+    return emitError(loc) << "code objects are linked by ld.lld, which was not "
+                             "found: install LLVM's lld or set ROCM_PATH";
+  return found;
+}
+
+SmallVector<std::string> gpuasync::findAMDGCNToolchain() {
+  SmallVector<std::string> files;
+  if (std::string linker = searchLinker("auto"); !linker.empty())
+    files.push_back(linker);
+  // Which folder is taken depends on the chip and on what the folder has.
+  for (const std::string &folder : getRocmFolders()) {
+    llvm::SmallString<128> path(folder);
+    llvm::sys::path::append(path, "amdgcn", "bitcode");
+    size_t first = files.size();
+    std::error_code error;
+    for (llvm::sys::fs::directory_iterator entry(path, error), end;
+         !error && entry != end; entry.increment(error))
+      if (StringRef(entry->path()).ends_with(".bc"))
+        files.push_back(entry->path());
+    std::sort(files.begin() + first, files.end());
+  }
+  return files;
 }
 
 //===----------------------------------------------------------------------===//

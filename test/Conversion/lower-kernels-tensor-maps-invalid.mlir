@@ -30,3 +30,14 @@ gpu.module @k [#nvvm.target<chip = "sm_90">] {
     gpu.return
   }
 }
+
+// -----
+
+!map = !nvgpu.tensormap.descriptor<tensor = memref<8x16xf32, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>
+gpu.module @k [#nvvm.target<chip = "sm_90">] {
+  gpu.func @f(%x: memref<*xf32>, %n: index) kernel {
+    // expected-error @below {{is not for kernels: make the descriptor on the host and pass it}}
+    %d = nvgpu.tma.create.descriptor %x box[%n, %n] : memref<*xf32> -> !map
+    gpu.return
+  }
+}

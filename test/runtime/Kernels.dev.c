@@ -50,7 +50,7 @@ KERNEL raise(volatile u32 *flag) { *flag = 1; }
 struct __attribute__((aligned(64))) TensorMap {
   i64 words[16];
 };
-KERNEL words(i64 *out, struct TensorMap map) {
+KERNEL readMap(i64 *out, struct TensorMap map) {
   for (int i = 0; i < 16; ++i)
     out[i] = map.words[i];
 }

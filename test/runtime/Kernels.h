@@ -18,15 +18,15 @@
 namespace gpuasync_test {
 
 enum KernelIndex : uint32_t {
-  Store,  ///< out[i] = value
-  AddUp,  ///< out[i] = in[i] + value
-  Gate,   ///< runs until *flag is not 0
-  Meet,   ///< *mine = 1, runs until *other is not 0
-  MulAdd, ///< x[i] = x[i] * factor + term
-  Shared, ///< out[0] = words - 1 by way of dynamic shared memory
-  Fail,   ///< an assert (cpu) or a trap (cuda) if value is not 0
-  Raise,  ///< *flag = 1
-  Words,  ///< out = the 16 words of a parameter aligned to 64
+  Store,   ///< out[i] = value
+  AddUp,   ///< out[i] = in[i] + value
+  Gate,    ///< runs until *flag is not 0
+  Meet,    ///< *mine = 1, runs until *other is not 0
+  MulAdd,  ///< x[i] = x[i] * factor + term
+  Shared,  ///< out[0] = words - 1 by way of dynamic shared memory
+  Fail,    ///< an assert (cpu) or a trap (cuda) if value is not 0
+  Raise,   ///< *flag = 1
+  ReadMap, ///< out = the 16 words of a parameter aligned to 64
   NumKernels
 };
 
@@ -60,7 +60,7 @@ struct SharedParams {
 struct FailParams {
   uint32_t value;
 };
-struct WordsParams {
+struct ReadMapParams {
   int64_t *out;
   int64_t padding[7];
   int64_t map[16];
@@ -95,7 +95,7 @@ inline void mulAdd(const MulAddParams &p, uint32_t i) {
 inline void raise(const GateParams &p, uint32_t) {
   __atomic_store_n(p.flag, 1, __ATOMIC_RELEASE);
 }
-inline void words(const WordsParams &p, uint32_t) {
+inline void readMap(const ReadMapParams &p, uint32_t) {
   memcpy(p.out, p.map, sizeof(p.map));
 }
 inline void shared(const gpuasync_cpu_block_ctx *, const void *params,
@@ -158,7 +158,7 @@ public:
     kernel(Shared, "shared", shared, 0, {8, 4});
     kernel(Fail, "fail", fail, 0, {4});
     kernel(Raise, "raise", perThread<GateParams, raise>, 0, {8});
-    kernel(Words, "words", perThread<WordsParams, words>, 0, {8, 128});
+    kernel(ReadMap, "readMap", perThread<ReadMapParams, readMap>, 0, {8, 128});
     if (which & Cpu)
       images.push_back({GPUASYNC_IMAGE_CPU, 0, "", cpu, sizeof(cpu), {0, 0}});
     if (which & Cuda)

@@ -151,6 +151,8 @@ gpuasync::KeyBuilder jobKey(const Options &options, StringRef name,
     key.add("feature", feature);
   for (const std::string &file : mlir::gpuasync::findNVPTXToolchain())
     key.addFile(file.c_str());
+  for (const std::string &file : mlir::gpuasync::findAMDGCNToolchain())
+    key.addFile(file.c_str());
 
   // The name is in the line tables and in the messages of errors.
   key.add("file name", name)

@@ -22,6 +22,9 @@ namespace mlir::gpuasync {
 /// with its options' defaults: ptxas and libdevice, as far as they are found.
 /// Whoever keeps results of the pipeline has them in the key.
 SmallVector<std::string> findNVPTXToolchain();
+/// The same for amdgcn targets: ld.lld, and all device libraries that the
+/// folders of ROCm hold.
+SmallVector<std::string> findAMDGCNToolchain();
 
 } // namespace mlir::gpuasync
 

@@ -72,10 +72,10 @@ TEST_P(TensorMaps, KernelSeesWhatTheHostEncoded) {
   int64_t *out = frame.alloc<int64_t>(stream, 16);
   Map map, seen;
   encode(frame, map, x, Tensor::matrix());
-  WordsParams params = {};
+  ReadMapParams params = {};
   params.out = out;
   memcpy(params.map, map.words, sizeof(map));
-  frame.launch(stream, Words, 1, 1, params);
+  frame.launch(stream, ReadMap, 1, 1, params);
   frame.copy(stream, seen.words, out, sizeof(seen));
   frame.dealloc(stream, x);
   frame.dealloc(stream, out);
@@ -90,11 +90,11 @@ TEST_P(TensorMaps, LargeParametersAreAlignedTo64) {
   gpuasync_stream *stream = frame.stream();
   int64_t *out = frame.alloc<int64_t>(stream, 16);
   int64_t seen[16] = {};
-  WordsParams params = {};
+  ReadMapParams params = {};
   params.out = out;
   for (int i = 0; i < 16; ++i)
     params.map[i] = 1000 + 7 * i;
-  frame.launch(stream, Words, 1, 1, params);
+  frame.launch(stream, ReadMap, 1, 1, params);
   frame.copy(stream, seen, out, sizeof(seen));
   frame.dealloc(stream, out);
   ASSERT_EQ(frame.wait({stream}), 0);

@@ -75,6 +75,12 @@ def keys():
             text.write("#!/bin/false\n")
         os.chmod(path, 0o755)
     tools = {"CUDA_ROOT": toolkit, "PATH": os.path.join(toolkit, "bin") + ":" + os.environ["PATH"]}
+    rocm = os.path.join(work, "rocm")
+    bitcode = os.path.join(rocm, "amdgcn", "bitcode")
+    os.makedirs(bitcode, exist_ok=True)
+    for library in ("ocml.bc", "ockl.bc"):
+        with open(os.path.join(bitcode, library), "w") as text:
+            text.write("no bitcode\n")
     different = [("-O0", base + ["-O0"], {}), ("-O1", base + ["-O1"], {}), ("-O2", base + ["-O2"], {}),
                  ("max-streams=0", base + ["--max-streams=0"], {}),
                  ("max-streams=2", base + ["--max-streams=2"], {}),
@@ -83,6 +89,7 @@ def keys():
                  ("targets", base + ["--targets=cpu,nvptx:sm_90"], {}),
                  ("another target", base + ["--targets=cpu,nvptx:sm_80"], {}),
                  ("a toolkit", base, tools),
+                 ("ROCm", base, {"ROCM_PATH": rocm}),
                  ("loaded code", base, {"LD_PRELOAD": sys.argv[5]})]
     programs = [("another file", changed), ("file name", renamed), ("standard input", "-")]
     number = 1
@@ -106,6 +113,13 @@ def keys():
     with open(os.path.join(toolkit, "nvvm/libdevice/libdevice.10.bc"), "a") as text:
         text.write("# new version\n")
     expect("another libdevice", run(base, tools), "miss")
+    with open(os.path.join(bitcode, "ockl.bc"), "a") as text:
+        text.write("new version\n")
+    expect("another ockl.bc", run(base, {"ROCM_PATH": rocm}), "miss")
+    with open(os.path.join(bitcode, "oclc_isa_version_942.bc"), "w") as text:
+        text.write("no bitcode\n")
+    expect("one chip more", run(base, {"ROCM_PATH": rocm}), "miss")
+    expect("one chip more again", run(base, {"ROCM_PATH": rocm}), "hit")
     expect("first", run(base), "hit")
 
 
