@@ -6,6 +6,7 @@
 // target attribute, assembles that and links it to a code object with ld.lld.
 //===----------------------------------------------------------------------===//
 
+#include "GPUAsync/Conversion/Passes.h"
 #include "KernelLowering.h"
 #include "mlir/Conversion/GPUToROCDL/GPUToROCDLPass.h"
 #include "mlir/Conversion/Passes.h"

@@ -17,6 +17,7 @@
 #include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/Transforms/Passes.h"
 #include "mlir/Target/LLVM/NVVM/Target.h"
 #include "mlir/Target/LLVM/NVVM/Utils.h"
@@ -199,7 +200,7 @@ private:
            << "gpu.module @" << source.getName()
            << " for nvptx:" << target.getChip() << ": ";
   }
-  void choosePtxVersion();
+  void refineChip();
   LogicalResult lowerToNVVM();
   void callIntrinsics();
   void hoistPrintfBuffers();
@@ -217,21 +218,23 @@ private:
 };
 } // namespace
 
-/// sm_90 is older than the instructions for its copies of tensors, which LLVM
-/// leaves out for the lowest version. All drivers that the runtime takes know
-/// this one.
-void NVPTXLowering::choosePtxVersion() {
+/// sm_90 is older than some of its instructions, and LLVM leaves out what its
+/// lowest version of PTX lacks; all drivers that the runtime takes know this
+/// one. Matrix multiplications of warpgroups are for this very chip.
+void NVPTXLowering::refineChip() {
   if (target.getChip() != "sm_90" || !target.getFeatures().empty())
     return;
-  WalkResult result = module.walk([](Operation *op) {
+  bool needsVersion = false, needsChip = false;
+  module.walk([&](Operation *op) {
     StringRef dialect = op->getName().getDialectNamespace();
-    return dialect == "nvgpu" || dialect == "nvvm" ? WalkResult::interrupt()
-                                                   : WalkResult::advance();
+    needsVersion |= dialect == "nvgpu" || dialect == "nvvm";
+    needsChip |= isa<nvgpu::WarpgroupMmaOp, NVVM::WgmmaMmaAsyncOp>(op);
   });
-  if (result.wasInterrupted())
-    target = NVVM::NVVMTargetAttr::get(
-        context, target.getO(), target.getTriple(), target.getChip(), "+ptx80",
-        target.getFlags(), target.getLink());
+  if (needsVersion)
+    target =
+        NVVM::NVVMTargetAttr::get(context, target.getO(), target.getTriple(),
+                                  needsChip ? "sm_90a" : "sm_90", "+ptx80",
+                                  target.getFlags(), target.getLink());
 }
 
 /// printf takes its arguments in a buffer; in a loop each run would grow the
@@ -416,7 +419,7 @@ FailureOr<SmallVector<ImageAttr>> NVPTXLowering::run() {
   work = ModuleOp::create(builder, source.getLoc());
   module = source.clone();
   work.push_back(module);
-  choosePtxVersion();
+  refineChip();
   module.setTargetsAttr(builder.getArrayAttr(Attribute(target)));
   if (failed(lowerToNVVM()))
     return failure();

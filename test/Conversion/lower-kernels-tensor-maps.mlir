@@ -90,14 +90,24 @@ gpu.module @flow {
 
 // -----
 
-// A pointer to global memory that somebody made a descriptor of is fenced.
-// CHECK: gpu_async.binary @fence kernels [#gpu_async.kernel<"f", params = [8]>]
-// CHECK-SAME: fence.proxy.tensormap::generic.acquire.sys
-!map = !nvgpu.tensormap.descriptor<tensor = memref<8x16xf32, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>
-gpu.module @fence [#nvvm.target<chip = "sm_90", features = "+ptx83">] {
-  gpu.func @f(%p: !llvm.ptr) kernel {
-    %d = builtin.unrealized_conversion_cast %p : !llvm.ptr to !map
-    nvgpu.tma.fence.descriptor %d : !map
+// Matrix multiplications of warpgroups are for sm_90a alone.
+// CHECK: gpu_async.binary @wgmma
+// CHECK-SAME: #gpu_async.image<ptx, "sm_90a"
+// CHECK-SAME: .version 8.0
+// CHECK-SAME: .target sm_90a
+// CHECK-SAME: wgmma.mma_async.sync.aligned.m64n128k16.f32.f16.f16
+!map = !nvgpu.tensormap.descriptor<tensor = memref<64x64xf16, 3>, swizzle = swizzle_128b, l2promo = none, oob = zero, interleave = none>
+gpu.module @wgmma {
+  memref.global "private" @a : memref<64x64xf16, 3> = uninitialized {alignment = 1024 : i64}
+  memref.global "private" @b : memref<64x128xf16, 3> = uninitialized {alignment = 1024 : i64}
+  gpu.func @f(%from: !map, %to: memref<64x128xf32>) kernel {
+    %a = memref.get_global @a : memref<64x64xf16, 3>
+    %b = memref.get_global @b : memref<64x128xf16, 3>
+    %sum = nvgpu.warpgroup.mma.init.accumulator -> !nvgpu.warpgroup.accumulator<fragmented = vector<64x128xf32>>
+    %da = nvgpu.warpgroup.generate.descriptor %a, %from : memref<64x64xf16, 3>, !map -> !nvgpu.warpgroup.descriptor<tensor = memref<64x64xf16, 3>>
+    %db = nvgpu.warpgroup.generate.descriptor %b, %from : memref<64x128xf16, 3>, !map -> !nvgpu.warpgroup.descriptor<tensor = memref<64x128xf16, 3>>
+    %product = nvgpu.warpgroup.mma %da, %db, %sum {transposeB} : !nvgpu.warpgroup.descriptor<tensor = memref<64x64xf16, 3>>, !nvgpu.warpgroup.descriptor<tensor = memref<64x128xf16, 3>>, !nvgpu.warpgroup.accumulator<fragmented = vector<64x128xf32>> -> !nvgpu.warpgroup.accumulator<fragmented = vector<64x128xf32>>
+    nvgpu.warpgroup.mma.store %product, %to : !nvgpu.warpgroup.accumulator<fragmented = vector<64x128xf32>> to memref<64x128xf32>
     gpu.return
   }
 }

@@ -9,7 +9,7 @@ func.func @main() {
   %c8 = arith.constant 8 : index
   %x = gpu.alloc () : memref<37x52xf32>
   %u = memref.cast %x : memref<37x52xf32> to memref<*xf32>
-  // CHECK: tensor-map.mlir:[[@LINE+1]]:8: nvgpu.tma.create.descriptor: this device has no tensor map descriptors
+  // CHECK: tensor-map.mlir:[[@LINE+1]]:8: error: nvgpu.tma.create.descriptor: this device has no tensor map descriptors
   %d = nvgpu.tma.create.descriptor %u box[%c4, %c8] : memref<*xf32> -> !map
   gpu.dealloc %x : memref<37x52xf32>
   return
@@ -20,7 +20,7 @@ func.func @odd() {
   %c8 = arith.constant 8 : index
   %x = gpu.alloc () : memref<37x53xf32>
   %u = memref.cast %x : memref<37x53xf32> to memref<*xf32>
-  // ODD: tensor-map.mlir:[[@LINE+1]]:8: nvgpu.tma.create.descriptor: cuTensorMapEncodeTiled: CUDA_ERROR_INVALID_VALUE (1){{.*}}; a tensor of 37 x 53 elements at {{.*}} with outer strides of (212) bytes, a box of 4 x 8: address and outer strides must be multiples of 16 bytes
+  // ODD: tensor-map.mlir:[[@LINE+1]]:8: error: nvgpu.tma.create.descriptor: cuTensorMapEncodeTiled: CUDA_ERROR_INVALID_VALUE (1){{.*}}; a tensor of 37 x 53 elements at {{.*}} with outer strides of (212) bytes, a box of 4 x 8: address and outer strides must be multiples of 16 bytes
   %d = nvgpu.tma.create.descriptor %u box[%c4, %c8] : memref<*xf32> -> !map
   gpu.dealloc %x : memref<37x53xf32>
   return
