@@ -33,6 +33,7 @@
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
+#include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/FileSystem.h"
@@ -281,7 +282,7 @@ makeMachine(const CompileOptions &options) {
                : options.optLevel == 1 ? CodeGenOptLevel::Less
                : options.optLevel == 2 ? CodeGenOptLevel::Default
                                        : CodeGenOptLevel::Aggressive;
-  if (options.jit) {
+  if (options.jit || options.processor == "native") {
     auto builder = orc::JITTargetMachineBuilder::detectHost();
     if (!builder)
       return builder.takeError();
@@ -294,8 +295,16 @@ makeMachine(const CompileOptions &options) {
   const Target *target = TargetRegistry::lookupTarget(triple, message);
   if (!target)
     return createStringError(message);
+  // Asked first: a target machine would only complain, and go on without.
+  std::unique_ptr<MCSubtargetInfo> known(
+      target->createMCSubtargetInfo(triple, "", ""));
+  if (!options.processor.empty() && !known->isCPUStringValid(options.processor))
+    return createStringError("--mcpu=" + options.processor +
+                             ": LLVM knows no such processor for " +
+                             triple.str());
   return std::unique_ptr<TargetMachine>(target->createTargetMachine(
-      triple, "", "", TargetOptions(), Reloc::PIC_, std::nullopt, level));
+      triple, options.processor, "", TargetOptions(), Reloc::PIC_, std::nullopt,
+      level));
 }
 
 static void optimize(Module &module, TargetMachine &machine, unsigned level) {

@@ -37,9 +37,12 @@ struct CompileOptions {
   std::optional<unsigned> maxStreams;
   unsigned optLevel = 3;
   bool check = false; ///< instrument accesses for libgpuasync_check.so
-  /// For this machine and process; else for any machine of its kind, in code
-  /// that releases the program by itself.
+  /// For this machine and process; else in code that releases the program by
+  /// itself.
   bool jit = true;
+  /// Without jit: LLVM's name of a processor, native for this machine's, empty
+  /// for any of its kind.
+  std::string processor;
 };
 
 /// A public function of a program.

@@ -57,6 +57,8 @@ What is reported
 Compile only
   --emit=KIND              object|llvm|mlir instead of running
   --targets=A,B            targets of the kernels: cpu, nvptx:sm_90, amdgcn:gfx90a
+  --mcpu=NAME|native       processor of host code and cpu kernels in LLVM's
+                           words, native for this one (default: any of its kind)
   -o FILE                  where to (default: standard output)
 
   --help, --version
@@ -191,6 +193,7 @@ Expected<Options> parseOptions(int argc, char **argv) {
          return oneOf("emit", value, {"object", "llvm", "mlir"});
        }},
       {"targets", Value::Required, list(o.targets)},
+      {"mcpu", Value::Required, text(o.processor)},
       {"o", Value::Required, text(o.outputFile)},
       {"help", Value::None, flag(o.help)},
       {"h", Value::None, flag(o.help)},
@@ -248,6 +251,10 @@ Expected<Options> parseOptions(int argc, char **argv) {
     if (Error error = option->set(value))
       return std::move(error);
   }
+  if (!o.processor.empty() && o.emit.empty())
+    return createStringError("--mcpu=" + o.processor +
+                             ": only with --emit; what runs here is compiled "
+                             "for this processor");
   if (!haveFile && !o.help && !o.version && !o.listDevices)
     return createStringError("no file given; see --help");
   if (o.check) {

@@ -40,6 +40,7 @@ struct Options {
   std::string cache;      ///< off or a folder; empty: as the environment says
   std::string emit;       ///< object, llvm, mlir; empty: run
   std::string outputFile; ///< of emit
+  std::string processor;  ///< of emit: a name or native; empty: any
   bool help = false;
   bool version = false;
 };

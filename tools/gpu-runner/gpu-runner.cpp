@@ -259,6 +259,7 @@ static CompileOptions compileOptions(const Options &options) {
   compile.optLevel = options.optLevel;
   compile.check = options.check;
   compile.jit = options.emit.empty();
+  compile.processor = options.processor;
   return compile;
 }
 
