@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Conversion/CpuObject.h"
+#include "GPUAsync/Conversion/CpuCode.h"
 #include "GPUAsync/Conversion/KernelABI.h"
 #include "KernelLowering.h"
 #include "gpuasync/RuntimeABI.h"
@@ -18,19 +19,22 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/IR/Constants.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
+
+#include <dlfcn.h>
 
 using namespace mlir;
 using namespace mlir::gpuasync;
@@ -52,8 +56,8 @@ private:
   LogicalResult lower(ModuleOp holder);
   FailureOr<std::unique_ptr<llvm::TargetMachine>> makeMachine();
   void buildTables(llvm::Module &module, ImageAttr image);
-  void optimize(llvm::Module &module, llvm::TargetMachine &machine);
   FailureOr<std::string> findLinker();
+  static std::string findVectorMath();
   FailureOr<SmallVector<char, 0>> link(StringRef object);
 
   gpu::GPUModuleOp source;
@@ -188,24 +192,6 @@ void CpuObject::buildTables(llvm::Module &module, ImageAttr image) {
                            "_gpuasync_object");
 }
 
-void CpuObject::optimize(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager sccs;
-  llvm::ModuleAnalysisManager modules;
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = tuning.SLPVectorization = true;
-  tuning.LoopInterleaving = true;
-  llvm::PassBuilder builder(&machine, tuning);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(sccs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, sccs, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
-      .run(module, modules);
-}
-
 //===----------------------------------------------------------------------===//
 // To a shared object
 //===----------------------------------------------------------------------===//
@@ -229,6 +215,20 @@ FailureOr<std::string> CpuObject::findLinker() {
   return error() << "no linker found; looked for ld.lld-22, ld.lld and ld in "
                     "PATH. Install lld or binutils, or name the folder that "
                     "has one with gpu-module-to-binary=toolkit=";
+}
+
+/// The path of glibc's vector math, which the object then asks for when it is
+/// loaded; empty without glibc.
+std::string CpuObject::findVectorMath() {
+  std::string path;
+  if (void *library = dlopen("libmvec.so.1", RTLD_NOW | RTLD_LOCAL)) {
+    Dl_info info;
+    if (void *function = dlsym(library, "_ZGVbN4v_expf");
+        function && dladdr(function, &info))
+      path = info.dli_fname;
+    dlclose(library);
+  }
+  return path;
 }
 
 FailureOr<SmallVector<char, 0>> CpuObject::link(StringRef object) {
@@ -256,6 +256,9 @@ FailureOr<SmallVector<char, 0>> CpuObject::link(StringRef object) {
       *linker,       "-shared", "-Bsymbolic", "--gc-sections",
       "--strip-all", "-z",      "now",        "-z",
       "noexecstack", input,     "-o",         output};
+  std::string vectorMath = findVectorMath();
+  if (!vectorMath.empty())
+    arguments.append({"--as-needed", vectorMath});
   std::optional<StringRef> redirects[] = {StringRef(), StringRef(log),
                                           StringRef(log)};
   std::string message;
@@ -299,7 +302,10 @@ std::optional<SmallVector<char, 0>> CpuObject::run() {
     if (!global.isDeclaration() && !global.hasPrivateLinkage())
       global.setLinkage(llvm::GlobalValue::InternalLinkage);
   buildTables(*module, image);
-  optimize(*module, **machine);
+  std::string vectorMath = findVectorMath();
+  optimizeCpuCode(*module, **machine, 3, [&](StringRef name) {
+    return !vectorMath.empty() && isEarlyVectorFunction(name);
+  });
 
   SmallVector<char, 0> object;
   llvm::raw_svector_ostream stream(object);

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CpuKernel.h"
+#include "GPUAsync/Conversion/CpuCode.h"
 #include "GPUAsync/Conversion/KernelABI.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
 #include "KernelLowering.h"
@@ -1304,6 +1305,17 @@ LogicalResult CPULowering::splice() {
   return success();
 }
 
+/// See CpuCode.h.
+static void markAsKernelCode(LLVM::LLVMFuncOp function) {
+  SmallVector<Attribute> attributes;
+  if (ArrayAttr present = function.getPassthroughAttr())
+    llvm::append_range(attributes, present);
+  attributes.push_back(
+      StringAttr::get(function.getContext(), cpuKernelAttribute));
+  function.setPassthroughAttr(
+      ArrayAttr::get(function.getContext(), attributes));
+}
+
 FailureOr<ImageAttr> CPULowering::run() {
   if (failed(checkSupported(source)) || failed(checkNoHostOps(source)))
     return failure();
@@ -1331,6 +1343,7 @@ FailureOr<ImageAttr> CPULowering::run() {
     auto lowered = work.lookupSymbol<LLVM::LLVMFuncOp>(name);
     lowered.setVisibility(SymbolTable::Visibility::Private);
     lowered.setLinkage(LLVM::Linkage::Internal);
+    markAsKernelCode(lowered);
     if (!function.isKernel && !function.group)
       continue;
     lowered.setAlwaysInline(true);

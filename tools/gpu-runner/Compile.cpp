@@ -10,6 +10,7 @@
 #include "Crash.h"
 #include "Link.h"
 
+#include "GPUAsync/Conversion/CpuCode.h"
 #include "GPUAsync/Conversion/Passes.h"
 #include "GPUAsync/InitAll.h"
 #include "GPUAsync/Pipelines/Pipelines.h"
@@ -287,6 +288,8 @@ makeMachine(const CompileOptions &options) {
     if (!builder)
       return builder.takeError();
     builder->setRelocationModel(Reloc::PIC_);
+    // Else it is the large one, which loads each address as a number.
+    builder->setCodeModel(CodeModel::Small);
     builder->setCodeGenOptLevel(level);
     return builder->createTargetMachine();
   }
@@ -305,29 +308,6 @@ makeMachine(const CompileOptions &options) {
   return std::unique_ptr<TargetMachine>(target->createTargetMachine(
       triple, options.processor, "", TargetOptions(), Reloc::PIC_, std::nullopt,
       level));
-}
-
-static void optimize(Module &module, TargetMachine &machine, unsigned level) {
-  if (level == 0)
-    return;
-  LoopAnalysisManager loops;
-  FunctionAnalysisManager functions;
-  CGSCCAnalysisManager sccs;
-  ModuleAnalysisManager modules;
-  PipelineTuningOptions tuning;
-  tuning.LoopVectorization = tuning.SLPVectorization = level > 1;
-  tuning.LoopInterleaving = tuning.LoopVectorization;
-  PassBuilder builder(&machine, tuning);
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(sccs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, sccs, modules);
-  builder
-      .buildPerModuleDefaultPipeline(level == 1   ? OptimizationLevel::O1
-                                     : level == 2 ? OptimizationLevel::O2
-                                                  : OptimizationLevel::O3)
-      .run(module, modules);
 }
 
 /// Replaces a table of global constructors or destructors by one function that
@@ -405,7 +385,13 @@ Error Program::translate(const CompileOptions &options,
     PassBuilder().registerModuleAnalyses(analyses);
     GlobalDCEPass().run(*llvmModule, analyses);
   }
-  optimize(*llvmModule, *machine, options.optLevel);
+  // Ahead of time it is not known which glibc there will be.
+  mlir::gpuasync::optimizeCpuCode(
+      *llvmModule, *machine, options.optLevel, [&](StringRef name) {
+        return options.jit ? findVectorMath(name) != nullptr
+                           : machine->getTargetTriple().isGNUEnvironment() &&
+                                 mlir::gpuasync::isEarlyVectorFunction(name);
+      });
   return Error::success();
 }
 

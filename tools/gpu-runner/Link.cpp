@@ -111,6 +111,13 @@ static ArrayRef<void *> runnerUtilities() {
   return opened;
 }
 
+void *findVectorMath(StringRef name) {
+  static void *const library = dlopen("libmvec.so.1", RTLD_NOW | RTLD_LOCAL);
+  return library && name.starts_with("_ZGV")
+             ? dlsym(library, name.str().c_str())
+             : nullptr;
+}
+
 Error Libraries::open(ArrayRef<std::string> sharedLibs) {
   for (const std::string &library : sharedLibs) {
     void *handle = dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
@@ -137,7 +144,7 @@ void *Libraries::find(StringRef name) const {
   for (void *handle : runnerUtilities())
     if (void *address = dlsym(handle, text.c_str()))
       return address;
-  return nullptr;
+  return findVectorMath(name);
 }
 
 namespace {

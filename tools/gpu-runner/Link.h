@@ -30,7 +30,8 @@ using PackedFunction = void (*)(void **);
 
 /// Where a program's undefined names are found, in this order: the runtime's
 /// functions by the ABI's list, --shared-libs, this process, and MLIR's runner
-/// utilities, which are opened when a name is found nowhere else.
+/// utilities and glibc's vector math, which are opened when a name is found
+/// nowhere else.
 class Libraries {
 public:
   /// Opens --shared-libs. They stay open.
@@ -45,6 +46,10 @@ private:
   std::vector<void *> handles;
   void *(*overriding)(const char *name) = nullptr;
 };
+
+/// A function of glibc's vector math in this process, by its name in libmvec;
+/// null if there is none.
+void *findVectorMath(llvm::StringRef name);
 
 class LinkedProgram {
 public:

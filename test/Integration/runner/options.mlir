@@ -14,6 +14,10 @@
 // NUMBER: error: --repeat=x: expected a whole number
 // RUN: not gpu-runner --leak-check=maybe %s 2>&1 | FileCheck %s --check-prefix=CHOICE
 // CHOICE: error: --leak-check=maybe: expected one of error, list
+// RUN: not gpu-runner --mcpu=native %s 2>&1 | FileCheck %s --check-prefix=MCPU
+// MCPU: error: --mcpu=native: only with --emit; what runs here is compiled for this processor
+// RUN: not gpu-runner --emit=object --mcpu=z80 %s -o %t.o 2>&1 | FileCheck %s --check-prefix=PROCESSOR
+// PROCESSOR: error: --mcpu=z80: LLVM knows no such processor for {{.+}}
 // RUN: not gpu-runner %s -e 2>&1 | FileCheck %s --check-prefix=VALUE
 // VALUE: error: --e needs a value
 // RUN: not gpu-runner %s --benchmark=1 2>&1 | FileCheck %s --check-prefix=NOVALUE
