@@ -9,8 +9,9 @@
 // All use the same memory. Every result is compared with a scalar reference
 // before anything is timed. A round times each of them once, in changing order;
 // times are medians over the rounds, ratios medians of the rounds' ratios. With
-// --best both are those of the least times: for a machine that is busy with
-// something else.
+// --best both are those of the least times, and with --cpu-time the clock is
+// the processor time of all threads divided by the number of processors: both
+// for a machine that is busy with something else.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,6 +31,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <thread>
+#include <time.h>
 #include <vector>
 
 using namespace bench;
@@ -40,7 +42,7 @@ using Work = std::function<void()>;
 
 std::string folder, only;
 int numRounds = 15;
-bool best = false;
+bool best = false, cpuTime = false;
 double roundSeconds = 0.03;
 OpenCL cl;
 bool haveCl = false;
@@ -177,7 +179,15 @@ struct Row {
   double tolerance = 0;
 };
 
+/// Seconds; with --cpu-time those of all threads, divided among the
+/// processors.
 double now() {
+  if (cpuTime) {
+    timespec time;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return (double(time.tv_sec) + double(time.tv_nsec) * 1e-9) /
+           std::thread::hardware_concurrency();
+  }
   return std::chrono::duration<double>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
@@ -573,10 +583,12 @@ int main(int argc, char **argv) {
       numRounds = atoi(value.c_str());
     else if (argument == "--best")
       best = true;
+    else if (argument == "--cpu-time")
+      cpuTime = true;
     else
       fail("unknown option " + argument +
            "; usage: cpu-bench --folder=FOLDER --kernels=FILE.cl "
-           "[--rows=A,B] [--rounds=N] [--best]");
+           "[--rows=A,B] [--rounds=N] [--best] [--cpu-time]");
   }
   std::string why;
   std::ifstream file(source);
