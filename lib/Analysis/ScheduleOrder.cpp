@@ -483,6 +483,10 @@ void ScheduleOrder::enqueue(State &state, unsigned stream,
 void ScheduleOrder::waitOnHost(State &state, llvm::BitVector missing) {
   state.forEach([&](llvm::BitVector &mine) { mine &= missing; });
   state.untaken &= state.host;
+  // A stream that is idle now stays so where paths meet.
+  for (auto [waits, notBehind] : llvm::zip_equal(state.waits, state.notBehind))
+    if (waits.any() && !isAll(notBehind, state.host))
+      waits.reset();
 }
 
 /// The stream's name now stands for a stream that has no past but the host's.

@@ -282,3 +282,28 @@ func.func @trap(%x: memref<4xf32>, %c: i1) {
 ^trap:
   ub.unreachable
 }
+
+// A stream that only waits, for one event or another: the host's wait for what
+// comes behind leaves it idle, and so is it where another path has not used it.
+func.func @waitsOnly(%c: i1, %d: i1, %x: memref<4xf32>, %v: f32,
+                     %e: !gpu_async.event, %f: !gpu_async.event) {
+  %s = gpu_async.stream.create
+  %q = gpu_async.stream.create
+  scf.if %c {
+    scf.if %d {
+      gpu_async.stream.wait %q, %e
+    } else {
+      gpu_async.stream.wait %q, %f
+    }
+    %r = gpu_async.event.record on %q
+    gpu_async.stream.wait %s, %r
+    gpu_async.event.destroy %r
+    gpu_async.memset on %s id(0) %x, %v : memref<4xf32>, f32
+    gpu_async.stream.synchronize %s
+  }
+  gpu_async.stream.destroy %q idle
+  gpu_async.stream.destroy %s idle
+  gpu_async.event.destroy %e
+  gpu_async.event.destroy %f
+  return
+}
