@@ -162,8 +162,16 @@ cpu::buildParallelAnnotation(LLVM::AccessGroupAttr group, int64_t threads) {
   constexpr int64_t longest = 64;
   LLVM::LoopUnrollAttr unroll;
   LLVM::LoopVectorizeAttr vectorize;
-  if (threads > 0 && threads <= longest) {
-    BoolAttr yes = BoolAttr::get(context, true);
+  BoolAttr yes = BoolAttr::get(context, true);
+  if (threads > 0 && threads < 16 && !llvm::isPowerOf2_64(threads)) {
+    // LLVM would take one masked vector more than fits. With AVX-512 the x86
+    // backend of LLVM 22.1 stores too many bytes for a single element that is
+    // narrowed there (llvm/llvm-project#179489).
+    vectorize = LLVM::LoopVectorizeAttr::get(
+        context, /*disable=*/yes, /*predicateEnable=*/{},
+        /*scalableEnable=*/{}, /*width=*/{}, /*followupVectorized=*/{},
+        /*followupEpilogue=*/{}, /*followupAll=*/{});
+  } else if (threads > 0 && threads <= longest) {
     auto buildUnroll = [&](BoolAttr disable, BoolAttr full) {
       return LLVM::LoopUnrollAttr::get(
           context, disable, /*count=*/{}, /*runtimeDisable=*/{}, full,
