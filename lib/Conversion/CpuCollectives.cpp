@@ -376,6 +376,7 @@ LogicalResult Expansion::run() {
     } else if (failed(expand(cast<gpu::SubgroupReduceOp>(op)))) {
       return failure();
     }
+    variance.forget(op);
     op->erase();
   }
   return success();

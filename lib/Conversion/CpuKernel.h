@@ -120,6 +120,9 @@ public:
   bool varies(Value value) const { return varying.contains(value); }
   /// A new value that varies.
   void add(Value value) { varying.insert(value); }
+  /// What is about to be erased: a new value may get its address.
+  void forget(Value value) { varying.erase(value); }
+  void forget(Operation *op);
   /// Whether threads may disagree about running `op`.
   bool isDivergent(Operation *op) const;
   /// Whether threads may disagree about which way an scf.if, scf.for or

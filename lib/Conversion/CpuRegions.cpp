@@ -74,6 +74,11 @@ private:
   /// own element of it.
   Value createSlot(Type type, Value &array);
   SmallVector<Value> createSlots(ValueRange values);
+  void eraseArguments(Block &block, unsigned first, ArrayRef<Value> arrays);
+  void erase(Operation *op) {
+    variance->forget(op);
+    op->erase();
+  }
 
   func::FuncOp kernel;
   int64_t workgroupBytes, sizeX;
@@ -589,7 +594,7 @@ void Cutter::buildRegion(SmallVector<Operation *> &piece,
     for (Operation &op : llvm::make_early_inc_range(
              guard->branch.thenBlock()->without_terminator()))
       take(&op);
-    guard->branch.erase();
+    erase(guard->branch);
   } else {
     for (Operation *op : piece)
       take(op);
@@ -687,7 +692,7 @@ void Cutter::cut(Block &block, Value mask, SmallVector<Operation *> &piece) {
         piece.push_back(&op);
     } else if (isa<gpu::BarrierOp>(op)) {
       buildRegion(piece, {}, mask, &op);
-      op.erase();
+      erase(&op);
     } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
       cutIf(branch, mask, piece);
     } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
@@ -730,11 +735,13 @@ static SmallVector<Value> getRest(ValueRange values, ArrayRef<Value> arrays) {
 }
 
 /// Erases the arguments from `first` on that have an array.
-static void eraseArguments(Block &block, unsigned first,
-                           ArrayRef<Value> arrays) {
+void Cutter::eraseArguments(Block &block, unsigned first,
+                            ArrayRef<Value> arrays) {
   for (unsigned i = arrays.size(); i-- > 0;)
-    if (arrays[i])
+    if (arrays[i]) {
+      variance->forget(block.getArgument(first + i));
       block.eraseArgument(first + i);
+    }
 }
 
 /// Cuts a block whose terminator passes `arrays.size()` values on.
@@ -762,7 +769,7 @@ void Cutter::cutIf(scf::IfOp op, Value mask, SmallVector<Operation *> &piece) {
     byBlock.getElseRegion().takeBody(op.getElseRegion());
     for (auto [old, value] : llvm::zip_equal(results, byBlock.getResults()))
       old.replaceAllUsesWith(value);
-    op.erase();
+    erase(op);
     cutBody(*byBlock.thenBlock(), arrays, mask);
     if (hasElse)
       cutBody(*byBlock.elseBlock(), arrays, mask);
@@ -785,7 +792,7 @@ void Cutter::cutIf(scf::IfOp op, Value mask, SmallVector<Operation *> &piece) {
     byBlock.getThenRegion().takeBody(op->getRegion(side));
     cutBody(*byBlock.thenBlock(), arrays, taken.array);
   }
-  op.erase();
+  erase(op);
 }
 
 void Cutter::cutFor(scf::ForOp op, Value mask,
@@ -808,7 +815,7 @@ void Cutter::cutFor(scf::ForOp op, Value mask,
   for (auto [old, value] :
        llvm::zip_equal(getRest(op.getResults(), arrays), byBlock.getResults()))
     old.replaceAllUsesWith(value);
-  op.erase();
+  erase(op);
   eraseArguments(*byBlock.getBody(), 1, arrays);
   cutBody(*byBlock.getBody(), arrays, mask);
 }
@@ -847,7 +854,7 @@ void Cutter::cutWhile(scf::WhileOp op, Value mask,
   byBlock.getAfter().takeBody(op.getAfter());
   for (auto [old, value] : llvm::zip_equal(results, byBlock.getResults()))
     old.replaceAllUsesWith(value);
-  op.erase();
+  erase(op);
   eraseArguments(*byBlock.getBeforeBody(), 0, before);
   eraseArguments(*byBlock.getAfterBody(), 0, after);
 

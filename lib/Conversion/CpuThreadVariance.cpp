@@ -48,6 +48,17 @@ ThreadVariance::ThreadVariance(func::FuncOp kernel,
   this->isLookedInto = nullptr;
 }
 
+void ThreadVariance::forget(Operation *op) {
+  op->walk([&](Operation *inner) {
+    for (Value result : inner->getResults())
+      forget(result);
+    for (Region &region : inner->getRegions())
+      for (Block &block : region)
+        for (Value argument : block.getArguments())
+          forget(argument);
+  });
+}
+
 void ThreadVariance::visit(Block &block) {
   for (Operation &op : block)
     visit(&op);
