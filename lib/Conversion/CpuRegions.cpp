@@ -203,14 +203,31 @@ void Cutter::findBlockLevel() {
   if (sizeX && sizeX < 4)
     return;
   ThreadVariance all(kernel, isControlFlow);
+  SmallVector<scf::ForOp> loops;
   kernel.walk([&](scf::ForOp loop) {
     for (Operation *parent = loop->getParentOp(); parent != kernel;
          parent = parent->getParentOp())
       if (!isControlFlow(parent))
         return;
     if (!blockLevel.contains(loop) && isWorthInterchanging(loop, all))
-      add(loop);
+      loops.push_back(loop);
   });
+  // The block knows less: what ops in a piece yield is for their threads only.
+  llvm::DenseSet<Operation *> meeting = blockLevel;
+  while (!loops.empty()) {
+    blockLevel = meeting;
+    for (scf::ForOp loop : loops)
+      add(loop);
+    ThreadVariance known(
+        kernel, [&](Operation *op) { return blockLevel.contains(op); });
+    auto unknown = llvm::remove_if(loops, [&](scf::ForOp loop) {
+      return known.hasVaryingControl(loop) || known.isDivergent(loop);
+    });
+    if (unknown == loops.end())
+      return;
+    loops.erase(unknown, loops.end());
+  }
+  blockLevel = std::move(meeting);
 }
 
 /// Whether everything that reaches the memory lies in one piece.

@@ -242,17 +242,18 @@ static void makeWhile(scf::ForOp op) {
 LogicalResult Structuring::separateLoops() {
   for (bool changed = true; changed;) {
     changed = false;
-    ThreadVariance variance(kernel, [](Operation *op) {
-      return isa<scf::IfOp, scf::ForOp, scf::WhileOp>(op);
+    // The block knows what it runs itself only.
+    llvm::DenseSet<Operation *> meeting;
+    kernel.walk([&](Operation *op) {
+      if (isCollective(op))
+        for (; op != kernel && meeting.insert(op).second;)
+          op = op->getParentOp();
     });
+    ThreadVariance variance(
+        kernel, [&](Operation *op) { return meeting.contains(op); });
     SmallVector<scf::ForOp> loops;
     kernel.walk<WalkOrder::PreOrder>([&](scf::ForOp loop) {
-      bool collective = loop->walk([](Operation *op) {
-                              return isCollective(op) ? WalkResult::interrupt()
-                                                      : WalkResult::advance();
-                            })
-                            .wasInterrupted();
-      if (!collective || !variance.hasVaryingControl(loop))
+      if (!meeting.contains(loop) || !variance.hasVaryingControl(loop))
         return WalkResult::advance();
       loops.push_back(loop);
       return WalkResult::skip();
