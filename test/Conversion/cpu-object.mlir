@@ -51,7 +51,7 @@ module attributes {gpu.container_module} {
   gpu.module @k [#gpu_async.cpu] {
     gpu.func @f() kernel {
       // expected-error@+1 {{is not supported by the cpu device yet}}
-      nvvm.barrier0
+      nvvm.cp.async.commit.group
       gpu.return
     }
   }

@@ -24,6 +24,8 @@ static const Expectation table[] = {
      "the streams of a GPU need no processors of the host's"},
     {"cpu", "Wait.SpinIsASetting_L08", Expected::Unsupported,
      "its own threads wake who waits, so it never polls"},
+    {"hip-on-shim", "TensorMaps.LargeParameters*", Expected::Unsupported,
+     "CUDA puts a large parameter where HIP cannot ask for it"},
     {"cpu", "DeviceLoss.*", Expected::Unsupported,
      "an assert fails its frame only; Errors.KernelAssert has it"},
     {"!cpu", "Order.UploadOfWhatADownloadLeavesOut", Expected::Unsupported,

@@ -320,6 +320,8 @@ int cuFuncLoad(Call &call, CUfunction function) {
   return state().function(function, found, true, call.lock);
 }
 
+bool isLarge(size_t bytes) { return bytes > 16; }
+
 int cuFuncGetParamInfo(Call &call, CUfunction function, size_t index,
                        size_t *offset, size_t *size) {
   Function *found = nullptr;
@@ -327,7 +329,15 @@ int cuFuncGetParamInfo(Call &call, CUfunction function, size_t index,
     return code;
   if (index >= found->parameters.size())
     return InvalidValue;
-  *offset = found->parameters[index].offset;
+  // Large parameters are aligned in the bank that all lie in, whose begin is no
+  // multiple of 64 (528 on sm_90).
+  size_t end = 0;
+  for (size_t i = 0; i <= index; ++i) {
+    size_t bytes = found->parameters[i].size;
+    *offset = isLarge(bytes) ? ((end + 16 + 63) & ~size_t(63)) - 16
+                             : (end + bytes - 1) & ~(bytes - 1);
+    end = *offset + bytes;
+  }
   if (size)
     *size = found->parameters[index].size;
   return Success;
@@ -348,6 +358,11 @@ int launch(Call &call, CUfunction function, const Launch &launch,
   Function *found = nullptr;
   if (int code = state().function(function, found, false, call.lock))
     return code;
+  if (extra)
+    for (const auto &parameter : found->parameters)
+      if (isLarge(parameter.size))
+        state().violation("a buffer with a parameter that the driver puts "
+                          "elsewhere");
   const void *buffer = nullptr;
   size_t bytes = 0;
   std::vector<char> packed;

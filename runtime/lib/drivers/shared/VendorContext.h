@@ -44,7 +44,9 @@ private:
 template <typename Api>
 struct VendorFunction {
   typename Api::Function handle = nullptr;
-  uint32_t paramBytes = 0;       ///< UINT32_MAX if unknown
+  uint32_t paramBytes = 0; ///< UINT32_MAX if unknown
+  /// The driver's buffer is not ours: it gets each parameter by its address.
+  bool takesPointers = false;
   uint32_t maxThreads = 0;       ///< per block, for this function's registers
   uint32_t maxDynamicShared = 0; ///< set with the vendor when it was loaded
   uint32_t staticShared = 0;
@@ -558,7 +560,13 @@ Status VendorContext<Api>::checkParameters(const gpuasync_module &module,
                         kernel.paramCount);
     if (call.code != Api::success)
       return error(call);
-    if (offset != kernel.paramOffsets[i] || size != kernel.paramSizes[i])
+    // CUDA aligns a large parameter in the bank that it lies in, which does not
+    // begin at a multiple of 64.
+    constexpr size_t maxPlainBytes = 16;
+    if (size == kernel.paramSizes[i] && size > maxPlainBytes)
+      function.takesPointers = true;
+    if (size != kernel.paramSizes[i] ||
+        (offset != kernel.paramOffsets[i] && !function.takesPointers))
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                         "kernel @%s::@%s: parameter %u has %zu bytes at %zu, "
                         "but the program passes %u bytes at %u",
@@ -656,6 +664,14 @@ Status VendorContext<Api>::launch(NativeStream stream, NativeFunction native,
   }
   if (__builtin_expect(!fits, 0))
     return launchRefused(function, kernel, block);
+  if (__builtin_expect(function.takesPointers, 0)) {
+    auto **parameters = static_cast<void **>(
+        __builtin_alloca(kernel.paramCount * sizeof(void *)));
+    for (uint32_t i = 0; i < kernel.paramCount; ++i)
+      parameters[i] = static_cast<char *>(const_cast<void *>(block.params)) +
+                      kernel.paramOffsets[i];
+    return launchPointers(stream, native, kernel, block, parameters, nullptr);
+  }
   Call call =
       Api::launch(function.handle, asStream(stream), kernel, block, paramBytes);
   if (__builtin_expect(call.code == Api::success, 1))
