@@ -44,6 +44,10 @@ public:
   }
   FrameScope(const FrameScope &) = delete;
   ~FrameScope() {
+    // A test that failed with its gates closed would wait for them here.
+    if (testing::Test::HasFailure())
+      for (uint32_t *gate : gates)
+        __atomic_store_n(gate, 1, __ATOMIC_RELEASE);
     if (open)
       EXPECT_EQ(leave().message(), std::string());
   }
@@ -66,6 +70,9 @@ public:
   template <typename Params>
   void launch(gpuasync_stream *stream, KernelIndex kernel, int64_t grid,
               int64_t block, const Params &params, uint32_t shared = 0) {
+    if constexpr (std::is_same_v<Params, detail::GateParams>)
+      if (kernel == Gate)
+        gates.push_back(params.flag);
     alignas(16) Params aligned = params;
     gpuasync_block launch = makeLaunch(grid, block, aligned, shared);
     launch.paramBytes = program.kernels[kernel].paramBytes;
@@ -77,6 +84,7 @@ public:
                                            flags, SITE("alloc")));
   }
   void dealloc(gpuasync_stream *stream, void *pointer) {
+    gates.erase(std::remove(gates.begin(), gates.end(), pointer), gates.end());
     gpuasync_dealloc(&frame, stream, pointer, SITE("dealloc"));
   }
   void copy(gpuasync_stream *stream, void *to, const void *from,
@@ -118,6 +126,7 @@ private:
 
   int outer = 0;
   bool open = true;
+  std::vector<uint32_t *> gates;
 };
 
 /// Host-shared words that kernels spin on and the test sets.

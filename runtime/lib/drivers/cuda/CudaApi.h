@@ -81,6 +81,9 @@ struct CudaApi {
   }
   static constexpr bool hasContexts = true;
   static constexpr bool hasTensorMaps = true;
+  /// A parameter of more bytes is aligned in the bank that all lie in, which
+  /// does not begin at a multiple of 64.
+  static constexpr size_t maxPlainParameterBytes = 16;
   static Call retainContext(int32_t ordinal, CUcontext &context);
   static Call contextDevice(CUcontext context, int32_t &ordinal);
   static Call releaseContext(int32_t ordinal);

@@ -91,6 +91,7 @@ struct HipApi {
   }
   static constexpr bool hasContexts = false;
   static constexpr bool hasTensorMaps = false;
+  static constexpr size_t maxPlainParameterBytes = SIZE_MAX;
   static Call contextDevice(int context, int32_t &ordinal) {
     ordinal = context;
     return {Success, "hipGetDevice"};

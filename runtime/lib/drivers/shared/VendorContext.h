@@ -560,10 +560,7 @@ Status VendorContext<Api>::checkParameters(const gpuasync_module &module,
                         kernel.paramCount);
     if (call.code != Api::success)
       return error(call);
-    // CUDA aligns a large parameter in the bank that it lies in, which does not
-    // begin at a multiple of 64.
-    constexpr size_t maxPlainBytes = 16;
-    if (size == kernel.paramSizes[i] && size > maxPlainBytes)
+    if (size == kernel.paramSizes[i] && size > Api::maxPlainParameterBytes)
       function.takesPointers = true;
     if (size != kernel.paramSizes[i] ||
         (offset != kernel.paramOffsets[i] && !function.takesPointers))
