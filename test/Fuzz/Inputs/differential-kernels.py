@@ -12,29 +12,15 @@ import argparse
 import os
 import random
 import re
-import struct
-import subprocess
 import sys
-import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import fuzzrun
 import kernelast as A
 import kerneldraw as D
-
-
-class Failure(Exception):
-    """kind: refused, crashed, hung, wrong."""
-
-    def __init__(self, kind, text, which=None):
-        self.kind, self.text, self.which = kind, text, which
-
-
-def readNpy(path, count):
-    with open(path, "rb") as file:
-        data = file.read()
-    return struct.unpack_from("<%dI" % count, data, 10 + struct.unpack_from("<H", data, 8)[0])
+from fuzzrun import Failure
 
 
 class Runner:
@@ -42,12 +28,7 @@ class Runner:
         self.options = options
 
     def features(self):
-        named = [f for f in self.options.features.split(",") if f]
-        chosen = {f for f in named if f[0] != "-"} or set(D.FEATURES)
-        without = {f[1:] for f in named if f[0] == "-"}
-        if unknown := (chosen | without) - set(D.FEATURES):
-            sys.exit("no feature %s" % ", ".join(sorted(unknown)))
-        return chosen - without
+        return fuzzrun.chosen(self.options.features, D.FEATURES, D.FEATURES)
 
     def command(self, opt, file, size, out):
         return [self.options.gpu_runner, "--device=" + self.options.device, "--timeout=%d" % self.options.timeout,
@@ -55,26 +36,7 @@ class Runner:
 
     def run(self, kernels, opt):
         text, bases, size = D.moduleText(kernels)
-        with tempfile.TemporaryDirectory() as folder:
-            file, out = os.path.join(folder, "f.mlir"), os.path.join(folder, "out.npy")
-            with open(file, "w") as f:
-                f.write(text)
-            limit = 2 * self.options.timeout
-            try:
-                done = subprocess.run(self.command(opt, file, size, out), timeout=limit, capture_output=True,
-                                      text=True, errors="replace")
-            except subprocess.TimeoutExpired:
-                raise Failure("hung", "no end after %d s" % limit)
-            if done.returncode:
-                kind = "refused"
-                if done.returncode < 0 or re.search("crash|fault at|Stack dump|PLEASE submit", done.stderr):
-                    kind = "crashed"
-                elif "timed out" in done.stderr:
-                    kind = "hung"
-                at = max(done.stderr.find("error:"), 0)
-                start = done.stderr.rfind("\n", 0, at) + 1
-                raise Failure(kind, "exit code %d\n%s" % (done.returncode, done.stderr[start:start + 900]))
-            got = readNpy(out, size)
+        got = fuzzrun.run(text, size, 2 * self.options.timeout, lambda file, out: self.command(opt, file, size, out))
         wrong, text = [], []
         for kernel, base in zip(kernels, bases):
             expected = D.expected(kernel)
@@ -242,32 +204,17 @@ class Check:
         minimise(kernel, still, self.options.minimise)
         again = self.runner.failure([kernel], opt)
         text, _, size = D.moduleText([kernel])
-        os.makedirs(self.options.keep, exist_ok=True)
-        path = os.path.join(self.options.keep, "kernel-%d.mlir" % kernel.number)
-        with open(path, "w") as file:
-            file.write("// %s\n" % " ".join(self.runner.command(opt, os.path.basename(path), size, "out.npy")))
-            if again:
-                file.write("".join("// %s\n" % line for line in again.text.splitlines()))
-            file.write(text)
+        name = "kernel-%d.mlir" % kernel.number
+        path = fuzzrun.keep(self.options.keep, name, " ".join(self.runner.command(opt, name, size, "out.npy")), again, text)
         print("smallest kernel that fails: %s" % path, flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("gpu_runner")
+    fuzzrun.addOptions(parser, D.FEATURES, batch=10, size=16, of="kernels")
     parser.add_argument("--seed", type=int, help="of the first kernel; drawn and printed without it")
     parser.add_argument("--kernels", type=int, default=100)
-    parser.add_argument("--features", default="", help="only these of %s; -NAME: all but this" % ", ".join(D.FEATURES))
-    parser.add_argument("--size", type=int, default=16, help="most statements of a kernel")
-    parser.add_argument("--batch", type=int, default=10, help="kernels in a module")
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--device", default="cpu")
     parser.add_argument("--opt", action="append", help="of gpu-runner, in turn (-O0 and -O3)")
-    parser.add_argument("--timeout", type=int, default=60)
-    parser.add_argument("--minimise", type=int, default=60, help="seconds for making a failure smaller")
-    parser.add_argument("--max-failures", type=int, default=3)
-    parser.add_argument("--keep", default="fuzz-failures", help="folder of what failed")
-    parser.add_argument("--print", action="store_true", help="print the kernels and end")
     options = parser.parse_args()
     if options.seed is None:
         options.seed = random.randrange(1 << 30)

@@ -11,41 +11,18 @@
 import argparse
 import os
 import re
-import signal
-import struct
-import subprocess
 import sys
-import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import fuzzrun
 import programs as P
+from fuzzrun import Failure
 
 MODES = ["tokens", "gpu", "sequential", "sequential-async"]
 # What a mode does not have yet; docs/Limits.md names each.
 NOT_YET = {}
-
-
-class Failure(Exception):
-    """kind: refused, crashed, hung, wrong."""
-
-    def __init__(self, kind, text):
-        self.kind, self.text = kind, text
-
-
-def errors(text):
-    """The first error with its line of the program and notes."""
-    at = text.find("error:")
-    start = text.rfind("\n", 0, max(at, 0)) + 1
-    return text[start:start + 900]
-
-
-def readNpy(path, count):
-    with open(path, "rb") as file:
-        data = file.read()
-    header = struct.unpack_from("<H", data, 8)[0]
-    return struct.unpack_from("<%dI" % count, data, 10 + header)
 
 
 class Runner:
@@ -54,12 +31,8 @@ class Runner:
 
     def features(self, mode):
         """What programs of this mode contain."""
-        named = [f for f in self.options.features.split(",") if f]
-        chosen = {f for f in named if f[0] != "-"} or set(P.FEATURES) - NOT_YET.get(mode, set())
-        without = {f[1:] for f in named if f[0] == "-"}
-        if unknown := (chosen | without) - set(P.FEATURES):
-            sys.exit("no feature %s" % ", ".join(sorted(unknown)))
-        return chosen - without - (set() if mode.startswith("seq") else {"alias"})
+        chosen = fuzzrun.chosen(self.options.features, P.FEATURES, set(P.FEATURES) - NOT_YET.get(mode, set()))
+        return chosen - (set() if mode.startswith("seq") else {"alias"})
 
     def command(self, streams, file, size, out):
         return [self.options.gpu_runner, "--device=" + self.options.device] + ["--check"] * self.options.check + [
@@ -70,25 +43,9 @@ class Runner:
     def run(self, list, mode, streams, schedule):
         """Raises a Failure; of wrong results the programs are in `which`."""
         text, bases, size = P.moduleText(list, mode, self.features(mode))
-        with tempfile.TemporaryDirectory() as folder:
-            file, out = os.path.join(folder, "f.mlir"), os.path.join(folder, "out.npy")
-            with open(file, "w") as f:
-                f.write(text)
-            environment = dict(os.environ, GPU_ASYNC_CPU_SCHEDULE=schedule)
-            limit = 2 * self.options.timeout + len(list)
-            try:
-                done = subprocess.run(self.command(streams, file, size, out), env=environment, timeout=limit,
-                                      capture_output=True, text=True, errors="replace")
-            except subprocess.TimeoutExpired:
-                raise Failure("hung", "no end after %d s" % limit)
-            if done.returncode:
-                kind = "refused"
-                if done.returncode < 0 or re.search("crash|fault at|Stack dump|PLEASE submit", done.stderr):
-                    kind = "crashed"
-                elif "timed out" in done.stderr:
-                    kind = "hung"
-                raise Failure(kind, "exit code %d\n%s" % (done.returncode, errors(done.stderr)))
-            got = readNpy(out, size)
+        got = fuzzrun.run(text, size, 2 * self.options.timeout + len(list),
+                          lambda file, out: self.command(streams, file, size, out),
+                          dict(os.environ, GPU_ASYNC_CPU_SCHEDULE=schedule))
         wrong = []
         for program, base in zip(list, bases):
             expected = P.run(program)
@@ -98,9 +55,7 @@ class Runner:
                     wrong.append((program, "buffer %d of @p%d is\n  %s, expected\n  %s" % (i, program.number, mine, tuple(values))))
                     break
         if wrong:
-            failure = Failure("wrong", "\n".join(text for _, text in wrong[:5]))
-            failure.which = [program for program, _ in wrong]
-            raise failure
+            raise Failure("wrong", "\n".join(text for _, text in wrong[:5]), [program for program, _ in wrong])
 
     def fails(self, program, mode, streams, schedules):
         """The Failure of one program alone and its schedule, or (None, None)."""
@@ -198,7 +153,7 @@ class Check:
         return self.options.known and re.search(self.options.known, failure.text)
 
     def explain(self, list, mode, streams, schedule, failure):
-        which, good = getattr(failure, "which", list), [p for p in list]
+        which, good = failure.which or list, [p for p in list]
         found, known = 0, 0
         for program in which:
             if self.failures + found >= self.options.max_failures:
@@ -238,38 +193,24 @@ class Check:
         minimise(program, still, self.options.minimise)
         again, schedule = self.runner.fails(program, mode, streams, schedules)
         text, _, size = P.moduleText([program], mode, self.runner.features(mode))
-        os.makedirs(self.options.keep, exist_ok=True)
-        path = os.path.join(self.options.keep, "%s-%d.mlir" % (mode, program.seed))
-        with open(path, "w") as file:
-            command = self.runner.command(streams, os.path.basename(path), size, "out.npy")
-            file.write("// GPU_ASYNC_CPU_SCHEDULE=%s %s\n" % (schedule, " ".join(command)))
-            if again:
-                file.write("".join("// %s\n" % line for line in again.text.splitlines()))
-            file.write(text)
+        name = "%s-%d.mlir" % (mode, program.seed)
+        command = self.runner.command(streams, name, size, "out.npy")
+        path = fuzzrun.keep(self.options.keep, name, "GPU_ASYNC_CPU_SCHEDULE=%s %s" % (schedule, " ".join(command)),
+                            again, text)
         print("smallest program that fails: %s" % path, flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("gpu_runner")
+    fuzzrun.addOptions(parser, P.FEATURES, batch=25, size=20, of="programs")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--programs", type=int, default=100)
     parser.add_argument("--mode", action="append", choices=MODES)
     parser.add_argument("--max-streams", type=int, action="append")
-    parser.add_argument("--features", default="", help="only these of %s; -NAME: all but this" % ", ".join(P.FEATURES))
-    parser.add_argument("--size", type=int, default=20, help="most statements outside of functions")
-    parser.add_argument("--batch", type=int, default=25, help="programs in a module")
-    parser.add_argument("--jobs", type=int, default=1)
-    parser.add_argument("--device", default="cpu")
     parser.add_argument("--schedule", help="GPU_ASYNC_CPU_SCHEDULE, instead of one that follows from the seed")
     parser.add_argument("--known", help="what errors that match this say is known: such programs count apart")
-    parser.add_argument("--timeout", type=int, default=60)
-    parser.add_argument("--minimise", type=int, default=60, help="seconds for making a failure smaller")
-    parser.add_argument("--max-failures", type=int, default=3)
-    parser.add_argument("--keep", default="fuzz-failures", help="folder of what failed")
     parser.add_argument("--opt", default="-O0", help="of gpu-runner")
     parser.add_argument("--check", action="store_true", help="with gpu-runner --check, which must find nothing")
-    parser.add_argument("--print", action="store_true", help="print the programs and end")
     options = parser.parse_args()
     runner = Runner(options)
     options.max_streams = options.max_streams or [1, 2, 4, 32]
