@@ -518,6 +518,22 @@ void meetingKernels(Life &life) {
   life.scope(false);
 }
 
+/// A kernel of each of the two programs.
+void runBothPrograms(Life &life) {
+  for (TestProgram *program : {&life.program, &life.second}) {
+    Words out(64);
+    LifeFrame frame(life, *program);
+    gpuasync_stream *stream = frame.stream();
+    uint32_t *x = frame.alloc(stream, 64);
+    frame.launch(stream, Store, 1, 64, StoreParams{x, 8});
+    frame.copy(stream, out.data(), x, 256);
+    frame.dealloc(stream, x);
+    frame.wait({stream});
+    frame.leave();
+    life.expect(out == Words(64, 8), "the copy");
+  }
+}
+
 /// Loading ahead of time on several threads.
 void prepared(Life &life) {
   life.openContext();
@@ -531,18 +547,7 @@ void prepared(Life &life) {
     Entry entry(life);
     life.note(gpuasync_prepare(programs, 2, &life.context, 1, 4));
   }
-  for (TestProgram *program : {&life.program, &life.second}) {
-    Words out(64);
-    LifeFrame frame(life, *program);
-    gpuasync_stream *stream = frame.stream();
-    uint32_t *x = frame.alloc(stream, 64);
-    frame.launch(stream, Store, 1, 64, StoreParams{x, 8});
-    frame.copy(stream, out.data(), x, 256);
-    frame.dealloc(stream, x);
-    frame.wait({stream});
-    frame.leave();
-    life.expect(out == Words(64, 8), "the copy");
-  }
+  runBothPrograms(life);
   life.scope(false);
 }
 
@@ -555,18 +560,7 @@ void ptxCache(Life &life) {
   life.openContext();
   if (!life.scope(true))
     return;
-  for (TestProgram *program : {&life.program, &life.second}) {
-    Words out(64);
-    LifeFrame frame(life, *program);
-    gpuasync_stream *stream = frame.stream();
-    uint32_t *x = frame.alloc(stream, 64);
-    frame.launch(stream, Store, 1, 64, StoreParams{x, 8});
-    frame.copy(stream, out.data(), x, 256);
-    frame.dealloc(stream, x);
-    frame.wait({stream});
-    frame.leave();
-    life.expect(out == Words(64, 8), "the copy");
-  }
+  runBothPrograms(life);
   life.scope(false);
   gpuasync_disk_cache_stats stats;
   gpuasync_disk_cache_stats_read(gpuasync_disk_cache_default(), &stats);
