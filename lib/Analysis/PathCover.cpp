@@ -167,8 +167,7 @@ private:
     // What the host knows everyone knows, and chains that have ended are of no
     // interest: clocks stay as short as the graph is wide here.
     past.forgetIf([&](ChainClock::Entry entry) {
-      return host.covers(entry) ||
-             (numUsed[entry.chain] == 0 && !isEnd(entry));
+      return host.covers(entry) || (numUsed[entry.chain] == 0 && !isEnd(entry));
     });
     unsigned chain = pickChain(kept, past);
     points[number] = {chain, ++chainSizes[chain]};

@@ -383,8 +383,8 @@ void StreamAssignment::planRegionOp(Operation *op, BlockPlan &parent) {
     unsigned node = parent.addNode(predecessors, {Value(), &plan, strand});
     for (Value point : plan.carried[strand])
       parent.nodeOf[point] = node;
-    // Where the regions may not run, the host has not waited for what the strand
-    // comes after.
+    // Where the regions may not run, the host has not waited for what the
+    // strand comes after.
     if (isDone[strand] && plan.needs[strand].empty())
       doneStrands.push_back(node);
   }

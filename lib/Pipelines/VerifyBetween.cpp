@@ -19,7 +19,8 @@ static bool isOfStreamForm(Operation *op) {
   if (auto work = dyn_cast<WorkOpInterface>(op))
     return work.getStream() && !work.getAsyncToken();
   return isa<StreamCreateOp, StreamSynchronizeOp, StreamWaitOp, StreamDestroyOp,
-             EventRecordOp, EventReadyOp, EventSynchronizeOp, EventDestroyOp>(op);
+             EventRecordOp, EventReadyOp, EventSynchronizeOp, EventDestroyOp>(
+      op);
 }
 
 namespace {

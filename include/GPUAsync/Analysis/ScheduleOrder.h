@@ -28,7 +28,8 @@ struct ScheduleFinding {
     NotOnStream,
     /// `at` gives back, as idle, a stream on which `other` may still run.
     NotIdle,
-    /// `at` returns while `other` may still run, work or a call that returned an
+    /// `at` returns while `other` may still run, work or a call that returned
+    /// an
     /// event; no host wait, returned event or caller's stream covers it.
     LeftOpen,
   };

@@ -1,5 +1,5 @@
 //===- Passes.h - passes of lib/Transforms --------------------------------*-
-//C++ -*-===//
+// C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
