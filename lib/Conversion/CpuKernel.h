@@ -156,6 +156,12 @@ bool hasGpuOp(Operation *op);
 /// Replaces those in `root`.
 void replaceByGpuOps(Operation *root);
 
+/// Whether `op` works on matrices that a subgroup holds and can be expanded.
+bool isMatrixOp(Operation *op);
+/// Rewrites those in `root` to what each thread does, and their matrices to
+/// vectors. Fails with an error at an op that the cpu device cannot do.
+LogicalResult expandMatrices(Operation *root);
+
 /// The attribute of an scf.execute_region that the block runs once, not each of
 /// its threads.
 constexpr StringRef onceName = "gpu_async.once";

@@ -42,7 +42,7 @@ static LogicalResult checkSupported(gpu::GPUModuleOp kernels) {
             gpu::SubgroupSizeOp, gpu::ClusterIdOp, gpu::ClusterDimOp,
             gpu::ClusterDimBlocksOp, gpu::ClusterBlockIdOp, gpu::PrintfOp,
             gpu::DynamicSharedMemoryOp, gpu::YieldOp>(op) ||
-        isCollective(op) || hasGpuOp(op))
+        isCollective(op) || hasGpuOp(op) || isMatrixOp(op))
       return WalkResult::advance();
     bool foreign = llvm::is_contained({"gpu", "nvvm", "nvgpu", "rocdl",
                                        "amdgpu", "xevm", "xegpu", "spirv"},
@@ -332,7 +332,7 @@ FailureOr<ImageAttr> CPULowering::run() {
     return failure();
   stripMemorySpaces();
   replaceByGpuOps(work);
-  if (failed(rewriteDeviceOps()))
+  if (failed(expandMatrices(work)) || failed(rewriteDeviceOps()))
     return failure();
   rewriteCalls();
   if (failed(lowerToLLVM()))

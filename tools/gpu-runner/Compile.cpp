@@ -262,7 +262,15 @@ Error Program::lower(const CompileOptions &options) {
   if (Error error = runStages(options, {"runtime"}))
     return error;
 
-  // Line tables, which name the place of a crash.
+  // Line tables, which name the place of a crash. Upstream's pass wants a
+  // function around what was inlined somewhere.
+  module->walk<mlir::WalkOrder::PreOrder>([](mlir::Operation *op) {
+    if (isa<mlir::LLVM::LLVMFuncOp>(op))
+      return mlir::WalkResult::skip();
+    while (auto site = dyn_cast<mlir::CallSiteLoc>(op->getLoc()))
+      op->setLoc(site.getCallee());
+    return mlir::WalkResult::advance();
+  });
   mlir::PassManager pm(context());
   pm.addPass(mlir::LLVM::createDIScopeForLLVMFuncOpPass());
   if (failed(pm.run(*module)))
