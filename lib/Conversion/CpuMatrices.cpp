@@ -41,9 +41,10 @@ static VectorType getThreadType(MMAMatrixType type) {
   Type element = type.getElementType();
   if (auto integer = dyn_cast<IntegerType>(element))
     element = IntegerType::get(type.getContext(), integer.getWidth());
-  int64_t size = getSize(type);
-  return VectorType::get(
-      {isSum(type) ? llvm::divideCeil(size, subgroupSize) : size}, element);
+  int64_t count = getSize(type);
+  if (isSum(type))
+    count = std::max<int64_t>(1, count / subgroupSize);
+  return VectorType::get({count}, element);
 }
 
 static LogicalResult checkType(Operation *op, MMAMatrixType type) {

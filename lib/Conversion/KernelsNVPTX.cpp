@@ -137,10 +137,23 @@ SmallVector<std::string> gpuasync::findNVPTXToolchain() {
 // To NVVM
 //===----------------------------------------------------------------------===//
 
-static void buildStructurePipeline(OpPassManager &pm) {
+/// The lowering of nvgpu refuses loops that carry types which it does not know,
+/// such as matrices of gpu; so it only runs where there is something to lower.
+static bool hasNvgpuOps(Operation *root) {
+  return root
+      ->walk([](Operation *op) {
+        return op->getName().getDialectNamespace() == "nvgpu"
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+static void buildStructurePipeline(OpPassManager &pm, bool hasNvgpu) {
   pm.addPass(createConvertLinalgToLoopsPass());
   pm.addPass(createLowerAffinePass());
-  pm.addPass(createConvertNVGPUToNVVMPass());
+  if (hasNvgpu)
+    pm.addPass(createConvertNVGPUToNVVMPass());
   pm.addPass(createConvertVectorToSCFPass());
   pm.addPass(createForallToForLoopPass());
   pm.addPass(createConvertComplexToStandardPass());
@@ -167,7 +180,7 @@ static void buildNVVMPipeline(OpPassManager &pm) {
 
 void gpuasync::registerNVPTXLoweringDialects(DialectRegistry &registry) {
   OpPassManager pm(gpu::GPUModuleOp::getOperationName());
-  buildStructurePipeline(pm);
+  buildStructurePipeline(pm, /*hasNvgpu=*/true);
   buildNVVMPipeline(pm);
   pm.getDependentDialects(registry);
   // convert-gpu-to-nvvm asks the dialects for their patterns.
@@ -314,8 +327,24 @@ LogicalResult NVPTXLowering::checkDeclared() {
   return failure(result.wasInterrupted());
 }
 
+/// Upstream's lowering of other elementwise ops on matrices ends the process.
+static LogicalResult checkMatrixOps(Operation *root) {
+  using Kind = gpu::MMAElementwiseOp;
+  WalkResult result =
+      root->walk([](gpu::SubgroupMmaElementwiseOp op) -> WalkResult {
+        if (llvm::is_contained(
+                {Kind::ADDF, Kind::MULF, Kind::DIVF, Kind::MAXF, Kind::MINF},
+                op.getOpType()))
+          return WalkResult::advance();
+        return op.emitOpError("with ")
+               << gpu::stringifyMMAElementwiseOp(op.getOpType())
+               << " is not supported for nvptx: MLIR has no lowering of it";
+      });
+  return failure(result.wasInterrupted());
+}
+
 LogicalResult NVPTXLowering::lowerToNVVM() {
-  if (failed(checkNoHostOps(module)))
+  if (failed(checkNoHostOps(module)) || failed(checkMatrixOps(module)))
     return failure();
   TensorMapParams tensorMaps = passTensorMapsByAddress(module);
   hoistAllocas(module);
@@ -331,7 +360,7 @@ LogicalResult NVPTXLowering::lowerToNVVM() {
   }
   expandSubgroupOps(module, /*size=*/32);
   OpPassManager structure(gpu::GPUModuleOp::getOperationName());
-  buildStructurePipeline(structure);
+  buildStructurePipeline(structure, hasNvgpuOps(module));
   if (failed(runPipeline(structure, module)) ||
       (toolkit.empty() && failed(expandMath(module, noLibdevice))) ||
       failed(lowerIntrinsicMath(module)))

@@ -167,3 +167,53 @@ module attributes {gpu.container_module} {
 
 // expected-error @+1 {{gpu.binary has no object that can be loaded}}
 gpu.binary @b [#gpu.object<#nvvm.target<chip = "sm_80">, offload = "bitcode">]
+
+// -----
+
+// Upstream's lowering would end the process.
+gpu.module @k [#nvvm.target<chip = "sm_90">] {
+  gpu.func @f(%m: memref<16x16xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %x = gpu.subgroup_mma_load_matrix %m[%c0, %c0] {leadDimension = 16 : index} : memref<16x16xf32> -> !gpu.mma_matrix<16x16xf32, "COp">
+    // expected-error @+1 {{with subf is not supported for nvptx: MLIR has no lowering of it}}
+    %y = gpu.subgroup_mma_elementwise subf %x, %x : (!gpu.mma_matrix<16x16xf32, "COp">, !gpu.mma_matrix<16x16xf32, "COp">) -> !gpu.mma_matrix<16x16xf32, "COp">
+    gpu.subgroup_mma_store_matrix %y, %m[%c0, %c0] {leadDimension = 16 : index} : !gpu.mma_matrix<16x16xf32, "COp">, memref<16x16xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @k [#gpu_async.cpu] {
+  gpu.func @f(%m: memref<8x6xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    // expected-error @+1 {{is not supported by the cpu device for '!gpu.mma_matrix<8x6xf32, "COp">': its elements are no multiple of 32}}
+    %x = gpu.subgroup_mma_load_matrix %m[%c0, %c0] {leadDimension = 6 : index} : memref<8x6xf32> -> !gpu.mma_matrix<8x6xf32, "COp">
+    gpu.subgroup_mma_store_matrix %x, %m[%c0, %c0] {leadDimension = 6 : index} : !gpu.mma_matrix<8x6xf32, "COp">, memref<8x6xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @k [#gpu_async.cpu] {
+  gpu.func @f(%m: memref<16x2xvector<8xf16>>) kernel {
+    %c0 = arith.constant 0 : index
+    // expected-error @+1 {{is not supported by the cpu device for 'memref<16x2xvector<8xf16>>': its elements are vectors}}
+    %x = gpu.subgroup_mma_load_matrix %m[%c0, %c0] {leadDimension = 16 : index} : memref<16x2xvector<8xf16>> -> !gpu.mma_matrix<16x16xf16, "COp">
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @k [#gpu_async.cpu] {
+  gpu.func @f(%m: memref<16x16xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %x = gpu.subgroup_mma_load_matrix %m[%c0, %c0] {leadDimension = 16 : index} : memref<16x16xf32> -> !gpu.mma_matrix<16x16xf32, "COp">
+    // expected-error @+1 {{is not supported by the cpu device}}
+    %y = gpu.subgroup_mma_extract_thread_local %x[%c0] : !gpu.mma_matrix<16x16xf32, "COp"> -> f32
+    memref.store %y, %m[%c0, %c0] : memref<16x16xf32>
+    gpu.return
+  }
+}

@@ -13,8 +13,10 @@
 !right = !gpu.mma_matrix<16x16xf16, "BOp">
 !sum = !gpu.mma_matrix<16x16xf32, "COp">
 !half = !gpu.mma_matrix<16x16xf16, "COp">
-!signed = !gpu.mma_matrix<16x16xsi8, "AOp">
-!unsigned = !gpu.mma_matrix<16x16xui8, "BOp">
+!signedLeft = !gpu.mma_matrix<16x16xsi8, "AOp">
+!signedRight = !gpu.mma_matrix<16x16xsi8, "BOp">
+!unsignedLeft = !gpu.mma_matrix<16x16xui8, "AOp">
+!unsignedRight = !gpu.mma_matrix<16x16xui8, "BOp">
 !ints = !gpu.mma_matrix<16x16xi32, "COp">
 
 module attributes {gpu.container_module} {
@@ -25,7 +27,7 @@ module attributes {gpu.container_module} {
       %c16 = arith.constant 16 : index
       %c48 = arith.constant 48 : index
       %zero = arith.constant 0.0 : f32
-      %three = arith.constant 3.0 : f32
+      %three = arith.constant -3.0 : f32
       %warp = gpu.subgroup_id : index
       %column = arith.muli %warp, %c16 : index
       %none = gpu.subgroup_mma_constant_matrix %zero : !sum
@@ -37,22 +39,26 @@ module attributes {gpu.container_module} {
         scf.yield %next : !sum
       }
       %positive = gpu.subgroup_mma_elementwise maxf %all, %none : (!sum, !sum) -> !sum
-      %less = gpu.subgroup_mma_elementwise subf %positive, %threes : (!sum, !sum) -> !sum
+      %less = gpu.subgroup_mma_elementwise addf %positive, %threes : (!sum, !sum) -> !sum
       gpu.subgroup_mma_store_matrix %less, %c[%column, %c0] {leadDimension = 16 : index, transpose} : !sum, memref<64x16xf32>
       gpu.return
     }
 
-    // The second subgroup alone: signed times unsigned, on top of what is there.
+    // The second subgroup alone: the product of signed and that of unsigned numbers, on
+    // top of what is there.
     gpu.func @integers(%a: memref<16x16xi8>, %b: memref<16x16xi8>, %c: memref<16x16xi32>) kernel {
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
       %warp = gpu.subgroup_id : index
       %second = arith.cmpi eq, %warp, %c1 : index
       scf.if %second {
-        %x = gpu.subgroup_mma_load_matrix %a[%c0, %c0] {leadDimension = 16 : index} : memref<16x16xi8> -> !signed
-        %y = gpu.subgroup_mma_load_matrix %b[%c0, %c0] {leadDimension = 16 : index} : memref<16x16xi8> -> !unsigned
         %so = gpu.subgroup_mma_load_matrix %c[%c0, %c0] {leadDimension = 16 : index} : memref<16x16xi32> -> !ints
-        %next = gpu.subgroup_mma_compute %x, %y, %so : !signed, !unsigned -> !ints
+        %x = gpu.subgroup_mma_load_matrix %a[%c0, %c0] {leadDimension = 16 : index} : memref<16x16xi8> -> !signedLeft
+        %y = gpu.subgroup_mma_load_matrix %b[%c0, %c0] {leadDimension = 16 : index} : memref<16x16xi8> -> !signedRight
+        %xy = gpu.subgroup_mma_compute %x, %y, %so : !signedLeft, !signedRight -> !ints
+        %u = gpu.subgroup_mma_load_matrix %a[%c0, %c0] {leadDimension = 16 : index} : memref<16x16xi8> -> !unsignedLeft
+        %v = gpu.subgroup_mma_load_matrix %b[%c0, %c0] {leadDimension = 16 : index} : memref<16x16xi8> -> !unsignedRight
+        %next = gpu.subgroup_mma_compute %u, %v, %xy : !unsignedLeft, !unsignedRight -> !ints
         gpu.subgroup_mma_store_matrix %next, %c[%c0, %c0] {leadDimension = 16 : index} : !ints, memref<16x16xi32>
       }
       gpu.return
@@ -181,9 +187,12 @@ module attributes {gpu.container_module} {
         %sum = scf.for %k = %c0 to %c16 step %c1 iter_args(%so = %first) -> (i32) {
           %x = func.call @number(%i, %k) : (index, index) -> i32
           %y = func.call @number(%k, %j) : (index, index) -> i32
-          %unsigned = arith.andi %y, %mask : i32
-          %xy = arith.muli %x, %unsigned : i32
-          %next = arith.addi %so, %xy : i32
+          %xy = arith.muli %x, %y : i32
+          %u = arith.andi %x, %mask : i32
+          %v = arith.andi %y, %mask : i32
+          %uv = arith.muli %u, %v : i32
+          %both = arith.addi %xy, %uv : i32
+          %next = arith.addi %so, %both : i32
           scf.yield %next : i32
         }
         %found = memref.load %c[%i, %j] : memref<16x16xi32>
