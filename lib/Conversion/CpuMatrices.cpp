@@ -67,7 +67,8 @@ static LogicalResult checkMemRef(Operation *op, Value memref) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// A matrix op, with the matrices' types from before they became vectors.
+/// A matrix op, with the matrices' types from before they became vectors; since
+/// then the accessors of matrix operands do not hold.
 struct MatrixOp {
   Operation *op;
   SmallVector<MMAMatrixType> operands;
@@ -202,7 +203,7 @@ void Expansion::expand(gpu::SubgroupMmaStoreMatrixOp op, MMAMatrixType type) {
   Value view = buildView(op.getDstMemref(), op.getIndices(),
                          op.getLeadDimension().getSExtValue(),
                          op.getTranspose().value_or(false), type);
-  Value slot = createSlot(op.getSrc());
+  Value slot = createSlot(op->getOperand(0));
   auto elements = loop(getThreadType(type).getNumElements());
   {
     OpBuilder::InsertionGuard guard(builder);
@@ -244,8 +245,8 @@ Value Expansion::expand(gpu::SubgroupMmaComputeOp op,
   // Sums of half precision are rounded once.
   Type element = getThreadType(sum).getElementType();
   Type exact = element.isF16() ? builder.getF32Type() : element;
-  Value a = createSlot(op.getOpA()), b = createSlot(op.getOpB()),
-        c = createSlot(op.getOpC());
+  Value a = createSlot(op->getOperand(0)), b = createSlot(op->getOperand(1)),
+        c = createSlot(op->getOperand(2));
   int64_t inner = left.getShape()[1];
   auto elements = loop(getThreadType(sum).getNumElements());
   {
