@@ -24,9 +24,9 @@ LOOPS = [["--pass-pipeline=builtin.module(transform-interpreter,test-transform-d
 KERNELS = {
     "test-reduction-distribute": ("llvm/test-reduction-distribute.mlir", DISTRIBUTE),
     "test-warp-distribute": ("llvm/test-warp-distribute.mlir", DISTRIBUTE),
-    "softmax": ("passes/softmax.in.mlir", LOOPS),
-    "transpose": ("passes/transpose.in.mlir", TRANSFORM),
-    "matmul": ("passes/matmul.in.mlir", TRANSFORM),
+    "softmax": ("linalg/softmax.mlir", LOOPS),
+    "transpose": ("linalg/transpose.mlir", TRANSFORM),
+    "matmul": ("linalg/matmul.mlir", TRANSFORM),
 }
 
 
