@@ -62,6 +62,8 @@ public:
              !function.getName().starts_with("gpuasync_check_");
     if (active.contains(function))
       return true; // recursion
+    if (ended.contains({function, inLoop}))
+      return false;
     active.insert(function);
     WalkResult result = function->walk([&](Operation *op) -> WalkResult {
       for (Region &region : op->getRegions())
@@ -85,10 +87,14 @@ public:
       return WalkResult::advance();
     });
     active.erase(function);
+    if (!result.wasInterrupted())
+      ended.insert({function, inLoop});
     return result.wasInterrupted();
   }
 
   llvm::SmallPtrSet<Operation *, 8> active;
+  /// Functions that end, and whether in a loop.
+  llvm::DenseSet<std::pair<Operation *, unsigned>> ended;
 };
 } // namespace
 

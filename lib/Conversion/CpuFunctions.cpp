@@ -9,6 +9,7 @@
 #include "CpuLowering.h"
 #include "GPUAsync/Conversion/KernelABI.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 
 using namespace mlir;
@@ -32,6 +33,10 @@ void CPULowering::findBlockSizes() {
     }
   });
 }
+
+/// What the runtime aligns the memory of a block to.
+constexpr int64_t maxWorkgroupAlignment = 256;
+constexpr StringRef alignmentName = "llvm.align";
 
 LogicalResult CPULowering::copyFunction(FunctionOpInterface function) {
   Location loc = function.getLoc();
@@ -81,23 +86,36 @@ LogicalResult CPULowering::copyFunction(FunctionOpInterface function) {
     info.workgroupBytes = workgroupGlobalBytes;
     for (auto [i, attribution] : llvm::enumerate(attributions)) {
       auto type = cast<MemRefType>(attribution.getType());
-      if (!type.hasStaticShape())
+      std::optional<int64_t> bytes = getBytesInMemory(type);
+      if (!bytes)
         return emitError(loc)
                << "attribution of type " << type << " has no static size";
       type = MemRefType::get(type.getShape(), type.getElementType(),
                              type.getLayout());
       Value memref;
+      int64_t alignment = getAlignment(type);
+      auto wanted = dyn_cast_or_null<IntegerAttr>(
+          i < workgroup
+              ? gpuFunction.getWorkgroupAttributionAttr(i, alignmentName)
+              : gpuFunction.getPrivateAttributionAttr(i - workgroup,
+                                                      alignmentName));
+      if (wanted)
+        alignment = std::max<int64_t>(alignment, wanted.getInt());
+      if (alignment > maxWorkgroupAlignment)
+        return emitError(loc)
+               << "attribution of type " << type << " wants an alignment of "
+               << alignment << " bytes, where the cpu device has "
+               << maxWorkgroupAlignment;
       if (i < workgroup) {
-        info.workgroupBytes =
-            llvm::alignTo(info.workgroupBytes, getAlignment(type));
+        info.workgroupBytes = llvm::alignTo(info.workgroupBytes, alignment);
         Value base = LLVM::GEPOp::create(
             builder, loc, pointer, builder.getI8Type(), getEnv(info, Workgroup),
             ArrayRef<LLVM::GEPArg>{int32_t(info.workgroupBytes)});
         memref = buildMemRef(builder, loc, base, type, Value());
-        info.workgroupBytes += getBytes(type);
+        info.workgroupBytes += *bytes;
       } else {
-        memref = memref::AllocaOp::create(
-            builder, loc, type, builder.getI64IntegerAttr(getAlignment(type)));
+        memref = memref::AllocaOp::create(builder, loc, type,
+                                          builder.getI64IntegerAttr(alignment));
       }
       attribution.replaceAllUsesWith(memref);
     }
@@ -143,16 +161,8 @@ LogicalResult CPULowering::copyFunction(FunctionOpInterface function) {
   return success();
 }
 
-static bool isWorkgroupSpace(Attribute space) {
-  if (auto gpuSpace = dyn_cast_or_null<gpu::AddressSpaceAttr>(space))
-    return gpuSpace.getValue() == gpu::AddressSpace::Workgroup;
-  if (auto number = dyn_cast_or_null<IntegerAttr>(space))
-    return number.getInt() == 3;
-  return false;
-}
-
 /// Gives module-level workgroup variables their place in every block's memory.
-void CPULowering::placeWorkgroupGlobals() {
+LogicalResult CPULowering::placeWorkgroupGlobals() {
   auto place = [&](StringRef name, int64_t bytes, int64_t alignment) {
     workgroupGlobalBytes = llvm::alignTo(workgroupGlobalBytes, alignment);
     workgroupGlobals[name] = workgroupGlobalBytes;
@@ -160,10 +170,16 @@ void CPULowering::placeWorkgroupGlobals() {
   };
   for (Operation &op : *source.getBody()) {
     if (auto global = dyn_cast<memref::GlobalOp>(op)) {
-      if (isWorkgroupSpace(global.getType().getMemorySpace()))
-        place(global.getSymName(), getBytes(global.getType()),
-              std::max<int64_t>(global.getAlignment().value_or(1),
-                                getAlignment(global.getType())));
+      MemRefType type = global.getType();
+      if (!nvgpu::NVGPUDialect::isSharedMemoryAddressSpace(
+              type.getMemorySpace()))
+        continue;
+      std::optional<int64_t> bytes = getBytesInMemory(type);
+      if (!bytes)
+        return global.emitOpError("of type ") << type << " has no static size";
+      place(global.getSymName(), *bytes,
+            std::max<int64_t>(global.getAlignment().value_or(1),
+                              getAlignment(type)));
     } else if (auto global = dyn_cast<LLVM::GlobalOp>(op)) {
       if (global.getAddrSpace() == 3)
         place(
@@ -173,10 +189,12 @@ void CPULowering::placeWorkgroupGlobals() {
                                getAlignmentInMemory(global.getGlobalType())}));
     }
   }
+  return success();
 }
 
 LogicalResult CPULowering::copyFunctions() {
-  placeWorkgroupGlobals();
+  if (failed(placeWorkgroupGlobals()))
+    return failure();
   for (Operation &op : *source.getBody()) {
     if (auto function = dyn_cast<FunctionOpInterface>(op)) {
       if (failed(copyFunction(function)))

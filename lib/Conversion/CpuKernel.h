@@ -46,8 +46,12 @@ inline Value buildLinearThreadId(OpBuilder &builder, Location loc,
       builder, loc, [&](unsigned which) { return getEnv(function, which); });
 }
 
-/// Bytes of a value of `type` in memory, as the lowering to LLVM lays it out.
+/// Bytes from one value of `type` in memory to the next, as the lowering to
+/// LLVM lays it out.
 int64_t getBytesInMemory(Type type);
+/// Bytes that a memref of `type` takes; nullopt if its sizes or its layout are
+/// not known.
+std::optional<int64_t> getBytesInMemory(MemRefType type);
 /// The alignment that its accesses through memrefs rely on.
 int64_t getAlignmentInMemory(Type type);
 
@@ -62,10 +66,10 @@ public:
   /// Of what the block's memory of threads is aligned to.
   static constexpr int64_t maxAlignment = 64;
   /// What an array's element of `bytes` takes.
-  static int64_t getElementBytes(int64_t bytes, int64_t alignment = 16);
+  static int64_t getElementBytes(int64_t bytes, int64_t alignment = 1);
   /// The address of an array with an element of `bytes` for each thread, each
   /// aligned to `alignment`, and small ones to their size at least.
-  Value createArray(int64_t bytes, int64_t alignment = 16);
+  Value createArray(int64_t bytes, int64_t alignment = 1);
   /// The address of a variable of the block, and where it is in the static
   /// workgroup memory.
   Value createShared(int64_t bytes, int64_t &offset);
@@ -92,7 +96,7 @@ private:
 };
 
 /// A memref at `base`, as a descriptor that the conversion to LLVM connects to.
-/// `size` is the size of a one-dimensional dynamic memref.
+/// Its layout is known; `size` is the size of a one-dimensional dynamic memref.
 Value buildMemRef(OpBuilder &builder, Location loc, Value base, MemRefType type,
                   Value size);
 

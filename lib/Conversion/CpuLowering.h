@@ -62,7 +62,7 @@ private:
   LogicalResult renameFunctions();
   LogicalResult copyFunction(FunctionOpInterface function);
   void stripMemorySpaces();
-  void placeWorkgroupGlobals();
+  LogicalResult placeWorkgroupGlobals();
   LogicalResult rewriteDeviceOps();
   LogicalResult rewriteOp(Operation *op, Function &function);
   LogicalResult rewritePrintf(gpu::PrintfOp op, Function &function);
@@ -85,10 +85,6 @@ private:
   LLVM::LLVMFuncOp getAssertFail();
   LLVM::LLVMFuncOp getRuntimeFunction(StringRef name,
                                       LLVM::LLVMFunctionType type);
-  static int64_t getBytes(MemRefType type) {
-    return type.getNumElements() *
-           DataLayout().getTypeSize(type.getElementType()).getFixedValue();
-  }
   static int64_t getAlignment(MemRefType type) {
     return std::max<int64_t>(16, getAlignmentInMemory(type.getElementType()));
   }

@@ -12,12 +12,15 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Index/IR/IndexOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/CheckedArithmetic.h"
 
 using namespace mlir;
 using namespace mlir::gpuasync;
@@ -48,11 +51,13 @@ public:
 private:
   // What is run by the block.
   void findBlockLevel();
-  /// Whether threads may end in `function`.
-  bool mayFail(func::FuncOp function);
+  /// Whether threads may end in `root`.
+  bool mayFail(Operation *root);
   bool isWorthInterchanging(scf::ForOp loop, const ThreadVariance &variance);
   std::optional<int64_t> getStrideInX(Value value,
                                       const ThreadVariance &variance);
+  std::optional<int64_t> computeStrideInX(Value value,
+                                          const ThreadVariance &variance);
   LogicalResult placeAllocas();
   bool staysInPiece(Operation *alloca);
 
@@ -72,7 +77,7 @@ private:
   bool isRecomputed(Operation *op);
   /// An array for values of `type`, and the value that stands for a thread's
   /// own element of it.
-  Value createSlot(Type type, Value &array);
+  Value createSlot(Location loc, Type type, Value &array);
   SmallVector<Value> createSlots(ValueRange values);
   void eraseArguments(Block &block, unsigned first, ArrayRef<Value> arrays);
   void erase(Operation *op) {
@@ -93,6 +98,10 @@ private:
   SmallVector<Operation *> placeholders;
   /// Ops that each region repeats for itself.
   llvm::SetVector<Operation *> templates;
+  /// What getStrideInX has found, while findBlockLevel looks at loops.
+  llvm::DenseMap<Value, std::optional<int64_t>> strideInX;
+  /// Whether an error has been reported.
+  bool isRefused = false;
   Value failedFlag;
   int64_t failedOffset = -1;
   CutKernel result;
@@ -103,6 +112,19 @@ private:
 // What is run by the block
 //===----------------------------------------------------------------------===//
 
+/// Whether `op` may trap, so that what stands before it may not come after.
+/// MLIR calls some divisions pure.
+static bool mayTrap(Operation *op) {
+  if (!isa<arith::RemUIOp, arith::RemSIOp, index::DivUOp, index::DivSOp,
+           index::CeilDivUOp, index::CeilDivSOp, index::FloorDivSOp,
+           index::RemUOp, index::RemSOp, LLVM::UDivOp, LLVM::SDivOp,
+           LLVM::URemOp, LLVM::SRemOp>(op))
+    return !isSpeculatable(op);
+  APInt divisor;
+  return !matchPattern(op->getOperand(1), m_ConstantInt(&divisor)) ||
+         divisor.isZero() || divisor.isAllOnes();
+}
+
 static bool isControlFlow(Operation *op) {
   return isa<scf::IfOp, scf::ForOp, scf::WhileOp>(op);
 }
@@ -112,6 +134,15 @@ std::optional<int64_t> Cutter::getStrideInX(Value value,
                                             const ThreadVariance &variance) {
   if (!variance.varies(value))
     return 0;
+  if (auto known = strideInX.find(value); known != strideInX.end())
+    return known->second;
+  std::optional<int64_t> stride = computeStrideInX(value, variance);
+  strideInX[value] = stride;
+  return stride;
+}
+
+std::optional<int64_t>
+Cutter::computeStrideInX(Value value, const ThreadVariance &variance) {
   for (int dim : {0, 1, 2})
     if (value == getEnv(kernel, ThreadId + dim))
       return dim == 0;
@@ -129,9 +160,9 @@ std::optional<int64_t> Cutter::getStrideInX(Value value,
           arith::ExtUIOp, arith::TruncIOp>(op))
     return strides[0];
   if (isa<arith::AddIOp>(op))
-    return strides[0] + strides[1];
+    return llvm::checkedAdd(strides[0], strides[1]);
   if (isa<arith::SubIOp>(op))
-    return strides[0] - strides[1];
+    return llvm::checkedSub(strides[0], strides[1]);
   if (llvm::all_of(strides, [](int64_t stride) { return stride == 0; }))
     return 0;
   return std::nullopt;
@@ -174,8 +205,8 @@ bool Cutter::isWorthInterchanging(scf::ForOp loop,
   return !walked.wasInterrupted() && contiguous;
 }
 
-bool Cutter::mayFail(func::FuncOp function) {
-  return function
+bool Cutter::mayFail(Operation *root) {
+  return root
       ->walk([&](Operation *op) {
         auto call = dyn_cast<func::CallOp>(op);
         return isa<cf::AssertOp>(op) || (call && mayFailCall(call))
@@ -202,7 +233,23 @@ void Cutter::findBlockLevel() {
   // With few threads in x there is nothing to vectorise over.
   if (sizeX && sizeX < 4)
     return;
+  // A cut is no reason to refuse private memory that cannot outlive it.
+  auto isPlaceable = [](Operation *op) {
+    auto alloca = dyn_cast<memref::AllocaOp>(op);
+    return !isa<LLVM::AllocaOp>(op) &&
+           (!alloca || (getBytesInMemory(alloca.getType()) &&
+                        alloca.getAlignment().value_or(1) <=
+                            uint64_t(ThreadMemory::maxAlignment)));
+  };
+  if (kernel
+          .walk([&](Operation *op) {
+            return isPlaceable(op) ? WalkResult::advance()
+                                   : WalkResult::interrupt();
+          })
+          .wasInterrupted())
+    return;
   ThreadVariance all(kernel, isControlFlow);
+  strideInX.clear();
   SmallVector<scf::ForOp> loops;
   kernel.walk([&](scf::ForOp loop) {
     for (Operation *parent = loop->getParentOp(); parent != kernel;
@@ -230,8 +277,43 @@ void Cutter::findBlockLevel() {
   blockLevel = std::move(meeting);
 }
 
+static bool isPlainValue(Type type) {
+  return isa<IntegerType, IndexType, FloatType, VectorType>(type);
+}
+
+/// Whether others than users of `pointer` and of what is made from it may know
+/// the address.
+static bool escapes(Value pointer, llvm::DenseSet<Value> &seen) {
+  if (!seen.insert(pointer).second)
+    return false;
+  auto follow = [&](Value value) { return escapes(value, seen); };
+  return llvm::any_of(pointer.getUses(), [&](OpOperand &use) {
+    Operation *user = use.getOwner();
+    if (auto store = dyn_cast<LLVM::StoreOp>(user))
+      return store.getValue() == pointer;
+    if (auto exchange = dyn_cast<LLVM::AtomicRMWOp>(user))
+      return exchange.getVal() == pointer;
+    if (isa<LLVM::PtrToIntOp, memref::ExtractAlignedPointerAsIndexOp,
+            LLVM::AtomicCmpXchgOp>(user))
+      return true;
+    if (auto call = dyn_cast<CallOpInterface>(user)) {
+      auto callee =
+          dyn_cast_or_null<FunctionOpInterface>(call.resolveCallable());
+      if (!callee || callee.isExternal())
+        return !callee || !callee.getName().starts_with("gpuasync_check_");
+      return follow(callee.getArgument(use.getOperandNumber()));
+    }
+    return llvm::any_of(user->getResults(), [&](Value value) {
+      return !isPlainValue(value.getType()) && follow(value);
+    });
+  });
+}
+
 /// Whether everything that reaches the memory lies in one piece.
 bool Cutter::staysInPiece(Operation *alloca) {
+  llvm::DenseSet<Value> seen;
+  if (escapes(alloca->getResult(0), seen))
+    return false;
   SmallVector<Value> pointers{alloca->getResult(0)};
   while (!pointers.empty()) {
     Value pointer = pointers.pop_back_val();
@@ -244,8 +326,7 @@ bool Cutter::staysInPiece(Operation *alloca) {
           user->hasTrait<OpTrait::IsTerminator>())
         return false;
       for (Value value : user->getResults())
-        if (!isa<IntegerType, IndexType, FloatType, VectorType>(
-                value.getType()))
+        if (!isPlainValue(value.getType()))
           pointers.push_back(value);
     }
   }
@@ -272,8 +353,7 @@ LogicalResult Cutter::placeAllocas() {
       alignment =
           std::max<int64_t>(alloca.getAlignment().value_or(1),
                             getAlignmentInMemory(type.getElementType()));
-      if (type.hasStaticShape() && type.getLayout().isIdentity())
-        bytes = type.getNumElements() * getBytesInMemory(type.getElementType());
+      bytes = getBytesInMemory(type).value_or(-1);
     } else if (auto alloca = dyn_cast<LLVM::AllocaOp>(op)) {
       alignment = std::max<int64_t>(alloca.getAlignment().value_or(1),
                                     getAlignmentInMemory(alloca.getElemType()));
@@ -282,8 +362,9 @@ LogicalResult Cutter::placeAllocas() {
         bytes = count.getSExtValue() * getBytesInMemory(alloca.getElemType());
     }
     if (bytes < 0)
-      return op->emitOpError("of dynamic size is used across a barrier, which "
-                             "is not supported by the cpu device");
+      return op->emitOpError("of dynamic size or layout is used across a "
+                             "barrier, which is not supported by the cpu "
+                             "device: give it a static one");
     if (alignment > ThreadMemory::maxAlignment)
       return op->emitOpError("is used across a barrier and wants an alignment "
                              "of ")
@@ -316,6 +397,14 @@ static bool isThreadId(func::FuncOp kernel, Value value) {
   });
 }
 
+/// Whether LLVM may make one op of this one and another, with another result.
+static bool isContracted(Operation *op) {
+  return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, LLVM::FAddOp,
+             LLVM::FSubOp, LLVM::FMulOp, vector::ContractionOp,
+             vector::OuterProductOp, vector::ReductionOp,
+             vector::MultiDimReductionOp>(op);
+}
+
 /// Whether a region rather computes a value again than reads it from memory.
 bool Cutter::isRecomputed(Value value, unsigned &cost) {
   // What a descriptor takes is mostly optimised away.
@@ -325,7 +414,8 @@ bool Cutter::isRecomputed(Value value, unsigned &cost) {
   if (!variance->varies(value) || isThreadId(kernel, value))
     return true;
   Operation *op = value.getDefiningOp();
-  if (!op || op->getNumRegions() || !isPure(op) || isCollective(op) ||
+  if (!op || op->getNumRegions() || !isPure(op) || mayTrap(op) ||
+      isCollective(op) || isContracted(op) ||
       op->getDialect()->getNamespace() == "math")
     return false;
   if (!isa<MemRefType, LLVM::LLVMStructType, LLVM::LLVMPointerType>(
@@ -344,7 +434,13 @@ bool Cutter::isRecomputed(Operation *op) {
          });
 }
 
-Value Cutter::createSlot(Type type, Value &array) {
+Value Cutter::createSlot(Location loc, Type type, Value &array) {
+  if (isa<UnrankedMemRefType>(type)) {
+    emitError(loc) << "an unranked memref is used across a barrier, which is "
+                      "not supported by the cpu device: cast it to a ranked "
+                      "one before";
+    isRefused = true;
+  }
   array = memory->createArray(getBytesInMemory(type));
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&kernel.getBody().front());
@@ -485,7 +581,8 @@ void Cutter::buildRegion(SmallVector<Operation *> &piece,
       };
       if (llvm::none_of(value.getUses(), isLater))
         continue;
-      Value array, placeholder = createSlot(value.getType(), array);
+      Value array,
+          placeholder = createSlot(value.getLoc(), value.getType(), array);
       value.replaceUsesWithIf(placeholder, isLater);
       stores.push_back({array, value});
       uniform.insert(array);
@@ -701,8 +798,14 @@ void Cutter::cut(Block &block, Value mask, SmallVector<Operation *> &piece) {
                      llvm::none_of(op.getResults(), [&](Value value) {
                        return variance->varies(value);
                      });
-      if (byBlock)
+      if (byBlock) {
+        // An assert before it may be what keeps it from trapping.
+        if (mayTrap(&op) && llvm::any_of(piece, [&](Operation *before) {
+              return mayFail(before);
+            }))
+          buildRegion(piece, {}, mask, &op);
         continue;
+      }
       if (op.getNumResults() && isRecomputed(&op))
         templates.insert(&op);
       else
@@ -727,7 +830,8 @@ SmallVector<Value> Cutter::createSlots(ValueRange values) {
   for (Value value : values) {
     Value array;
     if (variance->varies(value))
-      value.replaceAllUsesWith(createSlot(value.getType(), array));
+      value.replaceAllUsesWith(
+          createSlot(value.getLoc(), value.getType(), array));
     arrays.push_back(array);
   }
   return arrays;
@@ -924,6 +1028,8 @@ FailureOr<std::optional<CutKernel>> Cutter::run() {
     LLVM::StoreOp::create(builder, kernel.getLoc(), zero, failedFlag);
     result.failedOffset = failedOffset;
   }
+  if (isRefused)
+    return failure();
   memory->finish();
   result.workgroupBytes = memory->getWorkgroupBytes();
   result.threadBytes = memory->getThreadBytes();

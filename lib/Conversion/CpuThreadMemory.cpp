@@ -37,7 +37,28 @@ static Type getTypeInMemory(Type type) {
 }
 
 int64_t cpu::getBytesInMemory(Type type) {
-  return DataLayout().getTypeSize(getTypeInMemory(type)).getFixedValue();
+  DataLayout layout;
+  Type inMemory = getTypeInMemory(type);
+  return llvm::alignTo(layout.getTypeSize(inMemory).getFixedValue(),
+                       layout.getTypeABIAlignment(inMemory));
+}
+
+std::optional<int64_t> cpu::getBytesInMemory(MemRefType type) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (!type.hasStaticShape() ||
+      failed(type.getStridesAndOffset(strides, offset)) ||
+      ShapedType::isDynamic(offset))
+    return std::nullopt;
+  int64_t elements = offset + 1;
+  for (auto [size, stride] : llvm::zip_equal(type.getShape(), strides)) {
+    if (stride < 0) // or dynamic
+      return std::nullopt;
+    if (size == 0)
+      return 0;
+    elements += (size - 1) * stride;
+  }
+  return elements * getBytesInMemory(type.getElementType());
 }
 
 int64_t cpu::getAlignmentInMemory(Type type) {
@@ -45,8 +66,10 @@ int64_t cpu::getAlignmentInMemory(Type type) {
 }
 
 int64_t ThreadMemory::getElementBytes(int64_t bytes, int64_t alignment) {
-  return bytes <= 16 ? llvm::PowerOf2Ceil(std::max<int64_t>(bytes, 1))
-                     : llvm::alignTo(bytes, std::max<int64_t>(alignment, 16));
+  return bytes <= 16
+             ? std::max<int64_t>(
+                   llvm::PowerOf2Ceil(std::max<int64_t>(bytes, 1)), alignment)
+             : llvm::alignTo(bytes, std::max<int64_t>(alignment, 16));
 }
 
 ThreadMemory::ThreadMemory(func::FuncOp kernel, int64_t workgroupBytes)
@@ -137,16 +160,13 @@ Value cpu::buildMemRef(OpBuilder &builder, Location loc, Value base,
     return LLVM::ConstantOp::create(builder, loc, i64,
                                     builder.getI64IntegerAttr(number));
   };
+  auto [strides, offset] = type.getStridesAndOffset();
   insert(base, 0);
   insert(base, 1);
-  insert(constant(0), 2);
-  int64_t stride = 1;
-  for (int64_t i = rank - 1; i >= 0; --i) {
-    bool dynamic = type.isDynamicDim(i);
-    insert(dynamic ? size : constant(type.getDimSize(i)), {3, i});
-    insert(constant(stride), {4, i});
-    if (!dynamic)
-      stride *= type.getDimSize(i);
+  insert(constant(offset), 2);
+  for (int64_t i = 0; i < rank; ++i) {
+    insert(type.isDynamicDim(i) ? size : constant(type.getDimSize(i)), {3, i});
+    insert(constant(strides[i]), {4, i});
   }
   return UnrealizedConversionCastOp::create(builder, loc, type, value)
       .getResult(0);
