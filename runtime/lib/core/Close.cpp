@@ -195,6 +195,8 @@ Status gpuasync_context::giveBack(int64_t timeoutNs) {
   if (!pause.begun)
     return makeStatus(GPUASYNC_TIMEOUT, "another thread trims the context");
   while (!isIdle(nullptr)) {
+    if (lost.load())
+      return check(); // what was pending never comes to its end
     int64_t elapsed = nowNs() - start;
     if (timeoutNs >= 0 && elapsed >= timeoutNs)
       return makeStatus(GPUASYNC_TIMEOUT,

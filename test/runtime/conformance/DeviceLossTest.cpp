@@ -7,8 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fixture.h"
+#include "core/ContextImpl.h"
 
 #include <sys/wait.h>
+#include <thread>
 #include <unistd.h>
 
 using namespace gpuasync_test;
@@ -96,6 +98,54 @@ TEST(DeviceLossBody, DISABLED_Trap) {
   EXPECT_TRUE(closed.ok()) << closed.message();
 }
 
+// A trim that waits for the work that then faults; run in the second process
+// only.
+TEST(DeviceLossBody, DISABLED_TrimUnderWay) {
+  alarm(60); // a hang ends it
+  Context context;
+  Status status = Context::open(getenv("GPU_ASYNC_TEST_DEVICE"), context);
+  ASSERT_TRUE(status.ok()) << status.message();
+  TestProgram program;
+  auto isPaused = [&] {
+    std::lock_guard<std::mutex> lock(context.get()->poolMutex);
+    return context.get()->paused;
+  };
+  uint32_t *gate = nullptr;
+  Status trimmed;
+  std::thread trimmer, late;
+  {
+    ContextScope scope(context);
+    FrameScope frame(program);
+    gpuasync_stream *stream = frame.stream();
+    gate = frame.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+    *gate = 0;
+    frame.launch(stream, Gate, 1, 1, GateParams{gate});
+    frame.launch(stream, Fail, 1, 1, FailParams{1});
+    trimmer = std::thread([&] { trimmed = context.trim(); });
+    while (!isPaused())
+      std::this_thread::yield();
+  }
+  // The trim holds this one up, and lets it go on.
+  Status failed;
+  late = std::thread([&] {
+    ContextScope scope(context);
+    FrameScope frame(program);
+    EXPECT_FALSE(frame.entered);
+    failed = frame.leave();
+  });
+  for (int i = 0; i < 100; ++i)
+    std::this_thread::yield();
+  openGate(gate);
+  trimmer.join();
+  late.join();
+  EXPECT_EQ(trimmed.code(), uint32_t(GPUASYNC_DEVICE_LOST))
+      << trimmed.message();
+  EXPECT_EQ(failed.code(), uint32_t(GPUASYNC_DEVICE_LOST)) << failed.message();
+  gpuasync_program_release(&program.program);
+  Status closed = context.close();
+  EXPECT_TRUE(closed.ok()) << closed.message();
+}
+
 class DeviceLoss : public DeviceTest {};
 INSTANTIATE_OVER_DEVICES(DeviceLoss);
 
@@ -118,6 +168,13 @@ int runBody(const std::string &device, const char *filter) {
 TEST_P(DeviceLoss, EveryFrameSaysSo_E04) {
   EXPECT_EQ(runBody(device(), "--gtest_filter=DeviceLossBody.DISABLED_Trap"),
             0);
+}
+
+// E04: who brings the context to rest, and who waits for that, hears of it too.
+TEST_P(DeviceLoss, EndsATrimThatWaits_E04) {
+  EXPECT_EQ(
+      runBody(device(), "--gtest_filter=DeviceLossBody.DISABLED_TrimUnderWay"),
+      0);
 }
 
 // E06: waiting after each launch, the error is the launch's own.
