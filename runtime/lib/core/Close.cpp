@@ -22,9 +22,18 @@ using namespace gpuasync;
 //===----------------------------------------------------------------------===//
 
 void gpuasync_context::retireRange(HostRange *range) {
-  // With memoryMutex held, so the list needs no lock of its own for this.
-  retiredRanges.push_back(range);
+  if (range->retired)
+    return; // it was, and came into use again
+  range->retired = true;
+  retiredRanges.push_back(range); // there is room
   retiredCount.fetch_add(1, std::memory_order_relaxed);
+}
+
+void gpuasync_context::unretireRange(HostRange *range) {
+  range->retired = false;
+  retiredRanges.erase(
+      std::find(retiredRanges.begin(), retiredRanges.end(), range));
+  retiredCount.fetch_sub(1, std::memory_order_relaxed);
 }
 
 bool gpuasync_context::isIdle(const Pin *entering) {
@@ -71,16 +80,15 @@ void gpuasync_context::carryOutRetired() {
   std::vector<gpuasync_stream *> streams;
   {
     std::lock_guard<std::mutex> lock(memoryMutex);
-    for (HostRange *range : retiredRanges)
-      if (!range->count) {
-        // Another registration of the same place may stand in the table.
-        auto found =
-            this->ranges.find(reinterpret_cast<uintptr_t>(range->pointer));
-        if (found != this->ranges.end() && found->second == range)
-          this->ranges.erase(found);
-        if (std::find(ranges.begin(), ranges.end(), range) == ranges.end())
-          ranges.push_back(range);
-      }
+    ranges.reserve(retiredRanges.size());
+    for (HostRange *range : retiredRanges) {
+      range->retired = false;
+      if (range->count)
+        continue; // in use again
+      // It stays in the table, so that nobody takes the memory for registered.
+      range->busy = true;
+      ranges.push_back(range);
+    }
     retiredRanges.clear();
     blocks.swap(retiredBlocks);
     for (Block *block : blocks)
@@ -108,6 +116,8 @@ void gpuasync_context::carryOutRetired() {
   for (HostRange *range : ranges) {
     if (range->owned && !lost.load())
       driver->unregisterHost(range->pointer);
+    std::lock_guard<std::mutex> lock(memoryMutex);
+    this->ranges.erase(reinterpret_cast<uintptr_t>(range->pointer));
     delete range;
   }
   for (Block *block : blocks) {
@@ -369,7 +379,7 @@ void gpuasync_context::reclaim() {
     std::lock_guard<std::mutex> lock(memoryMutex);
     for (auto &[base, range] : ranges) {
       range->count = 0;
-      retiredRanges.push_back(range); // twice is no harm
+      retireRange(range);
     }
   }
   carryOutRetired();

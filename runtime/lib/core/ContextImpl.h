@@ -151,11 +151,18 @@ struct Block {
 
 /// Host memory that the program registered.
 struct HostRange {
+  /// What an open frame has counted and not undone: undone if the frame fails.
+  struct Part {
+    Frame *frame = nullptr;
+    uint32_t count = 0;
+  };
   char *pointer = nullptr;
   uint64_t bytes = 0;
-  uint32_t count = 0; ///< 0: on the retire list
-  bool owned = false; ///< the driver holds it for us
-  Frame *frame = nullptr;
+  uint32_t count = 0;   ///< 0: retired or busy
+  bool owned = false;   ///< the driver holds it for us
+  bool busy = false;    ///< the driver is being called: whoever finds it waits
+  bool retired = false; ///< on the retire list
+  std::vector<Part> parts; ///< of `count`
   const gpuasync_site *site = nullptr;
   Registration *program = nullptr;
   std::string label;
@@ -295,7 +302,7 @@ struct gpuasync_context {
 
   //===--- What may block the device is done when it is idle (memoryMutex)
   std::mutex retireMutex; ///< one thread drains at a time
-  std::vector<gpuasync::HostRange *> retiredRanges;
+  std::vector<gpuasync::HostRange *> retiredRanges; ///< has room for all
   std::vector<gpuasync::Block *> retiredBlocks;
   std::vector<gpuasync_stream *> retiredStreams;
 
@@ -390,7 +397,9 @@ struct gpuasync_context {
   void dropDownload(gpuasync::Download *download); ///< never used
 
   //===--- The end (Retire.cpp)
+  /// To the retire list and off it; memoryMutex held.
   void retireRange(gpuasync::HostRange *range);
+  void unretireRange(gpuasync::HostRange *range);
   /// Whether nothing of the context can be running: no frame but the one that
   /// the calling thread is about to begin (null: none at all), no pending work.
   bool isIdle(const gpuasync::Pin *entering);

@@ -199,7 +199,7 @@ void gpuasync::releaseAfterError(Frame &frame) {
       idle = false;
   }
   context.dropDownloads(frame.downloads);
-  releaseRegistrations(frame);
+  releaseRegistrations(frame, /*undo=*/true);
   std::vector<Block *> blocks;
   {
     std::lock_guard<std::mutex> lock(context.memoryMutex);
@@ -272,12 +272,7 @@ static void leave(Frame &frame) {
         block->frame = nullptr;
       }
     }
-    if (frame.registrations && !frame.failed) {
-      std::lock_guard<std::mutex> lock(context->memoryMutex);
-      for (auto &[base, range] : context->ranges)
-        if (range->frame == &frame)
-          range->frame = nullptr;
-    }
+    releaseRegistrations(frame, /*undo=*/false);
   }
   if (frame.current)
     frame.driver->restore(frame.saved);

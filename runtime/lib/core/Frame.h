@@ -36,7 +36,7 @@ struct Frame {
   Stream *streams = nullptr;
   Event *events = nullptr;
   Block *buffers = nullptr;      ///< under the context's memoryMutex
-  uint32_t registrations = 0;    ///< made and not undone in this frame
+  uint32_t registrations = 0;    ///< made and not undone by this frame
   Download *downloads = nullptr; ///< newest first
   Capture *capture = nullptr;    ///< of the caller's stream, if it is captured
 
@@ -123,8 +123,9 @@ Status hostWait(Frame &frame, Stream *const *streams, uint32_t count,
                 int64_t timeoutNs);
 /// After an error: waits, frees what the frame holds (Frame.cpp).
 void releaseAfterError(Frame &frame);
-/// Releases the counted registrations that the frame made (Memory.cpp).
-void releaseRegistrations(Frame &frame);
+/// The registrations that the frame made are no longer its own; `undo`: they
+/// end (Memory.cpp).
+void releaseRegistrations(Frame &frame, bool undo);
 /// "unfinished: a; b; ...".
 std::string listUnfinished(gpuasync_context &context, Stream &stream);
 

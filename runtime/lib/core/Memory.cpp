@@ -7,6 +7,8 @@
 
 #include "core/Capture.h"
 
+#include <time.h>
+
 using namespace gpuasync;
 
 static Status foreignPointer(void *pointer) {
@@ -15,95 +17,134 @@ static Status foreignPointer(void *pointer) {
                     pointer);
 }
 
+/// The frame's part of a range, made if it has none; memoryMutex held.
+static HostRange::Part &partOf(Frame &frame, HostRange &range) {
+  for (HostRange::Part &part : range.parts)
+    if (part.frame == &frame)
+      return part;
+  range.parts.push_back({&frame, 0});
+  return range.parts.back();
+}
+
+/// One more; memoryMutex held.
+static void countUp(Frame &frame, HostRange &range, const gpuasync_site *site) {
+  ++partOf(frame, range).count;
+  ++frame.registrations;
+  if (range.count++)
+    return;
+  range.site = site;
+  range.program = frame.pin->registration;
+  range.label.clear();
+}
+
+/// One less, of the frame's own if it has made any, else of what frames that
+/// were left have made; at zero the range is retired. memoryMutex held.
+static void countDown(Frame &frame, HostRange &range) {
+  uint32_t counted = 0;
+  HostRange::Part *part = nullptr;
+  for (HostRange::Part &each : range.parts) {
+    counted += each.count;
+    if (each.frame == &frame)
+      part = &each;
+  }
+  if (part && part->count)
+    --frame.registrations;
+  else
+    part = counted == range.count ? &range.parts.back() : nullptr;
+  if (part && !--part->count) {
+    *part = range.parts.back();
+    range.parts.pop_back();
+  }
+  if (!--range.count)
+    frame.context->retireRange(&range);
+}
+
+/// What stands in the table for a place, once nobody calls the driver for it:
+/// null if nothing does. `lock`: memoryMutex, held.
+static HostRange *findSettled(gpuasync_context &context, uintptr_t address,
+                              std::unique_lock<std::mutex> &lock) {
+  while (true) {
+    auto found = context.ranges.find(address);
+    if (found == context.ranges.end())
+      return nullptr;
+    if (!found->second->busy)
+      return found->second;
+    lock.unlock();
+    timespec nap = {0, 20000};
+    nanosleep(&nap, nullptr);
+    lock.lock();
+  }
+}
+
 static Status registerRange(Frame &frame, char *pointer, uint64_t bytes,
                             const gpuasync_site *site) {
   gpuasync_context &context = *frame.context;
   auto address = reinterpret_cast<uintptr_t>(pointer);
-  HostRange *replaced = nullptr;
-  {
-    std::lock_guard<std::mutex> lock(context.memoryMutex);
-    auto found = context.ranges.find(address);
-    if (found != context.ranges.end()) {
-      HostRange &range = *found->second;
-      if (range.bytes >= bytes) {
-        // Also takes one back from the retire list.
-        if (range.count++ == 0) {
-          range.site = site;
-          range.program = frame.pin->registration;
-          range.frame = &frame;
-          range.label.clear();
-          ++frame.registrations;
-        }
-        return Status();
-      }
-      if (range.count)
-        return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                          "%p is registered already, with %llu bytes only",
-                          static_cast<void *>(pointer),
-                          static_cast<unsigned long long>(range.bytes));
-      replaced = &range;
-      context.ranges.erase(found);
-    }
+  std::unique_lock<std::mutex> lock(context.memoryMutex);
+  HostRange *range = findSettled(context, address, lock);
+  if (range && range->bytes >= bytes) {
+    countUp(frame, *range, site); // also takes one back from the retire list
+    return Status();
   }
-  if (replaced) {
-    // A smaller registration of the same place waits for the device to be
-    // idle. It has to go first, even if that waits for running kernels.
-    std::lock_guard<std::mutex> lock(context.retireMutex);
-    for (auto &entry : context.retiredRanges)
-      if (entry == replaced) {
-        entry = context.retiredRanges.back();
-        context.retiredRanges.pop_back();
-        context.retiredCount.fetch_sub(1, std::memory_order_relaxed);
-        break;
-      }
-    if (replaced->owned)
-      context.driver->unregisterHost(replaced->pointer);
-    delete replaced;
-  }
+  if (range && range->count)
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      "%p is registered already, with %llu bytes only",
+                      static_cast<void *>(pointer),
+                      static_cast<unsigned long long>(range->bytes));
   // All memory first: afterwards nothing may fail any more.
-  auto range = std::make_unique<HostRange>();
-  std::map<uintptr_t, HostRange *> entry;
-  entry.emplace(address, range.get());
+  if (range) {
+    context.unretireRange(range);
+  } else {
+    auto made = std::make_unique<HostRange>();
+    made->pointer = pointer;
+    made->parts.reserve(1);
+    context.retiredRanges.reserve(context.ranges.size() + 1);
+    context.ranges.emplace(address, made.get());
+    range = made.release();
+  }
+  range->busy = true;
+  lock.unlock();
+  // A smaller registration of the same place waits for the device to be idle.
+  // It has to go first, even if that waits for running kernels.
+  if (range->owned)
+    context.driver->unregisterHost(pointer);
   Status status = context.driver->registerHost(pointer, bytes, range->owned);
-  range->pointer = pointer;
-  if (!status.ok() && range->owned) {
+  lock.lock();
+  range->busy = false;
+  range->bytes = 0;
+  if (status.ok()) {
+    range->bytes = bytes;
+    countUp(frame, *range, site);
+    return status;
+  }
+  if (range->owned) {
     // Registered, but of no use: it ends once the device is idle. As one of no
     // bytes it gives way to another registration of the place.
-    std::lock_guard<std::mutex> lock(context.memoryMutex);
-    context.ranges.insert(entry.extract(entry.begin()));
-    context.retireRange(range.release());
+    context.retireRange(range);
+  } else {
+    context.ranges.erase(address);
+    delete range;
   }
-  if (!status.ok())
-    return context.noteFault(std::move(status));
-  range->bytes = bytes;
-  range->count = 1;
-  range->frame = &frame;
-  range->site = site;
-  range->program = frame.pin->registration;
-  ++frame.registrations;
-  std::lock_guard<std::mutex> lock(context.memoryMutex);
-  context.ranges.insert(entry.extract(entry.begin()));
-  (void)range.release();
-  return Status();
+  lock.unlock();
+  return context.noteFault(std::move(status));
 }
 
-/// One count off; at zero it goes to the retire list (memoryMutex held).
-static void countDown(gpuasync_context &context, HostRange &range) {
-  if (--range.count)
-    return;
-  range.frame = nullptr;
-  context.retireRange(&range);
-}
-
-void gpuasync::releaseRegistrations(Frame &frame) {
+void gpuasync::releaseRegistrations(Frame &frame, bool undo) {
   if (!frame.registrations)
     return;
+  frame.registrations = 0;
   gpuasync_context &context = *frame.context;
   std::lock_guard<std::mutex> lock(context.memoryMutex);
   for (auto &[base, range] : context.ranges)
-    if (range->frame == &frame && range->count) {
-      range->count = 1;
-      countDown(context, *range);
+    for (HostRange::Part &part : range->parts) {
+      if (part.frame != &frame)
+        continue;
+      uint32_t count = part.count;
+      part = range->parts.back();
+      range->parts.pop_back();
+      if (undo && !(range->count -= count))
+        context.retireRange(range);
+      break;
     }
 }
 
@@ -233,7 +274,7 @@ void gpuasync_host_unregister(gpuasync_frame *memory, void *pointer,
                   site);
       return;
     }
-    countDown(context, *found->second);
+    countDown(*frame, *found->second);
   });
 }
 }

@@ -204,6 +204,40 @@ TEST_P(Memory, Registration_M08) {
             std::string::npos);
 }
 
+// E03, M08: a frame that fails gives back its own registrations, not those of
+// others, whoever came first.
+TEST_P(Memory, FailedFrameKeepsOthersRegistrations_E03_M08) {
+  std::vector<uint32_t> host(4096, 2);
+  auto add = [&](gpuasync_frame *frame) {
+    gpuasync_host_register(frame, host.data(), 16384, SITE("register"));
+  };
+  for (bool failingFirst : {true, false}) {
+    SCOPED_TRACE(failingFirst);
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    {
+      FrameScope inner(*program);
+      if (!failingFirst)
+        add(frame);
+      add(inner);
+      add(inner);
+      if (failingFirst)
+        add(frame);
+      gpuasync_dealloc(inner, nullptr, &stream, SITE("dealloc"));
+      EXPECT_FALSE(inner.leave().ok());
+    }
+    EXPECT_NE(leakText(context), "");
+    frame.launch(stream, MulAdd, 16, 256,
+                 MulAddParams{host.data(), 4096, 1, 1});
+    frame.wait({stream});
+    gpuasync_host_unregister(frame, host.data(), SITE("unregister"));
+    EXPECT_FALSE(frame.failed());
+    frame.destroy(stream);
+    EXPECT_EQ(leakText(context), "");
+  }
+  EXPECT_EQ(host[4095], 4u);
+}
+
 // M03: foreign pointers and double frees are located errors.
 TEST_P(Memory, WrongFrees_M03) {
   int local = 0;

@@ -1,0 +1,120 @@
+//===- RegistrationTest.cpp - One place registered on several threads ----===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What one thread registers while another one's call for the same memory is
+// held at a gate.
+//===----------------------------------------------------------------------===//
+
+#include "Fixture.h"
+
+#include <atomic>
+#include <thread>
+
+using namespace gpuasync_test;
+using namespace gpuasync_test::detail;
+
+namespace {
+
+class Registration : public DeviceTest {
+protected:
+  std::string call(const char *what) const {
+    return (device() == "cuda" ? "cuMemHost" : "hipHost") + std::string(what);
+  }
+  void add(gpuasync_frame *frame) {
+    gpuasync_host_register(frame, host.data(), bytes, SITE("register"));
+  }
+  void drop(gpuasync_frame *frame) {
+    gpuasync_host_unregister(frame, host.data(), SITE("unregister"));
+  }
+  /// Long enough for a thread that nothing holds up.
+  template <typename Done>
+  static void giveTime(Done done) {
+    for (int i = 0; i < 1000 && !done(); ++i)
+      std::this_thread::yield();
+  }
+
+  static constexpr uint32_t bytes = 16384;
+  std::vector<uint32_t> host = std::vector<uint32_t>(bytes / 4, 2);
+};
+INSTANTIATE_OVER_DEVICES(Registration);
+
+// M08: both count.
+TEST_P(Registration, FirstOnTwoThreads_M08) {
+  std::string name = call("Register");
+  mock->mock_gate_close(name.c_str());
+  std::atomic<int> begun{0}, registered{0}, left{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i)
+    threads.emplace_back([&] {
+      ContextScope own(context);
+      FrameScope frame(*program);
+      ++begun;
+      add(frame);
+      ++registered;
+      while (registered < 2)
+        std::this_thread::yield();
+      drop(frame);
+      EXPECT_FALSE(frame.failed());
+      ++left;
+    });
+  mock->mock_gate_wait(name.c_str(), 1);
+  while (begun < 2)
+    std::this_thread::yield();
+  giveTime([&] { return mock->mock_calls(name.c_str()) == 2; });
+  mock->mock_gate_open(name.c_str());
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(mock->mock_calls(name.c_str()), 1u);
+  EXPECT_EQ(gpuasync_leaks_list(context.get(), nullptr, nullptr), 0u);
+}
+
+// M08: what another thread is giving back just now is registered anew.
+TEST_P(Registration, WhileAnotherThreadGivesItBack_M08) {
+  {
+    FrameScope frame(*program);
+    add(frame);
+    drop(frame);
+  }
+  std::string name = call("Unregister");
+  mock->mock_gate_close(name.c_str());
+  std::thread giving([&] {
+    ContextScope own(context);
+    FrameScope frame(*program); // nothing else runs
+  });
+  mock->mock_gate_wait(name.c_str(), 1);
+  std::atomic<bool> registered{false}, checked{false};
+  std::thread again([&] {
+    ContextScope own(context);
+    FrameScope frame(*program);
+    add(frame);
+    registered = true;
+    while (!checked)
+      std::this_thread::yield();
+    drop(frame);
+  });
+  giveTime([&] { return registered.load(); });
+  mock->mock_gate_open(name.c_str());
+  giving.join();
+  while (!registered)
+    std::this_thread::yield();
+  EXPECT_EQ(mock->mock_live("registration"), 1u);
+  checked = true;
+  again.join();
+}
+
+// M08: a larger registration ends the smaller one that waits for its end.
+TEST_P(Registration, LargerInPlaceOfARetiredOne_M08) {
+  FrameScope frame(*program);
+  gpuasync_host_register(frame, host.data(), 64, SITE("register"));
+  drop(frame);
+  add(frame);
+  EXPECT_EQ(mock->mock_calls(call("Register").c_str()), 2u);
+  EXPECT_EQ(mock->mock_live("registration"), 1u);
+  drop(frame);
+  add(frame);
+  drop(frame);
+  EXPECT_EQ(mock->mock_calls(call("Register").c_str()), 2u);
+}
+
+} // namespace
