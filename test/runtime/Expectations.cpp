@@ -20,6 +20,8 @@ static const Expectation table[] = {
      "a trap loses the device; DeviceLoss has it"},
     {"!*-on-mock", "Capture.*Question*", Expected::Unsupported,
      "no call of a real driver can be made to fail"},
+    {"!*-on-mock", "Capture.FailedFunction*", Expected::Unsupported,
+     "no call of a real driver can be made to fail"},
     {"!cpu", "Order.ProgressOnFewProcessors_B04", Expected::Unsupported,
      "the streams of a GPU need no processors of the host's"},
     {"cpu", "Wait.SpinIsASetting_L08", Expected::Unsupported,

@@ -62,6 +62,13 @@ Status gpuasync::joinCapture(Frame &frame, NativeStream stream,
   return status;
 }
 
+/// The stream serves nothing else until its capture ends.
+static void leaveToCapture(gpuasync_context &context, Stream *stream) {
+  std::lock_guard<std::mutex> lock(context.poolMutex);
+  stream->next = context.capturedStreams;
+  context.capturedStreams = stream;
+}
+
 Status gpuasync::takeCapturedStream(Frame &frame, Stream *&out) {
   gpuasync_context &context = *frame.context;
   Capture &capture = *frame.capture;
@@ -87,7 +94,10 @@ Status gpuasync::takeCapturedStream(Frame &frame, Stream *&out) {
   Status status =
       frame.driver->streamWaitEvent(stream->native, capture.start->native);
   if (!status.ok()) {
-    context.giveStream(frame.slot, stream, true);
+    if (stream->capture)
+      leaveToCapture(context, stream);
+    else
+      context.giveStream(frame.slot, stream, true);
     return status;
   }
   stream->capture = capture.id;
@@ -191,9 +201,7 @@ void gpuasync::endCapture(Frame &frame) {
     stream->frame = nullptr;
     stream->previous = nullptr;
     stream->finished = stream->enqueued; // nothing has run
-    std::lock_guard<std::mutex> lock(context.poolMutex);
-    stream->next = context.capturedStreams;
-    context.capturedStreams = stream;
+    leaveToCapture(context, stream);
   }
   if (capture.start)
     context.giveEvent(frame.slot, capture.start);

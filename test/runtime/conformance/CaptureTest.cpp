@@ -466,6 +466,31 @@ TEST_P(Capture, UnsupportedQuestionIsNone_X05) {
   EXPECT_EQ(read()[0], 112u);
 }
 
+// Nor when the function that was to have it next could not use it.
+TEST_P(Capture, FailedFunctionKeepsTheStream_X05) {
+  ASSERT_EQ(cuda.beginCapture(stream, Relaxed), 0);
+  Status status = function(true);
+  EXPECT_TRUE(status.ok()) << status.message();
+  {
+    FrameScope frame(*program);
+    external(frame);
+    mock->mock_fail("cuStreamWaitEvent", 1, 999);
+    EXPECT_EQ(frame.stream(), nullptr);
+    EXPECT_NE(mock->mock_failed(), nullptr);
+    EXPECT_FALSE(frame.leave().ok());
+  }
+  {
+    FrameScope frame(*program);
+    gpuasync_stream *own = frame.stream();
+    frame.launch(own, Store, 1, count, StoreParams{spare, 1});
+    frame.wait({own});
+    frame.destroy(own);
+  }
+  void *graph = nullptr;
+  EXPECT_EQ(cuda.endCapture(stream, &graph), 0);
+  EXPECT_EQ(cuda.graphDestroy(graph), 0);
+}
+
 // A stream of the capture is nobody else's while nothing is known of its end.
 TEST_P(Capture, FailedQuestionKeepsTheStream_X05) {
   ASSERT_EQ(cuda.beginCapture(stream, Relaxed), 0);
