@@ -673,7 +673,8 @@ uint32_t gpuasync_mgpu_close(void) noexcept {
     epoch.fetch_add(1);
   }
   while (device) {
-    check(&site, device->session->finishAll(&site), /*release=*/true);
+    bool ended;
+    check(&site, device->session->finishAll(&site, ended), /*release=*/true);
     while (Handle *handle = device->holders) {
       {
         std::lock_guard<std::mutex> lock(t.mutex);

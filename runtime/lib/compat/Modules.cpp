@@ -364,7 +364,9 @@ void unload(Module &module, const gpuasync_site *site) {
   if (!module.loaded.exchange(false))
     return fail(site->op, "the module was unloaded before");
   Session &session = *module.device->session;
-  if (!check(site, session.finishAll(site), /*release=*/true) ||
+  bool ended = false;
+  check(site, session.finishAll(site, ended), /*release=*/true);
+  if (!ended ||
       !check(site, session.unloadModule(module.native, site), /*release=*/true))
     return; // its code may be needed still
   if (module.library)

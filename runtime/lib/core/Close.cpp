@@ -282,8 +282,10 @@ void gpuasync_context::forgetProgram(Registration *registration) {
   // From elsewhere nothing can be unloaded; the context's close does that.
   if (!entered.ok() && !lost.load())
     return;
-  if (!lost.load())
-    waitForStreams(process().timeoutNs.load());
+  // Code stays while it may run; the context's close unloads it.
+  if (!lost.load() && !waitForStreams(process().timeoutNs.load()).ok() &&
+      !lost.load())
+    return;
   for (Instance *instance : gone) {
     uint32_t held = modules.dropInstance(*instance);
     for (uint32_t i = 0; i < held; ++i)
@@ -479,7 +481,13 @@ Status gpuasync_context::closeOnce() {
     // From elsewhere nothing can be given back; closing can be tried again.
     if (!entered.ok() && !lost.load())
       return entered;
-    if (finished && !lost.load() && !waitForStreams(timeout)) {
+    Status ended;
+    if (finished && !lost.load())
+      ended = waitForStreams(timeout);
+    if (!ended.ok() && !lost.load()) {
+      // Nobody knows what still runs; closing can be tried again.
+      if (ended.code() != GPUASYNC_TIMEOUT)
+        return ended;
       finished = false;
       std::string open;
       for (gpuasync_stream *stream = pendingHead; stream;

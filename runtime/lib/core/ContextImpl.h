@@ -354,9 +354,12 @@ struct gpuasync_context {
   void noteCallerWork(gpuasync::NativeStream stream);
   /// Forgets what has been reached; true if nothing is left (poolMutex held).
   bool reapCallerWork();
-  /// Waits for all pending and embedder streams, and for frames' work on
-  /// callers' streams; false after the timeout.
-  bool waitForStreams(int64_t timeoutNs);
+  /// Waits for all pending and held streams, and for frames' work on callers'
+  /// streams. Ok: all of it has ended, though it may have failed; `failed` is
+  /// the first such error on a session's streams. Else the driver's error, a
+  /// timeout or the loss of the device, on which nothing runs.
+  gpuasync::Status waitForStreams(int64_t timeoutNs,
+                                  gpuasync::Status *failed = nullptr);
 
   //===--- Waiting (Wait.cpp)
   gpuasync::Status waitStream(gpuasync_stream &stream, int64_t deadlineNs,

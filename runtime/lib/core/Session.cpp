@@ -57,7 +57,7 @@ public:
               const gpuasync_site *site) noexcept override;
   Status synchronize(Event *event, const gpuasync_site *site) noexcept override;
   void probe(Probe *probes, uint32_t count) noexcept override;
-  Status finishAll(const gpuasync_site *site) noexcept override;
+  Status finishAll(const gpuasync_site *site, bool &ended) noexcept override;
 
   Status loadModule(const gpuasync_module &module, const gpuasync_image &image,
                     const gpuasync_site *site, NativeModule &out,
@@ -282,13 +282,16 @@ void SessionImpl::probe(Probe *probes, uint32_t count) noexcept {
   }
 }
 
-Status SessionImpl::finishAll(const gpuasync_site *site) noexcept {
+Status SessionImpl::finishAll(const gpuasync_site *site, bool &ended) noexcept {
+  ended = false;
   Call call(*this, site);
-  call.run([&]() -> Status {
-    if (!context.waitForStreams(process().timeoutNs.load()))
-      return makeStatus(GPUASYNC_TIMEOUT, "timed out waiting for all streams");
-    return Status();
+  call.run([&] {
+    Status failed;
+    Status status = context.waitForStreams(process().timeoutNs.load(), &failed);
+    ended = status.ok();
+    return ended ? std::move(failed) : std::move(status);
   });
+  ended |= context.lost.load() != nullptr;
   return call.end();
 }
 

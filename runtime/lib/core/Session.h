@@ -25,7 +25,7 @@ namespace gpuasync {
 
 struct Event;
 
-constexpr uint32_t sessionVersion = 1;
+constexpr uint32_t sessionVersion = 2;
 
 class Session {
 public:
@@ -67,8 +67,9 @@ public:
     bool done = false;
   };
   virtual void probe(Probe *probes, uint32_t count) noexcept = 0;
-  /// Waits until all streams that are held are idle. [blocks]
-  virtual Status finishAll(const gpuasync_site *site) noexcept = 0;
+  /// Waits until all streams that are held are idle; `ended` says whether they
+  /// are. Then an error is that of their work. [blocks]
+  virtual Status finishAll(const gpuasync_site *site, bool &ended) noexcept = 0;
 
   //===--- Modules
 

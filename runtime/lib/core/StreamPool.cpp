@@ -8,6 +8,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/Frame.h"
+#include "core/StatusImpl.h"
+
+#include <algorithm>
 
 using namespace gpuasync;
 
@@ -212,9 +215,18 @@ void gpuasync_context::reapPending() {
   }
 }
 
-bool gpuasync_context::waitForStreams(int64_t timeoutNs) {
-  int64_t deadline = timeoutNs < 0 ? -1 : nowNs() + timeoutNs;
-  bool allDone = true;
+Status gpuasync_context::waitForStreams(int64_t timeoutNs, Status *failed) {
+  const int64_t deadline = timeoutNs < 0 ? -1 : nowNs() + timeoutNs;
+  auto left = [&]() -> int64_t {
+    return deadline < 0 ? -1 : std::max<int64_t>(deadline - nowNs(), 0);
+  };
+  // What a wait says: an error that is not the work's own tells nothing of it.
+  auto ended = [&](Status status, bool done) -> Status {
+    if (done && status.code() != GPUASYNC_DEVICE_LOST)
+      return Status();
+    return status.ok() ? makeStatus(GPUASYNC_TIMEOUT, "timed out")
+                       : noteFault(std::move(status));
+  };
   while (true) {
     gpuasync_stream *stream;
     {
@@ -227,25 +239,18 @@ bool gpuasync_context::waitForStreams(int64_t timeoutNs) {
       if (!pendingHead)
         pendingTail = nullptr;
     }
-    int64_t left = -1;
-    if (deadline >= 0) {
-      left = deadline - nowNs();
-      if (left < 0)
-        left = 0;
-    }
     bool done = false;
-    Status status = driver->waitStream(stream->native, left, done);
-    if (!status.ok() && status.code() == GPUASYNC_DEVICE_LOST)
-      (void)noteFault(std::move(status));
-    std::lock_guard<std::mutex> lock(poolMutex);
-    stream->next = pendingHead;
-    pendingHead = stream;
-    if (!pendingTail)
-      pendingTail = stream;
-    if (!done && !lost.load()) {
-      allDone = false;
-      break;
+    Status status = driver->waitStream(stream->native, left(), done);
+    {
+      std::lock_guard<std::mutex> lock(poolMutex);
+      stream->next = pendingHead;
+      pendingHead = stream;
+      if (!pendingTail)
+        pendingTail = stream;
     }
+    status = ended(std::move(status), done);
+    if (!status.ok())
+      return status;
   }
   while (!lost.load()) {
     CallerWork work;
@@ -256,18 +261,14 @@ bool gpuasync_context::waitForStreams(int64_t timeoutNs) {
       work = callerWork.back();
       callerWork.pop_back();
     }
-    int64_t left = -1;
-    if (deadline >= 0)
-      left = deadline > nowNs() ? deadline - nowNs() : 0;
     bool done = false;
-    Status status = driver->waitEvent(work.event, left, done);
-    if (status.ok() && !done) {
+    Status status = driver->waitEvent(work.event, left(), done);
+    status = ended(std::move(status), done);
+    if (!status.ok()) {
       std::lock_guard<std::mutex> lock(poolMutex);
       callerWork.push_back(work); // there was room
-      allDone = false;
-      break;
+      return status;
     }
-    (void)noteFault(std::move(status));
     giveFenceEvent(work.event);
   }
   // Streams that an embedder or a session still holds.
@@ -279,15 +280,17 @@ bool gpuasync_context::waitForStreams(int64_t timeoutNs) {
         held.push_back(stream);
   }
   for (gpuasync_stream *stream : held) {
-    int64_t left = -1;
-    if (deadline >= 0)
-      left = deadline > nowNs() ? deadline - nowNs() : 0;
+    if (lost.load())
+      break;
     bool done = false;
-    Status status = driver->waitStream(stream->native, left, done);
-    if (status.ok() && !done)
-      allDone = false;
+    Status status = driver->waitStream(stream->native, left(), done);
+    if (done && failed && stream->session && failed->ok())
+      *failed = copyStatus(status);
+    status = ended(std::move(status), done);
+    if (!status.ok())
+      return status;
   }
-  return allDone;
+  return lost.load() ? check() : Status();
 }
 
 //===----------------------------------------------------------------------===//

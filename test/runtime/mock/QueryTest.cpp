@@ -172,4 +172,96 @@ TEST_P(FailedQuery, TheModuleOfTheCallersWorkStays_E05) {
   gpuasync_context_stream_destroy(mine);
 }
 
+/// Two pieces of work, one held at the gate and one done, on streams of the
+/// caller's or of the frame's own.
+class UnknownEnd : public FailedQuery {
+protected:
+  void begin(bool callers) {
+    for (gpuasync_stream *&stream : mine)
+      ASSERT_EQ(gpuasync_context_stream_create(context.get(), &stream),
+                nullptr);
+    FrameScope frame(*program);
+    x = frame.alloc(nullptr, 128);
+    for (int i = 0; i < 2; ++i)
+      streams[i] = callers ? gpuasync_stream_external(
+                                 frame, gpuasync_context_stream_native(mine[i]),
+                                 SITE("external"))
+                           : frame.stream();
+    mock->mock_gate_close("store");
+    frame.launch(streams[0], Store, 1, 64, StoreParams{x, 1});
+    frame.launch(streams[1], MulAdd, 1, 64, MulAddParams{x + 64, 64, 0, 7});
+    for (gpuasync_stream *stream : streams)
+      frame.destroy(stream, false);
+    EXPECT_TRUE(frame.leave().ok());
+    if (callers)
+      EXPECT_EQ(gpuasync_context_stream_synchronize(mine[1]), nullptr);
+  }
+  /// Runs `release` on another thread, as unloading would wait for the gate.
+  template <typename Release>
+  void expectLoaded(Release release) {
+    const char *unload =
+        device() == "cuda" ? "cuModuleUnload" : "hipModuleUnload";
+    uint64_t unloads = mock->mock_calls(unload);
+    std::atomic<bool> released{false};
+    std::thread releasing([&] {
+      release();
+      released = true;
+    });
+    while (!released && mock->mock_calls(unload) == unloads)
+      std::this_thread::yield();
+    EXPECT_EQ(mock->mock_calls(unload), unloads);
+    mock->mock_gate_open("store");
+    releasing.join();
+  }
+  void end() {
+    mock->mock_gate_open("store");
+    for (gpuasync_stream *stream : mine) {
+      EXPECT_EQ(gpuasync_context_stream_synchronize(stream), nullptr);
+      gpuasync_context_stream_destroy(stream);
+    }
+    FrameScope frame(*program);
+    frame.dealloc(nullptr, x);
+  }
+  /// The third question, the first of a wait, fails: the first two ask what has
+  /// ended already.
+  void failWait(const char *kind) {
+    std::string name = device() == "cuda" ? "cu" : "hip";
+    mock->mock_fail((name + kind + "Query").c_str(), 3, unknownError);
+  }
+
+  gpuasync_stream *mine[2] = {}, *streams[2] = {};
+  uint32_t *x = nullptr;
+};
+INSTANTIATE_OVER_DEVICES(UnknownEnd);
+
+TEST_P(UnknownEnd, ReleasedProgramOfTheCallersWorkStaysLoaded_E05) {
+  begin(true);
+  failWait("Event");
+  expectLoaded([&] { gpuasync_program_release(&program->program); });
+  EXPECT_TRUE(queryFailed());
+  end();
+}
+
+// L07: a kernel that does not end in time keeps its code.
+TEST_P(UnknownEnd, ReleasedProgramOfEndlessWorkStaysLoaded_E05) {
+  begin(false);
+  gpuasync_set_timeout(0.01);
+  expectLoaded([&] { gpuasync_program_release(&program->program); });
+  gpuasync_set_timeout(0);
+  end();
+}
+
+// Close says what the driver said, and goes on when it is called again.
+TEST_P(UnknownEnd, CloseSaysWhy_E05) {
+  begin(false);
+  failWait("Stream");
+  Status closed = context.close();
+  EXPECT_TRUE(queryFailed());
+  EXPECT_EQ(closed.code(), uint32_t(GPUASYNC_DRIVER_ERROR));
+  EXPECT_NE(std::string(closed.message()).find("StreamQuery"),
+            std::string::npos)
+      << closed.message();
+  end();
+}
+
 } // namespace
