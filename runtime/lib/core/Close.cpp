@@ -50,6 +50,12 @@ bool gpuasync_context::isIdle(const Pin *entering) {
   return !pendingHead && reapCallerWork();
 }
 
+bool gpuasync_context::isHeldBySession() {
+  std::lock_guard<std::mutex> lock(poolMutex);
+  return std::any_of(allStreams.begin(), allStreams.end(),
+                     [](gpuasync_stream *stream) { return stream->session; });
+}
+
 void gpuasync_context::drainRetired(const Entering &entering) {
   if (!isIdle(entering.pin))
     return;
@@ -207,6 +213,11 @@ Status gpuasync_context::giveBack(int64_t timeoutNs) {
   while (!isIdle(nullptr)) {
     if (lost.load())
       return check(); // what was pending never comes to its end
+    // Giving it back takes a frame, which would wait for the end of the trim.
+    if (isHeldBySession())
+      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                        "the context cannot be trimmed while an mgpu program "
+                        "holds a stream: destroy it first");
     int64_t elapsed = nowNs() - start;
     if (timeoutNs >= 0 && elapsed >= timeoutNs)
       return makeStatus(GPUASYNC_TIMEOUT,

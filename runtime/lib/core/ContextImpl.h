@@ -406,6 +406,8 @@ struct gpuasync_context {
   /// Whether nothing of the context can be running: no frame but the one that
   /// the calling thread is about to begin (null: none at all), no pending work.
   bool isIdle(const gpuasync::Pin *entering);
+  /// Whether an mgpu program holds a stream.
+  bool isHeldBySession();
   /// Carries out retired work if nothing of the context is running.
   void drainRetired(const gpuasync::Entering &entering);
   /// Outside of frames.

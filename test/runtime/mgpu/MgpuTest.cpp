@@ -647,6 +647,34 @@ TEST_P(MgpuTest, AssertInAKernelIsReportedAtTheWait_E06) {
   expectError("mgpuStreamSynchronize: kernel.mlir:7:9: assertion failed");
 }
 
+// E01: nobody waits, and the error is told all the same; the module goes.
+TEST_P(MgpuTest, AssertThatNobodyWaitsForIsReported_E01) {
+  if (!onCpu())
+    GTEST_SKIP() << "a trap would lose the GPU for the process";
+  launch("fail", mgpuStreamCreate(), 1, 1u);
+  EXPECT_EQ(firstError(), "");
+  mgpuModuleUnload(module);
+  module = nullptr;
+  expectError("mgpuModuleUnload: kernel.mlir:7:9: assertion failed");
+}
+
+// A trim cannot wait for what upstream's programs never give back.
+TEST_P(MgpuTest, TrimIsRefusedWhileAStreamIsHeld_M05) {
+  void *stream = mgpuStreamCreate();
+  auto *x = device<uint32_t>(32);
+  launch("store", stream, 1, x, 1u);
+  Status refused = context.trim(0.2);
+  EXPECT_EQ(refused.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
+  EXPECT_NE(std::string(refused.message())
+                .find("an mgpu program holds a "
+                      "stream"),
+            std::string::npos)
+      << refused.message();
+  mgpuMemFree(x, stream);
+  mgpuStreamSynchronize(stream);
+  mgpuStreamDestroy(stream);
+}
+
 //===----------------------------------------------------------------------===//
 // Errors
 //===----------------------------------------------------------------------===//
