@@ -151,7 +151,7 @@ bool Transfer::idle() {
 }
 
 /// Puts a copy into pageable memory on the frame's list, with a fence behind
-/// it. Takes over `scatter`.
+/// it. Takes over `scatter`, and `staging` unless it fails.
 Status Transfer::remember(char *destination, uint64_t bytes, Staging *staging,
                           StridedCopy *scatter) {
   std::unique_ptr<StridedCopy> owned(scatter);
@@ -163,13 +163,18 @@ Status Transfer::remember(char *destination, uint64_t bytes, Staging *staging,
     context.dropDownload(download);
     throw;
   }
+  if (!status.ok()) {
+    // Without a fence nobody would ever know that it is done.
+    context.dropDownload(download);
+    return status;
+  }
   download->destination = destination;
   download->bytes = bytes;
   download->staging = staging;
   download->scatter = owned.release();
   download->next = frame.downloads;
   frame.downloads = download;
-  return status;
+  return Status();
 }
 
 Download *Transfer::findPending(const char *source, uint64_t bytes) {
@@ -274,9 +279,9 @@ Status Transfer::fromDevice(char *destination, const char *source,
       return status;
     staging.use();
     status = remember(destination + offset, piece, staging.get(), nullptr);
-    staging.passOn();
     if (!status.ok())
       return status;
+    staging.passOn();
   }
   return Status();
 }
@@ -485,7 +490,8 @@ Status Transfer::copyDims(char *destination, const char *source,
       staging.use();
       status = remember(destinationLow, destinationBytes, staging.get(),
                         scatter.release());
-      staging.passOn();
+      if (status.ok())
+        staging.passOn();
     }
   }
   if (!gathered.get() || !status.ok())
@@ -548,20 +554,23 @@ Status Transfer::fillDims(char *destination, std::vector<Dim> dims,
   auto scatter = std::make_unique<StridedCopy>();
   std::vector<Dim> packed = dims;
   uint64_t total = pack(packed, elementBytes, false);
-  Staging *staging = nullptr;
-  status = context.takeStaging(total, staging);
+  HeldStaging staging(context, stream);
+  status = staging.take(total);
   if (!status.ok())
     return status;
   StridedFill dense = fill;
-  dense.destination = staging->block->pointer;
+  dense.destination = staging.data();
   dense.rank = 1;
   dense.sizes[0] = static_cast<int64_t>(total / elementBytes);
   dense.strides[0] = elementBytes;
   fillOnHost(dense);
   toStrided(*scatter, packed, elementBytes);
   scatter->destination = destination;
-  scatter->source = staging->block->pointer;
-  return remember(destination + low, bytes, staging, scatter.release());
+  scatter->source = staging.data();
+  status = remember(destination + low, bytes, staging.get(), scatter.release());
+  if (status.ok())
+    staging.passOn();
+  return status;
 }
 
 /// Sizes and element strides of an op into dimensions with byte strides.

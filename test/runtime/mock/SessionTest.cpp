@@ -1,0 +1,84 @@
+//===- SessionTest.cpp - Calls without frames, where one fails ------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the library of upstream's symbols calls, with failures of the vendor's.
+//===----------------------------------------------------------------------===//
+
+#include "core/Session.h"
+#include "Fixture.h"
+#include "core/Program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+using namespace gpuasync_test;
+using namespace gpuasync_test::detail;
+using namespace gpuasync;
+
+namespace {
+
+/// What marks a point of a stream (VariantsTest takes the flags away).
+const char *fence() {
+  const char *settings = getenv("GPUASYNC_MOCK");
+  return settings && strstr(settings, "flags=0") ? "cuEventRecord"
+                                                 : "cuStreamWriteValue32";
+}
+
+// E05: a copy back whose point could not be marked has failed. Nothing of it
+// comes to the caller's memory, neither when another copy is made.
+TEST(Sessions, CopyWithoutAFenceWritesNothing_E05) {
+  constexpr int unknownError = 999;
+  Mock *mock = mockOf("cuda-on-mock");
+  mock->mock_reset();
+  TestProgram program(TestProgram::Cuda);
+  Session *session = nullptr;
+  Status opened(gpuasync_session_open(sessionVersion, "cuda", &session));
+  ASSERT_TRUE(opened.ok()) << opened.message();
+  const gpuasync_site *site = SITE("call");
+  NativeModule loaded = nullptr;
+  NativeFunction functions[NumKernels];
+  ASSERT_TRUE(session
+                  ->loadModule(program.module, program.images[0], site, loaded,
+                               functions)
+                  .ok());
+  gpuasync_stream *stream = nullptr;
+  ASSERT_TRUE(session->takeStream(site, stream).ok());
+  void *x = nullptr;
+  ASSERT_TRUE(session->alloc(256, 0, site, x).ok());
+  std::vector<uint32_t> out(64, 77);
+  uint32_t value = 5;
+  StoreParams unused = {};
+  void *parameters[] = {&x, &value};
+  mock->mock_gate_close("store");
+  EXPECT_TRUE(session
+                  ->launch(stream, functions[Store], program.kernels[Store],
+                           makeLaunch(1, 64, unused), parameters, site)
+                  .ok());
+  mock->mock_fail(fence(), 1, unknownError);
+  Status copied = session->copy(stream, out.data(), x, 256, site);
+  EXPECT_FALSE(copied.ok());
+  EXPECT_NE(mock->mock_failed(), nullptr);
+  // Its source may be the destination of a copy back.
+  copied = session->copy(stream, x, out.data(), 256, site);
+  EXPECT_TRUE(copied.ok()) << copied.message();
+  EXPECT_EQ(out, std::vector<uint32_t>(64, 77));
+  mock->mock_gate_open("store");
+  EXPECT_TRUE(session->copy(stream, out.data(), x, 256, site).ok());
+  Event *event = nullptr;
+  EXPECT_TRUE(session->record(stream, site, event).ok());
+  EXPECT_TRUE(session->synchronize(event, site).ok());
+  session->giveEvent(event);
+  EXPECT_EQ(out, std::vector<uint32_t>(64, 77));
+  EXPECT_TRUE(session->dealloc(stream, x, site).ok());
+  session->giveStream(stream, /*idle=*/false);
+  EXPECT_TRUE(session->unloadModule(loaded, site).ok());
+  session->close();
+  gpuasync_context *raw = nullptr;
+  EXPECT_TRUE(defaultOn("cuda", raw).ok());
+  Status closed(gpuasync_context_close(raw));
+  EXPECT_TRUE(closed.ok()) << closed.message();
+  EXPECT_EQ(mock->mock_violations(nullptr, nullptr), 0u);
+}
+
+} // namespace
