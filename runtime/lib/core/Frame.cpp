@@ -200,7 +200,7 @@ void gpuasync::releaseAfterError(Frame &frame) {
   }
   context.dropDownloads(frame.downloads);
   releaseRegistrations(frame, /*undo=*/true);
-  std::vector<Block *> blocks;
+  Block *blocks = nullptr;
   {
     std::lock_guard<std::mutex> lock(context.memoryMutex);
     while (Block *block = frame.buffers) {
@@ -209,12 +209,13 @@ void gpuasync::releaseAfterError(Frame &frame) {
       if (idle && block->live) {
         block->live = false;
         context.liveBytes -= block->bytes;
-        blocks.push_back(block);
+        linkFront(blocks, block);
       }
       // Work that never ended may still write: the block stays the program's.
     }
   }
-  for (Block *block : blocks) {
+  while (Block *block = blocks) {
+    unlink(blocks, block);
     frame.slot->counters.buffers.destroy();
     (void)context.deallocate(nullptr, block);
   }

@@ -79,9 +79,14 @@ public:
   Status waitStream(NativeStream native, int64_t timeoutNs,
                     bool &done) override {
     Stream &stream = *static_cast<Stream *>(native);
-    scheduler->renew(stream);
-    return finishWait(scheduler->wait(stream, stream.enqueued, timeoutNs),
-                      stream.tenure, stream.enqueued, done);
+    Scheduler::Wait result =
+        scheduler->wait(stream, stream.enqueued, timeoutNs);
+    if (!scheduler->tryRenew(stream)) {
+      // The error that is still there is a former owner's.
+      done = result == Scheduler::Wait::Reached;
+      return outOfMemoryStatus();
+    }
+    return finishWait(result, stream.tenure, stream.enqueued, done);
   }
   void resetStream(NativeStream stream) noexcept override {
     scheduler->resetStream(static_cast<Stream *>(stream));

@@ -115,11 +115,14 @@ void Scheduler::resetStream(Stream *stream) {
   }
 }
 
+bool Scheduler::tryRenew(Stream &stream) {
+  if (__builtin_expect(stream.outlived, 0))
+    resetStream(&stream);
+  return !stream.outlived;
+}
+
 void Scheduler::renew(Stream &stream) {
-  if (__builtin_expect(!stream.outlived, 1))
-    return;
-  resetStream(&stream);
-  if (stream.outlived)
+  if (!tryRenew(stream))
     throw std::bad_alloc();
 }
 

@@ -151,7 +151,10 @@ public:
   Stream *createStream();
   void destroyStream(Stream *stream);
   void resetStream(Stream *stream);
-  /// Before the owner's tenure is used: what a reset had no memory for.
+  /// Before the owner's tenure is used: what a reset had no memory for. False:
+  /// there is none now either.
+  bool tryRenew(Stream &stream);
+  /// The same; throws bad_alloc.
   void renew(Stream &stream);
 
   /// An operation to fill in, of the stream's owner.
