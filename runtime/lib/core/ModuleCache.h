@@ -49,6 +49,8 @@ struct ThreadState;
 struct alignas(64) Registration {
   const gpuasync_program *program = nullptr;
   uint64_t id = 0; ///< unique over reuse
+  /// A thread is in gpuasync_program_release (Process::mutex).
+  bool releasing = false;
   /// Where its frames run outside any scope; null until chosen.
   std::atomic<gpuasync_context *> defaultContext{nullptr};
 };

@@ -424,27 +424,40 @@ void gpuasync_program_release(const gpuasync_program *program) noexcept {
   try {
     Process &shared = process();
     std::vector<gpuasync_context *> contexts;
+    auto &known = shared.registrations;
     {
       std::lock_guard<std::mutex> lock(shared.mutex);
-      auto &known = shared.registrations;
       auto found = std::find(known.begin(), known.end(), registration);
-      if (found == known.end())
+      if (found == known.end() || registration->releasing)
         return;
-      known.erase(found);
       contexts = shared.contexts;
+      registration->releasing = true;
       // Not a reference: somebody may be giving up the last one just now.
       for (gpuasync_context *context : contexts)
         context->retainPart();
     }
-    for (gpuasync_context *context : contexts) {
+    struct End {
+      Registration &registration;
+      std::vector<gpuasync_context *> &contexts;
+      bool released;
+      ~End() {
+        for (gpuasync_context *context : contexts)
+          context->releasePart();
+        std::lock_guard<std::mutex> lock(process().mutex);
+        if (!released)
+          registration.releasing = false;
+      }
+    } end{*registration, contexts, false};
+    for (gpuasync_context *context : contexts)
       context->forgetProgram(registration);
-      context->releasePart();
-    }
+    std::lock_guard<std::mutex> lock(shared.mutex);
+    known.erase(std::find(known.begin(), known.end(), registration));
     __atomic_store_n(program->slot, static_cast<void *>(nullptr),
                      __ATOMIC_RELEASE);
-    std::lock_guard<std::mutex> lock(shared.mutex);
     registration->program = nullptr;
+    registration->releasing = false;
     shared.freeRegistrations.push_back(registration);
+    end.released = true;
   } catch (const std::bad_alloc &) {
     // The program stays registered; its memory must not go away, but there is
     // no way to say so here.

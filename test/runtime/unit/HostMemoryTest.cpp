@@ -19,16 +19,17 @@ using namespace gpuasync_test::detail;
 
 namespace {
 
-/// Allocations of this thread, and which one fails (0: none).
+/// Allocations of this thread, which one fails (0: none), and whether all do.
 thread_local uint64_t allocations, failAt;
+thread_local bool allFail;
 
 class HostMemory : public testing::Test {
 protected:
   void SetUp() override {
     HostCalls::hook([](HostCall call, const char *) -> int {
-      if (call != HostCall::Allocation || ++allocations != failAt)
+      if (call != HostCall::Allocation)
         return HostCalls::Happens;
-      return ENOMEM;
+      return ++allocations == failAt || allFail ? ENOMEM : HostCalls::Happens;
     });
   }
   void TearDown() override { HostCalls::hook(nullptr); }
@@ -118,6 +119,69 @@ TEST_F(HostMemory, EveryAllocationFails_E05) {
   }
   EXPECT_GT(errors, count / 4);
   EXPECT_TRUE(live(program, 0).right);
+}
+
+// E03: a stream whose last owner's error cannot be cleared away for want of
+// memory does not keep the frame from giving back what it holds.
+TEST_F(HostMemory, FailedFrameGivesBackWithoutMemory_E03) {
+  TestProgram program;
+  Context context;
+  ASSERT_TRUE(Context::open("cpu", context).ok());
+  ContextScope scope(context);
+  std::vector<uint32_t> host(64);
+  {
+    FrameScope frame(program);
+    gpuasync_stream *stream = frame.stream();
+    frame.launch(stream, Fail, 1, 1, FailParams{1});
+    frame.wait({stream});
+    EXPECT_FALSE(frame.leave().ok());
+  }
+  // No gtest macro nor FrameScope meanwhile: those allocate too.
+  static const gpuasync_site site = {"a.mlir", "op", 1, 1, 0, 0, 0, 0};
+  gpuasync_frame frame;
+  gpuasync_frame_enter(&frame, &program.function);
+  void *x = gpuasync_alloc(&frame, nullptr, 256, 0, &site);
+  gpuasync_host_register(&frame, host.data(), 256, &site);
+  allFail = true;
+  gpuasync_stream *stream = gpuasync_stream_create(&frame, &site);
+  StoreParams params{static_cast<uint32_t *>(x), 1};
+  gpuasync_block block = makeLaunch(1, 64, params);
+  gpuasync_launch(&frame, stream, &program.launchSites[Store], &block);
+  Status status(gpuasync_frame_leave(&frame));
+  allFail = false;
+  EXPECT_NE(stream, nullptr);
+  EXPECT_EQ(status.code(), uint32_t(GPUASYNC_OUT_OF_MEMORY))
+      << status.message();
+  EXPECT_EQ(gpuasync_leaks_list(context.get(), nullptr, nullptr), 0u);
+  EXPECT_EQ(readStats(context).buffers.live, 0u);
+}
+
+// E05: a program whose release fails is still known, so that it can be released
+// again.
+TEST_F(HostMemory, ReleaseThatFailsCanBeRepeated_E05) {
+  TestProgram program;
+  uint64_t failures = 0;
+  for (uint64_t i = 1; i <= 100; ++i) {
+    Context context;
+    ASSERT_TRUE(Context::open("cpu", context).ok());
+    {
+      ContextScope scope(context);
+      FrameScope frame(program);
+      EXPECT_TRUE(frame.entered);
+    }
+    allocations = 0;
+    failAt = i;
+    gpuasync_program_release(&program.program);
+    failAt = 0;
+    bool failed = program.slot != nullptr;
+    failures += failed;
+    gpuasync_program_release(&program.program);
+    EXPECT_EQ(program.slot, nullptr) << "allocation " << i;
+    EXPECT_TRUE(context.close().ok());
+    if (allocations < i)
+      break;
+  }
+  EXPECT_GT(failures, 0u);
 }
 
 TEST_F(HostMemory, WarmCallAllocatesNothing_C05) {
