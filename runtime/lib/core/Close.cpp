@@ -56,12 +56,13 @@ bool gpuasync_context::isHeldBySession() {
                      [](gpuasync_stream *stream) { return stream->session; });
 }
 
-void gpuasync_context::drainRetired(const Entering &entering) {
+bool gpuasync_context::drainRetired(const Entering &entering) {
   if (!isIdle(entering.pin))
-    return;
+    return false;
   carryOutRetired();
   if (modules.wantsTrim())
     modules.trim(&entering);
+  return true;
 }
 
 void gpuasync_context::drainRetired() {

@@ -408,8 +408,9 @@ struct gpuasync_context {
   bool isIdle(const gpuasync::Pin *entering);
   /// Whether an mgpu program holds a stream.
   bool isHeldBySession();
-  /// Carries out retired work if nothing of the context is running.
-  void drainRetired(const gpuasync::Entering &entering);
+  /// Carries out retired work if nothing of the context is running; whether
+  /// that was so.
+  bool drainRetired(const gpuasync::Entering &entering);
   /// Outside of frames.
   void drainRetired();
   /// Nothing of the context is running.

@@ -9,6 +9,7 @@
 #include "core/Capture.h"
 #include "core/Program.h"
 
+#include <algorithm>
 #include <new>
 #include <stdio.h>
 #include <stdlib.h>
@@ -146,6 +147,19 @@ static Status loadModules(Frame &frame, const gpuasync_function &function) {
   return Status();
 }
 
+/// Looking takes a lock and reads what other threads write. Where the context
+/// hardly ever rests, few frames of a thread look.
+static void drainAtTimes(Frame &frame, const gpuasync_function &function) {
+  ThreadContext &slot = *frame.slot;
+  if (slot.unlookedLeft) {
+    --slot.unlookedLeft;
+    return;
+  }
+  bool rested = frame.context->drainRetired({frame.pin, &function});
+  slot.unlooked = rested ? 0 : std::min(2 * slot.unlooked + 1, 63u);
+  slot.unlookedLeft = slot.unlooked;
+}
+
 static Status enter(Frame &frame, const gpuasync_function &function) {
   ThreadState &thread = currentThread ? *currentThread : threadState();
   frame.thread = &thread;
@@ -179,7 +193,7 @@ static Status enter(Frame &frame, const gpuasync_function &function) {
     return frame.context->noteFault(std::move(status));
   frame.current = true;
   if (frame.context->retiredCount.load(std::memory_order_relaxed))
-    frame.context->drainRetired({frame.pin, &function});
+    drainAtTimes(frame, function);
   return loadModules(frame, function);
 }
 

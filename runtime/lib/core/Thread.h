@@ -80,6 +80,9 @@ struct alignas(64) ThreadContext {
   gpuasync_stream *idleWrappers = nullptr;
   Event *idleEvents = nullptr; ///< LIFO
   uint32_t idleEventCount = 0;
+  /// Frames that begin without a look at the retire list: how many more, and of
+  /// how many since the last look. The thread's own.
+  uint32_t unlookedLeft = 0, unlooked = 0;
 };
 
 /// A thread's hold on a loaded instance. Lives until the thread notices that

@@ -159,6 +159,32 @@ TEST_P(Counts, WarmEnterAndLeave_C05) {
   EXPECT_EQ(costs.leave.calls, 2u);
 }
 
+// C05: a frame that ends its registrations itself has nothing to look for.
+TEST_P(Counts, LeaveAfterRegistrations_C05) {
+  std::vector<char> host(4096);
+  Cost leave;
+  for (int i = 0; i < 2; ++i) {
+    gpuasync_frame frame;
+    gpuasync_frame_enter(&frame, &program->function);
+    gpuasync_host_register(&frame, host.data(), host.size(), SITE("register"));
+    gpuasync_host_unregister(&frame, host.data(), SITE("unregister"));
+    leave = Cost();
+    measure(leave, [&] { EXPECT_EQ(gpuasync_frame_leave(&frame), nullptr); });
+  }
+  EXPECT_EQ(leave.locks, 0u);
+}
+
+// C05: what waits for a context that never rests does not hold up its frames.
+TEST_P(Counts, EnterWhileSomethingIsRetired_C05) {
+  std::vector<char> host(4096);
+  FrameScope outer(*program);
+  gpuasync_host_register(outer, host.data(), host.size(), SITE("register"));
+  gpuasync_host_unregister(outer, host.data(), SITE("unregister"));
+  Costs costs = warm();
+  EXPECT_EQ(costs.enter.locks, 0u);
+  EXPECT_EQ(mock->mock_live("registration"), 1u);
+}
+
 // X02: no switch where the right context is current already.
 TEST_P(Counts, NoSwitchWhenCurrent_X02) {
   FrameScope outer(*program);
