@@ -399,7 +399,7 @@ struct gpuasync_context {
   gpuasync::Download *newDownload();
   void dropDownload(gpuasync::Download *download); ///< never used
 
-  //===--- The end (Retire.cpp)
+  //===--- The end (Close.cpp)
   /// To the retire list and off it; memoryMutex held.
   void retireRange(gpuasync::HostRange *range);
   void unretireRange(gpuasync::HostRange *range);
