@@ -14,6 +14,10 @@ using namespace gpuasync_test;
 static const Expectation table[] = {
     {"!cuda-on-mock", "Sweep.PtxCache_E05", Expected::Unsupported,
      "only the cuda driver keeps machine code on disk"},
+    {"!cuda-on-mock", "Sweep.Captured_E05", Expected::Unsupported,
+     "no captures"},
+    {"!cpu-*", "Sweep.KernelAssert_E05", Expected::Unsupported,
+     "a trap loses the device"},
     {"!cpu-fair", "Sweep.DiskCache_E05", Expected::Unsupported,
      "uses no device; once is enough"},
     {"!cpu", "Errors.KernelAssert", Expected::Unsupported,

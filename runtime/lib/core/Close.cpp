@@ -513,7 +513,7 @@ Status gpuasync_context::closeOnce() {
                           "unfinished: %s",
                           open.empty() ? "unknown" : open.c_str());
     }
-    if (finished && capturedStreams) {
+    if (finished && capturedStreams && !lost.load()) {
       finished = false;
       result = makeStatus(GPUASYNC_INVALID_ARGUMENT,
                           "a capture of a caller's stream that functions of "

@@ -14,6 +14,7 @@
 #include "gpuasync/Program.h"
 
 #include <algorithm>
+#include <dlfcn.h>
 #include <errno.h>
 #include <filesystem>
 #include <map>
@@ -453,13 +454,13 @@ void devicesAndThreads(Life &life) {
     frame.leave();
     life.expect(out == Words(128, 2 * value + 1), "a thread's product");
   };
+  life.inParallel = true;
   std::thread other([&] {
     if (!life.scope(true))
       return;
     work(life, life.program, 3);
     life.scope(false);
   });
-  other.join();
   // The end of all contexts closes this one too.
   gpuasync_context *&second = life.another;
   {
@@ -481,6 +482,168 @@ void devicesAndThreads(Life &life) {
       gpuasync_scope_pop();
     }
   }
+  other.join();
+}
+
+/// Two threads that register the same memory, use it and give it back.
+void sharedRegistration(Life &life) {
+  life.openContext();
+  life.arm();
+  life.inParallel = true;
+  static uint32_t memory[2][1024];
+  std::thread threads[2];
+  for (int i = 0; i < 2; ++i)
+    threads[i] = std::thread([&life, i] {
+      if (!life.scope(true))
+        return;
+      for (auto &piece : memory) {
+        Words out(512);
+        LifeFrame frame(life, i ? life.second : life.program);
+        gpuasync_stream *stream = frame.stream();
+        frame.registerHost(piece, sizeof(piece));
+        uint32_t *x = frame.alloc(stream, 512), *part = piece + 512 * i;
+        frame.launch(stream, Store, 2, 256, StoreParams{part, 7});
+        frame.copy(stream, x, part, 2048);
+        frame.copy(stream, out.data(), x, 2048);
+        frame.wait({stream});
+        life.expect(frame.failed() || out == Words(512, 7),
+                    "memory that two threads registered");
+        frame.dealloc(stream, x);
+        frame.unregisterHost(piece);
+      }
+      life.scope(false);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+/// What is left behind goes back on demand, and what is needed comes again.
+void trimmed(Life &life) {
+  life.openContext();
+  life.arm();
+  if (!life.scope(true))
+    return;
+  static uint32_t host[1024];
+  for (int round = 0; round < 2; ++round) {
+    Words out(64);
+    {
+      LifeFrame frame(life, life.program);
+      gpuasync_stream *stream = frame.stream();
+      uint32_t *shared = frame.alloc(nullptr, 64, true);
+      frame.registerHost(host, sizeof(host));
+      frame.launch(stream, Store, 1, 64, StoreParams{shared, 4});
+      frame.copy(stream, out.data(), shared, 256);
+      frame.wait({stream});
+      frame.unregisterHost(host);
+      frame.dealloc(nullptr, shared);
+      frame.leave();
+    }
+    life.expect(out == Words(64, 4), "the copy");
+    Entry entry(life);
+    if (life.context) {
+      gpuasync_modules_release(life.context);
+      life.note(gpuasync_context_trim(life.context, -1));
+    }
+  }
+  life.scope(false);
+}
+
+/// A kernel's own error, on one of two streams, and the frames after it.
+void kernelAssert(Life &life) {
+  life.openContext();
+  life.arm();
+  if (!life.scope(true))
+    return;
+  static uint32_t host[1024];
+  for (int round = 0; round < 2; ++round) {
+    Words out(64);
+    LifeFrame frame(life, life.program);
+    gpuasync_stream *a = frame.stream(), *b = frame.stream();
+    uint32_t *x = frame.alloc(b, 64);
+    frame.registerHost(host, sizeof(host));
+    frame.launch(a, Fail, 1, 1, FailParams{1});
+    frame.launch(b, Store, 1, 64, StoreParams{x, 2});
+    frame.copy(b, out.data(), x, 256);
+    frame.waitEvent(b, frame.record(a));
+    frame.wait({b, a});
+    frame.leaveWithError("assertion failed");
+  }
+  life.scope(false);
+}
+
+/// Two functions in one capture of the caller's stream, and the graph's run.
+void captured(Life &life) {
+  Mock &mock = *mockOf("cuda-on-mock");
+  void *library = dlopen(getenv("GPU_ASYNC_CUDA_LIBRARY"), RTLD_NOW);
+  void *vendorContext = nullptr;
+  // The caller repeats what fails.
+  auto call = [&](const char *name, auto... arguments) {
+    using Function = int (*)(decltype(arguments)...);
+    auto function = reinterpret_cast<Function>(dlsym(library, name));
+    mock.mock_context_push(vendorContext);
+    if (function(arguments...))
+      function(arguments...);
+    mock.mock_context_pop();
+  };
+  life.openContext();
+  if (!life.scope(true))
+    return;
+  gpuasync_stream *mine = nullptr;
+  life.note(gpuasync_context_stream_create(life.context, &mine));
+  void *native = gpuasync_context_stream_native(mine);
+  uint32_t *x = nullptr;
+  {
+    LifeFrame frame(life, life.program);
+    vendorContext = mock.mock_context_top();
+    x = frame.alloc(nullptr, 64);
+  }
+  constexpr int relaxed = 2;
+  call("cuStreamBeginCapture_v2", native, relaxed);
+  life.arm();
+  bool whole = true;
+  for (int i = 0; i < 2; ++i) {
+    LifeFrame frame(life, life.program);
+    gpuasync_stream *stream = frame.external(native), *own = frame.stream();
+    frame.waitEvent(own, frame.record(stream));
+    frame.launch(own, Store, 1, 64, StoreParams{x, 3});
+    frame.launch(own, MulAdd, 1, 64, MulAddParams{x, 64, 2, 1});
+    frame.destroy(own, false);
+    frame.leave();
+    whole &= frame.succeeded;
+  }
+  {
+    // The capture's streams are not for this one.
+    LifeFrame frame(life, life.program);
+    gpuasync_stream *own = frame.stream();
+    uint32_t *y = frame.alloc(own, 64);
+    frame.launch(own, Store, 1, 64, StoreParams{y, 1});
+    frame.dealloc(own, y);
+    frame.wait({own});
+    frame.destroy(own, true);
+  }
+  void *graph = nullptr, *executable = nullptr;
+  call("cuStreamEndCapture", native, &graph);
+  if (graph) {
+    call("cuGraphInstantiateWithFlags", &executable, graph, 0ull);
+    call("cuGraphDestroy", graph);
+    call("cuGraphLaunch", executable, native);
+    call("cuStreamSynchronize", native);
+    call("cuGraphExecDestroy", executable);
+  }
+  Words out(64);
+  {
+    LifeFrame frame(life, life.program);
+    gpuasync_stream *own = frame.stream();
+    frame.copy(own, out.data(), x, 256);
+    frame.wait({own});
+    frame.dealloc(nullptr, x);
+  }
+  life.expect(!whole || out == Words(64, 7), "what the graph made");
+  {
+    Entry entry(life);
+    gpuasync_context_stream_destroy(mine);
+  }
+  life.scope(false);
 }
 
 /// Kernels that spin until others of their stream's neighbours run, and one
@@ -856,6 +1019,12 @@ protected:
              {Fault::Mapping, cpu}}};
   }
   void sweep(Body body) { sweep(body, onDevice()); }
+  /// Every fifth call only.
+  void sweepSome(Body body) {
+    Options options = onDevice();
+    options.step = 5;
+    sweep(body, options);
+  }
 
   const char *device = GetParam();
   Outcome *outcome = nullptr;
@@ -890,6 +1059,10 @@ TEST_P(Sweep, Staging_E05) {
 }
 TEST_P(Sweep, ErrorsAndLeaks_E05) { sweep(errorsAndLeaks); }
 TEST_P(Sweep, DevicesAndThreads_E05) { sweep(devicesAndThreads); }
+TEST_P(Sweep, SharedRegistration_E05) { sweepSome(sharedRegistration); }
+TEST_P(Sweep, Trimmed_E05) { sweepSome(trimmed); }
+TEST_P(Sweep, KernelAssert_E05) { sweepSome(kernelAssert); }
+TEST_P(Sweep, Captured_E05) { sweepSome(captured); }
 TEST_P(Sweep, MeetingKernels_E05) {
   Options options = onDevice();
   if (!strncmp(device, "cpu", 3))
