@@ -9,7 +9,6 @@
 #include "core/Capture.h"
 #include "core/Program.h"
 
-#include <algorithm>
 #include <new>
 #include <stdio.h>
 #include <stdlib.h>
@@ -148,16 +147,17 @@ static Status loadModules(Frame &frame, const gpuasync_function &function) {
 }
 
 /// Looking takes a lock and reads what other threads write. Where the context
-/// hardly ever rests, few frames of a thread look.
+/// hardly ever rests, one of 64 frames of a thread looks.
 static void drainAtTimes(Frame &frame, const gpuasync_function &function) {
   ThreadContext &slot = *frame.slot;
   if (slot.unlookedLeft) {
     --slot.unlookedLeft;
     return;
   }
-  bool rested = frame.context->drainRetired({frame.pin, &function});
-  slot.unlooked = rested ? 0 : std::min(2 * slot.unlooked + 1, 63u);
-  slot.unlookedLeft = slot.unlooked;
+  if (frame.context->drainRetired({frame.pin, &function}))
+    slot.busyLooks = 0;
+  else if (++slot.busyLooks >= 4)
+    slot.unlookedLeft = 63;
 }
 
 static Status enter(Frame &frame, const gpuasync_function &function) {

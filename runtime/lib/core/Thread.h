@@ -80,9 +80,9 @@ struct alignas(64) ThreadContext {
   gpuasync_stream *idleWrappers = nullptr;
   Event *idleEvents = nullptr; ///< LIFO
   uint32_t idleEventCount = 0;
-  /// Frames that begin without a look at the retire list: how many more, and of
-  /// how many since the last look. The thread's own.
-  uint32_t unlookedLeft = 0, unlooked = 0;
+  /// Of the retire list: looks in a row that found the context busy, and frames
+  /// that begin without one until the next.
+  uint32_t busyLooks = 0, unlookedLeft = 0;
 };
 
 /// A thread's hold on a loaded instance. Lives until the thread notices that
