@@ -33,7 +33,7 @@ Outcome runAgain(const char *filter, const char *variable, const char *value) {
     dup2(file, 1);
     dup2(file, 2);
     setenv(variable, value, 1);
-    alarm(200); // one that hangs shows how far it came
+    alarm(400); // one that hangs shows how far it came
     execl("/proc/self/exe", "self", "--gtest_also_run_disabled_tests",
           (std::string("--gtest_filter=") + filter).c_str(), nullptr);
     _exit(127);
