@@ -7,6 +7,7 @@
 //
 // RUN: gpu-runner --device=cpu -O0 %s | FileCheck %s
 // RUN: gpu-runner --device=cpu %s | FileCheck %s
+// RUN: gpu-runner --device=cpu --check %s | FileCheck %s
 // RUN: %if cuda %{ gpu-runner --device=cuda %s | FileCheck %s %}
 
 !left = !gpu.mma_matrix<16x16xf16, "AOp">
@@ -64,15 +65,19 @@ module attributes {gpu.container_module} {
       gpu.return
     }
 
-    // m becomes m * transpose(m), through workgroup memory, without a barrier between
-    // load and store: a subgroup is one.
+    // m becomes m * transpose(m), in place in workgroup memory: no barrier is between
+    // load and store, since a subgroup is one.
     gpu.func @square(%m: memref<16x16xf16>) workgroup(%tile: memref<16x16xf16, #gpu.address_space<workgroup>>) kernel {
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
       %c16 = arith.constant 16 : index
       %thread = gpu.thread_id x
+      %c8 = arith.constant 8 : index
       %row = arith.remui %thread, %c16 : index
-      scf.for %i = %c0 to %c16 step %c1 {
+      %upper = arith.divui %thread, %c16 : index
+      %first = arith.muli %upper, %c8 : index
+      %last = arith.addi %first, %c8 : index
+      scf.for %i = %first to %last step %c1 {
         %value = memref.load %m[%row, %i] : memref<16x16xf16>
         memref.store %value, %tile[%row, %i] : memref<16x16xf16, #gpu.address_space<workgroup>>
       }
@@ -82,7 +87,12 @@ module attributes {gpu.container_module} {
       %x = gpu.subgroup_mma_load_matrix %tile[%c0, %c0] {leadDimension = 16 : index} : memref<16x16xf16, #gpu.address_space<workgroup>> -> !left
       %y = gpu.subgroup_mma_load_matrix %tile[%c0, %c0] {leadDimension = 16 : index, transpose} : memref<16x16xf16, #gpu.address_space<workgroup>> -> !right
       %s = gpu.subgroup_mma_compute %x, %y, %none {b_transpose} : !left, !right -> !half
-      gpu.subgroup_mma_store_matrix %s, %m[%c0, %c0] {leadDimension = 16 : index} : !half, memref<16x16xf16>
+      gpu.subgroup_mma_store_matrix %s, %tile[%c0, %c0] {leadDimension = 16 : index} : !half, memref<16x16xf16, #gpu.address_space<workgroup>>
+      gpu.barrier
+      scf.for %i = %first to %last step %c1 {
+        %value = memref.load %tile[%row, %i] : memref<16x16xf16, #gpu.address_space<workgroup>>
+        memref.store %value, %m[%row, %i] : memref<16x16xf16>
+      }
       gpu.return
     }
   }
