@@ -67,7 +67,7 @@ module attributes {gpu.container_module} {
 
     // m becomes m * transpose(m), in place in workgroup memory: no barrier is between
     // load and store, since a subgroup is one.
-    gpu.func @square(%m: memref<16x16xf16>) workgroup(%tile: memref<16x16xf16, #gpu.address_space<workgroup>>) kernel {
+    gpu.func @square(%m: memref<16x16xf16>) workgroup(%tile: memref<16x16xf16, #gpu.address_space<workgroup>> {llvm.align = 32 : i64}) kernel {
       %c0 = arith.constant 0 : index
       %c1 = arith.constant 1 : index
       %c16 = arith.constant 16 : index
