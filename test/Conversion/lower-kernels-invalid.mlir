@@ -33,7 +33,7 @@ gpu.module @k [#gpu_async.cpu] {
 gpu.module @k [#gpu_async.cpu] {
   gpu.func @f(%x: memref<?xf32>, %n: index) kernel {
     %c0 = arith.constant 0 : index
-    // expected-error @+1 {{of dynamic size is used across a barrier}}
+    // expected-error @+1 {{of dynamic size or layout is used across a barrier}}
     %a = memref.alloca(%n) : memref<?xf32>
     %v = memref.load %x[%c0] : memref<?xf32>
     memref.store %v, %a[%c0] : memref<?xf32>
