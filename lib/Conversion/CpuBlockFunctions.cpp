@@ -19,8 +19,9 @@ using namespace mlir::gpuasync::cpu;
 /// Marks what a thread reads and writes through the function's arguments as
 /// independent of the block's other threads. Without a barrier between them,
 /// one thread may not rely on another's plain accesses: that is a data race.
-/// Atomic and volatile accesses are left out, and so is the thread's own stack,
-/// which all threads of the loop share once the thread function is inlined.
+/// Atomic and volatile accesses are left out, and so are what stands for an
+/// atomic and the thread's own stack, which all threads of the loop share once
+/// the thread function is inlined.
 void CPULowering::markParallelAccesses(LLVM::LLVMFuncOp thread,
                                        Attribute group) {
   auto throughArgument = [&](Value address) {
@@ -37,6 +38,8 @@ void CPULowering::markParallelAccesses(LLVM::LLVMFuncOp thread,
   };
   ArrayAttr groups = builder.getArrayAttr(group);
   thread.walk([&](Operation *op) {
+    if (op->hasAttr(inOrderName))
+      return;
     if (auto load = dyn_cast<LLVM::LoadOp>(op)) {
       if (!load.getVolatile_() &&
           load.getOrdering() == LLVM::AtomicOrdering::not_atomic &&

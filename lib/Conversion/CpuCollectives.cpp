@@ -12,6 +12,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace mlir::gpuasync;
@@ -20,9 +21,10 @@ using namespace mlir::gpuasync::cpu;
 namespace {
 class Expansion {
 public:
-  Expansion(func::FuncOp kernel, ThreadMemory &memory)
-      : kernel(kernel), memory(memory), builder(kernel.getContext()),
-        loc(kernel.getLoc()), variance(kernel, [](Operation *op) {
+  Expansion(func::FuncOp kernel, ThreadMemory &memory, int64_t sizeX)
+      : kernel(kernel), memory(memory), sizeX(sizeX),
+        builder(kernel.getContext()), loc(kernel.getLoc()),
+        variance(kernel, [](Operation *op) {
           return isa<scf::IfOp, scf::ForOp, scf::WhileOp>(op);
         }) {}
 
@@ -44,6 +46,8 @@ private:
   /// Reads another thread's value, or this one's own if there is no such
   /// thread. `lane` is an index into the subgroup.
   Value exchange(Operation *op, Value value, Value lane, Value inRange);
+  Value permute(Value value, ArrayRef<int32_t> sources);
+  std::optional<SmallVector<int32_t>> getKnownSources(gpu::ShuffleOp op);
   FailureOr<Value> combine(Operation *op, gpu::AllReduceOperation kind, Value a,
                            Value b);
   /// Threads disagree about the new values as they did about the op's.
@@ -115,6 +119,7 @@ private:
 
   func::FuncOp kernel;
   ThreadMemory &memory;
+  int64_t sizeX;
   OpBuilder builder;
   Location loc;
   ThreadVariance variance;
@@ -132,6 +137,67 @@ Value Expansion::exchange(Operation *op, Value value, Value source,
   Value there = arith::AndIOp::create(builder, loc, inRange,
                                       less(other, memory.getNumThreads()));
   return load(array, select(there, other, self), value.getType());
+}
+
+/// What each thread gets that has the value of lane `sources[lane]`, in
+/// subgroups that are whole. The block permutes the array by vectors: what it
+/// leaves is read in order, and there is no test and no gather.
+Value Expansion::permute(Value value, ArrayRef<int32_t> sources) {
+  Type type = value.getType();
+  Value array = memory.createArray(getBytesInMemory(type));
+  Value permuted = memory.createArray(getBytesInMemory(type));
+  Value self = threadId();
+  store(array, self, value);
+  meet();
+  once([&] {
+    loop(index(0), memory.getNumThreads(), index(subgroupSize),
+         [&](Value begin) {
+           auto subgroup = VectorType::get({subgroupSize}, type);
+           Value lanes =
+               LLVM::LoadOp::create(builder, loc, subgroup,
+                                    element(array, begin, type), /*align=*/16);
+           Value moved = LLVM::ShuffleVectorOp::create(builder, loc, lanes,
+                                                       lanes, sources);
+           LLVM::StoreOp::create(builder, loc, moved,
+                                 element(permuted, begin, type), /*align=*/16);
+         });
+  });
+  return load(permuted, self, type);
+}
+
+/// The lane whose value each lane gets, if the program says it and permute()
+/// can do it.
+std::optional<SmallVector<int32_t>>
+Expansion::getKnownSources(gpu::ShuffleOp op) {
+  Type type = op.getValue().getType();
+  APInt offset, width;
+  if (sizeX <= 0 || sizeX % subgroupSize || !type.isIntOrFloat() ||
+      !llvm::is_contained({8u, 16u, 32u, 64u}, type.getIntOrFloatBitWidth()) ||
+      !LLVM::isCompatibleType(type) ||
+      !matchPattern(op.getOffset(), m_ConstantInt(&offset)) ||
+      !matchPattern(op.getWidth(), m_ConstantInt(&width)))
+    return std::nullopt;
+  SmallVector<int32_t> sources;
+  for (int64_t lane = 0; lane < subgroupSize; ++lane) {
+    int64_t source = offset.getSExtValue();
+    switch (op.getMode()) {
+    case gpu::ShuffleMode::XOR:
+      source ^= lane;
+      break;
+    case gpu::ShuffleMode::UP:
+      source = lane - source;
+      break;
+    case gpu::ShuffleMode::DOWN:
+      source += lane;
+      break;
+    case gpu::ShuffleMode::IDX:
+      break;
+    }
+    int64_t limit = std::min(width.getSExtValue(), subgroupSize);
+    bool isThere = lane < limit && source >= 0 && source < limit;
+    sources.push_back(isThere ? source : lane);
+  }
+  return sources;
 }
 
 void Expansion::expand(gpu::ShuffleOp op) {
@@ -157,6 +223,10 @@ void Expansion::expand(gpu::ShuffleOp op) {
                                 arith::CmpIOp::create(builder, loc,
                                                       arith::CmpIPredicate::ult,
                                                       source, width));
+  if (std::optional<SmallVector<int32_t>> sources = getKnownSources(op)) {
+    replace(op, {permute(op.getValue(), *sources), valid});
+    return;
+  }
   Value limit = index(subgroupSize);
   Value inRange = arith::AndIOp::create(
       builder, loc, valid,
@@ -382,7 +452,7 @@ LogicalResult Expansion::run() {
   return success();
 }
 
-LogicalResult cpu::expandCollectives(func::FuncOp kernel,
-                                     ThreadMemory &memory) {
-  return Expansion(kernel, memory).run();
+LogicalResult cpu::expandCollectives(func::FuncOp kernel, ThreadMemory &memory,
+                                     int64_t sizeX) {
+  return Expansion(kernel, memory, sizeX).run();
 }

@@ -66,6 +66,7 @@ LogicalResult CPULowering::copyFunction(FunctionOpInterface function) {
                                      gpuFunction.getFunctionType());
     IRMapping mapping;
     gpuFunction.getBody().cloneInto(&copy.getBody(), mapping);
+    makeWorkgroupAtomicsPlain(copy);
     Block &entry = copy.getBody().front();
     unsigned arguments = gpuFunction.getFunctionType().getNumInputs();
     // Attributions follow the arguments; they become memory of the block and
@@ -132,6 +133,7 @@ LogicalResult CPULowering::copyFunction(FunctionOpInterface function) {
   auto copy = cast<FunctionOpInterface>(builder.clone(*function));
   if (copy.isExternal())
     return success();
+  makeWorkgroupAtomicsPlain(copy);
   for (StringRef name :
        {"gpu.kernel", "nvvm.kernel", "rocdl.kernel", "nvvm.maxntid",
         "nvvm.reqntid", "nvvm.minctasm", "nvvm.maxnreg", "nvvm.cluster_dim"})

@@ -9,11 +9,15 @@
 #ifndef GPUASYNC_LIB_CONVERSION_CPUKERNEL_H
 #define GPUASYNC_LIB_CONVERSION_CPUKERNEL_H
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
+#include <array>
 #include <functional>
 #include <map>
+#include <optional>
 
 namespace mlir::gpuasync::cpu {
 
@@ -32,6 +36,11 @@ enum Env {
 inline Value getEnv(func::FuncOp function, unsigned which) {
   return function.getArgument(function.getNumArguments() - EnvSize + which);
 }
+
+/// What the runtime's cpu device allows: half of what places in a grid could
+/// be, so that neighbours' places do not wrap around either.
+constexpr int64_t maxThreadsPerBlock = 1024;
+constexpr int64_t maxBlocksPerGrid = int64_t(1) << 52;
 
 /// Threads in a subgroup, as on CUDA devices.
 constexpr int64_t subgroupSize = 32;
@@ -148,6 +157,51 @@ private:
   bool changed = false;
 };
 
+/// Threads of a block: in each dimension those from `lower` up to `upper`.
+struct ThreadBox {
+  std::array<Value, 3> lower, upper;
+};
+
+/// All threads of the block.
+ThreadBox buildWholeBox(OpBuilder &builder, Location loc, func::FuncOp kernel);
+
+/// An if without else that is true for the threads of a box.
+struct Guard {
+  /// `id`, a thread's id in dimension `dim` plus something that the threads
+  /// agree about, compared with `bound`.
+  struct Limit {
+    unsigned dim;
+    arith::CmpIPredicate predicate;
+    Value id, bound;
+  };
+  scf::IfOp branch;
+  SmallVector<Limit> limits;
+  SmallVector<Value> uniform; ///< conditions that the threads agree about
+
+  bool isLimitedIn(unsigned dim) const {
+    return llvm::any_of(limits,
+                        [&](const Limit &limit) { return limit.dim == dim; });
+  }
+  /// Whether it looks like the end of an array: true in most blocks, whatever
+  /// the thread. One that asks for the bare id chooses among the threads.
+  bool isMostlyTrue(func::FuncOp kernel) const {
+    return llvm::all_of(limits, [&](const Limit &limit) {
+      return limit.predicate != arith::CmpIPredicate::eq &&
+             limit.id != getEnv(kernel, ThreadId + limit.dim);
+    });
+  }
+};
+
+/// The guard of everything in `piece` that another thread or the host could
+/// notice.
+std::optional<Guard> findGuard(func::FuncOp kernel,
+                               const ThreadVariance &variance,
+                               ArrayRef<Operation *> piece);
+/// The threads of `box` for which `guard` is true, by the block.
+ThreadBox buildBox(OpBuilder &builder, Location loc, func::FuncOp kernel,
+                   const ThreadVariance &variance, const Guard &guard,
+                   ThreadBox box);
+
 /// Whether all threads get the same from `op` if its operands are the same, at
 /// whatever time they run it.
 bool dependsOnOperandsOnly(Operation *op);
@@ -173,12 +227,22 @@ constexpr StringRef onceName = "gpu_async.once";
 constexpr StringRef internalName = "gpu_async.internal";
 /// The attribute of a cf.assert that ends the block without a report.
 constexpr StringRef silentName = "gpu_async.silent";
+/// The attribute of an llvm.load or llvm.store that is not independent of those
+/// of other threads.
+constexpr StringRef inOrderName = "gpu_async.in_order";
 /// The annotation of a loop until it is a branch of LLVM's.
 constexpr StringRef annotationName = "llvm.loop_annotation";
 
+/// Whether a memref in `space` is memory of the block.
+bool isWorkgroupSpace(Attribute space);
+/// Replaces memref's atomics on memory of the block by plain accesses.
+void makeWorkgroupAtomicsPlain(Operation *root);
+
 /// Rewrites shuffles, reductions and broadcasts to accesses to arrays of
-/// `memory` and barriers.
-LogicalResult expandCollectives(func::FuncOp kernel, ThreadMemory &memory);
+/// `memory` and barriers. Blocks have `sizeX` threads in x, 0 if that is not
+/// known.
+LogicalResult expandCollectives(func::FuncOp kernel, ThreadMemory &memory,
+                                int64_t sizeX);
 
 /// A piece of a kernel between barriers, which is called for all threads.
 struct ParallelRegion {

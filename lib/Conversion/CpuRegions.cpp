@@ -53,6 +53,7 @@ private:
   void findBlockLevel();
   /// Whether threads may end in `root`.
   bool mayFail(Operation *root);
+  bool isWorthGuarding();
   bool isWorthInterchanging(scf::ForOp loop, const ThreadVariance &variance);
   std::optional<int64_t> getStrideInX(Value value,
                                       const ThreadVariance &variance);
@@ -75,6 +76,7 @@ private:
   // Values.
   bool isRecomputed(Value value, unsigned &cost);
   bool isRecomputed(Operation *op);
+  bool isByBlock(Operation *op);
   /// An array for values of `type`, and the value that stands for a thread's
   /// own element of it.
   Value createSlot(Location loc, Type type, Value &array);
@@ -203,6 +205,21 @@ bool Cutter::isWorthInterchanging(scf::ForOp loop,
         success(isa<scf::IfOp, scf::YieldOp>(op) || isMemoryEffectFree(op)));
   });
   return !walked.wasInterrupted() && contiguous;
+}
+
+/// Whether all that the threads do is guarded by their place.
+bool Cutter::isWorthGuarding() {
+  if (mayFail(kernel))
+    return false;
+  variance = std::make_unique<ThreadVariance>(
+      kernel, [](Operation *) { return false; });
+  SmallVector<Operation *> piece;
+  for (Operation &op : kernel.getBody().front().without_terminator())
+    if (!isByBlock(&op) && !isRecomputed(&op))
+      piece.push_back(&op);
+  bool isGuarded = findGuard(kernel, *variance, piece).has_value();
+  variance = nullptr;
+  return isGuarded;
 }
 
 bool Cutter::mayFail(Operation *root) {
@@ -427,6 +444,13 @@ bool Cutter::isRecomputed(Value value, unsigned &cost) {
   });
 }
 
+/// Whether the block computes what `op` yields.
+bool Cutter::isByBlock(Operation *op) {
+  return dependsOnOperandsOnly(op) &&
+         llvm::none_of(op->getResults(),
+                       [&](Value value) { return variance->varies(value); });
+}
+
 bool Cutter::isRecomputed(Operation *op) {
   return op->getNumResults() && llvm::all_of(op->getResults(), [&](Value v) {
            unsigned cost = 0;
@@ -456,66 +480,23 @@ Value Cutter::createSlot(Location loc, Type type, Value &array) {
 // Parallel regions
 //===----------------------------------------------------------------------===//
 
-/// Loops over the threads of the block, x innermost, around what `body` builds.
+/// Loops over the threads in `box`, x innermost, around what `body` builds.
 static void buildThreadLoops(OpBuilder &builder, Location loc,
-                             func::FuncOp kernel, Value lowerX, Value upperX,
-                             LLVM::AccessGroupAttr group, int64_t threads,
+                             const ThreadBox &box, LLVM::AccessGroupAttr group,
+                             int64_t threads,
                              function_ref<void(ArrayRef<Value>)> body) {
   OpBuilder::InsertionGuard guard(builder);
-  Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
   Value one = arith::ConstantIndexOp::create(builder, loc, 1);
   SmallVector<Value> ids(3);
   for (int dim : {2, 1, 0}) {
     auto loop =
-        scf::ForOp::create(builder, loc, dim ? zero : lowerX,
-                           dim ? getEnv(kernel, BlockDim + dim) : upperX, one);
+        scf::ForOp::create(builder, loc, box.lower[dim], box.upper[dim], one);
     ids[dim] = loop.getInductionVar();
     builder.setInsertionPointToStart(loop.getBody());
     if (dim == 0)
       loop->setAttr(annotationName, buildParallelAnnotation(group, threads));
   }
   body(ids);
-}
-
-namespace {
-/// `x < bound` or `x == bound`, where the threads agree about `bound`: fewer
-/// threads need be asked.
-struct Guard {
-  scf::IfOp branch;
-  Value bound;
-  bool isSigned, isEqual;
-};
-} // namespace
-
-static std::optional<Guard> getGuard(func::FuncOp kernel,
-                                     const ThreadVariance &variance,
-                                     ArrayRef<Operation *> piece) {
-  auto branch = piece.size() == 1 ? dyn_cast<scf::IfOp>(piece[0]) : nullptr;
-  if (!branch || branch.getNumResults() || branch.elseBlock())
-    return std::nullopt;
-  auto compare = branch.getCondition().getDefiningOp<arith::CmpIOp>();
-  if (!compare || variance.varies(compare.getRhs()))
-    return std::nullopt;
-  Value id = compare.getLhs();
-  while (isa_and_nonnull<arith::IndexCastOp, arith::IndexCastUIOp>(
-      id.getDefiningOp())) {
-    // Narrower numbers are another order.
-    if (!id.getType().isIndex() && id.getType().getIntOrFloatBitWidth() < 32)
-      return std::nullopt;
-    id = id.getDefiningOp()->getOperand(0);
-  }
-  if (id != getEnv(kernel, ThreadId))
-    return std::nullopt;
-  switch (compare.getPredicate()) {
-  case arith::CmpIPredicate::slt:
-    return Guard{branch, compare.getRhs(), true, false};
-  case arith::CmpIPredicate::ult:
-    return Guard{branch, compare.getRhs(), false, false};
-  case arith::CmpIPredicate::eq:
-    return Guard{branch, compare.getRhs(), false, true};
-  default:
-    return std::nullopt;
-  }
 }
 
 /// Makes a function of `piece`, which all threads that `mask` names run before
@@ -588,33 +569,14 @@ void Cutter::buildRegion(SmallVector<Operation *> &piece,
       uniform.insert(array);
     }
 
-  // The bounds of the loop over x.
+  // The bounds of the loops over the threads.
   builder.setInsertionPoint(user);
-  Value lowerX = arith::ConstantIndexOp::create(builder, loc, 0);
-  Value upperX = getEnv(kernel, BlockDim);
+  ThreadBox box = buildWholeBox(builder, loc, kernel);
   std::optional<Guard> guard;
-  if (!mask && assignments.empty())
-    guard = getGuard(kernel, *variance, piece);
-  if (guard) {
-    Value bound = guard->bound;
-    Type index = builder.getIndexType();
-    if (!bound.getType().isIndex())
-      bound =
-          guard->isSigned
-              ? Value(arith::IndexCastOp::create(builder, loc, index, bound))
-              : Value(arith::IndexCastUIOp::create(builder, loc, index, bound));
-    Value limit = upperX;
-    upperX = guard->isSigned
-                 ? Value(arith::MinSIOp::create(builder, loc, limit, bound))
-                 : Value(arith::MinUIOp::create(builder, loc, limit, bound));
-    if (guard->isEqual) {
-      lowerX = upperX;
-      Value one = arith::ConstantIndexOp::create(builder, loc, 1);
-      upperX = arith::MinUIOp::create(
-          builder, loc, limit,
-          arith::AddIOp::create(builder, loc, lowerX, one));
-    }
-  }
+  if (!mask && assignments.empty() && stores.empty())
+    guard = findGuard(kernel, *variance, piece);
+  if (guard)
+    box = buildBox(builder, loc, kernel, *variance, *guard, box);
 
   // The function, and its calls.
   SmallVector<Type> types;
@@ -630,14 +592,38 @@ void Cutter::buildRegion(SmallVector<Operation *> &piece,
   function.setPrivate();
   SymbolTable(kernel->getParentOp()).insert(function, Block::iterator(kernel));
   auto group = LLVM::AccessGroupAttr::get(builder.getContext());
-  buildThreadLoops(builder, loc, kernel, lowerX, upperX, group,
-                   guard ? 0 : sizeX, [&](ArrayRef<Value> ids) {
-                     SmallVector<Value> operands(uniform.begin(),
-                                                 uniform.end());
-                     llvm::append_range(operands, ids);
-                     llvm::append_range(operands, env.drop_front(3));
-                     func::CallOp::create(builder, loc, function, operands);
-                   });
+  auto buildLoops = [&](const ThreadBox &threads, int64_t numX) {
+    buildThreadLoops(
+        builder, loc, threads, group, numX, [&](ArrayRef<Value> ids) {
+          SmallVector<Value> operands(uniform.begin(), uniform.end());
+          llvm::append_range(operands, ids);
+          llvm::append_range(operands, env.drop_front(3));
+          func::CallOp::create(builder, loc, function, operands);
+        });
+  };
+  if (!guard || !guard->isLimitedIn(0)) {
+    buildLoops(box, sizeX);
+  } else if (!sizeX || !guard->isMostlyTrue(kernel)) {
+    buildLoops(box, 0);
+  } else {
+    // Whole rows of threads are better run as loops of known length.
+    ThreadBox whole = buildWholeBox(builder, loc, kernel);
+    Value isWhole = arith::AndIOp::create(
+        builder, loc,
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                              box.lower[0], whole.lower[0]),
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                              box.upper[0], whole.upper[0]));
+    auto branch = scf::IfOp::create(builder, loc, isWhole,
+                                    /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard insertion(builder);
+    builder.setInsertionPoint(branch.elseBlock()->getTerminator());
+    buildLoops(box, 0);
+    builder.setInsertionPoint(branch.thenBlock()->getTerminator());
+    box.lower[0] = whole.lower[0];
+    box.upper[0] = whole.upper[0];
+    buildLoops(box, sizeX);
+  }
 
   // Its body: what it needs, the piece, what it leaves.
   Block *entry = function.addEntryBlock();
@@ -704,14 +690,15 @@ void Cutter::buildRegion(SmallVector<Operation *> &piece,
           operand.set(known);
     });
   };
-  if (guard) {
-    for (Operation &op : llvm::make_early_inc_range(
-             guard->branch.thenBlock()->without_terminator()))
-      take(&op);
-    erase(guard->branch);
-  } else {
-    for (Operation *op : piece)
+  for (Operation *op : piece) {
+    if (!guard || op != guard->branch) {
       take(op);
+      continue;
+    }
+    for (Operation &inner : llvm::make_early_inc_range(
+             guard->branch.thenBlock()->without_terminator()))
+      take(&inner);
+    erase(op);
   }
   auto finalValue = [&](Value value) { return mapping.lookupOrDefault(value); };
   for (const Assignment &assignment : stores)
@@ -794,11 +781,7 @@ void Cutter::cut(Block &block, Value mask, SmallVector<Operation *> &piece) {
     if (op.hasAttr(onceName)) {
       buildRegion(piece, {}, mask, &op);
     } else if (!blockLevel.contains(&op)) {
-      bool byBlock = dependsOnOperandsOnly(&op) &&
-                     llvm::none_of(op.getResults(), [&](Value value) {
-                       return variance->varies(value);
-                     });
-      if (byBlock) {
+      if (isByBlock(&op)) {
         // An assert before it may be what keeps it from trapping.
         if (mayTrap(&op) && llvm::any_of(piece, [&](Operation *before) {
               return mayFail(before);
@@ -1000,10 +983,10 @@ FailureOr<std::optional<CutKernel>> Cutter::run() {
   if (!kernel.getBody().hasOneBlock())
     return std::optional<CutKernel>();
   findBlockLevel();
-  if (blockLevel.empty())
+  if (blockLevel.empty() && !isWorthGuarding())
     return std::optional<CutKernel>();
   memory = std::make_unique<ThreadMemory>(kernel, workgroupBytes);
-  if (failed(expandCollectives(kernel, *memory)))
+  if (failed(expandCollectives(kernel, *memory, sizeX)))
     return failure();
   blockLevel.clear();
   findBlockLevel();

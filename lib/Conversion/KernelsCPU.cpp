@@ -362,6 +362,7 @@ FailureOr<ImageAttr> CPULowering::run() {
       continue;
     blocks.push_back({buildBlockFunction(lowered, function, group), &function});
   }
+  work.walk([](Operation *op) { op->removeDiscardableAttr(inOrderName); });
   if (failed(splice()))
     return failure();
   SmallVector<Attribute> entries;

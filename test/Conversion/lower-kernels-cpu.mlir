@@ -26,7 +26,7 @@
 gpu.module @k {
   gpu.func @saxpy(%n: index, %a: f32, %x: memref<?xf32>) kernel {
     %i = gpu.global_id x
-    %in = arith.cmpi slt, %i, %n : index
+    %in = arith.cmpi ne, %i, %n : index
     scf.if %in {
       %v = memref.load %x[%i] : memref<?xf32>
       %p = math.fma %a, %v, %v : f32

@@ -317,7 +317,7 @@ Status CpuContext::launch(NativeStream native, NativeFunction function,
                         static_cast<long long>(block.block[2]),
                         static_cast<long long>(maxThreadsPerBlock));
     if (__builtin_mul_overflow(blocks, block.grid[i], &blocks) ||
-        blocks > INT64_MAX / maxThreadsPerBlock)
+        blocks > INT64_MAX / 2 / maxThreadsPerBlock)
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                         "kernel '%s': grid of %lld x %lld x %lld blocks is too "
                         "large",
