@@ -38,6 +38,10 @@ typedef struct gpuasync_cpu_check_hooks {
 GPUASYNC_API void gpuasync_cpu_check_install(
     const gpuasync_cpu_check_hooks *hooks) GPUASYNC_NOEXCEPT;
 
+/// Where the work of a frame goes; null if the frame failed at enter.
+GPUASYNC_API gpuasync_context *
+gpuasync_check_context(const gpuasync_frame *frame) GPUASYNC_NOEXCEPT;
+
 //===----------------------------------------------------------------------===//
 // Called by instrumented kernels. A `site` is a constant text of three lines,
 // "file:line:column", what the access is ("memref.load"), and the function. A
@@ -94,16 +98,17 @@ gpuasync_cpu_check_barrier(const gpuasync_cpu_block_ctx *ctx, const char *file,
 // For whoever runs a checked program
 //===----------------------------------------------------------------------===//
 
-/// Installs the hooks. `report` is given each report, one or several lines with
-/// a newline at the end, on whatever thread finds it, one at a time.
+/// Installs the hooks, and begins with no reports. `report` is given each
+/// report, one or several lines with a newline at the end, on whatever thread
+/// finds it, one at a time.
 GPUASYNC_API void gpuasync_check_start(void (*report)(void *user,
                                                       const char *text),
                                        void *user) GPUASYNC_NOEXCEPT;
 /// The address that stands in for the function of that name, or null.
 GPUASYNC_API void *gpuasync_check_find(const char *name) GPUASYNC_NOEXCEPT;
-/// After the program's last call: frees what was kept to find uses of freed
-/// memory. Returns how many different bugs were found; `unprinted` of them were
-/// beyond the number that is reported.
+/// After the program's last call, and before its contexts are closed: frees
+/// what was kept to find uses of freed memory. Returns how many different bugs
+/// were found; `unprinted` of them were beyond the number that is reported.
 GPUASYNC_API uint64_t gpuasync_check_finish(uint64_t *unprinted)
     GPUASYNC_NOEXCEPT;
 

@@ -6,12 +6,11 @@
 // that run, the reports.
 //===----------------------------------------------------------------------===//
 //
-// Shadow: for each 8 bytes of memory a cell of up to four accesses, in pages
-// that are made when a kernel first touches them; for copies, fills and frees,
-// which touch much at once, a list of ranges per allocation. Two accesses are a
-// race if their bytes overlap, one writes, not both are atomic, and neither
-// comes before the other. The list of a cell is short, so races can be missed;
-// what is reported is always a pair that nothing orders.
+// Accesses of kernels are in cells (Shadow.h); for copies, fills and frees,
+// which touch much at once, there is a list of ranges per allocation. Two
+// accesses are a race if their bytes overlap, one writes, not both are atomic,
+// and neither comes before the other. Both lists are short, so races can be
+// missed; what is reported is always a pair that nothing orders.
 //
 // Locks, in this order: Checker::mutex, Allocation::rangesMutex, Cell::lock,
 // those of Order, Checker::reportMutex.
@@ -21,8 +20,7 @@
 #ifndef GPUASYNC_CHECK_CHECKER_H
 #define GPUASYNC_CHECK_CHECKER_H
 
-#include "Order.h"
-#include "gpuasync/Check.h"
+#include "Shadow.h"
 
 #include <map>
 #include <set>
@@ -30,34 +28,6 @@
 
 namespace gpuasync {
 namespace check {
-
-/// Who accessed some bytes, and how.
-struct Access {
-  OpIndex op = 0;
-  uint32_t block = 0;         ///< number in the grid, x fastest
-  const char *site = nullptr; ///< null: the op itself
-  uint16_t thread = 0;        ///< number in the block, x fastest
-  uint16_t epoch = 0;         ///< barriers that the thread has come to
-  uint8_t mask = 0;           ///< bytes of the cell
-  uint8_t flags = 0;          ///< gpuasync_check_flags; 0: no access
-
-  bool writes() const { return flags & GPUASYNC_CHECK_WRITE; }
-  bool atomic() const { return flags & GPUASYNC_CHECK_ATOMIC; }
-};
-
-struct Cell {
-  std::atomic<uint8_t> busy{0};
-  uint8_t next = 0;        ///< which access the next one replaces
-  uint8_t initialised = 0; ///< workgroup memory: bytes that were written
-  uint32_t generation = 0; ///< workgroup memory: of which block
-  Access accesses[4];
-
-  void lock() {
-    while (busy.exchange(1, std::memory_order_acquire)) {
-    }
-  }
-  void unlock() { busy.store(0, std::memory_order_release); }
-};
 
 /// A copy, fill or free of `begin` to `end`.
 struct Range {
@@ -70,34 +40,38 @@ enum class MemoryKind { Device, HostShared, Registered, Global, Own };
 /// Memory that kernels may touch. Never destroyed: stale pointers to it may be
 /// looked at later.
 struct Allocation {
-  static constexpr uint64_t pageBytes = 1024, pageCells = pageBytes / 8;
-  uintptr_t base = 0;
-  uint64_t bytes = 0;
+  Allocation(uintptr_t base, uint64_t bytes)
+      : base(base), bytes(bytes), shadow(base, bytes) {}
+
+  const uintptr_t base;
+  const uint64_t bytes;
   MemoryKind kind = MemoryKind::Device;
   const gpuasync_site *site = nullptr; ///< where it was allocated
   const char *ownSite = nullptr;       ///< the same of kernels' own memory
-  gpuasync_frame *frame = nullptr;
+  gpuasync_context *context = nullptr;
+  uint64_t frame = 0; ///< number of the frame that still owns it, or 0
   uint32_t registrations = 0;
   /// What comes before it belongs to an earlier owner of the address; 0: none.
   OpIndex createdBy = 0;
   std::atomic<OpIndex> freedBy{0};
   std::atomic<bool> released{false}; ///< given back; may be another's by now
-  std::unique_ptr<std::atomic<Cell *>[]> pages;
+  Shadow shadow;
   std::mutex rangesMutex;
   std::vector<Range> ranges;
-  std::atomic<uint32_t> rangeCount{0};
+  /// Counts changes of `ranges`; 0: there were none.
+  std::atomic<uint64_t> rangeVersion{0};
 
   bool contains(uintptr_t address) const {
     return address - base < (bytes ? bytes : 1);
   }
-  Cell &cell(uintptr_t address);
-  /// Null if no kernel has touched the page.
-  Cell *existing(uintptr_t address) const;
   const char *describe() const;
 };
 
+class Checker;
+
 /// The block that a thread runs.
 struct Block {
+  Checker *checker = nullptr;
   OpIndex op = 0;
   uint32_t number = 0;
   const gpuasync_cpu_block_ctx *ctx = nullptr;
@@ -120,7 +94,43 @@ struct Block {
   std::vector<Thread> thread;
   uint32_t generation = 0;
   std::vector<Cell> cells; ///< of workgroup memory
+  /// Of each cell the block that it is of, and which bytes were written.
+  struct Written {
+    uint32_t generation = 0;
+    uint32_t mask = 0;
+  };
+  std::vector<Written> written;
   std::vector<std::pair<const char *, uint16_t>> arrivals;
+  uint32_t victim = 0; ///< which access of a full cell is displaced
+
+  /// \name What the operation's blocks on this thread found out
+  /// @{
+  /// Memory that the operation may touch: all of it, with nothing that races
+  /// but what is in its cells. It holds while neither the map of memory nor the
+  /// memory's ranges have changed.
+  struct Known {
+    Allocation *allocation = nullptr;
+    uint64_t mapVersion = 0, rangeVersion = 0;
+  };
+  Known known[16];
+  OpIndex earlier[16] = {}; ///< operations that come before
+  struct Site {
+    const char *site = nullptr;
+    uint32_t number = 0;
+  };
+  Site sites[64];
+
+  Known &knownOf(uintptr_t base) {
+    return known[base * 0x9e3779b97f4a7c15 >> 60];
+  }
+  bool follows(OpIndex other);
+  uint32_t siteNumber(const char *site) {
+    Site &entry = sites[reinterpret_cast<uintptr_t>(site) / 16 % 64];
+    if (__builtin_expect(entry.site != site, 0))
+      entry = {site, numberOfSite(site)};
+    return entry.number;
+  }
+  /// @}
 };
 
 enum class Kind {
@@ -146,6 +156,9 @@ public:
   Allocation *add(void *address, uint64_t bytes, MemoryKind kind,
                   const gpuasync_site *site, gpuasync_frame *frame,
                   const char *ownSite = nullptr, OpIndex createdBy = 0);
+  /// What it allocates from here on is its own until it ends well.
+  void enter(gpuasync_frame *frame);
+  void leave(gpuasync_frame *frame);
   /// The newest memory that contains the address, freed or not; null if none.
   Allocation *find(uintptr_t address);
   void registerHost(void *address, uint64_t bytes, const gpuasync_site *site);
@@ -154,51 +167,67 @@ public:
   /// keep: unknown, or more than `keepBytes` are kept already.
   bool free(void *address, gpuasync_stream *stream, const gpuasync_site *site,
             uint64_t keepBytes);
-  /// Really frees the oldest memory that nobody may use any more, until at most
-  /// `keepBytes` are kept; with 0, all.
+  /// Really frees the oldest memory of the frame's context that nobody may use
+  /// any more, until at most `keepBytes` are kept; with 0, all.
   void drain(gpuasync_frame *frame, uint64_t keepBytes);
+  /// A context that memory is kept of; null if there is none.
+  gpuasync_context *keeper();
   /// What a failed frame allocated is gone.
   void forget(gpuasync_frame *frame);
   /// An access of a copy or fill. False if it must not happen.
   bool accessRange(const void *address, uint64_t bytes, uint8_t flags,
                    OpIndex op);
+  uint64_t mapVersion() const {
+    return version.load(std::memory_order_acquire);
+  }
   /// @}
 
   /// \name Reports
   /// @{
+  /// Where reports go from now on; there were none so far.
+  void start(void (*print)(void *user, const char *text), void *user);
   /// Adds a report unless there is one of this kind at these places. The texts
   /// of the notes follow the first.
   void report(Kind kind, const std::string &where, const std::string &other,
               const std::string &text);
-  void (*print)(void *user, const char *text) = nullptr;
-  void *printUser = nullptr;
-  std::atomic<uint64_t> found{0};
-  uint64_t printed = 0;
+  /// How many different ones there were, and how many of them were not printed.
+  uint64_t count(uint64_t *unprinted);
   /// @}
 
   /// Tells of two accesses that nothing orders, the later-seen one first.
   void reportRace(Kind kind, const Access &access, const Access &other,
                   uintptr_t address, const Allocation *allocation);
-  /// Compares an access with what a cell holds and puts it there.
-  void check(Cell &cell, Access access, Block &block, uintptr_t address,
-             const Allocation *allocation);
+  /// Compares an access with what a cell holds and puts it there. Locks it
+  /// unless it is of workgroup memory, which one thread of the host has to
+  /// itself.
+  void check(Cell &cell, const Slot &access, bool observed, Block &block,
+             uintptr_t address, const Allocation *allocation);
+  /// Says once that memory for cells has run out: races are missed.
+  void noteNoShadow();
 
   std::atomic<const gpuasync_function *> lastFunction{nullptr};
 
 private:
+  /// Of memory that was given back, once nothing uses it any more.
+  void clearShadows();
   void addRange(Allocation &allocation, uintptr_t begin, uintptr_t end,
                 Access access);
-  bool isRace(const Access &access, const Access &other, Block &block,
-              Kind &kind, const Allocation *allocation);
 
   std::shared_mutex mutex;
-  std::atomic<uint64_t> mapVersion{1};
+  std::atomic<uint64_t> version{1};
   std::map<uintptr_t, Allocation *> allocations;
   std::vector<Allocation *> quarantine; ///< freed by the program, oldest first
   uint64_t quarantineBytes = 0;
-  Allocation pageable; ///< ranges of all other host memory
-  std::mutex reportMutex;
+  std::vector<Allocation *> ending; ///< given back, but may still be used
+  uint64_t frameCount = 0;
+  std::unordered_map<gpuasync_frame *, uint64_t> frames; ///< their numbers
+  Allocation pageable{0, 0}; ///< ranges of all other host memory
+  std::mutex reportMutex;    ///< of what follows
+  void (*print)(void *user, const char *text) = nullptr;
+  void *printUser = nullptr;
+  uint64_t found = 0, printed = 0;
   std::set<std::string> reported;
+  bool noShadow = false;
 };
 
 /// Of the calling thread; null outside blocks.

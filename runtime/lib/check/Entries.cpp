@@ -35,7 +35,9 @@ static Checker &checker() { return Checker::get(); }
 static int32_t frameEnter(gpuasync_frame *frame,
                           const gpuasync_function *function) noexcept {
   checker().lastFunction = function;
-  return gpuasync_frame_enter(frame, function);
+  int32_t failed = gpuasync_frame_enter(frame, function);
+  checker().enter(frame);
+  return failed;
 }
 
 static void beforeLeave(gpuasync_frame *frame) {
@@ -44,6 +46,7 @@ static void beforeLeave(gpuasync_frame *frame) {
     checker().forget(frame);
     return;
   }
+  checker().leave(frame);
   checker().drain(frame, quarantineLimit());
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Checker.h"
+#include "gpuasync/Context.h"
 
 #include <algorithm>
 #include <string.h>
@@ -33,7 +34,13 @@ static void blockBegin(void *launch, const gpuasync_cpu_block_ctx *ctx,
   if (!launch)
     return;
   static thread_local Block block;
-  block.op = static_cast<OpIndex>(reinterpret_cast<uintptr_t>(launch));
+  auto op = static_cast<OpIndex>(reinterpret_cast<uintptr_t>(launch));
+  if (block.op != op) {
+    std::fill(std::begin(block.known), std::end(block.known), Block::Known());
+    std::fill(std::begin(block.earlier), std::end(block.earlier), 0);
+  }
+  block.checker = &Checker::get();
+  block.op = op;
   block.number = static_cast<uint32_t>(
       ctx->blockIdx[0] +
       ctx->gridDim[0] *
@@ -51,8 +58,10 @@ static void blockBegin(void *launch, const gpuasync_cpu_block_ctx *ctx,
   block.thread.assign(block.threads, Block::Thread());
   block.arrivals.clear();
   ++block.generation;
-  if (block.cells.size() < block.workgroupBytes / 8 + 1)
+  if (block.cells.size() < block.workgroupBytes / 8 + 1) {
     block.cells = std::vector<Cell>(block.workgroupBytes / 8 + 1);
+    block.written = std::vector<Block::Written>(block.cells.size());
+  }
   currentBlock = &block;
 }
 
@@ -116,99 +125,6 @@ static const gpuasync_cpu_check_hooks hooks = {currentLaunch, blockBegin,
                                                blockEnd};
 
 //===----------------------------------------------------------------------===//
-// Races
-//===----------------------------------------------------------------------===//
-
-bool Checker::isRace(const Access &access, const Access &other, Block &block,
-                     Kind &kind, const Allocation *allocation) {
-  if (!(access.mask & other.mask) || !(access.writes() || other.writes()) ||
-      (access.atomic() && other.atomic()))
-    return false;
-  const Block::Thread &thread = block.thread[access.thread];
-  bool outside = thread.acquiredOutside || block.outsideEpoch < access.epoch;
-  if (other.op != access.op) {
-    kind = Kind::RaceOps;
-    return !outside && !order.before(other.op, access.op) &&
-           !order.before(access.op, other.op);
-  }
-  if (allocation && other.block != access.block) {
-    kind = Kind::RaceBlocks;
-    return !outside;
-  }
-  kind = Kind::RaceThreads;
-  return other.thread != access.thread && other.epoch == access.epoch &&
-         block.allEpochs && !thread.acquiredInside;
-}
-
-/// Whether the program orders `other` before `access`, or both are of one
-/// thread between two barriers.
-static bool isSame(const Access &access, const Access &other) {
-  return access.op == other.op && access.block == other.block &&
-         access.thread == other.thread;
-}
-
-void Checker::check(Cell &cell, Access access, Block &block, uintptr_t address,
-                    const Allocation *allocation) {
-  Access *slot = nullptr;
-  Access racing[4];
-  Kind kinds[4];
-  unsigned races = 0;
-  cell.lock();
-  for (Access &other : cell.accesses) {
-    if (!other.flags) {
-      slot = slot && slot->flags ? slot : &other;
-      continue;
-    }
-    if (isSame(access, other)) {
-      // One entry stands for what a thread does to the same bytes.
-      if (other.mask == access.mask && other.atomic() == access.atomic() &&
-          (other.epoch == access.epoch || access.writes() || !other.writes())) {
-        if (other.epoch == access.epoch)
-          access.flags |= other.writes() ? other.flags : 0;
-        slot = &other;
-      }
-      continue;
-    }
-    if (!(other.mask & access.mask))
-      continue;
-    // An atomic that sees another's shows what came before that one.
-    if ((access.flags & GPUASYNC_CHECK_OBSERVED) && other.atomic() &&
-        other.writes()) {
-      Block::Thread &thread = block.thread[access.thread];
-      if (other.op == access.op && other.block == access.block) {
-        thread.acquiredInside = true;
-      } else {
-        thread.acquiredOutside = true;
-        block.outsideEpoch =
-            std::min<uint32_t>(block.outsideEpoch, access.epoch);
-        if (other.op != access.op)
-          order.acquire(other.op, access.op);
-      }
-    }
-    if (races < 4 && isRace(access, other, block, kinds[races], allocation)) {
-      racing[races++] = other;
-      continue;
-    }
-    // What comes before this one and is hidden by it makes room.
-    if (other.mask == access.mask && (access.writes() || !other.writes()) &&
-        (!slot || !slot->flags) && access.atomic() == other.atomic() &&
-        (other.op != access.op
-             ? order.before(other.op, access.op)
-             : other.block == access.block && other.epoch < access.epoch))
-      slot = &other;
-  }
-  if (!slot)
-    slot = &cell.accesses[cell.next++ % 4];
-  *slot = access;
-  cell.unlock();
-  for (unsigned i = 0; i < races; ++i)
-    reportRace(kinds[i], access, racing[i],
-               address + static_cast<unsigned>(
-                             __builtin_ctz(access.mask & racing[i].mask)),
-               allocation);
-}
-
-//===----------------------------------------------------------------------===//
 // Accesses of kernels
 //===----------------------------------------------------------------------===//
 
@@ -226,15 +142,10 @@ struct Seen {
     return std::string(flags & GPUASYNC_CHECK_WRITE ? "write" : "read") +
            " of " + std::to_string(bytes) + " bytes";
   }
-  Access access() const {
-    Access result;
-    result.op = block.op;
-    result.block = block.number;
-    result.site = site;
-    result.thread = static_cast<uint16_t>(thread);
-    result.epoch = block.thread[thread].epoch;
-    result.flags = flags;
-    return result;
+  uint32_t epoch() const { return block.thread[thread].epoch; }
+  Slot slot() const {
+    return {block.op, block.number,
+            Slot::pack(block.siteNumber(site), thread, epoch(), 0, flags)};
   }
 };
 } // namespace
@@ -264,6 +175,25 @@ static void forCells(uintptr_t address, uint64_t bytes, Visit visit) {
   }
 }
 
+static void checkCell(const Seen &seen, Cell &cell, const Slot &access,
+                      uint8_t mask, uintptr_t at,
+                      const Allocation *allocation) {
+  Slot part = access;
+  part.bits |= uint64_t(mask) << 3;
+  Checker::get().check(cell, part, seen.flags & GPUASYNC_CHECK_OBSERVED,
+                       seen.block, at, allocation);
+}
+
+static void checkCells(const Seen &seen, Allocation &allocation) {
+  const Slot access = seen.slot();
+  forCells(seen.address, seen.bytes, [&](uintptr_t at, uint8_t mask) {
+    if (Cell *cell = allocation.shadow.cell(at))
+      checkCell(seen, *cell, access, mask, at, &allocation);
+    else
+      Checker::get().noteNoShadow();
+  });
+}
+
 /// Whether the access may happen.
 static bool checkWorkgroup(const Seen &seen) {
   Block &block = seen.block;
@@ -277,21 +207,20 @@ static bool checkWorkgroup(const Seen &seen) {
                  nullptr);
     return false;
   }
-  Access access = seen.access();
+  const Slot access = seen.slot();
   bool uninitialised = false;
   forCells(seen.address, seen.bytes, [&](uintptr_t at, uint8_t mask) {
-    Cell &cell = block.cells[(at - (block.workgroup & ~uintptr_t(7))) / 8];
-    if (cell.generation != block.generation) {
-      cell.generation = block.generation;
-      cell.initialised = 0;
-      std::fill(cell.accesses, cell.accesses + 4, Access());
+    const uint64_t number = (at - (block.workgroup & ~uintptr_t(7))) / 8;
+    Block::Written &written = block.written[number];
+    if (written.generation != block.generation) {
+      written = {block.generation, 0};
+      block.cells[number] = Cell();
     }
-    if ((seen.flags & GPUASYNC_CHECK_READ) && (mask & ~cell.initialised))
+    if ((seen.flags & GPUASYNC_CHECK_READ) && (mask & ~written.mask))
       uninitialised = true;
     if (seen.flags & GPUASYNC_CHECK_WRITE)
-      cell.initialised |= mask;
-    access.mask = mask;
-    Checker::get().check(cell, access, block, at, nullptr);
+      written.mask |= mask;
+    checkCell(seen, block.cells[number], access, mask, at, nullptr);
   });
   if (uninitialised) {
     std::string place = siteLine(seen.site, 0);
@@ -324,6 +253,52 @@ static void reportFreed(const Seen &seen, const Allocation &allocation,
           launchNote(seen.block));
 }
 
+/// What an allocation's copies and fills are to an access: those that nothing
+/// orders are reported. True if all come before or after the whole operation.
+static bool checkRanges(const Seen &seen, Allocation &allocation) {
+  Block &block = seen.block;
+  Order &order = Checker::get().order;
+  bool allOrdered = true;
+  std::vector<std::pair<Access, uintptr_t>> races;
+  {
+    std::lock_guard<std::mutex> lock(allocation.rangesMutex);
+    for (const Range &range : allocation.ranges) {
+      OpIndex other = range.access.op;
+      if (other == block.op || block.follows(other) ||
+          order.before(block.op, other))
+        continue;
+      allOrdered = false;
+      if (range.begin < seen.address + seen.bytes && seen.address < range.end &&
+          (range.access.writes() || (seen.flags & GPUASYNC_CHECK_WRITE)))
+        races.push_back({range.access, std::max(range.begin, seen.address)});
+    }
+  }
+  if (!block.thread[seen.thread].acquiredOutside &&
+      block.outsideEpoch >= seen.epoch())
+    for (auto &[other, at] : races) {
+      Slot slot = seen.slot();
+      slot.bits |= uint64_t(0xff) << 3;
+      Checker::get().reportRace(Kind::RaceOps, slot.unpack(), other, at,
+                                &allocation);
+    }
+  return allOrdered;
+}
+
+/// Whether it is surely an access as many before it, of which all but the cells
+/// is known.
+static bool isKnown(const Seen &seen, const Block::Known &known) {
+  Allocation *allocation = known.allocation;
+  return allocation && known.mapVersion == seen.block.checker->mapVersion() &&
+         allocation->contains(seen.base) &&
+         seen.address - allocation->base < allocation->bytes &&
+         seen.bytes <= allocation->base + allocation->bytes - seen.address &&
+         !allocation->freedBy.load(std::memory_order_acquire) &&
+         known.rangeVersion ==
+             allocation->rangeVersion.load(std::memory_order_acquire) &&
+         (allocation->kind != MemoryKind::HostShared ||
+          !(seen.flags & GPUASYNC_CHECK_OBSERVED));
+}
+
 /// Whether the access may happen.
 static bool checkAccess(const Seen &seen) {
   Block &block = seen.block;
@@ -333,6 +308,7 @@ static bool checkAccess(const Seen &seen) {
                       seen.base - block.workgroup < block.workgroupBytes);
   if (inWorkgroup)
     return checkWorkgroup(seen);
+  const uint64_t mapVersion = checker.mapVersion();
   auto onStack = [&](uintptr_t address) {
     return address >= reinterpret_cast<uintptr_t>(__builtin_frame_address(0)) &&
            address < block.stackEnd;
@@ -401,44 +377,72 @@ static bool checkAccess(const Seen &seen) {
     }
   if (allocation->kind == MemoryKind::Own)
     return true;
-  Access access = seen.access();
-  if (allocation->rangeCount.load(std::memory_order_acquire)) {
-    std::vector<std::pair<Access, uintptr_t>> races;
-    {
-      std::lock_guard<std::mutex> lock(allocation->rangesMutex);
-      for (const Range &range : allocation->ranges)
-        if (range.begin < seen.address + seen.bytes &&
-            seen.address < range.end && range.access.op != block.op &&
-            (range.access.writes() || access.writes()) &&
-            !checker.order.before(range.access.op, block.op) &&
-            !checker.order.before(block.op, range.access.op))
-          races.push_back({range.access, std::max(range.begin, seen.address)});
-    }
-    if (!block.thread[seen.thread].acquiredOutside &&
-        block.outsideEpoch >= access.epoch)
-      for (auto &[other, at] : races)
-        checker.reportRace(Kind::RaceOps, access, other, at, allocation);
-  }
+  const uint64_t rangeVersion =
+      allocation->rangeVersion.load(std::memory_order_acquire);
+  bool allOrdered = !rangeVersion || checkRanges(seen, *allocation);
   // A kernel that looks at memory which the host writes may be told anything.
   if (allocation->kind == MemoryKind::HostShared &&
       (seen.flags & GPUASYNC_CHECK_OBSERVED)) {
     block.thread[seen.thread].acquiredOutside = true;
-    block.outsideEpoch = std::min<uint32_t>(block.outsideEpoch, access.epoch);
+    block.outsideEpoch = std::min<uint32_t>(block.outsideEpoch, seen.epoch());
     checker.order.acquire(checker.order.host(), block.op);
   }
-  forCells(seen.address, seen.bytes, [&](uintptr_t at, uint8_t mask) {
-    access.mask = mask;
-    checker.check(allocation->cell(at), access, block, at, allocation);
-  });
+  checkCells(seen, *allocation);
+  if (allOrdered && expected == allocation && !freed)
+    block.knownOf(seen.base) = {allocation, mapVersion, rangeVersion};
   return true;
 }
 
+/// The number of a thread in its block.
 static uint32_t linearThread(const Block &block, uint32_t packed) {
+  if (packed < 1024)
+    return packed < block.threads ? packed : 0;
   const int64_t *sizes = block.ctx->blockDim;
   uint64_t x = packed & 1023, y = packed >> 10 & 1023, z = packed >> 20;
   uint64_t linear = x + static_cast<uint64_t>(sizes[0]) *
                             (y + static_cast<uint64_t>(sizes[1]) * z);
   return linear < block.threads ? static_cast<uint32_t>(linear) : 0;
+}
+
+/// Does all there is to do for what nearly all accesses are: within one cell of
+/// memory that is known. False, and nothing is done, for any other.
+static inline bool checkCommon(const Seen &seen) {
+  Block &block = seen.block;
+  const uintptr_t at = seen.address & ~uintptr_t(7);
+  const uint64_t first = seen.address - at;
+  if (seen.bytes > 8 - first)
+    return false;
+  const uint64_t mask = ((uint64_t(1) << seen.bytes) - 1) << first;
+  const uint64_t offset = seen.address - block.workgroup;
+  Cell *cell = nullptr;
+  Allocation *allocation = nullptr;
+  if (offset < block.workgroupBytes) {
+    if (seen.bytes > block.workgroupBytes - offset)
+      return false;
+    const uint64_t number = (at - (block.workgroup & ~uintptr_t(7))) / 8;
+    Block::Written &written = block.written[number];
+    if (written.generation != block.generation ||
+        ((seen.flags & GPUASYNC_CHECK_READ) && (mask & ~written.mask)))
+      return false;
+    if (seen.flags & GPUASYNC_CHECK_WRITE)
+      written.mask |= static_cast<uint32_t>(mask);
+    cell = &block.cells[number];
+  } else {
+    const Block::Known &known = block.knownOf(seen.base);
+    if (!isKnown(seen, known))
+      return false;
+    allocation = known.allocation;
+    cell = allocation->shadow.cell(at);
+    if (!cell)
+      return false;
+  }
+  block.checker->check(
+      *cell,
+      {block.op, block.number,
+       Slot::pack(block.siteNumber(seen.site), seen.thread, seen.epoch(),
+                  static_cast<uint32_t>(mask), seen.flags)},
+      seen.flags & GPUASYNC_CHECK_OBSERVED, block, at, allocation);
+  return true;
 }
 
 extern "C" {
@@ -455,6 +459,8 @@ void *gpuasync_check_access(void *address, void *base, uint64_t access,
                static_cast<uint8_t>(access),
                site,
                linearThread(*block, thread)};
+  if (checkCommon(seen))
+    return address;
   return checkAccess(seen) ? address : nullptr;
 }
 
@@ -545,16 +551,14 @@ void gpuasync_check_host(void *pointer, uint64_t packed,
     // The host may poll what kernels write: it knows then what they did.
     if (packed & GPUASYNC_CHECK_READ)
       forCells(address, packed >> 8, [&](uintptr_t at, uint8_t mask) {
-        Cell *cell = at + 8 <= allocation->base + allocation->bytes + 8
-                         ? allocation->existing(at)
-                         : nullptr;
+        Cell *cell = allocation->shadow.existing(at);
         if (!cell)
           return;
         OpIndex seen[4] = {};
         cell->lock();
         for (unsigned i = 0; i < 4; ++i)
-          if (cell->accesses[i].writes() && (cell->accesses[i].mask & mask))
-            seen[i] = cell->accesses[i].op;
+          if (cell->slots[i].writes() && (cell->slots[i].mask() & mask))
+            seen[i] = cell->slots[i].op;
         cell->unlock();
         for (OpIndex op : seen)
           if (op)
@@ -598,22 +602,23 @@ void gpuasync_cpu_check_barrier(const gpuasync_cpu_block_ctx *,
 
 void gpuasync_check_start(void (*report)(void *user, const char *text),
                           void *user) noexcept {
-  Checker::get().print = report;
-  Checker::get().printUser = user;
+  Checker::get().start(report, user);
   gpuasync_cpu_check_install(&hooks);
 }
 
 uint64_t gpuasync_check_finish(uint64_t *unprinted) noexcept {
   Checker &checker = Checker::get();
-  if (checker.lastFunction) {
+  while (gpuasync_context *context = checker.keeper()) {
+    gpuasync_status_free(gpuasync_scope_push(context));
     gpuasync_frame frame;
-    if (!gpuasync_frame_enter(&frame, checker.lastFunction))
+    bool entered = !gpuasync_frame_enter(&frame, checker.lastFunction);
+    if (entered)
       checker.drain(&frame, 0);
     gpuasync_status_free(gpuasync_frame_leave(&frame));
+    gpuasync_scope_pop();
+    if (!entered)
+      break;
   }
-  uint64_t found = checker.found;
-  if (unprinted)
-    *unprinted = found - checker.printed;
-  return found;
+  return checker.count(unprinted);
 }
 }

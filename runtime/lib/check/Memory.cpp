@@ -22,47 +22,24 @@ Checker &Checker::get() {
 }
 
 //===----------------------------------------------------------------------===//
-// Cells
-//===----------------------------------------------------------------------===//
-
-Cell &Allocation::cell(uintptr_t address) {
-  uint64_t offset = (address & ~uintptr_t(7)) - (base & ~uintptr_t(7));
-  std::atomic<Cell *> &page = pages[offset / pageBytes];
-  Cell *cells = page.load(std::memory_order_acquire);
-  if (!cells) {
-    Cell *made = new Cell[pageCells];
-    if (page.compare_exchange_strong(cells, made, std::memory_order_acq_rel))
-      cells = made;
-    else
-      delete[] made;
-  }
-  return cells[offset % pageBytes / 8];
-}
-
-Cell *Allocation::existing(uintptr_t address) const {
-  uint64_t offset = (address & ~uintptr_t(7)) - (base & ~uintptr_t(7));
-  Cell *cells = pages[offset / pageBytes].load(std::memory_order_acquire);
-  return cells ? &cells[offset % pageBytes / 8] : nullptr;
-}
-
-//===----------------------------------------------------------------------===//
 // The map
 //===----------------------------------------------------------------------===//
 
 Allocation *Checker::add(void *pointer, uint64_t bytes, MemoryKind kind,
                          const gpuasync_site *site, gpuasync_frame *frame,
                          const char *ownSite, OpIndex createdBy) {
-  auto allocation = std::make_unique<Allocation>();
-  allocation->base = reinterpret_cast<uintptr_t>(pointer);
-  allocation->bytes = bytes;
+  auto allocation =
+      std::make_unique<Allocation>(reinterpret_cast<uintptr_t>(pointer), bytes);
   allocation->kind = kind;
   allocation->site = site;
-  allocation->frame = frame;
   allocation->ownSite = ownSite;
   allocation->createdBy = createdBy;
-  uint64_t pages = (bytes + 16) / Allocation::pageBytes + 1;
-  allocation->pages = std::make_unique<std::atomic<Cell *>[]>(pages);
   std::unique_lock<std::shared_mutex> lock(mutex);
+  if (frame) {
+    allocation->context = gpuasync_check_context(frame);
+    auto entered = frames.find(frame);
+    allocation->frame = entered == frames.end() ? 0 : entered->second;
+  }
   // What lay there before is gone.
   auto first = allocations.lower_bound(allocation->base);
   if (first != allocations.begin()) {
@@ -76,8 +53,18 @@ Allocation *Checker::add(void *pointer, uint64_t bytes, MemoryKind kind,
     first =
         first->second->freedBy ? allocations.erase(first) : std::next(first);
   allocations[allocation->base] = allocation.get();
-  mapVersion.fetch_add(1, std::memory_order_release);
+  version.fetch_add(1, std::memory_order_release);
   return allocation.release();
+}
+
+void Checker::enter(gpuasync_frame *frame) {
+  std::unique_lock<std::shared_mutex> lock(mutex);
+  frames[frame] = ++frameCount;
+}
+
+void Checker::leave(gpuasync_frame *frame) {
+  std::unique_lock<std::shared_mutex> lock(mutex);
+  frames.erase(frame);
 }
 
 Allocation *Checker::find(uintptr_t address) {
@@ -87,9 +74,9 @@ Allocation *Checker::find(uintptr_t address) {
   };
   static thread_local Found cache[8];
   static thread_local unsigned next = 0;
-  uint64_t version = mapVersion.load(std::memory_order_acquire);
+  uint64_t now = mapVersion();
   for (Found &found : cache)
-    if (found.version == version && found.allocation->contains(address))
+    if (found.version == now && found.allocation->contains(address))
       return found.allocation;
   std::shared_lock<std::shared_mutex> lock(mutex);
   auto entry = allocations.upper_bound(address);
@@ -98,7 +85,7 @@ Allocation *Checker::find(uintptr_t address) {
     --entry;
     if (!entry->second->contains(address))
       continue;
-    cache[next++ % 8] = {version, entry->second};
+    cache[next++ % 8] = {now, entry->second};
     return entry->second;
   }
   return nullptr;
@@ -154,6 +141,7 @@ bool Checker::free(void *pointer, gpuasync_stream *stream,
   allocation->freedBy = op;
   if (quarantineBytes + allocation->bytes > keepBytes) {
     allocation->released = true;
+    ending.push_back(allocation);
     return false;
   }
   quarantine.push_back(allocation);
@@ -161,37 +149,67 @@ bool Checker::free(void *pointer, gpuasync_stream *stream,
   return true;
 }
 
+void Checker::clearShadows() {
+  std::unique_lock<std::shared_mutex> lock(mutex);
+  ending.erase(std::remove_if(ending.begin(), ending.end(),
+                              [&](Allocation *freed) {
+                                if (!order.isDue(freed->freedBy))
+                                  return false;
+                                freed->shadow.clear();
+                                return true;
+                              }),
+               ending.end());
+}
+
 void Checker::drain(gpuasync_frame *frame, uint64_t keepBytes) {
+  clearShadows();
+  gpuasync_context *context = gpuasync_check_context(frame);
   while (true) {
     Allocation *oldest = nullptr;
     {
       std::unique_lock<std::shared_mutex> lock(mutex);
-      if (quarantine.empty() || (keepBytes && quarantineBytes <= keepBytes))
+      if (keepBytes && quarantineBytes <= keepBytes)
         return;
-      oldest = quarantine.front();
+      auto found = std::find_if(
+          quarantine.begin(), quarantine.end(),
+          [&](Allocation *freed) { return freed->context == context; });
       // While the host has not waited for the free, work may still come first.
-      if (keepBytes && !order.isDue(oldest->freedBy))
+      if (found == quarantine.end() ||
+          (keepBytes && !order.isDue((*found)->freedBy)))
         return;
-      quarantine.erase(quarantine.begin());
+      oldest = *found;
+      quarantine.erase(found);
       quarantineBytes -= oldest->bytes;
       oldest->released = true;
+      oldest->shadow.clear();
     }
     gpuasync_dealloc(frame, nullptr, reinterpret_cast<void *>(oldest->base),
                      order.at(oldest->freedBy).site);
   }
 }
 
+gpuasync_context *Checker::keeper() {
+  std::shared_lock<std::shared_mutex> lock(mutex);
+  return quarantine.empty() ? nullptr : quarantine.back()->context;
+}
+
 void Checker::forget(gpuasync_frame *frame) {
   OpIndex now = order.host();
   std::unique_lock<std::shared_mutex> lock(mutex);
+  auto entered = frames.find(frame);
+  if (entered == frames.end())
+    return;
+  uint64_t number = entered->second;
+  frames.erase(entered);
   for (auto &[base, allocation] : allocations)
-    if (allocation->frame == frame) {
+    if (allocation->frame == number) {
       if (!allocation->freedBy)
         allocation->freedBy = now;
       allocation->released = true;
+      allocation->shadow.clear();
     }
   for (size_t i = 0; i < quarantine.size();)
-    if (quarantine[i]->frame == frame) {
+    if (quarantine[i]->frame == number) {
       quarantineBytes -= quarantine[i]->bytes;
       quarantine.erase(quarantine.begin() + static_cast<ptrdiff_t>(i));
     } else {
@@ -232,29 +250,31 @@ void Checker::addRange(Allocation &allocation, uintptr_t begin, uintptr_t end,
     if (ranges.size() >= maxRanges)
       ranges.erase(ranges.begin());
     ranges.push_back({begin, end, access});
-    allocation.rangeCount.store(static_cast<uint32_t>(ranges.size()),
-                                std::memory_order_release);
+    allocation.rangeVersion.fetch_add(1, std::memory_order_release);
   }
-  if (!allocation.pages)
-    return;
   for (uintptr_t at = begin & ~uintptr_t(7); at < end;) {
-    Cell *cell = allocation.existing(at);
+    Cell *cell = allocation.shadow.existing(at);
     if (!cell) {
+      // On with the next page.
       uint64_t offset = at - (allocation.base & ~uintptr_t(7));
-      at += Allocation::pageBytes - offset % Allocation::pageBytes;
+      at += Shadow::pageBytes - offset % Shadow::pageBytes;
       continue;
     }
-    Access accesses[4];
+    Slot slots[4];
     cell->lock();
-    std::copy(cell->accesses, cell->accesses + 4, accesses);
+    std::copy(cell->slots, cell->slots + 4, slots);
     cell->unlock();
-    for (const Access &other : accesses)
+    for (const Slot &slot : slots) {
+      if (!slot.used())
+        continue;
+      Access other = slot.unpack();
       for (unsigned byte = 0; byte < 8; ++byte)
         if ((other.mask >> byte & 1) && at + byte >= begin && at + byte < end) {
           if (unordered(other))
             reportRace(Kind::RaceOps, access, other, at + byte, &allocation);
           break;
         }
+    }
     at += 8;
   }
 }

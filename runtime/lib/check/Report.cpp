@@ -101,6 +101,22 @@ const char *Allocation::describe() const {
   return "memory";
 }
 
+void Checker::start(void (*report)(void *user, const char *text), void *user) {
+  std::lock_guard<std::mutex> lock(reportMutex);
+  print = report;
+  printUser = user;
+  found = printed = 0;
+  reported.clear();
+  noShadow = false;
+}
+
+uint64_t Checker::count(uint64_t *unprinted) {
+  std::lock_guard<std::mutex> lock(reportMutex);
+  if (unprinted)
+    *unprinted = found - printed;
+  return found;
+}
+
 void Checker::report(Kind kind, const std::string &where,
                      const std::string &other, const std::string &text) {
   std::lock_guard<std::mutex> lock(reportMutex);
@@ -116,6 +132,17 @@ void Checker::report(Kind kind, const std::string &where,
   ++printed;
   if (print)
     print(printUser, text.c_str());
+}
+
+void Checker::noteNoShadow() {
+  std::lock_guard<std::mutex> lock(reportMutex);
+  if (noShadow)
+    return;
+  noShadow = true;
+  if (print)
+    print(printUser,
+          "gpu-runner: warning: --check: out of memory for the accesses that "
+          "it remembers; from here on races are missed\n");
 }
 
 void Checker::reportRace(Kind kind, const Access &access, const Access &other,

@@ -8,6 +8,7 @@
 
 #include "core/Capture.h"
 #include "core/Program.h"
+#include "gpuasync/Check.h"
 
 #include <new>
 #include <stdio.h>
@@ -346,6 +347,11 @@ void gpuasync_frame_resume(gpuasync_frame *memory) noexcept {
     return;
   // Embedder calls in between made the context current for themselves only.
   frame->check(frame->driver->resume(), nullptr);
+}
+
+gpuasync_context *
+gpuasync_check_context(const gpuasync_frame *memory) noexcept {
+  return reinterpret_cast<const Frame *>(memory)->context;
 }
 
 int32_t gpuasync_frame_fail(gpuasync_frame *memory,

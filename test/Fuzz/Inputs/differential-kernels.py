@@ -32,7 +32,7 @@ class Runner:
 
     def command(self, opt, file, size, out):
         return [self.options.gpu_runner, "--device=" + self.options.device, "--timeout=%d" % self.options.timeout,
-                "--leak-check=error", "--cache=off", opt, file, "--input=%dxi32=0" % size, "--output=@" + out]
+                "--leak-check=error", "--cache=off"] + ["--check"] * self.options.check + [opt, file, "--input=%dxi32=0" % size, "--output=@" + out]
 
     def run(self, kernels, opt):
         text, bases, size = D.moduleText(kernels)
@@ -215,6 +215,7 @@ def main():
     parser.add_argument("--seed", type=int, help="of the first kernel; drawn and printed without it")
     parser.add_argument("--kernels", type=int, default=100)
     parser.add_argument("--opt", action="append", help="of gpu-runner, in turn (-O0 and -O3)")
+    parser.add_argument("--check", action="store_true", help="with gpu-runner --check, which must find nothing")
     options = parser.parse_args()
     if options.seed is None:
         options.seed = random.randrange(1 << 30)

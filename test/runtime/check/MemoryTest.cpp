@@ -1,0 +1,378 @@
+//===- MemoryTest.cpp - Allocations under the checker ---------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What kernels, copies and host code may touch, and when; what is kept of freed
+// memory; several contexts.
+//===----------------------------------------------------------------------===//
+
+#include "Checked.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace gpuasync_test;
+
+namespace {
+
+/// Runs a kernel of one thread to its end.
+void runOne(CheckedFrame &frame, gpuasync_stream *stream, const Body &body) {
+  frame.launch(stream, OP("gpu_async.launch @k::@f"), body);
+  frame.wait(stream);
+}
+
+TEST_F(CheckTest, AccessOutsideOfItsAllocationDoesNotHappen) {
+  char *x = nullptr, *y = nullptr;
+  const gpuasync_site *allocated = OP("gpu_async.alloc");
+  bool before = true, beyond = true, far = true, shared = true, whole = false;
+  Body body = [&](const gpuasync_cpu_block_ctx *, char *workgroup) {
+    before = access(x - 1, 1, checkRead, 100, 0, x);
+    beyond = access(x + 14, 4, checkWrite, 101, 0, x);
+    far = access(y, 4, checkRead, 102, 0, x);
+    shared = access(workgroup + CheckedProgram::workgroupBytes - 2, 4,
+                    checkWrite, 103, 0, workgroup);
+    whole = access(x, 16, checkWrite, 104, 0, x);
+  };
+  CheckedFrame frame(program);
+  gpuasync_stream *s = frame.stream();
+  x = frame.alloc(s, 16, allocated);
+  y = frame.alloc(s, 16);
+  runOne(frame, s, body);
+  EXPECT_FALSE(before || beyond || far || shared);
+  EXPECT_TRUE(whole);
+  std::vector<std::string> all = take();
+  ASSERT_EQ(all.size(), 4u);
+  EXPECT_EQ(all[0].find("kernel.mlir:100:5: error: out of bounds: read of 1 "
+                        "bytes at byte -1 of 16 bytes of device memory, in "
+                        "block (0, 0, 0), thread (0, 0, 0) of kernel "
+                        "@k::@f\nhost.mlir:" +
+                        std::to_string(allocated->line) +
+                        ":3: note: allocated here\n"),
+            0u)
+      << all[0];
+  EXPECT_EQ(all[1].find("kernel.mlir:101:5: error: out of bounds: write of 4 "
+                        "bytes at byte 14 of 16 bytes"),
+            0u)
+      << all[1];
+  EXPECT_EQ(all[2].find("kernel.mlir:102:5: error: out of bounds"), 0u);
+  EXPECT_EQ(all[3].find("kernel.mlir:103:5: error: out of bounds: write of 4 "
+                        "bytes at byte 1022 of the block's 1024 bytes of "
+                        "workgroup memory"),
+            0u)
+      << all[3];
+  frame.dealloc(s, x);
+  frame.dealloc(s, y);
+  frame.destroy(s);
+}
+
+TEST_F(CheckTest, UseAfterFreeAndSecondFreeAreNamed) {
+  char *x = nullptr;
+  bool happened = true;
+  Body body = [&](const gpuasync_cpu_block_ctx *, char *) {
+    happened = access(x, 4, checkRead, 110);
+  };
+  CheckedFrame frame(program);
+  gpuasync_stream *s = frame.stream();
+  x = frame.alloc(s, 16);
+  const gpuasync_site *freed = OP("gpu_async.dealloc");
+  frame.dealloc(s, x, freed);
+  runOne(frame, s, body);
+  EXPECT_FALSE(happened);
+  std::string there = "host.mlir:" + std::to_string(freed->line) + ":3: note: ";
+  std::string report = takeOne();
+  EXPECT_EQ(report.find("kernel.mlir:110:5: error: use of freed device memory: "
+                        "read of 4 bytes in block"),
+            0u)
+      << report;
+  EXPECT_NE(report.find(there + "freed here"), std::string::npos);
+  char host[16];
+  frame.copy(s, host, x, 16);
+  EXPECT_NE(takeOne().find("error: use of freed device memory"),
+            std::string::npos);
+  frame.dealloc(s, x);
+  report = takeOne();
+  EXPECT_NE(report.find("error: memory is freed a second time"),
+            std::string::npos);
+  EXPECT_NE(report.find(there + "it was freed here"), std::string::npos);
+  frame.destroy(s);
+}
+
+TEST_F(CheckTest, UseThatOnlyChancePutsBeforeTheFreeIsNamed) {
+  char *x = nullptr;
+  Body body = [&](const gpuasync_cpu_block_ctx *, char *) {
+    access(x, 4, checkWrite, 120);
+  };
+  CheckedFrame frame(program);
+  gpuasync_stream *a = frame.stream(), *b = frame.stream();
+  x = frame.alloc(a, 16);
+  frame.order(a, b);
+  frame.launch(b, OP("gpu_async.launch @k::@f"), body);
+  frame.dealloc(a, x, OP("gpu_async.dealloc"));
+  frame.wait(a);
+  frame.wait(b);
+  std::string report = takeOne();
+  EXPECT_NE(report.find("kernel.mlir:120:5"), std::string::npos) << report;
+  frame.destroy(a);
+  frame.destroy(b);
+}
+
+TEST_F(CheckTest, HostMemoryIsTheKernelsWhileItIsRegistered) {
+  std::vector<char> host(64);
+  bool happened = false;
+  unsigned line = 130;
+  Body body = [&](const gpuasync_cpu_block_ctx *, char *) {
+    happened = access(host.data() + 8, 4, checkWrite, line);
+  };
+  CheckedFrame frame(program);
+  gpuasync_stream *s = frame.stream();
+  runOne(frame, s, body);
+  EXPECT_FALSE(happened);
+  EXPECT_EQ(takeOne().find("kernel.mlir:130:5: error: kernel touches host "
+                           "memory that is neither registered nor host-shared: "
+                           "write of 4 bytes at 0x"),
+            0u);
+  // Twice registered, it stays so until both have ended.
+  frame.hostRegister(host.data(), 64);
+  frame.hostRegister(host.data(), 64);
+  runOne(frame, s, body);
+  EXPECT_TRUE(happened);
+  frame.hostUnregister(host.data());
+  runOne(frame, s, body);
+  EXPECT_TRUE(happened);
+  EXPECT_EQ(take(), std::vector<std::string>());
+  frame.hostUnregister(host.data());
+  line = 131;
+  runOne(frame, s, body);
+  EXPECT_FALSE(happened);
+  EXPECT_EQ(takeOne().find("kernel.mlir:131:5: error: kernel touches host"),
+            0u);
+  Body null = [&](const gpuasync_cpu_block_ctx *, char *) {
+    happened = access(nullptr, 4, checkRead, 132);
+  };
+  runOne(frame, s, null);
+  EXPECT_FALSE(happened);
+  EXPECT_EQ(takeOne().find("kernel.mlir:132:5: error: null pointer: read"), 0u);
+  frame.destroy(s);
+}
+
+TEST_F(CheckTest, HostCodeMayTouchHostSharedMemoryOnly) {
+  CheckedFrame frame(program);
+  gpuasync_stream *s = frame.stream();
+  char *shared = frame.alloc(s, 16, OP("alloc"), GPUASYNC_ALLOC_HOST_SHARED);
+  char *device = frame.alloc(s, 16), own[16];
+  hostAccess(shared, 4, checkWrite, 140);
+  hostAccess(own, 4, checkWrite, 141);
+  EXPECT_EQ(take(), std::vector<std::string>());
+  hostAccess(device + 12, 4, checkWrite, 142);
+  EXPECT_EQ(takeOne().find("kernel.mlir:142:5: error: host code touches device "
+                           "memory: write of 4 bytes in @f\n"),
+            0u);
+  frame.dealloc(s, shared);
+  frame.dealloc(s, device);
+  frame.destroy(s);
+}
+
+TEST_F(CheckTest, WorkgroupMemoryIsUninitialisedInEachBlock) {
+  Body body = [&](const gpuasync_cpu_block_ctx *ctx, char *shared) {
+    access(shared, 4, checkWrite, 150);
+    if (ctx->blockIdx[0] == 0)
+      access(shared + 8, 8, checkWrite, 151);
+    access(shared, 4, checkRead, 152);
+    access(shared + 8, 8, checkRead, 153);
+    // Half of it was written.
+    access(shared, 8, checkRead, 154);
+  };
+  CheckedFrame frame(program);
+  gpuasync_stream *s = frame.stream();
+  frame.launch(s, OP("gpu_async.launch @k::@f"), body, 2);
+  frame.wait(s);
+  std::vector<std::string> all = take();
+  ASSERT_EQ(all.size(), 2u);
+  for (unsigned line : {153, 154}) {
+    std::string start = "kernel.mlir:" + std::to_string(line) +
+                        ":5: error: read of uninitialised workgroup memory";
+    EXPECT_TRUE(all[0].find(start) == 0 || all[1].find(start) == 0) << line;
+  }
+  frame.destroy(s);
+}
+
+TEST_F(CheckTest, TheSamePlaceIsReportedOnceAndTwentyAreShown) {
+  Body body = [&](const gpuasync_cpu_block_ctx *, char *) {
+    for (unsigned again = 0; again < 100; ++again)
+      for (unsigned line = 200; line < 225; ++line)
+        access(nullptr, 4, checkRead, line);
+  };
+  CheckedFrame frame(program);
+  gpuasync_stream *s = frame.stream();
+  frame.launch(s, OP("gpu_async.launch @k::@f"), body, 4);
+  frame.wait(s);
+  frame.destroy(s);
+  EXPECT_EQ(take().size(), 20u);
+  uint64_t unprinted = 0;
+  EXPECT_EQ(gpuasync_check_finish(&unprinted), 25u);
+  EXPECT_EQ(unprinted, 5u);
+}
+
+TEST_F(CheckTest, ThreadsOfTheHostCheckAtTheSameTime) {
+  constexpr unsigned count = 4;
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < count; ++t)
+    threads.emplace_back([&, t] {
+      for (unsigned i = 0; i < 20; ++i) {
+        char *x = nullptr;
+        Body right = [&](const gpuasync_cpu_block_ctx *ctx, char *shared) {
+          char *mine = x + 64 * ctx->blockIdx[0];
+          access(mine, 8, checkWrite, 300, 0, x);
+          access(mine, 8, checkRead, 301, 0, x);
+          access(shared, 8, checkWrite, 302, 0);
+          access(shared, 8, checkRead, 303, 0);
+          access(x + 1020, 4, checkAtomic, 304, 0, x);
+        };
+        Body wrong = [&](const gpuasync_cpu_block_ctx *, char *) {
+          access(x + 1024, 4, checkWrite, 310 + t, 0, x);
+        };
+        CheckedFrame frame(program);
+        gpuasync_stream *s = frame.stream();
+        x = frame.alloc(s, 1024);
+        frame.fill(s, x, 1024);
+        frame.launch(s, OP("gpu_async.launch @k::@f"), right, 15);
+        frame.launch(s, OP("gpu_async.launch @k::@f"), wrong);
+        frame.dealloc(s, x);
+        frame.wait(s);
+        frame.destroy(s);
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  std::vector<std::string> all = take();
+  EXPECT_EQ(all.size(), count);
+  for (const std::string &report : all)
+    EXPECT_EQ(report.find("kernel.mlir:31"), 0u) << report;
+}
+
+TEST_F(CheckTest, MemoryIsFreedInItsOwnContext) {
+  gpuasync::Context contexts[2];
+  for (gpuasync::Context &context : contexts)
+    ASSERT_STREQ(gpuasync::Context::open("cpu", context).message(), "");
+  // More than is kept, by turns, so that each context's frames come when the
+  // oldest is the other one's.
+  for (int i = 0; i < 12; ++i) {
+    gpuasync::ContextScope scope(contexts[i % 2]);
+    CheckedFrame frame(program);
+    gpuasync_stream *s = frame.stream();
+    char *x = frame.alloc(s, 6u << 20);
+    ASSERT_NE(x, nullptr) << i << ": " << frame.leave();
+    frame.fill(s, x, 6u << 20);
+    frame.dealloc(s, x);
+    frame.wait(s);
+    frame.destroy(s);
+    EXPECT_EQ(frame.leave(), "") << i;
+  }
+  gpuasync_check_finish(nullptr);
+  for (gpuasync::Context &context : contexts)
+    EXPECT_STREQ(context.close().message(), "");
+}
+
+TEST_F(CheckTest, MemoryOfAFrameThatEndedWellOutlivesAnotherThatFails) {
+  char *x = nullptr;
+  bool happened = false;
+  Body body = [&](const gpuasync_cpu_block_ctx *, char *) {
+    happened = access(x, 16, checkWrite, 160);
+  };
+  // The same bytes of the stack hold all three frames.
+  for (int i = 0; i < 3; ++i) {
+    CheckedFrame frame(program);
+    gpuasync_stream *s = frame.stream();
+    if (i == 0)
+      x = frame.alloc(s, 16);
+    if (i == 1) {
+      frame.alloc(s, uint64_t(1) << 40);
+      EXPECT_NE(frame.leave(), "");
+      continue;
+    }
+    if (i == 2) {
+      runOne(frame, s, body);
+      EXPECT_TRUE(happened);
+      frame.dealloc(s, x);
+    }
+    frame.wait(s);
+    frame.destroy(s);
+  }
+}
+
+static uint64_t residentBytes() {
+  unsigned long total = 0, resident = 0;
+  if (FILE *file = fopen("/proc/self/statm", "r")) {
+    if (fscanf(file, "%lu %lu", &total, &resident) != 2)
+      resident = 0;
+    fclose(file);
+  }
+  return resident * static_cast<uint64_t>(getpagesize());
+}
+
+TEST_F(CheckTest, WhatIsKnownOfFreedMemoryIsGivenBack) {
+  constexpr uint64_t bytes = 4u << 20;
+  char *x = nullptr;
+  Body body = [&](const gpuasync_cpu_block_ctx *, char *) {
+    for (uint64_t at = 0; at < bytes; at += 512)
+      access(x + at, 8, checkWrite, 170, 0, x);
+  };
+  uint64_t before = residentBytes();
+  for (int i = 0; i < 100; ++i) {
+    CheckedFrame frame(program);
+    gpuasync_stream *s = frame.stream();
+    x = frame.alloc(s, bytes);
+    frame.launch(s, OP("gpu_async.launch @k::@f"), body);
+    frame.dealloc(s, x);
+    frame.wait(s);
+    frame.destroy(s);
+  }
+  // 3.2 GB in all, of which four or five buffers' part is alive at a time.
+  EXPECT_LT(residentBytes() - before, uint64_t(600) << 20);
+}
+
+TEST_F(CheckTest, WithoutMemoryForItselfItGoesOnAndSaysSo) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) ||           \
+    (defined(__has_feature) &&                                                 \
+     (__has_feature(address_sanitizer) || __has_feature(thread_sanitizer)))
+  GTEST_SKIP() << "sanitizers do not run with limited address space";
+#else
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  auto child = [&] {
+    char *x = nullptr;
+    bool inside = false, beyond = true;
+    Body body = [&](const gpuasync_cpu_block_ctx *, char *) {
+      inside = access(x, 4, checkWrite, 180, 0, x) &&
+               access(x, 4, checkWrite, 181, 1, x);
+      beyond = access(x + 64, 4, checkWrite, 182, 0, x);
+    };
+    {
+      CheckedFrame frame(program);
+      gpuasync_stream *s = frame.stream();
+      x = frame.alloc(s, 64);
+      unsigned long pages = 0;
+      FILE *file = fopen("/proc/self/statm", "r");
+      if (!file || fscanf(file, "%lu", &pages) != 1)
+        abort();
+      rlimit limit = {pages * static_cast<uint64_t>(getpagesize()) +
+                          (24u << 20),
+                      RLIM_INFINITY};
+      setrlimit(RLIMIT_AS, &limit);
+      runOne(frame, s, body);
+      frame.dealloc(s, x);
+      frame.destroy(s);
+    }
+    for (const std::string &report : take())
+      fputs(report.c_str(), stderr);
+    _exit(inside && !beyond ? 0 : 1);
+  };
+  EXPECT_EXIT(child(), testing::ExitedWithCode(0),
+              "warning: --check: out of memory.*races are "
+              "missed\nkernel.mlir:182:5: error: out of bounds");
+#endif
+}
+
+} // namespace

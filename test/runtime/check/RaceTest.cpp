@@ -1,0 +1,318 @@
+//===- RaceTest.cpp - Accesses that nothing orders ------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Races between threads, blocks and device operations, and what orders them.
+//===----------------------------------------------------------------------===//
+
+#include "Checked.h"
+
+#include <random>
+#include <stdlib.h>
+#include <string.h>
+
+using namespace gpuasync_test;
+
+namespace {
+
+TEST_F(CheckTest, RaceOfThreadsIsNamedWithBothPlaces) {
+  char *x = nullptr;
+  const gpuasync_site *allocated = OP("gpu_async.alloc");
+  const gpuasync_site *launched = OP("gpu_async.launch @k::@f");
+  Body body = [&](const gpuasync_cpu_block_ctx *, char *) {
+    EXPECT_TRUE(access(x + 4, 4, checkWrite, 10, 0));
+    EXPECT_TRUE(access(x + 4, 4, checkRead, 11, 3));
+  };
+  CheckedFrame frame(program);
+  gpuasync_stream *s = frame.stream();
+  x = frame.alloc(s, 64, allocated);
+  frame.launch(s, launched, body, 1, 4);
+  frame.wait(s);
+  std::string at = "host.mlir:" + std::to_string(launched->line) + ":3";
+  EXPECT_EQ(takeOne(),
+            "kernel.mlir:11:5: error: data race between threads of a block: "
+            "read by block (0, 0, 0), thread (3, 0, 0) of kernel @k::@f, "
+            "launched at " +
+                at +
+                "\nkernel.mlir:10:5: note: the other: write by block (0, 0, "
+                "0), thread (0, 0, 0) of kernel @k::@f, launched at " +
+                at + "\nhost.mlir:" + std::to_string(allocated->line) +
+                ":3: note: at byte 4 of 64 bytes of device memory that comes "
+                "from here\n");
+  frame.dealloc(s, x);
+  frame.destroy(s);
+}
+
+TEST_F(CheckTest, BarrierAndAtomicsOrderThreads) {
+  char *x = nullptr;
+  Body body = [&](const gpuasync_cpu_block_ctx *, char *shared) {
+    for (char *memory : {x, shared}) {
+      for (uint32_t t = 0; t < 8; ++t) {
+        access(memory + 8 * t, 8, checkWrite, 20, t);
+        access(memory + 64, 4, checkAtomic, 21, t);
+        barrier(22, t);
+      }
+      for (uint32_t t = 0; t < 8; ++t) {
+        access(memory + 8 * (7 - t), 8, checkRead, 23, t);
+        access(memory + 64, 4, checkRead, 24, t);
+        barrier(25, t);
+      }
+    }
+  };
+  CheckedFrame frame(program);
+  gpuasync_stream *s = frame.stream();
+  x = frame.alloc(s, 128);
+  // Of the shared memory only; blocks do not share it.
+  frame.fill(s, x, 128);
+  frame.launch(s, OP("gpu_async.launch @k::@f"), body, 1, 8);
+  frame.dealloc(s, x);
+  frame.wait(s);
+  frame.destroy(s);
+  // The atomic reads workgroup memory that nobody has written.
+  EXPECT_NE(takeOne().find("kernel.mlir:21:5: error: read of uninitialised "
+                           "workgroup memory: byte 64 of the block's 1024"),
+            std::string::npos);
+}
+
+TEST_F(CheckTest, BytesOfOneGranuleAreTheirOwn) {
+  char *x = nullptr;
+  Body body = [&](const gpuasync_cpu_block_ctx *, char *) {
+    for (uint32_t t = 0; t < 8; ++t)
+      access(x + t, 1, checkWrite, 30, t);
+    // Over the border of two granules.
+    access(x + 14, 4, checkWrite, 31, 0);
+    access(x + 18, 2, checkWrite, 32, 1);
+    access(x + 17, 1, checkWrite, 33, 2);
+  };
+  CheckedFrame frame(program);
+  gpuasync_stream *s = frame.stream();
+  x = frame.alloc(s, 32);
+  frame.launch(s, OP("gpu_async.launch @k::@f"), body, 1, 8);
+  frame.wait(s);
+  std::string report = takeOne();
+  EXPECT_EQ(report.find("kernel.mlir:33:5: error: data race"), 0u);
+  EXPECT_NE(report.find("kernel.mlir:31:5: note"), std::string::npos);
+  EXPECT_NE(report.find("at byte 17 of 32"), std::string::npos);
+  frame.dealloc(s, x);
+  frame.destroy(s);
+}
+
+TEST_F(CheckTest, RaceOfBlocksIsFoundThoughManyReadFirst) {
+  char *x = nullptr;
+  // As many readers as there are blocks, then one of them writes.
+  Body body = [&](const gpuasync_cpu_block_ctx *ctx, char *) {
+    for (uint32_t t = 0; t < 4; ++t)
+      access(x, 4, checkRead, 40, t);
+    if (ctx->blockIdx[0] == 63)
+      access(x, 4, checkWrite, 41, 0);
+    access(x + 64, 4, checkAtomic, 42, 0);
+  };
+  CheckedFrame frame(program);
+  gpuasync_stream *s = frame.stream();
+  x = frame.alloc(s, 128);
+  frame.launch(s, OP("gpu_async.launch @k::@f"), body, 64, 4);
+  frame.wait(s);
+  // Thread 0's own read is no race, thread 1's of the same block is one, too.
+  std::vector<std::string> all = take();
+  EXPECT_FALSE(all.empty());
+  bool found = false;
+  for (const std::string &report : all) {
+    EXPECT_NE(report.find("kernel.mlir:41:5"), std::string::npos) << report;
+    found |= report.find("data race between blocks") != std::string::npos;
+  }
+  EXPECT_TRUE(found);
+  frame.dealloc(s, x);
+  frame.destroy(s);
+}
+
+TEST_F(CheckTest, StreamsRaceUnlessAnEventOrAHostWaitOrdersThem) {
+  char *x = nullptr;
+  Body write = [&](const gpuasync_cpu_block_ctx *, char *) {
+    access(x, 4, checkWrite, 50);
+  };
+  Body read = [&](const gpuasync_cpu_block_ctx *, char *) {
+    access(x, 4, checkRead, 51);
+  };
+  enum { Nothing, Event, HostWait, SameStream };
+  for (int how : {Event, HostWait, SameStream, Nothing}) {
+    CheckedFrame frame(program);
+    gpuasync_stream *a = frame.stream(), *b = frame.stream();
+    x = frame.alloc(a, 16);
+    frame.order(a, b);
+    frame.launch(a, OP("gpu_async.launch @k::@f"), write);
+    if (how == Event)
+      frame.order(a, b);
+    if (how == HostWait)
+      frame.wait(a);
+    frame.launch(how == SameStream ? a : b, OP("gpu_async.launch @k::@f"),
+                 read);
+    frame.wait(a);
+    frame.wait(b);
+    if (how != Nothing) {
+      EXPECT_EQ(take(), std::vector<std::string>()) << how;
+    } else {
+      std::string report = takeOne();
+      EXPECT_NE(report.find("race between device ops that nothing orders"),
+                std::string::npos);
+      EXPECT_NE(report.find("kernel.mlir:50:5"), std::string::npos);
+      EXPECT_NE(report.find("kernel.mlir:51:5"), std::string::npos);
+    }
+    frame.dealloc(a, x);
+    frame.destroy(a);
+    frame.destroy(b);
+  }
+}
+
+TEST_F(CheckTest, CopiesFillsAndKernelsRaceWhicheverRunsFirst) {
+  char *x = nullptr;
+  std::vector<char> host(64);
+  Body write = [&](const gpuasync_cpu_block_ctx *, char *) {
+    access(x + 60, 4, checkWrite, 60);
+  };
+  CheckedFrame frame(program);
+  gpuasync_stream *a = frame.stream(), *b = frame.stream();
+  x = frame.alloc(a, 64);
+  frame.order(a, b);
+  frame.launch(a, OP("gpu_async.launch @k::@f"), write);
+  // What it does not touch is no race, the last four bytes are.
+  frame.copy(b, host.data(), x, 60);
+  EXPECT_EQ(take(), std::vector<std::string>());
+  const gpuasync_site *copied = OP("gpu_async.memcpy");
+  frame.copy(b, host.data() + 60, x + 60, 4, copied);
+  const gpuasync_site *filled = OP("gpu_async.memset");
+  frame.fill(b, x, 64, filled);
+  frame.wait(a);
+  frame.wait(b);
+  std::string all;
+  for (const std::string &report : take())
+    all += report;
+  for (const gpuasync_site *site : {copied, filled})
+    EXPECT_NE(all.find("host.mlir:" + std::to_string(site->line) + ":3"),
+              std::string::npos)
+        << all;
+  frame.dealloc(b, x);
+  frame.destroy(a);
+  frame.destroy(b);
+}
+
+/// An access of the random test; its number is its line.
+struct Drawn {
+  uint32_t block, thread, epoch;
+  uint64_t first, bytes;
+  unsigned flags;
+
+  bool racesWith(const Drawn &other) const {
+    return first < other.first + other.bytes && other.first < first + bytes &&
+           ((flags | other.flags) & checkWrite) &&
+           !(flags & other.flags & GPUASYNC_CHECK_ATOMIC) &&
+           (block != other.block ||
+            (thread != other.thread && epoch == other.epoch));
+  }
+};
+
+/// Each 64 bytes get a few accesses of blocks and threads between barriers. All
+/// that is reported races by definition, and where something races something is
+/// reported. With more accesses than a cell holds only the first is promised.
+TEST_F(CheckTest, RandomAccessesRaceByDefinition) {
+  unsigned seed = std::random_device()();
+  if (const char *given = getenv("GPU_ASYNC_CHECK_SEED"))
+    seed = static_cast<unsigned>(atoi(given));
+  SCOPED_TRACE("GPU_ASYNC_CHECK_SEED=" + std::to_string(seed));
+  std::mt19937 random(seed);
+  auto below = [&](uint32_t limit) {
+    return static_cast<uint32_t>(random() % limit);
+  };
+  for (int round = 0; round < 300; ++round) {
+    const uint32_t blocks = 1 + below(3), threads = 1 + below(4), epochs = 3;
+    const uint32_t most = round % 4 ? 4 : 12;
+    std::vector<Drawn> drawn;
+    for (uint32_t i = 0, count = 2 + below(most - 1); i < count; ++i) {
+      uint64_t bytes = uint64_t(1) << below(4);
+      static const unsigned flags[] = {checkRead, checkWrite, checkAtomic,
+                                       checkRead | checkWrite};
+      drawn.push_back({below(blocks), below(threads), below(epochs), below(9),
+                       bytes, flags[below(most == 4 ? 4 : 3)]});
+    }
+    char *x = nullptr;
+    Body body = [&](const gpuasync_cpu_block_ctx *ctx, char *) {
+      for (uint32_t epoch = 0; epoch < epochs; ++epoch)
+        for (uint32_t t = 0; t < threads; ++t) {
+          for (size_t i = 0; i < drawn.size(); ++i)
+            if (drawn[i].block == ctx->blockIdx[0] && drawn[i].thread == t &&
+                drawn[i].epoch == epoch)
+              access(x + drawn[i].first, drawn[i].bytes, drawn[i].flags,
+                     1000 + static_cast<unsigned>(i), t, x);
+          barrier(999, t);
+        }
+    };
+    gpuasync_check_start(
+        [](void *user, const char *text) {
+          auto *list = static_cast<std::vector<std::string> *>(user);
+          list->push_back(text);
+        },
+        &reports);
+    {
+      CheckedFrame frame(program);
+      gpuasync_stream *s = frame.stream();
+      x = frame.alloc(s, 64);
+      frame.launch(s, OP("gpu_async.launch @k::@f"), body, blocks, threads);
+      frame.dealloc(s, x);
+      frame.wait(s);
+      frame.destroy(s);
+    }
+    bool isRacy = false;
+    for (size_t i = 0; i < drawn.size(); ++i)
+      for (size_t j = 0; j < i; ++j)
+        isRacy |= drawn[i].racesWith(drawn[j]);
+    std::vector<std::string> all = take();
+    EXPECT_TRUE(isRacy || all.empty()) << "round " << round << "\n" << all[0];
+    if (most == 4 && isRacy)
+      EXPECT_FALSE(all.empty()) << "round " << round;
+    for (const std::string &report : all) {
+      // "kernel.mlir:N:5: error" and, in the next line, the other.
+      size_t next = report.find("\nkernel.mlir:");
+      ASSERT_NE(next, std::string::npos) << report;
+      size_t one =
+          strtoul(report.c_str() + strlen("kernel.mlir:"), nullptr, 10);
+      size_t two = strtoul(report.c_str() + next + strlen("\nkernel.mlir:"),
+                           nullptr, 10);
+      EXPECT_TRUE(drawn.at(one - 1000).racesWith(drawn.at(two - 1000)))
+          << "round " << round << "\n"
+          << report;
+    }
+  }
+}
+
+TEST_F(CheckTest, BarrierThatSomeThreadsMissIsNamed) {
+  Body ends = [&](const gpuasync_cpu_block_ctx *, char *) {
+    barrier(70, 0);
+    barrier(70, 1);
+    barrier(71, 0);
+  };
+  Body other = [&](const gpuasync_cpu_block_ctx *, char *) {
+    barrier(72, 0);
+    barrier(73, 1);
+  };
+  CheckedFrame frame(program);
+  gpuasync_stream *s = frame.stream();
+  frame.launch(s, OP("gpu_async.launch @k::@f"), ends, 1, 2);
+  frame.wait(s);
+  std::string report = takeOne();
+  EXPECT_EQ(report.find("kernel.mlir:71:5: error: barrier that not all threads "
+                        "of the block come to: block (0, 0, 0), thread (0, 0, "
+                        "0) of kernel @k::@f does\nkernel.mlir:71:5: note: "
+                        "block (0, 0, 0), thread (1, 0, 0) ends without it"),
+            0u)
+      << report;
+  frame.launch(s, OP("gpu_async.launch @k::@f"), other, 1, 2);
+  frame.wait(s);
+  report = takeOne();
+  EXPECT_EQ(report.find("kernel.mlir:73:5: error: barrier that not all"), 0u);
+  EXPECT_NE(report.find("kernel.mlir:72:5: note: block (0, 0, 0), thread (0, "
+                        "0, 0) is at another barrier"),
+            std::string::npos)
+      << report;
+  frame.destroy(s);
+}
+
+} // namespace
