@@ -165,11 +165,11 @@ public:
   void unregisterHost(void *address);
   /// Frees it after the program's own order. Returns false if it is not ours to
   /// keep: unknown, or more than `keepBytes` are kept already.
-  bool free(void *address, gpuasync_stream *stream, const gpuasync_site *site,
-            uint64_t keepBytes);
+  bool free(gpuasync_frame *frame, void *address, gpuasync_stream *stream,
+            const gpuasync_site *site, uint64_t keepBytes);
   /// Really frees the oldest memory of the frame's context that nobody may use
-  /// any more, until at most `keepBytes` are kept; with 0, all.
-  void drain(gpuasync_frame *frame, uint64_t keepBytes);
+  /// any more, until at most `keepBytes` are kept; or `all`, used or not.
+  void drain(gpuasync_frame *frame, uint64_t keepBytes, bool all = false);
   /// A context that memory is kept of; null if there is none.
   gpuasync_context *keeper();
   /// What a failed frame allocated is gone.

@@ -267,11 +267,9 @@ static void *alloc(gpuasync_frame *frame, gpuasync_stream *stream,
 static void dealloc(gpuasync_frame *frame, gpuasync_stream *stream,
                     void *pointer, const gpuasync_site *site) noexcept {
   // What is not ours to keep is the runtime's to free or to refuse.
-  if (!frame->failed && pointer) {
-    checker().drain(frame, quarantineLimit());
-    if (checker().free(pointer, stream, site, quarantineLimit()))
-      return;
-  }
+  if (!frame->failed && pointer &&
+      checker().free(frame, pointer, stream, site, quarantineLimit()))
+    return;
   gpuasync_dealloc(frame, stream, pointer, site);
 }
 

@@ -377,9 +377,6 @@ static bool checkAccess(const Seen &seen) {
     }
   if (allocation->kind == MemoryKind::Own)
     return true;
-  const uint64_t rangeVersion =
-      allocation->rangeVersion.load(std::memory_order_acquire);
-  bool allOrdered = !rangeVersion || checkRanges(seen, *allocation);
   // A kernel that looks at memory which the host writes may be told anything.
   if (allocation->kind == MemoryKind::HostShared &&
       (seen.flags & GPUASYNC_CHECK_OBSERVED)) {
@@ -387,7 +384,12 @@ static bool checkAccess(const Seen &seen) {
     block.outsideEpoch = std::min<uint32_t>(block.outsideEpoch, seen.epoch());
     checker.order.acquire(checker.order.host(), block.op);
   }
+  // Ranges come after cells, as a copy puts its range there before it looks at
+  // cells: one sees the other.
   checkCells(seen, *allocation);
+  const uint64_t rangeVersion =
+      allocation->rangeVersion.load(std::memory_order_acquire);
+  bool allOrdered = !rangeVersion || checkRanges(seen, *allocation);
   if (allOrdered && expected == allocation && !freed)
     block.knownOf(seen.base) = {allocation, mapVersion, rangeVersion};
   return true;
@@ -416,6 +418,7 @@ static inline bool checkCommon(const Seen &seen) {
   const uint64_t offset = seen.address - block.workgroup;
   Cell *cell = nullptr;
   Allocation *allocation = nullptr;
+  uint64_t rangeVersion = 0;
   if (offset < block.workgroupBytes) {
     if (seen.bytes > block.workgroupBytes - offset)
       return false;
@@ -432,6 +435,7 @@ static inline bool checkCommon(const Seen &seen) {
     if (!isKnown(seen, known))
       return false;
     allocation = known.allocation;
+    rangeVersion = known.rangeVersion;
     cell = allocation->shadow.cell(at);
     if (!cell)
       return false;
@@ -442,6 +446,11 @@ static inline bool checkCommon(const Seen &seen) {
        Slot::pack(block.siteNumber(seen.site), seen.thread, seen.epoch(),
                   static_cast<uint32_t>(mask), seen.flags)},
       seen.flags & GPUASYNC_CHECK_OBSERVED, block, at, allocation);
+  if (allocation &&
+      __builtin_expect(allocation->rangeVersion.load(
+                           std::memory_order_acquire) != rangeVersion,
+                       0))
+    checkRanges(seen, *allocation);
   return true;
 }
 
@@ -613,7 +622,7 @@ uint64_t gpuasync_check_finish(uint64_t *unprinted) noexcept {
     gpuasync_frame frame;
     bool entered = !gpuasync_frame_enter(&frame, checker.lastFunction);
     if (entered)
-      checker.drain(&frame, 0);
+      checker.drain(&frame, 0, /*all=*/true);
     gpuasync_status_free(gpuasync_frame_leave(&frame));
     gpuasync_scope_pop();
     if (!entered)

@@ -116,8 +116,9 @@ void Checker::unregisterHost(void *pointer) {
   found->second->freedBy = now;
 }
 
-bool Checker::free(void *pointer, gpuasync_stream *stream,
-                   const gpuasync_site *site, uint64_t keepBytes) {
+bool Checker::free(gpuasync_frame *frame, void *pointer,
+                   gpuasync_stream *stream, const gpuasync_site *site,
+                   uint64_t keepBytes) {
   Allocation *allocation = find(reinterpret_cast<uintptr_t>(pointer));
   if (!allocation || allocation->base != reinterpret_cast<uintptr_t>(pointer) ||
       (allocation->kind != MemoryKind::Device &&
@@ -137,6 +138,8 @@ bool Checker::free(void *pointer, gpuasync_stream *stream,
   access.flags = GPUASYNC_CHECK_WRITE;
   addRange(*allocation, allocation->base,
            allocation->base + std::max<uint64_t>(allocation->bytes, 1), access);
+  if (allocation->bytes <= keepBytes)
+    drain(frame, keepBytes - allocation->bytes);
   std::unique_lock<std::shared_mutex> lock(mutex);
   allocation->freedBy = op;
   if (quarantineBytes + allocation->bytes > keepBytes) {
@@ -161,21 +164,21 @@ void Checker::clearShadows() {
                ending.end());
 }
 
-void Checker::drain(gpuasync_frame *frame, uint64_t keepBytes) {
+void Checker::drain(gpuasync_frame *frame, uint64_t keepBytes, bool all) {
   clearShadows();
   gpuasync_context *context = gpuasync_check_context(frame);
   while (true) {
     Allocation *oldest = nullptr;
     {
       std::unique_lock<std::shared_mutex> lock(mutex);
-      if (keepBytes && quarantineBytes <= keepBytes)
+      if (!all && quarantineBytes <= keepBytes)
         return;
       auto found = std::find_if(
           quarantine.begin(), quarantine.end(),
           [&](Allocation *freed) { return freed->context == context; });
       // While the host has not waited for the free, work may still come first.
       if (found == quarantine.end() ||
-          (keepBytes && !order.isDue((*found)->freedBy)))
+          (!all && !order.isDue((*found)->freedBy)))
         return;
       oldest = *found;
       quarantine.erase(found);

@@ -37,13 +37,14 @@ void Order::tickHost() {
 /// A strand of a stream that the host has waited for is as good as new.
 uint32_t Order::takeStrand() {
   for (uint32_t &strand : retiredStrands)
-    if (read(hostClock, strand) >= counts[strand]) {
+    if (read(hostClock, strand) >= works[strand]) {
       uint32_t taken = strand;
       strand = retiredStrands.back();
       retiredStrands.pop_back();
       return taken;
     }
   counts.push_back(0);
+  works.push_back(0);
   return static_cast<uint32_t>(counts.size() - 1);
 }
 
@@ -174,15 +175,14 @@ OpIndex Order::addLocked(Strand &strand, const gpuasync_site *site,
   join(strand.clock, hostClock);
   if (strand.clock.size() <= strand.id)
     strand.clock.resize(strand.id + 1);
-  if (isFree) {
-    // It shares its number with the stream's next operation.
-    op.count = counts[strand.id] + 1;
-    op.clock = strand.clock;
-    return index;
-  }
   op.count = ++counts[strand.id];
-  strand.clock[strand.id] = op.count;
   op.clock = strand.clock;
+  strand.clock[strand.id] = op.count;
+  // What comes before a free is all that one waits for to be done with it.
+  if (isFree)
+    return index;
+  op.clock = strand.clock;
+  works[strand.id] = op.count;
   tickHost();
   return index;
 }

@@ -97,6 +97,7 @@ private:
   OpIndex hostOp = 0;
   uint32_t opCount = 0;
   std::vector<uint32_t> counts{1};      ///< per strand, its last operation
+  std::vector<uint32_t> works{1};       ///< the last that is no free
   std::vector<uint32_t> retiredStrands; ///< of destroyed streams
   std::unordered_map<gpuasync_stream *, std::shared_ptr<Strand>> streams;
   std::unordered_map<void *, std::shared_ptr<Strand>> externals;

@@ -96,8 +96,6 @@ static bool checkQuickly(Cell &cell, const Slot &access, Block &block) {
       if (race)
         return false;
       hides = false;
-    } else {
-      hides = hides && (bits & Slot::epochBits) < (mine & Slot::epochBits);
     }
     if (hides)
       hidden = &other;
@@ -168,7 +166,7 @@ void Checker::check(Cell &cell, const Slot &access, bool observed, Block &block,
     if (other.mask() == mask && (writes || !other.writes()) &&
         (!slot || !slot->used()) && atomic == other.atomic() &&
         (other.op != access.op ? block.follows(other.op)
-                               : sameBlock && other.epoch() < access.epoch()))
+                               : sameBlock && other.epoch() != access.epoch()))
       slot = &other;
   }
   if (!covered) {

@@ -100,6 +100,31 @@ TEST_F(CheckTest, UseAfterFreeAndSecondFreeAreNamed) {
   frame.destroy(s);
 }
 
+TEST_F(CheckTest, TheNewestFreedMemoryIsWhatIsKept) {
+  constexpr uint64_t bytes = 4u << 20;
+  char *x = nullptr;
+  Body body = [&](const gpuasync_cpu_block_ctx *, char *) {
+    access(x, 4, checkRead, 115);
+  };
+  CheckedFrame frame(program);
+  gpuasync_stream *s = frame.stream();
+  for (int i = 0; i < 10; ++i) {
+    x = frame.alloc(s, bytes);
+    frame.wait(s);
+    frame.dealloc(s, x);
+    frame.wait(s);
+  }
+  // Nothing else may lie there now.
+  char *y = frame.alloc(s, bytes);
+  EXPECT_NE(x, y);
+  runOne(frame, s, body);
+  EXPECT_EQ(takeOne().find("kernel.mlir:115:5: error: use of freed device "
+                           "memory"),
+            0u);
+  frame.dealloc(s, y);
+  frame.destroy(s);
+}
+
 TEST_F(CheckTest, UseThatOnlyChancePutsBeforeTheFreeIsNamed) {
   char *x = nullptr;
   Body body = [&](const gpuasync_cpu_block_ctx *, char *) {
@@ -257,10 +282,10 @@ TEST_F(CheckTest, MemoryIsFreedInItsOwnContext) {
   gpuasync::Context contexts[2];
   for (gpuasync::Context &context : contexts)
     ASSERT_STREQ(gpuasync::Context::open("cpu", context).message(), "");
-  // More than is kept, by turns, so that each context's frames come when the
+  // More than is kept, so that room is made for memory of one context when the
   // oldest is the other one's.
   for (int i = 0; i < 12; ++i) {
-    gpuasync::ContextScope scope(contexts[i % 2]);
+    gpuasync::ContextScope scope(contexts[i % 3 == 0]);
     CheckedFrame frame(program);
     gpuasync_stream *s = frame.stream();
     char *x = frame.alloc(s, 6u << 20);
