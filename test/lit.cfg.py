@@ -91,5 +91,6 @@ if config.gpuasync_sanitize:
 # Of each kind in test/Fuzz; more by ./dev fuzz.
 config.substitutions.append(("%fuzz_programs", "10" if config.gpuasync_sanitize else "125"))
 config.substitutions.append(("%fuzz_checked", "12" if config.gpuasync_sanitize else "200"))
+config.substitutions.append(("%fuzz_kernels_checked", "3" if config.gpuasync_sanitize else "10"))
 config.substitutions.append(("%fuzz_mutants", "100" if config.gpuasync_sanitize else "600"))
 config.substitutions.append(("%fuzz_kernels", "10" if config.gpuasync_sanitize else "40"))

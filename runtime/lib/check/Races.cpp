@@ -131,9 +131,9 @@ void Checker::check(Cell &cell, const Slot &access, bool observed, Block &block,
       cell.unlock();
     return;
   }
-  Slot *slot = nullptr, racing[4];
+  Slot *slot = nullptr, racing[4], seen[4];
   Kind kinds[4];
-  unsigned races = 0;
+  unsigned races = 0, acquired = 0;
   bool covered = false;
   const uint8_t mask = access.mask();
   const bool writes = access.writes(), atomic = access.atomic();
@@ -156,7 +156,7 @@ void Checker::check(Cell &cell, const Slot &access, bool observed, Block &block,
       continue;
     }
     if (observed && other.atomic() && other.writes())
-      acquire(access, other, block);
+      seen[acquired++] = other;
     if ((writes || other.writes()) && !(atomic && other.atomic()) &&
         isRace(access, other, block, kinds[races], allocation)) {
       racing[races++] = other;
@@ -169,6 +169,9 @@ void Checker::check(Cell &cell, const Slot &access, bool observed, Block &block,
                                : sameBlock && other.epoch() != access.epoch()))
       slot = &other;
   }
+  // Only what follows this one is ordered by it: it might have come first.
+  for (unsigned i = 0; i < acquired; ++i)
+    acquire(access, seen[i], block);
   if (!covered) {
     if (!slot)
       slot = &cell.slots[block.victim++ % 4];

@@ -346,7 +346,7 @@ TEST_F(CheckTest, WhatIsKnownOfFreedMemoryIsGivenBack) {
       access(x + at, 8, checkWrite, 170, 0, x);
   };
   uint64_t before = residentBytes();
-  for (int i = 0; i < 100; ++i) {
+  for (int i = 0; i < 50; ++i) {
     CheckedFrame frame(program);
     gpuasync_stream *s = frame.stream();
     x = frame.alloc(s, bytes);
@@ -355,7 +355,7 @@ TEST_F(CheckTest, WhatIsKnownOfFreedMemoryIsGivenBack) {
     frame.wait(s);
     frame.destroy(s);
   }
-  // 3.2 GB in all, of which four or five buffers' part is alive at a time.
+  // 1.6 GB in all, of which four or five buffers' part is alive at a time.
   EXPECT_LT(residentBytes() - before, uint64_t(600) << 20);
 }
 

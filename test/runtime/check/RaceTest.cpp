@@ -285,6 +285,27 @@ TEST_F(CheckTest, RandomAccessesRaceByDefinition) {
   }
 }
 
+TEST_F(CheckTest, AnAtomicIsOrderedByAnotherOnlyFromThereOn) {
+  Body body = [&](const gpuasync_cpu_block_ctx *, char *shared) {
+    access(shared, 4, checkWrite, 90, 0);
+    access(shared, 4, checkAtomic | GPUASYNC_CHECK_OBSERVED, 91, 0);
+    access(shared + 8, 4, checkWrite, 92, 0);
+    access(shared + 16, 4, checkWrite, 93, 1);
+    // It might have come before the first write.
+    access(shared, 4, checkAtomic | GPUASYNC_CHECK_OBSERVED, 94, 1);
+    access(shared + 8, 4, checkRead, 95, 1);
+  };
+  CheckedFrame frame(program);
+  gpuasync_stream *s = frame.stream();
+  frame.launch(s, OP("gpu_async.launch @k::@f"), body, 1, 2);
+  frame.wait(s);
+  std::string report = takeOne();
+  EXPECT_EQ(report.find("kernel.mlir:94:5: error: data race"), 0u) << report;
+  EXPECT_NE(report.find("kernel.mlir:90:5: note: the other"),
+            std::string::npos);
+  frame.destroy(s);
+}
+
 TEST_F(CheckTest, AnUnorderedCopyIsSeenAfterAccessesElsewhere) {
   char *x = nullptr;
   Body body = [&](const gpuasync_cpu_block_ctx *, char *) {
