@@ -45,6 +45,7 @@ struct Allocation {
 
   const uintptr_t base;
   const uint64_t bytes;
+  Allocation *older = nullptr; ///< the list of all that there ever were
   MemoryKind kind = MemoryKind::Device;
   const gpuasync_site *site = nullptr; ///< where it was allocated
   const char *ownSite = nullptr;       ///< the same of kernels' own memory
@@ -216,6 +217,7 @@ private:
   std::shared_mutex mutex;
   std::atomic<uint64_t> version{1};
   std::map<uintptr_t, Allocation *> allocations;
+  Allocation *newest = nullptr;
   std::vector<Allocation *> quarantine; ///< freed by the program, oldest first
   uint64_t quarantineBytes = 0;
   std::vector<Allocation *> ending; ///< given back, but may still be used

@@ -54,6 +54,8 @@ Allocation *Checker::add(void *pointer, uint64_t bytes, MemoryKind kind,
         first->second->freedBy ? allocations.erase(first) : std::next(first);
   allocations[allocation->base] = allocation.get();
   version.fetch_add(1, std::memory_order_release);
+  allocation->older = newest;
+  newest = allocation.get();
   return allocation.release();
 }
 
