@@ -291,15 +291,15 @@ bool Checker::accessRange(const void *pointer, uint64_t bytes, uint8_t flags,
   access.op = op;
   access.flags = flags;
   Allocation *allocation = find(begin);
-  std::string place = placeOf(access);
   const char *verb = flags & GPUASYNC_CHECK_WRITE ? "writes" : "reads";
   if (!allocation) {
     addRange(pageable, begin, begin + bytes, access);
     return true;
   }
-  std::string from = placeOf(allocation->site);
+  // A strided copy comes here for each of its pieces: texts are for reports.
   if (begin + bytes > allocation->base + allocation->bytes &&
       allocation->kind != MemoryKind::Registered) {
+    std::string place = placeOf(access), from = placeOf(allocation->site);
     report(Kind::Bounds, place, from,
            place + ": error: out of bounds: " + describe(access) + " " + verb +
                " " + std::to_string(bytes) + " bytes at byte " +
@@ -317,6 +317,7 @@ bool Checker::accessRange(const void *pointer, uint64_t bytes, uint8_t flags,
   }
   if (freed)
     if (order.before(freed, op)) {
+      std::string place = placeOf(access), from = placeOf(allocation->site);
       std::string other = placeOf(order.at(freed).site);
       report(Kind::Freed, place, other,
              place + ": error: use of freed " + allocation->describe() + ": " +
