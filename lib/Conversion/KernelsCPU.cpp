@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CpuLowering.h"
+#include "CpuSmallFloats.h"
 #include "GPUAsync/Conversion/CpuCode.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -35,6 +36,8 @@ static LogicalResult checkSupported(gpu::GPUModuleOp kernels) {
   if (failed(checkNoTensorMaps(kernels, "the cpu device")))
     return failure();
   WalkResult result = kernels->walk([](Operation *op) -> WalkResult {
+    if (failed(checkFloats(op)))
+      return WalkResult::interrupt();
     StringRef dialect = op->getName().getDialectNamespace();
     if (isa<gpu::GPUModuleOp, gpu::GPUFuncOp, gpu::ReturnOp, gpu::ThreadIdOp,
             gpu::BlockIdOp, gpu::BlockDimOp, gpu::GridDimOp, gpu::GlobalIdOp,
@@ -204,13 +207,14 @@ static void lowerKnownAtomics(Operation *root) {
 LogicalResult CPULowering::lowerToLLVM() {
   hoistAllocas(work);
   expandCopies(work);
+  makeSmallFloatAtomicsGeneric(work);
   expandFloatAtomics(work);
   OpPassManager structure(ModuleOp::getOperationName());
   buildStructurePipeline(structure);
   if (failed(runPipeline(structure, work)))
     return failure();
   lowerKnownAtomics(work);
-  if (failed(cutKernels()))
+  if (failed(cutKernels()) || failed(expandSmallFloats(work)))
     return failure();
   // Branches: asserts can then leave their function.
   OpPassManager branches(ModuleOp::getOperationName());

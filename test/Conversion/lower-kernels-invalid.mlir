@@ -85,6 +85,44 @@ gpu.module @k [#gpu_async.cpu] {
 // -----
 
 gpu.module @k [#gpu_async.cpu] {
+  gpu.func @f(%x: memref<?xf6E2M3FN>, %y: memref<?xf6E2M3FN>) kernel {
+    %c0 = arith.constant 0 : index
+    // expected-error @+1 {{'memref.load' op has numbers of type 'f6E2M3FN', which are not supported by the cpu device}}
+    %v = memref.load %x[%c0] : memref<?xf6E2M3FN>
+    memref.store %v, %y[%c0] : memref<?xf6E2M3FN>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @k [#gpu_async.cpu] {
+  gpu.func @f(%x: memref<?xf8E8M0FNU>, %y: memref<?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %v = memref.load %x[%c0] : memref<?xf8E8M0FNU>
+    // expected-error @+1 {{'arith.extf' op on f8E8M0FNU is not supported by the cpu device}}
+    %w = arith.extf %v : f8E8M0FNU to f32
+    memref.store %w, %y[%c0] : memref<?xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @k [#gpu_async.cpu] {
+  gpu.func @f(%x: memref<?xf128>, %y: memref<?xf8E5M2>) kernel {
+    %c0 = arith.constant 0 : index
+    %v = memref.load %x[%c0] : memref<?xf128>
+    // expected-error @+1 {{'arith.truncf' op rounds a number of type 'f128' to one of 8 bits, which is not supported by the cpu device}}
+    %w = arith.truncf %v : f128 to f8E5M2
+    memref.store %w, %y[%c0] : memref<?xf8E5M2>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @k [#gpu_async.cpu] {
   gpu.func @f() kernel {
     // expected-error @+1 {{'nvvm.cluster.arrive' op is not supported by the cpu device yet}}
     nvvm.cluster.arrive

@@ -208,6 +208,25 @@ for type in ("f16", "bf16"):
       gpu.barrier
       %%b = arith.addf %%a, %%a : %s
       %%r = arith.extf %%b : %s to f32""" % (type, type, type), lambda t, v, n: 2 * (v[t] & 3), 0)
+for type in ("f8E5M2", "f8E4M3FN", "f8E3M4", "f8E4M3FNUZ"):
+    small = """%%k = arith.constant 3 : i32
+      %%few = arith.andi %%v, %%k : i32
+      %%a = arith.sitofp %%few : i32 to %s
+      """ % type
+    row(type, small + """gpu.barrier
+      %%b = arith.addf %%a, %%a : %s
+      %%r = arith.extf %%b : %s to f32""" % (type, type), lambda t, v, n: 2 * (v[t] & 3), 0, cuda=False)
+    row("all_reduce_" + type, small + """%%b = gpu.all_reduce maximumf %%a {} : (%s) -> (%s)
+      %%r = arith.extf %%b : %s to f32""" % (type, type, type), lambda t, v, n: max(x & 3 for x in v), 0, cuda=False)
+    row("workgroup_" + type, OTHER + "      " + small + """memref.store %%a, %%w[%%lin] : memref<256x%s, WS>
+      gpu.barrier
+      %%b = memref.load %%w[%%other] : memref<256x%s, WS>
+      %%r = arith.extf %%b : %s to f32""" % (type, type, type), lambda t, v, n: v[(t + 7) % n] & 3, 0,
+        " workgroup(%%w: memref<256x%s, WS>)" % type, cuda=False)
+    atomic_op = "%%old = memref.atomic_rmw maximumf %%a, %%w[%%zero] : (%s, memref<1x%s, WS>) -> %s" % (type, type, type)
+    row("atomic_" + type, small + (ATOMIC % {"start": "-1.0", "type": type, "op": atomic_op}).replace("%r =", "%small =")
+        + "\n      %%r = arith.extf %%small : %s to f32" % type, lambda t, v, n: max(x & 3 for x in v), 0,
+        " workgroup(%%w: memref<1x%s, WS>)" % type, cuda=False)
 row("call", "%r = func.call @exchange(%v, %w, %lin, %n) : (i32, memref<256xi32, WS>, index, index) -> i32",
     lambda t, v, n: v[(t + 1) % n] + v[(t + 2) % n], attributions=" workgroup(%w: memref<256xi32, WS>)", cuda=False)
 FUNCTIONS = """
