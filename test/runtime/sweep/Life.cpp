@@ -243,7 +243,7 @@ void Life::checkFirstError() {
           "DeviceGetAttribute", "CtxGetDevice", "cuLink"})
       right |= injection.code == deviceFault && strstr(outcome.call, call) &&
                says("the device is lost");
-    right |= inParallel && injection.code == deviceFault &&
+    right |= (inParallel || byCaller) && injection.code == deviceFault &&
              says("the device is lost");
     break;
   case Fault::Allocation:

@@ -86,6 +86,7 @@ public:
   const std::string device, folder;
   bool usesShutdown = false; ///< the end is gpuasync_shutdown
   bool inParallel = false;   ///< a fault may show in other threads first
+  bool byCaller = false;     ///< the call that failed was the program's own
   TestProgram program{TestProgram::All, "first"};
   TestProgram second{TestProgram::All, "second"};
 

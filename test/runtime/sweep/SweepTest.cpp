@@ -581,8 +581,10 @@ void captured(Life &life) {
     using Function = int (*)(decltype(arguments)...);
     auto function = reinterpret_cast<Function>(dlsym(library, name));
     mock.mock_context_push(vendorContext);
+    bool firedBefore = life.fired();
     if (function(arguments...))
       function(arguments...);
+    life.byCaller |= !firedBefore && life.fired();
     mock.mock_context_pop();
   };
   life.openContext();
