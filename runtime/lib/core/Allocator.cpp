@@ -236,39 +236,6 @@ static Block *cutSlab(gpuasync_context &context, FreeList &list,
   return block;
 }
 
-namespace {
-/// A place among the slabs of a kind, made before the driver is asked: memory
-/// that could not be noted down would be lost, and giving it back may wait.
-class SlabPlace {
-public:
-  SlabPlace(gpuasync_context &context, MemoryKind kind)
-      : context(context), slabs(context.slabs[static_cast<uint32_t>(kind)]) {
-    std::lock_guard<std::mutex> lock(context.memoryMutex);
-    slabs.push_back(nullptr);
-  }
-  SlabPlace(const SlabPlace &) = delete;
-  ~SlabPlace() {
-    if (taken)
-      return;
-    std::lock_guard<std::mutex> lock(context.memoryMutex);
-    leave(nullptr);
-  }
-  /// With memoryMutex held, as leave().
-  void take(void *slab) {
-    *std::find(slabs.begin(), slabs.end(), nullptr) = slab;
-    taken = true;
-  }
-  void leave(void *slab) {
-    slabs.erase(std::find(slabs.begin(), slabs.end(), slab));
-  }
-
-private:
-  gpuasync_context &context;
-  std::vector<void *> &slabs;
-  bool taken = false;
-};
-} // namespace
-
 /// New memory from the driver: one block, or a slab of small ones.
 static Status allocateFromDriver(gpuasync_context &context, MemoryKind kind,
                                  uint32_t sizeClass, Block *&out) {
@@ -276,20 +243,23 @@ static Status allocateFromDriver(gpuasync_context &context, MemoryKind kind,
   bool slab = piece <= maxSlabPiece;
   uint64_t bytes = slab ? slabBytes : piece;
   auto index = static_cast<uint32_t>(kind);
-  SlabPlace place(context, kind);
+  DriverList<void *> &slabs = context.slabs[index];
+  std::unique_lock<std::mutex> lock(context.memoryMutex);
+  Room room(slabs);
+  lock.unlock();
   void *pointer = nullptr;
   Status status = context.driver->allocMemory(kind, bytes, pointer);
   if (!status.ok())
     return status;
   auto *memory = static_cast<char *>(pointer);
-  std::lock_guard<std::mutex> lock(context.memoryMutex);
+  lock.lock();
   context.physicalBuffers.fetch_add(1, std::memory_order_relaxed);
   context.physicalBytes.fetch_add(bytes, std::memory_order_relaxed);
-  place.take(pointer);
+  slabs.push_back(pointer);
   if (!slab) {
     // Without memory for the block's data it is kept as a slab, till close.
     out = cutBlock(context, memory, kind, sizeClass, false);
-    place.leave(pointer);
+    slabs.pop_back();
     return Status();
   }
   FreeList &list = context.freeLists[index][sizeClass];

@@ -201,6 +201,29 @@ struct alignas(64) gpuasync_stream {
 
 namespace gpuasync {
 
+/// What the driver has given, noted down under a mutex.
+template <typename T>
+struct DriverList : std::vector<T> {
+  std::atomic<size_t> promised{0};
+};
+
+/// Room in a list for one more, made with its mutex held before the driver is
+/// asked without it, and kept from other threads that ask meanwhile: what could
+/// not be noted down would be lost, and giving it back may wait.
+class Room {
+public:
+  template <typename T>
+  explicit Room(DriverList<T> &list) : promised(list.promised) {
+    list.reserve(list.size() + promised.load(std::memory_order_relaxed) + 1);
+    promised.fetch_add(1, std::memory_order_relaxed);
+  }
+  Room(const Room &) = delete;
+  ~Room() { promised.fetch_sub(1, std::memory_order_relaxed); }
+
+private:
+  std::atomic<size_t> &promised;
+};
+
 /// Free memory of one kind and size class. `ready` first; `fenced` oldest
 /// first.
 struct FreeList {
@@ -259,13 +282,13 @@ struct gpuasync_context {
   uint32_t idleStreamCount = 0;
   gpuasync_stream *pendingHead = nullptr, *pendingTail = nullptr;
   gpuasync_stream *capturedStreams = nullptr; ///< until their captures end
-  std::vector<gpuasync_stream *> allStreams;  ///< physical ones
-  std::vector<gpuasync_stream *> wrappers;    ///< all ever made
+  gpuasync::DriverList<gpuasync_stream *> allStreams; ///< physical ones
+  std::vector<gpuasync_stream *> wrappers;            ///< all ever made
   gpuasync::Event *idleEvents = nullptr;
-  std::vector<gpuasync::Event *> allEvents;
+  gpuasync::DriverList<gpuasync::Event *> allEvents;
   gpuasync::Event *exported = nullptr; ///< in nobody's frame
   std::vector<uint32_t *> freeFlags;
-  std::vector<void *> flagPages;
+  gpuasync::DriverList<void *> flagPages;
 
   /// The newest point of frames' work on each caller's stream, until it is seen
   /// to be reached (poolMutex).
@@ -284,7 +307,7 @@ struct gpuasync_context {
   std::map<uintptr_t, gpuasync::Block *> table; ///< base -> block
   std::map<uintptr_t, gpuasync::HostRange *> ranges;
   gpuasync::FreeList freeLists[3][gpuasync::numSizeClasses];
-  std::vector<void *> slabs[3];
+  gpuasync::DriverList<void *> slabs[3];
   /// Nodes of `table` for reuse, so that a warm allocation allocates nothing.
   std::vector<std::map<uintptr_t, gpuasync::Block *>::node_type> spareNodes;
   gpuasync::Block *spareBlocks = nullptr;

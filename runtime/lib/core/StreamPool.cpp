@@ -36,17 +36,13 @@ Status gpuasync_context::takeStream(ThreadContext *slot,
   }
   auto stream = std::make_unique<gpuasync_stream>();
   stream->context = this;
-  {
-    // Nothing that the driver gave may be lost for want of host memory.
-    std::lock_guard<std::mutex> lock(poolMutex);
-    allStreams.reserve(allStreams.size() + 1);
-  }
+  std::unique_lock<std::mutex> lock(poolMutex);
+  Room room(allStreams);
   if (has(CapFlagWait)) {
-    std::unique_lock<std::mutex> lock(poolMutex);
     if (freeFlags.empty()) {
       constexpr size_t flagsOfPage = 4096 / 64;
-      flagPages.reserve(flagPages.size() + 1);
-      freeFlags.reserve(flagsOfPage * (flagPages.size() + 1));
+      Room pageRoom(flagPages);
+      freeFlags.reserve(flagsOfPage * (flagPages.size() + flagPages.promised));
       lock.unlock();
       void *page = nullptr;
       Status status = driver->allocMemory(MemoryKind::Pinned, 4096, page);
@@ -66,8 +62,9 @@ Status gpuasync_context::takeStream(ThreadContext *slot,
     freeFlags.pop_back();
     stream->flagValue = *stream->flagSlot;
   }
+  lock.unlock();
   Status status = driver->createStream(stream->native);
-  std::lock_guard<std::mutex> lock(poolMutex);
+  lock.lock();
   if (!status.ok()) {
     if (stream->flagSlot)
       freeFlags.push_back(stream->flagSlot);
@@ -305,21 +302,20 @@ Status gpuasync_context::takeEvent(ThreadContext *slot, Event *&out) {
     out->next = nullptr;
     return Status();
   }
-  {
-    std::lock_guard<std::mutex> lock(poolMutex);
-    if ((out = idleEvents)) {
-      idleEvents = out->next;
-      out->next = nullptr;
-      return Status();
-    }
-    allEvents.reserve(allEvents.size() + 1);
+  std::unique_lock<std::mutex> lock(poolMutex);
+  if ((out = idleEvents)) {
+    idleEvents = out->next;
+    out->next = nullptr;
+    return Status();
   }
+  Room room(allEvents);
+  lock.unlock();
   auto event = std::make_unique<Event>();
   event->context = this;
   Status status = driver->createEvent(event->native);
   if (!status.ok())
     return status;
-  std::lock_guard<std::mutex> lock(poolMutex);
+  lock.lock();
   allEvents.push_back(event.get());
   physicalEvents.fetch_add(1, std::memory_order_relaxed);
   out = event.release();
