@@ -64,7 +64,7 @@ static bool checkQuickly(Cell &cell, const Slot &access, Block &block) {
   bool covered = false;
   const uint64_t mine = access.bits;
   for (Slot &other : cell.slots) {
-    const uint64_t bits = other.bits, difference = bits ^ mine;
+    const uint64_t bits = other.load(), difference = bits ^ mine;
     if (!(bits & mine & Slot::maskBits)) {
       if (!(bits & ~Slot::busy))
         unused = &other;
@@ -118,7 +118,7 @@ static bool checkQuickly(Cell &cell, const Slot &access, Block &block) {
     slot = &cell.slots[block.victim++ % 4];
   slot->op = access.op;
   slot->block = access.block;
-  slot->bits = mine | (slot->bits & Slot::busy);
+  slot->store(mine | (slot->load() & Slot::busy));
   return true;
 }
 
@@ -177,7 +177,7 @@ void Checker::check(Cell &cell, const Slot &access, bool observed, Block &block,
       slot = &cell.slots[block.victim++ % 4];
     slot->op = access.op;
     slot->block = access.block;
-    slot->bits = access.bits | (slot->bits & Slot::busy);
+    slot->store(access.bits | (slot->load() & Slot::busy));
   }
   if (allocation)
     cell.unlock();

@@ -53,14 +53,29 @@ struct Slot {
     return uint64_t(site) << 43 | uint64_t(thread) << 27 |
            uint64_t(epoch) << 11 | uint64_t(mask) << 3 | (flags & 7);
   }
-  bool used() const { return bits & ~busy; }
-  bool writes() const { return bits & GPUASYNC_CHECK_WRITE; }
-  bool atomic() const { return bits & GPUASYNC_CHECK_ATOMIC; }
-  uint8_t flags() const { return bits & 7; }
-  uint8_t mask() const { return static_cast<uint8_t>(bits >> 3); }
-  uint16_t epoch() const { return static_cast<uint16_t>(bits >> 11); }
-  uint16_t thread() const { return static_cast<uint16_t>(bits >> 27); }
-  uint32_t site() const { return bits >> 43 & (maxSites - 1); }
+  Slot() = default;
+  Slot(OpIndex op, uint32_t block, uint64_t bits)
+      : op(op), block(block), bits(bits) {}
+  Slot(const Slot &other) : Slot(other.op, other.block, other.load()) {}
+  Slot &operator=(const Slot &other) {
+    op = other.op;
+    block = other.block;
+    store(other.load());
+    return *this;
+  }
+  /// Who holds the lock has the slot, but others try its bit meanwhile.
+  uint64_t load() const { return __atomic_load_n(&bits, __ATOMIC_RELAXED); }
+  void store(uint64_t value) {
+    __atomic_store_n(&bits, value, __ATOMIC_RELAXED);
+  }
+  bool used() const { return load() & ~busy; }
+  bool writes() const { return load() & GPUASYNC_CHECK_WRITE; }
+  bool atomic() const { return load() & GPUASYNC_CHECK_ATOMIC; }
+  uint8_t flags() const { return load() & 7; }
+  uint8_t mask() const { return static_cast<uint8_t>(load() >> 3); }
+  uint16_t epoch() const { return static_cast<uint16_t>(load() >> 11); }
+  uint16_t thread() const { return static_cast<uint16_t>(load() >> 27); }
+  uint32_t site() const { return load() >> 43 & (maxSites - 1); }
   Access unpack() const;
 };
 
@@ -73,7 +88,7 @@ struct alignas(64) Cell {
     }
   }
   void unlock() {
-    __atomic_store_n(&slots[0].bits, slots[0].bits & ~Slot::busy,
+    __atomic_store_n(&slots[0].bits, slots[0].load() & ~Slot::busy,
                      __ATOMIC_RELEASE);
   }
 };

@@ -339,6 +339,10 @@ static uint64_t residentBytes() {
 }
 
 TEST_F(CheckTest, WhatIsKnownOfFreedMemoryIsGivenBack) {
+#if defined(__SANITIZE_THREAD__) ||                                            \
+    (defined(__has_feature) && __has_feature(thread_sanitizer))
+  GTEST_SKIP() << "ThreadSanitizer's own memory counts too";
+#endif
   constexpr uint64_t bytes = 4u << 20;
   char *x = nullptr;
   Body body = [&](const gpuasync_cpu_block_ctx *, char *) {

@@ -44,12 +44,14 @@ INSTANTIATE_OVER_DEVICES(FailedQuery);
 
 TEST_P(FailedQuery, TheStreamIsNotReused_E05) {
   uint32_t *x = nullptr;
+  gpuasync_event *stored = nullptr;
   {
     FrameScope frame(*program);
     x = frame.alloc(nullptr, 64);
     gpuasync_stream *held = frame.stream();
     mock->mock_gate_close("store");
     frame.launch(held, Store, 1, 64, StoreParams{x, 1});
+    stored = gpuasync_event_export(frame, frame.record(held), SITE("return"));
     frame.destroy(held, false);
   }
   uint64_t streams = mock->mock_live("stream");
@@ -71,6 +73,8 @@ TEST_P(FailedQuery, TheStreamIsNotReused_E05) {
     frame.dealloc(other, y);
     mock->mock_gate_open("store");
   }
+  EXPECT_EQ(gpuasync_event_wait(stored), nullptr);
+  gpuasync_event_release(stored);
   FrameScope frame(*program);
   frame.dealloc(nullptr, x);
 }
