@@ -419,6 +419,8 @@ struct gpuasync_context {
   void finishDownloads(gpuasync::Download *&list);
   void finishOrphans();
   void dropDownloads(gpuasync::Download *&list);
+  /// They will write nothing, but the device may still work on their staging.
+  void abandonDownloads(gpuasync::Download *list);
   gpuasync::Download *newDownload();
   void dropDownload(gpuasync::Download *download); ///< never used
 

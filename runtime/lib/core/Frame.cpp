@@ -213,7 +213,10 @@ void gpuasync::releaseAfterError(Frame &frame) {
     if (!done && !context.lost.load(std::memory_order_relaxed))
       idle = false;
   }
-  context.dropDownloads(frame.downloads);
+  if (idle)
+    context.dropDownloads(frame.downloads);
+  else
+    context.abandonDownloads(frame.downloads);
   releaseRegistrations(frame, /*undo=*/true);
   Block *blocks = nullptr;
   {

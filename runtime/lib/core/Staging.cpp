@@ -244,6 +244,19 @@ void gpuasync_context::dropDownloads(Download *&list) {
   }
 }
 
+void gpuasync_context::abandonDownloads(Download *list) {
+  for (Download *download = list; download; download = download->next) {
+    while (LateLink *link = download->late) {
+      download->late = link->next;
+      dropStaging(link->staging);
+      delete link;
+    }
+    delete download->scatter;
+    download->scatter = nullptr;
+    download->bytes = 0;
+  }
+}
+
 void gpuasync_context::finishOrphans() {
   std::lock_guard<std::mutex> lock(orphanMutex);
   finishDownloads(orphans);

@@ -117,6 +117,45 @@ TEST_P(FailedQuery, StagedDataIsNotOverwritten_E05) {
   frame.dealloc(stream, y);
 }
 
+// A failed frame whose end the driver does not tell of: what it copies back may
+// still come.
+TEST_P(FailedQuery, StagingOfAFailedFrameIsNotReused_E05) {
+  std::vector<uint32_t> in(count, 9), out(count);
+  gpuasync_event *copied = nullptr;
+  {
+    FrameScope frame(*program);
+    uint32_t *x = frame.alloc(nullptr, count);
+    gpuasync_stream *held = frame.stream();
+    mock->mock_gate_close("store");
+    frame.launch(held, Store, 1, 64, StoreParams{x, 1});
+    frame.copy(held, out.data(), x, 4ull * count);
+    copied = gpuasync_event_export(frame, frame.record(held), SITE("return"));
+    gpuasync_memset(frame, held, x, &count, 3, 5, SITE("refused"));
+    failQuery("Stream");
+    EXPECT_NE(frame.leave().message(), std::string());
+    EXPECT_TRUE(queryFailed());
+    if (HasFailure())
+      mock->mock_gate_open("store");
+  }
+  FrameScope frame(*program);
+  auto *flag = frame.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+  *flag = 0;
+  uint32_t *y = frame.alloc(nullptr, count);
+  gpuasync_stream *stream = frame.stream();
+  frame.launch(stream, Gate, 1, 1, GateParams{flag});
+  frame.copy(stream, y, in.data(), 4ull * count);
+  mock->mock_gate_open("store");
+  gpuasync_status *status = gpuasync_event_wait(copied);
+  EXPECT_EQ(status, nullptr);
+  gpuasync_event_release(copied);
+  openGate(flag);
+  frame.copy(stream, out.data(), y, 4ull * count);
+  frame.wait({stream});
+  EXPECT_EQ(out, in);
+  frame.dealloc(nullptr, y);
+  frame.dealloc(nullptr, flag);
+}
+
 // Where there are no flags in memory, an event says when freed memory is.
 TEST_P(FailedQuery, FreedMemoryIsNotReused_E05) {
   uint32_t *x = nullptr;
