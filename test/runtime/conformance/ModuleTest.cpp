@@ -10,6 +10,7 @@
 #include "core/ContextImpl.h"
 #include "gpuasync/Program.h"
 
+#include <array>
 #include <atomic>
 #include <thread>
 
@@ -273,21 +274,26 @@ TEST_P(Modules, TrimWaitsForOpenFrames_B02_C07) {
 // can wait for is said.
 TEST_P(Modules, TrimUnderALoadThatNeverPauses_C07_M05) {
   std::atomic<bool> stop{false};
-  std::atomic<int> wrong{0}, frames{0};
+  std::atomic<int> wrong{0};
+  std::array<std::atomic<int>, 4> frames{};
   std::vector<std::thread> threads;
-  for (int i = 0; i < 4; ++i)
+  for (std::atomic<int> &count : frames)
     threads.emplace_back([&] {
       ContextScope own(context);
       while (!stop) {
         wrong += !work(*program, 3);
-        ++frames;
+        ++count;
       }
     });
-  int before = 0;
+  // Each thread begins and ends a frame: also the one that loads the module,
+  // which the others need not wait for once it is loaded, has counted its miss.
   auto some = [&] {
-    before = frames;
-    while (frames < before + 20)
-      std::this_thread::yield();
+    std::array<int, 4> before;
+    for (size_t i = 0; i < frames.size(); ++i)
+      before[i] = frames[i];
+    for (size_t i = 0; i < frames.size(); ++i)
+      while (frames[i] < before[i] + 5)
+        std::this_thread::yield();
   };
   some();
   for (uint64_t i = 1; i <= 10; ++i) {
