@@ -15,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 
+import threadplace
+
 BLOCKS = [(1, 1, 1), (3, 1, 1), (31, 1, 1), (33, 1, 1), (35, 1, 1), (256, 1, 1), (7, 5, 3), (3, 11, 2)]
 WS = "#gpu.address_space<workgroup>"
 M32 = 0xFFFFFFFF
@@ -246,19 +248,7 @@ FUNCTIONS = """
       gpu.barrier
       return %r : i32
     }"""
-PLACE = """      %x = gpu.thread_id x
-      %y = gpu.thread_id y
-      %z = gpu.thread_id z
-      %dx = gpu.block_dim x
-      %dy = gpu.block_dim y
-      %dz = gpu.block_dim z
-      %zy = arith.muli %z, %dy : index
-      %zyy = arith.addi %zy, %y : index
-      %row = arith.muli %zyy, %dx : index
-      %lin = arith.addi %row, %x : index
-      %dxy = arith.muli %dx, %dy : index
-      %n = arith.muli %dxy, %dz : index
-      %v = memref.load %in[%lin] : memref<256xi32>
+PLACE = threadplace.PLACE + """      %v = memref.load %in[%lin] : memref<256xi32>
       %f = arith.sitofp %v : i32 to f32
 """
 

@@ -16,6 +16,8 @@ import sys
 import tempfile
 from bisect import bisect_left
 
+import threadplace
+
 # Bits of the exponent and of the mantissa, bias, what the largest codes mean.
 FORMATS = {
     "f8E5M2": (5, 2, 15, "ieee"), "f8E4M3": (4, 3, 7, "ieee"), "f8E3M4": (3, 4, 3, "ieee"),
@@ -239,15 +241,7 @@ def main():
             places.append((name, format, case, len(values), len(mine)))
             values += mine
             text.append("    gpu.func @%s_%s(%%in: memref<?xi64>, %%out: memref<?xi64>, %%base: index, %%count: index) kernel {" % (case, name))
-            for dim in "xyz":
-                text.append("      %%%s = gpu.thread_id %s\n      %%d%s = gpu.block_dim %s" % (dim, dim, dim, dim))
-            text.append("""      %g = gpu.block_id x
-      %zy = arith.muli %z, %dy : index
-      %zyy = arith.addi %zy, %y : index
-      %row = arith.muli %zyy, %dx : index
-      %lin = arith.addi %row, %x : index
-      %dxy = arith.muli %dx, %dy : index
-      %n = arith.muli %dxy, %dz : index
+            text.append(threadplace.PLACE + """      %g = gpu.block_id x
       %first = arith.muli %g, %n : index
       %i = arith.addi %first, %lin : index
       %inside = arith.cmpi ult, %i, %count : index
