@@ -13,6 +13,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::gpuasync;
@@ -21,21 +22,24 @@ using namespace mlir::gpuasync::cpu;
 namespace {
 class Expansion {
 public:
-  Expansion(func::FuncOp kernel, ThreadMemory &memory, int64_t sizeX)
+  Expansion(func::FuncOp kernel, ThreadMemory &memory, int64_t sizeX,
+            int64_t subgroupSize)
       : kernel(kernel), memory(memory), sizeX(sizeX),
-        builder(kernel.getContext()), loc(kernel.getLoc()),
-        variance(kernel, [](Operation *op) {
+        subgroupSize(subgroupSize), builder(kernel.getContext()),
+        loc(kernel.getLoc()), variance(kernel, [](Operation *op) {
           return isa<scf::IfOp, scf::ForOp, scf::WhileOp>(op);
         }) {}
 
   LogicalResult run();
 
 private:
-  void expand(gpu::ShuffleOp op);
-  void expand(gpu::RotateOp op);
+  LogicalResult expand(gpu::ShuffleOp op);
+  LogicalResult expand(gpu::RotateOp op);
   LogicalResult expand(gpu::AllReduceOp op);
   LogicalResult expand(gpu::SubgroupReduceOp op);
-  void expand(gpu::SubgroupBroadcastOp op);
+  LogicalResult expand(gpu::SubgroupBroadcastOp op);
+  /// Fails with an error if subgroups have fewer than `width` threads.
+  LogicalResult checkWidth(Operation *op, int64_t width);
 
   using CombineFn = function_ref<Value(Value, Value)>;
   /// Combines what the threads hand in. Clusters are `size` threads, each
@@ -119,7 +123,7 @@ private:
 
   func::FuncOp kernel;
   ThreadMemory &memory;
-  int64_t sizeX;
+  int64_t sizeX, subgroupSize;
   OpBuilder builder;
   Location loc;
   ThreadVariance variance;
@@ -147,19 +151,19 @@ Value Expansion::permute(Value value, ArrayRef<int32_t> sources) {
   Value array = memory.createArray(getBytesInMemory(type));
   Value permuted = memory.createArray(getBytesInMemory(type));
   Value self = threadId();
+  unsigned align = std::min<int64_t>(16, getBytesInMemory(type) * subgroupSize);
   store(array, self, value);
   meet();
   once([&] {
     loop(index(0), memory.getNumThreads(), index(subgroupSize),
          [&](Value begin) {
            auto subgroup = VectorType::get({subgroupSize}, type);
-           Value lanes =
-               LLVM::LoadOp::create(builder, loc, subgroup,
-                                    element(array, begin, type), /*align=*/16);
+           Value lanes = LLVM::LoadOp::create(
+               builder, loc, subgroup, element(array, begin, type), align);
            Value moved = LLVM::ShuffleVectorOp::create(builder, loc, lanes,
                                                        lanes, sources);
            LLVM::StoreOp::create(builder, loc, moved,
-                                 element(permuted, begin, type), /*align=*/16);
+                                 element(permuted, begin, type), align);
          });
   });
   return load(permuted, self, type);
@@ -193,16 +197,28 @@ Expansion::getKnownSources(gpu::ShuffleOp op) {
     case gpu::ShuffleMode::IDX:
       break;
     }
-    int64_t limit = std::min(width.getSExtValue(), subgroupSize);
+    int64_t limit = width.getSExtValue();
     bool isThere = lane < limit && source >= 0 && source < limit;
     sources.push_back(isThere ? source : lane);
   }
   return sources;
 }
 
-void Expansion::expand(gpu::ShuffleOp op) {
+LogicalResult Expansion::checkWidth(Operation *op, int64_t width) {
+  if (width >= 0 && width <= subgroupSize)
+    return success();
+  return op->emitOpError("has a width of ")
+         << width << " where subgroups have " << subgroupSize << " threads";
+}
+
+LogicalResult Expansion::expand(gpu::ShuffleOp op) {
   Value self = lane(threadId());
   Value offset = toIndex(op.getOffset()), width = toIndex(op.getWidth());
+  APInt known;
+  if (!matchPattern(op.getWidth(), m_ConstantInt(&known)))
+    width = arith::MinUIOp::create(builder, loc, width, index(subgroupSize));
+  else if (failed(checkWidth(op, known.getSExtValue())))
+    return failure();
   Value source, valid;
   switch (op.getMode()) {
   case gpu::ShuffleMode::XOR:
@@ -223,41 +239,40 @@ void Expansion::expand(gpu::ShuffleOp op) {
                                 arith::CmpIOp::create(builder, loc,
                                                       arith::CmpIPredicate::ult,
                                                       source, width));
-  if (std::optional<SmallVector<int32_t>> sources = getKnownSources(op)) {
+  if (std::optional<SmallVector<int32_t>> sources = getKnownSources(op))
     replace(op, {permute(op.getValue(), *sources), valid});
-    return;
-  }
-  Value limit = index(subgroupSize);
-  Value inRange = arith::AndIOp::create(
-      builder, loc, valid,
-      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, source,
-                            limit));
-  replace(op, {exchange(op, op.getValue(), source, inRange), valid});
+  else
+    replace(op, {exchange(op, op.getValue(), source, valid), valid});
+  return success();
 }
 
-void Expansion::expand(gpu::RotateOp op) {
+LogicalResult Expansion::expand(gpu::RotateOp op) {
   Value self = lane(threadId());
   int64_t width = op.getWidth();
+  if (failed(checkWidth(op, width)))
+    return failure();
   Value inPiece = rem(add(self, index(op.getOffset())), index(width));
   Value source = add(sub(self, rem(self, index(width))), inPiece);
   Value valid = less(self, index(width));
   Value result =
       exchange(op, op.getValue(), source, less(source, index(subgroupSize)));
   replace(op, {result, valid});
+  return success();
 }
 
-void Expansion::expand(gpu::SubgroupBroadcastOp op) {
+LogicalResult Expansion::expand(gpu::SubgroupBroadcastOp op) {
   if (Value from = op.getLane()) {
     Value source = toIndex(from);
     Value inRange = arith::CmpIOp::create(
         builder, loc, arith::CmpIPredicate::ult, source, index(subgroupSize));
     replace(op, exchange(op, op.getSrc(), source, inRange));
-    return;
+    return success();
   }
   // The first active lane's value is what a reduction leaves that always keeps
   // what it has.
   replace(op, reduce(op, op.getSrc(), index(subgroupSize), index(1),
                      [](Value kept, Value) { return kept; }));
+  return success();
 }
 
 Value Expansion::reduce(Operation *op, Value value, Value size, Value stride,
@@ -434,18 +449,13 @@ LogicalResult Expansion::run() {
   for (Operation *op : ops) {
     loc = op->getLoc();
     builder.setInsertionPoint(op);
-    if (auto shuffle = dyn_cast<gpu::ShuffleOp>(op)) {
-      expand(shuffle);
-    } else if (auto rotate = dyn_cast<gpu::RotateOp>(op)) {
-      expand(rotate);
-    } else if (auto broadcast = dyn_cast<gpu::SubgroupBroadcastOp>(op)) {
-      expand(broadcast);
-    } else if (auto reduction = dyn_cast<gpu::AllReduceOp>(op)) {
-      if (failed(expand(reduction)))
-        return failure();
-    } else if (failed(expand(cast<gpu::SubgroupReduceOp>(op)))) {
+    LogicalResult expanded =
+        TypeSwitch<Operation *, LogicalResult>(op)
+            .Case<gpu::ShuffleOp, gpu::RotateOp, gpu::SubgroupBroadcastOp,
+                  gpu::AllReduceOp, gpu::SubgroupReduceOp>(
+                [&](auto collective) { return expand(collective); });
+    if (failed(expanded))
       return failure();
-    }
     variance.forget(op);
     op->erase();
   }
@@ -453,6 +463,6 @@ LogicalResult Expansion::run() {
 }
 
 LogicalResult cpu::expandCollectives(func::FuncOp kernel, ThreadMemory &memory,
-                                     int64_t sizeX) {
-  return Expansion(kernel, memory, sizeX).run();
+                                     int64_t sizeX, int64_t subgroupSize) {
+  return Expansion(kernel, memory, sizeX, subgroupSize).run();
 }

@@ -151,7 +151,6 @@ LogicalResult CPULowering::rewriteOp(Operation *op, Function &function) {
     return replace(arith::AddIOp::create(builder, loc, base,
                                          getEnv(function, ThreadId + dim(id))));
   }
-  // Subgroups are 32 threads wide, as on CUDA devices.
   if (isa<gpu::SubgroupSizeOp>(op))
     return replace(constant(subgroupSize));
   if (isa<gpu::LaneIdOp>(op))

@@ -42,8 +42,8 @@ inline Value getEnv(func::FuncOp function, unsigned which) {
 constexpr int64_t maxThreadsPerBlock = 1024;
 constexpr int64_t maxBlocksPerGrid = int64_t(1) << 52;
 
-/// Threads in a subgroup, as on CUDA devices.
-constexpr int64_t subgroupSize = 32;
+/// Threads in a warp of nvvm ops.
+constexpr int64_t warpSize = 32;
 
 /// The number of a thread in its block, x fastest: an index. `env` says what
 /// an Env is.
@@ -211,6 +211,8 @@ bool isCollective(Operation *op);
 
 /// Whether `op` is of nvvm and an op of gpu says the same.
 bool hasGpuOp(Operation *op);
+/// Whether `op` is about the threads of a warp.
+bool isWarpOp(Operation *op);
 /// Replaces those in `root`.
 void replaceByGpuOps(Operation *root);
 
@@ -240,9 +242,9 @@ void makeWorkgroupAtomicsPlain(Operation *root);
 
 /// Rewrites shuffles, reductions and broadcasts to accesses to arrays of
 /// `memory` and barriers. Blocks have `sizeX` threads in x, 0 if that is not
-/// known.
+/// known, and subgroups of `subgroupSize`.
 LogicalResult expandCollectives(func::FuncOp kernel, ThreadMemory &memory,
-                                int64_t sizeX);
+                                int64_t sizeX, int64_t subgroupSize);
 
 /// A piece of a kernel between barriers, which is called for all threads.
 struct ParallelRegion {
@@ -261,12 +263,12 @@ struct CutKernel {
 
 /// Makes the structured kernel `kernel` a function of the whole block that
 /// calls the pieces between its barriers for all threads. Blocks have `sizeX`
-/// threads in x, 0 if that is not known; `mayFail` says whether a function that
-/// is called ends threads. nullopt: there is nothing to gain, and the kernel is
-/// as it was.
+/// threads in x, 0 if that is not known, and subgroups of `subgroupSize`;
+/// `mayFail` says whether a function that is called ends threads. nullopt:
+/// there is nothing to gain, and the kernel is as it was.
 FailureOr<std::optional<CutKernel>>
 cutAtBarriers(func::FuncOp kernel, int64_t workgroupBytes, int64_t sizeX,
-              function_ref<bool(func::CallOp)> mayFail);
+              int64_t subgroupSize, function_ref<bool(func::CallOp)> mayFail);
 
 /// Makes the control flow around barriers structured and the kernel one block,
 /// and copies functions that hold barriers to their calls.

@@ -23,8 +23,9 @@ bool mayBlock(FunctionOpInterface kernel);
 
 class CPULowering {
 public:
-  CPULowering(gpu::GPUModuleOp kernels, RunPipelineFn runPipeline)
-      : source(kernels), runPipeline(runPipeline),
+  CPULowering(gpu::GPUModuleOp kernels, int64_t subgroupSize,
+              RunPipelineFn runPipeline)
+      : source(kernels), subgroupSize(subgroupSize), runPipeline(runPipeline),
         context(kernels.getContext()), builder(context),
         prefix(kernels.getName().str() + "_") {
     pointer = LLVM::LLVMPointerType::get(context);
@@ -90,6 +91,7 @@ private:
   }
 
   gpu::GPUModuleOp source;
+  int64_t subgroupSize;
   RunPipelineFn runPipeline;
   MLIRContext *context;
   OpBuilder builder;

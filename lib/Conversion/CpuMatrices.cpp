@@ -43,14 +43,14 @@ static VectorType getThreadType(MMAMatrixType type) {
     element = IntegerType::get(type.getContext(), integer.getWidth());
   int64_t count = getSize(type);
   if (isSum(type))
-    count = std::max<int64_t>(1, count / subgroupSize);
+    count = std::max<int64_t>(1, count / warpSize);
   return VectorType::get({count}, element);
 }
 
 static LogicalResult checkType(Operation *op, MMAMatrixType type) {
-  if (isSum(type) && getSize(type) % subgroupSize)
+  if (isSum(type) && getSize(type) % warpSize)
     return op->emitOpError("is not supported by the cpu device for ")
-           << type << ": its elements are no multiple of " << subgroupSize;
+           << type << ": its elements are no multiple of " << warpSize;
   return success();
 }
 
@@ -165,7 +165,7 @@ std::pair<Value, Value> Expansion::buildPlace(MMAMatrixType type,
   Value element = number;
   if (isSum(type)) {
     Value lane = gpu::LaneIdOp::create(builder, loc, index, IntegerAttr());
-    element = add(lane, mul(number, constant(subgroupSize)));
+    element = add(lane, mul(number, constant(warpSize)));
   }
   Value columns = constant(type.getShape()[1]);
   return {arith::DivUIOp::create(builder, loc, element, columns),

@@ -29,6 +29,11 @@ static StringRef getRegister(Operation *op) {
   return isKnown ? name : "";
 }
 
+bool cpu::isWarpOp(Operation *op) {
+  StringRef name = getRegister(op);
+  return isa<NVVM::ShflOp>(op) || name == "laneid" || name == "warpsize";
+}
+
 bool cpu::hasGpuOp(Operation *op) {
   if (isa<NVVM::Barrier0Op>(op))
     return true;
@@ -89,8 +94,7 @@ void cpu::replaceByGpuOps(Operation *root) {
       value = arith::IndexCastOp::create(builder, loc, builder.getI32Type(),
                                          buildRegister(builder, loc, name));
     } else if (auto shuffle = dyn_cast<NVVM::ShflOp>(op)) {
-      Value width =
-          arith::ConstantIntOp::create(builder, loc, subgroupSize, 32);
+      Value width = arith::ConstantIntOp::create(builder, loc, warpSize, 32);
       auto result = gpu::ShuffleOp::create(builder, loc, shuffle.getVal(),
                                            shuffle.getOffset(), width,
                                            getMode(shuffle.getKind()));

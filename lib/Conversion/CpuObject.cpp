@@ -81,7 +81,11 @@ LogicalResult CpuObject::lower(ModuleOp holder) {
     static_cast<OpPassManager &>(manager) = pipeline;
     return manager.run(op);
   };
-  FailureOr<ImageAttr> lowered = lowerKernelsForCPU(kernels, runPipeline);
+  int64_t subgroupSize = target.getSubgroupSize()
+                             ? target.getSubgroupSize()
+                             : CpuTargetAttr::defaultSubgroupSize;
+  FailureOr<ImageAttr> lowered =
+      lowerKernelsForCPU(kernels, subgroupSize, runPipeline);
   if (failed(lowered))
     return failure();
   image = *lowered;

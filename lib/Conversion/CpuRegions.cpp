@@ -41,10 +41,10 @@ struct Assignment {
 class Cutter {
 public:
   Cutter(func::FuncOp kernel, int64_t workgroupBytes, int64_t sizeX,
-         function_ref<bool(func::CallOp)> mayFail)
+         int64_t subgroupSize, function_ref<bool(func::CallOp)> mayFail)
       : kernel(kernel), workgroupBytes(workgroupBytes), sizeX(sizeX),
-        mayFailCall(mayFail), builder(kernel.getContext()),
-        i1(builder.getI1Type()) {}
+        subgroupSize(subgroupSize), mayFailCall(mayFail),
+        builder(kernel.getContext()), i1(builder.getI1Type()) {}
 
   FailureOr<std::optional<CutKernel>> run();
 
@@ -88,7 +88,7 @@ private:
   }
 
   func::FuncOp kernel;
-  int64_t workgroupBytes, sizeX;
+  int64_t workgroupBytes, sizeX, subgroupSize;
   function_ref<bool(func::CallOp)> mayFailCall;
   OpBuilder builder;
   Type i1;
@@ -986,7 +986,7 @@ FailureOr<std::optional<CutKernel>> Cutter::run() {
   if (blockLevel.empty() && !isWorthGuarding())
     return std::optional<CutKernel>();
   memory = std::make_unique<ThreadMemory>(kernel, workgroupBytes);
-  if (failed(expandCollectives(kernel, *memory, sizeX)))
+  if (failed(expandCollectives(kernel, *memory, sizeX, subgroupSize)))
     return failure();
   blockLevel.clear();
   findBlockLevel();
@@ -1021,6 +1021,7 @@ FailureOr<std::optional<CutKernel>> Cutter::run() {
 
 FailureOr<std::optional<CutKernel>>
 cpu::cutAtBarriers(func::FuncOp kernel, int64_t workgroupBytes, int64_t sizeX,
+                   int64_t subgroupSize,
                    function_ref<bool(func::CallOp)> mayFail) {
-  return Cutter(kernel, workgroupBytes, sizeX, mayFail).run();
+  return Cutter(kernel, workgroupBytes, sizeX, subgroupSize, mayFail).run();
 }

@@ -22,6 +22,7 @@ namespace mlir::gpuasync {
 
 struct KernelLoweringOptions {
   int optLevel = 3;
+  int64_t subgroupSize = 32;      ///< of the cpu device
   std::string ptxas = "auto";     ///< auto, none or a path
   std::string libdevice = "auto"; ///< auto, none or a path
   std::string rocm = "auto";      ///< auto, none or a path
@@ -35,9 +36,10 @@ bool isKernel(FunctionOpInterface op);
 /// The kernels of a gpu.module in their order.
 SmallVector<FunctionOpInterface> getKernels(gpu::GPUModuleOp module);
 
-/// Adds block functions for the kernels of `kernels` to the module around it.
-/// `kernels` itself stays as it is.
+/// Adds block functions for the kernels of `kernels` to the module around it,
+/// with subgroups of `subgroupSize` threads. `kernels` itself stays as it is.
 FailureOr<ImageAttr> lowerKernelsForCPU(gpu::GPUModuleOp kernels,
+                                        int64_t subgroupSize,
                                         RunPipelineFn runPipeline);
 void registerCPULoweringDialects(DialectRegistry &registry);
 /// Makes #gpu_async.cpu a target attribute of gpu.module.

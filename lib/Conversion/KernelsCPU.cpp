@@ -32,10 +32,15 @@ using namespace mlir::gpuasync::cpu;
 // What the cpu device supports
 //===----------------------------------------------------------------------===//
 
-static LogicalResult checkSupported(gpu::GPUModuleOp kernels) {
+static LogicalResult checkSupported(gpu::GPUModuleOp kernels,
+                                    int64_t subgroupSize) {
   if (failed(checkNoTensorMaps(kernels, "the cpu device")))
     return failure();
-  WalkResult result = kernels->walk([](Operation *op) -> WalkResult {
+  WalkResult result = kernels->walk([&](Operation *op) -> WalkResult {
+    if (subgroupSize != warpSize && (isWarpOp(op) || isMatrixOp(op)))
+      return op->emitOpError("is about a warp of ")
+             << warpSize << " threads, but the cpu device is to have subgroups "
+             << "of " << subgroupSize;
     if (failed(checkFloats(op)))
       return WalkResult::interrupt();
     StringRef dialect = op->getName().getDialectNamespace();
@@ -116,9 +121,9 @@ LogicalResult CPULowering::cutKernels() {
       if (failed(runPipeline(promotion, kernel)))
         return failure();
     }
-    FailureOr<std::optional<CutKernel>> cut =
-        cutAtBarriers(kernel, function.workgroupBytes, function.blockSize[0],
-                      [&](func::CallOp call) { return mayFail(call); });
+    FailureOr<std::optional<CutKernel>> cut = cutAtBarriers(
+        kernel, function.workgroupBytes, function.blockSize[0], subgroupSize,
+        [&](func::CallOp call) { return mayFail(call); });
     if (failed(cut))
       return failure();
     if (!*cut)
@@ -327,7 +332,8 @@ static void markAsKernelCode(LLVM::LLVMFuncOp function) {
 }
 
 FailureOr<ImageAttr> CPULowering::run() {
-  if (failed(checkSupported(source)) || failed(checkNoHostOps(source)))
+  if (failed(checkSupported(source, subgroupSize)) ||
+      failed(checkNoHostOps(source)))
     return failure();
   builder.setInsertionPointAfter(source);
   work = ModuleOp::create(builder, source.getLoc());
@@ -379,6 +385,7 @@ FailureOr<ImageAttr> CPULowering::run() {
 }
 
 FailureOr<ImageAttr> gpuasync::lowerKernelsForCPU(gpu::GPUModuleOp kernels,
+                                                  int64_t subgroupSize,
                                                   RunPipelineFn runPipeline) {
-  return CPULowering(kernels, runPipeline).run();
+  return CPULowering(kernels, subgroupSize, runPipeline).run();
 }

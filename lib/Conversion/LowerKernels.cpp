@@ -62,8 +62,8 @@ LogicalResult LowerKernelsPass::parseTargets() {
   for (StringRef text : targets) {
     auto [kind, chip] = text.trim().split(':');
     if (kind == "cpu" && chip.empty()) {
-      optionTargets.push_back(
-          CpuTargetAttr::get(context, StringAttr(), StringAttr()));
+      optionTargets.push_back(CpuTargetAttr::get(
+          context, StringAttr(), StringAttr(), options.subgroupSize));
       continue;
     }
     auto reportError = [&] {
@@ -158,8 +158,11 @@ LogicalResult LowerKernelsPass::lowerModule(gpu::GPUModuleOp kernels) {
   };
   SmallVector<Attribute> images;
   for (Attribute target : *moduleTargets) {
-    if (isa<CpuTargetAttr>(target)) {
-      FailureOr<ImageAttr> image = lowerKernelsForCPU(kernels, runNested);
+    if (auto cpu = dyn_cast<CpuTargetAttr>(target)) {
+      int64_t subgroupSize =
+          cpu.getSubgroupSize() ? cpu.getSubgroupSize() : options.subgroupSize;
+      FailureOr<ImageAttr> image =
+          lowerKernelsForCPU(kernels, subgroupSize, runNested);
       if (failed(image))
         return failure();
       images.push_back(*image);
@@ -277,12 +280,19 @@ LogicalResult LowerKernelsPass::lowerBinary(gpu::BinaryOp binary) {
 
 void LowerKernelsPass::runOnOperation() {
   options.optLevel = optLevel;
+  options.subgroupSize = subgroupSize;
   options.ptxas = ptxas;
   options.libdevice = libdevice;
   options.rocm = rocm;
   if (optLevel < 0 || optLevel > 3) {
     emitError(getOperation().getLoc())
         << "opt-level=" << options.optLevel << " is not 0 to 3";
+    return signalPassFailure();
+  }
+  if (!CpuTargetAttr::isSubgroupSize(subgroupSize)) {
+    emitError(getOperation().getLoc())
+        << "subgroup-size=" << options.subgroupSize
+        << " is not a power of two from 1 to 64";
     return signalPassFailure();
   }
   if (failed(parseTargets()))

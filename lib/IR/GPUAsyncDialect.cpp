@@ -95,3 +95,17 @@ LogicalResult ImageAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                        << " has 'data' and no 'functions'";
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// CpuTargetAttr
+//===----------------------------------------------------------------------===//
+
+LogicalResult
+CpuTargetAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                      StringAttr chip, StringAttr features,
+                      int64_t subgroupSize) {
+  if (subgroupSize && !isSubgroupSize(subgroupSize))
+    return emitError() << "subgroup_size = " << subgroupSize
+                       << " is not a power of two from 1 to 64";
+  return success();
+}

@@ -88,6 +88,7 @@ void gpuasync::buildRuntimeFormPipeline(
   GPUAsyncLowerKernelsOptions kernels;
   kernels.targets.assign(options.targets.begin(), options.targets.end());
   kernels.optLevel = options.optLevel;
+  kernels.subgroupSize = options.subgroupSize;
   kernels.ptxas = options.ptxas;
   kernels.libdevice = options.libdevice;
   kernels.rocm = options.rocm;

@@ -84,6 +84,52 @@ gpu.module @k [#gpu_async.cpu] {
 
 // -----
 
+gpu.module @k [#gpu_async.cpu<subgroup_size = 16>] {
+  gpu.func @f(%x: memref<?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %one = arith.constant 1 : i32
+    %width = arith.constant 32 : i32
+    %v = memref.load %x[%c0] : memref<?xf32>
+    // expected-error @+1 {{'gpu.shuffle' op has a width of 32 where subgroups have 16 threads}}
+    %w, %valid = gpu.shuffle xor %v, %one, %width : f32
+    memref.store %w, %x[%c0] : memref<?xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @k [#gpu_async.cpu<subgroup_size = 4>] {
+  gpu.func @f(%x: memref<?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    %v = memref.load %x[%c0] : memref<?xf32>
+    // expected-error @+1 {{'gpu.rotate' op has a width of 8 where subgroups have 4 threads}}
+    %w, %valid = gpu.rotate %v, 1, 8 : f32
+    memref.store %w, %x[%c0] : memref<?xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @k [#gpu_async.cpu<subgroup_size = 64>] {
+  gpu.func @f(%x: memref<?xi32>) kernel {
+    %c0 = arith.constant 0 : index
+    // expected-error @+1 {{'nvvm.read.ptx.sreg.laneid' op is about a warp of 32 threads, but the cpu device is to have subgroups of 64}}
+    %lane = nvvm.read.ptx.sreg.laneid : i32
+    memref.store %lane, %x[%c0] : memref<?xi32>
+    gpu.return
+  }
+}
+
+// -----
+
+// expected-error @+1 {{subgroup_size = 12 is not a power of two from 1 to 64}}
+gpu.module @k [#gpu_async.cpu<subgroup_size = 12>] {
+}
+
+// -----
+
 gpu.module @k [#gpu_async.cpu] {
   gpu.func @f(%x: memref<?xf6E2M3FN>, %y: memref<?xf6E2M3FN>) kernel {
     %c0 = arith.constant 0 : index

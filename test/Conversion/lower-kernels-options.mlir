@@ -4,6 +4,9 @@
 // RUN: not gpu-opt %s -gpu-async-lower-kernels=targets=amdgpu:gfx942 2>&1 | FileCheck %s --check-prefix=KIND
 // RUN: not gpu-opt %s -gpu-async-lower-kernels=targets=nvptx:sm_9 2>&1 | FileCheck %s --check-prefix=CHIP
 // RUN: not gpu-opt %s -gpu-async-lower-kernels="targets=cpu opt-level=7" 2>&1 | FileCheck %s --check-prefix=LEVEL
+// RUN: not gpu-opt %s -gpu-async-lower-kernels="targets=cpu subgroup-size=48" 2>&1 | FileCheck %s --check-prefix=SUBGROUP
+// RUN: not gpu-opt %s -gpu-async-lower-kernels="targets=cpu subgroup-size=128" 2>&1 | FileCheck %s --check-prefix=SUBGROUP
+// SUBGROUP: error: subgroup-size={{48|128}} is not a power of two from 1 to 64
 // NOCHIP: error: targets=nvptx: a chip is missing, as in nvptx:sm_90
 // RUN: not gpu-opt %s -gpu-async-lower-kernels=targets=amdgcn 2>&1 | FileCheck %s --check-prefix=NOGFX
 // RUN: not gpu-opt %s -gpu-async-lower-kernels=targets=amdgcn:gfx9999 2>&1 | FileCheck %s --check-prefix=GFX

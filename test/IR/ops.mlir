@@ -104,3 +104,6 @@ gpu_async.binary @b kernels [#gpu_async.kernel<"f", params = [8, 4]>] images [
 
 // CHECK: gpu.module @z [#gpu_async.cpu]
 gpu.module @z [#gpu_async.cpu] {}
+
+// CHECK: gpu.module @zz [#gpu_async.cpu<subgroup_size = 16>]
+gpu.module @zz [#gpu_async.cpu<subgroup_size = 16>] {}

@@ -163,6 +163,8 @@ gpuasync::KeyBuilder jobKey(const Options &options, StringRef name,
       .add("check", unsigned(options.check));
   if (options.maxStreams)
     key.add("max streams", *options.maxStreams);
+  if (options.subgroupSize)
+    key.add("subgroup size", *options.subgroupSize);
   return key;
 }
 

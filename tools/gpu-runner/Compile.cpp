@@ -207,6 +207,8 @@ Error Program::runStages(const CompileOptions &options,
     pipeline.targets.push_back(target);
   if (options.maxStreams)
     pipeline.maxStreams = *options.maxStreams;
+  if (options.subgroupSize)
+    pipeline.subgroupSize = *options.subgroupSize;
   pipeline.onError = "status";
   pipeline.packedWrappers = true;
   pipeline.aotDestructor = !options.jit;

@@ -36,6 +36,7 @@ struct CompileOptions {
   std::vector<std::string> printIRAfter;
   std::optional<unsigned> maxStreams;
   unsigned optLevel = 3;
+  std::optional<unsigned> subgroupSize; ///< of the cpu device
   bool check = false; ///< instrument accesses for libgpuasync_check.so
   /// For this machine and process; else in code that releases the program by
   /// itself.

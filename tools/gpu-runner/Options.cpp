@@ -11,6 +11,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <functional>
 
@@ -42,6 +43,8 @@ Where and how
   --list-devices           say which devices there are
   --max-streams=N          most streams that one block uses; 0: no limit
   --timeout=SECONDS        give up after so long
+  --subgroup-size=N        threads in a subgroup on the cpu device: a power of
+                           two from 1 to 64 (default: 32)
   -O0, -O1, -O2, -O3       optimisation of host code and cpu kernels (-O3)
   --cache=off|FOLDER       where compiled programs are kept (default: as
                            GPU_ASYNC_CACHE_DIR says, else ~/.cache/gpu-async)
@@ -142,6 +145,16 @@ Expected<Options> parseOptions(int argc, char **argv) {
       {"max-streams", Value::Required,
        [&](StringRef value) {
          return parseNumber("max-streams", value, o.maxStreams.emplace());
+       }},
+      {"subgroup-size", Value::Required,
+       [&](StringRef value) -> Error {
+         unsigned &size = o.subgroupSize.emplace();
+         if (Error error = parseNumber("subgroup-size", value, size))
+           return error;
+         if (!isPowerOf2_32(size) || size > 64)
+           return createStringError("--subgroup-size=" + value +
+                                    ": expected a power of two from 1 to 64");
+         return Error::success();
        }},
       {"timeout", Value::Required,
        [&](StringRef value) -> Error {

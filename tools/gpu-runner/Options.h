@@ -37,6 +37,7 @@ struct Options {
   bool leakCheckError = false;
   bool check = false;
   unsigned optLevel = 3;
+  std::optional<unsigned> subgroupSize; ///< of the cpu device
   std::string cache;      ///< off or a folder; empty: as the environment says
   std::string emit;       ///< object, llvm, mlir; empty: run
   std::string outputFile; ///< of emit

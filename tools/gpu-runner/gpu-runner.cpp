@@ -257,10 +257,20 @@ static CompileOptions compileOptions(const Options &options) {
   compile.printIRAfter = options.printIRAfter;
   compile.maxStreams = options.maxStreams;
   compile.optLevel = options.optLevel;
+  compile.subgroupSize = options.subgroupSize;
   compile.check = options.check;
   compile.jit = options.emit.empty();
   compile.processor = options.processor;
   return compile;
+}
+
+/// Options that would say nothing about kernels for these targets.
+static Error checkTargets(const CompileOptions &compile) {
+  if (!compile.subgroupSize || is_contained(compile.targets, "cpu"))
+    return Error::success();
+  return createStringError("--subgroup-size=" + Twine(*compile.subgroupSize) +
+                           ": only on the cpu device, not for " +
+                           join(compile.targets, ","));
 }
 
 static Expected<std::unique_ptr<MemoryBuffer>> readInput(StringRef file) {
@@ -288,6 +298,8 @@ static Error emitProgram(const Options &options) {
   CompileOptions compile = compileOptions(options);
   if (compile.targets.empty())
     compile.targets = {"cpu"};
+  if (Error error = checkTargets(compile))
+    return error;
   if (Error error = program.schedule(compile))
     return error;
   if (Error error = program.lower(compile))
@@ -428,6 +440,8 @@ Error Run::compile(const gpuasync::KeyBuilder &job) {
   if (Error error = findTargets())
     return error;
   how.targets = targets;
+  if (Error error = checkTargets(how))
+    return error;
   time.next();
   if (Error error = program->lower(how))
     return error;

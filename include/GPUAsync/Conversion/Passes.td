@@ -133,8 +133,7 @@ def GPUAsyncLowerKernels
       nvptx without libdevice.
     - `cpu` (`#gpu_async.cpu`): a private block function for each kernel in the
       program itself (`gpuasync_cpu_block_fn`), which runs the threads of one
-      block as loops, x innermost. Ops that need the threads of a block to run
-      side by side (barriers, shuffles, reductions) are an error at the op.
+      block as loops, x innermost. Kernels are cut where threads meet.
 
     Launches must have been imported (`convert-gpu-to-gpu-async`); upstream's
     `gpu.launch_func` cannot refer to a `gpu_async.binary`.
@@ -157,6 +156,9 @@ def GPUAsyncLowerKernels
                "amdgcn:gfx90a">,
     Option<"optLevel", "opt-level", "int", /*default=*/"3",
            "Optimisation level of the targets of targets=, 0 to 3">,
+    Option<"subgroupSize", "subgroup-size", "int", /*default=*/"32",
+           "Threads in a subgroup on the cpu device, a power of two from 1 to "
+           "64, where #gpu_async.cpu does not say it">,
     Option<"ptxas", "ptxas", "std::string", /*default=*/"\"auto\"",
            "ptxas to make cubins with: auto (PATH, CUDA_ROOT, CUDA_HOME, "
            "CUDA_PATH, /usr/local/cuda), none, or its path">,

@@ -100,12 +100,28 @@ def GPUAsync_CpuTargetAttr : GPUAsync_Attr<"CpuTarget", "cpu"> {
     Names the cpu device in upstream's own syntax:
     `gpu.module @k [#gpu_async.cpu] {...}`. `chip` and `features` are LLVM's CPU
     name and feature string; empty means those of the host program.
+    `subgroup_size` is the number of threads in a subgroup, a power of two from 1
+    to 64; without it the compiler's option `subgroup-size` says it.
+
+    ```mlir
+    gpu.module @k [#gpu_async.cpu<chip = "x86-64-v3", subgroup_size = 16>] {...}
+    ```
   }];
   let parameters = (ins DefaultValuedParameter<"::mlir::StringAttr", "::mlir::StringAttr()">:$chip,
-                        DefaultValuedParameter<"::mlir::StringAttr", "::mlir::StringAttr()">:$features);
+                        DefaultValuedParameter<"::mlir::StringAttr", "::mlir::StringAttr()">:$features,
+                        DefaultValuedParameter<"int64_t", "0">:$subgroup_size);
   let assemblyFormat = [{
-    (`<` struct($chip, $features)^ `>`)?
+    (`<` struct($chip, $features, $subgroup_size)^ `>`)?
   }];
+  let extraClassDeclaration = [{
+    /// Threads in a subgroup where nothing says otherwise, as on CUDA devices.
+    static constexpr int64_t defaultSubgroupSize = 32;
+    /// Whether subgroups may have `size` threads: lanes are bits of 64.
+    static bool isSubgroupSize(int64_t size) {
+      return size > 0 && size <= 64 && (size & (size - 1)) == 0;
+    }
+  }];
+  let genVerifyDecl = 1;
 }
 
 #endif // GPUASYNC_ATTRS_TD

@@ -45,6 +45,11 @@ struct GPUAsyncPipelineOptions
       *this, "opt-level",
       llvm::cl::desc("Optimisation level of kernels of `targets`, 0 to 3"),
       llvm::cl::init(3)};
+  PassOptions::Option<int> subgroupSize{
+      *this, "subgroup-size",
+      llvm::cl::desc("Threads in a subgroup on the cpu device, a power of two "
+                     "from 1 to 64"),
+      llvm::cl::init(32)};
   PassOptions::Option<std::string> ptxas{
       *this, "ptxas",
       llvm::cl::desc("ptxas to make cubins with: auto, none, or its path"),

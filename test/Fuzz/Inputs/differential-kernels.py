@@ -30,7 +30,8 @@ class Runner:
     def features(self):
         # A thread that leaves before a barrier is what --check reports.
         default = set(D.FEATURES) - ({"stray"} if self.options.check else set())
-        return fuzzrun.chosen(self.options.features, D.FEATURES, default)
+        chosen = fuzzrun.chosen(self.options.features, D.FEATURES, default)
+        return chosen if self.options.device == "cpu" else chosen - {"subgroup"}
 
     def command(self, opt, file, size, out):
         return [self.options.gpu_runner, "--device=" + self.options.device, "--timeout=%d" % self.options.timeout,

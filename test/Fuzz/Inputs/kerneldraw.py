@@ -18,6 +18,7 @@ FEATURES = {
     "barrier": "barriers and what threads exchange through memory",
     "shuffle": "shuffles, rotations, broadcasts",
     "reduce": "reductions of blocks and subgroups",
+    "subgroup": "subgroups of other sizes than 32, on the cpu device only",
     "stray": "reductions that only some threads reach, threads that leave before barriers",
     "call": "device functions",
     "switch": "scf.index_switch, cf.switch",
@@ -57,11 +58,11 @@ class Array:
 
 
 class Kernel(Function):
-    def __init__(self, number, dims, grid):
+    def __init__(self, number, dims, grid, subgroup):
         self.input, self.output, self.base = Value("memref<%dxi32>" % INPUT), Value("memref<?xi32>"), Value("index", True)
         self.arguments = [Value(t, True) for t in ("i32", "index", "i1", "i64", "f32")]
         super().__init__("kernel%d" % number, [self.input, self.output, self.base] + self.arguments)
-        self.number, self.isKernel, self.dims, self.grid = number, True, dims, grid
+        self.number, self.isKernel, self.dims, self.grid, self.subgroup = number, True, dims, grid, subgroup
         self.threads = dims[0] * dims[1] * dims[2]
         self.total = self.threads * grid[0] * grid[1] * grid[2]
         self.start = number % 5
@@ -85,7 +86,8 @@ class Drawer:
         self.random, self.features, self.size = random.Random(seed), features, size
         dims = self.random.choice(DIMS) if self.random.random() > 0.05 else (256, 1, 1)
         grid = self.random.choice(GRIDS) if dims[0] * dims[1] * dims[2] < 100 else self.random.choice(GRIDS[:3])
-        self.kernel = Kernel(number, dims, grid)
+        subgroup = self.random.choice([32, 32, 1, 2, 4, 8, 16, 64]) if self.has("subgroup") else 32
+        self.kernel = Kernel(number, dims, grid, subgroup)
         self.kernel.scalars = (self.random.choice([0, 1, 5, 1000, 0xFFFFFFFF]), self.random.randrange(5),
                                self.random.randrange(2), self.random.getrandbits(64), float(self.random.randrange(-99, 99)))
         self.exited, self.left, self.functionNumbers = False, size, itertools.count()
@@ -360,18 +362,19 @@ class Drawer:
         everybody = self.uniformNow() and not self.exited
         kind = r.choice(["shuffle", "shuffle", "rotate", "broadcast"]) if everybody else "first"
         result, valid = Value(value.type), Value("i1")
-        last = (self.kernel.threads - 1) % 32 + 1
+        all = self.kernel.subgroup
+        last = (self.kernel.threads - 1) % all + 1
         if kind == "shuffle":
             mode = r.choice(["xor", "up", "down", "idx"])
-            width = r.choice([1, 2, 4, 8, 16, 32, 32, 32, 5, 27])
+            width = r.choice([w for w in (1, 2, 4, 8, 16, 5, 27) if w <= all] + [all] * 3)
             offset = self.value("i32")
             if self.chance(0.8):
-                offset = self.binary("andi", offset, self.constant("i32", 31))
+                offset = self.binary("andi", offset, self.constant("i32", all - 1))
             self.add(Op([result, valid], [value, offset, self.constant("i32", width)],
                         "{r}, {s} = gpu.shuffle %s {0}, {1}, {2} : %s" % (mode, value.type),
                         "{r}, {s} = yield ({path}, 'shuffle', (%r, {2}), {0}, {1})" % mode))
         elif kind == "rotate":
-            width = r.choice([w for w in (1, 2, 4, 8, 16, 32) if last % w == 0 or last > w])
+            width = r.choice([w for w in (1, 2, 4, 8, 16, 32, 64) if w <= all and (last % w == 0 or last > w)])
             offset = r.randrange(width)
             self.add(Op([result, valid], [value], "{r}, {s} = gpu.rotate {0}, %d, %d : %s" % (offset, width, value.type),
                         "{r}, {s} = yield ({path}, 'rotate', (%d, %d), {0})" % (offset, width)))
@@ -386,7 +389,7 @@ class Drawer:
             return self.op(value.type, [value], "gpu.subgroup_broadcast {0}, first_active_lane : " + value.type,
                            "yield ({path}, 'broadcast', (None,), {0})", uniform=False)
         # Beyond the width nobody says what the result is.
-        lane = self.op("index", [], "gpu.lane_id", "thread.linear % 32", uniform=False)
+        lane = self.op("index", [], "gpu.lane_id", "thread.linear % thread.block.subgroup", uniform=False)
         inside = self.compare("ult", lane, self.constant("index", width))
         self.context.pool[value.type].remove(result)
         return self.op(value.type, [inside, result, value], "arith.select {0}, {1}, {2} : " + value.type,
@@ -417,10 +420,11 @@ class Drawer:
         combine = "lambda a, b: " + python
         flag = " uniform" if everybody and not self.exited and self.chance(0.5) else ""
         if not whole:
-            size, stride, text = 32, 1, ""
+            all, powers = self.kernel.subgroup, (1, 2, 4, 8, 16, 32, 64)
+            size, stride, text = all, 1, ""
             if self.chance(0.5):
-                size = r.choice([1, 2, 4, 8, 16, 32])
-                stride = r.choice([s for s in (1, 2, 4, 8, 16, 32) if s * size <= 32])
+                size = r.choice([s for s in powers if s <= all])
+                stride = r.choice([s for s in powers if s * size <= all])
                 text = " cluster(size = %d%s)" % (size, ", stride = %d" % stride if stride > 1 or self.chance(0.5) else "")
             return self.op(type, [value], "gpu.subgroup_reduce %s {0}%s%s : (%s) -> %s" % (name, flag, text, type, type),
                            "yield ({path}, 'reduce', (%s, %d, %d), {0})" % (combine, size, stride), uniform=False)
@@ -736,10 +740,10 @@ class Drawer:
         self.block = linear(blocks, grid)
         first = self.binary("muli", self.block, self.constant("index", self.kernel.threads))
         self.own = self.binary("addi", self.base, self.binary("addi", first, self.linear))
-        self.op("index", [], "gpu.lane_id", "thread.linear % 32", uniform=False)
-        self.op("index", [], "gpu.subgroup_id : index", "thread.linear // 32", uniform=False)
-        self.op("index", [], "gpu.num_subgroups : index", "(thread.block.size + 31) // 32", uniform=True)
-        self.op("index", [], "gpu.subgroup_size : index", "32", uniform=True)
+        self.op("index", [], "gpu.lane_id", "thread.linear % thread.block.subgroup", uniform=False)
+        self.op("index", [], "gpu.subgroup_id : index", "thread.linear // thread.block.subgroup", uniform=False)
+        self.op("index", [], "gpu.num_subgroups : index", "-(-thread.block.size // thread.block.subgroup)", uniform=True)
+        self.op("index", [], "gpu.subgroup_size : index", "thread.block.subgroup", uniform=True)
         self.op("index", [], "gpu.global_id x", "thread.block.place[0] * thread.block.dims[0] + thread.ids[0]", uniform=False)
 
     def drawFunction(self):
@@ -863,14 +867,21 @@ def expected(kernel, order=list):
 def moduleText(kernels):
     """One module whose @main(out) runs all; where each one's results start."""
     bases, size, zeroed = [], 0, ["i32", "i64", "index", "i1", "f32", VECTOR]
-    text = ["module attributes {gpu.container_module} {", "  gpu.module @k {"]
+    text = ["module attributes {gpu.container_module} {"]
     for kernel in kernels:
-        text += ["    " + line for line in kernel.variables]
-        for function in kernel.functions + [kernel]:
-            text += function.mlir(zeroed)
         bases.append(size)
         size += kernel.cells
-    text += ["  }", "  func.func @main(%%out: memref<%dxi32>) {" % size]
+    for subgroup in sorted({kernel.subgroup for kernel in kernels}):
+        target = " [#gpu_async.cpu<subgroup_size = %d>]" % subgroup if subgroup != 32 else ""
+        text.append("  gpu.module @k%d%s {" % (subgroup, target))
+        for kernel in kernels:
+            if kernel.subgroup != subgroup:
+                continue
+            text += ["    " + line for line in kernel.variables]
+            for function in kernel.functions + [kernel]:
+                text += function.mlir(zeroed)
+        text.append("  }")
+    text += ["  func.func @main(%%out: memref<%dxi32>) {" % size]
     add = lambda line: text.append("    " + line)
     for line in ("%c0 = arith.constant 0 : index", "%c1 = arith.constant 1 : index",
                  "%%n = arith.constant %d : index" % INPUT, "%c5 = arith.constant 5 : index", "%c13 = arith.constant 13 : index",
@@ -909,8 +920,8 @@ def moduleText(kernels):
             add("%%%sd = arith.constant %d : i32" % (name, kernel.dynamicBytes))
             shared = " dynamic_shared_memory_size %%%sd" % name
         sizes = ["(%s)" % ", ".join("%%%s%s%d" % (name, what, i) for i in range(3)) for what in "gt"]
-        add("gpu.launch_func @k::@%s blocks in %s threads in %s%s args(%s)" % (
-            name, sizes[0], sizes[1], shared, ", ".join("%s : %s" % a for a in arguments)))
+        add("gpu.launch_func @k%d::@%s blocks in %s threads in %s%s args(%s)" % (
+            kernel.subgroup, name, sizes[0], sizes[1], shared, ", ".join("%s : %s" % a for a in arguments)))
         add("gpu.memcpy %%%s_h, %%%s_p : %s, %s" % (name, name, part, part))
         add("gpu.dealloc %%%s : memref<?xi32>" % name)
     for line in ("gpu.dealloc %%din : memref<%dxi32>" % INPUT, "memref.dealloc %%in : memref<%dxi32>" % INPUT, "return"):

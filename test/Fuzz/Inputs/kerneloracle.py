@@ -9,7 +9,6 @@ import functools
 import struct
 
 M32, M64 = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
-SUBGROUP = 32
 
 
 class Invalid(Exception):
@@ -137,8 +136,8 @@ class Input:
 
 
 class Block:
-    def __init__(self, number, place, dims, grid):
-        self.number, self.place, self.dims, self.grid = number, place, dims, grid
+    def __init__(self, number, place, dims, grid, subgroup):
+        self.number, self.place, self.dims, self.grid, self.subgroup = number, place, dims, grid, subgroup
         self.size, self.epoch, self.arrays = dims[0] * dims[1] * dims[2], 0, {}
 
     def array(self, name):
@@ -165,7 +164,7 @@ class Thread:
 def shuffle(threads, mode, width):
     answers, brought = {}, {thread.linear: value for thread, value, _ in threads}
     for thread, value, offset in threads:
-        lane = thread.linear % SUBGROUP
+        lane = thread.linear % thread.block.subgroup
         offset = signed(offset, 32)
         source = {"xor": lane ^ offset, "up": lane - offset, "down": lane + offset, "idx": offset}[mode]
         valid = lane < width and 0 <= source < width
@@ -182,7 +181,7 @@ def shuffle(threads, mode, width):
 def rotate(threads, offset, width):
     answers, brought = {}, {thread.linear: value for thread, value in threads}
     for thread, value in threads:
-        lane = thread.linear % SUBGROUP
+        lane = thread.linear % thread.block.subgroup
         other = thread.linear - lane + (lane + offset) % width
         if lane < width and other not in brought:
             raise Invalid("a rotation reads from a thread that did not come")
@@ -193,8 +192,8 @@ def rotate(threads, offset, width):
 def broadcast(threads, lane):
     answers, brought = {}, {thread.linear: value for thread, value in threads}
     for thread, value in threads:
-        first = thread.linear - thread.linear % SUBGROUP
-        source = first + lane if lane is not None else min(t for t in brought if first <= t < first + SUBGROUP)
+        first = thread.linear - thread.linear % thread.block.subgroup
+        source = first + lane if lane is not None else min(t for t in brought if first <= t < first + thread.block.subgroup)
         if source not in brought:
             raise Invalid("a broadcast reads from a thread that did not come")
         answers[thread] = brought[source]
@@ -204,8 +203,8 @@ def broadcast(threads, lane):
 def reduce(threads, combine, size, stride):
     groups = {}
     for thread, value in threads:
-        lane = thread.linear % SUBGROUP
-        key = 0 if size is None else (thread.linear // SUBGROUP, lane // (size * stride), lane % stride)
+        lane = thread.linear % thread.block.subgroup
+        key = 0 if size is None else (thread.linear // thread.block.subgroup, lane // (size * stride), lane % stride)
         groups.setdefault(key, []).append((thread, value))
     answers = {}
     for members in groups.values():
@@ -254,6 +253,7 @@ def run(kernel, values, order=list, steps=400000):
     input, counter = Input(values), [steps]
     gx, gy, gz = kernel.grid
     for number in range(gx * gy * gz):
-        block = Block(number, (number % gx, number // gx % gy, number // (gx * gy)), kernel.dims, kernel.grid)
+        block = Block(number, (number % gx, number // gx % gy, number // (gx * gy)), kernel.dims, kernel.grid,
+                      kernel.subgroup)
         runBlock(block, lambda thread: scope[kernel.name](thread, (), input, output, kernel.start, *kernel.scalars), counter, order)
     return [output.values[i] for i in range(kernel.start, kernel.start + kernel.cells)]

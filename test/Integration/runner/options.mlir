@@ -18,6 +18,10 @@
 // MCPU: error: --mcpu=native: only with --emit; what runs here is compiled for this processor
 // RUN: not gpu-runner --emit=object --mcpu=z80 %s -o %t.o 2>&1 | FileCheck %s --check-prefix=PROCESSOR
 // PROCESSOR: error: --mcpu=z80: LLVM knows no such processor for {{.+}}
+// RUN: not gpu-runner --subgroup-size=24 %s 2>&1 | FileCheck %s --check-prefix=SUBGROUP
+// SUBGROUP: error: --subgroup-size=24: expected a power of two from 1 to 64
+// RUN: not gpu-runner --subgroup-size=16 --emit=llvm --targets=nvptx:sm_90 %s 2>&1 | FileCheck %s --check-prefix=CPUONLY
+// CPUONLY: error: --subgroup-size=16: only on the cpu device, not for nvptx:sm_90
 // RUN: not gpu-runner %s -e 2>&1 | FileCheck %s --check-prefix=VALUE
 // VALUE: error: --e needs a value
 // RUN: not gpu-runner %s --benchmark=1 2>&1 | FileCheck %s --check-prefix=NOVALUE

@@ -2,8 +2,9 @@
 #
 # Each thing that a kernel may hold, in blocks of odd sizes, against a scalar reference:
 #
-#   rows.py GPU_RUNNER DEVICE [-O3]
+#   rows.py GPU_RUNNER DEVICE [-O3] [--subgroup-size=16]
 #
+# With a subgroup size only the rows that depend on it.
 # A row is the body of a kernel, which makes the i32 (or f32) %r of its thread, and what
 # the threads of a block make of it: a function of their numbers, all their inputs and
 # the block's size.
@@ -18,8 +19,11 @@ import tempfile
 import threadplace
 
 BLOCKS = [(1, 1, 1), (3, 1, 1), (31, 1, 1), (33, 1, 1), (35, 1, 1), (256, 1, 1), (7, 5, 3), (3, 11, 2)]
+KNOWN = (256, 1, 1)  # the only one for kernels that promise it
 WS = "#gpu.address_space<workgroup>"
 M32 = 0xFFFFFFFF
+# Threads in a subgroup.
+SUBGROUP = next((int(o.split("=")[1]) for o in sys.argv if o.startswith("--subgroup-size=")), 32)
 # kind: exact, or the largest relative error of an f32.
 ROWS = []
 
@@ -33,9 +37,13 @@ def s32(value):
     return value - (1 << 32) if value >> 31 else value
 
 
+def s8(value):
+    return (value + 128) % 256 - 128
+
+
 def lanes(t, n):
-    first = t - t % 32
-    return range(first, min(first + 32, n))
+    first = t - t % SUBGROUP
+    return range(first, min(first + SUBGROUP, n))
 
 
 def fold(combine, values):
@@ -63,25 +71,50 @@ row("all_reduce_region", """%r = gpu.all_reduce %v {
         %both = arith.xori %a, %b : i32
         gpu.yield %both : i32
       } : (i32) -> (i32)""", lambda t, v, n: fold(COMBINE["xor"], v), cuda=False)
-row("subgroup_reduce_cluster", "%r = gpu.subgroup_reduce add %v cluster(size = 4, stride = 2) : (i32) -> (i32)",
-    lambda t, v, n: sum(v[i] for i in lanes(t, n) if i % 32 // 8 == t % 32 // 8 and i % 2 == t % 2), cuda=False)
+for size, stride in ((4, 2), (2, 1), (1, 8), (SUBGROUP, 1), (SUBGROUP // 2, 2)):
+    if 0 < size * stride <= SUBGROUP:
+        row("subgroup_reduce_cluster_%d_%d" % (size, stride),
+            "%%r = gpu.subgroup_reduce add %%v cluster(size = %d, stride = %d) : (i32) -> (i32)" % (size, stride),
+            lambda t, v, n, piece=size * stride, stride=stride: sum(
+                v[i] for i in lanes(t, n) if i % SUBGROUP // piece == t % SUBGROUP // piece and i % stride == t % stride),
+            cuda=False)
 
 
 def shuffled(source):
     def reference(t, v, n):
-        lane = source(t % 32)
-        other = t - t % 32 + lane
-        return v[other] + 1 if 0 <= lane < 32 and other < n else v[t] + (0 <= lane < 32)
+        lane = source(t % SUBGROUP)
+        other = t - t % SUBGROUP + lane
+        return v[other] + 1 if 0 <= lane < SUBGROUP and other < n else v[t] + (0 <= lane < SUBGROUP)
     return reference
 
 
-for mode, source in {"xor": lambda l: l ^ 5, "up": lambda l: l - 5, "down": lambda l: l + 5, "idx": lambda l: 5}.items():
+MODES = {"xor": lambda l: l ^ 5, "up": lambda l: l - 5, "down": lambda l: l + 5, "idx": lambda l: 5}
+for mode, source in MODES.items():
     row("shuffle_" + mode, """%%five = arith.constant 5 : i32
-      %%width = arith.constant 32 : i32
+      %%width = arith.constant %d : i32
       %%s, %%valid = gpu.shuffle %s %%v, %%five, %%width : i32
       %%one = arith.extui %%valid : i1 to i32
-      %%r = arith.addi %%s, %%one : i32""" % mode, shuffled(source), cuda=False)
-row("rotate", """%s, %valid = gpu.rotate %v, 1, 2 : i32
+      %%r = arith.addi %%s, %%one : i32""" % (SUBGROUP, mode), shuffled(source), cuda=False)
+    # Of subgroups of which the compiler knows that they are whole the block permutes vectors.
+    for type, there, back in (("i8", "trunci", "extsi"), ("i64", "extsi", "trunci")):
+        row("shuffle_known_%s_%s" % (mode, type), """%%five = arith.constant 5 : i32
+      %%width = arith.constant %d : i32
+      %%a = arith.%s %%v : i32 to %s
+      %%s, %%valid = gpu.shuffle %s %%a, %%five, %%width : %s
+      %%one = arith.extui %%valid : i1 to i32
+      %%b = arith.%s %%s : %s to i32
+      %%r = arith.addi %%b, %%one : i32""" % (SUBGROUP, there, type, mode, type, back, type),
+            lambda t, v, n, type=type, of=shuffled(source): of(t, [s8(x) for x in v] if type == "i8" else v, n), cuda=False)
+# A width that the compiler does not know, and that may be more than there is.
+row("shuffle_wide", """%five = arith.constant 5 : i32
+      %width = arith.index_cast %n : index to i32
+      %s, %valid = gpu.shuffle xor %v, %five, %width : i32
+      %one = arith.extui %valid : i1 to i32
+      %r = arith.addi %s, %one : i32""",
+    lambda t, v, n: v[t ^ 5] + 1 if max(t % SUBGROUP, t % SUBGROUP ^ 5) < min(n, SUBGROUP) and t ^ 5 < n else v[t] + (
+        max(t % SUBGROUP, t % SUBGROUP ^ 5) < min(n, SUBGROUP)), cuda=False)
+if SUBGROUP > 1:
+    row("rotate", """%s, %valid = gpu.rotate %v, 1, 2 : i32
       %two = arith.constant 2 : index
       %lane = gpu.lane_id
       %in2 = arith.cmpi ult, %lane, %two : index
@@ -89,11 +122,18 @@ row("rotate", """%s, %valid = gpu.rotate %v, 1, 2 : i32
       %ok = arith.cmpi slt, %lin, %last : index
       %use = arith.andi %in2, %ok : i1
       %r = arith.select %use, %s, %v : i32""",
-    lambda t, v, n: v[t ^ 1] if t % 32 < 2 and t < n - 2 else v[t], cuda=False)
+        lambda t, v, n: v[t ^ 1] if t % SUBGROUP < 2 and t < n - 2 else v[t], cuda=False)
+row("rotate_all", """%%s, %%valid = gpu.rotate %%v, %d, %d : i32
+      %%bit = arith.extui %%valid : i1 to i32
+      %%r = arith.addi %%s, %%bit : i32""" % (SUBGROUP - 1, SUBGROUP),
+    lambda t, v, n: (v[o] if (o := t - t % SUBGROUP + (t + SUBGROUP - 1) % SUBGROUP) < n else v[t]) + 1, cuda=False)
 row("broadcast", """%zero = arith.constant 0 : i32
       %a = gpu.subgroup_broadcast %v, specific_lane %zero : i32
       %b = gpu.subgroup_broadcast %v, first_active_lane : i32
-      %r = arith.addi %a, %b : i32""", lambda t, v, n: 2 * v[t - t % 32], cuda=False)
+      %r = arith.addi %a, %b : i32""", lambda t, v, n: 2 * v[t - t % SUBGROUP], cuda=False)
+row("broadcast_last", """%%lane = arith.constant %d : i32
+      %%r = gpu.subgroup_broadcast %%v, specific_lane %%lane : i32""" % (SUBGROUP - 1),
+    lambda t, v, n: v[o] if (o := t - t % SUBGROUP + SUBGROUP - 1) < n else v[t], cuda=False)
 row("ids", """%lane = gpu.lane_id
       %sub = gpu.subgroup_id : index
       %subs = gpu.num_subgroups : index
@@ -102,7 +142,8 @@ row("ids", """%lane = gpu.lane_id
       %b = arith.addi %a, %lane : index
       %c = arith.muli %b, %size : index
       %d = arith.addi %c, %subs : index
-      %r = arith.index_cast %d : index to i32""", lambda t, v, n: t * 32 + (n + 31) // 32)
+      %r = arith.index_cast %d : index to i32""", lambda t, v, n: t * SUBGROUP + (n + SUBGROUP - 1) // SUBGROUP)
+SUBGROUP_ROWS = ("subgroup_reduce_add", "subgroup_reduce_cluster", "shuffle_", "rotate", "broadcast", "ids")
 
 OTHER = """%c7 = arith.constant 7 : index
       %next = arith.addi %lin, %c7 : index
@@ -256,11 +297,15 @@ PLACE = threadplace.PLACE + """      %v = memref.load %in[%lin] : memref<256xi32
 def main():
     runner, device, options = sys.argv[1], sys.argv[2], sys.argv[3:]
     rows = [r for r in ROWS if device == "cpu" or r[5]]
+    if any(o.startswith("--subgroup-size=") for o in options):
+        rows = [r for r in rows if r[0].startswith(SUBGROUP_ROWS)]
     inputs = [(i * 7919 + 13) % 1000 - 400 for i in range(256)]
     size = sum(len(rows) * x * y * z for x, y, z in BLOCKS)
     text = ["module attributes {gpu.container_module} {", "  gpu.module @k {", FUNCTIONS]
     for name, body, _, error, attributions, _ in rows:
-        text.append("    gpu.func @%s(%%in: memref<256xi32>, %%out: memref<%dxi32>, %%base: index)%s kernel {" % (name, size, attributions))
+        known = " attributes {known_block_size = array<i32: %d, %d, %d>}" % KNOWN if "_known_" in name else ""
+        text.append("    gpu.func @%s(%%in: memref<256xi32>, %%out: memref<%dxi32>, %%base: index)%s kernel%s {" % (
+            name, size, attributions, known))
         text.append(PLACE + "      " + body)
         if error is not None:
             text.append("      %bits = arith.bitcast %r : f32 to i32")
@@ -275,6 +320,8 @@ def main():
     base, places = 0, []
     for block in BLOCKS:
         for r in rows:
+            if "_known_" in r[0] and block != KNOWN:
+                continue
             text.append("    %%b%d = arith.constant %d : index" % (base, base))
             text.append("    gpu.launch_func @k::@%s blocks in (%%c1, %%c1, %%c1) threads in (%%c%d, %%c%d, %%c%d)%s args(%%din : memref<256xi32>, "
                         "%%dout : memref<%dxi32>, %%b%d : index)" % ((r[0],) + block + (
