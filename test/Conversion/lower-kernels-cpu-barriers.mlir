@@ -46,7 +46,7 @@ gpu.module @k {
 // CHECK: llvm.icmp "ult"
 // CHECK-NEXT: llvm.select
 // CHECK: llvm.call @r_sum_region_0(
-// CHECK: #gpu_async.cpu_kernel<@r_sum_block workgroup = 256 may_block = true>
+// CHECK: #gpu_async.cpu_kernel<@r_sum_block workgroup = 256>
 gpu.module @r {
   gpu.func @sum()
       workgroup(%s: memref<64xf32, #gpu.address_space<workgroup>>) kernel {

@@ -191,3 +191,159 @@ gpu.module @l [#gpu_async.cpu] {
     llvm.return
   }
 }
+
+// -----
+
+// A counter that is halved until it is 0, or doubled up to what no block is
+// larger than, ends; others may not.
+// CHECK: functions = [#gpu_async.cpu_kernel<@g_halves_block>,
+// CHECK-SAME: #gpu_async.cpu_kernel<@g_shifts_block>,
+// CHECK-SAME: #gpu_async.cpu_kernel<@g_doubles_block>,
+// CHECK-SAME: #gpu_async.cpu_kernel<@g_adds_block>,
+// CHECK-SAME: #gpu_async.cpu_kernel<@g_minusone_block may_block = true>,
+// CHECK-SAME: #gpu_async.cpu_kernel<@g_anywhere_block may_block = true>,
+// CHECK-SAME: #gpu_async.cpu_kernel<@g_fromzero_block may_block = true>,
+// CHECK-SAME: #gpu_async.cpu_kernel<@g_overflows_block may_block = true>,
+// CHECK-SAME: #gpu_async.cpu_kernel<@g_atzero_block may_block = true>,
+// CHECK-SAME: #gpu_async.cpu_kernel<@g_loads_block may_block = true>]
+gpu.module @g {
+  gpu.func @halves() kernel {
+    %zero = arith.constant 0 : index
+    %start = arith.constant 128 : index
+    %by = arith.constant 2 : index
+    %last = scf.while (%i = %start) : (index) -> index {
+      %more = arith.cmpi ne, %i, %zero : index
+      scf.condition(%more) %i : index
+    } do {
+    ^bb0(%i: index):
+      %next = arith.divui %i, %by : index
+      scf.yield %next : index
+    }
+    gpu.return
+  }
+  gpu.func @shifts() kernel {
+    %zero = arith.constant 0 : i32
+    %start = arith.constant -5 : i32
+    %by = arith.constant 2 : i32
+    %last = scf.while (%i = %start) : (i32) -> i32 {
+      %more = arith.cmpi sgt, %i, %zero : i32
+      scf.condition(%more) %i : i32
+    } do {
+    ^bb0(%i: i32):
+      %next = arith.shrsi %i, %by : i32
+      scf.yield %next : i32
+    }
+    gpu.return
+  }
+  gpu.func @doubles() kernel {
+    %size = gpu.block_dim x
+    %start = arith.constant 1 : index
+    %by = arith.constant 2 : index
+    %last = scf.while (%i = %start) : (index) -> index {
+      %more = arith.cmpi ult, %i, %size : index
+      scf.condition(%more) %i : index
+    } do {
+    ^bb0(%i: index):
+      %next = arith.muli %i, %by : index
+      scf.yield %next : index
+    }
+    gpu.return
+  }
+  gpu.func @adds() kernel {
+    %end = arith.constant 1000 : i32
+    %start = arith.constant 3 : i32
+    %by = arith.constant 2 : i32
+    %last = scf.while (%i = %start) : (i32) -> i32 {
+      %more = arith.cmpi slt, %i, %end : i32
+      scf.condition(%more) %i : i32
+    } do {
+    ^bb0(%i: i32):
+      %next = arith.addi %i, %i : i32
+      scf.yield %next : i32
+    }
+    gpu.return
+  }
+  gpu.func @minusone() kernel {
+    %zero = arith.constant 0 : index
+    %start = arith.constant 128 : index
+    %by = arith.constant 2 : index
+    %last = scf.while (%i = %start) : (index) -> index {
+      %more = arith.cmpi ne, %i, %zero : index
+      scf.condition(%more) %i : index
+    } do {
+    ^bb0(%i: index):
+      %next = arith.shrsi %i, %by : index
+      scf.yield %next : index
+    }
+    gpu.return
+  }
+  gpu.func @anywhere(%n: index) kernel {
+    %start = arith.constant 1 : index
+    %by = arith.constant 2 : index
+    %last = scf.while (%i = %start) : (index) -> index {
+      %more = arith.cmpi ult, %i, %n : index
+      scf.condition(%more) %i : index
+    } do {
+    ^bb0(%i: index):
+      %next = arith.muli %i, %by : index
+      scf.yield %next : index
+    }
+    gpu.return
+  }
+  gpu.func @fromzero() kernel {
+    %size = gpu.block_dim x
+    %start = arith.constant 0 : index
+    %by = arith.constant 2 : index
+    %last = scf.while (%i = %start) : (index) -> index {
+      %more = arith.cmpi ult, %i, %size : index
+      scf.condition(%more) %i : index
+    } do {
+    ^bb0(%i: index):
+      %next = arith.muli %i, %by : index
+      scf.yield %next : index
+    }
+    gpu.return
+  }
+  gpu.func @overflows() kernel {
+    %end = arith.constant 1000 : i32
+    %start = arith.constant 1 : i32
+    %by = arith.constant 2 : i32
+    %last = scf.while (%i = %start) : (i32) -> i32 {
+      %more = arith.cmpi ne, %i, %end : i32
+      scf.condition(%more) %i : i32
+    } do {
+    ^bb0(%i: i32):
+      %next = arith.muli %i, %by : i32
+      scf.yield %next : i32
+    }
+    gpu.return
+  }
+  gpu.func @atzero() kernel {
+    %zero = arith.constant 0 : index
+    %start = arith.constant 128 : index
+    %by = arith.constant 2 : index
+    %last = scf.while (%i = %start) : (index) -> index {
+      %more = arith.cmpi uge, %i, %zero : index
+      scf.condition(%more) %i : index
+    } do {
+    ^bb0(%i: index):
+      %next = arith.divui %i, %by : index
+      scf.yield %next : index
+    }
+    gpu.return
+  }
+  gpu.func @loads(%x: memref<index>) kernel {
+    %zero = arith.constant 0 : index
+    %start = arith.constant 128 : index
+    %by = arith.constant 2 : index
+    %last = scf.while (%i = %start) : (index) -> index {
+      %more = arith.cmpi ne, %i, %zero : index
+      scf.condition(%more) %i : index
+    } do {
+    ^bb0(%i: index):
+      %next = memref.load %x[] : memref<index>
+      scf.yield %next : index
+    }
+    gpu.return
+  }
+}
