@@ -8,12 +8,12 @@
 #include "Fixture.h"
 #include "HostCalls.h"
 
-#include <thread>
-
 #include <atomic>
+#include <chrono>
 #include <errno.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <thread>
 #include <unistd.h>
 
 using namespace gpuasync_test;
@@ -31,6 +31,11 @@ struct Custom {
   }
   TestProgram program{TestProgram::Cpu};
 };
+
+bool hasTwoProcessors() {
+  cpu_set_t set;
+  return sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 1;
+}
 
 class CpuDriver : public testing::Test {
 protected:
@@ -79,9 +84,7 @@ void meetBlocks(const gpuasync_cpu_block_ctx *ctx, const void *, void *) {
 
 // T04: the blocks of one kernel really run on several processors.
 TEST_F(CpuDriver, BlocksRunAtTheSameTime_T04) {
-  cpu_set_t set;
-  sched_getaffinity(0, sizeof(set), &set);
-  if (CPU_COUNT(&set) < 2)
+  if (!hasTwoProcessors())
     GTEST_SKIP() << "one processor";
   Custom custom(meetBlocks, GPUASYNC_KERNEL_MAY_BLOCK);
   ContextScope scope(context);
@@ -91,6 +94,88 @@ TEST_F(CpuDriver, BlocksRunAtTheSameTime_T04) {
     gpuasync_stream *stream = frame.stream();
     frame.launch(stream, Store, 2, 1, StoreParams{});
     ASSERT_EQ(frame.wait({stream}), 0);
+  }
+}
+
+std::atomic<uint32_t> meeting{0}, present;
+/// Two threads meet in a kernel whose blocks are not promised to run at the
+/// same time: it must not wait for ever.
+void meetThreads(const gpuasync_cpu_block_ctx *, const void *, void *) {
+  thread_local uint32_t last = 0;
+  if (last != meeting)
+    ++present;
+  last = meeting;
+  auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (present < 2)
+    if (std::chrono::steady_clock::now() < end)
+      std::this_thread::yield();
+    else
+      present = 99; // and the other blocks need not wait
+}
+
+/// A context whose threads run what they can at once, whatever schedule the
+/// tests have.
+Context openFair() {
+  Context fair;
+  const char *schedule = getenv("GPU_ASYNC_CPU_SCHEDULE");
+  EXPECT_TRUE(Status(gpuasync_set_cpu_schedule("fair")).ok());
+  EXPECT_TRUE(Context::open("cpu", fair).ok());
+  EXPECT_TRUE(Status(gpuasync_set_cpu_schedule(schedule)).ok());
+  return fair;
+}
+
+// B04: a host thread that waits for a large kernel runs some of its blocks.
+TEST_F(CpuDriver, WaitingThreadHelps_B04) {
+  if (!hasTwoProcessors())
+    GTEST_SKIP() << "one processor";
+  setenv("GPU_ASYNC_CPU_THREADS", "1", 1);
+  Context fair = openFair();
+  unsetenv("GPU_ASYNC_CPU_THREADS");
+  Custom custom(meetThreads);
+  ContextScope scope(fair);
+  for (int round = 0; round < 20; ++round) {
+    ++meeting;
+    present = 0;
+    FrameScope frame(custom.program);
+    gpuasync_stream *stream = frame.stream();
+    frame.launch(stream, Store, 64, 1024, StoreParams{});
+    ASSERT_EQ(frame.wait({stream}), 0);
+    ASSERT_EQ(present, 2u) << "round " << round;
+  }
+}
+
+// A host thread that waits for what comes before the kernel is no help to it:
+// another thread comes, also if it had been counted on.
+TEST_F(CpuDriver, ThreadThatLeavesIsReplaced_B04) {
+  if (!hasTwoProcessors())
+    GTEST_SKIP() << "one processor";
+  Context fair = openFair();
+  Custom custom(meetThreads);
+  ContextScope scope(fair);
+  for (int round = 0; round < 30; ++round) {
+    ++meeting;
+    present = 0;
+    FrameScope frame(custom.program);
+    auto *flag = frame.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+    *flag = 0;
+    gpuasync_stream *stream = frame.stream();
+    frame.launch(stream, Gate, 1, 1, GateParams{flag});
+    gpuasync_event *event = frame.record(stream);
+    frame.launch(stream, Store, 64, 1024, StoreParams{});
+    std::thread opener([&] {
+      for (int i = 0; i < round; ++i)
+        std::this_thread::yield();
+      openGate(flag);
+    });
+    EXPECT_EQ(frame.waitHost(event), 0);
+    opener.join();
+    auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    while (present < 2 && std::chrono::steady_clock::now() < end)
+      std::this_thread::yield();
+    ASSERT_EQ(present, 2u) << "round " << round;
+    EXPECT_EQ(frame.wait({stream}), 0);
+    frame.destroy(event);
+    frame.dealloc(nullptr, flag);
   }
 }
 
@@ -151,11 +236,7 @@ void outlastPatience(const gpuasync_cpu_block_ctx *ctx, const void *, void *) {
 // X12: a thread that cannot be made fails what needed it, and no wait after
 // that.
 TEST_F(CpuDriver, NoThreadForAMoment_E05) {
-  const char *schedule = getenv("GPU_ASYNC_CPU_SCHEDULE");
-  ASSERT_TRUE(Status(gpuasync_set_cpu_schedule("fair")).ok());
-  Context fair;
-  ASSERT_TRUE(Context::open("cpu", fair).ok());
-  ASSERT_TRUE(Status(gpuasync_set_cpu_schedule(schedule)).ok());
+  Context fair = openFair();
   Custom custom(outlastPatience);
   ContextScope scope(fair);
   HostCalls::hook([](HostCall call, const char *) -> int {

@@ -65,11 +65,8 @@ void Scheduler::runBlocks(Job &job) {
                       op.site));
     return;
   }
-  while (true) {
-    int64_t begin = job.next.fetch_add(job.chunk, std::memory_order_relaxed);
-    if (begin >= job.total)
-      return;
-    int64_t end = job.total - begin < job.chunk ? job.total : begin + job.chunk;
+  int64_t begin, end;
+  while (job.take(begin, end)) {
     ctx.blockIdx[0] = begin % op.grid[0];
     ctx.blockIdx[1] = begin / op.grid[0] % op.grid[1];
     ctx.blockIdx[2] = begin / op.grid[0] / op.grid[1];

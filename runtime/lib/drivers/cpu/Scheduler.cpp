@@ -508,28 +508,39 @@ void Scheduler::runLaunch(Stream &stream, Op &op) {
   if (op.mayBlock)
     beginBlocking();
   if (!shared) {
-    job.chunk = job.total;
     runBlocks(job);
   } else {
-    job.chunk = op.mayBlock ? 1 : job.total / (8 * numProcessors);
-    if (job.chunk < 1)
-      job.chunk = 1;
-    int64_t chunks = (job.total + job.chunk - 1) / job.chunk;
+    // Blocks that may wait for others are taken one by one.
+    job.share = op.mayBlock ? job.total : 4 * numProcessors;
+    job.chunk =
+        op.mayBlock
+            ? 1
+            : std::max<int64_t>(1, std::min(job.total / (32 * numProcessors),
+                                            4096 / threadsPerBlock));
+    if (!op.mayBlock) {
+      std::lock_guard<std::mutex> lock(stream.mutex);
+      stream.job.store(&job);
+      if (stream.hostWaiters)
+        stream.progress.notify_all();
+    }
     {
       std::unique_lock<std::mutex> lock(mutex);
       job.nextJob = jobs;
       jobs = &job;
-      uint32_t wanted = numProcessors - 1;
-      if (chunks - 1 < wanted)
-        wanted = static_cast<uint32_t>(chunks - 1);
-      for (uint32_t i = 0; i < wanted; ++i) {
-        if (i < idle)
-          wake.notify_one();
-        else if (threadCount - blocked >= numProcessors || !spawn(lock))
+      int64_t wanted = std::min<int64_t>(numProcessors, job.total) - 1;
+      // Who waits for this helps rather than sleeps: it has a processor, while
+      // a woken thread may have to share this one for a while.
+      if (!op.mayBlock)
+        wanted -= stream.volunteers.load();
+      for (uint32_t i = 0; i < wanted; ++i)
+        if (!callHelper(lock, i))
           break;
-      }
     }
     runBlocks(job);
+    if (!op.mayBlock) {
+      std::lock_guard<std::mutex> lock(stream.mutex);
+      stream.job.store(nullptr);
+    }
     std::unique_lock<std::mutex> lock(mutex);
     for (Job **link = &jobs; *link; link = &(*link)->nextJob)
       if (*link == &job) {
@@ -540,6 +551,33 @@ void Scheduler::runLaunch(Stream &stream, Op &op) {
   }
   if (op.mayBlock)
     endBlocking();
+}
+
+bool Scheduler::callHelper(std::unique_lock<std::mutex> &lock,
+                           uint32_t called) {
+  if (called < idle) {
+    wake.notify_one();
+    return true;
+  }
+  return threadCount - blocked < numProcessors && spawn(lock);
+}
+
+void Scheduler::help(Stream &stream, uint64_t position) {
+  Job *job = nullptr;
+  {
+    std::lock_guard<std::mutex> lock(stream.mutex);
+    job = stream.job.load();
+    if (!job || stream.completed.load(std::memory_order_relaxed) >= position)
+      return;
+    std::lock_guard<std::mutex> jobLock(mutex);
+    ++job->helpers; // keeps it alive
+  }
+  runBlocks(*job);
+  std::lock_guard<std::mutex> lock(stream.mutex);
+  stream.job.store(nullptr); // no block is left
+  std::lock_guard<std::mutex> jobLock(mutex);
+  if (--job->helpers == 0)
+    jobDone.notify_all();
 }
 
 //===----------------------------------------------------------------------===//
@@ -570,13 +608,44 @@ Scheduler::Wait Scheduler::waitUntil(Stream &stream, uint64_t position,
   };
   if (reached())
     return Wait::Reached;
-  if (numProcessors > 1)
-    for (int i = 0; i < 500; ++i) {
+  // A block can take longer than a time limit allows, the adversary decides who
+  // runs what, and the checker tells kernels from the host by their threads.
+  if (timeoutNs >= 0 || adversary || checkHooks)
+    return sleepUntil(stream, position, timeoutNs, /*helps=*/false);
+  stream.volunteers.fetch_add(1);
+  Wait result = sleepUntil(stream, position, timeoutNs, /*helps=*/true);
+  stream.volunteers.fetch_sub(1);
+  if (stream.job.load()) {
+    // It counted on this thread: another one goes in its place.
+    std::unique_lock<std::mutex> lock(mutex);
+    callHelper(lock, 0);
+  }
+  return result;
+}
+
+Scheduler::Wait Scheduler::sleepUntil(Stream &stream, uint64_t position,
+                                      int64_t timeoutNs, bool helps) {
+  auto reached = [&] {
+    return stream.completed.load(std::memory_order_acquire) >= position;
+  };
+  auto isWanted = [&] {
+    return helps && stream.job.load(std::memory_order_relaxed);
+  };
+  auto spin = [&] {
+    for (int i = 0; i < 500 && numProcessors > 1; ++i) {
       relax();
       if (reached())
-        return Wait::Reached;
+        return true;
+      if (isWanted()) {
+        help(stream, position);
+        i = 0;
+      }
     }
-  auto wakes = [&] { return reached() || starved.load(); };
+    return reached();
+  };
+  if (spin())
+    return Wait::Reached;
+  auto wakes = [&] { return reached() || starved.load() || isWanted(); };
   using Clock = std::chrono::steady_clock;
   const auto deadline =
       Clock::now() + std::chrono::nanoseconds(timeoutNs < 0 ? 0 : timeoutNs);
@@ -590,6 +659,12 @@ Scheduler::Wait Scheduler::waitUntil(Stream &stream, uint64_t position,
       stream.progress.wait_until(lock, deadline, wakes);
     if (reached())
       result = Wait::Reached;
+    if (!reached() && isWanted()) {
+      lock.unlock();
+      spin();
+      lock.lock();
+      continue;
+    }
     if (reached() || !starved.load())
       break;
     // Kernels that end by themselves get the time to.

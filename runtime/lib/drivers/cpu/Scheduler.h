@@ -13,7 +13,8 @@
 // holds no thread.
 //
 // Threads: one pool per context. Each thread *pumps* one stream at a time or
-// helps with the blocks of a large kernel. Kernels that may block are counted:
+// helps with the blocks of a large kernel, as does a host thread that waits for
+// the kernel's stream. Kernels that may block are counted:
 // while `threads - blocked` is below the number of processors and something is
 // runnable, a thread is added, so spinning kernels never starve a stream. At
 // the limit the operation that would need a thread fails with its location.
@@ -28,6 +29,7 @@
 #include "core/Driver.h"
 #include "gpuasync/Check.h"
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <memory>
@@ -40,6 +42,7 @@ namespace cpu {
 
 class Adversary;
 class Scheduler;
+struct Job;
 struct Schedule;
 struct Stream;
 
@@ -121,6 +124,10 @@ struct Stream {
   std::atomic<uint64_t> enqueued{0}; ///< written by the owner
   std::atomic<uint64_t> completed{0};
   uint32_t hostWaiters = 0;
+  /// Host threads that wait, asleep or not, and would help meanwhile.
+  std::atomic<uint32_t> volunteers{0};
+  /// What they may help with; written under `mutex`.
+  std::atomic<Job *> job{nullptr};
   Tenure *tenure = nullptr;
   bool outlived = false;     ///< the tenure is of a former owner; the owner's
   Stream *waiters = nullptr; ///< parked on this stream, via nextWaiter
@@ -136,8 +143,23 @@ struct Stream {
 struct Job {
   const Op *op = nullptr;
   Stream *stream = nullptr;
-  int64_t total = 0, chunk = 1;
+  int64_t total = 0;
+  /// Each taker gets a `share`th of what is left, `chunk` blocks at least, so
+  /// that all end at about the same time.
+  int64_t share = 1, chunk = 1;
   std::atomic<int64_t> next{0};
+  /// The next blocks to run, [begin, end); false: all are taken.
+  bool take(int64_t &begin, int64_t &end) {
+    begin = next.load(std::memory_order_relaxed);
+    do {
+      if (begin >= total)
+        return false;
+      int64_t left = total - begin;
+      end = begin + std::min(left, std::max(chunk, left / share));
+    } while (
+        !next.compare_exchange_weak(begin, end, std::memory_order_relaxed));
+    return true;
+  }
   std::atomic<bool> failed{false};
   uint32_t helpers = 0; ///< inside; under Scheduler::mutex
   Job *nextJob = nullptr;
@@ -189,6 +211,11 @@ private:
   void execute(Stream &stream, Op &op);
   void runLaunch(Stream &stream, Op &op);
   void runBlocks(Job &job);
+  /// Runs blocks of the stream's kernel, if there is one that wants help and is
+  /// not behind `position`.
+  void help(Stream &stream, uint64_t position);
+  /// Gets help for a job from an idle thread or a new one; `mutex` held.
+  bool callHelper(std::unique_lock<std::mutex> &lock, uint32_t called);
   /// Marks everything up to `op` done and recycles it. Returns the waiters that
   /// became runnable. Called with the stream's mutex held.
   Stream *complete(Stream &stream, Op *op);
@@ -196,6 +223,8 @@ private:
   void submit(Stream *list);
   void start(Stream *list);
   Wait waitUntil(Stream &stream, uint64_t position, int64_t timeoutNs);
+  Wait sleepUntil(Stream &stream, uint64_t position, int64_t timeoutNs,
+                  bool helps);
   /// True if the stream is now parked on `op`'s event and must not be touched.
   bool park(Stream &stream, const Op &op);
   bool spawn(std::unique_lock<std::mutex> &lock);
