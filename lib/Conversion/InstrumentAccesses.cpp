@@ -136,7 +136,7 @@ static std::optional<MemRefAccess> getMemRefAccess(Operation *op) {
                         observed()};
   if (auto rmw = dyn_cast<memref::GenericAtomicRMWOp>(op))
     return MemRefAccess{rmw.getMemref(), rmw.getIndices(), 1, false,
-                        atomic | GPUASYNC_CHECK_OBSERVED};
+                        observed()};
   // Of a vector with several dimensions the rows after the first are left out.
   auto lanes = [](MemRefType memref, VectorType vector) -> int64_t {
     if (vector.isScalable() || memref.getElementType() == Type(vector))

@@ -24,8 +24,25 @@ func.func @main() {
     memref.store %w, %y[%tx] : memref<8xi32>
     gpu.terminator
   }
+  // Atomics between them order nothing if nobody looks at what they saw.
+  gpu.launch blocks(%bx, %by, %bz) in (%nbx = %c1, %nby = %c1, %nbz = %c1)
+             threads(%tx, %ty, %tz) in (%ntx = %c8, %nty = %c1, %ntz = %c1) {
+    %v = arith.index_cast %tx : index to i32
+    // CHECK: race-threads.mlir:[[#@LINE+1]]:5: error: data race between threads of a block: write by block (0, 0, 0), thread (4, 0, 0)
+    memref.store %v, %x[%tx] : memref<8xi32>
+    %seen = memref.generic_atomic_rmw %y[%c0] : memref<8xi32> {
+    ^bb0(%old: i32):
+      %new = arith.ori %old, %v : i32
+      memref.atomic_yield %new : i32
+    }
+    %other = arith.subi %c7, %tx : index
+    // CHECK-NEXT: race-threads.mlir:[[#@LINE+1]]:10: note: the other: read by block (0, 0, 0), thread (3, 0, 0)
+    %w = memref.load %x[%other] : memref<8xi32>
+    %used = memref.atomic_rmw ori %w, %y[%c1] : (i32, memref<8xi32>) -> i32
+    gpu.terminator
+  }
   gpu.dealloc %x : memref<8xi32>
   gpu.dealloc %y : memref<8xi32>
   return
 }
-// CHECK: gpu-runner: error: --check found 1 bug{{$}}
+// CHECK: gpu-runner: error: --check found 2 bugs{{$}}
