@@ -209,7 +209,7 @@ bool dependsOnOperandsOnly(Operation *op);
 /// Whether `op` makes the threads of a block or of a subgroup meet.
 bool isCollective(Operation *op);
 
-/// Whether `op` is of nvvm and an op of gpu says the same.
+/// Whether `op` is of nvvm and ops of gpu say the same.
 bool hasGpuOp(Operation *op);
 /// Whether `op` is about the threads of a warp.
 bool isWarpOp(Operation *op);

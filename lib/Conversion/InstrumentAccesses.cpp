@@ -17,6 +17,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -533,12 +534,16 @@ void Instrumenter::instrumentKernelCode(FunctionOpInterface kernelCode) {
       instrumentGlobal(op);
     } else if (auto alloc = dyn_cast<memref::AllocOp>(op)) {
       instrumentAlloc(alloc);
-    } else if (isa<gpu::BarrierOp, gpu::AllReduceOp>(op)) {
+    } else if (isa<gpu::BarrierOp, gpu::AllReduceOp, NVVM::Barrier0Op,
+                   NVVM::BarrierOp, NVVM::SyncWarpOp>(op)) {
       loc = op->getLoc();
       builder.setInsertionPoint(op);
-      // Threads may stay away from a reduction that is not marked uniform.
+      // Threads may stay away from a reduction that is not marked uniform, and
+      // from a barrier of warps.
       auto reduction = dyn_cast<gpu::AllReduceOp>(op);
-      Value site = reduction && !reduction.getUniform()
+      bool mayStayAway =
+          (reduction && !reduction.getUniform()) || isa<NVVM::SyncWarpOp>(op);
+      Value site = mayStayAway
                        ? Value(LLVM::ZeroOp::create(builder, loc, pointer))
                        : getSite(op, name);
       call("gpuasync_check_arrive", Type(), {site, getThread()});

@@ -56,6 +56,9 @@ static LogicalResult checkSupported(gpu::GPUModuleOp kernels,
                                        "amdgpu", "xevm", "xegpu", "spirv"},
                                       dialect) ||
                    isa<LLVM::InlineAsmOp>(op);
+    if (isWarpOp(op))
+      return op->emitOpError("with a mask that is computed is not supported by "
+                             "the cpu device");
     if (foreign || isa<func::CallIndirectOp>(op))
       return op->emitOpError("is not supported by the cpu device yet");
     return WalkResult::advance();

@@ -169,6 +169,19 @@ gpu.module @k [#gpu_async.cpu] {
 // -----
 
 gpu.module @k [#gpu_async.cpu] {
+  gpu.func @f(%x: memref<?xi32>, %mask: i32) kernel {
+    %c0 = arith.constant 0 : index
+    %yes = arith.constant true
+    // expected-error @+1 {{'nvvm.vote.sync' op with a mask that is computed is not supported by the cpu device}}
+    %bits = nvvm.vote.sync ballot %mask, %yes -> i32
+    memref.store %bits, %x[%c0] : memref<?xi32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @k [#gpu_async.cpu] {
   gpu.func @f() kernel {
     // expected-error @+1 {{'nvvm.cluster.arrive' op is not supported by the cpu device yet}}
     nvvm.cluster.arrive
