@@ -34,11 +34,7 @@ LogicalResult CPULowering::rewriteAsserts() {
   for (auto &[name, function] : functions) {
     if (!function.mayFail)
       continue;
-    auto op = dyn_cast<func::FuncOp>(function.op.getOperation());
-    if (!op)
-      return emitError(
-          function.op.getLoc(),
-          "an assert in an llvm.func is not supported by the cpu device yet");
+    auto op = cast<func::FuncOp>(function.op.getOperation());
     SmallVector<Type> results(op.getFunctionType().getResults());
     SmallVector<Operation *> sites;
     WalkResult walked = op.walk([&](Operation *inner) -> WalkResult {

@@ -130,7 +130,16 @@ LogicalResult CPULowering::copyFunction(FunctionOpInterface function) {
     return success();
   }
 
-  auto copy = cast<FunctionOpInterface>(builder.clone(*function));
+  FunctionOpInterface copy;
+  if (cutLlvmFunctions.contains(function)) {
+    FailureOr<func::FuncOp> made =
+        copyAsFunc(builder, cast<LLVM::LLVMFuncOp>(function.getOperation()));
+    if (failed(made))
+      return failure();
+    copy = cast<FunctionOpInterface>(made->getOperation());
+  } else {
+    copy = cast<FunctionOpInterface>(builder.clone(*function));
+  }
   if (copy.isExternal())
     return success();
   makeWorkgroupAtomicsPlain(copy);
@@ -197,6 +206,7 @@ LogicalResult CPULowering::placeWorkgroupGlobals() {
 LogicalResult CPULowering::copyFunctions() {
   if (failed(placeWorkgroupGlobals()))
     return failure();
+  cutLlvmFunctions = findCutLlvmFunctions(source);
   for (Operation &op : *source.getBody()) {
     if (auto function = dyn_cast<FunctionOpInterface>(op)) {
       if (failed(copyFunction(function)))
@@ -209,7 +219,7 @@ LogicalResult CPULowering::copyFunctions() {
     builder.setInsertionPointToEnd(work.getBody());
     builder.clone(op);
   }
-  return success();
+  return callAsFuncs(work);
 }
 
 /// Gives the functions names of their own at once: math ops will look for

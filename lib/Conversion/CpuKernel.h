@@ -211,6 +211,9 @@ bool isCollective(Operation *op);
 
 /// Whether `op` is of nvvm and ops of gpu say the same.
 bool hasGpuOp(Operation *op);
+/// Whether isCollective is true of `op`, or of what replaceByGpuOps makes of
+/// it.
+bool makesThreadsMeet(Operation *op);
 /// Whether `op` is about the threads of a warp.
 bool isWarpOp(Operation *op);
 /// Replaces those in `root`.
@@ -221,6 +224,15 @@ bool isMatrixOp(Operation *op);
 /// Rewrites those in `root` to what each thread does, and their matrices to
 /// vectors. Fails with an error at an op that the cpu device cannot do.
 LogicalResult expandMatrices(Operation *root);
+
+/// The llvm.func of `module` that hold barriers, subgroup ops or asserts, or
+/// call functions that do.
+llvm::DenseSet<Operation *> findCutLlvmFunctions(Operation *module);
+/// Creates a func.func of the same name with the same body.
+FailureOr<func::FuncOp> copyAsFunc(OpBuilder &builder,
+                                   LLVM::LLVMFuncOp function);
+/// Replaces calls of such functions by those of func.
+LogicalResult callAsFuncs(Operation *module);
 
 /// The attribute of an scf.execute_region that the block runs once, not each of
 /// its threads.

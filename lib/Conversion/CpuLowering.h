@@ -101,6 +101,8 @@ private:
   /// In the order of the module.
   llvm::MapVector<StringAttr, Function> functions;
   llvm::StringMap<int64_t> workgroupGlobals; ///< offsets
+  /// Of the source, those that are cut or left early.
+  llvm::DenseSet<Operation *> cutLlvmFunctions;
   /// What launches say, of each kernel.
   llvm::DenseMap<StringAttr, std::array<int64_t, 3>> blockSizes;
   int64_t workgroupGlobalBytes = 0;

@@ -44,6 +44,10 @@ bool cpu::isWarpOp(Operation *op) {
   return hasMask(op) || name == "laneid" || name == "warpsize";
 }
 
+bool cpu::makesThreadsMeet(Operation *op) {
+  return isCollective(op) || (hasGpuOp(op) && getRegister(op).empty());
+}
+
 bool cpu::hasGpuOp(Operation *op) {
   if (isa<NVVM::Barrier0Op>(op))
     return true;

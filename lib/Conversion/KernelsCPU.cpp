@@ -106,11 +106,6 @@ LogicalResult CPULowering::cutKernels() {
       });
     }
   }
-  for (Operation *op : meeting)
-    if (isa<LLVM::LLVMFuncOp>(op))
-      return op->emitOpError("holds a barrier or a subgroup op, which is not "
-                             "supported in an llvm.func by the cpu device yet");
-
   SmallVector<std::pair<StringAttr, Function>> regions;
   for (auto &[name, function] : functions) {
     auto kernel = dyn_cast<func::FuncOp>(function.op.getOperation());

@@ -47,9 +47,42 @@ gpu.module @k [#gpu_async.cpu] {
 // -----
 
 gpu.module @k [#gpu_async.cpu] {
-  // expected-error @+1 {{holds a barrier or a subgroup op, which is not supported in an llvm.func}}
+  llvm.func @meet() {
+    nvvm.barrier0
+    llvm.return
+  }
   llvm.func @f() attributes {gpu.kernel} {
-    gpu.barrier
+    // expected-error @+1 {{takes the address of a function that holds a barrier, a subgroup op or an assert}}
+    %meet = llvm.mlir.addressof @meet : !llvm.ptr
+    llvm.call %meet() : !llvm.ptr, () -> ()
+    llvm.return
+  }
+}
+
+// -----
+
+gpu.module @k [#gpu_async.cpu] {
+  llvm.func @f() attributes {gpu.kernel} {
+    nvvm.barrier0
+    %target = llvm.blockaddress <function = @f, tag = <id = 1>> : !llvm.ptr
+    // expected-error @+1 {{'llvm.indirectbr' op is not supported by the cpu device in an llvm.func that holds a barrier}}
+    llvm.indirectbr %target : !llvm.ptr, [^next]
+  ^next:
+    llvm.blocktag <id = 1>
+    llvm.return
+  }
+}
+
+// -----
+
+gpu.module @k [#gpu_async.cpu] {
+  // expected-error @+1 {{'llvm.func' op takes an argument by value (llvm.byval), which is not supported by the cpu device in an llvm.func that holds a barrier}}
+  llvm.func @meet(%x: !llvm.ptr {llvm.byval = !llvm.array<2 x i32>}) {
+    nvvm.barrier0
+    llvm.return
+  }
+  llvm.func @f(%x: !llvm.ptr) attributes {gpu.kernel} {
+    llvm.call @meet(%x) : (!llvm.ptr) -> ()
     llvm.return
   }
 }

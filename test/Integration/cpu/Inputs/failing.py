@@ -62,13 +62,15 @@ KERNELS = {
     "calledBetween": ("gpu.barrier\n      %a = func.call @outer(%fine, %lin) : (i1, index) -> index\n      PRINT(after)\n"
                       "      gpu.barrier\n      PRINT(next)", ["before", "inside", "after"]),
     "calledWithBarrier": ("%a = func.call @meeting(%fine, %lin) : (i1, index) -> index\n      PRINT(next)", ["before", "inside"]),
+    "llvm": ("nvvm.barrier0\n      " + CHECK + "\n      PRINT(after)\n      nvvm.barrier0\n      PRINT(next)", ["before", "after"]),
 }
 
 
 def program(name, block):
     body, _ = KERNELS[name]
     body = re.sub(r"PRINT\((\w+)\)", r'gpu.printf "\1 %d\\n", %lin : index', body)
-    text = "module attributes {gpu.container_module} {\n  gpu.module @k {\n" + CALLED + "    gpu.func @f() kernel {\n"
+    kind, head = ("llvm", "llvm.func @f() attributes {gpu.kernel, nvvm.kernel}") if name == "llvm" else ("gpu", "gpu.func @f() kernel")
+    text = "module attributes {gpu.container_module} {\n  gpu.module @k {\n" + CALLED + "    %s {\n" % head
     for dim in "xyz":
         text += "      %%%s = gpu.thread_id %s\n      %%d%s = gpu.block_dim %s\n" % (dim, dim, dim, dim)
     text += """      %%c0 = arith.constant 0 : index
@@ -86,7 +88,7 @@ def program(name, block):
       %%odd = arith.cmpi eq, %%bit, %%c1 : index
       gpu.printf "before %%d\\n", %%lin : index
       """ % failing(block)
-    text += body + "\n      gpu.return\n    }\n  }\n  func.func @main() {\n    %one = arith.constant 1 : index\n"
+    text += body + "\n      " + kind + ".return\n    }\n  }\n  func.func @main() {\n    %one = arith.constant 1 : index\n"
     for i, size in enumerate(block):
         text += "    %%s%d = arith.constant %d : index\n" % (i, size)
     return (text + "    gpu.launch_func @k::@f blocks in (%one, %one, %one) threads in (%s0, %s1, %s2)\n    return\n  }\n}\n").replace("CHECK", CHECK)

@@ -381,6 +381,159 @@ FUNCTIONS = """
       gpu.barrier
       return %r : i32
     }"""
+# Kernels in the LLVM dialect: of %v, %lin and %n they make %r, all of them i32.
+LLVM_ROWS = []
+
+
+def llvmRow(name, body, reference):
+    LLVM_ROWS.append(("llvm_" + name, body, reference, None, None, False))
+
+
+LLVM_OTHER = """%w = llvm.mlir.addressof @shared : !llvm.ptr<3>
+      %c0 = llvm.mlir.constant(0 : i32) : i32
+      %c1 = llvm.mlir.constant(1 : i32) : i32
+      %c3 = llvm.mlir.constant(3 : i32) : i32
+      %c7 = llvm.mlir.constant(7 : i32) : i32
+      %mine = llvm.getelementptr %w[%lin] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i32
+      %next = llvm.add %lin, %c7 : i32
+      %other = llvm.urem %next, %n : i32
+      %theirs = llvm.getelementptr %w[%other] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i32
+      """
+
+
+def rounds(t, v, n):
+    for k in range(3):
+        v = [v[(i + 7) % n] + k for i in range(n)]
+    return v[t]
+
+
+llvmRow("loop", LLVM_OTHER + """llvm.br ^loop(%c0, %v : i32, i32)
+    ^loop(%k: i32, %a: i32):
+      llvm.store %a, %mine : i32, !llvm.ptr<3>
+      nvvm.barrier0
+      %o = llvm.load %theirs : !llvm.ptr<3> -> i32
+      nvvm.barrier0
+      %b = llvm.add %o, %k : i32
+      %k1 = llvm.add %k, %c1 : i32
+      %more = llvm.icmp "slt" %k1, %c3 : i32
+      llvm.cond_br %more, ^loop(%k1, %b : i32, i32), ^done(%b : i32)
+    ^done(%r: i32):""", rounds)
+llvmRow("tree", LLVM_OTHER + """%c256 = llvm.mlir.constant(256 : i32) : i32
+      llvm.store %v, %mine : i32, !llvm.ptr<3>
+      nvvm.barrier0
+      llvm.br ^loop(%c256 : i32)
+    ^loop(%s: i32):
+      %half = llvm.lshr %s, %c1 : i32
+      %partner = llvm.add %lin, %half : i32
+      %low = llvm.icmp "ult" %lin, %half : i32
+      %there = llvm.icmp "ult" %partner, %n : i32
+      %both = llvm.and %low, %there : i1
+      llvm.cond_br %both, ^sum, ^meet
+    ^sum:
+      %from = llvm.getelementptr %w[%partner] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i32
+      %x1 = llvm.load %from : !llvm.ptr<3> -> i32
+      %x2 = llvm.load %mine : !llvm.ptr<3> -> i32
+      %x3 = llvm.add %x1, %x2 : i32
+      llvm.store %x3, %mine : i32, !llvm.ptr<3>
+      llvm.br ^meet
+    ^meet:
+      nvvm.barrier0
+      %more = llvm.icmp "ugt" %half, %c1 : i32
+      llvm.cond_br %more, ^loop(%half : i32), ^done
+    ^done:
+      %r = llvm.load %w : !llvm.ptr<3> -> i32""", lambda t, v, n: sum(v))
+llvmRow("switch", LLVM_OTHER + """%which = llvm.urem %lin, %c3 : i32
+      llvm.switch %which : i32, ^zero [1: ^one(%v : i32), 2: ^two]
+    ^zero:
+      llvm.br ^meet(%c7 : i32)
+    ^one(%a: i32):
+      %twice = llvm.add %a, %a : i32
+      llvm.br ^meet(%twice : i32)
+    ^two:
+      %sum = llvm.call @llvmExchange(%v, %lin, %n) : (i32, i32, i32) -> i32
+      llvm.br ^meet(%sum : i32)
+    ^meet(%m: i32):
+      llvm.store %m, %mine : i32, !llvm.ptr<3>
+      nvvm.barrier0
+      %r = llvm.load %theirs : !llvm.ptr<3> -> i32""",
+        lambda t, v, n: [7, 2 * v[o], v[o] + 1][o % 3] if (o := (t + 7) % n) >= 0 else 0)
+llvmRow("call", "%r = llvm.call @llvmNext(%v, %lin, %n) : (i32, i32, i32) -> i32", lambda t, v, n: v[(t + 2) % n])
+llvmRow("memory", LLVM_OTHER + """%saved = llvm.intr.stacksave : !llvm.ptr
+      %slot = llvm.alloca %c3 x i32 : (i32) -> !llvm.ptr
+      llvm.intr.lifetime.start %slot : !llvm.ptr
+      %second = llvm.getelementptr %slot[1] : (!llvm.ptr) -> !llvm.ptr, i32
+      llvm.store %v, %slot : i32, !llvm.ptr
+      llvm.store %lin, %second : i32, !llvm.ptr
+      nvvm.barrier0
+      %all = llvm.mlir.constant(-1 : i32) : i32
+      %first = llvm.load %slot : !llvm.ptr -> i32
+      %sum = nvvm.redux.sync add %first, %all : i32 -> i32
+      %late = llvm.load %second : !llvm.ptr -> i32
+      llvm.intr.lifetime.end %slot : !llvm.ptr
+      llvm.intr.stackrestore %saved : !llvm.ptr
+      %r = llvm.sub %sum, %late : i32""", lambda t, v, n: sum(v[i] for i in lanes(t, n)) - t)
+llvmRow("struct", LLVM_OTHER + """%none = llvm.mlir.poison : !llvm.struct<(i32, array<2 x i32>)>
+      %one = llvm.insertvalue %v, %none[0] : !llvm.struct<(i32, array<2 x i32>)>
+      %both = llvm.insertvalue %lin, %one[1, 1] : !llvm.struct<(i32, array<2 x i32>)>
+      llvm.store %v, %mine : i32, !llvm.ptr<3>
+      nvvm.barrier0
+      %a = llvm.extractvalue %both[0] : !llvm.struct<(i32, array<2 x i32>)>
+      %b = llvm.extractvalue %both[1, 1] : !llvm.struct<(i32, array<2 x i32>)>
+      %c = llvm.load %theirs : !llvm.ptr<3> -> i32
+      %d = llvm.add %a, %b : i32
+      %r = llvm.add %d, %c : i32""", lambda t, v, n: v[t] + t + v[(t + 7) % n])
+llvmRow("leave", LLVM_OTHER + """%odd = llvm.and %lin, %c1 : i32
+      %leaves = llvm.icmp "eq" %odd, %c1 : i32
+      llvm.cond_br %leaves, ^early, ^stay
+    ^early:
+      llvm.store %v, %place : i32, !llvm.ptr
+      llvm.return
+    ^stay:
+      nvvm.barrier0
+      %r = llvm.add %v, %c1 : i32""", lambda t, v, n: v[t] + 1 - (t & 1))
+LLVM_FUNCTIONS = """
+    llvm.mlir.global internal @shared() {addr_space = 3 : i32} : !llvm.array<256 x i32>
+    llvm.func internal @llvmExchange(%v: i32, %lin: i32, %n: i32) -> i32 {
+      %c1 = llvm.mlir.constant(1 : i32) : i32
+      %r = llvm.add %v, %c1 : i32
+      llvm.return %r : i32
+    }
+    llvm.func internal @llvmNext(%v: i32, %lin: i32, %n: i32) -> i32 {
+      %w = llvm.mlir.addressof @shared : !llvm.ptr<3>
+      %c0 = llvm.mlir.constant(0 : i32) : i32
+      %c1 = llvm.mlir.constant(1 : i32) : i32
+      %c2 = llvm.mlir.constant(2 : i32) : i32
+      %mine = llvm.getelementptr %w[%lin] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i32
+      %next = llvm.add %lin, %c1 : i32
+      %other = llvm.urem %next, %n : i32
+      %theirs = llvm.getelementptr %w[%other] : (!llvm.ptr<3>, i32) -> !llvm.ptr<3>, i32
+      llvm.br ^loop(%c0, %v : i32, i32)
+    ^loop(%k: i32, %a: i32):
+      %more = llvm.icmp "ult" %k, %c2 : i32
+      llvm.cond_br %more, ^body, ^done
+    ^body:
+      llvm.store %a, %mine : i32, !llvm.ptr<3>
+      nvvm.barrier0
+      %b = llvm.load %theirs : !llvm.ptr<3> -> i32
+      nvvm.barrier0
+      %k1 = llvm.add %k, %c1 : i32
+      llvm.br ^loop(%k1, %b : i32, i32)
+    ^done:
+      llvm.return %a : i32
+    }"""
+LLVM_PLACE = "".join("      %%%s = nvvm.read.ptx.sreg.tid.%s : i32\n      %%d%s = nvvm.read.ptx.sreg.ntid.%s : i32\n" % (d, d, d, d) for d in "xyz") + """\
+      %zy = llvm.mul %z, %dy : i32
+      %zyy = llvm.add %zy, %y : i32
+      %row = llvm.mul %zyy, %dx : i32
+      %lin = llvm.add %row, %x : i32
+      %dxy = llvm.mul %dx, %dy : i32
+      %n = llvm.mul %dxy, %dz : i32
+      %at = llvm.getelementptr %in[%lin] : (!llvm.ptr, i32) -> !llvm.ptr, i32
+      %v = llvm.load %at : !llvm.ptr -> i32
+      %lin64 = llvm.zext %lin : i32 to i64
+      %index = llvm.add %base, %lin64 : i64
+      %place = llvm.getelementptr %out[%index] : (!llvm.ptr, i64) -> !llvm.ptr, i32
+      """
 PLACE = threadplace.PLACE + """      %v = memref.load %in[%lin] : memref<256xi32>
       %f = arith.sitofp %v : i32 to f32
 """
@@ -391,10 +544,18 @@ def main():
     rows = [r for r in ROWS if device == "cpu" or r[5]]
     if any(o.startswith("--subgroup-size=") for o in options):
         rows = [r for r in rows if r[0].startswith(SUBGROUP_ROWS)]
+    elif device == "cpu":
+        rows += LLVM_ROWS
     inputs = [(i * 7919 + 13) % 1000 - 400 for i in range(256)]
     size = sum(len(rows) * x * y * z for x, y, z in BLOCKS)
     text = ["module attributes {gpu.container_module} {", "  gpu.module @k {", FUNCTIONS]
+    if rows[-1] in LLVM_ROWS:
+        text.append(LLVM_FUNCTIONS)
     for name, body, _, error, attributions, _ in rows:
+        if attributions is None:
+            text.append("    llvm.func @%s(%%in: !llvm.ptr, %%out: !llvm.ptr, %%base: i64) attributes {gpu.kernel, nvvm.kernel} {" % name)
+            text.append(LLVM_PLACE + body + "\n      llvm.store %r, %place : i32, !llvm.ptr\n      llvm.return\n    }")
+            continue
         known = " attributes {known_block_size = array<i32: %d, %d, %d>}" % KNOWN if "_known_" in name else ""
         text.append("    gpu.func @%s(%%in: memref<256xi32>, %%out: memref<%dxi32>, %%base: index)%s kernel%s {" % (
             name, size, attributions, known))
@@ -409,12 +570,22 @@ def main():
     text.append("    %%dout = gpu.alloc () : memref<%dxi32>\n    %%bytes = arith.constant 1024 : i32" % size)
     for i in sorted({d for block in BLOCKS for d in block} | {1}):
         text.append("    %%c%d = arith.constant %d : index" % (i, i))
+    for name, type in (("din", "memref<256xi32>"), ("dout", "memref<%dxi32>" % size)):
+        text.append("    %%%sI = memref.extract_aligned_pointer_as_index %%%s : %s -> index" % (name, name, type))
+        text.append("    %%%sJ = arith.index_cast %%%sI : index to i64\n    %%%sP = llvm.inttoptr %%%sJ : i64 to !llvm.ptr" % ((name,) * 4))
     base, places = 0, []
     for block in BLOCKS:
         for r in rows:
             if "_known_" in r[0] and block != KNOWN:
                 continue
             text.append("    %%b%d = arith.constant %d : index" % (base, base))
+            if r[4] is None:
+                text.append("    %%i%d = arith.constant %d : i64" % (base, base))
+                text.append("    gpu.launch_func @k::@%s blocks in (%%c1, %%c1, %%c1) threads in (%%c%d, %%c%d, %%c%d) args(%%dinP : !llvm.ptr, "
+                            "%%doutP : !llvm.ptr, %%i%d : i64)" % ((r[0],) + block + (base,)))
+                places.append((r, block, base))
+                base += block[0] * block[1] * block[2]
+                continue
             text.append("    gpu.launch_func @k::@%s blocks in (%%c1, %%c1, %%c1) threads in (%%c%d, %%c%d, %%c%d)%s args(%%din : memref<256xi32>, "
                         "%%dout : memref<%dxi32>, %%b%d : index)" % ((r[0],) + block + (
                             " dynamic_shared_memory_size %bytes" if r[0] == "dynamic" else "", size, base)))
