@@ -49,6 +49,8 @@ endfunction()
 # rule names it by an absolute path, which makes every build folder a cache miss;
 # relative to the build folder, ccache shares all that includes it. It is itself
 # made without ccache: it holds the path of the checkout that it was made from.
+# What CMake makes of the list of dependencies wants the whole path; with another
+# one every build would begin here.
 function(gpuasync_add_pch)
   get_target_property(definitions gpuasync_compiler_flags INTERFACE_COMPILE_DEFINITIONS)
   get_target_property(options gpuasync_compiler_flags INTERFACE_COMPILE_OPTIONS)
@@ -64,7 +66,8 @@ function(gpuasync_add_pch)
       COMMAND "${CMAKE_CXX_COMPILER}" ${definitions}
         -isystem ${MLIR_INCLUDE_DIRS} ${flags} ${options} -std=c++17
         -fpch-instantiate-templates -x c++-header -MD -MF pch/PCH.h.d
-        -MT pch/PCH.h.pch -c "${PROJECT_SOURCE_DIR}/cmake/PCH.h" -o pch/PCH.h.pch
+        -MT "${CMAKE_BINARY_DIR}/pch/PCH.h.pch"
+        -c "${PROJECT_SOURCE_DIR}/cmake/PCH.h" -o pch/PCH.h.pch
       DEPENDS "${PROJECT_SOURCE_DIR}/cmake/PCH.h"
       DEPFILE "${CMAKE_BINARY_DIR}/pch/PCH.h.d"
       WORKING_DIRECTORY "${CMAKE_BINARY_DIR}"
