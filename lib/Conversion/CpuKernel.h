@@ -182,6 +182,15 @@ struct Guard {
     return llvm::any_of(limits,
                         [&](const Limit &limit) { return limit.dim == dim; });
   }
+  /// Whether the thread whose ids are zero is in the box if any is.
+  bool takesFirst() const {
+    using Predicate = arith::CmpIPredicate;
+    return llvm::all_of(limits, [](const Limit &limit) {
+      return llvm::is_contained(
+          {Predicate::slt, Predicate::sle, Predicate::ult, Predicate::ule},
+          limit.predicate);
+    });
+  }
   /// Whether it looks like the end of an array: true in most blocks, whatever
   /// the thread. One that asks for the bare id chooses among the threads.
   bool isMostlyTrue(func::FuncOp kernel) const {
@@ -192,6 +201,9 @@ struct Guard {
   }
 };
 
+std::optional<Guard> findGuard(func::FuncOp kernel,
+                               const ThreadVariance &variance,
+                               scf::IfOp branch);
 /// The guard of everything in `piece` that another thread or the host could
 /// notice.
 std::optional<Guard> findGuard(func::FuncOp kernel,

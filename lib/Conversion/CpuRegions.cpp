@@ -8,7 +8,8 @@
 // several pieces lie in ThreadMemory or are computed again.
 //===----------------------------------------------------------------------===//
 
-#include "CpuKernel.h"
+#include "CpuInterchange.h"
+#include "CpuPlaces.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -20,7 +21,6 @@
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/Support/CheckedArithmetic.h"
 
 using namespace mlir;
 using namespace mlir::gpuasync;
@@ -36,6 +36,28 @@ struct Assignment {
   };
   Value array, value;
   Kind kind = Plain;
+};
+
+/// The threads of the block that take part.
+struct Active {
+  /// Those whose place, a value of the thread, is at most `most`, as unsigned
+  /// numbers. `greatest` is the greatest place that a thread of the block has.
+  struct Limit {
+    Value place, most, greatest;
+  };
+  /// Where there are places at which threads meet inside: a byte for each.
+  Value mask;
+  /// All of the block's if there is none.
+  std::optional<ThreadBox> box;
+  SmallVector<Limit> limits;
+  bool isLimitedInX = false;
+  /// Whether all threads in x take part in most blocks or rounds.
+  bool isMostlyWhole = true;
+
+  void addGuard(const Guard &guard, func::FuncOp kernel) {
+    isLimitedInX |= guard.isLimitedIn(0);
+    isMostlyWhole &= guard.isMostlyTrue(kernel);
+  }
 };
 
 class Cutter {
@@ -54,22 +76,30 @@ private:
   /// Whether threads may end in `root`.
   bool mayFail(Operation *root);
   bool isWorthGuarding();
-  bool isWorthInterchanging(scf::ForOp loop, const ThreadVariance &variance);
-  std::optional<int64_t> getStrideInX(Value value,
-                                      const ThreadVariance &variance);
-  std::optional<int64_t> computeStrideInX(Value value,
-                                          const ThreadVariance &variance);
   LogicalResult placeAllocas();
   bool staysInPiece(Operation *alloca);
 
   // The cut.
-  void cut(Block &block, Value mask, SmallVector<Operation *> &piece);
-  void cutIf(scf::IfOp op, Value mask, SmallVector<Operation *> &piece);
-  void cutFor(scf::ForOp op, Value mask, SmallVector<Operation *> &piece);
-  void cutWhile(scf::WhileOp op, Value mask, SmallVector<Operation *> &piece);
-  void cutBody(Block &block, ArrayRef<Value> arrays, Value mask);
+  void cut(Block &block, const Active &active, SmallVector<Operation *> &piece);
+  void cutIf(scf::IfOp op, const Active &active,
+             SmallVector<Operation *> &piece);
+  void cutFor(scf::ForOp op, const Active &active,
+              SmallVector<Operation *> &piece);
+  void cutWhile(scf::WhileOp op, const Active &active,
+                SmallVector<Operation *> &piece);
+  void cutGuard(scf::IfOp op, const Active &active,
+                SmallVector<Operation *> &piece);
+  void cutBody(Block &block, ArrayRef<Value> arrays, const Active &active);
+  struct Distance {
+    std::optional<unsigned> dim; ///< whose id it is
+    Value first;                 ///< where the first thread begins
+    Value own, most;             ///< `most` if it is not an id
+  };
+  Distance buildDistance(scf::ForOp op);
+  Active buildRound(scf::ForOp byBlock, const Distance &distance,
+                    Active active);
   void buildRegion(SmallVector<Operation *> &piece,
-                   ArrayRef<Assignment> assignments, Value mask,
+                   ArrayRef<Assignment> assignments, const Active &active,
                    Operation *user);
   Value buildAnyActive(Value mask, Location loc);
 
@@ -92,7 +122,8 @@ private:
   function_ref<bool(func::CallOp)> mayFailCall;
   OpBuilder builder;
   Type i1;
-  llvm::DenseSet<Operation *> blockLevel;
+  /// What the block runs, and what of it holds places where threads meet.
+  llvm::DenseSet<Operation *> blockLevel, meeting;
   std::unique_ptr<ThreadVariance> variance;
   std::unique_ptr<ThreadMemory> memory;
   /// Values that stand for an element of an array.
@@ -100,8 +131,6 @@ private:
   SmallVector<Operation *> placeholders;
   /// Ops that each region repeats for itself.
   llvm::SetVector<Operation *> templates;
-  /// What getStrideInX has found, while findBlockLevel looks at loops.
-  llvm::DenseMap<Value, std::optional<int64_t>> strideInX;
   /// Whether an error has been reported.
   bool isRefused = false;
   Value failedFlag;
@@ -125,86 +154,6 @@ static bool mayTrap(Operation *op) {
   APInt divisor;
   return !matchPattern(op->getOperand(1), m_ConstantInt(&divisor)) ||
          divisor.isZero() || divisor.isAllOnes();
-}
-
-static bool isControlFlow(Operation *op) {
-  return isa<scf::IfOp, scf::ForOp, scf::WhileOp>(op);
-}
-
-/// By how many the value of a thread grows from one x to the next.
-std::optional<int64_t> Cutter::getStrideInX(Value value,
-                                            const ThreadVariance &variance) {
-  if (!variance.varies(value))
-    return 0;
-  if (auto known = strideInX.find(value); known != strideInX.end())
-    return known->second;
-  std::optional<int64_t> stride = computeStrideInX(value, variance);
-  strideInX[value] = stride;
-  return stride;
-}
-
-std::optional<int64_t>
-Cutter::computeStrideInX(Value value, const ThreadVariance &variance) {
-  for (int dim : {0, 1, 2})
-    if (value == getEnv(kernel, ThreadId + dim))
-      return dim == 0;
-  Operation *op = value.getDefiningOp();
-  if (!op || op->getNumRegions() || !dependsOnOperandsOnly(op))
-    return std::nullopt;
-  SmallVector<int64_t> strides;
-  for (Value operand : op->getOperands()) {
-    std::optional<int64_t> stride = getStrideInX(operand, variance);
-    if (!stride)
-      return std::nullopt;
-    strides.push_back(*stride);
-  }
-  if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
-          arith::ExtUIOp, arith::TruncIOp>(op))
-    return strides[0];
-  if (isa<arith::AddIOp>(op))
-    return llvm::checkedAdd(strides[0], strides[1]);
-  if (isa<arith::SubIOp>(op))
-    return llvm::checkedSub(strides[0], strides[1]);
-  if (llvm::all_of(strides, [](int64_t stride) { return stride == 0; }))
-    return 0;
-  return std::nullopt;
-}
-
-/// A loop inside the loop over the threads keeps LLVM from vectorising over
-/// them. It is better the other way around where neighbours in x then touch
-/// neighbouring elements.
-bool Cutter::isWorthInterchanging(scf::ForOp loop,
-                                  const ThreadVariance &variance) {
-  if (variance.hasVaryingControl(loop) || variance.isDivergent(loop))
-    return false;
-  bool contiguous = false;
-  auto takesAccess = [&](Value memref, ValueRange indices) {
-    auto type = cast<MemRefType>(memref.getType());
-    if (variance.varies(memref) || memref.getDefiningOp<memref::AllocaOp>())
-      return false;
-    auto [strides, offset] = type.getStridesAndOffset();
-    for (auto [i, index] : llvm::enumerate(indices)) {
-      std::optional<int64_t> stride = getStrideInX(index, variance);
-      if (!stride || (*stride && (i + 1 != indices.size() || *stride != 1 ||
-                                  strides[i] != 1)))
-        return false;
-      contiguous |= *stride == 1;
-    }
-    return true;
-  };
-  WalkResult walked = loop.getBody()->walk([&](Operation *op) -> WalkResult {
-    if (auto load = dyn_cast<memref::LoadOp>(op))
-      return WalkResult(
-          success(takesAccess(load.getMemref(), load.getIndices())));
-    if (auto store = dyn_cast<memref::StoreOp>(op))
-      return WalkResult(
-          success(takesAccess(store.getMemref(), store.getIndices())));
-    if (isa<scf::ForOp, scf::WhileOp>(op))
-      return WalkResult::interrupt();
-    return WalkResult(
-        success(isa<scf::IfOp, scf::YieldOp>(op) || isMemoryEffectFree(op)));
-  });
-  return !walked.wasInterrupted() && contiguous;
 }
 
 /// Whether all that the threads do is guarded by their place.
@@ -234,64 +183,9 @@ bool Cutter::mayFail(Operation *root) {
 }
 
 void Cutter::findBlockLevel() {
-  auto add = [&](Operation *op) {
-    for (; op != kernel; op = op->getParentOp())
-      if (!blockLevel.insert(op).second)
-        return;
-  };
-  kernel.walk([&](Operation *op) {
-    if (isCollective(op))
-      add(op);
-  });
-  // A thread that fails ends the block at the next cut, which has to be a
-  // barrier of the program then.
-  if (mayFail(kernel))
-    return;
-  // With few threads in x there is nothing to vectorise over.
-  if (sizeX && sizeX < 4)
-    return;
-  // A cut is no reason to refuse private memory that cannot outlive it.
-  auto isPlaceable = [](Operation *op) {
-    auto alloca = dyn_cast<memref::AllocaOp>(op);
-    return !isa<LLVM::AllocaOp>(op) &&
-           (!alloca || (getBytesInMemory(alloca.getType()) &&
-                        alloca.getAlignment().value_or(1) <=
-                            uint64_t(ThreadMemory::maxAlignment)));
-  };
-  if (kernel
-          .walk([&](Operation *op) {
-            return isPlaceable(op) ? WalkResult::advance()
-                                   : WalkResult::interrupt();
-          })
-          .wasInterrupted())
-    return;
-  ThreadVariance all(kernel, isControlFlow);
-  strideInX.clear();
-  SmallVector<scf::ForOp> loops;
-  kernel.walk([&](scf::ForOp loop) {
-    for (Operation *parent = loop->getParentOp(); parent != kernel;
-         parent = parent->getParentOp())
-      if (!isControlFlow(parent))
-        return;
-    if (!blockLevel.contains(loop) && isWorthInterchanging(loop, all))
-      loops.push_back(loop);
-  });
-  // The block knows less: what ops in a piece yield is for their threads only.
-  llvm::DenseSet<Operation *> meeting = blockLevel;
-  while (!loops.empty()) {
-    blockLevel = meeting;
-    for (scf::ForOp loop : loops)
-      add(loop);
-    ThreadVariance known(
-        kernel, [&](Operation *op) { return blockLevel.contains(op); });
-    auto unknown = llvm::remove_if(loops, [&](scf::ForOp loop) {
-      return known.hasVaryingControl(loop) || known.isDivergent(loop);
-    });
-    if (unknown == loops.end())
-      return;
-    loops.erase(unknown, loops.end());
-  }
-  blockLevel = std::move(meeting);
+  BlockLevel found = cpu::findBlockLevel(kernel, sizeX, mayFail(kernel));
+  blockLevel = std::move(found.ops);
+  meeting = std::move(found.meeting);
 }
 
 static bool isPlainValue(Type type) {
@@ -499,10 +393,10 @@ static void buildThreadLoops(OpBuilder &builder, Location loc,
   body(ids);
 }
 
-/// Makes a function of `piece`, which all threads that `mask` names run before
-/// `user` goes on, and which ends with `assignments`.
+/// Makes a function of `piece`, which the `active` threads run before `user`
+/// goes on, and which ends with `assignments`.
 void Cutter::buildRegion(SmallVector<Operation *> &piece,
-                         ArrayRef<Assignment> assignments, Value mask,
+                         ArrayRef<Assignment> assignments, const Active &active,
                          Operation *user) {
   if (piece.empty() && assignments.empty())
     return;
@@ -532,8 +426,12 @@ void Cutter::buildRegion(SmallVector<Operation *> &piece,
     if (!isValueInside(assignment.value))
       captured.insert(assignment.value);
   }
-  if (mask)
-    uniform.insert(mask);
+  if (active.mask)
+    uniform.insert(active.mask);
+  for (const Active::Limit &limit : active.limits) {
+    uniform.insert(limit.most);
+    captured.insert(limit.place);
+  }
   auto isEnv = [&](Value value) {
     auto argument = dyn_cast<BlockArgument>(value);
     return argument && argument.getOwner() == &kernel.getBody().front() &&
@@ -571,12 +469,16 @@ void Cutter::buildRegion(SmallVector<Operation *> &piece,
 
   // The bounds of the loops over the threads.
   builder.setInsertionPoint(user);
-  ThreadBox box = buildWholeBox(builder, loc, kernel);
+  Active taking = active;
+  ThreadBox box =
+      active.box ? *active.box : buildWholeBox(builder, loc, kernel);
   std::optional<Guard> guard;
-  if (!mask && assignments.empty() && stores.empty())
+  if (!active.mask && assignments.empty() && stores.empty())
     guard = findGuard(kernel, *variance, piece);
-  if (guard)
+  if (guard) {
     box = buildBox(builder, loc, kernel, *variance, *guard, box);
+    taking.addGuard(*guard, kernel);
+  }
 
   // The function, and its calls.
   SmallVector<Type> types;
@@ -592,37 +494,55 @@ void Cutter::buildRegion(SmallVector<Operation *> &piece,
   function.setPrivate();
   SymbolTable(kernel->getParentOp()).insert(function, Block::iterator(kernel));
   auto group = LLVM::AccessGroupAttr::get(builder.getContext());
-  auto buildLoops = [&](const ThreadBox &threads, int64_t numX) {
-    buildThreadLoops(
-        builder, loc, threads, group, numX, [&](ArrayRef<Value> ids) {
-          SmallVector<Value> operands(uniform.begin(), uniform.end());
-          llvm::append_range(operands, ids);
-          llvm::append_range(operands, env.drop_front(3));
-          func::CallOp::create(builder, loc, function, operands);
-        });
+  auto buildLoops = [&](const ThreadBox &threads, int64_t numX,
+                        const IRMapping &replaced) {
+    buildThreadLoops(builder, loc, threads, group, numX,
+                     [&](ArrayRef<Value> ids) {
+                       SmallVector<Value> operands;
+                       for (Value value : uniform)
+                         operands.push_back(replaced.lookupOrDefault(value));
+                       llvm::append_range(operands, ids);
+                       llvm::append_range(operands, env.drop_front(3));
+                       func::CallOp::create(builder, loc, function, operands);
+                     });
   };
-  if (!guard || !guard->isLimitedIn(0)) {
-    buildLoops(box, sizeX);
-  } else if (!sizeX || !guard->isMostlyTrue(kernel)) {
-    buildLoops(box, 0);
+  bool hasWholeRows = taking.isLimitedInX && sizeX && taking.isMostlyWhole;
+  if (!hasWholeRows && taking.limits.empty()) {
+    buildLoops(box, taking.isLimitedInX ? 0 : sizeX, IRMapping());
   } else {
-    // Whole rows of threads are better run as loops of known length.
-    ThreadBox whole = buildWholeBox(builder, loc, kernel);
-    Value isWhole = arith::AndIOp::create(
-        builder, loc,
-        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
-                              box.lower[0], whole.lower[0]),
-        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
-                              box.upper[0], whole.upper[0]));
+    // Whole rows of threads are better run as loops of known length, and
+    // without a test of each thread's place.
+    Value isWhole;
+    auto require = [&](arith::CmpIPredicate predicate, Value a, Value b) {
+      Value holds = arith::CmpIOp::create(builder, loc, predicate, a, b);
+      isWhole = isWhole
+                    ? Value(arith::AndIOp::create(builder, loc, isWhole, holds))
+                    : holds;
+    };
+    ThreadBox whole = box;
+    if (hasWholeRows) {
+      ThreadBox block = buildWholeBox(builder, loc, kernel);
+      whole.lower[0] = block.lower[0];
+      whole.upper[0] = block.upper[0];
+      require(arith::CmpIPredicate::eq, box.lower[0], whole.lower[0]);
+      require(arith::CmpIPredicate::eq, box.upper[0], whole.upper[0]);
+    }
+    IRMapping unlimited;
+    for (const Active::Limit &limit : taking.limits) {
+      require(arith::CmpIPredicate::ule, limit.greatest, limit.most);
+      unlimited.map(
+          limit.most,
+          arith::ConstantOp::create(
+              builder, loc, builder.getIntegerAttr(limit.most.getType(), -1)));
+    }
+    bool isCounted = hasWholeRows || !taking.isLimitedInX;
     auto branch = scf::IfOp::create(builder, loc, isWhole,
                                     /*withElseRegion=*/true);
     OpBuilder::InsertionGuard insertion(builder);
     builder.setInsertionPoint(branch.elseBlock()->getTerminator());
-    buildLoops(box, 0);
+    buildLoops(box, taking.isLimitedInX ? 0 : sizeX, IRMapping());
     builder.setInsertionPoint(branch.thenBlock()->getTerminator());
-    box.lower[0] = whole.lower[0];
-    box.upper[0] = whole.upper[0];
-    buildLoops(box, sizeX);
+    buildLoops(whole, isCounted ? sizeX : 0, unlimited);
   }
 
   // Its body: what it needs, the piece, what it leaves.
@@ -646,22 +566,6 @@ void Cutter::buildRegion(SmallVector<Operation *> &piece,
   for (const Assignment &assignment : assignments)
     if (assignment.kind != Assignment::Plain)
       maskTypes.push_back(i1);
-  scf::IfOp active;
-  if (mask) {
-    Value isActive = loadValue(builder, loc, element(mask, i1), i1);
-    active = scf::IfOp::create(builder, loc, maskTypes, isActive,
-                               /*withElseRegion=*/makesMasks);
-    if (makesMasks) {
-      builder.setInsertionPointToStart(active.elseBlock());
-      Value no = arith::ConstantIntOp::create(builder, loc, 0, 1);
-      scf::YieldOp::create(builder, loc,
-                           SmallVector<Value>(maskTypes.size(), no));
-      builder.setInsertionPointToStart(active.thenBlock());
-    } else {
-      builder.setInsertionPoint(active.thenBlock()->getTerminator());
-    }
-  }
-
   auto materialize = [&](auto &self, Value value) -> Value {
     if (Value known = mapping.lookupOrNull(value))
       return known;
@@ -677,6 +581,33 @@ void Cutter::buildRegion(SmallVector<Operation *> &piece,
     builder.clone(*op, mapping);
     return mapping.lookup(value);
   };
+  Value takesPart;
+  if (active.mask)
+    takesPart = loadValue(builder, loc, element(active.mask, i1), i1);
+  for (const Active::Limit &limit : active.limits) {
+    Value within = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::ule,
+        materialize(materialize, limit.place), mapping.lookup(limit.most));
+    takesPart =
+        takesPart
+            ? Value(arith::AndIOp::create(builder, loc, takesPart, within))
+            : within;
+  }
+  scf::IfOp ifActive;
+  if (takesPart) {
+    ifActive = scf::IfOp::create(builder, loc, maskTypes, takesPart,
+                                 /*withElseRegion=*/makesMasks);
+    if (makesMasks) {
+      builder.setInsertionPointToStart(ifActive.elseBlock());
+      Value no = arith::ConstantIntOp::create(builder, loc, 0, 1);
+      scf::YieldOp::create(builder, loc,
+                           SmallVector<Value>(maskTypes.size(), no));
+      builder.setInsertionPointToStart(ifActive.thenBlock());
+    } else {
+      builder.setInsertionPoint(ifActive.thenBlock()->getTerminator());
+    }
+  }
+
   for (Value value : captured)
     materialize(materialize, value);
 
@@ -721,9 +652,9 @@ void Cutter::buildRegion(SmallVector<Operation *> &piece,
     }
     masks.push_back(value);
   }
-  if (active && makesMasks) {
+  if (ifActive && makesMasks) {
     scf::YieldOp::create(builder, loc, masks);
-    masks.assign(active.result_begin(), active.result_end());
+    masks.assign(ifActive.result_begin(), ifActive.result_end());
   }
   builder.setInsertionPoint(ret);
   unsigned next = 0;
@@ -776,32 +707,35 @@ Value Cutter::buildAnyActive(Value mask, Location loc) {
 }
 
 /// Cuts what `block` holds. What follows the last cut is left in `piece`.
-void Cutter::cut(Block &block, Value mask, SmallVector<Operation *> &piece) {
+void Cutter::cut(Block &block, const Active &active,
+                 SmallVector<Operation *> &piece) {
   for (Operation &op : llvm::make_early_inc_range(block.without_terminator())) {
     if (op.hasAttr(onceName)) {
-      buildRegion(piece, {}, mask, &op);
+      buildRegion(piece, {}, active, &op);
     } else if (!blockLevel.contains(&op)) {
       if (isByBlock(&op)) {
         // An assert before it may be what keeps it from trapping.
         if (mayTrap(&op) && llvm::any_of(piece, [&](Operation *before) {
               return mayFail(before);
             }))
-          buildRegion(piece, {}, mask, &op);
+          buildRegion(piece, {}, active, &op);
         continue;
       }
+      if (templates.contains(&op))
+        continue;
       if (op.getNumResults() && isRecomputed(&op))
         templates.insert(&op);
       else
         piece.push_back(&op);
     } else if (isa<gpu::BarrierOp>(op)) {
-      buildRegion(piece, {}, mask, &op);
+      buildRegion(piece, {}, active, &op);
       erase(&op);
     } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
-      cutIf(branch, mask, piece);
+      cutIf(branch, active, piece);
     } else if (auto loop = dyn_cast<scf::ForOp>(op)) {
-      cutFor(loop, mask, piece);
+      cutFor(loop, active, piece);
     } else {
-      cutWhile(cast<scf::WhileOp>(op), mask, piece);
+      cutWhile(cast<scf::WhileOp>(op), active, piece);
     }
   }
 }
@@ -849,20 +783,22 @@ void Cutter::eraseArguments(Block &block, unsigned first,
 }
 
 /// Cuts a block whose terminator passes `arrays.size()` values on.
-void Cutter::cutBody(Block &block, ArrayRef<Value> arrays, Value mask) {
+void Cutter::cutBody(Block &block, ArrayRef<Value> arrays,
+                     const Active &active) {
   SmallVector<Operation *> piece;
-  cut(block, mask, piece);
+  cut(block, active, piece);
   Operation *yield = block.getTerminator();
-  buildRegion(piece, assign(yield->getOperands(), arrays), mask, yield);
+  buildRegion(piece, assign(yield->getOperands(), arrays), active, yield);
   yield->setOperands(getRest(yield->getOperands(), arrays));
 }
 
-void Cutter::cutIf(scf::IfOp op, Value mask, SmallVector<Operation *> &piece) {
+void Cutter::cutIf(scf::IfOp op, const Active &active,
+                   SmallVector<Operation *> &piece) {
   Location loc = op.getLoc();
   Value condition = op.getCondition();
   bool hasElse = op.elseBlock();
   if (!variance->varies(condition)) {
-    buildRegion(piece, {}, mask, op);
+    buildRegion(piece, {}, active, op);
     SmallVector<Value> arrays = createSlots(op.getResults());
     SmallVector<Value> results = getRest(op.getResults(), arrays);
     builder.setInsertionPoint(op);
@@ -874,33 +810,146 @@ void Cutter::cutIf(scf::IfOp op, Value mask, SmallVector<Operation *> &piece) {
     for (auto [old, value] : llvm::zip_equal(results, byBlock.getResults()))
       old.replaceAllUsesWith(value);
     erase(op);
-    cutBody(*byBlock.thenBlock(), arrays, mask);
+    cutBody(*byBlock.thenBlock(), arrays, active);
     if (hasElse)
-      cutBody(*byBlock.elseBlock(), arrays, mask);
+      cutBody(*byBlock.elseBlock(), arrays, active);
+    return;
+  }
+
+  if (!meeting.contains(op)) {
+    cutGuard(op, active, piece);
     return;
   }
 
   // Each side for the threads that take it, if there are any.
+  assert(!active.box && active.limits.empty() &&
+         "threads do not meet where only a box of them is");
   SmallVector<Assignment> masks{
       {memory->createArray(1), condition, Assignment::Mask}};
   if (hasElse)
     masks.push_back({memory->createArray(1), condition, Assignment::NotMask});
-  buildRegion(piece, masks, mask, op);
+  buildRegion(piece, masks, active, op);
   SmallVector<Value> arrays = createSlots(op.getResults());
   for (auto [side, taken] : llvm::enumerate(masks)) {
+    Active taking;
+    taking.mask = taken.array;
     builder.setInsertionPoint(op);
     Value any = buildAnyActive(taken.array, loc);
     auto byBlock =
         scf::IfOp::create(builder, loc, TypeRange(), any,
                           /*addThenBlock=*/false, /*addElseBlock=*/false);
     byBlock.getThenRegion().takeBody(op->getRegion(side));
-    cutBody(*byBlock.thenBlock(), arrays, taken.array);
+    cutBody(*byBlock.thenBlock(), arrays, taking);
   }
   erase(op);
 }
 
-void Cutter::cutFor(scf::ForOp op, Value mask,
+/// Cuts the inside of `op`, for the threads of a box.
+void Cutter::cutGuard(scf::IfOp op, const Active &active,
+                      SmallVector<Operation *> &piece) {
+  Location loc = op.getLoc();
+  std::optional<Guard> guard = findGuard(kernel, *variance, op);
+  assert(guard && "what no threads meet in is run for a box of them");
+  builder.setInsertionPoint(op);
+  ThreadBox box =
+      active.box ? *active.box : buildWholeBox(builder, loc, kernel);
+  box = buildBox(builder, loc, kernel, *variance, *guard, box);
+  Active inside = active;
+  inside.box = box;
+  inside.addGuard(*guard, kernel);
+  // What the block computes inside might trap where no thread is.
+  Value any;
+  for (unsigned dim : {0, 1, 2}) {
+    Value some = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
+                                       box.lower[dim], box.upper[dim]);
+    any = any ? Value(arith::AndIOp::create(builder, loc, any, some)) : some;
+  }
+  buildRegion(piece, {}, active, op);
+  builder.setInsertionPoint(op);
+  auto byBlock = scf::IfOp::create(builder, loc, TypeRange(), any,
+                                   /*addThenBlock=*/false,
+                                   /*addElseBlock=*/false);
+  byBlock.getThenRegion().takeBody(op.getThenRegion());
+  erase(op);
+  cutBody(*byBlock.thenBlock(), {}, inside);
+}
+
+/// What a thread's counter is beyond the first thread's in a loop that begins
+/// at the thread's place, and what it is at most.
+Cutter::Distance Cutter::buildDistance(scf::ForOp op) {
+  Location loc = op.getLoc();
+  Value start = op.getLowerBound();
+  builder.setInsertionPoint(op);
+  Distance result;
+  result.dim = findThreadStart(kernel, *variance, op)->dim;
+  result.first = buildLeastPlace(builder, kernel, *variance, start);
+  auto subtract = [&](Value place) -> Value {
+    return arith::SubIOp::create(builder, loc, place, result.first,
+                                 arith::IntegerOverflowFlags::nsw);
+  };
+  if (!result.dim)
+    result.most =
+        subtract(buildGreatestPlace(builder, kernel, *variance, start));
+  IRMapping ids;
+  for (unsigned dim : {0, 1, 2}) {
+    Value id = getEnv(kernel, ThreadId + dim);
+    ids.map(id, id);
+  }
+  Operation *before = op->getPrevNode();
+  result.own = subtract(buildPlace(builder, *variance, start, ids));
+  // Each region computes it again.
+  Block::iterator begin =
+      before ? std::next(before->getIterator()) : op->getBlock()->begin();
+  for (Operation &made : llvm::make_range(begin, op->getIterator())) {
+    variance->add(made.getResult(0));
+    templates.insert(&made);
+  }
+  return result;
+}
+
+/// Those of the `active` threads that run a round of `byBlock`, which counts
+/// for the first thread. What used its counter uses the thread's own.
+Active Cutter::buildRound(scf::ForOp byBlock, const Distance &distance,
+                          Active active) {
+  Location loc = byBlock.getLoc();
+  Value counter = byBlock.getInductionVar();
+  builder.setInsertionPointToStart(byBlock.getBody());
+  // Active threads' counters are below the upper bound.
+  auto own = arith::AddIOp::create(builder, loc, counter, distance.own,
+                                   byBlock.getUnsignedCmp()
+                                       ? arith::IntegerOverflowFlags::nuw
+                                       : arith::IntegerOverflowFlags::nsw);
+  variance->forget(counter);
+  counter.replaceAllUsesExcept(own, own);
+  variance->add(own);
+  templates.insert(own);
+
+  // More than 0, and exact as an unsigned number.
+  Value left =
+      arith::SubIOp::create(builder, loc, byBlock.getUpperBound(), counter);
+  if (!distance.dim) {
+    Value one = arith::ConstantOp::create(
+        builder, loc, builder.getIntegerAttr(left.getType(), 1));
+    Value most = arith::SubIOp::create(builder, loc, left, one);
+    active.limits.push_back({distance.own, most, distance.most});
+    return active;
+  }
+  if (!left.getType().isIndex())
+    left = arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(),
+                                        left);
+  if (!active.box)
+    active.box = buildWholeBox(builder, loc, kernel);
+  Value &upper = active.box->upper[*distance.dim];
+  upper = arith::MinUIOp::create(builder, loc, upper, left);
+  active.isLimitedInX |= *distance.dim == 0;
+  return active;
+}
+
+void Cutter::cutFor(scf::ForOp op, const Active &active,
                     SmallVector<Operation *> &piece) {
+  std::optional<Distance> distance;
+  if (variance->hasVaryingControl(op))
+    distance = buildDistance(op);
   SmallVector<Value> inits(op.getInitArgs());
   // The results are what the arguments are after the last round.
   SmallVector<Value> arrays = createSlots(op.getRegionIterArgs());
@@ -909,11 +958,11 @@ void Cutter::cutFor(scf::ForOp op, Value mask,
       for (auto &[placeholder, known] : slots)
         if (known == array)
           op.getResult(i).replaceAllUsesWith(placeholder);
-  buildRegion(piece, assign(inits, arrays), mask, op);
+  buildRegion(piece, assign(inits, arrays), active, op);
   builder.setInsertionPoint(op);
-  auto byBlock = scf::ForOp::create(builder, op.getLoc(), op.getLowerBound(),
-                                    op.getUpperBound(), op.getStep(),
-                                    getRest(inits, arrays));
+  auto byBlock = scf::ForOp::create(
+      builder, op.getLoc(), distance ? distance->first : op.getLowerBound(),
+      op.getUpperBound(), op.getStep(), getRest(inits, arrays));
   byBlock.setUnsignedCmp(op.getUnsignedCmp());
   byBlock.getRegion().takeBody(op.getRegion());
   for (auto [old, value] :
@@ -921,13 +970,15 @@ void Cutter::cutFor(scf::ForOp op, Value mask,
     old.replaceAllUsesWith(value);
   erase(op);
   eraseArguments(*byBlock.getBody(), 1, arrays);
-  cutBody(*byBlock.getBody(), arrays, mask);
+  cutBody(*byBlock.getBody(), arrays,
+          distance ? buildRound(byBlock, *distance, active) : active);
 }
 
-void Cutter::cutWhile(scf::WhileOp op, Value mask,
+void Cutter::cutWhile(scf::WhileOp op, const Active &active,
                       SmallVector<Operation *> &piece) {
   Location loc = op.getLoc();
   bool isMasked = variance->hasVaryingControl(op);
+  Active inside = active;
   SmallVector<Value> inits(op.getInits());
   SmallVector<Value> before = createSlots(op.getBeforeArguments());
   // The results are what was passed on last.
@@ -942,12 +993,11 @@ void Cutter::cutWhile(scf::WhileOp op, Value mask,
     // The threads that are still in the loop.
     builder.setInsertionPoint(op);
     Value yes = arith::ConstantIntOp::create(builder, loc, 1, 1);
-    Value active = memory->createArray(1);
-    start.push_back({active, yes, Assignment::Mask});
-    buildRegion(piece, start, mask, op);
-    mask = active;
+    inside.mask = memory->createArray(1);
+    start.push_back({inside.mask, yes, Assignment::Mask});
+    buildRegion(piece, start, active, op);
   } else {
-    buildRegion(piece, start, mask, op);
+    buildRegion(piece, start, active, op);
   }
 
   builder.setInsertionPoint(op);
@@ -963,20 +1013,20 @@ void Cutter::cutWhile(scf::WhileOp op, Value mask,
   eraseArguments(*byBlock.getAfterBody(), 0, after);
 
   SmallVector<Operation *> beforePiece;
-  cut(*byBlock.getBeforeBody(), mask, beforePiece);
+  cut(*byBlock.getBeforeBody(), inside, beforePiece);
   scf::ConditionOp condition = byBlock.getConditionOp();
   SmallVector<Assignment> end = assign(condition.getArgs(), after);
   if (isMasked)
-    end.push_back({mask, condition.getCondition(), Assignment::Mask});
-  buildRegion(beforePiece, end, mask, condition);
+    end.push_back({inside.mask, condition.getCondition(), Assignment::Mask});
+  buildRegion(beforePiece, end, inside, condition);
   SmallVector<Value> operands{condition.getCondition()};
   if (isMasked) {
     builder.setInsertionPoint(condition);
-    operands[0] = buildAnyActive(mask, loc);
+    operands[0] = buildAnyActive(inside.mask, loc);
   }
   llvm::append_range(operands, getRest(condition.getArgs(), after));
   condition->setOperands(operands);
-  cutBody(*byBlock.getAfterBody(), before, mask);
+  cutBody(*byBlock.getAfterBody(), before, inside);
 }
 
 FailureOr<std::optional<CutKernel>> Cutter::run() {
@@ -997,8 +1047,8 @@ FailureOr<std::optional<CutKernel>> Cutter::run() {
 
   SmallVector<Operation *> piece;
   Block &entry = kernel.getBody().front();
-  cut(entry, Value(), piece);
-  buildRegion(piece, {}, Value(), entry.getTerminator());
+  cut(entry, Active(), piece);
+  buildRegion(piece, {}, Active(), entry.getTerminator());
   for (Operation *op : llvm::reverse(templates))
     op->erase();
   for (Operation *op : placeholders)
