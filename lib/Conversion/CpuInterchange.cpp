@@ -158,17 +158,22 @@ bool LoopFinder::areNeighbours(Value memref, ValueRange indices,
                                int64_t elements) {
   constexpr int64_t furthest = 32; // bytes
   auto type = cast<MemRefType>(memref.getType());
-  if (indices.empty() || variance->varies(memref))
+  if (variance->varies(memref))
     return false;
-  for (Value index : indices.drop_back())
-    if (getStrideInX(index) != 0)
-      return false;
   auto [strides, offset] = type.getStridesAndOffset();
-  std::optional<int64_t> stride = getStrideInX(indices.back());
-  if (!stride || *stride < 1 || strides.back() != 1)
-    return false;
-  return *stride <=
-         std::max(elements, furthest / getBytesInMemory(type.getElementType()));
+  std::optional<int64_t> apart = 0;
+  for (auto [index, elementStride] : llvm::zip_equal(indices, strides)) {
+    std::optional<int64_t> stride = getStrideInX(index);
+    if (stride == 0)
+      continue;
+    if (!stride || ShapedType::isDynamic(elementStride))
+      return false;
+    apart = llvm::checkedMulAdd(*stride, elementStride, *apart);
+    if (!apart)
+      return false;
+  }
+  int64_t bytes = getBytesInMemory(type.getElementType());
+  return *apart >= 1 && *apart <= std::max(elements, furthest / bytes);
 }
 
 /// Whether `op` might wait or end, or reaches memory of the thread, of which

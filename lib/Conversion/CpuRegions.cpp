@@ -113,6 +113,9 @@ private:
   SmallVector<Value> createSlots(ValueRange values);
   void eraseArguments(Block &block, unsigned first, ArrayRef<Value> arrays);
   void erase(Operation *op) {
+    // A new op may get its address.
+    blockLevel.erase(op);
+    meeting.erase(op);
     variance->forget(op);
     op->erase();
   }

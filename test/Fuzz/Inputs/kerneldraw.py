@@ -30,6 +30,7 @@ FEATURES = {
     "atomic": "atomics whose result nobody needs",
     "assert": "asserts that hold",
     "sweep": "loops whose accesses are contiguous along x",
+    "stride": "loops that begin at the thread's own place",
     "dynamic": "dynamic shared memory, workgroup variables of the module",
 }
 DIMS = [(1, 1, 1), (3, 1, 1), (31, 1, 1), (33, 1, 1), (35, 1, 1), (32, 1, 1), (64, 1, 1), (7, 5, 3), (3, 11, 1),
@@ -652,6 +653,33 @@ class Drawer:
             body.yields = [sum] + [self.value(v.type) for v in arguments[1:]]
         self.add(loop)
 
+    def stride(self):
+        """A loop from the thread's own place on, whose bound and step all threads share. Neighbours in x read and
+        write neighbouring elements; inside, other such loops and what else a thread does."""
+        start, past = self.random.choice([(self.ids[0], 40), (self.ids[0], 40), (self.linear, 256), (self.ids[1], 12)])
+        if self.chance(0.3):
+            first = self.small(self.value("index", True), 8)
+            start, past = self.binary("addi", start, first), past + 8
+        if self.chance(0.2):
+            start, past = self.binary("muli", start, self.constant("index", 2)), 2 * past
+        bound = self.constant("index", self.random.randrange(past + 1)) if self.chance(0.5) else self.small(
+            self.value("index", True), 64)
+        step = self.constant("index", self.random.choice([self.kernel.threads, max(self.kernel.dims[0], 8), 16]))
+        inits, arguments = self.carried(["i32"] * (not self.chance(0.2)) + ["f32"] * (self.has("float") and self.chance(0.4)), False)
+        body = Body([Value("index")] + arguments)
+        loop = For([start, bound, step], inits, [Value(v.type) for v in arguments], body, False)
+        loop.diverged = loop.hasUniform = False
+        with self.inside(body, isUniform=False, cf=False, loop=None, canExit=False):
+            read = self.op("i32", [self.kernel.input, self.small(body.arguments[0], INPUT) if self.chance(0.2) else body.arguments[0]],
+                           "memref.load {0}[{1}] : %s" % self.kernel.input.type, "{0}.load(thread, {1})")
+            if self.chance(0.4):
+                with self.inBranch(self.value("i1", uniform=self.chance(0.5))):
+                    self.store(self.random.randrange(4))
+            self.statements(self.random.randrange(4))
+            body.yields = [self.binary(self.random.choice(["addi", "xori", "muli"]), v, read) if v.type == "i32" else
+                           self.next(v, arguments) for v in arguments]
+        self.add(loop)
+
     @contextmanager
     def inBranch(self, condition):
         body = Body()
@@ -708,6 +736,7 @@ class Drawer:
         if self.context.depth < 4:
             kinds += [(self.branch, 2), (self.forLoop, 1.5)] + [(self.whileLoop, 1.5)] * self.has("while")
             kinds += [(self.switch, 0.7)] * self.has("switch") + [(self.region, 0.5)] + [(self.sweep, 0.7)] * self.has("sweep")
+            kinds += [(self.stride, 1)] * self.has("stride")
         for _ in range(count):
             if self.left <= 0:
                 return
