@@ -675,7 +675,13 @@ class Drawer:
             if self.chance(0.4):
                 with self.inBranch(self.value("i1", uniform=self.chance(0.5))):
                     self.store(self.random.randrange(4))
-            self.statements(self.random.randrange(4))
+            if self.chance(0.3):
+                self.statements(self.random.randrange(4))
+            elif self.chance(0.3) and self.context.depth < 4:
+                self.stride()
+            else:
+                self.arithmetic()
+            self.store(self.random.randrange(4), read)
             body.yields = [self.binary(self.random.choice(["addi", "xori", "muli"]), v, read) if v.type == "i32" else
                            self.next(v, arguments) for v in arguments]
         self.add(loop)
@@ -736,7 +742,7 @@ class Drawer:
         if self.context.depth < 4:
             kinds += [(self.branch, 2), (self.forLoop, 1.5)] + [(self.whileLoop, 1.5)] * self.has("while")
             kinds += [(self.switch, 0.7)] * self.has("switch") + [(self.region, 0.5)] + [(self.sweep, 0.7)] * self.has("sweep")
-            kinds += [(self.stride, 1)] * self.has("stride")
+            kinds += [(self.stride, 1.5)] * self.has("stride")
         for _ in range(count):
             if self.left <= 0:
                 return

@@ -16,7 +16,7 @@ import sys
 import tempfile
 import time
 
-BLOCKS = [(1, 1, 1), (3, 1, 1), (31, 1, 1), (33, 1, 1), (35, 1, 1), (256, 1, 1), (16, 5, 1), (7, 5, 3)]
+BLOCKS = [(1, 1, 1), (3, 1, 1), (31, 1, 1), (33, 1, 1), (35, 1, 1), (256, 1, 1), (16, 5, 1), (7, 5, 3), (4, 3, 2)]
 GRID = 2
 CELLS = 1 << 10  # of the input
 BINS = 8
@@ -39,7 +39,7 @@ class Loop:
         self.number = number
         self.type = r.choice(["index", "index", "i64", "i32"])
         self.bits = 32 if self.type == "i32" else 64
-        self.place = r.choice(["tx", "tx", "tx", "ty", "lin", "lin", "gx", "four", "zero", "late"])
+        self.place = r.choice(["tx"] * 4 + ["lin"] * 3 + ["ty", "gx", "four", "late", "zero"])
         if self.bits == 32 and self.place == "gx":
             self.place = "tx"
         self.unsigned = r.random() < 0.3
@@ -49,14 +49,14 @@ class Loop:
         ends = [half - 70000] + ([half + 1000, 2 * half - 70000] if self.unsigned else [-half])
         near = [0, 0, 1, 5, 100] + ([] if self.unsigned else [-5])
         self.base = r.choice(ends if r.random() < 0.25 else near)
-        lengths = [0, 1, 2, 30, 33, 64, 100, 300, 700] if depth == 0 and self.place != "zero" else [0, 1, 5, 9]
+        lengths = [0, 1, 20, 30, 33, 50, 64, 100, 200, 300, 700] if depth == 0 and self.place != "zero" else [0, 1, 5, 9]
         if self.step == 7:
-            lengths = [0, 3, 20, 50]
+            lengths = [0, 20, 35, 50, 80]
         self.bound = self.base + r.choice(lengths)
-        if not self.unsigned and self.base > -half and r.random() < 0.1:
+        if not self.unsigned and self.base > -half and r.random() < 0.05:
             self.bound = self.base - 3
-        self.rest = r.choice([0, 1, 2])
-        self.kinds = r.sample(["sum", "hash", "own", "bin", "count", "branch"], r.choice([1, 2, 3, 3]))
+        self.isFar = r.random() < 0.2  # no neighbours: left to the threads
+        self.kinds = ["sum"] + r.sample(["hash", "own", "bin", "count", "branch"], r.choice([0, 1, 2, 2]))
         self.inner = Loop(r, number + 1, depth + 1) if depth < 2 and r.random() < 0.3 else None
 
     def text(self, carried):
@@ -91,13 +91,13 @@ class Loop:
                   "%%s%d = arith.minui %s, %%last : index" % (n, index),
                   "%%v%d = memref.load %%in[%%s%d] : memref<CELLSxf32>" % (n, n),
                   "%%w%d = memref.load %%in[%%u%d] : memref<CELLSxf32>" % (n, n)]
-        if self.rest == 0:
+        if not self.isFar:
             inner.append("%%x%d = memref.load %%in[%s] : memref<CELLSxf32>" % (n, index))
         nextF, nextI = f, i
         for kind in self.kinds:
             k = "%s%d" % (kind, n)
             if kind == "sum":
-                inner.append("%%%s = arith.addf %s, %%%s%d : f32" % (k, nextF, "x" if self.rest == 0 else "v", n))
+                inner.append("%%%s = arith.addf %s, %%%s%d : f32" % (k, nextF, "v" if self.isFar else "x", n))
                 nextF = "%" + k
             elif kind == "hash":
                 inner += ["%%p%s = arith.muli %s, %%prime : i32" % (k, nextI),
@@ -156,12 +156,12 @@ class Kernel:
     def __init__(self, seed):
         r = random.Random(seed)
         self.loop = Loop(r, 0, 0)
-        self.guard = r.choice([None, None, ("slt", "tx"), ("ult", "lin"), ("sge", "tx"), ("eq", "ty"), ("slt", "tx")])
-        self.limit = r.choice([0, 1, 5, 20, 40])
+        self.guard = r.choice([None] * 10 + [("slt", "tx"), ("slt", "tx"), ("ult", "lin"), ("sge", "tx"), ("eq", "ty")])
+        self.limit = r.choice([1, 5, 20, 40])
         self.barrier = r.random() < 0.4 or any("bin" in l.kinds for l in self.loops())
         # Of some kernels all blocks have one size, which the compiler then knows.
         self.blocks = r.sample(BLOCKS, r.choice([1, 3, 3]))
-        self.leaves = r.choice([None] * 3 + [2, 30])  # threads from there on end before
+        self.leaves = r.choice([None] * 10 + [2, 30])  # threads from there on end before
 
     def loops(self):
         loop = self.loop
