@@ -345,11 +345,13 @@ void Scheduler::submit(Stream *list) {
 }
 
 void Scheduler::start(Stream *list) {
+  const int processor = sched_getcpu();
   std::unique_lock<std::mutex> lock(mutex);
   while (list) {
     Stream *stream = list;
     list = stream->nextRunnable;
     stream->nextRunnable = nullptr;
+    stream->startedOn = processor;
     if (runnableTail)
       runnableTail->nextRunnable = stream;
     else
@@ -456,6 +458,21 @@ void Scheduler::endBlocking() {
     starved.store(false);
 }
 
+/// Takes the calling thread, one of the device's own, from a processor where
+/// another one is awake that belongs to the same work: the system wakes a
+/// thread beside its waker and lets the two take turns of milliseconds, however
+/// many processors are idle.
+static void leaveProcessor(int processor) {
+  cpu_set_t allowed, others;
+  if (sched_getcpu() != processor ||
+      sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
+    return;
+  others = allowed;
+  CPU_CLR(processor, &others);
+  if (CPU_COUNT(&others) && sched_setaffinity(0, sizeof(others), &others) == 0)
+    sched_setaffinity(0, sizeof(allowed), &allowed);
+}
+
 void Scheduler::threadMain() {
   std::unique_lock<std::mutex> lock(mutex);
   while (true) {
@@ -476,6 +493,7 @@ void Scheduler::threadMain() {
       bool blocks = job->op->mayBlock;
       blocked += blocks;
       lock.unlock();
+      leaveProcessor(job->processor);
       runBlocks(*job);
       lock.lock();
       blocked -= blocks;
@@ -510,6 +528,8 @@ void Scheduler::runLaunch(Stream &stream, Op &op) {
   if (!shared) {
     runBlocks(job);
   } else {
+    leaveProcessor(stream.startedOn);
+    job.processor = sched_getcpu();
     // Blocks that may wait for others are taken one by one.
     job.share = op.mayBlock ? job.total : 4 * numProcessors;
     job.chunk =

@@ -134,6 +134,7 @@ struct Stream {
   Stream *nextWaiter = nullptr;
   uint64_t waitPosition = 0;
   Stream *nextRunnable = nullptr;
+  int startedOn = -1; ///< processor of the thread that made it runnable
   // The adversary's.
   uint32_t index = 0; ///< how many streams were made before it
   uint64_t neededMark = 0, lastTurn = 0;
@@ -161,6 +162,7 @@ struct Job {
     return true;
   }
   std::atomic<bool> failed{false};
+  int processor = -1;   ///< where the stream's own thread began it
   uint32_t helpers = 0; ///< inside; under Scheduler::mutex
   Job *nextJob = nullptr;
 };
