@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "AccessTable.h"
+#include "GPUAsync/Analysis/Hazards.h"
 
 #include "mlir/Dialect/Async/IR/Async.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -184,31 +185,14 @@ void AccessTable::addScopeEnds() {
   }
 }
 
-std::string nameOf(const Access &key) {
+/// What a remark calls the memory; its note is at the place of an allocation.
+static std::string nameOf(const Access &key) {
   std::string name;
   llvm::raw_string_ostream os(name);
-  switch (key.base.kind) {
-  case Base::Allocation:
+  if (key.base.kind == Base::Allocation)
     os << (key.window.isAny() ? "this buffer" : "a part of this buffer");
-    break;
-  case Base::Argument:
-  case Base::NoAliasArgument:
-    os << (key.window.isAny() ? "argument " : "a part of argument ")
-       << cast<BlockArgument>(key.base.value).getArgNumber();
-    break;
-  case Base::Global:
-    os << "global @" << cast<StringAttr>(Attribute(key.base.symbol)).getValue();
-    break;
-  case Base::Module:
-    os << "the globals of " << key.base.symbol;
-    break;
-  case Base::Output:
-    os << "what kernels print";
-    break;
-  case Base::Unknown:
-    os << "memory that may be anywhere";
-    break;
-  }
+  else
+    printMemory(os, key);
   return name;
 }
 
