@@ -181,8 +181,9 @@ protected:
 #ifdef SWEEP_IS_SLOW
     return; // the program alone
 #endif
-    // Calls that every life comes to.
-    for (int life = 0; life < 2; ++life) {
+    // Calls that every life comes to. On a busy machine several in turn may map
+    // memory for threads that most lives do without.
+    for (int life = 0; life < 6; ++life) {
       Outcome other = live(body, {});
       ASSERT_STREQ(other.problem, "") << childsLog();
       for (unsigned i = 0; i < faultKinds; ++i) {
