@@ -182,6 +182,18 @@ void mock_gate_wait(const char *name, uint32_t count) {
   });
 }
 
+void mock_streams_wait() {
+  Control control;
+  State &all = state();
+  all.progress.wait(control.lock, [&] {
+    for (auto &object : all.objects)
+      if (object->kind == Kind::Stream &&
+          !static_cast<Stream &>(*object).queue.empty())
+        return false;
+    return true;
+  });
+}
+
 uint64_t mock_live(const char *kind) {
   Control control;
   State &all = state();

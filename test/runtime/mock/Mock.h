@@ -57,6 +57,8 @@ typedef void (*mock_visitor)(void *user, const char *call, const char *reason);
   MOCK_FUNCTION(void, mock_gate_open, (const char *name))                      \
   /* Waits until so many of them stand at the gate. */                         \
   MOCK_FUNCTION(void, mock_gate_wait, (const char *name, uint32_t count))      \
+  /* Waits until the work of all streams has ended. */                         \
+  MOCK_FUNCTION(void, mock_streams_wait, (void))                               \
   /* Objects alive: stream, event, module, memory, pool, registration,         \
      context; null: all. One whose destruction was made to fail counts as      \
      destroyed. */                                                             \

@@ -262,6 +262,7 @@ protected:
       EXPECT_EQ(gpuasync_context_stream_synchronize(stream), nullptr);
       gpuasync_context_stream_destroy(stream);
     }
+    mock->mock_streams_wait(); // those of the frame
     FrameScope frame(*program);
     frame.dealloc(nullptr, x);
   }
