@@ -218,7 +218,6 @@ static void buildStructurePipeline(OpPassManager &pm) {
 }
 
 static void buildROCDLPipeline(OpPassManager &pm, StringRef chip) {
-  pm.addPass(createConvertVectorToLLVMPass());
   pm.addPass(createConvertComplexToLLVMPass());
   pm.addPass(createConvertIndexToLLVMPass());
   ConvertGpuOpsToROCDLOpsOptions options;

@@ -165,7 +165,6 @@ static void buildStructurePipeline(OpPassManager &pm, bool hasNvgpu) {
 }
 
 static void buildNVVMPipeline(OpPassManager &pm) {
-  pm.addPass(createConvertVectorToLLVMPass());
   pm.addPass(createConvertComplexToLLVMPass());
   pm.addPass(createConvertIndexToLLVMPass());
   ConvertGpuOpsToNVVMOpsOptions options;
