@@ -99,6 +99,7 @@ Block *CPULowering::buildPromiseCheck(Block *entry, const Function &kernel,
 ///     load the parameters and the grid position;
 ///     for z, y, x: thread(parameters..., x, y, z, ...);
 ///   }
+/// where x goes on through the blocks of a run.
 /// The body of a kernel that was cut has the loops inside and is called once.
 LLVM::LLVMFuncOp CPULowering::buildBlockFunction(LLVM::LLVMFuncOp thread,
                                                  const Function &kernel,
@@ -158,6 +159,12 @@ LLVM::LLVMFuncOp CPULowering::buildBlockFunction(LLVM::LLVMFuncOp thread,
     if (kernel.blockSize[i] > 0)
       arguments[env + BlockDim + i] = constant(kernel.blockSize[i]);
   loadField(BlockId, offsetof(gpuasync_cpu_block_ctx, blockIdx));
+  arguments[env + RunBlocks] =
+      kernel.takesRuns
+          ? Value(LLVM::LoadOp::create(
+                builder, loc, i64,
+                address(ctx, offsetof(gpuasync_cpu_block_ctx, runBlocks))))
+          : constant(1);
   arguments[env + Context] = ctx;
   arguments[env + Workgroup] = workgroup;
   arguments[env + Dynamic] =
@@ -180,6 +187,13 @@ LLVM::LLVMFuncOp CPULowering::buildBlockFunction(LLVM::LLVMFuncOp thread,
   builder.setInsertionPointToStart(exit);
   LLVM::ReturnOp::create(builder, loc, ValueRange());
   Block *outerLatch = exit, *from = entry;
+  SmallVector<Value, 3> numIds(arguments.begin() + env + BlockDim,
+                               arguments.begin() + env + BlockDim + 3);
+  if (kernel.takesRuns) {
+    builder.setInsertionPointToEnd(entry);
+    numIds[0] = LLVM::MulOp::create(builder, loc, numIds[0],
+                                    arguments[env + RunBlocks]);
+  }
   for (int dim : {2, 1, 0}) {
     Block *header = builder.createBlock(exit, {i64}, {loc});
     Block *body = builder.createBlock(exit);
@@ -189,7 +203,7 @@ LLVM::LLVMFuncOp CPULowering::buildBlockFunction(LLVM::LLVMFuncOp thread,
     builder.setInsertionPointToEnd(header);
     Value id = header->getArgument(0);
     Value more = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::slt,
-                                      id, arguments[env + BlockDim + dim]);
+                                      id, numIds[dim]);
     LLVM::CondBrOp::create(builder, loc, more, body, outerLatch);
     builder.setInsertionPointToEnd(latch);
     Value next = LLVM::AddOp::create(builder, loc, id, one,
@@ -197,8 +211,9 @@ LLVM::LLVMFuncOp CPULowering::buildBlockFunction(LLVM::LLVMFuncOp thread,
                                          LLVM::IntegerOverflowFlags::nuw);
     auto back = LLVM::BrOp::create(builder, loc, next, header);
     if (dim == 0)
-      back.setLoopAnnotationAttr(buildParallelAnnotation(
-          cast<LLVM::AccessGroupAttr>(group), kernel.blockSize[0]));
+      back.setLoopAnnotationAttr(
+          buildParallelAnnotation(cast<LLVM::AccessGroupAttr>(group),
+                                  kernel.takesRuns ? 0 : kernel.blockSize[0]));
     arguments[env + ThreadId + dim] = id;
     outerLatch = latch;
     from = body;

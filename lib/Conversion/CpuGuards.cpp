@@ -122,7 +122,7 @@ ThreadBox cpu::buildWholeBox(OpBuilder &builder, Location loc,
   ThreadBox box;
   box.lower.fill(arith::ConstantIndexOp::create(builder, loc, 0));
   for (unsigned dim : {0, 1, 2})
-    box.upper[dim] = getEnv(kernel, BlockDim + dim);
+    box.upper[dim] = buildNumIds(builder, loc, kernel, dim);
   return box;
 }
 
@@ -135,7 +135,7 @@ ThreadBox cpu::buildBox(OpBuilder &builder, Location loc, func::FuncOp kernel,
     // An id of x is worth start + x, and there are `size` ids.
     Value start = buildLeastPlace(builder, kernel, variance, limit.id);
     Type type = start.getType();
-    Value size = getEnv(kernel, BlockDim + limit.dim);
+    Value size = buildNumIds(builder, loc, kernel, limit.dim);
     if (!type.isIndex())
       size = arith::IndexCastOp::create(builder, loc, type, size);
     auto constant = [&](int64_t value) -> Value {

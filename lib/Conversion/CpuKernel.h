@@ -27,10 +27,11 @@ enum Env {
   BlockId = 3,
   BlockDim = 6,
   GridDim = 9,
-  Context = 12,   ///< gpuasync_cpu_block_ctx
-  Workgroup = 13, ///< static workgroup memory
-  Dynamic = 14,   ///< dynamic shared memory
-  EnvSize = 15
+  RunBlocks = 12, ///< blocks that a call runs, from BlockId on in x
+  Context = 13,   ///< gpuasync_cpu_block_ctx
+  Workgroup = 14, ///< static workgroup memory
+  Dynamic = 15,   ///< dynamic shared memory
+  EnvSize = 16
 };
 
 inline Value getEnv(func::FuncOp function, unsigned which) {
@@ -44,6 +45,15 @@ constexpr int64_t maxBlocksPerGrid = int64_t(1) << 52;
 
 /// Threads in a warp of nvvm ops.
 constexpr int64_t warpSize = 32;
+
+/// Whether one call can run several blocks of `kernel` that follow each other
+/// in x, as if they were one that is so much wider. Blocks have `sizeX` threads
+/// in x, 0 if that is not known.
+bool canTakeRuns(func::FuncOp kernel, int64_t sizeX);
+/// How many ids the threads that a call runs have in dimension `dim`, from 0
+/// on.
+Value buildNumIds(OpBuilder &builder, Location loc, func::FuncOp kernel,
+                  unsigned dim);
 
 /// The number of a thread in its block, x fastest: an index. `env` says what
 /// an Env is.
@@ -162,7 +172,7 @@ struct ThreadBox {
   std::array<Value, 3> lower, upper;
 };
 
-/// All threads of the block.
+/// All threads that a call runs.
 ThreadBox buildWholeBox(OpBuilder &builder, Location loc, func::FuncOp kernel);
 
 /// An if without else that is true for the threads of a box.
@@ -256,6 +266,8 @@ constexpr StringRef silentName = "gpu_async.silent";
 /// The attribute of an llvm.load or llvm.store that is not independent of those
 /// of other threads.
 constexpr StringRef inOrderName = "gpu_async.in_order";
+/// The attribute of a kernel that one call can run for several blocks.
+constexpr StringRef runsName = "gpu_async.runs";
 /// The annotation of a loop until it is a branch of LLVM's.
 constexpr StringRef annotationName = "llvm.loop_annotation";
 

@@ -48,6 +48,7 @@ private:
     int64_t workgroupBytes = 0; ///< static, with the module's globals
     int64_t threadBytes = 0;    ///< kept by a thread across barriers
     bool isCut = false;         ///< a kernel that calls its own regions
+    bool takesRuns = false;     ///< of blocks, in one call
     /// Of a region: of its loops over the threads.
     LLVM::AccessGroupAttr group;
     /// Of a region: where in the static workgroup memory a failure is noted.

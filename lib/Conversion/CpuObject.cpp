@@ -176,9 +176,7 @@ void CpuObject::buildTables(llvm::Module &module, ImageAttr image) {
         functionType,
         {name, module.getFunction(function.getFunction().getValue()),
          number(i64, static_cast<uint64_t>(function.getWorkgroupBytes())),
-         number(i32, function.getMayBlock()
-                         ? uint64_t(GPUASYNC_KERNEL_MAY_BLOCK)
-                         : 0),
+         number(i32, getKernelFlags(function)),
          number(i32, function.getThreadBytes())}));
   }
   auto array = [&](llvm::StructType *type, ArrayRef<llvm::Constant *> values) {

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CpuPlaces.h"
+#include "gpuasync/RuntimeABI.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -52,7 +53,9 @@ Bounds Places::getRange(Value value, unsigned depth) {
     return {constant.getSExtValue(), constant.getSExtValue()};
   for (unsigned dim : {0, 1, 2}) {
     if (value == getEnv(kernel, ThreadId + dim))
-      return {0, maxThreadsPerBlock - 1};
+      return {0, (kernel->hasAttr(runsName) ? GPUASYNC_CPU_RUN_THREADS
+                                            : maxThreadsPerBlock) -
+                     1};
     if (value == getEnv(kernel, BlockDim + dim))
       return {1, maxThreadsPerBlock};
     if (value == getEnv(kernel, BlockId + dim))
@@ -168,7 +171,8 @@ Value cpu::buildGreatestPlace(OpBuilder &builder, func::FuncOp kernel,
   Value one = arith::ConstantIndexOp::create(builder, value.getLoc(), 1);
   for (unsigned dim : {0, 1, 2})
     mapping.map(getEnv(kernel, ThreadId + dim),
-                arith::SubIOp::create(builder, value.getLoc(),
-                                      getEnv(kernel, BlockDim + dim), one));
+                arith::SubIOp::create(
+                    builder, value.getLoc(),
+                    buildNumIds(builder, value.getLoc(), kernel, dim), one));
   return buildPlace(builder, variance, value, mapping);
 }

@@ -1,4 +1,4 @@
-//===- KernelABI.cpp - how kernel arguments are passed ----------*- C++ -*-===//
+//===- KernelABI.cpp - how kernels are called ----------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Conversion/KernelABI.h"
+#include "gpuasync/RuntimeABI.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -101,4 +102,9 @@ SmallVector<int64_t> gpuasync::getKernelParamOffsets(ArrayRef<int64_t> sizes) {
     end += size;
   }
   return offsets;
+}
+
+uint32_t gpuasync::getKernelFlags(CpuKernelAttr function) {
+  return (function.getMayBlock() ? GPUASYNC_KERNEL_MAY_BLOCK : 0) |
+         (function.getTakesRuns() ? GPUASYNC_KERNEL_TAKES_RUNS : 0);
 }

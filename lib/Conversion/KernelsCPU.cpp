@@ -119,9 +119,15 @@ LogicalResult CPULowering::cutKernels() {
       if (failed(runPipeline(promotion, kernel)))
         return failure();
     }
+    function.takesRuns = !function.mayBlock && !meeting.contains(kernel) &&
+                         canTakeRuns(kernel, function.blockSize[0]);
+    if (function.takesRuns)
+      kernel->setAttr(runsName, builder.getUnitAttr());
     FailureOr<std::optional<CutKernel>> cut = cutAtBarriers(
-        kernel, function.workgroupBytes, function.blockSize[0], subgroupSize,
+        kernel, function.workgroupBytes,
+        function.takesRuns ? 0 : function.blockSize[0], subgroupSize,
         [&](func::CallOp call) { return mayFail(call); });
+    kernel->removeAttr(runsName);
     if (failed(cut))
       return failure();
     if (!*cut)
@@ -130,6 +136,8 @@ LogicalResult CPULowering::cutKernels() {
     function.mayFail = false;
     function.workgroupBytes = (*cut)->workgroupBytes;
     function.threadBytes = (*cut)->threadBytes;
+    // Arrays have an element for each thread of one block.
+    function.takesRuns &= !function.threadBytes;
     for (ParallelRegion &region : (*cut)->regions) {
       Function info;
       info.op = region.function;
@@ -377,7 +385,8 @@ FailureOr<ImageAttr> CPULowering::run() {
   for (auto [block, function] : blocks)
     entries.push_back(CpuKernelAttr::get(
         context, FlatSymbolRefAttr::get(block.getSymNameAttr()),
-        function->workgroupBytes, function->threadBytes, function->mayBlock));
+        function->workgroupBytes, function->threadBytes, function->mayBlock,
+        function->takesRuns));
   return ImageAttr::get(context, ImageFormat::CPU, "", StringAttr(),
                         builder.getArrayAttr(entries));
 }

@@ -273,12 +273,12 @@ FailureOr<Tables::Constant> Tables::image(BinaryOp binary, ImageAttr attr) {
         return binary.emitOpError()
                << "names the block function " << cpu.getFunction()
                << ", which the program does not have";
-      functions.push_back(aggregate(
-          cpuKernelType,
-          {string(cast<KernelAttr>(kernel).getName()),
-           symbol(cpu.getFunction()), integer(i64Type, cpu.getWorkgroupBytes()),
-           integer(i32Type, cpu.getMayBlock() ? GPUASYNC_KERNEL_MAY_BLOCK : 0),
-           integer(i32Type, cpu.getThreadBytes())}));
+      functions.push_back(
+          aggregate(cpuKernelType, {string(cast<KernelAttr>(kernel).getName()),
+                                    symbol(cpu.getFunction()),
+                                    integer(i64Type, cpu.getWorkgroupBytes()),
+                                    integer(i32Type, getKernelFlags(cpu)),
+                                    integer(i32Type, cpu.getThreadBytes())}));
     }
     data = table(name, cpuKernelType, functions);
     size = functions.size() * sizeof(gpuasync_cpu_kernel);

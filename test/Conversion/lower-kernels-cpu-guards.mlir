@@ -39,9 +39,10 @@ gpu.module @k {
 // CHECK-NOT: llvm.call
 // CHECK: llvm.return
 gpu.module @s {
-  gpu.func @inside(%x: memref<?x?xf32>, %n: index, %v: f32, %on: i1) kernel
+  gpu.func @inside(%x: memref<?x?xindex>, %n: index, %on: i1) kernel
       attributes {known_block_size = array<i32: 64, 4, 1>} {
     %c1 = arith.constant 1 : index
+    %t = gpu.thread_id x
     %i = gpu.global_id x
     %j = gpu.global_id y
     %last = arith.subi %n, %c1 : index
@@ -52,7 +53,7 @@ gpu.module @s {
     %abc = arith.andi %ab, %c : i1
     %all = arith.andi %abc, %on : i1
     scf.if %all {
-      memref.store %v, %x[%j, %i] : memref<?x?xf32>
+      memref.store %t, %x[%j, %i] : memref<?x?xindex>
     }
     gpu.return
   }

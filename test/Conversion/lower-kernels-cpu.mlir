@@ -21,7 +21,7 @@
 // CHECK: llvm.call @k_saxpy_thread(
 // CHECK: gpu_async.binary @k
 // CHECK-SAME: kernels [#gpu_async.kernel<"saxpy", params = [8, 4, 8, 8, 8, 8, 8]>]
-// CHECK-SAME: images [#gpu_async.image<cpu, "" functions = [#gpu_async.cpu_kernel<@k_saxpy_block>]>]
+// CHECK-SAME: images [#gpu_async.image<cpu, "" functions = [#gpu_async.cpu_kernel<@k_saxpy_block runs = true>]>]
 // CHECK-NOT: gpu.module
 gpu.module @k {
   gpu.func @saxpy(%n: index, %a: f32, %x: memref<?xf32>) kernel {
@@ -117,7 +117,7 @@ gpu.module @n {
 // CHECK: llvm.func internal @k_f_thread_0(
 // CHECK: llvm.func internal @k_f_block_0(
 // CHECK: llvm.call @k_f_thread_0(
-// CHECK: #gpu_async.cpu_kernel<@k_f_block_0>
+// CHECK: #gpu_async.cpu_kernel<@k_f_block_0 runs = true>
 func.func @k_f_thread() { return }
 func.func @k_f_block() { return }
 gpu.module @k {
@@ -132,7 +132,7 @@ gpu.module @k {
 // CHECK-SAME: #gpu_async.cpu_kernel<@b_poll_block may_block = true>,
 // CHECK-SAME: #gpu_async.cpu_kernel<@b_branches_block may_block = true>,
 // CHECK-SAME: #gpu_async.cpu_kernel<@b_count_block>,
-// CHECK-SAME: #gpu_async.cpu_kernel<@b_once_block>]
+// CHECK-SAME: #gpu_async.cpu_kernel<@b_once_block runs = true>]
 gpu.module @b {
   gpu.func @spin(%x: memref<i32>) kernel {
     %zero = arith.constant 0 : i32
@@ -196,10 +196,10 @@ gpu.module @l [#gpu_async.cpu] {
 
 // A counter that is halved until it is 0, or doubled up to what no block is
 // larger than, ends; others may not.
-// CHECK: functions = [#gpu_async.cpu_kernel<@g_halves_block>,
-// CHECK-SAME: #gpu_async.cpu_kernel<@g_shifts_block>,
-// CHECK-SAME: #gpu_async.cpu_kernel<@g_doubles_block>,
-// CHECK-SAME: #gpu_async.cpu_kernel<@g_adds_block>,
+// CHECK: functions = [#gpu_async.cpu_kernel<@g_halves_block runs = true>,
+// CHECK-SAME: #gpu_async.cpu_kernel<@g_shifts_block runs = true>,
+// CHECK-SAME: #gpu_async.cpu_kernel<@g_doubles_block runs = true>,
+// CHECK-SAME: #gpu_async.cpu_kernel<@g_adds_block runs = true>,
 // CHECK-SAME: #gpu_async.cpu_kernel<@g_minusone_block may_block = true>,
 // CHECK-SAME: #gpu_async.cpu_kernel<@g_anywhere_block may_block = true>,
 // CHECK-SAME: #gpu_async.cpu_kernel<@g_fromzero_block may_block = true>,

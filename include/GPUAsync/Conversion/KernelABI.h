@@ -1,4 +1,4 @@
-//===- KernelABI.h - how kernel arguments are passed ------------*- C++ -*-===//
+//===- KernelABI.h - how kernels are called ------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -9,6 +9,7 @@
 #ifndef GPUASYNC_CONVERSION_KERNELABI_H
 #define GPUASYNC_CONVERSION_KERNELABI_H
 
+#include "GPUAsync/IR/GPUAsyncDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/TypeRange.h"
@@ -43,6 +44,9 @@ getKernelParamSizes(TypeRange types, MLIRContext *context,
 /// Byte offset of each parameter of the given sizes in the packed buffer, which
 /// is C's layout of a struct of the parameters.
 SmallVector<int64_t> getKernelParamOffsets(ArrayRef<int64_t> sizes);
+
+/// What the runtime is told about a block function: gpuasync_kernel_flags.
+uint32_t getKernelFlags(CpuKernelAttr function);
 
 } // namespace mlir::gpuasync
 

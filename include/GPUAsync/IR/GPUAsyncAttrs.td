@@ -58,8 +58,8 @@ def GPUAsync_CpuKernelAttr : GPUAsync_Attr<"CpuKernel", "cpu_kernel"> {
   let description = [{
     The symbol of a function of the program with the signature of
     `gpuasync_cpu_block_fn`, the bytes of its static workgroup memory, the
-    bytes that each thread keeps across barriers, and whether the kernel may
-    wait for other work.
+    bytes that each thread keeps across barriers, whether the kernel may wait
+    for other work, and whether one call can run several blocks.
 
     ```mlir
     #gpu_async.cpu_kernel<@k_f_block workgroup = 1024 thread = 8 may_block = true>
@@ -68,11 +68,12 @@ def GPUAsync_CpuKernelAttr : GPUAsync_Attr<"CpuKernel", "cpu_kernel"> {
   let parameters = (ins "::mlir::FlatSymbolRefAttr":$function,
                         DefaultValuedParameter<"int64_t", "0">:$workgroupBytes,
                         DefaultValuedParameter<"uint32_t", "0">:$threadBytes,
-                        DefaultValuedParameter<"bool", "false">:$mayBlock);
+                        DefaultValuedParameter<"bool", "false">:$mayBlock,
+                        DefaultValuedParameter<"bool", "false">:$takesRuns);
   let assemblyFormat = [{
     `<` $function (`workgroup` `=` $workgroupBytes^)?
         (`thread` `=` $threadBytes^)?
-        (`may_block` `=` $mayBlock^)? `>`
+        (`may_block` `=` $mayBlock^)? (`runs` `=` $takesRuns^)? `>`
   }];
 }
 

@@ -29,7 +29,7 @@ extern "C" {
 /// Version of everything in this header. A program carries the version that it
 /// was compiled for; the runtime refuses a program with another major version
 /// (upper 16 bits) or a newer minor one (lower 16 bits).
-#define GPUASYNC_ABI_VERSION UINT32_C(0x00010001)
+#define GPUASYNC_ABI_VERSION UINT32_C(0x00010002)
 
 //===----------------------------------------------------------------------===//
 // Opaque objects
@@ -65,9 +65,15 @@ typedef struct gpuasync_cpu_block_ctx {
   int64_t blockIdx[3];
   int64_t dynamicSharedBytes;
   void *launch; ///< runtime state of the launch, passed on to gpuasync_cpu_*
+  /// Blocks that the call runs: this one and those after it in x. 1 for kernels
+  /// without GPUASYNC_KERNEL_TAKES_RUNS; runBlocks * blockDim[0] is at most
+  /// GPUASYNC_CPU_RUN_THREADS.
+  int64_t runBlocks;
 } gpuasync_cpu_block_ctx;
 
-/// Runs all threads of one block. `params` is the packed parameter buffer of
+#define GPUASYNC_CPU_RUN_THREADS INT64_C(4096)
+
+/// Runs all threads of one block, or of a run of blocks. `params` is the packed parameter buffer of
 /// the launch; `workgroup` points to `workgroupBytes` of static workgroup
 /// memory followed (aligned to 16) by the dynamic shared memory and (aligned to
 /// 64) by `threadBytes` for each thread of the block. None of it is
@@ -78,7 +84,10 @@ typedef void (*gpuasync_cpu_block_fn)(const gpuasync_cpu_block_ctx *ctx,
 enum gpuasync_kernel_flags {
   /// The kernel may wait for other work (atomics or volatile accesses in loops,
   /// loops of unknown trip count), so it never runs inside an enqueue.
-  GPUASYNC_KERNEL_MAY_BLOCK = 1
+  GPUASYNC_KERNEL_MAY_BLOCK = 1,
+  /// One call can run several blocks: the threads ask for nothing in x but
+  /// their place in the whole grid, and share nothing with their block.
+  GPUASYNC_KERNEL_TAKES_RUNS = 2
 };
 
 /// A kernel of a cpu image, in the order of the module's kernel table.

@@ -183,6 +183,7 @@ static int runKernel(const gpuasync_cpu_kernel &kernel, const Launch &launch,
   }
   context.dynamicSharedBytes = launch.sharedBytes;
   context.launch = &own;
+  context.runBlocks = 1;
   std::vector<char> workgroup((kernel.workgroupBytes + 15) / 16 * 16 +
                               launch.sharedBytes + 16);
   for (context.blockIdx[2] = 0; context.blockIdx[2] < context.gridDim[2];

@@ -43,22 +43,39 @@ protected:
   Context context;
 };
 
-std::atomic<int64_t> visits[4];
+/// A context whose threads run what they can at once, whatever schedule the
+/// tests have.
+Context openFair() {
+  Context fair;
+  const char *schedule = getenv("GPU_ASYNC_CPU_SCHEDULE");
+  EXPECT_TRUE(Status(gpuasync_set_cpu_schedule("fair")).ok());
+  EXPECT_TRUE(Context::open("cpu", fair).ok());
+  EXPECT_TRUE(Status(gpuasync_set_cpu_schedule(schedule)).ok());
+  return fair;
+}
+
+std::atomic<int64_t> visits[4], calls, longestRun;
 void countBlock(const gpuasync_cpu_block_ctx *ctx, const void *, void *) {
-  visits[0] += 1;
-  visits[1] += ctx->blockIdx[0];
-  visits[2] += ctx->blockIdx[1] * 1000;
-  visits[3] += ctx->blockIdx[2] * 1000000;
+  ++calls;
+  if (longestRun < ctx->runBlocks)
+    longestRun = ctx->runBlocks;
+  for (int64_t i = 0; i < ctx->runBlocks; ++i) {
+    visits[0] += 1;
+    visits[1] += ctx->blockIdx[0] + i;
+    visits[2] += ctx->blockIdx[1] * 1000;
+    visits[3] += ctx->blockIdx[2] * 1000000;
+  }
 }
 
 // Every block runs once, whatever the shape of the grid.
-TEST_F(CpuDriver, EveryBlockOnce) {
-  Custom custom(countBlock);
+void visitEveryBlock(Context &context, uint32_t flags) {
+  Custom custom(countBlock, flags);
   ContextScope scope(context);
   int64_t shapes[][3] = {{1, 1, 1}, {7, 5, 3}, {1, 300, 2}, {40000, 1, 1}};
   for (auto &shape : shapes) {
     for (auto &visit : visits)
       visit = 0;
+    calls = longestRun = 0;
     FrameScope frame(custom.program);
     gpuasync_stream *stream = frame.stream();
     StoreParams params{};
@@ -72,7 +89,18 @@ TEST_F(CpuDriver, EveryBlockOnce) {
     EXPECT_EQ(visits[1], x * (x - 1) / 2 * y * z);
     EXPECT_EQ(visits[2], y * (y - 1) / 2 * x * z * 1000);
     EXPECT_EQ(visits[3], z * (z - 1) / 2 * x * y * 1000000);
+    EXPECT_LE(longestRun * 64, GPUASYNC_CPU_RUN_THREADS);
+    if (!flags || x == 1)
+      EXPECT_EQ(calls, x * y * z);
   }
+}
+TEST_F(CpuDriver, EveryBlockOnce) { visitEveryBlock(context, 0); }
+TEST_F(CpuDriver, EveryBlockOnceInRuns) {
+  visitEveryBlock(context, GPUASYNC_KERNEL_TAKES_RUNS);
+  Context fair = openFair();
+  visitEveryBlock(fair, GPUASYNC_KERNEL_TAKES_RUNS);
+  EXPECT_GT(longestRun, 8);
+  EXPECT_LT(calls, 40000 / 8);
 }
 
 std::atomic<uint32_t> arrived;
@@ -111,17 +139,6 @@ void meetThreads(const gpuasync_cpu_block_ctx *, const void *, void *) {
       std::this_thread::yield();
     else
       present = 99; // and the other blocks need not wait
-}
-
-/// A context whose threads run what they can at once, whatever schedule the
-/// tests have.
-Context openFair() {
-  Context fair;
-  const char *schedule = getenv("GPU_ASYNC_CPU_SCHEDULE");
-  EXPECT_TRUE(Status(gpuasync_set_cpu_schedule("fair")).ok());
-  EXPECT_TRUE(Context::open("cpu", fair).ok());
-  EXPECT_TRUE(Status(gpuasync_set_cpu_schedule(schedule)).ok());
-  return fair;
 }
 
 // B04: a host thread that waits for a large kernel runs some of its blocks.

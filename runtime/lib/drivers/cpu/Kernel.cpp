@@ -8,6 +8,7 @@
 #include "core/Strided.h"
 #include "drivers/cpu/Scheduler.h"
 
+#include <algorithm>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,6 +39,18 @@ struct Scratch {
 
 thread_local Scratch scratch;
 
+/// How many blocks one call may run.
+int64_t getLongestRun(const Op &op) {
+  // Rows of some thousand bytes, of which the last one is still in the cache
+  // when the next one reads it again.
+  constexpr int64_t threads = 2048;
+  static_assert(threads <= GPUASYNC_CPU_RUN_THREADS);
+  if (!(op.kernel->flags & GPUASYNC_KERNEL_TAKES_RUNS) || checkHooks)
+    return 1;
+  return std::max<int64_t>(1,
+                           threads / (op.block[0] * op.block[1] * op.block[2]));
+}
+
 } // namespace
 
 void Scheduler::runBlocks(Job &job) {
@@ -56,6 +69,7 @@ void Scheduler::runBlocks(Job &job) {
   memcpy(ctx.blockDim, op.block, sizeof(ctx.blockDim));
   ctx.dynamicSharedBytes = op.dynamicSharedBytes;
   ctx.launch = &job;
+  const int64_t longestRun = getLongestRun(op);
   if (bytes && !workgroup) {
     failLaunch(&ctx,
                locate(makeStatus(GPUASYNC_OUT_OF_MEMORY,
@@ -70,16 +84,18 @@ void Scheduler::runBlocks(Job &job) {
     ctx.blockIdx[0] = begin % op.grid[0];
     ctx.blockIdx[1] = begin / op.grid[0] % op.grid[1];
     ctx.blockIdx[2] = begin / op.grid[0] / op.grid[1];
-    for (int64_t i = begin; i < end; ++i) {
+    for (int64_t i = begin; i < end; i += ctx.runBlocks) {
       if (job.failed.load(std::memory_order_relaxed))
         return;
       if (__builtin_expect(checkHooks != nullptr, 0))
         checkHooks->blockBegin(op.checked, &ctx, workgroup, workgroupBytes,
                                bytes);
+      ctx.runBlocks =
+          std::min({longestRun, end - i, op.grid[0] - ctx.blockIdx[0]});
       op.kernel->function(&ctx, op.params, workgroup);
       if (__builtin_expect(checkHooks != nullptr, 0))
         checkHooks->blockEnd(op.checked);
-      if (++ctx.blockIdx[0] == op.grid[0]) {
+      if ((ctx.blockIdx[0] += ctx.runBlocks) == op.grid[0]) {
         ctx.blockIdx[0] = 0;
         if (++ctx.blockIdx[1] == op.grid[1]) {
           ctx.blockIdx[1] = 0;

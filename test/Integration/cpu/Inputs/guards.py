@@ -6,7 +6,8 @@
 #
 # The places are ids or global ids, plus numbers; those and the bounds lie around 0, the
 # block's size and the ends of the type. Each thread adds to its own cell, and to the
-# block's count.
+# block's count. Some kernels ask for nothing in x but the place in the grid, which also
+# says what they add, so that one call runs several blocks.
 
 import os
 import random
@@ -17,7 +18,7 @@ import tempfile
 import time
 
 BLOCKS = [(1, 1, 1), (3, 1, 1), (33, 1, 1), (64, 1, 1), (16, 4, 1), (35, 2, 3)]
-GRID = (2, 2, 1)
+GRIDS = [(2, 2, 1), (11, 2, 1), (40, 1, 1)]
 SIGNED = {"slt": lambda a, b: a < b, "sle": lambda a, b: a <= b, "sgt": lambda a, b: a > b, "sge": lambda a, b: a >= b,
           "eq": lambda a, b: a == b, "ne": lambda a, b: a != b}
 UNSIGNED = {"ult": SIGNED["slt"], "ule": SIGNED["sle"], "ugt": SIGNED["sgt"], "uge": SIGNED["sge"]}
@@ -78,6 +79,12 @@ class Kernel:
         self.conditions = [Condition(r, i) for i in range(r.choice([1, 1, 2, 2, 3]))]
         self.counts = r.random() < 0.4
         self.barrier = self.counts or r.random() < 0.2
+        self.byGrid = not self.barrier and r.random() < 0.7
+        self.grid = r.choice(GRIDS) if self.byGrid else GRIDS[0]
+        self.narrow, self.swapped = r.random() < 0.3, r.random() < 0.5
+        for c in self.conditions:
+            if self.byGrid and c.dim == 0:
+                c.place = "g"
 
     def text(self, name, size):
         lines = ["    gpu.func @%s(%%out: memref<%dxi32>, %%base: index%s) workgroup(%%count: memref<2xi32, WS>) kernel {" % (
@@ -86,13 +93,28 @@ class Kernel:
         for d in DIMS:
             for value, op in (("t", "thread_id"), ("b", "block_id"), ("d", "block_dim"), ("e", "grid_dim")):
                 body.append("%%%s%s = gpu.%s %s" % (value, d, op, d))
-            body.append("%%o%s = arith.muli %%b%s, %%d%s : index" % (d, d, d))
-            body.append("%%g%s = arith.addi %%o%s, %%t%s : index" % (d, d, d))
-        body += ["%l0 = arith.muli %by, %ex : index", "%l1 = arith.addi %l0, %bx : index",
-                 "%l2 = arith.muli %l1, %dz : index", "%l3 = arith.addi %l2, %tz : index",
-                 "%l4 = arith.muli %l3, %dy : index", "%l5 = arith.addi %l4, %ty : index",
-                 "%l6 = arith.muli %l5, %dx : index", "%l7 = arith.addi %l6, %tx : index",
-                 "%at = arith.addi %base, %l7 : index"]
+            type, values = "index", ["%" + v + d for v in "bdt"]
+            if self.narrow:
+                type = "i32"
+                body += ["%%w%s = arith.index_cast %s : index to i32" % (v[1:], v) for v in values]
+                values = ["%w" + v[1:] for v in values]
+            b, extent, t = values
+            body.append("%%o%s = arith.muli %s, %s : %s" % ((d,) + ((extent, b) if self.swapped else (b, extent)) + (type,)))
+            terms = (t, "%o" + d) if self.swapped else ("%o" + d, t)
+            body.append("%%%s%s = arith.addi %s, %s : %s" % (("n" if self.narrow else "g", d) + terms + (type,)))
+            if self.narrow:
+                body.append("%%g%s = arith.index_cast %%n%s : i32 to index" % (d, d))
+        if self.byGrid:
+            body += ["%mx = arith.muli %ex, %dx : index", "%my = arith.muli %ey, %dy : index",
+                     "%l0 = arith.muli %gz, %my : index", "%l1 = arith.addi %l0, %gy : index",
+                     "%l2 = arith.muli %l1, %mx : index", "%l7 = arith.addi %l2, %gx : index",
+                     "%gx32 = arith.index_cast %gx : index to i32", "%add = arith.addi %gx32, %i1 : i32"]
+        else:
+            body += ["%l0 = arith.muli %by, %ex : index", "%l1 = arith.addi %l0, %bx : index",
+                     "%l2 = arith.muli %l1, %dz : index", "%l3 = arith.addi %l2, %tz : index",
+                     "%l4 = arith.muli %l3, %dy : index", "%l5 = arith.addi %l4, %ty : index",
+                     "%l6 = arith.muli %l5, %dx : index", "%l7 = arith.addi %l6, %tx : index"]
+        body.append("%at = arith.addi %base, %l7 : index")
         if self.barrier:
             body += ["memref.store %i0, %count[%zero] : memref<2xi32, WS>", "gpu.barrier"]
         for c in self.conditions:
@@ -101,7 +123,8 @@ class Kernel:
         for c in self.conditions[1:]:
             body.append("%%all%d = arith.andi %s, %%c%d : i1" % (c.number, all, c.number))
             all = "%%all%d" % c.number
-        own = ["%old = memref.load %out[%at] : memref<SIZExi32>", "%new = arith.addi %old, %i1 : i32",
+        added = "%add" if self.byGrid else "%i1"
+        own = ["%old = memref.load %out[%at] : memref<SIZExi32>", "%%new = arith.addi %%old, %s : i32" % added,
                "memref.store %new, %out[%at] : memref<SIZExi32>"]
         if self.counts:
             own.append("%before = memref.atomic_rmw addi %i1, %count[%zero] : (i32, memref<2xi32, WS>) -> i32")
@@ -116,9 +139,19 @@ class Kernel:
         return "\n".join(lines).replace("SIZE", str(size)).replace("WS", "#gpu.address_space<workgroup>")
 
     def expected(self, block):
+        if self.byGrid:
+            sizes = [self.grid[i] * block[i] for i in range(3)]
+            cells = []
+            for gz in range(sizes[2]):
+                for gy in range(sizes[1]):
+                    for gx in range(sizes[0]):
+                        places = [divmod(g, block[i]) for i, g in enumerate((gx, gy, gz))]
+                        b, t = zip(*places)
+                        cells.append((1 + gx) * all(c.holds(t, b, block) for c in self.conditions))
+            return cells
         cells = []
-        for by in range(GRID[1]):
-            for bx in range(GRID[0]):
+        for by in range(self.grid[1]):
+            for bx in range(self.grid[0]):
                 own = [int(all(c.holds((x, y, z), (bx, by, 0), block) for c in self.conditions))
                        for z in range(block[2]) for y in range(block[1]) for x in range(block[0])]
                 cells += [cell + (1000 * sum(own) if self.counts else 0) for cell in own]
@@ -136,20 +169,20 @@ def main():
         # One size of block for some kernels: the compiler then knows it.
         for block in BLOCKS if i % 3 else [BLOCKS[i // 3 % len(BLOCKS)]]:
             places.append((i, block, size))
-            size += block[0] * block[1] * block[2] * GRID[0] * GRID[1]
+            size += block[0] * block[1] * block[2] * kernel.grid[0] * kernel.grid[1]
     text = ["module attributes {gpu.container_module} {", "  gpu.module @k {"]
     text += [kernel.text("k%d" % i, size) for i, kernel in enumerate(kernels)]
     text += ["  }", "  func.func @main(%%hout: memref<%dxi32>) {" % size, "    %%dout = gpu.alloc () : memref<%dxi32>" % size,
              "    gpu.memcpy %%dout, %%hout : memref<%dxi32>, memref<%dxi32>" % (size, size)]
-    text += ["    %%c%d = arith.constant %d : index" % (i, i) for i in sorted({1, 2}.union(*BLOCKS))]
+    text += ["    %%c%d = arith.constant %d : index" % (i, i) for i in sorted(set().union(*BLOCKS, *GRIDS))]
     for j, (i, block, base) in enumerate(places):
         text.append("    %%base%d = arith.constant %d : index" % (j, base))
         arguments = "%%dout : memref<%dxi32>, %%base%d : index" % (size, j)
         for c in kernels[i].conditions:
             text.append("    %%bound%d_%d = arith.constant %d : %s" % (j, c.number, c.bound, c.type))
             arguments += ", %%bound%d_%d : %s" % (j, c.number, c.type)
-        text.append("    gpu.launch_func @k::@k%d blocks in (%%c2, %%c2, %%c1) threads in (%%c%d, %%c%d, %%c%d) args(%s)" % (
-            (i,) + block + (arguments,)))
+        text.append("    gpu.launch_func @k::@k%d blocks in (%%c%d, %%c%d, %%c%d) threads in (%%c%d, %%c%d, %%c%d) args(%s)" % (
+            (i,) + kernels[i].grid + block + (arguments,)))
     text += ["    gpu.memcpy %%hout, %%dout : memref<%dxi32>, memref<%dxi32>" % (size, size),
              "    gpu.dealloc %%dout : memref<%dxi32>" % size, "    return", "  }", "}"]
     with tempfile.TemporaryDirectory() as folder:
