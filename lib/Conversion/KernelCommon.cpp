@@ -183,34 +183,6 @@ void gpuasync::expandCopies(Operation *root) {
 }
 
 //===----------------------------------------------------------------------===//
-// Subgroups
-//===----------------------------------------------------------------------===//
-
-void gpuasync::expandSubgroupOps(gpu::GPUModuleOp module, int64_t size) {
-  module.walk([&](Operation *op) {
-    OpBuilder builder(op);
-    Location loc = op->getLoc();
-    if (!isa<gpu::SubgroupSizeOp, gpu::NumSubgroupsOp>(op))
-      return;
-    Value result = arith::ConstantIndexOp::create(builder, loc, size);
-    if (isa<gpu::NumSubgroupsOp>(op)) {
-      Value threads;
-      for (gpu::Dimension dim :
-           {gpu::Dimension::x, gpu::Dimension::y, gpu::Dimension::z}) {
-        Value extent = gpu::BlockDimOp::create(builder, loc, dim);
-        threads =
-            threads
-                ? Value(arith::MulIOp::create(builder, loc, threads, extent))
-                : extent;
-      }
-      result = arith::CeilDivUIOp::create(builder, loc, threads, result);
-    }
-    op->getResult(0).replaceAllUsesWith(result);
-    op->erase();
-  });
-}
-
-//===----------------------------------------------------------------------===//
 // Vectors
 //===----------------------------------------------------------------------===//
 

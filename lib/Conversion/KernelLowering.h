@@ -92,9 +92,13 @@ void hoistAllocas(Operation *root);
 /// Breaks vector ops up that the conversion to LLVM has no pattern for.
 void lowerVectors(Operation *root);
 
-/// GPUs: subgroup ops that upstream's lowering leaves out, for subgroups of
-/// `size` threads.
-void expandSubgroupOps(gpu::GPUModuleOp module, int64_t size);
+/// GPUs: rewrites global ids, reductions of blocks, and what upstream's
+/// lowering leaves out of the subgroup ops, for subgroups of `size` threads;
+/// refuses what cannot be rewritten. Reductions of blocks become branches, so
+/// structured control flow must be gone. `target` is for errors; `hasRedux`
+/// says that reductions of 32 bits are instructions, nvvm.redux.sync.
+LogicalResult expandSubgroupOps(gpu::GPUModuleOp module, int64_t size,
+                                StringRef target, bool hasRedux);
 
 /// Rewrites memref.copy into loops; upstream calls a host library.
 void expandCopies(Operation *root);

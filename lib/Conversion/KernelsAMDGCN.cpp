@@ -12,7 +12,6 @@
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
-#include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
@@ -23,7 +22,6 @@
 #include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/ROCDL/ROCDLToLLVMIRTranslation.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
@@ -478,17 +476,11 @@ LogicalResult AMDGCNLowering::lowerToROCDL() {
   expandCopies(module);
   expandFloatAtomics(module);
   expandIntegerPowers(module, /*floatBase=*/expand);
-  {
-    RewritePatternSet patterns(context);
-    populateGpuRewritePatterns(patterns);
-    populateGpuSubgroupIdPatterns(patterns);
-    if (failed(applyPatternsGreedily(module, std::move(patterns))))
-      return failure();
-  }
-  expandSubgroupOps(module, getWaveSize(target));
   OpPassManager structure(gpu::GPUModuleOp::getOperationName());
   buildStructurePipeline(structure);
   if (failed(runPipeline(structure, module)) ||
+      failed(expandSubgroupOps(module, getWaveSize(target), name(),
+                               /*hasRedux=*/false)) ||
       (expand && failed(expandMath(module, noDeviceLibs))) ||
       failed(lowerIntrinsicMath(module)))
     return failure();

@@ -12,7 +12,6 @@
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
 #include "mlir/Dialect/Linalg/Passes.h"
@@ -25,7 +24,6 @@
 #include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
@@ -164,11 +162,12 @@ static void buildStructurePipeline(OpPassManager &pm, bool hasNvgpu) {
   pm.addPass(arith::createArithExpandOpsPass());
 }
 
-static void buildNVVMPipeline(OpPassManager &pm) {
+static void buildNVVMPipeline(OpPassManager &pm, bool hasRedux) {
   pm.addPass(createConvertComplexToLLVMPass());
   pm.addPass(createConvertIndexToLLVMPass());
   ConvertGpuOpsToNVVMOpsOptions options;
   options.indexBitwidth = 64;
+  options.hasRedux = hasRedux;
   pm.addPass(createConvertGpuOpsToNVVMOps(options));
   pm.addPass(createUBToLLVMConversionPass());
   pm.addPass(createConvertNVVMToLLVMPass());
@@ -180,7 +179,7 @@ static void buildNVVMPipeline(OpPassManager &pm) {
 void gpuasync::registerNVPTXLoweringDialects(DialectRegistry &registry) {
   OpPassManager pm(gpu::GPUModuleOp::getOperationName());
   buildStructurePipeline(pm, /*hasNvgpu=*/true);
-  buildNVVMPipeline(pm);
+  buildNVVMPipeline(pm, /*hasRedux=*/true);
   pm.getDependentDialects(registry);
   // convert-gpu-to-nvvm asks the dialects for their patterns.
   registerConvertToLLVMInterfaces(registry);
@@ -213,6 +212,13 @@ private:
            << " for nvptx:" << target.getChip() << ": ";
   }
   void refineChip();
+  /// Whether the chip reduces 32 bits of a warp in an instruction.
+  bool hasRedux() const {
+    StringRef chip = target.getChip();
+    unsigned number;
+    return chip.consume_front("sm_") && !chip.consumeInteger(10, number) &&
+           number >= 80;
+  }
   LogicalResult lowerToNVVM();
   void callIntrinsics();
   void hoistPrintfBuffers();
@@ -350,23 +356,18 @@ LogicalResult NVPTXLowering::lowerToNVVM() {
   expandCopies(module);
   expandFloatAtomics(module);
   expandIntegerPowers(module, /*floatBase=*/toolkit.empty());
-  {
-    RewritePatternSet patterns(context);
-    populateGpuRewritePatterns(patterns);
-    populateGpuSubgroupIdPatterns(patterns);
-    if (failed(applyPatternsGreedily(module, std::move(patterns))))
-      return failure();
-  }
-  expandSubgroupOps(module, /*size=*/32);
   OpPassManager structure(gpu::GPUModuleOp::getOperationName());
   buildStructurePipeline(structure, hasNvgpuOps(module));
   if (failed(runPipeline(structure, module)) ||
+      failed(expandSubgroupOps(module, /*size=*/32,
+                               ("nvptx:" + target.getChip()).str(),
+                               hasRedux())) ||
       (toolkit.empty() && failed(expandMath(module, noLibdevice))) ||
       failed(lowerIntrinsicMath(module)))
     return failure();
   lowerVectors(module);
   OpPassManager lower(gpu::GPUModuleOp::getOperationName());
-  buildNVVMPipeline(lower);
+  buildNVVMPipeline(lower, hasRedux());
   if (failed(runPipeline(lower, module)) ||
       failed(checkAllLowered(module, NVVM::NVVMDialect::getDialectNamespace(),
                              ("nvptx:" + target.getChip()).str())))

@@ -7,8 +7,8 @@
 // The loop over x goes on through the blocks of the run, and stops at the end of
 // the array.
 // CHECK-LABEL: llvm.func internal @k_inside_thread(
-// CHECK-SAME: %[[RUN:arg[0-9]+]]: i64, %{{[^:]*}}: !llvm.ptr, %{{[^:]*}}: !llvm.ptr, %{{[^:]*}}: !llvm.ptr)
-// CHECK: %[[IDS:.*]] = llvm.mul %{{.*}}, %[[RUN]] : i64
+// CHECK-SAME: %[[BLOCKS:arg[0-9]+]]: i64, %{{[^:]*}}: !llvm.ptr, %{{[^:]*}}: !llvm.ptr, %{{[^:]*}}: !llvm.ptr)
+// CHECK: %[[IDS:.*]] = llvm.mul %{{.*}}, %[[BLOCKS]] : i64
 // CHECK: llvm.icmp "ult" %{{.*}}, %[[IDS]] : i64
 // CHECK-COUNT-1: llvm.call @k_inside_region_0(
 // CHECK-NOT: llvm.call
