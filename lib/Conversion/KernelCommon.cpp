@@ -183,6 +183,18 @@ void gpuasync::expandCopies(Operation *root) {
 }
 
 //===----------------------------------------------------------------------===//
+// Dynamic shared memory
+//===----------------------------------------------------------------------===//
+
+void gpuasync::declareDynamicMemory(gpu::GPUModuleOp module) {
+  for (auto global : module.getOps<LLVM::GlobalOp>()) {
+    auto array = dyn_cast<LLVM::LLVMArrayType>(global.getGlobalType());
+    if (global.getAddrSpace() == 3 && array && array.getNumElements() == 0)
+      global.setLinkage(LLVM::Linkage::External);
+  }
+}
+
+//===----------------------------------------------------------------------===//
 // Vectors
 //===----------------------------------------------------------------------===//
 

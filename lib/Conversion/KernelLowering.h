@@ -85,6 +85,11 @@ LogicalResult checkNoHostOps(Operation *root);
 LogicalResult checkAllLowered(Operation *root, StringRef dialect,
                               StringRef target);
 
+/// GPUs: upstream makes dynamic shared memory an empty variable of the module's
+/// own, which lies anywhere among the static ones; as an external one it begins
+/// after them.
+void declareDynamicMemory(gpu::GPUModuleOp module);
+
 /// Moves stack slots of static size to the entry block of their function where
 /// that changes nothing but the growth of the stack.
 void hoistAllocas(Operation *root);

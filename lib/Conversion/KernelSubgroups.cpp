@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -33,6 +34,7 @@ private:
   LogicalResult rewrite(gpu::RotateOp op);
   LogicalResult rewrite(gpu::SubgroupBroadcastOp op);
   LogicalResult check(gpu::SubgroupReduceOp op);
+  bool isRightUpward(gpu::ShuffleOp op);
   bool hasInstruction(gpu::SubgroupReduceOp op);
   LogicalResult reduceBlocks();
   LogicalResult reduceByShuffles();
@@ -43,6 +45,11 @@ private:
                 Value &valid);
   Value i32(int64_t value) {
     return arith::ConstantIntOp::create(builder, loc, value, 32);
+  }
+  Value buildLane() {
+    return arith::IndexCastOp::create(
+        builder, loc, builder.getI32Type(),
+        gpu::LaneIdOp::create(builder, loc, IntegerAttr()));
   }
   InFlightDiagnostic refuse(Operation *op, const Twine &what) {
     return op->emitOpError() << what << " is not supported for " << target;
@@ -101,13 +108,42 @@ Value SubgroupOps::shuffle(Value value, Value offset, Value width,
              : Value(arith::BitcastOp::create(builder, loc, type, value));
 }
 
+/// Upstream takes `up` in fewer threads than a subgroup for one in the last of
+/// the subgroup's, and on AMD devices lets it read before the first thread.
+bool SubgroupOps::isRightUpward(gpu::ShuffleOp op) {
+  APInt width;
+  return target.starts_with("nvptx") &&
+         matchPattern(op.getWidth(), m_ConstantInt(&width)) &&
+         width.getSExtValue() == size;
+}
+
 LogicalResult SubgroupOps::rewrite(gpu::ShuffleOp op) {
   Type type = op.getValue().getType();
-  if (type.isIntOrFloat() && (type.getIntOrFloatBitWidth() == 32 ||
-                              type.getIntOrFloatBitWidth() == 64))
+  bool isUpward = op.getMode() == gpu::ShuffleMode::UP && !isRightUpward(op);
+  if (!isUpward && type.isIntOrFloat() &&
+      (type.getIntOrFloatBitWidth() == 32 ||
+       type.getIntOrFloatBitWidth() == 64))
     return success();
-  Value valid, result = shuffle(op.getValue(), op.getOffset(), op.getWidth(),
-                                op.getMode(), valid);
+  Value valid, result;
+  if (isUpward) {
+    Value lane = buildLane();
+    Value source = arith::SubIOp::create(builder, loc, lane, op.getOffset());
+    Value width =
+        arith::MinUIOp::create(builder, loc, op.getWidth(), i32(size));
+    auto isBelow = [&](Value a, Value b) -> Value {
+      return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, a,
+                                   b);
+    };
+    valid = arith::AndIOp::create(builder, loc, isBelow(lane, width),
+                                  isBelow(source, width));
+    source = arith::SelectOp::create(builder, loc, valid, source, lane);
+    Value ignored;
+    result = shuffle(op.getValue(), source, i32(size), gpu::ShuffleMode::IDX,
+                     ignored);
+  } else {
+    result = shuffle(op.getValue(), op.getOffset(), op.getWidth(), op.getMode(),
+                     valid);
+  }
   if (!result)
     return refuse(op, "") << ": values of type " << type;
   op.replaceAllUsesWith(ValueRange{result, valid});
@@ -120,9 +156,7 @@ LogicalResult SubgroupOps::rewrite(gpu::RotateOp op) {
   if (width > size)
     return op.emitOpError("is wider than a subgroup of ")
            << size << " threads (" << target << ")";
-  Value lane = arith::IndexCastOp::create(
-      builder, loc, builder.getI32Type(),
-      gpu::LaneIdOp::create(builder, loc, IntegerAttr()));
+  Value lane = buildLane();
   Value turned = arith::AndIOp::create(
       builder, loc,
       arith::AddIOp::create(builder, loc, lane, i32(op.getOffset())),

@@ -501,6 +501,7 @@ LogicalResult AMDGCNLowering::lowerToROCDL() {
                              name())))
     return failure();
   dropInterfaceFunctions(module);
+  declareDynamicMemory(module);
   callIntrinsics();
   readSizesFromArguments();
   passStructsAsIntegers(module);

@@ -373,6 +373,7 @@ LogicalResult NVPTXLowering::lowerToNVVM() {
                              ("nvptx:" + target.getChip()).str())))
     return failure();
   dropInterfaceFunctions(module);
+  declareDynamicMemory(module);
   callIntrinsics();
   hoistPrintfBuffers();
   passStructsAsIntegers(module);

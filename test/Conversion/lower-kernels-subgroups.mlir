@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Ops by which threads exchange values, on GPUs: what upstream's lowerings leave
-// out becomes shuffles.
+// How threads exchange values on GPUs, by ops and memory: what upstream leaves
+// out or does wrong.
 // RUN: gpu-opt %s -split-input-file -gpu-async-lower-kernels="targets=nvptx:sm_90 ptxas=none libdevice=none" | FileCheck %s
 // RUN: gpu-opt %s -split-input-file -gpu-async-lower-kernels="targets=nvptx:sm_75 ptxas=none libdevice=none" | FileCheck %s --check-prefix=OLD
 // RUN: gpu-opt %s -split-input-file -gpu-async-lower-kernels="targets=amdgcn:gfx90a" | FileCheck %s --check-prefix=AMD
@@ -124,6 +124,57 @@ gpu.module @inside {
       %r = gpu.all_reduce or %v uniform {} : (i1) -> (i1)
       memref.store %r, %x[%t] : memref<64xi1>
     }
+    gpu.return
+  }
+}
+
+// -----
+
+// A shuffle up in fewer threads than a warp is computed: upstream takes the last
+// of the warp for the first threads.
+// CHECK-LABEL: gpu_async.binary @up
+// CHECK: shfl.sync.up.b32
+// CHECK-NOT: shfl.sync.up
+// CHECK: shfl.sync.idx.b32
+gpu.module @up {
+  gpu.func @a(%x: memref<64xi32>, %by: i32) kernel {
+    %w = arith.constant 32 : i32
+    %t = gpu.thread_id x
+    %v = memref.load %x[%t] : memref<64xi32>
+    %r, %valid = gpu.shuffle up %v, %by, %w : i32
+    memref.store %r, %x[%t] : memref<64xi32>
+    gpu.return
+  }
+  gpu.func @b(%x: memref<64xi32>, %by: i32) kernel {
+    %w = arith.constant 16 : i32
+    %t = gpu.thread_id x
+    %v = memref.load %x[%t] : memref<64xi32>
+    %r, %valid = gpu.shuffle up %v, %by, %w : i32
+    memref.store %r, %x[%t] : memref<64xi32>
+    gpu.return
+  }
+}
+
+// -----
+
+// Dynamic shared memory begins after the static one.
+// CHECK-LABEL: gpu_async.binary @dynamic
+// CHECK: .extern .shared .align 16 .b8 __dynamic_shmem__0[];
+gpu.module @dynamic {
+  gpu.func @f(%x: memref<64xi32>)
+      workgroup(%s: memref<64xi32, #gpu.address_space<workgroup>>) kernel {
+    %c0 = arith.constant 0 : index
+    %t = gpu.thread_id x
+    %bytes = gpu.dynamic_shared_memory : memref<?xi8, #gpu.address_space<workgroup>>
+    %d = memref.view %bytes[%c0][] : memref<?xi8, #gpu.address_space<workgroup>> to memref<64xi32, #gpu.address_space<workgroup>>
+    %v = memref.load %x[%t] : memref<64xi32>
+    memref.store %v, %s[%t] : memref<64xi32, #gpu.address_space<workgroup>>
+    memref.store %v, %d[%t] : memref<64xi32, #gpu.address_space<workgroup>>
+    gpu.barrier
+    %a = memref.load %s[%c0] : memref<64xi32, #gpu.address_space<workgroup>>
+    %b = memref.load %d[%c0] : memref<64xi32, #gpu.address_space<workgroup>>
+    %r = arith.addi %a, %b : i32
+    memref.store %r, %x[%t] : memref<64xi32>
     gpu.return
   }
 }
