@@ -1,5 +1,4 @@
-//===- CpuRuns.cpp - kernels that one call runs for several blocks *- C++
-//-*-===//
+//===- CpuRuns.cpp - one call for several blocks ----------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

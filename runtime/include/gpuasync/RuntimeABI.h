@@ -73,11 +73,11 @@ typedef struct gpuasync_cpu_block_ctx {
 
 #define GPUASYNC_CPU_RUN_THREADS INT64_C(4096)
 
-/// Runs all threads of one block, or of a run of blocks. `params` is the packed parameter buffer of
-/// the launch; `workgroup` points to `workgroupBytes` of static workgroup
-/// memory followed (aligned to 16) by the dynamic shared memory and (aligned to
-/// 64) by `threadBytes` for each thread of the block. None of it is
-/// initialised.
+/// Runs all threads of one block, or of a run of blocks. `params` is the packed
+/// parameter buffer of the launch; `workgroup` points to `workgroupBytes` of
+/// static workgroup memory followed (aligned to 16) by the dynamic shared
+/// memory and (aligned to 64) by `threadBytes` for each thread of the block.
+/// None of it is initialised.
 typedef void (*gpuasync_cpu_block_fn)(const gpuasync_cpu_block_ctx *ctx,
                                       const void *params, void *workgroup);
 
