@@ -94,6 +94,15 @@ SmallVector<Value> Cutter::createSlots(ValueRange values) {
   return arrays;
 }
 
+/// Replaces those of `results` that have an array by its elements.
+void Cutter::replaceBySlots(ValueRange results, ArrayRef<Value> arrays) {
+  for (auto [result, array] : llvm::zip_equal(results, arrays))
+    if (array)
+      for (auto &[placeholder, known] : slots)
+        if (known == array)
+          result.replaceAllUsesWith(placeholder);
+}
+
 static SmallVector<Assignment> assign(ValueRange values,
                                       ArrayRef<Value> arrays) {
   SmallVector<Assignment> assignments;
@@ -293,11 +302,7 @@ void Cutter::cutFor(scf::ForOp op, const Active &active,
   SmallVector<Value> inits(op.getInitArgs());
   // The results are what the arguments are after the last round.
   SmallVector<Value> arrays = createSlots(op.getRegionIterArgs());
-  for (auto [i, array] : llvm::enumerate(arrays))
-    if (array)
-      for (auto &[placeholder, known] : slots)
-        if (known == array)
-          op.getResult(i).replaceAllUsesWith(placeholder);
+  replaceBySlots(op.getResults(), arrays);
   buildRegion(piece, assign(inits, arrays), active, op);
   builder.setInsertionPoint(op);
   auto byBlock = scf::ForOp::create(
@@ -323,11 +328,7 @@ void Cutter::cutWhile(scf::WhileOp op, const Active &active,
   SmallVector<Value> before = createSlots(op.getBeforeArguments());
   // The results are what was passed on last.
   SmallVector<Value> after = createSlots(op.getAfterArguments());
-  for (auto [i, array] : llvm::enumerate(after))
-    if (array)
-      for (auto &[placeholder, known] : slots)
-        if (known == array)
-          op.getResult(i).replaceAllUsesWith(placeholder);
+  replaceBySlots(op.getResults(), after);
   SmallVector<Assignment> start = assign(inits, before);
   if (isMasked) {
     // The threads that are still in the loop.

@@ -104,6 +104,7 @@ private:
   /// own element of it.
   Value createSlot(Location loc, Type type, Value &array);
   SmallVector<Value> createSlots(ValueRange values);
+  void replaceBySlots(ValueRange results, ArrayRef<Value> arrays);
   void eraseArguments(Block &block, unsigned first, ArrayRef<Value> arrays);
   void erase(Operation *op) {
     // A new op may get its address.

@@ -34,6 +34,7 @@ private:
   LogicalResult rewrite(gpu::RotateOp op);
   LogicalResult rewrite(gpu::SubgroupBroadcastOp op);
   LogicalResult check(gpu::SubgroupReduceOp op);
+  bool isForNvptx() const { return target.starts_with("nvptx:"); }
   bool isRightUpward(gpu::ShuffleOp op);
   bool hasInstruction(gpu::SubgroupReduceOp op);
   LogicalResult reduceBlocks();
@@ -112,8 +113,7 @@ Value SubgroupOps::shuffle(Value value, Value offset, Value width,
 /// the subgroup's, and on AMD devices lets it read before the first thread.
 bool SubgroupOps::isRightUpward(gpu::ShuffleOp op) {
   APInt width;
-  return target.starts_with("nvptx") &&
-         matchPattern(op.getWidth(), m_ConstantInt(&width)) &&
+  return isForNvptx() && matchPattern(op.getWidth(), m_ConstantInt(&width)) &&
          width.getSExtValue() == size;
 }
 
@@ -177,7 +177,7 @@ LogicalResult SubgroupOps::rewrite(gpu::RotateOp op) {
 
 LogicalResult SubgroupOps::rewrite(gpu::SubgroupBroadcastOp op) {
   // AMD devices have instructions for both.
-  if (size != 32 || !target.starts_with("nvptx"))
+  if (!isForNvptx())
     return success();
   if (!op.getLane())
     return refuse(op, "from the first active lane");

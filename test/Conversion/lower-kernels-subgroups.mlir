@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How threads exchange values on GPUs, by ops and memory: what upstream leaves
 // out or does wrong.
+// REQUIRES: lld
 // RUN: gpu-opt %s -split-input-file -gpu-async-lower-kernels="targets=nvptx:sm_90 ptxas=none libdevice=none" | FileCheck %s
 // RUN: gpu-opt %s -split-input-file -gpu-async-lower-kernels="targets=nvptx:sm_75 ptxas=none libdevice=none" | FileCheck %s --check-prefix=OLD
 // RUN: gpu-opt %s -split-input-file -gpu-async-lower-kernels="targets=amdgcn:gfx90a" | FileCheck %s --check-prefix=AMD
