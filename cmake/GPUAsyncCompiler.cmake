@@ -48,7 +48,8 @@ endfunction()
 # The precompiled header that all compiler libraries and tools share. CMake's own
 # rule names it by an absolute path, which makes every build folder a cache miss;
 # relative to the build folder, ccache shares all that includes it. It is itself
-# made without ccache: it holds the path of the checkout that it was made from.
+# made without ccache: it holds the path of the checkout that it was made from. So
+# that checkouts share objects too, ccache goes by a sum of the preprocessed text.
 # What CMake makes of the list of dependencies wants the whole path; with another
 # one every build would begin here.
 function(gpuasync_add_pch)
@@ -68,6 +69,10 @@ function(gpuasync_add_pch)
         -fpch-instantiate-templates -x c++-header -MD -MF pch/PCH.h.d
         -MT "${CMAKE_BINARY_DIR}/pch/PCH.h.pch"
         -c "${PROJECT_SOURCE_DIR}/cmake/PCH.h" -o pch/PCH.h.pch
+      COMMAND "${CMAKE_CXX_COMPILER}" ${definitions}
+        -isystem ${MLIR_INCLUDE_DIRS} ${flags} ${options} -std=c++17
+        -x c++ -E -P "${PROJECT_SOURCE_DIR}/cmake/PCH.h" -o pch/PCH.h.i
+      COMMAND "${CMAKE_COMMAND}" -E sha256sum pch/PCH.h.i > pch/PCH.h.pch.sum
       DEPENDS "${PROJECT_SOURCE_DIR}/cmake/PCH.h"
       DEPFILE "${CMAKE_BINARY_DIR}/pch/PCH.h.d"
       WORKING_DIRECTORY "${CMAKE_BINARY_DIR}"
