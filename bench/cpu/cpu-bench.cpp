@@ -9,10 +9,10 @@
 // All use the same memory. Every result is compared with a scalar reference
 // before anything is timed. A round times each of them once, in changing order;
 // times are medians over the rounds, ratios medians of the rounds' ratios. The
-// last column says whether a row is what issue 5 wants of it. With
-// --best both are those of the least times, and with --cpu-time the clock is
-// the processor time of all threads divided by the number of processors: both
-// for a machine that is busy with something else.
+// last column says whether a row reaches its goal. With --best both are those
+// of the least times, and with --cpu-time the clock is the processor time of
+// all threads divided by the number of processors: both for a machine that is
+// busy with something else.
 //
 //===----------------------------------------------------------------------===//
 
@@ -167,7 +167,7 @@ struct Contender {
   Work work;
 };
 
-/// What issue 5 wants of a row: how many times as fast as the others at least,
+/// What a row is to reach: how many times as fast as the others at least,
 /// microseconds at most. 0 is nothing.
 struct Goal {
   double openMP = 0, poCL = 0, microseconds = 0;
@@ -659,7 +659,7 @@ int main(int argc, char **argv) {
   must(gpuasync_scope_push(context));
   printf("gpu-async: %s\n", gpuasync_context_device_name(context));
   printf("%-17s %-7s %10s %10s %10s %10s %10s  %s\n", "", "", "gpu-async",
-         "OpenMP", "PoCL", "/OpenMP", "/PoCL", "what issue 5 wants");
+         "OpenMP", "PoCL", "/OpenMP", "/PoCL", "goal");
   saxpy();
   stencil();
   // A number for each value; atomics of two threads on few lines are slow.

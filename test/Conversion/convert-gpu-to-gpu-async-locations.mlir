@@ -2,7 +2,7 @@
 // RUN: gpu-opt %s -convert-gpu-to-gpu-async -gpu-async-make-forks-explicit -mlir-print-debuginfo | FileCheck %s --check-prefix=LOC
 //
 // Every op keeps the location of the op it comes from; a wait has that of the op
-// that makes the host wait (REQUIREMENTS D17).
+// that makes the host wait (D17).
 
 // LOC: gpu_async.alloc {{.*}} loc([[ALLOC:.*]])
 // LOC: gpu_async.memset {{.*}} loc([[SET:.*]])

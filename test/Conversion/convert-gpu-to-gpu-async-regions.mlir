@@ -1,7 +1,7 @@
 // RUN: gpu-opt %s -split-input-file -convert-gpu-to-gpu-async -verify-diagnostics | FileCheck %s
 //
 // What host waits control flow needs: each block is scheduled by itself, but for
-// its tokens (REQUIREMENTS D06; the tokens: convert-gpu-to-gpu-async-tokens.mlir).
+// its tokens (D06; the tokens: convert-gpu-to-gpu-async-tokens.mlir).
 
 module attributes {gpu.container_module} {
 gpu.module @k {

@@ -2,7 +2,7 @@
 // RUN: gpu-opt %s -convert-gpu-to-gpu-async -gpu-async-verify-form=form=token -gpu-async-make-forks-explicit -gpu-async-verify-form=form=linear -gpu-async-assign-streams -gpu-async-verify-form=form=stream -o /dev/null
 //
 // Upstream tokens through structured control flow, arith.select and calls
-// (REQUIREMENTS D05, D06, D07, D14): no host wait but where the program says so.
+// (D05, D06, D07, D14): no host wait but where the program says so.
 
 module attributes {gpu.container_module} {
 gpu.module @k {

@@ -2,7 +2,7 @@
 // RUN: gpu-opt %s -split-input-file -convert-gpu-to-gpu-async -verify-diagnostics -mlir-print-op-generic | gpu-opt -split-input-file | FileCheck %s
 //
 // The import rule on straight-line code, one known failure of upstream's
-// lowering after another (REQUIREMENTS D04, D09, D13, D18, D19).
+// lowering after another (D04, D09, D13, D18, D19).
 
 // Several ops on one token, results unused: they keep their order, and a wait for
 // the token covers them all.

@@ -5,7 +5,7 @@
 // RUN: FileCheck %s --check-prefix=FREE < %t
 // RUN: FileCheck %s --check-prefix=WAIT < %t
 //
-// What upstream's lowering miscompiles, leaks or refuses (REQUIREMENTS D04, D12):
+// What upstream's lowering miscompiles, leaks or refuses (D04, D12):
 // how many streams are made and given back, events recorded and given back, and
 // times the host waits.
 

@@ -13,7 +13,7 @@ gpu.module @k {
 }
 
 // Two launches read what one copy wrote: a fork. The host may change the source
-// of the copy at once, and waits only for the copy that it reads from.
+// of the copy at once, and waits only for the copy that it reads from (D08).
 // CHECK-LABEL: func.func @fork
 func.func @fork(%i: index, %v: f32) -> f32 {
   // CHECK: %[[H:.*]] = memref.alloc()

@@ -2,7 +2,7 @@
 // RUN: gpu-opt %s -gpu-async-make-forks-explicit -gpu-async-make-forks-explicit | FileCheck %s -enable-var-scope
 // RUN: gpu-opt %s -gpu-async-make-forks-explicit -gpu-async-verify-form=form=linear -o /dev/null
 //
-// Tokens through structured control flow and calls (REQUIREMENTS D05, D06, D07,
+// Tokens through structured control flow and calls (D05, D06, D07,
 // D14): each is consumed once on every path, loops carry what they use.
 
 // CHECK-LABEL: func.func @if_one_side(

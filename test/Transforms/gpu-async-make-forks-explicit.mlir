@@ -2,7 +2,7 @@
 // RUN: gpu-opt %s -gpu-async-make-forks-explicit -gpu-async-make-forks-explicit | FileCheck %s
 // RUN: gpu-opt %s -gpu-async-make-forks-explicit -gpu-async-verify-form=form=linear -o /dev/null
 //
-// Every token is consumed exactly once (REQUIREMENTS D01, D02, D09, D10).
+// Every token is consumed exactly once (D01, D02, D09, D10).
 
 // CHECK-LABEL: func.func @fork
 func.func @fork(%x: memref<8xf32>, %y: memref<8xf32>, %v: f32) {

@@ -2,7 +2,7 @@
 // RUN: gpu-opt %s -gpu-async-structure-control-flow -gpu-async-structure-control-flow | FileCheck %s -enable-var-scope
 //
 // Host functions with device work have single-block regions afterwards; tokens
-// are never poison (REQUIREMENTS D05, D14).
+// are never poison (D05, D14).
 
 // CHECK-LABEL: func.func private @more(
 // CHECK-SAME: ) -> i1

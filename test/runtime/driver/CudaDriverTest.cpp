@@ -481,7 +481,7 @@ TEST(CudaImage, ParametersCountedInPtx) {
     EXPECT_EQ(CudaApi::imageParamCount(broken, "store"), -1);
 }
 
-// DESIGN section 6: what may be called between a frame's first enqueue and its
+// What may be called between a frame's first enqueue and its
 // wait does not wait for what runs. The rest is printed, to be known.
 TEST_F(CudaDriver, EnqueueDoesNotBlock) {
   const uint64_t big = 64 << 20;

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The rules of docs/Runtime.md, "Modules", over the cpu device with its loading
-// watched. Names carry the line of the requirements.
+// watched. Names carry the line of docs/Contract.md.
 //===----------------------------------------------------------------------===//
 
 #include "WatchedDriver.h"

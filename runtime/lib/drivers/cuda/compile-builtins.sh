@@ -5,12 +5,12 @@
 # after a change of that file; needs clang-22 and llc-22. The PTX is for the
 # oldest chip that LLVM's 64-bit back end serves well, in the least PTX version.
 set -e
-cd "$(dirname "$0")"
+cd "$(dirname "$0")/.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 clang-22 --target=nvptx64-nvidia-cuda -march=sm_52 -Os -ffreestanding \
   -fno-strict-aliasing -nogpulib -S -emit-llvm \
-  ../shared/BuiltinKernels.dev.c -o "$work/kernels.ll"
+  shared/BuiltinKernels.dev.c -o "$work/kernels.ll"
 llc-22 -march=nvptx64 -mcpu=sm_52 "$work/kernels.ll" -o "$work/kernels.ptx"
 {
   cat <<'HEAD'
@@ -35,4 +35,4 @@ HEAD
 const size_t gpuasync::cuda::builtinPtxBytes =
     sizeof(gpuasync::cuda::builtinPtx) - 1;
 TAIL
-} >BuiltinPtx.cpp
+} >cuda/BuiltinPtx.cpp

@@ -5,18 +5,18 @@
 # hand after a change of that file; needs clang-22, ld.lld-22 and python3.
 # Version 5 of the code objects is what ROCm 6.0 and later load.
 set -e
-cd "$(dirname "$0")"
+cd "$(dirname "$0")/.."
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 chips="gfx90a gfx942 gfx1100"
 for chip in $chips; do
   clang-22 --target=amdgcn-amd-amdhsa -mcpu=$chip -mcode-object-version=5 -Os \
     -ffreestanding -fno-strict-aliasing -fno-ident -nogpulib -c \
-    ../shared/BuiltinKernels.dev.c -o "$work/$chip.o"
+    shared/BuiltinKernels.dev.c -o "$work/$chip.o"
   ld.lld-22 -shared --no-undefined -s "$work/$chip.o" -o "$work/$chip"
 done
 cd "$work"
-python3 - $chips >"$OLDPWD/BuiltinObjects.cpp" <<'PYTHON'
+python3 - $chips >"$OLDPWD/hip/BuiltinObjects.cpp" <<'PYTHON'
 import sys
 print('''\
 //===- BuiltinObjects.cpp - The runtime's own kernels for AMD chips -------===//
