@@ -315,8 +315,7 @@ void gpuasync::expandFloatAtomics(Operation *root) {
 /// for.
 static bool isIntrinsicMath(Operation *op) {
   return isa<math::AbsIOp, math::CountLeadingZerosOp,
-             math::CountTrailingZerosOp, math::CtPopOp, math::IsFiniteOp,
-             math::IsInfOp, math::IsNaNOp, math::IsNormalOp, math::TruncOp>(op);
+             math::CountTrailingZerosOp, math::CtPopOp, math::TruncOp>(op);
 }
 
 /// What LLVM's code generators do without a library, to the last bit.
@@ -327,8 +326,79 @@ static bool isNativeMath(Operation *op) {
              math::SqrtOp>(op);
 }
 
+/// Compares the bits of `op`'s operand, a float without its sign, with those of
+/// the largest, the smallest normal and the infinite number.
+static Value buildClassification(Operation *op) {
+  OpBuilder builder(op);
+  Location loc = op->getLoc();
+  Value operand = op->getOperand(0);
+  auto type = cast<FloatType>(getElementTypeOrSelf(operand.getType()));
+  const llvm::fltSemantics &semantics = type.getFloatSemantics();
+  auto withElements = [&](Type element) -> Type {
+    if (auto shaped = dyn_cast<ShapedType>(operand.getType()))
+      return shaped.clone(element);
+    return element;
+  };
+  auto constant = [&](const APInt &value) -> Value {
+    Type element = builder.getIntegerType(value.getBitWidth());
+    TypedAttr attribute = builder.getIntegerAttr(element, value);
+    if (auto shaped = dyn_cast<ShapedType>(withElements(element)))
+      attribute = DenseElementsAttr::get(shaped, Attribute(attribute));
+    return arith::ConstantOp::create(builder, loc, attribute);
+  };
+  using Predicate = arith::CmpIPredicate;
+  auto compare = [&](Predicate predicate, Value a, const APInt &b) -> Value {
+    return arith::CmpIOp::create(builder, loc, predicate, a, constant(b));
+  };
+
+  unsigned width = type.getWidth();
+  Value bits = arith::BitcastOp::create(
+      builder, loc, withElements(builder.getIntegerType(width)), operand);
+  Value magnitude = bits;
+  if (APFloat::semanticsHasSignedRepr(semantics))
+    magnitude = arith::AndIOp::create(
+        builder, loc, bits, constant(APInt::getSignedMaxValue(width)));
+  APInt largest = APFloat::getLargest(semantics).bitcastToAPInt();
+  bool hasInfinity = APFloat::semanticsHasInf(semantics);
+  // The one number that is not a number may be what would be -0.
+  APInt minusZero = APInt::getSignMask(width);
+  bool hasUnsignedZero =
+      APFloat::semanticsHasNaN(semantics) &&
+      APFloat::getQNaN(semantics).bitcastToAPInt() == minusZero;
+
+  if (isa<math::IsInfOp>(op))
+    return hasInfinity ? compare(Predicate::eq, magnitude,
+                                 APFloat::getInf(semantics).bitcastToAPInt())
+                       : constant(APInt::getZero(1));
+  if (isa<math::IsNormalOp>(op)) {
+    APInt least = APFloat::getSmallestNormalized(semantics).bitcastToAPInt();
+    Value beyond =
+        arith::SubIOp::create(builder, loc, magnitude, constant(least));
+    return compare(Predicate::ule, beyond, largest - least);
+  }
+  if (hasUnsignedZero)
+    return compare(isa<math::IsNaNOp>(op) ? Predicate::eq : Predicate::ne, bits,
+                   minusZero);
+  if (isa<math::IsFiniteOp>(op))
+    return compare(Predicate::ule, magnitude, largest);
+  return compare(Predicate::ugt, magnitude,
+                 hasInfinity ? APFloat::getInf(semantics).bitcastToAPInt()
+                             : largest);
+}
+
+void gpuasync::expandFloatClassification(Operation *root) {
+  root->walk([](Operation *op) {
+    if (!isa<math::IsFiniteOp, math::IsInfOp, math::IsNaNOp, math::IsNormalOp>(
+            op))
+      return;
+    op->getResult(0).replaceAllUsesWith(buildClassification(op));
+    op->erase();
+  });
+}
+
 /// Ops that are nothing but several others.
 static void expandCompositeMath(Operation *root, bool expandLog10 = false) {
+  expandFloatClassification(root);
   RewritePatternSet patterns(root->getContext());
   math::populateExpansionPatterns(patterns, {"clampf"});
   (void)applyPatternsGreedily(root, std::move(patterns));

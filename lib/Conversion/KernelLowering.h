@@ -114,8 +114,12 @@ void expandFloatAtomics(Operation *root);
 
 /// GPUs: math.ipowi, and with `floatBase` math.fpowi, as loops.
 void expandIntegerPowers(Operation *root, bool floatBase);
+/// Rewrites math.isfinite, isinf, isnan and isnormal to integer arithmetic,
+/// whatever the type of float: upstream's lowering has two of the four, of the
+/// types that LLVM has.
+void expandFloatClassification(Operation *root);
 /// GPUs: what upstream's lowering has no pattern for: math on integers,
-/// classification, truncation.
+/// truncation.
 LogicalResult lowerIntrinsicMath(Operation *root);
 /// cpu: calls libm where LLVM has no intrinsic of the same accuracy.
 LogicalResult lowerMathToLibm(Operation *root);

@@ -218,6 +218,7 @@ static void lowerKnownAtomics(Operation *root) {
 LogicalResult CPULowering::lowerToLLVM() {
   hoistAllocas(work);
   expandCopies(work);
+  expandFloatClassification(work);
   makeSmallFloatAtomicsGeneric(work);
   expandFloatAtomics(work);
   OpPassManager structure(ModuleOp::getOperationName());
