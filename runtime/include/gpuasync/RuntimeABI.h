@@ -29,7 +29,7 @@ extern "C" {
 /// Version of everything in this header. A program carries the version that it
 /// was compiled for; the runtime refuses a program with another major version
 /// (upper 16 bits) or a newer minor one (lower 16 bits).
-#define GPUASYNC_ABI_VERSION UINT32_C(0x00010002)
+#define GPUASYNC_ABI_VERSION UINT32_C(0x00010003)
 
 //===----------------------------------------------------------------------===//
 // Opaque objects
@@ -347,6 +347,17 @@ gpuasync_launch(gpuasync_frame *frame, gpuasync_stream *stream,
                 const gpuasync_site *site,
                 const gpuasync_block *block) GPUASYNC_NOEXCEPT;
 
+/// The bytes from the first element of `rank`-dimensional data to the end of
+/// its last one; sizes and strides in elements of `elementBytes` bytes, null
+/// strides: data without gaps. By this lowered code multiplies sizes that are
+/// no constants. A negative size, a stride that leads before the first element,
+/// and 2^63 bytes or more are errors, which say the sizes; the result then is
+/// 0, as in a failed frame.
+GPUASYNC_API uint64_t
+gpuasync_extent(gpuasync_frame *frame, const int64_t *sizes,
+                const int64_t *strides, uint32_t rank, uint64_t elementBytes,
+                const gpuasync_site *site) GPUASYNC_NOEXCEPT;
+
 enum gpuasync_alloc_flags {
   GPUASYNC_ALLOC_DEVICE = 0,
   /// The host may read and write it; device work on it must be ordered by
@@ -505,6 +516,7 @@ GPUASYNC_API uint32_t gpuasync_abi_version(void) GPUASYNC_NOEXCEPT;
   X(gpuasync_event_export)                                                     \
   X(gpuasync_event_import)                                                     \
   X(gpuasync_launch)                                                           \
+  X(gpuasync_extent)                                                           \
   X(gpuasync_alloc)                                                            \
   X(gpuasync_dealloc)                                                          \
   X(gpuasync_memcpy)                                                           \

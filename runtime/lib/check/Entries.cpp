@@ -7,12 +7,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "Checker.h"
+#include "core/Extent.h"
 
 #include <algorithm>
 #include <stdlib.h>
 #include <string.h>
 
 using namespace gpuasync::check;
+using gpuasync::Extent;
+using gpuasync::findExtent;
 
 extern thread_local gpuasync::check::OpIndex gpuasyncCheckLaunch;
 
@@ -140,7 +143,7 @@ static gpuasync_event *eventImport(gpuasync_frame *frame, gpuasync_event *event,
 }
 
 //===----------------------------------------------------------------------===//
-// Work
+// Work. Sizes that mean nothing are the runtime's to refuse.
 //===----------------------------------------------------------------------===//
 
 static void launch(gpuasync_frame *frame, gpuasync_stream *stream,
@@ -155,7 +158,7 @@ static void launch(gpuasync_frame *frame, gpuasync_stream *stream,
 static void copy(gpuasync_frame *frame, gpuasync_stream *stream,
                  void *destination, const void *source, uint64_t bytes,
                  const gpuasync_site *site) noexcept {
-  if (frame->failed || !bytes)
+  if (frame->failed || !bytes || bytes > INT64_MAX)
     return gpuasync_memcpy(frame, stream, destination, source, bytes, site);
   OpIndex op = checker().order.add(stream, site);
   bool readable = checker().accessRange(source, bytes, GPUASYNC_CHECK_READ, op);
@@ -173,7 +176,8 @@ static void forPieces(const int64_t *sizes, const int64_t *strides,
       return;
   uint64_t piece = elementBytes;
   uint32_t outer = rank;
-  while (outer && strides[outer - 1] * int64_t(elementBytes) == int64_t(piece))
+  while (outer &&
+         static_cast<uint64_t>(strides[outer - 1]) * elementBytes == piece)
     piece *= static_cast<uint64_t>(sizes[--outer]);
   int64_t index[64] = {};
   while (true) {
@@ -196,7 +200,10 @@ static void copyStrided(gpuasync_frame *frame, gpuasync_stream *stream,
                         uint32_t elementBytes,
                         const gpuasync_site *site) noexcept {
   bool allowed = true;
-  if (!frame->failed && rank <= 64) {
+  Extent from, to;
+  if (!frame->failed && rank <= 64 &&
+      findExtent(sizes, sourceStrides, rank, elementBytes, from) &&
+      findExtent(sizes, destinationStrides, rank, elementBytes, to)) {
     OpIndex op = checker().order.add(stream, site);
     forPieces(sizes, sourceStrides, rank, elementBytes,
               [&](int64_t offset, uint64_t bytes) {
@@ -220,7 +227,7 @@ static void copyStrided(gpuasync_frame *frame, gpuasync_stream *stream,
 static void fill(gpuasync_frame *frame, gpuasync_stream *stream,
                  void *destination, const void *pattern, uint32_t elementBytes,
                  uint64_t count, const gpuasync_site *site) noexcept {
-  if (frame->failed || !count ||
+  if (frame->failed || !count || count > INT64_MAX / 16 ||
       checker().accessRange(destination, elementBytes * count,
                             GPUASYNC_CHECK_WRITE,
                             checker().order.add(stream, site)))
@@ -234,7 +241,9 @@ static void fillStrided(gpuasync_frame *frame, gpuasync_stream *stream,
                         const void *pattern, uint32_t elementBytes,
                         const gpuasync_site *site) noexcept {
   bool allowed = true;
-  if (!frame->failed && rank <= 64) {
+  Extent extent;
+  if (!frame->failed && rank <= 64 &&
+      findExtent(sizes, strides, rank, elementBytes, extent)) {
     OpIndex op = checker().order.add(stream, site);
     forPieces(sizes, strides, rank, elementBytes,
               [&](int64_t offset, uint64_t bytes) {

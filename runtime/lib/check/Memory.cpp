@@ -297,7 +297,7 @@ bool Checker::accessRange(const void *pointer, uint64_t bytes, uint8_t flags,
     return true;
   }
   // A strided copy comes here for each of its pieces: texts are for reports.
-  if (begin + bytes > allocation->base + allocation->bytes &&
+  if (bytes > allocation->bytes - (begin - allocation->base) &&
       allocation->kind != MemoryKind::Registered) {
     std::string place = placeOf(access), from = placeOf(allocation->site);
     report(Kind::Bounds, place, from,

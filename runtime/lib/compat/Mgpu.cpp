@@ -8,6 +8,7 @@
 
 #include "compat/Handles.h"
 #include "compat/Report.h"
+#include "core/Extent.h"
 
 #include <new>
 #include <string.h>
@@ -28,20 +29,21 @@ struct Descriptor {
   int64_t sizes[1];
 };
 
-/// The bytes that a memref covers; false if there are none.
-bool extent(int64_t rank, const Descriptor *descriptor, int64_t elementBytes,
-            char *&begin, uint64_t &bytes) {
-  int64_t low = 0, high = 1;
-  for (int64_t i = 0; i < rank; ++i) {
-    int64_t size = descriptor->sizes[i];
-    if (size <= 0)
-      return false;
-    int64_t reach = (size - 1) * descriptor->sizes[rank + i];
-    (reach < 0 ? low : high) += reach;
+/// The bytes that a memref covers; false if there are none, or it cannot be.
+bool findBytes(int64_t rank, const Descriptor *descriptor, int64_t elementBytes,
+               const gpuasync_site *site, char *&begin, uint64_t &bytes) {
+  const int64_t *sizes = descriptor->sizes, *strides = sizes + rank;
+  auto count = static_cast<uint32_t>(rank);
+  auto element = static_cast<uint64_t>(elementBytes);
+  Extent extent;
+  if (!findExtent(sizes, strides, count, element, extent)) {
+    fail(site->op, "%s",
+         describeBadExtent(sizes, strides, count, element).c_str());
+    return false;
   }
-  begin = descriptor->data + (descriptor->offset + low) * elementBytes;
-  bytes = static_cast<uint64_t>((high - low) * elementBytes);
-  return true;
+  begin = descriptor->data + descriptor->offset * elementBytes + extent.low;
+  bytes = extent.bytes();
+  return bytes != 0;
 }
 
 void registerRange(void *pointer, uint64_t bytes, const gpuasync_site *site) {
@@ -208,8 +210,8 @@ GPUASYNC_API void mgpuMemHostRegisterMemRef(int64_t rank, void *descriptor,
   SITE("mgpuMemHostRegisterMemRef");
   char *begin = nullptr;
   uint64_t bytes = 0;
-  if (!dead() && extent(rank, static_cast<Descriptor *>(descriptor),
-                        elementBytes, begin, bytes))
+  if (!dead() && findBytes(rank, static_cast<Descriptor *>(descriptor),
+                           elementBytes, &site, begin, bytes))
     registerRange(begin, bytes, &site);
 }
 
@@ -224,8 +226,8 @@ GPUASYNC_API void mgpuMemHostUnregisterMemRef(int64_t rank, void *descriptor,
   SITE("mgpuMemHostUnregisterMemRef");
   char *begin = nullptr;
   uint64_t bytes = 0;
-  if (!dead() && extent(rank, static_cast<Descriptor *>(descriptor),
-                        elementBytes, begin, bytes))
+  if (!dead() && findBytes(rank, static_cast<Descriptor *>(descriptor),
+                           elementBytes, &site, begin, bytes))
     unregisterRange(begin, &site);
 }
 
@@ -308,11 +310,20 @@ mgpuTensorMapEncodeTiledMemref(int64_t rank, void *rankedDescriptor,
   // Innermost first there, last here. As upstream, the tensor begins at the
   // aligned pointer.
   for (int64_t i = 0; i < rank; ++i) {
-    sizes[i] = static_cast<uint64_t>(descriptor->sizes[rank - 1 - i]);
-    box[i] = static_cast<uint32_t>(boxSizes[rank - 1 - i]);
-    if (i + 1 < rank)
-      strides[i] = static_cast<uint64_t>(descriptor->sizes[2 * rank - 2 - i]) *
-                   elementBytes[dataType];
+    int64_t size = descriptor->sizes[rank - 1 - i];
+    int64_t stride = i + 1 < rank ? descriptor->sizes[2 * rank - 2 - i] : 0;
+    int64_t boxSize = boxSizes[rank - 1 - i];
+    if (size < 0 || boxSize < 1 || boxSize > 256 || stride < 0 ||
+        __builtin_mul_overflow(stride, elementBytes[dataType], &strides[i])) {
+      fail(site.op,
+           "dimension %lld: %lld elements in boxes of %lld, %lld elements "
+           "apart: boxes have 1 to 256, nothing is negative",
+           static_cast<long long>(rank - 1 - i), static_cast<long long>(size),
+           static_cast<long long>(boxSize), static_cast<long long>(stride));
+      return nullptr;
+    }
+    sizes[i] = static_cast<uint64_t>(size);
+    box[i] = static_cast<uint32_t>(boxSize);
   }
   alignas(64) unsigned char map[128];
   mgpuTensorMapEncodeTiled(

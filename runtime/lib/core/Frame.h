@@ -15,6 +15,7 @@
 namespace gpuasync {
 
 struct Capture;
+struct Extent;
 
 struct Frame {
   // As in gpuasync_frame.
@@ -115,6 +116,9 @@ void guarded(Frame *frame, const gpuasync_site *site, Body body) {
 Status checkBlock(const gpuasync_context &context,
                   const gpuasync_kernel &kernel, const gpuasync_block &block,
                   bool &empty);
+/// findExtent, with an error that says the sizes (Extent.cpp).
+Status checkExtent(const int64_t *sizes, const int64_t *strides, uint32_t rank,
+                   uint64_t elementBytes, Extent &out);
 /// DriverContext's, with an error that says what the rules are (TensorMap.cpp).
 Status encodeTensorMap(gpuasync_context &context, const TensorMap &map,
                        void *out);

@@ -242,6 +242,13 @@ void gpuasync_host_register(gpuasync_frame *memory, void *pointer,
       frame->fail(makeStatus(GPUASYNC_INVALID_ARGUMENT, "null pointer"), site);
       return;
     }
+    if (bytes > UINT64_MAX - reinterpret_cast<uintptr_t>(pointer)) {
+      frame->fail(makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                             "too large: %llu bytes from %p on",
+                             static_cast<unsigned long long>(bytes), pointer),
+                  site);
+      return;
+    }
     if (frame->capture) {
       frame->fail(refuseCaptured("a registration of host memory",
                                  "register it before the capture"),

@@ -11,33 +11,41 @@
 
 using namespace gpuasync;
 
-bool gpuasync::simplify(std::vector<Dim> &dims) {
-  std::vector<Dim> kept;
-  for (const Dim &dim : dims) {
-    if (dim.size <= 0)
-      return false;
-    if (dim.size == 1)
-      continue;
-    if (!kept.empty() &&
-        kept.back().destination == dim.destination * dim.size &&
-        kept.back().source == dim.source * dim.size)
-      kept.back() = {kept.back().size * dim.size, dim.destination, dim.source};
-    else
-      kept.push_back(dim);
-  }
-  dims = std::move(kept);
-  return true;
+/// Whether `outer` is the stride of rows of `size` elements, `inner` apart.
+static bool continues(int64_t outer, int64_t inner, int64_t size) {
+  int64_t row;
+  return !__builtin_mul_overflow(inner, size, &row) && outer == row;
 }
 
-void gpuasync::extent(const std::vector<Dim> &dims, bool destination,
-                      uint64_t elementBytes, int64_t &low, int64_t &high) {
-  low = 0;
-  high = static_cast<int64_t>(elementBytes);
+std::vector<Dim> gpuasync::makeDims(const int64_t *sizes,
+                                    const int64_t *destinationStrides,
+                                    const int64_t *sourceStrides, uint32_t rank,
+                                    uint32_t elementBytes) {
+  std::vector<Dim> dims;
+  for (uint32_t i = 0; i < rank; ++i) {
+    if (sizes[i] == 1)
+      continue; // its strides mean nothing
+    Dim dim = {sizes[i], destinationStrides[i] * int64_t(elementBytes),
+               sourceStrides[i] * int64_t(elementBytes)};
+    if (!dims.empty() &&
+        continues(dims.back().destination, dim.destination, dim.size) &&
+        continues(dims.back().source, dim.source, dim.size))
+      dims.back() = {dims.back().size * dim.size, dim.destination, dim.source};
+    else
+      dims.push_back(dim);
+  }
+  return dims;
+}
+
+Extent gpuasync::extentOf(const std::vector<Dim> &dims, bool destination,
+                          uint64_t elementBytes) {
+  Extent extent = {0, static_cast<int64_t>(elementBytes)};
   for (const Dim &dim : dims) {
     int64_t span =
         (dim.size - 1) * (destination ? dim.destination : dim.source);
-    (span < 0 ? low : high) += span;
+    (span < 0 ? extent.low : extent.high) += span;
   }
+  return extent;
 }
 
 static void copyFrom(const StridedCopy &copy, uint32_t dim, char *to,

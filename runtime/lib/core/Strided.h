@@ -10,6 +10,7 @@
 #define GPUASYNC_CORE_STRIDED_H
 
 #include "core/Driver.h"
+#include "core/Extent.h"
 
 #include <vector>
 
@@ -20,13 +21,17 @@ struct Dim {
   int64_t size, destination, source;
 };
 
-/// Drops unit dimensions and merges neighbours that are contiguous on both
-/// sides. Returns false if some size is 0: nothing to do.
-bool simplify(std::vector<Dim> &dims);
+/// The dimensions of data whose sizes have been checked on both sides
+/// (Extent.h), strides in elements: without unit dimensions, and neighbours
+/// that are contiguous on both sides as one.
+std::vector<Dim> makeDims(const int64_t *sizes,
+                          const int64_t *destinationStrides,
+                          const int64_t *sourceStrides, uint32_t rank,
+                          uint32_t elementBytes);
 
 /// The bytes that an access of `dims` touches, relative to the base pointer.
-void extent(const std::vector<Dim> &dims, bool destination,
-            uint64_t elementBytes, int64_t &low, int64_t &high);
+Extent extentOf(const std::vector<Dim> &dims, bool destination,
+                uint64_t elementBytes);
 
 /// Carries the copy out on the calling thread. Either side may overlap itself.
 void copyOnHost(const StridedCopy &copy);

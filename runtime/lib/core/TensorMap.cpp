@@ -73,12 +73,22 @@ static Status encode(gpuasync_context &context, void *out, void *base,
                         "the box has %lld elements in dimension %u: 1 to 256 "
                         "are possible",
                         static_cast<long long>(box[from]), from);
+    if (sizes[from] < 0)
+      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                        "negative size: the tensor has %lld elements in "
+                        "dimension %u",
+                        static_cast<long long>(sizes[from]), from);
     extents[i] = static_cast<uint64_t>(sizes[from]);
     boxes[i] = static_cast<uint32_t>(box[from]);
     ones[i] = 1;
-    if (i)
-      bytes[i - 1] = static_cast<uint64_t>(strides[from]) *
-                     elementBytes[format.elementType];
+    if (i &&
+        (strides[from] < 0 ||
+         __builtin_mul_overflow(strides[from], elementBytes[format.elementType],
+                                &bytes[i - 1])))
+      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                        "dimension %u of the tensor has a stride of %lld "
+                        "elements",
+                        from, static_cast<long long>(strides[from]));
   }
   TensorMap map;
   map.dataType = format.elementType;

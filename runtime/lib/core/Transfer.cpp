@@ -383,8 +383,6 @@ static uint64_t pack(std::vector<Dim> &dims, uint64_t elementBytes,
 
 Status Transfer::copyDims(char *destination, const char *source,
                           std::vector<Dim> dims, uint64_t elementBytes) {
-  if (!simplify(dims))
-    return Status();
   if (!dims.empty() &&
       dims.back().destination == static_cast<int64_t>(elementBytes) &&
       dims.back().source == static_cast<int64_t>(elementBytes)) {
@@ -404,17 +402,16 @@ Status Transfer::copyDims(char *destination, const char *source,
     }
     return Status();
   }
-  int64_t low, high;
   bool fromPageable, toPageable;
-  extent(dims, false, elementBytes, low, high);
-  const char *sourceLow = source + low;
-  uint64_t sourceBytes = static_cast<uint64_t>(high - low);
+  Extent extent = extentOf(dims, false, elementBytes);
+  const char *sourceLow = source + extent.low;
+  uint64_t sourceBytes = extent.bytes();
   Status status = classify(sourceLow, sourceBytes, "source", fromPageable);
   if (!status.ok())
     return status;
-  extent(dims, true, elementBytes, low, high);
-  char *destinationLow = destination + low;
-  uint64_t destinationBytes = static_cast<uint64_t>(high - low);
+  extent = extentOf(dims, true, elementBytes);
+  char *destinationLow = destination + extent.low;
+  uint64_t destinationBytes = extent.bytes();
   status =
       classify(destinationLow, destinationBytes, "destination", toPageable);
   if (!status.ok())
@@ -504,8 +501,6 @@ Status Transfer::copyDims(char *destination, const char *source,
 
 Status Transfer::fillDims(char *destination, std::vector<Dim> dims,
                           const void *pattern, uint32_t elementBytes) {
-  if (!simplify(dims))
-    return Status();
   if (dims.empty())
     dims.push_back({1, elementBytes, elementBytes});
   if (dims.size() > StridedFill::maxRank) {
@@ -519,11 +514,11 @@ Status Transfer::fillDims(char *destination, std::vector<Dim> dims,
     }
     return Status();
   }
-  int64_t low, high;
   bool pageable;
-  extent(dims, true, elementBytes, low, high);
-  uint64_t bytes = static_cast<uint64_t>(high - low);
-  Status status = classify(destination + low, bytes, "destination", pageable);
+  Extent extent = extentOf(dims, true, elementBytes);
+  char *low = destination + extent.low;
+  uint64_t bytes = extent.bytes();
+  Status status = classify(low, bytes, "destination", pageable);
   if (!status.ok())
     return status;
   StridedFill fill;
@@ -542,7 +537,7 @@ Status Transfer::fillDims(char *destination, std::vector<Dim> dims,
       auto written = std::make_unique<StridedCopy>();
       toStrided(*written, dims, elementBytes);
       written->destination = destination;
-      status = remember(destination + low, bytes, nullptr, written.release());
+      status = remember(low, bytes, nullptr, written.release());
     }
     return status;
   }
@@ -567,22 +562,16 @@ Status Transfer::fillDims(char *destination, std::vector<Dim> dims,
   toStrided(*scatter, packed, elementBytes);
   scatter->destination = destination;
   scatter->source = staging.data();
-  status = remember(destination + low, bytes, staging.get(), scatter.release());
+  status = remember(low, bytes, staging.get(), scatter.release());
   if (status.ok())
     staging.passOn();
   return status;
 }
 
-/// Sizes and element strides of an op into dimensions with byte strides.
-static std::vector<Dim> makeDims(const int64_t *sizes,
-                                 const int64_t *destinationStrides,
-                                 const int64_t *sourceStrides, uint32_t rank,
-                                 uint32_t elementBytes) {
-  std::vector<Dim> dims;
-  for (uint32_t i = 0; i < rank; ++i)
-    dims.push_back({sizes[i], destinationStrides[i] * int64_t(elementBytes),
-                    sourceStrides[i] * int64_t(elementBytes)});
-  return dims;
+static Status tooLarge(uint64_t count, uint32_t elementBytes) {
+  return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                    "too large: %llu elements of %u bytes",
+                    static_cast<unsigned long long>(count), elementBytes);
 }
 
 static bool validElement(Frame *frame, uint32_t bytes,
@@ -609,6 +598,8 @@ void gpuasync_memcpy(gpuasync_frame *memory, gpuasync_stream *stream,
   if (!bytes)
     return;
   guarded(frame, site, [&] {
+    if (__builtin_expect(bytes > INT64_MAX, 0))
+      return frame->fail(tooLarge(bytes, 1), site);
     Transfer transfer(*frame, *stream, site);
     frame->check(frame->context->noteFault(transfer.copyBytes(
                      static_cast<char *>(destination),
@@ -631,6 +622,15 @@ void gpuasync_memcpy_strided(gpuasync_frame *memory, gpuasync_stream *stream,
   if (!elementBytes)
     return;
   guarded(frame, site, [&] {
+    Extent from, to;
+    if (!frame->check(
+            checkExtent(sizes, sourceStrides, rank, elementBytes, from),
+            site) ||
+        !frame->check(
+            checkExtent(sizes, destinationStrides, rank, elementBytes, to),
+            site) ||
+        !to.bytes())
+      return;
     Transfer transfer(*frame, *stream, site);
     frame->check(
         frame->context->noteFault(transfer.copyDims(
@@ -646,6 +646,9 @@ void gpuasync_memset(gpuasync_frame *memory, gpuasync_stream *stream,
                      void *destination, const void *pattern,
                      uint32_t elementBytes, uint64_t count,
                      const gpuasync_site *site) noexcept {
+  if (Frame *frame = Frame::of(memory);
+      __builtin_expect(count > INT64_MAX, 0) && frame->usable())
+    return frame->fail(tooLarge(count, elementBytes), site);
   int64_t size = static_cast<int64_t>(count), stride = 1;
   gpuasync_memset_strided(memory, stream, destination, &stride, &size, 1,
                           pattern, elementBytes, site);
@@ -662,6 +665,11 @@ void gpuasync_memset_strided(gpuasync_frame *memory, gpuasync_stream *stream,
     return;
   stream->note(site);
   guarded(frame, site, [&] {
+    Extent extent;
+    if (!frame->check(checkExtent(sizes, strides, rank, elementBytes, extent),
+                      site) ||
+        !extent.bytes())
+      return;
     Transfer transfer(*frame, *stream, site);
     frame->check(frame->context->noteFault(transfer.fillDims(
                      static_cast<char *>(destination),

@@ -59,6 +59,106 @@ TEST_P(Memory, FillOfAnOddElementIsRefused) {
   EXPECT_EQ(status.code(), uint32_t(GPUASYNC_UNSUPPORTED));
 }
 
+/// Sizes whose product is not the number of elements.
+TEST_P(Memory, SizesThatWrapAreRefused) {
+  constexpr int64_t big = int64_t(1) << 32;
+  struct Case {
+    std::vector<int64_t> sizes, strides;
+    uint32_t elementBytes;
+    const char *message;
+  };
+  const Case cases[] = {
+      {{big, big}, {big, 1}, 4, "4294967296 x 4294967296 elements of 4 bytes"},
+      {{big, big}, {0, 0}, 1, "too large"},
+      {{int64_t(1) << 60}, {1}, 16, "too large"},
+      {{3, big},
+       {int64_t(1) << 61, 1},
+       8,
+       "strides of 2305843009213693952 x 1"},
+      {{3, 3}, {INT64_MAX / 2, INT64_MIN / 2}, 1, "too large"},
+      {{-5, 20}, {20, 1}, 4, "negative size: -5 x 20 elements of 4 bytes"},
+      {{0, -1}, {1, 1}, 4, "negative size: 0 x -1"},
+      {{INT64_MIN}, {1}, 1, "negative size: -9223372036854775808"}};
+  uint64_t word = 0;
+  for (const Case &each : cases) {
+    auto rank = static_cast<uint32_t>(each.sizes.size());
+    const int64_t *sizes = each.sizes.data(), *strides = each.strides.data();
+    for (int call = 0; call < 4; ++call) {
+      FrameScope frame(*program);
+      gpuasync_stream *stream = frame.stream();
+      auto *x = frame.alloc<char>(stream, 4096);
+      const int64_t dense[] = {1, 1};
+      if (call == 0)
+        EXPECT_EQ(gpuasync_extent(frame, sizes, strides, rank,
+                                  each.elementBytes, SITE("alloc")),
+                  0u);
+      if (call == 1)
+        gpuasync_memcpy_strided(frame, stream, x, strides, &word, dense, sizes,
+                                rank, each.elementBytes, SITE("memcpy"));
+      if (call == 2)
+        gpuasync_memcpy_strided(frame, stream, &word, dense, x, strides, sizes,
+                                rank, each.elementBytes, SITE("memcpy"));
+      if (call == 3)
+        gpuasync_memset_strided(frame, stream, x, strides, sizes, rank, &word,
+                                each.elementBytes, SITE("memset"));
+      Status status = frame.leave();
+      EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT)) << call;
+      EXPECT_NE(std::string(status.message()).find(each.message),
+                std::string::npos)
+          << call << ": " << status.message();
+      EXPECT_NE(std::string(status.message()).find("test.mlir:"),
+                std::string::npos);
+    }
+  }
+  for (int call = 0; call < 3; ++call) {
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    auto *x = frame.alloc<char>(stream, 4096);
+    if (call == 0)
+      gpuasync_memset(frame, stream, x, &word, 4, uint64_t(1) << 63,
+                      SITE("memset"));
+    if (call == 1)
+      gpuasync_memcpy(frame, stream, x, &word, UINT64_MAX - 3, SITE("memcpy"));
+    if (call == 2)
+      gpuasync_host_register(frame, &word, UINT64_MAX - 3, SITE("register"));
+    Status status = frame.leave();
+    EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT)) << call;
+    EXPECT_NE(std::string(status.message()).find("too large"),
+              std::string::npos)
+        << status.message();
+  }
+}
+
+/// What an extent is, at the edges of what it can be.
+TEST_P(Memory, Extents) {
+  constexpr int64_t big = int64_t(1) << 32;
+  FrameScope frame(*program);
+  auto extent = [&](std::vector<int64_t> sizes, std::vector<int64_t> strides,
+                    uint64_t elementBytes) {
+    return gpuasync_extent(
+        frame, sizes.data(), strides.empty() ? nullptr : strides.data(),
+        static_cast<uint32_t>(sizes.size()), elementBytes, SITE("alloc"));
+  };
+  EXPECT_EQ(extent({}, {}, 4), 4u);
+  EXPECT_EQ(extent({7}, {}, 4), 28u);
+  EXPECT_EQ(extent({3, 5}, {8, 1}, 4), 4u * (2 * 8 + 5));
+  // Nothing is as large as it may be, if a size is 0.
+  EXPECT_EQ(extent({big, big, 0}, {}, 4), 0u);
+  EXPECT_EQ(extent({big, 0, big}, {big, big, 1}, 4), 0u);
+  EXPECT_EQ(extent({INT64_MAX}, {}, 1), uint64_t(INT64_MAX));
+  EXPECT_EQ(extent({big, big / 4}, {}, 1), uint64_t(1) << 62);
+  // The stride of one element means nothing.
+  EXPECT_EQ(extent({1, 3}, {INT64_MAX, 1}, 8), 24u);
+  EXPECT_EQ(extent({4}, {0}, 8), 8u);
+  EXPECT_FALSE(frame.failed());
+  EXPECT_EQ(extent({4}, {-1}, 8), 0u);
+  Status status = frame.leave();
+  EXPECT_EQ(status.code(), uint32_t(GPUASYNC_UNSUPPORTED));
+  EXPECT_NE(
+      std::string(status.message()).find("24 bytes before the first element"),
+      std::string::npos);
+}
+
 /// Random strided copies between all pairs of memory kinds.
 TEST_P(Memory, StridedCopies) {
   std::mt19937 random(7);

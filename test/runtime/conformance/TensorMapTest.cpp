@@ -199,6 +199,14 @@ TEST_P(TensorMaps, RanksAndBoxesAreChecked) {
     expectInvalid(tensor, "elements in dimension 0: 1 to 256 are possible");
   }
   tensor = Tensor::matrix();
+  tensor.sizes[0] = -64;
+  expectInvalid(tensor, "the tensor has -64 elements in dimension 0");
+  for (int64_t stride : {int64_t(-48), int64_t(1) << 62}) {
+    tensor = Tensor::matrix();
+    tensor.strides[0] = stride;
+    expectInvalid(tensor, "dimension 0 of the tensor has a stride of");
+  }
+  tensor = Tensor::matrix();
   tensor.format.elementType = 13;
   expectInvalid(tensor, "unknown element type 13");
 }

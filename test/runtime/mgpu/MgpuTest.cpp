@@ -519,6 +519,27 @@ TEST_P(MgpuTest, HostMemoryIsRegistered) {
   mgpuStreamDestroy(stream);
 }
 
+/// Products of sizes that are not the number of elements.
+TEST_P(MgpuTest, SizesThatWrapAreErrors) {
+  struct {
+    void *base, *data;
+    int64_t offset, sizes[2], strides[2];
+  } matrix = {};
+  uint32_t word = 0;
+  matrix.data = &word;
+  matrix.sizes[0] = matrix.sizes[1] = matrix.strides[0] = int64_t(1) << 32;
+  matrix.strides[1] = 1;
+  mgpuMemHostRegisterMemRef(2, &matrix, 4);
+  expectError("too large: 4294967296 x 4294967296 elements of 4 bytes");
+  matrix.sizes[0] = -3;
+  mgpuMemHostUnregisterMemRef(2, &matrix, 4);
+  expectError("negative size: -3 x 4294967296");
+  int64_t box[] = {(int64_t(1) << 32) + 1, 1};
+  matrix.sizes[0] = 4;
+  mgpuTensorMapEncodeTiledMemref(2, &matrix, 7, 0, 0, 0, 0, box);
+  expectError("in boxes of 4294967297");
+}
+
 TEST_P(MgpuTest, UnregisteringWhatIsNotRegisteredIsAnError) {
   uint32_t local = 0;
   mgpuMemHostUnregister(&local);
