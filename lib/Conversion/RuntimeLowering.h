@@ -169,6 +169,24 @@ struct FunctionState {
              unsigned part = 0);
   /// The scalars of a descriptor, or of what is one value in LLVM.
   ArrayRef<Value> unpack(OpBuilder &builder, Location loc, Value value);
+  /// Stores `values`, of 8 bytes each, one after the other.
+  Value storeAll(OpBuilder &builder, Location loc, Storage which,
+                 ValueRange values);
+  /// \name Of a ranked memref, constants where the type says them
+  /// @{
+  SmallVector<Value> getSizes(OpBuilder &builder, Location loc, Value memref);
+  SmallVector<Value> getStrides(OpBuilder &builder, Location loc, Value memref);
+  /// @}
+  /// The address of a memref's first element.
+  Value getStart(OpBuilder &builder, Location loc, Value memref);
+  /// A memref of any rank as runtime calls take it: arrays of `rank` sizes and
+  /// strides, in storage where the memref has none in memory.
+  struct Shape {
+    Value sizes, strides, rank;
+  };
+  Shape getShape(OpBuilder &builder, Location loc, Value memref);
+  /// The bytes of memrefs without gaps that have been asked for.
+  llvm::DenseMap<Value, Value> bytes;
 
   /// `value` in its LLVM type.
   Value toLLVM(OpBuilder &builder, Value value);

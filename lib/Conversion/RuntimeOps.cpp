@@ -67,6 +67,7 @@ void FunctionState::startAt(mlir::Block *block) {
   for (auto &content : contents)
     content.clear();
   unpacked.clear();
+  bytes.clear();
 }
 
 bool FunctionState::holds(Storage which, int64_t offset, int64_t size,
@@ -105,6 +106,81 @@ ArrayRef<Value> FunctionState::unpack(OpBuilder &builder, Location loc,
     parts.push_back(lowered);
   values.assign(parts.begin(), parts.end());
   return values;
+}
+
+Value FunctionState::storeAll(OpBuilder &builder, Location loc, Storage which,
+                              ValueRange values) {
+  Value storage = getStorage(which, 8 * values.size());
+  for (auto [i, value] : llvm::enumerate(values)) {
+    Attribute constant;
+    OpFoldResult content = matchPattern(value, m_Constant(&constant))
+                               ? OpFoldResult(constant)
+                               : OpFoldResult(value);
+    if (!holds(which, 8 * i, 8, content))
+      LLVM::StoreOp::create(builder, loc, value, getAddress(which, 8 * i));
+  }
+  return storage;
+}
+
+SmallVector<Value> FunctionState::getSizes(OpBuilder &builder, Location loc,
+                                           Value memref) {
+  auto type = cast<MemRefType>(memref.getType());
+  SmallVector<Value> sizes;
+  for (auto [i, size] : llvm::enumerate(type.getShape()))
+    sizes.push_back(ShapedType::isDynamic(size)
+                        ? unpack(builder, loc, memref)[3 + i]
+                        : tables.constant(builder, loc, tables.i64(), size));
+  return sizes;
+}
+
+SmallVector<Value> FunctionState::getStrides(OpBuilder &builder, Location loc,
+                                             Value memref) {
+  auto type = cast<MemRefType>(memref.getType());
+  SmallVector<int64_t> known;
+  int64_t offset;
+  (void)type.getStridesAndOffset(known, offset);
+  SmallVector<Value> strides;
+  for (auto [i, stride] : llvm::enumerate(known))
+    strides.push_back(
+        ShapedType::isDynamic(stride)
+            ? unpack(builder, loc, memref)[3 + type.getRank() + i]
+            : tables.constant(builder, loc, tables.i64(), stride));
+  return strides;
+}
+
+/// The descriptor in memory is {allocated, aligned, offset, sizes[rank],
+/// strides[rank]}: the address of one of its words.
+static Value getWord(OpBuilder &builder, Location loc, Value address,
+                     LLVM::GEPArg index) {
+  return LLVM::GEPOp::create(builder, loc, address.getType(),
+                             builder.getI64Type(), address, index);
+}
+
+Value FunctionState::getStart(OpBuilder &builder, Location loc, Value memref) {
+  if (auto type = dyn_cast<MemRefType>(memref.getType()))
+    return MemRefDescriptor(toLLVM(builder, memref))
+        .bufferPtr(builder, loc, converter, type);
+  Value descriptor = unpack(builder, loc, memref)[1];
+  Value aligned = LLVM::LoadOp::create(builder, loc, tables.ptr(),
+                                       getWord(builder, loc, descriptor, 1));
+  Value offset = LLVM::LoadOp::create(builder, loc, tables.i64(),
+                                      getWord(builder, loc, descriptor, 2));
+  Type element = converter.convertType(
+      cast<BaseMemRefType>(memref.getType()).getElementType());
+  return LLVM::GEPOp::create(builder, loc, tables.ptr(), element, aligned,
+                             LLVM::GEPArg(offset));
+}
+
+FunctionState::Shape FunctionState::getShape(OpBuilder &builder, Location loc,
+                                             Value memref) {
+  if (auto type = dyn_cast<MemRefType>(memref.getType()))
+    return {storeAll(builder, loc, Sizes, getSizes(builder, loc, memref)),
+            storeAll(builder, loc, StridesA, getStrides(builder, loc, memref)),
+            tables.constant(builder, loc, tables.i32(), type.getRank())};
+  ArrayRef<Value> unranked = unpack(builder, loc, memref);
+  Value rank = unranked[0], sizes = getWord(builder, loc, unranked[1], 3);
+  return {sizes, getWord(builder, loc, sizes, rank),
+          LLVM::TruncOp::create(builder, loc, tables.i32(), rank)};
 }
 
 Value FunctionState::toLLVM(OpBuilder &builder, Value value) {
@@ -214,29 +290,12 @@ private:
     return tables.constant(builder, loc, i64, value);
   }
   Value toLLVM(Value value) { return state.toLLVM(builder, value); }
-  Value mul(Value a, Value b) {
-    return LLVM::MulOp::create(builder, loc, a, b);
-  }
-  Value add(Value a, Value b) {
-    return LLVM::AddOp::create(builder, loc, a, b);
-  }
   Value site() { return tables.addressOf(builder, loc, tables.addSite(op)); }
-  /// The address `bytes` into `storage`.
-  Value at(Value storage, int64_t bytes) {
-    if (!bytes)
-      return storage;
-    return LLVM::GEPOp::create(builder, loc, ptr, builder.getI8Type(), storage,
-                               ArrayRef<LLVM::GEPArg>(bytes));
-  }
   void store(Value value, Value address) {
     LLVM::StoreOp::create(builder, loc, value, address);
   }
-  /// Stores `values`, of 8 bytes each, one after the other.
   Value storeAll(FunctionState::Storage which, ValueRange values) {
-    Value storage = state.getStorage(which, 8 * values.size());
-    for (auto [i, value] : llvm::enumerate(values))
-      store(value, state.getAddress(which, 8 * i));
-    return storage;
+    return state.storeAll(builder, loc, which, values);
   }
   /// Calls the runtime with the frame first. The op's place in the schedule
   /// stays on the call.
@@ -245,16 +304,19 @@ private:
   FailureOr<Value> stream(bool mayBeNull = false);
 
   FailureOr<int64_t> elementBytes(BaseMemRefType type);
-  Value size(MemRefType type, MemRefDescriptor descriptor, unsigned dim) {
-    return type.isDynamicDim(dim) ? descriptor.size(builder, loc, dim)
-                                  : int64(type.getDimSize(dim));
+  /// The runtime multiplies the sizes, and refuses what has no product.
+  Value callExtent(FunctionState::Shape shape, int64_t elementBytes) {
+    return tables
+        .call(builder, loc, gpuasync_extent_name, i64,
+              {state.frame, shape.sizes, shape.strides, shape.rank,
+               int64(elementBytes), site()})
+        .getResult();
   }
-  Value numElements(MemRefType type, MemRefDescriptor descriptor);
-  Value strides(FunctionState::Storage which, MemRefType type,
-                MemRefDescriptor descriptor);
-  Value start(MemRefType type, MemRefDescriptor descriptor) {
-    return descriptor.bufferPtr(builder, loc, state.converter, type);
-  }
+  /// The bytes of elements with these sizes, without gaps. Those of a static
+  /// type need not be given.
+  FailureOr<Value> multiply(ArrayRef<Value> sizes, BaseMemRefType type);
+  /// The same of a memref that isOnePiece.
+  FailureOr<Value> bytesOf(Value memref);
 
   LogicalResult lower(LaunchOp op);
   LogicalResult lower(AllocOp op);
@@ -263,10 +325,13 @@ private:
   LogicalResult lower(MemsetOp op);
   LogicalResult lower(StreamSynchronizeOp op);
   LogicalResult lower(EventSynchronizeOp op);
-  FailureOr<std::pair<Value, Value>> extent(Value memref);
+  LogicalResult lower(HostRegisterOp op);
+  LogicalResult lower(HostUnregisterOp op);
   void waitOnHost(StringRef name, ValueRange handles);
-  void replace(Value result, Value with) {
-    result.replaceAllUsesWith(state.fromLLVM(builder, result.getType(), with));
+  Value replace(Value result, Value with) {
+    Value value = state.fromLLVM(builder, result.getType(), with);
+    result.replaceAllUsesWith(value);
+    return value;
   }
 
   Operation *op;
@@ -317,40 +382,63 @@ FailureOr<int64_t> OpLowering::elementBytes(BaseMemRefType type) {
                        layout.getTypeABIAlignment(element));
 }
 
-Value OpLowering::numElements(MemRefType type, MemRefDescriptor descriptor) {
-  int64_t fixed = 1;
-  Value count;
-  for (auto [i, dim] : llvm::enumerate(type.getShape())) {
-    if (!ShapedType::isDynamic(dim)) {
-      fixed *= dim;
-      continue;
-    }
-    Value extent = descriptor.size(builder, loc, i);
-    count = count ? mul(count, extent) : extent;
-  }
-  if (!count)
-    return int64(fixed);
-  return fixed == 1 ? count : mul(count, int64(fixed));
-}
-
-Value OpLowering::strides(FunctionState::Storage which, MemRefType type,
-                          MemRefDescriptor descriptor) {
-  SmallVector<int64_t> known;
-  int64_t offset;
-  (void)type.getStridesAndOffset(known, offset);
-  SmallVector<Value> values;
-  for (auto [i, stride] : llvm::enumerate(known))
-    values.push_back(ShapedType::isDynamic(stride)
-                         ? descriptor.stride(builder, loc, i)
-                         : int64(stride));
-  return storeAll(which, values);
-}
-
 /// Whether the elements of `type` are one piece of memory in row-major order,
 /// whatever its offset.
 static bool isOnePiece(MemRefType type) {
   return type.getLayout().isIdentity() ||
          type.areTrailingDimsContiguous(type.getRank());
+}
+
+/// The product of `sizes` and `elementBytes`, if it is less than 2^63.
+static std::optional<int64_t> multiplyConstants(ArrayRef<int64_t> sizes,
+                                                int64_t elementBytes) {
+  if (llvm::is_contained(sizes, 0))
+    return 0;
+  int64_t bytes = elementBytes;
+  for (int64_t size : sizes)
+    if (llvm::MulOverflow(bytes, size, bytes))
+      return std::nullopt;
+  return bytes;
+}
+
+FailureOr<Value> OpLowering::multiply(ArrayRef<Value> sizes,
+                                      BaseMemRefType type) {
+  FailureOr<int64_t> element = elementBytes(type);
+  if (failed(element))
+    return failure();
+  if (type.hasStaticShape()) {
+    if (std::optional<int64_t> bytes =
+            multiplyConstants(type.getShape(), *element))
+      return int64(*bytes);
+    return op->emitOpError() << "has " << type << ", whose elements of "
+                             << *element << " bytes are 2^63 bytes or more";
+  }
+  // Constants that have no product may be in code that never runs.
+  SmallVector<int64_t> constants;
+  for (Value size : sizes)
+    if (APInt constant; matchPattern(size, m_ConstantInt(&constant)) &&
+                        constant.isNonNegative())
+      constants.push_back(constant.getSExtValue());
+  std::optional<int64_t> bytes = multiplyConstants(constants, *element);
+  if (constants.size() == sizes.size() && bytes)
+    return int64(*bytes);
+  return callExtent({storeAll(FunctionState::Sizes, sizes),
+                     LLVM::ZeroOp::create(builder, loc, ptr),
+                     int32(sizes.size())},
+                    *element);
+}
+
+FailureOr<Value> OpLowering::bytesOf(Value memref) {
+  if (Value known = state.bytes.lookup(memref))
+    return known;
+  auto type = cast<MemRefType>(memref.getType());
+  SmallVector<Value> sizes;
+  if (!type.hasStaticShape())
+    sizes = state.getSizes(builder, loc, memref);
+  FailureOr<Value> bytes = multiply(sizes, type);
+  if (succeeded(bytes))
+    state.bytes[memref] = *bytes;
+  return bytes;
 }
 
 //===----------------------------------------------------------------------===//
@@ -457,33 +545,38 @@ LogicalResult OpLowering::lower(LaunchOp launch) {
 LogicalResult OpLowering::lower(AllocOp alloc) {
   MemRefType type = alloc.getMemref().getType();
   FailureOr<Value> on = stream(/*mayBeNull=*/true);
-  FailureOr<int64_t> element = elementBytes(type);
-  if (failed(on) || failed(element))
+  if (failed(on))
     return failure();
   if (!type.getLayout().isIdentity() || !alloc.getSymbolOperands().empty())
     return op->emitOpError(
         "can only allocate memory with the identity layout: allocate that, and "
         "take a view of it");
 
-  // Sizes and strides, innermost last; `count` ends as the number of elements.
   int64_t rank = type.getRank();
   SmallVector<Value> sizes, strides(rank);
   auto dynamic = alloc.getDynamicSizes().begin();
   for (int64_t dim : type.getShape())
     sizes.push_back(ShapedType::isDynamic(dim) ? toLLVM(*dynamic++)
                                                : int64(dim));
-  Value count = int64(1);
-  bool isOne = true;
+  FailureOr<Value> bytes = multiply(sizes, type);
+  if (failed(bytes))
+    return failure();
+  SmallVector<int64_t> known;
+  int64_t offset;
+  (void)type.getStridesAndOffset(known, offset);
   for (int64_t i = rank - 1; i >= 0; --i) {
-    strides[i] = count;
-    count = isOne ? sizes[i] : mul(count, sizes[i]);
-    isOne = false;
+    if (!ShapedType::isDynamic(known[i]))
+      strides[i] = int64(known[i]);
+    else if (i + 2 == rank)
+      strides[i] = sizes[i + 1];
+    else
+      strides[i] =
+          LLVM::MulOp::create(builder, loc, sizes[i + 1], strides[i + 1]);
   }
   uint32_t flags = alloc.getHostShared() ? GPUASYNC_ALLOC_HOST_SHARED
                                          : GPUASYNC_ALLOC_DEVICE;
-  Value bytes = *element == 1 ? count : mul(count, int64(*element));
   Value memory =
-      call(gpuasync_alloc_name, ptr, {*on, bytes, int32(flags), site()})
+      call(gpuasync_alloc_name, ptr, {*on, *bytes, int32(flags), site()})
           .getResult();
   auto descriptor =
       MemRefDescriptor::poison(builder, loc, state.converter.convertType(type));
@@ -497,7 +590,7 @@ LogicalResult OpLowering::lower(AllocOp alloc) {
   // The host may use host-shared memory at once, so it must be there.
   if (alloc.getHostShared())
     state.exitIfFrameFailed(builder, loc);
-  replace(alloc.getMemref(), descriptor);
+  state.bytes[replace(alloc.getMemref(), descriptor)] = *bytes;
   return success();
 }
 
@@ -520,26 +613,31 @@ LogicalResult OpLowering::lower(MemcpyOp copy) {
     return failure();
   if (!destType.isStrided() || !sourceType.isStrided())
     return op->emitOpError("needs memrefs with strides");
-  MemRefDescriptor dest(toLLVM(copy.getDestination()));
-  MemRefDescriptor source(toLLVM(copy.getSource()));
-  Value to = start(destType, dest), from = start(sourceType, source);
+  Value dest = copy.getDestination(), source = copy.getSource();
+  Value to = state.getStart(builder, loc, dest);
+  Value from = state.getStart(builder, loc, source);
 
   if (isOnePiece(destType) && isOnePiece(sourceType)) {
-    // Static sizes of either side spare reading the descriptor.
+    // What is known of either side spares asking.
     bool useDest =
-        destType.getNumDynamicDims() < sourceType.getNumDynamicDims();
-    Value count =
-        useDest ? numElements(destType, dest) : numElements(sourceType, source);
-    Value bytes = *element == 1 ? count : mul(count, int64(*element));
-    call(gpuasync_memcpy_name, {}, {*on, to, from, bytes, site()});
+        !state.bytes.contains(source) &&
+        (state.bytes.contains(dest) ||
+         destType.getNumDynamicDims() < sourceType.getNumDynamicDims());
+    FailureOr<Value> bytes = bytesOf(useDest ? dest : source);
+    if (failed(bytes))
+      return failure();
+    call(gpuasync_memcpy_name, {}, {*on, to, from, *bytes, site()});
     return success();
   }
   SmallVector<Value> sizes;
-  for (int64_t i = 0, e = sourceType.getRank(); i < e; ++i)
-    sizes.push_back(sourceType.isDynamicDim(i) ? size(destType, dest, i)
-                                               : size(sourceType, source, i));
-  Value toStrides = strides(FunctionState::StridesA, destType, dest);
-  Value fromStrides = strides(FunctionState::StridesB, sourceType, source);
+  for (auto [of, other, size] : llvm::zip_equal(
+           state.getSizes(builder, loc, source),
+           state.getSizes(builder, loc, dest), sourceType.getShape()))
+    sizes.push_back(ShapedType::isDynamic(size) ? other : of);
+  Value toStrides =
+      storeAll(FunctionState::StridesA, state.getStrides(builder, loc, dest));
+  Value fromStrides =
+      storeAll(FunctionState::StridesB, state.getStrides(builder, loc, source));
   Value extents = storeAll(FunctionState::Sizes, sizes);
   call(gpuasync_memcpy_strided_name, {},
        {*on, to, toStrides, from, fromStrides, extents,
@@ -559,24 +657,27 @@ LogicalResult OpLowering::lower(MemsetOp set) {
            << " have " << *element;
   if (!type.isStrided())
     return op->emitOpError("needs a memref with strides");
-  MemRefDescriptor dest(toLLVM(set.getDestination()));
-  Value to = start(type, dest);
+  Value dest = set.getDestination();
+  Value to = state.getStart(builder, loc, dest);
   Value pattern = state.getStorage(FunctionState::Pattern, 16);
   store(toLLVM(set.getValue()), pattern);
 
   if (isOnePiece(type)) {
-    Value count = numElements(type, dest);
+    FailureOr<Value> bytes = bytesOf(dest);
+    if (failed(bytes))
+      return failure();
+    APInt known;
+    Value count = matchPattern(*bytes, m_ConstantInt(&known))
+                      ? int64(known.getSExtValue() / *element)
+                      : LLVM::LShrOp::create(builder, loc, *bytes,
+                                             int64(llvm::Log2_64(*element)));
     call(gpuasync_memset_name, {},
          {*on, to, pattern, int32(*element), count, site()});
     return success();
   }
-  SmallVector<Value> sizes;
-  for (int64_t i = 0, e = type.getRank(); i < e; ++i)
-    sizes.push_back(size(type, dest, i));
-  Value extents = storeAll(FunctionState::Sizes, sizes);
-  Value destStrides = strides(FunctionState::StridesA, type, dest);
+  FunctionState::Shape shape = state.getShape(builder, loc, dest);
   call(gpuasync_memset_strided_name, {},
-       {*on, to, destStrides, extents, int32(type.getRank()), pattern,
+       {*on, to, shape.strides, shape.sizes, shape.rank, pattern,
         int32(*element), site()});
   return success();
 }
@@ -585,95 +686,43 @@ LogicalResult OpLowering::lower(MemsetOp set) {
 // Registered memory
 //===----------------------------------------------------------------------===//
 
-/// The pointer to the first element and the bytes from there to the end of the
-/// last one, of a memref of any rank and strides with positive strides.
-FailureOr<std::pair<Value, Value>> OpLowering::extent(Value memref) {
-  // Usually an unranked memref is the cast of a ranked one.
-  if (auto cast = memref.getDefiningOp<memref::CastOp>();
-      cast && isa<MemRefType>(cast.getSource().getType()))
-    memref = cast.getSource();
+/// Usually an unranked memref is the cast of a ranked one.
+static Value lookThroughCast(Value memref) {
+  auto cast = memref.getDefiningOp<memref::CastOp>();
+  return cast && isa<MemRefType>(cast.getSource().getType()) ? cast.getSource()
+                                                             : memref;
+}
+
+LogicalResult OpLowering::lower(HostRegisterOp host) {
+  Value memref = lookThroughCast(host.getMemref());
   auto type = cast<BaseMemRefType>(memref.getType());
-  FailureOr<int64_t> element = elementBytes(type);
-  if (failed(element))
-    return failure();
-  Value lowered = toLLVM(memref);
-
-  if (auto ranked = dyn_cast<MemRefType>(type)) {
-    if (!ranked.isStrided())
-      return op->emitOpError("needs a memref with strides");
-    MemRefDescriptor descriptor(lowered);
-    Value count;
-    if (isOnePiece(ranked)) {
-      count = numElements(ranked, descriptor);
-    } else {
-      // 1 + sum((size - 1) * stride), or 0 if a size is 0.
-      Value zero = int64(0), one = int64(1), isEmpty;
-      count = one;
-      for (int64_t i = 0, e = ranked.getRank(); i < e; ++i) {
-        Value extent = size(ranked, descriptor, i);
-        Value last = LLVM::SubOp::create(builder, loc, extent, one);
-        count = add(count, mul(last, descriptor.stride(builder, loc, i)));
-        Value none = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::eq,
-                                          extent, zero);
-        isEmpty = isEmpty
-                      ? Value(LLVM::OrOp::create(builder, loc, isEmpty, none))
-                      : none;
-      }
-      if (isEmpty)
-        count = LLVM::SelectOp::create(builder, loc, isEmpty, zero, count);
-    }
-    return std::make_pair(start(ranked, descriptor),
-                          mul(count, int64(*element)));
+  auto ranked = dyn_cast<MemRefType>(type);
+  if (ranked && !ranked.isStrided())
+    return op->emitOpError("needs a memref with strides");
+  FailureOr<Value> bytes;
+  if (ranked && isOnePiece(ranked)) {
+    bytes = bytesOf(memref);
+  } else {
+    FailureOr<int64_t> element = elementBytes(type);
+    if (failed(element))
+      return failure();
+    bytes = callExtent(state.getShape(builder, loc, memref), *element);
   }
+  if (failed(bytes))
+    return failure();
+  call(gpuasync_host_register_name, {},
+       {state.getStart(builder, loc, memref), *bytes, site()});
+  return success();
+}
 
-  // Rank and strides are known at run time only: the descriptor in memory is
-  // {allocated, aligned, offset, sizes[rank], strides[rank]}. A loop over the
-  // dimensions, in front of this op.
-  UnrankedMemRefDescriptor unranked(lowered);
-  Value rank = unranked.rank(builder, loc);
-  Value descriptor = unranked.memRefDescPtr(builder, loc);
-  Value aligned = LLVM::LoadOp::create(builder, loc, ptr, at(descriptor, 8));
-  Value offset = LLVM::LoadOp::create(builder, loc, i64, at(descriptor, 16));
-  Value zero = int64(0), one = int64(1);
-  auto load = [&](Value index) -> Value {
-    Value address =
-        LLVM::GEPOp::create(builder, loc, ptr, i64, at(descriptor, 24),
-                            ArrayRef<LLVM::GEPArg>(index));
-    return LLVM::LoadOp::create(builder, loc, i64, address);
-  };
-
-  Block *head = builder.getInsertionBlock();
-  Block *rest = head->splitBlock(builder.getInsertionPoint());
-  Value count = rest->addArgument(i64, loc);
-  Region *region = head->getParent();
-  Block *loop = builder.createBlock(region, Region::iterator(rest), {i64, i64},
-                                    {loc, loc});
-  Block *body = builder.createBlock(region, Region::iterator(rest));
-  builder.setInsertionPointToEnd(head);
-  cf::BranchOp::create(builder, loc, loop, ValueRange{zero, one});
-
-  builder.setInsertionPointToEnd(loop);
-  Value dim = loop->getArgument(0), sum = loop->getArgument(1);
-  Value more =
-      LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::slt, dim, rank);
-  cf::CondBranchOp::create(builder, loc, more, body, ValueRange(), rest,
-                           ValueRange{sum});
-
-  builder.setInsertionPointToEnd(body);
-  Value extent = load(dim);
-  Value stride = load(add(dim, rank));
-  Value last = LLVM::SubOp::create(builder, loc, extent, one);
-  Value next = add(sum, mul(last, stride));
-  Value isEmpty =
-      LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::eq, extent, zero);
-  cf::CondBranchOp::create(builder, loc, isEmpty, rest, ValueRange{zero}, loop,
-                           ValueRange{add(dim, one), next});
-
-  builder.setInsertionPoint(op);
-  Value skip = mul(offset, int64(*element));
-  Value first = LLVM::GEPOp::create(builder, loc, ptr, builder.getI8Type(),
-                                    aligned, ArrayRef<LLVM::GEPArg>(skip));
-  return std::make_pair(first, mul(count, int64(*element)));
+LogicalResult OpLowering::lower(HostUnregisterOp host) {
+  Value memref = lookThroughCast(host.getMemref());
+  if (auto ranked = dyn_cast<MemRefType>(memref.getType());
+      ranked && !ranked.isStrided())
+    return op->emitOpError("needs a memref with strides");
+  call(gpuasync_host_unregister_name, {},
+       {state.getStart(builder, loc, memref), site()});
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -705,21 +754,8 @@ LogicalResult OpLowering::lower() {
                       "gpu-async-assign-streams first");
                 return lower(work);
               })
-          .Case([&](HostRegisterOp host) -> LogicalResult {
-            auto range = extent(host.getMemref());
-            if (failed(range))
-              return failure();
-            call(gpuasync_host_register_name, {},
-                 {range->first, range->second, site()});
-            return success();
-          })
-          .Case([&](HostUnregisterOp host) -> LogicalResult {
-            auto range = extent(host.getMemref());
-            if (failed(range))
-              return failure();
-            call(gpuasync_host_unregister_name, {}, {range->first, site()});
-            return success();
-          })
+          .Case<HostRegisterOp, HostUnregisterOp>(
+              [&](auto host) { return lower(host); })
           .Case([&](StreamCreateOp create) {
             replace(create.getStream(),
                     call(gpuasync_stream_create_name, ptr, site()).getResult());

@@ -65,16 +65,6 @@ public:
 
 private:
   LogicalResult check();
-  void readRanked();
-  void readUnranked();
-  Value storeAll(FunctionState::Storage which, ArrayRef<Value> values);
-  Value int64(int64_t value) {
-    return tables.constant(builder, loc, tables.i64(), value);
-  }
-  Value at(Value address, LLVM::GEPArg words) {
-    return LLVM::GEPOp::create(builder, loc, tables.ptr(), tables.i64(),
-                               address, ArrayRef<LLVM::GEPArg>(words));
-  }
 
   nvgpu::TmaCreateDescriptorOp op;
   nvgpu::TensorMapDescriptorType type;
@@ -84,8 +74,6 @@ private:
   Location loc;
   Value tensor;
   uint32_t elementType = 0;
-  /// What the call takes: the first element's address, both arrays, the rank.
-  Value base, sizes, strides, rank;
 };
 
 } // namespace
@@ -151,64 +139,15 @@ LogicalResult TensorMapLowering::check() {
   return success();
 }
 
-Value TensorMapLowering::storeAll(FunctionState::Storage which,
-                                  ArrayRef<Value> values) {
-  Value storage = state.getStorage(which, 8 * values.size());
-  for (auto [i, value] : llvm::enumerate(values))
-    LLVM::StoreOp::create(builder, loc, value, state.getAddress(which, 8 * i));
-  return storage;
-}
-
-void TensorMapLowering::readRanked() {
-  auto memref = cast<MemRefType>(tensor.getType());
-  MemRefDescriptor descriptor(state.toLLVM(builder, tensor));
-  base = descriptor.bufferPtr(builder, loc, state.converter, memref);
-  SmallVector<int64_t> known;
-  int64_t offset;
-  (void)memref.getStridesAndOffset(known, offset);
-  SmallVector<Value> allSizes, allStrides;
-  for (int64_t i = 0, e = memref.getRank(); i < e; ++i) {
-    allSizes.push_back(memref.isDynamicDim(i) ? descriptor.size(builder, loc, i)
-                                              : int64(memref.getDimSize(i)));
-    allStrides.push_back(ShapedType::isDynamic(known[i])
-                             ? descriptor.stride(builder, loc, i)
-                             : int64(known[i]));
-  }
-  sizes = storeAll(FunctionState::Sizes, allSizes);
-  strides = storeAll(FunctionState::StridesA, allStrides);
-  rank = tables.constant(builder, loc, tables.i32(), memref.getRank());
-}
-
-/// The descriptor in memory is {allocated, aligned, offset, sizes[rank],
-/// strides[rank]}.
-void TensorMapLowering::readUnranked() {
-  UnrankedMemRefDescriptor unranked(state.toLLVM(builder, tensor));
-  Value words = unranked.rank(builder, loc);
-  Value descriptor = unranked.memRefDescPtr(builder, loc);
-  Value aligned =
-      LLVM::LoadOp::create(builder, loc, tables.ptr(), at(descriptor, 1));
-  Value offset =
-      LLVM::LoadOp::create(builder, loc, tables.i64(), at(descriptor, 2));
-  Type element = state.converter.convertType(
-      cast<BaseMemRefType>(tensor.getType()).getElementType());
-  base = LLVM::GEPOp::create(builder, loc, tables.ptr(), element, aligned,
-                             ArrayRef<LLVM::GEPArg>(offset));
-  sizes = at(descriptor, 3);
-  strides = at(sizes, words);
-  rank = LLVM::TruncOp::create(builder, loc, tables.i32(), words);
-}
-
 LogicalResult TensorMapLowering::lower() {
   if (failed(check()))
     return failure();
-  if (isa<MemRefType>(tensor.getType()))
-    readRanked();
-  else
-    readUnranked();
+  Value base = state.getStart(builder, loc, tensor);
+  FunctionState::Shape shape = state.getShape(builder, loc, tensor);
   SmallVector<Value> dims;
   for (Value dim : op.getBoxDimensions())
     dims.push_back(state.toLLVM(builder, dim));
-  Value box = storeAll(FunctionState::StridesB, dims);
+  Value box = state.storeAll(builder, loc, FunctionState::StridesB, dims);
 
   auto address = [&](FlatSymbolRefAttr symbol) {
     return tables.addressOf(builder, loc, symbol);
@@ -222,8 +161,8 @@ LogicalResult TensorMapLowering::lower() {
   Value map =
       state.getStorage(FunctionState::TensorMap, GPUASYNC_TENSOR_MAP_BYTES);
   tables.call(builder, loc, gpuasync_tensor_map_encode_name, {},
-              {state.frame, map, base, sizes, strides, rank, box, format,
-               address(tables.addSite(op))});
+              {state.frame, map, base, shape.sizes, shape.strides, shape.rank,
+               box, format, address(tables.addSite(op))});
   Value value = LLVM::LoadOp::create(
       builder, loc, getTensorMapType(op.getContext()), map, tensorMapAlignment);
   op.getTensorMap().replaceAllUsesWith(state.fromLLVM(builder, type, value));

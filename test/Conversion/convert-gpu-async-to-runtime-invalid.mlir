@@ -89,3 +89,19 @@ llvm.func @llvmFunction(%p: !llvm.ptr) {
   %s = gpu_async.stream.external %p : !llvm.ptr
   llvm.return
 }
+
+// -----
+
+func.func @largerThanAnything(%s: !gpu_async.stream) {
+  // expected-error @below {{has 'memref<4294967296x4294967296xf32>', whose elements of 4 bytes are 2^63 bytes or more}}
+  %m = gpu_async.alloc on %s () : memref<4294967296x4294967296xf32>
+  return
+}
+
+// -----
+
+func.func @copiesMoreThanAnything(%s: !gpu_async.stream, %a: memref<2305843009213693952xf32>, %b: memref<2305843009213693952xf32>) {
+  // expected-error @below {{whose elements of 4 bytes are 2^63 bytes or more}}
+  gpu_async.memcpy on %s %a, %b : memref<2305843009213693952xf32>, memref<2305843009213693952xf32>
+  return
+}

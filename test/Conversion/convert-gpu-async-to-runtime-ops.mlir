@@ -6,9 +6,9 @@
 // are passed.
 // CHECK-LABEL: llvm.func @strided(
 // CHECK:         llvm.call @gpuasync_memcpy_strided(
-// CHECK:         %[[COUNT:.+]] = llvm.mlir.constant(64 : i64)
-// CHECK:         %[[BYTES:.+]] = llvm.mul %[[COUNT]],
-// CHECK:         llvm.call @gpuasync_memcpy({{.*}}%[[BYTES]], %{{[0-9]+}})
+// CHECK:         %[[BYTES:.+]] = llvm.mlir.constant(256 : i64)
+// CHECK-NEXT:    llvm.mlir.addressof
+// CHECK-NEXT:    llvm.call @gpuasync_memcpy({{.*}}%[[BYTES]], %{{[0-9]+}})
 // CHECK:         %[[RANK:.+]] = llvm.mlir.constant(2 : i32)
 // CHECK:         %[[SIZE:.+]] = llvm.mlir.constant(4 : i32)
 // CHECK:         llvm.call @gpuasync_memset_strided({{.*}}%[[RANK]], %{{[0-9]+}}, %[[SIZE]], %{{[0-9]+}})
@@ -24,6 +24,57 @@ func.func @strided(%a: memref<?x?xf32, strided<[?, 1], offset: ?>>, %b: memref<4
   %g = arith.constant 1.0 : f64
   gpu_async.memset on %s %a, %f : memref<?x?xf32, strided<[?, 1], offset: ?>>, f32
   gpu_async.memset on %s %z, %g : memref<f64, strided<[], offset: ?>>, f64
+  gpu_async.stream.synchronize %s
+  gpu_async.stream.destroy %s idle
+  return
+}
+
+// The runtime multiplies sizes that are no constants, once for each memref of a
+// straight line, whatever is done with it.
+// CHECK-LABEL: llvm.func @sizes(
+// CHECK-DAG:     %[[SIZES:.+]] = llvm.alloca %{{.*}} x !llvm.array<24 x i8>
+// CHECK-DAG:     %[[AT8:.+]] = llvm.getelementptr %[[SIZES]][8]
+// CHECK-DAG:     %[[AT16:.+]] = llvm.getelementptr %[[SIZES]][16]
+// CHECK:         %[[FOUR:.+]] = llvm.mlir.constant(4 : i64)
+// CHECK:         llvm.store %[[N:.+]], %[[SIZES]]
+// CHECK-NEXT:    llvm.store %[[FOUR]], %[[AT8]]
+// CHECK-NEXT:    llvm.store %[[M:.+]], %[[AT16]]
+// CHECK:         %[[NONE:.+]] = llvm.mlir.zero : !llvm.ptr
+// CHECK:         %[[RANK:.+]] = llvm.mlir.constant(3 : i32)
+// CHECK:         %[[UNIT:.+]] = llvm.mlir.constant(8 : i64)
+// CHECK:         %[[SITE:.+]] = llvm.mlir.addressof
+// CHECK:         %[[BYTES:.+]] = llvm.call @gpuasync_extent(%[[FRAME:.+]], %[[SIZES]], %[[NONE]], %[[RANK]], %[[UNIT]], %[[SITE]])
+// CHECK-NOT:     gpu_async.id
+// CHECK:         llvm.call @gpuasync_alloc(%[[FRAME]], %{{.*}}, %[[BYTES]],
+// CHECK-SAME:      gpu_async.id = 0
+// CHECK:         llvm.call @gpuasync_memcpy(%[[FRAME]], {{.*}}, %[[BYTES]], %{{[0-9]+}})
+// CHECK:         %[[THREE:.+]] = llvm.mlir.constant(3 : i64)
+// CHECK-NEXT:    %[[COUNT:.+]] = llvm.lshr %[[BYTES]], %[[THREE]]
+// CHECK:         llvm.call @gpuasync_memset(%[[FRAME]], {{.*}}, %[[COUNT]], %{{[0-9]+}})
+// Only what is new is stored.
+// CHECK-NOT:     llvm.store %{{.*}}, %[[AT8]]
+// CHECK:         llvm.store %[[M]], %[[SIZES]]
+// CHECK:         llvm.store %[[N]], %[[AT16]]
+// CHECK:         %[[OTHER:.+]] = llvm.call @gpuasync_extent(
+// CHECK:         llvm.call @gpuasync_alloc(%[[FRAME]], %{{.*}}, %[[OTHER]],
+// Constants are multiplied here.
+// CHECK-NOT:     gpuasync_extent
+// CHECK:         %[[STATIC:.+]] = llvm.mlir.constant(960 : i64)
+// CHECK:         llvm.call @gpuasync_alloc(%[[FRAME]], %{{.*}}, %[[STATIC]],
+// But not where they have no product: the code may never run.
+// CHECK:         llvm.call @gpuasync_extent(
+func.func @sizes(%n: index, %m: index, %h: memref<?x4x?xf64>) {
+  %s = gpu_async.stream.create
+  %a = gpu_async.alloc on %s id(0) (%n, %m) : memref<?x4x?xf64>
+  gpu_async.memcpy on %s %a, %h : memref<?x4x?xf64>, memref<?x4x?xf64>
+  %g = arith.constant 1.0 : f64
+  gpu_async.memset on %s %a, %g : memref<?x4x?xf64>, f64
+  %b = gpu_async.alloc on %s (%m, %n) : memref<?x4x?xf32>
+  %c3 = arith.constant 3 : index
+  %c10 = arith.constant 10 : index
+  %c = gpu_async.alloc on %s (%c3, %c10) : memref<?x8x?xf32>
+  %negative = arith.constant -1 : index
+  %d = gpu_async.alloc on %s (%negative) : memref<?xf32>
   gpu_async.stream.synchronize %s
   gpu_async.stream.destroy %s idle
   return
@@ -53,18 +104,23 @@ func.func @patterns(%a: memref<8xcomplex<f64>>, %b: memref<8xindex>, %c: memref<
   return
 }
 
-// A memref of unknown rank is measured by a loop over its dimensions. Memory
-// spaces are one on the host. Host-shared memory must be there before it is used.
+// Sizes of a descriptor in memory are passed where they are. Memory spaces are
+// one on the host. Host-shared memory must be there before it is used.
 // CHECK-LABEL: llvm.func @host(
-// CHECK:       ^{{.*}}(%{{.*}}: i64, %{{.*}}: i64):
-// CHECK:         llvm.call @gpuasync_host_register(
-// CHECK:         llvm.select
-// CHECK:         llvm.call @gpuasync_host_register(
+// CHECK:         %[[UNRANKED:.+]] = llvm.getelementptr %{{.*}}[3] : (!llvm.ptr) -> !llvm.ptr, i64
+// CHECK:         %[[UNRANKED_STRIDES:.+]] = llvm.getelementptr %[[UNRANKED]][%[[WORDS:.+]]] : (!llvm.ptr, i64) -> !llvm.ptr, i64
+// CHECK:         %[[RANK:.+]] = llvm.trunc %[[WORDS]] : i64 to i32
+// CHECK:         %[[BYTES:.+]] = llvm.call @gpuasync_extent(%{{.*}}, %[[UNRANKED]], %[[UNRANKED_STRIDES]], %[[RANK]],
+// CHECK:         llvm.call @gpuasync_host_register({{.*}}, %[[BYTES]], %{{[0-9]+}})
+// CHECK:         %[[EXTENT:.+]] = llvm.call @gpuasync_extent(
+// CHECK:         llvm.call @gpuasync_host_register({{.*}}, %[[EXTENT]], %{{[0-9]+}})
+// CHECK-NOT:     gpuasync_extent
 // CHECK:         llvm.call @gpuasync_host_unregister(
 // CHECK:         %[[NATIVE:.+]] = llvm.addrspacecast %{{.*}} : !llvm.ptr<1> to !llvm.ptr
 // CHECK:         %[[EXTERNAL:.+]] = llvm.call @gpuasync_stream_external(%[[FRAME:.+]], %[[NATIVE]],
+// CHECK:         %[[SIZE:.+]] = llvm.call @gpuasync_extent(
 // CHECK:         %[[SHARED:.+]] = llvm.mlir.constant(1 : i32)
-// CHECK:         llvm.call @gpuasync_alloc(%[[FRAME]], %[[EXTERNAL]], %{{.*}}, %[[SHARED]],
+// CHECK:         llvm.call @gpuasync_alloc(%[[FRAME]], %[[EXTERNAL]], %[[SIZE]], %[[SHARED]],
 // CHECK:         llvm.load %[[FRAME]] : !llvm.ptr -> i32
 // CHECK:         llvm.cond_br %{{.*}} weights([1, 2000])
 // CHECK:         %[[STREAM:.+]] = llvm.call @gpuasync_stream_create
