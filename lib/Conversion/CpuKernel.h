@@ -271,8 +271,6 @@ constexpr StringRef runsName = "gpu_async.runs";
 /// The annotation of a loop until it is a branch of LLVM's.
 constexpr StringRef annotationName = "llvm.loop_annotation";
 
-/// Whether a memref in `space` is memory of the block.
-bool isWorkgroupSpace(Attribute space);
 /// Replaces memref's atomics on memory of the block by plain accesses.
 void makeWorkgroupAtomicsPlain(Operation *root);
 

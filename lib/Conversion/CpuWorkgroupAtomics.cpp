@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CpuKernel.h"
+#include "KernelLowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -17,14 +18,6 @@
 using namespace mlir;
 using namespace mlir::gpuasync;
 using namespace mlir::gpuasync::cpu;
-
-bool cpu::isWorkgroupSpace(Attribute space) {
-  if (auto gpuSpace = dyn_cast_or_null<gpu::AddressSpaceAttr>(space))
-    return gpuSpace.getValue() == gpu::AddressSpace::Workgroup;
-  if (auto number = dyn_cast_or_null<IntegerAttr>(space))
-    return number.getInt() == 3;
-  return false;
-}
 
 /// The address of an element, as a pointer of the host.
 static Value buildAddress(OpBuilder &builder, Location loc, Value memref,

@@ -102,6 +102,14 @@ SmallVector<FunctionOpInterface> gpuasync::getKernels(gpu::GPUModuleOp module) {
   return kernels;
 }
 
+bool gpuasync::isWorkgroupSpace(Attribute space) {
+  if (auto gpuSpace = dyn_cast_or_null<gpu::AddressSpaceAttr>(space))
+    return gpuSpace.getValue() == gpu::AddressSpace::Workgroup;
+  if (auto number = dyn_cast_or_null<IntegerAttr>(space))
+    return number.getInt() == 3;
+  return false;
+}
+
 //===----------------------------------------------------------------------===//
 // Stack slots
 //===----------------------------------------------------------------------===//
@@ -186,11 +194,15 @@ void gpuasync::expandCopies(Operation *root) {
 // Dynamic shared memory
 //===----------------------------------------------------------------------===//
 
-void gpuasync::declareDynamicMemory(gpu::GPUModuleOp module) {
+void gpuasync::declareDynamicMemory(gpu::GPUModuleOp module,
+                                    int64_t alignment) {
   for (auto global : module.getOps<LLVM::GlobalOp>()) {
     auto array = dyn_cast<LLVM::LLVMArrayType>(global.getGlobalType());
-    if (global.getAddrSpace() == 3 && array && array.getNumElements() == 0)
-      global.setLinkage(LLVM::Linkage::External);
+    if (global.getAddrSpace() != 3 || !array || array.getNumElements() != 0)
+      continue;
+    global.setLinkage(LLVM::Linkage::External);
+    global.setAlignment(
+        std::max<uint64_t>(global.getAlignment().value_or(0), alignment));
   }
 }
 

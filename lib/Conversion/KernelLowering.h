@@ -36,6 +36,9 @@ bool isKernel(FunctionOpInterface op);
 /// The kernels of a gpu.module in their order.
 SmallVector<FunctionOpInterface> getKernels(gpu::GPUModuleOp module);
 
+/// Whether a memref in `space` is memory of the block.
+bool isWorkgroupSpace(Attribute space);
+
 /// Adds block functions for the kernels of `kernels` to the module around it,
 /// with subgroups of `subgroupSize` threads. `kernels` itself stays as it is.
 FailureOr<ImageAttr> lowerKernelsForCPU(gpu::GPUModuleOp kernels,
@@ -85,10 +88,16 @@ LogicalResult checkNoHostOps(Operation *root);
 LogicalResult checkAllLowered(Operation *root, StringRef dialect,
                               StringRef target);
 
+/// nvptx: aligns workgroup memory as the instructions want it that copy whole
+/// boxes of tensors, matrices or bulks. Before anything is lowered, while
+/// descriptors say how they swizzle. Returns what dynamic workgroup memory has
+/// to be aligned to, in bytes.
+int64_t alignWorkgroupMemory(gpu::GPUModuleOp module);
+
 /// GPUs: upstream makes dynamic shared memory an empty variable of the module's
-/// own, which lies anywhere among the static ones; as an external one it begins
-/// after them.
-void declareDynamicMemory(gpu::GPUModuleOp module);
+/// own, which lies anywhere among the static ones and is aligned to nothing; as
+/// an external one it begins after them, at a multiple of `alignment` bytes.
+void declareDynamicMemory(gpu::GPUModuleOp module, int64_t alignment = 16);
 
 /// Moves stack slots of static size to the entry block of their function where
 /// that changes nothing but the growth of the stack.

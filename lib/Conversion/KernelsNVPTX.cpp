@@ -351,6 +351,7 @@ static LogicalResult checkMatrixOps(Operation *root) {
 LogicalResult NVPTXLowering::lowerToNVVM() {
   if (failed(checkNoHostOps(module)) || failed(checkMatrixOps(module)))
     return failure();
+  int64_t dynamicAlignment = alignWorkgroupMemory(module);
   TensorMapParams tensorMaps = passTensorMapsByAddress(module);
   hoistAllocas(module);
   expandCopies(module);
@@ -373,7 +374,7 @@ LogicalResult NVPTXLowering::lowerToNVVM() {
                              ("nvptx:" + target.getChip()).str())))
     return failure();
   dropInterfaceFunctions(module);
-  declareDynamicMemory(module);
+  declareDynamicMemory(module, dynamicAlignment);
   callIntrinsics();
   hoistPrintfBuffers();
   passStructsAsIntegers(module);

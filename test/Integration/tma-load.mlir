@@ -33,7 +33,7 @@ module attributes {gpu.container_module} {
 gpu.module @k {
   // One warp; the boxes begin at (0, 4) and (%last, 48) of what the map shows.
   gpu.func @boxes(%round: index, %map: !map, %last: index, %out: memref<2x2x4x8xf32>) workgroup(
-      %tile : !tile {llvm.align = 128 : i64}) kernel {
+      %tile : !tile) kernel {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %c4 = arith.constant 4 : index

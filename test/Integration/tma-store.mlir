@@ -25,7 +25,7 @@ gpu.module @k {
   }
   // 16 threads fill a box, the first one sends it to (%i, %j).
   gpu.func @box(%base: i16, %map: !map, %i: index, %j: index) workgroup(
-      %tile : !tile {llvm.align = 128 : i64}) kernel {
+      %tile : !tile) kernel {
     %c0 = arith.constant 0 : index
     %c8 = arith.constant 8 : index
     %c10 = arith.constant 10 : i16
