@@ -29,12 +29,12 @@ void gpuasync::printMemory(raw_ostream &os, const Access &access) {
   switch (access.base.kind) {
   case Base::Allocation:
     os << (isPart ? "a part of the buffer of " : "the buffer of ")
-       << access.base.value.getLoc();
+       << access.base.identity.getValue().getLoc();
     break;
   case Base::Argument:
   case Base::NoAliasArgument:
     os << (isPart ? "a part of argument " : "argument ")
-       << cast<BlockArgument>(access.base.value).getArgNumber();
+       << cast<BlockArgument>(access.base.identity.getValue()).getArgNumber();
     break;
   case Base::Global:
     os << "global @" << cast<StringAttr>(access.base.symbol).getValue();
@@ -101,11 +101,11 @@ private:
   /// What the host has waited for, and what may have been enqueued.
   Set done;
   Set enqueued;
-  /// Whether hazards are kept; whether those between iterations are looked for;
-  /// whether ops join the past of their tokens.
+  /// Whether hazards are kept.
   bool reports = true;
+  /// The loop of which an iteration is looked at that follows another one: then
+  /// all sets are of ops of earlier iterations.
   Operation *carriedLoop = nullptr;
-  bool addsOps = true;
   std::vector<Hazard> hazards;
 };
 
@@ -113,19 +113,22 @@ void HazardFinder::check(unsigned number, const Set &before) {
   if (!reports)
     return;
   const Item &second = items[number];
+  Accesses accesses = second.accesses;
+  if (carriedLoop)
+    for (Access &access : accesses)
+      access.leave(carriedLoop);
   for (unsigned other : enqueued.set_bits()) {
     if (before.test(other))
       continue;
     const Item &first = items[other];
     [&] {
       for (const Access &a : first.accesses)
-        for (const Access &b : second.accesses) {
+        for (const Access &b : accesses) {
           if ((!a.writes && !b.writes) || !facts.mayOverlap(a, b))
             continue;
           // Memory of an iteration's own is another one in the next.
-          Value base = a.base.value;
-          if (carriedLoop && base && base.getDefiningOp() &&
-              carriedLoop->isAncestor(base.getDefiningOp()))
+          if (carriedLoop && a.base == b.base &&
+              a.base.identity.isMadeIn(carriedLoop))
             continue;
           // The host can use host-shared memory at once.
           if (second.isHost && isa<AllocOp>(first.op))
@@ -162,13 +165,10 @@ void HazardFinder::walkOp(Operation *op) {
     check(number, before);
     if (items[number].isHost)
       return;
-    // Seen again in the next iteration: it is the latest now.
-    if (carriedLoop)
-      enqueued.reset(number);
-    else
+    if (!carriedLoop) {
       enqueued.set(number);
-    if (addsOps)
       before.set(number);
+    }
     past[cast<WorkOpInterface>(op).getAsyncToken()] = std::move(before);
     return;
   }
@@ -213,8 +213,8 @@ void HazardFinder::walkBranches(Operation *op) {
     all |= opsOf(region);
   for (Region &region : op->getRegions()) {
     // What runs in other regions has not run on this path: nothing of it is
-    // unordered.
-    Set others = all;
+    // unordered, but for earlier iterations.
+    Set others = carriedLoop ? nothing : all;
     others.reset(opsOf(region));
     done = doneBefore;
     enqueued = enqueuedBefore;
@@ -238,10 +238,7 @@ void HazardFinder::walkBranches(Operation *op) {
       *doneAfter &= done;
     else
       doneAfter = done;
-    if (carriedLoop)
-      enqueuedAfter &= enqueued;
-    else
-      enqueuedAfter |= enqueued;
+    enqueuedAfter |= enqueued;
   }
   done = doneAfter.value_or(doneBefore);
   enqueued = enqueuedAfter;
@@ -282,8 +279,6 @@ void HazardFinder::walkLoop(Operation *op) {
   };
 
   bool wasReporting = reports;
-  bool wasAdding = addsOps;
-  Operation *wasCarried = carriedLoop;
   Set doneBefore = done;
   Set enqueuedBefore = enqueued;
   auto start = [&] {
@@ -321,21 +316,18 @@ void HazardFinder::walkLoop(Operation *op) {
 
   // An iteration after another one. A loop within a loop that is looked at so
   // has been looked at on its own.
-  if (!wasCarried) {
+  if (!carriedLoop) {
     SmallVector<Set> carried;
     for (Value yield : yields)
       carried.push_back(isToken(yield) ? pastOf(yield) : Set());
-    for (bool isForResults : {false, true}) {
-      carriedLoop = op;
-      reports = wasReporting && !isForResults;
-      addsOps = !isForResults;
-      done = doneAfter;
-      enqueued = body;
-      for (auto [argument, set] : llvm::zip_equal(arguments, carried))
-        if (isToken(argument))
-          past[argument] = set;
-      walkBody();
-    }
+    carriedLoop = op;
+    done = doneAfter;
+    enqueued = body;
+    for (auto [argument, set] : llvm::zip_equal(arguments, carried))
+      if (isToken(argument))
+        past[argument] = set;
+    walkBody();
+    carriedLoop = nullptr;
     // An op of the body is before a result if all of its runs are.
     for (auto [value, result] : llvm::zip_equal(leaving(), results)) {
       if (!isToken(value))
@@ -345,16 +337,11 @@ void HazardFinder::walkLoop(Operation *op) {
       result.reset(missing);
     }
   }
-  carriedLoop = wasCarried;
-  reports = wasReporting;
-  addsOps = wasAdding;
   for (auto [value, result] : llvm::zip(op->getResults(), results))
     if (isToken(value))
       past[value] = result;
   done = doneBefore;
-  enqueued = wasCarried ? enqueuedBefore : enqueuedAfter;
-  if (wasCarried)
-    enqueued.reset(body);
+  enqueued = enqueuedAfter;
 }
 
 std::vector<Hazard> HazardFinder::run() {
@@ -390,6 +377,12 @@ std::vector<Hazard> HazardFinder::run() {
   llvm::sort(hazards, [&](const Hazard &a, const Hazard &b) {
     return std::tuple(a.isCarried, numbers.at(a.second), numbers.at(a.first)) <
            std::tuple(b.isCarried, numbers.at(b.second), numbers.at(b.first));
+  });
+  // Two ops that are unordered in one iteration are so in two, and what is in
+  // several loops is seen in each.
+  llvm::DenseSet<std::pair<Operation *, Operation *>> pairs;
+  llvm::erase_if(hazards, [&](const Hazard &hazard) {
+    return !pairs.insert({hazard.first, hazard.second}).second;
   });
   return std::move(hazards);
 }

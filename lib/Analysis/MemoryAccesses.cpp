@@ -267,13 +267,13 @@ static Window windowOf(Value base, ArrayRef<Value> chain) {
   // Indices: along the subviews of one value.
   SmallVector<int> dims;
   auto setRoot = [&](Value root) {
-    window.root = Value();
+    window.root = MemoryIdentity();
     window.ranges.clear();
     dims.clear();
     auto type = dyn_cast<MemRefType>(root.getType());
     if (!type || !isInjective(type))
       return;
-    window.root = root;
+    window.root = MemoryIdentity(root);
     for (int64_t size : type.getShape()) {
       dims.push_back(dims.size());
       Window::Range range;
@@ -302,7 +302,7 @@ static Window windowOf(Value base, ArrayRef<Value> chain) {
   // The whole of a base is any part of it.
   auto isWhole = [&] {
     auto type = dyn_cast<MemRefType>(base.getType());
-    if (window.root != base)
+    if (window.root.getValue() != base)
       return false;
     for (auto [range, size] : llvm::zip_equal(window.ranges, type.getShape()))
       if (range.start || range.step != 1 ||
@@ -320,91 +320,126 @@ static Window windowOf(Value base, ArrayRef<Value> chain) {
 // Bases
 //===----------------------------------------------------------------------===//
 
-static void findAccesses(Value value, SmallVector<Value> chain, Accesses &found,
-                         unsigned depth = 0) {
-  SmallVector<Value, 1> distinct;
-  for (Value view : chain)
-    if (view.getDefiningOp<memref::DistinctObjectsOp>())
-      distinct.push_back(view);
-  auto finish = [&](Base base) {
-    Access access{base, /*writes=*/false, Window(), distinct};
-    if (base.kind != Base::Unknown)
-      access.window = windowOf(value, chain);
-    found.push_back(std::move(access));
-  };
-  for (; depth < 256; ++depth) {
-    chain.push_back(value);
+namespace {
+/// A way back from a memref to the memory that it is a view of.
+struct Path {
+  Value value;
+  /// The views on the way, the last taken first.
+  SmallVector<Value> views;
+  SmallVector<MemoryIdentity, 1> distinct;
+  /// What is left of the base behind a choice between views, which counts as a
+  /// base of its own; nothing if none has been met.
+  std::optional<Window> chosen;
+
+  bool operator==(const Path &other) const {
+    return value == other.value && distinct == other.distinct;
+  }
+};
+} // namespace
+
+/// Goes back to the next choice, or to the base, which is returned.
+static std::optional<Base> follow(Path &path) {
+  // Far above any real chain; ends cycles of graph regions.
+  constexpr unsigned maxViews = 256;
+  for (unsigned steps = 0; steps < maxViews; ++steps) {
+    Value value = path.value;
+    path.views.push_back(value);
     if (auto argument = dyn_cast<BlockArgument>(value)) {
       Operation *parent = argument.getOwner()->getParentOp();
       auto function = dyn_cast_or_null<FunctionOpInterface>(parent);
       if (!function || !argument.getOwner()->isEntryBlock())
-        return finish({});
+        return Base();
       bool noAlias = static_cast<bool>(function.getArgAttr(
           argument.getArgNumber(), LLVM::LLVMDialect::getNoAliasAttrName()));
-      return finish({noAlias ? Base::NoAliasArgument : Base::Argument, value,
-                     Attribute()});
+      return Base{noAlias ? Base::NoAliasArgument : Base::Argument,
+                  MemoryIdentity(value), Attribute()};
     }
     Operation *op = value.getDefiningOp();
     if (auto view = dyn_cast<ViewLikeOpInterface>(op)) {
-      value = view.getViewSource();
-      continue;
-    }
-    if (isa<memref::AssumeAlignmentOp, memref::ExtractStridedMetadataOp>(op)) {
-      value = op->getOperand(0);
-      continue;
-    }
-    if (isa<memref::DistinctObjectsOp>(op)) {
-      distinct.push_back(value);
-      value = op->getOperand(cast<OpResult>(value).getResultNumber());
-      continue;
-    }
-    if (isa<UnrealizedConversionCastOp>(op) && op->getNumOperands() == 1 &&
-        isMemory(op->getOperand(0).getType())) {
-      value = op->getOperand(0);
-      continue;
-    }
-    if (auto map = dyn_cast<nvgpu::TmaCreateDescriptorOp>(op)) {
+      path.value = view.getViewSource();
+    } else if (isa<memref::AssumeAlignmentOp, memref::ExtractStridedMetadataOp>(
+                   op)) {
+      path.value = op->getOperand(0);
+    } else if (isa<memref::DistinctObjectsOp>(op)) {
+      path.distinct.push_back(MemoryIdentity(value));
+      path.value = op->getOperand(cast<OpResult>(value).getResultNumber());
+    } else if (isa<UnrealizedConversionCastOp>(op) &&
+               op->getNumOperands() == 1 &&
+               isMemory(op->getOperand(0).getType())) {
+      path.value = op->getOperand(0);
+    } else if (auto map = dyn_cast<nvgpu::TmaCreateDescriptorOp>(op)) {
       // Copies by it stay within the tensor, which mostly is the cast of a
       // memref of known rank; only descriptors have been passed so far.
-      value = map.getTensor();
-      if (auto cast = value.getDefiningOp<memref::CastOp>();
+      path.value = map.getTensor();
+      if (auto cast = path.value.getDefiningOp<memref::CastOp>();
           cast && isa<MemRefType>(cast.getSource().getType()))
-        value = cast.getSource();
-      chain.clear();
+        path.value = cast.getSource();
+      path.views.clear();
+    } else if (isa<arith::SelectOp>(op)) {
+      return std::nullopt;
+    } else if (auto global = dyn_cast<memref::GetGlobalOp>(op)) {
+      return Base{Base::Global, MemoryIdentity(),
+                  global.getNameAttr().getAttr()};
+    } else if (isa<AllocOp, gpu::AllocOp, memref::AllocOp, memref::AllocaOp>(
+                   op)) {
+      return Base{Base::Allocation, MemoryIdentity(value), Attribute()};
+    } else {
+      return Base();
+    }
+  }
+  return Base();
+}
+
+/// What may be touched through `memory`: an access for each base that it may be
+/// of.
+static Accesses findAccesses(Value memory) {
+  // Choices between choices lead to the same memory in many ways.
+  constexpr unsigned maxPaths = 64;
+  SmallVector<Path, 1> paths{{memory, {}, {}, {}}};
+  Accesses found;
+  for (size_t next = 0; next < paths.size(); ++next) {
+    if (next == maxPaths)
+      return {Access()};
+    Path path = paths[next];
+    std::optional<Base> base = follow(path);
+    bool isKnown = !base || base->kind != Base::Unknown;
+    if (isKnown && !path.chosen)
+      path.chosen = windowOf(path.value, path.views);
+    if (base) {
+      Access access{*base, /*writes=*/false, Window(), path.distinct};
+      if (isKnown)
+        access.window = std::move(*path.chosen);
+      // Each get_global of a global is a value of its own.
+      if (base->kind == Base::Global &&
+          access.window.root.getValue() == path.value) {
+        access.window.root = MemoryIdentity();
+        access.window.ranges.clear();
+      }
+      found.push_back(std::move(access));
       continue;
     }
-    if (auto select = dyn_cast<arith::SelectOp>(op)) {
-      findAccesses(select.getTrueValue(), chain, found, depth + 1);
-      return findAccesses(select.getFalseValue(), chain, found, depth + 1);
+    auto select = path.value.getDefiningOp<arith::SelectOp>();
+    // Bytes count from the pointer of either.
+    path.chosen->offset = std::nullopt;
+    path.chosen->dims.clear();
+    path.views.clear();
+    for (Value value : {select.getTrueValue(), select.getFalseValue()}) {
+      path.value = value;
+      if (!llvm::is_contained(paths, path))
+        paths.push_back(path);
     }
-    if (auto global = dyn_cast<memref::GetGlobalOp>(op)) {
-      // Each get_global of a global is a value of its own.
-      finish({Base::Global, Value(), global.getNameAttr().getAttr()});
-      if (found.back().window.root == value) {
-        found.back().window.root = Value();
-        found.back().window.ranges.clear();
-      }
-      return;
-    }
-    if (isa<AllocOp, gpu::AllocOp, memref::AllocOp, memref::AllocaOp>(op))
-      return finish({Base::Allocation, value, Attribute()});
-    break;
   }
-  finish({});
+  return found;
 }
 
 void gpuasync::findBases(Value value, SmallVectorImpl<Base> &bases) {
-  Accesses found;
-  findAccesses(value, {}, found);
-  for (const Access &access : found)
+  for (const Access &access : findAccesses(value))
     bases.push_back(access.base);
 }
 
 void gpuasync::addAccess(Value memory, bool writes, Accesses &accesses,
                          bool anyPart) {
-  Accesses found;
-  findAccesses(memory, {}, found);
-  for (Access &access : found) {
+  for (Access &access : findAccesses(memory)) {
     access.writes = writes;
     if (anyPart)
       access.window = Window();
@@ -412,10 +447,20 @@ void gpuasync::addAccess(Value memory, bool writes, Accesses &accesses,
   }
 }
 
+void Access::leave(Operation *op) {
+  if (window.root.isMadeIn(op)) {
+    window.root = MemoryIdentity();
+    window.ranges.clear();
+  }
+  llvm::erase_if(distinct, [&](const MemoryIdentity &object) {
+    return object.isMadeIn(op);
+  });
+}
+
 /// Whether memref.distinct_objects keeps the two apart.
 static bool areDistinct(const Access &a, const Access &b) {
-  return llvm::any_of(a.distinct, [&](Value first) {
-    return llvm::any_of(b.distinct, [&](Value second) {
+  return llvm::any_of(a.distinct, [&](const MemoryIdentity &first) {
+    return llvm::any_of(b.distinct, [&](const MemoryIdentity &second) {
       return first != second && first.getDefiningOp() == second.getDefiningOp();
     });
   });
@@ -611,9 +656,9 @@ static void addLaunchAccesses(Operation *launch, SymbolRefAttr kernel,
   }
   if (effects.hasGlobals)
     accesses.push_back(
-        {{Base::Module, Value(), kernel.getRootReference()}, /*writes=*/true});
+        {{Base::Module, {}, kernel.getRootReference()}, /*writes=*/true});
   if (effects.hasOutput)
-    accesses.push_back({{Base::Output, Value(), Attribute()}, /*writes=*/true});
+    accesses.push_back({{Base::Output, {}, Attribute()}, /*writes=*/true});
 }
 
 Accesses gpuasync::deviceAccesses(Operation *op, KernelTable &kernels) {
@@ -686,6 +731,8 @@ std::optional<Accesses> gpuasync::hostAccesses(Operation *op) {
   if (!effects)
     return std::nullopt;
   addEffects(*effects, accesses);
+  for (Access &access : accesses)
+    access.leave(op);
   return accesses;
 }
 
@@ -697,7 +744,7 @@ MemoryFacts::MemoryFacts(Operation *module) { findDistinctArguments(module); }
 
 /// The function that `base` is an argument of, and its number.
 static std::pair<Operation *, unsigned> argumentOf(const Base &base) {
-  auto argument = cast<BlockArgument>(base.value);
+  auto argument = cast<BlockArgument>(base.identity.getValue());
   return {argument.getOwner()->getParentOp(), argument.getArgNumber()};
 }
 
@@ -770,7 +817,7 @@ void MemoryFacts::findDistinctArguments(Operation *module) {
           if (leadsToMemory(operand.getType()))
             findBases(operand, bases.back());
         }
-        Base global{Base::Global, Value(),
+        Base global{Base::Global, MemoryIdentity(),
                     StringAttr::get(call.getContext(), "")};
         for (unsigned i = 0; i < bases.size(); ++i) {
           if (llvm::any_of(bases[i], [&](const Base &base) {
@@ -831,7 +878,8 @@ bool MemoryFacts::addHostAccesses(Operation *op, Accesses &accesses) {
     if (summary.isOpaque)
       return false;
     for (const Access &access : summary.accesses) {
-      auto argument = dyn_cast_or_null<BlockArgument>(access.base.value);
+      auto argument =
+          dyn_cast_or_null<BlockArgument>(access.base.identity.getValue());
       if (!argument) {
         accesses.push_back({access.base, access.writes});
         continue;
@@ -852,12 +900,16 @@ bool MemoryFacts::addHostAccesses(Operation *op, Accesses &accesses) {
     effects.getEffects(instances);
     addEffects(instances, accesses);
   }
-  if (isRecursive)
-    for (Region &region : op->getRegions())
-      for (Block &block : region)
-        for (Operation &inner : block)
-          if (!addHostAccesses(&inner, accesses))
-            return false;
+  if (!isRecursive)
+    return true;
+  size_t outer = accesses.size();
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      for (Operation &inner : block)
+        if (!addHostAccesses(&inner, accesses))
+          return false;
+  for (Access &access : llvm::drop_begin(accesses, outer))
+    access.leave(op);
   return true;
 }
 

@@ -159,7 +159,7 @@ SetVector<Value> BlockImport::enclosingAllocations(ArrayRef<Base> bases,
   SetVector<Value> tokens;
   for (BlockImport *outer = parent; outer; outer = outer->parent) {
     for (const Base &base : bases) {
-      auto it = outer->allocations.find(base.value);
+      auto it = outer->allocations.find(base.identity.getValue());
       if (it != outer->allocations.end() && !outer->nodes[it->second].isDone)
         tokens.insert(outer->nodes[it->second].token);
     }
@@ -238,7 +238,7 @@ void BlockImport::addAllocations(Operation *op, ArrayRef<Access> accesses,
     afterAllocation[allocation].insert(nodes.size());
   };
   for (const Base &base : bases) {
-    auto it = allocations.find(base.value);
+    auto it = allocations.find(base.identity.getValue());
     if (it != allocations.end())
       addAllocation(it->second);
   }

@@ -37,7 +37,7 @@ RegionUses BlockImport::findUses(Operation *op) {
           SmallVector<Base, 2> bases;
           findBases(operand, bases);
           for (const Base &base : bases) {
-            uses.used.insert(base.value);
+            uses.used.insert(base.identity.getValue());
             uses.usesAny |= base.kind == Base::Unknown;
           }
         } else if (isa<LLVM::LLVMPointerType>(operand.getType()) ||
@@ -66,6 +66,10 @@ RegionUses BlockImport::findUses(Operation *op) {
     else
       uses.isOpaque = true;
   });
+  // They are of any iteration of what is in there.
+  for (Accesses *accesses : {&uses.sync, &uses.host, &uses.device})
+    for (Access &access : *accesses)
+      access.leave(op);
   return uses;
 }
 
@@ -83,7 +87,7 @@ void BlockImport::waitBefore(Operation *op, const RegionUses &uses,
       return !takesTokens &&
              ((uses.usesAny && (node.predecessors.empty() || !node.isUsed)) ||
               llvm::any_of(node.accesses, [&](const Access &access) {
-                return uses.used.contains(access.base.value);
+                return uses.used.contains(access.base.identity.getValue());
               }));
     if (mayConflict(node.accesses, uses.sync))
       return true;

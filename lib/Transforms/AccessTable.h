@@ -30,20 +30,29 @@ inline bool takesTokens(Operation *op) {
          llvm::any_of(op->getResultTypes(), isToken);
 }
 
-/// Cell 0 is memory anywhere. Accesses of a function whose overlaps with all
-/// others are the same share a cell.
+/// Accesses of a function whose overlaps with all others are the same share a
+/// cell. Two are special: `anywhere` is memory that nothing is known of; what
+/// touches any other memory touches `allMemory` besides if there is such, which
+/// overlaps `anywhere` and not itself; all device work is listed there as if it
+/// wrote.
 struct Cell {
   std::string name;
   std::optional<Location> loc;
-  /// Cells that overlap this one, itself included, without cell 0.
+  /// Cells that overlap this one in one iteration, in most cases itself too.
   SmallVector<unsigned, 2> overlaps;
-  /// Those whose overlaps are all overlaps of this one: what comes after a
-  /// write here comes after what touched them.
+  /// Those whose overlaps are all overlaps of this one, now and in later
+  /// iterations: what comes after a write here comes after what touched them.
   SmallVector<unsigned, 2> covers;
+  /// The loop each of whose iterations makes this memory anew, and the cell
+  /// that it is of as seen from its other iterations and from outside.
+  Operation *loop = nullptr;
+  unsigned outer = 0;
   /// The last op in program order that touches an overlapping cell, or writes.
   unsigned lastAny = 0;
   unsigned lastWrite = 0;
 };
+
+constexpr unsigned anywhere = 0, allMemory = 1;
 
 /// An access of an op to a cell.
 struct Touch {
@@ -76,8 +85,10 @@ struct RegionInfo {
   /// Position of the outermost loop around the op; nothing if there is none.
   std::optional<unsigned> loop;
   bool hasWork = false;
-  /// Cells of memory that outlives the op.
+  /// Cells of memory that outlives the op, as they are seen from outside.
   llvm::MapVector<unsigned, unsigned> touched;
+  /// Of a loop: cells that are another memory in each iteration.
+  SmallVector<unsigned> ownCells;
 };
 
 inline bool isLoop(Operation *op) { return isa<LoopLikeOpInterface>(op); }
@@ -102,22 +113,35 @@ public:
   ArrayRef<Cell> getCells() const { return cells; }
 
 private:
-  unsigned addKey(Access access);
+  /// Accesses that differ in nothing but whether they write.
+  struct Key {
+    Access access;
+    /// As in Cell; a key.
+    Operation *loop = nullptr;
+    unsigned outer = 0;
+    unsigned cell = anywhere;
+  };
+
+  unsigned intern(Access access);
+  unsigned addKey(const Access &access, Operation *op);
   LogicalResult visit(Operation *op);
   void addAccesses(Operation *op, OpInfo::Kind kind, ArrayRef<Access> accesses);
   void addScopeEnds();
   void makeCells();
+  SmallVector<SmallVector<unsigned>> dropWindows(ArrayRef<unsigned> group);
   void makeCellsOfGroup(ArrayRef<unsigned> group);
+  unsigned leave(unsigned cell, Operation *loop) const;
+  bool covers(unsigned cell, unsigned other) const;
+  void addToRegions(Operation *op, const OpInfo &info,
+                    const Touch *ofAllMemory);
   bool readsAtEnqueue(Value source);
 
   FunctionOpInterface function;
   KernelTable &kernels;
   MemoryFacts &facts;
 
-  /// Distinct accesses but for writing, found by their hash.
-  std::vector<Access> keys;
+  std::vector<Key> keys;
   llvm::DenseMap<size_t, SmallVector<unsigned, 1>> keysByHash;
-  std::vector<unsigned> cellOfKey;
   std::vector<Cell> cells;
 
   /// Ops in program order; touches hold keys until cells are made.

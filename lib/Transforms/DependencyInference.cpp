@@ -81,40 +81,48 @@ bool DependencyInference::reaches(ArrayRef<Value> from, ArrayRef<Value> tokens,
   return missing.empty();
 }
 
-/// What an access to `cell` comes after.
-void DependencyInference::addConflicts(unsigned cell, bool writes, bool isHost,
-                                       bool isTokenWork,
-                                       SmallVectorImpl<Hazard> &hazards) {
-  auto add = [&](unsigned other, unsigned kind, const char *name) {
-    for (const Entry &entry : state[other].lists[kind]) {
-      if (isDone(entry.token))
+/// What the op comes after.
+SmallVector<DependencyInference::Hazard>
+DependencyInference::findConflicts(const OpInfo &info) const {
+  SmallVector<Hazard> hazards;
+  bool isHost = info.kind == OpInfo::Host;
+  // The program orders work with tokens, and what the host does meanwhile.
+  auto asksTokenWork = [&](const Touch &touch) {
+    return info.kind == OpInfo::Sequential ||
+           (isHost && touch.cell == anywhere);
+  };
+  for (const Touch &touch : info.touches) {
+    auto add = [&](unsigned other, unsigned kind, const char *name) {
+      for (const Entry &entry : state[other].lists[kind]) {
+        if (isDone(entry.token))
+          continue;
+        // Host-shared memory is there once its allocation has been enqueued;
+        // not so for device work of somebody else.
+        bool isAllocation = entry.token.getDefiningOp<AllocOp>();
+        if (isAllocation && isHost && touch.cell != anywhere)
+          continue;
+        // What may be anywhere meets the op in what it touches first.
+        unsigned cell =
+            touch.cell == allMemory ? info.touches.front().cell : touch.cell;
+        hazards.push_back(
+            {isAllocation ? "allocation before use" : name, cell, entry});
+      }
+    };
+    const char *afterWrite =
+        touch.writes ? "write-after-write" : "read-after-write";
+    for (unsigned other : table.getCells()[touch.cell].overlaps) {
+      bool readersToo = touch.writes && other != allMemory;
+      add(other, Writers, afterWrite);
+      if (readersToo)
+        add(other, Readers, "write-after-read");
+      if (!asksTokenWork(touch))
         continue;
-      // Host-shared memory is there once its allocation has been enqueued; not
-      // so for device work of somebody else.
-      bool isAllocation = entry.token.getDefiningOp<AllocOp>();
-      if (isAllocation && isHost && cell != 0)
-        continue;
-      hazards.push_back(
-          {isAllocation ? "allocation before use" : name, cell, entry});
+      add(other, TokenWriters, afterWrite);
+      if (readersToo)
+        add(other, TokenReaders, "write-after-read");
     }
-  };
-  auto addCell = [&](unsigned other, bool readersToo) {
-    const char *afterWrite = writes ? "write-after-write" : "read-after-write";
-    add(other, Writers, afterWrite);
-    if (readersToo)
-      add(other, Readers, "write-after-read");
-    // The program orders work with tokens and what the host does meanwhile.
-    if (isTokenWork || (isHost && cell != 0))
-      return;
-    add(other, TokenWriters, afterWrite);
-    if (readersToo)
-      add(other, TokenReaders, "write-after-read");
-  };
-  if (cell == 0)
-    return addCell(0, /*readersToo=*/true);
-  for (unsigned other : table.getCells()[cell].overlaps)
-    addCell(other, writes);
-  addCell(0, /*readersToo=*/false);
+  }
+  return hazards;
 }
 
 void DependencyInference::addToList(
@@ -125,8 +133,8 @@ void DependencyInference::addToList(
   auto isCovered = [&](Entry &other) {
     if (other.token.getParentBlock() != entry.token.getParentBlock())
       return false;
-    return cell == 0 ? taken.contains(other.token)
-                     : dependencies.contains(other.token);
+    return cell == allMemory ? taken.contains(other.token)
+                             : dependencies.contains(other.token);
   };
   if (entries.size() < 16 || llvm::isPowerOf2_64(entries.size()))
     llvm::erase_if(entries, isCovered);
@@ -154,37 +162,30 @@ void DependencyInference::enter(const OpInfo &info, Entry entry,
   unsigned writers = isTokenWork ? TokenWriters : Writers;
   unsigned readers = isTokenWork ? TokenReaders : Readers;
   for (const Touch &touch : info.touches) {
-    if (!touch.writes)
+    if (!touch.writes || isTokenWork || touch.cell == allMemory)
       continue;
-    if (isTokenWork) {
-      addToList(touch.cell, writers, entry, dependencies);
-      continue;
-    }
-    if (touch.cell == 0) {
+    if (touch.cell == anywhere) {
       clearAll();
-    } else {
-      modify(touch.cell) = CellState();
-      for (unsigned covered : table.getCells()[touch.cell].covers)
-        if (llvm::any_of(state[covered].lists,
-                         [](const Entries &list) { return !list.empty(); }))
-          modify(covered) = CellState();
+      continue;
     }
+    modify(touch.cell) = CellState();
+    for (unsigned covered : table.getCells()[touch.cell].covers)
+      if (llvm::any_of(state[covered].lists,
+                       [](const Entries &list) { return !list.empty(); }))
+        modify(covered) = CellState();
   }
-  bool isAnywhere = false;
   for (const Touch &touch : info.touches) {
-    isAnywhere |= touch.cell == 0;
     if (touch.isAtEnqueue)
       continue;
-    if (!touch.writes)
-      addToList(touch.cell, readers, entry, dependencies);
-    else if (!isTokenWork) {
+    bool isListed = isTokenWork || touch.cell == allMemory || !touch.writes;
+    bool isWriter = touch.writes || touch.cell == allMemory;
+    if (isListed) {
+      addToList(touch.cell, isWriter ? writers : readers, entry, dependencies);
+    } else {
       modify(touch.cell).lists[Writers].assign({entry});
       used.push_back(touch.cell);
     }
   }
-  // Nobody asks if nobody touches memory that may be anywhere.
-  if (!isAnywhere && table.getCells()[0].lastWrite)
-    addToList(0, readers, entry, dependencies);
 }
 
 //===----------------------------------------------------------------------===//
@@ -251,9 +252,7 @@ void DependencyInference::gatherUsers(Operation *free,
 void DependencyInference::makeAsync(Operation *op, const OpInfo &info) {
   SmallVector<Hazard> hazards;
   if (!isa<AllocOp>(op))
-    for (const Touch &touch : info.touches)
-      addConflicts(touch.cell, touch.writes, /*isHost=*/false,
-                   /*isTokenWork=*/false, hazards);
+    hazards = findConflicts(info);
   llvm::SetVector<Value> dependencies;
   SmallVector<Hazard> firsts;
   for (const Hazard &hazard : hazards)
@@ -287,10 +286,7 @@ void DependencyInference::makeAsync(Operation *op, const OpInfo &info) {
 
 /// Work that has tokens comes after sequential work that it conflicts with.
 void DependencyInference::orderTokenWork(Operation *op, const OpInfo &info) {
-  SmallVector<Hazard> hazards;
-  for (const Touch &touch : info.touches)
-    addConflicts(touch.cell, touch.writes, /*isHost=*/false,
-                 /*isTokenWork=*/true, hazards);
+  SmallVector<Hazard> hazards = findConflicts(info);
   auto work = dyn_cast<WorkOpInterface>(op);
   if (!work) {
     hostWait(hazards, op);
@@ -329,13 +325,9 @@ void DependencyInference::hostWait(ArrayRef<Hazard> hazards,
 }
 
 void DependencyInference::waitBefore(Operation *op, const OpInfo &info) {
-  SmallVector<Hazard> hazards;
-  for (const Touch &touch : info.touches)
-    addConflicts(touch.cell, touch.writes, /*isHost=*/true,
-                 /*isTokenWork=*/false, hazards);
-  hostWait(hazards, op);
+  hostWait(findConflicts(info), op);
   for (const Touch &touch : info.touches) {
-    if (touch.cell == 0)
+    if (touch.cell == anywhere)
       return clearAll();
     for (unsigned other : table.getCells()[touch.cell].overlaps)
       for (unsigned kind = 0; kind < NumLists; ++kind)

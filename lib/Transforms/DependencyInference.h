@@ -80,8 +80,7 @@ private:
   // State.
   CellState &modify(unsigned cell);
   void dropDone(Entries &entries);
-  void addConflicts(unsigned cell, bool writes, bool isHost, bool isTokenWork,
-                    SmallVectorImpl<Hazard> &hazards);
+  SmallVector<Hazard> findConflicts(const OpInfo &info) const;
   void addToList(unsigned cell, unsigned kind, Entry entry,
                  const llvm::SetVector<Value> &dependencies);
   void enter(const OpInfo &info, Entry entry, bool isTokenWork,
@@ -103,6 +102,7 @@ private:
   void hostWait(ArrayRef<Hazard> hazards, Operation *before);
   void processBranches(Operation *op, const RegionInfo &info);
   void processLoop(Operation *op, const RegionInfo &info);
+  void endIteration(const RegionInfo &info);
   bool isLiveAfter(unsigned cell, unsigned kind, const RegionInfo &info) const;
 
   // Loops.

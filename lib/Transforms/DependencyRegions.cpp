@@ -186,13 +186,14 @@ std::vector<Slot> DependencyInference::findSlots(Operation *op,
   using Flags = RegionInfo::Flags;
   for (auto [cell, flags] : info.touched) {
     // In this loop, behind it, or in the next iteration of a loop around it.
-    bool meetsWrite =
-        table.getCells()[cell].lastWrite >= info.loop.value_or(info.begin);
-    if (flags & Flags::DeviceWrite)
+    unsigned start = info.loop.value_or(info.begin);
+    bool meetsAny = table.getCells()[cell].lastAny >= start;
+    bool meetsWrite = table.getCells()[cell].lastWrite >= start;
+    if ((flags & Flags::DeviceWrite) && meetsAny)
       add(cell, Writers, false);
     if ((flags & Flags::DeviceRead) && meetsWrite)
       add(cell, Readers, false);
-    if (flags & Flags::TokenWrite)
+    if ((flags & Flags::TokenWrite) && meetsAny)
       add(cell, TokenWriters, false);
     if ((flags & Flags::TokenRead) && meetsWrite)
       add(cell, TokenReaders, false);
@@ -489,13 +490,39 @@ static void changeTokens(SmallVectorImpl<Value> &tokens,
   tokens.assign(result.begin(), result.end());
 }
 
+/// From here on the loop's own cells are other memory: what has touched them is
+/// kept with the cells that they are of as seen from another iteration.
+void DependencyInference::endIteration(const RegionInfo &info) {
+  for (unsigned cell : info.ownCells) {
+    CellState ended = state[cell];
+    if (llvm::all_of(ended.lists,
+                     [](const Entries &list) { return list.empty(); }))
+      continue;
+    modify(cell) = CellState();
+    unsigned outer = table.getCells()[cell].outer;
+    for (unsigned kind = 0; kind < NumLists; ++kind)
+      for (const Entry &entry : ended.lists[kind]) {
+        SmallVector<Value> before = past(entry.token);
+        llvm::SetVector<Value> dependencies(before.begin(), before.end());
+        dependencies.insert(entry.token);
+        // A writer comes after the readers before it.
+        if (kind == Writers)
+          llvm::erase_if(modify(outer).lists[Readers], [&](Entry &other) {
+            return dependencies.contains(other.token);
+          });
+        if (!isDone(entry.token))
+          addToList(outer, kind, entry, dependencies);
+      }
+  }
+}
+
 void DependencyInference::processLoop(Operation *op, const RegionInfo &info) {
   using Flags = RegionInfo::Flags;
   // Host code that meets only what was there before the loop waits before it,
   // once.
   OpInfo hoisted{OpInfo::Host, {}};
   for (auto [cell, flags] : info.touched) {
-    if (!(flags & (Flags::HostRead | Flags::HostWrite)) || cell == 0)
+    if (!(flags & (Flags::HostRead | Flags::HostWrite)) || cell == anywhere)
       continue;
     unsigned device = Flags::DeviceWrite | Flags::TokenWrite;
     if (flags & Flags::HostWrite)
@@ -531,6 +558,7 @@ void DependencyInference::processLoop(Operation *op, const RegionInfo &info) {
   }
   setLists(&Slot::argument);
   process(*before);
+  endIteration(info);
   if (after) {
     for (Slot &slot : slots) {
       slot.condition = listOf(slot);
@@ -541,6 +569,7 @@ void DependencyInference::processLoop(Operation *op, const RegionInfo &info) {
     }
     setLists(&Slot::afterArgument);
     process(*after);
+    endIteration(info);
   }
   for (Slot &slot : slots)
     slot.yields = listOf(slot);

@@ -198,3 +198,59 @@ func.func @execute_in_loop(%x: memref<8xf32>, %y: memref<8xf32>, %v: f32, %n: in
   }
   return
 }
+
+// -----
+
+// The host reads what the last iteration copies to, since the window has moved on; it
+// does not wait for this iteration's copy, which it does not touch.
+// CHECK-LABEL: func.func @host_reads_of_last_iteration
+func.func @host_reads_of_last_iteration(%d: memref<4xf32> {llvm.noalias}, %h: memref<64xf32> {llvm.noalias}, %out: memref<4xf32> {llvm.noalias}, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  // CHECK: scf.for {{.*}} iter_args(%[[LAST:.*]] = %{{.*}}) -> (!gpu_async.token)
+  // expected-note @+1 {{nobody takes this token}}
+  scf.for %i = %c0 to %n step %c1 {
+    %o = arith.muli %i, %c4 : index
+    %w = memref.reinterpret_cast %h to offset: [%o], sizes: [8], strides: [1] : memref<64xf32> to memref<8xf32, strided<[1], offset: ?>>
+    %a = memref.subview %w[0][4][1] : memref<8xf32, strided<[1], offset: ?>> to memref<4xf32, strided<[1], offset: ?>>
+    %b = memref.subview %w[4][4][1] : memref<8xf32, strided<[1], offset: ?>> to memref<4xf32, strided<[1], offset: ?>>
+    // CHECK: %[[T:.*]] = gpu_async.memcpy async
+    // CHECK-NEXT: gpu_async.wait [%[[LAST]]]
+    // CHECK-NEXT: memref.load
+    // CHECK: scf.yield %[[T]]
+    %s = gpu.wait async
+    %t = gpu.memcpy async [%s] %b, %d : memref<4xf32, strided<[1], offset: ?>>, memref<4xf32>
+    %v = memref.load %a[%c0] : memref<4xf32, strided<[1], offset: ?>>
+    memref.store %v, %out[%c0] : memref<4xf32>
+  }
+  // expected-remark @+1 {{the host waits here}}
+  return
+}
+
+// -----
+
+// What is distinct in an iteration may have been the other one in the last.
+// CHECK-LABEL: func.func @host_reads_exchanged
+func.func @host_reads_exchanged(%d: memref<4xf32> {llvm.noalias}, %h0: memref<4xf32>, %h1: memref<4xf32>, %out: memref<4xf32> {llvm.noalias}, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // CHECK: scf.for {{.*}} iter_args(%[[LAST:.*]] = %{{.*}}) -> (!gpu_async.token)
+  // expected-note @+1 {{nobody takes this token}}
+  scf.for %i = %c0 to %n step %c1 {
+    %is = arith.cmpi eq, %i, %c0 : index
+    %x = arith.select %is, %h0, %h1 : memref<4xf32>
+    %y = arith.select %is, %h1, %h0 : memref<4xf32>
+    %a, %b = memref.distinct_objects %x, %y : memref<4xf32>, memref<4xf32>
+    // CHECK: %[[T:.*]] = gpu_async.memcpy async
+    // CHECK-NEXT: gpu_async.wait [%[[LAST]]]
+    // CHECK-NEXT: memref.load
+    // CHECK: scf.yield %[[T]]
+    %s = gpu.wait async
+    %t = gpu.memcpy async [%s] %b, %d : memref<4xf32>, memref<4xf32>
+    %v = memref.load %a[%c0] : memref<4xf32>
+    memref.store %v, %out[%c0] : memref<4xf32>
+  }
+  // expected-remark @+1 {{the host waits here}}
+  return
+}

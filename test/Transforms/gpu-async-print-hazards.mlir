@@ -1,5 +1,5 @@
 // RUN: gpu-opt %s -gpu-async-print-hazards -o /dev/null | FileCheck %s
-// RUN: gpu-opt %s -gpu-async-print-hazards -o /dev/null | count 7
+// RUN: gpu-opt %s -gpu-async-print-hazards -o /dev/null | count 11
 
 // Ordered by a token, by the host, or not at all.
 func.func @line(%x: memref<8xf32>, %y: memref<8xf32> {llvm.noalias}, %v: f32) {
@@ -70,4 +70,42 @@ func.func @loop(%n: index, %x: memref<8xf32> {llvm.noalias}, %y: memref<8xf32> {
   gpu_async.wait [%c, %d]
   %r = memref.load %x[%c0] : memref<8xf32>
   return %r : f32
+}
+
+// Halves of a window that moves: each is unordered with the other one of an earlier
+// iteration, and with nothing of its own.
+func.func @moves(%x: memref<64xf32> {llvm.noalias}, %n: index, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %t = gpu_async.wait async
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%ta = %t, %tb = %t) -> (!gpu_async.token, !gpu_async.token) {
+    %w = memref.reinterpret_cast %x to offset: [%i], sizes: [8], strides: [1] : memref<64xf32> to memref<8xf32, strided<[1], offset: ?>>
+    %a = memref.subview %w[0][4][1] : memref<8xf32, strided<[1], offset: ?>> to memref<4xf32, strided<[1], offset: ?>>
+    %b = memref.subview %w[4][4][1] : memref<8xf32, strided<[1], offset: ?>> to memref<4xf32, strided<[1], offset: ?>>
+    // CHECK-NEXT: hazard in @moves: write-after-write of argument 0: gpu_async.memset at loc("{{.*}}":[[@LINE+1]]:10) is not ordered after gpu_async.memset at loc("{{.*}}":[[@LINE+3]]:10) of an earlier iteration
+    %u = gpu_async.memset async [%ta] %a, %v : memref<4xf32, strided<[1], offset: ?>>, f32
+    // CHECK-NEXT: hazard in @moves: write-after-write of argument 0: gpu_async.memset at loc("{{.*}}":[[@LINE+1]]:10) is not ordered after gpu_async.memset at loc("{{.*}}":[[@LINE-1]]:10) of an earlier iteration
+    %z = gpu_async.memset async [%tb] %b, %v : memref<4xf32, strided<[1], offset: ?>>, f32
+    scf.yield %u, %z : !gpu_async.token, !gpu_async.token
+  }
+  gpu_async.wait [%r#0, %r#1]
+  return
+}
+
+// Memory of an iteration's own that the next one gets hold of.
+func.func @handedOn(%n: index, %x: memref<8xf32> {llvm.noalias}, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %t = gpu_async.wait async
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%last = %x, %tb = %t) -> (memref<8xf32>, !gpu_async.token) {
+    // CHECK-NEXT: hazard in @handedOn: write-after-write of memory that may be anywhere: gpu_async.memset at loc("{{.*}}":[[@LINE+2]]:10) is not ordered after gpu_async.alloc at loc("{{.*}}":[[@LINE+4]]:14) of an earlier iteration
+    // CHECK-NEXT: hazard in @handedOn: write-after-write of memory that may be anywhere: gpu_async.memset at loc("{{.*}}":[[@LINE+1]]:10) is not ordered after gpu_async.memset at loc("{{.*}}":[[@LINE+4]]:10) of an earlier iteration
+    %b = gpu_async.memset async [%tb] %last, %v : memref<8xf32>, f32
+    gpu_async.wait [%b]
+    %m, %u = gpu_async.alloc async () : memref<8xf32>
+    %a = gpu_async.memset async [%u] %m, %v : memref<8xf32>, f32
+    scf.yield %m, %b : memref<8xf32>, !gpu_async.token
+  }
+  gpu_async.wait [%r#1]
+  return
 }

@@ -9,6 +9,7 @@
 #ifndef GPUASYNC_ANALYSIS_MEMORYACCESSES_H
 #define GPUASYNC_ANALYSIS_MEMORYACCESSES_H
 
+#include "GPUAsync/Analysis/MemoryIdentity.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/IR/Value.h"
@@ -33,13 +34,14 @@ struct Base {
     Unknown
   };
   Kind kind = Unknown;
-  /// Identity of an allocation or argument.
-  Value value;
-  /// Identity of a global or kernel module.
+  /// Of an allocation or argument.
+  MemoryIdentity identity;
+  /// Of a global or kernel module.
   Attribute symbol;
 
   bool operator==(const Base &other) const {
-    return kind == other.kind && value == other.value && symbol == other.symbol;
+    return kind == other.kind && identity == other.identity &&
+           symbol == other.symbol;
   }
 };
 
@@ -68,9 +70,9 @@ struct Window {
   /// of an element. Absent: not known.
   std::optional<int64_t> offset;
   SmallVector<Dim, 4> dims;
-  /// Indices into the value `root`, whose elements are distinct; null: not
+  /// Indices into the view `root`, whose elements are distinct; null: not
   /// known.
-  Value root;
+  MemoryIdentity root;
   SmallVector<Range, 4> ranges;
 
   /// Nothing is known: any part of the base.
@@ -83,15 +85,26 @@ struct Window {
   std::optional<std::pair<int64_t, int64_t>> getHull() const;
 };
 
-/// Whether no element is in both.
+/// Whether no element is in both, of one base and seen in one iteration.
 bool areDisjoint(const Window &a, const Window &b);
 
+/// What an op does to memory, as it is in the iteration that the op runs in.
 struct Access {
   Base base;
-  bool writes;
+  bool writes = false;
   Window window;
   /// Results of memref.distinct_objects that the access comes through.
-  SmallVector<Value, 1> distinct;
+  SmallVector<MemoryIdentity, 1> distinct;
+
+  /// Makes it one as seen from outside of `op`, or from another iteration: it
+  /// is told apart from others by nothing that is made in `op` any more. The
+  /// base stays what it is.
+  void leave(Operation *op);
+
+  bool isSameButForWriting(const Access &other) const {
+    return base == other.base && window == other.window &&
+           distinct == other.distinct;
+  }
 };
 using Accesses = SmallVector<Access, 4>;
 
@@ -101,14 +114,17 @@ inline bool isMemory(Type type) { return isa<BaseMemRefType>(type); }
 /// nvgpu's descriptor of a tensor.
 bool leadsToMemory(Type type);
 
-/// Whether the two may be the same memory.
+/// Whether the two may be the same memory. A base that is made in a loop may be
+/// what it was in an earlier iteration, as far as this tells.
 bool mayAlias(const Base &a, const Base &b);
 
-/// Whether an element may be in both, whatever is done with it.
+/// Whether an element may be in both, whatever is done with it. The two are
+/// seen in one iteration of all loops: those of an earlier one, or from within
+/// an op that is behind us, have left that (Access::leave).
 bool mayOverlap(const Access &a, const Access &b);
 
 /// Whether an access of one may meet an access of the other, one of them
-/// writing.
+/// writing; in one iteration, too.
 bool mayConflict(ArrayRef<Access> first, ArrayRef<Access> second);
 
 /// The memory that `value` may point into, through views, casts and
@@ -154,8 +170,8 @@ private:
 /// What the device work of `op`, of either dialect, touches.
 Accesses deviceAccesses(Operation *op, KernelTable &kernels);
 
-/// What host code of `op` touches. Nothing if that is not known: then it may be
-/// anything, device work included.
+/// What host code of `op` touches, as seen from outside of it. Nothing if that
+/// is not known: then it may be anything, device work included.
 std::optional<Accesses> hostAccesses(Operation *op);
 
 /// Facts of a module that take more than an op to find: which arguments of

@@ -84,6 +84,8 @@ def GPUAsyncInferDependencies
     `memref.distinct_objects`, or arguments of a private function that are distinct
     at all of its calls. Views of one buffer are distinct if constants say so:
     offsets, sizes and strides of `memref.subview` and `memref.reinterpret_cast`.
+    A view that a loop makes, and what `memref.distinct_objects` keeps apart there,
+    is another one in each iteration: it is told apart within an iteration only.
 
     The host waits (`gpu_async.wait`) only before host code that touches memory
     which device work that is not yet waited for writes, or reads if the host
@@ -105,7 +107,7 @@ def GPUAsyncInferDependencies
     Limits: blocks of a control-flow graph are looked at one by one, and the host
     waits at their ends (`gpu-async-structure-control-flow` leaves no such);
     atomics are ordinary accesses; of a base with more than 1024 different
-    windows no windows are told apart.
+    windows no windows are told apart, and none of more than 1024 arguments.
 
     ```mlir
     // before
