@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Analysis/MemoryAccesses.h"
+#include "GPUAsync/Analysis/NumberSources.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -26,10 +27,6 @@
 
 using namespace mlir;
 using namespace mlir::gpuasync;
-
-bool gpuasync::leadsToMemory(Type type) {
-  return isMemory(type) || isa<nvgpu::TensorMapDescriptorType>(type);
-}
 
 bool gpuasync::mayAlias(const Base &a, const Base &b) {
   if (a.kind == Base::Unknown || b.kind == Base::Unknown)
@@ -226,16 +223,6 @@ static void narrow(memref::SubViewOp view, Window &window,
       result.push_back(kept);
   }
   dims = result;
-}
-
-/// Whether `value` is a view that shows no more than its source, of the same
-/// buffer.
-static bool staysInView(Value value) {
-  return isa_and_nonnull<memref::SubViewOp, memref::CastOp,
-                         memref::MemorySpaceCastOp, memref::AssumeAlignmentOp,
-                         memref::DistinctObjectsOp, memref::CollapseShapeOp,
-                         memref::ExpandShapeOp, memref::TransposeOp>(
-      value.getDefiningOp());
 }
 
 /// What the views of `chain`, the first of which is the last taken, leave of
@@ -479,163 +466,19 @@ bool gpuasync::mayConflict(ArrayRef<Access> first, ArrayRef<Access> second) {
   });
 }
 
-static bool mayBeAddress(Value value, unsigned depth) {
-  Operation *op = value.getDefiningOp();
-  if (!op || isa<arith::ConstantOp>(op))
-    return false;
-  if (isa<memref::ExtractAlignedPointerAsIndexOp, LLVM::PtrToIntOp>(op))
-    return true;
-  bool isArithmetic =
-      isa<UnrealizedConversionCastOp>(op) ||
-      isa_and_nonnull<arith::ArithDialect>(op->getDialect()) ||
-      (op->getDialect() && op->getDialect()->getNamespace() == "index");
-  if (!isArithmetic)
-    return false;
-  if (depth == 16)
-    return true;
-  return llvm::any_of(op->getOperands(), [&](Value operand) {
-    return mayBeAddress(operand, depth + 1);
-  });
-}
-
-bool gpuasync::mayBeAddress(Value value) { return ::mayBeAddress(value, 0); }
-
-/// Follows a memref or descriptor argument through views. What is not
-/// understood reads and writes.
-static KernelEffects::Argument argumentEffects(Value argument) {
-  KernelEffects::Argument result{false, false, false};
-  SmallVector<Value> worklist{argument};
-  llvm::SmallPtrSet<void *, 16> seen;
-  auto touchesAll = [] { return KernelEffects::Argument{true, true}; };
-  while (!worklist.empty()) {
-    Value value = worklist.pop_back_val();
-    if (!seen.insert(value.getAsOpaquePointer()).second)
-      continue;
-    for (OpOperand &use : value.getUses()) {
-      Operation *user = use.getOwner();
-      if (auto view = dyn_cast<ViewLikeOpInterface>(user)) {
-        if (view.getViewSource() == value) {
-          result.anyPart |= !staysInView(view.getViewDest());
-          worklist.push_back(view.getViewDest());
-          continue;
-        }
-      }
-      if (isa<CallOpInterface>(user)) {
-        // A function of the kernel's module, for instance a helper.
-        auto call = cast<CallOpInterface>(user);
-        auto function =
-            dyn_cast_or_null<FunctionOpInterface>(call.resolveCallable());
-        unsigned first = user->getNumOperands() - call.getArgOperands().size();
-        unsigned number = use.getOperandNumber();
-        if (!function || function.isExternal() || number < first ||
-            number - first >= function.getNumArguments())
-          return touchesAll();
-        worklist.push_back(function.getArgument(number - first));
-        continue;
-      }
-      if (isa<memref::DimOp, memref::RankOp, nvgpu::TmaPrefetchOp,
-              nvgpu::TmaFenceOp>(user))
-        continue;
-      if (isa<nvgpu::TensorMapDescriptorType>(value.getType()) &&
-          isa<nvgpu::TmaAsyncLoadOp, nvgpu::TmaAsyncStoreOp,
-              nvgpu::WarpgroupGenerateDescriptorOp>(user)) {
-        result.reads |= isa<nvgpu::TmaAsyncLoadOp>(user);
-        result.writes |= isa<nvgpu::TmaAsyncStoreOp>(user);
-        continue;
-      }
-      auto effects = dyn_cast<MemoryEffectOpInterface>(user);
-      bool escapes =
-          user->hasTrait<OpTrait::IsTerminator>() || user->getNumRegions() ||
-          llvm::any_of(user->getResultTypes(), [](Type type) {
-            return !type.isIntOrIndexOrFloat() && !isa<VectorType>(type);
-          });
-      if (!effects || escapes)
-        return touchesAll();
-      SmallVector<MemoryEffects::EffectInstance> instances;
-      effects.getEffects(instances);
-      bool isNamed = false;
-      for (const MemoryEffects::EffectInstance &instance : instances) {
-        if (!instance.getValue())
-          return touchesAll();
-        if (instance.getValue() != value)
-          continue;
-        isNamed = true;
-        if (isa<MemoryEffects::Read>(instance.getEffect()))
-          result.reads = true;
-        else
-          result.writes = true;
-      }
-      // Read as a value, for instance stored somewhere.
-      if (!isNamed)
-        return touchesAll();
-    }
-  }
-  return result;
-}
-
-/// Whether a kernel, or a function that it calls, prints or asserts.
-static bool hasOutput(Operation *kernel) {
-  SmallVector<Operation *> worklist{kernel};
-  llvm::SmallPtrSet<Operation *, 8> seen;
-  while (!worklist.empty()) {
-    Operation *function = worklist.pop_back_val();
-    if (!seen.insert(function).second)
-      continue;
-    WalkResult result = function->walk([&](Operation *op) {
-      if (isa<gpu::PrintfOp, cf::AssertOp>(op))
-        return WalkResult::interrupt();
-      if (auto call = dyn_cast<CallOpInterface>(op))
-        if (Operation *callee = call.resolveCallable())
-          worklist.push_back(callee);
-      return WalkResult::advance();
-    });
-    if (result.wasInterrupted())
-      return true;
-  }
-  return false;
-}
-
-const KernelEffects &KernelTable::lookup(Operation *launch,
-                                         SymbolRefAttr kernel) {
-  Operation *op = symbols.lookupNearestSymbolFrom(launch, kernel);
-  auto [it, isNew] = effects.try_emplace(op);
-  if (!isNew || !op)
-    return it->second;
-  KernelEffects &result = it->second;
-  if (auto function = dyn_cast<gpu::GPUFuncOp>(op)) {
-    result.isKnown = true;
-    // Not its workgroup memory, which is entry block arguments too.
-    for (unsigned i = 0; i < function.getNumArguments(); ++i) {
-      Value argument = function.getArgument(i);
-      result.arguments.push_back(leadsToMemory(argument.getType())
-                                     ? argumentEffects(argument)
-                                     : KernelEffects::Argument());
-    }
-    result.hasOutput = hasOutput(function);
-  }
-  if (auto module = op->getParentOfType<gpu::GPUModuleOp>())
-    result.hasGlobals =
-        llvm::any_of(module.getBody()->getOperations(), [](Operation &inner) {
-          // Each block has workgroup memory of its own.
-          if (auto global = dyn_cast<memref::GlobalOp>(inner))
-            return !global.getConstant() &&
-                   !nvgpu::NVGPUDialect::isSharedMemoryAddressSpace(
-                       global.getType().getMemorySpace());
-          if (auto global = dyn_cast<LLVM::GlobalOp>(inner))
-            return !global.getConstant() &&
-                   global.getAddrSpace() !=
-                       nvgpu::NVGPUDialect::kSharedMemoryAddressSpace;
-          return false;
-        });
-  return result;
-}
-
 static void addLaunchAccesses(Operation *launch, SymbolRefAttr kernel,
                               OperandRange operands, KernelTable &kernels,
                               Accesses &accesses) {
   const KernelEffects &effects = kernels.lookup(launch, kernel);
+  unsigned parameters = 0;
+  for (Value operand : operands)
+    parameters += effects.countParameters(operand.getType());
+  bool knowsAddresses = effects.addresses.size() == parameters;
+  unsigned next = 0;
   for (auto [index, operand] : llvm::enumerate(operands)) {
     Type type = operand.getType();
+    unsigned parameter = next;
+    next += effects.countParameters(type);
     if (leadsToMemory(type)) {
       KernelEffects::Argument argument;
       if (effects.arguments.size() == operands.size())
@@ -649,11 +492,14 @@ static void addLaunchAccesses(Operation *launch, SymbolRefAttr kernel,
         accesses.push_back({Base(), /*writes=*/true});
       continue;
     }
-    bool isNumber =
-        type.isIntOrIndexOrFloat() || isa<VectorType, ComplexType>(type);
-    if (!isNumber || mayBeAddress(operand))
+    bool isNumber = !isPointer(type) && (type.isIntOrIndexOrFloat() ||
+                                         isa<VectorType, ComplexType>(type));
+    if (!isNumber || (knowsAddresses ? effects.addresses.test(parameter)
+                                     : mayBeAddress(operand)))
       accesses.push_back({Base(), /*writes=*/true});
   }
+  if (effects.followsPointersInMemory)
+    accesses.push_back({Base(), /*writes=*/true});
   if (effects.hasGlobals)
     accesses.push_back(
         {{Base::Module, {}, kernel.getRootReference()}, /*writes=*/true});

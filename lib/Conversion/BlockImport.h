@@ -16,6 +16,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/SetVector.h"
 #include <memory>
 
@@ -44,7 +45,16 @@ enum class Mode { Trust, Check, Strict };
 
 /// State that all blocks of a module share.
 struct ImportState {
+  /// What a call that takes or returns tokens may touch of what its caller
+  /// knows: what it is given, by memrefs, pointers and addresses in numbers.
+  Accesses accessesOf(func::CallOp call);
+  /// Whether device work of the function may touch memory that nothing is known
+  /// of.
+  bool touchesAnywhere(FunctionOpInterface function);
+
   KernelTable kernels;
+  SymbolTableCollection symbols;
+  llvm::DenseMap<Operation *, bool> anywhere;
   Mode mode = Mode::Trust;
   /// Upstream ops that have been replaced, in program order.
   SmallVector<Operation *> replaced;

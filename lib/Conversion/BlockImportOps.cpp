@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BlockImport.h"
+#include "GPUAsync/Analysis/NumberSources.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -363,10 +364,49 @@ bool upstream::hasTokens(Operation *op) {
          llvm::any_of(op->getResultTypes(), isToken);
 }
 
+bool ImportState::touchesAnywhere(FunctionOpInterface function) {
+  auto [known, isNew] = anywhere.try_emplace(function, false);
+  if (!isNew)
+    return known->second;
+  bool result = false;
+  function->walk([&](Operation *op) {
+    auto isAnywhere = [](const Access &access) {
+      return access.base.kind == Base::Unknown;
+    };
+    if (isUpstreamWork(op) || isa<WorkOpInterface>(op))
+      result |= llvm::any_of(deviceAccesses(op, kernels), isAnywhere);
+    else if (auto call = dyn_cast<func::CallOp>(op); call && hasTokens(op))
+      result |= llvm::any_of(accessesOf(call), isAnywhere);
+  });
+  return anywhere[function] = result;
+}
+
+Accesses ImportState::accessesOf(func::CallOp call) {
+  Accesses accesses;
+  bool passesAddress = false;
+  for (Value operand : call.getOperands()) {
+    if (leadsToMemory(operand.getType()))
+      addAccess(operand, /*writes=*/true, accesses);
+    else if (!isUpstreamToken(operand.getType()) &&
+             !isOurToken(operand.getType()))
+      passesAddress |= isPointer(operand.getType()) || mayBeAddress(operand);
+  }
+  if (!passesAddress)
+    return accesses;
+  auto callee = symbols.lookupNearestSymbolFrom<FunctionOpInterface>(
+      call, call.getCalleeAttr());
+  if (!callee || callee.isExternal() || touchesAnywhere(callee))
+    accesses.push_back({Base(), /*writes=*/true});
+  return accesses;
+}
+
 /// A call that takes or returns tokens is ordered by them alone.
 void BlockImport::importTokenCall(func::CallOp op, Fiber &fiber) {
   SmallVector<Value> dependencies;
-  Accesses accesses;
+  Accesses accesses = state.accessesOf(op);
+  bool isAnywhere = llvm::any_of(accesses, [](const Access &access) {
+    return access.base.kind == Base::Unknown;
+  });
   SmallVector<Base, 4> bases;
   for (OpOperand &operand : op->getOpOperands()) {
     Value value = operand.get();
@@ -374,10 +414,8 @@ void BlockImport::importTokenCall(func::CallOp op, Fiber &fiber) {
       operand.set(tailOf(value));
       dependencies.push_back(operand.get());
     }
-    if (leadsToMemory(value.getType())) {
-      addAccess(value, /*writes=*/true, accesses);
+    if (leadsToMemory(value.getType()))
       findBases(value, bases);
-    }
   }
   SmallVector<unsigned> seeds(fiber.cursor);
   for (Value dependency : dependencies)
@@ -391,7 +429,7 @@ void BlockImport::importTokenCall(func::CallOp op, Fiber &fiber) {
            mayConflict(node.accesses, accesses);
   });
   waited.append(fiber.cursor);
-  for (Value allocation : enclosingAllocations(bases, /*any=*/false))
+  for (Value allocation : enclosingAllocations(bases, isAnywhere))
     if (!isCoveredOutside(allocation, dependencies))
       waited.push_back(nodeOf(allocation));
   hostWait(waited, op);

@@ -22,28 +22,27 @@ RegionUses BlockImport::findUses(Operation *op) {
       return;
     bool isDevice = isUpstreamWork(inner) || isa<WorkOpInterface>(inner);
     bool isTokenCall = isa<func::CallOp>(inner) && hasTokens(inner);
-    if (isDevice)
-      uses.device.append(deviceAccesses(inner, state.kernels));
-    if (isTokenCall) {
-      uses.device.push_back({Base(), /*writes=*/true});
-      for (Value operand : inner->getOperands())
-        if (leadsToMemory(operand.getType()))
-          addAccess(operand, /*writes=*/true, uses.host);
-    }
     if (isDevice || isTokenCall) {
       uses.hasWork = true;
+      Accesses accesses = isDevice
+                              ? deviceAccesses(inner, state.kernels)
+                              : state.accessesOf(cast<func::CallOp>(inner));
+      for (const Access &access : accesses)
+        uses.usesAny |= access.base.kind == Base::Unknown;
+      SmallVector<Base, 4> bases;
       for (Value operand : inner->getOperands())
-        if (leadsToMemory(operand.getType())) {
-          SmallVector<Base, 2> bases;
+        if (leadsToMemory(operand.getType()))
           findBases(operand, bases);
-          for (const Base &base : bases) {
-            uses.used.insert(base.identity.getValue());
-            uses.usesAny |= base.kind == Base::Unknown;
-          }
-        } else if (isa<LLVM::LLVMPointerType>(operand.getType()) ||
-                   mayBeAddress(operand)) {
-          uses.usesAny = true;
-        }
+      for (const Base &base : bases) {
+        uses.used.insert(base.identity.getValue());
+        uses.usesAny |= base.kind == Base::Unknown;
+      }
+      if (isDevice) {
+        uses.device.append(accesses);
+      } else {
+        uses.device.push_back({Base(), /*writes=*/true});
+        uses.host.append(accesses);
+      }
     }
     auto asyncOp = dyn_cast<gpu::AsyncOpInterface>(inner);
     if ((asyncOp && !asyncOp.getAsyncToken() && !isa<gpu::AllocOp>(inner)) ||

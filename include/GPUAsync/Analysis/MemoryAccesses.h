@@ -9,6 +9,7 @@
 #ifndef GPUASYNC_ANALYSIS_MEMORYACCESSES_H
 #define GPUASYNC_ANALYSIS_MEMORYACCESSES_H
 
+#include "GPUAsync/Analysis/KernelEffects.h"
 #include "GPUAsync/Analysis/MemoryIdentity.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/SymbolTable.h"
@@ -108,12 +109,6 @@ struct Access {
 };
 using Accesses = SmallVector<Access, 4>;
 
-inline bool isMemory(Type type) { return isa<BaseMemRefType>(type); }
-
-/// Whether who has a value of the type can get at memory by it: a memref, or
-/// nvgpu's descriptor of a tensor.
-bool leadsToMemory(Type type);
-
 /// Whether the two may be the same memory. A base that is made in a loop may be
 /// what it was in an earlier iteration, as far as this tells.
 bool mayAlias(const Base &a, const Base &b);
@@ -135,37 +130,6 @@ void findBases(Value value, SmallVectorImpl<Base> &bases);
 /// part of what it is a view of.
 void addAccess(Value memory, bool writes, Accesses &accesses,
                bool anyPart = false);
-
-/// Whether the bits of a number may be an address: it comes from a pointer.
-bool mayBeAddress(Value value);
-
-/// What a kernel does with the memory that its arguments point to.
-struct KernelEffects {
-  struct Argument {
-    bool reads = true;
-    bool writes = true;
-    /// Whether the kernel may leave the view that it is given.
-    bool anyPart = true;
-  };
-  /// Empty if the kernel's body is not known.
-  SmallVector<Argument> arguments;
-  /// Whether its module has globals, through which launches may meet.
-  bool hasGlobals = false;
-  /// Whether it prints or asserts: launches that do keep their order.
-  bool hasOutput = false;
-  /// Whether the body has been seen.
-  bool isKnown = false;
-};
-
-/// Effects of kernels, found once for each.
-class KernelTable {
-public:
-  const KernelEffects &lookup(Operation *launch, SymbolRefAttr kernel);
-
-private:
-  SymbolTableCollection symbols;
-  llvm::DenseMap<Operation *, KernelEffects> effects;
-};
 
 /// What the device work of `op`, of either dialect, touches.
 Accesses deviceAccesses(Operation *op, KernelTable &kernels);

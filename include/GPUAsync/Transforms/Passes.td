@@ -76,7 +76,10 @@ def GPUAsyncInferDependencies
     that may overlap; an allocation before its users, a free after them. What a
     kernel does with a memref is read off its body, if that is in the module;
     globals of a kernel module, and what kernels print, are memory of their own;
-    `!llvm.ptr` arguments and memrefs from unknown places touch anything.
+    `!llvm.ptr` arguments and memrefs from unknown places touch anything. So does a
+    kernel that may turn a number that it is given, or one that it loads, into a
+    pointer. If a kernel's body is not in the module, 64-bit integers and `index`
+    are taken for addresses unless they come from constants and sizes.
 
     Two memrefs are distinct if they come, through views and casts, from different
     allocations, or one from an allocation and the other from an argument or
