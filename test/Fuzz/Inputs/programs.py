@@ -26,21 +26,64 @@ FEATURES = {
     "call": "private functions, recursion too",
     "call-token": "private functions that take or give tokens",
     "alias": "the same buffer for two arguments (without tokens only)",
+    "views": "views under names of their own, made in loops: casts, selected and swapped ones",
+    "address": "kernels that take addresses as integers",
     "sync": "synchronous ops among those with tokens (gpu dialect only)",
 }
 
 
 class Buffer:
-    """kind: device, shared, host, alloca; of an argument: device."""
+    """kind: device, shared, host, alloca; of an argument: device. raw: whether it is
+    a view of an allocation of bytes."""
 
-    def __init__(self, name, kind):
-        self.name, self.kind = name, kind
+    size, isAddress = CELLS, False
+
+    def __init__(self, name, kind, raw=False):
+        self.name, self.kind, self.raw = name, kind, raw
 
     def onHost(self):
         return self.kind in ("host", "alloca", "shared")
 
     def onDevice(self):
-        return self.kind in ("device", "shared")
+        return self.kind in ("device", "shared") and not self.isAddress
+
+    def cells(self, i):
+        """The cells that its i-th one may be."""
+        return {(self, i)}
+
+
+class Naming:
+    """One or two names for views of 8 cells, made where a body begins, or for the
+    addresses of such views. bases: (buffer, offset); of two, the first is the first
+    name's wherever `bit` is 1. A view of one moves by 4 cells in every second
+    iteration if `moves`."""
+
+    def __init__(self, form, kind, names, bases, moves=False, bit=None, address=None):
+        self.form, self.bases, self.moves, self.bit, self.address = form, bases, moves, bit, address
+        self.aliases = [Alias(name, kind, self) for name in names]
+
+    def bindings(self, iv):
+        """(buffer, offset) of each name."""
+        if len(self.bases) == 1:
+            buffer, offset = self.bases[0]
+            return [(buffer, offset + (4 * (iv % 2) if self.moves else 0))]
+        bit = self.bit & 1 if self.bit is not None else 1 - iv % 2
+        return (self.bases if bit else self.bases[::-1])[:len(self.aliases)]
+
+
+class Alias(Buffer):
+    """A name that a Naming makes."""
+
+    size = 8
+
+    def __init__(self, name, kind, naming):
+        super().__init__(name, kind)
+        self.naming, self.isAddress = naming, naming.address is not None
+
+    def cells(self, i):
+        number = self.naming.aliases.index(self)
+        places = [self.naming.bindings(iv)[number] for iv in (0, 1)]
+        return set().union(*[buffer.cells(offset + i) for buffer, offset in places])
 
 
 class View:
@@ -56,8 +99,7 @@ class View:
         return [start + i * self.stride for i in range(self.size)]
 
     def cells(self):
-        cells = {(self.buffer, i) for i in self.at(0)}
-        return cells | {(self.buffer, i) for i in self.at(1)} if self.moves else cells
+        return set().union(*[self.buffer.cells(i) for iv in (0, 1) for i in self.at(iv)])
 
     def isWhole(self):
         return self.size == CELLS
@@ -72,8 +114,15 @@ class Scalar:
 
 
 class Body:
-    def __init__(self, locals, statements):
+    """carried: a Naming whose two views the loop hands on, exchanged in each
+    iteration."""
+
+    def __init__(self, locals, statements, namings=(), carried=None):
         self.locals, self.statements = locals, statements
+        self.namings, self.carried = list(namings), carried
+
+    def allNamings(self):
+        return self.namings + [self.carried] * bool(self.carried)
 
 
 class Statement:
@@ -88,6 +137,8 @@ class Function:
     def __init__(self, name, seed, formals):
         self.name, self.seed, self.formals, self.body = name, seed, formals, None
         self.recursive = self.takes = self.gives = False
+        # Names for the formals' addresses, which are arguments, too.
+        self.addresses = []
 
 
 class Program:
@@ -105,7 +156,15 @@ KERNELS = {
     "wide": 2,  # the same, one thread per cell
     "move": 2,  # y[i] = x[i] + c
     "mix": 3,  # y[i] = x[i] - 7 z[i] + c
+    # update, by addresses that are integers: turned into pointers at once, in a
+    # function, out of memory, out of a vector, given as `index`.
+    "at": 2,
+    "at_call": 2,
+    "at_memory": 2,
+    "at_vector": 2,
+    "at_index": 2,
 }
+BY_ADDRESS = [name for name in KERNELS if name.startswith("at")]
 
 
 class Maker:
@@ -120,7 +179,62 @@ class Maker:
 
     def buffer(self, kind):
         self.names += 1
-        return Buffer("%%b%d" % self.names, kind)
+        raw = "views" in self.features and kind != "alloca" and self.rng.random() < 0.3
+        return Buffer("%%b%d" % self.names, kind, raw)
+
+    def formal(self):
+        self.names += 1
+        return Buffer("%%b%d" % self.names, "device")
+
+    def namings(self, buffers, loop):
+        """Names for a body's begin."""
+        result = []
+        while self.rng.random() < (0.45 if loop else 0.15) and len(result) < 3:
+            known = buffers + [a for n in result for a in n.aliases]
+            naming = self.naming(known, loop, ["reinterpret", "reinterpret", "metadata", "expand", "view", "subview",
+                                               "select", "select", "branch", "distinct", "distinct"])
+            result += [naming] * bool(naming)
+        return result
+
+    def carried(self, buffers):
+        return self.naming(buffers, True, ["carried"]) if self.rng.random() < 0.3 else None
+
+    def naming(self, buffers, loop, forms):
+        rng, address = self.rng, None
+        if "address" in self.features and (rng.random() < 0.4 or "views" not in self.features):
+            address = rng.choice(["direct", "loaded", "called"])
+        elif "views" not in self.features:
+            return None
+        known = [b for b in buffers if b.onDevice()]
+        if not address and rng.random() < 0.25:
+            known = [b for b in buffers if b.onHost() and not b.isAddress]
+        form = rng.choice(forms)
+        roots = [b for b in known if b.size == CELLS]
+        known = roots if form in ("reinterpret", "expand", "subview", "distinct") else known
+        known = [b for b in roots if b.raw] if form == "view" else known
+        if not known:
+            return None
+        first, second = rng.choice(known), rng.choice(known)
+        names = 2 if form in ("distinct", "carried") else 1
+        bases, moves, bit = [(first, rng.choice([0, 4, 8]) if first.size == CELLS else 0)], False, None
+        if form in ("select", "branch", "distinct", "carried"):
+            bases.append((second, rng.choice([0, 4, 8]) if second.size == CELLS else 0))
+            if form == "distinct" and (first is second or self.current):
+                bases = [(first, 0), (first, 8)]
+            # In a loop mostly by its counter.
+            if form != "carried" and (not loop or rng.random() < 0.2):
+                bit = rng.randrange(4)
+        elif first.size == CELLS:
+            moves = loop and bases[0][1] < 8 and rng.random() < 0.8
+        kind = "device" if all(b.kind == "device" for b, _ in bases) else "shared"
+        if not all(b.onDevice() for b, _ in bases):
+            if not all(b.onHost() for b, _ in bases):
+                return None
+            kind = "host"
+        elif kind == "shared" and not all(b.onHost() for b, _ in bases):
+            kind = "device"
+        self.names += names
+        return Naming(form, kind, ["%%n%d" % (self.names - i) for i in range(names)], bases, moves, bit, address)
 
     def make(self):
         rng, program = self.rng, self.program
@@ -129,18 +243,25 @@ class Maker:
         if "call" in self.features:
             for _ in range(rng.choice([0, 1, 1, 2])):
                 self.function()
+        namings = self.namings(program.buffers, False)
+        inside = program.buffers + [a for n in namings for a in n.aliases]
         program.body = Body([(b, rng.randrange(1000)) for b in program.buffers],
-                            self.statements(program.buffers, 0, False, self.left))
+                            self.statements(inside, 0, False, self.left), namings)
 
     def function(self):
         rng, program = self.rng, self.program
         function = Function("f%d_%d" % (program.number, len(program.functions)), self.seed(),
-                            [self.buffer("device") for _ in range(rng.randint(1, 3))])
+                            [self.formal() for _ in range(rng.randint(1, 3))])
+        if "address" in self.features and rng.random() < 0.5:
+            for i, formal in enumerate(function.formals):
+                naming = Naming("argument", "device", ["%%a%d" % i], [(formal, 0)], address="argument")
+                naming.aliases[0].size = CELLS
+                function.addresses += naming.aliases
         function.recursive = rng.random() < 0.3
         if "call-token" in self.features:
             function.takes, function.gives = rng.choice([(False, False), (True, True), (True, True), (True, False), (False, True)])
         self.current = function
-        statements = self.statements(function.formals, 1, False, rng.randint(1, 6))
+        statements = self.statements(function.formals + function.addresses, 1, False, rng.randint(1, 6))
         if function.recursive:
             statements.insert(rng.randint(0, len(statements)),
                               Statement("recurse", self.seed(), function=function))
@@ -165,31 +286,41 @@ class Maker:
                 count -= 2 * len(statement.bodies)
         return result
 
-    def view(self, buffers, loop, whole=0.1):
+    def pick(self, buffers):
+        """Names are there to be used."""
+        aliases = [b for b in buffers if isinstance(b, Alias)]
+        return self.rng.choice(aliases if aliases and self.rng.random() < 0.5 else buffers)
+
+    def view(self, buffers, loop, whole=0.1, byAddress=False):
         rng = self.rng
-        buffer = rng.choice(buffers)
-        if rng.random() < whole:
+        buffer = self.pick(buffers)
+        if rng.random() < whole and buffer.size == CELLS:
             return View(buffer, 0, CELLS, 1, "static", False)
         form = rng.choice(["static", "static", "dynamic", "nested"])
         moves = loop and rng.random() < 0.2
-        stride = rng.choice([1, 1, 1, 2, 3])
-        limit = CELLS - 3 * stride - (5 if moves else 1)
-        offset = rng.choice([0, 4, 8, 12, rng.randrange(CELLS)])
+        small = buffer.size < CELLS
+        stride = 1 if byAddress else rng.choice([1, 1, 1, 2] + [3] * (not small))
+        moves &= not small or stride == 1
+        limit = buffer.size - 3 * stride - (5 if moves else 1)
+        offset = rng.choice([0, 4] if small else [0, 4, 8, 12, rng.randrange(CELLS)])
         return View(buffer, min(offset, limit), 4, stride, form, moves)
 
     def scalar(self, buffers, loop):
         rng = self.rng
-        host = [b for b in buffers if b.onHost()]
+        host = [b for b in buffers if b.onHost() and b.size == CELLS]
         kind = rng.choice(["known", "opaque", "opaque"] + ["iv"] * loop + ["data"] * bool(host))
         return Scalar(kind, rng.randrange(CELLS) if kind == "data" else rng.randrange(4), rng.choice(host) if host else None)
 
     def statement(self, buffers, depth, loop, count):
         rng, what = self.rng, self.rng.random()
         device = [b for b in buffers if b.onDevice()]
-        host = [b for b in buffers if b.onHost()]
+        host = [b for b in buffers if b.onHost() and not b.isAddress]
         if what < 0.55:
             kernel = rng.choice(["update"] * 3 + ["slow"] * 2 + ["wide", "move", "move", "mix"])
-            views = [self.view(device, loop, 0) for _ in range(KERNELS[kernel])]
+            if "address" in self.features and rng.random() < 0.25:
+                kernel = rng.choice(BY_ADDRESS)
+            reachable = device + [b for b in buffers if b.isAddress] if kernel in BY_ADDRESS else device
+            views = [self.view(reachable, loop, 0, kernel in BY_ADDRESS) for _ in range(KERNELS[kernel])]
             if kernel == "wide":
                 # Its threads run in any order: the same cells or none in common. Two
                 # arguments of a function may be one buffer.
@@ -203,21 +334,26 @@ class Maker:
             return Statement("memset", self.seed(), view=self.view(device, loop), value=rng.randint(-9, 99))
         if what < 0.74:
             whole = 1 if rng.random() < 0.3 else 0
-            y, x = self.view(buffers, loop, whole), self.view(buffers, loop, whole)
-            if y.buffer is x.buffer or not (y.buffer.onDevice() or x.buffer.onDevice()):
+            known = [b for b in buffers if not b.isAddress and (not whole or b.size == CELLS)]
+            y, x = self.view(known, loop, whole), self.view(known, loop, whole)
+            if not (y.buffer.onDevice() or x.buffer.onDevice()):
                 return None
-            if self.current and y.buffer in self.current.formals and x.buffer in self.current.formals:
+            to, source = [{b for b, _ in v.cells()} for v in (y, x)]
+            formals = set(self.current.formals) if self.current else set()
+            if to & source or to & formals and source & formals:
                 return None # the same one, maybe
             return Statement("copy", self.seed(), y=y, x=x)
         if what < 0.79:
             if not host:
                 return None
-            return Statement("host", self.seed(), y=(rng.choice(host), rng.randrange(CELLS)),
-                             x=(rng.choice(host), rng.randrange(CELLS)), c=rng.randint(-100, 100))
+            y, x = self.pick(host), self.pick(host)
+            return Statement("host", self.seed(), y=(y, rng.randrange(y.size)), x=(x, rng.randrange(x.size)),
+                             c=rng.randint(-100, 100))
         if what < 0.82:
             return Statement("wait", self.seed())
         if what < 0.88 and self.program.functions:
             function = rng.choice(self.program.functions)
+            device = [b for b in device if b.size == CELLS]
             if "alias" in self.features and rng.random() < 0.4:
                 actuals = [rng.choice(device) for _ in function.formals]
             elif len(device) >= len(function.formals):
@@ -233,9 +369,12 @@ class Maker:
         for i in range(number):
             inLoop = loop or op in ("for", "while")
             local = self.locals(0.25)
-            inside = buffers + [b for b, _ in local]
+            carried = self.carried(buffers) if op in ("for", "while") and i == number - 1 else None
+            inside = buffers + [b for b, _ in local] + (carried.aliases if carried else [])
+            namings = self.namings(inside, inLoop)
+            inside = inside + [a for n in namings for a in n.aliases]
             length = rng.choice([0, 1, 1, 2, 4]) if number > 1 else rng.choice([1, 2, 4, 6])
-            bodies.append(Body(local, self.statements(inside, depth + 1, inLoop, length)))
+            bodies.append(Body(local, self.statements(inside, depth + 1, inLoop, length), namings, carried))
         return Statement(op, self.seed(), bodies, scalar=self.scalar(buffers, loop))
 
 
@@ -244,6 +383,19 @@ class Maker:
 
 class TooLong(Exception):
     pass
+
+
+class Cells:
+    """Some cells of a buffer."""
+
+    def __init__(self, memory, offset):
+        self.memory, self.offset = memory, offset
+
+    def __getitem__(self, i):
+        return self.memory[self.offset + i]
+
+    def __setitem__(self, i, value):
+        self.memory[self.offset + i] = value
 
 
 def run(program, limit=4000):
@@ -258,6 +410,9 @@ def run(program, limit=4000):
     def body(b, iv, function, depth):
         for buffer, value in b.locals:
             memory[buffer] = [value] * CELLS
+        for naming in [b.carried] * bool(b.carried) + b.namings:
+            for alias, (buffer, offset) in zip(naming.aliases, naming.bindings(iv)):
+                memory[alias] = Cells(memory[buffer], offset)
         for s in b.statements:
             one(s, iv, function, depth)
 
@@ -309,6 +464,7 @@ def run(program, limit=4000):
     def call(function, actuals, depth):
         kept = dict(memory)
         memory.update(zip(function.formals, actuals))
+        memory.update(zip(function.addresses, actuals))
         body(function.body, 0, function, depth)
         memory.clear()
         memory.update(kept)
@@ -335,8 +491,8 @@ def touched(statements, seen=()):
             take(writes, s.y.cells())
             take(reads, s.x.cells())
         elif s.op == "host":
-            take(writes, [s.y])
-            take(reads, [s.x])
+            take(writes, s.y[0].cells(s.y[1]))
+            take(reads, s.x[0].cells(s.x[1]))
         elif s.op == "call":
             for b in s.actuals:
                 take(writes, [(b, i) for i in range(CELLS)])
@@ -403,6 +559,8 @@ def unique(items):
 
 VIEW = "memref<4xi32, strided<[?], offset: ?>>"
 WHOLE = "memref<16xi32>"
+NAMED = "memref<8xi32, strided<[1], offset: ?>>"
+BYTES = "memref<64xi8>"
 
 
 class Writer:
@@ -450,6 +608,7 @@ class Writer:
         self.add("func.func @p%d(%%cfg: memref<8xi32>, %%out: memref<?xi32>) {" % program.number)
         self.prologue()
         self.locals(program.body)
+        self.namings(program.body)
         self.statements(program.body.statements)
         copies = []
         for i, buffer in enumerate(program.buffers):
@@ -480,13 +639,15 @@ class Writer:
         self.lines, self.indent, self.names, self.labels = [], 0, 0, 0
         self.rng = random.Random(seed)
         self.state, self.iv, self.inRegion, self.depthValue = State(), None, False, None
-        self.carried = set()
+        self.carried, self.rename = set(), {}
 
     def prologue(self):
         self.indent += 1
         self.add("%c1 = arith.constant 1 : index")
         self.add("%c0 = arith.constant 0 : index")
         self.add("%c4 = arith.constant 4 : index")
+        if "address" in self.features:
+            self.add("%slot = memref.alloca() : memref<1xi64>")
         for i in range(4):
             at = self.constant(i)
             self.add("%%o%d = memref.load %%cfg[%s] : memref<8xi32>" % (i, at))
@@ -496,6 +657,7 @@ class Writer:
         self.current = function
         takes, gives = function.takes and self.tokens, function.gives and self.tokens
         arguments = ["%cfg: memref<8xi32>", "%depth: index"] + ["%s: %s" % (f.name, WHOLE) for f in function.formals]
+        arguments += ["%s: i64" % a.name for a in function.addresses]
         if takes:
             arguments += ["%%t%d: %s" % (i, self.tokenType) for i in range(len(function.formals))]
         results = " -> (%s)" % ", ".join([self.tokenType] * len(function.formals)) if gives else ""
@@ -607,15 +769,24 @@ class Writer:
 
     # Statements.
 
+    def allocation(self, buffer):
+        """(name, type) of what was allocated for it."""
+        return (buffer.name + "raw", BYTES) if buffer.raw else (buffer.name, WHOLE)
+
     def locals(self, body):
         for buffer, value in body.locals:
             cells = [(buffer, i) for i in range(CELLS)]
+            name, type = self.allocation(buffer)
             if buffer.kind in ("host", "alloca"):
-                self.add("%s = memref.%s() : %s" % (buffer.name, "alloc" if buffer.kind == "host" else "alloca", WHOLE))
+                self.add("%s = memref.%s() : %s" % (name, "alloc" if buffer.kind == "host" else "alloca", type))
+                if buffer.raw:
+                    self.add("%s = memref.view %s[%%c0][] : %s to %s" % (buffer.name, name, BYTES, WHOLE))
                 self.add("func.call @fill(%s, %s) : (%s, i32) -> ()" % (buffer.name, self.constant(value, "i32"), WHOLE))
                 continue
             shared = "host_shared " if buffer.kind == "shared" else ""
-            self.work("alloc", "%s() : %s" % (shared, WHOLE), (), cells, sync=0.3, results=[buffer.name])
+            self.work("alloc", "%s() : %s" % (shared, type), (), cells, sync=0.3, results=[name])
+            if buffer.raw:
+                self.add("%s = memref.view %s[%%c0][] : %s to %s" % (buffer.name, name, BYTES, WHOLE))
             self.work("memset", "%s, %s : %s, i32" % (buffer.name, self.constant(value, "i32"), WHOLE), (), cells)
 
     def frees(self, body):
@@ -623,9 +794,9 @@ class Writer:
             cells = [(buffer, i) for i in range(CELLS)]
             if buffer.kind == "host":
                 self.touchHost((), cells)
-                self.add("memref.dealloc %s : %s" % (buffer.name, WHOLE))
+                self.add("memref.dealloc %s : %s" % self.allocation(buffer))
             elif buffer.kind != "alloca":
-                self.work("dealloc", "%s : %s" % (buffer.name, WHOLE), (), cells)
+                self.work("dealloc", "%s : %s" % self.allocation(buffer), (), cells)
                 self.state.set(cells, ())
 
     def statements(self, statements):
@@ -634,11 +805,121 @@ class Writer:
             getattr(self, "write_" + s.op)(s)
             self.rng = rng
 
+    # Names.
+
+    def namings(self, body):
+        for naming in body.namings:
+            values = self.named(naming)
+            for alias, value in zip(naming.aliases, values):
+                if naming.address:
+                    value = self.address(value, NAMED, "0", naming.address)
+                self.rename[alias] = value
+
+    def nameOf(self, buffer):
+        return self.rename.get(buffer, buffer.name)
+
+    def typeOf(self, buffer):
+        return WHOLE if buffer.size == CELLS else NAMED
+
+    def window(self, buffer, offset):
+        """The 8 cells from an offset on that the text need not know."""
+        if buffer.size < CELLS:
+            return self.nameOf(buffer)
+        type = "memref<8xi32, strided<[1], offset: %s>>" % offset
+        name = self.define("memref.subview %s[%s] [8] [1] : %s to %s" % (self.nameOf(buffer), offset, WHOLE, type))
+        return self.define("memref.cast %s : %s to %s" % (name, type, NAMED))
+
+    def start(self, offset, moves, unit=1):
+        """As an index, in multiples of `unit` cells."""
+        if not moves:
+            zero = self.define("arith.index_cast %o0 : i32 to index")
+            return self.define("arith.addi %s, %s : index" % (zero, self.constant(offset // unit)))
+        odd = self.define("arith.remui %s, %s : index" % (self.iv, self.constant(2)))
+        far = self.define("arith.muli %s, %s : index" % (odd, self.constant(4 // unit)))
+        return self.define("arith.addi %s, %s : index" % (far, self.constant(offset // unit)))
+
+    def named(self, naming):
+        """The views that a naming makes, of type NAMED."""
+        form = naming.form
+        if len(naming.bases) > 1:
+            first, second = [self.window(*base) for base in naming.bases]
+            if naming.bit is not None or self.iv is None:
+                bit = self.define("arith.trunci %%o%d : i32 to i1" % (naming.bit if naming.bit is not None else 1))
+            else:
+                odd = self.define("arith.remui %s, %s : index" % (self.iv, self.constant(2)))
+                bit = self.define("arith.cmpi eq, %s, %%c0 : index" % odd)
+            pairs = [(first, second), (second, first)][:len(naming.aliases)]
+            if form == "branch":
+                name = self.define("scf.if %s -> (%s) {" % (bit, NAMED))
+                self.add("  scf.yield %s : %s" % (first, NAMED))
+                self.add("} else {")
+                self.add("  scf.yield %s : %s" % (second, NAMED))
+                self.add("}")
+                return [name]
+            values = [self.define("arith.select %s, %s, %s : %s" % (bit, *pair, NAMED)) for pair in pairs]
+            if form == "distinct":
+                name = self.define("memref.distinct_objects %s, %s : %s, %s" % (*values, NAMED, NAMED))
+                self.lines[-1] = self.lines[-1].replace(name + " =", name + ":2 =")
+                values = [name + "#0", name + "#1"]
+            return values
+        (buffer, offset), = naming.bases
+        name, type = self.nameOf(buffer), self.typeOf(buffer)
+        if form == "expand":
+            row = self.start(offset, naming.moves, 4)
+            matrix = self.define("memref.expand_shape %s [[0, 1]] output_shape [4, 4] : %s into memref<4x4xi32>" % (name, WHOLE))
+            rows = "memref<2x4xi32, strided<[4, 1], offset: ?>>"
+            two = self.define("memref.subview %s[%s, 0] [2, 4] [1, 1] : memref<4x4xi32> to %s" % (matrix, row, rows))
+            return [self.define("memref.collapse_shape %s [[0, 1]] : %s into %s" % (two, rows, NAMED))]
+        start = self.start(offset, naming.moves)
+        if form == "subview":
+            return [self.define("memref.subview %s[%s] [8] [1] : %s to %s" % (name, start, WHOLE, NAMED))]
+        if form == "view":
+            bytes = self.define("arith.muli %s, %%c4 : index" % start)
+            name = self.define("memref.view %s[%s][] : %s to memref<8xi32>" % (self.allocation(buffer)[0], bytes, BYTES))
+            return [self.define("memref.cast %s : memref<8xi32> to %s" % (name, NAMED))]
+        if form == "metadata":
+            whole = self.define("memref.extract_strided_metadata %s : %s -> memref<i32>, index, index, index" % (name, type))
+            self.lines[-1] = self.lines[-1].replace(whole + " =", whole + ":4 =")
+            name, type = whole + "#0", "memref<i32>"
+            start = self.define("arith.addi %s, %s : index" % (start, whole + "#1"))
+        return [self.define("memref.reinterpret_cast %s to offset: [%s], sizes: [8], strides: [1] : %s to %s"
+                            % (name, start, type, NAMED))]
+
+    def address(self, name, type, offset, form="direct"):
+        """An i64: where cell `offset` (an index or a number) of the memref is."""
+        pointer = self.define("memref.extract_aligned_pointer_as_index %s : %s -> index" % (name, type))
+        whole = self.define("memref.extract_strided_metadata %s : %s -> memref<i32>, index, index, index" % (name, type))
+        self.lines[-1] = self.lines[-1].replace(whole + " =", whole + ":4 =")
+        if offset.isdigit():
+            offset = self.constant(int(offset))
+        cells = self.define("arith.addi %s, %s : index" % (whole + "#1", offset))
+        bytes = self.define("arith.muli %s, %%c4 : index" % cells)
+        address = self.define("arith.addi %s, %s : index" % (pointer, bytes))
+        address = self.define("arith.index_cast %s : index to i64" % address)
+        if form == "loaded":
+            self.add("memref.store %s, %%slot[%%c0] : memref<1xi64>" % address)
+            address = self.define("memref.load %slot[%c0] : memref<1xi64>")
+        if form == "called":
+            address = self.define("func.call @same(%s) : (i64) -> i64" % address)
+        return address
+
+    def handed(self, body):
+        """What a loop hands on besides tokens: (names, types, initial values)."""
+        if not body.carried:
+            return [], [], []
+        values = [self.window(*base) for base in body.carried.bases]
+        type = NAMED
+        if body.carried.address:
+            values, type = [self.address(v, NAMED, "0", body.carried.address) for v in values], "i64"
+        names = self.names_(2)
+        self.rename.update(zip(body.carried.aliases, names))
+        return names, [type] * 2, values
+
     def view(self, view, dynamic=False):
         """(value, type) of a view; dynamic: of the type that kernels take."""
         if view.isWhole():
             return view.buffer.name, WHOLE
-        source, type, stride = view.buffer.name, WHOLE, view.stride
+        source, type, stride = self.nameOf(view.buffer), self.typeOf(view.buffer), view.stride
         offset, inner = view.offset, 0
         if view.form == "nested" and not view.moves:
             inner = min(offset, 3)
@@ -657,11 +938,12 @@ class Writer:
 
         if inner:
             size = 3 * stride + 1 + inner
-            outer = layout(size, 1, where)
+            outer = layout(size, 1, where if view.buffer.size == CELLS else "?")
             source = self.define("memref.subview %s[%s] [%d] [1] : %s to %s" % (source, where, size, type, outer))
             type, total, where = outer, offset + inner, str(inner)
         else:
             total = where if known else "?"
+        total = total if view.buffer.size == CELLS else "?"
         name = self.define("memref.subview %s[%s] [4] [%d] : %s to %s"
                            % (source, where, stride, type, layout(4, stride, total)))
         type = layout(4, stride, total)
@@ -669,8 +951,21 @@ class Writer:
             name, type = self.define("memref.cast %s : %s to %s" % (name, type, VIEW)), VIEW
         return name, type
 
+    def viewAddress(self, view):
+        offset = self.start(view.offset, view.moves and self.iv is not None)
+        if not view.buffer.isAddress:
+            return self.address(self.nameOf(view.buffer), self.typeOf(view.buffer), offset)
+        bytes = self.define("arith.muli %s, %%c4 : index" % offset)
+        return self.define("arith.addi %s, %s : i64" % (
+            self.nameOf(view.buffer), self.define("arith.index_cast %s : index to i64" % bytes)))
+
     def write_launch(self, s):
-        views = [self.view(v, dynamic=True) for v in s.views]
+        if s.kernel in BY_ADDRESS:
+            views = [(self.viewAddress(v), "i64") for v in s.views]
+            if s.kernel == "at_index":
+                views = [(self.define("arith.index_cast %s : i64 to index" % v), "index") for v, _ in views]
+        else:
+            views = [self.view(v, dynamic=True) for v in s.views]
         numbers = [self.constant(s.c, "i32"), self.constant(s.times, "i32")]
         arguments = ["%s : %s" % v for v in views] + ["%s : i32" % n for n in numbers]
         reads = set().union(*[v.cells() for v in s.views[(1 if s.kernel in ("move", "mix") else 0):]])
@@ -696,11 +991,11 @@ class Writer:
                   self.ordered(s.x.cells()), self.ordered(s.y.cells()), upload=upload)
 
     def write_host(self, s):
-        self.touchHost([s.x], [s.y])
-        read = self.define("memref.load %s[%s] : %s" % (s.x[0].name, self.constant(s.x[1]), WHOLE))
+        self.touchHost(self.ordered(s.x[0].cells(s.x[1])), self.ordered(s.y[0].cells(s.y[1])))
+        read = self.define("memref.load %s[%s] : %s" % (self.nameOf(s.x[0]), self.constant(s.x[1]), self.typeOf(s.x[0])))
         times = self.define("arith.muli %s, %s : i32" % (read, self.constant(3, "i32")))
         value = self.define("arith.addi %s, %s : i32" % (times, self.constant(s.c, "i32")))
-        self.add("memref.store %s, %s[%s] : %s" % (value, s.y[0].name, self.constant(s.y[1]), WHOLE))
+        self.add("memref.store %s, %s[%s] : %s" % (value, self.nameOf(s.y[0]), self.constant(s.y[1]), self.typeOf(s.y[0])))
 
     def write_wait(self, s):
         scope = self.state.inScope
@@ -772,6 +1067,7 @@ class Writer:
             self.iv = loop
         self.indent += scf
         self.locals(body)
+        self.namings(body)
         self.statements(body.statements)
         self.frees(body)
         self.indent -= scf
@@ -900,15 +1196,19 @@ class Writer:
             self.cfLoop(bound, how, groups, outer, initial, None, s.bodies[0])
             return
         results, arguments, iv = self.names_(count), self.names_(count), self.fresh()
+        names, types, values = self.handed(s.bodies[0])
+        made = results + self.names_(len(names))
+        types = [self.tokenType] * count + types
         carried = ""
-        if count:
-            carried = " iter_args(%s) -> (%s)" % (", ".join("%s = %s" % p for p in zip(arguments, initial)), self.types(count))
-        self.add("%sscf.for %s = %%c0 to %s step %%c1%s {" % (", ".join(results) + " = " if count else "", iv, bound, carried))
+        if made:
+            pairs = zip(arguments + names, initial + values)
+            carried = " iter_args(%s) -> (%s)" % (", ".join("%s = %s" % p for p in pairs), ", ".join(types))
+        self.add("%sscf.for %s = %%c0 to %s step %%c1%s {" % (", ".join(made) + " = " if made else "", iv, bound, carried))
         start = self.enter(how, groups, outer, arguments)
         end = self.sub(s.bodies[0], start, True, iv)
-        given = self.finish(how, groups, end, outer, True)
+        given = self.finish(how, groups, end, outer, True) + names[::-1]
         self.indent += 1
-        self.add("scf.yield %s : %s" % (", ".join(given), self.types(count)) if count else "scf.yield")
+        self.add("scf.yield %s : %s" % (", ".join(given), ", ".join(types)) if made else "scf.yield")
         self.indent -= 1
         self.add("}")
         self.after(how, groups, outer, results)
@@ -925,23 +1225,26 @@ class Writer:
             return
         last, results = self.fresh(), self.names_(count)
         i, before = self.fresh(), self.names_(count)
-        types = ", ".join(["index"] + [self.tokenType] * count)
-        inits = ", ".join("%s = %s" % p for p in zip([i] + before, ["%c0"] + initial))
-        self.add("%s = scf.while (%s) : (%s) -> (%s) {" % (", ".join([last] + results), inits, types, types))
+        names, handedTypes, values = self.handed(s.bodies[1])
+        passed, ends = self.names_(len(names)), self.names_(len(names))
+        types = ", ".join(["index"] + [self.tokenType] * count + handedTypes)
+        inits = ", ".join("%s = %s" % p for p in zip([i] + before + passed, ["%c0"] + initial + values))
+        self.add("%s = scf.while (%s) : (%s) -> (%s) {" % (", ".join([last] + results + ends), inits, types, types))
         end = self.sub(s.bodies[0], self.enter(how, groups, outer, before), True, i)
         given = self.finish(how, groups, end, outer, True)
         self.indent += 1
         goes = self.define("arith.cmpi ult, %s, %s : index" % (i, bound))
-        self.add("scf.condition(%s) %s : %s" % (goes, ", ".join([i] + given), types))
+        self.add("scf.condition(%s) %s : %s" % (goes, ", ".join([i] + given + passed), types))
         self.indent -= 1
         j, arguments = self.fresh(), self.names_(count)
         self.add("} do {")
-        self.add("^bb0(%s):" % ", ".join(["%s: index" % j] + ["%s: %s" % (a, self.tokenType) for a in arguments]))
+        self.add("^bb0(%s):" % ", ".join(["%s: index" % j] + ["%s: %s" % (a, self.tokenType) for a in arguments] +
+                                         ["%s: %s" % p for p in zip(names, handedTypes)]))
         end = self.sub(s.bodies[1], self.enter(how, groups, outer, arguments), True, j)
         given = self.finish(how, groups, end, outer, True)
         self.indent += 1
         after = self.define("arith.addi %s, %%c1 : index" % j)
-        self.add("scf.yield %s : %s" % (", ".join([after] + given), types))
+        self.add("scf.yield %s : %s" % (", ".join([after] + given + names[::-1]), types))
         self.indent -= 1
         self.add("}")
         self.after(how, groups, outer, results)
@@ -949,10 +1252,11 @@ class Writer:
     def cfLoop(self, bound, how, groups, outer, initial, first, second):
         """header: first; if (i < bound) { second; ++i; back }"""
         header, body, exit = self.label(), self.label(), self.label()
-        types = ["index"] + [self.tokenType] * len(initial)
+        names, handedTypes, values = self.handed(second)
+        types = ["index"] + [self.tokenType] * len(initial) + handedTypes
         i, arguments = self.fresh(), self.names_(len(initial))
-        self.add("cf.br %s%s" % (header, self.operands(["%c0"] + initial, types)))
-        self.add("%s(%s):" % (header, ", ".join("%s: %s" % p for p in zip([i] + arguments, types))))
+        self.add("cf.br %s%s" % (header, self.operands(["%c0"] + initial + values, types)))
+        self.add("%s(%s):" % (header, ", ".join("%s: %s" % p for p in zip([i] + arguments + names, types))))
         state = self.enter(how, groups, outer, arguments)
         inside = arguments
         if first:
@@ -971,7 +1275,7 @@ class Writer:
         end = self.sub(second, state, False, i)
         given = self.finish(how, groups, end, outer, False)
         after = self.define("arith.addi %s, %%c1 : index" % i)
-        self.add("cf.br %s%s" % (header, self.operands([after] + given, types)))
+        self.add("cf.br %s%s" % (header, self.operands([after] + given + names[::-1], types)))
         self.add("%s%s:" % (exit, "(%s)" % self.typed(results) if results is not inside else ""))
         self.after(how, groups, outer, results)
 
@@ -983,6 +1287,9 @@ class Writer:
         everything = [c for list in cells for c in list]
         operands = ["%cfg", depth] + [a.name for a in actuals]
         types = ["memref<8xi32>", "index"] + [WHOLE] * len(actuals)
+        if function.addresses:
+            operands += [self.address(a.name, WHOLE, "0") for a in actuals]
+            types += ["i64"] * len(actuals)
         if takes:
             operands += [self.single(self.state.all(c)) for c in cells]
             types += [self.tokenType] * len(actuals)
@@ -1035,7 +1342,7 @@ class Writer:
             outer.set(c, [token])
 
 
-def kernels():
+def kernels(features):
     args = "%%y: %s, %%x: %s" % (VIEW, VIEW)
     head = """    %%i0 = arith.constant 0 : index
     %%i1 = arith.constant 1 : index
@@ -1072,6 +1379,46 @@ def kernels():
     mix = (load.format("xv", "x") + load.format("zv", "z") + "      %z7 = arith.muli %zv, %seven : i32\n"
            "      %d = arith.subi %xv, %z7 : i32\n      %last = arith.addi %d, %c : i32\n")
 
+    # By addresses.
+    pointer = "      %{0} = llvm.getelementptr %{1}[%at] : (!llvm.ptr, i64) -> !llvm.ptr, i32\n"
+    read = "      %{0} = llvm.load %{1} : !llvm.ptr -> i32\n"
+    element = "      %at = arith.index_cast %i : index to i64\n"
+    update = "      %x5 = arith.muli %xv, %five : i32\n      %more = arith.addi %x5, %c : i32\n" + counted
+    byPointer = (element + pointer.format("yp", "yq") + pointer.format("xp", "xq") + read.format("v0", "yp") +
+                 read.format("xv", "xp") + update + "      llvm.store %last, %yp : i32, !llvm.ptr\n")
+    byCall = (element + "      %v0 = func.call @read_at(%y, %at) : (i64, i64) -> i32\n"
+              "      %xv = func.call @read_at(%x, %at) : (i64, i64) -> i32\n" + update +
+              "      func.call @write_at(%y, %at, %last) : (i64, i64, i32) -> ()\n")
+    toPointers = "    %yq = llvm.inttoptr {0} : i64 to !llvm.ptr\n    %xq = llvm.inttoptr {1} : i64 to !llvm.ptr\n"
+    slots = "memref<2xi64, #gpu.address_space<private>>"
+
+    def kernelAt(name, setup, body=byPointer, type="i64"):
+        return ("  gpu.func @%s(%%y: %s, %%x: %s, %%c: i32, %%times: i32) kernel {\n%s%s    scf.for %%i = %%i0 to %%i4 step %%i1 {\n%s    }\n"
+                "    gpu.return\n  }\n" % (name, type, type, head, setup, body))
+
+    byAddress = """  func.func private @read_at(%a: i64, %at: i64) -> i32 {
+    %p = llvm.inttoptr %a : i64 to !llvm.ptr
+    %q = llvm.getelementptr %p[%at] : (!llvm.ptr, i64) -> !llvm.ptr, i32
+    %v = llvm.load %q : !llvm.ptr -> i32
+    return %v : i32
+  }
+  func.func private @write_at(%a: i64, %at: i64, %v: i32) {
+    %p = llvm.inttoptr %a : i64 to !llvm.ptr
+    %q = llvm.getelementptr %p[%at] : (!llvm.ptr, i64) -> !llvm.ptr, i32
+    llvm.store %v, %q : i32, !llvm.ptr
+    return
+  }
+"""
+    byAddress += kernelAt("at", toPointers.format("%y", "%x")) + kernelAt("at_call", "", byCall)
+    byAddress += kernelAt("at_memory", "    %m = memref.alloca() : SLOTS\n    memref.store %y, %m[%i0] : SLOTS\n"
+                          "    memref.store %x, %m[%i1] : SLOTS\n    %ym = memref.load %m[%i0] : SLOTS\n"
+                          "    %xm = memref.load %m[%i1] : SLOTS\n".replace("SLOTS", slots) + toPointers.format("%ym", "%xm"))
+    byAddress += kernelAt("at_vector", "    %both = vector.from_elements %y, %x : vector<2xi64>\n"
+                          "    %ye = vector.extract %both[0] : i64 from vector<2xi64>\n"
+                          "    %xe = vector.extract %both[1] : i64 from vector<2xi64>\n" + toPointers.format("%ye", "%xe"))
+    byAddress += kernelAt("at_index", "    %yi = arith.index_cast %y : index to i64\n    %xi = arith.index_cast %x : index to i64\n" +
+                          toPointers.format("%yi", "%xi"), type="index")
+
     def kernel(name, body, more="", wide=False):
         inside = head + ("    %i = gpu.thread_id x\n" + body + store if wide else
                          "    scf.for %i = %i0 to %i4 step %i1 {\n" + body + store + "    }\n")
@@ -1079,7 +1426,7 @@ def kernels():
 
     return ("gpu.module @k {\n" + kernel("update", start + counted) + kernel("slow", start + unknown) +
             kernel("wide", start + counted, wide=True) + kernel("move", move) +
-            kernel("mix", mix, ", %%z: %s" % VIEW) + "}\n")
+            kernel("mix", mix, ", %%z: %s" % VIEW) + (byAddress if "address" in features else "") + "}\n")
 
 
 HOST = """func.func private @fill(%m: memref<16xi32>, %v: i32) {
@@ -1090,6 +1437,9 @@ HOST = """func.func private @fill(%m: memref<16xi32>, %v: i32) {
     memref.store %v, %m[%i] : memref<16xi32>
   }
   return
+}
+func.func private @same(%a: i64) -> i64 {
+  return %a : i64
 }
 func.func private @emit(%m: memref<16xi32>, %out: memref<?xi32>, %base: index) {
   %c0 = arith.constant 0 : index
@@ -1107,7 +1457,7 @@ func.func private @emit(%m: memref<16xi32>, %out: memref<?xi32>, %base: index) {
 
 def moduleText(programs, mode, features):
     """One module; @main(cfg, out) runs all, and where each one's results start."""
-    text, bases, size = ["module attributes {gpu.container_module} {", kernels(), HOST], [], 0
+    text, bases, size = ["module attributes {gpu.container_module} {", kernels(features), HOST], [], 0
     for program in programs:
         bases.append(size)
         text += Writer(program, mode, features).write(size)
