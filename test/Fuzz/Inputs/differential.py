@@ -81,6 +81,8 @@ def bodies(program):
 
 def uses(program, buffer):
     for body in bodies(program):
+        if any(base is buffer for naming in body.allNamings() for base, _ in naming.bases):
+            return True
         for s in body.statements:
             for value in s.__dict__.values():
                 for item in value if isinstance(value, (list, tuple)) else [value]:
@@ -129,6 +131,16 @@ def minimise(program, still, seconds):
                     changed = True
                 else:
                     program.buffers = kept
+            for i in reversed(range(len(body.namings))):
+                if not any(uses(program, alias) for alias in body.namings[i].aliases):
+                    changed |= attempt(body.namings, i, 1)
+            carried = body.carried
+            if carried and not any(uses(program, alias) for alias in carried.aliases):
+                body.carried = None
+                if still():
+                    changed = True
+                else:
+                    body.carried = carried
 
 
 class Check:
