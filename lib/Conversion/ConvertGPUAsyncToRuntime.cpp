@@ -8,6 +8,7 @@
 
 #include "GPUAsync/Conversion/KernelABI.h"
 #include "GPUAsync/Conversion/Passes.h"
+#include "GPUAsync/IR/VerifyProgram.h"
 #include "RuntimeLowering.h"
 #include "mlir/Analysis/DataLayoutAnalysis.h"
 #include "mlir/Conversion/ConvertToLLVM/ToLLVMInterface.h"
@@ -128,7 +129,7 @@ struct ConvertGPUAsyncToRuntimePass
           << onError << "'";
       return signalPassFailure();
     }
-    if (failed(checkTensorMaps(module)))
+    if (failed(verifyProgram(module)) || failed(checkTensorMaps(module)))
       return signalPassFailure();
     const auto &layouts = getAnalysis<DataLayoutAnalysis>();
     LowerToLLVMOptions options(&getContext(), layouts.getAtOrAbove(module));

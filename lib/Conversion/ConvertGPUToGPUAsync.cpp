@@ -9,6 +9,7 @@
 
 #include "BlockImport.h"
 #include "GPUAsync/Conversion/Passes.h"
+#include "GPUAsync/IR/VerifyProgram.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace mlir::gpuasync {
@@ -118,7 +119,7 @@ struct ConvertGPUToGPUAsync
           << importMode << "', expected trust, check or strict";
       return signalPassFailure();
     }
-    if (failed(checkImportable(module)))
+    if (failed(verifyProgram(module)) || failed(checkImportable(module)))
       return signalPassFailure();
 
     SmallVector<FunctionOpInterface> functions;

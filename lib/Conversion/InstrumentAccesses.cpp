@@ -220,7 +220,7 @@ Value Instrumenter::getSite(Operation *op, StringRef what) {
   std::string &name = sites[text];
   if (name.empty()) {
     do
-      name = "gpuasync_site_" + std::to_string(symbols++);
+      name = "_gpuasync_check_site_" + std::to_string(symbols++);
     while (SymbolTable::lookupSymbolIn(table, name));
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(&table->getRegion(0).front());

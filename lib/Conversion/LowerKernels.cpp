@@ -10,6 +10,7 @@
 #include "GPUAsync/Conversion/KernelABI.h"
 #include "GPUAsync/Conversion/Passes.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
+#include "GPUAsync/IR/VerifyProgram.h"
 #include "KernelLowering.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -279,6 +280,8 @@ LogicalResult LowerKernelsPass::lowerBinary(gpu::BinaryOp binary) {
 }
 
 void LowerKernelsPass::runOnOperation() {
+  if (failed(verifyProgram(getOperation())))
+    return signalPassFailure();
   options.optLevel = optLevel;
   options.subgroupSize = subgroupSize;
   options.ptxas = ptxas;

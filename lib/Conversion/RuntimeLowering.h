@@ -20,6 +20,7 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace mlir::nvgpu {
 class TmaCreateDescriptorOp;
@@ -94,7 +95,8 @@ public:
   /// destructor that releases it if `withDestructor`. Binaries are erased.
   LogicalResult finish(bool withDestructor);
 
-  /// Calls the runtime. `result` is null for a function that returns nothing.
+  /// Calls the runtime. `result` is null for a function that returns nothing. A
+  /// declaration of another type is an error, after which `finish` fails.
   LLVM::CallOp call(OpBuilder &builder, Location loc, StringRef name,
                     Type result, ValueRange operands);
 
@@ -117,8 +119,8 @@ private:
   FlatSymbolRefAttr bytes(StringRef name, StringRef data, unsigned alignment);
   Constant integers(StringRef name, ArrayRef<int64_t> values);
   Constant table(StringRef name, Type type, ArrayRef<Constant> elements);
-  FailureOr<Constant> module_(BinaryOp binary);
-  FailureOr<Constant> image(BinaryOp binary, ImageAttr attr);
+  Constant module_(BinaryOp binary);
+  Constant image(BinaryOp binary, ImageAttr attr);
 
   ModuleOp module;
   SymbolTable &symbols;
@@ -129,6 +131,7 @@ private:
   llvm::StringMap<FlatSymbolRefAttr> strings, sites, formats;
   llvm::MapVector<StringAttr, BinaryOp> binaries;
   bool hasFunctions = false;
+  llvm::StringSet<> wrongDeclarations;
 };
 
 //===----------------------------------------------------------------------===//

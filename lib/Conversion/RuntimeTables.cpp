@@ -259,7 +259,7 @@ FlatSymbolRefAttr Tables::addFunction(StringRef name, Location loc,
       addTable(symbolName, function).getSymNameAttr());
 }
 
-FailureOr<Tables::Constant> Tables::image(BinaryOp binary, ImageAttr attr) {
+Tables::Constant Tables::image(BinaryOp binary, ImageAttr attr) {
   Constant data = null();
   uint64_t size = 0;
   llvm::XXH128_hash_t hash = {0, 0};
@@ -269,10 +269,6 @@ FailureOr<Tables::Constant> Tables::image(BinaryOp binary, ImageAttr attr) {
     for (auto [entry, kernel] :
          llvm::zip_equal(attr.getFunctions(), binary.getKernels())) {
       auto cpu = cast<CpuKernelAttr>(entry);
-      if (!symbols.lookup(cpu.getFunction().getAttr()))
-        return binary.emitOpError()
-               << "names the block function " << cpu.getFunction()
-               << ", which the program does not have";
       functions.push_back(
           aggregate(cpuKernelType, {string(cast<KernelAttr>(kernel).getName()),
                                     symbol(cpu.getFunction()),
@@ -303,7 +299,7 @@ FailureOr<Tables::Constant> Tables::image(BinaryOp binary, ImageAttr attr) {
                     integer(i64Type, size), hashes});
 }
 
-FailureOr<Tables::Constant> Tables::module_(BinaryOp binary) {
+Tables::Constant Tables::module_(BinaryOp binary) {
   StringRef name = binary.getSymName();
   SmallVector<Constant> kernels, images;
   for (auto kernel : binary.getKernels().getAsRange<KernelAttr>()) {
@@ -321,12 +317,8 @@ FailureOr<Tables::Constant> Tables::module_(BinaryOp binary) {
                                              sizes, integer(i32Type, count),
                                              integer(i32Type, bytes)}));
   }
-  for (auto attr : binary.getImages().getAsRange<ImageAttr>()) {
-    FailureOr<Constant> constant = image(binary, attr);
-    if (failed(constant))
-      return failure();
-    images.push_back(*constant);
-  }
+  for (auto attr : binary.getImages().getAsRange<ImageAttr>())
+    images.push_back(image(binary, attr));
   Constant kernelTable =
       table(("_gpuasync_kernels_" + name).str(), kernelType, kernels);
   Constant imageTable =
@@ -337,18 +329,16 @@ FailureOr<Tables::Constant> Tables::module_(BinaryOp binary) {
 }
 
 LogicalResult Tables::finish(bool withDestructor) {
+  if (!wrongDeclarations.empty())
+    return failure();
   if (hasFunctions) {
     if (Operation *other = symbols.lookup(programName))
       return other->emitError()
              << "the program is lowered already, but has device work that is "
                 "not: link programs only after lowering";
     SmallVector<Constant> modules;
-    for (auto &[name, binary] : binaries) {
-      FailureOr<Constant> constant = module_(binary);
-      if (failed(constant))
-        return failure();
-      modules.push_back(*constant);
-    }
+    for (auto &[name, binary] : binaries)
+      modules.push_back(module_(binary));
     StringRef name = module.getName().value_or("");
     if (name.empty())
       name = getPosition(module.getLoc()).file;
@@ -417,7 +407,13 @@ LLVM::CallOp Tables::call(OpBuilder &builder, Location loc, StringRef name,
         LLVM::LLVMFuncOp::create(this->builder, module.getLoc(), name, type);
     symbols.insert(function);
   }
-  return LLVM::CallOp::create(builder, loc, function, operands);
+  if (function.getFunctionType() != type &&
+      wrongDeclarations.insert(name).second)
+    function.emitOpError() << "declares the runtime's '" << name << "' with "
+                           << function.getFunctionType() << "; its type is "
+                           << type;
+  return LLVM::CallOp::create(builder, loc, type,
+                              FlatSymbolRefAttr::get(function), operands);
 }
 
 Value Tables::constant(OpBuilder &builder, Location loc, Type type,

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PrepareInput.h"
+#include "GPUAsync/IR/VerifyProgram.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -25,7 +26,8 @@ struct PrepareInputPass
 
   StringRef getArgument() const final { return "gpu-async-prepare-input"; }
   StringRef getDescription() const final {
-    return "Refuse tensors, turn linalg ops on memrefs into loops";
+    return "Refuse what no program may contain and tensors, turn linalg ops on "
+           "memrefs into loops";
   }
   void getDependentDialects(DialectRegistry &registry) const final {
     registry.insert<affine::AffineDialect, memref::MemRefDialect,
@@ -33,6 +35,8 @@ struct PrepareInputPass
   }
 
   void runOnOperation() final {
+    if (failed(gpuasync::verifyProgram(getOperation())))
+      return signalPassFailure();
     auto isTensor = [](Type type) { return isa<TensorType>(type); };
     SmallVector<linalg::LinalgOp> structured;
     WalkResult result =

@@ -10,6 +10,7 @@
 
 #include "GPUAsync/Analysis/TokenSources.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
+#include "GPUAsync/IR/VerifyProgram.h"
 #include "StreamForm.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -329,6 +330,8 @@ struct AssignStreams
   using Base::Base;
 
   void runOnOperation() override {
+    if (failed(verifyProgram(getOperation())))
+      return signalPassFailure();
     SmallVector<FunctionOpInterface> functions, declarations;
     for (auto function : getOperation().getOps<FunctionOpInterface>()) {
       if (!isa<FunctionType>(function.getFunctionType()))

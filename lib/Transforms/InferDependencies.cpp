@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DependencyInference.h"
+#include "GPUAsync/IR/VerifyProgram.h"
 #include "GPUAsync/Transforms/Passes.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -49,6 +50,8 @@ struct InferDependencies
   using GPUAsyncInferDependenciesBase::GPUAsyncInferDependenciesBase;
 
   void runOnOperation() override {
+    if (failed(verifyProgram(getOperation())))
+      return signalPassFailure();
     SmallVector<FunctionOpInterface> functions;
     for (Operation &op : getOperation().getBody()->getOperations()) {
       auto function = dyn_cast<FunctionOpInterface>(&op);
