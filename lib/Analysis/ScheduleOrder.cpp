@@ -123,8 +123,7 @@ private:
 
   void report(ScheduleFinding::Kind kind, Operation *at,
               Operation *other = nullptr, uint64_t id = 0) {
-    if (reported.insert({at, other}).second ||
-        kind == ScheduleFinding::UnknownId)
+    if (reported.insert({at, other}).second)
       findings.push_back({kind, at, other, id});
   }
   unsigned addStream(Value key, bool isCallers);
@@ -274,7 +273,33 @@ static bool isWaitedFor(Operation *op) {
   return !isa<DeallocOp>(op) && !(alloc && alloc.getHostShared());
 }
 
+SmallVector<ScheduleFinding>
+mlir::gpuasync::findIdErrors(FunctionOpInterface function) {
+  SmallVector<ScheduleFinding> findings;
+  llvm::DenseMap<int64_t, Operation *> opOf;
+  SmallVector<WorkOpInterface> later;
+  function->walk<WalkOrder::PreOrder>([&](WorkOpInterface work) {
+    if (!work.getStream())
+      return;
+    if (std::optional<uint64_t> id = work.getId()) {
+      auto [known, isNew] = opOf.try_emplace(*id, work);
+      if (!isNew)
+        findings.push_back(
+            {ScheduleFinding::DuplicateId, work, known->second, *id});
+    }
+    if (work.getAfter())
+      later.push_back(work);
+  });
+  for (WorkOpInterface work : later)
+    for (int64_t id : work.getAfter().value_or(ArrayRef<int64_t>()))
+      if (!opOf.contains(id))
+        findings.push_back({ScheduleFinding::UnknownId, work, nullptr,
+                            static_cast<uint64_t>(id)});
+  return findings;
+}
+
 void ScheduleOrder::collectWork() {
+  findings = findIdErrors(function);
   // Ids, and numbers in program order.
   llvm::DenseMap<int64_t, Operation *> opOf;
   SmallVector<WorkOpInterface> works;
@@ -293,22 +318,15 @@ void ScheduleOrder::collectWork() {
       return;
     }
     works.push_back(work);
-    if (std::optional<uint64_t> id = work.getId()) {
-      auto [known, isNew] = opOf.try_emplace(*id, op);
-      if (!isNew)
-        report(ScheduleFinding::DuplicateId, op, known->second, *id);
-    }
+    if (std::optional<uint64_t> id = work.getId())
+      opOf.try_emplace(*id, op);
   };
   number(number, function);
 
   for (WorkOpInterface work : works) {
     for (int64_t id : work.getAfter().value_or(ArrayRef<int64_t>())) {
       Operation *other = opOf.lookup(id);
-      if (!other) {
-        report(ScheduleFinding::UnknownId, work, nullptr, id);
-        continue;
-      }
-      if (!isWaitedFor(other))
+      if (!other || !isWaitedFor(other))
         continue;
       // The outermost region op that contains the other op but not this one.
       Operation *forgottenBy = nullptr;

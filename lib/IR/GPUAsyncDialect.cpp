@@ -59,6 +59,26 @@ static int64_t alignmentOfParam(int64_t size) {
   return std::min<int64_t>(llvm::PowerOf2Ceil(size), 16);
 }
 
+LogicalResult KernelAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 StringRef name, DenseI64ArrayAttr params) {
+  if (name.empty())
+    return emitError() << "a kernel needs a name";
+  if (!params)
+    return success();
+  int64_t end = 0;
+  for (int64_t size : params.asArrayRef()) {
+    if (size <= 0 || size > UINT32_MAX)
+      return emitError() << "kernel '" << name << "' has a parameter of "
+                         << size << " bytes";
+    end = llvm::alignTo(end, alignmentOfParam(size)) + size;
+    // Tables of the runtime hold 32 bits.
+    if (end > UINT32_MAX)
+      return emitError() << "kernel '" << name
+                         << "' has more than 2^32 - 1 bytes of parameters";
+  }
+  return success();
+}
+
 SmallVector<int64_t> KernelAttr::getParamOffsets() const {
   SmallVector<int64_t> offsets;
   int64_t end = 0;
@@ -76,8 +96,23 @@ int64_t KernelAttr::getParamBytes() const {
 }
 
 //===----------------------------------------------------------------------===//
-// ImageAttr
+// CpuKernelAttr, ImageAttr
 //===----------------------------------------------------------------------===//
+
+LogicalResult
+CpuKernelAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                      FlatSymbolRefAttr function, int64_t workgroupBytes,
+                      uint32_t threadBytes, bool mayBlock, bool takesRuns) {
+  if (workgroupBytes < 0)
+    return emitError() << "block function " << function << " has "
+                       << workgroupBytes << " bytes of workgroup memory";
+  // What a thread keeps for the others is not there for another block.
+  if (takesRuns && threadBytes)
+    return emitError() << "block function " << function
+                       << " runs several blocks in one call, so that its "
+                          "threads keep nothing for those of their block";
+  return success();
+}
 
 LogicalResult ImageAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                 ImageFormat format, StringRef arch,
@@ -93,6 +128,9 @@ LogicalResult ImageAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (!data || functions)
     return emitError() << "an image of format " << stringifyImageFormat(format)
                        << " has 'data' and no 'functions'";
+  if (arch.empty())
+    return emitError() << "an image of format " << stringifyImageFormat(format)
+                       << " is for a chip, which it does not name";
   return success();
 }
 

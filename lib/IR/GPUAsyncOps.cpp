@@ -193,7 +193,7 @@ static void touch(OpOperand &memref, Effects &effects) {
 }
 
 /// Element bits, 0 if the size is not known here.
-static unsigned bitsOf(Type type) {
+static int64_t bitsOf(Type type) {
   if (auto complex = dyn_cast<ComplexType>(type))
     return 2 * bitsOf(complex.getElementType());
   if (isa<IndexType>(type))
@@ -545,9 +545,9 @@ LogicalResult MemsetOp::verify() {
     return emitOpError("sets elements of ")
            << type << " to a value of type " << getValue().getType()
            << "; it must be " << type.getElementType();
-  unsigned bits = bitsOf(type.getElementType());
-  unsigned bytes = llvm::divideCeil(bits, 8);
-  if (bits == 0 || bytes > 16 || !llvm::isPowerOf2_32(bytes))
+  int64_t bits = bitsOf(type.getElementType());
+  int64_t bytes = llvm::divideCeil(bits, 8);
+  if (bits == 0 || bytes > 16 || !llvm::isPowerOf2_64(bytes))
     return emitOpError("cannot set elements of type ")
            << type.getElementType() << ": elements of 1, 2, 4, 8 or 16 bytes "
            << "are supported";
@@ -664,6 +664,33 @@ LogicalResult BinaryOp::verify() {
       return emitOpError("has ")
              << getKernels().size() << " kernels, but its cpu image has "
              << image.getFunctions().size() << " functions";
+  }
+  return success();
+}
+
+LogicalResult BinaryOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  // gpuasync_cpu_block_fn of RuntimeABI.h.
+  Type pointer = LLVM::LLVMPointerType::get(getContext());
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(getContext()),
+                                          {pointer, pointer, pointer});
+  for (auto image : getImages().getAsRange<ImageAttr>()) {
+    if (!image.getFunctions())
+      continue;
+    for (auto kernel : image.getFunctions().getAsRange<CpuKernelAttr>()) {
+      FlatSymbolRefAttr name = kernel.getFunction();
+      Operation *symbol = symbols.lookupNearestSymbolFrom(*this, name);
+      if (!symbol)
+        return emitOpError("names the block function ")
+               << name << ", which the program does not have";
+      auto function = dyn_cast<LLVM::LLVMFuncOp>(symbol);
+      if (function && function.getFunctionType() == type)
+        continue;
+      InFlightDiagnostic diag = emitOpError("names the block function ")
+                                << name << ", which is not an llvm.func of "
+                                << "type " << type;
+      diag.attachNote(symbol->getLoc()) << "it is here";
+      return diag;
+    }
   }
   return success();
 }

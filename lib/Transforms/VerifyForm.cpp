@@ -10,6 +10,7 @@
 
 #include "GPUAsync/Analysis/Ownership.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
+#include "ScheduleErrors.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/CallInterfaces.h"
@@ -300,6 +301,27 @@ static LogicalResult verifyOwners(Operation *root) {
 }
 
 //===----------------------------------------------------------------------===//
+// The numbers of the schedule
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyIds(Operation *root) {
+  bool failed = false;
+  root->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isDeviceCode(op))
+      return WalkResult::skip();
+    auto function = dyn_cast<FunctionOpInterface>(op);
+    if (!function)
+      return WalkResult::advance();
+    for (const ScheduleFinding &finding : findIdErrors(function)) {
+      emitScheduleError(finding);
+      failed = true;
+    }
+    return WalkResult::skip();
+  });
+  return failure(failed);
+}
+
+//===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
 
@@ -328,6 +350,8 @@ struct VerifyForm : public gpuasync::impl::GPUAsyncVerifyFormBase<VerifyForm> {
         result = verifyOwners<TokenType>(getOperation());
     } else if (form == "stream") {
       result = verifyOps(verifyStreamOps);
+      if (succeeded(result))
+        result = verifyIds(getOperation());
       if (succeeded(result))
         result = verifyOwners<StreamType, EventType>(getOperation());
     } else if (form == "runtime") {

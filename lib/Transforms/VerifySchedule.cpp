@@ -7,8 +7,8 @@
 
 #include "GPUAsync/Transforms/Passes.h"
 
-#include "GPUAsync/Analysis/ScheduleOrder.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
+#include "ScheduleErrors.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -71,7 +71,7 @@ static void emitNotOrdered(WorkOpInterface work, WorkOpInterface other) {
     diag.attachNote(wait.getLoc()) << "this wait is not on every path";
 }
 
-static void emit(const ScheduleFinding &finding) {
+void gpuasync::emitScheduleError(const ScheduleFinding &finding) {
   Operation *at = finding.at;
   switch (finding.kind) {
   case ScheduleFinding::NotOrdered:
@@ -150,7 +150,7 @@ struct VerifySchedule
       if (function.isExternal() || !hasSchedule(function))
         return WalkResult::skip();
       for (const ScheduleFinding &finding : findScheduleErrors(function)) {
-        emit(finding);
+        emitScheduleError(finding);
         failed = true;
       }
       return WalkResult::skip();

@@ -173,6 +173,65 @@ gpu_async.binary @k kernels [] images [#gpu_async.image<ptx, "sm_90">]
 
 // -----
 
+// expected-error @+1 {{an image of format ptx is for a chip, which it does not name}}
+gpu_async.binary @k kernels [] images [#gpu_async.image<ptx, "" data = "p">]
+
+// -----
+
+// expected-error @+1 {{a kernel needs a name}}
+gpu_async.binary @k kernels [#gpu_async.kernel<"">] images []
+
+// -----
+
+// expected-error @+1 {{kernel 'f' has a parameter of -8 bytes}}
+gpu_async.binary @k kernels [#gpu_async.kernel<"f", params = [8, -8]>] images []
+
+// -----
+
+// expected-error @+1 {{kernel 'f' has more than 2^32 - 1 bytes of parameters}}
+gpu_async.binary @k kernels [#gpu_async.kernel<"f", params = [4294967295, 8]>] images []
+
+// -----
+
+// expected-error @+2 {{failed to parse GPUAsync_ImageAttr parameter 'functions'}}
+// expected-error @+1 {{block function @b has -4 bytes of workgroup memory}}
+gpu_async.binary @k kernels [#gpu_async.kernel<"f">] images [#gpu_async.image<cpu, "" functions = [#gpu_async.cpu_kernel<@b workgroup = -4>]>]
+
+// -----
+
+// expected-error @+2 {{failed to parse GPUAsync_ImageAttr parameter 'functions'}}
+// expected-error @+1 {{block function @b runs several blocks in one call}}
+gpu_async.binary @k kernels [#gpu_async.kernel<"f">] images [#gpu_async.image<cpu, "" functions = [#gpu_async.cpu_kernel<@b thread = 4 runs = true>]>]
+
+// -----
+
+// expected-error @+1 {{names the block function @nowhere, which the program does not have}}
+gpu_async.binary @k kernels [#gpu_async.kernel<"f">] images [#gpu_async.image<cpu, "" functions = [#gpu_async.cpu_kernel<@nowhere>]>]
+
+// -----
+
+// expected-note @+1 {{it is here}}
+func.func private @b(index)
+// expected-error @+1 {{names the block function @b, which is not an llvm.func of type '!llvm.func<void (ptr, ptr, ptr)>'}}
+gpu_async.binary @k kernels [#gpu_async.kernel<"f">] images [#gpu_async.image<cpu, "" functions = [#gpu_async.cpu_kernel<@b>]>]
+
+// -----
+
+// expected-note @+1 {{it is here}}
+llvm.func @b(!llvm.ptr, !llvm.ptr)
+// expected-error @+1 {{names the block function @b, which is not an llvm.func of type}}
+gpu_async.binary @k kernels [#gpu_async.kernel<"f">] images [#gpu_async.image<cpu, "" functions = [#gpu_async.cpu_kernel<@b>]>]
+
+// -----
+
+func.func @vector_that_wraps(%m: memref<4xvector<536870913xi8>>, %v: vector<536870913xi8>) {
+  // expected-error @+1 {{elements of 1, 2, 4, 8 or 16 bytes are supported}}
+  %t = gpu_async.memset async %m, %v : memref<4xvector<536870913xi8>>, vector<536870913xi8>
+  return
+}
+
+// -----
+
 func.func @id_out_of_range(%x: memref<4xf32>) {
   %s = gpu_async.stream.create
   // expected-error @+1 {{names id 9223372036854775807; ids are 0 to 4294967294}}

@@ -98,6 +98,7 @@ func.func @streams(%x: memref<?xf32>, %h: memref<?xf32>) {
 
 // CHECK: gpu_async.binary @b kernels [#gpu_async.kernel<"f", params = [8, 4]>]
 // CHECK-SAME: images [#gpu_async.image<ptx, "sm_90" data = "a">, #gpu_async.image<cpu, "" functions = [#gpu_async.cpu_kernel<@b_f_block workgroup = 4 may_block = true>]>]
+llvm.func @b_f_block(!llvm.ptr, !llvm.ptr, !llvm.ptr)
 gpu_async.binary @b kernels [#gpu_async.kernel<"f", params = [8, 4]>] images [
   #gpu_async.image<ptx, "sm_90" data = "a">,
   #gpu_async.image<cpu, "" functions = [#gpu_async.cpu_kernel<@b_f_block workgroup = 4 may_block = true>]>]

@@ -323,3 +323,26 @@ func.func @returned_twice() -> (!gpu_async.event, !gpu_async.event) {
   // expected-error @+1 {{hands on an event twice}}
   return %e, %e : !gpu_async.event, !gpu_async.event
 }
+
+// -----
+
+// Sites, traces and 'after' know an op by its id.
+func.func @two_of_one_id(%x: memref<4xf32>, %c: i1) {
+  %s = gpu_async.stream.create
+  // expected-note @+1 {{the other op}}
+  gpu_async.memcpy on %s id(3) %x, %x : memref<4xf32>, memref<4xf32>
+  scf.if %c {
+    // expected-error @+1 {{has id 3, which another op has, too}}
+    gpu_async.memcpy on %s id(3) %x, %x : memref<4xf32>, memref<4xf32>
+  }
+  // expected-error @+1 {{comes after op 7, but no op of the function has that id}}
+  gpu_async.memcpy on %s id(4 after [3, 7]) %x, %x : memref<4xf32>, memref<4xf32>
+  gpu_async.stream.destroy %s
+  return
+}
+func.func @ids_of_another_function(%x: memref<4xf32>) {
+  %s = gpu_async.stream.create
+  gpu_async.memcpy on %s id(3) %x, %x : memref<4xf32>, memref<4xf32>
+  gpu_async.stream.destroy %s
+  return
+}

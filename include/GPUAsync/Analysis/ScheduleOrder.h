@@ -39,6 +39,10 @@ struct ScheduleFinding {
   uint64_t id = 0;
 };
 
+/// Works on streams with one id, and ids in `after` that no work has, in
+/// program order.
+SmallVector<ScheduleFinding> findIdErrors(FunctionOpInterface function);
+
 /// All that the function's schedule does not keep, in program order of `at`.
 ///
 /// The meaning of `after`: whenever work v with after=[u] is enqueued, and u

@@ -51,6 +51,7 @@ def GPUAsync_KernelAttr : GPUAsync_Attr<"Kernel", "kernel"> {
     /// Size of the packed buffer in bytes; needs `params`.
     int64_t getParamBytes() const;
   }];
+  let genVerifyDecl = 1;
 }
 
 def GPUAsync_CpuKernelAttr : GPUAsync_Attr<"CpuKernel", "cpu_kernel"> {
@@ -75,6 +76,7 @@ def GPUAsync_CpuKernelAttr : GPUAsync_Attr<"CpuKernel", "cpu_kernel"> {
         (`thread` `=` $threadBytes^)?
         (`may_block` `=` $mayBlock^)? (`runs` `=` $takesRuns^)? `>`
   }];
+  let genVerifyDecl = 1;
 }
 
 def GPUAsync_ImageAttr : GPUAsync_Attr<"Image", "image"> {

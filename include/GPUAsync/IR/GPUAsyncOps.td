@@ -481,7 +481,8 @@ def GPUAsync_EventSynchronizeOp : GPUAsync_Op<"event.synchronize", [
 // Images
 //===----------------------------------------------------------------------===//
 
-def GPUAsync_BinaryOp : GPUAsync_Op<"binary", [Symbol]> {
+def GPUAsync_BinaryOp : GPUAsync_Op<"binary", [
+    Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "the compiled kernels of one gpu.module";
   let description = [{
     Takes the place of a `gpu.module` under the same name once its kernels have
