@@ -10,6 +10,7 @@
 
 #include "gpuasync/Context.h"
 #include "gpuasync/Program.h"
+#include "gpuasync/SiteTable.h"
 #include "gpuasync/Stats.h"
 
 #include <algorithm>
@@ -61,6 +62,14 @@ void expect(bool holds, const char *what) {
   right = false;
 }
 
+/// The launch of the first module's kernel, and all else.
+constexpr uint32_t site = 0;
+constexpr auto sites = [] {
+  gpuasync::SiteTable<1, 32> table;
+  table.add("cache-bench.cpp", "bench", 1, 1);
+  return table;
+}();
+
 /// `count` modules of one kernel each, all with content of their own.
 class Kernels {
 public:
@@ -73,7 +82,9 @@ public:
       indices[i] = i;
       functions[i] = {"f", "", 0, 0, &program, &indices[i], 1, 0};
     }
-    program = {GPUASYNC_ABI_VERSION, count, "kernels", modules.data(), &slot};
+    program = {GPUASYNC_ABI_VERSION, count, "kernels",
+               modules.data(),       &slot, sites.data(),
+               sites.size(),         0};
   }
   Kernels(const Kernels &) = delete;
   ~Kernels() { gpuasync_program_release(&program); }
@@ -100,9 +111,6 @@ public:
   gpuasync_program program;
   void *slot = nullptr;
 };
-
-const gpuasync_site site = {"cache-bench.cpp", "bench", 1, 1,
-                            UINT32_MAX,        0,       0, 0};
 
 double median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
@@ -167,16 +175,16 @@ void warm(const Context &context, int most, int rounds, bool null) {
     double launch = onThreads(context, count, rounds, 2000, [&](auto measure) {
       gpuasync_frame frame;
       gpuasync_frame_enter(&frame, &kernels.functions[0]);
-      gpuasync_stream *stream = gpuasync_stream_create(&frame, &site);
+      gpuasync_stream *stream = gpuasync_stream_create(&frame, site);
       alignas(16) uint64_t params = 0;
       gpuasync_block block = {{1, 1, 1}, {32, 1, 1}, {0, 0, 0}, 0,
                               0,         8,          &params};
       measure([&](int calls) {
         for (int i = 0; i < calls; ++i)
-          gpuasync_launch(&frame, stream, &site, &block);
+          gpuasync_launch(&frame, stream, site, &block);
       });
-      gpuasync_stream_synchronize(&frame, &stream, 1, &site);
-      gpuasync_stream_destroy(&frame, stream, GPUASYNC_STREAM_IDLE, &site);
+      gpuasync_stream_synchronize(&frame, &stream, 1, site);
+      gpuasync_stream_destroy(&frame, stream, GPUASYNC_STREAM_IDLE, site);
       must(gpuasync_frame_leave(&frame));
     });
     double frame = onThreads(context, count, rounds, 2000, [&](auto measure) {
@@ -213,7 +221,7 @@ void racingFirstUse(const Context &context) {
   for (int i = 0; i < count; ++i)
     programs.push_back(std::make_unique<Kernels>(1, 2));
   gpuasync_stats before, after;
-  gpuasync_stats_read(context.get(), &before);
+  must(gpuasync_stats_read(context.get(), &before));
   std::atomic<int> ready{0};
   std::vector<std::thread> threads;
   double start = now();
@@ -228,7 +236,7 @@ void racingFirstUse(const Context &context) {
   for (std::thread &thread : threads)
     thread.join();
   double spent = now() - start;
-  gpuasync_stats_read(context.get(), &after);
+  must(gpuasync_stats_read(context.get(), &after));
   uint64_t loads = after.moduleCacheMisses - before.moduleCacheMisses;
   printf("{\"benchmark\": \"racing first use\", \"threads\": %d, \"loads\": "
          "%llu, \"ms\": %.2f}\n",

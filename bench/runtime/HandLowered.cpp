@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "HandLowered.h"
+#include "gpuasync/SiteTable.h"
 
 static const char ptx[] = R"(
 .version 6.4
@@ -112,23 +113,26 @@ static const gpuasync_image image = {GPUASYNC_IMAGE_PTX, 0,      "sm_70", ptx,
                                      sizeof(ptx) - 1,    {7, 42}};
 static const gpuasync_module module = {"k", kernels, &image, 5, 1};
 static void *slot;
-static const gpuasync_program program = {GPUASYNC_ABI_VERSION, 1, "handlowered",
-                                         &module, &slot};
+enum : uint32_t { StreamSite = Increment + 1 };
+static constexpr auto sites = [] {
+  gpuasync::SiteTable<6, 256> table;
+  const char *kernels[] = {
+      "gpu_async.launch @k::@first", "gpu_async.launch @k::@add",
+      "gpu_async.launch @k::@double", "gpu_async.launch @k::@last",
+      "gpu_async.launch @k::@increment"};
+  for (uint32_t i = 0; i < 5; ++i)
+    table.add("HandLowered.cpp", kernels[i], 1, 1, UINT32_MAX, 0, i);
+  table.add("HandLowered.cpp", "gpu_async.stream", 1, 1);
+  return table;
+}();
+static_assert(sites.size() == StreamSite + 1);
+static const gpuasync_program program = {
+    GPUASYNC_ABI_VERSION, 1, "handlowered", &module, &slot, sites.data(),
+    sites.size(),         0};
 static const uint32_t modules[] = {0};
 
 const gpuasync_function handLoweredFunction = {
     "handlowered", "HandLowered.cpp", 1, 1, &program, modules, 1, 0};
-
-static constexpr gpuasync_site at(const char *op, uint32_t kernel = 0) {
-  return {"HandLowered.cpp", op, 1, 1, UINT32_MAX, 0, kernel, 0};
-}
-static const gpuasync_site streamSite = at("gpu_async.stream");
-static const gpuasync_site launchSites[] = {
-    at("gpu_async.launch @k::@first", First),
-    at("gpu_async.launch @k::@add", Add),
-    at("gpu_async.launch @k::@double", Double),
-    at("gpu_async.launch @k::@last", Last),
-    at("gpu_async.launch @k::@increment", Increment)};
 
 void handLoweredLaunch(gpuasync_frame *frame, gpuasync_stream *stream,
                        uint32_t kernel, void *pointer, uint64_t row) {
@@ -140,7 +144,7 @@ void handLoweredLaunch(gpuasync_frame *frame, gpuasync_stream *stream,
       {1, 1, 1}, {32, 1, 1}, {1, 1, 1},
       0,         0,          kernel == Add || kernel == Double ? 16u : 8u,
       &params};
-  gpuasync_launch(frame, stream, &launchSites[kernel], &block);
+  gpuasync_launch(frame, stream, kernel, &block);
 }
 
 extern "C" {
@@ -152,29 +156,29 @@ EXPORT gpuasync_status *forkjoin(int32_t *, int32_t *data, int64_t, int64_t,
   if (!gpuasync_frame_enter(&frame, &handLoweredFunction)) {
     gpuasync_stream *streams[branches];
     for (auto &stream : streams)
-      stream = gpuasync_stream_create(&frame, &streamSite);
+      stream = gpuasync_stream_create(&frame, StreamSite);
     handLoweredLaunch(&frame, streams[0], First, data);
     gpuasync_event *forked =
-        gpuasync_event_record(&frame, streams[0], &streamSite);
+        gpuasync_event_record(&frame, streams[0], StreamSite);
     for (int i = 1; i < branches; ++i)
-      gpuasync_stream_wait(&frame, streams[i], forked, &streamSite);
-    gpuasync_event_destroy(&frame, forked, &streamSite);
+      gpuasync_stream_wait(&frame, streams[i], forked, StreamSite);
+    gpuasync_event_destroy(&frame, forked, StreamSite);
     gpuasync_event *done[branches] = {};
     for (int i = 0; i < branches; ++i) {
       handLoweredLaunch(&frame, streams[i], Add, data, uint64_t(i) + 1);
       handLoweredLaunch(&frame, streams[i], Double, data, uint64_t(i) + 1);
       if (i > 0)
-        done[i] = gpuasync_event_record(&frame, streams[i], &streamSite);
+        done[i] = gpuasync_event_record(&frame, streams[i], StreamSite);
     }
     for (int i = 1; i < branches; ++i) {
-      gpuasync_stream_wait(&frame, streams[0], done[i], &streamSite);
-      gpuasync_event_destroy(&frame, done[i], &streamSite);
+      gpuasync_stream_wait(&frame, streams[0], done[i], StreamSite);
+      gpuasync_event_destroy(&frame, done[i], StreamSite);
     }
     handLoweredLaunch(&frame, streams[0], Last, data);
-    if (!gpuasync_stream_synchronize(&frame, streams, 1, &streamSite))
+    if (!gpuasync_stream_synchronize(&frame, streams, 1, StreamSite))
       for (auto *stream : streams)
         gpuasync_stream_destroy(&frame, stream, GPUASYNC_STREAM_IDLE,
-                                &streamSite);
+                                StreamSite);
   }
   return gpuasync_frame_leave(&frame);
 }
@@ -183,12 +187,11 @@ EXPORT gpuasync_status *chain10(int32_t *, int32_t *data, int64_t, int64_t,
                                 int64_t) {
   gpuasync_frame frame;
   if (!gpuasync_frame_enter(&frame, &handLoweredFunction)) {
-    gpuasync_stream *stream = gpuasync_stream_create(&frame, &streamSite);
+    gpuasync_stream *stream = gpuasync_stream_create(&frame, StreamSite);
     for (int i = 0; i < 10; ++i)
       handLoweredLaunch(&frame, stream, Increment, data);
-    if (!gpuasync_stream_synchronize(&frame, &stream, 1, &streamSite))
-      gpuasync_stream_destroy(&frame, stream, GPUASYNC_STREAM_IDLE,
-                              &streamSite);
+    if (!gpuasync_stream_synchronize(&frame, &stream, 1, StreamSite))
+      gpuasync_stream_destroy(&frame, stream, GPUASYNC_STREAM_IDLE, StreamSite);
   }
   return gpuasync_frame_leave(&frame);
 }
@@ -197,11 +200,10 @@ EXPORT gpuasync_status *sync1(int32_t *, int32_t *data, int64_t, int64_t,
                               int64_t) {
   gpuasync_frame frame;
   if (!gpuasync_frame_enter(&frame, &handLoweredFunction)) {
-    gpuasync_stream *stream = gpuasync_stream_create(&frame, &streamSite);
+    gpuasync_stream *stream = gpuasync_stream_create(&frame, StreamSite);
     handLoweredLaunch(&frame, stream, Increment, data);
-    if (!gpuasync_stream_synchronize(&frame, &stream, 1, &streamSite))
-      gpuasync_stream_destroy(&frame, stream, GPUASYNC_STREAM_IDLE,
-                              &streamSite);
+    if (!gpuasync_stream_synchronize(&frame, &stream, 1, StreamSite))
+      gpuasync_stream_destroy(&frame, stream, GPUASYNC_STREAM_IDLE, StreamSite);
   }
   return gpuasync_frame_leave(&frame);
 }

@@ -22,6 +22,8 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 
+#include <array>
+
 namespace mlir::nvgpu {
 class TmaCreateDescriptorOp;
 } // namespace mlir::nvgpu
@@ -64,6 +66,28 @@ struct KernelRef {
   KernelAttr attr;
 };
 
+/// The sites of a program: numbers in the order of gpuasync_site, then a pool
+/// of texts. Equal sites are one, as are equal texts.
+class SiteTable {
+public:
+  using Site = std::array<uint32_t, sizeof(gpuasync_site) / sizeof(uint32_t)>;
+
+  /// The place of a text in the pool.
+  uint32_t addText(StringRef text);
+  /// `site` names its texts by their places. Its index.
+  uint32_t add(const Site &site);
+  /// The numbers with the texts' offsets from the sites.
+  std::vector<int32_t> getNumbers() const;
+  StringRef getPool() const { return pool; }
+  uint32_t size() const { return sites.size(); }
+
+private:
+  std::vector<Site> sites;
+  std::string pool;
+  llvm::StringMap<uint32_t> texts;
+  llvm::StringMap<uint32_t> known;
+};
+
 /// The constant tables of one program and the declarations of the runtime's
 /// functions. All symbols are made at the end of the module.
 class Tables {
@@ -79,9 +103,10 @@ public:
   /// Resolves the kernel of `launch`; reports an error if there is none.
   FailureOr<KernelRef> lookupKernel(LaunchOp launch);
 
-  /// The symbol of the site of `op`, described by `text` or else by its name.
-  FlatSymbolRefAttr addSite(Operation *op, const KernelRef *kernel = nullptr,
-                            StringRef text = "");
+  /// The index of the site of `op`, described by `text` or else by its name, as
+  /// an i32.
+  Value site(OpBuilder &builder, Operation *op,
+             const KernelRef *kernel = nullptr, StringRef text = "");
 
   /// The symbol of a gpuasync_tensor_format with these fields.
   FlatSymbolRefAttr addTensorFormat(ArrayRef<uint32_t> fields);
@@ -119,6 +144,8 @@ private:
   FlatSymbolRefAttr bytes(StringRef name, StringRef data, unsigned alignment);
   Constant integers(StringRef name, ArrayRef<int64_t> values);
   Constant table(StringRef name, Type type, ArrayRef<Constant> elements);
+  /// The table of all sites, null if there are none.
+  Constant siteTable();
   Constant module_(BinaryOp binary);
   Constant image(BinaryOp binary, ImageAttr attr);
 
@@ -127,8 +154,9 @@ private:
   OpBuilder builder;
   Type ptrType, i32Type, i64Type;
   LLVM::LLVMStructType kernelType, imageType, cpuKernelType, moduleType,
-      programType, functionType, siteType, block;
-  llvm::StringMap<FlatSymbolRefAttr> strings, sites, formats;
+      programType, functionType, block;
+  llvm::StringMap<FlatSymbolRefAttr> strings, formats;
+  SiteTable sites;
   llvm::MapVector<StringAttr, BinaryOp> binaries;
   bool hasFunctions = false;
   llvm::StringSet<> wrongDeclarations;

@@ -241,8 +241,7 @@ static Value passEvent(FunctionState &state, OpBuilder &builder, Operation *op,
                        StringRef text, Value event, StringRef name) {
   Tables &tables = state.tables;
   Value lowered = state.toLLVM(builder, event);
-  Value site = tables.addressOf(builder, op->getLoc(),
-                                tables.addSite(op, nullptr, text));
+  Value site = tables.site(builder, op, nullptr, text);
   Value passed = tables
                      .call(builder, op->getLoc(), name, tables.ptr(),
                            {state.frame, lowered, site})
@@ -290,7 +289,7 @@ private:
     return tables.constant(builder, loc, i64, value);
   }
   Value toLLVM(Value value) { return state.toLLVM(builder, value); }
-  Value site() { return tables.addressOf(builder, loc, tables.addSite(op)); }
+  Value site() { return tables.site(builder, op); }
   void store(Value value, Value address) {
     LLVM::StoreOp::create(builder, loc, value, address);
   }
@@ -536,9 +535,8 @@ LogicalResult OpLowering::lower(LaunchOp launch) {
   if (!isHeld(offsetof(gpuasync_block, params), ptr, params))
     store(params, address(offsetof(gpuasync_block, params)));
 
-  FlatSymbolRefAttr symbol = tables.addSite(op, &*kernel);
   call(gpuasync_launch_name, {},
-       {*on, tables.addressOf(builder, loc, symbol), block});
+       {*on, tables.site(builder, op, &*kernel), block});
   return success();
 }
 

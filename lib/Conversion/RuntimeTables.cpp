@@ -52,7 +52,7 @@ struct Tables::Constant {
   FlatSymbolRefAttr symbol;
   std::vector<Constant> elements;
   bool isAggregate = false;
-  ElementsAttr dense; ///< of an array of integers
+  Attribute data; ///< of an array
 };
 
 Tables::Constant Tables::integer(Type type, uint64_t value) {
@@ -74,8 +74,9 @@ Value Tables::build(OpBuilder &builder, Location loc, const Constant &value) {
                                            build(builder, loc, element), i);
     return result;
   }
-  if (value.dense)
-    return LLVM::ConstantOp::create(builder, loc, value.type, value.dense);
+  if (value.data)
+    return LLVM::ConstantOp::create(builder, loc, value.type,
+                                    cast<TypedAttr>(value.data));
   if (value.symbol)
     return LLVM::AddressOfOp::create(builder, loc, ptrType, value.symbol);
   if (value.type == ptrType)
@@ -140,6 +141,40 @@ Tables::Constant Tables::table(StringRef name, Type type,
 }
 
 //===----------------------------------------------------------------------===//
+// Sites
+//===----------------------------------------------------------------------===//
+
+uint32_t SiteTable::addText(StringRef text) {
+  auto [entry, isNew] = texts.try_emplace(text, pool.size());
+  if (isNew)
+    pool.append(text.data(), text.size()).push_back('\0');
+  return entry->second;
+}
+
+uint32_t SiteTable::add(const Site &site) {
+  // Ops that cannot be told apart share one, as the waits before one op.
+  StringRef key(reinterpret_cast<const char *>(site.data()),
+                sizeof(gpuasync_site));
+  auto [entry, isNew] = known.try_emplace(key, sites.size());
+  if (isNew)
+    sites.push_back(site);
+  return entry->second;
+}
+
+std::vector<int32_t> SiteTable::getNumbers() const {
+  std::vector<int32_t> numbers;
+  numbers.reserve(sites.size() * std::tuple_size_v<Site>);
+  for (auto [i, site] : llvm::enumerate(sites)) {
+    Site relative = site;
+    uint32_t toPool = (sites.size() - i) * sizeof(gpuasync_site);
+    relative[offsetof(gpuasync_site, file) / sizeof(uint32_t)] += toPool;
+    relative[offsetof(gpuasync_site, op) / sizeof(uint32_t)] += toPool;
+    numbers.insert(numbers.end(), relative.begin(), relative.end());
+  }
+  return numbers;
+}
+
+//===----------------------------------------------------------------------===//
 // Tables
 //===----------------------------------------------------------------------===//
 
@@ -157,10 +192,8 @@ Tables::Tables(ModuleOp module, SymbolTable &symbols)
   imageType = structOf({i32, i32, p, p, i64, LLVM::LLVMArrayType::get(i64, 2)});
   cpuKernelType = structOf({p, p, i64, i32, i32});
   moduleType = structOf({p, p, p, i32, i32});
-  programType = structOf({i32, i32, p, p, p});
+  programType = structOf({i32, i32, p, p, p, p, i32, i32});
   functionType = structOf({p, p, i32, i32, p, p, i32, i32});
-  // There is a site for each op: one constant for all its numbers.
-  siteType = structOf({p, p, LLVM::LLVMArrayType::get(i32, 6)});
   Type three = LLVM::LLVMArrayType::get(i64, 3);
   block = structOf({three, three, three, i64, i32, i32, p});
   for (auto binary : module.getOps<BinaryOp>())
@@ -197,37 +230,46 @@ FailureOr<KernelRef> Tables::lookupKernel(LaunchOp launch) {
                    cast<KernelAttr>(binary.getKernels()[*kernel])};
 }
 
-FlatSymbolRefAttr Tables::addSite(Operation *op, const KernelRef *kernel,
-                                  StringRef given) {
-  std::string text =
-      (given.empty() ? op->getName().getStringRef() : given).str();
-  if (auto launch = dyn_cast<LaunchOp>(op))
-    text += " @" + launch.getKernelModuleName().str() + "::@" +
-            launch.getKernelName().str();
+Value Tables::site(OpBuilder &builder, Operation *op, const KernelRef *kernel,
+                   StringRef text) {
+  std::string launched;
+  if (text.empty())
+    text = op->getName().getStringRef();
+  if (auto launch = dyn_cast<LaunchOp>(op)) {
+    launched = (text + " @" + launch.getKernelModuleName().getValue() + "::@" +
+                launch.getKernelName().getValue())
+                   .str();
+    text = launched;
+  }
   uint64_t id = UINT32_MAX;
   if (auto work = dyn_cast<WorkOpInterface>(op))
     id = work.getId().value_or(UINT32_MAX);
   Position position = getPosition(op->getLoc());
-  int32_t numbers[] = {int32_t(position.line),
-                       int32_t(position.column),
-                       int32_t(id),
-                       int32_t(kernel ? kernel->module : 0),
-                       int32_t(kernel ? kernel->kernel : 0),
-                       0};
-  // Ops that cannot be told apart share one, as the waits before one op.
-  std::string key = text + '\0' + position.file.str() + '\0';
-  key.append(reinterpret_cast<const char *>(numbers), sizeof(numbers));
-  FlatSymbolRefAttr &known = sites[key];
-  if (known)
-    return known;
-  Constant array = {siteType.getBody()[2], 0, {}, {}, false, {}};
-  array.dense = DenseElementsAttr::get(
-      RankedTensorType::get(std::size(numbers), i32Type), ArrayRef(numbers));
-  Constant site =
-      aggregate(siteType, {string(position.file), string(text), array});
-  known =
-      FlatSymbolRefAttr::get(addTable("_gpuasync_site", site).getSymNameAttr());
-  return known;
+  uint32_t index =
+      sites.add({sites.addText(position.file), sites.addText(text),
+                 position.line, position.column, static_cast<uint32_t>(id),
+                 kernel ? kernel->module : 0, kernel ? kernel->kernel : 0, 0});
+  return constant(builder, op->getLoc(), i32Type, index);
+}
+
+Tables::Constant Tables::siteTable() {
+  if (!sites.size())
+    return null();
+  // One constant that holds no address: the texts behind the numbers.
+  std::vector<int32_t> numbers = sites.getNumbers();
+  StringRef pool = sites.getPool();
+  auto numbersType = LLVM::LLVMArrayType::get(i32Type, numbers.size());
+  auto poolType = LLVM::LLVMArrayType::get(builder.getI8Type(), pool.size());
+  Constant numbersPart = {numbersType, 0, {}, {}, false, {}};
+  numbersPart.data = DenseElementsAttr::get(
+      RankedTensorType::get(numbers.size(), i32Type), ArrayRef(numbers));
+  Constant poolPart = {poolType, 0, {}, {}, false, {}};
+  poolPart.data = builder.getStringAttr(pool);
+  auto type = LLVM::LLVMStructType::getLiteral(module.getContext(),
+                                               {numbersType, poolType});
+  return symbol(FlatSymbolRefAttr::get(
+      addTable("_gpuasync_sites", aggregate(type, {numbersPart, poolPart}))
+          .getSymNameAttr()));
 }
 
 FlatSymbolRefAttr Tables::addTensorFormat(ArrayRef<uint32_t> fields) {
@@ -355,7 +397,9 @@ LogicalResult Tables::finish(bool withDestructor) {
         aggregate(programType,
                   {integer(i32Type, GPUASYNC_ABI_VERSION),
                    integer(i32Type, modules.size()), string(name), moduleTable,
-                   symbol(FlatSymbolRefAttr::get(slot.getSymNameAttr()))}));
+                   symbol(FlatSymbolRefAttr::get(slot.getSymNameAttr())),
+                   siteTable(), integer(i32Type, sites.size()),
+                   integer(i32Type, 0)}));
     // A JIT finds the program by its name; objects that are linked into one
     // binary each have their own.
     if (!withDestructor)

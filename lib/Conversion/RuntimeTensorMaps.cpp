@@ -149,20 +149,18 @@ LogicalResult TensorMapLowering::lower() {
     dims.push_back(state.toLLVM(builder, dim));
   Value box = state.storeAll(builder, loc, FunctionState::StridesB, dims);
 
-  auto address = [&](FlatSymbolRefAttr symbol) {
-    return tables.addressOf(builder, loc, symbol);
-  };
-  Value format = address(
+  FlatSymbolRefAttr symbol =
       tables.addTensorFormat({elementType, static_cast<uint32_t>(dims.size()),
                               static_cast<uint32_t>(type.getInterleave()),
                               static_cast<uint32_t>(type.getSwizzle()),
                               static_cast<uint32_t>(type.getL2promo()),
-                              static_cast<uint32_t>(type.getOob())}));
+                              static_cast<uint32_t>(type.getOob())});
+  Value format = tables.addressOf(builder, loc, symbol);
   Value map =
       state.getStorage(FunctionState::TensorMap, GPUASYNC_TENSOR_MAP_BYTES);
   tables.call(builder, loc, gpuasync_tensor_map_encode_name, {},
               {state.frame, map, base, shape.sizes, shape.strides, shape.rank,
-               box, format, address(tables.addSite(op))});
+               box, format, tables.site(builder, op)});
   Value value = LLVM::LoadOp::create(
       builder, loc, getTensorMapType(op.getContext()), map, tensorMapAlignment);
   op.getTensorMap().replaceAllUsesWith(state.fromLLVM(builder, type, value));

@@ -26,14 +26,6 @@ using gpuasync::Context;
 using gpuasync::ContextScope;
 using gpuasync::Status;
 
-/// The static site of an op at this line.
-#define SITE(op)                                                               \
-  ([]() -> const gpuasync_site * {                                             \
-    static const gpuasync_site site = {"test.mlir", op, __LINE__, 3,           \
-                                       UINT32_MAX,  0,  0,        0};          \
-    return &site;                                                              \
-  }())
-
 /// One frame, left at the end of its scope unless left before.
 class FrameScope {
 public:
@@ -76,7 +68,7 @@ public:
     alignas(16) Params aligned = params;
     gpuasync_block launch = makeLaunch(grid, block, aligned, shared);
     launch.paramBytes = program.kernels[kernel].paramBytes;
-    gpuasync_launch(&frame, stream, &program.launchSites[kernel], &launch);
+    gpuasync_launch(&frame, stream, program.launchSites[kernel], &launch);
   }
   template <typename T = uint32_t>
   T *alloc(gpuasync_stream *stream, uint64_t count, uint32_t flags = 0) {
@@ -139,7 +131,7 @@ inline bool isSet(const uint32_t *flag) {
 
 inline gpuasync_stats readStats(const Context &context) {
   gpuasync_stats stats;
-  gpuasync_stats_read(context.get(), &stats);
+  EXPECT_EQ(gpuasync_stats_read(context.get(), &stats), nullptr);
   return stats;
 }
 

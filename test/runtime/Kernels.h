@@ -9,6 +9,7 @@
 #ifndef GPUASYNC_TEST_RUNTIME_KERNELS_H
 #define GPUASYNC_TEST_RUNTIME_KERNELS_H
 
+#include "Sites.h"
 #include "gpuasync/RuntimeABI.h"
 
 #include <string.h>
@@ -178,12 +179,18 @@ public:
                         {0x1234, 0x5678}});
     module = {"kernels", kernels, images.data(), NumKernels,
               static_cast<uint32_t>(images.size())};
-    program = {GPUASYNC_ABI_VERSION, 1, programName, &module, &slot};
+    program = {
+        GPUASYNC_ABI_VERSION, 1, programName, &module, &slot, testSites.data(),
+        maxTestSites,         0};
     function = {"testFunction", "test.mlir",  1, 1,
                 &program,       &moduleIndex, 1, 0};
-    for (uint32_t i = 0; i < NumKernels; ++i)
-      launchSites[i] = {
-          "test.mlir", kernels[i].name, 10 + i, 5, UINT32_MAX, 0, i, 0};
+    static const std::vector<uint32_t> sites = [&] {
+      std::vector<uint32_t> made;
+      for (uint32_t i = 0; i < NumKernels; ++i)
+        made.push_back(testSite("test.mlir", kernels[i].name, 10 + i, 5, i));
+      return made;
+    }();
+    launchSites = sites.data();
   }
   TestProgram(const TestProgram &) = delete;
   ~TestProgram() { gpuasync_program_release(&program); }
@@ -198,7 +205,7 @@ public:
   gpuasync_program program;
   uint32_t moduleIndex = 0;
   gpuasync_function function;
-  gpuasync_site launchSites[NumKernels];
+  const uint32_t *launchSites; ///< for each kernel
 };
 
 /// A launch block of `grid` x `block` threads with `params`.

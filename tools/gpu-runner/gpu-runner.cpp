@@ -129,8 +129,9 @@ static std::string statsLine(const gpuasync::Context &context) {
 }
 
 static std::string cacheLine(const CacheUse &use) {
-  gpuasync_disk_cache_stats stats;
-  gpuasync_disk_cache_stats_read(gpuasync_disk_cache_default(), &stats);
+  gpuasync_disk_cache_stats stats = {};
+  gpuasync_status_free(
+      gpuasync_disk_cache_stats_read(gpuasync_disk_cache_default(), &stats));
   return formatv("\"disk_cache\": {{\"program\": \"{0}\", \"compile_jobs\": "
                  "{1}, \"hits\": {2}, \"misses\": {3}, \"damaged\": {4}, "
                  "\"stores\": {5}, \"evictions\": {6}, \"bytes_read\": {7}, "
@@ -547,8 +548,8 @@ int Run::execute(gpuasync::Context &context) {
     times.total = total.next();
     gpuasync::Status status =
         callProgram(options, linked.function(), *frame, calls);
-    gpuasync_stats counts;
-    gpuasync_stats_read(context.get(), &counts);
+    gpuasync_stats counts = {};
+    gpuasync_status_free(gpuasync_stats_read(context.get(), &counts));
     times.load = double(counts.moduleLoadNs) / 1e6;
     times.launch = std::max(calls.front() / 1000 - times.load, 0.0);
     times.total += calls.front() / 1000;

@@ -23,6 +23,7 @@ extern "C" {
 
 /// What the cpu driver calls while a checker is installed.
 typedef struct gpuasync_cpu_check_hooks {
+  GPUASYNC_STRUCT_SIZE(gpuasync_cpu_check_hooks);
   /// On the thread that enqueues a launch: what the other hooks are given.
   void *(*launch)(void);
   /// On the thread that runs a block, before and after it. `workgroup` points
@@ -35,12 +36,16 @@ typedef struct gpuasync_cpu_check_hooks {
 
 /// Before the first launch of the process and for its whole life; null takes
 /// them off again, when nothing runs.
-GPUASYNC_API void gpuasync_cpu_check_install(
+GPUASYNC_API gpuasync_status *gpuasync_cpu_check_install(
     const gpuasync_cpu_check_hooks *hooks) GPUASYNC_NOEXCEPT;
 
 /// Where the work of a frame goes; null if the frame failed at enter.
 GPUASYNC_API gpuasync_context *
 gpuasync_check_context(const gpuasync_frame *frame) GPUASYNC_NOEXCEPT;
+/// A site of the frame's program; null for GPUASYNC_NO_SITE.
+GPUASYNC_API const gpuasync_site *
+gpuasync_check_site(const gpuasync_frame *frame,
+                    uint32_t site) GPUASYNC_NOEXCEPT;
 
 //===----------------------------------------------------------------------===//
 // Called by instrumented kernels. A `site` is a constant text of three lines,
@@ -106,7 +111,8 @@ GPUASYNC_API void gpuasync_check_start(void (*report)(void *user,
                                        void *user) GPUASYNC_NOEXCEPT;
 /// The address that stands in for the function of that name, or null.
 GPUASYNC_API void *gpuasync_check_find(const char *name) GPUASYNC_NOEXCEPT;
-/// After the program's last call, and before its contexts are closed: frees
+/// After the last call of any program, and before programs are released and
+/// contexts are closed, since reports name what they did: frees
 /// what was kept to find uses of freed memory. Returns how many different bugs
 /// were found; `unprinted` of them were beyond the number that is reported.
 GPUASYNC_API uint64_t gpuasync_check_finish(uint64_t *unprinted)

@@ -84,6 +84,7 @@ gpuasync_disk_cache_close(gpuasync_disk_cache *cache) GPUASYNC_NOEXCEPT;
 /// Bytes that were found, and how long that took in nanoseconds. `data` has the
 /// alignment of malloc.
 typedef struct gpuasync_disk_entry {
+  GPUASYNC_STRUCT_SIZE(gpuasync_disk_entry);
   void *data;
   uint64_t size;
   uint64_t readNs;   ///< opening and reading the file
@@ -92,7 +93,7 @@ typedef struct gpuasync_disk_entry {
 
 /// Returns 1 if the cache has the key; the caller then frees the entry. What is
 /// damaged (cut, changed, another key's) is deleted and a miss: 0. `*out` is
-/// set either way.
+/// set either way; a miss too, which sets nothing, if `structSize` is not set.
 GPUASYNC_API int
 gpuasync_disk_cache_lookup(gpuasync_disk_cache *cache,
                            const gpuasync_digest *key,
@@ -118,10 +119,12 @@ gpuasync_disk_cache_take_warning(gpuasync_disk_cache *cache) GPUASYNC_NOEXCEPT;
 
 /// What this process did with the cache. `damaged` lookups are misses as well.
 typedef struct gpuasync_disk_cache_stats {
+  GPUASYNC_STRUCT_SIZE(gpuasync_disk_cache_stats);
   uint64_t hits, misses, damaged, stores, evictions;
   uint64_t bytesRead, bytesWritten;
 } gpuasync_disk_cache_stats;
-GPUASYNC_API void gpuasync_disk_cache_stats_read(
+/// Thread safe. GPUASYNC_INVALID_ARGUMENT if `out->structSize` is not set.
+GPUASYNC_API gpuasync_status *gpuasync_disk_cache_stats_read(
     const gpuasync_disk_cache *cache,
     gpuasync_disk_cache_stats *out) GPUASYNC_NOEXCEPT;
 

@@ -22,6 +22,7 @@ extern "C" {
 GPUASYNC_API const char *gpuasync_mgpu_error(void) GPUASYNC_NOEXCEPT;
 
 typedef struct gpuasync_mgpu_stats {
+  GPUASYNC_STRUCT_SIZE(gpuasync_mgpu_stats);
   uint64_t streams, events;  ///< handles that were created and not destroyed
   uint64_t handleBytes;      ///< memory of all handles
   uint64_t physicalStreams;  ///< streams of the device that handles hold now
@@ -30,8 +31,8 @@ typedef struct gpuasync_mgpu_stats {
   uint64_t mixedUp;          ///< streams used as events, and the reverse
 } gpuasync_mgpu_stats;
 
-/// Thread safe.
-GPUASYNC_API void
+/// Thread safe. GPUASYNC_INVALID_ARGUMENT if `out->structSize` is not set.
+GPUASYNC_API gpuasync_status *
 gpuasync_mgpu_read_stats(gpuasync_mgpu_stats *out) GPUASYNC_NOEXCEPT;
 
 /// Waits for all work of mgpu calls, gives back every stream and event, forgets

@@ -65,6 +65,7 @@ gpuasync_modules_limit(gpuasync_context *context, uint64_t maxBytes,
 
 /// What a hook is asked for. Lives for the call.
 typedef struct gpuasync_module_request {
+  GPUASYNC_STRUCT_SIZE(gpuasync_module_request); ///< set by the runtime
   gpuasync_context *context; ///< current on the calling thread
   const char *device;        ///< "cuda:0"
   const char *arch;          ///< of the device: "sm_90"; "" for cpu
@@ -81,6 +82,7 @@ typedef struct gpuasync_module_request {
 /// others go on. A status that a hook returns reaches every one of them; the
 /// next frame asks again.
 typedef struct gpuasync_module_hooks {
+  GPUASYNC_STRUCT_SIZE(gpuasync_module_hooks);
   void *user; ///< passed to each; lives until the last module they loaded goes
   /// What the hooks' results depend on besides the image, part of the cache's
   /// key; copied. Null is "".

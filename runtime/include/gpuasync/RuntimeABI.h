@@ -28,8 +28,20 @@ extern "C" {
 
 /// Version of everything in this header. A program carries the version that it
 /// was compiled for; the runtime refuses a program with another major version
-/// (upper 16 bits) or a newer minor one (lower 16 bits).
-#define GPUASYNC_ABI_VERSION UINT32_C(0x00010003)
+/// (upper 16 bits) or a newer minor one (lower 16 bits). What that takes stays
+/// where it is in every version: `program` of gpuasync_function, `abiVersion`,
+/// `name` and `slot` of gpuasync_program.
+#define GPUASYNC_ABI_VERSION UINT32_C(0x00020000)
+
+/// The first member of each struct that a caller of the runtime fills or reads:
+/// the size of the struct as the caller knows it. The runtime reads and writes
+/// no more than that, so that both sides can have headers of different minor
+/// versions. C++ sets it; in C: `gpuasync_stats stats = {sizeof stats};`.
+#ifdef __cplusplus
+#define GPUASYNC_STRUCT_SIZE(type) uint64_t structSize = sizeof(type)
+#else
+#define GPUASYNC_STRUCT_SIZE(type) uint64_t structSize
+#endif
 
 //===----------------------------------------------------------------------===//
 // Opaque objects
@@ -142,6 +154,31 @@ typedef struct gpuasync_module {
   uint32_t imageCount;
 } gpuasync_module;
 
+/// Where in the source a runtime call comes from, and for a launch which kernel
+/// it is. A program has one table of them, followed by their texts, and a call
+/// passes the index into it. `file` and `op` are NUL-terminated texts that
+/// begin so many bytes after the beginning of the site itself: a site can be
+/// read by its address alone, and a table holds no pointers.
+typedef struct gpuasync_site {
+  uint32_t file; ///< "" if unknown
+  uint32_t op;   ///< e.g. "gpu_async.launch @k::@f"
+  uint32_t line, column;
+  uint32_t id;     ///< the op's schedule id, UINT32_MAX if it has none
+  uint32_t module; ///< launch: index into program->modules
+  uint32_t kernel; ///< launch: index into module->kernels
+  uint32_t reserved;
+} gpuasync_site;
+
+/// What a call passes that has no site; a launch needs one.
+#define GPUASYNC_NO_SITE UINT32_MAX
+
+static inline const char *gpuasync_site_file(const gpuasync_site *site) {
+  return (const char *)site + site->file;
+}
+static inline const char *gpuasync_site_op(const gpuasync_site *site) {
+  return (const char *)site + site->op;
+}
+
 /// One lowered program: constant data. `slot` is the only mutable word, zero at
 /// first; the runtime keeps its registration there.
 typedef struct gpuasync_program {
@@ -150,6 +187,9 @@ typedef struct gpuasync_program {
   const char *name;
   const gpuasync_module *modules;
   void **slot;
+  const gpuasync_site *sites;
+  uint32_t siteCount;
+  uint32_t reserved;
 } gpuasync_program;
 
 /// One public lowered function: what a frame is entered with.
@@ -163,18 +203,6 @@ typedef struct gpuasync_function {
   uint32_t moduleCount;
   uint32_t flags; ///< none defined yet; 0
 } gpuasync_function;
-
-/// Where in the source a runtime call comes from, and for a launch which kernel
-/// it is. Static: one per op.
-typedef struct gpuasync_site {
-  const char *file; ///< "" if unknown
-  const char *op;   ///< e.g. "gpu_async.launch @k::@f"
-  uint32_t line, column;
-  uint32_t id;     ///< the op's schedule id, UINT32_MAX if it has none
-  uint32_t module; ///< launch: index into program->modules
-  uint32_t kernel; ///< launch: index into module->kernels
-  uint32_t reserved;
-} gpuasync_site;
 
 enum gpuasync_launch_flags { GPUASYNC_LAUNCH_COOPERATIVE = 1 };
 
@@ -205,14 +233,6 @@ typedef struct gpuasync_tensor_format {
   uint32_t l2Promotion;
   uint32_t fill; ///< what is read beyond the tensor
 } gpuasync_tensor_format;
-
-/// Reserved: a straight-line region (nodes, streams, waits, argument slots)
-/// that the runtime plays in one call, on streams, as a graph or on the cpu.
-typedef struct gpuasync_region {
-  uint32_t version; ///< 0: no region is defined by this ABI version
-  uint32_t nodeCount;
-  const void *nodes;
-} gpuasync_region;
 
 //===----------------------------------------------------------------------===//
 // Frames
@@ -269,13 +289,13 @@ GPUASYNC_API int32_t gpuasync_frame_fail(
 //===----------------------------------------------------------------------===//
 // Streams and events. All functions below do nothing in a failed frame (those
 // with a pointer result return null), keep the first error in the frame, and
-// never wait for the device unless they say so.
+// never wait for the device unless they say so. `site` is an index into the
+// sites of the frame's program.
 //===----------------------------------------------------------------------===//
 
 /// Takes an idle stream from the context's pool; the frame holds it.
 GPUASYNC_API gpuasync_stream *
-gpuasync_stream_create(gpuasync_frame *frame,
-                       const gpuasync_site *site) GPUASYNC_NOEXCEPT;
+gpuasync_stream_create(gpuasync_frame *frame, uint32_t site) GPUASYNC_NOEXCEPT;
 
 /// Wraps a caller's stream: a CUstream, hipStream_t, or on the cpu device a
 /// gpuasync_stream made by gpuasync_context_stream_create. Null is legal and
@@ -283,7 +303,26 @@ gpuasync_stream_create(gpuasync_frame *frame,
 /// us; the wrapper belongs to the frame and is released by stream_destroy.
 GPUASYNC_API gpuasync_stream *
 gpuasync_stream_external(gpuasync_frame *frame, void *native,
-                         const gpuasync_site *site) GPUASYNC_NOEXCEPT;
+                         uint32_t site) GPUASYNC_NOEXCEPT;
+
+/// What a library call takes that enqueues on `stream`: a CUstream,
+/// hipStream_t, or on the cpu device a gpuasync_stream. From here on the stream
+/// counts as having work of `site`: host waits cover it, events that are
+/// recorded later come after it, a timeout lists it, and in a capture it
+/// becomes part of the graph. The library may enqueue on the handle and make
+/// others wait for it or it for others, but neither destroys it nor uses it
+/// after the next call of the frame on `stream`: ask again. Null is the
+/// device's default stream, where that is the caller's; whether the call failed
+/// is in `failed`, which must be read before the library is called. An error of
+/// the library's own goes to gpuasync_frame_fail.
+///
+/// On the cpu device it can be given to another lowered function as its
+/// caller's stream, and to gpuasync_context_stream_synchronize: a library that
+/// computes on the calling thread waits for what is ahead of it, and is done
+/// when it returns.
+GPUASYNC_API void *gpuasync_stream_native(gpuasync_frame *frame,
+                                          gpuasync_stream *stream,
+                                          uint32_t site) GPUASYNC_NOEXCEPT;
 
 enum gpuasync_destroy_flags {
   /// A host wait has covered all work on the stream.
@@ -292,59 +331,58 @@ enum gpuasync_destroy_flags {
 
 /// Gives the stream back to the pool; pending work goes on and is not lost.
 /// Null is ignored.
-GPUASYNC_API void
-gpuasync_stream_destroy(gpuasync_frame *frame, gpuasync_stream *stream,
-                        uint32_t flags,
-                        const gpuasync_site *site) GPUASYNC_NOEXCEPT;
+GPUASYNC_API void gpuasync_stream_destroy(gpuasync_frame *frame,
+                                          gpuasync_stream *stream,
+                                          uint32_t flags,
+                                          uint32_t site) GPUASYNC_NOEXCEPT;
 
 /// Later work on `stream` starts after `event`. A null event is ignored.
-GPUASYNC_API void
-gpuasync_stream_wait(gpuasync_frame *frame, gpuasync_stream *stream,
-                     gpuasync_event *event,
-                     const gpuasync_site *site) GPUASYNC_NOEXCEPT;
+GPUASYNC_API void gpuasync_stream_wait(gpuasync_frame *frame,
+                                       gpuasync_stream *stream,
+                                       gpuasync_event *event,
+                                       uint32_t site) GPUASYNC_NOEXCEPT;
 
 /// Waits on the host until all work enqueued so far on the `count` streams is
 /// done. Returns frame->failed.
 GPUASYNC_API int32_t gpuasync_stream_synchronize(
     gpuasync_frame *frame, gpuasync_stream *const *streams, uint32_t count,
-    const gpuasync_site *site) GPUASYNC_NOEXCEPT;
+    uint32_t site) GPUASYNC_NOEXCEPT;
 
 /// Takes an event from the pool and records it on `stream`.
 GPUASYNC_API gpuasync_event *
 gpuasync_event_record(gpuasync_frame *frame, gpuasync_stream *stream,
-                      const gpuasync_site *site) GPUASYNC_NOEXCEPT;
+                      uint32_t site) GPUASYNC_NOEXCEPT;
 
 /// Gives an event back; waits already enqueued on it stay valid. Null is
 /// ignored.
-GPUASYNC_API void
-gpuasync_event_destroy(gpuasync_frame *frame, gpuasync_event *event,
-                       const gpuasync_site *site) GPUASYNC_NOEXCEPT;
+GPUASYNC_API void gpuasync_event_destroy(gpuasync_frame *frame,
+                                         gpuasync_event *event,
+                                         uint32_t site) GPUASYNC_NOEXCEPT;
 
 /// Waits on the host until the `count` events are reached (null ones are).
 /// Returns frame->failed.
-GPUASYNC_API int32_t gpuasync_event_synchronize(
-    gpuasync_frame *frame, gpuasync_event *const *events, uint32_t count,
-    const gpuasync_site *site) GPUASYNC_NOEXCEPT;
+GPUASYNC_API int32_t
+gpuasync_event_synchronize(gpuasync_frame *frame, gpuasync_event *const *events,
+                           uint32_t count, uint32_t site) GPUASYNC_NOEXCEPT;
 
 /// A token result: takes `event` out of the frame so that it outlives it; the
 /// caller of the function owns it.
 GPUASYNC_API gpuasync_event *
 gpuasync_event_export(gpuasync_frame *frame, gpuasync_event *event,
-                      const gpuasync_site *site) GPUASYNC_NOEXCEPT;
+                      uint32_t site) GPUASYNC_NOEXCEPT;
 
 /// A token argument: makes `event`, owned by the callee, the frame's.
 GPUASYNC_API gpuasync_event *
 gpuasync_event_import(gpuasync_frame *frame, gpuasync_event *event,
-                      const gpuasync_site *site) GPUASYNC_NOEXCEPT;
+                      uint32_t site) GPUASYNC_NOEXCEPT;
 
 //===----------------------------------------------------------------------===//
 // Work
 //===----------------------------------------------------------------------===//
 
-/// Launches kernel `site->kernel` of module `site->module`.
+/// Launches the kernel that the site names.
 GPUASYNC_API void
-gpuasync_launch(gpuasync_frame *frame, gpuasync_stream *stream,
-                const gpuasync_site *site,
+gpuasync_launch(gpuasync_frame *frame, gpuasync_stream *stream, uint32_t site,
                 const gpuasync_block *block) GPUASYNC_NOEXCEPT;
 
 /// The bytes from the first element of `rank`-dimensional data to the end of
@@ -353,10 +391,11 @@ gpuasync_launch(gpuasync_frame *frame, gpuasync_stream *stream,
 /// no constants. A negative size, a stride that leads before the first element,
 /// and 2^63 bytes or more are errors, which say the sizes; the result then is
 /// 0, as in a failed frame.
-GPUASYNC_API uint64_t
-gpuasync_extent(gpuasync_frame *frame, const int64_t *sizes,
-                const int64_t *strides, uint32_t rank, uint64_t elementBytes,
-                const gpuasync_site *site) GPUASYNC_NOEXCEPT;
+GPUASYNC_API uint64_t gpuasync_extent(gpuasync_frame *frame,
+                                      const int64_t *sizes,
+                                      const int64_t *strides, uint32_t rank,
+                                      uint64_t elementBytes,
+                                      uint32_t site) GPUASYNC_NOEXCEPT;
 
 enum gpuasync_alloc_flags {
   GPUASYNC_ALLOC_DEVICE = 0,
@@ -370,14 +409,14 @@ enum gpuasync_alloc_flags {
 GPUASYNC_API void *gpuasync_alloc(gpuasync_frame *frame,
                                   gpuasync_stream *stream, uint64_t bytes,
                                   uint32_t flags,
-                                  const gpuasync_site *site) GPUASYNC_NOEXCEPT;
+                                  uint32_t site) GPUASYNC_NOEXCEPT;
 
 /// Frees memory of gpuasync_alloc once the work so far on `stream` is done.
 /// Null stream: a host wait has covered all use. A foreign pointer is an error;
 /// a null pointer is ignored.
 GPUASYNC_API void gpuasync_dealloc(gpuasync_frame *frame,
                                    gpuasync_stream *stream, void *pointer,
-                                   const gpuasync_site *site) GPUASYNC_NOEXCEPT;
+                                   uint32_t site) GPUASYNC_NOEXCEPT;
 
 /// Copies between any two of device, host-shared, registered and pageable host
 /// memory. A pageable source is read before the call returns; a pageable
@@ -385,15 +424,16 @@ GPUASYNC_API void gpuasync_dealloc(gpuasync_frame *frame,
 GPUASYNC_API void gpuasync_memcpy(gpuasync_frame *frame,
                                   gpuasync_stream *stream, void *destination,
                                   const void *source, uint64_t bytes,
-                                  const gpuasync_site *site) GPUASYNC_NOEXCEPT;
+                                  uint32_t site) GPUASYNC_NOEXCEPT;
 
 /// Copies `rank`-dimensional data; `sizes` in elements, both strides in
 /// elements of `elementBytes` bytes.
-GPUASYNC_API void gpuasync_memcpy_strided(
-    gpuasync_frame *frame, gpuasync_stream *stream, void *destination,
-    const int64_t *destinationStrides, const void *source,
-    const int64_t *sourceStrides, const int64_t *sizes, uint32_t rank,
-    uint32_t elementBytes, const gpuasync_site *site) GPUASYNC_NOEXCEPT;
+GPUASYNC_API void
+gpuasync_memcpy_strided(gpuasync_frame *frame, gpuasync_stream *stream,
+                        void *destination, const int64_t *destinationStrides,
+                        const void *source, const int64_t *sourceStrides,
+                        const int64_t *sizes, uint32_t rank,
+                        uint32_t elementBytes, uint32_t site) GPUASYNC_NOEXCEPT;
 
 /// Sets `count` elements of `elementBytes` (1, 2, 4, 8 or 16) bytes to the
 /// element at `pattern`, which is read before the call returns.
@@ -401,7 +441,7 @@ GPUASYNC_API void gpuasync_memset(gpuasync_frame *frame,
                                   gpuasync_stream *stream, void *destination,
                                   const void *pattern, uint32_t elementBytes,
                                   uint64_t count,
-                                  const gpuasync_site *site) GPUASYNC_NOEXCEPT;
+                                  uint32_t site) GPUASYNC_NOEXCEPT;
 
 /// The same for `rank`-dimensional data; sizes and strides in elements.
 GPUASYNC_API void
@@ -409,17 +449,16 @@ gpuasync_memset_strided(gpuasync_frame *frame, gpuasync_stream *stream,
                         void *destination, const int64_t *strides,
                         const int64_t *sizes, uint32_t rank,
                         const void *pattern, uint32_t elementBytes,
-                        const gpuasync_site *site) GPUASYNC_NOEXCEPT;
+                        uint32_t site) GPUASYNC_NOEXCEPT;
 
 /// Makes host memory accessible to the device; registering the same memory
 /// again counts. Unregistering waits for nothing: the driver's part happens
 /// once the device is idle.
-GPUASYNC_API void
-gpuasync_host_register(gpuasync_frame *frame, void *pointer, uint64_t bytes,
-                       const gpuasync_site *site) GPUASYNC_NOEXCEPT;
-GPUASYNC_API void
-gpuasync_host_unregister(gpuasync_frame *frame, void *pointer,
-                         const gpuasync_site *site) GPUASYNC_NOEXCEPT;
+GPUASYNC_API void gpuasync_host_register(gpuasync_frame *frame, void *pointer,
+                                         uint64_t bytes,
+                                         uint32_t site) GPUASYNC_NOEXCEPT;
+GPUASYNC_API void gpuasync_host_unregister(gpuasync_frame *frame, void *pointer,
+                                           uint32_t site) GPUASYNC_NOEXCEPT;
 
 /// Writes to `map` how the device's copies of boxes (NVIDIA's TMA) see the
 /// tensor that begins at `base`: GPUASYNC_TENSOR_MAP_BYTES bytes of host
@@ -427,12 +466,22 @@ gpuasync_host_unregister(gpuasync_frame *frame, void *pointer,
 /// dimensions and the box are in elements, the last dimension varies fastest
 /// and has stride 1. Nothing of it is on a stream or in device memory. A device
 /// without tensor maps is an error.
-GPUASYNC_API void
-gpuasync_tensor_map_encode(gpuasync_frame *frame, void *map, void *base,
-                           const int64_t *sizes, const int64_t *strides,
-                           uint32_t rank, const int64_t *box,
-                           const gpuasync_tensor_format *format,
-                           const gpuasync_site *site) GPUASYNC_NOEXCEPT;
+GPUASYNC_API void gpuasync_tensor_map_encode(
+    gpuasync_frame *frame, void *map, void *base, const int64_t *sizes,
+    const int64_t *strides, uint32_t rank, const int64_t *box,
+    const gpuasync_tensor_format *format, uint32_t site) GPUASYNC_NOEXCEPT;
+
+//===----------------------------------------------------------------------===//
+// Reserved. Not defined in this version; a program must not define functions of
+// these names either.
+//
+//   void gpuasync_region_begin(gpuasync_frame *frame, uint32_t site)
+//   void gpuasync_region_end(gpuasync_frame *frame, uint32_t site)
+//
+// Between the two the calls above are recorded rather than enqueued, compared
+// with what the same region recorded before, and played at the end: as a graph,
+// or on streams in the order of the recording.
+//===----------------------------------------------------------------------===//
 
 //===----------------------------------------------------------------------===//
 // Called by kernels of the cpu device
@@ -507,6 +556,7 @@ GPUASYNC_API uint32_t gpuasync_abi_version(void) GPUASYNC_NOEXCEPT;
   X(gpuasync_frame_fail)                                                       \
   X(gpuasync_stream_create)                                                    \
   X(gpuasync_stream_external)                                                  \
+  X(gpuasync_stream_native)                                                    \
   X(gpuasync_stream_destroy)                                                   \
   X(gpuasync_stream_wait)                                                      \
   X(gpuasync_stream_synchronize)                                               \

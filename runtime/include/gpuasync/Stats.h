@@ -23,6 +23,7 @@ typedef struct gpuasync_object_stats {
 } gpuasync_object_stats;
 
 typedef struct gpuasync_stats {
+  GPUASYNC_STRUCT_SIZE(gpuasync_stats);
   gpuasync_object_stats streams, events, modules, buffers, graphs;
   /// Modules that a frame found loaded, and that it had to load.
   uint64_t moduleCacheHits, moduleCacheMisses;
@@ -38,9 +39,11 @@ typedef struct gpuasync_stats {
 } gpuasync_stats;
 
 /// Thread safe; what other threads do meanwhile may or may not be counted.
-/// Valid after gpuasync_context_close too.
-GPUASYNC_API void gpuasync_stats_read(const gpuasync_context *context,
-                                      gpuasync_stats *out) GPUASYNC_NOEXCEPT;
+/// Valid after gpuasync_context_close too. GPUASYNC_INVALID_ARGUMENT if
+/// `out->structSize` is not set.
+GPUASYNC_API gpuasync_status *
+gpuasync_stats_read(const gpuasync_context *context,
+                    gpuasync_stats *out) GPUASYNC_NOEXCEPT;
 /// Counts from here: created, destroyed, hits, launches and so on restart at
 /// 0 and created at what is live; peaks restart at what is live.
 GPUASYNC_API void

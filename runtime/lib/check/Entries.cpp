@@ -31,6 +31,10 @@ static uint64_t quarantineLimit() {
 
 static Checker &checker() { return Checker::get(); }
 
+static const gpuasync_site *at(gpuasync_frame *frame, uint32_t site) {
+  return gpuasync_check_site(frame, site);
+}
+
 //===----------------------------------------------------------------------===//
 // Frames, streams, events
 //===----------------------------------------------------------------------===//
@@ -64,7 +68,7 @@ static void frameLeaveOrAbort(gpuasync_frame *frame) noexcept {
 }
 
 static gpuasync_stream *streamCreate(gpuasync_frame *frame,
-                                     const gpuasync_site *site) noexcept {
+                                     uint32_t site) noexcept {
   gpuasync_stream *stream = gpuasync_stream_create(frame, site);
   if (stream)
     checker().order.createStream(stream, frame);
@@ -72,23 +76,31 @@ static gpuasync_stream *streamCreate(gpuasync_frame *frame,
 }
 
 static gpuasync_stream *streamExternal(gpuasync_frame *frame, void *native,
-                                       const gpuasync_site *site) noexcept {
+                                       uint32_t site) noexcept {
   gpuasync_stream *stream = gpuasync_stream_external(frame, native, site);
   if (stream)
     checker().order.createExternal(stream, frame, native);
   return stream;
 }
 
+/// What the library does with memory is not seen; it is work of its own.
+static void *streamNative(gpuasync_frame *frame, gpuasync_stream *stream,
+                          uint32_t site) noexcept {
+  void *native = gpuasync_stream_native(frame, stream, site);
+  if (!frame->failed)
+    checker().order.add(stream, at(frame, site));
+  return native;
+}
+
 static void streamDestroy(gpuasync_frame *frame, gpuasync_stream *stream,
-                          uint32_t flags, const gpuasync_site *site) noexcept {
+                          uint32_t flags, uint32_t site) noexcept {
   if (!frame->failed)
     checker().order.destroyStream(stream);
   gpuasync_stream_destroy(frame, stream, flags, site);
 }
 
 static void streamWait(gpuasync_frame *frame, gpuasync_stream *stream,
-                       gpuasync_event *event,
-                       const gpuasync_site *site) noexcept {
+                       gpuasync_event *event, uint32_t site) noexcept {
   if (!frame->failed)
     checker().order.waitOnStream(stream, event);
   gpuasync_stream_wait(frame, stream, event, site);
@@ -96,8 +108,7 @@ static void streamWait(gpuasync_frame *frame, gpuasync_stream *stream,
 
 static int32_t streamSynchronize(gpuasync_frame *frame,
                                  gpuasync_stream *const *streams,
-                                 uint32_t count,
-                                 const gpuasync_site *site) noexcept {
+                                 uint32_t count, uint32_t site) noexcept {
   int32_t failed = gpuasync_stream_synchronize(frame, streams, count, site);
   for (uint32_t i = 0; i < count && !failed; ++i)
     checker().order.waitOnHost(streams[i]);
@@ -106,14 +117,14 @@ static int32_t streamSynchronize(gpuasync_frame *frame,
 
 static gpuasync_event *eventRecord(gpuasync_frame *frame,
                                    gpuasync_stream *stream,
-                                   const gpuasync_site *site) noexcept {
+                                   uint32_t site) noexcept {
   gpuasync_event *event = gpuasync_event_record(frame, stream, site);
   checker().order.recordEvent(event, stream);
   return event;
 }
 
 static void eventDestroy(gpuasync_frame *frame, gpuasync_event *event,
-                         const gpuasync_site *site) noexcept {
+                         uint32_t site) noexcept {
   if (!frame->failed)
     checker().order.destroyEvent(event);
   gpuasync_event_destroy(frame, event, site);
@@ -121,7 +132,7 @@ static void eventDestroy(gpuasync_frame *frame, gpuasync_event *event,
 
 static int32_t eventSynchronize(gpuasync_frame *frame,
                                 gpuasync_event *const *events, uint32_t count,
-                                const gpuasync_site *site) noexcept {
+                                uint32_t site) noexcept {
   int32_t failed = gpuasync_event_synchronize(frame, events, count, site);
   for (uint32_t i = 0; i < count && !failed; ++i)
     checker().order.waitOnHost(events[i]);
@@ -129,14 +140,14 @@ static int32_t eventSynchronize(gpuasync_frame *frame,
 }
 
 static gpuasync_event *eventExport(gpuasync_frame *frame, gpuasync_event *event,
-                                   const gpuasync_site *site) noexcept {
+                                   uint32_t site) noexcept {
   gpuasync_event *moved = gpuasync_event_export(frame, event, site);
   checker().order.moveEvent(event, moved);
   return moved;
 }
 
 static gpuasync_event *eventImport(gpuasync_frame *frame, gpuasync_event *event,
-                                   const gpuasync_site *site) noexcept {
+                                   uint32_t site) noexcept {
   gpuasync_event *moved = gpuasync_event_import(frame, event, site);
   checker().order.moveEvent(event, moved);
   return moved;
@@ -147,20 +158,19 @@ static gpuasync_event *eventImport(gpuasync_frame *frame, gpuasync_event *event,
 //===----------------------------------------------------------------------===//
 
 static void launch(gpuasync_frame *frame, gpuasync_stream *stream,
-                   const gpuasync_site *site,
-                   const gpuasync_block *block) noexcept {
+                   uint32_t site, const gpuasync_block *block) noexcept {
   if (!frame->failed)
-    gpuasyncCheckLaunch = checker().order.add(stream, site, block);
+    gpuasyncCheckLaunch = checker().order.add(stream, at(frame, site), block);
   gpuasync_launch(frame, stream, site, block);
   gpuasyncCheckLaunch = 0;
 }
 
 static void copy(gpuasync_frame *frame, gpuasync_stream *stream,
                  void *destination, const void *source, uint64_t bytes,
-                 const gpuasync_site *site) noexcept {
+                 uint32_t site) noexcept {
   if (frame->failed || !bytes || bytes > INT64_MAX)
     return gpuasync_memcpy(frame, stream, destination, source, bytes, site);
-  OpIndex op = checker().order.add(stream, site);
+  OpIndex op = checker().order.add(stream, at(frame, site));
   bool readable = checker().accessRange(source, bytes, GPUASYNC_CHECK_READ, op);
   if (checker().accessRange(destination, bytes, GPUASYNC_CHECK_WRITE, op) &&
       readable)
@@ -197,14 +207,13 @@ static void copyStrided(gpuasync_frame *frame, gpuasync_stream *stream,
                         void *destination, const int64_t *destinationStrides,
                         const void *source, const int64_t *sourceStrides,
                         const int64_t *sizes, uint32_t rank,
-                        uint32_t elementBytes,
-                        const gpuasync_site *site) noexcept {
+                        uint32_t elementBytes, uint32_t site) noexcept {
   bool allowed = true;
   Extent from, to;
   if (!frame->failed && rank <= 64 &&
       findExtent(sizes, sourceStrides, rank, elementBytes, from) &&
       findExtent(sizes, destinationStrides, rank, elementBytes, to)) {
-    OpIndex op = checker().order.add(stream, site);
+    OpIndex op = checker().order.add(stream, at(frame, site));
     forPieces(sizes, sourceStrides, rank, elementBytes,
               [&](int64_t offset, uint64_t bytes) {
                 allowed &= checker().accessRange(
@@ -226,11 +235,11 @@ static void copyStrided(gpuasync_frame *frame, gpuasync_stream *stream,
 
 static void fill(gpuasync_frame *frame, gpuasync_stream *stream,
                  void *destination, const void *pattern, uint32_t elementBytes,
-                 uint64_t count, const gpuasync_site *site) noexcept {
+                 uint64_t count, uint32_t site) noexcept {
   if (frame->failed || !count || count > INT64_MAX / 16 ||
       checker().accessRange(destination, elementBytes * count,
                             GPUASYNC_CHECK_WRITE,
-                            checker().order.add(stream, site)))
+                            checker().order.add(stream, at(frame, site))))
     gpuasync_memset(frame, stream, destination, pattern, elementBytes, count,
                     site);
 }
@@ -239,12 +248,12 @@ static void fillStrided(gpuasync_frame *frame, gpuasync_stream *stream,
                         void *destination, const int64_t *strides,
                         const int64_t *sizes, uint32_t rank,
                         const void *pattern, uint32_t elementBytes,
-                        const gpuasync_site *site) noexcept {
+                        uint32_t site) noexcept {
   bool allowed = true;
   Extent extent;
   if (!frame->failed && rank <= 64 &&
       findExtent(sizes, strides, rank, elementBytes, extent)) {
-    OpIndex op = checker().order.add(stream, site);
+    OpIndex op = checker().order.add(stream, at(frame, site));
     forPieces(sizes, strides, rank, elementBytes,
               [&](int64_t offset, uint64_t bytes) {
                 allowed &= checker().accessRange(
@@ -262,35 +271,36 @@ static void fillStrided(gpuasync_frame *frame, gpuasync_stream *stream,
 //===----------------------------------------------------------------------===//
 
 static void *alloc(gpuasync_frame *frame, gpuasync_stream *stream,
-                   uint64_t bytes, uint32_t flags,
-                   const gpuasync_site *site) noexcept {
+                   uint64_t bytes, uint32_t flags, uint32_t site) noexcept {
   void *memory = gpuasync_alloc(frame, stream, bytes, flags, site);
   if (memory)
     checker().add(memory, bytes,
                   flags & GPUASYNC_ALLOC_HOST_SHARED ? MemoryKind::HostShared
                                                      : MemoryKind::Device,
-                  site, frame, nullptr, checker().order.addFree(stream, site));
+                  at(frame, site), frame, nullptr,
+                  checker().order.addFree(stream, at(frame, site)));
   return memory;
 }
 
 static void dealloc(gpuasync_frame *frame, gpuasync_stream *stream,
-                    void *pointer, const gpuasync_site *site) noexcept {
+                    void *pointer, uint32_t site) noexcept {
   // What is not ours to keep is the runtime's to free or to refuse.
   if (!frame->failed && pointer &&
-      checker().free(frame, pointer, stream, site, quarantineLimit()))
+      checker().free(frame, pointer, stream, at(frame, site),
+                     quarantineLimit()))
     return;
   gpuasync_dealloc(frame, stream, pointer, site);
 }
 
 static void hostRegister(gpuasync_frame *frame, void *pointer, uint64_t bytes,
-                         const gpuasync_site *site) noexcept {
+                         uint32_t site) noexcept {
   gpuasync_host_register(frame, pointer, bytes, site);
   if (!frame->failed && pointer && bytes)
-    checker().registerHost(pointer, bytes, site);
+    checker().registerHost(pointer, bytes, at(frame, site));
 }
 
 static void hostUnregister(gpuasync_frame *frame, void *pointer,
-                           const gpuasync_site *site) noexcept {
+                           uint32_t site) noexcept {
   gpuasync_host_unregister(frame, pointer, site);
   if (!frame->failed && pointer)
     checker().unregisterHost(pointer);
@@ -315,6 +325,7 @@ extern "C" void *gpuasync_check_find(const char *name) noexcept {
       GPUASYNC_ENTRY(gpuasync_frame_leave_or_abort, &frameLeaveOrAbort),
       GPUASYNC_ENTRY(gpuasync_stream_create, &streamCreate),
       GPUASYNC_ENTRY(gpuasync_stream_external, &streamExternal),
+      GPUASYNC_ENTRY(gpuasync_stream_native, &streamNative),
       GPUASYNC_ENTRY(gpuasync_stream_destroy, &streamDestroy),
       GPUASYNC_ENTRY(gpuasync_stream_wait, &streamWait),
       GPUASYNC_ENTRY(gpuasync_stream_synchronize, &streamSynchronize),

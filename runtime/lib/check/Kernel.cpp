@@ -121,8 +121,8 @@ static void blockEnd(void *) {
                            static_cast<uint32_t>(i), nullptr);
 }
 
-static const gpuasync_cpu_check_hooks hooks = {currentLaunch, blockBegin,
-                                               blockEnd};
+static const gpuasync_cpu_check_hooks hooks = {sizeof(hooks), currentLaunch,
+                                               blockBegin, blockEnd};
 
 //===----------------------------------------------------------------------===//
 // Accesses of kernels
@@ -612,7 +612,10 @@ void gpuasync_cpu_check_barrier(const gpuasync_cpu_block_ctx *,
 void gpuasync_check_start(void (*report)(void *user, const char *text),
                           void *user) noexcept {
   Checker::get().start(report, user);
-  gpuasync_cpu_check_install(&hooks);
+  gpuasync_status *status = gpuasync_cpu_check_install(&hooks);
+  if (status)
+    report(user, gpuasync_status_get_message(status));
+  gpuasync_status_free(status);
 }
 
 uint64_t gpuasync_check_finish(uint64_t *unprinted) noexcept {

@@ -189,7 +189,7 @@ void Checker::drain(gpuasync_frame *frame, uint64_t keepBytes, bool all) {
       oldest->shadow.clear();
     }
     gpuasync_dealloc(frame, nullptr, reinterpret_cast<void *>(oldest->base),
-                     order.at(oldest->freedBy).site);
+                     GPUASYNC_NO_SITE);
   }
 }
 

@@ -52,20 +52,25 @@ void Order::createStream(gpuasync_stream *stream, gpuasync_frame *frame) {
   std::lock_guard<std::mutex> lock(mutex);
   auto strand = std::make_shared<Strand>();
   strand->id = takeStrand();
-  strand->frame = frame;
-  streams[stream] = std::move(strand);
+  streams[stream] = {std::move(strand), frame};
 }
 
 void Order::createExternal(gpuasync_stream *stream, gpuasync_frame *frame,
                            void *native) {
   std::lock_guard<std::mutex> lock(mutex);
+  // What gpuasync_stream_native gave for a stream of another frame.
+  auto outer = streams.find(static_cast<gpuasync_stream *>(native));
+  if (outer != streams.end()) {
+    std::shared_ptr<Strand> shared = outer->second.strand;
+    streams[stream] = {std::move(shared), frame};
+    return;
+  }
   std::shared_ptr<Strand> &strand = externals[native];
   if (!strand) {
     strand = std::make_shared<Strand>();
     strand->id = takeStrand();
   }
-  strand->frame = frame;
-  streams[stream] = strand;
+  streams[stream] = {strand, frame};
 }
 
 void Order::destroyStream(gpuasync_stream *stream) {
@@ -73,11 +78,9 @@ void Order::destroyStream(gpuasync_stream *stream) {
   auto found = streams.find(stream);
   if (found == streams.end())
     return;
-  bool external = false;
-  for (auto &[native, strand] : externals)
-    external |= strand == found->second;
-  if (!external)
-    retiredStrands.push_back(found->second->id);
+  // Not while the caller's stream goes on.
+  if (found->second.strand.use_count() == 1)
+    retiredStrands.push_back(found->second.strand->id);
   streams.erase(found);
 }
 
@@ -87,7 +90,7 @@ void Order::recordEvent(gpuasync_event *event, gpuasync_stream *stream) {
   if (!event || found == streams.end())
     return;
   Clock clock = hostClock;
-  join(clock, found->second->clock);
+  join(clock, found->second.strand->clock);
   events[event] = std::move(clock);
 }
 
@@ -111,7 +114,7 @@ void Order::waitOnStream(gpuasync_stream *stream, gpuasync_event *event) {
   auto found = streams.find(stream);
   auto point = events.find(event);
   if (found != streams.end() && point != events.end())
-    join(found->second->clock, point->second);
+    join(found->second.strand->clock, point->second);
 }
 
 void Order::waitOnHost(gpuasync_stream *stream) {
@@ -119,7 +122,7 @@ void Order::waitOnHost(gpuasync_stream *stream) {
   auto found = streams.find(stream);
   if (found == streams.end())
     return;
-  join(hostClock, found->second->clock);
+  join(hostClock, found->second.strand->clock);
   tickHost();
 }
 
@@ -135,11 +138,11 @@ void Order::waitOnHost(gpuasync_event *event) {
 void Order::endFailed(gpuasync_frame *frame) {
   std::lock_guard<std::mutex> lock(mutex);
   for (auto entry = streams.begin(); entry != streams.end();) {
-    if (entry->second->frame != frame) {
+    if (entry->second.frame != frame) {
       ++entry;
       continue;
     }
-    join(hostClock, entry->second->clock);
+    join(hostClock, entry->second.strand->clock);
     entry = streams.erase(entry);
   }
   tickHost();
@@ -192,7 +195,7 @@ OpIndex Order::add(gpuasync_stream *stream, const gpuasync_site *site,
   std::lock_guard<std::mutex> lock(mutex);
   auto found = streams.find(stream);
   if (found != streams.end())
-    return addLocked(*found->second, site, block, /*isFree=*/false);
+    return addLocked(*found->second.strand, site, block, /*isFree=*/false);
   Strand host;
   OpIndex index = addLocked(host, site, block, /*isFree=*/false);
   tickHost();
@@ -203,7 +206,7 @@ OpIndex Order::addFree(gpuasync_stream *stream, const gpuasync_site *site) {
   std::lock_guard<std::mutex> lock(mutex);
   auto found = streams.find(stream);
   if (found != streams.end())
-    return addLocked(*found->second, site, nullptr, /*isFree=*/true);
+    return addLocked(*found->second.strand, site, nullptr, /*isFree=*/true);
   Strand host;
   OpIndex index = addLocked(host, site, nullptr, /*isFree=*/true);
   tickHost();

@@ -83,6 +83,10 @@ private:
   struct Strand {
     uint32_t id = 0;
     Clock clock;
+  };
+  /// What a frame calls a stream; several can be one strand.
+  struct Name {
+    std::shared_ptr<Strand> strand;
     gpuasync_frame *frame = nullptr;
   };
 
@@ -99,7 +103,7 @@ private:
   std::vector<uint32_t> counts{1};      ///< per strand, its last operation
   std::vector<uint32_t> works{1};       ///< the last that is no free
   std::vector<uint32_t> retiredStrands; ///< of destroyed streams
-  std::unordered_map<gpuasync_stream *, std::shared_ptr<Strand>> streams;
+  std::unordered_map<gpuasync_stream *, Name> streams;
   std::unordered_map<void *, std::shared_ptr<Strand>> externals;
   std::unordered_map<gpuasync_event *, Clock> events;
   std::atomic<Op *> chunks[maxChunks] = {};

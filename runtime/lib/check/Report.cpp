@@ -41,9 +41,9 @@ std::string gpuasync::check::siteLine(const char *site, int line) {
 }
 
 std::string gpuasync::check::placeOf(const gpuasync_site *site) {
-  if (!site || !site->file || !*site->file)
+  if (!site || !*gpuasync_site_file(site))
     return "";
-  return format("%s:%u:%u", site->file, site->line, site->column);
+  return format("%s:%u:%u", gpuasync_site_file(site), site->line, site->column);
 }
 
 std::string gpuasync::check::placeOf(const Access &access) {
@@ -54,7 +54,7 @@ std::string gpuasync::check::placeOf(const Access &access) {
 
 std::string gpuasync::check::kernelOf(OpIndex op) {
   const gpuasync_site *site = Checker::get().order.at(op).site;
-  const char *at = site && site->op ? strchr(site->op, '@') : nullptr;
+  const char *at = site ? strchr(gpuasync_site_op(site), '@') : nullptr;
   return at ? at : "";
 }
 
@@ -72,8 +72,7 @@ std::string gpuasync::check::position(const Op &op, uint32_t block,
 std::string gpuasync::check::describe(const Access &access) {
   const Op &op = Checker::get().order.at(access.op);
   if (!access.site)
-    return op.site ? std::string(op.site->op ? op.site->op : "a device op")
-                   : "the host";
+    return op.site ? gpuasync_site_op(op.site) : "the host";
   const char *verb =
       access.writes()
           ? (access.flags & GPUASYNC_CHECK_READ ? "update" : "write")

@@ -8,6 +8,7 @@
 #include "compat/Handles.h"
 #include "compat/Modules.h"
 #include "compat/Report.h"
+#include "core/SizedStruct.h"
 #include "gpuasync/Mgpu.h"
 
 #include <new>
@@ -132,7 +133,7 @@ Point *recordTail(Device &device, gpuasync_stream *stream,
                   const gpuasync_site *site) {
   auto *point = new (std::nothrow) Point;
   if (!point) {
-    fail(site->op, "out of memory");
+    fail(site, "out of memory");
     return nullptr;
   }
   point->device = &device;
@@ -193,7 +194,7 @@ Device *openDevice(const char *name, const gpuasync_site *site) {
   Session *session = nullptr;
   Status status(gpuasync_session_open(sessionVersion, name, &session));
   if (!status.ok()) {
-    fail(site->op, "%s", status.message());
+    fail(site, "%s", status.message());
     return nullptr;
   }
   for (Device *device = t.devices; device; device = device->nextDevice)
@@ -204,7 +205,7 @@ Device *openDevice(const char *name, const gpuasync_site *site) {
   auto *device = new (std::nothrow) Device;
   if (!device) {
     session->close();
-    fail(site->op, "out of memory");
+    fail(site, "out of memory");
     return nullptr;
   }
   device->session = session;
@@ -245,7 +246,7 @@ Device *mgpu::currentDevice(const gpuasync_site *site, const char *kind) {
   if (device->session->isCPU()) {
     if (ordinal == 0)
       return ordinalDevice = device;
-    fail(site->op, "there is no device %d; the cpu device is number 0",
+    fail(site, "there is no device %d; the cpu device is number 0",
          static_cast<int>(ordinal));
     return nullptr;
   }
@@ -308,7 +309,7 @@ void *makeHandle(Kind kind, Device &device, const gpuasync_site *site) {
                          ? new (std::nothrow) Handle[chunkHandles]
                          : nullptr;
         if (!made) {
-          fail(site->op, "no memory for more than %u handles", t.used);
+          fail(site, "no memory for more than %u handles", t.used);
           return nullptr;
         }
         for (uint32_t i = 0; i < chunkHandles; ++i)
@@ -352,7 +353,7 @@ void *resolveNull(void *value, const gpuasync_site *site) {
 }
 
 void failForeign(void *value, const gpuasync_site *site) {
-  fail(site->op, "%p is not a stream or event of this library%s", value,
+  fail(site, "%p is not a stream or event of this library%s", value,
        value ? "; streams made elsewhere are not taken" : "");
 }
 
@@ -394,8 +395,7 @@ bool tailOf(void *value, Kind meant, const gpuasync_site *site, Point *&out) {
       if (step)
         return true; // a place is used again only when its work was done
       if (locked.stale)
-        fail(site->op, "the %s %p was destroyed long ago", kindName(meant),
-             value);
+        fail(site, "the %s %p was destroyed long ago", kindName(meant), value);
       else
         failForeign(value, site);
       return false;
@@ -404,7 +404,7 @@ bool tailOf(void *value, Kind meant, const gpuasync_site *site, Point *&out) {
     if (!step && handle.kind != meant)
       mixedUp.fetch_add(1, std::memory_order_relaxed);
     if (!step && handle.state == State::Destroyed)
-      warnOnce(waitsOnDestroyed, site->op,
+      warnOnce(waitsOnDestroyed, site,
                "the %s is waited for after it was destroyed; its work is "
                "waited for all the same",
                kindName(handle.kind));
@@ -445,7 +445,7 @@ void mgpu::destroyHandle(void *value, const gpuasync_site *site) {
   if (!locked.handle && !locked.stale)
     return failForeign(value, site);
   if (locked.stale || locked.handle->state == State::Destroyed) {
-    warnOnce(destroyedTwice, site->op,
+    warnOnce(destroyedTwice, site,
              "the %s %p was destroyed before; upstream's lowering does that "
              "where operations share a token",
              locked.stale ? "handle" : kindName(locked.handle->kind), value);
@@ -471,7 +471,7 @@ Device *mgpu::deviceOf(void *value, const gpuasync_site *site) {
   if (locked.handle)
     return locked.handle->device;
   if (locked.stale)
-    fail(site->op, "the stream %p was destroyed long ago", value);
+    fail(site, "the stream %p was destroyed long ago", value);
   else
     failForeign(value, site);
   return nullptr;
@@ -521,7 +521,7 @@ void mgpu::synchronizeHandle(void *value, Kind meant,
 void mgpu::waitForHandle(void *stream, void *event, const gpuasync_site *site) {
   stream = resolveNull(stream, site);
   if (!event)
-    return fail(site->op, "the event is null");
+    return fail(site, "the event is null");
   if (!stream || stream == event)
     return;
   Point *point = nullptr;
@@ -530,7 +530,7 @@ void mgpu::waitForHandle(void *stream, void *event, const gpuasync_site *site) {
   Work work(stream, site);
   if (work.stream) {
     if (work.device != point->device)
-      fail(site->op, "the event is of %s, the stream of %s",
+      fail(site, "the event is of %s, the stream of %s",
            point->device->session->device(), work.device->session->device());
     else
       check(site, work.device->session->wait(work.stream, point->event, site));
@@ -541,7 +541,7 @@ void mgpu::waitForHandle(void *stream, void *event, const gpuasync_site *site) {
 void mgpu::recordHandle(void *event, void *stream, const gpuasync_site *site) {
   stream = resolveNull(stream, site);
   if (!event)
-    return fail(site->op, "the event is null");
+    return fail(site, "the event is null");
   if (!stream || stream == event)
     return;
   Point *point = nullptr;
@@ -551,7 +551,7 @@ void mgpu::recordHandle(void *event, void *stream, const gpuasync_site *site) {
   if (!locked.handle || locked.handle->state != State::Live) {
     drop(point);
     if (locked.handle || locked.stale)
-      return fail(site->op, "the event was destroyed before");
+      return fail(site, "the event was destroyed before");
     return failForeign(event, site);
   }
   Handle &handle = *locked.handle;
@@ -582,7 +582,7 @@ Work::Work(void *value, const gpuasync_site *site) {
   Locked locked(value);
   if (!locked.handle || locked.handle->state != State::Live) {
     if (locked.handle || locked.stale)
-      fail(site->op, "the stream %p was destroyed before", value);
+      fail(site, "the stream %p was destroyed before", value);
     else
       failForeign(value, site);
     return;
@@ -646,22 +646,24 @@ void mgpu::freeAfter(void *value, void *pointer, const gpuasync_site *site) {
 
 extern "C" {
 
-void gpuasync_mgpu_read_stats(gpuasync_mgpu_stats *out) noexcept {
-  *out = {};
-  out->streams = liveStreams.load();
-  out->events = liveEvents.load();
-  out->handleBytes = chunkCount.load() * chunkHandles * sizeof(Handle);
-  out->destroyedTwice = destroyedTwice.load();
-  out->waitsOnDestroyed = waitsOnDestroyed.load();
-  out->mixedUp = mixedUp.load();
-  std::lock_guard<std::mutex> lock(table().mutex);
-  for (Device *device = table().devices; device; device = device->nextDevice)
-    out->physicalStreams += device->streamCount.load();
+gpuasync_status *gpuasync_mgpu_read_stats(gpuasync_mgpu_stats *out) noexcept {
+  gpuasync_mgpu_stats now = {};
+  now.streams = liveStreams.load();
+  now.events = liveEvents.load();
+  now.handleBytes = chunkCount.load() * chunkHandles * sizeof(Handle);
+  now.destroyedTwice = destroyedTwice.load();
+  now.waitsOnDestroyed = waitsOnDestroyed.load();
+  now.mixedUp = mixedUp.load();
+  {
+    std::lock_guard<std::mutex> lock(table().mutex);
+    for (Device *device = table().devices; device; device = device->nextDevice)
+      now.physicalStreams += device->streamCount.load();
+  }
+  return writeStruct(now, out, "gpuasync_mgpu_stats").release();
 }
 
 uint32_t gpuasync_mgpu_close(void) noexcept {
-  static const gpuasync_site site = {
-      "", "gpuasync_mgpu_close", 0, 0, UINT32_MAX, 0, 0, 0};
+  GPUASYNC_MGPU_SITE("gpuasync_mgpu_close");
   closeModules(&site);
   Table &t = table();
   Device *device;

@@ -16,9 +16,6 @@
 using namespace gpuasync;
 using namespace gpuasync::mgpu;
 
-#define SITE(name)                                                             \
-  static const gpuasync_site site = {"", name, 0, 0, UINT32_MAX, 0, 0, 0}
-
 namespace {
 
 /// A ranked memref's descriptor of any rank: sizes, then strides follow.
@@ -37,7 +34,7 @@ bool findBytes(int64_t rank, const Descriptor *descriptor, int64_t elementBytes,
   auto element = static_cast<uint64_t>(elementBytes);
   Extent extent;
   if (!findExtent(sizes, strides, count, element, extent)) {
-    fail(site->op, "%s",
+    fail(site, "%s",
          describeBadExtent(sizes, strides, count, element).c_str());
     return false;
   }
@@ -89,51 +86,51 @@ extern "C" {
 //===----------------------------------------------------------------------===//
 
 GPUASYNC_API void *mgpuStreamCreate() noexcept {
-  SITE("mgpuStreamCreate");
+  GPUASYNC_MGPU_SITE("mgpuStreamCreate");
   return dead() ? nullptr : createHandle(Kind::Stream, &site);
 }
 
 GPUASYNC_API void mgpuStreamDestroy(void *stream) noexcept {
-  SITE("mgpuStreamDestroy");
+  GPUASYNC_MGPU_SITE("mgpuStreamDestroy");
   if (!dead())
     destroyHandle(stream, &site);
 }
 
 GPUASYNC_API void mgpuStreamSynchronize(void *stream) noexcept {
-  SITE("mgpuStreamSynchronize");
+  GPUASYNC_MGPU_SITE("mgpuStreamSynchronize");
   if (!dead())
     synchronizeHandle(stream, Kind::Stream, &site);
 }
 
 GPUASYNC_API void mgpuStreamWaitEvent(void *stream, void *event) noexcept {
-  SITE("mgpuStreamWaitEvent");
+  GPUASYNC_MGPU_SITE("mgpuStreamWaitEvent");
   if (!dead())
     waitForHandle(stream, event, &site);
 }
 
 GPUASYNC_API void *mgpuEventCreate() noexcept {
-  SITE("mgpuEventCreate");
+  GPUASYNC_MGPU_SITE("mgpuEventCreate");
   return dead() ? nullptr : createHandle(Kind::Event, &site);
 }
 
 GPUASYNC_API void mgpuEventDestroy(void *event) noexcept {
-  SITE("mgpuEventDestroy");
+  GPUASYNC_MGPU_SITE("mgpuEventDestroy");
   if (!dead())
     destroyHandle(event, &site);
 }
 
 GPUASYNC_API void mgpuEventSynchronize(void *event) noexcept {
-  SITE("mgpuEventSynchronize");
+  GPUASYNC_MGPU_SITE("mgpuEventSynchronize");
   if (dead())
     return;
   if (event)
     synchronizeHandle(event, Kind::Event, &site);
   else
-    fail(site.op, "the event is null");
+    fail(&site, "the event is null");
 }
 
 GPUASYNC_API void mgpuEventRecord(void *event, void *stream) noexcept {
-  SITE("mgpuEventRecord");
+  GPUASYNC_MGPU_SITE("mgpuEventRecord");
   if (!dead())
     recordHandle(event, stream, &site);
 }
@@ -145,7 +142,7 @@ GPUASYNC_API void mgpuEventRecord(void *event, void *stream) noexcept {
 /// The memory can be used at once on any stream, as upstream's can.
 GPUASYNC_API void *mgpuMemAlloc(uint64_t bytes, void *stream,
                                 bool isHostShared) noexcept {
-  SITE("mgpuMemAlloc");
+  GPUASYNC_MGPU_SITE("mgpuMemAlloc");
   if (dead() || !bytes)
     return nullptr;
   Device *device = deviceOf(stream, &site);
@@ -160,19 +157,19 @@ GPUASYNC_API void *mgpuMemAlloc(uint64_t bytes, void *stream,
 }
 
 GPUASYNC_API void mgpuMemFree(void *pointer, void *stream) noexcept {
-  SITE("mgpuMemFree");
+  GPUASYNC_MGPU_SITE("mgpuMemFree");
   if (dead() || !pointer)
     return;
   try {
     freeAfter(stream, pointer, &site);
   } catch (const std::bad_alloc &) {
-    fail(site.op, "out of memory");
+    fail(&site, "out of memory");
   }
 }
 
 GPUASYNC_API void mgpuMemcpy(void *destination, void *source, size_t bytes,
                              void *stream) noexcept {
-  SITE("mgpuMemcpy");
+  GPUASYNC_MGPU_SITE("mgpuMemcpy");
   if (dead())
     return;
   Work work(stream, &site);
@@ -183,14 +180,14 @@ GPUASYNC_API void mgpuMemcpy(void *destination, void *source, size_t bytes,
 
 GPUASYNC_API void mgpuMemset32(void *destination, unsigned value, size_t count,
                                void *stream) noexcept {
-  SITE("mgpuMemset32");
+  GPUASYNC_MGPU_SITE("mgpuMemset32");
   if (!dead())
     fillMemory(destination, &value, 4, count, stream, &site);
 }
 
 GPUASYNC_API void mgpuMemset16(void *destination, unsigned short value,
                                size_t count, void *stream) noexcept {
-  SITE("mgpuMemset16");
+  GPUASYNC_MGPU_SITE("mgpuMemset16");
   if (!dead())
     fillMemory(destination, &value, 2, count, stream, &site);
 }
@@ -200,14 +197,14 @@ GPUASYNC_API void mgpuMemset16(void *destination, unsigned short value,
 //===----------------------------------------------------------------------===//
 
 GPUASYNC_API void mgpuMemHostRegister(void *pointer, uint64_t bytes) noexcept {
-  SITE("mgpuMemHostRegister");
+  GPUASYNC_MGPU_SITE("mgpuMemHostRegister");
   if (!dead())
     registerRange(pointer, bytes, &site);
 }
 
 GPUASYNC_API void mgpuMemHostRegisterMemRef(int64_t rank, void *descriptor,
                                             int64_t elementBytes) noexcept {
-  SITE("mgpuMemHostRegisterMemRef");
+  GPUASYNC_MGPU_SITE("mgpuMemHostRegisterMemRef");
   char *begin = nullptr;
   uint64_t bytes = 0;
   if (!dead() && findBytes(rank, static_cast<Descriptor *>(descriptor),
@@ -216,14 +213,14 @@ GPUASYNC_API void mgpuMemHostRegisterMemRef(int64_t rank, void *descriptor,
 }
 
 GPUASYNC_API void mgpuMemHostUnregister(void *pointer) noexcept {
-  SITE("mgpuMemHostUnregister");
+  GPUASYNC_MGPU_SITE("mgpuMemHostUnregister");
   if (!dead())
     unregisterRange(pointer, &site);
 }
 
 GPUASYNC_API void mgpuMemHostUnregisterMemRef(int64_t rank, void *descriptor,
                                               int64_t elementBytes) noexcept {
-  SITE("mgpuMemHostUnregisterMemRef");
+  GPUASYNC_MGPU_SITE("mgpuMemHostUnregisterMemRef");
   char *begin = nullptr;
   uint64_t bytes = 0;
   if (!dead() && findBytes(rank, static_cast<Descriptor *>(descriptor),
@@ -235,7 +232,7 @@ GPUASYNC_API MemRef1d mgpuMemGetDeviceMemRef1dFloat(float *, float *aligned,
                                                     int64_t offset,
                                                     int64_t size,
                                                     int64_t stride) noexcept {
-  SITE("mgpuMemGetDeviceMemRef1dFloat");
+  GPUASYNC_MGPU_SITE("mgpuMemGetDeviceMemRef1dFloat");
   return deviceMemRef(aligned, offset, size, stride, &site);
 }
 
@@ -243,17 +240,17 @@ GPUASYNC_API MemRef1d mgpuMemGetDeviceMemRef1dInt32(int32_t *, int32_t *aligned,
                                                     int64_t offset,
                                                     int64_t size,
                                                     int64_t stride) noexcept {
-  SITE("mgpuMemGetDeviceMemRef1dInt32");
+  GPUASYNC_MGPU_SITE("mgpuMemGetDeviceMemRef1dInt32");
   return deviceMemRef(aligned, offset, size, stride, &site);
 }
 
 /// For the calling thread, as upstream's; later calls of it use that device.
 GPUASYNC_API void mgpuSetDefaultDevice(int32_t device) noexcept {
-  SITE("mgpuSetDefaultDevice");
+  GPUASYNC_MGPU_SITE("mgpuSetDefaultDevice");
   if (dead())
     return;
   if (device < 0)
-    return fail(site.op, "there is no device %d", static_cast<int>(device));
+    return fail(&site, "there is no device %d", static_cast<int>(device));
   setOrdinal(device);
   (void)currentDevice(&site);
 }
@@ -267,7 +264,7 @@ GPUASYNC_API void mgpuTensorMapEncodeTiled(
     const uint64_t *sizes, const uint64_t *strides, const uint32_t *box,
     const uint32_t *elementStrides, uint32_t interleave, uint32_t swizzle,
     uint32_t l2Promotion, uint32_t fill) noexcept {
-  SITE("mgpuTensorMapEncodeTiled");
+  GPUASYNC_MGPU_SITE("mgpuTensorMapEncodeTiled");
   Device *device = dead() ? nullptr : currentDevice(&site);
   if (!device)
     return;
@@ -292,13 +289,13 @@ mgpuTensorMapEncodeTiledMemref(int64_t rank, void *rankedDescriptor,
                                uint32_t dataType, uint32_t interleave,
                                uint32_t swizzle, uint32_t l2Promotion,
                                uint32_t fill, int64_t *boxSizes) noexcept {
-  SITE("mgpuTensorMapEncodeTiledMemref");
+  GPUASYNC_MGPU_SITE("mgpuTensorMapEncodeTiledMemref");
   if (dead())
     return nullptr;
   // Of CUtensorMapDataType, in its order.
   static const uint8_t elementBytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
   if (rank < 1 || rank > 5 || dataType >= sizeof(elementBytes)) {
-    fail(site.op,
+    fail(&site,
          "rank %lld, element type %u: tensor maps have 1 to 5 "
          "dimensions of a type below %zu",
          static_cast<long long>(rank), dataType, sizeof(elementBytes));
@@ -315,7 +312,7 @@ mgpuTensorMapEncodeTiledMemref(int64_t rank, void *rankedDescriptor,
     int64_t boxSize = boxSizes[rank - 1 - i];
     if (size < 0 || boxSize < 1 || boxSize > 256 || stride < 0 ||
         __builtin_mul_overflow(stride, elementBytes[dataType], &strides[i])) {
-      fail(site.op,
+      fail(&site,
            "dimension %lld: %lld elements in boxes of %lld, %lld elements "
            "apart: boxes have 1 to 256, nothing is negative",
            static_cast<long long>(rank - 1 - i), static_cast<long long>(size),

@@ -35,9 +35,9 @@ constexpr uint64_t functionMagic = 0x6e6f6974636e7566;
 struct Function {
   uint64_t magic = functionMagic;
   Module *module = nullptr;
-  std::string name, op;
+  std::string name;
   gpuasync_kernel kernel = {};
-  gpuasync_site site = {};
+  std::vector<gpuasync_site> site; ///< the first; its texts lie in the others
   NativeFunction native = nullptr;
 };
 
@@ -197,7 +197,7 @@ const gpuasync_cpu_object *linkObject(const gpuasync_image &image,
   std::call_once(once, shareCallbacks);
   int file = memfd_create("gpu_async.cpu", MFD_CLOEXEC);
   if (file < 0) {
-    fail(site->op, "memfd_create: %s", strerror(errno));
+    fail(site, "memfd_create: %s", strerror(errno));
     return nullptr;
   }
   auto *at = static_cast<const char *>(image.data);
@@ -206,7 +206,7 @@ const gpuasync_cpu_object *linkObject(const gpuasync_image &image,
     if (written < 0 && errno == EINTR)
       continue;
     if (written <= 0) {
-      fail(site->op, "writing the object to memory: %s", strerror(errno));
+      fail(site, "writing the object to memory: %s", strerror(errno));
       close(file);
       return nullptr;
     }
@@ -218,7 +218,7 @@ const gpuasync_cpu_object *linkObject(const gpuasync_image &image,
   const char *why = library ? nullptr : dlerror();
   close(file);
   if (!library) {
-    fail(site->op, "the object for the cpu device cannot be linked: %s",
+    fail(site, "the object for the cpu device cannot be linked: %s",
          why ? why : "unknown error");
     return nullptr;
   }
@@ -228,14 +228,14 @@ const gpuasync_cpu_object *linkObject(const gpuasync_image &image,
       object->abiVersion <= GPUASYNC_ABI_VERSION)
     return object;
   if (object)
-    fail(site->op,
+    fail(site,
          "the object was compiled for runtime ABI %u.%u, this "
          "runtime has %u.%u",
          object->abiVersion >> 16, object->abiVersion & 0xffff,
          GPUASYNC_ABI_VERSION >> 16, GPUASYNC_ABI_VERSION & 0xffff);
   else
-    fail(site->op, "the ELF file is not one made of #gpu_async.cpu: it has no "
-                   "_gpuasync_object");
+    fail(site, "the ELF file is not one made of #gpu_async.cpu: it has no "
+               "_gpuasync_object");
   dlclose(library);
   return nullptr;
 }
@@ -246,12 +246,17 @@ std::unique_ptr<Function> makeFunction(Module &module, const char *name) {
   auto function = std::make_unique<Function>();
   function->module = &module;
   function->name = name;
-  function->op = std::string("mgpuLaunchKernel @") + name;
   function->kernel.name = function->name.c_str();
   function->kernel.paramCount = UINT32_MAX;
-  function->site.file = "";
-  function->site.op = function->op.c_str();
-  function->site.id = UINT32_MAX;
+  // The file's name is the NUL before the op.
+  std::string texts = std::string(1, '\0') + "mgpuLaunchKernel @" + name;
+  constexpr uint32_t siteBytes = sizeof(gpuasync_site);
+  function->site.resize(2 + texts.size() / siteBytes);
+  function->site[0].file = siteBytes;
+  function->site[0].op = siteBytes + 1;
+  function->site[0].id = UINT32_MAX;
+  memcpy(static_cast<void *>(&function->site[1]), texts.c_str(),
+         texts.size() + 1);
   return function;
 }
 
@@ -309,7 +314,7 @@ void *loadModule(const void *data, size_t bytes, const gpuasync_site *site) {
   auto module = std::make_unique<Module>();
   const char *what = nullptr;
   if (!data || !identify(data, bytes, module->image, what)) {
-    fail(site->op, "the module is %s", data ? what : "null");
+    fail(site, "the module is %s", data ? what : "null");
     return nullptr;
   }
   bool cpu = module->image.format == GPUASYNC_IMAGE_CPU;
@@ -320,7 +325,7 @@ void *loadModule(const void *data, size_t bytes, const gpuasync_site *site) {
   if (!module->device)
     return nullptr;
   if (cpu != module->device->session->isCPU()) {
-    fail(site->op,
+    fail(site,
          cpu ? "the module is for the cpu device, but the device is %s "
                "(GPU_ASYNC_DEVICE=cpu chooses the cpu)"
              : "the module is for a GPU, but the device is %s; serialise it "
@@ -362,7 +367,7 @@ void *loadModule(const void *data, size_t bytes, const gpuasync_site *site) {
 
 void unload(Module &module, const gpuasync_site *site) {
   if (!module.loaded.exchange(false))
-    return fail(site->op, "the module was unloaded before");
+    return fail(site, "the module was unloaded before");
   Session &session = *module.device->session;
   bool ended = false;
   check(site, session.finishAll(site, ended), /*release=*/true);
@@ -381,7 +386,7 @@ Function *findFunction(Module &module, const char *name,
     if (function->name == name)
       return function.get();
   if (module.device->session->isCPU()) {
-    fail(site->op, "the module has no kernel @%s", name);
+    fail(site, "the module has no kernel @%s", name);
     return nullptr;
   }
   std::unique_ptr<Function> function = makeFunction(module, name);
@@ -400,31 +405,30 @@ void launch(void *pointer, const gpuasync_block &block, void *stream,
             const gpuasync_site *site) {
   auto *function = static_cast<Function *>(pointer);
   if (!function || function->magic != functionMagic)
-    return fail(site->op, "%p is not a function of mgpuModuleGetFunction",
-                pointer);
+    return fail(site, "%p is not a function of mgpuModuleGetFunction", pointer);
   Module &module = *function->module;
   if (!module.loaded.load(std::memory_order_relaxed))
-    return fail(site->op, "the module of kernel @%s was unloaded",
+    return fail(site, "the module of kernel @%s was unloaded",
                 function->name.c_str());
   if (extra)
-    return fail(site->op,
+    return fail(site,
                 "kernel @%s: parameters in one buffer (`extra`) are not "
                 "supported; pass pointers to them",
                 function->name.c_str());
   uint32_t known = function->kernel.paramCount;
   if (known != UINT32_MAX && paramCount != SIZE_MAX && paramCount != known)
-    return fail(site->op, "kernel @%s takes %u parameters, %zu are passed",
+    return fail(site, "kernel @%s takes %u parameters, %zu are passed",
                 function->name.c_str(), known, paramCount);
   Work work(stream, site);
   if (!work.stream)
     return;
   if (work.device != module.device)
-    return fail(site->op, "kernel @%s is loaded on %s, the stream is of %s",
+    return fail(site, "kernel @%s is loaded on %s, the stream is of %s",
                 function->name.c_str(), module.device->session->device(),
                 work.device->session->device());
   check(site, work.device->session->launch(work.stream, function->native,
                                            function->kernel, block, parameters,
-                                           &function->site));
+                                           function->site.data()));
 }
 
 /// What throws is memory that is out.
@@ -433,13 +437,10 @@ auto guarded(const gpuasync_site *site, Body body) -> decltype(body()) {
   try {
     return body();
   } catch (const std::bad_alloc &) {
-    fail(site->op, "out of memory");
+    fail(site, "out of memory");
   }
   return decltype(body())();
 }
-
-#define SITE(name)                                                             \
-  static const gpuasync_site site = {"", name, 0, 0, UINT32_MAX, 0, 0, 0}
 
 } // namespace
 
@@ -452,7 +453,7 @@ void mgpu::closeModules(const gpuasync_site *site) {
 extern "C" {
 
 GPUASYNC_API void *mgpuModuleLoad(void *data, size_t bytes) noexcept {
-  SITE("mgpuModuleLoad");
+  GPUASYNC_MGPU_SITE("mgpuModuleLoad");
   if (dead())
     return nullptr;
   return guarded(&site, [&] { return loadModule(data, bytes, &site); });
@@ -460,7 +461,7 @@ GPUASYNC_API void *mgpuModuleLoad(void *data, size_t bytes) noexcept {
 
 /// `optLevel` is of the vendor's compiler, whose default is the highest.
 GPUASYNC_API void *mgpuModuleLoadJIT(void *data, int optLevel) noexcept {
-  SITE("mgpuModuleLoadJIT");
+  GPUASYNC_MGPU_SITE("mgpuModuleLoadJIT");
   (void)optLevel;
   if (dead())
     return nullptr;
@@ -471,26 +472,26 @@ GPUASYNC_API void *mgpuModuleLoadJIT(void *data, int optLevel) noexcept {
 }
 
 GPUASYNC_API void mgpuModuleUnload(void *pointer) noexcept {
-  SITE("mgpuModuleUnload");
+  GPUASYNC_MGPU_SITE("mgpuModuleUnload");
   if (dead() || !pointer)
     return;
   guarded(&site, [&] {
     if (Module *module = findModule(pointer))
       unload(*module, &site);
     else
-      fail(site.op, "%p is not a module", pointer);
+      fail(&site, "%p is not a module", pointer);
   });
 }
 
 GPUASYNC_API void *mgpuModuleGetFunction(void *pointer,
                                          const char *name) noexcept {
-  SITE("mgpuModuleGetFunction");
+  GPUASYNC_MGPU_SITE("mgpuModuleGetFunction");
   if (dead())
     return nullptr;
   return guarded(&site, [&]() -> void * {
     Module *module = findModule(pointer);
     if (!module || !module->loaded.load(std::memory_order_relaxed)) {
-      fail(site.op, "%p is not a loaded module (kernel @%s)", pointer, name);
+      fail(&site, "%p is not a loaded module (kernel @%s)", pointer, name);
       return nullptr;
     }
     return findFunction(*module, name, &site);
@@ -503,7 +504,7 @@ GPUASYNC_API void mgpuLaunchKernel(void *function, intptr_t gridX,
                                    intptr_t blockZ, int32_t sharedBytes,
                                    void *stream, void **parameters,
                                    void **extra, size_t paramCount) noexcept {
-  SITE("mgpuLaunchKernel");
+  GPUASYNC_MGPU_SITE("mgpuLaunchKernel");
   if (dead())
     return;
   gpuasync_block block = {{gridX, gridY, gridZ},
@@ -524,7 +525,7 @@ GPUASYNC_API void mgpuLaunchClusterKernel(
     intptr_t gridX, intptr_t gridY, intptr_t gridZ, intptr_t blockX,
     intptr_t blockY, intptr_t blockZ, int32_t sharedBytes, void *stream,
     void **parameters, void **extra, size_t paramCount) noexcept {
-  SITE("mgpuLaunchClusterKernel");
+  GPUASYNC_MGPU_SITE("mgpuLaunchClusterKernel");
   (void)paramCount;
   if (dead())
     return;

@@ -47,17 +47,18 @@ bool mgpu::check(const gpuasync_site *site, Status status, bool release) {
   if (release && status.code() == GPUASYNC_SHUT_DOWN)
     return false;
   // The error of a kernel may begin with a place in a file.
-  bool named = strncmp(status.message(), site->op, strlen(site->op)) == 0;
+  const char *call = gpuasync_site_op(site);
+  bool named = strncmp(status.message(), call, strlen(call)) == 0;
   char text[maxMessage];
-  snprintf(text, sizeof(text), "%s%s%s", named ? "" : site->op,
-           named ? "" : ": ", status.message());
+  snprintf(text, sizeof(text), "%s%s%s", named ? "" : call, named ? "" : ": ",
+           status.message());
   keep(status.code(), text);
   return false;
 }
 
-void mgpu::fail(const char *call, const char *format, ...) {
+void mgpu::fail(const gpuasync_site *site, const char *format, ...) {
   char text[maxMessage];
-  int length = snprintf(text, sizeof(text), "%s: ", call);
+  int length = snprintf(text, sizeof(text), "%s: ", gpuasync_site_op(site));
   va_list args;
   va_start(args, format);
   vsnprintf(text + length, sizeof(text) - static_cast<size_t>(length), format,
@@ -66,7 +67,7 @@ void mgpu::fail(const char *call, const char *format, ...) {
   keep(GPUASYNC_INVALID_ARGUMENT, text);
 }
 
-void mgpu::warnOnce(std::atomic<uint64_t> &seen, const char *call,
+void mgpu::warnOnce(std::atomic<uint64_t> &seen, const gpuasync_site *site,
                     const char *format, ...) {
   if (seen.fetch_add(1, std::memory_order_relaxed))
     return;
@@ -75,7 +76,8 @@ void mgpu::warnOnce(std::atomic<uint64_t> &seen, const char *call,
   va_start(args, format);
   vsnprintf(text, sizeof(text), format, args);
   va_end(args);
-  fprintf(stderr, "warning: %s: %s (said once)\n", call, text);
+  fprintf(stderr, "warning: %s: %s (said once)\n", gpuasync_site_op(site),
+          text);
 }
 
 uint32_t mgpu::forget() {

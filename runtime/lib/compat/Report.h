@@ -10,11 +10,24 @@
 #ifndef GPUASYNC_COMPAT_REPORT_H
 #define GPUASYNC_COMPAT_REPORT_H
 
+#include "gpuasync/SiteTable.h"
 #include "gpuasync/Status.h"
 
 #include <atomic>
 
 namespace gpuasync::mgpu {
+
+/// The site of a call: `site`.
+#define GPUASYNC_MGPU_SITE(name)                                               \
+  static constexpr auto sites = gpuasync::mgpu::siteOf(name);                  \
+  static constexpr const gpuasync_site &site = *sites.data()
+
+template <uint32_t size>
+constexpr auto siteOf(const char (&call)[size]) {
+  SiteTable<1, size + 1> table;
+  table.add("", call);
+  return table;
+}
 
 extern std::atomic<bool> failed;
 
@@ -28,11 +41,11 @@ inline bool dead() {
 /// something back is no error: `release`.
 bool check(const gpuasync_site *site, Status status, bool release = false);
 /// An error of our own: "CALL: ...".
-void fail(const char *call, const char *format, ...)
+void fail(const gpuasync_site *site, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /// Prints a warning the first time that `seen` is 0, and counts.
-void warnOnce(std::atomic<uint64_t> &seen, const char *call, const char *format,
-              ...) __attribute__((format(printf, 3, 4)));
+void warnOnce(std::atomic<uint64_t> &seen, const gpuasync_site *site,
+              const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /// Forgets the first error and returns its code.
 uint32_t forget();

@@ -13,8 +13,9 @@ using namespace gpuasync::mgpu;
 
 #define REFUSED(name)                                                          \
   extern "C" GPUASYNC_API void *name() noexcept {                              \
+    GPUASYNC_MGPU_SITE(#name);                                                 \
     if (!dead())                                                               \
-      fail(#name, "cuSPARSE is not supported; lower sparse operations to "     \
+      fail(&site, "cuSPARSE is not supported; lower sparse operations to "     \
                   "loops (sparsification) or use upstream's runtime library"); \
     return nullptr;                                                            \
   }

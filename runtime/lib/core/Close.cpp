@@ -240,27 +240,36 @@ Status gpuasync_context::giveBack(int64_t timeoutNs) {
 // A program goes away
 //===----------------------------------------------------------------------===//
 
-/// Turns sites of a program into text before its constant data goes.
+/// Turns sites of a program (null: of all) into text before its constant data
+/// goes.
 static void keepLabels(gpuasync_context &context, Registration *registration) {
+  auto isOf = [&](Registration *program) {
+    return !registration || program == registration;
+  };
   {
     std::lock_guard<std::mutex> lock(context.memoryMutex);
     for (auto &[base, block] : context.table)
-      if (block->live && block->program == registration && block->site) {
+      if (block->live && isOf(block->program) && block->site) {
         block->label = describeSite(block->site, block->label);
         block->site = nullptr;
       }
     for (auto &[base, range] : context.ranges)
-      if (range->program == registration && range->site) {
+      if (isOf(range->program) && range->site) {
         range->label = describeSite(range->site, range->label);
         range->site = nullptr;
       }
   }
   std::lock_guard<std::mutex> lock(context.poolMutex);
   for (Event *event = context.exported; event; event = event->next)
-    if (event->program == registration && event->site) {
+    if (isOf(event->program) && event->site) {
       event->label = describeSite(event->site, event->label);
       event->site = nullptr;
     }
+  // On a lost device work stays pending for ever.
+  for (Stream *stream = context.pendingHead; stream; stream = stream->next)
+    for (const gpuasync_site *&site : stream->recent)
+      if (!registration || registration->holds(site))
+        site = nullptr;
 }
 
 void gpuasync_context::forgetProgram(Registration *registration) {
@@ -551,6 +560,9 @@ Status gpuasync_context::closeOnce() {
             static_cast<unsigned long long>(loaded), first.c_str());
       }
     }
+    if (!finished)
+      keepLabels(*this,
+                 nullptr); // no program tells a closed context of its end
     foreign = driver->close(lost.load() || !finished);
   }
   if (finished && foreign && !lost.load() && result.ok())

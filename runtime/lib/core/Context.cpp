@@ -122,10 +122,10 @@ std::string gpuasync::describeSite(const gpuasync_site *site,
   if (!site)
     return label.empty() ? "unknown" : label;
   std::string text;
-  if (site->file && *site->file)
-    text = std::string(site->file) + ":" + std::to_string(site->line) + ":" +
+  if (const char *file = gpuasync_site_file(site); *file)
+    text = std::string(file) + ":" + std::to_string(site->line) + ":" +
            std::to_string(site->column) + ": ";
-  return text + (site->op ? site->op : "");
+  return text + gpuasync_site_op(site);
 }
 
 /// Runs `body` and turns what it throws into a status.
@@ -331,7 +331,9 @@ gpuasync_context_stream_synchronize(gpuasync_stream *stream) noexcept {
     bool done = false;
     status = context.driver->waitStream(stream->native, timeout, done);
     if (!status.ok()) {
-      context.driver->resetStream(stream->native);
+      // That of a frame's stream is the frame's to see.
+      if (stream->embedder)
+        context.driver->resetStream(stream->native);
       return context.noteFault(std::move(status));
     }
     if (!done) {
@@ -351,11 +353,14 @@ void gpuasync_context_stream_destroy(gpuasync_stream *stream) noexcept {
     return;
   gpuasync_context &context = *stream->context;
   gpuasync_status *ignored = entry([&]() -> Status {
-    threadState().slotFor(&context)->counters.streams.destroy();
+    ThreadContext *slot = threadState().slotFor(&context);
     {
       std::lock_guard<std::mutex> lock(context.poolMutex);
+      if (!stream->embedder)
+        return Status(); // a frame's, or destroyed before
       stream->embedder = false;
     }
+    slot->counters.streams.destroy();
     // Its work may still run: the pending list waits for it.
     context.giveStream(nullptr, stream, false);
     return Status();

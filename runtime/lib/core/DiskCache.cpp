@@ -9,6 +9,7 @@
 
 #include "gpuasync/DiskCache.h"
 
+#include "core/SizedStruct.h"
 #include "core/StatusImpl.h"
 
 #include <algorithm>
@@ -537,16 +538,18 @@ void gpuasync_disk_cache_close(gpuasync_disk_cache *cache) noexcept {
 int gpuasync_disk_cache_lookup(gpuasync_disk_cache *cache,
                                const gpuasync_digest *key,
                                gpuasync_disk_entry *out) noexcept {
-  *out = {};
-  if (!cache->folder[0] || !cache->usable)
+  gpuasync_disk_entry entry = {};
+  if (!writeStruct(entry, out, "gpuasync_disk_entry").ok() ||
+      !cache->folder[0] || !cache->usable)
     return 0;
   FileName name(*key);
   Descriptor folder = openFolder(*cache);
   Found found =
-      folder.ok() ? readEntry(folder.get(), name, *key, *out) : Found::Nothing;
+      folder.ok() ? readEntry(folder.get(), name, *key, entry) : Found::Nothing;
   if (found == Found::Whole) {
     cache->hits.fetch_add(1, std::memory_order_relaxed);
-    cache->bytesRead.fetch_add(out->size, std::memory_order_relaxed);
+    cache->bytesRead.fetch_add(entry.size, std::memory_order_relaxed);
+    (void)writeStruct(entry, out, "gpuasync_disk_entry");
     return 1;
   }
   if (found == Found::Damaged) {
@@ -559,7 +562,7 @@ int gpuasync_disk_cache_lookup(gpuasync_disk_cache *cache,
 
 void gpuasync_disk_entry_free(gpuasync_disk_entry *entry) noexcept {
   free(entry->data);
-  *entry = {};
+  (void)writeStruct(gpuasync_disk_entry(), entry, "gpuasync_disk_entry");
 }
 
 int gpuasync_disk_cache_store(gpuasync_disk_cache *cache,
@@ -604,15 +607,18 @@ gpuasync_disk_cache_take_warning(gpuasync_disk_cache *cache) noexcept {
   return cache->warning.release();
 }
 
-void gpuasync_disk_cache_stats_read(const gpuasync_disk_cache *cache,
-                                    gpuasync_disk_cache_stats *out) noexcept {
-  out->hits = cache->hits;
-  out->misses = cache->misses;
-  out->damaged = cache->damaged;
-  out->stores = cache->stores;
-  out->evictions = cache->evictions;
-  out->bytesRead = cache->bytesRead;
-  out->bytesWritten = cache->bytesWritten;
+gpuasync_status *
+gpuasync_disk_cache_stats_read(const gpuasync_disk_cache *cache,
+                               gpuasync_disk_cache_stats *out) noexcept {
+  gpuasync_disk_cache_stats now;
+  now.hits = cache->hits;
+  now.misses = cache->misses;
+  now.damaged = cache->damaged;
+  now.stores = cache->stores;
+  now.evictions = cache->evictions;
+  now.bytesRead = cache->bytesRead;
+  now.bytesWritten = cache->bytesWritten;
+  return writeStruct(now, out, "gpuasync_disk_cache_stats").release();
 }
 
 const char *

@@ -25,8 +25,9 @@ extern "C" uint64_t gpuasync_extent(gpuasync_frame *memory,
                                     const int64_t *sizes,
                                     const int64_t *strides, uint32_t rank,
                                     uint64_t elementBytes,
-                                    const gpuasync_site *site) noexcept {
+                                    uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
+  const gpuasync_site *site = frame->siteAt(siteIndex);
   if (!frame->usable())
     return 0;
   Extent extent;

@@ -50,16 +50,6 @@ void Frame::fail(Status status, const gpuasync_site *site) {
   error = locate(std::move(status), site).release();
 }
 
-/// The location of the function itself, for errors of enter.
-static gpuasync_site functionSite(const gpuasync_function &function) {
-  gpuasync_site site{};
-  site.file = function.file;
-  site.op = function.name;
-  site.line = function.line;
-  site.column = function.column;
-  return site;
-}
-
 static void foldCalls(ThreadContext *slot) {
   if (slot && driverCallCount)
     slot->counters.driverCalls.add(driverCallCount);
@@ -184,6 +174,8 @@ static Status enter(Frame &frame, const gpuasync_function &function) {
       return status;
   }
   frame.instance = frame.pin->instance;
+  frame.sites = function.program->sites;
+  frame.siteCount = function.program->siteCount;
   frame.slot = frame.pin->slot;
   frame.context = frame.slot->context;
   frame.driver = frame.context->driver.get();
@@ -322,8 +314,9 @@ int32_t gpuasync_frame_enter(gpuasync_frame *memory,
   }
   if (__builtin_expect(status.ok(), 1))
     return 0;
-  gpuasync_site site = functionSite(*function);
-  frame->fail(std::move(status), &site);
+  frame->fail(locate(std::move(status), function->file, function->line,
+                     function->column, function->name),
+              nullptr);
   return 1;
 }
 
@@ -350,6 +343,11 @@ void gpuasync_frame_resume(gpuasync_frame *memory) noexcept {
     return;
   // Embedder calls in between made the context current for themselves only.
   frame->check(frame->driver->resume(), nullptr);
+}
+
+const gpuasync_site *gpuasync_check_site(const gpuasync_frame *memory,
+                                         uint32_t site) noexcept {
+  return reinterpret_cast<const Frame *>(memory)->siteAt(site);
 }
 
 gpuasync_context *

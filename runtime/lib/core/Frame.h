@@ -22,6 +22,9 @@ struct Frame {
   int32_t failed = 0;
   int32_t reserved = 0;
 
+  /// The program's; none before its version is known to be ours.
+  const gpuasync_site *sites = nullptr;
+  uint32_t siteCount = 0;
   const gpuasync_function *function = nullptr;
   gpuasync_context *context = nullptr;
   DriverContext *driver = nullptr;
@@ -45,6 +48,10 @@ struct Frame {
     return reinterpret_cast<Frame *>(frame);
   }
 
+  /// The site that a call passes; null if it has none.
+  const gpuasync_site *siteAt(uint32_t index) const {
+    return __builtin_expect(index < siteCount, 1) ? sites + index : nullptr;
+  }
   /// Keeps the first error, with the site's location.
   void fail(Status status, const gpuasync_site *site);
   /// Fails on an error; true if ok.

@@ -80,12 +80,21 @@ Status DriverContext::launchPointers(
 }
 
 extern "C" void gpuasync_launch(gpuasync_frame *memory, gpuasync_stream *stream,
-                                const gpuasync_site *site,
+                                uint32_t siteIndex,
                                 const gpuasync_block *block) noexcept {
   Frame *frame = Frame::of(memory);
+  const gpuasync_site *site = frame->siteAt(siteIndex);
   if (!frame->usable() || !frame->owns(stream, site))
     return;
   const gpuasync_program &program = *frame->instance->program;
+  if (__builtin_expect(!site, 0)) {
+    frame->fail(makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                           "a launch of program '%s' without a site, which "
+                           "names its kernel",
+                           program.name),
+                nullptr);
+    return;
+  }
   if (__builtin_expect(site->module >= program.moduleCount ||
                            site->kernel >=
                                program.modules[site->module].kernelCount,

@@ -152,8 +152,9 @@ extern "C" {
 
 void *gpuasync_alloc(gpuasync_frame *memory, gpuasync_stream *stream,
                      uint64_t bytes, uint32_t flags,
-                     const gpuasync_site *site) noexcept {
+                     uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
+  const gpuasync_site *site = frame->siteAt(siteIndex);
   if (!frame->usable() || (stream && !frame->owns(stream, site)))
     return nullptr;
   Block *block = nullptr;
@@ -193,8 +194,9 @@ void *gpuasync_alloc(gpuasync_frame *memory, gpuasync_stream *stream,
 }
 
 void gpuasync_dealloc(gpuasync_frame *memory, gpuasync_stream *stream,
-                      void *pointer, const gpuasync_site *site) noexcept {
+                      void *pointer, uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
+  const gpuasync_site *site = frame->siteAt(siteIndex);
   if (!pointer || !frame->usable() || (stream && !frame->owns(stream, site)))
     return;
   guarded(frame, site, [&] {
@@ -232,9 +234,9 @@ void gpuasync_dealloc(gpuasync_frame *memory, gpuasync_stream *stream,
 }
 
 void gpuasync_host_register(gpuasync_frame *memory, void *pointer,
-                            uint64_t bytes,
-                            const gpuasync_site *site) noexcept {
+                            uint64_t bytes, uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
+  const gpuasync_site *site = frame->siteAt(siteIndex);
   if (!frame->usable() || !bytes)
     return;
   guarded(frame, site, [&] {
@@ -261,8 +263,9 @@ void gpuasync_host_register(gpuasync_frame *memory, void *pointer,
 }
 
 void gpuasync_host_unregister(gpuasync_frame *memory, void *pointer,
-                              const gpuasync_site *site) noexcept {
+                              uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
+  const gpuasync_site *site = frame->siteAt(siteIndex);
   if (!pointer || !frame->usable())
     return;
   guarded(frame, site, [&] {

@@ -386,9 +386,9 @@ Status ModuleCache::produceUnguarded(LoadedModule &entry, const Source &source,
   });
   if (used && used->calls.compile) {
     gpuasync_module_request request = {
-        &context,          context.device.c_str(),
-        context.info.arch, source.program,
-        &module,           source.image};
+        sizeof(request),   &context,       context.device.c_str(),
+        context.info.arch, source.program, &module,
+        source.image};
     int64_t start = nowNs();
     Status status(used->calls.compile(used->calls.user, &request, &image));
     compileNs.fetch_add(uint64_t(nowNs() - start), std::memory_order_relaxed);
@@ -437,10 +437,13 @@ Status ModuleCache::loadProduct(LoadedModule &entry, const Source &source,
     loadNs.fetch_add(uint64_t(nowNs() - start), std::memory_order_relaxed);
   });
   if (used && used->calls.load) {
-    gpuasync_module_request request = {
-        &context,          context.device.c_str(),
-        context.info.arch, source.program,
-        &module,           &image};
+    gpuasync_module_request request = {sizeof(request),
+                                       &context,
+                                       context.device.c_str(),
+                                       context.info.arch,
+                                       source.program,
+                                       &module,
+                                       &image};
     void *foreign = nullptr;
     Status status(used->calls.load(used->calls.user, &request, &foreign));
     if (!status.ok())

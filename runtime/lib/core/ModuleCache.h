@@ -53,6 +53,12 @@ struct alignas(64) Registration {
   bool releasing = false;
   /// Where its frames run outside any scope; null until chosen.
   std::atomic<gpuasync_context *> defaultContext{nullptr};
+
+  /// Whether the site lies in the program's constant data.
+  bool holds(const gpuasync_site *site) const {
+    return site && site - program->sites >= 0 &&
+           site - program->sites < int64_t(program->siteCount);
+  }
 };
 
 /// What decides whether two loads give the same module. Compared part by part;

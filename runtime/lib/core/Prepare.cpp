@@ -8,6 +8,7 @@
 
 #include "core/Frame.h"
 #include "core/Program.h"
+#include "core/SizedStruct.h"
 #include "gpuasync/Context.h"
 #include "gpuasync/Program.h"
 
@@ -207,9 +208,11 @@ gpuasync_modules_hook(gpuasync_context *context,
     std::shared_ptr<ModuleHooks> made;
     if (hooks) {
       made = std::make_shared<ModuleHooks>();
-      made->calls = *hooks;
-      made->options =
-          std::string("hooks:") + (hooks->options ? hooks->options : "");
+      status = readStruct(hooks, made->calls, "gpuasync_module_hooks");
+      if (!status.ok())
+        return status;
+      const char *options = made->calls.options;
+      made->options = std::string("hooks:") + (options ? options : "");
       made->calls.options = nullptr; // the caller's
     }
     context->modules.setHooks(std::move(made));

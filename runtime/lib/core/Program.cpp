@@ -24,7 +24,7 @@ Status gpuasync::registerProgram(const gpuasync_program *program,
     return makeStatus(
         GPUASYNC_UNSUPPORTED,
         "program '%s' was compiled for runtime ABI %u.%u, this runtime has "
-        "%u.%u",
+        "%u.%u: compile it again",
         program->name, program->abiVersion >> 16, program->abiVersion & 0xffff,
         GPUASYNC_ABI_VERSION >> 16, GPUASYNC_ABI_VERSION & 0xffff);
   Process &shared = process();

@@ -15,8 +15,14 @@
 using namespace gpuasync;
 
 static void *slot;
-static const gpuasync_program program = {
-    GPUASYNC_ABI_VERSION, 0, "calls without frames", nullptr, &slot};
+static const gpuasync_program program = {GPUASYNC_ABI_VERSION,
+                                         0,
+                                         "calls without frames",
+                                         nullptr,
+                                         &slot,
+                                         nullptr,
+                                         0,
+                                         0};
 static const gpuasync_function function = {"",       "",      0, 0,
                                            &program, nullptr, 0, 0};
 
@@ -97,6 +103,9 @@ public:
   std::atomic<bool> hasDownloads{false};
 };
 
+/// The index of a call's site in its frame.
+constexpr uint32_t theSite = 0;
+
 /// The frame of one call.
 class Call {
 public:
@@ -114,6 +123,9 @@ public:
       entered = false;
       return;
     }
+    // The one site of the call is the frame's table.
+    frame()->sites = site;
+    frame()->siteCount = site ? 1 : 0;
     if (stream && !frame()->failed) {
       stream->frame = frame();
       linkFront(frame()->streams, stream);
@@ -188,7 +200,7 @@ Status SessionImpl::takeStream(const gpuasync_site *site,
   Call call(*this, site);
   out = nullptr;
   if (call.ready())
-    out = gpuasync_stream_create(call.handle(), site);
+    out = gpuasync_stream_create(call.handle(), theSite);
   if (out) {
     unlink(call.frame()->streams, out);
     out->frame = nullptr;
@@ -206,7 +218,7 @@ void SessionImpl::giveStream(gpuasync_stream *stream, bool idle) noexcept {
   Call call(*this, nullptr, stream);
   if (call.ready())
     gpuasync_stream_destroy(call.handle(), stream,
-                            idle ? uint32_t(GPUASYNC_STREAM_IDLE) : 0, nullptr);
+                            idle ? uint32_t(GPUASYNC_STREAM_IDLE) : 0, theSite);
 }
 
 Status SessionImpl::record(gpuasync_stream *stream, const gpuasync_site *site,
@@ -220,7 +232,7 @@ Status SessionImpl::record(gpuasync_stream *stream, const gpuasync_site *site,
     return call.end();
   }
   gpuasync_event *made =
-      call.ready() ? gpuasync_event_record(call.handle(), stream, site)
+      call.ready() ? gpuasync_event_record(call.handle(), stream, theSite)
                    : nullptr;
   if (made) {
     event = Event::of(made);
@@ -236,14 +248,14 @@ void SessionImpl::giveEvent(Event *event) noexcept {
     return;
   event->frame = call.frame();
   linkFront(call.frame()->events, event);
-  gpuasync_event_destroy(call.handle(), event->handle(), nullptr);
+  gpuasync_event_destroy(call.handle(), event->handle(), theSite);
 }
 
 Status SessionImpl::wait(gpuasync_stream *stream, Event *event,
                          const gpuasync_site *site) noexcept {
   Call call(*this, site, stream);
   if (call.ready())
-    gpuasync_stream_wait(call.handle(), stream, event->handle(), site);
+    gpuasync_stream_wait(call.handle(), stream, event->handle(), theSite);
   return call.end();
 }
 
@@ -252,7 +264,7 @@ Status SessionImpl::synchronize(Event *event,
   Call call(*this, site);
   if (event && call.ready()) {
     gpuasync_event *handle = event->handle();
-    gpuasync_event_synchronize(call.handle(), &handle, 1, site);
+    gpuasync_event_synchronize(call.handle(), &handle, 1, theSite);
   }
   if (hasDownloads.load(std::memory_order_acquire))
     call.run([&] {
@@ -368,7 +380,7 @@ Status SessionImpl::alloc(uint64_t bytes, uint32_t flags,
                           const gpuasync_site *site, void *&out) noexcept {
   Call call(*this, site);
   out = call.ready()
-            ? gpuasync_alloc(call.handle(), nullptr, bytes, flags, site)
+            ? gpuasync_alloc(call.handle(), nullptr, bytes, flags, theSite)
             : nullptr;
   return call.end();
 }
@@ -377,7 +389,7 @@ Status SessionImpl::dealloc(gpuasync_stream *stream, void *pointer,
                             const gpuasync_site *site) noexcept {
   Call call(*this, site, stream);
   if (call.ready())
-    gpuasync_dealloc(call.handle(), stream, pointer, site);
+    gpuasync_dealloc(call.handle(), stream, pointer, theSite);
   return call.end();
 }
 
@@ -387,7 +399,7 @@ Status SessionImpl::copy(gpuasync_stream *stream, void *destination,
   Call call(*this, site, stream);
   if (call.ready()) {
     SharedDownloads shared(*this, *call.frame());
-    gpuasync_memcpy(call.handle(), stream, destination, source, bytes, site);
+    gpuasync_memcpy(call.handle(), stream, destination, source, bytes, theSite);
   }
   return call.end();
 }
@@ -399,7 +411,7 @@ Status SessionImpl::fill(gpuasync_stream *stream, void *destination,
   if (call.ready()) {
     SharedDownloads shared(*this, *call.frame());
     gpuasync_memset(call.handle(), stream, destination, pattern, elementBytes,
-                    count, site);
+                    count, theSite);
   }
   return call.end();
 }
@@ -408,7 +420,7 @@ Status SessionImpl::registerHost(void *pointer, uint64_t bytes,
                                  const gpuasync_site *site) noexcept {
   Call call(*this, site);
   if (call.ready())
-    gpuasync_host_register(call.handle(), pointer, bytes, site);
+    gpuasync_host_register(call.handle(), pointer, bytes, theSite);
   return call.end();
 }
 
@@ -416,7 +428,7 @@ Status SessionImpl::unregisterHost(void *pointer,
                                    const gpuasync_site *site) noexcept {
   Call call(*this, site);
   if (call.ready())
-    gpuasync_host_unregister(call.handle(), pointer, site);
+    gpuasync_host_unregister(call.handle(), pointer, theSite);
   return call.end();
 }
 

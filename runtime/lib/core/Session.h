@@ -25,7 +25,7 @@ namespace gpuasync {
 
 struct Event;
 
-constexpr uint32_t sessionVersion = 2;
+constexpr uint32_t sessionVersion = 3;
 
 class Session {
 public:

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/ContextImpl.h"
+#include "core/SizedStruct.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -87,34 +88,38 @@ private:
 
 extern "C" {
 
-void gpuasync_stats_read(const gpuasync_context *constant,
-                         gpuasync_stats *out) noexcept {
+gpuasync_status *gpuasync_stats_read(const gpuasync_context *constant,
+                                     gpuasync_stats *out) noexcept {
   auto *context = const_cast<gpuasync_context *>(constant);
+  gpuasync_stats now;
   {
     std::lock_guard<std::mutex> lock(context->poolMutex);
-    *out = sum(*context);
+    now = sum(*context);
     const gpuasync_stats &base = context->base;
-    subtract(out->streams, base.streams);
-    subtract(out->events, base.events);
-    subtract(out->modules, base.modules);
-    subtract(out->buffers, base.buffers);
-    subtract(out->graphs, base.graphs);
-    out->moduleCacheHits -= base.moduleCacheHits;
-    out->moduleCacheMisses -= base.moduleCacheMisses;
-    out->moduleCacheEvictions -= base.moduleCacheEvictions;
-    out->moduleCompileNs -= base.moduleCompileNs;
-    out->moduleLoadNs -= base.moduleLoadNs;
-    out->launches -= base.launches;
-    out->hostWaits -= base.hostWaits;
-    out->driverCalls -= base.driverCalls;
+    subtract(now.streams, base.streams);
+    subtract(now.events, base.events);
+    subtract(now.modules, base.modules);
+    subtract(now.buffers, base.buffers);
+    subtract(now.graphs, base.graphs);
+    now.moduleCacheHits -= base.moduleCacheHits;
+    now.moduleCacheMisses -= base.moduleCacheMisses;
+    now.moduleCacheEvictions -= base.moduleCacheEvictions;
+    now.moduleCompileNs -= base.moduleCompileNs;
+    now.moduleLoadNs -= base.moduleLoadNs;
+    now.launches -= base.launches;
+    now.hostWaits -= base.hostWaits;
+    now.driverCalls -= base.driverCalls;
   }
-  out->streams.physical = context->physicalStreams.load();
-  out->events.physical = context->physicalEvents.load();
-  out->modules.physical = context->physicalModules.load();
-  out->buffers.physical = context->physicalBuffers.load();
-  out->deviceBytes = context->physicalBytes.load();
-  std::lock_guard<std::mutex> lock(context->memoryMutex);
-  out->bufferBytes = context->liveBytes;
+  now.streams.physical = context->physicalStreams.load();
+  now.events.physical = context->physicalEvents.load();
+  now.modules.physical = context->physicalModules.load();
+  now.buffers.physical = context->physicalBuffers.load();
+  now.deviceBytes = context->physicalBytes.load();
+  {
+    std::lock_guard<std::mutex> lock(context->memoryMutex);
+    now.bufferBytes = context->liveBytes;
+  }
+  return writeStruct(now, out, "gpuasync_stats").release();
 }
 
 void gpuasync_stats_reset(gpuasync_context *context) noexcept {
@@ -177,7 +182,7 @@ uint64_t gpuasync_leaks_list(const gpuasync_context *constant,
 uint64_t gpuasync_stats_json(const gpuasync_context *context, char *buffer,
                              uint64_t size) noexcept {
   gpuasync_stats stats;
-  gpuasync_stats_read(context, &stats);
+  gpuasync_status_free(gpuasync_stats_read(context, &stats));
   Text text(buffer, size);
   text.add("{\"device\": \"%s\"", context->device.c_str());
   auto object = [&](const char *name, const gpuasync_object_stats &part) {

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <utility>
 
 struct gpuasync_status {
   uint32_t code;
@@ -72,13 +73,19 @@ Status gpuasync::makeStatus(uint32_t code, const char *format, ...) noexcept {
 }
 
 Status gpuasync::locate(Status status, const gpuasync_site *site) noexcept {
-  if (status.ok() || !site || status.get()->located)
+  if (!site)
     return status;
-  const char *op = site->op ? site->op : "";
-  const char *file = site->file ? site->file : "";
+  return locate(std::move(status), gpuasync_site_file(site), site->line,
+                site->column, gpuasync_site_op(site));
+}
+
+Status gpuasync::locate(Status status, const char *file, uint32_t line,
+                        uint32_t column, const char *op) noexcept {
+  if (status.ok() || status.get()->located)
+    return status;
   Status result =
-      *file ? makeStatus(status.code(), "%s:%u:%u: %s%s%s", file, site->line,
-                         site->column, op, *op ? ": " : "", status.message())
+      *file ? makeStatus(status.code(), "%s:%u:%u: %s%s%s", file, line, column,
+                         op, *op ? ": " : "", status.message())
             : makeStatus(status.code(), "%s%s%s", op, *op ? ": " : "",
                          status.message());
   markLocated(result);

@@ -28,6 +28,8 @@ Status outOfMemoryStatus() noexcept;
 /// Puts "file:line:col: op: " before the message unless the status already has
 /// a location. A null site leaves the status as it is.
 Status locate(Status status, const gpuasync_site *site) noexcept;
+Status locate(Status status, const char *file, uint32_t line, uint32_t column,
+              const char *op) noexcept;
 
 /// Marks a status whose message already begins with a location, so that
 /// `locate` adds none (a kernel's assert, say).

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/Capture.h"
+#include "gpuasync/Context.h"
 
 using namespace gpuasync;
 
@@ -66,6 +67,16 @@ static Status checkEvent(Frame &frame, gpuasync_event *handle, Event *&out) {
   return Status();
 }
 
+/// With the place of the record, which may have become a label meanwhile.
+static Status locateAt(Event &event, Status status) {
+  if (status.ok())
+    return status;
+  std::lock_guard<std::mutex> lock(event.context->poolMutex);
+  if (event.site || event.label.empty())
+    return locate(std::move(status), event.site);
+  return locate(std::move(status), "", 0, 0, event.label.c_str());
+}
+
 static Status waitEvents(Frame &frame, gpuasync_event *const *events,
                          uint32_t count) {
   int64_t timeout = process().timeoutNs.load(std::memory_order_relaxed);
@@ -103,8 +114,9 @@ static Status waitEvents(Frame &frame, gpuasync_event *const *events,
 extern "C" {
 
 gpuasync_stream *gpuasync_stream_create(gpuasync_frame *memory,
-                                        const gpuasync_site *site) noexcept {
+                                        uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
+  const gpuasync_site *site = frame->siteAt(siteIndex);
   if (!frame->usable())
     return nullptr;
   Stream *stream = nullptr;
@@ -124,8 +136,9 @@ gpuasync_stream *gpuasync_stream_create(gpuasync_frame *memory,
 }
 
 gpuasync_stream *gpuasync_stream_external(gpuasync_frame *memory, void *native,
-                                          const gpuasync_site *site) noexcept {
+                                          uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
+  const gpuasync_site *site = frame->siteAt(siteIndex);
   if (!frame->usable())
     return nullptr;
   Stream *stream = nullptr;
@@ -138,10 +151,20 @@ gpuasync_stream *gpuasync_stream_external(gpuasync_frame *memory, void *native,
   return stream;
 }
 
-void gpuasync_stream_destroy(gpuasync_frame *memory, gpuasync_stream *stream,
-                             uint32_t flags,
-                             const gpuasync_site *site) noexcept {
+void *gpuasync_stream_native(gpuasync_frame *memory, gpuasync_stream *stream,
+                             uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
+  const gpuasync_site *site = frame->siteAt(siteIndex);
+  if (!frame->usable() || !frame->owns(stream, site))
+    return nullptr;
+  stream->note(site);
+  return gpuasync_context_stream_native(stream);
+}
+
+void gpuasync_stream_destroy(gpuasync_frame *memory, gpuasync_stream *stream,
+                             uint32_t flags, uint32_t siteIndex) noexcept {
+  Frame *frame = Frame::of(memory);
+  const gpuasync_site *site = frame->siteAt(siteIndex);
   if (!stream || !frame->usable() || !frame->owns(stream, site))
     return;
   unlink(frame->streams, stream);
@@ -161,9 +184,9 @@ void gpuasync_stream_destroy(gpuasync_frame *memory, gpuasync_stream *stream,
 }
 
 void gpuasync_stream_wait(gpuasync_frame *memory, gpuasync_stream *stream,
-                          gpuasync_event *handle,
-                          const gpuasync_site *site) noexcept {
+                          gpuasync_event *handle, uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
+  const gpuasync_site *site = frame->siteAt(siteIndex);
   if (!handle || !frame->usable() || !frame->owns(stream, site))
     return;
   guarded(frame, site, [&] {
@@ -182,8 +205,9 @@ void gpuasync_stream_wait(gpuasync_frame *memory, gpuasync_stream *stream,
 int32_t gpuasync_stream_synchronize(gpuasync_frame *memory,
                                     gpuasync_stream *const *streams,
                                     uint32_t count,
-                                    const gpuasync_site *site) noexcept {
+                                    uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
+  const gpuasync_site *site = frame->siteAt(siteIndex);
   if (!frame->usable())
     return frame->failed;
   for (uint32_t i = 0; i < count; ++i)
@@ -210,8 +234,9 @@ int32_t gpuasync_stream_synchronize(gpuasync_frame *memory,
 
 gpuasync_event *gpuasync_event_record(gpuasync_frame *memory,
                                       gpuasync_stream *stream,
-                                      const gpuasync_site *site) noexcept {
+                                      uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
+  const gpuasync_site *site = frame->siteAt(siteIndex);
   if (!frame->usable() || !frame->owns(stream, site))
     return nullptr;
   Event *event = nullptr;
@@ -237,8 +262,9 @@ gpuasync_event *gpuasync_event_record(gpuasync_frame *memory,
 }
 
 void gpuasync_event_destroy(gpuasync_frame *memory, gpuasync_event *handle,
-                            const gpuasync_site *site) noexcept {
+                            uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
+  const gpuasync_site *site = frame->siteAt(siteIndex);
   if (!handle || !frame->usable())
     return;
   guarded(frame, site, [&] {
@@ -260,8 +286,9 @@ void gpuasync_event_destroy(gpuasync_frame *memory, gpuasync_event *handle,
 int32_t gpuasync_event_synchronize(gpuasync_frame *memory,
                                    gpuasync_event *const *events,
                                    uint32_t count,
-                                   const gpuasync_site *site) noexcept {
+                                   uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
+  const gpuasync_site *site = frame->siteAt(siteIndex);
   if (!frame->usable())
     return frame->failed;
   guarded(frame, site, [&] {
@@ -282,8 +309,9 @@ int32_t gpuasync_event_synchronize(gpuasync_frame *memory,
 
 gpuasync_event *gpuasync_event_export(gpuasync_frame *memory,
                                       gpuasync_event *handle,
-                                      const gpuasync_site *site) noexcept {
+                                      uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
+  const gpuasync_site *site = frame->siteAt(siteIndex);
   if (!handle || !frame->usable())
     return nullptr;
   Event *event = Event::of(handle);
@@ -308,8 +336,9 @@ gpuasync_event *gpuasync_event_export(gpuasync_frame *memory,
 
 gpuasync_event *gpuasync_event_import(gpuasync_frame *memory,
                                       gpuasync_event *handle,
-                                      const gpuasync_site *site) noexcept {
+                                      uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
+  const gpuasync_site *site = frame->siteAt(siteIndex);
   if (!handle)
     return nullptr;
   if (!frame->usable()) {
@@ -337,6 +366,11 @@ gpuasync_event *gpuasync_event_import(gpuasync_frame *memory,
     return nullptr;
   }
   frame->context->importEvent(event);
+  // Another program's site would have to outlive this frame.
+  if (event->site && event->program != frame->pin->registration) {
+    event->site = site;
+    event->program = frame->pin->registration;
+  }
   event->frame = frame;
   linkFront(frame->events, event);
   return handle;
@@ -375,7 +409,7 @@ gpuasync_status *gpuasync_event_wait(gpuasync_event *handle) noexcept {
                           double(timeout) / 1e9);
     if (status.ok() && context.orphanCount.load(std::memory_order_acquire))
       context.finishOrphans();
-    return locate(std::move(status), event->site).release();
+    return locateAt(*event, std::move(status)).release();
   } catch (const std::bad_alloc &) {
     return outOfMemoryStatus().release();
   }

@@ -324,6 +324,7 @@ Status gpuasync_context::takeEvent(ThreadContext *slot, Event *&out) {
 
 void gpuasync_context::giveEvent(ThreadContext *slot, Event *event) {
   event->live = false;
+  event->label.clear();
   ++event->generation;
   event->frame = nullptr;
   event->previous = nullptr;

@@ -110,8 +110,9 @@ extern "C" void gpuasync_tensor_map_encode(gpuasync_frame *memory, void *map,
                                            const int64_t *strides,
                                            uint32_t rank, const int64_t *box,
                                            const gpuasync_tensor_format *format,
-                                           const gpuasync_site *site) noexcept {
+                                           uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
+  const gpuasync_site *site = frame->siteAt(siteIndex);
   if (!frame->usable())
     return;
   guarded(frame, site, [&] {

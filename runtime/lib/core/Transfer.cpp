@@ -590,8 +590,9 @@ extern "C" {
 
 void gpuasync_memcpy(gpuasync_frame *memory, gpuasync_stream *stream,
                      void *destination, const void *source, uint64_t bytes,
-                     const gpuasync_site *site) noexcept {
+                     uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
+  const gpuasync_site *site = frame->siteAt(siteIndex);
   if (!frame->usable() || !frame->owns(stream, site))
     return;
   stream->note(site);
@@ -614,8 +615,9 @@ void gpuasync_memcpy_strided(gpuasync_frame *memory, gpuasync_stream *stream,
                              const void *source, const int64_t *sourceStrides,
                              const int64_t *sizes, uint32_t rank,
                              uint32_t elementBytes,
-                             const gpuasync_site *site) noexcept {
+                             uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
+  const gpuasync_site *site = frame->siteAt(siteIndex);
   if (!frame->usable() || !frame->owns(stream, site))
     return;
   stream->note(site);
@@ -645,21 +647,22 @@ void gpuasync_memcpy_strided(gpuasync_frame *memory, gpuasync_stream *stream,
 void gpuasync_memset(gpuasync_frame *memory, gpuasync_stream *stream,
                      void *destination, const void *pattern,
                      uint32_t elementBytes, uint64_t count,
-                     const gpuasync_site *site) noexcept {
+                     uint32_t siteIndex) noexcept {
   if (Frame *frame = Frame::of(memory);
       __builtin_expect(count > INT64_MAX, 0) && frame->usable())
-    return frame->fail(tooLarge(count, elementBytes), site);
+    return frame->fail(tooLarge(count, elementBytes), frame->siteAt(siteIndex));
   int64_t size = static_cast<int64_t>(count), stride = 1;
   gpuasync_memset_strided(memory, stream, destination, &stride, &size, 1,
-                          pattern, elementBytes, site);
+                          pattern, elementBytes, siteIndex);
 }
 
 void gpuasync_memset_strided(gpuasync_frame *memory, gpuasync_stream *stream,
                              void *destination, const int64_t *strides,
                              const int64_t *sizes, uint32_t rank,
                              const void *pattern, uint32_t elementBytes,
-                             const gpuasync_site *site) noexcept {
+                             uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
+  const gpuasync_site *site = frame->siteAt(siteIndex);
   if (!frame->usable() || !frame->owns(stream, site) ||
       !validElement(frame, elementBytes, site))
     return;

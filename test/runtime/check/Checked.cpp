@@ -24,7 +24,9 @@ CheckedProgram::CheckedProgram() {
   kernel = {"f", &paramOffset, &paramSize, 1, 8};
   image = {GPUASYNC_IMAGE_CPU, 0, "", &cpu, sizeof(cpu), {0, 0}};
   module = {"k", &kernel, &image, 1, 1};
-  program = {GPUASYNC_ABI_VERSION, 1, "checked", &module, &slot};
+  program = {
+      GPUASYNC_ABI_VERSION, 1, "checked", &module, &slot, testSites.data(),
+      maxTestSites,         0};
   function = {"main", "host.mlir", 1, 1, &program, &moduleIndex, 1, 0};
 }
 
@@ -34,7 +36,7 @@ std::string CheckedFrame::leave() {
   return status.message();
 }
 
-void CheckedFrame::launch(gpuasync_stream *stream, const gpuasync_site *site,
+void CheckedFrame::launch(gpuasync_stream *stream, uint32_t site,
                           const Body &body, int64_t grid, int64_t block) {
   alignas(16) const Body *param = &body;
   gpuasync_block launch = {{grid, 1, 1},  {block, 1, 1}, {1, 1, 1}, 0, 0,

@@ -9,6 +9,7 @@
 #ifndef GPUASYNC_TEST_RUNTIME_CHECK_CHECKED_H
 #define GPUASYNC_TEST_RUNTIME_CHECK_CHECKED_H
 
+#include "../Sites.h"
 #include "gpuasync/Check.h"
 #include "gpuasync/Context.h"
 
@@ -23,10 +24,10 @@ namespace gpuasync_test {
 
 /// An op at this line.
 #define OP(text)                                                               \
-  ([]() -> const gpuasync_site * {                                             \
-    static const gpuasync_site site = {"host.mlir", text, __LINE__, 3,         \
-                                       UINT32_MAX,  0,    0,        0};        \
-    return &site;                                                              \
+  ([]() -> uint32_t {                                                          \
+    static const uint32_t site =                                               \
+        gpuasync_test::testSite("host.mlir", text, __LINE__, 3);               \
+    return site;                                                               \
   }())
 
 constexpr unsigned checkRead = GPUASYNC_CHECK_READ;
@@ -83,23 +84,23 @@ public:
     STAND_IN(gpuasync_stream_destroy)(&frame, stream, 0, OP("stream.destroy"));
   }
   /// `body` must live until the kernel has run.
-  void launch(gpuasync_stream *stream, const gpuasync_site *site,
-              const Body &body, int64_t grid = 1, int64_t block = 1);
+  void launch(gpuasync_stream *stream, uint32_t site, const Body &body,
+              int64_t grid = 1, int64_t block = 1);
   char *alloc(gpuasync_stream *stream, uint64_t bytes,
-              const gpuasync_site *site = OP("alloc"), uint32_t flags = 0) {
+              uint32_t site = OP("alloc"), uint32_t flags = 0) {
     return static_cast<char *>(
         STAND_IN(gpuasync_alloc)(&frame, stream, bytes, flags, site));
   }
   void dealloc(gpuasync_stream *stream, void *memory,
-               const gpuasync_site *site = OP("dealloc")) {
+               uint32_t site = OP("dealloc")) {
     STAND_IN(gpuasync_dealloc)(&frame, stream, memory, site);
   }
   void copy(gpuasync_stream *stream, void *to, const void *from, uint64_t bytes,
-            const gpuasync_site *site = OP("memcpy")) {
+            uint32_t site = OP("memcpy")) {
     STAND_IN(gpuasync_memcpy)(&frame, stream, to, from, bytes, site);
   }
   void fill(gpuasync_stream *stream, void *to, uint64_t bytes,
-            const gpuasync_site *site = OP("memset")) {
+            uint32_t site = OP("memset")) {
     char zero = 0;
     STAND_IN(gpuasync_memset)(&frame, stream, to, &zero, 1, bytes, site);
   }
@@ -140,7 +141,7 @@ protected:
   /// The only report.
   std::string takeOne();
 
-  CheckedProgram program;
+  CheckedProgram program, library;
   std::mutex mutex;
   std::vector<std::string> reports;
 };

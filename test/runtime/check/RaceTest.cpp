@@ -17,8 +17,8 @@ namespace {
 
 TEST_F(CheckTest, RaceOfThreadsIsNamedWithBothPlaces) {
   char *x = nullptr;
-  const gpuasync_site *allocated = OP("gpu_async.alloc");
-  const gpuasync_site *launched = OP("gpu_async.launch @k::@f");
+  uint32_t allocated = OP("gpu_async.alloc");
+  uint32_t launched = OP("gpu_async.launch @k::@f");
   Body body = [&](const gpuasync_cpu_block_ctx *, char *) {
     EXPECT_TRUE(access(x + 4, 4, checkWrite, 10, 0));
     EXPECT_TRUE(access(x + 4, 4, checkRead, 11, 3));
@@ -28,7 +28,7 @@ TEST_F(CheckTest, RaceOfThreadsIsNamedWithBothPlaces) {
   x = frame.alloc(s, 64, allocated);
   frame.launch(s, launched, body, 1, 4);
   frame.wait(s);
-  std::string at = "host.mlir:" + std::to_string(launched->line) + ":3";
+  std::string at = "host.mlir:" + std::to_string(lineOf(launched)) + ":3";
   EXPECT_EQ(takeOne(),
             "kernel.mlir:11:5: error: data race between threads of a block: "
             "read by block (0, 0, 0), thread (3, 0, 0) of kernel @k::@f, "
@@ -36,7 +36,7 @@ TEST_F(CheckTest, RaceOfThreadsIsNamedWithBothPlaces) {
                 at +
                 "\nkernel.mlir:10:5: note: the other: write by block (0, 0, "
                 "0), thread (0, 0, 0) of kernel @k::@f, launched at " +
-                at + "\nhost.mlir:" + std::to_string(allocated->line) +
+                at + "\nhost.mlir:" + std::to_string(lineOf(allocated)) +
                 ":3: note: at byte 4 of 64 bytes of device memory that comes "
                 "from here\n");
   frame.dealloc(s, x);
@@ -125,6 +125,47 @@ TEST_F(CheckTest, RaceOfBlocksIsFoundThoughManyReadFirst) {
   frame.destroy(s);
 }
 
+// What another program does on the handle of a library call is in the order of
+// the stream, before and after; nothing orders it with other streams.
+TEST_F(CheckTest, LibraryCallsAreOrderedByTheirStream) {
+  char *x = nullptr;
+  Body update = [&](const gpuasync_cpu_block_ctx *, char *) {
+    access(x, 4, checkWrite, 80);
+  };
+  CheckedFrame frame(program);
+  gpuasync_stream *s = frame.stream(), *other = frame.stream();
+  x = frame.alloc(s, 64);
+  frame.fill(s, x, 64);
+  for (int i = 0; i < 2; ++i) {
+    void *native =
+        STAND_IN(gpuasync_stream_native)(&frame.frame, s, OP("library"));
+    CheckedFrame inner(library);
+    gpuasync_stream *theirs = STAND_IN(gpuasync_stream_external)(
+        &inner.frame, native, OP("external"));
+    inner.launch(theirs, OP("gpu_async.launch @k::@f"), update);
+    inner.destroy(theirs);
+  }
+  frame.fill(s, x, 64);
+  frame.wait(s);
+  EXPECT_EQ(take(), std::vector<std::string>());
+  void *native =
+      STAND_IN(gpuasync_stream_native)(&frame.frame, s, OP("library"));
+  {
+    CheckedFrame inner(library);
+    gpuasync_stream *theirs = STAND_IN(gpuasync_stream_external)(
+        &inner.frame, native, OP("external"));
+    inner.launch(theirs, OP("gpu_async.launch @k::@f"), update);
+    inner.destroy(theirs);
+  }
+  frame.fill(other, x, 64);
+  frame.wait(s);
+  frame.wait(other);
+  EXPECT_NE(takeOne().find("memset"), std::string::npos);
+  frame.dealloc(s, x);
+  frame.destroy(s);
+  frame.destroy(other);
+}
+
 TEST_F(CheckTest, StreamsRaceUnlessAnEventOrAHostWaitOrdersThem) {
   char *x = nullptr;
   Body write = [&](const gpuasync_cpu_block_ctx *, char *) {
@@ -177,17 +218,17 @@ TEST_F(CheckTest, CopiesFillsAndKernelsRaceWhicheverRunsFirst) {
   // What it does not touch is no race, the last four bytes are.
   frame.copy(b, host.data(), x, 60);
   EXPECT_EQ(take(), std::vector<std::string>());
-  const gpuasync_site *copied = OP("gpu_async.memcpy");
+  uint32_t copied = OP("gpu_async.memcpy");
   frame.copy(b, host.data() + 60, x + 60, 4, copied);
-  const gpuasync_site *filled = OP("gpu_async.memset");
+  uint32_t filled = OP("gpu_async.memset");
   frame.fill(b, x, 64, filled);
   frame.wait(a);
   frame.wait(b);
   std::string all;
   for (const std::string &report : take())
     all += report;
-  for (const gpuasync_site *site : {copied, filled})
-    EXPECT_NE(all.find("host.mlir:" + std::to_string(site->line) + ":3"),
+  for (uint32_t site : {copied, filled})
+    EXPECT_NE(all.find("host.mlir:" + std::to_string(lineOf(site)) + ":3"),
               std::string::npos)
         << all;
   frame.dealloc(b, x);

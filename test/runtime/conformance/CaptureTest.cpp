@@ -217,6 +217,46 @@ TEST_P(Capture, RunsAThousandTimes_X05) {
   }
 }
 
+// X05: what a library enqueues on the streams of a captured function becomes
+// part of the graph.
+TEST_P(Capture, LibraryCalls_X05) {
+  TestProgram library;
+  auto call = [&](void *native, uint32_t factor) {
+    FrameScope frame(library);
+    gpuasync_stream *theirs =
+        gpuasync_stream_external(frame, native, SITE("library.stream"));
+    frame.launch(theirs, MulAdd, 1, count, MulAddParams{x, count, factor, 1});
+    frame.destroy(theirs);
+    Status status = frame.leave();
+    EXPECT_TRUE(status.ok()) << status.message();
+  };
+  fill(7);
+  ASSERT_EQ(cuda.beginCapture(stream, Global), 0);
+  {
+    FrameScope frame(*program);
+    gpuasync_stream *theirs = external(frame);
+    void *native = gpuasync_stream_native(frame, theirs, SITE("library.call"));
+    EXPECT_EQ(native, stream);
+    call(native, 3);
+    gpuasync_stream *own = frame.stream();
+    gpuasync_event *event = frame.record(theirs);
+    frame.waitEvent(own, event);
+    frame.destroy(event);
+    call(gpuasync_stream_native(frame, own, SITE("library.call")), 5);
+    frame.destroy(own, false); // joined when the frame is left
+    frame.destroy(theirs);
+    Status status = frame.leave();
+    EXPECT_TRUE(status.ok()) << status.message();
+  }
+  void *executable = endCapture();
+  ASSERT_TRUE(executable);
+  EXPECT_EQ(read(), std::vector<uint32_t>(count, 7));
+  run(executable, 2);
+  EXPECT_EQ(read(), std::vector<uint32_t>(
+                        count, (((7 * 3 + 1) * 5 + 1) * 3 + 1) * 5 + 1));
+  EXPECT_EQ(cuda.executableDestroy(executable), 0);
+}
+
 // T08: the same function on streams, as a graph and on the host's processor:
 // equal bit for bit.
 TEST_P(Capture, StreamsGraphAndHostAgree_T08) {

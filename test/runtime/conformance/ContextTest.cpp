@@ -176,7 +176,7 @@ TEST_P(Contexts, ParametersAreCopied_M09) {
   alignas(16) StoreParams params = {x, 7};
   gpuasync_block block = makeLaunch(1, 64, params);
   block.paramBytes = program->kernels[Store].paramBytes;
-  gpuasync_launch(frame, stream, &program->launchSites[Store], &block);
+  gpuasync_launch(frame, stream, program->launchSites[Store], &block);
   memset(&params, 0xff, sizeof(params));
   memset(&block, 0xff, sizeof(block));
   frame.copy(stream, out.data(), x, 256);

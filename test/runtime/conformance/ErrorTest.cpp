@@ -85,7 +85,7 @@ TEST_P(Errors, ArgumentBytes) {
   gpuasync_stream *stream = frame.stream();
   gpuasync_block launch = makeLaunch(1, 1, StoreParams{nullptr, 1});
   launch.paramBytes = 8;
-  gpuasync_launch(frame, stream, &program->launchSites[Store], &launch);
+  gpuasync_launch(frame, stream, program->launchSites[Store], &launch);
   Status status = frame.leave();
   EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
   contains(status, "takes 16 bytes in 2 parameters");
@@ -94,10 +94,9 @@ TEST_P(Errors, ArgumentBytes) {
 TEST_P(Errors, UnknownKernelOfTheTable) {
   FrameScope frame(*program);
   gpuasync_stream *stream = frame.stream();
-  gpuasync_site site = program->launchSites[Store];
-  site.kernel = 99;
+  const uint32_t site = testSite("test.mlir", "launch", 1, 1, /*kernel=*/99);
   gpuasync_block launch = makeLaunch(1, 1, StoreParams{nullptr, 1});
-  gpuasync_launch(frame, stream, &site, &launch);
+  gpuasync_launch(frame, stream, site, &launch);
   EXPECT_EQ(frame.leave().code(), uint32_t(GPUASYNC_NOT_FOUND));
 }
 

@@ -79,35 +79,35 @@ protected:
       gpuasync_frame frame;
       gpuasync_stream *streams[2];
       gpuasync_event *event = nullptr;
-      static const gpuasync_site site = {"a.mlir", "op", 1, 1, 0, 0, 0, 0};
+      const uint32_t site = SITE("op");
       measure(costs.enter,
               [&] { gpuasync_frame_enter(&frame, &program->function); });
       measure(costs.streams, [&] {
         for (gpuasync_stream *&stream : streams)
-          stream = gpuasync_stream_create(&frame, &site);
+          stream = gpuasync_stream_create(&frame, site);
       });
       static uint32_t *x = nullptr;
       if (i == 0)
         x = static_cast<uint32_t *>(
-            gpuasync_alloc(&frame, nullptr, 256, 0, &site));
+            gpuasync_alloc(&frame, nullptr, 256, 0, site));
       StoreParams params{x, uint32_t(i)};
       gpuasync_block block = makeLaunch(1, 64, params);
       measure(costs.launch, [&] {
-        gpuasync_launch(&frame, streams[0], &program->launchSites[Store],
+        gpuasync_launch(&frame, streams[0], program->launchSites[Store],
                         &block);
       });
       measure(costs.events, [&] {
-        event = gpuasync_event_record(&frame, streams[0], &site);
-        gpuasync_stream_wait(&frame, streams[1], event, &site);
-        gpuasync_event_destroy(&frame, event, &site);
+        event = gpuasync_event_record(&frame, streams[0], site);
+        gpuasync_stream_wait(&frame, streams[1], event, site);
+        gpuasync_event_destroy(&frame, event, site);
       });
       measure(costs.wait,
-              [&] { gpuasync_stream_synchronize(&frame, streams, 2, &site); });
+              [&] { gpuasync_stream_synchronize(&frame, streams, 2, site); });
       if (i == 9)
-        gpuasync_dealloc(&frame, nullptr, x, &site);
+        gpuasync_dealloc(&frame, nullptr, x, site);
       measure(costs.streams, [&] {
         for (gpuasync_stream *stream : streams)
-          gpuasync_stream_destroy(&frame, stream, GPUASYNC_STREAM_IDLE, &site);
+          gpuasync_stream_destroy(&frame, stream, GPUASYNC_STREAM_IDLE, site);
       });
       measure(costs.leave,
               [&] { EXPECT_EQ(gpuasync_frame_leave(&frame), nullptr); });

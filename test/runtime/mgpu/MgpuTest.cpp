@@ -35,7 +35,7 @@ std::vector<char> readObject() {
 
 gpuasync_mgpu_stats stats() {
   gpuasync_mgpu_stats result;
-  gpuasync_mgpu_read_stats(&result);
+  EXPECT_EQ(gpuasync_mgpu_read_stats(&result), nullptr);
   return result;
 }
 
@@ -64,7 +64,7 @@ protected:
     EXPECT_EQ(firstError(), "");
     EXPECT_EQ(gpuasync_mgpu_close(), uint32_t(GPUASYNC_OK));
     gpuasync_stats after;
-    gpuasync_stats_read(context.get(), &after);
+    EXPECT_EQ(gpuasync_stats_read(context.get(), &after), nullptr);
     EXPECT_EQ(after.streams.live, 0u);
     EXPECT_EQ(after.events.live, 0u);
     EXPECT_EQ(after.modules.live, 0u);
@@ -164,7 +164,7 @@ TEST_P(MgpuTest, ForkJoinIsRightAndItsLeakedStreamsAreTakenBack_S02) {
   uint32_t wrong = 0;
   uint64_t most = 0;
   gpuasync_stats before, held;
-  gpuasync_stats_read(context.get(), &before);
+  EXPECT_EQ(gpuasync_stats_read(context.get(), &before), nullptr);
   for (uint32_t i = 0; i < 500; ++i) {
     wrong += forkJoin(x, i);
     uint64_t now = stats().physicalStreams;
@@ -174,7 +174,7 @@ TEST_P(MgpuTest, ForkJoinIsRightAndItsLeakedStreamsAreTakenBack_S02) {
   EXPECT_EQ(stats().streams, 2500u); // root and branches: 5 forgotten each
   EXPECT_EQ(stats().events, 0u);
   EXPECT_LE(most, 24u);
-  gpuasync_stats_read(context.get(), &held);
+  EXPECT_EQ(gpuasync_stats_read(context.get(), &held), nullptr);
   EXPECT_LE(held.streams.physical, before.streams.physical + 64);
   EXPECT_LE(held.events.physical, before.events.physical + 64);
   mgpuMemFree(x, nullptr);
@@ -183,14 +183,14 @@ TEST_P(MgpuTest, ForkJoinIsRightAndItsLeakedStreamsAreTakenBack_S02) {
 TEST_P(MgpuTest, LeakedStreamsCost64BytesEach) {
   constexpr uint64_t count = 100000;
   gpuasync_stats before, after;
-  gpuasync_stats_read(context.get(), &before);
+  EXPECT_EQ(gpuasync_stats_read(context.get(), &before), nullptr);
   std::vector<void *> streams(count);
   for (void *&stream : streams)
     stream = mgpuStreamCreate();
   EXPECT_EQ(stats().streams, count);
   EXPECT_LE(stats().handleBytes, count * 64 + 4096 * 64);
   EXPECT_EQ(stats().physicalStreams, 0u);
-  gpuasync_stats_read(context.get(), &after);
+  EXPECT_EQ(gpuasync_stats_read(context.get(), &after), nullptr);
   EXPECT_EQ(after.streams.physical, before.streams.physical);
   // Each of them works.
   auto *x = shared<uint32_t>(32);

@@ -24,7 +24,7 @@ bool runOnce(TestProgram &program, uint32_t flags = 0) {
   gpuasync_block block = makeLaunch(2, 32, params);
   block.paramBytes = program.kernels[MulAdd].paramBytes;
   block.flags = flags;
-  gpuasync_launch(&frame.frame, stream, &program.launchSites[MulAdd], &block);
+  gpuasync_launch(&frame.frame, stream, program.launchSites[MulAdd], &block);
   frame.copy(stream, host.data(), x, 12);
   frame.dealloc(stream, x);
   bool done = frame.wait({stream}) == 0;

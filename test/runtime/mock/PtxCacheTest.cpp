@@ -150,7 +150,9 @@ TEST(PtxCacheBody, DISABLED_Run) {
   status = context.close();
   EXPECT_TRUE(status.ok()) << status.message();
   gpuasync_disk_cache_stats stats;
-  gpuasync_disk_cache_stats_read(gpuasync_disk_cache_default(), &stats);
+  EXPECT_EQ(
+      gpuasync_disk_cache_stats_read(gpuasync_disk_cache_default(), &stats),
+      nullptr);
   std::ofstream(getenv("PTX_CACHE_TEST_REPORT"))
       << result << " links " << mock->mock_calls("cuLinkComplete") << " loads "
       << mock->mock_calls("cuModuleLoadDataEx") << " hits " << stats.hits

@@ -35,7 +35,7 @@ TEST(Sessions, CopyWithoutAFenceWritesNothing_E05) {
   Session *session = nullptr;
   Status opened(gpuasync_session_open(sessionVersion, "cuda", &session));
   ASSERT_TRUE(opened.ok()) << opened.message();
-  const gpuasync_site *site = SITE("call");
+  const gpuasync_site *site = testSites.data() + SITE("call");
   NativeModule loaded = nullptr;
   NativeFunction functions[NumKernels];
   ASSERT_TRUE(session

@@ -179,8 +179,8 @@ void Life::closeContext(gpuasync_context *context) {
   if (closed)
     problem("closing again: %s", gpuasync_status_get_message(closed));
   note(closed);
-  gpuasync_stats stats;
-  gpuasync_stats_read(context, &stats);
+  gpuasync_stats stats = {};
+  gpuasync_status_free(gpuasync_stats_read(context, &stats));
   if (!lost() && (stats.streams.physical || stats.events.physical ||
                   stats.modules.physical || stats.buffers.physical))
     problem("the closed context's statistics are not at nothing");

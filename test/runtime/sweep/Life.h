@@ -12,6 +12,7 @@
 
 #include "Fixture.h"
 #include "HostCalls.h"
+#include "gpuasync/Program.h"
 
 #include <mutex>
 
@@ -168,6 +169,16 @@ public:
     Entry entry(life);
     return gpuasync_stream_external(&frame, native, SITE("external"));
   }
+  void *native(gpuasync_stream *stream) {
+    Entry entry(life);
+    return gpuasync_stream_native(&frame, stream, SITE("library"));
+  }
+  /// Takes over an error of a call between those of the frame.
+  void fail(const char *message) {
+    Entry entry(life);
+    gpuasync_frame_fail(&frame,
+                        gpuasync_status_make(GPUASYNC_DRIVER_ERROR, message));
+  }
   void destroy(gpuasync_stream *stream, bool idle) {
     Entry entry(life);
     gpuasync_stream_destroy(&frame, stream, idle ? GPUASYNC_STREAM_IDLE : 0,
@@ -180,7 +191,7 @@ public:
     gpuasync_block launch = makeLaunch(grid, block, aligned, shared);
     launch.paramBytes = program.kernels[kernel].paramBytes;
     Entry entry(life);
-    gpuasync_launch(&frame, stream, &program.launchSites[kernel], &launch);
+    gpuasync_launch(&frame, stream, program.launchSites[kernel], &launch);
   }
   uint32_t *alloc(gpuasync_stream *stream, uint64_t count,
                   bool shared = false) {

@@ -234,7 +234,17 @@ void gpuasync_test::callersStream(Life &life) {
       shared = frame.alloc(nullptr, 64, true);
       frame.copy(stream, x, in.data(), 256);
       frame.waitEvent(own, frame.record(stream));
-      frame.launch(own, MulAdd, 1, 64, MulAddParams{x, 64, 3, 1});
+      // By a library; null may be a stream, so it is only called without error.
+      void *handle = frame.native(own);
+      if (!frame.failed()) {
+        LifeFrame library(life, life.program);
+        gpuasync_stream *theirs = library.external(handle);
+        library.launch(theirs, MulAdd, 1, 64, MulAddParams{x, 64, 3, 1});
+        library.destroy(theirs, false);
+        library.leave();
+        if (!library.succeeded)
+          frame.fail("the library failed");
+      }
       frame.waitEvent(stream, frame.record(own));
       frame.copy(stream, shared, x, 256);
       frame.destroy(own, false);
@@ -697,8 +707,9 @@ void gpuasync_test::ptxCache(Life &life) {
     return;
   runBothPrograms(life);
   life.scope(false);
-  gpuasync_disk_cache_stats stats;
-  gpuasync_disk_cache_stats_read(gpuasync_disk_cache_default(), &stats);
+  gpuasync_disk_cache_stats stats = {};
+  gpuasync_status_free(
+      gpuasync_disk_cache_stats_read(gpuasync_disk_cache_default(), &stats));
   life.expectUnlessFired(stats.stores == 2 && stats.hits == 1,
                          "what was kept on disk");
 }
@@ -771,8 +782,8 @@ void gpuasync_test::diskCache(Life &life) {
         std::filesystem::resize_file(file, bytes, none);
     if (lookUp(life, cache, 3, bytes) && !life.fired())
       life.problem("a damaged entry was found");
-    gpuasync_disk_cache_stats stats;
-    gpuasync_disk_cache_stats_read(cache, &stats);
+    gpuasync_disk_cache_stats stats = {};
+    gpuasync_status_free(gpuasync_disk_cache_stats_read(cache, &stats));
     life.expectUnlessFired(stats.damaged == 1 && stats.evictions > 0,
                            "what was counted");
     Entry inside(life);

@@ -82,7 +82,7 @@ void visitEveryBlock(Context &context, uint32_t flags) {
     gpuasync_block launch = makeLaunch(1, 64, params);
     for (int i = 0; i < 3; ++i)
       launch.grid[i] = shape[i];
-    gpuasync_launch(frame, stream, &custom.program.launchSites[Store], &launch);
+    gpuasync_launch(frame, stream, custom.program.launchSites[Store], &launch);
     ASSERT_EQ(frame.wait({stream}), 0);
     int64_t x = shape[0], y = shape[1], z = shape[2];
     EXPECT_EQ(visits[0], x * y * z);

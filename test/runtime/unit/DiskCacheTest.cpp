@@ -114,7 +114,7 @@ public:
   }
   gpuasync_disk_cache_stats stats() {
     gpuasync_disk_cache_stats result;
-    gpuasync_disk_cache_stats_read(raw, &result);
+    EXPECT_EQ(gpuasync_disk_cache_stats_read(raw, &result), nullptr);
     return result;
   }
 

@@ -60,37 +60,37 @@ Life live(TestProgram &program, uint64_t failing) {
     bool scoped = !pushed;
     note(pushed);
     if (scoped) {
-      static const gpuasync_site site = {"a.mlir", "op", 1, 1, 0, 0, 0, 0};
+      const uint32_t site = SITE("op");
       gpuasync_frame frame;
       gpuasync_frame_enter(&frame, &program.function);
-      gpuasync_stream *streams[2] = {gpuasync_stream_create(&frame, &site),
-                                     gpuasync_stream_create(&frame, &site)};
-      auto *flag = static_cast<uint32_t *>(gpuasync_alloc(
-          &frame, nullptr, 4, GPUASYNC_ALLOC_HOST_SHARED, &site));
+      gpuasync_stream *streams[2] = {gpuasync_stream_create(&frame, site),
+                                     gpuasync_stream_create(&frame, site)};
+      auto *flag = static_cast<uint32_t *>(
+          gpuasync_alloc(&frame, nullptr, 4, GPUASYNC_ALLOC_HOST_SHARED, site));
       auto *x = static_cast<uint32_t *>(
-          gpuasync_alloc(&frame, streams[0], 256, 0, &site));
+          gpuasync_alloc(&frame, streams[0], 256, 0, site));
       if (flag)
         *flag = 0;
-      gpuasync_host_register(&frame, in, sizeof(in), &site);
-      gpuasync_host_unregister(&frame, in, &site);
+      gpuasync_host_register(&frame, in, sizeof(in), site);
+      gpuasync_host_unregister(&frame, in, site);
       auto launch = [&](gpuasync_stream *stream, KernelIndex kernel,
                         gpuasync_block block) {
         block.paramBytes = program.kernels[kernel].paramBytes;
-        gpuasync_launch(&frame, stream, &program.launchSites[kernel], &block);
+        gpuasync_launch(&frame, stream, program.launchSites[kernel], &block);
       };
       GateParams gate{flag};
       launch(streams[0], Gate, makeLaunch(1, 1, gate));
-      gpuasync_memcpy(&frame, streams[0], x, in, 256, &site);
-      gpuasync_event *event = gpuasync_event_record(&frame, streams[0], &site);
-      gpuasync_stream_wait(&frame, streams[1], event, &site);
+      gpuasync_memcpy(&frame, streams[0], x, in, 256, site);
+      gpuasync_event *event = gpuasync_event_record(&frame, streams[0], site);
+      gpuasync_stream_wait(&frame, streams[1], event, site);
       MulAddParams update{x, 64, 2, 1};
       launch(streams[1], MulAdd, makeLaunch(1, 64, update));
-      gpuasync_memcpy(&frame, streams[1], out, x, 256, &site);
-      gpuasync_dealloc(&frame, streams[1], x, &site);
+      gpuasync_memcpy(&frame, streams[1], out, x, 256, site);
+      gpuasync_dealloc(&frame, streams[1], x, site);
       if (flag)
         openGate(flag);
-      gpuasync_stream_synchronize(&frame, streams, 2, &site);
-      gpuasync_dealloc(&frame, nullptr, flag, &site);
+      gpuasync_stream_synchronize(&frame, streams, 2, site);
+      gpuasync_dealloc(&frame, nullptr, flag, site);
       note(gpuasync_frame_leave(&frame));
       gpuasync_scope_pop();
     }
@@ -137,16 +137,16 @@ TEST_F(HostMemory, FailedFrameGivesBackWithoutMemory_E03) {
     EXPECT_FALSE(frame.leave().ok());
   }
   // No gtest macro nor FrameScope meanwhile: those allocate too.
-  static const gpuasync_site site = {"a.mlir", "op", 1, 1, 0, 0, 0, 0};
+  const uint32_t site = SITE("op");
   gpuasync_frame frame;
   gpuasync_frame_enter(&frame, &program.function);
-  void *x = gpuasync_alloc(&frame, nullptr, 256, 0, &site);
-  gpuasync_host_register(&frame, host.data(), 256, &site);
+  void *x = gpuasync_alloc(&frame, nullptr, 256, 0, site);
+  gpuasync_host_register(&frame, host.data(), 256, site);
   allFail = true;
-  gpuasync_stream *stream = gpuasync_stream_create(&frame, &site);
+  gpuasync_stream *stream = gpuasync_stream_create(&frame, site);
   StoreParams params{static_cast<uint32_t *>(x), 1};
   gpuasync_block block = makeLaunch(1, 64, params);
-  gpuasync_launch(&frame, stream, &program.launchSites[Store], &block);
+  gpuasync_launch(&frame, stream, program.launchSites[Store], &block);
   Status status(gpuasync_frame_leave(&frame));
   allFail = false;
   EXPECT_NE(stream, nullptr);
@@ -198,22 +198,22 @@ TEST_F(HostMemory, WarmCallAllocatesNothing_C05) {
     if (i == 5)
       before = allocations;
     gpuasync_frame frame;
-    static const gpuasync_site site = {"a.mlir", "op", 1, 1, 0, 0, 0, 0};
+    const uint32_t site = SITE("op");
     gpuasync_frame_enter(&frame, &program.function);
-    gpuasync_stream *streams[2] = {gpuasync_stream_create(&frame, &site),
-                                   gpuasync_stream_create(&frame, &site)};
-    void *x = gpuasync_alloc(&frame, streams[0], 4096, 0, &site);
+    gpuasync_stream *streams[2] = {gpuasync_stream_create(&frame, site),
+                                   gpuasync_stream_create(&frame, site)};
+    void *x = gpuasync_alloc(&frame, streams[0], 4096, 0, site);
     StoreParams params{static_cast<uint32_t *>(x), 1};
     gpuasync_block block = makeLaunch(1, 64, params);
-    gpuasync_launch(&frame, streams[0], &program.launchSites[Store], &block);
-    gpuasync_event *event = gpuasync_event_record(&frame, streams[0], &site);
-    gpuasync_stream_wait(&frame, streams[1], event, &site);
-    gpuasync_event_destroy(&frame, event, &site);
-    gpuasync_launch(&frame, streams[1], &program.launchSites[Store], &block);
-    gpuasync_dealloc(&frame, streams[1], x, &site);
-    gpuasync_stream_synchronize(&frame, streams, 2, &site);
-    gpuasync_stream_destroy(&frame, streams[0], GPUASYNC_STREAM_IDLE, &site);
-    gpuasync_stream_destroy(&frame, streams[1], GPUASYNC_STREAM_IDLE, &site);
+    gpuasync_launch(&frame, streams[0], program.launchSites[Store], &block);
+    gpuasync_event *event = gpuasync_event_record(&frame, streams[0], site);
+    gpuasync_stream_wait(&frame, streams[1], event, site);
+    gpuasync_event_destroy(&frame, event, site);
+    gpuasync_launch(&frame, streams[1], program.launchSites[Store], &block);
+    gpuasync_dealloc(&frame, streams[1], x, site);
+    gpuasync_stream_synchronize(&frame, streams, 2, site);
+    gpuasync_stream_destroy(&frame, streams[0], GPUASYNC_STREAM_IDLE, site);
+    gpuasync_stream_destroy(&frame, streams[1], GPUASYNC_STREAM_IDLE, site);
     gpuasync_status_free(gpuasync_frame_leave(&frame));
   }
   EXPECT_EQ(allocations - before, 0u);

@@ -42,7 +42,7 @@ TEST(Latency, WarmLaunchAddsLittle_L01_L09) {
     alignas(16) StoreParams params = {x, 1};
     gpuasync_block block = makeLaunch(1, 1, params);
     block.paramBytes = program.kernels[Store].paramBytes;
-    const gpuasync_site *site = &program.launchSites[Store];
+    const gpuasync_site *site = testSites.data() + program.launchSites[Store];
     gpuasync::Frame &inner = *gpuasync::Frame::of(frame);
     gpuasync::NativeFunction function =
         inner.instance->modules[0].functions.load()[Store];
@@ -62,8 +62,9 @@ TEST(Latency, WarmLaunchAddsLittle_L01_L09) {
         (void)inner.driver->launch(stream->native, function,
                                    program.kernels[Store], block, site);
       });
-      double entry =
-          nsEach([&] { gpuasync_launch(frame, stream, site, &block); });
+      double entry = nsEach([&] {
+        gpuasync_launch(frame, stream, program.launchSites[Store], &block);
+      });
       added.push_back(entry - direct);
       alone.push_back(direct);
     }

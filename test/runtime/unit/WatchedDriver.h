@@ -10,6 +10,7 @@
 #ifndef GPUASYNC_TEST_RUNTIME_UNIT_WATCHEDDRIVER_H
 #define GPUASYNC_TEST_RUNTIME_UNIT_WATCHEDDRIVER_H
 
+#include "Sites.h"
 #include "core/ContextImpl.h"
 #include "core/Program.h"
 #include "drivers/cuda/CudaApi.h"
@@ -238,14 +239,16 @@ public:
   explicit ManyModules(uint32_t count, uint64_t seed = 1,
                        uint32_t format = GPUASYNC_IMAGE_PTX,
                        const char *arch = "sm_70", uint64_t imageBytes = 32)
-      : images(count), modules(count), indices(count), functions(count) {
+      : sites(launchSites("many.mlir", "launch", count)), images(count),
+        modules(count), indices(count), functions(count) {
     for (uint32_t i = 0; i < count; ++i) {
       images[i] = {format, 0, arch, &image, imageBytes, {seed, i}};
       modules[i] = {"m", &kernel, &images[i], 1, 1};
       indices[i] = i;
       functions[i] = {"f", "many.mlir", 1, 1, &program, &indices[i], 1, 0};
     }
-    program = {GPUASYNC_ABI_VERSION, count, "many", modules.data(), &slot};
+    program = {GPUASYNC_ABI_VERSION, count, "many", modules.data(), &slot,
+               sites.data(),         count, 0};
     all = {"all", "many.mlir", 1, 1, &program, indices.data(), count, 0};
   }
   ManyModules(const ManyModules &) = delete;
@@ -268,16 +271,15 @@ public:
   /// Launches the module's kernel and checks what it wrote.
   bool run(uint32_t module, uint32_t value, std::string *why = nullptr) {
     gpuasync_frame frame;
-    gpuasync_site site = {"many.mlir", "launch", 1, 1,
-                          UINT32_MAX,  module,   0, 0};
+    const uint32_t site = module;
     gpuasync_frame_enter(&frame, &functions[module]);
-    gpuasync_stream *stream = gpuasync_stream_create(&frame, &site);
+    gpuasync_stream *stream = gpuasync_stream_create(&frame, site);
     uint32_t seen = 0;
     alignas(16) StoreParams params = {&seen, value};
     gpuasync_block block = {{1, 1, 1}, {1, 1, 1}, {0, 0, 0}, 0, 0, 16, &params};
-    gpuasync_launch(&frame, stream, &site, &block);
-    gpuasync_stream_synchronize(&frame, &stream, 1, &site);
-    gpuasync_stream_destroy(&frame, stream, GPUASYNC_STREAM_IDLE, &site);
+    gpuasync_launch(&frame, stream, site, &block);
+    gpuasync_stream_synchronize(&frame, &stream, 1, site);
+    gpuasync_stream_destroy(&frame, stream, GPUASYNC_STREAM_IDLE, site);
     Status status(gpuasync_frame_leave(&frame));
     if (why)
       *why = status.ok() ? "stored " + std::to_string(seen) + " instead of " +
@@ -294,6 +296,7 @@ public:
   };
   static const Image image;
   gpuasync_kernel kernel = {"store", offsets, sizes, 2, 16};
+  std::vector<gpuasync_site> sites;
   std::vector<gpuasync_image> images;
   std::vector<gpuasync_module> modules;
   std::vector<uint32_t> indices;
@@ -306,8 +309,8 @@ inline const ManyModules::Image ManyModules::image = {
     {"store", ManyModules::store, 0, 0, 0}, {}};
 
 inline gpuasync_stats statsOf(const Context &context) {
-  gpuasync_stats stats;
-  gpuasync_stats_read(context.get(), &stats);
+  gpuasync_stats stats = {};
+  gpuasync_status_free(gpuasync_stats_read(context.get(), &stats));
   return stats;
 }
 

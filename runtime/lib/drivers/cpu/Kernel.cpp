@@ -5,6 +5,7 @@
 // What an operation of a cpu stream does, and what kernels call back.
 //===----------------------------------------------------------------------===//
 
+#include "core/SizedStruct.h"
 #include "core/Strided.h"
 #include "drivers/cpu/Scheduler.h"
 
@@ -155,9 +156,16 @@ const gpuasync_cpu_check_hooks *cpu::checkHooks = nullptr;
 
 extern "C" {
 
-void gpuasync_cpu_check_install(
-    const gpuasync_cpu_check_hooks *hooks) noexcept {
-  checkHooks = hooks;
+gpuasync_status *
+gpuasync_cpu_check_install(const gpuasync_cpu_check_hooks *hooks) noexcept {
+  static gpuasync_cpu_check_hooks installed;
+  if (hooks)
+    if (Status status =
+            readStruct(hooks, installed, "gpuasync_cpu_check_hooks");
+        !status.ok())
+      return status.release();
+  checkHooks = hooks ? &installed : nullptr;
+  return nullptr;
 }
 
 void gpuasync_cpu_printf(const gpuasync_cpu_block_ctx *, const char *format,
@@ -181,8 +189,8 @@ void gpuasync_cpu_assert_fail(const gpuasync_cpu_block_ctx *ctx,
     snprintf(where, sizeof(where), "%s:%u:%u: ", file, line, column);
   char launched[512] = "";
   if (const gpuasync_site *site = job->op->site)
-    if (site->file && *site->file)
-      snprintf(launched, sizeof(launched), ", launched at %s:%u:%u", site->file,
+    if (const char *file = gpuasync_site_file(site); *file)
+      snprintf(launched, sizeof(launched), ", launched at %s:%u:%u", file,
                site->line, site->column);
   Status status = makeStatus(
       GPUASYNC_KERNEL_ASSERT,

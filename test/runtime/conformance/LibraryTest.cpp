@@ -1,0 +1,253 @@
+//===- LibraryTest.cpp - Calls of libraries on streams of ours ------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What gpuasync_stream_native gives to a library that enqueues: here another
+// lowered program, which takes it for its caller's stream.
+//===----------------------------------------------------------------------===//
+
+#include "Fixture.h"
+
+#include <thread>
+
+using namespace gpuasync_test;
+using namespace gpuasync_test::detail;
+
+namespace {
+
+class Library : public DeviceTest {
+protected:
+  void TearDown() override {
+    library.reset();
+    DeviceTest::TearDown();
+  }
+  /// The library's function: `body(frame, stream)` on the caller's stream.
+  template <typename Body>
+  Status call(void *native, Body body) {
+    FrameScope frame(*library);
+    gpuasync_stream *stream =
+        gpuasync_stream_external(frame, native, SITE("library.stream"));
+    body(frame, stream);
+    frame.destroy(stream);
+    return frame.leave();
+  }
+  /// Work of a frame and of a library on the caller's stream; what the library
+  /// was given.
+  void *passOn(void *callers) {
+    FrameScope frame(*program);
+    gpuasync_stream *stream =
+        gpuasync_stream_external(frame, callers, SITE("external"));
+    auto *x = frame.alloc(nullptr, 64, GPUASYNC_ALLOC_HOST_SHARED);
+    frame.launch(stream, Store, 1, 64, StoreParams{x, 5});
+    void *native = gpuasync_stream_native(frame, stream, SITE("library.call"));
+    EXPECT_FALSE(frame.failed());
+    Status status = call(native, [&](FrameScope &inner, gpuasync_stream *s) {
+      inner.launch(s, MulAdd, 1, 64, MulAddParams{x, 64, 3, 1});
+    });
+    EXPECT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(frame.wait({stream}), 0);
+    EXPECT_EQ(x[63], 16u);
+    frame.dealloc(nullptr, x);
+    frame.destroy(stream);
+    return native;
+  }
+  uint32_t *makeFlag() {
+    FrameScope frame(*program);
+    uint32_t *flag = frame.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+    *flag = 0;
+    return flag;
+  }
+  void free(void *pointer) {
+    FrameScope frame(*program);
+    frame.dealloc(nullptr, pointer);
+  }
+  static void contains(const Status &status, const std::string &text) {
+    EXPECT_NE(std::string(status.message()).find(text), std::string::npos)
+        << status.message();
+  }
+
+  std::unique_ptr<TestProgram> library = std::make_unique<TestProgram>();
+};
+INSTANTIATE_OVER_DEVICES(Library);
+
+TEST_P(Library, WorkIsInTheOrderOfTheStream) {
+  uint32_t *flag = makeFlag();
+  std::vector<uint32_t> out(64), other(64);
+  {
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream(), *second = frame.stream();
+    uint32_t *x = frame.alloc(nullptr, 64), *y = frame.alloc(nullptr, 64);
+    frame.launch(stream, Gate, 1, 1, GateParams{flag});
+    frame.launch(stream, Store, 1, 64, StoreParams{x, 5});
+    void *native = gpuasync_stream_native(frame, stream, SITE("library.call"));
+    ASSERT_FALSE(frame.failed());
+    Status status = call(native, [&](FrameScope &inner, gpuasync_stream *s) {
+      inner.launch(s, MulAdd, 1, 64, MulAddParams{x, 64, 3, 1});
+    });
+    EXPECT_TRUE(status.ok()) << status.message();
+    gpuasync_event *event = frame.record(stream);
+    frame.waitEvent(second, event);
+    frame.destroy(event);
+    frame.launch(second, AddUp, 1, 64, AddUpParams{y, x, 64, 100});
+    frame.copy(second, other.data(), y, 256);
+    event = frame.record(second);
+    frame.waitEvent(stream, event);
+    frame.destroy(event);
+    frame.launch(stream, MulAdd, 1, 64, MulAddParams{x, 64, 10, 0});
+    frame.copy(stream, out.data(), x, 256);
+    openGate(flag);
+    EXPECT_EQ(frame.wait({stream, second}), 0);
+    frame.dealloc(nullptr, x);
+    frame.dealloc(nullptr, y);
+  }
+  EXPECT_EQ(out, std::vector<uint32_t>(64, 160));
+  EXPECT_EQ(other, std::vector<uint32_t>(64, 116));
+  free(flag);
+}
+
+// Work that only the library knows of is waited for, and listed.
+TEST_P(Library, HostWaitCoversItAndATimeoutListsIt_B05) {
+  uint32_t *flag = makeFlag();
+  gpuasync_set_timeout(0.05);
+  {
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    void *native = gpuasync_stream_native(frame, stream, SITE("library.call"));
+    Status status = call(native, [&](FrameScope &inner, gpuasync_stream *s) {
+      inner.launch(s, Gate, 1, 1, GateParams{flag});
+    });
+    EXPECT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(frame.wait({stream}), 1);
+    std::thread opener([&] { openGate(flag); });
+    status = frame.leave();
+    opener.join();
+    EXPECT_EQ(status.code(), uint32_t(GPUASYNC_TIMEOUT));
+    contains(status, "timed out after 0.05 s");
+    // The cpu device knows the operation itself.
+    contains(status, onCpu() ? ":5: gate" : ":3: library.call");
+  }
+  gpuasync_set_timeout(0);
+  free(flag);
+}
+
+// A stream on which only a library has work goes to nobody else meanwhile.
+TEST_P(Library, StreamIsPendingWhileItRuns) {
+  uint32_t *flag = makeFlag();
+  {
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    void *native = gpuasync_stream_native(frame, stream, SITE("library.call"));
+    Status status = call(native, [&](FrameScope &inner, gpuasync_stream *s) {
+      inner.launch(s, Gate, 1, 1, GateParams{flag});
+    });
+    EXPECT_TRUE(status.ok()) << status.message();
+    frame.destroy(stream, /*idle=*/false);
+    gpuasync_stream *next = frame.stream();
+    uint32_t *x = frame.alloc(nullptr, 64);
+    frame.launch(next, Store, 1, 64, StoreParams{x, 1});
+    EXPECT_EQ(frame.wait({next}), 0); // hangs behind the gate
+    frame.dealloc(nullptr, x);
+  }
+  openGate(flag);
+  free(flag);
+}
+
+TEST_P(Library, OfTheCallersStream) {
+  gpuasync_stream *callers = nullptr;
+  ASSERT_TRUE(
+      Status(gpuasync_context_stream_create(context.get(), &callers)).ok());
+  void *theirs = gpuasync_context_stream_native(callers);
+  void *native = passOn(theirs);
+  if (!onCpu())
+    EXPECT_EQ(native, theirs);
+  gpuasync_context_stream_destroy(callers);
+}
+
+TEST_P(Library, OfTheDefaultStream) { passOn(nullptr); }
+
+TEST_P(Library, MisuseIsRefused) {
+  {
+    FrameScope frame(*program);
+    EXPECT_EQ(gpuasync_stream_native(frame, nullptr, SITE("library.call")),
+              nullptr);
+    EXPECT_TRUE(frame.failed());
+    Status status = frame.leave();
+    EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
+    contains(status, ":3: library.call: null stream");
+  }
+  FrameScope outer(*program);
+  gpuasync_stream *stream = outer.stream();
+  {
+    FrameScope frame(*program);
+    EXPECT_EQ(gpuasync_stream_native(frame, stream, SITE("library.call")),
+              nullptr);
+    contains(frame.leave(), "the stream does not belong to this frame");
+  }
+  // In a failed frame nothing happens.
+  {
+    FrameScope frame(*program);
+    gpuasync_stream *own = frame.stream();
+    gpuasync_frame_fail(frame, gpuasync_stats_read(context.get(), [] {
+                          static gpuasync_stats none;
+                          none.structSize = 0;
+                          return &none;
+                        }()));
+    EXPECT_TRUE(frame.failed());
+    EXPECT_EQ(gpuasync_stream_native(frame, own, SITE("library.call")),
+              nullptr);
+    contains(frame.leave(), "structSize is 0");
+  }
+}
+
+// An error of the library's work is the frame's, even if the library saw it.
+TEST_P(Library, ErrorsOfItsWorkReachTheFrame_E01) {
+  for (bool libraryWaits : {false, true}) {
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    void *native = gpuasync_stream_native(frame, stream, SITE("library.call"));
+    Status status = call(native, [&](FrameScope &inner, gpuasync_stream *s) {
+      inner.launch(s, Fail, 1, 1, FailParams{1});
+    });
+    EXPECT_TRUE(status.ok()) << status.message();
+    if (libraryWaits) {
+      Status seen(gpuasync_context_stream_synchronize(
+          static_cast<gpuasync_stream *>(native)));
+      EXPECT_EQ(seen.code(), uint32_t(GPUASYNC_KERNEL_ASSERT));
+    }
+    EXPECT_EQ(frame.wait({stream}), 1);
+    EXPECT_EQ(frame.leave().code(), uint32_t(GPUASYNC_KERNEL_ASSERT));
+  }
+}
+
+// The cpu device's libraries compute on the thread that calls them, after what
+// is ahead of them; and the handle is not theirs to destroy.
+TEST_P(Library, HostLibraryWaitsForWhatIsAhead) {
+  uint32_t *flag = makeFlag();
+  std::vector<uint32_t> out(64);
+  {
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    uint32_t *x = frame.alloc(nullptr, 64);
+    frame.launch(stream, Gate, 1, 1, GateParams{flag});
+    frame.launch(stream, Store, 1, 64, StoreParams{x, 5});
+    auto *native = static_cast<gpuasync_stream *>(
+        gpuasync_stream_native(frame, stream, SITE("library.call")));
+    EXPECT_EQ(gpuasync_context_stream_native(native), native);
+    std::thread opener([&] { openGate(flag); });
+    Status waited(gpuasync_context_stream_synchronize(native));
+    opener.join();
+    EXPECT_TRUE(waited.ok()) << waited.message();
+    for (int i = 0; i < 64; ++i)
+      x[i] *= 2;
+    gpuasync_context_stream_destroy(native);
+    frame.copy(stream, out.data(), x, 256);
+    EXPECT_EQ(frame.wait({stream}), 0);
+    frame.dealloc(nullptr, x);
+    frame.destroy(stream);
+    EXPECT_EQ(readStats(context).streams.live, 0u);
+  }
+  EXPECT_EQ(out, std::vector<uint32_t>(64, 10));
+  free(flag);
+}
+
+} // namespace
