@@ -6,6 +6,7 @@
 // late uses are found.
 //===----------------------------------------------------------------------===//
 
+#include "gpuasync/Memory.h"
 #include "Checker.h"
 
 #include <algorithm>
@@ -293,6 +294,24 @@ bool Checker::accessRange(const void *pointer, uint64_t bytes, uint8_t flags,
   Allocation *allocation = find(begin);
   const char *verb = flags & GPUASYNC_CHECK_WRITE ? "writes" : "reads";
   if (!allocation) {
+    const void *base = nullptr;
+    uint64_t size = 0;
+    const char *what = nullptr, *allocated = nullptr;
+    if (gpuasync_host_memory_find(pointer, bytes, &base, &size, &what,
+                                  &allocated)) {
+      int64_t offset =
+          static_cast<const char *>(pointer) - static_cast<const char *>(base);
+      if (offset < 0 || bytes > size - static_cast<uint64_t>(offset)) {
+        std::string place = placeOf(access), from = siteLine(allocated, 0);
+        report(Kind::Bounds, place, from,
+               place + ": error: out of bounds: " + describe(access) + " " +
+                   verb + " " + std::to_string(bytes) + " bytes at byte " +
+                   std::to_string(offset) + " of " + std::to_string(size) +
+                   " bytes of " + what + "\n" +
+                   (from.empty() ? "" : from + ": note: allocated here\n"));
+        return false;
+      }
+    }
     addRange(pageable, begin, begin + bytes, access);
     return true;
   }

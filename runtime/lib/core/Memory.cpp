@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/Capture.h"
+#include "core/HostMemory.h"
 
 #include <time.h>
 
@@ -251,6 +252,8 @@ void gpuasync_host_register(gpuasync_frame *memory, void *pointer,
                   site);
       return;
     }
+    if (!frame->check(checkHostMemory(pointer, bytes, "registration"), site))
+      return;
     if (frame->capture) {
       frame->fail(refuseCaptured("a registration of host memory",
                                  "register it before the capture"),

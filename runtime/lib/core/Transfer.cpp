@@ -17,6 +17,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/Capture.h"
+#include "core/HostMemory.h"
 #include "core/Strided.h"
 
 #include <string.h>
@@ -126,12 +127,15 @@ Status Transfer::classify(const void *pointer, uint64_t bytes, const char *role,
     if (HostRange *range = context.findRange(pointer)) {
       uint64_t offset = static_cast<uint64_t>(
           static_cast<const char *>(pointer) - range->pointer);
+      if (bytes <= range->bytes - offset)
+        return Status();
       // A copy that leaves the registered part is treated as pageable.
-      pageable = bytes > range->bytes - offset;
-      return pageable ? checkPageable() : Status();
+      pageable = true;
     }
   }
-  pageable = context.has(CapHostAccess) ||
+  if (Status status = checkHostMemory(pointer, bytes, role); !status.ok())
+    return status;
+  pageable = pageable || context.has(CapHostAccess) ||
              context.driver->pointerKind(pointer) == PointerKind::Pageable;
   return pageable ? checkPageable() : Status();
 }

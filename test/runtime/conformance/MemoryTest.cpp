@@ -5,6 +5,7 @@
 // Every kind of copy and fill against plain loops; errors of memory use.
 //===----------------------------------------------------------------------===//
 
+#include "gpuasync/Memory.h"
 #include "Fixture.h"
 
 #include <random>
@@ -127,6 +128,94 @@ TEST_P(Memory, SizesThatWrapAreRefused) {
               std::string::npos)
         << status.message();
   }
+}
+
+/// Memory that the caller has announced ends where it said.
+TEST_P(Memory, CopiesThatLeaveKnownHostMemoryAreRefused) {
+  std::vector<uint32_t> words(64, 7);
+  uint32_t *known = words.data() + 16;
+  Status added(gpuasync_host_memory_add(known, 32 * 4, "argument 0", nullptr));
+  ASSERT_TRUE(added.ok()) << added.message();
+  struct Case {
+    uint32_t *at;
+    uint64_t count;
+    const char *message;
+  };
+  const Case wrong[] = {
+      {known, 33, "exceeds argument 0: 132 bytes at offset 0 of 128"},
+      {known + 31, 2, "exceeds argument 0: 8 bytes at offset 124 of 128"},
+      {known - 1, 2, "begins 4 bytes before argument 0: 8 bytes"},
+      {known - 16, 64, "begins 64 bytes before argument 0"}};
+  const Case right[] = {{known, 32, ""},
+                        {known + 31, 1, ""},
+                        {known - 16, 16, ""},
+                        {known + 32, 16, ""}};
+  enum { Upload, Download, Rows, Fill, Register, NumCalls };
+  auto run = [&](const Case &each, int call) {
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    uint32_t *x = frame.alloc(stream, 128);
+    int64_t sizes[] = {int64_t(each.count), 1}, dense[] = {1, 1};
+    int64_t pairs[] = {2, 1};
+    uint32_t nine = 9;
+    if (call == Upload)
+      frame.copy(stream, x, each.at, each.count * 4);
+    if (call == Download)
+      frame.copy(stream, each.at, x, each.count * 4);
+    if (call == Rows)
+      gpuasync_memcpy_strided(frame, stream, x, pairs, each.at, dense, sizes, 2,
+                              4, SITE("memcpy"));
+    if (call == Fill)
+      gpuasync_memset(frame, stream, each.at, &nine, 4, each.count,
+                      SITE("memset"));
+    if (call == Register) {
+      gpuasync_host_register(frame, each.at, each.count * 4, SITE("register"));
+      gpuasync_host_unregister(frame, each.at, SITE("unregister"));
+    }
+    frame.dealloc(stream, x);
+    frame.wait({stream});
+    frame.destroy(stream);
+    return frame.leave();
+  };
+  for (int call = 0; call < NumCalls; ++call) {
+    for (const Case &each : wrong) {
+      Status status = run(each, call);
+      EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT)) << call;
+      EXPECT_NE(std::string(status.message()).find(each.message),
+                std::string::npos)
+          << call << ": " << status.message();
+    }
+    for (const Case &each : right) {
+      Status status = run(each, call);
+      EXPECT_TRUE(status.ok()) << call << ": " << status.message();
+    }
+  }
+
+  // Others may begin where it ends; one in its place takes it.
+  Status behind(gpuasync_host_memory_add(known + 32, 4, "argument 1", nullptr));
+  EXPECT_TRUE(behind.ok());
+  EXPECT_TRUE(run({known, 32, ""}, Upload).ok());
+  Status status = run({known, 33, ""}, Upload);
+  EXPECT_NE(std::string(status.message()).find("argument 0"),
+            std::string::npos);
+  Status inPlace(gpuasync_host_memory_add(words.data(), 256, "all", nullptr));
+  EXPECT_TRUE(run({words.data(), 64, ""}, Download).ok());
+  const void *found = nullptr;
+  uint64_t bytes = 0;
+  const char *what = nullptr, *place = "";
+  EXPECT_TRUE(
+      gpuasync_host_memory_find(known, 1, &found, &bytes, &what, &place));
+  EXPECT_EQ(found, words.data());
+  EXPECT_EQ(bytes, 256u);
+  EXPECT_STREQ(what, "all");
+  EXPECT_EQ(place, nullptr);
+  gpuasync_host_memory_remove(words.data());
+  EXPECT_FALSE(
+      gpuasync_host_memory_find(known, 1, nullptr, nullptr, nullptr, nullptr));
+  EXPECT_TRUE(run({known, 33, ""}, Upload).ok());
+  gpuasync_host_memory_remove(known); // no longer there
+  Status null(gpuasync_host_memory_add(nullptr, 4, "nothing", nullptr));
+  EXPECT_EQ(null.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
 }
 
 /// What an extent is, at the edges of what it can be.
