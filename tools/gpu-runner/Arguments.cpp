@@ -9,6 +9,8 @@
 #include "Arguments.h"
 #include "Npy.h"
 
+#include "gpuasync/Memory.h"
+#include "gpuasync/Status.h"
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/STLExtras.h"
@@ -152,6 +154,18 @@ uint64_t Value::elements() const {
   return count;
 }
 
+std::optional<uint64_t> Value::bytes() const {
+  // More than any address space. Strides are products that leave zeros out.
+  constexpr uint64_t most = uint64_t(1) << 46;
+  uint64_t bytes = element.bytes();
+  for (int64_t dim : shape) {
+    if (dim < 0 || bytes > most / std::max<uint64_t>(dim, 1))
+      return std::nullopt;
+    bytes *= std::max<int64_t>(dim, 1);
+  }
+  return elements() * element.bytes();
+}
+
 static const fltSemantics &semantics(const ElementType &element) {
   if (element.kind == ElementType::BFloat)
     return APFloat::BFloat();
@@ -257,13 +271,13 @@ struct ParsedInput {
   SmallVector<int64_t> shape;
   bool typed = false; ///< the text said the type and shape
   StringRef values;   ///< text of the elements, empty: zeros
-  std::optional<NpyArray> file;
+  std::optional<NpyFile> file;
 };
 
 static Expected<ParsedInput> parseInput(StringRef text, StringRef name) {
   ParsedInput input;
   if (text.consume_front("@")) {
-    Expected<NpyArray> array = readNpy(text);
+    Expected<NpyFile> array = NpyFile::open(text);
     if (!array)
       return createStringError(name + ": " + toString(array.takeError()));
     auto element = ElementType::fromDescr(array->descr);
@@ -394,21 +408,20 @@ static Expected<Value> makeArgument(mlir::Type type, StringRef text,
   value.element = input->element;
   value.shape = input->shape;
 
-  uint64_t bytes = value.element.bytes();
-  for (int64_t dim : value.shape) {
-    if (dim != 0 && bytes > (uint64_t(1) << 46) / dim)
-      return createStringError(name + ": '" + text +
-                               "' does not fit in memory");
-    bytes *= dim;
-  }
+  std::optional<uint64_t> size = value.bytes();
+  if (!size)
+    return createStringError(name + ": '" + text + "' does not fit in memory");
+  uint64_t bytes = *size;
   value.data = AlignedBytes(bytes);
   if (!value.data)
     return createStringError(name + ": out of memory: " + Twine(bytes) +
                              " bytes for '" + text + "'");
-  if (input->file)
-    std::memcpy(value.data.data(), input->file->data.data(), bytes);
-  else if (Error error = fillElements(value, input->values, name))
+  if (input->file) {
+    if (Error error = input->file->read({value.data.data(), size_t(bytes)}))
+      return createStringError(name + ": " + toString(std::move(error)));
+  } else if (Error error = fillElements(value, input->values, name)) {
     return std::move(error);
+  }
   value.initial.assign(value.data.data(), value.data.data() + bytes);
 
   if (memref) {
@@ -478,6 +491,7 @@ Expected<CallFrame> CallFrame::create(StringRef function,
     Expected<Value> value = makeArgument(type, inputs[i], name);
     if (!value)
       return value.takeError();
+    value->name = name + " (" + shapeText(value->shape, value->element) + ")";
     frame.arguments.push_back(std::move(*value));
   }
 
@@ -522,8 +536,63 @@ void **CallFrame::pack(void **status) {
   return packed.data();
 }
 
-void CallFrame::readResults() {
-  for (auto [value, offset] : zip(results, resultOffsets)) {
+Error CallFrame::announce() {
+  for (Value &value : arguments) {
+    if (!value.isMemRef)
+      continue;
+    gpuasync::Status status(gpuasync_host_memory_add(
+        value.data.data(), value.elements() * value.element.bytes(),
+        value.name.c_str(), nullptr));
+    if (!status.ok())
+      return createStringError(status.message());
+  }
+  return Error::success();
+}
+
+void CallFrame::forget() {
+  for (Value &value : arguments)
+    if (value.isMemRef)
+      gpuasync_host_memory_remove(value.data.data());
+}
+
+/// An error if elements of a memref lie outside of the array that they begin
+/// in, as far as it is known.
+static Error checkBounds(const Value &value, size_t number) {
+  ArrayRef<int64_t> descriptor = value.descriptor;
+  unsigned bytes = value.element.bytes();
+  int64_t low = descriptor[2], high = low;
+  bool wraps = false;
+  for (auto [size, stride] :
+       zip(value.shape, descriptor.drop_front(3 + value.shape.size()))) {
+    int64_t span, &end = stride < 0 ? low : high;
+    wraps |= MulOverflow(size - 1, stride, span) || AddOverflow(end, span, end);
+  }
+  int64_t first, last;
+  wraps |= MulOverflow<int64_t>(low, bytes, first) ||
+           MulOverflow<int64_t>(high, bytes, last);
+  auto fail = [&](const Twine &why) {
+    return createStringError("result " + Twine(number) + ", " +
+                             shapeText(value.shape, value.element) + ", " +
+                             why);
+  };
+  if (wraps)
+    return fail("has strides that lead nowhere");
+  const char *begin = reinterpret_cast<const char *>(descriptor[1]) + first;
+  uint64_t length = uint64_t(last - first) + bytes, known = 0;
+  const void *array = nullptr;
+  const char *what = nullptr;
+  if (!gpuasync_host_memory_find(begin, length, &array, &known, &what, nullptr))
+    return Error::success();
+  int64_t offset = begin - static_cast<const char *>(array);
+  if (offset >= 0 && length <= known - uint64_t(offset))
+    return Error::success();
+  return fail("is " + Twine(length) + " bytes at byte " + Twine(offset) +
+              " of the " + Twine(known) + " bytes of " + what);
+}
+
+Error CallFrame::readResults() {
+  for (auto [i, pair] : enumerate(zip(results, resultOffsets))) {
+    auto &[value, offset] = pair;
     const char *from = resultStorage.data() + offset;
     if (!value.isMemRef) {
       value.data = AlignedBytes(value.element.bytes());
@@ -538,8 +607,16 @@ void CallFrame::readResults() {
                        descriptor.slice(3, rank).end());
     ArrayRef<int64_t> strides = descriptor.drop_front(3 + rank);
     unsigned bytes = value.element.bytes();
+    std::optional<uint64_t> size = value.bytes();
+    if (size)
+      value.data = AlignedBytes(*size);
+    if (!size || !value.data)
+      return createStringError("result " + Twine(i) + " is " +
+                               shapeText(value.shape, value.element) +
+                               ", which does not fit in memory");
     uint64_t count = value.elements();
-    value.data = AlignedBytes(count * bytes);
+    if (Error error = count ? checkBounds(value, i) : Error::success())
+      return error;
     auto *aligned = reinterpret_cast<const char *>(descriptor[1]);
     SmallVector<int64_t> index(rank, 0);
     for (uint64_t i = 0; i < count; ++i) {
@@ -554,6 +631,7 @@ void CallFrame::readResults() {
       }
     }
   }
+  return Error::success();
 }
 
 Expected<std::vector<CallFrame::Target>>

@@ -71,12 +71,16 @@ struct Value {
   std::vector<char> initial;
   /// The memref's descriptor: two pointers, offset, sizes, strides.
   llvm::SmallVector<int64_t> descriptor;
+  std::string name; ///< in errors of the runtime
 
   /// What the packed argument list points to.
   void *storage() {
     return isMemRef ? static_cast<void *>(descriptor.data()) : data.data();
   }
   uint64_t elements() const;
+  /// Bytes of all elements; nothing if no memory can hold them, or a size is
+  /// negative.
+  std::optional<uint64_t> bytes() const;
 };
 
 /// The arguments and results of one function.
@@ -89,12 +93,15 @@ public:
                                           mlir::TypeRange results,
                                           llvm::ArrayRef<std::string> inputs);
 
+  /// Tells the runtime where the arrays end, until they are forgotten.
+  llvm::Error announce();
+  void forget();
   /// Puts the inputs in place and clears the results.
   void reset();
   /// The packed list: arguments, results, and `status`.
   void **pack(void **status);
   /// Reads the results after a call.
-  void readResults();
+  llvm::Error readResults();
   /// Writes what the --output values ask for; without any, prints the results.
   llvm::Error writeOutputs(llvm::ArrayRef<std::string> outputs,
                            llvm::raw_ostream &os);

@@ -84,28 +84,33 @@ static const std::pair<const char *, void *> ownSymbols[] = {
     {"__cxa_atexit", reinterpret_cast<void *>(&registerAtExit)},
     {"__dso_handle", &dsoHandle}};
 
-/// MLIR's runner utilities, next to this tool (the package) or with LLVM.
+/// Opens a library of MLIR's that lies next to this tool (the package), with
+/// LLVM, or where the loader looks; null if there is none.
+static void *openOfMLIR(StringRef library, int scope) {
+  static int anchor;
+  std::string tool = sys::fs::getMainExecutable("gpu-runner", &anchor);
+  SmallString<128> near(sys::path::parent_path(tool));
+  sys::path::append(near, "..", "lib");
+  for (StringRef folder :
+       {StringRef(near), StringRef(GPUASYNC_LLVM_LIBRARY_DIR), StringRef()})
+    for (StringRef suffix : {"", ".22.1"}) {
+      SmallString<128> path(folder);
+      sys::path::append(path, library + suffix);
+      if (void *handle = dlopen(path.c_str(), RTLD_NOW | scope))
+        return handle;
+    }
+  return nullptr;
+}
+
+/// MLIR's runner utilities.
 static ArrayRef<void *> runnerUtilities() {
   static const std::vector<void *> opened = [] {
     std::vector<void *> result;
-    static int anchor;
-    std::string tool = sys::fs::getMainExecutable("gpu-runner", &anchor);
-    SmallString<128> near(sys::path::parent_path(tool));
-    sys::path::append(near, "..", "lib");
     for (const char *library :
          {"libmlir_c_runner_utils.so", "libmlir_runner_utils.so",
           "libmlir_float16_utils.so"})
-      for (const std::string &folder :
-           {std::string(near), std::string(GPUASYNC_LLVM_LIBRARY_DIR)}) {
-        std::string path = folder + "/" + library;
-        void *handle = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-        if (!handle)
-          handle = dlopen((path + ".22.1").c_str(), RTLD_NOW | RTLD_LOCAL);
-        if (handle) {
-          result.push_back(handle);
-          break;
-        }
-      }
+      if (void *handle = openOfMLIR(library, RTLD_LOCAL))
+        result.push_back(handle);
     return result;
   }();
   return opened;
@@ -121,8 +126,11 @@ void *findVectorMath(StringRef name) {
 Error Libraries::open(ArrayRef<std::string> sharedLibs) {
   for (const std::string &library : sharedLibs) {
     void *handle = dlopen(library.c_str(), RTLD_NOW | RTLD_GLOBAL);
+    std::string why = handle ? "" : dlerror();
+    if (!handle && !StringRef(library).contains('/'))
+      handle = openOfMLIR(library, RTLD_GLOBAL);
     if (!handle)
-      return createStringError("--shared-libs=" + library + ": " + dlerror());
+      return createStringError("--shared-libs=" + library + ": " + why);
     handles.push_back(handle);
   }
   return Error::success();

@@ -20,13 +20,6 @@ static Error npyError(StringRef path, const Twine &what) {
   return createStringError("'" + path + "' " + what);
 }
 
-uint64_t NpyArray::elementBytes(StringRef descr) {
-  uint64_t bytes = 0;
-  if (descr.size() < 3 || descr.drop_front(2).getAsInteger(10, bytes))
-    return 0;
-  return bytes;
-}
-
 /// Finds the text of `key`'s value in the header dictionary: what follows
 /// "'key':".
 static std::optional<StringRef> findValue(StringRef header, StringRef key) {
@@ -42,77 +35,122 @@ static std::optional<StringRef> findValue(StringRef header, StringRef key) {
   return std::nullopt;
 }
 
-Expected<NpyArray> readNpy(StringRef path) {
-  auto opened = MemoryBuffer::getFile(path, /*IsText=*/false,
-                                      /*RequiresNullTerminator=*/false);
-  if (!opened)
-    return npyError(path, "cannot be read: " + opened.getError().message());
-  NpyArray array;
-  array.file = std::move(*opened);
-  StringRef bytes = array.file->getBuffer();
+NpyFile &NpyFile::operator=(NpyFile &&other) {
+  std::swap(descr, other.descr);
+  std::swap(shape, other.shape);
+  std::swap(path, other.path);
+  std::swap(file, other.file);
+  return *this;
+}
 
-  if (!bytes.consume_front("\x93NUMPY") || bytes.size() < 2)
+NpyFile::~NpyFile() {
+  if (file != sys::fs::kInvalidFile)
+    (void)sys::fs::closeFile(file);
+}
+
+Expected<size_t> NpyFile::fill(MutableArrayRef<char> bytes) {
+  size_t done = 0;
+  while (done < bytes.size()) {
+    // Linux reads no more than 2 GiB at once.
+    Expected<size_t> count = sys::fs::readNativeFile(
+        file,
+        bytes.slice(done, std::min<size_t>(bytes.size() - done, 1 << 30)));
+    if (!count)
+      return npyError(path, "cannot be read: " + toString(count.takeError()));
+    if (!*count)
+      break;
+    done += *count;
+  }
+  return done;
+}
+
+Expected<NpyFile> NpyFile::open(StringRef path) {
+  NpyFile array;
+  array.path = path.str();
+  Expected<sys::fs::file_t> opened = sys::fs::openNativeFileForRead(path);
+  if (!opened)
+    return npyError(path, "cannot be read: " + toString(opened.takeError()));
+  array.file = *opened;
+
+  // The magic word, two bytes of the version, the length of the header.
+  char prefix[12];
+  auto get = [&](MutableArrayRef<char> bytes) -> Error {
+    Expected<size_t> count = array.fill(bytes);
+    if (!count)
+      return count.takeError();
+    if (*count < bytes.size())
+      return npyError(path, "ends inside its header");
+    return Error::success();
+  };
+  Expected<size_t> begun = array.fill(MutableArrayRef(prefix, 8));
+  if (!begun)
+    return begun.takeError();
+  if (*begun < 8 || !StringRef(prefix, 8).starts_with("\x93NUMPY"))
     return npyError(path, "is not a .npy file");
-  unsigned version = static_cast<unsigned char>(bytes[0]);
+  unsigned version = static_cast<unsigned char>(prefix[6]);
   if (version < 1 || version > 3)
     return npyError(path, "has .npy version " + Twine(version) +
                               "; versions 1 to 3 are known");
-  bytes = bytes.drop_front(2);
   unsigned lengthBytes = version == 1 ? 2 : 4;
-  if (bytes.size() < lengthBytes)
-    return npyError(path, "ends inside its header");
+  if (Error error = get(MutableArrayRef(prefix + 8, lengthBytes)))
+    return std::move(error);
   uint64_t length = 0;
   for (unsigned i = 0; i < lengthBytes; ++i)
-    length |= uint64_t(static_cast<unsigned char>(bytes[i])) << (8 * i);
-  bytes = bytes.drop_front(lengthBytes);
-  if (bytes.size() < length)
-    return npyError(path, "ends inside its header");
-  StringRef header = bytes.take_front(length);
-  StringRef data = bytes.drop_front(length);
+    length |= uint64_t(static_cast<unsigned char>(prefix[8 + i])) << (8 * i);
+  // NumPy itself reads no more without being asked to.
+  constexpr uint64_t maxHeader = 1 << 20;
+  if (length > maxHeader)
+    return npyError(path, "has a header of " + Twine(length) +
+                              " bytes, more than " + Twine(maxHeader));
+  std::string header(length, '\0');
+  if (Error error = get(MutableArrayRef(header.data(), header.size())))
+    return std::move(error);
+  if (Error error = array.parse(header))
+    return std::move(error);
+  return std::move(array);
+}
 
-  std::optional<StringRef> descr = findValue(header, "descr");
+Error NpyFile::read(MutableArrayRef<char> elements) {
+  Expected<size_t> count = fill(elements);
+  if (!count)
+    return count.takeError();
+  if (*count < elements.size())
+    return npyError(path, "is cut off: " + Twine(elements.size()) +
+                              " bytes of elements expected, " + Twine(*count) +
+                              " found");
+  return Error::success();
+}
+
+Error NpyFile::parse(StringRef header) {
+  std::optional<StringRef> name = findValue(header, "descr");
   std::optional<StringRef> order = findValue(header, "fortran_order");
-  std::optional<StringRef> shape = findValue(header, "shape");
-  if (!descr || !order || !shape)
+  std::optional<StringRef> dims = findValue(header, "shape");
+  if (!name || !order || !dims)
     return npyError(path, "has a header without descr, fortran_order or shape");
-  if (descr->empty() || (descr->front() != '\'' && descr->front() != '"'))
+  if (name->empty() || (name->front() != '\'' && name->front() != '"'))
     return npyError(path, "holds records; only plain arrays are read");
-  array.descr = descr->drop_front().split(descr->front()).first.str();
-  if (StringRef(array.descr).starts_with(">"))
-    return npyError(path, "is big endian (" + array.descr +
+  descr = name->drop_front().split(name->front()).first.str();
+  if (StringRef(descr).starts_with(">"))
+    return npyError(path, "is big endian (" + descr +
                               "); save it with .astype('<...')");
-  if (!shape->consume_front("("))
+  if (!dims->consume_front("("))
     return npyError(path, "has a malformed shape");
-  for (StringRef dims = shape->split(')').first; !dims.trim().empty();) {
+  for (StringRef rest = dims->split(')').first; !rest.trim().empty();) {
     StringRef dim;
-    std::tie(dim, dims) = dims.split(',');
+    std::tie(dim, rest) = rest.split(',');
     int64_t size = 0;
     // Python 2 wrote long integers as 3L.
     if (dim.trim().rtrim('L').getAsInteger(10, size) || size < 0)
       return npyError(path, "has a malformed shape");
-    array.shape.push_back(size);
+    shape.push_back(size);
   }
   // The two orders are the same for a vector.
   bool fortran = order->starts_with("True");
-  if (fortran && array.shape.size() > 1)
+  if (fortran && shape.size() > 1)
     return npyError(path, "is stored in Fortran order; save it with "
                           "numpy.ascontiguousarray");
 
-  uint64_t expected = NpyArray::elementBytes(array.descr);
-  if (expected == 0)
-    return npyError(path, "has the element type '" + array.descr +
-                              "', which is not a number");
-  for (int64_t dim : array.shape) {
-    if (dim != 0 && expected > UINT64_MAX / uint64_t(dim))
-      return npyError(path, "has a malformed shape");
-    expected *= dim;
-  }
-  if (data.size() < expected)
-    return npyError(path, "is cut off: " + Twine(expected) +
-                              " bytes of elements expected, " +
-                              Twine(data.size()) + " found");
-  array.data = ArrayRef<char>(data.data(), expected);
-  return array;
+  return Error::success();
 }
 
 Error writeNpy(StringRef path, StringRef descr, ArrayRef<int64_t> shape,

@@ -12,26 +12,37 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
-#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/FileSystem.h"
 
-#include <memory>
 #include <string>
 
 namespace gpurunner {
 
-/// One array of a file. `descr` is NumPy's type name: "<f4", "|u1".
-struct NpyArray {
-  std::string descr;
+/// The array of an open file. No more is read than the header says, so it may
+/// be a pipe, or a device that never ends.
+class NpyFile {
+public:
+  NpyFile() = default;
+  NpyFile(NpyFile &&other) { *this = std::move(other); }
+  NpyFile &operator=(NpyFile &&other);
+  ~NpyFile();
+
+  /// Opens it and reads the header.
+  static llvm::Expected<NpyFile> open(llvm::StringRef path);
+  /// Reads the elements: as many bytes as there are of the shape. Once.
+  llvm::Error read(llvm::MutableArrayRef<char> elements);
+
+  std::string descr; ///< NumPy's type name: "<f4", "|u1"
   llvm::SmallVector<int64_t> shape;
-  /// The elements, inside `file`.
-  llvm::ArrayRef<char> data;
-  std::unique_ptr<llvm::MemoryBuffer> file;
 
-  /// Bytes of one element, 0 if `descr` is not understood.
-  static uint64_t elementBytes(llvm::StringRef descr);
+private:
+  llvm::Error parse(llvm::StringRef header);
+  /// Fills `bytes`; fewer are there at the file's end.
+  llvm::Expected<size_t> fill(llvm::MutableArrayRef<char> bytes);
+
+  std::string path;
+  llvm::sys::fs::file_t file = llvm::sys::fs::kInvalidFile;
 };
-
-llvm::Expected<NpyArray> readNpy(llvm::StringRef path);
 
 llvm::Error writeNpy(llvm::StringRef path, llvm::StringRef descr,
                      llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<char> data);

@@ -19,6 +19,7 @@
 #include "gpuasync/Stats.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Regex.h"
@@ -276,6 +277,12 @@ static Error checkTargets(const CompileOptions &compile) {
 
 static Expected<std::unique_ptr<MemoryBuffer>> readInput(StringRef file) {
   setPhase("reading the program");
+  // A device such as /dev/zero may never end.
+  sys::fs::file_status status;
+  if (file != "-" && !sys::fs::status(file, status) &&
+      (status.type() == sys::fs::file_type::character_file ||
+       status.type() == sys::fs::file_type::block_file))
+    return createStringError("'" + file + "' is a device, not a program");
   std::string message;
   std::unique_ptr<MemoryBuffer> input = mlir::openInputFile(file, &message);
   if (!input)
@@ -539,6 +546,9 @@ int Run::execute(gpuasync::Context &context) {
     gpuasync::ContextScope scope(context);
     if (!scope.status().ok())
       return fail(toError(scope.status()));
+    if (Error error = frame->announce())
+      return fail(std::move(error));
+    scope_exit forget([&] { frame->forget(); });
     setPhase("running the program");
     // The runtime gives up first, with a list of what did not finish.
     if (options.timeout > 0)
@@ -566,10 +576,12 @@ int Run::execute(gpuasync::Context &context) {
       failed = true;
     } else {
       setPhase("writing the results");
-      frame->readResults();
-      if (!options.entryPointResult.empty())
+      if (Error error = frame->readResults())
+        failed = fail(std::move(error));
+      if (!failed && !options.entryPointResult.empty())
         frame->printPlainResult(outs());
-      if (options.entryPointResult.empty() || !options.outputs.empty())
+      if (!failed &&
+          (options.entryPointResult.empty() || !options.outputs.empty()))
         if (Error error = frame->writeOutputs(options.outputs, outs()))
           failed = fail(std::move(error));
       if (options.benchmark && !failed)

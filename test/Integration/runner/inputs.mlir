@@ -48,6 +48,7 @@
 // RUN: not %{run} -e floats --input=9999999999x9999999999xf32 2>&1 | FileCheck %s --check-prefix=RANK2
 // RANK2: error: --input 0 of 1: {{.*}} has the shape
 // RUN: not %{run} -e matrix --input=9999999999x9999999999xf32 2>&1 | FileCheck %s --check-prefix=HUGE
+// RUN: not %{run} -e matrix --input=0x4611686018427387904xf32 2>&1 | FileCheck %s --check-prefix=HUGE
 // HUGE: error: --input 0 of 1: {{.*}} does not fit in memory
 // RUN: not %{run} -e floats 2>&1 | FileCheck %s --check-prefix=COUNT
 // COUNT: error: @floats(memref<?xf32>) takes 1 argument, but 0 --input were given

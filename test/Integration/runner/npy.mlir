@@ -44,6 +44,25 @@
 // RUN: not %{run} -e floats --input=@%t/other.npy 2>&1 | FileCheck %s --check-prefix=OTHER
 // OTHER: error: {{.*}}.npy' is not a .npy file
 
+
+// No more is read than there are elements, so a pipe will do, and what never
+// ends.
+// RUN: %python %S/Inputs/endless.py %t/v1.npy %{run} -e floats --input=@{} --output=- | FileCheck %s
+// RUN: not %python %S/Inputs/endless.py %t/matrix.npy %{run} -e floats --input=@{} 2>&1 | FileCheck %s --check-prefix=PIPE
+// PIPE: error: --input 0 of 1: '@/dev/fd/{{[0-9]+}}' has the shape 2x2xf32, but the argument is a memref<?xf32>
+// RUN: not %{run} -e floats --input=@/dev/zero 2>&1 | FileCheck %s --check-prefix=ZERO
+// ZERO: error: --input 0 of 1: '/dev/zero' is not a .npy file
+// RUN: not %{run} -e floats --input=@/dev/null 2>&1 | FileCheck %s --check-prefix=NULL
+// NULL: error: --input 0 of 1: '/dev/null' is not a .npy file
+// RUN: not %{run} -e floats --input=@%t 2>&1 | FileCheck %s --check-prefix=FOLDER
+// FOLDER: error: --input 0 of 1: '{{.*}}' cannot be read: Is a directory
+// RUN: not %{run} -e floats --input=@%t/long_header.npy 2>&1 | FileCheck %s --check-prefix=LONG
+// LONG: error: {{.*}}long_header.npy' has a header of 4294967295 bytes, more than 1048576
+// RUN: not %{run} -e matrix --input=@%t/huge.npy 2>&1 | FileCheck %s --check-prefix=HUGE
+// HUGE: error: --input 0 of 1: '@{{.*}}huge.npy' does not fit in memory
+// RUN: not gpu-runner --device=cpu /dev/zero 2>&1 | FileCheck %s --check-prefix=PROGRAM
+// PROGRAM: error: '/dev/zero' is a device, not a program
+
 func.func @floats(%x: memref<?xf32>) {
   return
 }

@@ -32,6 +32,21 @@
 // RUN: gpu-runner --device=cpu %s -e many | FileCheck %s --check-prefix=CUT
 // CUT: result[0]: 2000xi8=0 0 {{[0 ]*}}...{{$}}
 
+// A result that is not where memory is.
+// RUN: not gpu-runner --device=cpu %s -e reshape --input=4xi32 --input=-1 2>&1 | FileCheck %s --check-prefix=NEGATIVE
+// NEGATIVE: error: result 0 is -1xi32, which does not fit in memory
+// RUN: not gpu-runner --device=cpu %s -e reshape --input=4xi32 --input=4611686018427387904 2>&1 | FileCheck %s --check-prefix=NOMEMORY
+// NOMEMORY: error: result 0 is 4611686018427387904xi32, which does not fit in memory
+// RUN: not gpu-runner --device=cpu %s -e reshape --input=4xi32 --input=5 2>&1 | FileCheck %s --check-prefix=BEHIND
+// BEHIND: error: result 0, 5xi32, is 20 bytes at byte 0 of the 16 bytes of --input 0 of 2 (4xi32)
+// RUN: gpu-runner --device=cpu %s -e reshape --input=4xi32=7 --input=3 | FileCheck %s --check-prefix=WITHIN
+// WITHIN: result[0]: 3xi32=7 7 7
+
+func.func @reshape(%x: memref<?xi32>, %n: index) -> memref<?xi32> {
+  %y = memref.reinterpret_cast %x to offset: [0], sizes: [%n], strides: [1] : memref<?xi32> to memref<?xi32>
+  return %y : memref<?xi32>
+}
+
 func.func @twice(%x: memref<?xi32>, %n: i32) -> (i32, memref<?xi32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -32,6 +32,8 @@ files = {
     "records": npy([("a", "<f4")], (4,), floats),
     "no_header": b"\x93NUMPY\x01",
     "other": b"a text",
+    "long_header": b"\x93NUMPY\x02\x00\xff\xff\xff\xff{'descr'",
+    "huge": npy("<f4", (2, 1 << 62), floats),
 }
 os.makedirs(sys.argv[1], exist_ok=True)
 for name, content in files.items():
