@@ -34,8 +34,7 @@ bool findBytes(int64_t rank, const Descriptor *descriptor, int64_t elementBytes,
   auto element = static_cast<uint64_t>(elementBytes);
   Extent extent;
   if (!findExtent(sizes, strides, count, element, extent)) {
-    fail(site, "%s",
-         describeBadExtent(sizes, strides, count, element).c_str());
+    fail(site, "%s", describeBadExtent(sizes, strides, count, element).c_str());
     return false;
   }
   begin = descriptor->data + descriptor->offset * elementBytes + extent.low;
