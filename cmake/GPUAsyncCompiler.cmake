@@ -6,6 +6,7 @@
 # archives would give two copies of MLIR's globals in one process.
 
 include_guard(GLOBAL)
+include(GPUAsyncPCH)
 
 macro(gpuasync_find_mlir)
   find_package(MLIR 22.1 REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/mlir)
@@ -45,57 +46,6 @@ function(gpuasync_tablegen_target name)
   add_dependencies(gpuasync-headers ${name})
 endfunction()
 
-# The precompiled header that all compiler libraries and tools share. CMake's own
-# rule names it by an absolute path, which makes every build folder a cache miss;
-# relative to the build folder, ccache shares all that includes it. It is itself
-# made without ccache: it holds the path of the checkout that it was made from. So
-# that checkouts share objects too, ccache goes by a sum of the preprocessed text.
-# What CMake makes of the list of dependencies wants the whole path; with another
-# one every build would begin here.
-function(gpuasync_add_pch)
-  get_target_property(definitions gpuasync_compiler_flags INTERFACE_COMPILE_DEFINITIONS)
-  get_target_property(options gpuasync_compiler_flags INTERFACE_COMPILE_OPTIONS)
-  get_directory_property(directory_options COMPILE_OPTIONS)
-  list(TRANSFORM definitions REPLACE "^-D" "")
-  list(TRANSFORM definitions PREPEND "-D")
-  string(REPLACE "SHELL:" "" options "${directory_options};${options}")
-  string(REPLACE " " ";" options "${options}")
-  separate_arguments(flags UNIX_COMMAND "${CMAKE_CXX_FLAGS}")
-  file(MAKE_DIRECTORY "${CMAKE_BINARY_DIR}/pch")
-  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND CMAKE_GENERATOR STREQUAL "Ninja")
-    add_custom_command(OUTPUT "${CMAKE_BINARY_DIR}/pch/PCH.h.pch"
-      COMMAND "${CMAKE_CXX_COMPILER}" ${definitions}
-        -isystem ${MLIR_INCLUDE_DIRS} ${flags} ${options} -std=c++17
-        -fpch-instantiate-templates -x c++-header -MD -MF pch/PCH.h.d
-        -MT "${CMAKE_BINARY_DIR}/pch/PCH.h.pch"
-        -c "${PROJECT_SOURCE_DIR}/cmake/PCH.h" -o pch/PCH.h.pch
-      COMMAND "${CMAKE_CXX_COMPILER}" ${definitions}
-        -isystem ${MLIR_INCLUDE_DIRS} ${flags} ${options} -std=c++17
-        -x c++ -E -P "${PROJECT_SOURCE_DIR}/cmake/PCH.h" -o pch/PCH.h.i
-      COMMAND "${CMAKE_COMMAND}" -E sha256sum pch/PCH.h.i > pch/PCH.h.pch.sum
-      DEPENDS "${PROJECT_SOURCE_DIR}/cmake/PCH.h"
-      DEPFILE "${CMAKE_BINARY_DIR}/pch/PCH.h.d"
-      WORKING_DIRECTORY "${CMAKE_BINARY_DIR}"
-      COMMENT "Precompiling cmake/PCH.h")
-    add_custom_target(gpuasync-pch DEPENDS "${CMAKE_BINARY_DIR}/pch/PCH.h.pch")
-  else()
-    add_custom_target(gpuasync-pch)
-  endif()
-endfunction()
-
-# gpuasync_use_pch(<target>): compiles <target> with it. The object must depend
-# on the file, since only the target depends on the custom target.
-function(gpuasync_use_pch target)
-  if(NOT (CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND CMAKE_GENERATOR STREQUAL "Ninja"))
-    return()
-  endif()
-  target_compile_options(${target} PRIVATE "SHELL:-include-pch pch/PCH.h.pch")
-  get_target_property(sources ${target} SOURCES)
-  set_property(SOURCE ${sources} APPEND PROPERTY
-    OBJECT_DEPENDS "${CMAKE_BINARY_DIR}/pch/PCH.h.pch")
-  add_dependencies(${target} gpuasync-pch)
-endfunction()
-
 # gpuasync_add_library(<name> [SOURCES] <file>... [LINK_LIBS <lib>...]
 #                      [DEPENDS <target>...])
 # A static library of the compiler half, installed and exported.
@@ -105,7 +55,7 @@ function(gpuasync_add_library name)
   target_link_libraries(${name}
     PRIVATE $<BUILD_INTERFACE:gpuasync_compiler_flags>
     PUBLIC ${ARG_LINK_LIBS} MLIR LLVM)
-  gpuasync_use_pch(${name})
+  gpuasync_use_pch(${name} gpuasync_compiler_flags)
   add_dependencies(${name} gpuasync-headers ${ARG_DEPENDS})
   set_property(GLOBAL APPEND PROPERTY GPUASYNC_COMPILER_LIBS ${name})
   install(TARGETS ${name} EXPORT GPUAsyncCompilerTargets
@@ -122,7 +72,7 @@ function(gpuasync_add_tool name)
     target_sources(${name} PRIVATE "${PROJECT_SOURCE_DIR}/cmake/SanitizerDefaults.cpp")
   endif()
   target_link_libraries(${name} PRIVATE gpuasync_compiler_flags ${ARG_LINK_LIBS} MLIR LLVM)
-  gpuasync_use_pch(${name})
+  gpuasync_use_pch(${name} gpuasync_compiler_flags)
   add_dependencies(${name} gpuasync-headers)
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})

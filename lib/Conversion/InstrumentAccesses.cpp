@@ -11,7 +11,7 @@
 #include "GPUAsync/IR/GPUAsyncDialect.h"
 #include "KernelLowering.h"
 #include "gpuasync/Check.h"
-#include "mlir/Conversion/Passes.h"
+#include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
