@@ -1,7 +1,7 @@
 # Part of gpu-async, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# lit configuration of the compiler tests. `ninja check-compiler` runs them all;
+# lit configuration of the compiler tests. `ctest -L compiler` runs them all;
 # one file: lit -v <build>/test/IR/ops.mlir
 
 import os

@@ -40,7 +40,7 @@ for path in sorted((root / "test").rglob("*")):
             if not re.match(r"(//|#) ", before) or "RUN:" in before or "SPDX" in before:
                 problems.append("%s:%d: no reason before it" % (path.relative_to(root), number + 1))
 
-suites = re.findall(r"^suite_(\w+)\(\)", (root / "dev").read_text(), re.M)
+suites = re.findall(r"^    \"([\w-]+)\": \(", (root / "test/suites.py").read_text(), re.M)
 rows, names = {}, 0
 for line in (docs / "Contract.md").read_text().splitlines():
     match = re.match(r"\| ([DCSXMELTB]\d\d) \|[^|]*\| (.*) \|$", line)
