@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Checks that pages and code know the same options, environment variables and names.
+
+usage: options.py <source folder> [<folder of the docs>]
+"""
+import pathlib
+import re
+import sys
+
+root = pathlib.Path(sys.argv[1])
+docs = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else root / "docs"
+problems = []
+
+
+def page(name):
+    return (docs / name).read_text()
+
+
+def text(*folders):
+    return "\n".join(path.read_text(errors="replace") for folder in folders for path in sorted((root / folder).rglob("*"))
+                     if path.is_file() and path.suffix in (".cpp", ".h", ".td", ".def", ".py", ".cmake", ""))
+
+
+def compare(what, code, where, documented):
+    problems.extend("%s %s is not in %s" % (what, name, where) for name in sorted(set(code) - set(documented)))
+    problems.extend("%s has %s %s, which there is not" % (where, what, name) for name in sorted(set(documented) - set(code)))
+    return len(set(code))
+
+
+# Environment: what the runtime and the tools read is in one table, what tests and
+# scripts read in Testing.md.
+counted = []
+variable = r"\bGPU_ASYNC_[A-Z_]+[A-Z]\b"
+read = set(re.findall('"(%s)"' % variable, text("runtime/lib", "lib", "tools")))
+table = page("Runtime.md").split("## Environment", 1)[1].split("\n## ", 1)[0]
+rows = "\n".join(line.split("|")[1] for line in table.splitlines() if line.startswith("| `"))
+counted.append("%d variables" % compare("variable", read, "Runtime.md's table", re.findall(variable, rows)))
+tested = set(re.findall(r'getenv\("(GPU_?ASYNC_[A-Z_]+)"', text("test"))) - read
+problems += ["variable %s is not in Testing.md" % name for name in sorted(tested) if name not in page("Testing.md")]
+every = set(re.findall(variable, "\n".join(path.read_text() for path in docs.glob("*.md"))))
+known = read | tested | set(re.findall(variable, (root / "dev").read_text()))
+problems += ["the pages name %s, which nobody reads" % name for name in sorted(every - known)]
+
+# gpu-runner: its table of options, its help and its page.
+source = (root / "tools/gpu-runner/Options.cpp").read_text()
+own = {"--" + name if len(name) > 1 else "-" + name for name in re.findall(r'^      \{"([\w-]+)",\s+Value::', source, re.M)}
+own -= {"--help", "-h", "--version"}
+help_text = source.split('helpText = R"(')[1].split(')"')[0]
+compare("option", own, "gpu-runner --help", set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*(?=[ =,\[])", help_text)) - {"--help", "--version"})
+in_tables = "\n".join(line.split("|")[1] for line in page("gpu-runner.md").replace("\\|", "/").splitlines() if line.startswith("| `-"))
+counted.append("%d options of gpu-runner" % compare("option", own, "gpu-runner.md", re.findall(r"(?<![\w-])--?[a-z][a-z-]*", in_tables)))
+
+# Passes and their options; options of the pipeline.
+passes = {}
+for path in sorted((root / "include/GPUAsync").glob("*/Passes.td")):
+    for part in re.split(r"^def ", path.read_text(), flags=re.M)[1:]:
+        name = re.search(r'Pass<"([\w-]+)"', part)
+        if name:
+            passes[name.group(1)] = set(re.findall(r'Option<"\w+",\s*"([\w-]+)"', part))
+about = page("Passes.md")
+problems += ["pass %s is not in Passes.md" % name for name in passes if "`%s`" % name not in about]
+listed = {}
+for line in about.split("Options of the passes", 1)[1].splitlines():
+    row = re.match(r"\| `([\w-]+)` \| (.*) \|$", line)
+    if row:
+        listed[row.group(1)] = set(re.findall(r"(?:^|, )`([\w-]+)`", row.group(2)))
+for name in sorted(set(passes) | set(listed)):
+    compare("option of " + name, passes.get(name, set()), "Passes.md", listed.get(name, set()))
+options = re.findall(r'\*this,\s+"([\w-]+)"', (root / "include/GPUAsync/Pipelines/Pipelines.h").read_text())
+table = about.split("Options of `--gpu-async-pipeline", 1)[1].split("Options of the passes", 1)[0]
+compare("option of the pipeline", options, "Passes.md", re.findall(r"`([\w-]+)`", "\n".join(
+    line.split("|")[1] for line in table.splitlines() if line.startswith("| `"))))
+counted.append("%d passes" % len(passes))
+
+# Functions and files of the project that pages name.
+headers = text("runtime/include", "runtime/lib")
+for path in sorted(docs.glob("*.md")) + [root / "README.md"]:
+    body = path.read_text()
+    for name in sorted(set(re.findall(r"\bgpuasync_\w+[a-z]\b(?=[(`])", body))):
+        if not re.search(r"\b%s\b" % name, headers) and name != "gpuasync_status":
+            problems.append("%s names %s, which there is not" % (path.name, name))
+    for name in sorted(set(re.findall(r"`((?:lib|include|runtime|test|bench|tools|examples|docs|cmake)/[\w./*{},-]+)`", body))):
+        choices = re.match(r"(.*)\{(.*)\}(.*)", name)
+        for one in ([choices[1] + part + choices[3] for part in choices[2].split(",")] if choices else [name]):
+            if "/X/" not in one and not list(root.glob(one.rstrip("/"))):
+                problems.append("%s names %s, which there is not" % (path.name, one))
+
+print("\n".join(problems + [", ".join(counted)]))
+sys.exit(1 if problems else 0)
