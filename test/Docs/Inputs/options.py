@@ -85,5 +85,15 @@ for path in sorted(docs.glob("*.md")) + [root / "README.md"]:
             if "/X/" not in one and not list(root.glob(one.rstrip("/"))):
                 problems.append("%s names %s, which there is not" % (path.name, one))
 
+# Calls of the runtime in examples have as many arguments as the functions.
+abi = re.sub(r"//.*|/\*.*?\*/", "", (root / "runtime/include/gpuasync/RuntimeABI.h").read_text())
+arity = {name: len([part for part in arguments.split(",") if part.strip() not in ("", "void")])
+         for name, arguments in re.findall(r"\b(gpuasync_\w+)\(([^()]*)\)", abi)}
+calls = re.findall(r"llvm\.call @(gpuasync_\w+)\(([^()]*)\)", page("ABI.md"))
+for name, arguments in calls:
+    if arity.get(name) != len(arguments.split(",")):
+        problems.append("ABI.md calls %s(%s), which takes %s" % (name, arguments, arity.get(name)))
+counted.append("%d calls" % len(calls))
+
 print("\n".join(problems + [", ".join(counted)]))
 sys.exit(1 if problems else 0)
