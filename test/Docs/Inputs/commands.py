@@ -136,7 +136,9 @@ def fill(block, suffix):
     rest = re.sub(r"^#include .*\n", "", block.text, flags=re.M)
     if "@BLOCK@" not in text:
         problem(block, "the template has no @BLOCK@")
-    return name, text.replace("@INCLUDES@\n", includes).replace("@BLOCK@\n", rest)
+    for place, code in ("INCLUDES", includes), ("BLOCK", rest):
+        text = re.sub(r"^\W* @%s@\n" % place, lambda match: code, text, flags=re.M)
+    return name, text
 
 
 def run(page, checkout, environment):

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Around the embedding of docs/Runtime.md: a lowered program and its function.
-@INCLUDES@
+// @INCLUDES@
 #include <stdio.h>
 
 static gpuasync_status *lowered_function(int, float) { return nullptr; }
 
 template <typename... Args>
 static int embed(const gpuasync_program &program, Args... args) {
-@BLOCK@
+  // @BLOCK@
   return 0;
 }
 

@@ -8,4 +8,4 @@ file(WRITE "${CMAKE_BINARY_DIR}/program.cpp" "#include \"gpuasync/Context.h\"\ni
 add_executable(compiler "${CMAKE_BINARY_DIR}/compiler.cpp")
 target_compile_options(compiler PRIVATE -fno-exceptions)
 add_executable(program "${CMAKE_BINARY_DIR}/program.cpp")
-@BLOCK@
+# @BLOCK@
