@@ -56,56 +56,24 @@ Value CPULowering::getLinearThreadId(Function &function) {
       [&](unsigned which) { return getEnv(function, which); });
 }
 
-/// Passes the arguments as C's variadic calls do.
+/// The arguments have been promoted as C's variadic calls want them.
 LogicalResult CPULowering::rewritePrintf(gpu::PrintfOp op, Function &function) {
-  // The conversions of the format in their order, to know which small integers
-  // are signed.
   StringRef format = op.getFormat();
-  SmallVector<char> conversions;
-  for (size_t i = 0; i < format.size(); ++i) {
-    if (format[i] != '%')
-      continue;
+  for (size_t i = format.find('%'); i < format.size();) {
     size_t end = format.find_first_not_of("0123456789.-+ #hlLjztq", i + 1);
-    if (end == StringRef::npos)
-      break;
-    if (format[end] == '*')
+    if (end < format.size() && format[end] == '*')
       return op.emitOpError("with '*' in its format is not supported by the "
                             "cpu device yet");
-    if (format[end] != '%')
-      conversions.push_back(format[end]);
-    i = end;
+    i = format.find('%', end == StringRef::npos ? end : end + 1);
   }
-
   Location loc = op.getLoc();
-  Type f64 = builder.getF64Type();
   SmallVector<Value> operands{getEnv(function, Context),
                               makeString(loc, format)};
-  for (auto [i, value] : llvm::enumerate(op.getArgs())) {
-    Type type = value.getType();
-    if (type.isIndex()) {
-      value = arith::IndexCastOp::create(builder, loc, i64, value);
-    } else if (isa<FloatType>(type)) {
-      if (type.getIntOrFloatBitWidth() > 64)
-        return op.emitOpError("argument of type ")
-               << type << " is not supported by the cpu device";
-      if (type != f64)
-        value = arith::ExtFOp::create(builder, loc, f64, value);
-    } else {
-      unsigned width = type.getIntOrFloatBitWidth();
-      bool isSigned =
-          width > 1 && (i >= conversions.size() || conversions[i] == 'd' ||
-                        conversions[i] == 'i');
-      Type wide = width <= 32 ? Type(builder.getI32Type()) : i64;
-      if (width > 64)
-        return op.emitOpError("argument of type ")
-               << type << " is not supported by the cpu device";
-      if (type != wide)
-        value = isSigned
-                    ? Value(arith::ExtSIOp::create(builder, loc, wide, value))
-                    : Value(arith::ExtUIOp::create(builder, loc, wide, value));
-    }
-    operands.push_back(value);
-  }
+  for (Value value : op.getArgs())
+    operands.push_back(
+        value.getType().isIndex()
+            ? Value(arith::IndexCastOp::create(builder, loc, i64, value))
+            : value);
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context),
                                           {pointer, pointer},
                                           /*isVarArg=*/true);

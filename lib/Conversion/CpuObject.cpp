@@ -11,6 +11,7 @@
 #include "GPUAsync/Conversion/CpuCode.h"
 #include "GPUAsync/Conversion/KernelABI.h"
 #include "KernelLowering.h"
+#include "KernelTools.h"
 #include "gpuasync/RuntimeABI.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
@@ -26,9 +27,6 @@
 #include "llvm/IR/Module.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/TargetSelect.h"
@@ -238,44 +236,19 @@ FailureOr<SmallVector<char, 0>> CpuObject::link(StringRef object) {
   FailureOr<std::string> linker = findLinker();
   if (failed(linker))
     return failure();
-  llvm::SmallString<128> input, output, log;
-  int descriptor;
-  if (llvm::sys::fs::createTemporaryFile("gpu-async", "o", descriptor, input) ||
-      llvm::sys::fs::createTemporaryFile("gpu-async", "so", output) ||
-      llvm::sys::fs::createTemporaryFile("gpu-async", "log", log))
-    return error() << "cannot make temporary files for " << *linker;
-  llvm::FileRemover removeInput(input), removeOutput(output), removeLog(log);
-  {
-    llvm::raw_fd_ostream stream(descriptor, /*shouldClose=*/true);
-    stream << object;
-    stream.close();
-    if (stream.has_error()) {
-      stream.clear_error();
-      return error() << "cannot write " << input;
-    }
-  }
   // The C library and the runtime are found when the object is loaded.
-  SmallVector<StringRef> arguments{
-      *linker,       "-shared", "-Bsymbolic", "--gc-sections",
-      "--strip-all", "-z",      "now",        "-z",
-      "noexecstack", input,     "-o",         output};
   std::string vectorMath = findVectorMath();
+  SmallVector<StringRef> libraries;
   if (!vectorMath.empty())
-    arguments.append({"--as-needed", vectorMath});
-  std::optional<StringRef> redirects[] = {StringRef(), StringRef(log),
-                                          StringRef(log)};
-  std::string message;
-  int code = llvm::sys::ExecuteAndWait(*linker, arguments, std::nullopt,
-                                       redirects, 0, 0, &message);
-  auto said = llvm::MemoryBuffer::getFile(log);
-  if (code)
-    return error() << *linker << " failed: " << message
-                   << (said ? (*said)->getBuffer().trim() : StringRef());
-  auto linked = llvm::MemoryBuffer::getFile(output);
-  if (!linked || (*linked)->getBufferSize() == 0)
-    return error() << *linker << " wrote nothing";
-  StringRef bytes = (*linked)->getBuffer();
-  return SmallVector<char, 0>(bytes.begin(), bytes.end());
+    libraries = {"--as-needed", vectorMath};
+  FailureOr<std::string> linked = runTool(
+      {*linker, *linker, "o", "so"},
+      {"-shared", "-Bsymbolic", "--gc-sections", "--strip-all", "-z", "now",
+       "-z", "noexecstack"},
+      object, [&] { return error(); }, libraries);
+  if (failed(linked))
+    return failure();
+  return SmallVector<char, 0>(linked->begin(), linked->end());
 }
 
 std::optional<SmallVector<char, 0>> CpuObject::run() {

@@ -5,7 +5,7 @@
 // Stack slots, copies and math ops of kernels, before they become LLVM dialect.
 //===----------------------------------------------------------------------===//
 
-#include "KernelLowering.h"
+#include "GPULowering.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ComplexToLLVM/ComplexToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -16,12 +16,13 @@
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/MathToLibm/MathToLibm.h"
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
-#include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -45,7 +46,6 @@ void gpuasync::registerConvertToLLVMInterfaces(DialectRegistry &registry) {
   index::registerConvertIndexToLLVMInterface(registry);
   registerConvertMathToLLVMInterface(registry);
   registerConvertMemRefToLLVMInterface(registry);
-  registerConvertNVVMToLLVMInterface(registry);
   ub::registerConvertUBToLLVMInterface(registry);
   vector::registerConvertVectorToLLVMInterface(registry);
   registerConvertToLLVMDependentDialectLoading(registry);
@@ -187,22 +187,6 @@ void gpuasync::expandCopies(Operation *root) {
         memref::LoadOp::create(builder, loc, op.getSource(), indices);
     memref::StoreOp::create(builder, loc, element, op.getTarget(), indices);
     op.erase();
-  }
-}
-
-//===----------------------------------------------------------------------===//
-// Dynamic shared memory
-//===----------------------------------------------------------------------===//
-
-void gpuasync::declareDynamicMemory(gpu::GPUModuleOp module,
-                                    int64_t alignment) {
-  for (auto global : module.getOps<LLVM::GlobalOp>()) {
-    auto array = dyn_cast<LLVM::LLVMArrayType>(global.getGlobalType());
-    if (global.getAddrSpace() != 3 || !array || array.getNumElements() != 0)
-      continue;
-    global.setLinkage(LLVM::Linkage::External);
-    global.setAlignment(
-        std::max<uint64_t>(global.getAlignment().value_or(0), alignment));
   }
 }
 

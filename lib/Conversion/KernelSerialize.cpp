@@ -1,33 +1,48 @@
-//===- KernelSerialize.cpp - kernels through LLVM -----------------*- C++
-//-*-===//
+//===- KernelSerialize.cpp - kernels through LLVM ---------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// From LLVM dialect to assembly by a target attribute, with LLVM's errors as
-// diagnostics; what the GPU targets do alike before that.
+// Chips that LLVM has code for, and code, with LLVM's errors as diagnostics.
 //===----------------------------------------------------------------------===//
 
-#include "KernelLowering.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Interfaces/DataLayoutInterfaces.h"
-#include "llvm/ADT/StringSwitch.h"
+#include "GPULowering.h"
+#include "LLVMThread.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/DiagnosticPrinter.h"
+#include "llvm/IR/Function.h"
 #include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Support/CrashRecoveryContext.h"
-#include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/Threading.h"
+#include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
-#include <mutex>
+#include <atomic>
 
 using namespace mlir;
 using namespace mlir::gpuasync;
 
-LogicalResult
-gpuasync::checkChip(StringRef chip, StringRef targetName, StringRef tripleText,
-                    function_ref<InFlightDiagnostic()> emitError) {
+/// An error about `name`, with the names that are nearest to it.
+static LogicalResult reportUnknown(StringRef what, StringRef name,
+                                   StringRef targetName,
+                                   SmallVector<StringRef> known,
+                                   EmitErrorFn emitError) {
+  llvm::sort(known, [&](StringRef a, StringRef b) {
+    return std::pair(name.edit_distance(a), a) <
+           std::pair(name.edit_distance(b), b);
+  });
+  InFlightDiagnostic diagnostic = emitError();
+  diagnostic << "unknown " << what << " '" << name << "' for target "
+             << targetName << "; LLVM " << LLVM_VERSION_STRING << " knows "
+             << known.size() << ", the nearest are ";
+  llvm::interleaveComma(ArrayRef(known).take_front(4), diagnostic);
+  return diagnostic;
+}
+
+LogicalResult gpuasync::checkChip(StringRef chip, StringRef features,
+                                  StringRef targetName, StringRef tripleText,
+                                  EmitErrorFn emitError) {
   llvm::Triple triple(tripleText);
   std::string error;
   const llvm::Target *target =
@@ -37,241 +52,142 @@ gpuasync::checkChip(StringRef chip, StringRef targetName, StringRef tripleText,
                        << ": " << error;
   std::unique_ptr<llvm::MCSubtargetInfo> info(
       target->createMCSubtargetInfo(triple, "", ""));
-  SmallVector<StringRef> known;
-  for (const llvm::SubtargetSubTypeKV &entry :
-       info->getAllProcessorDescriptions())
+  SmallVector<StringRef> chips, known;
+  for (const auto &entry : info->getAllProcessorDescriptions())
+    chips.push_back(entry.Key);
+  if (!llvm::is_contained(chips, chip))
+    return reportUnknown("chip", chip, targetName, chips, emitError);
+  for (const auto &entry : info->getAllProcessorFeatures())
     known.push_back(entry.Key);
-  if (llvm::is_contained(known, chip))
-    return success();
-
-  llvm::sort(known, [&](StringRef a, StringRef b) {
-    return std::pair(chip.edit_distance(a), a) <
-           std::pair(chip.edit_distance(b), b);
-  });
-  InFlightDiagnostic diagnostic = emitError();
-  diagnostic << "unknown chip '" << chip << "' for target " << targetName
-             << "; LLVM " << LLVM_VERSION_STRING << " knows " << known.size()
-             << ", the nearest are ";
-  llvm::interleaveComma(ArrayRef(known).take_front(4), diagnostic);
-  return diagnostic;
+  SmallVector<StringRef> wanted;
+  features.split(wanted, ',', -1, /*KeepEmpty=*/false);
+  for (StringRef feature : wanted) {
+    StringRef name = feature.trim();
+    if (!name.consume_front("+") && !name.consume_front("-"))
+      return emitError() << "feature '" << feature << "' has no + or -";
+    if (!llvm::is_contained(known, name))
+      return reportUnknown("feature", name, targetName, known, emitError);
+  }
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
-// Kernels in LLVM dialect
+// Code
 //===----------------------------------------------------------------------===//
 
-void gpuasync::passStructsAsIntegers(gpu::GPUModuleOp module) {
-  MLIRContext *context = module.getContext();
-  for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
-    if (function.isExternal() || !isKernel(function))
-      continue;
-    Block &entry = function.getBody().front();
-    SmallVector<Type> types(function.getFunctionType().getParams());
-    bool changed = false;
-    for (auto [i, type] : llvm::enumerate(types)) {
-      if (!isa<LLVM::LLVMStructType, LLVM::LLVMArrayType>(type))
-        continue;
-      int64_t bits = DataLayout().getTypeSizeInBits(type);
-      auto integer = IntegerType::get(context, bits);
-      BlockArgument argument = entry.getArgument(i);
-      OpBuilder builder = OpBuilder::atBlockBegin(&entry);
-      Location loc = argument.getLoc();
-      Value one = LLVM::ConstantOp::create(builder, loc, builder.getI32Type(),
-                                           builder.getI32IntegerAttr(1));
-      Value slot = LLVM::AllocaOp::create(
-          builder, loc, LLVM::LLVMPointerType::get(context), integer, one);
-      auto store = LLVM::StoreOp::create(builder, loc, argument, slot);
-      Value value = LLVM::LoadOp::create(builder, loc, type, slot);
-      argument.replaceAllUsesExcept(value, store);
-      argument.setType(integer);
-      types[i] = integer;
-      changed = true;
-    }
-    if (changed)
-      function.setFunctionType(LLVM::LLVMFunctionType::get(
-          function.getFunctionType().getReturnType(), types));
+/// The function that an error is about.
+static std::string getFunction(const llvm::DiagnosticInfo &info) {
+  switch (info.getKind()) {
+  case llvm::DK_GenericWithLoc:
+  case llvm::DK_LegalizationFailure:
+  case llvm::DK_RegAllocFailure:
+  case llvm::DK_ResourceLimit:
+  case llvm::DK_StackSize:
+  case llvm::DK_Unsupported:
+    return static_cast<const llvm::DiagnosticInfoWithLocationBase &>(info)
+        .getFunction()
+        .getName()
+        .str();
+  default:
+    return getFunctionOfLLVM();
   }
 }
-
-void gpuasync::dropInterfaceFunctions(gpu::GPUModuleOp module) {
-  for (auto interface :
-       llvm::make_early_inc_range(module.getOps<LLVM::LLVMFuncOp>())) {
-    StringRef name = interface.getName();
-    if (!name.consume_front("_mlir_ciface_"))
-      continue;
-    auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
-    if (!function)
-      continue;
-    if (interface.isExternal()) {
-      function.getBody().dropAllReferences();
-      function.getBody().getBlocks().clear();
-      function.setLinkage(LLVM::Linkage::External);
-    }
-    interface.erase();
-  }
-}
-
-void gpuasync::callIntrinsic(LLVM::CallOp call, StringRef name) {
-  Type type = call.getResult().getType();
-  OpBuilder builder(call);
-  Location loc = call.getLoc();
-  OperandRange args = call.getArgOperands();
-  Value result;
-  if (name == "rsqrt") {
-    Value one = LLVM::ConstantOp::create(builder, loc, type,
-                                         builder.getFloatAttr(type, 1.0));
-    Value root = LLVM::SqrtOp::create(builder, loc, type, args[0]);
-    result = LLVM::FDivOp::create(builder, loc, one, root);
-  } else if (name == "fmod") {
-    result = LLVM::FRemOp::create(builder, loc, args[0], args[1]);
-  } else {
-    StringRef intrinsic =
-        llvm::StringSwitch<StringRef>(name)
-            .Case("fabs", LLVM::FAbsOp::getOperationName())
-            .Case("ceil", LLVM::FCeilOp::getOperationName())
-            .Case("floor", LLVM::FFloorOp::getOperationName())
-            .Case("trunc", LLVM::FTruncOp::getOperationName())
-            .Case("sqrt", LLVM::SqrtOp::getOperationName())
-            .Case("round", LLVM::RoundOp::getOperationName())
-            .Case("rint", LLVM::RoundEvenOp::getOperationName())
-            .Case("fma", LLVM::FMAOp::getOperationName())
-            .Case("copysign", LLVM::CopySignOp::getOperationName())
-            .Case("fmin", LLVM::MinNumOp::getOperationName())
-            .Case("fmax", LLVM::MaxNumOp::getOperationName())
-            .Default("");
-    if (intrinsic.empty())
-      return;
-    OperationState state(loc, intrinsic, args, type);
-    result = builder.create(state)->getResult(0);
-  }
-  call.getResult().replaceAllUsesWith(result);
-  call.erase();
-}
-
-//===----------------------------------------------------------------------===//
-// LLVM's fatal errors
-//===----------------------------------------------------------------------===//
 
 namespace {
-/// Runs LLVM code whose fatal errors would end the process, and returns them as
-/// text instead. What the code held when it failed is leaked. The handler is
-/// the process's, so it is installed while any thread is in here; errors of
-/// other threads go on as they would without us.
-class FatalErrorScope {
-public:
-  FatalErrorScope() {
-    std::lock_guard<std::mutex> lock(mutex);
-    if (users++ == 0) {
-      llvm::CrashRecoveryContext::Enable();
-      llvm::install_fatal_error_handler(handle, nullptr);
-    }
+/// Collects errors, and lets warnings and remarks go.
+struct ErrorCollector : llvm::DiagnosticHandler {
+  explicit ErrorCollector(SmallVector<FatalError> &problems)
+      : problems(problems) {}
+  bool handleDiagnostics(const llvm::DiagnosticInfo &info) override {
+    if (info.getSeverity() != llvm::DS_Error)
+      return true;
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    llvm::DiagnosticPrinterRawOStream printer(stream);
+    info.print(printer);
+    StringRef reason = StringRef(text).trim();
+    // Kernels have no lines.
+    if (reason.consume_front("<unknown>:0:"))
+      reason = reason.drop_while([](char c) { return llvm::isDigit(c); })
+                   .ltrim(": ");
+    problems.push_back({reason.str(), getFunction(info)});
+    return true;
   }
-  ~FatalErrorScope() {
-    std::lock_guard<std::mutex> lock(mutex);
-    if (--users == 0) {
-      llvm::remove_fatal_error_handler();
-      llvm::CrashRecoveryContext::Disable();
-    }
-  }
-  /// Returns false if `work` did not end.
-  bool run(function_ref<void()> work, std::string &message) {
-    current = &message;
-    llvm::CrashRecoveryContext recovery;
-    bool ended = recovery.RunSafely(work);
-    current = nullptr;
-    if (!ended && message.empty())
-      message = "LLVM's code generator crashed";
-    return ended;
-  }
-
-private:
-  static void handle(void *, const char *reason, bool) {
-    auto *recovery = llvm::CrashRecoveryContext::GetCurrent();
-    if (!current || !recovery) {
-      llvm::errs() << "LLVM ERROR: " << reason << "\n";
-      return;
-    }
-    *current = reason;
-    recovery->HandleExit(1);
-  }
-
-  static std::mutex mutex;
-  static unsigned users;
-  static thread_local std::string *current;
+  SmallVector<FatalError> &problems;
 };
-std::mutex FatalErrorScope::mutex;
-unsigned FatalErrorScope::users = 0;
-thread_local std::string *FatalErrorScope::current = nullptr;
 } // namespace
 
-//===----------------------------------------------------------------------===//
-// To assembly
-//===----------------------------------------------------------------------===//
+void CodeGenerator::watch(llvm::Module &llvmModule) {
+  llvmModule.getContext().setDiagnosticHandler(
+      std::make_unique<ErrorCollector>(problems));
+}
 
-FailureOr<std::string>
-gpuasync::serializeToAssembly(MLIRContext *context, StringRef toolkit,
-                              function_ref<bool(StringRef)> isDefinedByDriver,
-                              SerializeFn serialize,
-                              function_ref<InFlightDiagnostic()> error) {
-  SmallVector<std::string> problems;
-  struct Diagnostics : llvm::DiagnosticHandler {
-    explicit Diagnostics(SmallVector<std::string> &problems)
-        : problems(problems) {}
-    bool handleDiagnostics(const llvm::DiagnosticInfo &info) override {
-      if (info.getSeverity() != llvm::DS_Error)
-        return true;
-      std::string text;
-      llvm::raw_string_ostream stream(text);
-      llvm::DiagnosticPrinterRawOStream printer(stream);
-      info.print(printer);
-      problems.push_back(text);
-      return true;
-    }
-    SmallVector<std::string> &problems;
-  };
-  auto watch = [&](llvm::Module &llvmModule) {
-    llvmModule.getContext().setDiagnosticHandler(
-        std::make_unique<Diagnostics>(problems));
-  };
-  auto checkDefined = [&](llvm::Module &llvmModule) {
-    for (llvm::Function &function : llvmModule)
-      if (function.isDeclaration() && !function.use_empty() &&
-          !isDefinedByDriver(function.getName()))
-        problems.push_back("nothing defines the function " +
-                           function.getName().str());
-  };
-  gpu::TargetOptions targetOptions(
-      toolkit, /*librariesToLink=*/{}, /*cmdOptions=*/"", /*elfSection=*/"",
-      gpu::CompilationTarget::Assembly, /*getSymbolTableCallback=*/{}, watch,
-      /*linkedLlvmIRCallback=*/{}, checkDefined);
-
-  std::optional<SmallVector<char, 0>> object;
-  std::string fatal;
-  bool ended;
-  SmallVector<std::string> reported;
-  {
-    // Upstream complains about a toolkit without libdevice even where none is
-    // needed, so its errors count only if there is no result.
-    ScopedDiagnosticHandler handler(context, [&](Diagnostic &diagnostic) {
-      if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
-        reported.push_back(diagnostic.str());
-      return success();
-    });
-    FatalErrorScope scope;
-    ended = scope.run([&] { object = serialize(targetOptions); }, fatal);
+FailureOr<SmallVector<char, 0>>
+CodeGenerator::emit(llvm::Module &llvmModule, llvm::TargetMachine &machine) {
+  // After optimisation a library's own questions about the target
+  // (__nvvm_reflect) have been answered.
+  for (llvm::Function &function : llvmModule)
+    if (function.isDeclaration() && !function.use_empty() &&
+        !vendor.isInDriver(function.getName()))
+      problems.push_back(
+          {"nothing defines the function " + function.getName().str(),
+           function.getName().str()});
+  SmallVector<char, 0> code;
+  llvm::raw_svector_ostream stream(code);
+  llvm::legacy::PassManager passes;
+  if (machine.addPassesToEmitFile(passes, stream, nullptr, fileType)) {
+    problems.push_back({"it cannot write this kind of file", ""});
+    return failure();
   }
-  if (!ended)
-    problems.push_back(fatal);
-  else if (!object || object->empty())
-    problems.append(reported);
-  if (!ended || !problems.empty() || !object || object->empty()) {
-    InFlightDiagnostic diagnostic = error();
-    diagnostic << "LLVM cannot generate code: ";
-    llvm::interleave(
-        problems, [&](StringRef text) { diagnostic << text.trim(); },
-        [&] { diagnostic << "; "; });
+  passes.run(llvmModule);
+  return code;
+}
+
+FailureOr<std::string> CodeGenerator::run(
+    function_ref<std::optional<SmallVector<char, 0>>()> serialize,
+    function_ref<InFlightDiagnostic(Location)> emitError) {
+  std::optional<SmallVector<char, 0>> code;
+  std::optional<FatalError> fatal;
+  SmallVector<std::pair<Location, std::string>> reported;
+  {
+    // Those of the thread alone: others may use the context.
+    std::atomic<uint64_t> thread = 0;
+    ScopedDiagnosticHandler handler(
+        module.getContext(), [&](Diagnostic &diagnostic) {
+          if (llvm::get_threadid() != thread)
+            return failure();
+          if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
+            reported.emplace_back(diagnostic.getLocation(), diagnostic.str());
+          return success();
+        });
+    fatal = runLLVM([&] {
+      thread = llvm::get_threadid();
+      code = serialize();
+    });
+  }
+  if (fatal)
+    problems.push_back(*fatal);
+  if (problems.empty() && code && !code->empty())
+    return std::string(code->begin(), code->end());
+  for (const FatalError &problem : problems) {
+    Operation *function = module.lookupSymbol(problem.function);
+    InFlightDiagnostic diagnostic =
+        emitError(function ? function->getLoc() : module.getLoc());
+    diagnostic << "LLVM cannot generate code";
+    if (function)
+      diagnostic << " for @" << problem.function;
+    diagnostic << ": " << problem.reason;
+  }
+  // Upstream complains about a toolkit without libdevice even where none is
+  // needed, so its errors count only if there is no result.
+  if (problems.empty()) {
+    if (reported.empty())
+      return emitError(module.getLoc()) << "LLVM generated no code";
+    InFlightDiagnostic diagnostic = emitError(reported.front().first);
+    diagnostic << "LLVM cannot generate code: " << reported.front().second;
+    for (auto &[place, text] : ArrayRef(reported).drop_front())
+      diagnostic.attachNote(place) << text;
     return diagnostic;
   }
-  StringRef text(object->data(), object->size());
-  return text.rtrim('\0').str();
+  return failure();
 }

@@ -7,7 +7,7 @@
 // is an error that says so.
 //===----------------------------------------------------------------------===//
 
-#include "KernelLowering.h"
+#include "GPULowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Conversion/KernelABI.h"
-#include "KernelLowering.h"
+#include "GPULowering.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/IR/AttrTypeSubElements.h"

@@ -2,38 +2,26 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Lowers a copy of a gpu.module to ROCDL, has it serialised to assembly by its
-// target attribute, assembles that and links it to a code object with ld.lld.
+// Lowers a copy of a gpu.module to ROCDL, has an object file made of it, and
+// links that to a code object with ld.lld.
 //===----------------------------------------------------------------------===//
 
-#include "GPUAsync/Conversion/Passes.h"
-#include "KernelLowering.h"
-#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "GPULowering.h"
+#include "KernelTools.h"
 #include "mlir/Conversion/ComplexToLLVM/ComplexToLLVM.h"
-#include "mlir/Conversion/ComplexToStandard/ComplexToStandard.h"
 #include "mlir/Conversion/GPUToROCDL/GPUToROCDLPass.h"
 #include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
 #include "mlir/Conversion/MathToROCDL/MathToROCDL.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
-#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
-#include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
-#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/Linalg/Passes.h"
-#include "mlir/Dialect/MemRef/Transforms/Passes.h"
-#include "mlir/Dialect/SCF/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/Target/LLVM/ROCDL/Target.h"
 #include "mlir/Target/LLVM/ROCDL/Utils.h"
-#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/ROCDL/ROCDLToLLVMIRTranslation.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
@@ -43,18 +31,53 @@ using namespace mlir::gpuasync;
 using ROCDL::ROCDLTargetAttr;
 
 static constexpr StringLiteral amdgcnTriple = "amdgcn-amd-amdhsa";
-static constexpr StringLiteral noDeviceLibs =
+static constexpr StringLiteral libraryPrefixes[] = {"__ocml_", "__ockl_"};
+// Flat, global, region, local, constant, private, 32-bit constant, and the
+// three kinds of buffers.
+static constexpr unsigned pointerSpaces[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+static constexpr unsigned variableSpaces[] = {0, 1, 3, 4};
+static constexpr StringLiteral syncScopes[] = {"singlethread",
+                                               "wavefront",
+                                               "workgroup",
+                                               "cluster",
+                                               "agent",
+                                               "one-as",
+                                               "singlethread-one-as",
+                                               "wavefront-one-as",
+                                               "workgroup-one-as",
+                                               "cluster-one-as",
+                                               "agent-one-as"};
+static constexpr GPUVendor amd = {
+    "AMD devices",
+    "rocdl",
+    libraryPrefixes,
     "ROCm's device libraries for this chip, which were not found (set "
-    "ROCM_PATH, or rocm= of gpu-async-lower-kernels)";
+    "ROCM_PATH, or rocm= of gpu-async-lower-kernels)",
+    /*driverFunctions=*/{},
+    pointerSpaces,
+    variableSpaces,
+    syncScopes,
+    /*hasThreadFences=*/true,
+    "llvm.amdgcn."};
 
 //===----------------------------------------------------------------------===//
 // Target ids
 //===----------------------------------------------------------------------===//
 
-FailureOr<ROCDLTargetAttr>
-gpuasync::parseAMDGCNTarget(StringRef targetId, int optLevel,
-                            MLIRContext *context,
-                            function_ref<InFlightDiagnostic()> emitError) {
+/// LLVM's table also has processors for code that many chips run, in a version
+/// of the code objects that is newer than ROCm 6.0 loads.
+static LogicalResult checkAMDGCNChip(StringRef chip, StringRef features,
+                                     EmitErrorFn emitError) {
+  ROCDL::SerializeGPUModuleBase::init();
+  if (chip.contains("generic"))
+    return emitError() << "'" << chip
+                       << "' is no chip: code is made for a certain one";
+  return checkChip(chip, features, "amdgcn", amdgcnTriple, emitError);
+}
+
+static FailureOr<Attribute> parseTargetId(StringRef targetId, int optLevel,
+                                          MLIRContext *context,
+                                          EmitErrorFn emitError) {
   SmallVector<StringRef> parts;
   targetId.split(parts, ':');
   std::string features;
@@ -67,12 +90,12 @@ gpuasync::parseAMDGCNTarget(StringRef targetId, int optLevel,
     features +=
         (features.empty() ? "" : ",") + part.take_back().str() + name.str();
   }
-  ROCDL::SerializeGPUModuleBase::init();
-  if (failed(checkChip(parts[0], "amdgcn", amdgcnTriple, emitError)))
+  if (failed(checkAMDGCNChip(parts[0], "", emitError)))
     return failure();
   // Version 5 of the code objects is what ROCm 6.0 and later load.
-  return ROCDLTargetAttr::get(context, optLevel, amdgcnTriple, parts[0],
-                              features, /*abiVersion=*/"500");
+  return Attribute(ROCDLTargetAttr::get(context, optLevel, amdgcnTriple,
+                                        parts[0], features,
+                                        /*abiVersion=*/"500"));
 }
 
 /// The setting of a feature: '+', '-', or 0 if it is not named.
@@ -86,7 +109,7 @@ static char getFeature(ROCDLTargetAttr target, StringRef name) {
   return setting;
 }
 
-std::string gpuasync::getAMDGCNTargetId(ROCDLTargetAttr target) {
+static std::string getTargetId(ROCDLTargetAttr target) {
   std::string id = target.getChip().str();
   for (StringRef name : {"sramecc", "xnack"})
     if (char setting = getFeature(target, name))
@@ -135,25 +158,35 @@ static FailureOr<std::string> findDeviceLibs(StringRef option, StringRef chip,
   std::string forChip =
       ("oclc_isa_version_" + chip.drop_front(StringRef("gfx").size()) + ".bc")
           .str();
+  const StringRef files[] = {"ocml.bc", "ockl.bc", forChip};
+  auto getPath = [](StringRef folder, StringRef file) {
+    llvm::SmallString<128> path(folder);
+    llvm::sys::path::append(path, "amdgcn", "bitcode", file);
+    return path;
+  };
   auto lacks = [&](StringRef folder) -> StringRef {
-    for (StringRef file : {"ocml.bc", "ockl.bc", forChip.c_str()}) {
-      llvm::SmallString<128> path(folder);
-      llvm::sys::path::append(path, "amdgcn", "bitcode", file);
-      if (!llvm::sys::fs::exists(path))
+    for (StringRef file : files)
+      if (!llvm::sys::fs::exists(getPath(folder, file)))
         return file;
-    }
     return "";
   };
-  if (option != "auto") {
-    if (StringRef file = lacks(option); !file.empty())
+  std::string folder;
+  if (option == "auto") {
+    for (const std::string &one : getRocmFolders())
+      if (folder.empty() && lacks(one).empty())
+        folder = one;
+    if (folder.empty())
+      return folder;
+  } else {
+    folder = option.str();
+    if (StringRef file = lacks(folder); !file.empty())
       return emitError(loc)
              << "rocm=" << option << " has no amdgcn/bitcode/" << file;
-    return option.str();
   }
-  for (const std::string &folder : getRocmFolders())
-    if (lacks(folder).empty())
-      return folder;
-  return std::string();
+  for (StringRef file : files)
+    if (auto path = getPath(folder, file); !isBitcode(path))
+      return emitError(loc) << path << " is no bitcode";
+  return folder;
 }
 
 /// Returns the path of ld.lld, "" if there is none: LLVM's own before ROCm's,
@@ -187,43 +220,11 @@ static FailureOr<std::string> findLinker(StringRef option, Location loc) {
   return found;
 }
 
-SmallVector<std::string> gpuasync::findAMDGCNToolchain() {
-  SmallVector<std::string> files;
-  if (std::string linker = searchLinker("auto"); !linker.empty())
-    files.push_back(linker);
-  // Which folder is taken depends on the chip and on what the folder has.
-  for (const std::string &folder : getRocmFolders()) {
-    llvm::SmallString<128> path(folder);
-    llvm::sys::path::append(path, "amdgcn", "bitcode");
-    size_t first = files.size();
-    std::error_code error;
-    for (llvm::sys::fs::directory_iterator entry(path, error), end;
-         !error && entry != end; entry.increment(error))
-      if (StringRef(entry->path()).ends_with(".bc"))
-        files.push_back(entry->path());
-    std::sort(files.begin() + first, files.end());
-  }
-  return files;
-}
-
 //===----------------------------------------------------------------------===//
 // To ROCDL
 //===----------------------------------------------------------------------===//
 
-static void buildStructurePipeline(OpPassManager &pm) {
-  pm.addPass(createConvertLinalgToLoopsPass());
-  pm.addPass(createLowerAffinePass());
-  pm.addPass(createConvertVectorToSCFPass());
-  pm.addPass(createForallToForLoopPass());
-  pm.addPass(createConvertComplexToStandardPass());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createSCFToControlFlowPass());
-  pm.addPass(memref::createExpandStridedMetadataPass());
-  pm.addPass(createLowerAffinePass());
-  pm.addPass(arith::createArithExpandOpsPass());
-}
-
-static void buildROCDLPipeline(OpPassManager &pm, StringRef chip) {
+static void addROCDLPasses(OpPassManager &pm, StringRef chip) {
   pm.addPass(createConvertComplexToLLVMPass());
   pm.addPass(createConvertIndexToLLVMPass());
   ConvertGpuOpsToROCDLOpsOptions options;
@@ -237,72 +238,64 @@ static void buildROCDLPipeline(OpPassManager &pm, StringRef chip) {
   pm.addPass(createCSEPass());
 }
 
-void gpuasync::registerAMDGCNLoweringDialects(DialectRegistry &registry) {
-  OpPassManager pm(gpu::GPUModuleOp::getOperationName());
-  buildStructurePipeline(pm);
-  buildROCDLPipeline(pm, "gfx90a");
-  pm.getDependentDialects(registry);
-  OpPassManager math(ModuleOp::getOperationName());
-  math.addPass(createConvertMathToROCDL());
-  math.getDependentDialects(registry);
-  registerConvertToLLVMInterfaces(registry);
-  // Serialisation.
-  registerBuiltinDialectTranslation(registry);
-  registerGPUDialectTranslation(registry);
-  registerLLVMDialectTranslation(registry);
-  registerROCDLDialectTranslation(registry);
-  ROCDL::registerROCDLTargetInterfaceExternalModels(registry);
-}
-
 namespace {
-class AMDGCNLowering {
+class AMDGCNLowering : public GPULowering {
 public:
   AMDGCNLowering(gpu::GPUModuleOp source, ROCDLTargetAttr target,
                  const KernelLoweringOptions &options,
                  RunPipelineFn runPipeline)
-      : source(source), target(target), options(options),
-        runPipeline(runPipeline), context(source.getContext()) {}
-  ~AMDGCNLowering() {
-    if (work)
-      work->erase();
-  }
-
-  FailureOr<ImageAttr> run();
+      : GPULowering(source, amd, options, runPipeline), target(target) {}
 
 private:
-  std::string name() const { return "amdgcn:" + getAMDGCNTargetId(target); }
-  InFlightDiagnostic error() {
-    return emitError(source.getLoc())
-           << "gpu.module @" << source.getName() << " for " << name() << ": ";
+  std::string getTargetName() const override {
+    return "amdgcn:" + getTargetId(target);
   }
+  Attribute getTarget() const override { return target; }
+  int64_t getSubgroupSize() const override { return getWaveSize(target); }
+  bool linksFiles() const override { return bool(target.getLink()); }
+  LogicalResult setUp() override;
+  LogicalResult prepare() override {
+    return checkNoTensorMaps(module, "AMD's");
+  }
+  LogicalResult lowerEarly() override;
+  void addLowering(OpPassManager &pm) override {
+    addROCDLPasses(pm, target.getChip());
+  }
+  StringRef getMathName(LLVM::CallOp call) override;
+  void finish() override;
+  FailureOr<SmallVector<ImageAttr>> makeImages() override;
+
   LogicalResult checkTarget();
-  LogicalResult lowerToROCDL();
   void trapOnFailedAsserts();
-  void callIntrinsics();
   void readSizesFromArguments();
   void moveAllocasToPrivate();
-  void prepareFunctions();
-  LogicalResult checkDeclared();
-  FailureOr<std::string> link(ArrayRef<char> object);
+  void prepareKernels();
 
-  gpu::GPUModuleOp source;
   ROCDLTargetAttr target;
-  const KernelLoweringOptions &options;
-  RunPipelineFn runPipeline;
-  MLIRContext *context;
-  ModuleOp work;
-  gpu::GPUModuleOp module;
-  std::string linker, deviceLibs;
+  std::string linker;
 };
 } // namespace
+
+LogicalResult AMDGCNLowering::setUp() {
+  if (failed(checkTarget()))
+    return failure();
+  FailureOr<std::string> foundLinker =
+      findLinker(options.rocm, source.getLoc());
+  FailureOr<std::string> foundLibs =
+      findDeviceLibs(options.rocm, target.getChip(), source.getLoc());
+  if (failed(foundLinker) || failed(foundLibs))
+    return failure();
+  linker = *foundLinker;
+  toolkit = *foundLibs;
+  return success();
+}
 
 /// Refuses what upstream would take and lower to something else. Upstream's
 /// device libraries are told the wave size by a flag that defaults to 64
 /// whatever the chip, so it is set to what the chip and its features say.
 LogicalResult AMDGCNLowering::checkTarget() {
-  ROCDL::SerializeGPUModuleBase::init();
-  if (failed(checkChip(target.getChip(), "amdgcn", amdgcnTriple,
-                       [&] { return emitError(source.getLoc()); })))
+  if (failed(checkAMDGCNChip(target.getChip(), target.getFeatures(),
+                             [&] { return error(); })))
     return failure();
   if (target.getTriple() != amdgcnTriple)
     return error() << "triple '" << target.getTriple()
@@ -343,23 +336,6 @@ void AMDGCNLowering::trapOnFailedAsserts() {
     LLVM::Trap::create(builder, loc);
     LLVM::UnreachableOp::create(builder, loc);
   }
-}
-
-/// What the chip has instructions or LLVM expansions for does not need ocml.
-void AMDGCNLowering::callIntrinsics() {
-  module.walk([&](LLVM::CallOp call) {
-    StringRef name = call.getCallee().value_or("");
-    if (call.getNumResults() == 1 && name.consume_front("__ocml_") &&
-        (name.consume_back("_f16") || name.consume_back("_f32") ||
-         name.consume_back("_f64")))
-      callIntrinsic(call, name);
-  });
-  // Upstream looks for the library when one of its functions is declared.
-  for (auto function :
-       llvm::make_early_inc_range(module.getOps<LLVM::LLVMFuncOp>()))
-    if (function.isExternal() &&
-        SymbolTable::symbolKnownUseEmpty(function, module))
-      function.erase();
 }
 
 /// Upstream asks a device library for the sizes of grid and block. They are in
@@ -424,20 +400,15 @@ void AMDGCNLowering::moveAllocasToPrivate() {
   }
 }
 
-/// Only kernels are seen from outside. Without a size known at compile time a
-/// block may have up to 1024 threads, as on every other device; upstream's
-/// default is 256.
-void AMDGCNLowering::prepareFunctions() {
+/// Without a size known at compile time a block may have up to 1024 threads, as
+/// on every other device; upstream's default is 256.
+void AMDGCNLowering::prepareKernels() {
   StringAttr flatSize = StringAttr::get(
       context, ROCDL::ROCDLDialect::getFlatWorkGroupSizeAttrName());
   StringRef requiredSize = ROCDL::ROCDLDialect::getReqdWorkGroupSizeAttrName();
   for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
-    if (function.isExternal())
+    if (function.isExternal() || !isKernel(function))
       continue;
-    if (!isKernel(function)) {
-      function.setLinkage(LLVM::Linkage::Internal);
-      continue;
-    }
     function->setAttr(ROCDL::ROCDLDialect::getKernelFuncAttrName(),
                       UnitAttr::get(context));
     if (!function->hasAttr(flatSize) && !function->hasAttr(requiredSize) &&
@@ -446,53 +417,8 @@ void AMDGCNLowering::prepareFunctions() {
   }
 }
 
-/// Nothing but LLVM's intrinsics: the driver links nothing.
-static bool isDefinedByDriver(StringRef name) {
-  return name.starts_with("llvm.");
-}
-
-/// Calls of functions that nothing will define, found while their ops are
-/// known: upstream writes a code object that no driver can load.
-LogicalResult AMDGCNLowering::checkDeclared() {
-  WalkResult result = module->walk([&](LLVM::CallOp call) -> WalkResult {
-    std::optional<StringRef> callee = call.getCallee();
-    if (!callee)
-      return WalkResult::advance();
-    auto function = module.lookupSymbol<LLVM::LLVMFuncOp>(*callee);
-    if (!function || !function.isExternal() || isDefinedByDriver(*callee))
-      return WalkResult::advance();
-    bool library =
-        callee->starts_with("__ocml_") || callee->starts_with("__ockl_");
-    if (library && deviceLibs.empty())
-      return emitError(call.getLoc()) << "call of @" << *callee << " for "
-                                      << name() << " needs " << noDeviceLibs;
-    if (!library && !target.getLink())
-      return emitError(call.getLoc())
-             << "call of @" << *callee << " for " << name()
-             << ": nothing defines this function";
-    return WalkResult::advance();
-  });
-  return failure(result.wasInterrupted());
-}
-
-LogicalResult AMDGCNLowering::lowerToROCDL() {
-  if (failed(checkNoTensorMaps(module, "AMD's")) ||
-      failed(checkNoHostOps(module)))
-    return failure();
-  bool expand = deviceLibs.empty();
-  hoistAllocas(module);
-  expandCopies(module);
-  expandFloatAtomics(module);
-  expandIntegerPowers(module, /*floatBase=*/expand);
-  OpPassManager structure(gpu::GPUModuleOp::getOperationName());
-  buildStructurePipeline(structure);
-  if (failed(runPipeline(structure, module)) ||
-      failed(expandSubgroupOps(module, getWaveSize(target), name(),
-                               /*hasRedux=*/false)) ||
-      (expand && failed(expandMath(module, noDeviceLibs))) ||
-      failed(lowerIntrinsicMath(module)))
-    return failure();
-  if (!expand) {
+LogicalResult AMDGCNLowering::lowerEarly() {
+  if (!toolkit.empty()) {
     // Before the conversion of everything else, which would make intrinsics of
     // some ops that LLVM has no code for.
     OpPassManager math(ModuleOp::getOperationName());
@@ -501,130 +427,114 @@ LogicalResult AMDGCNLowering::lowerToROCDL() {
       return failure();
   }
   trapOnFailedAsserts();
-  lowerVectors(module);
-  OpPassManager lower(gpu::GPUModuleOp::getOperationName());
-  buildROCDLPipeline(lower, target.getChip());
-  if (failed(runPipeline(lower, module)) ||
-      failed(checkAllLowered(module, ROCDL::ROCDLDialect::getDialectNamespace(),
-                             name())))
-    return failure();
-  dropInterfaceFunctions(module);
-  declareDynamicMemory(module);
-  callIntrinsics();
+  return success();
+}
+
+StringRef AMDGCNLowering::getMathName(LLVM::CallOp call) {
+  StringRef name = call.getCallee().value_or("");
+  if (call.getNumResults() == 1 && name.consume_front("__ocml_") &&
+      (name.consume_back("_f16") || name.consume_back("_f32") ||
+       name.consume_back("_f64")))
+    return name;
+  return "";
+}
+
+void AMDGCNLowering::finish() {
   readSizesFromArguments();
-  passStructsAsIntegers(module);
   moveAllocasToPrivate();
-  prepareFunctions();
-  return checkDeclared();
+  prepareKernels();
 }
 
 //===----------------------------------------------------------------------===//
 // To a code object
 //===----------------------------------------------------------------------===//
 
+FailureOr<SmallVector<ImageAttr>> AMDGCNLowering::makeImages() {
+  FailureOr<std::string> object = generate<ROCDL::SerializeGPUModuleBase>(
+      target, llvm::CodeGenFileType::ObjectFile);
+  if (failed(object))
+    return failure();
+  // A shared object is what the driver loads.
+  FailureOr<std::string> linked =
+      runTool({linker, "ld.lld", "o", "hsaco", "", options.toolTimeout},
+              {"-shared", "--no-undefined"}, *object, [&] { return error(); });
+  if (failed(linked))
+    return failure();
+  return SmallVector<ImageAttr>{
+      makeImage(ImageFormat::HSACO, getTargetId(target), *linked)};
+}
+
+//===----------------------------------------------------------------------===//
+// The target
+//===----------------------------------------------------------------------===//
+
 namespace {
-/// Upstream's serializer of #rocdl.target, which forgets the callbacks.
-class Serializer : public ROCDL::SerializeGPUModuleBase {
+class AMDGCNTarget : public KernelTarget {
 public:
-  Serializer(Operation &module, ROCDLTargetAttr target,
-             const gpu::TargetOptions &targetOptions)
-      : SerializeGPUModuleBase(module, target, targetOptions),
-        targetOptions(targetOptions) {
-    initialLlvmIRCallback = targetOptions.getInitialLlvmIRCallback();
-    optimizedLlvmIRCallback = targetOptions.getOptimizedLlvmIRCallback();
+  StringRef getName() const override { return "amdgcn"; }
+  StringRef getAttributeName() const override { return "#rocdl.target"; }
+  StringRef getExampleChip() const override { return "gfx90a"; }
+  bool has(Attribute target) const override {
+    return isa<ROCDLTargetAttr>(target);
   }
-
-private:
-  FailureOr<SmallVector<char, 0>>
-  moduleToObject(llvm::Module &llvmModule) override {
-    return moduleToObjectImpl(targetOptions, llvmModule);
+  std::string getArch(Attribute target) const override {
+    return getTargetId(cast<ROCDLTargetAttr>(target));
   }
-
-  const gpu::TargetOptions &targetOptions;
+  FailureOr<Attribute> parse(StringRef chip,
+                             const KernelLoweringOptions &options,
+                             MLIRContext *context,
+                             EmitErrorFn emitError) const override {
+    return parseTargetId(chip, options.optLevel, context, emitError);
+  }
+  FailureOr<SmallVector<ImageAttr>>
+  lower(gpu::GPUModuleOp kernels, Attribute target,
+        const KernelLoweringOptions &options,
+        RunPipelineFn runPipeline) const override {
+    return AMDGCNLowering(kernels, cast<ROCDLTargetAttr>(target), options,
+                          runPipeline)
+        .run();
+  }
+  std::optional<ImageFormat> getFormat(gpu::ObjectAttr object) const override {
+    // Fatbin is upstream's default and holds a code object here.
+    if (object.getFormat() == gpu::CompilationTarget::Binary ||
+        object.getFormat() == gpu::CompilationTarget::Fatbin)
+      return ImageFormat::HSACO;
+    return std::nullopt;
+  }
+  void registerDialects(DialectRegistry &registry) const override {
+    OpPassManager pm(gpu::GPUModuleOp::getOperationName());
+    addGPUStructurePasses(pm, [](OpPassManager &) {});
+    addROCDLPasses(pm, getExampleChip());
+    pm.getDependentDialects(registry);
+    OpPassManager math(ModuleOp::getOperationName());
+    math.addPass(createConvertMathToROCDL());
+    math.getDependentDialects(registry);
+    registerGPULoweringDialects(registry);
+    registerROCDLDialectTranslation(registry);
+    ROCDL::registerROCDLTargetInterfaceExternalModels(registry);
+  }
+  SmallVector<std::string> findToolchain() const override {
+    SmallVector<std::string> files;
+    if (std::string linker = searchLinker("auto"); !linker.empty())
+      files.push_back(linker);
+    // Which folder is taken depends on the chip and on what the folder has.
+    for (const std::string &folder : getRocmFolders()) {
+      llvm::SmallString<128> path(folder);
+      llvm::sys::path::append(path, "amdgcn", "bitcode");
+      size_t first = files.size();
+      std::error_code error;
+      for (llvm::sys::fs::directory_iterator entry(path, error), end;
+           !error && entry != end; entry.increment(error))
+        if (StringRef(entry->path()).ends_with(".bc"))
+          files.push_back(entry->path());
+      std::sort(files.begin() + first, files.end());
+    }
+    return files;
+  }
 };
 } // namespace
 
-/// Links one object file to a shared one, which is what the driver loads.
-FailureOr<std::string> AMDGCNLowering::link(ArrayRef<char> object) {
-  llvm::SmallString<128> input, output, log;
-  int descriptor;
-  if (llvm::sys::fs::createTemporaryFile("gpu-async", "o", descriptor, input) ||
-      llvm::sys::fs::createTemporaryFile("gpu-async", "hsaco", output) ||
-      llvm::sys::fs::createTemporaryFile("gpu-async", "log", log))
-    return error() << "cannot make temporary files for ld.lld";
-  llvm::FileRemover removeInput(input), removeOutput(output), removeLog(log);
-  {
-    llvm::raw_fd_ostream stream(descriptor, /*shouldClose=*/true);
-    stream << StringRef(object.data(), object.size());
-    stream.close();
-    if (stream.has_error()) {
-      stream.clear_error();
-      return error() << "cannot write " << input;
-    }
-  }
-  // Not by its path: lld takes its flavour from that name.
-  SmallVector<StringRef> arguments{"ld.lld", "-shared", "--no-undefined",
-                                   input,    "-o",      output};
-  std::optional<StringRef> redirects[] = {StringRef(), StringRef(log),
-                                          StringRef(log)};
-  std::string message;
-  int code = llvm::sys::ExecuteAndWait(linker, arguments, std::nullopt,
-                                       redirects, 0, 0, &message);
-  auto read = [](StringRef path) {
-    auto buffer = llvm::MemoryBuffer::getFile(path);
-    return buffer ? (*buffer)->getBuffer().str() : std::string();
-  };
-  if (code)
-    return error() << linker << " failed: " << message
-                   << StringRef(read(log)).trim();
-  std::string result = read(output);
-  if (result.empty())
-    return error() << linker << " wrote nothing";
-  return result;
-}
-
-FailureOr<ImageAttr> AMDGCNLowering::run() {
-  if (failed(checkTarget()))
-    return failure();
-  FailureOr<std::string> foundLinker =
-      findLinker(options.rocm, source.getLoc());
-  FailureOr<std::string> foundLibs =
-      findDeviceLibs(options.rocm, target.getChip(), source.getLoc());
-  if (failed(foundLinker) || failed(foundLibs))
-    return failure();
-  linker = *foundLinker;
-  deviceLibs = *foundLibs;
-
-  OpBuilder builder(context);
-  builder.setInsertionPointAfter(source);
-  work = ModuleOp::create(builder, source.getLoc());
-  module = source.clone();
-  work.push_back(module);
-  module.setTargetsAttr(builder.getArrayAttr(Attribute(target)));
-  if (failed(lowerToROCDL()))
-    return failure();
-  FailureOr<std::string> assembly = serializeToAssembly(
-      context, deviceLibs, isDefinedByDriver,
-      [&](const gpu::TargetOptions &targetOptions) {
-        return Serializer(*module, target, targetOptions).run();
-      },
-      [&] { return error(); });
-  if (failed(assembly))
-    return failure();
-  FailureOr<SmallVector<char, 0>> object =
-      ROCDL::assembleIsa(*assembly, target.getTriple(), target.getChip(),
-                         target.getFeatures(), [&] { return error(); });
-  if (failed(object))
-    return failure();
-  FailureOr<std::string> linked = link(*object);
-  if (failed(linked))
-    return failure();
-  return ImageAttr::get(context, ImageFormat::HSACO, getAMDGCNTargetId(target),
-                        builder.getStringAttr(*linked), ArrayAttr());
-}
-
-FailureOr<ImageAttr> gpuasync::lowerKernelsForAMDGCN(
-    gpu::GPUModuleOp kernels, ROCDLTargetAttr target,
-    const KernelLoweringOptions &options, RunPipelineFn runPipeline) {
-  return AMDGCNLowering(kernels, target, options, runPipeline).run();
+const KernelTarget &gpuasync::getAMDGCNKernelTarget() {
+  static const AMDGCNTarget target;
+  return target;
 }

@@ -12,6 +12,7 @@
 #include "CpuLowering.h"
 #include "CpuSmallFloats.h"
 #include "GPUAsync/Conversion/CpuCode.h"
+#include "GPUAsync/Conversion/CpuObject.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ComplexToStandard/ComplexToStandard.h"
 #include "mlir/Conversion/ConvertToLLVM/ToLLVMPass.h"
@@ -356,7 +357,8 @@ FailureOr<ImageAttr> CPULowering::run() {
     return failure();
   stripMemorySpaces();
   replaceByGpuOps(work);
-  if (failed(expandMatrices(work)) || failed(rewriteDeviceOps()))
+  if (failed(promotePrintfArguments(work, "the cpu device")) ||
+      failed(expandMatrices(work)) || failed(rewriteDeviceOps()))
     return failure();
   rewriteCalls();
   if (failed(lowerToLLVM()))
@@ -403,4 +405,47 @@ FailureOr<ImageAttr> gpuasync::lowerKernelsForCPU(gpu::GPUModuleOp kernels,
                                                   int64_t subgroupSize,
                                                   RunPipelineFn runPipeline) {
   return CPULowering(kernels, subgroupSize, runPipeline).run();
+}
+
+//===----------------------------------------------------------------------===//
+// The target
+//===----------------------------------------------------------------------===//
+
+namespace {
+class CPUTarget : public KernelTarget {
+public:
+  StringRef getName() const override { return "cpu"; }
+  StringRef getAttributeName() const override { return "#gpu_async.cpu"; }
+  bool takesAnyName() const override { return true; }
+  bool has(Attribute target) const override {
+    return isa<CpuTargetAttr>(target);
+  }
+  FailureOr<Attribute> parse(StringRef chip,
+                             const KernelLoweringOptions &options,
+                             MLIRContext *context,
+                             EmitErrorFn emitError) const override {
+    return Attribute(CpuTargetAttr::get(context, StringAttr(), StringAttr(),
+                                        options.subgroupSize));
+  }
+  FailureOr<SmallVector<ImageAttr>>
+  lower(gpu::GPUModuleOp kernels, Attribute target,
+        const KernelLoweringOptions &options,
+        RunPipelineFn runPipeline) const override {
+    int64_t size = cast<CpuTargetAttr>(target).getSubgroupSize();
+    FailureOr<ImageAttr> image = lowerKernelsForCPU(
+        kernels, size ? size : options.subgroupSize, runPipeline);
+    if (failed(image))
+      return failure();
+    return SmallVector<ImageAttr>{*image};
+  }
+  void registerDialects(DialectRegistry &registry) const override {
+    registerCPULoweringDialects(registry);
+    registerCPUTargetInterface(registry);
+  }
+};
+} // namespace
+
+const KernelTarget &gpuasync::getCPUKernelTarget() {
+  static const CPUTarget target;
+  return target;
 }

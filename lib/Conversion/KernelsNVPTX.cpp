@@ -2,63 +2,63 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Lowers a copy of a gpu.module to NVVM, has it serialised to PTX by its target
-// attribute, and runs ptxas on that when there is one.
+// Lowers a copy of a gpu.module to NVVM, has PTX made of it, and runs ptxas on
+// that when there is one.
 //===----------------------------------------------------------------------===//
 
-#include "GPUAsync/Conversion/Passes.h"
-#include "KernelLowering.h"
-#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "GPULowering.h"
+#include "KernelTools.h"
 #include "mlir/Conversion/ComplexToLLVM/ComplexToLLVM.h"
-#include "mlir/Conversion/ComplexToStandard/ComplexToStandard.h"
 #include "mlir/Conversion/GPUToNVVM/GPUToNVVM.h"
 #include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
 #include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
 #include "mlir/Conversion/NVGPUToNVVM/NVGPUToNVVM.h"
 #include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
-#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
-#include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
-#include "mlir/Dialect/Arith/Transforms/Passes.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
-#include "mlir/Dialect/Linalg/Passes.h"
-#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
-#include "mlir/Dialect/SCF/Transforms/Passes.h"
 #include "mlir/Target/LLVM/NVVM/Target.h"
 #include "mlir/Target/LLVM/NVVM/Utils.h"
-#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
-#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/BinaryFormat/ELF.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
 
 using namespace mlir;
 using namespace mlir::gpuasync;
+using NVVM::NVVMTargetAttr;
 
 static constexpr StringLiteral nvptxTriple = "nvptx64-nvidia-cuda";
-static constexpr StringLiteral noLibdevice =
+static constexpr StringLiteral libraryPrefixes[] = {"__nv_"};
+static constexpr StringLiteral driverFunctions[] = {"vprintf", "malloc", "free",
+                                                    "__assertfail"};
+// Generic, global, shared, constant, local, shared of a cluster, parameters;
+// and tensor memory.
+static constexpr unsigned pointerSpaces[] = {0, 1, 3, 4, 5, 6, 7, 101};
+static constexpr unsigned variableSpaces[] = {0, 1, 3, 4};
+static constexpr StringLiteral syncScopes[] = {"singlethread", "block",
+                                               "cluster", "device"};
+static constexpr GPUVendor nvidia = {
+    "NVIDIA devices",
+    "nvvm",
+    libraryPrefixes,
     "CUDA's libdevice, which was not found (set CUDA_HOME, or libdevice= of "
-    "gpu-async-lower-kernels)";
+    "gpu-async-lower-kernels)",
+    driverFunctions,
+    pointerSpaces,
+    variableSpaces,
+    syncScopes,
+    /*hasThreadFences=*/false,
+    "llvm.nvvm."};
 
-//===----------------------------------------------------------------------===//
-// Chips
-//===----------------------------------------------------------------------===//
-
-LogicalResult
-gpuasync::checkNVPTXChip(StringRef chip,
-                         function_ref<InFlightDiagnostic()> emitError) {
+static LogicalResult checkNVPTXChip(StringRef chip, StringRef features,
+                                    EmitErrorFn emitError) {
   NVVM::SerializeGPUModuleBase::init();
-  return checkChip(chip, "nvptx", nvptxTriple, emitError);
+  return checkChip(chip, features, "nvptx", nvptxTriple, emitError);
 }
 
 //===----------------------------------------------------------------------===//
@@ -123,22 +123,16 @@ static FailureOr<std::string> findLibdevice(StringRef option, StringRef ptxas,
                                             Location loc) {
   if (option == "none")
     return std::string();
-  if (option == "auto")
-    return searchLibdevice(ptxas);
-  if (libdeviceIn(option).empty())
+  std::string folder = option == "auto" ? searchLibdevice(ptxas) : option.str();
+  if (folder.empty())
+    return folder;
+  std::string file = libdeviceIn(folder);
+  if (file.empty())
     return emitError(loc) << "libdevice=" << option
                           << " has no nvvm/libdevice/libdevice.10.bc";
-  return option.str();
-}
-
-SmallVector<std::string> gpuasync::findNVPTXToolchain() {
-  std::string ptxas = searchPtxas(), toolkit = searchLibdevice(ptxas);
-  SmallVector<std::string> files;
-  if (!ptxas.empty())
-    files.push_back(ptxas);
-  if (!toolkit.empty())
-    files.push_back(libdeviceIn(toolkit));
-  return files;
+  if (!isBitcode(file))
+    return emitError(loc) << file << " is no bitcode";
+  return folder;
 }
 
 //===----------------------------------------------------------------------===//
@@ -157,22 +151,7 @@ static bool hasNvgpuOps(Operation *root) {
       .wasInterrupted();
 }
 
-static void buildStructurePipeline(OpPassManager &pm, bool hasNvgpu) {
-  pm.addPass(createConvertLinalgToLoopsPass());
-  pm.addPass(createLowerAffinePass());
-  if (hasNvgpu)
-    pm.addPass(createConvertNVGPUToNVVMPass());
-  pm.addPass(createConvertVectorToSCFPass());
-  pm.addPass(createForallToForLoopPass());
-  pm.addPass(createConvertComplexToStandardPass());
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createSCFToControlFlowPass());
-  pm.addPass(memref::createExpandStridedMetadataPass());
-  pm.addPass(createLowerAffinePass());
-  pm.addPass(arith::createArithExpandOpsPass());
-}
-
-static void buildNVVMPipeline(OpPassManager &pm, bool hasRedux) {
+static void addNVVMPasses(OpPassManager &pm, bool hasRedux) {
   pm.addPass(createConvertComplexToLLVMPass());
   pm.addPass(createConvertIndexToLLVMPass());
   ConvertGpuOpsToNVVMOpsOptions options;
@@ -186,65 +165,64 @@ static void buildNVVMPipeline(OpPassManager &pm, bool hasRedux) {
   pm.addPass(createCSEPass());
 }
 
-void gpuasync::registerNVPTXLoweringDialects(DialectRegistry &registry) {
-  OpPassManager pm(gpu::GPUModuleOp::getOperationName());
-  buildStructurePipeline(pm, /*hasNvgpu=*/true);
-  buildNVVMPipeline(pm, /*hasRedux=*/true);
-  pm.getDependentDialects(registry);
-  // convert-gpu-to-nvvm asks the dialects for their patterns.
-  registerConvertToLLVMInterfaces(registry);
-  // Serialisation.
-  registerBuiltinDialectTranslation(registry);
-  registerGPUDialectTranslation(registry);
-  registerLLVMDialectTranslation(registry);
-  registerNVVMDialectTranslation(registry);
-  NVVM::registerNVVMTargetInterfaceExternalModels(registry);
-}
-
 namespace {
-class NVPTXLowering {
+class NVPTXLowering : public GPULowering {
 public:
-  NVPTXLowering(gpu::GPUModuleOp source, NVVM::NVVMTargetAttr target,
+  NVPTXLowering(gpu::GPUModuleOp source, NVVMTargetAttr target,
                 const KernelLoweringOptions &options, RunPipelineFn runPipeline)
-      : source(source), target(target), options(options),
-        runPipeline(runPipeline), context(source.getContext()) {}
-  ~NVPTXLowering() {
-    if (work)
-      work->erase();
-  }
-
-  FailureOr<SmallVector<ImageAttr>> run();
+      : GPULowering(source, nvidia, options, runPipeline), target(target) {}
 
 private:
-  InFlightDiagnostic error() {
-    return emitError(source.getLoc())
-           << "gpu.module @" << source.getName()
-           << " for nvptx:" << target.getChip() << ": ";
+  std::string getTargetName() const override {
+    return ("nvptx:" + target.getChip()).str();
   }
-  void refineChip();
-  /// Whether the chip reduces 32 bits of a warp in an instruction.
-  bool hasRedux() const {
+  Attribute getTarget() const override { return target; }
+  int64_t getSubgroupSize() const override { return 32; }
+  bool linksFiles() const override { return bool(target.getLink()); }
+  bool hasRedux() const override {
     StringRef chip = target.getChip();
     unsigned number;
     return chip.consume_front("sm_") && !chip.consumeInteger(10, number) &&
            number >= 80;
   }
-  LogicalResult lowerToNVVM();
-  void callIntrinsics();
+  LogicalResult setUp() override;
+  LogicalResult prepare() override;
+  void addStructurePasses(OpPassManager &pm) override {
+    if (hasNvgpuOps(module))
+      pm.addPass(createConvertNVGPUToNVVMPass());
+  }
+  void addLowering(OpPassManager &pm) override {
+    addNVVMPasses(pm, hasRedux());
+  }
+  StringRef getMathName(LLVM::CallOp call) override;
+  void finish() override;
+  FailureOr<SmallVector<ImageAttr>> makeImages() override;
+
+  void refineChip();
   void hoistPrintfBuffers();
-  LogicalResult checkDeclared();
   FailureOr<std::string> assemble(StringRef ptx);
 
-  gpu::GPUModuleOp source;
-  NVVM::NVVMTargetAttr target;
-  const KernelLoweringOptions &options;
-  RunPipelineFn runPipeline;
-  MLIRContext *context;
-  ModuleOp work;
-  gpu::GPUModuleOp module;
-  std::string ptxas, toolkit;
+  NVVMTargetAttr target;
+  TensorMapParams tensorMaps;
+  std::string ptxas;
 };
 } // namespace
+
+LogicalResult NVPTXLowering::setUp() {
+  if (failed(checkNVPTXChip(target.getChip(), target.getFeatures(),
+                            [&] { return error(); })))
+    return failure();
+  FailureOr<std::string> foundPtxas = findPtxas(options.ptxas, source.getLoc());
+  if (failed(foundPtxas))
+    return failure();
+  ptxas = *foundPtxas;
+  FailureOr<std::string> foundLibdevice =
+      findLibdevice(options.libdevice, ptxas, source.getLoc());
+  if (failed(foundLibdevice))
+    return failure();
+  toolkit = *foundLibdevice;
+  return success();
+}
 
 /// sm_90 is older than some of its instructions, and LLVM leaves out what its
 /// lowest version of PTX lacks; all drivers that the runtime takes know this
@@ -259,10 +237,9 @@ void NVPTXLowering::refineChip() {
     needsChip |= isa<nvgpu::WarpgroupMmaOp, NVVM::WgmmaMmaAsyncOp>(op);
   });
   if (needsVersion)
-    target =
-        NVVM::NVVMTargetAttr::get(context, target.getO(), target.getTriple(),
-                                  needsChip ? "sm_90a" : "sm_90", "+ptx80",
-                                  target.getFlags(), target.getLink());
+    target = NVVMTargetAttr::get(context, target.getO(), target.getTriple(),
+                                 needsChip ? "sm_90a" : "sm_90", "+ptx80",
+                                 target.getFlags(), target.getLink());
 }
 
 /// printf takes its arguments in a buffer; in a loop each run would grow the
@@ -296,50 +273,16 @@ void NVPTXLowering::hoistPrintfBuffers() {
   }
 }
 
-/// What LLVM has instructions or expansions for itself does not need libdevice,
-/// whose sqrt is moreover the approximate one unless it is told otherwise. (The
-/// conversion to NVVM insists on making these calls of libdevice.)
-void NVPTXLowering::callIntrinsics() {
-  module.walk([&](LLVM::CallOp call) {
-    StringRef name = call.getCallee().value_or("");
-    if (!name.consume_front("__nv_") || call.getNumResults() != 1)
-      return;
-    Type type = call.getResult().getType();
-    if (type.isF32() ? !name.consume_back("f") : !type.isF64())
-      return;
-    callIntrinsic(call, name);
-  });
-}
-
-/// What the CUDA driver itself defines for PTX.
-static bool isDefinedByDriver(StringRef name) {
-  return llvm::is_contained({"vprintf", "malloc", "free", "__assertfail"},
-                            name) ||
-         name.starts_with("llvm.");
-}
-
-/// Calls of functions that nothing will define, found while their ops are
-/// known: upstream writes PTX that no driver can load.
-LogicalResult NVPTXLowering::checkDeclared() {
-  WalkResult result = module->walk([&](LLVM::CallOp call) -> WalkResult {
-    std::optional<StringRef> name = call.getCallee();
-    if (!name)
-      return WalkResult::advance();
-    auto callee = module.lookupSymbol<LLVM::LLVMFuncOp>(*name);
-    if (!callee || !callee.isExternal() || isDefinedByDriver(*name))
-      return WalkResult::advance();
-    bool math = name->starts_with("__nv_");
-    if (math && toolkit.empty())
-      return emitError(call.getLoc())
-             << "call of @" << *name << " for nvptx:" << target.getChip()
-             << " needs " << noLibdevice;
-    if (!math && !target.getLink())
-      return emitError(call.getLoc())
-             << "call of @" << *name << " for nvptx:" << target.getChip()
-             << ": nothing defines this function";
-    return WalkResult::advance();
-  });
-  return failure(result.wasInterrupted());
+/// Libdevice's sqrt is moreover the approximate one unless it is told
+/// otherwise.
+StringRef NVPTXLowering::getMathName(LLVM::CallOp call) {
+  StringRef name = call.getCallee().value_or("");
+  if (!name.consume_front("__nv_") || call.getNumResults() != 1)
+    return "";
+  Type type = call.getResult().getType();
+  if (type.isF32() ? !name.consume_back("f") : !type.isF64())
+    return "";
+  return name;
 }
 
 /// Upstream's lowering of other elementwise ops on matrices ends the process.
@@ -358,42 +301,18 @@ static LogicalResult checkMatrixOps(Operation *root) {
   return failure(result.wasInterrupted());
 }
 
-LogicalResult NVPTXLowering::lowerToNVVM() {
-  if (failed(checkNoHostOps(module)) || failed(checkMatrixOps(module)))
+LogicalResult NVPTXLowering::prepare() {
+  refineChip();
+  if (failed(checkMatrixOps(module)))
     return failure();
-  int64_t dynamicAlignment = alignWorkgroupMemory(module);
-  TensorMapParams tensorMaps = passTensorMapsByAddress(module);
-  hoistAllocas(module);
-  expandCopies(module);
-  expandFloatAtomics(module);
-  expandIntegerPowers(module, /*floatBase=*/toolkit.empty());
-  OpPassManager structure(gpu::GPUModuleOp::getOperationName());
-  buildStructurePipeline(structure, hasNvgpuOps(module));
-  if (failed(runPipeline(structure, module)) ||
-      failed(expandSubgroupOps(module, /*size=*/32,
-                               ("nvptx:" + target.getChip()).str(),
-                               hasRedux())) ||
-      (toolkit.empty() && failed(expandMath(module, noLibdevice))) ||
-      failed(lowerIntrinsicMath(module)))
-    return failure();
-  lowerVectors(module);
-  OpPassManager lower(gpu::GPUModuleOp::getOperationName());
-  buildNVVMPipeline(lower, hasRedux());
-  if (failed(runPipeline(lower, module)) ||
-      failed(checkAllLowered(module, NVVM::NVVMDialect::getDialectNamespace(),
-                             ("nvptx:" + target.getChip()).str())))
-    return failure();
-  dropInterfaceFunctions(module);
-  declareDynamicMemory(module, dynamicAlignment);
-  callIntrinsics();
+  dynamicAlignment = alignWorkgroupMemory(module);
+  tensorMaps = passTensorMapsByAddress(module);
+  return success();
+}
+
+void NVPTXLowering::finish() {
   hoistPrintfBuffers();
-  passStructsAsIntegers(module);
   markTensorMapParams(module, tensorMaps);
-  // Only kernels are seen from outside.
-  for (auto function : module.getOps<LLVM::LLVMFuncOp>())
-    if (!function.isExternal() && !isKernel(function))
-      function.setLinkage(LLVM::Linkage::Internal);
-  return checkDeclared();
 }
 
 //===----------------------------------------------------------------------===//
@@ -402,95 +321,103 @@ LogicalResult NVPTXLowering::lowerToNVVM() {
 
 /// Runs ptxas and returns the cubin.
 FailureOr<std::string> NVPTXLowering::assemble(StringRef ptx) {
-  llvm::SmallString<128> input, output, log;
-  int descriptor;
-  if (llvm::sys::fs::createTemporaryFile("gpu-async", "ptx", descriptor,
-                                         input) ||
-      llvm::sys::fs::createTemporaryFile("gpu-async", "cubin", output) ||
-      llvm::sys::fs::createTemporaryFile("gpu-async", "log", log))
-    return error() << "cannot make temporary files for ptxas";
-  llvm::FileRemover removeInput(input), removeOutput(output), removeLog(log);
-  {
-    llvm::raw_fd_ostream stream(descriptor, /*shouldClose=*/true);
-    stream << ptx;
-    stream.close();
-    if (stream.has_error()) {
-      stream.clear_error();
-      return error() << "cannot write " << input;
-    }
-  }
   std::string arch = ("-arch=" + target.getChip()).str();
   std::string level = "-O" + std::to_string(target.getO());
-  SmallVector<StringRef> arguments{ptxas, arch, level, input, "-o", output};
-  std::optional<StringRef> redirects[] = {StringRef(), StringRef(log),
-                                          StringRef(log)};
-  std::string message;
-  int code = llvm::sys::ExecuteAndWait(ptxas, arguments, std::nullopt,
-                                       redirects, 0, 0, &message);
-  auto read = [](StringRef path) {
-    auto buffer = llvm::MemoryBuffer::getFile(path);
-    return buffer ? (*buffer)->getBuffer().str() : std::string();
-  };
-  if (code)
-    return error() << ptxas
-                   << " failed (ptxas=none leaves PTX only): " << message
-                   << StringRef(read(log)).trim();
-  std::string cubin = read(output);
-  if (cubin.empty())
-    return error() << ptxas << " wrote nothing";
-  return cubin;
+  return runTool({ptxas, "ptxas", "ptx", "cubin",
+                  " (ptxas=none leaves PTX only)", options.toolTimeout,
+                  llvm::ELF::EM_CUDA},
+                 {arch, level}, ptx, [&] { return error(); });
 }
 
-FailureOr<SmallVector<ImageAttr>> NVPTXLowering::run() {
-  if (failed(checkNVPTXChip(target.getChip(),
-                            [&] { return emitError(source.getLoc()); })))
-    return failure();
-  FailureOr<std::string> foundPtxas = findPtxas(options.ptxas, source.getLoc());
-  if (failed(foundPtxas))
-    return failure();
-  ptxas = *foundPtxas;
-  FailureOr<std::string> foundLibdevice =
-      findLibdevice(options.libdevice, ptxas, source.getLoc());
-  if (failed(foundLibdevice))
-    return failure();
-  toolkit = *foundLibdevice;
-
-  OpBuilder builder(context);
-  builder.setInsertionPointAfter(source);
-  work = ModuleOp::create(builder, source.getLoc());
-  module = source.clone();
-  work.push_back(module);
-  refineChip();
-  module.setTargetsAttr(builder.getArrayAttr(Attribute(target)));
-  if (failed(lowerToNVVM()))
-    return failure();
-  // After optimisation libdevice's own questions about the target
-  // (__nvvm_reflect) have been answered.
-  auto serializer = cast<gpu::TargetAttrInterface>(Attribute(target));
-  FailureOr<std::string> ptx = serializeToAssembly(
-      context, toolkit, isDefinedByDriver,
-      [&](const gpu::TargetOptions &targetOptions) {
-        return serializer.serializeToObject(module, targetOptions);
-      },
-      [&] { return error(); });
+FailureOr<SmallVector<ImageAttr>> NVPTXLowering::makeImages() {
+  FailureOr<std::string> ptx = generate<NVVM::SerializeGPUModuleBase>(
+      target, llvm::CodeGenFileType::AssemblyFile);
   if (failed(ptx))
     return failure();
-  SmallVector<ImageAttr> images;
-  images.push_back(ImageAttr::get(context, ImageFormat::PTX, target.getChip(),
-                                  builder.getStringAttr(*ptx), ArrayAttr()));
-  if (!ptxas.empty()) {
-    FailureOr<std::string> cubin = assemble(*ptx);
-    if (failed(cubin))
-      return failure();
-    images.push_back(
-        ImageAttr::get(context, ImageFormat::CUBIN, target.getChip(),
-                       builder.getStringAttr(*cubin), ArrayAttr()));
-  }
+  SmallVector<ImageAttr> images{
+      makeImage(ImageFormat::PTX, target.getChip(), *ptx)};
+  if (ptxas.empty())
+    return images;
+  FailureOr<std::string> cubin = assemble(*ptx);
+  if (failed(cubin))
+    return failure();
+  images.push_back(makeImage(ImageFormat::CUBIN, target.getChip(), *cubin));
   return images;
 }
 
-FailureOr<SmallVector<ImageAttr>> gpuasync::lowerKernelsForNVPTX(
-    gpu::GPUModuleOp kernels, NVVM::NVVMTargetAttr target,
-    const KernelLoweringOptions &options, RunPipelineFn runPipeline) {
-  return NVPTXLowering(kernels, target, options, runPipeline).run();
+//===----------------------------------------------------------------------===//
+// The target
+//===----------------------------------------------------------------------===//
+
+namespace {
+class NVPTXTarget : public KernelTarget {
+public:
+  StringRef getName() const override { return "nvptx"; }
+  StringRef getAttributeName() const override { return "#nvvm.target"; }
+  StringRef getExampleChip() const override { return "sm_90"; }
+  bool has(Attribute target) const override {
+    return isa<NVVMTargetAttr>(target);
+  }
+  std::string getArch(Attribute target) const override {
+    return cast<NVVMTargetAttr>(target).getChip().str();
+  }
+  FailureOr<Attribute> parse(StringRef chip,
+                             const KernelLoweringOptions &options,
+                             MLIRContext *context,
+                             EmitErrorFn emitError) const override {
+    if (failed(checkNVPTXChip(chip, "", emitError)))
+      return failure();
+    return Attribute(
+        NVVMTargetAttr::get(context, options.optLevel, nvptxTriple, chip));
+  }
+  FailureOr<SmallVector<ImageAttr>>
+  lower(gpu::GPUModuleOp kernels, Attribute target,
+        const KernelLoweringOptions &options,
+        RunPipelineFn runPipeline) const override {
+    return NVPTXLowering(kernels, cast<NVVMTargetAttr>(target), options,
+                         runPipeline)
+        .run();
+  }
+  std::optional<ImageFormat> getFormat(gpu::ObjectAttr object) const override {
+    switch (object.getFormat()) {
+    case gpu::CompilationTarget::Assembly:
+      return ImageFormat::PTX;
+    case gpu::CompilationTarget::Binary:
+      return ImageFormat::CUBIN;
+    case gpu::CompilationTarget::Fatbin:
+      // Upstream calls it so also where the bytes are a cubin's, or PTX.
+      return object.getObject().getValue().starts_with("\177ELF")
+                 ? ImageFormat::CUBIN
+                 : ImageFormat::FATBIN;
+    default:
+      return std::nullopt;
+    }
+  }
+  void registerDialects(DialectRegistry &registry) const override {
+    OpPassManager pm(gpu::GPUModuleOp::getOperationName());
+    addGPUStructurePasses(pm, [](OpPassManager &pm) {
+      pm.addPass(createConvertNVGPUToNVVMPass());
+    });
+    addNVVMPasses(pm, /*hasRedux=*/true);
+    pm.getDependentDialects(registry);
+    registerGPULoweringDialects(registry);
+    registerConvertNVVMToLLVMInterface(registry);
+    registerNVVMDialectTranslation(registry);
+    NVVM::registerNVVMTargetInterfaceExternalModels(registry);
+  }
+  SmallVector<std::string> findToolchain() const override {
+    std::string ptxas = searchPtxas(), toolkit = searchLibdevice(ptxas);
+    SmallVector<std::string> files;
+    if (!ptxas.empty())
+      files.push_back(ptxas);
+    if (!toolkit.empty())
+      files.push_back(libdeviceIn(toolkit));
+    return files;
+  }
+};
+} // namespace
+
+const KernelTarget &gpuasync::getNVPTXKernelTarget() {
+  static const NVPTXTarget target;
+  return target;
 }

@@ -14,8 +14,6 @@
 #include "KernelLowering.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 
 namespace mlir::gpuasync {
 #define GEN_PASS_DEF_GPUASYNCLOWERKERNELS
@@ -36,10 +34,8 @@ struct LowerKernelsPass
 
   void getDependentDialects(DialectRegistry &registry) const override {
     GPUAsyncLowerKernelsBase::getDependentDialects(registry);
-    registerCPULoweringDialects(registry);
-    registerNVPTXLoweringDialects(registry);
-    registerAMDGCNLoweringDialects(registry);
-    registerCPUTargetInterface(registry);
+    for (const KernelTarget *kind : getKernelTargets())
+      kind->registerDialects(registry);
   }
 
   void runOnOperation() override;
@@ -56,39 +52,52 @@ private:
 };
 } // namespace
 
+/// "a, b and c": something about each kind of target.
+static std::string
+listTargets(function_ref<std::string(const KernelTarget &)> describe) {
+  std::string text;
+  ArrayRef<const KernelTarget *> kinds = getKernelTargets();
+  for (auto [i, kind] : llvm::enumerate(kinds))
+    text += (i == 0                  ? ""
+             : i + 1 == kinds.size() ? " and "
+                                     : ", ") +
+            describe(*kind);
+  return text;
+}
+
+/// As targets= has it.
+static std::string getUsage(const KernelTarget &kind) {
+  return (kind.getName() + (kind.getExampleChip().empty() ? "" : ":<chip>"))
+      .str();
+}
+
 /// The targets of the option.
 LogicalResult LowerKernelsPass::parseTargets() {
-  MLIRContext *context = &getContext();
   optionTargets.clear();
   for (StringRef text : targets) {
-    auto [kind, chip] = text.trim().split(':');
-    if (kind == "cpu" && chip.empty()) {
-      optionTargets.push_back(CpuTargetAttr::get(
-          context, StringAttr(), StringAttr(), options.subgroupSize));
-      continue;
-    }
+    StringRef name, chip;
+    std::tie(name, chip) = text.trim().split(':');
     auto reportError = [&] {
       return emitError(getOperation().getLoc()) << "targets=" << text << ": ";
     };
-    if (kind != "nvptx" && kind != "amdgcn")
-      return reportError() << "unknown target '" << kind
-                           << "'; there are cpu, nvptx:<chip> and "
-                              "amdgcn:<chip>";
-    if (chip.empty())
-      return reportError() << "a chip is missing, as in nvptx:sm_90 and "
-                              "amdgcn:gfx90a";
-    if (kind == "amdgcn") {
-      FailureOr<ROCDL::ROCDLTargetAttr> target =
-          parseAMDGCNTarget(chip, options.optLevel, context, reportError);
-      if (failed(target))
-        return failure();
-      optionTargets.push_back(*target);
-      continue;
-    }
-    if (failed(checkNVPTXChip(chip, reportError)))
+    const auto *found =
+        llvm::find_if(getKernelTargets(), [&](const KernelTarget *kind) {
+          return kind->getName() == name;
+        });
+    if (found == getKernelTargets().end())
+      return reportError() << "unknown target '" << name << "'; there are "
+                           << listTargets(getUsage);
+    StringRef example = (*found)->getExampleChip();
+    if (example.empty() && text.contains(':'))
+      return reportError() << name << " has no chips";
+    if (!example.empty() && chip.empty())
+      return reportError() << "a chip is missing, as in " << name << ":"
+                           << example;
+    FailureOr<Attribute> target =
+        (*found)->parse(chip, options, &getContext(), reportError);
+    if (failed(target))
       return failure();
-    optionTargets.push_back(NVVM::NVVMTargetAttr::get(
-        context, options.optLevel, "nvptx64-nvidia-cuda", chip));
+    optionTargets.push_back(*target);
   }
   return success();
 }
@@ -99,34 +108,28 @@ LowerKernelsPass::getTargets(gpu::GPUModuleOp kernels) {
   SmallVector<Attribute> result;
   if (ArrayAttr own = kernels.getTargetsAttr())
     for (Attribute target : own) {
-      if (!isa<CpuTargetAttr, NVVM::NVVMTargetAttr, ROCDL::ROCDLTargetAttr>(
-              target))
+      if (!findKernelTarget(target))
         return emitError(kernels.getLoc())
-               << "target " << target
-               << " is not supported: there are #gpu_async.cpu, #nvvm.target "
-                  "and #rocdl.target";
+               << "target " << target << " is not supported: there are "
+               << listTargets([](const KernelTarget &kind) {
+                    return kind.getAttributeName().str();
+                  });
       if (!llvm::is_contained(result, target))
         result.push_back(target);
     }
   for (Attribute target : optionTargets) {
-    bool present = llvm::any_of(result, [&](Attribute other) {
-      if (target.getTypeID() != other.getTypeID())
-        return false;
-      if (auto nvvm = dyn_cast<NVVM::NVVMTargetAttr>(target))
-        return nvvm.getChip() == cast<NVVM::NVVMTargetAttr>(other).getChip();
-      if (auto rocdl = dyn_cast<ROCDL::ROCDLTargetAttr>(target))
-        return getAMDGCNTargetId(rocdl) ==
-               getAMDGCNTargetId(cast<ROCDL::ROCDLTargetAttr>(other));
-      return true; // both cpu
-    });
-    if (!present)
+    const KernelTarget *kind = findKernelTarget(target);
+    if (llvm::none_of(result, [&](Attribute other) {
+          return kind->has(other) &&
+                 kind->getArch(other) == kind->getArch(target);
+        }))
       result.push_back(target);
   }
   if (result.empty())
     return emitError(kernels.getLoc())
            << "gpu.module @" << kernels.getName()
-           << " has no target: give targets= (cpu, nvptx:<chip>, "
-              "amdgcn:<chip>) or a target attribute";
+           << " has no target: give targets= (" << listTargets(getUsage)
+           << ") or a target attribute";
   return result;
 }
 
@@ -136,6 +139,13 @@ LogicalResult LowerKernelsPass::lowerModule(gpu::GPUModuleOp kernels) {
   if (failed(moduleTargets))
     return failure();
 
+  // Names are the same in all images.
+  if (llvm::any_of(*moduleTargets,
+                   [](Attribute target) {
+                     return !findKernelTarget(target)->takesAnyName();
+                   }) &&
+      failed(makeNamesPortable(kernels)))
+    return failure();
   SmallVector<Attribute> table;
   for (FunctionOpInterface kernel : getKernels(kernels)) {
     for (unsigned i = 0; i < kernel.getNumArguments(); ++i)
@@ -159,26 +169,8 @@ LogicalResult LowerKernelsPass::lowerModule(gpu::GPUModuleOp kernels) {
   };
   SmallVector<Attribute> images;
   for (Attribute target : *moduleTargets) {
-    if (auto cpu = dyn_cast<CpuTargetAttr>(target)) {
-      int64_t subgroupSize =
-          cpu.getSubgroupSize() ? cpu.getSubgroupSize() : options.subgroupSize;
-      FailureOr<ImageAttr> image =
-          lowerKernelsForCPU(kernels, subgroupSize, runNested);
-      if (failed(image))
-        return failure();
-      images.push_back(*image);
-      continue;
-    }
-    if (auto rocdl = dyn_cast<ROCDL::ROCDLTargetAttr>(target)) {
-      FailureOr<ImageAttr> image =
-          lowerKernelsForAMDGCN(kernels, rocdl, options, runNested);
-      if (failed(image))
-        return failure();
-      images.push_back(*image);
-      continue;
-    }
-    FailureOr<SmallVector<ImageAttr>> made = lowerKernelsForNVPTX(
-        kernels, cast<NVVM::NVVMTargetAttr>(target), options, runNested);
+    FailureOr<SmallVector<ImageAttr>> made =
+        findKernelTarget(target)->lower(kernels, target, options, runNested);
     if (failed(made))
       return failure();
     images.append(made->begin(), made->end());
@@ -212,40 +204,22 @@ LogicalResult LowerKernelsPass::lowerBinary(gpu::BinaryOp binary) {
   MLIRContext *context = &getContext();
   SmallVector<Attribute> images, table;
   for (auto object : binary.getObjects().getAsRange<gpu::ObjectAttr>()) {
-    std::optional<ImageFormat> format;
-    std::string arch;
     // This pipeline has the kernels of the cpu device in the program.
     if (object.getProperties() &&
         object.getProperties().contains(cpuObjectProperty))
       continue;
-    if (auto nvvm = dyn_cast<NVVM::NVVMTargetAttr>(object.getTarget())) {
-      arch = nvvm.getChip().str();
-      if (object.getFormat() == gpu::CompilationTarget::Assembly)
-        format = ImageFormat::PTX;
-      else if (object.getFormat() == gpu::CompilationTarget::Binary)
-        format = ImageFormat::CUBIN;
-      else if (object.getFormat() == gpu::CompilationTarget::Fatbin)
-        format = ImageFormat::FATBIN;
-    } else if (auto rocdl =
-                   dyn_cast<ROCDL::ROCDLTargetAttr>(object.getTarget())) {
-      arch = getAMDGCNTargetId(rocdl);
-      // Fatbin is upstream's default and holds a code object here.
-      if (object.getFormat() == gpu::CompilationTarget::Binary ||
-          object.getFormat() == gpu::CompilationTarget::Fatbin)
-        format = ImageFormat::HSACO;
-    }
+    const KernelTarget *kind = findKernelTarget(object.getTarget());
+    std::optional<ImageFormat> format =
+        kind ? kind->getFormat(object) : std::nullopt;
     StringRef data = object.getObject().getValue();
     // Text that upstream wrote ends with a NUL of its own.
-    if (format == ImageFormat::PTX)
+    if (object.getFormat() == gpu::CompilationTarget::Assembly)
       data = data.rtrim('\0');
     if (!format || data.empty())
       continue;
-    // Upstream calls it a fatbin also where the bytes are those of a cubin or
-    // of PTX.
-    if (format == ImageFormat::FATBIN && data.starts_with("\177ELF"))
-      format = ImageFormat::CUBIN;
-    images.push_back(ImageAttr::get(
-        context, *format, arch, StringAttr::get(context, data), ArrayAttr()));
+    images.push_back(
+        ImageAttr::get(context, *format, kind->getArch(object.getTarget()),
+                       StringAttr::get(context, data), ArrayAttr()));
     gpu::KernelTableAttr kernels = object.getKernels();
     if (!kernels || !table.empty())
       continue;
@@ -287,6 +261,7 @@ void LowerKernelsPass::runOnOperation() {
   options.ptxas = ptxas;
   options.libdevice = libdevice;
   options.rocm = rocm;
+  options.toolTimeout = toolTimeout;
   if (optLevel < 0 || optLevel > 3) {
     emitError(getOperation().getLoc())
         << "opt-level=" << options.optLevel << " is not 0 to 3";
@@ -296,6 +271,11 @@ void LowerKernelsPass::runOnOperation() {
     emitError(getOperation().getLoc())
         << "subgroup-size=" << options.subgroupSize
         << " is not a power of two from 1 to 64";
+    return signalPassFailure();
+  }
+  if (toolTimeout < 0) {
+    emitError(getOperation().getLoc())
+        << "tool-timeout=" << options.toolTimeout << " is negative";
     return signalPassFailure();
   }
   if (failed(parseTargets()))

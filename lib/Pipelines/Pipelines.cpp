@@ -99,6 +99,7 @@ void gpuasync::buildRuntimeFormPipeline(
   kernels.ptxas = options.ptxas;
   kernels.libdevice = options.libdevice;
   kernels.rocm = options.rocm;
+  kernels.toolTimeout = options.toolTimeout;
   pm.addPass(createGPUAsyncLowerKernels(kernels));
 
   // The host program: structured ops become a control-flow graph, and what has

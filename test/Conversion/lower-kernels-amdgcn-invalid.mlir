@@ -74,3 +74,18 @@ gpu.module @k [#rocdl.target<chip = "gfx99", abi = "500">] {
 gpu.module @k [#rocdl.target<chip = "gfx90a", abi = "400">] {
   gpu.func @f() kernel { gpu.return }
 }
+
+// -----
+
+// expected-error @+1 {{unknown feature 'xnac' for target amdgcn; LLVM 22.1}}
+gpu.module @k [#rocdl.target<chip = "gfx90a", features = "+xnac", abi = "500">] {
+  gpu.func @f() kernel { gpu.return }
+}
+
+// -----
+
+// Its code objects are of a version that ROCm 6.0 does not load.
+// expected-error @+1 {{'gfx9-generic' is no chip: code is made for a certain one}}
+gpu.module @k [#rocdl.target<chip = "gfx9-generic", abi = "600">] {
+  gpu.func @f() kernel { gpu.return }
+}

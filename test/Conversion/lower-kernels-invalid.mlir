@@ -2,7 +2,7 @@
 // What is refused, each with its place and reason.
 // RUN: gpu-opt %s -split-input-file -verify-diagnostics -gpu-async-lower-kernels="ptxas=none libdevice=none"
 
-// expected-error @+1 {{gpu.module @k has no target: give targets= (cpu, nvptx:<chip>, amdgcn:<chip>) or a target attribute}}
+// expected-error @+1 {{gpu.module @k has no target: give targets= (cpu, nvptx:<chip> and amdgcn:<chip>) or a target attribute}}
 gpu.module @k {
   gpu.func @f() kernel { gpu.return }
 }
@@ -236,6 +236,21 @@ gpu.module @k [#gpu_async.cpu] {
 
 // expected-error @+1 {{unknown chip 'sm_99' for target nvptx; LLVM 22.1}}
 gpu.module @k [#nvvm.target<chip = "sm_99">] {
+  gpu.func @f() kernel { gpu.return }
+}
+
+// -----
+
+// LLVM only warns.
+// expected-error @+1 {{gpu.module @k for nvptx:sm_90: unknown feature 'ptx800' for target nvptx; LLVM 22.1}}
+gpu.module @k [#nvvm.target<chip = "sm_90", features = "+ptx80,+ptx800">] {
+  gpu.func @f() kernel { gpu.return }
+}
+
+// -----
+
+// expected-error @+1 {{gpu.module @k for nvptx:sm_90: feature 'ptx80' has no + or -}}
+gpu.module @k [#nvvm.target<chip = "sm_90", features = "ptx80">] {
   gpu.func @f() kernel { gpu.return }
 }
 

@@ -12,8 +12,14 @@
 // RUN: not gpu-opt %s -gpu-async-lower-kernels=targets=amdgcn:gfx9999 2>&1 | FileCheck %s --check-prefix=GFX
 // RUN: not gpu-opt %s -gpu-async-lower-kernels=targets=amdgcn:gfx90a:wave64+ 2>&1 | FileCheck %s --check-prefix=FEATURE
 // RUN: not gpu-opt %s -gpu-async-lower-kernels="targets=amdgcn:gfx90a rocm=/nowhere" 2>&1 | FileCheck %s --check-prefix=ROCM
+// RUN: not gpu-opt %s -gpu-async-lower-kernels="targets=amdgcn:generic" 2>&1 | FileCheck %s --check-prefix=GENERIC
+// RUN: not gpu-opt %s -gpu-async-lower-kernels="targets=amdgcn:generic-hsa" 2>&1 | FileCheck %s --check-prefix=GENERIC
+// RUN: not gpu-opt %s -gpu-async-lower-kernels="targets=amdgcn:gfx9-generic" 2>&1 | FileCheck %s --check-prefix=GENERIC
+// GENERIC: error: targets=amdgcn:[[NAME:[^:]*]]: '[[NAME]]' is no chip: code is made for a certain one
+// RUN: not gpu-opt %s -gpu-async-lower-kernels="targets=cpu:zen4" 2>&1 | FileCheck %s --check-prefix=CPU
+// CPU: error: targets=cpu:zen4: cpu has no chips
 // KIND: error: targets=amdgpu:gfx942: unknown target 'amdgpu'; there are cpu, nvptx:<chip> and amdgcn:<chip>
-// NOGFX: error: targets=amdgcn: a chip is missing, as in nvptx:sm_90 and amdgcn:gfx90a
+// NOGFX: error: targets=amdgcn: a chip is missing, as in amdgcn:gfx90a
 // GFX: error: targets=amdgcn:gfx9999: unknown chip 'gfx9999' for target amdgcn; LLVM {{.*}} knows {{[0-9]+}}, the nearest are gfx
 // FEATURE: error: targets=amdgcn:gfx90a:wave64+: unknown feature 'wave64+'; there are xnack and sramecc, with + or -
 // ROCM: error: rocm=/nowhere has no amdgcn/bitcode/ocml.bc

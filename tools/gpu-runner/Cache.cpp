@@ -149,9 +149,7 @@ gpuasync::KeyBuilder jobKey(const Options &options, StringRef name,
   sort(names);
   for (StringRef feature : names)
     key.add("feature", feature);
-  for (const std::string &file : mlir::gpuasync::findNVPTXToolchain())
-    key.addFile(file.c_str());
-  for (const std::string &file : mlir::gpuasync::findAMDGCNToolchain())
+  for (const std::string &file : mlir::gpuasync::findKernelToolchains())
     key.addFile(file.c_str());
 
   // The name is in the line tables and in the messages of errors.

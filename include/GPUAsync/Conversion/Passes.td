@@ -168,6 +168,8 @@ def GPUAsyncLowerKernels
     Option<"rocm", "rocm", "std::string", /*default=*/"\"auto\"",
            "ROCm folder with amdgcn/bitcode: auto (ROCM_PATH, ROCM_ROOT, "
            "ROCM_HOME, /opt/rocm, Debian's), none, or its path">,
+    Option<"toolTimeout", "tool-timeout", "int64_t", /*default=*/"600",
+           "Seconds that ptxas or a linker may take, 0 for no limit">,
   ];
 }
 

@@ -64,6 +64,10 @@ struct GPUAsyncPipelineOptions
       llvm::cl::desc("ROCm folder with amdgcn/bitcode: auto, none, or its "
                      "path"),
       llvm::cl::init("auto")};
+  PassOptions::Option<int64_t> toolTimeout{
+      *this, "tool-timeout",
+      llvm::cl::desc("Seconds that ptxas or a linker may take, 0 for no limit"),
+      llvm::cl::init(600)};
   PassOptions::Option<bool> packedWrappers{
       *this, "packed-wrappers",
       llvm::cl::desc("Also emit a wrapper of one signature for each public "

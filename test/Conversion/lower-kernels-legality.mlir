@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What LLVM's code generators for GPUs have no code for, where they would end the
+// process, or write what no assembler takes, or something else than was asked for.
+// REQUIRES: lld
+// RUN: gpu-opt %s -split-input-file -verify-diagnostics -gpu-async-lower-kernels="ptxas=none libdevice=none rocm=none"
+
+gpu.module @k [#nvvm.target<chip = "sm_90">] {
+  gpu.func @f(%x: memref<?xf128>) kernel {
+    %c0 = arith.constant 0 : index
+    // expected-error @+1 {{'llvm.load' with values of type 'f128', which NVIDIA devices do not have}}
+    %v = memref.load %x[%c0] : memref<?xf128>
+    %w = arith.addf %v, %v : f128
+    memref.store %w, %x[%c0] : memref<?xf128>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @k [#rocdl.target<chip = "gfx90a", abi = "500">] {
+  gpu.func @f(%x: memref<?xf80>) kernel {
+    %c0 = arith.constant 0 : index
+    // expected-error @+1 {{'llvm.load' with values of type 'f80', which AMD devices do not have}}
+    %v = memref.load %x[%c0] : memref<?xf80>
+    memref.store %v, %x[%c0] : memref<?xf80>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @k [#nvvm.target<chip = "sm_90">] {
+  gpu.func @f(%x: memref<?xf32>) kernel {
+    %c0 = arith.constant 0 : index
+    // expected-error @+1 {{with values of type 'vector<[4]xf32>', which NVIDIA devices do not have}}
+    %v = vector.load %x[%c0] : memref<?xf32>, vector<[4]xf32>
+    vector.store %v, %x[%c0] : memref<?xf32>, vector<[4]xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @k [#nvvm.target<chip = "sm_90">] {
+  // expected-error @+1 {{'llvm.mlir.global' with values of type '!llvm.ppc_fp128', which NVIDIA devices do not have}}
+  llvm.mlir.global internal @g() {addr_space = 1 : i32} : !llvm.ppc_fp128
+  gpu.func @f() kernel { gpu.return }
+}
+
+// -----
+
+gpu.module @k [#nvvm.target<chip = "sm_90">] {
+  // expected-error @+1 {{'llvm.func' with values of type 'f128', which NVIDIA devices do not have}}
+  llvm.func @g(%x: !llvm.struct<(i32, f128)>) { llvm.return }
+  gpu.func @f() kernel { gpu.return }
+}
+
+// -----
+
+gpu.module @k [#nvvm.target<chip = "sm_90">] {
+  gpu.func @f(%x: !llvm.ptr) kernel {
+    // expected-error @+1 {{'llvm.addrspacecast' with a pointer to address space 42, which NVIDIA devices do not have}}
+    %p = llvm.addrspacecast %x : !llvm.ptr to !llvm.ptr<42>
+    %v = llvm.load %p : !llvm.ptr<42> -> i32
+    llvm.store %v, %x : i32, !llvm.ptr
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @k [#rocdl.target<chip = "gfx90a", abi = "500">] {
+  gpu.func @f(%x: !llvm.ptr) kernel {
+    // expected-error @+1 {{'llvm.addrspacecast' with a pointer to address space 101, which AMD devices do not have}}
+    %p = llvm.addrspacecast %x : !llvm.ptr to !llvm.ptr<101>
+    %v = llvm.load %p : !llvm.ptr<101> -> i32
+    llvm.store %v, %x : i32, !llvm.ptr
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @k [#nvvm.target<chip = "sm_90">] {
+  // expected-error @+1 {{variable @g is in address space 5, where NVIDIA devices have no variables}}
+  llvm.mlir.global internal @g() {addr_space = 5 : i32} : i32
+  gpu.func @f() kernel { gpu.return }
+}
+
+// -----
+
+// AMD's linker would leave it undefined, LLVM's code for NVIDIA ignore it.
+gpu.module @k [#nvvm.target<chip = "sm_90">] {
+  // expected-error @+1 {{variable @g is thread-local, which NVIDIA devices do not have}}
+  llvm.mlir.global internal thread_local @g(7 : i32) {addr_space = 1 : i32} : i32
+  gpu.func @f() kernel { gpu.return }
+}
+
+// -----
+
+gpu.module @k [#nvvm.target<chip = "sm_90">] {
+  // expected-error @+1 {{workgroup variable @g has a value to begin with, which workgroup memory has not}}
+  memref.global "private" @g : memref<4xf32, 3> = dense<1.0>
+  gpu.func @f() kernel { gpu.return }
+}
+
+// -----
+
+// LLVM takes zeros for no value.
+gpu.module @k [#rocdl.target<chip = "gfx90a", abi = "500">] {
+  // expected-error @+1 {{workgroup variable @g has a value to begin with, which workgroup memory has not}}
+  memref.global "private" @g : memref<4xf32, #gpu.address_space<workgroup>> = dense<0.0>
+  gpu.func @f() kernel { gpu.return }
+}
+
+// -----
+
+gpu.module @k [#nvvm.target<chip = "sm_90">] {
+  gpu.func @f(%x: !llvm.ptr, %v: i32) kernel {
+    // expected-error @+1 {{'llvm.atomicrmw' with scope "agent", which NVIDIA devices do not have; there are "", "singlethread", "block", "cluster", "device"}}
+    %w = llvm.atomicrmw add %x, %v syncscope("agent") monotonic : !llvm.ptr, i32
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @k [#rocdl.target<chip = "gfx90a", abi = "500">] {
+  gpu.func @f(%x: !llvm.ptr, %v: i32) kernel {
+    // expected-error @+1 {{'llvm.atomicrmw' with scope "block", which AMD devices do not have; there are "", "singlethread", "wavefront"}}
+    %w = llvm.atomicrmw add %x, %v syncscope("block") monotonic : !llvm.ptr, i32
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @k [#nvvm.target<chip = "sm_90">] {
+  gpu.func @f() kernel {
+    // expected-error @+1 {{'llvm.fence' with scope "singlethread", which NVIDIA devices do not have}}
+    llvm.fence syncscope("singlethread") acq_rel
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @k [#nvvm.target<chip = "sm_90">] {
+  gpu.func @f(%x: !llvm.ptr) kernel {
+    %v = llvm.load %x : !llvm.ptr -> i32
+    // expected-error @+1 {{'llvm.load' with scope "workgroup", which NVIDIA devices do not have}}
+    %w = llvm.load %x atomic syncscope("workgroup") monotonic {alignment = 4 : i64} : !llvm.ptr -> i32
+    llvm.store %w, %x : i32, !llvm.ptr
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @k [#nvvm.target<chip = "sm_90">] {
+  gpu.func @f(%x: !llvm.ptr) kernel {
+    // expected-error @+1 {{intrinsic llvm.amdgcn.workitem.id.x is not one of NVIDIA devices, which begin with llvm.nvvm.}}
+    %v = llvm.call_intrinsic "llvm.amdgcn.workitem.id.x"() : () -> i32
+    llvm.store %v, %x : i32, !llvm.ptr
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @k [#rocdl.target<chip = "gfx90a", abi = "500">] {
+  gpu.func @f(%x: !llvm.ptr) kernel {
+    // expected-error @+1 {{intrinsic llvm.x86.rdtsc is not one of AMD devices, which begin with llvm.amdgcn.}}
+    %v = llvm.call_intrinsic "llvm.x86.rdtsc"() : () -> i64
+    llvm.store %v, %x : i64, !llvm.ptr
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @k [#nvvm.target<chip = "sm_90">] {
+  gpu.func @f(%x: !llvm.ptr) kernel {
+    // expected-error @+1 {{LLVM knows no intrinsic llvm.nosuch.thing}}
+    %v = llvm.call_intrinsic "llvm.nosuch.thing"() : () -> i32
+    llvm.store %v, %x : i32, !llvm.ptr
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @k [#rocdl.target<chip = "gfx90a", abi = "500">] {
+  // expected-error @+1 {{kernel returns a value of type 'i32': a kernel returns nothing}}
+  llvm.func @f() -> i32 attributes {gpu.kernel} {
+    %z = llvm.mlir.constant(0 : i32) : i32
+    llvm.return %z : i32
+  }
+}
