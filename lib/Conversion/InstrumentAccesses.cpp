@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Conversion/Passes.h"
-#include "GPUAsync/IR/GPUAsyncDialect.h"
+#include "GPUAsync/IR/GPUAsyncOps.h"
 #include "KernelLowering.h"
 #include "gpuasync/Check.h"
 #include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
@@ -55,6 +55,12 @@ public:
   void instrumentHostCode(FunctionOpInterface function);
 
 private:
+  /// Begins with a function of the host or of kernels.
+  void enter(FunctionOpInterface code, bool isOfHost) {
+    function = code;
+    isHost = isOfHost;
+    thread = Value();
+  }
   Value constant(Type type, int64_t value) {
     return arith::ConstantOp::create(builder, loc,
                                      builder.getIntegerAttr(type, value));
@@ -74,15 +80,31 @@ private:
   /// The address of the first element, and the memref's own.
   std::pair<Value, Value> getAddress(const MemRefAccess &access);
   Value getSize(Value memref, int64_t dim);
+  /// Calls the checker's function `kind` ("access", "pointer"), or that for
+  /// host code, for `bytes << 8 | flags`.
+  Value callChecker(StringRef kind, Value address, Value base, Value access,
+                    Operation *op);
+  Value isAllowed(Value address, Value base, Value access, Operation *op);
+  /// `bytes << 8 | flags`, of an i64.
+  Value pack(Value bytes, unsigned flags);
+  /// Does `op` only if `allowed`; else its results are zeros.
+  void guard(Operation *op, Value allowed);
 
   void instrumentMemRef(Operation *op, const MemRefAccess &access);
+  void instrumentLLVM(Operation *op);
   void instrumentPointer(Operation *op, OpOperand &address, Type type,
                          unsigned flags);
   void instrumentTransfer(Operation *op, ArrayRef<OpOperand *> pointers,
                           ArrayRef<unsigned> flags, OpOperand &length);
   void instrumentGlobal(Operation *op);
   void instrumentAlloc(memref::AllocOp op);
-  void instrumentHostMemRef(Operation *op, const MemRefAccess &access);
+  Value getBytes(Value memref);
+  Value isRangeAllowed(Operation *op, Value memref, Value shape,
+                       unsigned flags);
+  void instrumentHostCopy(memref::CopyOp op);
+  void instrumentHostAlloc(Value memref);
+  void instrumentHostFree(Operation *op, Value address);
+  void instrumentStart(Operation *op, Value memref);
 
   Operation *table;
   MLIRContext *context;
@@ -90,6 +112,7 @@ private:
   Type pointer, i32, i64;
   Location loc = builder.getUnknownLoc();
   FunctionOpInterface function;
+  bool isHost = false;
   Value thread;
   llvm::StringMap<std::string> sites; ///< text -> symbol
   unsigned symbols = 0;
@@ -235,6 +258,8 @@ Value Instrumenter::getSite(Operation *op, StringRef what) {
 
 /// The place of the thread in its block, as gpuasync/Check.h packs it.
 Value Instrumenter::getThread() {
+  if (isHost)
+    return constant(i32, 0);
   if (thread)
     return thread;
   OpBuilder::InsertionGuard guard(builder);
@@ -284,8 +309,68 @@ std::pair<Value, Value> Instrumenter::getAddress(const MemRefAccess &access) {
   return {toPointer(address), toPointer(base)};
 }
 
+Value Instrumenter::callChecker(StringRef kind, Value address, Value base,
+                                Value access, Operation *op) {
+  SmallVector<Value> operands = {address, base, access,
+                                 getSite(op, op->getName().getStringRef())};
+  if (!isHost)
+    operands.push_back(getThread());
+  StringRef ofHost =
+      kind == "access" ? "gpuasync_check_host" : "gpuasync_check_host_pointer";
+  return call(isHost ? ofHost.str() : ("gpuasync_check_" + kind).str(), pointer,
+              operands)
+      .getResult();
+}
+
+Value Instrumenter::isAllowed(Value address, Value base, Value access,
+                              Operation *op) {
+  return LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::ne,
+                              callChecker("access", address, base, access, op),
+                              LLVM::ZeroOp::create(builder, loc, pointer));
+}
+
+Value Instrumenter::pack(Value bytes, unsigned flags) {
+  // So many are out of bounds everywhere.
+  bytes = arith::MinUIOp::create(builder, loc, bytes,
+                                 constant(i64, int64_t(1) << 55));
+  bytes = arith::ShLIOp::create(builder, loc, bytes, constant(i64, 8));
+  return arith::OrIOp::create(builder, loc, bytes, constant(i64, flags));
+}
+
+void Instrumenter::guard(Operation *op, Value allowed) {
+  SmallVector<std::function<Value()>> zeros;
+  for (Type result : op->getResultTypes()) {
+    if (auto zero = dyn_cast_or_null<TypedAttr>(builder.getZeroAttr(result)))
+      zeros.push_back([this, zero]() -> Value {
+        return arith::ConstantOp::create(builder, loc, zero);
+      });
+    else if (LLVM::isCompatibleType(result))
+      zeros.push_back([this, result]() -> Value {
+        return LLVM::ZeroOp::create(builder, loc, result);
+      });
+    else
+      return; // told of, and then done
+  }
+  auto guarded = scf::IfOp::create(builder, loc, op->getResultTypes(), allowed,
+                                   /*withElseRegion=*/!zeros.empty());
+  op->replaceAllUsesWith(guarded.getResults());
+  Block *then = guarded.thenBlock();
+  if (zeros.empty()) {
+    op->moveBefore(then->getTerminator());
+    return;
+  }
+  op->moveBefore(then, then->end());
+  builder.setInsertionPointToEnd(then);
+  scf::YieldOp::create(builder, loc, op->getResults());
+  builder.setInsertionPointToEnd(guarded.elseBlock());
+  SmallVector<Value> values;
+  for (auto &zero : zeros)
+    values.push_back(zero());
+  scf::YieldOp::create(builder, loc, values);
+}
+
 //===----------------------------------------------------------------------===//
-// Kernels
+// Accesses of both
 //===----------------------------------------------------------------------===//
 
 /// The access happens only if its indices are in their dimensions and the
@@ -298,7 +383,7 @@ void Instrumenter::instrumentMemRef(Operation *op, const MemRefAccess &access) {
   bool write = access.flags & GPUASYNC_CHECK_WRITE;
 
   // The number of lanes and the first index that is wrong.
-  Value lanes = index(access.lanes), inside, dimension, wrong, size;
+  Value lanes = index(access.lanes), inside, dimension, wrong, count, size;
   for (unsigned i = rank; i-- > 0;) {
     Value extent = getSize(access.memref, i), at = access.indices[i];
     if (access.clipped && i + 1 == rank) {
@@ -320,6 +405,7 @@ void Instrumenter::instrumentMemRef(Operation *op, const MemRefAccess &access) {
     if (!inside) {
       inside = fits;
       dimension = index(i), wrong = at, size = extent;
+      count = index(i + 1 == rank ? access.lanes : 1);
       continue;
     }
     auto select = [&](Value then, Value otherwise) -> Value {
@@ -327,6 +413,7 @@ void Instrumenter::instrumentMemRef(Operation *op, const MemRefAccess &access) {
     };
     dimension = select(dimension, index(i));
     wrong = select(wrong, at);
+    count = select(count, index(1));
     size = select(size, extent);
     inside = arith::AndIOp::create(builder, loc, inside, fits);
   }
@@ -337,61 +424,31 @@ void Instrumenter::instrumentMemRef(Operation *op, const MemRefAccess &access) {
   bool addressed = bytes && !isPrivate(getRoot(access.memref)) &&
                    succeeded(type.getStridesAndOffset(strides, offset));
   StringRef what = op->getName().getStringRef();
-  auto callChecker = [&]() -> Value {
+  auto checkAddress = [&]() -> Value {
     if (!addressed)
       return constant(builder.getI1Type(), 1);
     auto [address, base] = getAddress(access);
-    Value count =
-        toI64(arith::MulIOp::create(builder, loc, lanes, index(bytes * 256)));
-    Value packed =
-        arith::OrIOp::create(builder, loc, count, constant(i64, access.flags));
-    Value result = call("gpuasync_check_access", pointer,
-                        {address, base, packed, getSite(op, what), getThread()})
-                       .getResult();
-    return LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::ne, result,
-                                LLVM::ZeroOp::create(builder, loc, pointer));
+    Value count = arith::MulIOp::create(builder, loc, lanes, index(bytes));
+    return isAllowed(address, base, pack(toI64(count), access.flags), op);
   };
   Value allowed;
   if (!inside) {
-    allowed = callChecker();
+    allowed = checkAddress();
   } else {
     auto check = scf::IfOp::create(builder, loc, builder.getI1Type(), inside,
                                    /*withElseRegion=*/true);
     builder.setInsertionPointToStart(check.thenBlock());
-    scf::YieldOp::create(builder, loc, callChecker());
+    scf::YieldOp::create(builder, loc, checkAddress());
     builder.setInsertionPointToStart(check.elseBlock());
     call("gpuasync_check_index", Type(),
          {getSite(op, what), getThread(), constant(i32, write),
-          toI64(dimension), toI64(wrong), constant(i64, access.lanes),
-          toI64(size)});
+          toI64(dimension), toI64(wrong), toI64(count), toI64(size)});
     scf::YieldOp::create(builder, loc, constant(builder.getI1Type(), 0));
     builder.setInsertionPointAfter(check);
     allowed = check.getResult(0);
   }
 
-  SmallVector<TypedAttr> zeros;
-  for (Type result : op->getResultTypes()) {
-    auto zero = dyn_cast_or_null<TypedAttr>(builder.getZeroAttr(result));
-    if (!zero)
-      return; // told of, and then done
-    zeros.push_back(zero);
-  }
-  auto guarded = scf::IfOp::create(builder, loc, op->getResultTypes(), allowed,
-                                   /*withElseRegion=*/!zeros.empty());
-  op->replaceAllUsesWith(guarded.getResults());
-  Block *then = guarded.thenBlock();
-  if (zeros.empty()) {
-    op->moveBefore(then->getTerminator());
-    return;
-  }
-  op->moveBefore(then, then->end());
-  builder.setInsertionPointToEnd(then);
-  scf::YieldOp::create(builder, loc, op->getResults());
-  builder.setInsertionPointToEnd(guarded.elseBlock());
-  SmallVector<Value> values;
-  for (TypedAttr zero : zeros)
-    values.push_back(arith::ConstantOp::create(builder, loc, zero));
-  scf::YieldOp::create(builder, loc, values);
+  guard(op, allowed);
 }
 
 /// The access goes where the checker says.
@@ -405,11 +462,8 @@ void Instrumenter::instrumentPointer(Operation *op, OpOperand &operand,
   builder.setInsertionPoint(op);
   if (!isa<LLVM::LLVMPointerType>(root.getType()))
     root = address;
-  Value result = call("gpuasync_check_pointer", pointer,
-                      {toGeneric(address), toGeneric(root),
-                       constant(i64, bytes << 8 | flags),
-                       getSite(op, op->getName().getStringRef()), getThread()})
-                     .getResult();
+  Value result = callChecker("pointer", toGeneric(address), toGeneric(root),
+                             constant(i64, bytes << 8 | flags), op);
   if (address.getType() != pointer)
     result =
         LLVM::AddrSpaceCastOp::create(builder, loc, address.getType(), result);
@@ -427,27 +481,55 @@ void Instrumenter::instrumentTransfer(Operation *op,
   Value bytes = length.get();
   if (lengthType != i64)
     bytes = arith::ExtUIOp::create(builder, loc, i64, bytes);
-  Value shifted = arith::ShLIOp::create(builder, loc, bytes, constant(i64, 8));
-  Value zero = LLVM::ZeroOp::create(builder, loc, pointer);
   for (auto [operand, flag] : llvm::zip(pointers, flags)) {
     Value root = getRoot(operand->get());
     if (isPrivate(root))
       continue;
     if (!isa<LLVM::LLVMPointerType>(root.getType()))
       root = operand->get();
-    Value packed =
-        arith::OrIOp::create(builder, loc, shifted, constant(i64, flag));
-    Value result =
-        call("gpuasync_check_access", pointer,
-             {toGeneric(operand->get()), toGeneric(root), packed,
-              getSite(op, op->getName().getStringRef()), getThread()})
-            .getResult();
-    Value allowed = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::ne,
-                                         result, zero);
+    Value allowed = isAllowed(toGeneric(operand->get()), toGeneric(root),
+                              pack(bytes, flag), op);
     length.set(arith::SelectOp::create(builder, loc, allowed, length.get(),
                                        constant(lengthType, 0)));
   }
 }
+
+/// Accesses through pointers; does nothing for other ops.
+void Instrumenter::instrumentLLVM(Operation *op) {
+  constexpr unsigned read = GPUASYNC_CHECK_READ, write = GPUASYNC_CHECK_WRITE;
+  constexpr unsigned atomic = GPUASYNC_CHECK_ATOMIC;
+  if (auto load = dyn_cast<LLVM::LoadOp>(op)) {
+    bool special = load.getVolatile_() ||
+                   load.getOrdering() != LLVM::AtomicOrdering::not_atomic;
+    instrumentPointer(op, load.getAddrMutable(), load.getType(),
+                      read | (special ? atomic | GPUASYNC_CHECK_OBSERVED : 0));
+  } else if (auto store = dyn_cast<LLVM::StoreOp>(op)) {
+    bool special = store.getVolatile_() ||
+                   store.getOrdering() != LLVM::AtomicOrdering::not_atomic;
+    instrumentPointer(op, store.getAddrMutable(), store.getValue().getType(),
+                      write | (special ? atomic : 0));
+  } else if (auto rmw = dyn_cast<LLVM::AtomicRMWOp>(op)) {
+    instrumentPointer(op, rmw.getPtrMutable(), rmw.getVal().getType(),
+                      read | write | atomic |
+                          (op->use_empty() ? 0 : GPUASYNC_CHECK_OBSERVED));
+  } else if (auto swap = dyn_cast<LLVM::AtomicCmpXchgOp>(op)) {
+    instrumentPointer(op, swap.getPtrMutable(), swap.getVal().getType(),
+                      read | write | atomic | GPUASYNC_CHECK_OBSERVED);
+  } else if (auto copy = dyn_cast<LLVM::MemcpyOp>(op)) {
+    instrumentTransfer(op, {&copy.getDstMutable(), &copy.getSrcMutable()},
+                       {write, read}, copy.getLenMutable());
+  } else if (auto move = dyn_cast<LLVM::MemmoveOp>(op)) {
+    instrumentTransfer(op, {&move.getDstMutable(), &move.getSrcMutable()},
+                       {write, read}, move.getLenMutable());
+  } else if (auto fill = dyn_cast<LLVM::MemsetOp>(op)) {
+    instrumentTransfer(op, {&fill.getDstMutable()}, {write},
+                       fill.getLenMutable());
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
 
 /// Kernels may use the variables of their module.
 void Instrumenter::instrumentGlobal(Operation *op) {
@@ -479,57 +561,31 @@ void Instrumenter::instrumentGlobal(Operation *op) {
         getSite(op, op->getName().getStringRef()), constant(i32, 1)});
 }
 
+/// What a memref with the identity layout has allocated.
+Value Instrumenter::getBytes(Value memref) {
+  auto type = cast<MemRefType>(memref.getType());
+  Value bytes = index(getElementBytes(type.getElementType()));
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    bytes = arith::MulIOp::create(builder, loc, bytes, getSize(memref, i));
+  return toI64(bytes);
+}
+
 void Instrumenter::instrumentAlloc(memref::AllocOp op) {
   loc = op.getLoc();
   builder.setInsertionPointAfter(op);
-  MemRefType type = op.getType();
-  Value bytes = index(getElementBytes(type.getElementType()));
-  for (int64_t i = 0; i < type.getRank(); ++i)
-    bytes =
-        arith::MulIOp::create(builder, loc, bytes, getSize(op.getResult(), i));
   call("gpuasync_check_own", Type(),
-       {getAddress({op.getResult(), {}}).second, toI64(bytes),
+       {getAddress({op.getResult(), {}}).second, getBytes(op.getResult()),
         getSite(op, "memref.alloc"), constant(i32, 0)});
 }
 
 void Instrumenter::instrumentKernelCode(FunctionOpInterface kernelCode) {
-  function = kernelCode;
-  thread = Value();
+  enter(kernelCode, /*isOfHost=*/false);
   SmallVector<Operation *> ops;
   function->walk([&](Operation *op) { ops.push_back(op); });
-  constexpr unsigned read = GPUASYNC_CHECK_READ, write = GPUASYNC_CHECK_WRITE;
-  constexpr unsigned atomic = GPUASYNC_CHECK_ATOMIC;
   for (Operation *op : ops) {
     StringRef name = op->getName().getStringRef();
     if (std::optional<MemRefAccess> access = getMemRefAccess(op)) {
       instrumentMemRef(op, *access);
-    } else if (auto load = dyn_cast<LLVM::LoadOp>(op)) {
-      bool special = load.getVolatile_() ||
-                     load.getOrdering() != LLVM::AtomicOrdering::not_atomic;
-      instrumentPointer(op, load.getAddrMutable(), load.getType(),
-                        read |
-                            (special ? atomic | GPUASYNC_CHECK_OBSERVED : 0));
-    } else if (auto store = dyn_cast<LLVM::StoreOp>(op)) {
-      bool special = store.getVolatile_() ||
-                     store.getOrdering() != LLVM::AtomicOrdering::not_atomic;
-      instrumentPointer(op, store.getAddrMutable(), store.getValue().getType(),
-                        write | (special ? atomic : 0));
-    } else if (auto rmw = dyn_cast<LLVM::AtomicRMWOp>(op)) {
-      instrumentPointer(op, rmw.getPtrMutable(), rmw.getVal().getType(),
-                        read | write | atomic |
-                            (op->use_empty() ? 0 : GPUASYNC_CHECK_OBSERVED));
-    } else if (auto swap = dyn_cast<LLVM::AtomicCmpXchgOp>(op)) {
-      instrumentPointer(op, swap.getPtrMutable(), swap.getVal().getType(),
-                        read | write | atomic | GPUASYNC_CHECK_OBSERVED);
-    } else if (auto copy = dyn_cast<LLVM::MemcpyOp>(op)) {
-      instrumentTransfer(op, {&copy.getDstMutable(), &copy.getSrcMutable()},
-                         {write, read}, copy.getLenMutable());
-    } else if (auto move = dyn_cast<LLVM::MemmoveOp>(op)) {
-      instrumentTransfer(op, {&move.getDstMutable(), &move.getSrcMutable()},
-                         {write, read}, move.getLenMutable());
-    } else if (auto fill = dyn_cast<LLVM::MemsetOp>(op)) {
-      instrumentTransfer(op, {&fill.getDstMutable()}, {write},
-                         fill.getLenMutable());
     } else if (isa<memref::GetGlobalOp, LLVM::AddressOfOp>(op)) {
       instrumentGlobal(op);
     } else if (auto alloc = dyn_cast<memref::AllocOp>(op)) {
@@ -553,6 +609,8 @@ void Instrumenter::instrumentKernelCode(FunctionOpInterface kernelCode) {
       call("gpuasync_check_assert", Type(),
            arith::ExtUIOp::create(builder, loc, i32, assertion.getArg())
                .getResult());
+    } else {
+      instrumentLLVM(op);
     }
   }
 }
@@ -561,30 +619,96 @@ void Instrumenter::instrumentKernelCode(FunctionOpInterface kernelCode) {
 // Host code
 //===----------------------------------------------------------------------===//
 
-/// Whether the memory is surely the host's own.
-static bool isHostOwned(Value root) {
-  return root.getDefiningOp<memref::AllocOp>() ||
-         root.getDefiningOp<memref::AllocaOp>() ||
-         root.getDefiningOp<memref::GetGlobalOp>() ||
-         root.getDefiningOp<LLVM::AllocaOp>() ||
-         root.getDefiningOp<LLVM::AddressOfOp>();
+/// Whether as many elements of a memref as `shape` has may be read or written,
+/// all of them, as an i1.
+Value Instrumenter::isRangeAllowed(Operation *op, Value memref, Value shape,
+                                   unsigned flags) {
+  auto type = cast<MemRefType>(memref.getType());
+  int64_t element = getElementBytes(type.getElementType());
+  auto metadata =
+      memref::ExtractStridedMetadataOp::create(builder, loc, memref);
+  // From the lowest element to the highest one, or none.
+  SmallVector<Value> lowest;
+  Value zero = index(0), span = zero,
+        isEmpty = constant(builder.getI1Type(), 0);
+  for (auto [i, stride] : llvm::enumerate(metadata.getStrides())) {
+    Value size = getSize(shape, i);
+    Value last = arith::SubIOp::create(builder, loc, size, index(1));
+    Value up = arith::MulIOp::create(builder, loc, last, stride);
+    Value down = arith::SubIOp::create(builder, loc, zero, up);
+    Value isDown = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::slt, stride, zero);
+    lowest.push_back(arith::SelectOp::create(builder, loc, isDown, last, zero));
+    span = arith::AddIOp::create(
+        builder, loc, span, arith::MaxSIOp::create(builder, loc, up, down));
+    Value none = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sle,
+                                       size, zero);
+    isEmpty = arith::OrIOp::create(builder, loc, isEmpty, none);
+  }
+  Value bytes = arith::MulIOp::create(
+      builder, loc, arith::AddIOp::create(builder, loc, span, index(1)),
+      index(element));
+  bytes = arith::SelectOp::create(builder, loc, isEmpty, zero, bytes);
+  auto [address, base] = getAddress({memref, lowest});
+  return isAllowed(address, base, pack(toI64(bytes), flags), op);
 }
 
-void Instrumenter::instrumentHostMemRef(Operation *op,
-                                        const MemRefAccess &access) {
-  auto type = dyn_cast<MemRefType>(access.memref.getType());
+/// Whether the checker can be told where the elements of a memref lie.
+static bool hasAddresses(Value memref) {
+  auto type = dyn_cast<MemRefType>(memref.getType());
   SmallVector<int64_t> strides;
   int64_t offset;
-  if (!type || isHostOwned(getRoot(access.memref)) ||
-      !getElementBytes(type.getElementType()) ||
-      failed(type.getStridesAndOffset(strides, offset)))
+  return type && getElementBytes(type.getElementType()) &&
+         succeeded(type.getStridesAndOffset(strides, offset));
+}
+
+/// Memory of the host's own, or a global variable.
+void Instrumenter::instrumentHostAlloc(Value memref) {
+  if (!hasAddresses(memref) ||
+      !cast<MemRefType>(memref.getType()).getLayout().isIdentity())
+    return;
+  Operation *op = memref.getDefiningOp();
+  loc = op->getLoc();
+  builder.setInsertionPointAfter(op);
+  call("gpuasync_check_host_alloc", Type(),
+       {getAddress({memref, {}}).second, getBytes(memref),
+        getSite(op, op->getName().getStringRef())});
+}
+
+/// What is copied is as large as the source.
+void Instrumenter::instrumentHostCopy(memref::CopyOp op) {
+  Value source = op.getSource(), target = op.getTarget();
+  if (!hasAddresses(source) || !hasAddresses(target))
+    return;
+  loc = op.getLoc();
+  builder.setInsertionPoint(op);
+  Value readable = isRangeAllowed(op, source, source, GPUASYNC_CHECK_READ);
+  Value writable = isRangeAllowed(op, target, source, GPUASYNC_CHECK_WRITE);
+  guard(op, arith::AndIOp::create(builder, loc, readable, writable));
+}
+
+/// The runtime is told where a copy begins, but not of what that is a part.
+void Instrumenter::instrumentStart(Operation *op, Value memref) {
+  auto type = dyn_cast<MemRefType>(memref.getType());
+  SmallVector<int64_t> strides;
+  int64_t offset = 0;
+  if (!type || failed(type.getStridesAndOffset(strides, offset)) || !offset ||
+      !hasAddresses(memref))
     return;
   loc = op->getLoc();
   builder.setInsertionPoint(op);
-  int64_t bytes = access.lanes * getElementBytes(type.getElementType());
-  call("gpuasync_check_host", Type(),
-       {getAddress(access).first, constant(i64, bytes << 8 | access.flags),
-        getSite(op, op->getName().getStringRef())});
+  SmallVector<Value> zeros(type.getRank(), index(0));
+  auto [address, base] = getAddress({memref, zeros});
+  call("gpuasync_check_start_of", Type(),
+       {address, base, getSite(op, op->getName().getStringRef())});
+}
+
+void Instrumenter::instrumentHostFree(Operation *op, Value address) {
+  Value result = call("gpuasync_check_host_free", pointer,
+                      {address, getSite(op, op->getName().getStringRef())})
+                     .getResult();
+  guard(op, LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::ne, result,
+                                 LLVM::ZeroOp::create(builder, loc, pointer)));
 }
 
 /// MLIR's runner utilities read what they are given.
@@ -596,44 +720,39 @@ static bool readsItsArguments(StringRef name) {
 }
 
 void Instrumenter::instrumentHostCode(FunctionOpInterface hostCode) {
-  function = hostCode;
+  enter(hostCode, /*isOfHost=*/true);
   SmallVector<Operation *> ops;
   function->walk([&](Operation *op) { ops.push_back(op); });
-  auto instrumentPointer = [&](Operation *op, Value address, Type type,
-                               unsigned flags) {
-    if (isHostOwned(getRoot(address)))
-      return;
-    loc = op->getLoc();
-    builder.setInsertionPoint(op);
-    call("gpuasync_check_host", Type(),
-         {toGeneric(address), constant(i64, getElementBytes(type) << 8 | flags),
-          getSite(op, op->getName().getStringRef())});
-  };
   for (Operation *op : ops) {
     if (std::optional<MemRefAccess> access = getMemRefAccess(op)) {
-      instrumentHostMemRef(op, *access);
+      instrumentMemRef(op, *access);
     } else if (auto copy = dyn_cast<memref::CopyOp>(op)) {
-      // Its first byte tells whose memory it is.
-      for (auto [memref, flags] :
-           {std::pair<Value, unsigned>(copy.getSource(), GPUASYNC_CHECK_READ),
-            std::pair<Value, unsigned>(copy.getTarget(), GPUASYNC_CHECK_WRITE)})
-        instrumentHostMemRef(op, {memref, {}, 1, false, flags});
-    } else if (auto load = dyn_cast<LLVM::LoadOp>(op)) {
-      instrumentPointer(op, load.getAddr(), load.getType(),
-                        GPUASYNC_CHECK_READ);
-    } else if (auto store = dyn_cast<LLVM::StoreOp>(op)) {
-      instrumentPointer(op, store.getAddr(), store.getValue().getType(),
-                        GPUASYNC_CHECK_WRITE);
+      instrumentHostCopy(copy);
+    } else if (isa<memref::AllocOp, memref::GetGlobalOp>(op)) {
+      instrumentHostAlloc(op->getResult(0));
+    } else if (auto dealloc = dyn_cast<memref::DeallocOp>(op)) {
+      if (!isa<MemRefType>(dealloc.getMemref().getType()))
+        continue;
+      loc = op->getLoc();
+      builder.setInsertionPoint(op);
+      instrumentHostFree(op, getAddress({dealloc.getMemref(), {}}).second);
+    } else if (isa<MemcpyOp, MemsetOp>(op)) {
+      for (Value operand : op->getOperands())
+        instrumentStart(op, operand);
     } else if (auto callOp = dyn_cast<func::CallOp>(op)) {
       if (!readsItsArguments(callOp.getCallee()))
         continue;
       for (Value operand : callOp.getOperands()) {
         while (auto cast = operand.getDefiningOp<memref::CastOp>())
           operand = cast.getSource();
-        if (isa<MemRefType>(operand.getType()))
-          instrumentHostMemRef(op,
-                               {operand, {}, 1, false, GPUASYNC_CHECK_READ});
+        if (!hasAddresses(operand))
+          continue;
+        loc = op->getLoc();
+        builder.setInsertionPoint(op);
+        (void)isRangeAllowed(op, operand, operand, GPUASYNC_CHECK_READ);
       }
+    } else {
+      instrumentLLVM(op);
     }
   }
 }
@@ -656,17 +775,30 @@ struct InstrumentAccessesPass
           functions.push_back(function);
       return functions;
     };
+    // Then all transfers have one dimension. The pass drops what has no use,
+    // too, loads among it, so it is for those that need it.
+    auto lowerTransfers = [&](Operation *op) -> LogicalResult {
+      WalkResult any = op->walk([](VectorTransferOpInterface transfer) {
+        return getMemRefAccess(transfer) ? WalkResult::advance()
+                                         : WalkResult::interrupt();
+      });
+      if (!any.wasInterrupted())
+        return success();
+      OpPassManager pm(op->getName().getStringRef());
+      pm.addPass(createConvertVectorToSCFPass());
+      return runPipeline(pm, op);
+    };
     Instrumenter host(getOperation());
-    for (FunctionOpInterface function : getFunctions(getOperation()))
+    for (FunctionOpInterface function : getFunctions(getOperation())) {
+      if (failed(lowerTransfers(function)))
+        return signalPassFailure();
       host.instrumentHostCode(function);
+    }
     SmallVector<gpu::GPUModuleOp> modules(
         getOperation().getOps<gpu::GPUModuleOp>());
     for (gpu::GPUModuleOp kernels : modules) {
       expandCopies(kernels);
-      // What is left of transfers has one dimension.
-      OpPassManager pm(gpu::GPUModuleOp::getOperationName());
-      pm.addPass(createConvertVectorToSCFPass());
-      if (failed(runPipeline(pm, kernels)))
+      if (failed(lowerTransfers(kernels)))
         return signalPassFailure();
       Instrumenter device(kernels);
       for (FunctionOpInterface function : getFunctions(kernels))

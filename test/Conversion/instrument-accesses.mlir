@@ -41,13 +41,34 @@ gpu.module @k {
   }
 }
 
+// Host code is conditional in the same way; what it allocates and frees is told.
 // CHECK-LABEL: func.func @host
 func.func @host(%x: memref<4xf32>, %i: index) -> f32 {
-  // CHECK: llvm.call @gpuasync_check_host
+  // CHECK: %[[OK:.+]] = scf.if %{{.*}} -> (i1) {
+  // CHECK: %[[A:.+]] = llvm.call @gpuasync_check_host(
+  // CHECK: llvm.icmp "ne" %[[A]]
+  // CHECK: } else {
+  // CHECK: llvm.call @gpuasync_check_index
+  // CHECK: scf.if %[[OK]] -> (f32) {
   // CHECK-NEXT: memref.load
   %v = memref.load %x[%i] : memref<4xf32>
+  // CHECK: memref.alloca
   // CHECK-NOT: gpuasync_check_host
+  // CHECK: llvm.call @gpuasync_check_index
+  // CHECK: memref.store
   %h = memref.alloca() : memref<4xf32>
   memref.store %v, %h[%i] : memref<4xf32>
+  // CHECK: memref.alloc(
+  // CHECK: llvm.call @gpuasync_check_host_alloc
+  %m = memref.alloc(%i) : memref<?xf32>
+  // CHECK-COUNT-2: llvm.call @gpuasync_check_host(
+  // CHECK: scf.if
+  // CHECK-NEXT: memref.copy
+  memref.copy %x, %m : memref<4xf32> to memref<?xf32>
+  // CHECK: %[[FREE:.+]] = llvm.call @gpuasync_check_host_free
+  // CHECK: %[[MAY:.+]] = llvm.icmp "ne" %[[FREE]]
+  // CHECK: scf.if %[[MAY]]
+  // CHECK-NEXT: memref.dealloc
+  memref.dealloc %m : memref<?xf32>
   return %v : f32
 }

@@ -88,16 +88,37 @@ GPUASYNC_API void gpuasync_check_assert(uint32_t condition) GPUASYNC_NOEXCEPT;
 GPUASYNC_API void gpuasync_check_own(void *address, uint64_t bytes,
                                      const char *site,
                                      uint32_t shared) GPUASYNC_NOEXCEPT;
-/// Host code reads or writes.
-GPUASYNC_API void gpuasync_check_host(void *address, uint64_t access,
-                                      const char *site) GPUASYNC_NOEXCEPT;
-
 /// A barrier that only `arrived` of the block's `expected` threads come to, in
 /// code that the compiler wrote for barriers.
 GPUASYNC_API void
 gpuasync_cpu_check_barrier(const gpuasync_cpu_block_ctx *ctx, const char *file,
                            uint32_t line, uint32_t column, int64_t arrived,
                            int64_t expected) GPUASYNC_NOEXCEPT;
+
+//===----------------------------------------------------------------------===//
+// Called by instrumented host code
+//===----------------------------------------------------------------------===//
+
+/// As gpuasync_check_access: host code reads or writes. Device memory is told
+/// of, but may be touched.
+GPUASYNC_API void *gpuasync_check_host(void *address, void *base,
+                                       uint64_t access,
+                                       const char *site) GPUASYNC_NOEXCEPT;
+/// As gpuasync_check_pointer.
+GPUASYNC_API void *
+gpuasync_check_host_pointer(void *address, void *base, uint64_t access,
+                            const char *site) GPUASYNC_NOEXCEPT;
+/// The next copy or fill that the thread enqueues begins at `address`, which
+/// was computed from `base`. It does not happen if the one is not in the memory
+/// of the other.
+GPUASYNC_API void gpuasync_check_start_of(void *address, void *base,
+                                          const char *site) GPUASYNC_NOEXCEPT;
+/// Host code has allocated memory, or takes the address of a global variable.
+GPUASYNC_API void gpuasync_check_host_alloc(void *address, uint64_t bytes,
+                                            const char *site) GPUASYNC_NOEXCEPT;
+/// Host code is about to free memory. Returns null if it must not.
+GPUASYNC_API void *gpuasync_check_host_free(void *address,
+                                            const char *site) GPUASYNC_NOEXCEPT;
 
 //===----------------------------------------------------------------------===//
 // For whoever runs a checked program

@@ -235,6 +235,31 @@ private:
 /// Of the calling thread; null outside blocks.
 extern thread_local Block *currentBlock;
 
+/// Whether the copy or fill that the thread enqueues may begin where
+/// gpuasync_check_start_of said; tells of it if not.
+bool mayCopy(bool isEmpty);
+
+/// Zeros of the calling thread's, for an access that must not happen;
+/// `otherwise` if they are too few.
+void *nowhere(uint64_t bytes, void *otherwise);
+
+/// Calls `visit(address of the cell, mask)` for the cells that an access
+/// touches.
+template <typename Visit>
+void forCells(uintptr_t address, uint64_t bytes, Visit visit) {
+  for (uintptr_t at = address, end = address + bytes; at < end;) {
+    uintptr_t cell = at & ~uintptr_t(7);
+    unsigned first = static_cast<unsigned>(at - cell);
+    unsigned last = static_cast<unsigned>(end - cell < 8 ? end - cell : 8);
+    visit(cell, static_cast<uint8_t>((0xffu << first) & (0xffu >> (8 - last))));
+    at = cell + 8;
+  }
+}
+
+/// Lines of a report.
+std::string errorAt(const std::string &place, const std::string &text);
+std::string noteAt(const std::string &place, const std::string &text);
+
 /// "file:line:column" of an op, and what it is; "" where nothing is known.
 std::string placeOf(const gpuasync_site *site);
 /// "store of 4 bytes by block (0, 0, 0), thread (1, 0, 0) of kernel..." and the

@@ -168,12 +168,14 @@ static void launch(gpuasync_frame *frame, gpuasync_stream *stream,
 static void copy(gpuasync_frame *frame, gpuasync_stream *stream,
                  void *destination, const void *source, uint64_t bytes,
                  uint32_t site) noexcept {
+  bool allowed = mayCopy(!bytes);
   if (frame->failed || !bytes || bytes > INT64_MAX)
     return gpuasync_memcpy(frame, stream, destination, source, bytes, site);
   OpIndex op = checker().order.add(stream, at(frame, site));
-  bool readable = checker().accessRange(source, bytes, GPUASYNC_CHECK_READ, op);
-  if (checker().accessRange(destination, bytes, GPUASYNC_CHECK_WRITE, op) &&
-      readable)
+  allowed =
+      allowed && checker().accessRange(source, bytes, GPUASYNC_CHECK_READ, op);
+  if (allowed &&
+      checker().accessRange(destination, bytes, GPUASYNC_CHECK_WRITE, op))
     gpuasync_memcpy(frame, stream, destination, source, bytes, site);
 }
 
@@ -208,11 +210,12 @@ static void copyStrided(gpuasync_frame *frame, gpuasync_stream *stream,
                         const void *source, const int64_t *sourceStrides,
                         const int64_t *sizes, uint32_t rank,
                         uint32_t elementBytes, uint32_t site) noexcept {
-  bool allowed = true;
   Extent from, to;
-  if (!frame->failed && rank <= 64 &&
-      findExtent(sizes, sourceStrides, rank, elementBytes, from) &&
-      findExtent(sizes, destinationStrides, rank, elementBytes, to)) {
+  bool isSound = rank <= 64 &&
+                 findExtent(sizes, sourceStrides, rank, elementBytes, from) &&
+                 findExtent(sizes, destinationStrides, rank, elementBytes, to);
+  bool allowed = mayCopy(isSound && !from.bytes());
+  if (!frame->failed && isSound && allowed) {
     OpIndex op = checker().order.add(stream, at(frame, site));
     forPieces(sizes, sourceStrides, rank, elementBytes,
               [&](int64_t offset, uint64_t bytes) {
@@ -236,10 +239,13 @@ static void copyStrided(gpuasync_frame *frame, gpuasync_stream *stream,
 static void fill(gpuasync_frame *frame, gpuasync_stream *stream,
                  void *destination, const void *pattern, uint32_t elementBytes,
                  uint64_t count, uint32_t site) noexcept {
-  if (frame->failed || !count || count > INT64_MAX / 16 ||
-      checker().accessRange(destination, elementBytes * count,
-                            GPUASYNC_CHECK_WRITE,
-                            checker().order.add(stream, at(frame, site))))
+  bool allowed = mayCopy(!count);
+  if (frame->failed || !count || count > INT64_MAX / 16)
+    return gpuasync_memset(frame, stream, destination, pattern, elementBytes,
+                           count, site);
+  if (allowed && checker().accessRange(
+                     destination, elementBytes * count, GPUASYNC_CHECK_WRITE,
+                     checker().order.add(stream, at(frame, site))))
     gpuasync_memset(frame, stream, destination, pattern, elementBytes, count,
                     site);
 }
@@ -249,10 +255,11 @@ static void fillStrided(gpuasync_frame *frame, gpuasync_stream *stream,
                         const int64_t *sizes, uint32_t rank,
                         const void *pattern, uint32_t elementBytes,
                         uint32_t site) noexcept {
-  bool allowed = true;
   Extent extent;
-  if (!frame->failed && rank <= 64 &&
-      findExtent(sizes, strides, rank, elementBytes, extent)) {
+  bool isSound =
+      rank <= 64 && findExtent(sizes, strides, rank, elementBytes, extent);
+  bool allowed = mayCopy(isSound && !extent.bytes());
+  if (!frame->failed && isSound && allowed) {
     OpIndex op = checker().order.add(stream, at(frame, site));
     forPieces(sizes, strides, rank, elementBytes,
               [&](int64_t offset, uint64_t bytes) {
@@ -350,6 +357,10 @@ extern "C" void *gpuasync_check_find(const char *name) noexcept {
       GPUASYNC_ENTRY(gpuasync_check_assert, &gpuasync_check_assert),
       GPUASYNC_ENTRY(gpuasync_check_own, &gpuasync_check_own),
       GPUASYNC_ENTRY(gpuasync_check_host, &gpuasync_check_host),
+      GPUASYNC_ENTRY(gpuasync_check_host_pointer, &gpuasync_check_host_pointer),
+      GPUASYNC_ENTRY(gpuasync_check_start_of, &gpuasync_check_start_of),
+      GPUASYNC_ENTRY(gpuasync_check_host_alloc, &gpuasync_check_host_alloc),
+      GPUASYNC_ENTRY(gpuasync_check_host_free, &gpuasync_check_host_free),
       GPUASYNC_ENTRY(gpuasync_cpu_check_barrier, &gpuasync_cpu_check_barrier)};
 #undef GPUASYNC_ENTRY
   for (const Entry &entry : entries)

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Accesses of kernels and of host code, barriers, the cpu driver's hooks.
+// Accesses of kernels, barriers, the cpu driver's hooks.
 //===----------------------------------------------------------------------===//
 
 #include "Checker.h"
@@ -22,6 +22,14 @@ thread_local gpuasync::check::OpIndex gpuasyncCheckLaunch = 0;
 //===----------------------------------------------------------------------===//
 // Blocks
 //===----------------------------------------------------------------------===//
+
+void *gpuasync::check::nowhere(uint64_t bytes, void *otherwise) {
+  alignas(64) static thread_local unsigned char memory[8192];
+  if (bytes > sizeof(memory))
+    return otherwise;
+  memset(memory, 0, bytes);
+  return memory;
+}
 
 static void *currentLaunch() {
   return reinterpret_cast<void *>(uintptr_t(gpuasyncCheckLaunch));
@@ -65,16 +73,6 @@ static void blockBegin(void *launch, const gpuasync_cpu_block_ctx *ctx,
   currentBlock = &block;
 }
 
-static std::string error(const std::string &place, const std::string &text) {
-  return (place.empty() ? std::string("gpu-runner") : place) +
-         ": error: " + text + "\n";
-}
-
-static std::string note(const std::string &place, const std::string &text) {
-  return (place.empty() ? std::string("gpu-runner") : place) +
-         ": note: " + text + "\n";
-}
-
 /// "in block ..., thread ... of kernel ...".
 static std::string inThread(const Block &block, uint32_t thread) {
   const Op &op = Checker::get().order.at(block.op);
@@ -84,7 +82,7 @@ static std::string inThread(const Block &block, uint32_t thread) {
 
 static std::string launchNote(const Block &block) {
   std::string launched = placeOf(Checker::get().order.at(block.op).site);
-  return launched.empty() ? "" : note(launched, "launched here");
+  return launched.empty() ? "" : noteAt(launched, "launched here");
 }
 
 static void reportBarrier(const Block &block, const char *site,
@@ -94,12 +92,12 @@ static void reportBarrier(const Block &block, const char *site,
   std::string other = siteLine(otherSite, 0);
   const Op &op = Checker::get().order.at(block.op);
   std::string text =
-      error(place, "barrier that not all threads of the block come to: " +
-                       position(op, block.number, arrivedThread) +
-                       " of kernel " + kernelOf(block.op) + " does");
+      errorAt(place, "barrier that not all threads of the block come to: " +
+                         position(op, block.number, arrivedThread) +
+                         " of kernel " + kernelOf(block.op) + " does");
   std::string who = position(op, block.number, otherThread);
-  text += otherSite ? note(other, who + " is at another barrier")
-                    : note(place, who + " ends without it");
+  text += otherSite ? noteAt(other, who + " is at another barrier")
+                    : noteAt(place, who + " ends without it");
   Checker::get().report(Kind::Barrier, place, "", text + launchNote(block));
 }
 
@@ -154,25 +152,12 @@ static void reportBounds(const Seen &seen, const std::string &text,
                          const Allocation *allocation) {
   std::string place = siteLine(seen.site, 0);
   std::string from = allocation ? placeOf(allocation->site) : "";
-  Checker::get().report(Kind::Bounds, place, "",
-                        error(place, "out of bounds: " + seen.what() + " " +
-                                         text + ", " +
-                                         inThread(seen.block, seen.thread)) +
-                            (from.empty() ? "" : note(from, "allocated here")) +
-                            launchNote(seen.block));
-}
-
-/// Calls `visit(address of the cell, mask)` for the cells that an access
-/// touches.
-template <typename Visit>
-static void forCells(uintptr_t address, uint64_t bytes, Visit visit) {
-  for (uintptr_t at = address, end = address + bytes; at < end;) {
-    uintptr_t cell = at & ~uintptr_t(7);
-    unsigned first = static_cast<unsigned>(at - cell);
-    unsigned last = static_cast<unsigned>(std::min<uintptr_t>(end - cell, 8));
-    visit(cell, static_cast<uint8_t>((0xffu << first) & (0xffu >> (8 - last))));
-    at = cell + 8;
-  }
+  Checker::get().report(
+      Kind::Bounds, place, "",
+      errorAt(place, "out of bounds: " + seen.what() + " " + text + ", " +
+                         inThread(seen.block, seen.thread)) +
+          (from.empty() ? "" : noteAt(from, "allocated here")) +
+          launchNote(seen.block));
 }
 
 static void checkCell(const Seen &seen, Cell &cell, const Slot &access,
@@ -226,10 +211,10 @@ static bool checkWorkgroup(const Seen &seen) {
     std::string place = siteLine(seen.site, 0);
     Checker::get().report(
         Kind::Uninitialised, place, "",
-        error(place, "read of uninitialised workgroup memory: byte " +
-                         std::to_string(offset) + " of the block's " +
-                         std::to_string(block.workgroupBytes) + ", " +
-                         inThread(block, seen.thread)) +
+        errorAt(place, "read of uninitialised workgroup memory: byte " +
+                           std::to_string(offset) + " of the block's " +
+                           std::to_string(block.workgroupBytes) + ", " +
+                           inThread(block, seen.thread)) +
             launchNote(block));
   }
   return true;
@@ -243,13 +228,13 @@ static void reportFreed(const Seen &seen, const Allocation &allocation,
   std::string from = placeOf(allocation.site);
   Checker::get().report(
       Kind::Freed, place, freed,
-      error(place, std::string(ordered ? "use of freed "
-                                       : "use that is not ordered before the "
-                                         "free of ") +
-                       allocation.describe() + ": " + seen.what() + " " +
-                       inThread(seen.block, seen.thread)) +
-          note(freed, "freed here") +
-          (from.empty() ? "" : note(from, "allocated here")) +
+      errorAt(place, std::string(ordered ? "use of freed "
+                                         : "use that is not ordered before the "
+                                           "free of ") +
+                         allocation.describe() + ": " + seen.what() + " " +
+                         inThread(seen.block, seen.thread)) +
+          noteAt(freed, "freed here") +
+          (from.empty() ? "" : noteAt(from, "allocated here")) +
           launchNote(seen.block));
 }
 
@@ -349,13 +334,13 @@ static bool checkAccess(const Seen &seen) {
              static_cast<unsigned long long>(seen.address));
     checker.report(
         Kind::HostMemory, place, "",
-        error(place,
-              (seen.address < 4096
-                   ? std::string("null pointer: ")
-                   : std::string("kernel touches host memory that is neither "
-                                 "registered nor host-shared: ")) +
-                  seen.what() + " at " + address + ", " +
-                  inThread(block, seen.thread)) +
+        errorAt(place,
+                (seen.address < 4096
+                     ? std::string("null pointer: ")
+                     : std::string("kernel touches host memory that is neither "
+                                   "registered nor host-shared: ")) +
+                    seen.what() + " at " + address + ", " +
+                    inThread(block, seen.thread)) +
             launchNote(block));
     return false;
   }
@@ -475,14 +460,8 @@ void *gpuasync_check_access(void *address, void *base, uint64_t access,
 
 void *gpuasync_check_pointer(void *address, void *base, uint64_t access,
                              const char *site, uint32_t thread) noexcept {
-  alignas(64) static thread_local unsigned char nowhere[8192];
-  if (gpuasync_check_access(address, base, access, site, thread))
-    return address;
-  uint64_t bytes = access >> 8;
-  if (bytes > sizeof(nowhere))
-    return address;
-  memset(nowhere, 0, bytes);
-  return nowhere;
+  void *allowed = gpuasync_check_access(address, base, access, site, thread);
+  return allowed ? allowed : nowhere(access >> 8, address);
 }
 
 void gpuasync_check_index(const char *site, uint32_t thread, uint32_t write,
@@ -498,13 +477,14 @@ void gpuasync_check_index(const char *site, uint32_t thread, uint32_t write,
   text += " of dimension " + std::to_string(dimension) + ", whose size is " +
           std::to_string(size);
   if (!block) {
-    Checker::get().report(Kind::Bounds, place, "", error(place, text));
+    Checker::get().report(Kind::Bounds, place, "",
+                          errorAt(place, text + " in " + siteLine(site, 2)));
     return;
   }
   Checker::get().report(
       Kind::Bounds, place, "",
-      error(place,
-            text + ", " + inThread(*block, linearThread(*block, thread))) +
+      errorAt(place,
+              text + ", " + inThread(*block, linearThread(*block, thread))) +
           launchNote(*block));
 }
 
@@ -549,44 +529,6 @@ void gpuasync_check_own(void *address, uint64_t bytes, const char *site,
     checker.add(address, bytes, kind, nullptr, nullptr, site);
 }
 
-void gpuasync_check_host(void *pointer, uint64_t packed,
-                         const char *site) noexcept {
-  Checker &checker = Checker::get();
-  auto address = reinterpret_cast<uintptr_t>(pointer);
-  Allocation *allocation = checker.find(address);
-  if (!allocation || allocation->released)
-    return;
-  if (allocation->kind == MemoryKind::HostShared) {
-    // The host may poll what kernels write: it knows then what they did.
-    if (packed & GPUASYNC_CHECK_READ)
-      forCells(address, packed >> 8, [&](uintptr_t at, uint8_t mask) {
-        Cell *cell = allocation->shadow.existing(at);
-        if (!cell)
-          return;
-        OpIndex seen[4] = {};
-        cell->lock();
-        for (unsigned i = 0; i < 4; ++i)
-          if (cell->slots[i].writes() && (cell->slots[i].mask() & mask))
-            seen[i] = cell->slots[i].op;
-        cell->unlock();
-        for (OpIndex op : seen)
-          if (op)
-            checker.order.acquireOnHost(op);
-      });
-    return;
-  }
-  if (allocation->kind != MemoryKind::Device)
-    return;
-  std::string place = siteLine(site, 0), from = placeOf(allocation->site);
-  checker.report(
-      Kind::HostTouchesDevice, place, "",
-      error(place, std::string("host code touches device memory: ") +
-                       (packed & GPUASYNC_CHECK_WRITE ? "write" : "read") +
-                       " of " + std::to_string(packed >> 8) + " bytes in " +
-                       siteLine(site, 2)) +
-          (from.empty() ? "" : note(from, "allocated here")));
-}
-
 void gpuasync_cpu_check_barrier(const gpuasync_cpu_block_ctx *,
                                 const char *file, uint32_t line,
                                 uint32_t column, int64_t arrived,
@@ -598,11 +540,11 @@ void gpuasync_cpu_check_barrier(const gpuasync_cpu_block_ctx *,
                       std::to_string(line) + ":" + std::to_string(column);
   Checker::get().report(
       Kind::Barrier, place, "",
-      error(place, "barrier that not all threads of the block come to: " +
-                       std::to_string(arrived) + " of " +
-                       std::to_string(expected) + " do, in block " +
-                       std::to_string(block->number) + " of kernel " +
-                       kernelOf(block->op)) +
+      errorAt(place, "barrier that not all threads of the block come to: " +
+                         std::to_string(arrived) + " of " +
+                         std::to_string(expected) + " do, in block " +
+                         std::to_string(block->number) + " of kernel " +
+                         kernelOf(block->op)) +
           launchNote(*block));
   // One report is enough, and the threads are out of step for good.
   block->asserted = true;

@@ -28,6 +28,18 @@ static std::string format(const char *text, ...) {
   return buffer;
 }
 
+std::string gpuasync::check::errorAt(const std::string &place,
+                                     const std::string &text) {
+  return (place.empty() ? std::string("gpu-runner") : place) +
+         ": error: " + text + "\n";
+}
+
+std::string gpuasync::check::noteAt(const std::string &place,
+                                    const std::string &text) {
+  return (place.empty() ? std::string("gpu-runner") : place) +
+         ": note: " + text + "\n";
+}
+
 std::string gpuasync::check::siteLine(const char *site, int line) {
   if (!site)
     return "";

@@ -30,7 +30,8 @@ MESSAGES = {
     "barrier": "barrier that not all threads of the block come to", "order": "race between device ops|not ordered before the free",
     # No schedule orders what comes after a free.
     "freed": "use of freed device memory|not ordered before the free|race between device ops", "host": "host code touches device memory",
-    "kernel": "kernel touches host memory",
+    "kernel": "kernel touches host memory", "hostbounds": r"out of bounds: (read|write) .* in @main",
+    "copybounds": "out of bounds: gpu_async.memcpy writes 64 bytes",
 }
 
 
@@ -384,6 +385,50 @@ def unregistered(program, r):
     return {("kernel", frozenset([(i, line)]))}
 
 
+def hostBeyond(program, r):
+    """Host code leaves a memref of its own: by an index, by a view that says too much,
+    by several elements at once."""
+    at, size = r.randrange(Program.BUFFERS, len(program.ops) + 1), r.randrange(1, 16)
+    index, load = r.randrange(size, 16), r.random() < 0.5
+    text = ["%%{n}m = memref.alloc() : memref<%dxi32>" % size, "%%{n}i = arith.constant %d : index" % index]
+    name, type = "%{n}m", "memref<%dxi32>" % size
+    if r.random() < 0.5:
+        text.append("%%{n}w = memref.reinterpret_cast %%{n}m to offset: [0], sizes: [32], strides: [1] : %s to memref<32xi32>" % type)
+        name, type = "%{n}w", "memref<32xi32>"
+    how = r.choice(["one", "vector", "copy", "pointer"])
+    if how == "one":
+        text.append("%%{n}v = memref.load %s[%%{n}i] : %s" % (name, type) if load else "memref.store %%one, %s[%%{n}i] : %s" % (name, type))
+    elif how == "vector":
+        text += ["%{n}z = arith.constant dense<0> : vector<4xi32>", "vector.store %%{n}z, %s[%%{n}i] : %s, vector<4xi32>" % (name, type)]
+    elif how == "copy":
+        text += ["%{n}o = memref.alloc() : memref<16xi32>",
+                 "%%{n}l = memref.reinterpret_cast %%{n}m to offset: [0], sizes: [16], strides: [1] : memref<%dxi32> to memref<16xi32>" % size,
+                 "memref.copy %s, %s : memref<16xi32> to memref<16xi32>" % (("%{n}l", "%{n}o") if load else ("%{n}o", "%{n}l"))]
+    else:
+        text += ["%%{n}a = memref.extract_aligned_pointer_as_index %s : %s -> index" % (name, type), "%{n}n = arith.index_cast %{n}a : index to i64",
+                 "%{n}p = llvm.inttoptr %{n}n : i64 to !llvm.ptr", "%%{n}q = llvm.getelementptr %%{n}p[%d] : (!llvm.ptr) -> !llvm.ptr, i32" % index,
+                 "llvm.store %one, %{n}q : i32, !llvm.ptr"]
+    op = Op("host", [], text)
+    for other in program.ops:
+        other.after = {n + (n >= at) for n in other.after}
+    program.ops.insert(at, op)
+    return {("hostbounds", frozenset([(at, len(text) - 1)]))}
+
+
+def shortBuffer(program, r):
+    """A download goes to less host memory than it needs."""
+    downloads = [i for i, op in enumerate(program.ops) if op.kind == "download"]
+    if not downloads:
+        raise NoDefect()
+    i = r.choice(downloads)
+    op = program.ops[i]
+    size = r.randrange(16)
+    op.text = ["%%{n}s = memref.alloc() : memref<%dxi32>" % size,
+               "%%{n}h = memref.reinterpret_cast %%{n}s to offset: [0], sizes: [16], strides: [1] : memref<%dxi32> to memref<16xi32>" % size,
+               op.text[1]]
+    return {("copybounds", frozenset([(i, 2)]))}
+
+
 def programDefect(plant, seed):
     r = random.Random(seed)
     while True:
@@ -405,6 +450,7 @@ DEFECTS = {
     "write-forgotten": (kernelDefect, forgetWrite), "barrier-divergent": (kernelDefect, divergentBarrier),
     "token-dropped": (programDefect, dropToken), "use-after-free": (programDefect, useFreed),
     "host-touches-device": (programDefect, hostTouches), "kernel-touches-host": (programDefect, unregistered),
+    "host-beyond": (programDefect, hostBeyond), "buffer-short": (programDefect, shortBuffer),
 }
 
 

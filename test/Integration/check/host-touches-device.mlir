@@ -18,7 +18,7 @@ func.func @main() {
   %v = memref.load %x[%c2] : memref<4xi32>
   memref.store %v, %s[%c1] : memref<4xi32>
   %u = memref.cast %x : memref<4xi32> to memref<*xi32>
-  // CHECK: host-touches-device.mlir:[[#@LINE+1]]:3: error: host code touches device memory: read of 4 bytes in @main
+  // CHECK: host-touches-device.mlir:[[#@LINE+1]]:3: error: host code touches device memory: read of 16 bytes in @main
   call @printMemrefI32(%u) : (memref<*xi32>) -> ()
   gpu.dealloc %x : memref<4xi32>
   gpu.dealloc %s : memref<4xi32>

@@ -74,10 +74,13 @@ void gpuasync_test::barrier(unsigned line, uint32_t thread) {
   STAND_IN(gpuasync_check_arrive)(siteOf(line, "gpu.barrier"), thread);
 }
 
-void gpuasync_test::hostAccess(const void *memory, uint64_t bytes,
-                               unsigned flags, unsigned line) {
-  STAND_IN(gpuasync_check_host)
-  (const_cast<void *>(memory), bytes << 8 | flags, siteOf(line, "memref.load"));
+bool gpuasync_test::hostAccess(const void *memory, uint64_t bytes,
+                               unsigned flags, unsigned line,
+                               const void *base) {
+  return STAND_IN(gpuasync_check_host)(const_cast<void *>(memory),
+                                       const_cast<void *>(base ? base : memory),
+                                       bytes << 8 | flags,
+                                       siteOf(line, "memref.load")) != nullptr;
 }
 
 void CheckTest::SetUp() {

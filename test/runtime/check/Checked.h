@@ -128,8 +128,8 @@ bool access(const void *memory, uint64_t bytes, unsigned flags, unsigned line,
 /// A thread comes to the barrier at `line` of kernel.mlir.
 void barrier(unsigned line, uint32_t thread);
 /// Host code accesses memory at `line` of kernel.mlir.
-void hostAccess(const void *memory, uint64_t bytes, unsigned flags,
-                unsigned line);
+bool hostAccess(const void *memory, uint64_t bytes, unsigned flags,
+                unsigned line, const void *base = nullptr);
 
 /// Begins with no reports; all that were made must have been asked for.
 class CheckTest : public testing::Test {

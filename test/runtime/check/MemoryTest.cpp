@@ -6,6 +6,7 @@
 // memory; several contexts.
 //===----------------------------------------------------------------------===//
 
+#include "gpuasync/Memory.h"
 #include "Checked.h"
 
 #include <stdio.h>
@@ -198,6 +199,73 @@ TEST_F(CheckTest, HostCodeMayTouchHostSharedMemoryOnly) {
             0u);
   frame.dealloc(s, shared);
   frame.dealloc(s, device);
+  frame.destroy(s);
+}
+
+/// What host code has a pointer to it may touch, and no more.
+TEST_F(CheckTest, HostCodeStaysInItsMemory) {
+  auto *allocate = STAND_IN(gpuasync_check_host_alloc);
+  auto *release = STAND_IN(gpuasync_check_host_free);
+  const char *site = "kernel.mlir:200:5\nmemref.alloc\n@f";
+  alignas(8) char own[64] = {}, given[16] = {};
+  gpuasync_status_free(
+      gpuasync_host_memory_add(given, 16, "argument 0", nullptr));
+  allocate(own + 16, 16, site);
+  EXPECT_TRUE(hostAccess(own + 16, 16, checkWrite, 201));
+  EXPECT_TRUE(hostAccess(own + 31, 1, checkRead, 201, own + 16));
+  EXPECT_TRUE(hostAccess(own, 16, checkRead, 201));      // unknown memory
+  EXPECT_TRUE(hostAccess(own + 32, 16, checkRead, 201)); // and behind it
+  EXPECT_EQ(take(), std::vector<std::string>());
+
+  EXPECT_FALSE(hostAccess(reinterpret_cast<char *>(8), 4, checkRead, 202));
+  EXPECT_EQ(takeOne(),
+            "kernel.mlir:202:5: error: null pointer: read of 4 bytes in @f\n");
+  EXPECT_FALSE(hostAccess(own + 30, 4, checkWrite, 202, own + 16));
+  EXPECT_EQ(takeOne(),
+            "kernel.mlir:202:5: error: out of bounds: write of 4 bytes at byte "
+            "14 of 16 bytes of host memory in @f\n"
+            "kernel.mlir:200:5: note: allocated here\n");
+  EXPECT_FALSE(hostAccess(own + 40, 4, checkRead, 203, own + 16));
+  EXPECT_NE(takeOne().find("read of 4 bytes at byte 24 of 16"),
+            std::string::npos);
+  EXPECT_FALSE(hostAccess(own + 15, 1, checkRead, 204, own + 16));
+  EXPECT_NE(takeOne().find("at byte -1 of 16"), std::string::npos);
+  // Without a pointer to it, where it begins.
+  EXPECT_FALSE(hostAccess(own + 12, 8, checkRead, 205));
+  EXPECT_NE(takeOne().find("read of 8 bytes at byte -4 of 16"),
+            std::string::npos);
+  EXPECT_FALSE(hostAccess(given, 17, checkRead, 206));
+  EXPECT_NE(takeOne().find("17 bytes at byte 0 of 16 bytes of argument 0 in"),
+            std::string::npos);
+  auto *pointer = STAND_IN(gpuasync_check_host_pointer);
+  void *elsewhere = pointer(own + 32, own + 16, 8 << 8 | checkRead, site);
+  ASSERT_NE(elsewhere, own + 32);
+  EXPECT_EQ(*static_cast<uint64_t *>(elsewhere), 0u);
+  take();
+
+  // It is freed by who allocated it; then the address means nothing.
+  EXPECT_EQ(release(own + 16, site), own + 16);
+  EXPECT_TRUE(hostAccess(own + 40, 4, checkRead, 207, own + 16));
+  EXPECT_EQ(release(given, site), nullptr);
+  EXPECT_EQ(takeOne(), "kernel.mlir:200:5: error: host code frees what it was "
+                       "given: argument 0 in @f\n");
+  gpuasync_host_memory_remove(given);
+  EXPECT_EQ(release(nullptr, site), nullptr);
+
+  CheckedFrame frame(program);
+  gpuasync_stream *s = frame.stream();
+  char *shared = frame.alloc(s, 16, OP("alloc"), GPUASYNC_ALLOC_HOST_SHARED);
+  EXPECT_FALSE(hostAccess(shared + 14, 4, checkWrite, 208));
+  EXPECT_NE(takeOne().find("at byte 14 of 16 bytes of host-shared memory"),
+            std::string::npos);
+  EXPECT_EQ(release(shared, site), nullptr);
+  EXPECT_NE(takeOne().find("host code frees host-shared memory as if it were"),
+            std::string::npos);
+  frame.dealloc(s, shared);
+  EXPECT_FALSE(hostAccess(shared, 4, checkRead, 209));
+  EXPECT_EQ(takeOne().find("kernel.mlir:209:5: error: use of freed host-shared "
+                           "memory: read of 4 bytes in @f\n"),
+            0u);
   frame.destroy(s);
 }
 
