@@ -2,9 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Device code, not part of the build: drivers/cuda/BuiltinPtx.cpp holds its
-// PTX, made by drivers/cuda/compile-builtins.sh. BuiltinKernels.h says what
-// the arguments mean.
+// Device code, not part of the build: compile-builtins.sh makes of it what the
+// drivers embed. BuiltinKernels.h says what the arguments mean.
 //===----------------------------------------------------------------------===//
 
 typedef unsigned long long u64;
