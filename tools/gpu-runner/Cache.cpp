@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Cache.h"
-#include "Arguments.h"
+#include "Values.h"
 
 #include "GPUAsync/Conversion/Passes.h"
 #include "mlir/AsmParser/AsmParser.h"

@@ -8,6 +8,7 @@
 
 #include "Compile.h"
 #include "Crash.h"
+#include "Files.h"
 #include "Link.h"
 
 #include "GPUAsync/Conversion/CpuCode.h"
@@ -37,7 +38,6 @@
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
@@ -421,30 +421,21 @@ Expected<std::unique_ptr<MemoryBuffer>> Program::makeObject() {
 }
 
 Error Program::emit(StringRef kind, StringRef file) {
-  std::error_code code;
-  raw_fd_ostream os(file.empty() ? "-" : file, code, sys::fs::OF_None);
-  if (code)
-    return createStringError("'" + file +
-                             "' cannot be written: " + code.message());
-  if (kind == "mlir") {
-    module->print(os);
-    os << "\n";
-  } else if (kind == "llvm") {
-    os << *llvmModule;
-  } else {
-    auto object = makeObject();
-    if (!object)
-      return object.takeError();
-    os << (*object)->getBuffer();
+  std::unique_ptr<MemoryBuffer> object;
+  if (kind == "object") {
+    auto made = makeObject();
+    if (!made)
+      return made.takeError();
+    object = std::move(*made);
   }
-  os.close();
-  if (os.has_error()) {
-    code = os.error();
-    os.clear_error();
-    return createStringError("'" + file +
-                             "' cannot be written: " + code.message());
-  }
-  return Error::success();
+  return writeFile(file.empty() ? "-" : file, [&](raw_ostream &os) {
+    if (object)
+      os << object->getBuffer();
+    else if (kind == "llvm")
+      os << *llvmModule;
+    else
+      os << *module << "\n";
+  });
 }
 
 //===----------------------------------------------------------------------===//

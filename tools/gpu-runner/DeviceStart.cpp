@@ -33,7 +33,7 @@ std::vector<Device> allDevices() {
 void printDevice(raw_ostream &os, const Device &device) {
   os << left_justify(device.device, 8);
   if (!device.why.empty()) {
-    os << "unavailable: " << device.why << "\n";
+    os << "unavailable: " << device.why;
     return;
   }
   os << device.name;
@@ -41,7 +41,6 @@ void printDevice(raw_ostream &os, const Device &device) {
     os << ", " << device.arch;
   if (device.memoryBytes)
     os << ", " << format("%.1f GiB", double(device.memoryBytes) / (1u << 30));
-  os << "\n";
 }
 
 /// --device, or for "auto" what GPU_ASYNC_DEVICE says.
@@ -52,10 +51,8 @@ static StringRef resolve(StringRef device) {
              : device;
 }
 
-static bool isCpu(StringRef device) { return device == "cpu"; }
-
 std::vector<std::string> DeviceStart::knownTargets(StringRef device) {
-  if (isCpu(resolve(device)))
+  if (resolve(device) == "cpu")
     return {"cpu"};
   return {};
 }
@@ -69,7 +66,7 @@ static std::vector<std::string> targetsOf(StringRef wanted,
     if (!device.why.empty() || !(name.empty() || name == "auto" ||
                                  name == device.device || name == kind))
       continue;
-    if (isCpu(kind) || device.arch.empty())
+    if (kind == "cpu" || device.arch.empty())
       return {"cpu"};
     return {(kind == "hip" ? "amdgcn:" : "nvptx:") + device.arch};
   }
@@ -122,10 +119,7 @@ Error DeviceStart::error() {
   os << "\nthe devices are:";
   for (const Device &device : devices) {
     os << "\n  ";
-    std::string line;
-    raw_string_ostream lineStream(line);
-    printDevice(lineStream, device);
-    os << StringRef(line).rtrim();
+    printDevice(os, device);
   }
   return createStringError(message);
 }

@@ -8,9 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Npy.h"
-
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/raw_ostream.h"
+#include "Files.h"
 
 using namespace llvm;
 
@@ -164,20 +162,11 @@ Error writeNpy(StringRef path, StringRef descr, ArrayRef<int64_t> shape,
   header.append(63 - (10 + header.size()) % 64, ' ');
   header += '\n';
 
-  std::error_code error;
-  raw_fd_ostream file(path, error, sys::fs::OF_None);
-  if (error)
-    return npyError(path, "cannot be written: " + error.message());
-  file << StringRef("\x93NUMPY\x01\x00", 8) << char(header.size() & 0xff)
-       << char(header.size() >> 8) << header;
-  file.write(data.data(), data.size());
-  file.close();
-  if (file.has_error()) {
-    error = file.error();
-    file.clear_error();
-    return npyError(path, "cannot be written: " + error.message());
-  }
-  return Error::success();
+  return writeFile(path, [&](raw_ostream &file) {
+    file << StringRef("\x93NUMPY\x01\x00", 8) << char(header.size() & 0xff)
+         << char(header.size() >> 8) << header;
+    file.write(data.data(), data.size());
+  });
 }
 
 } // namespace gpurunner

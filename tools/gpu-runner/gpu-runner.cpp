@@ -14,15 +14,11 @@
 #include "DeviceStart.h"
 #include "Link.h"
 #include "Options.h"
+#include "Report.h"
 
-#include "gpuasync/Context.h"
-#include "gpuasync/Stats.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Format.h"
-#include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/Regex.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
@@ -37,32 +33,6 @@
 using namespace llvm;
 using namespace gpurunner;
 
-/// A status of the runtime as an error. It says the place first, as a compiler
-/// does: "a.mlir:3:5: error: ...".
-static Error toError(const gpuasync::Status &status) {
-  StringRef message = status.message();
-  SmallVector<StringRef> parts;
-  if (Regex("^([^:]+:[0-9]+:[0-9]+): (.*)$").match(message, &parts))
-    return createStringError(parts[1] + ": error: " + parts[2]);
-  return createStringError(message);
-}
-
-static void printError(StringRef message) {
-  // Nothing: MLIR has printed it.
-  if (message.empty())
-    return;
-  if (!Regex("^[^:]+:[0-9]+:[0-9]+: error: ").match(message))
-    errs() << "gpu-runner: error: ";
-  errs() << message << "\n";
-}
-
-static int fail(Error error) {
-  handleAllErrors(std::move(error), [](const ErrorInfoBase &info) {
-    printError(info.message());
-  });
-  return 1;
-}
-
 /// Milliseconds since it was made or last read.
 class Stopwatch {
 public:
@@ -76,139 +46,6 @@ public:
 private:
   std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
 };
-
-/// Where the time of a run goes, up to the end of the first call; milliseconds.
-struct Times {
-  double key = 0;    ///< reading the file, hashing what decides the result
-  double read = 0;   ///< the program from the disk cache
-  double verify = 0; ///< its checksum
-  double parse = 0;
-  double pipeline = 0;
-  double codegen = 0;
-  double store = 0; ///< to the disk cache
-  double link = 0;
-  double driver = 0;     ///< starting it, on a thread of its own
-  double driverWait = 0; ///< for that, when all else was done
-  double load = 0;       ///< kernels into the device, within the first call
-  double launch = 0;     ///< the rest of the first call
-  double total = 0;
-};
-
-/// What the disk cache did for this run.
-struct CacheUse {
-  const char *program = "off"; ///< off, miss, hit; bypassed by --print-ir-after
-  unsigned compileJobs = 0;
-};
-
-//===----------------------------------------------------------------------===//
-// Reports
-//===----------------------------------------------------------------------===//
-
-/// One JSON line on stdout.
-static void printBenchmark(std::vector<double> times) {
-  llvm::sort(times);
-  // The value that the given part of the calls did not exceed.
-  auto at = [&](double part) {
-    return times[std::min<size_t>(times.size() * part, times.size() - 1)];
-  };
-  double median =
-      times.size() % 2
-          ? at(0.5)
-          : (times[times.size() / 2 - 1] + times[times.size() / 2]) / 2;
-  outs() << "{\"calls\": " << times.size()
-         << format(
-                ", \"median_us\": %.3f, \"min_us\": %.3f, \"p90_us\": %.3f}\n",
-                median, times.front(), at(0.9));
-}
-
-static std::string statsLine(const gpuasync::Context &context) {
-  uint64_t length = gpuasync_stats_json(context.get(), nullptr, 0);
-  std::string line(length + 1, '\0');
-  gpuasync_stats_json(context.get(), line.data(), line.size());
-  line.resize(length);
-  return line;
-}
-
-static std::string cacheLine(const CacheUse &use) {
-  gpuasync_disk_cache_stats stats = {};
-  gpuasync_status_free(
-      gpuasync_disk_cache_stats_read(gpuasync_disk_cache_default(), &stats));
-  return formatv("\"disk_cache\": {{\"program\": \"{0}\", \"compile_jobs\": "
-                 "{1}, \"hits\": {2}, \"misses\": {3}, \"damaged\": {4}, "
-                 "\"stores\": {5}, \"evictions\": {6}, \"bytes_read\": {7}, "
-                 "\"bytes_written\": {8}}",
-                 use.program, use.compileJobs, stats.hits, stats.misses,
-                 stats.damaged, stats.stores, stats.evictions, stats.bytesRead,
-                 stats.bytesWritten)
-      .str();
-}
-
-static std::string timesLine(const Times &times) {
-  std::string text = "\"times_ms\": {";
-  raw_string_ostream os(text);
-  const std::pair<const char *, double> parts[] = {
-      {"key", times.key},           {"read", times.read},
-      {"verify", times.verify},     {"parse", times.parse},
-      {"pipeline", times.pipeline}, {"codegen", times.codegen},
-      {"store", times.store},       {"link", times.link},
-      {"driver", times.driver},     {"driver_wait", times.driverWait},
-      {"load", times.load},         {"launch", times.launch},
-      {"total", times.total}};
-  interleaveComma(parts, os, [&](auto &part) {
-    os << '"' << part.first << "\": " << format("%.3f", part.second);
-  });
-  os << "}";
-  return text;
-}
-
-static Error writeStats(const Options &options,
-                        const gpuasync::Context &context, const CacheUse &use,
-                        const Times &times) {
-  std::string line = statsLine(context);
-  line.pop_back();
-  line += ", " + cacheLine(use) + ", " + timesLine(times) + "}";
-  if (options.statsFile.empty()) {
-    errs() << line << "\n";
-    return Error::success();
-  }
-  std::error_code code;
-  raw_fd_ostream file(options.statsFile, code);
-  if (!code) {
-    file << line << "\n";
-    file.close();
-    if (!file.has_error())
-      return Error::success();
-    code = file.error();
-    file.clear_error();
-  }
-  return createStringError("'" + options.statsFile +
-                           "' cannot be written: " + code.message());
-}
-
-/// Says what the program never released. Returns whether that is an error.
-static bool reportLeaks(const Options &options,
-                        const gpuasync::Context &context) {
-  std::vector<std::string> lines;
-  gpuasync_leaks_list(
-      context.get(),
-      [](void *user, const char *line) {
-        static_cast<std::vector<std::string> *>(user)->push_back(line);
-      },
-      &lines);
-  StringRef kind = options.leakCheckError ? "error" : "warning";
-  for (const std::string &line : lines) {
-    SmallVector<StringRef> parts;
-    if (Regex("^([^:]+:[0-9]+:[0-9]+): (.*)$").match(line, &parts))
-      errs() << parts[1] << ": " << kind << ": " << parts[2] << "\n";
-    else
-      errs() << "gpu-runner: " << kind << ": " << line << "\n";
-  }
-  return options.leakCheckError && !lines.empty();
-}
-
-//===----------------------------------------------------------------------===//
-// Running
-//===----------------------------------------------------------------------===//
 
 static void flushProgramOutput() {
   std::cout.flush();
@@ -596,14 +433,14 @@ int Run::execute(gpuasync::Context &context) {
 
   // After an error one message is enough: neither counters nor leaks on top.
   if (options.stats && !failed)
-    if (Error error = writeStats(options, context, use, times))
+    if (Error error = writeStats(options.statsFile, context, use, times))
       failed = fail(std::move(error));
   setPhase("closing the device");
   gpuasync::Status closed = context.close();
   if (!failed && !closed.ok())
     failed = fail(toError(closed));
   if (!failed)
-    failed = reportLeaks(options, context);
+    failed = reportLeaks(context, options.leakCheckError);
   gpuasync::Status shutdown(gpuasync_shutdown());
   if (!failed && !shutdown.ok())
     failed = fail(toError(shutdown));
@@ -624,8 +461,10 @@ int main(int argc, char **argv) {
     return 0;
   }
   if (options->listDevices) {
-    for (const Device &device : allDevices())
+    for (const Device &device : allDevices()) {
       printDevice(outs(), device);
+      outs() << "\n";
+    }
     return 0;
   }
   if (!options->emit.empty()) {

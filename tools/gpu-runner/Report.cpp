@@ -1,0 +1,126 @@
+//===- Report.cpp - What a run says of itself -----------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See Report.h.
+//===----------------------------------------------------------------------===//
+
+#include "Report.h"
+#include "Files.h"
+
+#include "gpuasync/DiskCache.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Regex.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+
+using namespace llvm;
+
+namespace gpurunner {
+
+/// A message as a compiler writes it: where it begins with a place that is
+/// "a.mlir:3:5: error: ...", else "gpu-runner: error: ...".
+static std::string withKind(StringRef message, StringRef kind) {
+  SmallVector<StringRef> parts;
+  if (!Regex("^([^:]+:[0-9]+:[0-9]+): (.*)$").match(message, &parts))
+    return ("gpu-runner: " + kind + ": " + message).str();
+  return (parts[1] + ": " + kind + ": " + parts[2]).str();
+}
+
+Error toError(const gpuasync::Status &status) {
+  return createStringError(status.message());
+}
+
+int fail(Error error) {
+  handleAllErrors(std::move(error), [](const ErrorInfoBase &info) {
+    // Without a message MLIR has printed it.
+    if (std::string message = info.message(); !message.empty())
+      errs() << withKind(message, "error") << "\n";
+  });
+  return 1;
+}
+
+void printBenchmark(std::vector<double> times) {
+  llvm::sort(times);
+  // The value that the given part of the calls did not exceed.
+  auto at = [&](double part) {
+    return times[std::min<size_t>(times.size() * part, times.size() - 1)];
+  };
+  double median =
+      times.size() % 2
+          ? at(0.5)
+          : (times[times.size() / 2 - 1] + times[times.size() / 2]) / 2;
+  outs() << "{\"calls\": " << times.size()
+         << format(
+                ", \"median_us\": %.3f, \"min_us\": %.3f, \"p90_us\": %.3f}\n",
+                median, times.front(), at(0.9));
+}
+
+static std::string statsLine(const gpuasync::Context &context) {
+  uint64_t length = gpuasync_stats_json(context.get(), nullptr, 0);
+  std::string line(length + 1, '\0');
+  gpuasync_stats_json(context.get(), line.data(), line.size());
+  line.resize(length);
+  return line;
+}
+
+static std::string cacheLine(const CacheUse &use) {
+  gpuasync_disk_cache_stats stats = {};
+  gpuasync_status_free(
+      gpuasync_disk_cache_stats_read(gpuasync_disk_cache_default(), &stats));
+  return formatv("\"disk_cache\": {{\"program\": \"{0}\", \"compile_jobs\": "
+                 "{1}, \"hits\": {2}, \"misses\": {3}, \"damaged\": {4}, "
+                 "\"stores\": {5}, \"evictions\": {6}, \"bytes_read\": {7}, "
+                 "\"bytes_written\": {8}}",
+                 use.program, use.compileJobs, stats.hits, stats.misses,
+                 stats.damaged, stats.stores, stats.evictions, stats.bytesRead,
+                 stats.bytesWritten)
+      .str();
+}
+
+static std::string timesLine(const Times &times) {
+  std::string text = "\"times_ms\": {";
+  raw_string_ostream os(text);
+  const std::pair<const char *, double> parts[] = {
+      {"key", times.key},           {"read", times.read},
+      {"verify", times.verify},     {"parse", times.parse},
+      {"pipeline", times.pipeline}, {"codegen", times.codegen},
+      {"store", times.store},       {"link", times.link},
+      {"driver", times.driver},     {"driver_wait", times.driverWait},
+      {"load", times.load},         {"launch", times.launch},
+      {"total", times.total}};
+  interleaveComma(parts, os, [&](auto &part) {
+    os << '"' << part.first << "\": " << format("%.3f", part.second);
+  });
+  os << "}";
+  return text;
+}
+
+Error writeStats(StringRef file, const gpuasync::Context &context,
+                 const CacheUse &use, const Times &times) {
+  std::string line = statsLine(context);
+  line.pop_back();
+  line += ", " + cacheLine(use) + ", " + timesLine(times) + "}\n";
+  if (!file.empty())
+    return writeFile(file, [&](raw_ostream &os) { os << line; });
+  errs() << line;
+  return Error::success();
+}
+
+bool reportLeaks(const gpuasync::Context &context, bool isError) {
+  std::vector<std::string> lines;
+  gpuasync_leaks_list(
+      context.get(),
+      [](void *user, const char *line) {
+        static_cast<std::vector<std::string> *>(user)->push_back(line);
+      },
+      &lines);
+  for (const std::string &line : lines)
+    errs() << withKind(line, isError ? "error" : "warning") << "\n";
+  return isError && !lines.empty();
+}
+
+} // namespace gpurunner
