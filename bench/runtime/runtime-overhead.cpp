@@ -136,6 +136,21 @@ bool check(gpuasync_context *context) {
     gpuasync_frame_enter(&inner, &handLoweredFunction);
     must(gpuasync_frame_leave(&inner));
   });
+  // The same, allocation, free and completion flag, and the thread's mode of
+  // capture, which is changed and changed back.
+  right &= count(
+      context, "frame with an allocation", 7,
+      [](Frame, Stream, Stream) {
+        gpuasync_frame inner;
+        gpuasync_frame_enter(&inner, &handLoweredFunction);
+        gpuasync_stream *stream = gpuasync_stream_create(&inner, site);
+        gpuasync_dealloc(&inner, stream,
+                         gpuasync_alloc(&inner, stream, 1024, 0, site), site);
+        gpuasync_stream_synchronize(&inner, &stream, 1, site);
+        gpuasync_stream_destroy(&inner, stream, GPUASYNC_STREAM_IDLE, site);
+        must(gpuasync_frame_leave(&inner));
+      },
+      1); // the pointer table's node
   // Enter, launch, completion flag.
   right &= count(context, "sync1", 4, [&](Frame, Stream, Stream) {
     must(sync1(data, data, 0, 32, 1));

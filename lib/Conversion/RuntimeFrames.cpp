@@ -440,9 +440,13 @@ void FrameLowering::lowerCall(Operation *op, FunctionState &state) {
         operand.set(state.exportEvent(before, op, "token argument of a call",
                                       operand.get()));
   }
-  if (isUnknown || (callee && callee->callsUnknown))
+  if (isUnknown || (callee && callee->callsUnknown)) {
+    OpBuilder before(op);
+    tables.call(before, op->getLoc(), gpuasync_frame_suspend_name, {},
+                state.frame);
     tables.call(builder, op->getLoc(), gpuasync_frame_resume_name, {},
                 state.frame);
+  }
   if (!isUnknown)
     return;
   for (Value result : op->getResults()) {

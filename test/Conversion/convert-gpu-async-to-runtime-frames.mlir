@@ -80,8 +80,8 @@ func.func @shared(%n: i32) -> (i32, i32) {
 }
 
 // The back edge of a loop with device work is checked, that of another is not.
-// Stack variables stay in the entry block. Only unknown code is followed by a
-// resume.
+// Stack variables stay in the entry block. Only unknown code has a suspend before
+// it and a resume behind it.
 // CHECK-LABEL: llvm.func @loop(
 // CHECK:         %[[FRAME:.+]] = llvm.alloca {{.*}} !llvm.array<512 x i8>
 // CHECK:         llvm.call @gpuasync_frame_enter
@@ -89,8 +89,10 @@ func.func @shared(%n: i32) -> (i32, i32) {
 // CHECK:         llvm.call @gpuasync_launch(%[[FRAME]],
 // CHECK:         llvm.call @_gpuasync_body_shared(%[[FRAME]],
 // CHECK:         llvm.load %[[FRAME]] : !llvm.ptr -> i32
-// CHECK:         llvm.call @callsOpaque()
+// CHECK:         llvm.call @gpuasync_frame_suspend(%[[FRAME]])
+// CHECK-NEXT:    llvm.call @callsOpaque()
 // CHECK-NEXT:    llvm.call @gpuasync_frame_resume(%[[FRAME]])
+// CHECK-NOT:     suspend
 // CHECK:         llvm.call @pure
 // CHECK-NOT:     resume
 // CHECK:         llvm.br ^[[GUARD:bb[0-9]+]](%{{.*}} : i64)
@@ -138,7 +140,8 @@ func.func @loop(%n: index) {
 // CHECK:         %[[IMPORTED:.+]] = llvm.call @gpuasync_event_import(%[[FRAME]], %[[BEFORE]],
 // CHECK:         llvm.cond_br %{{.*}} weights([1, 2000])
 // CHECK:         %[[GIVEN:.+]] = llvm.call @gpuasync_event_export(%[[FRAME]], %[[IMPORTED]],
-// CHECK:         %[[CALLED:.+]] = llvm.call @opaqueTokens(%[[GIVEN]])
+// CHECK-NEXT:    llvm.call @gpuasync_frame_suspend(%[[FRAME]])
+// CHECK-NEXT:    %[[CALLED:.+]] = llvm.call @opaqueTokens(%[[GIVEN]])
 // CHECK-NEXT:    llvm.call @gpuasync_frame_resume(%[[FRAME]])
 // CHECK:         %[[TAKEN:.+]] = llvm.call @gpuasync_event_import(%[[FRAME]], %[[CALLED]],
 // CHECK:         llvm.call @gpuasync_stream_wait(%[[FRAME]], %{{.*}}, %[[TAKEN]],

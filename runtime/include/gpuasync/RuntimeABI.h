@@ -276,8 +276,14 @@ gpuasync_frame_leave(gpuasync_frame *frame) GPUASYNC_NOEXCEPT;
 GPUASYNC_API void
 gpuasync_frame_leave_or_abort(gpuasync_frame *frame) GPUASYNC_NOEXCEPT;
 
-/// Makes the frame's context current again after a call of code that the
-/// compiler does not know. Costs nothing if it still is.
+/// Before a call of code that the compiler does not know, of a failed frame
+/// too: what the frame changed of the thread for calls of its own (the vendor's
+/// stream capture mode) is as it was. The frame's context stays current.
+GPUASYNC_API void
+gpuasync_frame_suspend(gpuasync_frame *frame) GPUASYNC_NOEXCEPT;
+
+/// After it: makes the frame's context current again. Costs nothing if it still
+/// is.
 GPUASYNC_API void
 gpuasync_frame_resume(gpuasync_frame *frame) GPUASYNC_NOEXCEPT;
 
@@ -552,6 +558,7 @@ GPUASYNC_API uint32_t gpuasync_abi_version(void) GPUASYNC_NOEXCEPT;
   X(gpuasync_frame_enter)                                                      \
   X(gpuasync_frame_leave)                                                      \
   X(gpuasync_frame_leave_or_abort)                                             \
+  X(gpuasync_frame_suspend)                                                    \
   X(gpuasync_frame_resume)                                                     \
   X(gpuasync_frame_fail)                                                       \
   X(gpuasync_stream_create)                                                    \

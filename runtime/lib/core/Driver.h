@@ -111,8 +111,16 @@ struct DeviceInfo {
 struct SavedContext {
   void *previous = nullptr;
   uint32_t pushed = 0; ///< 1: restore must pop
-  uint32_t reserved = 0;
+  /// The thread's stream capture mode was changed, from this one.
+  bool modeChanged = false;
+  int32_t mode = 0;
+  const void *vendor = nullptr;  ///< whose mode it is
+  SavedContext *outer = nullptr; ///< the thread's next one outwards
 };
+
+/// Of what the calling thread has made current last.
+extern __thread SavedContext *innermostContext
+    __attribute__((tls_model("initial-exec")));
 
 enum class MemoryKind : uint32_t {
   Device,
@@ -186,10 +194,14 @@ public:
 
   /// Makes this context current and says in `saved` how to go back. When it is
   /// current already nothing is pushed, and restore does nothing.
+  /// `saved` stays where it is until it is restored, last in, first out.
   virtual Status makeCurrent(SavedContext &saved) = 0;
   /// Undoes makeCurrent; also when code in between changed the top of the
   /// thread's context stack. Cannot fail loudly.
-  virtual void restore(const SavedContext &saved) noexcept = 0;
+  virtual void restore(SavedContext &saved) noexcept = 0;
+  /// Before unknown code runs: all of the thread but the current context is as
+  /// the caller had it.
+  virtual void suspend() noexcept {}
   /// Makes this context the current one again after unknown code ran, without
   /// changing the depth of the context stack. Cheap when it still is.
   virtual Status resume() = 0;

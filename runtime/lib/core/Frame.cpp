@@ -337,6 +337,13 @@ void gpuasync_frame_leave_or_abort(gpuasync_frame *frame) noexcept {
   abort();
 }
 
+void gpuasync_frame_suspend(gpuasync_frame *memory) noexcept {
+  Frame *frame = Frame::of(memory);
+  if (frame->current && !(refusal.load(std::memory_order_relaxed) &
+                          (RefuseForked | RefuseExiting)))
+    frame->driver->suspend();
+}
+
 void gpuasync_frame_resume(gpuasync_frame *memory) noexcept {
   Frame *frame = Frame::of(memory);
   if (!frame->usable())

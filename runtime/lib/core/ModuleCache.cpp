@@ -289,6 +289,11 @@ Status ModuleCache::loadImage(Instance &instance, uint32_t index,
   return Status();
 }
 
+const gpuasync_module_hooks &ModuleCache::foreign(const ModuleHooks &hooks) {
+  context.driver->suspend();
+  return hooks.calls;
+}
+
 void ModuleCache::settle(const Entry &entry, const Status &status) {
   entry->loader = nullptr;
   if (status.ok()) {
@@ -382,7 +387,7 @@ Status ModuleCache::produceUnguarded(LoadedModule &entry, const Source &source,
   bool compiled = false;
   AtEnd discard([&] {
     if (compiled && used->calls.discard)
-      used->calls.discard(used->calls.user, &image);
+      foreign(*used).discard(used->calls.user, &image);
   });
   if (used && used->calls.compile) {
     gpuasync_module_request request = {
@@ -390,7 +395,7 @@ Status ModuleCache::produceUnguarded(LoadedModule &entry, const Source &source,
         context.info.arch, source.program, &module,
         source.image};
     int64_t start = nowNs();
-    Status status(used->calls.compile(used->calls.user, &request, &image));
+    Status status(foreign(*used).compile(used->calls.user, &request, &image));
     compileNs.fetch_add(uint64_t(nowNs() - start), std::memory_order_relaxed);
     if (!status.ok())
       return hookFailed("compile", module, status);
@@ -444,21 +449,21 @@ Status ModuleCache::loadProduct(LoadedModule &entry, const Source &source,
                                        source.program,
                                        &module,
                                        &image};
-    void *foreign = nullptr;
-    Status status(used->calls.load(used->calls.user, &request, &foreign));
+    void *made = nullptr;
+    Status status(foreign(*used).load(used->calls.user, &request, &made));
     if (!status.ok())
       return hookFailed("load", module, status);
-    if (foreign) {
+    if (made) {
       AtEnd undo([&] {
         if (used->calls.unload)
-          used->calls.unload(used->calls.user, foreign);
+          foreign(*used).unload(used->calls.user, made);
       });
-      status = context.driver->adoptModule(module, image, foreign, entry.native,
+      status = context.driver->adoptModule(module, image, made, entry.native,
                                            entry.functions.get());
       if (!status.ok())
         return status;
       undo.armed = false;
-      entry.foreign = foreign;
+      entry.foreign = made;
       entry.hooks = used;
       return Status();
     }
@@ -483,7 +488,7 @@ void ModuleCache::unload(const std::vector<Entry> &gone) {
     // On a lost device the driver frees its own part only.
     context.driver->unloadModule(entry->native);
     if (!context.lost.load() && entry->foreign && entry->hooks->calls.unload)
-      entry->hooks->calls.unload(entry->hooks->calls.user, entry->foreign);
+      foreign(*entry->hooks).unload(entry->hooks->calls.user, entry->foreign);
     context.physicalModules.fetch_sub(1, std::memory_order_relaxed);
   }
 }

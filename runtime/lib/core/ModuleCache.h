@@ -219,6 +219,8 @@ private:
   Status loadProduct(LoadedModule &entry, const Source &source,
                      const gpuasync_image &image,
                      const std::shared_ptr<ModuleHooks> &hooks);
+  /// Hooks, to be called now: they are unknown code.
+  const gpuasync_module_hooks &foreign(const ModuleHooks &hooks);
   /// Publishes what produce made or why it did not; `lock` is held.
   void settle(const Entry &entry, const Status &status);
   void attach(Instance::Slot &slot, LoadedModule &entry); ///< mutex held

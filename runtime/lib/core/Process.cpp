@@ -18,6 +18,7 @@ using namespace gpuasync;
 
 __thread uint64_t gpuasync::driverCallCount;
 __thread ThreadState *gpuasync::currentThread;
+__thread SavedContext *gpuasync::innermostContext;
 std::atomic<uint32_t> gpuasync::refusal{0};
 
 static pthread_key_t threadKey;

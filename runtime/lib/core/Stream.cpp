@@ -158,6 +158,7 @@ void *gpuasync_stream_native(gpuasync_frame *memory, gpuasync_stream *stream,
   if (!frame->usable() || !frame->owns(stream, site))
     return nullptr;
   stream->note(site);
+  frame->driver->suspend(); // what follows is the library's
   return gpuasync_context_stream_native(stream);
 }
 

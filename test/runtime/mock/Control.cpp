@@ -280,4 +280,10 @@ void mock_primary_reset(int device) {
   context->retained = retained;
 }
 
+int mock_capture_mode(int mode) {
+  int &current = thread().captureMode;
+  if (mode >= 0)
+    current = mode;
+  return current;
+}
 const int *mock_depth() { return &thread().depth; }

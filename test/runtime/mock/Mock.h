@@ -74,6 +74,9 @@ typedef void (*mock_visitor)(void *user, const char *call, const char *reason);
   MOCK_FUNCTION(void, mock_context_push, (void *context))                      \
   MOCK_FUNCTION(void *, mock_context_pop, (void))                              \
   MOCK_FUNCTION(void, mock_primary_reset, (int device))                        \
+  /* Sets the calling thread's mode of stream capture (negative: leaves it),    \
+     and returns it. */                                                        \
+  MOCK_FUNCTION(int, mock_capture_mode, (int mode))                            \
   /* Nonzero while the calling thread is inside the mock. */                   \
   MOCK_FUNCTION(const int *, mock_depth, (void))
 // clang-format on

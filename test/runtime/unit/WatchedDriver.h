@@ -90,9 +90,8 @@ public:
   Status makeCurrent(SavedContext &saved) override {
     return inner->makeCurrent(saved);
   }
-  void restore(const SavedContext &saved) noexcept override {
-    inner->restore(saved);
-  }
+  void restore(SavedContext &saved) noexcept override { inner->restore(saved); }
+  void suspend() noexcept override { inner->suspend(); }
   Status resume() override { return inner->resume(); }
   Status createStream(NativeStream &out) override {
     return inner->createStream(out);

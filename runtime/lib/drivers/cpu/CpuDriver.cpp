@@ -49,7 +49,7 @@ public:
 
   // The host has no current context.
   Status makeCurrent(SavedContext &) override { return Status(); }
-  void restore(const SavedContext &) noexcept override {}
+  void restore(SavedContext &) noexcept override {}
   Status resume() override { return Status(); }
 
   Status createStream(NativeStream &out) override {

@@ -130,10 +130,12 @@ struct CudaApi {
     return {ErrorNotSupported, "cuStreamIsCapturing"};
   }
   static constexpr int captureModeRelaxed = StreamCaptureModeRelaxed;
-  /// Sets the calling thread's mode and returns the former one in it.
-  static void exchangeCaptureMode(int &mode) {
-    if (table.cuThreadExchangeStreamCaptureMode)
-      (void)GPUASYNC_CUDA_CALL(cuThreadExchangeStreamCaptureMode, &mode);
+  /// Sets the calling thread's mode and returns the former one in it; false if
+  /// that failed.
+  static bool exchangeCaptureMode(int &mode) {
+    return table.cuThreadExchangeStreamCaptureMode &&
+           GPUASYNC_CUDA_CALL(cuThreadExchangeStreamCaptureMode, &mode).code ==
+               success;
   }
   static Call streamWriteValue(CUstream stream, uint32_t *slot,
                                uint32_t value) {

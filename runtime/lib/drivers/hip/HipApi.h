@@ -142,10 +142,12 @@ struct HipApi {
     return call;
   }
   static constexpr int captureModeRelaxed = StreamCaptureModeRelaxed;
-  /// Sets the calling thread's mode and returns the former one in it.
-  static void exchangeCaptureMode(int &mode) {
-    if (table.hipThreadExchangeStreamCaptureMode)
-      (void)GPUASYNC_HIP_CALL(hipThreadExchangeStreamCaptureMode, &mode);
+  /// Sets the calling thread's mode and returns the former one in it; false if
+  /// that failed.
+  static bool exchangeCaptureMode(int &mode) {
+    return table.hipThreadExchangeStreamCaptureMode &&
+           GPUASYNC_HIP_CALL(hipThreadExchangeStreamCaptureMode, &mode).code ==
+               success;
   }
   static Call streamWriteValue(hipStream_t stream, uint32_t *slot,
                                uint32_t value) {

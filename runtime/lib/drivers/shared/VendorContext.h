@@ -27,16 +27,42 @@ namespace gpuasync {
 /// While one lives, calls that are forbidden during a stream capture (queries,
 /// waits, allocations, modules: they would end the capture of this thread, or,
 /// in the global mode, of any other) are let through: none of ours touches a
-/// captured stream but those that a graph can hold.
+/// captured stream but those that a graph can hold. The first of a frame, or of
+/// whatever else made our context current, changes the thread's mode for all
+/// that follow, until suspend or restore changes it back.
 template <typename Api>
 class OutsideCapture {
 public:
-  OutsideCapture() { Api::exchangeCaptureMode(mode); }
-  ~OutsideCapture() { Api::exchangeCaptureMode(mode); }
+  OutsideCapture() {
+    SavedContext *saved = innermostContext;
+    if (!saved || saved->vendor != vendor())
+      changed = Api::exchangeCaptureMode(mode);
+    else if (!saved->modeChanged) {
+      saved->modeChanged = Api::exchangeCaptureMode(mode);
+      saved->mode = mode;
+    }
+  }
+  ~OutsideCapture() {
+    if (changed)
+      Api::exchangeCaptureMode(mode);
+  }
   OutsideCapture(const OutsideCapture &) = delete;
+
+  /// Changes the mode back, unless that is done.
+  static void end(SavedContext &saved) {
+    if (saved.modeChanged && !processIsExiting())
+      Api::exchangeCaptureMode(saved.mode);
+    saved.modeChanged = false;
+  }
+  /// Tells the modes of the vendors apart.
+  static const void *vendor() {
+    static const char place = 0;
+    return &place;
+  }
 
 private:
   int mode = Api::captureModeRelaxed;
+  bool changed = false;
 };
 
 /// What a NativeFunction points to. Everything that a launch needs is here, so
@@ -80,7 +106,8 @@ public:
   Status open(void *adopted);
 
   Status makeCurrent(SavedContext &saved) override;
-  void restore(const SavedContext &saved) noexcept override;
+  void restore(SavedContext &saved) noexcept override;
+  void suspend() noexcept override;
   Status resume() override;
 
   Status createStream(NativeStream &out) override;
@@ -284,18 +311,33 @@ Status VendorContext<Api>::makeCurrent(SavedContext &saved) {
                          "of this process");
     return error(call);
   }
-  if (__builtin_expect(current == context, 1))
-    return Status();
-  if (Call call = Api::setCurrentContext(context); call.code != Api::success)
-    return error(call);
-  saved.pushed = 1;
+  if (__builtin_expect(current != context, 0)) {
+    if (Call call = Api::setCurrentContext(context); call.code != Api::success)
+      return error(call);
+    saved.pushed = 1;
+  }
+  saved.vendor = OutsideCapture<Api>::vendor();
+  saved.outer = innermostContext;
+  innermostContext = &saved;
   return Status();
 }
 
 template <typename Api>
-void VendorContext<Api>::restore(const SavedContext &saved) noexcept {
+void VendorContext<Api>::restore(SavedContext &saved) noexcept {
+  if (!saved.vendor)
+    return; // makeCurrent failed
+  OutsideCapture<Api>::end(saved);
+  innermostContext = saved.outer;
+  saved.vendor = nullptr;
   if (saved.pushed && !processIsExiting())
     note(Api::setCurrentContext(Api::toContext(saved.previous)));
+}
+
+template <typename Api>
+void VendorContext<Api>::suspend() noexcept {
+  for (SavedContext *saved = innermostContext; saved; saved = saved->outer)
+    if (saved->vendor == OutsideCapture<Api>::vendor())
+      OutsideCapture<Api>::end(*saved);
 }
 
 template <typename Api>
