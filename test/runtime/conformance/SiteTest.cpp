@@ -118,21 +118,29 @@ TEST_P(Sites, ListedIsTheFramesOwnWork) {
   {
     FrameScope frame(gone.program);
     gpuasync_stream *streams[20];
-    void *x = gpuasync_alloc(frame, nullptr, 256, 0, gone.Work);
+    gpuasync_event *ends[10];
+    auto *x = static_cast<uint32_t *>(
+        gpuasync_alloc(frame, nullptr, 20 * 256, 0, gone.Work));
     for (gpuasync_stream *&stream : streams) {
       stream = gpuasync_stream_create(frame, gone.Work);
-      StoreParams params{static_cast<uint32_t *>(x), 1};
+      StoreParams params{x + (&stream - streams) * 64, 1};
       gpuasync_block block = makeLaunch(1, 64, params);
       gpuasync_launch(frame, stream, gone.Launch, &block);
     }
     // Some idle, some pending.
     for (int i = 0; i < 10; ++i)
       gpuasync_stream_synchronize(frame, &streams[i], 1, gone.Work);
+    for (int i = 0; i < 10; ++i)
+      ends[i] = gpuasync_event_record(frame, streams[10 + i], gone.Work);
     for (int i = 0; i < 20; ++i)
       gpuasync_stream_destroy(frame, streams[i],
                               i < 5 ? uint32_t(GPUASYNC_STREAM_IDLE) : 0,
                               gone.Work);
     gpuasync_stream *last = gpuasync_stream_create(frame, gone.Work);
+    for (gpuasync_event *end : ends) {
+      gpuasync_stream_wait(frame, last, end, gone.Work);
+      gpuasync_event_destroy(frame, end, gone.Work);
+    }
     gpuasync_dealloc(frame, last, x, gone.Work);
   }
   gone.vanish();
@@ -170,7 +178,8 @@ TEST_P(Sites, OfAContextThatIsLeftBehind) {
   ASSERT_TRUE(Context::open("cpu", left).ok());
   static uint32_t flag;
   flag = 0;
-  TestProgram work;
+  // Whose kernel runs at an unknown time, after which nothing waits for it.
+  static TestProgram &work = *new TestProgram;
   {
     ContextScope scope(left);
     {
