@@ -140,10 +140,13 @@ LLVM::LLVMFuncOp CPULowering::buildBlockFunction(LLVM::LLVMFuncOp thread,
 
   SmallVector<Value> arguments;
   SmallVector<int64_t> offsets = getKernelParamOffsets(kernel.params);
-  for (auto [i, size, offset] : llvm::enumerate(kernel.params, offsets))
-    arguments.push_back(
-        LLVM::LoadOp::create(builder, loc, thread.getArgumentTypes()[i],
-                             address(params, offset), /*alignment=*/size));
+  for (auto [i, size, offset] : llvm::enumerate(kernel.params, offsets)) {
+    Type type = thread.getArgumentTypes()[i];
+    Value carrier =
+        LLVM::LoadOp::create(builder, loc, getKernelParamCarrier(type),
+                             address(params, offset), /*alignment=*/size);
+    arguments.push_back(unpackKernelParam(builder, loc, carrier, type));
+  }
   unsigned env = arguments.size();
   arguments.resize(env + EnvSize);
   auto loadField = [&](unsigned which, size_t offset) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPULowering.h"
+#include "GPUAsync/Conversion/KernelABI.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ComplexToStandard/ComplexToStandard.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
@@ -19,7 +20,9 @@
 #include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::gpuasync;
@@ -40,36 +43,28 @@ void gpuasync::declareDynamicMemory(gpu::GPUModuleOp module,
   }
 }
 
-void gpuasync::passStructsAsIntegers(gpu::GPUModuleOp module) {
-  MLIRContext *context = module.getContext();
+/// Kernels get what a launch packs.
+void GPULowering::unpackParams() {
   for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
     if (function.isExternal() || !isKernel(function))
       continue;
     Block &entry = function.getBody().front();
-    SmallVector<Type> types(function.getFunctionType().getParams());
-    bool changed = false;
-    for (auto [i, type] : llvm::enumerate(types)) {
-      if (!isa<LLVM::LLVMStructType, LLVM::LLVMArrayType>(type))
+    OpBuilder builder = OpBuilder::atBlockBegin(&entry);
+    for (BlockArgument argument : entry.getArguments()) {
+      Type type = argument.getType(), carrier = getKernelParamCarrier(type);
+      if (carrier == type)
         continue;
-      int64_t bits = DataLayout().getTypeSizeInBits(type);
-      auto integer = IntegerType::get(context, bits);
-      BlockArgument argument = entry.getArgument(i);
-      OpBuilder builder = OpBuilder::atBlockBegin(&entry);
-      Location loc = argument.getLoc();
-      Value one = LLVM::ConstantOp::create(builder, loc, builder.getI32Type(),
-                                           builder.getI32IntegerAttr(1));
-      Value slot = LLVM::AllocaOp::create(
-          builder, loc, LLVM::LLVMPointerType::get(context), integer, one);
-      auto store = LLVM::StoreOp::create(builder, loc, argument, slot);
-      Value value = LLVM::LoadOp::create(builder, loc, type, slot);
-      argument.replaceAllUsesExcept(value, store);
-      argument.setType(integer);
-      types[i] = integer;
-      changed = true;
+      auto users = llvm::to_vector(argument.getUsers());
+      argument.setType(carrier);
+      Value value =
+          unpackKernelParam(builder, argument.getLoc(), argument, type);
+      argument.replaceUsesWithIf(value, [&](OpOperand &use) {
+        return llvm::is_contained(users, use.getOwner());
+      });
     }
-    if (changed)
-      function.setFunctionType(LLVM::LLVMFunctionType::get(
-          function.getFunctionType().getReturnType(), types));
+    function.setFunctionType(
+        LLVM::LLVMFunctionType::get(function.getFunctionType().getReturnType(),
+                                    llvm::to_vector(entry.getArgumentTypes())));
   }
 }
 
@@ -191,6 +186,74 @@ LogicalResult GPULowering::checkDeclared() {
   return failure(result.wasInterrupted());
 }
 
+/// The bytes of a variable of LLVM type `type`, saturated.
+static uint64_t getBytes(Type type, const DataLayout &layout) {
+  auto array = dyn_cast<LLVM::LLVMArrayType>(type);
+  if (!array)
+    return layout.getTypeSize(type);
+  return llvm::SaturatingMultiply<uint64_t>(
+      array.getNumElements(), getBytes(array.getElementType(), layout));
+}
+
+/// What is reached from a kernel counts as its own. Sums are saturated: the
+/// counts of LLVM and of assemblers wrap.
+LogicalResult GPULowering::checkWorkgroupMemory() {
+  SymbolTable symbols(module);
+  DataLayout layout(module);
+  for (auto kernel : module.getOps<LLVM::LLVMFuncOp>()) {
+    if (kernel.isExternal() || !isKernel(kernel))
+      continue;
+    llvm::SmallSetVector<Operation *, 8> reached;
+    reached.insert(kernel);
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < reached.size(); ++i) {
+      auto variable = dyn_cast<LLVM::GlobalOp>(reached[i]);
+      if (variable && variable.getAddrSpace() == 3)
+        bytes = llvm::SaturatingAdd<uint64_t>(
+            bytes, getBytes(variable.getGlobalType(), layout));
+      if (std::optional<SymbolTable::UseRange> uses =
+              SymbolTable::getSymbolUses(reached[i]))
+        for (SymbolTable::SymbolUse use : *uses)
+          if (Operation *op =
+                  symbols.lookup(use.getSymbolRef().getRootReference()))
+            reached.insert(op);
+    }
+    if (bytes > vendor.maxWorkgroupBytes)
+      return error(kernel.getLoc())
+             << "kernel @" << kernel.getName() << " has "
+             << (bytes == UINT64_MAX ? "at least " : "") << bytes
+             << " bytes of static workgroup memory, where "
+             << vendor.maxWorkgroupBytes << " are allowed; dynamic memory is "
+             << "given by the launch";
+  }
+  return success();
+}
+
+LogicalResult
+GPULowering::checkParams(function_ref<ParamPlaces(StringRef kernel)> read) {
+  for (FunctionOpInterface kernel : getKernels(source)) {
+    // The pass has checked the types.
+    SmallVector<int64_t> sizes = *getKernelParamSizes(
+        kernel.getArgumentTypes(), context, [&] { return kernel.emitError(); });
+    StringRef name = SymbolTable::getSymbolName(kernel);
+    ParamPlaces places = read(name);
+    if (!places || places->size() != sizes.size())
+      return error(kernel.getLoc())
+             << "the code of kernel @" << name << " has "
+             << (places ? std::to_string(places->size()) : "an unknown number")
+             << " of parameters, where " << sizes.size() << " are due";
+    SmallVector<int64_t> offsets = getKernelParamOffsets(sizes);
+    for (auto [i, place, offset, size] :
+         llvm::enumerate(*places, offsets, sizes))
+      if (!(place == ParamPlace{offset, size}))
+        return error(kernel.getLoc())
+               << "the code of kernel @" << name << " takes parameter " << i
+               << " from the " << place.size << " bytes at " << place.offset
+               << ", where it is the " << size << " bytes at " << offset;
+  }
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // The steps in order
 //===----------------------------------------------------------------------===//
@@ -251,10 +314,12 @@ LogicalResult GPULowering::lower() {
   dropInterfaceFunctions();
   declareDynamicMemory(module, dynamicAlignment);
   callIntrinsics();
-  passStructsAsIntegers(module);
+  unpackParams();
   finish();
   hideFunctions();
-  return failure(failed(checkDeclared()) || failed(checkLegal(module, vendor)));
+  return failure(failed(checkDeclared()) ||
+                 failed(checkLegal(module, vendor)) ||
+                 failed(checkWorkgroupMemory()));
 }
 
 FailureOr<SmallVector<ImageAttr>> GPULowering::run() {

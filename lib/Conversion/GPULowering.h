@@ -54,10 +54,6 @@ LogicalResult lowerIntrinsicMath(Operation *root);
 /// an error at the op. `missing` says what was not found.
 LogicalResult expandMath(Operation *root, StringRef missing);
 
-/// A parameter of struct type (a complex number) becomes an integer of its
-/// size, so that its alignment is that of the kernel's table.
-void passStructsAsIntegers(gpu::GPUModuleOp module);
-
 /// Which parameters of which kernels are tensor map descriptors.
 using TensorMapParams = llvm::MapVector<StringAttr, SmallVector<unsigned>>;
 /// nvptx: tensor map descriptors become pointers to them.
@@ -98,6 +94,9 @@ struct GPUVendor {
   bool hasThreadFences;
   /// What the names of their intrinsics begin with.
   StringLiteral intrinsics;
+  /// The most static workgroup memory of a kernel, in bytes; with AMD's, whose
+  /// chips differ, what LLVM counts up to before it compares with the chip's.
+  uint64_t maxWorkgroupBytes;
 
   bool isInLibrary(StringRef function) const;
   bool isInDriver(StringRef function) const;
@@ -174,6 +173,16 @@ private:
 // The steps in order
 //===----------------------------------------------------------------------===//
 
+/// Where a kernel's code looks for a parameter in the packed buffer, in bytes.
+struct ParamPlace {
+  int64_t offset, size;
+  bool operator==(ParamPlace other) const {
+    return offset == other.offset && size == other.size;
+  }
+};
+/// nullopt: this is no description of a kernel's parameters.
+using ParamPlaces = std::optional<SmallVector<ParamPlace>>;
+
 /// Compiles a copy of a gpu.module for one target.
 class GPULowering {
 public:
@@ -227,6 +236,9 @@ protected:
         },
         [&](Location place) { return error(place); });
   }
+  /// Refuses kernels whose code, as `read` finds there, takes its parameters
+  /// from other places than launches put them to.
+  LogicalResult checkParams(function_ref<ParamPlaces(StringRef kernel)> read);
   ImageAttr makeImage(ImageFormat format, StringRef arch, StringRef bytes);
 
   gpu::GPUModuleOp source;
@@ -242,9 +254,11 @@ protected:
 private:
   LogicalResult lower();
   void callIntrinsics();
+  void unpackParams();
   void dropInterfaceFunctions();
   void hideFunctions();
   LogicalResult checkDeclared();
+  LogicalResult checkWorkgroupMemory();
 };
 
 /// For registering dialects: the passes to structure that all vendors share.

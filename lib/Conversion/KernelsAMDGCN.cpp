@@ -21,6 +21,8 @@
 #include "mlir/Target/LLVMIR/Dialect/ROCDL/ROCDLToLLVMIRTranslation.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/BinaryFormat/MsgPackDocument.h"
+#include "llvm/Object/ELF.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
@@ -58,7 +60,8 @@ static constexpr GPUVendor amd = {
     variableSpaces,
     syncScopes,
     /*hasThreadFences=*/true,
-    "llvm.amdgcn."};
+    "llvm.amdgcn.",
+    /*maxWorkgroupBytes=*/INT32_MAX};
 
 //===----------------------------------------------------------------------===//
 // Target ids
@@ -449,10 +452,86 @@ void AMDGCNLowering::finish() {
 // To a code object
 //===----------------------------------------------------------------------===//
 
+namespace {
+/// The notes of an object file that describe its kernels (AMDGPUUsage, "Code
+/// Object V5 Metadata").
+class Metadata {
+public:
+  explicit Metadata(StringRef object);
+  ParamPlaces readParams(StringRef kernel);
+
+private:
+  /// An empty node if `map` has no `key`, or is no map.
+  llvm::msgpack::DocNode find(llvm::msgpack::DocNode map, StringRef key) {
+    if (!map.isMap())
+      return document.getEmptyNode();
+    auto found = map.getMap().find(key);
+    return found == map.getMap().end() ? document.getEmptyNode()
+                                       : found->second;
+  }
+
+  llvm::msgpack::Document document;
+};
+} // namespace
+
+Metadata::Metadata(StringRef object) {
+  auto read = [&]() -> llvm::Error {
+    auto file = llvm::object::ELF64LEFile::create(object);
+    if (!file)
+      return file.takeError();
+    auto sections = file->sections();
+    if (!sections)
+      return sections.takeError();
+    llvm::Error error = llvm::Error::success();
+    for (const auto &section : *sections)
+      if (section.sh_type == llvm::ELF::SHT_NOTE)
+        for (const auto &note : file->notes(section, error))
+          if (note.getType() == llvm::ELF::NT_AMDGPU_METADATA)
+            document.readFromBlob(note.getDescAsStringRef(section.sh_addralign),
+                                  /*Multi=*/false);
+    return error;
+  };
+  // Without a description every kernel's parameters are unknown.
+  llvm::consumeError(read());
+}
+
+ParamPlaces Metadata::readParams(StringRef kernel) {
+  llvm::msgpack::DocNode kernels = find(document.getRoot(), "amdhsa.kernels");
+  if (!kernels.isArray())
+    return std::nullopt;
+  for (llvm::msgpack::DocNode entry : kernels.getArray()) {
+    llvm::msgpack::DocNode name = find(entry, ".name");
+    if (!name.isString() || name.getString() != kernel)
+      continue;
+    SmallVector<ParamPlace> places;
+    llvm::msgpack::DocNode args = find(entry, ".args");
+    if (args.isArray())
+      for (llvm::msgpack::DocNode arg : args.getArray()) {
+        llvm::msgpack::DocNode kind = find(arg, ".value_kind");
+        llvm::msgpack::DocNode offset = find(arg, ".offset");
+        llvm::msgpack::DocNode size = find(arg, ".size");
+        // What the driver adds follows.
+        if (kind.isString() && kind.getString().starts_with("hidden"))
+          continue;
+        if (offset.getKind() != llvm::msgpack::Type::UInt ||
+            size.getKind() != llvm::msgpack::Type::UInt)
+          return std::nullopt;
+        places.push_back({static_cast<int64_t>(offset.getUInt()),
+                          static_cast<int64_t>(size.getUInt())});
+      }
+    return places;
+  }
+  return std::nullopt;
+}
+
 FailureOr<SmallVector<ImageAttr>> AMDGCNLowering::makeImages() {
   FailureOr<std::string> object = generate<ROCDL::SerializeGPUModuleBase>(
       target, llvm::CodeGenFileType::ObjectFile);
   if (failed(object))
+    return failure();
+  Metadata metadata(*object);
+  if (failed(checkParams(
+          [&](StringRef kernel) { return metadata.readParams(kernel); })))
     return failure();
   // A shared object is what the driver loads.
   FailureOr<std::string> linked =

@@ -53,7 +53,8 @@ static constexpr GPUVendor nvidia = {
     variableSpaces,
     syncScopes,
     /*hasThreadFences=*/false,
-    "llvm.nvvm."};
+    "llvm.nvvm.",
+    /*maxWorkgroupBytes=*/48 << 10};
 
 static LogicalResult checkNVPTXChip(StringRef chip, StringRef features,
                                     EmitErrorFn emitError) {
@@ -329,10 +330,45 @@ FailureOr<std::string> NVPTXLowering::assemble(StringRef ptx) {
                  {arch, level}, ptx, [&] { return error(); });
 }
 
+/// PTX declares parameters in lines like these:
+///   .param .u64 .ptr .align 1 f_param_0,
+///   .param .align 16 .b8 f_param_1[16]
+static ParamPlaces readParams(StringRef ptx, StringRef kernel) {
+  std::string entry = (".entry " + kernel + "(").str();
+  size_t at = ptx.find(entry);
+  if (at == StringRef::npos)
+    return std::nullopt;
+  StringRef list = ptx.drop_front(at + entry.size());
+  SmallVector<StringRef> lines;
+  list.take_front(list.find(')')).trim().split(lines, ',', -1, false);
+  SmallVector<ParamPlace> places;
+  int64_t end = 0;
+  for (StringRef line : lines) {
+    line = line.trim();
+    uint64_t align = 0, bits = 0, count = 1;
+    if (!line.consume_front(".param .") ||
+        (line.consume_front("align ") &&
+         (line.consumeInteger(10, align) || !line.consume_front(" ."))) ||
+        line.drop_front(1).consumeInteger(10, bits))
+      return std::nullopt;
+    line = line.drop_front(1).drop_while(llvm::isDigit);
+    if (line.consume_back("]") &&
+        line.rsplit('[').second.getAsInteger(10, count))
+      return std::nullopt;
+    int64_t size = bits / 8 * count;
+    end = llvm::alignTo(end, align ? align : size);
+    places.push_back({end, size});
+    end += size;
+  }
+  return places;
+}
+
 FailureOr<SmallVector<ImageAttr>> NVPTXLowering::makeImages() {
   FailureOr<std::string> ptx = generate<NVVM::SerializeGPUModuleBase>(
       target, llvm::CodeGenFileType::AssemblyFile);
-  if (failed(ptx))
+  if (failed(ptx) || failed(checkParams([&](StringRef kernel) {
+        return readParams(*ptx, kernel);
+      })))
     return failure();
   SmallVector<ImageAttr> images{
       makeImage(ImageFormat::PTX, target.getChip(), *ptx)};

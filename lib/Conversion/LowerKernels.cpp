@@ -234,6 +234,17 @@ LogicalResult LowerKernelsPass::lowerBinary(gpu::BinaryOp binary) {
           types, context, [&] { return emitError(binary.getLoc()); });
       if (failed(params))
         return failure();
+      for (auto [i, type] : llvm::enumerate(types)) {
+        SmallVector<Type> parts = *getKernelParamTypes(
+            type, context, [&] { return emitError(binary.getLoc()); });
+        if (!llvm::all_of(parts, isCommonKernelParam))
+          return emitError(binary.getLoc())
+                 << "kernel @" << kernel.getName().getValue()
+                 << " of a ready-made binary takes argument " << i
+                 << " of type " << type
+                 << ", which compilers lay out in different ways: it would "
+                    "need the gpu.module";
+      }
       table.push_back(
           KernelAttr::get(context, kernel.getName().getValue(),
                           DenseI64ArrayAttr::get(context, *params)));

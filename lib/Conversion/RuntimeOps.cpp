@@ -465,13 +465,18 @@ LogicalResult OpLowering::lower(LaunchOp launch) {
     return diag << "] (a memref is the scalars of its descriptor)";
   }
 
-  // A ready-made kernel may want a pointer there, and nothing would tell.
-  if (!kernel->attr.getParams() &&
-      llvm::any_of(launch.getKernelOperands().getTypes(),
-                   llvm::IsaPred<nvgpu::TensorMapDescriptorType>))
-    return op->emitOpError("passes a tensor map descriptor to a kernel of a "
-                           "ready-made binary, whose parameters are not known: "
-                           "it would need the gpu.module");
+  // A ready-made kernel may want a pointer to a tensor map, or have another
+  // layout, and nothing would tell.
+  if (!kernel->attr.getParams())
+    for (Type type : launch.getKernelOperands().getTypes())
+      if (isa<nvgpu::TensorMapDescriptorType>(type) ||
+          !llvm::all_of(*getKernelParamTypes(type, op->getContext(),
+                                             [&] { return op->emitOpError(); }),
+                        isCommonKernelParam))
+        return op->emitOpError("passes a value of type ")
+               << type
+               << " to a kernel of a ready-made binary, whose parameters are "
+                  "not known: it would need the gpu.module";
 
   // The parameters, each at its place in the packed buffer.
   SmallVector<int64_t> offsets = getKernelParamOffsets(*sizes);
@@ -484,7 +489,8 @@ LogicalResult OpLowering::lower(LaunchOp launch) {
       int64_t offset = offsets[number], size = (*sizes)[number];
       ++number;
       if (!state.holds(FunctionState::Params, offset, size, operand, part))
-        store(value, state.getAddress(FunctionState::Params, offset));
+        store(packKernelParam(builder, loc, value),
+              state.getAddress(FunctionState::Params, offset));
     }
   }
 

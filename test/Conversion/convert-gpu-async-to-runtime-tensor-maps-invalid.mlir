@@ -116,7 +116,7 @@ func.func @structured(%x: memref<*xf32>, %n: index, %c: i1) {
 !map = !nvgpu.tensormap.descriptor<tensor = memref<8x16xf32, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>
 gpu_async.binary @k kernels [#gpu_async.kernel<"f">] images [#gpu_async.image<ptx, "sm_90" data = "p">]
 func.func private @ready(%s: !gpu_async.stream, %n: index, %d: !map) {
-  // expected-error @below {{passes a tensor map descriptor to a kernel of a ready-made binary, whose parameters are not known: it would need the gpu.module}}
+  // expected-error @below {{to a kernel of a ready-made binary, whose parameters are not known: it would need the gpu.module}}
   gpu_async.launch on %s @k::@f blocks in (%n, %n, %n) threads in (%n, %n, %n) args(%d : !map)
   return
 }

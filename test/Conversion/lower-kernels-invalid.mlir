@@ -362,3 +362,8 @@ gpu.module @k [#gpu_async.cpu] {
     gpu.return
   }
 }
+
+// -----
+
+// expected-error @+1 {{kernel @f of a ready-made binary takes argument 1 of type '!llvm.struct<(f32, f32)>', which compilers lay out in different ways: it would need the gpu.module}}
+gpu.binary @b [#gpu.object<#nvvm.target<chip = "sm_80">, kernels = #gpu.kernel_table<[#gpu.kernel_metadata<"f", !llvm.func<void (i32, struct<(f32, f32)>)>>]>, assembly = "text">]

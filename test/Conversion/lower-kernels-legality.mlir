@@ -197,3 +197,81 @@ gpu.module @k [#rocdl.target<chip = "gfx90a", abi = "500">] {
     llvm.return %z : i32
   }
 }
+
+// -----
+
+// One variable of 2^32 bytes and more, of which LLVM and ptxas take the rest.
+gpu.module @k [#nvvm.target<chip = "sm_90">] {
+  memref.global "private" @g : memref<1073741825xf32, 3>
+  // expected-error @+1 {{gpu.module @k for nvptx:sm_90: kernel @f has 4294967300 bytes of static workgroup memory, where 49152 are allowed}}
+  gpu.func @f(%i: index) kernel {
+    %g = memref.get_global @g : memref<1073741825xf32, 3>
+    %v = memref.load %g[%i] : memref<1073741825xf32, 3>
+    memref.store %v, %g[%i] : memref<1073741825xf32, 3>
+    gpu.return
+  }
+}
+
+// -----
+
+// More than 64 bits count.
+gpu.module @k [#rocdl.target<chip = "gfx90a", abi = "500">] {
+  // expected-error @+1 {{kernel @f has at least 18446744073709551615 bytes of static workgroup memory, where 2147483647 are allowed}}
+  gpu.func @f(%i: index) workgroup(%g: memref<4611686018427387904xf64, #gpu.address_space<workgroup>>) kernel {
+    %v = memref.load %g[%i] : memref<4611686018427387904xf64, #gpu.address_space<workgroup>>
+    memref.store %v, %g[%i] : memref<4611686018427387904xf64, #gpu.address_space<workgroup>>
+    gpu.return
+  }
+}
+
+// -----
+
+// Variables of functions that are called count; those of other kernels do not.
+gpu.module @k [#nvvm.target<chip = "sm_90">] {
+  memref.global "private" @g : memref<8192xf32, 3>
+  memref.global "private" @h : memref<8192xf32, 3>
+  func.func @use(%i: index) -> f32 attributes {no_inline} {
+    %h = memref.get_global @h : memref<8192xf32, 3>
+    %v = memref.load %h[%i] : memref<8192xf32, 3>
+    return %v : f32
+  }
+  gpu.func @right(%i: index, %x: memref<?xf32>) kernel {
+    %v = func.call @use(%i) : (index) -> f32
+    memref.store %v, %x[%i] : memref<?xf32>
+    gpu.return
+  }
+  // expected-error @+1 {{kernel @f has 65536 bytes of static workgroup memory, where 49152 are allowed; dynamic memory is given by the launch}}
+  gpu.func @f(%i: index) kernel {
+    %v = func.call @use(%i) : (index) -> f32
+    %g = memref.get_global @g : memref<8192xf32, 3>
+    memref.store %v, %g[%i] : memref<8192xf32, 3>
+    gpu.return
+  }
+}
+
+// -----
+
+// What the chip has is known to LLVM.
+gpu.module @k [#rocdl.target<chip = "gfx90a", abi = "500">] {
+  // expected-error @+1 {{LLVM cannot generate code for @f: local memory (65540) exceeds limit (65536)}}
+  gpu.func @f(%i: index, %j: index, %x: memref<?xf32>) workgroup(%g: memref<16385xf32, #gpu.address_space<workgroup>>) kernel {
+    %u = memref.load %x[%i] : memref<?xf32>
+    memref.store %u, %g[%i] : memref<16385xf32, #gpu.address_space<workgroup>>
+    gpu.barrier
+    %v = memref.load %g[%j] : memref<16385xf32, #gpu.address_space<workgroup>>
+    memref.store %v, %x[%j] : memref<?xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+// A pointer to memory of the block has four bytes there, and means nothing to the host.
+gpu.module @k [#rocdl.target<chip = "gfx90a", abi = "500">] {
+  // expected-error @+1 {{gpu.module @k for amdgcn:gfx90a: the code of kernel @f takes parameter 1 from the 4 bytes at 8, where it is the 8 bytes at 8}}
+  gpu.func @f(%x: !llvm.ptr, %p: !llvm.ptr<3>) kernel {
+    %v = llvm.load %p : !llvm.ptr<3> -> i32
+    llvm.store %v, %x : i32, !llvm.ptr
+    gpu.return
+  }
+}

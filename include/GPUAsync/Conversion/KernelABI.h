@@ -11,6 +11,7 @@
 
 #include "GPUAsync/IR/GPUAsyncDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"
+#include "mlir/IR/Builders.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/TypeRange.h"
 #include "llvm/ADT/SmallVector.h"
@@ -40,6 +41,22 @@ getKernelParamTypes(TypeRange types, MLIRContext *context,
 FailureOr<SmallVector<int64_t>>
 getKernelParamSizes(TypeRange types, MLIRContext *context,
                     function_ref<InFlightDiagnostic()> emitError);
+
+/// What carries a value of LLVM type `type` from a launch to a kernel: the type
+/// itself where every compiler has it at a multiple of its size, and nothing
+/// but its bits; else an integer of its size, or a vector of four of 32 bits.
+Type getKernelParamCarrier(Type type);
+/// The carrier of `value`: elements at multiples of their size from the lowest
+/// bits on, those of vectors without gaps, and zeros between.
+Value packKernelParam(OpBuilder &builder, Location loc, Value value);
+/// The value of LLVM type `type` that `carrier` has. Other bits may be
+/// anything.
+Value unpackKernelParam(OpBuilder &builder, Location loc, Value carrier,
+                        Type type);
+
+/// Whether kernels of other compilers, made of the same type, also look for a
+/// parameter of LLVM type `type` at a multiple of its size.
+bool isCommonKernelParam(Type type);
 
 /// Byte offset of each parameter of the given sizes in the packed buffer, which
 /// is C's layout of a struct of the parameters.
