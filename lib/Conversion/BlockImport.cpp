@@ -19,9 +19,7 @@ using namespace mlir::gpuasync::upstream;
 unsigned BlockImport::addNode(Node::Kind kind, Value token, Location loc,
                               ArrayRef<Value> dependencies, Accesses accesses,
                               Fiber &fiber, bool isUsed) {
-  SmallVector<unsigned, 2> predecessors;
-  for (Value dependency : dependencies)
-    predecessors.push_back(nodeOf(dependency));
+  SmallVector<unsigned, 2> predecessors(nodesOf(dependencies));
   unsigned number = nodes.size();
   nodes.push_back({kind, token, loc, std::move(predecessors),
                    std::move(accesses), &fiber, isUsed});
@@ -85,9 +83,7 @@ bool BlockImport::isCovered(unsigned node, ArrayRef<Value> dependencies) {
     return true;
   ++searches;
   auto known = afterAllocation.find(node);
-  SmallVector<unsigned> worklist;
-  for (Value dependency : dependencies)
-    worklist.push_back(nodeOf(dependency));
+  SmallVector<unsigned> worklist = nodesOf(dependencies);
   while (!worklist.empty()) {
     unsigned number = worklist.pop_back_val();
     if (number == node)
@@ -183,9 +179,7 @@ bool BlockImport::isCoveredOutside(Value allocation,
     return isCovered(own->second, dependencies);
   if (own != nodeOfToken.end() && nodes[own->second].isDone)
     return true;
-  SmallVector<unsigned> worklist;
-  for (Value dependency : dependencies)
-    worklist.push_back(nodeOf(dependency));
+  SmallVector<unsigned> worklist = nodesOf(dependencies);
   ++searches;
   auto known = afterEnclosing.find(allocation);
   SetVector<Value> outside;
@@ -257,13 +251,11 @@ void BlockImport::addRaces(Operation *op, ArrayRef<Access> accesses,
                            SetVector<Value> &dependencies) {
   if (state.mode == Mode::Trust || accesses.empty())
     return;
-  SmallVector<unsigned> seeds;
-  for (Value dependency : dependencies)
-    seeds.push_back(nodeOf(dependency));
-  SmallVector<unsigned> races = collect(seeds, [&](const Node &node) {
-    return node.kind != Node::Outside && node.kind != Node::Carried &&
-           mayConflict(node.accesses, accesses);
-  });
+  SmallVector<unsigned> races =
+      collect(nodesOf(dependencies), [&](const Node &node) {
+        return node.kind != Node::Outside && node.kind != Node::Carried &&
+               mayConflict(node.accesses, accesses);
+      });
   for (unsigned number : races) {
     if (state.mode == Mode::Strict) {
       dependencies.insert(nodes[number].token);
@@ -351,8 +343,7 @@ void BlockImport::finish() {
     operand.set(tailOf(operand.get()));
     returned.push_back(nodeOf(operand.get()));
   }
-  for (Value tail : tailsOf(retied))
-    returned.push_back(nodeOf(tail));
+  returned.append(nodesOf(tailsOf(retied)));
   if (atEnd == AtEnd::Leave)
     return;
   for (unsigned number : live)
@@ -373,8 +364,7 @@ void BlockImport::finish() {
     bool returnsMemory =
         llvm::any_of(terminator->getOperandTypes(), leadsToMemory);
     if (isWorkOpen || returnsMemory)
-      for (unsigned number : left)
-        open.push_back(nodes[number].token);
+      open = tokensOf(left);
     return;
   }
   if (isWorkOpen) {
@@ -388,6 +378,34 @@ void BlockImport::finish() {
         diagnostic.attachNote(nodes[number].loc) << "nobody takes this token";
   }
   hostWait(left, terminator);
+}
+
+void BlockImport::importOp(Operation *op, Fiber &fiber) {
+  if (holdsKernels(op))
+    return;
+  if (isUpstreamWork(op))
+    return importWork(op, fiber);
+  if (auto wait = dyn_cast<gpu::WaitOp>(op))
+    return importWait(wait, fiber);
+  if (isa<gpu::HostRegisterOp>(op)) {
+    build(op, {});
+    return;
+  }
+  if (isa<gpu::HostUnregisterOp>(op))
+    return importUnregister(op, fiber);
+  if (auto execute = dyn_cast<async::ExecuteOp>(op))
+    return importExecute(execute, fiber);
+  if (auto await = dyn_cast<async::AwaitOp>(op))
+    return importAwait(await, fiber);
+  if (isa_and_nonnull<GPUAsyncDialect>(op->getDialect()))
+    return readTokenForm(op, fiber);
+  if (isa<func::CallOp>(op) && hasTokens(op))
+    return importTokenCall(cast<func::CallOp>(op), fiber);
+  if (isa<arith::SelectOp>(op) && hasTokens(op))
+    return importSelect(cast<arith::SelectOp>(op), fiber);
+  if (op->getNumRegions() && !isPlainHostCode(op))
+    return importRegionOp(op, fiber);
+  importHostOp(op, fiber);
 }
 
 LogicalResult BlockImport::run() {
@@ -409,19 +427,11 @@ void BlockImport::runSequential() {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     if (holdsKernels(&op))
       continue;
-    if (isUpstreamWork(&op)) {
+    if (isUpstreamWork(&op) ||
+        isa<gpu::HostRegisterOp, gpu::HostUnregisterOp>(op))
       build(&op, {});
-    } else if (isa<gpu::WaitOp>(op)) {
+    else if (isa<gpu::WaitOp>(op))
       state.replaced.push_back(&op);
-    } else if (auto hostRegister = dyn_cast<gpu::HostRegisterOp>(op)) {
-      OpBuilder builder(&op);
-      HostRegisterOp::create(builder, op.getLoc(), hostRegister.getValue());
-      state.replaced.push_back(&op);
-    } else if (auto unregister = dyn_cast<gpu::HostUnregisterOp>(op)) {
-      OpBuilder builder(&op);
-      HostUnregisterOp::create(builder, op.getLoc(), unregister.getValue());
-      state.replaced.push_back(&op);
-    }
     for (Region &region : op.getRegions())
       for (Block &inner : region)
         BlockImport(state, inner).runSequential();

@@ -141,6 +141,15 @@ private:
                    ArrayRef<Value> dependencies, Accesses accesses,
                    Fiber &fiber, bool isUsed);
   unsigned nodeOf(Value token);
+  template <typename Tokens>
+  SmallVector<unsigned> nodesOf(const Tokens &tokens) {
+    return llvm::map_to_vector(tokens,
+                               [&](Value token) { return nodeOf(token); });
+  }
+  SmallVector<Value> tokensOf(ArrayRef<unsigned> numbers) {
+    return llvm::map_to_vector(
+        numbers, [&](unsigned number) { return nodes[number].token; });
+  }
   Value tailOf(Value token);
   SmallVector<Value> tailsOf(ValueRange tokens);
   void markPast(unsigned node);

@@ -61,6 +61,12 @@ Operation *BlockImport::build(Operation *op, ValueRange dependencies) {
             return MemsetOp::create(builder, loc, token, dependencies, Value(),
                                     id, after, set.getDst(), set.getValue());
           })
+          .Case([&](gpu::HostRegisterOp host) {
+            return HostRegisterOp::create(builder, loc, host.getValue());
+          })
+          .Case([&](gpu::HostUnregisterOp host) {
+            return HostUnregisterOp::create(builder, loc, host.getValue());
+          })
           .Case([&](gpu::LaunchFuncOp launch) {
             llvm::SmallDenseMap<Value, Value, 4> casts;
             auto toIndex = [&](Value size) -> Value {
@@ -125,19 +131,16 @@ void BlockImport::importWork(Operation *op, Fiber &fiber) {
     addUncovered(fiber.cursor, dependencies);
   if (!upstreamToken && !isAlloc) {
     // After all tails and after every op that may conflict.
-    SmallVector<unsigned> seeds;
-    for (Value dependency : dependencies)
-      seeds.push_back(nodeOf(dependency));
-    SmallVector<unsigned> earlier = collect(seeds, [&](const Node &node) {
-      if (!isVisible(node, fiber))
-        return false;
-      bool isSyncTail = node.kind != Node::Alloc &&
-                        node.kind != Node::External && isTail(node, fiber) &&
-                        !pointer;
-      return isSyncTail || mayConflict(node.accesses, accesses);
-    });
-    for (unsigned number : earlier)
-      dependencies.insert(nodes[number].token);
+    SmallVector<unsigned> earlier =
+        collect(nodesOf(dependencies), [&](const Node &node) {
+          if (!isVisible(node, fiber))
+            return false;
+          bool isSyncTail = node.kind != Node::Alloc &&
+                            node.kind != Node::External &&
+                            isTail(node, fiber) && !pointer;
+          return isSyncTail || mayConflict(node.accesses, accesses);
+        });
+    dependencies.insert_range(tokensOf(earlier));
   }
   addAllocations(op, accesses, dependencies);
   addRaces(op, accesses, dependencies);
@@ -146,10 +149,7 @@ void BlockImport::importWork(Operation *op, Fiber &fiber) {
   // ordered by the device.
   bool isEagerFree = isSync && isa<gpu::DeallocOp>(op) && !fiber.isLazy();
   if (isEagerFree) {
-    SmallVector<unsigned> waited;
-    for (Value dependency : dependencies)
-      waited.push_back(nodeOf(dependency));
-    hostWait(waited, op);
+    hostWait(nodesOf(dependencies), op);
     dependencies.clear();
   }
 
@@ -212,9 +212,7 @@ void BlockImport::importWait(gpu::WaitOp op, Fiber &fiber) {
     return;
   }
 
-  SmallVector<unsigned> waited;
-  for (Value dependency : dependencies)
-    waited.push_back(nodeOf(dependency));
+  SmallVector<unsigned> waited = nodesOf(dependencies);
   if (waited.empty()) {
     // A sync op without tokens: after all tails.
     waited = collect({}, [&](const Node &node) {
@@ -241,11 +239,8 @@ void BlockImport::importUnregister(Operation *op, Fiber &fiber) {
            isVisible(node, fiber) && mayConflict(node.accesses, accesses);
   });
   hostWait(users, op);
-  if (auto unregister = dyn_cast<gpu::HostUnregisterOp>(op)) {
-    OpBuilder builder(op);
-    HostUnregisterOp::create(builder, op->getLoc(), unregister.getValue());
-    state.replaced.push_back(op);
-  }
+  if (isa<gpu::HostUnregisterOp>(op))
+    build(op, {});
 }
 
 /// Device work that is in the token form already keeps its tokens as they are.
@@ -259,10 +254,7 @@ void BlockImport::readTokenForm(Operation *op, Fiber &fiber) {
       nodes[number].isDone = dependencies.empty();
       return;
     }
-    SmallVector<unsigned> waited;
-    for (Value dependency : dependencies)
-      waited.push_back(nodeOf(dependency));
-    setDone(waited);
+    setDone(nodesOf(dependencies));
     return;
   }
   if (auto work = dyn_cast<WorkOpInterface>(op)) {
@@ -328,9 +320,7 @@ void BlockImport::importExecute(async::ExecuteOp op, Fiber &fiber) {
   });
   if (last.size() > 1 && hasDependents) {
     OpBuilder builder(op);
-    SmallVector<Value> tokens;
-    for (unsigned number : last)
-      tokens.push_back(nodes[number].token);
+    SmallVector<Value> tokens = tokensOf(last);
     auto join = WaitOp::create(builder, op.getLoc(),
                                builder.getType<TokenType>(), tokens);
     last = {addNode(Node::Join, join.getAsyncToken(), op.getLoc(), tokens, {},
@@ -418,8 +408,7 @@ void BlockImport::importTokenCall(func::CallOp op, Fiber &fiber) {
       findBases(value, bases);
   }
   SmallVector<unsigned> seeds(fiber.cursor);
-  for (Value dependency : dependencies)
-    seeds.push_back(nodeOf(dependency));
+  seeds.append(nodesOf(dependencies));
   // What the tokens do not tell is told by waiting: allocations, tails that the
   // callee may touch, and what the fiber has waited for.
   SmallVector<unsigned> waited = collect(seeds, [&](const Node &node) {
@@ -478,10 +467,7 @@ void BlockImport::importHostOp(Operation *op, Fiber &fiber) {
 
   SetVector<Value> races;
   addRaces(op, *accesses, races);
-  SmallVector<unsigned> racing;
-  for (Value token : races)
-    racing.push_back(nodeOf(token));
-  hostWait(racing, op);
+  hostWait(nodesOf(races), op);
 }
 
 bool upstream::isPlainHostCode(Operation *op) {

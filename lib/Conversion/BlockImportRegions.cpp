@@ -478,33 +478,3 @@ void BlockImport::importLoop(Operation *op, const RegionUses &uses,
     tails[token] = op->getResult(first + index);
   addResults(op, imports, uses, fiber);
 }
-
-void BlockImport::importOp(Operation *op, Fiber &fiber) {
-  if (holdsKernels(op))
-    return;
-  if (isUpstreamWork(op))
-    return importWork(op, fiber);
-  if (auto wait = dyn_cast<gpu::WaitOp>(op))
-    return importWait(wait, fiber);
-  if (auto hostRegister = dyn_cast<gpu::HostRegisterOp>(op)) {
-    OpBuilder builder(op);
-    HostRegisterOp::create(builder, op->getLoc(), hostRegister.getValue());
-    state.replaced.push_back(op);
-    return;
-  }
-  if (isa<gpu::HostUnregisterOp>(op))
-    return importUnregister(op, fiber);
-  if (auto execute = dyn_cast<async::ExecuteOp>(op))
-    return importExecute(execute, fiber);
-  if (auto await = dyn_cast<async::AwaitOp>(op))
-    return importAwait(await, fiber);
-  if (isa_and_nonnull<GPUAsyncDialect>(op->getDialect()))
-    return readTokenForm(op, fiber);
-  if (isa<func::CallOp>(op) && hasTokens(op))
-    return importTokenCall(cast<func::CallOp>(op), fiber);
-  if (isa<arith::SelectOp>(op) && hasTokens(op))
-    return importSelect(cast<arith::SelectOp>(op), fiber);
-  if (op->getNumRegions() && !isPlainHostCode(op))
-    return importRegionOp(op, fiber);
-  importHostOp(op, fiber);
-}

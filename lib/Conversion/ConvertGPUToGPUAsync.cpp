@@ -21,66 +21,56 @@ using namespace mlir;
 using namespace mlir::gpuasync;
 using namespace mlir::gpuasync::upstream;
 
+static Operation *findOp(Operation *root,
+                         function_ref<bool(Operation *)> isWanted) {
+  Operation *found = nullptr;
+  root->walk([&](Operation *op) {
+    if (isWanted(op))
+      found = op;
+    return found ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return found;
+}
+
 /// Whether nothing in the function says what order device work has: no token,
 /// no op of the async dialect, no stream.
 static bool isTokenFree(FunctionOpInterface function) {
   if (llvm::any_of(function.getArgumentTypes(), isUpstreamToken) ||
       llvm::any_of(function.getArgumentTypes(), isOurToken))
     return false;
-  return !function
-              ->walk([&](Operation *op) {
-                auto launch = dyn_cast<gpu::LaunchFuncOp>(op);
-                bool isOrdered =
-                    hasTokens(op) || isa<StreamExternalOp>(op) ||
-                    isa_and_nonnull<async::AsyncDialect>(op->getDialect()) ||
-                    (launch && launch.getAsyncObject());
-                return isOrdered ? WalkResult::interrupt()
-                                 : WalkResult::advance();
-              })
-              .wasInterrupted();
+  return !findOp(function, [](Operation *op) {
+    auto launch = dyn_cast<gpu::LaunchFuncOp>(op);
+    return hasTokens(op) || isa<StreamExternalOp>(op) ||
+           isa_and_nonnull<async::AsyncDialect>(op->getDialect()) ||
+           (launch && launch.getAsyncObject());
+  });
 }
 
-/// An op that says that streams have been assigned, or forks been made
-/// explicit, already.
-static Operation *findLaterForm(Operation *function) {
-  Operation *found = nullptr;
-  function->walk([&](Operation *op) {
-    auto work = dyn_cast<WorkOpInterface>(op);
-    if (isa<ForkOp, ReleaseOp, StreamCreateOp, StreamWaitOp,
-            StreamSynchronizeOp, EventRecordOp, EventReadyOp, EventDestroyOp,
-            EventSynchronizeOp>(op) ||
-        (work && work.getStream() && !work.getAsyncToken()))
-      found = op;
-    return found ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  return found;
+/// Says that streams have been assigned, or forks been made explicit, already.
+static bool isOfLaterForm(Operation *op) {
+  auto work = dyn_cast<WorkOpInterface>(op);
+  return isa<ForkOp, ReleaseOp, StreamCreateOp, StreamWaitOp,
+             StreamSynchronizeOp, EventRecordOp, EventReadyOp, EventDestroyOp,
+             EventSynchronizeOp>(op) ||
+         (work && work.getStream() && !work.getAsyncToken());
 }
 
-/// An upstream op that is to be imported.
-static Operation *findUpstreamOp(Operation *function) {
-  Operation *found = nullptr;
-  function->walk([&](Operation *op) {
-    if (isa_and_nonnull<gpu::GPUDialect, async::AsyncDialect>(op->getDialect()))
-      found = op;
-    return found ? WalkResult::interrupt() : WalkResult::advance();
-  });
-  return found;
+/// Whether the op is to be imported.
+static bool isUpstreamOp(Operation *op) {
+  return isa_and_nonnull<gpu::GPUDialect, async::AsyncDialect>(
+      op->getDialect());
 }
 
 /// Whether the function launches on a stream that its body is given.
 static bool usesCallersStream(FunctionOpInterface function) {
-  return function
-      ->walk([&](Operation *op) {
-        Value pointer;
-        if (auto launch = dyn_cast<gpu::LaunchFuncOp>(op))
-          pointer = launch.getAsyncObject();
-        else if (auto external = dyn_cast<StreamExternalOp>(op))
-          pointer = external.getPointer();
-        bool isOurs =
-            pointer && pointer.getParentRegion() == &function.getFunctionBody();
-        return isOurs ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted();
+  return findOp(function, [&](Operation *op) {
+    Value pointer;
+    if (auto launch = dyn_cast<gpu::LaunchFuncOp>(op))
+      pointer = launch.getAsyncObject();
+    else if (auto external = dyn_cast<StreamExternalOp>(op))
+      pointer = external.getPointer();
+    return pointer && pointer.getParentRegion() == &function.getFunctionBody();
+  });
 }
 
 /// Gives the function's type and entry block our tokens.
@@ -93,11 +83,8 @@ static void convertSignature(FunctionOpInterface function) {
   SmallVector<Type> inputs = convert(function.getArgumentTypes());
   SmallVector<Type> results = convert(function.getResultTypes());
   function.setType(function.cloneTypeWith(inputs, results));
-  if (function.isExternal())
-    return;
-  for (BlockArgument argument : function.getArguments())
-    if (isUpstreamToken(argument.getType()))
-      argument.setType(token);
+  if (!function.isExternal())
+    convertTokens(function.getArguments());
 }
 
 namespace {
@@ -139,8 +126,8 @@ struct ConvertGPUToGPUAsync
     for (FunctionOpInterface function : functions) {
       if (function.isExternal() || isPlainHostCode(function))
         continue;
-      if (Operation *later = findLaterForm(function)) {
-        if (Operation *upstream = findUpstreamOp(function)) {
+      if (Operation *later = findOp(function, isOfLaterForm)) {
+        if (Operation *upstream = findOp(function, isUpstreamOp)) {
           failedAny = true;
           upstream->emitOpError("is in a function that is past the token form")
                   .attachNote(later->getLoc())
