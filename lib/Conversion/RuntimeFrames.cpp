@@ -58,8 +58,7 @@ private:
   LogicalResult lowerFunction(func::FuncOp func, bool isPublic,
                               FunctionInfo &info);
   void enterFrame(FunctionState &state, FunctionInfo &info);
-  void leaveFrame(FunctionState &state, func::ReturnOp ret,
-                  ArrayRef<Type> results);
+  void leaveFrame(FunctionState &state, func::ReturnOp ret);
   void fillErrorExit(FunctionState &state, bool isPublic);
   void lowerCall(Operation *call, FunctionState &state);
   void guardBackEdges(FunctionState &state,
@@ -237,18 +236,6 @@ void FrameLowering::split() {
 // Enter and leave
 //===----------------------------------------------------------------------===//
 
-Type runtime::getResultsType(const LLVMTypeConverter &converter,
-                             TypeRange results) {
-  SmallVector<Type> types;
-  for (Type type : results)
-    types.push_back(converter.convertType(type));
-  if (types.empty())
-    return {};
-  if (types.size() == 1)
-    return types.front();
-  return LLVM::LLVMStructType::getLiteral(results.front().getContext(), types);
-}
-
 /// Moves constants and stack variables of fixed size to the start of the entry
 /// block, which checks of the frame may split: elsewhere a stack variable would
 /// grow the stack each time. Returns where the rest of the block begins.
@@ -306,12 +293,7 @@ void FrameLowering::enterFrame(FunctionState &state, FunctionInfo &info) {
     std::string text =
         llvm::formatv("token argument {0} of @{1}", argument.getArgNumber(),
                       func.getSymName());
-    SmallVector<OpOperand *> operands;
-    for (OpOperand &use : argument.getUses())
-      operands.push_back(&use);
-    Value event = state.importEvent(builder, func, text, argument);
-    for (OpOperand *operand : operands)
-      operand->set(event);
+    state.importEvent(builder, func, text, argument);
   }
   Value zero = tables.constant(builder, loc, tables.i32(), 0);
   Value failed =
@@ -321,8 +303,7 @@ void FrameLowering::enterFrame(FunctionState &state, FunctionInfo &info) {
 
 /// Before the return of a public function. With statuses the results go to
 /// storage of the caller, if there was no error.
-void FrameLowering::leaveFrame(FunctionState &state, func::ReturnOp ret,
-                               ArrayRef<Type> results) {
+void FrameLowering::leaveFrame(FunctionState &state, func::ReturnOp ret) {
   OpBuilder builder(ret);
   Location loc = ret.getLoc();
   for (OpOperand &operand : ret->getOpOperands()) {
@@ -359,18 +340,8 @@ void FrameLowering::leaveFrame(FunctionState &state, func::ReturnOp ret,
   branch.setBranchWeights(ArrayRef<int32_t>{2000, 1});
 
   builder.setInsertionPointToEnd(stores);
-  Type type = getResultsType(converter, results);
-  Value all;
-  if (values.size() == 1) {
-    all = state.toLLVM(builder, values.front());
-  } else {
-    all = LLVM::PoisonOp::create(builder, loc, type);
-    for (auto [i, value] : llvm::enumerate(values))
-      all = LLVM::InsertValueOp::create(builder, loc, all,
-                                        state.toLLVM(builder, value), i);
-  }
-  Value out = state.func.getArguments().back();
-  LLVM::StoreOp::create(builder, loc, all, out);
+  storeResults(builder, loc, converter, values,
+               state.func.getArguments().back());
   cf::BranchOp::create(builder, loc, rest);
 }
 
@@ -397,7 +368,7 @@ void FrameLowering::fillErrorExit(FunctionState &state, bool isPublic) {
   } else {
     // The caller branches to its own error exit and never reads these.
     for (Type type : state.func.getResultTypes())
-      results.push_back(state.fromLLVM(
+      results.push_back(fromLLVM(
           builder, type,
           LLVM::PoisonOp::create(builder, loc, converter.convertType(type))));
   }
@@ -449,17 +420,9 @@ void FrameLowering::lowerCall(Operation *op, FunctionState &state) {
   }
   if (!isUnknown)
     return;
-  for (Value result : op->getResults()) {
-    if (!isa<EventType>(result.getType()))
-      continue;
-    SmallVector<OpOperand *> uses;
-    for (OpOperand &use : result.getUses())
-      uses.push_back(&use);
-    Value event =
-        state.importEvent(builder, op, "token result of a call", result);
-    for (OpOperand *use : uses)
-      use->set(event);
-  }
+  for (Value result : op->getResults())
+    if (isa<EventType>(result.getType()))
+      state.importEvent(builder, op, "token result of a call", result);
 }
 
 /// The back edges of the natural loops that hold device work: terminator and
@@ -536,13 +499,11 @@ LogicalResult FrameLowering::lowerFunction(func::FuncOp func, bool isPublic,
   });
   auto backEdges = findBackEdges(func.getBody(), work);
 
-  SmallVector<Type> results(func.getResultTypes());
   if (isPublic) {
     if (onError == OnError::Status) {
       SmallVector<Type> inputs(func.getArgumentTypes());
-      if (!results.empty()) {
-        Type out = getResultsType(converter, results);
-        if (!out)
+      if (func.getNumResults()) {
+        if (!getResultsType(converter, func.getResultTypes()))
           return func.emitOpError("has a result type without a lowering");
         (void)func.insertArgument(func.getNumArguments(), tables.ptr(), {},
                                   func.getLoc());
@@ -575,7 +536,7 @@ LogicalResult FrameLowering::lowerFunction(func::FuncOp func, bool isPublic,
   guardBackEdges(state, backEdges);
   if (isPublic)
     for (func::ReturnOp ret : returns)
-      leaveFrame(state, ret, results);
+      leaveFrame(state, ret);
   fillErrorExit(state, isPublic);
   return success();
 }

@@ -3,8 +3,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Internal to lib/Conversion: constant tables (RuntimeTables.cpp), frames and
-// error exits (RuntimeFrames.cpp), single ops (RuntimeOps.cpp), wrappers for a
-// runner (RuntimeWrappers.cpp). The pass puts them together.
+// error exits (RuntimeFrames.cpp), what the ops of a function share
+// (RuntimeFunction.cpp), single ops (RuntimeOps.cpp, RuntimeTensorMaps.cpp),
+// wrappers for a runner (RuntimeWrappers.cpp). The pass puts them together.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_LIB_CONVERSION_RUNTIMELOWERING_H
@@ -137,6 +138,7 @@ private:
   Constant integer(Type type, uint64_t value);
   Constant null();
   Constant symbol(FlatSymbolRefAttr symbol);
+  Constant address(LLVM::GlobalOp global);
   Constant aggregate(Type type, ArrayRef<Constant> elements);
   /// A NUL-terminated string; equal ones are one symbol.
   Constant string(StringRef text);
@@ -163,8 +165,25 @@ private:
 };
 
 //===----------------------------------------------------------------------===//
-// RuntimeOps.cpp
+// RuntimeFunction.cpp
 //===----------------------------------------------------------------------===//
+
+/// `value` in its LLVM type.
+Value toLLVM(OpBuilder &builder, const LLVMTypeConverter &converter,
+             Value value);
+/// `value`, of an LLVM type, as `type`.
+Value fromLLVM(OpBuilder &builder, Type type, Value value);
+
+/// The ranked memref that an unranked one is the cast of, as it usually is;
+/// else `memref`.
+Value lookThroughCast(Value memref);
+
+/// The type that `out` of a lowered function points to, null without results.
+Type getResultsType(const LLVMTypeConverter &converter, TypeRange results);
+/// Stores results, of which there is at least one, to `out`.
+void storeResults(OpBuilder &builder, Location loc,
+                  const LLVMTypeConverter &converter, ValueRange values,
+                  Value out);
 
 /// The function that is being lowered: its frame and stack storage, and the way
 /// out after an error.
@@ -219,22 +238,18 @@ struct FunctionState {
   /// The bytes of memrefs without gaps that have been asked for.
   llvm::DenseMap<Value, Value> bytes;
 
-  /// `value` in its LLVM type.
-  Value toLLVM(OpBuilder &builder, Value value);
-  /// `value`, of an LLVM type, as `type`.
-  Value fromLLVM(OpBuilder &builder, Type type, Value value);
-
   /// Splits the block before the builder's insertion point and goes to the
   /// error exit if `failed` (an i1) holds; the builder then is in the rest.
   void exitIf(OpBuilder &builder, Location loc, Value failed);
   /// The same if the frame has failed.
   void exitIfFrameFailed(OpBuilder &builder, Location loc);
-  /// Hands `event` over to code outside the frame, or takes it over; `op` and
+  /// Hands `event` over to code outside the frame, as the result; `op` and
   /// `text` say where.
   Value exportEvent(OpBuilder &builder, Operation *op, StringRef text,
                     Value event);
-  Value importEvent(OpBuilder &builder, Operation *op, StringRef text,
-                    Value event);
+  /// Takes `event` over for all its users.
+  void importEvent(OpBuilder &builder, Operation *op, StringRef text,
+                   Value event);
   /// Whether the frame has failed, as an i1.
   Value loadFailed(OpBuilder &builder, Location loc);
 
@@ -262,6 +277,10 @@ private:
   llvm::DenseMap<Value, SmallVector<Value, 5>> unpacked;
 };
 
+//===----------------------------------------------------------------------===//
+// RuntimeOps.cpp
+//===----------------------------------------------------------------------===//
+
 /// Lowers the device op `op` and erases it.
 LogicalResult lowerOp(Operation *op, FunctionState &state);
 /// RuntimeTensorMaps.cpp
@@ -281,9 +300,6 @@ LogicalResult lowerFunctions(ModuleOp module, Tables &tables,
                              const LLVMTypeConverter &converter,
                              OnError onError,
                              llvm::DenseSet<StringAttr> &statusFunctions);
-
-/// The type that `out` of a lowered function points to, null without results.
-Type getResultsType(const LLVMTypeConverter &converter, TypeRange results);
 
 //===----------------------------------------------------------------------===//
 // RuntimeWrappers.cpp

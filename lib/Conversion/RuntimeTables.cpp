@@ -62,6 +62,9 @@ Tables::Constant Tables::null() { return {ptrType, 0, {}, {}, false, {}}; }
 Tables::Constant Tables::symbol(FlatSymbolRefAttr symbol) {
   return {ptrType, 0, symbol, {}, false, {}};
 }
+Tables::Constant Tables::address(LLVM::GlobalOp global) {
+  return symbol(FlatSymbolRefAttr::get(global.getSymNameAttr()));
+}
 Tables::Constant Tables::aggregate(Type type, ArrayRef<Constant> elements) {
   return {type, 0, {}, elements.vec(), true, {}};
 }
@@ -127,8 +130,7 @@ Tables::Constant Tables::integers(StringRef name, ArrayRef<int64_t> values) {
   auto tensor = DenseElementsAttr::get(
       RankedTensorType::get(narrow.size(), i32Type), ArrayRef(narrow));
   auto type = LLVM::LLVMArrayType::get(i32Type, narrow.size());
-  return symbol(
-      FlatSymbolRefAttr::get(addGlobal(name, type, tensor).getSymNameAttr()));
+  return address(addGlobal(name, type, tensor));
 }
 
 Tables::Constant Tables::table(StringRef name, Type type,
@@ -136,8 +138,7 @@ Tables::Constant Tables::table(StringRef name, Type type,
   if (elements.empty())
     return null();
   auto array = LLVM::LLVMArrayType::get(type, elements.size());
-  return symbol(FlatSymbolRefAttr::get(
-      addTable(name, aggregate(array, elements)).getSymNameAttr()));
+  return address(addTable(name, aggregate(array, elements)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -267,9 +268,8 @@ Tables::Constant Tables::siteTable() {
   poolPart.data = builder.getStringAttr(pool);
   auto type = LLVM::LLVMStructType::getLiteral(module.getContext(),
                                                {numbersType, poolType});
-  return symbol(FlatSymbolRefAttr::get(
-      addTable("_gpuasync_sites", aggregate(type, {numbersPart, poolPart}))
-          .getSymNameAttr()));
+  return address(
+      addTable("_gpuasync_sites", aggregate(type, {numbersPart, poolPart})));
 }
 
 FlatSymbolRefAttr Tables::addTensorFormat(ArrayRef<uint32_t> fields) {
@@ -397,8 +397,7 @@ LogicalResult Tables::finish(bool withDestructor) {
         aggregate(programType,
                   {integer(i32Type, GPUASYNC_ABI_VERSION),
                    integer(i32Type, modules.size()), string(name), moduleTable,
-                   symbol(FlatSymbolRefAttr::get(slot.getSymNameAttr())),
-                   siteTable(), integer(i32Type, sites.size()),
+                   address(slot), siteTable(), integer(i32Type, sites.size()),
                    integer(i32Type, 0)}));
     // A JIT finds the program by its name; objects that are linked into one
     // binary each have their own.

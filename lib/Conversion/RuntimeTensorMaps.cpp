@@ -53,13 +53,8 @@ class TensorMapLowering {
 public:
   TensorMapLowering(nvgpu::TmaCreateDescriptorOp op, FunctionState &state)
       : op(op), type(op.getTensorMap().getType()), state(state),
-        tables(state.tables), builder(op), loc(op.getLoc()) {
-    // Usually the unranked memref is the cast of a ranked one.
-    tensor = op.getTensor();
-    if (auto cast = tensor.getDefiningOp<memref::CastOp>();
-        cast && isa<MemRefType>(cast.getSource().getType()))
-      tensor = cast.getSource();
-  }
+        tables(state.tables), builder(op), loc(op.getLoc()),
+        tensor(lookThroughCast(op.getTensor())) {}
 
   LogicalResult lower();
 
@@ -146,7 +141,7 @@ LogicalResult TensorMapLowering::lower() {
   FunctionState::Shape shape = state.getShape(builder, loc, tensor);
   SmallVector<Value> dims;
   for (Value dim : op.getBoxDimensions())
-    dims.push_back(state.toLLVM(builder, dim));
+    dims.push_back(toLLVM(builder, state.converter, dim));
   Value box = state.storeAll(builder, loc, FunctionState::StridesB, dims);
 
   FlatSymbolRefAttr symbol =
@@ -163,7 +158,7 @@ LogicalResult TensorMapLowering::lower() {
                box, format, tables.site(builder, op)});
   Value value = LLVM::LoadOp::create(
       builder, loc, getTensorMapType(op.getContext()), map, tensorMapAlignment);
-  op.getTensorMap().replaceAllUsesWith(state.fromLLVM(builder, type, value));
+  op.getTensorMap().replaceAllUsesWith(fromLLVM(builder, type, value));
   // A cast that nobody else needs would still put a descriptor on the stack.
   Operation *cast = op.getTensor().getDefiningOp<memref::CastOp>();
   op.erase();

@@ -59,11 +59,8 @@ static LogicalResult wrap(const PublicFunction &function,
       return func.emitOpError()
              << "has an argument of type " << type << " without a lowering";
     Value slot = loadSlot(builder, loc, args, index++);
-    Value value = LLVM::LoadOp::create(builder, loc, lowered, slot);
-    if (lowered != type)
-      value = UnrealizedConversionCastOp::create(builder, loc, type, value)
-                  .getResult(0);
-    operands.push_back(value);
+    operands.push_back(fromLLVM(
+        builder, type, LLVM::LoadOp::create(builder, loc, lowered, slot)));
   }
   TypeRange results = function.type.getResults();
   if (isStatus) {
@@ -74,28 +71,11 @@ static LogicalResult wrap(const PublicFunction &function,
                           loadSlot(builder, loc, args, index + 1));
   } else {
     auto call = func::CallOp::create(builder, loc, func, operands);
-    Type type = getResultsType(converter, results);
-    if (!results.empty() && !type)
-      return func.emitOpError("has a result type without a lowering");
-    auto lowered = [&](Value value) -> Value {
-      Type to = converter.convertType(value.getType());
-      if (to == value.getType())
-        return value;
-      return UnrealizedConversionCastOp::create(builder, loc, to, value)
-          .getResult(0);
-    };
     if (!results.empty()) {
-      Value all;
-      if (results.size() == 1) {
-        all = lowered(call.getResult(0));
-      } else {
-        all = LLVM::PoisonOp::create(builder, loc, type);
-        for (auto [i, result] : llvm::enumerate(call.getResults()))
-          all = LLVM::InsertValueOp::create(builder, loc, all, lowered(result),
-                                            i);
-      }
-      LLVM::StoreOp::create(builder, loc, all,
-                            loadSlot(builder, loc, args, index));
+      if (!getResultsType(converter, results))
+        return func.emitOpError("has a result type without a lowering");
+      storeResults(builder, loc, converter, call.getResults(),
+                   loadSlot(builder, loc, args, index));
     }
     LLVM::StoreOp::create(builder, loc, LLVM::ZeroOp::create(builder, loc, ptr),
                           loadSlot(builder, loc, args, index + 1));
