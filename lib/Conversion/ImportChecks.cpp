@@ -156,6 +156,14 @@ static LogicalResult checkUse(OpOperand &use) {
                 "async.await) before";
     block = parent->getBlock();
   }
+  if (auto ordered = dyn_cast<gpu::AsyncOpInterface>(user)) {
+    OperandRange dependencies = ordered.getAsyncDependencies();
+    unsigned first =
+        dependencies.empty() ? 0 : dependencies.getBeginOperandIndex();
+    if (use.getOperandNumber() - first >= dependencies.size())
+      return refuse("takes a token, but not to start after it: device code has "
+                    "no tokens; list it behind 'async'");
+  }
   if (isUpstreamWork(user) || isa<gpu::WaitOp, func::CallOp, async::ExecuteOp,
                                   async::YieldOp, async::AwaitOp>(user))
     return success();

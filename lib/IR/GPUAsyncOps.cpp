@@ -215,6 +215,17 @@ static bool isReady(Value token) {
   return wait && wait.getAsyncDependencies().empty();
 }
 
+/// Whether nothing that `op` makes leads to the token. In graph regions, and in
+/// blocks that are never reached, tokens may go round.
+static bool isMadeBefore(Value token, Operation *op) {
+  Operation *maker = token.getDefiningOp();
+  if (!maker || maker->getParentRegion() != op->getParentRegion())
+    return true;
+  return maker->getBlock() == op->getBlock()
+             ? maker->isBeforeInBlock(op)
+             : maker->getBlock()->isEntryBlock();
+}
+
 /// Drops ready and repeated tokens from a list, and replaces a join that nobody
 /// else needs by what it joins. A join of several users stays a node: with n
 /// inputs and m users it saves n * m - (n + m) edges.
@@ -227,8 +238,9 @@ static bool simplifyDependencies(MutableOperandRange dependencies) {
     if (isReady(token))
       continue;
     auto join = token.getDefiningOp<WaitOp>();
-    if (join && token.hasOneUse() &&
-        join->getBlock() == dependencies.getOwner()->getBlock()) {
+    Operation *owner = dependencies.getOwner();
+    if (join && token.hasOneUse() && join->getBlock() == owner->getBlock() &&
+        isMadeBefore(token, owner)) {
       simplified.insert(join.getAsyncDependencies().begin(),
                         join.getAsyncDependencies().end());
       flattened = true;
@@ -308,7 +320,8 @@ void WaitOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
 LogicalResult WaitOp::fold(FoldAdaptor,
                            SmallVectorImpl<OpFoldResult> &results) {
   // Joining one token is that token.
-  if (isHostWait() || getAsyncDependencies().size() != 1)
+  if (isHostWait() || getAsyncDependencies().size() != 1 ||
+      !isMadeBefore(getAsyncDependencies().front(), *this))
     return failure();
   results.push_back(getAsyncDependencies().front());
   return success();
@@ -364,7 +377,7 @@ LogicalResult ForkOp::verify() {
 
 LogicalResult ForkOp::fold(FoldAdaptor,
                            SmallVectorImpl<OpFoldResult> &results) {
-  if (getNumResults() != 1)
+  if (getNumResults() != 1 || !isMadeBefore(getToken(), *this))
     return failure();
   results.push_back(getToken());
   return success();
@@ -391,6 +404,12 @@ LogicalResult LaunchOp::verify() {
   size_t clusters = getClusterSizes().size();
   if (clusters != 0 && clusters != 3)
     return emitOpError("expected 0 or 3 cluster sizes, got ") << clusters;
+  for (auto [index, type] : llvm::enumerate(getKernelOperands().getTypes()))
+    if (isa<TokenType, StreamType, EventType, gpu::AsyncTokenType>(type))
+      return emitOpError("passes ")
+             << type << " as argument " << index << " to kernel " << getKernel()
+             << ", but device code has no tokens, streams or events; to order "
+                "the launch, put it before the kernel: 'async [...]', 'on'";
   return success();
 }
 

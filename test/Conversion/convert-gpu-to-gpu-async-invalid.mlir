@@ -225,3 +225,19 @@ func.func @mixed_forms(%x: memref<8xf32>, %v: f32) {
 
 // expected-error @below {{'gpu.wait' op expected to be in a function}}
 %t = gpu.wait async
+
+// -----
+
+// A kernel takes no token.
+module attributes {gpu.container_module} {
+gpu.module @k { gpu.func @f(%x: memref<4xf32>, %t: !gpu.async.token) kernel { gpu.return } }
+func.func @tokenArgument(%x: memref<4xf32>, %v: f32) {
+  %c1 = arith.constant 1 : index
+  // expected-note @below {{the token is made here}}
+  %a = gpu.memset async %x, %v : memref<4xf32>, f32
+  // expected-error @below {{'gpu.launch_func' op takes a token, but not to start after it: device code has no tokens; list it behind 'async'}}
+  %b = gpu.launch_func async [%a] @k::@f blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%x : memref<4xf32>, %a : !gpu.async.token)
+  gpu.wait [%b]
+  return
+}
+}

@@ -256,3 +256,48 @@ func.func @after_without_id(%x: memref<4xf32>) {
   "gpu_async.memcpy"(%s, %x, %x) <{operandSegmentSizes = array<i32: 0, 1, 1, 1>, after = array<i64: 0>}> : (!gpu_async.stream, memref<4xf32>, memref<4xf32>) -> ()
   return
 }
+
+// -----
+
+// A kernel takes nothing that orders work.
+module attributes {gpu.container_module} {
+gpu.module @k { gpu.func @f(%t: !gpu_async.token) kernel { gpu.return } }
+func.func @passes_token(%n: index, %t: !gpu_async.token) {
+  // expected-error @+1 {{'gpu_async.launch' op passes '!gpu_async.token' as argument 0 to kernel @k::@f, but device code has no tokens, streams or events; to order the launch, put it before the kernel: 'async [...]', 'on'}}
+  %u = gpu_async.launch async [%t] @k::@f blocks in (%n, %n, %n) threads in (%n, %n, %n) args(%t : !gpu_async.token)
+  return
+}
+}
+
+// -----
+
+module attributes {gpu.container_module} {
+gpu.module @k { gpu.func @f(%v: i32, %s: !gpu_async.stream) kernel { gpu.return } }
+func.func @passes_stream(%n: index, %v: i32, %s: !gpu_async.stream) {
+  // expected-error @+1 {{passes '!gpu_async.stream' as argument 1 to kernel @k::@f}}
+  gpu_async.launch on %s @k::@f blocks in (%n, %n, %n) threads in (%n, %n, %n) args(%v : i32, %s : !gpu_async.stream)
+  return
+}
+}
+
+// -----
+
+module attributes {gpu.container_module} {
+gpu.module @k { gpu.func @f(%e: !gpu_async.event) kernel { gpu.return } }
+func.func @passes_event(%n: index, %s: !gpu_async.stream, %e: !gpu_async.event) {
+  // expected-error @+1 {{passes '!gpu_async.event' as argument 0 to kernel @k::@f}}
+  gpu_async.launch on %s @k::@f blocks in (%n, %n, %n) threads in (%n, %n, %n) args(%e : !gpu_async.event)
+  return
+}
+}
+
+// -----
+
+module attributes {gpu.container_module} {
+gpu.module @k { gpu.func @f(%t: !gpu.async.token) kernel { gpu.return } }
+func.func @passes_upstream_token(%n: index, %t: !gpu.async.token) {
+  // expected-error @+1 {{passes '!gpu.async.token' as argument 0 to kernel @k::@f}}
+  gpu_async.launch @k::@f blocks in (%n, %n, %n) threads in (%n, %n, %n) args(%t : !gpu.async.token)
+  return
+}
+}
