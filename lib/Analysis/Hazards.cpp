@@ -9,11 +9,11 @@
 #include "GPUAsync/Analysis/Hazards.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "llvm/ADT/BitVector.h"
+
+#include <map>
 
 using namespace mlir;
 using namespace mlir::gpuasync;
@@ -71,6 +71,22 @@ private:
     Accesses accesses;
     bool isHost;
   };
+  /// What the host has waited for, and what may have been enqueued.
+  struct State {
+    Set done, enqueued;
+  };
+  /// Where paths meet: what is done on all of them, and before each of the
+  /// tokens that they bring.
+  struct Meeting {
+    bool isReached = false;
+    State state;
+    llvm::DenseMap<Value, Set> past;
+  };
+  /// A way from one region of an op to the next one, or behind the op.
+  struct Edge {
+    unsigned target;
+    SmallVector<std::pair<Value, Value>> tokens; ///< as named there, and here
+  };
 
   const Set &pastOf(Value token) {
     auto it = past.find(token);
@@ -84,28 +100,35 @@ private:
     return set;
   }
   void check(unsigned number, const Set &before);
+  void walk(Region &region);
   void walk(Block &block);
   void walkOp(Operation *op);
-  void walkBranches(Operation *op);
-  void walkLoop(Operation *op);
+  SmallVector<Edge> findEdges(Operation *op, Region *from);
+  void meet(Meeting &meeting, const Edge &edge, const Set &ended);
+  void start(const Meeting &meeting);
+  void walkRegions(Operation *op);
 
   FunctionOpInterface function;
   KernelTable &kernels;
   MemoryFacts &facts;
   std::vector<Item> items;
   llvm::DenseMap<Operation *, unsigned> numbers;
+  /// The items in an op with regions: from the first to before the last.
+  llvm::DenseMap<Operation *, std::pair<unsigned, unsigned>> inside;
   Set nothing;
 
   /// The ops that are before a token, on every path to it.
   llvm::DenseMap<Value, Set> past;
-  /// What the host has waited for, and what may have been enqueued.
-  Set done;
-  Set enqueued;
+  State state;
   /// Whether hazards are kept.
-  bool reports = true;
+  bool reports = false;
   /// The loop of which an iteration is looked at that follows another one: then
   /// all sets are of ops of earlier iterations.
   Operation *carriedLoop = nullptr;
+  /// What came back to each region of an op in the last round, by the loop that
+  /// is looked at so; and whether it was the same in the round before.
+  std::map<std::pair<Operation *, Operation *>, SmallVector<Meeting>> returning;
+  bool isStable = false;
   std::vector<Hazard> hazards;
 };
 
@@ -117,7 +140,7 @@ void HazardFinder::check(unsigned number, const Set &before) {
   if (carriedLoop)
     for (Access &access : accesses)
       access.leave(carriedLoop);
-  for (unsigned other : enqueued.set_bits()) {
+  for (unsigned other : state.enqueued.set_bits()) {
     if (before.test(other))
       continue;
     const Item &first = items[other];
@@ -141,6 +164,20 @@ void HazardFinder::check(unsigned number, const Set &before) {
   }
 }
 
+/// Blocks of a control-flow graph one by one.
+void HazardFinder::walk(Region &region) {
+  if (region.hasOneBlock())
+    return walk(region.front());
+  State before = state;
+  Set enqueued = state.enqueued;
+  for (Block &block : region) {
+    state = before;
+    walk(block);
+    enqueued |= state.enqueued;
+  }
+  state = {before.done, std::move(enqueued)};
+}
+
 void HazardFinder::walk(Block &block) {
   for (Operation &op : block)
     walkOp(&op);
@@ -150,32 +187,33 @@ void HazardFinder::walkOp(Operation *op) {
   if (auto wait = dyn_cast<WaitOp>(op)) {
     Set before = pastOf(op->getOperands());
     if (wait.isHostWait())
-      done |= before;
+      state.done |= before;
     else
       past[wait.getAsyncToken()] = before;
     return;
   }
   if (op->getNumRegions() && !numbers.count(op))
-    return isa<LoopLikeOpInterface>(op) ? walkLoop(op) : walkBranches(op);
+    return walkRegions(op);
   auto found = numbers.find(op);
   if (found != numbers.end()) {
     unsigned number = found->second;
     Set before = pastOf(op->getOperands());
-    before |= done;
+    before |= state.done;
     check(number, before);
     if (items[number].isHost)
       return;
     if (!carriedLoop) {
-      enqueued.set(number);
+      state.enqueued.set(number);
       before.set(number);
     }
     past[cast<WorkOpInterface>(op).getAsyncToken()] = std::move(before);
     return;
   }
-  if (auto select = dyn_cast<arith::SelectOp>(op); select && isToken(select)) {
+  if (auto select = dyn_cast<SelectLikeOpInterface>(op);
+      select && isToken(op->getResult(0))) {
     Set both = pastOf(select.getTrueValue());
     both &= pastOf(select.getFalseValue());
-    past[select.getResult()] = both;
+    past[op->getResult(0)] = both;
     return;
   }
   bool hasTokens = false;
@@ -183,171 +221,177 @@ void HazardFinder::walkOp(Operation *op) {
     if (isToken(result)) {
       hasTokens = true;
       Set before = pastOf(op->getOperands());
-      before |= done;
+      before |= state.done;
       past[result] = std::move(before);
     }
   hasTokens |= llvm::any_of(op->getOperands(), isToken);
   // An opaque call waits for all that is outstanding.
   if (isa<CallOpInterface>(op) && !hasTokens && !facts.hostAccesses(op))
-    done |= enqueued;
+    state.done |= state.enqueued;
 }
 
-/// Regions that run at most once.
-void HazardFinder::walkBranches(Operation *op) {
-  Set doneBefore = done;
-  Set enqueuedBefore = enqueued;
-  std::optional<Set> doneAfter;
-  Set enqueuedAfter = enqueued;
-  SmallVector<Set> results;
-  Set all = nothing;
-  auto opsOf = [&](Region &region) {
-    Set ops = nothing;
-    region.walk([&](Operation *inner) {
-      auto it = numbers.find(inner);
-      if (it != numbers.end())
-        ops.set(it->second);
-    });
-    return ops;
-  };
-  for (Region &region : op->getRegions())
-    all |= opsOf(region);
-  for (Region &region : op->getRegions()) {
-    // What runs in other regions has not run on this path: nothing of it is
-    // unordered, but for earlier iterations.
-    Set others = carriedLoop ? nothing : all;
-    others.reset(opsOf(region));
-    done = doneBefore;
-    enqueued = enqueuedBefore;
-    if (!region.empty()) {
-      walk(region.front());
-      Operation *terminator = region.front().getTerminator();
-      results.resize(terminator->getNumOperands());
-      for (auto [index, value] : llvm::enumerate(terminator->getOperands())) {
-        if (!isToken(value))
-          continue;
-        Set before = pastOf(value);
-        before |= others;
-        if (results[index].empty())
-          results[index] = std::move(before);
-        else
-          results[index] &= before;
-      }
+//===----------------------------------------------------------------------===//
+// Regions
+//===----------------------------------------------------------------------===//
+
+/// The ways out of a region, null for the op itself. What lies behind the op
+/// has the number behind that of the last region.
+SmallVector<HazardFinder::Edge> HazardFinder::findEdges(Operation *op,
+                                                        Region *from) {
+  SmallVector<Edge> edges;
+  unsigned behind = op->getNumRegions();
+  auto branch = dyn_cast<RegionBranchOpInterface>(op);
+  if (!branch) {
+    // Nothing is known: each region may run once, or none.
+    if (!from)
+      for (Region &region : op->getRegions())
+        if (!region.empty())
+          edges.push_back({region.getRegionNumber(), {}});
+    edges.push_back({behind, {}});
+    return edges;
+  }
+  SmallVector<RegionBranchPoint> points;
+  if (!from)
+    points.push_back(RegionBranchPoint::parent());
+  else
+    for (Block &block : *from)
+      if (auto end = dyn_cast<RegionBranchTerminatorOpInterface>(block.back()))
+        points.push_back(RegionBranchPoint(end));
+  for (RegionBranchPoint point : points) {
+    SmallVector<RegionSuccessor> successors;
+    branch.getSuccessorRegions(point, successors);
+    for (const RegionSuccessor &successor : successors) {
+      Edge &edge = edges.emplace_back();
+      edge.target = successor.isParent()
+                        ? behind
+                        : successor.getSuccessor()->getRegionNumber();
+      auto end = dyn_cast_or_null<RegionBranchTerminatorOpInterface>(
+          point.getTerminatorPredecessorOrNull());
+      OperandRange operands = end ? end.getSuccessorOperands(successor)
+                                  : branch.getEntrySuccessorOperands(successor);
+      for (auto [there, here] :
+           llvm::zip(successor.getSuccessorInputs(), operands))
+        if (isToken(there))
+          edge.tokens.push_back({there, here});
     }
-    done |= others;
-    if (doneAfter)
-      *doneAfter &= done;
+  }
+  return edges;
+}
+
+/// Adds a path, from where the walk is. What has not run on the way, and cannot
+/// any more, is unordered with nothing.
+void HazardFinder::meet(Meeting &meeting, const Edge &edge, const Set &ended) {
+  Set ordered = ended;
+  ordered.reset(state.enqueued);
+  // What uses a token behind the meeting comes after what is done here, too.
+  ordered |= state.done;
+  auto add = [&](Set &all, Set before) {
+    before |= ordered;
+    if (meeting.isReached)
+      all &= before;
     else
-      doneAfter = done;
-    enqueuedAfter |= enqueued;
-  }
-  done = doneAfter.value_or(doneBefore);
-  enqueued = enqueuedAfter;
-  for (auto [index, result] : llvm::enumerate(op->getResults()))
-    if (isToken(result) && index < results.size() && !results[index].empty())
-      past[result] = results[index];
+      all = std::move(before);
+  };
+  add(meeting.state.done, state.done);
+  for (auto [there, here] : edge.tokens)
+    add(meeting.past[there], pastOf(here));
+  if (meeting.isReached)
+    meeting.state.enqueued |= state.enqueued;
+  else
+    meeting.state.enqueued = state.enqueued;
+  meeting.isReached = true;
 }
 
-/// The first iteration follows what was before the loop, the others follow an
-/// iteration: what is before a carried token must be so on both ways.
-void HazardFinder::walkLoop(Operation *op) {
-  Block *first = &op->getRegion(0).front();
-  bool isWhile = isa<scf::WhileOp>(op);
-  Block *last = isWhile ? &op->getRegion(1).front() : first;
-  if (!isa<scf::ForOp, scf::WhileOp>(op))
-    return;
-  ValueRange inits = isWhile ? ValueRange(op->getOperands())
-                             : cast<scf::ForOp>(op).getInitArgs();
-  ValueRange arguments =
-      isWhile ? ValueRange(first->getArguments())
-              : ValueRange(cast<scf::ForOp>(op).getRegionIterArgs());
-  ValueRange yields = last->getTerminator()->getOperands();
-  auto walkBody = [&] {
-    walk(*first);
-    if (!isWhile)
-      return;
-    auto condition = cast<scf::ConditionOp>(first->getTerminator());
-    for (auto [value, argument] :
-         llvm::zip_equal(condition.getArgs(), last->getArguments()))
-      if (isToken(argument))
-        past[argument] = pastOf(value);
-    walk(*last);
-  };
-  auto leaving = [&]() -> ValueRange {
-    if (isWhile)
-      return cast<scf::ConditionOp>(first->getTerminator()).getArgs();
-    return yields;
-  };
+void HazardFinder::start(const Meeting &meeting) {
+  state = meeting.state;
+  for (const auto &[token, before] : meeting.past)
+    past[token] = before;
+}
 
-  bool wasReporting = reports;
-  Set doneBefore = done;
-  Set enqueuedBefore = enqueued;
-  auto start = [&] {
-    done = doneBefore;
-    enqueued = enqueuedBefore;
-  };
-  for (auto [init, argument] : llvm::zip_equal(inits, arguments))
-    if (isToken(argument))
-      past[argument] = pastOf(init);
-  // Until the carried tokens' pasts hold in all iterations.
-  reports = false;
-  for (bool isStable = false; !isStable;) {
-    isStable = true;
-    start();
-    walkBody();
-    for (auto [argument, yield] : llvm::zip_equal(arguments, yields)) {
-      if (!isToken(argument))
-        continue;
-      Set both = past[argument];
-      both &= pastOf(yield);
-      isStable &= both == past[argument];
-      past[argument] = std::move(both);
+/// A region after the other, as control goes. What is before a token where
+/// control comes back to must be so on all ways: what came back in the last
+/// round is taken for granted, and once that holds in a round it is so. Then an
+/// iteration is looked at that follows another one.
+void HazardFinder::walkRegions(Operation *op) {
+  unsigned behind = op->getNumRegions();
+  Set ofOp = nothing;
+  ofOp.set(inside[op].first, inside[op].second);
+  // Leaves `from`, null for the op itself; what comes back goes to `back`.
+  auto leave = [&](Region *from, SmallVectorImpl<Meeting> &meetings,
+                   SmallVectorImpl<Meeting> &back) {
+    for (const Edge &edge : findEdges(op, from)) {
+      bool isBack = from && edge.target <= from->getRegionNumber();
+      meet(isBack ? back[edge.target] : meetings[edge.target], edge,
+           edge.target == behind ? ofOp : nothing);
     }
-  }
-  reports = wasReporting;
-  start();
-  walkBody();
-  Set body = enqueued;
-  Set doneAfter = done;
-  body.reset(enqueuedBefore);
-  Set enqueuedAfter = enqueued;
-  SmallVector<Set> results;
-  for (Value value : leaving())
-    results.push_back(isToken(value) ? pastOf(value) : Set());
+  };
+  auto walkFrom = [&](SmallVectorImpl<Meeting> &meetings,
+                      SmallVectorImpl<Meeting> &back) {
+    for (Region &region : op->getRegions()) {
+      Meeting &meeting = meetings[region.getRegionNumber()];
+      if (!meeting.isReached)
+        continue;
+      start(meeting);
+      walk(region);
+      leave(&region, meetings, back);
+    }
+  };
 
-  // An iteration after another one. A loop within a loop that is looked at so
-  // has been looked at on its own.
-  if (!carriedLoop) {
-    SmallVector<Set> carried;
-    for (Value yield : yields)
-      carried.push_back(isToken(yield) ? pastOf(yield) : Set());
+  SmallVector<Meeting> meetings(behind + 1), back(behind);
+  leave(nullptr, meetings, back);
+  std::pair<Operation *, Operation *> place(carriedLoop, op);
+  for (auto [meeting, known] : llvm::zip(meetings, returning[place]))
+    for (auto &[token, set] : known.past)
+      meeting.past[token] &= set;
+  walkFrom(meetings, back);
+  Meeting &result = meetings[behind];
+  SmallVector<Meeting> &known = returning[place];
+  isStable &= known.size() == back.size() &&
+              llvm::all_of(llvm::zip(known, back), [](const auto &both) {
+                return std::get<0>(both).past == std::get<1>(both).past;
+              });
+  known = back;
+
+  // A loop within a loop that is looked at so has been looked at on its own.
+  Set ofIterations = nothing;
+  for (const Meeting &meeting : back)
+    if (meeting.isReached)
+      ofIterations |= meeting.state.enqueued;
+  ofIterations &= ofOp;
+  if (!carriedLoop && ofIterations.any()) {
+    SmallVector<Meeting> next = std::move(back), unused(behind);
+    for (Meeting &meeting : next)
+      meeting.state.enqueued &= ofOp;
+    next.resize(behind + 1);
     carriedLoop = op;
-    done = doneAfter;
-    enqueued = body;
-    for (auto [argument, set] : llvm::zip_equal(arguments, carried))
-      if (isToken(argument))
-        past[argument] = set;
-    walkBody();
+    walkFrom(next, unused);
     carriedLoop = nullptr;
-    // An op of the body is before a result if all of its runs are.
-    for (auto [value, result] : llvm::zip_equal(leaving(), results)) {
-      if (!isToken(value))
-        continue;
-      Set missing = body;
-      missing.reset(pastOf(value));
-      result.reset(missing);
+    // An op of the loop is before what is behind it if all of its runs are.
+    auto restrict = [&](Set &all, const Set &before) {
+      Set missing = ofIterations;
+      missing.reset(before);
+      all.reset(missing);
+    };
+    if (Meeting &later = next[behind]; later.isReached) {
+      restrict(result.state.done, later.state.done);
+      for (auto &[token, set] : result.past)
+        restrict(set, later.past[token]);
     }
   }
-  for (auto [value, result] : llvm::zip(op->getResults(), results))
-    if (isToken(value))
-      past[value] = result;
-  done = doneBefore;
-  enqueued = enqueuedAfter;
+  if (result.isReached)
+    start(result);
 }
 
 std::vector<Hazard> HazardFinder::run() {
-  function->walk<WalkOrder::PreOrder>([&](Operation *op) {
+  function->walk([&](Operation *op, const WalkStage &stage) {
     if (op == function)
       return;
+    if (op->getNumRegions()) {
+      if (stage.isBeforeAllRegions())
+        inside[op].first = items.size();
+      inside[op].second = items.size();
+      return;
+    }
     if (auto work = dyn_cast<WorkOpInterface>(op)) {
       if (!work.getAsyncToken())
         return;
@@ -355,8 +399,7 @@ std::vector<Hazard> HazardFinder::run() {
       items.push_back({op, deviceAccesses(op, kernels), /*isHost=*/false});
       return;
     }
-    if (op->getNumRegions() || isa<WaitOp>(op) ||
-        op->hasTrait<OpTrait::IsTerminator>() ||
+    if (isa<WaitOp>(op) || op->hasTrait<OpTrait::IsTerminator>() ||
         llvm::any_of(op->getOperands(), isToken) ||
         llvm::any_of(op->getResults(), isToken))
       return;
@@ -369,11 +412,16 @@ std::vector<Hazard> HazardFinder::run() {
     items.push_back({op, std::move(*accesses), /*isHost=*/true});
   });
   nothing.resize(items.size());
-  for (Block &block : function.getFunctionBody()) {
-    done = nothing;
-    enqueued = nothing;
-    walk(block);
-  }
+  auto walkAll = [&] {
+    isStable = true;
+    past.clear();
+    state = {nothing, nothing};
+    walk(function.getFunctionBody());
+  };
+  while (!isStable)
+    walkAll();
+  reports = true;
+  walkAll();
   llvm::sort(hazards, [&](const Hazard &a, const Hazard &b) {
     return std::tuple(a.isCarried, numbers.at(a.second), numbers.at(a.first)) <
            std::tuple(b.isCarried, numbers.at(b.second), numbers.at(b.first));

@@ -109,3 +109,18 @@ func.func @handedOn(%n: index, %x: memref<8xf32> {llvm.noalias}, %v: f32) {
   gpu_async.wait [%r#1]
   return
 }
+
+// What the host has waited for in a branch is before what follows the branch.
+func.func @waitedInBranch(%c: i1, %x: memref<8xf32>, %v: f32) {
+  %a = gpu_async.memset async %x, %v : memref<8xf32>, f32
+  %r = scf.if %c -> !gpu_async.token {
+    gpu_async.wait [%a]
+    %t = gpu_async.wait async
+    scf.yield %t : !gpu_async.token
+  } else {
+    scf.yield %a : !gpu_async.token
+  }
+  %b = gpu_async.memset async [%r] %x, %v : memref<8xf32>, f32
+  gpu_async.wait [%b]
+  return
+}
