@@ -11,6 +11,8 @@
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 
+#include <map>
+
 using namespace mlir;
 using namespace mlir::gpuasync;
 
@@ -66,8 +68,7 @@ void TokenSources::keep(WaitOp join) {
   isAnalyzed = hasNeeds = false;
 }
 
-/// The op that a carried token belongs to, null for other values.
-static Operation *getCarrier(Value value) {
+Operation *mlir::gpuasync::getCarrier(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value))
     return getRegionOp(argument.getOwner());
   Operation *op = value.getDefiningOp();
@@ -149,28 +150,30 @@ void TokenSources::analyzeAll() const {
     return;
   isAnalyzed = true;
   meaning.clear();
+  carriedBy.clear();
+  carriedAs.clear();
   function->walk<WalkOrder::PostOrder>([&](Operation *op) {
     if (op->getNumRegions() && op != function.getOperation() &&
         isa<RegionBranchOpInterface>(op))
-      analyze(op);
+      carriedBy[op] = getCarriedTokens(op);
   });
+  for (auto &[op, all] : carriedBy) {
+    for (const CarriedToken &carried : all)
+      carriedAs[carried.names.front()] = &carried;
+    analyze(op, all);
+  }
 }
 
 /// Finds what each token that the op carries stands for.
-void TokenSources::analyze(Operation *op) const {
-  SmallVector<CarriedToken> all = getCarriedTokens(op);
+void TokenSources::analyze(Operation *op, ArrayRef<CarriedToken> all) const {
   auto sourcesOf = [&](Value value) {
     llvm::SetVector<Value> points;
     resolve(value, Through::Nothing, /*expandKept=*/false, points);
     return points;
   };
-  // Equal ones share a point.
-  struct Known {
-    Value name;
-    llvm::SetVector<Value> init;
-    SmallVector<llvm::SetVector<Value>, 2> updates;
-  };
-  SmallVector<Known> known;
+  // Equal ones share a point: by what they are at first and become, and where
+  // they are seen.
+  std::map<std::tuple<Block *, bool, SmallVector<void *>>, Value> known;
   SmallVector<std::pair<const CarriedToken *, SmallVector<Value, 1>>> found;
   for (const CarriedToken &carried : all) {
     Value name = carried.names.front();
@@ -188,19 +191,19 @@ void TokenSources::analyze(Operation *op) const {
       found.push_back({&carried, llvm::to_vector<1>(updates.front())});
       continue;
     }
-    Value same;
-    llvm::SetVector<Value> init;
+    SmallVector<void *> becomes;
+    auto add = [&](const llvm::SetVector<Value> &points) {
+      for (Value point : points)
+        becomes.push_back(point.getAsOpaquePointer());
+      becomes.push_back(nullptr);
+    };
     if (carried.init)
-      init = sourcesOf(carried.init);
-    for (Known &other : known)
-      if (other.init == init && other.updates == updates &&
-          isa<BlockArgument>(other.name) == isa<BlockArgument>(name) &&
-          other.name.getParentBlock() == name.getParentBlock())
-        same = other.name;
-    if (!same) {
-      known.push_back({name, init, updates});
+      add(sourcesOf(carried.init));
+    llvm::for_each(updates, add);
+    Value &same = known[{name.getParentBlock(), isa<BlockArgument>(name),
+                         std::move(becomes)}];
+    if (!same)
       same = name;
-    }
     found.push_back({&carried, {same}});
   }
   // A token that goes through an scf.while unchanged: the condition hands it on
@@ -241,6 +244,7 @@ bool TokenSources::isPoint(Value name) const {
 
 /// From those who take tokens backwards.
 void TokenSources::findNeeds() const {
+  analyzeAll();
   hasNeeds = true;
   SmallVector<Value> worklist;
   auto take = [&](ValueRange tokens) {
@@ -250,9 +254,8 @@ void TokenSources::findNeeds() const {
   };
   function->walk([&](Operation *op) {
     // What a call leaves open under a token that is carried on.
-    if (op->getNumRegions() && op != function.getOperation() &&
-        isa<RegionBranchOpInterface>(op))
-      for (const CarriedToken &carried : getCarriedTokens(op)) {
+    if (auto all = carriedBy.find(op); all != carriedBy.end())
+      for (const CarriedToken &carried : all->second) {
         auto isFromCall = [&](Value token) {
           return llvm::any_of(get(token, Through::Floating), [](Value point) {
             Operation *maker = point.getDefiningOp();
@@ -272,17 +275,12 @@ void TokenSources::findNeeds() const {
       take(op->getOperands());
   });
   while (!worklist.empty()) {
-    Value point = worklist.pop_back_val();
-    Operation *carrier = getCarrier(point);
-    if (!carrier)
+    const CarriedToken *carried = getCarried(worklist.pop_back_val());
+    if (!carried)
       continue;
-    for (const CarriedToken &carried : getCarriedTokens(carrier)) {
-      if (carried.names.front() != point)
-        continue;
-      if (carried.init)
-        take(carried.init);
-      take(carried.updates);
-    }
+    if (carried->init)
+      take(carried->init);
+    take(carried->updates);
   }
 }
 
@@ -292,95 +290,4 @@ bool TokenSources::isNeeded(const CarriedToken &carried) const {
     findNeeds();
   }
   return needed.contains(carried.names.front());
-}
-
-/// Whether `maker`, in the loop, runs between the start of a round and `user`
-/// in the same round, so that its latest execution is not that of the last
-/// round.
-static bool runsBefore(Operation *maker, Operation *user, Operation *loop) {
-  if (maker == user || !loop->isProperAncestor(user))
-    return false;
-  for (Region &region : loop->getRegions()) {
-    Operation *a = region.findAncestorOpInRegion(*maker);
-    Operation *b = region.findAncestorOpInRegion(*user);
-    if (a && b)
-      return a == b || a->isBeforeInBlock(b);
-    if (a || b)
-      return a;
-  }
-  return false;
-}
-
-static bool isInLoop(Operation *op) {
-  while ((op = op->getParentOp()))
-    if (isLoop(op))
-      return true;
-  return false;
-}
-
-/// The work that is before `user` by the meaning of `after`. What `carrying`
-/// loops hand on to themselves is a round late by then.
-void TokenSources::collectWork(ValueRange tokens, Operation *user,
-                               ArrayRef<Operation *> carrying,
-                               llvm::SetVector<Value> &result,
-                               llvm::DenseSet<Value> seen) const {
-  for (Value point : getExpanded(tokens, Through::Unwaited)) {
-    Operation *carrier = getCarrier(point);
-    if (!carrier) {
-      result.insert(point);
-      continue;
-    }
-    if (llvm::is_contained(carrying, carrier) || !seen.insert(point).second)
-      continue;
-    for (const CarriedToken &carried : getCarriedTokens(carrier)) {
-      if (carried.names.front() != point)
-        continue;
-      // What leaves a condition has just passed it.
-      if (isa<scf::WhileOp>(carrier) && !carried.init) {
-        collectWork(carried.updates, user, carrying, result, seen);
-        continue;
-      }
-      if (carried.init) {
-        collectWork(carried.init, user, carrying, result, seen);
-        // When an inner loop is entered again, its updates are those of another
-        // time.
-        if (carrier->isProperAncestor(user) && isInLoop(carrier))
-          continue;
-        SmallVector<Operation *> inner(carrying);
-        inner.push_back(carrier);
-        llvm::SetVector<Value> updates;
-        collectWork(carried.updates, user, inner, updates, seen);
-        for (Value update : updates)
-          if (isInside(update, carrier) && update.getDefiningOp() &&
-              !runsBefore(update.getDefiningOp(), user, carrier))
-            result.insert(update);
-        continue;
-      }
-      // What leaves a branch is what the branch did, and from outside of it
-      // only what all branches name.
-      SmallVector<llvm::SetVector<Value>> all;
-      for (Value update : carried.updates)
-        collectWork(update, user, carrying, all.emplace_back(), seen);
-      for (llvm::SetVector<Value> &branch : all)
-        for (Value value : branch)
-          if (isInside(value, carrier) ||
-              llvm::all_of(all, [&](llvm::SetVector<Value> &other) {
-                return other.contains(value);
-              }))
-            result.insert(value);
-    }
-  }
-}
-
-SmallVector<int64_t>
-TokenSources::getIds(WorkOpInterface user,
-                     const llvm::DenseMap<Value, int64_t> &ids) const {
-  llvm::SetVector<Value> work;
-  collectWork(user.getAsyncDependencies(), user, {}, work, {});
-  SmallVector<int64_t> sorted;
-  for (Value token : work)
-    if (auto id = ids.find(token); id != ids.end())
-      sorted.push_back(id->second);
-  llvm::sort(sorted);
-  return sorted;
 }

@@ -294,7 +294,10 @@ void StreamForm::visitWork(WorkOpInterface work) {
                    Value()};
   if (!isEmitting)
     return;
-  SmallVector<int64_t> after = sources.getIds(work, ids);
+  SmallVector<int64_t> after;
+  for (Value before : preceding->get(work))
+    if (auto id = ids.find(before); id != ids.end())
+      after.push_back(id->second);
   if (!after.empty())
     work.setAfter(ArrayRef<int64_t>(after));
   if (!isExternal)
@@ -885,6 +888,8 @@ LogicalResult StreamForm::run() {
   walk();
   assignFloating();
   isEmitting = true;
+  PrecedingWork ofTokens(function, sources);
+  preceding = &ofTokens;
   walk();
   removeTokens();
   destroyEvents();

@@ -9,6 +9,7 @@
 #ifndef GPUASYNC_LIB_TRANSFORMS_STREAMFORM_H
 #define GPUASYNC_LIB_TRANSFORMS_STREAMFORM_H
 
+#include "GPUAsync/Analysis/PrecedingWork.h"
 #include "GPUAsync/Analysis/StreamAssignment.h"
 #include "GPUAsync/Analysis/StreamClocks.h"
 #include "GPUAsync/Analysis/TokenSources.h"
@@ -57,6 +58,7 @@ private:
   /// Region ops with device work or tokens in them.
   llvm::DenseSet<Operation *> regionOps;
   llvm::DenseMap<Value, int64_t> ids;
+  PrecedingWork *preceding = nullptr;
 
   // The walk.
   bool isEmitting = false;

@@ -13,6 +13,7 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace mlir::gpuasync {
@@ -40,6 +41,9 @@ struct CarriedToken {
 
 /// The region op whose region `block` is, or null for a function's body.
 Operation *getRegionOp(Block *block);
+
+/// The region op that carries the token, null for other tokens.
+Operation *getCarrier(Value token);
 
 /// Whether a region of `op` may run more than once.
 bool isLoop(Operation *op);
@@ -71,32 +75,30 @@ public:
   /// Whether an op other than gpu_async.release takes the carried token, here
   /// or on another way round.
   bool isNeeded(const CarriedToken &carried) const;
-  /// The value that names a carried token's point: its first name, or what it
-  /// always is.
+  /// Whether `name`, the first one of a carried token, is a point: it is not if
+  /// the token always is another one.
   bool isPoint(Value name) const;
-
-  /// The ids of the work that must be before `user`, by the meaning of `after`
-  /// (docs/Scheduling.md).
-  SmallVector<int64_t> getIds(WorkOpInterface user,
-                              const llvm::DenseMap<Value, int64_t> &ids) const;
 
 private:
   mutable FunctionOpInterface function;
   llvm::DenseSet<Operation *> kept;
+  /// What each region op carries, inner ones first; each by its first name.
+  mutable llvm::MapVector<Operation *, SmallVector<CarriedToken>> carriedBy;
+  mutable llvm::DenseMap<Value, const CarriedToken *> carriedAs;
   /// For a name of a carried token: what it stands for.
   mutable llvm::DenseMap<Value, SmallVector<Value, 1>> meaning;
   mutable bool isAnalyzed = false, hasNeeds = false;
   mutable llvm::DenseSet<Value> needed;
 
   void analyzeAll() const;
-  void analyze(Operation *regionOp) const;
+  void analyze(Operation *regionOp, ArrayRef<CarriedToken> all) const;
   void findNeeds() const;
   void resolve(ValueRange tokens, Through through, bool expandKept,
                llvm::SetVector<Value> &points) const;
-  void collectWork(ValueRange tokens, Operation *user,
-                   ArrayRef<Operation *> carrying,
-                   llvm::SetVector<Value> &result,
-                   llvm::DenseSet<Value> seen) const;
+  /// The carried token of that first name, null for other values.
+  const CarriedToken *getCarried(Value name) const {
+    return carriedAs.lookup(name);
+  }
 };
 
 } // namespace mlir::gpuasync
