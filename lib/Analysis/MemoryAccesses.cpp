@@ -621,12 +621,17 @@ bool MemoryFacts::mayOverlap(const Access &a, const Access &b) const {
 /// Starts from "all arguments are distinct" and takes back what some call
 /// contradicts, until nothing changes; calls of calls are covered by induction.
 void MemoryFacts::findDistinctArguments(Operation *module) {
+  // All pairs are looked at; with more arguments they may be anything.
+  constexpr int64_t maxArguments = 1024;
   llvm::MapVector<Operation *, SmallVector<CallOpInterface>> calls;
   for (Region &region : module->getRegions())
     for (Operation &op : region.getOps())
       if (auto function = dyn_cast<FunctionOpInterface>(op))
-        if (!function.isExternal() && SymbolTable::getSymbolVisibility(&op) ==
-                                          SymbolTable::Visibility::Private)
+        if (!function.isExternal() &&
+            SymbolTable::getSymbolVisibility(&op) ==
+                SymbolTable::Visibility::Private &&
+            llvm::count_if(function.getArgumentTypes(), leadsToMemory) <=
+                maxArguments)
           calls[&op];
   if (calls.empty())
     return;

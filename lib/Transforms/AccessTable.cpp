@@ -88,8 +88,10 @@ unsigned AccessTable::addKey(const Access &access, Operation *op) {
        parent = parent->getParentOp()) {
     if (!left.window.root && left.distinct.empty())
       break;
+    if (!isLoop(parent))
+      continue;
     left.leave(parent);
-    if (!isLoop(parent) || left.isSameButForWriting(keys[inner].access))
+    if (left.isSameButForWriting(keys[inner].access))
       continue;
     unsigned outer = intern(left);
     keys[inner].loop = parent;

@@ -136,7 +136,9 @@ void DependencyInference::addToList(
     return cell == allMemory ? taken.contains(other.token)
                              : dependencies.contains(other.token);
   };
-  if (entries.size() < 16 || llvm::isPowerOf2_64(entries.size()))
+  // Long lists are looked through now and then, and by those who had to before.
+  if (entries.size() < 16 || llvm::isPowerOf2_64(entries.size()) ||
+      entries.size() <= 2 * dependencies.size())
     llvm::erase_if(entries, isCovered);
   entries.push_back(entry);
   used.push_back(cell);

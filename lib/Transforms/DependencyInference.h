@@ -91,6 +91,10 @@ private:
   void pushScope() { scopes.emplace_back(); }
   llvm::MapVector<unsigned, CellState> popScope();
   SmallVector<Value> past(Value token) const;
+  void setPast(Value token, ArrayRef<Value> tokens) {
+    pastOf[token].assign(tokens.begin(), tokens.end());
+    pastOrder.push_back(token);
+  }
   bool reaches(ArrayRef<Value> from, ArrayRef<Value> tokens, Operation *within);
 
   // Ops.
@@ -131,6 +135,8 @@ private:
   llvm::DenseSet<Value> taken;
   /// What is before a token of a region op or of a block.
   llvm::DenseMap<Value, SmallVector<Value, 2>> pastOf;
+  /// The tokens that have got one, in this order.
+  std::vector<Value> pastOrder;
   SmallVector<Remark> remarks;
 };
 

@@ -153,7 +153,7 @@ void DependencyInference::processBranches(Operation *op,
         llvm::all_of(results[update.result], [&](ArrayRef<Value> yields) {
           return reaches(yields, old, op);
         }))
-      pastOf[token].append(old.begin(), old.end());
+      setPast(token, old);
     list = std::move(update.kept);
     list.push_back({token, loc});
     used.push_back(update.cell);
@@ -535,6 +535,7 @@ void DependencyInference::processLoop(Operation *op, const RegionInfo &info) {
   if (!hoisted.touches.empty())
     waitBefore(op, hoisted);
 
+  size_t firstPast = pastOrder.size();
   std::vector<Slot> slots = findSlots(op, info);
   Location loc = op->getLoc();
   Block *before = &op->getRegion(0).front();
@@ -563,8 +564,7 @@ void DependencyInference::processLoop(Operation *op, const RegionInfo &info) {
     for (Slot &slot : slots) {
       slot.condition = listOf(slot);
       slot.afterArgument = after->addArgument(tokenType, loc);
-      pastOf[slot.afterArgument].assign(slot.condition.begin(),
-                                        slot.condition.end());
+      setPast(slot.afterArgument, slot.condition);
       used.push_back(slot.cell);
     }
     setLists(&Slot::afterArgument);
@@ -675,8 +675,9 @@ void DependencyInference::processLoop(Operation *op, const RegionInfo &info) {
     pastOf.erase(argument);
     taken.erase(argument);
   }
-  for (auto &[token, tokens] : pastOf)
-    changeTokens(tokens, changed);
+  for (Value token : llvm::ArrayRef(pastOrder).drop_front(firstPast))
+    if (auto it = pastOf.find(token); it != pastOf.end())
+      changeTokens(it->second, changed);
   for (Remark &other : remarks)
     if (auto it = changed.find(other.token); it != changed.end())
       other.token = it->second;
@@ -695,7 +696,7 @@ void DependencyInference::processLoop(Operation *op, const RegionInfo &info) {
     Slot &slot = slots[number];
     slot.result = op->getResult(firstResult + index);
     if (reaches(after ? slot.condition : slot.yields, {slot.argument}, op))
-      pastOf[slot.result].assign({inits[index]});
+      setPast(slot.result, {inits[index]});
   }
   for (Slot &slot : slots) {
     if (slot.isInvariant || slot.isGone)

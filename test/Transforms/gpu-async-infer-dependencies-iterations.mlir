@@ -146,6 +146,32 @@ func.func @nested(%x: memref<64xf32> {llvm.noalias}, %n: index, %v: f32) {
 
 // -----
 
+// Made by a branch in the loop.
+// CHECK-LABEL: func.func @inBranch
+func.func @inBranch(%x: memref<64xf32> {llvm.noalias}, %n: index, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // CHECK: scf.for {{.*}} iter_args(%[[LAST:.*]] = %{{.*}}) -> (!gpu_async.token)
+  scf.for %i = %c0 to %n step %c1 {
+    %is = arith.cmpi eq, %i, %c1 : index
+    // CHECK: %[[R:.*]]:2 = scf.if
+    scf.if %is {
+      %w = memref.reinterpret_cast %x to offset: [%i], sizes: [8], strides: [1] : memref<64xf32> to memref<8xf32, strided<[1], offset: ?>>
+      %a = memref.subview %w[0][4][1] : memref<8xf32, strided<[1], offset: ?>> to memref<4xf32, strided<[1], offset: ?>>
+      %b = memref.subview %w[4][4][1] : memref<8xf32, strided<[1], offset: ?>> to memref<4xf32, strided<[1], offset: ?>>
+      // CHECK: gpu_async.memset async [%[[LAST]]]
+      // CHECK-NEXT: gpu_async.memset async [%[[LAST]]]
+      gpu_async.memset %a, %v : memref<4xf32, strided<[1], offset: ?>>, f32
+      gpu_async.memset %b, %v : memref<4xf32, strided<[1], offset: ?>>, f32
+    }
+    // CHECK: %[[ALL:.*]] = gpu_async.wait async [%[[LAST]], %[[R]]#0, %[[R]]#1]
+    // CHECK-NEXT: scf.yield %[[ALL]]
+  }
+  return
+}
+
+// -----
+
 // What the condition of a loop makes, it makes once more than the body runs.
 // CHECK-LABEL: func.func @condition
 func.func @condition(%x: memref<64xf32> {llvm.noalias}, %n: index, %v: f32) {
