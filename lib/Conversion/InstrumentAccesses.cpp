@@ -77,6 +77,8 @@ private:
   Value getSite(Operation *op, StringRef function);
   Value getThread();
   Value toGeneric(Value address);
+  /// The memref's own address, whatever its offset and rank.
+  Value getBase(Value memref);
   /// The address of the first element, and the memref's own.
   std::pair<Value, Value> getAddress(const MemRefAccess &access);
   Value getSize(Value memref, int64_t dim);
@@ -290,23 +292,27 @@ Value Instrumenter::getSize(Value memref, int64_t dim) {
   return memref::DimOp::create(builder, loc, memref, dim);
 }
 
+Value Instrumenter::getBase(Value memref) {
+  Value base =
+      memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, memref);
+  return LLVM::IntToPtrOp::create(builder, loc, pointer, toI64(base));
+}
+
 std::pair<Value, Value> Instrumenter::getAddress(const MemRefAccess &access) {
   auto type = cast<MemRefType>(access.memref.getType());
   auto metadata =
       memref::ExtractStridedMetadataOp::create(builder, loc, access.memref);
-  Value base = memref::ExtractAlignedPointerAsIndexOp::create(builder, loc,
-                                                              access.memref);
+  Value base = getBase(access.memref);
   Value place = metadata.getOffset();
   for (auto [i, stride] : llvm::zip(access.indices, metadata.getStrides()))
     place = arith::AddIOp::create(
         builder, loc, place, arith::MulIOp::create(builder, loc, i, stride));
   place = arith::MulIOp::create(builder, loc, place,
                                 index(getElementBytes(type.getElementType())));
-  Value address = arith::AddIOp::create(builder, loc, base, place);
-  auto toPointer = [&](Value value) -> Value {
-    return LLVM::IntToPtrOp::create(builder, loc, pointer, toI64(value));
-  };
-  return {toPointer(address), toPointer(base)};
+  Value address =
+      LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(), base,
+                          ArrayRef<LLVM::GEPArg>(toI64(place)));
+  return {address, base};
 }
 
 Value Instrumenter::callChecker(StringRef kind, Value address, Value base,
@@ -545,7 +551,7 @@ void Instrumenter::instrumentGlobal(Operation *op) {
         space && space.getInt() == 3)
       return;
     bytes = type.getNumElements() * getElementBytes(type.getElementType());
-    address = getAddress({get.getResult(), {}}).second;
+    address = getBase(get.getResult());
   } else {
     auto addressOf = cast<LLVM::AddressOfOp>(op);
     auto global =
@@ -574,7 +580,7 @@ void Instrumenter::instrumentAlloc(memref::AllocOp op) {
   loc = op.getLoc();
   builder.setInsertionPointAfter(op);
   call("gpuasync_check_own", Type(),
-       {getAddress({op.getResult(), {}}).second, getBytes(op.getResult()),
+       {getBase(op.getResult()), getBytes(op.getResult()),
         getSite(op, "memref.alloc"), constant(i32, 0)});
 }
 
@@ -671,7 +677,7 @@ void Instrumenter::instrumentHostAlloc(Value memref) {
   loc = op->getLoc();
   builder.setInsertionPointAfter(op);
   call("gpuasync_check_host_alloc", Type(),
-       {getAddress({memref, {}}).second, getBytes(memref),
+       {getBase(memref), getBytes(memref),
         getSite(op, op->getName().getStringRef())});
 }
 
@@ -731,11 +737,9 @@ void Instrumenter::instrumentHostCode(FunctionOpInterface hostCode) {
     } else if (isa<memref::AllocOp, memref::GetGlobalOp>(op)) {
       instrumentHostAlloc(op->getResult(0));
     } else if (auto dealloc = dyn_cast<memref::DeallocOp>(op)) {
-      if (!isa<MemRefType>(dealloc.getMemref().getType()))
-        continue;
       loc = op->getLoc();
       builder.setInsertionPoint(op);
-      instrumentHostFree(op, getAddress({dealloc.getMemref(), {}}).second);
+      instrumentHostFree(op, getBase(dealloc.getMemref()));
     } else if (isa<MemcpyOp, MemsetOp>(op)) {
       for (Value operand : op->getOperands())
         instrumentStart(op, operand);

@@ -228,12 +228,15 @@ func.func @printed() {
 func.func @frees(%x: memref<?xi32>) {
   // FREES: host-out-of-bounds.mlir:[[@LINE+1]]:3: error: host code frees what it was given: --input 0 of 1 (10xi32) in @frees
   memref.dealloc %x : memref<?xi32>
+  %u = memref.cast %x : memref<?xi32> to memref<*xi32>
+  // FREES: host-out-of-bounds.mlir:[[@LINE+1]]:3: error: host code frees what it was given: --input 0 of 1 (10xi32) in @frees
+  memref.dealloc %u : memref<*xi32>
   %d = gpu.alloc () : memref<4xi32>
   // FREES: host-out-of-bounds.mlir:[[@LINE+2]]:3: error: host code frees device memory as if it were its own in @frees
   // FREES-NEXT: host-out-of-bounds.mlir:[[@LINE-2]]:8: note: allocated here
   memref.dealloc %d : memref<4xi32>
   gpu.dealloc %d : memref<4xi32>
-  // FREES: found 2 bugs
+  // FREES: found 3 bugs
   return
 }
 
