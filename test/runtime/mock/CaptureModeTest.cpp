@@ -24,13 +24,14 @@ protected:
   }
   int mode() { return mock->mock_capture_mode(-1); }
   uint64_t changes() { return mock->mock_calls(exchange); }
-  /// Calls that a capture forbids.
+  /// Calls that a capture forbids: of a size that nothing kept serves.
   void allocate(FrameScope &frame) {
     gpuasync_stream *stream = frame.stream();
-    frame.dealloc(stream, frame.alloc(stream, 64));
+    frame.dealloc(stream, frame.alloc(stream, words *= 2));
     frame.destroy(stream, false);
   }
 
+  uint64_t words = 64;
   const char *const exchange = device() == "hip"
                                    ? "hipThreadExchangeStreamCaptureMode"
                                    : "cuThreadExchangeStreamCaptureMode";
