@@ -12,7 +12,6 @@
 #include "KernelLowering.h"
 #include "LLVMThread.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "llvm/ADT/MapVector.h"
 #include "llvm/Support/CodeGen.h"
 #include <functional>
 
@@ -27,12 +26,6 @@ namespace mlir::gpuasync {
 // Steps
 //===----------------------------------------------------------------------===//
 
-/// nvptx: aligns workgroup memory as the instructions want it that copy whole
-/// boxes of tensors, matrices or bulks. Before anything is lowered, while
-/// descriptors say how they swizzle. Returns what dynamic workgroup memory has
-/// to be aligned to, in bytes.
-int64_t alignWorkgroupMemory(gpu::GPUModuleOp module);
-
 /// Upstream makes dynamic shared memory an empty variable of the module's own,
 /// which lies anywhere among the static ones and is aligned to nothing; as an
 /// external one it begins after them, at a multiple of `alignment` bytes.
@@ -45,22 +38,6 @@ void declareDynamicMemory(gpu::GPUModuleOp module, int64_t alignment);
 /// says that reductions of 32 bits are instructions, nvvm.redux.sync.
 LogicalResult expandSubgroupOps(gpu::GPUModuleOp module, int64_t size,
                                 StringRef target, bool hasRedux);
-
-/// math.ipowi, and with `floatBase` math.fpowi, as loops.
-void expandIntegerPowers(Operation *root, bool floatBase);
-/// What upstream's lowering has no pattern for: math on integers, truncation.
-LogicalResult lowerIntrinsicMath(Operation *root);
-/// Without the vendor's math library: MLIR's expansions in single precision, or
-/// an error at the op. `missing` says what was not found.
-LogicalResult expandMath(Operation *root, StringRef missing);
-
-/// Which parameters of which kernels are tensor map descriptors.
-using TensorMapParams = llvm::MapVector<StringAttr, SmallVector<unsigned>>;
-/// nvptx: tensor map descriptors become pointers to them.
-TensorMapParams passTensorMapsByAddress(gpu::GPUModuleOp module);
-/// After the lowering to NVVM: those parameters are passed by value.
-void markTensorMapParams(gpu::GPUModuleOp module,
-                         const TensorMapParams &params);
 
 //===----------------------------------------------------------------------===//
 // Chips

@@ -6,7 +6,7 @@
 // memory at multiples of more bytes than its elements need.
 //===----------------------------------------------------------------------===//
 
-#include "GPULowering.h"
+#include "NVPTXLowering.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -147,14 +147,6 @@ void expandCopies(Operation *root);
 /// compare and exchange.
 void expandFloatAtomics(Operation *root);
 
-/// Rewrites math.isfinite, isinf, isnan and isnormal to integer arithmetic,
-/// whatever the type of float: upstream's lowering has two of the four, of the
-/// types that LLVM has.
-void expandFloatClassification(Operation *root);
-
-/// cpu: calls libm where LLVM has no intrinsic of the same accuracy.
-LogicalResult lowerMathToLibm(Operation *root);
-
 } // namespace mlir::gpuasync
 
 #endif // GPUASYNC_LIB_CONVERSION_KERNELLOWERING_H

@@ -7,26 +7,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Conversion/KernelABI.h"
-#include "GPULowering.h"
+#include "NVPTXLowering.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/IR/AttrTypeSubElements.h"
 
 using namespace mlir;
 using namespace mlir::gpuasync;
-
-LogicalResult gpuasync::checkNoTensorMaps(gpu::GPUModuleOp module,
-                                          StringRef device) {
-  for (FunctionOpInterface kernel : getKernels(module))
-    for (auto [i, type] : llvm::enumerate(kernel.getArgumentTypes()))
-      if (isa<nvgpu::TensorMapDescriptorType>(type))
-        return emitError(kernel.getLoc())
-               << "kernel argument " << i
-               << " is a tensor map descriptor, which only NVIDIA devices "
-                  "have, not "
-               << device;
-  return success();
-}
 
 TensorMapParams gpuasync::passTensorMapsByAddress(gpu::GPUModuleOp module) {
   MLIRContext *context = module.getContext();

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPULowering.h"
+#include "GPUTargets.h"
 #include "KernelTools.h"
 #include "mlir/Conversion/ComplexToLLVM/ComplexToLLVM.h"
 #include "mlir/Conversion/GPUToROCDL/GPUToROCDLPass.h"
@@ -101,31 +102,12 @@ static FailureOr<Attribute> parseTargetId(StringRef targetId, int optLevel,
                                         /*abiVersion=*/"500"));
 }
 
-/// The setting of a feature: '+', '-', or 0 if it is not named.
-static char getFeature(ROCDLTargetAttr target, StringRef name) {
-  SmallVector<StringRef> features;
-  target.getFeatures().split(features, ',', -1, /*KeepEmpty=*/false);
-  char setting = 0;
-  for (StringRef feature : features)
-    if (feature.drop_front() == name)
-      setting = feature.front();
-  return setting;
-}
-
-static std::string getTargetId(ROCDLTargetAttr target) {
-  std::string id = target.getChip().str();
-  for (StringRef name : {"sramecc", "xnack"})
-    if (char setting = getFeature(target, name))
-      id += ":" + name.str() + setting;
-  return id;
-}
-
 /// The threads of a subgroup: what the features say, else 32 from gfx10 on.
 static int64_t getWaveSize(ROCDLTargetAttr target) {
   for (auto [name, size] :
        {std::pair<StringRef, int64_t>("wavefrontsize32", 32),
         {"wavefrontsize64", 64}})
-    if (getFeature(target, name) == '+')
+    if (AMDGCNTargetKind::getFeature(target, name) == '+')
       return size;
   StringRef chip = target.getChip();
   unsigned major = 0;
@@ -251,7 +233,7 @@ public:
 
 private:
   std::string getTargetName() const override {
-    return "amdgcn:" + getTargetId(target);
+    return "amdgcn:" + getAMDGCNKernelTarget().getArch(target);
   }
   Attribute getTarget() const override { return target; }
   int64_t getSubgroupSize() const override { return getWaveSize(target); }
@@ -539,8 +521,8 @@ FailureOr<SmallVector<ImageAttr>> AMDGCNLowering::makeImages() {
               {"-shared", "--no-undefined"}, *object, [&] { return error(); });
   if (failed(linked))
     return failure();
-  return SmallVector<ImageAttr>{
-      makeImage(ImageFormat::HSACO, getTargetId(target), *linked)};
+  return SmallVector<ImageAttr>{makeImage(
+      ImageFormat::HSACO, getAMDGCNKernelTarget().getArch(target), *linked)};
 }
 
 //===----------------------------------------------------------------------===//
@@ -548,17 +530,8 @@ FailureOr<SmallVector<ImageAttr>> AMDGCNLowering::makeImages() {
 //===----------------------------------------------------------------------===//
 
 namespace {
-class AMDGCNTarget : public KernelTarget {
+class AMDGCNTarget final : public AMDGCNTargetKind {
 public:
-  StringRef getName() const override { return "amdgcn"; }
-  StringRef getAttributeName() const override { return "#rocdl.target"; }
-  StringRef getExampleChip() const override { return "gfx90a"; }
-  bool has(Attribute target) const override {
-    return isa<ROCDLTargetAttr>(target);
-  }
-  std::string getArch(Attribute target) const override {
-    return getTargetId(cast<ROCDLTargetAttr>(target));
-  }
   FailureOr<Attribute> parse(StringRef chip,
                              const KernelLoweringOptions &options,
                              MLIRContext *context,
@@ -572,13 +545,6 @@ public:
     return AMDGCNLowering(kernels, cast<ROCDLTargetAttr>(target), options,
                           runPipeline)
         .run();
-  }
-  std::optional<ImageFormat> getFormat(gpu::ObjectAttr object) const override {
-    // Fatbin is upstream's default and holds a code object here.
-    if (object.getFormat() == gpu::CompilationTarget::Binary ||
-        object.getFormat() == gpu::CompilationTarget::Fatbin)
-      return ImageFormat::HSACO;
-    return std::nullopt;
   }
   void registerDialects(DialectRegistry &registry) const override {
     OpPassManager pm(gpu::GPUModuleOp::getOperationName());

@@ -13,6 +13,7 @@
 #include "CpuSmallFloats.h"
 #include "GPUAsync/Conversion/CpuCode.h"
 #include "GPUAsync/Conversion/CpuObject.h"
+#include "KernelMath.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ComplexToStandard/ComplexToStandard.h"
 #include "mlir/Conversion/ConvertToLLVM/ToLLVMPass.h"

@@ -6,8 +6,9 @@
 // that when there is one.
 //===----------------------------------------------------------------------===//
 
-#include "GPULowering.h"
+#include "GPUTargets.h"
 #include "KernelTools.h"
+#include "NVPTXLowering.h"
 #include "mlir/Conversion/ComplexToLLVM/ComplexToLLVM.h"
 #include "mlir/Conversion/GPUToNVVM/GPUToNVVM.h"
 #include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
@@ -386,17 +387,8 @@ FailureOr<SmallVector<ImageAttr>> NVPTXLowering::makeImages() {
 //===----------------------------------------------------------------------===//
 
 namespace {
-class NVPTXTarget : public KernelTarget {
+class NVPTXTarget final : public NVPTXTargetKind {
 public:
-  StringRef getName() const override { return "nvptx"; }
-  StringRef getAttributeName() const override { return "#nvvm.target"; }
-  StringRef getExampleChip() const override { return "sm_90"; }
-  bool has(Attribute target) const override {
-    return isa<NVVMTargetAttr>(target);
-  }
-  std::string getArch(Attribute target) const override {
-    return cast<NVVMTargetAttr>(target).getChip().str();
-  }
   FailureOr<Attribute> parse(StringRef chip,
                              const KernelLoweringOptions &options,
                              MLIRContext *context,
@@ -413,21 +405,6 @@ public:
     return NVPTXLowering(kernels, cast<NVVMTargetAttr>(target), options,
                          runPipeline)
         .run();
-  }
-  std::optional<ImageFormat> getFormat(gpu::ObjectAttr object) const override {
-    switch (object.getFormat()) {
-    case gpu::CompilationTarget::Assembly:
-      return ImageFormat::PTX;
-    case gpu::CompilationTarget::Binary:
-      return ImageFormat::CUBIN;
-    case gpu::CompilationTarget::Fatbin:
-      // Upstream calls it so also where the bytes are a cubin's, or PTX.
-      return object.getObject().getValue().starts_with("\177ELF")
-                 ? ImageFormat::CUBIN
-                 : ImageFormat::FATBIN;
-    default:
-      return std::nullopt;
-    }
   }
   void registerDialects(DialectRegistry &registry) const override {
     OpPassManager pm(gpu::GPUModuleOp::getOperationName());
