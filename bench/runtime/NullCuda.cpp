@@ -21,55 +21,51 @@ using namespace gpuasync::cuda;
 
 /// Success without doing anything.
 namespace defaults {
-#define SYMBOL(need, name, version, exported, parameters)                      \
-  static CUresult name parameters { return Success; }
-#include "drivers/cuda/CudaSymbols.def"
+#define CUDA_ENTRY(entry, parameters, need, name, version, exported)           \
+  static int name parameters { return Success; }
+#include "drivers/shared/VendorSymbols.def"
 } // namespace defaults
 
 /// Those that must do something, found before the ones above.
 namespace special {
 using namespace defaults;
 
-static void *asPointer(CUdeviceptr address) {
-  return reinterpret_cast<void *>(address);
-}
 template <typename T>
-static CUresult makeHandle(T *out) {
+static int makeHandle(T *out) {
   static std::atomic<uintptr_t> next{0x1000};
   *out = reinterpret_cast<T>(next.fetch_add(16));
   return Success;
 }
-static CUresult allocate(CUdeviceptr *out, size_t bytes) {
-  *out = reinterpret_cast<CUdeviceptr>(
-      aligned_alloc(4096, (bytes + 4095) / 4096 * 4096));
+static int allocate(void **out, size_t bytes) {
+  *out = aligned_alloc(4096, (bytes + 4095) / 4096 * 4096);
   return *out ? Success : ErrorOutOfMemory;
 }
 
-static CUresult cuDriverGetVersion(int *version) {
+static int cuDriverGetVersion(int *version) {
   *version = 13000;
   return Success;
 }
-static CUresult cuGetErrorName(CUresult, const char **text) {
+static int cuGetErrorName(int, const char **text) {
   *text = "NULL_CUDA_ERROR";
   return Success;
 }
-static CUresult cuGetErrorString(CUresult, const char **text) {
+static int cuGetErrorString(int, const char **text) {
   *text = "an error of the null driver";
   return Success;
 }
-static CUresult cuDeviceGetCount(int *count) {
+static int cuDeviceGetCount(int *count) {
   *count = 1;
   return Success;
 }
-static CUresult cuDeviceGet(CUdevice *device, int ordinal) {
+static int cuDeviceGet(int *device, int ordinal) {
   *device = ordinal;
   return Success;
 }
-static CUresult cuDeviceGetName(char *name, int length, CUdevice) {
+static int cuDeviceGetName(char *name, int length, int) {
   snprintf(name, size_t(length), "null device");
   return Success;
 }
-static CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice) {
+static int cuDeviceGetAttribute(int *value, int attribute, int) {
   switch (attribute) {
   case MaxThreadsPerBlock:
   case MaxBlockDimX:
@@ -108,115 +104,114 @@ static CUresult cuDeviceGetAttribute(int *value, int attribute, CUdevice) {
   }
   return Success;
 }
-static CUresult cuDeviceTotalMem(size_t *bytes, CUdevice) {
+static int cuDeviceTotalMem(size_t *bytes, int) {
   *bytes = size_t(1) << 30;
   return Success;
 }
-static CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice) {
-  *context = reinterpret_cast<CUcontext>(uintptr_t(0x100));
+static int cuDevicePrimaryCtxRetain(void **context, int) {
+  *context = reinterpret_cast<void *>(uintptr_t(0x100));
   return Success;
 }
 /// A cache line: the loader takes a thread's variables of this library from the
 /// heap, where other threads' words may be next to them.
 struct alignas(64) ThreadLine {
-  CUcontext context;
+  void *context;
 };
 static __thread ThreadLine current;
-static CUresult cuCtxGetCurrent(CUcontext *context) {
+static int cuCtxGetCurrent(void **context) {
   *context = current.context;
   return Success;
 }
-static CUresult cuCtxSetCurrent(CUcontext context) {
+static int cuCtxSetCurrent(void *context) {
   current.context = context;
   return Success;
 }
-static CUresult cuCtxGetId(CUcontext, unsigned long long *id) {
+static int cuCtxGetId(void *, unsigned long long *id) {
   *id = 1;
   return Success;
 }
-static CUresult cuModuleLoadDataEx(CUmodule *module, const void *, unsigned,
-                                   int *, void **) {
+static int cuModuleLoadDataEx(ModuleHandle *module, const void *, unsigned,
+                              int *, void **) {
   return makeHandle(module);
 }
-static CUresult cuModuleGetFunction(CUfunction *function, CUmodule,
-                                    const char *) {
+static int cuModuleGetFunction(FunctionHandle *function, ModuleHandle,
+                               const char *) {
   return makeHandle(function);
 }
-static CUresult cuFuncGetAttribute(int *value, int attribute, CUfunction) {
+static int cuFuncGetAttribute(int *value, int attribute, FunctionHandle) {
   *value = attribute == FuncMaxThreadsPerBlock ? 1024 : 0;
   return Success;
 }
-static CUresult cuStreamCreate(CUstream *stream, unsigned) {
+static int cuStreamCreate(StreamHandle *stream, unsigned) {
   return makeHandle(stream);
 }
-static CUresult cuEventCreate(CUevent *event, unsigned) {
+static int cuEventCreate(EventHandle *event, unsigned) {
   return makeHandle(event);
 }
-static CUresult cuStreamWriteValue32(CUstream, CUdeviceptr address,
-                                     uint32_t value, unsigned) {
-  __atomic_store_n(static_cast<uint32_t *>(asPointer(address)), value,
-                   __ATOMIC_RELEASE);
+static int cuStreamWriteValue32(StreamHandle, void *address, uint32_t value,
+                                unsigned) {
+  __atomic_store_n(static_cast<uint32_t *>(address), value, __ATOMIC_RELEASE);
   return Success;
 }
-static CUresult cuStreamIsCapturing(CUstream, int *status) {
+static int cuStreamIsCapturing(StreamHandle, int *status) {
   *status = StreamCaptureStatusNone;
   return Success;
 }
-static CUresult cuMemPoolCreate(CUmemoryPool *pool, const CUmemPoolProps *) {
+static int cuMemPoolCreate(PoolHandle *pool, const PoolProperties *) {
   return makeHandle(pool);
 }
-static CUresult cuMemAllocFromPoolAsync(CUdeviceptr *address, size_t bytes,
-                                        CUmemoryPool, CUstream) {
+static int cuMemAllocFromPoolAsync(void **address, size_t bytes, PoolHandle,
+                                   StreamHandle) {
   return allocate(address, bytes);
 }
-static CUresult cuMemFreeAsync(CUdeviceptr address, CUstream) {
-  free(asPointer(address));
-  return Success;
-}
-static CUresult cuMemAlloc(CUdeviceptr *address, size_t bytes) {
-  return allocate(address, bytes);
-}
-static CUresult cuMemAllocManaged(CUdeviceptr *address, size_t bytes,
-                                  unsigned) {
-  return allocate(address, bytes);
-}
-static CUresult cuMemHostAlloc(void **address, size_t bytes, unsigned) {
-  return allocate(reinterpret_cast<CUdeviceptr *>(address), bytes);
-}
-static CUresult cuMemFree(CUdeviceptr address) {
-  free(asPointer(address));
-  return Success;
-}
-static CUresult cuMemFreeHost(void *address) {
+static int cuMemFreeAsync(void *address, StreamHandle) {
   free(address);
   return Success;
 }
-static CUresult cuMemGetInfo(size_t *freeBytes, size_t *totalBytes) {
+static int cuMemAlloc(void **address, size_t bytes) {
+  return allocate(address, bytes);
+}
+static int cuMemAllocManaged(void **address, size_t bytes, unsigned) {
+  return allocate(address, bytes);
+}
+static int cuMemHostAlloc(void **address, size_t bytes, unsigned) {
+  return allocate(address, bytes);
+}
+static int cuMemFree(void *address) {
+  free(address);
+  return Success;
+}
+static int cuMemFreeHost(void *address) {
+  free(address);
+  return Success;
+}
+static int cuMemGetInfo(size_t *freeBytes, size_t *totalBytes) {
   *freeBytes = *totalBytes = size_t(1) << 30;
   return Success;
 }
-static CUresult cuPointerGetAttributes(unsigned count, int *, void **values,
-                                       CUdeviceptr) {
+static int cuPointerGetAttributes(unsigned count, int *, void **values,
+                                  const void *) {
   for (unsigned i = 0; i < count; ++i)
     *static_cast<unsigned *>(values[i]) = 0;
   return Success;
 }
-static CUresult cuMemcpyAsync(CUdeviceptr destination, CUdeviceptr source,
-                              size_t bytes, CUstream) {
-  memmove(asPointer(destination), asPointer(source), bytes);
+static int cuMemcpyAsync(void *destination, const void *source, size_t bytes,
+                         StreamHandle) {
+  memmove(destination, source, bytes);
   return Success;
 }
 } // namespace special
 
-extern "C" __attribute__((visibility("default"))) CUresult cuGetProcAddress_v2(
-    const char *wanted, void **address, int, uint64_t, int *found) {
-#define SYMBOL(need, name, version, exported, parameters)                      \
+extern "C" __attribute__((visibility("default"))) int
+cuGetProcAddress_v2(const char *wanted, void **address, int, uint64_t,
+                    int *found) {
+#define CUDA_ENTRY(entry, parameters, need, name, version, exported)           \
   if (!strcmp(wanted, #name)) {                                                \
     *address = reinterpret_cast<void *>(&special::name);                       \
     *found = 0;                                                                \
     return Success;                                                            \
   }
-#include "drivers/cuda/CudaSymbols.def"
+#include "drivers/shared/VendorSymbols.def"
   *address = nullptr;
   *found = 1;
   return ErrorNotFound;

@@ -6,8 +6,8 @@
 // conformance suite tests what the core makes of it.
 //===----------------------------------------------------------------------===//
 
+#include "drivers/cuda/CudaDriver.h"
 #include "core/Driver.h"
-#include "drivers/cuda/CudaApi.h"
 
 #include "gtest/gtest.h"
 
@@ -411,7 +411,8 @@ TEST_F(CudaDriver, PointerKinds) {
 
 TEST_F(CudaDriver, TheCallersContextComesBack) {
   std::thread foreign([&] {
-    cuda::CUcontext current = nullptr;
+    const VendorTable &table = static_cast<VendorDriver *>(cudaDriver())->table;
+    void *current = nullptr;
     SavedContext mine;
     OK(context->makeCurrent(mine));
     EXPECT_EQ(mine.pushed, 1u);
@@ -419,12 +420,12 @@ TEST_F(CudaDriver, TheCallersContextComesBack) {
     OK(context->makeCurrent(nested));
     EXPECT_EQ(nested.pushed, 0u);
     context->restore(nested);
-    cuda::table.cuCtxGetCurrent(&current);
+    table.contextCurrent(&current);
     EXPECT_NE(current, nullptr);
-    cuda::table.cuCtxSetCurrent(nullptr);
+    table.contextSetCurrent(nullptr);
     OK(context->resume());
     context->restore(mine);
-    cuda::table.cuCtxGetCurrent(&current);
+    table.contextCurrent(&current);
     EXPECT_EQ(current, nullptr);
   });
   foreign.join();
@@ -469,16 +470,16 @@ TEST(CudaLibrary, OpenedOnceUnderRacingThreads) { // X09
 }
 
 TEST(CudaImage, ParametersCountedInPtx) {
-  using cuda::CudaApi;
-  EXPECT_EQ(CudaApi::imageParamCount(image, "store"), 2);
-  EXPECT_EQ(CudaApi::imageParamCount(image, "addUp"), 4);
-  EXPECT_EQ(CudaApi::imageParamCount(image, "nothing"), 0);
-  EXPECT_EQ(CudaApi::imageParamCount(image, "add"), -1);
-  EXPECT_EQ(CudaApi::imageParamCount(image, "absent"), -1);
+  const cuda::CudaDriver driver;
+  EXPECT_EQ(driver.imageParamCount(image, "store"), 2);
+  EXPECT_EQ(driver.imageParamCount(image, "addUp"), 4);
+  EXPECT_EQ(driver.imageParamCount(image, "nothing"), 0);
+  EXPECT_EQ(driver.imageParamCount(image, "add"), -1);
+  EXPECT_EQ(driver.imageParamCount(image, "absent"), -1);
   gpuasync_image broken = image;
   broken.format = GPUASYNC_IMAGE_CUBIN;
   for (broken.size = 0; broken.size < 200; ++broken.size)
-    EXPECT_EQ(CudaApi::imageParamCount(broken, "store"), -1);
+    EXPECT_EQ(driver.imageParamCount(broken, "store"), -1);
 }
 
 // What may be called between a frame's first enqueue and its

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/Driver.h"
-#include "drivers/hip/HipApi.h"
 #include "gpuasync/Context.h"
 
 #include "gtest/gtest.h"

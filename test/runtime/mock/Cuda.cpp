@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One function per line of CudaSymbols.def, which also makes the library's
-// exports and what cuGetProcAddress finds.
+// One function per CUDA entry of VendorSymbols.def, which also makes the
+// library's exports and what cuGetProcAddress finds.
 //===----------------------------------------------------------------------===//
 
 #include "State.h"
@@ -27,9 +27,9 @@ namespace {
 //===----------------------------------------------------------------------===//
 
 namespace names {
-#define SYMBOL(need, name, version, exported, parameters)                      \
+#define CUDA_ENTRY(entry, parameters, need, name, version, exported)           \
   constexpr const char *name = #name;
-#include "drivers/cuda/CudaSymbols.def"
+#include "drivers/shared/VendorSymbols.def"
 } // namespace names
 
 const ErrorText errorTexts[] = {
@@ -59,11 +59,6 @@ const ErrorText errorTexts[] = {
     {NotSupported, "CUDA_ERROR_NOT_SUPPORTED", "operation not supported"},
 };
 
-void *address(CUdeviceptr value) { return reinterpret_cast<void *>(value); }
-CUdeviceptr value(void *address) {
-  return reinterpret_cast<uintptr_t>(address);
-}
-
 //===----------------------------------------------------------------------===//
 // The library and its devices
 //===----------------------------------------------------------------------===//
@@ -75,10 +70,10 @@ int cuDriverGetVersion(Call &, int *version) {
   return Success;
 }
 
-int cuGetErrorName(Call &, CUresult error, const char **text) {
+int cuGetErrorName(Call &, int error, const char **text) {
   return errorText(errorTexts, error, &ErrorText::name, text);
 }
-int cuGetErrorString(Call &, CUresult error, const char **text) {
+int cuGetErrorString(Call &, int error, const char **text) {
   return errorText(errorTexts, error, &ErrorText::text, text);
 }
 
@@ -87,7 +82,7 @@ int cuDeviceGetCount(Call &, int *count) {
   return Success;
 }
 
-int cuDeviceGet(Call &, CUdevice *device, int ordinal) {
+int cuDeviceGet(Call &, int *device, int ordinal) {
   Context *context = nullptr;
   if (int code = state().primary(ordinal, context))
     return code;
@@ -95,12 +90,12 @@ int cuDeviceGet(Call &, CUdevice *device, int ordinal) {
   return Success;
 }
 
-int cuDeviceGetName(Call &, char *name, int length, CUdevice device) {
+int cuDeviceGetName(Call &, char *name, int length, int device) {
   snprintf(name, size_t(length), "Mock GPU %d", device);
   return Success;
 }
 
-int cuDeviceGetAttribute(Call &, int *value, int attribute, CUdevice) {
+int cuDeviceGetAttribute(Call &, int *value, int attribute, int) {
   auto &settings = state().settings;
   switch (attribute) {
   case MaxThreadsPerBlock:
@@ -138,7 +133,6 @@ int cuDeviceGetAttribute(Call &, int *value, int attribute, CUdevice) {
     *value = int(settings["pools"]);
     return Success;
   case UnifiedAddressing:
-  case ManagedMemory:
   case CooperativeLaunch:
   case ReadOnlyHostRegisterSupported:
   case ClusterLaunch:
@@ -150,7 +144,7 @@ int cuDeviceGetAttribute(Call &, int *value, int attribute, CUdevice) {
   }
 }
 
-int cuDeviceTotalMem(Call &, size_t *bytes, CUdevice) {
+int cuDeviceTotalMem(Call &, size_t *bytes, int) {
   *bytes = state().settings["memory"];
   return Success;
 }
@@ -159,33 +153,33 @@ int cuDeviceTotalMem(Call &, size_t *bytes, CUdevice) {
 // Contexts
 //===----------------------------------------------------------------------===//
 
-int cuDevicePrimaryCtxRetain(Call &, CUcontext *context, CUdevice device) {
+int cuDevicePrimaryCtxRetain(Call &, void **context, int device) {
   Context *found = nullptr;
   if (int code = state().retain(device, found))
     return code;
-  *context = to<CUcontext>(static_cast<void *>(found));
+  *context = to<void *>(static_cast<void *>(found));
   return Success;
 }
 
-int cuDevicePrimaryCtxRelease(Call &call, CUdevice device) {
+int cuDevicePrimaryCtxRelease(Call &call, int device) {
   return state().release(device, call.lock);
 }
 
-int cuCtxGetCurrent(Call &, CUcontext *context) {
-  *context = to<CUcontext>(static_cast<void *>(state().current()));
+int cuCtxGetCurrent(Call &, void **context) {
+  *context = to<void *>(static_cast<void *>(state().current()));
   return Success;
 }
 
-int cuCtxSetCurrent(Call &, CUcontext context) {
+int cuCtxSetCurrent(Call &, void *context) {
   return state().setCurrent(context);
 }
 
-int cuCtxGetDevice(Call &, CUdevice *device) {
+int cuCtxGetDevice(Call &, int *device) {
   *device = state().current()->device;
   return Success;
 }
 
-int cuCtxGetId(Call &, CUcontext context, unsigned long long *id) {
+int cuCtxGetId(Call &, void *context, unsigned long long *id) {
   uint64_t found = 0;
   if (int code = state().contextId(context, found))
     return code;
@@ -212,7 +206,7 @@ int cuCtxSetLimit(Call &call, int limit, size_t value) {
 // Modules and launches
 //===----------------------------------------------------------------------===//
 
-int cuModuleLoadDataEx(Call &call, CUmodule *module, const void *image,
+int cuModuleLoadDataEx(Call &call, ModuleHandle *module, const void *image,
                        unsigned optionCount, int *options, void **values) {
   Module *loaded = nullptr;
   std::string log;
@@ -228,7 +222,7 @@ int cuModuleLoadDataEx(Call &call, CUmodule *module, const void *image,
   if (buffer && room)
     snprintf(buffer, room, "%s", log.c_str());
   if (code == Success)
-    *module = to<CUmodule>(static_cast<void *>(loaded));
+    *module = to<ModuleHandle>(static_cast<void *>(loaded));
   return code;
 }
 
@@ -237,12 +231,12 @@ struct Link {
   std::string code;
 };
 
-int cuLinkCreate(Call &, unsigned, int *, void **, CUlinkState *link) {
-  *link = to<CUlinkState>(static_cast<void *>(new Link));
+int cuLinkCreate(Call &, unsigned, int *, void **, LinkHandle *link) {
+  *link = to<LinkHandle>(static_cast<void *>(new Link));
   return Success;
 }
 
-int cuLinkAddData(Call &, CUlinkState link, int type, void *data, size_t bytes,
+int cuLinkAddData(Call &, LinkHandle link, int type, void *data, size_t bytes,
                   const char *, unsigned, int *, void **) {
   auto *text = static_cast<const char *>(data);
   if (type != JitInputPtx || !bytes || text[bytes - 1])
@@ -252,33 +246,33 @@ int cuLinkAddData(Call &, CUlinkState link, int type, void *data, size_t bytes,
   return Success;
 }
 
-int cuLinkComplete(Call &, CUlinkState link, void **code, size_t *bytes) {
+int cuLinkComplete(Call &, LinkHandle link, void **code, size_t *bytes) {
   std::string &text = reinterpret_cast<Link *>(link)->code;
   *code = text.data();
   *bytes = text.size() + 1;
   return Success;
 }
 
-int cuLinkDestroy(Call &, CUlinkState link) {
+int cuLinkDestroy(Call &, LinkHandle link) {
   delete reinterpret_cast<Link *>(link);
   return Success;
 }
 
-int cuModuleUnload(Call &call, CUmodule module) {
+int cuModuleUnload(Call &call, ModuleHandle module) {
   return state().unload(module, call.lock);
 }
 
-int cuModuleGetFunction(Call &, CUfunction *function, CUmodule module,
+int cuModuleGetFunction(Call &, FunctionHandle *function, ModuleHandle module,
                         const char *name) {
   Function *found = nullptr;
   if (int code = state().function(module, name, found))
     return code;
-  *function = to<CUfunction>(static_cast<void *>(found));
+  *function = to<FunctionHandle>(static_cast<void *>(found));
   return Success;
 }
 
 int cuFuncGetAttribute(Call &call, int *value, int attribute,
-                       CUfunction function) {
+                       FunctionHandle function) {
   Function *found = nullptr;
   if (int code = state().function(function, found, true, call.lock))
     return code;
@@ -292,9 +286,6 @@ int cuFuncGetAttribute(Call &call, int *value, int attribute,
   case FuncLocalSizeBytes:
     *value = 0;
     return Success;
-  case FuncNumRegs:
-    *value = 32;
-    return Success;
   case FuncMaxDynamicSharedSizeBytes:
     *value = found->maxDynamicShared;
     return Success;
@@ -303,7 +294,7 @@ int cuFuncGetAttribute(Call &call, int *value, int attribute,
   }
 }
 
-int cuFuncSetAttribute(Call &call, CUfunction function, int attribute,
+int cuFuncSetAttribute(Call &call, FunctionHandle function, int attribute,
                        int value) {
   Function *found = nullptr;
   if (int code = state().function(function, found, true, call.lock))
@@ -315,14 +306,14 @@ int cuFuncSetAttribute(Call &call, CUfunction function, int attribute,
   return Success;
 }
 
-int cuFuncLoad(Call &call, CUfunction function) {
+int cuFuncLoad(Call &call, FunctionHandle function) {
   Function *found = nullptr;
   return state().function(function, found, true, call.lock);
 }
 
 bool isLarge(size_t bytes) { return bytes > 16; }
 
-int cuFuncGetParamInfo(Call &call, CUfunction function, size_t index,
+int cuFuncGetParamInfo(Call &call, FunctionHandle function, size_t index,
                        size_t *offset, size_t *size) {
   Function *found = nullptr;
   if (int code = state().function(function, found, false, call.lock))
@@ -344,7 +335,7 @@ int cuFuncGetParamInfo(Call &call, CUfunction function, size_t index,
 }
 
 int cuOccupancyMaxActiveBlocksPerMultiprocessor(Call &call, int *blocks,
-                                                CUfunction function,
+                                                FunctionHandle function,
                                                 int blockSize, size_t) {
   Function *found = nullptr;
   if (int code = state().function(function, found, false, call.lock))
@@ -353,8 +344,8 @@ int cuOccupancyMaxActiveBlocksPerMultiprocessor(Call &call, int *blocks,
   return Success;
 }
 
-int launch(Call &call, CUfunction function, const Launch &launch,
-           CUstream stream, void **parameters, void **extra) {
+int launch(Call &call, FunctionHandle function, const Launch &launch,
+           StreamHandle stream, void **parameters, void **extra) {
   Function *found = nullptr;
   if (int code = state().function(function, found, false, call.lock))
     return code;
@@ -385,10 +376,10 @@ int launch(Call &call, CUfunction function, const Launch &launch,
   return state().launch(*found, stream, launch, buffer, bytes, call.lock);
 }
 
-int cuLaunchKernel(Call &call, CUfunction function, unsigned gridX,
+int cuLaunchKernel(Call &call, FunctionHandle function, unsigned gridX,
                    unsigned gridY, unsigned gridZ, unsigned blockX,
                    unsigned blockY, unsigned blockZ, unsigned sharedBytes,
-                   CUstream stream, void **parameters, void **extra) {
+                   StreamHandle stream, void **parameters, void **extra) {
   return launch(
       call, function,
       {{gridX, gridY, gridZ}, {blockX, blockY, blockZ}, sharedBytes, false},
@@ -396,7 +387,7 @@ int cuLaunchKernel(Call &call, CUfunction function, unsigned gridX,
 }
 
 int cuLaunchKernelEx(Call &call, const CUlaunchConfig *config,
-                     CUfunction function, void **parameters, void **extra) {
+                     FunctionHandle function, void **parameters, void **extra) {
   Launch plain = {{config->gridDimX, config->gridDimY, config->gridDimZ},
                   {config->blockDimX, config->blockDimY, config->blockDimZ},
                   config->sharedMemBytes,
@@ -413,34 +404,32 @@ int cuLaunchKernelEx(Call &call, const CUlaunchConfig *config,
 // Streams and events
 //===----------------------------------------------------------------------===//
 
-int cuStreamCreate(Call &, CUstream *stream, unsigned flags) {
+int cuStreamCreate(Call &, StreamHandle *stream, unsigned flags) {
   Stream *made = nullptr;
   if (int code = state().createStream(flags, flags == StreamNonBlocking, made))
     return code;
-  *stream = to<CUstream>(static_cast<void *>(made));
+  *stream = to<StreamHandle>(static_cast<void *>(made));
   return Success;
 }
 
-int cuStreamDestroy(Call &, CUstream stream) {
+int cuStreamDestroy(Call &, StreamHandle stream) {
   return state().destroyStream(stream);
 }
-int cuStreamQuery(Call &, CUstream stream) { return state().query(stream); }
-int cuStreamSynchronize(Call &call, CUstream stream) {
-  return state().synchronize(stream, call.lock);
-}
-int cuStreamWaitEvent(Call &, CUstream stream, CUevent event, unsigned) {
+int cuStreamQuery(Call &, StreamHandle stream) { return state().query(stream); }
+int cuStreamWaitEvent(Call &, StreamHandle stream, EventHandle event,
+                      unsigned) {
   return state().wait(stream, event);
 }
-int cuStreamWriteValue32(Call &, CUstream stream, CUdeviceptr word,
+int cuStreamWriteValue32(Call &, StreamHandle stream, void *word,
                          uint32_t value, unsigned) {
-  return state().writeValue(stream, address(word), value);
+  return state().writeValue(stream, word, value);
 }
-int cuStreamIsCapturing(Call &, CUstream stream, int *status) {
+int cuStreamIsCapturing(Call &, StreamHandle stream, int *status) {
   uint64_t id = 0;
   return state().captureInfo(stream, *status, id);
 }
-int cuStreamGetCaptureInfo(Call &, CUstream stream, int *status, uint64_t *id,
-                           CUgraph *, const CUgraphNode **, const void **,
+int cuStreamGetCaptureInfo(Call &, StreamHandle stream, int *status,
+                           uint64_t *id, void **, const void ***, const void **,
                            size_t *) {
   return state().captureInfo(stream, *status, *id);
 }
@@ -448,42 +437,43 @@ int cuThreadExchangeStreamCaptureMode(Call &, int *mode) {
   std::swap(*mode, thread().captureMode);
   return Success;
 }
-int cuEventCreate(Call &, CUevent *event, unsigned flags) {
+int cuEventCreate(Call &, EventHandle *event, unsigned flags) {
   if (flags != EventDisableTiming)
     state().violation("an event with timing is slower");
   Event *made = nullptr;
   if (int code = state().createEvent(made))
     return code;
-  *event = to<CUevent>(static_cast<void *>(made));
+  *event = to<EventHandle>(static_cast<void *>(made));
   return Success;
 }
-int cuEventDestroy(Call &, CUevent event) {
+int cuEventDestroy(Call &, EventHandle event) {
   return state().destroyEvent(event);
 }
-int cuEventRecord(Call &, CUevent event, CUstream stream) {
+int cuEventRecord(Call &, EventHandle event, StreamHandle stream) {
   return state().record(event, stream);
 }
-int cuEventQuery(Call &, CUevent event) { return state().queryEvent(event); }
+int cuEventQuery(Call &, EventHandle event) {
+  return state().queryEvent(event);
+}
 
 //===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
 
-int cuMemPoolCreate(Call &, CUmemoryPool *pool,
-                    const CUmemPoolProps *properties) {
+int cuMemPoolCreate(Call &, PoolHandle *pool,
+                    const PoolProperties *properties) {
   if (properties->allocType != 1 || properties->location.type != 1)
     return InvalidValue;
   Pool *made = nullptr;
   if (int code = state().createPool(properties->location.id, made))
     return code;
-  *pool = to<CUmemoryPool>(static_cast<void *>(made));
+  *pool = to<PoolHandle>(static_cast<void *>(made));
   return Success;
 }
-int cuMemPoolDestroy(Call &, CUmemoryPool pool) {
+int cuMemPoolDestroy(Call &, PoolHandle pool) {
   return state().destroyPool(pool);
 }
-int cuMemPoolSetAttribute(Call &, CUmemoryPool pool, int attribute,
-                          void *value) {
+int cuMemPoolSetAttribute(Call &, PoolHandle pool, int attribute, void *value) {
   Pool *found = nullptr;
   if (int code = state().pool(pool, found))
     return code;
@@ -495,39 +485,37 @@ int cuMemPoolSetAttribute(Call &, CUmemoryPool pool, int attribute,
     return InvalidValue;
   return Success;
 }
-int cuMemPoolTrimTo(Call &call, CUmemoryPool pool, size_t keepBytes) {
+int cuMemPoolTrimTo(Call &call, PoolHandle pool, size_t keepBytes) {
   return state().trim(pool, keepBytes, call.lock);
 }
-int cuMemAllocFromPoolAsync(Call &, CUdeviceptr *result, size_t bytes,
-                            CUmemoryPool pool, CUstream stream) {
+int cuMemAllocFromPoolAsync(Call &, void **result, size_t bytes,
+                            PoolHandle pool, StreamHandle stream) {
   void *pointer = nullptr;
   if (int code = state().allocateFrom(pool, bytes, stream, pointer))
     return code;
-  *result = value(pointer);
+  *result = pointer;
   return Success;
 }
-int cuMemFreeAsync(Call &, CUdeviceptr memory, CUstream stream) {
-  return state().freeAsync(address(memory), stream);
+int cuMemFreeAsync(Call &, void *memory, StreamHandle stream) {
+  return state().freeAsync(memory, stream);
 }
 
-int allocate(MemoryOf of, CUdeviceptr *result, size_t bytes) {
+int allocate(MemoryOf of, void **result, size_t bytes) {
   void *pointer = nullptr;
   if (int code = state().allocate(of, bytes, pointer))
     return code;
-  *result = value(pointer);
+  *result = pointer;
   return Success;
 }
-int cuMemAlloc(Call &, CUdeviceptr *result, size_t bytes) {
+int cuMemAlloc(Call &, void **result, size_t bytes) {
   return allocate(MemoryOf::Device, result, bytes);
 }
-int cuMemAllocManaged(Call &, CUdeviceptr *result, size_t bytes,
-                      unsigned flags) {
+int cuMemAllocManaged(Call &, void **result, size_t bytes, unsigned flags) {
   return flags == MemAttachGlobal ? allocate(MemoryOf::Managed, result, bytes)
                                   : int(InvalidValue);
 }
-int cuMemFree(Call &call, CUdeviceptr memory) {
-  return state().free(address(memory), MemoryOf::Device, MemoryOf::Managed,
-                      call.lock);
+int cuMemFree(Call &call, void *memory) {
+  return state().free(memory, MemoryOf::Device, MemoryOf::Managed, call.lock);
 }
 int cuMemHostAlloc(Call &, void **result, size_t bytes, unsigned) {
   return state().allocate(MemoryOf::Pinned, bytes, *result);
@@ -548,8 +536,8 @@ int cuMemGetInfo(Call &, size_t *freeBytes, size_t *totalBytes) {
 }
 
 int cuPointerGetAttributes(Call &, unsigned count, int *attributes,
-                           void **values, CUdeviceptr pointer) {
-  const Memory *block = state().find(address(pointer));
+                           void **values, const void *pointer) {
+  const Memory *block = state().find(pointer);
   for (unsigned i = 0; i < count; ++i) {
     auto *result = static_cast<unsigned *>(values[i]);
     if (attributes[i] == PointerIsManaged) {
@@ -569,22 +557,23 @@ int cuPointerGetAttributes(Call &, unsigned count, int *attributes,
 // Copies and fills
 //===----------------------------------------------------------------------===//
 
-int cuMemcpyAsync(Call &call, CUdeviceptr destination, CUdeviceptr source,
-                  size_t bytes, CUstream stream) {
-  State::Rows rows = {static_cast<char *>(address(destination)),
-                      static_cast<const char *>(address(source)),
+int cuMemcpyAsync(Call &call, void *destination, const void *source,
+                  size_t bytes, StreamHandle stream) {
+  State::Rows rows = {static_cast<char *>(destination),
+                      static_cast<const char *>(source),
                       0,
                       0,
                       bytes,
                       1};
   return state().copy(rows, stream, call.lock);
 }
-int cuMemcpy2DAsync(Call &call, const CUDA_MEMCPY2D *copy, CUstream stream) {
+int cuMemcpy2DAsync(Call &call, const CUDA_MEMCPY2D *copy,
+                    StreamHandle stream) {
   if (copy->srcMemoryType != MemoryTypeUnified ||
       copy->dstMemoryType != MemoryTypeUnified)
     return InvalidValue;
-  State::Rows rows = {static_cast<char *>(address(copy->dstDevice)),
-                      static_cast<const char *>(address(copy->srcDevice)),
+  State::Rows rows = {static_cast<char *>(copy->dstDevice),
+                      static_cast<const char *>(copy->srcDevice),
                       copy->dstPitch,
                       copy->srcPitch,
                       copy->WidthInBytes,
@@ -592,30 +581,29 @@ int cuMemcpy2DAsync(Call &call, const CUDA_MEMCPY2D *copy, CUstream stream) {
   return state().copy(rows, stream, call.lock);
 }
 
-int cuMemsetD8Async(Call &, CUdeviceptr to, unsigned char value, size_t count,
-                    CUstream stream) {
-  return state().fill(address(to), 0, value, 1, count, 1, stream);
+int cuMemsetD8Async(Call &, void *to, unsigned char value, size_t count,
+                    StreamHandle stream) {
+  return state().fill(to, 0, value, 1, count, 1, stream);
 }
-int cuMemsetD16Async(Call &, CUdeviceptr to, unsigned short value, size_t count,
-                     CUstream stream) {
-  return state().fill(address(to), 0, value, 2, count, 1, stream);
+int cuMemsetD16Async(Call &, void *to, unsigned short value, size_t count,
+                     StreamHandle stream) {
+  return state().fill(to, 0, value, 2, count, 1, stream);
 }
-int cuMemsetD32Async(Call &, CUdeviceptr to, unsigned value, size_t count,
-                     CUstream stream) {
-  return state().fill(address(to), 0, value, 4, count, 1, stream);
+int cuMemsetD32Async(Call &, void *to, unsigned value, size_t count,
+                     StreamHandle stream) {
+  return state().fill(to, 0, value, 4, count, 1, stream);
 }
-int cuMemsetD2D8Async(Call &, CUdeviceptr to, size_t pitch, unsigned char value,
-                      size_t width, size_t height, CUstream stream) {
-  return state().fill(address(to), pitch, value, 1, width, height, stream);
+int cuMemsetD2D8Async(Call &, void *to, size_t pitch, unsigned char value,
+                      size_t width, size_t height, StreamHandle stream) {
+  return state().fill(to, pitch, value, 1, width, height, stream);
 }
-int cuMemsetD2D16Async(Call &, CUdeviceptr to, size_t pitch,
-                       unsigned short value, size_t width, size_t height,
-                       CUstream stream) {
-  return state().fill(address(to), pitch, value, 2, width, height, stream);
+int cuMemsetD2D16Async(Call &, void *to, size_t pitch, unsigned short value,
+                       size_t width, size_t height, StreamHandle stream) {
+  return state().fill(to, pitch, value, 2, width, height, stream);
 }
-int cuMemsetD2D32Async(Call &, CUdeviceptr to, size_t pitch, unsigned value,
-                       size_t width, size_t height, CUstream stream) {
-  return state().fill(address(to), pitch, value, 4, width, height, stream);
+int cuMemsetD2D32Async(Call &, void *to, size_t pitch, unsigned value,
+                       size_t width, size_t height, StreamHandle stream) {
+  return state().fill(to, pitch, value, 4, width, height, stream);
 }
 
 int cuTensorMapEncodeTiled(Call &, void *map, int type, unsigned rank,
@@ -677,6 +665,9 @@ constexpr bool needsContext(const char *name) {
 // What an embedder calls beside us, with handles as plain pointers
 //===----------------------------------------------------------------------===//
 
+int cuStreamSynchronize(Call &call, void *stream) {
+  return state().synchronize(stream, call.lock);
+}
 int cuStreamBeginCapture(Call &, void *stream, int mode) {
   return state().beginCapture(stream, mode);
 }
@@ -701,6 +692,7 @@ int cuGraphExecDestroy(Call &, void *executable) {
 int cuGraphDestroy(Call &, void *graph) { return state().destroyGraph(graph); }
 
 #define EMBEDDERS_CALLS                                                        \
+  EMBEDDERS_CALL(cuStreamSynchronize, "cuStreamSynchronize")                   \
   EMBEDDERS_CALL(cuStreamBeginCapture, "cuStreamBeginCapture_v2")              \
   EMBEDDERS_CALL(cuStreamEndCapture, "cuStreamEndCapture")                     \
   EMBEDDERS_CALL(cuGraphInstantiateWithFlags, "cuGraphInstantiateWithFlags")   \
@@ -729,24 +721,26 @@ EMBEDDERS_CALLS
 EMBEDDERS_CALLS
 #undef EMBEDDERS_CALL
 
-#define SYMBOL(need, name, version, exported, parameters)                      \
-  extern "C" __attribute__((visibility("hidden")))                             \
-  CUresult(*const mock_entry_##name) parameters =                              \
-      Entry<name, names::name, needsContext(names::name)>::call;               \
+#define CUDA_ENTRY(entry, parameters, need, name, version, exported)           \
+  extern "C"                                                                   \
+      __attribute__((visibility("hidden"))) int(*const mock_entry_##name)      \
+          parameters =                                                         \
+              Entry<name, names::name, needsContext(names::name)>::call;       \
   MOCK_EXPORT(exported, "mock_entry_" #name)
-#include "drivers/cuda/CudaSymbols.def"
+#include "drivers/shared/VendorSymbols.def"
 } // namespace mock
 
-extern "C" __attribute__((visibility("default"))) CUresult cuGetProcAddress_v2(
-    const char *name, void **result, int version, uint64_t, int *found) {
+extern "C" __attribute__((visibility("default"))) int
+cuGetProcAddress_v2(const char *name, void **result, int version, uint64_t,
+                    int *found) {
   static const struct {
     const char *name;
     int version;
     void *address;
   } table[] = {
-#define SYMBOL(need, name, version, exported, parameters)                      \
+#define CUDA_ENTRY(entry, parameters, need, name, version, exported)           \
   {#name, version, reinterpret_cast<void *>(mock::mock_entry_##name)},
-#include "drivers/cuda/CudaSymbols.def"
+#include "drivers/shared/VendorSymbols.def"
   };
   *result = nullptr;
   for (auto &entry : table)

@@ -2,9 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One function per line of HipSymbols.def, which also makes the library's
-// exports. Contexts are there from the beginning, one per device; what a thread
-// has is a current device.
+// One function per HIP entry of VendorSymbols.def, which also makes the
+// library's exports. Contexts are there from the beginning, one per device;
+// what a thread has is a current device.
 //===----------------------------------------------------------------------===//
 
 #include "State.h"
@@ -29,8 +29,9 @@ namespace {
 //===----------------------------------------------------------------------===//
 
 namespace names {
-#define SYMBOL(need, name, parameters) constexpr const char *name = #name;
-#include "drivers/hip/HipSymbols.def"
+#define HIP_ENTRY(entry, parameters, need, name)                               \
+  constexpr const char *name = #name;
+#include "drivers/shared/VendorSymbols.def"
 } // namespace names
 
 const ErrorText errorTexts[] = {
@@ -68,10 +69,10 @@ int hipRuntimeGetVersion(Call &, int *version) {
   return Success;
 }
 
-int hipDrvGetErrorName(Call &, hipError_t error, const char **text) {
+int hipDrvGetErrorName(Call &, int error, const char **text) {
   return errorText(errorTexts, error, &ErrorText::name, text);
 }
-int hipDrvGetErrorString(Call &, hipError_t error, const char **text) {
+int hipDrvGetErrorString(Call &, int error, const char **text) {
   return errorText(errorTexts, error, &ErrorText::text, text);
 }
 int hipGetLastError(Call &) { return Success; }
@@ -100,8 +101,7 @@ int hipGetDevicePropertiesR0600(Call &, hipDeviceProp_tR0600 *properties,
   return Success;
 }
 
-int hipDeviceGetAttribute(Call &, int *value, hipDeviceAttribute_t attribute,
-                          int) {
+int hipDeviceGetAttribute(Call &, int *value, int attribute, int) {
   auto &settings = state().settings;
   switch (attribute) {
   case MaxThreadsPerBlock:
@@ -140,7 +140,7 @@ int hipDeviceGetAttribute(Call &, int *value, hipDeviceAttribute_t attribute,
   }
 }
 
-int hipDeviceTotalMem(Call &, size_t *bytes, hipDevice_t) {
+int hipDeviceTotalMem(Call &, size_t *bytes, int) {
   *bytes = state().settings["memory"];
   return Success;
 }
@@ -149,7 +149,7 @@ int hipDeviceTotalMem(Call &, size_t *bytes, hipDevice_t) {
 // Modules and launches
 //===----------------------------------------------------------------------===//
 
-int hipModuleLoadData(Call &call, hipModule_t *module, const void *image) {
+int hipModuleLoadData(Call &call, ModuleHandle *module, const void *image) {
   // The runtime's own kernels come as real code objects.
   static const char builtins[] = "gpuasync-mock-image\narch gfx942\n"
                                  "kernel gpuasync_copy 264\n"
@@ -175,25 +175,25 @@ int hipModuleLoadData(Call &call, hipModule_t *module, const void *image) {
     function->loaded = true;
     function->maxDynamicShared = 64 << 10;
   }
-  *module = to<hipModule_t>(static_cast<void *>(loaded));
+  *module = to<ModuleHandle>(static_cast<void *>(loaded));
   return Success;
 }
 
-int hipModuleUnload(Call &call, hipModule_t module) {
+int hipModuleUnload(Call &call, ModuleHandle module) {
   return state().unload(module, call.lock);
 }
 
-int hipModuleGetFunction(Call &, hipFunction_t *function, hipModule_t module,
+int hipModuleGetFunction(Call &, FunctionHandle *function, ModuleHandle module,
                          const char *name) {
   Function *found = nullptr;
   if (int code = state().function(module, name, found))
     return code;
-  *function = to<hipFunction_t>(static_cast<void *>(found));
+  *function = to<FunctionHandle>(static_cast<void *>(found));
   return Success;
 }
 
-int hipFuncGetAttribute(Call &call, int *value, hipFunction_attribute attribute,
-                        hipFunction_t function) {
+int hipFuncGetAttribute(Call &call, int *value, int attribute,
+                        FunctionHandle function) {
   Function *found = nullptr;
   if (int code = state().function(function, found, false, call.lock))
     return code;
@@ -213,7 +213,7 @@ int hipFuncGetAttribute(Call &call, int *value, hipFunction_attribute attribute,
 }
 
 int hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(Call &call, int *blocks,
-                                                       hipFunction_t function,
+                                                       FunctionHandle function,
                                                        int blockSize, size_t) {
   Function *found = nullptr;
   if (int code = state().function(function, found, false, call.lock))
@@ -222,10 +222,10 @@ int hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(Call &call, int *blocks,
   return Success;
 }
 
-int hipModuleLaunchKernel(Call &call, hipFunction_t function, unsigned gridX,
+int hipModuleLaunchKernel(Call &call, FunctionHandle function, unsigned gridX,
                           unsigned gridY, unsigned gridZ, unsigned blockX,
                           unsigned blockY, unsigned blockZ,
-                          unsigned sharedBytes, hipStream_t stream,
+                          unsigned sharedBytes, StreamHandle stream,
                           void **parameters, void **extra) {
   Function *found = nullptr;
   if (int code = state().function(function, found, false, call.lock))
@@ -253,11 +253,11 @@ int hipModuleLaunchKernel(Call &call, hipFunction_t function, unsigned gridX,
       buffer, bytes, call.lock);
 }
 
-int hipModuleLaunchCooperativeKernel(Call &call, hipFunction_t function,
+int hipModuleLaunchCooperativeKernel(Call &call, FunctionHandle function,
                                      unsigned gridX, unsigned gridY,
                                      unsigned gridZ, unsigned blockX,
                                      unsigned blockY, unsigned blockZ,
-                                     unsigned sharedBytes, hipStream_t stream,
+                                     unsigned sharedBytes, StreamHandle stream,
                                      void **parameters) {
   Function *found = nullptr;
   if (int code = state().function(function, found, false, call.lock))
@@ -276,35 +276,37 @@ int hipModuleLaunchCooperativeKernel(Call &call, hipFunction_t function,
 // Streams and events
 //===----------------------------------------------------------------------===//
 
-int hipStreamCreateWithFlags(Call &, hipStream_t *stream, unsigned flags) {
+int hipStreamCreateWithFlags(Call &, StreamHandle *stream, unsigned flags) {
   Stream *made = nullptr;
   if (int code = state().createStream(flags, flags == StreamNonBlocking, made))
     return code;
-  *stream = to<hipStream_t>(static_cast<void *>(made));
+  *stream = to<StreamHandle>(static_cast<void *>(made));
   return Success;
 }
-int hipStreamDestroy(Call &, hipStream_t stream) {
+int hipStreamDestroy(Call &, StreamHandle stream) {
   return state().destroyStream(stream);
 }
-int hipStreamQuery(Call &, hipStream_t stream) { return state().query(stream); }
-int hipStreamWaitEvent(Call &, hipStream_t stream, hipEvent_t event,
+int hipStreamQuery(Call &, StreamHandle stream) {
+  return state().query(stream);
+}
+int hipStreamWaitEvent(Call &, StreamHandle stream, EventHandle event,
                        unsigned flags) {
   return flags ? int(InvalidValue) : state().wait(stream, event);
 }
-int hipStreamWriteValue32(Call &, hipStream_t stream, void *word,
+int hipStreamWriteValue32(Call &, StreamHandle stream, void *word,
                           uint32_t value, unsigned flags) {
   return flags ? int(InvalidValue) : state().writeValue(stream, word, value);
 }
-int hipStreamGetCaptureInfo(Call &, hipStream_t, hipStreamCaptureStatus *status,
+int hipStreamGetCaptureInfo(Call &, StreamHandle, int *status,
                             unsigned long long *) {
   *status = StreamCaptureStatusNone;
   return Success;
 }
-int hipThreadExchangeStreamCaptureMode(Call &, hipStreamCaptureMode *mode) {
+int hipThreadExchangeStreamCaptureMode(Call &, int *mode) {
   std::swap(*mode, thread().captureMode);
   return Success;
 }
-int hipEventCreateWithFlags(Call &, hipEvent_t *event, unsigned flags) {
+int hipEventCreateWithFlags(Call &, EventHandle *event, unsigned flags) {
   if (!(flags & EventDisableTiming))
     state().violation("an event with timing is slower");
   if (!(flags & EventReleaseToSystem))
@@ -314,16 +316,16 @@ int hipEventCreateWithFlags(Call &, hipEvent_t *event, unsigned flags) {
   Event *made = nullptr;
   if (int code = state().createEvent(made))
     return code;
-  *event = to<hipEvent_t>(static_cast<void *>(made));
+  *event = to<EventHandle>(static_cast<void *>(made));
   return Success;
 }
-int hipEventDestroy(Call &, hipEvent_t event) {
+int hipEventDestroy(Call &, EventHandle event) {
   return state().destroyEvent(event);
 }
-int hipEventRecord(Call &, hipEvent_t event, hipStream_t stream) {
+int hipEventRecord(Call &, EventHandle event, StreamHandle stream) {
   return state().record(event, stream);
 }
-int hipEventQuery(Call &, hipEvent_t event) {
+int hipEventQuery(Call &, EventHandle event) {
   return state().queryEvent(event);
 }
 
@@ -331,20 +333,20 @@ int hipEventQuery(Call &, hipEvent_t event) {
 // Memory
 //===----------------------------------------------------------------------===//
 
-int hipMemPoolCreate(Call &, hipMemPool_t *pool,
-                     const hipMemPoolProps *properties) {
+int hipMemPoolCreate(Call &, PoolHandle *pool,
+                     const PoolProperties *properties) {
   if (properties->allocType != 1 || properties->location.type != 1)
     return InvalidValue;
   Pool *made = nullptr;
   if (int code = state().createPool(properties->location.id, made))
     return code;
-  *pool = to<hipMemPool_t>(static_cast<void *>(made));
+  *pool = to<PoolHandle>(static_cast<void *>(made));
   return Success;
 }
-int hipMemPoolDestroy(Call &, hipMemPool_t pool) {
+int hipMemPoolDestroy(Call &, PoolHandle pool) {
   return state().destroyPool(pool);
 }
-int hipMemPoolSetAttribute(Call &, hipMemPool_t pool, hipMemPoolAttr attribute,
+int hipMemPoolSetAttribute(Call &, PoolHandle pool, int attribute,
                            void *value) {
   Pool *found = nullptr;
   if (int code = state().pool(pool, found))
@@ -357,14 +359,14 @@ int hipMemPoolSetAttribute(Call &, hipMemPool_t pool, hipMemPoolAttr attribute,
     return InvalidValue;
   return Success;
 }
-int hipMemPoolTrimTo(Call &call, hipMemPool_t pool, size_t keepBytes) {
+int hipMemPoolTrimTo(Call &call, PoolHandle pool, size_t keepBytes) {
   return state().trim(pool, keepBytes, call.lock);
 }
-int hipMallocFromPoolAsync(Call &, void **result, size_t bytes,
-                           hipMemPool_t pool, hipStream_t stream) {
+int hipMallocFromPoolAsync(Call &, void **result, size_t bytes, PoolHandle pool,
+                           StreamHandle stream) {
   return state().allocateFrom(pool, bytes, stream, *result);
 }
-int hipFreeAsync(Call &, void *memory, hipStream_t stream) {
+int hipFreeAsync(Call &, void *memory, StreamHandle stream) {
   return state().freeAsync(memory, stream);
 }
 int hipMalloc(Call &, void **result, size_t bytes) {
@@ -429,7 +431,7 @@ int hipPointerGetAttributes(Call &, hipPointerAttribute_t *out,
 //===----------------------------------------------------------------------===//
 
 int hipMemcpyAsync(Call &call, void *destination, const void *source,
-                   size_t bytes, hipMemcpyKind kind, hipStream_t stream) {
+                   size_t bytes, int kind, StreamHandle stream) {
   if (kind != MemcpyDefault)
     return InvalidValue;
   State::Rows rows = {static_cast<char *>(destination),
@@ -442,7 +444,7 @@ int hipMemcpyAsync(Call &call, void *destination, const void *source,
 }
 int hipMemcpy2DAsync(Call &call, void *destination, size_t destinationPitch,
                      const void *source, size_t sourcePitch, size_t width,
-                     size_t height, hipMemcpyKind kind, hipStream_t stream) {
+                     size_t height, int kind, StreamHandle stream) {
   if (kind != MemcpyDefault)
     return InvalidValue;
   State::Rows rows = {static_cast<char *>(destination),
@@ -454,20 +456,20 @@ int hipMemcpy2DAsync(Call &call, void *destination, size_t destinationPitch,
   return state().copy(rows, stream, call.lock);
 }
 
-int hipMemsetD8Async(Call &, hipDeviceptr_t to, unsigned char value,
-                     size_t count, hipStream_t stream) {
+int hipMemsetD8Async(Call &, void *to, unsigned char value, size_t count,
+                     StreamHandle stream) {
   return state().fill(to, 0, value, 1, count, 1, stream);
 }
-int hipMemsetD16Async(Call &, hipDeviceptr_t to, unsigned short value,
-                      size_t count, hipStream_t stream) {
+int hipMemsetD16Async(Call &, void *to, unsigned short value, size_t count,
+                      StreamHandle stream) {
   return state().fill(to, 0, value, 2, count, 1, stream);
 }
-int hipMemsetD32Async(Call &, hipDeviceptr_t to, int value, size_t count,
-                      hipStream_t stream) {
-  return state().fill(to, 0, unsigned(value), 4, count, 1, stream);
+int hipMemsetD32Async(Call &, void *to, unsigned value, size_t count,
+                      StreamHandle stream) {
+  return state().fill(to, 0, value, 4, count, 1, stream);
 }
 int hipMemset2DAsync(Call &, void *to, size_t pitch, int value, size_t width,
-                     size_t height, hipStream_t stream) {
+                     size_t height, StreamHandle stream) {
   return state().fill(to, pitch, unsigned(value) & 255, 1, width, height,
                       stream);
 }
@@ -495,10 +497,11 @@ constexpr bool needsContext(const char *name) {
 // Exports
 //===----------------------------------------------------------------------===//
 
-#define SYMBOL(need, name, parameters)                                         \
-  extern "C" __attribute__((visibility("hidden")))                             \
-  hipError_t(*const mock_entry_##name) parameters =                            \
-      Entry<name, names::name, needsContext(names::name)>::call;               \
+#define HIP_ENTRY(entry, parameters, need, name)                               \
+  extern "C"                                                                   \
+      __attribute__((visibility("hidden"))) int(*const mock_entry_##name)      \
+          parameters =                                                         \
+              Entry<name, names::name, needsContext(names::name)>::call;       \
   MOCK_EXPORT(#name, "mock_entry_" #name)
-#include "drivers/hip/HipSymbols.def"
+#include "drivers/shared/VendorSymbols.def"
 } // namespace mock

@@ -8,7 +8,7 @@
 
 #include "Fixture.h"
 
-#include "drivers/cuda/CudaTypes.h"
+#include "CudaTable.h"
 
 #include <atomic>
 #include <thread>
@@ -30,11 +30,13 @@ protected:
   void SetUp() override {
     void *library = dlopen(getenv("GPU_ASYNC_CUDA_LIBRARY"), RTLD_NOW);
     ASSERT_NE(library, nullptr) << dlerror();
-#define SYMBOL(need, name, version, exported, parameters)                      \
-  cu.name =                                                                    \
-      reinterpret_cast<CUresult(*) parameters>(dlsym(library, exported));      \
+#define CUDA_ENTRY(entry, parameters, need, name, version, exported)           \
+  cu.name = reinterpret_cast<int(*) parameters>(dlsym(library, exported));     \
   ASSERT_NE(cu.name, nullptr) << exported;
-#include "drivers/cuda/CudaSymbols.def"
+#include "drivers/shared/VendorSymbols.def"
+    cuStreamSynchronize = reinterpret_cast<int (*)(StreamHandle)>(
+        dlsym(library, "cuStreamSynchronize"));
+    ASSERT_NE(cuStreamSynchronize, nullptr);
     mock->mock_reset();
     ASSERT_EQ(cu.cuInit(0), Success);
     ASSERT_EQ(cu.cuDevicePrimaryCtxRetain(&context, 0), Success);
@@ -54,7 +56,7 @@ protected:
   void TearDown() override {
     mock->mock_mid_frame(0);
     openGate(flag);
-    EXPECT_EQ(cu.cuStreamSynchronize(stream), Success);
+    EXPECT_EQ(cuStreamSynchronize(stream), Success);
     mock->mock_reset();
     EXPECT_EQ(cu.cuMemFreeHost(flag), Success);
     if (module)
@@ -81,30 +83,31 @@ protected:
         << text << " is not in " << all;
     mock->mock_reset();
   }
-  CUresult launchGate() {
+  int launchGate() {
     size_t bytes = sizeof(flag);
     void *extra[] = {reinterpret_cast<void *>(LaunchParamBufferPointer), &flag,
                      reinterpret_cast<void *>(LaunchParamBufferSize), &bytes,
                      nullptr};
     return cu.cuLaunchKernel(gate, 1, 1, 1, 1, 1, 1, 0, stream, nullptr, extra);
   }
-  CUdeviceptr address(const void *pointer) {
-    return reinterpret_cast<uintptr_t>(pointer);
+  static char *address(const void *pointer) {
+    return static_cast<char *>(const_cast<void *>(pointer));
   }
 
   Mock *mock = mockOf("cuda-on-mock");
   CudaTable cu = {};
-  CUcontext context = nullptr;
-  CUstream stream = nullptr;
-  CUevent event = nullptr;
-  CUmodule module = nullptr;
-  CUfunction gate = nullptr;
+  int (*cuStreamSynchronize)(StreamHandle) = nullptr;
+  void *context = nullptr;
+  StreamHandle stream = nullptr;
+  EventHandle event = nullptr;
+  ModuleHandle module = nullptr;
+  FunctionHandle gate = nullptr;
   uint32_t *flag = nullptr;
 };
 
 TEST_F(Model, WorkIsAsynchronousAndOrdered) {
-  CUevent second = nullptr;
-  CUstream other = nullptr;
+  EventHandle second = nullptr;
+  StreamHandle other = nullptr;
   ASSERT_EQ(cu.cuEventCreate(&second, EventDisableTiming), Success);
   ASSERT_EQ(cu.cuStreamCreate(&other, StreamNonBlocking), Success);
   ASSERT_EQ(launchGate(), Success);
@@ -114,7 +117,7 @@ TEST_F(Model, WorkIsAsynchronousAndOrdered) {
   EXPECT_EQ(cu.cuStreamQuery(stream), ErrorNotReady);
   EXPECT_EQ(cu.cuEventQuery(second), ErrorNotReady);
   openGate(flag);
-  EXPECT_EQ(cu.cuStreamSynchronize(other), Success);
+  EXPECT_EQ(cuStreamSynchronize(other), Success);
   EXPECT_EQ(cu.cuEventQuery(event), Success);
   EXPECT_EQ(cu.cuEventQuery(second), Success);
   EXPECT_EQ(cu.cuEventDestroy(second), Success);
@@ -137,11 +140,11 @@ TEST_F(Model, HandleOfAnotherContext) {
 }
 
 TEST_F(Model, UseAfterDestroy) {
-  CUstream gone = nullptr;
-  CUevent goneEvent = nullptr;
-  CUmodule goneModule = nullptr;
-  CUfunction goneFunction = nullptr;
-  CUdeviceptr goneMemory = 0;
+  StreamHandle gone = nullptr;
+  EventHandle goneEvent = nullptr;
+  ModuleHandle goneModule = nullptr;
+  FunctionHandle goneFunction = nullptr;
+  void *goneMemory = nullptr;
   ASSERT_EQ(cu.cuStreamCreate(&gone, StreamNonBlocking), Success);
   ASSERT_EQ(cu.cuStreamDestroy(gone), Success);
   EXPECT_NE(cu.cuStreamQuery(gone), Success);
@@ -177,16 +180,17 @@ TEST_F(Model, WaitForAnEventNeverRecorded_S03) {
 TEST_F(Model, LegacyDefaultStream_S01) {
   EXPECT_EQ(cu.cuEventRecord(event, nullptr), Success);
   expectViolation("legacy default stream");
-  CUstream blocking = nullptr;
+  StreamHandle blocking = nullptr;
   EXPECT_EQ(cu.cuStreamCreate(&blocking, 0), Success);
   expectViolation("legacy default stream");
   EXPECT_EQ(cu.cuStreamDestroy(blocking), Success);
 }
 
 TEST_F(Model, CopiesBeyondBounds) {
-  CUdeviceptr memory = 0;
+  void *memory = nullptr;
   ASSERT_EQ(cu.cuMemAlloc(&memory, 100), Success);
-  EXPECT_NE(cu.cuMemcpyAsync(memory + 50, address(flag), 51, stream), Success);
+  EXPECT_NE(cu.cuMemcpyAsync(address(memory) + 50, address(flag), 51, stream),
+            Success);
   expectViolation("destination: beyond the bounds");
   EXPECT_NE(cu.cuMemcpyAsync(address(flag), memory, 101, stream), Success);
   expectViolation("source: beyond the bounds");
@@ -196,15 +200,15 @@ TEST_F(Model, CopiesBeyondBounds) {
             Success);
   expectViolation("the memory was freed");
   EXPECT_EQ(cu.cuMemcpyAsync(memory, address(flag), 100, stream), Success);
-  EXPECT_EQ(cu.cuStreamSynchronize(stream), Success);
+  EXPECT_EQ(cuStreamSynchronize(stream), Success);
   EXPECT_EQ(cu.cuMemFree(memory), Success);
 }
 
 // B02, and B01 for pageable copies: inside a frame they are complaints.
 TEST_F(Model, BlockingCallsMidFrame_B02) {
-  CUdeviceptr memory = 0;
-  CUmodule second = nullptr;
-  CUfunction cold = nullptr;
+  void *memory = nullptr;
+  ModuleHandle second = nullptr;
+  FunctionHandle cold = nullptr;
   std::vector<char> pageable(100000);
   void *pinned = nullptr;
   ASSERT_EQ(cu.cuMemAlloc(&memory, 100000), Success);
@@ -234,7 +238,7 @@ TEST_F(Model, BlockingCallsMidFrame_B02) {
   EXPECT_EQ(cu.cuMemFreeHost(pinned), Success);
   expectViolation(waits);
   openGate(flag);
-  EXPECT_EQ(cu.cuStreamSynchronize(stream), Success);
+  EXPECT_EQ(cuStreamSynchronize(stream), Success);
   EXPECT_EQ(cu.cuMemFree(memory), Success);
   expectViolation(waits);
   mock->mock_mid_frame(0);
@@ -243,7 +247,7 @@ TEST_F(Model, BlockingCallsMidFrame_B02) {
 
 // Outside a frame they wait for the kernels that run, as on an H100.
 TEST_F(Model, BlockingCallsWait) {
-  CUdeviceptr memory = 0;
+  void *memory = nullptr;
   ASSERT_EQ(cu.cuMemAlloc(&memory, 64), Success);
   ASSERT_EQ(launchGate(), Success);
   std::atomic<bool> opened{false};
@@ -262,13 +266,13 @@ TEST_F(Model, BlockingCallsWait) {
 }
 
 TEST_F(Model, ModuleUnloadedWhileItsKernelsAreQueued) {
-  CUmodule second = nullptr;
+  ModuleHandle second = nullptr;
   ASSERT_EQ(cu.cuModuleLoadDataEx(&second, ptx, 0, nullptr, nullptr), Success);
   mock->mock_mid_frame(1);
   ASSERT_EQ(launchGate(), Success);
   EXPECT_EQ(cu.cuModuleUnload(module), Success);
   openGate(flag);
-  EXPECT_EQ(cu.cuStreamSynchronize(stream), Success);
+  EXPECT_EQ(cuStreamSynchronize(stream), Success);
   expectViolation("queued or running", 2);
   module = second;
 }
@@ -290,7 +294,7 @@ TEST_F(Model, FailsTheNthCall) {
 
 // What cannot be destroyed is not counted as a leak.
 TEST_F(Model, FailedDestruction) {
-  CUstream second = nullptr;
+  StreamHandle second = nullptr;
   ASSERT_EQ(cu.cuStreamCreate(&second, StreamNonBlocking), Success);
   EXPECT_EQ(mock->mock_live("stream"), 2u);
   mock->mock_fail("cuStreamDestroy", 1, ErrorInvalidValue);
@@ -301,13 +305,13 @@ TEST_F(Model, FailedDestruction) {
 TEST_F(Model, ContextGenerations) {
   unsigned long long first = 0, second = 0;
   ASSERT_EQ(cu.cuCtxGetId(context, &first), Success);
-  CUcontext other = nullptr;
+  void *other = nullptr;
   ASSERT_EQ(cu.cuDevicePrimaryCtxRetain(&other, 1), Success);
   ASSERT_EQ(cu.cuCtxGetId(other, &second), Success);
   EXPECT_NE(first, second);
   ASSERT_EQ(cu.cuDevicePrimaryCtxRelease(1), Success);
   EXPECT_EQ(cu.cuCtxGetId(other, &second), ErrorContextIsDestroyed);
-  CUcontext again = nullptr;
+  void *again = nullptr;
   ASSERT_EQ(cu.cuDevicePrimaryCtxRetain(&again, 1), Success);
   EXPECT_EQ(again, other) << "the same address";
   unsigned long long third = 0;
@@ -323,9 +327,9 @@ TEST_F(Model, ImagesThatDoNotFit) {
   int options[] = {JitErrorLogBuffer, JitErrorLogBufferSizeBytes};
   void *values[] = {log, reinterpret_cast<void *>(sizeof(log))};
   auto load = [&](const char *image) {
-    CUmodule loaded = nullptr;
+    ModuleHandle loaded = nullptr;
     log[0] = '\0';
-    CUresult code = cu.cuModuleLoadDataEx(&loaded, image, 2, options, values);
+    int code = cu.cuModuleLoadDataEx(&loaded, image, 2, options, values);
     if (code == Success)
       EXPECT_EQ(cu.cuModuleUnload(loaded), Success);
     return code;

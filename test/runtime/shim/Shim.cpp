@@ -2,13 +2,14 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// For tests only: forwards the entry points of HipSymbols.def to the CUDA
+// For tests only: forwards the entry points of VendorSymbols.def to the CUDA
 // driver, so that the hip driver runs on a real GPU where there is no AMD one.
 // Code objects are PTX here, but for the runtime's own kernels
 // (docs/Testing.md).
 //===----------------------------------------------------------------------===//
 
-#include "drivers/cuda/CudaApi.h"
+#include "CudaTable.h"
+#include "drivers/cuda/CudaDriver.h"
 #include "drivers/hip/HipTypes.h"
 
 #include <algorithm>
@@ -22,17 +23,10 @@
 
 using namespace gpuasync;
 using namespace gpuasync::hip;
-using cuda::CUcontext;
-using cuda::CUdeviceptr;
-using cuda::CUevent;
-using cuda::CUfunction;
-using cuda::CUmemoryPool;
-using cuda::CUmodule;
-using cuda::CUstream;
 
-#define SYMBOL(need, name, parameters)                                         \
-  extern "C" __attribute__((visibility("default"))) hipError_t name parameters;
-#include "drivers/hip/HipSymbols.def"
+#define HIP_ENTRY(entry, parameters, need, name)                               \
+  extern "C" __attribute__((visibility("default"))) int name parameters;
+#include "drivers/shared/VendorSymbols.def"
 
 //===----------------------------------------------------------------------===//
 // The CUDA driver
@@ -41,7 +35,7 @@ using cuda::CUstream;
 namespace {
 
 cuda::CudaTable driver;
-std::vector<CUcontext> contexts; ///< primary ones, retained, by device
+std::vector<void *> contexts; ///< primary ones, retained, by device
 
 /// Each thread has a current device, the first one until it sets another.
 thread_local int currentDevice = 0;
@@ -64,25 +58,25 @@ bool openDriver() {
       address = dlsym(library, exported);
     return address;
   };
-#define SYMBOL(need, name, version, exported, parameters)                      \
+#define CUDA_ENTRY(entry, parameters, need, name, version, exported)           \
   driver.name =                                                                \
       reinterpret_cast<decltype(driver.name)>(find(#name, version, exported));
-#include "drivers/cuda/CudaSymbols.def"
+#include "drivers/shared/VendorSymbols.def"
   return driver.cuInit && driver.cuInit(0) == cuda::Success;
 }
 
 /// HIP took its codes from CUDA, but has fewer.
-hipError_t toHip(cuda::CUresult code) {
+int toHip(int code) {
   switch (code) {
   case cuda::ErrorHardwareStackError:
   case cuda::ErrorIllegalInstruction:
   case cuda::ErrorMisalignedAddress:
   case cuda::ErrorInvalidAddressSpace:
   case cuda::ErrorInvalidPc:
-    return ErrorLaunchFailure;
+    return ErrorLaunchFailed;
   case cuda::ErrorUnsupportedPtxVersion:
   case cuda::ErrorJitCompilerNotFound:
-    return ErrorInvalidKernelFile;
+    return ErrorInvalidPtx;
   case cuda::ErrorNotPermitted:
     return ErrorNotSupported;
   default:
@@ -91,9 +85,9 @@ hipError_t toHip(cuda::CUresult code) {
 }
 
 /// Opens the driver and retains the contexts, once.
-hipError_t initialise() {
+int initialise() {
   static std::once_flag once;
-  static hipError_t result = ErrorNotInitialized;
+  static int result = ErrorNotInitialized;
   std::call_once(once, [] {
     if (!openDriver()) {
       result = ErrorNoDevice;
@@ -102,8 +96,8 @@ hipError_t initialise() {
     int count = 0;
     result = toHip(driver.cuDeviceGetCount(&count));
     for (int i = 0; i < count && result == Success; ++i) {
-      cuda::CUdevice device = 0;
-      CUcontext context = nullptr;
+      int device = 0;
+      void *context = nullptr;
       result = toHip(driver.cuDeviceGet(&device, i));
       if (result == Success)
         result = toHip(driver.cuDevicePrimaryCtxRetain(&context, device));
@@ -114,11 +108,11 @@ hipError_t initialise() {
 }
 
 /// Makes the context of the thread's device current. HIP needs no such step.
-hipError_t enter() {
-  if (hipError_t error = initialise())
+int enter() {
+  if (int error = initialise())
     return error;
-  CUcontext wanted = contexts[size_t(currentDevice)], current = nullptr;
-  if (hipError_t error = toHip(driver.cuCtxGetCurrent(&current)))
+  void *wanted = contexts[size_t(currentDevice)], *current = nullptr;
+  if (int error = toHip(driver.cuCtxGetCurrent(&current)))
     return error;
   return current == wanted ? Success : toHip(driver.cuCtxSetCurrent(wanted));
 }
@@ -126,41 +120,10 @@ hipError_t enter() {
 /// One call of the driver in the thread's context. An entry point that this
 /// driver lacks is not supported.
 template <typename... Parameters, typename... Arguments>
-hipError_t call(cuda::CUresult (*function)(Parameters...),
-                Arguments... arguments) {
-  if (hipError_t error = enter())
+int call(int (*function)(Parameters...), Arguments... arguments) {
+  if (int error = enter())
     return error;
   return function ? toHip(function(arguments...)) : ErrorNotSupported;
-}
-
-// Handles are the driver's own.
-CUstream toCuda(hipStream_t stream) {
-  return reinterpret_cast<CUstream>(stream);
-}
-CUevent toCuda(hipEvent_t event) { return reinterpret_cast<CUevent>(event); }
-CUmodule toCuda(hipModule_t module) {
-  return reinterpret_cast<CUmodule>(module);
-}
-CUfunction toCuda(hipFunction_t function) {
-  return reinterpret_cast<CUfunction>(function);
-}
-CUmemoryPool toCuda(hipMemPool_t pool) {
-  return reinterpret_cast<CUmemoryPool>(pool);
-}
-CUdeviceptr address(const void *pointer) {
-  return reinterpret_cast<uintptr_t>(pointer);
-}
-
-/// A call that returns an address.
-template <typename... Parameters, typename... Arguments>
-hipError_t allocate(void **out,
-                    cuda::CUresult (*function)(CUdeviceptr *, Parameters...),
-                    Arguments... arguments) {
-  CUdeviceptr pointer = 0;
-  hipError_t error = call(function, &pointer, arguments...);
-  if (error == Success)
-    *out = reinterpret_cast<void *>(pointer);
-  return error;
 }
 
 } // namespace
@@ -169,37 +132,37 @@ hipError_t allocate(void **out,
 // Library and devices
 //===----------------------------------------------------------------------===//
 
-hipError_t hipInit(unsigned) { return initialise(); }
+int hipInit(unsigned) { return initialise(); }
 
-hipError_t hipRuntimeGetVersion(int *version) {
+int hipRuntimeGetVersion(int *version) {
   *version = 60000000;
   return Success;
 }
 
 // CUDA's texts: what failed underneath is what a test wants to see.
-hipError_t hipDrvGetErrorName(hipError_t error, const char **text) {
+int hipDrvGetErrorName(int error, const char **text) {
   return driver.cuGetErrorName ? toHip(driver.cuGetErrorName(error, text))
                                : ErrorNotInitialized;
 }
-hipError_t hipDrvGetErrorString(hipError_t error, const char **text) {
+int hipDrvGetErrorString(int error, const char **text) {
   return driver.cuGetErrorString ? toHip(driver.cuGetErrorString(error, text))
                                  : ErrorNotInitialized;
 }
-hipError_t hipGetLastError() { return Success; }
+int hipGetLastError() { return Success; }
 
-hipError_t hipGetDeviceCount(int *count) {
-  hipError_t error = initialise();
+int hipGetDeviceCount(int *count) {
+  int error = initialise();
   *count = int(contexts.size());
   return error;
 }
 
-hipError_t hipGetDevice(int *device) {
+int hipGetDevice(int *device) {
   *device = currentDevice;
   return Success;
 }
 
-hipError_t hipSetDevice(int device) {
-  if (hipError_t error = initialise())
+int hipSetDevice(int device) {
+  if (int error = initialise())
     return error;
   if (device < 0 || size_t(device) >= contexts.size())
     return ErrorInvalidDevice;
@@ -207,8 +170,7 @@ hipError_t hipSetDevice(int device) {
   return Success;
 }
 
-hipError_t hipGetDevicePropertiesR0600(hipDeviceProp_tR0600 *properties,
-                                       int device) {
+int hipGetDevicePropertiesR0600(hipDeviceProp_tR0600 *properties, int device) {
   *properties = {};
   // A chip that the runtime has kernels of its own for.
   strcpy(properties->gcnArchName, "gfx942:sramecc+:xnack-");
@@ -216,12 +178,10 @@ hipError_t hipGetDevicePropertiesR0600(hipDeviceProp_tR0600 *properties,
               int(sizeof(properties->name)), device);
 }
 
-hipError_t hipDeviceGetAttribute(int *value, hipDeviceAttribute_t attribute,
-                                 int device) {
+int hipDeviceGetAttribute(int *value, int attribute, int device) {
   static const int pairs[][2] = {
       {ConcurrentManagedAccess, cuda::ConcurrentManagedAccess},
       {CooperativeLaunch, cuda::CooperativeLaunch},
-      {ManagedMemory, cuda::ManagedMemory},
       {MaxBlockDimX, cuda::MaxBlockDimX},
       {MaxBlockDimX + 1, cuda::MaxBlockDimX + 1},
       {MaxBlockDimX + 2, cuda::MaxBlockDimX + 2},
@@ -247,7 +207,7 @@ hipError_t hipDeviceGetAttribute(int *value, hipDeviceAttribute_t attribute,
   return ErrorInvalidValue;
 }
 
-hipError_t hipDeviceTotalMem(size_t *bytes, hipDevice_t device) {
+int hipDeviceTotalMem(size_t *bytes, int device) {
   return call(driver.cuDeviceTotalMem, bytes, device);
 }
 
@@ -255,7 +215,7 @@ hipError_t hipDeviceTotalMem(size_t *bytes, hipDevice_t device) {
 // Modules and launches
 //===----------------------------------------------------------------------===//
 
-hipError_t hipModuleLoadData(hipModule_t *module, const void *image) {
+int hipModuleLoadData(ModuleHandle *module, const void *image) {
   const auto *bytes = static_cast<const char *>(image);
   Elf64_Ehdr header;
   const unsigned amdgpu = 224;
@@ -269,52 +229,41 @@ hipError_t hipModuleLoadData(hipModule_t *module, const void *image) {
       image = cuda::builtinPtx;
     }
   }
-  CUmodule loaded = nullptr;
-  hipError_t error =
-      call(driver.cuModuleLoadDataEx, &loaded, image, 0u,
-           static_cast<int *>(nullptr), static_cast<void **>(nullptr));
-  *module = reinterpret_cast<hipModule_t>(loaded);
-  return error;
+  return call(driver.cuModuleLoadDataEx, module, image, 0u,
+              static_cast<int *>(nullptr), static_cast<void **>(nullptr));
 }
 
-hipError_t hipModuleUnload(hipModule_t module) {
-  return call(driver.cuModuleUnload, toCuda(module));
+int hipModuleUnload(ModuleHandle module) {
+  return call(driver.cuModuleUnload, module);
 }
 
 // HIP loads a module wholly; CUDA may wait for the first launch.
-hipError_t hipModuleGetFunction(hipFunction_t *function, hipModule_t module,
-                                const char *name) {
-  CUfunction found = nullptr;
-  hipError_t error =
-      call(driver.cuModuleGetFunction, &found, toCuda(module), name);
+int hipModuleGetFunction(FunctionHandle *function, ModuleHandle module,
+                         const char *name) {
+  FunctionHandle found = nullptr;
+  int error = call(driver.cuModuleGetFunction, &found, module, name);
   if (error == Success && driver.cuFuncLoad)
     error = call(driver.cuFuncLoad, found);
-  *function = reinterpret_cast<hipFunction_t>(found);
+  *function = found;
   return error;
 }
 
-// The numbers of the attributes that the runtime asks for are CUDA's.
-static_assert(int(FuncMaxThreadsPerBlock) == cuda::FuncMaxThreadsPerBlock &&
-              int(FuncSharedSizeBytes) == cuda::FuncSharedSizeBytes &&
-              int(FuncLocalSizeBytes) == cuda::FuncLocalSizeBytes);
-hipError_t hipFuncGetAttribute(int *value, hipFunction_attribute attribute,
-                               hipFunction_t function) {
-  return call(driver.cuFuncGetAttribute, value, attribute, toCuda(function));
+int hipFuncGetAttribute(int *value, int attribute, FunctionHandle function) {
+  return call(driver.cuFuncGetAttribute, value, attribute, function);
 }
 
-hipError_t hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(
-    int *blocks, hipFunction_t function, int blockSize,
+int hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(
+    int *blocks, FunctionHandle function, int blockSize,
     size_t dynamicSharedBytes) {
   return call(driver.cuOccupancyMaxActiveBlocksPerMultiprocessor, blocks,
-              toCuda(function), blockSize, dynamicSharedBytes);
+              function, blockSize, dynamicSharedBytes);
 }
 
-hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned gridX,
-                                 unsigned gridY, unsigned gridZ,
-                                 unsigned blockX, unsigned blockY,
-                                 unsigned blockZ, unsigned sharedBytes,
-                                 hipStream_t stream, void **parameters,
-                                 void **extra) {
+int hipModuleLaunchKernel(FunctionHandle function, unsigned gridX,
+                          unsigned gridY, unsigned gridZ, unsigned blockX,
+                          unsigned blockY, unsigned blockZ,
+                          unsigned sharedBytes, StreamHandle stream,
+                          void **parameters, void **extra) {
   // The marks for the buffer and its size are CUDA's, the one for the end not.
   void *translated[8];
   size_t count = 0;
@@ -331,22 +280,23 @@ hipError_t hipModuleLaunchKernel(hipFunction_t function, unsigned gridX,
     }
     translated[count] = reinterpret_cast<void *>(cuda::LaunchParamEnd);
   }
-  return call(driver.cuLaunchKernel, toCuda(function), gridX, gridY, gridZ,
-              blockX, blockY, blockZ, sharedBytes, toCuda(stream), parameters,
+  return call(driver.cuLaunchKernel, function, gridX, gridY, gridZ, blockX,
+              blockY, blockZ, sharedBytes, stream, parameters,
               extra ? translated : nullptr);
 }
 
-hipError_t hipModuleLaunchCooperativeKernel(
-    hipFunction_t function, unsigned gridX, unsigned gridY, unsigned gridZ,
-    unsigned blockX, unsigned blockY, unsigned blockZ, unsigned sharedBytes,
-    hipStream_t stream, void **parameters) {
+int hipModuleLaunchCooperativeKernel(FunctionHandle function, unsigned gridX,
+                                     unsigned gridY, unsigned gridZ,
+                                     unsigned blockX, unsigned blockY,
+                                     unsigned blockZ, unsigned sharedBytes,
+                                     StreamHandle stream, void **parameters) {
   cuda::CUlaunchAttribute cooperative = {};
   cooperative.id = cuda::LaunchAttributeCooperative;
   cooperative.value.cooperative = 1;
-  cuda::CUlaunchConfig config = {
-      gridX,  gridY,       gridZ,          blockX,       blockY,
-      blockZ, sharedBytes, toCuda(stream), &cooperative, 1};
-  return call(driver.cuLaunchKernelEx, &config, toCuda(function), parameters,
+  cuda::CUlaunchConfig config = {gridX,        gridY,  gridZ,       blockX,
+                                 blockY,       blockZ, sharedBytes, stream,
+                                 &cooperative, 1};
+  return call(driver.cuLaunchKernelEx, &config, function, parameters,
               static_cast<void **>(nullptr));
 }
 
@@ -354,160 +304,123 @@ hipError_t hipModuleLaunchCooperativeKernel(
 // Streams and events
 //===----------------------------------------------------------------------===//
 
-static_assert(int(StreamNonBlocking) == cuda::StreamNonBlocking &&
-              int(EventDisableTiming) == cuda::EventDisableTiming);
-
-hipError_t hipStreamCreateWithFlags(hipStream_t *stream, unsigned flags) {
-  CUstream created = nullptr;
-  hipError_t error = call(driver.cuStreamCreate, &created, flags);
-  *stream = reinterpret_cast<hipStream_t>(created);
-  return error;
+int hipStreamCreateWithFlags(StreamHandle *stream, unsigned flags) {
+  return call(driver.cuStreamCreate, stream, flags);
 }
-hipError_t hipStreamDestroy(hipStream_t stream) {
-  return call(driver.cuStreamDestroy, toCuda(stream));
+int hipStreamDestroy(StreamHandle stream) {
+  return call(driver.cuStreamDestroy, stream);
 }
-hipError_t hipStreamQuery(hipStream_t stream) {
-  return call(driver.cuStreamQuery, toCuda(stream));
+int hipStreamQuery(StreamHandle stream) {
+  return call(driver.cuStreamQuery, stream);
 }
-hipError_t hipStreamWaitEvent(hipStream_t stream, hipEvent_t event,
-                              unsigned flags) {
-  return call(driver.cuStreamWaitEvent, toCuda(stream), toCuda(event), flags);
+int hipStreamWaitEvent(StreamHandle stream, EventHandle event, unsigned flags) {
+  return call(driver.cuStreamWaitEvent, stream, event, flags);
 }
-hipError_t hipStreamWriteValue32(hipStream_t stream, void *slot, uint32_t value,
-                                 unsigned flags) {
-  return call(driver.cuStreamWriteValue32, toCuda(stream), address(slot), value,
-              flags);
+int hipStreamWriteValue32(StreamHandle stream, void *slot, uint32_t value,
+                          unsigned flags) {
+  return call(driver.cuStreamWriteValue32, stream, slot, value, flags);
 }
-hipError_t hipStreamGetCaptureInfo(hipStream_t stream,
-                                   hipStreamCaptureStatus *status,
-                                   unsigned long long *id) {
+int hipStreamGetCaptureInfo(StreamHandle stream, int *status,
+                            unsigned long long *id) {
   uint64_t number = 0;
-  hipError_t error =
-      call(driver.cuStreamGetCaptureInfo, toCuda(stream), status, &number,
-           static_cast<cuda::CUgraph *>(nullptr),
-           static_cast<const cuda::CUgraphNode **>(nullptr),
+  int error =
+      call(driver.cuStreamGetCaptureInfo, stream, status, &number,
+           static_cast<void **>(nullptr), static_cast<const void ***>(nullptr),
            static_cast<const void **>(nullptr), static_cast<size_t *>(nullptr));
   *id = number;
   return error;
 }
-hipError_t hipThreadExchangeStreamCaptureMode(hipStreamCaptureMode *mode) {
+int hipThreadExchangeStreamCaptureMode(int *mode) {
   return call(driver.cuThreadExchangeStreamCaptureMode, mode);
 }
 
-hipError_t hipEventCreateWithFlags(hipEvent_t *event, unsigned flags) {
+int hipEventCreateWithFlags(EventHandle *event, unsigned flags) {
   // CUDA always releases to the system.
   if (flags & ~(unsigned(EventDisableTiming) | unsigned(EventReleaseToSystem)))
     return ErrorInvalidValue;
-  CUevent created = nullptr;
-  hipError_t error = call(driver.cuEventCreate, &created,
-                          flags & unsigned(EventDisableTiming));
-  *event = reinterpret_cast<hipEvent_t>(created);
-  return error;
+  return call(driver.cuEventCreate, event,
+              flags & unsigned(EventDisableTiming));
 }
-hipError_t hipEventDestroy(hipEvent_t event) {
-  return call(driver.cuEventDestroy, toCuda(event));
+int hipEventDestroy(EventHandle event) {
+  return call(driver.cuEventDestroy, event);
 }
-hipError_t hipEventRecord(hipEvent_t event, hipStream_t stream) {
-  return call(driver.cuEventRecord, toCuda(event), toCuda(stream));
+int hipEventRecord(EventHandle event, StreamHandle stream) {
+  return call(driver.cuEventRecord, event, stream);
 }
-hipError_t hipEventQuery(hipEvent_t event) {
-  return call(driver.cuEventQuery, toCuda(event));
+int hipEventQuery(EventHandle event) {
+  return call(driver.cuEventQuery, event);
 }
 
 //===----------------------------------------------------------------------===//
 // Memory
 //===----------------------------------------------------------------------===//
 
-hipError_t hipMemPoolCreate(hipMemPool_t *pool,
-                            const hipMemPoolProps *properties) {
-  cuda::CUmemPoolProps own = {};
-  own.allocType = properties->allocType;
-  own.handleTypes = properties->handleTypes;
-  own.location.type = properties->location.type;
-  own.location.id = properties->location.id;
-  own.maxSize = properties->maxSize;
-  CUmemoryPool created = nullptr;
-  hipError_t error = call(driver.cuMemPoolCreate, &created, &own);
-  *pool = reinterpret_cast<hipMemPool_t>(created);
-  return error;
+int hipMemPoolCreate(PoolHandle *pool, const PoolProperties *properties) {
+  return call(driver.cuMemPoolCreate, pool, properties);
 }
-hipError_t hipMemPoolDestroy(hipMemPool_t pool) {
-  return call(driver.cuMemPoolDestroy, toCuda(pool));
+int hipMemPoolDestroy(PoolHandle pool) {
+  return call(driver.cuMemPoolDestroy, pool);
 }
-static_assert(int(PoolReuseAllowInternalDependencies) ==
-                  cuda::PoolReuseAllowInternalDependencies &&
-              int(PoolReleaseThreshold) == cuda::PoolReleaseThreshold);
-hipError_t hipMemPoolSetAttribute(hipMemPool_t pool, hipMemPoolAttr attribute,
-                                  void *value) {
-  return call(driver.cuMemPoolSetAttribute, toCuda(pool), attribute, value);
+int hipMemPoolSetAttribute(PoolHandle pool, int attribute, void *value) {
+  return call(driver.cuMemPoolSetAttribute, pool, attribute, value);
 }
-hipError_t hipMemPoolTrimTo(hipMemPool_t pool, size_t keepBytes) {
-  return call(driver.cuMemPoolTrimTo, toCuda(pool), keepBytes);
+int hipMemPoolTrimTo(PoolHandle pool, size_t keepBytes) {
+  return call(driver.cuMemPoolTrimTo, pool, keepBytes);
 }
-hipError_t hipMallocFromPoolAsync(void **out, size_t bytes, hipMemPool_t pool,
-                                  hipStream_t stream) {
-  return allocate(out, driver.cuMemAllocFromPoolAsync, bytes, toCuda(pool),
-                  toCuda(stream));
+int hipMallocFromPoolAsync(void **out, size_t bytes, PoolHandle pool,
+                           StreamHandle stream) {
+  return call(driver.cuMemAllocFromPoolAsync, out, bytes, pool, stream);
 }
-hipError_t hipFreeAsync(void *pointer, hipStream_t stream) {
-  return call(driver.cuMemFreeAsync, address(pointer), toCuda(stream));
+int hipFreeAsync(void *pointer, StreamHandle stream) {
+  return call(driver.cuMemFreeAsync, pointer, stream);
 }
-hipError_t hipMalloc(void **out, size_t bytes) {
-  return allocate(out, driver.cuMemAlloc, bytes);
+int hipMalloc(void **out, size_t bytes) {
+  return call(driver.cuMemAlloc, out, bytes);
 }
-hipError_t hipFree(void *pointer) {
-  return call(driver.cuMemFree, address(pointer));
-}
-hipError_t hipMallocManaged(void **out, size_t bytes, unsigned flags) {
-  return allocate(out, driver.cuMemAllocManaged, bytes, flags);
+int hipFree(void *pointer) { return call(driver.cuMemFree, pointer); }
+int hipMallocManaged(void **out, size_t bytes, unsigned flags) {
+  return call(driver.cuMemAllocManaged, out, bytes, flags);
 }
 
-static_assert(int(HostMallocPortable) == cuda::HostAllocPortable &&
-              int(HostMallocMapped) == cuda::HostAllocDeviceMap &&
-              int(HostRegisterPortable) == cuda::HostRegisterPortable &&
-              int(HostRegisterMapped) == cuda::HostRegisterDeviceMap);
-hipError_t hipHostMalloc(void **out, size_t bytes, unsigned flags) {
+int hipHostMalloc(void **out, size_t bytes, unsigned flags) {
   return call(driver.cuMemHostAlloc, out, bytes, flags);
 }
-hipError_t hipHostFree(void *pointer) {
-  return call(driver.cuMemFreeHost, pointer);
-}
-hipError_t hipHostRegister(void *pointer, size_t bytes, unsigned flags) {
+int hipHostFree(void *pointer) { return call(driver.cuMemFreeHost, pointer); }
+int hipHostRegister(void *pointer, size_t bytes, unsigned flags) {
   return call(driver.cuMemHostRegister, pointer, bytes, flags);
 }
-hipError_t hipHostUnregister(void *pointer) {
+int hipHostUnregister(void *pointer) {
   return call(driver.cuMemHostUnregister, pointer);
 }
 
 // The addresses are the same on every CUDA device that the runtime takes.
-hipError_t hipHostGetDevicePointer(void **out, void *host, unsigned) {
+int hipHostGetDevicePointer(void **out, void *host, unsigned) {
   hipPointerAttribute_t attributes;
-  hipError_t error = hipPointerGetAttributes(&attributes, host);
+  int error = hipPointerGetAttributes(&attributes, host);
   if (error == Success && attributes.type != MemoryTypeHost)
     return ErrorInvalidValue;
   *out = host;
   return error;
 }
 
-hipError_t hipMemGetInfo(size_t *freeBytes, size_t *totalBytes) {
+int hipMemGetInfo(size_t *freeBytes, size_t *totalBytes) {
   return call(driver.cuMemGetInfo, freeBytes, totalBytes);
 }
 
-hipError_t hipPointerGetAttributes(hipPointerAttribute_t *out,
-                                   const void *pointer) {
+int hipPointerGetAttributes(hipPointerAttribute_t *out, const void *pointer) {
   *out = {};
   // All zeros for memory that CUDA does not know, which is what HIP calls
   // unregistered.
   unsigned type = 0, managed = 0;
   int attributes[] = {cuda::PointerMemoryType, cuda::PointerIsManaged};
   void *values[] = {&type, &managed};
-  hipError_t error = call(driver.cuPointerGetAttributes, 2u, attributes, values,
-                          address(pointer));
+  int error =
+      call(driver.cuPointerGetAttributes, 2u, attributes, values, pointer);
   out->isManaged = managed != 0;
-  out->type = managed                          ? MemoryTypeManaged
-              : type == cuda::MemoryTypeDevice ? MemoryTypeDevice
-              : type == cuda::MemoryTypeHost   ? MemoryTypeHost
-                                               : MemoryTypeUnregistered;
+  out->type = managed                    ? MemoryTypeManaged
+              : type == MemoryTypeDevice ? MemoryTypeDevice
+              : type == MemoryTypeHost   ? MemoryTypeHost
+                                         : MemoryTypeUnregistered;
   return error;
 }
 
@@ -515,48 +428,43 @@ hipError_t hipPointerGetAttributes(hipPointerAttribute_t *out,
 // Copies and fills
 //===----------------------------------------------------------------------===//
 
-hipError_t hipMemcpyAsync(void *destination, const void *source, size_t bytes,
-                          hipMemcpyKind kind, hipStream_t stream) {
+int hipMemcpyAsync(void *destination, const void *source, size_t bytes,
+                   int kind, StreamHandle stream) {
   if (kind != MemcpyDefault)
     return ErrorNotSupported;
-  return call(driver.cuMemcpyAsync, address(destination), address(source),
-              bytes, toCuda(stream));
+  return call(driver.cuMemcpyAsync, destination, source, bytes, stream);
 }
 
-hipError_t hipMemcpy2DAsync(void *destination, size_t destinationPitch,
-                            const void *source, size_t sourcePitch,
-                            size_t width, size_t height, hipMemcpyKind kind,
-                            hipStream_t stream) {
+int hipMemcpy2DAsync(void *destination, size_t destinationPitch,
+                     const void *source, size_t sourcePitch, size_t width,
+                     size_t height, int kind, StreamHandle stream) {
   if (kind != MemcpyDefault)
     return ErrorNotSupported;
   cuda::CUDA_MEMCPY2D copy = {};
   copy.srcMemoryType = copy.dstMemoryType = cuda::MemoryTypeUnified;
-  copy.srcDevice = address(source);
-  copy.dstDevice = address(destination);
+  copy.srcDevice = source;
+  copy.dstDevice = destination;
   copy.srcPitch = sourcePitch;
   copy.dstPitch = destinationPitch;
   copy.WidthInBytes = width;
   copy.Height = height;
-  return call(driver.cuMemcpy2DAsync, &copy, toCuda(stream));
+  return call(driver.cuMemcpy2DAsync, &copy, stream);
 }
 
-hipError_t hipMemsetD8Async(hipDeviceptr_t pointer, unsigned char value,
-                            size_t count, hipStream_t stream) {
-  return call(driver.cuMemsetD8Async, address(pointer), value, count,
-              toCuda(stream));
+int hipMemsetD8Async(void *pointer, unsigned char value, size_t count,
+                     StreamHandle stream) {
+  return call(driver.cuMemsetD8Async, pointer, value, count, stream);
 }
-hipError_t hipMemsetD16Async(hipDeviceptr_t pointer, unsigned short value,
-                             size_t count, hipStream_t stream) {
-  return call(driver.cuMemsetD16Async, address(pointer), value, count,
-              toCuda(stream));
+int hipMemsetD16Async(void *pointer, unsigned short value, size_t count,
+                      StreamHandle stream) {
+  return call(driver.cuMemsetD16Async, pointer, value, count, stream);
 }
-hipError_t hipMemsetD32Async(hipDeviceptr_t pointer, int value, size_t count,
-                             hipStream_t stream) {
-  return call(driver.cuMemsetD32Async, address(pointer), unsigned(value), count,
-              toCuda(stream));
+int hipMemsetD32Async(void *pointer, unsigned value, size_t count,
+                      StreamHandle stream) {
+  return call(driver.cuMemsetD32Async, pointer, value, count, stream);
 }
-hipError_t hipMemset2DAsync(void *pointer, size_t pitch, int value,
-                            size_t width, size_t height, hipStream_t stream) {
-  return call(driver.cuMemsetD2D8Async, address(pointer), pitch,
-              static_cast<unsigned char>(value), width, height, toCuda(stream));
+int hipMemset2DAsync(void *pointer, size_t pitch, int value, size_t width,
+                     size_t height, StreamHandle stream) {
+  return call(driver.cuMemsetD2D8Async, pointer, pitch,
+              static_cast<unsigned char>(value), width, height, stream);
 }

@@ -6,7 +6,6 @@
 // fake CUDA library.
 //===----------------------------------------------------------------------===//
 
-#include "drivers/hip/HipTypes.h"
 #include "gpuasync/Context.h"
 
 #include "gtest/gtest.h"
@@ -21,9 +20,9 @@ TEST(Shim, HasEveryEntryPoint) {
   void *library =
       dlopen(getenv("GPU_ASYNC_HIP_LIBRARY"), RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(library, nullptr) << dlerror();
-#define SYMBOL(need, name, parameters)                                         \
+#define HIP_ENTRY(entry, parameters, need, name)                               \
   EXPECT_NE(dlsym(library, #name), nullptr) << #name;
-#include "drivers/hip/HipSymbols.def"
+#include "drivers/shared/VendorSymbols.def"
 }
 
 /// Runs this program's tests of `filter` over another CUDA library.

@@ -5,7 +5,7 @@
 // The order of cubins and PTX, and why one does not fit, without a device.
 //===----------------------------------------------------------------------===//
 
-#include "drivers/cuda/CudaApi.h"
+#include "drivers/cuda/CudaDriver.h"
 
 #include <gtest/gtest.h>
 
@@ -13,7 +13,7 @@
 #include <string>
 
 using namespace gpuasync;
-using gpuasync::cuda::CudaApi;
+using gpuasync::cuda::CudaDriver;
 
 namespace {
 
@@ -28,7 +28,7 @@ uint32_t rank(const Chip &chip, uint32_t format, const char *arch,
   limits.minor = chip.minor;
   limits.driverVersion = chip.driverVersion;
   gpuasync_image image = {format, 0, arch, text, strlen(text), {0, 0}};
-  return CudaApi::imageRank(limits, image, why);
+  return CudaDriver().imageRank(limits, image, why);
 }
 
 constexpr Chip h100 = {9, 0, 12080}, ada = {8, 9, 12080};

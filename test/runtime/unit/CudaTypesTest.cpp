@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compares CudaTypes.h and CudaSymbols.def with the real cuda.h where the
-// machine has one; everything is checked by the compiler.
+// Compares VendorTypes.h, CudaTypes.h and VendorSymbols.def with the real
+// cuda.h where the machine has one; everything is checked by the compiler.
 //===----------------------------------------------------------------------===//
 
 #include "gtest/gtest.h"
@@ -13,11 +13,10 @@
 #if __has_include(<cuda.h>)
 #include <cuda.h>
 #endif
-#include "drivers/cuda/CudaTypes.h"
+#include "CudaTable.h"
+#include "SameSignature.h"
 
 #if defined(CUDA_VERSION) && CUDA_VERSION >= 12040
-#include <type_traits>
-
 namespace own = gpuasync::cuda;
 
 #define SAME(ownName, realName)                                                \
@@ -114,7 +113,7 @@ SAME(LaunchAttributeClusterDimension, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
 #define SAME_SIZE(name) static_assert(sizeof(own::name) == sizeof(::name), "")
 #define SAME_FIELD(name, field)                                                \
   static_assert(offsetof(own::name, field) == offsetof(::name, field), #field)
-SAME_SIZE(CUdeviceptr);
+static_assert(sizeof(::CUdeviceptr) == sizeof(void *), "");
 SAME_SIZE(CUlaunchAttribute);
 SAME_FIELD(CUlaunchAttribute, value);
 SAME_SIZE(CUlaunchConfig);
@@ -122,9 +121,11 @@ SAME_FIELD(CUlaunchConfig, sharedMemBytes);
 SAME_FIELD(CUlaunchConfig, hStream);
 SAME_FIELD(CUlaunchConfig, attrs);
 SAME_FIELD(CUlaunchConfig, numAttrs);
-SAME_SIZE(CUmemPoolProps);
-SAME_FIELD(CUmemPoolProps, location);
-SAME_FIELD(CUmemPoolProps, maxSize);
+static_assert(sizeof(own::PoolProperties) == sizeof(::CUmemPoolProps), "");
+static_assert(offsetof(own::PoolProperties, location) ==
+              offsetof(::CUmemPoolProps, location));
+static_assert(offsetof(own::PoolProperties, maxSize) ==
+              offsetof(::CUmemPoolProps, maxSize));
 SAME_SIZE(CUDA_MEMCPY2D);
 SAME_FIELD(CUDA_MEMCPY2D, srcMemoryType);
 SAME_FIELD(CUDA_MEMCPY2D, srcDevice);
@@ -135,34 +136,13 @@ SAME_FIELD(CUDA_MEMCPY2D, dstPitch);
 SAME_FIELD(CUDA_MEMCPY2D, WidthInBytes);
 SAME_FIELD(CUDA_MEMCPY2D, Height);
 
-namespace {
-/// How a parameter is passed, which is all that two declarations must share.
-template <typename T>
-constexpr int passed() {
-  return std::is_pointer_v<T> ? 1 : int(sizeof(T)) * 4;
-}
-template <typename A, typename B>
-struct SameCall : std::false_type {};
-template <typename RA, typename... A, typename RB, typename... B>
-struct SameCall<RA (*)(A...), RB (*)(B...)>
-    : std::bool_constant<sizeof...(A) == sizeof...(B)> {};
-template <bool same, typename A, typename B>
-struct SameParameters : std::false_type {};
-template <typename RA, typename... A, typename RB, typename... B>
-struct SameParameters<true, RA (*)(A...), RB (*)(B...)>
-    : std::bool_constant<((passed<A>() == passed<B>()) && ...)> {};
-template <typename A, typename B>
-constexpr bool sameSignature =
-    SameParameters<SameCall<A, B>::value, A, B>::value;
-} // namespace
-
-// cuda.h declares the newest version of each, which is what CudaSymbols.def
+// cuda.h declares the newest version of each, which is what VendorSymbols.def
 // names.
-#define SYMBOL(need, name, version, exported, parameters)                      \
-  static_assert(                                                               \
-      sameSignature<decltype(own::CudaTable::name), decltype(&::name)>,        \
-      #name);
-#include "drivers/cuda/CudaSymbols.def"
+#define CUDA_ENTRY(entry, parameters, need, name, version, exported)           \
+  static_assert(gpuasync_test::SameSignature<decltype(own::CudaTable::name),   \
+                                             decltype(&::name)>::value,        \
+                #name);
+#include "drivers/shared/VendorSymbols.def"
 #endif // CUDA_VERSION
 
 TEST(CudaTypes, AgreeWithCudaH) {

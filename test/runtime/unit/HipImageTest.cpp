@@ -6,7 +6,7 @@
 // objects, whole, cut short and damaged.
 //===----------------------------------------------------------------------===//
 
-#include "drivers/hip/HipApi.h"
+#include "drivers/hip/HipDriver.h"
 #include "drivers/shared/BuiltinKernels.h"
 #include "gtest/gtest.h"
 
@@ -16,7 +16,7 @@
 #include <string.h>
 
 using namespace gpuasync;
-using hip::HipApi;
+using hip::HipDriver;
 
 namespace {
 gpuasync_image image(const char *arch, uint32_t format = GPUASYNC_IMAGE_HSACO) {
@@ -29,7 +29,7 @@ gpuasync_image image(const char *arch, uint32_t format = GPUASYNC_IMAGE_HSACO) {
 uint32_t rank(const char *device, const char *arch) {
   VendorLimits limits;
   snprintf(limits.arch, sizeof(limits.arch), "%s", device);
-  return HipApi::imageRank(limits, image(arch));
+  return HipDriver().imageRank(limits, image(arch));
 }
 
 /// A copy that ends where the bytes end, so that a sanitizer sees reads beyond.
@@ -39,7 +39,7 @@ int64_t countIn(std::string_view bytes, const char *kernel) {
   gpuasync_image object = image("gfx90a");
   object.data = copy.get();
   object.size = bytes.size();
-  return HipApi::imageParamCount(object, kernel);
+  return HipDriver().imageParamCount(object, kernel);
 }
 
 std::string_view builtinObject(size_t index) {
@@ -72,7 +72,7 @@ TEST(HipImage, OnlyCodeObjectsFit) {
   strcpy(limits.arch, "sm_90");
   for (uint32_t format :
        {GPUASYNC_IMAGE_PTX, GPUASYNC_IMAGE_CUBIN, GPUASYNC_IMAGE_FATBIN})
-    EXPECT_EQ(HipApi::imageRank(limits, image("sm_90", format)), 0u);
+    EXPECT_EQ(HipDriver().imageRank(limits, image("sm_90", format)), 0u);
 }
 
 TEST(HipImage, BuiltinKernelsAreThereForTheSupportedChips) {
@@ -81,18 +81,19 @@ TEST(HipImage, BuiltinKernelsAreThereForTheSupportedChips) {
     VendorLimits limits;
     strcpy(limits.arch, device);
     gpuasync_image object;
-    ASSERT_TRUE(HipApi::builtinImage(limits, object)) << device;
+    ASSERT_TRUE(HipDriver().builtinImage(limits, object)) << device;
     EXPECT_EQ(strncmp(device, object.arch, strlen(object.arch)), 0);
     for (uint32_t i = 0; i < BuiltinKernelCount; ++i)
-      EXPECT_EQ(HipApi::imageParamCount(object, builtinKernels()[i].name), 1)
+      EXPECT_EQ(HipDriver().imageParamCount(object, builtinKernels()[i].name),
+                1)
           << device;
-    EXPECT_EQ(HipApi::imageParamCount(object, "gpuasync_cop"), -1);
-    EXPECT_EQ(HipApi::imageParamCount(object, "gpuasync_copy.kd"), -1);
+    EXPECT_EQ(HipDriver().imageParamCount(object, "gpuasync_cop"), -1);
+    EXPECT_EQ(HipDriver().imageParamCount(object, "gpuasync_copy.kd"), -1);
   }
   VendorLimits limits;
   strcpy(limits.arch, "gfx803");
   gpuasync_image object;
-  EXPECT_FALSE(HipApi::builtinImage(limits, object));
+  EXPECT_FALSE(HipDriver().builtinImage(limits, object));
 }
 
 TEST(HipImage, WhatIsNoCodeObjectTellsNothing) {

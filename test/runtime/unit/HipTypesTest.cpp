@@ -2,8 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compares HipTypes.h and HipSymbols.def with hip_runtime_api.h of ROCm 6 or
-// later where the machine has one; everything is checked by the compiler.
+// Compares VendorTypes.h, HipTypes.h and VendorSymbols.def with
+// hip_runtime_api.h of ROCm 6 or later where the machine has one; everything is
+// checked by the compiler.
 //===----------------------------------------------------------------------===//
 
 #include "gtest/gtest.h"
@@ -14,6 +15,7 @@
 #endif
 #include <hip/hip_runtime_api.h>
 #endif
+#include "SameSignature.h"
 #include "drivers/hip/HipTypes.h"
 
 #if defined(HIP_VERSION) && HIP_VERSION >= 60000000
@@ -29,32 +31,28 @@ SAME(ErrorNotInitialized, hipErrorNotInitialized);
 SAME(ErrorDeinitialized, hipErrorDeinitialized);
 SAME(ErrorInvalidConfiguration, hipErrorInvalidConfiguration);
 SAME(ErrorInsufficientDriver, hipErrorInsufficientDriver);
-SAME(ErrorInvalidDeviceFunction, hipErrorInvalidDeviceFunction);
 SAME(ErrorNoDevice, hipErrorNoDevice);
 SAME(ErrorInvalidDevice, hipErrorInvalidDevice);
 SAME(ErrorInvalidImage, hipErrorInvalidImage);
 SAME(ErrorInvalidContext, hipErrorInvalidContext);
 SAME(ErrorNoBinaryForGpu, hipErrorNoBinaryForGpu);
-SAME(ErrorEccNotCorrectable, hipErrorECCNotCorrectable);
-SAME(ErrorInvalidKernelFile, hipErrorInvalidKernelFile);
+SAME(ErrorEccUncorrectable, hipErrorECCNotCorrectable);
+SAME(ErrorInvalidPtx, hipErrorInvalidKernelFile);
 SAME(ErrorSharedObjectInitFailed, hipErrorSharedObjectInitFailed);
-SAME(ErrorInvalidHandle, hipErrorInvalidHandle);
 SAME(ErrorNotFound, hipErrorNotFound);
 SAME(ErrorNotReady, hipErrorNotReady);
 SAME(ErrorIllegalAddress, hipErrorIllegalAddress);
 SAME(ErrorLaunchOutOfResources, hipErrorLaunchOutOfResources);
-SAME(ErrorLaunchTimeOut, hipErrorLaunchTimeOut);
+SAME(ErrorLaunchTimeout, hipErrorLaunchTimeOut);
 SAME(ErrorContextIsDestroyed, hipErrorContextIsDestroyed);
 SAME(ErrorAssert, hipErrorAssert);
 SAME(ErrorHostMemoryAlreadyRegistered, hipErrorHostMemoryAlreadyRegistered);
-SAME(ErrorLaunchFailure, hipErrorLaunchFailure);
+SAME(ErrorLaunchFailed, hipErrorLaunchFailure);
 SAME(ErrorCooperativeLaunchTooLarge, hipErrorCooperativeLaunchTooLarge);
 SAME(ErrorNotSupported, hipErrorNotSupported);
-SAME(ErrorUnknown, hipErrorUnknown);
 
 SAME(ConcurrentManagedAccess, hipDeviceAttributeConcurrentManagedAccess);
 SAME(CooperativeLaunch, hipDeviceAttributeCooperativeLaunch);
-SAME(ManagedMemory, hipDeviceAttributeManagedMemory);
 SAME(MaxBlockDimX, hipDeviceAttributeMaxBlockDimX);
 SAME(MaxBlockDimX + 1, hipDeviceAttributeMaxBlockDimY);
 SAME(MaxBlockDimX + 2, hipDeviceAttributeMaxBlockDimZ);
@@ -78,10 +76,10 @@ SAME(StreamNonBlocking, hipStreamNonBlocking);
 SAME(EventDisableTiming, hipEventDisableTiming);
 SAME(EventReleaseToSystem, hipEventReleaseToSystem);
 SAME(MemAttachGlobal, hipMemAttachGlobal);
-SAME(HostMallocPortable, hipHostMallocPortable);
-SAME(HostMallocMapped, hipHostMallocMapped);
+SAME(HostAllocPortable, hipHostMallocPortable);
+SAME(HostAllocDeviceMap, hipHostMallocMapped);
 SAME(HostRegisterPortable, hipHostRegisterPortable);
-SAME(HostRegisterMapped, hipHostRegisterMapped);
+SAME(HostRegisterDeviceMap, hipHostRegisterMapped);
 SAME(MemoryTypeUnregistered, hipMemoryTypeUnregistered);
 SAME(MemoryTypeHost, hipMemoryTypeHost);
 SAME(MemoryTypeDevice, hipMemoryTypeDevice);
@@ -101,15 +99,27 @@ SAME_FIELD(hipPointerAttribute_t, type);
 SAME_FIELD(hipPointerAttribute_t, devicePointer);
 SAME_FIELD(hipPointerAttribute_t, hostPointer);
 SAME_FIELD(hipPointerAttribute_t, isManaged);
-SAME_SIZE(hipMemPoolProps);
-SAME_FIELD(hipMemPoolProps, allocType);
-SAME_FIELD(hipMemPoolProps, location);
-SAME_FIELD(hipMemPoolProps, maxSize);
+static_assert(sizeof(own::PoolProperties) == sizeof(::hipMemPoolProps), "");
+static_assert(offsetof(own::PoolProperties, allocType) ==
+              offsetof(::hipMemPoolProps, allocType));
+static_assert(offsetof(own::PoolProperties, location) ==
+              offsetof(::hipMemPoolProps, location));
+static_assert(offsetof(own::PoolProperties, maxSize) ==
+              offsetof(::hipMemPoolProps, maxSize));
 
-// With the real types in sight each line of the table is checked word by word.
-#define SYMBOL(need, name, parameters)                                         \
-  [[maybe_unused]] static hipError_t(*const real_##name) parameters = &::name;
-#include "drivers/hip/HipSymbols.def"
+namespace gpuasync {
+namespace hip {
+struct HipTable {
+#define HIP_ENTRY(entry, parameters, need, name) int(*name) parameters;
+#include "drivers/shared/VendorSymbols.def"
+};
+} // namespace hip
+} // namespace gpuasync
+#define HIP_ENTRY(entry, parameters, need, name)                               \
+  static_assert(gpuasync_test::SameSignature<decltype(own::HipTable::name),    \
+                                             decltype(&::name)>::value,        \
+                #name);
+#include "drivers/shared/VendorSymbols.def"
 #endif // HIP_VERSION
 
 TEST(HipTypes, AgreeWithTheRealHeaders) {

@@ -13,7 +13,7 @@
 #include "Sites.h"
 #include "core/ContextImpl.h"
 #include "core/Program.h"
-#include "drivers/cuda/CudaApi.h"
+#include "drivers/cuda/CudaDriver.h"
 #include "gpuasync/Context.h"
 #include "gpuasync/Program.h"
 #include "gpuasync/Stats.h"
@@ -50,7 +50,7 @@ public:
     VendorLimits limits;
     limits.major = 9;
     limits.driverVersion = int32_t(watch.driverVersion);
-    return cuda::CudaApi::imageRank(limits, image, why);
+    return cuda::CudaDriver().imageRank(limits, image, why);
   }
   Status loadModule(const gpuasync_module &module, const gpuasync_image &image,
                     NativeModule &out, NativeFunction *functions) override {

@@ -5,7 +5,7 @@
 // The text that drivers/shared/compile-builtins.sh makes.
 //===----------------------------------------------------------------------===//
 
-#include "drivers/cuda/CudaApi.h"
+#include "drivers/cuda/CudaDriver.h"
 
 const char gpuasync::cuda::builtinPtx[] =
 #include "drivers/cuda/BuiltinPtx.inc"

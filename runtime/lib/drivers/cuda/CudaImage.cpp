@@ -6,7 +6,7 @@
 // read from the image itself.
 //===----------------------------------------------------------------------===//
 
-#include "drivers/cuda/CudaApi.h"
+#include "drivers/cuda/CudaDriver.h"
 
 #include <ctype.h>
 #include <elf.h>
@@ -18,19 +18,6 @@
 
 using namespace gpuasync;
 using namespace gpuasync::cuda;
-
-const char *CudaApi::imageName(uint32_t format) {
-  switch (format) {
-  case GPUASYNC_IMAGE_PTX:
-    return "PTX";
-  case GPUASYNC_IMAGE_CUBIN:
-    return "cubin";
-  case GPUASYNC_IMAGE_FATBIN:
-    return "fat binary";
-  default:
-    return "unknown";
-  }
-}
 
 namespace {
 /// "sm_90a": version 9.0, suffix 'a'.
@@ -87,8 +74,9 @@ static int ptxVersionOf(const gpuasync_image &image) {
 // Code for "sm_90a" runs on version 9.0 alone, for "sm_100f" on its family (the
 // same major version); plain machine code on its major version from its minor
 // version on, plain PTX on everything from its version on.
-uint32_t CudaApi::imageRank(const VendorLimits &limits,
-                            const gpuasync_image &image, std::string *why) {
+uint32_t CudaDriver::imageRank(const VendorLimits &limits,
+                               const gpuasync_image &image,
+                               std::string *why) const {
   auto misfit = [&](const std::string &reason) {
     if (why)
       *why = reason;
@@ -128,7 +116,8 @@ uint32_t CudaApi::imageRank(const VendorLimits &limits,
   return 1000 + 2 * version + special;
 }
 
-bool CudaApi::builtinImage(const VendorLimits &, gpuasync_image &image) {
+bool CudaDriver::builtinImage(const VendorLimits &,
+                              gpuasync_image &image) const {
   image = {};
   image.format = GPUASYNC_IMAGE_PTX;
   image.arch = "sm_52";
@@ -234,8 +223,8 @@ static int64_t cubinParamCount(const unsigned char *data, uint64_t bytes,
   return -1;
 }
 
-int64_t CudaApi::imageParamCount(const gpuasync_image &image,
-                                 const char *kernel) {
+int64_t CudaDriver::imageParamCount(const gpuasync_image &image,
+                                    const char *kernel) const {
   if (image.format == GPUASYNC_IMAGE_PTX)
     return ptxParamCount(
         std::string_view(static_cast<const char *>(image.data), image.size),

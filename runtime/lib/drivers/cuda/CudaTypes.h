@@ -2,66 +2,34 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The types and values of the CUDA driver API that the runtime uses, so that it
-// builds without a toolkit. test/runtime/unit/CudaTypesTest.cpp compares them
-// with the real cuda.h where there is one.
+// The types and values of the CUDA driver API that HIP does not share.
+// test/runtime/unit/CudaTypesTest.cpp compares them with the real cuda.h where
+// there is one.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_DRIVERS_CUDA_CUDATYPES_H
 #define GPUASYNC_DRIVERS_CUDA_CUDATYPES_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "drivers/shared/VendorTypes.h"
 
 namespace gpuasync {
 namespace cuda {
 
-using CUresult = int;
-using CUdevice = int;
-using CUdeviceptr = unsigned long long;
-using CUcontext = struct CUctxOpaque *;
-using CUmodule = struct CUmodOpaque *;
-using CUfunction = struct CUfuncOpaque *;
-using CUstream = struct CUstreamOpaque *;
-using CUgraph = struct CUgraphOpaque *;
-using CUgraphNode = struct CUgraphNodeOpaque *;
-using CUevent = struct CUeventOpaque *;
-using CUmemoryPool = struct CUmemPoolOpaque *;
-using CUlinkState = struct CUlinkOpaque *;
+using namespace vendor;
 
-enum : CUresult {
-  Success = 0,
-  ErrorInvalidValue = 1,
-  ErrorOutOfMemory = 2,
-  ErrorDeinitialized = 4,
+enum : int {
   ErrorDeviceUnavailable = 46,
-  ErrorNoDevice = 100,
-  ErrorInvalidContext = 201,
-  ErrorNoBinaryForGpu = 209,
-  ErrorEccUncorrectable = 214,
-  ErrorInvalidPtx = 218,
   ErrorNvlinkUncorrectable = 220,
   ErrorJitCompilerNotFound = 221,
   ErrorUnsupportedPtxVersion = 222,
   ErrorContained = 226,
-  ErrorNotFound = 500,
-  ErrorNotReady = 600,
-  ErrorIllegalAddress = 700,
-  ErrorLaunchOutOfResources = 701,
-  ErrorLaunchTimeout = 702,
-  ErrorContextIsDestroyed = 709,
-  ErrorAssert = 710,
-  ErrorHostMemoryAlreadyRegistered = 712,
   ErrorHardwareStackError = 714,
   ErrorIllegalInstruction = 715,
   ErrorMisalignedAddress = 716,
   ErrorInvalidAddressSpace = 717,
   ErrorInvalidPc = 718,
-  ErrorLaunchFailed = 719,
-  ErrorCooperativeLaunchTooLarge = 720,
   ErrorTensorMemoryLeak = 721,
   ErrorNotPermitted = 800,
-  ErrorNotSupported = 801,
   ErrorMpsClientTerminated = 810,
   ErrorExternalDevice = 911
 };
@@ -75,7 +43,6 @@ enum DeviceAttribute : int {
   UnifiedAddressing = 41,
   ComputeCapabilityMajor = 75,
   ComputeCapabilityMinor = 76,
-  ManagedMemory = 83,
   ConcurrentManagedAccess = 89,
   CooperativeLaunch = 95,
   MaxSharedMemoryPerBlockOptin = 97,
@@ -84,58 +51,15 @@ enum DeviceAttribute : int {
   ClusterLaunch = 120
 };
 
-enum FunctionAttribute : int {
-  FuncMaxThreadsPerBlock = 0,
-  FuncSharedSizeBytes = 1,
-  FuncLocalSizeBytes = 3,
-  FuncNumRegs = 4,
-  FuncMaxDynamicSharedSizeBytes = 8,
-  FuncNonPortableClusterSizeAllowed = 14
-};
+enum : int { FuncNonPortableClusterSizeAllowed = 14 };
 
-enum JitOption : int {
-  JitInfoLogBuffer = 3,
-  JitInfoLogBufferSizeBytes = 4,
-  JitErrorLogBuffer = 5,
-  JitErrorLogBufferSizeBytes = 6
-};
+enum JitOption : int { JitErrorLogBuffer = 5, JitErrorLogBufferSizeBytes = 6 };
 
 enum JitInput : int { JitInputPtx = 1 };
 
-enum PoolAttribute : int {
-  PoolReuseAllowInternalDependencies = 3,
-  PoolReleaseThreshold = 4
-};
-
-enum : int { LimitStackSize = 0 };
-enum : unsigned { StreamNonBlocking = 1 };
-enum : unsigned { EventDisableTiming = 2 };
-enum : unsigned { MemAttachGlobal = 1 };
-enum : unsigned { HostAllocPortable = 1, HostAllocDeviceMap = 2 };
-enum : unsigned {
-  HostRegisterPortable = 1,
-  HostRegisterDeviceMap = 2,
-  HostRegisterReadOnly = 8
-};
 enum : int { PointerMemoryType = 2, PointerIsManaged = 8 };
-enum MemoryType : unsigned {
-  MemoryTypeHost = 1,
-  MemoryTypeDevice = 2,
-  MemoryTypeUnified = 4
-};
-enum : int {
-  StreamCaptureStatusNone = 0,
-  StreamCaptureStatusActive = 1,
-  StreamCaptureStatusInvalidated = 2
-};
-enum : int { StreamCaptureModeRelaxed = 2 };
-
-/// Markers of the `extra` argument of a launch.
-enum : uintptr_t {
-  LaunchParamEnd = 0,
-  LaunchParamBufferPointer = 1,
-  LaunchParamBufferSize = 2
-};
+enum : unsigned { MemoryTypeUnified = 4 };
+enum : uintptr_t { LaunchParamEnd = 0 };
 
 enum LaunchAttributeId : unsigned {
   LaunchAttributeCooperative = 2,
@@ -158,45 +82,25 @@ struct CUlaunchConfig {
   unsigned gridDimX, gridDimY, gridDimZ;
   unsigned blockDimX, blockDimY, blockDimZ;
   unsigned sharedMemBytes;
-  CUstream hStream;
+  StreamHandle hStream;
   CUlaunchAttribute *attrs;
   unsigned numAttrs;
-};
-
-struct CUmemPoolProps {
-  int allocType;   ///< 1: pinned
-  int handleTypes; ///< 0: none
-  struct {
-    int type; ///< 1: device
-    int id;
-  } location;
-  void *win32SecurityAttributes;
-  size_t maxSize;
-  unsigned short usage;
-  unsigned char reserved[54];
 };
 
 struct CUDA_MEMCPY2D {
   size_t srcXInBytes, srcY;
   unsigned srcMemoryType;
   const void *srcHost;
-  CUdeviceptr srcDevice;
+  const void *srcDevice;
   void *srcArray;
   size_t srcPitch;
   size_t dstXInBytes, dstY;
   unsigned dstMemoryType;
   void *dstHost;
-  CUdeviceptr dstDevice;
+  void *dstDevice;
   void *dstArray;
   size_t dstPitch;
   size_t WidthInBytes, Height;
-};
-
-/// Every entry point of CudaSymbols.def; an optional one may be null.
-struct CudaTable {
-#define SYMBOL(need, name, version, exported, parameters)                      \
-  CUresult(*name) parameters;
-#include "drivers/cuda/CudaSymbols.def"
 };
 
 } // namespace cuda

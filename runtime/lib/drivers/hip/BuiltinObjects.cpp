@@ -5,7 +5,7 @@
 // The code objects that drivers/shared/compile-builtins.sh makes.
 //===----------------------------------------------------------------------===//
 
-#include "drivers/hip/HipApi.h"
+#include "drivers/hip/HipDriver.h"
 
 #define OBJECT(chip, bytes) alignas(16) static const char chip[] = bytes;
 #include "drivers/hip/BuiltinObjects.inc"

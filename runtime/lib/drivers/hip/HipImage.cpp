@@ -6,7 +6,7 @@
 // kernel read from the metadata (MessagePack in an ELF note) of its object.
 //===----------------------------------------------------------------------===//
 
-#include "drivers/hip/HipApi.h"
+#include "drivers/hip/HipDriver.h"
 
 #include <elf.h>
 #include <string.h>
@@ -14,10 +14,6 @@
 
 using namespace gpuasync;
 using namespace gpuasync::hip;
-
-const char *HipApi::imageName(uint32_t format) {
-  return format == GPUASYNC_IMAGE_HSACO ? "code object" : "unknown";
-}
 
 /// Takes what stands before the next ':' off `text`.
 static std::string_view takePart(std::string_view &text) {
@@ -31,8 +27,9 @@ static std::string_view takePart(std::string_view &text) {
 // A target id is the processor, then features with '+' or '-' behind
 // ("gfx90a:sramecc+:xnack-"). A code object that does not name a feature runs
 // with either setting; one that does needs the device's setting.
-uint32_t HipApi::imageRank(const VendorLimits &limits,
-                           const gpuasync_image &image, std::string *why) {
+uint32_t HipDriver::imageRank(const VendorLimits &limits,
+                              const gpuasync_image &image,
+                              std::string *why) const {
   auto misfit = [&](const char *reason) {
     if (why)
       *why = reason;
@@ -58,7 +55,8 @@ uint32_t HipApi::imageRank(const VendorLimits &limits,
   return 5000 + named;
 }
 
-bool HipApi::builtinImage(const VendorLimits &limits, gpuasync_image &image) {
+bool HipDriver::builtinImage(const VendorLimits &limits,
+                             gpuasync_image &image) const {
   for (size_t i = 0; i < builtinObjectCount; ++i) {
     const BuiltinObject &object = builtinObjects[i];
     image = {};
@@ -229,8 +227,8 @@ static int64_t countParameters(Reader &reader) {
   return count;
 }
 
-int64_t HipApi::imageParamCount(const gpuasync_image &image,
-                                const char *kernel) {
+int64_t HipDriver::imageParamCount(const gpuasync_image &image,
+                                   const char *kernel) const {
   Reader reader(findMetadata(
       std::string_view(static_cast<const char *>(image.data), image.size)));
   uint64_t entries = 0;

@@ -21,7 +21,6 @@ namespace gpuasync {
 struct VendorLimits {
   uint32_t maxGrid[3] = {};
   uint32_t maxBlock[3] = {};
-  uint32_t maxThreads = 0;
   uint32_t maxSharedBytes = 0; ///< per block, static and dynamic, opted in
   uint64_t maxPitch = 0;
   uint32_t multiprocessors = 0;
@@ -58,6 +57,7 @@ private:
 /// Never destroyed.
 struct VendorDevice {
   int32_t ordinal = 0;
+  int handle = 0; ///< what the vendor calls it by
   std::once_flag once;
   Status trouble; ///< of asking for the information
   DeviceInfo info;

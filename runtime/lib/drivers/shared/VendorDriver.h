@@ -2,107 +2,148 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Driver over a vendor's API: opens the library once, knows its devices, opens
-// contexts.
+// Driver over a vendor's table: opens the library once, knows its devices,
+// opens contexts. What differs between the vendors is VendorFacts, where it is
+// numbers and names, and the functions that cuda/ and hip/ override.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_DRIVERS_SHARED_VENDORDRIVER_H
 #define GPUASYNC_DRIVERS_SHARED_VENDORDRIVER_H
 
-#include "drivers/shared/VendorContext.h"
+#include "drivers/shared/VendorDevice.h"
+#include "drivers/shared/VendorLibrary.h"
 
 #include <mutex>
+#include <new>
 
 namespace gpuasync {
 
-template <typename Api>
-class VendorDriver final : public Driver {
+/// A vendor's code and what it is for us: of gpuasync_status_code.
+/// GPUASYNC_DEVICE_LOST: every call after it fails, for the whole process.
+struct VendorError {
+  int code;
+  uint32_t status;
+};
+
+/// Constant data of a vendor.
+struct VendorFacts {
+  const char *name;  ///< "cuda"
+  const char *title; ///< "CUDA"
+  const char *libraryVariable;
+  const char *const *libraryPaths;
+  const VendorSymbol *symbols;
+  uint32_t symbolCount;
+  /// The vendor's own lookup, or null.
+  void *(*findSymbol)(void *library, const VendorSymbol &symbol);
+
+  /// The least version that serves, and how versions are numbered: one of
+  /// `majorUnit` is 1.0, of `minorUnit` 0.1.
+  int leastVersion, majorUnit, minorUnit;
+  const char *versionOf; ///< "its library is of ROCm"
+
+  /// Codes that the other vendor does not have, or means otherwise.
+  const VendorError *errors;
+  uint32_t errorCount;
+  const char *unknownError; ///< the name of an error that has none
+
+  /// Numbers of device attributes.
+  struct {
+    int maxBlockX, maxGridX; ///< Y and Z follow
+    int maxSharedBytes, maxPitch, multiprocessors, managed, cooperative, pools;
+    // 0 if there is nothing to ask.
+    int clusters, readOnlyRegister, unifiedAddressing, flagWait;
+  } attributes;
+
+  unsigned eventFlags;
+  uintptr_t launchParamEnd;
+  /// A parameter of more bytes may lie elsewhere in the driver's buffer than in
+  /// ours, and is passed by its address.
+  size_t largestPackedParameter;
+};
+
+class VendorDriver : public Driver {
 public:
-  const char *name() const override { return Api::name(); }
+  const VendorFacts &facts;
+  VendorTable table; ///< filled when the library is opened, constant after that
 
-  Status available() override {
-    std::call_once(once, [this] { open(); });
-    return copyStatus(opened);
-  }
-
+  const char *name() const override { return facts.name; }
+  Status available() override;
   int32_t deviceCount() override { return available().ok() ? count : 0; }
-
-  Status deviceInfo(int32_t ordinal, DeviceInfo &info) override {
-    VendorDevice *device = nullptr;
-    if (Status status = find(ordinal, device); !status.ok())
-      return status;
-    info = device->info;
-    info.capabilities &= ~device->refuted.load();
-    return Status();
-  }
-
+  Status deviceInfo(int32_t ordinal, DeviceInfo &info) override;
   Status openContext(int32_t ordinal, void *adopted,
-                     std::unique_ptr<DriverContext> &out) override {
-    VendorDevice *device = nullptr;
-    if (Status status = find(ordinal, device); !status.ok())
-      return status;
-    auto context = std::make_unique<VendorContext<Api>>(*device);
-    if (Status status = context->open(adopted); !status.ok())
-      return status;
-    out = std::move(context);
-    return Status();
-  }
+                     std::unique_ptr<DriverContext> &out) override;
+  Status deviceOf(void *context, int32_t &ordinal) override;
 
-  Status deviceOf(void *context, int32_t &ordinal) override {
-    if constexpr (!Api::hasContexts)
-      return Driver::deviceOf(context, ordinal);
-    if (Status status = available(); !status.ok())
-      return status;
-    typename Api::Call call =
-        Api::contextDevice(Api::toContext(context), ordinal);
-    if (call.code == Api::success)
-      return Status();
-    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                      "the caller's context cannot be used: %s: %s", call.name,
-                      Api::errorText(call.code));
-  }
+  //===--- Errors
+
+  /// The vendor's name of an entry, null if only the other vendor has it.
+  const char *entryName(VendorEntry entry) const;
+  const char *errorName(int code) const;
+  const char *errorText(int code) const;
+  bool losesDevice(int code) const;
+  /// Of gpuasync_status_code.
+  uint32_t statusCode(int code) const;
+  /// "cuInit: CUDA_ERROR_NO_DEVICE (100): no CUDA-capable device is detected".
+  void describe(VendorCall call, char *out, size_t bytes) const;
+
+  //===--- What each vendor does in its own way
+
+  /// The device's handle, name and architecture.
+  virtual VendorCall identify(VendorDevice &device) const = 0;
+  /// See DriverContext::imageRank.
+  virtual uint32_t imageRank(const VendorLimits &limits,
+                             const gpuasync_image &image,
+                             std::string *why = nullptr) const = 0;
+  /// The number of parameters that `kernel` has in the image, -1 if the image
+  /// does not tell. The driver itself is not asked: it could only be asked for
+  /// one parameter too many, and checking tools report that as an error.
+  virtual int64_t imageParamCount(const gpuasync_image &image,
+                                  const char *kernel) const = 0;
+  /// False if there are no built-in kernels for the device.
+  virtual bool builtinImage(const VendorLimits &limits,
+                            gpuasync_image &image) const = 0;
+  /// On failure `log` holds what the driver's compiler said, in one line.
+  virtual VendorCall loadImage(const gpuasync_image &image,
+                               ModuleHandle &module, char *log,
+                               size_t logBytes) const = 0;
+  /// A launch with flags or clusters; the parameters come in one of two ways.
+  virtual VendorCall launchExtended(FunctionHandle function,
+                                    StreamHandle stream,
+                                    const gpuasync_kernel &kernel,
+                                    const gpuasync_block &block,
+                                    void **parameters, void **extra) const = 0;
+  virtual VendorCall copyRows(void *destination, size_t destinationPitch,
+                              const void *source, size_t sourcePitch,
+                              size_t width, size_t height,
+                              StreamHandle stream) const = 0;
+  virtual VendorCall pointerKind(const void *pointer,
+                                 PointerKind &kind) const = 0;
+
+protected:
+  explicit VendorDriver(const VendorFacts &facts) : facts(facts) {}
+  ~VendorDriver() = default;
 
 private:
-  void open() {
-    opened = Api::load();
-    if (!opened.ok())
-      return;
-    int found = 0;
-    typename Api::Call call = Api::deviceCount(found);
-    if (call.code != Api::success || found <= 0) {
-      opened = makeStatus(GPUASYNC_UNAVAILABLE,
-                          "%s is unavailable: %s found %d devices", Api::name(),
-                          call.name, found);
-      return;
-    }
-    devices.reset(new VendorDevice[size_t(found)]);
-    for (int i = 0; i < found; ++i)
-      devices[i].ordinal = i;
-    count = found;
-  }
-
-  Status find(int32_t ordinal, VendorDevice *&device) {
-    if (Status status = available(); !status.ok())
-      return status;
-    if (ordinal < 0 || ordinal >= count)
-      return makeStatus(GPUASYNC_UNAVAILABLE,
-                        "there is no device %s:%d; this machine has %d "
-                        "(%s:0 to %s:%d)",
-                        Api::name(), ordinal, count, Api::name(), Api::name(),
-                        count - 1);
-    device = &devices[ordinal];
-    std::call_once(device->once, [&] {
-      device->trouble =
-          Api::describeDevice(ordinal, device->info, device->limits);
-    });
-    return copyStatus(device->trouble);
-  }
+  Status open();
+  Status find(int32_t ordinal, VendorDevice *&device);
+  Status describeDevice(VendorDevice &device) const;
+  Status failure(VendorCall call) const;
 
   std::once_flag once;
   Status opened;
   int32_t count = 0;
   std::unique_ptr<VendorDevice[]> devices;
 };
+
+/// The one object of a kind, made on the first call. In raw storage, so that it
+/// has neither a global constructor nor a destructor at exit, when other
+/// threads may still be in it.
+template <typename T>
+T *undestroyed() {
+  alignas(T) static unsigned char storage[sizeof(T)];
+  static T *object = new (storage) T;
+  return object;
+}
 
 } // namespace gpuasync
 

@@ -53,15 +53,16 @@ Status gpuasync::openVendorLibrary(const char *what, const char *variable,
 
 Status gpuasync::resolveVendorSymbols(
     const char *what, void *library, const VendorSymbol *symbols, size_t count,
-    void *table, void *(*find)(void *, const VendorSymbol &)) {
+    VendorTable &table, void *(*find)(void *, const VendorSymbol &)) {
   std::string missing;
   for (size_t i = 0; i < count; ++i) {
     const VendorSymbol &symbol = symbols[i];
     void *address = find ? find(library, symbol) : nullptr;
     if (!address)
       address = dlsym(library, symbol.exported);
-    memcpy(static_cast<char *>(table) + symbol.offset, &address,
-           sizeof(address));
+    memcpy(reinterpret_cast<char *>(&table) +
+               size_t(symbol.entry) * sizeof(address),
+           &address, sizeof(address));
     if (!address && symbol.required) {
       missing += missing.empty() ? "" : ", ";
       missing += symbol.name;

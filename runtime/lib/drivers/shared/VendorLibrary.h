@@ -10,16 +10,17 @@
 #define GPUASYNC_DRIVERS_SHARED_VENDORLIBRARY_H
 
 #include "core/StatusImpl.h"
+#include "drivers/shared/VendorTable.h"
 
 namespace gpuasync {
 
-/// One entry point of a table.
+/// A vendor's side of an entry point.
 struct VendorSymbol {
+  VendorEntry entry;
   const char *name;
   const char *exported; ///< what dlsym finds
   int version;          ///< what the vendor's own lookup is asked for
   bool required;
-  size_t offset; ///< of its pointer in the table
 };
 
 /// Opens the first of `paths` (null-terminated) that can be opened; a path in
@@ -30,12 +31,12 @@ struct VendorSymbol {
 Status openVendorLibrary(const char *what, const char *variable,
                          const char *const *paths, void *&library);
 
-/// Fills `table`. `find` is asked first and may be null or find nothing; then
-/// the exported name is looked up. The status names every required symbol that
-/// is missing.
+/// Fills `table`. `find` is the vendor's own lookup, which is asked first and
+/// may be null or find nothing; then the exported name is looked up. The status
+/// names every required symbol that is missing.
 Status resolveVendorSymbols(const char *what, void *library,
                             const VendorSymbol *symbols, size_t count,
-                            void *table,
+                            VendorTable &table,
                             void *(*find)(void *library, const VendorSymbol &));
 
 /// True from the moment that exit() runs the handler of armExitFlag: no vendor

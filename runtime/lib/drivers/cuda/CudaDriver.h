@@ -1,0 +1,47 @@
+//===- CudaDriver.h - What is peculiar to CUDA ------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The functions of VendorDriver that CUDA has its own way for: in
+// CudaDriver.cpp those of devices, launches and memory, in CudaImage.cpp and
+// CudaModule.cpp those of images.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_DRIVERS_CUDA_CUDADRIVER_H
+#define GPUASYNC_DRIVERS_CUDA_CUDADRIVER_H
+
+#include "drivers/shared/VendorDriver.h"
+
+namespace gpuasync {
+namespace cuda {
+
+extern const char builtinPtx[];
+extern const size_t builtinPtxBytes;
+
+class CudaDriver final : public VendorDriver {
+public:
+  CudaDriver();
+
+  VendorCall identify(VendorDevice &device) const override;
+  uint32_t imageRank(const VendorLimits &limits, const gpuasync_image &image,
+                     std::string *why = nullptr) const override;
+  int64_t imageParamCount(const gpuasync_image &image,
+                          const char *kernel) const override;
+  bool builtinImage(const VendorLimits &limits,
+                    gpuasync_image &image) const override;
+  VendorCall loadImage(const gpuasync_image &image, ModuleHandle &module,
+                       char *log, size_t logBytes) const override;
+  VendorCall launchExtended(FunctionHandle function, StreamHandle stream,
+                            const gpuasync_kernel &kernel,
+                            const gpuasync_block &block, void **parameters,
+                            void **extra) const override;
+  VendorCall copyRows(void *destination, size_t destinationPitch,
+                      const void *source, size_t sourcePitch, size_t width,
+                      size_t height, StreamHandle stream) const override;
+  VendorCall pointerKind(const void *pointer, PointerKind &kind) const override;
+};
+
+} // namespace cuda
+} // namespace gpuasync
+
+#endif // GPUASYNC_DRIVERS_CUDA_CUDADRIVER_H

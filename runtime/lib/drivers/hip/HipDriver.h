@@ -1,0 +1,52 @@
+//===- HipDriver.h - What is peculiar to HIP --------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The functions of VendorDriver that HIP has its own way for: in HipDriver.cpp
+// those of devices, launches and memory, in HipImage.cpp those of images.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_DRIVERS_HIP_HIPDRIVER_H
+#define GPUASYNC_DRIVERS_HIP_HIPDRIVER_H
+
+#include "drivers/shared/VendorDriver.h"
+
+namespace gpuasync {
+namespace hip {
+
+/// The built-in kernels compiled for one chip.
+struct BuiltinObject {
+  const char *arch;
+  const char *data;
+  size_t bytes;
+};
+extern const BuiltinObject builtinObjects[];
+extern const size_t builtinObjectCount;
+
+class HipDriver final : public VendorDriver {
+public:
+  HipDriver();
+
+  VendorCall identify(VendorDevice &device) const override;
+  uint32_t imageRank(const VendorLimits &limits, const gpuasync_image &image,
+                     std::string *why = nullptr) const override;
+  int64_t imageParamCount(const gpuasync_image &image,
+                          const char *kernel) const override;
+  bool builtinImage(const VendorLimits &limits,
+                    gpuasync_image &image) const override;
+  VendorCall loadImage(const gpuasync_image &image, ModuleHandle &module,
+                       char *log, size_t logBytes) const override;
+  VendorCall launchExtended(FunctionHandle function, StreamHandle stream,
+                            const gpuasync_kernel &kernel,
+                            const gpuasync_block &block, void **parameters,
+                            void **extra) const override;
+  VendorCall copyRows(void *destination, size_t destinationPitch,
+                      const void *source, size_t sourcePitch, size_t width,
+                      size_t height, StreamHandle stream) const override;
+  VendorCall pointerKind(const void *pointer, PointerKind &kind) const override;
+};
+
+} // namespace hip
+} // namespace gpuasync
+
+#endif // GPUASYNC_DRIVERS_HIP_HIPDRIVER_H

@@ -1,0 +1,223 @@
+//===- VendorContext.cpp - Opening, closing and being current -------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The life of a vendor's context, and its place as the calling thread's current
+// one.
+//===----------------------------------------------------------------------===//
+
+#include "drivers/shared/VendorContext.h"
+
+using namespace gpuasync;
+
+//===----------------------------------------------------------------------===//
+// The current context
+//===----------------------------------------------------------------------===//
+
+// Setting instead of pushing: the depth of the stack stays the caller's, and
+// going back works whatever code in between did to the top. (On an empty stack
+// setting pushes, and setting null pops again.)
+Status VendorContext::makeCurrent(SavedContext &saved) {
+  void *current = nullptr;
+  if (VendorCall call = currentContext(table, current); !call.ok())
+    return error(call);
+  saved.previous = current;
+  saved.pushed = 0;
+  // A primary context that somebody reset may come back at the same address,
+  // without anything of ours in it.
+  uint64_t id = 0;
+  VendorCall call = contextId(table, context, id);
+  if (__builtin_expect(!call.ok() || id != generationId, 0))
+    return contextChanged(call);
+  if (__builtin_expect(current != context, 0)) {
+    if (VendorCall call = setCurrentContext(table, context); !call.ok())
+      return error(call);
+    saved.pushed = 1;
+  }
+  saved.vendor = &driver;
+  saved.outer = innermostContext;
+  innermostContext = &saved;
+  return Status();
+}
+
+Status VendorContext::contextChanged(VendorCall call) {
+  bool isGone = call.ok() || call.code == ErrorContextIsDestroyed ||
+                call.code == ErrorInvalidContext;
+  if (isGone && !owned) {
+    gone.store(true);
+    return makeStatus(GPUASYNC_DEVICE_LOST,
+                      "the caller's context was destroyed before the context "
+                      "that adopted it was closed");
+  }
+  if (isGone)
+    device.loss.report("the device's primary context was reset by other code "
+                       "of this process");
+  return error(call);
+}
+
+void VendorContext::restore(SavedContext &saved) noexcept {
+  if (!saved.vendor)
+    return; // makeCurrent failed
+  OutsideCapture::end(driver, saved);
+  innermostContext = saved.outer;
+  saved.vendor = nullptr;
+  if (saved.pushed && !processIsExiting())
+    note(setCurrentContext(table, saved.previous));
+}
+
+void VendorContext::suspend() noexcept {
+  for (SavedContext *saved = innermostContext; saved; saved = saved->outer)
+    if (saved->vendor == &driver)
+      OutsideCapture::end(driver, *saved);
+}
+
+Status VendorContext::resume() {
+  void *current = nullptr;
+  if (VendorCall call = currentContext(table, current); !call.ok())
+    return error(call);
+  if (current == context)
+    return Status();
+  return check(setCurrentContext(table, context));
+}
+
+//===----------------------------------------------------------------------===//
+// Opening and closing
+//===----------------------------------------------------------------------===//
+
+Status VendorContext::open(void *adopted) {
+  OutsideCapture outside(driver);
+  if (device.loss.lost())
+    return makeStatus(GPUASYNC_DEVICE_LOST,
+                      "the device is lost for this process; first report: %s",
+                      device.loss.firstReport());
+  owned = !adopted;
+  context = adopted;
+  if (!adopted && table.contextRetain) {
+    if (VendorCall call = VENDOR_CALL(contextRetain, &context, device.handle);
+        !call.ok())
+      return error(call);
+  } else if (!adopted) {
+    context = reinterpret_cast<void *>(intptr_t(device.handle));
+  }
+  opened = true;
+  // Whatever fails or is thrown below: nothing stays open, and the caller's
+  // context is current again.
+  struct Guard {
+    VendorContext &self;
+    SavedContext saved;
+    bool current = false, succeeded = false;
+    ~Guard() {
+      if (!succeeded)
+        (void)self.close(self.device.loss.lost());
+      if (current)
+        self.restore(saved);
+    }
+  } guard{*this, {}};
+  if (VendorCall call = contextId(table, context, generationId); !call.ok())
+    return error(call);
+  if (Status status = makeCurrent(guard.saved); !status.ok())
+    return status;
+  guard.current = true;
+  Status status = testCapabilities();
+  gpuasync_image image;
+  if (status.ok() && driver.builtinImage(device.limits, image))
+    status = loadModule(builtinKernelModule(), image, builtinModule, builtins);
+  guard.succeeded = status.ok();
+  return status;
+}
+
+VendorCall VendorContext::createPool() {
+  PoolProperties properties = {};
+  properties.allocType = 1;
+  properties.location.type = 1;
+  properties.location.id = device.handle;
+  VendorCall call = VENDOR_CALL(poolCreate, &pool, &properties);
+  if (!call.ok())
+    return call;
+  // Freed memory stays in the pool until the core trims it. And the driver may
+  // not order streams that the program left unordered just to reuse memory: two
+  // kernels that wait for each other would hang.
+  uint64_t keepAll = UINT64_MAX;
+  int none = 0;
+  call = VENDOR_CALL(poolSetAttribute, pool, PoolReleaseThreshold, &keepAll);
+  if (call.ok())
+    call = VENDOR_CALL(poolSetAttribute, pool,
+                       PoolReuseAllowInternalDependencies, &none);
+  if (!call.ok())
+    (void)VENDOR_CALL(poolDestroy, pool);
+  return call;
+}
+
+Status VendorContext::testCapabilities() {
+  uint32_t refuted = 0;
+  // Given back also where host memory runs out.
+  struct Guard {
+    VendorContext &self;
+    NativeStream stream = nullptr;
+    void *page = nullptr;
+    ~Guard() {
+      if (page)
+        self.freeMemory(MemoryKind::Pinned, page);
+      if (stream)
+        self.destroyStream(stream);
+    }
+  } guard{*this};
+  Status status = createStream(guard.stream);
+  if (!status.ok())
+    return status;
+  NativeStream stream = guard.stream;
+  if (device.info.capabilities & CapStreamOrderedAlloc) {
+    VendorCall made = createPool();
+    note(made);
+    hasPool = made.ok();
+    void *pointer = nullptr;
+    if (!hasPool || !allocAsync(stream, 256, pointer).ok() ||
+        !freeAsync(stream, pointer).ok())
+      refuted |= CapStreamOrderedAlloc;
+  }
+  if (device.info.capabilities & CapFlagWait) {
+    refuted |= CapFlagWait;
+    status = allocMemory(MemoryKind::Pinned, 4096, guard.page);
+    if (status.ok()) {
+      auto *slot = static_cast<volatile uint32_t *>(guard.page);
+      *slot = 0;
+      bool done = false;
+      if (writeFlag(stream, static_cast<uint32_t *>(guard.page), 42).ok() &&
+          waitStream(stream, -1, done).ok() && *slot == 42)
+        refuted &= ~uint32_t(CapFlagWait);
+    }
+  }
+  bool done = false;
+  if (status.ok())
+    status = waitStream(stream, -1, done);
+  device.refuted.fetch_or(refuted);
+  return status;
+}
+
+uint64_t VendorContext::close(bool lost) noexcept {
+  // Pools are the device's, so one outlives a context that somebody destroyed.
+  if (gone.load() && hasPool && !processIsExiting() && !device.loss.lost()) {
+    (void)VENDOR_CALL(poolDestroy, pool);
+    hasPool = false;
+  }
+  // A lost device's context cannot be taken down in an orderly way: its calls
+  // fail, and some hang.
+  if (lost || silent() || !opened) {
+    if (builtinModule && silent())
+      unloadModule(builtinModule); // our own part; no call is made
+    builtinModule = nullptr;
+    return 0;
+  }
+  OutsideCapture outside(driver);
+  if (builtinModule)
+    unloadModule(builtinModule);
+  builtinModule = nullptr;
+  if (hasPool)
+    note(VENDOR_CALL(poolDestroy, pool));
+  hasPool = false;
+  if (owned && table.contextRelease)
+    (void)VENDOR_CALL(contextRelease, device.handle);
+  opened = false;
+  int64_t left = live.load();
+  return left > 0 ? uint64_t(left) : 0;
+}

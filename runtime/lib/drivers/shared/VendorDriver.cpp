@@ -1,0 +1,179 @@
+//===- VendorDriver.cpp - The driver object of cuda and hip ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Opening the library and asking its devices what they are.
+//===----------------------------------------------------------------------===//
+
+#include "drivers/shared/VendorDriver.h"
+
+#include "drivers/shared/VendorContext.h"
+
+using namespace gpuasync;
+
+Status VendorDriver::available() {
+  std::call_once(once, [this] { opened = open(); });
+  return copyStatus(opened);
+}
+
+Status VendorDriver::open() {
+  void *library = nullptr;
+  if (Status status = openVendorLibrary(facts.title, facts.libraryVariable,
+                                        facts.libraryPaths, library);
+      !status.ok())
+    return status;
+  if (Status status =
+          resolveVendorSymbols(facts.title, library, facts.symbols,
+                               facts.symbolCount, table, facts.findSymbol);
+      !status.ok())
+    return status;
+  int version = 0;
+  VendorCall call = VENDOR_CALL(driverVersion, &version);
+  if (call.ok() && version < facts.leastVersion)
+    return makeStatus(
+        GPUASYNC_UNAVAILABLE,
+        "%s is unavailable: %s %d.%d, %d.0 is the least that serves",
+        facts.title, facts.versionOf, version / facts.majorUnit,
+        version % facts.majorUnit / facts.minorUnit,
+        facts.leastVersion / facts.majorUnit);
+  if (call.ok())
+    call = VENDOR_CALL(init, 0);
+  if (!call.ok()) {
+    char report[400];
+    describe(call, report, sizeof(report));
+    return makeStatus(GPUASYNC_UNAVAILABLE, "%s is unavailable: %s",
+                      facts.title, report);
+  }
+  armExitFlag();
+  int found = 0;
+  call = VENDOR_CALL(deviceCount, &found);
+  if (!call.ok() || found <= 0)
+    return makeStatus(GPUASYNC_UNAVAILABLE,
+                      "%s is unavailable: %s found %d devices", facts.name,
+                      entryName(call.entry), found);
+  devices.reset(new VendorDevice[size_t(found)]);
+  for (int i = 0; i < found; ++i)
+    devices[i].ordinal = i;
+  count = found;
+  return Status();
+}
+
+Status VendorDriver::find(int32_t ordinal, VendorDevice *&device) {
+  if (Status status = available(); !status.ok())
+    return status;
+  if (ordinal < 0 || ordinal >= count)
+    return makeStatus(GPUASYNC_UNAVAILABLE,
+                      "there is no device %s:%d; this machine has %d "
+                      "(%s:0 to %s:%d)",
+                      facts.name, ordinal, count, facts.name, facts.name,
+                      count - 1);
+  device = &devices[ordinal];
+  std::call_once(device->once,
+                 [&] { device->trouble = describeDevice(*device); });
+  return copyStatus(device->trouble);
+}
+
+Status VendorDriver::describeDevice(VendorDevice &device) const {
+  DeviceInfo &info = device.info;
+  VendorLimits &limits = device.limits;
+  VendorCall call = identify(device);
+  size_t bytes = 0;
+  if (call.ok())
+    call = VENDOR_CALL(deviceMemory, &bytes, device.handle);
+  info.memoryBytes = bytes;
+  int version = 0;
+  if (call.ok())
+    call = VENDOR_CALL(driverVersion, &version);
+  limits.driverVersion = version;
+  info.driverVersion = uint32_t(version);
+  // Remembers the first failure.
+  auto attribute = [&](int which) {
+    int value = 0;
+    if (call.ok() && which)
+      call = VENDOR_CALL(deviceAttribute, &value, which, device.handle);
+    return uint32_t(value);
+  };
+  const auto &attributes = facts.attributes;
+  for (int i = 0; i < 3; ++i) {
+    limits.maxGrid[i] = attribute(attributes.maxGridX + i);
+    limits.maxBlock[i] = attribute(attributes.maxBlockX + i);
+  }
+  limits.maxSharedBytes = attribute(attributes.maxSharedBytes);
+  limits.maxPitch = attribute(attributes.maxPitch);
+  limits.multiprocessors = attribute(attributes.multiprocessors);
+  info.multiprocessors = limits.multiprocessors;
+  limits.managed = attribute(attributes.managed);
+  limits.readOnlyRegister = attribute(attributes.readOnlyRegister);
+  info.capabilities = CapVendorStreams;
+  if (attribute(attributes.cooperative) &&
+      (table.launchExtended || table.launchCooperative))
+    info.capabilities |= CapCooperative;
+  if (attribute(attributes.clusters) && table.launchExtended)
+    info.capabilities |= CapClusters;
+  if (attribute(attributes.pools) && table.poolCreate && table.poolDestroy &&
+      table.poolSetAttribute && table.poolTrim && table.allocFromPool &&
+      table.freeAsync)
+    info.capabilities |= CapStreamOrderedAlloc;
+  if (table.streamWriteValue &&
+      (!attributes.flagWait || attribute(attributes.flagWait)))
+    info.capabilities |= CapFlagWait;
+  // Everything here relies on one address space.
+  bool unified =
+      !attributes.unifiedAddressing || attribute(attributes.unifiedAddressing);
+  if (!call.ok()) {
+    char report[400];
+    describe(call, report, sizeof(report));
+    return makeStatus(statusCode(call.code), "%s", report);
+  }
+  if (!unified)
+    return makeStatus(GPUASYNC_UNSUPPORTED,
+                      "%s device %d (%s) has no unified addressing", facts.name,
+                      device.ordinal, info.name);
+  return Status();
+}
+
+Status VendorDriver::deviceInfo(int32_t ordinal, DeviceInfo &info) {
+  VendorDevice *device = nullptr;
+  if (Status status = find(ordinal, device); !status.ok())
+    return status;
+  info = device->info;
+  info.capabilities &= ~device->refuted.load();
+  return Status();
+}
+
+Status VendorDriver::openContext(int32_t ordinal, void *adopted,
+                                 std::unique_ptr<DriverContext> &out) {
+  VendorDevice *device = nullptr;
+  if (Status status = find(ordinal, device); !status.ok())
+    return status;
+  auto context = std::make_unique<VendorContext>(*this, *device);
+  if (Status status = context->open(adopted); !status.ok())
+    return status;
+  out = std::move(context);
+  return Status();
+}
+
+Status VendorDriver::deviceOf(void *context, int32_t &ordinal) {
+  if (!entryName(VendorEntry::contextDevice))
+    return Driver::deviceOf(context, ordinal);
+  if (Status status = available(); !status.ok())
+    return status;
+  uint64_t id = 0;
+  void *previous = nullptr;
+  int device = 0;
+  VendorCall call = contextId(table, context, id);
+  if (call.ok())
+    call = currentContext(table, previous);
+  if (call.ok())
+    call = setCurrentContext(table, context);
+  if (call.ok()) {
+    call = VENDOR_CALL(contextDevice, &device);
+    (void)setCurrentContext(table, previous);
+  }
+  ordinal = device;
+  if (call.ok())
+    return Status();
+  return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                    "the caller's context cannot be used: %s: %s",
+                    entryName(call.entry), errorText(call.code));
+}

@@ -1,0 +1,159 @@
+//===- VendorLaunch.cpp - Launches of cuda and hip ------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From a block to one call of the vendor, and the words for one that exceeds a
+// limit or fails.
+//===----------------------------------------------------------------------===//
+
+#include "drivers/shared/VendorContext.h"
+
+using namespace gpuasync;
+
+/// Whether a launch keeps within the limits of device and function.
+inline bool VendorContext::fits(const VendorFunction &function,
+                                const gpuasync_block &block) const {
+  const VendorLimits &limits = device.limits;
+  // Each factor is below 2^32 once the first comparisons held.
+  return uint64_t(block.grid[0]) <= limits.maxGrid[0] &&
+         uint64_t(block.grid[1]) <= limits.maxGrid[1] &&
+         uint64_t(block.grid[2]) <= limits.maxGrid[2] &&
+         uint64_t(block.block[0]) <= limits.maxBlock[0] &&
+         uint64_t(block.block[1]) <= limits.maxBlock[1] &&
+         uint64_t(block.block[2]) <= limits.maxBlock[2] &&
+         uint64_t(block.block[0] * block.block[1] * block.block[2]) <=
+             function.maxThreads &&
+         uint64_t(block.dynamicSharedBytes) <= function.maxDynamicShared;
+}
+
+inline Status VendorContext::start(const VendorFunction &function,
+                                   NativeStream stream,
+                                   const gpuasync_kernel &kernel,
+                                   const gpuasync_block &block,
+                                   void **parameters, void **extra) {
+  bool plain = block.flags == 0 && block.cluster[0] <= 1 &&
+               block.cluster[1] <= 1 && block.cluster[2] <= 1;
+  VendorCall call =
+      __builtin_expect(plain, 1)
+          ? VENDOR_CALL(launchKernel, function.handle, unsigned(block.grid[0]),
+                        unsigned(block.grid[1]), unsigned(block.grid[2]),
+                        unsigned(block.block[0]), unsigned(block.block[1]),
+                        unsigned(block.block[2]),
+                        unsigned(block.dynamicSharedBytes), asStream(stream),
+                        parameters, extra)
+          : driver.launchExtended(function.handle, asStream(stream), kernel,
+                                  block, parameters, extra);
+  return call.ok() ? Status() : launchFailed(call, function, kernel, block);
+}
+
+Status VendorContext::launch(NativeStream stream, NativeFunction native,
+                             const gpuasync_kernel &kernel,
+                             const gpuasync_block &block,
+                             const gpuasync_site *) {
+  const auto &function = *static_cast<const VendorFunction *>(native);
+  bool fits = this->fits(function, block);
+  size_t bytes = block.paramBytes;
+  if (function.paramBytes != UINT32_MAX) {
+    fits &= bytes >= function.paramBytes;
+    bytes = function.paramBytes;
+  }
+  if (__builtin_expect(!fits, 0))
+    return launchRefused(function, kernel, block);
+  if (__builtin_expect(function.takesPointers, 0))
+    return launchByPointers(stream, function, kernel, block);
+  void *extra[] = {reinterpret_cast<void *>(LaunchParamBufferPointer),
+                   const_cast<void *>(block.params),
+                   reinterpret_cast<void *>(LaunchParamBufferSize), &bytes,
+                   reinterpret_cast<void *>(driver.facts.launchParamEnd)};
+  return start(function, stream, kernel, block, nullptr,
+               bytes ? extra : nullptr);
+}
+
+Status VendorContext::launchPointers(NativeStream stream, NativeFunction native,
+                                     const gpuasync_kernel &kernel,
+                                     const gpuasync_block &block,
+                                     void **parameters, const gpuasync_site *) {
+  const auto &function = *static_cast<const VendorFunction *>(native);
+  if (__builtin_expect(!fits(function, block), 0))
+    return launchRefused(function, kernel, block);
+  return start(function, stream, kernel, block, parameters, nullptr);
+}
+
+/// A pointer to each of the packed parameters.
+Status VendorContext::launchByPointers(NativeStream stream,
+                                       const VendorFunction &function,
+                                       const gpuasync_kernel &kernel,
+                                       const gpuasync_block &block) {
+  auto **parameters = static_cast<void **>(
+      __builtin_alloca(kernel.paramCount * sizeof(void *)));
+  for (uint32_t i = 0; i < kernel.paramCount; ++i)
+    parameters[i] = static_cast<char *>(const_cast<void *>(block.params)) +
+                    kernel.paramOffsets[i];
+  return start(function, stream, kernel, block, parameters, nullptr);
+}
+
+Status VendorContext::launchRefused(const VendorFunction &function,
+                                    const gpuasync_kernel &kernel,
+                                    const gpuasync_block &block) {
+  const VendorLimits &limits = device.limits;
+  for (int i = 0; i < 3; ++i) {
+    auto beyond = [&](const char *what, int64_t given, uint32_t limit) {
+      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                        "kernel @%s: %lld %s in %c, the device's limit is %u",
+                        kernel.name, static_cast<long long>(given), what,
+                        "xyz"[i], limit);
+    };
+    if (uint64_t(block.grid[i]) > limits.maxGrid[i])
+      return beyond("blocks", block.grid[i], limits.maxGrid[i]);
+    if (uint64_t(block.block[i]) > limits.maxBlock[i])
+      return beyond("threads", block.block[i], limits.maxBlock[i]);
+  }
+  uint64_t threads = uint64_t(block.block[0] * block.block[1] * block.block[2]);
+  if (threads > function.maxThreads)
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      "kernel @%s: %llu threads per block, the limit for this "
+                      "kernel's registers is %u",
+                      kernel.name, static_cast<unsigned long long>(threads),
+                      function.maxThreads);
+  if (uint64_t(block.dynamicSharedBytes) > function.maxDynamicShared)
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      "kernel @%s: %lld bytes of dynamic shared memory, the "
+                      "limit beside its %u static bytes is %u",
+                      kernel.name,
+                      static_cast<long long>(block.dynamicSharedBytes),
+                      function.staticShared, function.maxDynamicShared);
+  return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                    "kernel @%s: %u bytes of parameters are passed, it takes "
+                    "%u",
+                    kernel.name, block.paramBytes, function.paramBytes);
+}
+
+Status VendorContext::launchFailed(VendorCall call,
+                                   const VendorFunction &function,
+                                   const gpuasync_kernel &kernel,
+                                   const gpuasync_block &block) {
+  char detail[320];
+  int length = snprintf(
+      detail, sizeof(detail),
+      ", for kernel @%s with %lld x %lld x %lld blocks of %lld x %lld x %lld "
+      "threads",
+      kernel.name, static_cast<long long>(block.grid[0]),
+      static_cast<long long>(block.grid[1]),
+      static_cast<long long>(block.grid[2]),
+      static_cast<long long>(block.block[0]),
+      static_cast<long long>(block.block[1]),
+      static_cast<long long>(block.block[2]));
+  int perUnit = 0;
+  if (call.code == ErrorCooperativeLaunchTooLarge && table.residentBlocks &&
+      length > 0 && size_t(length) < sizeof(detail) &&
+      VENDOR_CALL(residentBlocks, &perUnit, function.handle,
+                  int(block.block[0] * block.block[1] * block.block[2]),
+                  size_t(block.dynamicSharedBytes))
+          .ok() &&
+      perUnit > 0)
+    snprintf(detail + length, sizeof(detail) - size_t(length),
+             "; a cooperative launch of it holds at most %llu blocks here",
+             static_cast<unsigned long long>(perUnit) *
+                 device.limits.multiprocessors);
+  return error(call, detail);
+}

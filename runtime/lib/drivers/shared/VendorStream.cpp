@@ -1,0 +1,128 @@
+//===- VendorStream.cpp - Streams and events of cuda and hip --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Streams, events, waits and completion flags.
+//===----------------------------------------------------------------------===//
+
+#include "core/Thread.h"
+#include "drivers/shared/PolledWait.h"
+#include "drivers/shared/VendorContext.h"
+
+using namespace gpuasync;
+
+/// The core has polled for the time that is set before it waits here. Since a
+/// nap costs the timer slack on top, it pays to go on for a while; but not
+/// where there is one processor, for which the setting is 0.
+static int64_t waitSpinNs() {
+  return 4 * process().spinNs.load(std::memory_order_relaxed);
+}
+
+Status VendorContext::createStream(NativeStream &out) {
+  OutsideCapture outside(driver);
+  StreamHandle stream = nullptr;
+  if (VendorCall call = VENDOR_CALL(streamCreate, &stream, StreamNonBlocking);
+      !call.ok())
+    return error(call);
+  live.fetch_add(1, std::memory_order_relaxed);
+  out = stream;
+  return Status();
+}
+
+void VendorContext::destroyStream(NativeStream stream) noexcept {
+  live.fetch_sub(1, std::memory_order_relaxed);
+  if (silent())
+    return;
+  OutsideCapture outside(driver);
+  note(VENDOR_CALL(streamDestroy, asStream(stream)));
+}
+
+Status VendorContext::externalStream(void *native, NativeStream &out) {
+  out = native;
+  return Status();
+}
+
+// The vendors' numbers for what a stream is are CaptureState::Kind's.
+Status VendorContext::captureState(NativeStream native, CaptureState &out) {
+  StreamHandle stream = asStream(native);
+  int kind = 0;
+  VendorCall call = {Success, VendorEntry::streamIsCapturing};
+  if (table.streamCapture) {
+    call = VENDOR_CALL(streamCapture, stream, &kind, &out.id, nullptr, nullptr,
+                       nullptr, nullptr);
+  } else if (table.streamCaptureId) {
+    unsigned long long id = 0;
+    call = VENDOR_CALL(streamCaptureId, stream, &kind, &id);
+    out.id = id;
+  } else if (table.streamIsCapturing) {
+    // Before CUDA 12.3: all captures have one number, and CUDA itself refuses
+    // to mix them.
+    out.id = 1;
+    call = VENDOR_CALL(streamIsCapturing, stream, &kind);
+  }
+  if (call.ok())
+    out.kind = static_cast<CaptureState::Kind>(kind);
+  else if (call.code != ErrorNotSupported)
+    return error(call);
+  return Status();
+}
+
+Status VendorContext::queryStream(NativeStream stream, bool &done) {
+  OutsideCapture outside(driver);
+  return query(VENDOR_CALL(streamQuery, asStream(stream)), done);
+}
+
+Status VendorContext::waitStream(NativeStream stream, int64_t timeoutNs,
+                                 bool &done) {
+  OutsideCapture outside(driver);
+  return polledWait(waitSpinNs(), timeoutNs, done, [&](bool &reached) {
+    return query(VENDOR_CALL(streamQuery, asStream(stream)), reached);
+  });
+}
+
+Status VendorContext::createEvent(NativeEvent &out) {
+  OutsideCapture outside(driver);
+  EventHandle event = nullptr;
+  if (VendorCall call =
+          VENDOR_CALL(eventCreate, &event, driver.facts.eventFlags);
+      !call.ok())
+    return error(call);
+  live.fetch_add(1, std::memory_order_relaxed);
+  out = event;
+  return Status();
+}
+
+void VendorContext::destroyEvent(NativeEvent event) noexcept {
+  live.fetch_sub(1, std::memory_order_relaxed);
+  if (silent())
+    return;
+  OutsideCapture outside(driver);
+  note(VENDOR_CALL(eventDestroy, asEvent(event)));
+}
+
+Status VendorContext::recordEvent(NativeEvent event, NativeStream stream) {
+  return check(VENDOR_CALL(eventRecord, asEvent(event), asStream(stream)));
+}
+
+Status VendorContext::streamWaitEvent(NativeStream stream, NativeEvent event) {
+  return check(
+      VENDOR_CALL(streamWaitEvent, asStream(stream), asEvent(event), 0));
+}
+
+Status VendorContext::queryEvent(NativeEvent event, bool &done) {
+  OutsideCapture outside(driver);
+  return query(VENDOR_CALL(eventQuery, asEvent(event)), done);
+}
+
+Status VendorContext::waitEvent(NativeEvent event, int64_t timeoutNs,
+                                bool &done) {
+  OutsideCapture outside(driver);
+  return polledWait(waitSpinNs(), timeoutNs, done, [&](bool &reached) {
+    return query(VENDOR_CALL(eventQuery, asEvent(event)), reached);
+  });
+}
+
+Status VendorContext::writeFlag(NativeStream stream, uint32_t *slot,
+                                uint32_t value) {
+  return check(VENDOR_CALL(streamWriteValue, asStream(stream), slot, value, 0));
+}
