@@ -8,6 +8,7 @@
 
 #include "GPUAsync/Analysis/Hazards.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
+#include "GPUAsync/IR/RegionTokens.h"
 
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
@@ -52,8 +53,6 @@ void gpuasync::printMemory(raw_ostream &os, const Access &access) {
 }
 
 namespace {
-
-bool isToken(Value value) { return isa<TokenType>(value.getType()); }
 
 class HazardFinder {
 public:

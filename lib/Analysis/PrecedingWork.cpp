@@ -6,14 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Analysis/PrecedingWork.h"
+#include "GPUAsync/IR/RegionTokens.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::gpuasync;
-
-static bool isToken(Value value) { return isa<TokenType>(value.getType()); }
 
 /// In ascending order, each once.
 static void sortNumbers(SmallVector<unsigned> &numbers) {

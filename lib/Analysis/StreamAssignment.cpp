@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Analysis/StreamAssignment.h"
+#include "GPUAsync/IR/RegionTokens.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/BitVector.h"
@@ -16,8 +17,6 @@ using namespace mlir;
 using namespace mlir::gpuasync;
 
 static constexpr unsigned none = PathCover::none;
-
-static bool isToken(Value value) { return isa<TokenType>(value.getType()); }
 
 /// Whether there is anything to order in `op`.
 static bool hasTokens(Operation *op) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Analysis/TokenSources.h"
+#include "GPUAsync/IR/RegionTokens.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/CallInterfaces.h"
@@ -15,8 +16,6 @@
 
 using namespace mlir;
 using namespace mlir::gpuasync;
-
-static bool isToken(Value value) { return isa<TokenType>(value.getType()); }
 
 Operation *mlir::gpuasync::getRegionOp(Block *block) {
   Operation *op = block->getParentOp();

@@ -1,4 +1,4 @@
-//===- RegionTokens.cpp - region ops that tokens go through ---------------===//
+//===- RegionTokens.cpp - tokens and region ops ---------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -13,6 +13,10 @@
 
 using namespace mlir;
 using namespace mlir::gpuasync;
+
+bool mlir::gpuasync::isToken(Value value) {
+  return isa<TokenType>(value.getType());
+}
 
 bool mlir::gpuasync::runsOneRegionOnce(Operation *op) {
   return isa<scf::IfOp, scf::IndexSwitchOp, scf::ExecuteRegionOp>(op);

@@ -11,6 +11,7 @@
 
 #include "GPUAsync/Analysis/MemoryAccesses.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
+#include "GPUAsync/IR/RegionTokens.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
@@ -18,16 +19,14 @@
 
 namespace mlir::gpuasync::infer {
 
-inline bool isToken(Type type) { return isa<TokenType>(type); }
-
 inline bool isSequential(Operation *op) {
   auto work = dyn_cast<WorkOpInterface>(op);
   return work && !work.getAsyncToken() && !work.getStream();
 }
 
 inline bool takesTokens(Operation *op) {
-  return llvm::any_of(op->getOperandTypes(), isToken) ||
-         llvm::any_of(op->getResultTypes(), isToken);
+  return llvm::any_of(op->getOperands(), isToken) ||
+         llvm::any_of(op->getResults(), isToken);
 }
 
 /// Accesses of a function whose overlaps with all others are the same share a

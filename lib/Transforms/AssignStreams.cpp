@@ -6,6 +6,7 @@
 // rewritten (StreamForm.h).
 //===----------------------------------------------------------------------===//
 
+#include "GPUAsync/IR/RegionTokens.h"
 #include "GPUAsync/Transforms/Passes.h"
 
 #include "GPUAsync/Analysis/TokenSources.h"
@@ -27,8 +28,6 @@ namespace mlir::gpuasync {
 
 using namespace mlir;
 using namespace mlir::gpuasync;
-
-static bool isToken(Value value) { return isa<TokenType>(value.getType()); }
 
 //===----------------------------------------------------------------------===//
 // What this pass can do

@@ -293,7 +293,7 @@ void DependencyInference::orderTokenWork(Operation *op, const OpInfo &info) {
   if (!work) {
     hostWait(hazards, op);
     for (OpResult result : op->getResults())
-      if (isToken(result.getType()))
+      if (isToken(result))
         enter(info, {result, op->getLoc()}, /*isTokenWork=*/true, {});
     return;
   }

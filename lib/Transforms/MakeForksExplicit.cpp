@@ -31,8 +31,6 @@ using namespace mlir::gpuasync;
 
 namespace {
 
-bool isToken(Value value) { return isa<TokenType>(value.getType()); }
-
 /// The list of dependencies of an op that orders by tokens, if it is one.
 std::optional<MutableOperandRange> dependenciesOf(Operation *op) {
   if (auto work = dyn_cast<WorkOpInterface>(op))

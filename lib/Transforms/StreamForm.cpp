@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "StreamForm.h"
+#include "GPUAsync/IR/RegionTokens.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -15,8 +16,6 @@
 
 using namespace mlir;
 using namespace mlir::gpuasync;
-
-static bool isToken(Value value) { return isa<TokenType>(value.getType()); }
 
 template <typename Range>
 static void grow(Range &range, unsigned stream) {

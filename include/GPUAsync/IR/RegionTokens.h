@@ -1,4 +1,4 @@
-//===- RegionTokens.h - region ops that tokens go through -------*- C++ -*-===//
+//===- RegionTokens.h - tokens and region ops -------------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -12,6 +12,9 @@
 #include "mlir/IR/Operation.h"
 
 namespace mlir::gpuasync {
+
+/// Whether the value is a token of this dialect.
+bool isToken(Value value);
 
 /// Of a ready token (a wait without dependencies) that stands where no token is
 /// defined, since the path that has it does not use it.
