@@ -11,6 +11,7 @@
 #include "GPUAsync/Transforms/Passes.h"
 #include "PrepareInput.h"
 #include "VerifyBetween.h"
+#include "WhereNeeded.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ComplexToStandard/ComplexToStandard.h"
 #include "mlir/Conversion/MathToFuncs/MathToFuncs.h"
@@ -48,12 +49,18 @@ static void endForm(OpPassManager &pm, StringRef form,
     pm.addPass(createVerifyBetweenPass(form));
 }
 
+/// Adds a pass for programs with ops of `dialect`.
+static void addFor(OpPassManager &pm, StringRef dialect,
+                   std::unique_ptr<Pass> pass) {
+  pm.addPass(createWhereNeededPass(dialect, std::move(pass)));
+}
+
 void gpuasync::buildTokenFormPipeline(OpPassManager &pm,
                                       const GPUAsyncPipelineOptions &options) {
   // Structured ops become loops on the host and inside kernels alike. None of
   // these passes folds or canonicalises: the file may be in the linear form.
   pm.addPass(createPrepareInputPass());
-  pm.addPass(createLowerAffinePass());
+  addFor(pm, "affine", createLowerAffinePass());
   pm.addPass(createGPUAsyncStructureControlFlow());
 
   // Kernels take as few arguments as possible: constants and sizes move in.
@@ -103,20 +110,21 @@ void gpuasync::buildRuntimeFormPipeline(
   pm.addPass(createGPUAsyncLowerKernels(kernels));
 
   // The host program: structured ops become a control-flow graph, and what has
-  // no direct lowering to LLVM is expanded.
-  pm.addPass(createConvertVectorToSCFPass());
-  pm.addPass(createForallToForLoopPass());
-  pm.addPass(createConvertComplexToStandardPass());
-  pm.addPass(createSCFToControlFlowPass());
-  pm.addPass(memref::createExpandOpsPass());
-  pm.addPass(memref::createExpandStridedMetadataPass());
-  pm.addPass(createLowerAffinePass());
-  pm.addPass(arith::createArithExpandOpsPass());
-  pm.addPass(createConvertVectorToLLVMPass());
+  // no direct lowering to LLVM is expanded. A pass comes after those that make
+  // ops for it.
+  addFor(pm, "vector", createConvertVectorToSCFPass());
+  addFor(pm, "scf", createForallToForLoopPass());
+  addFor(pm, "complex", createConvertComplexToStandardPass());
+  addFor(pm, "scf", createSCFToControlFlowPass());
+  addFor(pm, "memref", memref::createExpandOpsPass());
+  addFor(pm, "memref", memref::createExpandStridedMetadataPass());
+  addFor(pm, "affine", createLowerAffinePass());
+  addFor(pm, "arith", arith::createArithExpandOpsPass());
+  addFor(pm, "vector", createConvertVectorToLLVMPass());
   // LLVM's intrinsics where they exist, else functions of our own or of libm.
-  pm.addPass(createConvertMathToFuncs());
-  pm.addPass(createConvertMathToLLVMPass());
-  pm.addPass(createConvertMathToLibmPass());
+  addFor(pm, "math", createConvertMathToFuncs());
+  addFor(pm, "math", createConvertMathToLLVMPass());
+  addFor(pm, "math", createConvertMathToLibmPass());
 
   ConvertGPUAsyncToRuntimeOptions runtime;
   runtime.onError = options.onError;
@@ -137,6 +145,7 @@ void gpuasync::buildGPUAsyncPipeline(OpPassManager &pm,
 void gpuasync::registerGPUAsyncPipelines() {
   registerPass(createPrepareInputPass);
   registerPass([] { return createVerifyBetweenPass(); });
+  registerPass([] { return createWhereNeededPass(); });
   PassPipelineRegistration<GPUAsyncPipelineOptions>(
       "gpu-async-pipeline",
       "From the gpu dialect, or any form of gpu_async, to LLVM dialect with "
