@@ -10,6 +10,7 @@
 #include "CpuInterchange.h"
 #include "CpuLowering.h"
 #include "CpuPlaces.h"
+#include "KernelAllocas.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/SymbolTable.h"
@@ -330,14 +331,16 @@ BlockLevel cpu::findBlockLevel(func::FuncOp kernel, int64_t sizeX,
   if (sizeX && sizeX < 4)
     return result;
   // A cut is no reason to refuse what cannot outlive it.
-  auto isPlaceable = [](Operation *op) {
+  DominanceInfo dominance(kernel);
+  auto isPlaceable = [&](Operation *op) {
     auto alloca = dyn_cast<memref::AllocaOp>(op);
     return !isa<LLVM::AllocaOp>(op) &&
            llvm::none_of(op->getResultTypes(),
                          llvm::IsaPred<UnrankedMemRefType>) &&
            (!alloca || (getBytesInMemory(alloca.getType()) &&
                         alloca.getAlignment().value_or(1) <=
-                            uint64_t(ThreadMemory::maxAlignment)));
+                            uint64_t(ThreadMemory::maxAlignment) &&
+                        isFreeWhenRunAgain(alloca, dominance)));
   };
   if (kernel
           .walk([&](Operation *op) {

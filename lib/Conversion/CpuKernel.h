@@ -9,6 +9,7 @@
 #ifndef GPUASYNC_LIB_CONVERSION_CPUKERNEL_H
 #define GPUASYNC_LIB_CONVERSION_CPUKERNEL_H
 
+#include "KernelLowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -64,15 +65,6 @@ inline Value buildLinearThreadId(OpBuilder &builder, Location loc,
   return buildLinearThreadId(
       builder, loc, [&](unsigned which) { return getEnv(function, which); });
 }
-
-/// Bytes from one value of `type` in memory to the next, as the lowering to
-/// LLVM lays it out.
-int64_t getBytesInMemory(Type type);
-/// Bytes that a memref of `type` takes; nullopt if its sizes or its layout are
-/// not known.
-std::optional<int64_t> getBytesInMemory(MemRefType type);
-/// The alignment that its accesses through memrefs rely on.
-int64_t getAlignmentInMemory(Type type);
 
 /// Memory that outlives barriers: arrays with an element for each thread of the
 /// block, and variables of the whole block. Their addresses are computed at the

@@ -8,6 +8,7 @@
 
 #include "CpuCutter.h"
 #include "CpuPlaces.h"
+#include "KernelAllocas.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -71,59 +72,26 @@ void Cutter::findBlockLevel() {
   meeting = std::move(found.meeting);
 }
 
-static bool isPlainValue(Type type) {
-  return isa<IntegerType, IndexType, FloatType, VectorType>(type);
-}
-
-/// Whether others than users of `pointer` and of what is made from it may know
-/// the address.
-static bool escapes(Value pointer, llvm::DenseSet<Value> &seen) {
-  if (!seen.insert(pointer).second)
-    return false;
-  auto follow = [&](Value value) { return escapes(value, seen); };
-  return llvm::any_of(pointer.getUses(), [&](OpOperand &use) {
-    Operation *user = use.getOwner();
-    if (auto store = dyn_cast<LLVM::StoreOp>(user))
-      return store.getValue() == pointer;
-    if (auto exchange = dyn_cast<LLVM::AtomicRMWOp>(user))
-      return exchange.getVal() == pointer;
-    if (isa<LLVM::PtrToIntOp, memref::ExtractAlignedPointerAsIndexOp,
-            LLVM::AtomicCmpXchgOp>(user))
-      return true;
-    if (auto call = dyn_cast<CallOpInterface>(user)) {
-      auto callee =
-          dyn_cast_or_null<FunctionOpInterface>(call.resolveCallable());
-      if (!callee || callee.isExternal())
-        return !callee || !callee.getName().starts_with("gpuasync_check_");
-      return follow(callee.getArgument(use.getOperandNumber()));
-    }
-    return llvm::any_of(user->getResults(), [&](Value value) {
-      return !isPlainValue(value.getType()) && follow(value);
-    });
-  });
-}
-
 /// Whether everything that reaches the memory lies in one piece.
 bool Cutter::staysInPiece(Operation *alloca) {
-  llvm::DenseSet<Value> seen;
-  if (escapes(alloca->getResult(0), seen))
+  AddressFlow flow(alloca->getResult(0));
+  if (flow.isLost())
     return false;
-  SmallVector<Value> pointers{alloca->getResult(0)};
-  while (!pointers.empty()) {
-    Value pointer = pointers.pop_back_val();
-    for (Operation *user : pointer.getUsers()) {
+  for (Value holder : flow.getHolders())
+    for (Operation *user : holder.getUsers()) {
+      // What is called is called from a user.
+      if (!kernel->isAncestor(user))
+        continue;
       Operation *inBlock = alloca->getBlock()->findAncestorOpInBlock(*user);
-      for (Operation *op = alloca; op != inBlock; op = op->getNextNode())
+      if (!inBlock || inBlock->hasTrait<OpTrait::IsTerminator>())
+        return false;
+      for (Operation *op = alloca->getNextNode(); op != inBlock;
+           op = op->getNextNode())
         if (blockLevel.contains(op))
           return false;
-      if (blockLevel.contains(inBlock) ||
-          user->hasTrait<OpTrait::IsTerminator>())
+      if (blockLevel.contains(inBlock))
         return false;
-      for (Value value : user->getResults())
-        if (!isPlainValue(value.getType()))
-          pointers.push_back(value);
     }
-  }
   return true;
 }
 
@@ -132,15 +100,25 @@ bool Cutter::staysInPiece(Operation *alloca) {
 LogicalResult Cutter::placeAllocas() {
   SmallVector<Operation *> allocas;
   kernel.walk([&](Operation *op) {
-    if (isa<memref::AllocaOp, LLVM::AllocaOp>(op) &&
+    if (isAlloca(op) &&
         (op->getParentOp() == kernel ||
          blockLevel.contains(op->getParentOp())) &&
         !staysInPiece(op))
       allocas.push_back(op);
   });
+  DominanceInfo dominance(kernel);
   for (Operation *op : allocas) {
     Location loc = op->getLoc();
     builder.setInsertionPoint(op);
+    // What boundCarriedAllocas() has left as it was.
+    if (auto loop = op->getParentOfType<LoopLikeOpInterface>())
+      if (!isFreeWhenRunAgain(op, dominance))
+        return (op->emitOpError("makes memory in each round of a loop with a "
+                                "barrier, and later rounds may know its "
+                                "address, which is not supported by the cpu "
+                                "device: put it before the loop")
+                    .attachNote(loop->getLoc())
+                << "the loop");
     int64_t bytes = -1, alignment = 1;
     if (auto alloca = dyn_cast<memref::AllocaOp>(op)) {
       MemRefType type = alloca.getType();

@@ -9,7 +9,6 @@
 
 #include "CpuKernel.h"
 #include "gpuasync/RuntimeABI.h"
-#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
 #include <cstddef>
@@ -26,43 +25,6 @@ Value cpu::buildLinearThreadId(OpBuilder &builder, Location loc,
     id = arith::AddIOp::create(builder, loc, id, env(ThreadId + dim));
   }
   return id;
-}
-
-/// How a value lies in memory; null if it cannot.
-static Type getTypeInMemory(Type type) {
-  // Vectors of a loop over bits are worse than vectors of bytes.
-  if (type.isInteger(1))
-    return IntegerType::get(type.getContext(), 8);
-  return LLVMTypeConverter(type.getContext()).convertType(type);
-}
-
-int64_t cpu::getBytesInMemory(Type type) {
-  DataLayout layout;
-  Type inMemory = getTypeInMemory(type);
-  return llvm::alignTo(layout.getTypeSize(inMemory).getFixedValue(),
-                       layout.getTypeABIAlignment(inMemory));
-}
-
-std::optional<int64_t> cpu::getBytesInMemory(MemRefType type) {
-  SmallVector<int64_t> strides;
-  int64_t offset;
-  if (!type.hasStaticShape() ||
-      failed(type.getStridesAndOffset(strides, offset)) ||
-      ShapedType::isDynamic(offset))
-    return std::nullopt;
-  int64_t elements = offset + 1;
-  for (auto [size, stride] : llvm::zip_equal(type.getShape(), strides)) {
-    if (stride < 0) // or dynamic
-      return std::nullopt;
-    if (size == 0)
-      return 0;
-    elements += (size - 1) * stride;
-  }
-  return elements * getBytesInMemory(type.getElementType());
-}
-
-int64_t cpu::getAlignmentInMemory(Type type) {
-  return DataLayout().getTypeABIAlignment(getTypeInMemory(type));
 }
 
 int64_t ThreadMemory::getElementBytes(int64_t bytes, int64_t alignment) {

@@ -7,6 +7,7 @@
 
 #include "GPULowering.h"
 #include "GPUAsync/Conversion/KernelABI.h"
+#include "KernelAllocas.h"
 #include "KernelMath.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ComplexToStandard/ComplexToStandard.h"

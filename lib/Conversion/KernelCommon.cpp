@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Stack slots, copies, vectors and atomics of kernels, before they become LLVM
-// dialect, and checks.
+// Copies, vectors and atomics of kernels, before they become LLVM dialect, and
+// checks.
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"
@@ -30,7 +30,6 @@
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -120,51 +119,6 @@ bool gpuasync::isWorkgroupSpace(Attribute space) {
   if (auto number = dyn_cast_or_null<IntegerAttr>(space))
     return number.getInt() == 3;
   return false;
-}
-
-//===----------------------------------------------------------------------===//
-// Stack slots
-//===----------------------------------------------------------------------===//
-
-/// Whether nothing can still hold `memref` when its op runs again: it is not
-/// carried around a loop, nor stored.
-static bool staysLocal(Value memref) {
-  for (OpOperand &use : memref.getUses()) {
-    Operation *user = use.getOwner();
-    if (user->hasTrait<OpTrait::IsTerminator>())
-      return false;
-    if (isa<ViewLikeOpInterface>(user) || isa<memref::CastOp>(user)) {
-      if (!staysLocal(user->getResult(0)))
-        return false;
-      continue;
-    }
-    if (isa<memref::LoadOp, memref::AtomicRMWOp, memref::GenericAtomicRMWOp,
-            memref::CopyOp, memref::DimOp, vector::TransferReadOp,
-            vector::TransferWriteOp, vector::LoadOp, vector::StoreOp>(user) ||
-        user->getName().getStringRef().starts_with("affine."))
-      continue;
-    auto store = dyn_cast<memref::StoreOp>(user);
-    if (store && store.getValueToStore() != memref)
-      continue;
-    return false;
-  }
-  return true;
-}
-
-void gpuasync::hoistAllocas(Operation *root) {
-  root->walk([](FunctionOpInterface function) {
-    if (function.isExternal())
-      return;
-    Block &entry = function.getFunctionBody().front();
-    SmallVector<memref::AllocaOp> allocas;
-    function->walk([&](memref::AllocaOp op) {
-      if (op->getBlock() != &entry && op->getOperands().empty() &&
-          staysLocal(op.getMemref()))
-        allocas.push_back(op);
-    });
-    for (memref::AllocaOp op : llvm::reverse(allocas))
-      op->moveBefore(&entry, entry.begin());
-  });
 }
 
 //===----------------------------------------------------------------------===//

@@ -112,6 +112,16 @@ LogicalResult makeNamesPortable(gpu::GPUModuleOp kernels);
 /// Whether a memref in `space` is memory of the block.
 bool isWorkgroupSpace(Attribute space);
 
+/// How a value of `type` lies in memory: a type of LLVM's, null if it cannot.
+Type getTypeInMemory(Type type);
+/// Bytes from one value of `type` in memory to the next.
+int64_t getBytesInMemory(Type type);
+/// Bytes that a memref of `type` takes; nullopt if its sizes or its layout are
+/// not known.
+std::optional<int64_t> getBytesInMemory(MemRefType type);
+/// The alignment that accesses to `type` through memrefs rely on.
+int64_t getAlignmentInMemory(Type type);
+
 //===----------------------------------------------------------------------===//
 // Steps that all targets share
 //===----------------------------------------------------------------------===//
@@ -129,9 +139,6 @@ LogicalResult checkNoTensorMaps(gpu::GPUModuleOp module, StringRef device);
 LogicalResult checkAllLowered(Operation *root, StringRef dialect,
                               StringRef target);
 
-/// Moves stack slots of static size to the entry block of their function where
-/// that changes nothing but the growth of the stack.
-void hoistAllocas(Operation *root);
 
 /// Breaks vector ops up that the conversion to LLVM has no pattern for.
 void lowerVectors(Operation *root);

@@ -13,6 +13,7 @@
 #include "CpuSmallFloats.h"
 #include "GPUAsync/Conversion/CpuCode.h"
 #include "GPUAsync/Conversion/CpuObject.h"
+#include "KernelAllocas.h"
 #include "KernelMath.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ComplexToStandard/ComplexToStandard.h"
@@ -120,9 +121,10 @@ LogicalResult CPULowering::cutKernels() {
     auto kernel = dyn_cast<func::FuncOp>(function.op.getOperation());
     if (!function.isKernel || !kernel)
       continue;
+    if (meeting.contains(kernel) && failed(structureAroundBarriers(kernel)))
+      return failure();
+    boundCarriedAllocas(kernel);
     if (meeting.contains(kernel)) {
-      if (failed(structureAroundBarriers(kernel)))
-        return failure();
       OpPassManager promotion(func::FuncOp::getOperationName());
       buildPromotionPipeline(promotion);
       if (failed(runPipeline(promotion, kernel)))

@@ -46,6 +46,107 @@ gpu.module @k [#gpu_async.cpu] {
 
 // -----
 
+// Memory of a round that later rounds may find in other memory.
+gpu.module @k [#gpu_async.cpu] {
+  gpu.func @f(%x: memref<?xf32>, %n: index, %p: !llvm.ptr) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %four = arith.constant 4 : i64
+    %table = memref.alloca() : memref<2xmemref<4xf32>>
+    // expected-note @+1 {{the loop}}
+    %r = scf.for %i = %c0 to %n step %c1 iter_args(%old = %c0) -> (index) {
+      gpu.barrier
+      // expected-error @+1 {{makes memory in each round of a loop with a barrier, and later rounds may know its address}}
+      %a = memref.alloca() : memref<4xf32>
+      memref.store %a, %table[%i] : memref<2xmemref<4xf32>>
+      gpu.barrier
+      %b = memref.load %table[%c0] : memref<2xmemref<4xf32>>
+      %v = memref.load %b[%c0] : memref<4xf32>
+      memref.store %v, %x[%i] : memref<?xf32>
+      gpu.barrier
+      scf.yield %i : index
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// That may be made of a number again.
+gpu.module @k [#gpu_async.cpu] {
+  gpu.func @f(%x: memref<?xf32>, %n: index, %p: !llvm.ptr) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %four = arith.constant 4 : i64
+    // expected-note @+1 {{the loop}}
+    %r = scf.for %i = %c0 to %n step %c1 iter_args(%old = %c0) -> (index) {
+      gpu.barrier
+      // expected-error @+1 {{makes memory in each round of a loop with a barrier, and later rounds may know its address}}
+      %a = memref.alloca() : memref<4xf32>
+      %number = memref.extract_aligned_pointer_as_index %a : memref<4xf32> -> index
+      gpu.barrier
+      %v = memref.load %a[%c0] : memref<4xf32>
+      memref.store %v, %x[%old] : memref<?xf32>
+      gpu.barrier
+      scf.yield %number : index
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// That a function may keep.
+gpu.module @k [#gpu_async.cpu] {
+  llvm.func @keep(!llvm.ptr)
+  gpu.func @f(%x: memref<?xf32>, %n: index, %p: !llvm.ptr) kernel {
+    %zero = arith.constant 0.0 : f32
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %four = arith.constant 4 : i64
+    // expected-note @+1 {{the loop}}
+    %r = scf.for %i = %c0 to %n step %c1 iter_args(%old = %c0) -> (index) {
+      gpu.barrier
+      // expected-error @+1 {{makes memory in each round of a loop with a barrier, and later rounds may know its address}}
+      %a = llvm.alloca %four x f32 : (i64) -> !llvm.ptr
+      llvm.store %zero, %a : f32, !llvm.ptr
+      gpu.barrier
+      llvm.call @keep(%a) : (!llvm.ptr) -> ()
+      %v = llvm.load %a : !llvm.ptr -> f32
+      memref.store %v, %x[%i] : memref<?xf32>
+      gpu.barrier
+      scf.yield %i : index
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Whose address may be beyond its end.
+gpu.module @k [#gpu_async.cpu] {
+  gpu.func @f(%x: memref<?xf32>, %n: index, %p: !llvm.ptr) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %four = arith.constant 4 : i64
+    // expected-note @+1 {{the loop}}
+    %r = scf.for %i = %c0 to %n step %c1 iter_args(%old = %p) -> (!llvm.ptr) {
+      gpu.barrier
+      // expected-error @+1 {{makes memory in each round of a loop with a barrier, and later rounds may know its address}}
+      %a = llvm.alloca %four x f32 : (i64) -> !llvm.ptr
+      %v = llvm.load %old : !llvm.ptr -> f32
+      memref.store %v, %x[%i] : memref<?xf32>
+      llvm.store %v, %a : f32, !llvm.ptr
+      %beyond = llvm.getelementptr %a[-16] : (!llvm.ptr) -> !llvm.ptr, f32
+      gpu.barrier
+      scf.yield %beyond : !llvm.ptr
+    }
+    gpu.return
+  }
+}
+
+// -----
+
 gpu.module @k [#gpu_async.cpu] {
   llvm.func @meet() {
     nvvm.barrier0

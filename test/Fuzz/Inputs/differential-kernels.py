@@ -134,7 +134,7 @@ def dropCarried(statement, still):
         return False
     changed = False
     for i in reversed(range(len(statement.results))):
-        if "memref" in statement.results[i].type or isinstance(statement, (A.While, A.Call)):
+        if "memref" in statement.results[i].type or "ptr" in statement.results[i].type or isinstance(statement, (A.While, A.Call)):
             continue
         if isinstance(statement, A.For):
             lists = [(statement.operands, 3 + i), (statement.bodies[0].arguments, 1 + i), (statement.bodies[0].yields, i)]

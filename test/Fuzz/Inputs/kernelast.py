@@ -84,7 +84,7 @@ class Statement:
 
     def keeps(self):
         """Whether something hangs on it that no zero can stand for."""
-        return any("memref" in v.type for v in self.results)
+        return any("memref" in v.type or "ptr" in v.type for v in self.results)
 
 
 class Text:

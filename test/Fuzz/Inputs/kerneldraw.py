@@ -25,6 +25,7 @@ FEATURES = {
     "while": "loops of unknown length",
     "private": "memory of a thread",
     "memref": "memory chosen by select, if and loops",
+    "carried": "memory that each round of a loop makes and later rounds use",
     "vector": "vectors",
     "float": "f32",
     "atomic": "atomics whose result nobody needs",
@@ -38,6 +39,7 @@ DIMS = [(1, 1, 1), (3, 1, 1), (31, 1, 1), (33, 1, 1), (35, 1, 1), (32, 1, 1), (6
 GRIDS = [(1, 1, 1), (1, 1, 1), (2, 1, 1), (3, 1, 1), (2, 1, 2)]
 WIDTH = {"i32": 32, "i64": 64, "index": 64, "i1": 1}
 VECTOR = "vector<4xi32>"
+POINTER = "!llvm.ptr"
 WORKGROUP = "#gpu.address_space<workgroup>"
 ELEMENTWISE = {
     "addi": "({0} + {1}) & {m}", "subi": "({0} - {1}) & {m}", "muli": "({0} * {1}) & {m}", "andi": "{0} & {1}",
@@ -179,8 +181,8 @@ class Drawer:
         if type == "f32":
             few = self.binary("andi", self.value("i32", uniform), self.constant("i32", 255))
             return self.op("f32", [few], "arith.sitofp {0} : i32 to f32", "float({0})")
-        if type == "memref<4xi32>":
-            return self.alloca()
+        if type in ("memref<4xi32>", POINTER):
+            return self.alloca(type=type)
         if self.chance(0.3):
             return self.constant(type, r.randrange(2) if type == "i1" else r.choice([0, 1, 2, 3, 7, 31, 32, -1, 100]))
         if type == "i1":
@@ -256,13 +258,37 @@ class Drawer:
 
     #-- Memory ----------------------------------------------------------------
 
-    def alloca(self, value=None):
-        value = value or self.op("memref<4xi32>", [], "memref.alloca() : memref<4xi32>", "Private()", uniform=False)
+    def alloca(self, value=None, type="memref<4xi32>"):
+        """Memory of the thread, as a memref or as a pointer."""
+        if not value and type == POINTER:
+            value = self.op(type, [self.constant("i64", 4)], "llvm.alloca {0} x i32 : (i64) -> !llvm.ptr", "Private()", uniform=False)
+        elif not value:
+            value = self.op(type, [], "memref.alloca() : " + type, "Private()", uniform=False)
         for i in range(4):
-            self.do([value, self.constant("index", i), self.value("i32")],
-                    "memref.store {2}, {0}[{1}] : " + value.type, "{0}.store(thread, {1}, {2})")
+            self.put(value, self.constant("index", i), self.value("i32"))
         self.offer(value)
         return value
+
+    @staticmethod
+    def element():
+        """The address of {0}[{1}], {0} a pointer: its name, and the lines that make it."""
+        name = Value("").name
+        return "%p" + name, ("%%i%s = arith.index_cast {1} : index to i64\n"
+                             "%%p%s = llvm.getelementptr inbounds {0}[%%i%s] : (!llvm.ptr, i64) -> !llvm.ptr, i32\n" % (name, name, name))
+
+    def put(self, memory, index, value):
+        text = "memref.store {2}, {0}[{1}] : " + memory.type
+        if memory.type == POINTER:
+            place, lines = self.element()
+            text = lines + "llvm.store {2}, %s : i32, !llvm.ptr" % place
+        self.do([memory, index, value], text, "{0}.store(thread, {1}, {2})")
+
+    def get(self, memory, index):
+        lines, text = "", "memref.load {0}[{1}] : " + memory.type
+        if memory.type == POINTER:
+            place, lines = self.element()
+            text = "llvm.load %s : !llvm.ptr -> i32" % place
+        return self.add(Op([Value("i32")], [memory, index], lines + "{r} = " + text, "{r} = {0}.load(thread, {1})")).results[0]
 
     def private(self):
         kinds = [t for t in self.context.pool if t.startswith("memref<4xi32") and self.context.pool[t]]
@@ -275,10 +301,9 @@ class Drawer:
                            "{1} if {0} else {2}", uniform=False)
         index = self.small(self.value("index"), 4)
         if self.chance(0.5):
-            self.do([value, index, self.value("i32")], "memref.store {2}, {0}[{1}] : " + value.type,
-                    "{0}.store(thread, {1}, {2})")
+            self.put(value, index, self.value("i32"))
             return None
-        return self.op("i32", [value, index], "memref.load {0}[{1}] : " + value.type, "{0}.load(thread, {1})", uniform=False)
+        return self.get(value, index)
 
     def shared(self):
         """An access to shared memory that fits what threads do with it now."""
@@ -574,6 +599,76 @@ class Drawer:
             after.yields = [loop.counter] + [self.value(v.type, v.uniform) for v in arguments]
         self.add(loop)
 
+    def carry(self):
+        """A loop whose rounds make memory and use what earlier rounds made, however long ago."""
+        uniform = self.uniformNow() and self.chance(0.8)
+        limit = self.constant("index", self.random.randrange(2, 7)) if self.chance(0.7) else self.count(uniform)
+        zero, one = self.constant("index", 0), self.constant("index", 1)
+        types = [self.random.choice(["memref<4xi32>", "memref<4xi32>", POINTER]) for _ in range(self.random.randrange(1, 4))]
+        inits = [self.value(t) for t in types] + [self.value("i32")]
+        arguments, counter = [Value(v.type) for v in inits], Value("index", uniform)
+        cf = bool(self.context.cf and self.chance(0.5))
+        if not self.has("while") or self.chance(0.5):
+            body = Body([counter] + arguments)
+            loop = For([zero, limit, one], inits, [Value(v.type) for v in inits], body, cf)
+            with self.inside(body, **self.openLoop(loop, uniform, cf)):
+                body.yields = self.round(arguments, [])
+        else:
+            before, after = Body([counter] + arguments), Body()
+            loop = While([zero] + inits, [], [before, after], cf)
+            how = self.openLoop(loop, uniform, cf)
+            with self.inside(before, **dict(how, loop=None, canReturn=False)):
+                made = [self.alloca(type=self.random.choice(types)) for _ in range(self.random.randrange(2))]
+                before.yields = [self.compare("slt", counter, limit), counter] + arguments + made
+            after.arguments = [Value(v.type, uniform and v.uniform) for v in before.yields[1:]]
+            loop.results = [Value(v.type, v.uniform) for v in after.arguments]
+            with self.inside(after, **how):
+                loop.hasUniform = uniform
+                loop.counter = self.binary("addi", after.arguments[0], one)
+                end = 1 + len(arguments)
+                after.yields = [loop.counter] + self.round(after.arguments[1:end], after.arguments[end:])
+        self.add(loop)
+
+    def round(self, carried, made):
+        """A round of such a loop: `carried` are memory and a sum, `made` is this round's. What the next one gets."""
+        def meet():
+            if self.has("barrier") and self.uniformNow() and self.chance(0.8):
+                self.barrier()
+
+        def draw(type):
+            return self.random.choice([v for v in made * 3 + memory if v.type == type])
+
+        memory, sum = carried[:-1], carried[-1]
+        types = [v.type for v in memory]
+        meet()
+        made = made + [self.alloca(type=self.random.choice(types)) for _ in range(self.random.randrange(1, 3))]
+        if self.chance(0.3):
+            type, condition, bodies = self.random.choice(types), self.value("i1", uniform=self.chance(0.5)), []
+            for _ in range(2):
+                body = Body()
+                bodies.append(body)
+                with self.inside(body, isUniform=self.uniformNow() and condition.uniform, cf=False, loop=None):
+                    meet()
+                    body.yields = [self.alloca(type=type) if self.chance(0.6) else draw(type)]
+                    meet()
+            made.append(self.add(If(condition, [Value(type)], bodies, False)).results[0])
+        meet()
+        self.statements(self.random.randrange(3))
+        for one in memory:
+            if self.chance(0.7):
+                sum = self.binary(self.random.choice(["addi", "xori", "muli"]), sum, self.get(one, self.small(self.value("index"), 4)))
+        if self.chance(0.3):
+            self.put(self.random.choice(memory + made), self.small(self.value("index"), 4), self.value("i32"))
+        meet()
+        following = []
+        for type in types:
+            value = draw(type)
+            if self.chance(0.3):
+                value = self.op(type, [self.value("i1"), value, draw(type)], "arith.select {0}, {1}, {2} : " + type,
+                                "{1} if {0} else {2}", uniform=False)
+            following.append(value)
+        return following + [sum]
+
     def leave(self):
         """break, continue or return, where branches may."""
         context, kinds = self.context, []
@@ -742,7 +837,7 @@ class Drawer:
         if self.context.depth < 4:
             kinds += [(self.branch, 2), (self.forLoop, 1.5)] + [(self.whileLoop, 1.5)] * self.has("while")
             kinds += [(self.switch, 0.7)] * self.has("switch") + [(self.region, 0.5)] + [(self.sweep, 0.7)] * self.has("sweep")
-            kinds += [(self.stride, 1.5)] * self.has("stride")
+            kinds += [(self.stride, 1.5)] * self.has("stride") + [(self.carry, 1)] * self.has("carried", "private")
         for _ in range(count):
             if self.left <= 0:
                 return
