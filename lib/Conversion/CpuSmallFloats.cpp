@@ -1,19 +1,22 @@
-//===- CpuSmallFloats.cpp - arithmetic of floats of 8 bits ------*- C++ -*-===//
+//===- CpuSmallFloats.cpp - arithmetic of small floats ----------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Floats of 8 bits are bytes that nothing computes with. Ops on them are done
-// in single precision and rounded; the conversions are integer arithmetic, so
-// that they are as good in vectors.
+// No instruction computes with floats of 8 bits, and those for bf16 take and
+// make 0 for numbers below the smallest normal one. Ops on both are done in
+// single precision and rounded; the conversions are integer arithmetic, so that
+// they are the same on each processor and as good in vectors.
 //===----------------------------------------------------------------------===//
 
 #include "CpuSmallFloats.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/CallInterfaces.h"
 #include "llvm/ADT/APFloat.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace mlir::gpuasync;
@@ -35,6 +38,10 @@ struct Format {
     return value.bitcastToAPInt().getZExtValue();
   }
   uint64_t getSign() const { return uint64_t(1) << (width - 1); }
+  /// The exponent of the smallest normal number, as the bits of `other` say it.
+  int64_t getLeastExponent(const Format &other) const {
+    return 1 - bias + other.bias;
+  }
   /// The one number that is not a number is what would be -0.
   bool hasUnsignedZero() const { return width == 8 && nan == 0x80; }
   /// What a number beyond the largest becomes; infinity follows the largest.
@@ -54,8 +61,12 @@ public:
 
 private:
   LogicalResult expand(Operation *op);
+  void expandConstant(arith::ConstantOp op);
+  void expandReduction(vector::ReductionOp op);
   Value extend(Value value);
   FailureOr<Value> truncate(Operation *op, Value value, Type type);
+  FailureOr<Value> convertInteger(Operation *op, Type type);
+  Value buildFma(Value a, Value b, Value c);
 
   /// `type` with other elements.
   static Type withElements(Type type, Type element) {
@@ -64,14 +75,16 @@ private:
     return element;
   }
   /// `bits` in each element of an integer type.
-  Value constant(Type type, int64_t bits) {
-    Type element = getElementTypeOrSelf(type);
-    TypedAttr value = builder.getIntegerAttr(
-        element, APInt(element.getIntOrFloatBitWidth(), bits,
-                       /*isSigned=*/false, /*implicitTrunc=*/true));
+  Value constant(Type type, const APInt &bits) {
+    TypedAttr value = builder.getIntegerAttr(getElementTypeOrSelf(type), bits);
     if (auto shaped = dyn_cast<ShapedType>(type))
       value = DenseElementsAttr::get(shaped, ArrayRef<Attribute>{value});
     return arith::ConstantOp::create(builder, loc, value);
+  }
+  Value constant(Type type, int64_t bits) {
+    unsigned width = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
+    return constant(type, APInt(width, bits, /*isSigned=*/true,
+                                /*implicitTrunc=*/true));
   }
   Value like(Value value, int64_t bits) {
     return constant(value.getType(), bits);
@@ -99,18 +112,15 @@ private:
   Value select(Value condition, Value yes, Value no) {
     return arith::SelectOp::create(builder, loc, condition, yes, no);
   }
-  Value power(Type type, int exponent) {
-    auto element = cast<FloatType>(getElementTypeOrSelf(type));
-    APFloat one(1.0);
-    bool lost;
-    one.convert(element.getFloatSemantics(), APFloat::rmNearestTiesToEven,
-                &lost);
-    TypedAttr value = FloatAttr::get(
-        element, scalbn(one, exponent, APFloat::rmNearestTiesToEven));
+  /// `value` in each element of a type of floats.
+  Value number(Type type, double value) {
+    TypedAttr attribute =
+        builder.getFloatAttr(getElementTypeOrSelf(type), value);
     if (auto shaped = dyn_cast<ShapedType>(type))
-      value = DenseElementsAttr::get(shaped, ArrayRef<Attribute>{value});
-    return arith::ConstantOp::create(builder, loc, value);
+      attribute = DenseElementsAttr::get(shaped, Attribute(attribute));
+    return arith::ConstantOp::create(builder, loc, attribute);
   }
+  Value toFloat(Value value, FloatType element);
 
   Operation *root;
   OpBuilder builder;
@@ -118,14 +128,27 @@ private:
 };
 } // namespace
 
-/// The element of `type` where it is a float of at most 8 bits.
+/// The element of `type` where it is one of these floats.
 static FloatType getSmallFloat(Type type) {
+  if (!isa<FloatType, VectorType>(type))
+    return FloatType();
   auto element = dyn_cast<FloatType>(getElementTypeOrSelf(type));
-  return element && element.getWidth() <= 8 ? element : FloatType();
+  return element && (element.getWidth() <= 8 || element.isBF16()) ? element
+                                                                  : FloatType();
 }
 
-static bool isSmall(Type type) {
-  return isa<FloatType, VectorType>(type) && getSmallFloat(type);
+bool cpu::isSmallFloat(Type type) { return bool(getSmallFloat(type)); }
+
+/// `value`, a float, as one of type `element`, which is no small one.
+Value Expansion::toFloat(Value value, FloatType element) {
+  Type type = withElements(value.getType(), element);
+  unsigned from =
+      cast<FloatType>(getElementTypeOrSelf(value.getType())).getWidth();
+  if (from < element.getWidth())
+    return arith::ExtFOp::create(builder, loc, type, value);
+  if (from > element.getWidth())
+    return arith::TruncFOp::create(builder, loc, type, value);
+  return value;
 }
 
 /// The same numbers in single precision, which has them all.
@@ -133,16 +156,20 @@ Value Expansion::extend(Value value) {
   FloatType type = getSmallFloat(value.getType());
   Format format(type);
   Type wide = withElements(value.getType(), builder.getI32Type());
-  Value byte = bitcast(value, builder.getI8Type());
-  Value all = arith::ExtUIOp::create(builder, loc, wide, byte);
+  Value bits = bitcast(value, builder.getIntegerType(format.width));
+  Value all = arith::ExtUIOp::create(builder, loc, wide, bits);
+  if (type.isBF16())
+    return bitcast(shiftLeft(all, 16), builder.getF32Type());
+
   Value magnitude = mask(all, 0x7f);
-  const int64_t infinity = 0x7f800000, nan = 0x7fc00000;
+  constexpr int64_t infinity = 0x7f800000, nan = 0x7fc00000;
   // Below the smallest normal number the mantissa counts its last place.
   Value count = arith::SIToFPOp::create(
       builder, loc, withElements(wide, builder.getF32Type()), magnitude);
   Value subnormal = arith::MulFOp::create(
       builder, loc, count,
-      power(count.getType(), 1 - format.bias - int(format.mantissa)));
+      number(count.getType(),
+             std::ldexp(1, 1 - format.bias - int(format.mantissa))));
   Value normal = add(shiftLeft(magnitude, 23 - format.mantissa),
                      int64_t(127 - format.bias) << 23);
   Value result = select(
@@ -166,148 +193,267 @@ Value Expansion::extend(Value value) {
 /// Rounds to the nearest number of `type`, of two to the one whose last bit is
 /// 0.
 FailureOr<Value> Expansion::truncate(Operation *op, Value value, Type type) {
+  FloatType to = getSmallFloat(type);
   auto from = cast<FloatType>(getElementTypeOrSelf(value.getType()));
-  if (from.getWidth() == 16) {
-    value = arith::ExtFOp::create(
-        builder, loc, withElements(type, builder.getF32Type()), value);
+  if (from.isF16()) {
     from = builder.getF32Type();
+    value = toFloat(value, from);
   }
   if (!from.isF32() && !from.isF64()) {
     op->emitOpError("rounds a number of type ")
-        << from << " to one of 8 bits, which is not supported by the cpu "
-        << "device";
+        << from << " to one of type " << to
+        << ", which is not supported by the cpu device";
     return failure();
   }
-  Format source(from), format(getSmallFloat(type));
+  Format source(from), format(to);
   Type integer = builder.getIntegerType(source.width);
   Value all = bitcast(value, integer);
   Value magnitude = mask(all, source.getSign() - 1);
 
   // Half of the last place less the smallest, and that if the last bit is 1.
+  auto round = [&](Value bits, Value places) -> Value {
+    Value one = like(bits, 1);
+    Value half = arith::ShLIOp::create(
+        builder, loc, one, arith::SubIOp::create(builder, loc, places, one));
+    Value odd = mask(arith::ShRUIOp::create(builder, loc, bits, places), 1);
+    Value sum = arith::AddIOp::create(
+        builder, loc, bits,
+        arith::AddIOp::create(builder, loc, odd,
+                              arith::SubIOp::create(builder, loc, half, one)));
+    return arith::ShRUIOp::create(builder, loc, sum, places);
+  };
   unsigned shift = source.mantissa - format.mantissa;
-  Value odd = mask(shiftRight(magnitude, shift), 1);
-  Value rounded = arith::AddIOp::create(
-      builder, loc, add(magnitude, (int64_t(1) << (shift - 1)) - 1), odd);
-  Value normal = add(shiftRight(rounded, shift),
+  Value result = add(round(magnitude, like(magnitude, shift)),
                      -(int64_t(source.bias - format.bias) << format.mantissa));
-  // Below the smallest normal number all have the same last place; the sum
-  // with a number that has it too is rounded to it.
-  Value anchor = power(value.getType(), 1 - format.bias - int(format.mantissa) +
-                                            int(source.mantissa));
-  Value sum =
-      arith::AddFOp::create(builder, loc, bitcast(magnitude, from), anchor);
-  Value subnormal = arith::SubIOp::create(builder, loc, bitcast(sum, integer),
-                                          bitcast(anchor, integer));
-  Value isSubnormal =
-      is(arith::CmpIPredicate::slt, magnitude,
-         int64_t(1 - format.bias + source.bias) << source.mantissa);
-  Value result = select(isSubnormal, subnormal, normal);
-  result = select(is(arith::CmpIPredicate::sgt, result, format.largest),
-                  like(result, format.getOverflow()), result);
+  if (source.bias != format.bias) {
+    // Below the smallest normal number all have the same last place; what is
+    // far below it is less than half of it.
+    int64_t least = format.getLeastExponent(source);
+    Value exponent = shiftRight(magnitude, source.mantissa);
+    Value bits = arith::OrIOp::create(
+        builder, loc, mask(magnitude, (int64_t(1) << source.mantissa) - 1),
+        like(magnitude, int64_t(1) << source.mantissa));
+    Value places = arith::MinUIOp::create(
+        builder, loc,
+        arith::SubIOp::create(builder, loc, like(exponent, shift + least),
+                              exponent),
+        like(exponent, source.mantissa + 2));
+    result = select(is(arith::CmpIPredicate::slt, exponent, least),
+                    round(bits, places), result);
+    result = select(is(arith::CmpIPredicate::sgt, result, format.largest),
+                    like(result, format.getOverflow()), result);
+  }
   result =
       select(is(arith::CmpIPredicate::sgt, magnitude, source.getOverflow()),
              like(result, format.nan), result);
 
-  Value sign = mask(shiftRight(all, source.width - 8), 0x80);
+  Value sign =
+      mask(shiftRight(all, source.width - format.width), format.getSign());
   Value withSign = arith::OrIOp::create(builder, loc, result, sign);
   if (format.hasUnsignedZero())
     withSign =
         select(is(arith::CmpIPredicate::eq, result, 0), result, withSign);
-  Value byte = arith::TruncIOp::create(
-      builder, loc, withElements(type, builder.getI8Type()), withSign);
-  return bitcast(byte, getSmallFloat(type));
+  Type narrow = builder.getIntegerType(format.width);
+  Value bits = arith::TruncIOp::create(builder, loc, withElements(type, narrow),
+                                       withSign);
+  return bitcast(bits, to);
+}
+
+/// An integer as a float of `type`, rounded once.
+FailureOr<Value> Expansion::convertInteger(Operation *op, Type type) {
+  Value integer = op->getOperand(0);
+  bool isSigned = isa<arith::SIToFPOp, LLVM::SIToFPOp>(op);
+  unsigned width =
+      getElementTypeOrSelf(integer.getType()).getIntOrFloatBitWidth();
+  FloatType element = width <= 24 ? FloatType(builder.getF32Type())
+                                  : FloatType(builder.getF64Type());
+  unsigned exact = Format(element).mantissa + 1;
+  if (width > exact) {
+    // Of a number that double precision rounds, the bits below its last place
+    // become one, which says whether it is above or below what it is rounded to
+    // next.
+    auto bit = [&](unsigned place) {
+      return constant(integer.getType(), APInt::getOneBitSet(width, place));
+    };
+    Value zero = like(integer, 0);
+    Value dropped = arith::AndIOp::create(
+        builder, loc, integer,
+        constant(integer.getType(),
+                 APInt::getLowBitsSet(width, width - exact)));
+    Value sticky =
+        select(arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
+                                     dropped, zero),
+               bit(width - exact), zero);
+    Value kept = arith::OrIOp::create(
+        builder, loc, arith::SubIOp::create(builder, loc, integer, dropped),
+        sticky);
+    // Others keep such bits.
+    Value above = arith::AddIOp::create(builder, loc, integer,
+                                        isSigned ? bit(exact) : zero);
+    Value isSmall =
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, above,
+                              bit(isSigned ? exact + 1 : exact));
+    integer = select(isSmall, integer, kept);
+  }
+  Type wide = withElements(type, element);
+  Value value =
+      isSigned ? Value(arith::SIToFPOp::create(builder, loc, wide, integer))
+               : Value(arith::UIToFPOp::create(builder, loc, wide, integer));
+  return truncate(op, value, type);
+}
+
+/// a * b + c of double precision, with factors of single precision. The last
+/// bit is 1 unless the sum is exact, so that rounding it again is rounding
+/// once.
+Value Expansion::buildFma(Value a, Value b, Value c) {
+  auto plus = [&](Value x, Value y) -> Value {
+    return arith::AddFOp::create(builder, loc, x, y);
+  };
+  auto minus = [&](Value x, Value y) -> Value {
+    return arith::SubFOp::create(builder, loc, x, y);
+  };
+  auto compare = [&](arith::CmpFPredicate predicate, Value x) -> Value {
+    return arith::CmpFOp::create(builder, loc, predicate, x,
+                                 number(x.getType(), 0));
+  };
+  Value product = arith::MulFOp::create(builder, loc, a, b);
+  Value sum = plus(product, c);
+  // Knuth's two-sum: what the sum is short of.
+  Value part = minus(sum, product);
+  Value rest = plus(minus(product, minus(sum, part)), minus(c, part));
+  Value bits = bitcast(sum, builder.getI64Type());
+  Value isEven = is(arith::CmpIPredicate::eq, mask(bits, 1), 0);
+  Value isRounded = arith::AndIOp::create(
+      builder, loc, isEven, compare(arith::CmpFPredicate::ONE, rest));
+  Value isBelow =
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                            compare(arith::CmpFPredicate::OGT, rest),
+                            compare(arith::CmpFPredicate::OGT, sum));
+  Value odd = select(isBelow, add(bits, 1), add(bits, -1));
+  return bitcast(select(isRounded, odd, bits), builder.getF64Type());
+}
+
+/// Floats of 8 bits are not known to LLVM.
+void Expansion::expandConstant(arith::ConstantOp op) {
+  FloatType type = getSmallFloat(op.getType());
+  if (type.getWidth() != 8)
+    return;
+  TypedAttr bits;
+  if (auto number = dyn_cast<FloatAttr>(op.getValue()))
+    bits = builder.getI8IntegerAttr(
+        number.getValue().bitcastToAPInt().getZExtValue());
+  else
+    bits = cast<DenseElementsAttr>(op.getValue()).bitcast(builder.getI8Type());
+  Value byte = arith::ConstantOp::create(builder, loc, bits);
+  op.replaceAllUsesWith(bitcast(byte, type));
+  op->erase();
+}
+
+/// Each step of a reduction is rounded.
+void Expansion::expandReduction(vector::ReductionOp op) {
+  Value result = op.getAcc();
+  for (int64_t i = 0; i < op.getSourceVectorType().getNumElements(); ++i) {
+    Value element = vector::ExtractOp::create(builder, loc, op.getVector(), i);
+    result =
+        result ? vector::makeArithReduction(builder, loc, op.getKind(), element,
+                                            result, op.getFastmathAttr())
+               : element;
+  }
+  op.replaceAllUsesWith(result);
+  op->erase();
 }
 
 LogicalResult Expansion::expand(Operation *op) {
   loc = op->getLoc();
   builder.setInsertionPoint(op);
+  if (auto constantOp = dyn_cast<arith::ConstantOp>(op)) {
+    expandConstant(constantOp);
+    return success();
+  }
   auto hasNoSign = [](Type type) {
     return isa<Float8E8M0FNUType>(getElementTypeOrSelf(type));
   };
-  if (!isa<arith::ConstantOp>(op) &&
-      (llvm::any_of(op->getOperandTypes(), hasNoSign) ||
-       llvm::any_of(op->getResultTypes(), hasNoSign)))
+  if (llvm::any_of(op->getOperandTypes(), hasNoSign) ||
+      llvm::any_of(op->getResultTypes(), hasNoSign))
     return op->emitOpError("on f8E8M0FNU is not supported by the cpu device");
-  if (auto constantOp = dyn_cast<arith::ConstantOp>(op)) {
-    TypedAttr bits;
-    if (auto number = dyn_cast<FloatAttr>(constantOp.getValue()))
-      bits = builder.getI8IntegerAttr(
-          number.getValue().bitcastToAPInt().getZExtValue());
-    else
-      bits = cast<DenseElementsAttr>(constantOp.getValue())
-                 .bitcast(builder.getI8Type());
-    Value byte = arith::ConstantOp::create(builder, loc, bits);
-    constantOp.replaceAllUsesWith(
-        bitcast(byte, getSmallFloat(constantOp.getType())));
-    op->erase();
-    return success();
-  }
-  if (auto rounding = dyn_cast<arith::TruncFOp>(op);
-      rounding && rounding.getRoundingmode().value_or(
+  auto rounding = dyn_cast<arith::TruncFOp>(op);
+  if (rounding && rounding.getRoundingmode().value_or(
                       arith::RoundingMode::to_nearest_even) !=
                       arith::RoundingMode::to_nearest_even)
-    return op->emitOpError("to a float of 8 bits with another rounding than "
+    return op->emitOpError("to a float of this type with another rounding than "
                            "to the nearest is not supported by the cpu device");
 
-  // The sum of a product and a number is rounded once: double precision has it
-  // without error.
-  bool isExact = isa<math::FmaOp, vector::FMAOp>(op);
+  // The sum of a product and a number is rounded once.
+  bool isFma = isa<math::FmaOp, vector::FMAOp, LLVM::FMAOp>(op);
   IRMapping mapping;
-  for (Value operand : op->getOperands()) {
-    if (!isSmall(operand.getType()))
-      continue;
-    Value wide = extend(operand);
-    if (isExact)
-      wide = arith::ExtFOp::create(
-          builder, loc, withElements(wide.getType(), builder.getF64Type()),
-          wide);
-    mapping.map(operand, wide);
-  }
-  Value result;
-  if (isa<arith::ExtFOp>(op)) {
-    result = mapping.lookup(op->getOperand(0));
-    Type type = op->getResult(0).getType();
-    auto element = cast<FloatType>(getElementTypeOrSelf(type));
-    if (element.getWidth() < 32)
-      result = arith::TruncFOp::create(builder, loc, type, result);
-    else if (element.getWidth() > 32)
-      result = arith::ExtFOp::create(builder, loc, type, result);
-  } else if (isa<arith::TruncFOp>(op)) {
-    result = mapping.lookupOrDefault(op->getOperand(0));
+  for (Value operand : op->getOperands())
+    if (isSmallFloat(operand.getType()) && !mapping.contains(operand)) {
+      Value wide = extend(operand);
+      mapping.map(operand, isFma ? toFloat(wide, builder.getF64Type()) : wide);
+    }
+  SmallVector<Value> results;
+  Type type = op->getResult(0).getType();
+  if (isFma) {
+    results.push_back(buildFma(mapping.lookup(op->getOperand(0)),
+                               mapping.lookup(op->getOperand(1)),
+                               mapping.lookup(op->getOperand(2))));
+  } else if (isa<arith::ExtFOp, arith::TruncFOp, LLVM::FPExtOp,
+                 LLVM::FPTruncOp>(op)) {
+    Value value = mapping.lookupOrDefault(op->getOperand(0));
+    results.push_back(
+        isSmallFloat(type)
+            ? value
+            : toFloat(value, cast<FloatType>(getElementTypeOrSelf(type))));
+  } else if (isa<arith::SIToFPOp, arith::UIToFPOp, LLVM::SIToFPOp,
+                 LLVM::UIToFPOp>(op)) {
+    FailureOr<Value> value = convertInteger(op, type);
+    if (failed(value))
+      return failure();
+    results.push_back(*value);
   } else {
     Operation *clone = builder.clone(*op, mapping);
-    if (clone->getNumResults() != 1)
-      return op->emitOpError(
-          "on floats of 8 bits is not supported by the cpu device");
-    result = clone->getResult(0);
-    if (isSmall(result.getType()))
-      result.setType(
-          withElements(result.getType(), isExact ? Type(builder.getF64Type())
-                                                 : builder.getF32Type()));
+    for (Value result : clone->getResults()) {
+      if (isSmallFloat(result.getType()))
+        result.setType(withElements(result.getType(), builder.getF32Type()));
+      results.push_back(result);
+    }
   }
-  Type type = op->getResult(0).getType();
-  if (isSmall(type)) {
-    FailureOr<Value> rounded = truncate(op, result, type);
-    if (failed(rounded))
-      return failure();
-    result = *rounded;
+  for (auto [old, result] : llvm::zip_equal(op->getResults(), results)) {
+    if (isSmallFloat(old.getType()) && !isSmallFloat(result.getType())) {
+      FailureOr<Value> rounded = truncate(op, result, old.getType());
+      if (failed(rounded))
+        return failure();
+      result = *rounded;
+    }
+    old.replaceAllUsesWith(result);
   }
-  op->getResult(0).replaceAllUsesWith(result);
   op->erase();
   return success();
 }
 
+/// Whether `op` computes with what its operands are, not just with their bits.
+static bool computes(Operation *op) {
+  if (isa<arith::BitcastOp, arith::SelectOp, LLVM::SelectOp, LLVM::FNegOp,
+          LLVM::FAbsOp, LLVM::CopySignOp, CallOpInterface>(op))
+    return false;
+  StringRef dialect = op->getName().getDialectNamespace();
+  return dialect == "arith" || dialect == "math" ||
+         isa<LLVM::FastmathFlagsInterface, LLVM::FPTruncOp, LLVM::FPExtOp,
+             LLVM::SIToFPOp, LLVM::UIToFPOp, LLVM::FPToSIOp, LLVM::FPToUIOp,
+             vector::FMAOp>(op);
+}
+
 LogicalResult Expansion::run() {
+  root->walk([&](vector::ReductionOp op) {
+    loc = op.getLoc();
+    builder.setInsertionPoint(op);
+    if (isSmallFloat(op.getType()))
+      expandReduction(op);
+  });
   SmallVector<Operation *> ops;
   root->walk([&](Operation *op) {
-    StringRef dialect = op->getName().getDialectNamespace();
-    bool computes =
-        dialect == "math" ||
-        (dialect == "arith" && !isa<arith::BitcastOp, arith::SelectOp>(op)) ||
-        isa<vector::FMAOp, vector::ReductionOp, vector::MultiDimReductionOp,
-            vector::ContractionOp, vector::OuterProductOp>(op);
-    if (computes && (llvm::any_of(op->getOperandTypes(), isSmall) ||
-                     llvm::any_of(op->getResultTypes(), isSmall)))
+    if (computes(op) && (llvm::any_of(op->getOperandTypes(), isSmallFloat) ||
+                         llvm::any_of(op->getResultTypes(), isSmallFloat)))
       ops.push_back(op);
   });
   for (Operation *op : ops)
@@ -334,21 +480,4 @@ LogicalResult cpu::checkFloats(Operation *op) {
     return success();
   return op->emitOpError("has numbers of type ")
          << refused << ", which are not supported by the cpu device";
-}
-
-void cpu::makeSmallFloatAtomicsGeneric(Operation *root) {
-  root->walk([](memref::AtomicRMWOp op) {
-    if (!isSmall(op.getType()) || op.getKind() == arith::AtomicRMWKind::assign)
-      return;
-    OpBuilder builder(op);
-    Location loc = op.getLoc();
-    auto generic = memref::GenericAtomicRMWOp::create(
-        builder, loc, op.getMemref(), op.getIndices());
-    OpBuilder body = OpBuilder::atBlockEnd(generic.getBody());
-    Value next = arith::getReductionOp(
-        op.getKind(), body, loc, generic.getCurrentValue(), op.getValue());
-    memref::AtomicYieldOp::create(body, loc, next);
-    op.replaceAllUsesWith(generic.getResult());
-    op.erase();
-  });
 }

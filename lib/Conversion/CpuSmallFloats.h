@@ -1,8 +1,9 @@
-//===- CpuSmallFloats.h - arithmetic of floats of 8 bits --------*- C++ -*-===//
+//===- CpuSmallFloats.h - arithmetic of small floats ------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Floats of 8 bits on the cpu device, which has no instructions for them.
+// Floats of 8 bits and bf16 on the cpu device, which has no instructions for
+// them, or such as differ between processors.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_LIB_CONVERSION_CPUSMALLFLOATS_H
@@ -14,10 +15,9 @@ namespace mlir::gpuasync::cpu {
 
 /// Refuses floats of less than 8 bits, and tf32.
 LogicalResult checkFloats(Operation *op);
-/// Rewrites atomics on floats of 8 bits as those whose new value a region
-/// makes.
-void makeSmallFloatAtomicsGeneric(Operation *root);
-/// Rewrites what computes with floats of 8 bits to single precision.
+/// Whether `type` is such a float, or a vector of them.
+bool isSmallFloat(Type type);
+/// Rewrites what computes with such floats to single precision.
 LogicalResult expandSmallFloats(Operation *root);
 
 } // namespace mlir::gpuasync::cpu

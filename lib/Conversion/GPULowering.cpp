@@ -295,7 +295,8 @@ LogicalResult GPULowering::lower() {
   bool hasLibrary = !toolkit.empty();
   hoistAllocas(module);
   expandCopies(module);
-  expandFloatAtomics(module);
+  if (failed(expandAtomics(module)))
+    return failure();
   expandIntegerPowers(module, /*floatBase=*/!hasLibrary);
   OpPassManager structure(gpu::GPUModuleOp::getOperationName());
   addGPUStructurePasses(structure,

@@ -75,7 +75,8 @@ void AddressFlow::followCall(OpOperand &use, bool inSlot) {
   }
   add(callee.getArgument(number), inSlot);
   for (Value result : call->getResults())
-    add(result, inSlot);
+    if (!isNumber(result.getType()))
+      add(result, inSlot);
 }
 
 void AddressFlow::follow(OpOperand &use, bool inSlot) {
@@ -102,10 +103,12 @@ void AddressFlow::follow(OpOperand &use, bool inSlot) {
         add(input, inSlot);
     return;
   }
-  // What a function returns are results of its calls.
+  // Memory that a function returns is among the results of its calls.
   if (user->hasTrait<OpTrait::ReturnLike>() &&
-      isa<FunctionOpInterface>(user->getParentOp()))
+      isa<FunctionOpInterface>(user->getParentOp())) {
+    lost |= isNumber(use.get().getType());
     return;
+  }
   if (isa<CallOpInterface>(user))
     return followCall(use, inSlot);
   if (isa<LLVM::AtomicRMWOp, LLVM::AtomicCmpXchgOp>(user)) {

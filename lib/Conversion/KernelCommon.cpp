@@ -2,8 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Copies, vectors and atomics of kernels, before they become LLVM dialect, and
-// checks.
+// Copies and vectors of kernels, before they become LLVM dialect, and checks.
 //===----------------------------------------------------------------------===//
 
 #include "KernelLowering.h"
@@ -184,87 +183,4 @@ void gpuasync::lowerVectors(Operation *root) {
   vector::populateVectorStepLoweringPatterns(patterns);
   vector::populateVectorRankReducingFMAPattern(patterns);
   (void)applyPatternsGreedily(root, std::move(patterns));
-}
-
-//===----------------------------------------------------------------------===//
-// Atomics
-//===----------------------------------------------------------------------===//
-
-/// Upstream compares and exchanges values of the memref's own type, which LLVM
-/// only has for integers and pointers.
-void gpuasync::expandFloatAtomics(Operation *root) {
-  SmallVector<memref::GenericAtomicRMWOp> ops;
-  root->walk([&](memref::GenericAtomicRMWOp op) {
-    if (isa<FloatType>(op.getResult().getType()))
-      ops.push_back(op);
-  });
-  for (memref::GenericAtomicRMWOp op : ops) {
-    OpBuilder builder(op);
-    Location loc = op.getLoc();
-    Type type = op.getResult().getType();
-    unsigned width = type.getIntOrFloatBitWidth();
-    auto integer = builder.getIntegerType(width);
-    auto i64 = builder.getI64Type();
-    auto memrefType = cast<MemRefType>(op.getMemref().getType());
-
-    // The element's address.
-    auto metadata =
-        memref::ExtractStridedMetadataOp::create(builder, loc, op.getMemref());
-    Value element = metadata.getOffset();
-    for (auto [index, stride] :
-         llvm::zip_equal(op.getIndices(), metadata.getStrides()))
-      element = arith::AddIOp::create(
-          builder, loc, element,
-          arith::MulIOp::create(builder, loc, index, stride));
-    Value base = memref::ExtractAlignedPointerAsIndexOp::create(
-        builder, loc, metadata.getBaseBuffer());
-    Value size = arith::ConstantIndexOp::create(builder, loc, width / 8);
-    Value address = arith::AddIOp::create(
-        builder, loc, base, arith::MulIOp::create(builder, loc, element, size));
-    address = arith::IndexCastOp::create(builder, loc, i64, address);
-    unsigned space = 0;
-    if (auto number =
-            dyn_cast_or_null<IntegerAttr>(memrefType.getMemorySpace()))
-      space = number.getInt();
-    else if (auto gpuSpace = dyn_cast_or_null<gpu::AddressSpaceAttr>(
-                 memrefType.getMemorySpace()))
-      space = gpuSpace.getValue() == gpu::AddressSpace::Workgroup ? 3
-              : gpuSpace.getValue() == gpu::AddressSpace::Private ? 5
-                                                                  : 1;
-    Value pointer = LLVM::IntToPtrOp::create(
-        builder, loc, LLVM::LLVMPointerType::get(op.getContext(), space),
-        address);
-
-    Value first = LLVM::LoadOp::create(
-        builder, loc, integer, pointer, /*alignment=*/width / 8,
-        /*isVolatile=*/false, /*isNonTemporal=*/false, /*isInvariant=*/false,
-        /*isInvariantGroup=*/false, LLVM::AtomicOrdering::monotonic);
-    auto loop = scf::WhileOp::create(
-        builder, loc, TypeRange{integer}, ValueRange{first},
-        [&](OpBuilder &nested, Location, ValueRange current) {
-          IRMapping mapping;
-          mapping.map(op.getCurrentValue(),
-                      arith::BitcastOp::create(nested, loc, type, current[0]));
-          for (Operation &inner : op.getRegion().front().without_terminator())
-            nested.clone(inner, mapping);
-          auto yield = cast<memref::AtomicYieldOp>(
-              op.getRegion().front().getTerminator());
-          Value wanted = arith::BitcastOp::create(
-              nested, loc, integer, mapping.lookupOrDefault(yield.getResult()));
-          auto exchange = LLVM::AtomicCmpXchgOp::create(
-              nested, loc, pointer, current[0], wanted,
-              LLVM::AtomicOrdering::acq_rel, LLVM::AtomicOrdering::monotonic);
-          Value seen = LLVM::ExtractValueOp::create(nested, loc, exchange, 0);
-          Value done = LLVM::ExtractValueOp::create(nested, loc, exchange, 1);
-          Value one = arith::ConstantIntOp::create(nested, loc, 1, 1);
-          Value again = arith::XOrIOp::create(nested, loc, done, one);
-          scf::ConditionOp::create(nested, loc, again, seen);
-        },
-        [&](OpBuilder &nested, Location, ValueRange seen) {
-          scf::YieldOp::create(nested, loc, seen);
-        });
-    op.replaceAllUsesWith(
-        Value(arith::BitcastOp::create(builder, loc, type, loop.getResult(0))));
-    op.erase();
-  }
 }

@@ -139,7 +139,6 @@ LogicalResult checkNoTensorMaps(gpu::GPUModuleOp module, StringRef device);
 LogicalResult checkAllLowered(Operation *root, StringRef dialect,
                               StringRef target);
 
-
 /// Breaks vector ops up that the conversion to LLVM has no pattern for.
 void lowerVectors(Operation *root);
 
@@ -150,9 +149,14 @@ LogicalResult promotePrintfArguments(Operation *root, StringRef device);
 /// Rewrites memref.copy into loops; upstream calls a host library.
 void expandCopies(Operation *root);
 
-/// Rewrites memref.generic_atomic_rmw on floats into loops around an integer
-/// compare and exchange.
-void expandFloatAtomics(Operation *root);
+/// Rewrites memref.generic_atomic_rmw, and what LLVM has no atomic instruction
+/// for (products, integers of other than 8, 16, 32 and 64 bits, types of which
+/// `isWithoutInstructions` is true), to loops around a compare and exchange.
+/// Refuses values of more than 64 bits.
+LogicalResult expandAtomics(
+    Operation *root, function_ref<bool(Type)> isWithoutInstructions = [](Type) {
+      return false;
+    });
 
 } // namespace mlir::gpuasync
 

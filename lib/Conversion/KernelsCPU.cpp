@@ -33,6 +33,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
 using namespace mlir;
 using namespace mlir::gpuasync;
@@ -190,7 +191,6 @@ static void buildStructurePipeline(OpPassManager &pm) {
 static void buildLLVMPipeline(OpPassManager &pm) {
   pm.addPass(memref::createExpandStridedMetadataPass());
   pm.addPass(createLowerAffinePass());
-  pm.addPass(arith::createArithExpandOpsPass());
   pm.addPass(createConvertMathToFuncs());
   pm.addPass(createConvertVectorToLLVMPass());
   pm.addPass(createConvertToLLVMPass());
@@ -209,35 +209,29 @@ void gpuasync::registerCPULoweringDialects(DialectRegistry &registry) {
   registerConvertToLLVMInterfaces(registry);
 }
 
-/// Upstream's lowering wants an op inside that makes the new value; what
-/// canonicalisation has found to be known is written without it.
-static void lowerKnownAtomics(Operation *root) {
-  root->walk([](memref::GenericAtomicRMWOp op) {
-    Value value = op.getBody()->getTerminator()->getOperand(0);
-    if (value.getParentRegion() == &op.getRegion())
-      return;
-    OpBuilder builder(op);
-    op.replaceAllUsesWith(
-        memref::AtomicRMWOp::create(builder, op.getLoc(), value.getType(),
-                                    arith::AtomicRMWKind::assign, value,
-                                    op.getMemref(), op.getIndices())
-            .getResult());
-    op.erase();
-  });
+/// What LLVM has no op for. Upstream's pass expands minima and maxima too, and
+/// takes one zero for the other there.
+static void expandDivisions(Operation *root) {
+  RewritePatternSet patterns(root->getContext());
+  arith::populateCeilFloorDivExpandOpsPatterns(patterns);
+  arith::populateExpandScalingExtTruncPatterns(patterns);
+  walkAndApplyPatterns(root, std::move(patterns));
 }
 
 LogicalResult CPULowering::lowerToLLVM() {
   hoistAllocas(work);
   expandCopies(work);
   expandFloatClassification(work);
-  makeSmallFloatAtomicsGeneric(work);
-  expandFloatAtomics(work);
+  if (failed(expandAtomics(work, isSmallFloat)))
+    return failure();
   OpPassManager structure(ModuleOp::getOperationName());
   buildStructurePipeline(structure);
   if (failed(runPipeline(structure, work)))
     return failure();
-  lowerKnownAtomics(work);
-  if (failed(cutKernels()) || failed(expandSmallFloats(work)))
+  if (failed(cutKernels()))
+    return failure();
+  lowerVectors(work);
+  if (failed(expandSmallFloats(work)))
     return failure();
   // Branches: asserts can then leave their function.
   OpPassManager branches(ModuleOp::getOperationName());
@@ -245,7 +239,7 @@ LogicalResult CPULowering::lowerToLLVM() {
   if (failed(runPipeline(branches, work)) || failed(rewriteAsserts()) ||
       failed(lowerMathToLibm(work)))
     return failure();
-  lowerVectors(work);
+  expandDivisions(work);
   OpPassManager lower(ModuleOp::getOperationName());
   buildLLVMPipeline(lower);
   if (failed(runPipeline(lower, work)))

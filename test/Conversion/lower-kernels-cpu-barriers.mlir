@@ -43,8 +43,7 @@ gpu.module @k {
 // CHECK-NOT: llvm.cond_br
 // CHECK: llvm.return
 // CHECK-LABEL: llvm.func internal @r_sum_thread(
-// CHECK: llvm.icmp "ult"
-// CHECK-NEXT: llvm.select
+// CHECK: llvm.intr.umin(
 // CHECK: llvm.call @r_sum_region_0(
 // CHECK: #gpu_async.cpu_kernel<@r_sum_block workgroup = 256>
 gpu.module @r {

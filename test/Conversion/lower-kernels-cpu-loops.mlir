@@ -14,8 +14,7 @@
 // CHECK: ^bb1(%[[J:.*]]: i64):
 // CHECK-NEXT: llvm.icmp "slt" %[[J]], %[[N]]
 // CHECK: %[[LEFT:.*]] = llvm.sub %[[N]], %[[J]]
-// CHECK-NEXT: llvm.icmp "ult" %{{.*}}, %[[LEFT]]
-// CHECK-NEXT: %[[END:.*]] = llvm.select
+// CHECK-NEXT: %[[END:.*]] = llvm.intr.umin(%{{.*}}, %[[LEFT]])
 // CHECK: llvm.icmp "slt" %{{.*}}, %[[END]]
 // CHECK: llvm.call @k_stride_region_0({{.*}}%[[J]]
 // CHECK-NOT: llvm.call
@@ -107,8 +106,8 @@ gpu.module @l {
 // CHECK-NOT: llvm.icmp
 // CHECK: llvm.return
 // CHECK-LABEL: llvm.func internal @t_tile_thread(
-// CHECK: %[[UPY:.*]] = llvm.select
-// CHECK: %[[UPX:.*]] = llvm.select
+// CHECK: %[[UPY:.*]] = llvm.intr.umin
+// CHECK: %[[UPX:.*]] = llvm.intr.umin
 // CHECK: llvm.icmp "slt" %{{.*}}, %[[UPY]]
 // CHECK: llvm.icmp "slt" %{{.*}}, %[[UPX]]
 // CHECK: llvm.call @t_tile_region_0(

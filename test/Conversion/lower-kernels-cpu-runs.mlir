@@ -9,7 +9,7 @@
 // CHECK-LABEL: llvm.func internal @k_inside_thread(
 // CHECK-SAME: %[[BLOCKS:arg[0-9]+]]: i64, %{{[^:]*}}: !llvm.ptr, %{{[^:]*}}: !llvm.ptr, %{{[^:]*}}: !llvm.ptr)
 // CHECK: %[[IDS:.*]] = llvm.mul %{{.*}}, %[[BLOCKS]] : i64
-// CHECK: llvm.icmp "ult" %{{.*}}, %[[IDS]] : i64
+// CHECK: llvm.intr.umin(%{{.*}}, %[[IDS]])
 // CHECK-COUNT-1: llvm.call @k_inside_region_0(
 // CHECK-NOT: llvm.call
 // CHECK: llvm.return

@@ -293,7 +293,7 @@ gpu.module @k [#gpu_async.cpu] {
   gpu.func @f(%x: memref<?xf128>, %y: memref<?xf8E5M2>) kernel {
     %c0 = arith.constant 0 : index
     %v = memref.load %x[%c0] : memref<?xf128>
-    // expected-error @+1 {{'arith.truncf' op rounds a number of type 'f128' to one of 8 bits, which is not supported by the cpu device}}
+    // expected-error @+1 {{'arith.truncf' op rounds a number of type 'f128' to one of type 'f8E5M2', which is not supported by the cpu device}}
     %w = arith.truncf %v : f128 to f8E5M2
     memref.store %w, %y[%c0] : memref<?xf8E5M2>
     gpu.return

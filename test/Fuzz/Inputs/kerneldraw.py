@@ -8,6 +8,7 @@ import itertools
 import random
 from contextlib import contextmanager
 
+from formats import FORMATS
 from kernelast import *
 from kerneloracle import Invalid, TooLong, f32, run
 
@@ -28,6 +29,7 @@ FEATURES = {
     "carried": "memory that each round of a loop makes and later rounds use",
     "vector": "vectors",
     "float": "f32",
+    "small": "floats of 8 and 16 bits, below the smallest normal number too; what kind of number a float is",
     "atomic": "atomics whose result nobody needs",
     "assert": "asserts that hold",
     "sweep": "loops whose accesses are contiguous along x",
@@ -37,7 +39,9 @@ FEATURES = {
 DIMS = [(1, 1, 1), (3, 1, 1), (31, 1, 1), (33, 1, 1), (35, 1, 1), (32, 1, 1), (64, 1, 1), (7, 5, 3), (3, 11, 1),
         (1, 1, 33), (33, 2, 1), (5, 1, 7), (40, 1, 1)]
 GRIDS = [(1, 1, 1), (1, 1, 1), (2, 1, 1), (3, 1, 1), (2, 1, 2)]
-WIDTH = {"i32": 32, "i64": 64, "index": 64, "i1": 1}
+WIDTH = {"i32": 32, "i64": 64, "index": 64, "i1": 1, "i8": 8, "i16": 16}
+ATOMIC = {"addi": "addi", "muli": "muli", "andi": "andi", "ori": "ori", "xori": "xori", "minui": "minu", "maxui": "maxu",
+          "minsi": "mins", "maxsi": "maxs"}
 VECTOR = "vector<4xi32>"
 POINTER = "!llvm.ptr"
 WORKGROUP = "#gpu.address_space<workgroup>"
@@ -57,7 +61,7 @@ class Array:
 
     def __init__(self, value, element, canAtomic=True):
         self.value, self.element = value, element
-        self.canAtomic = canAtomic and element in ("i32", "i64")
+        self.canAtomic = canAtomic and element != "f32"
 
 
 class Kernel(Function):
@@ -256,6 +260,41 @@ class Drawer:
             return self.compare(r.choice(sorted(COMPARE)), a, b)
         return self.binary(r.choice(sorted(ELEMENTWISE)), a, b)
 
+    def smallFloat(self):
+        """What comes of numbers of f32 in a smaller format, many of them below its smallest normal one."""
+        format = FORMATS[self.random.choice(["bf16", "bf16", "f16", "f8E5M2", "f8E4M3FN", "f8E4M3FNUZ"])]
+        compute = self.random.choice(["same", "addf", "subf", "mulf", "fma"])
+        numbers = []
+        for _ in range({"same": 1, "fma": 3}.get(compute, 2)):
+            number = self.value("i32")
+            if self.chance(0.6):
+                number = self.binary("andi", number, self.constant("i32", 0x83FFFFFF - (1 << 32)))
+                exponent = max(0, 127 - format.bias - self.random.randrange(format.mantissa + 1))
+                number = self.binary("xori", number, self.constant("i32", exponent << 23))
+            numbers.append(number)
+        kind = self.random.choice(["", "", "isinf", "isnan", "isnormal", "isfinite"])
+        name, bits = Value("").name, "i%d" % format.width
+        lines = []
+        for i in range(len(numbers)):
+            lines += ["%%s%d{n} = arith.bitcast {{%d}} : i32 to f32" % (i, i), "%%a%d{n} = arith.truncf %%s%d{n} : f32 to {f}" % (i, i)]
+        result = "%a0{n}"
+        if compute == "fma":
+            lines.append("%c{n} = math.fma %a0{n}, %a1{n}, %a2{n} : {f}")
+        elif compute != "same":
+            lines.append("%%c{n} = arith.%s %%a0{n}, %%a1{n} : {f}" % compute)
+        if compute != "same":
+            result = "%c{n}"
+        if kind:
+            lines.append("{{r}} = math.%s %s : {f}" % (kind, result))
+        else:
+            # Of a NaN nobody says which one it is.
+            lines += ["%%n{n} = math.isnan %s : {f}" % result, "%%i{n} = arith.bitcast %s : {f} to {b}" % result,
+                      "%z{n} = arith.constant 0 : {b}", "%k{n} = arith.select %n{n}, %z{n}, %i{n} : {b}", "{{r}} = arith.extui %k{n} : {b} to i32"]
+        text = "\n".join(lines).format(n=name, f=format.name, b=bits)
+        python = "smallFloat('%s', '%s', '%s', %s)" % (format.name, compute, kind, ", ".join("{%d}" % i for i in range(len(numbers))))
+        result = Value("i1" if kind else "i32", all(v.uniform for v in numbers))
+        return self.add(Op([result], numbers, text, "{r} = " + python)).results[0]
+
     #-- Memory ----------------------------------------------------------------
 
     def alloca(self, value=None, type="memref<4xi32>"):
@@ -326,8 +365,7 @@ class Drawer:
             self.atomic(value, array.element, self.below(self.kernel.threads), state)
 
     def atomic(self, memory, element, index, kind):
-        operand, name = self.value(element), {"addi": "addi", "ori": "ori", "andi": "andi", "maxui": "maxu",
-                                             "minsi": "mins"}[kind]
+        operand, name = self.value(element), ATOMIC[kind]
         mask, width = hex((1 << WIDTH[element]) - 1), str(WIDTH[element])
         python = "{0}.atomic(thread, {1}, lambda old, new={2}: %s)" % ELEMENTWISE[kind].replace("{0}", "old").replace(
             "{1}", "new").replace("{m}", mask).replace("{w}", width)
@@ -350,7 +388,7 @@ class Drawer:
             return
         self.do([], "gpu.barrier", "yield ({path}, 'barrier', ())")
         for array in self.context.arrays:
-            states = ["own", "read"] + ["addi", "ori", "andi", "maxui", "minsi"] * (array.canAtomic and self.has("atomic"))
+            states = ["own", "read"] + sorted(ATOMIC) * (array.canAtomic and self.has("atomic"))
             if self.chance(0.6):
                 self.context.states[array] = self.random.choice(states[:2] if self.chance(0.7) else states)
 
@@ -612,7 +650,7 @@ class Drawer:
             body = Body([counter] + arguments)
             loop = For([zero, limit, one], inits, [Value(v.type) for v in inits], body, cf)
             with self.inside(body, **self.openLoop(loop, uniform, cf)):
-                body.yields = self.round(arguments, [])
+                body.yields = self.round(counter, arguments, [])
         else:
             before, after = Body([counter] + arguments), Body()
             loop = While([zero] + inits, [], [before, after], cf)
@@ -626,11 +664,22 @@ class Drawer:
                 loop.hasUniform = uniform
                 loop.counter = self.binary("addi", after.arguments[0], one)
                 end = 1 + len(arguments)
-                after.yields = [loop.counter] + self.round(after.arguments[1:end], after.arguments[end:])
+                after.yields = [loop.counter] + self.round(after.arguments[0], after.arguments[1:end], after.arguments[end:])
         self.add(loop)
+        results = loop.results[len(loop.results) > len(inits):][:len(inits)]
+        self.store(value=results[-1])
+        self.store(value=self.get(self.random.choice(results[:-1]), self.small(self.value("index"), 4)))
 
-    def round(self, carried, made):
+    def round(self, counter, carried, made):
         """A round of such a loop: `carried` are memory and a sum, `made` is this round's. What the next one gets."""
+        def make(type):
+            # No two rounds write the same.
+            value = self.alloca(type=type)
+            mine = self.binary(self.random.choice(["addi", "xori"]), self.convert(counter, "i32"), self.random.choice([sum, self.value("i32")]))
+            for i in self.random.sample(range(4), 3):
+                self.put(value, self.constant("index", i), mine)
+            return value
+
         def meet():
             if self.has("barrier") and self.uniformNow() and self.chance(0.8):
                 self.barrier()
@@ -641,7 +690,7 @@ class Drawer:
         memory, sum = carried[:-1], carried[-1]
         types = [v.type for v in memory]
         meet()
-        made = made + [self.alloca(type=self.random.choice(types)) for _ in range(self.random.randrange(1, 3))]
+        made = made + [make(self.random.choice(types)) for _ in range(self.random.randrange(1, 3))]
         if self.chance(0.3):
             type, condition, bodies = self.random.choice(types), self.value("i1", uniform=self.chance(0.5)), []
             for _ in range(2):
@@ -649,7 +698,7 @@ class Drawer:
                 bodies.append(body)
                 with self.inside(body, isUniform=self.uniformNow() and condition.uniform, cf=False, loop=None):
                     meet()
-                    body.yields = [self.alloca(type=type) if self.chance(0.6) else draw(type)]
+                    body.yields = [make(type) if self.chance(0.6) else draw(type)]
                     meet()
             made.append(self.add(If(condition, [Value(type)], bodies, False)).results[0])
         meet()
@@ -828,7 +877,7 @@ class Drawer:
 
     def statements(self, count):
         kinds = [(self.arithmetic, 6), (self.store, 2)]
-        kinds += [(self.private, 2)] * self.has("private")
+        kinds += [(self.private, 2)] * self.has("private") + [(self.smallFloat, 1)] * self.has("small")
         if self.has("barrier"):
             kinds += [(self.shared, 4)] + [(self.barrier, 3)] * self.uniformNow()
         kinds += [(self.shuffle, 2)] * self.has("shuffle") + [(self.reduce, 2)] * self.has("reduce")
@@ -933,7 +982,7 @@ class Drawer:
         if self.has("atomic"):
             kernel.counters = kernel.cells
             kernel.cells += 8
-            kernel.counterKind = self.random.choice(["addi", "ori", "maxui", "minsi"])
+            kernel.counterKind = self.random.choice(sorted(ATOMIC))
         self.statements(self.size)
         for row in range(4):
             self.store(row)
@@ -941,7 +990,7 @@ class Drawer:
     def drawArrays(self):
         kernel, threads = self.kernel, self.kernel.threads
         for _ in range(self.random.randrange(1, 4)):
-            element = self.random.choice(["i32", "i32", "i64"] + ["f32"] * self.has("float"))
+            element = self.random.choice(["i32", "i32", "i64"] + ["f32"] * self.has("float") + ["i8", "i16", "i1"] * self.has("atomic"))
             kind = self.random.choice(["attribution", "attribution", "global"] + ["dynamic", "variable"] * self.has("dynamic"))
             if kind == "attribution":
                 value = Value("memref<%dx%s, %s>" % (threads + self.random.randrange(3), element, WORKGROUP))
@@ -957,7 +1006,7 @@ class Drawer:
                 kernel.cells += kernel.total
             elif kind == "dynamic":
                 value = Value("memref<?x%s, %s>" % (element, WORKGROUP), True)
-                start, kernel.dynamicBytes = kernel.dynamicBytes, kernel.dynamicBytes + (threads * WIDTH.get(element, 32) // 8 + 7) // 8 * 8
+                start, kernel.dynamicBytes = kernel.dynamicBytes, kernel.dynamicBytes + (threads * max(1, WIDTH.get(element, 32) // 8) + 7) // 8 * 8
                 offset, size = self.constant("index", start), self.constant("index", threads)
                 bytes = "memref<?xi8, %s>" % WORKGROUP
                 self.add(Op([value], [offset, size], "%%d%s = gpu.dynamic_shared_memory : %s\n{r} = memref.view %%d%s[{0}][{1}] : %s to %s"

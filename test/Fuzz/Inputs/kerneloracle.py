@@ -8,6 +8,9 @@
 import functools
 import struct
 
+import formats
+from formats import FORMATS
+
 M32, M64 = 0xFFFFFFFF, 0xFFFFFFFFFFFFFFFF
 
 
@@ -39,6 +42,25 @@ def divide(a, b):
 
 def clamp(value):
     return min(max(value, -1e9), 1e9)
+
+
+def smallFloat(name, compute, kind, *numbers):
+    """Bits of f32 rounded to a smaller format, computed with there: what kind of number
+    comes of it, or its bits, 0 for a NaN."""
+    format = FORMATS[name]
+    codes = [format.encode(FORMATS["f32"].decode(number)) for number in numbers]
+    nan = format.sign if format.kind == "fnuz" else format.sign - 1
+    values = [format.decode(nan if code is None else code) for code in codes]
+    code = codes[0]
+    if compute == "subf":
+        code = format.encode(formats.add(values[0], -values[1]))
+    elif compute != "same":
+        code = format.encode({"addf": formats.add, "mulf": formats.multiply, "fma": formats.fma}[compute](*values))
+    code = nan if code is None else code
+    isNan, isInf = format.isNan(code), format.isInf(code)
+    if kind:
+        return int({"isnan": isNan, "isinf": isInf, "isnormal": format.isNormal(code), "isfinite": not isNan and not isInf}[kind])
+    return 0 if isNan else code
 
 
 class Private(dict):
