@@ -58,8 +58,18 @@ private:
     std::array<int64_t, 3> blockSize = {0, 0, 0};
     /// The sizes are promised by an attribute; launches may break the promise.
     bool isPromised = false;
+    LLVM::LLVMFuncOp block; ///< of a kernel, in the end
   };
 
+  // The steps of the pipeline.
+  LogicalResult importKernels();
+  LogicalResult expandMemoryOps();
+  LogicalResult cutKernels();
+  LogicalResult expandArithmetic();
+  LogicalResult expandCalls();
+  LogicalResult buildBlockFunctions();
+
+  // Parts of them.
   LogicalResult copyFunctions();
   LogicalResult renameFunctions();
   LogicalResult copyFunction(FunctionOpInterface function);
@@ -69,10 +79,8 @@ private:
   LogicalResult rewriteOp(Operation *op, Function &function);
   LogicalResult rewritePrintf(gpu::PrintfOp op, Function &function);
   void rewriteCalls();
-  LogicalResult cutKernels();
   bool mayFail(func::CallOp call);
   LogicalResult rewriteAsserts();
-  LogicalResult lowerToLLVM();
   void markParallelAccesses(LLVM::LLVMFuncOp thread, Attribute group);
   LLVM::LLVMFuncOp buildBlockFunction(LLVM::LLVMFuncOp thread,
                                       const Function &kernel, Attribute group);

@@ -218,36 +218,6 @@ static void expandDivisions(Operation *root) {
   walkAndApplyPatterns(root, std::move(patterns));
 }
 
-LogicalResult CPULowering::lowerToLLVM() {
-  hoistAllocas(work);
-  expandCopies(work);
-  expandFloatClassification(work);
-  if (failed(expandAtomics(work, isSmallFloat)))
-    return failure();
-  OpPassManager structure(ModuleOp::getOperationName());
-  buildStructurePipeline(structure);
-  if (failed(runPipeline(structure, work)))
-    return failure();
-  if (failed(cutKernels()))
-    return failure();
-  lowerVectors(work);
-  if (failed(expandSmallFloats(work)))
-    return failure();
-  // Branches: asserts can then leave their function.
-  OpPassManager branches(ModuleOp::getOperationName());
-  branches.addPass(createSCFToControlFlowPass());
-  if (failed(runPipeline(branches, work)) || failed(rewriteAsserts()) ||
-      failed(lowerMathToLibm(work)))
-    return failure();
-  expandDivisions(work);
-  OpPassManager lower(ModuleOp::getOperationName());
-  buildLLVMPipeline(lower);
-  if (failed(runPipeline(lower, work)))
-    return failure();
-  return checkAllLowered(work, LLVM::LLVMDialect::getDialectNamespace(),
-                         "the cpu device");
-}
-
 /// Moves everything into the program under names of its own.
 LogicalResult CPULowering::splice() {
   Operation *host = source->getParentOp();
@@ -343,12 +313,33 @@ static void markAsKernelCode(LLVM::LLVMFuncOp function) {
       ArrayAttr::get(function.getContext(), attributes));
 }
 
-FailureOr<ImageAttr> CPULowering::run() {
-  if (failed(checkSupported(source, subgroupSize)) ||
-      failed(checkNoHostOps(source)))
-    return failure();
-  builder.setInsertionPointAfter(source);
-  work = ModuleOp::create(builder, source.getLoc());
+//===----------------------------------------------------------------------===//
+// The pipeline
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A step of the lowering. As a pass, so that MLIR's own options print what it
+/// leaves and time it.
+struct Step : PassWrapper<Step, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Step)
+
+  Step(StringRef name, std::function<LogicalResult()> step)
+      : name(name), step(std::move(step)) {}
+  StringRef getArgument() const override { return name; }
+  StringRef getName() const override { return name; }
+  void runOnOperation() override {
+    if (failed(step()))
+      signalPassFailure();
+  }
+
+  StringRef name;
+  std::function<LogicalResult()> step;
+};
+} // namespace
+
+/// The functions of the gpu.module as the host's, with their place in the grid
+/// as arguments.
+LogicalResult CPULowering::importKernels() {
   findBlockSizes();
   if (failed(copyFunctions()) || failed(renameFunctions()))
     return failure();
@@ -358,16 +349,40 @@ FailureOr<ImageAttr> CPULowering::run() {
       failed(expandMatrices(work)) || failed(rewriteDeviceOps()))
     return failure();
   rewriteCalls();
-  if (failed(lowerToLLVM()))
-    return failure();
+  return success();
+}
 
+/// What loops say in place of ops that LLVM does not have.
+LogicalResult CPULowering::expandMemoryOps() {
+  hoistAllocas(work);
+  expandCopies(work);
+  expandFloatClassification(work);
+  return expandAtomics(work, isSmallFloat);
+}
+
+LogicalResult CPULowering::expandArithmetic() {
+  lowerVectors(work);
+  return expandSmallFloats(work);
+}
+
+LogicalResult CPULowering::expandCalls() {
+  if (failed(rewriteAsserts()) || failed(lowerMathToLibm(work)))
+    return failure();
+  expandDivisions(work);
+  return success();
+}
+
+/// Makes the kernels known to LLVM as what they are, and the functions that the
+/// runtime calls.
+LogicalResult CPULowering::buildBlockFunctions() {
+  if (failed(checkAllLowered(work, LLVM::LLVMDialect::getDialectNamespace(),
+                             "the cpu device")))
+    return failure();
   // Upstream hands attributes of loops on without making them known to LLVM.
   work.walk([](LLVM::BrOp branch) {
     if (Attribute annotation = branch->removeDiscardableAttr(annotationName))
       branch.setLoopAnnotationAttr(cast<LLVM::LoopAnnotationAttr>(annotation));
   });
-
-  SmallVector<std::pair<LLVM::LLVMFuncOp, const Function *>> blocks;
   for (auto &[name, function] : functions) {
     auto lowered = work.lookupSymbol<LLVM::LLVMFuncOp>(name);
     lowered.setVisibility(SymbolTable::Visibility::Private);
@@ -381,19 +396,45 @@ FailureOr<ImageAttr> CPULowering::run() {
       group = LLVM::AccessGroupAttr::get(context);
     if (group)
       markParallelAccesses(lowered, group);
-    if (!function.isKernel)
-      continue;
-    blocks.push_back({buildBlockFunction(lowered, function, group), &function});
+    if (function.isKernel)
+      function.block = buildBlockFunction(lowered, function, group);
   }
   work.walk([](Operation *op) { op->removeDiscardableAttr(inOrderName); });
-  if (failed(splice()))
+  return success();
+}
+
+FailureOr<ImageAttr> CPULowering::run() {
+  if (failed(checkSupported(source, subgroupSize)) ||
+      failed(checkNoHostOps(source)))
     return failure();
+  builder.setInsertionPointAfter(source);
+  work = ModuleOp::create(builder, source.getLoc());
+
+  OpPassManager pm(ModuleOp::getOperationName());
+  auto addStep = [&](StringRef name, LogicalResult (CPULowering::*step)()) {
+    pm.addPass(std::make_unique<Step>(name, [=] { return (this->*step)(); }));
+  };
+  addStep("gpu-async-cpu-import-kernels", &CPULowering::importKernels);
+  addStep("gpu-async-cpu-expand-memory-ops", &CPULowering::expandMemoryOps);
+  buildStructurePipeline(pm);
+  addStep("gpu-async-cpu-cut-at-barriers", &CPULowering::cutKernels);
+  addStep("gpu-async-cpu-expand-arithmetic", &CPULowering::expandArithmetic);
+  // Branches: asserts can then leave their function.
+  pm.addPass(createSCFToControlFlowPass());
+  addStep("gpu-async-cpu-expand-calls", &CPULowering::expandCalls);
+  buildLLVMPipeline(pm);
+  addStep("gpu-async-cpu-build-block-functions",
+          &CPULowering::buildBlockFunctions);
+  if (failed(runPipeline(pm, work)) || failed(splice()))
+    return failure();
+
   SmallVector<Attribute> entries;
-  for (auto [block, function] : blocks)
-    entries.push_back(CpuKernelAttr::get(
-        context, FlatSymbolRefAttr::get(block.getSymNameAttr()),
-        function->workgroupBytes, function->threadBytes, function->mayBlock,
-        function->takesRuns));
+  for (auto &[name, function] : functions)
+    if (function.isKernel)
+      entries.push_back(CpuKernelAttr::get(
+          context, FlatSymbolRefAttr::get(function.block.getSymNameAttr()),
+          function.workgroupBytes, function.threadBytes, function.mayBlock,
+          function.takesRuns));
   return ImageAttr::get(context, ImageFormat::CPU, "", StringAttr(),
                         builder.getArrayAttr(entries));
 }
