@@ -94,6 +94,7 @@ def expected(text, exact):
         if line.strip() == "...":
             pattern += r"(.*\n)*?"
             continue
+        pattern += " *"
         parts = re.split(r"(\d+(?:\.\d+)?| +|\.\.\.)", line.strip())
         for part in parts:
             pattern += (r"\d+(\.\d+)?" if re.match(r"\d", part) else r"\s+" if part.isspace()
