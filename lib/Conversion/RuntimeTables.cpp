@@ -414,7 +414,7 @@ LogicalResult Tables::finish(bool withDestructor) {
           LLVM::Linkage::Internal);
       symbols.insert(release);
       OpBuilder code = OpBuilder::atBlockBegin(release.addEntryBlock(builder));
-      call(code, loc, gpuasync_program_release_name, {},
+      call(code, loc, gpuasync_program_release_or_abort_name, {},
            addressOf(code, loc,
                      FlatSymbolRefAttr::get(program.getSymNameAttr())));
       LLVM::ReturnOp::create(code, loc, ValueRange());

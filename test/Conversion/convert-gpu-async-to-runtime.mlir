@@ -79,5 +79,5 @@ func.func @main(%host: memref<?xf32>) -> i32 {
 // AOT:     llvm.mlir.global internal constant @_gpuasync_program()
 // AOT:     llvm.func internal @_gpuasync_release()
 // AOT:       llvm.mlir.addressof @_gpuasync_program
-// AOT:       llvm.call @gpuasync_program_release
+// AOT:       llvm.call @gpuasync_program_release_or_abort
 // AOT:     llvm.mlir.global_dtors dtors = [@_gpuasync_release], priorities = [65535 : i32]

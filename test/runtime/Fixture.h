@@ -17,7 +17,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <stdio.h>
 #include <string>
+#include <sys/syscall.h>
+#include <thread>
+#include <unistd.h>
 #include <vector>
 
 namespace gpuasync_test {
@@ -128,6 +133,48 @@ inline void openGate(uint32_t *flag) {
 inline bool isSet(const uint32_t *flag) {
   return __atomic_load_n(flag, __ATOMIC_ACQUIRE);
 }
+
+/// A thread that says whether it waits for something: what it does has to be
+/// over, or to be held up, before a test goes on.
+class Watched {
+public:
+  template <typename Body>
+  explicit Watched(Body body)
+      : thread([this, body] {
+          id = static_cast<int>(syscall(SYS_gettid));
+          body();
+          over = true;
+        }) {}
+  Watched(const Watched &) = delete;
+  ~Watched() { join(); }
+  void join() {
+    if (thread.joinable())
+      thread.join();
+  }
+  bool isOver() const { return over; }
+  /// Until it is over, or sleeps.
+  void settle() const {
+    while (!over && !isAsleep())
+      std::this_thread::yield();
+  }
+
+private:
+  bool isAsleep() const {
+    char path[64], state = 'R';
+    snprintf(path, sizeof(path), "/proc/self/task/%d/stat", id.load());
+    FILE *file = id ? fopen(path, "r") : nullptr;
+    if (file) {
+      // "12 (name) S ..."; the name has no parenthesis of its own.
+      (void)!fscanf(file, "%*d (%*[^)]) %c", &state);
+      fclose(file);
+    }
+    return state == 'S';
+  }
+
+  std::atomic<int> id{0};
+  std::atomic<bool> over{false};
+  std::thread thread;
+};
 
 inline gpuasync_stats readStats(const Context &context) {
   gpuasync_stats stats;

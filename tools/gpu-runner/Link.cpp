@@ -340,14 +340,16 @@ void LinkedProgram::construct() {
     constructors();
 }
 
-void LinkedProgram::release() {
-  if (program)
-    gpuasync_program_release(program);
+gpuasync::Status LinkedProgram::release() {
+  gpuasync::Status status(gpuasync_program_release(program));
+  if (!status.ok())
+    return status;
   program = nullptr;
   runAtExit();
   if (destructors)
     destructors();
   destructors = nullptr;
+  return status;
 }
 
 } // namespace gpurunner

@@ -9,7 +9,7 @@
 #ifndef GPUASYNC_TOOLS_GPURUNNER_LINK_H
 #define GPUASYNC_TOOLS_GPURUNNER_LINK_H
 
-#include "gpuasync/RuntimeABI.h"
+#include "gpuasync/Status.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -65,8 +65,8 @@ public:
   void construct();
   PackedFunction function() const { return entry; }
   /// Releases the program and runs what it left to atexit and its global
-  /// destructors. Its code stays.
-  void release();
+  /// destructors. After an error it may still run, so its code must stay.
+  gpuasync::Status release();
 
 private:
   std::unique_ptr<llvm::orc::LLJIT> jit;

@@ -427,7 +427,13 @@ int Run::execute(gpuasync::Context &context) {
     }
     failed |= checker.finish();
     setPhase("unloading the program");
-    linked.release();
+    if (gpuasync::Status released = linked.release(); !released.ok()) {
+      // After an error one message is enough.
+      if (!failed)
+        fail(toError(released));
+      outs().flush();
+      _exit(1);
+    }
   }
   flushProgramOutput();
 

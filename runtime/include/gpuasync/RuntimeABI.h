@@ -511,10 +511,21 @@ GPUASYNC_API void gpuasync_cpu_assert_fail(const gpuasync_cpu_block_ctx *ctx,
 // For whoever loads, runs and unloads lowered programs
 //===----------------------------------------------------------------------===//
 
-/// Waits for the program's work, unloads it from every context and forgets it.
-/// Called before its code or constant data goes away. Idempotent.
-GPUASYNC_API void
+/// Stops new frames of the program, waits for open ones and for pending work,
+/// and forgets it; its modules are unloaded once nothing of their context runs.
+/// Called before its code or constant data goes away, which may go after
+/// success only: an error (GPUASYNC_TIMEOUT, a call from inside a frame of the
+/// program) says what may still run, and the call can be repeated. Idempotent.
+/// Success in a forked child, where nothing runs; GPUASYNC_SHUT_DOWN in a
+/// process that exits.
+GPUASYNC_API gpuasync_status *
 gpuasync_program_release(const gpuasync_program *program) GPUASYNC_NOEXCEPT;
+
+/// The same for code that goes away when it returns (the destructor of
+/// `aot-destructor`): prints an error to stderr and aborts, but not in a process
+/// that exits, where the code stays.
+GPUASYNC_API void gpuasync_program_release_or_abort(
+    const gpuasync_program *program) GPUASYNC_NOEXCEPT;
 
 enum gpuasync_status_code {
   GPUASYNC_OK = 0,
@@ -585,6 +596,7 @@ GPUASYNC_API uint32_t gpuasync_abi_version(void) GPUASYNC_NOEXCEPT;
   X(gpuasync_tensor_map_encode)                                                \
   X(gpuasync_cpu_printf)                                                       \
   X(gpuasync_cpu_assert_fail)                                                  \
-  X(gpuasync_program_release)
+  X(gpuasync_program_release)                                                  \
+  X(gpuasync_program_release_or_abort)
 
 #endif // GPUASYNC_RUNTIMEABI_H

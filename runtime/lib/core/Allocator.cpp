@@ -106,7 +106,8 @@ static uint64_t idleLimit(const gpuasync_context &context) {
 
 void gpuasync_context::keepOrRetire(Block *block) {
   if (!block->ofSlab && idleBytes + block->capacity > idleLimit(*this)) {
-    retiredBlocks.push_back(block);
+    block->next = retiredBlocks;
+    retiredBlocks = block;
     retiredCount.fetch_add(1, std::memory_order_relaxed);
     return;
   }

@@ -6,16 +6,19 @@
 // release, or at the end of a context.
 //===----------------------------------------------------------------------===//
 
+#include "core/Entry.h"
 #include "core/Frame.h"
 #include "core/Program.h"
 
 #include <algorithm>
 #include <new>
 #include <optional>
-#include <thread>
 #include <time.h>
 
 using namespace gpuasync;
+
+static __thread Visit *innermostVisit
+    __attribute__((tls_model("initial-exec")));
 
 //===----------------------------------------------------------------------===//
 // The retire list
@@ -25,14 +28,17 @@ void gpuasync_context::retireRange(HostRange *range) {
   if (range->retired)
     return; // it was, and came into use again
   range->retired = true;
-  retiredRanges.push_back(range); // there is room
+  range->next = retiredRanges;
+  retiredRanges = range;
   retiredCount.fetch_add(1, std::memory_order_relaxed);
 }
 
 void gpuasync_context::unretireRange(HostRange *range) {
   range->retired = false;
-  retiredRanges.erase(
-      std::find(retiredRanges.begin(), retiredRanges.end(), range));
+  HostRange **link = &retiredRanges;
+  while (*link != range)
+    link = &(*link)->next;
+  *link = range->next;
   retiredCount.fetch_sub(1, std::memory_order_relaxed);
 }
 
@@ -47,7 +53,7 @@ bool gpuasync_context::isIdle(const Pin *entering) {
     if (stream->session)
       return false; // between two calls of its session
   reapPending();
-  return !pendingHead && reapCallerWork();
+  return !pendingHead && reapWrappers();
 }
 
 bool gpuasync_context::isHeldBySession() {
@@ -56,12 +62,44 @@ bool gpuasync_context::isHeldBySession() {
                      [](gpuasync_stream *stream) { return stream->session; });
 }
 
-bool gpuasync_context::drainRetired(const Entering &entering) {
-  if (!isIdle(entering.pin))
+Pause::Pause(gpuasync_context &context) : context(context) {
+  const ThreadState *thread = &threadState();
+  std::lock_guard<std::mutex> lock(context.poolMutex);
+  own = !context.pausedBy;
+  if (!own)
+    return;
+  context.pausedBy = thread;
+  for (Instance *instance : context.instances)
+    if (!instance->retired.load()) {
+      instance->paused = true;
+      // Sequentially consistent against the store and load of frame enter.
+      instance->retired.store(true, std::memory_order_seq_cst);
+    }
+}
+
+Pause::~Pause() {
+  if (!own)
+    return;
+  std::lock_guard<std::mutex> lock(context.poolMutex);
+  for (Instance *instance : context.instances)
+    if (instance->paused) {
+      instance->paused = false;
+      instance->retired.store(false, std::memory_order_release);
+    }
+  context.pausedBy = nullptr;
+  context.resumed.notify_all();
+}
+
+bool gpuasync_context::drainRetired(const Entering *entering) {
+  const Pin *pin = entering ? entering->pin : nullptr;
+  if (!isIdle(pin))
+    return false;
+  Pause pause(*this);
+  if (!pause.begun() || !isIdle(pin))
     return false;
   carryOutRetired();
   if (modules.wantsTrim())
-    modules.trim(&entering);
+    modules.trim(entering);
   return true;
 }
 
@@ -69,48 +107,51 @@ void gpuasync_context::drainRetired() {
   if (!retiredCount.load(std::memory_order_relaxed))
     return;
   CurrentContext current(*this);
-  if (!current.status.ok()) {
+  if (current.status.ok())
+    (void)drainRetired(nullptr);
+  else
     (void)noteFault(std::move(current.status));
-    return;
-  }
-  if (!isIdle(nullptr))
-    return;
-  carryOutRetired();
-  if (modules.wantsTrim())
-    modules.trim(nullptr);
+}
+
+/// Takes the first of a list; null if it is empty.
+template <typename T>
+static T *takeFirst(T *&list) {
+  T *first = list;
+  if (first)
+    list = first->next;
+  return first;
 }
 
 void gpuasync_context::carryOutRetired() {
   std::lock_guard<std::mutex> drain(retireMutex);
-  std::vector<HostRange *> ranges;
-  std::vector<Block *> blocks;
-  std::vector<gpuasync_stream *> streams;
+  HostRange *ended = nullptr;
+  Block *blocks = nullptr;
+  gpuasync_stream *streams = nullptr;
   {
     std::lock_guard<std::mutex> lock(memoryMutex);
-    ranges.reserve(retiredRanges.size());
-    for (HostRange *range : retiredRanges) {
+    while (HostRange *range = takeFirst(retiredRanges)) {
       range->retired = false;
       if (range->count)
         continue; // in use again
       // It stays in the table, so that nobody takes the memory for registered.
       range->busy = true;
-      ranges.push_back(range);
+      range->next = ended;
+      ended = range;
     }
-    retiredRanges.clear();
-    blocks.swap(retiredBlocks);
-    for (Block *block : blocks)
+    std::swap(blocks, retiredBlocks);
+    for (Block *block = blocks; block; block = block->next)
       eraseBlock(block);
     retiredCount.store(0, std::memory_order_relaxed);
-    streams.swap(retiredStreams);
+    std::swap(streams, retiredStreams);
     // A fence of a stream that goes is reached, and its address may be reused.
-    for (auto &lists : freeLists)
-      for (FreeList &list : lists)
-        for (Block *block = list.fencedHead; block; block = block->next)
-          if (std::find(streams.begin(), streams.end(), block->freedOn) !=
-              streams.end())
-            block->freedOn = nullptr;
+    for (gpuasync_stream *stream = streams; stream; stream = stream->next)
+      for (auto &lists : freeLists)
+        for (FreeList &list : lists)
+          for (Block *block = list.fencedHead; block; block = block->next)
+            if (block->freedOn == stream)
+              block->freedOn = nullptr;
   }
-  for (gpuasync_stream *stream : streams) {
+  while (gpuasync_stream *stream = takeFirst(streams)) {
     if (!lost.load())
       driver->destroyStream(stream->native);
     physicalStreams.fetch_sub(1);
@@ -120,14 +161,14 @@ void gpuasync_context::carryOutRetired() {
     allStreams.erase(std::find(allStreams.begin(), allStreams.end(), stream));
     delete stream;
   }
-  for (HostRange *range : ranges) {
+  while (HostRange *range = takeFirst(ended)) {
     if (range->owned && !lost.load())
       driver->unregisterHost(range->pointer);
     std::lock_guard<std::mutex> lock(memoryMutex);
-    this->ranges.erase(reinterpret_cast<uintptr_t>(range->pointer));
+    ranges.erase(reinterpret_cast<uintptr_t>(range->pointer));
     delete range;
   }
-  for (Block *block : blocks) {
+  while (Block *block = takeFirst(blocks)) {
     if (!lost.load())
       freeDriverBlock(block);
     delete block;
@@ -138,43 +179,26 @@ void gpuasync_context::carryOutRetired() {
 // Giving back on demand
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// While one lives no frame of the context begins, but on threads that have one
-/// open: all instances are marked, and makePin waits for the end.
-class Pause {
-public:
-  explicit Pause(gpuasync_context &context) : context(context) {
-    std::lock_guard<std::mutex> lock(context.poolMutex);
-    begun = !context.paused;
-    if (!begun)
-      return;
-    context.paused = true;
-    for (Instance *instance : context.instances)
-      if (!instance->retired.load()) {
-        instance->paused = true;
-        // Sequentially consistent against the store and load of frame enter.
-        instance->retired.store(true, std::memory_order_seq_cst);
-      }
-  }
-  Pause(const Pause &) = delete;
-  ~Pause() {
-    if (!begun)
-      return;
-    std::lock_guard<std::mutex> lock(context.poolMutex);
-    for (Instance *instance : context.instances)
-      if (instance->paused) {
-        instance->paused = false;
-        instance->retired.store(false, std::memory_order_release);
-      }
-    context.paused = false;
-    context.resumed.notify_all();
-  }
-  bool begun;
+Visit::Visit(gpuasync_context &context)
+    : context(context), outer(innermostVisit) {
+  // Sequentially consistent against close's store and load.
+  context.visitors.fetch_add(1, std::memory_order_seq_cst);
+  isOpen = context.state.load(std::memory_order_seq_cst) ==
+           gpuasync_context::State::Open;
+  innermostVisit = this;
+}
 
-private:
-  gpuasync_context &context;
-};
-} // namespace
+Visit::~Visit() {
+  innermostVisit = outer;
+  context.visitors.fetch_sub(1, std::memory_order_release);
+}
+
+bool Visit::isInside(const gpuasync_context &context) {
+  for (Visit *visit = innermostVisit; visit; visit = visit->outer)
+    if (&visit->context == &context)
+      return true;
+  return false;
+}
 
 std::string gpuasync_context::describeBusy() {
   std::lock_guard<std::mutex> lock(poolMutex);
@@ -200,16 +224,12 @@ Status gpuasync_context::giveBack(int64_t timeoutNs) {
     if (frame->pin)
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                         "the context is trimmed from inside a frame");
-  Visit visit(*this);
-  Status status = check();
-  if (!status.ok())
-    return status;
   CurrentContext current(*this);
   if (!current.status.ok())
     return noteFault(std::move(current.status));
   const int64_t start = nowNs();
   Pause pause(*this);
-  if (!pause.begun)
+  if (!pause.begun())
     return makeStatus(GPUASYNC_TIMEOUT, "another thread trims the context");
   while (!isIdle(nullptr)) {
     if (lost.load())
@@ -272,14 +292,19 @@ static void keepLabels(gpuasync_context &context, Registration *registration) {
         site = nullptr;
 }
 
-void gpuasync_context::forgetProgram(Registration *registration) {
+Status gpuasync_context::forgetProgram(Registration *registration,
+                                       int64_t deadlineNs) {
   // A context that is being closed forgets all programs, unless that fails.
   std::optional<Visit> visit;
-  while (!visit.emplace(*this).open()) {
+  for (int round = 0; !visit.emplace(*this).open(); ++round) {
     visit.reset();
     if (state.load() == State::Closed)
-      return;
-    std::this_thread::yield();
+      return Status();
+    if (closedBy.load() == &threadState())
+      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                        "a program is released from a hook that the context's "
+                        "close calls");
+    nap(round);
   }
   std::vector<Instance *> gone;
   const uint64_t id = registration->id;
@@ -291,32 +316,43 @@ void gpuasync_context::forgetProgram(Registration *registration) {
         gone.push_back(instance);
   }
   if (gone.empty() && !modules.hasProgram(id))
-    return;
-  bool left = true;
+    return Status();
   for (Instance *instance : gone)
-    left &= retireInstance(*this, *instance, -1);
-  if (!left)
-    return; // called from inside its own frame: nothing may be unloaded
+    if (Status status = retireInstance(*this, *instance, deadlineNs);
+        !status.ok())
+      return status;
   CurrentContext current(*this);
   Status entered = noteFault(std::move(current.status));
-  keepLabels(*this, registration);
-  // From elsewhere nothing can be unloaded; the context's close does that.
+  // From elsewhere nobody can say what runs.
   if (!entered.ok() && !lost.load())
-    return;
-  // Code stays while it may run; the context's close unloads it.
-  if (!lost.load() && !waitForStreams(process().timeoutNs.load()).ok() &&
-      !lost.load())
-    return;
+    return entered;
+  if (!lost.load()) {
+    Status ended = waitForStreams(
+        deadlineNs < 0 ? -1 : std::max<int64_t>(deadlineNs - nowNs(), 0));
+    if (!ended.ok() && !lost.load())
+      return makeStatus(ended.code(),
+                        "program '%s' may still run on %s, its code must stay: "
+                        "%s; %s",
+                        registration->program->name, device.c_str(),
+                        ended.message(), describeBusy().c_str());
+  }
+  keepLabels(*this, registration);
+  ThreadContext *slot = threadState().slotFor(this);
   for (Instance *instance : gone) {
     uint32_t held = modules.dropInstance(*instance);
     for (uint32_t i = 0; i < held; ++i)
-      threadState().slotFor(this)->counters.modules.destroy();
+      slot->counters.modules.destroy();
     std::lock_guard<std::mutex> lock(poolMutex);
     instances.erase(std::find(instances.begin(), instances.end(), instance));
     instance->release();
   }
   modules.dropProgram(id);
-  drainRetired();
+  // What is not unloaded now is so later: the program itself has ended.
+  (void)guard([&] {
+    drainRetired();
+    return Status();
+  });
+  return Status();
 }
 
 //===----------------------------------------------------------------------===//
@@ -365,14 +401,13 @@ void gpuasync_context::reclaim() {
   dropDownloads(orphans);
   {
     std::lock_guard<std::mutex> lock(memoryMutex);
-    retiredStreams.clear(); // they go with all others
+    retiredStreams = nullptr; // they go with all others
   }
   {
     std::lock_guard<std::mutex> lock(poolMutex);
     for (ThreadContext *slot : slots) {
       slot->idleStreams = nullptr;
       slot->idleStreamCount = 0;
-      slot->idleWrappers = nullptr;
       slot->idleEvents = nullptr;
       slot->idleEventCount = 0;
     }
@@ -390,8 +425,13 @@ void gpuasync_context::reclaim() {
     stream->native = nullptr;
     physicalStreams.fetch_sub(1);
   }
-  for (gpuasync_stream *stream : wrappers)
-    reapStaging(*stream, true);
+  for (gpuasync_stream *wrapper : wrappers) {
+    reapStaging(*wrapper, true);
+    giveFenceEvent(wrapper->tail);
+    delete wrapper;
+  }
+  wrappers.clear();
+  busyWrappers = idleWrappers = nullptr;
   if (serviceStream) {
     if (alive)
       driver->destroyStream(serviceStream);
@@ -437,9 +477,6 @@ void gpuasync_context::reclaim() {
     event->native = nullptr;
     physicalEvents.fetch_sub(1);
   }
-  for (CallerWork &work : callerWork)
-    giveFenceEvent(work.event);
-  callerWork.clear();
   for (NativeEvent event : idleFences) {
     if (alive)
       driver->destroyEvent(event);
@@ -458,43 +495,52 @@ Status gpuasync_context::close() {
     if (frame->context == this)
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                         "the context is closed from inside one of its frames");
+  const ThreadState *thread = &threadState();
+  if (Visit::isInside(*this) || closedBy.load() == thread)
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      "the context is closed from a hook that it calls");
   State expected = State::Open;
-  while (!state.compare_exchange_strong(expected, State::Closing,
-                                        std::memory_order_seq_cst)) {
+  for (int round = 0; !state.compare_exchange_strong(expected, State::Closing,
+                                                     std::memory_order_seq_cst);
+       ++round) {
     if (expected == State::Closed)
       return Status();
-    std::this_thread::yield(); // another thread closes it
+    nap(round); // another thread closes it
     expected = State::Open;
   }
-  // After a failure nothing is lost: what was given back is marked so, and the
-  // next call goes on from there.
+  closedBy.store(thread);
+  // After a failure nothing is lost: the next call goes on from there.
   struct Reopen {
-    std::atomic<State> &state;
+    gpuasync_context &context;
     ~Reopen() {
+      context.closedBy.store(nullptr);
       State closing = State::Closing;
-      state.compare_exchange_strong(closing, State::Open);
+      context.state.compare_exchange_strong(closing, State::Open);
     }
-  } reopen{state};
+  } reopen{*this};
   return closeOnce();
 }
 
 Status gpuasync_context::closeOnce() {
-  int64_t timeout = process().timeoutNs.load();
-  Status result;
-  while (visitors.load(std::memory_order_seq_cst))
-    std::this_thread::yield();
+  const int64_t timeout = process().timeoutNs.load();
+  const int64_t deadline = timeout < 0 ? -1 : nowNs() + timeout;
+  for (int round = 0; visitors.load(std::memory_order_seq_cst); ++round) {
+    if (deadline >= 0 && nowNs() >= deadline)
+      return makeStatus(GPUASYNC_TIMEOUT,
+                        "a call of another thread did not end; close again");
+    nap(round);
+  }
   std::vector<Instance *> all;
   {
     std::lock_guard<std::mutex> lock(poolMutex);
     all = instances;
   }
   for (Instance *instance : all)
-    if (!retireInstance(*this, *instance, timeout) && result.ok())
-      result =
-          makeStatus(GPUASYNC_TIMEOUT, "a frame of program '%s' did not end",
-                     instance->program->name);
-  bool finished = result.ok();
-  std::vector<std::string> held;
+    if (Status status = retireInstance(*this, *instance, deadline);
+        !status.ok())
+      return status; // closing can be tried again
+  Status result;
+  bool finished = true;
   uint64_t foreign = 0;
   {
     CurrentContext current(*this);
@@ -503,24 +549,17 @@ Status gpuasync_context::closeOnce() {
     if (!entered.ok() && !lost.load())
       return entered;
     Status ended;
-    if (finished && !lost.load())
-      ended = waitForStreams(timeout);
+    if (!lost.load())
+      ended = waitForStreams(
+          deadline < 0 ? -1 : std::max<int64_t>(deadline - nowNs(), 0));
     if (!ended.ok() && !lost.load()) {
       // Nobody knows what still runs; closing can be tried again.
       if (ended.code() != GPUASYNC_TIMEOUT)
         return ended;
       finished = false;
-      std::string open;
-      for (gpuasync_stream *stream = pendingHead; stream;
-           stream = stream->next) {
-        if (!open.empty())
-          open += "; ";
-        open += listUnfinished(*this, *stream);
-      }
       result = makeStatus(GPUASYNC_TIMEOUT,
-                          "work did not end, its resources stay behind; "
-                          "unfinished: %s",
-                          open.empty() ? "unknown" : open.c_str());
+                          "work did not end, its resources stay behind; %s",
+                          describeBusy().c_str());
     }
     if (finished && capturedStreams && !lost.load()) {
       finished = false;
@@ -531,10 +570,13 @@ Status gpuasync_context::closeOnce() {
     }
     if (finished) {
       uint64_t streams = 0, events = 0;
-      for (gpuasync_stream *stream : allStreams)
-        streams += stream->embedder;
-      for (Event *event = exported; event; event = event->next)
-        ++events;
+      {
+        std::lock_guard<std::mutex> lock(poolMutex);
+        for (gpuasync_stream *stream : allStreams)
+          streams += stream->embedder;
+        for (Event *event = exported; event; event = event->next)
+          ++events;
+      }
       for (Instance *instance : all) {
         uint32_t count = modules.dropInstance(*instance);
         for (uint32_t i = 0; i < count; ++i)

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "gpuasync/Context.h"
+#include "core/Entry.h"
 #include "core/Frame.h"
 #include "core/Program.h"
 
@@ -61,13 +62,11 @@ void gpuasync_context::release() {
     return;
   references.store(1, std::memory_order_relaxed); // for what close() retains
   for (int attempt = 0; state.load() != State::Closed; ++attempt) {
-    if (attempt == 4)
+    // The next attempt goes on from where this one came to.
+    Status status = guard([&] { return close(); });
+    if (state.load() != State::Closed &&
+        (attempt == 3 || status.code() == GPUASYNC_TIMEOUT))
       return; // the context stays, rather than its objects in the driver
-    try {
-      (void)close();
-    } catch (const std::bad_alloc &) {
-      // The next attempt goes on from here.
-    }
   }
   // Threads that used it still have their parts of it.
   releasePart();
@@ -128,44 +127,29 @@ std::string gpuasync::describeSite(const gpuasync_site *site,
   return text + gpuasync_site_op(site);
 }
 
-/// Runs `body` and turns what it throws into a status.
-template <typename Body>
-static gpuasync_status *entry(Body body) {
-  try {
-    return Status(body()).release();
-  } catch (const std::bad_alloc &) {
-    return outOfMemoryStatus().release();
-  } catch (...) {
-    return makeStatus(GPUASYNC_DRIVER_ERROR, "unexpected C++ exception")
-        .release();
-  }
-}
-
-static Status nullArgument(const char *function) {
-  return makeStatus(GPUASYNC_INVALID_ARGUMENT, "%s: null argument", function);
-}
-
 extern "C" {
 
 void gpuasync_device_list(gpuasync_device_visitor visitor,
                           void *user) noexcept {
-  if (refusal.load())
-    return;
-  for (int index = 0; index < driverCount; ++index) {
-    Driver *driver = driverAt(index);
-    Status status = driver->available();
-    if (status.ok() && driver->deviceCount() == 0)
-      status = makeStatus(GPUASYNC_UNAVAILABLE, "no device");
-    if (!status.ok()) {
-      visitor(user, driver->name(), nullptr, "", 0, status.message());
-      continue;
-    }
-    for (int32_t i = 0, n = driver->deviceCount(); i < n; ++i) {
+  for (int index = 0; index < driverCount && !refusal.load(); ++index) {
+    Driver *driver = nullptr;
+    int32_t count = 0;
+    Status status = guard([&] {
+      driver = driverAt(index);
+      Status available = driver->available();
+      if (available.ok() && !(count = driver->deviceCount()))
+        return makeStatus(GPUASYNC_UNAVAILABLE, "no device");
+      return available;
+    });
+    if (!status.ok())
+      visitor(user, driver ? driver->name() : "", nullptr, "", 0,
+              status.message());
+    for (int32_t i = 0; i < count; ++i) {
       DeviceInfo info;
       char name[64];
       snprintf(name, sizeof(name), driver == cpuDriver() ? "%s" : "%s:%d",
                driver->name(), i);
-      Status known = driver->deviceInfo(i, info);
+      Status known = guard([&] { return driver->deviceInfo(i, info); });
       if (known.ok())
         visitor(user, name, info.name, info.arch, info.memoryBytes, nullptr);
       else
@@ -179,12 +163,7 @@ gpuasync_status *gpuasync_context_open(const char *device,
   if (!out)
     return nullArgument("gpuasync_context_open").release();
   *out = nullptr;
-  return entry([&]() -> Status {
-    Status refused = checkRefusal();
-    if (!refused.ok())
-      return refused;
-    return openContext(device, *out);
-  });
+  return entry([&] { return openContext(device, *out); });
 }
 
 gpuasync_status *gpuasync_context_adopt(const char *driver, void *native,
@@ -192,12 +171,7 @@ gpuasync_status *gpuasync_context_adopt(const char *driver, void *native,
   if (!out || !driver || !native)
     return nullArgument("gpuasync_context_adopt").release();
   *out = nullptr;
-  return entry([&]() -> Status {
-    Status refused = checkRefusal();
-    if (!refused.ok())
-      return refused;
-    return adoptContext(driver, native, *out);
-  });
+  return entry([&] { return adoptContext(driver, native, *out); });
 }
 
 gpuasync_status *gpuasync_context_default(const gpuasync_program *program,
@@ -235,16 +209,17 @@ void gpuasync_context_release(gpuasync_context *context) noexcept {
 gpuasync_status *gpuasync_context_close(gpuasync_context *context) noexcept {
   if (!context)
     return nullArgument("gpuasync_context_close").release();
+  // After the shutdown too: it is closed then.
   if (refusal.load() & (RefuseForked | RefuseExiting))
     return checkRefusal().release();
-  return entry([&] { return context->close(); });
+  return guard([&] { return context->close(); }).release();
 }
 
 gpuasync_status *gpuasync_context_trim(gpuasync_context *context,
                                        double seconds) noexcept {
   if (!context)
     return nullArgument("gpuasync_context_trim").release();
-  return entry([&] {
+  return entry(*context, [&] {
     return context->giveBack(
         seconds < 0 ? process().timeoutNs.load(std::memory_order_relaxed)
                     : static_cast<int64_t>(seconds * 1e9));
@@ -288,21 +263,19 @@ gpuasync_context_stream_create(gpuasync_context *context,
   if (!context || !out)
     return nullArgument("gpuasync_context_stream_create").release();
   *out = nullptr;
-  return entry([&]() -> Status {
-    Status status = context->check();
-    if (!status.ok())
-      return status;
+  return entry(*context, [&]() -> Status {
     CurrentContext current(*context);
     if (!current.status.ok())
       return std::move(current.status);
     ThreadContext *slot = threadState().slotFor(context);
-    status = context->takeStream(nullptr, *out);
+    Status status = context->takeStream(nullptr, *out);
     if (!status.ok())
       return context->noteFault(std::move(status));
     {
       std::lock_guard<std::mutex> lock(context->poolMutex);
       (*out)->embedder = true;
     }
+    context->retainPart(); // the stream may outlive the context
     slot->counters.streams.create();
     return Status();
   });
@@ -318,18 +291,15 @@ gpuasync_status *
 gpuasync_context_stream_synchronize(gpuasync_stream *stream) noexcept {
   if (!stream)
     return nullArgument("gpuasync_context_stream_synchronize").release();
-  return entry([&]() -> Status {
-    gpuasync_context &context = *stream->context;
-    Status status = context.check();
-    if (!status.ok())
-      return status;
+  gpuasync_context &context = *stream->context;
+  return entry(context, [&]() -> Status {
     CurrentContext current(context);
     if (!current.status.ok())
       return std::move(current.status);
     threadState().slotFor(&context)->counters.hostWaits.add(1);
     int64_t timeout = process().timeoutNs.load(std::memory_order_relaxed);
     bool done = false;
-    status = context.driver->waitStream(stream->native, timeout, done);
+    Status status = context.driver->waitStream(stream->native, timeout, done);
     if (!status.ok()) {
       // That of a frame's stream is the frame's to see.
       if (stream->embedder)
@@ -351,21 +321,7 @@ gpuasync_context_stream_synchronize(gpuasync_stream *stream) noexcept {
 void gpuasync_context_stream_destroy(gpuasync_stream *stream) noexcept {
   if (!stream || (refusal.load() & (RefuseForked | RefuseExiting)))
     return;
-  gpuasync_context &context = *stream->context;
-  gpuasync_status *ignored = entry([&]() -> Status {
-    ThreadContext *slot = threadState().slotFor(&context);
-    {
-      std::lock_guard<std::mutex> lock(context.poolMutex);
-      if (!stream->embedder)
-        return Status(); // a frame's, or destroyed before
-      stream->embedder = false;
-    }
-    slot->counters.streams.destroy();
-    // Its work may still run: the pending list waits for it.
-    context.giveStream(nullptr, stream, false);
-    return Status();
-  });
-  gpuasync_status_free(ignored);
+  stream->context->giveEmbedderStream(stream);
 }
 
 void gpuasync_set_timeout(double seconds) noexcept {

@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Locks, each taken alone or in this order; none is held over a driver call
-// that may block on the device, except retireMutex, which guards only that:
-//   Process::mutex, orphanMutex, poolMutex, memoryMutex, fenceMutex.
+// that may block on the device, except retireMutex and waitMutex, which guard
+// only that:
+//   Process::mutex, waitMutex, orphanMutex, poolMutex, memoryMutex, fenceMutex.
 //
 //===----------------------------------------------------------------------===//
 
@@ -162,7 +163,8 @@ struct HostRange {
   bool owned = false;   ///< the driver holds it for us
   bool busy = false;    ///< the driver is being called: whoever finds it waits
   bool retired = false; ///< on the retire list
-  std::vector<Part> parts; ///< of `count`
+  std::vector<Part> parts;   ///< of `count`
+  HostRange *next = nullptr; ///< on the retire list
   const gpuasync_site *site = nullptr;
   Registration *program = nullptr;
   std::string label;
@@ -181,6 +183,15 @@ struct alignas(64) gpuasync_stream {
   bool external = false; ///< a wrapper: native is not ours
   bool embedder = false; ///< made by gpuasync_context_stream_create
   bool session = false;  ///< held by a Session, in no frame between its calls
+  /// waitForStreams waits for it without a lock: it stays on its list.
+  bool awaited = false;
+  uint64_t waitRound = 0; ///< of the last waitForStreams that has done so
+  //===--- Of a wrapper (poolMutex)
+  /// Reached once all work that frames have left on the stream is done.
+  gpuasync::NativeEvent tail = nullptr;
+  bool taken = false; ///< by a frame
+  bool busy = false;  ///< the tail is not known to be reached
+  gpuasync_stream *nextBusy = nullptr;
   uint64_t enqueued = 0; ///< operations so far
   uint64_t finished = 0; ///< of them known complete
   uint64_t capture = 0;  ///< of the capture that it is part of
@@ -247,7 +258,7 @@ struct gpuasync_context {
   alignas(64) std::atomic<uint32_t> references{1};
   /// Threads' parts of it, and one for all references: the object's life.
   std::atomic<uint32_t> parts{1};
-  /// Threads that unload or drain outside of frames: closing waits for them.
+  /// Calls outside of frames: closing waits for them.
   std::atomic<uint32_t> visitors{0};
 
   //===--- Read by every frame, written by cold calls only
@@ -263,6 +274,8 @@ struct gpuasync_context {
   const uint64_t id; ///< unique in the process
   enum class State : uint32_t { Open, Closing, Closed };
   std::atomic<State> state{State::Open};
+  /// Who closes it.
+  std::atomic<const gpuasync::ThreadState *> closedBy{nullptr};
   bool registered = false; ///< on Process::contexts
   std::string device;      ///< "cuda:0"
   gpuasync::DeviceInfo info;
@@ -272,9 +285,9 @@ struct gpuasync_context {
   std::vector<gpuasync::ThreadContext *> slots;
   std::vector<gpuasync::Instance *> instances; ///< referenced
   gpuasync::Counters ended;                    ///< of threads that ended
-  /// No frame begins, but on threads that have one open; see giveBack.
-  bool paused = false;
-  std::condition_variable resumed; ///< `paused` ended
+  /// Of the Pause that there is; null: none.
+  const gpuasync::ThreadState *pausedBy = nullptr;
+  std::condition_variable resumed; ///< `pausedBy` is null again
   gpuasync::ModuleCache modules{*this};
 
   //===--- Streams and events (poolMutex)
@@ -283,20 +296,18 @@ struct gpuasync_context {
   gpuasync_stream *pendingHead = nullptr, *pendingTail = nullptr;
   gpuasync_stream *capturedStreams = nullptr; ///< until their captures end
   gpuasync::DriverList<gpuasync_stream *> allStreams; ///< physical ones
-  std::vector<gpuasync_stream *> wrappers;            ///< all ever made
+  /// Wrappers of callers' streams: all, those that are busy, and those that are
+  /// neither that nor taken.
+  std::vector<gpuasync_stream *> wrappers;
+  gpuasync_stream *busyWrappers = nullptr, *idleWrappers = nullptr;
   gpuasync::Event *idleEvents = nullptr;
   gpuasync::DriverList<gpuasync::Event *> allEvents;
   gpuasync::Event *exported = nullptr; ///< in nobody's frame
   std::vector<uint32_t *> freeFlags;
   gpuasync::DriverList<void *> flagPages;
 
-  /// The newest point of frames' work on each caller's stream, until it is seen
-  /// to be reached (poolMutex).
-  struct CallerWork {
-    gpuasync::NativeStream stream = nullptr;
-    gpuasync::NativeEvent event = nullptr;
-  };
-  std::vector<CallerWork> callerWork;
+  std::timed_mutex waitMutex; ///< one thread at a time waits for streams
+  uint64_t waitRounds = 0;    ///< under waitMutex
 
   std::mutex fenceMutex;
   std::vector<gpuasync::NativeEvent> idleFences; ///< events of our own
@@ -325,9 +336,9 @@ struct gpuasync_context {
 
   //===--- What may block the device is done when it is idle (memoryMutex)
   std::mutex retireMutex; ///< one thread drains at a time
-  std::vector<gpuasync::HostRange *> retiredRanges; ///< has room for all
-  std::vector<gpuasync::Block *> retiredBlocks;
-  std::vector<gpuasync_stream *> retiredStreams;
+  gpuasync::HostRange *retiredRanges = nullptr;
+  gpuasync::Block *retiredBlocks = nullptr;
+  gpuasync_stream *retiredStreams = nullptr;
 
   std::atomic<uint64_t> physicalStreams{0}, physicalEvents{0},
       physicalModules{0}, physicalBuffers{0}, physicalBytes{0};
@@ -372,11 +383,18 @@ struct gpuasync_context {
   /// Moves streams of the pending list that are done to the idle list
   /// (poolMutex held).
   void reapPending();
-  void keepIdle(gpuasync_stream *stream);
-  /// Work of a frame stays on a caller's stream, which we cannot query later.
-  void noteCallerWork(gpuasync::NativeStream stream);
-  /// Forgets what has been reached; true if nothing is left (poolMutex held).
-  bool reapCallerWork();
+  void keepIdle(gpuasync_stream *stream);    ///< poolMutex held
+  void keepPending(gpuasync_stream *stream); ///< poolMutex held
+  /// A stream of gpuasync_context_stream_create comes back.
+  void giveEmbedderStream(gpuasync_stream *stream);
+  /// A wrapper of a caller's stream, with what earlier frames staged for it.
+  gpuasync::Status takeWrapper(gpuasync::NativeStream native,
+                               gpuasync_stream *&out);
+  /// `more`: the frame has put work on it.
+  void giveWrapper(gpuasync_stream *wrapper, bool more);
+  /// Forgets tails that are reached; true if no wrapper is busy any more
+  /// (poolMutex held).
+  bool reapWrappers();
   /// Waits for all pending and held streams, and for frames' work on callers'
   /// streams. Ok: all of it has ended, though it may have failed; `failed` is
   /// the first such error on a session's streams. Else the driver's error, a
@@ -434,11 +452,11 @@ struct gpuasync_context {
   /// Whether an mgpu program holds a stream.
   bool isHeldBySession();
   /// Carries out retired work if nothing of the context is running; whether
-  /// that was so.
-  bool drainRetired(const gpuasync::Entering &entering);
-  /// Outside of frames.
+  /// that was so. `entering`: see isIdle.
+  bool drainRetired(const gpuasync::Entering *entering);
+  /// The same outside of frames, where the context need not be current.
   void drainRetired();
-  /// Nothing of the context is running.
+  /// Nothing of the context is running, and a Pause keeps it so.
   void carryOutRetired();
   /// gpuasync_context_trim. [blocks]
   gpuasync::Status giveBack(int64_t timeoutNs);
@@ -446,7 +464,9 @@ struct gpuasync_context {
   std::string describeBusy();
   gpuasync::Status close();
   gpuasync::Status closeOnce();
-  void forgetProgram(gpuasync::Registration *registration);
+  /// Nothing of the program is left here, or the error why not.
+  gpuasync::Status forgetProgram(gpuasync::Registration *registration,
+                                 int64_t deadlineNs);
   void reclaim();
   void freePoolBlocks();
 };
@@ -474,25 +494,42 @@ private:
   uint64_t callsBefore;
 };
 
-/// Keeps a context from being closed while it lives, unless that has begun.
-class Visit {
+/// While one lives no frame of the context begins, but on threads that have one
+/// open or made the pause: all instances are marked, and makePin waits for the
+/// end. What waits for all that runs is done in a pause: a kernel that came
+/// between would hold it up, and may itself wait for this thread.
+class Pause {
 public:
-  explicit Visit(gpuasync_context &context) : context(context) {
-    // Sequentially consistent against close's store and load.
-    context.visitors.fetch_add(1, std::memory_order_seq_cst);
-    isOpen = context.state.load(std::memory_order_seq_cst) ==
-             gpuasync_context::State::Open;
-  }
-  Visit(const Visit &) = delete;
-  ~Visit() { context.visitors.fetch_sub(1, std::memory_order_release); }
-  bool open() const { return isOpen; }
+  explicit Pause(gpuasync_context &context);
+  Pause(const Pause &) = delete;
+  ~Pause();
+  /// False: another one has begun.
+  bool begun() const { return own; }
 
 private:
   gpuasync_context &context;
+  bool own;
+};
+
+/// Keeps a context from being closed while it lives, unless that has begun.
+class Visit {
+public:
+  explicit Visit(gpuasync_context &context);
+  Visit(const Visit &) = delete;
+  ~Visit();
+  bool open() const { return isOpen; }
+  /// Whether the calling thread is in a visit of the context.
+  static bool isInside(const gpuasync_context &context);
+
+private:
+  gpuasync_context &context;
+  Visit *outer; ///< the thread's next one outwards
   bool isOpen;
 };
 
 int64_t nowNs();
+/// Between two looks, number `round` and the next, at what another thread does.
+void nap(int round);
 
 } // namespace gpuasync
 

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/Capture.h"
+#include "core/Entry.h"
 #include "core/Program.h"
 #include "gpuasync/Check.h"
 
@@ -145,7 +146,8 @@ static void drainAtTimes(Frame &frame, const gpuasync_function &function) {
     --slot.unlookedLeft;
     return;
   }
-  if (frame.context->drainRetired({frame.pin, &function}))
+  const Entering entering = {frame.pin, &function};
+  if (frame.context->drainRetired(&entering))
     slot.busyLooks = 0;
   else if (++slot.busyLooks >= 4)
     slot.unlookedLeft = 63;
@@ -190,22 +192,53 @@ static Status enter(Frame &frame, const gpuasync_function &function) {
   return loadModules(frame, function);
 }
 
+/// Orders later work of `last` behind that of `other`.
+static Status join(Frame &frame, Stream &last, Stream &other) {
+  Event *event = nullptr;
+  Status status = frame.context->takeEvent(frame.slot, event);
+  if (!status.ok())
+    return status;
+  status = frame.driver->recordEvent(event->native, other.native);
+  if (status.ok())
+    status = frame.driver->streamWaitEvent(last.native, event->native);
+  frame.context->giveEvent(frame.slot, event);
+  return status;
+}
+
 void gpuasync::releaseAfterError(Frame &frame) {
   gpuasync_context &context = *frame.context;
-  // Nothing may still run on memory that is released below.
+  // The device may still write the caller's memory: leaving waits, once, unless
+  // a wait has just been given up. Callers' streams are not waited for.
   int64_t timeout = process().timeoutNs.load(std::memory_order_relaxed);
-  bool idle = true;
+  if (timeout > 0 && gpuasync_status_get_code(frame.error) == GPUASYNC_TIMEOUT)
+    timeout = 0;
+  const int64_t deadline = timeout < 0 ? -1 : nowNs() + timeout;
+  bool idle = true;       // all of our streams
+  Stream *last = nullptr; // behind all that may still run
+  Status ordered;
   for (Stream *stream = frame.streams; stream; stream = stream->next) {
-    if (stream->external || context.lost.load(std::memory_order_relaxed))
+    if (context.lost.load(std::memory_order_relaxed))
       continue;
-    bool done = false;
-    Status status = frame.driver->waitStream(stream->native, timeout, done);
-    if (!status.ok())
-      (void)context.noteFault(std::move(status));
-    if (!done && !context.lost.load(std::memory_order_relaxed))
-      idle = false;
+    bool done = stream->external && stream->enqueued == stream->finished;
+    if (!stream->external) {
+      int64_t left = deadline < 0 ? -1 : deadline - nowNs();
+      Status status = guard([&] {
+        return frame.driver->waitStream(
+            stream->native, deadline < 0 || left > 0 ? left : 0, done);
+      });
+      if (!status.ok())
+        (void)context.noteFault(std::move(status));
+      idle &= done;
+    }
+    if (done)
+      continue;
+    if (last && ordered.ok())
+      ordered =
+          context.noteFault(guard([&] { return join(frame, *stream, *last); }));
+    last = stream;
   }
-  if (idle)
+  const bool lost = context.lost.load(std::memory_order_relaxed);
+  if (idle || lost)
     context.dropDownloads(frame.downloads);
   else
     context.abandonDownloads(frame.downloads);
@@ -216,18 +249,20 @@ void gpuasync::releaseAfterError(Frame &frame) {
     while (Block *block = frame.buffers) {
       unlink(frame.buffers, block);
       block->frame = nullptr;
-      if (idle && block->live) {
+      if ((ordered.ok() || lost) && block->live) {
         block->live = false;
         context.liveBytes -= block->bytes;
         linkFront(blocks, block);
       }
-      // Work that never ended may still write: the block stays the program's.
+      // Nobody could say when it is free: the block stays the program's.
     }
   }
   while (Block *block = blocks) {
     unlink(blocks, block);
     frame.slot->counters.buffers.destroy();
-    (void)context.deallocate(nullptr, block);
+    // Without memory for its fence it stays known, and close gives it back.
+    (void)guard(
+        [&] { return context.deallocate(lost ? nullptr : last, block); });
   }
 }
 
@@ -244,13 +279,8 @@ static void leave(Frame &frame) {
   if (context && frame.current) {
     if (frame.capture)
       endCapture(frame);
-    if (frame.failed) {
-      try {
-        releaseAfterError(frame);
-      } catch (const std::bad_alloc &) {
-        // What is left stays with the context and is reclaimed at its close.
-      }
-    }
+    if (frame.failed)
+      releaseAfterError(frame);
     while (Event *event = frame.events) {
       unlink(frame.events, event);
       frame.slot->counters.events.destroy();

@@ -99,7 +99,6 @@ static Status registerRange(Frame &frame, char *pointer, uint64_t bytes,
     auto made = std::make_unique<HostRange>();
     made->pointer = pointer;
     made->parts.reserve(1);
-    context.retiredRanges.reserve(context.ranges.size() + 1);
     context.ranges.emplace(address, made.get());
     range = made.release();
   }

@@ -419,15 +419,23 @@ Status ModuleCache::produceUnguarded(LoadedModule &entry, const Source &source,
     std::lock_guard<std::mutex> lock(mutex);
     beyond = beyondLimits(entry.bytes);
   }
-  if (beyond && source.entering && context.isIdle(source.entering->pin))
-    trim(source.entering, entry.bytes);
+  // Others may use the context meanwhile, and then nothing can be unloaded.
+  auto makeRoom = [&](bool everything) {
+    if (!source.entering || !context.isIdle(source.entering->pin))
+      return false;
+    Pause pause(context);
+    if (!pause.begun() || !context.isIdle(source.entering->pin))
+      return false;
+    trim(source.entering, entry.bytes, everything);
+    if (everything)
+      context.trim();
+    return true;
+  };
+  if (beyond)
+    (void)makeRoom(/*everything=*/false);
   Status status = loadProduct(entry, source, image, used);
-  if (status.code() == GPUASYNC_OUT_OF_MEMORY && source.entering &&
-      context.isIdle(source.entering->pin)) {
-    trim(source.entering, entry.bytes, /*everything=*/true);
-    context.trim();
+  if (status.code() == GPUASYNC_OUT_OF_MEMORY && makeRoom(/*everything=*/true))
     status = loadProduct(entry, source, image, used);
-  }
   if (status.ok())
     context.physicalModules.fetch_add(1, std::memory_order_relaxed);
   return status;
@@ -493,27 +501,28 @@ void ModuleCache::unload(const std::vector<Entry> &gone) {
   }
 }
 
+void ModuleCache::markForUnloading(LoadedModule &entry) {
+  released += !entry.released;
+  entry.released = true;
+  context.retiredCount.fetch_add(1, std::memory_order_relaxed);
+}
+
 uint32_t ModuleCache::dropInstance(Instance &instance) {
   uint32_t held = 0;
-  std::vector<Entry> gone;
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    gone.reserve(instance.moduleCount);
-    for (uint32_t i = 0; i < instance.moduleCount; ++i) {
-      LoadedModule *module = instance.modules[i].module;
-      if (!module)
-        continue;
-      ++held;
-      detach(instance.modules[i]);
-      if (!module->holders)
-        module->captured = false;
-      bool kept = limits.keep && !module->key.registration &&
-                  !module->released && !beyondLimits(0);
-      if (!module->holders && !module->waiters && !kept)
-        erase(entries.find(module->key)->second, gone);
-    }
+  std::lock_guard<std::mutex> lock(mutex);
+  for (uint32_t i = 0; i < instance.moduleCount; ++i) {
+    LoadedModule *module = instance.modules[i].module;
+    if (!module)
+      continue;
+    ++held;
+    detach(instance.modules[i]);
+    if (module->holders)
+      continue;
+    module->captured = false;
+    bool kept = limits.keep && !module->key.registration && !beyondLimits(0);
+    if (!module->waiters && !kept)
+      markForUnloading(*module);
   }
-  unload(gone);
   return held;
 }
 
@@ -526,18 +535,11 @@ bool ModuleCache::hasProgram(uint64_t registrationId) {
 }
 
 void ModuleCache::dropProgram(uint64_t registrationId) {
-  std::vector<Entry> gone;
-  {
-    std::lock_guard<std::mutex> lock(mutex);
-    gone.reserve(entries.size());
-    for (auto at = entries.begin(); at != entries.end();) {
-      Entry entry = (at++)->second;
-      if (entry->key.registration == registrationId && !entry->holders &&
-          entry->state == LoadedModule::State::Ready)
-        erase(entry, gone);
-    }
-  }
-  unload(gone);
+  std::lock_guard<std::mutex> lock(mutex);
+  for (auto &[key, entry] : entries)
+    if (key.registration == registrationId && !entry->holders &&
+        entry->state == LoadedModule::State::Ready)
+      markForUnloading(*entry);
 }
 
 void ModuleCache::unloadRest() {
@@ -583,48 +585,21 @@ bool ModuleCache::wantsTrim() {
   return released || beyondLimits(0);
 }
 
-namespace {
-/// Instances on which no frame may begin for the moment; ends with its life.
-/// Under poolMutex.
-class Suspension {
-public:
-  explicit Suspension(const Pin *entering) : entering(entering) {}
-  Suspension(const Suspension &) = delete;
-  ~Suspension() {
-    for (auto &[instance, idle] : tried)
-      if (idle)
-        instance->retired.store(instance->paused, std::memory_order_release);
-  }
-  /// False if the instance is in use.
-  bool hold(Instance *instance) {
-    auto [at, fresh] = tried.try_emplace(instance, false);
-    if (!fresh || (instance->retired.load() && !instance->paused))
-      return at->second;
-    // Sequentially consistent against the store and load of a frame's enter.
-    instance->retired.store(true, std::memory_order_seq_cst);
-    bool busy = false;
-    for (Pin *pin : instance->pins)
-      busy |= pin->count.load(std::memory_order_seq_cst) >
-              (pin == entering ? 1u : 0u);
-    if (busy)
-      instance->retired.store(instance->paused, std::memory_order_release);
-    return at->second = !busy;
-  }
-
-private:
-  const Pin *entering;
-  std::map<Instance *, bool> tried;
-};
-} // namespace
-
 void ModuleCache::trim(const Entering *entering, uint64_t extraBytes,
                        bool everything) {
   std::vector<Entry> gone;
   uint32_t taken = 0;
   {
     std::lock_guard<std::mutex> pool(context.poolMutex);
-    Suspension suspension(entering ? entering->pin : nullptr);
     std::lock_guard<std::mutex> lock(mutex);
+    // Frames that the pause lets in take this lock before they see a module.
+    auto inUse = [&](const Instance *instance) {
+      for (Pin *pin : instance->pins)
+        if (pin->count.load(std::memory_order_seq_cst) >
+            (entering && pin == entering->pin ? 1u : 0u))
+          return true;
+      return false;
+    };
     using Place = std::pair<Instance *, uint32_t>;
     std::map<const LoadedModule *, std::vector<Place>> holders;
     for (Instance *instance : context.instances)
@@ -660,9 +635,8 @@ void ModuleCache::trim(const Entering *entering, uint64_t extraBytes,
       if (!entry->released && !everything && !beyondLimits(extraBytes))
         break;
       std::vector<Place> &places = holders[entry.get()];
-      if (!std::all_of(places.begin(), places.end(), [&](const Place &place) {
-            return suspension.hold(place.first);
-          }))
+      if (std::any_of(places.begin(), places.end(),
+                      [&](const Place &place) { return inUse(place.first); }))
         continue;
       for (auto &[instance, index] : places)
         detach(instance->modules[index]);

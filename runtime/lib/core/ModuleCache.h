@@ -13,13 +13,12 @@
 // epoch is the number of modules loaded or given away so far; a warm frame only
 // reads it.
 //
-// Modules go when nothing of the context runs. To take a module from a program
-// that lives on, its instances are marked retired, found without open frames,
-// robbed of the module, and marked usable again, all under poolMutex: a frame
-// that begins meanwhile sees the mark, takes the slow path, and waits for that
-// lock. A Pause marks all instances of a context, and its frames wait for its
-// end. Locks: poolMutex before ModuleCache::mutex; neither is held over a call
-// of the driver's or a hook.
+// Modules go when nothing of the context runs, and in a Pause: it marks all
+// instances of the context retired, so a frame that begins meanwhile sees the
+// mark, takes the slow path, and waits for the pause's end; where it may not
+// wait it is counted under poolMutex, under which modules are taken from
+// instances without open frames. Locks: poolMutex before ModuleCache::mutex;
+// neither is held over a call of the driver's or a hook.
 //
 //===----------------------------------------------------------------------===//
 
@@ -49,8 +48,8 @@ struct ThreadState;
 struct alignas(64) Registration {
   const gpuasync_program *program = nullptr;
   uint64_t id = 0; ///< unique over reuse
-  /// A thread is in gpuasync_program_release (Process::mutex).
-  bool releasing = false;
+  /// The thread that is in gpuasync_program_release (Process::mutex).
+  const ThreadState *releasing = nullptr;
   /// Where its frames run outside any scope; null until chosen.
   std::atomic<gpuasync_context *> defaultContext{nullptr};
 
@@ -117,7 +116,7 @@ struct alignas(64) Instance {
   uint32_t moduleCount = 0; ///< `program` may be gone when it is dropped
   LineArray<Slot> modules;
   /// No frame may begin on it: for good, once the program is released or the
-  /// context closes, or while a module is taken away.
+  /// context closes, or while a Pause lasts.
   std::atomic<bool> retired{false};
   /// It is so only until a Pause ends (the context's poolMutex).
   bool paused = false;
@@ -163,11 +162,11 @@ public:
   void setHooks(std::shared_ptr<ModuleHooks> hooks);
   void setLimits(const Limits &limits);
 
-  /// Takes all modules from an instance that has been retired for good, and
-  /// unloads those that nobody else holds and nothing keeps; their work is
-  /// over. Returns how many it held.
+  /// Takes all modules from an instance that has been retired for good; their
+  /// work is over. Those that nobody else holds and nothing keeps are marked
+  /// for unloading. Returns how many it held.
   uint32_t dropInstance(Instance &instance);
-  /// Whether something was inserted for a program's own code; unloads it.
+  /// Whether something was inserted for a program's own code; marks it.
   bool hasProgram(uint64_t registrationId);
   void dropProgram(uint64_t registrationId);
   /// Work of the function is captured into a graph: its modules stay until the
@@ -180,7 +179,8 @@ public:
   bool wantsTrim();
   /// Unloads what is marked, and the least recently used ones beyond the limits
   /// with `extraBytes` more, as far as they are not in use. Nothing of the
-  /// context runs; `entering` is the frame that the thread is about to begin,
+  /// context runs, in a Pause; `entering` is the frame that the thread is about
+  /// to begin,
   /// or null. `everything`: as if the limits were 0.
   void trim(const Entering *entering, uint64_t extraBytes = 0,
             bool everything = false);
@@ -225,6 +225,8 @@ private:
   void settle(const Entry &entry, const Status &status);
   void attach(Instance::Slot &slot, LoadedModule &entry); ///< mutex held
   void detach(Instance::Slot &slot);                      ///< mutex held
+  /// Nobody holds it: it is unloaded as soon as that may be (mutex held).
+  void markForUnloading(LoadedModule &entry);
   /// Takes a ready entry out of the table (mutex held; `gone` has room).
   void erase(const Entry &entry, std::vector<Entry> &gone);
   void unload(const std::vector<Entry> &gone); ///< mutex not held

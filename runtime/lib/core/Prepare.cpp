@@ -6,6 +6,7 @@
 // ModuleCache.cpp.
 //===----------------------------------------------------------------------===//
 
+#include "core/Entry.h"
 #include "core/Frame.h"
 #include "core/Program.h"
 #include "core/SizedStruct.h"
@@ -17,26 +18,6 @@
 #include <thread>
 
 using namespace gpuasync;
-
-/// Runs `body` and turns what it throws into a status.
-template <typename Body>
-static gpuasync_status *entry(Body body) {
-  try {
-    Status refused = checkRefusal();
-    if (!refused.ok())
-      return refused.release();
-    return Status(body()).release();
-  } catch (const std::bad_alloc &) {
-    return outOfMemoryStatus().release();
-  } catch (...) {
-    return makeStatus(GPUASYNC_DRIVER_ERROR, "unexpected C++ exception")
-        .release();
-  }
-}
-
-static Status nullArgument(const char *function) {
-  return makeStatus(GPUASYNC_INVALID_ARGUMENT, "%s: null argument", function);
-}
 
 /// Loads modules of a program by entering a frame that reaches them.
 static Status enterToLoad(const gpuasync_program &program,
@@ -178,14 +159,10 @@ gpuasync_status *gpuasync_modules_limit(gpuasync_context *context,
                                         uint32_t flags) noexcept {
   if (!context)
     return nullArgument("gpuasync_modules_limit").release();
-  return entry([&]() -> Status {
+  return entry(*context, [&]() -> Status {
     if (flags & ~uint32_t(GPUASYNC_MODULES_KEEP))
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                         "gpuasync_modules_limit: unknown flags 0x%x", flags);
-    Visit visit(*context);
-    Status status = context->check();
-    if (!status.ok())
-      return status;
     context->modules.setLimits(
         {maxBytes, maxEntries, (flags & GPUASYNC_MODULES_KEEP) != 0});
     if (context->modules.wantsTrim())
@@ -201,14 +178,11 @@ gpuasync_modules_hook(gpuasync_context *context,
                       const gpuasync_module_hooks *hooks) noexcept {
   if (!context)
     return nullArgument("gpuasync_modules_hook").release();
-  return entry([&]() -> Status {
-    Status status = context->check();
-    if (!status.ok())
-      return status;
+  return entry(*context, [&]() -> Status {
     std::shared_ptr<ModuleHooks> made;
     if (hooks) {
       made = std::make_shared<ModuleHooks>();
-      status = readStruct(hooks, made->calls, "gpuasync_module_hooks");
+      Status status = readStruct(hooks, made->calls, "gpuasync_module_hooks");
       if (!status.ok())
         return status;
       const char *options = made->calls.options;
@@ -226,17 +200,14 @@ gpuasync_status *gpuasync_modules_insert(gpuasync_context *context,
                                          const gpuasync_image *image) noexcept {
   if (!context || !program || !image || !image->data)
     return nullArgument("gpuasync_modules_insert").release();
-  return entry([&]() -> Status {
+  return entry(*context, [&]() -> Status {
     if (module >= program->moduleCount)
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                         "gpuasync_modules_insert: module %u of program '%s', "
                         "which has %u",
                         module, program->name, program->moduleCount);
-    Visit visit(*context);
-    Status status = context->check();
     Registration *registration = nullptr;
-    if (status.ok())
-      status = registerProgram(program, registration);
+    Status status = registerProgram(program, registration);
     if (!status.ok())
       return status;
     CurrentContext current(*context);

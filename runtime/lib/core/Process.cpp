@@ -103,6 +103,14 @@ int64_t gpuasync::nowNs() {
   return int64_t(time.tv_sec) * 1000000000 + time.tv_nsec;
 }
 
+void gpuasync::nap(int round) {
+  timespec pause = {0, 200000};
+  if (round < 100)
+    sched_yield();
+  else
+    nanosleep(&pause, nullptr);
+}
+
 //===----------------------------------------------------------------------===//
 // A thread's parts of contexts
 //===----------------------------------------------------------------------===//
@@ -234,9 +242,7 @@ void ThreadState::purge(bool everything) {
       foldCounters(context->ended, slot->counters);
       while (gpuasync_stream *stream = slot->idleStreams) {
         slot->idleStreams = stream->next;
-        stream->next = context->idleStreams;
-        context->idleStreams = stream;
-        ++context->idleStreamCount;
+        context->keepIdle(stream);
       }
       while (Event *event = slot->idleEvents) {
         slot->idleEvents = event->next;

@@ -6,14 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/Program.h"
+#include "core/Entry.h"
 #include "core/Frame.h"
 #include "gpuasync/Context.h"
 
 #include <algorithm>
-#include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 using namespace gpuasync;
 
@@ -315,8 +315,8 @@ Status gpuasync::makePin(ThreadState &thread, gpuasync_context &context,
   std::unique_ptr<Instance> fresh;
   std::unique_lock<std::mutex> lock(context.poolMutex);
   // Whoever has begun something must come to its end for the pause to begin.
-  if (!inside)
-    context.resumed.wait(lock, [&] { return !context.paused; });
+  if (!inside && context.pausedBy != &thread)
+    context.resumed.wait(lock, [&] { return !context.pausedBy; });
   if (context.state.load() != gpuasync_context::State::Open)
     return makeStatus(GPUASYNC_SHUT_DOWN, "the context was closed");
   Instance *instance = nullptr;
@@ -337,8 +337,8 @@ Status gpuasync::makePin(ThreadState &thread, gpuasync_context &context,
       throw std::bad_alloc();
     context.instances.push_back(fresh.get());
     instance = fresh.release();
-    instance->paused = context.paused;
-    instance->retired.store(context.paused, std::memory_order_relaxed);
+    instance->paused = context.pausedBy != nullptr;
+    instance->retired.store(instance->paused, std::memory_order_relaxed);
   }
   // Of this thread already, if it was only retired for a moment.
   for (Pin *known = thread.pins; known; known = known->nextOfThread)
@@ -379,15 +379,14 @@ Status gpuasync::loadModule(gpuasync_context &context, const Entering &entering,
   return Status();
 }
 
-bool gpuasync::retireInstance(gpuasync_context &context, Instance &instance,
-                              int64_t timeoutNs) {
+Status gpuasync::retireInstance(gpuasync_context &context, Instance &instance,
+                                int64_t deadlineNs) {
   {
     // Under the lock, so that it is not taken for a moment's retirement.
     std::lock_guard<std::mutex> lock(context.poolMutex);
     instance.retired.store(true, std::memory_order_seq_cst);
     instance.paused = false;
   }
-  int64_t deadline = timeoutNs < 0 ? -1 : nowNs() + timeoutNs;
   for (int round = 0;; ++round) {
     bool busy = false, mine = false;
     {
@@ -396,71 +395,102 @@ bool gpuasync::retireInstance(gpuasync_context &context, Instance &instance,
         busy |= pin->count.load(std::memory_order_seq_cst) != 0;
     }
     if (!busy)
-      return true;
+      return Status();
     if (currentThread)
       for (Frame *frame = currentThread->innermost; frame; frame = frame->outer)
         mine |= frame->instance == &instance;
-    if (mine || (deadline >= 0 && nowNs() >= deadline))
-      return false;
-    if (round < 100) {
-      sched_yield();
-    } else {
-      timespec pause = {0, 200000};
-      nanosleep(&pause, nullptr);
-    }
+    if (mine)
+      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                        "this thread is inside a frame of program '%s'",
+                        instance.program->name);
+    if (deadlineNs >= 0 && nowNs() >= deadlineNs)
+      return makeStatus(GPUASYNC_TIMEOUT, "a frame of program '%s' did not end",
+                        instance.program->name);
+    nap(round);
   }
+}
+
+/// See gpuasync_program_release.
+static Status releaseProgram(const gpuasync_program &program) {
+  auto *registration = static_cast<Registration *>(
+      __atomic_load_n(program.slot, __ATOMIC_ACQUIRE));
+  if (!registration)
+    return Status();
+  Process &shared = process();
+  auto &known = shared.registrations;
+  auto isKnown = [&] {
+    return std::find(known.begin(), known.end(), registration) != known.end();
+  };
+  const int64_t timeout = shared.timeoutNs.load(std::memory_order_relaxed);
+  const int64_t deadline = timeout < 0 ? -1 : nowNs() + timeout;
+  const ThreadState *thread = &threadState();
+  std::vector<gpuasync_context *> contexts;
+  {
+    std::unique_lock<std::mutex> lock(shared.mutex);
+    // Of two threads the second says what comes of it too.
+    for (int round = 0; isKnown() && registration->releasing; ++round) {
+      if (registration->releasing == thread)
+        return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                          "program '%s' is released from a hook that its "
+                          "release calls",
+                          program.name);
+      if (deadline >= 0 && nowNs() >= deadline)
+        return makeStatus(GPUASYNC_TIMEOUT,
+                          "another thread releases program '%s'", program.name);
+      lock.unlock();
+      nap(round);
+      lock.lock();
+    }
+    if (!isKnown() || registration->program != &program)
+      return Status();
+    contexts = shared.contexts;
+    registration->releasing = thread;
+    // Not a reference: somebody may be giving up the last one just now.
+    for (gpuasync_context *context : contexts)
+      context->retainPart();
+  }
+  Status first;
+  for (gpuasync_context *context : contexts) {
+    Status status =
+        guard([&] { return context->forgetProgram(registration, deadline); });
+    if (first.ok())
+      first = std::move(status);
+    context->releasePart();
+  }
+  std::lock_guard<std::mutex> lock(shared.mutex);
+  registration->releasing = nullptr;
+  if (!first.ok())
+    return first;
+  known.erase(std::find(known.begin(), known.end(), registration));
+  __atomic_store_n(program.slot, static_cast<void *>(nullptr),
+                   __ATOMIC_RELEASE);
+  registration->program = nullptr;
+  shared.freeRegistrations.push_back(registration); // there is room
+  return Status();
 }
 
 extern "C" {
 
-void gpuasync_program_release(const gpuasync_program *program) noexcept {
-  // In a forked child and during exit there is nothing that may be called.
-  if (!program || (refusal.load() & (RefuseForked | RefuseExiting)))
+gpuasync_status *
+gpuasync_program_release(const gpuasync_program *program) noexcept {
+  uint32_t refused = refusal.load();
+  // Nothing runs in a forked child. In a process that exits something may, and
+  // nothing can be waited for.
+  if (!program || (refused & RefuseForked))
+    return nullptr;
+  if (refused & RefuseExiting)
+    return checkRefusal().release();
+  return guard([&] { return releaseProgram(*program); }).release();
+}
+
+void gpuasync_program_release_or_abort(
+    const gpuasync_program *program) noexcept {
+  Status status(gpuasync_program_release(program));
+  // At the end of the process nobody takes the code away.
+  if (status.ok() || (refusal.load() & RefuseExiting))
     return;
-  auto *registration = static_cast<Registration *>(
-      __atomic_load_n(program->slot, __ATOMIC_ACQUIRE));
-  if (!registration)
-    return;
-  try {
-    Process &shared = process();
-    std::vector<gpuasync_context *> contexts;
-    auto &known = shared.registrations;
-    {
-      std::lock_guard<std::mutex> lock(shared.mutex);
-      auto found = std::find(known.begin(), known.end(), registration);
-      if (found == known.end() || registration->releasing)
-        return;
-      contexts = shared.contexts;
-      registration->releasing = true;
-      // Not a reference: somebody may be giving up the last one just now.
-      for (gpuasync_context *context : contexts)
-        context->retainPart();
-    }
-    struct End {
-      Registration &registration;
-      std::vector<gpuasync_context *> &contexts;
-      bool released;
-      ~End() {
-        for (gpuasync_context *context : contexts)
-          context->releasePart();
-        std::lock_guard<std::mutex> lock(process().mutex);
-        if (!released)
-          registration.releasing = false;
-      }
-    } end{*registration, contexts, false};
-    for (gpuasync_context *context : contexts)
-      context->forgetProgram(registration);
-    std::lock_guard<std::mutex> lock(shared.mutex);
-    known.erase(std::find(known.begin(), known.end(), registration));
-    __atomic_store_n(program->slot, static_cast<void *>(nullptr),
-                     __ATOMIC_RELEASE);
-    registration->program = nullptr;
-    registration->releasing = false;
-    shared.freeRegistrations.push_back(registration);
-    end.released = true;
-  } catch (const std::bad_alloc &) {
-    // The program stays registered; its memory must not go away, but there is
-    // no way to say so here.
-  }
+  fprintf(stderr, "error: %s\n", status.message());
+  fflush(stderr);
+  abort();
 }
 }

@@ -49,10 +49,10 @@ Status openContext(const char *device, gpuasync_context *&out);
 /// Opens a context in the caller's `native` one.
 Status adoptContext(const char *driver, void *native, gpuasync_context *&out);
 
-/// Stops new frames on an instance and waits until none is left. False if the
-/// calling thread itself is in one, or after the timeout.
-bool retireInstance(gpuasync_context &context, Instance &instance,
-                    int64_t timeoutNs);
+/// Stops new frames on an instance and waits until none is left. An error if
+/// the calling thread itself is in one, or the deadline (-1: none) is over.
+Status retireInstance(gpuasync_context &context, Instance &instance,
+                      int64_t deadlineNs);
 
 } // namespace gpuasync
 

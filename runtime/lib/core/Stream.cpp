@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/Capture.h"
+#include "core/Entry.h"
 #include "gpuasync/Context.h"
 
 using namespace gpuasync;
@@ -30,19 +31,9 @@ static Status wrapExternal(Frame &frame, void *native, Stream *&out) {
     status = joinCapture(frame, handle, state);
   if (!status.ok())
     return context.noteFault(std::move(status));
-  out = frame.slot->idleWrappers;
-  if (out) {
-    frame.slot->idleWrappers = out->next;
-    out->next = nullptr;
-  } else {
-    auto made = std::make_unique<Stream>();
-    made->context = &context;
-    made->external = true;
-    std::lock_guard<std::mutex> lock(context.poolMutex);
-    context.wrappers.push_back(made.get());
-    out = made.release();
-  }
-  out->native = handle;
+  status = context.takeWrapper(handle, out);
+  if (!status.ok())
+    return context.noteFault(std::move(status));
   out->finished = out->enqueued;
   return Status();
 }
@@ -108,6 +99,35 @@ static Status waitEvents(Frame &frame, gpuasync_event *const *events,
                       describeSite(event->site, event->label).c_str(),
                       open.empty() ? "unknown" : open.c_str());
   }
+  return Status();
+}
+
+/// In the hands of an embedder.
+static Status waitForToken(gpuasync_event *handle) {
+  Event *event = Event::of(handle);
+  if (!event->isCurrent(handle))
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      "the event was destroyed before");
+  gpuasync_context &context = *event->context;
+  Visit visit(context);
+  Status status = context.check();
+  if (!status.ok())
+    return status;
+  CurrentContext current(context);
+  if (!current.status.ok())
+    return std::move(current.status);
+  threadState().slotFor(&context)->counters.hostWaits.add(1);
+  int64_t timeout = process().timeoutNs.load(std::memory_order_relaxed);
+  bool done = false;
+  status = context.waitNativeEvent(event->native,
+                                   timeout >= 0 ? nowNs() + timeout : -1, done);
+  if (status.ok() && !done)
+    status = makeStatus(GPUASYNC_TIMEOUT, "timed out after %g s",
+                        double(timeout) / 1e9);
+  if (!status.ok())
+    return locateAt(*event, std::move(status));
+  if (context.orphanCount.load(std::memory_order_acquire))
+    context.finishOrphans();
   return Status();
 }
 
@@ -332,6 +352,7 @@ gpuasync_event *gpuasync_event_export(gpuasync_frame *memory,
   }
   unlink(frame->events, event);
   frame->context->exportEvent(event);
+  frame->context->retainPart(); // the token may outlive the context
   return handle;
 }
 
@@ -374,6 +395,7 @@ gpuasync_event *gpuasync_event_import(gpuasync_frame *memory,
   }
   event->frame = frame;
   linkFront(frame->events, event);
+  frame->context->releasePart(); // the frame has another one
   return handle;
 }
 
@@ -382,38 +404,7 @@ gpuasync_event *gpuasync_event_import(gpuasync_frame *memory,
 //===----------------------------------------------------------------------===//
 
 gpuasync_status *gpuasync_event_wait(gpuasync_event *handle) noexcept {
-  if (!handle)
-    return nullptr;
-  Status refused = checkRefusal();
-  if (!refused.ok())
-    return refused.release();
-  try {
-    Event *event = Event::of(handle);
-    if (!event->isCurrent(handle))
-      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                        "the event was destroyed before")
-          .release();
-    gpuasync_context &context = *event->context;
-    Status closed = context.check();
-    if (!closed.ok())
-      return closed.release();
-    CurrentContext current(context);
-    if (!current.status.ok())
-      return current.status.release();
-    threadState().slotFor(&context)->counters.hostWaits.add(1);
-    int64_t timeout = process().timeoutNs.load(std::memory_order_relaxed);
-    bool done = false;
-    Status status = context.waitNativeEvent(
-        event->native, timeout >= 0 ? nowNs() + timeout : -1, done);
-    if (status.ok() && !done)
-      status = makeStatus(GPUASYNC_TIMEOUT, "timed out after %g s",
-                          double(timeout) / 1e9);
-    if (status.ok() && context.orphanCount.load(std::memory_order_acquire))
-      context.finishOrphans();
-    return locateAt(*event, std::move(status)).release();
-  } catch (const std::bad_alloc &) {
-    return outOfMemoryStatus().release();
-  }
+  return handle ? entry([&] { return waitForToken(handle); }) : nullptr;
 }
 
 void gpuasync_event_release(gpuasync_event *handle) noexcept {
@@ -424,12 +415,12 @@ void gpuasync_event_release(gpuasync_event *handle) noexcept {
   if (!event->isCurrent(handle) || event->frame)
     return;
   gpuasync_context *context = event->context;
-  try {
-    threadState().slotFor(context)->counters.events.destroy();
-  } catch (...) {
-    return;
-  }
   context->importEvent(event);
   context->giveEvent(nullptr, event);
+  {
+    std::lock_guard<std::mutex> lock(context->poolMutex);
+    context->ended.events.destroy();
+  }
+  context->releasePart();
 }
 }

@@ -11,6 +11,7 @@
 #include "core/StatusImpl.h"
 
 #include <algorithm>
+#include <chrono>
 
 using namespace gpuasync;
 
@@ -81,16 +82,9 @@ void gpuasync_context::giveStream(ThreadContext *slot, gpuasync_stream *stream,
   const bool captured = stream->frame && stream->frame->capture;
   stream->frame = nullptr;
   stream->previous = nullptr;
-  if (stream->external) {
-    // The caller's stream cannot be queried later: what was staged for it is
-    // given fences of its own when it is enqueued.
-    if (stream->enqueued != stream->finished && !captured)
-      noteCallerWork(stream->native);
-    stream->native = nullptr;
-    stream->next = slot->idleWrappers;
-    slot->idleWrappers = stream;
-    return;
-  }
+  if (stream->external)
+    return giveWrapper(stream,
+                       stream->enqueued != stream->finished && !captured);
   if (idle) {
     stream->finished = stream->enqueued;
     if (stream->staging || stream->stuck)
@@ -103,65 +97,37 @@ void gpuasync_context::giveStream(ThreadContext *slot, gpuasync_stream *stream,
     }
   }
   std::lock_guard<std::mutex> lock(poolMutex);
-  stream->next = nullptr;
-  if (!idle) {
-    if (pendingTail)
-      pendingTail->next = stream;
-    else
-      pendingHead = stream;
-    pendingTail = stream;
-    return;
-  }
-  keepIdle(stream);
+  idle ? keepIdle(stream) : keepPending(stream);
 }
 
-void gpuasync_context::noteCallerWork(NativeStream stream) {
-  NativeEvent event = nullptr;
+void gpuasync_context::keepPending(gpuasync_stream *stream) {
+  stream->next = nullptr;
+  if (pendingTail)
+    pendingTail->next = stream;
+  else
+    pendingHead = stream;
+  pendingTail = stream;
+}
+
+void gpuasync_context::giveEmbedderStream(gpuasync_stream *stream) {
   {
     std::lock_guard<std::mutex> lock(poolMutex);
-    for (CallerWork &work : callerWork)
-      if (work.stream == stream) {
-        event = work.event;
-        work = callerWork.back();
-        callerWork.pop_back();
-        break;
-      }
+    if (!stream->embedder)
+      return; // a frame's, or destroyed before
+    stream->embedder = false;
+    ended.streams.destroy();
+    // Its work may still run. Of a closed context nothing is left of it.
+    if (state.load() != State::Closed)
+      keepPending(stream);
   }
-  try {
-    if (!event && !takeFenceEvent(event).ok())
-      return;
-    // A stream that takes no record has failed or is gone.
-    if (driver->recordEvent(event, stream).ok()) {
-      std::lock_guard<std::mutex> lock(poolMutex);
-      callerWork.push_back({stream, event});
-      return;
-    }
-  } catch (const std::bad_alloc &) {
-    // Then unloading relies on the driver's own waiting.
-  }
-  if (event)
-    giveFenceEvent(event);
+  releasePart();
 }
 
-bool gpuasync_context::reapCallerWork() {
-  for (size_t i = 0; i < callerWork.size();) {
-    Fence fence;
-    fence.event = callerWork[i].event;
-    if (!reached(fence)) {
-      ++i;
-      continue;
-    }
-    callerWork[i] = callerWork.back();
-    callerWork.pop_back();
-  }
-  return callerWork.empty();
-}
-
-/// poolMutex held.
 void gpuasync_context::keepIdle(gpuasync_stream *stream) {
   if (idleStreamCount >= maxIdleStreams) {
     std::lock_guard<std::mutex> lock(memoryMutex);
-    retiredStreams.push_back(stream);
+    stream->next = retiredStreams;
+    retiredStreams = stream;
     retiredCount.fetch_add(1, std::memory_order_relaxed);
     return;
   }
@@ -185,7 +151,7 @@ void gpuasync_context::reapPending() {
       (void)noteFault(std::move(status));
       return;
     }
-    if (!done) {
+    if (!done || stream->awaited) {
       last = stream;
       link = &stream->next;
       continue;
@@ -212,82 +178,180 @@ void gpuasync_context::reapPending() {
   }
 }
 
+/// The next stream that nobody's frame holds and that may have work, of those
+/// that round `round` has not waited for (poolMutex held).
+static gpuasync_stream *nextAwaited(gpuasync_context &context, uint64_t round) {
+  context.reapPending();
+  if (context.pendingHead)
+    return context.pendingHead;
+  if (!context.reapWrappers())
+    return context.busyWrappers;
+  // Those of an embedder or a session.
+  for (gpuasync_stream *stream : context.allStreams)
+    if ((stream->embedder || stream->session) && stream->waitRound != round)
+      return stream;
+  return nullptr;
+}
+
+// Whoever asks meanwhile whether the context rests must find the stream, and
+// nobody may give it away: it stays on its list.
 Status gpuasync_context::waitForStreams(int64_t timeoutNs, Status *failed) {
   const int64_t deadline = timeoutNs < 0 ? -1 : nowNs() + timeoutNs;
   auto left = [&]() -> int64_t {
     return deadline < 0 ? -1 : std::max<int64_t>(deadline - nowNs(), 0);
   };
-  // What a wait says: an error that is not the work's own tells nothing of it.
-  auto ended = [&](Status status, bool done) -> Status {
-    if (done && status.code() != GPUASYNC_DEVICE_LOST)
-      return Status();
-    return status.ok() ? makeStatus(GPUASYNC_TIMEOUT, "timed out")
-                       : noteFault(std::move(status));
-  };
+  std::unique_lock<std::timed_mutex> one(waitMutex, std::defer_lock);
+  if (deadline < 0)
+    one.lock();
+  else if (!one.try_lock_for(std::chrono::nanoseconds(timeoutNs)))
+    return makeStatus(GPUASYNC_TIMEOUT, "timed out");
+  const uint64_t round = ++waitRounds;
   while (true) {
     gpuasync_stream *stream;
+    NativeEvent tail;
     {
       std::lock_guard<std::mutex> lock(poolMutex);
-      reapPending();
-      stream = pendingHead;
+      stream = nextAwaited(*this, round);
       if (!stream || lost.load())
         break;
-      pendingHead = stream->next;
-      if (!pendingHead)
-        pendingTail = nullptr;
+      stream->awaited = true;
+      tail = stream->tail;
     }
     bool done = false;
-    Status status = driver->waitStream(stream->native, left(), done);
+    Status status = tail ? driver->waitEvent(tail, left(), done)
+                         : driver->waitStream(stream->native, left(), done);
+    bool session;
     {
       std::lock_guard<std::mutex> lock(poolMutex);
-      stream->next = pendingHead;
-      pendingHead = stream;
-      if (!pendingTail)
-        pendingTail = stream;
+      stream->awaited = false;
+      stream->waitRound = round;
+      session = stream->session;
+      if (stream->tail != tail)
+        giveFenceEvent(tail); // a frame has marked another one meanwhile
     }
-    status = ended(std::move(status), done);
-    if (!status.ok())
-      return status;
-  }
-  while (!lost.load()) {
-    CallerWork work;
-    {
-      std::lock_guard<std::mutex> lock(poolMutex);
-      if (reapCallerWork())
-        break;
-      work = callerWork.back();
-      callerWork.pop_back();
-    }
-    bool done = false;
-    Status status = driver->waitEvent(work.event, left(), done);
-    status = ended(std::move(status), done);
-    if (!status.ok()) {
-      std::lock_guard<std::mutex> lock(poolMutex);
-      callerWork.push_back(work); // there was room
-      return status;
-    }
-    giveFenceEvent(work.event);
-  }
-  // Streams that an embedder or a session still holds.
-  std::vector<gpuasync_stream *> held;
-  {
-    std::lock_guard<std::mutex> lock(poolMutex);
-    for (gpuasync_stream *stream : allStreams)
-      if (stream->embedder || stream->session)
-        held.push_back(stream);
-  }
-  for (gpuasync_stream *stream : held) {
-    if (lost.load())
-      break;
-    bool done = false;
-    Status status = driver->waitStream(stream->native, left(), done);
-    if (done && failed && stream->session && failed->ok())
+    if (done && failed && session && failed->ok())
       *failed = copyStatus(status);
-    status = ended(std::move(status), done);
-    if (!status.ok())
-      return status;
+    // An error that is not the work's own tells nothing of it.
+    if (!done || status.code() == GPUASYNC_DEVICE_LOST)
+      return status.ok() ? makeStatus(GPUASYNC_TIMEOUT, "timed out")
+                         : noteFault(std::move(status));
   }
   return lost.load() ? check() : Status();
+}
+
+//===----------------------------------------------------------------------===//
+// Wrappers of callers' streams
+//===----------------------------------------------------------------------===//
+
+// A caller's stream may be gone once the caller has it back, so an event of our
+// own says when the work of our frames there is done. Until then its wrapper
+// serves no other stream: what is staged for one must not be taken for done
+// because the other is.
+Status gpuasync_context::takeWrapper(NativeStream native,
+                                     gpuasync_stream *&out) {
+  {
+    std::lock_guard<std::mutex> lock(poolMutex);
+    for (out = busyWrappers; out; out = out->nextBusy)
+      if (out->native == native && !out->taken) {
+        out->taken = true;
+        return Status();
+      }
+    if (!idleWrappers)
+      (void)reapWrappers();
+    if ((out = idleWrappers)) {
+      idleWrappers = out->next;
+      out->next = nullptr;
+      out->native = native;
+      out->taken = true;
+      return Status();
+    }
+  }
+  auto made = std::make_unique<gpuasync_stream>();
+  made->context = this;
+  made->external = true;
+  made->native = native;
+  made->taken = true;
+  Status status = takeFenceEvent(made->tail);
+  if (!status.ok())
+    return status;
+  std::lock_guard<std::mutex> lock(poolMutex);
+  try {
+    wrappers.push_back(made.get());
+  } catch (...) {
+    giveFenceEvent(made->tail);
+    throw;
+  }
+  out = made.release();
+  return Status();
+}
+
+/// Puts the tail of a wrapper behind all work of its stream (poolMutex held).
+static Status moveTail(gpuasync_context &context,
+                       gpuasync_stream &wrapper) try {
+  // One that a thread waits for without the lock is that thread's.
+  NativeEvent tail = wrapper.tail;
+  if (wrapper.awaited)
+    if (Status status = context.takeFenceEvent(tail); !status.ok())
+      return status;
+  Status status = context.driver->recordEvent(tail, wrapper.native);
+  if (status.ok())
+    wrapper.tail = tail;
+  else if (wrapper.tail != tail)
+    context.giveFenceEvent(tail);
+  return status;
+} catch (const std::bad_alloc &) {
+  return outOfMemoryStatus();
+}
+
+void gpuasync_context::giveWrapper(gpuasync_stream *wrapper, bool more) {
+  std::lock_guard<std::mutex> lock(poolMutex);
+  wrapper->next = nullptr;
+  if (more) {
+    Status status = moveTail(*this, *wrapper);
+    if (!status.ok()) {
+      // The stream has failed or is gone, and nobody can say when its work is
+      // done: what is staged for it stays until the close, as the wrapper does,
+      // and unloading relies on the driver's own waiting.
+      (void)noteFault(std::move(status));
+      return;
+    }
+    if (!wrapper->busy) {
+      wrapper->busy = true;
+      wrapper->nextBusy = nullptr;
+      gpuasync_stream **end = &busyWrappers; // the oldest work ends first
+      while (*end)
+        end = &(*end)->nextBusy;
+      *end = wrapper;
+    }
+  }
+  wrapper->taken = false;
+  if (wrapper->busy)
+    return;
+  wrapper->next = idleWrappers;
+  idleWrappers = wrapper;
+}
+
+bool gpuasync_context::reapWrappers() {
+  for (gpuasync_stream **link = &busyWrappers; *link;) {
+    gpuasync_stream *wrapper = *link;
+    bool done = false;
+    Status status = driver->queryEvent(wrapper->tail, done);
+    // A query that failed itself says nothing, save that nothing runs any more
+    // on a lost device.
+    done |= status.code() == GPUASYNC_DEVICE_LOST;
+    if (!done || wrapper->awaited) {
+      link = &wrapper->nextBusy;
+      continue;
+    }
+    *link = wrapper->nextBusy;
+    wrapper->busy = false;
+    if (wrapper->taken)
+      continue; // the frame goes on with it
+    reapStaging(*wrapper, true);
+    wrapper->next = idleWrappers;
+    idleWrappers = wrapper;
+  }
+  return !busyWrappers;
 }
 
 //===----------------------------------------------------------------------===//

@@ -77,7 +77,6 @@ struct alignas(64) ThreadContext {
   Counters counters;
   gpuasync_stream *idleStreams = nullptr; ///< LIFO
   uint32_t idleStreamCount = 0;
-  gpuasync_stream *idleWrappers = nullptr;
   Event *idleEvents = nullptr; ///< LIFO
   uint32_t idleEventCount = 0;
   /// Of the retire list: looks in a row that found the context busy, and frames

@@ -9,7 +9,7 @@
 // RUN: llvm-readelf --symbols %t.o | FileCheck %s --check-prefix=OBJECT
 // OBJECT-DAG: FUNC {{.*}} _gpuasync_packed_main
 // OBJECT-DAG: UND gpuasync_launch
-// OBJECT-DAG: UND gpuasync_program_release
+// OBJECT-DAG: UND gpuasync_program_release_or_abort
 // RUN: grep -q "target sm_80" %t.o
 // RUN: not gpu-runner --emit=object --targets=cpu %s -o %t.nofolder/x.o 2>&1 | FileCheck %s --check-prefix=FOLDER
 // FOLDER: error: '{{.*}}nofolder/x.o' cannot be written

@@ -241,4 +241,40 @@ TEST_P(Contexts, TokenAfterClose_S07) {
   EXPECT_EQ(readStats(other).events.physical, 0u);
 }
 
+// What an embedder holds of a context outlives it, also when no thread has a
+// part of it any more.
+TEST_P(Contexts, TokenAndStreamOutliveTheirContext_S07) {
+  gpuasync_event *token = nullptr;
+  gpuasync_stream *mine = nullptr;
+  std::thread([&] {
+    Context other;
+    Status status = Context::open(device().c_str(), other);
+    ASSERT_TRUE(status.ok()) << status.message();
+    ContextScope inner(other);
+    ASSERT_EQ(gpuasync_context_stream_create(other.get(), &mine), nullptr);
+    {
+      FrameScope frame(*program);
+      gpuasync_stream *stream = frame.stream();
+      token =
+          gpuasync_event_export(frame, frame.record(stream), SITE("return"));
+    }
+    status = other.close();
+    EXPECT_NE(std::string(status.message()).find("1 streams, 1 events"),
+              std::string::npos)
+        << status.message();
+  }).join();
+  Status waited(gpuasync_event_wait(token));
+  EXPECT_EQ(waited.code(), uint32_t(GPUASYNC_SHUT_DOWN)) << waited.message();
+  {
+    FrameScope frame(*program);
+    EXPECT_EQ(gpuasync_event_import(frame, token, SITE("argument")), nullptr);
+    Status refused = frame.leave();
+    EXPECT_EQ(refused.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT))
+        << refused.message();
+  }
+  Status synchronized(gpuasync_context_stream_synchronize(mine));
+  EXPECT_EQ(synchronized.code(), uint32_t(GPUASYNC_SHUT_DOWN));
+  gpuasync_context_stream_destroy(mine);
+}
+
 } // namespace

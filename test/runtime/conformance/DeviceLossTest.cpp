@@ -110,7 +110,7 @@ TEST(DeviceLossBody, DISABLED_TrimUnderWay) {
   TestProgram program;
   auto isPaused = [&] {
     std::lock_guard<std::mutex> lock(context.get()->poolMutex);
-    return context.get()->paused;
+    return context.get()->pausedBy != nullptr;
   };
   uint32_t *gate = nullptr;
   Status trimmed;

@@ -8,6 +8,8 @@
 
 #include "Fixture.h"
 
+#include <chrono>
+
 #include <thread>
 
 using namespace gpuasync_test;
@@ -313,6 +315,86 @@ TEST_P(Errors, LeakedTokenIsAnErrorAtClose) {
   contains(status, "0 streams, 1 events, 0 modules");
   contains(status, "record: event never released");
   expectLoss = true; // the counts rightly say that one is alive
+}
+
+// A frame that fails waits for its streams within one time limit, and not at
+// all once a wait has come to it. What it allocated is free when they are.
+TEST_P(Errors, LeavingWaitsOnce_B05) {
+  constexpr double seconds = 0.2;
+  uint32_t *flag = nullptr;
+  {
+    FrameScope frame(*program);
+    flag = frame.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+  }
+  for (bool timedOut : {true, false}) {
+    __atomic_store_n(flag, 0, __ATOMIC_RELEASE);
+    FrameScope frame(*program);
+    std::vector<gpuasync_stream *> streams;
+    uint32_t *x = frame.alloc(nullptr, 64);
+    for (int i = 0; i < 6; ++i) {
+      streams.push_back(frame.stream());
+      frame.launch(streams.back(), Gate, 1, 1, GateParams{flag});
+      frame.launch(streams.back(), Store, 1, 64, StoreParams{x, 1});
+    }
+    gpuasync_set_timeout(seconds);
+    if (timedOut)
+      frame.wait(streams);
+    else
+      gpuasync_memset(frame, streams[0], x, flag, 3, 5, SITE("refused"));
+    EXPECT_TRUE(frame.failed());
+    auto start = std::chrono::steady_clock::now();
+    Status status = frame.leave();
+    double took =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+            .count();
+    EXPECT_LT(took, timedOut ? seconds : 4 * seconds);
+    EXPECT_EQ(status.code(),
+              uint32_t(timedOut ? GPUASYNC_TIMEOUT : GPUASYNC_UNSUPPORTED));
+    EXPECT_EQ(readStats(context).buffers.live, 1u);
+    gpuasync_set_timeout(0);
+    openGate(flag);
+    expectUsable();
+  }
+  FrameScope frame(*program);
+  frame.dealloc(nullptr, flag);
+}
+
+// A failed frame's memory is given to nobody before the caller's streams, which
+// are not waited for, have done what the frame put there.
+TEST_P(Errors, MemoryOfAFailedFrameOnCallersStreams_E03) {
+  constexpr uint32_t count = 1 << 18;
+  gpuasync_stream *mine[2] = {};
+  for (gpuasync_stream *&stream : mine)
+    ASSERT_EQ(gpuasync_context_stream_create(context.get(), &stream), nullptr);
+  uint32_t *flag = nullptr;
+  {
+    FrameScope frame(*program);
+    flag = frame.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+    *flag = 0;
+  }
+  {
+    FrameScope frame(*program);
+    uint32_t *x = frame.alloc(nullptr, count, GPUASYNC_ALLOC_HOST_SHARED);
+    for (gpuasync_stream *each : mine) {
+      gpuasync_stream *stream = gpuasync_stream_external(
+          frame, gpuasync_context_stream_native(each), SITE("external"));
+      frame.launch(stream, Gate, 1, 1, GateParams{flag});
+      frame.launch(stream, Store, count / 256, 256, StoreParams{x, 7});
+    }
+    gpuasync_memset(frame, nullptr, x, flag, 3, 5, SITE("refused"));
+    EXPECT_FALSE(frame.leave().ok());
+  }
+  FrameScope frame(*program);
+  uint32_t *y = frame.alloc(nullptr, count, GPUASYNC_ALLOC_HOST_SHARED);
+  std::fill(y, y + count, 3u);
+  openGate(flag);
+  for (gpuasync_stream *each : mine) {
+    EXPECT_EQ(gpuasync_context_stream_synchronize(each), nullptr);
+    gpuasync_context_stream_destroy(each);
+  }
+  EXPECT_EQ(std::count(y, y + count, 3u), int64_t(count));
+  frame.dealloc(nullptr, y);
+  frame.dealloc(nullptr, flag);
 }
 
 } // namespace

@@ -204,7 +204,7 @@ TEST_P(Modules, ReleaseAllWhileOthersLaunch_C12) {
 
 bool isPaused(const Context &context) {
   std::lock_guard<std::mutex> lock(context.get()->poolMutex);
-  return context.get()->paused;
+  return context.get()->pausedBy != nullptr;
 }
 
 // B02, C07, M05: a trim lets open frames end, on whose threads others may
@@ -320,6 +320,57 @@ TEST_P(Modules, TrimUnderALoadThatNeverPauses_C07_M05) {
         << status.message();
     EXPECT_TRUE(work(*program, 5));
   }).join();
+}
+
+// C07, B05: what may still run when the time is over is not forgotten, and its
+// release can be repeated.
+TEST_P(Modules, ReleaseSaysWhetherTheCodeMayGo_C07_B05) {
+  uint32_t *flag = nullptr;
+  TestProgram other(TestProgram::All, "other");
+  {
+    FrameScope frame(*program);
+    flag = frame.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+    *flag = 0;
+  }
+  {
+    FrameScope frame(other);
+    // From inside a frame of its own it cannot be.
+    Status inside(gpuasync_program_release(&other.program));
+    EXPECT_EQ(inside.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT))
+        << inside.message();
+    gpuasync_stream *stream = frame.stream();
+    frame.launch(stream, Gate, 1, 1, GateParams{flag});
+    frame.destroy(stream, false);
+  }
+  gpuasync_set_timeout(0.02);
+  for (int i = 0; i < 2; ++i) {
+    Status status(gpuasync_program_release(&other.program));
+    EXPECT_EQ(status.code(), uint32_t(GPUASYNC_TIMEOUT)) << status.message();
+    EXPECT_NE(std::string(status.message())
+                  .find("program 'other' may still "
+                        "run"),
+              std::string::npos)
+        << status.message();
+    EXPECT_NE(std::string(status.message()).find("gate"), std::string::npos)
+        << status.message();
+    EXPECT_NE(other.slot, nullptr);
+  }
+  gpuasync_set_timeout(0);
+  // Of two threads none says so too early.
+  {
+    Watched first(
+        [&] { EXPECT_EQ(gpuasync_program_release(&other.program), nullptr); });
+    first.settle();
+    Watched second(
+        [&] { EXPECT_EQ(gpuasync_program_release(&other.program), nullptr); });
+    second.settle();
+    EXPECT_FALSE(first.isOver() || second.isOver());
+    openGate(flag);
+  }
+  EXPECT_EQ(other.slot, nullptr);
+  EXPECT_EQ(gpuasync_program_release(&other.program), nullptr);
+  FrameScope frame(*program);
+  frame.dealloc(nullptr, flag);
 }
 
 } // namespace

@@ -516,4 +516,62 @@ TEST_P(Order, RandomReuseOnThreads_M02) {
   EXPECT_EQ(readStats(context).buffers.live, 0u);
 }
 
+// What is staged for one caller's stream stays until that has used it, although
+// the frame's next stream of the caller's is waited for and then copies too.
+TEST_P(Order, StagingOfAnotherCallersStream_S08) {
+  constexpr uint32_t count = 1 << 18;
+  const std::vector<uint32_t> in(count, 5), other(count, 9);
+  std::vector<uint32_t> out(count);
+  gpuasync_stream *mine[2] = {};
+  for (gpuasync_stream *&stream : mine)
+    ASSERT_EQ(gpuasync_context_stream_create(context.get(), &stream), nullptr);
+  uint32_t *flag = nullptr, *x = nullptr, *y = nullptr;
+  auto external = [&](FrameScope &frame, int i) {
+    return gpuasync_stream_external(
+        frame, gpuasync_context_stream_native(mine[i]), SITE("external"));
+  };
+  {
+    FrameScope frame(*program);
+    flag = frame.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+    *flag = 0;
+    x = frame.alloc(nullptr, count);
+    y = frame.alloc(nullptr, count);
+    gpuasync_stream *stream = external(frame, 0);
+    frame.launch(stream, Gate, 1, 1, GateParams{flag});
+    frame.copy(stream, x, in.data(), 4ull * count);
+    frame.destroy(stream, false);
+  }
+  {
+    FrameScope frame(*program);
+    gpuasync_stream *stream = external(frame, 1);
+    frame.launch(stream, Store, 1, 64, StoreParams{y, 1});
+    frame.wait({stream});
+    gpuasync_stream *own = frame.stream();
+    // In the way of the copy, so that it is staged.
+    gpuasync_event *before = frame.record(stream);
+    frame.waitEvent(own, before);
+    uint32_t *second = frame.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+    *second = 0;
+    frame.launch(own, Gate, 1, 1, GateParams{second});
+    frame.copy(own, y, other.data(), 4ull * count);
+    openGate(flag);
+    openGate(second);
+    frame.wait({own});
+    frame.dealloc(own, second);
+    frame.destroy(stream, false);
+  }
+  for (gpuasync_stream *stream : mine) {
+    EXPECT_EQ(gpuasync_context_stream_synchronize(stream), nullptr);
+    gpuasync_context_stream_destroy(stream);
+  }
+  FrameScope frame(*program);
+  gpuasync_stream *stream = frame.stream();
+  frame.copy(stream, out.data(), x, 4ull * count);
+  frame.wait({stream});
+  EXPECT_EQ(out, in);
+  frame.dealloc(nullptr, x);
+  frame.dealloc(nullptr, y);
+  frame.dealloc(nullptr, flag);
+}
+
 } // namespace

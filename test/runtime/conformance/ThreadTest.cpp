@@ -237,4 +237,68 @@ TEST_P(Threads, CloseWaitsForFrames) {
   EXPECT_GT(right, 0);
 }
 
+// Threads that come and go, each with streams of its own and one of the
+// caller's, leave nothing behind but what the context keeps for all.
+TEST_P(Threads, WhatEndedThreadsLeaveIsUsedAgain_M05) {
+  constexpr uint32_t count = 1 << 18; // 1 MB
+  const std::vector<uint32_t> in(count, 5);
+  uint32_t *x = nullptr, *flag = nullptr;
+  {
+    FrameScope frame(*program);
+    x = frame.alloc(nullptr, count);
+    flag = frame.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+  }
+  uint64_t before = 0;
+  for (int i = 0; i < 50; ++i) {
+    __atomic_store_n(flag, 0, __ATOMIC_RELEASE);
+    gpuasync_stream *mine = nullptr;
+    ASSERT_EQ(gpuasync_context_stream_create(context.get(), &mine), nullptr);
+    std::thread([&] {
+      ContextScope own(context);
+      FrameScope frame(*program);
+      gpuasync_stream *stream = gpuasync_stream_external(
+          frame, gpuasync_context_stream_native(mine), SITE("external"));
+      frame.launch(stream, Gate, 1, 1, GateParams{flag});
+      frame.copy(stream, x, in.data(), 4ull * count); // staged
+      frame.destroy(stream, false);
+      for (int j = 0; j < 16; ++j)
+        frame.stream();
+      openGate(flag); // before a failure would wait for it
+    }).join();
+    EXPECT_EQ(gpuasync_context_stream_synchronize(mine), nullptr);
+    gpuasync_context_stream_destroy(mine);
+    if (i == 2)
+      before = readStats(context).deviceBytes;
+  }
+  gpuasync_stats stats = readStats(context);
+  EXPECT_LE(stats.deviceBytes, before + (4 << 20));
+  EXPECT_LE(stats.streams.physical, 100u);
+  FrameScope frame(*program);
+  frame.dealloc(nullptr, x);
+  frame.dealloc(nullptr, flag);
+}
+
+// The same of threads that are there at once: of their idle streams the context
+// keeps no more than of its own.
+TEST_P(Threads, StreamsOfManyEndedThreads_M05) {
+  constexpr int count = 20;
+  std::atomic<int> made{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < count; ++i)
+    threads.emplace_back([&] {
+      ContextScope own(context);
+      FrameScope frame(*program);
+      for (int j = 0; j < 16; ++j)
+        frame.stream();
+      ++made;
+      while (made < count)
+        std::this_thread::yield();
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  for (int i = 0; i < 2; ++i)
+    EXPECT_TRUE(work(*program, 1)); // gives back what is too much
+  EXPECT_LE(readStats(context).streams.physical, 100u);
+}
+
 } // namespace

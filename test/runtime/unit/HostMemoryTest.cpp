@@ -171,11 +171,13 @@ TEST_F(HostMemory, ReleaseThatFailsCanBeRepeated_E05) {
     }
     allocations = 0;
     failAt = i;
-    gpuasync_program_release(&program.program);
+    gpuasync_status *status = gpuasync_program_release(&program.program);
     failAt = 0;
-    bool failed = program.slot != nullptr;
+    bool failed = status != nullptr;
+    gpuasync_status_free(status);
+    EXPECT_EQ(program.slot != nullptr, failed) << "allocation " << i;
     failures += failed;
-    gpuasync_program_release(&program.program);
+    EXPECT_EQ(gpuasync_program_release(&program.program), nullptr);
     EXPECT_EQ(program.slot, nullptr) << "allocation " << i;
     EXPECT_TRUE(context.close().ok());
     if (allocations < i)
@@ -217,6 +219,44 @@ TEST_F(HostMemory, WarmCallAllocatesNothing_C05) {
     gpuasync_status_free(gpuasync_frame_leave(&frame));
   }
   EXPECT_EQ(allocations - before, 0u);
+}
+
+// E05: leaving a frame needs no memory, however much it gives back.
+TEST_F(HostMemory, LeavingNeedsNone_E05) {
+  TestProgram program;
+  setenv("GPU_ASYNC_CPU_MEMORY", "600000000", 1); // an eighth may lie idle
+  Context context;
+  Status opened = Context::open("cpu", context);
+  unsetenv("GPU_ASYNC_CPU_MEMORY");
+  ASSERT_TRUE(opened.ok()) << opened.message();
+  ContextScope scope(context);
+  const uint32_t site = SITE("op");
+  // More streams than pools keep, more memory than may lie idle.
+  for (bool memory : {false, true}) {
+    gpuasync_frame frame;
+    gpuasync_frame_enter(&frame, &program.function);
+    for (int i = 0; i < 100 && !memory; ++i)
+      gpuasync_stream_create(&frame, site);
+    void *x = gpuasync_alloc(&frame, nullptr, 300 << 20, 0, site);
+    EXPECT_NE(x, nullptr);
+    allFail = true;
+    if (memory)
+      gpuasync_dealloc(&frame, nullptr, x, site);
+    gpuasync_status *status = gpuasync_frame_leave(&frame);
+    allFail = false;
+    EXPECT_EQ(status, nullptr) << gpuasync_status_get_message(status);
+    gpuasync_status_free(status);
+    if (memory)
+      continue;
+    FrameScope next(program);
+    next.dealloc(nullptr, x);
+  }
+  for (int i = 0; i < 2; ++i) {
+    FrameScope next(program); // gives back what is too much
+    EXPECT_TRUE(next.entered);
+  }
+  EXPECT_EQ(readStats(context).streams.physical, 16u + 64u);
+  EXPECT_LT(readStats(context).deviceBytes, 1u << 20);
 }
 
 } // namespace
