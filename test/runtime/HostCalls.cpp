@@ -12,8 +12,10 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <new>
 #include <pthread.h>
+#include <set>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -48,6 +50,36 @@ bool fails(HostCall call, const char *name) {
   return true;
 }
 bool fileFails(const char *name) { return fails(HostCall::File, name); }
+
+/// Mutexes and, with the lowest bit set, read-write locks that were taken.
+constexpr size_t maxLocks = 1 << 14;
+std::atomic<uintptr_t> locks[maxLocks];
+std::atomic<bool> locksFollowed{false};
+
+void noteLock(void *lock, uintptr_t kind) {
+  if (!locksFollowed.load(std::memory_order_relaxed))
+    return;
+  const uintptr_t value = reinterpret_cast<uintptr_t>(lock) | kind;
+  for (size_t i = value / 8, tried = 0; tried < maxLocks; ++i, ++tried) {
+    uintptr_t known = locks[i % maxLocks].load();
+    if (known == value)
+      return;
+    if (known <= 1 && locks[i % maxLocks].compare_exchange_strong(known, value))
+      return;
+  }
+  abort();
+}
+
+/// What lies in memory that goes is no lock any more.
+void forgetLocks(void *memory) {
+  if (!memory || !locksFollowed.load(std::memory_order_relaxed))
+    return;
+  auto begin = reinterpret_cast<uintptr_t>(memory);
+  size_t bytes = malloc_usable_size(memory);
+  for (std::atomic<uintptr_t> &lock : locks)
+    if (uintptr_t value = lock.load(); value - begin < bytes)
+      lock.store(1); // a place that was taken: the search goes on behind it
+}
 
 } // namespace
 
@@ -120,25 +152,31 @@ void *operator new(size_t size, std::align_val_t align) {
 void *operator new[](size_t size, std::align_val_t align) {
   return allocateOrThrow(size, static_cast<size_t>(align));
 }
-void operator delete(void *memory) noexcept { free(memory); }
-void operator delete[](void *memory) noexcept { free(memory); }
-void operator delete(void *memory, size_t) noexcept { free(memory); }
-void operator delete[](void *memory, size_t) noexcept { free(memory); }
-void operator delete(void *memory, std::align_val_t) noexcept { free(memory); }
-void operator delete[](void *memory, std::align_val_t) noexcept {
+static void release(void *memory) {
+  forgetLocks(memory);
   free(memory);
+}
+void operator delete(void *memory) noexcept { release(memory); }
+void operator delete[](void *memory) noexcept { release(memory); }
+void operator delete(void *memory, size_t) noexcept { release(memory); }
+void operator delete[](void *memory, size_t) noexcept { release(memory); }
+void operator delete(void *memory, std::align_val_t) noexcept {
+  release(memory);
+}
+void operator delete[](void *memory, std::align_val_t) noexcept {
+  release(memory);
 }
 void operator delete(void *memory, size_t, std::align_val_t) noexcept {
-  free(memory);
+  release(memory);
 }
 void operator delete[](void *memory, size_t, std::align_val_t) noexcept {
-  free(memory);
+  release(memory);
 }
 void operator delete(void *memory, const std::nothrow_t &) noexcept {
-  free(memory);
+  release(memory);
 }
 void operator delete[](void *memory, const std::nothrow_t &) noexcept {
-  free(memory);
+  release(memory);
 }
 
 //===----------------------------------------------------------------------===//
@@ -192,12 +230,34 @@ int __wrap_pthread_atfork(void (*prepare)(), void (*parent)(),
 int __real_pthread_mutex_lock(pthread_mutex_t *mutex);
 int __wrap_pthread_mutex_lock(pthread_mutex_t *mutex) {
   (void)ask(HostCall::Lock, "pthread_mutex_lock");
+  noteLock(mutex, 0);
   return __real_pthread_mutex_lock(mutex);
 }
 int __real_pthread_mutex_trylock(pthread_mutex_t *mutex);
 int __wrap_pthread_mutex_trylock(pthread_mutex_t *mutex) {
   (void)ask(HostCall::Lock, "pthread_mutex_trylock");
+  noteLock(mutex, 0);
   return __real_pthread_mutex_trylock(mutex);
+}
+int __real_pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
+                                   const struct timespec *until);
+int __wrap_pthread_mutex_clocklock(pthread_mutex_t *mutex, clockid_t clock,
+                                   const struct timespec *until) {
+  (void)ask(HostCall::Lock, "pthread_mutex_clocklock");
+  noteLock(mutex, 0);
+  return __real_pthread_mutex_clocklock(mutex, clock, until);
+}
+int __real_pthread_rwlock_rdlock(pthread_rwlock_t *lock);
+int __wrap_pthread_rwlock_rdlock(pthread_rwlock_t *lock) {
+  (void)ask(HostCall::Lock, "pthread_rwlock_rdlock");
+  noteLock(lock, 1);
+  return __real_pthread_rwlock_rdlock(lock);
+}
+int __real_pthread_rwlock_wrlock(pthread_rwlock_t *lock);
+int __wrap_pthread_rwlock_wrlock(pthread_rwlock_t *lock) {
+  (void)ask(HostCall::Lock, "pthread_rwlock_wrlock");
+  noteLock(lock, 1);
+  return __real_pthread_rwlock_wrlock(lock);
 }
 
 //===----------------------------------------------------------------------===//
@@ -327,4 +387,39 @@ int __wrap_fclose(FILE *file) {
   --openFiles;
   return __real_fclose(file);
 }
+}
+
+//===----------------------------------------------------------------------===//
+// All locks
+//===----------------------------------------------------------------------===//
+
+void HostCalls::followLocks() { locksFollowed = true; }
+
+std::vector<void *> HostCalls::lockAll() {
+  locksFollowed = false;
+  std::set<uintptr_t> known; // one may stand in two places
+  for (std::atomic<uintptr_t> &lock : locks)
+    if (uintptr_t value = lock.load(); value > 1)
+      known.insert(value);
+  std::vector<void *> taken;
+  for (uintptr_t value : known) {
+    void *at = reinterpret_cast<void *>(value & ~uintptr_t(1));
+    if (value & 1)
+      __real_pthread_rwlock_wrlock(static_cast<pthread_rwlock_t *>(at));
+    else
+      __real_pthread_mutex_lock(static_cast<pthread_mutex_t *>(at));
+    taken.push_back(reinterpret_cast<void *>(value));
+  }
+  return taken;
+}
+
+void HostCalls::unlockAll(const std::vector<void *> &taken) {
+  for (void *lock : taken) {
+    auto value = reinterpret_cast<uintptr_t>(lock);
+    void *at = reinterpret_cast<void *>(value & ~uintptr_t(1));
+    if (value & 1)
+      pthread_rwlock_unlock(static_cast<pthread_rwlock_t *>(at));
+    else
+      pthread_mutex_unlock(static_cast<pthread_mutex_t *>(at));
+  }
 }

@@ -11,6 +11,7 @@
 #define GPUASYNC_TEST_RUNTIME_HOSTCALLS_H
 
 #include <stdint.h>
+#include <vector>
 
 namespace gpuasync_test {
 
@@ -34,6 +35,12 @@ struct HostCalls {
   /// Whether a thread that begins now is to be one of those that `begun` is
   /// called on, and that `threads` counts.
   static void followThreads(bool (*follows)(), void (*begun)());
+
+  /// From here on locks that are taken are remembered, while they live.
+  static void followLocks();
+  /// Takes all that are known, which nobody holds; what it took.
+  static std::vector<void *> lockAll();
+  static void unlockAll(const std::vector<void *> &locks);
 
   /// What is open, mapped or running more than was closed, unmapped or ended.
   static int64_t files(), mappings(), threads();

@@ -140,6 +140,12 @@ GPUASYNC_API void gpuasync_set_spin(double microseconds) GPUASYNC_NOEXCEPT;
 GPUASYNC_API gpuasync_status *
 gpuasync_set_cpu_schedule(const char *schedule) GPUASYNC_NOEXCEPT;
 
+/// Whether this is a child that was forked after the runtime's first use. There
+/// every entry refuses: those with a status return GPUASYNC_SHUT_DOWN, the
+/// others do nothing, none takes a lock. Statuses, gpuasync_program_release and
+/// the disk cache serve there too.
+GPUASYNC_API int32_t gpuasync_process_forked(void) GPUASYNC_NOEXCEPT;
+
 /// Closes every context, joins every thread of ours. Every later entry fails
 /// with GPUASYNC_SHUT_DOWN. Call it before main returns or a library with
 /// lowered code is unloaded; without it the process may end at any time, since

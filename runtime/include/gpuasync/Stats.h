@@ -40,7 +40,7 @@ typedef struct gpuasync_stats {
 
 /// Thread safe; what other threads do meanwhile may or may not be counted.
 /// Valid after gpuasync_context_close too. GPUASYNC_INVALID_ARGUMENT if
-/// `out->structSize` is not set.
+/// `out->structSize` is not set, GPUASYNC_SHUT_DOWN in a forked child.
 GPUASYNC_API gpuasync_status *
 gpuasync_stats_read(const gpuasync_context *context,
                     gpuasync_stats *out) GPUASYNC_NOEXCEPT;

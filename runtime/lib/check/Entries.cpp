@@ -8,6 +8,7 @@
 
 #include "Checker.h"
 #include "core/Extent.h"
+#include "gpuasync/Context.h"
 
 #include <algorithm>
 #include <stdlib.h>
@@ -35,19 +36,29 @@ static const gpuasync_site *at(gpuasync_frame *frame, uint32_t site) {
   return gpuasync_check_site(frame, site);
 }
 
+/// Whether there is something to note: not in a failed frame, nor in a forked
+/// child, where another thread's lock would never be released.
+static bool isNoted(const gpuasync_frame *frame) {
+  return !frame->failed && !gpuasync_process_forked();
+}
+
 //===----------------------------------------------------------------------===//
 // Frames, streams, events
 //===----------------------------------------------------------------------===//
 
 static int32_t frameEnter(gpuasync_frame *frame,
                           const gpuasync_function *function) noexcept {
-  checker().lastFunction = function;
   int32_t failed = gpuasync_frame_enter(frame, function);
+  if (gpuasync_process_forked())
+    return failed;
+  checker().lastFunction = function;
   checker().enter(frame);
   return failed;
 }
 
 static void beforeLeave(gpuasync_frame *frame) {
+  if (gpuasync_process_forked())
+    return;
   if (frame->failed) {
     checker().order.endFailed(frame);
     checker().forget(frame);
@@ -94,14 +105,14 @@ static void *streamNative(gpuasync_frame *frame, gpuasync_stream *stream,
 
 static void streamDestroy(gpuasync_frame *frame, gpuasync_stream *stream,
                           uint32_t flags, uint32_t site) noexcept {
-  if (!frame->failed)
+  if (isNoted(frame))
     checker().order.destroyStream(stream);
   gpuasync_stream_destroy(frame, stream, flags, site);
 }
 
 static void streamWait(gpuasync_frame *frame, gpuasync_stream *stream,
                        gpuasync_event *event, uint32_t site) noexcept {
-  if (!frame->failed)
+  if (isNoted(frame))
     checker().order.waitOnStream(stream, event);
   gpuasync_stream_wait(frame, stream, event, site);
 }
@@ -119,13 +130,14 @@ static gpuasync_event *eventRecord(gpuasync_frame *frame,
                                    gpuasync_stream *stream,
                                    uint32_t site) noexcept {
   gpuasync_event *event = gpuasync_event_record(frame, stream, site);
-  checker().order.recordEvent(event, stream);
+  if (event)
+    checker().order.recordEvent(event, stream);
   return event;
 }
 
 static void eventDestroy(gpuasync_frame *frame, gpuasync_event *event,
                          uint32_t site) noexcept {
-  if (!frame->failed)
+  if (isNoted(frame))
     checker().order.destroyEvent(event);
   gpuasync_event_destroy(frame, event, site);
 }
@@ -142,14 +154,16 @@ static int32_t eventSynchronize(gpuasync_frame *frame,
 static gpuasync_event *eventExport(gpuasync_frame *frame, gpuasync_event *event,
                                    uint32_t site) noexcept {
   gpuasync_event *moved = gpuasync_event_export(frame, event, site);
-  checker().order.moveEvent(event, moved);
+  if (isNoted(frame))
+    checker().order.moveEvent(event, moved);
   return moved;
 }
 
 static gpuasync_event *eventImport(gpuasync_frame *frame, gpuasync_event *event,
                                    uint32_t site) noexcept {
   gpuasync_event *moved = gpuasync_event_import(frame, event, site);
-  checker().order.moveEvent(event, moved);
+  if (isNoted(frame))
+    checker().order.moveEvent(event, moved);
   return moved;
 }
 
@@ -159,7 +173,7 @@ static gpuasync_event *eventImport(gpuasync_frame *frame, gpuasync_event *event,
 
 static void launch(gpuasync_frame *frame, gpuasync_stream *stream,
                    uint32_t site, const gpuasync_block *block) noexcept {
-  if (!frame->failed)
+  if (isNoted(frame))
     gpuasyncCheckLaunch = checker().order.add(stream, at(frame, site), block);
   gpuasync_launch(frame, stream, site, block);
   gpuasyncCheckLaunch = 0;
@@ -240,7 +254,7 @@ static void fill(gpuasync_frame *frame, gpuasync_stream *stream,
                  void *destination, const void *pattern, uint32_t elementBytes,
                  uint64_t count, uint32_t site) noexcept {
   bool allowed = mayCopy(!count);
-  if (frame->failed || !count || count > INT64_MAX / 16)
+  if (!isNoted(frame) || !count || count > INT64_MAX / 16)
     return gpuasync_memset(frame, stream, destination, pattern, elementBytes,
                            count, site);
   if (allowed && checker().accessRange(
@@ -292,7 +306,7 @@ static void *alloc(gpuasync_frame *frame, gpuasync_stream *stream,
 static void dealloc(gpuasync_frame *frame, gpuasync_stream *stream,
                     void *pointer, uint32_t site) noexcept {
   // What is not ours to keep is the runtime's to free or to refuse.
-  if (!frame->failed && pointer &&
+  if (isNoted(frame) && pointer &&
       checker().free(frame, pointer, stream, at(frame, site),
                      quarantineLimit()))
     return;
@@ -302,14 +316,14 @@ static void dealloc(gpuasync_frame *frame, gpuasync_stream *stream,
 static void hostRegister(gpuasync_frame *frame, void *pointer, uint64_t bytes,
                          uint32_t site) noexcept {
   gpuasync_host_register(frame, pointer, bytes, site);
-  if (!frame->failed && pointer && bytes)
+  if (isNoted(frame) && pointer && bytes)
     checker().registerHost(pointer, bytes, at(frame, site));
 }
 
 static void hostUnregister(gpuasync_frame *frame, void *pointer,
                            uint32_t site) noexcept {
   gpuasync_host_unregister(frame, pointer, site);
-  if (!frame->failed && pointer)
+  if (isNoted(frame) && pointer)
     checker().unregisterHost(pointer);
 }
 

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Checker.h"
+#include "gpuasync/Context.h"
 #include "gpuasync/Memory.h"
 
 using namespace gpuasync::check;
@@ -19,11 +20,11 @@ namespace {
 /// Memory that host code may touch all of, and nothing beyond when it has a
 /// pointer to it.
 struct Bounds {
-  uintptr_t base = 0;
-  uint64_t bytes = 0;
-  const char *what = nullptr;
-  const gpuasync_site *site = nullptr; ///< of an allocation of the runtime's
-  const char *place = nullptr;         ///< of the host's own
+  uintptr_t base;
+  uint64_t bytes;
+  const char *what;
+  const gpuasync_site *site; ///< of an allocation of the runtime's
+  const char *place;         ///< of the host's own
 
   bool contains(uintptr_t address, uint64_t count) const {
     uint64_t offset = address - base;
@@ -98,18 +99,24 @@ static void acquire(Allocation &allocation, uintptr_t address, uint64_t bytes) {
   });
 }
 
-/// What is wrong with where the thread's next copy or fill begins.
+/// A copy or fill that the thread is about to enqueue and that begins outside
+/// of its memory. Without a destructor: threads copy while they end, too.
 static thread_local struct NextCopy {
-  const char *site = nullptr; ///< null: nothing
-  std::string text, from;
+  const char *site; ///< null: none
+  uintptr_t address;
+  Bounds bounds;
 } nextCopy;
 
 bool gpuasync::check::mayCopy(bool isEmpty) {
-  if (__builtin_expect(!nextCopy.site, 1))
+  const char *site = nextCopy.site;
+  if (__builtin_expect(!site, 1))
     return true;
-  if (!isEmpty)
-    reportHost(Kind::Bounds, nextCopy.site, nextCopy.text, nextCopy.from);
   nextCopy.site = nullptr;
+  if (!isEmpty && !gpuasync_process_forked())
+    reportHost(Kind::Bounds, site,
+               "out of bounds: " + siteLine(site, 1) + " begins " +
+                   nextCopy.bounds.position(nextCopy.address),
+               nextCopy.bounds.from());
   return isEmpty;
 }
 
@@ -119,13 +126,13 @@ void *gpuasync_check_host(void *pointer, void *base, uint64_t access,
                           const char *site) noexcept {
   auto address = reinterpret_cast<uintptr_t>(pointer);
   uint64_t bytes = access >> 8;
-  if (!bytes)
+  if (!bytes || gpuasync_process_forked())
     return pointer;
   if (address < 4096) {
     reportHost(Kind::HostMemory, site, "null pointer: " + describe(access), "");
     return nullptr;
   }
-  Bounds bounds;
+  Bounds bounds = {};
   if ((findBounds(reinterpret_cast<uintptr_t>(base), 1, bounds) ||
        findBounds(address, bytes, bounds)) &&
       !bounds.contains(address, bytes)) {
@@ -165,15 +172,14 @@ void *gpuasync_check_host_pointer(void *address, void *base, uint64_t access,
 
 void gpuasync_check_start_of(void *pointer, void *base,
                              const char *site) noexcept {
+  if (gpuasync_process_forked())
+    return;
   auto address = reinterpret_cast<uintptr_t>(pointer);
-  Bounds bounds;
+  Bounds bounds = {};
   if (!findBounds(reinterpret_cast<uintptr_t>(base), 1, bounds) ||
       bounds.contains(address, 0))
     return;
-  nextCopy = {site,
-              "out of bounds: " + siteLine(site, 1) + " begins " +
-                  bounds.position(address),
-              bounds.from()};
+  nextCopy = {site, address, bounds};
 }
 
 void gpuasync_check_host_alloc(void *address, uint64_t bytes,
@@ -184,6 +190,8 @@ void gpuasync_check_host_alloc(void *address, uint64_t bytes,
 }
 
 void *gpuasync_check_host_free(void *pointer, const char *site) noexcept {
+  if (gpuasync_process_forked())
+    return pointer;
   auto address = reinterpret_cast<uintptr_t>(pointer);
   if (Allocation *allocation = findAllocation(address)) {
     reportHost(Kind::HostMemory, site,

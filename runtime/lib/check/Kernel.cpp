@@ -521,6 +521,8 @@ void gpuasync_check_assert(uint32_t condition) noexcept {
 
 void gpuasync_check_own(void *address, uint64_t bytes, const char *site,
                         uint32_t shared) noexcept {
+  if (gpuasync_process_forked())
+    return;
   Checker &checker = Checker::get();
   MemoryKind kind = shared ? MemoryKind::Global : MemoryKind::Own;
   Allocation *known = checker.find(reinterpret_cast<uintptr_t>(address));
@@ -553,6 +555,8 @@ void gpuasync_cpu_check_barrier(const gpuasync_cpu_block_ctx *,
 
 void gpuasync_check_start(void (*report)(void *user, const char *text),
                           void *user) noexcept {
+  if (gpuasync_process_forked())
+    return;
   Checker::get().start(report, user);
   gpuasync_status *status = gpuasync_cpu_check_install(&hooks);
   if (status)
@@ -561,6 +565,10 @@ void gpuasync_check_start(void (*report)(void *user, const char *text),
 }
 
 uint64_t gpuasync_check_finish(uint64_t *unprinted) noexcept {
+  if (unprinted)
+    *unprinted = 0;
+  if (gpuasync_process_forked())
+    return 0;
   Checker &checker = Checker::get();
   while (gpuasync_context *context = checker.keeper()) {
     gpuasync_status_free(gpuasync_scope_push(context));

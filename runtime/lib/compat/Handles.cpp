@@ -9,6 +9,7 @@
 #include "compat/Modules.h"
 #include "compat/Report.h"
 #include "core/SizedStruct.h"
+#include "gpuasync/Context.h"
 #include "gpuasync/Mgpu.h"
 
 #include <new>
@@ -647,6 +648,8 @@ void mgpu::freeAfter(void *value, void *pointer, const gpuasync_site *site) {
 extern "C" {
 
 gpuasync_status *gpuasync_mgpu_read_stats(gpuasync_mgpu_stats *out) noexcept {
+  if (gpuasync_process_forked())
+    return gpuasync_status_make(GPUASYNC_SHUT_DOWN, forkedMessage);
   gpuasync_mgpu_stats now = {};
   now.streams = liveStreams.load();
   now.events = liveEvents.load();
@@ -664,6 +667,8 @@ gpuasync_status *gpuasync_mgpu_read_stats(gpuasync_mgpu_stats *out) noexcept {
 
 uint32_t gpuasync_mgpu_close(void) noexcept {
   GPUASYNC_MGPU_SITE("gpuasync_mgpu_close");
+  if (gpuasync_process_forked())
+    return GPUASYNC_OK; // all of it is its parent's
   closeModules(&site);
   Table &t = table();
   Device *device;

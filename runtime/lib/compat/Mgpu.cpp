@@ -10,7 +10,6 @@
 #include "compat/Report.h"
 #include "core/Extent.h"
 
-#include <new>
 #include <string.h>
 
 using namespace gpuasync;
@@ -61,10 +60,12 @@ struct MemRef1d {
 
 MemRef1d deviceMemRef(void *aligned, int64_t offset, int64_t size,
                       int64_t stride, const gpuasync_site *site) {
-  void *pointer = nullptr;
-  Device *device = dead() ? nullptr : currentDevice(site);
-  if (device)
-    check(site, device->session->devicePointer(aligned, site, pointer));
+  void *pointer = entry(site, [&] {
+    void *found = nullptr;
+    if (Device *device = currentDevice(site))
+      check(site, device->session->devicePointer(aligned, site, found));
+    return found;
+  });
   return {pointer, pointer, offset, size, stride};
 }
 
@@ -86,52 +87,47 @@ extern "C" {
 
 GPUASYNC_API void *mgpuStreamCreate() noexcept {
   GPUASYNC_MGPU_SITE("mgpuStreamCreate");
-  return dead() ? nullptr : createHandle(Kind::Stream, &site);
+  return entry(&site, [&] { return createHandle(Kind::Stream, &site); });
 }
 
 GPUASYNC_API void mgpuStreamDestroy(void *stream) noexcept {
   GPUASYNC_MGPU_SITE("mgpuStreamDestroy");
-  if (!dead())
-    destroyHandle(stream, &site);
+  release(&site, [&] { destroyHandle(stream, &site); });
 }
 
 GPUASYNC_API void mgpuStreamSynchronize(void *stream) noexcept {
   GPUASYNC_MGPU_SITE("mgpuStreamSynchronize");
-  if (!dead())
-    synchronizeHandle(stream, Kind::Stream, &site);
+  entry(&site, [&] { synchronizeHandle(stream, Kind::Stream, &site); });
 }
 
 GPUASYNC_API void mgpuStreamWaitEvent(void *stream, void *event) noexcept {
   GPUASYNC_MGPU_SITE("mgpuStreamWaitEvent");
-  if (!dead())
-    waitForHandle(stream, event, &site);
+  entry(&site, [&] { waitForHandle(stream, event, &site); });
 }
 
 GPUASYNC_API void *mgpuEventCreate() noexcept {
   GPUASYNC_MGPU_SITE("mgpuEventCreate");
-  return dead() ? nullptr : createHandle(Kind::Event, &site);
+  return entry(&site, [&] { return createHandle(Kind::Event, &site); });
 }
 
 GPUASYNC_API void mgpuEventDestroy(void *event) noexcept {
   GPUASYNC_MGPU_SITE("mgpuEventDestroy");
-  if (!dead())
-    destroyHandle(event, &site);
+  release(&site, [&] { destroyHandle(event, &site); });
 }
 
 GPUASYNC_API void mgpuEventSynchronize(void *event) noexcept {
   GPUASYNC_MGPU_SITE("mgpuEventSynchronize");
-  if (dead())
-    return;
-  if (event)
-    synchronizeHandle(event, Kind::Event, &site);
-  else
-    fail(&site, "the event is null");
+  entry(&site, [&] {
+    if (event)
+      synchronizeHandle(event, Kind::Event, &site);
+    else
+      fail(&site, "the event is null");
+  });
 }
 
 GPUASYNC_API void mgpuEventRecord(void *event, void *stream) noexcept {
   GPUASYNC_MGPU_SITE("mgpuEventRecord");
-  if (!dead())
-    recordHandle(event, stream, &site);
+  entry(&site, [&] { recordHandle(event, stream, &site); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -142,53 +138,50 @@ GPUASYNC_API void mgpuEventRecord(void *event, void *stream) noexcept {
 GPUASYNC_API void *mgpuMemAlloc(uint64_t bytes, void *stream,
                                 bool isHostShared) noexcept {
   GPUASYNC_MGPU_SITE("mgpuMemAlloc");
-  if (dead() || !bytes)
-    return nullptr;
-  Device *device = deviceOf(stream, &site);
-  void *pointer = nullptr;
-  if (device)
-    check(&site,
-          device->session->alloc(bytes,
-                                 isHostShared ? GPUASYNC_ALLOC_HOST_SHARED
-                                              : GPUASYNC_ALLOC_DEVICE,
-                                 &site, pointer));
-  return pointer;
+  return entry(&site, [&] {
+    Device *device = bytes ? deviceOf(stream, &site) : nullptr;
+    void *pointer = nullptr;
+    if (device)
+      check(&site,
+            device->session->alloc(bytes,
+                                   isHostShared ? GPUASYNC_ALLOC_HOST_SHARED
+                                                : GPUASYNC_ALLOC_DEVICE,
+                                   &site, pointer));
+    return pointer;
+  });
 }
 
 GPUASYNC_API void mgpuMemFree(void *pointer, void *stream) noexcept {
   GPUASYNC_MGPU_SITE("mgpuMemFree");
-  if (dead() || !pointer)
-    return;
-  try {
-    freeAfter(stream, pointer, &site);
-  } catch (const std::bad_alloc &) {
-    fail(&site, "out of memory");
-  }
+  release(&site, [&] {
+    if (pointer)
+      freeAfter(stream, pointer, &site);
+  });
 }
 
 GPUASYNC_API void mgpuMemcpy(void *destination, void *source, size_t bytes,
                              void *stream) noexcept {
   GPUASYNC_MGPU_SITE("mgpuMemcpy");
-  if (dead())
-    return;
-  Work work(stream, &site);
-  if (work.stream)
-    check(&site, work.device->session->copy(work.stream, destination, source,
-                                            bytes, &site));
+  entry(&site, [&] {
+    Work work(stream, &site);
+    if (work.stream)
+      check(&site, work.device->session->copy(work.stream, destination, source,
+                                              bytes, &site));
+  });
 }
 
 GPUASYNC_API void mgpuMemset32(void *destination, unsigned value, size_t count,
                                void *stream) noexcept {
   GPUASYNC_MGPU_SITE("mgpuMemset32");
-  if (!dead())
-    fillMemory(destination, &value, 4, count, stream, &site);
+  entry(&site,
+        [&] { fillMemory(destination, &value, 4, count, stream, &site); });
 }
 
 GPUASYNC_API void mgpuMemset16(void *destination, unsigned short value,
                                size_t count, void *stream) noexcept {
   GPUASYNC_MGPU_SITE("mgpuMemset16");
-  if (!dead())
-    fillMemory(destination, &value, 2, count, stream, &site);
+  entry(&site,
+        [&] { fillMemory(destination, &value, 2, count, stream, &site); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -197,34 +190,36 @@ GPUASYNC_API void mgpuMemset16(void *destination, unsigned short value,
 
 GPUASYNC_API void mgpuMemHostRegister(void *pointer, uint64_t bytes) noexcept {
   GPUASYNC_MGPU_SITE("mgpuMemHostRegister");
-  if (!dead())
-    registerRange(pointer, bytes, &site);
+  entry(&site, [&] { registerRange(pointer, bytes, &site); });
 }
 
 GPUASYNC_API void mgpuMemHostRegisterMemRef(int64_t rank, void *descriptor,
                                             int64_t elementBytes) noexcept {
   GPUASYNC_MGPU_SITE("mgpuMemHostRegisterMemRef");
-  char *begin = nullptr;
-  uint64_t bytes = 0;
-  if (!dead() && findBytes(rank, static_cast<Descriptor *>(descriptor),
-                           elementBytes, &site, begin, bytes))
-    registerRange(begin, bytes, &site);
+  entry(&site, [&] {
+    char *begin = nullptr;
+    uint64_t bytes = 0;
+    if (findBytes(rank, static_cast<Descriptor *>(descriptor), elementBytes,
+                  &site, begin, bytes))
+      registerRange(begin, bytes, &site);
+  });
 }
 
 GPUASYNC_API void mgpuMemHostUnregister(void *pointer) noexcept {
   GPUASYNC_MGPU_SITE("mgpuMemHostUnregister");
-  if (!dead())
-    unregisterRange(pointer, &site);
+  release(&site, [&] { unregisterRange(pointer, &site); });
 }
 
 GPUASYNC_API void mgpuMemHostUnregisterMemRef(int64_t rank, void *descriptor,
                                               int64_t elementBytes) noexcept {
   GPUASYNC_MGPU_SITE("mgpuMemHostUnregisterMemRef");
-  char *begin = nullptr;
-  uint64_t bytes = 0;
-  if (!dead() && findBytes(rank, static_cast<Descriptor *>(descriptor),
-                           elementBytes, &site, begin, bytes))
-    unregisterRange(begin, &site);
+  release(&site, [&] {
+    char *begin = nullptr;
+    uint64_t bytes = 0;
+    if (findBytes(rank, static_cast<Descriptor *>(descriptor), elementBytes,
+                  &site, begin, bytes))
+      unregisterRange(begin, &site);
+  });
 }
 
 GPUASYNC_API MemRef1d mgpuMemGetDeviceMemRef1dFloat(float *, float *aligned,
@@ -246,12 +241,12 @@ GPUASYNC_API MemRef1d mgpuMemGetDeviceMemRef1dInt32(int32_t *, int32_t *aligned,
 /// For the calling thread, as upstream's; later calls of it use that device.
 GPUASYNC_API void mgpuSetDefaultDevice(int32_t device) noexcept {
   GPUASYNC_MGPU_SITE("mgpuSetDefaultDevice");
-  if (dead())
-    return;
-  if (device < 0)
-    return fail(&site, "there is no device %d", static_cast<int>(device));
-  setOrdinal(device);
-  (void)currentDevice(&site);
+  entry(&site, [&] {
+    if (device < 0)
+      return fail(&site, "there is no device %d", static_cast<int>(device));
+    setOrdinal(device);
+    (void)currentDevice(&site);
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -264,22 +259,24 @@ GPUASYNC_API void mgpuTensorMapEncodeTiled(
     const uint32_t *elementStrides, uint32_t interleave, uint32_t swizzle,
     uint32_t l2Promotion, uint32_t fill) noexcept {
   GPUASYNC_MGPU_SITE("mgpuTensorMapEncodeTiled");
-  Device *device = dead() ? nullptr : currentDevice(&site);
-  if (!device)
-    return;
-  TensorMap tensor;
-  tensor.dataType = dataType;
-  tensor.rank = rank;
-  tensor.address = address;
-  tensor.sizes = sizes;
-  tensor.strides = strides;
-  tensor.box = box;
-  tensor.elementStrides = elementStrides;
-  tensor.interleave = interleave;
-  tensor.swizzle = swizzle;
-  tensor.l2Promotion = l2Promotion;
-  tensor.fill = fill;
-  check(&site, device->session->encodeTensorMap(tensor, &site, map));
+  entry(&site, [&] {
+    Device *device = currentDevice(&site);
+    if (!device)
+      return;
+    TensorMap tensor;
+    tensor.dataType = dataType;
+    tensor.rank = rank;
+    tensor.address = address;
+    tensor.sizes = sizes;
+    tensor.strides = strides;
+    tensor.box = box;
+    tensor.elementStrides = elementStrides;
+    tensor.interleave = interleave;
+    tensor.swizzle = swizzle;
+    tensor.l2Promotion = l2Promotion;
+    tensor.fill = fill;
+    check(&site, device->session->encodeTensorMap(tensor, &site, map));
+  });
 }
 
 /// The descriptor of a memref, in device memory that the caller owns.
@@ -289,7 +286,7 @@ mgpuTensorMapEncodeTiledMemref(int64_t rank, void *rankedDescriptor,
                                uint32_t swizzle, uint32_t l2Promotion,
                                uint32_t fill, int64_t *boxSizes) noexcept {
   GPUASYNC_MGPU_SITE("mgpuTensorMapEncodeTiledMemref");
-  if (dead())
+  if (refuses(&site))
     return nullptr;
   // Of CUtensorMapDataType, in its order.
   static const uint8_t elementBytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};

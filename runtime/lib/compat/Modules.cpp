@@ -16,7 +16,6 @@
 #include <elf.h>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <string.h>
 #include <string>
 #include <sys/mman.h>
@@ -431,17 +430,6 @@ void launch(void *pointer, const gpuasync_block &block, void *stream,
                                            function->site.data()));
 }
 
-/// What throws is memory that is out.
-template <typename Body>
-auto guarded(const gpuasync_site *site, Body body) -> decltype(body()) {
-  try {
-    return body();
-  } catch (const std::bad_alloc &) {
-    fail(site, "out of memory");
-  }
-  return decltype(body())();
-}
-
 } // namespace
 
 void mgpu::closeModules(const gpuasync_site *site) {
@@ -454,18 +442,14 @@ extern "C" {
 
 GPUASYNC_API void *mgpuModuleLoad(void *data, size_t bytes) noexcept {
   GPUASYNC_MGPU_SITE("mgpuModuleLoad");
-  if (dead())
-    return nullptr;
-  return guarded(&site, [&] { return loadModule(data, bytes, &site); });
+  return entry(&site, [&] { return loadModule(data, bytes, &site); });
 }
 
 /// `optLevel` is of the vendor's compiler, whose default is the highest.
 GPUASYNC_API void *mgpuModuleLoadJIT(void *data, int optLevel) noexcept {
   GPUASYNC_MGPU_SITE("mgpuModuleLoadJIT");
   (void)optLevel;
-  if (dead())
-    return nullptr;
-  return guarded(&site, [&] {
+  return entry(&site, [&] {
     return loadModule(data, data ? strlen(static_cast<char *>(data)) : 0,
                       &site);
   });
@@ -473,12 +457,11 @@ GPUASYNC_API void *mgpuModuleLoadJIT(void *data, int optLevel) noexcept {
 
 GPUASYNC_API void mgpuModuleUnload(void *pointer) noexcept {
   GPUASYNC_MGPU_SITE("mgpuModuleUnload");
-  if (dead() || !pointer)
-    return;
-  guarded(&site, [&] {
-    if (Module *module = findModule(pointer))
+  release(&site, [&] {
+    Module *module = findModule(pointer);
+    if (module)
       unload(*module, &site);
-    else
+    else if (pointer)
       fail(&site, "%p is not a module", pointer);
   });
 }
@@ -486,9 +469,7 @@ GPUASYNC_API void mgpuModuleUnload(void *pointer) noexcept {
 GPUASYNC_API void *mgpuModuleGetFunction(void *pointer,
                                          const char *name) noexcept {
   GPUASYNC_MGPU_SITE("mgpuModuleGetFunction");
-  if (dead())
-    return nullptr;
-  return guarded(&site, [&]() -> void * {
+  return entry(&site, [&]() -> void * {
     Module *module = findModule(pointer);
     if (!module || !module->loaded.load(std::memory_order_relaxed)) {
       fail(&site, "%p is not a loaded module (kernel @%s)", pointer, name);
@@ -505,8 +486,6 @@ GPUASYNC_API void mgpuLaunchKernel(void *function, intptr_t gridX,
                                    void *stream, void **parameters,
                                    void **extra, size_t paramCount) noexcept {
   GPUASYNC_MGPU_SITE("mgpuLaunchKernel");
-  if (dead())
-    return;
   gpuasync_block block = {{gridX, gridY, gridZ},
                           {blockX, blockY, blockZ},
                           {1, 1, 1},
@@ -514,7 +493,7 @@ GPUASYNC_API void mgpuLaunchKernel(void *function, intptr_t gridX,
                           0,
                           0,
                           nullptr};
-  guarded(&site, [&] {
+  entry(&site, [&] {
     launch(function, block, stream, parameters, extra, paramCount, &site);
   });
 }
@@ -527,8 +506,6 @@ GPUASYNC_API void mgpuLaunchClusterKernel(
     void **parameters, void **extra, size_t paramCount) noexcept {
   GPUASYNC_MGPU_SITE("mgpuLaunchClusterKernel");
   (void)paramCount;
-  if (dead())
-    return;
   gpuasync_block block = {{gridX, gridY, gridZ},
                           {blockX, blockY, blockZ},
                           {clusterX, clusterY, clusterZ},
@@ -536,7 +513,7 @@ GPUASYNC_API void mgpuLaunchClusterKernel(
                           0,
                           0,
                           nullptr};
-  guarded(&site, [&] {
+  entry(&site, [&] {
     launch(function, block, stream, parameters, extra, SIZE_MAX, &site);
   });
 }

@@ -6,9 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "compat/Report.h"
+#include "gpuasync/Context.h"
 #include "gpuasync/Mgpu.h"
 
-#include <mutex>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,19 +19,25 @@ using namespace gpuasync;
 std::atomic<bool> mgpu::failed{false};
 
 static constexpr size_t maxMessage = 2048;
-static std::mutex firstMutex;
+static std::atomic<bool> claimed{false}; ///< by whoever writes what follows
 static char firstText[maxMessage];
 static uint32_t firstCode;
 
-static void keep(uint32_t code, const char *text) {
-  {
-    std::lock_guard<std::mutex> lock(firstMutex);
-    if (mgpu::failed.load())
-      return;
-    snprintf(firstText, sizeof(firstText), "%s", text);
-    firstCode = code;
-    mgpu::failed.store(true);
+bool mgpu::refuses(const gpuasync_site *site, bool release) {
+  if (__builtin_expect(gpuasync_process_forked(), 0)) {
+    if (!release && !failed.load(std::memory_order_relaxed))
+      fail(site, "%s", forkedMessage);
+    return true;
   }
+  return __builtin_expect(failed.load(std::memory_order_relaxed), 0);
+}
+
+static void keep(uint32_t code, const char *text) {
+  if (claimed.exchange(true))
+    return;
+  snprintf(firstText, sizeof(firstText), "%s", text);
+  firstCode = code;
+  mgpu::failed.store(true);
   const char *policy = getenv("GPU_ASYNC_MGPU_ON_ERROR");
   bool goOn = policy && strcmp(policy, "continue") == 0;
   fprintf(stderr, "error: %s%s\n", text,
@@ -81,9 +87,9 @@ void mgpu::warnOnce(std::atomic<uint64_t> &seen, const gpuasync_site *site,
 }
 
 uint32_t mgpu::forget() {
-  std::lock_guard<std::mutex> lock(firstMutex);
   uint32_t code = failed.load() ? firstCode : uint32_t(GPUASYNC_OK);
   failed.store(false);
+  claimed.store(false);
   return code;
 }
 

@@ -14,6 +14,7 @@
 #include "gpuasync/Status.h"
 
 #include <atomic>
+#include <new>
 
 namespace gpuasync::mgpu {
 
@@ -31,18 +32,43 @@ constexpr auto siteOf(const char (&call)[size]) {
 
 extern std::atomic<bool> failed;
 
-/// Whether calls do nothing, because one failed.
-inline bool dead() {
-  return __builtin_expect(failed.load(std::memory_order_relaxed), 0);
+static constexpr char forkedMessage[] =
+    "the process was forked; device work needs a process that starts anew "
+    "(exec)";
+
+/// Whether the call does nothing, because one failed, or since this is a forked
+/// child: an error, but not of a call that gives something back (`release`).
+/// Each asks before it takes a lock, which a thread that the child does not
+/// have may hold.
+bool refuses(const gpuasync_site *site, bool release = false);
+
+/// An error of our own: "CALL: ...".
+void fail(const gpuasync_site *site, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+/// What every entry does: nothing where it is refused, else `body`, of which an
+/// exception is memory that is out.
+template <typename Body>
+auto entry(const gpuasync_site *site, Body body, bool release = false) noexcept
+    -> decltype(body()) {
+  if (!refuses(site, release)) {
+    try {
+      return body();
+    } catch (const std::bad_alloc &) {
+      fail(site, "out of memory");
+    }
+  }
+  return decltype(body())();
+}
+/// The same of an entry that gives something back.
+template <typename Body>
+void release(const gpuasync_site *site, Body body) noexcept {
+  entry(site, body, /*release=*/true);
 }
 
 /// Keeps and prints the first error, with the name of the call (the site's op);
 /// true if `status` is success. After gpuasync_shutdown, exit or fork, giving
 /// something back is no error: `release`.
 bool check(const gpuasync_site *site, Status status, bool release = false);
-/// An error of our own: "CALL: ...".
-void fail(const gpuasync_site *site, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
 /// Prints a warning the first time that `seen` is 0, and counts.
 void warnOnce(std::atomic<uint64_t> &seen, const gpuasync_site *site,
               const char *format, ...) __attribute__((format(printf, 3, 4)));

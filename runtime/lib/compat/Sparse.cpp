@@ -14,9 +14,8 @@ using namespace gpuasync::mgpu;
 #define REFUSED(name)                                                          \
   extern "C" GPUASYNC_API void *name() noexcept {                              \
     GPUASYNC_MGPU_SITE(#name);                                                 \
-    if (!dead())                                                               \
-      fail(&site, "cuSPARSE is not supported; lower sparse operations to "     \
-                  "loops (sparsification) or use upstream's runtime library"); \
+    fail(&site, "cuSPARSE is not supported; lower sparse operations to "       \
+                "loops (sparsification) or use upstream's runtime library");   \
     return nullptr;                                                            \
   }
 

@@ -577,10 +577,11 @@ Status gpuasync_context::closeOnce() {
         for (Event *event = exported; event; event = event->next)
           ++events;
       }
+      ThreadContext *slot = threadState().slotFor(this);
       for (Instance *instance : all) {
         uint32_t count = modules.dropInstance(*instance);
         for (uint32_t i = 0; i < count; ++i)
-          threadState().slotFor(this)->counters.modules.destroy();
+          slot->counters.modules.destroy();
         std::lock_guard<std::mutex> lock(poolMutex);
         instances.erase(
             std::find(instances.begin(), instances.end(), instance));
@@ -590,16 +591,18 @@ Status gpuasync_context::closeOnce() {
       uint64_t loaded = modules.size() + modules.underflows.load();
       reclaim();
       if (streams || events || loaded) {
-        std::string first;
+        // Nothing may be thrown any more.
+        const char *first = nullptr;
         for (const std::string &line : leaks)
-          if (first.empty() && line.find(": event ") != std::string::npos)
-            first = "; " + line;
+          if (!first && line.find(": event ") != std::string::npos)
+            first = line.c_str();
         result = makeStatus(
             GPUASYNC_INVALID_ARGUMENT,
-            "never released: %llu streams, %llu events, %llu modules%s",
+            "never released: %llu streams, %llu events, %llu modules%s%s",
             static_cast<unsigned long long>(streams),
             static_cast<unsigned long long>(events),
-            static_cast<unsigned long long>(loaded), first.c_str());
+            static_cast<unsigned long long>(loaded), first ? "; " : "",
+            first ? first : "");
       }
     }
     if (!finished)

@@ -132,18 +132,16 @@ extern "C" {
 void gpuasync_device_list(gpuasync_device_visitor visitor,
                           void *user) noexcept {
   for (int index = 0; index < driverCount && !refusal.load(); ++index) {
-    Driver *driver = nullptr;
+    Driver *driver = driverAt(index);
     int32_t count = 0;
     Status status = guard([&] {
-      driver = driverAt(index);
       Status available = driver->available();
       if (available.ok() && !(count = driver->deviceCount()))
         return makeStatus(GPUASYNC_UNAVAILABLE, "no device");
       return available;
     });
     if (!status.ok())
-      visitor(user, driver ? driver->name() : "", nullptr, "", 0,
-              status.message());
+      visitor(user, driver->name(), nullptr, "", 0, status.message());
     for (int32_t i = 0; i < count; ++i) {
       DeviceInfo info;
       char name[64];
@@ -337,6 +335,8 @@ void gpuasync_set_spin(double microseconds) noexcept {
 gpuasync_status *gpuasync_set_cpu_schedule(const char *schedule) noexcept {
   return entry([&] { return setCpuSchedule(schedule ? schedule : ""); });
 }
+
+int32_t gpuasync_process_forked(void) noexcept { return isForked(); }
 
 gpuasync_status *gpuasync_shutdown(void) noexcept {
   Status refused = checkRefusal();

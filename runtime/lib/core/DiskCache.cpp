@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <new>
 #include <string>
 #include <utility>
@@ -44,9 +43,11 @@ struct gpuasync_disk_cache {
   std::atomic<bool> storing{true}; ///< no write has failed yet
   std::atomic<uint64_t> hits{0}, misses{0}, damaged{0}, stores{0}, evictions{0},
       bytesRead{0}, bytesWritten{0};
-  std::mutex mutex; ///< of what follows
-  Status warning;
-  bool warned = false;
+  /// The one warning, until somebody takes it. No lock: a child that is forked
+  /// at any moment may use the cache.
+  std::atomic<gpuasync_status *> warning{nullptr};
+  std::atomic<bool> warned{false};
+  ~gpuasync_disk_cache() { gpuasync_status_free(warning.load()); }
 };
 
 namespace {
@@ -209,11 +210,8 @@ void warn(gpuasync_disk_cache &cache, const char *format, ...) {
   va_start(args, format);
   Status status = makeStatusV(GPUASYNC_UNAVAILABLE, format, args);
   va_end(args);
-  std::lock_guard<std::mutex> lock(cache.mutex);
-  if (cache.warned)
-    return;
-  cache.warned = true;
-  cache.warning = std::move(status);
+  if (!cache.warned.exchange(true))
+    cache.warning.store(status.release());
 }
 
 constexpr char elsewhere[] = "name another folder with GPU_ASYNC_CACHE_DIR, or "
@@ -603,8 +601,7 @@ int gpuasync_disk_cache_store(gpuasync_disk_cache *cache,
 
 gpuasync_status *
 gpuasync_disk_cache_take_warning(gpuasync_disk_cache *cache) noexcept {
-  std::lock_guard<std::mutex> lock(cache->mutex);
-  return cache->warning.release();
+  return cache->warning.exchange(nullptr);
 }
 
 gpuasync_status *

@@ -35,6 +35,8 @@ public:
   }
 
   void close() noexcept override {
+    if (isForked())
+      return; // its parent's
     {
       // What no host wait has finished by now nobody will look at.
       std::lock_guard<std::mutex> lock(transferMutex);
@@ -211,6 +213,8 @@ Status SessionImpl::takeStream(const gpuasync_site *site,
 }
 
 void SessionImpl::giveStream(gpuasync_stream *stream, bool idle) noexcept {
+  if (isForked())
+    return;
   {
     std::lock_guard<std::mutex> lock(context.poolMutex);
     stream->session = false;

@@ -91,6 +91,8 @@ extern "C" {
 gpuasync_status *gpuasync_stats_read(const gpuasync_context *constant,
                                      gpuasync_stats *out) noexcept {
   auto *context = const_cast<gpuasync_context *>(constant);
+  if (isForked())
+    return checkRefusal().release();
   gpuasync_stats now;
   {
     std::lock_guard<std::mutex> lock(context->poolMutex);
@@ -123,6 +125,8 @@ gpuasync_status *gpuasync_stats_read(const gpuasync_context *constant,
 }
 
 void gpuasync_stats_reset(gpuasync_context *context) noexcept {
+  if (isForked())
+    return;
   std::lock_guard<std::mutex> lock(context->poolMutex);
   context->base = sum(*context);
   auto restart = [](ObjectCounter &counter) {
@@ -145,6 +149,8 @@ uint64_t gpuasync_leaks_list(const gpuasync_context *constant,
                              gpuasync_leak_visitor visitor,
                              void *user) noexcept {
   auto *context = const_cast<gpuasync_context *>(constant);
+  if (isForked())
+    return 0;
   std::vector<std::string> lines;
   auto add = [&](const gpuasync_site *site, const std::string &label,
                  const char *format, uint64_t bytes) {

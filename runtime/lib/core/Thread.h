@@ -166,6 +166,9 @@ ThreadState &threadState();
 /// Why entries refuse; bits of `refusal`.
 enum : uint32_t { RefuseForked = 1, RefuseShutDown = 2, RefuseExiting = 4 };
 extern std::atomic<uint32_t> refusal;
+inline bool isForked() {
+  return refusal.load(std::memory_order_relaxed) & RefuseForked;
+}
 
 struct Process {
   std::mutex mutex; ///< guards the lists below; taken before no other lock

@@ -459,7 +459,9 @@ public:
 } // namespace
 
 Driver *gpuasync::cpuDriver() {
-  // Never destroyed, so nothing of it runs at exit.
-  static Driver *driver = new CpuDriver;
+  // In raw storage: neither a constructor nor a destructor of it is global, and
+  // it takes no memory.
+  alignas(CpuDriver) static unsigned char storage[sizeof(CpuDriver)];
+  static Driver *driver = new (storage) CpuDriver;
   return driver;
 }
