@@ -62,40 +62,86 @@ bool gpuasync_context::isHeldBySession() {
                      [](gpuasync_stream *stream) { return stream->session; });
 }
 
-Pause::Pause(gpuasync_context &context) : context(context) {
+// Contexts that we made on one device are parts of the vendor's primary one;
+// those of the cpu are apart.
+bool gpuasync_context::sharesDevice(const gpuasync_context &other) const {
+  return this == &other || (&kind == &other.kind && ordinal == other.ordinal &&
+                            has(CapVendorStreams) &&
+                            driver->generation() == other.driver->generation());
+}
+
+bool gpuasync_context::rests(const Pin *entering) {
+  Process &shared = process();
+  std::lock_guard<std::mutex> lock(shared.mutex);
+  return std::all_of(shared.contexts.begin(), shared.contexts.end(),
+                     [&](gpuasync_context *each) {
+                       return !sharesDevice(*each) ||
+                              each->isIdle(each == this ? entering : nullptr);
+                     });
+}
+
+bool gpuasync_context::isHeldUp() {
+  Process &shared = process();
+  std::lock_guard<std::mutex> lock(shared.mutex);
+  return std::any_of(shared.contexts.begin(), shared.contexts.end(),
+                     [&](gpuasync_context *each) {
+                       return each->state.load() == State::Closed &&
+                              sharesDevice(*each) && !each->isIdle(nullptr);
+                     });
+}
+
+Pause::Pause(gpuasync_context &context) : context(context), own(true) {
   const ThreadState *thread = &threadState();
-  std::lock_guard<std::mutex> lock(context.poolMutex);
-  own = !context.pausedBy;
+  Process &shared = process();
+  std::lock_guard<std::mutex> lock(shared.mutex);
+  for (gpuasync_context *each : shared.contexts)
+    if (context.sharesDevice(*each)) {
+      std::lock_guard<std::mutex> pool(each->poolMutex);
+      own &= !each->pausedBy;
+    }
   if (!own)
     return;
-  context.pausedBy = thread;
-  for (Instance *instance : context.instances)
-    if (!instance->retired.load()) {
-      instance->paused = true;
-      // Sequentially consistent against the store and load of frame enter.
-      instance->retired.store(true, std::memory_order_seq_cst);
-    }
+  for (gpuasync_context *each : shared.contexts) {
+    if (!context.sharesDevice(*each))
+      continue;
+    std::lock_guard<std::mutex> pool(each->poolMutex);
+    each->pausedBy = thread;
+    for (Instance *instance : each->instances)
+      if (!instance->retired.load()) {
+        instance->paused = true;
+        // Sequentially consistent against the store and load of frame enter.
+        instance->retired.store(true, std::memory_order_seq_cst);
+      }
+  }
 }
 
 Pause::~Pause() {
   if (!own)
     return;
-  std::lock_guard<std::mutex> lock(context.poolMutex);
-  for (Instance *instance : context.instances)
+  Process &shared = process();
+  std::lock_guard<std::mutex> lock(shared.mutex);
+  for (gpuasync_context *each : shared.contexts)
+    if (context.sharesDevice(*each))
+      each->resume();
+}
+
+void gpuasync_context::resume() {
+  std::lock_guard<std::mutex> lock(poolMutex);
+  for (Instance *instance : instances)
     if (instance->paused) {
       instance->paused = false;
       instance->retired.store(false, std::memory_order_release);
     }
-  context.pausedBy = nullptr;
-  context.resumed.notify_all();
+  pausedBy = nullptr;
+  resumed.notify_all();
 }
 
 bool gpuasync_context::drainRetired(const Entering *entering) {
   const Pin *pin = entering ? entering->pin : nullptr;
-  if (!isIdle(pin))
+  if (!rests(pin))
     return false;
   Pause pause(*this);
-  if (!pause.begun() || !isIdle(pin))
+  if (!pause.begun() || !rests(pin))
     return false;
   carryOutRetired();
   if (modules.wantsTrim())
@@ -231,7 +277,7 @@ Status gpuasync_context::giveBack(int64_t timeoutNs) {
   Pause pause(*this);
   if (!pause.begun())
     return makeStatus(GPUASYNC_TIMEOUT, "another thread trims the context");
-  while (!isIdle(nullptr)) {
+  while (!rests(nullptr)) {
     if (lost.load())
       return check(); // what was pending never comes to its end
     // Giving it back takes a frame, which would wait for the end of the trim.
@@ -412,6 +458,7 @@ void gpuasync_context::reclaim() {
       slot->idleEventCount = 0;
     }
     idleStreams = pendingHead = pendingTail = nullptr;
+    busyWrappers = idleWrappers = nullptr;
     idleEvents = nullptr;
   }
   if (alive)
@@ -431,7 +478,6 @@ void gpuasync_context::reclaim() {
     delete wrapper;
   }
   wrappers.clear();
-  busyWrappers = idleWrappers = nullptr;
   if (serviceStream) {
     if (alive)
       driver->destroyStream(serviceStream);
@@ -561,6 +607,13 @@ Status gpuasync_context::closeOnce() {
                           "work did not end, its resources stay behind; %s",
                           describeBusy().c_str());
     }
+    if (finished && !lost.load() && isHeldUp()) {
+      finished = false;
+      result = makeStatus(GPUASYNC_TIMEOUT,
+                          "work of another context of the device, which was "
+                          "closed before it ended, still runs: what waits for "
+                          "it stays behind");
+    }
     if (finished && capturedStreams && !lost.load()) {
       finished = false;
       result = makeStatus(GPUASYNC_INVALID_ARGUMENT,
@@ -618,6 +671,11 @@ Status gpuasync_context::closeOnce() {
   Process &shared = process();
   std::lock_guard<std::mutex> lock(shared.mutex);
   auto &open = shared.contexts;
-  open.erase(std::remove(open.begin(), open.end(), this), open.end());
+  // While its work goes on, others of the device do not rest.
+  if (finished || lost.load() || !has(CapVendorStreams))
+    open.erase(std::remove(open.begin(), open.end(), this), open.end());
+  else
+    retainPart();
+  resume(); // whoever waits for another context's pause
   return result;
 }

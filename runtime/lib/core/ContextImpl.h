@@ -449,14 +449,23 @@ struct gpuasync_context {
   /// Whether nothing of the context can be running: no frame but the one that
   /// the calling thread is about to begin (null: none at all), no pending work.
   bool isIdle(const gpuasync::Pin *entering);
+  /// The same of all contexts of the vendor's context (`sharesDevice`).
+  bool rests(const gpuasync::Pin *entering);
+  /// Whether a context that shares the device was closed while its work went
+  /// on, and that still does.
+  bool isHeldUp();
+  /// Whether what waits for all kernels of one context waits for the other's.
+  bool sharesDevice(const gpuasync_context &other) const;
+  /// Its frames begin again.
+  void resume();
   /// Whether an mgpu program holds a stream.
   bool isHeldBySession();
-  /// Carries out retired work if nothing of the context is running; whether
-  /// that was so. `entering`: see isIdle.
+  /// Carries out retired work if the context rests; whether it did. `entering`:
+  /// see isIdle.
   bool drainRetired(const gpuasync::Entering *entering);
   /// The same outside of frames, where the context need not be current.
   void drainRetired();
-  /// Nothing of the context is running, and a Pause keeps it so.
+  /// The context rests, and a Pause keeps it so.
   void carryOutRetired();
   /// gpuasync_context_trim. [blocks]
   gpuasync::Status giveBack(int64_t timeoutNs);
@@ -494,10 +503,11 @@ private:
   uint64_t callsBefore;
 };
 
-/// While one lives no frame of the context begins, but on threads that have one
-/// open or made the pause: all instances are marked, and makePin waits for the
-/// end. What waits for all that runs is done in a pause: a kernel that came
-/// between would hold it up, and may itself wait for this thread.
+/// While one lives no frame of the contexts that share the device begins, but
+/// on threads that have one open or made the pause: all instances are marked,
+/// and makePin waits for the end. What waits for all that runs is done in a
+/// pause: a kernel that came between would hold it up, and may itself wait for
+/// this thread.
 class Pause {
 public:
   explicit Pause(gpuasync_context &context);

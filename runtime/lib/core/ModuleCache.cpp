@@ -421,10 +421,10 @@ Status ModuleCache::produceUnguarded(LoadedModule &entry, const Source &source,
   }
   // Others may use the context meanwhile, and then nothing can be unloaded.
   auto makeRoom = [&](bool everything) {
-    if (!source.entering || !context.isIdle(source.entering->pin))
+    if (!source.entering || !context.rests(source.entering->pin))
       return false;
     Pause pause(context);
-    if (!pause.begun() || !context.isIdle(source.entering->pin))
+    if (!pause.begun() || !context.rests(source.entering->pin))
       return false;
     trim(source.entering, entry.bytes, everything);
     if (everything)

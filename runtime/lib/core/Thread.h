@@ -172,7 +172,8 @@ inline bool isForked() {
 
 struct Process {
   std::mutex mutex; ///< guards the lists below; taken before no other lock
-  std::vector<gpuasync_context *> contexts;  ///< open ones, no reference
+  /// Open ones, without a reference, and closed ones whose work goes on.
+  std::vector<gpuasync_context *> contexts;
   std::vector<gpuasync_context *> defaults;  ///< made by default, referenced
   std::vector<Registration *> registrations; ///< in use
   std::vector<Registration *> freeRegistrations;
