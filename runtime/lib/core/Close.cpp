@@ -52,6 +52,8 @@ bool gpuasync_context::isIdle(const Pin *entering) {
   for (gpuasync_stream *stream : allStreams)
     if (stream->session)
       return false; // between two calls of its session
+  if (lost.load())
+    return true; // nothing runs there, and nothing can be asked
   reapPending();
   return !pendingHead && reapWrappers();
 }

@@ -19,12 +19,14 @@ static uint64_t nextContextId() {
   return ++next;
 }
 
+std::string gpuasync::deviceName(const Driver &driver, int32_t ordinal) {
+  std::string name = driver.name();
+  return name == "cpu" ? name : name + ":" + std::to_string(ordinal);
+}
+
 gpuasync_context::gpuasync_context(Driver &driver, int32_t ordinal)
     : kind(driver), ordinal(ordinal), id(nextContextId()),
-      device(driver.name()) {
-  if (device != "cpu")
-    device += ":" + std::to_string(ordinal);
-}
+      device(deviceName(driver, ordinal)) {}
 
 gpuasync_context::~gpuasync_context() {
   for (gpuasync_stream *stream : allStreams)
@@ -186,11 +188,8 @@ gpuasync_status *gpuasync_context_default(const gpuasync_program *program,
     if (status.ok())
       status = program ? chooseDefault(*registration, context)
                        : defaultWithoutProgram(context);
-    if (!status.ok())
-      return status;
-    context->retain();
     *out = context;
-    return Status();
+    return status;
   });
 }
 
@@ -347,24 +346,26 @@ gpuasync_status *gpuasync_shutdown(void) noexcept {
                : refused.release();
   return entry([&]() -> Status {
     Process &shared = process();
-    std::vector<gpuasync_context *> open, kept;
+    std::vector<gpuasync_context *> open;
     {
       std::lock_guard<std::mutex> lock(shared.mutex);
       open = shared.contexts;
       for (gpuasync_context *context : open)
         context->retainPart();
-      kept.swap(shared.defaults);
     }
     Status first;
+    bool all = true;
     for (gpuasync_context *context : open) {
-      Status status = context->close();
+      Status status = guard([&] { return context->close(); });
       if (first.ok() && !status.ok())
         first = makeStatus(status.code(), "%s: %s", context->device.c_str(),
                            status.message());
+      all &= context->state.load() == gpuasync_context::State::Closed;
       context->releasePart();
     }
-    for (gpuasync_context *context : kept)
-      context->release();
+    if (!all)
+      return first; // it can be repeated
+    dropClosedDefaults();
     refusal.fetch_or(RefuseShutDown);
     // This thread's own part; other threads' goes with them.
     if (currentThread && !currentThread->innermost)

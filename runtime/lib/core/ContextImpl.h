@@ -484,6 +484,9 @@ namespace gpuasync {
 
 using Stream = gpuasync_stream;
 
+/// "cpu", "cuda:0".
+std::string deviceName(const Driver &driver, int32_t ordinal);
+
 /// "file:line:col: op", or the label kept when the program went away.
 std::string describeSite(const gpuasync_site *site, const std::string &label);
 

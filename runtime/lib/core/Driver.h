@@ -259,12 +259,6 @@ public:
   /// The vendor's number of this context, which no later one at the same
   /// address has; 0 where addresses say it all.
   virtual uint64_t generation() const { return 0; }
-  /// How well an image fits this device: 0 not at all, and then `why`, unless
-  /// null, receives the reason; the core takes the highest (exact cubin, then a
-  /// lower minor version's of the same major, then the newest PTX that driver
-  /// and chip take). Needs no current context.
-  virtual uint32_t imageRank(const gpuasync_image &image,
-                             std::string *why = nullptr) = 0;
   /// Loads `image` of `module` wholly, first-use loading of each function
   /// included, and writes module.kernelCount handles to `functions`. A kernel
   /// that the image lacks is GPUASYNC_NOT_FOUND naming it; where the driver
@@ -401,6 +395,12 @@ public:
   /// 0 if unavailable.
   virtual int32_t deviceCount() = 0;
   virtual Status deviceInfo(int32_t ordinal, DeviceInfo &info) = 0;
+  /// How well an image fits a device: 0 not at all, and then `why`, unless
+  /// null, receives the reason; the core takes the highest (exact cubin, then a
+  /// lower minor version's of the same major, then the newest PTX that driver
+  /// and chip take). No context is opened for it.
+  virtual uint32_t imageRank(int32_t ordinal, const gpuasync_image &image,
+                             std::string *why = nullptr) = 0;
   /// Opens a context: in `adopted`, a context of the caller's on that device;
   /// if that is null, in the primary one, retained, for cuda. The caller's
   /// current context stays as it is. [blocks]

@@ -87,25 +87,35 @@ static Status pinSlowly(Frame &frame, const gpuasync_function &function) {
   Status status = registerProgram(function.program, registration);
   if (!status.ok())
     return status;
-  gpuasync_context *context = thread.scope;
-  if (!context) {
-    status = chooseDefault(*registration, context);
+  // A default one may be given up by others as soon as it is closed.
+  struct Held {
+    gpuasync_context *context;
+    bool isDefault;
+    ~Held() {
+      if (isDefault)
+        context->release();
+    }
+  } held{thread.scope, false};
+  if (!held.context) {
+    status = chooseDefault(*registration, held.context);
     if (!status.ok())
       return status;
+    held.isDefault = true;
   }
   bool inside = false;
   for (Frame *outer = frame.outer; outer; outer = outer->outer)
     inside |= outer->pin != nullptr;
   for (int attempt = 0; attempt < 100; ++attempt) {
-    status = context->check();
+    status = held.context->check();
     if (!status.ok())
       return status;
     Pin *pin = nullptr;
-    bool held = false;
-    status = makePin(thread, *context, *registration, inside, pin, held);
+    bool counted = false;
+    status =
+        makePin(thread, *held.context, *registration, inside, pin, counted);
     if (!status.ok())
       return status;
-    if (held || hold(pin)) {
+    if (counted || hold(pin)) {
       frame.pin = pin;
       return Status();
     }

@@ -19,10 +19,11 @@ using namespace gpuasync;
 //===----------------------------------------------------------------------===//
 
 std::vector<const gpuasync_image *>
-gpuasync::rankImages(DriverContext &driver, const gpuasync_module &module) {
+gpuasync::rankImages(Driver &driver, int32_t ordinal,
+                     const gpuasync_module &module) {
   std::vector<std::pair<uint32_t, const gpuasync_image *>> ranked;
   for (uint32_t i = 0; i < module.imageCount; ++i)
-    if (uint32_t rank = driver.imageRank(module.images[i]))
+    if (uint32_t rank = driver.imageRank(ordinal, module.images[i]))
       ranked.push_back({rank, &module.images[i]});
   // Of equal ones the module's first.
   std::sort(ranked.begin(), ranked.end(), [](auto &a, auto &b) {
@@ -66,7 +67,7 @@ static std::string listMisfits(gpuasync_context &context,
   std::string list;
   for (uint32_t i = 0; i < module.imageCount; ++i) {
     std::string why;
-    if (context.driver->imageRank(module.images[i], &why))
+    if (context.kind.imageRank(context.ordinal, module.images[i], &why))
       continue;
     if (!list.empty())
       list += "; ";
@@ -187,7 +188,7 @@ Status ModuleCache::load(Instance &instance, uint32_t index,
   outcome = {};
   const gpuasync_module &module = instance.program->modules[index];
   std::vector<const gpuasync_image *> images =
-      rankImages(*context.driver, module);
+      rankImages(context.kind, context.ordinal, module);
   if (images.empty())
     return loadImage(instance, index, nullptr, entering, outcome);
   Status first;
@@ -313,7 +314,7 @@ Status ModuleCache::insert(const Registration &registration, uint32_t index,
                            const gpuasync_image &image) {
   const gpuasync_module &module = registration.program->modules[index];
   std::vector<const gpuasync_image *> images =
-      rankImages(*context.driver, module);
+      rankImages(context.kind, context.ordinal, module);
   std::unique_lock<std::mutex> lock(mutex);
   ModuleKey key =
       makeKey(registration, index, images.empty() ? nullptr : images.front(),
@@ -408,7 +409,7 @@ Status ModuleCache::produceUnguarded(LoadedModule &entry, const Source &source,
   std::string why;
   if (image.data !=
           (source.entering && source.image ? source.image->data : nullptr) &&
-      !context.driver->imageRank(image, &why))
+      !context.kind.imageRank(context.ordinal, image, &why))
     return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                       "the %s for module '%s' does not fit %s: %s",
                       describeImage(image).c_str(), module.name,

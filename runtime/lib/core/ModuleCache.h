@@ -246,8 +246,8 @@ private:
   std::atomic<uint64_t> compileNs{0}, loadNs{0};
 };
 
-/// The images of `module` that fit, best first.
-std::vector<const gpuasync_image *> rankImages(DriverContext &driver,
+/// The images of `module` that fit the device, best first.
+std::vector<const gpuasync_image *> rankImages(Driver &driver, int32_t ordinal,
                                                const gpuasync_module &module);
 
 } // namespace gpuasync

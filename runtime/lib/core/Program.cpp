@@ -115,16 +115,46 @@ Status gpuasync::openOn(Driver &driver, int32_t ordinal, void *adopted,
   return Status();
 }
 
-/// The process's own context on a device: one per device, kept.
+static bool isOpen(const gpuasync_context &context) {
+  return context.state.load() == gpuasync_context::State::Open;
+}
+
+/// openMutex held. Programs that chose them choose again.
+static void dropClosed() {
+  Process &shared = process();
+  std::lock_guard<std::mutex> lock(shared.mutex);
+  for (size_t i = 0; i < shared.defaults.size();) {
+    gpuasync_context *context = shared.defaults[i];
+    if (context->state.load() != gpuasync_context::State::Closed) {
+      ++i;
+      continue;
+    }
+    for (Registration *registration : shared.registrations)
+      if (registration->defaultContext.load() == context)
+        registration->defaultContext.store(nullptr);
+    shared.defaults[i] = shared.defaults.back();
+    shared.defaults.pop_back();
+    context->release(); // it is closed, so nothing happens but that it may go
+  }
+}
+
+void gpuasync::dropClosedDefaults() {
+  std::lock_guard<std::mutex> lock(process().openMutex);
+  dropClosed();
+}
+
+/// The process's own context on a device: one per device, kept. openMutex held.
 static Status openDefault(Driver &driver, int32_t ordinal,
                           gpuasync_context *&out) {
+  dropClosed();
   Process &shared = process();
   {
     std::lock_guard<std::mutex> lock(shared.mutex);
     for (gpuasync_context *context : shared.defaults)
       if (&context->kind == &driver && context->ordinal == ordinal &&
-          context->state.load() == gpuasync_context::State::Open) {
+          isOpen(*context)) {
         out = context;
+        out->retain();
         return Status();
       }
     shared.defaults.reserve(shared.defaults.size() + 1);
@@ -132,6 +162,7 @@ static Status openDefault(Driver &driver, int32_t ordinal,
   Status status = openOn(driver, ordinal, nullptr, out);
   if (!status.ok())
     return status;
+  out->retain();
   std::lock_guard<std::mutex> lock(shared.mutex);
   shared.defaults.push_back(out);
   return Status();
@@ -198,24 +229,28 @@ Status gpuasync::defaultOn(const char *device, gpuasync_context *&out) {
 
 Status gpuasync::chooseDefault(Registration &registration,
                                gpuasync_context *&out) {
-  out = registration.defaultContext.load(std::memory_order_acquire);
-  if (out)
-    return Status();
   const gpuasync_program &program = *registration.program;
   std::lock_guard<std::mutex> lock(process().openMutex);
+  out = registration.defaultContext.load(std::memory_order_acquire);
+  if (out && isOpen(*out)) {
+    out->retain();
+    return Status();
+  }
+  auto choose = [&](Driver &driver, int32_t ordinal) {
+    Status status = openDefault(driver, ordinal, out);
+    if (status.ok())
+      registration.defaultContext.store(out, std::memory_order_release);
+    return status;
+  };
   if (const char *wanted = wantedDevice()) {
     Driver *driver = nullptr;
     int32_t ordinal = 0;
     if (!parseDevice(wanted, driver, ordinal))
       return unknownDevice(wanted);
-    Status status = openDefault(*driver, ordinal, out);
-    if (!status.ok())
-      return status;
-    registration.defaultContext.store(out, std::memory_order_release);
-    return Status();
+    return choose(*driver, ordinal);
   }
   std::string reasons;
-  auto refuse = [&](const char *device, const char *why) {
+  auto refuse = [&](const std::string &device, const std::string &why) {
     if (!reasons.empty())
       reasons += "; ";
     reasons.append(device).append(": ").append(why);
@@ -233,28 +268,27 @@ Status gpuasync::chooseDefault(Registration &registration,
     }
     for (int32_t ordinal = 0, n = driver.deviceCount(); ordinal < n;
          ++ordinal) {
-      gpuasync_context *context = nullptr;
-      status = openDefault(driver, ordinal, context);
-      if (!status.ok()) {
-        refuse(driver.name(), status.message());
-        continue;
-      }
+      const std::string device = deviceName(driver, ordinal);
       const gpuasync_module *misfit = nullptr;
       for (uint32_t m = 0; m < program.moduleCount && !misfit; ++m)
-        if (rankImages(*context->driver, program.modules[m]).empty())
+        if (rankImages(driver, ordinal, program.modules[m]).empty())
           misfit = &program.modules[m];
       if (misfit) {
-        refuse(context->device.c_str(),
-               (std::string("no image of module '") + misfit->name + "' fits " +
-                context->info.arch)
-                   .c_str());
+        DeviceInfo info;
+        status = driver.deviceInfo(ordinal, info);
+        refuse(device, status.ok() ? std::string("no image of module '") +
+                                         misfit->name + "' fits " + info.arch
+                                   : status.message());
         continue;
       }
-      out = context;
-      registration.defaultContext.store(out, std::memory_order_release);
-      return Status();
+      // Only now: opening takes long, and memory on the device.
+      status = choose(driver, ordinal);
+      if (status.ok())
+        return status;
+      refuse(device, status.message());
     }
   }
+  out = nullptr;
   return makeStatus(GPUASYNC_NOT_FOUND, "no device can run program '%s': %s",
                     program.name, reasons.c_str());
 }

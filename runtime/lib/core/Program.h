@@ -17,16 +17,19 @@ namespace gpuasync {
 Status registerProgram(const gpuasync_program *program, Registration *&out);
 
 /// The context of frames outside any scope: GPU_ASYNC_DEVICE, else the first
-/// device for which every module has an image. Opened on first use, kept until
-/// shutdown; the result is not referenced for the caller.
+/// device for which every module has an image. Opened on first use and when the
+/// one before was closed, kept until shutdown. The result has a reference for
+/// the caller, as that of the next two.
 Status chooseDefault(Registration &registration, gpuasync_context *&out);
 
 /// The first device there is, or GPU_ASYNC_DEVICE.
 Status defaultWithoutProgram(gpuasync_context *&out);
 
-/// The process's own context on `device` (as openContext takes it), opened on
-/// first use, kept until shutdown; the result is not referenced for the caller.
+/// The process's own context on `device` (as openContext takes it).
 Status defaultOn(const char *device, gpuasync_context *&out);
+
+/// Gives up the process's own contexts that were closed.
+void dropClosedDefaults();
 
 /// The thread's pin of the program's instance in `context`, made on first use.
 /// While the context is paused it waits, unless the thread is `inside` a frame;

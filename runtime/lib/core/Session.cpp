@@ -30,9 +30,7 @@ namespace {
 
 class SessionImpl final : public Session {
 public:
-  explicit SessionImpl(gpuasync_context &context) : context(context) {
-    context.retain();
-  }
+  explicit SessionImpl(gpuasync_context &context) : context(context) {}
 
   void close() noexcept override {
     if (isForked())
@@ -467,9 +465,13 @@ extern "C" gpuasync_status *gpuasync_session_open(uint32_t version,
     gpuasync_context *context = nullptr;
     if (status.ok())
       status = defaultOn(device, context);
-    if (status.ok())
-      *out = new SessionImpl(*context);
-    return status.release();
+    if (!status.ok())
+      return status.release();
+    *out = new (std::nothrow) SessionImpl(*context); // takes the reference
+    if (*out)
+      return nullptr;
+    context->release();
+    return outOfMemoryStatus().release();
   } catch (const std::bad_alloc &) {
     return outOfMemoryStatus().release();
   }

@@ -229,7 +229,7 @@ TEST_F(CudaDriver, WrongKernelTablesAreRefused) {
 TEST_F(CudaDriver, ImageRanks) {
   auto rank = [&](uint32_t format, const char *arch) {
     gpuasync_image probe = {format, 0, arch, nullptr, 0, {0, 0}};
-    return context->imageRank(probe);
+    return cudaDriver()->imageRank(0, probe);
   };
   EXPECT_GT(rank(GPUASYNC_IMAGE_CUBIN, info.arch),
             rank(GPUASYNC_IMAGE_PTX, info.arch));

@@ -33,6 +33,25 @@ protected:
   TestProgram program;
 };
 
+// Looking for the first device that runs a program opens none that does not.
+TEST(Default, OnlyWhatRunsTheProgramIsOpened) {
+  unsetenv("GPU_ASYNC_DEVICE");
+  Mock *mock = mockOf("cuda-on-mock");
+  TestProgram program(TestProgram::Cpu | TestProgram::Cuda);
+  for (gpuasync_image &image : program.images)
+    if (image.format == GPUASYNC_IMAGE_PTX)
+      image.arch = "sm_990"; // a chip of the future
+  mock->mock_reset();
+  gpuasync_context *context = nullptr;
+  Status status(gpuasync_context_default(&program.program, &context));
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_STREQ(gpuasync_context_device(context), "cpu");
+  EXPECT_EQ(mock->mock_calls("cuDevicePrimaryCtxRetain"), 0u);
+  status = Status(gpuasync_context_close(context));
+  EXPECT_TRUE(status.ok()) << status.message();
+  gpuasync_context_release(context);
+}
+
 // M04: idle memory of this context goes back, there is one more try, and no
 // other context hears of it.
 TEST_F(Edge, OutOfMemoryTrimsAndTriesAgain_M04) {

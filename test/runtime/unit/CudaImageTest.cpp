@@ -28,7 +28,7 @@ uint32_t rank(const Chip &chip, uint32_t format, const char *arch,
   limits.minor = chip.minor;
   limits.driverVersion = chip.driverVersion;
   gpuasync_image image = {format, 0, arch, text, strlen(text), {0, 0}};
-  return CudaDriver().imageRank(limits, image, why);
+  return CudaDriver().rank(limits, image, why);
 }
 
 constexpr Chip h100 = {9, 0, 12080}, ada = {8, 9, 12080};

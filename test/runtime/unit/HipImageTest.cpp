@@ -29,7 +29,7 @@ gpuasync_image image(const char *arch, uint32_t format = GPUASYNC_IMAGE_HSACO) {
 uint32_t rank(const char *device, const char *arch) {
   VendorLimits limits;
   snprintf(limits.arch, sizeof(limits.arch), "%s", device);
-  return HipDriver().imageRank(limits, image(arch));
+  return HipDriver().rank(limits, image(arch));
 }
 
 /// A copy that ends where the bytes end, so that a sanitizer sees reads beyond.
@@ -72,7 +72,7 @@ TEST(HipImage, OnlyCodeObjectsFit) {
   strcpy(limits.arch, "sm_90");
   for (uint32_t format :
        {GPUASYNC_IMAGE_PTX, GPUASYNC_IMAGE_CUBIN, GPUASYNC_IMAGE_FATBIN})
-    EXPECT_EQ(HipDriver().imageRank(limits, image("sm_90", format)), 0u);
+    EXPECT_EQ(HipDriver().rank(limits, image("sm_90", format)), 0u);
 }
 
 TEST(HipImage, BuiltinKernelsAreThereForTheSupportedChips) {

@@ -75,6 +75,31 @@ FRESH_PROCESS_TEST(DefaultDeviceFromTheEnvironment) {
   return right && status.ok() ? 0 : 1;
 }
 
+// A program that ran in the default context runs in a new one when that is
+// closed.
+FRESH_PROCESS_TEST(ClosedDefaultContextIsReplaced) {
+  setenv("GPU_ASYNC_DEVICE", "cpu", 1);
+  TestProgram program;
+  if (!work(program))
+    return 1;
+  gpuasync_context *first = nullptr, *second = nullptr;
+  Status status(gpuasync_context_default(&program.program, &first));
+  if (!status.ok() || !Status(gpuasync_context_close(first)).ok())
+    return 2;
+  if (!work(program))
+    return 3;
+  status = Status(gpuasync_context_default(&program.program, &second));
+  bool other = status.ok() && second != first;
+  gpuasync_context_release(first);
+  gpuasync_context_release(second);
+  if (!other)
+    return 4;
+  return Status(gpuasync_program_release(&program.program)).ok() &&
+                 Status(gpuasync_shutdown()).ok()
+             ? 0
+             : 5;
+}
+
 FRESH_PROCESS_TEST(UnknownDevice) {
   setenv("GPU_ASYNC_DEVICE", "gameboy", 1);
   TestProgram program;

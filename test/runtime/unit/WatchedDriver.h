@@ -44,14 +44,6 @@ public:
       : watch(watch), inner(std::move(inner)) {}
 
   uint64_t generation() const override { return watch.generation; }
-  uint32_t imageRank(const gpuasync_image &image, std::string *why) override {
-    if (image.format == GPUASYNC_IMAGE_CPU)
-      return 1;
-    VendorLimits limits;
-    limits.major = 9;
-    limits.driverVersion = int32_t(watch.driverVersion);
-    return cuda::CudaDriver().imageRank(limits, image, why);
-  }
   Status loadModule(const gpuasync_module &module, const gpuasync_image &image,
                     NativeModule &out, NativeFunction *functions) override {
     if (watch.onLoad)
@@ -210,6 +202,15 @@ public:
     info.driverVersion = watch.driverVersion;
     snprintf(info.arch, sizeof(info.arch), "sm_90");
     return status;
+  }
+  uint32_t imageRank(int32_t, const gpuasync_image &image,
+                     std::string *why) override {
+    if (image.format == GPUASYNC_IMAGE_CPU)
+      return 1;
+    VendorLimits limits;
+    limits.major = 9;
+    limits.driverVersion = int32_t(watch.driverVersion);
+    return cuda::CudaDriver().rank(limits, image, why);
   }
   Status openContext(int32_t, void *,
                      std::unique_ptr<DriverContext> &out) override {

@@ -151,13 +151,6 @@ public:
     return Status();
   }
 
-  uint32_t imageRank(const gpuasync_image &image, std::string *why) override {
-    if (image.format == GPUASYNC_IMAGE_CPU)
-      return 1;
-    if (why)
-      *why = "not for the cpu";
-    return 0;
-  }
   Status loadModule(const gpuasync_module &module, const gpuasync_image &image,
                     NativeModule &out, NativeFunction *functions) override {
     ++driverCallCount;
@@ -439,6 +432,14 @@ public:
         static_cast<uint32_t>(std::thread::hardware_concurrency());
     info.driverVersion = GPUASYNC_ABI_VERSION;
     return Status();
+  }
+  uint32_t imageRank(int32_t, const gpuasync_image &image,
+                     std::string *why) override {
+    if (image.format == GPUASYNC_IMAGE_CPU)
+      return 1;
+    if (why)
+      *why = "not for the cpu";
+    return 0;
   }
   Status openContext(int32_t, void *,
                      std::unique_ptr<DriverContext> &out) override {

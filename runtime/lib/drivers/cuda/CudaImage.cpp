@@ -74,9 +74,8 @@ static int ptxVersionOf(const gpuasync_image &image) {
 // Code for "sm_90a" runs on version 9.0 alone, for "sm_100f" on its family (the
 // same major version); plain machine code on its major version from its minor
 // version on, plain PTX on everything from its version on.
-uint32_t CudaDriver::imageRank(const VendorLimits &limits,
-                               const gpuasync_image &image,
-                               std::string *why) const {
+uint32_t CudaDriver::rank(const VendorLimits &limits,
+                          const gpuasync_image &image, std::string *why) const {
   auto misfit = [&](const std::string &reason) {
     if (why)
       *why = reason;

@@ -28,8 +28,8 @@ public:
   HipDriver();
 
   VendorCall identify(VendorDevice &device) const override;
-  uint32_t imageRank(const VendorLimits &limits, const gpuasync_image &image,
-                     std::string *why = nullptr) const override;
+  uint32_t rank(const VendorLimits &limits, const gpuasync_image &image,
+                std::string *why = nullptr) const override;
   int64_t imageParamCount(const gpuasync_image &image,
                           const char *kernel) const override;
   bool builtinImage(const VendorLimits &limits,

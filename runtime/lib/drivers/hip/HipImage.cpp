@@ -27,9 +27,8 @@ static std::string_view takePart(std::string_view &text) {
 // A target id is the processor, then features with '+' or '-' behind
 // ("gfx90a:sramecc+:xnack-"). A code object that does not name a feature runs
 // with either setting; one that does needs the device's setting.
-uint32_t HipDriver::imageRank(const VendorLimits &limits,
-                              const gpuasync_image &image,
-                              std::string *why) const {
+uint32_t HipDriver::rank(const VendorLimits &limits,
+                         const gpuasync_image &image, std::string *why) const {
   auto misfit = [&](const char *reason) {
     if (why)
       *why = reason;
@@ -64,7 +63,7 @@ bool HipDriver::builtinImage(const VendorLimits &limits,
     image.arch = object.arch;
     image.data = object.data;
     image.size = object.bytes;
-    if (imageRank(limits, image))
+    if (rank(limits, image))
       return true;
   }
   return false;

@@ -65,7 +65,6 @@ public:
                    uint32_t value) override;
 
   uint64_t generation() const override { return generationId; }
-  uint32_t imageRank(const gpuasync_image &image, std::string *why) override;
   Status loadModule(const gpuasync_module &module, const gpuasync_image &image,
                     NativeModule &out, NativeFunction *functions) override;
   Status adoptModule(const gpuasync_module &module, const gpuasync_image &image,

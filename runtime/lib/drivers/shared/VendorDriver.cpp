@@ -141,6 +141,17 @@ Status VendorDriver::deviceInfo(int32_t ordinal, DeviceInfo &info) {
   return Status();
 }
 
+uint32_t VendorDriver::imageRank(int32_t ordinal, const gpuasync_image &image,
+                                 std::string *why) {
+  VendorDevice *device = nullptr;
+  Status status = find(ordinal, device);
+  if (status.ok())
+    return rank(device->limits, image, why);
+  if (why)
+    *why = status.message();
+  return 0;
+}
+
 Status VendorDriver::openContext(int32_t ordinal, void *adopted,
                                  std::unique_ptr<DriverContext> &out) {
   VendorDevice *device = nullptr;

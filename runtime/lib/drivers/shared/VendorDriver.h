@@ -70,6 +70,8 @@ public:
   Status available() override;
   int32_t deviceCount() override { return available().ok() ? count : 0; }
   Status deviceInfo(int32_t ordinal, DeviceInfo &info) override;
+  uint32_t imageRank(int32_t ordinal, const gpuasync_image &image,
+                     std::string *why) override;
   Status openContext(int32_t ordinal, void *adopted,
                      std::unique_ptr<DriverContext> &out) override;
   Status deviceOf(void *context, int32_t &ordinal) override;
@@ -90,10 +92,9 @@ public:
 
   /// The device's handle, name and architecture.
   virtual VendorCall identify(VendorDevice &device) const = 0;
-  /// See DriverContext::imageRank.
-  virtual uint32_t imageRank(const VendorLimits &limits,
-                             const gpuasync_image &image,
-                             std::string *why = nullptr) const = 0;
+  /// imageRank for a device of such limits.
+  virtual uint32_t rank(const VendorLimits &limits, const gpuasync_image &image,
+                        std::string *why = nullptr) const = 0;
   /// The number of parameters that `kernel` has in the image, -1 if the image
   /// does not tell. The driver itself is not asked: it could only be asked for
   /// one parameter too many, and checking tools report that as an error.

@@ -36,11 +36,6 @@ static const char *imageName(uint32_t format) {
   }
 }
 
-uint32_t VendorContext::imageRank(const gpuasync_image &image,
-                                  std::string *why) {
-  return driver.imageRank(device.limits, image, why);
-}
-
 Status VendorContext::loadModule(const gpuasync_module &module,
                                  const gpuasync_image &image, NativeModule &out,
                                  NativeFunction *functions) {
