@@ -38,13 +38,26 @@ Status gpuasync::checkBlock(const gpuasync_context &context,
                       "passes %u bytes",
                       kernel.name, kernel.paramBytes, kernel.paramCount,
                       block.paramBytes);
-  bool clusters = false;
-  for (int64_t size : block.cluster)
-    clusters |= size > 1;
+  bool clusters = false, whole = true;
+  for (int i = 0; i < 3; ++i) {
+    clusters |= block.cluster[i] > 1;
+    whole &= block.cluster[i] >= 0 &&
+             (block.cluster[i] <= 1 || block.grid[i] % block.cluster[i] == 0);
+  }
   if (clusters && !context.has(CapClusters))
     return makeStatus(GPUASYNC_UNSUPPORTED,
                       "kernel '%s': %s has no thread block clusters",
                       kernel.name, context.device.c_str());
+  if (!whole)
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      "kernel '%s': a grid of %lld x %lld x %lld blocks is not "
+                      "made of whole clusters of %lld x %lld x %lld",
+                      kernel.name, static_cast<long long>(block.grid[0]),
+                      static_cast<long long>(block.grid[1]),
+                      static_cast<long long>(block.grid[2]),
+                      static_cast<long long>(block.cluster[0]),
+                      static_cast<long long>(block.cluster[1]),
+                      static_cast<long long>(block.cluster[2]));
   if ((block.flags & GPUASYNC_LAUNCH_COOPERATIVE) &&
       !context.has(CapCooperative) &&
       (block.grid[0] > 1 || block.grid[1] > 1 || block.grid[2] > 1))

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fixture.h"
+#include "core/ContextImpl.h"
 
 #include <chrono>
 
@@ -78,6 +79,42 @@ TEST_P(Errors, LaunchLimits) {
     Status status = frame.leave();
     EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
     contains(status, "test.mlir:15:5: shared: ");
+  }
+  expectUsable();
+}
+
+// Sizes that a vendor's 32 bits would cut to 1 or 2 are seen as they are.
+TEST_P(Errors, ClusterSizes) {
+  for (int64_t size : {(int64_t(1) << 32) + 1, (int64_t(1) << 32) + 2,
+                       int64_t(1) << 62, int64_t(3)}) {
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    uint32_t *x = frame.alloc(stream, 64);
+    StoreParams params = {x, 1};
+    gpuasync_block launch = makeLaunch(4, 16, params);
+    launch.cluster[0] = size;
+    launch.cluster[1] = launch.cluster[2] = 1;
+    gpuasync_launch(frame, stream, program->launchSites[Store], &launch);
+    Status status = frame.leave();
+    const char *expected = nullptr;
+    if (context.get()->has(gpuasync::CapClusters)) {
+      EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT)) << size;
+      expected = "a grid of 4 x 1 x 1 blocks is not made of whole clusters";
+    } else {
+      EXPECT_EQ(status.code(), uint32_t(GPUASYNC_UNSUPPORTED)) << size;
+      expected = "no thread block clusters";
+    }
+    contains(status, expected);
+  }
+  {
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    uint32_t *x = frame.alloc(stream, 64);
+    StoreParams params = {x, 1};
+    gpuasync_block launch = makeLaunch(4, 16, params);
+    launch.cluster[0] = -1;
+    gpuasync_launch(frame, stream, program->launchSites[Store], &launch);
+    EXPECT_EQ(frame.leave().code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
   }
   expectUsable();
 }
