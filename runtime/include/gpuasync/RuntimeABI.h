@@ -522,8 +522,8 @@ GPUASYNC_API gpuasync_status *
 gpuasync_program_release(const gpuasync_program *program) GPUASYNC_NOEXCEPT;
 
 /// The same for code that goes away when it returns (the destructor of
-/// `aot-destructor`): prints an error to stderr and aborts, but not in a process
-/// that exits, where the code stays.
+/// `aot-destructor`): prints an error to stderr and aborts, but not in a
+/// process that exits, where the code stays.
 GPUASYNC_API void gpuasync_program_release_or_abort(
     const gpuasync_program *program) GPUASYNC_NOEXCEPT;
 

@@ -7,8 +7,10 @@
 
 #include "core/Thread.h"
 #include "Fixture.h"
+#include "core/ContextImpl.h"
 
 #include <atomic>
+#include <functional>
 #include <thread>
 
 using namespace gpuasync_test;
@@ -38,6 +40,40 @@ protected:
   }
 };
 INSTANTIATE_OVER_DEVICES(Threads);
+
+// Kernels with workgroup memory run on a thread that ends, when objects of the
+// runtime's that belong to the thread are gone: whatever was made before them
+// is destroyed later. AddressSanitizer sees what is used then.
+TEST_P(Threads, KernelsWhileAThreadEnds) {
+  if (!context.get()->has(gpuasync::CapHostAccess))
+    GTEST_SKIP() << "kernels of " << device() << " run on no thread of ours";
+  struct AtEnd {
+    std::function<void()> call;
+    ~AtEnd() {
+      if (call)
+        call();
+    }
+  };
+  std::vector<uint32_t> results;
+  std::thread([&] {
+    static thread_local AtEnd atEnd;
+    atEnd.call = [&] {
+      for (uint32_t words : {1000u, 5000u}) {
+        ContextScope scope(context);
+        FrameScope frame(*program);
+        gpuasync_stream *stream = frame.stream();
+        uint32_t *out = frame.alloc(stream, 1), result = 0;
+        frame.launch(stream, Shared, 1, 1, SharedParams{out, words}, words * 4);
+        frame.copy(stream, &result, out, 4);
+        frame.dealloc(stream, out);
+        frame.wait({stream});
+        results.push_back(result);
+      }
+    };
+    atEnd.call();
+  }).join();
+  EXPECT_EQ(results, (std::vector<uint32_t>{999, 4999, 999, 4999}));
+}
 
 // C03: racing first uses load once; X04: threads without a context work.
 TEST_P(Threads, RacingFirstUse_C03) {

@@ -19,26 +19,57 @@ using namespace gpuasync::cpu;
 
 namespace {
 
-/// Workgroup memory of one thread, grown as kernels need it.
+/// Workgroup memory of one thread, grown as kernels need it. It has no
+/// destructor: destructors of other thread-local objects, and handlers of exit,
+/// may run kernels after its end.
 struct Scratch {
-  void *data = nullptr;
-  uint64_t bytes = 0;
-  ~Scratch() { free(data); }
-  void *get(uint64_t wanted) {
-    if (wanted <= bytes)
-      return data;
-    uint64_t rounded = (wanted + 4095) & ~uint64_t(4095);
-    void *grown = nullptr;
-    if (posix_memalign(&grown, 256, rounded) != 0)
-      return nullptr;
-    free(data);
-    data = grown;
-    bytes = rounded;
-    return data;
+  void *data;
+  uint64_t bytes;
+  bool ended;
+};
+thread_local Scratch scratch;
+
+struct ScratchEnd {
+  bool armed = false;
+  ~ScratchEnd() {
+    free(scratch.data);
+    scratch = {nullptr, 0, true};
   }
 };
+thread_local ScratchEnd scratchEnd;
 
-thread_local Scratch scratch;
+/// What one call of a thread takes; null if there is no memory.
+class WorkgroupMemory {
+public:
+  explicit WorkgroupMemory(uint64_t wanted) {
+    if (wanted <= scratch.bytes) {
+      data = scratch.data;
+      return;
+    }
+    uint64_t rounded = (wanted + 4095) & ~uint64_t(4095);
+    if (posix_memalign(&data, 256, rounded) != 0) {
+      data = nullptr;
+      return;
+    }
+    isOwn = scratch.ended;
+    if (isOwn)
+      return;
+    scratchEnd.armed = true; // its first use on this thread
+    free(scratch.data);
+    scratch.data = data;
+    scratch.bytes = rounded;
+  }
+  WorkgroupMemory(const WorkgroupMemory &) = delete;
+  ~WorkgroupMemory() {
+    if (isOwn)
+      free(data);
+  }
+  void *get() const { return data; }
+
+private:
+  void *data = nullptr;
+  bool isOwn = false;
+};
 
 /// How many blocks one call may run.
 int64_t getLongestRun(const Op &op) {
@@ -64,7 +95,8 @@ void Scheduler::runBlocks(Job &job) {
     bytes = ((bytes + 63) & ~uint64_t(63)) +
             static_cast<uint64_t>(op.block[0] * op.block[1] * op.block[2]) *
                 op.kernel->threadBytes;
-  void *workgroup = bytes ? scratch.get(bytes) : nullptr;
+  const WorkgroupMemory memory(bytes);
+  void *workgroup = bytes ? memory.get() : nullptr;
   gpuasync_cpu_block_ctx ctx;
   memcpy(ctx.gridDim, op.grid, sizeof(ctx.gridDim));
   memcpy(ctx.blockDim, op.block, sizeof(ctx.blockDim));
