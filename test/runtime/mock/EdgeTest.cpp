@@ -97,6 +97,28 @@ TEST_F(Edge, OutOfMemoryTrimsAndTriesAgain_M04) {
   EXPECT_TRUE(status.ok()) << status.message();
 }
 
+// The message has no room for such a name and for what comes after it.
+TEST_F(Edge, AFailedLaunchOfAKernelWithALongName) {
+  const std::string name(1000, 'k');
+  ContextScope scope(context);
+  FrameScope frame(program);
+  gpuasync_stream *stream = frame.stream();
+  uint32_t *x = frame.alloc(stream, 1);
+  program.kernels[Store].name = name.c_str();
+  alignas(16) StoreParams params = {x, 1};
+  gpuasync_block block = makeLaunch(1 << 20, 1024, params);
+  block.paramBytes = program.kernels[Store].paramBytes;
+  block.flags = GPUASYNC_LAUNCH_COOPERATIVE;
+  gpuasync_launch(&frame.frame, stream, program.launchSites[Store], &block);
+  frame.dealloc(stream, x);
+  frame.destroy(stream);
+  Status status = frame.leave();
+  EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
+  std::string message = status.message();
+  EXPECT_NE(message.find(", for kernel @kkkkkkkk"), std::string::npos)
+      << message;
+}
+
 //===--- The end of a process
 
 struct Calls {

@@ -35,7 +35,7 @@ struct VendorModule;
 class alignas(64) VendorContext final : public DriverContext {
 public:
   VendorContext(VendorDriver &driver, VendorDevice &device)
-      : driver(driver), table(driver.table), device(device) {}
+      : driver(driver), device(device), table(driver.table) {}
 
   /// Takes the caller's context or retains the primary one, makes the pool,
   /// loads the built-in kernels and tests what attributes only promise. After a
@@ -178,8 +178,8 @@ private:
   Status toDeviceAddress(void *&pointer);
   Status checkHostAddress(void *pointer);
 
+  // With the table of functions in one cache line, before the vendor's table.
   VendorDriver &driver;
-  const VendorTable table; ///< the driver's, without a step in between
   VendorDevice &device;
   void *context = nullptr; ///< the vendor's, or the device where it has none
   uint64_t generationId = 0;
@@ -188,6 +188,7 @@ private:
   bool opened = false;
   bool owned = true;             ///< retained; else it is the caller's
   std::atomic<bool> gone{false}; ///< the caller destroyed it
+  const VendorTable table;       ///< the driver's, without a step in between
   NativeModule builtinModule = nullptr;
   NativeFunction builtins[BuiltinKernelCount] = {};
   alignas(64) std::mutex localMutex; ///< no frame reads what follows

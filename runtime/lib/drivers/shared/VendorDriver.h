@@ -128,7 +128,6 @@ private:
   Status open();
   Status find(int32_t ordinal, VendorDevice *&device);
   Status describeDevice(VendorDevice &device) const;
-  Status failure(VendorCall call) const;
 
   std::once_flag once;
   Status opened;

@@ -118,12 +118,9 @@ bool VendorContext::fillByVendor(NativeStream native, const StridedFill &fill,
   memcpy(&value, fill.pattern, element);
   void *to = fill.destination;
   if (fill.rank < 2) {
-    call = element == 1
-               ? VENDOR_CALL(fill8, to, static_cast<unsigned char>(value),
-                             width, stream)
+    call = element == 1 ? VENDOR_CALL(fill8, to, uint8_t(value), width, stream)
            : element == 2
-               ? VENDOR_CALL(fill16, to, static_cast<unsigned short>(value),
-                             width, stream)
+               ? VENDOR_CALL(fill16, to, uint16_t(value), width, stream)
                : VENDOR_CALL(fill32, to, value, width, stream);
     return true;
   }
@@ -134,11 +131,9 @@ bool VendorContext::fillByVendor(NativeStream native, const StridedFill &fill,
   size_t pitch = size_t(fill.strides[0]);
   uint64_t height = uint64_t(fill.sizes[0]);
   if (table.fillRows8)
-    call = element == 1 ? VENDOR_CALL(fillRows8, to, pitch,
-                                      static_cast<unsigned char>(value), width,
-                                      height, stream)
-           : element == 2 ? VENDOR_CALL(fillRows16, to, pitch,
-                                        static_cast<unsigned short>(value),
+    call = element == 1   ? VENDOR_CALL(fillRows8, to, pitch, uint8_t(value),
+                                        width, height, stream)
+           : element == 2 ? VENDOR_CALL(fillRows16, to, pitch, uint16_t(value),
                                         width, height, stream)
                           : VENDOR_CALL(fillRows32, to, pitch, value, width,
                                         height, stream);
