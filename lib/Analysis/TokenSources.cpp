@@ -77,7 +77,7 @@ Operation *mlir::gpuasync::getCarrier(Value value) {
 void TokenSources::resolve(ValueRange tokens, Through through, bool expandKept,
                            llvm::SetVector<Value> &points) const {
   SmallVector<Value> worklist(llvm::reverse(tokens));
-  llvm::DenseSet<Value> seen;
+  llvm::SmallDenseSet<Value, 8> seen;
   while (!worklist.empty()) {
     Value token = worklist.pop_back_val();
     if (!isToken(token) || !seen.insert(token).second)

@@ -101,7 +101,9 @@ Value FunctionState::getStorage(Storage which, int64_t bytes) {
         builder, loc, tables.ptr(), element, one,
         /*alignment=*/which == TensorMap ? tensorMapAlignment : 16);
   }
-  storageBytes[which] = std::max(storageBytes[which], count);
+  if (count <= storageBytes[which])
+    return storage;
+  storageBytes[which] = count;
   if (which != Block)
     storage.setElemType(LLVM::LLVMArrayType::get(element, storageBytes[which]));
   return storage;

@@ -67,6 +67,15 @@ struct KernelRef {
   KernelAttr attr;
 };
 
+/// What the arguments of a launch become.
+struct LaunchParams {
+  /// In bytes, and each one's place in the packed buffer.
+  SmallVector<int64_t> sizes, offsets;
+  int64_t bytes = 0; ///< of all
+  /// Of the first argument that compilers pass in different ways, if any.
+  Type uncommon;
+};
+
 /// The sites of a program: numbers in the order of gpuasync_site, then a pool
 /// of texts. Equal sites are one, as are equal texts.
 class SiteTable {
@@ -104,6 +113,10 @@ public:
   /// Resolves the kernel of `launch`; reports an error if there is none.
   FailureOr<KernelRef> lookupKernel(LaunchOp launch);
 
+  /// The parameters of `launch`, valid until the next call; null after an error
+  /// that was reported.
+  const LaunchParams *getParams(LaunchOp launch);
+
   /// The index of the site of `op`, described by `text` or else by its name, as
   /// an i32.
   Value site(OpBuilder &builder, Operation *op,
@@ -126,7 +139,12 @@ public:
   LLVM::CallOp call(OpBuilder &builder, Location loc, StringRef name,
                     Type result, ValueRange operands);
 
-  Value constant(OpBuilder &builder, Location loc, Type type, int64_t value);
+  /// Truncated to the type's width: ids use all 32 bits.
+  IntegerAttr integerAttr(Type type, int64_t value);
+  Value constant(OpBuilder &builder, Location loc, Type type, int64_t value) {
+    return LLVM::ConstantOp::create(builder, loc, type,
+                                    integerAttr(type, value));
+  }
   Value addressOf(OpBuilder &builder, Location loc, FlatSymbolRefAttr symbol);
 
 private:
@@ -159,6 +177,11 @@ private:
       programType, functionType, block;
   llvm::StringMap<FlatSymbolRefAttr> strings, formats;
   SiteTable sites;
+  /// The place of an op's text among those of the sites, by its name or its
+  /// kernel's.
+  llvm::DenseMap<Attribute, uint32_t> opTexts;
+  /// By the types of the arguments.
+  llvm::DenseMap<FunctionType, LaunchParams> params;
   llvm::MapVector<StringAttr, BinaryOp> binaries;
   bool hasFunctions = false;
   llvm::StringSet<> wrongDeclarations;

@@ -105,10 +105,14 @@ LLVM::CallOp OpLowering::call(StringRef name, Type result,
   all.append(operands.begin(), operands.end());
   LLVM::CallOp result_ = tables.call(builder, loc, name, result, all);
   if (auto work = dyn_cast<WorkOpInterface>(op)) {
-    if (std::optional<uint64_t> id = work.getId())
-      result_->setAttr("gpu_async.id", builder.getI64IntegerAttr(*id));
+    SmallVector<NamedAttribute, 2> place;
     if (std::optional<ArrayRef<int64_t>> after = work.getAfter())
-      result_->setAttr("gpu_async.after", builder.getDenseI64ArrayAttr(*after));
+      place.push_back(builder.getNamedAttr(
+          "gpu_async.after", builder.getDenseI64ArrayAttr(*after)));
+    if (std::optional<uint64_t> id = work.getId())
+      place.push_back(
+          builder.getNamedAttr("gpu_async.id", builder.getI64IntegerAttr(*id)));
+    result_->setDiscardableAttrs(place);
   }
   return result_;
 }
@@ -205,17 +209,16 @@ LogicalResult OpLowering::lower(LaunchOp launch) {
   FailureOr<KernelRef> kernel = tables.lookupKernel(launch);
   if (failed(on) || failed(kernel))
     return failure();
-  FailureOr<SmallVector<int64_t>> sizes =
-      getKernelParamSizes(launch.getKernelOperands().getTypes(),
-                          op->getContext(), [&] { return op->emitOpError(); });
-  if (failed(sizes))
+  const LaunchParams *layout = tables.getParams(launch);
+  if (!layout)
     return failure();
+  ArrayRef<int64_t> sizes = layout->sizes;
   if (DenseI64ArrayAttr params = kernel->attr.getParams();
-      params && params.asArrayRef() != ArrayRef(*sizes)) {
+      params && params.asArrayRef() != sizes) {
     InFlightDiagnostic diag = op->emitOpError();
     diag << "passes arguments that are not those of the kernel: "
-         << sizes->size() << " parameters of [";
-    llvm::interleaveComma(*sizes, diag);
+         << sizes.size() << " parameters of [";
+    llvm::interleaveComma(sizes, diag);
     diag << "] bytes instead of " << params.size() << " of [";
     llvm::interleaveComma(params.asArrayRef(), diag);
     return diag << "] (a memref is the scalars of its descriptor)";
@@ -223,26 +226,19 @@ LogicalResult OpLowering::lower(LaunchOp launch) {
 
   // A ready-made kernel may want a pointer to a tensor map, or have another
   // layout, and nothing would tell.
-  if (!kernel->attr.getParams())
-    for (Type type : launch.getKernelOperands().getTypes())
-      if (isa<nvgpu::TensorMapDescriptorType>(type) ||
-          !llvm::all_of(*getKernelParamTypes(type, op->getContext(),
-                                             [&] { return op->emitOpError(); }),
-                        isCommonKernelParam))
-        return op->emitOpError("passes a value of type ")
-               << type
-               << " to a kernel of a ready-made binary, whose parameters are "
-                  "not known: it would need the gpu.module";
+  if (!kernel->attr.getParams() && layout->uncommon)
+    return op->emitOpError("passes a value of type ")
+           << layout->uncommon
+           << " to a kernel of a ready-made binary, whose parameters are "
+              "not known: it would need the gpu.module";
 
   // The parameters, each at its place in the packed buffer.
-  SmallVector<int64_t> offsets = getKernelParamOffsets(*sizes);
-  int64_t bytes = offsets.empty() ? 0 : offsets.back() + sizes->back();
-  Value params = state.getStorage(FunctionState::Params, bytes);
+  Value params = state.getStorage(FunctionState::Params, layout->bytes);
   unsigned number = 0;
   for (Value operand : launch.getKernelOperands()) {
     ArrayRef<Value> values = state.unpack(builder, loc, operand);
     for (auto [part, value] : llvm::enumerate(values)) {
-      int64_t offset = offsets[number], size = (*sizes)[number];
+      int64_t offset = layout->offsets[number], size = sizes[number];
       ++number;
       if (!state.holds(FunctionState::Params, offset, size, operand, part))
         store(packKernelParam(builder, loc, value),
@@ -261,8 +257,10 @@ LogicalResult OpLowering::lower(LaunchOp launch) {
     return state.getAddress(FunctionState::Block, offset);
   };
   auto setConstant = [&](size_t offset, Type type, int64_t value) {
-    if (!isHeld(offset, type, builder.getIntegerAttr(type, value)))
-      store(tables.constant(builder, loc, type, value), address(offset));
+    IntegerAttr attr = tables.integerAttr(type, value);
+    if (!isHeld(offset, type, attr))
+      store(LLVM::ConstantOp::create(builder, loc, type, attr),
+            address(offset));
   };
   auto setSize = [&](size_t offset, Value value) {
     APInt constant;
@@ -293,7 +291,7 @@ LogicalResult OpLowering::lower(LaunchOp launch) {
     setConstant(offsetof(gpuasync_block, dynamicSharedBytes), i64, 0);
   setConstant(offsetof(gpuasync_block, flags), i32,
               launch.getCooperative() ? GPUASYNC_LAUNCH_COOPERATIVE : 0);
-  setConstant(offsetof(gpuasync_block, paramBytes), i32, bytes);
+  setConstant(offsetof(gpuasync_block, paramBytes), i32, layout->bytes);
   if (!isHeld(offsetof(gpuasync_block, params), ptr, params))
     store(params, address(offsetof(gpuasync_block, params)));
 

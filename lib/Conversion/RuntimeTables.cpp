@@ -231,25 +231,65 @@ FailureOr<KernelRef> Tables::lookupKernel(LaunchOp launch) {
                    cast<KernelAttr>(binary.getKernels()[*kernel])};
 }
 
+const LaunchParams *Tables::getParams(LaunchOp launch) {
+  MLIRContext *context = module.getContext();
+  TypeRange types = launch.getKernelOperands().getTypes();
+  auto [entry, isNew] =
+      params.try_emplace(FunctionType::get(context, types, {}));
+  LaunchParams &found = entry->second;
+  if (!isNew)
+    return &found;
+  auto emitError = [&] { return launch.emitOpError(); };
+  FailureOr<SmallVector<int64_t>> sizes =
+      getKernelParamSizes(types, context, emitError);
+  if (failed(sizes)) {
+    params.erase(entry);
+    return nullptr;
+  }
+  found.sizes = std::move(*sizes);
+  found.offsets = getKernelParamOffsets(found.sizes);
+  if (!found.sizes.empty())
+    found.bytes = found.offsets.back() + found.sizes.back();
+  for (Type type : types)
+    if (isa<nvgpu::TensorMapDescriptorType>(type) ||
+        !llvm::all_of(*getKernelParamTypes(type, context, emitError),
+                      isCommonKernelParam)) {
+      found.uncommon = type;
+      break;
+    }
+  return &found;
+}
+
 Value Tables::site(OpBuilder &builder, Operation *op, const KernelRef *kernel,
                    StringRef text) {
-  std::string launched;
-  if (text.empty())
-    text = op->getName().getStringRef();
-  if (auto launch = dyn_cast<LaunchOp>(op)) {
-    launched = (text + " @" + launch.getKernelModuleName().getValue() + "::@" +
-                launch.getKernelName().getValue())
-                   .str();
-    text = launched;
+  auto addText = [&](StringRef text) {
+    auto launch = dyn_cast<LaunchOp>(op);
+    if (!launch)
+      return sites.addText(text);
+    return sites.addText((text + " @" +
+                          launch.getKernelModuleName().getValue() + "::@" +
+                          launch.getKernelName().getValue())
+                             .str());
+  };
+  Position position = getPosition(op->getLoc());
+  uint32_t file = sites.addText(position.file), place;
+  if (!text.empty()) {
+    place = addText(text);
+  } else {
+    auto launch = dyn_cast<LaunchOp>(op);
+    Attribute key =
+        launch ? Attribute(launch.getKernel()) : op->getName().getIdentifier();
+    auto [known, isNew] = opTexts.try_emplace(key);
+    if (isNew)
+      known->second = addText(op->getName().getStringRef());
+    place = known->second;
   }
   uint64_t id = UINT32_MAX;
   if (auto work = dyn_cast<WorkOpInterface>(op))
     id = work.getId().value_or(UINT32_MAX);
-  Position position = getPosition(op->getLoc());
-  uint32_t index =
-      sites.add({sites.addText(position.file), sites.addText(text),
-                 position.line, position.column, static_cast<uint32_t>(id),
-                 kernel ? kernel->module : 0, kernel ? kernel->kernel : 0, 0});
+  uint32_t index = sites.add(
+      {file, place, position.line, position.column, static_cast<uint32_t>(id),
+       kernel ? kernel->module : 0, kernel ? kernel->kernel : 0, 0});
   return constant(builder, op->getLoc(), i32Type, index);
 }
 
@@ -459,13 +499,9 @@ LLVM::CallOp Tables::call(OpBuilder &builder, Location loc, StringRef name,
                               FlatSymbolRefAttr::get(function), operands);
 }
 
-Value Tables::constant(OpBuilder &builder, Location loc, Type type,
-                       int64_t value) {
-  // Truncated to the type's width: ids use all 32 bits.
+IntegerAttr Tables::integerAttr(Type type, int64_t value) {
   APInt bits(64, value, /*isSigned=*/true);
-  return LLVM::ConstantOp::create(
-      builder, loc, type,
-      builder.getIntegerAttr(type, bits.trunc(type.getIntOrFloatBitWidth())));
+  return builder.getIntegerAttr(type, bits.trunc(type.getIntOrFloatBitWidth()));
 }
 
 Value Tables::addressOf(OpBuilder &builder, Location loc,

@@ -265,19 +265,19 @@ void DependencyInference::makeAsync(Operation *op, const OpInfo &info) {
     gatherUsers(op, dependencies);
 
   OpBuilder builder(op);
-  OperationState created(op->getLoc(), op->getName());
-  created.addOperands(dependencies.getArrayRef());
-  created.addOperands(op->getOperands());
-  created.addTypes(op->getResultTypes());
-  created.addTypes(tokenType);
-  NamedAttrList attributes(op->getAttrDictionary());
-  StringRef segmentsName = "operandSegmentSizes";
-  auto segments = cast<DenseI32ArrayAttr>(attributes.get(segmentsName));
+  SmallVector<Value> operands(dependencies.begin(), dependencies.end());
+  llvm::append_range(operands, op->getOperands());
+  SmallVector<Type> types(op->getResultTypes());
+  types.push_back(tokenType);
+  Operation *result = builder.insert(Operation::create(
+      op->getLoc(), op->getName(), types, operands,
+      op->getDiscardableAttrDictionary(), op->getPropertiesStorage(),
+      /*successors=*/{}, /*numRegions=*/0));
+  StringAttr segmentsName = builder.getStringAttr("operandSegmentSizes");
+  auto segments = cast<DenseI32ArrayAttr>(*op->getInherentAttr(segmentsName));
   SmallVector<int32_t> sizes(segments.asArrayRef());
   sizes.front() = dependencies.size();
-  attributes.set(segmentsName, builder.getDenseI32ArrayAttr(sizes));
-  created.addAttributes(attributes.getAttrs());
-  Operation *result = builder.create(created);
+  result->setInherentAttr(segmentsName, builder.getDenseI32ArrayAttr(sizes));
   for (auto [before, after] : llvm::zip(op->getResults(), result->getResults()))
     before.replaceAllUsesWith(after);
   op->erase();

@@ -705,28 +705,24 @@ void StreamForm::assignFloating() {
 
 /// The op again without operands, results and block arguments that are tokens.
 static void rebuildWithoutTokens(Operation *op, OpBuilder &builder) {
-  builder.setInsertionPoint(op);
-  OperationState state(op->getLoc(), op->getName());
-  for (Value operand : op->getOperands())
-    if (!isToken(operand))
-      state.addOperands(operand);
-  SmallVector<Value> kept;
-  for (Value result : op->getResults())
-    if (!isToken(result)) {
-      state.addTypes(result.getType());
-      kept.push_back(result);
-    }
+  SmallVector<Value> operands(
+      llvm::make_filter_range(op->getOperands(), std::not_fn(isToken)));
+  SmallVector<Value> kept(
+      llvm::make_filter_range(op->getResults(), std::not_fn(isToken)));
   // Properties hold the inherent attributes, operand segments too.
-  state.propertiesAttr = op->getPropertiesAsAttribute();
-  state.addAttributes(llvm::to_vector(op->getDiscardableAttrs()));
-  for (Region &region : op->getRegions()) {
-    Region *moved = state.addRegion();
-    moved->takeBody(region);
-    for (Block &block : *moved)
+  Operation *rebuilt = Operation::create(
+      op->getLoc(), op->getName(), ValueRange(kept).getTypes(), operands,
+      op->getDiscardableAttrDictionary(), op->getPropertiesStorage(),
+      /*successors=*/{}, op->getNumRegions());
+  for (auto [from, to] :
+       llvm::zip_equal(op->getRegions(), rebuilt->getRegions())) {
+    to.takeBody(from);
+    for (Block &block : to)
       block.eraseArguments(
           [](BlockArgument argument) { return isToken(argument); });
   }
-  Operation *rebuilt = builder.create(state);
+  builder.setInsertionPoint(op);
+  builder.insert(rebuilt);
   for (auto [before, after] : llvm::zip_equal(kept, rebuilt->getResults()))
     before.replaceAllUsesWith(after);
   op->erase();
