@@ -23,7 +23,7 @@ macro(gpuasync_find_mlir)
     ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
   target_include_directories(gpuasync_compiler_flags INTERFACE
     "${PROJECT_SOURCE_DIR}/include" "${PROJECT_BINARY_DIR}/include"
-    "${PROJECT_SOURCE_DIR}/runtime/include")
+    "${PROJECT_SOURCE_DIR}/lib" "${PROJECT_SOURCE_DIR}/runtime/include")
   target_compile_definitions(gpuasync_compiler_flags INTERFACE
     ${GPUASYNC_LLVM_DEFINITIONS})
   target_compile_options(gpuasync_compiler_flags INTERFACE

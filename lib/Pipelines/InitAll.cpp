@@ -6,8 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/InitAll.h"
-#include "GPUAsync/Conversion/CpuObject.h"
+#include "GPUAsync/Kernels/CPU/Object.h"
 #include "GPUAsync/Conversion/Passes.h"
+#include "GPUAsync/Kernels/Passes.h"
 #include "GPUAsync/IR/GPUAsyncDialect.h"
 #include "GPUAsync/Pipelines/Pipelines.h"
 #include "GPUAsync/Transforms/Passes.h"
@@ -88,6 +89,7 @@ void gpuasync::registerAllGPUAsyncDialects(DialectRegistry &registry) {
 
 void gpuasync::registerAllGPUAsyncPasses() {
   registerGPUAsyncConversionPasses();
+  registerGPUAsyncKernelsPasses();
   registerGPUAsyncTransformsPasses();
   registerGPUAsyncPipelines();
 }

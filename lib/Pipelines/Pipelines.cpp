@@ -8,6 +8,7 @@
 
 #include "GPUAsync/Pipelines/Pipelines.h"
 #include "GPUAsync/Conversion/Passes.h"
+#include "GPUAsync/Kernels/Passes.h"
 #include "GPUAsync/Transforms/Passes.h"
 #include "PrepareInput.h"
 #include "VerifyBetween.h"

@@ -5,7 +5,7 @@
 // One line for each pair; the analysis is in Analysis/Hazards.
 //===----------------------------------------------------------------------===//
 
-#include "GPUAsync/Analysis/Hazards.h"
+#include "GPUAsync/Analysis/Memory/Hazards.h"
 #include "GPUAsync/Transforms/Passes.h"
 
 namespace mlir::gpuasync {

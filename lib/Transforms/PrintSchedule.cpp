@@ -7,7 +7,7 @@
 
 #include "GPUAsync/Transforms/Passes.h"
 
-#include "GPUAsync/Analysis/Schedule.h"
+#include "GPUAsync/Analysis/Schedule/Schedule.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/Support/ToolOutputFile.h"

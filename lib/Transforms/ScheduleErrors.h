@@ -9,7 +9,7 @@
 #ifndef GPUASYNC_LIB_TRANSFORMS_SCHEDULEERRORS_H
 #define GPUASYNC_LIB_TRANSFORMS_SCHEDULEERRORS_H
 
-#include "GPUAsync/Analysis/ScheduleOrder.h"
+#include "GPUAsync/Analysis/Schedule/ScheduleOrder.h"
 
 namespace mlir::gpuasync {
 

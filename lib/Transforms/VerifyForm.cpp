@@ -8,7 +8,7 @@
 
 #include "GPUAsync/Transforms/Passes.h"
 
-#include "GPUAsync/Analysis/Ownership.h"
+#include "GPUAsync/Analysis/Streams/Ownership.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
 #include "ScheduleErrors.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

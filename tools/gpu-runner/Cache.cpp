@@ -9,7 +9,7 @@
 #include "Cache.h"
 #include "Values.h"
 
-#include "GPUAsync/Conversion/Passes.h"
+#include "GPUAsync/Kernels/Passes.h"
 #include "mlir/AsmParser/AsmParser.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/ADT/StringMap.h"

@@ -11,8 +11,8 @@
 #include "Files.h"
 #include "Link.h"
 
-#include "GPUAsync/Conversion/CpuCode.h"
-#include "GPUAsync/Conversion/Passes.h"
+#include "GPUAsync/Kernels/CPU/Code.h"
+#include "GPUAsync/Kernels/Passes.h"
 #include "GPUAsync/InitAll.h"
 #include "GPUAsync/Pipelines/Pipelines.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -18,12 +18,6 @@ namespace mlir::gpuasync {
 #define GEN_PASS_REGISTRATION
 #include "GPUAsync/Conversion/Passes.h.inc"
 
-/// The files that `gpu-async-lower-kernels` runs or reads with its options'
-/// defaults, as far as they are found: ptxas, libdevice, ld.lld, and all device
-/// libraries that the folders of ROCm hold. Whoever keeps results of the
-/// pipeline has them in the key.
-SmallVector<std::string> findKernelToolchains();
-
 } // namespace mlir::gpuasync
 
 #endif // GPUASYNC_CONVERSION_PASSES_H

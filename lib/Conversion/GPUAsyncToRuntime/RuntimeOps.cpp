@@ -1,0 +1,578 @@
+//===- RuntimeOps.cpp - single ops to runtime calls -----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each op of the stream form becomes a call with the frame, its operands in
+// their LLVM types and its site. Types change through casts, which the
+// conversion of the rest of the program folds away.
+//===----------------------------------------------------------------------===//
+
+#include "GPUAsync/Kernels/Common/KernelABI.h"
+#include "RuntimeLowering.h"
+#include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
+#include "mlir/Interfaces/DataLayoutInterfaces.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::gpuasync;
+using namespace mlir::gpuasync::runtime;
+
+//===----------------------------------------------------------------------===//
+// Memrefs
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Lowers one op: what all of them need.
+class OpLowering {
+public:
+  OpLowering(Operation *op, FunctionState &state)
+      : op(op), state(state), tables(state.tables), builder(op),
+        loc(op->getLoc()), ptr(tables.ptr()), i32(tables.i32()),
+        i64(tables.i64()) {}
+
+  LogicalResult lower();
+
+private:
+  Value int32(int64_t value) {
+    return tables.constant(builder, loc, i32, value);
+  }
+  Value int64(int64_t value) {
+    return tables.constant(builder, loc, i64, value);
+  }
+  Value toLLVM(Value value) {
+    return runtime::toLLVM(builder, state.converter, value);
+  }
+  Value site() { return tables.site(builder, op); }
+  void store(Value value, Value address) {
+    LLVM::StoreOp::create(builder, loc, value, address);
+  }
+  Value storeAll(FunctionState::Storage which, ValueRange values) {
+    return state.storeAll(builder, loc, which, values);
+  }
+  /// Calls the runtime with the frame first. The op's place in the schedule
+  /// stays on the call.
+  LLVM::CallOp call(StringRef name, Type result, ValueRange operands);
+  /// The stream of a work op; only `mayBeNull` ops work without.
+  FailureOr<Value> stream(bool mayBeNull = false);
+
+  FailureOr<int64_t> elementBytes(BaseMemRefType type);
+  /// The runtime multiplies the sizes, and refuses what has no product.
+  Value callExtent(FunctionState::Shape shape, int64_t elementBytes) {
+    return tables
+        .call(builder, loc, gpuasync_extent_name, i64,
+              {state.frame, shape.sizes, shape.strides, shape.rank,
+               int64(elementBytes), site()})
+        .getResult();
+  }
+  /// The bytes of elements with these sizes, without gaps. Those of a static
+  /// type need not be given.
+  FailureOr<Value> multiply(ArrayRef<Value> sizes, BaseMemRefType type);
+  /// The same of a memref that isOnePiece.
+  FailureOr<Value> bytesOf(Value memref);
+
+  LogicalResult lower(LaunchOp op);
+  LogicalResult lower(AllocOp op);
+  LogicalResult lower(DeallocOp op);
+  LogicalResult lower(MemcpyOp op);
+  LogicalResult lower(MemsetOp op);
+  LogicalResult lower(HostRegisterOp op);
+  LogicalResult lower(HostUnregisterOp op);
+  void waitOnHost(StringRef name, ValueRange handles);
+  Value replace(Value result, Value with) {
+    Value value = fromLLVM(builder, result.getType(), with);
+    result.replaceAllUsesWith(value);
+    return value;
+  }
+
+  Operation *op;
+  FunctionState &state;
+  Tables &tables;
+  OpBuilder builder;
+  Location loc;
+  Type ptr, i32, i64;
+};
+
+} // namespace
+
+LLVM::CallOp OpLowering::call(StringRef name, Type result,
+                              ValueRange operands) {
+  SmallVector<Value> all = {state.frame};
+  all.append(operands.begin(), operands.end());
+  LLVM::CallOp result_ = tables.call(builder, loc, name, result, all);
+  if (auto work = dyn_cast<WorkOpInterface>(op)) {
+    SmallVector<NamedAttribute, 2> place;
+    if (std::optional<ArrayRef<int64_t>> after = work.getAfter())
+      place.push_back(builder.getNamedAttr(
+          "gpu_async.after", builder.getDenseI64ArrayAttr(*after)));
+    if (std::optional<uint64_t> id = work.getId())
+      place.push_back(
+          builder.getNamedAttr("gpu_async.id", builder.getI64IntegerAttr(*id)));
+    result_->setDiscardableAttrs(place);
+  }
+  return result_;
+}
+
+FailureOr<Value> OpLowering::stream(bool mayBeNull) {
+  auto work = cast<WorkOpInterface>(op);
+  if (Value stream = work.getStream())
+    return toLLVM(stream);
+  if (mayBeNull)
+    return Value(LLVM::ZeroOp::create(builder, loc, ptr));
+  return op->emitOpError("has no stream: run gpu-async-assign-streams first");
+}
+
+FailureOr<int64_t> OpLowering::elementBytes(BaseMemRefType type) {
+  // The distance of two elements in memory, as LLVM lays them out.
+  Type element = state.converter.convertType(type.getElementType());
+  if (!element)
+    return op->emitOpError() << "element type " << type.getElementType()
+                             << " has no lowering to LLVM";
+  auto vector = dyn_cast<VectorType>(element);
+  if (vector && vector.getElementTypeBitWidth() < 8)
+    return llvm::PowerOf2Ceil(llvm::divideCeil(
+        vector.getNumElements() * vector.getElementTypeBitWidth(), 8));
+  DataLayout layout(tables.getModule());
+  return llvm::alignTo(layout.getTypeSize(element).getFixedValue(),
+                       layout.getTypeABIAlignment(element));
+}
+
+/// Whether the elements of `type` are one piece of memory in row-major order,
+/// whatever its offset.
+static bool isOnePiece(MemRefType type) {
+  return type.getLayout().isIdentity() ||
+         type.areTrailingDimsContiguous(type.getRank());
+}
+
+/// The product of `sizes` and `elementBytes`, if it is less than 2^63.
+static std::optional<int64_t> multiplyConstants(ArrayRef<int64_t> sizes,
+                                                int64_t elementBytes) {
+  if (llvm::is_contained(sizes, 0))
+    return 0;
+  int64_t bytes = elementBytes;
+  for (int64_t size : sizes)
+    if (llvm::MulOverflow(bytes, size, bytes))
+      return std::nullopt;
+  return bytes;
+}
+
+FailureOr<Value> OpLowering::multiply(ArrayRef<Value> sizes,
+                                      BaseMemRefType type) {
+  FailureOr<int64_t> element = elementBytes(type);
+  if (failed(element))
+    return failure();
+  if (type.hasStaticShape()) {
+    if (std::optional<int64_t> bytes =
+            multiplyConstants(type.getShape(), *element))
+      return int64(*bytes);
+    return op->emitOpError() << "has " << type << ", whose elements of "
+                             << *element << " bytes are 2^63 bytes or more";
+  }
+  // Constants that have no product may be in code that never runs.
+  SmallVector<int64_t> constants;
+  for (Value size : sizes)
+    if (APInt constant; matchPattern(size, m_ConstantInt(&constant)) &&
+                        constant.isNonNegative())
+      constants.push_back(constant.getSExtValue());
+  std::optional<int64_t> bytes = multiplyConstants(constants, *element);
+  if (constants.size() == sizes.size() && bytes)
+    return int64(*bytes);
+  return callExtent({storeAll(FunctionState::Sizes, sizes),
+                     LLVM::ZeroOp::create(builder, loc, ptr),
+                     int32(sizes.size())},
+                    *element);
+}
+
+FailureOr<Value> OpLowering::bytesOf(Value memref) {
+  if (Value known = state.bytes.lookup(memref))
+    return known;
+  auto type = cast<MemRefType>(memref.getType());
+  SmallVector<Value> sizes;
+  if (!type.hasStaticShape())
+    sizes = state.getSizes(builder, loc, memref);
+  FailureOr<Value> bytes = multiply(sizes, type);
+  if (succeeded(bytes))
+    state.bytes[memref] = *bytes;
+  return bytes;
+}
+
+//===----------------------------------------------------------------------===//
+// Work
+//===----------------------------------------------------------------------===//
+
+LogicalResult OpLowering::lower(LaunchOp launch) {
+  FailureOr<Value> on = stream();
+  FailureOr<KernelRef> kernel = tables.lookupKernel(launch);
+  if (failed(on) || failed(kernel))
+    return failure();
+  const LaunchParams *layout = tables.getParams(launch);
+  if (!layout)
+    return failure();
+  ArrayRef<int64_t> sizes = layout->sizes;
+  if (DenseI64ArrayAttr params = kernel->attr.getParams();
+      params && params.asArrayRef() != sizes) {
+    InFlightDiagnostic diag = op->emitOpError();
+    diag << "passes arguments that are not those of the kernel: "
+         << sizes.size() << " parameters of [";
+    llvm::interleaveComma(sizes, diag);
+    diag << "] bytes instead of " << params.size() << " of [";
+    llvm::interleaveComma(params.asArrayRef(), diag);
+    return diag << "] (a memref is the scalars of its descriptor)";
+  }
+
+  // A ready-made kernel may want a pointer to a tensor map, or have another
+  // layout, and nothing would tell.
+  if (!kernel->attr.getParams() && layout->uncommon)
+    return op->emitOpError("passes a value of type ")
+           << layout->uncommon
+           << " to a kernel of a ready-made binary, whose parameters are "
+              "not known: it would need the gpu.module";
+
+  // The parameters, each at its place in the packed buffer.
+  Value params = state.getStorage(FunctionState::Params, layout->bytes);
+  unsigned number = 0;
+  for (Value operand : launch.getKernelOperands()) {
+    ArrayRef<Value> values = state.unpack(builder, loc, operand);
+    for (auto [part, value] : llvm::enumerate(values)) {
+      int64_t offset = layout->offsets[number], size = sizes[number];
+      ++number;
+      if (!state.holds(FunctionState::Params, offset, size, operand, part))
+        store(packKernelParam(builder, loc, value),
+              state.getAddress(FunctionState::Params, offset));
+    }
+  }
+
+  // Each field at its place in a gpuasync_block.
+  Value block = state.getStorage(FunctionState::Block, 0);
+  auto isHeld = [&](size_t offset, Type type, OpFoldResult value) {
+    return state.holds(FunctionState::Block, offset,
+                       type == ptr ? 8 : type.getIntOrFloatBitWidth() / 8,
+                       value);
+  };
+  auto address = [&](size_t offset) {
+    return state.getAddress(FunctionState::Block, offset);
+  };
+  auto setConstant = [&](size_t offset, Type type, int64_t value) {
+    IntegerAttr attr = tables.integerAttr(type, value);
+    if (!isHeld(offset, type, attr))
+      store(LLVM::ConstantOp::create(builder, loc, type, attr),
+            address(offset));
+  };
+  auto setSize = [&](size_t offset, Value value) {
+    APInt constant;
+    if (matchPattern(value, m_ConstantInt(&constant)))
+      return setConstant(offset, i64, constant.getSExtValue());
+    if (isHeld(offset, i64, value))
+      return;
+    Value lowered = toLLVM(value);
+    if (lowered.getType() != i64)
+      lowered = LLVM::SExtOp::create(builder, loc, i64, lowered);
+    store(lowered, address(offset));
+  };
+  Value dims[] = {launch.getGridSizeX(),  launch.getGridSizeY(),
+                  launch.getGridSizeZ(),  launch.getBlockSizeX(),
+                  launch.getBlockSizeY(), launch.getBlockSizeZ()};
+  for (int i = 0; i < 6; ++i)
+    setSize(offsetof(gpuasync_block, grid) + 8 * i, dims[i]);
+  for (int i = 0; i < 3; ++i) {
+    size_t offset = offsetof(gpuasync_block, cluster) + 8 * i;
+    if (launch.getClusterSizes().empty())
+      setConstant(offset, i64, 0);
+    else
+      setSize(offset, launch.getClusterSizes()[i]);
+  }
+  if (Value shared = launch.getDynamicSharedMemorySize())
+    setSize(offsetof(gpuasync_block, dynamicSharedBytes), shared);
+  else
+    setConstant(offsetof(gpuasync_block, dynamicSharedBytes), i64, 0);
+  setConstant(offsetof(gpuasync_block, flags), i32,
+              launch.getCooperative() ? GPUASYNC_LAUNCH_COOPERATIVE : 0);
+  setConstant(offsetof(gpuasync_block, paramBytes), i32, layout->bytes);
+  if (!isHeld(offsetof(gpuasync_block, params), ptr, params))
+    store(params, address(offsetof(gpuasync_block, params)));
+
+  call(gpuasync_launch_name, {},
+       {*on, tables.site(builder, op, &*kernel), block});
+  return success();
+}
+
+LogicalResult OpLowering::lower(AllocOp alloc) {
+  MemRefType type = alloc.getMemref().getType();
+  FailureOr<Value> on = stream(/*mayBeNull=*/true);
+  if (failed(on))
+    return failure();
+  if (!type.getLayout().isIdentity() || !alloc.getSymbolOperands().empty())
+    return op->emitOpError(
+        "can only allocate memory with the identity layout: allocate that, and "
+        "take a view of it");
+
+  int64_t rank = type.getRank();
+  SmallVector<Value> sizes, strides(rank);
+  auto dynamic = alloc.getDynamicSizes().begin();
+  for (int64_t dim : type.getShape())
+    sizes.push_back(ShapedType::isDynamic(dim) ? toLLVM(*dynamic++)
+                                               : int64(dim));
+  FailureOr<Value> bytes = multiply(sizes, type);
+  if (failed(bytes))
+    return failure();
+  SmallVector<int64_t> known;
+  int64_t offset;
+  (void)type.getStridesAndOffset(known, offset);
+  for (int64_t i = rank - 1; i >= 0; --i) {
+    if (!ShapedType::isDynamic(known[i]))
+      strides[i] = int64(known[i]);
+    else if (i + 2 == rank)
+      strides[i] = sizes[i + 1];
+    else
+      strides[i] =
+          LLVM::MulOp::create(builder, loc, sizes[i + 1], strides[i + 1]);
+  }
+  uint32_t flags = alloc.getHostShared() ? GPUASYNC_ALLOC_HOST_SHARED
+                                         : GPUASYNC_ALLOC_DEVICE;
+  Value memory =
+      call(gpuasync_alloc_name, ptr, {*on, *bytes, int32(flags), site()})
+          .getResult();
+  auto descriptor =
+      MemRefDescriptor::poison(builder, loc, state.converter.convertType(type));
+  descriptor.setAllocatedPtr(builder, loc, memory);
+  descriptor.setAlignedPtr(builder, loc, memory);
+  descriptor.setConstantOffset(builder, loc, 0);
+  for (int64_t i = 0; i < rank; ++i) {
+    descriptor.setSize(builder, loc, i, sizes[i]);
+    descriptor.setStride(builder, loc, i, strides[i]);
+  }
+  // The host may use host-shared memory at once, so it must be there.
+  if (alloc.getHostShared())
+    state.exitIfFrameFailed(builder, loc);
+  state.bytes[replace(alloc.getMemref(), descriptor)] = *bytes;
+  return success();
+}
+
+LogicalResult OpLowering::lower(DeallocOp dealloc) {
+  FailureOr<Value> on = stream(/*mayBeNull=*/true);
+  if (failed(on))
+    return failure();
+  MemRefDescriptor descriptor(toLLVM(dealloc.getMemref()));
+  call(gpuasync_dealloc_name, {},
+       {*on, descriptor.allocatedPtr(builder, loc), site()});
+  return success();
+}
+
+LogicalResult OpLowering::lower(MemcpyOp copy) {
+  auto destType = cast<MemRefType>(copy.getDestination().getType());
+  auto sourceType = cast<MemRefType>(copy.getSource().getType());
+  FailureOr<Value> on = stream();
+  FailureOr<int64_t> element = elementBytes(sourceType);
+  if (failed(on) || failed(element))
+    return failure();
+  if (!destType.isStrided() || !sourceType.isStrided())
+    return op->emitOpError("needs memrefs with strides");
+  Value dest = copy.getDestination(), source = copy.getSource();
+  Value to = state.getStart(builder, loc, dest);
+  Value from = state.getStart(builder, loc, source);
+
+  if (isOnePiece(destType) && isOnePiece(sourceType)) {
+    // What is known of either side spares asking.
+    bool useDest =
+        !state.bytes.contains(source) &&
+        (state.bytes.contains(dest) ||
+         destType.getNumDynamicDims() < sourceType.getNumDynamicDims());
+    FailureOr<Value> bytes = bytesOf(useDest ? dest : source);
+    if (failed(bytes))
+      return failure();
+    call(gpuasync_memcpy_name, {}, {*on, to, from, *bytes, site()});
+    return success();
+  }
+  SmallVector<Value> sizes;
+  for (auto [of, other, size] : llvm::zip_equal(
+           state.getSizes(builder, loc, source),
+           state.getSizes(builder, loc, dest), sourceType.getShape()))
+    sizes.push_back(ShapedType::isDynamic(size) ? other : of);
+  Value toStrides =
+      storeAll(FunctionState::StridesA, state.getStrides(builder, loc, dest));
+  Value fromStrides =
+      storeAll(FunctionState::StridesB, state.getStrides(builder, loc, source));
+  Value extents = storeAll(FunctionState::Sizes, sizes);
+  call(gpuasync_memcpy_strided_name, {},
+       {*on, to, toStrides, from, fromStrides, extents,
+        int32(sourceType.getRank()), int32(*element), site()});
+  return success();
+}
+
+LogicalResult OpLowering::lower(MemsetOp set) {
+  auto type = cast<MemRefType>(set.getDestination().getType());
+  FailureOr<Value> on = stream();
+  FailureOr<int64_t> element = elementBytes(type);
+  if (failed(on) || failed(element))
+    return failure();
+  if (*element > 16 || !llvm::isPowerOf2_64(*element))
+    return op->emitOpError()
+           << "sets elements of 1, 2, 4, 8 or 16 bytes, but those of " << type
+           << " have " << *element;
+  if (!type.isStrided())
+    return op->emitOpError("needs a memref with strides");
+  Value dest = set.getDestination();
+  Value to = state.getStart(builder, loc, dest);
+  Value pattern = state.getStorage(FunctionState::Pattern, 16);
+  store(toLLVM(set.getValue()), pattern);
+
+  if (isOnePiece(type)) {
+    FailureOr<Value> bytes = bytesOf(dest);
+    if (failed(bytes))
+      return failure();
+    APInt known;
+    Value count = matchPattern(*bytes, m_ConstantInt(&known))
+                      ? int64(known.getSExtValue() / *element)
+                      : LLVM::LShrOp::create(builder, loc, *bytes,
+                                             int64(llvm::Log2_64(*element)));
+    call(gpuasync_memset_name, {},
+         {*on, to, pattern, int32(*element), count, site()});
+    return success();
+  }
+  FunctionState::Shape shape = state.getShape(builder, loc, dest);
+  call(gpuasync_memset_strided_name, {},
+       {*on, to, shape.strides, shape.sizes, shape.rank, pattern,
+        int32(*element), site()});
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Registered memory
+//===----------------------------------------------------------------------===//
+
+LogicalResult OpLowering::lower(HostRegisterOp host) {
+  Value memref = lookThroughCast(host.getMemref());
+  auto type = cast<BaseMemRefType>(memref.getType());
+  auto ranked = dyn_cast<MemRefType>(type);
+  if (ranked && !ranked.isStrided())
+    return op->emitOpError("needs a memref with strides");
+  FailureOr<Value> bytes;
+  if (ranked && isOnePiece(ranked)) {
+    bytes = bytesOf(memref);
+  } else {
+    FailureOr<int64_t> element = elementBytes(type);
+    if (failed(element))
+      return failure();
+    bytes = callExtent(state.getShape(builder, loc, memref), *element);
+  }
+  if (failed(bytes))
+    return failure();
+  call(gpuasync_host_register_name, {},
+       {state.getStart(builder, loc, memref), *bytes, site()});
+  return success();
+}
+
+LogicalResult OpLowering::lower(HostUnregisterOp host) {
+  Value memref = lookThroughCast(host.getMemref());
+  if (auto ranked = dyn_cast<MemRefType>(memref.getType());
+      ranked && !ranked.isStrided())
+    return op->emitOpError("needs a memref with strides");
+  call(gpuasync_host_unregister_name, {},
+       {state.getStart(builder, loc, memref), site()});
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Streams and events
+//===----------------------------------------------------------------------===//
+
+void OpLowering::waitOnHost(StringRef name, ValueRange handles) {
+  SmallVector<Value> pointers;
+  for (Value handle : handles)
+    pointers.push_back(toLLVM(handle));
+  Value array = storeAll(FunctionState::Pointers, pointers);
+  Value result =
+      call(name, i32, {array, int32(pointers.size()), site()}).getResult();
+  Value failed = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::ne,
+                                      result, int32(0));
+  state.exitIf(builder, loc, failed);
+}
+
+LogicalResult OpLowering::lower() {
+  state.startAt(op->getBlock());
+  auto result =
+      TypeSwitch<Operation *, LogicalResult>(op)
+          .Case<LaunchOp, AllocOp, DeallocOp, MemcpyOp, MemsetOp>(
+              [&](auto work) -> LogicalResult {
+                if (work.getAsyncToken() ||
+                    !work.getAsyncDependencies().empty())
+                  return op->emitOpError(
+                      "still has tokens: run gpu-async-make-forks-explicit and "
+                      "gpu-async-assign-streams first");
+                return lower(work);
+              })
+          .Case<HostRegisterOp, HostUnregisterOp>(
+              [&](auto host) { return lower(host); })
+          .Case([&](StreamCreateOp create) {
+            replace(create.getStream(),
+                    call(gpuasync_stream_create_name, ptr, site()).getResult());
+            return success();
+          })
+          .Case([&](StreamExternalOp external) {
+            Value native = external.getPointer();
+            if (native.getType() != ptr)
+              native = LLVM::AddrSpaceCastOp::create(builder, loc, ptr, native);
+            replace(external.getStream(),
+                    call(gpuasync_stream_external_name, ptr, {native, site()})
+                        .getResult());
+            return success();
+          })
+          .Case([&](StreamDestroyOp destroy) {
+            call(gpuasync_stream_destroy_name, {},
+                 {toLLVM(destroy.getStream()),
+                  int32(destroy.getIdle() ? GPUASYNC_STREAM_IDLE : 0), site()});
+            return success();
+          })
+          .Case([&](StreamWaitOp wait) {
+            call(gpuasync_stream_wait_name, {},
+                 {toLLVM(wait.getStream()), toLLVM(wait.getEvent()), site()});
+            return success();
+          })
+          .Case([&](StreamSynchronizeOp wait) {
+            waitOnHost(gpuasync_stream_synchronize_name, wait.getStreams());
+            return success();
+          })
+          .Case([&](EventRecordOp record) {
+            replace(record.getEvent(),
+                    call(gpuasync_event_record_name, ptr,
+                         {toLLVM(record.getStream()), site()})
+                        .getResult());
+            return success();
+          })
+          .Case([&](EventReadyOp ready) {
+            replace(
+                ready.getEvent(),
+                LLVM::ZeroOp::create(builder, ready.getLoc(), ptr).getResult());
+            return success();
+          })
+          .Case([&](EventDestroyOp destroy) {
+            call(gpuasync_event_destroy_name, {},
+                 {toLLVM(destroy.getEvent()), site()});
+            return success();
+          })
+          .Case([&](EventSynchronizeOp wait) {
+            waitOnHost(gpuasync_event_synchronize_name, wait.getEvents());
+            return success();
+          })
+          .Default([&](Operation *) {
+            return op->emitOpError(
+                "does not belong to the stream form: run "
+                "gpu-async-make-forks-explicit and gpu-async-assign-streams "
+                "first");
+          });
+  if (succeeded(result))
+    op->erase();
+  return result;
+}
+
+LogicalResult runtime::lowerOp(Operation *op, FunctionState &state) {
+  if (auto map = dyn_cast<nvgpu::TmaCreateDescriptorOp>(op)) {
+    state.startAt(op->getBlock());
+    return lowerTensorMap(map, state);
+  }
+  return OpLowering(op, state).lower();
+}

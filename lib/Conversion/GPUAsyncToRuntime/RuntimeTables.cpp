@@ -1,0 +1,510 @@
+//===- RuntimeTables.cpp - constant tables of a lowered program -----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Emits the structs of RuntimeABI.h as internal constants of the LLVM dialect.
+//===----------------------------------------------------------------------===//
+
+#include "GPUAsync/Kernels/Common/KernelABI.h"
+#include "RuntimeLowering.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
+#include "llvm/Support/xxhash.h"
+
+using namespace mlir;
+using namespace mlir::gpuasync;
+using namespace mlir::gpuasync::runtime;
+
+Position runtime::getPosition(Location loc) {
+  if (auto range = dyn_cast<FileLineColRange>(loc)) {
+    // The parser's name for standard input is no file that a user knows.
+    return {range.getFilename().getValue(), range.getStartLine(),
+            range.getStartColumn()};
+  }
+  if (auto name = dyn_cast<NameLoc>(loc))
+    return getPosition(name.getChildLoc());
+  if (auto call = dyn_cast<CallSiteLoc>(loc))
+    return getPosition(call.getCallee());
+  if (auto opaque = dyn_cast<OpaqueLoc>(loc))
+    return getPosition(opaque.getFallbackLocation());
+  if (auto fused = dyn_cast<FusedLoc>(loc))
+    for (Location part : fused.getLocations())
+      if (Position position = getPosition(part); !position.file.empty())
+        return position;
+  return {};
+}
+
+bool runtime::isDeviceOp(Operation *op) {
+  return (isa_and_nonnull<GPUAsyncDialect>(op->getDialect()) &&
+          !isa<BinaryOp>(op)) ||
+         isa<nvgpu::TmaCreateDescriptorOp>(op);
+}
+
+//===----------------------------------------------------------------------===//
+// Constants
+//===----------------------------------------------------------------------===//
+
+/// The value of a table: an integer, the address of a symbol, null, or an
+/// aggregate of such.
+struct Tables::Constant {
+  Type type;
+  uint64_t value = 0;
+  FlatSymbolRefAttr symbol;
+  std::vector<Constant> elements;
+  bool isAggregate = false;
+  Attribute data; ///< of an array
+};
+
+Tables::Constant Tables::integer(Type type, uint64_t value) {
+  return {type, value, {}, {}, false, {}};
+}
+Tables::Constant Tables::null() { return {ptrType, 0, {}, {}, false, {}}; }
+Tables::Constant Tables::symbol(FlatSymbolRefAttr symbol) {
+  return {ptrType, 0, symbol, {}, false, {}};
+}
+Tables::Constant Tables::address(LLVM::GlobalOp global) {
+  return symbol(FlatSymbolRefAttr::get(global.getSymNameAttr()));
+}
+Tables::Constant Tables::aggregate(Type type, ArrayRef<Constant> elements) {
+  return {type, 0, {}, elements.vec(), true, {}};
+}
+
+Value Tables::build(OpBuilder &builder, Location loc, const Constant &value) {
+  if (value.isAggregate) {
+    Value result = LLVM::PoisonOp::create(builder, loc, value.type);
+    for (auto [i, element] : llvm::enumerate(value.elements))
+      result = LLVM::InsertValueOp::create(builder, loc, result,
+                                           build(builder, loc, element), i);
+    return result;
+  }
+  if (value.data)
+    return LLVM::ConstantOp::create(builder, loc, value.type,
+                                    cast<TypedAttr>(value.data));
+  if (value.symbol)
+    return LLVM::AddressOfOp::create(builder, loc, ptrType, value.symbol);
+  if (value.type == ptrType)
+    return LLVM::ZeroOp::create(builder, loc, ptrType);
+  return constant(builder, loc, value.type, value.value);
+}
+
+LLVM::GlobalOp Tables::addGlobal(StringRef name, Type type, Attribute value,
+                                 bool isConstant) {
+  builder.setInsertionPointToEnd(module.getBody());
+  auto global =
+      LLVM::GlobalOp::create(builder, module.getLoc(), type, isConstant,
+                             LLVM::Linkage::Internal, name, value);
+  symbols.insert(global);
+  return global;
+}
+
+LLVM::GlobalOp Tables::addTable(StringRef name, const Constant &value) {
+  LLVM::GlobalOp global = addGlobal(name, value.type, Attribute());
+  OpBuilder body =
+      OpBuilder::atBlockBegin(&global.getInitializerRegion().emplaceBlock());
+  Location loc = module.getLoc();
+  LLVM::ReturnOp::create(body, loc, build(body, loc, value));
+  return global;
+}
+
+FlatSymbolRefAttr Tables::bytes(StringRef name, StringRef data,
+                                unsigned alignment) {
+  auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), data.size());
+  LLVM::GlobalOp global = addGlobal(name, type, builder.getStringAttr(data));
+  global.setUnnamedAddr(LLVM::UnnamedAddr::Global);
+  if (alignment > 1)
+    global.setAlignment(alignment);
+  return FlatSymbolRefAttr::get(global.getSymNameAttr());
+}
+
+Tables::Constant Tables::string(StringRef text) {
+  FlatSymbolRefAttr &known = strings[text];
+  if (!known)
+    known = bytes("_gpuasync_string", (text + Twine('\0')).str(), 1);
+  return symbol(known);
+}
+
+Tables::Constant Tables::integers(StringRef name, ArrayRef<int64_t> values) {
+  if (values.empty())
+    return null();
+  SmallVector<int32_t> narrow(values.begin(), values.end());
+  auto tensor = DenseElementsAttr::get(
+      RankedTensorType::get(narrow.size(), i32Type), ArrayRef(narrow));
+  auto type = LLVM::LLVMArrayType::get(i32Type, narrow.size());
+  return address(addGlobal(name, type, tensor));
+}
+
+Tables::Constant Tables::table(StringRef name, Type type,
+                               ArrayRef<Constant> elements) {
+  if (elements.empty())
+    return null();
+  auto array = LLVM::LLVMArrayType::get(type, elements.size());
+  return address(addTable(name, aggregate(array, elements)));
+}
+
+//===----------------------------------------------------------------------===//
+// Sites
+//===----------------------------------------------------------------------===//
+
+uint32_t SiteTable::addText(StringRef text) {
+  auto [entry, isNew] = texts.try_emplace(text, pool.size());
+  if (isNew)
+    pool.append(text.data(), text.size()).push_back('\0');
+  return entry->second;
+}
+
+uint32_t SiteTable::add(const Site &site) {
+  // Ops that cannot be told apart share one, as the waits before one op.
+  StringRef key(reinterpret_cast<const char *>(site.data()),
+                sizeof(gpuasync_site));
+  auto [entry, isNew] = known.try_emplace(key, sites.size());
+  if (isNew)
+    sites.push_back(site);
+  return entry->second;
+}
+
+std::vector<int32_t> SiteTable::getNumbers() const {
+  std::vector<int32_t> numbers;
+  numbers.reserve(sites.size() * std::tuple_size_v<Site>);
+  for (auto [i, site] : llvm::enumerate(sites)) {
+    Site relative = site;
+    uint32_t toPool = (sites.size() - i) * sizeof(gpuasync_site);
+    relative[offsetof(gpuasync_site, file) / sizeof(uint32_t)] += toPool;
+    relative[offsetof(gpuasync_site, op) / sizeof(uint32_t)] += toPool;
+    numbers.insert(numbers.end(), relative.begin(), relative.end());
+  }
+  return numbers;
+}
+
+//===----------------------------------------------------------------------===//
+// Tables
+//===----------------------------------------------------------------------===//
+
+Tables::Tables(ModuleOp module, SymbolTable &symbols)
+    : module(module), symbols(symbols), builder(module.getContext()) {
+  MLIRContext *context = module.getContext();
+  ptrType = LLVM::LLVMPointerType::get(context);
+  i32Type = builder.getI32Type();
+  i64Type = builder.getI64Type();
+  auto structOf = [&](ArrayRef<Type> fields) {
+    return LLVM::LLVMStructType::getLiteral(context, fields);
+  };
+  Type p = ptrType, i32 = i32Type, i64 = i64Type;
+  kernelType = structOf({p, p, p, i32, i32});
+  imageType = structOf({i32, i32, p, p, i64, LLVM::LLVMArrayType::get(i64, 2)});
+  cpuKernelType = structOf({p, p, i64, i32, i32});
+  moduleType = structOf({p, p, p, i32, i32});
+  programType = structOf({i32, i32, p, p, p, p, i32, i32});
+  functionType = structOf({p, p, i32, i32, p, p, i32, i32});
+  Type three = LLVM::LLVMArrayType::get(i64, 3);
+  block = structOf({three, three, three, i64, i32, i32, p});
+  for (auto binary : module.getOps<BinaryOp>())
+    binaries.insert({binary.getSymNameAttr(), binary});
+}
+
+FailureOr<KernelRef> Tables::lookupKernel(LaunchOp launch) {
+  StringAttr moduleName = launch.getKernelModuleName();
+  auto it = binaries.find(moduleName);
+  if (it == binaries.end()) {
+    Operation *other = symbols.lookup(moduleName);
+    if (!other)
+      return launch.emitOpError()
+             << "names the kernel " << launch.getKernel()
+             << ", but the program has no kernels @" << moduleName.getValue();
+    InFlightDiagnostic diag = launch.emitOpError()
+                              << "needs the compiled kernels @"
+                              << moduleName.getValue()
+                              << ": run gpu-async-lower-kernels first";
+    diag.attachNote(other->getLoc()) << "this is not a gpu_async.binary";
+    return diag;
+  }
+  BinaryOp binary = it->second;
+  std::optional<unsigned> kernel =
+      binary.lookupKernel(launch.getKernelName().getValue());
+  if (!kernel) {
+    InFlightDiagnostic diag = launch.emitOpError()
+                              << "names the kernel " << launch.getKernel()
+                              << ", which the compiled module does not have";
+    diag.attachNote(binary.getLoc()) << "compiled module";
+    return diag;
+  }
+  return KernelRef{static_cast<unsigned>(it - binaries.begin()), *kernel,
+                   cast<KernelAttr>(binary.getKernels()[*kernel])};
+}
+
+const LaunchParams *Tables::getParams(LaunchOp launch) {
+  MLIRContext *context = module.getContext();
+  TypeRange types = launch.getKernelOperands().getTypes();
+  auto [entry, isNew] =
+      params.try_emplace(FunctionType::get(context, types, {}));
+  LaunchParams &found = entry->second;
+  if (!isNew)
+    return &found;
+  auto emitError = [&] { return launch.emitOpError(); };
+  FailureOr<SmallVector<int64_t>> sizes =
+      getKernelParamSizes(types, context, emitError);
+  if (failed(sizes)) {
+    params.erase(entry);
+    return nullptr;
+  }
+  found.sizes = std::move(*sizes);
+  found.offsets = getKernelParamOffsets(found.sizes);
+  if (!found.sizes.empty())
+    found.bytes = found.offsets.back() + found.sizes.back();
+  for (Type type : types)
+    if (isa<nvgpu::TensorMapDescriptorType>(type) ||
+        !llvm::all_of(*getKernelParamTypes(type, context, emitError),
+                      isCommonKernelParam)) {
+      found.uncommon = type;
+      break;
+    }
+  return &found;
+}
+
+Value Tables::site(OpBuilder &builder, Operation *op, const KernelRef *kernel,
+                   StringRef text) {
+  auto addText = [&](StringRef text) {
+    auto launch = dyn_cast<LaunchOp>(op);
+    if (!launch)
+      return sites.addText(text);
+    return sites.addText((text + " @" +
+                          launch.getKernelModuleName().getValue() + "::@" +
+                          launch.getKernelName().getValue())
+                             .str());
+  };
+  Position position = getPosition(op->getLoc());
+  uint32_t file = sites.addText(position.file), place;
+  if (!text.empty()) {
+    place = addText(text);
+  } else {
+    auto launch = dyn_cast<LaunchOp>(op);
+    Attribute key =
+        launch ? Attribute(launch.getKernel()) : op->getName().getIdentifier();
+    auto [known, isNew] = opTexts.try_emplace(key);
+    if (isNew)
+      known->second = addText(op->getName().getStringRef());
+    place = known->second;
+  }
+  uint64_t id = UINT32_MAX;
+  if (auto work = dyn_cast<WorkOpInterface>(op))
+    id = work.getId().value_or(UINT32_MAX);
+  uint32_t index = sites.add(
+      {file, place, position.line, position.column, static_cast<uint32_t>(id),
+       kernel ? kernel->module : 0, kernel ? kernel->kernel : 0, 0});
+  return constant(builder, op->getLoc(), i32Type, index);
+}
+
+Tables::Constant Tables::siteTable() {
+  if (!sites.size())
+    return null();
+  // One constant that holds no address: the texts behind the numbers.
+  std::vector<int32_t> numbers = sites.getNumbers();
+  StringRef pool = sites.getPool();
+  auto numbersType = LLVM::LLVMArrayType::get(i32Type, numbers.size());
+  auto poolType = LLVM::LLVMArrayType::get(builder.getI8Type(), pool.size());
+  Constant numbersPart = {numbersType, 0, {}, {}, false, {}};
+  numbersPart.data = DenseElementsAttr::get(
+      RankedTensorType::get(numbers.size(), i32Type), ArrayRef(numbers));
+  Constant poolPart = {poolType, 0, {}, {}, false, {}};
+  poolPart.data = builder.getStringAttr(pool);
+  auto type = LLVM::LLVMStructType::getLiteral(module.getContext(),
+                                               {numbersType, poolType});
+  return address(
+      addTable("_gpuasync_sites", aggregate(type, {numbersPart, poolPart})));
+}
+
+FlatSymbolRefAttr Tables::addTensorFormat(ArrayRef<uint32_t> fields) {
+  assert(fields.size() * sizeof(uint32_t) == sizeof(gpuasync_tensor_format));
+  FlatSymbolRefAttr &known =
+      formats[StringRef(reinterpret_cast<const char *>(fields.data()),
+                        sizeof(gpuasync_tensor_format))];
+  if (!known)
+    known = integers("_gpuasync_tensor_format",
+                     SmallVector<int64_t>(fields.begin(), fields.end()))
+                .symbol;
+  return known;
+}
+
+FlatSymbolRefAttr Tables::addFunction(StringRef name, Location loc,
+                                      ArrayRef<unsigned> modules) {
+  hasFunctions = true;
+  Position position = getPosition(loc);
+  SmallVector<int64_t> indices(modules.begin(), modules.end());
+  std::string symbolName = ("_gpuasync_function_" + name).str();
+  Constant function = aggregate(
+      functionType,
+      {string(name), string(position.file), integer(i32Type, position.line),
+       integer(i32Type, position.column),
+       symbol(FlatSymbolRefAttr::get(module.getContext(), programName)),
+       integers("_gpuasync_modules_of_" + name.str(), indices),
+       integer(i32Type, indices.size()), integer(i32Type, 0)});
+  return FlatSymbolRefAttr::get(
+      addTable(symbolName, function).getSymNameAttr());
+}
+
+Tables::Constant Tables::image(BinaryOp binary, ImageAttr attr) {
+  Constant data = null();
+  uint64_t size = 0;
+  llvm::XXH128_hash_t hash = {0, 0};
+  std::string name = ("_gpuasync_image_" + binary.getSymName()).str();
+  if (attr.getFormat() == ImageFormat::CPU) {
+    SmallVector<Constant> functions;
+    for (auto [entry, kernel] :
+         llvm::zip_equal(attr.getFunctions(), binary.getKernels())) {
+      auto cpu = cast<CpuKernelAttr>(entry);
+      functions.push_back(
+          aggregate(cpuKernelType, {string(cast<KernelAttr>(kernel).getName()),
+                                    symbol(cpu.getFunction()),
+                                    integer(i64Type, cpu.getWorkgroupBytes()),
+                                    integer(i32Type, getKernelFlags(cpu)),
+                                    integer(i32Type, cpu.getThreadBytes())}));
+    }
+    data = table(name, cpuKernelType, functions);
+    size = functions.size() * sizeof(gpuasync_cpu_kernel);
+  } else {
+    // What decides about equality of images, with a separator that no part has.
+    StringRef raw = attr.getData().getValue();
+    std::string key = (Twine(static_cast<uint32_t>(attr.getFormat())) +
+                       Twine('\0') + attr.getArch() + Twine('\0') + raw)
+                          .str();
+    hash = llvm::xxh3_128bits(
+        ArrayRef(reinterpret_cast<const uint8_t *>(key.data()), key.size()));
+    // PTX is text for the driver; the NUL does not count.
+    data = symbol(bytes(name, (raw + Twine('\0')).str(), 16));
+    size = raw.size();
+  }
+  Constant hashes =
+      aggregate(LLVM::LLVMArrayType::get(i64Type, 2),
+                {integer(i64Type, hash.low64), integer(i64Type, hash.high64)});
+  return aggregate(imageType,
+                   {integer(i32Type, static_cast<uint32_t>(attr.getFormat())),
+                    integer(i32Type, 0), string(attr.getArch()), data,
+                    integer(i64Type, size), hashes});
+}
+
+Tables::Constant Tables::module_(BinaryOp binary) {
+  StringRef name = binary.getSymName();
+  SmallVector<Constant> kernels, images;
+  for (auto kernel : binary.getKernels().getAsRange<KernelAttr>()) {
+    std::string suffix = (name + "_" + kernel.getName()).str();
+    Constant offsets = null(), sizes = null();
+    uint64_t count = UINT32_MAX, bytes = 0;
+    if (DenseI64ArrayAttr params = kernel.getParams()) {
+      offsets =
+          integers("_gpuasync_offsets_" + suffix, kernel.getParamOffsets());
+      sizes = integers("_gpuasync_sizes_" + suffix, params.asArrayRef());
+      count = params.size();
+      bytes = kernel.getParamBytes();
+    }
+    kernels.push_back(aggregate(kernelType, {string(kernel.getName()), offsets,
+                                             sizes, integer(i32Type, count),
+                                             integer(i32Type, bytes)}));
+  }
+  for (auto attr : binary.getImages().getAsRange<ImageAttr>())
+    images.push_back(image(binary, attr));
+  Constant kernelTable =
+      table(("_gpuasync_kernels_" + name).str(), kernelType, kernels);
+  Constant imageTable =
+      table(("_gpuasync_images_" + name).str(), imageType, images);
+  return aggregate(moduleType, {string(name), kernelTable, imageTable,
+                                integer(i32Type, kernels.size()),
+                                integer(i32Type, images.size())});
+}
+
+LogicalResult Tables::finish(bool withDestructor) {
+  if (!wrongDeclarations.empty())
+    return failure();
+  if (hasFunctions) {
+    if (Operation *other = symbols.lookup(programName))
+      return other->emitError()
+             << "the program is lowered already, but has device work that is "
+                "not: link programs only after lowering";
+    SmallVector<Constant> modules;
+    for (auto &[name, binary] : binaries)
+      modules.push_back(module_(binary));
+    StringRef name = module.getName().value_or("");
+    if (name.empty())
+      name = getPosition(module.getLoc()).file;
+    Constant moduleTable = table("_gpuasync_modules", moduleType, modules);
+    LLVM::GlobalOp slot =
+        addGlobal("_gpuasync_slot", ptrType, Attribute(), /*constant=*/false);
+    OpBuilder body =
+        OpBuilder::atBlockBegin(&slot.getInitializerRegion().emplaceBlock());
+    LLVM::ReturnOp::create(
+        body, module.getLoc(),
+        Value(LLVM::ZeroOp::create(body, module.getLoc(), ptrType)));
+    LLVM::GlobalOp program = addTable(
+        programName,
+        aggregate(programType,
+                  {integer(i32Type, GPUASYNC_ABI_VERSION),
+                   integer(i32Type, modules.size()), string(name), moduleTable,
+                   address(slot), siteTable(), integer(i32Type, sites.size()),
+                   integer(i32Type, 0)}));
+    // A JIT finds the program by its name; objects that are linked into one
+    // binary each have their own.
+    if (!withDestructor)
+      program.setLinkage(LLVM::Linkage::External);
+
+    if (withDestructor) {
+      Location loc = module.getLoc();
+      builder.setInsertionPointToEnd(module.getBody());
+      auto release = LLVM::LLVMFuncOp::create(
+          builder, loc, "_gpuasync_release",
+          LLVM::LLVMFunctionType::get(
+              LLVM::LLVMVoidType::get(module.getContext()), {}),
+          LLVM::Linkage::Internal);
+      symbols.insert(release);
+      OpBuilder code = OpBuilder::atBlockBegin(release.addEntryBlock(builder));
+      call(code, loc, gpuasync_program_release_or_abort_name, {},
+           addressOf(code, loc,
+                     FlatSymbolRefAttr::get(program.getSymNameAttr())));
+      LLVM::ReturnOp::create(code, loc, ValueRange());
+      builder.setInsertionPointToEnd(module.getBody());
+      LLVM::GlobalDtorsOp::create(
+          builder, loc,
+          builder.getArrayAttr(
+              FlatSymbolRefAttr::get(release.getSymNameAttr())),
+          builder.getI32ArrayAttr({65535}),
+          builder.getArrayAttr(LLVM::ZeroAttr::get(module.getContext())));
+    }
+  }
+  for (auto &[name, binary] : binaries)
+    symbols.erase(binary);
+  binaries.clear();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Code
+//===----------------------------------------------------------------------===//
+
+LLVM::CallOp Tables::call(OpBuilder &builder, Location loc, StringRef name,
+                          Type result, ValueRange operands) {
+  auto type = LLVM::LLVMFunctionType::get(
+      result ? result : LLVM::LLVMVoidType::get(module.getContext()),
+      llvm::to_vector(operands.getTypes()));
+  auto function = symbols.lookup<LLVM::LLVMFuncOp>(name);
+  if (!function) {
+    OpBuilder::InsertionGuard guard(this->builder);
+    this->builder.setInsertionPointToEnd(module.getBody());
+    function =
+        LLVM::LLVMFuncOp::create(this->builder, module.getLoc(), name, type);
+    symbols.insert(function);
+  }
+  if (function.getFunctionType() != type &&
+      wrongDeclarations.insert(name).second)
+    function.emitOpError() << "declares the runtime's '" << name << "' with "
+                           << function.getFunctionType() << "; its type is "
+                           << type;
+  return LLVM::CallOp::create(builder, loc, type,
+                              FlatSymbolRefAttr::get(function), operands);
+}
+
+IntegerAttr Tables::integerAttr(Type type, int64_t value) {
+  APInt bits(64, value, /*isSigned=*/true);
+  return builder.getIntegerAttr(type, bits.trunc(type.getIntOrFloatBitWidth()));
+}
+
+Value Tables::addressOf(OpBuilder &builder, Location loc,
+                        FlatSymbolRefAttr symbol) {
+  return LLVM::AddressOfOp::create(builder, loc, ptrType, symbol);
+}

@@ -1,0 +1,199 @@
+//===- Code.cpp - LLVM's optimisations of cpu kernels ---------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See Code.h. LLVM's own table of libmvec lacks what is 512 bits wide or
+// younger than glibc 2.22, and holds for host code too.
+//===----------------------------------------------------------------------===//
+
+#include "GPUAsync/Kernels/CPU/Code.h"
+
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Operator.h"
+#include "llvm/IR/VFABIDemangler.h"
+#include "llvm/MC/MCSubtargetInfo.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
+
+using namespace mlir;
+using namespace mlir::gpuasync;
+
+//===----------------------------------------------------------------------===//
+// Vector math
+//===----------------------------------------------------------------------===//
+
+/// libmvec's functions by their names in C, those of two arguments last.
+static constexpr llvm::StringLiteral vectorMath[] = {
+    "sin",  "cos",   "exp",  "log",   "tan",   "asin",  "acos",
+    "atan", "sinh",  "cosh", "tanh",  "asinh", "acosh", "atanh",
+    "exp2", "exp10", "log2", "log10", "expm1", "log1p", "cbrt",
+    "erf",  "erfc",  "pow",  "atan2", "hypot"};
+
+bool gpuasync::isEarlyVectorFunction(StringRef name) {
+  // _ZGV, instructions, no mask, lanes, arguments: _ZGVbN4vv_powf.
+  StringRef function = name.rsplit('_').second;
+  if (!name.ends_with("_pow"))
+    function.consume_back("f");
+  return name.starts_with("_ZGV") &&
+         llvm::is_contained({StringRef("sin"), StringRef("cos"),
+                             StringRef("exp"), StringRef("log"),
+                             StringRef("pow")},
+                            function);
+}
+
+/// The function of C that a call computes, or nothing: llvm.exp.f32 and expf
+/// are exp.
+static StringRef mathFunction(llvm::CallInst &call) {
+  llvm::Function *callee = call.getCalledFunction();
+  llvm::Type *type = call.getType();
+  if (!callee || !callee->isDeclaration() ||
+      (!type->isFloatTy() && !type->isDoubleTy()) ||
+      llvm::any_of(call.args(), [&](const llvm::Use &argument) {
+        return argument->getType() != type;
+      }))
+    return {};
+  StringRef name = callee->getName();
+  if (name.consume_front("llvm.")) {
+    if (!name.consume_back(type->isFloatTy() ? ".f32" : ".f64"))
+      return {};
+  } else if (type->isFloatTy() && !name.consume_back("f")) {
+    return {};
+  }
+  const auto *found = llvm::find(vectorMath, name);
+  if (found == std::end(vectorMath))
+    return {};
+  bool two = llvm::is_contained({"pow", "atan2", "hypot"}, *found);
+  return call.arg_size() == (two ? 2 : 1) ? StringRef(*found) : StringRef();
+}
+
+namespace {
+/// Tells the vectoriser which functions of libmvec compute a call for several
+/// lanes at once.
+class VectorMath {
+public:
+  VectorMath(llvm::Module &module, const llvm::TargetMachine &machine,
+             HasVectorFunction has)
+      : module(module), has(has) {
+    const llvm::MCSubtargetInfo &features = *machine.getMCSubtargetInfo();
+    if (!machine.getTargetTriple().isX86_64() ||
+        !machine.getTargetTriple().isOSLinux())
+      return;
+    sets.push_back({'b', 128});
+    if (features.checkFeatures("+avx2"))
+      sets.push_back({'d', 256});
+    if (features.checkFeatures("+avx512f"))
+      sets.push_back({'e', 512});
+  }
+
+  void annotate(llvm::CallInst &call) {
+    StringRef name = mathFunction(call);
+    if (name.empty())
+      return;
+    // A kernel cannot look at errno.
+    call.setDoesNotAccessMemory();
+    call.setDoesNotThrow();
+    call.addFnAttr(llvm::Attribute::WillReturn);
+    unsigned bits = call.getType()->getScalarSizeInBits();
+    std::string parameters(call.arg_size(), 'v');
+    SmallVector<std::string> mappings;
+    for (auto [letter, width] : sets) {
+      std::string lanes = std::to_string(width / bits);
+      std::string vector = std::string("_ZGV") + letter + "N" + lanes +
+                           parameters + "_" + name.str() +
+                           (bits == 32 ? "f" : "");
+      if (!has(vector))
+        continue;
+      declare(call, vector, width / bits);
+      mappings.push_back("_ZGV_LLVM_N" + lanes + parameters + "_" +
+                         call.getCalledFunction()->getName().str() + "(" +
+                         vector + ")");
+    }
+    if (!mappings.empty())
+      llvm::VFABI::setVectorVariantNames(&call, mappings);
+  }
+
+  /// Functions that nobody calls would be undefined symbols.
+  void removeUnused() {
+    llvm::removeFromUsedLists(module, [&](llvm::Constant *constant) {
+      auto *function = dyn_cast<llvm::Function>(constant);
+      return function && declared.contains(function);
+    });
+    for (llvm::Function *function : declared)
+      if (function->use_empty())
+        function->eraseFromParent();
+  }
+
+private:
+  void declare(llvm::CallInst &call, StringRef name, unsigned lanes) {
+    if (module.getFunction(name))
+      return;
+    auto *type = llvm::FixedVectorType::get(call.getType(), lanes);
+    SmallVector<llvm::Type *> parameters(call.arg_size(), type);
+    auto *function = llvm::Function::Create(
+        llvm::FunctionType::get(type, parameters, false),
+        llvm::GlobalValue::ExternalLinkage, name, module);
+    function->setDoesNotAccessMemory();
+    function->setDoesNotThrow();
+    function->setWillReturn();
+    declared.insert(function);
+    // The vectoriser finds it by name only.
+    llvm::appendToCompilerUsed(module, {function});
+  }
+
+  llvm::Module &module;
+  HasVectorFunction has;
+  /// libmvec's letters for the instructions that the machine has, and bits of a
+  /// vector.
+  SmallVector<std::pair<char, unsigned>> sets;
+  llvm::SetVector<llvm::Function *> declared;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// The pipeline
+//===----------------------------------------------------------------------===//
+
+void gpuasync::optimizeCpuCode(llvm::Module &module,
+                               llvm::TargetMachine &machine, unsigned level,
+                               HasVectorFunction has) {
+  if (level == 0)
+    return;
+  VectorMath math(module, machine, has);
+  for (llvm::Function &function : module) {
+    if (!function.hasFnAttribute(cpuKernelAttribute))
+      continue;
+    for (llvm::Instruction &instruction : llvm::instructions(function)) {
+      if (llvm::is_contained({llvm::Instruction::FMul, llvm::Instruction::FAdd,
+                              llvm::Instruction::FSub},
+                             instruction.getOpcode()))
+        instruction.setHasAllowContract(true);
+      else if (auto *call = dyn_cast<llvm::CallInst>(&instruction))
+        math.annotate(*call);
+    }
+  }
+
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager sccs;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PipelineTuningOptions tuning;
+  tuning.LoopVectorization = tuning.SLPVectorization = level > 1;
+  tuning.LoopInterleaving = tuning.LoopVectorization;
+  llvm::PassBuilder builder(&machine, tuning);
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(sccs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, sccs, modules);
+  builder
+      .buildPerModuleDefaultPipeline(level == 1   ? llvm::OptimizationLevel::O1
+                                     : level == 2 ? llvm::OptimizationLevel::O2
+                                                  : llvm::OptimizationLevel::O3)
+      .run(module, modules);
+  math.removeUnused();
+}

@@ -1,0 +1,50 @@
+//===- Memory.cpp - how values lie in memory ------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Sizes of values in the memory of kernels, as the lowering to LLVM lays them
+// out.
+//===----------------------------------------------------------------------===//
+
+#include "KernelLowering.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Interfaces/DataLayoutInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::gpuasync;
+
+Type gpuasync::getTypeInMemory(Type type) {
+  // Vectors of a loop over bits are worse than vectors of bytes.
+  if (type.isInteger(1))
+    return IntegerType::get(type.getContext(), 8);
+  return LLVMTypeConverter(type.getContext()).convertType(type);
+}
+
+int64_t gpuasync::getBytesInMemory(Type type) {
+  DataLayout layout;
+  Type inMemory = getTypeInMemory(type);
+  return llvm::alignTo(layout.getTypeSize(inMemory).getFixedValue(),
+                       layout.getTypeABIAlignment(inMemory));
+}
+
+std::optional<int64_t> gpuasync::getBytesInMemory(MemRefType type) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  if (!getTypeInMemory(type.getElementType()) || !type.hasStaticShape() ||
+      failed(type.getStridesAndOffset(strides, offset)) ||
+      ShapedType::isDynamic(offset))
+    return std::nullopt;
+  int64_t elements = offset + 1;
+  for (auto [size, stride] : llvm::zip_equal(type.getShape(), strides)) {
+    if (stride < 0) // or dynamic
+      return std::nullopt;
+    if (size == 0)
+      return 0;
+    elements += (size - 1) * stride;
+  }
+  return elements * getBytesInMemory(type.getElementType());
+}
+
+int64_t gpuasync::getAlignmentInMemory(Type type) {
+  return DataLayout().getTypeABIAlignment(getTypeInMemory(type));
+}

@@ -1,0 +1,530 @@
+//===- AccessTable.cpp - what ops of a function touch ---------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See AccessTable.h.
+//===----------------------------------------------------------------------===//
+
+#include "AccessTable.h"
+#include "GPUAsync/Analysis/Memory/Hazards.h"
+
+#include "mlir/Dialect/Async/IR/Async.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "llvm/ADT/BitVector.h"
+
+using namespace mlir;
+using namespace mlir::gpuasync;
+using namespace mlir::gpuasync::infer;
+
+/// Whether the host may overwrite the source of a copy as soon as that has been
+/// enqueued: memory of the host's own that nobody registers.
+bool AccessTable::readsAtEnqueue(Value source) {
+  Accesses accesses;
+  addAccess(source, /*writes=*/false, accesses);
+  return llvm::all_of(accesses, [&](const Access &access) {
+    Value base = access.base.identity.getValue();
+    if (access.base.kind != Base::Allocation ||
+        !isa<memref::AllocOp, memref::AllocaOp>(base.getDefiningOp()))
+      return false;
+    auto [it, isNew] = pageable.try_emplace(base, true);
+    if (!isNew)
+      return it->second;
+    SmallVector<Value> worklist{base};
+    llvm::SmallPtrSet<void *, 8> seen;
+    bool result = true;
+    while (result && !worklist.empty()) {
+      Value value = worklist.pop_back_val();
+      if (!seen.insert(value.getAsOpaquePointer()).second)
+        continue;
+      for (Operation *user : value.getUsers()) {
+        bool isKnown =
+            isa<MemcpyOp, memref::LoadOp, memref::StoreOp, memref::DeallocOp,
+                memref::DimOp, memref::CopyOp>(user);
+        if (auto call = dyn_cast<CallOpInterface>(user))
+          isKnown = facts.hostAccesses(user).has_value() &&
+                    user->getNumResults() == 0;
+        for (Value view : user->getResults())
+          if (isMemory(view.getType())) {
+            isKnown |= user->getNumRegions() == 0;
+            worklist.push_back(view);
+          }
+        result &= isKnown;
+      }
+    }
+    pageable[base] = result;
+    return result;
+  });
+}
+
+unsigned AccessTable::intern(Access access) {
+  access.writes = false;
+  llvm::hash_code hash = llvm::hash_combine(
+      unsigned(access.base.kind), access.base.identity, access.base.symbol,
+      access.window.offset.value_or(-1), access.window.root);
+  for (const Window::Dim &dim : access.window.dims)
+    hash = llvm::hash_combine(hash, dim.stride, dim.count);
+  for (const Window::Range &range : access.window.ranges)
+    hash = llvm::hash_combine(hash, range.start, range.step, range.count);
+  for (const MemoryIdentity &object : access.distinct)
+    hash = llvm::hash_combine(hash, object);
+  SmallVector<unsigned, 1> &candidates = keysByHash[size_t(hash)];
+  for (unsigned key : candidates)
+    if (keys[key].access.isSameButForWriting(access))
+      return key;
+  candidates.push_back(keys.size());
+  keys.push_back({std::move(access)});
+  return keys.size() - 1;
+}
+
+/// The key of an access of `op`. Those that it has outside of the loops around
+/// `op` are made, too.
+unsigned AccessTable::addKey(const Access &access, Operation *op) {
+  unsigned first = intern(access);
+  Access left = keys[first].access;
+  unsigned inner = first;
+  for (Operation *parent = op->getParentOp(); parent != function;
+       parent = parent->getParentOp()) {
+    if (!left.window.root && left.distinct.empty())
+      break;
+    if (!isLoop(parent))
+      continue;
+    left.leave(parent);
+    if (left.isSameButForWriting(keys[inner].access))
+      continue;
+    unsigned outer = intern(left);
+    keys[inner].loop = parent;
+    keys[inner].outer = outer;
+    inner = outer;
+  }
+  return first;
+}
+
+void AccessTable::addAccesses(Operation *op, OpInfo::Kind kind,
+                              ArrayRef<Access> accesses) {
+  auto &info = infos.try_emplace(op, OpInfo{kind, {}}).first->second;
+  for (const Access &access : accesses)
+    info.touches.push_back({addKey(access, op), access.writes});
+}
+
+LogicalResult AccessTable::visit(Operation *op) {
+  positions[op] = position++;
+  if (op->getNumRegions()) {
+    auto it = regions.find(op);
+    bool descends =
+        it != regions.end() || isa<scf::IfOp, scf::IndexSwitchOp>(op);
+    if (descends) {
+      bool hasWork = it != regions.end();
+      if (hasWork && !isa<scf::ForOp, scf::WhileOp, scf::IfOp,
+                          scf::IndexSwitchOp, memref::AllocaScopeOp>(op))
+        return op->emitOpError(
+            "has device work without tokens in it, whose order cannot be found "
+            "here: run gpu-async-structure-control-flow first, which leaves "
+            "scf.if, scf.index_switch, scf.for and scf.while");
+      for (Region &region : op->getRegions())
+        if (!region.empty() && !region.hasOneBlock())
+          return op->emitOpError(
+              "has several blocks in a region with device work: run "
+              "gpu-async-structure-control-flow first");
+      RegionInfo &info = regions[op];
+      info.begin = positions[op];
+      info.hasWork = hasWork;
+      for (Operation *parent = op->getParentOp(); parent != function;
+           parent = parent->getParentOp())
+        if (isLoop(parent))
+          info.loop = positions[parent];
+      for (Region &region : op->getRegions())
+        for (Block &block : region)
+          for (Operation &inner : block)
+            if (failed(visit(&inner)))
+              return failure();
+      regions[op].end = position++;
+      return success();
+    }
+  }
+  if (auto work = dyn_cast<WorkOpInterface>(op)) {
+    Accesses accesses = deviceAccesses(op, kernels);
+    if (auto launch = dyn_cast<LaunchOp>(op))
+      if (!kernels.lookup(op, launch.getKernel()).isKnown)
+        accesses.push_back({{Base::Module, {}, launch.getKernelModuleName()},
+                            /*writes=*/true});
+    addAccesses(op, isSequential(op) ? OpInfo::Sequential : OpInfo::Token,
+                accesses);
+    if (auto copy = dyn_cast<MemcpyOp>(op))
+      if (readsAtEnqueue(copy.getSource()))
+        for (Touch &touch : infos[op].touches)
+          touch.isAtEnqueue = !touch.writes;
+    return success();
+  }
+  if (isa<HostUnregisterOp>(op)) {
+    addAccesses(op, OpInfo::Host, deviceAccesses(op, kernels));
+    return success();
+  }
+  if (isa_and_nonnull<GPUAsyncDialect>(op->getDialect()))
+    return success();
+  if (op->hasTrait<OpTrait::IsTerminator>()) {
+    // The end of a block of a control-flow graph: what is outstanding cannot be
+    // followed.
+    if (op->getNumSuccessors())
+      addAccesses(op, OpInfo::Host, {{Base(), /*writes=*/true}});
+    return success();
+  }
+  if (isa<CallOpInterface>(op) && takesTokens(op)) {
+    addAccesses(op, OpInfo::Token, {{Base(), /*writes=*/true}});
+    return success();
+  }
+  std::optional<Accesses> accesses = facts.hostAccesses(op);
+  if (!accesses)
+    accesses = Accesses{{Base(), /*writes=*/true}};
+  for (Access &access : *accesses)
+    access.writes |= access.base.kind == Base::Unknown;
+  if (!accesses->empty())
+    addAccesses(op, OpInfo::Host, *accesses);
+  return success();
+}
+
+/// The op with whose end the memory of an alloca ends.
+static Operation *getScope(memref::AllocaOp alloca) {
+  Operation *scope = alloca->getParentOp();
+  while (!scope->hasTrait<OpTrait::AutomaticAllocationScope>() &&
+         !isa<FunctionOpInterface>(scope))
+    scope = scope->getParentOp();
+  return scope;
+}
+
+/// Memory of a scope is not left before the device is done with it.
+void AccessTable::addScopeEnds() {
+  for (unsigned key = 0, end = keys.size(); key < end; ++key) {
+    const Base &base = keys[key].access.base;
+    auto alloca = dyn_cast_or_null<memref::AllocaOp>(
+        base.kind == Base::Allocation ? base.identity.getDefiningOp()
+                                      : nullptr);
+    if (!alloca)
+      continue;
+    for (Block &block : getScope(alloca)->getRegion(0)) {
+      Operation *terminator = block.getTerminator();
+      if (terminator->getNumSuccessors() || !positions.count(terminator))
+        continue;
+      auto &info =
+          infos.try_emplace(terminator, OpInfo{OpInfo::Host, {}}).first->second;
+      info.touches.push_back({key, /*writes=*/true});
+    }
+  }
+}
+
+/// Whether the memory that the op's regions make is gone when that is left. It
+/// is, for all that goes by its name, unless its scope is a larger one.
+static bool isGoneOutside(const Base &base, Operation *op) {
+  if (!base.identity.isMadeIn(op))
+    return false;
+  auto alloca =
+      dyn_cast_or_null<memref::AllocaOp>(base.identity.getDefiningOp());
+  return !alloca || op->isAncestor(getScope(alloca));
+}
+
+//===----------------------------------------------------------------------===//
+// Cells
+//===----------------------------------------------------------------------===//
+
+/// What a remark calls the memory; its note is at the place of an allocation.
+static std::string nameOf(const Access &key) {
+  std::string name;
+  llvm::raw_string_ostream os(name);
+  if (key.base.kind == Base::Allocation)
+    os << (key.window.isAny() ? "this buffer" : "a part of this buffer");
+  else
+    printMemory(os, key);
+  return name;
+}
+
+/// Keys of the group in classes that are one to us, so that all pairs of them
+/// can be compared: beyond a limit the bases with the most windows, and then
+/// all of them, are one piece each.
+SmallVector<SmallVector<unsigned>>
+AccessTable::dropWindows(ArrayRef<unsigned> group) {
+  constexpr unsigned maxClasses = 1024;
+  SmallVector<SmallVector<unsigned>> classes;
+  if (group.size() <= maxClasses) {
+    for (unsigned key : group)
+      classes.push_back({key});
+    return classes;
+  }
+  llvm::MapVector<std::pair<void *, const void *>, SmallVector<unsigned>>
+      byBase;
+  for (unsigned key : group) {
+    const Base &base = keys[key].access.base;
+    byBase[{base.identity.getValue().getAsOpaquePointer(),
+            base.symbol.getAsOpaquePointer()}]
+        .push_back(key);
+  }
+  auto bases = byBase.takeVector();
+  llvm::sort(bases, [](const auto &a, const auto &b) {
+    return std::pair(b.second.size(), a.second.front()) <
+           std::pair(a.second.size(), b.second.front());
+  });
+  unsigned left = group.size();
+  for (auto &[base, members] : bases) {
+    if (left <= maxClasses) {
+      for (unsigned key : members)
+        classes.push_back({key});
+      continue;
+    }
+    left -= members.size() - 1;
+    for (unsigned key : members) {
+      keys[key].access.window = Window();
+      keys[key].access.distinct.clear();
+    }
+    classes.push_back(std::move(members));
+  }
+  if (left <= maxClasses)
+    return classes;
+  // Globals are distinct. Arguments may be any of them, and each other.
+  bool hasArguments = llvm::any_of(group, [&](unsigned key) {
+    return keys[key].access.base.kind == Base::Argument;
+  });
+  if (hasArguments)
+    classes.assign({SmallVector<unsigned>(group)});
+  return classes;
+}
+
+/// Accesses of a group may overlap each other, and nothing outside of it but
+/// memory that may be anywhere.
+void AccessTable::makeCellsOfGroup(ArrayRef<unsigned> group) {
+  SmallVector<SmallVector<unsigned>> classes = dropWindows(group);
+  llvm::DenseMap<unsigned, unsigned> classOf;
+  for (auto [number, members] : llvm::enumerate(classes))
+    for (unsigned key : members)
+      classOf[key] = number;
+  auto keyOf = [&](unsigned number) -> Key & {
+    return keys[classes[number].front()];
+  };
+  SmallVector<SmallVector<unsigned>> overlaps(classes.size());
+  // Too many to be compared are bases that are distinct.
+  bool comparesAll = classes.size() <= 1024;
+  for (unsigned i = 0; i < classes.size(); ++i) {
+    for (unsigned j = 0; comparesAll && j < i; ++j)
+      if (facts.mayOverlap(keyOf(i).access, keyOf(j).access)) {
+        overlaps[i].push_back(j);
+        overlaps[j].push_back(i);
+      }
+    overlaps[i].push_back(i);
+  }
+  for (SmallVector<unsigned> &list : overlaps)
+    llvm::sort(list);
+
+  // What is the same outside of the loop stands for what is in it if that is
+  // told apart from nothing more.
+  auto outerOf = [&](unsigned number) -> std::optional<unsigned> {
+    const Key &key = keyOf(number);
+    return key.loop ? classOf.lookup(key.outer) : std::optional<unsigned>();
+  };
+  using Shape = std::tuple<SmallVector<unsigned>, Operation *, unsigned>;
+  std::map<Shape, unsigned> cellOfShape;
+  SmallVector<SmallVector<unsigned>> shapes;
+  SmallVector<std::optional<unsigned>> cellOf(classes.size());
+  unsigned first = cells.size();
+  auto makeCell = [&](auto &self, unsigned number) -> unsigned {
+    std::optional<unsigned> &known = cellOf[number];
+    if (known)
+      return *known;
+    const Key &key = keyOf(number);
+    std::optional<unsigned> outer = outerOf(number);
+    if (outer == number)
+      outer = std::nullopt;
+    unsigned outerCell = outer ? self(self, *outer) : anywhere;
+    if (outer && overlaps[number] == overlaps[*outer]) {
+      known = outerCell;
+      return outerCell;
+    }
+    auto [it, isNew] = cellOfShape.try_emplace(
+        {overlaps[number], outer ? key.loop : nullptr, outerCell},
+        cells.size());
+    known = it->second;
+    if (!isNew)
+      return it->second;
+    Cell &cell = cells.emplace_back();
+    cell.name = nameOf(key.access);
+    if (Value base = key.access.base.identity.getValue())
+      cell.loc = base.getLoc();
+    if (outer) {
+      cell.loop = key.loop;
+      cell.outer = outerCell;
+    }
+    shapes.push_back(overlaps[number]);
+    return it->second;
+  };
+  for (auto [number, members] : llvm::enumerate(classes)) {
+    unsigned cell = makeCell(makeCell, number);
+    for (unsigned key : members)
+      keys[key].cell = cell;
+  }
+  for (auto [index, shape] : llvm::enumerate(shapes)) {
+    SmallVector<unsigned, 2> &list = cells[first + index].overlaps;
+    for (unsigned member : shape)
+      list.push_back(*cellOf[member]);
+    llvm::sort(list);
+    list.erase(llvm::unique(list), list.end());
+  }
+  for (unsigned cell = first; cell < cells.size(); ++cell)
+    for (unsigned other : cells[cell].overlaps)
+      if (other != cell && covers(cell, other))
+        cells[cell].covers.push_back(other);
+}
+
+/// The cell as seen from outside of the loop.
+unsigned AccessTable::leave(unsigned cell, Operation *loop) const {
+  while (cells[cell].loop && loop->isAncestor(cells[cell].loop))
+    cell = cells[cell].outer;
+  return cell;
+}
+
+/// Whether all that overlaps `other` overlaps `cell`, as long as what touched
+/// them may be asked for.
+bool AccessTable::covers(unsigned cell, unsigned other) const {
+  if (cell == other)
+    return true;
+  if (!llvm::includes(cells[cell].overlaps, cells[other].overlaps))
+    return false;
+  Operation *loop = cells[other].loop;
+  return !loop || covers(leave(cell, loop), cells[other].outer);
+}
+
+/// Adds what an op does, still in terms of keys, to the region ops around it.
+void AccessTable::addToRegions(Operation *op, const OpInfo &info,
+                               const Touch *ofAllMemory) {
+  auto flagOf = [&](const Touch &touch, bool writes) -> unsigned {
+    if (touch.isAtEnqueue)
+      return 0;
+    unsigned flag = writes ? RegionInfo::DeviceWrite : RegionInfo::DeviceRead;
+    return flag << (info.kind == OpInfo::Host    ? 4
+                    : info.kind == OpInfo::Token ? 2
+                                                 : 0);
+  };
+  for (const Touch &touch : info.touches) {
+    const Base &base = keys[touch.cell].access.base;
+    unsigned cell = keys[touch.cell].cell;
+    for (Operation *parent = op->getParentOp(); parent != function;
+         parent = parent->getParentOp()) {
+      if (isGoneOutside(base, parent))
+        break;
+      cell = leave(cell, parent);
+      regions[parent].touched[cell] |= flagOf(touch, touch.writes);
+    }
+  }
+  if (!ofAllMemory)
+    return;
+  bool isDevice = info.kind != OpInfo::Host;
+  for (Operation *parent = op->getParentOp(); parent != function;
+       parent = parent->getParentOp())
+    regions[parent].touched[allMemory] |=
+        flagOf(*ofAllMemory, isDevice || ofAllMemory->writes);
+}
+
+void AccessTable::makeCells() {
+  cells.resize(2);
+  for (Cell &cell : cells)
+    cell.name = "memory that may be anywhere";
+  cells[anywhere].overlaps = {anywhere, allMemory};
+  cells[allMemory].overlaps = {anywhere};
+  llvm::MapVector<std::pair<void *, const void *>, SmallVector<unsigned>>
+      groups;
+  bool hasAnywhere = false;
+  for (auto [number, key] : llvm::enumerate(keys)) {
+    const Base &base = key.access.base;
+    if (base.kind == Base::Unknown) {
+      hasAnywhere = true;
+      continue;
+    }
+    Value value = base.identity.getValue();
+    bool isShared = base.kind == Base::Argument || base.kind == Base::Global;
+    groups[isShared ? std::pair<void *, const void *>()
+                    : std::pair<void *, const void *>(
+                          value.getAsOpaquePointer(),
+                          value         ? nullptr
+                          : base.symbol ? base.symbol.getAsOpaquePointer()
+                                        : static_cast<const void *>(this))]
+        .push_back(number);
+  }
+  for (auto &[base, group] : groups)
+    makeCellsOfGroup(group);
+  for (auto [number, cell] : llvm::enumerate(cells))
+    if (cell.loop)
+      if (auto region = regions.find(cell.loop); region != regions.end())
+        region->second.ownCells.push_back(number);
+
+  // A copy of what a download may still be writing reads later.
+  llvm::BitVector isWritten(cells.size());
+  for (auto &[op, info] : infos)
+    for (const Touch &touch : info.touches) {
+      if (info.kind == OpInfo::Host || !touch.writes)
+        continue;
+      for (unsigned cell = keys[touch.cell].cell;; cell = cells[cell].outer) {
+        for (unsigned other : cells[cell].overlaps)
+          isWritten.set(other);
+        if (!cells[cell].loop)
+          break;
+      }
+    }
+  for (auto &[op, info] : infos)
+    for (Touch &touch : info.touches)
+      touch.isAtEnqueue &= !isWritten.test(keys[touch.cell].cell);
+
+  // From keys to cells.
+  for (auto &[op, info] : infos) {
+    llvm::SmallMapVector<unsigned, Touch, 4> touches;
+    auto add = [&](unsigned cell, const Touch &touch) {
+      Touch &merged =
+          touches.try_emplace(cell, Touch{cell, false, true}).first->second;
+      merged.writes |= touch.writes;
+      merged.isAtEnqueue &= touch.isAtEnqueue;
+    };
+    for (const Touch &touch : info.touches)
+      add(keys[touch.cell].cell, touch);
+    auto unknown = touches.find(anywhere);
+    if (hasAnywhere && (unknown == touches.end() || !unknown->second.writes))
+      for (const Touch &touch : info.touches)
+        if (keys[touch.cell].cell != anywhere)
+          add(allMemory, touch);
+    auto others = touches.find(allMemory);
+    addToRegions(op, info, others == touches.end() ? nullptr : &others->second);
+    info.touches.clear();
+    for (auto &[cell, touch] : touches) {
+      info.touches.push_back(touch);
+      for (unsigned other : cells[cell].overlaps) {
+        unsigned &any = cells[other].lastAny;
+        any = std::max(any, positions[op]);
+        unsigned &write = cells[other].lastWrite;
+        if (touch.writes)
+          write = std::max(write, positions[op]);
+      }
+    }
+  }
+  // Who asks for what touched a cell in an earlier iteration asks for this one.
+  for (Cell &cell : cells)
+    if (cell.loop) {
+      const Cell &outer = cells[cell.outer];
+      cell.lastAny = std::max(cell.lastAny, outer.lastAny);
+      cell.lastWrite = std::max(cell.lastWrite, outer.lastWrite);
+    }
+}
+
+LogicalResult AccessTable::build() {
+  position = 1;
+  // Region ops around device work.
+  function->walk([&](Operation *op) {
+    if (!isa<WorkOpInterface>(op))
+      return;
+    for (Operation *parent = op->getParentOp(); parent != function;
+         parent = parent->getParentOp())
+      if (!regions.try_emplace(parent).second)
+        break;
+  });
+  for (Block &block : function.getFunctionBody())
+    for (Operation &op : block)
+      if (failed(visit(&op)))
+        return failure();
+  addScopeEnds();
+  makeCells();
+  return success();
+}
