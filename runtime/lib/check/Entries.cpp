@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Checker.h"
-#include "core/Extent.h"
+#include "core/abi/Extent.h"
 #include "gpuasync/Context.h"
 
 #include <algorithm>

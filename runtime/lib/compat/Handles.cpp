@@ -8,7 +8,7 @@
 #include "compat/Handles.h"
 #include "compat/Modules.h"
 #include "compat/Report.h"
-#include "core/SizedStruct.h"
+#include "core/abi/SizedStruct.h"
 #include "gpuasync/Context.h"
 #include "gpuasync/Mgpu.h"
 

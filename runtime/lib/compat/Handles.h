@@ -22,7 +22,7 @@
 #ifndef GPUASYNC_COMPAT_HANDLES_H
 #define GPUASYNC_COMPAT_HANDLES_H
 
-#include "core/Session.h"
+#include "compat/session/Session.h"
 
 #include <atomic>
 #include <mutex>

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fixture.h"
-#include "core/Frame.h"
+#include "core/abi/Frame.h"
 #include "gpuasync/SiteTable.h"
 
 #include <sys/mman.h>

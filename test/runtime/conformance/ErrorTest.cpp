@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fixture.h"
-#include "core/ContextImpl.h"
+#include "core/context/ContextImpl.h"
 
 #include <chrono>
 

@@ -5,9 +5,9 @@
 // Run under ThreadSanitizer too.
 //===----------------------------------------------------------------------===//
 
-#include "core/Thread.h"
+#include "core/process/Thread.h"
 #include "Fixture.h"
-#include "core/ContextImpl.h"
+#include "core/context/ContextImpl.h"
 
 #include <atomic>
 #include <functional>

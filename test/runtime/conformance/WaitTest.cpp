@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fixture.h"
-#include "core/Thread.h"
+#include "core/process/Thread.h"
 
 #include <algorithm>
 #include <chrono>

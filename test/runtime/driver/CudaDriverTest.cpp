@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "drivers/cuda/CudaDriver.h"
-#include "core/Driver.h"
+#include "drivers/Driver.h"
 
 #include "gtest/gtest.h"
 

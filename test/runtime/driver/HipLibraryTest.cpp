@@ -6,7 +6,7 @@
 // serve. What it does with one that serves is tested by the conformance suite.
 //===----------------------------------------------------------------------===//
 
-#include "core/Driver.h"
+#include "drivers/Driver.h"
 #include "gpuasync/Context.h"
 
 #include "gtest/gtest.h"

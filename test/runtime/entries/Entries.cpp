@@ -7,7 +7,7 @@
 
 #include "Entries.h"
 
-#include "core/Session.h"
+#include "compat/session/Session.h"
 #include "gpuasync/Memory.h"
 #include "mgpu/Symbols.h"
 

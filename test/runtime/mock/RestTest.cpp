@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fixture.h"
-#include "core/ContextImpl.h"
+#include "core/context/ContextImpl.h"
 #include "gpuasync/Program.h"
 
 #include <stdlib.h>

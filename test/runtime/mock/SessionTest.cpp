@@ -5,9 +5,9 @@
 // What the library of upstream's symbols calls, with failures of the vendor's.
 //===----------------------------------------------------------------------===//
 
-#include "core/Session.h"
+#include "compat/session/Session.h"
 #include "Fixture.h"
-#include "core/Program.h"
+#include "core/module/Program.h"
 
 #include <stdlib.h>
 #include <string.h>

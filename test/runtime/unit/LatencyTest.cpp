@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fixture.h"
-#include "core/Frame.h"
+#include "core/abi/Frame.h"
 
 #include <algorithm>
 #include <chrono>

@@ -11,8 +11,8 @@
 #define GPUASYNC_TEST_RUNTIME_UNIT_WATCHEDDRIVER_H
 
 #include "Sites.h"
-#include "core/ContextImpl.h"
-#include "core/Program.h"
+#include "core/context/ContextImpl.h"
+#include "core/module/Program.h"
 #include "drivers/cuda/CudaDriver.h"
 #include "gpuasync/Context.h"
 #include "gpuasync/Program.h"

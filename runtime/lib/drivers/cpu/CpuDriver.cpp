@@ -5,7 +5,7 @@
 // The host processor as a device with memory of its own. Always there.
 //===----------------------------------------------------------------------===//
 
-#include "drivers/cpu/Adversary.h"
+#include "check/adversary/Adversary.h"
 #include "drivers/cpu/Scheduler.h"
 
 #include <map>

@@ -5,8 +5,8 @@
 // What an operation of a cpu stream does, and what kernels call back.
 //===----------------------------------------------------------------------===//
 
-#include "core/SizedStruct.h"
-#include "core/Strided.h"
+#include "core/abi/SizedStruct.h"
+#include "core/abi/Strided.h"
 #include "drivers/cpu/Scheduler.h"
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 
 #include "drivers/cpu/Scheduler.h"
 
-#include "drivers/cpu/Adversary.h"
+#include "check/adversary/Adversary.h"
 
 #include <chrono>
 #include <errno.h>

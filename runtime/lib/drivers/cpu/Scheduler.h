@@ -26,7 +26,7 @@
 #ifndef GPUASYNC_DRIVERS_CPU_SCHEDULER_H
 #define GPUASYNC_DRIVERS_CPU_SCHEDULER_H
 
-#include "core/Driver.h"
+#include "drivers/Driver.h"
 #include "gpuasync/Check.h"
 
 #include <algorithm>

@@ -10,7 +10,7 @@
 #ifndef GPUASYNC_DRIVERS_SHARED_BUILTINKERNELS_H
 #define GPUASYNC_DRIVERS_SHARED_BUILTINKERNELS_H
 
-#include "core/Driver.h"
+#include "drivers/Driver.h"
 
 namespace gpuasync {
 

@@ -10,7 +10,7 @@
 #ifndef GPUASYNC_DRIVERS_SHARED_POLLEDWAIT_H
 #define GPUASYNC_DRIVERS_SHARED_POLLEDWAIT_H
 
-#include "core/StatusImpl.h"
+#include "core/process/StatusImpl.h"
 
 #include <stdint.h>
 #include <time.h>

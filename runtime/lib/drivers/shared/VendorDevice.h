@@ -9,7 +9,7 @@
 #ifndef GPUASYNC_DRIVERS_SHARED_VENDORDEVICE_H
 #define GPUASYNC_DRIVERS_SHARED_VENDORDEVICE_H
 
-#include "core/Driver.h"
+#include "drivers/Driver.h"
 
 #include <atomic>
 #include <mutex>

@@ -5,7 +5,7 @@
 // Streams, events, waits and completion flags.
 //===----------------------------------------------------------------------===//
 
-#include "core/Thread.h"
+#include "core/process/Thread.h"
 #include "drivers/shared/PolledWait.h"
 #include "drivers/shared/VendorContext.h"
 

@@ -9,7 +9,7 @@
 #ifndef GPUASYNC_DRIVERS_SHARED_VENDORTABLE_H
 #define GPUASYNC_DRIVERS_SHARED_VENDORTABLE_H
 
-#include "core/Driver.h"
+#include "drivers/Driver.h"
 #include "drivers/shared/VendorTypes.h"
 
 namespace gpuasync {

@@ -1,0 +1,44 @@
+//===- Extent.cpp - Refusing sizes that mean nothing ----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The errors of Extent.h, and gpuasync_extent, by which lowered code multiplies
+// sizes.
+//===----------------------------------------------------------------------===//
+
+#include "core/abi/Extent.h"
+#include "core/abi/Frame.h"
+
+using namespace gpuasync;
+
+Status gpuasync::checkExtent(const int64_t *sizes, const int64_t *strides,
+                             uint32_t rank, uint64_t elementBytes,
+                             Extent &out) {
+  if (__builtin_expect(findExtent(sizes, strides, rank, elementBytes, out), 1))
+    return Status();
+  return makeStatus(
+      GPUASYNC_INVALID_ARGUMENT, "%s",
+      describeBadExtent(sizes, strides, rank, elementBytes).c_str());
+}
+
+extern "C" uint64_t gpuasync_extent(gpuasync_frame *memory,
+                                    const int64_t *sizes,
+                                    const int64_t *strides, uint32_t rank,
+                                    uint64_t elementBytes,
+                                    uint32_t siteIndex) noexcept {
+  Frame *frame = Frame::of(memory);
+  const gpuasync_site *site = frame->siteAt(siteIndex);
+  if (!frame->usable())
+    return 0;
+  Extent extent;
+  guarded(frame, site, [&] {
+    Status status = checkExtent(sizes, strides, rank, elementBytes, extent);
+    if (status.ok() && extent.low)
+      status = makeStatus(GPUASYNC_UNSUPPORTED,
+                          "a negative stride: data begins %lld bytes before "
+                          "the first element",
+                          static_cast<long long>(-extent.low));
+    frame->check(std::move(status), site);
+  });
+  return frame->failed ? 0 : extent.bytes();
+}

@@ -1,0 +1,411 @@
+//===- Frame.cpp - Entering and leaving -----------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The warm path of enter and leave: no lock, no allocation, no word that
+// another thread writes.
+//===----------------------------------------------------------------------===//
+
+#include "core/context/Capture.h"
+#include "core/abi/Entry.h"
+#include "core/module/Program.h"
+#include "gpuasync/Check.h"
+
+#include <new>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+using namespace gpuasync;
+
+/// A fault of the device shows in whatever call comes next, which need not be
+/// the one that made it: adds the operations that may have (E06).
+static Status nameSuspects(Frame &frame, Status status) {
+  if (strstr(status.message(), "not known complete"))
+    return status; // a host wait's own list
+  try {
+    std::string open;
+    for (Stream *stream = frame.streams; stream; stream = stream->next) {
+      std::string more = listUnfinished(*frame.context, *stream);
+      if (!open.empty() && !more.empty())
+        open += "; ";
+      open += more;
+    }
+    if (!open.empty())
+      return makeStatus(status.code(), "%s; not known complete: %s",
+                        status.message(), open.c_str());
+  } catch (const std::bad_alloc &) {
+    // Then the error alone.
+  }
+  return status;
+}
+
+void Frame::fail(Status status, const gpuasync_site *site) {
+  if (status.ok())
+    return;
+  if (failed)
+    return; // the first error is kept
+  if (status.code() == GPUASYNC_DEVICE_LOST && streams)
+    status = nameSuspects(*this, std::move(status));
+  failed = 1;
+  error = locate(std::move(status), site).release();
+}
+
+static void foldCalls(ThreadContext *slot) {
+  if (slot && driverCallCount)
+    slot->counters.driverCalls.add(driverCallCount);
+  driverCallCount = 0;
+}
+
+/// Holds the instance for this frame; false if it was retired meanwhile.
+static bool hold(Pin *pin) {
+  uint32_t count = pin->count.load(std::memory_order_relaxed);
+  // Sequentially consistent against the retirer's store and scan.
+  pin->count.exchange(count + 1, std::memory_order_seq_cst);
+  if (!pin->instance->retired.load(std::memory_order_seq_cst))
+    return true;
+  pin->count.store(count, std::memory_order_release);
+  return false;
+}
+
+/// False if nobody held it.
+static bool letGo(Pin *pin) {
+  uint32_t count = pin->count.load(std::memory_order_relaxed);
+  if (__builtin_expect(!count, 0))
+    return false;
+  pin->count.store(count - 1, std::memory_order_release);
+  return true;
+}
+
+/// Finds or makes the pin and holds it. Cold.
+static Status pinSlowly(Frame &frame, const gpuasync_function &function) {
+  Status refused = checkRefusal();
+  if (!refused.ok())
+    return refused;
+  ThreadState &thread = *frame.thread;
+  Registration *registration = nullptr;
+  Status status = registerProgram(function.program, registration);
+  if (!status.ok())
+    return status;
+  // A default one may be given up by others as soon as it is closed.
+  struct Held {
+    gpuasync_context *context;
+    bool isDefault;
+    ~Held() {
+      if (isDefault)
+        context->release();
+    }
+  } held{thread.scope, false};
+  if (!held.context) {
+    status = chooseDefault(*registration, held.context);
+    if (!status.ok())
+      return status;
+    held.isDefault = true;
+  }
+  bool inside = false;
+  for (Frame *outer = frame.outer; outer; outer = outer->outer)
+    inside |= outer->pin != nullptr;
+  for (int attempt = 0; attempt < 100; ++attempt) {
+    status = held.context->check();
+    if (!status.ok())
+      return status;
+    Pin *pin = nullptr;
+    bool counted = false;
+    status =
+        makePin(thread, *held.context, *registration, inside, pin, counted);
+    if (!status.ok())
+      return status;
+    if (counted || hold(pin)) {
+      frame.pin = pin;
+      return Status();
+    }
+  }
+  return makeStatus(GPUASYNC_SHUT_DOWN, "the program is being released");
+}
+
+/// Makes sure that the function's modules are loaded, and notes their use.
+static Status loadModules(Frame &frame, const gpuasync_function &function) {
+  Pin &pin = *frame.pin;
+  const std::atomic<uint64_t> &epoch = frame.context->modules.epoch;
+  for (uint32_t i = 0; i < function.moduleCount; ++i) {
+    uint32_t index = function.modules[i];
+    if (index >= function.program->moduleCount)
+      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                        "the function names module %u of %u", index,
+                        function.program->moduleCount);
+    if (frame.instance->modules[index].functions.load(
+            std::memory_order_acquire)) {
+      pin.use(index, epoch.load(std::memory_order_relaxed));
+      frame.slot->counters.hits.add(1);
+      continue;
+    }
+    Entering entering = {&pin, &function, /*loading=*/true};
+    Status status = loadModule(*frame.context, entering, index);
+    if (!status.ok())
+      return status;
+    pin.use(index, epoch.load(std::memory_order_relaxed));
+  }
+  return Status();
+}
+
+/// Looking takes a lock and reads what other threads write. Where the context
+/// hardly ever rests, one of 64 frames of a thread looks.
+static void drainAtTimes(Frame &frame, const gpuasync_function &function) {
+  ThreadContext &slot = *frame.slot;
+  if (slot.unlookedLeft) {
+    --slot.unlookedLeft;
+    return;
+  }
+  const Entering entering = {frame.pin, &function};
+  if (frame.context->drainRetired(&entering))
+    slot.busyLooks = 0;
+  else if (++slot.busyLooks >= 4)
+    slot.unlookedLeft = 63;
+}
+
+static Status enter(Frame &frame, const gpuasync_function &function) {
+  ThreadState &thread = currentThread ? *currentThread : threadState();
+  frame.thread = &thread;
+  frame.outer = thread.innermost;
+  thread.innermost = &frame;
+  foldCalls(frame.outer ? frame.outer->slot : nullptr);
+
+  auto *registration = static_cast<Registration *>(
+      __atomic_load_n(function.program->slot, __ATOMIC_ACQUIRE));
+  if (registration && !refusal.load(std::memory_order_relaxed)) {
+    gpuasync_context *context = thread.scope;
+    if (!context)
+      context = registration->defaultContext.load(std::memory_order_acquire);
+    Pin *pin = thread.findPin(registration, context);
+    if (pin && hold(pin))
+      frame.pin = pin;
+  }
+  if (!frame.pin) {
+    Status status = pinSlowly(frame, function);
+    if (!status.ok())
+      return status;
+  }
+  frame.instance = frame.pin->instance;
+  frame.sites = function.program->sites;
+  frame.siteCount = function.program->siteCount;
+  frame.slot = frame.pin->slot;
+  frame.context = frame.slot->context;
+  frame.driver = frame.context->driver.get();
+  if (frame.context->lost.load(std::memory_order_relaxed))
+    return frame.context->check();
+  Status status = frame.driver->makeCurrent(frame.saved);
+  if (!status.ok())
+    return frame.context->noteFault(std::move(status));
+  frame.current = true;
+  if (frame.context->retiredCount.load(std::memory_order_relaxed))
+    drainAtTimes(frame, function);
+  return loadModules(frame, function);
+}
+
+/// Orders later work of `last` behind that of `other`.
+static Status join(Frame &frame, Stream &last, Stream &other) {
+  Event *event = nullptr;
+  Status status = frame.context->takeEvent(frame.slot, event);
+  if (!status.ok())
+    return status;
+  status = frame.driver->recordEvent(event->native, other.native);
+  if (status.ok())
+    status = frame.driver->streamWaitEvent(last.native, event->native);
+  frame.context->giveEvent(frame.slot, event);
+  return status;
+}
+
+void gpuasync::releaseAfterError(Frame &frame) {
+  gpuasync_context &context = *frame.context;
+  // The device may still write the caller's memory: leaving waits, once, unless
+  // a wait has just been given up. Callers' streams are not waited for.
+  int64_t timeout = process().timeoutNs.load(std::memory_order_relaxed);
+  if (timeout > 0 && gpuasync_status_get_code(frame.error) == GPUASYNC_TIMEOUT)
+    timeout = 0;
+  const int64_t deadline = timeout < 0 ? -1 : nowNs() + timeout;
+  bool idle = true;       // all of our streams
+  Stream *last = nullptr; // behind all that may still run
+  Status ordered;
+  for (Stream *stream = frame.streams; stream; stream = stream->next) {
+    if (context.lost.load(std::memory_order_relaxed))
+      continue;
+    bool done = stream->external && stream->enqueued == stream->finished;
+    if (!stream->external) {
+      int64_t left = deadline < 0 ? -1 : deadline - nowNs();
+      Status status = guard([&] {
+        return frame.driver->waitStream(
+            stream->native, deadline < 0 || left > 0 ? left : 0, done);
+      });
+      if (!status.ok())
+        (void)context.noteFault(std::move(status));
+      idle &= done;
+    }
+    if (done)
+      continue;
+    if (last && ordered.ok())
+      ordered =
+          context.noteFault(guard([&] { return join(frame, *stream, *last); }));
+    last = stream;
+  }
+  const bool lost = context.lost.load(std::memory_order_relaxed);
+  if (idle || lost)
+    context.dropDownloads(frame.downloads);
+  else
+    context.abandonDownloads(frame.downloads);
+  releaseRegistrations(frame, /*undo=*/true);
+  Block *blocks = nullptr;
+  {
+    std::lock_guard<std::mutex> lock(context.memoryMutex);
+    while (Block *block = frame.buffers) {
+      unlink(frame.buffers, block);
+      block->frame = nullptr;
+      if ((ordered.ok() || lost) && block->live) {
+        block->live = false;
+        context.liveBytes -= block->bytes;
+        linkFront(blocks, block);
+      }
+      // Nobody could say when it is free: the block stays the program's.
+    }
+  }
+  while (Block *block = blocks) {
+    unlink(blocks, block);
+    frame.slot->counters.buffers.destroy();
+    // Without memory for its fence it stays known, and close gives it back.
+    (void)guard(
+        [&] { return context.deallocate(lost ? nullptr : last, block); });
+  }
+}
+
+static void leave(Frame &frame) {
+  if (__builtin_expect(frame.left, 0)) {
+    frame.error =
+        makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                   "the frame of '%s' was left before", frame.function->name)
+            .release();
+    return;
+  }
+  frame.left = true;
+  gpuasync_context *context = frame.context;
+  if (context && frame.current) {
+    if (frame.capture)
+      endCapture(frame);
+    if (frame.failed)
+      releaseAfterError(frame);
+    while (Event *event = frame.events) {
+      unlink(frame.events, event);
+      frame.slot->counters.events.destroy();
+      context->giveEvent(frame.slot, event);
+    }
+    while (Stream *stream = frame.streams) {
+      unlink(frame.streams, stream);
+      if (!stream->external)
+        frame.slot->counters.streams.destroy();
+      // After an error the pending list's query also resets the stream.
+      context->giveStream(frame.slot, stream,
+                          !frame.failed &&
+                              stream->enqueued == stream->finished);
+    }
+    if (frame.downloads) {
+      std::lock_guard<std::mutex> lock(context->orphanMutex);
+      Download **tail = &frame.downloads;
+      while (*tail)
+        tail = &(*tail)->next;
+      *tail = context->orphans;
+      context->orphans = frame.downloads;
+      frame.downloads = nullptr;
+      context->orphanCount.store(1, std::memory_order_release);
+    }
+    if (frame.buffers) {
+      // The program's own from here on.
+      std::lock_guard<std::mutex> lock(context->memoryMutex);
+      while (Block *block = frame.buffers) {
+        unlink(frame.buffers, block);
+        block->frame = nullptr;
+      }
+    }
+    releaseRegistrations(frame, /*undo=*/false);
+  }
+  if (frame.current)
+    frame.driver->restore(frame.saved);
+  foldCalls(frame.slot);
+  if (frame.pin && __builtin_expect(!letGo(frame.pin), 0)) {
+    context->modules.underflows.fetch_add(1, std::memory_order_relaxed);
+    frame.fail(
+        makeStatus(GPUASYNC_DRIVER_ERROR, "more frames were left than entered"),
+        nullptr);
+  }
+  if (frame.thread)
+    frame.thread->innermost = frame.outer;
+}
+
+extern "C" {
+
+int32_t gpuasync_frame_enter(gpuasync_frame *memory,
+                             const gpuasync_function *function) noexcept {
+  Frame *frame = new (memory) Frame;
+  frame->function = function;
+  Status status;
+  try {
+    status = enter(*frame, *function);
+  } catch (const std::bad_alloc &) {
+    status = outOfMemoryStatus();
+  } catch (...) {
+    status = makeStatus(GPUASYNC_DRIVER_ERROR, "unexpected C++ exception");
+  }
+  if (__builtin_expect(status.ok(), 1))
+    return 0;
+  frame->fail(locate(std::move(status), function->file, function->line,
+                     function->column, function->name),
+              nullptr);
+  return 1;
+}
+
+gpuasync_status *gpuasync_frame_leave(gpuasync_frame *memory) noexcept {
+  Frame *frame = Frame::of(memory);
+  if (!(refusal.load(std::memory_order_relaxed) &
+        (RefuseForked | RefuseExiting)))
+    leave(*frame);
+  return frame->error;
+}
+
+void gpuasync_frame_leave_or_abort(gpuasync_frame *frame) noexcept {
+  gpuasync_status *status = gpuasync_frame_leave(frame);
+  if (!status)
+    return;
+  fprintf(stderr, "error: %s\n", gpuasync_status_get_message(status));
+  fflush(stderr);
+  abort();
+}
+
+void gpuasync_frame_suspend(gpuasync_frame *memory) noexcept {
+  Frame *frame = Frame::of(memory);
+  if (frame->current && !(refusal.load(std::memory_order_relaxed) &
+                          (RefuseForked | RefuseExiting)))
+    frame->driver->suspend();
+}
+
+void gpuasync_frame_resume(gpuasync_frame *memory) noexcept {
+  Frame *frame = Frame::of(memory);
+  if (!frame->usable())
+    return;
+  // Embedder calls in between made the context current for themselves only.
+  frame->check(frame->driver->resume(), nullptr);
+}
+
+const gpuasync_site *gpuasync_check_site(const gpuasync_frame *memory,
+                                         uint32_t site) noexcept {
+  return reinterpret_cast<const Frame *>(memory)->siteAt(site);
+}
+
+gpuasync_context *
+gpuasync_check_context(const gpuasync_frame *memory) noexcept {
+  return reinterpret_cast<const Frame *>(memory)->context;
+}
+
+int32_t gpuasync_frame_fail(gpuasync_frame *memory,
+                            gpuasync_status *raw) noexcept {
+  Frame *frame = Frame::of(memory);
+  frame->fail(Status(raw), nullptr);
+  return frame->failed;
+}
+}

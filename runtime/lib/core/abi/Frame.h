@@ -1,0 +1,145 @@
+//===- Frame.h - One invocation of a public function ------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What lies in the caller's gpuasync_frame. It belongs to one thread, so
+// nothing in it is atomic; its lists are intrusive, so entering, working and
+// leaving allocate nothing.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_CORE_ABI_FRAME_H
+#define GPUASYNC_CORE_ABI_FRAME_H
+
+#include "core/context/ContextImpl.h"
+
+namespace gpuasync {
+
+struct Capture;
+struct Extent;
+
+struct Frame {
+  // As in gpuasync_frame.
+  int32_t failed = 0;
+  int32_t reserved = 0;
+
+  /// The program's; none before its version is known to be ours.
+  const gpuasync_site *sites = nullptr;
+  uint32_t siteCount = 0;
+  const gpuasync_function *function = nullptr;
+  gpuasync_context *context = nullptr;
+  DriverContext *driver = nullptr;
+  Instance *instance = nullptr;
+  ThreadContext *slot = nullptr;
+  Pin *pin = nullptr;
+  ThreadState *thread = nullptr;
+  Frame *outer = nullptr; ///< the thread's next frame outwards
+  SavedContext saved;
+  bool current = false; ///< makeCurrent succeeded, so leave restores
+  bool left = false;
+  gpuasync_status *error = nullptr;
+  Stream *streams = nullptr;
+  Event *events = nullptr;
+  Block *buffers = nullptr;      ///< under the context's memoryMutex
+  uint32_t registrations = 0;    ///< made and not undone by this frame
+  Download *downloads = nullptr; ///< newest first
+  Capture *capture = nullptr;    ///< of the caller's stream, if it is captured
+
+  static Frame *of(gpuasync_frame *frame) {
+    return reinterpret_cast<Frame *>(frame);
+  }
+
+  /// The site that a call passes; null if it has none.
+  const gpuasync_site *siteAt(uint32_t index) const {
+    return __builtin_expect(index < siteCount, 1) ? sites + index : nullptr;
+  }
+  /// Keeps the first error, with the site's location.
+  void fail(Status status, const gpuasync_site *site);
+  /// Fails on an error; true if ok.
+  bool check(Status status, const gpuasync_site *site) {
+    if (__builtin_expect(status.ok(), 1))
+      return true;
+    fail(std::move(status), site);
+    return false;
+  }
+  /// False in a failed frame and in a forked child.
+  bool usable() {
+    if (__builtin_expect(failed, 0))
+      return false;
+    if (__builtin_expect(refusal.load(std::memory_order_relaxed) &
+                             (RefuseForked | RefuseExiting),
+                         0)) {
+      fail(checkRefusal(), nullptr);
+      return false;
+    }
+    return true;
+  }
+  /// Whether `stream` is one of this frame's; fails the frame otherwise.
+  bool owns(Stream *stream, const gpuasync_site *site) {
+    if (__builtin_expect(stream && stream->frame == this, 1))
+      return true;
+    fail(makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                    stream ? "the stream does not belong to this frame"
+                           : "null stream"),
+         site);
+    return false;
+  }
+};
+
+static_assert(sizeof(Frame) <= sizeof(gpuasync_frame));
+
+template <typename T>
+void linkFront(T *&list, T *node) {
+  node->previous = nullptr;
+  node->next = list;
+  if (list)
+    list->previous = node;
+  list = node;
+}
+template <typename T>
+void unlink(T *&list, T *node) {
+  if (node->previous)
+    node->previous->next = node->next;
+  else
+    list = node->next;
+  if (node->next)
+    node->next->previous = node->previous;
+  node->previous = node->next = nullptr;
+}
+
+/// Runs `body` and turns std::bad_alloc into the frame's error.
+template <typename Body>
+void guarded(Frame *frame, const gpuasync_site *site, Body body) {
+  try {
+    body();
+  } catch (const std::bad_alloc &) {
+    frame->fail(outOfMemoryStatus(), site);
+  } catch (...) {
+    frame->fail(makeStatus(GPUASYNC_DRIVER_ERROR, "unexpected C++ exception"),
+                site);
+  }
+}
+
+/// Refuses sizes that no launch may have (Launch.cpp). `empty`: a size is 0.
+Status checkBlock(const gpuasync_context &context,
+                  const gpuasync_kernel &kernel, const gpuasync_block &block,
+                  bool &empty);
+/// findExtent, with an error that says the sizes (Extent.cpp).
+Status checkExtent(const int64_t *sizes, const int64_t *strides, uint32_t rank,
+                   uint64_t elementBytes, Extent &out);
+/// DriverContext's, with an error that says what the rules are (TensorMap.cpp).
+Status encodeTensorMap(gpuasync_context &context, const TensorMap &map,
+                       void *out);
+/// Waits for streams of a frame on the host (Wait.cpp).
+Status hostWait(Frame &frame, Stream *const *streams, uint32_t count,
+                int64_t timeoutNs);
+/// After an error: waits, frees what the frame holds (Frame.cpp).
+void releaseAfterError(Frame &frame);
+/// The registrations that the frame made are no longer its own; `undo`: they
+/// end (Memory.cpp).
+void releaseRegistrations(Frame &frame, bool undo);
+/// "unfinished: a; b; ...".
+std::string listUnfinished(gpuasync_context &context, Stream &stream);
+
+} // namespace gpuasync
+
+#endif // GPUASYNC_CORE_ABI_FRAME_H

@@ -1,0 +1,152 @@
+//===- Launch.cpp - Kernel launches ---------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The warm launch: checks on the frame's own data, one driver call.
+//===----------------------------------------------------------------------===//
+
+#include "core/abi/Frame.h"
+
+#include <string.h>
+
+using namespace gpuasync;
+
+Status gpuasync::checkBlock(const gpuasync_context &context,
+                            const gpuasync_kernel &kernel,
+                            const gpuasync_block &block, bool &empty) {
+  int64_t least = INT64_MAX;
+  for (int i = 0; i < 3; ++i) {
+    least = block.grid[i] < least ? block.grid[i] : least;
+    least = block.block[i] < least ? block.block[i] : least;
+  }
+  if (least < 0 || block.dynamicSharedBytes < 0)
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      "kernel '%s': negative size: grid %lld x %lld x %lld, "
+                      "block %lld x %lld x %lld, %lld bytes of dynamic shared "
+                      "memory",
+                      kernel.name, static_cast<long long>(block.grid[0]),
+                      static_cast<long long>(block.grid[1]),
+                      static_cast<long long>(block.grid[2]),
+                      static_cast<long long>(block.block[0]),
+                      static_cast<long long>(block.block[1]),
+                      static_cast<long long>(block.block[2]),
+                      static_cast<long long>(block.dynamicSharedBytes));
+  empty = least == 0;
+  if (kernel.paramCount != UINT32_MAX && block.paramBytes != kernel.paramBytes)
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      "kernel '%s' takes %u bytes in %u parameters, the launch "
+                      "passes %u bytes",
+                      kernel.name, kernel.paramBytes, kernel.paramCount,
+                      block.paramBytes);
+  bool clusters = false, whole = true;
+  for (int i = 0; i < 3; ++i) {
+    clusters |= block.cluster[i] > 1;
+    whole &= block.cluster[i] >= 0 &&
+             (block.cluster[i] <= 1 || block.grid[i] % block.cluster[i] == 0);
+  }
+  if (clusters && !context.has(CapClusters))
+    return makeStatus(GPUASYNC_UNSUPPORTED,
+                      "kernel '%s': %s has no thread block clusters",
+                      kernel.name, context.device.c_str());
+  if (!whole)
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      "kernel '%s': a grid of %lld x %lld x %lld blocks is not "
+                      "made of whole clusters of %lld x %lld x %lld",
+                      kernel.name, static_cast<long long>(block.grid[0]),
+                      static_cast<long long>(block.grid[1]),
+                      static_cast<long long>(block.grid[2]),
+                      static_cast<long long>(block.cluster[0]),
+                      static_cast<long long>(block.cluster[1]),
+                      static_cast<long long>(block.cluster[2]));
+  if ((block.flags & GPUASYNC_LAUNCH_COOPERATIVE) &&
+      !context.has(CapCooperative) &&
+      (block.grid[0] > 1 || block.grid[1] > 1 || block.grid[2] > 1))
+    return makeStatus(GPUASYNC_UNSUPPORTED,
+                      "kernel '%s': %s has no cooperative launches of several "
+                      "blocks",
+                      kernel.name, context.device.c_str());
+  return Status();
+}
+
+Status DriverContext::launchPointers(
+    NativeStream stream, NativeFunction function, const gpuasync_kernel &kernel,
+    const gpuasync_block &block, void **parameters, const gpuasync_site *site) {
+  if (kernel.paramCount == UINT32_MAX)
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      "kernel '%s': the sizes of its parameters are not known",
+                      kernel.name);
+  constexpr size_t smallBytes = 1024;
+  alignas(16) unsigned char small[smallBytes];
+  std::unique_ptr<unsigned char[]> large;
+  unsigned char *packed = small;
+  if (kernel.paramBytes > smallBytes) {
+    large.reset(new unsigned char[kernel.paramBytes]);
+    packed = large.get(); // aligned to 16, as all memory of operator new
+  }
+  for (uint32_t i = 0; i < kernel.paramCount; ++i)
+    memcpy(packed + kernel.paramOffsets[i], parameters[i],
+           kernel.paramSizes[i]);
+  gpuasync_block whole = block;
+  whole.params = packed;
+  whole.paramBytes = kernel.paramBytes;
+  return launch(stream, function, kernel, whole, site);
+}
+
+extern "C" void gpuasync_launch(gpuasync_frame *memory, gpuasync_stream *stream,
+                                uint32_t siteIndex,
+                                const gpuasync_block *block) noexcept {
+  Frame *frame = Frame::of(memory);
+  const gpuasync_site *site = frame->siteAt(siteIndex);
+  if (!frame->usable() || !frame->owns(stream, site))
+    return;
+  const gpuasync_program &program = *frame->instance->program;
+  if (__builtin_expect(!site, 0)) {
+    frame->fail(makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                           "a launch of program '%s' without a site, which "
+                           "names its kernel",
+                           program.name),
+                nullptr);
+    return;
+  }
+  if (__builtin_expect(site->module >= program.moduleCount ||
+                           site->kernel >=
+                               program.modules[site->module].kernelCount,
+                       0)) {
+    frame->fail(makeStatus(GPUASYNC_NOT_FOUND,
+                           "program '%s' has no kernel %u in module %u",
+                           program.name, site->kernel, site->module),
+                site);
+    return;
+  }
+  const gpuasync_kernel &kernel =
+      program.modules[site->module].kernels[site->kernel];
+  NativeFunction *functions =
+      frame->instance->modules[site->module].functions.load(
+          std::memory_order_relaxed);
+  if (__builtin_expect(!functions, 0)) {
+    frame->fail(makeStatus(GPUASYNC_NOT_FOUND,
+                           "module '%s' is not loaded: the function's table "
+                           "of modules lacks it",
+                           program.modules[site->module].name),
+                site);
+    return;
+  }
+  bool empty = false;
+  if (!frame->check(checkBlock(*frame->context, kernel, *block, empty), site))
+    return;
+  frame->slot->counters.launches.add(1);
+  stream->note(site);
+  if (empty)
+    return; // keeps order by doing nothing
+  const bool syncLaunches = process().syncLaunches;
+  guarded(frame, site, [&] {
+    frame->check(
+        frame->context->noteFault(frame->driver->launch(
+            stream->native, functions[site->kernel], kernel, *block, site)),
+        site);
+    if (__builtin_expect(syncLaunches, 0) && !frame->failed && !frame->capture)
+      // A fault is then reported at the launch that made it.
+      frame->check(hostWait(*frame, &stream, 1, process().timeoutNs.load()),
+                   site);
+  });
+}

@@ -1,0 +1,688 @@
+//===- Transfer.cpp - Copies and fills ------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Where an address lies decides how a copy is made: memory that the device
+// reaches by itself goes to the driver, pageable memory through staging.
+//===----------------------------------------------------------------------===//
+//
+// A pageable source is read before the call returns, unless it is itself the
+// destination of a download that is not finished: then the copy starts from
+// that download's staging, in the order that the program states, or, where the
+// device writes host memory itself, from staging that gets it late. A pageable
+// destination is written at the latest by the host wait that covers the copy.
+// On a caller's stream nobody of ours waits; there the driver makes the copy
+// itself, which may block the caller (docs/Runtime.md, Limits).
+//
+//===----------------------------------------------------------------------===//
+
+#include "core/context/Capture.h"
+#include "core/pool/HostMemory.h"
+#include "core/abi/Strided.h"
+
+#include <string.h>
+#include <time.h>
+
+using namespace gpuasync;
+
+static constexpr uint64_t chunkBytes = 4 << 20;
+
+namespace {
+
+/// Staging that is dropped unless it was passed on; once the device may work on
+/// it, when the stream is idle.
+class HeldStaging {
+public:
+  HeldStaging(gpuasync_context &context, Stream &stream)
+      : context(context), stream(stream) {}
+  HeldStaging(const HeldStaging &) = delete;
+  ~HeldStaging() {
+    if (!staging)
+      return;
+    if (inUse) {
+      staging->next = stream.stuck;
+      stream.stuck = staging;
+    } else {
+      context.dropStaging(staging);
+    }
+  }
+  Status take(uint64_t bytes) { return context.takeStaging(bytes, staging); }
+  /// One more use of staging that has others, by the device.
+  void share(Staging *used) {
+    std::lock_guard<std::mutex> lock(context.memoryMutex);
+    staging = used;
+    ++staging->uses;
+    inUse = true;
+  }
+  char *data() const { return staging->block->pointer; }
+  Staging *get() const { return staging; }
+  /// The device is going to work on it.
+  void use() { inUse = true; }
+  void passOn() { staging = nullptr; }
+
+private:
+  gpuasync_context &context;
+  Stream &stream;
+  Staging *staging = nullptr;
+  bool inUse = false;
+};
+
+/// One frame's copy on one stream.
+struct Transfer {
+  Frame &frame;
+  gpuasync_context &context;
+  Stream &stream;
+  const gpuasync_site *site;
+
+  Transfer(Frame &frame, Stream &stream, const gpuasync_site *site)
+      : frame(frame), context(*frame.context), stream(stream), site(site) {}
+
+  /// Whether the device reaches `bytes` at `pointer` by itself.
+  Status classify(const void *pointer, uint64_t bytes, const char *role,
+                  bool &pageable);
+  Status checkPageable();
+  bool idle();
+  Status remember(char *destination, uint64_t bytes, Staging *staging,
+                  StridedCopy *scatter);
+  Download *findPending(const char *source, uint64_t bytes);
+  Status settle(Download *pending);
+  Status takeLate(HeldStaging &staging, const char *source, uint64_t bytes);
+
+  Status copyBytes(char *destination, const char *source, uint64_t bytes);
+  Status fromDevice(char *destination, const char *source, uint64_t bytes,
+                    bool pageable);
+  Status upload(char *destination, const char *source, uint64_t bytes,
+                bool toPageable);
+  Status copyDims(char *destination, const char *source, std::vector<Dim> dims,
+                  uint64_t elementBytes);
+  Status fillDims(char *destination, std::vector<Dim> dims, const void *pattern,
+                  uint32_t elementBytes);
+};
+
+} // namespace
+
+Status Transfer::classify(const void *pointer, uint64_t bytes, const char *role,
+                          bool &pageable) {
+  pageable = false;
+  if (!pointer)
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT, "null %s", role);
+  {
+    std::lock_guard<std::mutex> lock(context.memoryMutex);
+    if (Block *block = context.findBlock(pointer)) {
+      uint64_t offset = static_cast<uint64_t>(
+          static_cast<const char *>(pointer) - block->pointer);
+      if (!block->live)
+        return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                          "the %s %p lies in memory that was freed", role,
+                          pointer);
+      if (offset > block->bytes || bytes > block->bytes - offset)
+        return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                          "the %s exceeds its buffer: %llu bytes at offset "
+                          "%llu of %llu",
+                          role, static_cast<unsigned long long>(bytes),
+                          static_cast<unsigned long long>(offset),
+                          static_cast<unsigned long long>(block->bytes));
+      return Status();
+    }
+    if (HostRange *range = context.findRange(pointer)) {
+      uint64_t offset = static_cast<uint64_t>(
+          static_cast<const char *>(pointer) - range->pointer);
+      if (bytes <= range->bytes - offset)
+        return Status();
+      // A copy that leaves the registered part is treated as pageable.
+      pageable = true;
+    }
+  }
+  if (Status status = checkHostMemory(pointer, bytes, role); !status.ok())
+    return status;
+  pageable = pageable || context.has(CapHostAccess) ||
+             context.driver->pointerKind(pointer) == PointerKind::Pageable;
+  return pageable ? checkPageable() : Status();
+}
+
+/// What a graph copies when it runs must be where it was.
+Status Transfer::checkPageable() {
+  if (!frame.capture)
+    return Status();
+  return refuseCaptured("a copy of pageable host memory",
+                        "register it, or allocate host_shared memory, before "
+                        "the capture");
+}
+
+bool Transfer::idle() {
+  bool done = false;
+  return context.driver->queryStream(stream.native, done).ok() && done;
+}
+
+/// Puts a copy into pageable memory on the frame's list, with a fence behind
+/// it. Takes over `scatter`, and `staging` unless it fails.
+Status Transfer::remember(char *destination, uint64_t bytes, Staging *staging,
+                          StridedCopy *scatter) {
+  std::unique_ptr<StridedCopy> owned(scatter);
+  Download *download = context.newDownload();
+  Status status;
+  try {
+    status = context.makeFence(stream, download->fence);
+  } catch (...) {
+    context.dropDownload(download);
+    throw;
+  }
+  if (!status.ok()) {
+    // Without a fence nobody would ever know that it is done.
+    context.dropDownload(download);
+    return status;
+  }
+  download->destination = destination;
+  download->bytes = bytes;
+  download->staging = staging;
+  download->scatter = owned.release();
+  download->next = frame.downloads;
+  frame.downloads = download;
+  return Status();
+}
+
+Download *Transfer::findPending(const char *source, uint64_t bytes) {
+  if (!frame.downloads)
+    return nullptr;
+  context.finishDownloads(frame.downloads);
+  for (Download *pending = frame.downloads; pending; pending = pending->next)
+    if (pending->destination < source + bytes &&
+        source < pending->destination + pending->bytes)
+      return pending;
+  return nullptr;
+}
+
+/// The last resort for a source that is only partly the destination of a
+/// download: waits for that download.
+Status Transfer::settle(Download *pending) {
+  int64_t timeout = process().timeoutNs.load(std::memory_order_relaxed);
+  int64_t deadline = timeout >= 0 ? nowNs() + timeout : -1;
+  char *destination = pending->destination;
+  while (true) {
+    context.finishDownloads(frame.downloads);
+    bool open = false;
+    for (Download *entry = frame.downloads; entry; entry = entry->next)
+      open |= entry->destination == destination;
+    if (!open)
+      return Status();
+    bool done = false;
+    Status status = context.driver->queryStream(stream.native, done);
+    if (!status.ok())
+      return status;
+    if (deadline >= 0 && nowNs() > deadline)
+      return makeStatus(GPUASYNC_TIMEOUT,
+                        "timed out waiting for a copy into the source");
+    timespec pause = {0, 50000};
+    nanosleep(&pause, nullptr);
+  }
+}
+
+/// Staging for a source of which the device itself has parts still to write.
+/// The rest is read now: the host may change it as soon as the copy is
+/// enqueued. Each part follows when the host learns that its download is done,
+/// and may change it too, or when the stream gets here.
+Status Transfer::takeLate(HeldStaging &staging, const char *source,
+                          uint64_t bytes) {
+  Status status = staging.take(bytes);
+  if (!status.ok())
+    return status;
+  auto late = std::make_unique<LateSource>(source, staging.data(), bytes);
+  LateSource &parts = *late;
+  staging.get()->late = std::move(late);
+  uint32_t number = 0;
+  // Newest first: of two downloads to one place the last one counts.
+  for (Download *pending = frame.downloads; pending; pending = pending->next) {
+    if (pending->destination >= source + bytes ||
+        source >= pending->destination + pending->bytes ||
+        !parts.claim(*pending, number + 1))
+      continue;
+    auto link = std::make_unique<LateLink>();
+    link->staging = staging.get();
+    link->number = ++number;
+    {
+      std::lock_guard<std::mutex> lock(context.memoryMutex);
+      ++staging.get()->uses;
+    }
+    link->next = pending->late;
+    pending->late = link.release();
+  }
+  parts.fill(0);
+  if (!number)
+    return Status();
+  staging.use();
+  return context.driver->call(
+      stream.native,
+      [](void *argument) { static_cast<LateSource *>(argument)->fillAll(); },
+      &parts);
+}
+
+/// From memory that the device reaches.
+Status Transfer::fromDevice(char *destination, const char *source,
+                            uint64_t bytes, bool pageable) {
+  DriverContext &driver = *context.driver;
+  if (!pageable)
+    return driver.copy(stream.native, destination, source, bytes, site);
+  if (context.has(CapPageableDestination)) {
+    Status status =
+        driver.copy(stream.native, destination, source, bytes, site);
+    if (!status.ok() || idle())
+      return status;
+    return remember(destination, bytes, nullptr, nullptr);
+  }
+  if (stream.external)
+    return driver.copy(stream.native, destination, source, bytes, site);
+  for (uint64_t offset = 0; offset < bytes; offset += chunkBytes) {
+    uint64_t piece = bytes - offset < chunkBytes ? bytes - offset : chunkBytes;
+    HeldStaging staging(context, stream);
+    Status status = staging.take(piece);
+    if (!status.ok())
+      return status;
+    status = driver.copy(stream.native, staging.data(), source + offset, piece,
+                         site);
+    if (!status.ok())
+      return status;
+    staging.use();
+    status = remember(destination + offset, piece, staging.get(), nullptr);
+    if (!status.ok())
+      return status;
+    staging.passOn();
+  }
+  return Status();
+}
+
+/// From pageable memory, which is read now.
+Status Transfer::upload(char *destination, const char *source, uint64_t bytes,
+                        bool toPageable) {
+  if (context.has(CapHostAccess) && idle()) {
+    memmove(destination, source, bytes);
+    return Status();
+  }
+  if (stream.staging)
+    context.reapStaging(stream, false);
+  for (uint64_t offset = 0; offset < bytes; offset += chunkBytes) {
+    uint64_t piece = bytes - offset < chunkBytes ? bytes - offset : chunkBytes;
+    HeldStaging staging(context, stream);
+    Status status = staging.take(piece);
+    if (!status.ok())
+      return status;
+    memcpy(staging.data(), source + offset, piece);
+    staging.use();
+    status =
+        fromDevice(destination + offset, staging.data(), piece, toPageable);
+    if (!status.ok())
+      return status;
+    status = context.useStaging(stream, staging.get(), piece);
+    staging.passOn();
+    if (!status.ok())
+      return status;
+  }
+  return Status();
+}
+
+Status Transfer::copyBytes(char *destination, const char *source,
+                           uint64_t bytes) {
+  bool fromPageable, toPageable;
+  Status status = classify(source, bytes, "source", fromPageable);
+  if (status.ok())
+    status = classify(destination, bytes, "destination", toPageable);
+  if (!status.ok())
+    return status;
+  if (!fromPageable)
+    return fromDevice(destination, source, bytes, toPageable);
+  if (Download *pending = findPending(source, bytes)) {
+    if (!pending->staging) {
+      HeldStaging late(context, stream);
+      status = takeLate(late, source, bytes);
+      if (!status.ok())
+        return status;
+      late.use();
+      status = fromDevice(destination, late.data(), bytes, toPageable);
+      if (!status.ok())
+        return status;
+      status = context.useStaging(stream, late.get(), bytes);
+      late.passOn();
+      return status;
+    }
+    bool inside = !pending->scatter && pending->destination <= source &&
+                  source + bytes <= pending->destination + pending->bytes;
+    if (inside) {
+      HeldStaging staging(context, stream);
+      staging.share(pending->staging);
+      status = fromDevice(destination,
+                          staging.data() + (source - pending->destination),
+                          bytes, toPageable);
+      Status used = context.useStaging(stream, staging.get(), bytes);
+      staging.passOn();
+      return status.ok() ? std::move(used) : std::move(status);
+    }
+    status = settle(pending);
+    if (!status.ok())
+      return status;
+  }
+  return upload(destination, source, bytes, toPageable);
+}
+
+static void toStrided(StridedCopy &copy, const std::vector<Dim> &dims,
+                      uint64_t elementBytes) {
+  copy.rank = static_cast<uint32_t>(dims.size());
+  copy.elementBytes = elementBytes;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    copy.sizes[i] = dims[i].size;
+    copy.destinationStrides[i] = dims[i].destination;
+    copy.sourceStrides[i] = dims[i].source;
+  }
+}
+
+/// Strides of a dense array of the same sizes, for one side; returns its size.
+static uint64_t pack(std::vector<Dim> &dims, uint64_t elementBytes,
+                     bool destination) {
+  uint64_t bytes = elementBytes;
+  for (size_t i = dims.size(); i-- > 0;) {
+    (destination ? dims[i].destination : dims[i].source) =
+        static_cast<int64_t>(bytes);
+    bytes *= static_cast<uint64_t>(dims[i].size);
+  }
+  return bytes;
+}
+
+Status Transfer::copyDims(char *destination, const char *source,
+                          std::vector<Dim> dims, uint64_t elementBytes) {
+  if (!dims.empty() &&
+      dims.back().destination == static_cast<int64_t>(elementBytes) &&
+      dims.back().source == static_cast<int64_t>(elementBytes)) {
+    elementBytes *= static_cast<uint64_t>(dims.back().size);
+    dims.pop_back();
+  }
+  if (dims.empty())
+    return copyBytes(destination, source, elementBytes);
+  if (dims.size() > StridedCopy::maxRank) {
+    Dim outer = dims.front();
+    dims.erase(dims.begin());
+    for (int64_t i = 0; i < outer.size; ++i) {
+      Status status = copyDims(destination + i * outer.destination,
+                               source + i * outer.source, dims, elementBytes);
+      if (!status.ok())
+        return status;
+    }
+    return Status();
+  }
+  bool fromPageable, toPageable;
+  Extent extent = extentOf(dims, false, elementBytes);
+  const char *sourceLow = source + extent.low;
+  uint64_t sourceBytes = extent.bytes();
+  Status status = classify(sourceLow, sourceBytes, "source", fromPageable);
+  if (!status.ok())
+    return status;
+  extent = extentOf(dims, true, elementBytes);
+  char *destinationLow = destination + extent.low;
+  uint64_t destinationBytes = extent.bytes();
+  status =
+      classify(destinationLow, destinationBytes, "destination", toPageable);
+  if (!status.ok())
+    return status;
+
+  StridedCopy copy;
+  toStrided(copy, dims, elementBytes);
+  copy.destination = destination;
+  copy.source = source;
+  HeldStaging gathered(context, stream);
+  if (fromPageable) {
+    Download *pending = findPending(sourceLow, sourceBytes);
+    if (pending && pending->staging) {
+      status = settle(pending);
+      if (!status.ok())
+        return status;
+      pending = nullptr;
+    }
+    if (pending) {
+      status = takeLate(gathered, sourceLow, sourceBytes);
+      if (!status.ok())
+        return status;
+      copy.source = gathered.data() + (source - sourceLow);
+      gathered.use();
+    } else {
+      if (context.has(CapHostAccess) && idle()) {
+        copyOnHost(copy);
+        return Status();
+      }
+      std::vector<Dim> gather = dims;
+      uint64_t total = pack(gather, elementBytes, true);
+      status = gathered.take(total);
+      if (!status.ok())
+        return status;
+      StridedCopy toStaging;
+      toStrided(toStaging, gather, elementBytes);
+      toStaging.destination = gathered.data();
+      toStaging.source = source;
+      copyOnHost(toStaging);
+      pack(dims, elementBytes, false);
+      toStrided(copy, dims, elementBytes);
+      copy.source = gathered.data();
+      gathered.use();
+    }
+  }
+  DriverContext &driver = *context.driver;
+  if (!toPageable)
+    status = driver.copyStrided(stream.native, copy, site);
+  else if (context.has(CapPageableDestination)) {
+    status = driver.copyStrided(stream.native, copy, site);
+    if (status.ok() && !idle())
+      status = remember(destinationLow, destinationBytes, nullptr,
+                        new StridedCopy(copy));
+  } else if (stream.external) {
+    status = makeStatus(GPUASYNC_UNSUPPORTED,
+                        "strided copy into pageable host memory on a caller's "
+                        "stream; register the memory");
+  } else {
+    auto scatter = std::make_unique<StridedCopy>(copy);
+    uint64_t total = pack(dims, elementBytes, true);
+    HeldStaging staging(context, stream);
+    status = staging.take(total);
+    if (status.ok()) {
+      for (size_t i = 0; i < dims.size(); ++i) {
+        copy.destinationStrides[i] = dims[i].destination;
+        scatter->sourceStrides[i] = dims[i].destination;
+      }
+      copy.destination = staging.data();
+      scatter->source = staging.data();
+      status = driver.copyStrided(stream.native, copy, site);
+    }
+    if (status.ok()) {
+      staging.use();
+      status = remember(destinationLow, destinationBytes, staging.get(),
+                        scatter.release());
+      if (status.ok())
+        staging.passOn();
+    }
+  }
+  if (!gathered.get() || !status.ok())
+    return status;
+  status =
+      context.useStaging(stream, gathered.get(), gathered.get()->block->bytes);
+  gathered.passOn();
+  return status;
+}
+
+Status Transfer::fillDims(char *destination, std::vector<Dim> dims,
+                          const void *pattern, uint32_t elementBytes) {
+  if (dims.empty())
+    dims.push_back({1, elementBytes, elementBytes});
+  if (dims.size() > StridedFill::maxRank) {
+    Dim outer = dims.front();
+    dims.erase(dims.begin());
+    for (int64_t i = 0; i < outer.size; ++i) {
+      Status status = fillDims(destination + i * outer.destination, dims,
+                               pattern, elementBytes);
+      if (!status.ok())
+        return status;
+    }
+    return Status();
+  }
+  bool pageable;
+  Extent extent = extentOf(dims, true, elementBytes);
+  char *low = destination + extent.low;
+  uint64_t bytes = extent.bytes();
+  Status status = classify(low, bytes, "destination", pageable);
+  if (!status.ok())
+    return status;
+  StridedFill fill;
+  fill.destination = destination;
+  fill.rank = static_cast<uint32_t>(dims.size());
+  fill.elementBytes = elementBytes;
+  memcpy(fill.pattern, pattern, elementBytes);
+  for (size_t i = 0; i < dims.size(); ++i) {
+    fill.sizes[i] = dims[i].size;
+    fill.strides[i] = dims[i].destination;
+  }
+  DriverContext &driver = *context.driver;
+  if (!pageable || context.has(CapPageableDestination)) {
+    status = driver.fillStrided(stream.native, fill, site);
+    if (status.ok() && pageable && !idle()) {
+      auto written = std::make_unique<StridedCopy>();
+      toStrided(*written, dims, elementBytes);
+      written->destination = destination;
+      status = remember(low, bytes, nullptr, written.release());
+    }
+    return status;
+  }
+  if (stream.external)
+    return makeStatus(GPUASYNC_UNSUPPORTED,
+                      "fill of pageable host memory on a caller's stream; "
+                      "register the memory");
+  // The value is known: it lies in staging until a host wait writes it.
+  auto scatter = std::make_unique<StridedCopy>();
+  std::vector<Dim> packed = dims;
+  uint64_t total = pack(packed, elementBytes, false);
+  HeldStaging staging(context, stream);
+  status = staging.take(total);
+  if (!status.ok())
+    return status;
+  StridedFill dense = fill;
+  dense.destination = staging.data();
+  dense.rank = 1;
+  dense.sizes[0] = static_cast<int64_t>(total / elementBytes);
+  dense.strides[0] = elementBytes;
+  fillOnHost(dense);
+  toStrided(*scatter, packed, elementBytes);
+  scatter->destination = destination;
+  scatter->source = staging.data();
+  status = remember(low, bytes, staging.get(), scatter.release());
+  if (status.ok())
+    staging.passOn();
+  return status;
+}
+
+static Status tooLarge(uint64_t count, uint32_t elementBytes) {
+  return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                    "too large: %llu elements of %u bytes",
+                    static_cast<unsigned long long>(count), elementBytes);
+}
+
+static bool validElement(Frame *frame, uint32_t bytes,
+                         const gpuasync_site *site) {
+  if (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16)
+    return true;
+  frame->fail(makeStatus(GPUASYNC_UNSUPPORTED,
+                         "fill with elements of %u bytes; 1, 2, 4, 8 and 16 "
+                         "can be filled",
+                         bytes),
+              site);
+  return false;
+}
+
+extern "C" {
+
+void gpuasync_memcpy(gpuasync_frame *memory, gpuasync_stream *stream,
+                     void *destination, const void *source, uint64_t bytes,
+                     uint32_t siteIndex) noexcept {
+  Frame *frame = Frame::of(memory);
+  const gpuasync_site *site = frame->siteAt(siteIndex);
+  if (!frame->usable() || !frame->owns(stream, site))
+    return;
+  stream->note(site);
+  if (!bytes)
+    return;
+  guarded(frame, site, [&] {
+    if (__builtin_expect(bytes > INT64_MAX, 0))
+      return frame->fail(tooLarge(bytes, 1), site);
+    Transfer transfer(*frame, *stream, site);
+    frame->check(frame->context->noteFault(transfer.copyBytes(
+                     static_cast<char *>(destination),
+                     static_cast<const char *>(source), bytes)),
+                 site);
+  });
+}
+
+void gpuasync_memcpy_strided(gpuasync_frame *memory, gpuasync_stream *stream,
+                             void *destination,
+                             const int64_t *destinationStrides,
+                             const void *source, const int64_t *sourceStrides,
+                             const int64_t *sizes, uint32_t rank,
+                             uint32_t elementBytes,
+                             uint32_t siteIndex) noexcept {
+  Frame *frame = Frame::of(memory);
+  const gpuasync_site *site = frame->siteAt(siteIndex);
+  if (!frame->usable() || !frame->owns(stream, site))
+    return;
+  stream->note(site);
+  if (!elementBytes)
+    return;
+  guarded(frame, site, [&] {
+    Extent from, to;
+    if (!frame->check(
+            checkExtent(sizes, sourceStrides, rank, elementBytes, from),
+            site) ||
+        !frame->check(
+            checkExtent(sizes, destinationStrides, rank, elementBytes, to),
+            site) ||
+        !to.bytes())
+      return;
+    Transfer transfer(*frame, *stream, site);
+    frame->check(
+        frame->context->noteFault(transfer.copyDims(
+            static_cast<char *>(destination), static_cast<const char *>(source),
+            makeDims(sizes, destinationStrides, sourceStrides, rank,
+                     elementBytes),
+            elementBytes)),
+        site);
+  });
+}
+
+void gpuasync_memset(gpuasync_frame *memory, gpuasync_stream *stream,
+                     void *destination, const void *pattern,
+                     uint32_t elementBytes, uint64_t count,
+                     uint32_t siteIndex) noexcept {
+  if (Frame *frame = Frame::of(memory);
+      __builtin_expect(count > INT64_MAX, 0) && frame->usable())
+    return frame->fail(tooLarge(count, elementBytes), frame->siteAt(siteIndex));
+  int64_t size = static_cast<int64_t>(count), stride = 1;
+  gpuasync_memset_strided(memory, stream, destination, &stride, &size, 1,
+                          pattern, elementBytes, siteIndex);
+}
+
+void gpuasync_memset_strided(gpuasync_frame *memory, gpuasync_stream *stream,
+                             void *destination, const int64_t *strides,
+                             const int64_t *sizes, uint32_t rank,
+                             const void *pattern, uint32_t elementBytes,
+                             uint32_t siteIndex) noexcept {
+  Frame *frame = Frame::of(memory);
+  const gpuasync_site *site = frame->siteAt(siteIndex);
+  if (!frame->usable() || !frame->owns(stream, site) ||
+      !validElement(frame, elementBytes, site))
+    return;
+  stream->note(site);
+  guarded(frame, site, [&] {
+    Extent extent;
+    if (!frame->check(checkExtent(sizes, strides, rank, elementBytes, extent),
+                      site) ||
+        !extent.bytes())
+      return;
+    Transfer transfer(*frame, *stream, site);
+    frame->check(frame->context->noteFault(transfer.fillDims(
+                     static_cast<char *>(destination),
+                     makeDims(sizes, strides, strides, rank, elementBytes),
+                     pattern, elementBytes)),
+                 site);
+  });
+}
+}

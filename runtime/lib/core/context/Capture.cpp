@@ -1,0 +1,211 @@
+//===- Capture.cpp - Frames under a caller's stream capture ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A stream that has done work in a capture can be used for nothing else until
+// the capture ends, so captures have streams of their own. Each starts behind
+// the point of the caller's stream where the frame found it, which adds no
+// order, and is joined with that stream when the frame is left.
+//===----------------------------------------------------------------------===//
+
+#include "core/context/Capture.h"
+
+using namespace gpuasync;
+
+Status gpuasync::refuseCaptured(const char *what, const char *instead) {
+  return makeStatus(GPUASYNC_UNSUPPORTED,
+                    "the caller's stream is being captured into a graph, which "
+                    "cannot hold %s: %s",
+                    what, instead);
+}
+
+Status gpuasync::joinCapture(Frame &frame, NativeStream stream,
+                             const CaptureState &state) {
+  gpuasync_context &context = *frame.context;
+  if (state.kind == CaptureState::Invalid)
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      "the capture of the caller's stream has failed before "
+                      "and has to be ended");
+  if (state.kind == CaptureState::None) {
+    if (frame.capture)
+      return refuseCaptured("a stream outside the capture",
+                            "pass streams of one capture, or capture none");
+    return Status();
+  }
+  if (frame.capture) {
+    if (frame.capture->id == state.id)
+      return Status();
+    return refuseCaptured("a stream of another capture",
+                          "pass streams of one capture");
+  }
+  for (Stream *other = frame.streams; other; other = other->next)
+    if (other->external || other->enqueued != other->finished)
+      return refuseCaptured("work that this function enqueued before it took "
+                            "that stream",
+                            "take the caller's stream first");
+  auto capture = std::make_unique<Capture>();
+  capture->id = state.id;
+  capture->root = stream;
+  Status status = context.takeEvent(frame.slot, capture->start);
+  if (!status.ok())
+    return status;
+  status = frame.driver->recordEvent(capture->start->native, stream);
+  for (Stream *other = frame.streams; status.ok() && other;
+       other = other->next) {
+    status =
+        frame.driver->streamWaitEvent(other->native, capture->start->native);
+    if (status.ok())
+      other->capture = capture->id;
+  }
+  frame.capture = capture.release(); // also after an error: leave undoes it
+  context.modules.keepForGraph(*frame.instance, *frame.function);
+  return status;
+}
+
+/// The stream serves nothing else until its capture ends.
+static void leaveToCapture(gpuasync_context &context, Stream *stream) {
+  std::lock_guard<std::mutex> lock(context.poolMutex);
+  stream->next = context.capturedStreams;
+  context.capturedStreams = stream;
+}
+
+Status gpuasync::takeCapturedStream(Frame &frame, Stream *&out) {
+  gpuasync_context &context = *frame.context;
+  Capture &capture = *frame.capture;
+  Stream *stream = nullptr;
+  {
+    // One that an earlier frame left to this capture.
+    std::lock_guard<std::mutex> lock(context.poolMutex);
+    for (Stream **link = &context.capturedStreams; *link;
+         link = &(*link)->next) {
+      if ((*link)->capture != capture.id)
+        continue;
+      stream = *link;
+      *link = stream->next;
+      stream->next = nullptr;
+      break;
+    }
+  }
+  if (!stream) {
+    Status status = context.takeStream(frame.slot, stream);
+    if (!status.ok())
+      return status;
+  }
+  Status status =
+      frame.driver->streamWaitEvent(stream->native, capture.start->native);
+  if (!status.ok()) {
+    if (stream->capture)
+      leaveToCapture(context, stream);
+    else
+      context.giveStream(frame.slot, stream, true);
+    return status;
+  }
+  stream->capture = capture.id;
+  out = stream;
+  return Status();
+}
+
+Status gpuasync::allocateCaptured(Frame &frame, Stream *stream, uint64_t bytes,
+                                  MemoryKind kind, Block *&out) {
+  gpuasync_context &context = *frame.context;
+  if (kind != MemoryKind::Device)
+    return refuseCaptured("an allocation of host_shared memory",
+                          "allocate it before the capture");
+  if (!stream || !context.has(CapStreamOrderedAlloc))
+    return refuseCaptured("this allocation",
+                          "allocate the memory before the capture");
+  Status status = context.allocate(stream, bytes, kind, out);
+  if (status.ok())
+    out->capture = frame.capture->id;
+  return status;
+}
+
+Status gpuasync::checkCapturedFree(const Frame &frame, const Stream *stream,
+                                   const Block &block) {
+  if (stream && block.capture == frame.capture->id)
+    return Status();
+  return refuseCaptured("a free of memory that was allocated before",
+                        "free it after the last run of the graph");
+}
+
+/// Memory of the graph's own, which goes with it.
+static void forgetMemory(Frame &frame, Status &status) {
+  gpuasync_context &context = *frame.context;
+  std::lock_guard<std::mutex> lock(context.memoryMutex);
+  for (Block *block = frame.buffers, *next; block; block = next) {
+    next = block->next;
+    if (block->capture != frame.capture->id)
+      continue;
+    if (status.ok() && !frame.failed)
+      try {
+        status = refuseCaptured(
+            "memory that is alive at the function's end",
+            ("free what " + describeSite(block->site, block->label) +
+             " allocated, or allocate it before the capture")
+                .c_str());
+      } catch (const std::bad_alloc &) {
+        status = outOfMemoryStatus();
+      }
+    unlink(frame.buffers, block);
+    context.eraseBlock(block);
+    context.liveBytes -= block->bytes;
+    context.physicalBuffers.fetch_sub(1, std::memory_order_relaxed);
+    context.physicalBytes.fetch_sub(block->capacity, std::memory_order_relaxed);
+    frame.slot->counters.buffers.destroy();
+    *block = Block();
+    block->next = context.spareBlocks;
+    context.spareBlocks = block;
+  }
+}
+
+/// The caller's stream waits for what `stream` did.
+static Status joinStream(Frame &frame, Stream &stream) try {
+  Event *event = nullptr;
+  Status status = frame.context->takeEvent(frame.slot, event);
+  if (!status.ok())
+    return status;
+  status = frame.driver->recordEvent(event->native, stream.native);
+  if (status.ok())
+    status = frame.driver->streamWaitEvent(frame.capture->root, event->native);
+  frame.context->giveEvent(frame.slot, event);
+  return status;
+} catch (const std::bad_alloc &) {
+  return outOfMemoryStatus();
+}
+
+void gpuasync::endCapture(Frame &frame) {
+  gpuasync_context &context = *frame.context;
+  Capture &capture = *frame.capture;
+  while (Stream *stream = frame.streams) {
+    unlink(frame.streams, stream);
+    if (stream->external) {
+      context.giveStream(frame.slot, stream, false);
+      continue;
+    }
+    frame.slot->counters.streams.destroy();
+    if (stream->capture != capture.id) {
+      // An error kept it out of the capture.
+      context.giveStream(frame.slot, stream, false);
+      continue;
+    }
+    stream->next = capture.given;
+    capture.given = stream;
+  }
+  Status first;
+  forgetMemory(frame, first);
+  while (Stream *stream = capture.given) {
+    capture.given = stream->next;
+    Status status = joinStream(frame, *stream);
+    if (first.ok() && !status.ok())
+      first = context.noteFault(std::move(status));
+    stream->frame = nullptr;
+    stream->previous = nullptr;
+    stream->finished = stream->enqueued; // nothing has run
+    leaveToCapture(context, stream);
+  }
+  if (capture.start)
+    context.giveEvent(frame.slot, capture.start);
+  frame.fail(std::move(first), nullptr);
+  delete frame.capture;
+  frame.capture = nullptr;
+}

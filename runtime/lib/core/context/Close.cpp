@@ -1,0 +1,683 @@
+//===- Close.cpp - Retiring, releasing programs, closing contexts ---------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What may wait for the device happens here: on an idle device, at a program's
+// release, or at the end of a context.
+//===----------------------------------------------------------------------===//
+
+#include "core/abi/Entry.h"
+#include "core/abi/Frame.h"
+#include "core/module/Program.h"
+
+#include <algorithm>
+#include <new>
+#include <optional>
+#include <time.h>
+
+using namespace gpuasync;
+
+static __thread Visit *innermostVisit
+    __attribute__((tls_model("initial-exec")));
+
+//===----------------------------------------------------------------------===//
+// The retire list
+//===----------------------------------------------------------------------===//
+
+void gpuasync_context::retireRange(HostRange *range) {
+  if (range->retired)
+    return; // it was, and came into use again
+  range->retired = true;
+  range->next = retiredRanges;
+  retiredRanges = range;
+  retiredCount.fetch_add(1, std::memory_order_relaxed);
+}
+
+void gpuasync_context::unretireRange(HostRange *range) {
+  range->retired = false;
+  HostRange **link = &retiredRanges;
+  while (*link != range)
+    link = &(*link)->next;
+  *link = range->next;
+  retiredCount.fetch_sub(1, std::memory_order_relaxed);
+}
+
+bool gpuasync_context::isIdle(const Pin *entering) {
+  std::lock_guard<std::mutex> lock(poolMutex);
+  for (Instance *instance : instances)
+    for (Pin *pin : instance->pins)
+      if (pin->count.load(std::memory_order_seq_cst) >
+          (pin == entering ? 1u : 0u))
+        return false;
+  for (gpuasync_stream *stream : allStreams)
+    if (stream->session)
+      return false; // between two calls of its session
+  if (lost.load())
+    return true; // nothing runs there, and nothing can be asked
+  reapPending();
+  return !pendingHead && reapWrappers();
+}
+
+bool gpuasync_context::isHeldBySession() {
+  std::lock_guard<std::mutex> lock(poolMutex);
+  return std::any_of(allStreams.begin(), allStreams.end(),
+                     [](gpuasync_stream *stream) { return stream->session; });
+}
+
+// Contexts that we made on one device are parts of the vendor's primary one;
+// those of the cpu are apart.
+bool gpuasync_context::sharesDevice(const gpuasync_context &other) const {
+  return this == &other || (&kind == &other.kind && ordinal == other.ordinal &&
+                            has(CapVendorStreams) &&
+                            driver->generation() == other.driver->generation());
+}
+
+bool gpuasync_context::rests(const Pin *entering) {
+  Process &shared = process();
+  std::lock_guard<std::mutex> lock(shared.mutex);
+  return std::all_of(shared.contexts.begin(), shared.contexts.end(),
+                     [&](gpuasync_context *each) {
+                       return !sharesDevice(*each) ||
+                              each->isIdle(each == this ? entering : nullptr);
+                     });
+}
+
+bool gpuasync_context::isHeldUp() {
+  Process &shared = process();
+  std::lock_guard<std::mutex> lock(shared.mutex);
+  return std::any_of(shared.contexts.begin(), shared.contexts.end(),
+                     [&](gpuasync_context *each) {
+                       return each->state.load() == State::Closed &&
+                              sharesDevice(*each) && !each->isIdle(nullptr);
+                     });
+}
+
+Pause::Pause(gpuasync_context &context) : context(context), own(true) {
+  const ThreadState *thread = &threadState();
+  Process &shared = process();
+  std::lock_guard<std::mutex> lock(shared.mutex);
+  for (gpuasync_context *each : shared.contexts)
+    if (context.sharesDevice(*each)) {
+      std::lock_guard<std::mutex> pool(each->poolMutex);
+      own &= !each->pausedBy;
+    }
+  if (!own)
+    return;
+  for (gpuasync_context *each : shared.contexts) {
+    if (!context.sharesDevice(*each))
+      continue;
+    std::lock_guard<std::mutex> pool(each->poolMutex);
+    each->pausedBy = thread;
+    for (Instance *instance : each->instances)
+      if (!instance->retired.load()) {
+        instance->paused = true;
+        // Sequentially consistent against the store and load of frame enter.
+        instance->retired.store(true, std::memory_order_seq_cst);
+      }
+  }
+}
+
+Pause::~Pause() {
+  if (!own)
+    return;
+  Process &shared = process();
+  std::lock_guard<std::mutex> lock(shared.mutex);
+  for (gpuasync_context *each : shared.contexts)
+    if (context.sharesDevice(*each))
+      each->resume();
+}
+
+void gpuasync_context::resume() {
+  std::lock_guard<std::mutex> lock(poolMutex);
+  for (Instance *instance : instances)
+    if (instance->paused) {
+      instance->paused = false;
+      instance->retired.store(false, std::memory_order_release);
+    }
+  pausedBy = nullptr;
+  resumed.notify_all();
+}
+
+bool gpuasync_context::drainRetired(const Entering *entering) {
+  const Pin *pin = entering ? entering->pin : nullptr;
+  if (!rests(pin))
+    return false;
+  Pause pause(*this);
+  if (!pause.begun() || !rests(pin))
+    return false;
+  carryOutRetired();
+  if (modules.wantsTrim())
+    modules.trim(entering);
+  return true;
+}
+
+void gpuasync_context::drainRetired() {
+  if (!retiredCount.load(std::memory_order_relaxed))
+    return;
+  CurrentContext current(*this);
+  if (current.status.ok())
+    (void)drainRetired(nullptr);
+  else
+    (void)noteFault(std::move(current.status));
+}
+
+/// Takes the first of a list; null if it is empty.
+template <typename T>
+static T *takeFirst(T *&list) {
+  T *first = list;
+  if (first)
+    list = first->next;
+  return first;
+}
+
+void gpuasync_context::carryOutRetired() {
+  std::lock_guard<std::mutex> drain(retireMutex);
+  HostRange *ended = nullptr;
+  Block *blocks = nullptr;
+  gpuasync_stream *streams = nullptr;
+  {
+    std::lock_guard<std::mutex> lock(memoryMutex);
+    while (HostRange *range = takeFirst(retiredRanges)) {
+      range->retired = false;
+      if (range->count)
+        continue; // in use again
+      // It stays in the table, so that nobody takes the memory for registered.
+      range->busy = true;
+      range->next = ended;
+      ended = range;
+    }
+    std::swap(blocks, retiredBlocks);
+    for (Block *block = blocks; block; block = block->next)
+      eraseBlock(block);
+    retiredCount.store(0, std::memory_order_relaxed);
+    std::swap(streams, retiredStreams);
+    // A fence of a stream that goes is reached, and its address may be reused.
+    for (gpuasync_stream *stream = streams; stream; stream = stream->next)
+      for (auto &lists : freeLists)
+        for (FreeList &list : lists)
+          for (Block *block = list.fencedHead; block; block = block->next)
+            if (block->freedOn == stream)
+              block->freedOn = nullptr;
+  }
+  while (gpuasync_stream *stream = takeFirst(streams)) {
+    if (!lost.load())
+      driver->destroyStream(stream->native);
+    physicalStreams.fetch_sub(1);
+    std::lock_guard<std::mutex> lock(poolMutex);
+    if (stream->flagSlot)
+      freeFlags.push_back(stream->flagSlot);
+    allStreams.erase(std::find(allStreams.begin(), allStreams.end(), stream));
+    delete stream;
+  }
+  while (HostRange *range = takeFirst(ended)) {
+    if (range->owned && !lost.load())
+      driver->unregisterHost(range->pointer);
+    std::lock_guard<std::mutex> lock(memoryMutex);
+    ranges.erase(reinterpret_cast<uintptr_t>(range->pointer));
+    delete range;
+  }
+  while (Block *block = takeFirst(blocks)) {
+    if (!lost.load())
+      freeDriverBlock(block);
+    delete block;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Giving back on demand
+//===----------------------------------------------------------------------===//
+
+Visit::Visit(gpuasync_context &context)
+    : context(context), outer(innermostVisit) {
+  // Sequentially consistent against close's store and load.
+  context.visitors.fetch_add(1, std::memory_order_seq_cst);
+  isOpen = context.state.load(std::memory_order_seq_cst) ==
+           gpuasync_context::State::Open;
+  innermostVisit = this;
+}
+
+Visit::~Visit() {
+  innermostVisit = outer;
+  context.visitors.fetch_sub(1, std::memory_order_release);
+}
+
+bool Visit::isInside(const gpuasync_context &context) {
+  for (Visit *visit = innermostVisit; visit; visit = visit->outer)
+    if (&visit->context == &context)
+      return true;
+  return false;
+}
+
+std::string gpuasync_context::describeBusy() {
+  std::lock_guard<std::mutex> lock(poolMutex);
+  for (Instance *instance : instances)
+    for (Pin *pin : instance->pins)
+      if (pin->count.load(std::memory_order_seq_cst))
+        return std::string("a frame of program '") + instance->program->name +
+               "' is open";
+  std::string open;
+  for (gpuasync_stream *stream = pendingHead; stream; stream = stream->next) {
+    if (!open.empty())
+      open += "; ";
+    open += listUnfinished(*this, *stream);
+  }
+  return open.empty() ? "work on a stream that the caller holds"
+                      : "unfinished: " + open;
+}
+
+Status gpuasync_context::giveBack(int64_t timeoutNs) {
+  // Not in one of another context either, for whose end others may wait.
+  for (Frame *frame = currentThread ? currentThread->innermost : nullptr; frame;
+       frame = frame->outer)
+    if (frame->pin)
+      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                        "the context is trimmed from inside a frame");
+  CurrentContext current(*this);
+  if (!current.status.ok())
+    return noteFault(std::move(current.status));
+  const int64_t start = nowNs();
+  Pause pause(*this);
+  if (!pause.begun())
+    return makeStatus(GPUASYNC_TIMEOUT, "another thread trims the context");
+  while (!rests(nullptr)) {
+    if (lost.load())
+      return check(); // what was pending never comes to its end
+    // Giving it back takes a frame, which would wait for the end of the trim.
+    if (isHeldBySession())
+      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                        "the context cannot be trimmed while an mgpu program "
+                        "holds a stream: destroy it first");
+    int64_t elapsed = nowNs() - start;
+    if (timeoutNs >= 0 && elapsed >= timeoutNs)
+      return makeStatus(GPUASYNC_TIMEOUT,
+                        "the context did not come to rest within %g s: %s",
+                        double(timeoutNs) / 1e9, describeBusy().c_str());
+    timespec nap = {0, std::min<long>(20000 + elapsed / 16, 1000000)};
+    nanosleep(&nap, nullptr);
+  }
+  if (lost.load())
+    return check();
+  carryOutRetired();
+  if (modules.wantsTrim())
+    modules.trim(nullptr);
+  trim();
+  return Status();
+}
+
+//===----------------------------------------------------------------------===//
+// A program goes away
+//===----------------------------------------------------------------------===//
+
+/// Turns sites of a program (null: of all) into text before its constant data
+/// goes.
+static void keepLabels(gpuasync_context &context, Registration *registration) {
+  auto isOf = [&](Registration *program) {
+    return !registration || program == registration;
+  };
+  {
+    std::lock_guard<std::mutex> lock(context.memoryMutex);
+    for (auto &[base, block] : context.table)
+      if (block->live && isOf(block->program) && block->site) {
+        block->label = describeSite(block->site, block->label);
+        block->site = nullptr;
+      }
+    for (auto &[base, range] : context.ranges)
+      if (isOf(range->program) && range->site) {
+        range->label = describeSite(range->site, range->label);
+        range->site = nullptr;
+      }
+  }
+  std::lock_guard<std::mutex> lock(context.poolMutex);
+  for (Event *event = context.exported; event; event = event->next)
+    if (isOf(event->program) && event->site) {
+      event->label = describeSite(event->site, event->label);
+      event->site = nullptr;
+    }
+  // On a lost device work stays pending for ever.
+  for (Stream *stream = context.pendingHead; stream; stream = stream->next)
+    for (const gpuasync_site *&site : stream->recent)
+      if (!registration || registration->holds(site))
+        site = nullptr;
+}
+
+Status gpuasync_context::forgetProgram(Registration *registration,
+                                       int64_t deadlineNs) {
+  // A context that is being closed forgets all programs, unless that fails.
+  std::optional<Visit> visit;
+  for (int round = 0; !visit.emplace(*this).open(); ++round) {
+    visit.reset();
+    if (state.load() == State::Closed)
+      return Status();
+    if (closedBy.load() == &threadState())
+      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                        "a program is released from a hook that the context's "
+                        "close calls");
+    nap(round);
+  }
+  std::vector<Instance *> gone;
+  const uint64_t id = registration->id;
+  {
+    std::lock_guard<std::mutex> lock(poolMutex);
+    for (Instance *instance : instances)
+      if (instance->registration == registration &&
+          instance->registrationId == id)
+        gone.push_back(instance);
+  }
+  if (gone.empty() && !modules.hasProgram(id))
+    return Status();
+  for (Instance *instance : gone)
+    if (Status status = retireInstance(*this, *instance, deadlineNs);
+        !status.ok())
+      return status;
+  CurrentContext current(*this);
+  Status entered = noteFault(std::move(current.status));
+  // From elsewhere nobody can say what runs.
+  if (!entered.ok() && !lost.load())
+    return entered;
+  if (!lost.load()) {
+    Status ended = waitForStreams(
+        deadlineNs < 0 ? -1 : std::max<int64_t>(deadlineNs - nowNs(), 0));
+    if (!ended.ok() && !lost.load())
+      return makeStatus(ended.code(),
+                        "program '%s' may still run on %s, its code must stay: "
+                        "%s; %s",
+                        registration->program->name, device.c_str(),
+                        ended.message(), describeBusy().c_str());
+  }
+  keepLabels(*this, registration);
+  ThreadContext *slot = threadState().slotFor(this);
+  for (Instance *instance : gone) {
+    uint32_t held = modules.dropInstance(*instance);
+    for (uint32_t i = 0; i < held; ++i)
+      slot->counters.modules.destroy();
+    std::lock_guard<std::mutex> lock(poolMutex);
+    instances.erase(std::find(instances.begin(), instances.end(), instance));
+    instance->release();
+  }
+  modules.dropProgram(id);
+  // What is not unloaded now is so later: the program itself has ended.
+  (void)guard([&] {
+    drainRetired();
+    return Status();
+  });
+  return Status();
+}
+
+//===----------------------------------------------------------------------===//
+// The end of a context
+//===----------------------------------------------------------------------===//
+
+/// Pool memory that programs never freed. There is a stream: the memory was
+/// allocated on one.
+void gpuasync_context::freePoolBlocks() {
+  NativeStream stream = serviceStream;
+  for (gpuasync_stream *other : allStreams)
+    stream = stream ? stream : other->native;
+  bool any = false;
+  for (auto &[base, block] : table)
+    if (block->ofPool && block->pointer && stream) {
+      (void)driver->freeAsync(stream, block->pointer);
+      block->pointer = nullptr; // should this close not come to its end
+      any = true;
+    }
+  bool done = false;
+  if (any)
+    (void)driver->waitStream(stream, -1, done);
+}
+
+/// Lists what the program still holds and gives everything to the driver. No
+/// frame is open, all work is done (or the device is lost).
+void gpuasync_context::reclaim() {
+  bool alive = !lost.load();
+  struct Lines {
+    std::vector<std::string> kept;
+    bool complete = true;
+  } lines;
+  gpuasync_leaks_list(
+      this,
+      [](void *user, const char *line) {
+        auto &all = *static_cast<Lines *>(user);
+        try {
+          all.kept.push_back(line);
+        } catch (const std::bad_alloc &) {
+          all.complete = false;
+        }
+      },
+      &lines);
+  if (!lines.complete)
+    throw std::bad_alloc();
+  dropDownloads(orphans);
+  {
+    std::lock_guard<std::mutex> lock(memoryMutex);
+    retiredStreams = nullptr; // they go with all others
+  }
+  {
+    std::lock_guard<std::mutex> lock(poolMutex);
+    for (ThreadContext *slot : slots) {
+      slot->idleStreams = nullptr;
+      slot->idleStreamCount = 0;
+      slot->idleEvents = nullptr;
+      slot->idleEventCount = 0;
+    }
+    idleStreams = pendingHead = pendingTail = nullptr;
+    busyWrappers = idleWrappers = nullptr;
+    idleEvents = nullptr;
+  }
+  if (alive)
+    freePoolBlocks();
+  for (gpuasync_stream *stream : allStreams) {
+    reapStaging(*stream, true);
+    if (!stream->native)
+      continue; // a close before this one came so far
+    if (alive)
+      driver->destroyStream(stream->native);
+    stream->native = nullptr;
+    physicalStreams.fetch_sub(1);
+  }
+  for (gpuasync_stream *wrapper : wrappers) {
+    reapStaging(*wrapper, true);
+    giveFenceEvent(wrapper->tail);
+    delete wrapper;
+  }
+  wrappers.clear();
+  if (serviceStream) {
+    if (alive)
+      driver->destroyStream(serviceStream);
+    physicalStreams.fetch_sub(1);
+    serviceStream = nullptr;
+  }
+  {
+    std::lock_guard<std::mutex> lock(memoryMutex);
+    for (auto &[base, range] : ranges) {
+      range->count = 0;
+      retireRange(range);
+    }
+  }
+  carryOutRetired();
+  // Fences of free memory are events too, so memory goes before events.
+  for (auto &[base, block] : table) {
+    if (block->fence.event)
+      giveFenceEvent(block->fence.event);
+    block->fence = Fence();
+    if (!block->ofPool && !block->ofSlab && alive)
+      driver->freeMemory(block->kind, block->pointer);
+    delete block;
+  }
+  table.clear();
+  leaks = std::move(lines.kept);
+  for (uint32_t kind = 0; kind < 3; ++kind) {
+    for (void *slab : slabs[kind])
+      if (alive)
+        driver->freeMemory(static_cast<MemoryKind>(kind), slab);
+    slabs[kind].clear();
+    for (FreeList &list : freeLists[kind])
+      list = FreeList();
+  }
+  for (void *page : flagPages)
+    if (alive)
+      driver->freeMemory(MemoryKind::Pinned, page);
+  flagPages.clear();
+  for (Event *event : allEvents) {
+    if (!event->native)
+      continue;
+    if (alive)
+      driver->destroyEvent(event->native);
+    event->native = nullptr;
+    physicalEvents.fetch_sub(1);
+  }
+  for (NativeEvent event : idleFences) {
+    if (alive)
+      driver->destroyEvent(event);
+    physicalEvents.fetch_sub(1);
+  }
+  idleFences.clear();
+  if (alive)
+    driver->trimMemory(0);
+  physicalBuffers = 0;
+  physicalBytes = 0;
+}
+
+Status gpuasync_context::close() {
+  for (Frame *frame = currentThread ? currentThread->innermost : nullptr; frame;
+       frame = frame->outer)
+    if (frame->context == this)
+      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                        "the context is closed from inside one of its frames");
+  const ThreadState *thread = &threadState();
+  if (Visit::isInside(*this) || closedBy.load() == thread)
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      "the context is closed from a hook that it calls");
+  State expected = State::Open;
+  for (int round = 0; !state.compare_exchange_strong(expected, State::Closing,
+                                                     std::memory_order_seq_cst);
+       ++round) {
+    if (expected == State::Closed)
+      return Status();
+    nap(round); // another thread closes it
+    expected = State::Open;
+  }
+  closedBy.store(thread);
+  // After a failure nothing is lost: the next call goes on from there.
+  struct Reopen {
+    gpuasync_context &context;
+    ~Reopen() {
+      context.closedBy.store(nullptr);
+      State closing = State::Closing;
+      context.state.compare_exchange_strong(closing, State::Open);
+    }
+  } reopen{*this};
+  return closeOnce();
+}
+
+Status gpuasync_context::closeOnce() {
+  const int64_t timeout = process().timeoutNs.load();
+  const int64_t deadline = timeout < 0 ? -1 : nowNs() + timeout;
+  for (int round = 0; visitors.load(std::memory_order_seq_cst); ++round) {
+    if (deadline >= 0 && nowNs() >= deadline)
+      return makeStatus(GPUASYNC_TIMEOUT,
+                        "a call of another thread did not end; close again");
+    nap(round);
+  }
+  std::vector<Instance *> all;
+  {
+    std::lock_guard<std::mutex> lock(poolMutex);
+    all = instances;
+  }
+  for (Instance *instance : all)
+    if (Status status = retireInstance(*this, *instance, deadline);
+        !status.ok())
+      return status; // closing can be tried again
+  Status result;
+  bool finished = true;
+  uint64_t foreign = 0;
+  {
+    CurrentContext current(*this);
+    Status entered = noteFault(std::move(current.status));
+    // From elsewhere nothing can be given back; closing can be tried again.
+    if (!entered.ok() && !lost.load())
+      return entered;
+    Status ended;
+    if (!lost.load())
+      ended = waitForStreams(
+          deadline < 0 ? -1 : std::max<int64_t>(deadline - nowNs(), 0));
+    if (!ended.ok() && !lost.load()) {
+      // Nobody knows what still runs; closing can be tried again.
+      if (ended.code() != GPUASYNC_TIMEOUT)
+        return ended;
+      finished = false;
+      result = makeStatus(GPUASYNC_TIMEOUT,
+                          "work did not end, its resources stay behind; %s",
+                          describeBusy().c_str());
+    }
+    if (finished && !lost.load() && isHeldUp()) {
+      finished = false;
+      result = makeStatus(GPUASYNC_TIMEOUT,
+                          "work of another context of the device, which was "
+                          "closed before it ended, still runs: what waits for "
+                          "it stays behind");
+    }
+    if (finished && capturedStreams && !lost.load()) {
+      finished = false;
+      result = makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                          "a capture of a caller's stream that functions of "
+                          "this context are part of has not ended; its "
+                          "resources stay behind");
+    }
+    if (finished) {
+      uint64_t streams = 0, events = 0;
+      {
+        std::lock_guard<std::mutex> lock(poolMutex);
+        for (gpuasync_stream *stream : allStreams)
+          streams += stream->embedder;
+        for (Event *event = exported; event; event = event->next)
+          ++events;
+      }
+      ThreadContext *slot = threadState().slotFor(this);
+      for (Instance *instance : all) {
+        uint32_t count = modules.dropInstance(*instance);
+        for (uint32_t i = 0; i < count; ++i)
+          slot->counters.modules.destroy();
+        std::lock_guard<std::mutex> lock(poolMutex);
+        instances.erase(
+            std::find(instances.begin(), instances.end(), instance));
+        instance->release();
+      }
+      modules.unloadRest();
+      uint64_t loaded = modules.size() + modules.underflows.load();
+      reclaim();
+      if (streams || events || loaded) {
+        // Nothing may be thrown any more.
+        const char *first = nullptr;
+        for (const std::string &line : leaks)
+          if (!first && line.find(": event ") != std::string::npos)
+            first = line.c_str();
+        result = makeStatus(
+            GPUASYNC_INVALID_ARGUMENT,
+            "never released: %llu streams, %llu events, %llu modules%s%s",
+            static_cast<unsigned long long>(streams),
+            static_cast<unsigned long long>(events),
+            static_cast<unsigned long long>(loaded), first ? "; " : "",
+            first ? first : "");
+      }
+    }
+    if (!finished)
+      keepLabels(*this,
+                 nullptr); // no program tells a closed context of its end
+    foreign = driver->close(lost.load() || !finished);
+  }
+  if (finished && foreign && !lost.load() && result.ok())
+    result = makeStatus(GPUASYNC_DRIVER_ERROR,
+                        "the driver still holds %llu objects of ours",
+                        static_cast<unsigned long long>(foreign));
+  state.store(State::Closed);
+  Process &shared = process();
+  std::lock_guard<std::mutex> lock(shared.mutex);
+  auto &open = shared.contexts;
+  // While its work goes on, others of the device do not rest.
+  if (finished || lost.load() || !has(CapVendorStreams))
+    open.erase(std::remove(open.begin(), open.end(), this), open.end());
+  else
+    retainPart();
+  resume(); // whoever waits for another context's pause
+  return result;
+}

@@ -1,0 +1,376 @@
+//===- Context.cpp - Contexts, scopes, devices, the caller's streams ------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The entries of Context.h. Closing is in Close.cpp.
+//===----------------------------------------------------------------------===//
+
+#include "gpuasync/Context.h"
+#include "core/abi/Entry.h"
+#include "core/abi/Frame.h"
+#include "core/module/Program.h"
+
+#include <algorithm>
+
+using namespace gpuasync;
+
+static uint64_t nextContextId() {
+  static std::atomic<uint64_t> next{0};
+  return ++next;
+}
+
+std::string gpuasync::deviceName(const Driver &driver, int32_t ordinal) {
+  std::string name = driver.name();
+  return name == "cpu" ? name : name + ":" + std::to_string(ordinal);
+}
+
+gpuasync_context::gpuasync_context(Driver &driver, int32_t ordinal)
+    : kind(driver), ordinal(ordinal), id(nextContextId()),
+      device(deviceName(driver, ordinal)) {}
+
+gpuasync_context::~gpuasync_context() {
+  for (gpuasync_stream *stream : allStreams)
+    delete stream;
+  for (gpuasync_stream *stream : wrappers)
+    delete stream;
+  for (Event *event : allEvents)
+    delete event;
+  for (auto &[base, block] : table)
+    delete block;
+  while (Block *block = spareBlocks) {
+    spareBlocks = block->next;
+    delete block;
+  }
+  while (StagingUse *use = spareUses) {
+    spareUses = use->next;
+    delete use;
+  }
+  while (Staging *staging = spareStagings) {
+    spareStagings = staging->next;
+    delete staging;
+  }
+  while (Download *download = spareDownloads) {
+    spareDownloads = download->next;
+    delete download;
+  }
+  gpuasync_status_free(lost.load());
+}
+
+void gpuasync_context::release() {
+  if (references.fetch_sub(1, std::memory_order_acq_rel) != 1)
+    return;
+  // A forked child and an exiting process leave everything as it is.
+  if (refusal.load() & (RefuseForked | RefuseExiting))
+    return;
+  references.store(1, std::memory_order_relaxed); // for what close() retains
+  for (int attempt = 0; state.load() != State::Closed; ++attempt) {
+    // The next attempt goes on from where this one came to.
+    Status status = guard([&] { return close(); });
+    if (state.load() != State::Closed &&
+        (attempt == 3 || status.code() == GPUASYNC_TIMEOUT))
+      return; // the context stays, rather than its objects in the driver
+  }
+  // Threads that used it still have their parts of it.
+  releasePart();
+}
+
+Status gpuasync_context::check() {
+  Status refused = checkRefusal();
+  if (!refused.ok())
+    return refused;
+  if (gpuasync_status *first = lost.load(std::memory_order_acquire))
+    return makeStatus(GPUASYNC_DEVICE_LOST,
+                      "the device was lost for this process; first report: %s",
+                      gpuasync_status_get_message(first));
+  if (state.load(std::memory_order_acquire) != State::Open)
+    return makeStatus(GPUASYNC_SHUT_DOWN, "the context was closed");
+  return Status();
+}
+
+Status gpuasync_context::noteFault(Status status) {
+  if (__builtin_expect(status.ok(), 1) || status.code() != GPUASYNC_DEVICE_LOST)
+    return status;
+  if (lost.load(std::memory_order_acquire))
+    return status;
+  Status kept = copyStatus(status);
+  gpuasync_status *expected = nullptr;
+  if (lost.compare_exchange_strong(expected, kept.get()))
+    (void)kept.release();
+  return status;
+}
+
+CurrentContext::CurrentContext(gpuasync_context &context)
+    : context(context), callsBefore(driverCallCount) {
+  status = context.driver->makeCurrent(saved);
+}
+
+CurrentContext::~CurrentContext() {
+  if (status.ok())
+    context.driver->restore(saved);
+  uint64_t calls = driverCallCount - callsBefore;
+  if (!calls)
+    return;
+  try {
+    threadState().slotFor(&context)->counters.driverCalls.add(calls);
+    driverCallCount = callsBefore;
+  } catch (...) {
+    // The calls are then counted for the thread's next frame.
+  }
+}
+
+std::string gpuasync::describeSite(const gpuasync_site *site,
+                                   const std::string &label) {
+  if (!site)
+    return label.empty() ? "unknown" : label;
+  std::string text;
+  if (const char *file = gpuasync_site_file(site); *file)
+    text = std::string(file) + ":" + std::to_string(site->line) + ":" +
+           std::to_string(site->column) + ": ";
+  return text + gpuasync_site_op(site);
+}
+
+extern "C" {
+
+void gpuasync_device_list(gpuasync_device_visitor visitor,
+                          void *user) noexcept {
+  for (int index = 0; index < driverCount && !refusal.load(); ++index) {
+    Driver *driver = driverAt(index);
+    int32_t count = 0;
+    Status status = guard([&] {
+      Status available = driver->available();
+      if (available.ok() && !(count = driver->deviceCount()))
+        return makeStatus(GPUASYNC_UNAVAILABLE, "no device");
+      return available;
+    });
+    if (!status.ok())
+      visitor(user, driver->name(), nullptr, "", 0, status.message());
+    for (int32_t i = 0; i < count; ++i) {
+      DeviceInfo info;
+      char name[64];
+      snprintf(name, sizeof(name), driver == cpuDriver() ? "%s" : "%s:%d",
+               driver->name(), i);
+      Status known = guard([&] { return driver->deviceInfo(i, info); });
+      if (known.ok())
+        visitor(user, name, info.name, info.arch, info.memoryBytes, nullptr);
+      else
+        visitor(user, name, nullptr, "", 0, known.message());
+    }
+  }
+}
+
+gpuasync_status *gpuasync_context_open(const char *device,
+                                       gpuasync_context **out) noexcept {
+  if (!out)
+    return nullArgument("gpuasync_context_open").release();
+  *out = nullptr;
+  return entry([&] { return openContext(device, *out); });
+}
+
+gpuasync_status *gpuasync_context_adopt(const char *driver, void *native,
+                                        gpuasync_context **out) noexcept {
+  if (!out || !driver || !native)
+    return nullArgument("gpuasync_context_adopt").release();
+  *out = nullptr;
+  return entry([&] { return adoptContext(driver, native, *out); });
+}
+
+gpuasync_status *gpuasync_context_default(const gpuasync_program *program,
+                                          gpuasync_context **out) noexcept {
+  if (!out)
+    return nullArgument("gpuasync_context_default").release();
+  *out = nullptr;
+  return entry([&]() -> Status {
+    Status status = checkRefusal();
+    gpuasync_context *context = nullptr;
+    Registration *registration = nullptr;
+    if (status.ok() && program)
+      status = registerProgram(program, registration);
+    if (status.ok())
+      status = program ? chooseDefault(*registration, context)
+                       : defaultWithoutProgram(context);
+    *out = context;
+    return status;
+  });
+}
+
+void gpuasync_context_retain(gpuasync_context *context) noexcept {
+  if (context)
+    context->retain();
+}
+
+void gpuasync_context_release(gpuasync_context *context) noexcept {
+  if (context)
+    context->release();
+}
+
+gpuasync_status *gpuasync_context_close(gpuasync_context *context) noexcept {
+  if (!context)
+    return nullArgument("gpuasync_context_close").release();
+  // After the shutdown too: it is closed then.
+  if (refusal.load() & (RefuseForked | RefuseExiting))
+    return checkRefusal().release();
+  return guard([&] { return context->close(); }).release();
+}
+
+gpuasync_status *gpuasync_context_trim(gpuasync_context *context,
+                                       double seconds) noexcept {
+  if (!context)
+    return nullArgument("gpuasync_context_trim").release();
+  return entry(*context, [&] {
+    return context->giveBack(
+        seconds < 0 ? process().timeoutNs.load(std::memory_order_relaxed)
+                    : static_cast<int64_t>(seconds * 1e9));
+  });
+}
+
+const char *gpuasync_context_device(const gpuasync_context *context) noexcept {
+  return context->device.c_str();
+}
+
+const char *
+gpuasync_context_device_name(const gpuasync_context *context) noexcept {
+  return context->info.name;
+}
+
+gpuasync_status *gpuasync_scope_push(gpuasync_context *context) noexcept {
+  if (!context)
+    return nullArgument("gpuasync_scope_push").release();
+  return entry([&]() -> Status {
+    ThreadState &thread = threadState();
+    thread.scopes.push_back(context);
+    context->retain();
+    thread.scope = context;
+    return Status();
+  });
+}
+
+void gpuasync_scope_pop(void) noexcept {
+  ThreadState *thread = currentThread;
+  if (!thread || thread->scopes.empty())
+    return;
+  gpuasync_context *context = thread->scopes.back();
+  thread->scopes.pop_back();
+  thread->scope = thread->scopes.empty() ? nullptr : thread->scopes.back();
+  context->release();
+}
+
+gpuasync_status *
+gpuasync_context_stream_create(gpuasync_context *context,
+                               gpuasync_stream **out) noexcept {
+  if (!context || !out)
+    return nullArgument("gpuasync_context_stream_create").release();
+  *out = nullptr;
+  return entry(*context, [&]() -> Status {
+    CurrentContext current(*context);
+    if (!current.status.ok())
+      return std::move(current.status);
+    ThreadContext *slot = threadState().slotFor(context);
+    Status status = context->takeStream(nullptr, *out);
+    if (!status.ok())
+      return context->noteFault(std::move(status));
+    {
+      std::lock_guard<std::mutex> lock(context->poolMutex);
+      (*out)->embedder = true;
+    }
+    context->retainPart(); // the stream may outlive the context
+    slot->counters.streams.create();
+    return Status();
+  });
+}
+
+void *gpuasync_context_stream_native(gpuasync_stream *stream) noexcept {
+  if (!stream)
+    return nullptr;
+  return stream->context->has(CapVendorStreams) ? stream->native : stream;
+}
+
+gpuasync_status *
+gpuasync_context_stream_synchronize(gpuasync_stream *stream) noexcept {
+  if (!stream)
+    return nullArgument("gpuasync_context_stream_synchronize").release();
+  gpuasync_context &context = *stream->context;
+  return entry(context, [&]() -> Status {
+    CurrentContext current(context);
+    if (!current.status.ok())
+      return std::move(current.status);
+    threadState().slotFor(&context)->counters.hostWaits.add(1);
+    int64_t timeout = process().timeoutNs.load(std::memory_order_relaxed);
+    bool done = false;
+    Status status = context.driver->waitStream(stream->native, timeout, done);
+    if (!status.ok()) {
+      // That of a frame's stream is the frame's to see.
+      if (stream->embedder)
+        context.driver->resetStream(stream->native);
+      return context.noteFault(std::move(status));
+    }
+    if (!done) {
+      std::string open = listUnfinished(context, *stream);
+      return makeStatus(
+          GPUASYNC_TIMEOUT, "timed out after %g s; unfinished: %s",
+          double(timeout) / 1e9, open.empty() ? "unknown" : open.c_str());
+    }
+    if (context.orphanCount.load(std::memory_order_acquire))
+      context.finishOrphans();
+    return Status();
+  });
+}
+
+void gpuasync_context_stream_destroy(gpuasync_stream *stream) noexcept {
+  if (!stream || (refusal.load() & (RefuseForked | RefuseExiting)))
+    return;
+  stream->context->giveEmbedderStream(stream);
+}
+
+void gpuasync_set_timeout(double seconds) noexcept {
+  process().timeoutNs.store(seconds > 0 ? static_cast<int64_t>(seconds * 1e9)
+                                        : -1);
+}
+
+void gpuasync_set_spin(double microseconds) noexcept {
+  process().spinNs.store(
+      microseconds > 0 ? static_cast<int64_t>(microseconds * 1e3) : 0);
+}
+
+gpuasync_status *gpuasync_set_cpu_schedule(const char *schedule) noexcept {
+  return entry([&] { return setCpuSchedule(schedule ? schedule : ""); });
+}
+
+int32_t gpuasync_process_forked(void) noexcept { return isForked(); }
+
+gpuasync_status *gpuasync_shutdown(void) noexcept {
+  Status refused = checkRefusal();
+  if (!refused.ok())
+    return refused.code() == GPUASYNC_SHUT_DOWN &&
+                   !(refusal.load() & (RefuseForked | RefuseExiting))
+               ? nullptr
+               : refused.release();
+  return entry([&]() -> Status {
+    Process &shared = process();
+    std::vector<gpuasync_context *> open;
+    {
+      std::lock_guard<std::mutex> lock(shared.mutex);
+      open = shared.contexts;
+      for (gpuasync_context *context : open)
+        context->retainPart();
+    }
+    Status first;
+    bool all = true;
+    for (gpuasync_context *context : open) {
+      Status status = guard([&] { return context->close(); });
+      if (first.ok() && !status.ok())
+        first = makeStatus(status.code(), "%s: %s", context->device.c_str(),
+                           status.message());
+      all &= context->state.load() == gpuasync_context::State::Closed;
+      context->releasePart();
+    }
+    if (!all)
+      return first; // it can be repeated
+    dropClosedDefaults();
+    refusal.fetch_or(RefuseShutDown);
+    // This thread's own part; other threads' goes with them.
+    if (currentThread && !currentThread->innermost)
+      currentThread->purge(true);
+    return first;
+  });
+}
+}

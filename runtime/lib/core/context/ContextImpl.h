@@ -1,0 +1,549 @@
+//===- ContextImpl.h - A context and its pools ------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The objects behind the opaque types of the ABI, and what a context owns:
+// streams, events, memory, staging, modules, what waits to be retired.
+//===----------------------------------------------------------------------===//
+//
+// Locks, each taken alone or in this order; none is held over a driver call
+// that may block on the device, except retireMutex and waitMutex, which guard
+// only that:
+//   Process::mutex, waitMutex, orphanMutex, poolMutex, memoryMutex, fenceMutex.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_CORE_CONTEXT_CONTEXTIMPL_H
+#define GPUASYNC_CORE_CONTEXT_CONTEXTIMPL_H
+
+#include "core/module/ModuleCache.h"
+#include "core/process/Thread.h"
+#include "gpuasync/Stats.h"
+
+#include <map>
+#include <memory>
+#include <string>
+
+namespace gpuasync {
+
+struct Block;
+struct Staging;
+
+/// A point of a stream as the context itself needs it: a flag value where the
+/// device writes flags, else a native event of the context's own.
+struct Fence {
+  uint32_t *slot = nullptr;
+  uint32_t value = 0;
+  NativeEvent event = nullptr;
+  bool armed() const { return slot || event; }
+};
+
+struct Download;
+
+/// Fills the staging of an upload part by part, where downloads have yet to
+/// write the source. Thread safe.
+class LateSource {
+public:
+  LateSource(const char *source, char *staging, uint64_t bytes)
+      : source(source), staging(staging), parts(bytes, 0) {}
+  /// Gives the bytes that the download writes, and that no newer one has, to
+  /// part `number` (from 1); false: there are none.
+  bool claim(const Download &download, uint32_t number);
+  /// Copies the part, once; 0 is what nobody claimed.
+  void fill(uint32_t number);
+  /// Copies what is left.
+  void fillAll();
+
+private:
+  static constexpr uint32_t filled = UINT32_MAX;
+  template <typename Wanted>
+  void copy(Wanted wanted);
+
+  std::mutex mutex;
+  const char *source;
+  char *staging;
+  std::vector<uint32_t> parts; ///< of each byte
+};
+
+/// Pinned (on the cpu device: plain) memory that a pageable copy goes through.
+struct Staging {
+  Staging *next = nullptr;
+  Block *block = nullptr;
+  uint32_t uses = 1; ///< lists that it is on
+  std::unique_ptr<LateSource> late;
+};
+
+/// A part of an upload's source that waits for a download; counts as a use.
+struct LateLink {
+  LateLink *next = nullptr;
+  Staging *staging = nullptr;
+  uint32_t number = 0;
+};
+
+/// One staged piece that a stream still reads: freed once the fence is reached.
+struct StagingUse {
+  StagingUse *next = nullptr;
+  Staging *staging = nullptr;
+  uint64_t bytes = 0;
+  bool untilIdle = false; ///< it has no fence
+  Fence fence; ///< unarmed with flags: reached when the *next* flag is
+};
+
+/// A copy into pageable memory that a host wait has to finish. Without staging
+/// the device writes the memory itself, and the entry only tells later uploads.
+struct Download {
+  Download *next = nullptr;
+  Fence fence;
+  char *destination = nullptr;
+  uint64_t bytes = 0; ///< extent of the destination
+  Staging *staging = nullptr;
+  /// Else plain bytes. Without staging its destination only says where.
+  StridedCopy *scatter = nullptr;
+  LateLink *late = nullptr;
+  bool done = false;
+};
+
+/// Where the address of an event is aligned to: the low bits of a handle are
+/// its generation, so that a stale handle is recognised.
+struct alignas(64) Event {
+  gpuasync_context *context = nullptr;
+  NativeEvent native = nullptr;
+  Frame *frame = nullptr; ///< null: exported, or idle
+  Event *previous = nullptr, *next = nullptr;
+  const gpuasync_site *site = nullptr; ///< of the record
+  Registration *program = nullptr;
+  std::string label; ///< replaces `site` once the program is gone
+  uint32_t generation = 0;
+  bool live = false;
+  gpuasync_event *handle() {
+    return reinterpret_cast<gpuasync_event *>(
+        reinterpret_cast<uintptr_t>(this) | (generation & 63));
+  }
+  static Event *of(gpuasync_event *handle) {
+    return reinterpret_cast<Event *>(reinterpret_cast<uintptr_t>(handle) &
+                                     ~uintptr_t(63));
+  }
+  bool isCurrent(gpuasync_event *from) const {
+    return live &&
+           (reinterpret_cast<uintptr_t>(from) & 63) == (generation & 63);
+  }
+};
+
+/// Memory that the driver gave us: one allocation, or a piece of a slab.
+struct Block {
+  char *pointer = nullptr;
+  uint64_t bytes = 0;    ///< as the program asked
+  uint64_t capacity = 0; ///< rounded up to the size class
+  MemoryKind kind = MemoryKind::Device;
+  uint32_t sizeClass = 0;
+  bool ofPool = false;    ///< of the driver's stream-ordered pool
+  bool ofSlab = false;    ///< freed with its slab
+  bool live = false;      ///< the program holds it
+  bool internal = false;  ///< staging or flags
+  uint64_t capture = 0;   ///< whose graph allocates it
+  Frame *frame = nullptr; ///< whose list it is on
+  Block *previous = nullptr, *next = nullptr;
+  gpuasync_stream *freedOn = nullptr; ///< with `fence`: reusable there at once
+  Fence fence;
+  const gpuasync_site *site = nullptr;
+  Registration *program = nullptr;
+  std::string label;
+};
+
+/// Host memory that the program registered.
+struct HostRange {
+  /// What an open frame has counted and not undone: undone if the frame fails.
+  struct Part {
+    Frame *frame = nullptr;
+    uint32_t count = 0;
+  };
+  char *pointer = nullptr;
+  uint64_t bytes = 0;
+  uint32_t count = 0;   ///< 0: retired or busy
+  bool owned = false;   ///< the driver holds it for us
+  bool busy = false;    ///< the driver is being called: whoever finds it waits
+  bool retired = false; ///< on the retire list
+  std::vector<Part> parts;   ///< of `count`
+  HostRange *next = nullptr; ///< on the retire list
+  const gpuasync_site *site = nullptr;
+  Registration *program = nullptr;
+  std::string label;
+};
+
+} // namespace gpuasync
+
+/// A physical stream, or a wrapper of the caller's one.
+/// Aligned, so that streams of different threads share no cache line.
+struct alignas(64) gpuasync_stream {
+  static constexpr uint32_t recentCount = 16;
+  gpuasync_context *context = nullptr;
+  gpuasync::NativeStream native = nullptr;
+  gpuasync::Frame *frame = nullptr; ///< the owner; null in the pool
+  gpuasync_stream *previous = nullptr, *next = nullptr;
+  bool external = false; ///< a wrapper: native is not ours
+  bool embedder = false; ///< made by gpuasync_context_stream_create
+  bool session = false;  ///< held by a Session, in no frame between its calls
+  /// waitForStreams waits for it without a lock: it stays on its list.
+  bool awaited = false;
+  uint64_t waitRound = 0; ///< of the last waitForStreams that has done so
+  //===--- Of a wrapper (poolMutex)
+  /// Reached once all work that frames have left on the stream is done.
+  gpuasync::NativeEvent tail = nullptr;
+  bool taken = false; ///< by a frame
+  bool busy = false;  ///< the tail is not known to be reached
+  gpuasync_stream *nextBusy = nullptr;
+  uint64_t enqueued = 0; ///< operations so far
+  uint64_t finished = 0; ///< of them known complete
+  uint64_t capture = 0;  ///< of the capture that it is part of
+  uint32_t *flagSlot = nullptr;
+  uint32_t flagValue = 0;
+  gpuasync::StagingUse *staging = nullptr, *stagingTail = nullptr;
+  /// Staging that an error left without a fence: free once the stream is idle.
+  gpuasync::Staging *stuck = nullptr;
+  uint64_t stagedSinceFlag = 0;
+  /// The newest operations, for a timeout's list: number n at n % recentCount.
+  const gpuasync_site *recent[recentCount] = {};
+
+  void note(const gpuasync_site *site) {
+    recent[enqueued % recentCount] = site;
+    ++enqueued;
+  }
+};
+
+namespace gpuasync {
+
+/// What the driver has given, noted down under a mutex.
+template <typename T>
+struct DriverList : std::vector<T> {
+  std::atomic<size_t> promised{0};
+};
+
+/// Room in a list for one more, made with its mutex held before the driver is
+/// asked without it, and kept from other threads that ask meanwhile: what could
+/// not be noted down would be lost, and giving it back may wait.
+class Room {
+public:
+  template <typename T>
+  explicit Room(DriverList<T> &list) : promised(list.promised) {
+    list.reserve(list.size() + promised.load(std::memory_order_relaxed) + 1);
+    promised.fetch_add(1, std::memory_order_relaxed);
+  }
+  Room(const Room &) = delete;
+  ~Room() { promised.fetch_sub(1, std::memory_order_relaxed); }
+
+private:
+  std::atomic<size_t> &promised;
+};
+
+/// Free memory of one kind and size class. `ready` first; `fenced` oldest
+/// first.
+struct FreeList {
+  Block *ready = nullptr;
+  Block *fencedHead = nullptr, *fencedTail = nullptr;
+  char *slabNext = nullptr, *slabEnd = nullptr; ///< not yet cut into blocks
+};
+
+constexpr uint32_t numSizeClasses = 4 * 40;
+constexpr uint32_t maxIdleStreamsPerThread = 16, maxIdleStreams = 64;
+constexpr uint32_t maxIdleEventsPerThread = 64;
+
+} // namespace gpuasync
+
+struct gpuasync_context {
+  gpuasync_context(gpuasync::Driver &driver, int32_t ordinal);
+  ~gpuasync_context();
+
+  /// Callers'; the last one closes it. Scopes write it, so it has a line of its
+  /// own: what every frame reads comes behind.
+  alignas(64) std::atomic<uint32_t> references{1};
+  /// Threads' parts of it, and one for all references: the object's life.
+  std::atomic<uint32_t> parts{1};
+  /// Calls outside of frames: closing waits for them.
+  std::atomic<uint32_t> visitors{0};
+
+  //===--- Read by every frame, written by cold calls only
+  alignas(64) gpuasync::Driver &kind;
+  std::unique_ptr<gpuasync::DriverContext> driver;
+  /// The device's first fault; frames fail with it from then on.
+  std::atomic<gpuasync_status *> lost{nullptr};
+  /// What waits for an idle context (memoryMutex): see the retire lists.
+  std::atomic<uint32_t> retiredCount{0};
+  std::atomic<uint32_t> orphanCount{0};
+  uint32_t capabilities = 0;
+  const int32_t ordinal;
+  const uint64_t id; ///< unique in the process
+  enum class State : uint32_t { Open, Closing, Closed };
+  std::atomic<State> state{State::Open};
+  /// Who closes it.
+  std::atomic<const gpuasync::ThreadState *> closedBy{nullptr};
+  bool registered = false; ///< on Process::contexts
+  std::string device;      ///< "cuda:0"
+  gpuasync::DeviceInfo info;
+
+  //===--- Threads and instances (poolMutex)
+  alignas(64) std::mutex poolMutex;
+  std::vector<gpuasync::ThreadContext *> slots;
+  std::vector<gpuasync::Instance *> instances; ///< referenced
+  gpuasync::Counters ended;                    ///< of threads that ended
+  /// Of the Pause that there is; null: none.
+  const gpuasync::ThreadState *pausedBy = nullptr;
+  std::condition_variable resumed; ///< `pausedBy` is null again
+  gpuasync::ModuleCache modules{*this};
+
+  //===--- Streams and events (poolMutex)
+  gpuasync_stream *idleStreams = nullptr;
+  uint32_t idleStreamCount = 0;
+  gpuasync_stream *pendingHead = nullptr, *pendingTail = nullptr;
+  gpuasync_stream *capturedStreams = nullptr; ///< until their captures end
+  gpuasync::DriverList<gpuasync_stream *> allStreams; ///< physical ones
+  /// Wrappers of callers' streams: all, those that are busy, and those that are
+  /// neither that nor taken.
+  std::vector<gpuasync_stream *> wrappers;
+  gpuasync_stream *busyWrappers = nullptr, *idleWrappers = nullptr;
+  gpuasync::Event *idleEvents = nullptr;
+  gpuasync::DriverList<gpuasync::Event *> allEvents;
+  gpuasync::Event *exported = nullptr; ///< in nobody's frame
+  std::vector<uint32_t *> freeFlags;
+  gpuasync::DriverList<void *> flagPages;
+
+  std::timed_mutex waitMutex; ///< one thread at a time waits for streams
+  uint64_t waitRounds = 0;    ///< under waitMutex
+
+  std::mutex fenceMutex;
+  std::vector<gpuasync::NativeEvent> idleFences; ///< events of our own
+  size_t fenceCount = 0; ///< of them in all; idleFences has room for these
+
+  //===--- Memory (memoryMutex)
+  std::mutex memoryMutex;
+  std::map<uintptr_t, gpuasync::Block *> table; ///< base -> block
+  std::map<uintptr_t, gpuasync::HostRange *> ranges;
+  gpuasync::FreeList freeLists[3][gpuasync::numSizeClasses];
+  gpuasync::DriverList<void *> slabs[3];
+  /// Nodes of `table` for reuse, so that a warm allocation allocates nothing.
+  std::vector<std::map<uintptr_t, gpuasync::Block *>::node_type> spareNodes;
+  gpuasync::Block *spareBlocks = nullptr;
+  gpuasync::StagingUse *spareUses = nullptr;
+  gpuasync::Staging *spareStagings = nullptr;
+  gpuasync::Download *spareDownloads = nullptr;
+  uint64_t idleBytes = 0; ///< in the free lists
+  uint64_t liveBytes = 0; ///< as the program asked
+  /// Downloads of frames that were left before a host wait covered them. The
+  /// lock is held while they are finished: a waiter must find them finished.
+  std::mutex orphanMutex;
+  gpuasync::Download *orphans = nullptr;
+  std::mutex serviceMutex; ///< serviceStream belongs to whoever holds it
+  gpuasync::NativeStream serviceStream = nullptr;
+
+  //===--- What may block the device is done when it is idle (memoryMutex)
+  std::mutex retireMutex; ///< one thread drains at a time
+  gpuasync::HostRange *retiredRanges = nullptr;
+  gpuasync::Block *retiredBlocks = nullptr;
+  gpuasync_stream *retiredStreams = nullptr;
+
+  std::atomic<uint64_t> physicalStreams{0}, physicalEvents{0},
+      physicalModules{0}, physicalBuffers{0}, physicalBytes{0};
+  std::vector<std::string> leaks; ///< after close; under memoryMutex
+  gpuasync_stats base{};          ///< of the last reset; under poolMutex
+
+  bool has(gpuasync::Capability capability) const {
+    return capabilities & capability;
+  }
+  void retain() { references.fetch_add(1, std::memory_order_relaxed); }
+  void retainPart() { parts.fetch_add(1, std::memory_order_relaxed); }
+  void releasePart() {
+    if (parts.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      delete this;
+  }
+  void release();
+
+  /// Closed contexts and lost devices; Ok otherwise.
+  gpuasync::Status check();
+  /// Remembers a device fault; passes the status on.
+  gpuasync::Status noteFault(gpuasync::Status status);
+
+  //===--- Streams (StreamPool.cpp)
+  gpuasync::Status takeStream(gpuasync::ThreadContext *slot,
+                              gpuasync_stream *&out);
+  /// `idle`: all its work is known to be done.
+  void giveStream(gpuasync::ThreadContext *slot, gpuasync_stream *stream,
+                  bool idle);
+  gpuasync::Status takeEvent(gpuasync::ThreadContext *slot,
+                             gpuasync::Event *&out);
+  void giveEvent(gpuasync::ThreadContext *slot, gpuasync::Event *event);
+  /// An event leaves its frame, and comes into one again (or is released).
+  void exportEvent(gpuasync::Event *event);
+  void importEvent(gpuasync::Event *event);
+  /// A native event for a fence of our own.
+  gpuasync::Status takeFenceEvent(gpuasync::NativeEvent &out);
+  void giveFenceEvent(gpuasync::NativeEvent event);
+  /// A fence after all work of `stream` so far.
+  gpuasync::Status makeFence(gpuasync_stream &stream, gpuasync::Fence &out);
+  /// Whether a fence is reached, an error of its stream included; releases it.
+  bool reached(gpuasync::Fence &fence);
+  /// Moves streams of the pending list that are done to the idle list
+  /// (poolMutex held).
+  void reapPending();
+  void keepIdle(gpuasync_stream *stream);    ///< poolMutex held
+  void keepPending(gpuasync_stream *stream); ///< poolMutex held
+  /// A stream of gpuasync_context_stream_create comes back.
+  void giveEmbedderStream(gpuasync_stream *stream);
+  /// A wrapper of a caller's stream, with what earlier frames staged for it.
+  gpuasync::Status takeWrapper(gpuasync::NativeStream native,
+                               gpuasync_stream *&out);
+  /// `more`: the frame has put work on it.
+  void giveWrapper(gpuasync_stream *wrapper, bool more);
+  /// Forgets tails that are reached; true if no wrapper is busy any more
+  /// (poolMutex held).
+  bool reapWrappers();
+  /// Waits for all pending and held streams, and for frames' work on callers'
+  /// streams. Ok: all of it has ended, though it may have failed; `failed` is
+  /// the first such error on a session's streams. Else the driver's error, a
+  /// timeout or the loss of the device, on which nothing runs.
+  gpuasync::Status waitForStreams(int64_t timeoutNs,
+                                  gpuasync::Status *failed = nullptr);
+
+  //===--- Waiting (Wait.cpp)
+  gpuasync::Status waitStream(gpuasync_stream &stream, int64_t deadlineNs,
+                              bool flagWritten);
+  gpuasync::Status waitNativeEvent(gpuasync::NativeEvent event,
+                                   int64_t deadlineNs, bool &done);
+
+  //===--- Memory (Allocator.cpp)
+  gpuasync::Status allocate(gpuasync_stream *stream, uint64_t bytes,
+                            gpuasync::MemoryKind kind, gpuasync::Block *&out);
+  /// `stream` null: all use is over.
+  gpuasync::Status deallocate(gpuasync_stream *stream, gpuasync::Block *block);
+  /// The block around an address, live or idle; null if foreign (memoryMutex
+  /// held).
+  gpuasync::Block *findBlock(const void *pointer);
+  gpuasync::HostRange *findRange(const void *pointer);
+  /// Gives idle memory back to the driver (may block on the device).
+  void trim();
+  void addReady(gpuasync::Block *block); ///< memoryMutex held
+  /// The same within the limit of idle memory, else to the retire list.
+  void keepOrRetire(gpuasync::Block *block);
+  void insertBlock(gpuasync::Block *block); ///< memoryMutex held
+  void eraseBlock(gpuasync::Block *block);  ///< memoryMutex held
+  uint64_t freeDriverBlock(gpuasync::Block *block);
+
+  //===--- Staging (Staging.cpp)
+  gpuasync::Status takeStaging(uint64_t bytes, gpuasync::Staging *&out);
+  void dropStaging(gpuasync::Staging *staging);
+  gpuasync::Status useStaging(gpuasync_stream &stream,
+                              gpuasync::Staging *staging, uint64_t bytes);
+  /// Frees what the stream's reached fences cover; `idle`: all of it.
+  void reapStaging(gpuasync_stream &stream, bool idle);
+  /// Finishes the downloads of a list whose fence is reached.
+  void finishDownloads(gpuasync::Download *&list);
+  void finishOrphans();
+  void dropDownloads(gpuasync::Download *&list);
+  /// They will write nothing, but the device may still work on their staging.
+  void abandonDownloads(gpuasync::Download *list);
+  gpuasync::Download *newDownload();
+  void dropDownload(gpuasync::Download *download); ///< never used
+
+  //===--- The end (Close.cpp)
+  /// To the retire list and off it; memoryMutex held.
+  void retireRange(gpuasync::HostRange *range);
+  void unretireRange(gpuasync::HostRange *range);
+  /// Whether nothing of the context can be running: no frame but the one that
+  /// the calling thread is about to begin (null: none at all), no pending work.
+  bool isIdle(const gpuasync::Pin *entering);
+  /// The same of all contexts of the vendor's context (`sharesDevice`).
+  bool rests(const gpuasync::Pin *entering);
+  /// Whether a context that shares the device was closed while its work went
+  /// on, and that still does.
+  bool isHeldUp();
+  /// Whether what waits for all kernels of one context waits for the other's.
+  bool sharesDevice(const gpuasync_context &other) const;
+  /// Its frames begin again.
+  void resume();
+  /// Whether an mgpu program holds a stream.
+  bool isHeldBySession();
+  /// Carries out retired work if the context rests; whether it did. `entering`:
+  /// see isIdle.
+  bool drainRetired(const gpuasync::Entering *entering);
+  /// The same outside of frames, where the context need not be current.
+  void drainRetired();
+  /// The context rests, and a Pause keeps it so.
+  void carryOutRetired();
+  /// gpuasync_context_trim. [blocks]
+  gpuasync::Status giveBack(int64_t timeoutNs);
+  /// What keeps it from being idle.
+  std::string describeBusy();
+  gpuasync::Status close();
+  gpuasync::Status closeOnce();
+  /// Nothing of the program is left here, or the error why not.
+  gpuasync::Status forgetProgram(gpuasync::Registration *registration,
+                                 int64_t deadlineNs);
+  void reclaim();
+  void freePoolBlocks();
+};
+
+namespace gpuasync {
+
+using Stream = gpuasync_stream;
+
+/// "cpu", "cuda:0".
+std::string deviceName(const Driver &driver, int32_t ordinal);
+
+/// "file:line:col: op", or the label kept when the program went away.
+std::string describeSite(const gpuasync_site *site, const std::string &label);
+
+/// Makes the context current for a scope outside any frame, and folds the
+/// driver calls made meanwhile into the thread's counters.
+class CurrentContext {
+public:
+  explicit CurrentContext(gpuasync_context &context);
+  ~CurrentContext();
+  CurrentContext(const CurrentContext &) = delete;
+  CurrentContext &operator=(const CurrentContext &) = delete;
+  Status status;
+
+private:
+  gpuasync_context &context;
+  SavedContext saved;
+  uint64_t callsBefore;
+};
+
+/// While one lives no frame of the contexts that share the device begins, but
+/// on threads that have one open or made the pause: all instances are marked,
+/// and makePin waits for the end. What waits for all that runs is done in a
+/// pause: a kernel that came between would hold it up, and may itself wait for
+/// this thread.
+class Pause {
+public:
+  explicit Pause(gpuasync_context &context);
+  Pause(const Pause &) = delete;
+  ~Pause();
+  /// False: another one has begun.
+  bool begun() const { return own; }
+
+private:
+  gpuasync_context &context;
+  bool own;
+};
+
+/// Keeps a context from being closed while it lives, unless that has begun.
+class Visit {
+public:
+  explicit Visit(gpuasync_context &context);
+  Visit(const Visit &) = delete;
+  ~Visit();
+  bool open() const { return isOpen; }
+  /// Whether the calling thread is in a visit of the context.
+  static bool isInside(const gpuasync_context &context);
+
+private:
+  gpuasync_context &context;
+  Visit *outer; ///< the thread's next one outwards
+  bool isOpen;
+};
+
+int64_t nowNs();
+/// Between two looks, number `round` and the next, at what another thread does.
+void nap(int round);
+
+} // namespace gpuasync
+
+#endif // GPUASYNC_CORE_CONTEXT_CONTEXTIMPL_H

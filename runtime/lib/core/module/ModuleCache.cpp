@@ -1,0 +1,673 @@
+//===- ModuleCache.cpp - Loaded modules of one context --------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See ModuleCache.h. No lock is held over a call of the driver's or a hook.
+//===----------------------------------------------------------------------===//
+
+#include "core/context/ContextImpl.h"
+
+#include <algorithm>
+#include <stdlib.h>
+#include <string.h>
+#include <tuple>
+
+using namespace gpuasync;
+
+//===----------------------------------------------------------------------===//
+// Images
+//===----------------------------------------------------------------------===//
+
+std::vector<const gpuasync_image *>
+gpuasync::rankImages(Driver &driver, int32_t ordinal,
+                     const gpuasync_module &module) {
+  std::vector<std::pair<uint32_t, const gpuasync_image *>> ranked;
+  for (uint32_t i = 0; i < module.imageCount; ++i)
+    if (uint32_t rank = driver.imageRank(ordinal, module.images[i]))
+      ranked.push_back({rank, &module.images[i]});
+  // Of equal ones the module's first.
+  std::sort(ranked.begin(), ranked.end(), [](auto &a, auto &b) {
+    return a.first != b.first ? a.first > b.first : a.second < b.second;
+  });
+  std::vector<const gpuasync_image *> images;
+  for (auto &[rank, image] : ranked)
+    images.push_back(image);
+  return images;
+}
+
+static std::string describeImage(const gpuasync_image &image) {
+  std::string text;
+  switch (image.format) {
+  case GPUASYNC_IMAGE_CPU:
+    text = "cpu";
+    break;
+  case GPUASYNC_IMAGE_PTX:
+    text = "PTX";
+    break;
+  case GPUASYNC_IMAGE_CUBIN:
+    text = "cubin";
+    break;
+  case GPUASYNC_IMAGE_HSACO:
+    text = "hsaco";
+    break;
+  case GPUASYNC_IMAGE_FATBIN:
+    text = "fatbin";
+    break;
+  default:
+    text = "format " + std::to_string(image.format);
+  }
+  if (image.arch && *image.arch)
+    text.append(" ").append(image.arch);
+  return text;
+}
+
+/// Why each image that does not fit does not: "PTX sm_100: for a newer chip".
+static std::string listMisfits(gpuasync_context &context,
+                               const gpuasync_module &module) {
+  std::string list;
+  for (uint32_t i = 0; i < module.imageCount; ++i) {
+    std::string why;
+    if (context.kind.imageRank(context.ordinal, module.images[i], &why))
+      continue;
+    if (!list.empty())
+      list += "; ";
+    list += describeImage(module.images[i]) + ": " + why;
+  }
+  return list;
+}
+
+static Status noImage(gpuasync_context &context,
+                      const gpuasync_module &module) {
+  std::string misfits = listMisfits(context, module);
+  return makeStatus(
+      GPUASYNC_NOT_FOUND, "module '%s' has no image for %s%s%s%s; it has %s",
+      module.name, context.device.c_str(), *context.info.arch ? " (" : "",
+      context.info.arch, *context.info.arch ? ")" : "",
+      misfits.empty() ? "none" : misfits.c_str());
+}
+
+//===----------------------------------------------------------------------===//
+// Keys
+//===----------------------------------------------------------------------===//
+
+bool ModuleKey::operator<(const ModuleKey &other) const {
+  auto parts = [](const ModuleKey &key) {
+    return std::tie(key.content[0], key.content[1], key.kernels,
+                    key.registration, key.index, key.format, key.context,
+                    key.generation, key.driverVersion, key.arch, key.backend,
+                    key.options);
+  };
+  return parts(*this) < parts(other);
+}
+
+static uint64_t mix(uint64_t hash, const void *data, size_t size) {
+  auto *bytes = static_cast<const unsigned char *>(data);
+  for (size_t i = 0; i < size; ++i)
+    hash = (hash ^ bytes[i]) * 0x100000001b3;
+  return hash;
+}
+
+ModuleKey ModuleCache::makeKey(const Registration &registration, uint32_t index,
+                               const gpuasync_image *image,
+                               const std::string &options) {
+  const gpuasync_module &module = registration.program->modules[index];
+  ModuleKey key;
+  // The order and layout of the kernel table decide what `functions` means.
+  key.kernels = 0xcbf29ce484222325;
+  for (uint32_t i = 0; i < module.kernelCount; ++i) {
+    const gpuasync_kernel &kernel = module.kernels[i];
+    key.kernels = mix(key.kernels, kernel.name, strlen(kernel.name) + 1);
+    key.kernels =
+        mix(key.kernels, &kernel.paramCount, sizeof(kernel.paramCount));
+    if (kernel.paramCount != UINT32_MAX && kernel.paramCount) {
+      size_t bytes = kernel.paramCount * sizeof(*kernel.paramSizes);
+      key.kernels = mix(key.kernels, kernel.paramSizes, bytes);
+      key.kernels = mix(key.kernels, kernel.paramOffsets, bytes);
+    }
+  }
+  bool hashed = image && image->format != GPUASYNC_IMAGE_CPU &&
+                (image->hash[0] || image->hash[1]);
+  if (hashed) {
+    key.content[0] = image->hash[0];
+    key.content[1] = image->hash[1];
+  } else {
+    key.registration = registration.id;
+    key.index = index;
+  }
+  if (image) {
+    key.format = image->format;
+    key.arch = image->arch ? image->arch : "";
+  }
+  key.context = context.id;
+  key.generation = context.driver->generation();
+  key.driverVersion = context.info.driverVersion;
+  key.backend = context.kind.name();
+  key.options = options;
+  return key;
+}
+
+//===----------------------------------------------------------------------===//
+// Settings
+//===----------------------------------------------------------------------===//
+
+static uint64_t limitFrom(const char *name) {
+  const char *text = getenv(name);
+  if (!text || !*text)
+    return UINT64_MAX;
+  char *end = nullptr;
+  unsigned long long value = strtoull(text, &end, 10);
+  return *end ? UINT64_MAX : value;
+}
+
+ModuleCache::ModuleCache(gpuasync_context &context) : context(context) {
+  limits.bytes = limitFrom("GPU_ASYNC_MODULE_BYTES");
+  limits.entries = limitFrom("GPU_ASYNC_MODULE_ENTRIES");
+  const char *keep = getenv("GPU_ASYNC_MODULE_KEEP");
+  limits.keep = keep && *keep && *keep != '0';
+}
+
+void ModuleCache::setHooks(std::shared_ptr<ModuleHooks> wanted) {
+  std::lock_guard<std::mutex> lock(mutex);
+  hooks.swap(wanted);
+}
+
+void ModuleCache::setLimits(const Limits &wanted) {
+  std::lock_guard<std::mutex> lock(mutex);
+  limits = wanted;
+}
+
+//===----------------------------------------------------------------------===//
+// Loading
+//===----------------------------------------------------------------------===//
+
+// An image that the driver refuses (a machine code that it does not know after
+// all, say) makes way for the next best; what each was refused for is kept, and
+// told if none is left.
+Status ModuleCache::load(Instance &instance, uint32_t index,
+                         const Entering &entering, Outcome &outcome) {
+  outcome = {};
+  const gpuasync_module &module = instance.program->modules[index];
+  std::vector<const gpuasync_image *> images =
+      rankImages(context.kind, context.ordinal, module);
+  if (images.empty())
+    return loadImage(instance, index, nullptr, entering, outcome);
+  Status first;
+  std::string reasons;
+  for (const gpuasync_image *image : images) {
+    Status status = loadImage(instance, index, image, entering, outcome);
+    if (status.ok() || status.code() == GPUASYNC_OUT_OF_MEMORY ||
+        status.code() == GPUASYNC_DEVICE_LOST ||
+        status.code() == GPUASYNC_SHUT_DOWN)
+      return status;
+    if (!reasons.empty())
+      reasons += "; ";
+    reasons += status.message();
+    if (first.ok())
+      first = std::move(status);
+  }
+  std::string misfits = listMisfits(context, module);
+  return makeStatus(first.code(), "%s%s%s", reasons.c_str(),
+                    misfits.empty() ? "" : "; not tried: ", misfits.c_str());
+}
+
+void ModuleCache::attach(Instance::Slot &slot, LoadedModule &entry) {
+  ++entry.holders;
+  entry.lastUse = epoch.fetch_add(1, std::memory_order_relaxed) + 1;
+  slot.module = &entry;
+  slot.functions.store(entry.functions.get(), std::memory_order_release);
+}
+
+void ModuleCache::detach(Instance::Slot &slot) {
+  if (slot.module->holders)
+    --slot.module->holders;
+  else
+    underflows.fetch_add(1, std::memory_order_relaxed);
+  slot.module = nullptr;
+  slot.functions.store(nullptr, std::memory_order_relaxed);
+}
+
+Status ModuleCache::loadImage(Instance &instance, uint32_t index,
+                              const gpuasync_image *image,
+                              const Entering &entering, Outcome &outcome) {
+  Instance::Slot &slot = instance.modules[index];
+  const ThreadState *self = &threadState();
+  std::unique_lock<std::mutex> lock(mutex);
+  if (slot.functions.load(std::memory_order_relaxed))
+    return Status();
+  std::shared_ptr<ModuleHooks> used = hooks;
+  ModuleKey key = makeKey(*instance.registration, index, image,
+                          used ? used->options : std::string());
+  auto found = entries.find(key);
+  if (found != entries.end()) {
+    Entry entry = found->second;
+    if (entry->state == LoadedModule::State::Loading) {
+      if (entry->loader == self)
+        return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                          "module '%s' is needed to load it: a hook entered a "
+                          "frame that uses it",
+                          instance.program->modules[index].name);
+      ++entry->waiters;
+      entry->settled.wait(
+          lock, [&] { return entry->state != LoadedModule::State::Loading; });
+      --entry->waiters;
+    }
+    if (entry->state == LoadedModule::State::Failed)
+      return copyStatus(entry->error);
+    if (!slot.module) {
+      outcome.attached = true;
+      attach(slot, *entry);
+    } // else another thread gave it to this instance meanwhile
+    return Status();
+  }
+  auto entry = std::make_shared<LoadedModule>();
+  entry->key = std::move(key);
+  entry->loader = self;
+  entries.emplace(entry->key, entry);
+
+  lock.unlock();
+  Source source;
+  source.program = instance.program;
+  source.module = &instance.program->modules[index];
+  source.image = image;
+  source.entering = &entering;
+  Status status = produce(*entry, source, used);
+  lock.lock();
+  settle(entry, status);
+  if (!status.ok())
+    return status;
+  outcome.loaded = true;
+  if (!slot.module) {
+    outcome.attached = true;
+    attach(slot, *entry);
+  } else if (!limits.keep) {
+    // Another thread gave the instance another one meanwhile: the hooks were
+    // changed. Frames use that, so nobody needs this one.
+    entry->released = true;
+    ++released;
+  }
+  if (released || beyondLimits(0))
+    context.retiredCount.fetch_add(1, std::memory_order_relaxed);
+  return Status();
+}
+
+const gpuasync_module_hooks &ModuleCache::foreign(const ModuleHooks &hooks) {
+  context.driver->suspend();
+  return hooks.calls;
+}
+
+void ModuleCache::settle(const Entry &entry, const Status &status) {
+  entry->loader = nullptr;
+  if (status.ok()) {
+    entry->state = LoadedModule::State::Ready;
+    entry->lastUse = epoch.fetch_add(1, std::memory_order_relaxed) + 1;
+    bytes += entry->bytes;
+  } else {
+    // The key is free again: the next caller tries anew.
+    entry->state = LoadedModule::State::Failed;
+    entry->error = copyStatus(status);
+    entries.erase(entry->key);
+  }
+  entry->settled.notify_all();
+}
+
+Status ModuleCache::insert(const Registration &registration, uint32_t index,
+                           const gpuasync_image &image) {
+  const gpuasync_module &module = registration.program->modules[index];
+  std::vector<const gpuasync_image *> images =
+      rankImages(context.kind, context.ordinal, module);
+  std::unique_lock<std::mutex> lock(mutex);
+  ModuleKey key =
+      makeKey(registration, index, images.empty() ? nullptr : images.front(),
+              hooks ? hooks->options : std::string());
+  if (entries.count(key))
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      "module '%s' is loaded already; insert it before the "
+                      "first frame, or release it first",
+                      module.name);
+  auto entry = std::make_shared<LoadedModule>();
+  entry->key = std::move(key);
+  entry->loader = &threadState();
+  entries.emplace(entry->key, entry);
+  lock.unlock();
+  Source source;
+  source.program = registration.program;
+  source.module = &module;
+  source.image = &image;
+  Status status = produce(*entry, source, nullptr);
+  lock.lock();
+  settle(entry, status);
+  if (status.ok() && beyondLimits(0))
+    context.retiredCount.fetch_add(1, std::memory_order_relaxed);
+  return status;
+}
+
+Status ModuleCache::produce(LoadedModule &entry, const Source &source,
+                            const std::shared_ptr<ModuleHooks> &used) noexcept {
+  try {
+    return produceUnguarded(entry, source, used);
+  } catch (const std::bad_alloc &) {
+    return outOfMemoryStatus();
+  } catch (...) {
+    return makeStatus(GPUASYNC_DRIVER_ERROR,
+                      "a hook threw a C++ exception while it loaded module "
+                      "'%s'",
+                      source.module->name);
+  }
+}
+
+namespace {
+/// Runs a function at the end of its scope unless told not to.
+template <typename Function>
+struct AtEnd {
+  Function function;
+  bool armed = true;
+  explicit AtEnd(Function function) : function(std::move(function)) {}
+  ~AtEnd() {
+    if (armed)
+      function();
+  }
+};
+} // namespace
+
+static Status hookFailed(const char *hook, const gpuasync_module &module,
+                         const Status &status) {
+  return makeStatus(status.code(), "the %s hook failed for module '%s': %s",
+                    hook, module.name, status.message());
+}
+
+Status ModuleCache::produceUnguarded(LoadedModule &entry, const Source &source,
+                                     const std::shared_ptr<ModuleHooks> &used) {
+  const gpuasync_module &module = *source.module;
+  // There is one also for a module without kernels: it says "loaded".
+  entry.functions = makeLineArray<NativeFunction>(module.kernelCount + 1);
+  if (!entry.functions)
+    return outOfMemoryStatus();
+  gpuasync_image image{};
+  if (source.image)
+    image = *source.image;
+  bool compiled = false;
+  AtEnd discard([&] {
+    if (compiled && used->calls.discard)
+      foreign(*used).discard(used->calls.user, &image);
+  });
+  if (used && used->calls.compile) {
+    gpuasync_module_request request = {
+        sizeof(request),   &context,       context.device.c_str(),
+        context.info.arch, source.program, &module,
+        source.image};
+    int64_t start = nowNs();
+    Status status(foreign(*used).compile(used->calls.user, &request, &image));
+    compileNs.fetch_add(uint64_t(nowNs() - start), std::memory_order_relaxed);
+    if (!status.ok())
+      return hookFailed("compile", module, status);
+    compiled = image.data != (source.image ? source.image->data : nullptr);
+  }
+  if (!image.format)
+    return noImage(context, module);
+  if (!image.arch)
+    image.arch = "";
+  std::string why;
+  if (image.data !=
+          (source.entering && source.image ? source.image->data : nullptr) &&
+      !context.kind.imageRank(context.ordinal, image, &why))
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      "the %s for module '%s' does not fit %s: %s",
+                      describeImage(image).c_str(), module.name,
+                      context.device.c_str(), why.c_str());
+  entry.bytes = image.size;
+  bool beyond = false;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    beyond = beyondLimits(entry.bytes);
+  }
+  // Others may use the context meanwhile, and then nothing can be unloaded.
+  auto makeRoom = [&](bool everything) {
+    if (!source.entering || !context.rests(source.entering->pin))
+      return false;
+    Pause pause(context);
+    if (!pause.begun() || !context.rests(source.entering->pin))
+      return false;
+    trim(source.entering, entry.bytes, everything);
+    if (everything)
+      context.trim();
+    return true;
+  };
+  if (beyond)
+    (void)makeRoom(/*everything=*/false);
+  Status status = loadProduct(entry, source, image, used);
+  if (status.code() == GPUASYNC_OUT_OF_MEMORY && makeRoom(/*everything=*/true))
+    status = loadProduct(entry, source, image, used);
+  if (status.ok())
+    context.physicalModules.fetch_add(1, std::memory_order_relaxed);
+  return status;
+}
+
+Status ModuleCache::loadProduct(LoadedModule &entry, const Source &source,
+                                const gpuasync_image &image,
+                                const std::shared_ptr<ModuleHooks> &used) {
+  const gpuasync_module &module = *source.module;
+  int64_t start = nowNs();
+  AtEnd count([&] {
+    loadNs.fetch_add(uint64_t(nowNs() - start), std::memory_order_relaxed);
+  });
+  if (used && used->calls.load) {
+    gpuasync_module_request request = {sizeof(request),
+                                       &context,
+                                       context.device.c_str(),
+                                       context.info.arch,
+                                       source.program,
+                                       &module,
+                                       &image};
+    void *made = nullptr;
+    Status status(foreign(*used).load(used->calls.user, &request, &made));
+    if (!status.ok())
+      return hookFailed("load", module, status);
+    if (made) {
+      AtEnd undo([&] {
+        if (used->calls.unload)
+          foreign(*used).unload(used->calls.user, made);
+      });
+      status = context.driver->adoptModule(module, image, made, entry.native,
+                                           entry.functions.get());
+      if (!status.ok())
+        return status;
+      undo.armed = false;
+      entry.foreign = made;
+      entry.hooks = used;
+      return Status();
+    }
+  }
+  return context.driver->loadModule(module, image, entry.native,
+                                    entry.functions.get());
+}
+
+//===----------------------------------------------------------------------===//
+// Unloading
+//===----------------------------------------------------------------------===//
+
+void ModuleCache::erase(const Entry &entry, std::vector<Entry> &gone) {
+  bytes -= entry->bytes;
+  released -= entry->released;
+  gone.push_back(entry);
+  entries.erase(entry->key);
+}
+
+void ModuleCache::unload(const std::vector<Entry> &gone) {
+  for (const Entry &entry : gone) {
+    // On a lost device the driver frees its own part only.
+    context.driver->unloadModule(entry->native);
+    if (!context.lost.load() && entry->foreign && entry->hooks->calls.unload)
+      foreign(*entry->hooks).unload(entry->hooks->calls.user, entry->foreign);
+    context.physicalModules.fetch_sub(1, std::memory_order_relaxed);
+  }
+}
+
+void ModuleCache::markForUnloading(LoadedModule &entry) {
+  released += !entry.released;
+  entry.released = true;
+  context.retiredCount.fetch_add(1, std::memory_order_relaxed);
+}
+
+uint32_t ModuleCache::dropInstance(Instance &instance) {
+  uint32_t held = 0;
+  std::lock_guard<std::mutex> lock(mutex);
+  for (uint32_t i = 0; i < instance.moduleCount; ++i) {
+    LoadedModule *module = instance.modules[i].module;
+    if (!module)
+      continue;
+    ++held;
+    detach(instance.modules[i]);
+    if (module->holders)
+      continue;
+    module->captured = false;
+    bool kept = limits.keep && !module->key.registration && !beyondLimits(0);
+    if (!module->waiters && !kept)
+      markForUnloading(*module);
+  }
+  return held;
+}
+
+bool ModuleCache::hasProgram(uint64_t registrationId) {
+  std::lock_guard<std::mutex> lock(mutex);
+  for (auto &[key, entry] : entries)
+    if (key.registration == registrationId)
+      return true;
+  return false;
+}
+
+void ModuleCache::dropProgram(uint64_t registrationId) {
+  std::lock_guard<std::mutex> lock(mutex);
+  for (auto &[key, entry] : entries)
+    if (key.registration == registrationId && !entry->holders &&
+        entry->state == LoadedModule::State::Ready)
+      markForUnloading(*entry);
+}
+
+void ModuleCache::unloadRest() {
+  std::vector<Entry> gone;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    gone.reserve(entries.size());
+    for (auto at = entries.begin(); at != entries.end();) {
+      Entry entry = (at++)->second;
+      if (!entry->holders && entry->state == LoadedModule::State::Ready)
+        erase(entry, gone);
+    }
+  }
+  unload(gone);
+}
+
+void ModuleCache::keepForGraph(Instance &instance,
+                               const gpuasync_function &function) {
+  std::lock_guard<std::mutex> lock(mutex);
+  for (uint32_t i = 0; i < function.moduleCount; ++i)
+    if (LoadedModule *module = instance.modules[function.modules[i]].module) {
+      module->captured = true;
+      released -= module->released;
+      module->released = false;
+    }
+}
+
+uint64_t ModuleCache::markReleased() {
+  std::lock_guard<std::mutex> lock(mutex);
+  uint64_t count = 0;
+  for (auto &[key, entry] : entries)
+    if (entry->state == LoadedModule::State::Ready && !entry->released &&
+        !entry->captured) {
+      entry->released = true;
+      ++count;
+    }
+  released += count;
+  return count;
+}
+
+bool ModuleCache::wantsTrim() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return released || beyondLimits(0);
+}
+
+void ModuleCache::trim(const Entering *entering, uint64_t extraBytes,
+                       bool everything) {
+  std::vector<Entry> gone;
+  uint32_t taken = 0;
+  {
+    std::lock_guard<std::mutex> pool(context.poolMutex);
+    std::lock_guard<std::mutex> lock(mutex);
+    // Frames that the pause lets in take this lock before they see a module.
+    auto inUse = [&](const Instance *instance) {
+      for (Pin *pin : instance->pins)
+        if (pin->count.load(std::memory_order_seq_cst) >
+            (entering && pin == entering->pin ? 1u : 0u))
+          return true;
+      return false;
+    };
+    using Place = std::pair<Instance *, uint32_t>;
+    std::map<const LoadedModule *, std::vector<Place>> holders;
+    for (Instance *instance : context.instances)
+      for (uint32_t i = 0; i < instance->moduleCount; ++i)
+        if (LoadedModule *module = instance->modules[i].module) {
+          holders[module].push_back({instance, i});
+          for (Pin *pin : instance->pins)
+            module->lastUse = std::max(module->lastUse, pin->lastUse(i));
+        }
+    auto needed = [&](const LoadedModule *module) {
+      if (!entering || (module->released && !entering->loading))
+        return false;
+      const gpuasync_function &function = *entering->function;
+      for (uint32_t i = 0; i < function.moduleCount; ++i)
+        if (function.modules[i] < function.program->moduleCount &&
+            entering->pin->instance->modules[function.modules[i]].module ==
+                module)
+          return true;
+      return false;
+    };
+    std::vector<Entry> candidates;
+    for (auto &[key, entry] : entries)
+      if (entry->state == LoadedModule::State::Ready && !entry->waiters &&
+          !entry->captured && !needed(entry.get()))
+        candidates.push_back(entry);
+    std::sort(candidates.begin(), candidates.end(),
+              [](const Entry &a, const Entry &b) {
+                return std::make_pair(!a->released, a->lastUse) <
+                       std::make_pair(!b->released, b->lastUse);
+              });
+    gone.reserve(candidates.size());
+    for (const Entry &entry : candidates) {
+      if (!entry->released && !everything && !beyondLimits(extraBytes))
+        break;
+      std::vector<Place> &places = holders[entry.get()];
+      if (std::any_of(places.begin(), places.end(),
+                      [&](const Place &place) { return inUse(place.first); }))
+        continue;
+      for (auto &[instance, index] : places)
+        detach(instance->modules[index]);
+      taken += static_cast<uint32_t>(places.size());
+      evictions += !entry->released;
+      erase(entry, gone);
+    }
+  }
+  unload(gone);
+  {
+    // What a frame has begun to use meanwhile goes another time.
+    std::lock_guard<std::mutex> lock(mutex);
+    if (released)
+      context.retiredCount.fetch_add(1, std::memory_order_relaxed);
+  }
+  if (!taken)
+    return;
+  ThreadContext *slot = threadState().slotFor(&context);
+  for (; taken; --taken)
+    slot->counters.modules.destroy();
+}
+
+size_t ModuleCache::size() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return entries.size();
+}
+
+ModuleCache::Totals ModuleCache::totals() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return {entries.size(), bytes, evictions,
+          compileNs.load(std::memory_order_relaxed),
+          loadNs.load(std::memory_order_relaxed)};
+}

@@ -1,0 +1,255 @@
+//===- ModuleCache.h - Loaded modules of one context ------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Program x context -> instance -> loaded modules. Equal content is loaded once
+// per context; one thread loads a key while the others wait for that key only.
+//===----------------------------------------------------------------------===//
+//
+// A module is *held* by the instances (programs) that it was given to, and *in
+// use* while a frame is open on one of them. Frames are counted in pins, one
+// per thread and instance, so a warm frame writes words of its own thread only:
+// the pin's count and, for each module it reaches, the epoch of the use. The
+// epoch is the number of modules loaded or given away so far; a warm frame only
+// reads it.
+//
+// Modules go when nothing of the context runs, and in a Pause: it marks all
+// instances of the context retired, so a frame that begins meanwhile sees the
+// mark, takes the slow path, and waits for the pause's end; where it may not
+// wait it is counted under poolMutex, under which modules are taken from
+// instances without open frames. Locks: poolMutex before ModuleCache::mutex;
+// neither is held over a call of the driver's or a hook.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_CORE_MODULE_MODULECACHE_H
+#define GPUASYNC_CORE_MODULE_MODULECACHE_H
+
+#include "drivers/Driver.h"
+#include "gpuasync/Program.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+struct gpuasync_context;
+
+namespace gpuasync {
+
+struct Pin;
+struct ThreadState;
+
+/// A program that the process knows. Kept for reuse after release, so that a
+/// stale pointer to one can be compared and never dangles.
+struct alignas(64) Registration {
+  const gpuasync_program *program = nullptr;
+  uint64_t id = 0; ///< unique over reuse
+  /// The thread that is in gpuasync_program_release (Process::mutex).
+  const ThreadState *releasing = nullptr;
+  /// Where its frames run outside any scope; null until chosen.
+  std::atomic<gpuasync_context *> defaultContext{nullptr};
+
+  /// Whether the site lies in the program's constant data.
+  bool holds(const gpuasync_site *site) const {
+    return site && site - program->sites >= 0 &&
+           site - program->sites < int64_t(program->siteCount);
+  }
+};
+
+/// What decides whether two loads give the same module. Compared part by part;
+/// nothing of it is an address.
+struct ModuleKey {
+  uint64_t content[2] = {}; ///< the image's hash
+  uint64_t kernels = 0;     ///< hash of the kernel table
+  /// Program and module where there is no content hash (cpu code, no image).
+  uint64_t registration = 0;
+  uint32_t index = 0;
+  uint32_t format = 0;
+  uint64_t context = 0;    ///< gpuasync_context::id, never used twice
+  uint64_t generation = 0; ///< the vendor's number of the context
+  uint32_t driverVersion = 0;
+  std::string arch;    ///< of the image
+  std::string backend; ///< "cuda"
+  std::string options; ///< of the hooks
+  bool operator<(const ModuleKey &other) const;
+};
+
+struct ModuleHooks {
+  gpuasync_module_hooks calls{};
+  std::string options;
+};
+
+/// One loaded image. Shared by the instances whose content is equal.
+struct LoadedModule {
+  enum class State { Loading, Ready, Failed } state = State::Loading;
+  ModuleKey key;
+  const ThreadState *loader = nullptr; ///< while Loading
+  std::condition_variable settled;
+  Status error;
+  NativeModule native = nullptr;
+  LineArray<NativeFunction> functions;
+  void *foreign = nullptr;            ///< what the load hook made
+  std::shared_ptr<ModuleHooks> hooks; ///< of `foreign`
+  uint64_t bytes = 0;                 ///< of its image
+  uint32_t holders = 0;               ///< instances
+  uint32_t waiters = 0;
+  uint64_t lastUse = 0;  ///< epoch
+  bool released = false; ///< to be unloaded as soon as that may be
+  bool captured = false; ///< a graph may run its kernels at any time
+};
+
+/// The modules of one program in one context. Every frame reads it.
+struct alignas(64) Instance {
+  struct Slot {
+    LoadedModule *module = nullptr; ///< under the cache's mutex
+    /// Set once loaded; a frame that has seen it may read the array.
+    std::atomic<NativeFunction *> functions{nullptr};
+  };
+  gpuasync_context *context = nullptr;
+  Registration *registration = nullptr;
+  uint64_t registrationId = 0;
+  const gpuasync_program *program = nullptr;
+  uint32_t moduleCount = 0; ///< `program` may be gone when it is dropped
+  LineArray<Slot> modules;
+  /// No frame may begin on it: for good, once the program is released or the
+  /// context closes, or while a Pause lasts.
+  std::atomic<bool> retired{false};
+  /// It is so only until a Pause ends (the context's poolMutex).
+  bool paused = false;
+  std::atomic<uint32_t> references{1};
+  std::vector<Pin *> pins; ///< under the context's poolMutex
+  void release() {
+    if (references.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      delete this;
+  }
+};
+
+/// A frame that is being entered: it holds its pin and has begun nothing yet.
+struct Entering {
+  Pin *pin = nullptr;
+  const gpuasync_function *function = nullptr;
+  bool loading = false; ///< it has seen some of its function's modules
+};
+
+class ModuleCache {
+public:
+  /// Reads the limits' environment variables.
+  explicit ModuleCache(gpuasync_context &context);
+
+  struct Limits {
+    uint64_t bytes = UINT64_MAX, entries = UINT64_MAX;
+    bool keep = false;
+  };
+  struct Totals {
+    uint64_t entries = 0, bytes = 0, evictions = 0, compileNs = 0, loadNs = 0;
+  };
+  struct Outcome {
+    bool loaded = false;   ///< this call loaded it
+    bool attached = false; ///< this call gave it to the instance
+  };
+
+  /// Loads module `index` of the instance unless it is loaded. The context is
+  /// current and the calling thread is in `entering`.
+  Status load(Instance &instance, uint32_t index, const Entering &entering,
+              Outcome &outcome);
+  /// See gpuasync_modules_insert. The context is current.
+  Status insert(const Registration &registration, uint32_t index,
+                const gpuasync_image &image);
+  void setHooks(std::shared_ptr<ModuleHooks> hooks);
+  void setLimits(const Limits &limits);
+
+  /// Takes all modules from an instance that has been retired for good; their
+  /// work is over. Those that nobody else holds and nothing keeps are marked
+  /// for unloading. Returns how many it held.
+  uint32_t dropInstance(Instance &instance);
+  /// Whether something was inserted for a program's own code; marks it.
+  bool hasProgram(uint64_t registrationId);
+  void dropProgram(uint64_t registrationId);
+  /// Work of the function is captured into a graph: its modules stay until the
+  /// program is released.
+  void keepForGraph(Instance &instance, const gpuasync_function &function);
+  /// Marks everything that is loaded for unloading; returns how many were not
+  /// marked before.
+  uint64_t markReleased();
+  /// Whether trim has something to do.
+  bool wantsTrim();
+  /// Unloads what is marked, and the least recently used ones beyond the limits
+  /// with `extraBytes` more, as far as they are not in use. Nothing of the
+  /// context runs, in a Pause; `entering` is the frame that the thread is about
+  /// to begin,
+  /// or null. `everything`: as if the limits were 0.
+  void trim(const Entering *entering, uint64_t extraBytes = 0,
+            bool everything = false);
+  /// Unloads what no instance holds. Only at the context's end.
+  void unloadRest();
+
+  /// Loaded ones, held or not, and loading ones.
+  size_t size();
+  Totals totals();
+  /// Holds given back that nobody had; 0 unless there is a bug.
+  std::atomic<uint32_t> underflows{0};
+
+  /// Read by every frame, written by cold calls only.
+  alignas(64) std::atomic<uint64_t> epoch{1};
+
+private:
+  using Entry = std::shared_ptr<LoadedModule>;
+  struct Source {
+    const gpuasync_program *program = nullptr;
+    const gpuasync_module *module = nullptr;
+    const gpuasync_image *image = nullptr; ///< null: none fits
+    bool inserted = false;                 ///< no hooks
+    const Entering *entering = nullptr;    ///< null: not at frame enter
+  };
+
+  ModuleKey makeKey(const Registration &registration, uint32_t index,
+                    const gpuasync_image *image, const std::string &options);
+  Status loadImage(Instance &instance, uint32_t index,
+                   const gpuasync_image *image, const Entering &entering,
+                   Outcome &outcome);
+  /// Makes what `entry` needs; no lock is held.
+  Status produce(LoadedModule &entry, const Source &source,
+                 const std::shared_ptr<ModuleHooks> &hooks) noexcept;
+  Status produceUnguarded(LoadedModule &entry, const Source &source,
+                          const std::shared_ptr<ModuleHooks> &hooks);
+  Status loadProduct(LoadedModule &entry, const Source &source,
+                     const gpuasync_image &image,
+                     const std::shared_ptr<ModuleHooks> &hooks);
+  /// Hooks, to be called now: they are unknown code.
+  const gpuasync_module_hooks &foreign(const ModuleHooks &hooks);
+  /// Publishes what produce made or why it did not; `lock` is held.
+  void settle(const Entry &entry, const Status &status);
+  void attach(Instance::Slot &slot, LoadedModule &entry); ///< mutex held
+  void detach(Instance::Slot &slot);                      ///< mutex held
+  /// Nobody holds it: it is unloaded as soon as that may be (mutex held).
+  void markForUnloading(LoadedModule &entry);
+  /// Takes a ready entry out of the table (mutex held; `gone` has room).
+  void erase(const Entry &entry, std::vector<Entry> &gone);
+  void unload(const std::vector<Entry> &gone); ///< mutex not held
+  bool beyondLimits(uint64_t extraBytes) const {
+    return entries.size() > limits.entries || bytes > limits.bytes ||
+           extraBytes > limits.bytes - bytes;
+  }
+
+  gpuasync_context &context;
+  alignas(64) std::mutex mutex;
+  std::map<ModuleKey, Entry> entries;
+  std::shared_ptr<ModuleHooks> hooks;
+  Limits limits;
+  uint64_t bytes = 0;    ///< of the ready entries
+  uint64_t released = 0; ///< marked entries
+  uint64_t evictions = 0;
+  std::atomic<uint64_t> compileNs{0}, loadNs{0};
+};
+
+/// The images of `module` that fit the device, best first.
+std::vector<const gpuasync_image *> rankImages(Driver &driver, int32_t ordinal,
+                                               const gpuasync_module &module);
+
+} // namespace gpuasync
+
+#endif // GPUASYNC_CORE_MODULE_MODULECACHE_H

@@ -1,0 +1,530 @@
+//===- Program.cpp - Programs that the process knows ----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See Program.h.
+//===----------------------------------------------------------------------===//
+
+#include "core/module/Program.h"
+#include "core/abi/Entry.h"
+#include "core/abi/Frame.h"
+#include "gpuasync/Context.h"
+
+#include <algorithm>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+using namespace gpuasync;
+
+Status gpuasync::registerProgram(const gpuasync_program *program,
+                                 Registration *&out) {
+  if ((program->abiVersion >> 16) != (GPUASYNC_ABI_VERSION >> 16) ||
+      program->abiVersion > GPUASYNC_ABI_VERSION)
+    return makeStatus(
+        GPUASYNC_UNSUPPORTED,
+        "program '%s' was compiled for runtime ABI %u.%u, this runtime has "
+        "%u.%u: compile it again",
+        program->name, program->abiVersion >> 16, program->abiVersion & 0xffff,
+        GPUASYNC_ABI_VERSION >> 16, GPUASYNC_ABI_VERSION & 0xffff);
+  Process &shared = process();
+  std::lock_guard<std::mutex> lock(shared.mutex);
+  out = static_cast<Registration *>(
+      __atomic_load_n(program->slot, __ATOMIC_ACQUIRE));
+  if (out)
+    return Status();
+  static uint64_t nextId = 0;
+  shared.registrations.reserve(shared.registrations.size() + 1);
+  shared.freeRegistrations.reserve(shared.registrations.size() + 1);
+  if (!shared.freeRegistrations.empty()) {
+    out = shared.freeRegistrations.back();
+    shared.freeRegistrations.pop_back();
+  } else {
+    out = new Registration;
+  }
+  out->program = program;
+  out->id = ++nextId;
+  out->defaultContext.store(nullptr, std::memory_order_relaxed);
+  shared.registrations.push_back(out);
+  __atomic_store_n(program->slot, static_cast<void *>(out), __ATOMIC_RELEASE);
+  return Status();
+}
+
+//===----------------------------------------------------------------------===//
+// Devices by name, default contexts
+//===----------------------------------------------------------------------===//
+
+/// Splits "cuda:1". False if it is no device's name.
+static bool parseDevice(const char *text, Driver *&driver, int32_t &ordinal) {
+  for (int i = 0; i < driverCount; ++i) {
+    driver = driverAt(i);
+    size_t length = strlen(driver->name());
+    if (strncmp(text, driver->name(), length) != 0)
+      continue;
+    ordinal = 0;
+    if (!text[length])
+      return true;
+    char *end = nullptr;
+    long value = text[length] == ':' && text[length + 1]
+                     ? strtol(text + length + 1, &end, 10)
+                     : -1;
+    if (value < 0 || value > 4095 || !end || *end)
+      continue;
+    ordinal = static_cast<int32_t>(value);
+    return true;
+  }
+  return false;
+}
+
+Status gpuasync::openOn(Driver &driver, int32_t ordinal, void *adopted,
+                        gpuasync_context *&out) {
+  Status status = driver.available();
+  if (!status.ok())
+    return status;
+  int32_t count = driver.deviceCount();
+  if (ordinal >= count)
+    return makeStatus(GPUASYNC_UNAVAILABLE,
+                      "there is no device %s:%d; %s has %d", driver.name(),
+                      ordinal, driver.name(), count);
+  auto context = std::make_unique<gpuasync_context>(driver, ordinal);
+  status = driver.deviceInfo(ordinal, context->info);
+  if (status.ok())
+    status = driver.openContext(ordinal, adopted, context->driver);
+  // The first context of a device tests what it promises.
+  if (status.ok())
+    status = driver.deviceInfo(ordinal, context->info);
+  if (!status.ok())
+    return status;
+  context->capabilities = context->info.capabilities;
+  Process &shared = process();
+  std::unique_lock<std::mutex> lock(shared.mutex);
+  try {
+    shared.contexts.push_back(context.get());
+  } catch (...) {
+    lock.unlock();
+    // Not by CurrentContext: the thread would keep a part of the context.
+    SavedContext saved;
+    bool current = context->driver->makeCurrent(saved).ok();
+    (void)context->driver->close(/*lost=*/!current);
+    if (current)
+      context->driver->restore(saved);
+    throw;
+  }
+  context->registered = true;
+  out = context.release();
+  return Status();
+}
+
+static bool isOpen(const gpuasync_context &context) {
+  return context.state.load() == gpuasync_context::State::Open;
+}
+
+/// openMutex held. Programs that chose them choose again.
+static void dropClosed() {
+  Process &shared = process();
+  std::lock_guard<std::mutex> lock(shared.mutex);
+  for (size_t i = 0; i < shared.defaults.size();) {
+    gpuasync_context *context = shared.defaults[i];
+    if (context->state.load() != gpuasync_context::State::Closed) {
+      ++i;
+      continue;
+    }
+    for (Registration *registration : shared.registrations)
+      if (registration->defaultContext.load() == context)
+        registration->defaultContext.store(nullptr);
+    shared.defaults[i] = shared.defaults.back();
+    shared.defaults.pop_back();
+    context->release(); // it is closed, so nothing happens but that it may go
+  }
+}
+
+void gpuasync::dropClosedDefaults() {
+  std::lock_guard<std::mutex> lock(process().openMutex);
+  dropClosed();
+}
+
+/// The process's own context on a device: one per device, kept. openMutex held.
+static Status openDefault(Driver &driver, int32_t ordinal,
+                          gpuasync_context *&out) {
+  dropClosed();
+  Process &shared = process();
+  {
+    std::lock_guard<std::mutex> lock(shared.mutex);
+    for (gpuasync_context *context : shared.defaults)
+      if (&context->kind == &driver && context->ordinal == ordinal &&
+          isOpen(*context)) {
+        out = context;
+        out->retain();
+        return Status();
+      }
+    shared.defaults.reserve(shared.defaults.size() + 1);
+  }
+  Status status = openOn(driver, ordinal, nullptr, out);
+  if (!status.ok())
+    return status;
+  out->retain();
+  std::lock_guard<std::mutex> lock(shared.mutex);
+  shared.defaults.push_back(out);
+  return Status();
+}
+
+/// What GPU_ASYNC_DEVICE says, or null for auto.
+static const char *wantedDevice() {
+  const char *text = getenv("GPU_ASYNC_DEVICE");
+  return text && *text && strcmp(text, "auto") != 0 ? text : nullptr;
+}
+
+static Status unknownDevice(const char *text) {
+  return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                    "'%s' is no device; use auto, cpu, cuda, cuda:N, hip or "
+                    "hip:N",
+                    text);
+}
+
+/// The driver that images of this format are for.
+static Driver *driverOf(uint32_t format) {
+  return format == GPUASYNC_IMAGE_CPU     ? cpuDriver()
+         : format == GPUASYNC_IMAGE_HSACO ? hipDriver()
+                                          : cudaDriver();
+}
+
+/// Whether the driver could run an image at all, without opening a context.
+static bool mayRun(Driver &driver, const gpuasync_program &program) {
+  for (uint32_t i = 0; i < program.moduleCount; ++i) {
+    const gpuasync_module &module = program.modules[i];
+    bool any = false;
+    for (uint32_t j = 0; j < module.imageCount; ++j)
+      any |= driverOf(module.images[j].format) == &driver;
+    if (!any)
+      return false;
+  }
+  return true;
+}
+
+Status gpuasync::defaultWithoutProgram(gpuasync_context *&out) {
+  std::lock_guard<std::mutex> lock(process().openMutex);
+  Driver *driver = nullptr;
+  int32_t ordinal = 0;
+  if (const char *wanted = wantedDevice()) {
+    if (!parseDevice(wanted, driver, ordinal))
+      return unknownDevice(wanted);
+    return openDefault(*driver, ordinal, out);
+  }
+  for (int i = 0; i < driverCount; ++i)
+    if (driverAt(i)->available().ok() && driverAt(i)->deviceCount() > 0)
+      return openDefault(*driverAt(i), 0, out);
+  return makeStatus(GPUASYNC_UNAVAILABLE, "there is no device");
+}
+
+Status gpuasync::defaultOn(const char *device, gpuasync_context *&out) {
+  if (!device || !*device || strcmp(device, "auto") == 0)
+    return defaultWithoutProgram(out);
+  Driver *driver = nullptr;
+  int32_t ordinal = 0;
+  if (!parseDevice(device, driver, ordinal))
+    return unknownDevice(device);
+  std::lock_guard<std::mutex> lock(process().openMutex);
+  return openDefault(*driver, ordinal, out);
+}
+
+Status gpuasync::chooseDefault(Registration &registration,
+                               gpuasync_context *&out) {
+  const gpuasync_program &program = *registration.program;
+  std::lock_guard<std::mutex> lock(process().openMutex);
+  out = registration.defaultContext.load(std::memory_order_acquire);
+  if (out && isOpen(*out)) {
+    out->retain();
+    return Status();
+  }
+  auto choose = [&](Driver &driver, int32_t ordinal) {
+    Status status = openDefault(driver, ordinal, out);
+    if (status.ok())
+      registration.defaultContext.store(out, std::memory_order_release);
+    return status;
+  };
+  if (const char *wanted = wantedDevice()) {
+    Driver *driver = nullptr;
+    int32_t ordinal = 0;
+    if (!parseDevice(wanted, driver, ordinal))
+      return unknownDevice(wanted);
+    return choose(*driver, ordinal);
+  }
+  std::string reasons;
+  auto refuse = [&](const std::string &device, const std::string &why) {
+    if (!reasons.empty())
+      reasons += "; ";
+    reasons.append(device).append(": ").append(why);
+  };
+  for (int i = 0; i < driverCount; ++i) {
+    Driver &driver = *driverAt(i);
+    if (!mayRun(driver, program)) {
+      refuse(driver.name(), "the program has no image for it");
+      continue;
+    }
+    Status status = driver.available();
+    if (!status.ok()) {
+      refuse(driver.name(), status.message());
+      continue;
+    }
+    for (int32_t ordinal = 0, n = driver.deviceCount(); ordinal < n;
+         ++ordinal) {
+      const std::string device = deviceName(driver, ordinal);
+      const gpuasync_module *misfit = nullptr;
+      for (uint32_t m = 0; m < program.moduleCount && !misfit; ++m)
+        if (rankImages(driver, ordinal, program.modules[m]).empty())
+          misfit = &program.modules[m];
+      if (misfit) {
+        DeviceInfo info;
+        status = driver.deviceInfo(ordinal, info);
+        refuse(device, status.ok() ? std::string("no image of module '") +
+                                         misfit->name + "' fits " + info.arch
+                                   : status.message());
+        continue;
+      }
+      // Only now: opening takes long, and memory on the device.
+      status = choose(driver, ordinal);
+      if (status.ok())
+        return status;
+      refuse(device, status.message());
+    }
+  }
+  out = nullptr;
+  return makeStatus(GPUASYNC_NOT_FOUND, "no device can run program '%s': %s",
+                    program.name, reasons.c_str());
+}
+
+Status gpuasync::openContext(const char *device, gpuasync_context *&out) {
+  Driver *driver = nullptr;
+  int32_t ordinal = 0;
+  if (!device || !*device || strcmp(device, "auto") == 0) {
+    device = wantedDevice();
+    if (!device) {
+      for (int i = 0; i < driverCount; ++i)
+        if (driverAt(i)->available().ok() && driverAt(i)->deviceCount() > 0)
+          return openOn(*driverAt(i), 0, nullptr, out);
+      return makeStatus(GPUASYNC_UNAVAILABLE, "there is no device");
+    }
+  }
+  if (!parseDevice(device, driver, ordinal))
+    return unknownDevice(device);
+  return openOn(*driver, ordinal, nullptr, out);
+}
+
+Status gpuasync::adoptContext(const char *name, void *native,
+                              gpuasync_context *&out) {
+  for (int i = 0; i < driverCount; ++i) {
+    Driver &driver = *driverAt(i);
+    if (strcmp(name, driver.name()) != 0)
+      continue;
+    int32_t ordinal = 0;
+    Status status = driver.deviceOf(native, ordinal);
+    return status.ok() ? openOn(driver, ordinal, native, out)
+                       : std::move(status);
+  }
+  return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                    "'%s' is no driver; use cuda, hip or cpu", name);
+}
+
+//===----------------------------------------------------------------------===//
+// Instances and pins
+//===----------------------------------------------------------------------===//
+
+Status gpuasync::makePin(ThreadState &thread, gpuasync_context &context,
+                         Registration &registration, bool inside, Pin *&out,
+                         bool &held) {
+  out = nullptr;
+  held = false;
+  for (Pin *pin = thread.pins; pin; pin = pin->nextOfThread)
+    if (pin->registration == &registration && pin->slot->context == &context &&
+        !pin->instance->retired.load()) {
+      out = pin;
+      return Status();
+    }
+  thread.purge(false);
+  thread.reservePin();
+  ThreadContext *slot = thread.slotFor(&context);
+  auto pin = std::make_unique<Pin>();
+  pin->stamps = std::make_unique<Pin::Stamps[]>(
+      registration.program->moduleCount / 8 + 1);
+  std::unique_ptr<Instance> fresh;
+  std::unique_lock<std::mutex> lock(context.poolMutex);
+  // Whoever has begun something must come to its end for the pause to begin.
+  if (!inside && context.pausedBy != &thread)
+    context.resumed.wait(lock, [&] { return !context.pausedBy; });
+  if (context.state.load() != gpuasync_context::State::Open)
+    return makeStatus(GPUASYNC_SHUT_DOWN, "the context was closed");
+  Instance *instance = nullptr;
+  for (Instance *candidate : context.instances)
+    if (candidate->registration == &registration &&
+        candidate->registrationId == registration.id &&
+        (candidate->paused || !candidate->retired.load()))
+      instance = candidate;
+  if (!instance) {
+    fresh = std::make_unique<Instance>();
+    fresh->context = &context;
+    fresh->registration = &registration;
+    fresh->registrationId = registration.id;
+    fresh->program = registration.program;
+    fresh->moduleCount = registration.program->moduleCount;
+    fresh->modules = makeLineArray<Instance::Slot>(fresh->moduleCount);
+    if (!fresh->modules)
+      throw std::bad_alloc();
+    context.instances.push_back(fresh.get());
+    instance = fresh.release();
+    instance->paused = context.pausedBy != nullptr;
+    instance->retired.store(instance->paused, std::memory_order_relaxed);
+  }
+  // Of this thread already, if it was only retired for a moment.
+  for (Pin *known = thread.pins; known; known = known->nextOfThread)
+    if (known->instance == instance)
+      out = known;
+  if (out) {
+    held = instance->paused;
+    if (held)
+      out->count.fetch_add(1, std::memory_order_seq_cst);
+    return Status();
+  }
+  instance->pins.push_back(pin.get());
+  instance->references.fetch_add(1, std::memory_order_relaxed);
+  pin->instance = instance;
+  pin->registration = &registration;
+  pin->slot = slot;
+  // The pause looks at the counts under the lock that is held here.
+  held = instance->paused;
+  pin->count.store(held, std::memory_order_relaxed);
+  out = pin.release();
+  thread.addPin(out);
+  return Status();
+}
+
+Status gpuasync::loadModule(gpuasync_context &context, const Entering &entering,
+                            uint32_t index) {
+  ThreadContext &slot = *entering.pin->slot;
+  ModuleCache::Outcome outcome;
+  Status status =
+      context.modules.load(*entering.pin->instance, index, entering, outcome);
+  if (!status.ok()) {
+    slot.counters.misses.add(1);
+    return context.noteFault(std::move(status));
+  }
+  if (outcome.attached)
+    slot.counters.modules.create();
+  (outcome.loaded ? slot.counters.misses : slot.counters.hits).add(1);
+  return Status();
+}
+
+Status gpuasync::retireInstance(gpuasync_context &context, Instance &instance,
+                                int64_t deadlineNs) {
+  {
+    // Under the lock, so that it is not taken for a moment's retirement.
+    std::lock_guard<std::mutex> lock(context.poolMutex);
+    instance.retired.store(true, std::memory_order_seq_cst);
+    instance.paused = false;
+  }
+  for (int round = 0;; ++round) {
+    bool busy = false, mine = false;
+    {
+      std::lock_guard<std::mutex> lock(context.poolMutex);
+      for (Pin *pin : instance.pins)
+        busy |= pin->count.load(std::memory_order_seq_cst) != 0;
+    }
+    if (!busy)
+      return Status();
+    if (currentThread)
+      for (Frame *frame = currentThread->innermost; frame; frame = frame->outer)
+        mine |= frame->instance == &instance;
+    if (mine)
+      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                        "this thread is inside a frame of program '%s'",
+                        instance.program->name);
+    if (deadlineNs >= 0 && nowNs() >= deadlineNs)
+      return makeStatus(GPUASYNC_TIMEOUT, "a frame of program '%s' did not end",
+                        instance.program->name);
+    nap(round);
+  }
+}
+
+/// See gpuasync_program_release.
+static Status releaseProgram(const gpuasync_program &program) {
+  auto *registration = static_cast<Registration *>(
+      __atomic_load_n(program.slot, __ATOMIC_ACQUIRE));
+  if (!registration)
+    return Status();
+  Process &shared = process();
+  auto &known = shared.registrations;
+  auto isKnown = [&] {
+    return std::find(known.begin(), known.end(), registration) != known.end();
+  };
+  const int64_t timeout = shared.timeoutNs.load(std::memory_order_relaxed);
+  const int64_t deadline = timeout < 0 ? -1 : nowNs() + timeout;
+  const ThreadState *thread = &threadState();
+  std::vector<gpuasync_context *> contexts;
+  {
+    std::unique_lock<std::mutex> lock(shared.mutex);
+    // Of two threads the second says what comes of it too.
+    for (int round = 0; isKnown() && registration->releasing; ++round) {
+      if (registration->releasing == thread)
+        return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                          "program '%s' is released from a hook that its "
+                          "release calls",
+                          program.name);
+      if (deadline >= 0 && nowNs() >= deadline)
+        return makeStatus(GPUASYNC_TIMEOUT,
+                          "another thread releases program '%s'", program.name);
+      lock.unlock();
+      nap(round);
+      lock.lock();
+    }
+    if (!isKnown() || registration->program != &program)
+      return Status();
+    contexts = shared.contexts;
+    registration->releasing = thread;
+    // Not a reference: somebody may be giving up the last one just now.
+    for (gpuasync_context *context : contexts)
+      context->retainPart();
+  }
+  Status first;
+  for (gpuasync_context *context : contexts) {
+    Status status =
+        guard([&] { return context->forgetProgram(registration, deadline); });
+    if (first.ok())
+      first = std::move(status);
+    context->releasePart();
+  }
+  std::lock_guard<std::mutex> lock(shared.mutex);
+  registration->releasing = nullptr;
+  if (!first.ok())
+    return first;
+  known.erase(std::find(known.begin(), known.end(), registration));
+  __atomic_store_n(program.slot, static_cast<void *>(nullptr),
+                   __ATOMIC_RELEASE);
+  registration->program = nullptr;
+  shared.freeRegistrations.push_back(registration); // there is room
+  return Status();
+}
+
+extern "C" {
+
+gpuasync_status *
+gpuasync_program_release(const gpuasync_program *program) noexcept {
+  uint32_t refused = refusal.load();
+  // Nothing runs in a forked child. In a process that exits something may, and
+  // nothing can be waited for.
+  if (!program || (refused & RefuseForked))
+    return nullptr;
+  if (refused & RefuseExiting)
+    return checkRefusal().release();
+  return guard([&] { return releaseProgram(*program); }).release();
+}
+
+void gpuasync_program_release_or_abort(
+    const gpuasync_program *program) noexcept {
+  Status status(gpuasync_program_release(program));
+  // At the end of the process nobody takes the code away.
+  if (status.ok() || (refusal.load() & RefuseExiting))
+    return;
+  fprintf(stderr, "error: %s\n", status.message());
+  fflush(stderr);
+  abort();
+}
+}

@@ -1,0 +1,141 @@
+//===- HostMemory.cpp - Host memory whose bounds are known ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See HostMemory.h and gpuasync/Memory.h.
+//===----------------------------------------------------------------------===//
+
+#include "core/pool/HostMemory.h"
+#include "core/process/Thread.h"
+#include "gpuasync/Memory.h"
+
+#include <map>
+#include <new>
+
+using namespace gpuasync;
+
+std::atomic<uint64_t> gpuasync::knownHostMemory{0};
+
+namespace {
+
+struct Known {
+  uint64_t bytes;
+  const char *what, *place;
+};
+
+struct Table {
+  std::mutex mutex;
+  std::map<uintptr_t, Known> known; ///< by address; they do not overlap
+
+  using Entry = std::map<uintptr_t, Known>::iterator;
+
+  /// The first entry that `bytes` at `address` touch, else the end. One without
+  /// bytes is where it begins. The mutex is held.
+  Entry find(uintptr_t address, uint64_t bytes) {
+    auto entry = known.upper_bound(address);
+    if (entry != known.begin()) {
+      auto before = std::prev(entry);
+      uint64_t offset = address - before->first;
+      if (offset < before->second.bytes || offset == 0)
+        return before;
+    }
+    return entry != known.end() && entry->first - address < bytes ? entry
+                                                                  : known.end();
+  }
+};
+
+/// Never destroyed: nothing of ours is at exit.
+Table &table() {
+  static Table *table = new Table;
+  return *table;
+}
+
+} // namespace
+
+Status gpuasync::checkKnownHostMemory(const void *pointer, uint64_t bytes,
+                                      const char *role) {
+  auto address = reinterpret_cast<uintptr_t>(pointer);
+  std::lock_guard<std::mutex> lock(table().mutex);
+  auto entry = table().find(address, bytes);
+  if (entry == table().known.end())
+    return Status();
+  auto [base, known] = *entry;
+  auto number = [](uint64_t value) {
+    return static_cast<unsigned long long>(value);
+  };
+  if (address < base)
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      "the %s begins %llu bytes before %s: %llu bytes, of "
+                      "which it has %llu",
+                      role, number(base - address), known.what, number(bytes),
+                      number(known.bytes));
+  if (bytes > known.bytes - (address - base))
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      "the %s exceeds %s: %llu bytes at offset %llu of %llu",
+                      role, known.what, number(bytes), number(address - base),
+                      number(known.bytes));
+  return Status();
+}
+
+extern "C" {
+
+gpuasync_status *gpuasync_host_memory_add(const void *pointer, uint64_t bytes,
+                                          const char *what,
+                                          const char *place) noexcept {
+  if (Status status = checkRefusal(); !status.ok())
+    return status.release();
+  auto address = reinterpret_cast<uintptr_t>(pointer);
+  if (!pointer || bytes > UINT64_MAX - address)
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT, "%s: %llu bytes at %p",
+                      what ? what : "host memory",
+                      static_cast<unsigned long long>(bytes), pointer)
+        .release();
+  try {
+    Table &known = table();
+    std::lock_guard<std::mutex> lock(known.mutex);
+    for (auto old = known.find(address, bytes ? bytes : 1);
+         old != known.known.end(); old = known.find(address, bytes ? bytes : 1))
+      known.known.erase(old);
+    // Should there be no memory for it, then for this one only.
+    knownHostMemory.store(known.known.size(), std::memory_order_release);
+    known.known[address] = {bytes, what ? what : "host memory", place};
+    knownHostMemory.store(known.known.size(), std::memory_order_release);
+    return nullptr;
+  } catch (const std::bad_alloc &) {
+    return outOfMemoryStatus().release();
+  }
+}
+
+void gpuasync_host_memory_remove(const void *pointer) noexcept {
+  if (!knownHostMemory.load(std::memory_order_acquire) ||
+      (refusal.load(std::memory_order_relaxed) & RefuseForked))
+    return;
+  Table &known = table();
+  std::lock_guard<std::mutex> lock(known.mutex);
+  known.known.erase(reinterpret_cast<uintptr_t>(pointer));
+  knownHostMemory.store(known.known.size(), std::memory_order_release);
+}
+
+int32_t gpuasync_host_memory_find(const void *address, uint64_t bytes,
+                                  const void **pointer, uint64_t *knownBytes,
+                                  const char **what,
+                                  const char **place) noexcept {
+  if (!knownHostMemory.load(std::memory_order_acquire) ||
+      (refusal.load(std::memory_order_relaxed) & RefuseForked))
+    return 0;
+  Table &known = table();
+  std::lock_guard<std::mutex> lock(known.mutex);
+  auto entry = known.find(reinterpret_cast<uintptr_t>(address), bytes);
+  if (entry == known.known.end())
+    return 0;
+  if (pointer)
+    *pointer = reinterpret_cast<const void *>(entry->first);
+  if (knownBytes)
+    *knownBytes = entry->second.bytes;
+  if (what)
+    *what = entry->second.what;
+  if (place)
+    *place = entry->second.place;
+  return 1;
+}
+}

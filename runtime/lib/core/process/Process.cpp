@@ -1,0 +1,256 @@
+//===- Process.cpp - Threads, fork and exit -------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See Thread.h. After fork every entry refuses; after exit began nothing of
+// ours runs.
+//===----------------------------------------------------------------------===//
+
+#include "core/context/ContextImpl.h"
+
+#include <algorithm>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <time.h>
+
+using namespace gpuasync;
+
+__thread uint64_t gpuasync::driverCallCount;
+__thread ThreadState *gpuasync::currentThread;
+__thread SavedContext *gpuasync::innermostContext;
+std::atomic<uint32_t> gpuasync::refusal{0};
+
+static pthread_key_t threadKey;
+
+static void onFork() { refusal.fetch_or(RefuseForked); }
+static void onExit() { refusal.fetch_or(RefuseExiting); }
+
+static void onThreadEnd(void *state) {
+  auto *thread = static_cast<ThreadState *>(state);
+  currentThread = nullptr;
+  // A forked child owns none of this; at exit the process takes it all.
+  if (refusal.load() & (RefuseForked | RefuseExiting))
+    return;
+  try {
+    thread->purge(true);
+  } catch (...) {
+    return;
+  }
+  for (gpuasync_context *context : thread->scopes)
+    context->release();
+  delete thread;
+}
+
+static Process *makeProcess() {
+  auto made = std::make_unique<Process>();
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) <= 1)
+    made->spinNs = 0;
+  if (const char *text = getenv("GPU_ASYNC_TIMEOUT")) {
+    double seconds = strtod(text, nullptr);
+    if (seconds > 0)
+      made->timeoutNs = static_cast<int64_t>(seconds * 1e9);
+  }
+  if (const char *text = getenv("GPU_ASYNC_SPIN_US"))
+    made->spinNs = static_cast<int64_t>(strtod(text, nullptr) * 1e3);
+  if (const char *text = getenv("GPU_ASYNC_SYNC_LAUNCHES"))
+    made->syncLaunches = *text && *text != '0';
+  // Without a key of our own another library's would be overwritten; without
+  // the others a forked child or an exiting process would call the driver. The
+  // next entry tries again.
+  if (pthread_key_create(&threadKey, onThreadEnd) != 0)
+    throw std::bad_alloc();
+  if (pthread_atfork(nullptr, nullptr, onFork) != 0 || atexit(onExit) != 0) {
+    pthread_key_delete(threadKey);
+    throw std::bad_alloc();
+  }
+  return made.release();
+}
+
+Process &gpuasync::process() {
+  static Process *instance = makeProcess();
+  return *instance;
+}
+
+ThreadState &gpuasync::threadState() {
+  if (ThreadState *thread = currentThread)
+    return *thread;
+  process();
+  auto made = std::make_unique<ThreadState>();
+  if (pthread_setspecific(threadKey, made.get()) != 0)
+    throw std::bad_alloc();
+  currentThread = made.release();
+  return *currentThread;
+}
+
+Status gpuasync::checkRefusal() {
+  uint32_t bits = refusal.load(std::memory_order_relaxed);
+  if (!bits)
+    return Status();
+  if (bits & RefuseForked)
+    return makeStatus(GPUASYNC_SHUT_DOWN,
+                      "the process was forked; device work needs a process "
+                      "that starts anew (exec)");
+  if (bits & RefuseExiting)
+    return makeStatus(GPUASYNC_SHUT_DOWN, "the process is exiting");
+  return makeStatus(GPUASYNC_SHUT_DOWN, "gpuasync_shutdown was called");
+}
+
+int64_t gpuasync::nowNs() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return int64_t(time.tv_sec) * 1000000000 + time.tv_nsec;
+}
+
+void gpuasync::nap(int round) {
+  timespec pause = {0, 200000};
+  if (round < 100)
+    sched_yield();
+  else
+    nanosleep(&pause, nullptr);
+}
+
+//===----------------------------------------------------------------------===//
+// A thread's parts of contexts
+//===----------------------------------------------------------------------===//
+
+ThreadContext *ThreadState::slotFor(gpuasync_context *context) {
+  for (ThreadContext *slot = contexts; slot; slot = slot->nextOfThread)
+    if (slot->context == context)
+      return slot;
+  purge(false);
+  auto slot = std::make_unique<ThreadContext>();
+  slot->context = context;
+  {
+    std::lock_guard<std::mutex> lock(context->poolMutex);
+    context->slots.push_back(slot.get());
+  }
+  context->retainPart();
+  slot->nextOfThread = contexts;
+  contexts = slot.get();
+  return slot.release();
+}
+
+static void foldCounters(Counters &into, const Counters &from) {
+  auto object = [](ObjectCounter &to, const ObjectCounter &part) {
+    to.created.add(part.created.get());
+    to.destroyed.add(part.destroyed.get());
+    to.peak.add(part.peak.get());
+  };
+  object(into.streams, from.streams);
+  object(into.events, from.events);
+  object(into.modules, from.modules);
+  object(into.buffers, from.buffers);
+  into.hits.add(from.hits.get());
+  into.misses.add(from.misses.get());
+  into.launches.add(from.launches.get());
+  into.hostWaits.add(from.hostWaits.get());
+  into.driverCalls.add(from.driverCalls.get());
+}
+
+static void eraseOne(std::vector<ThreadContext *> &list, ThreadContext *item) {
+  for (auto &entry : list)
+    if (entry == item) {
+      entry = list.back();
+      list.pop_back();
+      return;
+    }
+}
+
+void ThreadState::enterIntoTable(Pin *pin, bool replace) {
+  size_t mask = table.size() - 1;
+  size_t i = place(pin->registration, pin->slot->context);
+  while (Pin *other = table[i & mask]) {
+    if (other->registration == pin->registration &&
+        other->slot->context == pin->slot->context) {
+      if (replace)
+        table[i & mask] = pin;
+      return;
+    }
+    ++i;
+  }
+  table[i & mask] = pin;
+}
+
+void ThreadState::refillTable() {
+  // Making it smaller allocates nothing.
+  while (table.size() > 16 && 8 * size_t(pinCount) < table.size())
+    table.resize(table.size() / 2);
+  std::fill(table.begin(), table.end(), nullptr);
+  for (Pin *pin = pins; pin; pin = pin->nextOfThread)
+    enterIntoTable(pin, /*replace=*/false);
+}
+
+void ThreadState::reservePin() {
+  if (2 * (pinCount + 1) <= table.size())
+    return;
+  std::vector<Pin *> larger(table.empty() ? 16 : 2 * table.size());
+  table.swap(larger);
+  refillTable();
+}
+
+void ThreadState::addPin(Pin *pin) {
+  pin->nextOfThread = pins;
+  pins = pin;
+  ++pinCount;
+  enterIntoTable(pin, /*replace=*/true);
+}
+
+void ThreadState::purge(bool everything) {
+  bool changed = false;
+  for (Pin **link = &pins; *link;) {
+    Pin *pin = *link;
+    bool idle = pin->count.load(std::memory_order_relaxed) == 0;
+    if (!idle || !(everything || pin->instance->retired.load())) {
+      link = &pin->nextOfThread;
+      continue;
+    }
+    *link = pin->nextOfThread;
+    --pinCount;
+    changed = true;
+    {
+      std::lock_guard<std::mutex> lock(pin->slot->context->poolMutex);
+      auto &list = pin->instance->pins;
+      for (auto &entry : list)
+        if (entry == pin) {
+          entry = list.back();
+          list.pop_back();
+          break;
+        }
+    }
+    pin->instance->release();
+    delete pin;
+  }
+  if (changed)
+    refillTable();
+  for (ThreadContext **link = &contexts; *link;) {
+    ThreadContext *slot = *link;
+    gpuasync_context *context = slot->context;
+    bool used = false;
+    for (Pin *pin = pins; pin; pin = pin->nextOfThread)
+      used |= pin->slot == slot;
+    bool closed = context->state.load() == gpuasync_context::State::Closed;
+    if (used || !(everything || closed)) {
+      link = &slot->nextOfThread;
+      continue;
+    }
+    *link = slot->nextOfThread;
+    {
+      std::lock_guard<std::mutex> lock(context->poolMutex);
+      eraseOne(context->slots, slot);
+      foldCounters(context->ended, slot->counters);
+      while (gpuasync_stream *stream = slot->idleStreams) {
+        slot->idleStreams = stream->next;
+        context->keepIdle(stream);
+      }
+      while (Event *event = slot->idleEvents) {
+        slot->idleEvents = event->next;
+        event->next = context->idleEvents;
+        context->idleEvents = event;
+      }
+    }
+    delete slot;
+    context->releasePart();
+  }
+}

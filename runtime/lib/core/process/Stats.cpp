@@ -1,0 +1,221 @@
+//===- Stats.cpp - Counters and leaks -------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Sums of what each thread counted for itself, and what is still alive.
+//===----------------------------------------------------------------------===//
+
+#include "core/context/ContextImpl.h"
+#include "core/abi/SizedStruct.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+using namespace gpuasync;
+
+static void addObjects(gpuasync_object_stats &to, const ObjectCounter &from) {
+  to.created += from.created.get();
+  to.destroyed += from.destroyed.get();
+  to.peak += from.peak.get();
+}
+
+static void addCounters(gpuasync_stats &to, const Counters &from) {
+  addObjects(to.streams, from.streams);
+  addObjects(to.events, from.events);
+  addObjects(to.modules, from.modules);
+  addObjects(to.buffers, from.buffers);
+  to.moduleCacheHits += from.hits.get();
+  to.moduleCacheMisses += from.misses.get();
+  to.launches += from.launches.get();
+  to.hostWaits += from.hostWaits.get();
+  to.driverCalls += from.driverCalls.get();
+}
+
+/// poolMutex held.
+static gpuasync_stats sum(const gpuasync_context &context) {
+  gpuasync_stats total{};
+  addCounters(total, context.ended);
+  for (const ThreadContext *slot : context.slots)
+    addCounters(total, slot->counters);
+  ModuleCache::Totals modules =
+      const_cast<gpuasync_context &>(context).modules.totals();
+  total.moduleCacheEntries = modules.entries;
+  total.moduleCacheBytes = modules.bytes;
+  total.moduleCacheEvictions = modules.evictions;
+  total.moduleCompileNs = modules.compileNs;
+  total.moduleLoadNs = modules.loadNs;
+  return total;
+}
+
+static void subtract(gpuasync_object_stats &from,
+                     const gpuasync_object_stats &base) {
+  // Both restart at what was destroyed, so that live stays what it is.
+  from.created -= base.destroyed;
+  from.destroyed -= base.destroyed;
+  from.live = from.created - from.destroyed;
+  if (from.peak < from.live)
+    from.peak = from.live;
+}
+
+namespace {
+
+/// Text in the caller's buffer, cut where that ends.
+class Text {
+public:
+  Text(char *buffer, uint64_t size) : buffer(buffer), size(size) {
+    if (size)
+      *buffer = '\0';
+  }
+  __attribute__((format(printf, 2, 3))) void add(const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    bool fits = used < size;
+    int more = vsnprintf(fits ? buffer + used : nullptr, fits ? size - used : 0,
+                         format, arguments);
+    va_end(arguments);
+    used += more > 0 ? static_cast<uint64_t>(more) : 0;
+  }
+  /// Of the whole text.
+  uint64_t length() const { return used; }
+
+private:
+  char *buffer;
+  uint64_t size, used = 0;
+};
+
+} // namespace
+
+extern "C" {
+
+gpuasync_status *gpuasync_stats_read(const gpuasync_context *constant,
+                                     gpuasync_stats *out) noexcept {
+  auto *context = const_cast<gpuasync_context *>(constant);
+  if (isForked())
+    return checkRefusal().release();
+  gpuasync_stats now;
+  {
+    std::lock_guard<std::mutex> lock(context->poolMutex);
+    now = sum(*context);
+    const gpuasync_stats &base = context->base;
+    subtract(now.streams, base.streams);
+    subtract(now.events, base.events);
+    subtract(now.modules, base.modules);
+    subtract(now.buffers, base.buffers);
+    subtract(now.graphs, base.graphs);
+    now.moduleCacheHits -= base.moduleCacheHits;
+    now.moduleCacheMisses -= base.moduleCacheMisses;
+    now.moduleCacheEvictions -= base.moduleCacheEvictions;
+    now.moduleCompileNs -= base.moduleCompileNs;
+    now.moduleLoadNs -= base.moduleLoadNs;
+    now.launches -= base.launches;
+    now.hostWaits -= base.hostWaits;
+    now.driverCalls -= base.driverCalls;
+  }
+  now.streams.physical = context->physicalStreams.load();
+  now.events.physical = context->physicalEvents.load();
+  now.modules.physical = context->physicalModules.load();
+  now.buffers.physical = context->physicalBuffers.load();
+  now.deviceBytes = context->physicalBytes.load();
+  {
+    std::lock_guard<std::mutex> lock(context->memoryMutex);
+    now.bufferBytes = context->liveBytes;
+  }
+  return writeStruct(now, out, "gpuasync_stats").release();
+}
+
+void gpuasync_stats_reset(gpuasync_context *context) noexcept {
+  if (isForked())
+    return;
+  std::lock_guard<std::mutex> lock(context->poolMutex);
+  context->base = sum(*context);
+  auto restart = [](ObjectCounter &counter) {
+    int64_t live =
+        static_cast<int64_t>(counter.created.get() - counter.destroyed.get());
+    counter.peak.set(live > 0 ? static_cast<uint64_t>(live) : 0);
+  };
+  auto restartAll = [&](Counters &counters) {
+    restart(counters.streams);
+    restart(counters.events);
+    restart(counters.modules);
+    restart(counters.buffers);
+  };
+  restartAll(context->ended);
+  for (ThreadContext *slot : context->slots)
+    restartAll(slot->counters);
+}
+
+uint64_t gpuasync_leaks_list(const gpuasync_context *constant,
+                             gpuasync_leak_visitor visitor,
+                             void *user) noexcept {
+  auto *context = const_cast<gpuasync_context *>(constant);
+  if (isForked())
+    return 0;
+  std::vector<std::string> lines;
+  auto add = [&](const gpuasync_site *site, const std::string &label,
+                 const char *format, uint64_t bytes) {
+    char what[80];
+    snprintf(what, sizeof(what), format, bytes);
+    lines.push_back(describeSite(site, label));
+    lines.back() += what;
+  };
+  try {
+    {
+      std::lock_guard<std::mutex> lock(context->memoryMutex);
+      lines = context->leaks;
+      for (auto &[base, block] : context->table)
+        if (block->live)
+          add(block->site, block->label, ": %" PRIu64 " bytes never freed",
+              block->bytes);
+      for (auto &[base, range] : context->ranges)
+        if (range->count)
+          add(range->site, range->label,
+              ": registration of %" PRIu64 " bytes never undone", range->bytes);
+    }
+    if (context->state.load() != gpuasync_context::State::Closed) {
+      std::lock_guard<std::mutex> lock(context->poolMutex);
+      for (Event *event = context->exported; event; event = event->next)
+        add(event->site, event->label, ": event never released", 0);
+    }
+  } catch (const std::bad_alloc &) {
+  }
+  if (visitor)
+    for (const std::string &line : lines)
+      visitor(user, line.c_str());
+  return lines.size();
+}
+
+uint64_t gpuasync_stats_json(const gpuasync_context *context, char *buffer,
+                             uint64_t size) noexcept {
+  gpuasync_stats stats;
+  gpuasync_status_free(gpuasync_stats_read(context, &stats));
+  Text text(buffer, size);
+  text.add("{\"device\": \"%s\"", context->device.c_str());
+  auto object = [&](const char *name, const gpuasync_object_stats &part) {
+    text.add(", \"%s\": {\"created\": %" PRIu64 ", \"destroyed\": %" PRIu64
+             ", \"live\": %" PRIu64 ", \"peak\": %" PRIu64
+             ", \"physical\": %" PRIu64 "}",
+             name, part.created, part.destroyed, part.live, part.peak,
+             part.physical);
+  };
+  object("streams", stats.streams);
+  object("events", stats.events);
+  object("modules", stats.modules);
+  object("buffers", stats.buffers);
+  object("graphs", stats.graphs);
+  text.add(", \"module_cache\": {\"hits\": %" PRIu64 ", \"misses\": %" PRIu64
+           ", \"evictions\": %" PRIu64 ", \"entries\": %" PRIu64
+           ", \"bytes\": %" PRIu64 ", \"compile_us\": %" PRIu64
+           ", \"load_us\": %" PRIu64 "}",
+           stats.moduleCacheHits, stats.moduleCacheMisses,
+           stats.moduleCacheEvictions, stats.moduleCacheEntries,
+           stats.moduleCacheBytes, stats.moduleCompileNs / 1000,
+           stats.moduleLoadNs / 1000);
+  text.add(", \"launches\": %" PRIu64 ", \"host_waits\": %" PRIu64
+           ", \"driver_calls\": %" PRIu64 ", \"buffer_bytes\": %" PRIu64
+           ", \"device_bytes\": %" PRIu64 "}",
+           stats.launches, stats.hostWaits, stats.driverCalls,
+           stats.bufferBytes, stats.deviceBytes);
+  return text.length();
+}
+}

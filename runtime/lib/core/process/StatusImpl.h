@@ -1,0 +1,44 @@
+//===- StatusImpl.h - Making statuses ---------------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How core and drivers make an error. Making one never throws: when memory is
+// out, the result is one static out-of-memory status.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_CORE_PROCESS_STATUSIMPL_H
+#define GPUASYNC_CORE_PROCESS_STATUSIMPL_H
+
+#include "gpuasync/Status.h"
+
+#include <stdarg.h>
+
+namespace gpuasync {
+
+/// Makes a status with a printf-style message "what: why", e.g.
+/// "cuLaunchKernel: CUDA_ERROR_INVALID_VALUE (1): invalid argument". Newlines
+/// become spaces. The core adds the location.
+Status makeStatus(uint32_t code, const char *format, ...) noexcept
+    __attribute__((format(printf, 2, 3)));
+Status makeStatusV(uint32_t code, const char *format, va_list args) noexcept;
+
+/// The static status; allocates nothing.
+Status outOfMemoryStatus() noexcept;
+
+/// Puts "file:line:col: op: " before the message unless the status already has
+/// a location. A null site leaves the status as it is.
+Status locate(Status status, const gpuasync_site *site) noexcept;
+Status locate(Status status, const char *file, uint32_t line, uint32_t column,
+              const char *op) noexcept;
+
+/// Marks a status whose message already begins with a location, so that
+/// `locate` adds none (a kernel's assert, say).
+void markLocated(Status &status) noexcept;
+
+/// A copy with the same code and message, for an error that several waiters
+/// see.
+Status copyStatus(const Status &status) noexcept;
+
+} // namespace gpuasync
+
+#endif // GPUASYNC_CORE_PROCESS_STATUSIMPL_H

@@ -1,0 +1,194 @@
+//===- Thread.h - Per-thread and per-process state --------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What makes the warm path free of locks and shared words: each thread has, per
+// context, its own counters and idle lists, and per loaded instance its own
+// pin.
+//===----------------------------------------------------------------------===//
+//
+// Only the owning thread writes a ThreadContext's idle lists, and only inside a
+// frame, which pins an instance of that context. Closing a context marks its
+// instances retired, waits until no pin is held, and then owns the lists.
+// Counters are single-writer atomics: plain loads and stores.
+//
+// The process state and the thread states of ended threads' contexts are never
+// destroyed by exit: nothing of ours runs then.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_CORE_PROCESS_THREAD_H
+#define GPUASYNC_CORE_PROCESS_THREAD_H
+
+#include "drivers/Driver.h"
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+struct gpuasync_context;
+struct gpuasync_stream;
+
+namespace gpuasync {
+
+struct Event;
+struct Frame;
+struct Instance;
+struct Registration;
+
+/// Written by one thread, read by any.
+class Counter {
+public:
+  void add(uint64_t n) {
+    value.store(value.load(std::memory_order_relaxed) + n,
+                std::memory_order_relaxed);
+  }
+  uint64_t get() const { return value.load(std::memory_order_relaxed); }
+  void set(uint64_t n) { value.store(n, std::memory_order_relaxed); }
+
+private:
+  std::atomic<uint64_t> value{0};
+};
+
+/// Objects as the program asks for them. An object may be destroyed by another
+/// thread than its maker, so one thread's live count may be negative.
+struct ObjectCounter {
+  Counter created, destroyed, peak;
+  void create() {
+    created.add(1);
+    int64_t live = static_cast<int64_t>(created.get() - destroyed.get());
+    if (live > static_cast<int64_t>(peak.get()))
+      peak.set(static_cast<uint64_t>(live));
+  }
+  void destroy() { destroyed.add(1); }
+};
+
+struct Counters {
+  ObjectCounter streams, events, modules, buffers;
+  Counter hits, misses, launches, hostWaits, driverCalls;
+};
+
+/// One thread's part of one context. Aligned, so that no two threads write to
+/// one cache line.
+struct alignas(64) ThreadContext {
+  gpuasync_context *context = nullptr; ///< one of its parts
+  ThreadContext *nextOfThread = nullptr;
+  Counters counters;
+  gpuasync_stream *idleStreams = nullptr; ///< LIFO
+  uint32_t idleStreamCount = 0;
+  Event *idleEvents = nullptr; ///< LIFO
+  uint32_t idleEventCount = 0;
+  /// Of the retire list: looks in a row that found the context busy, and frames
+  /// that begin without one until the next.
+  uint32_t busyLooks = 0, unlookedLeft = 0;
+};
+
+/// A thread's hold on a loaded instance. Lives until the thread notices that
+/// the instance is retired, or ends.
+struct alignas(64) Pin {
+  struct alignas(64) Stamps {
+    std::atomic<uint64_t> epochs[8];
+  };
+  Instance *instance = nullptr; ///< holds a reference
+  Registration *registration = nullptr;
+  ThreadContext *slot = nullptr;
+  std::atomic<uint32_t> count{0}; ///< frames of the thread on it; single writer
+  /// The module cache's epoch when a frame of the thread last reached a module;
+  /// single writer.
+  std::unique_ptr<Stamps[]> stamps;
+  void use(uint32_t module, uint64_t epoch) {
+    stamps[module / 8].epochs[module % 8].store(epoch,
+                                                std::memory_order_relaxed);
+  }
+  uint64_t lastUse(uint32_t module) const {
+    return stamps[module / 8].epochs[module % 8].load(
+        std::memory_order_relaxed);
+  }
+  Pin *nextOfThread = nullptr;
+};
+
+struct alignas(64) ThreadState {
+  Frame *innermost = nullptr;
+  gpuasync_context *scope = nullptr; ///< top of `scopes`, or null
+  std::vector<gpuasync_context *> scopes;
+  ThreadContext *contexts = nullptr;
+  Pin *pins = nullptr; ///< newest first
+  uint32_t pinCount = 0;
+  /// The pins by program and context: open addressing, a power of two, at most
+  /// half full. It is filled anew when pins go, so nothing dead stays in it.
+  std::vector<Pin *> table;
+
+  static size_t place(const Registration *registration,
+                      const gpuasync_context *context) {
+    uint64_t mixed = reinterpret_cast<uintptr_t>(registration) * 3 +
+                     reinterpret_cast<uintptr_t>(context);
+    return static_cast<size_t>((mixed * 0x9e3779b97f4a7c15) >> 32);
+  }
+  /// The newest pin for the program there, or null. The warm path.
+  Pin *findPin(const Registration *registration,
+               const gpuasync_context *context) const {
+    if (table.empty())
+      return nullptr;
+    size_t mask = table.size() - 1;
+    for (size_t i = place(registration, context);; ++i) {
+      Pin *pin = table[i & mask];
+      if (!pin ||
+          (pin->registration == registration && pin->slot->context == context))
+        return pin;
+    }
+  }
+  /// Grows the table for one more pin.
+  void reservePin();
+  /// Takes over a new pin; the table has room.
+  void addPin(Pin *pin);
+  /// The thread's part of `context`, made on first use.
+  ThreadContext *slotFor(gpuasync_context *context);
+  /// Drops pins on retired instances and parts of closed contexts.
+  void purge(bool everything);
+
+private:
+  /// Of two pins of one program, one is on a retired instance.
+  void enterIntoTable(Pin *pin, bool replace);
+  void refillTable();
+};
+
+extern __thread ThreadState *currentThread
+    __attribute__((tls_model("initial-exec")));
+
+/// The calling thread's state, made on first use (may throw bad_alloc).
+ThreadState &threadState();
+
+//===----------------------------------------------------------------------===//
+// The process
+//===----------------------------------------------------------------------===//
+
+/// Why entries refuse; bits of `refusal`.
+enum : uint32_t { RefuseForked = 1, RefuseShutDown = 2, RefuseExiting = 4 };
+extern std::atomic<uint32_t> refusal;
+inline bool isForked() {
+  return refusal.load(std::memory_order_relaxed) & RefuseForked;
+}
+
+struct Process {
+  std::mutex mutex; ///< guards the lists below; taken before no other lock
+  /// Open ones, without a reference, and closed ones whose work goes on.
+  std::vector<gpuasync_context *> contexts;
+  std::vector<gpuasync_context *> defaults;  ///< made by default, referenced
+  std::vector<Registration *> registrations; ///< in use
+  std::vector<Registration *> freeRegistrations;
+  std::mutex openMutex; ///< one default context is opened at a time
+  alignas(64) std::atomic<int64_t> timeoutNs{-1}; ///< read by warm calls
+  std::atomic<int64_t> spinNs{50000};
+  bool syncLaunches = false; ///< GPU_ASYNC_SYNC_LAUNCHES
+};
+
+/// Made on first use together with the fork and exit handlers; never destroyed.
+Process &process();
+
+/// Ok, or GPUASYNC_SHUT_DOWN with the reason.
+Status checkRefusal();
+
+} // namespace gpuasync
+
+#endif // GPUASYNC_CORE_PROCESS_THREAD_H
