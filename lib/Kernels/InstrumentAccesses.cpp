@@ -7,8 +7,8 @@
 // that the lowering of kernels knows nothing of it.
 //===----------------------------------------------------------------------===//
 
-#include "GPUAsync/Kernels/Passes.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
+#include "GPUAsync/Kernels/Passes.h"
 #include "Kernels/Common/KernelLowering.h"
 #include "gpuasync/Check.h"
 #include "mlir/Conversion/VectorToSCF/VectorToSCF.h"

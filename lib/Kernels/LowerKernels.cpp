@@ -6,11 +6,11 @@
 // table of kernels, in one gpu_async.binary.
 //===----------------------------------------------------------------------===//
 
+#include "GPUAsync/IR/GPUAsyncOps.h"
+#include "GPUAsync/IR/VerifyProgram.h"
 #include "GPUAsync/Kernels/CPU/Object.h"
 #include "GPUAsync/Kernels/Common/KernelABI.h"
 #include "GPUAsync/Kernels/Passes.h"
-#include "GPUAsync/IR/GPUAsyncOps.h"
-#include "GPUAsync/IR/VerifyProgram.h"
 #include "Kernels/Common/KernelLowering.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

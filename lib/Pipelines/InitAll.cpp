@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/InitAll.h"
-#include "GPUAsync/Kernels/CPU/Object.h"
 #include "GPUAsync/Conversion/Passes.h"
-#include "GPUAsync/Kernels/Passes.h"
 #include "GPUAsync/IR/GPUAsyncDialect.h"
+#include "GPUAsync/Kernels/CPU/Object.h"
+#include "GPUAsync/Kernels/Passes.h"
 #include "GPUAsync/Pipelines/Pipelines.h"
 #include "GPUAsync/Transforms/Passes.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"

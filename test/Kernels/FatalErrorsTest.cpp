@@ -6,8 +6,8 @@
 // however many, in whatever threads, goes on compiling, and ends as it would.
 //===----------------------------------------------------------------------===//
 
-#include "GPUAsync/Kernels/Passes.h"
 #include "GPUAsync/InitAll.h"
+#include "GPUAsync/Kernels/Passes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"

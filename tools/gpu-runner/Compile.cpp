@@ -11,9 +11,9 @@
 #include "Files.h"
 #include "Link.h"
 
+#include "GPUAsync/InitAll.h"
 #include "GPUAsync/Kernels/CPU/Code.h"
 #include "GPUAsync/Kernels/Passes.h"
-#include "GPUAsync/InitAll.h"
 #include "GPUAsync/Pipelines/Pipelines.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"

@@ -6,9 +6,9 @@
 // LLVM dialect, then the whole host program is converted to LLVM dialect.
 //===----------------------------------------------------------------------===//
 
-#include "GPUAsync/Kernels/Common/KernelABI.h"
 #include "GPUAsync/Conversion/Passes.h"
 #include "GPUAsync/IR/VerifyProgram.h"
+#include "GPUAsync/Kernels/Common/KernelABI.h"
 #include "RuntimeLowering.h"
 #include "mlir/Analysis/DataLayoutAnalysis.h"
 #include "mlir/Conversion/ConvertToLLVM/ToLLVMInterface.h"

@@ -6,9 +6,9 @@
 // links that to a code object with ld.lld.
 //===----------------------------------------------------------------------===//
 
-#include "Kernels/GPU/GPULowering.h"
 #include "Kernels/Common/GPUTargets.h"
 #include "Kernels/Common/Tools.h"
+#include "Kernels/GPU/GPULowering.h"
 #include "mlir/Conversion/ComplexToLLVM/ComplexToLLVM.h"
 #include "mlir/Conversion/GPUToROCDL/GPUToROCDLPass.h"
 #include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"

@@ -7,8 +7,8 @@
 // calls it for every thread of a block, or once if it is cut at its barriers.
 //===----------------------------------------------------------------------===//
 
-#include "Lowering.h"
 #include "GPUAsync/Kernels/Common/KernelABI.h"
+#include "Lowering.h"
 #include "gpuasync/RuntimeABI.h"
 #include <cstddef>
 

@@ -9,12 +9,12 @@
 // are in the files named Cpu*; this one runs them and holds the pipelines.
 //===----------------------------------------------------------------------===//
 
-#include "Lowering.h"
-#include "Kernels/CPU/Ops/SmallFloats.h"
 #include "GPUAsync/Kernels/CPU/Code.h"
 #include "GPUAsync/Kernels/CPU/Object.h"
+#include "Kernels/CPU/Ops/SmallFloats.h"
 #include "Kernels/Common/Allocas.h"
 #include "Kernels/Common/Math.h"
+#include "Lowering.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ComplexToStandard/ComplexToStandard.h"
 #include "mlir/Conversion/ConvertToLLVM/ToLLVMPass.h"

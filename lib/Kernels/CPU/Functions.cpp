@@ -6,8 +6,8 @@
 // place in the grid as arguments, and gives workgroup memory its place.
 //===----------------------------------------------------------------------===//
 
-#include "Lowering.h"
 #include "GPUAsync/Kernels/Common/KernelABI.h"
+#include "Lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/IR/AttrTypeSubElements.h"

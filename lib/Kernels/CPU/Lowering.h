@@ -9,8 +9,8 @@
 #ifndef GPUASYNC_LIB_KERNELS_CPU_LOWERING_H
 #define GPUASYNC_LIB_KERNELS_CPU_LOWERING_H
 
-#include "Kernel.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
+#include "Kernel.h"
 #include "Kernels/Common/KernelLowering.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -3,7 +3,7 @@
 // Code objects are linked by ld.lld; the library is a package that need not be there.
 // REQUIRES: lld, rocm-device-libs
 // RUN: gpu-opt %s -gpu-async-lower-kernels="targets=amdgcn:gfx90a rocm=/usr/lib/x86_64-linux-gnu" -o %t.mlir
-// RUN: %python %S/Inputs/images.py %t.mlir %t
+// RUN: %python %S/../Inputs/images.py %t.mlir %t
 // RUN: llvm-readelf --notes --dyn-symbols %t-gfx90a.hsaco | FileCheck %s
 
 // CHECK-NOT: UND {{[a-z_]}}

@@ -5,14 +5,14 @@
 // RUN: rm -rf %t && split-file %s %t
 // RUN: gpu-opt %t/chips.mlir -gpu-async-lower-kernels="targets=cpu,amdgcn:gfx90a,amdgcn:gfx942,amdgcn:gfx1100,amdgcn:gfx90a:sramecc+:xnack- rocm=none" -o %t/chips.out.mlir
 // RUN: FileCheck %t/chips.mlir --input-file=%t/chips.out.mlir --check-prefix=TABLE
-// RUN: %python %S/Inputs/images.py %t/chips.out.mlir %t/image
+// RUN: %python %S/../Inputs/images.py %t/chips.out.mlir %t/image
 // RUN: llvm-readelf -h --notes --dyn-symbols %t/image-gfx90a.hsaco | FileCheck %t/chips.mlir --check-prefixes=OBJECT,GFX90A
 // RUN: llvm-readelf -h --notes --dyn-symbols %t/image-gfx942.hsaco | FileCheck %t/chips.mlir --check-prefixes=OBJECT,GFX942
 // RUN: llvm-readelf -h --notes --dyn-symbols %t/image-gfx1100.hsaco | FileCheck %t/chips.mlir --check-prefixes=OBJECT,GFX1100
 // RUN: llvm-readelf -h --notes %t/image-gfx90a:sramecc+:xnack-.hsaco | FileCheck %t/chips.mlir --check-prefix=FEATURES
 // RUN: gpu-opt %t/own.mlir -gpu-async-lower-kernels=rocm=none -o %t/own.out.mlir
 // RUN: FileCheck %t/own.mlir --input-file=%t/own.out.mlir
-// RUN: %python %S/Inputs/images.py %t/own.out.mlir %t/own
+// RUN: %python %S/../Inputs/images.py %t/own.out.mlir %t/own
 // RUN: llvm-objdump -d %t/own-gfx1030.hsaco | FileCheck %t/own.mlir --check-prefix=CODE
 // RUN: llvm-readelf --notes %t/own-gfx1030.hsaco | FileCheck %t/own.mlir --check-prefix=OWN
 

@@ -3,7 +3,7 @@
 // numbers below the smallest normal one. Kernels have none of them, and call nothing instead.
 // REQUIRES: linker
 // RUN: gpu-opt %s --gpu-module-to-binary=format=bin -o %t.mlir
-// RUN: %python %S/Inputs/images.py %t.mlir %t
+// RUN: %python %S/../Inputs/images.py %t.mlir %t
 // RUN: llvm-objdump -d %t-sapphire.elf | FileCheck %s "--implicit-check-not={{v[a-z0-9]+bf16}}"
 // RUN: llvm-objdump -d %t-sierra.elf | FileCheck %s "--implicit-check-not={{v[a-z0-9]+bf16}}"
 // RUN: llvm-objdump -d %t-diamond.elf | FileCheck %s "--implicit-check-not={{v[a-z0-9]+bf16}}"

@@ -659,8 +659,9 @@ void addCheck(Table &table) {
   X(mgpuCreateCsc)                                                             \
   X(mgpuCreateBsr)                                                             \
   X(mgpuDestroySpMat)                                                          \
-  X(mgpuSpMV) X(mgpuSpMMBufferSize) X(mgpuSpMM) X(mgpuSDDMMBufferSize)         \
-      X(mgpuSDDMM) X(mgpuSpGEMMCreateDescr) X(mgpuSpGEMMDestroyDescr)          \
+  X(mgpuSpMV)                                                                  \
+  X(mgpuSpMMBufferSize) X(mgpuSpMM) X(mgpuSDDMMBufferSize) X(mgpuSDDMM)        \
+      X(mgpuSpGEMMCreateDescr) X(mgpuSpGEMMDestroyDescr)                       \
           X(mgpuSpGEMMWorkEstimation) X(mgpuSpGEMMCompute) X(mgpuSpGEMMCopy)   \
               X(mgpuSpMatGetSize) X(mgpuSetCsrPointers)                        \
                   X(mgpuCreateSparseLtEnv) X(mgpuDestroySparseLtEnv)           \

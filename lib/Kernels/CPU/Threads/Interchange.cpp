@@ -9,8 +9,8 @@
 
 #include "Interchange.h"
 #include "Kernels/CPU/Lowering.h"
-#include "Places.h"
 #include "Kernels/Common/Allocas.h"
+#include "Places.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/SymbolTable.h"

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Cutter.h"
-#include "Places.h"
 #include "Kernels/Common/Allocas.h"
+#include "Places.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"

@@ -6,8 +6,8 @@
 // another thread writes.
 //===----------------------------------------------------------------------===//
 
-#include "core/context/Capture.h"
 #include "core/abi/Entry.h"
+#include "core/context/Capture.h"
 #include "core/module/Program.h"
 #include "gpuasync/Check.h"
 

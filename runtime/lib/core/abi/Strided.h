@@ -9,8 +9,8 @@
 #ifndef GPUASYNC_CORE_ABI_STRIDED_H
 #define GPUASYNC_CORE_ABI_STRIDED_H
 
-#include "drivers/Driver.h"
 #include "core/abi/Extent.h"
+#include "drivers/Driver.h"
 
 #include <vector>
 

@@ -16,9 +16,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "core/abi/Strided.h"
 #include "core/context/Capture.h"
 #include "core/pool/HostMemory.h"
-#include "core/abi/Strided.h"
 
 #include <string.h>
 #include <time.h>

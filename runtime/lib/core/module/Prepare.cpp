@@ -8,8 +8,8 @@
 
 #include "core/abi/Entry.h"
 #include "core/abi/Frame.h"
-#include "core/module/Program.h"
 #include "core/abi/SizedStruct.h"
+#include "core/module/Program.h"
 #include "gpuasync/Context.h"
 #include "gpuasync/Program.h"
 

@@ -7,8 +7,8 @@
 // blocks come from the caching allocator, which never waits for the device.
 //===----------------------------------------------------------------------===//
 
-#include "core/context/ContextImpl.h"
 #include "core/abi/Strided.h"
+#include "core/context/ContextImpl.h"
 
 #include <new>
 #include <string.h>

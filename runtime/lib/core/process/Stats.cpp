@@ -5,8 +5,8 @@
 // Sums of what each thread counted for itself, and what is still alive.
 //===----------------------------------------------------------------------===//
 
-#include "core/context/ContextImpl.h"
 #include "core/abi/SizedStruct.h"
+#include "core/context/ContextImpl.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
