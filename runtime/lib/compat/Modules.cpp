@@ -11,9 +11,9 @@
 #include "compat/Modules.h"
 #include "compat/Handles.h"
 #include "compat/Report.h"
+#include "drivers/shared/ElfFile.h"
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <memory>
 #include <mutex>
 #include <string.h>
@@ -134,38 +134,21 @@ void ptxKernels(const char *text, std::vector<std::string> &names) {
 
 /// Of a cubin, symbols marked as entries; of an AMD code object, descriptors.
 void elfKernels(const gpuasync_image &image, std::vector<std::string> &names) {
-  auto *data = static_cast<const char *>(image.data);
-  uint64_t bytes = image.size;
-  Elf64_Ehdr header;
-  memcpy(&header, data, sizeof(header));
-  if (header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shoff > bytes ||
-      (bytes - header.e_shoff) / sizeof(Elf64_Shdr) < header.e_shnum)
-    return;
-  auto section = [&](unsigned index) {
-    Elf64_Shdr result = {};
-    if (index < header.e_shnum)
-      memcpy(&result, data + header.e_shoff + index * sizeof(result),
-             sizeof(result));
-    if (result.sh_offset > bytes || result.sh_size > bytes - result.sh_offset)
-      result.sh_size = 0;
-    return result;
-  };
-  for (unsigned i = 0; i < header.e_shnum; ++i) {
-    Elf64_Shdr symbols = section(i);
-    if (symbols.sh_type != SHT_SYMTAB)
+  const ElfFile file({static_cast<const char *>(image.data), image.size});
+  for (uint32_t i = 0; i < file.sectionCount(); ++i) {
+    Elf64_Shdr section = file.section(i);
+    if (section.sh_type != SHT_SYMTAB)
       continue;
-    Elf64_Shdr strings = section(symbols.sh_link);
-    for (uint64_t at = 0; at + sizeof(Elf64_Sym) <= symbols.sh_size;
-         at += sizeof(Elf64_Sym)) {
+    std::string_view strings = file.bytes(file.section(section.sh_link));
+    std::string_view symbols = file.bytes(section);
+    for (; symbols.size() >= sizeof(Elf64_Sym);
+         symbols.remove_prefix(sizeof(Elf64_Sym))) {
       Elf64_Sym symbol;
-      memcpy(&symbol, data + symbols.sh_offset + at, sizeof(symbol));
-      if (symbol.st_name >= strings.sh_size)
-        continue;
-      const char *start = data + strings.sh_offset + symbol.st_name;
-      std::string name(start, strnlen(start, strings.sh_size - symbol.st_name));
+      memcpy(&symbol, symbols.data(), sizeof(symbol));
+      std::string name(ElfFile::string(strings, symbol.st_name));
       constexpr unsigned char cudaEntry = 0x10;
       if (image.format == GPUASYNC_IMAGE_CUBIN) {
-        if (ELF64_ST_TYPE(symbol.st_info) == STT_FUNC &&
+        if (!name.empty() && ELF64_ST_TYPE(symbol.st_info) == STT_FUNC &&
             (symbol.st_other & cudaEntry))
           names.push_back(std::move(name));
       } else if (name.size() > 3 &&

@@ -1,16 +1,22 @@
-//===- CudaImageTest.cpp - Which image fits a chip ------------------------===//
+//===- CudaImageTest.cpp - Which image fits a chip, what is in it ---------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The order of cubins and PTX, and why one does not fit, without a device.
+// The order of cubins and PTX, why one does not fit, and the parameters in a
+// cubin, whole, cut short and damaged; without a device.
 //===----------------------------------------------------------------------===//
 
 #include "drivers/cuda/CudaDriver.h"
 
 #include <gtest/gtest.h>
 
+#include <elf.h>
+#include <memory>
+#include <random>
+#include <stdlib.h>
 #include <string.h>
 #include <string>
+#include <vector>
 
 using namespace gpuasync;
 using gpuasync::cuda::CudaDriver;
@@ -85,6 +91,84 @@ TEST(CudaImage, PtxNoNewerThanTheDriver) {
   EXPECT_FALSE(fits(12090, ptx90));
   EXPECT_TRUE(fits(13000, ptx90));
   EXPECT_TRUE(fits(14000, ".version 9.9\n"));
+}
+
+//===--- Cubins
+
+/// A cubin as far as the runtime reads it: names of sections, then for each
+/// kernel its records, then the table of sections.
+std::string cubin(const std::vector<std::pair<std::string, int>> &kernels) {
+  std::string names(1, '\0'), records;
+  std::vector<Elf64_Shdr> sections(1);
+  auto add = [&](const std::string &name, uint64_t offset, uint64_t size) {
+    Elf64_Shdr section = {};
+    section.sh_name = Elf64_Word(names.size());
+    section.sh_offset = sizeof(Elf64_Ehdr) + offset;
+    section.sh_size = size;
+    sections.push_back(section);
+    names += name + '\0';
+  };
+  for (auto &[name, parameters] : kernels) {
+    size_t begin = records.size();
+    records += std::string("\x03\x19\x40\x00", 4); // the size of all
+    for (int i = 0; i < parameters; ++i)
+      records += std::string("\x04\x17\x0c\x00", 4) + std::string(12, '\0');
+    add(".nv.info." + name, begin, records.size() - begin);
+  }
+  add(".shstrtab", records.size(), 0);
+  sections.back().sh_size = names.size();
+  Elf64_Ehdr header = {};
+  memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_shoff = sizeof(header) + records.size() + names.size();
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shnum = Elf64_Half(sections.size());
+  header.e_shstrndx = Elf64_Half(sections.size() - 1);
+  std::string file(reinterpret_cast<char *>(&header), sizeof(header));
+  file += records + names;
+  file.append(reinterpret_cast<char *>(sections.data()),
+              sections.size() * sizeof(Elf64_Shdr));
+  return file;
+}
+
+/// A copy that ends where the bytes end, so that a sanitizer sees reads beyond.
+int64_t countIn(const std::string &bytes, const char *kernel) {
+  std::unique_ptr<char[]> copy(new char[bytes.size()]);
+  memcpy(copy.get(), bytes.data(), bytes.size());
+  return CudaDriver().imageParamCount(
+      {GPUASYNC_IMAGE_CUBIN, 0, "sm_90", copy.get(), bytes.size(), {0, 0}},
+      kernel);
+}
+
+TEST(CudaImage, ParametersCountedInACubin) {
+  std::string file = cubin({{"one", 1}, {"fiveMore", 5}, {"five", 6}});
+  EXPECT_EQ(countIn(file, "one"), 1);
+  EXPECT_EQ(countIn(file, "five"), 6);
+  EXPECT_EQ(countIn(file, "fiveMore"), 5);
+  EXPECT_EQ(countIn(file, "fiv"), -1);
+  // A size without descriptions is of records newer than ours.
+  EXPECT_EQ(countIn(cubin({{"none", 0}}), "none"), -1);
+  EXPECT_EQ(countIn("", "one"), -1);
+  EXPECT_EQ(countIn(std::string(64, '\0'), "one"), -1);
+}
+
+TEST(CudaImage, ACubinCutShortOrDamagedIsNeverReadBeyondItsEnd) {
+  const std::string whole = cubin({{"one", 1}, {"five", 5}});
+  for (size_t bytes = 0; bytes < whole.size(); ++bytes)
+    EXPECT_EQ(countIn(whole.substr(0, bytes), "five"), -1) << bytes;
+  unsigned seed = std::random_device()();
+  if (const char *text = getenv("GPU_ASYNC_TEST_SEED"))
+    seed = unsigned(strtoul(text, nullptr, 10));
+  SCOPED_TRACE("GPU_ASYNC_TEST_SEED=" + std::to_string(seed));
+  std::mt19937 random(seed);
+  int64_t told = 0;
+  for (int round = 0; round < 20000; ++round) {
+    std::string damaged(whole);
+    for (unsigned i = 0, n = 1 + random() % 4; i < n; ++i)
+      damaged[random() % whole.size()] = char(random());
+    told += countIn(damaged, "five") == 5;
+  }
+  EXPECT_GT(told, 0);
+  EXPECT_LT(told, 20000);
 }
 
 } // namespace

@@ -7,14 +7,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "drivers/cuda/CudaDriver.h"
+#include "drivers/shared/ElfFile.h"
 
 #include <ctype.h>
-#include <elf.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <string>
-#include <string_view>
 
 using namespace gpuasync;
 using namespace gpuasync::cuda;
@@ -161,47 +160,22 @@ static int64_t ptxParamCount(std::string_view ptx, std::string_view kernel) {
 }
 
 /// Counts the parameter records of a kernel's `.nv.info` section.
-static int64_t cubinParamCount(const unsigned char *data, uint64_t bytes,
-                               const char *kernel) {
-  Elf64_Ehdr header;
-  if (bytes < sizeof(header))
-    return -1;
-  memcpy(&header, data, sizeof(header));
-  if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-      header.e_shentsize != sizeof(Elf64_Shdr) ||
-      header.e_shstrndx >= header.e_shnum || header.e_shoff > bytes ||
-      (bytes - header.e_shoff) / sizeof(Elf64_Shdr) < header.e_shnum)
-    return -1;
-  auto section = [&](unsigned index) {
-    Elf64_Shdr result;
-    memcpy(&result, data + header.e_shoff + index * sizeof(result),
-           sizeof(result));
-    return result;
-  };
-  auto inside = [&](const Elf64_Shdr &s) {
-    return s.sh_offset <= bytes && s.sh_size <= bytes - s.sh_offset;
-  };
-  Elf64_Shdr names = section(header.e_shstrndx);
-  if (!inside(names))
-    return -1;
+static int64_t cubinParamCount(std::string_view cubin, const char *kernel) {
+  const ElfFile file(cubin);
   const std::string wanted = std::string(".nv.info.") + kernel;
-  for (unsigned i = 0; i < header.e_shnum; ++i) {
-    Elf64_Shdr info = section(i);
-    if (info.sh_name >= names.sh_size || !inside(info))
-      continue;
-    const char *name =
-        reinterpret_cast<const char *>(data) + names.sh_offset + info.sh_name;
-    size_t room = names.sh_size - info.sh_name;
-    if (strnlen(name, room) != wanted.size() ||
-        wanted.compare(0, wanted.size(), name, wanted.size()) != 0)
+  for (uint32_t i = 0; i < file.sectionCount(); ++i) {
+    Elf64_Shdr section = file.section(i);
+    std::string_view records = file.bytes(section);
+    if (ElfFile::string(file.sectionNames(), section.sh_name) != wanted ||
+        records.size() != section.sh_size)
       continue;
     // Records: format, attribute, 16-bit value; format 4 has that many bytes
     // after it. Attribute 0x17 describes one parameter, 0x19 has the size of
     // all; a size without descriptions is a format of records newer than ours.
     int64_t count = 0;
     unsigned total = 0;
-    const unsigned char *at = data + info.sh_offset;
-    const unsigned char *end = at + info.sh_size;
+    auto *at = reinterpret_cast<const unsigned char *>(records.data());
+    const unsigned char *end = at + records.size();
     while (end - at >= 4) {
       unsigned format = at[0], attribute = at[1];
       unsigned value = unsigned(at[2]) | unsigned(at[3]) << 8;
@@ -224,12 +198,10 @@ static int64_t cubinParamCount(const unsigned char *data, uint64_t bytes,
 
 int64_t CudaDriver::imageParamCount(const gpuasync_image &image,
                                     const char *kernel) const {
+  std::string_view bytes(static_cast<const char *>(image.data), image.size);
   if (image.format == GPUASYNC_IMAGE_PTX)
-    return ptxParamCount(
-        std::string_view(static_cast<const char *>(image.data), image.size),
-        kernel);
+    return ptxParamCount(bytes, kernel);
   if (image.format == GPUASYNC_IMAGE_CUBIN)
-    return cubinParamCount(static_cast<const unsigned char *>(image.data),
-                           image.size, kernel);
+    return cubinParamCount(bytes, kernel);
   return -1;
 }

@@ -7,10 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "drivers/hip/HipDriver.h"
-
-#include <elf.h>
-#include <string.h>
-#include <string_view>
+#include "drivers/shared/ElfFile.h"
 
 using namespace gpuasync;
 using namespace gpuasync::hip;
@@ -161,23 +158,12 @@ private:
 
 /// The note with the metadata of a code object, empty if there is none.
 static std::string_view findMetadata(std::string_view object) {
-  Elf64_Ehdr header;
-  if (object.size() < sizeof(header))
-    return {};
-  memcpy(&header, object.data(), sizeof(header));
-  if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 ||
-      header.e_phentsize != sizeof(Elf64_Phdr) ||
-      header.e_phoff > object.size() ||
-      (object.size() - header.e_phoff) / sizeof(Elf64_Phdr) < header.e_phnum)
-    return {};
-  for (unsigned i = 0; i < header.e_phnum; ++i) {
-    Elf64_Phdr segment;
-    memcpy(&segment, object.data() + header.e_phoff + i * sizeof(segment),
-           sizeof(segment));
-    if (segment.p_type != PT_NOTE || segment.p_offset > object.size() ||
-        segment.p_filesz > object.size() - segment.p_offset)
+  const ElfFile file(object);
+  for (uint32_t i = 0; i < file.segmentCount(); ++i) {
+    Elf64_Phdr segment = file.segment(i);
+    if (segment.p_type != PT_NOTE)
       continue;
-    std::string_view notes = object.substr(segment.p_offset, segment.p_filesz);
+    std::string_view notes = file.bytes(segment);
     Elf64_Nhdr note;
     while (notes.size() >= sizeof(note)) {
       memcpy(&note, notes.data(), sizeof(note));
