@@ -92,8 +92,8 @@ void PrecedingWork::number(Region &region) {
     addPoints([](const CarriedToken &carried) { return bool(carried.init); });
     for (Region &inner : op.getRegions()) {
       number(inner);
-      bool isEnd = isLoop(&op) ? inner.getRegionNumber() == 0
-                               : &inner == &op.getRegions().back();
+      bool isEnd = isTokenLoop(&op) ? inner.getRegionNumber() == 0
+                                    : &inner == &op.getRegions().back();
       addPoints(
           [&](const CarriedToken &carried) { return !carried.init && isEnd; });
     }
@@ -233,7 +233,7 @@ void PrecedingWork::findBehind(Operation *op) {
 static Operation *getLoopAround(Operation *op) {
   do
     op = op->getParentOp();
-  while (op && !isLoop(op));
+  while (op && !isTokenLoop(op));
   return op;
 }
 
@@ -272,7 +272,7 @@ PrecedingWork::close(const OpenPoint &point, Operation *user,
   Numbers result;
   for (const Numbers &part : parts)
     for (unsigned work : part)
-      if ((!isLoop(point.op) && isInside(work, point.op)) ||
+      if ((!isTokenLoop(point.op) && isInside(work, point.op)) ||
           llvm::all_of(parts, [&](const Numbers &other) {
             return contains(other, work);
           }))

@@ -330,7 +330,7 @@ void StreamAssignment::planRegionOp(Operation *op, BlockPlan &parent) {
   for (auto [block, bound] : llvm::zip_equal(blocks, bindings)) {
     plan.blocks.push_back(this->plan(*block, bound));
     SmallVector<unsigned> &strandOf = plan.strandOf.emplace_back();
-    unsigned next = isLoop(op) ? numAll : numBound;
+    unsigned next = isTokenLoop(op) ? numAll : numBound;
     for (auto [path, boundTo] : llvm::enumerate(plan.blocks.back()->boundTo)) {
       bool isEmpty = plan.blocks.back()->paths[path].empty();
       strandOf.push_back(boundTo != none ? boundTo : isEmpty ? none : next++);
@@ -359,7 +359,7 @@ void StreamAssignment::planRegionOp(Operation *op, BlockPlan &parent) {
       const SmallVector<unsigned> &nodes = block->paths[path];
       if (!done[nodes.back()])
         isDone[strand] = false;
-      if (isLoop(op) && isKnown[strand])
+      if (isTokenLoop(op) && isKnown[strand])
         continue;
       llvm::SetVector<Value> needs;
       if (!block->outside.empty()) {
@@ -522,7 +522,7 @@ void StreamAssignment::place(const BlockPlan &plan,
     for (auto [strand, stream] : llvm::enumerate(streamOfStrand)) {
       for (Value point : regionOp->carried[strand])
         streamOf[point] = stream;
-      if (isLoop(regionOp->op))
+      if (isTokenLoop(regionOp->op))
         for (Value point : regionOp->needs[strand])
           entryWaits[regionOp->op].push_back({stream, point});
     }

@@ -22,10 +22,6 @@ Operation *mlir::gpuasync::getRegionOp(Block *block) {
   return isa<FunctionOpInterface>(op) ? nullptr : op;
 }
 
-bool mlir::gpuasync::isLoop(Operation *op) {
-  return isa<scf::ForOp, scf::WhileOp>(op);
-}
-
 SmallVector<CarriedToken> mlir::gpuasync::getCarriedTokens(Operation *op) {
   SmallVector<CarriedToken> all;
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
@@ -184,7 +180,7 @@ void TokenSources::analyze(Operation *op, ArrayRef<CarriedToken> all) const {
       found.push_back({&carried, {carried.init}});
       continue;
     }
-    if (!isLoop(op) && llvm::all_equal(updates) &&
+    if (!isTokenLoop(op) && llvm::all_equal(updates) &&
         llvm::none_of(updates.front(),
                       [&](Value point) { return isInside(point, op); })) {
       found.push_back({&carried, llvm::to_vector<1>(updates.front())});

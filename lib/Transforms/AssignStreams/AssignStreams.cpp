@@ -42,7 +42,7 @@ static LogicalResult checkRegionOp(Operation *op) {
     if (!region.empty() && !region.hasOneBlock())
       return op->emitOpError("has a region of several blocks; run "
                              "gpu-async-structure-control-flow first");
-  if (isLoop(op))
+  if (isTokenLoop(op))
     return success();
   for (unsigned i = 0; i < op->getNumRegions(); ++i)
     if (cast<RegionBranchOpInterface>(op).isRepetitiveRegion(i))
@@ -87,7 +87,7 @@ static LogicalResult checkOp(Operation *op, FunctionOpInterface function) {
     for (Operation *parent = op->getParentOp();
          parent != operand.getParentBlock()->getParentOp();
          parent = parent->getParentOp()) {
-      if (!isLoop(parent))
+      if (!isTokenLoop(parent))
         continue;
       InFlightDiagnostic diag = op->emitOpError(
           "takes a token from outside of the loop around it; run "

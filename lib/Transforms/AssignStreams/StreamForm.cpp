@@ -248,7 +248,7 @@ void StreamForm::visit(Operation *op) {
   } else if (isa<CallOpInterface>(op)) {
     visitCall(op);
   } else if (regionOps.contains(op)) {
-    if (isLoop(op))
+    if (isTokenLoop(op))
       visitLoop(op);
     else
       visitBranch(op);

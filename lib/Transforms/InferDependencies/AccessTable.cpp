@@ -88,7 +88,7 @@ unsigned AccessTable::addKey(const Access &access, Operation *op) {
        parent = parent->getParentOp()) {
     if (!left.window.root && left.distinct.empty())
       break;
-    if (!isLoop(parent))
+    if (!isa<LoopLikeOpInterface>(parent))
       continue;
     left.leave(parent);
     if (left.isSameButForWriting(keys[inner].access))
@@ -132,7 +132,7 @@ LogicalResult AccessTable::visit(Operation *op) {
       info.hasWork = hasWork;
       for (Operation *parent = op->getParentOp(); parent != function;
            parent = parent->getParentOp())
-        if (isLoop(parent))
+        if (isa<LoopLikeOpInterface>(parent))
           info.loop = positions[parent];
       for (Region &region : op->getRegions())
         for (Block &block : region)

@@ -90,8 +90,6 @@ struct RegionInfo {
   SmallVector<unsigned> ownCells;
 };
 
-inline bool isLoop(Operation *op) { return isa<LoopLikeOpInterface>(op); }
-
 /// Finds out what all ops of a function touch.
 class AccessTable {
 public:

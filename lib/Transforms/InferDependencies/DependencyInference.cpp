@@ -343,7 +343,7 @@ void DependencyInference::waitBefore(Operation *op, const OpInfo &info) {
 void DependencyInference::process(Block &block) {
   for (Operation &op : llvm::make_early_inc_range(block)) {
     if (const RegionInfo *info = table.lookupRegion(&op)) {
-      if (isLoop(&op))
+      if (isa<LoopLikeOpInterface>(op))
         processLoop(&op, *info);
       else
         processBranches(&op, *info);

@@ -45,9 +45,6 @@ Operation *getRegionOp(Block *block);
 /// The region op that carries the token, null for other tokens.
 Operation *getCarrier(Value token);
 
-/// Whether a region of `op` may run more than once.
-bool isLoop(Operation *op);
-
 /// The tokens that `op`, an scf.for, an scf.while or an op whose regions run at
 /// most once, hands on. Those of an scf.while are the ones that enter the
 /// condition, then those that leave it.
