@@ -57,15 +57,21 @@ TEST_P(Wait, SpinIsASetting_L08) {
   const int64_t before = gpuasync::process().spinNs;
   for (bool event : {false, true}) {
     constexpr double length = 60;
-    gpuasync_set_spin(0);
-    double asleep = costOfWait(length, event);
-    gpuasync_set_spin(10e6);
-    double polling = costOfWait(length, event);
-    printf("processor time of a wait of %g ms: %.2f ms asleep, %.2f polling\n",
-           length, asleep, polling);
-    EXPECT_LT(asleep, length / 4);
-    // Another process may have had the processor meanwhile.
-    EXPECT_GT(polling, 4 * asleep);
+    // Other processes may have the processor meanwhile, so it may take a few
+    // looks.
+    bool isSetting = false;
+    for (int look = 0; look < 20 && !isSetting; ++look) {
+      gpuasync_set_spin(0);
+      double asleep = costOfWait(length, event);
+      gpuasync_set_spin(10e6);
+      double polling = costOfWait(length, event);
+      printf(
+          "processor time of a wait of %g ms: %.2f ms asleep, %.2f polling\n",
+          length, asleep, polling);
+      isSetting =
+          asleep < length / 4 && polling > 4 * asleep && polling > length / 6;
+    }
+    EXPECT_TRUE(isSetting);
   }
   gpuasync_set_spin(double(before) / 1e3);
 }
