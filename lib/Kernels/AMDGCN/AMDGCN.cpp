@@ -394,8 +394,6 @@ void AMDGCNLowering::prepareKernels() {
   for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
     if (function.isExternal() || !isKernel(function))
       continue;
-    function->setAttr(ROCDL::ROCDLDialect::getKernelFuncAttrName(),
-                      UnitAttr::get(context));
     if (!function->hasAttr(flatSize) && !function->hasAttr(requiredSize) &&
         !function->hasAttr("rocdl.max_flat_work_group_size"))
       function->setAttr(flatSize, StringAttr::get(context, "1,1024"));

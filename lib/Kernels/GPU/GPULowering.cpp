@@ -14,6 +14,8 @@
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/Transforms/Passes.h"
@@ -143,6 +145,24 @@ void GPULowering::callIntrinsics() {
     if (function.isExternal() &&
         SymbolTable::symbolKnownUseEmpty(function, module))
       function.erase();
+}
+
+/// A function of the LLVM dialect may be a kernel by the attribute of gpu or of
+/// another vendor, whose translation would then have its say about it.
+void GPULowering::markKernels() {
+  for (auto function : module.getOps<LLVM::LLVMFuncOp>()) {
+    if (isKernel(function))
+      function->setAttr((vendor.dialect + ".kernel").str(),
+                        UnitAttr::get(context));
+    for (NamedAttribute attribute :
+         llvm::to_vector(function->getDiscardableAttrs())) {
+      StringRef dialect = attribute.getName().getValue().split('.').first;
+      if ((dialect == NVVM::NVVMDialect::getDialectNamespace() ||
+           dialect == ROCDL::ROCDLDialect::getDialectNamespace()) &&
+          dialect != vendor.dialect)
+        function->removeDiscardableAttr(attribute.getName());
+    }
+  }
 }
 
 /// Only kernels are seen from outside, and all of them are.
@@ -319,6 +339,7 @@ LogicalResult GPULowering::lower() {
   callIntrinsics();
   unpackParams();
   finish();
+  markKernels();
   hideFunctions();
   return failure(failed(checkDeclared()) ||
                  failed(checkLegal(module, vendor)) ||

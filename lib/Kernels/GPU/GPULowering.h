@@ -233,6 +233,7 @@ private:
   void callIntrinsics();
   void unpackParams();
   void dropInterfaceFunctions();
+  void markKernels();
   void hideFunctions();
   LogicalResult checkDeclared();
   LogicalResult checkWorkgroupMemory();
