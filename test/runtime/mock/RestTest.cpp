@@ -35,7 +35,8 @@ int runInChild(const char *test, const std::string &device) {
   return result;
 }
 
-// Run by Rest.WhatAnotherContextLeftBehind_B05, in a process that ends with its kernel unfinished.
+// Run by Rest.WhatAnotherContextLeftBehind_B05, in a process that ends with its
+// kernel unfinished.
 TEST(RestBody, DISABLED_LeftBehind) {
   alarm(30); // a hang ends it
   const char *device = getenv("GPU_ASYNC_TEST_DEVICE");
@@ -203,6 +204,7 @@ TEST_P(Rest, WorkOfAnotherContextOfTheDevice_B02) {
   releasing.settle(); // unloading waits for the gate
   EXPECT_EQ(calls("ModuleUnload"), unloads);
   mock->mock_gate_open("store");
+  mock->mock_streams_wait();
   releasing.join();
   free(x);
   EXPECT_EQ(gpuasync_modules_release(other.get()), 0u);
