@@ -7,6 +7,7 @@
 
 #include "Fixture.h"
 
+#include <malloc.h>
 #include <random>
 #include <sched.h>
 #include <sys/wait.h>
@@ -349,6 +350,88 @@ TEST_P(Order, UploadOfWhatADownloadLeavesOut) {
   openGate(flag);
   ASSERT_EQ(frame.wait({stream}), 0);
   EXPECT_EQ(out, expected);
+  frame.dealloc(nullptr, x);
+  frame.dealloc(nullptr, y);
+  frame.dealloc(nullptr, flag);
+}
+
+// Of many downloads, dense or not, that overlap, each byte of a later upload is
+// what the last one writes there.
+TEST_P(Order, UploadOfManyDownloads) {
+  constexpr uint32_t count = 500;
+  const uint32_t seed = std::random_device()();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  auto draw = [&](uint32_t below) { return uint32_t(random() % below); };
+  for (int round = 0; round < 20; ++round) {
+    std::vector<uint32_t> host(count), out(count), expected(count);
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    auto *flag = frame.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+    *flag = 0;
+    uint32_t *x = frame.alloc(stream, count), *y = frame.alloc(stream, count);
+    for (uint32_t i = 0; i < count; ++i)
+      host[i] = expected[i] = 1000 + i;
+    frame.launch(stream, Gate, 1, 1, GateParams{flag});
+    for (uint32_t pattern = 1, n = 1 + draw(8); pattern <= n; ++pattern) {
+      // Rows of some elements, in any direction.
+      const int64_t sizes[] = {1 + draw(12), 1 + draw(6)};
+      const int64_t rows = draw(2) ? 1 + draw(30) : -1 - int64_t(draw(30));
+      const int64_t strides[] = {rows, 1 + draw(3)}, from[] = {sizes[1], 1};
+      const int64_t low = std::min<int64_t>(0, rows * (sizes[0] - 1));
+      const int64_t high = std::max<int64_t>(0, rows * (sizes[0] - 1)) +
+                           strides[1] * (sizes[1] - 1);
+      const int64_t first = -low + draw(uint32_t(count - (high - low)));
+      gpuasync_memset(frame, stream, x, &pattern, 4, count, SITE("memset"));
+      gpuasync_memcpy_strided(frame, stream, host.data() + first, strides, x,
+                              from, sizes, 2, 4, SITE("memcpy"));
+      for (int64_t i = 0; i < sizes[0]; ++i)
+        for (int64_t j = 0; j < sizes[1]; ++j)
+          expected[size_t(first + i * rows + j * strides[1])] = pattern;
+    }
+    const uint32_t begin = draw(count), bytes = (1 + draw(count - begin)) * 4;
+    std::vector<uint32_t> known(expected.begin() + begin,
+                                expected.begin() + begin + bytes / 4);
+    frame.copy(stream, y, host.data() + begin, bytes);
+    for (uint32_t i = 0; i < count; ++i)
+      if (expected[i] >= 1000)
+        host[i] = 0; // the host's, and read
+    frame.copy(stream, out.data(), y, bytes);
+    openGate(flag);
+    ASSERT_EQ(frame.wait({stream}), 0);
+    out.resize(bytes / 4);
+    ASSERT_EQ(out, known) << "round " << round;
+    frame.dealloc(nullptr, x);
+    frame.dealloc(nullptr, y);
+    frame.dealloc(nullptr, flag);
+  }
+}
+
+// What is noted of such an upload is small beside its data. (Sanitizers' heaps
+// do not count.)
+TEST_P(Order, UploadOfALargeDownloadTakesLittle) {
+  constexpr uint64_t count = 16 << 20;
+  std::vector<uint32_t> host(count);
+  FrameScope frame(*program);
+  gpuasync_stream *stream = frame.stream();
+  auto *flag = frame.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+  *flag = 0;
+  uint32_t *x = frame.alloc(stream, count), *y = frame.alloc(stream, count);
+  uint32_t pattern = 8;
+  gpuasync_memset(frame, stream, x, &pattern, 4, count, SITE("memset"));
+  frame.launch(stream, Gate, 1, 1, GateParams{flag});
+  frame.copy(stream, host.data(), x, count * 4);
+  auto heap = [] {
+    struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+  };
+  size_t before = heap();
+  frame.copy(stream, y, host.data(), count * 4);
+  size_t taken = heap() - before;
+  openGate(flag);
+  ASSERT_EQ(frame.wait({stream}), 0);
+  // The staging itself may be of the heap.
+  EXPECT_LT(taken, count * 4 + (8 << 20));
   frame.dealloc(nullptr, x);
   frame.dealloc(nullptr, y);
   frame.dealloc(nullptr, flag);

@@ -246,7 +246,7 @@ Status Transfer::takeLate(HeldStaging &staging, const char *source,
     link->next = pending->late;
     pending->late = link.release();
   }
-  parts.fill(0);
+  parts.fillUnclaimed();
   if (!number)
     return Status();
   staging.use();

@@ -17,6 +17,7 @@
 #define GPUASYNC_CORE_CONTEXT_CONTEXTIMPL_H
 
 #include "core/module/ModuleCache.h"
+#include "core/pool/LateSource.h"
 #include "core/process/Thread.h"
 #include "gpuasync/Stats.h"
 
@@ -39,31 +40,6 @@ struct Fence {
 };
 
 struct Download;
-
-/// Fills the staging of an upload part by part, where downloads have yet to
-/// write the source. Thread safe.
-class LateSource {
-public:
-  LateSource(const char *source, char *staging, uint64_t bytes)
-      : source(source), staging(staging), parts(bytes, 0) {}
-  /// Gives the bytes that the download writes, and that no newer one has, to
-  /// part `number` (from 1); false: there are none.
-  bool claim(const Download &download, uint32_t number);
-  /// Copies the part, once; 0 is what nobody claimed.
-  void fill(uint32_t number);
-  /// Copies what is left.
-  void fillAll();
-
-private:
-  static constexpr uint32_t filled = UINT32_MAX;
-  template <typename Wanted>
-  void copy(Wanted wanted);
-
-  std::mutex mutex;
-  const char *source;
-  char *staging;
-  std::vector<uint32_t> parts; ///< of each byte
-};
 
 /// Pinned (on the cpu device: plain) memory that a pageable copy goes through.
 struct Staging {

@@ -111,69 +111,8 @@ void gpuasync_context::reapStaging(gpuasync_stream &stream, bool idle) {
 }
 
 //===----------------------------------------------------------------------===//
-// Sources that downloads have yet to write
+// Downloads
 //===----------------------------------------------------------------------===//
-
-static void visitBytes(const StridedCopy &copy, uint32_t dim, char *at,
-                       bool (*visit)(void *, char *, uint64_t), void *argument,
-                       bool &any) {
-  if (dim == copy.rank) {
-    any |= visit(argument, at, copy.elementBytes);
-    return;
-  }
-  for (int64_t i = 0; i < copy.sizes[dim]; ++i)
-    visitBytes(copy, dim + 1, at + i * copy.destinationStrides[dim], visit,
-               argument, any);
-}
-
-bool LateSource::claim(const Download &download, uint32_t number) {
-  struct Claim {
-    LateSource *late;
-    uint32_t number;
-  } claim = {this, number};
-  auto visit = [](void *argument, char *at, uint64_t bytes) {
-    auto &claim = *static_cast<Claim *>(argument);
-    LateSource &late = *claim.late;
-    const char *end = late.source + late.parts.size();
-    bool any = false;
-    for (const char *byte = at < late.source ? late.source : at;
-         byte < at + bytes && byte < end; ++byte) {
-      uint32_t &part = late.parts[static_cast<size_t>(byte - late.source)];
-      if (part)
-        continue;
-      part = claim.number;
-      any = true;
-    }
-    return any;
-  };
-  bool any = false;
-  if (download.scatter)
-    visitBytes(*download.scatter, 0,
-               static_cast<char *>(download.scatter->destination), visit,
-               &claim, any);
-  else
-    any = visit(&claim, download.destination, download.bytes);
-  return any;
-}
-
-template <typename Wanted>
-void LateSource::copy(Wanted wanted) {
-  std::lock_guard<std::mutex> lock(mutex);
-  for (size_t i = 0; i < parts.size(); ++i) {
-    size_t first = i;
-    while (i < parts.size() && wanted(parts[i]))
-      parts[i++] = filled;
-    memcpy(staging + first, source + first, i - first);
-  }
-}
-
-void LateSource::fill(uint32_t number) {
-  copy([number](uint32_t part) { return part == number; });
-}
-
-void LateSource::fillAll() {
-  copy([](uint32_t part) { return part != filled; });
-}
 
 Download *gpuasync_context::newDownload() {
   std::lock_guard<std::mutex> lock(memoryMutex);
