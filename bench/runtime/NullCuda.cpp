@@ -153,7 +153,9 @@ static int cuStreamWriteValue32(StreamHandle, void *address, uint32_t value,
   __atomic_store_n(static_cast<uint32_t *>(address), value, __ATOMIC_RELEASE);
   return Success;
 }
-static int cuStreamIsCapturing(StreamHandle, int *status) {
+static int cuStreamGetCaptureInfo(StreamHandle, int *status, uint64_t *,
+                                  void **, const void ***, const void **,
+                                  size_t *) {
   *status = StreamCaptureStatusNone;
   return Success;
 }

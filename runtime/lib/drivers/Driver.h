@@ -256,6 +256,9 @@ public:
 
   //===--- Modules
 
+  /// Capabilities that the device promises and that a test of them, when this
+  /// was opened, found missing.
+  virtual uint32_t missing() const { return 0; }
   /// The vendor's number of this context, which no later one at the same
   /// address has; 0 where addresses say it all.
   virtual uint64_t generation() const { return 0; }

@@ -424,9 +424,9 @@ int cuStreamWriteValue32(Call &, StreamHandle stream, void *word,
                          uint32_t value, unsigned) {
   return state().writeValue(stream, word, value);
 }
-int cuStreamIsCapturing(Call &, StreamHandle stream, int *status) {
-  uint64_t id = 0;
-  return state().captureInfo(stream, *status, id);
+int cuStreamGetCaptureInfo_v2(Call &, StreamHandle stream, int *status,
+                              uint64_t *id, void **, const void ***, size_t *) {
+  return state().captureInfo(stream, *status, *id);
 }
 int cuStreamGetCaptureInfo(Call &, StreamHandle stream, int *status,
                            uint64_t *id, void **, const void ***, const void **,

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fixture.h"
+#include "core/context/ContextImpl.h"
 
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -50,6 +51,31 @@ TEST(Default, OnlyWhatRunsTheProgramIsOpened) {
   status = Status(gpuasync_context_close(context));
   EXPECT_TRUE(status.ok()) << status.message();
   gpuasync_context_release(context);
+}
+
+// A test of a capability that fails says something of that context alone.
+TEST(Default, OneFailureRefutesNoCapabilityForEver) {
+  Mock *mock = mockOf("cuda-on-mock");
+  mock->mock_reset();
+  Context before, first, second;
+  ASSERT_TRUE(Context::open("cuda", before).ok());
+  for (auto [call, capability] :
+       {std::pair<const char *, gpuasync::Capability>{
+            "cuMemPoolCreate", gpuasync::CapStreamOrderedAlloc},
+        {"cuStreamWriteValue32", gpuasync::CapFlagWait}}) {
+    if (!before.get()->has(capability))
+      continue; // of a variant without it
+    mock->mock_fail(call, 1, 2);
+    Status status = Context::open("cuda", first);
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_STREQ(mock->mock_failed(), call);
+    EXPECT_FALSE(first.get()->has(capability)) << call;
+    ASSERT_TRUE(Context::open("cuda", second).ok());
+    EXPECT_TRUE(second.get()->has(capability)) << call;
+    EXPECT_TRUE(first.close().ok());
+    EXPECT_TRUE(second.close().ok());
+  }
+  EXPECT_TRUE(before.close().ok());
 }
 
 // M04: idle memory of this context goes back, there is one more try, and no

@@ -70,6 +70,21 @@ TEST(VariantsBody, DISABLED_OpenContext) {
   printf("it says: %s\n", Context::open("cuda", context).message());
 }
 
+/// A device whose description fails once; the fresh process's only test.
+TEST(VariantsBody, DISABLED_DescribeTwice) {
+  mockOf("cuda-on-mock")->mock_fail("cuDeviceGetAttribute", 1, 999);
+  Context context;
+  EXPECT_FALSE(Context::open("cuda", context).ok());
+  Status status = Context::open("cuda", context);
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_TRUE(context.close().ok());
+}
+TEST(Libraries, ADeviceIsDescribedAgain) {
+  Outcome run =
+      runAgain("VariantsBody.DISABLED_DescribeTwice", "GPU_ASYNC_TEST", "1");
+  EXPECT_EQ(run.result, 0) << run.output;
+}
+
 // X09, X10: what is missing is named.
 TEST(Libraries, NoLibrary_X09) {
   Outcome run = runAgain("VariantsBody.DISABLED_OpenContext",

@@ -137,7 +137,12 @@ SAME_FIELD(CUDA_MEMCPY2D, WidthInBytes);
 SAME_FIELD(CUDA_MEMCPY2D, Height);
 
 // cuda.h declares the newest version of each, which is what VendorSymbols.def
-// names.
+// names, but for this one: CUDA 12.0's is what it declares for the library's
+// own use.
+extern "C" CUresult CUDAAPI cuStreamGetCaptureInfo_v2(
+    CUstream hStream, CUstreamCaptureStatus *captureStatus_out,
+    cuuint64_t *id_out, CUgraph *graph_out,
+    const CUgraphNode **dependencies_out, size_t *numDependencies_out);
 #define CUDA_ENTRY(entry, parameters, need, name, version, exported)           \
   static_assert(gpuasync_test::SameSignature<decltype(own::CudaTable::name),   \
                                              decltype(&::name)>::value,        \

@@ -90,11 +90,9 @@ Status gpuasync::openOn(Driver &driver, int32_t ordinal, void *adopted,
   status = driver.deviceInfo(ordinal, context->info);
   if (status.ok())
     status = driver.openContext(ordinal, adopted, context->driver);
-  // The first context of a device tests what it promises.
-  if (status.ok())
-    status = driver.deviceInfo(ordinal, context->info);
   if (!status.ok())
     return status;
+  context->info.capabilities &= ~context->driver->missing();
   context->capabilities = context->info.capabilities;
   Process &shared = process();
   std::unique_lock<std::mutex> lock(shared.mutex);

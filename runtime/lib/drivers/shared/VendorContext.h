@@ -64,6 +64,7 @@ public:
   Status writeFlag(NativeStream stream, uint32_t *slot,
                    uint32_t value) override;
 
+  uint32_t missing() const override { return refuted; }
   uint64_t generation() const override { return generationId; }
   Status loadModule(const gpuasync_module &module, const gpuasync_image &image,
                     NativeModule &out, NativeFunction *functions) override;
@@ -185,6 +186,7 @@ private:
   uint64_t generationId = 0;
   PoolHandle pool = nullptr;
   bool hasPool = false;
+  uint32_t refuted = 0; ///< see `missing`
   bool opened = false;
   bool owned = true;             ///< retained; else it is the caller's
   std::atomic<bool> gone{false}; ///< the caller destroyed it

@@ -57,13 +57,11 @@ private:
 /// Never destroyed.
 struct VendorDevice {
   int32_t ordinal = 0;
-  int handle = 0; ///< what the vendor calls it by
-  std::once_flag once;
-  Status trouble; ///< of asking for the information
+  int handle = 0;     ///< what the vendor calls it by
+  std::mutex mutex;   ///< of whoever asks for the information
+  bool known = false; ///< `info` and `limits`, which do not change then
   DeviceInfo info;
   VendorLimits limits;
-  /// Capabilities that an attribute promises and a test at openContext refuted.
-  std::atomic<uint32_t> refuted{0};
   LostDevice loss;
 };
 

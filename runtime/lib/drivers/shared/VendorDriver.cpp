@@ -36,6 +36,10 @@ Status VendorDriver::open() {
         facts.title, facts.versionOf, version / facts.majorUnit,
         version % facts.majorUnit / facts.minorUnit,
         facts.leastVersion / facts.majorUnit);
+  // What a library has before its version is as good as not there.
+  for (uint32_t i = 0; call.ok() && i < facts.symbolCount; ++i)
+    if (facts.symbols[i].version > version)
+      setEntry(table, facts.symbols[i].entry, nullptr);
   if (call.ok())
     call = VENDOR_CALL(init, 0);
   if (!call.ok()) {
@@ -68,9 +72,11 @@ Status VendorDriver::find(int32_t ordinal, VendorDevice *&device) {
                       facts.name, ordinal, count, facts.name, facts.name,
                       count - 1);
   device = &devices[ordinal];
-  std::call_once(device->once,
-                 [&] { device->trouble = describeDevice(*device); });
-  return copyStatus(device->trouble);
+  // What fails may go better the next time.
+  std::lock_guard<std::mutex> lock(device->mutex);
+  Status status = device->known ? Status() : describeDevice(*device);
+  device->known = status.ok();
+  return status;
 }
 
 Status VendorDriver::describeDevice(VendorDevice &device) const {
@@ -137,7 +143,6 @@ Status VendorDriver::deviceInfo(int32_t ordinal, DeviceInfo &info) {
   if (Status status = find(ordinal, device); !status.ok())
     return status;
   info = device->info;
-  info.capabilities &= ~device->refuted.load();
   return Status();
 }
 

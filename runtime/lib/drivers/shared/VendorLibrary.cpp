@@ -60,9 +60,7 @@ Status gpuasync::resolveVendorSymbols(
     void *address = find ? find(library, symbol) : nullptr;
     if (!address)
       address = dlsym(library, symbol.exported);
-    memcpy(reinterpret_cast<char *>(&table) +
-               size_t(symbol.entry) * sizeof(address),
-           &address, sizeof(address));
+    setEntry(table, symbol.entry, address);
     if (!address && symbol.required) {
       missing += missing.empty() ? "" : ", ";
       missing += symbol.name;

@@ -46,7 +46,7 @@ Status VendorContext::externalStream(void *native, NativeStream &out) {
 Status VendorContext::captureState(NativeStream native, CaptureState &out) {
   StreamHandle stream = asStream(native);
   int kind = 0;
-  VendorCall call = {Success, VendorEntry::streamIsCapturing};
+  VendorCall call = {Success, VendorEntry::streamCapture};
   if (table.streamCapture) {
     call = VENDOR_CALL(streamCapture, stream, &kind, &out.id, nullptr, nullptr,
                        nullptr, nullptr);
@@ -54,11 +54,9 @@ Status VendorContext::captureState(NativeStream native, CaptureState &out) {
     unsigned long long id = 0;
     call = VENDOR_CALL(streamCaptureId, stream, &kind, &id);
     out.id = id;
-  } else if (table.streamIsCapturing) {
-    // Before CUDA 12.3: all captures have one number, and CUDA itself refuses
-    // to mix them.
-    out.id = 1;
-    call = VENDOR_CALL(streamIsCapturing, stream, &kind);
+  } else if (table.streamCaptureWithoutEdges) { // before CUDA 12.3
+    call = VENDOR_CALL(streamCaptureWithoutEdges, stream, &kind, &out.id,
+                       nullptr, nullptr, nullptr);
   }
   if (call.ok())
     out.kind = static_cast<CaptureState::Kind>(kind);

@@ -12,6 +12,8 @@
 #include "drivers/Driver.h"
 #include "drivers/shared/VendorTypes.h"
 
+#include <string.h>
+
 namespace gpuasync {
 
 namespace cuda {
@@ -48,6 +50,11 @@ enum class VendorEntry : uint32_t {
 };
 static_assert(sizeof(VendorTable) ==
               size_t(VendorEntry::count) * sizeof(void *));
+
+inline void setEntry(VendorTable &table, VendorEntry entry, void *address) {
+  memcpy(reinterpret_cast<char *>(&table) + size_t(entry) * sizeof(address),
+         &address, sizeof(address));
+}
 
 /// What a call of an entry returned.
 struct [[nodiscard]] VendorCall {
