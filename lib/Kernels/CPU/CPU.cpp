@@ -92,31 +92,11 @@ static void buildPromotionPipeline(OpPassManager &pm) {
 /// Cuts the kernels that hold barriers, and those whose loops are better run
 /// around the loops over the threads.
 LogicalResult CPULowering::cutKernels() {
-  auto holdsCollective = [](Operation *root) {
-    return root
-        ->walk([](Operation *op) {
-          return isCollective(op) ? WalkResult::interrupt()
-                                  : WalkResult::advance();
-        })
-        .wasInterrupted();
-  };
   llvm::SetVector<Operation *> meeting;
   for (auto &[name, function] : functions)
-    if (holdsCollective(function.op))
+    if (holds(function.op, isCollective))
       meeting.insert(function.op);
-  for (bool changed = !meeting.empty(); changed;) {
-    changed = false;
-    for (auto &entry : functions) {
-      Operation *caller = entry.second.op;
-      caller->walk([&](CallOpInterface call) {
-        auto symbol = dyn_cast<SymbolRefAttr>(call.getCallableForCallee());
-        auto callee = symbol ? functions.find(symbol.getRootReference())
-                             : functions.end();
-        if (callee != functions.end() && meeting.contains(callee->second.op))
-          changed |= meeting.insert(caller);
-      });
-    }
-  }
+  addCallers(work, meeting);
   SmallVector<std::pair<StringAttr, Function>> regions;
   for (auto &[name, function] : functions) {
     auto kernel = dyn_cast<func::FuncOp>(function.op.getOperation());

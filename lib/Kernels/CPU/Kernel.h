@@ -15,6 +15,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/SetVector.h"
 #include <array>
 #include <functional>
 #include <map>
@@ -37,6 +38,15 @@ enum Env {
 
 inline Value getEnv(func::FuncOp function, unsigned which) {
   return function.getArgument(function.getNumArguments() - EnvSize + which);
+}
+
+/// The dimension whose thread id `value` is.
+inline std::optional<unsigned> getThreadIdDimension(func::FuncOp function,
+                                                    Value value) {
+  for (unsigned dim : {0, 1, 2})
+    if (value == getEnv(function, ThreadId + dim))
+      return dim;
+  return std::nullopt;
 }
 
 /// What the runtime's cpu device allows: half of what places in a grid could
@@ -216,9 +226,27 @@ ThreadBox buildBox(OpBuilder &builder, Location loc, func::FuncOp kernel,
                    const ThreadVariance &variance, const Guard &guard,
                    ThreadBox box);
 
+/// The control flow around places where threads meet is of these.
+inline bool isControlFlow(Operation *op) {
+  return isa<scf::IfOp, scf::ForOp, scf::WhileOp>(op);
+}
+
 /// Whether all threads get the same from `op` if its operands are the same, at
 /// whatever time they run it.
 bool dependsOnOperandsOnly(Operation *op);
+
+/// Whether `isWanted` is true of `root` or of an op in it.
+inline bool holds(Operation *root, function_ref<bool(Operation *)> isWanted) {
+  return root
+      ->walk([&](Operation *op) {
+        return isWanted(op) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Adds the functions in `module` that call, directly or not, one of
+/// `functions`.
+void addCallers(Operation *module, llvm::SetVector<Operation *> &functions);
 
 /// Whether `op` makes the threads of a block or of a subgroup meet.
 bool isCollective(Operation *op);

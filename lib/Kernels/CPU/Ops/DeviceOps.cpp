@@ -181,6 +181,7 @@ LogicalResult CPULowering::rewriteDeviceOps() {
 
 /// Hands the environment on, and finds which functions can fail.
 void CPULowering::rewriteCalls() {
+  llvm::SetVector<Operation *> failing;
   for (auto &entry : functions) {
     Function &function = entry.second;
     SmallVector<CallOpInterface> calls;
@@ -205,22 +206,10 @@ void CPULowering::rewriteCalls() {
       else
         call.getArgOperandsMutable().append(env);
     }
-    function.mayFail = false;
-    function.op->walk([&](cf::AssertOp) { function.mayFail = true; });
+    if (holds(function.op, llvm::IsaPred<cf::AssertOp>))
+      failing.insert(function.op);
   }
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (auto &entry : functions) {
-      Function &function = entry.second;
-      if (function.mayFail)
-        continue;
-      function.op->walk([&](CallOpInterface call) {
-        auto symbol = dyn_cast<SymbolRefAttr>(call.getCallableForCallee());
-        auto callee = symbol ? functions.find(symbol.getRootReference())
-                             : functions.end();
-        if (callee != functions.end() && callee->second.mayFail)
-          function.mayFail = changed = true;
-      });
-    }
-  }
+  addCallers(work, failing);
+  for (auto &[name, function] : functions)
+    function.mayFail = failing.contains(function.op);
 }

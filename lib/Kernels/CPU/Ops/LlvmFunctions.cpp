@@ -26,15 +26,7 @@ llvm::DenseSet<Operation *> cpu::findCutLlvmFunctions(Operation *module) {
         affected.insert(function);
     });
   });
-  for (bool changed = !affected.empty(); changed;) {
-    changed = false;
-    module->walk([&](CallOpInterface call) {
-      Operation *callee = call.resolveCallable();
-      if (callee && affected.contains(callee))
-        changed |=
-            affected.insert(call->getParentOfType<FunctionOpInterface>());
-    });
-  }
+  addCallers(module, affected);
   llvm::DenseSet<Operation *> result;
   for (Operation *function : affected)
     if (isa<LLVM::LLVMFuncOp>(function))

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Places.h"
+#include "Kernels/Common/Allocas.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -110,8 +111,7 @@ std::optional<Guard> cpu::findGuard(func::FuncOp kernel,
       if ((guard = findGuard(kernel, variance, branch)))
         continue;
     // Nothing is missed where a thread does not run these.
-    if (!isMemoryEffectFree(op) &&
-        !isa<memref::LoadOp, memref::AllocaOp, LLVM::AllocaOp>(op))
+    if (!isMemoryEffectFree(op) && !isa<memref::LoadOp>(op) && !isAlloca(op))
       return std::nullopt;
   }
   return guard;

@@ -81,9 +81,8 @@ std::optional<int64_t> LoopFinder::getStrideInX(Value value) {
 }
 
 std::optional<int64_t> LoopFinder::computeStrideInX(Value value) {
-  for (int dim : {0, 1, 2})
-    if (value == getEnv(kernel, ThreadId + dim))
-      return dim == 0;
+  if (std::optional<unsigned> dim = getThreadIdDimension(kernel, value))
+    return dim == 0;
   Operation *op = value.getDefiningOp();
   if (!op) {
     // In one round all counters are as far from where they began.
@@ -102,8 +101,7 @@ std::optional<int64_t> LoopFinder::computeStrideInX(Value value) {
       return std::nullopt;
     strides.push_back(*stride);
   }
-  if (isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
-          arith::ExtUIOp, arith::TruncIOp>(op))
+  if (Places::isCast(op))
     return strides[0];
   if (isa<arith::AddIOp>(op))
     return llvm::checkedAdd(strides[0], strides[1]);
@@ -185,12 +183,12 @@ bool LoopFinder::isForeign(Operation *op) {
         call, call.getCalleeAttr());
     if (!callee || callee.isExternal() || mayBlock(callee))
       return true;
-  } else if (isa<CallOpInterface, memref::AllocaOp, LLVM::AllocaOp>(op)) {
+  } else if (isa<CallOpInterface>(op) || isAlloca(op)) {
     return true;
   }
   return llvm::any_of(op->getOperands(), [](Value value) {
     while (Operation *source = value.getDefiningOp()) {
-      if (isa<memref::AllocaOp, LLVM::AllocaOp>(source))
+      if (isAlloca(source))
         return true;
       auto view = dyn_cast<ViewLikeOpInterface>(source);
       if (!view && !isa<LLVM::GEPOp>(source))
@@ -213,12 +211,9 @@ bool LoopFinder::isCheap(scf::ForOp loop) {
     carried += getBytesInMemory(value.getType());
   }
   return carried <= mostCarried && !hasLargePrivateMemory() &&
-         !loop.getBody()
-              ->walk([&](Operation *op) {
-                return isForeign(op) ? WalkResult::interrupt()
-                                     : WalkResult::advance();
-              })
-              .wasInterrupted();
+         llvm::none_of(*loop.getBody(), [&](Operation &inner) {
+           return holds(&inner, [&](Operation *op) { return isForeign(op); });
+         });
 }
 
 /// Whether a cheap loop that begins at the thread's place is better run around
@@ -342,12 +337,7 @@ BlockLevel cpu::findBlockLevel(func::FuncOp kernel, int64_t sizeX,
                             uint64_t(ThreadMemory::maxAlignment) &&
                         isFreeWhenRunAgain(alloca, dominance)));
   };
-  if (kernel
-          .walk([&](Operation *op) {
-            return isPlaceable(op) ? WalkResult::advance()
-                                   : WalkResult::interrupt();
-          })
-          .wasInterrupted())
+  if (holds(kernel, [&](Operation *op) { return !isPlaceable(op); }))
     return result;
   LoopFinder finder(kernel, result.meeting);
   SmallVector<scf::ForOp> loops = finder.findCandidates();

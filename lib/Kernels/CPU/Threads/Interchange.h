@@ -13,10 +13,6 @@
 
 namespace mlir::gpuasync::cpu {
 
-inline bool isControlFlow(Operation *op) {
-  return isa<scf::IfOp, scf::ForOp, scf::WhileOp>(op);
-}
-
 /// How a loop begins at the thread's own place: `for (i = u + f; i < n; i +=
 /// s)` where the threads agree about u, n and s, and f, the thread's distance,
 /// is 0 for the first thread. A round of the block, j = u, u + s, ... below n,

@@ -51,11 +51,11 @@ Bounds Places::getRange(Value value, unsigned depth) {
   if (matchPattern(value, m_ConstantInt(&constant)) &&
       constant.getBitWidth() <= 64)
     return {constant.getSExtValue(), constant.getSExtValue()};
+  if (getThreadIdDimension(kernel, value))
+    return {0, (kernel->hasAttr(runsName) ? GPUASYNC_CPU_RUN_THREADS
+                                          : maxThreadsPerBlock) -
+                   1};
   for (unsigned dim : {0, 1, 2}) {
-    if (value == getEnv(kernel, ThreadId + dim))
-      return {0, (kernel->hasAttr(runsName) ? GPUASYNC_CPU_RUN_THREADS
-                                            : maxThreadsPerBlock) -
-                     1};
     if (value == getEnv(kernel, BlockDim + dim))
       return {1, maxThreadsPerBlock};
     if (value == getEnv(kernel, BlockId + dim))
@@ -97,15 +97,9 @@ bool Places::isSameNumber(Operation *cast) {
           !isa<arith::IndexCastUIOp, arith::ExtUIOp>(cast));
 }
 
-static bool isCast(Operation *op) {
-  return isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
-             arith::ExtUIOp, arith::TruncIOp>(op);
-}
-
 std::optional<unsigned> Places::getDimension(Value value) {
-  for (unsigned dim : {0, 1, 2})
-    if (value == getEnv(kernel, ThreadId + dim))
-      return dim;
+  if (std::optional<unsigned> dim = getThreadIdDimension(kernel, value))
+    return dim;
   Operation *op = value.getDefiningOp();
   if (isa_and_nonnull<arith::AddIOp, arith::SubIOp>(op)) {
     bool first = variance.varies(op->getOperand(0));
@@ -120,11 +114,8 @@ std::optional<unsigned> Places::getDimension(Value value) {
 }
 
 bool Places::growsWithIds(Value value) {
-  if (!variance.varies(value))
+  if (!variance.varies(value) || getThreadIdDimension(kernel, value))
     return true;
-  for (unsigned dim : {0, 1, 2})
-    if (value == getEnv(kernel, ThreadId + dim))
-      return true;
   Operation *op = value.getDefiningOp();
   if (!op)
     return false;

@@ -32,6 +32,11 @@ public:
   static unsigned getWidth(Type type) {
     return type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
   }
+  /// Whether `op` makes an integer or an index of another one.
+  static bool isCast(Operation *op) {
+    return isa<arith::IndexCastOp, arith::IndexCastUIOp, arith::ExtSIOp,
+               arith::ExtUIOp, arith::TruncIOp>(op);
+  }
   /// What `value`, an integer or an index, may be.
   Bounds getRange(Value value) { return getRange(value, 0); }
   /// The d for which `value` is the thread's id in dimension d plus a number

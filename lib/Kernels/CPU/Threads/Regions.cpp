@@ -56,14 +56,10 @@ bool Cutter::isWorthGuarding() {
 }
 
 bool Cutter::mayFail(Operation *root) {
-  return root
-      ->walk([&](Operation *op) {
-        auto call = dyn_cast<func::CallOp>(op);
-        return isa<cf::AssertOp>(op) || (call && mayFailCall(call))
-                   ? WalkResult::interrupt()
-                   : WalkResult::advance();
-      })
-      .wasInterrupted();
+  return holds(root, [&](Operation *op) {
+    auto call = dyn_cast<func::CallOp>(op);
+    return isa<cf::AssertOp>(op) || (call && mayFailCall(call));
+  });
 }
 
 void Cutter::findBlockLevel() {
@@ -163,12 +159,6 @@ LogicalResult Cutter::placeAllocas() {
 // Values
 //===----------------------------------------------------------------------===//
 
-static bool isThreadId(func::FuncOp kernel, Value value) {
-  return llvm::any_of(llvm::seq(3), [&](int dim) {
-    return value == getEnv(kernel, ThreadId + dim);
-  });
-}
-
 /// Whether LLVM may make one op of this one and another, with another result.
 static bool isContracted(Operation *op) {
   return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, LLVM::FAddOp,
@@ -183,7 +173,7 @@ bool Cutter::isRecomputed(Value value, unsigned &cost) {
   constexpr unsigned limit = 12;
   if (slots.contains(value))
     return false;
-  if (!variance->varies(value) || isThreadId(kernel, value))
+  if (!variance->varies(value) || getThreadIdDimension(kernel, value))
     return true;
   Operation *op = value.getDefiningOp();
   if (!op || op->getNumRegions() || !isPure(op) || mayTrap(op) ||

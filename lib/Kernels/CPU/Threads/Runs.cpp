@@ -98,15 +98,13 @@ bool cpu::canTakeRuns(func::FuncOp kernel, int64_t sizeX) {
   for (unsigned which : {Context, Workgroup, Dynamic})
     if (!getEnv(kernel, which).use_empty())
       return false;
-  WalkResult result = kernel.walk([](Operation *op) {
-    bool isPlain = !isa<LoopLikeOpInterface, cf::AssertOp>(op) &&
-                   !isCollective(op) &&
-                   llvm::all_of(op->getRegions(), [](Region &region) {
-                     return region.empty() || region.hasOneBlock();
-                   });
-    return isPlain ? WalkResult::advance() : WalkResult::interrupt();
-  });
-  return !result.wasInterrupted() &&
+  auto isPlain = [](Operation *op) {
+    return !isa<LoopLikeOpInterface, cf::AssertOp>(op) && !isCollective(op) &&
+           llvm::all_of(op->getRegions(), [](Region &region) {
+             return region.empty() || region.hasOneBlock();
+           });
+  };
+  return !holds(kernel, [&](Operation *op) { return !isPlain(op); }) &&
          PlaceInGrid(kernel, sizeX).isAllThatIsAsked();
 }
 

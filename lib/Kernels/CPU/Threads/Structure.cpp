@@ -188,7 +188,7 @@ LogicalResult Structuring::normalize(Operation *op) {
     if (!region.empty() && !region.hasOneBlock() &&
         (failed(lift(region)) || failed(normalize(region))))
       return failure();
-  if (isa<scf::IfOp, scf::ForOp, scf::WhileOp>(op))
+  if (isControlFlow(op))
     return success();
   if (auto branch = dyn_cast<scf::IndexSwitchOp>(op)) {
     chain(branch);

@@ -9,11 +9,27 @@
 #include "Kernels/CPU/Kernel.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::gpuasync;
 using namespace mlir::gpuasync::cpu;
+
+void cpu::addCallers(Operation *module,
+                     llvm::SetVector<Operation *> &functions) {
+  SymbolTableCollection symbols;
+  for (bool changed = !functions.empty(); changed;) {
+    changed = false;
+    module->walk([&](CallOpInterface call) {
+      Operation *callee = call.resolveCallableInTable(&symbols);
+      if (callee && functions.contains(callee))
+        changed |=
+            functions.insert(call->getParentOfType<FunctionOpInterface>());
+    });
+  }
+}
 
 bool cpu::isCollective(Operation *op) {
   return isa<gpu::BarrierOp, gpu::ShuffleOp, gpu::RotateOp, gpu::AllReduceOp,
@@ -130,8 +146,7 @@ bool ThreadVariance::hasVaryingControl(Operation *op) const {
 bool ThreadVariance::isDivergent(Operation *op) const {
   for (Operation *parent = op->getParentOp(); parent != kernel;
        parent = parent->getParentOp())
-    if (isa<scf::IfOp, scf::ForOp, scf::WhileOp>(parent) &&
-        hasVaryingControl(parent))
+    if (isControlFlow(parent) && hasVaryingControl(parent))
       return true;
   return false;
 }
