@@ -27,8 +27,7 @@ static bool isInstruction(memref::AtomicRMWOp op) {
          llvm::is_contained({8u, 16u, 32u, 64u}, integer.getWidth());
 }
 
-/// A region makes the new value of `op`.
-static void makeGeneric(memref::AtomicRMWOp op) {
+memref::GenericAtomicRMWOp gpuasync::makeGenericAtomic(memref::AtomicRMWOp op) {
   OpBuilder builder(op);
   Location loc = op.getLoc();
   auto generic = memref::GenericAtomicRMWOp::create(
@@ -41,6 +40,7 @@ static void makeGeneric(memref::AtomicRMWOp op) {
   memref::AtomicYieldOp::create(body, loc, next);
   op.replaceAllUsesWith(generic.getResult());
   op.erase();
+  return generic;
 }
 
 namespace {
@@ -176,7 +176,7 @@ gpuasync::expandAtomics(Operation *root,
   if (walked.wasInterrupted())
     return failure();
   for (memref::AtomicRMWOp op : simple)
-    makeGeneric(op);
+    makeGenericAtomic(op);
   root->walk([](memref::GenericAtomicRMWOp op) { makeLoop(op); });
   return success();
 }

@@ -12,6 +12,7 @@
 #include "GPUAsync/IR/GPUAsyncDialect.h"
 #include "mlir/Dialect/GPU/IR/CompilationInterfaces.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Pass/PassManager.h"
@@ -148,6 +149,9 @@ LogicalResult promotePrintfArguments(Operation *root, StringRef device);
 
 /// Rewrites memref.copy into loops; upstream calls a host library.
 void expandCopies(Operation *root);
+
+/// Replaces `op` by one with a region that makes the new value.
+memref::GenericAtomicRMWOp makeGenericAtomic(memref::AtomicRMWOp op);
 
 /// Rewrites memref.generic_atomic_rmw, and what LLVM has no atomic instruction
 /// for (products, integers of other than 8, 16, 32 and 64 bits, types of which

@@ -9,6 +9,7 @@
 
 #include "Kernels/CPU/Kernel.h"
 #include "gpuasync/RuntimeABI.h"
+#include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/Support/MathExtras.h"
 #include <cstddef>
@@ -106,31 +107,21 @@ void ThreadMemory::finish() {
 
 Value cpu::buildMemRef(OpBuilder &builder, Location loc, Value base,
                        MemRefType type, Value size) {
-  MLIRContext *context = builder.getContext();
-  auto pointer = LLVM::LLVMPointerType::get(context);
-  Type i64 = builder.getI64Type();
-  int64_t rank = type.getRank();
-  SmallVector<Type> fields{pointer, pointer, i64};
-  if (rank)
-    fields.append(2, LLVM::LLVMArrayType::get(i64, rank));
-  auto structType = LLVM::LLVMStructType::getLiteral(context, fields);
-  Value value = LLVM::PoisonOp::create(builder, loc, structType);
-  auto insert = [&](Value field, ArrayRef<int64_t> position) {
-    value = LLVM::InsertValueOp::create(builder, loc, value, field, position);
-  };
-  auto constant = [&](int64_t number) -> Value {
-    return LLVM::ConstantOp::create(builder, loc, i64,
-                                    builder.getI64IntegerAttr(number));
-  };
+  auto descriptor =
+      MemRefDescriptor::poison(builder, loc, getTypeInMemory(type));
   auto [strides, offset] = type.getStridesAndOffset();
-  insert(base, 0);
-  insert(base, 1);
-  insert(constant(offset), 2);
-  for (int64_t i = 0; i < rank; ++i) {
-    insert(type.isDynamicDim(i) ? size : constant(type.getDimSize(i)), {3, i});
-    insert(constant(strides[i]), {4, i});
+  descriptor.setAllocatedPtr(builder, loc, base);
+  descriptor.setAlignedPtr(builder, loc, base);
+  descriptor.setConstantOffset(builder, loc, offset);
+  for (int64_t i = 0; i < type.getRank(); ++i) {
+    if (type.isDynamicDim(i))
+      descriptor.setSize(builder, loc, i, size);
+    else
+      descriptor.setConstantSize(builder, loc, i, type.getDimSize(i));
+    descriptor.setConstantStride(builder, loc, i, strides[i]);
   }
-  return UnrealizedConversionCastOp::create(builder, loc, type, value)
+  return UnrealizedConversionCastOp::create(builder, loc, type,
+                                            Value(descriptor))
       .getResult(0);
 }
 
