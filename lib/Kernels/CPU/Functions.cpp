@@ -38,6 +38,55 @@ void CPULowering::findBlockSizes() {
 constexpr int64_t maxWorkgroupAlignment = 256;
 constexpr StringRef alignmentName = "llvm.align";
 
+/// Makes the attributions of `function`, which follow its arguments in its copy
+/// too, memory of the block and stack slots of the thread.
+LogicalResult CPULowering::placeAttributions(gpu::GPUFuncOp function,
+                                             Function &info) {
+  Location loc = function.getLoc();
+  Block &entry = info.op.getFunctionBody().front();
+  unsigned arguments = function.getFunctionType().getNumInputs();
+  unsigned workgroup = function.getNumWorkgroupAttributions();
+  SmallVector<BlockArgument> attributions(
+      entry.getArguments().drop_front(arguments).drop_back(EnvSize));
+  builder.setInsertionPointToStart(&entry);
+  for (auto [i, attribution] : llvm::enumerate(attributions)) {
+    auto type = cast<MemRefType>(attribution.getType());
+    std::optional<int64_t> bytes = getBytesInMemory(type);
+    if (!bytes)
+      return emitError(loc)
+             << "attribution of type " << type << " has no static size";
+    type = MemRefType::get(type.getShape(), type.getElementType(),
+                           type.getLayout());
+    Value memref;
+    int64_t alignment = getAlignment(type);
+    auto wanted = dyn_cast_or_null<IntegerAttr>(
+        i < workgroup
+            ? function.getWorkgroupAttributionAttr(i, alignmentName)
+            : function.getPrivateAttributionAttr(i - workgroup, alignmentName));
+    if (wanted)
+      alignment = std::max<int64_t>(alignment, wanted.getInt());
+    if (alignment > maxWorkgroupAlignment)
+      return emitError(loc)
+             << "attribution of type " << type << " wants an alignment of "
+             << alignment << " bytes, where the cpu device has "
+             << maxWorkgroupAlignment;
+    if (i < workgroup) {
+      info.workgroupBytes = llvm::alignTo(info.workgroupBytes, alignment);
+      Value base = LLVM::GEPOp::create(
+          builder, loc, pointer, builder.getI8Type(), getEnv(info, Workgroup),
+          ArrayRef<LLVM::GEPArg>{int32_t(info.workgroupBytes)});
+      memref = buildMemRef(builder, loc, base, type, Value());
+      info.workgroupBytes += *bytes;
+    } else {
+      memref = memref::AllocaOp::create(builder, loc, type,
+                                        builder.getI64IntegerAttr(alignment));
+    }
+    attribution.replaceAllUsesWith(memref);
+  }
+  entry.eraseArguments(arguments, attributions.size());
+  return success();
+}
+
 LogicalResult CPULowering::copyFunction(FunctionOpInterface function) {
   Location loc = function.getLoc();
   builder.setInsertionPointToEnd(work.getBody());
@@ -61,82 +110,25 @@ LogicalResult CPULowering::copyFunction(FunctionOpInterface function) {
     }
   }
 
-  if (auto gpuFunction = dyn_cast<gpu::GPUFuncOp>(function.getOperation())) {
-    auto copy = func::FuncOp::create(builder, loc, gpuFunction.getName(),
+  FunctionOpInterface copy;
+  auto gpuFunction = dyn_cast<gpu::GPUFuncOp>(function.getOperation());
+  if (gpuFunction) {
+    auto made = func::FuncOp::create(builder, loc, gpuFunction.getName(),
                                      gpuFunction.getFunctionType());
     IRMapping mapping;
-    gpuFunction.getBody().cloneInto(&copy.getBody(), mapping);
-    makeWorkgroupAtomicsPlain(copy);
-    Block &entry = copy.getBody().front();
-    unsigned arguments = gpuFunction.getFunctionType().getNumInputs();
-    // Attributions follow the arguments; they become memory of the block and
-    // stack slots of the thread once the environment is there.
-    SmallVector<BlockArgument> attributions(
-        entry.getArguments().drop_front(arguments));
-    unsigned workgroup = gpuFunction.getNumWorkgroupAttributions();
-    SmallVector<Type> types(gpuFunction.getFunctionType().getInputs());
-    for (unsigned i = 0; i < EnvSize; ++i) {
-      Type type = i < Context ? Type(builder.getIndexType()) : pointer;
-      entry.addArgument(type, loc);
-      types.push_back(type);
-    }
-    copy.setFunctionType(
-        builder.getFunctionType(types, copy.getFunctionType().getResults()));
-    info.op = copy;
-    builder.setInsertionPointToStart(&entry);
-    info.workgroupBytes = workgroupGlobalBytes;
-    for (auto [i, attribution] : llvm::enumerate(attributions)) {
-      auto type = cast<MemRefType>(attribution.getType());
-      std::optional<int64_t> bytes = getBytesInMemory(type);
-      if (!bytes)
-        return emitError(loc)
-               << "attribution of type " << type << " has no static size";
-      type = MemRefType::get(type.getShape(), type.getElementType(),
-                             type.getLayout());
-      Value memref;
-      int64_t alignment = getAlignment(type);
-      auto wanted = dyn_cast_or_null<IntegerAttr>(
-          i < workgroup
-              ? gpuFunction.getWorkgroupAttributionAttr(i, alignmentName)
-              : gpuFunction.getPrivateAttributionAttr(i - workgroup,
-                                                      alignmentName));
-      if (wanted)
-        alignment = std::max<int64_t>(alignment, wanted.getInt());
-      if (alignment > maxWorkgroupAlignment)
-        return emitError(loc)
-               << "attribution of type " << type << " wants an alignment of "
-               << alignment << " bytes, where the cpu device has "
-               << maxWorkgroupAlignment;
-      if (i < workgroup) {
-        info.workgroupBytes = llvm::alignTo(info.workgroupBytes, alignment);
-        Value base = LLVM::GEPOp::create(
-            builder, loc, pointer, builder.getI8Type(), getEnv(info, Workgroup),
-            ArrayRef<LLVM::GEPArg>{int32_t(info.workgroupBytes)});
-        memref = buildMemRef(builder, loc, base, type, Value());
-        info.workgroupBytes += *bytes;
-      } else {
-        memref = memref::AllocaOp::create(builder, loc, type,
-                                          builder.getI64IntegerAttr(alignment));
-      }
-      attribution.replaceAllUsesWith(memref);
-    }
-    entry.eraseArguments(arguments, attributions.size());
-    copy.walk([&](gpu::ReturnOp op) {
+    gpuFunction.getBody().cloneInto(&made.getBody(), mapping);
+    made.walk([&](gpu::ReturnOp op) {
       builder.setInsertionPoint(op);
       func::ReturnOp::create(builder, op.getLoc(), op.getOperands());
       op.erase();
     });
-    functions[builder.getStringAttr(gpuFunction.getName())] = info;
-    return success();
-  }
-
-  FunctionOpInterface copy;
-  if (cutLlvmFunctions.contains(function)) {
+    copy = made;
+  } else if (cutLlvmFunctions.contains(function)) {
     FailureOr<func::FuncOp> made =
         copyAsFunc(builder, cast<LLVM::LLVMFuncOp>(function.getOperation()));
     if (failed(made))
       return failure();
-    copy = cast<FunctionOpInterface>(made->getOperation());
+    copy = *made;
   } else {
     copy = cast<FunctionOpInterface>(builder.clone(*function));
   }
@@ -147,27 +139,29 @@ LogicalResult CPULowering::copyFunction(FunctionOpInterface function) {
        {"gpu.kernel", "nvvm.kernel", "rocdl.kernel", "nvvm.maxntid",
         "nvvm.reqntid", "nvvm.minctasm", "nvvm.maxnreg", "nvvm.cluster_dim"})
     copy->removeAttr(name);
-  bool llvmFunction = isa<LLVM::LLVMFuncOp>(copy.getOperation());
   copy.removeArgAttrsAttr();
+
   // By hand: FunctionOpInterface cannot add arguments to a void llvm.func.
+  auto llvmCopy = dyn_cast<LLVM::LLVMFuncOp>(copy.getOperation());
   SmallVector<Type> types(copy.getArgumentTypes());
   for (unsigned i = 0; i < EnvSize; ++i) {
-    types.push_back(i >= Context   ? pointer
-                    : llvmFunction ? i64
-                                   : Type(builder.getIndexType()));
+    types.push_back(i >= Context ? pointer
+                    : llvmCopy   ? i64
+                                 : Type(builder.getIndexType()));
     copy.getFunctionBody().front().addArgument(types.back(), loc);
   }
-  if (auto llvmCopy = dyn_cast<LLVM::LLVMFuncOp>(copy.getOperation()))
+  if (llvmCopy) {
     llvmCopy.setFunctionType(LLVM::LLVMFunctionType::get(
         llvmCopy.getFunctionType().getReturnType(), types));
-  else
-    copy.setType(builder.getFunctionType(types, copy.getResultTypes()));
-  if (auto llvmCopy = dyn_cast<LLVM::LLVMFuncOp>(copy.getOperation())) {
     llvmCopy.setCConv(LLVM::CConv::C);
     llvmCopy.setLinkage(LLVM::Linkage::Internal);
+  } else {
+    copy.setType(builder.getFunctionType(types, copy.getResultTypes()));
   }
   info.op = copy;
   info.workgroupBytes = workgroupGlobalBytes;
+  if (gpuFunction && failed(placeAttributions(gpuFunction, info)))
+    return failure();
   functions[cast<SymbolOpInterface>(copy.getOperation()).getNameAttr()] = info;
   return success();
 }

@@ -73,6 +73,7 @@ private:
   LogicalResult copyFunctions();
   LogicalResult renameFunctions();
   LogicalResult copyFunction(FunctionOpInterface function);
+  LogicalResult placeAttributions(gpu::GPUFuncOp function, Function &info);
   void stripMemorySpaces();
   LogicalResult placeWorkgroupGlobals();
   LogicalResult rewriteDeviceOps();
