@@ -10,6 +10,7 @@
 #include "Kernels/CPU/Kernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/GPU/Utils/GPUUtils.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
@@ -26,9 +27,7 @@ public:
             int64_t subgroupSize)
       : kernel(kernel), memory(memory), sizeX(sizeX),
         subgroupSize(subgroupSize), builder(kernel.getContext()),
-        loc(kernel.getLoc()), variance(kernel, [](Operation *op) {
-          return isa<scf::IfOp, scf::ForOp, scf::WhileOp>(op);
-        }) {}
+        loc(kernel.getLoc()), variance(kernel, isControlFlow) {}
 
   LogicalResult run();
 
@@ -52,8 +51,7 @@ private:
   Value exchange(Operation *op, Value value, Value lane, Value inRange);
   Value permute(Value value, ArrayRef<int32_t> sources);
   std::optional<SmallVector<int32_t>> getKnownSources(gpu::ShuffleOp op);
-  FailureOr<Value> combine(Operation *op, gpu::AllReduceOperation kind, Value a,
-                           Value b);
+  Value combine(gpu::AllReduceOperation kind, Value a, Value b);
   /// Threads disagree about the new values as they did about the op's.
   void replace(Operation *op, ValueRange values) {
     for (Value value : values)
@@ -359,67 +357,30 @@ Value Expansion::reduce(Operation *op, Value value, Value size, Value stride,
 
 /// The order of a reduction is not specified, so sums of floats may be taken in
 /// any.
-FailureOr<Value> Expansion::combine(Operation *op, gpu::AllReduceOperation kind,
-                                    Value a, Value b) {
-  using Kind = gpu::AllReduceOperation;
-  auto anyOrder = arith::FastMathFlags::reassoc;
-  bool isFloat = isa<FloatType>(getElementTypeOrSelf(a.getType()));
-  switch (kind) {
-  case Kind::ADD:
-    return isFloat ? Value(arith::AddFOp::create(builder, loc, a, b, anyOrder))
-                   : Value(arith::AddIOp::create(builder, loc, a, b));
-  case Kind::MUL:
-    return isFloat ? Value(arith::MulFOp::create(builder, loc, a, b, anyOrder))
-                   : Value(arith::MulIOp::create(builder, loc, a, b));
-  case Kind::MINUI:
-    return Value(arith::MinUIOp::create(builder, loc, a, b));
-  case Kind::MINSI:
-    return Value(arith::MinSIOp::create(builder, loc, a, b));
-  case Kind::MINNUMF:
-    return Value(arith::MinNumFOp::create(builder, loc, a, b));
-  case Kind::MAXUI:
-    return Value(arith::MaxUIOp::create(builder, loc, a, b));
-  case Kind::MAXSI:
-    return Value(arith::MaxSIOp::create(builder, loc, a, b));
-  case Kind::MAXNUMF:
-    return Value(arith::MaxNumFOp::create(builder, loc, a, b));
-  case Kind::AND:
-    return Value(arith::AndIOp::create(builder, loc, a, b));
-  case Kind::OR:
-    return Value(arith::OrIOp::create(builder, loc, a, b));
-  case Kind::XOR:
-    return Value(arith::XOrIOp::create(builder, loc, a, b));
-  case Kind::MINIMUMF:
-    return Value(arith::MinimumFOp::create(builder, loc, a, b));
-  case Kind::MAXIMUMF:
-    return Value(arith::MaximumFOp::create(builder, loc, a, b));
-  }
-  return op->emitOpError("with this operation is not supported by the cpu "
-                         "device");
+Value Expansion::combine(gpu::AllReduceOperation kind, Value a, Value b) {
+  auto anyOrder = arith::FastMathFlagsAttr::get(builder.getContext(),
+                                                arith::FastMathFlags::reassoc);
+  return vector::makeArithReduction(
+      builder, loc, gpu::convertReductionKind(kind), a, b, anyOrder);
 }
 
 LogicalResult Expansion::expand(gpu::AllReduceOp op) {
   if (!op.getBody().empty() && !op.getBody().hasOneBlock())
     return op.emitOpError("with several blocks in its region is not supported "
                           "by the cpu device");
-  bool failed = false;
-  Value result = reduce(
-      op, op.getValue(), memory.getNumThreads(), index(1),
-      [&](Value a, Value b) -> Value {
-        if (op.getBody().empty()) {
-          FailureOr<Value> combined = combine(op, *op.getOp(), a, b);
-          failed |= mlir::failed(combined);
-          return mlir::failed(combined) ? a : *combined;
-        }
-        Block &body = op.getBody().front();
-        IRMapping mapping;
-        mapping.map(body.getArguments(), ValueRange{a, b});
-        for (Operation &inner : body.without_terminator())
-          builder.clone(inner, mapping);
-        return mapping.lookupOrDefault(body.getTerminator()->getOperand(0));
-      });
-  replace(op, result);
-  return success(!failed);
+  replace(op, reduce(op, op.getValue(), memory.getNumThreads(), index(1),
+                     [&](Value a, Value b) -> Value {
+                       if (op.getBody().empty())
+                         return combine(*op.getOp(), a, b);
+                       Block &body = op.getBody().front();
+                       IRMapping mapping;
+                       mapping.map(body.getArguments(), ValueRange{a, b});
+                       for (Operation &inner : body.without_terminator())
+                         builder.clone(inner, mapping);
+                       return mapping.lookupOrDefault(
+                           body.getTerminator()->getOperand(0));
+                     }));
+  return success();
 }
 
 LogicalResult Expansion::expand(gpu::SubgroupReduceOp op) {
@@ -428,16 +389,10 @@ LogicalResult Expansion::expand(gpu::SubgroupReduceOp op) {
   if (size * stride > subgroupSize)
     return op.emitOpError("has clusters that are wider than a subgroup of ")
            << subgroupSize << " threads";
-  bool failed = false;
-  Value result = reduce(op, op.getValue(), index(size), index(stride),
-                        [&](Value a, Value b) -> Value {
-                          FailureOr<Value> combined =
-                              combine(op, op.getOp(), a, b);
-                          failed |= mlir::failed(combined);
-                          return mlir::failed(combined) ? a : *combined;
-                        });
-  replace(op, result);
-  return success(!failed);
+  replace(op,
+          reduce(op, op.getValue(), index(size), index(stride),
+                 [&](Value a, Value b) { return combine(op.getOp(), a, b); }));
+  return success();
 }
 
 LogicalResult Expansion::run() {
