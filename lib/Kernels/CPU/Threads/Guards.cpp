@@ -7,8 +7,8 @@
 // more than the test: masks of 64-bit numbers take wider vectors than the data.
 //===----------------------------------------------------------------------===//
 
-#include "Places.h"
 #include "Kernels/Common/Allocas.h"
+#include "Places.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
