@@ -87,7 +87,7 @@ public:
                sites.size(),         0};
   }
   Kernels(const Kernels &) = delete;
-  ~Kernels() { gpuasync_program_release(&program); }
+  ~Kernels() { gpuasync_status_free(gpuasync_program_release(&program)); }
 
   void enter(uint32_t module) const {
     gpuasync_frame frame;

@@ -193,7 +193,7 @@ public:
     launchSites = sites.data();
   }
   TestProgram(const TestProgram &) = delete;
-  ~TestProgram() { gpuasync_program_release(&program); }
+  ~TestProgram() { gpuasync_status_free(gpuasync_program_release(&program)); }
 
   const char *programName;
   gpuasync_cpu_kernel cpu[NumKernels];

@@ -51,7 +51,9 @@ public:
   static constexpr uint64_t workgroupBytes = 1024;
   CheckedProgram();
   CheckedProgram(const CheckedProgram &) = delete;
-  ~CheckedProgram() { gpuasync_program_release(&program); }
+  ~CheckedProgram() {
+    gpuasync_status_free(gpuasync_program_release(&program));
+  }
 
   gpuasync_cpu_kernel cpu;
   uint32_t paramOffset = 0, paramSize = 8, moduleIndex = 0;

@@ -95,7 +95,7 @@ TEST(DeviceLossBody, DISABLED_Trap) {
     }
   }
   EXPECT_TRUE(runOnCpu(program));
-  gpuasync_program_release(&program.program);
+  gpuasync_status_free(gpuasync_program_release(&program.program));
   Status closed = context.close();
   EXPECT_TRUE(closed.ok()) << closed.message();
 }
@@ -143,7 +143,7 @@ TEST(DeviceLossBody, DISABLED_TrimUnderWay) {
   EXPECT_EQ(trimmed.code(), uint32_t(GPUASYNC_DEVICE_LOST))
       << trimmed.message();
   EXPECT_EQ(failed.code(), uint32_t(GPUASYNC_DEVICE_LOST)) << failed.message();
-  gpuasync_program_release(&program.program);
+  gpuasync_status_free(gpuasync_program_release(&program.program));
   Status closed = context.close();
   EXPECT_TRUE(closed.ok()) << closed.message();
 }
@@ -193,7 +193,7 @@ TEST(DeviceLossBody, DISABLED_SitesAreGone) {
     Status lost(gpuasync_event_wait(token));
     EXPECT_EQ(lost.code(), uint32_t(GPUASYNC_DEVICE_LOST)) << lost.message();
   }
-  gpuasync_program_release(&gone.program);
+  gpuasync_status_free(gpuasync_program_release(&gone.program));
   EXPECT_EQ(gone.slot, nullptr);
   ASSERT_EQ(mprotect(memory, sizeof(Table), PROT_NONE), 0);
   std::vector<std::string> lines;

@@ -342,16 +342,19 @@ TEST_P(Errors, UseAfterClose_E07) {
 
 // Objects of ours that are alive at close are an error and named.
 TEST_P(Errors, LeakedTokenIsAnErrorAtClose) {
+  gpuasync_event *token = nullptr;
   {
     FrameScope frame(*program);
     gpuasync_stream *stream = frame.stream();
-    gpuasync_event_export(frame, frame.record(stream), SITE("return"));
+    token = frame.record(stream);
+    gpuasync_event_export(frame, token, SITE("return"));
   }
   Status status = context.close();
   EXPECT_FALSE(status.ok());
   contains(status, "0 streams, 1 events, 0 modules");
   contains(status, "record: event never released");
   expectLoss = true; // the counts rightly say that one is alive
+  gpuasync_event_release(token);
 }
 
 // A frame that fails waits for its streams within one time limit, and not at

@@ -162,7 +162,7 @@ TEST_P(Modules, CompileHookAndInsert_C17_C06) {
   EXPECT_TRUE(work(*program, 4));
   EXPECT_EQ(readStats(context).moduleCacheMisses, misses);
   EXPECT_EQ(hook.compiled, 2);
-  gpuasync_program_release(&program->program);
+  gpuasync_status_free(gpuasync_program_release(&program->program));
 }
 
 // C13: a limit of one module holds while two programs take turns.
@@ -267,7 +267,7 @@ TEST_P(Modules, TrimWaitsForOpenFrames_B02_C07) {
   EXPECT_TRUE(lateRan);
   // It had to load again.
   EXPECT_EQ(readStats(context).moduleCacheMisses, misses + 1);
-  gpuasync_program_release(&third.program);
+  gpuasync_status_free(gpuasync_program_release(&third.program));
 }
 
 // C07, M05: memory is bounded although some frame is always open; what nobody

@@ -33,7 +33,7 @@ public:
   }
   ~OwnSites() { munmap(table, sizeof(Table)); }
   void vanish() {
-    gpuasync_program_release(&program.program);
+    gpuasync_status_free(gpuasync_program_release(&program.program));
     EXPECT_EQ(program.slot, nullptr);
     mprotect(table, sizeof(Table), PROT_NONE);
   }

@@ -281,7 +281,9 @@ INSTANTIATE_OVER_DEVICES(UnknownEnd);
 TEST_P(UnknownEnd, ReleasedProgramOfTheCallersWorkStaysLoaded_E05) {
   begin(true);
   failWait("Event");
-  expectLoaded([&] { gpuasync_program_release(&program->program); });
+  expectLoaded([&] {
+    gpuasync_status_free(gpuasync_program_release(&program->program));
+  });
   EXPECT_TRUE(queryFailed());
   end();
 }
@@ -290,7 +292,9 @@ TEST_P(UnknownEnd, ReleasedProgramOfTheCallersWorkStaysLoaded_E05) {
 TEST_P(UnknownEnd, ReleasedProgramOfEndlessWorkStaysLoaded_E05) {
   begin(false);
   gpuasync_set_timeout(0.01);
-  expectLoaded([&] { gpuasync_program_release(&program->program); });
+  expectLoaded([&] {
+    gpuasync_status_free(gpuasync_program_release(&program->program));
+  });
   gpuasync_set_timeout(0);
   end();
 }

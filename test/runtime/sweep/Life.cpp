@@ -303,11 +303,11 @@ void Life::finish() {
   }
   {
     Entry entry(*this);
-    gpuasync_program_release(&program.program);
+    gpuasync_status_free(gpuasync_program_release(&program.program));
   }
   {
     Entry entry(*this);
-    gpuasync_program_release(&second.program);
+    gpuasync_status_free(gpuasync_program_release(&second.program));
   }
   closeContext(another);
   closeContext(context);

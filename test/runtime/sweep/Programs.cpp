@@ -202,7 +202,7 @@ void gpuasync_test::modules(Life &life) {
     }
     life.expect(out == Words(32, 8), "the inner frame's product");
     Entry entry(life);
-    gpuasync_program_release(&life.second.program);
+    gpuasync_status_free(gpuasync_program_release(&life.second.program));
   }
   {
     Entry entry(life);

@@ -62,7 +62,7 @@ TEST(CpuThreads, EndWithTheirContext_X12) {
     ContextScope scope(context);
     EXPECT_TRUE(meetOnTwoStreams(program));
     EXPECT_GE(threadsBeside(before), 2);
-    gpuasync_program_release(&program.program);
+    gpuasync_status_free(gpuasync_program_release(&program.program));
     Status status = context.close();
     EXPECT_TRUE(status.ok()) << status.message();
     auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(20);

@@ -115,7 +115,7 @@ TEST_F(HostMemory, EveryAllocationFails_E05) {
     Life life = live(program, i);
     EXPECT_TRUE(life.right || life.failed) << "allocation " << i;
     errors += life.failed;
-    gpuasync_program_release(&program.program);
+    gpuasync_status_free(gpuasync_program_release(&program.program));
   }
   EXPECT_GT(errors, count / 4);
   EXPECT_TRUE(live(program, 0).right);

@@ -70,7 +70,7 @@ FRESH_PROCESS_TEST(DefaultDeviceFromTheEnvironment) {
   Status status(gpuasync_context_default(&program.program, &context));
   right &= status.ok() && !strcmp(gpuasync_context_device(context), "cpu");
   gpuasync_context_release(context);
-  gpuasync_program_release(&program.program);
+  gpuasync_status_free(gpuasync_program_release(&program.program));
   status = Status(gpuasync_shutdown());
   return right && status.ok() ? 0 : 1;
 }

@@ -252,7 +252,7 @@ public:
     all = {"all", "many.mlir", 1, 1, &program, indices.data(), count, 0};
   }
   ManyModules(const ManyModules &) = delete;
-  ~ManyModules() { gpuasync_program_release(&program); }
+  ~ManyModules() { gpuasync_status_free(gpuasync_program_release(&program)); }
 
   static void store(const gpuasync_cpu_block_ctx *, const void *params,
                     void *) {
