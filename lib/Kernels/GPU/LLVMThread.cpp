@@ -126,9 +126,12 @@ std::optional<FatalError> gpuasync::runLLVM(function_ref<void()> work) {
   llvm::thread thread(stackBytes, [outcome, work] {
     current = outcome.get();
     llvm::CrashRecoveryContext recovery;
-    if (!recovery.RunSafely([&] { runBelow(work); }))
+    if (!recovery.RunSafely([&] { runBelow(work); })) {
+      // LLVM prints nodes of its graphs without ending the line.
+      (void)!write(STDERR_FILENO, "\n", 1);
       // What passes left on the stack may be gone, so no function is known.
       fail({"LLVM's code generator crashed", ""});
+    }
     outcome->finish(std::nullopt);
   });
   std::optional<FatalError> error = outcome->wait();
