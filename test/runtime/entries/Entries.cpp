@@ -646,32 +646,43 @@ void addCheck(Table &table) {
 }
 
 // Sparse.cpp: one error, and nothing else.
-#define SPARSE_FUNCTIONS(X)                                                    \
-  X(mgpuCreateSparseEnv)                                                       \
-  X(mgpuDestroySparseEnv)                                                      \
-  X(mgpuCreateDnVec)                                                           \
-  X(mgpuDestroyDnVec)                                                          \
-  X(mgpuCreateDnMat)                                                           \
-  X(mgpuDestroyDnMat)                                                          \
-  X(mgpuCreateCoo)                                                             \
-  X(mgpuCreateCooAoS)                                                          \
-  X(mgpuCreateCsr)                                                             \
-  X(mgpuCreateCsc)                                                             \
-  X(mgpuCreateBsr)                                                             \
-  X(mgpuDestroySpMat)                                                          \
-  X(mgpuSpMV)                                                                  \
-  X(mgpuSpMMBufferSize) X(mgpuSpMM) X(mgpuSDDMMBufferSize) X(mgpuSDDMM)        \
-      X(mgpuSpGEMMCreateDescr) X(mgpuSpGEMMDestroyDescr)                       \
-          X(mgpuSpGEMMWorkEstimation) X(mgpuSpGEMMCompute) X(mgpuSpGEMMCopy)   \
-              X(mgpuSpMatGetSize) X(mgpuSetCsrPointers)                        \
-                  X(mgpuCreateSparseLtEnv) X(mgpuDestroySparseLtEnv)           \
-                      X(mgpuDestroyCuSparseLtDnMat)                            \
-                          X(mgpuCusparseLtCreate2To4SpMat)                     \
-                              X(mgpuDestroyCuSparseLtSpMat)                    \
-                                  X(mgpuCuSparseLtSpMMBufferSize)              \
-                                      X(mgpuCuSparseLtSpMM)                    \
-                                          X(mgpuSpMVBufferSize)                \
-                                              X(mgpuCreateCuSparseLtDnMat)
+// clang-format off
+#define SPARSE_FUNCTIONS(X) \
+  X(mgpuCreateSparseEnv) \
+  X(mgpuDestroySparseEnv) \
+  X(mgpuCreateDnVec) \
+  X(mgpuDestroyDnVec) \
+  X(mgpuCreateDnMat) \
+  X(mgpuDestroyDnMat) \
+  X(mgpuCreateCoo) \
+  X(mgpuCreateCooAoS) \
+  X(mgpuCreateCsr) \
+  X(mgpuCreateCsc) \
+  X(mgpuCreateBsr) \
+  X(mgpuDestroySpMat) \
+  X(mgpuSpMV) \
+  X(mgpuSpMMBufferSize) \
+  X(mgpuSpMM) \
+  X(mgpuSDDMMBufferSize) \
+  X(mgpuSDDMM) \
+  X(mgpuSpGEMMCreateDescr) \
+  X(mgpuSpGEMMDestroyDescr) \
+  X(mgpuSpGEMMWorkEstimation) \
+  X(mgpuSpGEMMCompute) \
+  X(mgpuSpGEMMCopy) \
+  X(mgpuSpMatGetSize) \
+  X(mgpuSetCsrPointers) \
+  X(mgpuCreateSparseLtEnv) \
+  X(mgpuDestroySparseLtEnv) \
+  X(mgpuDestroyCuSparseLtDnMat) \
+  X(mgpuCusparseLtCreate2To4SpMat) \
+  X(mgpuDestroyCuSparseLtSpMat) \
+  X(mgpuCuSparseLtSpMMBufferSize) \
+  X(mgpuCuSparseLtSpMM) \
+  X(mgpuSpMVBufferSize) \
+  X(mgpuCreateCuSparseLtDnMat)
+// clang-format on
+
 /// What a call of upstream's has said.
 Status errorOfMgpu() {
   const char *error = gpuasync_mgpu_error();
