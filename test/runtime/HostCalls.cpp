@@ -15,6 +15,7 @@
 #include <malloc.h>
 #include <new>
 #include <pthread.h>
+#include <sched.h>
 #include <set>
 #include <stdarg.h>
 #include <stdio.h>
@@ -402,12 +403,16 @@ std::vector<void *> HostCalls::lockAll() {
     if (uintptr_t value = lock.load(); value > 1)
       known.insert(value);
   std::vector<void *> taken;
+  // Tried, not locked: the order is that of addresses, and says nothing of the
+  // order in which the runtime takes them (ThreadSanitizer).
   for (uintptr_t value : known) {
     void *at = reinterpret_cast<void *>(value & ~uintptr_t(1));
     if (value & 1)
-      __real_pthread_rwlock_wrlock(static_cast<pthread_rwlock_t *>(at));
+      while (pthread_rwlock_trywrlock(static_cast<pthread_rwlock_t *>(at)))
+        sched_yield();
     else
-      __real_pthread_mutex_lock(static_cast<pthread_mutex_t *>(at));
+      while (__real_pthread_mutex_trylock(static_cast<pthread_mutex_t *>(at)))
+        sched_yield();
     taken.push_back(reinterpret_cast<void *>(value));
   }
   return taken;

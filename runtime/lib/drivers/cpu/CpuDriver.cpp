@@ -335,7 +335,8 @@ Status CpuContext::launch(NativeStream native, NativeFunction function,
   memcpy(op->block, block.block, sizeof(op->block));
   op->dynamicSharedBytes = block.dynamicSharedBytes;
   op->mayBlock = table->flags & GPUASYNC_KERNEL_MAY_BLOCK;
-  op->checked = checkHooks ? checkHooks->launch() : nullptr;
+  const gpuasync_cpu_check_hooks *hooks = checkHooks.load();
+  op->checked = hooks ? hooks->launch() : nullptr;
   op->params = op->inlineParams;
   if (block.paramBytes > sizeof(op->inlineParams)) {
     op->params = malloc(block.paramBytes);

@@ -72,12 +72,12 @@ private:
 };
 
 /// How many blocks one call may run.
-int64_t getLongestRun(const Op &op) {
+int64_t getLongestRun(const Op &op, bool checks) {
   // Rows of some thousand bytes, of which the last one is still in the cache
   // when the next one reads it again.
   constexpr int64_t threads = 2048;
   static_assert(threads <= GPUASYNC_CPU_RUN_THREADS);
-  if (!(op.kernel->flags & GPUASYNC_KERNEL_TAKES_RUNS) || checkHooks)
+  if (!(op.kernel->flags & GPUASYNC_KERNEL_TAKES_RUNS) || checks)
     return 1;
   return std::max<int64_t>(1,
                            threads / (op.block[0] * op.block[1] * op.block[2]));
@@ -102,7 +102,8 @@ void Scheduler::runBlocks(Job &job) {
   memcpy(ctx.blockDim, op.block, sizeof(ctx.blockDim));
   ctx.dynamicSharedBytes = op.dynamicSharedBytes;
   ctx.launch = &job;
-  const int64_t longestRun = getLongestRun(op);
+  const gpuasync_cpu_check_hooks *hooks = checkHooks.load();
+  const int64_t longestRun = getLongestRun(op, hooks);
   if (bytes && !workgroup) {
     failLaunch(&ctx,
                locate(makeStatus(GPUASYNC_OUT_OF_MEMORY,
@@ -120,14 +121,13 @@ void Scheduler::runBlocks(Job &job) {
     for (int64_t i = begin; i < end; i += ctx.runBlocks) {
       if (job.failed.load(std::memory_order_relaxed))
         return;
-      if (__builtin_expect(checkHooks != nullptr, 0))
-        checkHooks->blockBegin(op.checked, &ctx, workgroup, workgroupBytes,
-                               bytes);
+      if (__builtin_expect(hooks != nullptr, 0))
+        hooks->blockBegin(op.checked, &ctx, workgroup, workgroupBytes, bytes);
       ctx.runBlocks =
           std::min({longestRun, end - i, op.grid[0] - ctx.blockIdx[0]});
       op.kernel->function(&ctx, op.params, workgroup);
-      if (__builtin_expect(checkHooks != nullptr, 0))
-        checkHooks->blockEnd(op.checked);
+      if (__builtin_expect(hooks != nullptr, 0))
+        hooks->blockEnd(op.checked);
       if ((ctx.blockIdx[0] += ctx.runBlocks) == op.grid[0]) {
         ctx.blockIdx[0] = 0;
         if (++ctx.blockIdx[1] == op.grid[1]) {
@@ -184,7 +184,7 @@ void cpu::failLaunch(const gpuasync_cpu_block_ctx *ctx, Status status) {
     job->stream->tenure->fail(std::move(status), job->op->position);
 }
 
-const gpuasync_cpu_check_hooks *cpu::checkHooks = nullptr;
+std::atomic<const gpuasync_cpu_check_hooks *> cpu::checkHooks{nullptr};
 
 extern "C" {
 
@@ -196,7 +196,7 @@ gpuasync_cpu_check_install(const gpuasync_cpu_check_hooks *hooks) noexcept {
             readStruct(hooks, installed, "gpuasync_cpu_check_hooks");
         !status.ok())
       return status.release();
-  checkHooks = hooks ? &installed : nullptr;
+  checkHooks.store(hooks ? &installed : nullptr);
   return nullptr;
 }
 

@@ -630,7 +630,7 @@ Scheduler::Wait Scheduler::waitUntil(Stream &stream, uint64_t position,
     return Wait::Reached;
   // A block can take longer than a time limit allows, the adversary decides who
   // runs what, and the checker tells kernels from the host by their threads.
-  if (timeoutNs >= 0 || adversary || checkHooks)
+  if (timeoutNs >= 0 || adversary || checkHooks.load())
     return sleepUntil(stream, position, timeoutNs, /*helps=*/false);
   stream.volunteers.fetch_add(1);
   Wait result = sleepUntil(stream, position, timeoutNs, /*helps=*/true);

@@ -256,7 +256,7 @@ private:
 };
 
 /// Null unless somebody checks what kernels do.
-extern const gpuasync_cpu_check_hooks *checkHooks;
+extern std::atomic<const gpuasync_cpu_check_hooks *> checkHooks;
 
 /// Fails the launch of `ctx`; see gpuasync_cpu_assert_fail.
 void failLaunch(const gpuasync_cpu_block_ctx *ctx, Status status);
