@@ -174,6 +174,7 @@ TEST_P(Sites, ListedIsTheFramesOwnWork) {
 // A context whose work does not end is closed, but its resources stay behind,
 // longer than the program.
 TEST_P(Sites, OfAContextThatIsLeftBehind) {
+  const LeftBehind meant;
   Context left;
   ASSERT_TRUE(Context::open("cpu", left).ok());
   static uint32_t flag;

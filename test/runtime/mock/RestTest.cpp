@@ -38,6 +38,7 @@ int runInChild(const char *test, const std::string &device) {
 // Run by Rest.WhatAnotherContextLeftBehind_B05, in a process that ends with its
 // kernel unfinished.
 TEST(RestBody, DISABLED_LeftBehind) {
+  const LeftBehind meant;
   alarm(30); // a hang ends it
   const char *device = getenv("GPU_ASYNC_TEST_DEVICE");
   Mock *mock = mockOf(device);

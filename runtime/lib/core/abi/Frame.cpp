@@ -363,8 +363,13 @@ int32_t gpuasync_frame_enter(gpuasync_frame *memory,
 gpuasync_status *gpuasync_frame_leave(gpuasync_frame *memory) noexcept {
   Frame *frame = Frame::of(memory);
   if (!(refusal.load(std::memory_order_relaxed) &
-        (RefuseForked | RefuseExiting)))
+        (RefuseForked | RefuseExiting))) {
     leave(*frame);
+  } else if (!frame->left && frame->thread) {
+    // Its memory is the caller's again: the thread's next frame must not look.
+    frame->left = true;
+    frame->thread->innermost = frame->outer;
+  }
   return frame->error;
 }
 
