@@ -32,7 +32,7 @@ class Runner:
         # A thread that leaves before a barrier is what --check reports.
         default = set(D.FEATURES) - ({"stray"} if self.options.check else set())
         chosen = fuzzrun.chosen(self.options.features, D.FEATURES, default)
-        return chosen if self.options.device == "cpu" else chosen - {"subgroup"}
+        return chosen if self.options.device == "cpu" else chosen - {"subgroup", "tiny"}
 
     def command(self, opt, file, size, out):
         return [self.options.gpu_runner, "--device=" + self.options.device, "--timeout=%d" % self.options.timeout,

@@ -29,7 +29,8 @@ FEATURES = {
     "carried": "memory that each round of a loop makes and later rounds use",
     "vector": "vectors",
     "float": "f32",
-    "small": "floats of 8 and 16 bits, below the smallest normal number too; what kind of number a float is",
+    "small": "floats of 16 bits, below the smallest normal number too; what kind of number a float is",
+    "tiny": "floats of 8 bits among the small ones, on the cpu device only: GPUs refuse to round to them",
     "atomic": "atomics whose result nobody needs",
     "assert": "asserts that hold",
     "sweep": "loops whose accesses are contiguous along x",
@@ -262,7 +263,7 @@ class Drawer:
 
     def smallFloat(self):
         """What comes of numbers of f32 in a smaller format, many of them below its smallest normal one."""
-        format = FORMATS[self.random.choice(["bf16", "bf16", "f16", "f8E5M2", "f8E4M3FN", "f8E4M3FNUZ"])]
+        format = FORMATS[self.random.choice(["bf16", "bf16", "f16"] + ["f8E5M2", "f8E4M3FN", "f8E4M3FNUZ"] * self.has("tiny"))]
         compute = self.random.choice(["same", "addf", "subf", "mulf", "fma"])
         numbers = []
         for _ in range({"same": 1, "fma": 3}.get(compute, 2)):
