@@ -1,4 +1,4 @@
-//===- PrepareInput.cpp - structured ops to loops, no tensors -------------===//
+//===- PrepareInput.cpp - input that can be lowered -----------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -7,6 +7,7 @@
 
 #include "PrepareInput.h"
 #include "GPUAsync/IR/VerifyProgram.h"
+#include "InputChecks.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -14,7 +15,6 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/PatternMatch.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 
@@ -26,8 +26,8 @@ struct PrepareInputPass
 
   StringRef getArgument() const final { return "gpu-async-prepare-input"; }
   StringRef getDescription() const final {
-    return "Refuse what no program may contain and tensors, turn linalg ops on "
-           "memrefs into loops";
+    return "Refuse what no program may contain, turn linalg ops on memrefs "
+           "into loops";
   }
   void getDependentDialects(DialectRegistry &registry) const final {
     registry.insert<affine::AffineDialect, memref::MemRefDialect,
@@ -37,24 +37,15 @@ struct PrepareInputPass
   void runOnOperation() final {
     if (failed(gpuasync::verifyProgram(getOperation())))
       return signalPassFailure();
-    auto isTensor = [](Type type) { return isa<TensorType>(type); };
+    gpuasync::InputChecks checks;
+    bool isRefused = false;
     SmallVector<linalg::LinalgOp> structured;
-    WalkResult result =
-        getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
-          bool hasTensors = llvm::any_of(op->getResultTypes(), isTensor) ||
-                            llvm::any_of(op->getOperandTypes(), isTensor);
-          if (auto function = dyn_cast<FunctionOpInterface>(op))
-            hasTensors |= llvm::any_of(function.getArgumentTypes(), isTensor);
-          if (hasTensors) {
-            op->emitOpError("works on tensors; the pipeline takes programs on "
-                            "memrefs: bufferize first (one-shot-bufferize)");
-            return WalkResult::interrupt();
-          }
-          if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
-            structured.push_back(linalgOp);
-          return WalkResult::advance();
-        });
-    if (result.wasInterrupted())
+    getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
+      isRefused |= failed(checks.check(op));
+      if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
+        structured.push_back(linalgOp);
+    });
+    if (isRefused)
       return signalPassFailure();
 
     IRRewriter rewriter(&getContext());

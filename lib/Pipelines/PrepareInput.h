@@ -1,4 +1,4 @@
-//===- PrepareInput.h - structured ops to loops, no tensors -----*- C++ -*-===//
+//===- PrepareInput.h - input that can be lowered ---------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -12,9 +12,9 @@
 
 namespace mlir::gpuasync {
 
-/// Refuses tensors, and turns linalg ops on memrefs into loops. Unlike
-/// convert-linalg-to-loops it changes nothing else, so that a program whose
-/// tokens are linear stays so.
+/// Refuses what no later pass takes, and turns linalg ops on memrefs into
+/// loops. Unlike convert-linalg-to-loops it changes nothing else, so that a
+/// program whose tokens are linear stays so.
 std::unique_ptr<Pass> createPrepareInputPass();
 
 } // namespace mlir::gpuasync

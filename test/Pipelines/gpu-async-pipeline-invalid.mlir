@@ -14,3 +14,78 @@ func.func @unknown(%m: memref<4xf32>) {
   acc.wait
   return
 }
+
+// -----
+
+func.func @kernel_in_kernel() {
+  %c1 = arith.constant 1 : index
+  // expected-note @below {{the kernel}}
+  gpu.launch blocks(%bx, %by, %bz) in (%nbx = %c1, %nby = %c1, %nbz = %c1)
+             threads(%tx, %ty, %tz) in (%ntx = %c1, %nty = %c1, %ntz = %c1) {
+    // expected-error @below {{'gpu.launch' op is in a kernel, but only the host starts kernels, moves and allocates memory of the device and waits for it: do that before or after the launch}}
+    gpu.launch blocks(%bx2, %by2, %bz2) in (%nbx2 = %c1, %nby2 = %c1, %nbz2 = %c1)
+               threads(%tx2, %ty2, %tz2) in (%ntx2 = %c1, %nty2 = %c1, %ntz2 = %c1) {
+      gpu.terminator
+    }
+    gpu.terminator
+  }
+  return
+}
+
+// -----
+
+// expected-note @below {{the kernel}}
+gpu.module @k {
+  gpu.func @f(%x: memref<4xf32>, %y: memref<4xf32>) kernel {
+    // expected-error @below {{'gpu.memcpy' op is in a kernel, but only the host}}
+    gpu.memcpy %x, %y : memref<4xf32>, memref<4xf32>
+    // expected-error @below {{'gpu.wait' op is in a kernel, but only the host}}
+    gpu.wait
+    // expected-error @below {{'gpu_async.wait' op is in a kernel, but only the host}}
+    %t = gpu_async.wait async
+    %u = memref.cast %x : memref<4xf32> to memref<*xf32>
+    // expected-error @below {{'gpu.host_register' op is in a kernel, but only the host}}
+    gpu.host_register %u : memref<*xf32>
+    gpu.return
+  }
+}
+
+// -----
+
+#halves = affine_map<(d0) -> (d0 floordiv 2)>
+// expected-error @below {{'func.func' op has an argument of type 'memref<4xf32, affine_map<(d0) -> (d0 floordiv 2)>>', whose layout has no strides, so that its elements have no address here: give it strides or no layout (normalize-memrefs does, in host code)}}
+func.func @no_strides(%m: memref<4xf32, #halves>, %h: memref<4xf32>) {
+  // Once is enough.
+  gpu.memcpy %m, %h : memref<4xf32, #halves>, memref<4xf32>
+  return
+}
+
+// -----
+
+#swapped = affine_map<(d0, d1) -> (d1, d0)>
+func.func @alloc_no_strides() {
+  // expected-error @below {{'gpu.alloc' op has a result of type 'memref<4x8xf32, affine_map<(d0, d1) -> (d1, d0)>>', whose layout has no strides}}
+  %x = gpu.alloc () : memref<4x8xf32, #swapped>
+  gpu.dealloc %x : memref<4x8xf32, #swapped>
+  return
+}
+
+// -----
+
+// expected-error @below {{'func.func' op has an argument of type 'tuple<!gpu.async.token, i32>': tokens, streams and events are never part of another value, where nobody could follow them; pass each as a value of its own}}
+func.func @token_in_tuple(%t: tuple<!gpu.async.token, i32>) {
+  return
+}
+
+// -----
+
+// expected-error @below {{'func.func' op has a result of type 'tuple<tuple<!gpu_async.token>>': tokens, streams and events are never part of another value}}
+func.func private @token_in_result() -> tuple<tuple<!gpu_async.token>>
+
+// -----
+
+func.func @token_in_cast(%i: i32) {
+  // expected-error @below {{op has a result of type 'tuple<i32, !gpu_async.stream>': tokens, streams and events are never part of another value}}
+  %t = builtin.unrealized_conversion_cast %i : i32 to tuple<i32, !gpu_async.stream>
+  return
+}

@@ -1,0 +1,33 @@
+//===- InputChecks.h - what the pipeline cannot take ------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Internal to lib/Pipelines: what a later pass would refuse far from the op
+// that the user wrote, or with another's words.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_LIB_PIPELINES_INPUTCHECKS_H
+#define GPUASYNC_LIB_PIPELINES_INPUTCHECKS_H
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace mlir::gpuasync {
+
+/// Looks at ops of a program in the order of a walk. Refused, each type once:
+/// tensors, memrefs whose elements have no address of strides, tokens, streams
+/// and events as parts of other values; and in kernels what is for the host.
+class InputChecks {
+public:
+  /// Reports errors at `op`.
+  LogicalResult check(Operation *op);
+
+private:
+  LogicalResult checkTypes(Operation *op, TypeRange types, const char *role);
+
+  llvm::DenseSet<Type> seen;
+};
+
+} // namespace mlir::gpuasync
+
+#endif // GPUASYNC_LIB_PIPELINES_INPUTCHECKS_H
