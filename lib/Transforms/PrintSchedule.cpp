@@ -102,7 +102,15 @@ LogicalResult PrintSchedule::print() {
     else
       schedule.printSvg(os);
   }
-  if (output)
-    output->keep();
+  if (!output)
+    return success();
+  output->os().flush();
+  if (std::error_code code = output->os().error()) {
+    // LLVM ends the process over an error that it believes unseen.
+    output->os().clear_error();
+    return module.emitError("cannot print a schedule: '")
+           << file << "': " << code.message();
+  }
+  output->keep();
   return success();
 }

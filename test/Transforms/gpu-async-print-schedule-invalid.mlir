@@ -4,6 +4,7 @@
 // RUN: not gpu-opt %t/two.mlir -gpu-async-print-schedule=function=none -o /dev/null 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: not gpu-opt %t/two.mlir -gpu-async-print-schedule=format=svg -o /dev/null 2>&1 | FileCheck %s --check-prefix=TWO
 // RUN: not gpu-opt %t/two.mlir -gpu-async-print-schedule=file=%t/no/such/folder -o /dev/null 2>&1 | FileCheck %s --check-prefix=FILE
+// RUN: not gpu-opt %t/two.mlir -gpu-async-print-schedule=file=/dev/full -o /dev/null 2>&1 | FileCheck %s --check-prefix=FULL
 
 //--- form.mlir
 // FORM: form.mlir:3:{{.*}} error: 'func.func' op is not in the stream form, so it has no schedule to print; run gpu-async-assign-streams first
@@ -19,6 +20,7 @@ func.func @tokens() {
 // TWO: error: several functions have a schedule, and an SVG document shows one; choose it with function=
 // TWO: note: a: 0 ops on 1 stream
 // TWO: note: b: 0 ops on 1 stream
+// FULL: error: cannot print a schedule: '/dev/full': No space left on device
 // FILE: error: cannot print a schedule: cannot open output file
 func.func @a() {
   %s = gpu_async.stream.create

@@ -29,8 +29,10 @@ writeFile(llvm::StringRef path,
   }
   if (!code)
     return llvm::Error::success();
-  return llvm::createStringError("'" + path +
-                                 "' cannot be written: " + code.message());
+  std::string name =
+      path == "-" ? "the standard output" : ("'" + path + "'").str();
+  return llvm::createStringError(name +
+                                 " cannot be written: " + code.message());
 }
 
 } // namespace gpurunner
