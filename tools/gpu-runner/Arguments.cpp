@@ -83,7 +83,7 @@ Expected<CallFrame> CallFrame::create(StringRef function,
 
 void CallFrame::reset() {
   for (Value &value : arguments)
-    if (!value.initial.empty())
+    if (value.initial)
       std::memcpy(value.data.data(), value.initial.data(),
                   value.initial.size());
   std::memset(resultStorage.data(), 0, resultStorage.size());

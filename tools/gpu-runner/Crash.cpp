@@ -211,6 +211,10 @@ void setObject(std::unique_ptr<MemoryBuffer> object) {
 }
 
 void startWatchdog(double seconds, double grace) {
+  // A clock ends after 292 years: no program is watched for so long.
+  constexpr double most = 1e9;
+  if (!(seconds + grace < most))
+    return;
   std::thread([seconds, grace] {
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds + grace));
     char message[256];

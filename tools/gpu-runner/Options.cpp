@@ -13,6 +13,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <cmath>
 #include <functional>
 
 using namespace llvm;
@@ -42,7 +43,7 @@ Where and how
   --device=DEVICE          auto|cpu|cuda[:N]|hip[:N] (default: auto)
   --list-devices           say which devices there are
   --max-streams=N          most streams that one block uses; 0: no limit
-  --timeout=SECONDS        give up after so long
+  --timeout=SECONDS        give up after so long; 0: never (default)
   --subgroup-size=N        threads in a subgroup on the cpu device: a power of
                            two from 1 to 64 (default: 32)
   -O0, -O1, -O2, -O3       optimisation of host code and cpu kernels (-O3)
@@ -158,9 +159,11 @@ Expected<Options> parseOptions(int argc, char **argv) {
        }},
       {"timeout", Value::Required,
        [&](StringRef value) -> Error {
-         if (value.getAsDouble(o.timeout) || !(o.timeout >= 0))
+         if (value.getAsDouble(o.timeout) || !std::isfinite(o.timeout) ||
+             o.timeout < 0)
            return createStringError("--timeout=" + value +
-                                    ": expected a number of seconds");
+                                    ": expected a number of seconds; 0: no "
+                                    "limit");
          return Error::success();
        }},
       {"cache", Value::Required,

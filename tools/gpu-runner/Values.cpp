@@ -188,6 +188,8 @@ static std::string parseScalar(StringRef text, const ElementType &element,
       consumeError(std::move(error));
       return ("'" + text + "' is not a number").str();
     }
+    if (*parsed & APFloat::opOverflow)
+      return ("'" + text + "' does not fit in " + element.name()).str();
     uint64_t bits = number.bitcastToAPInt().getZExtValue();
     std::memcpy(out, &bits, element.bytes());
     return "";
@@ -408,7 +410,8 @@ Expected<Value> makeArgument(mlir::Type type, StringRef text, StringRef name) {
     return createStringError(name + ": '" + text + "' does not fit in memory");
   uint64_t bytes = *size;
   value.data = AlignedBytes(bytes);
-  if (!value.data)
+  value.initial = AlignedBytes(bytes);
+  if (!value.data || !value.initial)
     return createStringError(name + ": out of memory: " + Twine(bytes) +
                              " bytes for '" + text + "'");
   if (input->file) {
@@ -417,7 +420,7 @@ Expected<Value> makeArgument(mlir::Type type, StringRef text, StringRef name) {
   } else if (Error error = fillElements(value, input->values, name)) {
     return std::move(error);
   }
-  value.initial.assign(value.data.data(), value.data.data() + bytes);
+  std::memcpy(value.initial.data(), value.data.data(), bytes);
 
   if (memref) {
     SmallVector<int64_t> strides;

@@ -68,7 +68,7 @@ struct Value {
   /// The contents of an argument. A result's are its own, wherever they lie.
   AlignedBytes data;
   /// What `data` is before each call.
-  std::vector<char> initial;
+  AlignedBytes initial;
   /// The memref's descriptor: two pointers, offset, sizes, strides.
   llvm::SmallVector<int64_t> descriptor;
   std::string name; ///< in errors of the runtime

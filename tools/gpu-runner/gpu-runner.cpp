@@ -22,11 +22,13 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
+#include <system_error>
 
 #include <unistd.h>
 
@@ -47,16 +49,30 @@ private:
   std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
 };
 
-static void flushProgramOutput() {
+/// Sends off what the program and the runner have printed. An error if the
+/// standard output did not take all of it.
+static Error flushOutput() {
+  outs().flush();
+  std::error_code code = outs().error();
+  // LLVM ends the process over an error that it believes unseen.
+  outs().clear_error();
   std::cout.flush();
-  std::fflush(stdout);
+  if (std::fflush(stdout) != 0)
+    code = std::error_code(errno, std::generic_category());
+  else if (std::ferror(stdout) || !std::cout)
+    code = std::make_error_code(std::errc::io_error);
+  std::clearerr(stdout);
+  std::cout.clear();
+  if (!code)
+    return Error::success();
+  return createStringError("the standard output cannot be written: " +
+                           code.message());
 }
 
 /// Calls the program `repeat` times; the times are in microseconds.
 static gpuasync::Status callProgram(const Options &options,
                                     PackedFunction function, CallFrame &frame,
                                     std::vector<double> &times) {
-  times.reserve(options.repeat);
   for (uint64_t i = 0; i < options.repeat; ++i) {
     frame.reset();
     gpuasync_status *raw = nullptr;
@@ -400,18 +416,18 @@ int Run::execute(gpuasync::Context &context) {
     times.load = double(counts.moduleLoadNs) / 1e6;
     times.launch = std::max(calls.front() / 1000 - times.load, 0.0);
     times.total += calls.front() / 1000;
-    flushProgramOutput();
+    if (Error error = flushOutput())
+      failed = fail(std::move(error));
     if (!status.ok()) {
       fail(toError(status));
       // What did not finish would be waited for in vain.
       if (status.code() == GPUASYNC_TIMEOUT ||
           status.code() == GPUASYNC_DEVICE_LOST) {
         checker.finish();
-        outs().flush();
         _exit(1);
       }
       failed = true;
-    } else {
+    } else if (!failed) {
       setPhase("writing the results");
       if (Error error = frame->readResults())
         failed = fail(std::move(error));
@@ -423,7 +439,8 @@ int Run::execute(gpuasync::Context &context) {
           failed = fail(std::move(error));
       if (options.benchmark && !failed)
         printBenchmark(std::move(calls));
-      outs().flush();
+      if (Error error = flushOutput())
+        failed = fail(std::move(error));
     }
     failed |= checker.finish();
     setPhase("unloading the program");
@@ -431,11 +448,11 @@ int Run::execute(gpuasync::Context &context) {
       // After an error one message is enough.
       if (!failed)
         fail(toError(released));
-      outs().flush();
       _exit(1);
     }
   }
-  flushProgramOutput();
+  if (Error error = flushOutput())
+    failed = fail(std::move(error));
 
   // After an error one message is enough: neither counters nor leaks on top.
   if (options.stats && !failed)
@@ -453,8 +470,8 @@ int Run::execute(gpuasync::Context &context) {
   return failed;
 }
 
-int main(int argc, char **argv) {
-  installCrashHandlers();
+/// What the command line asks for.
+static int run(int argc, char **argv) {
   Expected<Options> options = parseOptions(argc, argv);
   if (!options)
     return fail(options.takeError());
@@ -486,4 +503,12 @@ int main(int argc, char **argv) {
     setenv("GPU_ASYNC_CACHE_DIR", options->cache.c_str(), /*replace=*/1);
   }
   return Run(*options).run();
+}
+
+int main(int argc, char **argv) {
+  installCrashHandlers();
+  int result = run(argc, argv);
+  if (Error error = flushOutput())
+    return fail(std::move(error));
+  return result;
 }

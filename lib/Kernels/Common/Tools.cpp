@@ -43,7 +43,7 @@ static std::string readFile(StringRef path, size_t most = std::string::npos) {
 static bool wait(const llvm::sys::ProcessInfo &process, int64_t timeout,
                  std::string &message) {
   using Clock = std::chrono::steady_clock;
-  Clock::time_point end = Clock::now() + std::chrono::seconds(timeout);
+  Clock::time_point begin = Clock::now();
   // LLVM's own limit is an alarm, which may reach another thread.
   for (std::chrono::microseconds pause(500);;
        pause = std::min(2 * pause, std::chrono::microseconds(20000))) {
@@ -55,7 +55,8 @@ static bool wait(const llvm::sys::ProcessInfo &process, int64_t timeout,
         message = "exit code " + std::to_string(ended.ReturnCode);
       return ended.ReturnCode == 0;
     }
-    if (Clock::now() >= end) {
+    std::chrono::duration<double> passed = Clock::now() - begin;
+    if (passed.count() >= double(timeout)) {
       kill(process.Pid, SIGKILL);
       llvm::sys::Wait(process, std::nullopt);
       message = "killed after " + std::to_string(timeout) +

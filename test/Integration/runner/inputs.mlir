@@ -43,6 +43,8 @@
 // NOTYPE: error: --input 0 of 1: '4xq32' is not a type
 // RUN: not %{run} -e floats --input=4xf32=1,x,3,4 2>&1 | FileCheck %s --check-prefix=NONUMBER
 // NONUMBER: error: --input 0 of 1: 'x' is not a number
+// RUN: not %{run} -e floats --input=2xf32=1,1e39 2>&1 | FileCheck %s --check-prefix=LARGE
+// LARGE: error: --input 0 of 1: '1e39' does not fit in f32
 // RUN: not %{run} -e floats --input=4xf32=1,2 2>&1 | FileCheck %s --check-prefix=VALUES
 // VALUES: error: --input 0 of 1: 2 values for 4xf32, which has 4
 // RUN: not %{run} -e floats --input=9999999999x9999999999xf32 2>&1 | FileCheck %s --check-prefix=RANK2

@@ -12,6 +12,26 @@
 // UNKNOWN: error: unknown option '--entrypoint=f'; did you mean --entry-point?
 // RUN: not gpu-runner --repeat=x %s 2>&1 | FileCheck %s --check-prefix=NUMBER
 // NUMBER: error: --repeat=x: expected a whole number
+// RUN: not gpu-runner --repeat=18446744073709551616 %s 2>&1 | FileCheck %s --check-prefix=REPEAT
+// REPEAT: error: --repeat=18446744073709551616: expected a whole number
+// RUN: not gpu-runner --max-streams=4294967296 %s 2>&1 | FileCheck %s --check-prefix=STREAMS
+// STREAMS: error: --max-streams=4294967296: expected a whole number
+// RUN: not gpu-runner --max-streams=-1 %s 2>&1 | FileCheck %s --check-prefix=NOSTREAMS
+// NOSTREAMS: error: --max-streams=-1: expected a whole number
+// The times of so many calls are not kept room for before there are any.
+// RUN: not gpu-runner --device=cpu --repeat=18446744073709551615 %s -e broken 2>&1 | FileCheck %s --check-prefix=MANY
+// MANY: options.mlir:[[#]]:8: error: gpu_async.alloc: negative size: -1 elements of 4 bytes
+// RUN: not gpu-runner --timeout=nan %s 2>&1 | FileCheck %s --check-prefix=SECONDS
+// RUN: not gpu-runner --timeout=inf %s 2>&1 | FileCheck %s --check-prefix=SECONDS
+// RUN: not gpu-runner --timeout=1e400 %s 2>&1 | FileCheck %s --check-prefix=SECONDS
+// RUN: not gpu-runner --timeout=-1 %s 2>&1 | FileCheck %s --check-prefix=SECONDS
+// RUN: not gpu-runner --timeout=2s %s 2>&1 | FileCheck %s --check-prefix=SECONDS
+// RUN: not gpu-runner --timeout= %s 2>&1 | FileCheck %s --check-prefix=SECONDS
+// SECONDS: error: --timeout={{.*}}: expected a number of seconds; 0: no limit
+// A limit that no clock reaches is none.
+// RUN: gpu-runner --device=cpu --timeout=1e300 %s | FileCheck %s --check-prefix=RESULT
+// RUN: gpu-runner --device=cpu --timeout=9.22337203e9 %s -e device | FileCheck %s --check-prefix=DEVICE
+// DEVICE: from the device
 // RUN: not gpu-runner --leak-check=maybe %s 2>&1 | FileCheck %s --check-prefix=CHOICE
 // CHOICE: error: --leak-check=maybe: expected one of error, list
 // RUN: not gpu-runner --mcpu=native %s 2>&1 | FileCheck %s --check-prefix=MCPU
@@ -42,7 +62,7 @@
 // RUN: not gpu-runner --device=cpu %s --entry-point-result=void 2>&1 | FileCheck %s --check-prefix=NOTVOID
 // NOTVOID: error: --entry-point-result=void: @main returns i32
 // RUN: not gpu-runner --device=cpu %s -e hidden 2>&1 | FileCheck %s --check-prefix=PRIVATE
-// PRIVATE: error: the entry point @hidden is private in {{.*}}; name one of these with -e: @main(), @half()
+// PRIVATE: error: the entry point @hidden is private in {{.*}}; name one of these with -e: @main(), @broken(), @device(), @half()
 // RUN: not gpu-runner --device=cpu %s -e outside 2>&1 | FileCheck %s --check-prefix=DECLARED
 // DECLARED: error: the entry point @outside is only declared
 
@@ -50,6 +70,28 @@ func.func private @outside()
 func.func @main() -> i32 {
   %0 = arith.constant 42 : i32
   return %0 : i32
+}
+func.func @broken() {
+  %n = arith.constant -1 : index
+  %x = gpu.alloc (%n) : memref<?xf32>
+  gpu.dealloc %x : memref<?xf32>
+  return
+}
+func.func @device() {
+  %c1 = arith.constant 1 : index
+  %c100 = arith.constant 100 : index
+  gpu.launch blocks(%bx, %by, %bz) in (%nbx = %c100, %nby = %c100, %nbz = %c100)
+             threads(%tx, %ty, %tz) in (%ntx = %c1, %nty = %c1, %ntz = %c1) {
+    %c0 = arith.constant 0 : index
+    %sum = arith.addi %bx, %by : index
+    %all = arith.addi %sum, %bz : index
+    %first = arith.cmpi eq, %all, %c0 : index
+    scf.if %first {
+      gpu.printf "from the device\n"
+    }
+    gpu.terminator
+  }
+  return
 }
 func.func @half() -> f64 {
   %0 = arith.constant 0.5 : f64

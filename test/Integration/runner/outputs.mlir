@@ -29,6 +29,18 @@
 // RUN: not %{run} --output=@%t.nofolder/file.npy 2>&1 | FileCheck %s --check-prefix=FOLDER
 // FOLDER: error: '{{.*}}nofolder/file.npy' cannot be written
 
+// A standard output that takes nothing.
+// RUN: not %{run} --output=- 2>&1 >/dev/full | FileCheck %s --check-prefix=FULL
+// RUN: not %{run} --benchmark --output= 2>&1 >/dev/full | FileCheck %s --check-prefix=FULL
+// RUN: not gpu-runner --device=cpu %s --emit=mlir 2>&1 >/dev/full | FileCheck %s --check-prefix=FULL
+// RUN: not gpu-runner --help 2>&1 >/dev/full | FileCheck %s --check-prefix=FULL
+// RUN: not gpu-runner --version 2>&1 >/dev/full | FileCheck %s --check-prefix=FULL
+// RUN: not gpu-runner --list-devices 2>&1 >/dev/full | FileCheck %s --check-prefix=FULL
+// RUN: not gpu-runner --device=cpu %s -e print 2>&1 >/dev/full | FileCheck %s --check-prefix=FULL
+// FULL-NOT: LLVM
+// FULL: gpu-runner: error: the standard output cannot be written: {{No space left on device|Input/output error}}
+// FULL-NOT: error
+
 // RUN: gpu-runner --device=cpu %s -e many | FileCheck %s --check-prefix=CUT
 // CUT: result[0]: 2000xi8=0 0 {{[0 ]*}}...{{$}}
 
@@ -58,6 +70,16 @@ func.func @twice(%x: memref<?xi32>, %n: i32) -> (i32, memref<?xi32>) {
   }
   %m = arith.addi %n, %n : i32
   return %m, %x : i32, memref<?xi32>
+}
+
+func.func @print() {
+  %c1 = arith.constant 1 : index
+  gpu.launch blocks(%bx, %by, %bz) in (%nbx = %c1, %nby = %c1, %nbz = %c1)
+             threads(%tx, %ty, %tz) in (%ntx = %c1, %nty = %c1, %ntz = %c1) {
+    gpu.printf "from the program\n"
+    gpu.terminator
+  }
+  return
 }
 
 memref.global "private" @zeros : memref<2000xi8> = dense<0>

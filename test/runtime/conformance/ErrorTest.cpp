@@ -271,6 +271,33 @@ TEST_P(Errors, TimeoutListsOps_B05) {
   frame.dealloc(nullptr, flag);
 }
 
+// A deadline that no clock reaches does not wrap to one that has passed.
+TEST_P(Errors, TimeoutPastTheClocksEndIsNone_B05) {
+  uint32_t *flag = nullptr;
+  {
+    FrameScope frame(*program);
+    flag = frame.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+  }
+  for (double seconds : {9.22337203e9, 1e10, 1e300, double(INFINITY)}) {
+    gpuasync_set_timeout(seconds);
+    for (bool event : {false, true}) {
+      __atomic_store_n(flag, 0, __ATOMIC_RELEASE);
+      FrameScope frame(*program);
+      gpuasync_stream *a = frame.stream();
+      frame.launch(a, Gate, 1, 1, GateParams{flag});
+      std::thread opener([&] { openGate(flag); });
+      EXPECT_EQ(event ? frame.waitHost(frame.record(a)) : frame.wait({a}), 0)
+          << seconds;
+      opener.join();
+      EXPECT_TRUE(frame.leave().ok()) << seconds;
+    }
+  }
+  gpuasync_set_timeout(0);
+  expectUsable();
+  FrameScope frame(*program);
+  frame.dealloc(nullptr, flag);
+}
+
 // Work that does not end in time stays behind with its memory; once it ends,
 // the context can be closed as usual.
 TEST_P(Errors, WorkThatOutlivesItsFrame) {

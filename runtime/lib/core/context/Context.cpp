@@ -322,13 +322,11 @@ void gpuasync_context_stream_destroy(gpuasync_stream *stream) noexcept {
 }
 
 void gpuasync_set_timeout(double seconds) noexcept {
-  process().timeoutNs.store(seconds > 0 ? static_cast<int64_t>(seconds * 1e9)
-                                        : -1);
+  process().timeoutNs.store(seconds > 0 ? toNanoseconds(seconds, 1e9) : -1);
 }
 
 void gpuasync_set_spin(double microseconds) noexcept {
-  process().spinNs.store(
-      microseconds > 0 ? static_cast<int64_t>(microseconds * 1e3) : 0);
+  process().spinNs.store(toNanoseconds(microseconds, 1e3));
 }
 
 gpuasync_status *gpuasync_set_cpu_schedule(const char *schedule) noexcept {

@@ -42,6 +42,13 @@ static void onThreadEnd(void *state) {
   delete thread;
 }
 
+int64_t gpuasync::toNanoseconds(double amount, double unit) {
+  // A deadline is the sum of this and of what the clock says now.
+  constexpr double most = 4e18;
+  double time = amount * unit;
+  return time > 0 ? static_cast<int64_t>(time < most ? time : most) : 0;
+}
+
 static Process *makeProcess() {
   auto made = std::make_unique<Process>();
   cpu_set_t set;
@@ -50,10 +57,10 @@ static Process *makeProcess() {
   if (const char *text = getenv("GPU_ASYNC_TIMEOUT")) {
     double seconds = strtod(text, nullptr);
     if (seconds > 0)
-      made->timeoutNs = static_cast<int64_t>(seconds * 1e9);
+      made->timeoutNs = toNanoseconds(seconds, 1e9);
   }
   if (const char *text = getenv("GPU_ASYNC_SPIN_US"))
-    made->spinNs = static_cast<int64_t>(strtod(text, nullptr) * 1e3);
+    made->spinNs = toNanoseconds(strtod(text, nullptr), 1e3);
   if (const char *text = getenv("GPU_ASYNC_SYNC_LAUNCHES"))
     made->syncLaunches = *text && *text != '0';
   // Without a key of our own another library's would be overwritten; without

@@ -183,6 +183,10 @@ struct Process {
   bool syncLaunches = false; ///< GPU_ASYNC_SYNC_LAUNCHES
 };
 
+/// A time as the driver takes it, of `amount` units of `unit` nanoseconds: one
+/// that is past any clock's range is as long as a clock can wait for.
+int64_t toNanoseconds(double amount, double unit);
+
 /// Made on first use together with the fork and exit handlers; never destroyed.
 Process &process();
 
