@@ -483,12 +483,17 @@ LogicalResult FrameLowering::lowerFunction(func::FuncOp func, bool isPublic,
 
   // Everything is found before blocks are split.
   llvm::SetVector<Operation *> work, calls;
+  SmallVector<Operation *> lowered;
   SmallVector<func::ReturnOp> returns;
   func.walk([&](Operation *op) {
     if (isDeviceOp(op)) {
       work.insert(op);
+      lowered.push_back(op);
       return;
     }
+    // An error exit can only be where the function's own blocks are.
+    if (isa<memref::AllocOp>(op) && op->getParentOp() == func)
+      lowered.push_back(op);
     if (isCallLike(op)) {
       calls.insert(op);
       if (FunctionInfo *callee = getCallee(op); callee && callee->isDevice)
@@ -526,9 +531,8 @@ LogicalResult FrameLowering::lowerFunction(func::FuncOp func, bool isPublic,
   }
 
   bool anyError = false;
-  for (Operation *op : work)
-    if (isDeviceOp(op) && failed(lowerOp(op, state)))
-      anyError = true;
+  for (Operation *op : lowered)
+    anyError |= failed(lowerOp(op, state));
   if (anyError)
     return failure();
   for (Operation *op : calls)

@@ -304,7 +304,8 @@ private:
 // RuntimeOps.cpp
 //===----------------------------------------------------------------------===//
 
-/// Lowers the device op `op` and erases it.
+/// Lowers the device op `op` and erases it. The host's own allocation, a
+/// memref.alloc, gets a check of its sizes.
 LogicalResult lowerOp(Operation *op, FunctionState &state);
 /// RuntimeTensorMaps.cpp
 LogicalResult lowerTensorMap(nvgpu::TmaCreateDescriptorOp op,

@@ -36,6 +36,7 @@ public:
         i64(tables.i64()) {}
 
   LogicalResult lower();
+  LogicalResult checkSizes(memref::AllocOp alloc);
 
 private:
   Value int32(int64_t value) {
@@ -69,11 +70,16 @@ private:
                int64(elementBytes), site()})
         .getResult();
   }
-  /// The bytes of elements with these sizes, without gaps. Those of a static
-  /// type need not be given.
+  /// The bytes of elements with these sizes, without gaps, null if they are not
+  /// known here. Sizes of a static type need not be given.
+  FailureOr<std::optional<int64_t>> multiplyKnown(ArrayRef<Value> sizes,
+                                                  BaseMemRefType type);
+  /// The same, multiplied by the runtime if need be.
   FailureOr<Value> multiply(ArrayRef<Value> sizes, BaseMemRefType type);
   /// The same of a memref that isOnePiece.
   FailureOr<Value> bytesOf(Value memref);
+  /// The sizes of a new memref; `dynamic` are those that the type leaves open.
+  SmallVector<Value> sizesOfNew(MemRefType type, ValueRange dynamic);
 
   LogicalResult lower(LaunchOp op);
   LogicalResult lower(AllocOp op);
@@ -160,15 +166,15 @@ static std::optional<int64_t> multiplyConstants(ArrayRef<int64_t> sizes,
   return bytes;
 }
 
-FailureOr<Value> OpLowering::multiply(ArrayRef<Value> sizes,
-                                      BaseMemRefType type) {
+FailureOr<std::optional<int64_t>>
+OpLowering::multiplyKnown(ArrayRef<Value> sizes, BaseMemRefType type) {
   FailureOr<int64_t> element = elementBytes(type);
   if (failed(element))
     return failure();
   if (type.hasStaticShape()) {
     if (std::optional<int64_t> bytes =
             multiplyConstants(type.getShape(), *element))
-      return int64(*bytes);
+      return bytes;
     return op->emitOpError() << "has " << type << ", whose elements of "
                              << *element << " bytes are 2^63 bytes or more";
   }
@@ -178,13 +184,35 @@ FailureOr<Value> OpLowering::multiply(ArrayRef<Value> sizes,
     if (APInt constant; matchPattern(size, m_ConstantInt(&constant)) &&
                         constant.isNonNegative())
       constants.push_back(constant.getSExtValue());
-  std::optional<int64_t> bytes = multiplyConstants(constants, *element);
-  if (constants.size() == sizes.size() && bytes)
-    return int64(*bytes);
+  if (constants.size() != sizes.size())
+    return std::optional<int64_t>();
+  return multiplyConstants(constants, *element);
+}
+
+FailureOr<Value> OpLowering::multiply(ArrayRef<Value> sizes,
+                                      BaseMemRefType type) {
+  FailureOr<std::optional<int64_t>> known = multiplyKnown(sizes, type);
+  if (failed(known))
+    return failure();
+  if (*known)
+    return int64(**known);
   return callExtent({storeAll(FunctionState::Sizes, sizes),
                      LLVM::ZeroOp::create(builder, loc, ptr),
                      int32(sizes.size())},
-                    *element);
+                    *elementBytes(type));
+}
+
+SmallVector<Value> OpLowering::sizesOfNew(MemRefType type, ValueRange dynamic) {
+  SmallVector<Value> sizes;
+  for (int64_t dim : type.getShape()) {
+    if (!ShapedType::isDynamic(dim)) {
+      sizes.push_back(int64(dim));
+      continue;
+    }
+    sizes.push_back(toLLVM(dynamic.front()));
+    dynamic = dynamic.drop_front();
+  }
+  return sizes;
 }
 
 FailureOr<Value> OpLowering::bytesOf(Value memref) {
@@ -311,11 +339,8 @@ LogicalResult OpLowering::lower(AllocOp alloc) {
         "take a view of it");
 
   int64_t rank = type.getRank();
-  SmallVector<Value> sizes, strides(rank);
-  auto dynamic = alloc.getDynamicSizes().begin();
-  for (int64_t dim : type.getShape())
-    sizes.push_back(ShapedType::isDynamic(dim) ? toLLVM(*dynamic++)
-                                               : int64(dim));
+  SmallVector<Value> sizes = sizesOfNew(type, alloc.getDynamicSizes());
+  SmallVector<Value> strides(rank);
   FailureOr<Value> bytes = multiply(sizes, type);
   if (failed(bytes))
     return failure();
@@ -437,6 +462,24 @@ LogicalResult OpLowering::lower(MemsetOp set) {
   call(gpuasync_memset_strided_name, {},
        {*on, to, shape.strides, shape.sizes, shape.rank, pattern,
         int32(*element), site()});
+  return success();
+}
+
+/// The lowering of memref multiplies sizes without looking at the product.
+LogicalResult OpLowering::checkSizes(memref::AllocOp alloc) {
+  state.startAt(op->getBlock());
+  MemRefType type = alloc.getType();
+  SmallVector<Value> sizes;
+  if (!type.hasStaticShape())
+    sizes = sizesOfNew(type, alloc.getDynamicSizes());
+  FailureOr<std::optional<int64_t>> known = multiplyKnown(sizes, type);
+  if (failed(known))
+    return failure();
+  if (*known)
+    return success();
+  state.bytes[alloc.getMemref()] = *multiply(sizes, type);
+  // The host may use the memory at once.
+  state.exitIfFrameFailed(builder, loc);
   return success();
 }
 
@@ -574,5 +617,7 @@ LogicalResult runtime::lowerOp(Operation *op, FunctionState &state) {
     state.startAt(op->getBlock());
     return lowerTensorMap(map, state);
   }
+  if (auto alloc = dyn_cast<memref::AllocOp>(op))
+    return OpLowering(op, state).checkSizes(alloc);
   return OpLowering(op, state).lower();
 }

@@ -29,6 +29,37 @@ func.func @strided(%a: memref<?x?xf32, strided<[?, 1], offset: ?>>, %b: memref<4
   return
 }
 
+// So it does those of the host's own allocations, before they are made: an error
+// leaves the function. A copy needs no other product.
+// CHECK-LABEL: llvm.func @host_sizes(
+// CHECK-NOT:     malloc
+// CHECK:         %[[BYTES:.+]] = llvm.call @gpuasync_extent(
+// CHECK:         %[[FAILED:.+]] = llvm.icmp "ne"
+// CHECK-NEXT:    llvm.cond_br %[[FAILED]]
+// CHECK:         llvm.call @malloc
+// CHECK-NOT:     gpuasync_extent
+// CHECK:         llvm.call @gpuasync_memcpy(%{{.*}}, %[[BYTES]], %{{[0-9]+}})
+// CHECK-NOT:     gpuasync_extent
+// CHECK:         llvm.call @malloc
+// CHECK:         llvm.return
+func.func @host_sizes(%n: index, %d: memref<?xf64>) {
+  %s = gpu_async.stream.create
+  %h = memref.alloc(%n) : memref<?xf64>
+  gpu_async.memcpy on %s %d, %h : memref<?xf64>, memref<?xf64>
+  %f = memref.alloc() : memref<4xf64>
+  gpu_async.stream.synchronize %s
+  gpu_async.stream.destroy %s idle
+  return
+}
+// Without device work there is no frame that could have an error.
+// CHECK-LABEL: llvm.func @host_only(
+// CHECK-NOT:     gpuasync_extent
+// CHECK:         llvm.call @malloc
+func.func @host_only(%n: index) -> memref<?xf64> {
+  %h = memref.alloc(%n) : memref<?xf64>
+  return %h : memref<?xf64>
+}
+
 // The runtime multiplies sizes that are no constants, once for each memref of a
 // straight line, whatever is done with it.
 // CHECK-LABEL: llvm.func @sizes(

@@ -12,6 +12,10 @@
 // RUN: not gpu-runner --device=cpu -e fillRows %t/sizes.mlir --input=4294967296 2>&1 | FileCheck %t/sizes.mlir --check-prefix=ROWS
 // RUN: not gpu-runner --device=cpu -e register %t/sizes.mlir --input=4611686018427387904 2>&1 | FileCheck %t/sizes.mlir --check-prefix=REGISTER
 // RUN: not gpu-runner --device=cpu -e registerUnranked %t/sizes.mlir --input=-3 2>&1 | FileCheck %t/sizes.mlir --check-prefix=UNRANKED
+// RUN: not gpu-runner --device=cpu -e host %t/sizes.mlir --input=4 --input=4611686018427387904 2>&1 | FileCheck %t/sizes.mlir --check-prefix=HOST
+// RUN: not gpu-runner --device=cpu -e host %t/sizes.mlir --input=4 --input=-4 2>&1 | FileCheck %t/sizes.mlir --check-prefix=HOSTNEGATIVE
+// RUN: not gpu-runner --device=cpu --check -e host %t/sizes.mlir --input=4 --input=4611686018427387904 2>&1 | FileCheck %t/sizes.mlir --check-prefix=HOST
+// RUN: gpu-runner --device=cpu -e host %t/sizes.mlir --input=4 --input=4
 // RUN: not gpu-runner --device=cpu -e launch %t/sizes.mlir --input=i32=-8 2>&1 | FileCheck %t/sizes.mlir --check-prefix=LAUNCH
 // RUN: not gpu-runner --device=cpu --check -e copy %t/sizes.mlir --input=4611686018427387904 2>&1 | FileCheck %t/sizes.mlir --check-prefix=COPY
 // RUN: not gpu-runner --device=cpu --check -e fillRows %t/sizes.mlir --input=4294967296 2>&1 | FileCheck %t/sizes.mlir --check-prefix=ROWS
@@ -25,6 +29,18 @@ func.func @main() {
   // CHECK: static.mlir:[[@LINE+1]]:{{[0-9]+}}: error: {{.*}}4294967296x4294967296xf32{{.*}} elements of 4 bytes are 2^63 bytes or more
   %x = gpu.alloc () : memref<4294967296x4294967296xf32>
   gpu.dealloc %x : memref<4294967296x4294967296xf32>
+  return
+}
+
+// RUN: not gpu-runner --device=cpu %t/host.mlir 2>&1 | FileCheck %t/host.mlir
+
+//--- host.mlir
+func.func @main() {
+  %x = gpu.alloc () : memref<4xf32>
+  // CHECK: host.mlir:[[@LINE+1]]:{{[0-9]+}}: error: {{.*}}4294967296x4294967296xf32{{.*}} elements of 4 bytes are 2^63 bytes or more
+  %h = memref.alloc () : memref<4294967296x4294967296xf32>
+  memref.dealloc %h : memref<4294967296x4294967296xf32>
+  gpu.dealloc %x : memref<4xf32>
   return
 }
 
@@ -99,6 +115,20 @@ func.func @registerUnranked(%n: index) {
   %long = memref.reinterpret_cast %h to offset: [0], sizes: [%n], strides: [1] : memref<8xf32> to memref<?xf32>
   %u = memref.cast %long : memref<?xf32> to memref<*xf32>
   call @unranked(%u) : (memref<*xf32>) -> ()
+  return
+}
+
+func.func @host(%n: index, %m: index) {
+  %c0 = arith.constant 0 : index
+  %one = arith.constant 1 : i32
+  // HOST: sizes.mlir:[[@LINE+2]]:8: error: memref.alloc: too large: 4 x 4611686018427387904 elements of 4 bytes span 2^63 bytes or more
+  // HOSTNEGATIVE: sizes.mlir:[[@LINE+1]]:8: error: memref.alloc: negative size: 4 x -4 elements of 4 bytes
+  %h = memref.alloc (%n, %m) : memref<?x?xi32>
+  memref.store %one, %h[%c0, %c0] : memref<?x?xi32>
+  %x = gpu.alloc (%n, %m) : memref<?x?xi32>
+  gpu.memcpy %x, %h : memref<?x?xi32>, memref<?x?xi32>
+  gpu.dealloc %x : memref<?x?xi32>
+  memref.dealloc %h : memref<?x?xi32>
   return
 }
 
