@@ -77,6 +77,24 @@ LineArray<T> makeLineArray(size_t count) noexcept {
   }
 }
 
+/// "PTX", of a gpuasync_image_format.
+inline std::string formatName(uint32_t format) {
+  switch (format) {
+  case GPUASYNC_IMAGE_CPU:
+    return "cpu";
+  case GPUASYNC_IMAGE_PTX:
+    return "PTX";
+  case GPUASYNC_IMAGE_CUBIN:
+    return "cubin";
+  case GPUASYNC_IMAGE_HSACO:
+    return "hsaco";
+  case GPUASYNC_IMAGE_FATBIN:
+    return "fatbin";
+  default:
+    return "format " + std::to_string(format);
+  }
+}
+
 /// What a device can do; bits of DeviceInfo::capabilities.
 enum Capability : uint32_t {
   /// allocAsync and freeAsync work (tested at run time on this device).
@@ -252,7 +270,10 @@ public:
   /// value with acquire order. After a failure the value is never stored: the
   /// core polls, and asks queryStream when that takes long.
   virtual Status writeFlag(NativeStream stream, uint32_t *slot,
-                           uint32_t value) = 0;
+                           uint32_t value) {
+    (void)stream, (void)slot, (void)value;
+    return makeStatus(GPUASYNC_UNSUPPORTED, "no completion flags");
+  }
 
   //===--- Modules
 
@@ -334,12 +355,15 @@ public:
 
   /// With CapStreamOrderedAlloc. From a pool of our own that keeps freed
   /// memory; trimMemory gives it back.
-  virtual Status allocAsync(NativeStream stream, uint64_t bytes,
-                            void *&out) = 0;
+  virtual Status allocAsync(NativeStream, uint64_t /*bytes*/, void *& /*out*/) {
+    return makeStatus(GPUASYNC_UNSUPPORTED, "no stream-ordered allocation");
+  }
   /// Only for memory of allocAsync; any stream of this context.
-  virtual Status freeAsync(NativeStream stream, void *pointer) = 0;
+  virtual Status freeAsync(NativeStream, void * /*pointer*/) {
+    return makeStatus(GPUASYNC_UNSUPPORTED, "no stream-ordered allocation");
+  }
   /// Gives idle memory of the pool back down to `keepBytes`. [blocks]
-  virtual void trimMemory(uint64_t keepBytes) noexcept = 0;
+  virtual void trimMemory(uint64_t /*keepBytes*/) noexcept {}
   /// Not stream-ordered; does not wait for running kernels, or the core calls
   /// it only where it may. Out of memory is GPUASYNC_OUT_OF_MEMORY.
   virtual Status allocMemory(MemoryKind kind, uint64_t bytes, void *&out) = 0;

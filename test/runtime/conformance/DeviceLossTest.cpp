@@ -211,7 +211,7 @@ TEST(DeviceLossBody, DISABLED_SitesAreGone) {
     std::lock_guard<std::mutex> lock(context.get()->poolMutex);
     for (gpuasync_stream *stream = context.get()->pendingHead; stream;
          stream = stream->next)
-      EXPECT_EQ(gpuasync::listUnfinished(*context.get(), *stream), "");
+      EXPECT_EQ(gpuasync::listUnfinished(*stream), "");
   }
   gpuasync_event_release(token);
   Status closed = context.close();

@@ -14,18 +14,6 @@
 
 namespace gpuasync {
 
-/// Runs `body` and turns what it throws into a status.
-template <typename Body>
-Status guard(Body body) noexcept {
-  try {
-    return body();
-  } catch (const std::bad_alloc &) {
-    return outOfMemoryStatus();
-  } catch (...) {
-    return makeStatus(GPUASYNC_DRIVER_ERROR, "unexpected C++ exception");
-  }
-}
-
 /// An entry that belongs to no context.
 template <typename Body>
 gpuasync_status *entry(Body body) noexcept {

@@ -31,14 +31,14 @@ extern "C" uint64_t gpuasync_extent(gpuasync_frame *memory,
   if (!frame->usable())
     return 0;
   Extent extent;
-  guarded(frame, site, [&] {
-    Status status = checkExtent(sizes, strides, rank, elementBytes, extent);
-    if (status.ok() && extent.low)
-      status = makeStatus(GPUASYNC_UNSUPPORTED,
-                          "a negative stride: data begins %lld bytes before "
-                          "the first element",
-                          static_cast<long long>(-extent.low));
-    frame->check(std::move(status), site);
+  bool ok = frame->run(site, [&]() -> Status {
+    RETURN_IF_ERROR(checkExtent(sizes, strides, rank, elementBytes, extent));
+    if (extent.low)
+      return makeStatus(GPUASYNC_UNSUPPORTED,
+                        "a negative stride: data begins %jd bytes before the "
+                        "first element",
+                        -extent.low);
+    return Status();
   });
-  return frame->failed ? 0 : extent.bytes();
+  return ok ? extent.bytes() : 0;
 }

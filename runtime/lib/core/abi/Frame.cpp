@@ -24,13 +24,7 @@ static Status nameSuspects(Frame &frame, Status status) {
   if (strstr(status.message(), "not known complete"))
     return status; // a host wait's own list
   try {
-    std::string open;
-    for (Stream *stream = frame.streams; stream; stream = stream->next) {
-      std::string more = listUnfinished(*frame.context, *stream);
-      if (!open.empty() && !more.empty())
-        open += "; ";
-      open += more;
-    }
+    std::string open = listUnfinished(frame);
     if (!open.empty())
       return makeStatus(status.code(), "%s; not known complete: %s",
                         status.message(), open.c_str());
@@ -79,14 +73,10 @@ static bool letGo(Pin *pin) {
 
 /// Finds or makes the pin and holds it. Cold.
 static Status pinSlowly(Frame &frame, const gpuasync_function &function) {
-  Status refused = checkRefusal();
-  if (!refused.ok())
-    return refused;
+  RETURN_IF_ERROR(checkRefusal());
   ThreadState &thread = *frame.thread;
   Registration *registration = nullptr;
-  Status status = registerProgram(function.program, registration);
-  if (!status.ok())
-    return status;
+  RETURN_IF_ERROR(registerProgram(function.program, registration));
   // A default one may be given up by others as soon as it is closed.
   struct Held {
     gpuasync_context *context;
@@ -97,24 +87,18 @@ static Status pinSlowly(Frame &frame, const gpuasync_function &function) {
     }
   } held{thread.scope, false};
   if (!held.context) {
-    status = chooseDefault(*registration, held.context);
-    if (!status.ok())
-      return status;
+    RETURN_IF_ERROR(chooseDefault(*registration, held.context));
     held.isDefault = true;
   }
   bool inside = false;
   for (Frame *outer = frame.outer; outer; outer = outer->outer)
     inside |= outer->pin != nullptr;
   for (int attempt = 0; attempt < 100; ++attempt) {
-    status = held.context->check();
-    if (!status.ok())
-      return status;
+    RETURN_IF_ERROR(held.context->check());
     Pin *pin = nullptr;
     bool counted = false;
-    status =
-        makePin(thread, *held.context, *registration, inside, pin, counted);
-    if (!status.ok())
-      return status;
+    RETURN_IF_ERROR(
+        makePin(thread, *held.context, *registration, inside, pin, counted));
     if (counted || hold(pin)) {
       frame.pin = pin;
       return Status();
@@ -134,15 +118,11 @@ static Status loadModules(Frame &frame, const gpuasync_function &function) {
                         "the function names module %u of %u", index,
                         function.program->moduleCount);
     if (frame.instance->modules[index].functions.load(
-            std::memory_order_acquire)) {
-      pin.use(index, epoch.load(std::memory_order_relaxed));
+            std::memory_order_acquire))
       frame.slot->counters.hits.add(1);
-      continue;
-    }
-    Entering entering = {&pin, &function, /*loading=*/true};
-    Status status = loadModule(*frame.context, entering, index);
-    if (!status.ok())
-      return status;
+    else
+      RETURN_IF_ERROR(loadModule(*frame.context,
+                                 {&pin, &function, /*loading=*/true}, index));
     pin.use(index, epoch.load(std::memory_order_relaxed));
   }
   return Status();
@@ -180,11 +160,8 @@ static Status enter(Frame &frame, const gpuasync_function &function) {
     if (pin && hold(pin))
       frame.pin = pin;
   }
-  if (!frame.pin) {
-    Status status = pinSlowly(frame, function);
-    if (!status.ok())
-      return status;
-  }
+  if (!frame.pin)
+    RETURN_IF_ERROR(pinSlowly(frame, function));
   frame.instance = frame.pin->instance;
   frame.sites = function.program->sites;
   frame.siteCount = function.program->siteCount;
@@ -205,10 +182,8 @@ static Status enter(Frame &frame, const gpuasync_function &function) {
 /// Orders later work of `last` behind that of `other`.
 static Status join(Frame &frame, Stream &last, Stream &other) {
   Event *event = nullptr;
-  Status status = frame.context->takeEvent(frame.slot, event);
-  if (!status.ok())
-    return status;
-  status = frame.driver->recordEvent(event->native, other.native);
+  RETURN_IF_ERROR(frame.context->takeEvent(frame.slot, event));
+  Status status = frame.driver->recordEvent(event->native, other.native);
   if (status.ok())
     status = frame.driver->streamWaitEvent(last.native, event->native);
   frame.context->giveEvent(frame.slot, event);
@@ -222,7 +197,7 @@ void gpuasync::releaseAfterError(Frame &frame) {
   int64_t timeout = process().timeoutNs.load(std::memory_order_relaxed);
   if (timeout > 0 && gpuasync_status_get_code(frame.error) == GPUASYNC_TIMEOUT)
     timeout = 0;
-  const int64_t deadline = timeout < 0 ? -1 : nowNs() + timeout;
+  const Deadline deadline(timeout);
   bool idle = true;       // all of our streams
   Stream *last = nullptr; // behind all that may still run
   Status ordered;
@@ -231,10 +206,8 @@ void gpuasync::releaseAfterError(Frame &frame) {
       continue;
     bool done = stream->external && stream->enqueued == stream->finished;
     if (!stream->external) {
-      int64_t left = deadline < 0 ? -1 : deadline - nowNs();
       Status status = guard([&] {
-        return frame.driver->waitStream(
-            stream->native, deadline < 0 || left > 0 ? left : 0, done);
+        return frame.driver->waitStream(stream->native, deadline.left(), done);
       });
       if (!status.ok())
         (void)context.noteFault(std::move(status));
@@ -344,14 +317,7 @@ int32_t gpuasync_frame_enter(gpuasync_frame *memory,
                              const gpuasync_function *function) noexcept {
   Frame *frame = new (memory) Frame;
   frame->function = function;
-  Status status;
-  try {
-    status = enter(*frame, *function);
-  } catch (const std::bad_alloc &) {
-    status = outOfMemoryStatus();
-  } catch (...) {
-    status = makeStatus(GPUASYNC_DRIVER_ERROR, "unexpected C++ exception");
-  }
+  Status status = guard([&] { return enter(*frame, *function); });
   if (__builtin_expect(status.ok(), 1))
     return 0;
   frame->fail(locate(std::move(status), function->file, function->line,
@@ -394,7 +360,7 @@ void gpuasync_frame_resume(gpuasync_frame *memory) noexcept {
   if (!frame->usable())
     return;
   // Embedder calls in between made the context current for themselves only.
-  frame->check(frame->driver->resume(), nullptr);
+  frame->run(nullptr, [&] { return frame->driver->resume(); });
 }
 
 const gpuasync_site *gpuasync_check_site(const gpuasync_frame *memory,

@@ -54,11 +54,14 @@ struct Frame {
   }
   /// Keeps the first error, with the site's location.
   void fail(Status status, const gpuasync_site *site);
-  /// Fails on an error; true if ok.
-  bool check(Status status, const gpuasync_site *site) {
+  /// Runs the work of one call; its error, and what it throws, are the frame's.
+  /// True if it is ok.
+  template <typename Body>
+  bool run(const gpuasync_site *site, Body body) {
+    Status status = guard(body);
     if (__builtin_expect(status.ok(), 1))
       return true;
-    fail(std::move(status), site);
+    fail(context->noteFault(std::move(status)), site);
     return false;
   }
   /// False in a failed frame and in a forked child.
@@ -106,39 +109,46 @@ void unlink(T *&list, T *node) {
   node->previous = node->next = nullptr;
 }
 
-/// Runs `body` and turns std::bad_alloc into the frame's error.
-template <typename Body>
-void guarded(Frame *frame, const gpuasync_site *site, Body body) {
-  try {
-    body();
-  } catch (const std::bad_alloc &) {
-    frame->fail(outOfMemoryStatus(), site);
-  } catch (...) {
-    frame->fail(makeStatus(GPUASYNC_DRIVER_ERROR, "unexpected C++ exception"),
-                site);
-  }
-}
-
 /// Refuses sizes that no launch may have (Launch.cpp). `empty`: a size is 0.
 Status checkBlock(const gpuasync_context &context,
                   const gpuasync_kernel &kernel, const gpuasync_block &block,
                   bool &empty);
+/// Waits for streams of a frame on the host (Wait.cpp).
+Status hostWait(Frame &frame, Stream *const *streams, uint32_t count);
+/// A launch, for which `start` calls the driver.
+template <typename Start>
+Status launchIn(Frame &frame, Stream &stream, const gpuasync_kernel &kernel,
+                const gpuasync_block &block, const gpuasync_site *site,
+                Start start) {
+  bool empty = false;
+  RETURN_IF_ERROR(checkBlock(*frame.context, kernel, block, empty));
+  frame.slot->counters.launches.add(1);
+  stream.note(site);
+  if (empty)
+    return Status(); // keeps order by doing nothing
+  RETURN_IF_ERROR(start());
+  if (__builtin_expect(!process().syncLaunches || frame.capture, 1))
+    return Status();
+  Stream *const streams[] = {&stream};
+  return hostWait(frame, streams, 1); // tells of a fault where it was made
+}
 /// findExtent, with an error that says the sizes (Extent.cpp).
 Status checkExtent(const int64_t *sizes, const int64_t *strides, uint32_t rank,
                    uint64_t elementBytes, Extent &out);
 /// DriverContext's, with an error that says what the rules are (TensorMap.cpp).
 Status encodeTensorMap(gpuasync_context &context, const TensorMap &map,
                        void *out);
-/// Waits for streams of a frame on the host (Wait.cpp).
-Status hostWait(Frame &frame, Stream *const *streams, uint32_t count,
-                int64_t timeoutNs);
 /// After an error: waits, frees what the frame holds (Frame.cpp).
 void releaseAfterError(Frame &frame);
 /// The registrations that the frame made are no longer its own; `undo`: they
 /// end (Memory.cpp).
 void releaseRegistrations(Frame &frame, bool undo);
-/// "unfinished: a; b; ...".
-std::string listUnfinished(gpuasync_context &context, Stream &stream);
+/// What a stream has not finished: "a; b; ...", and all streams of a frame.
+std::string listUnfinished(Stream &stream);
+std::string listUnfinished(const Frame &frame);
+/// Of a wait for `what`; `open`: what has not finished.
+Status timedOut(const Deadline &deadline, const std::string &what,
+                const std::string &open);
 
 } // namespace gpuasync
 

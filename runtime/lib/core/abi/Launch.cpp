@@ -21,16 +21,10 @@ Status gpuasync::checkBlock(const gpuasync_context &context,
   }
   if (least < 0 || block.dynamicSharedBytes < 0)
     return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                      "kernel '%s': negative size: grid %lld x %lld x %lld, "
-                      "block %lld x %lld x %lld, %lld bytes of dynamic shared "
-                      "memory",
-                      kernel.name, static_cast<long long>(block.grid[0]),
-                      static_cast<long long>(block.grid[1]),
-                      static_cast<long long>(block.grid[2]),
-                      static_cast<long long>(block.block[0]),
-                      static_cast<long long>(block.block[1]),
-                      static_cast<long long>(block.block[2]),
-                      static_cast<long long>(block.dynamicSharedBytes));
+                      "kernel '%s': negative size: grid %s, block %s, %jd "
+                      "bytes of dynamic shared memory",
+                      kernel.name, Sizes(block.grid).text,
+                      Sizes(block.block).text, block.dynamicSharedBytes);
   empty = least == 0;
   if (kernel.paramCount != UINT32_MAX && block.paramBytes != kernel.paramBytes)
     return makeStatus(GPUASYNC_INVALID_ARGUMENT,
@@ -50,14 +44,10 @@ Status gpuasync::checkBlock(const gpuasync_context &context,
                       kernel.name, context.device.c_str());
   if (!whole)
     return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                      "kernel '%s': a grid of %lld x %lld x %lld blocks is not "
-                      "made of whole clusters of %lld x %lld x %lld",
-                      kernel.name, static_cast<long long>(block.grid[0]),
-                      static_cast<long long>(block.grid[1]),
-                      static_cast<long long>(block.grid[2]),
-                      static_cast<long long>(block.cluster[0]),
-                      static_cast<long long>(block.cluster[1]),
-                      static_cast<long long>(block.cluster[2]));
+                      "kernel '%s': a grid of %s blocks is not made of whole "
+                      "clusters of %s",
+                      kernel.name, Sizes(block.grid).text,
+                      Sizes(block.cluster).text);
   if ((block.flags & GPUASYNC_LAUNCH_COOPERATIVE) &&
       !context.has(CapCooperative) &&
       (block.grid[0] > 1 || block.grid[1] > 1 || block.grid[2] > 1))
@@ -99,54 +89,33 @@ extern "C" void gpuasync_launch(gpuasync_frame *memory, gpuasync_stream *stream,
   const gpuasync_site *site = frame->siteAt(siteIndex);
   if (!frame->usable() || !frame->owns(stream, site))
     return;
-  const gpuasync_program &program = *frame->instance->program;
-  if (__builtin_expect(!site, 0)) {
-    frame->fail(makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                           "a launch of program '%s' without a site, which "
-                           "names its kernel",
-                           program.name),
-                nullptr);
-    return;
-  }
-  if (__builtin_expect(site->module >= program.moduleCount ||
-                           site->kernel >=
-                               program.modules[site->module].kernelCount,
-                       0)) {
-    frame->fail(makeStatus(GPUASYNC_NOT_FOUND,
-                           "program '%s' has no kernel %u in module %u",
-                           program.name, site->kernel, site->module),
-                site);
-    return;
-  }
-  const gpuasync_kernel &kernel =
-      program.modules[site->module].kernels[site->kernel];
-  NativeFunction *functions =
-      frame->instance->modules[site->module].functions.load(
-          std::memory_order_relaxed);
-  if (__builtin_expect(!functions, 0)) {
-    frame->fail(makeStatus(GPUASYNC_NOT_FOUND,
-                           "module '%s' is not loaded: the function's table "
-                           "of modules lacks it",
-                           program.modules[site->module].name),
-                site);
-    return;
-  }
-  bool empty = false;
-  if (!frame->check(checkBlock(*frame->context, kernel, *block, empty), site))
-    return;
-  frame->slot->counters.launches.add(1);
-  stream->note(site);
-  if (empty)
-    return; // keeps order by doing nothing
-  const bool syncLaunches = process().syncLaunches;
-  guarded(frame, site, [&] {
-    frame->check(
-        frame->context->noteFault(frame->driver->launch(
-            stream->native, functions[site->kernel], kernel, *block, site)),
-        site);
-    if (__builtin_expect(syncLaunches, 0) && !frame->failed && !frame->capture)
-      // A fault is then reported at the launch that made it.
-      frame->check(hostWait(*frame, &stream, 1, process().timeoutNs.load()),
-                   site);
+  frame->run(site, [&]() -> Status {
+    const gpuasync_program &program = *frame->instance->program;
+    if (__builtin_expect(!site, 0))
+      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                        "a launch of program '%s' without a site, which names "
+                        "its kernel",
+                        program.name);
+    if (__builtin_expect(site->module >= program.moduleCount ||
+                             site->kernel >=
+                                 program.modules[site->module].kernelCount,
+                         0))
+      return makeStatus(GPUASYNC_NOT_FOUND,
+                        "program '%s' has no kernel %u in module %u",
+                        program.name, site->kernel, site->module);
+    const gpuasync_kernel &kernel =
+        program.modules[site->module].kernels[site->kernel];
+    NativeFunction *functions =
+        frame->instance->modules[site->module].functions.load(
+            std::memory_order_relaxed);
+    if (__builtin_expect(!functions, 0))
+      return makeStatus(GPUASYNC_NOT_FOUND,
+                        "module '%s' is not loaded: the function's table of "
+                        "modules lacks it",
+                        program.modules[site->module].name);
+    return launchIn(*frame, *stream, kernel, *block, site, [&] {
+      return frame->driver->launch(stream->native, functions[site->kernel],
+                                   kernel, *block, site);
+    });
   });
 }

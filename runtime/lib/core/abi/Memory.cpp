@@ -8,15 +8,7 @@
 #include "core/context/Capture.h"
 #include "core/pool/HostMemory.h"
 
-#include <time.h>
-
 using namespace gpuasync;
-
-static Status foreignPointer(void *pointer) {
-  return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                    "%p was not allocated by this runtime in this context",
-                    pointer);
-}
 
 /// The frame's part of a range, made if it has none; memoryMutex held.
 static HostRange::Part &partOf(Frame &frame, HostRange &range) {
@@ -71,8 +63,7 @@ static HostRange *findSettled(gpuasync_context &context, uintptr_t address,
     if (!found->second->busy)
       return found->second;
     lock.unlock();
-    timespec nap = {0, 20000};
-    nanosleep(&nap, nullptr);
+    sleepNs(20000);
     lock.lock();
   }
 }
@@ -89,9 +80,8 @@ static Status registerRange(Frame &frame, char *pointer, uint64_t bytes,
   }
   if (range && range->count)
     return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                      "%p is registered already, with %llu bytes only",
-                      static_cast<void *>(pointer),
-                      static_cast<unsigned long long>(range->bytes));
+                      "%p is registered already, with %ju bytes only",
+                      static_cast<void *>(pointer), range->bytes);
   // All memory first: afterwards nothing may fail any more.
   if (range) {
     context.unretireRange(range);
@@ -125,8 +115,7 @@ static Status registerRange(Frame &frame, char *pointer, uint64_t bytes,
     context.ranges.erase(address);
     delete range;
   }
-  lock.unlock();
-  return context.noteFault(std::move(status));
+  return status;
 }
 
 void gpuasync::releaseRegistrations(Frame &frame, bool undo) {
@@ -158,26 +147,17 @@ void *gpuasync_alloc(gpuasync_frame *memory, gpuasync_stream *stream,
   if (!frame->usable() || (stream && !frame->owns(stream, site)))
     return nullptr;
   Block *block = nullptr;
-  guarded(frame, site, [&] {
+  bool ok = frame->run(site, [&]() -> Status {
     gpuasync_context &context = *frame->context;
-    if (flags & ~uint32_t(GPUASYNC_ALLOC_HOST_SHARED)) {
-      frame->fail(makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                             "unknown allocation flags %u", flags),
-                  site);
-      return;
-    }
+    if (flags & ~uint32_t(GPUASYNC_ALLOC_HOST_SHARED))
+      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                        "unknown allocation flags %u", flags);
     MemoryKind kind = flags & GPUASYNC_ALLOC_HOST_SHARED
                           ? MemoryKind::HostShared
                           : MemoryKind::Device;
-    if (!frame->check(
-            context.noteFault(
-                frame->capture
-                    ? allocateCaptured(*frame, stream, bytes, kind, block)
-                    : context.allocate(stream, bytes, kind, block)),
-            site)) {
-      block = nullptr;
-      return;
-    }
+    RETURN_IF_ERROR(frame->capture
+                        ? allocateCaptured(*frame, stream, bytes, kind, block)
+                        : context.allocate(stream, bytes, kind, block));
     if (stream)
       stream->note(site);
     std::lock_guard<std::mutex> lock(context.memoryMutex);
@@ -189,8 +169,9 @@ void *gpuasync_alloc(gpuasync_frame *memory, gpuasync_stream *stream,
     linkFront(frame->buffers, block);
     context.liveBytes += bytes;
     frame->slot->counters.buffers.create();
+    return Status();
   });
-  return block ? block->pointer : nullptr;
+  return ok ? block->pointer : nullptr;
 }
 
 void gpuasync_dealloc(gpuasync_frame *memory, gpuasync_stream *stream,
@@ -199,25 +180,21 @@ void gpuasync_dealloc(gpuasync_frame *memory, gpuasync_stream *stream,
   const gpuasync_site *site = frame->siteAt(siteIndex);
   if (!pointer || !frame->usable() || (stream && !frame->owns(stream, site)))
     return;
-  guarded(frame, site, [&] {
+  frame->run(site, [&]() -> Status {
     gpuasync_context &context = *frame->context;
     Block *block = nullptr;
     {
       std::lock_guard<std::mutex> lock(context.memoryMutex);
       block = context.findBlock(pointer);
-      if (!block || block->pointer != pointer || block->internal) {
-        frame->fail(foreignPointer(pointer), site);
-        return;
-      }
-      if (!block->live) {
-        frame->fail(makeStatus(GPUASYNC_INVALID_ARGUMENT, "%p was freed before",
-                               pointer),
-                    site);
-        return;
-      }
-      if (frame->capture &&
-          !frame->check(checkCapturedFree(*frame, stream, *block), site))
-        return;
+      if (!block || block->pointer != pointer || block->internal)
+        return makeStatus(
+            GPUASYNC_INVALID_ARGUMENT,
+            "%p was not allocated by this runtime in this context", pointer);
+      if (!block->live)
+        return makeStatus(GPUASYNC_INVALID_ARGUMENT, "%p was freed before",
+                          pointer);
+      if (frame->capture)
+        RETURN_IF_ERROR(checkCapturedFree(*frame, stream, *block));
       block->live = false;
       if (block->frame)
         unlink(block->frame->buffers, block);
@@ -229,7 +206,7 @@ void gpuasync_dealloc(gpuasync_frame *memory, gpuasync_stream *stream,
     frame->slot->counters.buffers.destroy();
     if (stream)
       stream->note(site);
-    frame->check(context.noteFault(context.deallocate(stream, block)), site);
+    return context.deallocate(stream, block);
   });
 }
 
@@ -239,28 +216,17 @@ void gpuasync_host_register(gpuasync_frame *memory, void *pointer,
   const gpuasync_site *site = frame->siteAt(siteIndex);
   if (!frame->usable() || !bytes)
     return;
-  guarded(frame, site, [&] {
-    if (!pointer) {
-      frame->fail(makeStatus(GPUASYNC_INVALID_ARGUMENT, "null pointer"), site);
-      return;
-    }
-    if (bytes > UINT64_MAX - reinterpret_cast<uintptr_t>(pointer)) {
-      frame->fail(makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                             "too large: %llu bytes from %p on",
-                             static_cast<unsigned long long>(bytes), pointer),
-                  site);
-      return;
-    }
-    if (!frame->check(checkHostMemory(pointer, bytes, "registration"), site))
-      return;
-    if (frame->capture) {
-      frame->fail(refuseCaptured("a registration of host memory",
-                                 "register it before the capture"),
-                  site);
-      return;
-    }
-    frame->check(
-        registerRange(*frame, static_cast<char *>(pointer), bytes, site), site);
+  frame->run(site, [&]() -> Status {
+    if (!pointer)
+      return makeStatus(GPUASYNC_INVALID_ARGUMENT, "null pointer");
+    if (bytes > UINT64_MAX - reinterpret_cast<uintptr_t>(pointer))
+      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                        "too large: %ju bytes from %p on", bytes, pointer);
+    RETURN_IF_ERROR(checkHostMemory(pointer, bytes, "registration"));
+    if (frame->capture)
+      return refuseCaptured("a registration of host memory",
+                            "register it before the capture");
+    return registerRange(*frame, static_cast<char *>(pointer), bytes, site);
   });
 }
 
@@ -270,23 +236,18 @@ void gpuasync_host_unregister(gpuasync_frame *memory, void *pointer,
   const gpuasync_site *site = frame->siteAt(siteIndex);
   if (!pointer || !frame->usable())
     return;
-  guarded(frame, site, [&] {
+  frame->run(site, [&]() -> Status {
     gpuasync_context &context = *frame->context;
-    if (frame->capture) {
-      frame->fail(refuseCaptured("the end of a registration",
-                                 "end it after the last run of the graph"),
-                  site);
-      return;
-    }
+    if (frame->capture)
+      return refuseCaptured("the end of a registration",
+                            "end it after the last run of the graph");
     std::lock_guard<std::mutex> lock(context.memoryMutex);
     auto found = context.ranges.find(reinterpret_cast<uintptr_t>(pointer));
-    if (found == context.ranges.end() || !found->second->count) {
-      frame->fail(makeStatus(GPUASYNC_INVALID_ARGUMENT, "%p is not registered",
-                             pointer),
-                  site);
-      return;
-    }
+    if (found == context.ranges.end() || !found->second->count)
+      return makeStatus(GPUASYNC_INVALID_ARGUMENT, "%p is not registered",
+                        pointer);
     countDown(*frame, *found->second);
+    return Status();
   });
 }
 }

@@ -22,26 +22,14 @@ static Status wrapExternal(Frame &frame, void *native, Stream *&out) {
     native = stream->native;
   }
   CaptureState state;
-  Status status = context.driver->externalStream(native, handle);
+  RETURN_IF_ERROR(context.driver->externalStream(native, handle));
   // Taking a captured stream for another would run now what belongs into the
   // graph, or end the capture.
-  if (status.ok())
-    status = context.driver->captureState(handle, state);
-  if (status.ok())
-    status = joinCapture(frame, handle, state);
-  if (!status.ok())
-    return context.noteFault(std::move(status));
-  status = context.takeWrapper(handle, out);
-  if (!status.ok())
-    return context.noteFault(std::move(status));
+  RETURN_IF_ERROR(context.driver->captureState(handle, state));
+  RETURN_IF_ERROR(joinCapture(frame, handle, state));
+  RETURN_IF_ERROR(context.takeWrapper(handle, out));
   out->finished = out->enqueued;
   return Status();
-}
-
-static Status refuseHostWait() {
-  return refuseCaptured("a host wait",
-                        "capture a function that leaves its results on the "
-                        "device");
 }
 
 static Status checkEvent(Frame &frame, gpuasync_event *handle, Event *&out) {
@@ -58,6 +46,15 @@ static Status checkEvent(Frame &frame, gpuasync_event *handle, Event *&out) {
   return Status();
 }
 
+/// The same of an event that the frame itself has recorded or imported.
+static Status checkOwn(Frame &frame, gpuasync_event *handle, Event *&out) {
+  RETURN_IF_ERROR(checkEvent(frame, handle, out));
+  if (out->frame != &frame)
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      "the event does not belong to this frame");
+  return Status();
+}
+
 /// With the place of the record, which may have become a label meanwhile.
 static Status locateAt(Event &event, Status status) {
   if (status.ok())
@@ -70,36 +67,41 @@ static Status locateAt(Event &event, Status status) {
 
 static Status waitEvents(Frame &frame, gpuasync_event *const *events,
                          uint32_t count) {
-  int64_t timeout = process().timeoutNs.load(std::memory_order_relaxed);
-  int64_t deadline = timeout >= 0 ? nowNs() + timeout : -1;
+  const Deadline deadline = callDeadline();
   for (uint32_t i = 0; i < count; ++i) {
     if (!events[i])
       continue;
     Event *event = nullptr;
-    Status status = checkEvent(frame, events[i], event);
-    if (!status.ok())
-      return status;
+    RETURN_IF_ERROR(checkEvent(frame, events[i], event));
     bool done = false;
-    status = frame.context->waitNativeEvent(event->native, deadline, done);
-    if (!status.ok())
-      return status;
-    if (done)
-      continue;
-    std::string open;
-    for (Stream *stream = frame.streams; stream; stream = stream->next) {
-      std::string more = listUnfinished(*frame.context, *stream);
-      if (!open.empty() && !more.empty())
-        open += "; ";
-      open += more;
-    }
-    return makeStatus(GPUASYNC_TIMEOUT,
-                      "timed out after %g s waiting for the event of %s; "
-                      "unfinished: %s",
-                      double(timeout) / 1e9,
-                      describeSite(event->site, event->label).c_str(),
-                      open.empty() ? "unknown" : open.c_str());
+    RETURN_IF_ERROR(
+        frame.context->waitNativeEvent(event->native, deadline, done));
+    if (!done)
+      return timedOut(deadline,
+                      " waiting for the event of " +
+                          describeSite(event->site, event->label),
+                      listUnfinished(frame));
   }
   return Status();
+}
+
+/// A host wait of a frame, with what it covers.
+template <typename Wait>
+static int32_t waitInFrame(Frame *frame, const gpuasync_site *site, Wait wait) {
+  frame->run(site, [&]() -> Status {
+    if (frame->capture)
+      return refuseCaptured("a host wait",
+                            "capture a function that leaves its results on the "
+                            "device");
+    frame->slot->counters.hostWaits.add(1);
+    RETURN_IF_ERROR(wait());
+    if (frame->downloads)
+      frame->context->finishDownloads(frame->downloads);
+    if (frame->context->orphanCount.load(std::memory_order_acquire))
+      frame->context->finishOrphans();
+    return Status();
+  });
+  return frame->failed;
 }
 
 /// In the hands of an embedder.
@@ -110,20 +112,17 @@ static Status waitForToken(gpuasync_event *handle) {
                       "the event was destroyed before");
   gpuasync_context &context = *event->context;
   Visit visit(context);
-  Status status = context.check();
-  if (!status.ok())
-    return status;
+  RETURN_IF_ERROR(context.check());
   CurrentContext current(context);
   if (!current.status.ok())
     return std::move(current.status);
   threadState().slotFor(&context)->counters.hostWaits.add(1);
-  int64_t timeout = process().timeoutNs.load(std::memory_order_relaxed);
+  const Deadline deadline = callDeadline();
   bool done = false;
-  status = context.waitNativeEvent(event->native,
-                                   timeout >= 0 ? nowNs() + timeout : -1, done);
+  Status status = context.waitNativeEvent(event->native, deadline, done);
   if (status.ok() && !done)
     status = makeStatus(GPUASYNC_TIMEOUT, "timed out after %g s",
-                        double(timeout) / 1e9);
+                        double(deadline.timeoutNs) / 1e9);
   if (!status.ok())
     return locateAt(*event, std::move(status));
   if (context.orphanCount.load(std::memory_order_acquire))
@@ -137,17 +136,11 @@ gpuasync_stream *gpuasync_stream_create(gpuasync_frame *memory,
                                         uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
   const gpuasync_site *site = frame->siteAt(siteIndex);
-  if (!frame->usable())
-    return nullptr;
   Stream *stream = nullptr;
-  guarded(frame, site, [&] {
-    frame->check(frame->context->noteFault(
-                     frame->capture
-                         ? takeCapturedStream(*frame, stream)
-                         : frame->context->takeStream(frame->slot, stream)),
-                 site);
-  });
-  if (frame->failed)
+  if (!frame->usable() || !frame->run(site, [&] {
+        return frame->capture ? takeCapturedStream(*frame, stream)
+                              : frame->context->takeStream(frame->slot, stream);
+      }))
     return nullptr;
   stream->frame = frame;
   linkFront(frame->streams, stream);
@@ -159,12 +152,9 @@ gpuasync_stream *gpuasync_stream_external(gpuasync_frame *memory, void *native,
                                           uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
   const gpuasync_site *site = frame->siteAt(siteIndex);
-  if (!frame->usable())
-    return nullptr;
   Stream *stream = nullptr;
-  guarded(frame, site,
-          [&] { frame->check(wrapExternal(*frame, native, stream), site); });
-  if (frame->failed)
+  if (!frame->usable() ||
+      !frame->run(site, [&] { return wrapExternal(*frame, native, stream); }))
     return nullptr;
   stream->frame = frame;
   linkFront(frame->streams, stream);
@@ -197,10 +187,11 @@ void gpuasync_stream_destroy(gpuasync_frame *memory, gpuasync_stream *stream,
     frame->capture->given = stream;
     return;
   }
-  guarded(frame, site, [&] {
+  frame->run(site, [&] {
     frame->context->giveStream(frame->slot, stream,
                                (flags & GPUASYNC_STREAM_IDLE) ||
                                    stream->enqueued == stream->finished);
+    return Status();
   });
 }
 
@@ -210,16 +201,11 @@ void gpuasync_stream_wait(gpuasync_frame *memory, gpuasync_stream *stream,
   const gpuasync_site *site = frame->siteAt(siteIndex);
   if (!handle || !frame->usable() || !frame->owns(stream, site))
     return;
-  guarded(frame, site, [&] {
+  frame->run(site, [&]() -> Status {
     Event *event = nullptr;
-    if (!frame->check(checkEvent(*frame, handle, event), site))
-      return;
-    // Counts as an operation: a host wait on the stream covers it.
-    ++stream->enqueued;
-    stream->recent[(stream->enqueued - 1) % Stream::recentCount] = nullptr;
-    frame->check(frame->context->noteFault(frame->driver->streamWaitEvent(
-                     stream->native, event->native)),
-                 site);
+    RETURN_IF_ERROR(checkEvent(*frame, handle, event));
+    stream->note(nullptr); // a host wait on the stream covers it
+    return frame->driver->streamWaitEvent(stream->native, event->native);
   });
 }
 
@@ -234,23 +220,8 @@ int32_t gpuasync_stream_synchronize(gpuasync_frame *memory,
   for (uint32_t i = 0; i < count; ++i)
     if (!frame->owns(streams[i], site))
       return frame->failed;
-  guarded(frame, site, [&] {
-    if (frame->capture) {
-      frame->fail(refuseHostWait(), site);
-      return;
-    }
-    frame->slot->counters.hostWaits.add(1);
-    if (!frame->check(
-            hostWait(*frame, streams, count,
-                     process().timeoutNs.load(std::memory_order_relaxed)),
-            site))
-      return;
-    if (frame->downloads)
-      frame->context->finishDownloads(frame->downloads);
-    if (frame->context->orphanCount.load(std::memory_order_acquire))
-      frame->context->finishOrphans();
-  });
-  return frame->failed;
+  return waitInFrame(frame, site,
+                     [&] { return hostWait(*frame, streams, count); });
 }
 
 gpuasync_event *gpuasync_event_record(gpuasync_frame *memory,
@@ -261,17 +232,14 @@ gpuasync_event *gpuasync_event_record(gpuasync_frame *memory,
   if (!frame->usable() || !frame->owns(stream, site))
     return nullptr;
   Event *event = nullptr;
-  guarded(frame, site, [&] {
-    gpuasync_context &context = *frame->context;
-    if (!frame->check(context.noteFault(context.takeEvent(frame->slot, event)),
-                      site))
-      return;
-    if (!frame->check(context.noteFault(frame->driver->recordEvent(
-                          event->native, stream->native)),
-                      site))
-      context.giveEvent(frame->slot, event);
-  });
-  if (frame->failed)
+  if (!frame->run(site, [&]() -> Status {
+        RETURN_IF_ERROR(frame->context->takeEvent(frame->slot, event));
+        Status status =
+            frame->driver->recordEvent(event->native, stream->native);
+        if (__builtin_expect(!status.ok(), 0))
+          frame->context->giveEvent(frame->slot, event);
+        return status;
+      }))
     return nullptr;
   event->live = true;
   event->site = site;
@@ -288,19 +256,13 @@ void gpuasync_event_destroy(gpuasync_frame *memory, gpuasync_event *handle,
   const gpuasync_site *site = frame->siteAt(siteIndex);
   if (!handle || !frame->usable())
     return;
-  guarded(frame, site, [&] {
+  frame->run(site, [&]() -> Status {
     Event *event = nullptr;
-    if (!frame->check(checkEvent(*frame, handle, event), site))
-      return;
-    if (event->frame != frame) {
-      frame->fail(makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                             "the event does not belong to this frame"),
-                  site);
-      return;
-    }
+    RETURN_IF_ERROR(checkOwn(*frame, handle, event));
     unlink(frame->events, event);
     frame->slot->counters.events.destroy();
     frame->context->giveEvent(frame->slot, event);
+    return Status();
   });
 }
 
@@ -312,20 +274,8 @@ int32_t gpuasync_event_synchronize(gpuasync_frame *memory,
   const gpuasync_site *site = frame->siteAt(siteIndex);
   if (!frame->usable())
     return frame->failed;
-  guarded(frame, site, [&] {
-    if (frame->capture) {
-      frame->fail(refuseHostWait(), site);
-      return;
-    }
-    frame->slot->counters.hostWaits.add(1);
-    if (!frame->check(waitEvents(*frame, events, count), site))
-      return;
-    if (frame->downloads)
-      frame->context->finishDownloads(frame->downloads);
-    if (frame->context->orphanCount.load(std::memory_order_acquire))
-      frame->context->finishOrphans();
-  });
-  return frame->failed;
+  return waitInFrame(frame, site,
+                     [&] { return waitEvents(*frame, events, count); });
 }
 
 gpuasync_event *gpuasync_event_export(gpuasync_frame *memory,
@@ -335,21 +285,15 @@ gpuasync_event *gpuasync_event_export(gpuasync_frame *memory,
   const gpuasync_site *site = frame->siteAt(siteIndex);
   if (!handle || !frame->usable())
     return nullptr;
-  Event *event = Event::of(handle);
-  if (!event->isCurrent(handle) || event->frame != frame) {
-    frame->fail(makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                           "the event does not belong to this frame"),
-                site);
+  Event *event = nullptr;
+  if (!frame->run(site, [&]() -> Status {
+        RETURN_IF_ERROR(checkOwn(*frame, handle, event));
+        return frame->capture
+                   ? refuseCaptured("a token that the function returns",
+                                    "order what follows by the stream")
+                   : Status();
+      }))
     return nullptr;
-  }
-  if (frame->capture) {
-    guarded(frame, site, [&] {
-      frame->fail(refuseCaptured("a token that the function returns",
-                                 "order what follows by the stream"),
-                  site);
-    });
-    return nullptr;
-  }
   unlink(frame->events, event);
   frame->context->exportEvent(event);
   frame->context->retainPart(); // the token may outlive the context
@@ -370,20 +314,12 @@ gpuasync_event *gpuasync_event_import(gpuasync_frame *memory,
     return nullptr;
   }
   Event *event = Event::of(handle);
-  if (!event->isCurrent(handle) || event->frame) {
-    frame->fail(makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                           event->frame
-                               ? "the event still belongs to another frame"
-                               : "the event was destroyed before"),
-                site);
-    return nullptr;
-  }
-  if (event->context != frame->context) {
-    Status status = makeStatus(
-        GPUASYNC_INVALID_ARGUMENT,
-        "the event belongs to another context (%s, the frame's is %s)",
-        event->context->device.c_str(), frame->context->device.c_str());
-    gpuasync_event_release(handle);
+  Status status = checkEvent(*frame, handle, event);
+  if (event->isCurrent(handle) && event->frame)
+    status = makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                        "the event still belongs to another frame");
+  if (!status.ok()) {
+    gpuasync_event_release(handle); // if it is anybody's to release
     frame->fail(std::move(status), site);
     return nullptr;
   }

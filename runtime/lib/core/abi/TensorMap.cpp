@@ -30,7 +30,7 @@ static const char *list(char (&text)[maxRank * 24], const Number *numbers,
 
 Status gpuasync::encodeTensorMap(gpuasync_context &context,
                                  const TensorMap &map, void *out) {
-  Status status = context.noteFault(context.driver->encodeTensorMap(map, out));
+  Status status = context.driver->encodeTensorMap(map, out);
   if (status.ok() || status.code() == GPUASYNC_UNSUPPORTED ||
       status.code() == GPUASYNC_DEVICE_LOST || map.rank - 1 >= maxRank)
     return status;
@@ -60,9 +60,9 @@ static Status encode(gpuasync_context &context, void *out, void *base,
                       rank, format.boxRank);
   if (strides[rank - 1] != 1 && sizes[rank - 1] > 1)
     return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                      "the last dimension of the tensor has stride %lld: it "
+                      "the last dimension of the tensor has stride %jd: it "
                       "must be contiguous",
-                      static_cast<long long>(strides[rank - 1]));
+                      strides[rank - 1]);
   // Innermost first there, last here.
   uint64_t extents[maxRank], bytes[maxRank];
   uint32_t boxes[maxRank], ones[maxRank];
@@ -70,14 +70,14 @@ static Status encode(gpuasync_context &context, void *out, void *base,
     uint32_t from = rank - 1 - i;
     if (box[from] < 1 || box[from] > 256)
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                        "the box has %lld elements in dimension %u: 1 to 256 "
+                        "the box has %jd elements in dimension %u: 1 to 256 "
                         "are possible",
-                        static_cast<long long>(box[from]), from);
+                        box[from], from);
     if (sizes[from] < 0)
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                        "negative size: the tensor has %lld elements in "
+                        "negative size: the tensor has %jd elements in "
                         "dimension %u",
-                        static_cast<long long>(sizes[from]), from);
+                        sizes[from], from);
     extents[i] = static_cast<uint64_t>(sizes[from]);
     boxes[i] = static_cast<uint32_t>(box[from]);
     ones[i] = 1;
@@ -86,9 +86,9 @@ static Status encode(gpuasync_context &context, void *out, void *base,
          __builtin_mul_overflow(strides[from], elementBytes[format.elementType],
                                 &bytes[i - 1])))
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                        "dimension %u of the tensor has a stride of %lld "
+                        "dimension %u of the tensor has a stride of %jd "
                         "elements",
-                        from, static_cast<long long>(strides[from]));
+                        from, strides[from]);
   }
   TensorMap map;
   map.dataType = format.elementType;
@@ -115,9 +115,8 @@ extern "C" void gpuasync_tensor_map_encode(gpuasync_frame *memory, void *map,
   const gpuasync_site *site = frame->siteAt(siteIndex);
   if (!frame->usable())
     return;
-  guarded(frame, site, [&] {
-    frame->check(
-        encode(*frame->context, map, base, sizes, strides, rank, box, *format),
-        site);
+  frame->run(site, [&] {
+    return encode(*frame->context, map, base, sizes, strides, rank, box,
+                  *format);
   });
 }

@@ -21,7 +21,6 @@
 #include "core/pool/HostMemory.h"
 
 #include <string.h>
-#include <time.h>
 
 using namespace gpuasync;
 
@@ -117,11 +116,9 @@ Status Transfer::classify(const void *pointer, uint64_t bytes, const char *role,
                           pointer);
       if (offset > block->bytes || bytes > block->bytes - offset)
         return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                          "the %s exceeds its buffer: %llu bytes at offset "
-                          "%llu of %llu",
-                          role, static_cast<unsigned long long>(bytes),
-                          static_cast<unsigned long long>(offset),
-                          static_cast<unsigned long long>(block->bytes));
+                          "the %s exceeds its buffer: %ju bytes at offset "
+                          "%ju of %ju",
+                          role, bytes, offset, block->bytes);
       return Status();
     }
     if (HostRange *range = context.findRange(pointer)) {
@@ -195,8 +192,7 @@ Download *Transfer::findPending(const char *source, uint64_t bytes) {
 /// The last resort for a source that is only partly the destination of a
 /// download: waits for that download.
 Status Transfer::settle(Download *pending) {
-  int64_t timeout = process().timeoutNs.load(std::memory_order_relaxed);
-  int64_t deadline = timeout >= 0 ? nowNs() + timeout : -1;
+  const Deadline deadline = callDeadline();
   char *destination = pending->destination;
   while (true) {
     context.finishDownloads(frame.downloads);
@@ -206,14 +202,11 @@ Status Transfer::settle(Download *pending) {
     if (!open)
       return Status();
     bool done = false;
-    Status status = context.driver->queryStream(stream.native, done);
-    if (!status.ok())
-      return status;
-    if (deadline >= 0 && nowNs() > deadline)
+    RETURN_IF_ERROR(context.driver->queryStream(stream.native, done));
+    if (deadline.over())
       return makeStatus(GPUASYNC_TIMEOUT,
                         "timed out waiting for a copy into the source");
-    timespec pause = {0, 50000};
-    nanosleep(&pause, nullptr);
+    sleepNs(50000);
   }
 }
 
@@ -574,20 +567,7 @@ Status Transfer::fillDims(char *destination, std::vector<Dim> dims,
 
 static Status tooLarge(uint64_t count, uint32_t elementBytes) {
   return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                    "too large: %llu elements of %u bytes",
-                    static_cast<unsigned long long>(count), elementBytes);
-}
-
-static bool validElement(Frame *frame, uint32_t bytes,
-                         const gpuasync_site *site) {
-  if (bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8 || bytes == 16)
-    return true;
-  frame->fail(makeStatus(GPUASYNC_UNSUPPORTED,
-                         "fill with elements of %u bytes; 1, 2, 4, 8 and 16 "
-                         "can be filled",
-                         bytes),
-              site);
-  return false;
+                    "too large: %ju elements of %u bytes", count, elementBytes);
 }
 
 extern "C" {
@@ -602,14 +582,12 @@ void gpuasync_memcpy(gpuasync_frame *memory, gpuasync_stream *stream,
   stream->note(site);
   if (!bytes)
     return;
-  guarded(frame, site, [&] {
+  frame->run(site, [&] {
     if (__builtin_expect(bytes > INT64_MAX, 0))
-      return frame->fail(tooLarge(bytes, 1), site);
-    Transfer transfer(*frame, *stream, site);
-    frame->check(frame->context->noteFault(transfer.copyBytes(
-                     static_cast<char *>(destination),
-                     static_cast<const char *>(source), bytes)),
-                 site);
+      return tooLarge(bytes, 1);
+    return Transfer(*frame, *stream, site)
+        .copyBytes(static_cast<char *>(destination),
+                   static_cast<const char *>(source), bytes);
   });
 }
 
@@ -627,24 +605,20 @@ void gpuasync_memcpy_strided(gpuasync_frame *memory, gpuasync_stream *stream,
   stream->note(site);
   if (!elementBytes)
     return;
-  guarded(frame, site, [&] {
+  frame->run(site, [&]() -> Status {
     Extent from, to;
-    if (!frame->check(
-            checkExtent(sizes, sourceStrides, rank, elementBytes, from),
-            site) ||
-        !frame->check(
-            checkExtent(sizes, destinationStrides, rank, elementBytes, to),
-            site) ||
-        !to.bytes())
-      return;
-    Transfer transfer(*frame, *stream, site);
-    frame->check(
-        frame->context->noteFault(transfer.copyDims(
-            static_cast<char *>(destination), static_cast<const char *>(source),
-            makeDims(sizes, destinationStrides, sourceStrides, rank,
-                     elementBytes),
-            elementBytes)),
-        site);
+    RETURN_IF_ERROR(
+        checkExtent(sizes, sourceStrides, rank, elementBytes, from));
+    RETURN_IF_ERROR(
+        checkExtent(sizes, destinationStrides, rank, elementBytes, to));
+    if (!to.bytes())
+      return Status();
+    return Transfer(*frame, *stream, site)
+        .copyDims(static_cast<char *>(destination),
+                  static_cast<const char *>(source),
+                  makeDims(sizes, destinationStrides, sourceStrides, rank,
+                           elementBytes),
+                  elementBytes);
   });
 }
 
@@ -667,22 +641,23 @@ void gpuasync_memset_strided(gpuasync_frame *memory, gpuasync_stream *stream,
                              uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
   const gpuasync_site *site = frame->siteAt(siteIndex);
-  if (!frame->usable() || !frame->owns(stream, site) ||
-      !validElement(frame, elementBytes, site))
+  if (!frame->usable() || !frame->owns(stream, site))
     return;
   stream->note(site);
-  guarded(frame, site, [&] {
+  frame->run(site, [&]() -> Status {
+    if (elementBytes > 16 || __builtin_popcount(elementBytes) != 1)
+      return makeStatus(GPUASYNC_UNSUPPORTED,
+                        "fill with elements of %u bytes; 1, 2, 4, 8 and 16 can "
+                        "be filled",
+                        elementBytes);
     Extent extent;
-    if (!frame->check(checkExtent(sizes, strides, rank, elementBytes, extent),
-                      site) ||
-        !extent.bytes())
-      return;
-    Transfer transfer(*frame, *stream, site);
-    frame->check(frame->context->noteFault(transfer.fillDims(
-                     static_cast<char *>(destination),
-                     makeDims(sizes, strides, strides, rank, elementBytes),
-                     pattern, elementBytes)),
-                 site);
+    RETURN_IF_ERROR(checkExtent(sizes, strides, rank, elementBytes, extent));
+    if (!extent.bytes())
+      return Status();
+    return Transfer(*frame, *stream, site)
+        .fillDims(static_cast<char *>(destination),
+                  makeDims(sizes, strides, strides, rank, elementBytes),
+                  pattern, elementBytes);
   });
 }
 }

@@ -10,12 +10,6 @@
 
 using namespace gpuasync;
 
-static void relax() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#endif
-}
-
 /// Sets `done` once the flag is seen, within the spin time.
 static bool pollFlag(const uint32_t *slot, uint32_t value, int64_t spinNs) {
   auto seen = [&] {
@@ -37,17 +31,11 @@ static bool pollFlag(const uint32_t *slot, uint32_t value, int64_t spinNs) {
   return false;
 }
 
-static void appendSite(std::string &text, const gpuasync_site *site) {
-  if (!text.empty())
-    text += "; ";
-  text += describeSite(site, "");
-}
-
-std::string gpuasync::listUnfinished(gpuasync_context &context,
-                                     Stream &stream) {
+std::string gpuasync::listUnfinished(Stream &stream) {
   constexpr uint32_t capacity = Stream::recentCount;
   const gpuasync_site *sites[capacity];
-  uint32_t count = context.driver->unfinished(stream.native, sites, capacity);
+  uint32_t count =
+      stream.context->driver->unfinished(stream.native, sites, capacity);
   std::string text;
   if (count == UINT32_MAX) {
     // What was enqueued since the last wait, as far as it is remembered.
@@ -56,45 +44,47 @@ std::string gpuasync::listUnfinished(gpuasync_context &context,
       first = stream.enqueued - capacity;
     for (uint64_t i = first; i < stream.enqueued; ++i)
       if (const gpuasync_site *site = stream.recent[i % capacity])
-        appendSite(text, site);
+        appendItem(text, describeSite(site, ""));
     return text;
   }
   for (uint32_t i = 0; i < count; ++i)
-    appendSite(text, sites[i]);
+    appendItem(text, describeSite(sites[i], ""));
   return text;
 }
 
-Status gpuasync_context::waitStream(gpuasync_stream &stream, int64_t deadlineNs,
-                                    bool flagWritten) {
+std::string gpuasync::listUnfinished(const Frame &frame) {
+  std::string text;
+  for (Stream *stream = frame.streams; stream; stream = stream->next)
+    appendItem(text, listUnfinished(*stream));
+  return text;
+}
+
+Status gpuasync::timedOut(const Deadline &deadline, const std::string &what,
+                          const std::string &open) {
+  return makeStatus(GPUASYNC_TIMEOUT, "timed out after %g s%s; unfinished: %s",
+                    double(deadline.timeoutNs) / 1e9, what.c_str(),
+                    open.empty() ? "unknown" : open.c_str());
+}
+
+Status gpuasync_context::waitStream(gpuasync_stream &stream,
+                                    const Deadline &deadline, bool flagWritten,
+                                    bool &done) {
+  done = true;
   if (flagWritten) {
     int64_t spin = process().spinNs.load(std::memory_order_relaxed);
     if (pollFlag(stream.flagSlot, stream.flagValue, spin))
       return Status();
-    bool done = false;
     Status status = driver->queryStream(stream.native, done);
     if (!status.ok() || done)
       return noteFault(std::move(status));
   }
-  int64_t left = -1;
-  if (deadlineNs >= 0) {
-    left = deadlineNs - nowNs();
-    if (left < 0)
-      left = 0;
-  }
-  bool done = false;
-  Status status = driver->waitStream(stream.native, left, done);
-  if (!status.ok())
-    return noteFault(std::move(status));
-  if (done)
-    return Status();
-  return makeStatus(GPUASYNC_TIMEOUT, "timed out");
+  return noteFault(driver->waitStream(stream.native, deadline.left(), done));
 }
 
-Status gpuasync::hostWait(Frame &frame, Stream *const *streams, uint32_t count,
-                          int64_t timeoutNs) {
+Status gpuasync::hostWait(Frame &frame, Stream *const *streams,
+                          uint32_t count) {
   gpuasync_context &context = *frame.context;
-  int64_t started = timeoutNs >= 0 ? nowNs() : 0;
-  int64_t deadline = timeoutNs >= 0 ? started + timeoutNs : -1;
+  const Deadline deadline = callDeadline();
   bool flags = context.has(CapFlagWait);
   uint32_t written = 0;
   if (flags)
@@ -113,48 +103,36 @@ Status gpuasync::hostWait(Frame &frame, Stream *const *streams, uint32_t count,
     Stream &stream = *streams[i];
     if (stream.enqueued == stream.finished)
       continue;
+    bool done = false;
     Status status =
-        context.waitStream(stream, deadline, flags && stream.flagSlot);
-    if (status.ok()) {
+        context.waitStream(stream, deadline, flags && stream.flagSlot, done);
+    std::string open;
+    if (status.ok() && done) {
       stream.finished = stream.enqueued;
       if (stream.staging || stream.stuck)
         context.reapStaging(stream, true);
       continue;
     }
-    if (status.code() != GPUASYNC_TIMEOUT) {
-      if (context.has(CapHostAccess))
-        return status; // it names the launch
-      std::string open = listUnfinished(context, stream);
-      if (open.empty())
-        return status;
-      return makeStatus(status.code(), "%s; not known complete: %s",
-                        status.message(), open.c_str());
+    if (!status.ok()) {
+      if (!context.has(CapHostAccess)) // else it names the launch
+        open = listUnfinished(stream);
+      return open.empty()
+                 ? std::move(status)
+                 : makeStatus(status.code(), "%s; not known complete: %s",
+                              status.message(), open.c_str());
     }
-    std::string open;
-    for (uint32_t j = i; j < count; ++j) {
-      std::string more = listUnfinished(context, *streams[j]);
-      if (!open.empty() && !more.empty())
-        open += "; ";
-      open += more;
-    }
-    return makeStatus(GPUASYNC_TIMEOUT, "timed out after %g s; unfinished: %s",
-                      double(timeoutNs) / 1e9,
-                      open.empty() ? "unknown" : open.c_str());
+    for (; i < count; ++i)
+      appendItem(open, listUnfinished(*streams[i]));
+    return timedOut(deadline, "", open);
   }
   return Status();
 }
 
-Status gpuasync_context::waitNativeEvent(NativeEvent event, int64_t deadlineNs,
-                                         bool &done) {
+Status gpuasync_context::waitNativeEvent(NativeEvent event,
+                                         const Deadline &deadline, bool &done) {
   done = false;
   Status status = driver->queryEvent(event, done);
   if (!status.ok() || done)
     return noteFault(std::move(status));
-  int64_t left = -1;
-  if (deadlineNs >= 0) {
-    left = deadlineNs - nowNs();
-    if (left < 0)
-      left = 0;
-  }
-  return noteFault(driver->waitEvent(event, left, done));
+  return noteFault(driver->waitEvent(event, deadline.left(), done));
 }

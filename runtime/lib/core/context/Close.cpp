@@ -256,11 +256,8 @@ std::string gpuasync_context::describeBusy() {
         return std::string("a frame of program '") + instance->program->name +
                "' is open";
   std::string open;
-  for (gpuasync_stream *stream = pendingHead; stream; stream = stream->next) {
-    if (!open.empty())
-      open += "; ";
-    open += listUnfinished(*this, *stream);
-  }
+  for (gpuasync_stream *stream = pendingHead; stream; stream = stream->next)
+    appendItem(open, listUnfinished(*stream));
   return open.empty() ? "work on a stream that the caller holds"
                       : "unfinished: " + open;
 }
@@ -292,8 +289,7 @@ Status gpuasync_context::giveBack(int64_t timeoutNs) {
       return makeStatus(GPUASYNC_TIMEOUT,
                         "the context did not come to rest within %g s: %s",
                         double(timeoutNs) / 1e9, describeBusy().c_str());
-    timespec nap = {0, std::min<long>(20000 + elapsed / 16, 1000000)};
-    nanosleep(&nap, nullptr);
+    sleepNs(std::min<int64_t>(20000 + elapsed / 16, 1000000));
   }
   if (lost.load())
     return check();
@@ -341,7 +337,7 @@ static void keepLabels(gpuasync_context &context, Registration *registration) {
 }
 
 Status gpuasync_context::forgetProgram(Registration *registration,
-                                       int64_t deadlineNs) {
+                                       const Deadline &deadline) {
   // A context that is being closed forgets all programs, unless that fails.
   std::optional<Visit> visit;
   for (int round = 0; !visit.emplace(*this).open(); ++round) {
@@ -366,17 +362,14 @@ Status gpuasync_context::forgetProgram(Registration *registration,
   if (gone.empty() && !modules.hasProgram(id))
     return Status();
   for (Instance *instance : gone)
-    if (Status status = retireInstance(*this, *instance, deadlineNs);
-        !status.ok())
-      return status;
+    RETURN_IF_ERROR(retireInstance(*this, *instance, deadline));
   CurrentContext current(*this);
   Status entered = noteFault(std::move(current.status));
   // From elsewhere nobody can say what runs.
   if (!entered.ok() && !lost.load())
     return entered;
   if (!lost.load()) {
-    Status ended = waitForStreams(
-        deadlineNs < 0 ? -1 : std::max<int64_t>(deadlineNs - nowNs(), 0));
+    Status ended = waitForStreams(deadline);
     if (!ended.ok() && !lost.load())
       return makeStatus(ended.code(),
                         "program '%s' may still run on %s, its code must stay: "
@@ -570,10 +563,9 @@ Status gpuasync_context::close() {
 }
 
 Status gpuasync_context::closeOnce() {
-  const int64_t timeout = process().timeoutNs.load();
-  const int64_t deadline = timeout < 0 ? -1 : nowNs() + timeout;
+  const Deadline deadline = callDeadline();
   for (int round = 0; visitors.load(std::memory_order_seq_cst); ++round) {
-    if (deadline >= 0 && nowNs() >= deadline)
+    if (deadline.over())
       return makeStatus(GPUASYNC_TIMEOUT,
                         "a call of another thread did not end; close again");
     nap(round);
@@ -584,9 +576,7 @@ Status gpuasync_context::closeOnce() {
     all = instances;
   }
   for (Instance *instance : all)
-    if (Status status = retireInstance(*this, *instance, deadline);
-        !status.ok())
-      return status; // closing can be tried again
+    RETURN_IF_ERROR(retireInstance(*this, *instance, deadline));
   Status result;
   bool finished = true;
   uint64_t foreign = 0;
@@ -598,8 +588,7 @@ Status gpuasync_context::closeOnce() {
       return entered;
     Status ended;
     if (!lost.load())
-      ended = waitForStreams(
-          deadline < 0 ? -1 : std::max<int64_t>(deadline - nowNs(), 0));
+      ended = waitForStreams(deadline);
     if (!ended.ok() && !lost.load()) {
       // Nobody knows what still runs; closing can be tried again.
       if (ended.code() != GPUASYNC_TIMEOUT)

@@ -187,7 +187,7 @@ gpuasync_status *gpuasync_context_default(const gpuasync_program *program,
       status = registerProgram(program, registration);
     if (status.ok())
       status = program ? chooseDefault(*registration, context)
-                       : defaultWithoutProgram(context);
+                       : defaultOn(nullptr, context);
     *out = context;
     return status;
   });
@@ -294,21 +294,18 @@ gpuasync_context_stream_synchronize(gpuasync_stream *stream) noexcept {
     if (!current.status.ok())
       return std::move(current.status);
     threadState().slotFor(&context)->counters.hostWaits.add(1);
-    int64_t timeout = process().timeoutNs.load(std::memory_order_relaxed);
+    const Deadline deadline = callDeadline();
     bool done = false;
-    Status status = context.driver->waitStream(stream->native, timeout, done);
+    Status status =
+        context.driver->waitStream(stream->native, deadline.left(), done);
     if (!status.ok()) {
       // That of a frame's stream is the frame's to see.
       if (stream->embedder)
         context.driver->resetStream(stream->native);
       return context.noteFault(std::move(status));
     }
-    if (!done) {
-      std::string open = listUnfinished(context, *stream);
-      return makeStatus(
-          GPUASYNC_TIMEOUT, "timed out after %g s; unfinished: %s",
-          double(timeout) / 1e9, open.empty() ? "unknown" : open.c_str());
-    }
+    if (!done)
+      return timedOut(deadline, "", listUnfinished(*stream));
     if (context.orphanCount.load(std::memory_order_acquire))
       context.finishOrphans();
     return Status();

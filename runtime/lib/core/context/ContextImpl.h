@@ -375,14 +375,16 @@ struct gpuasync_context {
   /// streams. Ok: all of it has ended, though it may have failed; `failed` is
   /// the first such error on a session's streams. Else the driver's error, a
   /// timeout or the loss of the device, on which nothing runs.
-  gpuasync::Status waitForStreams(int64_t timeoutNs,
+  gpuasync::Status waitForStreams(const gpuasync::Deadline &deadline,
                                   gpuasync::Status *failed = nullptr);
 
   //===--- Waiting (Wait.cpp)
-  gpuasync::Status waitStream(gpuasync_stream &stream, int64_t deadlineNs,
-                              bool flagWritten);
+  gpuasync::Status waitStream(gpuasync_stream &stream,
+                              const gpuasync::Deadline &deadline,
+                              bool flagWritten, bool &done);
   gpuasync::Status waitNativeEvent(gpuasync::NativeEvent event,
-                                   int64_t deadlineNs, bool &done);
+                                   const gpuasync::Deadline &deadline,
+                                   bool &done);
 
   //===--- Memory (Allocator.cpp)
   gpuasync::Status allocate(gpuasync_stream *stream, uint64_t bytes,
@@ -451,7 +453,7 @@ struct gpuasync_context {
   gpuasync::Status closeOnce();
   /// Nothing of the program is left here, or the error why not.
   gpuasync::Status forgetProgram(gpuasync::Registration *registration,
-                                 int64_t deadlineNs);
+                                 const gpuasync::Deadline &deadline);
   void reclaim();
   void freePoolBlocks();
 };
@@ -516,7 +518,6 @@ private:
   bool isOpen;
 };
 
-int64_t nowNs();
 /// Between two looks, number `round` and the next, at what another thread does.
 void nap(int round);
 

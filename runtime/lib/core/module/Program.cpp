@@ -78,20 +78,15 @@ static bool parseDevice(const char *text, Driver *&driver, int32_t &ordinal) {
 
 Status gpuasync::openOn(Driver &driver, int32_t ordinal, void *adopted,
                         gpuasync_context *&out) {
-  Status status = driver.available();
-  if (!status.ok())
-    return status;
+  RETURN_IF_ERROR(driver.available());
   int32_t count = driver.deviceCount();
   if (ordinal >= count)
     return makeStatus(GPUASYNC_UNAVAILABLE,
                       "there is no device %s:%d; %s has %d", driver.name(),
                       ordinal, driver.name(), count);
   auto context = std::make_unique<gpuasync_context>(driver, ordinal);
-  status = driver.deviceInfo(ordinal, context->info);
-  if (status.ok())
-    status = driver.openContext(ordinal, adopted, context->driver);
-  if (!status.ok())
-    return status;
+  RETURN_IF_ERROR(driver.deviceInfo(ordinal, context->info));
+  RETURN_IF_ERROR(driver.openContext(ordinal, adopted, context->driver));
   context->info.capabilities &= ~context->driver->missing();
   context->capabilities = context->info.capabilities;
   Process &shared = process();
@@ -157,9 +152,7 @@ static Status openDefault(Driver &driver, int32_t ordinal,
       }
     shared.defaults.reserve(shared.defaults.size() + 1);
   }
-  Status status = openOn(driver, ordinal, nullptr, out);
-  if (!status.ok())
-    return status;
+  RETURN_IF_ERROR(openOn(driver, ordinal, nullptr, out));
   out->retain();
   std::lock_guard<std::mutex> lock(shared.mutex);
   shared.defaults.push_back(out);
@@ -172,7 +165,21 @@ static const char *wantedDevice() {
   return text && *text && strcmp(text, "auto") != 0 ? text : nullptr;
 }
 
-static Status unknownDevice(const char *text) {
+/// The device that a caller names: see openContext.
+static Status findDevice(const char *text, Driver *&driver, int32_t &ordinal) {
+  if (!text || !*text || strcmp(text, "auto") == 0)
+    text = wantedDevice();
+  if (!text) {
+    ordinal = 0;
+    for (int i = 0; i < driverCount; ++i) {
+      driver = driverAt(i);
+      if (driver->available().ok() && driver->deviceCount() > 0)
+        return Status();
+    }
+    return makeStatus(GPUASYNC_UNAVAILABLE, "there is no device");
+  }
+  if (parseDevice(text, driver, ordinal))
+    return Status();
   return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                     "'%s' is no device; use auto, cpu, cuda, cuda:N, hip or "
                     "hip:N",
@@ -199,28 +206,10 @@ static bool mayRun(Driver &driver, const gpuasync_program &program) {
   return true;
 }
 
-Status gpuasync::defaultWithoutProgram(gpuasync_context *&out) {
-  std::lock_guard<std::mutex> lock(process().openMutex);
-  Driver *driver = nullptr;
-  int32_t ordinal = 0;
-  if (const char *wanted = wantedDevice()) {
-    if (!parseDevice(wanted, driver, ordinal))
-      return unknownDevice(wanted);
-    return openDefault(*driver, ordinal, out);
-  }
-  for (int i = 0; i < driverCount; ++i)
-    if (driverAt(i)->available().ok() && driverAt(i)->deviceCount() > 0)
-      return openDefault(*driverAt(i), 0, out);
-  return makeStatus(GPUASYNC_UNAVAILABLE, "there is no device");
-}
-
 Status gpuasync::defaultOn(const char *device, gpuasync_context *&out) {
-  if (!device || !*device || strcmp(device, "auto") == 0)
-    return defaultWithoutProgram(out);
   Driver *driver = nullptr;
   int32_t ordinal = 0;
-  if (!parseDevice(device, driver, ordinal))
-    return unknownDevice(device);
+  RETURN_IF_ERROR(findDevice(device, driver, ordinal));
   std::lock_guard<std::mutex> lock(process().openMutex);
   return openDefault(*driver, ordinal, out);
 }
@@ -240,18 +229,15 @@ Status gpuasync::chooseDefault(Registration &registration,
       registration.defaultContext.store(out, std::memory_order_release);
     return status;
   };
-  if (const char *wanted = wantedDevice()) {
+  if (wantedDevice()) {
     Driver *driver = nullptr;
     int32_t ordinal = 0;
-    if (!parseDevice(wanted, driver, ordinal))
-      return unknownDevice(wanted);
+    RETURN_IF_ERROR(findDevice(nullptr, driver, ordinal));
     return choose(*driver, ordinal);
   }
   std::string reasons;
   auto refuse = [&](const std::string &device, const std::string &why) {
-    if (!reasons.empty())
-      reasons += "; ";
-    reasons.append(device).append(": ").append(why);
+    appendItem(reasons, device + ": " + why);
   };
   for (int i = 0; i < driverCount; ++i) {
     Driver &driver = *driverAt(i);
@@ -294,17 +280,7 @@ Status gpuasync::chooseDefault(Registration &registration,
 Status gpuasync::openContext(const char *device, gpuasync_context *&out) {
   Driver *driver = nullptr;
   int32_t ordinal = 0;
-  if (!device || !*device || strcmp(device, "auto") == 0) {
-    device = wantedDevice();
-    if (!device) {
-      for (int i = 0; i < driverCount; ++i)
-        if (driverAt(i)->available().ok() && driverAt(i)->deviceCount() > 0)
-          return openOn(*driverAt(i), 0, nullptr, out);
-      return makeStatus(GPUASYNC_UNAVAILABLE, "there is no device");
-    }
-  }
-  if (!parseDevice(device, driver, ordinal))
-    return unknownDevice(device);
+  RETURN_IF_ERROR(findDevice(device, driver, ordinal));
   return openOn(*driver, ordinal, nullptr, out);
 }
 
@@ -315,9 +291,8 @@ Status gpuasync::adoptContext(const char *name, void *native,
     if (strcmp(name, driver.name()) != 0)
       continue;
     int32_t ordinal = 0;
-    Status status = driver.deviceOf(native, ordinal);
-    return status.ok() ? openOn(driver, ordinal, native, out)
-                       : std::move(status);
+    RETURN_IF_ERROR(driver.deviceOf(native, ordinal));
+    return openOn(driver, ordinal, native, out);
   }
   return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                     "'%s' is no driver; use cuda, hip or cpu", name);
@@ -412,7 +387,7 @@ Status gpuasync::loadModule(gpuasync_context &context, const Entering &entering,
 }
 
 Status gpuasync::retireInstance(gpuasync_context &context, Instance &instance,
-                                int64_t deadlineNs) {
+                                const Deadline &deadline) {
   {
     // Under the lock, so that it is not taken for a moment's retirement.
     std::lock_guard<std::mutex> lock(context.poolMutex);
@@ -435,7 +410,7 @@ Status gpuasync::retireInstance(gpuasync_context &context, Instance &instance,
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                         "this thread is inside a frame of program '%s'",
                         instance.program->name);
-    if (deadlineNs >= 0 && nowNs() >= deadlineNs)
+    if (deadline.over())
       return makeStatus(GPUASYNC_TIMEOUT, "a frame of program '%s' did not end",
                         instance.program->name);
     nap(round);
@@ -453,8 +428,7 @@ static Status releaseProgram(const gpuasync_program &program) {
   auto isKnown = [&] {
     return std::find(known.begin(), known.end(), registration) != known.end();
   };
-  const int64_t timeout = shared.timeoutNs.load(std::memory_order_relaxed);
-  const int64_t deadline = timeout < 0 ? -1 : nowNs() + timeout;
+  const Deadline deadline = callDeadline();
   const ThreadState *thread = &threadState();
   std::vector<gpuasync_context *> contexts;
   {
@@ -466,7 +440,7 @@ static Status releaseProgram(const gpuasync_program &program) {
                           "program '%s' is released from a hook that its "
                           "release calls",
                           program.name);
-      if (deadline >= 0 && nowNs() >= deadline)
+      if (deadline.over())
         return makeStatus(GPUASYNC_TIMEOUT,
                           "another thread releases program '%s'", program.name);
       lock.unlock();

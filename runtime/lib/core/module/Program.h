@@ -19,11 +19,8 @@ Status registerProgram(const gpuasync_program *program, Registration *&out);
 /// The context of frames outside any scope: GPU_ASYNC_DEVICE, else the first
 /// device for which every module has an image. Opened on first use and when the
 /// one before was closed, kept until shutdown. The result has a reference for
-/// the caller, as that of the next two.
+/// the caller, as that of the next one.
 Status chooseDefault(Registration &registration, gpuasync_context *&out);
-
-/// The first device there is, or GPU_ASYNC_DEVICE.
-Status defaultWithoutProgram(gpuasync_context *&out);
 
 /// The process's own context on `device` (as openContext takes it).
 Status defaultOn(const char *device, gpuasync_context *&out);
@@ -47,15 +44,16 @@ Status loadModule(gpuasync_context &context, const Entering &entering,
 Status openOn(Driver &driver, int32_t ordinal, void *adopted,
               gpuasync_context *&out);
 
-/// Opens a context on "auto", "cpu", "cuda", "cuda:N", "hip:N".
+/// Opens a context on "cpu", "cuda", "cuda:N", "hip:N", or on what "auto" or
+/// null is: GPU_ASYNC_DEVICE, else the first device there is.
 Status openContext(const char *device, gpuasync_context *&out);
 /// Opens a context in the caller's `native` one.
 Status adoptContext(const char *driver, void *native, gpuasync_context *&out);
 
 /// Stops new frames on an instance and waits until none is left. An error if
-/// the calling thread itself is in one, or the deadline (-1: none) is over.
+/// the calling thread itself is in one, or the time is over.
 Status retireInstance(gpuasync_context &context, Instance &instance,
-                      int64_t deadlineNs);
+                      const Deadline &deadline);
 
 } // namespace gpuasync
 

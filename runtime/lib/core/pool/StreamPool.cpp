@@ -195,15 +195,12 @@ static gpuasync_stream *nextAwaited(gpuasync_context &context, uint64_t round) {
 
 // Whoever asks meanwhile whether the context rests must find the stream, and
 // nobody may give it away: it stays on its list.
-Status gpuasync_context::waitForStreams(int64_t timeoutNs, Status *failed) {
-  const int64_t deadline = timeoutNs < 0 ? -1 : nowNs() + timeoutNs;
-  auto left = [&]() -> int64_t {
-    return deadline < 0 ? -1 : std::max<int64_t>(deadline - nowNs(), 0);
-  };
+Status gpuasync_context::waitForStreams(const Deadline &deadline,
+                                        Status *failed) {
   std::unique_lock<std::timed_mutex> one(waitMutex, std::defer_lock);
-  if (deadline < 0)
+  if (deadline.timeoutNs < 0)
     one.lock();
-  else if (!one.try_lock_for(std::chrono::nanoseconds(timeoutNs)))
+  else if (!one.try_lock_for(std::chrono::nanoseconds(deadline.left())))
     return makeStatus(GPUASYNC_TIMEOUT, "timed out");
   const uint64_t round = ++waitRounds;
   while (true) {
@@ -218,8 +215,9 @@ Status gpuasync_context::waitForStreams(int64_t timeoutNs, Status *failed) {
       tail = stream->tail;
     }
     bool done = false;
-    Status status = tail ? driver->waitEvent(tail, left(), done)
-                         : driver->waitStream(stream->native, left(), done);
+    Status status =
+        tail ? driver->waitEvent(tail, deadline.left(), done)
+             : driver->waitStream(stream->native, deadline.left(), done);
     bool session;
     {
       std::lock_guard<std::mutex> lock(poolMutex);

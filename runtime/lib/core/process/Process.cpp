@@ -12,7 +12,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <time.h>
 
 using namespace gpuasync;
 
@@ -104,18 +103,11 @@ Status gpuasync::checkRefusal() {
   return makeStatus(GPUASYNC_SHUT_DOWN, "gpuasync_shutdown was called");
 }
 
-int64_t gpuasync::nowNs() {
-  timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
-  return int64_t(time.tv_sec) * 1000000000 + time.tv_nsec;
-}
-
 void gpuasync::nap(int round) {
-  timespec pause = {0, 200000};
   if (round < 100)
     sched_yield();
   else
-    nanosleep(&pause, nullptr);
+    sleepNs(200000);
 }
 
 //===----------------------------------------------------------------------===//

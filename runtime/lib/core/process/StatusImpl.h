@@ -11,7 +11,18 @@
 
 #include "gpuasync/Status.h"
 
+#include <new>
 #include <stdarg.h>
+#include <stdio.h>
+#include <string>
+
+/// Ends the function with the status that `expression` gives, unless it is Ok.
+#define RETURN_IF_ERROR(...)                                                   \
+  do {                                                                         \
+    ::gpuasync::Status status_ = (__VA_ARGS__);                                \
+    if (__builtin_expect(!status_.ok(), 0))                                    \
+      return status_;                                                          \
+  } while (0)
 
 namespace gpuasync {
 
@@ -38,6 +49,35 @@ void markLocated(Status &status) noexcept;
 /// A copy with the same code and message, for an error that several waiters
 /// see.
 Status copyStatus(const Status &status) noexcept;
+
+/// Runs `body` and turns what it throws into a status.
+template <typename Body>
+Status guard(Body body) noexcept {
+  try {
+    return body();
+  } catch (const std::bad_alloc &) {
+    return outOfMemoryStatus();
+  } catch (...) {
+    return makeStatus(GPUASYNC_DRIVER_ERROR, "unexpected C++ exception");
+  }
+}
+
+/// Adds an item to a list of a message: "a; b; c".
+inline void appendItem(std::string &list, const std::string &item,
+                       const char *separator = "; ") {
+  if (!list.empty() && !item.empty())
+    list += separator;
+  list += item;
+}
+
+/// "8 x 16 x 1", for messages.
+struct Sizes {
+  char text[72];
+  explicit Sizes(const int64_t (&sizes)[3]) {
+    snprintf(text, sizeof(text), "%jd x %jd x %jd", sizes[0], sizes[1],
+             sizes[2]);
+  }
+};
 
 } // namespace gpuasync
 

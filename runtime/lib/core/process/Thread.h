@@ -20,6 +20,7 @@
 #ifndef GPUASYNC_CORE_PROCESS_THREAD_H
 #define GPUASYNC_CORE_PROCESS_THREAD_H
 
+#include "core/process/Clock.h"
 #include "drivers/Driver.h"
 
 #include <atomic>
@@ -189,6 +190,11 @@ int64_t toNanoseconds(double amount, double unit);
 
 /// Made on first use together with the fork and exit handlers; never destroyed.
 Process &process();
+
+/// Of all waits of one call, which begins now: see gpuasync_set_timeout.
+inline Deadline callDeadline() {
+  return Deadline(process().timeoutNs.load(std::memory_order_relaxed));
+}
 
 /// Ok, or GPUASYNC_SHUT_DOWN with the reason.
 Status checkRefusal();
