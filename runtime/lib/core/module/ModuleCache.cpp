@@ -36,29 +36,9 @@ gpuasync::rankImages(Driver &driver, int32_t ordinal,
 }
 
 static std::string describeImage(const gpuasync_image &image) {
-  std::string text;
-  switch (image.format) {
-  case GPUASYNC_IMAGE_CPU:
-    text = "cpu";
-    break;
-  case GPUASYNC_IMAGE_PTX:
-    text = "PTX";
-    break;
-  case GPUASYNC_IMAGE_CUBIN:
-    text = "cubin";
-    break;
-  case GPUASYNC_IMAGE_HSACO:
-    text = "hsaco";
-    break;
-  case GPUASYNC_IMAGE_FATBIN:
-    text = "fatbin";
-    break;
-  default:
-    text = "format " + std::to_string(image.format);
-  }
-  if (image.arch && *image.arch)
-    text.append(" ").append(image.arch);
-  return text;
+  bool named = image.arch && *image.arch;
+  return formatName(image.format) + (named ? " " : "") +
+         (named ? image.arch : "");
 }
 
 /// Why each image that does not fit does not: "PTX sm_100: for a newer chip".
@@ -67,11 +47,8 @@ static std::string listMisfits(gpuasync_context &context,
   std::string list;
   for (uint32_t i = 0; i < module.imageCount; ++i) {
     std::string why;
-    if (context.kind.imageRank(context.ordinal, module.images[i], &why))
-      continue;
-    if (!list.empty())
-      list += "; ";
-    list += describeImage(module.images[i]) + ": " + why;
+    if (!context.kind.imageRank(context.ordinal, module.images[i], &why))
+      appendItem(list, describeImage(module.images[i]) + ": " + why);
   }
   return list;
 }
@@ -199,9 +176,7 @@ Status ModuleCache::load(Instance &instance, uint32_t index,
         status.code() == GPUASYNC_DEVICE_LOST ||
         status.code() == GPUASYNC_SHUT_DOWN)
       return status;
-    if (!reasons.empty())
-      reasons += "; ";
-    reasons += status.message();
+    appendItem(reasons, status.message());
     if (first.ok())
       first = std::move(status);
   }
@@ -259,22 +234,10 @@ Status ModuleCache::loadImage(Instance &instance, uint32_t index,
     } // else another thread gave it to this instance meanwhile
     return Status();
   }
-  auto entry = std::make_shared<LoadedModule>();
-  entry->key = std::move(key);
-  entry->loader = self;
-  entries.emplace(entry->key, entry);
-
-  lock.unlock();
-  Source source;
-  source.program = instance.program;
-  source.module = &instance.program->modules[index];
-  source.image = image;
-  source.entering = &entering;
-  Status status = produce(*entry, source, used);
-  lock.lock();
-  settle(entry, status);
-  if (!status.ok())
-    return status;
+  const Source source = {instance.program, &instance.program->modules[index],
+                         image, &entering};
+  Entry entry;
+  RETURN_IF_ERROR(make(std::move(key), source, used, lock, entry));
   outcome.loaded = true;
   if (!slot.module) {
     outcome.attached = true;
@@ -282,11 +245,8 @@ Status ModuleCache::loadImage(Instance &instance, uint32_t index,
   } else if (!limits.keep) {
     // Another thread gave the instance another one meanwhile: the hooks were
     // changed. Frames use that, so nobody needs this one.
-    entry->released = true;
-    ++released;
+    markForUnloading(*entry);
   }
-  if (released || beyondLimits(0))
-    context.retiredCount.fetch_add(1, std::memory_order_relaxed);
   return Status();
 }
 
@@ -295,7 +255,16 @@ const gpuasync_module_hooks &ModuleCache::foreign(const ModuleHooks &hooks) {
   return hooks.calls;
 }
 
-void ModuleCache::settle(const Entry &entry, const Status &status) {
+Status ModuleCache::make(ModuleKey key, const Source &source,
+                         const std::shared_ptr<ModuleHooks> &used,
+                         std::unique_lock<std::mutex> &lock, Entry &entry) {
+  entry = std::make_shared<LoadedModule>();
+  entry->key = std::move(key);
+  entry->loader = &threadState();
+  entries.emplace(entry->key, entry);
+  lock.unlock();
+  Status status = produce(*entry, source, used);
+  lock.lock();
   entry->loader = nullptr;
   if (status.ok()) {
     entry->state = LoadedModule::State::Ready;
@@ -308,6 +277,9 @@ void ModuleCache::settle(const Entry &entry, const Status &status) {
     entries.erase(entry->key);
   }
   entry->settled.notify_all();
+  if (status.ok() && (released || beyondLimits(0)))
+    context.retiredCount.fetch_add(1, std::memory_order_relaxed);
+  return status;
 }
 
 Status ModuleCache::insert(const Registration &registration, uint32_t index,
@@ -324,35 +296,9 @@ Status ModuleCache::insert(const Registration &registration, uint32_t index,
                       "module '%s' is loaded already; insert it before the "
                       "first frame, or release it first",
                       module.name);
-  auto entry = std::make_shared<LoadedModule>();
-  entry->key = std::move(key);
-  entry->loader = &threadState();
-  entries.emplace(entry->key, entry);
-  lock.unlock();
-  Source source;
-  source.program = registration.program;
-  source.module = &module;
-  source.image = &image;
-  Status status = produce(*entry, source, nullptr);
-  lock.lock();
-  settle(entry, status);
-  if (status.ok() && beyondLimits(0))
-    context.retiredCount.fetch_add(1, std::memory_order_relaxed);
-  return status;
-}
-
-Status ModuleCache::produce(LoadedModule &entry, const Source &source,
-                            const std::shared_ptr<ModuleHooks> &used) noexcept {
-  try {
-    return produceUnguarded(entry, source, used);
-  } catch (const std::bad_alloc &) {
-    return outOfMemoryStatus();
-  } catch (...) {
-    return makeStatus(GPUASYNC_DRIVER_ERROR,
-                      "a hook threw a C++ exception while it loaded module "
-                      "'%s'",
-                      source.module->name);
-  }
+  Entry entry;
+  return make(std::move(key), {registration.program, &module, &image, nullptr},
+              nullptr, lock, entry);
 }
 
 namespace {
@@ -375,8 +321,20 @@ static Status hookFailed(const char *hook, const gpuasync_module &module,
                     hook, module.name, status.message());
 }
 
-Status ModuleCache::produceUnguarded(LoadedModule &entry, const Source &source,
-                                     const std::shared_ptr<ModuleHooks> &used) {
+gpuasync_module_request ModuleCache::requestFor(const Source &source,
+                                                const gpuasync_image *image) {
+  return {sizeof(gpuasync_module_request),
+          &context,
+          context.device.c_str(),
+          context.info.arch,
+          source.program,
+          source.module,
+          image};
+}
+
+Status ModuleCache::produce(LoadedModule &entry, const Source &source,
+                            const std::shared_ptr<ModuleHooks> &used) noexcept
+    try {
   const gpuasync_module &module = *source.module;
   // There is one also for a module without kernels: it says "loaded".
   entry.functions = makeLineArray<NativeFunction>(module.kernelCount + 1);
@@ -391,10 +349,7 @@ Status ModuleCache::produceUnguarded(LoadedModule &entry, const Source &source,
       foreign(*used).discard(used->calls.user, &image);
   });
   if (used && used->calls.compile) {
-    gpuasync_module_request request = {
-        sizeof(request),   &context,       context.device.c_str(),
-        context.info.arch, source.program, &module,
-        source.image};
+    gpuasync_module_request request = requestFor(source, source.image);
     int64_t start = nowNs();
     Status status(foreign(*used).compile(used->calls.user, &request, &image));
     compileNs.fetch_add(uint64_t(nowNs() - start), std::memory_order_relaxed);
@@ -440,6 +395,12 @@ Status ModuleCache::produceUnguarded(LoadedModule &entry, const Source &source,
   if (status.ok())
     context.physicalModules.fetch_add(1, std::memory_order_relaxed);
   return status;
+} catch (const std::bad_alloc &) {
+  return outOfMemoryStatus();
+} catch (...) {
+  return makeStatus(GPUASYNC_DRIVER_ERROR,
+                    "a hook threw a C++ exception while it loaded module '%s'",
+                    source.module->name);
 }
 
 Status ModuleCache::loadProduct(LoadedModule &entry, const Source &source,
@@ -451,13 +412,7 @@ Status ModuleCache::loadProduct(LoadedModule &entry, const Source &source,
     loadNs.fetch_add(uint64_t(nowNs() - start), std::memory_order_relaxed);
   });
   if (used && used->calls.load) {
-    gpuasync_module_request request = {sizeof(request),
-                                       &context,
-                                       context.device.c_str(),
-                                       context.info.arch,
-                                       source.program,
-                                       &module,
-                                       &image};
+    gpuasync_module_request request = requestFor(source, &image);
     void *made = nullptr;
     Status status(foreign(*used).load(used->calls.user, &request, &made));
     if (!status.ok())

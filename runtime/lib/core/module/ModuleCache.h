@@ -202,7 +202,6 @@ private:
     const gpuasync_program *program = nullptr;
     const gpuasync_module *module = nullptr;
     const gpuasync_image *image = nullptr; ///< null: none fits
-    bool inserted = false;                 ///< no hooks
     const Entering *entering = nullptr;    ///< null: not at frame enter
   };
 
@@ -211,18 +210,21 @@ private:
   Status loadImage(Instance &instance, uint32_t index,
                    const gpuasync_image *image, const Entering &entering,
                    Outcome &outcome);
+  /// Makes the entry of a key that has none, and publishes it or why there is
+  /// none; `lock` is held before and after, but not meanwhile.
+  Status make(ModuleKey key, const Source &source,
+              const std::shared_ptr<ModuleHooks> &hooks,
+              std::unique_lock<std::mutex> &lock, Entry &entry);
   /// Makes what `entry` needs; no lock is held.
   Status produce(LoadedModule &entry, const Source &source,
                  const std::shared_ptr<ModuleHooks> &hooks) noexcept;
-  Status produceUnguarded(LoadedModule &entry, const Source &source,
-                          const std::shared_ptr<ModuleHooks> &hooks);
   Status loadProduct(LoadedModule &entry, const Source &source,
                      const gpuasync_image &image,
                      const std::shared_ptr<ModuleHooks> &hooks);
+  gpuasync_module_request requestFor(const Source &source,
+                                     const gpuasync_image *image);
   /// Hooks, to be called now: they are unknown code.
   const gpuasync_module_hooks &foreign(const ModuleHooks &hooks);
-  /// Publishes what produce made or why it did not; `lock` is held.
-  void settle(const Entry &entry, const Status &status);
   void attach(Instance::Slot &slot, LoadedModule &entry); ///< mutex held
   void detach(Instance::Slot &slot);                      ///< mutex held
   /// Nobody holds it: it is unloaded as soon as that may be (mutex held).
