@@ -140,17 +140,6 @@ public:
         event->tenure, event->position, done);
   }
 
-  Status writeFlag(NativeStream native, uint32_t *slot,
-                   uint32_t value) override {
-    ++driverCallCount;
-    Stream &stream = *static_cast<Stream *>(native);
-    Op *op = scheduler->makeOp(stream, OpKind::Flag, nullptr);
-    op->slot = slot;
-    op->value = value;
-    scheduler->enqueue(stream, op, true);
-    return Status();
-  }
-
   Status loadModule(const gpuasync_module &module, const gpuasync_image &image,
                     NativeModule &out, NativeFunction *functions) override {
     ++driverCallCount;
@@ -186,59 +175,32 @@ public:
 
   Status copy(NativeStream native, void *destination, const void *source,
               uint64_t bytes, const gpuasync_site *site) override {
-    ++driverCallCount;
-    Stream &stream = *static_cast<Stream *>(native);
-    Op *op = scheduler->makeOp(stream, OpKind::Copy, site);
-    op->destination = destination;
-    op->source = source;
-    op->bytes = bytes;
-    scheduler->enqueue(stream, op, bytes <= inlineBytes);
-    return Status();
+    return put(native, OpKind::Copy, site, bytes, [&](Op &op) {
+      op.copy.rank = 0;
+      op.copy.destination = destination;
+      op.copy.source = source;
+      op.copy.elementBytes = bytes;
+    });
   }
   Status copyStrided(NativeStream native, const StridedCopy &copy,
                      const gpuasync_site *site) override {
-    ++driverCallCount;
-    Stream &stream = *static_cast<Stream *>(native);
-    Op *op = scheduler->makeOp(stream, OpKind::CopyStrided, site);
-    op->stridedCopy = copy;
-    uint64_t bytes = copy.elementBytes;
-    for (uint32_t i = 0; i < copy.rank; ++i)
-      bytes *= static_cast<uint64_t>(copy.sizes[i]);
-    scheduler->enqueue(stream, op, bytes <= inlineBytes);
-    return Status();
+    return put(native, OpKind::Copy, site, bytesOf(copy),
+               [&](Op &op) { op.copy = copy; });
   }
   Status fillStrided(NativeStream native, const StridedFill &fill,
                      const gpuasync_site *site) override {
-    ++driverCallCount;
-    Stream &stream = *static_cast<Stream *>(native);
-    Op *op = scheduler->makeOp(stream, OpKind::Fill, site);
-    op->stridedFill = fill;
-    uint64_t bytes = fill.elementBytes;
-    for (uint32_t i = 0; i < fill.rank; ++i)
-      bytes *= static_cast<uint64_t>(fill.sizes[i]);
-    scheduler->enqueue(stream, op, bytes <= inlineBytes);
-    return Status();
+    return put(native, OpKind::Fill, site, bytesOf(fill),
+               [&](Op &op) { op.fill = fill; });
   }
 
   Status call(NativeStream native, void (*function)(void *),
               void *argument) override {
-    ++driverCallCount;
-    Stream &stream = *static_cast<Stream *>(native);
-    Op *op = scheduler->makeOp(stream, OpKind::Call, nullptr);
-    op->function = function;
-    op->argument = argument;
-    scheduler->enqueue(stream, op, true);
-    return Status();
+    return put(native, OpKind::Call, nullptr, 0, [&](Op &op) {
+      op.function = function;
+      op.argument = argument;
+    });
   }
 
-  // The core's caching allocator orders cpu memory by events.
-  Status allocAsync(NativeStream, uint64_t, void *&) override {
-    return makeStatus(GPUASYNC_UNSUPPORTED, "no stream-ordered allocation");
-  }
-  Status freeAsync(NativeStream, void *) override {
-    return makeStatus(GPUASYNC_UNSUPPORTED, "no stream-ordered allocation");
-  }
-  void trimMemory(uint64_t) noexcept override {}
   Status allocMemory(MemoryKind kind, uint64_t bytes, void *&out) override;
   void freeMemory(MemoryKind kind, void *pointer) noexcept override;
   void memoryInfo(uint64_t &freeBytes, uint64_t &totalBytes) override {
@@ -272,6 +234,25 @@ public:
   uint64_t close(bool lost) noexcept override;
 
 private:
+  /// Gives the stream an operation that moves `bytes`; `fill` says the rest.
+  template <typename Fill>
+  Status put(NativeStream native, OpKind kind, const gpuasync_site *site,
+             uint64_t bytes, Fill fill) {
+    ++driverCallCount;
+    Stream &stream = *static_cast<Stream *>(native);
+    Op *op = scheduler->makeOp(stream, kind, site);
+    fill(*op);
+    scheduler->enqueue(stream, op, bytes <= inlineBytes);
+    return Status();
+  }
+  template <typename Strided>
+  static uint64_t bytesOf(const Strided &access) {
+    uint64_t bytes = access.elementBytes;
+    for (uint32_t i = 0; i < access.rank; ++i)
+      bytes *= static_cast<uint64_t>(access.sizes[i]);
+    return bytes;
+  }
+
   Status finishWait(Scheduler::Wait result, Tenure *tenure, uint64_t position,
                     bool &done) {
     done = result == Scheduler::Wait::Reached;
@@ -303,31 +284,25 @@ Status CpuContext::launch(NativeStream native, NativeFunction function,
     if (__builtin_mul_overflow(threads, block.block[i], &threads) ||
         threads > maxThreadsPerBlock)
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                        "kernel '%s': block of %lld x %lld x %lld threads "
-                        "exceeds the limit of %lld",
-                        kernel.name, static_cast<long long>(block.block[0]),
-                        static_cast<long long>(block.block[1]),
-                        static_cast<long long>(block.block[2]),
-                        static_cast<long long>(maxThreadsPerBlock));
+                        "kernel '%s': block of %s threads exceeds the limit of "
+                        "%jd",
+                        kernel.name, Sizes(block.block).text,
+                        maxThreadsPerBlock);
     if (__builtin_mul_overflow(blocks, block.grid[i], &blocks) ||
         blocks > INT64_MAX / 2 / maxThreadsPerBlock)
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                        "kernel '%s': grid of %lld x %lld x %lld blocks is too "
-                        "large",
-                        kernel.name, static_cast<long long>(block.grid[0]),
-                        static_cast<long long>(block.grid[1]),
-                        static_cast<long long>(block.grid[2]));
+                        "kernel '%s': grid of %s blocks is too large",
+                        kernel.name, Sizes(block.grid).text);
   }
   if (block.dynamicSharedBytes > maxWorkgroupBytes ||
       table->workgroupBytes >
           static_cast<uint64_t>(maxWorkgroupBytes - block.dynamicSharedBytes))
     return makeStatus(
         GPUASYNC_INVALID_ARGUMENT,
-        "kernel '%s': %llu static and %lld dynamic bytes of workgroup memory "
-        "exceed the limit of %lld",
-        kernel.name, static_cast<unsigned long long>(table->workgroupBytes),
-        static_cast<long long>(block.dynamicSharedBytes),
-        static_cast<long long>(maxWorkgroupBytes));
+        "kernel '%s': %ju static and %jd dynamic bytes of workgroup memory "
+        "exceed the limit of %jd",
+        kernel.name, table->workgroupBytes, block.dynamicSharedBytes,
+        maxWorkgroupBytes);
 
   Op *op = scheduler->makeOp(stream, OpKind::Launch, site);
   op->kernel = table;
@@ -360,17 +335,14 @@ Status CpuContext::allocMemory(MemoryKind, uint64_t bytes, void *&out) {
   uint64_t rounded = (bytes + page - 1) & ~(page - 1);
   if (rounded < bytes || rounded > limit || used > limit - rounded)
     return makeStatus(GPUASYNC_OUT_OF_MEMORY,
-                      "%llu bytes asked for, %llu of the cpu device's %llu are "
+                      "%ju bytes asked for, %ju of the cpu device's %ju are "
                       "in use (GPU_ASYNC_CPU_MEMORY)",
-                      static_cast<unsigned long long>(bytes),
-                      static_cast<unsigned long long>(used),
-                      static_cast<unsigned long long>(limit));
+                      bytes, used, limit);
   // A mapping of its own: never the heap of the host program.
   void *pointer = mmap(nullptr, rounded, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (pointer == MAP_FAILED)
-    return makeStatus(GPUASYNC_OUT_OF_MEMORY, "mmap of %llu bytes: %s",
-                      static_cast<unsigned long long>(rounded),
+    return makeStatus(GPUASYNC_OUT_OF_MEMORY, "mmap of %ju bytes: %s", rounded,
                       strerror(errno));
   try {
     arenas[pointer] = rounded;
@@ -445,8 +417,7 @@ public:
   Status openContext(int32_t, void *,
                      std::unique_ptr<DriverContext> &out) override {
     Schedule schedule;
-    if (Status status = Schedule::current(schedule); !status.ok())
-      return status;
+    RETURN_IF_ERROR(Schedule::current(schedule));
     try {
       out = std::make_unique<CpuContext>(schedule);
     } catch (const std::system_error &error) {

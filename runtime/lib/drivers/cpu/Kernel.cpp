@@ -107,9 +107,9 @@ void Scheduler::runBlocks(Job &job) {
   if (bytes && !workgroup) {
     failLaunch(&ctx,
                locate(makeStatus(GPUASYNC_OUT_OF_MEMORY,
-                                 "out of host memory: %llu bytes of workgroup "
+                                 "out of host memory: %ju bytes of workgroup "
                                  "memory for a block",
-                                 static_cast<unsigned long long>(bytes)),
+                                 bytes),
                       op.site));
     return;
   }
@@ -154,16 +154,10 @@ void Scheduler::execute(Stream &stream, Op &op) {
     runLaunch(stream, op);
     break;
   case OpKind::Copy:
-    memmove(op.destination, op.source, op.bytes);
-    break;
-  case OpKind::CopyStrided:
-    copyOnHost(op.stridedCopy);
+    copyOnHost(op.copy);
     break;
   case OpKind::Fill:
-    fillOnHost(op.stridedFill);
-    break;
-  case OpKind::Flag:
-    __atomic_store_n(op.slot, op.value, __ATOMIC_RELEASE);
+    fillOnHost(op.fill);
     break;
   case OpKind::Call:
     op.function(op.argument);
@@ -226,13 +220,11 @@ void gpuasync_cpu_assert_fail(const gpuasync_cpu_block_ctx *ctx,
                site->line, site->column);
   Status status = makeStatus(
       GPUASYNC_KERNEL_ASSERT,
-      "%sassertion failed in kernel '%s', block (%lld, %lld, %lld), thread "
-      "(%lld, %lld, %lld): %s%s",
-      where, job->op->kernel->name, static_cast<long long>(ctx->blockIdx[0]),
-      static_cast<long long>(ctx->blockIdx[1]),
-      static_cast<long long>(ctx->blockIdx[2]), static_cast<long long>(threadX),
-      static_cast<long long>(threadY), static_cast<long long>(threadZ),
-      message ? message : "", launched);
+      "%sassertion failed in kernel '%s', block (%jd, %jd, %jd), thread (%jd, "
+      "%jd, %jd): %s%s",
+      where, job->op->kernel->name, ctx->blockIdx[0], ctx->blockIdx[1],
+      ctx->blockIdx[2], threadX, threadY, threadZ, message ? message : "",
+      launched);
   if (*where)
     markLocated(status);
   else

@@ -8,6 +8,7 @@
 #include "drivers/cpu/Scheduler.h"
 
 #include "check/adversary/Adversary.h"
+#include "core/process/Clock.h"
 
 #include <chrono>
 #include <errno.h>
@@ -168,26 +169,25 @@ void Scheduler::recycle(Stream &stream, Op *op) {
   stream.freeOps = op;
 }
 
+bool Scheduler::append(Stream &stream, Op *op, Stream::State begin) {
+  std::lock_guard<std::mutex> lock(stream.mutex);
+  op->position = stream.enqueued.load(std::memory_order_relaxed) + 1;
+  stream.enqueued.store(op->position, std::memory_order_relaxed);
+  if (stream.tail)
+    stream.tail->next = op;
+  else
+    stream.head = op;
+  stream.tail = op;
+  if (stream.state.load(std::memory_order_relaxed) != Stream::State::Idle)
+    return false;
+  stream.state.store(begin, std::memory_order_relaxed);
+  return true;
+}
+
 void Scheduler::enqueue(Stream &stream, Op *op, bool inlineIfIdle) {
-  bool runnable = false;
   inlineIfIdle = inlineIfIdle && !adversary;
-  {
-    std::lock_guard<std::mutex> lock(stream.mutex);
-    op->position = stream.enqueued.load(std::memory_order_relaxed) + 1;
-    stream.enqueued.store(op->position, std::memory_order_relaxed);
-    if (stream.tail)
-      stream.tail->next = op;
-    else
-      stream.head = op;
-    stream.tail = op;
-    if (stream.state.load(std::memory_order_relaxed) == Stream::State::Idle) {
-      runnable = true;
-      stream.state.store(inlineIfIdle ? Stream::State::Running
-                                      : Stream::State::Runnable,
-                         std::memory_order_relaxed);
-    }
-  }
-  if (!runnable)
+  if (!append(stream, op,
+              inlineIfIdle ? Stream::State::Running : Stream::State::Runnable))
     return;
   if (!inlineIfIdle) {
     submit(&stream);
@@ -217,23 +217,8 @@ void Scheduler::enqueueWait(Stream &stream, const Event &event) {
   op->targetPosition = event.position;
   op->targetTenure = event.tenure;
   op->targetTenure->retain();
-  bool wasIdle = false;
-  {
-    std::lock_guard<std::mutex> lock(stream.mutex);
-    op->position = stream.enqueued.load(std::memory_order_relaxed) + 1;
-    stream.enqueued.store(op->position, std::memory_order_relaxed);
-    if (stream.tail)
-      stream.tail->next = op;
-    else
-      stream.head = op;
-    stream.tail = op;
-    if (stream.state.load(std::memory_order_relaxed) == Stream::State::Idle) {
-      wasIdle = true;
-      stream.state.store(Stream::State::Running, std::memory_order_relaxed);
-    }
-  }
   // An idle stream parks at once and costs no thread.
-  if (!wasIdle || park(stream, *op))
+  if (!append(stream, op, Stream::State::Running) || park(stream, *op))
     return;
   stream.state.store(Stream::State::Runnable, std::memory_order_relaxed);
   submit(&stream);
@@ -368,6 +353,26 @@ void Scheduler::start(Stream *list) {
   }
 }
 
+Stream *Scheduler::takeRunnable() {
+  Stream *stream = runnableHead;
+  if (!stream)
+    return nullptr;
+  runnableHead = stream->nextRunnable;
+  if (!runnableHead)
+    runnableTail = nullptr;
+  stream->nextRunnable = nullptr;
+  --runnableCount;
+  return stream;
+}
+
+void Scheduler::removeJob(Job *job) {
+  for (Job **link = &jobs; *link; link = &(*link)->nextJob)
+    if (*link == job) {
+      *link = job->nextJob;
+      return;
+    }
+}
+
 bool Scheduler::spawn(std::unique_lock<std::mutex> &) {
   if (threadCount >= threadLimit || stopping)
     return false;
@@ -405,12 +410,7 @@ Status Scheduler::noThread() const {
 /// empty in no time.
 void Scheduler::failStarved(std::unique_lock<std::mutex> &lock) {
   while (runnableHead && threadCount == blocked) {
-    Stream *stream = runnableHead;
-    runnableHead = stream->nextRunnable;
-    if (!runnableHead)
-      runnableTail = nullptr;
-    stream->nextRunnable = nullptr;
-    --runnableCount;
+    Stream *stream = takeRunnable();
     Status error, reason = noThread();
     lock.unlock();
     {
@@ -476,12 +476,7 @@ static void leaveProcessor(int processor) {
 void Scheduler::threadMain() {
   std::unique_lock<std::mutex> lock(mutex);
   while (true) {
-    if (Stream *stream = runnableHead) {
-      runnableHead = stream->nextRunnable;
-      if (!runnableHead)
-        runnableTail = nullptr;
-      stream->nextRunnable = nullptr;
-      --runnableCount;
+    if (Stream *stream = takeRunnable()) {
       lock.unlock();
       while (stream)
         stream = pump(stream);
@@ -499,12 +494,7 @@ void Scheduler::threadMain() {
       blocked -= blocks;
       if (--job->helpers == 0)
         jobDone.notify_all();
-      // A job with no block left is taken off the list by its first finder.
-      for (Job **link = &jobs; *link; link = &(*link)->nextJob)
-        if (*link == job) {
-          *link = job->nextJob;
-          break;
-        }
+      removeJob(job); // no block is left
       continue;
     }
     if (stopping)
@@ -562,11 +552,7 @@ void Scheduler::runLaunch(Stream &stream, Op &op) {
       stream.job.store(nullptr);
     }
     std::unique_lock<std::mutex> lock(mutex);
-    for (Job **link = &jobs; *link; link = &(*link)->nextJob)
-      if (*link == &job) {
-        *link = job.nextJob;
-        break;
-      }
+    removeJob(&job);
     jobDone.wait(lock, [&] { return job.helpers == 0; });
   }
   if (op.mayBlock)
@@ -603,12 +589,6 @@ void Scheduler::help(Stream &stream, uint64_t position) {
 //===----------------------------------------------------------------------===//
 // Wait, shut down
 //===----------------------------------------------------------------------===//
-
-static void relax() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#endif
-}
 
 Scheduler::Wait Scheduler::wait(Stream &stream, uint64_t position,
                                 int64_t timeoutNs) {

@@ -69,15 +69,7 @@ struct Event {
   Tenure *tenure = nullptr;
 };
 
-enum class OpKind : uint8_t {
-  Launch,
-  Copy,
-  CopyStrided,
-  Fill,
-  Wait,
-  Flag,
-  Call
-};
+enum class OpKind : uint8_t { Launch, Copy, Fill, Wait, Call };
 
 /// One queued operation. Pooled per stream.
 struct Op {
@@ -93,10 +85,6 @@ struct Op {
   int64_t dynamicSharedBytes = 0;
   void *params = nullptr;  ///< inlineParams or malloc
   void *checked = nullptr; ///< of gpuasync_cpu_check_hooks
-  // Copy
-  void *destination = nullptr;
-  const void *source = nullptr;
-  uint64_t bytes = 0;
   // Wait
   Stream *target = nullptr;
   uint64_t targetPosition = 0;
@@ -104,11 +92,8 @@ struct Op {
   // Call
   void (*function)(void *) = nullptr;
   void *argument = nullptr;
-  // Flag
-  uint32_t *slot = nullptr;
-  uint32_t value = 0;
-  StridedCopy stridedCopy;
-  StridedFill stridedFill;
+  StridedCopy copy; ///< without dimensions: plain bytes
+  StridedFill fill;
   alignas(16) unsigned char inlineParams[256];
 };
 
@@ -236,6 +221,11 @@ private:
   void endBlocking();
   void failStarved(std::unique_lock<std::mutex> &lock);
   void recycle(Stream &stream, Op *op);
+  /// Puts the operation behind all others. If the stream was idle it is in
+  /// state `begin` now, and the result is true.
+  bool append(Stream &stream, Op *op, Stream::State begin);
+  Stream *takeRunnable();   ///< the first one, or null; `mutex` held
+  void removeJob(Job *job); ///< unless it is not on the list; `mutex` held
 
   std::mutex mutex;
   std::condition_variable wake;    ///< idle threads
