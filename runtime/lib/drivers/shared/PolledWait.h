@@ -10,18 +10,10 @@
 #ifndef GPUASYNC_DRIVERS_SHARED_POLLEDWAIT_H
 #define GPUASYNC_DRIVERS_SHARED_POLLEDWAIT_H
 
+#include "core/process/Clock.h"
 #include "core/process/StatusImpl.h"
 
-#include <stdint.h>
-#include <time.h>
-
 namespace gpuasync {
-
-inline int64_t monotonicNs() noexcept {
-  timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return int64_t(now.tv_sec) * 1000000000 + now.tv_nsec;
-}
 
 /// Calls `query(bool &reached)` until it says reached, fails, or `timeoutNs`
 /// (negative: never) is over; `done` says whether it was reached. Spins for
@@ -33,11 +25,11 @@ Status polledWait(int64_t spinNs, int64_t timeoutNs, bool &done, Query query) {
   done = false;
   if (Status status = query(done); !status.ok() || done)
     return status;
-  const int64_t start = monotonicNs();
+  const int64_t start = nowNs();
   for (;;) {
     if (Status status = query(done); !status.ok() || done)
       return status;
-    int64_t elapsed = monotonicNs() - start;
+    int64_t elapsed = nowNs() - start;
     if (timeoutNs >= 0 && elapsed >= timeoutNs)
       return Status();
     if (elapsed < spinNs)
@@ -46,8 +38,7 @@ Status polledWait(int64_t spinNs, int64_t timeoutNs, bool &done, Query query) {
     nap = nap > longestNapNs ? longestNapNs : nap;
     if (timeoutNs >= 0 && nap > timeoutNs - elapsed)
       nap = timeoutNs - elapsed;
-    timespec duration = {time_t(nap / 1000000000), long(nap % 1000000000)};
-    nanosleep(&duration, nullptr);
+    sleepNs(nap);
   }
 }
 

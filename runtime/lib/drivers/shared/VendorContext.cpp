@@ -19,8 +19,7 @@ using namespace gpuasync;
 // setting pushes, and setting null pops again.)
 Status VendorContext::makeCurrent(SavedContext &saved) {
   void *current = nullptr;
-  if (VendorCall call = currentContext(table, current); !call.ok())
-    return error(call);
+  RETURN_IF_ERROR(check(currentContext(table, current)));
   saved.previous = current;
   saved.pushed = 0;
   // A primary context that somebody reset may come back at the same address,
@@ -30,8 +29,7 @@ Status VendorContext::makeCurrent(SavedContext &saved) {
   if (__builtin_expect(!call.ok() || id != generationId, 0))
     return contextChanged(call);
   if (__builtin_expect(current != context, 0)) {
-    if (VendorCall call = setCurrentContext(table, context); !call.ok())
-      return error(call);
+    RETURN_IF_ERROR(check(setCurrentContext(table, context)));
     saved.pushed = 1;
   }
   saved.vendor = &driver;
@@ -73,11 +71,9 @@ void VendorContext::suspend() noexcept {
 
 Status VendorContext::resume() {
   void *current = nullptr;
-  if (VendorCall call = currentContext(table, current); !call.ok())
-    return error(call);
-  if (current == context)
-    return Status();
-  return check(setCurrentContext(table, context));
+  RETURN_IF_ERROR(check(currentContext(table, current)));
+  return current == context ? Status()
+                            : check(setCurrentContext(table, context));
 }
 
 //===----------------------------------------------------------------------===//
@@ -92,13 +88,10 @@ Status VendorContext::open(void *adopted) {
                       device.loss.firstReport());
   owned = !adopted;
   context = adopted;
-  if (!adopted && table.contextRetain) {
-    if (VendorCall call = VENDOR_CALL(contextRetain, &context, device.handle);
-        !call.ok())
-      return error(call);
-  } else if (!adopted) {
+  if (!adopted && table.contextRetain)
+    RETURN_IF_ERROR(check(VENDOR_CALL(contextRetain, &context, device.handle)));
+  else if (!adopted)
     context = reinterpret_cast<void *>(intptr_t(device.handle));
-  }
   opened = true;
   // Whatever fails or is thrown below: nothing stays open, and the caller's
   // context is current again.
@@ -113,10 +106,8 @@ Status VendorContext::open(void *adopted) {
         self.restore(saved);
     }
   } guard{*this, {}};
-  if (VendorCall call = contextId(table, context, generationId); !call.ok())
-    return error(call);
-  if (Status status = makeCurrent(guard.saved); !status.ok())
-    return status;
+  RETURN_IF_ERROR(check(contextId(table, context, generationId)));
+  RETURN_IF_ERROR(makeCurrent(guard.saved));
   guard.current = true;
   Status status = testCapabilities();
   gpuasync_image image;
@@ -161,9 +152,8 @@ Status VendorContext::testCapabilities() {
         self.destroyStream(stream);
     }
   } guard{*this};
-  Status status = createStream(guard.stream);
-  if (!status.ok())
-    return status;
+  RETURN_IF_ERROR(createStream(guard.stream));
+  Status status;
   NativeStream stream = guard.stream;
   if (device.info.capabilities & CapStreamOrderedAlloc) {
     VendorCall made = createPool();

@@ -115,6 +115,21 @@ private:
   //===--- Errors
 
   Status check(VendorCall call) { return call.ok() ? Status() : error(call); }
+  /// Of a call that makes an object, or one more use of it.
+  Status made(VendorCall call) {
+    if (call.ok())
+      live.fetch_add(1, std::memory_order_relaxed);
+    return check(call);
+  }
+  /// An object that was made goes; `call` is the vendor's for it.
+  template <typename Call>
+  void giveBack(Call call) noexcept {
+    live.fetch_sub(1, std::memory_order_relaxed);
+    if (silent())
+      return;
+    OutsideCapture outside(driver);
+    note(call());
+  }
   /// For calls whose failure changes nothing for the caller, though it may be
   /// the first sign of a fault.
   void note(VendorCall call) noexcept;

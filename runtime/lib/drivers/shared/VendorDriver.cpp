@@ -18,15 +18,11 @@ Status VendorDriver::available() {
 
 Status VendorDriver::open() {
   void *library = nullptr;
-  if (Status status = openVendorLibrary(facts.title, facts.libraryVariable,
-                                        facts.libraryPaths, library);
-      !status.ok())
-    return status;
-  if (Status status =
-          resolveVendorSymbols(facts.title, library, facts.symbols,
-                               facts.symbolCount, table, facts.findSymbol);
-      !status.ok())
-    return status;
+  RETURN_IF_ERROR(openVendorLibrary(facts.title, facts.libraryVariable,
+                                    facts.libraryPaths, library));
+  RETURN_IF_ERROR(resolveVendorSymbols(facts.title, library, facts.symbols,
+                                       facts.symbolCount, table,
+                                       facts.findSymbol));
   int version = 0;
   VendorCall call = VENDOR_CALL(driverVersion, &version);
   if (call.ok() && version < facts.leastVersion)
@@ -63,8 +59,7 @@ Status VendorDriver::open() {
 }
 
 Status VendorDriver::find(int32_t ordinal, VendorDevice *&device) {
-  if (Status status = available(); !status.ok())
-    return status;
+  RETURN_IF_ERROR(available());
   if (ordinal < 0 || ordinal >= count)
     return makeStatus(GPUASYNC_UNAVAILABLE,
                       "there is no device %s:%d; this machine has %d "
@@ -140,8 +135,7 @@ Status VendorDriver::describeDevice(VendorDevice &device) const {
 
 Status VendorDriver::deviceInfo(int32_t ordinal, DeviceInfo &info) {
   VendorDevice *device = nullptr;
-  if (Status status = find(ordinal, device); !status.ok())
-    return status;
+  RETURN_IF_ERROR(find(ordinal, device));
   info = device->info;
   return Status();
 }
@@ -160,11 +154,9 @@ uint32_t VendorDriver::imageRank(int32_t ordinal, const gpuasync_image &image,
 Status VendorDriver::openContext(int32_t ordinal, void *adopted,
                                  std::unique_ptr<DriverContext> &out) {
   VendorDevice *device = nullptr;
-  if (Status status = find(ordinal, device); !status.ok())
-    return status;
+  RETURN_IF_ERROR(find(ordinal, device));
   auto context = std::make_unique<VendorContext>(*this, *device);
-  if (Status status = context->open(adopted); !status.ok())
-    return status;
+  RETURN_IF_ERROR(context->open(adopted));
   out = std::move(context);
   return Status();
 }
@@ -172,8 +164,7 @@ Status VendorDriver::openContext(int32_t ordinal, void *adopted,
 Status VendorDriver::deviceOf(void *context, int32_t &ordinal) {
   if (!entryName(VendorEntry::contextDevice))
     return Driver::deviceOf(context, ordinal);
-  if (Status status = available(); !status.ok())
-    return status;
+  RETURN_IF_ERROR(available());
   uint64_t id = 0;
   void *previous = nullptr;
   int device = 0;

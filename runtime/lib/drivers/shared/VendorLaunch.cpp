@@ -99,9 +99,8 @@ Status VendorContext::launchRefused(const VendorFunction &function,
   for (int i = 0; i < 3; ++i) {
     auto beyond = [&](const char *what, int64_t given, uint32_t limit) {
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                        "kernel @%s: %lld %s in %c, the device's limit is %u",
-                        kernel.name, static_cast<long long>(given), what,
-                        "xyz"[i], limit);
+                        "kernel @%s: %jd %s in %c, the device's limit is %u",
+                        kernel.name, given, what, "xyz"[i], limit);
     };
     if (uint64_t(block.grid[i]) > limits.maxGrid[i])
       return beyond("blocks", block.grid[i], limits.maxGrid[i]);
@@ -111,16 +110,14 @@ Status VendorContext::launchRefused(const VendorFunction &function,
   uint64_t threads = uint64_t(block.block[0] * block.block[1] * block.block[2]);
   if (threads > function.maxThreads)
     return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                      "kernel @%s: %llu threads per block, the limit for this "
+                      "kernel @%s: %ju threads per block, the limit for this "
                       "kernel's registers is %u",
-                      kernel.name, static_cast<unsigned long long>(threads),
-                      function.maxThreads);
+                      kernel.name, threads, function.maxThreads);
   if (uint64_t(block.dynamicSharedBytes) > function.maxDynamicShared)
     return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                      "kernel @%s: %lld bytes of dynamic shared memory, the "
+                      "kernel @%s: %jd bytes of dynamic shared memory, the "
                       "limit beside its %u static bytes is %u",
-                      kernel.name,
-                      static_cast<long long>(block.dynamicSharedBytes),
+                      kernel.name, block.dynamicSharedBytes,
                       function.staticShared, function.maxDynamicShared);
   return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                     "kernel @%s: %u bytes of parameters are passed, it takes "
@@ -134,15 +131,8 @@ Status VendorContext::launchFailed(VendorCall call,
                                    const gpuasync_block &block) {
   char detail[320];
   int length = snprintf(
-      detail, sizeof(detail),
-      ", for kernel @%s with %lld x %lld x %lld blocks of %lld x %lld x %lld "
-      "threads",
-      kernel.name, static_cast<long long>(block.grid[0]),
-      static_cast<long long>(block.grid[1]),
-      static_cast<long long>(block.grid[2]),
-      static_cast<long long>(block.block[0]),
-      static_cast<long long>(block.block[1]),
-      static_cast<long long>(block.block[2]));
+      detail, sizeof(detail), ", for kernel @%s with %s blocks of %s threads",
+      kernel.name, Sizes(block.grid).text, Sizes(block.block).text);
   int perUnit = 0;
   if (call.code == ErrorCooperativeLaunchTooLarge && table.residentBlocks &&
       length > 0 && size_t(length) < sizeof(detail) &&
@@ -152,8 +142,7 @@ Status VendorContext::launchFailed(VendorCall call,
           .ok() &&
       perUnit > 0)
     snprintf(detail + length, sizeof(detail) - size_t(length),
-             "; a cooperative launch of it holds at most %llu blocks here",
-             static_cast<unsigned long long>(perUnit) *
-                 device.limits.multiprocessors);
+             "; a cooperative launch of it holds at most %ju blocks here",
+             uint64_t(perUnit) * device.limits.multiprocessors);
   return error(call, detail);
 }

@@ -39,13 +39,12 @@ Status gpuasync::openVendorLibrary(const char *what, const char *variable,
     if (library)
       return Status();
     const char *reason = dlerror();
-    tried += tried.empty() ? "" : "; ";
-    tried += *paths;
     // The loader repeats the path in front of its reason.
     size_t length = strlen(*paths);
     if (reason && !strncmp(reason, *paths, length) && reason[length] == ':')
       reason += length + 2;
-    tried += std::string(" (") + (reason ? reason : "unknown error") + ")";
+    appendItem(tried, std::string(*paths) + " (" +
+                          (reason ? reason : "unknown error") + ")");
   }
   return makeStatus(GPUASYNC_UNAVAILABLE, "%s is unavailable: tried %s", what,
                     tried.c_str());
@@ -61,10 +60,8 @@ Status gpuasync::resolveVendorSymbols(
     if (!address)
       address = dlsym(library, symbol.exported);
     setEntry(table, symbol.entry, address);
-    if (!address && symbol.required) {
-      missing += missing.empty() ? "" : ", ";
-      missing += symbol.name;
-    }
+    if (!address && symbol.required)
+      appendItem(missing, symbol.name, ", ");
   }
   if (missing.empty())
     return Status();

@@ -36,26 +36,19 @@ static bool isDeviceMemory(MemoryKind kind, const VendorLimits &limits) {
 
 Status VendorContext::allocMemory(MemoryKind kind, uint64_t bytes, void *&out) {
   OutsideCapture outside(driver);
-  VendorCall call =
-      !isDeviceMemory(kind, device.limits)
-          ? VENDOR_CALL(hostAlloc, &out, bytes,
-                        HostAllocPortable | HostAllocDeviceMap)
-      : kind == MemoryKind::Device
-          ? VENDOR_CALL(alloc, &out, bytes)
-          : VENDOR_CALL(allocManaged, &out, bytes, MemAttachGlobal);
-  if (!call.ok())
-    return error(call);
-  live.fetch_add(1, std::memory_order_relaxed);
-  return Status();
+  return made(!isDeviceMemory(kind, device.limits)
+                  ? VENDOR_CALL(hostAlloc, &out, bytes,
+                                HostAllocPortable | HostAllocDeviceMap)
+              : kind == MemoryKind::Device
+                  ? VENDOR_CALL(alloc, &out, bytes)
+                  : VENDOR_CALL(allocManaged, &out, bytes, MemAttachGlobal));
 }
 
 void VendorContext::freeMemory(MemoryKind kind, void *pointer) noexcept {
-  live.fetch_sub(1, std::memory_order_relaxed);
-  if (silent())
-    return;
-  OutsideCapture outside(driver);
-  note(isDeviceMemory(kind, device.limits) ? VENDOR_CALL(free, pointer)
-                                           : VENDOR_CALL(hostFree, pointer));
+  giveBack([&] {
+    return isDeviceMemory(kind, device.limits) ? VENDOR_CALL(free, pointer)
+                                               : VENDOR_CALL(hostFree, pointer);
+  });
 }
 
 void VendorContext::memoryInfo(uint64_t &freeBytes, uint64_t &totalBytes) {
@@ -87,19 +80,13 @@ Status VendorContext::registerHost(void *pointer, uint64_t bytes, bool &owned) {
       VENDOR_CALL(hostRegister, pointer, bytes, flags | HostRegisterReadOnly)
           .ok())
     call.code = Success;
-  if (!call.ok())
-    return error(call);
-  live.fetch_add(1, std::memory_order_relaxed);
+  RETURN_IF_ERROR(made(call));
   owned = true;
   return checkHostAddress(pointer);
 }
 
 void VendorContext::unregisterHost(void *pointer) noexcept {
-  live.fetch_sub(1, std::memory_order_relaxed);
-  if (silent())
-    return;
-  OutsideCapture outside(driver);
-  note(VENDOR_CALL(hostUnregister, pointer));
+  giveBack([&] { return VENDOR_CALL(hostUnregister, pointer); });
 }
 
 PointerKind VendorContext::pointerKind(const void *pointer) {
@@ -114,9 +101,7 @@ Status VendorContext::toDeviceAddress(void *&pointer) {
       pointerKind(pointer) != PointerKind::Registered)
     return Status();
   void *address = pointer;
-  if (VendorCall call = VENDOR_CALL(hostAddress, &address, pointer, 0);
-      !call.ok())
-    return error(call);
+  RETURN_IF_ERROR(check(VENDOR_CALL(hostAddress, &address, pointer, 0)));
   pointer = address;
   return Status();
 }

@@ -21,21 +21,6 @@ struct gpuasync::VendorModule {
   std::vector<std::unique_ptr<VendorFunction>> found;
 };
 
-static const char *imageName(uint32_t format) {
-  switch (format) {
-  case GPUASYNC_IMAGE_PTX:
-    return "PTX";
-  case GPUASYNC_IMAGE_CUBIN:
-    return "cubin";
-  case GPUASYNC_IMAGE_FATBIN:
-    return "fat binary";
-  case GPUASYNC_IMAGE_HSACO:
-    return "code object";
-  default:
-    return "unknown";
-  }
-}
-
 Status VendorContext::loadModule(const gpuasync_module &module,
                                  const gpuasync_image &image, NativeModule &out,
                                  NativeFunction *functions) {
@@ -45,9 +30,8 @@ Status VendorContext::loadModule(const gpuasync_module &module,
   if (VendorCall call =
           driver.loadImage(image, loaded->handle, log, sizeof(log));
       !call.ok()) {
-    std::string detail = std::string(", for the ") + imageName(image.format) +
-                         " image (" + image.arch + ") of module @" +
-                         module.name;
+    std::string detail = ", for the " + formatName(image.format) + " image (" +
+                         image.arch + ") of module @" + module.name;
     if (log[0])
       detail += std::string(": ") + log;
     return error(call, detail.c_str());
@@ -100,7 +84,7 @@ Status VendorContext::loadFunction(const gpuasync_module &module,
   if (call.code == ErrorNotFound)
     return makeStatus(
         GPUASYNC_NOT_FOUND, "module @%s has no kernel @%s in its %s image (%s)",
-        module.name, kernel.name, imageName(image.format), image.arch);
+        module.name, kernel.name, formatName(image.format).c_str(), image.arch);
   // A vendor that loads lazily would do so in the first launch, which then
   // waits for everything that runs. Before CUDA 12.4 the questions below load.
   if (call.ok() && table.functionLoad)
@@ -122,8 +106,7 @@ Status VendorContext::loadFunction(const gpuasync_module &module,
     call =
         VENDOR_CALL(functionSetAttribute, out.handle,
                     FuncMaxDynamicSharedSizeBytes, int(out.maxDynamicShared));
-  if (!call.ok())
-    return error(call);
+  RETURN_IF_ERROR(check(call));
   return checkParameters(module, index, image, out);
 }
 
@@ -138,10 +121,11 @@ Status VendorContext::checkParameters(const gpuasync_module &module,
   int64_t count = driver.imageParamCount(image, kernel.name);
   if (count >= 0 && count != int64_t(kernel.paramCount))
     return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                      "kernel @%s::@%s takes %lld parameters in its %s image "
+                      "kernel @%s::@%s takes %jd parameters in its %s image "
                       "(%s), but the program passes %u",
-                      module.name, kernel.name, static_cast<long long>(count),
-                      imageName(image.format), image.arch, kernel.paramCount);
+                      module.name, kernel.name, count,
+                      formatName(image.format).c_str(), image.arch,
+                      kernel.paramCount);
   // The size of the buffer without the padding at its end.
   function.paramBytes = 0;
   for (uint32_t i = 0; i < kernel.paramCount; ++i) {
@@ -158,8 +142,7 @@ Status VendorContext::checkParameters(const gpuasync_module &module,
                         "program passes %u",
                         driver.entryName(call.entry), module.name, kernel.name,
                         i, kernel.paramCount);
-    if (!call.ok())
-      return error(call);
+    RETURN_IF_ERROR(check(call));
     if (size == kernel.paramSizes[i] &&
         size > driver.facts.largestPackedParameter)
       function.takesPointers = true;
@@ -186,8 +169,7 @@ Status VendorContext::reserveLocalMemory(uint32_t bytes) {
     VendorCall call = VENDOR_CALL(contextLimit, &limit, LimitStackSize);
     if (call.ok() && limit < bytes)
       call = VENDOR_CALL(contextSetLimit, LimitStackSize, size_t(bytes));
-    if (!call.ok())
-      return error(call);
+    RETURN_IF_ERROR(check(call));
   }
   localReserved = bytes;
   return Status();
@@ -195,11 +177,10 @@ Status VendorContext::reserveLocalMemory(uint32_t bytes) {
 
 void VendorContext::unloadModule(NativeModule module) noexcept {
   std::unique_ptr<VendorModule> loaded(static_cast<VendorModule *>(module));
-  live.fetch_sub(1, std::memory_order_relaxed);
-  if (!loaded->owned || silent())
-    return;
-  OutsideCapture outside(driver);
-  note(VENDOR_CALL(moduleUnload, loaded->handle));
+  giveBack([&] {
+    return loaded->owned ? VENDOR_CALL(moduleUnload, loaded->handle)
+                         : VendorCall{Success, VendorEntry::moduleUnload};
+  });
 }
 
 Status VendorContext::findFunction(NativeModule native,
@@ -208,11 +189,8 @@ Status VendorContext::findFunction(NativeModule native,
                                    NativeFunction &out) {
   auto &loaded = *static_cast<VendorModule *>(native);
   auto function = std::make_unique<VendorFunction>();
-  Status status = loadFunction(module, 0, image, loaded.handle, *function);
-  if (status.ok())
-    status = reserveLocalMemory(function->localBytes);
-  if (!status.ok())
-    return status;
+  RETURN_IF_ERROR(loadFunction(module, 0, image, loaded.handle, *function));
+  RETURN_IF_ERROR(reserveLocalMemory(function->localBytes));
   out = function.get();
   loaded.found.push_back(std::move(function));
   return Status();

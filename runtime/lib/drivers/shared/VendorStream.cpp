@@ -21,20 +21,13 @@ static int64_t waitSpinNs() {
 Status VendorContext::createStream(NativeStream &out) {
   OutsideCapture outside(driver);
   StreamHandle stream = nullptr;
-  if (VendorCall call = VENDOR_CALL(streamCreate, &stream, StreamNonBlocking);
-      !call.ok())
-    return error(call);
-  live.fetch_add(1, std::memory_order_relaxed);
+  RETURN_IF_ERROR(made(VENDOR_CALL(streamCreate, &stream, StreamNonBlocking)));
   out = stream;
   return Status();
 }
 
 void VendorContext::destroyStream(NativeStream stream) noexcept {
-  live.fetch_sub(1, std::memory_order_relaxed);
-  if (silent())
-    return;
-  OutsideCapture outside(driver);
-  note(VENDOR_CALL(streamDestroy, asStream(stream)));
+  giveBack([&] { return VENDOR_CALL(streamDestroy, asStream(stream)); });
 }
 
 Status VendorContext::externalStream(void *native, NativeStream &out) {
@@ -81,21 +74,14 @@ Status VendorContext::waitStream(NativeStream stream, int64_t timeoutNs,
 Status VendorContext::createEvent(NativeEvent &out) {
   OutsideCapture outside(driver);
   EventHandle event = nullptr;
-  if (VendorCall call =
-          VENDOR_CALL(eventCreate, &event, driver.facts.eventFlags);
-      !call.ok())
-    return error(call);
-  live.fetch_add(1, std::memory_order_relaxed);
+  RETURN_IF_ERROR(
+      made(VENDOR_CALL(eventCreate, &event, driver.facts.eventFlags)));
   out = event;
   return Status();
 }
 
 void VendorContext::destroyEvent(NativeEvent event) noexcept {
-  live.fetch_sub(1, std::memory_order_relaxed);
-  if (silent())
-    return;
-  OutsideCapture outside(driver);
-  note(VENDOR_CALL(eventDestroy, asEvent(event)));
+  giveBack([&] { return VENDOR_CALL(eventDestroy, asEvent(event)); });
 }
 
 Status VendorContext::recordEvent(NativeEvent event, NativeStream stream) {

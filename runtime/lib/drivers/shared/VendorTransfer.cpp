@@ -25,10 +25,8 @@ Status VendorContext::launchBuiltin(NativeStream stream, BuiltinKernel kernel,
                           : "fill: use elements of at most 4 bytes in "
                             "contiguous memory");
   void *source = const_cast<void *>(arguments.source);
-  if (Status status = toDeviceAddress(arguments.destination); !status.ok())
-    return status;
-  if (Status status = toDeviceAddress(source); !status.ok())
-    return status;
+  RETURN_IF_ERROR(toDeviceAddress(arguments.destination));
+  RETURN_IF_ERROR(toDeviceAddress(source));
   arguments.source = source;
   const uint64_t threads = 256;
   // Enough blocks to fill the device; each thread takes its share in a loop.
