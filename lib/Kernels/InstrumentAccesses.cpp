@@ -7,6 +7,7 @@
 // that the lowering of kernels knows nothing of it.
 //===----------------------------------------------------------------------===//
 
+#include "GPUAsync/Analysis/Memory/TypeLayout.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
 #include "GPUAsync/Kernels/Passes.h"
 #include "Kernels/Common/KernelLowering.h"
@@ -124,27 +125,6 @@ private:
 //===----------------------------------------------------------------------===//
 // What accesses memory
 //===----------------------------------------------------------------------===//
-
-/// Bytes from one element of a memref or LLVM type to the next; 0 if not known
-/// here.
-static int64_t getElementBytes(Type type) {
-  if (isa<IndexType, LLVM::LLVMPointerType>(type))
-    return 8;
-  if (type.isIntOrFloat() || isa<VectorType, ComplexType>(type) ||
-      LLVM::isCompatibleType(type)) {
-    if (auto vector = dyn_cast<VectorType>(type);
-        vector && (vector.isScalable() || vector.getElementType().isIndex()))
-      return vector.isScalable() ? 0 : 8 * vector.getNumElements();
-    if (auto complex = dyn_cast<ComplexType>(type))
-      return 2 * getElementBytes(complex.getElementType());
-    llvm::TypeSize size = DataLayout().getTypeSize(type);
-    return size.isScalable()
-               ? 0
-               : llvm::alignTo(size.getFixedValue(),
-                               DataLayout().getTypeABIAlignment(type));
-  }
-  return 0;
-}
 
 /// What an op does through a memref, if anything.
 static std::optional<MemRefAccess> getMemRefAccess(Operation *op) {

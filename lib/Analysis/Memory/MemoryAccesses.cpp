@@ -7,6 +7,7 @@
 
 #include "GPUAsync/Analysis/Memory/MemoryAccesses.h"
 #include "GPUAsync/Analysis/Memory/NumberSources.h"
+#include "GPUAsync/Analysis/Memory/TypeLayout.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -143,18 +144,6 @@ bool gpuasync::areDisjoint(const Window &a, const Window &b) {
   return false;
 }
 
-/// Bytes of an element, 0 if not known.
-static int64_t bytesOf(Type type) {
-  if (auto complex = dyn_cast<ComplexType>(type))
-    return 2 * bytesOf(complex.getElementType());
-  if (type.isIndex())
-    return 8;
-  if (type.isIntOrFloat())
-    return llvm::PowerOf2Ceil(
-        llvm::divideCeil(type.getIntOrFloatBitWidth(), 8));
-  return 0;
-}
-
 /// Whether different indices are different elements.
 static bool isInjective(MemRefType type) {
   if (type.getLayout().isIdentity())
@@ -179,7 +168,7 @@ static bool isInjective(MemRefType type) {
 static void setBytes(MemRefType type, Window &window) {
   SmallVector<int64_t> strides;
   int64_t offset;
-  int64_t bytes = bytesOf(type.getElementType());
+  int64_t bytes = getElementBytes(type.getElementType());
   if (!bytes || failed(type.getStridesAndOffset(strides, offset)) ||
       ShapedType::isDynamic(offset))
     return;

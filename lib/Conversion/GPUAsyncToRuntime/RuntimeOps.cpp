@@ -7,13 +7,13 @@
 // conversion of the rest of the program folds away.
 //===----------------------------------------------------------------------===//
 
+#include "GPUAsync/Analysis/Memory/TypeLayout.h"
 #include "GPUAsync/Kernels/Common/KernelABI.h"
 #include "RuntimeLowering.h"
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
-#include "mlir/Interfaces/DataLayoutInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -133,18 +133,14 @@ FailureOr<Value> OpLowering::stream(bool mayBeNull) {
 }
 
 FailureOr<int64_t> OpLowering::elementBytes(BaseMemRefType type) {
-  // The distance of two elements in memory, as LLVM lays them out.
-  Type element = state.converter.convertType(type.getElementType());
-  if (!element)
-    return op->emitOpError() << "element type " << type.getElementType()
-                             << " has no lowering to LLVM";
-  auto vector = dyn_cast<VectorType>(element);
-  if (vector && vector.getElementTypeBitWidth() < 8)
-    return llvm::PowerOf2Ceil(llvm::divideCeil(
-        vector.getNumElements() * vector.getElementTypeBitWidth(), 8));
-  DataLayout layout(tables.getModule());
-  return llvm::alignTo(layout.getTypeSize(element).getFixedValue(),
-                       layout.getTypeABIAlignment(element));
+  Type element = type.getElementType();
+  std::optional<TypeLayout> layout;
+  if (Type lowered = state.converter.convertType(element))
+    layout = TypeLayout::get(lowered);
+  if (!layout)
+    return op->emitOpError()
+           << "element type " << element << " has no size in memory";
+  return layout->size;
 }
 
 /// Whether the elements of `type` are one piece of memory in row-major order,

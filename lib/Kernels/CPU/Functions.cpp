@@ -6,6 +6,7 @@
 // place in the grid as arguments, and gives workgroup memory its place.
 //===----------------------------------------------------------------------===//
 
+#include "GPUAsync/Analysis/Memory/TypeLayout.h"
 #include "GPUAsync/Kernels/Common/KernelABI.h"
 #include "Lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -187,11 +188,9 @@ LogicalResult CPULowering::placeWorkgroupGlobals() {
                               getAlignment(type)));
     } else if (auto global = dyn_cast<LLVM::GlobalOp>(op)) {
       if (global.getAddrSpace() == 3)
-        place(
-            global.getSymName(),
-            DataLayout().getTypeSize(global.getGlobalType()).getFixedValue(),
-            std::max<int64_t>({16, int64_t(global.getAlignment().value_or(1)),
-                               getAlignmentInMemory(global.getGlobalType())}));
+        place(global.getSymName(), getElementBytes(global.getGlobalType()),
+              std::max<int64_t>({16, int64_t(global.getAlignment().value_or(1)),
+                                 getElementAlignment(global.getGlobalType())}));
     }
   }
   return success();

@@ -87,7 +87,7 @@ public:
   /// Of what the block's memory of threads is aligned to.
   static constexpr int64_t maxAlignment = 64;
   /// What an array's element of `bytes` takes.
-  static int64_t getElementBytes(int64_t bytes, int64_t alignment = 1);
+  static int64_t getStep(int64_t bytes, int64_t alignment = 1);
   /// The address of an array with an element of `bytes` for each thread, each
   /// aligned to `alignment`, and small ones to their size at least.
   Value createArray(int64_t bytes, int64_t alignment = 1);

@@ -9,6 +9,7 @@
 #ifndef GPUASYNC_LIB_KERNELS_CPU_LOWERING_H
 #define GPUASYNC_LIB_KERNELS_CPU_LOWERING_H
 
+#include "GPUAsync/Analysis/Memory/TypeLayout.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
 #include "Kernel.h"
 #include "Kernels/Common/KernelLowering.h"
@@ -97,7 +98,7 @@ private:
   LLVM::LLVMFuncOp getRuntimeFunction(StringRef name,
                                       LLVM::LLVMFunctionType type);
   static int64_t getAlignment(MemRefType type) {
-    return std::max<int64_t>(16, getAlignmentInMemory(type.getElementType()));
+    return std::max<int64_t>(16, getElementAlignment(type.getElementType()));
   }
 
   gpu::GPUModuleOp source;

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Allocas.h"
+#include "GPUAsync/Analysis/Memory/TypeLayout.h"
 #include "KernelLowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -178,16 +179,26 @@ bool gpuasync::isFreeWhenRunAgain(Operation *alloca, DominanceInfo &dominance) {
 // Slots
 //===----------------------------------------------------------------------===//
 
-/// The bytes of a slot whose size is known; nullopt for another one.
-static std::optional<int64_t> getSlotBytes(Operation *alloca) {
+std::optional<int64_t> gpuasync::getSlotBytes(Operation *alloca) {
   if (auto op = dyn_cast<memref::AllocaOp>(alloca))
     return op->getNumOperands() ? std::nullopt : getBytesInMemory(op.getType());
   auto op = cast<LLVM::AllocaOp>(alloca);
   APInt count;
-  if (op.getInalloca() ||
+  std::optional<TypeLayout> element = TypeLayout::get(op.getElemType());
+  if (!element || op.getInalloca() ||
       !matchPattern(op.getArraySize(), m_ConstantInt(&count)))
     return std::nullopt;
-  return count.getSExtValue() * getBytesInMemory(op.getElemType());
+  return count.getSExtValue() * element->size;
+}
+
+int64_t gpuasync::getSlotAlignment(Operation *alloca) {
+  auto atLeast = [](std::optional<uint64_t> wanted, Type element) {
+    return std::max<int64_t>(wanted.value_or(1), getElementAlignment(element));
+  };
+  if (auto op = dyn_cast<memref::AllocaOp>(alloca))
+    return atLeast(op.getAlignment(), op.getType().getElementType());
+  auto op = cast<LLVM::AllocaOp>(alloca);
+  return atLeast(op.getAlignment(), op.getElemType());
 }
 
 /// Another slot like that of `alloca`, in the entry block of its function.

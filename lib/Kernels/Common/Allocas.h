@@ -43,6 +43,11 @@ private:
   bool lost = false;
 };
 
+/// The bytes of a stack slot; nothing if they are not known before it is made.
+std::optional<int64_t> getSlotBytes(Operation *alloca);
+/// What the slot is aligned to at least.
+int64_t getSlotAlignment(Operation *alloca);
+
 /// Whether nothing holds the address of what an earlier run of `alloca` made
 /// when it runs again, so that one slot is enough.
 bool isFreeWhenRunAgain(Operation *alloca, DominanceInfo &dominance);

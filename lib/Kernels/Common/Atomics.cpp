@@ -6,6 +6,7 @@
 // that it has: compare and exchange, of an integer that is as wide in memory.
 //===----------------------------------------------------------------------===//
 
+#include "GPUAsync/Analysis/Memory/TypeLayout.h"
 #include "KernelLowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -49,7 +50,7 @@ class Element {
 public:
   Element(OpBuilder &builder, memref::GenericAtomicRMWOp op)
       : builder(builder), loc(op.getLoc()), type(op.getType()),
-        bytes(getBytesInMemory(type)),
+        bytes(getElementBytes(type)),
         integer(builder.getIntegerType(8 * bytes)) {
     auto metadata =
         memref::ExtractStridedMetadataOp::create(builder, loc, op.getMemref());
@@ -165,7 +166,7 @@ gpuasync::expandAtomics(Operation *root,
     if (!isa<memref::AtomicRMWOp, memref::GenericAtomicRMWOp>(op))
       return WalkResult::advance();
     Type type = op->getResult(0).getType();
-    if (getBytesInMemory(type) > 8)
+    if (getElementBytes(type) > 8)
       return op->emitOpError("on ") << type << " is not supported: atomics "
                                     << "have at most 64 bits";
     auto atomic = dyn_cast<memref::AtomicRMWOp>(op);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Kernels/Common/KernelABI.h"
+#include "GPUAsync/Analysis/Memory/TypeLayout.h"
 #include "gpuasync/RuntimeABI.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -28,76 +29,19 @@ LLVM::LLVMArrayType gpuasync::getTensorMapType(MLIRContext *context) {
 // Layout
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// Of a value in memory, in bytes. No module's data layout has a say: the host
-/// and all devices agree on this one.
-struct Layout {
-  int64_t size, alignment;
-};
-} // namespace
-
-static Layout layoutOfBits(int64_t bits) {
-  int64_t bytes = llvm::PowerOf2Ceil(llvm::divideCeil(bits, 8));
-  return {bytes, bytes};
-}
-
-/// The bits of an integer, float or pointer, or of a vector of them, whose
-/// elements are packed. 0 for other types.
-static int64_t getPackedBits(Type type) {
-  if (auto vector = dyn_cast<VectorType>(type))
-    return vector.isScalable() || vector.getRank() != 1
-               ? 0
-               : getPackedBits(vector.getElementType()) *
-                     vector.getNumElements();
-  if (isa<LLVM::LLVMPointerType>(type))
-    return 64;
-  return isa<IntegerType, FloatType>(type) ? type.getIntOrFloatBitWidth() : 0;
-}
-
 /// The types of an array's or a struct's elements, none for other types.
 static SmallVector<Type> getElementTypes(Type type) {
   if (auto array = dyn_cast<LLVM::LLVMArrayType>(type))
     return SmallVector<Type>(array.getNumElements(), array.getElementType());
-  if (auto record = dyn_cast<LLVM::LLVMStructType>(type);
-      record && !record.isOpaque())
-    return llvm::to_vector(record.getBody());
-  return {};
+  return llvm::to_vector(cast<LLVM::LLVMStructType>(type).getBody());
 }
 
-static std::optional<Layout> getLayout(Type type);
-
-/// Where each element of an array or a struct begins, in bytes.
-static std::optional<SmallVector<int64_t>>
-getElementOffsets(Type type, ArrayRef<Type> elements, Layout &whole) {
+/// Where each of the elements begins, in bytes.
+static SmallVector<int64_t> getElementOffsets(Type type,
+                                              ArrayRef<Type> elements) {
   auto record = dyn_cast<LLVM::LLVMStructType>(type);
-  SmallVector<int64_t> offsets;
-  whole = {0, 1};
-  for (Type element : elements) {
-    std::optional<Layout> layout = getLayout(element);
-    if (!layout)
-      return std::nullopt;
-    if (record && record.isPacked())
-      layout->alignment = 1;
-    offsets.push_back(llvm::alignTo(whole.size, layout->alignment));
-    whole.size = offsets.back() + layout->size;
-    whole.alignment = std::max(whole.alignment, layout->alignment);
-  }
-  whole.size = llvm::alignTo(whole.size, whole.alignment);
-  return offsets;
-}
-
-static std::optional<Layout> getLayout(Type type) {
-  if (int64_t bits = getPackedBits(type))
-    return layoutOfBits(bits);
-  auto array = dyn_cast<LLVM::LLVMArrayType>(type);
-  // More is no parameter, and would be many elements.
-  if (array && array.getNumElements() > 16)
-    return std::nullopt;
-  SmallVector<Type> elements = getElementTypes(type);
-  Layout whole;
-  if (elements.empty() || !getElementOffsets(type, elements, whole))
-    return std::nullopt;
-  return whole;
+  TypeLayout whole;
+  return *getOffsets(elements, record && record.isPacked(), whole);
 }
 
 /// Whether every compiler passes `type` at a multiple of its size, as it is.
@@ -106,7 +50,7 @@ static bool isPlain(Type type, int64_t size) {
     return vector.getRank() == 1 &&
            getPackedBits(vector.getElementType()) >= 8 &&
            isPlain(vector.getElementType(),
-                   getLayout(vector.getElementType())->size) &&
+                   getElementBytes(vector.getElementType())) &&
            getPackedBits(vector) == 8 * size;
   if (isa<LLVM::LLVMPointerType>(type))
     return true;
@@ -118,10 +62,12 @@ static bool isPlain(Type type, int64_t size) {
 /// The size of a parameter of LLVM type `type`, 0 if there is no such
 /// parameter.
 static int64_t getParamSize(Type type) {
-  std::optional<Layout> layout = getLayout(type);
-  return layout && layout->size <= 16 && llvm::isPowerOf2_64(layout->size)
-             ? layout->size
-             : 0;
+  // Elements of no size could be many.
+  if (auto array = dyn_cast<LLVM::LLVMArrayType>(type);
+      array && array.getNumElements() > 16)
+    return 0;
+  int64_t size = getElementBytes(type);
+  return size <= 16 && llvm::isPowerOf2_64(size) ? size : 0;
 }
 
 FailureOr<SmallVector<Type>>
@@ -216,8 +162,7 @@ public:
       return resize(cast(value, integer(own)), bits);
     }
     SmallVector<Type> elements = getElementTypes(type);
-    Layout whole;
-    SmallVector<int64_t> offsets = *getElementOffsets(type, elements, whole);
+    SmallVector<int64_t> offsets = getElementOffsets(type, elements);
     Value result = number(bits, 0);
     for (auto [i, offset] : llvm::enumerate(offsets)) {
       Value element = LLVM::ExtractValueOp::create(builder, loc, value, i);
@@ -239,8 +184,7 @@ public:
       return LLVM::IntToPtrOp::create(builder, loc, type, value);
     }
     SmallVector<Type> elements = getElementTypes(type);
-    Layout whole;
-    SmallVector<int64_t> offsets = *getElementOffsets(type, elements, whole);
+    SmallVector<int64_t> offsets = getElementOffsets(type, elements);
     Value result = LLVM::PoisonOp::create(builder, loc, type);
     for (auto [i, offset] : llvm::enumerate(offsets)) {
       Value shifted =

@@ -115,13 +115,9 @@ bool isWorkgroupSpace(Attribute space);
 
 /// How a value of `type` lies in memory: a type of LLVM's, null if it cannot.
 Type getTypeInMemory(Type type);
-/// Bytes from one value of `type` in memory to the next.
-int64_t getBytesInMemory(Type type);
 /// Bytes that a memref of `type` takes; nullopt if its sizes or its layout are
 /// not known.
 std::optional<int64_t> getBytesInMemory(MemRefType type);
-/// The alignment that accesses to `type` through memrefs rely on.
-int64_t getAlignmentInMemory(Type type);
 
 //===----------------------------------------------------------------------===//
 // Steps that all targets share

@@ -6,9 +6,9 @@
 // out.
 //===----------------------------------------------------------------------===//
 
+#include "GPUAsync/Analysis/Memory/TypeLayout.h"
 #include "KernelLowering.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
-#include "mlir/Interfaces/DataLayoutInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::gpuasync;
@@ -20,17 +20,11 @@ Type gpuasync::getTypeInMemory(Type type) {
   return LLVMTypeConverter(type.getContext()).convertType(type);
 }
 
-int64_t gpuasync::getBytesInMemory(Type type) {
-  DataLayout layout;
-  Type inMemory = getTypeInMemory(type);
-  return llvm::alignTo(layout.getTypeSize(inMemory).getFixedValue(),
-                       layout.getTypeABIAlignment(inMemory));
-}
-
 std::optional<int64_t> gpuasync::getBytesInMemory(MemRefType type) {
   SmallVector<int64_t> strides;
   int64_t offset;
-  if (!getTypeInMemory(type.getElementType()) || !type.hasStaticShape() ||
+  std::optional<TypeLayout> element = TypeLayout::get(type.getElementType());
+  if (!element || !type.hasStaticShape() ||
       failed(type.getStridesAndOffset(strides, offset)) ||
       ShapedType::isDynamic(offset))
     return std::nullopt;
@@ -42,9 +36,5 @@ std::optional<int64_t> gpuasync::getBytesInMemory(MemRefType type) {
       return 0;
     elements += (size - 1) * stride;
   }
-  return elements * getBytesInMemory(type.getElementType());
-}
-
-int64_t gpuasync::getAlignmentInMemory(Type type) {
-  return DataLayout().getTypeABIAlignment(getTypeInMemory(type));
+  return elements * element->size;
 }

@@ -7,6 +7,7 @@
 // the block.
 //===----------------------------------------------------------------------===//
 
+#include "GPUAsync/Analysis/Memory/TypeLayout.h"
 #include "Kernels/CPU/Kernel.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -130,7 +131,7 @@ private:
 
 Value Expansion::exchange(Operation *op, Value value, Value source,
                           Value inRange) {
-  Value array = memory.createArray(getBytesInMemory(value.getType()));
+  Value array = memory.createArray(getElementBytes(value.getType()));
   Value self = threadId();
   store(array, self, value);
   meet();
@@ -146,10 +147,10 @@ Value Expansion::exchange(Operation *op, Value value, Value source,
 /// leaves is read in order, and there is no test and no gather.
 Value Expansion::permute(Value value, ArrayRef<int32_t> sources) {
   Type type = value.getType();
-  Value array = memory.createArray(getBytesInMemory(type));
-  Value permuted = memory.createArray(getBytesInMemory(type));
+  Value array = memory.createArray(getElementBytes(type));
+  Value permuted = memory.createArray(getElementBytes(type));
   Value self = threadId();
-  unsigned align = std::min<int64_t>(16, getBytesInMemory(type) * subgroupSize);
+  unsigned align = std::min<int64_t>(16, getElementBytes(type) * subgroupSize);
   store(array, self, value);
   meet();
   once([&] {
@@ -276,8 +277,8 @@ LogicalResult Expansion::expand(gpu::SubgroupBroadcastOp op) {
 Value Expansion::reduce(Operation *op, Value value, Value size, Value stride,
                         CombineFn combine) {
   Type type = value.getType(), i8 = builder.getI8Type();
-  Value values = memory.createArray(getBytesInMemory(type));
-  Value results = memory.createArray(getBytesInMemory(type));
+  Value values = memory.createArray(getElementBytes(type));
+  Value results = memory.createArray(getElementBytes(type));
   Value zero = index(0), one = index(1), threads = memory.getNumThreads();
   auto byte = [&](int64_t number) -> Value {
     return arith::ConstantIntOp::create(builder, loc, i8, number);

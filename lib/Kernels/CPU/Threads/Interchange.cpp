@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Interchange.h"
+#include "GPUAsync/Analysis/Memory/TypeLayout.h"
 #include "Kernels/CPU/Lowering.h"
 #include "Kernels/Common/Allocas.h"
 #include "Places.h"
@@ -171,8 +172,8 @@ bool LoopFinder::areNeighbours(Value memref, ValueRange indices,
     if (!apart)
       return false;
   }
-  int64_t bytes = getBytesInMemory(type.getElementType());
-  return *apart >= 1 && *apart <= std::max(elements, furthest / bytes);
+  int64_t bytes = getElementBytes(type.getElementType());
+  return bytes && *apart >= 1 && *apart <= std::max(elements, furthest / bytes);
 }
 
 /// Whether `op` might wait or end, or reaches memory of the thread, of which
@@ -208,7 +209,7 @@ bool LoopFinder::isCheap(scf::ForOp loop) {
   for (Value value : loop.getRegionIterArgs()) {
     if (!isa<IntegerType, IndexType, FloatType, VectorType>(value.getType()))
       return false;
-    carried += getBytesInMemory(value.getType());
+    carried += getElementBytes(value.getType());
   }
   return carried <= mostCarried && !hasLargePrivateMemory() &&
          llvm::none_of(*loop.getBody(), [&](Operation &inner) {

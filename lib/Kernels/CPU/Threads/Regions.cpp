@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Cutter.h"
+#include "GPUAsync/Analysis/Memory/TypeLayout.h"
 #include "Kernels/Common/Allocas.h"
 #include "Places.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -115,20 +116,8 @@ LogicalResult Cutter::placeAllocas() {
                                 "device: put it before the loop")
                     .attachNote(loop->getLoc())
                 << "the loop");
-    int64_t bytes = -1, alignment = 1;
-    if (auto alloca = dyn_cast<memref::AllocaOp>(op)) {
-      MemRefType type = alloca.getType();
-      alignment =
-          std::max<int64_t>(alloca.getAlignment().value_or(1),
-                            getAlignmentInMemory(type.getElementType()));
-      bytes = getBytesInMemory(type).value_or(-1);
-    } else if (auto alloca = dyn_cast<LLVM::AllocaOp>(op)) {
-      alignment = std::max<int64_t>(alloca.getAlignment().value_or(1),
-                                    getAlignmentInMemory(alloca.getElemType()));
-      APInt count;
-      if (matchPattern(alloca.getArraySize(), m_ConstantInt(&count)))
-        bytes = count.getSExtValue() * getBytesInMemory(alloca.getElemType());
-    }
+    int64_t bytes = getSlotBytes(op).value_or(-1);
+    int64_t alignment = getSlotAlignment(op);
     if (bytes < 0)
       return op->emitOpError("of dynamic size or layout is used across a "
                              "barrier, which is not supported by the cpu "
@@ -142,7 +131,7 @@ LogicalResult Cutter::placeAllocas() {
     Value self =
         arith::IndexCastOp::create(builder, loc, builder.getI64Type(),
                                    buildLinearThreadId(builder, loc, kernel));
-    int64_t step = ThreadMemory::getElementBytes(bytes, alignment);
+    int64_t step = ThreadMemory::getStep(bytes, alignment);
     Value address = LLVM::GEPOp::create(
         builder, loc, array.getType(),
         LLVM::LLVMArrayType::get(builder.getI8Type(), step), array,
@@ -209,8 +198,13 @@ Value Cutter::createSlot(Location loc, Type type, Value &array) {
                       "not supported by the cpu device: cast it to a ranked "
                       "one before";
     isRefused = true;
+  } else if (!TypeLayout::get(type)) {
+    emitError(loc) << "a value of type " << type
+                   << " is used across a barrier, which is not supported by "
+                      "the cpu device: its size is not known";
+    isRefused = true;
   }
-  array = memory->createArray(getBytesInMemory(type));
+  array = memory->createArray(getElementBytes(type));
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(&kernel.getBody().front());
   auto placeholder = UnrealizedConversionCastOp::create(

@@ -7,6 +7,7 @@
 // every array is aligned whatever the number of threads.
 //===----------------------------------------------------------------------===//
 
+#include "GPUAsync/Analysis/Memory/TypeLayout.h"
 #include "Kernels/CPU/Kernel.h"
 #include "gpuasync/RuntimeABI.h"
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
@@ -28,7 +29,7 @@ Value cpu::buildLinearThreadId(OpBuilder &builder, Location loc,
   return id;
 }
 
-int64_t ThreadMemory::getElementBytes(int64_t bytes, int64_t alignment) {
+int64_t ThreadMemory::getStep(int64_t bytes, int64_t alignment) {
   return bytes <= 16
              ? std::max<int64_t>(
                    llvm::PowerOf2Ceil(std::max<int64_t>(bytes, 1)), alignment)
@@ -73,7 +74,7 @@ Value ThreadMemory::createArray(int64_t bytes, int64_t alignment) {
   auto place =
       LLVM::ConstantOp::create(builder, loc, i64, builder.getI64IntegerAttr(0));
   Value offset = LLVM::MulOp::create(builder, loc, place, threads64);
-  int64_t step = getElementBytes(bytes, alignment);
+  int64_t step = getStep(bytes, alignment);
   // The largest alignments first, so that no array needs room before it.
   arrays[{std::max<int64_t>(alignment, 16), step}].push_back(place);
   auto address = LLVM::GEPOp::create(
@@ -174,8 +175,8 @@ cpu::buildParallelAnnotation(LLVM::AccessGroupAttr group, int64_t threads) {
 Value cpu::buildElementAddress(OpBuilder &builder, Location loc, Value array,
                                Value index, Type type) {
   Type element = getTypeInMemory(type);
-  int64_t natural = getBytesInMemory(type);
-  int64_t bytes = ThreadMemory::getElementBytes(natural);
+  int64_t natural = getElementBytes(type);
+  int64_t bytes = ThreadMemory::getStep(natural);
   if (bytes != natural)
     element = LLVM::LLVMArrayType::get(builder.getI8Type(), bytes);
   return LLVM::GEPOp::create(builder, loc, array.getType(), element, array,
@@ -184,7 +185,7 @@ Value cpu::buildElementAddress(OpBuilder &builder, Location loc, Value array,
 }
 
 static unsigned getAlignment(Type type) {
-  int64_t bytes = ThreadMemory::getElementBytes(getBytesInMemory(type));
+  int64_t bytes = ThreadMemory::getStep(getElementBytes(type));
   return bytes >= 16 ? 16 : bytes;
 }
 
