@@ -146,6 +146,12 @@ gpuasync_set_cpu_schedule(const char *schedule) GPUASYNC_NOEXCEPT;
 /// the disk cache serve there too.
 GPUASYNC_API int32_t gpuasync_process_forked(void) GPUASYNC_NOEXCEPT;
 
+/// For calls that can neither do what they are for nor say so: in a process
+/// that is in exit(), on another thread, this ends the calling thread as if the
+/// process had ended already. Its stack is not unwound and no destructors run,
+/// but whoever joins it goes on. Elsewhere it does nothing.
+GPUASYNC_API void gpuasync_thread_end_in_exit(void) GPUASYNC_NOEXCEPT;
+
 /// Closes every context, joins every thread of ours. Every later entry fails
 /// with GPUASYNC_SHUT_DOWN. Call it before main returns or a library with
 /// lowered code is unloaded; without it the process may end at any time, since

@@ -33,13 +33,15 @@ bool mgpu::refuses(const gpuasync_site *site, bool release) {
 }
 
 static void keep(uint32_t code, const char *text) {
+  const char *policy = getenv("GPU_ASYNC_MGPU_ON_ERROR");
+  bool goOn = policy && strcmp(policy, "continue") == 0;
+  if (!goOn && code == GPUASYNC_SHUT_DOWN)
+    gpuasync_thread_end_in_exit();
   if (claimed.exchange(true))
     return;
   snprintf(firstText, sizeof(firstText), "%s", text);
   firstCode = code;
   mgpu::failed.store(true);
-  const char *policy = getenv("GPU_ASYNC_MGPU_ON_ERROR");
-  bool goOn = policy && strcmp(policy, "continue") == 0;
   fprintf(stderr, "error: %s%s\n", text,
           goOn ? " (later mgpu calls do nothing)" : "");
   fflush(stderr);

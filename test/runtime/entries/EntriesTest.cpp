@@ -254,7 +254,7 @@ TEST_P(Entries, RefuseDuringExit) {
 // What has ended, is lost, or does not end
 //===----------------------------------------------------------------------===//
 
-TEST_P(Entries, OnAClosedContext) {
+TEST_P(Entries, OnAClosedContext_E07) {
   callEach(
       [](World &world) {
         world.leave();
@@ -269,7 +269,7 @@ TEST_P(Entries, OnAClosedContext) {
       {GPUASYNC_OK, GPUASYNC_SHUT_DOWN});
 }
 
-TEST_P(Entries, AfterShutdown) {
+TEST_P(Entries, AfterShutdown_E07) {
   callEach(
       [](World &world) {
         world.leave();

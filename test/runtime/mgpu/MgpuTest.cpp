@@ -730,6 +730,41 @@ TEST_P(MgpuTest, ErrorsAbortByDefault) {
       "error: mgpuEventSynchronize: the event is null");
 }
 
+/// Older than the runtime's handler of exit, so it is destroyed after that ran.
+struct JoinedInExit {
+  std::thread thread;
+  std::atomic<bool> began{false}, exits{false};
+  ~JoinedInExit() {
+    exits = true;
+    if (thread.joinable())
+      thread.join();
+  }
+} joinedInExit;
+
+TEST_P(MgpuTest, OthersCallWhileTheProcessExits) {
+  if (!onCpu())
+    GTEST_SKIP() << "once is enough, and CUDA cannot be used after fork";
+#if __has_feature(thread_sanitizer)
+  GTEST_SKIP() << "it waits for the ends of threads in ways of its own";
+#endif
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        unsetenv("GPU_ASYNC_MGPU_ON_ERROR");
+        joinedInExit.thread = std::thread([] {
+          joinedInExit.began = true;
+          while (!joinedInExit.exits)
+            std::this_thread::yield();
+          mgpuMemAlloc(256, nullptr, false);
+          _exit(3);
+        });
+        while (!joinedInExit.began)
+          std::this_thread::yield();
+        exit(0);
+      },
+      testing::ExitedWithCode(0), "");
+}
+
 TEST_P(MgpuTest, UnknownDeviceIsAnError) {
   gpuasync_mgpu_close();
   mgpuSetDefaultDevice(0);

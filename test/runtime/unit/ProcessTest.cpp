@@ -179,6 +179,50 @@ FRESH_PROCESS_TEST(ExitWithoutShutdown_X11) {
   return 2;
 }
 
+// A thread in the middle of a function that aborts on errors ends when the
+// process is in exit(), also where a destructor of the program waits for it.
+FRESH_PROCESS_TEST(ExitWhileOthersAreInFrames_X11) {
+#if __has_feature(thread_sanitizer)
+  return 0; // it waits for the ends of threads in ways of its own
+#endif
+  struct JoinedInExit {
+    std::thread thread;
+    std::atomic<bool> exits{false}, cameBack{false};
+    ~JoinedInExit() {
+      exits = true;
+      thread.join();
+      if (cameBack)
+        _exit(3);
+    }
+  };
+  // Older than the runtime's own handler, so it is destroyed after that ran.
+  static JoinedInExit worker;
+  static auto *context = new Context;
+  if (!Context::open("cpu", *context).ok())
+    return 1;
+  static auto *program = new TestProgram;
+  static std::atomic<bool> inFrame{false};
+  worker.thread = std::thread([] {
+    for (bool first = true;; first = false) {
+      ContextScope scope(*context);
+      gpuasync_frame frame;
+      gpuasync_frame_enter(&frame, &program->function);
+      gpuasync_stream *stream = gpuasync_stream_create(&frame, SITE("create"));
+      inFrame = true;
+      while (first && !worker.exits)
+        std::this_thread::yield();
+      gpuasync_stream_synchronize(&frame, &stream, 1, SITE("wait"));
+      gpuasync_frame_leave_or_abort(&frame);
+      worker.cameBack = true;
+    }
+  });
+  while (!inFrame)
+    std::this_thread::yield();
+  fflush(nullptr);
+  exit(0);
+  return 2;
+}
+
 TEST(Process, DeviceListNamesEveryDriver) {
   std::string text;
   gpuasync_device_list(

@@ -10,6 +10,7 @@
 #include "core/context/Capture.h"
 #include "core/module/Program.h"
 #include "gpuasync/Check.h"
+#include "gpuasync/Context.h"
 
 #include <new>
 #include <stdio.h>
@@ -343,6 +344,9 @@ void gpuasync_frame_leave_or_abort(gpuasync_frame *frame) noexcept {
   gpuasync_status *status = gpuasync_frame_leave(frame);
   if (!status)
     return;
+  // The code behind this call relies on what the function was to do.
+  if (gpuasync_status_get_code(status) == GPUASYNC_SHUT_DOWN)
+    gpuasync_thread_end_in_exit();
   fprintf(stderr, "error: %s\n", gpuasync_status_get_message(status));
   fflush(stderr);
   abort();

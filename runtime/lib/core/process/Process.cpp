@@ -7,11 +7,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/context/ContextImpl.h"
+#include "gpuasync/Context.h"
 
 #include <algorithm>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 using namespace gpuasync;
 
@@ -22,8 +25,13 @@ std::atomic<uint32_t> gpuasync::refusal{0};
 
 static pthread_key_t threadKey;
 
+static __thread bool runsExit __attribute__((tls_model("initial-exec")));
+
 static void onFork() { refusal.fetch_or(RefuseForked); }
-static void onExit() { refusal.fetch_or(RefuseExiting); }
+static void onExit() {
+  runsExit = true;
+  refusal.fetch_or(RefuseExiting);
+}
 
 static void onThreadEnd(void *state) {
   auto *thread = static_cast<ThreadState *>(state);
@@ -77,6 +85,11 @@ static Process *makeProcess() {
 Process &gpuasync::process() {
   static Process *instance = makeProcess();
   return *instance;
+}
+
+extern "C" void gpuasync_thread_end_in_exit(void) noexcept {
+  if ((refusal.load() & RefuseExiting) && !runsExit)
+    syscall(SYS_exit, 0); // of this thread alone
 }
 
 ThreadState &gpuasync::threadState() {
