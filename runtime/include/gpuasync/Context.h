@@ -146,10 +146,16 @@ gpuasync_set_cpu_schedule(const char *schedule) GPUASYNC_NOEXCEPT;
 /// the disk cache serve there too.
 GPUASYNC_API int32_t gpuasync_process_forked(void) GPUASYNC_NOEXCEPT;
 
+/// Whether the process is in exit(), where every entry refuses: 1 on the thread
+/// that runs it, 2 on others; else 0.
+GPUASYNC_API int32_t gpuasync_process_exiting(void) GPUASYNC_NOEXCEPT;
+
 /// For calls that can neither do what they are for nor say so: in a process
-/// that is in exit(), on another thread, this ends the calling thread as if the
-/// process had ended already. Its stack is not unwound and no destructors run,
-/// but whoever joins it goes on. Elsewhere it does nothing.
+/// that is in exit(), on another thread than the one that runs it, this never
+/// returns. The thread stays as it is until the process ends; after a second,
+/// if that still has not, it ends alone, since a destructor may be waiting to
+/// join it. Its stack is not unwound, no destructors run, and what it has
+/// locked stays locked. Elsewhere it does nothing.
 GPUASYNC_API void gpuasync_thread_end_in_exit(void) GPUASYNC_NOEXCEPT;
 
 /// Closes every context, joins every thread of ours. Every later entry fails

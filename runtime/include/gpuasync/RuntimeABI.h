@@ -272,8 +272,8 @@ GPUASYNC_API gpuasync_status *
 gpuasync_frame_leave(gpuasync_frame *frame) GPUASYNC_NOEXCEPT;
 
 /// Like gpuasync_frame_leave for `on-error=abort`: prints an error to stderr
-/// and aborts the process; a process that another thread takes through exit()
-/// ends for this thread here (gpuasync_thread_end_in_exit).
+/// and aborts the process. In a process that another thread takes through
+/// exit() it does not return (gpuasync_thread_end_in_exit).
 GPUASYNC_API void
 gpuasync_frame_leave_or_abort(gpuasync_frame *frame) GPUASYNC_NOEXCEPT;
 

@@ -190,41 +190,41 @@ void reap(Device &device, const std::mutex *held, uint32_t count) {
 //===----------------------------------------------------------------------===//
 
 /// `name` null: the first device there is (table mutex held).
-Device *openDevice(const char *name, const gpuasync_site *site) {
+Status openDevice(const char *name, Device *&out) {
   Table &t = table();
+  out = nullptr;
   Session *session = nullptr;
   Status status(gpuasync_session_open(sessionVersion, name, &session));
-  if (!status.ok()) {
-    fail(site, "%s", status.message());
-    return nullptr;
-  }
+  if (!status.ok())
+    return status;
   for (Device *device = t.devices; device; device = device->nextDevice)
     if (strcmp(device->session->device(), session->device()) == 0) {
       session->close();
-      return device;
+      out = device;
+      return Status();
     }
-  auto *device = new (std::nothrow) Device;
-  if (!device) {
+  out = new (std::nothrow) Device;
+  if (!out) {
     session->close();
-    fail(site, "out of memory");
-    return nullptr;
+    return Status(
+        gpuasync_status_make(GPUASYNC_OUT_OF_MEMORY, "out of memory"));
   }
-  device->session = session;
-  device->nextDevice = t.devices;
-  t.devices = device;
-  return device;
+  out->session = session;
+  out->nextDevice = t.devices;
+  t.devices = out;
+  return Status();
 }
 
-Device *openDefault(const gpuasync_site *site, const char *kind) {
+Status openDefault(const char *kind, Device *&out) {
   std::lock_guard<std::mutex> lock(table().mutex);
-  if (Device *device = defaultDevice.load(std::memory_order_acquire))
-    return device;
+  if ((out = defaultDevice.load(std::memory_order_acquire)))
+    return Status();
   const char *wanted = getenv("GPU_ASYNC_DEVICE");
   if (wanted && (!*wanted || strcmp(wanted, "auto") == 0))
     wanted = nullptr;
-  Device *device = openDevice(wanted ? wanted : kind, site);
-  defaultDevice.store(device, std::memory_order_release);
-  return device;
+  Status status = openDevice(wanted ? wanted : kind, out);
+  defaultDevice.store(out, std::memory_order_release);
+  return status;
 }
 
 } // namespace
@@ -239,7 +239,7 @@ Device *mgpu::currentDevice(const gpuasync_site *site, const char *kind) {
     return ordinalDevice;
   Device *device = defaultDevice.load(std::memory_order_acquire);
   if (!device)
-    device = openDefault(site, kind);
+    check(site, openDefault(kind, device));
   if (!device || ordinal < 0)
     return device;
   std::string name = device->session->device();
@@ -252,8 +252,13 @@ Device *mgpu::currentDevice(const gpuasync_site *site, const char *kind) {
     return nullptr;
   }
   name += ":" + std::to_string(ordinal);
-  std::lock_guard<std::mutex> lock(table().mutex);
-  return ordinalDevice = openDevice(name.c_str(), site);
+  Status status;
+  {
+    std::lock_guard<std::mutex> lock(table().mutex);
+    status = openDevice(name.c_str(), ordinalDevice);
+  }
+  check(site, std::move(status));
+  return ordinalDevice;
 }
 
 void mgpu::setOrdinal(int32_t wanted) {
@@ -669,6 +674,8 @@ uint32_t gpuasync_mgpu_close(void) noexcept {
   GPUASYNC_MGPU_SITE("gpuasync_mgpu_close");
   if (gpuasync_process_forked())
     return GPUASYNC_OK; // all of it is its parent's
+  if (gpuasync_process_exiting())
+    return forget(); // and of this the end takes all
   closeModules(&site);
   Table &t = table();
   Device *device;

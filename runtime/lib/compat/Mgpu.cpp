@@ -25,9 +25,15 @@ struct Descriptor {
   int64_t sizes[1];
 };
 
+void failNull(const gpuasync_site *site) { fail(site, "null argument"); }
+
 /// The bytes that a memref covers; false if there are none, or it cannot be.
 bool findBytes(int64_t rank, const Descriptor *descriptor, int64_t elementBytes,
                const gpuasync_site *site, char *&begin, uint64_t &bytes) {
+  if (!descriptor) {
+    failNull(site);
+    return false;
+  }
   const int64_t *sizes = descriptor->sizes, *strides = sizes + rank;
   auto count = static_cast<uint32_t>(rank);
   auto element = static_cast<uint64_t>(elementBytes);
@@ -260,6 +266,9 @@ GPUASYNC_API void mgpuTensorMapEncodeTiled(
     uint32_t l2Promotion, uint32_t fill) noexcept {
   GPUASYNC_MGPU_SITE("mgpuTensorMapEncodeTiled");
   entry(&site, [&] {
+    if (!map || !address || !sizes || !box || !elementStrides ||
+        (!strides && rank > 1))
+      return failNull(&site);
     Device *device = currentDevice(&site);
     if (!device)
       return;
@@ -286,45 +295,50 @@ mgpuTensorMapEncodeTiledMemref(int64_t rank, void *rankedDescriptor,
                                uint32_t swizzle, uint32_t l2Promotion,
                                uint32_t fill, int64_t *boxSizes) noexcept {
   GPUASYNC_MGPU_SITE("mgpuTensorMapEncodeTiledMemref");
-  if (refuses(&site))
-    return nullptr;
-  // Of CUtensorMapDataType, in its order.
-  static const uint8_t elementBytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};
-  if (rank < 1 || rank > 5 || dataType >= sizeof(elementBytes)) {
-    fail(&site,
-         "rank %lld, element type %u: tensor maps have 1 to 5 "
-         "dimensions of a type below %zu",
-         static_cast<long long>(rank), dataType, sizeof(elementBytes));
-    return nullptr;
-  }
-  auto *descriptor = static_cast<Descriptor *>(rankedDescriptor);
-  uint64_t sizes[5] = {1, 1, 1, 1, 1}, strides[5] = {};
-  uint32_t box[5] = {1, 1, 1, 1, 1}, elementStrides[5] = {1, 1, 1, 1, 1};
-  // Innermost first there, last here. As upstream, the tensor begins at the
-  // aligned pointer.
-  for (int64_t i = 0; i < rank; ++i) {
-    int64_t size = descriptor->sizes[rank - 1 - i];
-    int64_t stride = i + 1 < rank ? descriptor->sizes[2 * rank - 2 - i] : 0;
-    int64_t boxSize = boxSizes[rank - 1 - i];
-    if (size < 0 || boxSize < 1 || boxSize > 256 || stride < 0 ||
-        __builtin_mul_overflow(stride, elementBytes[dataType], &strides[i])) {
+  return entry(&site, [&]() -> void * {
+    // Of CUtensorMapDataType, in its order.
+    static const uint8_t elementBytes[] = {1, 2, 4, 4, 8, 8, 2,
+                                           4, 8, 2, 4, 4, 4};
+    if (rank < 1 || rank > 5 || dataType >= sizeof(elementBytes)) {
       fail(&site,
-           "dimension %lld: %lld elements in boxes of %lld, %lld elements "
-           "apart: boxes have 1 to 256, nothing is negative",
-           static_cast<long long>(rank - 1 - i), static_cast<long long>(size),
-           static_cast<long long>(boxSize), static_cast<long long>(stride));
+           "rank %lld, element type %u: tensor maps have 1 to 5 "
+           "dimensions of a type below %zu",
+           static_cast<long long>(rank), dataType, sizeof(elementBytes));
       return nullptr;
     }
-    sizes[i] = static_cast<uint64_t>(size);
-    box[i] = static_cast<uint32_t>(boxSize);
-  }
-  alignas(64) unsigned char map[128];
-  mgpuTensorMapEncodeTiled(
-      map, dataType, static_cast<uint32_t>(rank), descriptor->data, sizes,
-      strides, box, elementStrides, interleave, swizzle, l2Promotion, fill);
-  void *result = mgpuMemAlloc(sizeof(map), nullptr, false);
-  mgpuMemcpy(result, map, sizeof(map), nullptr);
-  mgpuStreamSynchronize(nullptr);
-  return result;
+    if (!rankedDescriptor || !boxSizes) {
+      failNull(&site);
+      return nullptr;
+    }
+    auto *descriptor = static_cast<Descriptor *>(rankedDescriptor);
+    uint64_t sizes[5] = {1, 1, 1, 1, 1}, strides[5] = {};
+    uint32_t box[5] = {1, 1, 1, 1, 1}, elementStrides[5] = {1, 1, 1, 1, 1};
+    // Innermost first there, last here. As upstream, the tensor begins at the
+    // aligned pointer.
+    for (int64_t i = 0; i < rank; ++i) {
+      int64_t size = descriptor->sizes[rank - 1 - i];
+      int64_t stride = i + 1 < rank ? descriptor->sizes[2 * rank - 2 - i] : 0;
+      int64_t boxSize = boxSizes[rank - 1 - i];
+      if (size < 0 || boxSize < 1 || boxSize > 256 || stride < 0 ||
+          __builtin_mul_overflow(stride, elementBytes[dataType], &strides[i])) {
+        fail(&site,
+             "dimension %lld: %lld elements in boxes of %lld, %lld elements "
+             "apart: boxes have 1 to 256, nothing is negative",
+             static_cast<long long>(rank - 1 - i), static_cast<long long>(size),
+             static_cast<long long>(boxSize), static_cast<long long>(stride));
+        return nullptr;
+      }
+      sizes[i] = static_cast<uint64_t>(size);
+      box[i] = static_cast<uint32_t>(boxSize);
+    }
+    alignas(64) unsigned char map[128];
+    mgpuTensorMapEncodeTiled(
+        map, dataType, static_cast<uint32_t>(rank), descriptor->data, sizes,
+        strides, box, elementStrides, interleave, swizzle, l2Promotion, fill);
+    void *result = mgpuMemAlloc(sizeof(map), nullptr, false);
+    mgpuMemcpy(result, map, sizeof(map), nullptr);
+    mgpuStreamSynchronize(nullptr);
+    return result;
+  });
 }
 }

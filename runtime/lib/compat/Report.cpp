@@ -8,6 +8,7 @@
 #include "compat/Report.h"
 #include "gpuasync/Context.h"
 #include "gpuasync/Mgpu.h"
+#include "gpuasync/Program.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -24,19 +25,31 @@ static char firstText[maxMessage];
 static uint32_t firstCode;
 
 bool mgpu::refuses(const gpuasync_site *site, bool release) {
-  if (__builtin_expect(gpuasync_process_forked(), 0)) {
+  const char *why = gpuasync_process_forked()    ? forkedMessage
+                    : gpuasync_process_exiting() ? "the process is exiting"
+                                                 : nullptr;
+  if (__builtin_expect(why != nullptr, 0)) {
     if (!release && !failed.load(std::memory_order_relaxed))
-      fail(site, "%s", forkedMessage);
+      check(site, Status(gpuasync_status_make(GPUASYNC_SHUT_DOWN, why)));
     return true;
   }
   return __builtin_expect(failed.load(std::memory_order_relaxed), 0);
 }
 
-static void keep(uint32_t code, const char *text) {
+static bool goesOn() {
   const char *policy = getenv("GPU_ASYNC_MGPU_ON_ERROR");
-  bool goOn = policy && strcmp(policy, "continue") == 0;
-  if (!goOn && code == GPUASYNC_SHUT_DOWN)
+  return policy && strcmp(policy, "continue") == 0;
+}
+
+void mgpu::endInExit() {
+  if (__builtin_expect(gpuasync_process_exiting() == 2, 0) && !goesOn())
     gpuasync_thread_end_in_exit();
+}
+
+static void keep(uint32_t code, const char *text) {
+  bool goOn = goesOn();
+  if (code == GPUASYNC_SHUT_DOWN && gpuasync_process_exiting() == 2 && !goOn)
+    return; // endInExit follows
   if (claimed.exchange(true))
     return;
   snprintf(firstText, sizeof(firstText), "%s", text);

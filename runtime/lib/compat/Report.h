@@ -37,10 +37,13 @@ static constexpr char forkedMessage[] =
     "(exec)";
 
 /// Whether the call does nothing, because one failed, or since this is a forked
-/// child: an error, but not of a call that gives something back (`release`).
-/// Each asks before it takes a lock, which a thread that the child does not
-/// have may hold.
+/// child or the process exits: an error, but not of a call that gives something
+/// back (`release`). Each asks before it takes a lock, which may be held by a
+/// thread that the child does not have or that goes no further.
 bool refuses(const gpuasync_site *site, bool release = false);
+/// Does not return where an error ends the process, if another thread takes
+/// that through exit(). What calls do last, when they hold no lock.
+void endInExit();
 
 /// An error of our own: "CALL: ...".
 void fail(const gpuasync_site *site, const char *format, ...)
@@ -50,6 +53,13 @@ void fail(const gpuasync_site *site, const char *format, ...)
 template <typename Body>
 auto entry(const gpuasync_site *site, Body body, bool release = false) noexcept
     -> decltype(body()) {
+  struct Last {
+    bool release;
+    ~Last() {
+      if (!release)
+        endInExit();
+    }
+  } last{release};
   if (!refuses(site, release)) {
     try {
       return body();

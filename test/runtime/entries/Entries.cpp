@@ -510,6 +510,10 @@ void addEntriesOfPrograms(Table &table) {
     gpuasync_process_forked();
     return Status();
   });
+  add("gpuasync_process_exiting", serves, [](World &) {
+    gpuasync_process_exiting();
+    return Status();
+  });
   add("gpuasync_thread_end_in_exit", serves, [](World &) {
     gpuasync_thread_end_in_exit();
     return Status();

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "gpuasync/Mgpu.h"
+#include "Fixture.h"
 #include "Kernels.h"
 #include "gpuasync/Context.h"
 #include "gpuasync/Stats.h"
@@ -745,13 +746,17 @@ TEST_P(MgpuTest, OthersCallWhileTheProcessExits) {
   if (!onCpu())
     GTEST_SKIP() << "once is enough, and CUDA cannot be used after fork";
 #if __has_feature(thread_sanitizer)
-  GTEST_SKIP() << "it waits for the ends of threads in ways of its own";
+  GTEST_SKIP() << "it waits for a thread's end in its own books, besides the "
+                  "kernel's";
 #endif
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
         unsetenv("GPU_ASYNC_MGPU_ON_ERROR");
+        // What only the ended thread refers to.
+        const gpuasync_test::LeftBehind meant;
         joinedInExit.thread = std::thread([] {
+          const gpuasync_test::LeftBehind alsoMeant;
           joinedInExit.began = true;
           while (!joinedInExit.exits)
             std::this_thread::yield();

@@ -7,6 +7,7 @@
 
 #include "Fixture.h"
 
+#include <fstream>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -179,44 +180,95 @@ FRESH_PROCESS_TEST(ExitWithoutShutdown_X11) {
   return 2;
 }
 
-// A thread in the middle of a function that aborts on errors ends when the
-// process is in exit(), also where a destructor of the program waits for it.
-FRESH_PROCESS_TEST(ExitWhileOthersAreInFrames_X11) {
-#if __has_feature(thread_sanitizer)
-  return 0; // it waits for the ends of threads in ways of its own
-#endif
-  struct JoinedInExit {
-    std::thread thread;
-    std::atomic<bool> exits{false}, cameBack{false};
-    ~JoinedInExit() {
-      exits = true;
-      thread.join();
-      if (cameBack)
-        _exit(3);
+/// Destroyed during exit, after the runtime's own handler has run: it is older.
+struct LastInExit {
+  std::atomic<pid_t> thread{0};    ///< that is in a frame
+  std::atomic<bool> exits{false};  ///< it may leave
+  std::atomic<bool> leaves{false}; ///< it does
+  std::thread joined;              ///< if it is to be joined
+  /// Calls functions that abort on errors, for ever.
+  [[noreturn]] void call(const Context &context, TestProgram &program) {
+    while (true) {
+      ContextScope scope(context);
+      gpuasync_frame frame;
+      gpuasync_frame_enter(&frame, &program.function);
+      gpuasync_stream *stream = gpuasync_stream_create(&frame, SITE("create"));
+      thread = gettid();
+      while (!exits)
+        std::this_thread::yield();
+      gpuasync_stream_synchronize(&frame, &stream, 1, SITE("wait"));
+      leaves = true;
+      gpuasync_frame_leave_or_abort(&frame);
     }
-  };
-  // Older than the runtime's own handler, so it is destroyed after that ran.
-  static JoinedInExit worker;
+  }
+  bool isAsleep() const {
+    std::ifstream stat("/proc/self/task/" + std::to_string(thread) + "/stat");
+    std::string line;
+    std::getline(stat, line);
+    size_t name = line.rfind(')');
+    return name != std::string::npos && line.compare(name, 3, ") S") == 0;
+  }
+  ~LastInExit() {
+    exits = true;
+    bool joins = joined.joinable();
+    if (joins)
+      joined.join();
+    while (!joins && !(leaves && isAsleep()))
+      std::this_thread::yield();
+  }
+};
+
+// A thread in the middle of a function that aborts on errors goes no further
+// when the process is in exit(), which ends as if it were not there.
+FRESH_PROCESS_TEST(ExitWhileOthersAreInFrames_X11) {
+  static LastInExit last;
   static auto *context = new Context;
   if (!Context::open("cpu", *context).ok())
     return 1;
   static auto *program = new TestProgram;
-  static std::atomic<bool> inFrame{false};
-  worker.thread = std::thread([] {
-    for (bool first = true;; first = false) {
-      ContextScope scope(*context);
-      gpuasync_frame frame;
-      gpuasync_frame_enter(&frame, &program->function);
-      gpuasync_stream *stream = gpuasync_stream_create(&frame, SITE("create"));
-      inFrame = true;
-      while (first && !worker.exits)
-        std::this_thread::yield();
-      gpuasync_stream_synchronize(&frame, &stream, 1, SITE("wait"));
-      gpuasync_frame_leave_or_abort(&frame);
-      worker.cameBack = true;
-    }
+  std::thread([] { last.call(*context, *program); }).detach();
+  while (!last.thread)
+    std::this_thread::yield();
+  fflush(nullptr);
+  exit(0);
+  return 2;
+}
+
+// The same of the process's first thread.
+FRESH_PROCESS_TEST(ExitWhileTheFirstThreadIsInAFrame_X11) {
+  static LastInExit last;
+  static auto *context = new Context;
+  if (!Context::open("cpu", *context).ok())
+    return 1;
+  static auto *program = new TestProgram;
+  fflush(nullptr);
+  std::thread([] {
+    while (!last.thread)
+      std::this_thread::yield();
+    exit(0);
+  }).detach();
+  last.call(*context, *program);
+}
+
+// A destructor that joins such a thread goes on too.
+FRESH_PROCESS_TEST(ExitJoinsAThreadInAFrame_X11) {
+#if __has_feature(thread_sanitizer)
+  return 0; // it waits for a thread's end in its own books, besides the
+            // kernel's
+#endif
+  static LastInExit last;
+  static auto *context = new Context;
+  if (!Context::open("cpu", *context).ok())
+    return 1;
+  static auto *program = new TestProgram;
+  // What only the ended thread referred to.
+  static auto *meant = new LeftBehind;
+  (void)meant;
+  last.joined = std::thread([] {
+    const LeftBehind alsoMeant;
+    last.call(*context, *program);
   });
-  while (!inFrame)
+  while (!last.thread)
     std::this_thread::yield();
   fflush(nullptr);
   exit(0);

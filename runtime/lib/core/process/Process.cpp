@@ -87,9 +87,31 @@ Process &gpuasync::process() {
   return *instance;
 }
 
-extern "C" void gpuasync_thread_end_in_exit(void) noexcept {
-  if ((refusal.load() & RefuseExiting) && !runsExit)
-    syscall(SYS_exit, 0); // of this thread alone
+extern "C" {
+
+int32_t gpuasync_process_exiting(void) noexcept {
+  if (__builtin_expect(
+          !(refusal.load(std::memory_order_relaxed) & RefuseExiting), 1))
+    return 0;
+  return runsExit ? 1 : 2;
+}
+
+void gpuasync_thread_end_in_exit(void) noexcept {
+  if (gpuasync_process_exiting() != 2)
+    return;
+  // The process is about to end, and until then the thread rests: what its
+  // stack refers to is no leak, and glibc knows the thread for what it is. If
+  // the process is still there after a while, it may be waiting for just this
+  // thread (a destructor that joins it). pthread_exit would unwind code that
+  // is not made for it, so the kernel ends the thread, which is all that a join
+  // asks for. Nobody joins the first thread, and /proc tells of the process by
+  // that one.
+  do {
+    timespec pause = {1, 0};
+    nanosleep(&pause, nullptr);
+  } while (syscall(SYS_gettid) == getpid());
+  syscall(SYS_exit, 0);
+}
 }
 
 ThreadState &gpuasync::threadState() {
