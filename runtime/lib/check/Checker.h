@@ -21,6 +21,7 @@
 #define GPUASYNC_CHECK_CHECKER_H
 
 #include "Shadow.h"
+#include "core/abi/Extent.h"
 
 #include <map>
 #include <set>
@@ -175,9 +176,14 @@ public:
   gpuasync_context *keeper();
   /// What a failed frame allocated is gone.
   void forget(gpuasync_frame *frame);
-  /// An access of a copy or fill. False if it must not happen.
-  bool accessRange(const void *address, uint64_t bytes, uint8_t flags,
-                   OpIndex op);
+  /// What a copy or fill may touch around its first element: the memory of that
+  /// element, if nothing of the extent leaves it. Null if the copy must not
+  /// happen, which is reported.
+  Allocation *findWhole(const void *first, const Extent &extent, uint8_t flags,
+                        OpIndex op);
+  /// One contiguous piece of it.
+  void accessRange(Allocation &allocation, const void *address, uint64_t bytes,
+                   uint8_t flags, OpIndex op);
   uint64_t mapVersion() const {
     return version.load(std::memory_order_acquire);
   }

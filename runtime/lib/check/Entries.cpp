@@ -16,6 +16,7 @@
 
 using namespace gpuasync::check;
 using gpuasync::Extent;
+using gpuasync::extentOf;
 using gpuasync::findExtent;
 
 extern thread_local gpuasync::check::OpIndex gpuasyncCheckLaunch;
@@ -179,6 +180,15 @@ static void launch(gpuasync_frame *frame, gpuasync_stream *stream,
   gpuasyncCheckLaunch = 0;
 }
 
+/// False if it must not happen.
+static bool access(const void *address, uint64_t bytes, uint8_t flags,
+                   OpIndex op) {
+  Allocation *memory = checker().findWhole(address, extentOf(bytes), flags, op);
+  if (memory)
+    checker().accessRange(*memory, address, bytes, flags, op);
+  return memory;
+}
+
 static void copy(gpuasync_frame *frame, gpuasync_stream *stream,
                  void *destination, const void *source, uint64_t bytes,
                  uint32_t site) noexcept {
@@ -186,10 +196,8 @@ static void copy(gpuasync_frame *frame, gpuasync_stream *stream,
   if (frame->failed || !bytes || bytes > INT64_MAX)
     return gpuasync_memcpy(frame, stream, destination, source, bytes, site);
   OpIndex op = checker().order.add(stream, at(frame, site));
-  allowed =
-      allowed && checker().accessRange(source, bytes, GPUASYNC_CHECK_READ, op);
-  if (allowed &&
-      checker().accessRange(destination, bytes, GPUASYNC_CHECK_WRITE, op))
+  if (allowed && access(source, bytes, GPUASYNC_CHECK_READ, op) &&
+      access(destination, bytes, GPUASYNC_CHECK_WRITE, op))
     gpuasync_memcpy(frame, stream, destination, source, bytes, site);
 }
 
@@ -197,9 +205,6 @@ static void copy(gpuasync_frame *frame, gpuasync_stream *stream,
 template <typename Visit>
 static void forPieces(const int64_t *sizes, const int64_t *strides,
                       uint32_t rank, uint32_t elementBytes, Visit visit) {
-  for (uint32_t i = 0; i < rank; ++i)
-    if (sizes[i] <= 0)
-      return;
   uint64_t piece = elementBytes;
   uint32_t outer = rank;
   while (outer &&
@@ -219,6 +224,23 @@ static void forPieces(const int64_t *sizes, const int64_t *strides,
   }
 }
 
+/// Of data whose extent is not empty. False if it must not happen.
+static bool accessStrided(const void *first, const int64_t *sizes,
+                          const int64_t *strides, uint32_t rank,
+                          uint32_t elementBytes, const Extent &extent,
+                          uint8_t flags, OpIndex op) {
+  Allocation *memory = checker().findWhole(first, extent, flags, op);
+  if (!memory)
+    return false;
+  forPieces(sizes, strides, rank, elementBytes,
+            [&](int64_t offset, uint64_t bytes) {
+              checker().accessRange(*memory,
+                                    static_cast<const char *>(first) + offset,
+                                    bytes, flags, op);
+            });
+  return true;
+}
+
 static void copyStrided(gpuasync_frame *frame, gpuasync_stream *stream,
                         void *destination, const int64_t *destinationStrides,
                         const void *source, const int64_t *sourceStrides,
@@ -229,20 +251,12 @@ static void copyStrided(gpuasync_frame *frame, gpuasync_stream *stream,
                  findExtent(sizes, sourceStrides, rank, elementBytes, from) &&
                  findExtent(sizes, destinationStrides, rank, elementBytes, to);
   bool allowed = mayCopy(isSound && !from.bytes());
-  if (!frame->failed && isSound && allowed) {
+  if (!frame->failed && isSound && from.bytes() && allowed) {
     OpIndex op = checker().order.add(stream, at(frame, site));
-    forPieces(sizes, sourceStrides, rank, elementBytes,
-              [&](int64_t offset, uint64_t bytes) {
-                allowed &= checker().accessRange(
-                    static_cast<const char *>(source) + offset, bytes,
-                    GPUASYNC_CHECK_READ, op);
-              });
-    forPieces(sizes, destinationStrides, rank, elementBytes,
-              [&](int64_t offset, uint64_t bytes) {
-                allowed &= checker().accessRange(
-                    static_cast<char *>(destination) + offset, bytes,
-                    GPUASYNC_CHECK_WRITE, op);
-              });
+    allowed = accessStrided(source, sizes, sourceStrides, rank, elementBytes,
+                            from, GPUASYNC_CHECK_READ, op);
+    allowed &= accessStrided(destination, sizes, destinationStrides, rank,
+                             elementBytes, to, GPUASYNC_CHECK_WRITE, op);
   }
   if (allowed)
     gpuasync_memcpy_strided(frame, stream, destination, destinationStrides,
@@ -257,9 +271,8 @@ static void fill(gpuasync_frame *frame, gpuasync_stream *stream,
   if (!isNoted(frame) || !count || count > INT64_MAX / 16)
     return gpuasync_memset(frame, stream, destination, pattern, elementBytes,
                            count, site);
-  if (allowed && checker().accessRange(
-                     destination, elementBytes * count, GPUASYNC_CHECK_WRITE,
-                     checker().order.add(stream, at(frame, site))))
+  if (allowed && access(destination, elementBytes * count, GPUASYNC_CHECK_WRITE,
+                        checker().order.add(stream, at(frame, site))))
     gpuasync_memset(frame, stream, destination, pattern, elementBytes, count,
                     site);
 }
@@ -273,15 +286,10 @@ static void fillStrided(gpuasync_frame *frame, gpuasync_stream *stream,
   bool isSound =
       rank <= 64 && findExtent(sizes, strides, rank, elementBytes, extent);
   bool allowed = mayCopy(isSound && !extent.bytes());
-  if (!frame->failed && isSound && allowed) {
-    OpIndex op = checker().order.add(stream, at(frame, site));
-    forPieces(sizes, strides, rank, elementBytes,
-              [&](int64_t offset, uint64_t bytes) {
-                allowed &= checker().accessRange(
-                    static_cast<char *>(destination) + offset, bytes,
-                    GPUASYNC_CHECK_WRITE, op);
-              });
-  }
+  if (!frame->failed && isSound && extent.bytes() && allowed)
+    allowed = accessStrided(destination, sizes, strides, rank, elementBytes,
+                            extent, GPUASYNC_CHECK_WRITE,
+                            checker().order.add(stream, at(frame, site)));
   if (allowed)
     gpuasync_memset_strided(frame, stream, destination, strides, sizes, rank,
                             pattern, elementBytes, site);

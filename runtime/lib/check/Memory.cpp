@@ -285,69 +285,71 @@ void Checker::addRange(Allocation &allocation, uintptr_t begin, uintptr_t end,
   }
 }
 
-bool Checker::accessRange(const void *pointer, uint64_t bytes, uint8_t flags,
-                          OpIndex op) {
-  auto begin = reinterpret_cast<uintptr_t>(pointer);
+Allocation *Checker::findWhole(const void *first, const Extent &extent,
+                               uint8_t flags, OpIndex op) {
+  auto address = reinterpret_cast<uintptr_t>(first);
   Access access;
   access.op = op;
   access.flags = flags;
-  Allocation *allocation = find(begin);
   const char *verb = flags & GPUASYNC_CHECK_WRITE ? "writes" : "reads";
-  if (!allocation) {
-    const void *base = nullptr;
-    uint64_t size = 0;
-    const char *what = nullptr, *allocated = nullptr;
-    if (gpuasync_host_memory_find(pointer, bytes, &base, &size, &what,
-                                  &allocated)) {
-      int64_t offset =
-          static_cast<const char *>(pointer) - static_cast<const char *>(base);
-      if (offset < 0 || bytes > size - static_cast<uint64_t>(offset)) {
-        std::string place = placeOf(access), from = siteLine(allocated, 0);
-        report(Kind::Bounds, place, from,
-               place + ": error: out of bounds: " + describe(access) + " " +
-                   verb + " " + std::to_string(bytes) + " bytes at byte " +
-                   std::to_string(offset) + " of " + std::to_string(size) +
-                   " bytes of " + what + "\n" +
-                   (from.empty() ? "" : from + ": note: allocated here\n"));
-        return false;
-      }
-    }
-    addRange(pageable, begin, begin + bytes, access);
-    return true;
-  }
-  // A strided copy comes here for each of its pieces: texts are for reports.
-  if (bytes > allocation->bytes - (begin - allocation->base) &&
-      allocation->kind != MemoryKind::Registered) {
-    std::string place = placeOf(access), from = placeOf(allocation->site);
+  auto leaves = [&](uintptr_t base, uint64_t size, const char *what,
+                    const std::string &from) {
+    int64_t offset = static_cast<int64_t>(address - base);
+    if (offset >= 0 && extent.isWithin(static_cast<uint64_t>(offset), size))
+      return false;
+    std::string place = placeOf(access);
     report(Kind::Bounds, place, from,
            place + ": error: out of bounds: " + describe(access) + " " + verb +
-               " " + std::to_string(bytes) + " bytes at byte " +
-               std::to_string(begin - allocation->base) + " of " +
-               std::to_string(allocation->bytes) + " bytes of " +
-               allocation->describe() + "\n" +
+               " " + std::to_string(extent.bytes()) + " bytes at byte " +
+               std::to_string(offset + extent.low) + " of " +
+               std::to_string(size) + " bytes of " + what + "\n" +
                (from.empty() ? "" : from + ": note: allocated here\n"));
-    return false;
-  }
-  OpIndex freed = allocation->freedBy;
-  if (freed && allocation->kind == MemoryKind::Registered) {
-    // It is the host's again.
-    addRange(pageable, begin, begin + bytes, access);
     return true;
+  };
+  Allocation *allocation = find(address);
+  if (allocation && allocation->kind != MemoryKind::Registered) {
+    if (leaves(allocation->base, allocation->bytes, allocation->describe(),
+               placeOf(allocation->site)))
+      return nullptr;
+    OpIndex freed = allocation->freedBy;
+    if (!freed || !order.before(freed, op))
+      return allocation;
+    std::string place = placeOf(access), from = placeOf(allocation->site);
+    std::string other = placeOf(order.at(freed).site);
+    report(Kind::Freed, place, other,
+           place + ": error: use of freed " + allocation->describe() + ": " +
+               describe(access) + " " + verb + " " +
+               std::to_string(extent.bytes()) + " bytes\n" +
+               (other.empty() ? "" : other + ": note: freed here\n") +
+               (from.empty() ? "" : from + ": note: allocated here\n"));
+    return nullptr;
   }
-  if (freed)
-    if (order.before(freed, op)) {
-      std::string place = placeOf(access), from = placeOf(allocation->site);
-      std::string other = placeOf(order.at(freed).site);
-      report(Kind::Freed, place, other,
-             place + ": error: use of freed " + allocation->describe() + ": " +
-                 describe(access) + " " + verb + " " + std::to_string(bytes) +
-                 " bytes\n" +
-                 (other.empty() ? "" : other + ": note: freed here\n") +
-                 (from.empty() ? "" : from + ": note: allocated here\n"));
-      return false;
-    }
-  addRange(*allocation, begin,
-           std::min(begin + bytes, allocation->base + allocation->bytes),
-           access);
-  return true;
+  const void *base = nullptr;
+  uint64_t size = 0;
+  const char *what = nullptr, *allocated = nullptr;
+  if ((gpuasync_host_memory_find(first, 1, &base, &size, &what, &allocated) ||
+       gpuasync_host_memory_find(static_cast<const char *>(first) + extent.low,
+                                 extent.bytes(), &base, &size, &what,
+                                 &allocated)) &&
+      leaves(reinterpret_cast<uintptr_t>(base), size, what,
+             siteLine(allocated, 0)))
+    return nullptr;
+  // Memory whose registration has ended is the host's again.
+  return allocation && !allocation->freedBy ? allocation : &pageable;
+}
+
+void Checker::accessRange(Allocation &allocation, const void *address,
+                          uint64_t bytes, uint8_t flags, OpIndex op) {
+  auto begin = reinterpret_cast<uintptr_t>(address);
+  uintptr_t end = begin + bytes;
+  if (&allocation != &pageable) {
+    // What leaves a registration goes on in memory of the host's.
+    begin = std::max(begin, allocation.base);
+    end = std::min(end, allocation.base + allocation.bytes);
+  }
+  Access access;
+  access.op = op;
+  access.flags = flags;
+  if (begin < end)
+    addRange(allocation, begin, end, access);
 }

@@ -34,6 +34,15 @@ bool findBytes(int64_t rank, const Descriptor *descriptor, int64_t elementBytes,
     failNull(site);
     return false;
   }
+  int64_t offset;
+  if (rank < 0 || elementBytes < 1 ||
+      __builtin_mul_overflow(descriptor->offset, elementBytes, &offset)) {
+    fail(site,
+         "a memref of rank %lld with elements of %lld bytes and offset %lld",
+         static_cast<long long>(rank), static_cast<long long>(elementBytes),
+         static_cast<long long>(descriptor->offset));
+    return false;
+  }
   const int64_t *sizes = descriptor->sizes, *strides = sizes + rank;
   auto count = static_cast<uint32_t>(rank);
   auto element = static_cast<uint64_t>(elementBytes);
@@ -42,7 +51,7 @@ bool findBytes(int64_t rank, const Descriptor *descriptor, int64_t elementBytes,
     fail(site, "%s", describeBadExtent(sizes, strides, count, element).c_str());
     return false;
   }
-  begin = descriptor->data + descriptor->offset * elementBytes + extent.low;
+  begin = descriptor->data + offset + extent.low;
   bytes = extent.bytes();
   return bytes != 0;
 }

@@ -33,6 +33,7 @@ MESSAGES = {
     "freed": "use of freed device memory|not ordered before the free|race between device ops", "host": "host code touches device memory",
     "kernel": "kernel touches host memory", "hostbounds": r"out of bounds: (read|write) .* in @main",
     "copybounds": "out of bounds: gpu_async.memcpy writes 64 bytes",
+    "stridebounds": r"out of bounds: gpu_async.mem(cpy|set) (reads|writes) \d+ bytes at byte -?\d+ of \d+ bytes of (device|host) memory",
 }
 
 
@@ -225,6 +226,21 @@ class Op:
         self.kind, self.touches, self.text, self.after = kind, touches, text, set()
 
 
+def strided(name, of, size, offset, sizes, strides):
+    """A view of `size` numbers that the compiler knows nothing of, in five lines, and its type."""
+    type = "memref<%sxi32, strided<[%s], offset: ?>>" % ("x".join("?" * len(sizes)), ", ".join("?" * len(sizes)))
+    parts = [("o", [offset]), ("d", sizes), ("s", strides)]
+    lines = ["%s%s%d = arith.constant %d : index" % (name, part, i, value) for part, values in parts for i, value in enumerate(values)]
+    names = {part: ", ".join("%s%s%d" % (name, part, i) for i in range(len(values))) for part, values in parts}
+    lines.append("%s = memref.reinterpret_cast %s to offset: [%s], sizes: [%s], strides: [%s] : memref<%dxi32> to %s" % (
+        name, of, names["o"], names["d"], names["s"], size, type))
+    return lines, type
+
+
+# All of 16 numbers, the first one first or last: offset, sizes, strides.
+WHOLE = [(15, [16], [-1]), (12, [4, 4], [-4, 1]), (3, [4, 4], [4, -1]), (0, [4, 4], [1, 4]), (15, [2, 8], [-8, -1])]
+
+
 class Program:
     """Kernels, copies and fills on buffers of 16 numbers, ordered by tokens where they
     must be, with a wait of the host now and then."""
@@ -243,7 +259,7 @@ class Program:
     def draw(self):
         r = self.r
         a, b = r.sample(range(self.BUFFERS), 2)
-        kind = r.choice(["kernel", "kernel", "kernel", "copy", "fill", "download", "wait"])
+        kind = r.choice(["kernel", "kernel", "kernel", "copy", "fill", "strided", "download", "wait"])
         if kind == "kernel":
             self.add(Op(kind, [(a, False, 2), (b, True, 3)], [
                 "{t} = gpu.launch async {after} blocks(%{n}bx, %{n}by, %{n}bz) in (%{n}gx = %c1, %{n}gy = %c1, %{n}gz = %c1)",
@@ -255,6 +271,16 @@ class Program:
                 "{t} = gpu.memcpy async {after} %%b%d, %%b%d : memref<16xi32>, memref<16xi32>" % (b, a)]))
         elif kind == "fill":
             self.add(Op(kind, [(a, True, 0)], ["{t} = gpu.memset async {after} %%b%d, %%one : memref<16xi32>, i32" % a]))
+        elif kind == "strided":
+            # In another order, within the buffers.
+            view = r.choice(WHOLE)
+            to, type = strided("%{n}w", "%%b%d" % b, 16, *view)
+            touches, text = [(b, True, 0)], "gpu.memset async {after} %%{n}w, %%one : %s, i32" % type
+            if r.random() < 0.5:
+                copied, fromType = strided("%{n}v", "%%b%d" % a, 16, *r.choice([w for w in WHOLE if w[1] == view[1]]))
+                touches.append((a, False, 0))
+                to, text = to + copied, "gpu.memcpy async {after} %%{n}w, %%{n}v : %s, %s" % (type, fromType)
+            self.add(Op(kind, [(buffer, writes, len(to)) for buffer, writes, _ in touches], to + ["{t} = " + text]))
         elif kind == "download":
             # Of a host buffer that nothing else touches.
             self.add(Op(kind, [(a, False, 0)], ["%{n}h = memref.alloc() : memref<16xi32>",
@@ -430,6 +456,50 @@ def shortBuffer(program, r):
     return {("copybounds", frozenset([(i, 2)]))}
 
 
+def strideBeyond(program, r):
+    """A copy or fill begins in its memory, on the device or the host's own, and leaves it
+    by a stride, up or down."""
+    at, buffer = r.randrange(Program.BUFFERS, len(program.ops) - Program.BUFFERS + 1), r.randrange(Program.BUFFERS)
+    onHost, rank = r.random() < 0.3, r.randrange(1, 4)
+    while True:
+        sizes = [r.randrange(1, 5) for _ in range(rank)]
+        strides = [r.choice([-1, 1]) * r.choice([r.randrange(1, 20), r.randrange(64, 400)]) for _ in range(rank)]
+        offset = r.randrange(16)
+        ends = [(n - 1) * s for n, s in zip(sizes, strides)]
+        if offset + sum(min(e, 0) for e in ends) < 0 or offset + sum(max(e, 0) for e in ends) > 15:
+            break
+    memory = "%{n}m" if onHost else "%%b%d" % buffer
+    text = ["%{n}m = memref.alloc() : memref<16xi32>"] if onHost else []
+    lines, type = strided("%{n}w", memory, 16, offset, sizes, strides)
+    text += lines
+    how = r.choice(["from", "to"] if onHost else ["fill", "from", "to"])
+    if how == "fill":
+        text.append("{t} = gpu.memset async {after} %%{n}w, %%one : %s, i32" % type)
+    else:
+        own = "memref<%sxi32>" % "x".join(map(str, sizes))
+        name = "%{n}y"
+        if onHost:
+            # The other side is memory of the device's.
+            name = "%%b%d" % buffer
+            dense = [1] * rank
+            for i in range(rank - 1, 0, -1):
+                dense[i - 1] = dense[i] * sizes[i]
+            if dense[0] * sizes[0] > 16:
+                raise NoDefect()
+            lines, own = strided("%{n}y", name, 16, 0, sizes, dense)
+            name, text = "%{n}y", text + lines
+        else:
+            text.append("%%{n}y = memref.alloc() : %s" % own)
+        pair = ("%{n}w", name, type, own) if how == "to" else (name, "%{n}w", own, type)
+        text.append("{t} = gpu.memcpy async {after} %s, %s : %s, %s" % pair)
+    op = Op("strided", [], text)
+    op.after = {n for n in range(at) if program.ops[n].kind != "wait"}
+    for other in program.ops:
+        other.after = {n + (n >= at) for n in other.after}
+    program.ops.insert(at, op)
+    return {("stridebounds", frozenset([(at, len(text) - 1)]))}
+
+
 def programDefect(plant, seed):
     r = random.Random(seed)
     while True:
@@ -452,6 +522,7 @@ DEFECTS = {
     "token-dropped": (programDefect, dropToken), "use-after-free": (programDefect, useFreed),
     "host-touches-device": (programDefect, hostTouches), "kernel-touches-host": (programDefect, unregistered),
     "host-beyond": (programDefect, hostBeyond), "buffer-short": (programDefect, shortBuffer),
+    "stride-beyond": (programDefect, strideBeyond),
 }
 
 

@@ -69,6 +69,63 @@ TEST_F(CheckTest, AccessOutsideOfItsAllocationDoesNotHappen) {
   frame.destroy(s);
 }
 
+/// A strided copy or fill lies in the memory of its first element.
+TEST_F(CheckTest, StridesThatLeaveTheirMemoryAreNamed) {
+  auto *fill = STAND_IN(gpuasync_memset_strided);
+  auto *copy = STAND_IN(gpuasync_memcpy_strided);
+  char given[64] = {}, own[64] = {};
+  gpuasync_status_free(
+      gpuasync_host_memory_add(given, 64, "argument 0", nullptr));
+  CheckedFrame frame(program);
+  gpuasync_stream *s = frame.stream();
+  // Both have neighbours.
+  char *x[3];
+  for (char *&part : x)
+    part = frame.alloc(s, 256);
+  const char one = 1;
+  const int64_t sizes[] = {3, 2}, dense[] = {2, 1};
+  // One place is reported once.
+  unsigned line = 1000;
+  auto site = [&](const char *op) {
+    return testSite("host.mlir", op, ++line, 3);
+  };
+  for (char *device : {x[0], x[1]})
+    for (int64_t stride : {-40, 124}) {
+      const int64_t strides[] = {stride, 1};
+      const std::string at = std::to_string(2 * std::abs(stride) + 2) +
+                             " bytes at byte " + (stride < 0 ? "-72" : "8") +
+                             " of 256 bytes of device memory";
+      fill(&frame.frame, s, device + 8, strides, sizes, 2, &one, 1,
+           site("memset"));
+      EXPECT_NE(takeOne().find("memset writes " + at), std::string::npos);
+      copy(&frame.frame, s, device + 8, strides, own, dense, sizes, 2, 1,
+           site("memcpy"));
+      EXPECT_NE(takeOne().find("memcpy writes " + at), std::string::npos);
+      copy(&frame.frame, s, own, dense, device + 8, strides, sizes, 2, 1,
+           site("memcpy"));
+      EXPECT_NE(takeOne().find("memcpy reads " + at), std::string::npos);
+    }
+  const int64_t back[] = {-20, 1};
+  fill(&frame.frame, s, given + 8, back, sizes, 2, &one, 1, OP("memset"));
+  EXPECT_NE(takeOne().find("writes 42 bytes at byte -32 of 64 bytes of "
+                           "argument 0"),
+            std::string::npos);
+  // Of a registered part the rest is the host's.
+  frame.hostRegister(given + 16, 32);
+  fill(&frame.frame, s, given + 60, back, sizes, 2, &one, 1, OP("memset"));
+  fill(&frame.frame, s, given + 44, back, sizes, 2, &one, 1, OP("memset"));
+  EXPECT_EQ(take(), std::vector<std::string>());
+  fill(&frame.frame, s, given + 30, back, sizes, 2, &one, 1, OP("memset"));
+  EXPECT_NE(takeOne().find("at byte -10 of 64 bytes of argument 0"),
+            std::string::npos);
+  frame.wait(s);
+  frame.hostUnregister(given + 16);
+  gpuasync_host_memory_remove(given);
+  for (char *part : x)
+    frame.dealloc(s, part);
+  frame.destroy(s);
+}
+
 TEST_F(CheckTest, UseAfterFreeAndSecondFreeAreNamed) {
   char *x = nullptr;
   bool happened = true;

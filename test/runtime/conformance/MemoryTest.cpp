@@ -9,6 +9,7 @@
 #include "Fixture.h"
 
 #include <random>
+#include <set>
 #include <thread>
 
 using namespace gpuasync_test;
@@ -128,6 +129,118 @@ TEST_P(Memory, SizesThatWrapAreRefused) {
               std::string::npos)
         << status.message();
   }
+}
+
+/// A copy or fill lies in the memory of its first element, also where strides
+/// lead below that; what is there may be another buffer.
+TEST_P(Memory, StridesThatLeaveTheirBufferAreRefused) {
+  constexpr int64_t words = 64;
+  std::vector<uint32_t> host(3 * words), one(words, 1);
+  Status added(gpuasync_host_memory_add(host.data() + words, words * 4,
+                                        "argument 0", nullptr));
+  ASSERT_TRUE(added.ok()) << added.message();
+  // So that there is something below and above it.
+  Status below(
+      gpuasync_host_memory_add(host.data(), words * 4, "below", nullptr));
+  ASSERT_TRUE(below.ok()) << below.message();
+  struct Case {
+    int64_t first; ///< of the words
+    std::vector<int64_t> sizes, strides;
+    const char *message; ///< "" if it is right
+  };
+  const Case cases[] = {
+      {0,
+       {2, 2},
+       {-16, 1},
+       "72 bytes at offset -64 of 256 (a negative stride)"},
+      {40, {4, 2}, {-16, 1}, "200 bytes at offset -32 of 256 (a negative"},
+      {63, {3}, {-32}, "260 bytes at offset -4 of 256 (a negative stride)"},
+      {0, {3}, {-64}, "516 bytes at offset -512 of 256 (a negative stride)"},
+      {32, {2, 2}, {40, -1}, "168 bytes at offset 124 of 256 (a negative"},
+      {32, {2, 2}, {40, 1}, "168 bytes at offset 128 of 256"},
+      {1,
+       {2, 1, 2, 2, 2, 2, 2, 2, 2, 2},
+       {-2, 7, 3, 3, 3, 3, 3, 3, 3, 3},
+       "-4 of"},
+      {1, {2, 1, 2, 2, 2, 2, 2, 2, 2, 2}, {-1, 7, 3, 3, 3, 3, 3, 3, 3, 3}, ""},
+      {63, {8, 8}, {-8, -1}, ""},
+      {56, {8, 8}, {-8, 1}, ""},
+      {7, {8, 8}, {8, -1}, ""},
+      {63, {2}, {-63}, ""}};
+  for (const Case &each : cases)
+    for (bool onDevice : {true, false})
+      for (int call = 0; call < 3; ++call) {
+        std::fill(host.begin(), host.end(), 1);
+        std::vector<uint32_t> dense(1024, 7), result(3 * words);
+        FrameScope frame(*program);
+        gpuasync_stream *stream = frame.stream();
+        // One of three, as host memory is.
+        uint32_t *x[3];
+        for (uint32_t *&part : x) {
+          part = frame.alloc(stream, words);
+          frame.copy(stream, part, one.data(), words * 4);
+        }
+        uint32_t *other = frame.alloc(stream, dense.size());
+        frame.copy(stream, other, dense.data(), dense.size() * 4);
+        uint32_t *first = (onDevice ? x[1] : host.data() + words) + each.first;
+        auto rank = static_cast<uint32_t>(each.sizes.size());
+        const int64_t *sizes = each.sizes.data();
+        std::vector<int64_t> packed(rank, 1);
+        for (uint32_t i = rank; i-- > 1;)
+          packed[i - 1] = packed[i] * sizes[i];
+        if (call == 0)
+          gpuasync_memset_strided(frame, stream, first, each.strides.data(),
+                                  sizes, rank, dense.data(), 4, SITE("memset"));
+        if (call == 1)
+          gpuasync_memcpy_strided(frame, stream, first, each.strides.data(),
+                                  other, packed.data(), sizes, rank, 4,
+                                  SITE("memcpy"));
+        if (call == 2)
+          gpuasync_memcpy_strided(frame, stream, other, packed.data(), first,
+                                  each.strides.data(), sizes, rank, 4,
+                                  SITE("memcpy"));
+        for (int i = 0; i < 3; ++i)
+          frame.copy(stream, result.data() + i * words, x[i], words * 4);
+        for (uint32_t *part : x)
+          frame.dealloc(stream, part);
+        frame.dealloc(stream, other);
+        frame.wait({stream});
+        frame.destroy(stream);
+        Status status = frame.leave();
+        std::string message = status.message();
+        if (*each.message) {
+          EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT))
+              << each.message << call << onDevice;
+          EXPECT_NE(message.find(each.message), std::string::npos) << message;
+          EXPECT_NE(message.find(onDevice ? "exceeds its buffer: "
+                                          : "exceeds argument 0: "),
+                    std::string::npos)
+              << message;
+          EXPECT_EQ(message.find("test.mlir:"), 0u) << message;
+          EXPECT_EQ(host, std::vector<uint32_t>(3 * words, 1));
+          continue;
+        }
+        EXPECT_EQ(message, "") << call << onDevice;
+        const std::vector<uint32_t> &got = onDevice ? result : host;
+        std::set<int64_t> written;
+        std::vector<int64_t> index(rank, 0);
+        for (bool more = true; more;) {
+          int64_t at = each.first;
+          for (uint32_t i = 0; i < rank; ++i)
+            at += index[i] * each.strides[i];
+          written.insert(at);
+          uint32_t dim = rank;
+          while (dim-- > 0 && ++index[dim] == sizes[dim])
+            index[dim] = 0;
+          more = dim != UINT32_MAX;
+        }
+        for (int64_t i = 0; i < 3 * words; ++i)
+          EXPECT_EQ(got[size_t(i)],
+                    call < 2 && written.count(i - words) ? 7u : 1u)
+              << i;
+      }
+  gpuasync_host_memory_remove(host.data());
+  gpuasync_host_memory_remove(host.data() + words);
 }
 
 /// Memory that the caller has announced ends where it said.
@@ -268,6 +381,18 @@ TEST_P(Memory, StridedCopies) {
       from[dim] = sourceSpan * (1 + random() % 2);
       sourceSpan = from[dim] * sizes[dim];
     }
+    // Some dimensions run backwards: the first element is not the lowest.
+    int64_t firstSource = 0, firstDestination = 0;
+    for (uint32_t i = 0; i < rank; ++i) {
+      if (random() % 4 == 0) {
+        firstSource += from[i] * (sizes[i] - 1);
+        from[i] = -from[i];
+      }
+      if (random() % 4 == 0) {
+        firstDestination += to[i] * (sizes[i] - 1);
+        to[i] = -to[i];
+      }
+    }
     bool sourceOnDevice = random() % 2, destinationOnDevice = random() % 2;
     uint32_t element = 1u << (random() % 4);
     std::vector<unsigned char> source(extent * element),
@@ -279,7 +404,7 @@ TEST_P(Memory, StridedCopies) {
     expected = destination;
     std::vector<int64_t> index(rank, 0);
     while (true) {
-      int64_t a = 0, b = 0;
+      int64_t a = firstSource, b = firstDestination;
       for (uint32_t i = 0; i < rank; ++i) {
         a += index[i] * from[i];
         b += index[i] * to[i];
@@ -302,9 +427,16 @@ TEST_P(Memory, StridedCopies) {
     frame.copy(stream, deviceDestination, destination.data(), bytes);
     gpuasync_memcpy_strided(
         frame, stream,
-        destinationOnDevice ? deviceDestination : destination.data(), to.data(),
-        sourceOnDevice ? deviceSource : source.data(), from.data(),
-        sizes.data(), rank, element, SITE("memcpy"));
+        static_cast<char *>(destinationOnDevice
+                                ? deviceDestination
+                                : static_cast<void *>(destination.data())) +
+            firstDestination * element,
+        to.data(),
+        static_cast<char *>(sourceOnDevice
+                                ? deviceSource
+                                : static_cast<void *>(source.data())) +
+            firstSource * element,
+        from.data(), sizes.data(), rank, element, SITE("memcpy"));
     if (destinationOnDevice)
       frame.copy(stream, destination.data(), deviceDestination, bytes);
     frame.dealloc(stream, deviceSource);

@@ -19,7 +19,24 @@ namespace gpuasync {
 struct Extent {
   int64_t low = 0, high = 0;
   uint64_t bytes() const { return static_cast<uint64_t>(high - low); }
+  /// Whether all of it is in memory of `size` bytes, in which the first element
+  /// is at `offset`.
+  bool isWithin(uint64_t offset, uint64_t size) const {
+    return offset <= size && static_cast<uint64_t>(high) <= size - offset &&
+           static_cast<uint64_t>(-low) <= offset;
+  }
+  /// "32 bytes at offset -24 of 256 (a negative stride)": where it lies then.
+  std::string describe(uint64_t offset, uint64_t size) const {
+    return std::to_string(bytes()) + " bytes at offset " +
+           std::to_string(static_cast<int64_t>(offset) + low) + " of " +
+           std::to_string(size) + (low ? " (a negative stride)" : "");
+  }
 };
+
+/// An extent of one piece.
+inline Extent extentOf(uint64_t bytes) {
+  return {0, static_cast<int64_t>(bytes)};
+}
 
 /// What `rank`-dimensional data spans, sizes and strides in elements of
 /// `elementBytes`; null strides: data without gaps. False if a size is

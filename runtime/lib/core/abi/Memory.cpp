@@ -219,10 +219,11 @@ void gpuasync_host_register(gpuasync_frame *memory, void *pointer,
   frame->run(site, [&]() -> Status {
     if (!pointer)
       return makeStatus(GPUASYNC_INVALID_ARGUMENT, "null pointer");
-    if (bytes > UINT64_MAX - reinterpret_cast<uintptr_t>(pointer))
+    if (bytes > INT64_MAX ||
+        bytes > UINT64_MAX - reinterpret_cast<uintptr_t>(pointer))
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                         "too large: %ju bytes from %p on", bytes, pointer);
-    RETURN_IF_ERROR(checkHostMemory(pointer, bytes, "registration"));
+    RETURN_IF_ERROR(checkHostMemory(pointer, extentOf(bytes), "registration"));
     if (frame->capture)
       return refuseCaptured("a registration of host memory",
                             "register it before the capture");

@@ -76,8 +76,9 @@ struct Transfer {
   Transfer(Frame &frame, Stream &stream, const gpuasync_site *site)
       : frame(frame), context(*frame.context), stream(stream), site(site) {}
 
-  /// Whether the device reaches `bytes` at `pointer` by itself.
-  Status classify(const void *pointer, uint64_t bytes, const char *role,
+  /// Whether the device reaches by itself what lies around `first`, the first
+  /// element. Which memory that must not leave, the first element says.
+  Status classify(const void *first, const Extent &extent, const char *role,
                   bool &pageable);
   Status checkPageable();
   bool idle();
@@ -100,40 +101,40 @@ struct Transfer {
 
 } // namespace
 
-Status Transfer::classify(const void *pointer, uint64_t bytes, const char *role,
-                          bool &pageable) {
+Status Transfer::classify(const void *first, const Extent &extent,
+                          const char *role, bool &pageable) {
   pageable = false;
-  if (!pointer)
+  if (!first)
     return makeStatus(GPUASYNC_INVALID_ARGUMENT, "null %s", role);
+  auto offsetIn = [&](const void *base) {
+    return static_cast<uint64_t>(static_cast<const char *>(first) -
+                                 static_cast<const char *>(base));
+  };
   {
     std::lock_guard<std::mutex> lock(context.memoryMutex);
-    if (Block *block = context.findBlock(pointer)) {
-      uint64_t offset = static_cast<uint64_t>(
-          static_cast<const char *>(pointer) - block->pointer);
+    if (Block *block = context.findBlock(first)) {
+      uint64_t offset = offsetIn(block->pointer);
       if (!block->live)
         return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                           "the %s %p lies in memory that was freed", role,
-                          pointer);
-      if (offset > block->bytes || bytes > block->bytes - offset)
+                          first);
+      if (!extent.isWithin(offset, block->bytes))
         return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                          "the %s exceeds its buffer: %ju bytes at offset "
-                          "%ju of %ju",
-                          role, bytes, offset, block->bytes);
+                          "the %s exceeds its buffer: %s", role,
+                          extent.describe(offset, block->bytes).c_str());
       return Status();
     }
-    if (HostRange *range = context.findRange(pointer)) {
-      uint64_t offset = static_cast<uint64_t>(
-          static_cast<const char *>(pointer) - range->pointer);
-      if (bytes <= range->bytes - offset)
+    if (HostRange *range = context.findRange(first)) {
+      if (extent.isWithin(offsetIn(range->pointer), range->bytes))
         return Status();
       // A copy that leaves the registered part is treated as pageable.
       pageable = true;
     }
   }
-  if (Status status = checkHostMemory(pointer, bytes, role); !status.ok())
+  if (Status status = checkHostMemory(first, extent, role); !status.ok())
     return status;
   pageable = pageable || context.has(CapHostAccess) ||
-             context.driver->pointerKind(pointer) == PointerKind::Pageable;
+             context.driver->pointerKind(first) == PointerKind::Pageable;
   return pageable ? checkPageable() : Status();
 }
 
@@ -315,9 +316,9 @@ Status Transfer::upload(char *destination, const char *source, uint64_t bytes,
 Status Transfer::copyBytes(char *destination, const char *source,
                            uint64_t bytes) {
   bool fromPageable, toPageable;
-  Status status = classify(source, bytes, "source", fromPageable);
+  Status status = classify(source, extentOf(bytes), "source", fromPageable);
   if (status.ok())
-    status = classify(destination, bytes, "destination", toPageable);
+    status = classify(destination, extentOf(bytes), "destination", toPageable);
   if (!status.ok())
     return status;
   if (!fromPageable)
@@ -388,31 +389,24 @@ Status Transfer::copyDims(char *destination, const char *source,
   }
   if (dims.empty())
     return copyBytes(destination, source, elementBytes);
+  bool fromPageable, toPageable;
+  const Extent from = extentOf(dims, false, elementBytes),
+               to = extentOf(dims, true, elementBytes);
+  Status status = classify(source, from, "source", fromPageable);
+  if (status.ok())
+    status = classify(destination, to, "destination", toPageable);
+  if (!status.ok())
+    return status;
   if (dims.size() > StridedCopy::maxRank) {
     Dim outer = dims.front();
     dims.erase(dims.begin());
-    for (int64_t i = 0; i < outer.size; ++i) {
-      Status status = copyDims(destination + i * outer.destination,
-                               source + i * outer.source, dims, elementBytes);
-      if (!status.ok())
-        return status;
-    }
-    return Status();
+    for (int64_t i = 0; i < outer.size && status.ok(); ++i)
+      status = copyDims(destination + i * outer.destination,
+                        source + i * outer.source, dims, elementBytes);
+    return status;
   }
-  bool fromPageable, toPageable;
-  Extent extent = extentOf(dims, false, elementBytes);
-  const char *sourceLow = source + extent.low;
-  uint64_t sourceBytes = extent.bytes();
-  Status status = classify(sourceLow, sourceBytes, "source", fromPageable);
-  if (!status.ok())
-    return status;
-  extent = extentOf(dims, true, elementBytes);
-  char *destinationLow = destination + extent.low;
-  uint64_t destinationBytes = extent.bytes();
-  status =
-      classify(destinationLow, destinationBytes, "destination", toPageable);
-  if (!status.ok())
-    return status;
+  const char *sourceLow = source + from.low;
+  char *destinationLow = destination + to.low;
 
   StridedCopy copy;
   toStrided(copy, dims, elementBytes);
@@ -420,7 +414,7 @@ Status Transfer::copyDims(char *destination, const char *source,
   copy.source = source;
   HeldStaging gathered(context, stream);
   if (fromPageable) {
-    Download *pending = findPending(sourceLow, sourceBytes);
+    Download *pending = findPending(sourceLow, from.bytes());
     if (pending && pending->staging) {
       status = settle(pending);
       if (!status.ok())
@@ -428,7 +422,7 @@ Status Transfer::copyDims(char *destination, const char *source,
       pending = nullptr;
     }
     if (pending) {
-      status = takeLate(gathered, sourceLow, sourceBytes);
+      status = takeLate(gathered, sourceLow, from.bytes());
       if (!status.ok())
         return status;
       copy.source = gathered.data() + (source - sourceLow);
@@ -460,8 +454,8 @@ Status Transfer::copyDims(char *destination, const char *source,
   else if (context.has(CapPageableDestination)) {
     status = driver.copyStrided(stream.native, copy, site);
     if (status.ok() && !idle())
-      status = remember(destinationLow, destinationBytes, nullptr,
-                        new StridedCopy(copy));
+      status =
+          remember(destinationLow, to.bytes(), nullptr, new StridedCopy(copy));
   } else if (stream.external) {
     status = makeStatus(GPUASYNC_UNSUPPORTED,
                         "strided copy into pageable host memory on a caller's "
@@ -482,7 +476,7 @@ Status Transfer::copyDims(char *destination, const char *source,
     }
     if (status.ok()) {
       staging.use();
-      status = remember(destinationLow, destinationBytes, staging.get(),
+      status = remember(destinationLow, to.bytes(), staging.get(),
                         scatter.release());
       if (status.ok())
         staging.passOn();
@@ -500,24 +494,20 @@ Status Transfer::fillDims(char *destination, std::vector<Dim> dims,
                           const void *pattern, uint32_t elementBytes) {
   if (dims.empty())
     dims.push_back({1, elementBytes, elementBytes});
+  bool pageable;
+  const Extent extent = extentOf(dims, true, elementBytes);
+  Status status = classify(destination, extent, "destination", pageable);
+  if (!status.ok())
+    return status;
   if (dims.size() > StridedFill::maxRank) {
     Dim outer = dims.front();
     dims.erase(dims.begin());
-    for (int64_t i = 0; i < outer.size; ++i) {
-      Status status = fillDims(destination + i * outer.destination, dims,
-                               pattern, elementBytes);
-      if (!status.ok())
-        return status;
-    }
-    return Status();
-  }
-  bool pageable;
-  Extent extent = extentOf(dims, true, elementBytes);
-  char *low = destination + extent.low;
-  uint64_t bytes = extent.bytes();
-  Status status = classify(low, bytes, "destination", pageable);
-  if (!status.ok())
+    for (int64_t i = 0; i < outer.size && status.ok(); ++i)
+      status = fillDims(destination + i * outer.destination, dims, pattern,
+                        elementBytes);
     return status;
+  }
+  char *low = destination + extent.low;
   StridedFill fill;
   fill.destination = destination;
   fill.rank = static_cast<uint32_t>(dims.size());
@@ -534,7 +524,7 @@ Status Transfer::fillDims(char *destination, std::vector<Dim> dims,
       auto written = std::make_unique<StridedCopy>();
       toStrided(*written, dims, elementBytes);
       written->destination = destination;
-      status = remember(low, bytes, nullptr, written.release());
+      status = remember(low, extent.bytes(), nullptr, written.release());
     }
     return status;
   }
@@ -559,7 +549,7 @@ Status Transfer::fillDims(char *destination, std::vector<Dim> dims,
   toStrided(*scatter, packed, elementBytes);
   scatter->destination = destination;
   scatter->source = staging.data();
-  status = remember(low, bytes, staging.get(), scatter.release());
+  status = remember(low, extent.bytes(), staging.get(), scatter.release());
   if (status.ok())
     staging.passOn();
   return status;

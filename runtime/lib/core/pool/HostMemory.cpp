@@ -52,14 +52,18 @@ Table &table() {
 
 } // namespace
 
-Status gpuasync::checkKnownHostMemory(const void *pointer, uint64_t bytes,
+Status gpuasync::checkKnownHostMemory(const void *first, const Extent &extent,
                                       const char *role) {
-  auto address = reinterpret_cast<uintptr_t>(pointer);
+  auto address = reinterpret_cast<uintptr_t>(first);
   std::lock_guard<std::mutex> lock(table().mutex);
-  auto entry = table().find(address, bytes);
-  if (entry == table().known.end())
+  auto &known = table().known;
+  auto entry = table().find(address, 1);
+  if (entry == known.end())
+    entry = table().find(address + static_cast<uint64_t>(extent.low),
+                         extent.bytes());
+  if (entry == known.end())
     return Status();
-  auto [base, known] = *entry;
+  auto [base, memory] = *entry;
   auto number = [](uint64_t value) {
     return static_cast<unsigned long long>(value);
   };
@@ -67,13 +71,12 @@ Status gpuasync::checkKnownHostMemory(const void *pointer, uint64_t bytes,
     return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                       "the %s begins %llu bytes before %s: %llu bytes, of "
                       "which it has %llu",
-                      role, number(base - address), known.what, number(bytes),
-                      number(known.bytes));
-  if (bytes > known.bytes - (address - base))
-    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                      "the %s exceeds %s: %llu bytes at offset %llu of %llu",
-                      role, known.what, number(bytes), number(address - base),
-                      number(known.bytes));
+                      role, number(base - address), memory.what,
+                      number(extent.bytes()), number(memory.bytes));
+  if (!extent.isWithin(address - base, memory.bytes))
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT, "the %s exceeds %s: %s", role,
+                      memory.what,
+                      extent.describe(address - base, memory.bytes).c_str());
   return Status();
 }
 

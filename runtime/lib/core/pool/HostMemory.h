@@ -9,6 +9,7 @@
 #ifndef GPUASYNC_CORE_POOL_HOSTMEMORY_H
 #define GPUASYNC_CORE_POOL_HOSTMEMORY_H
 
+#include "core/abi/Extent.h"
 #include "core/process/StatusImpl.h"
 
 #include <atomic>
@@ -18,14 +19,15 @@ namespace gpuasync {
 /// How many pieces are known.
 extern std::atomic<uint64_t> knownHostMemory;
 
-/// An error if `bytes` (at least 1) at `pointer` lie partly in known memory.
-Status checkKnownHostMemory(const void *pointer, uint64_t bytes,
+/// An error if what lies around `first`, the first element, is partly in known
+/// memory; that of the first element, if it is in one.
+Status checkKnownHostMemory(const void *first, const Extent &extent,
                             const char *role);
-inline Status checkHostMemory(const void *pointer, uint64_t bytes,
+inline Status checkHostMemory(const void *first, const Extent &extent,
                               const char *role) {
   if (__builtin_expect(!knownHostMemory.load(std::memory_order_acquire), 1))
     return Status();
-  return checkKnownHostMemory(pointer, bytes, role);
+  return checkKnownHostMemory(first, extent, role);
 }
 
 } // namespace gpuasync
