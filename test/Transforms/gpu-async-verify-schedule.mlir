@@ -307,3 +307,88 @@ func.func @waitsOnly(%c: i1, %d: i1, %x: memref<4xf32>, %v: f32,
   gpu_async.event.destroy %f
   return
 }
+
+// The same where the event is recorded again in each round, but not waited for in
+// each, and where other paths have not used the stream.
+func.func @waitsInALoop(%c: i1, %d: i1, %x: memref<4xf32>, %v: f32) {
+  %s = gpu_async.stream.create
+  %t = gpu_async.stream.create
+  %q = gpu_async.stream.create
+  scf.if %c {
+    scf.while : () -> () {
+      %r = gpu_async.event.record on %t
+      scf.if %d {
+        gpu_async.memset on %t id(0) %x, %v : memref<4xf32>, f32
+      } else {
+        gpu_async.stream.wait %q, %r
+      }
+      gpu_async.event.destroy %r
+      scf.condition(%d)
+    } do {
+      scf.yield
+    }
+    %b = gpu_async.event.record on %q
+    gpu_async.stream.wait %s, %b
+    gpu_async.event.destroy %b
+  }
+  gpu_async.stream.synchronize %s
+  gpu_async.stream.destroy %s
+  gpu_async.stream.destroy %q idle
+  gpu_async.stream.synchronize %t
+  gpu_async.stream.destroy %t idle
+  return
+}
+
+// Here it waits, there it works: what comes behind either is waited for.
+func.func @waitsOrWorks(%c: i1, %d: i1, %x: memref<4xf32>, %v: f32) {
+  %s = gpu_async.stream.create
+  %t = gpu_async.stream.create
+  %q = gpu_async.stream.create
+  scf.while : () -> () {
+    %r = gpu_async.event.record on %t
+    scf.if %d {
+      gpu_async.memset on %t id(0) %x, %v : memref<4xf32>, f32
+    } else {
+      gpu_async.stream.wait %q, %r
+    }
+    gpu_async.event.destroy %r
+    scf.condition(%d)
+  } do {
+    scf.yield
+  }
+  %b = gpu_async.event.record on %q
+  scf.if %c {
+    gpu_async.stream.wait %s, %b
+  } else {
+    gpu_async.memset on %q id(1) %x, %v : memref<4xf32>, f32
+    %e = gpu_async.event.record on %q
+    gpu_async.stream.wait %s, %e
+    gpu_async.event.destroy %e
+  }
+  gpu_async.event.destroy %b
+  gpu_async.stream.synchronize %s
+  gpu_async.stream.destroy %s
+  gpu_async.stream.destroy %q idle
+  gpu_async.stream.synchronize %t
+  gpu_async.stream.destroy %t idle
+  return
+}
+
+// One path waits for the event itself, the other for what comes behind the wait.
+func.func @oneOrTheOther(%c: i1, %x: memref<4xf32>, %v: f32, %f: !gpu_async.event) {
+  %t = gpu_async.stream.create
+  %q = gpu_async.stream.create
+  %e = gpu_async.event.record on %t
+  scf.if %c {
+    gpu_async.stream.wait %q, %e
+    gpu_async.event.synchronize %e
+  } else {
+    gpu_async.stream.wait %q, %f
+    gpu_async.stream.synchronize %q
+  }
+  gpu_async.stream.destroy %q idle
+  gpu_async.event.destroy %e
+  gpu_async.event.destroy %f
+  gpu_async.stream.destroy %t idle
+  return
+}

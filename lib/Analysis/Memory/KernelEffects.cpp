@@ -140,15 +140,6 @@ static bool isOfBlock(Type type) {
   return space && space.getValue() != gpu::AddressSpace::Global;
 }
 
-/// Whether offsets from the pointer are addresses themselves.
-static bool isNull(Value pointer) {
-  Operation *op = pointer.getDefiningOp();
-  if (isa_and_nonnull<LLVM::IntToPtrOp>(op))
-    op = op->getOperand(0).getDefiningOp();
-  return isa_and_nonnull<LLVM::ZeroOp, LLVM::UndefOp, LLVM::PoisonOp>(op) ||
-         (op && matchPattern(op, m_Constant()));
-}
-
 /// Functions of the vendors' math libraries, which touch no memory by numbers.
 static bool isMath(CallOpInterface call) {
   auto callee = dyn_cast<SymbolRefAttr>(call.getCallableForCallee());
@@ -171,18 +162,25 @@ public:
 private:
   void visit(Operation *op);
   void visitUnknown(Operation *op);
+  void visitSymbols(SymbolUserOpInterface user);
+  void addOffsets();
 
   SymbolTableCollection &symbols;
-  llvm::SetVector<Operation *> functions;
+  /// Functions, and data that may hold their addresses.
+  llvm::SetVector<Operation *> bodies;
+  /// What makes a pointer of pointers and numbers.
+  SmallVector<Operation *> derivations;
 };
 } // namespace
 
 KernelBody::KernelBody(FunctionOpInterface kernel,
                        SymbolTableCollection &symbols)
     : symbols(symbols) {
-  functions.insert(kernel);
-  for (size_t next = 0; next < functions.size(); ++next)
-    functions[next]->walk([&](Operation *op) { visit(op); });
+  bodies.insert(kernel);
+  calls.withOtherCalls.insert(kernel);
+  for (size_t next = 0; next < bodies.size(); ++next)
+    bodies[next]->walk([&](Operation *op) { visit(op); });
+  addOffsets();
 }
 
 /// Code that may do anything with what it is given.
@@ -193,6 +191,19 @@ void KernelBody::visitUnknown(Operation *op) {
   loadsPointers |= llvm::any_of(op->getResultTypes(), isPointer);
 }
 
+/// Who has a function's address may call it.
+void KernelBody::visitSymbols(SymbolUserOpInterface user) {
+  user->getAttrDictionary().walk([&](SymbolRefAttr name) {
+    Operation *symbol = symbols.lookupNearestSymbolFrom(user, name);
+    if (!symbol || !symbol->getNumRegions() ||
+        symbol->hasTrait<OpTrait::SymbolTable>())
+      return;
+    if (isa<FunctionOpInterface>(symbol))
+      calls.withOtherCalls.insert(symbol);
+    bodies.insert(symbol);
+  });
+}
+
 void KernelBody::visit(Operation *op) {
   hasOutput |= isa<gpu::PrintfOp, cf::AssertOp>(op);
   if (auto call = dyn_cast<CallOpInterface>(op)) {
@@ -200,7 +211,7 @@ void KernelBody::visit(Operation *op) {
         call.resolveCallableInTable(&symbols));
     if (callee && !callee.isExternal()) {
       calls.add(call, callee);
-      functions.insert(callee);
+      bodies.insert(callee);
     } else if (!isMath(call)) {
       visitUnknown(op);
     }
@@ -208,6 +219,8 @@ void KernelBody::visit(Operation *op) {
   }
   if (isa<LLVM::InlineAsmOp, LLVM::CallIntrinsicOp, NVVM::InlinePtxOp>(op))
     return visitUnknown(op);
+  if (auto user = dyn_cast<SymbolUserOpInterface>(op))
+    visitSymbols(user);
   bool makesPointer = llvm::any_of(op->getResultTypes(), [](Type type) {
     return isPointer(type) && !isOfBlock(type);
   });
@@ -219,14 +232,29 @@ void KernelBody::visit(Operation *op) {
         !effects || !effects.onlyHasEffect<MemoryEffects::Allocate>();
     return;
   }
-  bool isDerived = llvm::any_of(op->getOperands(), [](Value operand) {
-    return isPointer(operand.getType()) && !isNull(operand);
-  });
-  if (isDerived)
-    return;
-  for (Value operand : op->getOperands())
-    if (!isPointer(operand.getType()))
-      addresses.push_back(operand);
+  if (llvm::any_of(op->getOperandTypes(), isPointer))
+    derivations.push_back(op);
+  else
+    llvm::append_range(addresses, op->getOperands());
+}
+
+/// What is added to a pointer that was made of a number, as to null, may be the
+/// address.
+void KernelBody::addOffsets() {
+  SmallVector<Value> pointers;
+  for (Operation *op : derivations)
+    for (Value operand : op->getOperands())
+      if (isPointer(operand.getType()))
+        pointers.push_back(operand);
+  llvm::DenseSet<Value> made = findMadeOfNumbers(pointers, calls);
+  for (Operation *op : derivations) {
+    if (llvm::none_of(op->getOperands(),
+                      [&](Value operand) { return made.contains(operand); }))
+      continue;
+    for (Value operand : op->getOperands())
+      if (!isPointer(operand.getType()))
+        addresses.push_back(operand);
+  }
 }
 
 /// Adds what the body says of numbers, and of what it prints.
@@ -235,11 +263,15 @@ static void addBody(FunctionOpInterface kernel, SymbolTableCollection &symbols,
   KernelBody body(kernel, symbols);
   NumberSources sources = findSources(body.addresses, body.calls);
   effects.addresses.resize(kernel.getNumArguments());
-  for (BlockArgument argument : sources.arguments)
-    if (argument.getArgNumber() < effects.addresses.size())
-      effects.addresses.set(argument.getArgNumber());
   effects.followsPointersInMemory =
       body.loadsPointers || sources.isFromAnywhere;
+  for (BlockArgument argument : sources.arguments) {
+    // Nobody knows what those pass that have a function's address.
+    if (argument.getOwner()->getParentOp() != kernel.getOperation())
+      effects.followsPointersInMemory = true;
+    else if (argument.getArgNumber() < effects.addresses.size())
+      effects.addresses.set(argument.getArgNumber());
+  }
   effects.hasOutput = body.hasOutput;
 }
 

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
+#include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -99,6 +100,57 @@ static bool addCounter(Operation *op, Value value,
   return true;
 }
 
+namespace {
+/// What a value is before its last step.
+enum class Step {
+  /// What control flow or a known call hands over.
+  HandedOver,
+  /// Besides what known calls pass, what a function is given by others.
+  Argument,
+  /// What an op without regions, or a call that is not known, computes.
+  Computed,
+  /// Something that an op with regions makes.
+  Unknown,
+};
+} // namespace
+
+/// Appends what is handed over as `value`.
+static Step stepBack(Value value, const KnownCalls &calls,
+                     SmallVectorImpl<Value> &values) {
+  auto handedOver = [](LogicalResult isKnown) {
+    return succeeded(isKnown) ? Step::HandedOver : Step::Unknown;
+  };
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    Operation *parent = argument.getOwner()->getParentOp();
+    if (!argument.getOwner()->isEntryBlock())
+      return handedOver(addHandedOver(argument, values));
+    if (isa_and_nonnull<FunctionOpInterface>(parent)) {
+      auto known = calls.callsOf.find(parent);
+      if (known == calls.callsOf.end())
+        return Step::Argument;
+      for (CallOpInterface call : known->second)
+        values.push_back(call.getArgOperands()[argument.getArgNumber()]);
+      return calls.withOtherCalls.contains(parent) ? Step::Argument
+                                                   : Step::HandedOver;
+    }
+    auto branch = dyn_cast_or_null<RegionBranchOpInterface>(parent);
+    return handedOver(
+        success(branch && (succeeded(addHandedOver(branch, value, values)) ||
+                           addCounter(parent, value, values))));
+  }
+  Operation *op = value.getDefiningOp();
+  if (auto branch = dyn_cast<RegionBranchOpInterface>(op))
+    return handedOver(addHandedOver(branch, value, values));
+  if (FunctionOpInterface callee = calls.calleeOf.lookup(op)) {
+    unsigned number = cast<OpResult>(value).getResultNumber();
+    for (Block &block : callee.getFunctionBody())
+      if (block.getTerminator()->hasTrait<OpTrait::ReturnLike>())
+        values.push_back(block.getTerminator()->getOperand(number));
+    return Step::HandedOver;
+  }
+  return op->getNumRegions() ? Step::Unknown : Step::Computed;
+}
+
 NumberSources gpuasync::findSources(ValueRange numbers, const KnownCalls &calls,
                                     unsigned maxValues) {
   NumberSources sources;
@@ -116,52 +168,88 @@ NumberSources gpuasync::findSources(ValueRange numbers, const KnownCalls &calls,
       sources.isFromPointer = true;
       continue;
     }
-    if (auto argument = dyn_cast<BlockArgument>(value)) {
-      Block *block = argument.getOwner();
-      Operation *parent = block->getParentOp();
-      if (!block->isEntryBlock()) {
-        sources.isFromAnywhere |= failed(addHandedOver(argument, worklist));
-        continue;
-      }
-      if (isa_and_nonnull<FunctionOpInterface>(parent)) {
-        auto known = calls.callsOf.find(parent);
-        if (known == calls.callsOf.end())
-          sources.arguments.insert(argument);
-        else
-          for (CallOpInterface call : known->second)
-            worklist.push_back(call.getArgOperands()[argument.getArgNumber()]);
-        continue;
-      }
-      auto branch = dyn_cast_or_null<RegionBranchOpInterface>(parent);
-      if (!branch || (failed(addHandedOver(branch, value, worklist)) &&
-                      !addCounter(parent, value, worklist)))
-        sources.isFromAnywhere = true;
-      continue;
-    }
     Operation *op = value.getDefiningOp();
-    if (matchPattern(op, m_Constant()) ||
-        isa<ShapedDimOpInterface, memref::RankOp,
-            memref::ExtractStridedMetadataOp>(op))
+    if (op && (matchPattern(op, m_Constant()) ||
+               isa<ShapedDimOpInterface, memref::RankOp,
+                   memref::ExtractStridedMetadataOp>(op)))
       continue;
-    if (auto branch = dyn_cast<RegionBranchOpInterface>(op)) {
-      sources.isFromAnywhere |= failed(addHandedOver(branch, value, worklist));
-      continue;
-    }
-    if (FunctionOpInterface callee = calls.calleeOf.lookup(op)) {
-      unsigned number = cast<OpResult>(value).getResultNumber();
-      for (Block &block : callee.getFunctionBody())
-        if (block.getTerminator()->hasTrait<OpTrait::ReturnLike>())
-          worklist.push_back(block.getTerminator()->getOperand(number));
-      continue;
-    }
-    if (isa<CallOpInterface>(op) || op->getNumRegions() ||
-        !isMemoryEffectFree(op)) {
+    switch (stepBack(value, calls, worklist)) {
+    case Step::HandedOver:
+      break;
+    case Step::Argument:
+      sources.arguments.insert(cast<BlockArgument>(value));
+      break;
+    case Step::Computed:
+      if (isa<CallOpInterface>(op) || !isMemoryEffectFree(op))
+        sources.isFromAnywhere = true;
+      else
+        llvm::append_range(worklist, op->getOperands());
+      break;
+    case Step::Unknown:
       sources.isFromAnywhere = true;
-      continue;
+      break;
     }
-    llvm::append_range(worklist, op->getOperands());
   }
   return sources;
+}
+
+/// Whether there may be pointers in a value that is none, as in a struct.
+static bool mayHoldPointers(Type type) {
+  return !type.isIntOrIndexOrFloat() && !isa<VectorType, ComplexType>(type);
+}
+
+/// Appends the pointers that `op` computes `value` from. Returns whether it may
+/// have made it of numbers.
+static bool addPointers(Operation *op, Value value,
+                        SmallVectorImpl<Value> &values) {
+  // Of allocations and loads: a pointer, whatever it is. One to a symbol, too.
+  if (isa<CallOpInterface, SymbolUserOpInterface>(op) ||
+      !isMemoryEffectFree(op))
+    return false;
+  if (op->getNumOperands() == 0)
+    // Structs begin as undefined ones, which are filled then.
+    return op->hasTrait<OpTrait::ConstantLike>() &&
+           (isPointer(value.getType()) ||
+            !isa<LLVM::UndefOp, LLVM::PoisonOp, ub::PoisonOp>(op));
+  bool isMadeOfNumbers = true;
+  for (Value operand : op->getOperands())
+    if (isPointer(operand.getType()) || mayHoldPointers(operand.getType())) {
+      values.push_back(operand);
+      isMadeOfNumbers = false;
+    }
+  return isMadeOfNumbers;
+}
+
+llvm::DenseSet<Value> gpuasync::findMadeOfNumbers(ValueRange pointers,
+                                                  const KnownCalls &calls) {
+  // Back to where they come from, and forth from those made of numbers.
+  llvm::DenseMap<Value, SmallVector<Value, 2>> derived;
+  SmallVector<Value> worklist, made;
+  llvm::DenseSet<Value> seen;
+  auto add = [&](Value value) {
+    if (seen.insert(value).second)
+      worklist.push_back(value);
+  };
+  llvm::for_each(pointers, add);
+  while (!worklist.empty()) {
+    Value value = worklist.pop_back_val();
+    SmallVector<Value> values;
+    Step step = stepBack(value, calls, values);
+    if (step == Step::Unknown ||
+        (step == Step::Computed &&
+         addPointers(value.getDefiningOp(), value, values)))
+      made.push_back(value);
+    for (Value source : values) {
+      derived[source].push_back(value);
+      add(source);
+    }
+  }
+  llvm::DenseSet<Value> result(made.begin(), made.end());
+  while (!made.empty())
+    for (Value value : derived.lookup(made.pop_back_val()))
+      if (result.insert(value).second)
+        made.push_back(value);
+  return result;
 }
 
 bool gpuasync::mayBeAddress(Value value) {

@@ -35,9 +35,6 @@ struct State {
   llvm::DenseMap<Value, llvm::BitVector> events;
   /// For each stream, the marks of events that it waits for behind its work.
   SmallVector<llvm::BitVector, 0> waits;
-  /// For each stream, all marks but those of events recorded behind all that is
-  /// on it: where the host has waited for one of these, the stream is idle.
-  SmallVector<llvm::BitVector, 0> notBehind;
   /// Marks of events of calls that neither a stream nor the host may have
   /// waited for.
   llvm::BitVector untaken;
@@ -72,8 +69,9 @@ private:
     /// Bits of the latest work that takes device time, of that of streams that
     /// had this name before (in a loop), and of the latest work of any kind.
     unsigned work, olderWork, anyWork;
-    /// Of the latest wait for an event of a call.
-    unsigned callWait;
+    /// Of the latest wait for an event of a call, and of the latest one with no
+    /// work behind it.
+    unsigned callWait, wait;
   };
   /// A work op, for those that look at it from outside of `forgottenBy`, the
   /// region op whose entry makes them forget it (null: none).
@@ -105,9 +103,8 @@ private:
   llvm::DenseMap<Operation *, SmallVector<unsigned, 2>> bitsOf, cleanedAt,
       forgottenAt;
   llvm::DenseMap<Block *, Operation *> outermostLoops;
-  /// A bit each for the points of events that stand for the work of a call,
-  /// that a stream waits for with no work behind the wait, or that are recorded
-  /// there.
+  /// A bit each for the points of events that stand for the work of a call, or
+  /// that a stream waits for with no work behind the wait.
   llvm::MapVector<Value, unsigned> marks;
   unsigned numBits = 0;
 
@@ -182,8 +179,6 @@ bool State::merge(const State &other) {
     unite(mine, theirs);
   for (auto [mine, theirs] : llvm::zip_equal(waits, other.waits))
     unite(mine, theirs);
-  for (auto [mine, theirs] : llvm::zip_equal(notBehind, other.notBehind))
-    unite(mine, theirs);
   // An event that only one path has made has no use from here on.
   SmallVector<Value> ended;
   for (auto &[event, mine] : events) {
@@ -205,8 +200,9 @@ bool State::merge(const State &other) {
 unsigned ScheduleOrder::addStream(Value key, bool isCallers) {
   auto [known, isNew] = streams.try_emplace(key);
   if (isNew) {
-    known->second = {isCallers, numBits, numBits + 1, numBits + 2, numBits + 3};
-    numBits += 4;
+    known->second = {isCallers,   numBits,     numBits + 1,
+                     numBits + 2, numBits + 3, numBits + 4};
+    numBits += 5;
   }
   return known - streams.begin();
 }
@@ -355,13 +351,6 @@ void ScheduleOrder::collectWork() {
   }
 }
 
-/// Whether each bit is in one of the two.
-static bool isAll(const llvm::BitVector &a, const llvm::BitVector &b) {
-  llvm::BitVector both = a;
-  both |= b;
-  return both.all();
-}
-
 static bool isOfCall(Value event) {
   return isa_and_nonnull<CallOpInterface>(event.getDefiningOp());
 }
@@ -374,13 +363,9 @@ void ScheduleOrder::collectMarks() {
   };
   // A wait counts as part of the work behind it in its block.
   llvm::MapVector<unsigned, SmallVector<Value>> open;
-  llvm::DenseSet<unsigned> waiting;
   auto close = [&] {
-    for (auto &[stream, events] : open) {
+    for (auto &[stream, events] : open)
       llvm::for_each(events, mark);
-      if (!events.empty())
-        waiting.insert(stream);
-    }
     open.clear();
   };
   function->walk([&](Block *block) {
@@ -399,24 +384,6 @@ void ScheduleOrder::collectMarks() {
       }
     }
     close();
-  });
-  // What is recorded behind such waits, whether they are in this block or not.
-  function->walk([&](Block *block) {
-    llvm::DenseSet<unsigned> worked;
-    for (Operation &op : *block) {
-      if (auto work = dyn_cast<WorkOpInterface>(op)) {
-        if (work.getStream())
-          worked.insert(streamOf.lookup(work.getStream()));
-      } else if (auto wait = dyn_cast<StreamWaitOp>(op)) {
-        worked.erase(streamOf.lookup(wait.getStream()));
-      } else if (op.getNumRegions()) {
-        worked.clear();
-      } else if (auto record = dyn_cast<EventRecordOp>(op)) {
-        unsigned stream = streamOf.lookup(record.getStream());
-        if (waiting.contains(stream) && !worked.contains(stream))
-          mark(record.getEvent());
-      }
-    }
   });
 }
 
@@ -501,10 +468,15 @@ void ScheduleOrder::enqueue(State &state, unsigned stream,
 void ScheduleOrder::waitOnHost(State &state, llvm::BitVector missing) {
   state.forEach([&](llvm::BitVector &mine) { mine &= missing; });
   state.untaken &= state.host;
-  // A stream that is idle now stays so where paths meet.
-  for (auto [waits, notBehind] : llvm::zip_equal(state.waits, state.notBehind))
-    if (waits.any() && !isAll(notBehind, state.host))
+  // Of what a stream waits for the host knows by what comes behind the wait, or
+  // by the events. Where paths meet, either will do for all of them.
+  for (auto [number, waits] : llvm::enumerate(state.waits)) {
+    unsigned wait = (streams.begin() + number)->second.wait;
+    if (!state.host.test(wait))
       waits.reset();
+    else if (!waits.anyCommon(state.host))
+      state.reset(wait);
+  }
 }
 
 /// The stream's name now stands for a stream that has no past but the host's.
@@ -516,10 +488,10 @@ void ScheduleOrder::renew(State &state, unsigned number) {
       missing.set(stream.olderWork);
     missing.reset(stream.work);
     missing.reset(stream.anyWork);
+    missing.reset(stream.wait);
   });
   state.streams[number] = state.host;
   state.waits[number].reset();
-  state.notBehind[number].set();
 }
 
 /// An event that comes from elsewhere: a point of its own.
@@ -551,7 +523,7 @@ void ScheduleOrder::visitWork(WorkOpInterface work, State &state) {
     bits.push_back(stream.work);
   enqueue(state, number, bits);
   state.waits[number].reset();
-  state.notBehind[number].set();
+  state.reset(stream.wait);
 }
 
 void ScheduleOrder::visitReturn(Operation *op, State &state) {
@@ -600,10 +572,10 @@ void ScheduleOrder::visit(Operation *op, State &state) {
       })
       .Case([&](StreamDestroyOp destroy) {
         unsigned number = numberOf(destroy.getStream());
-        if (destroy.getIdle() &&
-            (state.host.test((streams.begin() + number)->second.anyWork) ||
-             state.waits[number].anyCommon(state.host)) &&
-            isAll(state.notBehind[number], state.host))
+        const Stream &stream = (streams.begin() + number)->second;
+        if (destroy.getIdle() && (state.host.test(stream.anyWork) ||
+                                  (state.host.test(stream.wait) &&
+                                   state.waits[number].anyCommon(state.host))))
           report(ScheduleFinding::NotIdle, op,
                  getLastUser(number, op, [](Operation *user) {
                    return isa<WorkOpInterface, StreamWaitOp>(user);
@@ -613,18 +585,17 @@ void ScheduleOrder::visit(Operation *op, State &state) {
         unsigned number = numberOf(wait.getStream());
         state.streams[number] &= getEvent(state, wait.getEvent());
         if (auto mark = marks.find(wait.getEvent()); mark != marks.end()) {
+          const Stream &stream = (streams.begin() + number)->second;
           state.waits[number].set(mark->second);
-          state.notBehind[number].set();
           state.untaken.reset(mark->second);
+          enqueue(state, number, stream.wait);
           if (isOfCall(wait.getEvent()))
-            enqueue(state, number, (streams.begin() + number)->second.callWait);
+            enqueue(state, number, stream.callWait);
         }
       })
       .Case([&](StreamSynchronizeOp wait) {
-        for (Value stream : wait.getStreams()) {
+        for (Value stream : wait.getStreams())
           waitOnHost(state, state.streams[numberOf(stream)]);
-          state.waits[numberOf(stream)].reset();
-        }
       })
       .Case([&](EventSynchronizeOp wait) {
         for (Value event : wait.getEvents())
@@ -632,10 +603,8 @@ void ScheduleOrder::visit(Operation *op, State &state) {
       })
       .Case([&](EventRecordOp record) {
         unsigned number = numberOf(record.getStream());
-        if (auto mark = marks.find(record.getEvent()); mark != marks.end()) {
+        if (auto mark = marks.find(record.getEvent()); mark != marks.end())
           enqueue(state, number, mark->second);
-          state.notBehind[number].reset(mark->second);
-        }
         state.events[record.getEvent()] = state.streams[number];
       })
       .Case([&](EventDestroyOp destroy) {
@@ -790,7 +759,6 @@ SmallVector<ScheduleFinding> ScheduleOrder::run() {
   state.streams.assign(streams.size(), llvm::BitVector(numBits));
   state.untaken.resize(numBits);
   state.waits.assign(streams.size(), llvm::BitVector(numBits));
-  state.notBehind.assign(streams.size(), llvm::BitVector(numBits, true));
   flowThroughRegion(function.getFunctionBody(), state);
   // Loops are walked more than once, blocks in no order.
   auto key = [&](const ScheduleFinding &finding) {

@@ -379,6 +379,7 @@ LogicalResult CPULowering::buildBlockFunctions() {
     if (function.isKernel)
       function.block = buildBlockFunction(lowered, function, group);
   }
+  makeNullValid(work);
   work.walk([](Operation *op) { op->removeDiscardableAttr(inOrderName); });
   return success();
 }

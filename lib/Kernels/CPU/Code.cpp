@@ -161,6 +161,7 @@ private:
 void gpuasync::optimizeCpuCode(llvm::Module &module,
                                llvm::TargetMachine &machine, unsigned level,
                                HasVectorFunction has) {
+  machine.Options.TrapUnreachable = true;
   if (level == 0)
     return;
   VectorMath math(module, machine, has);

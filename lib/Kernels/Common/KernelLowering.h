@@ -136,6 +136,10 @@ LogicalResult checkNoTensorMaps(gpu::GPUModuleOp module, StringRef device);
 LogicalResult checkAllLowered(Operation *root, StringRef dialect,
                               StringRef target);
 
+/// After lowering: says of all functions that memory may be accessed by numbers
+/// that are added to null. LLVM would take such accesses for unreachable.
+void makeNullValid(Operation *root);
+
 /// Breaks vector ops up that the conversion to LLVM has no pattern for.
 void lowerVectors(Operation *root);
 

@@ -3,12 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Sizes of values in the memory of kernels, as the lowering to LLVM lays them
-// out.
+// out, and what may be an address there.
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Analysis/Memory/TypeLayout.h"
 #include "KernelLowering.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
 using namespace mlir::gpuasync;
@@ -37,4 +38,18 @@ std::optional<int64_t> gpuasync::getBytesInMemory(MemRefType type) {
     elements += (size - 1) * stride;
   }
   return elements * element->size;
+}
+
+void gpuasync::makeNullValid(Operation *root) {
+  root->walk([](LLVM::LLVMFuncOp function) {
+    if (function.isExternal())
+      return;
+    SmallVector<Attribute> attributes;
+    if (ArrayAttr present = function.getPassthroughAttr())
+      llvm::append_range(attributes, present);
+    attributes.push_back(
+        StringAttr::get(function.getContext(), "null_pointer_is_valid"));
+    function.setPassthroughAttr(
+        ArrayAttr::get(function.getContext(), attributes));
+  });
 }

@@ -341,6 +341,7 @@ LogicalResult GPULowering::lower() {
   finish();
   markKernels();
   hideFunctions();
+  makeNullValid(module);
   return failure(failed(checkDeclared()) ||
                  failed(checkLegal(module, vendor)) ||
                  failed(checkWorkgroupMemory()));

@@ -11,6 +11,8 @@
 import argparse
 import os
 import re
+import shutil
+import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +23,8 @@ import programs as P
 from fuzzrun import Failure
 
 MODES = ["tokens", "gpu", "sequential", "sequential-async"]
+STREAM_FORM = ["-gpu-async-structure-control-flow", "-gpu-kernel-outlining", "-convert-gpu-to-gpu-async",
+               "-gpu-async-infer-dependencies", "-gpu-async-make-forks-explicit"]
 # What a mode does not have yet; docs/Limits.md names each.
 NOT_YET = {}
 
@@ -40,9 +44,25 @@ class Runner:
                 "--timeout=%d" % self.options.timeout, "--leak-check=error", self.options.opt, file,
                 "--input=8xi32=0,1,2,3,4,5,6,7", "--input=%dxi32=0" % size, "--output=", "--output=@" + out]
 
+    def verify(self, text, streams):
+        """Raises a Failure if gpu-opt cannot prove that the streams keep the order of the tokens."""
+        passes = STREAM_FORM + ["-gpu-async-assign-streams=max-streams=%d" % streams, "-gpu-async-verify-form=form=stream",
+                                "-gpu-async-verify-schedule"]
+        limit = 2 * self.options.timeout
+        try:
+            done = subprocess.run([self.options.gpu_opt, "-", "-o", os.devnull] + passes, input=text, text=True,
+                                  errors="replace", capture_output=True, timeout=limit)
+        except subprocess.TimeoutExpired:
+            raise Failure("hung", "gpu-opt %s: no end after %d s" % (" ".join(passes), limit))
+        if done.returncode:
+            raise Failure("refused" if done.returncode > 0 else "crashed",
+                          "gpu-opt %s: exit code %d\n%s" % (" ".join(passes), done.returncode, fuzzrun.errors(done.stderr)))
+
     def run(self, list, mode, streams, schedule):
         """Raises a Failure; of wrong results the programs are in `which`."""
         text, bases, size = P.moduleText(list, mode, self.features(mode))
+        if self.options.gpu_opt:
+            self.verify(text, streams)
         got = fuzzrun.run(text, size, 2 * self.options.timeout + len(list),
                           lambda file, out: self.command(streams, file, size, out),
                           dict(os.environ, GPU_ASYNC_CPU_SCHEDULE=schedule))
@@ -222,8 +242,12 @@ def main():
     parser.add_argument("--schedule", help="GPU_ASYNC_CPU_SCHEDULE, instead of one that follows from the seed")
     parser.add_argument("--known", help="what errors that match this say is known: such programs count apart")
     parser.add_argument("--opt", default="-O0", help="of gpu-runner")
+    parser.add_argument("--gpu-opt", default="beside gpu-runner",
+                        help="what proves the order of the streams before a program runs; empty: nothing does")
     parser.add_argument("--check", action="store_true", help="with gpu-runner --check, which must find nothing")
     options = parser.parse_args()
+    if options.gpu_opt == "beside gpu-runner":
+        options.gpu_opt = os.path.join(os.path.dirname(shutil.which(options.gpu_runner) or options.gpu_runner), "gpu-opt")
     runner = Runner(options)
     options.max_streams = options.max_streams or [1, 2, 4, 32]
     modes = options.mode or MODES

@@ -298,3 +298,227 @@ func.func @chosen(%x: memref<16xf32> {llvm.noalias}, %y: memref<16xf32> {llvm.no
   return
 }
 }
+
+// -----
+
+// Kernels that others call, too, or themselves: what a launch passes counts besides.
+module attributes {gpu.container_module} {
+gpu.module @k {
+  llvm.func @again(%a: i64, %c: i1) attributes {gpu.kernel} {
+    %z = llvm.mlir.constant(0 : i64) : i64
+    llvm.cond_br %c, ^again, ^end
+  ^again:
+    llvm.call @again(%z, %c) : (i64, i1) -> ()
+    llvm.return
+  ^end:
+    %p = llvm.inttoptr %a : i64 to !llvm.ptr
+    llvm.return
+  }
+  // Only the kernel around it calls it back.
+  llvm.func @round(%a: i64, %c: i1) attributes {gpu.kernel} {
+    %z = llvm.mlir.constant(0 : i64) : i64
+    llvm.cond_br %c, ^back, ^end
+  ^back:
+    llvm.call @calls(%z, %c) : (i64, i1) -> ()
+    llvm.return
+  ^end:
+    %p = llvm.inttoptr %a : i64 to !llvm.ptr
+    llvm.return
+  }
+  llvm.func @calls(%a: i64, %c: i1) attributes {gpu.kernel} {
+    llvm.call @round(%a, %c) : (i64, i1) -> ()
+    llvm.return
+  }
+  // A function that is no kernel has the arguments of its calls only.
+  func.func private @countdown(%a: i64, %n: i32) {
+    %c0 = arith.constant 0 : i32
+    %more = arith.cmpi ne, %n, %c0 : i32
+    scf.if %more {
+      func.call @countdown(%a, %c0) : (i64, i32) -> ()
+    }
+    %p = llvm.inttoptr %a : i64 to !llvm.ptr
+    return
+  }
+  gpu.func @known(%a: i64, %n: i32) kernel {
+    %c64 = arith.constant 64 : i64
+    func.call @countdown(%c64, %n) : (i64, i32) -> ()
+    gpu.return
+  }
+  gpu.func @passed(%a: i64, %n: i32) kernel {
+    func.call @countdown(%a, %n) : (i64, i32) -> ()
+    gpu.return
+  }
+  // By its address: the function looks for addresses in what it is given.
+  func.func private @looks(%x: memref<4xi64>) {
+    %c0 = arith.constant 0 : index
+    %a = memref.load %x[%c0] : memref<4xi64>
+    %p = llvm.inttoptr %a : i64 to !llvm.ptr
+    return
+  }
+  gpu.func @indirect(%x: memref<4xi64>) kernel {
+    %f = func.constant @looks : (memref<4xi64>) -> ()
+    func.call_indirect %f(%x) : (memref<4xi64>) -> ()
+    gpu.return
+  }
+  llvm.func @derefer(%a: i64) {
+    %p = llvm.inttoptr %a : i64 to !llvm.ptr
+    llvm.return
+  }
+  llvm.mlir.global internal constant @handlers() : !llvm.ptr {
+    %f = llvm.mlir.addressof @derefer : !llvm.ptr
+    llvm.return %f : !llvm.ptr
+  }
+  // Called with a constant here, by its address with anything.
+  llvm.func @both(%b: i64) attributes {gpu.kernel} {
+    %z = llvm.mlir.constant(0 : i64) : i64
+    llvm.call @derefer(%z) : (i64) -> ()
+    %h = llvm.mlir.addressof @handlers : !llvm.ptr
+    llvm.return
+  }
+}
+
+// CHECK-LABEL: func.func @recursive
+func.func @recursive(%x: memref<16xf32> {llvm.noalias}, %t: memref<4xi64> {llvm.noalias}, %a: i64, %i: i32, %c: i1,
+                     %v: f32) {
+  %c1 = arith.constant 1 : index
+  // CHECK: %[[F:.*]] = gpu_async.memset async %
+  gpu_async.memset %x, %v : memref<16xf32>, f32
+  // CHECK: gpu_async.launch async @k::@known
+  gpu_async.launch @k::@known blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%a : i64, %i : i32)
+  // CHECK: %[[AGAIN:.*]] = gpu_async.launch async [{{.*}}%[[F]]{{.*}}] @k::@again
+  gpu_async.launch @k::@again blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%a : i64, %c : i1)
+  // CHECK: %[[ROUND:.*]] = gpu_async.launch async [%[[AGAIN]]] @k::@round
+  gpu_async.launch @k::@round blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%a : i64, %c : i1)
+  // CHECK: %[[CALLS:.*]] = gpu_async.launch async [%[[ROUND]]] @k::@calls
+  gpu_async.launch @k::@calls blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%a : i64, %c : i1)
+  // CHECK: %[[PASSED:.*]] = gpu_async.launch async [%[[CALLS]]] @k::@passed
+  gpu_async.launch @k::@passed blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%a : i64, %i : i32)
+  // CHECK: %[[INDIRECT:.*]] = gpu_async.launch async [%[[PASSED]]] @k::@indirect
+  gpu_async.launch @k::@indirect blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%t : memref<4xi64>)
+  // CHECK: %[[BOTH:.*]] = gpu_async.launch async [%[[INDIRECT]]] @k::@both
+  gpu_async.launch @k::@both blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%a : i64)
+  // CHECK: gpu_async.memset async [%[[BOTH]]]
+  gpu_async.memset %x, %v : memref<16xf32>, f32
+  return
+}
+}
+
+// -----
+
+// What is added to a pointer that was made of a number may be the address.
+module attributes {gpu.container_module} {
+gpu.module @k {
+  gpu.func @twice(%a: i64) kernel {
+    %z = llvm.mlir.zero : !llvm.ptr
+    %q = llvm.getelementptr %z[4] : (!llvm.ptr) -> !llvm.ptr, i8
+    %p = llvm.getelementptr %q[%a] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+    gpu.return
+  }
+  gpu.func @cast(%a: i64) kernel {
+    %z = llvm.mlir.zero : !llvm.ptr<1>
+    %q = llvm.addrspacecast %z : !llvm.ptr<1> to !llvm.ptr
+    %p = llvm.getelementptr %q[%a] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+    gpu.return
+  }
+  gpu.func @constant(%a: i64) kernel {
+    %four = llvm.mlir.constant(4 : i64) : i64
+    %eight = llvm.add %four, %four : i64
+    %q = llvm.inttoptr %eight : i64 to !llvm.ptr
+    %p = llvm.getelementptr %q[%a] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+    gpu.return
+  }
+  gpu.func @selected(%x: memref<4xi64>, %a: i64, %c: i1) kernel {
+    %i = memref.extract_aligned_pointer_as_index %x : memref<4xi64> -> index
+    %j = arith.index_cast %i : index to i64
+    %y = llvm.inttoptr %j : i64 to !llvm.ptr
+    %z = llvm.mlir.zero : !llvm.ptr
+    %q = llvm.select %c, %z, %y : i1, !llvm.ptr
+    %p = llvm.getelementptr %q[%a] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+    gpu.return
+  }
+  gpu.func @carried(%n: index, %a: i64) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %z = llvm.mlir.zero : !llvm.ptr
+    %r = scf.for %i = %c0 to %n step %c1 iter_args(%q = %z) -> !llvm.ptr {
+      %p = llvm.getelementptr %q[%a] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+      scf.yield %p : !llvm.ptr
+    }
+    gpu.return
+  }
+  gpu.func @branch(%a: i64, %c: i1) kernel {
+    %z = llvm.mlir.zero : !llvm.ptr
+    cf.cond_br %c, ^next(%z : !llvm.ptr), ^end
+  ^next(%q: !llvm.ptr):
+    %p = llvm.getelementptr %q[%a] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+    cf.br ^end
+  ^end:
+    gpu.return
+  }
+  func.func private @null() -> !llvm.ptr {
+    %z = llvm.mlir.zero : !llvm.ptr
+    return %z : !llvm.ptr
+  }
+  func.func private @at(%q: !llvm.ptr, %i: i64) {
+    %p = llvm.getelementptr %q[%i] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+    return
+  }
+  gpu.func @called(%a: i64) kernel {
+    %q = func.call @null() : () -> !llvm.ptr
+    func.call @at(%q, %a) : (!llvm.ptr, i64) -> ()
+    gpu.return
+  }
+  gpu.func @filled(%a: i64) kernel {
+    %z = llvm.mlir.zero : !llvm.ptr
+    %s = llvm.mlir.undef : !llvm.struct<(ptr, i64)>
+    %t = llvm.insertvalue %z, %s[0] : !llvm.struct<(ptr, i64)>
+    %q = llvm.extractvalue %t[0] : !llvm.struct<(ptr, i64)>
+    %p = llvm.getelementptr %q[%a] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+    gpu.return
+  }
+  // Offsets of what the kernel is given, though there is a null, too.
+  llvm.mlir.global internal constant @table(dense<0> : tensor<4xi32>) : !llvm.array<4 x i32>
+  gpu.func @offsets(%x: memref<4xi64>, %n: i64) kernel {
+    %i = memref.extract_aligned_pointer_as_index %x : memref<4xi64> -> index
+    %j = arith.index_cast %i : index to i64
+    %z = llvm.mlir.zero : !llvm.ptr
+    %one = llvm.getelementptr %z[1] : (!llvm.ptr) -> !llvm.ptr, i32
+    %t = llvm.mlir.addressof @table : !llvm.ptr
+    %p = llvm.getelementptr %t[%n] : (!llvm.ptr, i64) -> !llvm.ptr, i32
+    %s = llvm.mlir.undef : !llvm.struct<(ptr, i64)>
+    %f = llvm.insertvalue %p, %s[0] : !llvm.struct<(ptr, i64)>
+    %g = llvm.extractvalue %f[0] : !llvm.struct<(ptr, i64)>
+    %q = llvm.getelementptr %g[%n] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+    gpu.return
+  }
+}
+
+// CHECK-LABEL: func.func @fromNumbers
+func.func @fromNumbers(%x: memref<16xf32> {llvm.noalias}, %y: memref<4xi64> {llvm.noalias}, %a: i64, %n: index, %c: i1,
+                       %v: f32) {
+  %c1 = arith.constant 1 : index
+  // CHECK: %[[F:.*]] = gpu_async.memset async %
+  gpu_async.memset %x, %v : memref<16xf32>, f32
+  // CHECK: gpu_async.launch async @k::@offsets
+  gpu_async.launch @k::@offsets blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%y : memref<4xi64>, %a : i64)
+  // CHECK: %[[TWICE:.*]] = gpu_async.launch async [{{.*}}%[[F]]{{.*}}] @k::@twice
+  gpu_async.launch @k::@twice blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%a : i64)
+  // CHECK: %[[CAST:.*]] = gpu_async.launch async [%[[TWICE]]] @k::@cast
+  gpu_async.launch @k::@cast blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%a : i64)
+  // CHECK: %[[CONSTANT:.*]] = gpu_async.launch async [%[[CAST]]] @k::@constant
+  gpu_async.launch @k::@constant blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%a : i64)
+  // CHECK: %[[SELECTED:.*]] = gpu_async.launch async [%[[CONSTANT]]] @k::@selected
+  gpu_async.launch @k::@selected blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%y : memref<4xi64>, %a : i64, %c : i1)
+  // CHECK: %[[CARRIED:.*]] = gpu_async.launch async [%[[SELECTED]]] @k::@carried
+  gpu_async.launch @k::@carried blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%n : index, %a : i64)
+  // CHECK: %[[BRANCH:.*]] = gpu_async.launch async [%[[CARRIED]]] @k::@branch
+  gpu_async.launch @k::@branch blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%a : i64, %c : i1)
+  // CHECK: %[[CALLED:.*]] = gpu_async.launch async [%[[BRANCH]]] @k::@called
+  gpu_async.launch @k::@called blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%a : i64)
+  // CHECK: %[[FILLED:.*]] = gpu_async.launch async [%[[CALLED]]] @k::@filled
+  gpu_async.launch @k::@filled blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%a : i64)
+  // CHECK: gpu_async.memset async [%[[FILLED]]]
+  gpu_async.memset %x, %v : memref<16xf32>, f32
+  return
+}
+}

@@ -13,6 +13,7 @@
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace mlir::gpuasync {
@@ -27,7 +28,7 @@ bool mayHoldAddress(Type type);
 
 /// What numbers may be computed from, besides constants and sizes.
 struct NumberSources {
-  /// Of functions whose calls are not known.
+  /// Of functions not all of whose calls are known.
   llvm::SetVector<BlockArgument> arguments;
   /// A pointer that the function has, turned into a number.
   bool isFromPointer = false;
@@ -39,10 +40,13 @@ struct NumberSources {
   }
 };
 
-/// Functions all of whose calls are known.
+/// The calls that are known of functions.
 struct KnownCalls {
   llvm::DenseMap<Operation *, SmallVector<CallOpInterface>> callsOf;
   llvm::DenseMap<Operation *, FunctionOpInterface> calleeOf;
+  /// Functions that are called otherwise, too: a kernel is launched, whether it
+  /// calls itself or not, and who has a function's address may call it.
+  llvm::DenseSet<Operation *> withOtherCalls;
 
   void add(CallOpInterface call, FunctionOpInterface callee) {
     callsOf[callee].push_back(call);
@@ -54,6 +58,12 @@ struct KnownCalls {
 /// are followed as far as `calls` has them. Looks at no more than `maxValues`.
 NumberSources findSources(ValueRange numbers, const KnownCalls &calls,
                           unsigned maxValues = ~0u);
+
+/// Those of `pointers`, and of what they are computed from, that may have been
+/// made of numbers: null, undefined, or an address in numbers. What is added to
+/// these may be an address as well.
+llvm::DenseSet<Value> findMadeOfNumbers(ValueRange pointers,
+                                        const KnownCalls &calls);
 
 /// Whether a value of host code may be an address in numbers, as far as the
 /// function that it is in tells.

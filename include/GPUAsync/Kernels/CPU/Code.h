@@ -31,7 +31,9 @@ using HasVectorFunction = llvm::function_ref<bool(StringRef)>;
 /// exp, log and pow.
 bool isEarlyVectorFunction(StringRef name);
 
-/// Runs LLVM's pipeline of that level (0 to 3; 0 does nothing) for the machine.
+/// Runs LLVM's pipeline of that level (0 to 3; 0 does nothing) for the machine,
+/// which is told to trap where the program cannot get to, and does not run into
+/// the function that happens to lie behind.
 /// In kernels a product and a sum become one fma, as they do on GPUs, and math
 /// in vectorised loops is libmvec's, at most 4 units in the last place off: on
 /// x86-64 and for the functions that `has` says are there.
