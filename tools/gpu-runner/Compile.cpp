@@ -245,9 +245,15 @@ Error Program::runStages(const CompileOptions &options,
 }
 
 Error Program::schedule(const CompileOptions &options) {
-  if (options.check && lowered)
+  // A lowered file has been through all that these would change.
+  const char *ignored = options.check                   ? "--check"
+                        : options.maxStreams            ? "--max-streams"
+                        : options.subgroupSize          ? "--subgroup-size"
+                        : !options.printIRAfter.empty() ? "--print-ir-after"
+                                                        : nullptr;
+  if (ignored && lowered)
     return createStringError(
-        "--check: " + fileName +
+        Twine(ignored) + ": " + fileName +
         " is lowered already; give it the file from before");
   if (Error error = runStages(options, {"token", "linear", "stream"}))
     return error;

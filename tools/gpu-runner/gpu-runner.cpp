@@ -429,7 +429,7 @@ int Run::execute(gpuasync::Context &context) {
       failed = true;
     } else if (!failed) {
       setPhase("writing the results");
-      if (Error error = frame->readResults())
+      if (Error error = frame->readResults(checker))
         failed = fail(std::move(error));
       if (!failed && !options.entryPointResult.empty())
         frame->printPlainResult(outs());
