@@ -17,8 +17,9 @@ using namespace mlir::gpuasync::upstream;
 //===----------------------------------------------------------------------===//
 
 unsigned BlockImport::addNode(Node::Kind kind, Value token, Location loc,
-                              ArrayRef<Value> dependencies, Accesses accesses,
-                              Fiber &fiber, bool isUsed) {
+                              ArrayRef<Value> dependencies,
+                              SharedAccesses accesses, Fiber &fiber,
+                              bool isUsed) {
   SmallVector<unsigned, 2> predecessors(nodesOf(dependencies));
   unsigned number = nodes.size();
   nodes.push_back({kind, token, loc, std::move(predecessors),
@@ -45,7 +46,7 @@ unsigned BlockImport::nodeOf(Value token) {
     return number;
   }
   return addNode(Node::Outside, token, token.getLoc(), {},
-                 {{Base(), /*writes=*/true}}, *fibers.front(),
+                 share({{Base(), /*writes=*/true}}), *fibers.front(),
                  /*isUsed=*/true);
 }
 
@@ -254,7 +255,7 @@ void BlockImport::addRaces(Operation *op, ArrayRef<Access> accesses,
   SmallVector<unsigned> races =
       collect(nodesOf(dependencies), [&](const Node &node) {
         return node.kind != Node::Outside && node.kind != Node::Carried &&
-               mayConflict(node.accesses, accesses);
+               node.mayConflictWith(accesses);
       });
   for (unsigned number : races) {
     if (state.mode == Mode::Strict) {

@@ -80,6 +80,15 @@ struct Fiber {
   }
 };
 
+/// What many nodes may touch, all that a loop carries for instance.
+using SharedAccesses = std::shared_ptr<const Accesses>;
+
+inline SharedAccesses share(Accesses accesses) {
+  return accesses.empty()
+             ? nullptr
+             : std::make_shared<const Accesses>(std::move(accesses));
+}
+
 /// Something that a token stands for.
 struct Node {
   /// Outside: made by another block. Carried: what a loop hands its iterations,
@@ -90,7 +99,7 @@ struct Node {
   Value token;
   Location loc;
   SmallVector<unsigned, 2> predecessors;
-  Accesses accesses;
+  SharedAccesses accesses; ///< null: none
   Fiber *fiber;
   /// Whether the program takes the token, so that its order is trusted.
   bool isUsed;
@@ -98,6 +107,10 @@ struct Node {
   bool isDone = false;
   /// Number of the last search that came by.
   unsigned mark = 0;
+
+  bool mayConflictWith(ArrayRef<Access> others) const {
+    return accesses && mayConflict(*accesses, others);
+  }
 };
 
 /// What becomes of work that is outstanding at the end of a block.
@@ -121,7 +134,7 @@ struct RegionUses {
   llvm::DenseSet<Value> used;
   Accesses sync;
   Accesses host;
-  Accesses device;
+  SharedAccesses device;
 };
 
 class BlockImport {
@@ -138,7 +151,7 @@ public:
 private:
   // Nodes.
   unsigned addNode(Node::Kind kind, Value token, Location loc,
-                   ArrayRef<Value> dependencies, Accesses accesses,
+                   ArrayRef<Value> dependencies, SharedAccesses accesses,
                    Fiber &fiber, bool isUsed);
   unsigned nodeOf(Value token);
   template <typename Tokens>
@@ -199,6 +212,8 @@ private:
   SetVector<Value> pastOfResult(Operation *op, unsigned number,
                                 ArrayRef<std::unique_ptr<BlockImport>> imports);
   bool comesAfterArgument(Value passed, Value argument);
+  SmallVector<unsigned> argumentsBefore(Value passed);
+  void walkPast(Value token, function_ref<bool(unsigned)> visit);
   llvm::DenseSet<Value> pastOutside(Value token);
   Value joinOpen(OpBuilder &builder, Location loc);
   void importHostOp(Operation *op, Fiber &fiber);
@@ -232,6 +247,9 @@ private:
   /// Tokens that a loop carries, and what they start as, if each later one
   /// comes after the one before.
   llvm::DenseMap<Value, Value> startOf;
+  /// Numbers of the arguments of the block that the host has waited for at its
+  /// end.
+  std::optional<SmallVector<unsigned>> doneArguments;
   /// Tokens of enclosing blocks whose tails change in here, and what is
   /// outstanding at the end besides: what the op carries out.
   SmallVector<Value> retied;

@@ -138,7 +138,7 @@ void BlockImport::importWork(Operation *op, Fiber &fiber) {
           bool isSyncTail = node.kind != Node::Alloc &&
                             node.kind != Node::External &&
                             isTail(node, fiber) && !pointer;
-          return isSyncTail || mayConflict(node.accesses, accesses);
+          return isSyncTail || node.mayConflictWith(accesses);
         });
     dependencies.insert_range(tokensOf(earlier));
   }
@@ -163,7 +163,7 @@ void BlockImport::importWork(Operation *op, Fiber &fiber) {
                               : Node::Work;
   unsigned number =
       addNode(kind, token, op->getLoc(), dependencies.getArrayRef(),
-              std::move(accesses), fiber, isUsed);
+              share(std::move(accesses)), fiber, isUsed);
   if (isAlloc)
     allocations[cast<AllocOp>(created).getMemref()] = number;
   if (pointer)
@@ -236,7 +236,7 @@ void BlockImport::importUnregister(Operation *op, Fiber &fiber) {
   Accesses accesses = deviceAccesses(op, state.kernels);
   SmallVector<unsigned> users = collect({}, [&](const Node &node) {
     return node.kind != Node::Alloc && node.kind != Node::External &&
-           isVisible(node, fiber) && mayConflict(node.accesses, accesses);
+           isVisible(node, fiber) && node.mayConflictWith(accesses);
   });
   hostWait(users, op);
   if (isa<gpu::HostUnregisterOp>(op))
@@ -265,9 +265,9 @@ void BlockImport::readTokenForm(Operation *op, Fiber &fiber) {
     Node::Kind kind = isa<AllocOp>(op)   ? Node::Alloc
                       : work.getStream() ? Node::External
                                          : Node::Work;
-    unsigned number =
-        addNode(kind, token, op->getLoc(), dependencies,
-                deviceAccesses(op, state.kernels), fiber, !token.use_empty());
+    unsigned number = addNode(kind, token, op->getLoc(), dependencies,
+                              share(deviceAccesses(op, state.kernels)), fiber,
+                              !token.use_empty());
     if (auto alloc = dyn_cast<AllocOp>(op))
       allocations[alloc.getMemref()] = number;
     return;
@@ -414,8 +414,7 @@ void BlockImport::importTokenCall(func::CallOp op, Fiber &fiber) {
   SmallVector<unsigned> waited = collect(seeds, [&](const Node &node) {
     bool matters = node.kind == Node::Alloc ||
                    (node.kind != Node::External && isTail(node, fiber));
-    return matters && isVisible(node, fiber) &&
-           mayConflict(node.accesses, accesses);
+    return matters && isVisible(node, fiber) && node.mayConflictWith(accesses);
   });
   waited.append(fiber.cursor);
   for (Value allocation : enclosingAllocations(bases, isAnywhere))
@@ -430,7 +429,7 @@ void BlockImport::importTokenCall(func::CallOp op, Fiber &fiber) {
     if (!isOurToken(result.getType()))
       continue;
     addNode(Node::Work, result, op.getLoc(), dependencies,
-            {{Base(), /*writes=*/true}}, fiber, !result.use_empty());
+            share({{Base(), /*writes=*/true}}), fiber, !result.use_empty());
     tails[result] = result;
   }
 }
@@ -448,7 +447,7 @@ void BlockImport::importHostOp(Operation *op, Fiber &fiber) {
   // Host-shared memory can be used as soon as its allocation is enqueued.
   auto conflicts = [&](const Node &node) {
     return node.kind != Node::External && node.kind != Node::Alloc &&
-           mayConflict(node.accesses, *accesses);
+           node.mayConflictWith(*accesses);
   };
   SmallVector<unsigned> waited = collect({}, [&](const Node &node) {
     return isVisible(node, fiber) && isTail(node, fiber) && conflicts(node);

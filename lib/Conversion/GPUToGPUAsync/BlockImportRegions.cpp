@@ -17,6 +17,7 @@ using namespace mlir::gpuasync::upstream;
 
 RegionUses BlockImport::findUses(Operation *op) {
   RegionUses uses;
+  Accesses device;
   op->walk<WalkOrder::PreOrder>([&](Operation *inner) {
     if (inner == op)
       return;
@@ -38,9 +39,9 @@ RegionUses BlockImport::findUses(Operation *op) {
         uses.usesAny |= base.kind == Base::Unknown;
       }
       if (isDevice) {
-        uses.device.append(accesses);
+        device.append(accesses);
       } else {
-        uses.device.push_back({Base(), /*writes=*/true});
+        device.push_back({Base(), /*writes=*/true});
         uses.host.append(accesses);
       }
     }
@@ -66,9 +67,10 @@ RegionUses BlockImport::findUses(Operation *op) {
       uses.isOpaque = true;
   });
   // They are of any iteration of what is in there.
-  for (Accesses *accesses : {&uses.sync, &uses.host, &uses.device})
+  for (Accesses *accesses : {&uses.sync, &uses.host, &device})
     for (Access &access : *accesses)
       access.leave(op);
+  uses.device = share(std::move(device));
   return uses;
 }
 
@@ -77,28 +79,33 @@ RegionUses BlockImport::findUses(Operation *op) {
 void BlockImport::waitBefore(Operation *op, const RegionUses &uses,
                              Fiber &fiber) {
   bool takesTokens = carriesTokens(op);
-  SmallVector<unsigned> waited = collect({}, [&](const Node &node) {
-    if (uses.isOpaque)
-      return node.kind != Node::External;
-    if (!isVisible(node, fiber))
-      return false;
-    if (node.kind == Node::Alloc)
-      return !takesTokens &&
-             ((uses.usesAny && (node.predecessors.empty() || !node.isUsed)) ||
-              llvm::any_of(node.accesses, [&](const Access &access) {
-                return uses.used.contains(access.base.identity.getValue());
-              }));
-    if (mayConflict(node.accesses, uses.sync))
-      return true;
-    return node.kind != Node::External && isTail(node, fiber) &&
-           (uses.hasSync || mayConflict(node.accesses, uses.host));
-  });
+  bool isOrderedByTokens = takesTokens && !uses.isOpaque && !uses.hasSync &&
+                           uses.sync.empty() && uses.host.empty();
+  SmallVector<unsigned> waited;
+  if (!isOrderedByTokens)
+    waited = collect({}, [&](const Node &node) {
+      if (uses.isOpaque)
+        return node.kind != Node::External;
+      if (!isVisible(node, fiber))
+        return false;
+      if (node.kind == Node::Alloc)
+        return !takesTokens &&
+               ((uses.usesAny && (node.predecessors.empty() || !node.isUsed)) ||
+                llvm::any_of(*node.accesses, [&](const Access &access) {
+                  return uses.used.contains(access.base.identity.getValue());
+                }));
+      if (node.mayConflictWith(uses.sync))
+        return true;
+      return node.kind != Node::External && isTail(node, fiber) &&
+             (uses.hasSync || node.mayConflictWith(uses.host));
+    });
   if (uses.hasWork || uses.hasSync || !uses.host.empty())
     waited.append(fiber.cursor);
   if (!takesTokens) {
     SmallVector<Base, 4> bases;
-    for (const Access &access : uses.device)
-      bases.push_back(access.base);
+    if (uses.device)
+      for (const Access &access : *uses.device)
+        bases.push_back(access.base);
     for (Value allocation : enclosingAllocations(bases, uses.usesAny))
       waited.push_back(nodeOf(allocation));
   }
@@ -190,21 +197,30 @@ static bool isUndefinedResult(OpResult result) {
                                    end.getArgs()[result.getResultNumber()]);
 }
 
+/// Visits the node of the token and its past, each one once, as far as the
+/// visits say so.
+void BlockImport::walkPast(Value token, function_ref<bool(unsigned)> visit) {
+  SmallVector<unsigned> worklist{nodeOf(token)};
+  unsigned search = ++searches;
+  while (!worklist.empty()) {
+    unsigned number = worklist.pop_back_val();
+    if (nodes[number].mark == search)
+      continue;
+    nodes[number].mark = search;
+    if (visit(number))
+      llvm::append_range(worklist, nodes[number].predecessors);
+  }
+}
+
 /// Tokens of enclosing blocks, and those that the block's loop carries, which
 /// `token` comes after.
 llvm::DenseSet<Value> BlockImport::pastOutside(Value token) {
-  SmallVector<unsigned> worklist{nodeOf(token)};
-  ++searches;
   llvm::DenseSet<Value> past;
-  while (!worklist.empty()) {
-    Node &current = nodes[worklist.pop_back_val()];
-    if (current.mark == searches)
-      continue;
-    current.mark = searches;
-    if (isFromOutside(current) || current.kind == Node::Carried)
-      past.insert(current.token);
-    worklist.append(current.predecessors.begin(), current.predecessors.end());
-  }
+  walkPast(token, [&](unsigned number) {
+    if (isFromOutside(nodes[number]) || nodes[number].kind == Node::Carried)
+      past.insert(nodes[number].token);
+    return true;
+  });
   return past;
 }
 
@@ -213,6 +229,31 @@ llvm::DenseSet<Value> BlockImport::pastOutside(Value token) {
 bool BlockImport::comesAfterArgument(Value passed, Value argument) {
   return isUndefined(passed) || nodes[nodeOf(argument)].isDone ||
          pastOutside(passed).contains(argument);
+}
+
+/// The numbers of this block's arguments of which `passed` comes after what the
+/// block was given, in their order. The block has been imported.
+SmallVector<unsigned> BlockImport::argumentsBefore(Value passed) {
+  auto numbersOf = [&](function_ref<bool(Value)> isWanted) {
+    SmallVector<unsigned> numbers;
+    for (BlockArgument argument : block.getArguments())
+      if (isOurToken(argument.getType()) && isWanted(argument))
+        numbers.push_back(argument.getArgNumber());
+    return numbers;
+  };
+  if (isUndefined(passed))
+    return numbersOf([](Value) { return true; });
+  if (!doneArguments)
+    doneArguments = numbersOf(
+        [&](Value argument) { return nodes[nodeOf(argument)].isDone; });
+  SmallVector<unsigned> numbers = *doneArguments;
+  for (Value token : pastOutside(passed))
+    if (auto argument = dyn_cast<BlockArgument>(token);
+        argument && argument.getOwner() == &block)
+      numbers.push_back(argument.getArgNumber());
+  llvm::sort(numbers);
+  numbers.erase(llvm::unique(numbers), numbers.end());
+  return numbers;
 }
 
 /// Tokens of this block that a result of `op` comes after, whichever way the
@@ -232,20 +273,15 @@ BlockImport::pastOfResult(Operation *op, unsigned number,
     BlockImport &before = *imports.front();
     BlockImport &after = *imports.back();
     OperandRange passed = loop.getConditionOp().getArgs();
-    for (auto [argument, init, yielded] :
-         llvm::zip_equal(loop.getBeforeArguments(), loop.getInits(),
-                         loop.getYieldOp().getResults())) {
-      if (!isOurToken(argument.getType()) ||
-          !before.comesAfterArgument(passed[number], argument))
-        continue;
-      bool comesRound = false;
-      for (auto [next, value] :
-           llvm::zip_equal(loop.getAfterArguments(), passed))
-        comesRound |= isOurToken(next.getType()) &&
-                      after.comesAfterArgument(yielded, next) &&
-                      before.comesAfterArgument(value, argument);
+    for (unsigned argument : before.argumentsBefore(passed[number])) {
+      Value yielded = loop.getYieldOp().getResults()[argument];
+      bool comesRound =
+          llvm::any_of(after.argumentsBefore(yielded), [&](unsigned next) {
+            return before.comesAfterArgument(
+                passed[next], loop.getBeforeArguments()[argument]);
+          });
       if (comesRound)
-        past.insert(init);
+        past.insert(loop.getInits()[argument]);
     }
     return past;
   }
@@ -278,16 +314,18 @@ void BlockImport::addResults(Operation *op,
   if (isa<scf::WhileOp>(op))
     sources = sources.take_front();
   auto loop = dyn_cast<scf::ForOp>(op);
+  auto endOf = [&](BlockImport &inner, OpResult result) {
+    Operation *end = inner.block.getTerminator();
+    // scf.condition has its condition first.
+    unsigned skipped = end->getNumOperands() - op->getNumResults();
+    return end->getOperand(skipped + result.getResultNumber());
+  };
   auto comesBefore = [&](OpResult first, OpResult second) {
     if (loop && !isCovered(nodeOf(loop.getInitArgs()[first.getResultNumber()]),
                            loop.getInitArgs()[second.getResultNumber()]))
       return false;
     return llvm::all_of(sources, [&](const auto &inner) {
-      Operation *end = inner->block.getTerminator();
-      // scf.condition has its condition first.
-      unsigned skipped = end->getNumOperands() - op->getNumResults();
-      Value before = end->getOperand(skipped + first.getResultNumber());
-      Value after = end->getOperand(skipped + second.getResultNumber());
+      Value before = endOf(*inner, first), after = endOf(*inner, second);
       return isUndefined(before) || isUndefined(after) ||
              inner->isCovered(inner->nodeOf(before), after);
     });
@@ -300,13 +338,51 @@ void BlockImport::addResults(Operation *op,
   for (OpResult result : op->getResults())
     if (isOurToken(result.getType()) && !isUndefinedResult(result))
       results.push_back({result, {}});
+  // By the nodes of what one region hands over: those come into question that
+  // its past has.
+  struct Ends {
+    llvm::DenseMap<unsigned, SmallVector<unsigned, 1>> resultsOf;
+    SmallVector<unsigned> always;
+  };
+  SmallVector<Ends> ends(sources.size());
+  for (auto [inner, end] : llvm::zip_equal(sources, ends))
+    for (auto [index, result] : llvm::enumerate(results)) {
+      Value token = endOf(*inner, result.token);
+      if (isUndefined(token) || inner->nodes[inner->nodeOf(token)].isDone)
+        end.always.push_back(index);
+      else
+        end.resultsOf[inner->nodeOf(token)].push_back(index);
+    }
+  auto candidatesFor = [&](OpResult token) {
+    SmallVector<unsigned> candidates;
+    auto source = llvm::find_if(sources, [&](const auto &inner) {
+      return !isUndefined(endOf(*inner, token));
+    });
+    if (source == sources.end()) {
+      llvm::append_range(candidates, llvm::seq<unsigned>(0, results.size()));
+      return candidates;
+    }
+    BlockImport &inner = **source;
+    Ends &end = ends[source - sources.begin()];
+    candidates = end.always;
+    inner.walkPast(endOf(inner, token), [&](unsigned number) {
+      if (inner.nodes[number].isDone)
+        return false;
+      if (auto found = end.resultsOf.find(number); found != end.resultsOf.end())
+        llvm::append_range(candidates, found->second);
+      return true;
+    });
+    llvm::sort(candidates);
+    return candidates;
+  };
   for (Result &result : results)
-    for (Result &other : results)
-      if (other.token != result.token &&
-          comesBefore(other.token, result.token) &&
-          (other.token.getResultNumber() < result.token.getResultNumber() ||
-           !comesBefore(result.token, other.token)))
-        result.past.push_back(other.token);
+    for (unsigned index : candidatesFor(result.token)) {
+      OpResult other = results[index].token;
+      if (other != result.token && comesBefore(other, result.token) &&
+          (other.getResultNumber() < result.token.getResultNumber() ||
+           !comesBefore(result.token, other)))
+        result.past.push_back(other);
+    }
   // What comes before others comes first: nodes have topological numbers.
   llvm::sort(results, [](const Result &a, const Result &b) {
     return std::make_pair(a.past.size(), a.token.getResultNumber()) <
