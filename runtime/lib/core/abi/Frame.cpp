@@ -91,9 +91,8 @@ static Status pinSlowly(Frame &frame, const gpuasync_function &function) {
     RETURN_IF_ERROR(chooseDefault(*registration, held.context));
     held.isDefault = true;
   }
-  bool inside = false;
-  for (Frame *outer = frame.outer; outer; outer = outer->outer)
-    inside |= outer->pin != nullptr;
+  const bool inside =
+      isInside([](Frame &outer) { return outer.pin != nullptr; });
   for (int attempt = 0; attempt < 100; ++attempt) {
     RETURN_IF_ERROR(held.context->check());
     Pin *pin = nullptr;

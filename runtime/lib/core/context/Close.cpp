@@ -264,11 +264,9 @@ std::string gpuasync_context::describeBusy() {
 
 Status gpuasync_context::giveBack(int64_t timeoutNs) {
   // Not in one of another context either, for whose end others may wait.
-  for (Frame *frame = currentThread ? currentThread->innermost : nullptr; frame;
-       frame = frame->outer)
-    if (frame->pin)
-      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                        "the context is trimmed from inside a frame");
+  if (isInside([](Frame &frame) { return frame.pin != nullptr; }))
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      "the context is trimmed from inside a frame");
   CurrentContext current(*this);
   if (!current.status.ok())
     return noteFault(std::move(current.status));
@@ -531,11 +529,9 @@ void gpuasync_context::reclaim() {
 }
 
 Status gpuasync_context::close() {
-  for (Frame *frame = currentThread ? currentThread->innermost : nullptr; frame;
-       frame = frame->outer)
-    if (frame->context == this)
-      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                        "the context is closed from inside one of its frames");
+  if (isInside([&](Frame &frame) { return frame.context == this; }))
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      "the context is closed from inside one of its frames");
   const ThreadState *thread = &threadState();
   if (Visit::isInside(*this) || closedBy.load() == thread)
     return makeStatus(GPUASYNC_INVALID_ARGUMENT,

@@ -422,10 +422,8 @@ Status ModuleCache::loadProduct(LoadedModule &entry, const Source &source,
         if (used->calls.unload)
           foreign(*used).unload(used->calls.user, made);
       });
-      status = context.driver->adoptModule(module, image, made, entry.native,
-                                           entry.functions.get());
-      if (!status.ok())
-        return status;
+      RETURN_IF_ERROR(context.driver->adoptModule(
+          module, image, made, entry.native, entry.functions.get()));
       undo.armed = false;
       entry.foreign = made;
       entry.hooks = used;

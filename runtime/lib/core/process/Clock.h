@@ -13,10 +13,14 @@
 
 namespace gpuasync {
 
+inline int64_t toNs(const timespec &time) {
+  return int64_t(time.tv_sec) * 1000000000 + time.tv_nsec;
+}
+
 inline int64_t nowNs() {
   timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
-  return int64_t(time.tv_sec) * 1000000000 + time.tv_nsec;
+  return toNs(time);
 }
 
 inline void sleepNs(int64_t ns) {
