@@ -301,20 +301,6 @@ Status ModuleCache::insert(const Registration &registration, uint32_t index,
               nullptr, lock, entry);
 }
 
-namespace {
-/// Runs a function at the end of its scope unless told not to.
-template <typename Function>
-struct AtEnd {
-  Function function;
-  bool armed = true;
-  explicit AtEnd(Function function) : function(std::move(function)) {}
-  ~AtEnd() {
-    if (armed)
-      function();
-  }
-};
-} // namespace
-
 static Status hookFailed(const char *hook, const gpuasync_module &module,
                          const Status &status) {
   return makeStatus(status.code(), "the %s hook failed for module '%s': %s",

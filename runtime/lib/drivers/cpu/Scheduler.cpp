@@ -603,10 +603,7 @@ Scheduler::Wait Scheduler::wait(Stream &stream, uint64_t position,
 
 Scheduler::Wait Scheduler::waitUntil(Stream &stream, uint64_t position,
                                      int64_t timeoutNs) {
-  auto reached = [&] {
-    return stream.completed.load(std::memory_order_acquire) >= position;
-  };
-  if (reached())
+  if (stream.completed.load(std::memory_order_acquire) >= position)
     return Wait::Reached;
   // A block can take longer than a time limit allows, the adversary decides who
   // runs what, and the checker tells kernels from the host by their threads.

@@ -177,9 +177,6 @@ VendorCall CudaDriver::pointerKind(const void *pointer,
   VendorCall call =
       VENDOR_CALL(pointerAttributes, 2, attributes, values, pointer);
   if (call.ok())
-    kind = managed                    ? PointerKind::Managed
-           : type == MemoryTypeDevice ? PointerKind::Device
-           : type == MemoryTypeHost   ? PointerKind::Registered
-                                      : PointerKind::Pageable;
+    kind = kindOf(managed, type);
   return call;
 }

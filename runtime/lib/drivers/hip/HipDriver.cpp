@@ -91,7 +91,8 @@ VendorCall HipDriver::identify(VendorDevice &device) const {
 }
 
 // Nothing is compiled here, so there is no log.
-VendorCall HipDriver::loadImage(const gpuasync_image &image,
+VendorCall HipDriver::loadImage(const VendorLimits &,
+                                const gpuasync_image &image,
                                 ModuleHandle &module, char *, size_t) const {
   return VENDOR_CALL(moduleLoadObject, &module, image.data);
 }
@@ -137,11 +138,7 @@ VendorCall HipDriver::pointerKind(const void *pointer,
   VendorCall call = VENDOR_CALL(pointerAttributesOf, &attributes, pointer);
   auto type = unsigned(attributes.type);
   if (call.ok())
-    kind = attributes.isManaged || type == MemoryTypeManaged
-               ? PointerKind::Managed
-           : type == MemoryTypeDevice ? PointerKind::Device
-           : type == MemoryTypeHost   ? PointerKind::Registered
-                                      : PointerKind::Pageable;
+    kind = kindOf(attributes.isManaged || type == MemoryTypeManaged, type);
   else if (call.code == ErrorInvalidValue && table.lastError)
     (void)table.lastError();
   return call;

@@ -95,26 +95,18 @@ Status VendorContext::open(void *adopted) {
   opened = true;
   // Whatever fails or is thrown below: nothing stays open, and the caller's
   // context is current again.
-  struct Guard {
-    VendorContext &self;
-    SavedContext saved;
-    bool current = false, succeeded = false;
-    ~Guard() {
-      if (!succeeded)
-        (void)self.close(self.device.loss.lost());
-      if (current)
-        self.restore(saved);
-    }
-  } guard{*this, {}};
+  SavedContext saved;
+  AtEnd goBack([&] { restore(saved); });
+  AtEnd undo([&] { (void)close(device.loss.lost()); });
   RETURN_IF_ERROR(check(contextId(table, context, generationId)));
-  RETURN_IF_ERROR(makeCurrent(guard.saved));
-  guard.current = true;
-  Status status = testCapabilities();
+  RETURN_IF_ERROR(makeCurrent(saved));
+  RETURN_IF_ERROR(testCapabilities());
   gpuasync_image image;
-  if (status.ok() && driver.builtinImage(device.limits, image))
-    status = loadModule(builtinKernelModule(), image, builtinModule, builtins);
-  guard.succeeded = status.ok();
-  return status;
+  if (driver.builtinImage(device.limits, image))
+    RETURN_IF_ERROR(
+        loadModule(builtinKernelModule(), image, builtinModule, builtins));
+  undo.armed = false;
+  return Status();
 }
 
 VendorCall VendorContext::createPool() {
@@ -140,21 +132,17 @@ VendorCall VendorContext::createPool() {
 }
 
 Status VendorContext::testCapabilities() {
-  // Given back also where host memory runs out.
-  struct Guard {
-    VendorContext &self;
-    NativeStream stream = nullptr;
-    void *page = nullptr;
-    ~Guard() {
-      if (page)
-        self.freeMemory(MemoryKind::Pinned, page);
-      if (stream)
-        self.destroyStream(stream);
-    }
-  } guard{*this};
-  RETURN_IF_ERROR(createStream(guard.stream));
+  NativeStream stream = nullptr;
+  void *page = nullptr;
+  // Also where host memory runs out.
+  AtEnd giveBack([&] {
+    if (page)
+      freeMemory(MemoryKind::Pinned, page);
+    if (stream)
+      destroyStream(stream);
+  });
+  RETURN_IF_ERROR(createStream(stream));
   Status status;
-  NativeStream stream = guard.stream;
   if (device.info.capabilities & CapStreamOrderedAlloc) {
     VendorCall made = createPool();
     note(made);
@@ -166,12 +154,12 @@ Status VendorContext::testCapabilities() {
   }
   if (device.info.capabilities & CapFlagWait) {
     refuted |= CapFlagWait;
-    status = allocMemory(MemoryKind::Pinned, 4096, guard.page);
+    status = allocMemory(MemoryKind::Pinned, 4096, page);
     if (status.ok()) {
-      auto *slot = static_cast<volatile uint32_t *>(guard.page);
+      auto *slot = static_cast<volatile uint32_t *>(page);
       *slot = 0;
       bool done = false;
-      if (writeFlag(stream, static_cast<uint32_t *>(guard.page), 42).ok() &&
+      if (writeFlag(stream, static_cast<uint32_t *>(page), 42).ok() &&
           waitStream(stream, -1, done).ok() && *slot == 42)
         refuted &= ~uint32_t(CapFlagWait);
     }
