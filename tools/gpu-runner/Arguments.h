@@ -15,8 +15,6 @@
 
 namespace gpurunner {
 
-struct Checker;
-
 /// The arguments and results of one function.
 class CallFrame {
 public:
@@ -34,8 +32,8 @@ public:
   void reset();
   /// The packed list: arguments, results, and `status`.
   void **pack(void **status);
-  /// Reads the results after a call. What `checker` forbids to read is zero.
-  llvm::Error readResults(Checker &checker);
+  /// Reads the results after a call.
+  llvm::Error readResults();
   /// Writes what the --output values ask for; without any, prints the results.
   llvm::Error writeOutputs(llvm::ArrayRef<std::string> outputs,
                            llvm::raw_ostream &os);

@@ -35,23 +35,11 @@ Error Checker::open() {
   find = reinterpret_cast<decltype(find)>(dlsym(handle, "gpuasync_check_find"));
   finishChecks = reinterpret_cast<decltype(finishChecks)>(
       dlsym(handle, "gpuasync_check_finish"));
-  if (find)
-    host = reinterpret_cast<decltype(host)>(find("gpuasync_check_host"));
-  if (!start || !find || !finishChecks || !host)
+  if (!start || !find || !finishChecks)
     return createStringError("--check: " + path +
                              " is not of this version of the project");
   start([](void *, const char *text) { errs() << text; }, nullptr);
   return Error::success();
-}
-
-bool Checker::mayRead(const void *address, const void *base, uint64_t bytes,
-                      const std::string &who) {
-  if (!host)
-    return true;
-  // Place, pointer, and what reads: the runner has no line in the program.
-  std::string site = "gpu-runner\n\n" + who;
-  return host(const_cast<void *>(address), const_cast<void *>(base),
-              bytes << 8 | GPUASYNC_CHECK_READ, site.c_str());
 }
 
 bool Checker::finish() {

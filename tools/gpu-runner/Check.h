@@ -12,7 +12,6 @@
 #include "llvm/Support/Error.h"
 
 #include <cstdint>
-#include <string>
 
 namespace gpurunner {
 
@@ -22,19 +21,11 @@ struct Checker {
 
   /// Opens the library and installs it, before the device is used.
   llvm::Error open();
-  /// Says what is wrong with the runner's own read of `bytes` bytes at
-  /// `address`, which was computed from `base`, for `who`. Whether the read may
-  /// happen. Not thread-safe.
-  bool mayRead(const void *address, const void *base, uint64_t bytes,
-               const std::string &who);
   /// After the last call of the program: says how many bugs there were.
   /// Returns whether there was one.
   bool finish();
 
 private:
-  /// gpuasync_check_host
-  void *(*host)(void *address, void *base, uint64_t access,
-                const char *site) = nullptr;
   uint64_t (*finishChecks)(uint64_t *unprinted) = nullptr;
 };
 

@@ -9,8 +9,6 @@
 
 #include "Crash.h"
 
-#include "Compile.h"
-
 #include "llvm/DebugInfo/DIContext.h"
 #include "llvm/DebugInfo/DWARF/DWARFContext.h"
 #include "llvm/Object/ObjectFile.h"
@@ -90,10 +88,7 @@ static std::string describe(uint64_t address) {
   const Function *function = findFunction(address);
   if (!function)
     return "";
-  // The runner calls a wrapper, into which the function may be inlined.
-  StringRef name = function->name;
-  name.consume_front(packedPrefix);
-  std::string text = ("@" + name).str();
+  std::string text = "@" + function->name;
   if (!state().object)
     return text;
   auto object = object::ObjectFile::createObjectFile(*state().object);
@@ -115,19 +110,6 @@ static std::string describe(uint64_t address) {
 
 static void onAlarm(int) {
   writeAll(state().plain);
-  _exit(1);
-}
-
-/// Ends the process once all has been said. What the program printed goes out
-/// before, as far as that can be done: a failed assert of the host's prints its
-/// text to the standard output.
-[[noreturn]] static void leave() {
-  state().plain[0] = 0;
-  struct sigaction plain = {};
-  plain.sa_handler = onAlarm;
-  sigaction(SIGALRM, &plain, nullptr);
-  alarm(5);
-  std::fflush(stdout);
   _exit(1);
 }
 
@@ -186,7 +168,7 @@ static void onSignal(int signal, siginfo_t *info, void *context) {
     message += ", in " + text + "\n";
   }
   writeAll(message.c_str());
-  leave();
+  _exit(1);
 }
 
 static void onFatalError(void *, const char *reason, bool) {
@@ -241,7 +223,7 @@ void startWatchdog(double seconds, double grace) {
                   "while %s\n",
                   seconds, state().phase.load());
     writeAll(message);
-    leave();
+    _exit(1);
   }).detach();
 }
 

@@ -17,9 +17,8 @@ using namespace mlir::gpuasync::upstream;
 //===----------------------------------------------------------------------===//
 
 unsigned BlockImport::addNode(Node::Kind kind, Value token, Location loc,
-                              ArrayRef<Value> dependencies,
-                              SharedAccesses accesses, Fiber &fiber,
-                              bool isUsed) {
+                              ArrayRef<Value> dependencies, Accesses accesses,
+                              Fiber &fiber, bool isUsed) {
   SmallVector<unsigned, 2> predecessors(nodesOf(dependencies));
   unsigned number = nodes.size();
   nodes.push_back({kind, token, loc, std::move(predecessors),
@@ -46,7 +45,7 @@ unsigned BlockImport::nodeOf(Value token) {
     return number;
   }
   return addNode(Node::Outside, token, token.getLoc(), {},
-                 share({{Base(), /*writes=*/true}}), *fibers.front(),
+                 {{Base(), /*writes=*/true}}, *fibers.front(),
                  /*isUsed=*/true);
 }
 
@@ -55,8 +54,7 @@ Value BlockImport::tailOf(Value token) {
   for (BlockImport *import = this; import; import = import->parent)
     if (Value tail = import->tails.lookup(token))
       return tail;
-  assert(isOurToken(token.getType()) &&
-         "checked: a token is made before it is used");
+  assert(isToken(token) && "checked: a token is made before it is used");
   return token;
 }
 
@@ -250,15 +248,15 @@ void BlockImport::addAllocations(Operation *op, ArrayRef<Access> accesses,
 /// of them writing.
 void BlockImport::addRaces(Operation *op, ArrayRef<Access> accesses,
                            SetVector<Value> &dependencies) {
-  if (state.mode == Mode::Trust || accesses.empty())
+  if (state.mode == ImportMode::Trust || accesses.empty())
     return;
   SmallVector<unsigned> races =
       collect(nodesOf(dependencies), [&](const Node &node) {
         return node.kind != Node::Outside && node.kind != Node::Carried &&
-               node.mayConflictWith(accesses);
+               mayConflict(node.accesses, accesses);
       });
   for (unsigned number : races) {
-    if (state.mode == Mode::Strict) {
+    if (state.mode == ImportMode::Strict) {
       dependencies.insert(nodes[number].token);
       continue;
     }
@@ -339,7 +337,7 @@ void BlockImport::finish() {
   SmallVector<unsigned> returned;
   for (OpOperand &operand : terminator->getOpOperands()) {
     Type type = operand.get().getType();
-    if (!isUpstreamToken(type) && !isOurToken(type))
+    if (!isUpstreamToken(type) && !isa<TokenType>(type))
       continue;
     operand.set(tailOf(operand.get()));
     returned.push_back(nodeOf(operand.get()));
@@ -413,7 +411,7 @@ LogicalResult BlockImport::run() {
   Fiber &fiber = *fibers.front();
   // What a caller's tokens stand for may still run, and may touch anything.
   for (BlockArgument argument : block.getArguments())
-    if (!parent && isOurToken(argument.getType()))
+    if (!parent && isToken(argument))
       nodeOf(argument);
   for (Operation &op : llvm::make_early_inc_range(block))
     if (!op.hasTrait<OpTrait::IsTerminator>())

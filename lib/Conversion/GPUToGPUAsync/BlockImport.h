@@ -11,6 +11,9 @@
 
 #include "GPUAsync/Analysis/Memory/MemoryAccesses.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
+#include "GPUAsync/IR/OpKinds.h"
+#include "GPUAsync/IR/RegionTokens.h"
+#include "GPUAsync/Options.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Async/IR/Async.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -26,8 +29,6 @@ bool isUpstreamToken(Type type);
 bool isAsyncDialectType(Type type);
 /// A token or value of either dialect that orders work.
 bool isUpstreamOrder(Type type);
-bool isOurToken(Type type);
-bool holdsKernels(Operation *op);
 /// Upstream ops that do device work in our sense, in order of tokens.
 bool isUpstreamWork(Operation *op);
 /// Whether `op` takes or returns tokens.
@@ -41,8 +42,6 @@ void convertTokens(ValueRange values);
 /// refused.
 LogicalResult checkImportable(Operation *root);
 
-enum class Mode { Trust, Check, Strict };
-
 /// State that all blocks of a module share.
 struct ImportState {
   /// What a call that takes or returns tokens may touch of what its caller
@@ -55,7 +54,7 @@ struct ImportState {
   KernelTable kernels;
   SymbolTableCollection symbols;
   llvm::DenseMap<Operation *, bool> anywhere;
-  Mode mode = Mode::Trust;
+  ImportMode mode = ImportMode::Trust;
   /// Upstream ops that have been replaced, in program order.
   SmallVector<Operation *> replaced;
 };
@@ -80,15 +79,6 @@ struct Fiber {
   }
 };
 
-/// What many nodes may touch, all that a loop carries for instance.
-using SharedAccesses = std::shared_ptr<const Accesses>;
-
-inline SharedAccesses share(Accesses accesses) {
-  return accesses.empty()
-             ? nullptr
-             : std::make_shared<const Accesses>(std::move(accesses));
-}
-
 /// Something that a token stands for.
 struct Node {
   /// Outside: made by another block. Carried: what a loop hands its iterations,
@@ -99,7 +89,7 @@ struct Node {
   Value token;
   Location loc;
   SmallVector<unsigned, 2> predecessors;
-  SharedAccesses accesses; ///< null: none
+  Accesses accesses;
   Fiber *fiber;
   /// Whether the program takes the token, so that its order is trusted.
   bool isUsed;
@@ -107,10 +97,6 @@ struct Node {
   bool isDone = false;
   /// Number of the last search that came by.
   unsigned mark = 0;
-
-  bool mayConflictWith(ArrayRef<Access> others) const {
-    return accesses && mayConflict(*accesses, others);
-  }
 };
 
 /// What becomes of work that is outstanding at the end of a block.
@@ -134,7 +120,7 @@ struct RegionUses {
   llvm::DenseSet<Value> used;
   Accesses sync;
   Accesses host;
-  SharedAccesses device;
+  Accesses device;
 };
 
 class BlockImport {
@@ -151,7 +137,7 @@ public:
 private:
   // Nodes.
   unsigned addNode(Node::Kind kind, Value token, Location loc,
-                   ArrayRef<Value> dependencies, SharedAccesses accesses,
+                   ArrayRef<Value> dependencies, Accesses accesses,
                    Fiber &fiber, bool isUsed);
   unsigned nodeOf(Value token);
   template <typename Tokens>
@@ -212,8 +198,6 @@ private:
   SetVector<Value> pastOfResult(Operation *op, unsigned number,
                                 ArrayRef<std::unique_ptr<BlockImport>> imports);
   bool comesAfterArgument(Value passed, Value argument);
-  SmallVector<unsigned> argumentsBefore(Value passed);
-  void walkPast(Value token, function_ref<bool(unsigned)> visit);
   llvm::DenseSet<Value> pastOutside(Value token);
   Value joinOpen(OpBuilder &builder, Location loc);
   void importHostOp(Operation *op, Fiber &fiber);
@@ -247,9 +231,6 @@ private:
   /// Tokens that a loop carries, and what they start as, if each later one
   /// comes after the one before.
   llvm::DenseMap<Value, Value> startOf;
-  /// Numbers of the arguments of the block that the host has waited for at its
-  /// end.
-  std::optional<SmallVector<unsigned>> doneArguments;
   /// Tokens of enclosing blocks whose tails change in here, and what is
   /// outstanding at the end besides: what the op carries out.
   SmallVector<Value> retied;

@@ -138,7 +138,7 @@ void BlockImport::importWork(Operation *op, Fiber &fiber) {
           bool isSyncTail = node.kind != Node::Alloc &&
                             node.kind != Node::External &&
                             isTail(node, fiber) && !pointer;
-          return isSyncTail || node.mayConflictWith(accesses);
+          return isSyncTail || mayConflict(node.accesses, accesses);
         });
     dependencies.insert_range(tokensOf(earlier));
   }
@@ -163,7 +163,7 @@ void BlockImport::importWork(Operation *op, Fiber &fiber) {
                               : Node::Work;
   unsigned number =
       addNode(kind, token, op->getLoc(), dependencies.getArrayRef(),
-              share(std::move(accesses)), fiber, isUsed);
+              std::move(accesses), fiber, isUsed);
   if (isAlloc)
     allocations[cast<AllocOp>(created).getMemref()] = number;
   if (pointer)
@@ -236,7 +236,7 @@ void BlockImport::importUnregister(Operation *op, Fiber &fiber) {
   Accesses accesses = deviceAccesses(op, state.kernels);
   SmallVector<unsigned> users = collect({}, [&](const Node &node) {
     return node.kind != Node::Alloc && node.kind != Node::External &&
-           isVisible(node, fiber) && node.mayConflictWith(accesses);
+           isVisible(node, fiber) && mayConflict(node.accesses, accesses);
   });
   hostWait(users, op);
   if (isa<gpu::HostUnregisterOp>(op))
@@ -265,9 +265,9 @@ void BlockImport::readTokenForm(Operation *op, Fiber &fiber) {
     Node::Kind kind = isa<AllocOp>(op)   ? Node::Alloc
                       : work.getStream() ? Node::External
                                          : Node::Work;
-    unsigned number = addNode(kind, token, op->getLoc(), dependencies,
-                              share(deviceAccesses(op, state.kernels)), fiber,
-                              !token.use_empty());
+    unsigned number =
+        addNode(kind, token, op->getLoc(), dependencies,
+                deviceAccesses(op, state.kernels), fiber, !token.use_empty());
     if (auto alloc = dyn_cast<AllocOp>(op))
       allocations[alloc.getMemref()] = number;
     return;
@@ -348,7 +348,7 @@ void BlockImport::importAwait(async::AwaitOp op, Fiber &fiber) {
 
 bool upstream::hasTokens(Operation *op) {
   auto isToken = [](Type type) {
-    return isUpstreamToken(type) || isOurToken(type);
+    return isUpstreamToken(type) || isa<TokenType>(type);
   };
   return llvm::any_of(op->getOperandTypes(), isToken) ||
          llvm::any_of(op->getResultTypes(), isToken);
@@ -377,8 +377,7 @@ Accesses ImportState::accessesOf(func::CallOp call) {
   for (Value operand : call.getOperands()) {
     if (leadsToMemory(operand.getType()))
       addAccess(operand, /*writes=*/true, accesses);
-    else if (!isUpstreamToken(operand.getType()) &&
-             !isOurToken(operand.getType()))
+    else if (!isUpstreamToken(operand.getType()) && !isToken(operand))
       passesAddress |= isPointer(operand.getType()) || mayBeAddress(operand);
   }
   if (!passesAddress)
@@ -400,7 +399,7 @@ void BlockImport::importTokenCall(func::CallOp op, Fiber &fiber) {
   SmallVector<Base, 4> bases;
   for (OpOperand &operand : op->getOpOperands()) {
     Value value = operand.get();
-    if (isUpstreamToken(value.getType()) || isOurToken(value.getType())) {
+    if (isUpstreamToken(value.getType()) || isToken(value)) {
       operand.set(tailOf(value));
       dependencies.push_back(operand.get());
     }
@@ -414,7 +413,8 @@ void BlockImport::importTokenCall(func::CallOp op, Fiber &fiber) {
   SmallVector<unsigned> waited = collect(seeds, [&](const Node &node) {
     bool matters = node.kind == Node::Alloc ||
                    (node.kind != Node::External && isTail(node, fiber));
-    return matters && isVisible(node, fiber) && node.mayConflictWith(accesses);
+    return matters && isVisible(node, fiber) &&
+           mayConflict(node.accesses, accesses);
   });
   waited.append(fiber.cursor);
   for (Value allocation : enclosingAllocations(bases, isAnywhere))
@@ -426,10 +426,10 @@ void BlockImport::importTokenCall(func::CallOp op, Fiber &fiber) {
   for (OpResult result : op->getResults()) {
     if (isUpstreamToken(result.getType()))
       result.setType(tokenType);
-    if (!isOurToken(result.getType()))
+    if (!isToken(result))
       continue;
     addNode(Node::Work, result, op.getLoc(), dependencies,
-            share({{Base(), /*writes=*/true}}), fiber, !result.use_empty());
+            {{Base(), /*writes=*/true}}, fiber, !result.use_empty());
     tails[result] = result;
   }
 }
@@ -447,7 +447,7 @@ void BlockImport::importHostOp(Operation *op, Fiber &fiber) {
   // Host-shared memory can be used as soon as its allocation is enqueued.
   auto conflicts = [&](const Node &node) {
     return node.kind != Node::External && node.kind != Node::Alloc &&
-           node.mayConflictWith(*accesses);
+           mayConflict(node.accesses, *accesses);
   };
   SmallVector<unsigned> waited = collect({}, [&](const Node &node) {
     return isVisible(node, fiber) && isTail(node, fiber) && conflicts(node);

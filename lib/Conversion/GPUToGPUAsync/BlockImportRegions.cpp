@@ -17,7 +17,6 @@ using namespace mlir::gpuasync::upstream;
 
 RegionUses BlockImport::findUses(Operation *op) {
   RegionUses uses;
-  Accesses device;
   op->walk<WalkOrder::PreOrder>([&](Operation *inner) {
     if (inner == op)
       return;
@@ -39,9 +38,9 @@ RegionUses BlockImport::findUses(Operation *op) {
         uses.usesAny |= base.kind == Base::Unknown;
       }
       if (isDevice) {
-        device.append(accesses);
+        uses.device.append(accesses);
       } else {
-        device.push_back({Base(), /*writes=*/true});
+        uses.device.push_back({Base(), /*writes=*/true});
         uses.host.append(accesses);
       }
     }
@@ -67,10 +66,9 @@ RegionUses BlockImport::findUses(Operation *op) {
       uses.isOpaque = true;
   });
   // They are of any iteration of what is in there.
-  for (Accesses *accesses : {&uses.sync, &uses.host, &device})
+  for (Accesses *accesses : {&uses.sync, &uses.host, &uses.device})
     for (Access &access : *accesses)
       access.leave(op);
-  uses.device = share(std::move(device));
   return uses;
 }
 
@@ -79,33 +77,28 @@ RegionUses BlockImport::findUses(Operation *op) {
 void BlockImport::waitBefore(Operation *op, const RegionUses &uses,
                              Fiber &fiber) {
   bool takesTokens = carriesTokens(op);
-  bool isOrderedByTokens = takesTokens && !uses.isOpaque && !uses.hasSync &&
-                           uses.sync.empty() && uses.host.empty();
-  SmallVector<unsigned> waited;
-  if (!isOrderedByTokens)
-    waited = collect({}, [&](const Node &node) {
-      if (uses.isOpaque)
-        return node.kind != Node::External;
-      if (!isVisible(node, fiber))
-        return false;
-      if (node.kind == Node::Alloc)
-        return !takesTokens &&
-               ((uses.usesAny && (node.predecessors.empty() || !node.isUsed)) ||
-                llvm::any_of(*node.accesses, [&](const Access &access) {
-                  return uses.used.contains(access.base.identity.getValue());
-                }));
-      if (node.mayConflictWith(uses.sync))
-        return true;
-      return node.kind != Node::External && isTail(node, fiber) &&
-             (uses.hasSync || node.mayConflictWith(uses.host));
-    });
+  SmallVector<unsigned> waited = collect({}, [&](const Node &node) {
+    if (uses.isOpaque)
+      return node.kind != Node::External;
+    if (!isVisible(node, fiber))
+      return false;
+    if (node.kind == Node::Alloc)
+      return !takesTokens &&
+             ((uses.usesAny && (node.predecessors.empty() || !node.isUsed)) ||
+              llvm::any_of(node.accesses, [&](const Access &access) {
+                return uses.used.contains(access.base.identity.getValue());
+              }));
+    if (mayConflict(node.accesses, uses.sync))
+      return true;
+    return node.kind != Node::External && isTail(node, fiber) &&
+           (uses.hasSync || mayConflict(node.accesses, uses.host));
+  });
   if (uses.hasWork || uses.hasSync || !uses.host.empty())
     waited.append(fiber.cursor);
   if (!takesTokens) {
     SmallVector<Base, 4> bases;
-    if (uses.device)
-      for (const Access &access : *uses.device)
-        bases.push_back(access.base);
+    for (const Access &access : uses.device)
+      bases.push_back(access.base);
     for (Value allocation : enclosingAllocations(bases, uses.usesAny))
       waited.push_back(nodeOf(allocation));
   }
@@ -197,30 +190,21 @@ static bool isUndefinedResult(OpResult result) {
                                    end.getArgs()[result.getResultNumber()]);
 }
 
-/// Visits the node of the token and its past, each one once, as far as the
-/// visits say so.
-void BlockImport::walkPast(Value token, function_ref<bool(unsigned)> visit) {
-  SmallVector<unsigned> worklist{nodeOf(token)};
-  unsigned search = ++searches;
-  while (!worklist.empty()) {
-    unsigned number = worklist.pop_back_val();
-    if (nodes[number].mark == search)
-      continue;
-    nodes[number].mark = search;
-    if (visit(number))
-      llvm::append_range(worklist, nodes[number].predecessors);
-  }
-}
-
 /// Tokens of enclosing blocks, and those that the block's loop carries, which
 /// `token` comes after.
 llvm::DenseSet<Value> BlockImport::pastOutside(Value token) {
+  SmallVector<unsigned> worklist{nodeOf(token)};
+  ++searches;
   llvm::DenseSet<Value> past;
-  walkPast(token, [&](unsigned number) {
-    if (isFromOutside(nodes[number]) || nodes[number].kind == Node::Carried)
-      past.insert(nodes[number].token);
-    return true;
-  });
+  while (!worklist.empty()) {
+    Node &current = nodes[worklist.pop_back_val()];
+    if (current.mark == searches)
+      continue;
+    current.mark = searches;
+    if (isFromOutside(current) || current.kind == Node::Carried)
+      past.insert(current.token);
+    worklist.append(current.predecessors.begin(), current.predecessors.end());
+  }
   return past;
 }
 
@@ -229,31 +213,6 @@ llvm::DenseSet<Value> BlockImport::pastOutside(Value token) {
 bool BlockImport::comesAfterArgument(Value passed, Value argument) {
   return isUndefined(passed) || nodes[nodeOf(argument)].isDone ||
          pastOutside(passed).contains(argument);
-}
-
-/// The numbers of this block's arguments of which `passed` comes after what the
-/// block was given, in their order. The block has been imported.
-SmallVector<unsigned> BlockImport::argumentsBefore(Value passed) {
-  auto numbersOf = [&](function_ref<bool(Value)> isWanted) {
-    SmallVector<unsigned> numbers;
-    for (BlockArgument argument : block.getArguments())
-      if (isOurToken(argument.getType()) && isWanted(argument))
-        numbers.push_back(argument.getArgNumber());
-    return numbers;
-  };
-  if (isUndefined(passed))
-    return numbersOf([](Value) { return true; });
-  if (!doneArguments)
-    doneArguments = numbersOf(
-        [&](Value argument) { return nodes[nodeOf(argument)].isDone; });
-  SmallVector<unsigned> numbers = *doneArguments;
-  for (Value token : pastOutside(passed))
-    if (auto argument = dyn_cast<BlockArgument>(token);
-        argument && argument.getOwner() == &block)
-      numbers.push_back(argument.getArgNumber());
-  llvm::sort(numbers);
-  numbers.erase(llvm::unique(numbers), numbers.end());
-  return numbers;
 }
 
 /// Tokens of this block that a result of `op` comes after, whichever way the
@@ -273,15 +232,20 @@ BlockImport::pastOfResult(Operation *op, unsigned number,
     BlockImport &before = *imports.front();
     BlockImport &after = *imports.back();
     OperandRange passed = loop.getConditionOp().getArgs();
-    for (unsigned argument : before.argumentsBefore(passed[number])) {
-      Value yielded = loop.getYieldOp().getResults()[argument];
-      bool comesRound =
-          llvm::any_of(after.argumentsBefore(yielded), [&](unsigned next) {
-            return before.comesAfterArgument(
-                passed[next], loop.getBeforeArguments()[argument]);
-          });
+    for (auto [argument, init, yielded] :
+         llvm::zip_equal(loop.getBeforeArguments(), loop.getInits(),
+                         loop.getYieldOp().getResults())) {
+      if (!isToken(argument) ||
+          !before.comesAfterArgument(passed[number], argument))
+        continue;
+      bool comesRound = false;
+      for (auto [next, value] :
+           llvm::zip_equal(loop.getAfterArguments(), passed))
+        comesRound |= isToken(next) &&
+                      after.comesAfterArgument(yielded, next) &&
+                      before.comesAfterArgument(value, argument);
       if (comesRound)
-        past.insert(loop.getInits()[argument]);
+        past.insert(init);
     }
     return past;
   }
@@ -314,18 +278,16 @@ void BlockImport::addResults(Operation *op,
   if (isa<scf::WhileOp>(op))
     sources = sources.take_front();
   auto loop = dyn_cast<scf::ForOp>(op);
-  auto endOf = [&](BlockImport &inner, OpResult result) {
-    Operation *end = inner.block.getTerminator();
-    // scf.condition has its condition first.
-    unsigned skipped = end->getNumOperands() - op->getNumResults();
-    return end->getOperand(skipped + result.getResultNumber());
-  };
   auto comesBefore = [&](OpResult first, OpResult second) {
     if (loop && !isCovered(nodeOf(loop.getInitArgs()[first.getResultNumber()]),
                            loop.getInitArgs()[second.getResultNumber()]))
       return false;
     return llvm::all_of(sources, [&](const auto &inner) {
-      Value before = endOf(*inner, first), after = endOf(*inner, second);
+      Operation *end = inner->block.getTerminator();
+      // scf.condition has its condition first.
+      unsigned skipped = end->getNumOperands() - op->getNumResults();
+      Value before = end->getOperand(skipped + first.getResultNumber());
+      Value after = end->getOperand(skipped + second.getResultNumber());
       return isUndefined(before) || isUndefined(after) ||
              inner->isCovered(inner->nodeOf(before), after);
     });
@@ -336,53 +298,15 @@ void BlockImport::addResults(Operation *op,
   };
   SmallVector<Result> results;
   for (OpResult result : op->getResults())
-    if (isOurToken(result.getType()) && !isUndefinedResult(result))
+    if (isToken(result) && !isUndefinedResult(result))
       results.push_back({result, {}});
-  // By the nodes of what one region hands over: those come into question that
-  // its past has.
-  struct Ends {
-    llvm::DenseMap<unsigned, SmallVector<unsigned, 1>> resultsOf;
-    SmallVector<unsigned> always;
-  };
-  SmallVector<Ends> ends(sources.size());
-  for (auto [inner, end] : llvm::zip_equal(sources, ends))
-    for (auto [index, result] : llvm::enumerate(results)) {
-      Value token = endOf(*inner, result.token);
-      if (isUndefined(token) || inner->nodes[inner->nodeOf(token)].isDone)
-        end.always.push_back(index);
-      else
-        end.resultsOf[inner->nodeOf(token)].push_back(index);
-    }
-  auto candidatesFor = [&](OpResult token) {
-    SmallVector<unsigned> candidates;
-    auto source = llvm::find_if(sources, [&](const auto &inner) {
-      return !isUndefined(endOf(*inner, token));
-    });
-    if (source == sources.end()) {
-      llvm::append_range(candidates, llvm::seq<unsigned>(0, results.size()));
-      return candidates;
-    }
-    BlockImport &inner = **source;
-    Ends &end = ends[source - sources.begin()];
-    candidates = end.always;
-    inner.walkPast(endOf(inner, token), [&](unsigned number) {
-      if (inner.nodes[number].isDone)
-        return false;
-      if (auto found = end.resultsOf.find(number); found != end.resultsOf.end())
-        llvm::append_range(candidates, found->second);
-      return true;
-    });
-    llvm::sort(candidates);
-    return candidates;
-  };
   for (Result &result : results)
-    for (unsigned index : candidatesFor(result.token)) {
-      OpResult other = results[index].token;
-      if (other != result.token && comesBefore(other, result.token) &&
-          (other.getResultNumber() < result.token.getResultNumber() ||
-           !comesBefore(result.token, other)))
-        result.past.push_back(other);
-    }
+    for (Result &other : results)
+      if (other.token != result.token &&
+          comesBefore(other.token, result.token) &&
+          (other.token.getResultNumber() < result.token.getResultNumber() ||
+           !comesBefore(result.token, other.token)))
+        result.past.push_back(other.token);
   // What comes before others comes first: nodes have topological numbers.
   llvm::sort(results, [](const Result &a, const Result &b) {
     return std::make_pair(a.past.size(), a.token.getResultNumber()) <
@@ -491,8 +415,7 @@ void BlockImport::importLoop(Operation *op, const RegionUses &uses,
   SetVector<Value> retied = findRetied(op);
   SmallVector<Value> carried = tailsOf(retied.getArrayRef());
   for (OpOperand &operand : op->getOpOperands())
-    if (isUpstreamToken(operand.get().getType()) ||
-        isOurToken(operand.get().getType()))
+    if (isUpstreamToken(operand.get().getType()) || isToken(operand.get()))
       operand.set(tailOf(operand.get()));
   convertTokens(op->getResults());
 
@@ -505,11 +428,11 @@ void BlockImport::importLoop(Operation *op, const RegionUses &uses,
         std::make_unique<BlockImport>(state, block, AtEnd::CarryOut, this));
     convertTokens(block.getArguments());
     for (BlockArgument argument : block.getArguments())
-      if (isOurToken(argument.getType()))
+      if (isToken(argument))
         inner.addCarried(argument, uses, /*isUsed=*/true);
     if (auto loop = dyn_cast<scf::ForOp>(op))
       for (auto [index, argument] : llvm::enumerate(loop.getRegionIterArgs()))
-        if (isOurToken(argument.getType()) &&
+        if (isToken(argument) &&
             comesAfter(loop.getYieldedValues()[index], argument))
           inner.startOf[argument] = loop.getInitArgs()[index];
     Type type = TokenType::get(op->getContext());

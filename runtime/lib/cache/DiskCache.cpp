@@ -10,15 +10,12 @@
 #include "gpuasync/DiskCache.h"
 
 #include "core/abi/SizedStruct.h"
-#include "core/process/Clock.h"
 #include "core/process/StatusImpl.h"
 
 #include <algorithm>
 #include <atomic>
-#include <memory>
 #include <new>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -33,6 +30,7 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 using namespace gpuasync;
@@ -123,25 +121,65 @@ public:
   }
   int get() const { return number; }
   bool ok() const { return number >= 0; }
-  /// It is somebody else's to close.
-  int release() { return std::exchange(number, -1); }
   /// Closes it and says whether all that was written arrived.
-  bool close() { return ::close(release()) == 0 || errno == EINTR; }
+  bool close() {
+    int closed = ::close(number);
+    number = -1;
+    return closed == 0 || errno == EINTR;
+  }
 
 private:
   int number;
 };
 
-/// Moves all of the data by `move`, which is read or write.
-template <typename Move, typename Byte>
-bool moveAll(Move move, int file, Byte *data, uint64_t size) {
+/// A folder that is read. Its lock is released when it is closed, also by a
+/// process that is killed, and also where memory for its list runs out.
+class Directory {
+public:
+  explicit Directory(int number) {
+    if (number >= 0 && !(handle = fdopendir(number)))
+      close(number);
+  }
+  Directory(const Directory &) = delete;
+  ~Directory() {
+    if (handle)
+      closedir(handle);
+  }
+  DIR *get() const { return handle; }
+
+private:
+  DIR *handle = nullptr;
+};
+
+int64_t clockNs() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return int64_t(time.tv_sec) * 1000000000 + time.tv_nsec;
+}
+
+bool readAll(int file, void *data, uint64_t size) {
+  auto *at = static_cast<char *>(data);
   while (size) {
-    ssize_t count = move(file, data, size);
+    ssize_t count = read(file, at, size);
     if (count < 0 && errno == EINTR)
       continue;
     if (count <= 0)
       return false;
-    data += count;
+    at += count;
+    size -= uint64_t(count);
+  }
+  return true;
+}
+
+bool writeAll(int file, const void *data, uint64_t size) {
+  auto *at = static_cast<const char *>(data);
+  while (size) {
+    ssize_t count = write(file, at, size);
+    if (count < 0 && errno == EINTR)
+      continue;
+    if (count <= 0)
+      return false;
+    at += count;
     size -= uint64_t(count);
   }
   return true;
@@ -239,20 +277,15 @@ void sweep(int folder, const char *name) {
 /// writers left. `kept` is spared. While another process does this, nothing:
 /// the limit can be exceeded for the moment by what is written meanwhile.
 void makeRoom(gpuasync_disk_cache &cache, int folder, const char *kept) {
-  Descriptor list(openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!list.ok() ||
-      (flock(list.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK))
+  Directory directory(openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!directory.get() ||
+      (flock(dirfd(directory.get()), LOCK_EX | LOCK_NB) != 0 &&
+       errno == EWOULDBLOCK))
     return;
-  // The lock is released when this is closed, also by a process that is killed.
-  std::unique_ptr<DIR, int (*)(DIR *)> directory(fdopendir(list.get()),
-                                                 closedir);
-  if (!directory)
-    return;
-  list.release();
   struct Entry {
-    int64_t used;
-    std::string name;
+    timespec used;
     uint64_t bytes;
+    std::string name;
   };
   std::vector<Entry> entries;
   uint64_t total = 0;
@@ -265,20 +298,24 @@ void makeRoom(gpuasync_disk_cache &cache, int folder, const char *kept) {
       continue;
     total += uint64_t(info.st_size);
     if (strcmp(item->d_name, kept) != 0)
-      entries.push_back(
-          {toNs(info.st_mtim), item->d_name, uint64_t(info.st_size)});
+      entries.push_back({info.st_mtim, uint64_t(info.st_size), item->d_name});
   }
-  if (total <= cache.limit)
-    return;
-  std::sort(entries.begin(), entries.end(), [](const Entry &a, const Entry &b) {
-    return std::tie(a.used, a.name) < std::tie(b.used, b.name);
-  });
-  for (const Entry &entry : entries) {
-    if (total <= cache.limit)
-      return;
-    if (unlinkat(folder, entry.name.c_str(), 0) == 0)
-      cache.evictions.fetch_add(1, std::memory_order_relaxed);
-    total -= entry.bytes;
+  if (total > cache.limit) {
+    std::sort(entries.begin(), entries.end(),
+              [](const Entry &a, const Entry &b) {
+                if (a.used.tv_sec != b.used.tv_sec)
+                  return a.used.tv_sec < b.used.tv_sec;
+                if (a.used.tv_nsec != b.used.tv_nsec)
+                  return a.used.tv_nsec < b.used.tv_nsec;
+                return a.name < b.name;
+              });
+    for (const Entry &entry : entries) {
+      if (total <= cache.limit)
+        break;
+      if (unlinkat(folder, entry.name.c_str(), 0) == 0)
+        cache.evictions.fetch_add(1, std::memory_order_relaxed);
+      total -= entry.bytes;
+    }
   }
 }
 
@@ -290,7 +327,7 @@ enum class Found { Nothing, Damaged, Whole };
 
 Found readEntry(int folder, const FileName &name, const gpuasync_digest &key,
                 gpuasync_disk_entry &out) {
-  int64_t start = nowNs();
+  int64_t start = clockNs();
   // Without O_NONBLOCK a pipe of that name would wait for its other end.
   Descriptor file(openat(folder, name.text,
                          O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
@@ -302,14 +339,14 @@ Found readEntry(int folder, const FileName &name, const gpuasync_digest &key,
   uint8_t stored[headerBytes];
   if (!S_ISREG(info.st_mode) || info.st_uid != geteuid() ||
       uint64_t(info.st_size) < headerBytes ||
-      !moveAll(read, file.get(), stored, sizeof(stored)))
+      !readAll(file.get(), stored, sizeof(stored)))
     return Found::Damaged;
   uint64_t size = uint64_t(info.st_size) - headerBytes;
   void *data = malloc(size ? size : 1);
   if (!data)
     return Found::Nothing;
-  bool whole = moveAll(read, file.get(), static_cast<char *>(data), size);
-  int64_t middle = nowNs();
+  bool whole = readAll(file.get(), data, size);
+  int64_t middle = clockNs();
   uint8_t expected[headerBytes];
   makeHeader(expected, key, data, size);
   if (!whole || memcmp(stored, expected, headerBytes) != 0) {
@@ -322,7 +359,7 @@ Found readEntry(int folder, const FileName &name, const gpuasync_digest &key,
   out.data = data;
   out.size = size;
   out.readNs = uint64_t(middle - start);
-  out.verifyNs = uint64_t(nowNs() - middle);
+  out.verifyNs = uint64_t(clockNs() - middle);
   return Found::Whole;
 }
 
@@ -330,8 +367,9 @@ Found readEntry(int folder, const FileName &name, const gpuasync_digest &key,
 Descriptor openTemporary(int folder, char (&name)[64]) {
   static std::atomic<uint32_t> counter{0};
   for (int attempt = 0; attempt < 16; ++attempt) {
-    snprintf(name, sizeof(name), "%s%ld-%u-%jx", temporaryPrefix,
-             long(getpid()), counter.fetch_add(1), uint64_t(nowNs()));
+    snprintf(name, sizeof(name), "%s%ld-%u-%llx", temporaryPrefix,
+             long(getpid()), counter.fetch_add(1),
+             static_cast<unsigned long long>(clockNs()));
     Descriptor file(openat(folder, name,
                            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
                            0600));
@@ -373,8 +411,8 @@ int writeEntry(int folder, const FileName &name, const gpuasync_digest &key,
   uint8_t header[headerBytes];
   makeHeader(header, key, data, size);
   errno = EIO;
-  if (!moveAll(write, file.get(), header, sizeof(header)) ||
-      !moveAll(write, file.get(), static_cast<const char *>(data), size) ||
+  if (!writeAll(file.get(), header, sizeof(header)) ||
+      !writeAll(file.get(), data, size) ||
       renameat(folder, temporary, folder, name.text) != 0) {
     int error = errno;
     unlinkat(folder, temporary, 0);

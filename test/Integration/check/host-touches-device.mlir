@@ -26,33 +26,4 @@ func.func @main() {
 }
 // CHECK: gpu-runner: error: --check found 3 bugs
 
-// What a program returns is read by the runner.
-// RUN: not gpu-runner --device=cpu --check %s -e result 2>&1 | FileCheck %s --check-prefix=RESULT
-// RESULT: gpu-runner: error: host code touches device memory: read of 4 bytes in reading result 0
-// RESULT-NEXT: host-touches-device.mlir:[[#@LINE+2]]:8: note: allocated here
-func.func @result() -> memref<4xi32> {
-  %x = gpu.alloc () : memref<4xi32>
-  return %x : memref<4xi32>
-}
-// RUN: not gpu-runner --device=cpu --check %s -e freed 2>&1 | FileCheck %s --check-prefix=FREED
-// FREED: gpu-runner: error: use of freed host-shared memory: read of 4 bytes in reading result 0
-// FREED-NEXT: host-touches-device.mlir:[[#@LINE+3]]:3: note: freed here
-func.func @freed() -> memref<4xi32> {
-  %x = gpu.alloc host_shared () : memref<4xi32>
-  gpu.dealloc %x : memref<4xi32>
-  return %x : memref<4xi32>
-}
-// RUN: gpu-runner --device=cpu --check %s -e strided | FileCheck %s --check-prefix=STRIDED
-// STRIDED: result[0]: 2xi32=7 7
-func.func @strided() -> memref<2xi32, strided<[2], offset: 1>> {
-  %x = gpu.alloc host_shared () : memref<4xi32>
-  %c1 = arith.constant 1 : index
-  %c3 = arith.constant 3 : index
-  %seven = arith.constant 7 : i32
-  memref.store %seven, %x[%c1] : memref<4xi32>
-  memref.store %seven, %x[%c3] : memref<4xi32>
-  %s = memref.subview %x[1] [2] [2] : memref<4xi32> to memref<2xi32, strided<[2], offset: 1>>
-  return %s : memref<2xi32, strided<[2], offset: 1>>
-}
-
 func.func private @printMemrefI32(memref<*xi32>)

@@ -13,13 +13,6 @@
 // PLAIN: {{^}}3.500000e+00{{$}}
 
 // A gap in what a file needs is said at the place, before anything runs.
-// Options that would change nothing of it.
-// RUN: not gpu-runner --device=cpu %t.abort.mlir --max-streams=1 2>&1 | FileCheck %s --check-prefix=LATE -DOPTION=max-streams
-// RUN: not gpu-runner --device=cpu %t.abort.mlir --subgroup-size=16 2>&1 | FileCheck %s --check-prefix=LATE -DOPTION=subgroup-size
-// RUN: not gpu-runner --device=cpu %t.abort.mlir --print-ir-after=token 2>&1 | FileCheck %s --check-prefix=LATE -DOPTION=print-ir-after
-// RUN: not gpu-runner --device=cpu %t.abort.mlir --check 2>&1 | FileCheck %s --check-prefix=LATE -DOPTION=check
-// LATE: gpu-runner: error: --[[OPTION]]: {{.*}}abort.mlir is lowered already; give it the file from before
-
 // RUN: not gpu-runner --device=cpu %t.host.mlir -e calls_outside 2>&1 | FileCheck %s --check-prefix=OUTSIDE
 // OUTSIDE: host.mlir:{{[0-9]+}}:{{[0-9]+}}: error: @outside is used but defined nowhere; name the library that has it with --shared-libs
 // RUN: not gpu-runner --device=cpu %t.host.mlir -e calls_wrapper 2>&1 | FileCheck %s --check-prefix=WRAPPER

@@ -19,8 +19,6 @@ MOST = 9
 # Less than this is noise.
 SECONDS = 0.2
 
-STRUCTURE = ["-gpu-async-structure-control-flow"]
-IMPORT = ["-convert-gpu-to-gpu-async"]
 INFER = ["-gpu-async-infer-dependencies"]
 LINEAR = ["-gpu-async-make-forks-explicit"]
 STREAMS = LINEAR + ["-gpu-async-assign-streams"]
@@ -179,35 +177,6 @@ def loopsInARow(n):
     return function(ARGUMENTS, ["scf.for %%i%d = %%c0 to %%n step %%c1 {\n%s\n}" % (i, memset()) for i in range(n)])
 
 
-def upstream(text):
-    """The same in the gpu dialect."""
-    return text.replace(TOKEN, "!gpu.async.token").replace("gpu_async.", "gpu.")
-
-
-def whileCarried(n):
-    all = lambda form: ", ".join(form % i for i in range(n))
-    types = ", ".join([TOKEN] * n)
-    return function(ARGUMENTS, ["%t = gpu_async.wait async", "%%r:%d = scf.while (%s) : (%s) -> (%s) {" % (
-        n, all("%%a%d = %%t"), types, types), "scf.condition(%%k) %s : %s" % (all("%%a%d"), types), "} do {",
-        "^bb0(%s):" % ", ".join("%%b%d: %s" % (i, TOKEN) for i in range(n))] + [
-        "%%d%d = " % i + memset(tokens=["%%b%d" % i]) for i in range(n)] + [
-        "scf.yield " + all("%%d%d") + " : " + types, "}", "gpu_async.wait [" + all("%%r#%d") + "]"])
-
-
-def branchesInARow(n):
-    n //= 2
-    body = ["%t0 = gpu_async.wait async"]
-    for i in range(n):
-        body += ["%%t%d = scf.if %%k -> (%s) {" % (i + 1, TOKEN), "%%a%d = " % i + memset(tokens=["%%t%d" % i]),
-                 "scf.yield %%a%d : %s" % (i, TOKEN), "} else {", "scf.yield %%t%d : %s" % (i, TOKEN), "}"]
-    return function(ARGUMENTS, body + ["gpu_async.wait [%%t%d]" % n])
-
-
-def retiedInARow(n):
-    return function(ARGUMENTS, ["%t = gpu_async.wait async"] + [
-        "scf.if %%k {\n  %%a%d = %s\n}" % (i, memset(tokens=["%t"])) for i in range(n // 2)] + ["gpu_async.wait [%t]"])
-
-
 LONG = {
     "windows of an argument": (argumentWindows, INFER + STREAMS),
     "windows of an allocation": (allocationWindows, INFER + STREAMS),
@@ -215,10 +184,6 @@ LONG = {
     "windows of a view of an iteration": (loopWindows, INFER + STREAMS),
     "arguments of a private function": (privateArguments, INFER + STREAMS),
     "carried tokens": (carried, STREAMS),
-    "carried tokens, upstream's": (lambda n: upstream(carried(n)), IMPORT),
-    "tokens carried by a while, upstream's": (lambda n: upstream(whileCarried(n)), IMPORT),
-    "branches in a row, upstream's": (lambda n: upstream(branchesInARow(n)), IMPORT),
-    "branches in a row on one token, upstream's": (lambda n: upstream(retiedInARow(n)), IMPORT),
     "loops in a row": (loopsInARow, INFER + STREAMS),
 }
 

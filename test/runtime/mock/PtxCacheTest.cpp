@@ -93,7 +93,7 @@ TEST_F(PtxCache, OffAsksForNothing) {
 
 // The driver loads the PTX itself where it does not hand out code.
 TEST_F(PtxCache, LinkingMayFail_E05) {
-  for (const char *call : {"cuLinkCreate", "cuLinkAddData"}) {
+  for (const char *call : {"cuCtxGetDevice", "cuLinkCreate", "cuLinkAddData"}) {
     std::filesystem::remove_all(work + "/cache");
     EXPECT_EQ(run("", (std::string(call) + ":1:999").c_str()),
               "5 links 1 loads 2 hits 0 stores 1")

@@ -78,20 +78,28 @@ static Status pinSlowly(Frame &frame, const gpuasync_function &function) {
   ThreadState &thread = *frame.thread;
   Registration *registration = nullptr;
   RETURN_IF_ERROR(registerProgram(function.program, registration));
-  gpuasync_context *context = thread.scope;
-  if (!context)
-    RETURN_IF_ERROR(chooseDefault(*registration, context));
   // A default one may be given up by others as soon as it is closed.
-  AtEnd give([&] { context->release(); });
-  give.armed = !thread.scope;
-  const bool inside =
-      isInside([](Frame &outer) { return outer.pin != nullptr; });
+  struct Held {
+    gpuasync_context *context;
+    bool isDefault;
+    ~Held() {
+      if (isDefault)
+        context->release();
+    }
+  } held{thread.scope, false};
+  if (!held.context) {
+    RETURN_IF_ERROR(chooseDefault(*registration, held.context));
+    held.isDefault = true;
+  }
+  bool inside = false;
+  for (Frame *outer = frame.outer; outer; outer = outer->outer)
+    inside |= outer->pin != nullptr;
   for (int attempt = 0; attempt < 100; ++attempt) {
-    RETURN_IF_ERROR(context->check());
+    RETURN_IF_ERROR(held.context->check());
     Pin *pin = nullptr;
     bool counted = false;
     RETURN_IF_ERROR(
-        makePin(thread, *context, *registration, inside, pin, counted));
+        makePin(thread, *held.context, *registration, inside, pin, counted));
     if (counted || hold(pin)) {
       frame.pin = pin;
       return Status();

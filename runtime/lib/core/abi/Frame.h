@@ -90,15 +90,6 @@ struct Frame {
 
 static_assert(sizeof(Frame) <= sizeof(gpuasync_frame));
 
-/// Whether the calling thread is inside a frame that `matches`.
-template <typename Matches>
-bool isInside(Matches matches) {
-  Frame *frame = currentThread ? currentThread->innermost : nullptr;
-  while (frame && !matches(*frame))
-    frame = frame->outer;
-  return frame != nullptr;
-}
-
 template <typename T>
 void linkFront(T *&list, T *node) {
   node->previous = nullptr;

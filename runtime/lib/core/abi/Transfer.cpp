@@ -58,12 +58,6 @@ public:
   /// The device is going to work on it.
   void use() { inUse = true; }
   void passOn() { staging = nullptr; }
-  /// Nobody needs it once the stream has come so far as it is filled now.
-  Status leaveToStream() {
-    Status status = context.useStaging(stream, staging, staging->block->bytes);
-    passOn();
-    return status;
-  }
 
 private:
   gpuasync_context &context;
@@ -88,8 +82,8 @@ struct Transfer {
                   bool &pageable);
   Status checkPageable();
   bool idle();
-  Status remember(char *destination, uint64_t bytes, HeldStaging *staging,
-                  const StridedCopy *scatter);
+  Status remember(char *destination, uint64_t bytes, Staging *staging,
+                  StridedCopy *scatter);
   Download *findPending(const char *source, uint64_t bytes);
   Status settle(Download *pending);
   Status takeLate(HeldStaging &staging, const char *source, uint64_t bytes);
@@ -137,7 +131,8 @@ Status Transfer::classify(const void *first, const Extent &extent,
       pageable = true;
     }
   }
-  RETURN_IF_ERROR(checkHostMemory(first, extent, role));
+  if (Status status = checkHostMemory(first, extent, role); !status.ok())
+    return status;
   pageable = pageable || context.has(CapHostAccess) ||
              context.driver->pointerKind(first) == PointerKind::Pageable;
   return pageable ? checkPageable() : Status();
@@ -158,12 +153,10 @@ bool Transfer::idle() {
 }
 
 /// Puts a copy into pageable memory on the frame's list, with a fence behind
-/// it, where the staging is passed on to.
-Status Transfer::remember(char *destination, uint64_t bytes,
-                          HeldStaging *staging, const StridedCopy *scatter) {
-  std::unique_ptr<StridedCopy> owned;
-  if (scatter)
-    owned = std::make_unique<StridedCopy>(*scatter);
+/// it. Takes over `scatter`, and `staging` unless it fails.
+Status Transfer::remember(char *destination, uint64_t bytes, Staging *staging,
+                          StridedCopy *scatter) {
+  std::unique_ptr<StridedCopy> owned(scatter);
   Download *download = context.newDownload();
   Status status;
   try {
@@ -179,10 +172,7 @@ Status Transfer::remember(char *destination, uint64_t bytes,
   }
   download->destination = destination;
   download->bytes = bytes;
-  if (staging) {
-    download->staging = staging->get();
-    staging->passOn();
-  }
+  download->staging = staging;
   download->scatter = owned.release();
   download->next = frame.downloads;
   frame.downloads = download;
@@ -227,7 +217,9 @@ Status Transfer::settle(Download *pending) {
 /// and may change it too, or when the stream gets here.
 Status Transfer::takeLate(HeldStaging &staging, const char *source,
                           uint64_t bytes) {
-  RETURN_IF_ERROR(staging.take(bytes));
+  Status status = staging.take(bytes);
+  if (!status.ok())
+    return status;
   auto late = std::make_unique<LateSource>(source, staging.data(), bytes);
   LateSource &parts = *late;
   staging.get()->late = std::move(late);
@@ -276,11 +268,18 @@ Status Transfer::fromDevice(char *destination, const char *source,
   for (uint64_t offset = 0; offset < bytes; offset += chunkBytes) {
     uint64_t piece = bytes - offset < chunkBytes ? bytes - offset : chunkBytes;
     HeldStaging staging(context, stream);
-    RETURN_IF_ERROR(staging.take(piece));
-    RETURN_IF_ERROR(driver.copy(stream.native, staging.data(), source + offset,
-                                piece, site));
+    Status status = staging.take(piece);
+    if (!status.ok())
+      return status;
+    status = driver.copy(stream.native, staging.data(), source + offset, piece,
+                         site);
+    if (!status.ok())
+      return status;
     staging.use();
-    RETURN_IF_ERROR(remember(destination + offset, piece, &staging, nullptr));
+    status = remember(destination + offset, piece, staging.get(), nullptr);
+    if (!status.ok())
+      return status;
+    staging.passOn();
   }
   return Status();
 }
@@ -297,12 +296,19 @@ Status Transfer::upload(char *destination, const char *source, uint64_t bytes,
   for (uint64_t offset = 0; offset < bytes; offset += chunkBytes) {
     uint64_t piece = bytes - offset < chunkBytes ? bytes - offset : chunkBytes;
     HeldStaging staging(context, stream);
-    RETURN_IF_ERROR(staging.take(piece));
+    Status status = staging.take(piece);
+    if (!status.ok())
+      return status;
     memcpy(staging.data(), source + offset, piece);
     staging.use();
-    RETURN_IF_ERROR(
-        fromDevice(destination + offset, staging.data(), piece, toPageable));
-    RETURN_IF_ERROR(staging.leaveToStream());
+    status =
+        fromDevice(destination + offset, staging.data(), piece, toPageable);
+    if (!status.ok())
+      return status;
+    status = context.useStaging(stream, staging.get(), piece);
+    staging.passOn();
+    if (!status.ok())
+      return status;
   }
   return Status();
 }
@@ -310,41 +316,48 @@ Status Transfer::upload(char *destination, const char *source, uint64_t bytes,
 Status Transfer::copyBytes(char *destination, const char *source,
                            uint64_t bytes) {
   bool fromPageable, toPageable;
-  RETURN_IF_ERROR(classify(source, extentOf(bytes), "source", fromPageable));
-  RETURN_IF_ERROR(
-      classify(destination, extentOf(bytes), "destination", toPageable));
+  Status status = classify(source, extentOf(bytes), "source", fromPageable);
+  if (status.ok())
+    status = classify(destination, extentOf(bytes), "destination", toPageable);
+  if (!status.ok())
+    return status;
   if (!fromPageable)
     return fromDevice(destination, source, bytes, toPageable);
   if (Download *pending = findPending(source, bytes)) {
-    HeldStaging staging(context, stream);
     if (!pending->staging) {
-      RETURN_IF_ERROR(takeLate(staging, source, bytes));
-      staging.use();
-      RETURN_IF_ERROR(
-          fromDevice(destination, staging.data(), bytes, toPageable));
-      return staging.leaveToStream();
+      HeldStaging late(context, stream);
+      status = takeLate(late, source, bytes);
+      if (!status.ok())
+        return status;
+      late.use();
+      status = fromDevice(destination, late.data(), bytes, toPageable);
+      if (!status.ok())
+        return status;
+      status = context.useStaging(stream, late.get(), bytes);
+      late.passOn();
+      return status;
     }
     bool inside = !pending->scatter && pending->destination <= source &&
                   source + bytes <= pending->destination + pending->bytes;
     if (inside) {
+      HeldStaging staging(context, stream);
       staging.share(pending->staging);
-      Status status = fromDevice(
-          destination, staging.data() + (source - pending->destination), bytes,
-          toPageable);
-      Status used = staging.leaveToStream();
+      status = fromDevice(destination,
+                          staging.data() + (source - pending->destination),
+                          bytes, toPageable);
+      Status used = context.useStaging(stream, staging.get(), bytes);
+      staging.passOn();
       return status.ok() ? std::move(used) : std::move(status);
     }
-    RETURN_IF_ERROR(settle(pending));
+    status = settle(pending);
+    if (!status.ok())
+      return status;
   }
   return upload(destination, source, bytes, toPageable);
 }
 
-static StridedCopy makeCopy(char *destination, const char *source,
-                            const std::vector<Dim> &dims,
-                            uint64_t elementBytes) {
-  StridedCopy copy;
-  copy.destination = destination;
-  copy.source = source;
+static void toStrided(StridedCopy &copy, const std::vector<Dim> &dims,
+                      uint64_t elementBytes) {
   copy.rank = static_cast<uint32_t>(dims.size());
   copy.elementBytes = elementBytes;
   for (size_t i = 0; i < dims.size(); ++i) {
@@ -352,7 +365,6 @@ static StridedCopy makeCopy(char *destination, const char *source,
     copy.destinationStrides[i] = dims[i].destination;
     copy.sourceStrides[i] = dims[i].source;
   }
-  return copy;
 }
 
 /// Strides of a dense array of the same sizes, for one side; returns its size.
@@ -380,66 +392,102 @@ Status Transfer::copyDims(char *destination, const char *source,
   bool fromPageable, toPageable;
   const Extent from = extentOf(dims, false, elementBytes),
                to = extentOf(dims, true, elementBytes);
-  RETURN_IF_ERROR(classify(source, from, "source", fromPageable));
-  RETURN_IF_ERROR(classify(destination, to, "destination", toPageable));
+  Status status = classify(source, from, "source", fromPageable);
+  if (status.ok())
+    status = classify(destination, to, "destination", toPageable);
+  if (!status.ok())
+    return status;
   if (dims.size() > StridedCopy::maxRank) {
     Dim outer = dims.front();
     dims.erase(dims.begin());
-    for (int64_t i = 0; i < outer.size; ++i)
-      RETURN_IF_ERROR(copyDims(destination + i * outer.destination,
-                               source + i * outer.source, dims, elementBytes));
-    return Status();
+    for (int64_t i = 0; i < outer.size && status.ok(); ++i)
+      status = copyDims(destination + i * outer.destination,
+                        source + i * outer.source, dims, elementBytes);
+    return status;
   }
   const char *sourceLow = source + from.low;
   char *destinationLow = destination + to.low;
 
-  StridedCopy copy = makeCopy(destination, source, dims, elementBytes);
+  StridedCopy copy;
+  toStrided(copy, dims, elementBytes);
+  copy.destination = destination;
+  copy.source = source;
   HeldStaging gathered(context, stream);
   if (fromPageable) {
     Download *pending = findPending(sourceLow, from.bytes());
     if (pending && pending->staging) {
-      RETURN_IF_ERROR(settle(pending));
+      status = settle(pending);
+      if (!status.ok())
+        return status;
       pending = nullptr;
     }
     if (pending) {
-      RETURN_IF_ERROR(takeLate(gathered, sourceLow, from.bytes()));
+      status = takeLate(gathered, sourceLow, from.bytes());
+      if (!status.ok())
+        return status;
       copy.source = gathered.data() + (source - sourceLow);
+      gathered.use();
     } else {
       if (context.has(CapHostAccess) && idle()) {
         copyOnHost(copy);
         return Status();
       }
       std::vector<Dim> gather = dims;
-      RETURN_IF_ERROR(gathered.take(pack(gather, elementBytes, true)));
-      copyOnHost(makeCopy(gathered.data(), source, gather, elementBytes));
+      uint64_t total = pack(gather, elementBytes, true);
+      status = gathered.take(total);
+      if (!status.ok())
+        return status;
+      StridedCopy toStaging;
+      toStrided(toStaging, gather, elementBytes);
+      toStaging.destination = gathered.data();
+      toStaging.source = source;
+      copyOnHost(toStaging);
       pack(dims, elementBytes, false);
-      copy = makeCopy(destination, gathered.data(), dims, elementBytes);
+      toStrided(copy, dims, elementBytes);
+      copy.source = gathered.data();
+      gathered.use();
     }
-    gathered.use();
   }
   DriverContext &driver = *context.driver;
-  if (!toPageable || context.has(CapPageableDestination)) {
-    RETURN_IF_ERROR(driver.copyStrided(stream.native, copy, site));
-    if (toPageable && !idle())
-      RETURN_IF_ERROR(remember(destinationLow, to.bytes(), nullptr, &copy));
+  if (!toPageable)
+    status = driver.copyStrided(stream.native, copy, site);
+  else if (context.has(CapPageableDestination)) {
+    status = driver.copyStrided(stream.native, copy, site);
+    if (status.ok() && !idle())
+      status =
+          remember(destinationLow, to.bytes(), nullptr, new StridedCopy(copy));
   } else if (stream.external) {
-    return makeStatus(GPUASYNC_UNSUPPORTED,
-                      "strided copy into pageable host memory on a caller's "
-                      "stream; register the memory");
+    status = makeStatus(GPUASYNC_UNSUPPORTED,
+                        "strided copy into pageable host memory on a caller's "
+                        "stream; register the memory");
   } else {
-    StridedCopy scatter = copy;
+    auto scatter = std::make_unique<StridedCopy>(copy);
+    uint64_t total = pack(dims, elementBytes, true);
     HeldStaging staging(context, stream);
-    RETURN_IF_ERROR(staging.take(pack(dims, elementBytes, true)));
-    for (size_t i = 0; i < dims.size(); ++i)
-      copy.destinationStrides[i] = scatter.sourceStrides[i] =
-          dims[i].destination;
-    copy.destination = staging.data();
-    scatter.source = staging.data();
-    RETURN_IF_ERROR(driver.copyStrided(stream.native, copy, site));
-    staging.use();
-    RETURN_IF_ERROR(remember(destinationLow, to.bytes(), &staging, &scatter));
+    status = staging.take(total);
+    if (status.ok()) {
+      for (size_t i = 0; i < dims.size(); ++i) {
+        copy.destinationStrides[i] = dims[i].destination;
+        scatter->sourceStrides[i] = dims[i].destination;
+      }
+      copy.destination = staging.data();
+      scatter->source = staging.data();
+      status = driver.copyStrided(stream.native, copy, site);
+    }
+    if (status.ok()) {
+      staging.use();
+      status = remember(destinationLow, to.bytes(), staging.get(),
+                        scatter.release());
+      if (status.ok())
+        staging.passOn();
+    }
   }
-  return gathered.get() ? gathered.leaveToStream() : Status();
+  if (!gathered.get() || !status.ok())
+    return status;
+  status =
+      context.useStaging(stream, gathered.get(), gathered.get()->block->bytes);
+  gathered.passOn();
+  return status;
 }
 
 Status Transfer::fillDims(char *destination, std::vector<Dim> dims,
@@ -448,14 +496,16 @@ Status Transfer::fillDims(char *destination, std::vector<Dim> dims,
     dims.push_back({1, elementBytes, elementBytes});
   bool pageable;
   const Extent extent = extentOf(dims, true, elementBytes);
-  RETURN_IF_ERROR(classify(destination, extent, "destination", pageable));
+  Status status = classify(destination, extent, "destination", pageable);
+  if (!status.ok())
+    return status;
   if (dims.size() > StridedFill::maxRank) {
     Dim outer = dims.front();
     dims.erase(dims.begin());
-    for (int64_t i = 0; i < outer.size; ++i)
-      RETURN_IF_ERROR(fillDims(destination + i * outer.destination, dims,
-                               pattern, elementBytes));
-    return Status();
+    for (int64_t i = 0; i < outer.size && status.ok(); ++i)
+      status = fillDims(destination + i * outer.destination, dims, pattern,
+                        elementBytes);
+    return status;
   }
   char *low = destination + extent.low;
   StridedFill fill;
@@ -467,29 +517,42 @@ Status Transfer::fillDims(char *destination, std::vector<Dim> dims,
     fill.sizes[i] = dims[i].size;
     fill.strides[i] = dims[i].destination;
   }
+  DriverContext &driver = *context.driver;
   if (!pageable || context.has(CapPageableDestination)) {
-    RETURN_IF_ERROR(context.driver->fillStrided(stream.native, fill, site));
-    if (!pageable || idle())
-      return Status();
-    StridedCopy written = makeCopy(destination, nullptr, dims, elementBytes);
-    return remember(low, extent.bytes(), nullptr, &written);
+    status = driver.fillStrided(stream.native, fill, site);
+    if (status.ok() && pageable && !idle()) {
+      auto written = std::make_unique<StridedCopy>();
+      toStrided(*written, dims, elementBytes);
+      written->destination = destination;
+      status = remember(low, extent.bytes(), nullptr, written.release());
+    }
+    return status;
   }
   if (stream.external)
     return makeStatus(GPUASYNC_UNSUPPORTED,
                       "fill of pageable host memory on a caller's stream; "
                       "register the memory");
   // The value is known: it lies in staging until a host wait writes it.
-  uint64_t total = pack(dims, elementBytes, false);
+  auto scatter = std::make_unique<StridedCopy>();
+  std::vector<Dim> packed = dims;
+  uint64_t total = pack(packed, elementBytes, false);
   HeldStaging staging(context, stream);
-  RETURN_IF_ERROR(staging.take(total));
-  fill.destination = staging.data();
-  fill.rank = 1;
-  fill.sizes[0] = static_cast<int64_t>(total / elementBytes);
-  fill.strides[0] = elementBytes;
-  fillOnHost(fill);
-  StridedCopy scatter =
-      makeCopy(destination, staging.data(), dims, elementBytes);
-  return remember(low, extent.bytes(), &staging, &scatter);
+  status = staging.take(total);
+  if (!status.ok())
+    return status;
+  StridedFill dense = fill;
+  dense.destination = staging.data();
+  dense.rank = 1;
+  dense.sizes[0] = static_cast<int64_t>(total / elementBytes);
+  dense.strides[0] = elementBytes;
+  fillOnHost(dense);
+  toStrided(*scatter, packed, elementBytes);
+  scatter->destination = destination;
+  scatter->source = staging.data();
+  status = remember(low, extent.bytes(), staging.get(), scatter.release());
+  if (status.ok())
+    staging.passOn();
+  return status;
 }
 
 static Status tooLarge(uint64_t count, uint32_t elementBytes) {

@@ -264,9 +264,11 @@ std::string gpuasync_context::describeBusy() {
 
 Status gpuasync_context::giveBack(int64_t timeoutNs) {
   // Not in one of another context either, for whose end others may wait.
-  if (isInside([](Frame &frame) { return frame.pin != nullptr; }))
-    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                      "the context is trimmed from inside a frame");
+  for (Frame *frame = currentThread ? currentThread->innermost : nullptr; frame;
+       frame = frame->outer)
+    if (frame->pin)
+      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                        "the context is trimmed from inside a frame");
   CurrentContext current(*this);
   if (!current.status.ok())
     return noteFault(std::move(current.status));
@@ -529,9 +531,11 @@ void gpuasync_context::reclaim() {
 }
 
 Status gpuasync_context::close() {
-  if (isInside([&](Frame &frame) { return frame.context == this; }))
-    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                      "the context is closed from inside one of its frames");
+  for (Frame *frame = currentThread ? currentThread->innermost : nullptr; frame;
+       frame = frame->outer)
+    if (frame->context == this)
+      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                        "the context is closed from inside one of its frames");
   const ThreadState *thread = &threadState();
   if (Visit::isInside(*this) || closedBy.load() == thread)
     return makeStatus(GPUASYNC_INVALID_ARGUMENT,

@@ -301,6 +301,20 @@ Status ModuleCache::insert(const Registration &registration, uint32_t index,
               nullptr, lock, entry);
 }
 
+namespace {
+/// Runs a function at the end of its scope unless told not to.
+template <typename Function>
+struct AtEnd {
+  Function function;
+  bool armed = true;
+  explicit AtEnd(Function function) : function(std::move(function)) {}
+  ~AtEnd() {
+    if (armed)
+      function();
+  }
+};
+} // namespace
+
 static Status hookFailed(const char *hook, const gpuasync_module &module,
                          const Status &status) {
   return makeStatus(status.code(), "the %s hook failed for module '%s': %s",
@@ -408,8 +422,10 @@ Status ModuleCache::loadProduct(LoadedModule &entry, const Source &source,
         if (used->calls.unload)
           foreign(*used).unload(used->calls.user, made);
       });
-      RETURN_IF_ERROR(context.driver->adoptModule(
-          module, image, made, entry.native, entry.functions.get()));
+      status = context.driver->adoptModule(module, image, made, entry.native,
+                                           entry.functions.get());
+      if (!status.ok())
+        return status;
       undo.armed = false;
       entry.foreign = made;
       entry.hooks = used;

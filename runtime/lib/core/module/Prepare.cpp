@@ -40,6 +40,15 @@ static Status enterToLoad(const gpuasync_program &program,
   return status;
 }
 
+/// Whether the calling thread is in a frame of the context.
+static bool inFrameOf(gpuasync_context *context) {
+  for (Frame *frame = currentThread ? currentThread->innermost : nullptr; frame;
+       frame = frame->outer)
+    if (frame->context == context)
+      return true;
+  return false;
+}
+
 static uint64_t releaseModules(gpuasync_context &context) {
   Visit visit(context);
   if (!visit.open())
@@ -47,7 +56,7 @@ static uint64_t releaseModules(gpuasync_context &context) {
   uint64_t marked = context.modules.markReleased();
   if (marked)
     context.retiredCount.fetch_add(1, std::memory_order_relaxed);
-  if (!isInside([&](Frame &frame) { return frame.context == &context; }))
+  if (!inFrameOf(&context))
     context.drainRetired();
   return marked;
 }
@@ -158,7 +167,7 @@ gpuasync_status *gpuasync_modules_limit(gpuasync_context *context,
         {maxBytes, maxEntries, (flags & GPUASYNC_MODULES_KEEP) != 0});
     if (context->modules.wantsTrim())
       context->retiredCount.fetch_add(1, std::memory_order_relaxed);
-    if (!isInside([&](Frame &frame) { return frame.context == context; }))
+    if (!inFrameOf(context))
       context->drainRetired();
     return Status();
   });
@@ -173,7 +182,9 @@ gpuasync_modules_hook(gpuasync_context *context,
     std::shared_ptr<ModuleHooks> made;
     if (hooks) {
       made = std::make_shared<ModuleHooks>();
-      RETURN_IF_ERROR(readStruct(hooks, made->calls, "gpuasync_module_hooks"));
+      Status status = readStruct(hooks, made->calls, "gpuasync_module_hooks");
+      if (!status.ok())
+        return status;
       const char *options = made->calls.options;
       made->options = std::string("hooks:") + (options ? options : "");
       made->calls.options = nullptr; // the caller's
@@ -196,7 +207,9 @@ gpuasync_status *gpuasync_modules_insert(gpuasync_context *context,
                         "which has %u",
                         module, program->name, program->moduleCount);
     Registration *registration = nullptr;
-    RETURN_IF_ERROR(registerProgram(program, registration));
+    Status status = registerProgram(program, registration);
+    if (!status.ok())
+      return status;
     CurrentContext current(*context);
     if (!current.status.ok())
       return context->noteFault(std::move(current.status));

@@ -395,7 +395,7 @@ Status gpuasync::retireInstance(gpuasync_context &context, Instance &instance,
     instance.paused = false;
   }
   for (int round = 0;; ++round) {
-    bool busy = false;
+    bool busy = false, mine = false;
     {
       std::lock_guard<std::mutex> lock(context.poolMutex);
       for (Pin *pin : instance.pins)
@@ -403,7 +403,10 @@ Status gpuasync::retireInstance(gpuasync_context &context, Instance &instance,
     }
     if (!busy)
       return Status();
-    if (isInside([&](Frame &frame) { return frame.instance == &instance; }))
+    if (currentThread)
+      for (Frame *frame = currentThread->innermost; frame; frame = frame->outer)
+        mine |= frame->instance == &instance;
+    if (mine)
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                         "this thread is inside a frame of program '%s'",
                         instance.program->name);

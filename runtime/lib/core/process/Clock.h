@@ -13,14 +13,10 @@
 
 namespace gpuasync {
 
-inline int64_t toNs(const timespec &time) {
-  return int64_t(time.tv_sec) * 1000000000 + time.tv_nsec;
-}
-
 inline int64_t nowNs() {
   timespec time;
   clock_gettime(CLOCK_MONOTONIC, &time);
-  return toNs(time);
+  return int64_t(time.tv_sec) * 1000000000 + time.tv_nsec;
 }
 
 inline void sleepNs(int64_t ns) {

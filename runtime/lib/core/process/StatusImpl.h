@@ -62,19 +62,6 @@ Status guard(Body body) noexcept {
   }
 }
 
-/// Runs a function at the end of its scope unless told not to.
-template <typename Function>
-struct AtEnd {
-  Function function;
-  bool armed = true;
-  explicit AtEnd(Function function) : function(std::move(function)) {}
-  AtEnd(const AtEnd &) = delete;
-  ~AtEnd() {
-    if (armed)
-      function();
-  }
-};
-
 /// Adds an item to a list of a message: "a; b; c".
 inline void appendItem(std::string &list, const std::string &item,
                        const char *separator = "; ") {

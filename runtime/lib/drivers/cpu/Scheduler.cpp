@@ -603,7 +603,10 @@ Scheduler::Wait Scheduler::wait(Stream &stream, uint64_t position,
 
 Scheduler::Wait Scheduler::waitUntil(Stream &stream, uint64_t position,
                                      int64_t timeoutNs) {
-  if (stream.completed.load(std::memory_order_acquire) >= position)
+  auto reached = [&] {
+    return stream.completed.load(std::memory_order_acquire) >= position;
+  };
+  if (reached())
     return Wait::Reached;
   // A block can take longer than a time limit allows, the adversary decides who
   // runs what, and the checker tells kernels from the host by their threads.

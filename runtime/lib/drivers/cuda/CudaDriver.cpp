@@ -177,6 +177,9 @@ VendorCall CudaDriver::pointerKind(const void *pointer,
   VendorCall call =
       VENDOR_CALL(pointerAttributes, 2, attributes, values, pointer);
   if (call.ok())
-    kind = kindOf(managed, type);
+    kind = managed                    ? PointerKind::Managed
+           : type == MemoryTypeDevice ? PointerKind::Device
+           : type == MemoryTypeHost   ? PointerKind::Registered
+                                      : PointerKind::Pageable;
   return call;
 }

@@ -18,9 +18,6 @@ namespace cuda {
 extern const char builtinPtx[];
 extern const size_t builtinPtxBytes;
 
-/// 84 for the text of version 8.4; 0 if it does not say.
-int ptxVersionOf(const gpuasync_image &image);
-
 class CudaDriver final : public VendorDriver {
 public:
   CudaDriver();
@@ -32,9 +29,8 @@ public:
                           const char *kernel) const override;
   bool builtinImage(const VendorLimits &limits,
                     gpuasync_image &image) const override;
-  VendorCall loadImage(const VendorLimits &limits, const gpuasync_image &image,
-                       ModuleHandle &module, char *log,
-                       size_t logBytes) const override;
+  VendorCall loadImage(const gpuasync_image &image, ModuleHandle &module,
+                       char *log, size_t logBytes) const override;
   VendorCall launchExtended(FunctionHandle function, StreamHandle stream,
                             const gpuasync_kernel &kernel,
                             const gpuasync_block &block, void **parameters,

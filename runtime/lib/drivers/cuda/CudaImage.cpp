@@ -57,7 +57,8 @@ static int newestPtx(int driverVersion) {
   return INT_MAX;
 }
 
-int gpuasync::cuda::ptxVersionOf(const gpuasync_image &image) {
+/// The version that PTX says it is of, as above; 0 if it says none.
+static int ptxVersionOf(const gpuasync_image &image) {
   std::string_view text(static_cast<const char *>(image.data), image.size);
   size_t at = text.find(".version");
   if (at == std::string_view::npos)

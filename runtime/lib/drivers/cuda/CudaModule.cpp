@@ -18,18 +18,26 @@ using namespace gpuasync;
 using namespace gpuasync::cuda;
 
 /// Which chip, which build of the driver, which PTX.
-static gpuasync_digest makeKey(const VendorTable &table,
-                               const VendorLimits &limits,
-                               const gpuasync_image &image) {
-  return KeyBuilder()
-      .add("job", "machine code of PTX, 1")
-      .add("driver", uint64_t(limits.driverVersion))
-      // The file that the driver is.
-      .addCode(reinterpret_cast<const void *>(table.linkComplete))
-      .add("major", uint64_t(limits.major))
-      .add("minor", uint64_t(limits.minor))
-      .add("PTX", {static_cast<const char *>(image.data), image.size})
-      .key();
+static bool makeKey(const VendorTable &table, const gpuasync_image &image,
+                    gpuasync_digest &key) {
+  int device = 0, major = 0, minor = 0, version = 0;
+  if (!VENDOR_CALL(contextDevice, &device).ok() ||
+      !VENDOR_CALL(deviceAttribute, &major, ComputeCapabilityMajor, device)
+           .ok() ||
+      !VENDOR_CALL(deviceAttribute, &minor, ComputeCapabilityMinor, device)
+           .ok() ||
+      !VENDOR_CALL(driverVersion, &version).ok())
+    return false;
+  key = KeyBuilder()
+            .add("job", "machine code of PTX, 1")
+            .add("driver", uint64_t(version))
+            // The file that the driver is.
+            .addCode(reinterpret_cast<const void *>(table.linkComplete))
+            .add("major", uint64_t(major))
+            .add("minor", uint64_t(minor))
+            .add("PTX", {static_cast<const char *>(image.data), image.size})
+            .key();
+  return true;
 }
 
 static bool loadCode(const VendorTable &table, const void *code,
@@ -41,13 +49,15 @@ static bool loadCode(const VendorTable &table, const void *code,
 /// or makes it and keeps it on disk. False if it cannot: the disk cache is off,
 /// or the driver refuses, and is then asked to load the PTX itself. The context
 /// is current.
-static bool loadFromDisk(const VendorTable &table, const VendorLimits &limits,
-                         const gpuasync_image &image, ModuleHandle &module) {
+static bool loadFromDisk(const VendorTable &table, const gpuasync_image &image,
+                         ModuleHandle &module) {
   gpuasync_disk_cache *cache = gpuasync_disk_cache_default();
   if (!*gpuasync_disk_cache_folder(cache) || !table.linkCreate ||
       !table.linkAdd || !table.linkComplete || !table.linkDestroy)
     return false;
-  gpuasync_digest key = makeKey(table, limits, image);
+  gpuasync_digest key;
+  if (!makeKey(table, image, key))
+    return false;
   DiskEntry entry;
   if (entry.lookup(cache, key) && loadCode(table, entry.bytes().data(), module))
     return true;
@@ -74,24 +84,31 @@ static bool loadFromDisk(const VendorTable &table, const VendorLimits &limits,
   return loaded;
 }
 
-VendorCall CudaDriver::loadImage(const VendorLimits &limits,
-                                 const gpuasync_image &image,
+/// "8.8" and what follows it, of ".version 8.8".
+static const char *ptxVersion(const gpuasync_image &image) {
+  const char *found = strstr(static_cast<const char *>(image.data), ".version");
+  return found ? found + strspn(found + 8, " \t") + 8 : "unknown version";
+}
+
+VendorCall CudaDriver::loadImage(const gpuasync_image &image,
                                  ModuleHandle &module, char *log,
                                  size_t logBytes) const {
   int options[] = {JitErrorLogBuffer, JitErrorLogBufferSizeBytes};
   void *values[] = {log, reinterpret_cast<void *>(logBytes)};
   unsigned count = image.format == GPUASYNC_IMAGE_PTX ? 2 : 0;
-  if (count && loadFromDisk(table, limits, image, module))
+  if (image.format == GPUASYNC_IMAGE_PTX && loadFromDisk(table, image, module))
     return {Success, VendorEntry::moduleLoad};
   VendorCall call =
       VENDOR_CALL(moduleLoad, &module, image.data, count, options, values);
   log[logBytes - 1] = '\0';
   if (call.code == ErrorUnsupportedPtxVersion) {
-    int version = limits.driverVersion, ptx = ptxVersionOf(image);
-    snprintf(log, logBytes,
-             "the driver, for CUDA %d.%d, is older than the PTX (version "
-             "%d.%d); compile for an older PTX version or carry a cubin",
-             version / 1000, version % 1000 / 10, ptx / 10, ptx % 10);
+    int version = 0;
+    (void)table.driverVersion(&version);
+    snprintf(
+        log, logBytes,
+        "the driver, for CUDA %d.%d, is older than the PTX (version %.3s); "
+        "compile for an older PTX version or carry a cubin",
+        version / 1000, version % 1000 / 10, ptxVersion(image));
   }
   size_t length = strlen(log);
   while (length && strchr("\r\n \t", log[length - 1]))

@@ -91,8 +91,7 @@ VendorCall HipDriver::identify(VendorDevice &device) const {
 }
 
 // Nothing is compiled here, so there is no log.
-VendorCall HipDriver::loadImage(const VendorLimits &,
-                                const gpuasync_image &image,
+VendorCall HipDriver::loadImage(const gpuasync_image &image,
                                 ModuleHandle &module, char *, size_t) const {
   return VENDOR_CALL(moduleLoadObject, &module, image.data);
 }
@@ -138,7 +137,11 @@ VendorCall HipDriver::pointerKind(const void *pointer,
   VendorCall call = VENDOR_CALL(pointerAttributesOf, &attributes, pointer);
   auto type = unsigned(attributes.type);
   if (call.ok())
-    kind = kindOf(attributes.isManaged || type == MemoryTypeManaged, type);
+    kind = attributes.isManaged || type == MemoryTypeManaged
+               ? PointerKind::Managed
+           : type == MemoryTypeDevice ? PointerKind::Device
+           : type == MemoryTypeHost   ? PointerKind::Registered
+                                      : PointerKind::Pageable;
   else if (call.code == ErrorInvalidValue && table.lastError)
     (void)table.lastError();
   return call;

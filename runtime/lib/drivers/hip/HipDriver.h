@@ -34,9 +34,8 @@ public:
                           const char *kernel) const override;
   bool builtinImage(const VendorLimits &limits,
                     gpuasync_image &image) const override;
-  VendorCall loadImage(const VendorLimits &limits, const gpuasync_image &image,
-                       ModuleHandle &module, char *log,
-                       size_t logBytes) const override;
+  VendorCall loadImage(const gpuasync_image &image, ModuleHandle &module,
+                       char *log, size_t logBytes) const override;
   VendorCall launchExtended(FunctionHandle function, StreamHandle stream,
                             const gpuasync_kernel &kernel,
                             const gpuasync_block &block, void **parameters,

@@ -95,18 +95,26 @@ Status VendorContext::open(void *adopted) {
   opened = true;
   // Whatever fails or is thrown below: nothing stays open, and the caller's
   // context is current again.
-  SavedContext saved;
-  AtEnd goBack([&] { restore(saved); });
-  AtEnd undo([&] { (void)close(device.loss.lost()); });
+  struct Guard {
+    VendorContext &self;
+    SavedContext saved;
+    bool current = false, succeeded = false;
+    ~Guard() {
+      if (!succeeded)
+        (void)self.close(self.device.loss.lost());
+      if (current)
+        self.restore(saved);
+    }
+  } guard{*this, {}};
   RETURN_IF_ERROR(check(contextId(table, context, generationId)));
-  RETURN_IF_ERROR(makeCurrent(saved));
-  RETURN_IF_ERROR(testCapabilities());
+  RETURN_IF_ERROR(makeCurrent(guard.saved));
+  guard.current = true;
+  Status status = testCapabilities();
   gpuasync_image image;
-  if (driver.builtinImage(device.limits, image))
-    RETURN_IF_ERROR(
-        loadModule(builtinKernelModule(), image, builtinModule, builtins));
-  undo.armed = false;
-  return Status();
+  if (status.ok() && driver.builtinImage(device.limits, image))
+    status = loadModule(builtinKernelModule(), image, builtinModule, builtins);
+  guard.succeeded = status.ok();
+  return status;
 }
 
 VendorCall VendorContext::createPool() {
@@ -132,17 +140,21 @@ VendorCall VendorContext::createPool() {
 }
 
 Status VendorContext::testCapabilities() {
-  NativeStream stream = nullptr;
-  void *page = nullptr;
-  // Also where host memory runs out.
-  AtEnd giveBack([&] {
-    if (page)
-      freeMemory(MemoryKind::Pinned, page);
-    if (stream)
-      destroyStream(stream);
-  });
-  RETURN_IF_ERROR(createStream(stream));
+  // Given back also where host memory runs out.
+  struct Guard {
+    VendorContext &self;
+    NativeStream stream = nullptr;
+    void *page = nullptr;
+    ~Guard() {
+      if (page)
+        self.freeMemory(MemoryKind::Pinned, page);
+      if (stream)
+        self.destroyStream(stream);
+    }
+  } guard{*this};
+  RETURN_IF_ERROR(createStream(guard.stream));
   Status status;
+  NativeStream stream = guard.stream;
   if (device.info.capabilities & CapStreamOrderedAlloc) {
     VendorCall made = createPool();
     note(made);
@@ -154,12 +166,12 @@ Status VendorContext::testCapabilities() {
   }
   if (device.info.capabilities & CapFlagWait) {
     refuted |= CapFlagWait;
-    status = allocMemory(MemoryKind::Pinned, 4096, page);
+    status = allocMemory(MemoryKind::Pinned, 4096, guard.page);
     if (status.ok()) {
-      auto *slot = static_cast<volatile uint32_t *>(page);
+      auto *slot = static_cast<volatile uint32_t *>(guard.page);
       *slot = 0;
       bool done = false;
-      if (writeFlag(stream, static_cast<uint32_t *>(page), 42).ok() &&
+      if (writeFlag(stream, static_cast<uint32_t *>(guard.page), 42).ok() &&
           waitStream(stream, -1, done).ok() && *slot == 42)
         refuted &= ~uint32_t(CapFlagWait);
     }

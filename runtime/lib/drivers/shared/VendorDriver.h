@@ -104,8 +104,7 @@ public:
   virtual bool builtinImage(const VendorLimits &limits,
                             gpuasync_image &image) const = 0;
   /// On failure `log` holds what the driver's compiler said, in one line.
-  virtual VendorCall loadImage(const VendorLimits &limits,
-                               const gpuasync_image &image,
+  virtual VendorCall loadImage(const gpuasync_image &image,
                                ModuleHandle &module, char *log,
                                size_t logBytes) const = 0;
   /// A launch with flags or clusters; the parameters come in one of two ways.
@@ -135,14 +134,6 @@ private:
   int32_t count = 0;
   std::unique_ptr<VendorDevice[]> devices;
 };
-
-/// What a vendor tells of an address; `type` of MemoryType.
-inline PointerKind kindOf(bool managed, unsigned type) {
-  return managed                    ? PointerKind::Managed
-         : type == MemoryTypeDevice ? PointerKind::Device
-         : type == MemoryTypeHost   ? PointerKind::Registered
-                                    : PointerKind::Pageable;
-}
 
 /// The one object of a kind, made on the first call. In raw storage, so that it
 /// has neither a global constructor nor a destructor at exit, when other

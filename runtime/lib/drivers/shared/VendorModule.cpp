@@ -27,8 +27,8 @@ Status VendorContext::loadModule(const gpuasync_module &module,
   OutsideCapture outside(driver);
   auto loaded = std::make_unique<VendorModule>();
   char log[2048] = "";
-  if (VendorCall call = driver.loadImage(device.limits, image, loaded->handle,
-                                         log, sizeof(log));
+  if (VendorCall call =
+          driver.loadImage(image, loaded->handle, log, sizeof(log));
       !call.ok()) {
     std::string detail = ", for the " + formatName(image.format) + " image (" +
                          image.arch + ") of module @" + module.name;
