@@ -7,7 +7,6 @@
 
 #include "InputChecks.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
-#include "GPUAsync/IR/OpKinds.h"
 #include "mlir/Dialect/Async/IR/Async.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -69,7 +68,7 @@ static bool isForHost(Operation *op) {
 
 static Operation *getKernel(Operation *op) {
   while ((op = op->getParentOp()))
-    if (isKernelCode(op))
+    if (isa<gpu::LaunchOp, gpu::GPUModuleOp>(op))
       return op;
   return nullptr;
 }

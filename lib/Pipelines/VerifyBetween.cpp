@@ -7,7 +7,6 @@
 
 #include "VerifyBetween.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
-#include "GPUAsync/IR/OpKinds.h"
 #include "GPUAsync/Transforms/Passes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
@@ -19,7 +18,9 @@ using namespace mlir::gpuasync;
 static bool isOfStreamForm(Operation *op) {
   if (auto work = dyn_cast<WorkOpInterface>(op))
     return work.getStream() && !work.getAsyncToken();
-  return isStreamFormOp(op);
+  return isa<StreamCreateOp, StreamSynchronizeOp, StreamWaitOp, StreamDestroyOp,
+             EventRecordOp, EventReadyOp, EventSynchronizeOp, EventDestroyOp>(
+      op);
 }
 
 namespace {
@@ -40,7 +41,7 @@ struct VerifyBetweenPass
   }
 
   void runOnOperation() final {
-    if (form == Form::Token || form == Form::Linear) {
+    if (form == "token" || form == "linear") {
       WalkResult result = getOperation().walk([](Operation *op) {
         return isOfStreamForm(op) ? WalkResult::interrupt()
                                   : WalkResult::advance();
@@ -56,14 +57,13 @@ struct VerifyBetweenPass
       signalPassFailure();
   }
 
-  Option<Form> form{*this, "form", llvm::cl::desc("The form"),
-                    llvm::cl::init(Form::Token)};
+  Option<std::string> form{*this, "form", llvm::cl::desc("The form")};
 };
 
 } // namespace
 
-std::unique_ptr<Pass> gpuasync::createVerifyBetweenPass(Form form) {
+std::unique_ptr<Pass> gpuasync::createVerifyBetweenPass(StringRef form) {
   auto pass = std::make_unique<VerifyBetweenPass>();
-  pass->form = form;
+  pass->form = form.str();
   return pass;
 }

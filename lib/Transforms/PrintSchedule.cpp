@@ -53,6 +53,10 @@ static Operation *findOtherForm(FunctionOpInterface function) {
 
 LogicalResult PrintSchedule::print() {
   ModuleOp module = getOperation();
+  if (format != "text" && format != "dot" && format != "svg")
+    return module.emitError("unknown format '")
+           << format << "' of a schedule; expected text, dot or svg";
+
   std::vector<Schedule> schedules;
   bool isKnown = false;
   for (auto op : module.getOps<FunctionOpInterface>()) {
@@ -73,7 +77,7 @@ LogicalResult PrintSchedule::print() {
   if (!isKnown && !function.empty())
     return module.emitError("has no function '")
            << function << "' with a body to print the schedule of";
-  if (format == ScheduleFormat::Svg && schedules.size() > 1) {
+  if (format == "svg" && schedules.size() > 1) {
     InFlightDiagnostic diag = module.emitError(
         "several functions have a schedule, and an SVG document shows one; "
         "choose it with function=");
@@ -91,9 +95,9 @@ LogicalResult PrintSchedule::print() {
   }
   raw_ostream &os = output ? output->os() : llvm::errs();
   for (const Schedule &schedule : schedules) {
-    if (format == ScheduleFormat::Text)
+    if (format == "text")
       schedule.printText(os);
-    else if (format == ScheduleFormat::Dot)
+    else if (format == "dot")
       schedule.printDot(os);
     else
       schedule.printSvg(os);

@@ -8,7 +8,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/IR/GPUAsyncOps.h"
-#include "GPUAsync/IR/OpKinds.h"
 #include "GPUAsync/IR/RegionTokens.h"
 #include "GPUAsync/Transforms/Passes.h"
 
@@ -82,6 +81,10 @@ private:
 //===----------------------------------------------------------------------===//
 // Which functions and regions
 //===----------------------------------------------------------------------===//
+
+bool isKernelCode(Operation *op) {
+  return isa<gpu::GPUModuleOp, gpu::LaunchOp>(op);
+}
 
 bool hasTokens(TypeRange types) {
   return llvm::any_of(types, [](Type type) {

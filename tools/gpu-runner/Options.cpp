@@ -17,8 +17,6 @@
 #include <functional>
 
 using namespace llvm;
-using mlir::gpuasync::listWords;
-using mlir::gpuasync::parseWord;
 
 namespace gpurunner {
 
@@ -102,17 +100,6 @@ static Error oneOf(StringRef name, StringRef text,
     return Error::success();
   return createStringError("--" + name + "=" + text + ": expected one of " +
                            join(allowed, ", "));
-}
-
-/// Reads one word of an enum.
-template <typename Enum>
-static Error parseEnum(StringRef name, StringRef text, Enum &out) {
-  std::optional<Enum> parsed = parseWord<Enum>(text);
-  if (!parsed)
-    return createStringError("--" + name + "=" + text + ": expected one of " +
-                             listWords<Enum>());
-  out = *parsed;
-  return Error::success();
 }
 
 Expected<Options> parseOptions(int argc, char **argv) {
@@ -203,22 +190,23 @@ Expected<Options> parseOptions(int argc, char **argv) {
        }},
       {"print-ir-after", Value::Required,
        [&](StringRef value) -> Error {
-         std::vector<std::string> forms;
-         splitList(value, forms);
-         for (StringRef form : forms)
-           if (Error error = parseEnum("print-ir-after", form,
-                                       o.printIRAfter.emplace_back()))
+         splitList(value, o.printIRAfter);
+         for (StringRef form : o.printIRAfter)
+           if (Error error = oneOf("print-ir-after", form,
+                                   {"token", "linear", "stream", "runtime"}))
              return error;
          return Error::success();
        }},
       {"leak-check", Value::Required,
        [&](StringRef value) {
-         return parseEnum("leak-check", value, o.leakCheck);
+         o.leakCheckError = value == "error";
+         return oneOf("leak-check", value, {"error", "list"});
        }},
       {"check", Value::None, flag(o.check)},
       {"emit", Value::Required,
        [&](StringRef value) {
-         return parseEnum("emit", value, o.emit.emplace());
+         o.emit = value.str();
+         return oneOf("emit", value, {"object", "llvm", "mlir"});
        }},
       {"targets", Value::Required, list(o.targets)},
       {"mcpu", Value::Required, text(o.processor)},
@@ -279,7 +267,7 @@ Expected<Options> parseOptions(int argc, char **argv) {
     if (Error error = option->set(value))
       return std::move(error);
   }
-  if (!o.processor.empty() && !o.emit)
+  if (!o.processor.empty() && o.emit.empty())
     return createStringError("--mcpu=" + o.processor +
                              ": only with --emit; what runs here is compiled "
                              "for this processor");
@@ -291,7 +279,7 @@ Expected<Options> parseOptions(int argc, char **argv) {
     if (o.device != "cpu")
       return createStringError("--check: only on the cpu device, not on " +
                                o.device);
-    if (o.emit)
+    if (!o.emit.empty())
       return createStringError("--check: not with --emit");
     // Work that may overlap goes to streams of its own, where its order shows.
     if (!o.maxStreams)

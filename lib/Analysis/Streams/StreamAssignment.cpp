@@ -31,6 +31,10 @@ static bool hasTokens(Operation *op) {
       .wasInterrupted();
 }
 
+static bool isInside(Value point, Operation *op) {
+  return op->isAncestor(point.getParentBlock()->getParentOp());
+}
+
 //===----------------------------------------------------------------------===//
 // Plans
 //===----------------------------------------------------------------------===//

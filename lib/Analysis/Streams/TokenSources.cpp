@@ -134,8 +134,9 @@ llvm::SetVector<Value> TokenSources::getExpanded(ValueRange tokens,
   return points;
 }
 
-bool gpuasync::isInside(Value value, Operation *op) {
-  return op->isAncestor(value.getParentBlock()->getParentOp());
+static bool isInside(Value value, Operation *op) {
+  return op->isProperAncestor(value.getParentBlock()->getParentOp()) ||
+         value.getParentBlock()->getParentOp() == op;
 }
 
 /// Inner ops first. What outer ones carry stands for itself until then.

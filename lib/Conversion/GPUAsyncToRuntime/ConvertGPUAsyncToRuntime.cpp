@@ -124,6 +124,11 @@ struct ConvertGPUAsyncToRuntimePass
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    if (onError != "abort" && onError != "status") {
+      module.emitError("on-error is 'abort' or 'status', not '")
+          << onError << "'";
+      return signalPassFailure();
+    }
     if (failed(verifyProgram(module)) || failed(checkTensorMaps(module)))
       return signalPassFailure();
     const auto &layouts = getAnalysis<DataLayoutAnalysis>();
@@ -147,7 +152,9 @@ private:
     if (packedWrappers)
       functions = collectPublicFunctions(module);
     llvm::DenseSet<StringAttr> statusFunctions;
-    if (failed(lowerFunctions(module, tables, symbols, converter, onError,
+    if (failed(lowerFunctions(module, tables, symbols, converter,
+                              onError == "status" ? OnError::Status
+                                                  : OnError::Abort,
                               statusFunctions)) ||
         failed(tables.finish(aotDestructor)))
       return failure();

@@ -54,7 +54,8 @@ Value BlockImport::tailOf(Value token) {
   for (BlockImport *import = this; import; import = import->parent)
     if (Value tail = import->tails.lookup(token))
       return tail;
-  assert(isToken(token) && "checked: a token is made before it is used");
+  assert(isOurToken(token.getType()) &&
+         "checked: a token is made before it is used");
   return token;
 }
 
@@ -248,7 +249,7 @@ void BlockImport::addAllocations(Operation *op, ArrayRef<Access> accesses,
 /// of them writing.
 void BlockImport::addRaces(Operation *op, ArrayRef<Access> accesses,
                            SetVector<Value> &dependencies) {
-  if (state.mode == ImportMode::Trust || accesses.empty())
+  if (state.mode == Mode::Trust || accesses.empty())
     return;
   SmallVector<unsigned> races =
       collect(nodesOf(dependencies), [&](const Node &node) {
@@ -256,7 +257,7 @@ void BlockImport::addRaces(Operation *op, ArrayRef<Access> accesses,
                mayConflict(node.accesses, accesses);
       });
   for (unsigned number : races) {
-    if (state.mode == ImportMode::Strict) {
+    if (state.mode == Mode::Strict) {
       dependencies.insert(nodes[number].token);
       continue;
     }
@@ -337,7 +338,7 @@ void BlockImport::finish() {
   SmallVector<unsigned> returned;
   for (OpOperand &operand : terminator->getOpOperands()) {
     Type type = operand.get().getType();
-    if (!isUpstreamToken(type) && !isa<TokenType>(type))
+    if (!isUpstreamToken(type) && !isOurToken(type))
       continue;
     operand.set(tailOf(operand.get()));
     returned.push_back(nodeOf(operand.get()));
@@ -411,7 +412,7 @@ LogicalResult BlockImport::run() {
   Fiber &fiber = *fibers.front();
   // What a caller's tokens stand for may still run, and may touch anything.
   for (BlockArgument argument : block.getArguments())
-    if (!parent && isToken(argument))
+    if (!parent && isOurToken(argument.getType()))
       nodeOf(argument);
   for (Operation &op : llvm::make_early_inc_range(block))
     if (!op.hasTrait<OpTrait::IsTerminator>())

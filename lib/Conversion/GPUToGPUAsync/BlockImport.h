@@ -11,9 +11,6 @@
 
 #include "GPUAsync/Analysis/Memory/MemoryAccesses.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
-#include "GPUAsync/IR/OpKinds.h"
-#include "GPUAsync/IR/RegionTokens.h"
-#include "GPUAsync/Options.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Async/IR/Async.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -29,6 +26,8 @@ bool isUpstreamToken(Type type);
 bool isAsyncDialectType(Type type);
 /// A token or value of either dialect that orders work.
 bool isUpstreamOrder(Type type);
+bool isOurToken(Type type);
+bool holdsKernels(Operation *op);
 /// Upstream ops that do device work in our sense, in order of tokens.
 bool isUpstreamWork(Operation *op);
 /// Whether `op` takes or returns tokens.
@@ -42,6 +41,8 @@ void convertTokens(ValueRange values);
 /// refused.
 LogicalResult checkImportable(Operation *root);
 
+enum class Mode { Trust, Check, Strict };
+
 /// State that all blocks of a module share.
 struct ImportState {
   /// What a call that takes or returns tokens may touch of what its caller
@@ -54,7 +55,7 @@ struct ImportState {
   KernelTable kernels;
   SymbolTableCollection symbols;
   llvm::DenseMap<Operation *, bool> anywhere;
-  ImportMode mode = ImportMode::Trust;
+  Mode mode = Mode::Trust;
   /// Upstream ops that have been replaced, in program order.
   SmallVector<Operation *> replaced;
 };

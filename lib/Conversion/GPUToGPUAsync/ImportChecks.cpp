@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BlockImport.h"
+#include "GPUAsync/IR/RegionTokens.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -24,6 +25,12 @@ bool upstream::isAsyncDialectType(Type type) {
 
 bool upstream::isUpstreamOrder(Type type) {
   return isUpstreamToken(type) || isAsyncDialectType(type);
+}
+
+bool upstream::isOurToken(Type type) { return isa<TokenType>(type); }
+
+bool upstream::holdsKernels(Operation *op) {
+  return isa<gpu::GPUModuleOp, gpu::BinaryOp, BinaryOp>(op);
 }
 
 bool upstream::isUpstreamWork(Operation *op) {

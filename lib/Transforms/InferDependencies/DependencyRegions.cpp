@@ -28,6 +28,26 @@ Value DependencyInference::join(ArrayRef<Value> tokens, OpBuilder &builder,
   return WaitOp::create(builder, loc, tokenType, tokens).getAsyncToken();
 }
 
+/// The op with more operands and token results at their ends, and the same
+/// regions.
+Operation *DependencyInference::rebuild(Operation *op, ValueRange operands,
+                                        unsigned results) {
+  OpBuilder builder(op);
+  OperationState created(op->getLoc(), op->getName());
+  created.addOperands(op->getOperands());
+  created.addOperands(operands);
+  created.addTypes(op->getResultTypes());
+  created.addTypes(SmallVector<Type>(results, tokenType));
+  created.addAttributes(op->getAttrs());
+  for (Region &region : op->getRegions())
+    created.addRegion()->takeBody(region);
+  Operation *result = builder.create(created);
+  for (auto [before, after] : llvm::zip(op->getResults(), result->getResults()))
+    before.replaceAllUsesWith(after);
+  op->erase();
+  return result;
+}
+
 void DependencyInference::processBranches(Operation *op,
                                           const RegionInfo &info) {
   SmallVector<llvm::MapVector<unsigned, CellState>> ends;
@@ -124,7 +144,7 @@ void DependencyInference::processBranches(Operation *op,
     terminator->setOperands(operands);
   }
   Location loc = op->getLoc();
-  op = appendTokens(op, {}, results.size());
+  op = rebuild(op, {}, results.size());
   for (Update &update : updates) {
     Value token = op->getResult(first + update.result);
     Entries &list = modify(update.cell).lists[update.kind];
@@ -671,7 +691,7 @@ void DependencyInference::processLoop(Operation *op, const RegionInfo &info) {
   }
   unsigned firstResult = op->getNumResults();
   if (!carried.empty())
-    op = appendTokens(op, inits, carried.size());
+    op = rebuild(op, inits, carried.size());
   for (auto [index, number] : llvm::enumerate(carried)) {
     Slot &slot = slots[number];
     slot.result = op->getResult(firstResult + index);

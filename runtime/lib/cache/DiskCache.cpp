@@ -10,6 +10,7 @@
 #include "gpuasync/DiskCache.h"
 
 #include "core/abi/SizedStruct.h"
+#include "core/process/Settings.h"
 #include "core/process/StatusImpl.h"
 
 #include <algorithm>
@@ -432,25 +433,6 @@ int writeEntry(int folder, const FileName &name, const gpuasync_digest &key,
 // The default cache
 //===----------------------------------------------------------------------===//
 
-/// "64M"; false if it is no size.
-bool parseSize(const char *text, uint64_t &bytes) {
-  char *end = nullptr;
-  errno = 0;
-  unsigned long long number = strtoull(text, &end, 10);
-  if (end == text || errno || *text == '-')
-    return false;
-  static const char units[] = "KMGT";
-  unsigned shift = 0;
-  if (const char *unit = *end ? strchr(units, *end & ~0x20) : nullptr) {
-    shift = 10 * unsigned(unit - units + 1);
-    ++end;
-  }
-  if (*end || number > UINT64_MAX >> shift)
-    return false;
-  bytes = uint64_t(number) << shift;
-  return true;
-}
-
 /// Takes the folder, made absolute, without slashes at the end: with one, the
 /// system would follow a link.
 void setFolder(gpuasync_disk_cache &cache, const std::string &text) {
@@ -464,6 +446,11 @@ void setFolder(gpuasync_disk_cache &cache, const std::string &text) {
     folder.pop_back();
   if (folder.size() < sizeof(cache.folder))
     memcpy(cache.folder, folder.c_str(), folder.size() + 1);
+  else
+    warn(cache,
+         "the disk cache is not used: the path of its folder has %zu "
+         "characters, which is too many; %s",
+         folder.size(), elsewhere);
 }
 
 void configure(gpuasync_disk_cache &cache) {
@@ -472,19 +459,19 @@ void configure(gpuasync_disk_cache &cache) {
   // The environment of a setuid program is its caller's, its files are not.
   if (getauxval(AT_SECURE))
     return;
-  const char *mode = getenv("GPU_ASYNC_CACHE");
-  if (mode && (strcmp(mode, "off") == 0 || strcmp(mode, "0") == 0))
+  bool isOn = true;
+  Status mode = wordSetting("GPU_ASYNC_CACHE", "off", "on", isOn);
+  if (!mode.ok())
+    warn(cache, "%s; the disk cache is not used", mode.message());
+  if (!mode.ok() || !isOn)
     return;
-  const char *size = getenv("GPU_ASYNC_CACHE_SIZE");
-  if (size && *size && !parseSize(size, cache.limit))
-    warn(cache,
-         "GPU_ASYNC_CACHE_SIZE=%s is not a size (bytes, or with K, M, G, T); "
-         "the disk cache takes 1G",
-         size);
-  const char *own = getenv("GPU_ASYNC_CACHE_DIR");
+  Status size = sizeSetting("GPU_ASYNC_CACHE_SIZE", 0, cache.limit);
+  if (!size.ok())
+    warn(cache, "%s; the disk cache takes 1G", size.message());
+  const char *own = setting("GPU_ASYNC_CACHE_DIR");
   const char *xdg = getenv("XDG_CACHE_HOME");
   const char *home = getenv("HOME");
-  if (own && *own)
+  if (own)
     setFolder(cache, own);
   else if (xdg && *xdg == '/')
     setFolder(cache, std::string(xdg) + "/gpu-async");

@@ -8,6 +8,7 @@
 
 #include "Checker.h"
 #include "core/abi/Extent.h"
+#include "core/process/Settings.h"
 #include "gpuasync/Context.h"
 
 #include <algorithm>
@@ -24,9 +25,10 @@ extern thread_local gpuasync::check::OpIndex gpuasyncCheckLaunch;
 /// Freed memory up to this size is kept: less than a quarter of the device's.
 static uint64_t quarantineLimit() {
   static const uint64_t limit = [] {
-    const char *text = getenv("GPU_ASYNC_CPU_MEMORY");
-    uint64_t memory = text ? strtoull(text, nullptr, 10) : 0;
-    return memory ? std::min<uint64_t>(memory / 4, 256u << 20) : 256u << 20;
+    // A context has opened, so there is nothing wrong with the value.
+    uint64_t memory = 1u << 30;
+    (void)gpuasync::sizeSetting("GPU_ASYNC_CPU_MEMORY", 1, memory);
+    return std::min<uint64_t>(memory / 4, 256u << 20);
   }();
   return limit;
 }

@@ -9,6 +9,7 @@
 #include "compat/Modules.h"
 #include "compat/Report.h"
 #include "core/abi/SizedStruct.h"
+#include "core/process/Settings.h"
 #include "gpuasync/Context.h"
 #include "gpuasync/Mgpu.h"
 
@@ -219,10 +220,12 @@ Status openDefault(const char *kind, Device *&out) {
   std::lock_guard<std::mutex> lock(table().mutex);
   if ((out = defaultDevice.load(std::memory_order_acquire)))
     return Status();
-  const char *wanted = getenv("GPU_ASYNC_DEVICE");
-  if (wanted && (!*wanted || strcmp(wanted, "auto") == 0))
-    wanted = nullptr;
-  Status status = openDevice(wanted ? wanted : kind, out);
+  bool goOn = false;
+  RETURN_IF_ERROR(readPolicy(goOn));
+  // A device that the variable names is the session's to find.
+  const char *wanted = setting("GPU_ASYNC_DEVICE");
+  bool named = wanted && strcmp(wanted, "auto") != 0;
+  Status status = openDevice(named ? nullptr : kind, out);
   defaultDevice.store(out, std::memory_order_release);
   return status;
 }

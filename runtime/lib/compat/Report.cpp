@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compat/Report.h"
+#include "core/process/Settings.h"
 #include "gpuasync/Context.h"
 #include "gpuasync/Mgpu.h"
 #include "gpuasync/Program.h"
@@ -36,9 +37,14 @@ bool mgpu::refuses(const gpuasync_site *site, bool release) {
   return __builtin_expect(failed.load(std::memory_order_relaxed), 0);
 }
 
+Status mgpu::readPolicy(bool &goOn) {
+  return wordSetting("GPU_ASYNC_MGPU_ON_ERROR", "abort", "continue", goOn);
+}
+
 static bool goesOn() {
-  const char *policy = getenv("GPU_ASYNC_MGPU_ON_ERROR");
-  return policy && strcmp(policy, "continue") == 0;
+  bool goOn = false;
+  (void)mgpu::readPolicy(goOn); // a word that is none stops, as it is told
+  return goOn;
 }
 
 void mgpu::endInExit() {

@@ -83,6 +83,9 @@ bool check(const gpuasync_site *site, Status status, bool release = false);
 void warnOnce(std::atomic<uint64_t> &seen, const gpuasync_site *site,
               const char *format, ...) __attribute__((format(printf, 3, 4)));
 
+/// What GPU_ASYNC_MGPU_ON_ERROR says.
+Status readPolicy(bool &goOn);
+
 /// Forgets the first error and returns its code.
 uint32_t forget();
 

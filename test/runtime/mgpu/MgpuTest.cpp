@@ -731,6 +731,19 @@ TEST_P(MgpuTest, ErrorsAbortByDefault) {
       "error: mgpuEventSynchronize: the event is null");
 }
 
+TEST_P(MgpuTest, PolicyIsOneOfTwoWords) {
+  if (!onCpu())
+    GTEST_SKIP() << "once is enough, and CUDA cannot be used after fork";
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_DEATH(
+      {
+        setenv("GPU_ASYNC_MGPU_ON_ERROR", "go-on", 1);
+        gpuasync_mgpu_close();
+        mgpuMemAlloc(256, nullptr, false); // opens the device anew
+      },
+      "GPU_ASYNC_MGPU_ON_ERROR: 'go-on' is none of abort, continue");
+}
+
 /// Older than the runtime's handler of exit, so it is destroyed after that ran.
 struct JoinedInExit {
   std::thread thread;

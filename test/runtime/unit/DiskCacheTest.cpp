@@ -798,7 +798,16 @@ TEST_F(DiskCache, DefaultFolder_C16) {
             work + "/home/.cache/gpu-async");
   EXPECT_EQ(defaultFolder({on}), "off");
   EXPECT_EQ(defaultFolder({"GPU_ASYNC_CACHE=off", own.c_str()}), "off");
-  EXPECT_EQ(defaultFolder({"GPU_ASYNC_CACHE=0", own.c_str()}), "off");
+  EXPECT_EQ(defaultFolder({"GPU_ASYNC_CACHE=", own.c_str()}), work + "/own");
+  for (const char *word : {"OFF", "no", "false", "0"})
+    EXPECT_EQ(defaultFolder({("GPU_ASYNC_CACHE=" + std::string(word)).c_str(),
+                             own.c_str()}),
+              "off GPU_ASYNC_CACHE: '" + std::string(word) +
+                  "' is none of off, on; the disk cache is not used");
+  std::string deep = "GPU_ASYNC_CACHE_DIR=/" + std::string(5000, 'x');
+  EXPECT_EQ(defaultFolder({on, deep.c_str()})
+                .find("off the disk cache is not used: the path"),
+            0u);
   for (const char *folder :
        {"/own", "/xdg/gpu-async", "/home/.cache/gpu-async"})
     EXPECT_EQ(
@@ -819,7 +828,10 @@ TEST_F(DiskCache, DefaultSize_C16) {
     std::string report =
         defaultFolder({on, own.c_str(),
                        ("GPU_ASYNC_CACHE_SIZE=" + std::string(size)).c_str()});
-    EXPECT_NE(report.find("is not a size"), std::string::npos) << report;
+    EXPECT_NE(report.find("GPU_ASYNC_CACHE_SIZE: '" + std::string(size) +
+                          "' is not a size"),
+              std::string::npos)
+        << report;
   }
   // Too small for one entry.
   ASSERT_EQ(system(("rm -rf " + work + "/own").c_str()), 0);

@@ -106,7 +106,105 @@ FRESH_PROCESS_TEST(UnknownDevice) {
   TestProgram program;
   FrameScope frame(program);
   Status status = frame.leave();
-  return strstr(status.message(), "'gameboy' is no device") ? 0 : 1;
+  return strstr(status.message(), "GPU_ASYNC_DEVICE: 'gameboy' is no device")
+             ? 0
+             : 1;
+}
+
+/// Opens the cpu device, by name, and says what came of it.
+static std::string openedCpu() {
+  gpuasync_context *context = nullptr;
+  Status status(gpuasync_context_open("cpu", &context));
+  gpuasync_context_release(context);
+  return status.ok() ? "ok" : status.message();
+}
+
+/// What a fresh process says that has one more variable in its environment.
+static std::string openedCpuWith(const char *variable, const char *value) {
+  int ends[2];
+  if (pipe(ends) != 0)
+    return "no pipe";
+  fflush(nullptr);
+  pid_t child = fork();
+  if (child == 0) {
+    dup2(ends[1], 100);
+    setenv(variable, value, 1);
+    execl("/proc/self/exe", "self", "--gtest_also_run_disabled_tests",
+          "--gtest_filter=ProcessBody.DISABLED_OpenedCpu", nullptr);
+    _exit(127);
+  }
+  close(ends[1]);
+  char text[512];
+  ssize_t length = read(ends[0], text, sizeof(text));
+  close(ends[0]);
+  waitpid(child, nullptr, 0);
+  return std::string(text, length > 0 ? size_t(length) : 0);
+}
+
+TEST(ProcessBody, DISABLED_OpenedCpu) {
+  std::string said = openedCpu();
+  EXPECT_EQ(write(100, said.data(), said.size()), ssize_t(said.size()));
+}
+
+// Each variable takes what Runtime.md says, and nothing else: a value that is
+// none is told with the variable, the value and what is allowed. Those of the
+// disk cache are in DiskCacheTest, GPU_ASYNC_MGPU_ON_ERROR is in MgpuTest and
+// GPU_ASYNC_DEVICE above.
+TEST(Process, SettingsAreChecked) {
+  struct Setting {
+    const char *variable;
+    std::vector<const char *> good, bad;
+    const char *allowed;
+  };
+  const char *size = "a size";
+  const char *zeroOrOne = "none of 0, 1";
+  const Setting settings[] = {
+      {"GPU_ASYNC_TIMEOUT",
+       {"", "0", "2", "1.5", ".5", "99999999999999999999"},
+       {"abc", "-1", "1s", "1e3", "inf", "nan", " 1", "."},
+       "a number of seconds"},
+      {"GPU_ASYNC_SPIN_US",
+       {"", "0", "50", "0.5"},
+       {"abc", "-1", "50us", "0x10"},
+       "a number of microseconds"},
+      {"GPU_ASYNC_SYNC_LAUNCHES",
+       {"", "0", "1"},
+       {"yes", "2", "on"},
+       zeroOrOne},
+      {"GPU_ASYNC_MODULE_ENTRIES",
+       {"", "0", "8", "18446744073709551615"},
+       {"abc", "-1", "8K", "+8", "18446744073709551616"},
+       "a number from 0 to"},
+      {"GPU_ASYNC_MODULE_BYTES", {"", "0", "64M"}, {"abc", "-1", "1.5G"}, size},
+      {"GPU_ASYNC_MODULE_KEEP",
+       {"", "0", "1"},
+       {"yes", "true", "01"},
+       zeroOrOne},
+      {"GPU_ASYNC_CPU_THREADS",
+       {"", "1", "65536"},
+       {"abc", "0", "-1", "65537", "4 "},
+       "a number from 1 to 65536"},
+      {"GPU_ASYNC_CPU_MEMORY",
+       {"", "1073741824", "1G", "512m"},
+       {"foo", "-5", "0", "1Gi", "0G", "G", "17179869184G", "99999999T"},
+       size},
+      {"GPU_ASYNC_CPU_SCHEDULE",
+       {"", "fair", "adversarial", "adversarial:4294967295"},
+       {"unfair", "adversarial:", "adversarial:-1", "adversarial:4294967296"},
+       "none of fair, adversarial"},
+  };
+  for (const Setting &setting : settings) {
+    for (const char *value : setting.good)
+      EXPECT_EQ(openedCpuWith(setting.variable, value), "ok")
+          << setting.variable << "=" << value;
+    for (const char *value : setting.bad) {
+      std::string said = openedCpuWith(setting.variable, value);
+      std::string begin =
+          std::string(setting.variable) + ": '" + value + "' is ";
+      EXPECT_EQ(said.find(begin), 0u) << said;
+      EXPECT_NE(said.find(setting.allowed), std::string::npos) << said;
+    }
+  }
 }
 
 // A program without an image for any device says what was tried.

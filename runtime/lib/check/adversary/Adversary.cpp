@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "check/adversary/Adversary.h"
+#include "core/process/Settings.h"
 
 #include <algorithm>
 #include <stdlib.h>
@@ -34,6 +35,8 @@ static uint64_t mix(uint64_t value) {
 /// What gpuasync_set_cpu_schedule said: 0 nothing, 1 fair, else the seed + 2.
 static std::atomic<uint64_t> chosenSchedule{0};
 
+static constexpr char variable[] = "GPU_ASYNC_CPU_SCHEDULE";
+
 Status Schedule::parse(const char *text, Schedule &out) {
   out = Schedule();
   if (!strcmp(text, "fair"))
@@ -43,16 +46,12 @@ Status Schedule::parse(const char *text, Schedule &out) {
   bool known = !strncmp(text, word, length);
   const char *rest = known ? text + length : text;
   if (known && *rest == ':') {
-    char *end = nullptr;
-    known = rest[1] >= '0' && rest[1] <= '9';
-    out.seed = static_cast<uint32_t>(strtoul(rest + 1, &end, 10));
-    rest = end;
+    known = readWhole(++rest, out.seed) && out.seed <= UINT32_MAX;
   }
   if (!known || *rest)
-    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                      "GPU_ASYNC_CPU_SCHEDULE: '%.100s' is none of fair, "
-                      "adversarial, adversarial:SEED",
-                      text);
+    return badSetting(variable, text,
+                      "none of fair, adversarial, adversarial:SEED (a number "
+                      "below 2^32)");
   out.adversarial = true;
   return Status();
 }
@@ -64,8 +63,8 @@ Status Schedule::current(Schedule &out) {
     out.seed = chosen - 2;
     return Status();
   }
-  const char *text = getenv("GPU_ASYNC_CPU_SCHEDULE");
-  return text && *text ? parse(text, out) : Status();
+  const char *text = setting(variable);
+  return text ? parse(text, out) : Status();
 }
 
 Status gpuasync::setCpuSchedule(const char *schedule) {

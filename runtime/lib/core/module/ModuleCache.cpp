@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/context/ContextImpl.h"
+#include "core/process/Settings.h"
 
 #include <algorithm>
 #include <stdlib.h>
@@ -127,20 +128,11 @@ ModuleKey ModuleCache::makeKey(const Registration &registration, uint32_t index,
 // Settings
 //===----------------------------------------------------------------------===//
 
-static uint64_t limitFrom(const char *name) {
-  const char *text = getenv(name);
-  if (!text || !*text)
-    return UINT64_MAX;
-  char *end = nullptr;
-  unsigned long long value = strtoull(text, &end, 10);
-  return *end ? UINT64_MAX : value;
-}
-
-ModuleCache::ModuleCache(gpuasync_context &context) : context(context) {
-  limits.bytes = limitFrom("GPU_ASYNC_MODULE_BYTES");
-  limits.entries = limitFrom("GPU_ASYNC_MODULE_ENTRIES");
-  const char *keep = getenv("GPU_ASYNC_MODULE_KEEP");
-  limits.keep = keep && *keep && *keep != '0';
+Status ModuleCache::readSettings() {
+  RETURN_IF_ERROR(sizeSetting("GPU_ASYNC_MODULE_BYTES", 0, limits.bytes));
+  RETURN_IF_ERROR(
+      wholeSetting("GPU_ASYNC_MODULE_ENTRIES", 0, UINT64_MAX, limits.entries));
+  return wordSetting("GPU_ASYNC_MODULE_KEEP", "0", "1", limits.keep);
 }
 
 void ModuleCache::setHooks(std::shared_ptr<ModuleHooks> wanted) {

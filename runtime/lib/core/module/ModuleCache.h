@@ -137,8 +137,9 @@ struct Entering {
 
 class ModuleCache {
 public:
-  /// Reads the limits' environment variables.
-  explicit ModuleCache(gpuasync_context &context);
+  explicit ModuleCache(gpuasync_context &context) : context(context) {}
+  /// The limits that the environment gives.
+  Status readSettings();
 
   struct Limits {
     uint64_t bytes = UINT64_MAX, entries = UINT64_MAX;

@@ -8,6 +8,7 @@
 #include "core/module/Program.h"
 #include "core/abi/Entry.h"
 #include "core/abi/Frame.h"
+#include "core/process/Settings.h"
 #include "gpuasync/Context.h"
 
 #include <algorithm>
@@ -64,11 +65,10 @@ static bool parseDevice(const char *text, Driver *&driver, int32_t &ordinal) {
     ordinal = 0;
     if (!text[length])
       return true;
-    char *end = nullptr;
-    long value = text[length] == ':' && text[length + 1]
-                     ? strtol(text + length + 1, &end, 10)
-                     : -1;
-    if (value < 0 || value > 4095 || !end || *end)
+    const char *number = text + length + 1;
+    uint64_t value = 0;
+    if (text[length] != ':' || !readWhole(number, value) || *number ||
+        value > 4095)
       continue;
     ordinal = static_cast<int32_t>(value);
     return true;
@@ -78,6 +78,7 @@ static bool parseDevice(const char *text, Driver *&driver, int32_t &ordinal) {
 
 Status gpuasync::openOn(Driver &driver, int32_t ordinal, void *adopted,
                         gpuasync_context *&out) {
+  RETURN_IF_ERROR(copyStatus(process().settings));
   RETURN_IF_ERROR(driver.available());
   int32_t count = driver.deviceCount();
   if (ordinal >= count)
@@ -85,6 +86,7 @@ Status gpuasync::openOn(Driver &driver, int32_t ordinal, void *adopted,
                       "there is no device %s:%d; %s has %d", driver.name(),
                       ordinal, driver.name(), count);
   auto context = std::make_unique<gpuasync_context>(driver, ordinal);
+  RETURN_IF_ERROR(context->modules.readSettings());
   RETURN_IF_ERROR(driver.deviceInfo(ordinal, context->info));
   RETURN_IF_ERROR(driver.openContext(ordinal, adopted, context->driver));
   context->info.capabilities &= ~context->driver->missing();
@@ -161,14 +163,17 @@ static Status openDefault(Driver &driver, int32_t ordinal,
 
 /// What GPU_ASYNC_DEVICE says, or null for auto.
 static const char *wantedDevice() {
-  const char *text = getenv("GPU_ASYNC_DEVICE");
-  return text && *text && strcmp(text, "auto") != 0 ? text : nullptr;
+  const char *text = setting("GPU_ASYNC_DEVICE");
+  return text && strcmp(text, "auto") != 0 ? text : nullptr;
 }
 
 /// The device that a caller names: see openContext.
 static Status findDevice(const char *text, Driver *&driver, int32_t &ordinal) {
-  if (!text || !*text || strcmp(text, "auto") == 0)
+  const char *where = "";
+  if (!text || !*text || strcmp(text, "auto") == 0) {
     text = wantedDevice();
+    where = "GPU_ASYNC_DEVICE: ";
+  }
   if (!text) {
     ordinal = 0;
     for (int i = 0; i < driverCount; ++i) {
@@ -181,9 +186,9 @@ static Status findDevice(const char *text, Driver *&driver, int32_t &ordinal) {
   if (parseDevice(text, driver, ordinal))
     return Status();
   return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                    "'%s' is no device; use auto, cpu, cuda, cuda:N, hip or "
-                    "hip:N",
-                    text);
+                    "%s'%.100s' is no device; use auto, cpu, cuda, cuda:N, hip "
+                    "or hip:N",
+                    where, text);
 }
 
 /// The driver that images of this format are for.
@@ -267,7 +272,8 @@ Status gpuasync::chooseDefault(Registration &registration,
       }
       // Only now: opening takes long, and memory on the device.
       status = choose(driver, ordinal);
-      if (status.ok())
+      // A bad setting is no reason to take another device.
+      if (status.ok() || status.code() == GPUASYNC_INVALID_ARGUMENT)
         return status;
       refuse(device, status.message());
     }

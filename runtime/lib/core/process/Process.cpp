@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/context/ContextImpl.h"
+#include "core/process/Settings.h"
 #include "gpuasync/Context.h"
 
 #include <algorithm>
@@ -56,20 +57,23 @@ int64_t gpuasync::toNanoseconds(double amount, double unit) {
   return time > 0 ? static_cast<int64_t>(time < most ? time : most) : 0;
 }
 
+static Status readSettings(Process &process) {
+  double seconds = 0, spin = -1;
+  RETURN_IF_ERROR(timeSetting("GPU_ASYNC_TIMEOUT", "seconds", seconds));
+  if (seconds > 0)
+    process.timeoutNs = toNanoseconds(seconds, 1e9);
+  RETURN_IF_ERROR(timeSetting("GPU_ASYNC_SPIN_US", "microseconds", spin));
+  if (spin >= 0)
+    process.spinNs = toNanoseconds(spin, 1e3);
+  return wordSetting("GPU_ASYNC_SYNC_LAUNCHES", "0", "1", process.syncLaunches);
+}
+
 static Process *makeProcess() {
   auto made = std::make_unique<Process>();
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) <= 1)
     made->spinNs = 0;
-  if (const char *text = getenv("GPU_ASYNC_TIMEOUT")) {
-    double seconds = strtod(text, nullptr);
-    if (seconds > 0)
-      made->timeoutNs = toNanoseconds(seconds, 1e9);
-  }
-  if (const char *text = getenv("GPU_ASYNC_SPIN_US"))
-    made->spinNs = toNanoseconds(strtod(text, nullptr), 1e3);
-  if (const char *text = getenv("GPU_ASYNC_SYNC_LAUNCHES"))
-    made->syncLaunches = *text && *text != '0';
+  made->settings = readSettings(*made);
   // Without a key of our own another library's would be overwritten; without
   // the others a forked child or an exiting process would call the driver. The
   // next entry tries again.

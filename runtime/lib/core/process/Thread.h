@@ -182,6 +182,9 @@ struct Process {
   alignas(64) std::atomic<int64_t> timeoutNs{-1}; ///< read by warm calls
   std::atomic<int64_t> spinNs{50000};
   bool syncLaunches = false; ///< GPU_ASYNC_SYNC_LAUNCHES
+  /// Whether the environment set these to what they can be; contexts do not
+  /// open otherwise. Constant.
+  Status settings;
 };
 
 /// A time as the driver takes it, of `amount` units of `unit` nanoseconds: one

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "check/adversary/Adversary.h"
+#include "core/process/Settings.h"
 #include "drivers/cpu/Scheduler.h"
 
 #include <map>
@@ -28,20 +29,16 @@ constexpr uint64_t inlineBytes = 1 << 20;
 constexpr int64_t maxThreadsPerBlock = 1024;
 constexpr int64_t maxWorkgroupBytes = 16 << 20;
 
-uint64_t physicalMemory() {
-  if (const char *text = getenv("GPU_ASYNC_CPU_MEMORY")) {
-    uint64_t bytes = strtoull(text, nullptr, 10);
-    if (bytes)
-      return bytes;
-  }
+Status memorySize(uint64_t &bytes) {
   long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
-  return static_cast<uint64_t>(pages) * static_cast<uint64_t>(size);
+  bytes = static_cast<uint64_t>(pages) * static_cast<uint64_t>(size);
+  return sizeSetting("GPU_ASYNC_CPU_MEMORY", 1, bytes);
 }
 
 class CpuContext final : public DriverContext {
 public:
-  explicit CpuContext(const Schedule &schedule)
-      : scheduler(new Scheduler(schedule)), limit(physicalMemory()) {}
+  CpuContext(const Schedule &schedule, uint32_t threads, uint64_t memory)
+      : scheduler(new Scheduler(schedule, threads)), limit(memory) {}
   ~CpuContext() override {
     if (!abandoned)
       delete scheduler;
@@ -399,7 +396,7 @@ public:
       }
       fclose(file);
     }
-    info.memoryBytes = physicalMemory();
+    RETURN_IF_ERROR(memorySize(info.memoryBytes));
     info.capabilities = CapPageableDestination | CapHostAccess;
     info.multiprocessors =
         static_cast<uint32_t>(std::thread::hardware_concurrency());
@@ -418,8 +415,12 @@ public:
                      std::unique_ptr<DriverContext> &out) override {
     Schedule schedule;
     RETURN_IF_ERROR(Schedule::current(schedule));
+    uint64_t threads = 512, memory = 0;
+    RETURN_IF_ERROR(wholeSetting("GPU_ASYNC_CPU_THREADS", 1, 65536, threads));
+    RETURN_IF_ERROR(memorySize(memory));
     try {
-      out = std::make_unique<CpuContext>(schedule);
+      out = std::make_unique<CpuContext>(
+          schedule, static_cast<uint32_t>(threads), memory);
     } catch (const std::system_error &error) {
       return makeStatus(GPUASYNC_UNAVAILABLE,
                         "the thread of the adversarial schedule: %s",

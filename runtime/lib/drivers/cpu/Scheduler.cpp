@@ -53,15 +53,11 @@ Status Tenure::statusAt(uint64_t position) const {
 // Set up, streams
 //===----------------------------------------------------------------------===//
 
-Scheduler::Scheduler(const Schedule &schedule) {
+Scheduler::Scheduler(const Schedule &schedule, uint32_t threadLimit)
+    : threadLimit(threadLimit) {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0)
     numProcessors = static_cast<uint32_t>(CPU_COUNT(&set));
-  if (const char *text = getenv("GPU_ASYNC_CPU_THREADS")) {
-    long limit = strtol(text, nullptr, 10);
-    if (limit >= 1 && limit <= 65536)
-      threadLimit = static_cast<uint32_t>(limit);
-  }
   if (schedule.adversarial)
     adversary = std::make_unique<Adversary>(*this, schedule.seed);
 }

@@ -154,7 +154,7 @@ struct Job {
 
 class Scheduler {
 public:
-  explicit Scheduler(const Schedule &schedule);
+  Scheduler(const Schedule &schedule, uint32_t threadLimit);
   ~Scheduler();
 
   Stream *createStream();
@@ -241,7 +241,8 @@ private:
   std::vector<std::thread> threads;
   std::mutex streamsMutex;
   std::vector<Stream *> allStreams, freeStreams;
-  uint32_t numProcessors = 1, threadLimit = 512;
+  uint32_t numProcessors = 1;
+  const uint32_t threadLimit;
   std::unique_ptr<Adversary> adversary; ///< null unless tests ask for it
 };
 
