@@ -7,6 +7,7 @@
 
 #include "InputChecks.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
+#include "GPUAsync/IR/OpKinds.h"
 #include "mlir/Dialect/Async/IR/Async.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -68,7 +69,7 @@ static bool isForHost(Operation *op) {
 
 static Operation *getKernel(Operation *op) {
   while ((op = op->getParentOp()))
-    if (isa<gpu::LaunchOp, gpu::GPUModuleOp>(op))
+    if (isKernelCode(op))
       return op;
   return nullptr;
 }

@@ -42,10 +42,10 @@ static void printStatistics(OpPassManager &pm, const Twine &title,
   pm.addPass(createGPUAsyncPrintStatistics(print));
 }
 
-static void endForm(OpPassManager &pm, StringRef form,
+static void endForm(OpPassManager &pm, Form form,
                     const GPUAsyncPipelineOptions &options) {
-  if (form != "runtime")
-    printStatistics(pm, form + " form", options);
+  if (form != Form::Runtime)
+    printStatistics(pm, getWord(form) + " form", options);
   if (options.verifyForms)
     pm.addPass(createVerifyBetweenPass(form));
 }
@@ -77,13 +77,13 @@ void gpuasync::buildTokenFormPipeline(OpPassManager &pm,
 
   // What has no tokens is ordered by the memory that it touches.
   pm.addPass(createGPUAsyncInferDependencies());
-  endForm(pm, "token", options);
+  endForm(pm, Form::Token, options);
 }
 
 void gpuasync::buildLinearFormPipeline(OpPassManager &pm,
                                        const GPUAsyncPipelineOptions &options) {
   pm.addPass(createGPUAsyncMakeForksExplicit());
-  endForm(pm, "linear", options);
+  endForm(pm, Form::Linear, options);
 }
 
 void gpuasync::buildStreamFormPipeline(OpPassManager &pm,
@@ -93,7 +93,7 @@ void gpuasync::buildStreamFormPipeline(OpPassManager &pm,
   GPUAsyncAssignStreamsOptions assign;
   assign.maxStreams = options.maxStreams;
   pm.addPass(createGPUAsyncAssignStreams(assign));
-  endForm(pm, "stream", options);
+  endForm(pm, Form::Stream, options);
   if (options.verifySchedule)
     pm.addPass(createGPUAsyncVerifySchedule());
 }
@@ -132,7 +132,7 @@ void gpuasync::buildRuntimeFormPipeline(
   runtime.packedWrappers = options.packedWrappers;
   runtime.aotDestructor = options.aotDestructor;
   pm.addPass(createConvertGPUAsyncToRuntime(runtime));
-  endForm(pm, "runtime", options);
+  endForm(pm, Form::Runtime, options);
 }
 
 void gpuasync::buildGPUAsyncPipeline(OpPassManager &pm,

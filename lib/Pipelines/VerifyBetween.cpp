@@ -7,6 +7,7 @@
 
 #include "VerifyBetween.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
+#include "GPUAsync/IR/OpKinds.h"
 #include "GPUAsync/Transforms/Passes.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
@@ -18,9 +19,7 @@ using namespace mlir::gpuasync;
 static bool isOfStreamForm(Operation *op) {
   if (auto work = dyn_cast<WorkOpInterface>(op))
     return work.getStream() && !work.getAsyncToken();
-  return isa<StreamCreateOp, StreamSynchronizeOp, StreamWaitOp, StreamDestroyOp,
-             EventRecordOp, EventReadyOp, EventSynchronizeOp, EventDestroyOp>(
-      op);
+  return isStreamFormOp(op);
 }
 
 namespace {
@@ -41,7 +40,7 @@ struct VerifyBetweenPass
   }
 
   void runOnOperation() final {
-    if (form == "token" || form == "linear") {
+    if (form == Form::Token || form == Form::Linear) {
       WalkResult result = getOperation().walk([](Operation *op) {
         return isOfStreamForm(op) ? WalkResult::interrupt()
                                   : WalkResult::advance();
@@ -57,13 +56,14 @@ struct VerifyBetweenPass
       signalPassFailure();
   }
 
-  Option<std::string> form{*this, "form", llvm::cl::desc("The form")};
+  Option<Form> form{*this, "form", llvm::cl::desc("The form"),
+                    llvm::cl::init(Form::Token)};
 };
 
 } // namespace
 
-std::unique_ptr<Pass> gpuasync::createVerifyBetweenPass(StringRef form) {
+std::unique_ptr<Pass> gpuasync::createVerifyBetweenPass(Form form) {
   auto pass = std::make_unique<VerifyBetweenPass>();
-  pass->form = form.str();
+  pass->form = form;
   return pass;
 }

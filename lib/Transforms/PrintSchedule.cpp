@@ -53,10 +53,6 @@ static Operation *findOtherForm(FunctionOpInterface function) {
 
 LogicalResult PrintSchedule::print() {
   ModuleOp module = getOperation();
-  if (format != "text" && format != "dot" && format != "svg")
-    return module.emitError("unknown format '")
-           << format << "' of a schedule; expected text, dot or svg";
-
   std::vector<Schedule> schedules;
   bool isKnown = false;
   for (auto op : module.getOps<FunctionOpInterface>()) {
@@ -77,7 +73,7 @@ LogicalResult PrintSchedule::print() {
   if (!isKnown && !function.empty())
     return module.emitError("has no function '")
            << function << "' with a body to print the schedule of";
-  if (format == "svg" && schedules.size() > 1) {
+  if (format == ScheduleFormat::Svg && schedules.size() > 1) {
     InFlightDiagnostic diag = module.emitError(
         "several functions have a schedule, and an SVG document shows one; "
         "choose it with function=");
@@ -95,9 +91,9 @@ LogicalResult PrintSchedule::print() {
   }
   raw_ostream &os = output ? output->os() : llvm::errs();
   for (const Schedule &schedule : schedules) {
-    if (format == "text")
+    if (format == ScheduleFormat::Text)
       schedule.printText(os);
-    else if (format == "dot")
+    else if (format == ScheduleFormat::Dot)
       schedule.printDot(os);
     else
       schedule.printSvg(os);

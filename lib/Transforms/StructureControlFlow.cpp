@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/IR/GPUAsyncOps.h"
+#include "GPUAsync/IR/OpKinds.h"
 #include "GPUAsync/IR/RegionTokens.h"
 #include "GPUAsync/Transforms/Passes.h"
 
@@ -81,10 +82,6 @@ private:
 //===----------------------------------------------------------------------===//
 // Which functions and regions
 //===----------------------------------------------------------------------===//
-
-bool isKernelCode(Operation *op) {
-  return isa<gpu::GPUModuleOp, gpu::LaunchOp>(op);
-}
 
 bool hasTokens(TypeRange types) {
   return llvm::any_of(types, [](Type type) {

@@ -10,6 +10,8 @@
 
 #include "GPUAsync/Analysis/Streams/Ownership.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
+#include "GPUAsync/IR/OpKinds.h"
+#include "GPUAsync/IR/RegionTokens.h"
 #include "ScheduleErrors.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -24,17 +26,6 @@ namespace mlir::gpuasync {
 
 using namespace mlir;
 using namespace mlir::gpuasync;
-
-/// Ops and symbols of device code are not the business of the host's forms.
-static bool isDeviceCode(Operation *op) {
-  return isa<gpu::GPUModuleOp, gpu::BinaryOp, BinaryOp>(op);
-}
-
-static bool isStreamFormOp(Operation *op) {
-  return isa<StreamCreateOp, StreamDestroyOp, StreamWaitOp, StreamSynchronizeOp,
-             EventRecordOp, EventReadyOp, EventDestroyOp, EventSynchronizeOp>(
-      op);
-}
 
 template <typename Type>
 static bool has(TypeRange types) {
@@ -56,15 +47,8 @@ static bool hasAnywhere(Operation *op) {
 // Which ops belong to a form
 //===----------------------------------------------------------------------===//
 
-/// An upstream op that the import has to have replaced.
-static bool isUpstreamOp(Operation *op) {
-  if (isa<gpu::GPUDialect>(op->getDialect()))
-    return true;
-  return op->getName().getDialectNamespace() == "async";
-}
-
 static LogicalResult verifyTokenOps(Operation *op) {
-  if (op->getDialect() && isUpstreamOp(op))
+  if (isUpstreamOp(op))
     return op->emitOpError("does not belong to the token and linear forms; "
                            "import it with convert-gpu-to-gpu-async");
   if (isStreamFormOp(op))
@@ -86,7 +70,7 @@ static LogicalResult verifyStreamOps(Operation *op) {
       work && !work.getStream() && !work.getAsyncToken())
     return op->emitOpError("is on no stream; in the stream form work is 'on' "
                            "one (gpu-async-assign-streams)");
-  if (op->getDialect() && isUpstreamOp(op))
+  if (isUpstreamOp(op))
     return op->emitOpError("does not belong to the stream form");
   if (isa<WaitOp, ForkOp, ReleaseOp>(op) || hasAnywhere<TokenType>(op))
     return op->emitOpError("has a token; in the stream form work is ordered by "
@@ -130,16 +114,16 @@ static LogicalResult verifyLinearOps(Operation *op) {
       "makes or takes a token, which only ops of gpu_async, calls and control "
       "flow do (gpu-async-make-forks-explicit turns arith.select into scf.if)");
   for (Value operand : op->getOperands())
-    if (isa<TokenType>(operand.getType()))
+    if (isToken(operand))
       diag.attachNote(operand.getLoc()) << "the token is made here";
   return diag;
 }
 
 namespace {
-/// The words for one kind of owner.
-struct Words {
-  explicit Words(Value owner) {
-    if (isa<TokenType>(owner.getType()))
+/// The terms for one kind of owner.
+struct Terms {
+  explicit Terms(Value owner) {
+    if (isToken(owner))
       return;
     bool isStream = isa<StreamType>(owner.getType());
     a = isStream ? "a stream" : "an event";
@@ -158,13 +142,13 @@ struct Words {
 } // namespace
 
 static void emit(const OwnershipFinding &finding) {
-  Words words(finding.value);
-  bool isToken = isa<TokenType>(finding.value.getType());
+  Terms terms(finding.value);
+  bool isOfToken = isToken(finding.value);
   auto start = [&](const Twine &what) {
     return finding.at->emitOpError() << what;
   };
   auto made = [&](InFlightDiagnostic &diag) {
-    diag.attachNote(finding.value.getLoc()) << words.the << " is made here";
+    diag.attachNote(finding.value.getLoc()) << terms.the << " is made here";
   };
   auto other = [&](InFlightDiagnostic &diag, const Twine &what) {
     if (finding.other)
@@ -176,95 +160,95 @@ static void emit(const OwnershipFinding &finding) {
     InFlightDiagnostic diag =
         maker ? maker->emitOpError("makes ")
               : mlir::emitError(finding.value.getLoc(), "this is ");
-    diag << words.a << " that is never " << words.consumed << "; "
-         << words.remedy;
+    diag << terms.a << " that is never " << terms.consumed << "; "
+         << terms.remedy;
     diag.attachNote(finding.at->getLoc()) << "a path ends here with it";
     return;
   }
   case OwnershipFinding::LeftAtEnd: {
     InFlightDiagnostic diag =
-        start("ends a path that does not " + words.consume + " " + words.a +
-              "; " + words.remedy + " on this path");
+        start("ends a path that does not " + terms.consume + " " + terms.a +
+              "; " + terms.remedy + " on this path");
     made(diag);
-    other(diag, "another path " + words.consumes + " it here");
+    other(diag, "another path " + terms.consumes + " it here");
     return;
   }
   case OwnershipFinding::LeftOnBranch: {
     InFlightDiagnostic diag = start(
-        "goes on with " + words.a + " to where another path has " +
-        words.consumed + " it; " + words.remedy +
+        "goes on with " + terms.a + " to where another path has " +
+        terms.consumed + " it; " + terms.remedy +
         " on this way, in a block of its own if the branch has other ways");
     made(diag);
-    other(diag, "the other path " + words.consumes + " it here");
+    other(diag, "the other path " + terms.consumes + " it here");
     return;
   }
   case OwnershipFinding::LeftInIteration: {
     InFlightDiagnostic diag =
-        start("ends an iteration without " + words.consuming + " " + words.a +
+        start("ends an iteration without " + terms.consuming + " " + terms.a +
               " that it made; " +
-              (isToken ? "carry it into the next one, or " : StringRef()) +
-              words.remedy);
+              (isOfToken ? "carry it into the next one, or " : StringRef()) +
+              terms.remedy);
     made(diag);
     return;
   }
   case OwnershipFinding::LeftInRegion: {
     bool isOp = finding.at->getNumRegions() != 0;
     InFlightDiagnostic diag = start(
-        isOp ? words.consumes + " " + words.a +
+        isOp ? terms.consumes + " " + terms.a +
                    " in a region, but can go on without entering one; "
                    "give it a region that does, too"
-             : "ends a region that does not " + words.consume + " " + words.a +
+             : "ends a region that does not " + terms.consume + " " + terms.a +
                    ", which another region of the same op "
                    "does; " +
-                   words.remedy + " here, too");
+                   terms.remedy + " here, too");
     made(diag);
-    other(diag, "the other region " + words.consumes + " it here");
+    other(diag, "the other region " + terms.consumes + " it here");
     return;
   }
   case OwnershipFinding::ConsumedTwice: {
-    InFlightDiagnostic diag =
-        start(isToken ? Twine("consumes a token that another op consumes too; "
-                              "fork it (gpu_async.fork)")
-                      : words.consumes + " " + words.a + " that is gone");
-    other(diag, "it is " + words.consumed + " here");
+    InFlightDiagnostic diag = start(
+        isOfToken ? Twine("consumes a token that another op consumes too; "
+                          "fork it (gpu_async.fork)")
+                  : terms.consumes + " " + terms.a + " that is gone");
+    other(diag, "it is " + terms.consumed + " here");
     made(diag);
     return;
   }
   case OwnershipFinding::ConsumedTwiceAtOnce: {
     InFlightDiagnostic diag =
-        start(isToken ? "takes a token twice; fork it (gpu_async.fork)"
-                      : "hands on " + words.a + " twice");
+        start(isOfToken ? "takes a token twice; fork it (gpu_async.fork)"
+                        : "hands on " + terms.a + " twice");
     made(diag);
     return;
   }
   case OwnershipFinding::UsedAfterConsumed: {
     InFlightDiagnostic diag =
-        start("uses " + words.a + " that has been " + words.consumed);
-    other(diag, "it is " + words.consumed + " here");
+        start("uses " + terms.a + " that has been " + terms.consumed);
+    other(diag, "it is " + terms.consumed + " here");
     made(diag);
     return;
   }
   case OwnershipFinding::ConsumedInLoop: {
-    InFlightDiagnostic diag =
-        start(words.consumes + " inside a loop " + words.a +
-              " that is made outside of it" +
-              (isToken ? "; carry it through the loop, forked in each iteration"
-                       : ""));
+    InFlightDiagnostic diag = start(
+        terms.consumes + " inside a loop " + terms.a +
+        " that is made outside of it" +
+        (isOfToken ? "; carry it through the loop, forked in each iteration"
+                   : ""));
     made(diag);
     other(diag, "the loop is here");
     return;
   }
   case OwnershipFinding::ConsumedInRegion: {
-    InFlightDiagnostic diag = start(words.consumes + " " + words.a +
+    InFlightDiagnostic diag = start(terms.consumes + " " + terms.a +
                                     " that is made outside of this region; " +
-                                    words.consume + " it where it is made");
+                                    terms.consume + " it where it is made");
     made(diag);
     other(diag, "the region is in this op");
     return;
   }
   case OwnershipFinding::UnknownControlFlow: {
     InFlightDiagnostic diag =
-        start("uses " + words.a +
+        start("uses " + terms.a +
               " under an op that does not say how control flows through it");
     made(diag);
     other(diag, "this op");
@@ -287,7 +271,7 @@ static LogicalResult verifyOwners(Operation *root) {
     }
   };
   root->walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (isDeviceCode(op))
+    if (holdsKernels(op))
       return WalkResult::skip();
     if (op != root && !analysis.isReachable(op->getBlock()))
       return WalkResult::skip();
@@ -307,7 +291,7 @@ static LogicalResult verifyOwners(Operation *root) {
 static LogicalResult verifyIds(Operation *root) {
   bool failed = false;
   root->walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (isDeviceCode(op))
+    if (holdsKernels(op))
       return WalkResult::skip();
     auto function = dyn_cast<FunctionOpInterface>(op);
     if (!function)
@@ -332,7 +316,7 @@ struct VerifyForm : public gpuasync::impl::GPUAsyncVerifyFormBase<VerifyForm> {
   LogicalResult verifyOps(function_ref<LogicalResult(Operation *)> verify) {
     bool failed = false;
     getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (isDeviceCode(op))
+      if (holdsKernels(op))
         return WalkResult::skip();
       failed |= mlir::failed(verify(op));
       return WalkResult::advance();
@@ -342,19 +326,19 @@ struct VerifyForm : public gpuasync::impl::GPUAsyncVerifyFormBase<VerifyForm> {
 
   void runOnOperation() override {
     LogicalResult result = success();
-    if (form == "token") {
+    if (form == Form::Token) {
       result = verifyOps(verifyTokenOps);
-    } else if (form == "linear") {
+    } else if (form == Form::Linear) {
       result = verifyOps(verifyLinearOps);
       if (succeeded(result))
         result = verifyOwners<TokenType>(getOperation());
-    } else if (form == "stream") {
+    } else if (form == Form::Stream) {
       result = verifyOps(verifyStreamOps);
       if (succeeded(result))
         result = verifyIds(getOperation());
       if (succeeded(result))
         result = verifyOwners<StreamType, EventType>(getOperation());
-    } else if (form == "runtime") {
+    } else {
       bool failed = false;
       getOperation()->walk([&](Operation *op) {
         StringRef dialect = op->getName().getDialectNamespace();
@@ -364,10 +348,6 @@ struct VerifyForm : public gpuasync::impl::GPUAsyncVerifyFormBase<VerifyForm> {
         failed = true;
       });
       result = failure(failed);
-    } else {
-      getOperation().emitError("unknown form '")
-          << form << "'; expected token, linear, stream or runtime";
-      result = failure();
     }
     if (failed(result))
       signalPassFailure();

@@ -15,7 +15,7 @@ func.func @tokens() {
 }
 
 //--- two.mlir
-// FORMAT: error: unknown format 'png' of a schedule; expected text, dot or svg
+// FORMAT: for the --format option: 'png' is none of text, dot, svg
 // NONE: error: has no function 'none' with a body to print the schedule of
 // TWO: error: several functions have a schedule, and an SVG document shows one; choose it with function=
 // TWO: note: a: 0 ops on 1 stream

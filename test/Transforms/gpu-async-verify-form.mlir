@@ -7,7 +7,7 @@
 // RUN: gpu-opt %t/token.mlir -gpu-async-verify-form=form=token -split-input-file -verify-diagnostics
 // RUN: gpu-opt %t/runtime.mlir -gpu-async-verify-form=form=runtime -verify-diagnostics
 // RUN: not gpu-opt %t/runtime.mlir -gpu-async-verify-form=form=other 2>&1 | FileCheck %s
-// CHECK: unknown form 'other'; expected token, linear, stream or runtime
+// CHECK: for the --form option: 'other' is none of token, linear, stream, runtime
 
 //--- token.mlir
 func.func @upstream() {

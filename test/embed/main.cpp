@@ -121,7 +121,7 @@ int main() {
   PassManager passes(&context);
   mlir::gpuasync::GPUAsyncPipelineOptions options;
   options.targets.push_back("cpu");
-  options.onError = "status";
+  options.onError = mlir::gpuasync::OnError::Status;
   mlir::gpuasync::buildGPUAsyncPipeline(passes, options);
   check(succeeded(passes.run(*module)), "the program is lowered");
 

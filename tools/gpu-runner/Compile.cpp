@@ -46,6 +46,8 @@
 #include "llvm/Transforms/IPO/Internalize.h"
 
 using namespace llvm;
+using mlir::gpuasync::Form;
+using mlir::gpuasync::getWord;
 
 namespace gpurunner {
 
@@ -199,8 +201,7 @@ Expected<Signature> Program::entryPoint(StringRef name, StringRef resultName) {
 // MLIR
 //===----------------------------------------------------------------------===//
 
-Error Program::runStages(const CompileOptions &options,
-                         ArrayRef<StringRef> forms) {
+Error Program::runStages(const CompileOptions &options, ArrayRef<Form> forms) {
   setPhase("compiling");
   mlir::gpuasync::GPUAsyncPipelineOptions pipeline;
   for (const std::string &target : options.targets)
@@ -209,34 +210,34 @@ Error Program::runStages(const CompileOptions &options,
     pipeline.maxStreams = *options.maxStreams;
   if (options.subgroupSize)
     pipeline.subgroupSize = *options.subgroupSize;
-  pipeline.onError = "status";
+  pipeline.onError = mlir::gpuasync::OnError::Status;
   pipeline.packedWrappers = true;
   pipeline.aotDestructor = !options.jit;
 
   struct Stage {
-    const char *form;
+    Form form;
     void (*build)(mlir::OpPassManager &,
                   const mlir::gpuasync::GPUAsyncPipelineOptions &);
   };
   static const Stage stages[] = {
-      {"token", mlir::gpuasync::buildTokenFormPipeline},
-      {"linear", mlir::gpuasync::buildLinearFormPipeline},
-      {"stream", mlir::gpuasync::buildStreamFormPipeline},
-      {"runtime", mlir::gpuasync::buildRuntimeFormPipeline}};
+      {Form::Token, mlir::gpuasync::buildTokenFormPipeline},
+      {Form::Linear, mlir::gpuasync::buildLinearFormPipeline},
+      {Form::Stream, mlir::gpuasync::buildStreamFormPipeline},
+      {Form::Runtime, mlir::gpuasync::buildRuntimeFormPipeline}};
   for (const Stage &stage : stages) {
     if (lowered || !is_contained(forms, stage.form))
       continue;
     mlir::PassManager pm(context());
     stage.build(pm, pipeline);
     if (failed(pm.run(*module)))
-      return hasReported
-                 ? reportedError()
-                 : createStringError("internal error: " + fileName +
-                                     " failed on the way "
-                                     "to the " +
-                                     stage.form + " form without a message");
+      return hasReported ? reportedError()
+                         : createStringError("internal error: " + fileName +
+                                             " failed on the way "
+                                             "to the " +
+                                             getWord(stage.form) +
+                                             " form without a message");
     if (is_contained(options.printIRAfter, stage.form)) {
-      errs() << "// the " << stage.form << " form\n";
+      errs() << "// the " << getWord(stage.form) << " form\n";
       module->print(errs());
       errs() << "\n";
     }
@@ -249,7 +250,8 @@ Error Program::schedule(const CompileOptions &options) {
     return createStringError(
         "--check: " + fileName +
         " is lowered already; give it the file from before");
-  if (Error error = runStages(options, {"token", "linear", "stream"}))
+  if (Error error =
+          runStages(options, {Form::Token, Form::Linear, Form::Stream}))
     return error;
   if (!options.check)
     return Error::success();
@@ -261,7 +263,7 @@ Error Program::schedule(const CompileOptions &options) {
 }
 
 Error Program::lower(const CompileOptions &options) {
-  if (Error error = runStages(options, {"runtime"}))
+  if (Error error = runStages(options, {Form::Runtime}))
     return error;
 
   // Line tables, which name the place of a crash. Upstream's pass wants a
@@ -420,9 +422,9 @@ Expected<std::unique_ptr<MemoryBuffer>> Program::makeObject() {
       /*RequiresNullTerminator=*/false);
 }
 
-Error Program::emit(StringRef kind, StringRef file) {
+Error Program::emit(Emit kind, StringRef file) {
   std::unique_ptr<MemoryBuffer> object;
-  if (kind == "object") {
+  if (kind == Emit::Object) {
     auto made = makeObject();
     if (!made)
       return made.takeError();
@@ -431,7 +433,7 @@ Error Program::emit(StringRef kind, StringRef file) {
   return writeFile(file.empty() ? "-" : file, [&](raw_ostream &os) {
     if (object)
       os << object->getBuffer();
-    else if (kind == "llvm")
+    else if (kind == Emit::LLVM)
       os << *llvmModule;
     else
       os << *module << "\n";

@@ -9,6 +9,9 @@
 #ifndef GPUASYNC_TOOLS_GPURUNNER_COMPILE_H
 #define GPUASYNC_TOOLS_GPURUNNER_COMPILE_H
 
+#include "Options.h"
+
+#include "GPUAsync/Conversion/LoweredNames.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -33,7 +36,7 @@ llvm::Error reportedError();
 
 struct CompileOptions {
   std::vector<std::string> targets;
-  std::vector<std::string> printIRAfter;
+  std::vector<mlir::gpuasync::Form> printIRAfter;
   std::optional<unsigned> maxStreams;
   unsigned optLevel = 3;
   std::optional<unsigned> subgroupSize; ///< of the cpu device
@@ -53,10 +56,8 @@ struct Signature {
   llvm::SmallVector<mlir::Type> results;
 };
 
-/// What a program is called by: docs/ABI.md has the packed calling convention.
-constexpr llvm::StringLiteral packedPrefix = "_gpuasync_packed_";
-/// The program descriptor.
-constexpr llvm::StringLiteral programSymbol = "_gpuasync_program";
+using mlir::gpuasync::packedPrefix;
+using mlir::gpuasync::programSymbol;
 /// Functions without arguments that run the program's global constructors and
 /// destructors, where it has any.
 constexpr llvm::StringLiteral constructorsSymbol = "_gpuasync_constructors";
@@ -90,9 +91,8 @@ public:
   llvm::Error checkSymbols(Libraries &libraries);
   /// The object file, after translate.
   llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> makeObject();
-  /// Writes the program: "mlir" after lower, "llvm" and "object" after
-  /// translate.
-  llvm::Error emit(llvm::StringRef kind, llvm::StringRef file);
+  /// Writes the program: MLIR after lower, the others after translate.
+  llvm::Error emit(Emit kind, llvm::StringRef file);
 
   /// The remarks and warnings that were printed so far.
   std::string said();
@@ -103,7 +103,7 @@ private:
   bool isLowered();
   bool isStatusFunction(mlir::FunctionOpInterface function);
   llvm::Error runStages(const CompileOptions &options,
-                        llvm::ArrayRef<llvm::StringRef> forms);
+                        llvm::ArrayRef<mlir::gpuasync::Form> forms);
   llvm::Error makePackedWrapper(const Signature &entry);
 
   mlir::MLIRContext *context() { return mlirContext.get(); }

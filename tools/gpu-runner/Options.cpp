@@ -17,6 +17,8 @@
 #include <functional>
 
 using namespace llvm;
+using mlir::gpuasync::listWords;
+using mlir::gpuasync::parseWord;
 
 namespace gpurunner {
 
@@ -100,6 +102,17 @@ static Error oneOf(StringRef name, StringRef text,
     return Error::success();
   return createStringError("--" + name + "=" + text + ": expected one of " +
                            join(allowed, ", "));
+}
+
+/// Reads one word of an enum.
+template <typename Enum>
+static Error parseEnum(StringRef name, StringRef text, Enum &out) {
+  std::optional<Enum> parsed = parseWord<Enum>(text);
+  if (!parsed)
+    return createStringError("--" + name + "=" + text + ": expected one of " +
+                             listWords<Enum>());
+  out = *parsed;
+  return Error::success();
 }
 
 Expected<Options> parseOptions(int argc, char **argv) {
@@ -190,23 +203,22 @@ Expected<Options> parseOptions(int argc, char **argv) {
        }},
       {"print-ir-after", Value::Required,
        [&](StringRef value) -> Error {
-         splitList(value, o.printIRAfter);
-         for (StringRef form : o.printIRAfter)
-           if (Error error = oneOf("print-ir-after", form,
-                                   {"token", "linear", "stream", "runtime"}))
+         std::vector<std::string> forms;
+         splitList(value, forms);
+         for (StringRef form : forms)
+           if (Error error = parseEnum("print-ir-after", form,
+                                       o.printIRAfter.emplace_back()))
              return error;
          return Error::success();
        }},
       {"leak-check", Value::Required,
        [&](StringRef value) {
-         o.leakCheckError = value == "error";
-         return oneOf("leak-check", value, {"error", "list"});
+         return parseEnum("leak-check", value, o.leakCheck);
        }},
       {"check", Value::None, flag(o.check)},
       {"emit", Value::Required,
        [&](StringRef value) {
-         o.emit = value.str();
-         return oneOf("emit", value, {"object", "llvm", "mlir"});
+         return parseEnum("emit", value, o.emit.emplace());
        }},
       {"targets", Value::Required, list(o.targets)},
       {"mcpu", Value::Required, text(o.processor)},
@@ -267,7 +279,7 @@ Expected<Options> parseOptions(int argc, char **argv) {
     if (Error error = option->set(value))
       return std::move(error);
   }
-  if (!o.processor.empty() && o.emit.empty())
+  if (!o.processor.empty() && !o.emit)
     return createStringError("--mcpu=" + o.processor +
                              ": only with --emit; what runs here is compiled "
                              "for this processor");
@@ -279,7 +291,7 @@ Expected<Options> parseOptions(int argc, char **argv) {
     if (o.device != "cpu")
       return createStringError("--check: only on the cpu device, not on " +
                                o.device);
-    if (!o.emit.empty())
+    if (o.emit)
       return createStringError("--check: not with --emit");
     // Work that may overlap goes to streams of its own, where its order shows.
     if (!o.maxStreams)

@@ -9,6 +9,7 @@
 #ifndef GPUASYNC_TOOLS_GPURUNNER_OPTIONS_H
 #define GPUASYNC_TOOLS_GPURUNNER_OPTIONS_H
 
+#include "GPUAsync/Options.h"
 #include "llvm/Support/Error.h"
 
 #include <optional>
@@ -17,11 +18,16 @@
 
 namespace gpurunner {
 
+/// What to write instead of running.
+enum class Emit { Object, LLVM, MLIR };
+/// What the end does about buffers that the program never released.
+enum class LeakCheck { List, Error };
+
 struct Options {
   std::string file;
   std::string device = "auto";
   std::string entryPoint = "main";
-  std::string entryPointResult; ///< empty: as the function says
+  std::string entryPointResult; ///< a type or void; empty: as the function says
   std::vector<std::string> sharedLibs;
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
@@ -32,16 +38,16 @@ struct Options {
   bool stats = false;
   std::string statsFile; ///< empty: stderr
   bool listDevices = false;
-  std::vector<std::string> printIRAfter;
+  std::vector<mlir::gpuasync::Form> printIRAfter;
   double timeout = 0; ///< seconds; 0: none
-  bool leakCheckError = false;
+  LeakCheck leakCheck = LeakCheck::List;
   bool check = false;
   unsigned optLevel = 3;
   std::optional<unsigned> subgroupSize; ///< of the cpu device
-  std::string cache;      ///< off or a folder; empty: as the environment says
-  std::string emit;       ///< object, llvm, mlir; empty: run
-  std::string outputFile; ///< of emit
-  std::string processor;  ///< of emit: a name or native; empty: any
+  std::string cache;        ///< off or a folder; empty: as the environment says
+  std::optional<Emit> emit; ///< none: run
+  std::string outputFile;   ///< of emit
+  std::string processor;    ///< of emit: a name or native; empty: any
   bool help = false;
   bool version = false;
 };
@@ -52,5 +58,21 @@ llvm::Expected<Options> parseOptions(int argc, char **argv);
 extern const char *const helpText;
 
 } // namespace gpurunner
+
+namespace mlir::gpuasync {
+template <>
+struct Words<gpurunner::Emit> {
+  static constexpr Word<gpurunner::Emit> all[] = {
+      {gpurunner::Emit::Object, "object", ""},
+      {gpurunner::Emit::LLVM, "llvm", ""},
+      {gpurunner::Emit::MLIR, "mlir", ""}};
+};
+template <>
+struct Words<gpurunner::LeakCheck> {
+  static constexpr Word<gpurunner::LeakCheck> all[] = {
+      {gpurunner::LeakCheck::Error, "error", ""},
+      {gpurunner::LeakCheck::List, "list", ""}};
+};
+} // namespace mlir::gpuasync
 
 #endif // GPUASYNC_TOOLS_GPURUNNER_OPTIONS_H

@@ -114,7 +114,7 @@ static CompileOptions compileOptions(const Options &options) {
   compile.optLevel = options.optLevel;
   compile.subgroupSize = options.subgroupSize;
   compile.check = options.check;
-  compile.jit = options.emit.empty();
+  compile.jit = !options.emit;
   compile.processor = options.processor;
   return compile;
 }
@@ -165,10 +165,10 @@ static Error emitProgram(const Options &options) {
     return error;
   if (Error error = program.lower(compile))
     return error;
-  if (options.emit != "mlir")
+  if (*options.emit != Emit::MLIR)
     if (Error error = program.translate(compile, nullptr))
       return error;
-  return program.emit(options.emit, options.outputFile);
+  return program.emit(*options.emit, options.outputFile);
 }
 
 namespace {
@@ -463,7 +463,7 @@ int Run::execute(gpuasync::Context &context) {
   if (!failed && !closed.ok())
     failed = fail(toError(closed));
   if (!failed)
-    failed = reportLeaks(context, options.leakCheckError);
+    failed = reportLeaks(context, options.leakCheck == LeakCheck::Error);
   gpuasync::Status shutdown(gpuasync_shutdown());
   if (!failed && !shutdown.ok())
     failed = fail(toError(shutdown));
@@ -490,7 +490,7 @@ static int run(int argc, char **argv) {
     }
     return 0;
   }
-  if (!options->emit.empty()) {
+  if (options->emit) {
     if (Error error = emitProgram(*options))
       return fail(std::move(error));
     return 0;

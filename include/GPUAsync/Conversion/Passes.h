@@ -9,6 +9,7 @@
 #ifndef GPUASYNC_CONVERSION_PASSES_H
 #define GPUASYNC_CONVERSION_PASSES_H
 
+#include "GPUAsync/Options.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 

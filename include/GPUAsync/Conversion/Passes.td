@@ -105,9 +105,9 @@ def ConvertGPUToGPUAsync
                            "::mlir::LLVM::LLVMDialect",
                            "::mlir::scf::SCFDialect"];
   let options = [
-    Option<"importMode", "import", "std::string", /*default=*/"\"trust\"",
-           "What to do about ops that may race: trust the program, check (warn) "
-           "or strict (order them)">,
+    Option<"importMode", "import", "::mlir::gpuasync::ImportMode",
+           /*default=*/"::mlir::gpuasync::ImportMode::Trust",
+           "What to do about ops that may race">,
   ];
 }
 
@@ -166,8 +166,9 @@ def ConvertGPUAsyncToRuntime
                            "::mlir::cf::ControlFlowDialect",
                            "::mlir::func::FuncDialect"];
   let options = [
-    Option<"onError", "on-error", "std::string", /*default=*/"\"abort\"",
-           "What a public function does with an error: abort or status">,
+    Option<"onError", "on-error", "::mlir::gpuasync::OnError",
+           /*default=*/"::mlir::gpuasync::OnError::Abort",
+           "What a public function does with an error">,
     Option<"packedWrappers", "packed-wrappers", "bool", /*default=*/"false",
            "Also emit `void _gpuasync_packed_f(void **args)` for each public "
            "function f: args point to the arguments, then to storage for the "

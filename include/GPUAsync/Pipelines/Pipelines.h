@@ -9,6 +9,7 @@
 #ifndef GPUASYNC_PIPELINES_PIPELINES_H
 #define GPUASYNC_PIPELINES_PIPELINES_H
 
+#include "GPUAsync/Options.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
 
@@ -26,16 +27,14 @@ struct GPUAsyncPipelineOptions
       llvm::cl::desc(
           "Most streams that a function uses at a time; 0: no limit"),
       llvm::cl::init(8)};
-  PassOptions::Option<std::string> onError{
+  PassOptions::Option<OnError> onError{
       *this, "on-error",
-      llvm::cl::desc("What a public function does with an error: abort or "
-                     "status (it returns a gpuasync_status)"),
-      llvm::cl::init("abort")};
-  PassOptions::Option<std::string> importMode{
+      llvm::cl::desc("What a public function does with an error"),
+      llvm::cl::init(OnError::Abort)};
+  PassOptions::Option<ImportMode> importMode{
       *this, "import",
-      llvm::cl::desc("What to do about ops of the input that may race: trust "
-                     "the program, check (warn) or strict (order them)"),
-      llvm::cl::init("trust")};
+      llvm::cl::desc("What to do about ops of the input that may race"),
+      llvm::cl::init(ImportMode::Trust)};
   PassOptions::Option<bool> linkModules{
       *this, "link-modules",
       llvm::cl::desc("Make one gpu.module of those that have the same "

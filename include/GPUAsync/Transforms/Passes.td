@@ -351,8 +351,8 @@ def GPUAsyncVerifyForm
     ```
   }];
   let options = [
-    Option<"form", "form", "std::string", /*default=*/"\"\"",
-           "token, linear, stream or runtime">,
+    Option<"form", "form", "::mlir::gpuasync::Form",
+           /*default=*/"::mlir::gpuasync::Form::Token", "The form">,
   ];
 }
 
@@ -384,8 +384,9 @@ def GPUAsyncPrintSchedule
     ```
   }];
   let options = [
-    Option<"format", "format", "std::string", /*default=*/"\"text\"",
-           "text, dot or svg">,
+    Option<"format", "format", "::mlir::gpuasync::ScheduleFormat",
+           /*default=*/"::mlir::gpuasync::ScheduleFormat::Text",
+           "How to draw">,
     Option<"function", "function", "std::string", /*default=*/"\"\"",
            "Draw this function only">,
     Option<"file", "file", "std::string", /*default=*/"\"\"",

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Analysis/Streams/PathCover.h"
+#include "GPUAsync/Analysis/Streams/StreamClocks.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -26,66 +27,10 @@ unsigned OrderGraph::addNode(llvm::ArrayRef<unsigned> predecessors) {
 // Transitive reduction
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-/// How far along each chain the past of a node reaches; sorted by chain.
-class ChainClock {
-public:
-  struct Entry {
-    unsigned chain, position;
-  };
-
-  bool covers(Entry point) const {
-    auto found = llvm::lower_bound(
-        entries, point.chain,
-        [](Entry entry, unsigned chain) { return entry.chain < chain; });
-    return found != entries.end() && found->chain == point.chain &&
-           found->position >= point.position;
-  }
-  void merge(const ChainClock &other) {
-    if (other.entries.empty())
-      return;
-    if (entries.empty()) {
-      entries = other.entries;
-      return;
-    }
-    llvm::SmallVector<Entry, 8> merged;
-    merged.reserve(std::max(entries.size(), other.entries.size()));
-    const Entry *a = entries.begin(), *aEnd = entries.end();
-    const Entry *b = other.entries.begin(), *bEnd = other.entries.end();
-    while (a != aEnd || b != bEnd) {
-      if (b == bEnd || (a != aEnd && a->chain < b->chain))
-        merged.push_back(*a++);
-      else if (a == aEnd || b->chain < a->chain)
-        merged.push_back(*b++);
-      else {
-        merged.push_back({a->chain, std::max(a->position, b->position)});
-        ++a, ++b;
-      }
-    }
-    entries = std::move(merged);
-  }
-  void set(Entry point) {
-    ChainClock single;
-    single.entries.push_back(point);
-    merge(single);
-  }
-  template <typename Predicate>
-  void forgetIf(Predicate isForgotten) {
-    llvm::erase_if(entries, isForgotten);
-  }
-  llvm::ArrayRef<Entry> get() const { return entries; }
-  void clear() { entries.clear(); }
-
-private:
-  llvm::SmallVector<Entry, 8> entries;
-};
-
-} // namespace
-
 namespace mlir::gpuasync {
-/// Goes through the nodes in order. Chains are those of a greedy cover: few
-/// where the graph is narrow, which keeps the clocks short.
+/// Goes through the nodes in order. How far the past of a node reaches is known
+/// for each chain as if it were a stream. Chains are those of a greedy cover:
+/// few where the graph is narrow, which keeps the clocks short.
 class Reduction {
 public:
   explicit Reduction(OrderGraph &graph)
@@ -105,13 +50,13 @@ public:
 
 private:
   std::vector<OrderGraph::Node> &nodes;
-  std::vector<ChainClock> clocks;
-  std::vector<ChainClock::Entry> points;
+  std::vector<StreamClock> clocks;
+  std::vector<StreamPoint> points;
   std::vector<unsigned> usesLeft;
   std::vector<unsigned> chainSizes;
   /// By chain: the nodes that will be asked for.
   std::vector<unsigned> numUsed;
-  ChainClock host;
+  StreamClock host;
   unsigned lastHostWait = none;
   /// Chains that the host has seen the end of.
   std::vector<unsigned> idleChains;
@@ -119,22 +64,22 @@ private:
   void release(llvm::ArrayRef<unsigned> predecessors) {
     for (unsigned predecessor : predecessors)
       if (--usesLeft[predecessor] == 0) {
-        clocks[predecessor].clear();
-        --numUsed[points[predecessor].chain];
+        clocks[predecessor] = StreamClock();
+        --numUsed[points[predecessor].stream];
       }
   }
 
-  bool isEnd(ChainClock::Entry point) {
-    return chainSizes[point.chain] == point.position;
+  bool isEnd(StreamPoint point) {
+    return chainSizes[point.stream] == point.position;
   }
 
-  unsigned pickChain(llvm::ArrayRef<unsigned> kept, const ChainClock &past) {
+  unsigned pickChain(llvm::ArrayRef<unsigned> kept, const StreamClock &past) {
     for (unsigned predecessor : kept)
       if (isEnd(points[predecessor]))
-        return points[predecessor].chain;
-    for (ChainClock::Entry entry : past.get())
+        return points[predecessor].stream;
+    for (StreamPoint entry : past.get())
       if (isEnd(entry))
-        return entry.chain;
+        return entry.stream;
     while (!idleChains.empty()) {
       unsigned chain = idleChains.back();
       idleChains.pop_back();
@@ -153,7 +98,7 @@ private:
     // The latest first: it may imply the others.
     llvm::sort(all, std::greater<>());
     llvm::SmallVector<unsigned, 8> kept;
-    ChainClock past;
+    StreamClock past;
     unsigned previous = none;
     for (unsigned predecessor : all) {
       if (predecessor == previous)
@@ -166,22 +111,23 @@ private:
     }
     // What the host knows everyone knows, and chains that have ended are of no
     // interest: clocks stay as short as the graph is wide here.
-    past.forgetIf([&](ChainClock::Entry entry) {
-      return host.covers(entry) || (numUsed[entry.chain] == 0 && !isEnd(entry));
+    past.forgetIf([&](StreamPoint entry) {
+      return host.covers(entry) ||
+             (numUsed[entry.stream] == 0 && !isEnd(entry));
     });
     unsigned chain = pickChain(kept, past);
     points[number] = {chain, ++chainSizes[chain]};
-    past.set(points[number]);
+    past.set(chain, points[number].position);
     numUsed[chain] += usesLeft[number] > 0;
     release(all);
     if (node.isHostWait) {
       host.merge(past);
-      host.forgetIf([&](ChainClock::Entry entry) {
-        return numUsed[entry.chain] == 0 && !isEnd(entry);
+      host.forgetIf([&](StreamPoint entry) {
+        return numUsed[entry.stream] == 0 && !isEnd(entry);
       });
-      for (ChainClock::Entry entry : past.get())
+      for (StreamPoint entry : past.get())
         if (isEnd(entry))
-          idleChains.push_back(entry.chain);
+          idleChains.push_back(entry.stream);
     }
     // What the host has waited for by now comes before everything later.
     if (lastHostWait != none)

@@ -31,10 +31,6 @@ static bool hasTokens(Operation *op) {
       .wasInterrupted();
 }
 
-static bool isInside(Value point, Operation *op) {
-  return op->isAncestor(point.getParentBlock()->getParentOp());
-}
-
 //===----------------------------------------------------------------------===//
 // Plans
 //===----------------------------------------------------------------------===//

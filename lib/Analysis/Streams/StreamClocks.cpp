@@ -37,6 +37,10 @@ void StreamClock::set(unsigned stream, unsigned position) {
 void StreamClock::merge(const StreamClock &other) {
   if (other.points.empty())
     return;
+  if (points.empty()) {
+    points = other.points;
+    return;
+  }
   llvm::SmallVector<StreamPoint, 8> merged;
   merged.reserve(std::max(points.size(), other.points.size()));
   const StreamPoint *a = points.begin(), *aEnd = points.end();

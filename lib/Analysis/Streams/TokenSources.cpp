@@ -134,9 +134,8 @@ llvm::SetVector<Value> TokenSources::getExpanded(ValueRange tokens,
   return points;
 }
 
-static bool isInside(Value value, Operation *op) {
-  return op->isProperAncestor(value.getParentBlock()->getParentOp()) ||
-         value.getParentBlock()->getParentOp() == op;
+bool gpuasync::isInside(Value value, Operation *op) {
+  return op->isAncestor(value.getParentBlock()->getParentOp());
 }
 
 /// Inner ops first. What outer ones carry stands for itself until then.

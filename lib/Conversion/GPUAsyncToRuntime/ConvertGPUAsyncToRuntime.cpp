@@ -124,11 +124,6 @@ struct ConvertGPUAsyncToRuntimePass
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    if (onError != "abort" && onError != "status") {
-      module.emitError("on-error is 'abort' or 'status', not '")
-          << onError << "'";
-      return signalPassFailure();
-    }
     if (failed(verifyProgram(module)) || failed(checkTensorMaps(module)))
       return signalPassFailure();
     const auto &layouts = getAnalysis<DataLayoutAnalysis>();
@@ -152,9 +147,7 @@ private:
     if (packedWrappers)
       functions = collectPublicFunctions(module);
     llvm::DenseSet<StringAttr> statusFunctions;
-    if (failed(lowerFunctions(module, tables, symbols, converter,
-                              onError == "status" ? OnError::Status
-                                                  : OnError::Abort,
+    if (failed(lowerFunctions(module, tables, symbols, converter, onError,
                               statusFunctions)) ||
         failed(tables.finish(aotDestructor)))
       return failure();

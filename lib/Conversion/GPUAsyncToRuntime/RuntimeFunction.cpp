@@ -214,8 +214,8 @@ SmallVector<Value> FunctionState::getStrides(OpBuilder &builder, Location loc,
 
 /// The descriptor in memory is {allocated, aligned, offset, sizes[rank],
 /// strides[rank]}: the address of one of its words.
-static Value getWord(OpBuilder &builder, Location loc, Value address,
-                     LLVM::GEPArg index) {
+static Value getField(OpBuilder &builder, Location loc, Value address,
+                      LLVM::GEPArg index) {
   return LLVM::GEPOp::create(builder, loc, address.getType(),
                              builder.getI64Type(), address, index);
 }
@@ -226,9 +226,9 @@ Value FunctionState::getStart(OpBuilder &builder, Location loc, Value memref) {
         .bufferPtr(builder, loc, converter, type);
   Value descriptor = unpack(builder, loc, memref)[1];
   Value aligned = LLVM::LoadOp::create(builder, loc, tables.ptr(),
-                                       getWord(builder, loc, descriptor, 1));
+                                       getField(builder, loc, descriptor, 1));
   Value offset = LLVM::LoadOp::create(builder, loc, tables.i64(),
-                                      getWord(builder, loc, descriptor, 2));
+                                      getField(builder, loc, descriptor, 2));
   Type element = converter.convertType(
       cast<BaseMemRefType>(memref.getType()).getElementType());
   return LLVM::GEPOp::create(builder, loc, tables.ptr(), element, aligned,
@@ -242,8 +242,8 @@ FunctionState::Shape FunctionState::getShape(OpBuilder &builder, Location loc,
             storeAll(builder, loc, StridesA, getStrides(builder, loc, memref)),
             tables.constant(builder, loc, tables.i32(), type.getRank())};
   ArrayRef<Value> unranked = unpack(builder, loc, memref);
-  Value rank = unranked[0], sizes = getWord(builder, loc, unranked[1], 3);
-  return {sizes, getWord(builder, loc, sizes, rank),
+  Value rank = unranked[0], sizes = getField(builder, loc, unranked[1], 3);
+  return {sizes, getField(builder, loc, sizes, rank),
           LLVM::TruncOp::create(builder, loc, tables.i32(), rank)};
 }
 

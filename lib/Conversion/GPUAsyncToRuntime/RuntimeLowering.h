@@ -11,7 +11,9 @@
 #ifndef GPUASYNC_LIB_CONVERSION_GPUASYNCTORUNTIME_RUNTIMELOWERING_H
 #define GPUASYNC_LIB_CONVERSION_GPUASYNCTORUNTIME_RUNTIMELOWERING_H
 
+#include "GPUAsync/Conversion/LoweredNames.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
+#include "GPUAsync/Options.h"
 #include "gpuasync/RuntimeABI.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -37,10 +39,6 @@ namespace mlir::gpuasync::runtime {
 GPUASYNC_LOWERED_FUNCTIONS(GPUASYNC_NAME)
 #undef GPUASYNC_NAME
 
-/// The symbol of the program descriptor.
-inline constexpr llvm::StringLiteral programName = "_gpuasync_program";
-/// Before the name of a function with a runner's signature.
-inline constexpr llvm::StringLiteral packedPrefix = "_gpuasync_packed_";
 /// Before the name of the private body of a public function.
 inline constexpr llvm::StringLiteral bodyPrefix = "_gpuasync_body_";
 
@@ -314,8 +312,6 @@ LogicalResult lowerTensorMap(nvgpu::TmaCreateDescriptorOp op,
 //===----------------------------------------------------------------------===//
 // RuntimeFrames.cpp
 //===----------------------------------------------------------------------===//
-
-enum class OnError { Abort, Status };
 
 /// Lowers all functions with device work. Adds the names of those whose result
 /// became a status to `statusFunctions`.

@@ -334,7 +334,7 @@ FlatSymbolRefAttr Tables::addFunction(StringRef name, Location loc,
       functionType,
       {string(name), string(position.file), integer(i32Type, position.line),
        integer(i32Type, position.column),
-       symbol(FlatSymbolRefAttr::get(module.getContext(), programName)),
+       symbol(FlatSymbolRefAttr::get(module.getContext(), programSymbol)),
        integers("_gpuasync_modules_of_" + name.str(), indices),
        integer(i32Type, indices.size()), integer(i32Type, 0)});
   return FlatSymbolRefAttr::get(
@@ -414,7 +414,7 @@ LogicalResult Tables::finish(bool withDestructor) {
   if (!wrongDeclarations.empty())
     return failure();
   if (hasFunctions) {
-    if (Operation *other = symbols.lookup(programName))
+    if (Operation *other = symbols.lookup(programSymbol))
       return other->emitError()
              << "the program is lowered already, but has device work that is "
                 "not: link programs only after lowering";
@@ -433,7 +433,7 @@ LogicalResult Tables::finish(bool withDestructor) {
         body, module.getLoc(),
         Value(LLVM::ZeroOp::create(body, module.getLoc(), ptrType)));
     LLVM::GlobalOp program = addTable(
-        programName,
+        programSymbol,
         aggregate(programType,
                   {integer(i32Type, GPUASYNC_ABI_VERSION),
                    integer(i32Type, modules.size()), string(name), moduleTable,

@@ -54,8 +54,7 @@ Value BlockImport::tailOf(Value token) {
   for (BlockImport *import = this; import; import = import->parent)
     if (Value tail = import->tails.lookup(token))
       return tail;
-  assert(isOurToken(token.getType()) &&
-         "checked: a token is made before it is used");
+  assert(isToken(token) && "checked: a token is made before it is used");
   return token;
 }
 
@@ -249,7 +248,7 @@ void BlockImport::addAllocations(Operation *op, ArrayRef<Access> accesses,
 /// of them writing.
 void BlockImport::addRaces(Operation *op, ArrayRef<Access> accesses,
                            SetVector<Value> &dependencies) {
-  if (state.mode == Mode::Trust || accesses.empty())
+  if (state.mode == ImportMode::Trust || accesses.empty())
     return;
   SmallVector<unsigned> races =
       collect(nodesOf(dependencies), [&](const Node &node) {
@@ -257,7 +256,7 @@ void BlockImport::addRaces(Operation *op, ArrayRef<Access> accesses,
                mayConflict(node.accesses, accesses);
       });
   for (unsigned number : races) {
-    if (state.mode == Mode::Strict) {
+    if (state.mode == ImportMode::Strict) {
       dependencies.insert(nodes[number].token);
       continue;
     }
@@ -338,7 +337,7 @@ void BlockImport::finish() {
   SmallVector<unsigned> returned;
   for (OpOperand &operand : terminator->getOpOperands()) {
     Type type = operand.get().getType();
-    if (!isUpstreamToken(type) && !isOurToken(type))
+    if (!isUpstreamToken(type) && !isa<TokenType>(type))
       continue;
     operand.set(tailOf(operand.get()));
     returned.push_back(nodeOf(operand.get()));
@@ -412,7 +411,7 @@ LogicalResult BlockImport::run() {
   Fiber &fiber = *fibers.front();
   // What a caller's tokens stand for may still run, and may touch anything.
   for (BlockArgument argument : block.getArguments())
-    if (!parent && isOurToken(argument.getType()))
+    if (!parent && isToken(argument))
       nodeOf(argument);
   for (Operation &op : llvm::make_early_inc_range(block))
     if (!op.hasTrait<OpTrait::IsTerminator>())

@@ -11,6 +11,9 @@
 
 #include "GPUAsync/Analysis/Memory/MemoryAccesses.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
+#include "GPUAsync/IR/OpKinds.h"
+#include "GPUAsync/IR/RegionTokens.h"
+#include "GPUAsync/Options.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Async/IR/Async.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -26,8 +29,6 @@ bool isUpstreamToken(Type type);
 bool isAsyncDialectType(Type type);
 /// A token or value of either dialect that orders work.
 bool isUpstreamOrder(Type type);
-bool isOurToken(Type type);
-bool holdsKernels(Operation *op);
 /// Upstream ops that do device work in our sense, in order of tokens.
 bool isUpstreamWork(Operation *op);
 /// Whether `op` takes or returns tokens.
@@ -41,8 +42,6 @@ void convertTokens(ValueRange values);
 /// refused.
 LogicalResult checkImportable(Operation *root);
 
-enum class Mode { Trust, Check, Strict };
-
 /// State that all blocks of a module share.
 struct ImportState {
   /// What a call that takes or returns tokens may touch of what its caller
@@ -55,7 +54,7 @@ struct ImportState {
   KernelTable kernels;
   SymbolTableCollection symbols;
   llvm::DenseMap<Operation *, bool> anywhere;
-  Mode mode = Mode::Trust;
+  ImportMode mode = ImportMode::Trust;
   /// Upstream ops that have been replaced, in program order.
   SmallVector<Operation *> replaced;
 };

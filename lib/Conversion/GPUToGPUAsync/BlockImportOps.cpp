@@ -348,7 +348,7 @@ void BlockImport::importAwait(async::AwaitOp op, Fiber &fiber) {
 
 bool upstream::hasTokens(Operation *op) {
   auto isToken = [](Type type) {
-    return isUpstreamToken(type) || isOurToken(type);
+    return isUpstreamToken(type) || isa<TokenType>(type);
   };
   return llvm::any_of(op->getOperandTypes(), isToken) ||
          llvm::any_of(op->getResultTypes(), isToken);
@@ -377,8 +377,7 @@ Accesses ImportState::accessesOf(func::CallOp call) {
   for (Value operand : call.getOperands()) {
     if (leadsToMemory(operand.getType()))
       addAccess(operand, /*writes=*/true, accesses);
-    else if (!isUpstreamToken(operand.getType()) &&
-             !isOurToken(operand.getType()))
+    else if (!isUpstreamToken(operand.getType()) && !isToken(operand))
       passesAddress |= isPointer(operand.getType()) || mayBeAddress(operand);
   }
   if (!passesAddress)
@@ -400,7 +399,7 @@ void BlockImport::importTokenCall(func::CallOp op, Fiber &fiber) {
   SmallVector<Base, 4> bases;
   for (OpOperand &operand : op->getOpOperands()) {
     Value value = operand.get();
-    if (isUpstreamToken(value.getType()) || isOurToken(value.getType())) {
+    if (isUpstreamToken(value.getType()) || isToken(value)) {
       operand.set(tailOf(value));
       dependencies.push_back(operand.get());
     }
@@ -427,7 +426,7 @@ void BlockImport::importTokenCall(func::CallOp op, Fiber &fiber) {
   for (OpResult result : op->getResults()) {
     if (isUpstreamToken(result.getType()))
       result.setType(tokenType);
-    if (!isOurToken(result.getType()))
+    if (!isToken(result))
       continue;
     addNode(Node::Work, result, op.getLoc(), dependencies,
             {{Base(), /*writes=*/true}}, fiber, !result.use_empty());

@@ -235,13 +235,13 @@ BlockImport::pastOfResult(Operation *op, unsigned number,
     for (auto [argument, init, yielded] :
          llvm::zip_equal(loop.getBeforeArguments(), loop.getInits(),
                          loop.getYieldOp().getResults())) {
-      if (!isOurToken(argument.getType()) ||
+      if (!isToken(argument) ||
           !before.comesAfterArgument(passed[number], argument))
         continue;
       bool comesRound = false;
       for (auto [next, value] :
            llvm::zip_equal(loop.getAfterArguments(), passed))
-        comesRound |= isOurToken(next.getType()) &&
+        comesRound |= isToken(next) &&
                       after.comesAfterArgument(yielded, next) &&
                       before.comesAfterArgument(value, argument);
       if (comesRound)
@@ -298,7 +298,7 @@ void BlockImport::addResults(Operation *op,
   };
   SmallVector<Result> results;
   for (OpResult result : op->getResults())
-    if (isOurToken(result.getType()) && !isUndefinedResult(result))
+    if (isToken(result) && !isUndefinedResult(result))
       results.push_back({result, {}});
   for (Result &result : results)
     for (Result &other : results)
@@ -415,8 +415,7 @@ void BlockImport::importLoop(Operation *op, const RegionUses &uses,
   SetVector<Value> retied = findRetied(op);
   SmallVector<Value> carried = tailsOf(retied.getArrayRef());
   for (OpOperand &operand : op->getOpOperands())
-    if (isUpstreamToken(operand.get().getType()) ||
-        isOurToken(operand.get().getType()))
+    if (isUpstreamToken(operand.get().getType()) || isToken(operand.get()))
       operand.set(tailOf(operand.get()));
   convertTokens(op->getResults());
 
@@ -429,11 +428,11 @@ void BlockImport::importLoop(Operation *op, const RegionUses &uses,
         std::make_unique<BlockImport>(state, block, AtEnd::CarryOut, this));
     convertTokens(block.getArguments());
     for (BlockArgument argument : block.getArguments())
-      if (isOurToken(argument.getType()))
+      if (isToken(argument))
         inner.addCarried(argument, uses, /*isUsed=*/true);
     if (auto loop = dyn_cast<scf::ForOp>(op))
       for (auto [index, argument] : llvm::enumerate(loop.getRegionIterArgs()))
-        if (isOurToken(argument.getType()) &&
+        if (isToken(argument) &&
             comesAfter(loop.getYieldedValues()[index], argument))
           inner.startOf[argument] = loop.getInitArgs()[index];
     Type type = TokenType::get(op->getContext());

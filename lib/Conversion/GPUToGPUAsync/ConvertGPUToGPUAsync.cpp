@@ -36,7 +36,7 @@ static Operation *findOp(Operation *root,
 /// no op of the async dialect, no stream.
 static bool isTokenFree(FunctionOpInterface function) {
   if (llvm::any_of(function.getArgumentTypes(), isUpstreamToken) ||
-      llvm::any_of(function.getArgumentTypes(), isOurToken))
+      llvm::any_of(function.getArgumentTypes(), llvm::IsaPred<TokenType>))
     return false;
   return !findOp(function, [](Operation *op) {
     auto launch = dyn_cast<gpu::LaunchFuncOp>(op);
@@ -49,16 +49,8 @@ static bool isTokenFree(FunctionOpInterface function) {
 /// Says that streams have been assigned, or forks been made explicit, already.
 static bool isOfLaterForm(Operation *op) {
   auto work = dyn_cast<WorkOpInterface>(op);
-  return isa<ForkOp, ReleaseOp, StreamCreateOp, StreamWaitOp,
-             StreamSynchronizeOp, EventRecordOp, EventReadyOp, EventDestroyOp,
-             EventSynchronizeOp>(op) ||
+  return isa<ForkOp, ReleaseOp>(op) || isStreamFormOp(op) ||
          (work && work.getStream() && !work.getAsyncToken());
-}
-
-/// Whether the op is to be imported.
-static bool isUpstreamOp(Operation *op) {
-  return isa_and_nonnull<gpu::GPUDialect, async::AsyncDialect>(
-      op->getDialect());
 }
 
 /// Whether the function launches on a stream that its body is given.
@@ -95,17 +87,7 @@ struct ConvertGPUToGPUAsync
   void runOnOperation() override {
     ModuleOp module = getOperation();
     ImportState state;
-    if (importMode == "trust") {
-      state.mode = Mode::Trust;
-    } else if (importMode == "check") {
-      state.mode = Mode::Check;
-    } else if (importMode == "strict") {
-      state.mode = Mode::Strict;
-    } else {
-      module.emitError("convert-gpu-to-gpu-async: unknown import mode '")
-          << importMode << "', expected trust, check or strict";
-      return signalPassFailure();
-    }
+    state.mode = importMode;
     if (failed(verifyProgram(module)) || failed(checkImportable(module)))
       return signalPassFailure();
 

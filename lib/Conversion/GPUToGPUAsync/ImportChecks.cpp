@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "BlockImport.h"
-#include "GPUAsync/IR/RegionTokens.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -25,12 +24,6 @@ bool upstream::isAsyncDialectType(Type type) {
 
 bool upstream::isUpstreamOrder(Type type) {
   return isUpstreamToken(type) || isAsyncDialectType(type);
-}
-
-bool upstream::isOurToken(Type type) { return isa<TokenType>(type); }
-
-bool upstream::holdsKernels(Operation *op) {
-  return isa<gpu::GPUModuleOp, gpu::BinaryOp, BinaryOp>(op);
 }
 
 bool upstream::isUpstreamWork(Operation *op) {

@@ -115,7 +115,6 @@ private:
   void dropSlot(Operation *op, Slot &slot);
   void mergeSlots(Operation *op, MutableArrayRef<Slot> slots);
   Value join(ArrayRef<Value> tokens, OpBuilder &builder, Location loc);
-  Operation *rebuild(Operation *op, ValueRange operands, unsigned results);
 
   void remark(Location loc, StringRef what, ArrayRef<Hazard> hazards);
 

@@ -28,26 +28,6 @@ Value DependencyInference::join(ArrayRef<Value> tokens, OpBuilder &builder,
   return WaitOp::create(builder, loc, tokenType, tokens).getAsyncToken();
 }
 
-/// The op with more operands and token results at their ends, and the same
-/// regions.
-Operation *DependencyInference::rebuild(Operation *op, ValueRange operands,
-                                        unsigned results) {
-  OpBuilder builder(op);
-  OperationState created(op->getLoc(), op->getName());
-  created.addOperands(op->getOperands());
-  created.addOperands(operands);
-  created.addTypes(op->getResultTypes());
-  created.addTypes(SmallVector<Type>(results, tokenType));
-  created.addAttributes(op->getAttrs());
-  for (Region &region : op->getRegions())
-    created.addRegion()->takeBody(region);
-  Operation *result = builder.create(created);
-  for (auto [before, after] : llvm::zip(op->getResults(), result->getResults()))
-    before.replaceAllUsesWith(after);
-  op->erase();
-  return result;
-}
-
 void DependencyInference::processBranches(Operation *op,
                                           const RegionInfo &info) {
   SmallVector<llvm::MapVector<unsigned, CellState>> ends;
@@ -144,7 +124,7 @@ void DependencyInference::processBranches(Operation *op,
     terminator->setOperands(operands);
   }
   Location loc = op->getLoc();
-  op = rebuild(op, {}, results.size());
+  op = appendTokens(op, {}, results.size());
   for (Update &update : updates) {
     Value token = op->getResult(first + update.result);
     Entries &list = modify(update.cell).lists[update.kind];
@@ -691,7 +671,7 @@ void DependencyInference::processLoop(Operation *op, const RegionInfo &info) {
   }
   unsigned firstResult = op->getNumResults();
   if (!carried.empty())
-    op = rebuild(op, inits, carried.size());
+    op = appendTokens(op, inits, carried.size());
   for (auto [index, number] : llvm::enumerate(carried)) {
     Slot &slot = slots[number];
     slot.result = op->getResult(firstResult + index);

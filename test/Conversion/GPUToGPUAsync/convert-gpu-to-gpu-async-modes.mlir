@@ -5,7 +5,7 @@
 // import=check warns of races and changes nothing, import=strict orders them.
 
 module attributes {gpu.container_module} {
-// MODE: unknown import mode 'guess', expected trust, check or strict
+// MODE: for the --import option: 'guess' is none of trust, check, strict
 
 gpu.module @k {
   gpu.func @read(%x: memref<8xf32>, %y: memref<8xf32>) kernel {

@@ -10,6 +10,7 @@
 #define GPUASYNC_ANALYSIS_STREAMS_STREAMCLOCKS_H
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <vector>
@@ -37,6 +38,11 @@ public:
     return (*this)[point.stream] >= point.position;
   }
   bool covers(const StreamClock &other) const;
+  /// Forgets points; others of their streams are not known then, either.
+  template <typename Predicate>
+  void forgetIf(Predicate isForgotten) {
+    llvm::erase_if(points, isForgotten);
+  }
   llvm::ArrayRef<StreamPoint> get() const { return points; }
 
 private:

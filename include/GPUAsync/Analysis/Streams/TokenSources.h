@@ -42,6 +42,9 @@ struct CarriedToken {
 /// The region op whose region `block` is, or null for a function's body.
 Operation *getRegionOp(Block *block);
 
+/// Whether `value` is made in a region of `op`, or is an argument of one.
+bool isInside(Value value, Operation *op);
+
 /// The region op that carries the token, null for other tokens.
 Operation *getCarrier(Value token);
 

@@ -1,0 +1,178 @@
+//===- HostCode.cpp - calls of the checker in host code -------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Host code is checked where it meets memory that may be the device's, and
+// tells of its own.
+//===----------------------------------------------------------------------===//
+
+#include "GPUAsync/Analysis/Memory/TypeLayout.h"
+#include "GPUAsync/IR/GPUAsyncOps.h"
+#include "Instrumenter.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace mlir::gpuasync;
+using namespace mlir::gpuasync::check;
+
+namespace {
+class HostInstrumenter : public Instrumenter {
+public:
+  using Instrumenter::Instrumenter;
+
+private:
+  bool instrumentOther(Operation *op) override;
+  Value getThread() override { return constant(i32, 0); }
+  Value askChecker(Through how, SmallVector<Value> &operands) override {
+    return call(how == Through::MemRef ? "gpuasync_check_host"
+                                       : "gpuasync_check_host_pointer",
+                pointer, operands)
+        .getResult();
+  }
+  Value isRangeAllowed(Operation *op, Value memref, Value shape,
+                       unsigned flags);
+  void instrumentCopy(memref::CopyOp op);
+  void instrumentAlloc(Value memref);
+  void instrumentFree(Operation *op, Value address);
+  void instrumentStart(Operation *op, Value memref);
+  void instrumentCall(func::CallOp op);
+};
+} // namespace
+
+/// Whether as many elements of a memref as `shape` has may be read or written,
+/// all of them, as an i1.
+Value HostInstrumenter::isRangeAllowed(Operation *op, Value memref, Value shape,
+                                       unsigned flags) {
+  auto type = cast<MemRefType>(memref.getType());
+  int64_t element = getElementBytes(type.getElementType());
+  auto metadata =
+      memref::ExtractStridedMetadataOp::create(builder, loc, memref);
+  // From the lowest element to the highest one, or none.
+  SmallVector<Value> lowest;
+  Value zero = index(0), span = zero,
+        isEmpty = constant(builder.getI1Type(), 0);
+  for (auto [i, stride] : llvm::enumerate(metadata.getStrides())) {
+    Value size = getSize(shape, i);
+    Value last = arith::SubIOp::create(builder, loc, size, index(1));
+    Value up = arith::MulIOp::create(builder, loc, last, stride);
+    Value down = arith::SubIOp::create(builder, loc, zero, up);
+    Value isDown = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::slt, stride, zero);
+    lowest.push_back(arith::SelectOp::create(builder, loc, isDown, last, zero));
+    span = arith::AddIOp::create(
+        builder, loc, span, arith::MaxSIOp::create(builder, loc, up, down));
+    Value none = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sle,
+                                       size, zero);
+    isEmpty = arith::OrIOp::create(builder, loc, isEmpty, none);
+  }
+  Value bytes = arith::MulIOp::create(
+      builder, loc, arith::AddIOp::create(builder, loc, span, index(1)),
+      index(element));
+  bytes = arith::SelectOp::create(builder, loc, isEmpty, zero, bytes);
+  auto [address, base] = getAddress({memref, lowest});
+  return isAllowed(address, base, pack(toI64(bytes), flags), op);
+}
+
+/// Whether the checker can be told where the elements of a memref lie.
+static bool hasAddresses(Value memref) {
+  auto type = dyn_cast<MemRefType>(memref.getType());
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  return type && getElementBytes(type.getElementType()) &&
+         succeeded(type.getStridesAndOffset(strides, offset));
+}
+
+/// Memory of the host's own, or a global variable.
+void HostInstrumenter::instrumentAlloc(Value memref) {
+  if (!hasAddresses(memref) ||
+      !cast<MemRefType>(memref.getType()).getLayout().isIdentity())
+    return;
+  Operation *op = memref.getDefiningOp();
+  loc = op->getLoc();
+  builder.setInsertionPointAfter(op);
+  call("gpuasync_check_host_alloc", Type(),
+       {getBase(memref), getBytes(memref),
+        getSite(op, op->getName().getStringRef())});
+}
+
+/// What is copied is as large as the source.
+void HostInstrumenter::instrumentCopy(memref::CopyOp op) {
+  Value source = op.getSource(), target = op.getTarget();
+  if (!hasAddresses(source) || !hasAddresses(target))
+    return;
+  loc = op.getLoc();
+  builder.setInsertionPoint(op);
+  Value readable = isRangeAllowed(op, source, source, GPUASYNC_CHECK_READ);
+  Value writable = isRangeAllowed(op, target, source, GPUASYNC_CHECK_WRITE);
+  guard(op, arith::AndIOp::create(builder, loc, readable, writable));
+}
+
+/// The runtime is told where a copy begins, but not of what that is a part.
+void HostInstrumenter::instrumentStart(Operation *op, Value memref) {
+  auto type = dyn_cast<MemRefType>(memref.getType());
+  SmallVector<int64_t> strides;
+  int64_t offset = 0;
+  if (!type || failed(type.getStridesAndOffset(strides, offset)) || !offset ||
+      !hasAddresses(memref))
+    return;
+  loc = op->getLoc();
+  builder.setInsertionPoint(op);
+  SmallVector<Value> zeros(type.getRank(), index(0));
+  auto [address, base] = getAddress({memref, zeros});
+  call("gpuasync_check_start_of", Type(),
+       {address, base, getSite(op, op->getName().getStringRef())});
+}
+
+void HostInstrumenter::instrumentFree(Operation *op, Value address) {
+  Value result = call("gpuasync_check_host_free", pointer,
+                      {address, getSite(op, op->getName().getStringRef())})
+                     .getResult();
+  guard(op, LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::ne, result,
+                                 LLVM::ZeroOp::create(builder, loc, pointer)));
+}
+
+/// MLIR's runner utilities read what they are given.
+static bool readsItsArguments(StringRef name) {
+  return name.starts_with("printMemref") || name.starts_with("print_memref") ||
+         name.starts_with("verifyMemref") ||
+         name.starts_with("_mlir_ciface_print") ||
+         name.starts_with("_mlir_ciface_verify");
+}
+
+void HostInstrumenter::instrumentCall(func::CallOp op) {
+  if (!readsItsArguments(op.getCallee()))
+    return;
+  for (Value operand : op.getOperands()) {
+    while (auto cast = operand.getDefiningOp<memref::CastOp>())
+      operand = cast.getSource();
+    if (!hasAddresses(operand))
+      continue;
+    loc = op->getLoc();
+    builder.setInsertionPoint(op);
+    (void)isRangeAllowed(op, operand, operand, GPUASYNC_CHECK_READ);
+  }
+}
+
+bool HostInstrumenter::instrumentOther(Operation *op) {
+  if (auto copy = dyn_cast<memref::CopyOp>(op)) {
+    instrumentCopy(copy);
+  } else if (isa<memref::AllocOp, memref::GetGlobalOp>(op)) {
+    instrumentAlloc(op->getResult(0));
+  } else if (auto dealloc = dyn_cast<memref::DeallocOp>(op)) {
+    loc = op->getLoc();
+    builder.setInsertionPoint(op);
+    instrumentFree(op, getBase(dealloc.getMemref()));
+  } else if (isa<MemcpyOp, MemsetOp>(op)) {
+    for (Value operand : op->getOperands())
+      instrumentStart(op, operand);
+  } else if (auto call = dyn_cast<func::CallOp>(op)) {
+    instrumentCall(call);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+std::unique_ptr<Instrumenter> check::makeHostInstrumenter(Operation *table) {
+  return std::make_unique<HostInstrumenter>(table);
+}
