@@ -124,9 +124,9 @@ GPUASYNC_API void *gpuasync_check_host_free(void *address,
 // For whoever runs a checked program
 //===----------------------------------------------------------------------===//
 
-/// Installs the hooks, and begins with no reports. `report` is given each
-/// report, one or several lines with a newline at the end, on whatever thread
-/// finds it, one at a time.
+/// Installs the hooks, and begins with no reports. `report` (null: nobody) is
+/// given each report, one or several lines with a newline at the end, on
+/// whatever thread finds it, one at a time.
 GPUASYNC_API void gpuasync_check_start(void (*report)(void *user,
                                                       const char *text),
                                        void *user) GPUASYNC_NOEXCEPT;

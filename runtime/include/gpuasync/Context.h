@@ -23,7 +23,7 @@ extern "C" {
 /// Called once per device and once per driver without one. `device` is what
 /// gpuasync_context_open takes ("cuda:0"). Of a driver that is unavailable
 /// `name` is null and `why` says what is missing, with the paths tried; else
-/// `why` is null. The strings live for the call.
+/// `why` is null. The strings live for the call. Null visits nothing.
 typedef void (*gpuasync_device_visitor)(void *user, const char *device,
                                         const char *name, const char *arch,
                                         uint64_t memoryBytes, const char *why);
@@ -35,7 +35,8 @@ GPUASYNC_API void gpuasync_device_list(gpuasync_device_visitor visitor,
 //===----------------------------------------------------------------------===//
 
 /// Opens a context of our own pools and caches on "cpu", "cuda", "cuda:N",
-/// "hip", "hip:N" or "auto" (GPU_ASYNC_DEVICE, else the first device there is).
+/// "hip", "hip:N" or "auto" (GPU_ASYNC_DEVICE, else the first device there is),
+/// which null is too.
 /// For cuda it retains the device's primary context. The result has one
 /// reference.
 GPUASYNC_API gpuasync_status *
@@ -58,6 +59,7 @@ GPUASYNC_API gpuasync_status *
 gpuasync_context_default(const gpuasync_program *program,
                          gpuasync_context **out) GPUASYNC_NOEXCEPT;
 
+/// Null is ignored, here and by the release.
 GPUASYNC_API void
 gpuasync_context_retain(gpuasync_context *context) GPUASYNC_NOEXCEPT;
 /// Closes the context with the last reference.
@@ -84,10 +86,10 @@ GPUASYNC_API gpuasync_status *
 gpuasync_context_trim(gpuasync_context *context,
                       double seconds) GPUASYNC_NOEXCEPT;
 
-/// "cpu", "cuda:0"; lives as long as the context.
+/// "cpu", "cuda:0"; lives as long as the context. "" for a null one.
 GPUASYNC_API const char *
 gpuasync_context_device(const gpuasync_context *context) GPUASYNC_NOEXCEPT;
-/// The device's own name; lives as long as the context.
+/// The device's own name; lives as long as the context. "" for a null one.
 GPUASYNC_API const char *
 gpuasync_context_device_name(const gpuasync_context *context) GPUASYNC_NOEXCEPT;
 
@@ -111,7 +113,7 @@ GPUASYNC_API gpuasync_status *
 gpuasync_context_stream_create(gpuasync_context *context,
                                gpuasync_stream **out) GPUASYNC_NOEXCEPT;
 /// What to pass to lowered code: the vendor's handle, for cpu the stream
-/// itself.
+/// itself. Null for null.
 GPUASYNC_API void *
 gpuasync_context_stream_native(gpuasync_stream *stream) GPUASYNC_NOEXCEPT;
 /// Waits until all work on the stream so far is done; an error of that work is

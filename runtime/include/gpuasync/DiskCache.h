@@ -17,7 +17,7 @@ extern "C" {
 #endif
 
 //===----------------------------------------------------------------------===//
-// Keys
+// Keys. Nothing happens to a null hasher; null texts are "", null data is none.
 //===----------------------------------------------------------------------===//
 
 /// 256 bits.
@@ -59,7 +59,8 @@ GPUASYNC_API void gpuasync_hasher_end(gpuasync_hasher *hasher,
 
 //===----------------------------------------------------------------------===//
 // Caches. All functions are thread safe, and safe among processes: a reader
-// sees a whole entry or none.
+// sees a whole entry or none. In a null cache, and under a null key, nothing is
+// found or stored.
 //===----------------------------------------------------------------------===//
 
 typedef struct gpuasync_disk_cache gpuasync_disk_cache;
@@ -73,7 +74,7 @@ GPUASYNC_API gpuasync_disk_cache *
 gpuasync_disk_cache_default(void) GPUASYNC_NOEXCEPT;
 
 /// A cache of one's own in `folder`, of at most `maxBytes`. The folder is made
-/// at the first store. Null if there is no memory.
+/// at the first store. Null if there is no memory, or no folder is named.
 GPUASYNC_API gpuasync_disk_cache *
 gpuasync_disk_cache_open(const char *folder,
                          uint64_t maxBytes) GPUASYNC_NOEXCEPT;

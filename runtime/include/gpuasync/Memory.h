@@ -18,10 +18,10 @@ extern "C" {
 /// From here to the removal `bytes` bytes at `pointer` are one piece of host
 /// memory: copies, fills and registrations of any context that begin in it or
 /// reach it, and leave it, are refused (GPUASYNC_INVALID_ARGUMENT, with `what`:
-/// "argument 0"). Known memory that it overlaps is forgotten. `what` and
-/// `place` ("file:line:column", to the end or a newline; may be null) live
-/// until the removal. Costs nothing but a lock for each access of pageable host
-/// memory while any is known. Thread safe.
+/// "argument 0"). Known memory that it overlaps is forgotten. `what` (null:
+/// "host memory") and `place` ("file:line:column", to the end or a newline; may
+/// be null) live until the removal. Costs nothing but a lock for each access of
+/// pageable host memory while any is known. Thread safe.
 GPUASYNC_API gpuasync_status *
 gpuasync_host_memory_add(const void *pointer, uint64_t bytes, const char *what,
                          const char *place) GPUASYNC_NOEXCEPT;

@@ -243,7 +243,8 @@ typedef struct gpuasync_tensor_format {
 /// One invocation of a public lowered function, in the caller's stack memory.
 /// It belongs to the thread that entered it. Lowered code reads `failed`
 /// directly (1: an error was kept; calls on the frame do nothing from then on)
-/// and touches nothing else.
+/// and touches nothing else. No function takes a null frame; any other null
+/// argument that is not said to mean something is an error of the frame.
 typedef struct gpuasync_frame {
   int32_t failed;
   int32_t reserved;
@@ -460,7 +461,8 @@ gpuasync_memset_strided(gpuasync_frame *frame, gpuasync_stream *stream,
 
 /// Makes host memory accessible to the device; registering the same memory
 /// again counts. Unregistering waits for nothing: the driver's part happens
-/// once the device is idle.
+/// once the device is idle. Nothing is registered for 0 bytes, and
+/// unregistering null is ignored.
 GPUASYNC_API void gpuasync_host_register(gpuasync_frame *frame, void *pointer,
                                          uint64_t bytes,
                                          uint32_t site) GPUASYNC_NOEXCEPT;
@@ -516,7 +518,8 @@ GPUASYNC_API void gpuasync_cpu_assert_fail(const gpuasync_cpu_block_ctx *ctx,
 /// and forgets it; its modules are unloaded once nothing of their context runs.
 /// Called before its code or constant data goes away, which may go after
 /// success only: an error (GPUASYNC_TIMEOUT, a call from inside a frame of the
-/// program) says what may still run, and the call can be repeated. Idempotent.
+/// program) says what may still run, and the call can be repeated. Idempotent;
+/// null is ignored.
 /// Success in a forked child, where nothing runs; GPUASYNC_SHUT_DOWN in a
 /// process that exits.
 GPUASYNC_API gpuasync_status *
@@ -542,6 +545,7 @@ enum gpuasync_status_code {
   GPUASYNC_KERNEL_ASSERT = 10 ///< an assert in a kernel failed
 };
 
+/// Of a null status, which is success, GPUASYNC_OK and "".
 GPUASYNC_API uint32_t gpuasync_status_get_code(const gpuasync_status *status)
     GPUASYNC_NOEXCEPT;
 /// One line: location, op, what, why. Lives as long as the status.
@@ -550,7 +554,8 @@ gpuasync_status_get_message(const gpuasync_status *status) GPUASYNC_NOEXCEPT;
 GPUASYNC_API void
 gpuasync_status_free(gpuasync_status *status) GPUASYNC_NOEXCEPT;
 
-/// Token handles in the hands of an embedder.
+/// Token handles in the hands of an embedder. Null is a point that has already
+/// been reached.
 GPUASYNC_API gpuasync_status *
 gpuasync_event_wait(gpuasync_event *event) GPUASYNC_NOEXCEPT;
 GPUASYNC_API void

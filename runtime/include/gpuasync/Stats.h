@@ -40,19 +40,21 @@ typedef struct gpuasync_stats {
 
 /// Thread safe; what other threads do meanwhile may or may not be counted.
 /// Valid after gpuasync_context_close too. GPUASYNC_INVALID_ARGUMENT if
-/// `out->structSize` is not set, GPUASYNC_SHUT_DOWN in a forked child.
+/// an argument is null or `out->structSize` is not set, GPUASYNC_SHUT_DOWN in a
+/// forked child.
 GPUASYNC_API gpuasync_status *
 gpuasync_stats_read(const gpuasync_context *context,
                     gpuasync_stats *out) GPUASYNC_NOEXCEPT;
 /// Counts from here: created, destroyed, hits, launches and so on restart at
-/// 0 and created at what is live; peaks restart at what is live.
+/// 0 and created at what is live; peaks restart at what is live. Null is
+/// ignored.
 GPUASYNC_API void
 gpuasync_stats_reset(gpuasync_context *context) GPUASYNC_NOEXCEPT;
 
 /// Visits one line for each buffer, registration or event that the program has
 /// not released yet, "file:line:col: op: 4096 bytes never freed"; after
 /// gpuasync_context_close those that it never released. Returns their number. A
-/// null visitor only counts.
+/// null visitor only counts; a null context has none.
 typedef void (*gpuasync_leak_visitor)(void *user, const char *line);
 GPUASYNC_API uint64_t gpuasync_leaks_list(const gpuasync_context *context,
                                           gpuasync_leak_visitor visitor,
@@ -60,7 +62,8 @@ GPUASYNC_API uint64_t gpuasync_leaks_list(const gpuasync_context *context,
 
 /// Writes the statistics as one JSON object without a newline (the line that
 /// gpu-runner --stats prints) to `buffer`, cut off at `size` bytes with the
-/// terminating NUL; returns the full length.
+/// terminating NUL; returns the full length. Into a null buffer nothing is
+/// written; of a null context there is nothing, "".
 GPUASYNC_API uint64_t gpuasync_stats_json(const gpuasync_context *context,
                                           char *buffer,
                                           uint64_t size) GPUASYNC_NOEXCEPT;

@@ -501,6 +501,8 @@ gpuasync_disk_cache *gpuasync_disk_cache_default(void) noexcept {
 
 gpuasync_disk_cache *gpuasync_disk_cache_open(const char *folder,
                                               uint64_t maxBytes) noexcept {
+  if (!folder)
+    return nullptr;
   auto *cache = new (std::nothrow) gpuasync_disk_cache;
   if (!cache)
     return nullptr;
@@ -524,7 +526,7 @@ int gpuasync_disk_cache_lookup(gpuasync_disk_cache *cache,
                                const gpuasync_digest *key,
                                gpuasync_disk_entry *out) noexcept {
   gpuasync_disk_entry entry = {};
-  if (!writeStruct(entry, out, "gpuasync_disk_entry").ok() ||
+  if (!writeStruct(entry, out, "gpuasync_disk_entry").ok() || !cache || !key ||
       !cache->folder[0] || !cache->usable)
     return 0;
   FileName name(*key);
@@ -546,6 +548,8 @@ int gpuasync_disk_cache_lookup(gpuasync_disk_cache *cache,
 }
 
 void gpuasync_disk_entry_free(gpuasync_disk_entry *entry) noexcept {
+  if (!entry)
+    return;
   free(entry->data);
   (void)writeStruct(gpuasync_disk_entry(), entry, "gpuasync_disk_entry");
 }
@@ -554,8 +558,9 @@ int gpuasync_disk_cache_store(gpuasync_disk_cache *cache,
                               const gpuasync_digest *key, const void *data,
                               uint64_t size) noexcept {
   // What would push everything else out, and itself, is not worth it.
-  if (!cache->folder[0] || !cache->usable || !cache->storing ||
-      cache->limit < headerBytes || size > cache->limit - headerBytes)
+  if (!cache || !key || (size && !data) || !cache->folder[0] ||
+      !cache->usable || !cache->storing || cache->limit < headerBytes ||
+      size > cache->limit - headerBytes)
     return 0;
   Descriptor folder = openFolder(*cache);
   if (!folder.ok() && cache->usable && errno == ENOENT &&
@@ -588,12 +593,15 @@ int gpuasync_disk_cache_store(gpuasync_disk_cache *cache,
 
 gpuasync_status *
 gpuasync_disk_cache_take_warning(gpuasync_disk_cache *cache) noexcept {
-  return cache->warning.exchange(nullptr);
+  return cache ? cache->warning.exchange(nullptr) : nullptr;
 }
 
 gpuasync_status *
 gpuasync_disk_cache_stats_read(const gpuasync_disk_cache *cache,
                                gpuasync_disk_cache_stats *out) noexcept {
+  if (!cache)
+    return gpuasync_status_make(GPUASYNC_INVALID_ARGUMENT,
+                                "gpuasync_disk_cache_stats_read: null cache");
   gpuasync_disk_cache_stats now;
   now.hits = cache->hits;
   now.misses = cache->misses;
@@ -607,5 +615,5 @@ gpuasync_disk_cache_stats_read(const gpuasync_disk_cache *cache,
 
 const char *
 gpuasync_disk_cache_folder(const gpuasync_disk_cache *cache) noexcept {
-  return cache->folder;
+  return cache ? cache->folder : "";
 }

@@ -149,13 +149,15 @@ void gpuasync_hasher_begin(gpuasync_hasher *hasher) noexcept {
   static const uint32_t initial[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372,
                                       0xa54ff53a, 0x510e527f, 0x9b05688c,
                                       0x1f83d9ab, 0x5be0cd19};
+  if (!hasher)
+    return;
   *hasher = {};
   memcpy(hasher->state, initial, sizeof(initial));
 }
 
 void gpuasync_hasher_add(gpuasync_hasher *hasher, const void *data,
                          uint64_t size) noexcept {
-  if (!size)
+  if (!hasher || !data || !size)
     return;
   auto *bytes = static_cast<const uint8_t *>(data);
   size_t filled = hasher->length % 64;
@@ -177,6 +179,8 @@ void gpuasync_hasher_add(gpuasync_hasher *hasher, const void *data,
 
 void gpuasync_hasher_add_part(gpuasync_hasher *hasher, const char *name,
                               const void *data, uint64_t size) noexcept {
+  if (!name)
+    name = "";
   addNumber(hasher, strlen(name));
   gpuasync_hasher_add(hasher, name, strlen(name));
   addNumber(hasher, size);
@@ -185,6 +189,8 @@ void gpuasync_hasher_add_part(gpuasync_hasher *hasher, const char *name,
 
 void gpuasync_hasher_add_file(gpuasync_hasher *hasher,
                               const char *path) noexcept {
+  if (!path)
+    path = "";
   struct stat info = {};
   bool there = stat(path, &info) == 0;
   gpuasync_hasher_add_part(hasher, "file", path, strlen(path));
@@ -204,6 +210,8 @@ void gpuasync_hasher_add_code(gpuasync_hasher *hasher,
 
 void gpuasync_hasher_end(gpuasync_hasher *hasher,
                          gpuasync_digest *out) noexcept {
+  if (!hasher || !out)
+    return;
   static const uint8_t padding[64] = {0x80};
   uint64_t bits = hasher->length * 8;
   size_t filled = hasher->length % 64;

@@ -249,7 +249,9 @@ static void copyStrided(gpuasync_frame *frame, gpuasync_stream *stream,
                         const int64_t *sizes, uint32_t rank,
                         uint32_t elementBytes, uint32_t site) noexcept {
   Extent from, to;
-  bool isSound = rank <= 64 &&
+  // What is null is the runtime's to refuse, too.
+  bool isSound = rank <= 64 && sizes && sourceStrides && destinationStrides &&
+                 source && destination &&
                  findExtent(sizes, sourceStrides, rank, elementBytes, from) &&
                  findExtent(sizes, destinationStrides, rank, elementBytes, to);
   bool allowed = mayCopy(isSound && !from.bytes());
@@ -285,8 +287,8 @@ static void fillStrided(gpuasync_frame *frame, gpuasync_stream *stream,
                         const void *pattern, uint32_t elementBytes,
                         uint32_t site) noexcept {
   Extent extent;
-  bool isSound =
-      rank <= 64 && findExtent(sizes, strides, rank, elementBytes, extent);
+  bool isSound = rank <= 64 && sizes && strides && destination &&
+                 findExtent(sizes, strides, rank, elementBytes, extent);
   bool allowed = mayCopy(isSound && !extent.bytes());
   if (!frame->failed && isSound && extent.bytes() && allowed)
     allowed = accessStrided(destination, sizes, strides, rank, elementBytes,
@@ -388,7 +390,7 @@ extern "C" void *gpuasync_check_find(const char *name) noexcept {
       GPUASYNC_ENTRY(gpuasync_cpu_check_barrier, &gpuasync_cpu_check_barrier)};
 #undef GPUASYNC_ENTRY
   for (const Entry &entry : entries)
-    if (strcmp(entry.name, name) == 0)
+    if (name && strcmp(entry.name, name) == 0)
       return entry.address;
   return nullptr;
 }

@@ -559,7 +559,7 @@ void gpuasync_check_start(void (*report)(void *user, const char *text),
     return;
   Checker::get().start(report, user);
   gpuasync_status *status = gpuasync_cpu_check_install(&hooks);
-  if (status)
+  if (status && report)
     report(user, gpuasync_status_get_message(status));
   gpuasync_status_free(status);
 }

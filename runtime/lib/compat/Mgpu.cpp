@@ -77,7 +77,9 @@ MemRef1d deviceMemRef(void *aligned, int64_t offset, int64_t size,
                       int64_t stride, const gpuasync_site *site) {
   void *pointer = entry(site, [&] {
     void *found = nullptr;
-    if (Device *device = currentDevice(site))
+    if (!aligned && size)
+      failNull(site);
+    else if (Device *device = currentDevice(site))
       check(site, device->session->devicePointer(aligned, site, found));
     return found;
   });

@@ -401,6 +401,13 @@ void launch(void *pointer, const gpuasync_block &block, void *stream,
   if (known != UINT32_MAX && paramCount != SIZE_MAX && paramCount != known)
     return fail(site, "kernel @%s takes %u parameters, %zu are passed",
                 function->name.c_str(), known, paramCount);
+  uint32_t count = known != UINT32_MAX      ? known
+                   : paramCount != SIZE_MAX ? static_cast<uint32_t>(paramCount)
+                                            : 0;
+  for (uint32_t i = 0; i < count; ++i)
+    if (!parameters || !parameters[i])
+      return fail(site, "kernel @%s: parameter %u is null",
+                  function->name.c_str(), i);
   Work work(stream, site);
   if (!work.stream)
     return;
@@ -453,6 +460,10 @@ GPUASYNC_API void *mgpuModuleGetFunction(void *pointer,
                                          const char *name) noexcept {
   GPUASYNC_MGPU_SITE("mgpuModuleGetFunction");
   return entry(&site, [&]() -> void * {
+    if (!name) {
+      fail(&site, "null kernel name");
+      return nullptr;
+    }
     Module *module = findModule(pointer);
     if (!module || !module->loaded.load(std::memory_order_relaxed)) {
       fail(&site, "%p is not a loaded module (kernel @%s)", pointer, name);

@@ -417,7 +417,8 @@ public:
   virtual const char *name() const = 0; ///< "cuda", "hip", "cpu"
   /// Opens the vendor library on the first call, once under racing threads. If
   /// there is none, or it lacks a required entry point, the result says so with
-  /// every path tried (GPUASYNC_UNAVAILABLE).
+  /// every path tried (GPUASYNC_UNAVAILABLE). What only failed to initialise,
+  /// for lack of memory or the like, is tried again at the next call.
   virtual Status available() = 0;
   /// 0 if unavailable.
   virtual int32_t deviceCount() = 0;

@@ -691,22 +691,6 @@ void addCheck(Table &table) {
   X(mgpuCreateCuSparseLtDnMat)
 // clang-format on
 
-/// What a call of upstream's has said.
-Status errorOfMgpu() {
-  const char *error = gpuasync_mgpu_error();
-  if (!error)
-    return Status();
-  bool down = strstr(error, "forked") || strstr(error, "shutdown") ||
-              strstr(error, "exiting") || strstr(error, "closed");
-  return Status(
-      gpuasync_status_make(down                      ? GPUASYNC_SHUT_DOWN
-                           : strstr(error, "lost")   ? GPUASYNC_DEVICE_LOST
-                           : strstr(error, "timed")  ? GPUASYNC_TIMEOUT
-                           : strstr(error, "memory") ? GPUASYNC_OUT_OF_MEMORY
-                                                     : GPUASYNC_DRIVER_ERROR,
-                           error));
-}
-
 void addUpstream(Table &table) {
   auto add = [&](const char *name, std::function<void(World &)> call) {
     table.push_back({name, EntryCall::Refuses, [call](World &w) {
@@ -841,6 +825,21 @@ void addUpstream(Table &table) {
 }
 
 } // namespace
+
+Status gpuasync_test::errorOfMgpu() {
+  const char *error = gpuasync_mgpu_error();
+  if (!error)
+    return Status();
+  bool down = strstr(error, "forked") || strstr(error, "shutdown") ||
+              strstr(error, "exiting") || strstr(error, "closed");
+  return Status(
+      gpuasync_status_make(down                      ? GPUASYNC_SHUT_DOWN
+                           : strstr(error, "lost")   ? GPUASYNC_DEVICE_LOST
+                           : strstr(error, "timed")  ? GPUASYNC_TIMEOUT
+                           : strstr(error, "memory") ? GPUASYNC_OUT_OF_MEMORY
+                                                     : GPUASYNC_DRIVER_ERROR,
+                           error));
+}
 
 const Table &gpuasync_test::entryCalls() {
   static const Table table = [] {

@@ -71,6 +71,21 @@ struct EntryCall {
 };
 const std::vector<EntryCall> &entryCalls();
 
+/// An entry with null for each of its pointers.
+struct NullCall {
+  const char *name;
+  /// For each pointer: '-' it is never null (said in the headers), 'r' refused,
+  /// 'm' null means something.
+  const char *expected;
+  /// Calls it with null for the pointer number `which`; false if there is none.
+  /// What it says, if it returns that.
+  bool (*call)(World &world, int which, Status &said);
+};
+const std::vector<NullCall> &nullCalls();
+
+/// What a call of upstream's has said.
+Status errorOfMgpu();
+
 /// The functions that a shared library of ours exports.
 std::vector<std::string> exportsOf(const char *library);
 

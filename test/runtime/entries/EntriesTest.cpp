@@ -159,6 +159,55 @@ TEST_P(Entries, Work) {
 }
 
 //===----------------------------------------------------------------------===//
+// Null
+//===----------------------------------------------------------------------===//
+
+// Null for each pointer is refused, or means what the headers say.
+TEST_P(Entries, WithNull) {
+  std::set<std::string> missing;
+  for (const EntryCall &entry : entryCalls())
+    if (entry.kind <= EntryCall::Aborts)
+      missing.insert(entry.name);
+  for (const NullCall &entry : nullCalls()) {
+    EXPECT_EQ(missing.erase(entry.name), 1u) << entry.name;
+    std::string wrong = inChild([&] {
+      snprintf(report->entry, sizeof(report->entry), "%s", entry.name);
+      World world(device);
+      int which = 0;
+      for (bool more = true; more; ++which) {
+        char expected =
+            which < int(strlen(entry.expected)) ? entry.expected[which] : 0;
+        if (expected == '-')
+          continue;
+        makeWorld(world);
+        Status said;
+        more = entry.call(world, which, said);
+        if (said.ok() && world.frame.failed) {
+          world.open = false;
+          said = Status(gpuasync_frame_leave(&world.frame));
+        }
+        if (said.ok())
+          said = errorOfMgpu();
+        snprintf(report->entry, sizeof(report->entry), "%s %d", entry.name,
+                 which);
+        if (more != (expected != 0))
+          complain(report->entry, "has another number of pointers");
+        bool refused = said.code() == GPUASYNC_INVALID_ARGUMENT ||
+                       (!said.ok() && gpuasync_mgpu_error());
+        if (more && (expected == 'r' ? !refused : !said.ok()))
+          complain(report->entry, "says ", said.message());
+        gpuasync_mgpu_close();
+        world.mgpuStream = world.mgpuEvent = world.mgpuModule =
+            world.mgpuFunction = world.mgpuMemory = nullptr;
+      }
+      world.end();
+    });
+    EXPECT_EQ(wrong, "") << entry.name;
+  }
+  EXPECT_EQ(missing, std::set<std::string>());
+}
+
+//===----------------------------------------------------------------------===//
 // fork
 //===----------------------------------------------------------------------===//
 

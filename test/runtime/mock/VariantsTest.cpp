@@ -85,6 +85,58 @@ TEST(Libraries, ADeviceIsDescribedAgain) {
   EXPECT_EQ(run.result, 0) << run.output;
 }
 
+/// A driver whose initialisation fails in the way that is named, once.
+TEST(VariantsBody, DISABLED_InitialiseTwice) {
+  const char *call = getenv("GPU_ASYNC_TEST");
+  Mock *mock = mockOf("cuda-on-mock");
+  for (int code : {2 /* out of memory */, 999 /* unknown */}) {
+    mock->mock_fail(call, 1, code);
+    Context context;
+    Status status = Context::open("cuda", context);
+    EXPECT_EQ(status.code(), uint32_t(GPUASYNC_UNAVAILABLE));
+    std::string why = "CUDA is unavailable: " + std::string(call) + ": ";
+    EXPECT_EQ(std::string(status.message()).find(why), 0u) << status.message();
+  }
+  // A frame's device is chosen from what there is then.
+  std::string listed;
+  gpuasync_device_list(
+      [](void *text, const char *device, const char *name, const char *,
+         uint64_t, const char *) {
+        *static_cast<std::string *>(text) += name ? device : "";
+      },
+      &listed);
+  EXPECT_NE(listed.find("cuda:0"), std::string::npos) << listed;
+  Context context;
+  Status status = Context::open("cuda", context);
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_TRUE(context.close().ok());
+}
+TEST(Libraries, ADriverIsInitialisedAgain) {
+  for (const char *call :
+       {"cuInit", "cuDriverGetVersion", "cuDeviceGetCount"}) {
+    Outcome run = runAgain("VariantsBody.DISABLED_InitialiseTwice",
+                           "GPU_ASYNC_TEST", call);
+    EXPECT_EQ(run.result, 0) << run.output;
+  }
+}
+
+/// One without a device is not asked again.
+TEST(VariantsBody, DISABLED_NoDevice) {
+  Mock *mock = mockOf("cuda-on-mock");
+  mock->mock_fail("cuInit", 1, 100);
+  Context context;
+  EXPECT_EQ(Context::open("cuda", context).code(),
+            uint32_t(GPUASYNC_UNAVAILABLE));
+  EXPECT_EQ(Context::open("cuda", context).code(),
+            uint32_t(GPUASYNC_UNAVAILABLE));
+  EXPECT_EQ(mock->mock_calls("cuInit"), 1u);
+}
+TEST(Libraries, ADriverWithoutDevicesStaysRefused) {
+  Outcome run =
+      runAgain("VariantsBody.DISABLED_NoDevice", "GPU_ASYNC_TEST", "1");
+  EXPECT_EQ(run.result, 0) << run.output;
+}
+
 // X09, X10: what is missing is named.
 TEST(Libraries, NoLibrary_X09) {
   Outcome run = runAgain("VariantsBody.DISABLED_OpenContext",

@@ -357,6 +357,8 @@ private:
 extern "C" gpuasync_status *gpuasync_session_open(uint32_t version,
                                                   const char *device,
                                                   Session **out) noexcept {
+  if (!out)
+    return nullArgument("gpuasync_session_open").release();
   *out = nullptr;
   if (version != sessionVersion)
     return makeStatus(GPUASYNC_UNSUPPORTED,

@@ -14,6 +14,8 @@ using namespace gpuasync;
 Status gpuasync::checkExtent(const int64_t *sizes, const int64_t *strides,
                              uint32_t rank, uint64_t elementBytes,
                              Extent &out) {
+  if (__builtin_expect(rank && !sizes, 0))
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT, "null sizes");
   if (__builtin_expect(findExtent(sizes, strides, rank, elementBytes, out), 1))
     return Status();
   return makeStatus(

@@ -318,12 +318,15 @@ int32_t gpuasync_frame_enter(gpuasync_frame *memory,
                              const gpuasync_function *function) noexcept {
   Frame *frame = new (memory) Frame;
   frame->function = function;
-  Status status = guard([&] { return enter(*frame, *function); });
+  Status status = __builtin_expect(!function, 0)
+                      ? nullArgument("gpuasync_frame_enter")
+                      : guard([&] { return enter(*frame, *function); });
   if (__builtin_expect(status.ok(), 1))
     return 0;
-  frame->fail(locate(std::move(status), function->file, function->line,
-                     function->column, function->name),
-              nullptr);
+  if (function)
+    status = locate(std::move(status), function->file, function->line,
+                    function->column, function->name);
+  frame->fail(std::move(status), nullptr);
   return 1;
 }
 

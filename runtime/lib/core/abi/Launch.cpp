@@ -91,6 +91,9 @@ extern "C" void gpuasync_launch(gpuasync_frame *memory, gpuasync_stream *stream,
     return;
   frame->run(site, [&]() -> Status {
     const gpuasync_program &program = *frame->instance->program;
+    if (__builtin_expect(!block || (block->paramBytes && !block->params), 0))
+      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                        block ? "null parameters" : "null block");
     if (__builtin_expect(!site, 0))
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                         "a launch of program '%s' without a site, which names "

@@ -18,18 +18,22 @@
 
 namespace gpuasync {
 
-/// Refuses a size that no version of the header ever gave the struct, 0 before
-/// all. `least`: what it was in the first version.
-inline Status checkStructSize(uint64_t size, uint64_t least,
-                              const char *name) noexcept {
-  if (size >= least)
+/// Refuses null, and a size that no version of the header ever gave the struct,
+/// 0 before all. `least`: what it was in the first version.
+template <typename T>
+Status checkStructSize(const T *theirs, uint64_t least,
+                       const char *name) noexcept {
+  if (theirs && theirs->structSize >= least)
     return Status();
   char text[256];
-  snprintf(text, sizeof(text),
-           "%s: structSize is %llu: set it to sizeof(%s), which is at least "
-           "%llu",
-           name, static_cast<unsigned long long>(size), name,
-           static_cast<unsigned long long>(least));
+  if (theirs)
+    snprintf(text, sizeof(text),
+             "%s: structSize is %llu: set it to sizeof(%s), which is at least "
+             "%llu",
+             name, static_cast<unsigned long long>(theirs->structSize), name,
+             static_cast<unsigned long long>(least));
+  else
+    snprintf(text, sizeof(text), "%s: null argument", name);
   return Status(gpuasync_status_make(GPUASYNC_INVALID_ARGUMENT, text));
 }
 
@@ -38,7 +42,7 @@ inline Status checkStructSize(uint64_t size, uint64_t least,
 template <typename T>
 Status writeStruct(const T &ours, T *theirs, const char *name,
                    uint64_t least = sizeof(T)) noexcept {
-  Status status = checkStructSize(theirs->structSize, least, name);
+  Status status = checkStructSize(theirs, least, name);
   if (!status.ok())
     return status;
   constexpr uint64_t head = sizeof(theirs->structSize);
@@ -57,7 +61,7 @@ Status writeStruct(const T &ours, T *theirs, const char *name,
 template <typename T>
 Status readStruct(const T *theirs, T &ours, const char *name,
                   uint64_t least = sizeof(T)) noexcept {
-  Status status = checkStructSize(theirs->structSize, least, name);
+  Status status = checkStructSize(theirs, least, name);
   if (!status.ok())
     return status;
   uint64_t size = theirs->structSize;

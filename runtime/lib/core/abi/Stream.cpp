@@ -67,6 +67,8 @@ static Status locateAt(Event &event, Status status) {
 
 static Status waitEvents(Frame &frame, gpuasync_event *const *events,
                          uint32_t count) {
+  if (count && !events)
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT, "null events");
   const Deadline deadline = callDeadline();
   for (uint32_t i = 0; i < count; ++i) {
     if (!events[i])
@@ -218,7 +220,7 @@ int32_t gpuasync_stream_synchronize(gpuasync_frame *memory,
   if (!frame->usable())
     return frame->failed;
   for (uint32_t i = 0; i < count; ++i)
-    if (!frame->owns(streams[i], site))
+    if (!frame->owns(streams ? streams[i] : nullptr, site))
       return frame->failed;
   return waitInFrame(frame, site,
                      [&] { return hostWait(*frame, streams, count); });

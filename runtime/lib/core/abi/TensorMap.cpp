@@ -116,6 +116,8 @@ extern "C" void gpuasync_tensor_map_encode(gpuasync_frame *memory, void *map,
   if (!frame->usable())
     return;
   frame->run(site, [&] {
+    if (!map || !base || !sizes || !strides || !box || !format)
+      return makeStatus(GPUASYNC_INVALID_ARGUMENT, "null argument");
     return encode(*frame->context, map, base, sizes, strides, rank, box,
                   *format);
   });

@@ -597,6 +597,8 @@ void gpuasync_memcpy_strided(gpuasync_frame *memory, gpuasync_stream *stream,
     return;
   frame->run(site, [&]() -> Status {
     Extent from, to;
+    if (__builtin_expect(rank && (!sourceStrides || !destinationStrides), 0))
+      return makeStatus(GPUASYNC_INVALID_ARGUMENT, "null strides");
     RETURN_IF_ERROR(
         checkExtent(sizes, sourceStrides, rank, elementBytes, from));
     RETURN_IF_ERROR(
@@ -640,6 +642,9 @@ void gpuasync_memset_strided(gpuasync_frame *memory, gpuasync_stream *stream,
                         "fill with elements of %u bytes; 1, 2, 4, 8 and 16 can "
                         "be filled",
                         elementBytes);
+    if (__builtin_expect(!pattern || (rank && !strides), 0))
+      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                        pattern ? "null strides" : "null pattern");
     Extent extent;
     RETURN_IF_ERROR(checkExtent(sizes, strides, rank, elementBytes, extent));
     if (!extent.bytes())

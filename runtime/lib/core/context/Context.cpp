@@ -133,7 +133,8 @@ extern "C" {
 
 void gpuasync_device_list(gpuasync_device_visitor visitor,
                           void *user) noexcept {
-  for (int index = 0; index < driverCount && !refusal.load(); ++index) {
+  for (int index = 0; visitor && index < driverCount && !refusal.load();
+       ++index) {
     Driver *driver = driverAt(index);
     int32_t count = 0;
     Status status = guard([&] {
@@ -224,12 +225,12 @@ gpuasync_status *gpuasync_context_trim(gpuasync_context *context,
 }
 
 const char *gpuasync_context_device(const gpuasync_context *context) noexcept {
-  return context->device.c_str();
+  return context ? context->device.c_str() : "";
 }
 
 const char *
 gpuasync_context_device_name(const gpuasync_context *context) noexcept {
-  return context->info.name;
+  return context ? context->info.name : "";
 }
 
 gpuasync_status *gpuasync_scope_push(gpuasync_context *context) noexcept {

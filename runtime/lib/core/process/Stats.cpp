@@ -5,8 +5,8 @@
 // Sums of what each thread counted for itself, and what is still alive.
 //===----------------------------------------------------------------------===//
 
+#include "core/abi/Entry.h"
 #include "core/abi/SizedStruct.h"
-#include "core/context/ContextImpl.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -93,6 +93,8 @@ gpuasync_status *gpuasync_stats_read(const gpuasync_context *constant,
   auto *context = const_cast<gpuasync_context *>(constant);
   if (isForked())
     return checkRefusal().release();
+  if (!context || !out)
+    return nullArgument("gpuasync_stats_read").release();
   gpuasync_stats now;
   {
     std::lock_guard<std::mutex> lock(context->poolMutex);
@@ -125,7 +127,7 @@ gpuasync_status *gpuasync_stats_read(const gpuasync_context *constant,
 }
 
 void gpuasync_stats_reset(gpuasync_context *context) noexcept {
-  if (isForked())
+  if (!context || isForked())
     return;
   std::lock_guard<std::mutex> lock(context->poolMutex);
   context->base = sum(*context);
@@ -149,7 +151,7 @@ uint64_t gpuasync_leaks_list(const gpuasync_context *constant,
                              gpuasync_leak_visitor visitor,
                              void *user) noexcept {
   auto *context = const_cast<gpuasync_context *>(constant);
-  if (isForked())
+  if (!context || isForked())
     return 0;
   std::vector<std::string> lines;
   auto add = [&](const gpuasync_site *site, const std::string &label,
@@ -187,9 +189,11 @@ uint64_t gpuasync_leaks_list(const gpuasync_context *constant,
 
 uint64_t gpuasync_stats_json(const gpuasync_context *context, char *buffer,
                              uint64_t size) noexcept {
+  Text text(buffer, buffer ? size : 0);
+  if (!context)
+    return 0;
   gpuasync_stats stats;
   gpuasync_status_free(gpuasync_stats_read(context, &stats));
-  Text text(buffer, size);
   text.add("{\"device\": \"%s\"", context->device.c_str());
   auto object = [&](const char *name, const gpuasync_object_stats &part) {
     text.add(", \"%s\": {\"created\": %" PRIu64 ", \"destroyed\": %" PRIu64

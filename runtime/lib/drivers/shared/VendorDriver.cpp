@@ -12,11 +12,16 @@
 using namespace gpuasync;
 
 Status VendorDriver::available() {
-  std::call_once(once, [this] { opened = open(); });
+  std::lock_guard<std::mutex> lock(mutex);
+  if (!settled) {
+    bool final = true;
+    opened = open(final);
+    settled = final;
+  }
   return copyStatus(opened);
 }
 
-Status VendorDriver::open() {
+Status VendorDriver::open(bool &final) {
   void *library = nullptr;
   RETURN_IF_ERROR(openVendorLibrary(facts.title, facts.libraryVariable,
                                     facts.libraryPaths, library));
@@ -38,16 +43,23 @@ Status VendorDriver::open() {
       setEntry(table, facts.symbols[i].entry, nullptr);
   if (call.ok())
     call = VENDOR_CALL(init, 0);
+  if (call.ok() && !armed) {
+    armExitFlag();
+    armed = true;
+  }
+  int found = 0;
+  if (call.ok())
+    call = VENDOR_CALL(deviceCount, &found);
   if (!call.ok()) {
     char report[400];
     describe(call, report, sizeof(report));
+    // No memory, too many processes: what the system lacks now it may have
+    // later. Devices do not come.
+    final = call.code == ErrorNoDevice;
     return makeStatus(GPUASYNC_UNAVAILABLE, "%s is unavailable: %s",
                       facts.title, report);
   }
-  armExitFlag();
-  int found = 0;
-  call = VENDOR_CALL(deviceCount, &found);
-  if (!call.ok() || found <= 0)
+  if (found <= 0)
     return makeStatus(GPUASYNC_UNAVAILABLE,
                       "%s is unavailable: %s found %d devices", facts.name,
                       entryName(call.entry), found);

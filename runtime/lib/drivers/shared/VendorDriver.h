@@ -125,11 +125,14 @@ protected:
   ~VendorDriver() = default;
 
 private:
-  Status open();
+  /// `final`: another try would come to the same.
+  Status open(bool &final);
   Status find(int32_t ordinal, VendorDevice *&device);
   Status describeDevice(VendorDevice &device) const;
 
-  std::once_flag once;
+  std::mutex mutex; ///< guards what follows, until it is settled
+  bool settled = false;
+  bool armed = false; ///< the flag of exit
   Status opened;
   int32_t count = 0;
   std::unique_ptr<VendorDevice[]> devices;
