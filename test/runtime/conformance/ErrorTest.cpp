@@ -387,7 +387,7 @@ TEST_P(Errors, LeakedTokenIsAnErrorAtClose) {
 // A frame that fails waits for its streams within one time limit, and not at
 // all once a wait has come to it. What it allocated is free when they are.
 TEST_P(Errors, LeavingWaitsOnce_B05) {
-  constexpr double seconds = 0.2;
+  constexpr double seconds = 0.6;
   uint32_t *flag = nullptr;
   {
     FrameScope frame(*program);
