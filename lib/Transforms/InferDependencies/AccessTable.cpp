@@ -58,7 +58,7 @@ bool AccessTable::readsAtEnqueue(Value source) {
   });
 }
 
-unsigned AccessTable::intern(Access access) {
+KeyIndex AccessTable::intern(Access access) {
   access.writes = false;
   llvm::hash_code hash = llvm::hash_combine(
       unsigned(access.base.kind), access.base.identity, access.base.symbol,
@@ -69,21 +69,20 @@ unsigned AccessTable::intern(Access access) {
     hash = llvm::hash_combine(hash, range.start, range.step, range.count);
   for (const MemoryIdentity &object : access.distinct)
     hash = llvm::hash_combine(hash, object);
-  SmallVector<unsigned, 1> &candidates = keysByHash[size_t(hash)];
-  for (unsigned key : candidates)
+  SmallVector<KeyIndex, 1> &candidates = keysByHash[size_t(hash)];
+  for (KeyIndex key : candidates)
     if (keys[key].access.isSameButForWriting(access))
       return key;
-  candidates.push_back(keys.size());
-  keys.push_back({std::move(access)});
-  return keys.size() - 1;
+  candidates.push_back(keys.next());
+  return keys.push_back({std::move(access)});
 }
 
 /// The key of an access of `op`. Those that it has outside of the loops around
 /// `op` are made, too.
-unsigned AccessTable::addKey(const Access &access, Operation *op) {
-  unsigned first = intern(access);
+KeyIndex AccessTable::addKey(const Access &access, Operation *op) {
+  KeyIndex first = intern(access);
   Access left = keys[first].access;
-  unsigned inner = first;
+  KeyIndex inner = first;
   for (Operation *parent = op->getParentOp(); parent != function;
        parent = parent->getParentOp()) {
     if (!left.window.root && left.distinct.empty())
@@ -93,7 +92,7 @@ unsigned AccessTable::addKey(const Access &access, Operation *op) {
     left.leave(parent);
     if (left.isSameButForWriting(keys[inner].access))
       continue;
-    unsigned outer = intern(left);
+    KeyIndex outer = intern(left);
     keys[inner].loop = parent;
     keys[inner].outer = outer;
     inner = outer;
@@ -103,13 +102,14 @@ unsigned AccessTable::addKey(const Access &access, Operation *op) {
 
 void AccessTable::addAccesses(Operation *op, OpInfo::Kind kind,
                               ArrayRef<Access> accesses) {
-  auto &info = infos.try_emplace(op, OpInfo{kind, {}}).first->second;
+  infos.try_emplace(op, OpInfo{kind, {}});
+  KeyTouches &touches = keyTouches[op];
   for (const Access &access : accesses)
-    info.touches.push_back({addKey(access, op), access.writes});
+    touches.push_back({addKey(access, op), access.writes});
 }
 
 LogicalResult AccessTable::visit(Operation *op) {
-  positions[op] = position++;
+  positions[op] = addPosition();
   if (op->getNumRegions()) {
     auto it = regions.find(op);
     bool descends =
@@ -139,7 +139,7 @@ LogicalResult AccessTable::visit(Operation *op) {
           for (Operation &inner : block)
             if (failed(visit(&inner)))
               return failure();
-      regions[op].end = position++;
+      regions[op].end = addPosition();
       return success();
     }
   }
@@ -153,7 +153,7 @@ LogicalResult AccessTable::visit(Operation *op) {
                 accesses);
     if (auto copy = dyn_cast<MemcpyOp>(op))
       if (readsAtEnqueue(copy.getSource()))
-        for (Touch &touch : infos[op].touches)
+        for (KeyTouch &touch : keyTouches[op])
           touch.isAtEnqueue = !touch.writes;
     return success();
   }
@@ -195,7 +195,7 @@ static Operation *getScope(memref::AllocaOp alloca) {
 
 /// Memory of a scope is not left before the device is done with it.
 void AccessTable::addScopeEnds() {
-  for (unsigned key = 0, end = keys.size(); key < end; ++key) {
+  for (KeyIndex key : keys.indices()) {
     const Base &base = keys[key].access.base;
     auto alloca = dyn_cast_or_null<memref::AllocaOp>(
         base.kind == Base::Allocation ? base.identity.getDefiningOp()
@@ -206,9 +206,8 @@ void AccessTable::addScopeEnds() {
       Operation *terminator = block.getTerminator();
       if (terminator->getNumSuccessors() || !positions.count(terminator))
         continue;
-      auto &info =
-          infos.try_emplace(terminator, OpInfo{OpInfo::Host, {}}).first->second;
-      info.touches.push_back({key, /*writes=*/true});
+      infos.try_emplace(terminator, OpInfo{OpInfo::Host, {}});
+      keyTouches[terminator].push_back({key, /*writes=*/true});
     }
   }
 }
@@ -241,18 +240,17 @@ static std::string nameOf(const Access &key) {
 /// Keys of the group in classes that are one to us, so that all pairs of them
 /// can be compared: beyond a limit the bases with the most windows, and then
 /// all of them, are one piece each.
-SmallVector<SmallVector<unsigned>>
-AccessTable::dropWindows(ArrayRef<unsigned> group) {
+AccessTable::Classes AccessTable::dropWindows(ArrayRef<KeyIndex> group) {
   constexpr unsigned maxClasses = 1024;
-  SmallVector<SmallVector<unsigned>> classes;
+  Classes classes;
   if (group.size() <= maxClasses) {
-    for (unsigned key : group)
+    for (KeyIndex key : group)
       classes.push_back({key});
     return classes;
   }
-  llvm::MapVector<std::pair<void *, const void *>, SmallVector<unsigned>>
+  llvm::MapVector<std::pair<void *, const void *>, SmallVector<KeyIndex>>
       byBase;
-  for (unsigned key : group) {
+  for (KeyIndex key : group) {
     const Base &base = keys[key].access.base;
     byBase[{base.identity.getValue().getAsOpaquePointer(),
             base.symbol.getAsOpaquePointer()}]
@@ -266,12 +264,12 @@ AccessTable::dropWindows(ArrayRef<unsigned> group) {
   unsigned left = group.size();
   for (auto &[base, members] : bases) {
     if (left <= maxClasses) {
-      for (unsigned key : members)
+      for (KeyIndex key : members)
         classes.push_back({key});
       continue;
     }
     left -= members.size() - 1;
-    for (unsigned key : members) {
+    for (KeyIndex key : members) {
       keys[key].access.window = Window();
       keys[key].access.distinct.clear();
     }
@@ -280,70 +278,75 @@ AccessTable::dropWindows(ArrayRef<unsigned> group) {
   if (left <= maxClasses)
     return classes;
   // Globals are distinct. Arguments may be any of them, and each other.
-  bool hasArguments = llvm::any_of(group, [&](unsigned key) {
+  bool hasArguments = llvm::any_of(group, [&](KeyIndex key) {
     return keys[key].access.base.kind == Base::Argument;
   });
-  if (hasArguments)
-    classes.assign({SmallVector<unsigned>(group)});
-  return classes;
+  if (!hasArguments)
+    return classes;
+  Classes one;
+  one.push_back(SmallVector<KeyIndex>(group));
+  return one;
 }
 
 /// Accesses of a group may overlap each other, and nothing outside of it but
 /// memory that may be anywhere.
-void AccessTable::makeCellsOfGroup(ArrayRef<unsigned> group) {
-  SmallVector<SmallVector<unsigned>> classes = dropWindows(group);
-  llvm::DenseMap<unsigned, unsigned> classOf;
-  for (auto [number, members] : llvm::enumerate(classes))
-    for (unsigned key : members)
+void AccessTable::makeCellsOfGroup(ArrayRef<KeyIndex> group) {
+  Classes classes = dropWindows(group);
+  llvm::DenseMap<KeyIndex, ClassIndex> classOf;
+  for (ClassIndex number : classes.indices())
+    for (KeyIndex key : classes[number])
       classOf[key] = number;
-  auto keyOf = [&](unsigned number) -> Key & {
+  auto keyOf = [&](ClassIndex number) -> Key & {
     return keys[classes[number].front()];
   };
-  SmallVector<SmallVector<unsigned>> overlaps(classes.size());
+  IndexedVector<ClassIndex, SmallVector<ClassIndex>> overlaps(classes.size());
   // Too many to be compared are bases that are distinct.
   bool comparesAll = classes.size() <= 1024;
-  for (unsigned i = 0; i < classes.size(); ++i) {
-    for (unsigned j = 0; comparesAll && j < i; ++j)
+  for (ClassIndex i : classes.indices()) {
+    for (ClassIndex j : classes.indices()) {
+      if (!comparesAll || j == i)
+        break;
       if (facts.mayOverlap(keyOf(i).access, keyOf(j).access)) {
         overlaps[i].push_back(j);
         overlaps[j].push_back(i);
       }
+    }
     overlaps[i].push_back(i);
   }
-  for (SmallVector<unsigned> &list : overlaps)
+  for (SmallVector<ClassIndex> &list : overlaps)
     llvm::sort(list);
 
   // What is the same outside of the loop stands for what is in it if that is
   // told apart from nothing more.
-  auto outerOf = [&](unsigned number) -> std::optional<unsigned> {
+  auto outerOf = [&](ClassIndex number) -> std::optional<ClassIndex> {
     const Key &key = keyOf(number);
-    return key.loop ? classOf.lookup(key.outer) : std::optional<unsigned>();
+    return key.loop ? classOf.lookup(key.outer) : std::optional<ClassIndex>();
   };
-  using Shape = std::tuple<SmallVector<unsigned>, Operation *, unsigned>;
-  std::map<Shape, unsigned> cellOfShape;
-  SmallVector<SmallVector<unsigned>> shapes;
-  SmallVector<std::optional<unsigned>> cellOf(classes.size());
-  unsigned first = cells.size();
-  auto makeCell = [&](auto &self, unsigned number) -> unsigned {
-    std::optional<unsigned> &known = cellOf[number];
+  using Shape = std::tuple<SmallVector<ClassIndex>, Operation *, CellIndex>;
+  std::map<Shape, CellIndex> cellOfShape;
+  SmallVector<std::pair<CellIndex, SmallVector<ClassIndex>>> shapes;
+  IndexedVector<ClassIndex, std::optional<CellIndex>> cellOf(classes.size());
+  CellIndex first = cells.next();
+  auto makeCell = [&](auto &self, ClassIndex number) -> CellIndex {
+    std::optional<CellIndex> &known = cellOf[number];
     if (known)
       return *known;
     const Key &key = keyOf(number);
-    std::optional<unsigned> outer = outerOf(number);
+    std::optional<ClassIndex> outer = outerOf(number);
     if (outer == number)
       outer = std::nullopt;
-    unsigned outerCell = outer ? self(self, *outer) : anywhere;
+    CellIndex outerCell = outer ? self(self, *outer) : anywhere;
     if (outer && overlaps[number] == overlaps[*outer]) {
       known = outerCell;
       return outerCell;
     }
     auto [it, isNew] = cellOfShape.try_emplace(
         {overlaps[number], outer ? key.loop : nullptr, outerCell},
-        cells.size());
+        cells.next());
     known = it->second;
     if (!isNew)
       return it->second;
-    Cell &cell = cells.emplace_back();
+    Cell &cell = cells[cells.push_back(Cell())];
     cell.name = nameOf(key.access);
     if (Value base = key.access.base.identity.getValue())
       cell.loc = base.getLoc();
@@ -351,29 +354,29 @@ void AccessTable::makeCellsOfGroup(ArrayRef<unsigned> group) {
       cell.loop = key.loop;
       cell.outer = outerCell;
     }
-    shapes.push_back(overlaps[number]);
+    shapes.push_back({it->second, overlaps[number]});
     return it->second;
   };
-  for (auto [number, members] : llvm::enumerate(classes)) {
-    unsigned cell = makeCell(makeCell, number);
-    for (unsigned key : members)
+  for (ClassIndex number : classes.indices()) {
+    CellIndex cell = makeCell(makeCell, number);
+    for (KeyIndex key : classes[number])
       keys[key].cell = cell;
   }
-  for (auto [index, shape] : llvm::enumerate(shapes)) {
-    SmallVector<unsigned, 2> &list = cells[first + index].overlaps;
-    for (unsigned member : shape)
+  for (auto &[cell, shape] : shapes) {
+    SmallVector<CellIndex, 2> &list = cells[cell].overlaps;
+    for (ClassIndex member : shape)
       list.push_back(*cellOf[member]);
     llvm::sort(list);
     list.erase(llvm::unique(list), list.end());
   }
-  for (unsigned cell = first; cell < cells.size(); ++cell)
-    for (unsigned other : cells[cell].overlaps)
+  for (CellIndex cell : cells.indices(first))
+    for (CellIndex other : cells[cell].overlaps)
       if (other != cell && covers(cell, other))
         cells[cell].covers.push_back(other);
 }
 
 /// The cell as seen from outside of the loop.
-unsigned AccessTable::leave(unsigned cell, Operation *loop) const {
+CellIndex AccessTable::leave(CellIndex cell, Operation *loop) const {
   while (cells[cell].loop && loop->isAncestor(cells[cell].loop))
     cell = cells[cell].outer;
   return cell;
@@ -381,7 +384,7 @@ unsigned AccessTable::leave(unsigned cell, Operation *loop) const {
 
 /// Whether all that overlaps `other` overlaps `cell`, as long as what touched
 /// them may be asked for.
-bool AccessTable::covers(unsigned cell, unsigned other) const {
+bool AccessTable::covers(CellIndex cell, CellIndex other) const {
   if (cell == other)
     return true;
   if (!llvm::includes(cells[cell].overlaps, cells[other].overlaps))
@@ -391,34 +394,33 @@ bool AccessTable::covers(unsigned cell, unsigned other) const {
 }
 
 /// Adds what an op does, still in terms of keys, to the region ops around it.
-void AccessTable::addToRegions(Operation *op, const OpInfo &info,
+void AccessTable::addToRegions(Operation *op, OpInfo::Kind kind,
+                               ArrayRef<KeyTouch> touches,
                                const Touch *ofAllMemory) {
-  auto flagOf = [&](const Touch &touch, bool writes) -> unsigned {
-    if (touch.isAtEnqueue)
+  auto flagOf = [&](bool isAtEnqueue, bool writes) -> unsigned {
+    if (isAtEnqueue)
       return 0;
     unsigned flag = writes ? RegionInfo::DeviceWrite : RegionInfo::DeviceRead;
-    return flag << (info.kind == OpInfo::Host    ? 4
-                    : info.kind == OpInfo::Token ? 2
-                                                 : 0);
+    return flag << (kind == OpInfo::Host ? 4 : kind == OpInfo::Token ? 2 : 0);
   };
-  for (const Touch &touch : info.touches) {
-    const Base &base = keys[touch.cell].access.base;
-    unsigned cell = keys[touch.cell].cell;
+  for (const KeyTouch &touch : touches) {
+    const Base &base = keys[touch.key].access.base;
+    CellIndex cell = keys[touch.key].cell;
     for (Operation *parent = op->getParentOp(); parent != function;
          parent = parent->getParentOp()) {
       if (isGoneOutside(base, parent))
         break;
       cell = leave(cell, parent);
-      regions[parent].touched[cell] |= flagOf(touch, touch.writes);
+      regions[parent].touched[cell] |= flagOf(touch.isAtEnqueue, touch.writes);
     }
   }
   if (!ofAllMemory)
     return;
-  bool isDevice = info.kind != OpInfo::Host;
+  bool isDevice = kind != OpInfo::Host;
   for (Operation *parent = op->getParentOp(); parent != function;
        parent = parent->getParentOp())
     regions[parent].touched[allMemory] |=
-        flagOf(*ofAllMemory, isDevice || ofAllMemory->writes);
+        flagOf(ofAllMemory->isAtEnqueue, isDevice || ofAllMemory->writes);
 }
 
 void AccessTable::makeCells() {
@@ -427,11 +429,11 @@ void AccessTable::makeCells() {
     cell.name = "memory that may be anywhere";
   cells[anywhere].overlaps = {anywhere, allMemory};
   cells[allMemory].overlaps = {anywhere};
-  llvm::MapVector<std::pair<void *, const void *>, SmallVector<unsigned>>
+  llvm::MapVector<std::pair<void *, const void *>, SmallVector<KeyIndex>>
       groups;
   bool hasAnywhere = false;
-  for (auto [number, key] : llvm::enumerate(keys)) {
-    const Base &base = key.access.base;
+  for (KeyIndex number : keys.indices()) {
+    const Base &base = keys[number].access.base;
     if (base.kind == Base::Unknown) {
       hasAnywhere = true;
       continue;
@@ -448,58 +450,60 @@ void AccessTable::makeCells() {
   }
   for (auto &[base, group] : groups)
     makeCellsOfGroup(group);
-  for (auto [number, cell] : llvm::enumerate(cells))
-    if (cell.loop)
-      if (auto region = regions.find(cell.loop); region != regions.end())
+  for (CellIndex number : cells.indices())
+    if (Operation *loop = cells[number].loop)
+      if (auto region = regions.find(loop); region != regions.end())
         region->second.ownCells.push_back(number);
 
   // A copy of what a download may still be writing reads later.
-  llvm::BitVector isWritten(cells.size());
+  IndexedVector<CellIndex, char> isWritten(cells.size());
   for (auto &[op, info] : infos)
-    for (const Touch &touch : info.touches) {
+    for (const KeyTouch &touch : keyTouches[op]) {
       if (info.kind == OpInfo::Host || !touch.writes)
         continue;
-      for (unsigned cell = keys[touch.cell].cell;; cell = cells[cell].outer) {
-        for (unsigned other : cells[cell].overlaps)
-          isWritten.set(other);
+      for (CellIndex cell = keys[touch.key].cell;; cell = cells[cell].outer) {
+        for (CellIndex other : cells[cell].overlaps)
+          isWritten[other] = true;
         if (!cells[cell].loop)
           break;
       }
     }
-  for (auto &[op, info] : infos)
-    for (Touch &touch : info.touches)
-      touch.isAtEnqueue &= !isWritten.test(keys[touch.cell].cell);
+  for (auto &[op, touches] : keyTouches)
+    for (KeyTouch &touch : touches)
+      touch.isAtEnqueue &= !isWritten[keys[touch.key].cell];
 
   // From keys to cells.
   for (auto &[op, info] : infos) {
-    llvm::SmallMapVector<unsigned, Touch, 4> touches;
-    auto add = [&](unsigned cell, const Touch &touch) {
+    const KeyTouches &ofKeys = keyTouches[op];
+    llvm::SmallMapVector<CellIndex, Touch, 4> touches;
+    auto add = [&](CellIndex cell, const KeyTouch &touch) {
       Touch &merged =
           touches.try_emplace(cell, Touch{cell, false, true}).first->second;
       merged.writes |= touch.writes;
       merged.isAtEnqueue &= touch.isAtEnqueue;
     };
-    for (const Touch &touch : info.touches)
-      add(keys[touch.cell].cell, touch);
+    for (const KeyTouch &touch : ofKeys)
+      add(keys[touch.key].cell, touch);
     auto unknown = touches.find(anywhere);
     if (hasAnywhere && (unknown == touches.end() || !unknown->second.writes))
-      for (const Touch &touch : info.touches)
-        if (keys[touch.cell].cell != anywhere)
+      for (const KeyTouch &touch : ofKeys)
+        if (keys[touch.key].cell != anywhere)
           add(allMemory, touch);
     auto others = touches.find(allMemory);
-    addToRegions(op, info, others == touches.end() ? nullptr : &others->second);
-    info.touches.clear();
+    addToRegions(op, info.kind, ofKeys,
+                 others == touches.end() ? nullptr : &others->second);
     for (auto &[cell, touch] : touches) {
       info.touches.push_back(touch);
-      for (unsigned other : cells[cell].overlaps) {
-        unsigned &any = cells[other].lastAny;
+      for (CellIndex other : cells[cell].overlaps) {
+        Position &any = cells[other].lastAny;
         any = std::max(any, positions[op]);
-        unsigned &write = cells[other].lastWrite;
+        Position &write = cells[other].lastWrite;
         if (touch.writes)
           write = std::max(write, positions[op]);
       }
     }
   }
+  keyTouches.clear();
   // Who asks for what touched a cell in an earlier iteration asks for this one.
   for (Cell &cell : cells)
     if (cell.loop) {
@@ -510,7 +514,6 @@ void AccessTable::makeCells() {
 }
 
 LogicalResult AccessTable::build() {
-  position = 1;
   // Region ops around device work.
   function->walk([&](Operation *op) {
     if (!isa<WorkOpInterface>(op))

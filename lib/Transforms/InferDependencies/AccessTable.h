@@ -9,6 +9,8 @@
 #ifndef GPUASYNC_LIB_TRANSFORMS_INFERDEPENDENCIES_ACCESSTABLE_H
 #define GPUASYNC_LIB_TRANSFORMS_INFERDEPENDENCIES_ACCESSTABLE_H
 
+#include "Indices.h"
+
 #include "GPUAsync/Analysis/Memory/MemoryAccesses.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
 #include "GPUAsync/IR/RegionTokens.h"
@@ -38,24 +40,25 @@ struct Cell {
   std::string name;
   std::optional<Location> loc;
   /// Cells that overlap this one in one iteration, in most cases itself too.
-  SmallVector<unsigned, 2> overlaps;
+  SmallVector<CellIndex, 2> overlaps;
   /// Those whose overlaps are all overlaps of this one, now and in later
   /// iterations: what comes after a write here comes after what touched them.
-  SmallVector<unsigned, 2> covers;
+  SmallVector<CellIndex, 2> covers;
   /// The loop each of whose iterations makes this memory anew, and the cell
   /// that it is of as seen from its other iterations and from outside.
   Operation *loop = nullptr;
-  unsigned outer = 0;
+  CellIndex outer{};
   /// The last op in program order that touches an overlapping cell, or writes.
-  unsigned lastAny = 0;
-  unsigned lastWrite = 0;
+  Position lastAny{};
+  Position lastWrite{};
 };
+using Cells = IndexedVector<CellIndex, Cell>;
 
-constexpr unsigned anywhere = 0, allMemory = 1;
+constexpr CellIndex anywhere{0}, allMemory{1};
 
 /// An access of an op to a cell.
 struct Touch {
-  unsigned cell;
+  CellIndex cell;
   bool writes;
   /// Read when the op is enqueued, by a copy of memory that no device work
   /// writes: nothing need come after it.
@@ -79,15 +82,15 @@ struct RegionInfo {
     HostRead = 16,
     HostWrite = 32
   };
-  unsigned begin = 0;
-  unsigned end = 0;
+  Position begin{};
+  Position end{};
   /// Position of the outermost loop around the op; nothing if there is none.
-  std::optional<unsigned> loop;
+  std::optional<Position> loop;
   bool hasWork = false;
   /// Cells of memory that outlives the op, as they are seen from outside.
-  llvm::MapVector<unsigned, unsigned> touched;
+  llvm::MapVector<CellIndex, unsigned> touched;
   /// Of a loop: cells that are another memory in each iteration.
-  SmallVector<unsigned> ownCells;
+  SmallVector<CellIndex> ownCells;
 };
 
 /// Finds out what all ops of a function touch.
@@ -107,7 +110,7 @@ public:
     auto it = regions.find(op);
     return it == regions.end() ? nullptr : &it->second;
   }
-  ArrayRef<Cell> getCells() const { return cells; }
+  const Cells &getCells() const { return cells; }
 
 private:
   /// Accesses that differ in nothing but whether they write.
@@ -115,37 +118,49 @@ private:
     Access access;
     /// As in Cell; a key.
     Operation *loop = nullptr;
-    unsigned outer = 0;
-    unsigned cell = anywhere;
+    KeyIndex outer{};
+    CellIndex cell = anywhere;
   };
+  /// A touch, before there are cells.
+  struct KeyTouch {
+    KeyIndex key;
+    bool writes;
+    bool isAtEnqueue = false;
+  };
+  using KeyTouches = SmallVector<KeyTouch, 4>;
+  /// Keys in classes of which none is told apart from the others in it.
+  using Classes = IndexedVector<ClassIndex, SmallVector<KeyIndex>>;
 
-  unsigned intern(Access access);
-  unsigned addKey(const Access &access, Operation *op);
+  KeyIndex intern(Access access);
+  KeyIndex addKey(const Access &access, Operation *op);
   LogicalResult visit(Operation *op);
   void addAccesses(Operation *op, OpInfo::Kind kind, ArrayRef<Access> accesses);
   void addScopeEnds();
   void makeCells();
-  SmallVector<SmallVector<unsigned>> dropWindows(ArrayRef<unsigned> group);
-  void makeCellsOfGroup(ArrayRef<unsigned> group);
-  unsigned leave(unsigned cell, Operation *loop) const;
-  bool covers(unsigned cell, unsigned other) const;
-  void addToRegions(Operation *op, const OpInfo &info,
-                    const Touch *ofAllMemory);
+  Classes dropWindows(ArrayRef<KeyIndex> group);
+  void makeCellsOfGroup(ArrayRef<KeyIndex> group);
+  CellIndex leave(CellIndex cell, Operation *loop) const;
+  bool covers(CellIndex cell, CellIndex other) const;
+  void addToRegions(Operation *op, OpInfo::Kind kind,
+                    ArrayRef<KeyTouch> touches, const Touch *ofAllMemory);
   bool readsAtEnqueue(Value source);
 
   FunctionOpInterface function;
   KernelTable &kernels;
   MemoryFacts &facts;
 
-  std::vector<Key> keys;
-  llvm::DenseMap<size_t, SmallVector<unsigned, 1>> keysByHash;
-  std::vector<Cell> cells;
+  IndexedVector<KeyIndex, Key> keys;
+  llvm::DenseMap<size_t, SmallVector<KeyIndex, 1>> keysByHash;
+  llvm::DenseMap<Operation *, KeyTouches> keyTouches;
+  Cells cells;
 
-  /// Ops in program order; touches hold keys until cells are made.
+  /// Ops in program order.
   llvm::MapVector<Operation *, OpInfo> infos;
   llvm::MapVector<Operation *, RegionInfo> regions;
-  llvm::DenseMap<Operation *, unsigned> positions;
-  unsigned position = 0;
+  Position addPosition() { return Position(++numPositions); }
+
+  llvm::DenseMap<Operation *, Position> positions;
+  unsigned numPositions = 0;
   llvm::DenseMap<Value, bool> pageable;
 };
 

@@ -15,14 +15,14 @@ using namespace mlir;
 using namespace mlir::gpuasync;
 using namespace mlir::gpuasync::infer;
 
-CellState &DependencyInference::modify(unsigned cell) {
+CellState &DependencyInference::modify(CellIndex cell) {
   if (!scopes.empty())
     scopes.back().saved.try_emplace(cell, state[cell]);
   return state[cell];
 }
 
 /// The lists as they were before the scope; returns what they became.
-llvm::MapVector<unsigned, CellState> DependencyInference::popScope() {
+llvm::MapVector<CellIndex, CellState> DependencyInference::popScope() {
   Scope scope = scopes.pop_back_val();
   for (auto &[cell, saved] : scope.saved) {
     std::swap(state[cell], saved);
@@ -92,7 +92,7 @@ DependencyInference::findConflicts(const OpInfo &info) const {
            (isHost && touch.cell == anywhere);
   };
   for (const Touch &touch : info.touches) {
-    auto add = [&](unsigned other, unsigned kind, const char *name) {
+    auto add = [&](CellIndex other, ListKind kind, const char *name) {
       for (const Entry &entry : state[other].lists[kind]) {
         if (isDone(entry.token))
           continue;
@@ -102,7 +102,7 @@ DependencyInference::findConflicts(const OpInfo &info) const {
         if (isAllocation && isHost && touch.cell != anywhere)
           continue;
         // What may be anywhere meets the op in what it touches first.
-        unsigned cell =
+        CellIndex cell =
             touch.cell == allMemory ? info.touches.front().cell : touch.cell;
         hazards.push_back(
             {isAllocation ? "allocation before use" : name, cell, entry});
@@ -110,7 +110,7 @@ DependencyInference::findConflicts(const OpInfo &info) const {
     };
     const char *afterWrite =
         touch.writes ? "write-after-write" : "read-after-write";
-    for (unsigned other : table.getCells()[touch.cell].overlaps) {
+    for (CellIndex other : table.getCells()[touch.cell].overlaps) {
       bool readersToo = touch.writes && other != allMemory;
       add(other, Writers, afterWrite);
       if (readersToo)
@@ -126,7 +126,7 @@ DependencyInference::findConflicts(const OpInfo &info) const {
 }
 
 void DependencyInference::addToList(
-    unsigned cell, unsigned kind, Entry entry,
+    CellIndex cell, ListKind kind, Entry entry,
     const llvm::SetVector<Value> &dependencies) {
   Entries &entries = modify(cell).lists[kind];
   // The new one stands for those that it comes after.
@@ -147,7 +147,7 @@ void DependencyInference::addToList(
 void DependencyInference::clearAll() {
   llvm::sort(used);
   used.erase(llvm::unique(used), used.end());
-  for (unsigned cell : used)
+  for (CellIndex cell : used)
     modify(cell) = CellState();
   used.clear();
 }
@@ -161,8 +161,8 @@ void DependencyInference::enter(const OpInfo &info, Entry entry,
   for (Value token : dependencies)
     if (token.getParentBlock() == entry.token.getParentBlock())
       taken.insert(token);
-  unsigned writers = isTokenWork ? TokenWriters : Writers;
-  unsigned readers = isTokenWork ? TokenReaders : Readers;
+  ListKind writers = isTokenWork ? TokenWriters : Writers;
+  ListKind readers = isTokenWork ? TokenReaders : Readers;
   for (const Touch &touch : info.touches) {
     if (!touch.writes || isTokenWork || touch.cell == allMemory)
       continue;
@@ -171,7 +171,7 @@ void DependencyInference::enter(const OpInfo &info, Entry entry,
       continue;
     }
     modify(touch.cell) = CellState();
-    for (unsigned covered : table.getCells()[touch.cell].covers)
+    for (CellIndex covered : table.getCells()[touch.cell].covers)
       if (llvm::any_of(state[covered].lists,
                        [](const Entries &list) { return !list.empty(); }))
         modify(covered) = CellState();
@@ -331,8 +331,8 @@ void DependencyInference::waitBefore(Operation *op, const OpInfo &info) {
   for (const Touch &touch : info.touches) {
     if (touch.cell == anywhere)
       return clearAll();
-    for (unsigned other : table.getCells()[touch.cell].overlaps)
-      for (unsigned kind = 0; kind < NumLists; ++kind)
+    for (CellIndex other : table.getCells()[touch.cell].overlaps)
+      for (ListKind kind : allLists)
         if (llvm::any_of(state[other].lists[kind], [&](const Entry &entry) {
               return isDone(entry.token);
             }))
@@ -371,11 +371,11 @@ void DependencyInference::process(Block &block) {
   }
 }
 
-bool DependencyInference::isLiveAfter(unsigned cell, unsigned kind,
+bool DependencyInference::isLiveAfter(CellIndex cell, ListKind kind,
                                       const RegionInfo &info) const {
   bool isWriter = kind == Writers || kind == TokenWriters;
   const Cell &found = table.getCells()[cell];
-  unsigned last = isWriter ? found.lastAny : found.lastWrite;
+  Position last = isWriter ? found.lastAny : found.lastWrite;
   return last >= info.loop.value_or(info.end);
 }
 

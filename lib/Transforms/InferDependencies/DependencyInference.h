@@ -23,15 +23,22 @@ using Entries = SmallVector<Entry, 2>;
 
 /// Lists of a cell: what wrote last, and what has read since. Work whose order
 /// the program states is listed apart, since none is ever put behind another.
-enum ListKind { Writers, Readers, TokenWriters, TokenReaders, NumLists };
+enum ListKind : unsigned {
+  Writers,
+  Readers,
+  TokenWriters,
+  TokenReaders,
+  NumLists
+};
+constexpr ListKind allLists[] = {Writers, Readers, TokenWriters, TokenReaders};
 struct CellState {
   Entries lists[NumLists];
 };
 
 /// A token that a loop carries for a list of a cell.
 struct Slot {
-  unsigned cell;
-  unsigned kind;
+  CellIndex cell;
+  ListKind kind;
   Entries init;
   Value argument;
   /// The list at the end of the body.
@@ -62,26 +69,26 @@ public:
 private:
   struct Hazard {
     const char *name;
-    unsigned cell;
+    CellIndex cell;
     Entry entry;
   };
   struct Scope {
-    llvm::MapVector<unsigned, CellState> saved;
+    llvm::MapVector<CellIndex, CellState> saved;
     SmallVector<Value> done;
   };
   struct Remark {
     Location loc;
     std::string text;
     Location other;
-    unsigned cell;
+    CellIndex cell;
     Value token;
   };
 
   // State.
-  CellState &modify(unsigned cell);
+  CellState &modify(CellIndex cell);
   void dropDone(Entries &entries);
   SmallVector<Hazard> findConflicts(const OpInfo &info) const;
-  void addToList(unsigned cell, unsigned kind, Entry entry,
+  void addToList(CellIndex cell, ListKind kind, Entry entry,
                  const llvm::SetVector<Value> &dependencies);
   void enter(const OpInfo &info, Entry entry, bool isTokenWork,
              const llvm::SetVector<Value> &dependencies);
@@ -89,7 +96,7 @@ private:
   bool isDone(Value token) const { return done.contains(token); }
   void setDone(ArrayRef<Value> tokens);
   void pushScope() { scopes.emplace_back(); }
-  llvm::MapVector<unsigned, CellState> popScope();
+  llvm::MapVector<CellIndex, CellState> popScope();
   SmallVector<Value> past(Value token) const;
   void setPast(Value token, ArrayRef<Value> tokens) {
     pastOf[token].assign(tokens.begin(), tokens.end());
@@ -107,7 +114,7 @@ private:
   void processBranches(Operation *op, const RegionInfo &info);
   void processLoop(Operation *op, const RegionInfo &info);
   void endIteration(const RegionInfo &info);
-  bool isLiveAfter(unsigned cell, unsigned kind, const RegionInfo &info) const;
+  bool isLiveAfter(CellIndex cell, ListKind kind, const RegionInfo &info) const;
 
   // Loops.
   std::vector<Slot> findSlots(Operation *op, const RegionInfo &info);
@@ -122,9 +129,9 @@ private:
   const AccessTable &table;
   bool wantsRemarks;
   TokenType tokenType;
-  std::vector<CellState> state;
+  IndexedVector<CellIndex, CellState> state;
   /// Cells that may have something in their lists.
-  SmallVector<unsigned> used;
+  SmallVector<CellIndex> used;
   SmallVector<Scope> scopes;
   llvm::DenseSet<Value> done;
   /// Tokens of device work in program order, and their places in it.

@@ -30,8 +30,8 @@ Value DependencyInference::join(ArrayRef<Value> tokens, OpBuilder &builder,
 
 void DependencyInference::processBranches(Operation *op,
                                           const RegionInfo &info) {
-  SmallVector<llvm::MapVector<unsigned, CellState>> ends;
-  llvm::SetVector<unsigned> modified;
+  SmallVector<llvm::MapVector<CellIndex, CellState>> ends;
+  llvm::SetVector<CellIndex> modified;
   for (Region &region : op->getRegions()) {
     pushScope();
     if (!region.empty())
@@ -48,13 +48,14 @@ void DependencyInference::processBranches(Operation *op,
   using Yields = SmallVector<SmallVector<Value>>;
   SmallVector<Yields> results;
   struct Update {
-    unsigned cell, kind;
+    CellIndex cell;
+    ListKind kind;
     Entries kept;
     unsigned result;
   };
   SmallVector<Update> updates;
-  for (unsigned cell : modified) {
-    for (unsigned kind = 0; kind < NumLists; ++kind) {
+  for (CellIndex cell : modified) {
+    for (ListKind kind : allLists) {
       Entries &old = state[cell].lists[kind];
       SmallVector<Entries *> lists;
       for (auto &end : ends) {
@@ -149,8 +150,8 @@ void DependencyInference::processBranches(Operation *op,
 std::vector<Slot> DependencyInference::findSlots(Operation *op,
                                                  const RegionInfo &info) {
   std::vector<Slot> slots;
-  llvm::DenseSet<std::pair<unsigned, unsigned>> seen;
-  auto add = [&](unsigned cell, unsigned kind, bool isInvariant) {
+  llvm::DenseSet<std::pair<CellIndex, ListKind>> seen;
+  auto add = [&](CellIndex cell, ListKind kind, bool isInvariant) {
     Entries init = state[cell].lists[kind];
     dropDone(init);
     if ((isInvariant && init.empty()) || !seen.insert({cell, kind}).second)
@@ -166,7 +167,7 @@ std::vector<Slot> DependencyInference::findSlots(Operation *op,
   using Flags = RegionInfo::Flags;
   for (auto [cell, flags] : info.touched) {
     // In this loop, behind it, or in the next iteration of a loop around it.
-    unsigned start = info.loop.value_or(info.begin);
+    Position start = info.loop.value_or(info.begin);
     bool meetsAny = table.getCells()[cell].lastAny >= start;
     bool meetsWrite = table.getCells()[cell].lastWrite >= start;
     if ((flags & Flags::DeviceWrite) && meetsAny)
@@ -181,7 +182,7 @@ std::vector<Slot> DependencyInference::findSlots(Operation *op,
   for (auto [cell, flags] : info.touched) {
     bool writes =
         flags & (Flags::DeviceWrite | Flags::TokenWrite | Flags::HostWrite);
-    auto addInvariant = [&](unsigned other) {
+    auto addInvariant = [&](CellIndex other) {
       add(other, Writers, true);
       add(other, TokenWriters, true);
       if (writes) {
@@ -189,7 +190,7 @@ std::vector<Slot> DependencyInference::findSlots(Operation *op,
         add(other, TokenReaders, true);
       }
     };
-    for (unsigned other : table.getCells()[cell].overlaps)
+    for (CellIndex other : table.getCells()[cell].overlaps)
       addInvariant(other);
   }
   return slots;
@@ -473,14 +474,14 @@ static void changeTokens(SmallVectorImpl<Value> &tokens,
 /// From here on the loop's own cells are other memory: what has touched them is
 /// kept with the cells that they are of as seen from another iteration.
 void DependencyInference::endIteration(const RegionInfo &info) {
-  for (unsigned cell : info.ownCells) {
+  for (CellIndex cell : info.ownCells) {
     CellState ended = state[cell];
     if (llvm::all_of(ended.lists,
                      [](const Entries &list) { return list.empty(); }))
       continue;
     modify(cell) = CellState();
-    unsigned outer = table.getCells()[cell].outer;
-    for (unsigned kind = 0; kind < NumLists; ++kind)
+    CellIndex outer = table.getCells()[cell].outer;
+    for (ListKind kind : allLists)
       for (const Entry &entry : ended.lists[kind]) {
         SmallVector<Value> before = past(entry.token);
         llvm::SetVector<Value> dependencies(before.begin(), before.end());
@@ -507,7 +508,7 @@ void DependencyInference::processLoop(Operation *op, const RegionInfo &info) {
     unsigned device = Flags::DeviceWrite | Flags::TokenWrite;
     if (flags & Flags::HostWrite)
       device |= Flags::DeviceRead | Flags::TokenRead;
-    if (llvm::none_of(table.getCells()[cell].overlaps, [&](unsigned other) {
+    if (llvm::none_of(table.getCells()[cell].overlaps, [&](CellIndex other) {
           return info.touched.lookup(other) & device;
         }))
       hoisted.touches.push_back({cell, bool(flags & Flags::HostWrite)});
