@@ -64,650 +64,336 @@ uint32_t words[1024];
 char text[2000];
 gpuasync_digest key = {};
 
+using W = World;
+
+std::vector<NullCall> makeCalls() {
+  std::vector<NullCall> calls;
+  auto add = [&](const char *name, const char *expected,
+                 bool (*call)(W &, int, Status &)) {
+    calls.push_back({name, expected, call});
+  };
+#define ENTRY(name, expected, ...)                                             \
+  add(#name, expected, [](W &w, int which, Status &said) {                     \
+    (void)w;                                                                   \
+    return withNull(which, said, &name, ##__VA_ARGS__);                        \
+  })
+
+  //===--- RuntimeABI.h
+  add("gpuasync_frame_enter", "-r", [](W &w, int which, Status &said) {
+    gpuasync_frame inner;
+    bool found = withNull(which, said, &gpuasync_frame_enter, &inner,
+                          &w.second.function);
+    if (found)
+      said = Status(gpuasync_frame_leave(&inner));
+    return found;
+  });
+  ENTRY(gpuasync_frame_leave, "-", &w.frame);
+  ENTRY(gpuasync_frame_leave_or_abort, "-", &w.frame);
+  ENTRY(gpuasync_frame_suspend, "-", &w.frame);
+  ENTRY(gpuasync_frame_resume, "-", &w.frame);
+  ENTRY(gpuasync_frame_fail, "-m", &w.frame, nullptr);
+  ENTRY(gpuasync_stream_create, "-", &w.frame, 0);
+  ENTRY(gpuasync_stream_external, "-m", &w.frame, nullptr, 0);
+  ENTRY(gpuasync_stream_native, "-r", &w.frame, w.stream, 0);
+  ENTRY(gpuasync_stream_destroy, "-m", &w.frame, w.stream, 0, 0);
+  ENTRY(gpuasync_stream_wait, "-rm", &w.frame, w.stream, w.event, 0);
+  ENTRY(gpuasync_stream_synchronize, "-r", &w.frame, &w.stream, 1, 0);
+  ENTRY(gpuasync_event_record, "-r", &w.frame, w.stream, 0);
+  ENTRY(gpuasync_event_destroy, "-m", &w.frame, w.event, 0);
+  ENTRY(gpuasync_event_synchronize, "-r", &w.frame, &w.event, 1, 0);
+  ENTRY(gpuasync_event_export, "-m", &w.frame, w.event, 0);
+  ENTRY(gpuasync_event_import, "-m", &w.frame, w.token, 0);
+  add("gpuasync_launch", "-rr", [](W &w, int which, Status &said) {
+    alignas(16) StoreParams params = {w.x, 1};
+    gpuasync_block block = makeLaunch(1, 64, params);
+    block.paramBytes = w.program.kernels[Store].paramBytes;
+    return withNull(which, said, &gpuasync_launch, &w.frame, w.stream,
+                    w.program.launchSites[Store], &block);
+  });
+  ENTRY(gpuasync_extent, "-rm", &w.frame, sizes, strides, 2, 4, 0);
+  add("gpuasync_alloc", "-m", [](W &w, int which, Status &said) {
+    return withNull(which, said, &gpuasync_alloc, &w.frame, w.stream, 64, 0, 0);
+  });
+  ENTRY(gpuasync_dealloc, "-mm", &w.frame, w.stream,
+        which == 1 ? take(w.x) : w.x, 0);
+  ENTRY(gpuasync_memcpy, "-rrr", &w.frame, w.stream, w.x, words, 64, 0);
+  ENTRY(gpuasync_memcpy_strided, "-rrrrrr", &w.frame, w.stream, w.x, strides,
+        words, strides, sizes, 2, 4, 0);
+  ENTRY(gpuasync_memset, "-rrr", &w.frame, w.stream, w.x, words, 4, 8, 0);
+  ENTRY(gpuasync_memset_strided, "-rrrrr", &w.frame, w.stream, w.x, strides,
+        sizes, 2, words, 4, 0);
+  ENTRY(gpuasync_host_register, "-r", &w.frame, words, 64, 0);
+  ENTRY(gpuasync_host_unregister, "-m", &w.frame, words, 0);
+  add("gpuasync_tensor_map_encode", "-rrrrrr",
+      [](W &w, int which, Status &said) {
+        alignas(64) char map[128];
+        const int64_t extents[] = {64, 64}, rows[] = {64, 1}, box[] = {16, 16};
+        gpuasync_tensor_format format = {7, 2, 0, 0, 0, 0};
+        return withNull(which, said, &gpuasync_tensor_map_encode, &w.frame, map,
+                        w.x, extents, rows, 2, box, &format, 0);
+      });
+  ENTRY(gpuasync_program_release, "m", &w.second.program);
+  ENTRY(gpuasync_program_release_or_abort, "m", &w.second.program);
+  ENTRY(gpuasync_status_get_code, "m", nullptr);
+  ENTRY(gpuasync_status_get_message, "m", nullptr);
+  ENTRY(gpuasync_status_free, "m", nullptr);
+  ENTRY(gpuasync_event_wait, "m", w.token);
+  ENTRY(gpuasync_event_release, "m", w.token);
+  ENTRY(gpuasync_abi_version, "");
+
+  //===--- Program.h
+  ENTRY(gpuasync_program_load, "rm", &w.second.program, w.context);
+  add("gpuasync_prepare", "rr", [](W &w, int which, Status &said) {
+    const gpuasync_program *programs[] = {&w.program.program};
+    return withNull(which, said, &gpuasync_prepare, programs, 1, &w.context, 1,
+                    1);
+  });
+  ENTRY(gpuasync_modules_release, "m", w.context);
+  ENTRY(gpuasync_modules_limit, "r", w.context, UINT64_MAX, 8, 0);
+  add("gpuasync_modules_hook", "rm", [](W &w, int which, Status &said) {
+    gpuasync_module_hooks hooks = {};
+    hooks.structSize = sizeof(hooks);
+    return withNull(which, said, &gpuasync_modules_hook, w.context, &hooks);
+  });
+  ENTRY(gpuasync_modules_insert, "rrr", w.context, &w.second.program, 0,
+        &w.second.images[0]);
+  add("gpuasync_status_make", "-", [](W &, int which, Status &) {
+    gpuasync_status_free(gpuasync_status_make(1, nullptr));
+    return which < 1;
+  });
+
+  //===--- Stats.h
+  add("gpuasync_stats_read", "rr", [](W &w, int which, Status &said) {
+    gpuasync_stats stats;
+    return withNull(which, said, &gpuasync_stats_read, w.context, &stats);
+  });
+  ENTRY(gpuasync_stats_reset, "m", w.context);
+  ENTRY(gpuasync_leaks_list, "mmm", w.context, [](void *, const char *) {}, &w);
+  ENTRY(gpuasync_stats_json, "mm", w.context, text, sizeof(text));
+
+  //===--- Memory.h
+  ENTRY(gpuasync_host_memory_add, "rmm", words, 64, "known", "place");
+  add("gpuasync_host_memory_find", "mmmmm", [](W &, int which, Status &said) {
+    const void *pointer;
+    uint64_t bytes;
+    const char *what, *place;
+    gpuasync_status_free(gpuasync_host_memory_add(words, 64, "known", nullptr));
+    bool found = withNull(which, said, &gpuasync_host_memory_find, words, 4,
+                          &pointer, &bytes, &what, &place);
+    gpuasync_host_memory_remove(words);
+    return found;
+  });
+  ENTRY(gpuasync_host_memory_remove, "m", words);
+
+  //===--- Context.h
+  ENTRY(
+      gpuasync_device_list, "mm",
+      [](void *, const char *, const char *, const char *, uint64_t,
+         const char *) {},
+      &w);
+  add("gpuasync_context_open", "mr", [](W &w, int which, Status &said) {
+    gpuasync_context *made = nullptr;
+    bool found = withNull(which, said, &gpuasync_context_open, w.device, &made);
+    gpuasync_context_release(made);
+    return found;
+  });
+  add("gpuasync_context_adopt", "rrr", [](W &w, int which, Status &said) {
+    gpuasync_context *made = nullptr;
+    return withNull(which, said, &gpuasync_context_adopt, "cuda", &w, &made);
+  });
+  add("gpuasync_context_default", "mr", [](W &w, int which, Status &said) {
+    gpuasync_context *found = nullptr;
+    bool more = withNull(which, said, &gpuasync_context_default,
+                         &w.program.program, &found);
+    gpuasync_context_release(found);
+    return more;
+  });
+  ENTRY(gpuasync_context_retain, "m", w.context);
+  ENTRY(gpuasync_context_release, "m", w.context);
+  ENTRY(gpuasync_context_close, "r", w.context);
+  ENTRY(gpuasync_context_trim, "r", w.context, 0.05);
+  ENTRY(gpuasync_context_device, "m", w.context);
+  ENTRY(gpuasync_context_device_name, "m", w.context);
+  ENTRY(gpuasync_scope_push, "r", w.context);
+  ENTRY(gpuasync_scope_pop, "");
+  add("gpuasync_context_stream_create", "rr",
+      [](W &w, int which, Status &said) {
+        gpuasync_stream *made = nullptr;
+        return withNull(which, said, &gpuasync_context_stream_create, w.context,
+                        &made);
+      });
+  ENTRY(gpuasync_context_stream_native, "m", w.callers);
+  ENTRY(gpuasync_context_stream_synchronize, "r", w.callers);
+  ENTRY(gpuasync_context_stream_destroy, "m", w.callers);
+  ENTRY(gpuasync_set_timeout, "", 0);
+  ENTRY(gpuasync_set_spin, "", 50);
+  ENTRY(gpuasync_set_cpu_schedule, "r", "fair");
+  ENTRY(gpuasync_process_forked, "");
+  ENTRY(gpuasync_process_exiting, "");
+  ENTRY(gpuasync_thread_end_in_exit, "");
+  ENTRY(gpuasync_shutdown, "");
+
+  //===--- DiskCache.h
+  ENTRY(gpuasync_hasher_begin, "m", nullptr);
+  add("gpuasync_hasher_add", "mm", [](W &, int which, Status &said) {
+    gpuasync_hasher hasher;
+    gpuasync_hasher_begin(&hasher);
+    return withNull(which, said, &gpuasync_hasher_add, &hasher, words, 64);
+  });
+  add("gpuasync_hasher_add_part", "mmm", [](W &, int which, Status &said) {
+    gpuasync_hasher hasher;
+    gpuasync_hasher_begin(&hasher);
+    return withNull(which, said, &gpuasync_hasher_add_part, &hasher, "part",
+                    words, 64);
+  });
+  add("gpuasync_hasher_add_code", "mm", [](W &, int which, Status &said) {
+    gpuasync_hasher hasher;
+    gpuasync_hasher_begin(&hasher);
+    return withNull(which, said, &gpuasync_hasher_add_code, &hasher, words);
+  });
+  add("gpuasync_hasher_add_file", "mm", [](W &, int which, Status &said) {
+    gpuasync_hasher hasher;
+    gpuasync_hasher_begin(&hasher);
+    return withNull(which, said, &gpuasync_hasher_add_file, &hasher, "/bin/sh");
+  });
+  add("gpuasync_hasher_end", "mm", [](W &, int which, Status &said) {
+    gpuasync_hasher hasher;
+    gpuasync_hasher_begin(&hasher);
+    gpuasync_digest result;
+    return withNull(which, said, &gpuasync_hasher_end, &hasher, &result);
+  });
+  ENTRY(gpuasync_disk_cache_default, "");
+  ENTRY(gpuasync_disk_cache_open, "m", "/nowhere", 1);
+  ENTRY(gpuasync_disk_cache_close, "m", nullptr);
+  add("gpuasync_disk_cache_lookup", "mmm", [](W &w, int which, Status &said) {
+    gpuasync_disk_entry entry;
+    return withNull(which, said, &gpuasync_disk_cache_lookup, w.cache, &key,
+                    &entry);
+  });
+  ENTRY(gpuasync_disk_entry_free, "m", nullptr);
+  ENTRY(gpuasync_disk_cache_store, "mmm", w.cache, &key, words, 64);
+  ENTRY(gpuasync_disk_cache_take_warning, "m", w.cache);
+  add("gpuasync_disk_cache_stats_read", "rr",
+      [](W &w, int which, Status &said) {
+        gpuasync_disk_cache_stats stats;
+        return withNull(which, said, &gpuasync_disk_cache_stats_read, w.cache,
+                        &stats);
+      });
+  ENTRY(gpuasync_disk_cache_folder, "m", w.cache);
+
+  //===--- Check.h
+  ENTRY(gpuasync_check_find, "m", "gpuasync_memcpy");
+  ENTRY(gpuasync_cpu_check_install, "m", nullptr);
+  ENTRY(gpuasync_check_context, "-", &w.frame);
+  ENTRY(gpuasync_check_site, "-", &w.frame, 0);
+  ENTRY(gpuasync_check_own, "mm", words, 64, "a\nb\nc", 1);
+  ENTRY(gpuasync_check_host, "mmm", words, words, 4 << 8 | 2, "a\nb\nc");
+  ENTRY(gpuasync_check_host_pointer, "mmm", words, words, 4 << 8 | 2,
+        "a\nb\nc");
+  ENTRY(gpuasync_check_start_of, "mmm", words, words, "a\nb\nc");
+  ENTRY(gpuasync_check_host_alloc, "mm", words, 64, "a\nb\nc");
+  ENTRY(gpuasync_check_host_free, "mm", words, "a\nb\nc");
+  add("gpuasync_check_start", "mm", [](W &w, int which, Status &said) {
+    bool found = withNull(
+        which, said, &gpuasync_check_start, [](void *, const char *) {}, &w);
+    gpuasync_check_own(nullptr, 4, "a\nb\nc", 1);
+    gpuasync_check_host(nullptr, nullptr, 4 << 8 | 2, "a\nb\nc");
+    gpuasync_cpu_check_install(nullptr);
+    return found;
+  });
+  ENTRY(gpuasync_check_finish, "m", nullptr);
+
+  //===--- Upstream's symbols, and
+
+  // what goes with them
+  add("gpuasync_session_open", "mr", [](W &w, int which, Status &said) {
+    gpuasync::Session *session = nullptr;
+    bool found = withNull(which, said, &gpuasync_session_open,
+                          gpuasync::sessionVersion, w.device, &session);
+    if (session)
+      session->close();
+    return found;
+  });
+  add("gpuasync_mgpu_read_stats", "r", [](W &, int which, Status &said) {
+    gpuasync_mgpu_stats stats;
+    return withNull(which, said, &gpuasync_mgpu_read_stats, &stats);
+  });
+  ENTRY(gpuasync_mgpu_error, "");
+  ENTRY(gpuasync_mgpu_close, "");
+  ENTRY(mgpuStreamCreate, "");
+  ENTRY(mgpuStreamSynchronize, "m", w.mgpuStream);
+  ENTRY(mgpuStreamWaitEvent, "mr", w.mgpuStream, w.mgpuEvent);
+  ENTRY(mgpuEventCreate, "");
+  ENTRY(mgpuEventSynchronize, "r", w.mgpuEvent);
+  ENTRY(mgpuEventRecord, "rm", w.mgpuEvent, w.mgpuStream);
+  ENTRY(mgpuMemAlloc, "m", 256, w.mgpuStream, false);
+  ENTRY(mgpuMemcpy, "rrm", w.mgpuMemory, words, 64, w.mgpuStream);
+  ENTRY(mgpuMemset32, "rm", w.mgpuMemory, 1, 16, w.mgpuStream);
+  ENTRY(mgpuMemset16, "rm", w.mgpuMemory, 1, 16, w.mgpuStream);
+  ENTRY(mgpuMemHostRegister, "r", words, 64);
+  ENTRY(mgpuMemHostRegisterMemRef, "r", 1, nullptr, 4);
+  ENTRY(mgpuMemGetDeviceMemRef1dFloat, "mr",
+        reinterpret_cast<float *>(w.host.data()),
+        reinterpret_cast<float *>(w.host.data()), 0, 4, 1);
+  ENTRY(mgpuMemGetDeviceMemRef1dInt32, "mr",
+        reinterpret_cast<int32_t *>(w.host.data()),
+        reinterpret_cast<int32_t *>(w.host.data()), 0, 4, 1);
+  ENTRY(mgpuSetDefaultDevice, "", 0);
+  ENTRY(mgpuModuleLoad, "r", nullptr, 64);
+  ENTRY(mgpuModuleLoadJIT, "r", nullptr, 0);
+  ENTRY(mgpuModuleGetFunction, "rr", w.mgpuModule, "store");
+  add("mgpuLaunchKernel", "rmrm", [](W &w, int which, Status &said) {
+    uint32_t value = 1;
+    void *parameters[] = {&w.mgpuMemory, &value};
+    // There is no `extra` but
+    // null, and on the cpu no
+    // function.
+    if (!w.mgpuFunction && which % 2)
+      return which < 4;
+    return withNull(which, said, &mgpuLaunchKernel, w.mgpuFunction, 1, 1, 1, 64,
+                    1, 1, 0, w.mgpuStream, parameters, nullptr, 2);
+  });
+  add("mgpuLaunchClusterKernel", "r", [](W &w, int which, Status &said) {
+    // Neither the number of
+    // parameters nor their sizes
+    // are known.
+    uint32_t value = 1;
+    void *parameters[] = {&w.mgpuMemory, &value};
+    return which < 1 && withNull(which, said, &mgpuLaunchClusterKernel,
+                                 w.mgpuFunction, 1, 1, 1, 1, 1, 1, 64, 1, 1, 0,
+                                 w.mgpuStream, parameters, nullptr, 2);
+  });
+  add("mgpuTensorMapEncodeTiled", "rrrrrr", [](W &w, int which, Status &said) {
+    uint64_t extents[] = {64, 64}, rows[] = {256};
+    uint32_t box[] = {16, 16}, ones[] = {1, 1};
+    alignas(64) char map[128];
+    return withNull(which, said, &mgpuTensorMapEncodeTiled, map, 7, 2,
+                    w.mgpuMemory, extents, rows, box, ones, 0, 0, 0, 0);
+  });
+  add("mgpuTensorMapEncodeTiledMemref", "rr",
+      [](W &w, int which, Status &said) {
+        struct {
+          void *base, *data;
+          int64_t offset, sizes[2], strides[2];
+        } descriptor = {w.mgpuMemory, w.mgpuMemory, 0, {64, 64}, {64, 1}};
+        int64_t box[] = {16, 16};
+        return withNull(which, said, &mgpuTensorMapEncodeTiledMemref, 2,
+                        &descriptor, 7, 0, 0, 0, 0, box);
+      });
+  ENTRY(mgpuStreamDestroy, "m", w.mgpuStream);
+  ENTRY(mgpuEventDestroy, "m", w.mgpuEvent);
+  ENTRY(mgpuMemFree, "mm", which == 1 ? take(w.mgpuMemory) : w.mgpuMemory,
+        w.mgpuStream);
+  ENTRY(mgpuMemHostUnregister, "m", words);
+  ENTRY(mgpuMemHostUnregisterMemRef, "r", 1, nullptr, 4);
+  ENTRY(mgpuModuleUnload, "m", w.mgpuModule);
+#undef ENTRY
+  return calls;
+}
+
 } // namespace
 
 const std::vector<NullCall> &gpuasync_test::nullCalls() {
-  using W = World;
-#define ENTRY(name, expected, ...)                                             \
-  {                                                                            \
-    #name, expected, [](W &w, int which, Status &said) {                       \
-      (void)w;                                                                 \
-      return withNull(which, said, &name, ##__VA_ARGS__);                      \
-    }                                                                          \
-  }
-  // For each pointer: '-' never null, 'r' refused, 'm' means something.
-  static const std::vector<NullCall> calls = {//===--- RuntimeABI.h
-                                              {"gpuasync_frame_enter", "-r",
-                                               [](W &w, int which,
-                                                  Status &said) {
-                                                 gpuasync_frame inner;
-                                                 bool found = withNull(
-                                                     which, said,
-                                                     &gpuasync_frame_enter,
-                                                     &inner,
-                                                     &w.second.function);
-                                                 if (found)
-                                                   said = Status(
-                                                       gpuasync_frame_leave(
-                                                           &inner));
-                                                 return found;
-                                               }},
-                                              ENTRY(gpuasync_frame_leave, "-",
-                                                    &w.frame),
-                                              ENTRY(
-                                                  gpuasync_frame_leave_or_abort,
-                                                  "-", &w.frame),
-                                              ENTRY(gpuasync_frame_suspend, "-",
-                                                    &w.frame),
-                                              ENTRY(gpuasync_frame_resume, "-",
-                                                    &w.frame),
-                                              ENTRY(gpuasync_frame_fail, "-m",
-                                                    &w.frame, nullptr),
-                                              ENTRY(gpuasync_stream_create, "-",
-                                                    &w.frame, 0),
-                                              ENTRY(gpuasync_stream_external,
-                                                    "-m", &w.frame, nullptr, 0),
-                                              ENTRY(gpuasync_stream_native,
-                                                    "-r", &w.frame, w.stream,
-                                                    0),
-                                              ENTRY(gpuasync_stream_destroy,
-                                                    "-m", &w.frame, w.stream, 0,
-                                                    0),
-                                              ENTRY(gpuasync_stream_wait, "-rm",
-                                                    &w.frame, w.stream, w.event,
-                                                    0),
-                                              ENTRY(gpuasync_stream_synchronize,
-                                                    "-r", &w.frame, &w.stream,
-                                                    1, 0),
-                                              ENTRY(gpuasync_event_record, "-r",
-                                                    &w.frame, w.stream, 0),
-                                              ENTRY(gpuasync_event_destroy,
-                                                    "-m", &w.frame, w.event, 0),
-                                              ENTRY(gpuasync_event_synchronize,
-                                                    "-r", &w.frame, &w.event, 1,
-                                                    0),
-                                              ENTRY(gpuasync_event_export,
-                                                    "-m", &w.frame, w.event, 0),
-                                              ENTRY(gpuasync_event_import,
-                                                    "-m", &w.frame, w.token, 0),
-                                              {"gpuasync_launch", "-rr",
-                                               [](W &w, int which,
-                                                  Status &said) {
-                                                 alignas(16)
-                                                     StoreParams params = {w.x,
-                                                                           1};
-                                                 gpuasync_block block =
-                                                     makeLaunch(1, 64, params);
-                                                 block.paramBytes =
-                                                     w.program.kernels[Store]
-                                                         .paramBytes;
-                                                 return withNull(
-                                                     which, said,
-                                                     &gpuasync_launch, &w.frame,
-                                                     w.stream,
-                                                     w.program
-                                                         .launchSites[Store],
-                                                     &block);
-                                               }},
-                                              ENTRY(
-                                                  gpuasync_extent, "-rm",
-                                                  &w.frame, sizes,
-                                                  strides, 2, 4, 0),
-                                              {"gpuasync_alloc", "-m",
-                                               [](W &w, int which,
-                                                  Status &said) {
-                                                 return withNull(
-                                                     which, said,
-                                                     &gpuasync_alloc, &w.frame,
-                                                     w.stream, 64, 0, 0);
-                                               }},
-                                              ENTRY(gpuasync_dealloc, "-mm",
-                                                    &w.frame,
-                                                    w.stream, which == 1 ? take(w.x) : w.x, 0),
-                                              ENTRY(gpuasync_memcpy, "-rrr",
-                                                    &w.frame, w.stream,
-                                                    w.x, words, 64, 0),
-                                              ENTRY(
-                                                  gpuasync_memcpy_strided,
-                                                  "-rrrrrr", &w.frame,
-                                                  w.stream, w.x, strides, words, strides, sizes, 2, 4, 0),
-                                              ENTRY(gpuasync_memset, "-rrr",
-                                                    &w.frame, w.stream,
-                                                    w.x, words, 4, 8, 0),
-                                              ENTRY(gpuasync_memset_strided,
-                                                    "-rrrrr", &w.frame,
-                                                    w.stream, w.x, strides,
-                                                    sizes, 2, words, 4, 0),
-                                              ENTRY(gpuasync_host_register,
-                                                    "-r", &w.frame, words,
-                                                    64, 0),
-                                              ENTRY(gpuasync_host_unregister,
-                                                    "-m", &w.frame, words, 0),
-                                              {"gpuasync_tensor_map_encode",
-                                               "-rrrrrr",
-                                               [](W &w, int which,
-                                                  Status &said) {
-                                                 alignas(64) char map[128];
-                                                 const int64_t extents[] = {64,
-                                                                            64},
-                                                               rows[] = {64, 1},
-                                                               box[] = {16, 16};
-                                                 gpuasync_tensor_format format =
-                                                     {7, 2, 0, 0, 0, 0};
-                                                 return withNull(
-                                                     which, said,
-                                                     &gpuasync_tensor_map_encode,
-                                                     &w.frame, map, w.x,
-                                                     extents, rows, 2, box,
-                                                     &format, 0);
-                                               }},
-                                              ENTRY(gpuasync_program_release,
-                                                    "m", &w.second.program),
-                                              ENTRY(gpuasync_program_release_or_abort,
-                                                    "m", &w.second.program),
-                                              ENTRY(gpuasync_status_get_code,
-                                                    "m", nullptr),
-                                              ENTRY(
-                                                  gpuasync_status_get_message,
-                                                  "m", nullptr),
-                                              ENTRY(gpuasync_status_free, "m",
-                                                    nullptr),
-                                              ENTRY(gpuasync_event_wait, "m",
-                                                    w.token),
-                                              ENTRY(gpuasync_event_release,
-                                                    "m", w.token),
-                                              ENTRY(gpuasync_abi_version, ""),
-
-                                              //===--- Program.h
-                                              ENTRY(gpuasync_program_load,
-                                                    "rm", &w.second.program,
-                                                    w.context),
-                                              {"gpuasync_prepare", "rr",
-                                               [](W &w, int which,
-                                                  Status &said) {
-                                                 const gpuasync_program
-                                                     *programs[] = {
-                                                         &w.program.program};
-                                                 return withNull(
-                                                     which, said,
-                                                     &gpuasync_prepare,
-                                                     programs, 1, &w.context, 1,
-                                                     1);
-                                               }},
-                                              ENTRY(gpuasync_modules_release,
-                                                    "m", w.context),
-                                              ENTRY(gpuasync_modules_limit,
-                                                    "r", w.context, UINT64_MAX,
-                                                    8, 0),
-                                              {"gpuasync_modules_hook", "rm",
-                                               [](W &w, int which,
-                                                  Status &said) {
-                                                 gpuasync_module_hooks hooks =
-                                                     {};
-                                                 hooks.structSize =
-                                                     sizeof(hooks);
-                                                 return withNull(
-                                                     which, said,
-                                                     &gpuasync_modules_hook,
-                                                     w.context, &hooks);
-                                               }},
-                                              ENTRY(gpuasync_modules_insert,
-                                                    "rrr", w.context,
-                                                    &w.second.program, 0,
-                                                    &w.second.images[0]),
-                                              {"gpuasync_status_make", "-",
-                                               [](W &, int which, Status &) {
-                                                 gpuasync_status_free(
-                                                     gpuasync_status_make(
-                                                         1, nullptr));
-                                                 return which < 1;
-                                               }},
-
-                                              //===--- Stats.h
-                                              {"gpuasync_stats_read", "rr",
-                                               [](W &w, int which,
-                                                  Status &said) {
-                                                 gpuasync_stats stats;
-                                                 return withNull(
-                                                     which, said,
-                                                     &gpuasync_stats_read,
-                                                     w.context, &stats);
-                                               }},
-                                              ENTRY(gpuasync_stats_reset, "m",
-                                                    w.context),
-                                              ENTRY(
-                                                  gpuasync_leaks_list, "mmm",
-                                                  w.context,
-                                                  [](void *, const char *) {},
-                                                  &w),
-                                              ENTRY(gpuasync_stats_json, "mm",
-                                                    w.context, text,
-                                                    sizeof(text)),
-
-                                              //===--- Memory.h
-                                              ENTRY(gpuasync_host_memory_add,
-                                                    "rmm", words, 64, "known",
-                                                    "place"),
-                                              {"gpuasync_host_memory_find",
-                                               "mmmmm",
-                                               [](W &, int which,
-                                                  Status &said) {
-                                                 const void *pointer;
-                                                 uint64_t bytes;
-                                                 const char *what, *place;
-                                                 gpuasync_status_free(
-                                                     gpuasync_host_memory_add(
-                                                         words, 64, "known",
-                                                         nullptr));
-                                                 bool found = withNull(
-                                                     which, said,
-                                                     &gpuasync_host_memory_find,
-                                                     words, 4, &pointer, &bytes,
-                                                     &what, &place);
-                                                 gpuasync_host_memory_remove(
-                                                     words);
-                                                 return found;
-                                               }},
-                                              ENTRY(gpuasync_host_memory_remove,
-                                                    "m", words),
-
-                                              //===--- Context.h
-                                              ENTRY(
-                                                  gpuasync_device_list, "mm",
-                                                  [](void *, const char *,
-                                                     const char *, const char *,
-                                                     uint64_t, const char *) {},
-                                                  &w),
-                                              {"gpuasync_context_open", "mr",
-                                               [](W &w, int which,
-                                                  Status &said) {
-                                                 gpuasync_context *made =
-                                                     nullptr;
-                                                 bool found = withNull(
-                                                     which, said,
-                                                     &gpuasync_context_open,
-                                                     w.device, &made);
-                                                 gpuasync_context_release(made);
-                                                 return found;
-                                               }},
-                                              {"gpuasync_context_adopt", "rrr",
-                                               [](W &w, int which,
-                                                  Status &said) {
-                                                 gpuasync_context *made =
-                                                     nullptr;
-                                                 return withNull(
-                                                     which, said,
-                                                     &gpuasync_context_adopt,
-                                                     "cuda", &w, &made);
-                                               }},
-                                              {"gpuasync_context_default", "mr",
-                                               [](W &w, int which,
-                                                  Status &said) {
-                                                 gpuasync_context *found =
-                                                     nullptr;
-                                                 bool more = withNull(
-                                                     which, said,
-                                                     &gpuasync_context_default,
-                                                     &w.program.program,
-                                                     &found);
-                                                 gpuasync_context_release(
-                                                     found);
-                                                 return more;
-                                               }},
-                                              ENTRY(gpuasync_context_retain,
-                                                    "m", w.context),
-                                              ENTRY(gpuasync_context_release,
-                                                    "m", w.context),
-                                              ENTRY(gpuasync_context_close, "r",
-                                                    w.context),
-                                              ENTRY(gpuasync_context_trim, "r",
-                                                    w.context, 0.05),
-                                              ENTRY(gpuasync_context_device,
-                                                    "m", w.context),
-                                              ENTRY(
-                                                  gpuasync_context_device_name,
-                                                  "m", w.context),
-                                              ENTRY(gpuasync_scope_push, "r",
-                                                    w.context),
-                                              ENTRY(gpuasync_scope_pop, ""),
-                                              {"gpuasync_context_stream_create",
-                                               "rr",
-                                               [](W &w, int which,
-                                                  Status &said) {
-                                                 gpuasync_stream *made =
-                                                     nullptr;
-                                                 return withNull(
-                                                     which, said,
-                                                     &gpuasync_context_stream_create,
-                                                     w.context, &made);
-                                               }},
-                                              ENTRY(
-                                                  gpuasync_context_stream_native,
-                                                  "m", w.callers),
-                                              ENTRY(
-                                                  gpuasync_context_stream_synchronize,
-                                                  "r", w.callers),
-                                              ENTRY(
-                                                  gpuasync_context_stream_destroy,
-                                                  "m", w.callers),
-                                              ENTRY(gpuasync_set_timeout, "",
-                                                    0),
-                                              ENTRY(gpuasync_set_spin, "", 50),
-                                              ENTRY(gpuasync_set_cpu_schedule,
-                                                    "r", "fair"),
-                                              ENTRY(gpuasync_process_forked,
-                                                    ""),
-                                              ENTRY(gpuasync_process_exiting,
-                                                    ""),
-                                              ENTRY(gpuasync_thread_end_in_exit,
-                                                    ""),
-                                              ENTRY(gpuasync_shutdown, ""),
-
-                                              //===--- DiskCache.h
-                                              ENTRY(gpuasync_hasher_begin, "m",
-                                                    nullptr),
-                                              {"gpuasync_hasher_add", "mm",
-                                               [](W &, int which,
-                                                  Status &said) {
-                                                 gpuasync_hasher hasher;
-                                                 gpuasync_hasher_begin(&hasher);
-                                                 return withNull(
-                                                     which, said,
-                                                     &gpuasync_hasher_add,
-                                                     &hasher, words, 64);
-                                               }},
-                                              {"gpuasync_hasher_add_part",
-                                               "mmm",
-                                               [](W &, int which,
-                                                  Status &said) {
-                                                 gpuasync_hasher hasher;
-                                                 gpuasync_hasher_begin(&hasher);
-                                                 return withNull(
-                                                     which, said,
-                                                     &gpuasync_hasher_add_part,
-                                                     &hasher, "part", words,
-                                                     64);
-                                               }},
-                                              {"gpuasync_hasher_add_code", "mm",
-                                               [](W &, int which,
-                                                  Status &said) {
-                                                 gpuasync_hasher hasher;
-                                                 gpuasync_hasher_begin(&hasher);
-                                                 return withNull(
-                                                     which, said,
-                                                     &gpuasync_hasher_add_code,
-                                                     &hasher, words);
-                                               }},
-                                              {"gpuasync_hasher_add_file", "mm",
-                                               [](W &, int which,
-                                                  Status &said) {
-                                                 gpuasync_hasher hasher;
-                                                 gpuasync_hasher_begin(&hasher);
-                                                 return withNull(
-                                                     which, said,
-                                                     &gpuasync_hasher_add_file,
-                                                     &hasher, "/bin/sh");
-                                               }},
-                                              {"gpuasync_hasher_end", "mm",
-                                               [](W &, int which,
-                                                  Status &said) {
-                                                 gpuasync_hasher hasher;
-                                                 gpuasync_hasher_begin(&hasher);
-                                                 gpuasync_digest result;
-                                                 return withNull(
-                                                     which, said,
-                                                     &gpuasync_hasher_end,
-                                                     &hasher, &result);
-                                               }},
-                                              ENTRY(gpuasync_disk_cache_default,
-                                                    ""),
-                                              ENTRY(gpuasync_disk_cache_open,
-                                                    "m", "/nowhere", 1),
-                                              ENTRY(gpuasync_disk_cache_close,
-                                                    "m", nullptr),
-                                              {"gpuasync_disk_cache_lookup",
-                                               "mmm",
-                                               [](W &w, int which,
-                                                  Status &said) {
-                                                 gpuasync_disk_entry entry;
-                                                 return withNull(
-                                                     which, said,
-                                                     &gpuasync_disk_cache_lookup,
-                                                     w.cache, &key, &entry);
-                                               }},
-                                              ENTRY(gpuasync_disk_entry_free,
-                                                    "m", nullptr),
-                                              ENTRY(gpuasync_disk_cache_store,
-                                                    "mmm", w.cache, &key, words,
-                                                    64),
-                                              ENTRY(
-                                                  gpuasync_disk_cache_take_warning,
-                                                  "m", w.cache),
-                                              {"gpuasync_disk_cache_stats_read",
-                                               "rr",
-                                               [](W &w, int which,
-                                                  Status &said) {
-                                                 gpuasync_disk_cache_stats
-                                                     stats;
-                                                 return withNull(
-                                                     which, said,
-                                                     &gpuasync_disk_cache_stats_read,
-                                                     w.cache, &stats);
-                                               }},
-                                              ENTRY(gpuasync_disk_cache_folder,
-                                                    "m", w.cache),
-
-                                              //===--- Check.h
-                                              ENTRY(gpuasync_check_find, "m",
-                                                    "gpuasync_memcpy"),
-                                              ENTRY(gpuasync_cpu_check_install,
-                                                    "m", nullptr),
-                                              ENTRY(gpuasync_check_context, "-",
-                                                    &w.frame),
-                                              ENTRY(gpuasync_check_site, "-",
-                                                    &w.frame, 0),
-                                              ENTRY(gpuasync_check_own, "mm",
-                                                    words, 64, "a\nb\nc", 1),
-                                              ENTRY(gpuasync_check_host, "mmm",
-                                                    words, words, 4 << 8 | 2,
-                                                    "a\nb\nc"),
-                                              ENTRY(gpuasync_check_host_pointer,
-                                                    "mmm", words, words,
-                                                    4 << 8 | 2, "a\nb\nc"),
-                                              ENTRY(gpuasync_check_start_of,
-                                                    "mmm", words, words,
-                                                    "a\nb\nc"),
-                                              ENTRY(gpuasync_check_host_alloc,
-                                                    "mm", words, 64, "a\nb\nc"),
-                                              ENTRY(gpuasync_check_host_free,
-                                                    "mm", words, "a\nb\nc"),
-                                              {"gpuasync_check_start", "mm",
-                                               [](W &w, int which,
-                                                  Status &said) {
-                                                 bool found = withNull(
-                                                     which, said,
-                                                     &gpuasync_check_start,
-                                                     [](void *, const char *) {
-                                                     },
-                                                     &w);
-                                                 gpuasync_check_own(
-                                                     nullptr, 4, "a\nb\nc", 1);
-                                                 gpuasync_check_host(
-                                                     nullptr, nullptr,
-                                                     4 << 8 | 2, "a\nb\nc");
-                                                 gpuasync_cpu_check_install(
-                                                     nullptr);
-                                                 return found;
-                                               }},
-                                              ENTRY(gpuasync_check_finish, "m",
-                                                    nullptr),
-
-                                              //===--- Upstream's symbols, and
-                                              //what goes with them
-                                              {"gpuasync_session_open", "mr",
-                                               [](W &w, int which,
-                                                  Status &said) {
-                                                 gpuasync::Session *session =
-                                                     nullptr;
-                                                 bool found = withNull(
-                                                     which, said,
-                                                     &gpuasync_session_open,
-                                                     gpuasync::sessionVersion,
-                                                     w.device, &session);
-                                                 if (session)
-                                                   session->close();
-                                                 return found;
-                                               }},
-                                              {"gpuasync_mgpu_read_stats", "r",
-                                               [](W &, int which,
-                                                  Status &said) {
-                                                 gpuasync_mgpu_stats stats;
-                                                 return withNull(
-                                                     which, said,
-                                                     &gpuasync_mgpu_read_stats,
-                                                     &stats);
-                                               }},
-                                              ENTRY(gpuasync_mgpu_error, ""),
-                                              ENTRY(gpuasync_mgpu_close, ""),
-                                              ENTRY(mgpuStreamCreate, ""),
-                                              ENTRY(mgpuStreamSynchronize, "m",
-                                                    w.mgpuStream),
-                                              ENTRY(mgpuStreamWaitEvent, "mr",
-                                                    w.mgpuStream, w.mgpuEvent),
-                                              ENTRY(mgpuEventCreate, ""),
-                                              ENTRY(mgpuEventSynchronize, "r",
-                                                    w.mgpuEvent),
-                                              ENTRY(mgpuEventRecord, "rm",
-                                                    w.mgpuEvent, w.mgpuStream),
-                                              ENTRY(mgpuMemAlloc, "m", 256,
-                                                    w.mgpuStream, false),
-                                              ENTRY(mgpuMemcpy, "rrm",
-                                                    w.mgpuMemory, words, 64,
-                                                    w.mgpuStream),
-                                              ENTRY(mgpuMemset32, "rm",
-                                                    w.mgpuMemory, 1, 16,
-                                                    w.mgpuStream),
-                                              ENTRY(mgpuMemset16, "rm",
-                                                    w.mgpuMemory, 1, 16,
-                                                    w.mgpuStream),
-                                              ENTRY(mgpuMemHostRegister, "r",
-                                                    words, 64),
-                                              ENTRY(mgpuMemHostRegisterMemRef,
-                                                    "r", 1, nullptr, 4),
-                                              ENTRY(
-                                                  mgpuMemGetDeviceMemRef1dFloat,
-                                                  "mr",
-                                                  reinterpret_cast<float *>(
-                                                      w.host.data()),
-                                                  reinterpret_cast<float *>(
-                                                      w.host.data()),
-                                                  0, 4, 1),
-                                              ENTRY(
-                                                  mgpuMemGetDeviceMemRef1dInt32,
-                                                  "mr",
-                                                  reinterpret_cast<int32_t *>(
-                                                      w.host.data()),
-                                                  reinterpret_cast<int32_t *>(
-                                                      w.host.data()),
-                                                  0, 4, 1),
-                                              ENTRY(mgpuSetDefaultDevice, "",
-                                                    0),
-                                              ENTRY(mgpuModuleLoad, "r",
-                                                    nullptr, 64),
-                                              ENTRY(mgpuModuleLoadJIT, "r",
-                                                    nullptr, 0),
-                                              ENTRY(mgpuModuleGetFunction, "rr",
-                                                    w.mgpuModule, "store"),
-                                              {"mgpuLaunchKernel", "rmrm",
-                                               [](W &w, int which,
-                                                  Status &said) {
-                                                 uint32_t value = 1;
-                                                 void *parameters[] = {
-                                                     &w.mgpuMemory, &value};
-                                                 // There is no `extra` but
-                                                 // null, and on the cpu no
-                                                 // function.
-                                                 if (!w.mgpuFunction &&
-                                                     which % 2)
-                                                   return which < 4;
-                                                 return withNull(
-                                                     which, said,
-                                                     &mgpuLaunchKernel,
-                                                     w.mgpuFunction, 1, 1, 1,
-                                                     64, 1, 1, 0, w.mgpuStream,
-                                                     parameters, nullptr, 2);
-                                               }},
-                                              {"mgpuLaunchClusterKernel", "r",
-                                               [](W &w, int which,
-                                                  Status &said) {
-                                                 // Neither the number of
-                                                 // parameters nor their sizes
-                                                 // are known.
-                                                 uint32_t value = 1;
-                                                 void *parameters[] = {
-                                                     &w.mgpuMemory, &value};
-                                                 return which < 1 &&
-                                                        withNull(
-                                                            which, said,
-                                                            &mgpuLaunchClusterKernel,
-                                                            w.mgpuFunction, 1,
-                                                            1, 1, 1, 1, 1, 64,
-                                                            1, 1, 0,
-                                                            w.mgpuStream,
-                                                            parameters, nullptr,
-                                                            2);
-                                               }},
-                                              {"mgpuTensorMapEncodeTiled",
-                                               "rrrrrr",
-                                               [](W &w, int which,
-                                                  Status &said) {
-                                                 uint64_t extents[] = {64, 64},
-                                                          rows[] = {256};
-                                                 uint32_t box[] = {16, 16},
-                                                          ones[] = {1, 1};
-                                                 alignas(64) char map[128];
-                                                 return withNull(
-                                                     which, said,
-                                                     &mgpuTensorMapEncodeTiled,
-                                                     map, 7, 2, w.mgpuMemory,
-                                                     extents, rows, box, ones,
-                                                     0, 0, 0, 0);
-                                               }},
-                                              {"mgpuTensorMapEncodeTiledMemref",
-                                               "rr",
-                                               [](W &w, int which,
-                                                  Status &said) {
-                                                 struct {
-                                                   void *base, *data;
-                                                   int64_t offset, sizes[2],
-                                                       strides[2];
-                                                 } descriptor = {w.mgpuMemory,
-                                                                 w.mgpuMemory,
-                                                                 0,
-                                                                 {64, 64},
-                                                                 {64, 1}};
-                                                 int64_t box[] = {16, 16};
-                                                 return withNull(
-                                                     which, said,
-                                                     &mgpuTensorMapEncodeTiledMemref,
-                                                     2, &descriptor, 7, 0, 0, 0,
-                                                     0, box);
-                                               }},
-                                              ENTRY(mgpuStreamDestroy, "m",
-                                                    w.mgpuStream),
-                                              ENTRY(mgpuEventDestroy, "m",
-                                                    w.mgpuEvent),
-                                              ENTRY(mgpuMemFree, "mm",
-                                                    which == 1
-                                                        ? take(w.mgpuMemory)
-                                                        : w.mgpuMemory,
-                                                    w.mgpuStream),
-                                              ENTRY(mgpuMemHostUnregister, "m",
-                                                    words),
-                                              ENTRY(mgpuMemHostUnregisterMemRef,
-                                                    "r", 1, nullptr, 4),
-                                              ENTRY(mgpuModuleUnload, "m",
-                                                    w.mgpuModule)};
-#undef ENTRY
+  static const std::vector<NullCall> calls = makeCalls();
   return calls;
 }
