@@ -141,6 +141,7 @@ static std::string openedCpuWith(const char *variable, const char *value) {
   return std::string(text, length > 0 ? size_t(length) : 0);
 }
 
+// In a process of its own, whose environment the parent chose.
 TEST(ProcessBody, DISABLED_OpenedCpu) {
   std::string said = openedCpu();
   EXPECT_EQ(write(100, said.data(), said.size()), ssize_t(said.size()));
