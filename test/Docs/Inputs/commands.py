@@ -11,7 +11,7 @@ language says; a comment before it, <!-- test: ... -->, says more:
   ```           what the commands before it print. Numbers stand for any numbers,
                 ... for anything, a line of ... for any lines
   ```mlir       gpu-opt must take it
-  ```c++        compiled in a template of Inputs/snippets
+  ```c++        compiled in a template of Inputs/snippets, and linked if that has a main
   ```cmake      configured and built in a template of Inputs/snippets
 
   skip REASON           is not run
@@ -179,10 +179,12 @@ def run(page, checkout, environment):
             if "in" in block.directives:
                 name, text = fill(block, ".cpp")
                 (scratch / (name + ".cpp")).write_text(text)
-                code, output = execute(
-                    "clang++-22 -std=c++17 -Wall -Werror -I'%s/runtime/include' '%s.cpp' -L'%s/lib' -lgpuasync_runtime "
-                    "-Wl,-rpath,'%s/lib' -o '%s'" % (source, scratch / name, build, build, scratch / name),
-                    checkout, environment)
+                command = "clang++-22 -std=c++17 -Wall -Werror -I'%s/runtime/include' '%s.cpp' " % (source, scratch / name)
+                if "int main(" in text:
+                    command += "-L'%s/lib' -lgpuasync_runtime -Wl,-rpath,'%s/lib' -o '%s'" % (build, build, scratch / name)
+                else:
+                    command += "-fsyntax-only -I'%s/include' -I'%s/include' -isystem %s/include" % (source, build, llvm)
+                code, output = execute(command, checkout, environment)
                 if code != 0:
                     problem(block, output)
         elif block.kind == "cmake" and "in" in block.directives:
