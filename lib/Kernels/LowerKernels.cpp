@@ -89,7 +89,10 @@ LogicalResult LowerKernelsPass::parseTargets() {
                            << listTargets(getUsage);
     StringRef example = (*found)->getExampleChip();
     if (example.empty() && text.contains(':'))
-      return reportError() << name << " has no chips";
+      return reportError() << name
+                           << " takes no chip here; a processor is named by a "
+                              "target of the gpu.module, #gpu_async."
+                           << name << "<chip = \"" << chip << "\">";
     if (!example.empty() && chip.empty())
       return reportError() << "a chip is missing, as in " << name << ":"
                            << example;

@@ -71,10 +71,11 @@ LogicalResult PrintSchedule::print() {
       schedules.push_back(std::move(schedule));
   }
   if (!isKnown && !function.empty())
-    return module.emitError("has no function '")
+    return emitError(module.getLoc(), "has no function '")
            << function << "' with a body to print the schedule of";
   if (format == ScheduleFormat::Svg && schedules.size() > 1) {
-    InFlightDiagnostic diag = module.emitError(
+    InFlightDiagnostic diag = emitError(
+        module.getLoc(),
         "several functions have a schedule, and an SVG document shows one; "
         "choose it with function=");
     for (const Schedule &schedule : schedules)
@@ -87,7 +88,7 @@ LogicalResult PrintSchedule::print() {
     std::string message;
     output = openOutputFile(file, &message);
     if (!output)
-      return module.emitError("cannot print a schedule: ") << message;
+      return emitError(module.getLoc(), "cannot print a schedule: ") << message;
   }
   raw_ostream &os = output ? output->os() : llvm::errs();
   for (const Schedule &schedule : schedules) {
@@ -104,7 +105,7 @@ LogicalResult PrintSchedule::print() {
   if (std::error_code code = output->os().error()) {
     // LLVM ends the process over an error that it believes unseen.
     output->os().clear_error();
-    return module.emitError("cannot print a schedule: '")
+    return emitError(module.getLoc(), "cannot print a schedule: '")
            << file << "': " << code.message();
   }
   output->keep();

@@ -391,7 +391,7 @@ gpu.module @k [#nvvm.target<chip = "sm_90">] {
 // -----
 
 gpu.module @k [#gpu_async.cpu] {
-  // expected-error @+1 {{kernel argument 0 of type 'vector<8xf32>' cannot be passed}}
+  // expected-error @+1 {{kernel argument 0 of type 'vector<8xf32>' cannot be passed: it takes 32 bytes; a parameter is an integer, float, pointer, vector, complex number, struct or array of up to 16 elements that takes 1, 2, 4, 8 or 16 bytes}}
   gpu.func @f(%x: vector<8xf32>) kernel { gpu.return }
 }
 

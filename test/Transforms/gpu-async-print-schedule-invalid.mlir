@@ -17,6 +17,7 @@ func.func @tokens() {
 //--- two.mlir
 // FORMAT: for the --format option: 'png' is none of text, dot, svg
 // NONE: error: has no function 'none' with a body to print the schedule of
+// NONE-NOT: see current operation
 // TWO: error: several functions have a schedule, and an SVG document shows one; choose it with function=
 // TWO: note: a: 0 ops on 1 stream
 // TWO: note: b: 0 ops on 1 stream

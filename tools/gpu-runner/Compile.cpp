@@ -15,6 +15,7 @@
 #include "GPUAsync/Kernels/CPU/Code.h"
 #include "GPUAsync/Kernels/Passes.h"
 #include "GPUAsync/Pipelines/Pipelines.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
@@ -105,7 +106,26 @@ Error Program::parse(std::unique_ptr<MemoryBuffer> input, StringRef name) {
   if (!module)
     return reportedError();
   lowered = isLowered();
-  return Error::success();
+  return refuseUpstreamLaunches();
+}
+
+/// What gpu-to-llvm leaves has streams of upstream's wrappers, which no pass of
+/// ours could order.
+Error Program::refuseUpstreamLaunches() {
+  bool wrapped =
+      llvm::any_of(module->getOps<mlir::LLVM::LLVMFuncOp>(), [](auto function) {
+        return function.getName().starts_with("mgpu");
+      });
+  if (!wrapped)
+    return Error::success();
+  mlir::WalkResult found = module->walk([](mlir::gpu::LaunchFuncOp launch) {
+    launch.emitError("the file was lowered by upstream's gpu-to-llvm, whose "
+                     "launches only upstream's translation lowers: run the "
+                     "file from before that pass, or this one with mlir-runner "
+                     "and libgpuasync_mgpu.so");
+    return mlir::WalkResult::interrupt();
+  });
+  return found.wasInterrupted() ? reportedError() : Error::success();
 }
 
 /// Whether nothing but LLVM dialect is left.

@@ -101,6 +101,7 @@ public:
 
 private:
   bool isLowered();
+  llvm::Error refuseUpstreamLaunches();
   bool isStatusFunction(mlir::FunctionOpInterface function);
   llvm::Error runStages(const CompileOptions &options,
                         llvm::ArrayRef<mlir::gpuasync::Form> forms);

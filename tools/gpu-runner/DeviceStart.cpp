@@ -119,7 +119,11 @@ Error DeviceStart::error() {
   os << "\nthe devices are:";
   for (const Device &device : devices) {
     os << "\n  ";
-    printDevice(os, device);
+    // Which libraries were tried stands above, if that is the reason.
+    if (!device.why.empty() && message.find(device.why) != std::string::npos)
+      os << left_justify(device.device, 8) << "unavailable, as said";
+    else
+      printDevice(os, device);
   }
   return createStringError(message);
 }

@@ -259,7 +259,10 @@ Expected<Options> parseOptions(int argc, char **argv) {
     if (option == table.end()) {
       std::string hint;
       unsigned best = 3;
+      // One wrong digit says nothing about which option was meant.
       for (const Option &known : table) {
+        if (StringRef(known.name).size() < 3)
+          continue;
         unsigned distance = name.edit_distance(known.name, true, best);
         if (distance < best) {
           best = distance;

@@ -98,12 +98,17 @@ gpuasync::getKernelParamTypes(TypeRange types, MLIRContext *context,
     Type converted = isa<LLVM::LLVMPointerType>(type)
                          ? pointer
                          : converter.convertType(type);
-    if (!converted || !getParamSize(converted))
-      return emitError() << "kernel argument " << i << " of type " << type
-                         << " cannot be passed: a parameter is an integer, "
-                            "float, pointer, vector or complex number that "
-                            "takes 1, 2, 4, 8 or 16 bytes, a memref, or a "
-                            "tensor map descriptor";
+    if (!converted || !getParamSize(converted)) {
+      InFlightDiagnostic diag = emitError();
+      diag << "kernel argument " << i << " of type " << type
+           << " cannot be passed: ";
+      if (converted && LLVM::isCompatibleType(converted))
+        diag << "it takes " << getElementBytes(converted) << " bytes; ";
+      return diag << "a parameter is an integer, float, pointer, vector, "
+                     "complex number, struct or array of up to 16 elements "
+                     "that takes 1, 2, 4, 8 or 16 bytes, a memref, or a tensor "
+                     "map descriptor";
+    }
     params.push_back(converted);
   }
   return params;

@@ -18,6 +18,13 @@
 // RUN: not gpu-runner --device=cpu %t.host.mlir -e calls_wrapper 2>&1 | FileCheck %s --check-prefix=WRAPPER
 // WRAPPER: error: @mgpuStreamCreate is used but defined nowhere; the file was lowered for upstream's GPU wrappers
 
+// What is launched after gpu-to-llvm is upstream's to run: one error at the first launch.
+// RUN: mlir-opt %s --pass-pipeline='builtin.module(gpu-kernel-outlining,gpu.module(convert-gpu-to-nvvm),gpu-to-llvm)' -o %t.launch.mlir
+// RUN: not gpu-runner --device=cpu %t.launch.mlir > %t.said 2>&1
+// RUN: FileCheck %s --check-prefix=LAUNCH --input-file=%t.said
+// LAUNCH: launch.mlir:[[#]]:[[#]]: error: the file was lowered by upstream's gpu-to-llvm, whose launches only upstream's translation lowers: run the file from before that pass
+// LAUNCH-NOT: error:
+
 func.func @main() -> i32 {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -10,6 +10,13 @@
 // NOFILE: error: no file given; see --help
 // RUN: not gpu-runner --entrypoint=f %s 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // UNKNOWN: error: unknown option '--entrypoint=f'; did you mean --entry-point?
+// RUN: not gpu-runner -O4 %s 2>&1 | FileCheck %s --check-prefix=LEVEL
+// LEVEL: error: unknown option '-O4'; see --help
+// Which libraries were tried is said once.
+// RUN: not env GPU_ASYNC_CUDA_LIBRARY=/nowhere/libcuda.so gpu-runner --device=cuda %s 2>&1 | FileCheck %s --check-prefix=TRIED
+// TRIED: error: --device=cuda: CUDA is unavailable: tried /nowhere/libcuda.so
+// TRIED-NOT: /nowhere
+// TRIED: cuda    unavailable, as said
 // RUN: not gpu-runner --repeat=x %s 2>&1 | FileCheck %s --check-prefix=NUMBER
 // NUMBER: error: --repeat=x: expected a whole number
 // RUN: not gpu-runner --repeat=18446744073709551616 %s 2>&1 | FileCheck %s --check-prefix=REPEAT
