@@ -226,7 +226,7 @@ void gpuasync::releaseAfterError(Frame &frame) {
     context.dropDownloads(frame.downloads);
   else
     context.abandonDownloads(frame.downloads);
-  releaseRegistrations(frame, /*undo=*/true);
+  context.registrations.leave(frame, /*undo=*/true);
   Block *blocks = nullptr;
   {
     std::lock_guard<std::mutex> lock(context.memoryMutex);
@@ -297,7 +297,7 @@ static void leave(Frame &frame) {
         block->frame = nullptr;
       }
     }
-    releaseRegistrations(frame, /*undo=*/false);
+    context->registrations.leave(frame, /*undo=*/false);
   }
   if (frame.current)
     frame.driver->restore(frame.saved);

@@ -140,9 +140,6 @@ Status encodeTensorMap(gpuasync_context &context, const TensorMap &map,
                        void *out);
 /// After an error: waits, frees what the frame holds (Frame.cpp).
 void releaseAfterError(Frame &frame);
-/// The registrations that the frame made are no longer its own; `undo`: they
-/// end (Memory.cpp).
-void releaseRegistrations(Frame &frame, bool undo);
 /// What a stream has not finished: "a; b; ...", and all streams of a frame.
 std::string listUnfinished(Stream &stream);
 std::string listUnfinished(const Frame &frame);

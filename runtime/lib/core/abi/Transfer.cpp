@@ -124,13 +124,10 @@ Status Transfer::classify(const void *first, const Extent &extent,
                           extent.describe(offset, block->bytes).c_str());
       return Status();
     }
-    if (HostRange *range = context.findRange(first)) {
-      if (extent.isWithin(offsetIn(range->pointer), range->bytes))
-        return Status();
-      // A copy that leaves the registered part is treated as pageable.
-      pageable = true;
-    }
   }
+  // A copy that leaves a registered part is treated as pageable.
+  if (context.registrations.cover(first, extent, pageable))
+    return Status();
   if (Status status = checkHostMemory(first, extent, role); !status.ok())
     return status;
   pageable = pageable || context.has(CapHostAccess) ||
@@ -160,7 +157,7 @@ Status Transfer::remember(char *destination, uint64_t bytes, Staging *staging,
   Download *download = context.newDownload();
   Status status;
   try {
-    status = context.makeFence(stream, download->fence);
+    status = context.fences.make(stream, download->fence);
   } catch (...) {
     context.dropDownload(download);
     throw;

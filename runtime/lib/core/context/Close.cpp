@@ -24,24 +24,6 @@ static __thread Visit *innermostVisit
 // The retire list
 //===----------------------------------------------------------------------===//
 
-void gpuasync_context::retireRange(HostRange *range) {
-  if (range->retired)
-    return; // it was, and came into use again
-  range->retired = true;
-  range->next = retiredRanges;
-  retiredRanges = range;
-  retiredCount.fetch_add(1, std::memory_order_relaxed);
-}
-
-void gpuasync_context::unretireRange(HostRange *range) {
-  range->retired = false;
-  HostRange **link = &retiredRanges;
-  while (*link != range)
-    link = &(*link)->next;
-  *link = range->next;
-  retiredCount.fetch_sub(1, std::memory_order_relaxed);
-}
-
 bool gpuasync_context::isIdle(const Pin *entering) {
   std::lock_guard<std::mutex> lock(poolMutex);
   for (Instance *instance : instances)
@@ -172,20 +154,10 @@ static T *takeFirst(T *&list) {
 
 void gpuasync_context::carryOutRetired() {
   std::lock_guard<std::mutex> drain(retireMutex);
-  HostRange *ended = nullptr;
   Block *blocks = nullptr;
   gpuasync_stream *streams = nullptr;
   {
     std::lock_guard<std::mutex> lock(memoryMutex);
-    while (HostRange *range = takeFirst(retiredRanges)) {
-      range->retired = false;
-      if (range->count)
-        continue; // in use again
-      // It stays in the table, so that nobody takes the memory for registered.
-      range->busy = true;
-      range->next = ended;
-      ended = range;
-    }
     std::swap(blocks, retiredBlocks);
     for (Block *block = blocks; block; block = block->next)
       eraseBlock(block);
@@ -209,13 +181,7 @@ void gpuasync_context::carryOutRetired() {
     allStreams.erase(std::find(allStreams.begin(), allStreams.end(), stream));
     delete stream;
   }
-  while (HostRange *range = takeFirst(ended)) {
-    if (range->owned && !lost.load())
-      driver->unregisterHost(range->pointer);
-    std::lock_guard<std::mutex> lock(memoryMutex);
-    ranges.erase(reinterpret_cast<uintptr_t>(range->pointer));
-    delete range;
-  }
+  registrations.unregister(/*all=*/false);
   while (Block *block = takeFirst(blocks)) {
     if (!lost.load())
       freeDriverBlock(block);
@@ -317,12 +283,8 @@ static void keepLabels(gpuasync_context &context, Registration *registration) {
         block->label = describeSite(block->site, block->label);
         block->site = nullptr;
       }
-    for (auto &[base, range] : context.ranges)
-      if (isOf(range->program) && range->site) {
-        range->label = describeSite(range->site, range->label);
-        range->site = nullptr;
-      }
   }
+  context.registrations.keepLabels(registration);
   std::lock_guard<std::mutex> lock(context.poolMutex);
   for (Event *event = context.exported; event; event = event->next)
     if (isOf(event->program) && event->site) {
@@ -469,7 +431,7 @@ void gpuasync_context::reclaim() {
   }
   for (gpuasync_stream *wrapper : wrappers) {
     reapStaging(*wrapper, true);
-    giveFenceEvent(wrapper->tail);
+    fences.giveEvent(wrapper->tail);
     delete wrapper;
   }
   wrappers.clear();
@@ -479,19 +441,11 @@ void gpuasync_context::reclaim() {
     physicalStreams.fetch_sub(1);
     serviceStream = nullptr;
   }
-  {
-    std::lock_guard<std::mutex> lock(memoryMutex);
-    for (auto &[base, range] : ranges) {
-      range->count = 0;
-      retireRange(range);
-    }
-  }
+  registrations.unregister(/*all=*/true);
   carryOutRetired();
   // Fences of free memory are events too, so memory goes before events.
   for (auto &[base, block] : table) {
-    if (block->fence.event)
-      giveFenceEvent(block->fence.event);
-    block->fence = Fence();
+    fences.drop(block->fence);
     if (!block->ofPool && !block->ofSlab && alive)
       driver->freeMemory(block->kind, block->pointer);
     delete block;
@@ -518,12 +472,7 @@ void gpuasync_context::reclaim() {
     event->native = nullptr;
     physicalEvents.fetch_sub(1);
   }
-  for (NativeEvent event : idleFences) {
-    if (alive)
-      driver->destroyEvent(event);
-    physicalEvents.fetch_sub(1);
-  }
-  idleFences.clear();
+  fences.destroy(alive);
   if (alive)
     driver->trimMemory(0);
   physicalBuffers = 0;

@@ -118,6 +118,8 @@ CurrentContext::~CurrentContext() {
   }
 }
 
+std::string Origin::text() const { return describeSite(site, label); }
+
 std::string gpuasync::describeSite(const gpuasync_site *site,
                                    const std::string &label) {
   if (!site)

@@ -9,7 +9,8 @@
 // Locks, each taken alone or in this order; none is held over a driver call
 // that may block on the device, except retireMutex and waitMutex, which guard
 // only that:
-//   Process::mutex, waitMutex, orphanMutex, poolMutex, memoryMutex, fenceMutex.
+//   Process::mutex, waitMutex, orphanMutex, poolMutex, memoryMutex, and those
+//   of the pools that are classes: Registrations, Fences.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,7 +18,9 @@
 #define GPUASYNC_CORE_CONTEXT_CONTEXTIMPL_H
 
 #include "core/module/ModuleCache.h"
+#include "core/pool/Fences.h"
 #include "core/pool/LateSource.h"
+#include "core/pool/Registrations.h"
 #include "core/process/Thread.h"
 #include "gpuasync/Stats.h"
 
@@ -29,15 +32,6 @@ namespace gpuasync {
 
 struct Block;
 struct Staging;
-
-/// A point of a stream as the context itself needs it: a flag value where the
-/// device writes flags, else a native event of the context's own.
-struct Fence {
-  uint32_t *slot = nullptr;
-  uint32_t value = 0;
-  NativeEvent event = nullptr;
-  bool armed() const { return slot || event; }
-};
 
 struct Download;
 
@@ -121,26 +115,6 @@ struct Block {
   Block *previous = nullptr, *next = nullptr;
   gpuasync_stream *freedOn = nullptr; ///< with `fence`: reusable there at once
   Fence fence;
-  const gpuasync_site *site = nullptr;
-  Registration *program = nullptr;
-  std::string label;
-};
-
-/// Host memory that the program registered.
-struct HostRange {
-  /// What an open frame has counted and not undone: undone if the frame fails.
-  struct Part {
-    Frame *frame = nullptr;
-    uint32_t count = 0;
-  };
-  char *pointer = nullptr;
-  uint64_t bytes = 0;
-  uint32_t count = 0;   ///< 0: retired or busy
-  bool owned = false;   ///< the driver holds it for us
-  bool busy = false;    ///< the driver is being called: whoever finds it waits
-  bool retired = false; ///< on the retire list
-  std::vector<Part> parts;   ///< of `count`
-  HostRange *next = nullptr; ///< on the retire list
   const gpuasync_site *site = nullptr;
   Registration *program = nullptr;
   std::string label;
@@ -285,14 +259,12 @@ struct gpuasync_context {
   std::timed_mutex waitMutex; ///< one thread at a time waits for streams
   uint64_t waitRounds = 0;    ///< under waitMutex
 
-  std::mutex fenceMutex;
-  std::vector<gpuasync::NativeEvent> idleFences; ///< events of our own
-  size_t fenceCount = 0; ///< of them in all; idleFences has room for these
+  gpuasync::Fences fences{*this};
+  gpuasync::Registrations registrations{*this};
 
   //===--- Memory (memoryMutex)
   std::mutex memoryMutex;
   std::map<uintptr_t, gpuasync::Block *> table; ///< base -> block
-  std::map<uintptr_t, gpuasync::HostRange *> ranges;
   gpuasync::FreeList freeLists[3][gpuasync::numSizeClasses];
   gpuasync::DriverList<void *> slabs[3];
   /// Nodes of `table` for reuse, so that a warm allocation allocates nothing.
@@ -312,7 +284,6 @@ struct gpuasync_context {
 
   //===--- What may block the device is done when it is idle (memoryMutex)
   std::mutex retireMutex; ///< one thread drains at a time
-  gpuasync::HostRange *retiredRanges = nullptr;
   gpuasync::Block *retiredBlocks = nullptr;
   gpuasync_stream *retiredStreams = nullptr;
 
@@ -349,13 +320,6 @@ struct gpuasync_context {
   /// An event leaves its frame, and comes into one again (or is released).
   void exportEvent(gpuasync::Event *event);
   void importEvent(gpuasync::Event *event);
-  /// A native event for a fence of our own.
-  gpuasync::Status takeFenceEvent(gpuasync::NativeEvent &out);
-  void giveFenceEvent(gpuasync::NativeEvent event);
-  /// A fence after all work of `stream` so far.
-  gpuasync::Status makeFence(gpuasync_stream &stream, gpuasync::Fence &out);
-  /// Whether a fence is reached, an error of its stream included; releases it.
-  bool reached(gpuasync::Fence &fence);
   /// Moves streams of the pending list that are done to the idle list
   /// (poolMutex held).
   void reapPending();
@@ -394,7 +358,6 @@ struct gpuasync_context {
   /// The block around an address, live or idle; null if foreign (memoryMutex
   /// held).
   gpuasync::Block *findBlock(const void *pointer);
-  gpuasync::HostRange *findRange(const void *pointer);
   /// Gives idle memory back to the driver (may block on the device).
   void trim();
   void addReady(gpuasync::Block *block); ///< memoryMutex held
@@ -421,9 +384,6 @@ struct gpuasync_context {
   void dropDownload(gpuasync::Download *download); ///< never used
 
   //===--- The end (Close.cpp)
-  /// To the retire list and off it; memoryMutex held.
-  void retireRange(gpuasync::HostRange *range);
-  void unretireRange(gpuasync::HostRange *range);
   /// Whether nothing of the context can be running: no frame but the one that
   /// the calling thread is about to begin (null: none at all), no pending work.
   bool isIdle(const gpuasync::Pin *entering);

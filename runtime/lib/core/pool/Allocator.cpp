@@ -47,16 +47,6 @@ Block *gpuasync_context::findBlock(const void *pointer) {
   return address - base < block->capacity ? block : nullptr;
 }
 
-HostRange *gpuasync_context::findRange(const void *pointer) {
-  auto address = reinterpret_cast<uintptr_t>(pointer);
-  auto after = ranges.upper_bound(address);
-  if (after == ranges.begin())
-    return nullptr;
-  HostRange *range = std::prev(after)->second;
-  uintptr_t base = reinterpret_cast<uintptr_t>(range->pointer);
-  return range->count && address - base < range->bytes ? range : nullptr;
-}
-
 static Block *makeBlock(gpuasync_context &context) {
   if (Block *block = context.spareBlocks) {
     context.spareBlocks = block->next;
@@ -293,7 +283,7 @@ Status gpuasync_context::allocate(gpuasync_stream *stream, uint64_t bytes,
       for (int looks = 0; block && looks < maxFencedLooks; ++looks) {
         bool sameStream =
             stream && kind == MemoryKind::Device && block->freedOn == stream;
-        if (sameStream || reached(block->fence))
+        if (sameStream || fences.reached(block->fence))
           break;
         previous = block;
         block = block->next;
@@ -304,9 +294,7 @@ Status gpuasync_context::allocate(gpuasync_stream *stream, uint64_t bytes,
         (previous ? previous->next : list.fencedHead) = block->next;
         if (list.fencedTail == block)
           list.fencedTail = previous;
-        if (block->fence.event)
-          giveFenceEvent(block->fence.event);
-        block->fence = Fence();
+        fences.drop(block->fence);
       }
     }
     if (block) {
@@ -353,7 +341,7 @@ Status gpuasync_context::deallocate(gpuasync_stream *stream, Block *block) {
   }
   Fence fence;
   if (stream && stream->enqueued != stream->finished) {
-    Status status = makeFence(*stream, fence);
+    Status status = fences.make(*stream, fence);
     if (!status.ok())
       return status;
   }
@@ -394,7 +382,7 @@ void gpuasync_context::trim() {
       for (FreeList &list : lists) {
         for (Block **link = &list.fencedHead; *link;) {
           Block *block = *link;
-          if (!reached(block->fence)) {
+          if (!fences.reached(block->fence)) {
             link = &block->next;
             continue;
           }

@@ -80,7 +80,7 @@ Status gpuasync_context::useStaging(gpuasync_stream &stream, Staging *staging,
   Fence unused;
   Status status;
   try {
-    status = makeFence(stream, stream.flagSlot ? unused : use->fence);
+    status = fences.make(stream, stream.flagSlot ? unused : use->fence);
   } catch (const std::bad_alloc &) {
     status = outOfMemoryStatus();
   }
@@ -96,10 +96,9 @@ void gpuasync_context::reapStaging(gpuasync_stream &stream, bool idle) {
     dropStaging(staging);
   }
   while (StagingUse *use = stream.staging) {
-    if (!idle && (use->untilIdle || !reached(use->fence)))
+    if (!idle && (use->untilIdle || !fences.reached(use->fence)))
       return;
-    if (use->fence.event)
-      giveFenceEvent(use->fence.event);
+    fences.drop(use->fence);
     stream.staging = use->next;
     if (!stream.staging)
       stream.stagingTail = nullptr;
@@ -139,8 +138,7 @@ static void finish(gpuasync_context &context, Download *download, bool write) {
     context.dropStaging(link->staging);
     delete link;
   }
-  if (download->fence.event)
-    context.giveFenceEvent(download->fence.event);
+  context.fences.drop(download->fence);
   delete download->scatter;
   if (download->staging)
     context.dropStaging(download->staging);
@@ -162,7 +160,7 @@ void gpuasync_context::finishDownloads(Download *&list) {
   Download *finished = nullptr;
   for (Download **link = &list; *link;) {
     Download *download = *link;
-    if (!reached(download->fence)) {
+    if (!fences.reached(download->fence)) {
       link = &download->next;
       continue;
     }

@@ -1,4 +1,4 @@
-//===- StreamPool.cpp - Streams, events and fences of a context -----------===//
+//===- StreamPool.cpp - Streams and events of a context -------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -225,7 +225,7 @@ Status gpuasync_context::waitForStreams(const Deadline &deadline,
       stream->waitRound = round;
       session = stream->session;
       if (stream->tail != tail)
-        giveFenceEvent(tail); // a frame has marked another one meanwhile
+        fences.giveEvent(tail); // a frame has marked another one meanwhile
     }
     if (done && failed && session && failed->ok())
       *failed = copyStatus(status);
@@ -269,14 +269,14 @@ Status gpuasync_context::takeWrapper(NativeStream native,
   made->external = true;
   made->native = native;
   made->taken = true;
-  Status status = takeFenceEvent(made->tail);
+  Status status = fences.takeEvent(made->tail);
   if (!status.ok())
     return status;
   std::lock_guard<std::mutex> lock(poolMutex);
   try {
     wrappers.push_back(made.get());
   } catch (...) {
-    giveFenceEvent(made->tail);
+    fences.giveEvent(made->tail);
     throw;
   }
   out = made.release();
@@ -289,13 +289,13 @@ static Status moveTail(gpuasync_context &context,
   // One that a thread waits for without the lock is that thread's.
   NativeEvent tail = wrapper.tail;
   if (wrapper.awaited)
-    if (Status status = context.takeFenceEvent(tail); !status.ok())
+    if (Status status = context.fences.takeEvent(tail); !status.ok())
       return status;
   Status status = context.driver->recordEvent(tail, wrapper.native);
   if (status.ok())
     wrapper.tail = tail;
   else if (wrapper.tail != tail)
-    context.giveFenceEvent(tail);
+    context.fences.giveEvent(tail);
   return status;
 } catch (const std::bad_alloc &) {
   return outOfMemoryStatus();
@@ -410,83 +410,4 @@ void gpuasync_context::exportEvent(Event *event) {
 void gpuasync_context::importEvent(Event *event) {
   std::lock_guard<std::mutex> lock(poolMutex);
   unlink(exported, event);
-}
-
-//===----------------------------------------------------------------------===//
-// Fences of our own
-//===----------------------------------------------------------------------===//
-
-Status gpuasync_context::takeFenceEvent(NativeEvent &out) {
-  {
-    std::lock_guard<std::mutex> lock(fenceMutex);
-    if (!idleFences.empty()) {
-      out = idleFences.back();
-      idleFences.pop_back();
-      return Status();
-    }
-  }
-  {
-    // Giving a fence back must not allocate.
-    std::lock_guard<std::mutex> lock(fenceMutex);
-    idleFences.reserve(++fenceCount);
-  }
-  Status status = driver->createEvent(out);
-  if (status.ok())
-    physicalEvents.fetch_add(1, std::memory_order_relaxed);
-  return status;
-}
-
-void gpuasync_context::giveFenceEvent(NativeEvent event) {
-  std::lock_guard<std::mutex> lock(fenceMutex);
-  idleFences.push_back(event);
-}
-
-Status gpuasync_context::makeFence(gpuasync_stream &stream, Fence &out) {
-  if (stream.flagSlot) {
-    uint32_t value = stream.flagValue + 1;
-    Status status = driver->writeFlag(stream.native, stream.flagSlot, value);
-    if (!status.ok())
-      return status;
-    stream.flagValue = value;
-    stream.stagedSinceFlag = 0;
-    out.slot = stream.flagSlot;
-    out.value = value;
-    return Status();
-  }
-  NativeEvent event = nullptr;
-  Status status = takeFenceEvent(event);
-  if (!status.ok())
-    return status;
-  status = driver->recordEvent(event, stream.native);
-  if (!status.ok()) {
-    giveFenceEvent(event);
-    return status;
-  }
-  out.event = event;
-  return Status();
-}
-
-static bool flagReached(const Fence &fence) {
-  uint32_t seen = __atomic_load_n(fence.slot, __ATOMIC_ACQUIRE);
-  return static_cast<int32_t>(seen - fence.value) >= 0;
-}
-
-bool gpuasync_context::reached(Fence &fence) {
-  if (fence.slot) {
-    if (!flagReached(fence))
-      return false;
-    fence.slot = nullptr;
-    return true;
-  }
-  if (!fence.event)
-    return true;
-  bool done = false;
-  Status status = driver->queryEvent(fence.event, done);
-  // A query that failed itself says nothing, save that nothing runs any more on
-  // a lost device.
-  if (!done && (status.ok() || status.code() != GPUASYNC_DEVICE_LOST))
-    return false;
-  giveFenceEvent(fence.event);
-  fence.event = nullptr;
-  return true;
 }

@@ -169,11 +169,11 @@ uint64_t gpuasync_leaks_list(const gpuasync_context *constant,
         if (block->live)
           add(block->site, block->label, ": %" PRIu64 " bytes never freed",
               block->bytes);
-      for (auto &[base, range] : context->ranges)
-        if (range->count)
-          add(range->site, range->label,
-              ": registration of %" PRIu64 " bytes never undone", range->bytes);
     }
+    context->registrations.forEach([&](const Origin &origin, uint64_t bytes) {
+      add(origin.site, origin.label,
+          ": registration of %" PRIu64 " bytes never undone", bytes);
+    });
     if (context->state.load() != gpuasync_context::State::Closed) {
       std::lock_guard<std::mutex> lock(context->poolMutex);
       for (Event *event = context->exported; event; event = event->next)

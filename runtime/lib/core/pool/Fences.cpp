@@ -1,0 +1,90 @@
+//===- Fences.cpp - Points of streams that a context waits for ------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See Fences.h.
+//===----------------------------------------------------------------------===//
+
+#include "core/pool/Fences.h"
+#include "core/context/ContextImpl.h"
+
+using namespace gpuasync;
+
+Status Fences::takeEvent(NativeEvent &out) {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (!idle.empty()) {
+      out = idle.back();
+      idle.pop_back();
+      return Status();
+    }
+    idle.reserve(++made); // giving one back must not allocate
+  }
+  Status status = context.driver->createEvent(out);
+  if (status.ok())
+    context.physicalEvents.fetch_add(1, std::memory_order_relaxed);
+  return status;
+}
+
+void Fences::giveEvent(NativeEvent event) {
+  std::lock_guard<std::mutex> lock(mutex);
+  idle.push_back(event);
+}
+
+Status Fences::make(gpuasync_stream &stream, Fence &out) {
+  if (stream.flagSlot) {
+    uint32_t value = stream.flagValue + 1;
+    Status status =
+        context.driver->writeFlag(stream.native, stream.flagSlot, value);
+    if (!status.ok())
+      return status;
+    stream.flagValue = value;
+    stream.stagedSinceFlag = 0;
+    out.slot = stream.flagSlot;
+    out.value = value;
+    return Status();
+  }
+  NativeEvent event = nullptr;
+  Status status = takeEvent(event);
+  if (!status.ok())
+    return status;
+  status = context.driver->recordEvent(event, stream.native);
+  if (status.ok())
+    out.event = event;
+  else
+    giveEvent(event);
+  return status;
+}
+
+bool Fences::reached(Fence &fence) {
+  if (fence.slot) {
+    uint32_t seen = __atomic_load_n(fence.slot, __ATOMIC_ACQUIRE);
+    if (static_cast<int32_t>(seen - fence.value) < 0)
+      return false;
+  } else if (fence.event) {
+    bool done = false;
+    Status status = context.driver->queryEvent(fence.event, done);
+    // A query that failed itself says nothing, save that nothing runs any more
+    // on a lost device.
+    if (!done && status.code() != GPUASYNC_DEVICE_LOST)
+      return false;
+  }
+  drop(fence);
+  return true;
+}
+
+void Fences::drop(Fence &fence) {
+  if (fence.event)
+    giveEvent(fence.event);
+  fence = Fence();
+}
+
+void Fences::destroy(bool alive) {
+  for (NativeEvent event : idle) {
+    if (alive)
+      context.driver->destroyEvent(event);
+    context.physicalEvents.fetch_sub(1);
+  }
+  idle.clear();
+  made = 0;
+}

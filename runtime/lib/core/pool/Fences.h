@@ -1,0 +1,59 @@
+//===- Fences.h - Points of streams that a context waits for ----*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// When memory that was freed may be used again, and when staging is done with.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_CORE_POOL_FENCES_H
+#define GPUASYNC_CORE_POOL_FENCES_H
+
+#include "drivers/Driver.h"
+
+#include <mutex>
+#include <vector>
+
+struct gpuasync_context;
+struct gpuasync_stream;
+
+namespace gpuasync {
+
+/// A point of a stream as the context itself needs it: a flag value where the
+/// device writes flags, else a native event of the context's own.
+struct Fence {
+  uint32_t *slot = nullptr;
+  uint32_t value = 0;
+  NativeEvent event = nullptr;
+  bool armed() const { return slot || event; }
+};
+
+/// Thread safe; one fence or stream is passed by one thread at a time. Its lock
+/// is taken under any other's, and never held over a call of the driver's.
+class Fences {
+public:
+  explicit Fences(gpuasync_context &context) : context(context) {}
+  Fences(const Fences &) = delete;
+
+  /// A fence after all work of `stream` so far.
+  Status make(gpuasync_stream &stream, Fence &out);
+  /// Whether a fence is reached, an error of its stream included; it is unarmed
+  /// then.
+  bool reached(Fence &fence);
+  /// Nobody asks any more; unarms it.
+  void drop(Fence &fence);
+  /// A native event of the context's own, and back.
+  Status takeEvent(NativeEvent &out);
+  void giveEvent(NativeEvent event);
+  /// At the context's end: all have come back. `alive`: the device is not lost.
+  void destroy(bool alive);
+
+private:
+  gpuasync_context &context;
+  std::mutex mutex;
+  std::vector<NativeEvent> idle;
+  size_t made = 0; ///< in all; `idle` has room for these
+};
+
+} // namespace gpuasync
+
+#endif // GPUASYNC_CORE_POOL_FENCES_H
