@@ -207,12 +207,7 @@ TEST(DeviceLossBody, DISABLED_SitesAreGone) {
   EXPECT_EQ(lines[0], "gone.mlir:9:3: gate: 4 bytes never freed");
   EXPECT_EQ(lines[1], "gone.mlir:7:3: work: event never released");
   EXPECT_EQ(context.trim(0).code(), uint32_t(GPUASYNC_DEVICE_LOST));
-  {
-    std::lock_guard<std::mutex> lock(context.get()->poolMutex);
-    for (gpuasync_stream *stream = context.get()->pendingHead; stream;
-         stream = stream->next)
-      EXPECT_EQ(gpuasync::listUnfinished(*stream), "");
-  }
+  EXPECT_EQ(context.get()->streams.describePending(), "");
   gpuasync_event_release(token);
   Status closed = context.close();
   EXPECT_TRUE(closed.ok()) << closed.message();

@@ -114,17 +114,13 @@ public:
         return;
       unlink(call.frame()->streams, out);
       out->frame = nullptr;
-      std::lock_guard<std::mutex> lock(context.poolMutex);
-      out->session = true;
+      context.streams.hold(out, Stream::Holder::Session);
     });
   }
   void giveStream(gpuasync_stream *stream, bool idle) noexcept override {
     if (isForked())
       return;
-    {
-      std::lock_guard<std::mutex> lock(context.poolMutex);
-      stream->session = false;
-    }
+    context.streams.hold(stream, Stream::Holder::None);
     (void)enter(nullptr, stream, [&](Call &call) {
       gpuasync_stream_destroy(call.handle(), stream,
                               idle ? uint32_t(GPUASYNC_STREAM_IDLE) : 0,
@@ -140,7 +136,7 @@ public:
       Status status = run(site, stream, [&](Frame &) {
         return context.driver->recordEvent(event->native, stream->native);
       });
-      event->site = site;
+      event->origin.site = site;
       return status;
     }
     return enter(site, stream, [&](Call &call) {

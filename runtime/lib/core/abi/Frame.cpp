@@ -183,11 +183,11 @@ static Status enter(Frame &frame, const gpuasync_function &function) {
 /// Orders later work of `last` behind that of `other`.
 static Status join(Frame &frame, Stream &last, Stream &other) {
   Event *event = nullptr;
-  RETURN_IF_ERROR(frame.context->takeEvent(frame.slot, event));
+  RETURN_IF_ERROR(frame.context->events.take(frame.slot, event));
   Status status = frame.driver->recordEvent(event->native, other.native);
   if (status.ok())
     status = frame.driver->streamWaitEvent(last.native, event->native);
-  frame.context->giveEvent(frame.slot, event);
+  frame.context->events.give(frame.slot, event);
   return status;
 }
 
@@ -268,16 +268,16 @@ static void leave(Frame &frame) {
     while (Event *event = frame.events) {
       unlink(frame.events, event);
       frame.slot->counters.events.destroy();
-      context->giveEvent(frame.slot, event);
+      context->events.give(frame.slot, event);
     }
     while (Stream *stream = frame.streams) {
       unlink(frame.streams, stream);
       if (!stream->external)
         frame.slot->counters.streams.destroy();
       // After an error the pending list's query also resets the stream.
-      context->giveStream(frame.slot, stream,
-                          !frame.failed &&
-                              stream->enqueued == stream->finished);
+      context->streams.give(frame.slot, stream,
+                            !frame.failed &&
+                                stream->enqueued == stream->finished);
     }
     if (frame.downloads) {
       std::lock_guard<std::mutex> lock(context->orphanMutex);

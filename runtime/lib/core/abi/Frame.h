@@ -90,25 +90,6 @@ struct Frame {
 
 static_assert(sizeof(Frame) <= sizeof(gpuasync_frame));
 
-template <typename T>
-void linkFront(T *&list, T *node) {
-  node->previous = nullptr;
-  node->next = list;
-  if (list)
-    list->previous = node;
-  list = node;
-}
-template <typename T>
-void unlink(T *&list, T *node) {
-  if (node->previous)
-    node->previous->next = node->next;
-  else
-    list = node->next;
-  if (node->next)
-    node->next->previous = node->previous;
-  node->previous = node->next = nullptr;
-}
-
 /// Refuses sizes that no launch may have (Launch.cpp). `empty`: a size is 0.
 Status checkBlock(const gpuasync_context &context,
                   const gpuasync_kernel &kernel, const gpuasync_block &block,

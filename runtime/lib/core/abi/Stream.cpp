@@ -27,7 +27,7 @@ static Status wrapExternal(Frame &frame, void *native, Stream *&out) {
   // graph, or end the capture.
   RETURN_IF_ERROR(context.driver->captureState(handle, state));
   RETURN_IF_ERROR(joinCapture(frame, handle, state));
-  RETURN_IF_ERROR(context.takeWrapper(handle, out));
+  RETURN_IF_ERROR(context.callerStreams.take(handle, out));
   out->finished = out->enqueued;
   return Status();
 }
@@ -55,16 +55,6 @@ static Status checkOwn(Frame &frame, gpuasync_event *handle, Event *&out) {
   return Status();
 }
 
-/// With the place of the record, which may have become a label meanwhile.
-static Status locateAt(Event &event, Status status) {
-  if (status.ok())
-    return status;
-  std::lock_guard<std::mutex> lock(event.context->poolMutex);
-  if (event.site || event.label.empty())
-    return locate(std::move(status), event.site);
-  return locate(std::move(status), "", 0, 0, event.label.c_str());
-}
-
 static Status waitEvents(Frame &frame, gpuasync_event *const *events,
                          uint32_t count) {
   if (count && !events)
@@ -80,8 +70,7 @@ static Status waitEvents(Frame &frame, gpuasync_event *const *events,
         frame.context->waitNativeEvent(event->native, deadline, done));
     if (!done)
       return timedOut(deadline,
-                      " waiting for the event of " +
-                          describeSite(event->site, event->label),
+                      " waiting for the event of " + event->origin.text(),
                       listUnfinished(frame));
   }
   return Status();
@@ -126,7 +115,7 @@ static Status waitForToken(gpuasync_event *handle) {
     status = makeStatus(GPUASYNC_TIMEOUT, "timed out after %g s",
                         double(deadline.timeoutNs) / 1e9);
   if (!status.ok())
-    return locateAt(*event, std::move(status));
+    return context.events.locate(*event, std::move(status));
   if (context.orphanCount.load(std::memory_order_acquire))
     context.finishOrphans();
   return Status();
@@ -140,8 +129,9 @@ gpuasync_stream *gpuasync_stream_create(gpuasync_frame *memory,
   const gpuasync_site *site = frame->siteAt(siteIndex);
   Stream *stream = nullptr;
   if (!frame->usable() || !frame->run(site, [&] {
-        return frame->capture ? takeCapturedStream(*frame, stream)
-                              : frame->context->takeStream(frame->slot, stream);
+        return frame->capture
+                   ? takeCapturedStream(*frame, stream)
+                   : frame->context->streams.take(frame->slot, stream);
       }))
     return nullptr;
   stream->frame = frame;
@@ -190,9 +180,9 @@ void gpuasync_stream_destroy(gpuasync_frame *memory, gpuasync_stream *stream,
     return;
   }
   frame->run(site, [&] {
-    frame->context->giveStream(frame->slot, stream,
-                               (flags & GPUASYNC_STREAM_IDLE) ||
-                                   stream->enqueued == stream->finished);
+    frame->context->streams.give(frame->slot, stream,
+                                 (flags & GPUASYNC_STREAM_IDLE) ||
+                                     stream->enqueued == stream->finished);
     return Status();
   });
 }
@@ -235,17 +225,17 @@ gpuasync_event *gpuasync_event_record(gpuasync_frame *memory,
     return nullptr;
   Event *event = nullptr;
   if (!frame->run(site, [&]() -> Status {
-        RETURN_IF_ERROR(frame->context->takeEvent(frame->slot, event));
+        RETURN_IF_ERROR(frame->context->events.take(frame->slot, event));
         Status status =
             frame->driver->recordEvent(event->native, stream->native);
         if (__builtin_expect(!status.ok(), 0))
-          frame->context->giveEvent(frame->slot, event);
+          frame->context->events.give(frame->slot, event);
         return status;
       }))
     return nullptr;
   event->live = true;
-  event->site = site;
-  event->program = frame->pin->registration;
+  event->origin.site = site;
+  event->origin.program = frame->pin->registration;
   event->frame = frame;
   linkFront(frame->events, event);
   frame->slot->counters.events.create();
@@ -263,7 +253,7 @@ void gpuasync_event_destroy(gpuasync_frame *memory, gpuasync_event *handle,
     RETURN_IF_ERROR(checkOwn(*frame, handle, event));
     unlink(frame->events, event);
     frame->slot->counters.events.destroy();
-    frame->context->giveEvent(frame->slot, event);
+    frame->context->events.give(frame->slot, event);
     return Status();
   });
 }
@@ -297,7 +287,7 @@ gpuasync_event *gpuasync_event_export(gpuasync_frame *memory,
       }))
     return nullptr;
   unlink(frame->events, event);
-  frame->context->exportEvent(event);
+  frame->context->events.leaveFrame(event);
   frame->context->retainPart(); // the token may outlive the context
   return handle;
 }
@@ -325,11 +315,11 @@ gpuasync_event *gpuasync_event_import(gpuasync_frame *memory,
     frame->fail(std::move(status), site);
     return nullptr;
   }
-  frame->context->importEvent(event);
+  frame->context->events.enterFrame(event);
   // Another program's site would have to outlive this frame.
-  if (event->site && event->program != frame->pin->registration) {
-    event->site = site;
-    event->program = frame->pin->registration;
+  if (event->origin.site && event->origin.program != frame->pin->registration) {
+    event->origin.site = site;
+    event->origin.program = frame->pin->registration;
   }
   event->frame = frame;
   linkFront(frame->events, event);
@@ -353,8 +343,8 @@ void gpuasync_event_release(gpuasync_event *handle) noexcept {
   if (!event->isCurrent(handle) || event->frame)
     return;
   gpuasync_context *context = event->context;
-  context->importEvent(event);
-  context->giveEvent(nullptr, event);
+  context->events.enterFrame(event);
+  context->events.give(nullptr, event);
   {
     std::lock_guard<std::mutex> lock(context->poolMutex);
     context->ended.events.destroy();

@@ -46,7 +46,7 @@ Status gpuasync::joinCapture(Frame &frame, NativeStream stream,
   auto capture = std::make_unique<Capture>();
   capture->id = state.id;
   capture->root = stream;
-  Status status = context.takeEvent(frame.slot, capture->start);
+  Status status = context.events.take(frame.slot, capture->start);
   if (!status.ok())
     return status;
   status = frame.driver->recordEvent(capture->start->native, stream);
@@ -62,32 +62,12 @@ Status gpuasync::joinCapture(Frame &frame, NativeStream stream,
   return status;
 }
 
-/// The stream serves nothing else until its capture ends.
-static void leaveToCapture(gpuasync_context &context, Stream *stream) {
-  std::lock_guard<std::mutex> lock(context.poolMutex);
-  stream->next = context.capturedStreams;
-  context.capturedStreams = stream;
-}
-
 Status gpuasync::takeCapturedStream(Frame &frame, Stream *&out) {
   gpuasync_context &context = *frame.context;
   Capture &capture = *frame.capture;
-  Stream *stream = nullptr;
-  {
-    // One that an earlier frame left to this capture.
-    std::lock_guard<std::mutex> lock(context.poolMutex);
-    for (Stream **link = &context.capturedStreams; *link;
-         link = &(*link)->next) {
-      if ((*link)->capture != capture.id)
-        continue;
-      stream = *link;
-      *link = stream->next;
-      stream->next = nullptr;
-      break;
-    }
-  }
+  Stream *stream = context.streams.takeCaptured(capture.id);
   if (!stream) {
-    Status status = context.takeStream(frame.slot, stream);
+    Status status = context.streams.take(frame.slot, stream);
     if (!status.ok())
       return status;
   }
@@ -95,9 +75,9 @@ Status gpuasync::takeCapturedStream(Frame &frame, Stream *&out) {
       frame.driver->streamWaitEvent(stream->native, capture.start->native);
   if (!status.ok()) {
     if (stream->capture)
-      leaveToCapture(context, stream);
+      context.streams.leaveToCapture(stream);
     else
-      context.giveStream(frame.slot, stream, true);
+      context.streams.give(frame.slot, stream, true);
     return status;
   }
   stream->capture = capture.id;
@@ -161,13 +141,13 @@ static void forgetMemory(Frame &frame, Status &status) {
 /// The caller's stream waits for what `stream` did.
 static Status joinStream(Frame &frame, Stream &stream) try {
   Event *event = nullptr;
-  Status status = frame.context->takeEvent(frame.slot, event);
+  Status status = frame.context->events.take(frame.slot, event);
   if (!status.ok())
     return status;
   status = frame.driver->recordEvent(event->native, stream.native);
   if (status.ok())
     status = frame.driver->streamWaitEvent(frame.capture->root, event->native);
-  frame.context->giveEvent(frame.slot, event);
+  frame.context->events.give(frame.slot, event);
   return status;
 } catch (const std::bad_alloc &) {
   return outOfMemoryStatus();
@@ -179,13 +159,13 @@ void gpuasync::endCapture(Frame &frame) {
   while (Stream *stream = frame.streams) {
     unlink(frame.streams, stream);
     if (stream->external) {
-      context.giveStream(frame.slot, stream, false);
+      context.streams.give(frame.slot, stream, false);
       continue;
     }
     frame.slot->counters.streams.destroy();
     if (stream->capture != capture.id) {
       // An error kept it out of the capture.
-      context.giveStream(frame.slot, stream, false);
+      context.streams.give(frame.slot, stream, false);
       continue;
     }
     stream->next = capture.given;
@@ -201,10 +181,10 @@ void gpuasync::endCapture(Frame &frame) {
     stream->frame = nullptr;
     stream->previous = nullptr;
     stream->finished = stream->enqueued; // nothing has run
-    leaveToCapture(context, stream);
+    context.streams.leaveToCapture(stream);
   }
   if (capture.start)
-    context.giveEvent(frame.slot, capture.start);
+    context.events.give(frame.slot, capture.start);
   frame.fail(std::move(first), nullptr);
   delete frame.capture;
   frame.capture = nullptr;

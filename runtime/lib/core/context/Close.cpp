@@ -11,6 +11,7 @@
 #include "core/module/Program.h"
 
 #include <algorithm>
+#include <chrono>
 #include <new>
 #include <optional>
 #include <time.h>
@@ -25,25 +26,19 @@ static __thread Visit *innermostVisit
 //===----------------------------------------------------------------------===//
 
 bool gpuasync_context::isIdle(const Pin *entering) {
-  std::lock_guard<std::mutex> lock(poolMutex);
-  for (Instance *instance : instances)
-    for (Pin *pin : instance->pins)
-      if (pin->count.load(std::memory_order_seq_cst) >
-          (pin == entering ? 1u : 0u))
-        return false;
-  for (gpuasync_stream *stream : allStreams)
-    if (stream->session)
-      return false; // between two calls of its session
-  if (lost.load())
-    return true; // nothing runs there, and nothing can be asked
-  reapPending();
-  return !pendingHead && reapWrappers();
-}
-
-bool gpuasync_context::isHeldBySession() {
-  std::lock_guard<std::mutex> lock(poolMutex);
-  return std::any_of(allStreams.begin(), allStreams.end(),
-                     [](gpuasync_stream *stream) { return stream->session; });
+  {
+    std::lock_guard<std::mutex> lock(poolMutex);
+    for (Instance *instance : instances)
+      for (Pin *pin : instance->pins)
+        if (pin->count.load(std::memory_order_seq_cst) >
+            (pin == entering ? 1u : 0u))
+          return false;
+  }
+  if (streams.isHeldBySession())
+    return false; // between two calls of its session
+  // On a lost device nothing runs, and nothing can be asked. What a frame has
+  // left behind before it was seen to have ended is seen here.
+  return lost.load() || (streams.reap() && callerStreams.reap());
 }
 
 // Contexts that we made on one device are parts of the vendor's primary one;
@@ -155,32 +150,14 @@ static T *takeFirst(T *&list) {
 void gpuasync_context::carryOutRetired() {
   std::lock_guard<std::mutex> drain(retireMutex);
   Block *blocks = nullptr;
-  gpuasync_stream *streams = nullptr;
   {
     std::lock_guard<std::mutex> lock(memoryMutex);
     std::swap(blocks, retiredBlocks);
     for (Block *block = blocks; block; block = block->next)
       eraseBlock(block);
     retiredCount.store(0, std::memory_order_relaxed);
-    std::swap(streams, retiredStreams);
-    // A fence of a stream that goes is reached, and its address may be reused.
-    for (gpuasync_stream *stream = streams; stream; stream = stream->next)
-      for (auto &lists : freeLists)
-        for (FreeList &list : lists)
-          for (Block *block = list.fencedHead; block; block = block->next)
-            if (block->freedOn == stream)
-              block->freedOn = nullptr;
   }
-  while (gpuasync_stream *stream = takeFirst(streams)) {
-    if (!lost.load())
-      driver->destroyStream(stream->native);
-    physicalStreams.fetch_sub(1);
-    std::lock_guard<std::mutex> lock(poolMutex);
-    if (stream->flagSlot)
-      freeFlags.push_back(stream->flagSlot);
-    allStreams.erase(std::find(allStreams.begin(), allStreams.end(), stream));
-    delete stream;
-  }
+  streams.destroyRetired();
   registrations.unregister(/*all=*/false);
   while (Block *block = takeFirst(blocks)) {
     if (!lost.load())
@@ -215,15 +192,15 @@ bool Visit::isInside(const gpuasync_context &context) {
 }
 
 std::string gpuasync_context::describeBusy() {
-  std::lock_guard<std::mutex> lock(poolMutex);
-  for (Instance *instance : instances)
-    for (Pin *pin : instance->pins)
-      if (pin->count.load(std::memory_order_seq_cst))
-        return std::string("a frame of program '") + instance->program->name +
-               "' is open";
-  std::string open;
-  for (gpuasync_stream *stream = pendingHead; stream; stream = stream->next)
-    appendItem(open, listUnfinished(*stream));
+  {
+    std::lock_guard<std::mutex> lock(poolMutex);
+    for (Instance *instance : instances)
+      for (Pin *pin : instance->pins)
+        if (pin->count.load(std::memory_order_seq_cst))
+          return std::string("a frame of program '") + instance->program->name +
+                 "' is open";
+  }
+  std::string open = streams.describePending();
   return open.empty() ? "work on a stream that the caller holds"
                       : "unfinished: " + open;
 }
@@ -246,7 +223,7 @@ Status gpuasync_context::giveBack(int64_t timeoutNs) {
     if (lost.load())
       return check(); // what was pending never comes to its end
     // Giving it back takes a frame, which would wait for the end of the trim.
-    if (isHeldBySession())
+    if (streams.isHeldBySession())
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                         "the context cannot be trimmed while an mgpu program "
                         "holds a stream: destroy it first");
@@ -285,17 +262,8 @@ static void keepLabels(gpuasync_context &context, Registration *registration) {
       }
   }
   context.registrations.keepLabels(registration);
-  std::lock_guard<std::mutex> lock(context.poolMutex);
-  for (Event *event = context.exported; event; event = event->next)
-    if (isOf(event->program) && event->site) {
-      event->label = describeSite(event->site, event->label);
-      event->site = nullptr;
-    }
-  // On a lost device work stays pending for ever.
-  for (Stream *stream = context.pendingHead; stream; stream = stream->next)
-    for (const gpuasync_site *&site : stream->recent)
-      if (!registration || registration->holds(site))
-        site = nullptr;
+  context.events.keepLabels(registration);
+  context.streams.forgetSites(registration);
 }
 
 Status gpuasync_context::forgetProgram(Registration *registration,
@@ -362,12 +330,47 @@ Status gpuasync_context::forgetProgram(Registration *registration,
 // The end of a context
 //===----------------------------------------------------------------------===//
 
+// Whoever asks meanwhile whether the context rests must find the stream, and
+// nobody may give it away: it stays on its list.
+Status gpuasync_context::waitForStreams(const Deadline &deadline,
+                                        Status *failed) {
+  std::unique_lock<std::timed_mutex> one(waitMutex, std::defer_lock);
+  if (deadline.timeoutNs < 0)
+    one.lock();
+  else if (!one.try_lock_for(std::chrono::nanoseconds(deadline.left())))
+    return makeStatus(GPUASYNC_TIMEOUT, "timed out");
+  const uint64_t round = ++waitRounds;
+  while (!lost.load()) {
+    bool done = false, session = false;
+    Status status;
+    NativeEvent tail = nullptr;
+    Stream *stream = streams.beginWait(round, /*held=*/false);
+    Stream *wrapper = stream ? nullptr : callerStreams.beginWait(tail);
+    if (!stream && !wrapper)
+      stream = streams.beginWait(round, /*held=*/true);
+    if (stream) {
+      status = driver->waitStream(stream->native, deadline.left(), done);
+      session = streams.endWait(stream, round);
+    } else if (wrapper) {
+      status = driver->waitEvent(tail, deadline.left(), done);
+      callerStreams.endWait(wrapper, tail);
+    } else {
+      break;
+    }
+    if (done && failed && session && failed->ok())
+      *failed = copyStatus(status);
+    // An error that is not the work's own tells nothing of it.
+    if (!done || status.code() == GPUASYNC_DEVICE_LOST)
+      return status.ok() ? makeStatus(GPUASYNC_TIMEOUT, "timed out")
+                         : noteFault(std::move(status));
+  }
+  return lost.load() ? check() : Status();
+}
+
 /// Pool memory that programs never freed. There is a stream: the memory was
 /// allocated on one.
 void gpuasync_context::freePoolBlocks() {
-  NativeStream stream = serviceStream;
-  for (gpuasync_stream *other : allStreams)
-    stream = stream ? stream : other->native;
+  NativeStream stream = serviceStream ? serviceStream : streams.any();
   bool any = false;
   for (auto &[base, block] : table)
     if (block->ofPool && block->pointer && stream) {
@@ -403,38 +406,16 @@ void gpuasync_context::reclaim() {
     throw std::bad_alloc();
   dropDownloads(orphans);
   {
-    std::lock_guard<std::mutex> lock(memoryMutex);
-    retiredStreams = nullptr; // they go with all others
-  }
-  {
     std::lock_guard<std::mutex> lock(poolMutex);
     for (ThreadContext *slot : slots) {
-      slot->idleStreams = nullptr;
-      slot->idleStreamCount = 0;
-      slot->idleEvents = nullptr;
-      slot->idleEventCount = 0;
+      streams.takeBack(*slot);
+      events.takeBack(*slot);
     }
-    idleStreams = pendingHead = pendingTail = nullptr;
-    busyWrappers = idleWrappers = nullptr;
-    idleEvents = nullptr;
   }
   if (alive)
     freePoolBlocks();
-  for (gpuasync_stream *stream : allStreams) {
-    reapStaging(*stream, true);
-    if (!stream->native)
-      continue; // a close before this one came so far
-    if (alive)
-      driver->destroyStream(stream->native);
-    stream->native = nullptr;
-    physicalStreams.fetch_sub(1);
-  }
-  for (gpuasync_stream *wrapper : wrappers) {
-    reapStaging(*wrapper, true);
-    fences.giveEvent(wrapper->tail);
-    delete wrapper;
-  }
-  wrappers.clear();
+  streams.destroy(alive);
+  callerStreams.destroy();
   if (serviceStream) {
     if (alive)
       driver->destroyStream(serviceStream);
@@ -460,18 +441,7 @@ void gpuasync_context::reclaim() {
     for (FreeList &list : freeLists[kind])
       list = FreeList();
   }
-  for (void *page : flagPages)
-    if (alive)
-      driver->freeMemory(MemoryKind::Pinned, page);
-  flagPages.clear();
-  for (Event *event : allEvents) {
-    if (!event->native)
-      continue;
-    if (alive)
-      driver->destroyEvent(event->native);
-    event->native = nullptr;
-    physicalEvents.fetch_sub(1);
-  }
+  events.destroy(alive);
   fences.destroy(alive);
   if (alive)
     driver->trimMemory(0);
@@ -554,7 +524,7 @@ Status gpuasync_context::closeOnce() {
                           "closed before it ended, still runs: what waits for "
                           "it stays behind");
     }
-    if (finished && capturedStreams && !lost.load()) {
+    if (finished && streams.anyCaptured() && !lost.load()) {
       finished = false;
       result = makeStatus(GPUASYNC_INVALID_ARGUMENT,
                           "a capture of a caller's stream that functions of "
@@ -562,14 +532,8 @@ Status gpuasync_context::closeOnce() {
                           "resources stay behind");
     }
     if (finished) {
-      uint64_t streams = 0, events = 0;
-      {
-        std::lock_guard<std::mutex> lock(poolMutex);
-        for (gpuasync_stream *stream : allStreams)
-          streams += stream->embedder;
-        for (Event *event = exported; event; event = event->next)
-          ++events;
-      }
+      uint64_t heldStreams = streams.countEmbedders(), heldEvents = 0;
+      events.forEachExported([&](const Origin &) { ++heldEvents; });
       ThreadContext *slot = threadState().slotFor(this);
       for (Instance *instance : all) {
         uint32_t count = modules.dropInstance(*instance);
@@ -583,7 +547,7 @@ Status gpuasync_context::closeOnce() {
       modules.unloadRest();
       uint64_t loaded = modules.size() + modules.underflows.load();
       reclaim();
-      if (streams || events || loaded) {
+      if (heldStreams || heldEvents || loaded) {
         // Nothing may be thrown any more.
         const char *first = nullptr;
         for (const std::string &line : leaks)
@@ -592,8 +556,8 @@ Status gpuasync_context::closeOnce() {
         result = makeStatus(
             GPUASYNC_INVALID_ARGUMENT,
             "never released: %llu streams, %llu events, %llu modules%s%s",
-            static_cast<unsigned long long>(streams),
-            static_cast<unsigned long long>(events),
+            static_cast<unsigned long long>(heldStreams),
+            static_cast<unsigned long long>(heldEvents),
             static_cast<unsigned long long>(loaded), first ? "; " : "",
             first ? first : "");
       }

@@ -29,12 +29,6 @@ gpuasync_context::gpuasync_context(Driver &driver, int32_t ordinal)
       device(deviceName(driver, ordinal)) {}
 
 gpuasync_context::~gpuasync_context() {
-  for (gpuasync_stream *stream : allStreams)
-    delete stream;
-  for (gpuasync_stream *stream : wrappers)
-    delete stream;
-  for (Event *event : allEvents)
-    delete event;
   for (auto &[base, block] : table)
     delete block;
   while (Block *block = spareBlocks) {
@@ -268,13 +262,10 @@ gpuasync_context_stream_create(gpuasync_context *context,
     if (!current.status.ok())
       return std::move(current.status);
     ThreadContext *slot = threadState().slotFor(context);
-    Status status = context->takeStream(nullptr, *out);
+    Status status = context->streams.take(nullptr, *out);
     if (!status.ok())
       return context->noteFault(std::move(status));
-    {
-      std::lock_guard<std::mutex> lock(context->poolMutex);
-      (*out)->embedder = true;
-    }
+    context->streams.hold(*out, Stream::Holder::Embedder);
     context->retainPart(); // the stream may outlive the context
     slot->counters.streams.create();
     return Status();
@@ -303,7 +294,7 @@ gpuasync_context_stream_synchronize(gpuasync_stream *stream) noexcept {
         context.driver->waitStream(stream->native, deadline.left(), done);
     if (!status.ok()) {
       // That of a frame's stream is the frame's to see.
-      if (stream->embedder)
+      if (stream->holder == Stream::Holder::Embedder)
         context.driver->resetStream(stream->native);
       return context.noteFault(std::move(status));
     }
@@ -318,7 +309,14 @@ gpuasync_context_stream_synchronize(gpuasync_stream *stream) noexcept {
 void gpuasync_context_stream_destroy(gpuasync_stream *stream) noexcept {
   if (!stream || (refusal.load() & (RefuseForked | RefuseExiting)))
     return;
-  stream->context->giveEmbedderStream(stream);
+  gpuasync_context *context = stream->context;
+  if (!context->streams.giveEmbedder(stream))
+    return;
+  {
+    std::lock_guard<std::mutex> lock(context->poolMutex);
+    context->ended.streams.destroy();
+  }
+  context->releasePart();
 }
 
 void gpuasync_set_timeout(double seconds) noexcept {

@@ -10,7 +10,8 @@
 // that may block on the device, except retireMutex and waitMutex, which guard
 // only that:
 //   Process::mutex, waitMutex, orphanMutex, poolMutex, memoryMutex, and those
-//   of the pools that are classes: Registrations, Fences.
+//   of the pools that are classes: Registrations, EventPool; StreamPool and
+//   CallerStreams before memoryMutex; Fences last.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,9 +19,12 @@
 #define GPUASYNC_CORE_CONTEXT_CONTEXTIMPL_H
 
 #include "core/module/ModuleCache.h"
+#include "core/pool/CallerStreams.h"
+#include "core/pool/EventPool.h"
 #include "core/pool/Fences.h"
 #include "core/pool/LateSource.h"
 #include "core/pool/Registrations.h"
+#include "core/pool/StreamPool.h"
 #include "core/process/Thread.h"
 #include "gpuasync/Stats.h"
 
@@ -73,32 +77,6 @@ struct Download {
   bool done = false;
 };
 
-/// Where the address of an event is aligned to: the low bits of a handle are
-/// its generation, so that a stale handle is recognised.
-struct alignas(64) Event {
-  gpuasync_context *context = nullptr;
-  NativeEvent native = nullptr;
-  Frame *frame = nullptr; ///< null: exported, or idle
-  Event *previous = nullptr, *next = nullptr;
-  const gpuasync_site *site = nullptr; ///< of the record
-  Registration *program = nullptr;
-  std::string label; ///< replaces `site` once the program is gone
-  uint32_t generation = 0;
-  bool live = false;
-  gpuasync_event *handle() {
-    return reinterpret_cast<gpuasync_event *>(
-        reinterpret_cast<uintptr_t>(this) | (generation & 63));
-  }
-  static Event *of(gpuasync_event *handle) {
-    return reinterpret_cast<Event *>(reinterpret_cast<uintptr_t>(handle) &
-                                     ~uintptr_t(63));
-  }
-  bool isCurrent(gpuasync_event *from) const {
-    return live &&
-           (reinterpret_cast<uintptr_t>(from) & 63) == (generation & 63);
-  }
-};
-
 /// Memory that the driver gave us: one allocation, or a piece of a slab.
 struct Block {
   char *pointer = nullptr;
@@ -113,76 +91,11 @@ struct Block {
   uint64_t capture = 0;   ///< whose graph allocates it
   Frame *frame = nullptr; ///< whose list it is on
   Block *previous = nullptr, *next = nullptr;
-  gpuasync_stream *freedOn = nullptr; ///< with `fence`: reusable there at once
+  uint64_t freedOn = 0; ///< Stream::id; with `fence`: reusable there at once
   Fence fence;
   const gpuasync_site *site = nullptr;
   Registration *program = nullptr;
   std::string label;
-};
-
-} // namespace gpuasync
-
-/// A physical stream, or a wrapper of the caller's one.
-/// Aligned, so that streams of different threads share no cache line.
-struct alignas(64) gpuasync_stream {
-  static constexpr uint32_t recentCount = 16;
-  gpuasync_context *context = nullptr;
-  gpuasync::NativeStream native = nullptr;
-  gpuasync::Frame *frame = nullptr; ///< the owner; null in the pool
-  gpuasync_stream *previous = nullptr, *next = nullptr;
-  bool external = false; ///< a wrapper: native is not ours
-  bool embedder = false; ///< made by gpuasync_context_stream_create
-  bool session = false;  ///< held by a Session, in no frame between its calls
-  /// waitForStreams waits for it without a lock: it stays on its list.
-  bool awaited = false;
-  uint64_t waitRound = 0; ///< of the last waitForStreams that has done so
-  //===--- Of a wrapper (poolMutex)
-  /// Reached once all work that frames have left on the stream is done.
-  gpuasync::NativeEvent tail = nullptr;
-  bool taken = false; ///< by a frame
-  bool busy = false;  ///< the tail is not known to be reached
-  gpuasync_stream *nextBusy = nullptr;
-  uint64_t enqueued = 0; ///< operations so far
-  uint64_t finished = 0; ///< of them known complete
-  uint64_t capture = 0;  ///< of the capture that it is part of
-  uint32_t *flagSlot = nullptr;
-  uint32_t flagValue = 0;
-  gpuasync::StagingUse *staging = nullptr, *stagingTail = nullptr;
-  /// Staging that an error left without a fence: free once the stream is idle.
-  gpuasync::Staging *stuck = nullptr;
-  uint64_t stagedSinceFlag = 0;
-  /// The newest operations, for a timeout's list: number n at n % recentCount.
-  const gpuasync_site *recent[recentCount] = {};
-
-  void note(const gpuasync_site *site) {
-    recent[enqueued % recentCount] = site;
-    ++enqueued;
-  }
-};
-
-namespace gpuasync {
-
-/// What the driver has given, noted down under a mutex.
-template <typename T>
-struct DriverList : std::vector<T> {
-  std::atomic<size_t> promised{0};
-};
-
-/// Room in a list for one more, made with its mutex held before the driver is
-/// asked without it, and kept from other threads that ask meanwhile: what could
-/// not be noted down would be lost, and giving it back may wait.
-class Room {
-public:
-  template <typename T>
-  explicit Room(DriverList<T> &list) : promised(list.promised) {
-    list.reserve(list.size() + promised.load(std::memory_order_relaxed) + 1);
-    promised.fetch_add(1, std::memory_order_relaxed);
-  }
-  Room(const Room &) = delete;
-  ~Room() { promised.fetch_sub(1, std::memory_order_relaxed); }
-
-private:
-  std::atomic<size_t> &promised;
 };
 
 /// Free memory of one kind and size class. `ready` first; `fenced` oldest
@@ -194,8 +107,6 @@ struct FreeList {
 };
 
 constexpr uint32_t numSizeClasses = 4 * 40;
-constexpr uint32_t maxIdleStreamsPerThread = 16, maxIdleStreams = 64;
-constexpr uint32_t maxIdleEventsPerThread = 64;
 
 } // namespace gpuasync
 
@@ -240,25 +151,12 @@ struct gpuasync_context {
   std::condition_variable resumed; ///< `pausedBy` is null again
   gpuasync::ModuleCache modules{*this};
 
-  //===--- Streams and events (poolMutex)
-  gpuasync_stream *idleStreams = nullptr;
-  uint32_t idleStreamCount = 0;
-  gpuasync_stream *pendingHead = nullptr, *pendingTail = nullptr;
-  gpuasync_stream *capturedStreams = nullptr; ///< until their captures end
-  gpuasync::DriverList<gpuasync_stream *> allStreams; ///< physical ones
-  /// Wrappers of callers' streams: all, those that are busy, and those that are
-  /// neither that nor taken.
-  std::vector<gpuasync_stream *> wrappers;
-  gpuasync_stream *busyWrappers = nullptr, *idleWrappers = nullptr;
-  gpuasync::Event *idleEvents = nullptr;
-  gpuasync::DriverList<gpuasync::Event *> allEvents;
-  gpuasync::Event *exported = nullptr; ///< in nobody's frame
-  std::vector<uint32_t *> freeFlags;
-  gpuasync::DriverList<void *> flagPages;
-
   std::timed_mutex waitMutex; ///< one thread at a time waits for streams
   uint64_t waitRounds = 0;    ///< under waitMutex
 
+  gpuasync::StreamPool streams{*this};
+  gpuasync::CallerStreams callerStreams{*this};
+  gpuasync::EventPool events{*this};
   gpuasync::Fences fences{*this};
   gpuasync::Registrations registrations{*this};
 
@@ -285,7 +183,6 @@ struct gpuasync_context {
   //===--- What may block the device is done when it is idle (memoryMutex)
   std::mutex retireMutex; ///< one thread drains at a time
   gpuasync::Block *retiredBlocks = nullptr;
-  gpuasync_stream *retiredStreams = nullptr;
 
   std::atomic<uint64_t> physicalStreams{0}, physicalEvents{0},
       physicalModules{0}, physicalBuffers{0}, physicalBytes{0};
@@ -308,33 +205,6 @@ struct gpuasync_context {
   /// Remembers a device fault; passes the status on.
   gpuasync::Status noteFault(gpuasync::Status status);
 
-  //===--- Streams (StreamPool.cpp)
-  gpuasync::Status takeStream(gpuasync::ThreadContext *slot,
-                              gpuasync_stream *&out);
-  /// `idle`: all its work is known to be done.
-  void giveStream(gpuasync::ThreadContext *slot, gpuasync_stream *stream,
-                  bool idle);
-  gpuasync::Status takeEvent(gpuasync::ThreadContext *slot,
-                             gpuasync::Event *&out);
-  void giveEvent(gpuasync::ThreadContext *slot, gpuasync::Event *event);
-  /// An event leaves its frame, and comes into one again (or is released).
-  void exportEvent(gpuasync::Event *event);
-  void importEvent(gpuasync::Event *event);
-  /// Moves streams of the pending list that are done to the idle list
-  /// (poolMutex held).
-  void reapPending();
-  void keepIdle(gpuasync_stream *stream);    ///< poolMutex held
-  void keepPending(gpuasync_stream *stream); ///< poolMutex held
-  /// A stream of gpuasync_context_stream_create comes back.
-  void giveEmbedderStream(gpuasync_stream *stream);
-  /// A wrapper of a caller's stream, with what earlier frames staged for it.
-  gpuasync::Status takeWrapper(gpuasync::NativeStream native,
-                               gpuasync_stream *&out);
-  /// `more`: the frame has put work on it.
-  void giveWrapper(gpuasync_stream *wrapper, bool more);
-  /// Forgets tails that are reached; true if no wrapper is busy any more
-  /// (poolMutex held).
-  bool reapWrappers();
   /// Waits for all pending and held streams, and for frames' work on callers'
   /// streams. Ok: all of it has ended, though it may have failed; `failed` is
   /// the first such error on a session's streams. Else the driver's error, a
@@ -396,8 +266,6 @@ struct gpuasync_context {
   bool sharesDevice(const gpuasync_context &other) const;
   /// Its frames begin again.
   void resume();
-  /// Whether an mgpu program holds a stream.
-  bool isHeldBySession();
   /// Carries out retired work if the context rests; whether it did. `entering`:
   /// see isIdle.
   bool drainRetired(const gpuasync::Entering *entering);
@@ -419,8 +287,6 @@ struct gpuasync_context {
 };
 
 namespace gpuasync {
-
-using Stream = gpuasync_stream;
 
 /// "cpu", "cuda:0".
 std::string deviceName(const Driver &driver, int32_t ordinal);

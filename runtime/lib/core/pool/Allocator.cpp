@@ -281,8 +281,8 @@ Status gpuasync_context::allocate(gpuasync_stream *stream, uint64_t bytes,
       Block *previous = nullptr;
       block = list.fencedHead;
       for (int looks = 0; block && looks < maxFencedLooks; ++looks) {
-        bool sameStream =
-            stream && kind == MemoryKind::Device && block->freedOn == stream;
+        bool sameStream = stream && kind == MemoryKind::Device && stream->id &&
+                          block->freedOn == stream->id;
         if (sameStream || fences.reached(block->fence))
           break;
         previous = block;
@@ -299,7 +299,7 @@ Status gpuasync_context::allocate(gpuasync_stream *stream, uint64_t bytes,
     }
     if (block) {
       block->next = nullptr;
-      block->freedOn = nullptr;
+      block->freedOn = 0;
       idleBytes -= block->capacity;
       out = block;
       return Status();
@@ -353,7 +353,7 @@ Status gpuasync_context::deallocate(gpuasync_stream *stream, Block *block) {
   FreeList &list =
       freeLists[static_cast<uint32_t>(block->kind)][block->sizeClass];
   block->fence = fence;
-  block->freedOn = stream->external ? nullptr : stream;
+  block->freedOn = stream->id;
   block->next = nullptr;
   if (list.fencedHead)
     list.fencedTail->next = block;
@@ -388,7 +388,7 @@ void gpuasync_context::trim() {
           }
           *link = block->next;
           idleBytes -= block->capacity;
-          block->freedOn = nullptr;
+          block->freedOn = 0;
           addReady(block);
         }
         list.fencedTail = nullptr;

@@ -1,413 +1,309 @@
-//===- StreamPool.cpp - Streams and events of a context -------------------===//
+//===- StreamPool.cpp - Streams of a context ------------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Idle streams are handed out last in, first out, from the thread's own list if
-// it has one. A stream given back with work on it is queried before it is used
-// again: nobody else can have put anything on it.
+// See StreamPool.h.
 //===----------------------------------------------------------------------===//
 
 #include "core/abi/Frame.h"
-#include "core/process/StatusImpl.h"
 
 #include <algorithm>
-#include <chrono>
 
 using namespace gpuasync;
 
-Status gpuasync_context::takeStream(ThreadContext *slot,
-                                    gpuasync_stream *&out) {
-  if (slot && slot->idleStreams) {
-    out = slot->idleStreams;
-    slot->idleStreams = out->next;
-    --slot->idleStreamCount;
-    out->next = nullptr;
+static constexpr uint32_t maxIdlePerThread = 16, maxIdle = 64;
+static constexpr size_t flagPageBytes = 4096;
+/// One cache line each: a device write must not disturb another poll.
+static constexpr size_t flagBytes = 64;
+
+StreamPool::~StreamPool() {
+  for (Stream *stream : all)
+    delete stream;
+}
+
+Status StreamPool::take(ThreadContext *slot, Stream *&out) {
+  if (slot && (out = slot->idleStreams.pop()))
     return Status();
-  }
-  {
-    std::lock_guard<std::mutex> lock(poolMutex);
-    if (!idleStreams)
-      reapPending();
-    if ((out = idleStreams)) {
-      idleStreams = out->next;
-      --idleStreamCount;
-      out->next = nullptr;
-      return Status();
-    }
-  }
-  auto stream = std::make_unique<gpuasync_stream>();
-  stream->context = this;
-  std::unique_lock<std::mutex> lock(poolMutex);
-  Room room(allStreams);
-  if (has(CapFlagWait)) {
-    if (freeFlags.empty()) {
-      constexpr size_t flagsOfPage = 4096 / 64;
-      Room pageRoom(flagPages);
-      freeFlags.reserve(flagsOfPage * (flagPages.size() + flagPages.promised));
-      lock.unlock();
-      void *page = nullptr;
-      Status status = driver->allocMemory(MemoryKind::Pinned, 4096, page);
-      if (!status.ok())
-        return status;
-      lock.lock();
-      flagPages.push_back(page);
-      // One cache line each: a device write must not disturb another poll.
-      for (size_t i = 0; i < 4096; i += 64) {
-        auto *flag =
-            reinterpret_cast<uint32_t *>(static_cast<char *>(page) + i);
-        *flag = 0;
-        freeFlags.push_back(flag);
-      }
-    }
-    stream->flagSlot = freeFlags.back();
-    freeFlags.pop_back();
-    stream->flagValue = *stream->flagSlot;
-  }
+  std::unique_lock<std::mutex> lock(mutex);
+  if (!idle.first)
+    reapPending();
+  if ((out = idle.pop()))
+    return Status();
+  auto stream = std::make_unique<Stream>();
+  stream->context = &context;
+  stream->id = ++made;
+  Room room(all);
+  if (context.has(CapFlagWait))
+    if (Status status = takeFlag(lock, *stream); !status.ok())
+      return status;
   lock.unlock();
-  Status status = driver->createStream(stream->native);
+  Status status = context.driver->createStream(stream->native);
   lock.lock();
   if (!status.ok()) {
     if (stream->flagSlot)
       freeFlags.push_back(stream->flagSlot);
     return status;
   }
-  allStreams.push_back(stream.get());
-  physicalStreams.fetch_add(1, std::memory_order_relaxed);
+  all.push_back(stream.get());
+  context.physicalStreams.fetch_add(1, std::memory_order_relaxed);
   out = stream.release();
   return Status();
 }
 
-void gpuasync_context::giveStream(ThreadContext *slot, gpuasync_stream *stream,
-                                  bool idle) {
+Status StreamPool::takeFlag(std::unique_lock<std::mutex> &lock,
+                            Stream &stream) {
+  if (freeFlags.empty()) {
+    Room room(flagPages);
+    freeFlags.reserve(flagPageBytes / flagBytes *
+                      (flagPages.size() + flagPages.promised));
+    lock.unlock();
+    void *page = nullptr;
+    Status status =
+        context.driver->allocMemory(MemoryKind::Pinned, flagPageBytes, page);
+    lock.lock();
+    if (!status.ok())
+      return status;
+    flagPages.push_back(page);
+    for (size_t at = 0; at < flagPageBytes; at += flagBytes) {
+      auto *flag = reinterpret_cast<uint32_t *>(static_cast<char *>(page) + at);
+      *flag = 0;
+      freeFlags.push_back(flag);
+    }
+  }
+  stream.flagSlot = freeFlags.back();
+  freeFlags.pop_back();
+  stream.flagValue = *stream.flagSlot;
+  return Status();
+}
+
+void StreamPool::give(ThreadContext *slot, Stream *stream, bool idle) {
   const bool captured = stream->frame && stream->frame->capture;
   stream->frame = nullptr;
   stream->previous = nullptr;
   if (stream->external)
-    return giveWrapper(stream,
-                       stream->enqueued != stream->finished && !captured);
+    return context.callerStreams.give(
+        stream, stream->enqueued != stream->finished && !captured);
   if (idle) {
     stream->finished = stream->enqueued;
     if (stream->staging || stream->stuck)
-      reapStaging(*stream, true);
-    if (slot && slot->idleStreamCount < maxIdleStreamsPerThread) {
-      stream->next = slot->idleStreams;
-      slot->idleStreams = stream;
-      ++slot->idleStreamCount;
-      return;
-    }
+      context.reapStaging(*stream, true);
+    if (slot && slot->idleStreams.count < maxIdlePerThread)
+      return slot->idleStreams.push(stream);
   }
-  std::lock_guard<std::mutex> lock(poolMutex);
-  idle ? keepIdle(stream) : keepPending(stream);
-}
-
-void gpuasync_context::keepPending(gpuasync_stream *stream) {
-  stream->next = nullptr;
-  if (pendingTail)
-    pendingTail->next = stream;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (idle)
+    keepIdle(stream);
   else
-    pendingHead = stream;
-  pendingTail = stream;
+    pending.append(stream);
 }
 
-void gpuasync_context::giveEmbedderStream(gpuasync_stream *stream) {
-  {
-    std::lock_guard<std::mutex> lock(poolMutex);
-    if (!stream->embedder)
-      return; // a frame's, or destroyed before
-    stream->embedder = false;
-    ended.streams.destroy();
-    // Its work may still run. Of a closed context nothing is left of it.
-    if (state.load() != State::Closed)
-      keepPending(stream);
-  }
-  releasePart();
+void StreamPool::takeBack(ThreadContext &slot) {
+  std::lock_guard<std::mutex> lock(mutex);
+  while (Stream *stream = slot.idleStreams.pop())
+    keepIdle(stream);
 }
 
-void gpuasync_context::keepIdle(gpuasync_stream *stream) {
-  if (idleStreamCount >= maxIdleStreams) {
-    std::lock_guard<std::mutex> lock(memoryMutex);
-    stream->next = retiredStreams;
-    retiredStreams = stream;
-    retiredCount.fetch_add(1, std::memory_order_relaxed);
-    return;
-  }
-  stream->next = idleStreams;
-  idleStreams = stream;
-  ++idleStreamCount;
+/// The mutex is held, as in the next.
+void StreamPool::keepIdle(Stream *stream) {
+  if (idle.count < maxIdle)
+    return idle.push(stream);
+  retired.push(stream);
+  context.retiredCount.fetch_add(1, std::memory_order_relaxed);
 }
 
 // Nothing that a captured stream was given has run on it, so it is idle once
 // the capture has ended.
-void gpuasync_context::reapPending() {
-  gpuasync_stream **link = &pendingHead;
-  gpuasync_stream *last = nullptr;
-  while (gpuasync_stream *stream = *link) {
+void StreamPool::reapPending() {
+  DriverContext &driver = *context.driver;
+  bool isLost = false;
+  pending.removeIf([&](Stream *stream) {
+    if (isLost)
+      return false;
     bool done = false;
     // An error of the work belongs to whoever waits for an event of the stream;
     // on a lost device every frame fails anyway. A query that failed itself
     // says nothing: the work may still run, so the stream stays here.
-    Status status = driver->queryStream(stream->native, done);
-    if (!status.ok() && status.code() == GPUASYNC_DEVICE_LOST) {
-      (void)noteFault(std::move(status));
-      return;
+    Status status = driver.queryStream(stream->native, done);
+    if (status.code() == GPUASYNC_DEVICE_LOST) {
+      (void)context.noteFault(std::move(status));
+      isLost = true;
     }
-    if (!done || stream->awaited) {
-      last = stream;
-      link = &stream->next;
-      continue;
-    }
-    *link = stream->next;
-    driver->resetStream(stream->native);
+    if (isLost || !done || stream->awaited)
+      return false;
+    driver.resetStream(stream->native);
     stream->finished = stream->enqueued;
-    reapStaging(*stream, true);
+    context.reapStaging(*stream, true);
     keepIdle(stream);
-  }
-  pendingTail = last;
-  for (gpuasync_stream **link = &capturedStreams; *link;) {
-    gpuasync_stream *stream = *link;
+    return true;
+  });
+  if (isLost)
+    return;
+  Stack<Stream> still;
+  while (Stream *stream = captured.pop()) {
     CaptureState state;
-    Status status = driver->captureState(stream->native, state);
+    Status status = driver.captureState(stream->native, state);
     if (!status.ok() || state.kind != CaptureState::None) {
-      (void)noteFault(std::move(status));
-      link = &stream->next;
+      (void)context.noteFault(std::move(status));
+      still.push(stream);
       continue;
     }
-    *link = stream->next;
     stream->capture = 0;
     keepIdle(stream);
   }
+  captured = still;
 }
 
-/// The next stream that nobody's frame holds and that may have work, of those
-/// that round `round` has not waited for (poolMutex held).
-static gpuasync_stream *nextAwaited(gpuasync_context &context, uint64_t round) {
-  context.reapPending();
-  if (context.pendingHead)
-    return context.pendingHead;
-  if (!context.reapWrappers())
-    return context.busyWrappers;
-  // Those of an embedder or a session.
-  for (gpuasync_stream *stream : context.allStreams)
-    if ((stream->embedder || stream->session) && stream->waitRound != round)
-      return stream;
-  return nullptr;
+//===----------------------------------------------------------------------===//
+// Held outside of frames
+//===----------------------------------------------------------------------===//
+
+void StreamPool::hold(Stream *stream, Stream::Holder holder) {
+  std::lock_guard<std::mutex> lock(mutex);
+  stream->holder = holder;
 }
 
-// Whoever asks meanwhile whether the context rests must find the stream, and
-// nobody may give it away: it stays on its list.
-Status gpuasync_context::waitForStreams(const Deadline &deadline,
-                                        Status *failed) {
-  std::unique_lock<std::timed_mutex> one(waitMutex, std::defer_lock);
-  if (deadline.timeoutNs < 0)
-    one.lock();
-  else if (!one.try_lock_for(std::chrono::nanoseconds(deadline.left())))
-    return makeStatus(GPUASYNC_TIMEOUT, "timed out");
-  const uint64_t round = ++waitRounds;
-  while (true) {
-    gpuasync_stream *stream;
-    NativeEvent tail;
-    {
-      std::lock_guard<std::mutex> lock(poolMutex);
-      stream = nextAwaited(*this, round);
-      if (!stream || lost.load())
-        break;
-      stream->awaited = true;
-      tail = stream->tail;
-    }
-    bool done = false;
-    Status status =
-        tail ? driver->waitEvent(tail, deadline.left(), done)
-             : driver->waitStream(stream->native, deadline.left(), done);
-    bool session;
-    {
-      std::lock_guard<std::mutex> lock(poolMutex);
-      stream->awaited = false;
-      stream->waitRound = round;
-      session = stream->session;
-      if (stream->tail != tail)
-        fences.giveEvent(tail); // a frame has marked another one meanwhile
-    }
-    if (done && failed && session && failed->ok())
-      *failed = copyStatus(status);
-    // An error that is not the work's own tells nothing of it.
-    if (!done || status.code() == GPUASYNC_DEVICE_LOST)
-      return status.ok() ? makeStatus(GPUASYNC_TIMEOUT, "timed out")
-                         : noteFault(std::move(status));
+bool StreamPool::giveEmbedder(Stream *stream) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (stream->holder != Stream::Holder::Embedder)
+    return false; // a frame's, or destroyed before
+  stream->holder = Stream::Holder::None;
+  // Its work may still run. Of a closed context nothing is left of it.
+  if (context.state.load() != gpuasync_context::State::Closed)
+    pending.append(stream);
+  return true;
+}
+
+uint64_t StreamPool::countEmbedders() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return static_cast<uint64_t>(
+      std::count_if(all.begin(), all.end(), [](Stream *stream) {
+        return stream->holder == Stream::Holder::Embedder;
+      }));
+}
+
+bool StreamPool::isHeldBySession() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return std::any_of(all.begin(), all.end(), [](Stream *stream) {
+    return stream->holder == Stream::Holder::Session;
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Under a caller's capture
+//===----------------------------------------------------------------------===//
+
+Stream *StreamPool::takeCaptured(uint64_t capture) {
+  std::lock_guard<std::mutex> lock(mutex);
+  Stack<Stream> others;
+  Stream *found = nullptr;
+  while (Stream *stream = captured.pop()) {
+    if (!found && stream->capture == capture)
+      found = stream;
+    else
+      others.push(stream);
   }
-  return lost.load() ? check() : Status();
+  captured = others;
+  return found;
+}
+
+void StreamPool::leaveToCapture(Stream *stream) {
+  std::lock_guard<std::mutex> lock(mutex);
+  captured.push(stream);
+}
+
+bool StreamPool::anyCaptured() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return captured.first;
 }
 
 //===----------------------------------------------------------------------===//
-// Wrappers of callers' streams
+// Rest
 //===----------------------------------------------------------------------===//
 
-// A caller's stream may be gone once the caller has it back, so an event of our
-// own says when the work of our frames there is done. Until then its wrapper
-// serves no other stream: what is staged for one must not be taken for done
-// because the other is.
-Status gpuasync_context::takeWrapper(NativeStream native,
-                                     gpuasync_stream *&out) {
+bool StreamPool::reap() {
+  std::lock_guard<std::mutex> lock(mutex);
+  reapPending();
+  return !pending.first;
+}
+
+Stream *StreamPool::beginWait(uint64_t round, bool held) {
+  std::lock_guard<std::mutex> lock(mutex);
+  Stream *next = nullptr;
+  if (held) {
+    for (Stream *stream : all)
+      if (!next && stream->holder != Stream::Holder::None &&
+          stream->waitRound != round)
+        next = stream;
+  } else {
+    reapPending();
+    next = pending.first;
+  }
+  if (next)
+    next->awaited = true;
+  return next;
+}
+
+bool StreamPool::endWait(Stream *stream, uint64_t round) {
+  std::lock_guard<std::mutex> lock(mutex);
+  stream->awaited = false;
+  stream->waitRound = round;
+  return stream->holder == Stream::Holder::Session;
+}
+
+std::string StreamPool::describePending() {
+  std::lock_guard<std::mutex> lock(mutex);
+  std::string open;
+  for (Stream *stream = pending.first; stream; stream = stream->next)
+    appendItem(open, listUnfinished(*stream));
+  return open;
+}
+
+void StreamPool::forgetSites(const Registration *gone) {
+  std::lock_guard<std::mutex> lock(mutex);
+  // On a lost device work stays pending for ever.
+  for (Stream *stream = pending.first; stream; stream = stream->next)
+    for (const gpuasync_site *&site : stream->recent)
+      if (!gone || gone->holds(site))
+        site = nullptr;
+}
+
+NativeStream StreamPool::any() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return all.empty() ? nullptr : all.front()->native;
+}
+
+void StreamPool::destroyRetired() {
+  std::unique_lock<std::mutex> lock(mutex);
+  while (Stream *stream = retired.pop()) {
+    lock.unlock();
+    if (!context.lost.load())
+      context.driver->destroyStream(stream->native);
+    context.physicalStreams.fetch_sub(1);
+    lock.lock();
+    if (stream->flagSlot)
+      freeFlags.push_back(stream->flagSlot);
+    all.erase(std::find(all.begin(), all.end(), stream));
+    delete stream;
+  }
+}
+
+void StreamPool::destroy(bool alive) {
   {
-    std::lock_guard<std::mutex> lock(poolMutex);
-    for (out = busyWrappers; out; out = out->nextBusy)
-      if (out->native == native && !out->taken) {
-        out->taken = true;
-        return Status();
-      }
-    if (!idleWrappers)
-      (void)reapWrappers();
-    if ((out = idleWrappers)) {
-      idleWrappers = out->next;
-      out->next = nullptr;
-      out->native = native;
-      out->taken = true;
-      return Status();
-    }
+    std::lock_guard<std::mutex> lock(mutex);
+    idle = retired = {};
+    pending = {};
   }
-  auto made = std::make_unique<gpuasync_stream>();
-  made->context = this;
-  made->external = true;
-  made->native = native;
-  made->taken = true;
-  Status status = fences.takeEvent(made->tail);
-  if (!status.ok())
-    return status;
-  std::lock_guard<std::mutex> lock(poolMutex);
-  try {
-    wrappers.push_back(made.get());
-  } catch (...) {
-    fences.giveEvent(made->tail);
-    throw;
+  for (Stream *stream : all) {
+    context.reapStaging(*stream, true);
+    if (!stream->native)
+      continue; // a close before this one came so far
+    if (alive)
+      context.driver->destroyStream(stream->native);
+    stream->native = nullptr;
+    context.physicalStreams.fetch_sub(1);
   }
-  out = made.release();
-  return Status();
-}
-
-/// Puts the tail of a wrapper behind all work of its stream (poolMutex held).
-static Status moveTail(gpuasync_context &context,
-                       gpuasync_stream &wrapper) try {
-  // One that a thread waits for without the lock is that thread's.
-  NativeEvent tail = wrapper.tail;
-  if (wrapper.awaited)
-    if (Status status = context.fences.takeEvent(tail); !status.ok())
-      return status;
-  Status status = context.driver->recordEvent(tail, wrapper.native);
-  if (status.ok())
-    wrapper.tail = tail;
-  else if (wrapper.tail != tail)
-    context.fences.giveEvent(tail);
-  return status;
-} catch (const std::bad_alloc &) {
-  return outOfMemoryStatus();
-}
-
-void gpuasync_context::giveWrapper(gpuasync_stream *wrapper, bool more) {
-  std::lock_guard<std::mutex> lock(poolMutex);
-  wrapper->next = nullptr;
-  if (more) {
-    Status status = moveTail(*this, *wrapper);
-    if (!status.ok()) {
-      // The stream has failed or is gone, and nobody can say when its work is
-      // done: what is staged for it stays until the close, as the wrapper does,
-      // and unloading relies on the driver's own waiting.
-      (void)noteFault(std::move(status));
-      return;
-    }
-    if (!wrapper->busy) {
-      wrapper->busy = true;
-      wrapper->nextBusy = nullptr;
-      gpuasync_stream **end = &busyWrappers; // the oldest work ends first
-      while (*end)
-        end = &(*end)->nextBusy;
-      *end = wrapper;
-    }
-  }
-  wrapper->taken = false;
-  if (wrapper->busy)
-    return;
-  wrapper->next = idleWrappers;
-  idleWrappers = wrapper;
-}
-
-bool gpuasync_context::reapWrappers() {
-  for (gpuasync_stream **link = &busyWrappers; *link;) {
-    gpuasync_stream *wrapper = *link;
-    bool done = false;
-    Status status = driver->queryEvent(wrapper->tail, done);
-    // A query that failed itself says nothing, save that nothing runs any more
-    // on a lost device.
-    done |= status.code() == GPUASYNC_DEVICE_LOST;
-    if (!done || wrapper->awaited) {
-      link = &wrapper->nextBusy;
-      continue;
-    }
-    *link = wrapper->nextBusy;
-    wrapper->busy = false;
-    if (wrapper->taken)
-      continue; // the frame goes on with it
-    reapStaging(*wrapper, true);
-    wrapper->next = idleWrappers;
-    idleWrappers = wrapper;
-  }
-  return !busyWrappers;
-}
-
-//===----------------------------------------------------------------------===//
-// Events
-//===----------------------------------------------------------------------===//
-
-Status gpuasync_context::takeEvent(ThreadContext *slot, Event *&out) {
-  if (slot && slot->idleEvents) {
-    out = slot->idleEvents;
-    slot->idleEvents = out->next;
-    --slot->idleEventCount;
-    out->next = nullptr;
-    return Status();
-  }
-  std::unique_lock<std::mutex> lock(poolMutex);
-  if ((out = idleEvents)) {
-    idleEvents = out->next;
-    out->next = nullptr;
-    return Status();
-  }
-  Room room(allEvents);
-  lock.unlock();
-  auto event = std::make_unique<Event>();
-  event->context = this;
-  Status status = driver->createEvent(event->native);
-  if (!status.ok())
-    return status;
-  lock.lock();
-  allEvents.push_back(event.get());
-  physicalEvents.fetch_add(1, std::memory_order_relaxed);
-  out = event.release();
-  return Status();
-}
-
-void gpuasync_context::giveEvent(ThreadContext *slot, Event *event) {
-  event->live = false;
-  event->label.clear();
-  ++event->generation;
-  event->frame = nullptr;
-  event->previous = nullptr;
-  if (slot && slot->idleEventCount < maxIdleEventsPerThread) {
-    event->next = slot->idleEvents;
-    slot->idleEvents = event;
-    ++slot->idleEventCount;
-    return;
-  }
-  std::lock_guard<std::mutex> lock(poolMutex);
-  event->next = idleEvents;
-  idleEvents = event;
-}
-
-void gpuasync_context::exportEvent(Event *event) {
-  event->frame = nullptr;
-  std::lock_guard<std::mutex> lock(poolMutex);
-  linkFront(exported, event);
-}
-
-void gpuasync_context::importEvent(Event *event) {
-  std::lock_guard<std::mutex> lock(poolMutex);
-  unlink(exported, event);
+  for (void *page : flagPages)
+    if (alive)
+      context.driver->freeMemory(MemoryKind::Pinned, page);
+  flagPages.clear();
 }

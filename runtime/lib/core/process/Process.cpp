@@ -274,19 +274,12 @@ void ThreadState::purge(bool everything) {
       continue;
     }
     *link = slot->nextOfThread;
+    context->streams.takeBack(*slot);
+    context->events.takeBack(*slot);
     {
       std::lock_guard<std::mutex> lock(context->poolMutex);
       eraseOne(context->slots, slot);
       foldCounters(context->ended, slot->counters);
-      while (gpuasync_stream *stream = slot->idleStreams) {
-        slot->idleStreams = stream->next;
-        context->keepIdle(stream);
-      }
-      while (Event *event = slot->idleEvents) {
-        slot->idleEvents = event->next;
-        event->next = context->idleEvents;
-        context->idleEvents = event;
-      }
     }
     delete slot;
     context->releasePart();

@@ -174,11 +174,10 @@ uint64_t gpuasync_leaks_list(const gpuasync_context *constant,
       add(origin.site, origin.label,
           ": registration of %" PRIu64 " bytes never undone", bytes);
     });
-    if (context->state.load() != gpuasync_context::State::Closed) {
-      std::lock_guard<std::mutex> lock(context->poolMutex);
-      for (Event *event = context->exported; event; event = event->next)
-        add(event->site, event->label, ": event never released", 0);
-    }
+    if (context->state.load() != gpuasync_context::State::Closed)
+      context->events.forEachExported([&](const Origin &origin) {
+        add(origin.site, origin.label, ": event never released", 0);
+      });
   } catch (const std::bad_alloc &) {
   }
   if (visitor)

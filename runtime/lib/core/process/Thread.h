@@ -20,6 +20,7 @@
 #ifndef GPUASYNC_CORE_PROCESS_THREAD_H
 #define GPUASYNC_CORE_PROCESS_THREAD_H
 
+#include "core/pool/Lists.h"
 #include "core/process/Clock.h"
 #include "drivers/Driver.h"
 
@@ -76,10 +77,8 @@ struct alignas(64) ThreadContext {
   gpuasync_context *context = nullptr; ///< one of its parts
   ThreadContext *nextOfThread = nullptr;
   Counters counters;
-  gpuasync_stream *idleStreams = nullptr; ///< LIFO
-  uint32_t idleStreamCount = 0;
-  Event *idleEvents = nullptr; ///< LIFO
-  uint32_t idleEventCount = 0;
+  Stack<gpuasync_stream> idleStreams;
+  Stack<Event> idleEvents;
   /// Of the retire list: looks in a row that found the context busy, and frames
   /// that begin without one until the next.
   uint32_t busyLooks = 0, unlookedLeft = 0;

@@ -1,0 +1,144 @@
+//===- CallerStreams.cpp - Wrappers of callers' streams -------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See CallerStreams.h.
+//===----------------------------------------------------------------------===//
+
+#include "core/pool/CallerStreams.h"
+#include "core/context/ContextImpl.h"
+
+#include <algorithm>
+#include <new>
+
+using namespace gpuasync;
+
+CallerStreams::~CallerStreams() {
+  for (Stream *wrapper : all)
+    delete wrapper;
+}
+
+Status CallerStreams::take(NativeStream native, Stream *&out) {
+  std::unique_lock<std::mutex> lock(mutex);
+  for (Stream *wrapper : busy)
+    if (wrapper->native == native && !wrapper->taken) {
+      wrapper->taken = true;
+      out = wrapper;
+      return Status();
+    }
+  if (!idle.first)
+    (void)reapBusy();
+  out = idle.pop();
+  if (!out) {
+    lock.unlock();
+    auto made = std::make_unique<Stream>();
+    made->context = &context;
+    made->external = true;
+    if (Status status = context.fences.takeEvent(made->tail); !status.ok())
+      return status;
+    lock.lock();
+    try {
+      busy.reserve(all.size() + 1);
+      all.push_back(made.get());
+    } catch (...) {
+      context.fences.giveEvent(made->tail);
+      throw;
+    }
+    out = made.release();
+  }
+  out->native = native;
+  out->taken = true;
+  return Status();
+}
+
+/// Puts the tail of a wrapper behind all work of its stream; the mutex is held.
+Status CallerStreams::moveTail(Stream &wrapper) try {
+  // One that a thread waits for without the lock is that thread's.
+  NativeEvent tail = wrapper.tail;
+  if (wrapper.awaited)
+    if (Status status = context.fences.takeEvent(tail); !status.ok())
+      return status;
+  Status status = context.driver->recordEvent(tail, wrapper.native);
+  if (status.ok())
+    wrapper.tail = tail;
+  else if (wrapper.tail != tail)
+    context.fences.giveEvent(tail);
+  return status;
+} catch (const std::bad_alloc &) {
+  return outOfMemoryStatus();
+}
+
+void CallerStreams::give(Stream *wrapper, bool more) {
+  std::lock_guard<std::mutex> lock(mutex);
+  wrapper->next = nullptr;
+  if (more) {
+    Status status = moveTail(*wrapper);
+    if (!status.ok()) {
+      // The stream has failed or is gone, and nobody can say when its work is
+      // done: what is staged for it stays until the close, as the wrapper does,
+      // and unloading relies on the driver's own waiting.
+      (void)context.noteFault(std::move(status));
+      return;
+    }
+    if (!wrapper->busy)
+      busy.push_back(wrapper);
+    wrapper->busy = true;
+  }
+  wrapper->taken = false;
+  if (!wrapper->busy)
+    idle.push(wrapper);
+}
+
+/// The mutex is held.
+bool CallerStreams::reapBusy() {
+  auto isOver = [&](Stream *wrapper) {
+    bool done = false;
+    Status status = context.driver->queryEvent(wrapper->tail, done);
+    // A query that failed itself says nothing, save that nothing runs any more
+    // on a lost device.
+    done |= status.code() == GPUASYNC_DEVICE_LOST;
+    if (!done || wrapper->awaited)
+      return false;
+    wrapper->busy = false;
+    if (!wrapper->taken) { // else the frame goes on with it
+      context.reapStaging(*wrapper, true);
+      idle.push(wrapper);
+    }
+    return true;
+  };
+  busy.erase(std::remove_if(busy.begin(), busy.end(), isOver), busy.end());
+  return busy.empty();
+}
+
+bool CallerStreams::reap() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return reapBusy();
+}
+
+Stream *CallerStreams::beginWait(NativeEvent &tail) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (reapBusy())
+    return nullptr;
+  busy.front()->awaited = true;
+  tail = busy.front()->tail;
+  return busy.front();
+}
+
+void CallerStreams::endWait(Stream *wrapper, NativeEvent tail) {
+  std::lock_guard<std::mutex> lock(mutex);
+  wrapper->awaited = false;
+  if (wrapper->tail != tail)
+    context.fences.giveEvent(tail); // a frame has marked another one meanwhile
+}
+
+void CallerStreams::destroy() {
+  std::lock_guard<std::mutex> lock(mutex);
+  for (Stream *wrapper : all) {
+    context.reapStaging(*wrapper, true);
+    context.fences.giveEvent(wrapper->tail);
+    delete wrapper;
+  }
+  all.clear();
+  busy.clear();
+  idle = {};
+}

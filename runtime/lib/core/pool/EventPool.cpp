@@ -1,0 +1,97 @@
+//===- EventPool.cpp - Events of a context --------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See EventPool.h.
+//===----------------------------------------------------------------------===//
+
+#include "core/pool/EventPool.h"
+#include "core/context/ContextImpl.h"
+
+using namespace gpuasync;
+
+static constexpr uint32_t maxIdlePerThread = 64;
+
+EventPool::~EventPool() {
+  for (Event *event : all)
+    delete event;
+}
+
+Status EventPool::take(ThreadContext *slot, Event *&out) {
+  if (slot && (out = slot->idleEvents.pop()))
+    return Status();
+  std::unique_lock<std::mutex> lock(mutex);
+  if ((out = idle.pop()))
+    return Status();
+  Room room(all);
+  lock.unlock();
+  auto event = std::make_unique<Event>();
+  event->context = &context;
+  Status status = context.driver->createEvent(event->native);
+  if (!status.ok())
+    return status;
+  lock.lock();
+  all.push_back(event.get());
+  context.physicalEvents.fetch_add(1, std::memory_order_relaxed);
+  out = event.release();
+  return Status();
+}
+
+void EventPool::give(ThreadContext *slot, Event *event) {
+  event->live = false;
+  event->origin.label.clear();
+  ++event->generation;
+  event->frame = nullptr;
+  event->previous = nullptr;
+  if (slot && slot->idleEvents.count < maxIdlePerThread)
+    return slot->idleEvents.push(event);
+  std::lock_guard<std::mutex> lock(mutex);
+  idle.push(event);
+}
+
+void EventPool::takeBack(ThreadContext &slot) {
+  std::lock_guard<std::mutex> lock(mutex);
+  while (Event *event = slot.idleEvents.pop())
+    idle.push(event);
+}
+
+void EventPool::leaveFrame(Event *event) {
+  event->frame = nullptr;
+  std::lock_guard<std::mutex> lock(mutex);
+  linkFront(exported, event);
+}
+
+void EventPool::enterFrame(Event *event) {
+  std::lock_guard<std::mutex> lock(mutex);
+  unlink(exported, event);
+}
+
+Status EventPool::locate(const Event &event, Status status) {
+  std::lock_guard<std::mutex> lock(mutex);
+  const Origin &origin = event.origin;
+  return origin.site || origin.label.empty()
+             ? gpuasync::locate(std::move(status), origin.site)
+             : gpuasync::locate(std::move(status), "", 0, 0,
+                                origin.label.c_str());
+}
+
+void EventPool::keepLabels(const Registration *gone) {
+  std::lock_guard<std::mutex> lock(mutex);
+  for (Event *event = exported; event; event = event->next)
+    event->origin.keepLabel(gone);
+}
+
+void EventPool::destroy(bool alive) {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    idle = {};
+  }
+  for (Event *event : all) {
+    if (!event->native)
+      continue; // a close before this one came so far
+    if (alive)
+      context.driver->destroyEvent(event->native);
+    event->native = nullptr;
+    context.physicalEvents.fetch_sub(1);
+  }
+}

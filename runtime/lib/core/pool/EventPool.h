@@ -1,0 +1,90 @@
+//===- EventPool.h - Events of a context ------------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Idle events are handed out last in, first out, from the thread's own list if
+// it has one; those in nobody's frame are known here.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_CORE_POOL_EVENTPOOL_H
+#define GPUASYNC_CORE_POOL_EVENTPOOL_H
+
+#include "core/pool/Lists.h"
+#include "core/pool/Origin.h"
+#include "drivers/Driver.h"
+
+#include <mutex>
+
+struct gpuasync_context;
+
+namespace gpuasync {
+
+struct Frame;
+struct ThreadContext;
+
+/// Where the address of an event is aligned to: the low bits of a handle are
+/// its generation, so that a stale handle is recognised.
+struct alignas(64) Event {
+  gpuasync_context *context = nullptr;
+  NativeEvent native = nullptr;
+  Frame *frame = nullptr; ///< null: exported, or idle
+  Event *previous = nullptr, *next = nullptr;
+  Origin origin; ///< of the record
+  uint32_t generation = 0;
+  bool live = false;
+  gpuasync_event *handle() {
+    return reinterpret_cast<gpuasync_event *>(
+        reinterpret_cast<uintptr_t>(this) | (generation & 63));
+  }
+  static Event *of(gpuasync_event *handle) {
+    return reinterpret_cast<Event *>(reinterpret_cast<uintptr_t>(handle) &
+                                     ~uintptr_t(63));
+  }
+  bool isCurrent(gpuasync_event *from) const {
+    return live &&
+           (reinterpret_cast<uintptr_t>(from) & 63) == (generation & 63);
+  }
+};
+
+/// Thread safe; a slot is passed by its own thread, an event by one thread at a
+/// time. No other lock is taken under this one, and it is not held over calls
+/// of the driver's.
+class EventPool {
+public:
+  explicit EventPool(gpuasync_context &context) : context(context) {}
+  EventPool(const EventPool &) = delete;
+  ~EventPool();
+
+  Status take(ThreadContext *slot, Event *&out);
+  /// `slot` null: to those of all threads.
+  void give(ThreadContext *slot, Event *event);
+  /// What is idle in a thread that ends, or whose context does.
+  void takeBack(ThreadContext &slot);
+  /// An event leaves its frame, and comes into one again (or is released).
+  void leaveFrame(Event *event);
+  void enterFrame(Event *event);
+  /// With the place of the record of an event that is in nobody's frame.
+  Status locate(const Event &event, Status status);
+  void keepLabels(const Registration *gone);
+  /// `visit(origin)` for each event that is in nobody's frame.
+  template <typename Visit>
+  void forEachExported(Visit visit) {
+    std::lock_guard<std::mutex> lock(mutex);
+    for (Event *event = exported; event; event = event->next)
+      visit(event->origin);
+  }
+  /// At the context's end; exported ones stay what they are to their holders.
+  /// `alive`: the device is not lost.
+  void destroy(bool alive);
+
+private:
+  gpuasync_context &context;
+  std::mutex mutex;
+  Stack<Event> idle;
+  DriverList<Event *> all;
+  Event *exported = nullptr;
+};
+
+} // namespace gpuasync
+
+#endif // GPUASYNC_CORE_POOL_EVENTPOOL_H

@@ -1,0 +1,143 @@
+//===- StreamPool.h - Streams of a context ----------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Idle streams are handed out last in, first out, from the thread's own list if
+// it has one. A stream given back with work on it is queried before it is used
+// again: nobody else can have put anything on it.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_CORE_POOL_STREAMPOOL_H
+#define GPUASYNC_CORE_POOL_STREAMPOOL_H
+
+#include "core/pool/Lists.h"
+#include "drivers/Driver.h"
+
+#include <mutex>
+#include <string>
+
+namespace gpuasync {
+
+struct Frame;
+struct Registration;
+struct Staging;
+struct StagingUse;
+struct ThreadContext;
+
+} // namespace gpuasync
+
+/// A physical stream, or a wrapper of the caller's one (CallerStreams.h).
+/// Aligned, so that streams of different threads share no cache line.
+struct alignas(64) gpuasync_stream {
+  static constexpr uint32_t recentCount = 16;
+  gpuasync_context *context = nullptr;
+  gpuasync::NativeStream native = nullptr;
+  gpuasync::Frame *frame = nullptr; ///< the owner; null in the pool
+  gpuasync_stream *previous = nullptr, *next = nullptr;
+  uint64_t id = 0;       ///< unique in the context; 0 of a wrapper
+  bool external = false; ///< a wrapper: native is not ours
+  /// Who holds it outside of frames: gpuasync_context_stream_create's caller,
+  /// or a Session between its calls.
+  enum class Holder : uint8_t { None, Embedder, Session };
+  Holder holder = Holder::None;
+  /// A thread waits for it without a lock: it stays on its list.
+  bool awaited = false;
+  uint64_t waitRound = 0; ///< of the last wait for all streams that has done so
+  //===--- Of a wrapper
+  /// Reached once all work that frames have left on the stream is done.
+  gpuasync::NativeEvent tail = nullptr;
+  bool taken = false; ///< by a frame
+  bool busy = false;  ///< the tail is not known to be reached
+  //===--- What is on it
+  uint64_t enqueued = 0; ///< operations so far
+  uint64_t finished = 0; ///< of them known complete
+  uint64_t capture = 0;  ///< of the capture that it is part of
+  uint32_t *flagSlot = nullptr;
+  uint32_t flagValue = 0;
+  gpuasync::StagingUse *staging = nullptr, *stagingTail = nullptr;
+  /// Staging that an error left without a fence: free once the stream is idle.
+  gpuasync::Staging *stuck = nullptr;
+  uint64_t stagedSinceFlag = 0;
+  /// The newest operations, for a timeout's list: number n at n % recentCount.
+  const gpuasync_site *recent[recentCount] = {};
+
+  void note(const gpuasync_site *site) {
+    recent[enqueued % recentCount] = site;
+    ++enqueued;
+  }
+};
+
+namespace gpuasync {
+
+using Stream = gpuasync_stream;
+
+/// Thread safe; a slot is passed by its own thread, a stream by one thread at a
+/// time. Under its lock those of staging, memory and fences are taken, and the
+/// driver is asked, but for nothing that may block.
+class StreamPool {
+public:
+  explicit StreamPool(gpuasync_context &context) : context(context) {}
+  StreamPool(const StreamPool &) = delete;
+  ~StreamPool();
+
+  Status take(ThreadContext *slot, Stream *&out);
+  /// `slot` null: to those of all threads. `idle`: all its work is known to be
+  /// done. Also for wrappers.
+  void give(ThreadContext *slot, Stream *stream, bool idle);
+  /// What is idle in a thread that ends, or whose context does.
+  void takeBack(ThreadContext &slot);
+
+  //===--- Held outside of frames
+  void hold(Stream *stream, Stream::Holder holder);
+  /// An embedder's comes back, with work on it; false: it is none.
+  bool giveEmbedder(Stream *stream);
+  uint64_t countEmbedders();
+  bool isHeldBySession();
+
+  //===--- Under a caller's capture
+  /// One that an earlier frame left to the capture, or null.
+  Stream *takeCaptured(uint64_t capture);
+  /// The stream serves nothing else until its capture ends.
+  void leaveToCapture(Stream *stream);
+  bool anyCaptured();
+
+  //===--- Rest
+  /// Whether no stream that was given back has work.
+  bool reap();
+  /// A stream that was given back with work, or the next one that is held
+  /// outside of frames and that round `round` has not waited for. It stays
+  /// where it is until endWait, which says whether a session holds it. Null:
+  /// none.
+  Stream *beginWait(uint64_t round, bool held);
+  bool endWait(Stream *stream, uint64_t round);
+  /// "a; b; ...": what has not ended on streams that were given back.
+  std::string describePending();
+  /// Sites of a program (null: of all) whose constant data goes.
+  void forgetSites(const Registration *gone);
+  /// Any of ours; null if there is none.
+  NativeStream any();
+  /// Those that are too many. Nothing runs.
+  void destroyRetired();
+  /// At the context's end. `alive`: the device is not lost.
+  void destroy(bool alive);
+
+private:
+  Status takeFlag(std::unique_lock<std::mutex> &lock, Stream &stream);
+  void reapPending();
+  void keepIdle(Stream *stream);
+
+  gpuasync_context &context;
+  std::mutex mutex;
+  uint64_t made = 0; ///< so far
+  Stack<Stream> idle;
+  Queue<Stream> pending;
+  Stack<Stream> captured; ///< until their captures end
+  Stack<Stream> retired;  ///< to be destroyed
+  DriverList<Stream *> all;
+  std::vector<uint32_t *> freeFlags;
+  DriverList<void *> flagPages;
+};
+
+} // namespace gpuasync
+
+#endif // GPUASYNC_CORE_POOL_STREAMPOOL_H
