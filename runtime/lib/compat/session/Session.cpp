@@ -91,7 +91,7 @@ public:
     {
       // What no host wait has finished by now nobody will look at.
       std::lock_guard<std::mutex> lock(transferMutex);
-      context.dropDownloads(downloads);
+      context.staging.dropAll(downloads);
     }
     context.release();
     delete this;
@@ -173,7 +173,7 @@ public:
         return;
       call.frame()->run(site, [&] {
         SharedDownloads shared(*this, *call.frame());
-        context.finishDownloads(call.frame()->downloads);
+        context.staging.finish(call.frame()->downloads);
         return Status();
       });
     });

@@ -223,30 +223,18 @@ void gpuasync::releaseAfterError(Frame &frame) {
   }
   const bool lost = context.lost.load(std::memory_order_relaxed);
   if (idle || lost)
-    context.dropDownloads(frame.downloads);
+    context.staging.dropAll(frame.downloads);
   else
-    context.abandonDownloads(frame.downloads);
+    context.staging.abandon(frame.downloads);
   context.registrations.leave(frame, /*undo=*/true);
-  Block *blocks = nullptr;
-  {
-    std::lock_guard<std::mutex> lock(context.memoryMutex);
-    while (Block *block = frame.buffers) {
-      unlink(frame.buffers, block);
-      block->frame = nullptr;
-      if ((ordered.ok() || lost) && block->live) {
-        block->live = false;
-        context.liveBytes -= block->bytes;
-        linkFront(blocks, block);
-      }
-      // Nobody could say when it is free: the block stays the program's.
-    }
-  }
+  // Nobody could say when memory behind an unknown point is free: then it stays
+  // the program's.
+  Block *blocks = context.memory.leave(frame, /*ends=*/ordered.ok() || lost);
   while (Block *block = blocks) {
-    unlink(blocks, block);
-    frame.slot->counters.buffers.destroy();
+    blocks = block->next;
     // Without memory for its fence it stays known, and close gives it back.
     (void)guard(
-        [&] { return context.deallocate(lost ? nullptr : last, block); });
+        [&] { return context.memory.free(lost ? nullptr : last, block); });
   }
 }
 
@@ -279,24 +267,9 @@ static void leave(Frame &frame) {
                             !frame.failed &&
                                 stream->enqueued == stream->finished);
     }
-    if (frame.downloads) {
-      std::lock_guard<std::mutex> lock(context->orphanMutex);
-      Download **tail = &frame.downloads;
-      while (*tail)
-        tail = &(*tail)->next;
-      *tail = context->orphans;
-      context->orphans = frame.downloads;
-      frame.downloads = nullptr;
-      context->orphanCount.store(1, std::memory_order_release);
-    }
-    if (frame.buffers) {
-      // The program's own from here on.
-      std::lock_guard<std::mutex> lock(context->memoryMutex);
-      while (Block *block = frame.buffers) {
-        unlink(frame.buffers, block);
-        block->frame = nullptr;
-      }
-    }
+    context->staging.adopt(frame.downloads);
+    if (frame.buffers) // the program's own from here on
+      (void)context->memory.leave(frame, /*ends=*/false);
     context->registrations.leave(frame, /*undo=*/false);
   }
   if (frame.current)

@@ -39,7 +39,7 @@ struct Frame {
   gpuasync_status *error = nullptr;
   Stream *streams = nullptr;
   Event *events = nullptr;
-  Block *buffers = nullptr;      ///< under the context's memoryMutex
+  Block *buffers = nullptr;      ///< under the memory pool's lock
   uint32_t registrations = 0;    ///< made and not undone by this frame
   Download *downloads = nullptr; ///< newest first
   Capture *capture = nullptr;    ///< of the caller's stream, if it is captured

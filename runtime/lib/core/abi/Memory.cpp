@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The entries that lowered code calls; the allocator is in Allocator.cpp.
+// The entries that lowered code calls; the pools are in core/pool.
 //===----------------------------------------------------------------------===//
 
 #include "core/context/Capture.h"
@@ -28,20 +28,12 @@ void *gpuasync_alloc(gpuasync_frame *memory, gpuasync_stream *stream,
     MemoryKind kind = flags & GPUASYNC_ALLOC_HOST_SHARED
                           ? MemoryKind::HostShared
                           : MemoryKind::Device;
-    RETURN_IF_ERROR(frame->capture
-                        ? allocateCaptured(*frame, stream, bytes, kind, block)
-                        : context.allocate(stream, bytes, kind, block));
+    if (frame->capture)
+      RETURN_IF_ERROR(checkCapturedAllocation(*frame, stream, kind));
+    RETURN_IF_ERROR(
+        context.memory.allocate(*frame, stream, bytes, kind, site, block));
     if (stream)
       stream->note(site);
-    std::lock_guard<std::mutex> lock(context.memoryMutex);
-    block->live = true;
-    block->bytes = bytes;
-    block->site = site;
-    block->program = frame->pin->registration;
-    block->frame = frame;
-    linkFront(frame->buffers, block);
-    context.liveBytes += bytes;
-    frame->slot->counters.buffers.create();
     return Status();
   });
   return ok ? block->pointer : nullptr;
@@ -56,30 +48,10 @@ void gpuasync_dealloc(gpuasync_frame *memory, gpuasync_stream *stream,
   frame->run(site, [&]() -> Status {
     gpuasync_context &context = *frame->context;
     Block *block = nullptr;
-    {
-      std::lock_guard<std::mutex> lock(context.memoryMutex);
-      block = context.findBlock(pointer);
-      if (!block || block->pointer != pointer || block->internal)
-        return makeStatus(
-            GPUASYNC_INVALID_ARGUMENT,
-            "%p was not allocated by this runtime in this context", pointer);
-      if (!block->live)
-        return makeStatus(GPUASYNC_INVALID_ARGUMENT, "%p was freed before",
-                          pointer);
-      if (frame->capture)
-        RETURN_IF_ERROR(checkCapturedFree(*frame, stream, *block));
-      block->live = false;
-      if (block->frame)
-        unlink(block->frame->buffers, block);
-      block->frame = nullptr;
-      block->site = nullptr;
-      block->label.clear();
-      context.liveBytes -= block->bytes;
-    }
-    frame->slot->counters.buffers.destroy();
+    RETURN_IF_ERROR(context.memory.giveUp(*frame, stream, pointer, block));
     if (stream)
       stream->note(site);
-    return context.deallocate(stream, block);
+    return context.memory.free(stream, block);
   });
 }
 

@@ -87,9 +87,8 @@ static int32_t waitInFrame(Frame *frame, const gpuasync_site *site, Wait wait) {
     frame->slot->counters.hostWaits.add(1);
     RETURN_IF_ERROR(wait());
     if (frame->downloads)
-      frame->context->finishDownloads(frame->downloads);
-    if (frame->context->orphanCount.load(std::memory_order_acquire))
-      frame->context->finishOrphans();
+      frame->context->staging.finish(frame->downloads);
+    frame->context->staging.finishOrphans();
     return Status();
   });
   return frame->failed;
@@ -116,8 +115,7 @@ static Status waitForToken(gpuasync_event *handle) {
                         double(deadline.timeoutNs) / 1e9);
   if (!status.ok())
     return context.events.locate(*event, std::move(status));
-  if (context.orphanCount.load(std::memory_order_acquire))
-    context.finishOrphans();
+  context.staging.finishOrphans();
   return Status();
 }
 

@@ -39,22 +39,21 @@ public:
     if (!staging)
       return;
     if (inUse) {
-      staging->next = stream.stuck;
-      stream.stuck = staging;
+      stream.stuck.push(staging);
     } else {
-      context.dropStaging(staging);
+      context.memory.dropStaging(staging);
     }
   }
-  Status take(uint64_t bytes) { return context.takeStaging(bytes, staging); }
+  Status take(uint64_t bytes) {
+    return context.memory.takeStaging(bytes, staging);
+  }
   /// One more use of staging that has others, by the device.
-  void share(Staging *used) {
-    std::lock_guard<std::mutex> lock(context.memoryMutex);
-    staging = used;
-    ++staging->uses;
+  void share(Block *used) {
+    context.memory.shareStaging(staging = used);
     inUse = true;
   }
-  char *data() const { return staging->block->pointer; }
-  Staging *get() const { return staging; }
+  char *data() const { return staging->pointer; }
+  Block *get() const { return staging; }
   /// The device is going to work on it.
   void use() { inUse = true; }
   void passOn() { staging = nullptr; }
@@ -62,7 +61,7 @@ public:
 private:
   gpuasync_context &context;
   Stream &stream;
-  Staging *staging = nullptr;
+  Block *staging = nullptr;
   bool inUse = false;
 };
 
@@ -82,7 +81,7 @@ struct Transfer {
                   bool &pageable);
   Status checkPageable();
   bool idle();
-  Status remember(char *destination, uint64_t bytes, Staging *staging,
+  Status remember(char *destination, uint64_t bytes, Block *staging,
                   StridedCopy *scatter);
   Download *findPending(const char *source, uint64_t bytes);
   Status settle(Download *pending);
@@ -106,25 +105,10 @@ Status Transfer::classify(const void *first, const Extent &extent,
   pageable = false;
   if (!first)
     return makeStatus(GPUASYNC_INVALID_ARGUMENT, "null %s", role);
-  auto offsetIn = [&](const void *base) {
-    return static_cast<uint64_t>(static_cast<const char *>(first) -
-                                 static_cast<const char *>(base));
-  };
-  {
-    std::lock_guard<std::mutex> lock(context.memoryMutex);
-    if (Block *block = context.findBlock(first)) {
-      uint64_t offset = offsetIn(block->pointer);
-      if (!block->live)
-        return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                          "the %s %p lies in memory that was freed", role,
-                          first);
-      if (!extent.isWithin(offset, block->bytes))
-        return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                          "the %s exceeds its buffer: %s", role,
-                          extent.describe(offset, block->bytes).c_str());
-      return Status();
-    }
-  }
+  bool ours = false;
+  Status held = context.memory.check(first, extent, role, ours);
+  if (ours)
+    return held;
   // A copy that leaves a registered part is treated as pageable.
   if (context.registrations.cover(first, extent, pageable))
     return Status();
@@ -151,20 +135,20 @@ bool Transfer::idle() {
 
 /// Puts a copy into pageable memory on the frame's list, with a fence behind
 /// it. Takes over `scatter`, and `staging` unless it fails.
-Status Transfer::remember(char *destination, uint64_t bytes, Staging *staging,
+Status Transfer::remember(char *destination, uint64_t bytes, Block *staging,
                           StridedCopy *scatter) {
   std::unique_ptr<StridedCopy> owned(scatter);
-  Download *download = context.newDownload();
+  Download *download = context.staging.newDownload();
   Status status;
   try {
     status = context.fences.make(stream, download->fence);
   } catch (...) {
-    context.dropDownload(download);
+    context.staging.drop(download);
     throw;
   }
   if (!status.ok()) {
     // Without a fence nobody would ever know that it is done.
-    context.dropDownload(download);
+    context.staging.drop(download);
     return status;
   }
   download->destination = destination;
@@ -179,7 +163,7 @@ Status Transfer::remember(char *destination, uint64_t bytes, Staging *staging,
 Download *Transfer::findPending(const char *source, uint64_t bytes) {
   if (!frame.downloads)
     return nullptr;
-  context.finishDownloads(frame.downloads);
+  context.staging.finish(frame.downloads);
   for (Download *pending = frame.downloads; pending; pending = pending->next)
     if (pending->destination < source + bytes &&
         source < pending->destination + pending->bytes)
@@ -193,7 +177,7 @@ Status Transfer::settle(Download *pending) {
   const Deadline deadline = callDeadline();
   char *destination = pending->destination;
   while (true) {
-    context.finishDownloads(frame.downloads);
+    context.staging.finish(frame.downloads);
     bool open = false;
     for (Download *entry = frame.downloads; entry; entry = entry->next)
       open |= entry->destination == destination;
@@ -230,10 +214,7 @@ Status Transfer::takeLate(HeldStaging &staging, const char *source,
     auto link = std::make_unique<LateLink>();
     link->staging = staging.get();
     link->number = ++number;
-    {
-      std::lock_guard<std::mutex> lock(context.memoryMutex);
-      ++staging.get()->uses;
-    }
+    context.memory.shareStaging(staging.get());
     link->next = pending->late;
     pending->late = link.release();
   }
@@ -288,8 +269,7 @@ Status Transfer::upload(char *destination, const char *source, uint64_t bytes,
     memmove(destination, source, bytes);
     return Status();
   }
-  if (stream.staging)
-    context.reapStaging(stream, false);
+  context.staging.reap(stream, /*idle=*/false);
   for (uint64_t offset = 0; offset < bytes; offset += chunkBytes) {
     uint64_t piece = bytes - offset < chunkBytes ? bytes - offset : chunkBytes;
     HeldStaging staging(context, stream);
@@ -302,7 +282,7 @@ Status Transfer::upload(char *destination, const char *source, uint64_t bytes,
         fromDevice(destination + offset, staging.data(), piece, toPageable);
     if (!status.ok())
       return status;
-    status = context.useStaging(stream, staging.get(), piece);
+    status = context.staging.use(stream, staging.get(), piece);
     staging.passOn();
     if (!status.ok())
       return status;
@@ -330,7 +310,7 @@ Status Transfer::copyBytes(char *destination, const char *source,
       status = fromDevice(destination, late.data(), bytes, toPageable);
       if (!status.ok())
         return status;
-      status = context.useStaging(stream, late.get(), bytes);
+      status = context.staging.use(stream, late.get(), bytes);
       late.passOn();
       return status;
     }
@@ -342,7 +322,7 @@ Status Transfer::copyBytes(char *destination, const char *source,
       status = fromDevice(destination,
                           staging.data() + (source - pending->destination),
                           bytes, toPageable);
-      Status used = context.useStaging(stream, staging.get(), bytes);
+      Status used = context.staging.use(stream, staging.get(), bytes);
       staging.passOn();
       return status.ok() ? std::move(used) : std::move(status);
     }
@@ -481,8 +461,7 @@ Status Transfer::copyDims(char *destination, const char *source,
   }
   if (!gathered.get() || !status.ok())
     return status;
-  status =
-      context.useStaging(stream, gathered.get(), gathered.get()->block->bytes);
+  status = context.staging.use(stream, gathered.get(), gathered.get()->bytes);
   gathered.passOn();
   return status;
 }

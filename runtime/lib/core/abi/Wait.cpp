@@ -109,8 +109,7 @@ Status gpuasync::hostWait(Frame &frame, Stream *const *streams,
     std::string open;
     if (status.ok() && done) {
       stream.finished = stream.enqueued;
-      if (stream.staging || stream.stuck)
-        context.reapStaging(stream, true);
+      context.staging.reap(stream, /*idle=*/true);
       continue;
     }
     if (!status.ok()) {

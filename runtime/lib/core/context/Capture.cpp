@@ -85,19 +85,16 @@ Status gpuasync::takeCapturedStream(Frame &frame, Stream *&out) {
   return Status();
 }
 
-Status gpuasync::allocateCaptured(Frame &frame, Stream *stream, uint64_t bytes,
-                                  MemoryKind kind, Block *&out) {
-  gpuasync_context &context = *frame.context;
+Status gpuasync::checkCapturedAllocation(const Frame &frame,
+                                         const Stream *stream,
+                                         MemoryKind kind) {
   if (kind != MemoryKind::Device)
     return refuseCaptured("an allocation of host_shared memory",
                           "allocate it before the capture");
-  if (!stream || !context.has(CapStreamOrderedAlloc))
+  if (!stream || !frame.context->has(CapStreamOrderedAlloc))
     return refuseCaptured("this allocation",
                           "allocate the memory before the capture");
-  Status status = context.allocate(stream, bytes, kind, out);
-  if (status.ok())
-    out->capture = frame.capture->id;
-  return status;
+  return Status();
 }
 
 Status gpuasync::checkCapturedFree(const Frame &frame, const Stream *stream,
@@ -108,34 +105,17 @@ Status gpuasync::checkCapturedFree(const Frame &frame, const Stream *stream,
                         "free it after the last run of the graph");
 }
 
-/// Memory of the graph's own, which goes with it.
-static void forgetMemory(Frame &frame, Status &status) {
-  gpuasync_context &context = *frame.context;
-  std::lock_guard<std::mutex> lock(context.memoryMutex);
-  for (Block *block = frame.buffers, *next; block; block = next) {
-    next = block->next;
-    if (block->capture != frame.capture->id)
-      continue;
-    if (status.ok() && !frame.failed)
-      try {
-        status = refuseCaptured(
-            "memory that is alive at the function's end",
-            ("free what " + describeSite(block->site, block->label) +
-             " allocated, or allocate it before the capture")
-                .c_str());
-      } catch (const std::bad_alloc &) {
-        status = outOfMemoryStatus();
-      }
-    unlink(frame.buffers, block);
-    context.eraseBlock(block);
-    context.liveBytes -= block->bytes;
-    context.physicalBuffers.fetch_sub(1, std::memory_order_relaxed);
-    context.physicalBytes.fetch_sub(block->capacity, std::memory_order_relaxed);
-    frame.slot->counters.buffers.destroy();
-    *block = Block();
-    block->next = context.spareBlocks;
-    context.spareBlocks = block;
-  }
+/// Memory of the graph's own goes with it.
+static Status forgetMemory(Frame &frame) try {
+  const std::string alive = frame.context->memory.forgetCaptured(frame);
+  if (alive.empty() || frame.failed)
+    return Status();
+  return refuseCaptured(
+      "memory that is alive at the function's end",
+      ("free what " + alive + " allocated, or allocate it before the capture")
+          .c_str());
+} catch (const std::bad_alloc &) {
+  return outOfMemoryStatus();
 }
 
 /// The caller's stream waits for what `stream` did.
@@ -171,8 +151,7 @@ void gpuasync::endCapture(Frame &frame) {
     stream->next = capture.given;
     capture.given = stream;
   }
-  Status first;
-  forgetMemory(frame, first);
+  Status first = forgetMemory(frame);
   while (Stream *stream = capture.given) {
     capture.given = stream->next;
     Status status = joinStream(frame, *stream);

@@ -29,9 +29,9 @@ Status joinCapture(Frame &frame, NativeStream stream,
                    const CaptureState &state);
 /// A stream of the frame's capture, which starts where the frame did.
 Status takeCapturedStream(Frame &frame, Stream *&out);
-/// Device memory that the graph allocates each time it runs.
-Status allocateCaptured(Frame &frame, Stream *stream, uint64_t bytes,
-                        MemoryKind kind, Block *&out);
+/// Whether the graph can allocate such memory each time it runs.
+Status checkCapturedAllocation(const Frame &frame, const Stream *stream,
+                               MemoryKind kind);
 /// Whether the block may be freed on `stream` in this frame.
 Status checkCapturedFree(const Frame &frame, const Stream *stream,
                          const Block &block);

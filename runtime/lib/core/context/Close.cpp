@@ -138,32 +138,11 @@ void gpuasync_context::drainRetired() {
     (void)noteFault(std::move(current.status));
 }
 
-/// Takes the first of a list; null if it is empty.
-template <typename T>
-static T *takeFirst(T *&list) {
-  T *first = list;
-  if (first)
-    list = first->next;
-  return first;
-}
-
 void gpuasync_context::carryOutRetired() {
-  std::lock_guard<std::mutex> drain(retireMutex);
-  Block *blocks = nullptr;
-  {
-    std::lock_guard<std::mutex> lock(memoryMutex);
-    std::swap(blocks, retiredBlocks);
-    for (Block *block = blocks; block; block = block->next)
-      eraseBlock(block);
-    retiredCount.store(0, std::memory_order_relaxed);
-  }
+  retiredCount.store(0); // what comes from here on may be seen or not
   streams.destroyRetired();
   registrations.unregister(/*all=*/false);
-  while (Block *block = takeFirst(blocks)) {
-    if (!lost.load())
-      freeDriverBlock(block);
-    delete block;
-  }
+  memory.trimToLimit();
 }
 
 //===----------------------------------------------------------------------===//
@@ -239,7 +218,7 @@ Status gpuasync_context::giveBack(int64_t timeoutNs) {
   carryOutRetired();
   if (modules.wantsTrim())
     modules.trim(nullptr);
-  trim();
+  memory.trim();
   return Status();
 }
 
@@ -250,17 +229,7 @@ Status gpuasync_context::giveBack(int64_t timeoutNs) {
 /// Turns sites of a program (null: of all) into text before its constant data
 /// goes.
 static void keepLabels(gpuasync_context &context, Registration *registration) {
-  auto isOf = [&](Registration *program) {
-    return !registration || program == registration;
-  };
-  {
-    std::lock_guard<std::mutex> lock(context.memoryMutex);
-    for (auto &[base, block] : context.table)
-      if (block->live && isOf(block->program) && block->site) {
-        block->label = describeSite(block->site, block->label);
-        block->site = nullptr;
-      }
-  }
+  context.memory.keepLabels(registration);
   context.registrations.keepLabels(registration);
   context.events.keepLabels(registration);
   context.streams.forgetSites(registration);
@@ -367,22 +336,6 @@ Status gpuasync_context::waitForStreams(const Deadline &deadline,
   return lost.load() ? check() : Status();
 }
 
-/// Pool memory that programs never freed. There is a stream: the memory was
-/// allocated on one.
-void gpuasync_context::freePoolBlocks() {
-  NativeStream stream = serviceStream ? serviceStream : streams.any();
-  bool any = false;
-  for (auto &[base, block] : table)
-    if (block->ofPool && block->pointer && stream) {
-      (void)driver->freeAsync(stream, block->pointer);
-      block->pointer = nullptr; // should this close not come to its end
-      any = true;
-    }
-  bool done = false;
-  if (any)
-    (void)driver->waitStream(stream, -1, done);
-}
-
 /// Lists what the program still holds and gives everything to the driver. No
 /// frame is open, all work is done (or the device is lost).
 void gpuasync_context::reclaim() {
@@ -404,7 +357,7 @@ void gpuasync_context::reclaim() {
       &lines);
   if (!lines.complete)
     throw std::bad_alloc();
-  dropDownloads(orphans);
+  staging.dropOrphans();
   {
     std::lock_guard<std::mutex> lock(poolMutex);
     for (ThreadContext *slot : slots) {
@@ -413,33 +366,15 @@ void gpuasync_context::reclaim() {
     }
   }
   if (alive)
-    freePoolBlocks();
+    memory.giveBackLive(streams.any());
   streams.destroy(alive);
   callerStreams.destroy();
-  if (serviceStream) {
-    if (alive)
-      driver->destroyStream(serviceStream);
-    physicalStreams.fetch_sub(1);
-    serviceStream = nullptr;
-  }
   registrations.unregister(/*all=*/true);
-  carryOutRetired();
-  // Fences of free memory are events too, so memory goes before events.
-  for (auto &[base, block] : table) {
-    fences.drop(block->fence);
-    if (!block->ofPool && !block->ofSlab && alive)
-      driver->freeMemory(block->kind, block->pointer);
-    delete block;
-  }
-  table.clear();
-  leaks = std::move(lines.kept);
-  for (uint32_t kind = 0; kind < 3; ++kind) {
-    for (void *slab : slabs[kind])
-      if (alive)
-        driver->freeMemory(static_cast<MemoryKind>(kind), slab);
-    slabs[kind].clear();
-    for (FreeList &list : freeLists[kind])
-      list = FreeList();
+  // Fences of free memory are events too, so memory goes before them.
+  memory.destroy(alive);
+  {
+    std::lock_guard<std::mutex> lock(poolMutex);
+    leaks = std::move(lines.kept);
   }
   events.destroy(alive);
   fences.destroy(alive);

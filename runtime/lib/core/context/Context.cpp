@@ -28,27 +28,7 @@ gpuasync_context::gpuasync_context(Driver &driver, int32_t ordinal)
     : kind(driver), ordinal(ordinal), id(nextContextId()),
       device(deviceName(driver, ordinal)) {}
 
-gpuasync_context::~gpuasync_context() {
-  for (auto &[base, block] : table)
-    delete block;
-  while (Block *block = spareBlocks) {
-    spareBlocks = block->next;
-    delete block;
-  }
-  while (StagingUse *use = spareUses) {
-    spareUses = use->next;
-    delete use;
-  }
-  while (Staging *staging = spareStagings) {
-    spareStagings = staging->next;
-    delete staging;
-  }
-  while (Download *download = spareDownloads) {
-    spareDownloads = download->next;
-    delete download;
-  }
-  gpuasync_status_free(lost.load());
-}
+gpuasync_context::~gpuasync_context() { gpuasync_status_free(lost.load()); }
 
 void gpuasync_context::release() {
   if (references.fetch_sub(1, std::memory_order_acq_rel) != 1)
@@ -300,8 +280,7 @@ gpuasync_context_stream_synchronize(gpuasync_stream *stream) noexcept {
     }
     if (!done)
       return timedOut(deadline, "", listUnfinished(*stream));
-    if (context.orphanCount.load(std::memory_order_acquire))
-      context.finishOrphans();
+    context.staging.finishOrphans();
     return Status();
   });
 }

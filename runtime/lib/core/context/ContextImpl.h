@@ -6,12 +6,14 @@
 // streams, events, memory, staging, modules, what waits to be retired.
 //===----------------------------------------------------------------------===//
 //
-// Locks, each taken alone or in this order; none is held over a driver call
-// that may block on the device, except retireMutex and waitMutex, which guard
-// only that:
-//   Process::mutex, waitMutex, orphanMutex, poolMutex, memoryMutex, and those
-//   of the pools that are classes: Registrations, EventPool; StreamPool and
-//   CallerStreams before memoryMutex; Fences last.
+// Each pool has a lock of its own, which only its functions take. Locks are
+// taken alone or in this order:
+//   Process::mutex, waitMutex, StagingPool's of the orphans, poolMutex,
+//   StreamPool, CallerStreams, StagingPool, MemoryPool, Fences;
+//   ModuleCache, EventPool, Registrations: after poolMutex, and nothing in
+//   them.
+// None is held over a driver call that may block on the device, but waitMutex
+// and MemoryPool's of the service stream, which guard only that.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +24,9 @@
 #include "core/pool/CallerStreams.h"
 #include "core/pool/EventPool.h"
 #include "core/pool/Fences.h"
-#include "core/pool/LateSource.h"
+#include "core/pool/MemoryPool.h"
 #include "core/pool/Registrations.h"
+#include "core/pool/StagingPool.h"
 #include "core/pool/StreamPool.h"
 #include "core/process/Thread.h"
 #include "gpuasync/Stats.h"
@@ -31,84 +34,6 @@
 #include <map>
 #include <memory>
 #include <string>
-
-namespace gpuasync {
-
-struct Block;
-struct Staging;
-
-struct Download;
-
-/// Pinned (on the cpu device: plain) memory that a pageable copy goes through.
-struct Staging {
-  Staging *next = nullptr;
-  Block *block = nullptr;
-  uint32_t uses = 1; ///< lists that it is on
-  std::unique_ptr<LateSource> late;
-};
-
-/// A part of an upload's source that waits for a download; counts as a use.
-struct LateLink {
-  LateLink *next = nullptr;
-  Staging *staging = nullptr;
-  uint32_t number = 0;
-};
-
-/// One staged piece that a stream still reads: freed once the fence is reached.
-struct StagingUse {
-  StagingUse *next = nullptr;
-  Staging *staging = nullptr;
-  uint64_t bytes = 0;
-  bool untilIdle = false; ///< it has no fence
-  Fence fence; ///< unarmed with flags: reached when the *next* flag is
-};
-
-/// A copy into pageable memory that a host wait has to finish. Without staging
-/// the device writes the memory itself, and the entry only tells later uploads.
-struct Download {
-  Download *next = nullptr;
-  Fence fence;
-  char *destination = nullptr;
-  uint64_t bytes = 0; ///< extent of the destination
-  Staging *staging = nullptr;
-  /// Else plain bytes. Without staging its destination only says where.
-  StridedCopy *scatter = nullptr;
-  LateLink *late = nullptr;
-  bool done = false;
-};
-
-/// Memory that the driver gave us: one allocation, or a piece of a slab.
-struct Block {
-  char *pointer = nullptr;
-  uint64_t bytes = 0;    ///< as the program asked
-  uint64_t capacity = 0; ///< rounded up to the size class
-  MemoryKind kind = MemoryKind::Device;
-  uint32_t sizeClass = 0;
-  bool ofPool = false;    ///< of the driver's stream-ordered pool
-  bool ofSlab = false;    ///< freed with its slab
-  bool live = false;      ///< the program holds it
-  bool internal = false;  ///< staging or flags
-  uint64_t capture = 0;   ///< whose graph allocates it
-  Frame *frame = nullptr; ///< whose list it is on
-  Block *previous = nullptr, *next = nullptr;
-  uint64_t freedOn = 0; ///< Stream::id; with `fence`: reusable there at once
-  Fence fence;
-  const gpuasync_site *site = nullptr;
-  Registration *program = nullptr;
-  std::string label;
-};
-
-/// Free memory of one kind and size class. `ready` first; `fenced` oldest
-/// first.
-struct FreeList {
-  Block *ready = nullptr;
-  Block *fencedHead = nullptr, *fencedTail = nullptr;
-  char *slabNext = nullptr, *slabEnd = nullptr; ///< not yet cut into blocks
-};
-
-constexpr uint32_t numSizeClasses = 4 * 40;
-
-} // namespace gpuasync
 
 struct gpuasync_context {
   gpuasync_context(gpuasync::Driver &driver, int32_t ordinal);
@@ -127,9 +52,8 @@ struct gpuasync_context {
   std::unique_ptr<gpuasync::DriverContext> driver;
   /// The device's first fault; frames fail with it from then on.
   std::atomic<gpuasync_status *> lost{nullptr};
-  /// What waits for an idle context (memoryMutex): see the retire lists.
+  /// More than 0: something waits for an idle context.
   std::atomic<uint32_t> retiredCount{0};
-  std::atomic<uint32_t> orphanCount{0};
   uint32_t capabilities = 0;
   const int32_t ordinal;
   const uint64_t id; ///< unique in the process
@@ -154,39 +78,18 @@ struct gpuasync_context {
   std::timed_mutex waitMutex; ///< one thread at a time waits for streams
   uint64_t waitRounds = 0;    ///< under waitMutex
 
-  gpuasync::StreamPool streams{*this};
-  gpuasync::CallerStreams callerStreams{*this};
-  gpuasync::EventPool events{*this};
-  gpuasync::Fences fences{*this};
-  gpuasync::Registrations registrations{*this};
-
-  //===--- Memory (memoryMutex)
-  std::mutex memoryMutex;
-  std::map<uintptr_t, gpuasync::Block *> table; ///< base -> block
-  gpuasync::FreeList freeLists[3][gpuasync::numSizeClasses];
-  gpuasync::DriverList<void *> slabs[3];
-  /// Nodes of `table` for reuse, so that a warm allocation allocates nothing.
-  std::vector<std::map<uintptr_t, gpuasync::Block *>::node_type> spareNodes;
-  gpuasync::Block *spareBlocks = nullptr;
-  gpuasync::StagingUse *spareUses = nullptr;
-  gpuasync::Staging *spareStagings = nullptr;
-  gpuasync::Download *spareDownloads = nullptr;
-  uint64_t idleBytes = 0; ///< in the free lists
-  uint64_t liveBytes = 0; ///< as the program asked
-  /// Downloads of frames that were left before a host wait covered them. The
-  /// lock is held while they are finished: a waiter must find them finished.
-  std::mutex orphanMutex;
-  gpuasync::Download *orphans = nullptr;
-  std::mutex serviceMutex; ///< serviceStream belongs to whoever holds it
-  gpuasync::NativeStream serviceStream = nullptr;
-
-  //===--- What may block the device is done when it is idle (memoryMutex)
-  std::mutex retireMutex; ///< one thread drains at a time
-  gpuasync::Block *retiredBlocks = nullptr;
+  //===--- Pools, each on lines of its own
+  alignas(64) gpuasync::StreamPool streams{*this};
+  alignas(64) gpuasync::CallerStreams callerStreams{*this};
+  alignas(64) gpuasync::EventPool events{*this};
+  alignas(64) gpuasync::MemoryPool memory{*this};
+  alignas(64) gpuasync::StagingPool staging{*this};
+  alignas(64) gpuasync::Fences fences{*this};
+  alignas(64) gpuasync::Registrations registrations{*this};
 
   std::atomic<uint64_t> physicalStreams{0}, physicalEvents{0},
       physicalModules{0}, physicalBuffers{0}, physicalBytes{0};
-  std::vector<std::string> leaks; ///< after close; under memoryMutex
+  std::vector<std::string> leaks; ///< after close; under poolMutex
   gpuasync_stats base{};          ///< of the last reset; under poolMutex
 
   bool has(gpuasync::Capability capability) const {
@@ -220,39 +123,6 @@ struct gpuasync_context {
                                    const gpuasync::Deadline &deadline,
                                    bool &done);
 
-  //===--- Memory (Allocator.cpp)
-  gpuasync::Status allocate(gpuasync_stream *stream, uint64_t bytes,
-                            gpuasync::MemoryKind kind, gpuasync::Block *&out);
-  /// `stream` null: all use is over.
-  gpuasync::Status deallocate(gpuasync_stream *stream, gpuasync::Block *block);
-  /// The block around an address, live or idle; null if foreign (memoryMutex
-  /// held).
-  gpuasync::Block *findBlock(const void *pointer);
-  /// Gives idle memory back to the driver (may block on the device).
-  void trim();
-  void addReady(gpuasync::Block *block); ///< memoryMutex held
-  /// The same within the limit of idle memory, else to the retire list.
-  void keepOrRetire(gpuasync::Block *block);
-  void insertBlock(gpuasync::Block *block); ///< memoryMutex held
-  void eraseBlock(gpuasync::Block *block);  ///< memoryMutex held
-  uint64_t freeDriverBlock(gpuasync::Block *block);
-
-  //===--- Staging (Staging.cpp)
-  gpuasync::Status takeStaging(uint64_t bytes, gpuasync::Staging *&out);
-  void dropStaging(gpuasync::Staging *staging);
-  gpuasync::Status useStaging(gpuasync_stream &stream,
-                              gpuasync::Staging *staging, uint64_t bytes);
-  /// Frees what the stream's reached fences cover; `idle`: all of it.
-  void reapStaging(gpuasync_stream &stream, bool idle);
-  /// Finishes the downloads of a list whose fence is reached.
-  void finishDownloads(gpuasync::Download *&list);
-  void finishOrphans();
-  void dropDownloads(gpuasync::Download *&list);
-  /// They will write nothing, but the device may still work on their staging.
-  void abandonDownloads(gpuasync::Download *list);
-  gpuasync::Download *newDownload();
-  void dropDownload(gpuasync::Download *download); ///< never used
-
   //===--- The end (Close.cpp)
   /// Whether nothing of the context can be running: no frame but the one that
   /// the calling thread is about to begin (null: none at all), no pending work.
@@ -283,7 +153,6 @@ struct gpuasync_context {
   gpuasync::Status forgetProgram(gpuasync::Registration *registration,
                                  const gpuasync::Deadline &deadline);
   void reclaim();
-  void freePoolBlocks();
 };
 
 namespace gpuasync {

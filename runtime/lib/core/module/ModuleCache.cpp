@@ -376,7 +376,7 @@ Status ModuleCache::produce(LoadedModule &entry, const Source &source,
       return false;
     trim(source.entering, entry.bytes, everything);
     if (everything)
-      context.trim();
+      context.memory.trim();
     return true;
   };
   if (beyond)

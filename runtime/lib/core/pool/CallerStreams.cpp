@@ -34,8 +34,7 @@ Status CallerStreams::take(NativeStream native, Stream *&out) {
     auto made = std::make_unique<Stream>();
     made->context = &context;
     made->external = true;
-    if (Status status = context.fences.takeEvent(made->tail); !status.ok())
-      return status;
+    RETURN_IF_ERROR(context.fences.takeEvent(made->tail));
     lock.lock();
     try {
       busy.reserve(all.size() + 1);
@@ -56,8 +55,7 @@ Status CallerStreams::moveTail(Stream &wrapper) try {
   // One that a thread waits for without the lock is that thread's.
   NativeEvent tail = wrapper.tail;
   if (wrapper.awaited)
-    if (Status status = context.fences.takeEvent(tail); !status.ok())
-      return status;
+    RETURN_IF_ERROR(context.fences.takeEvent(tail));
   Status status = context.driver->recordEvent(tail, wrapper.native);
   if (status.ok())
     wrapper.tail = tail;
@@ -101,7 +99,7 @@ bool CallerStreams::reapBusy() {
       return false;
     wrapper->busy = false;
     if (!wrapper->taken) { // else the frame goes on with it
-      context.reapStaging(*wrapper, true);
+      context.staging.reap(*wrapper, /*idle=*/true);
       idle.push(wrapper);
     }
     return true;
@@ -134,7 +132,7 @@ void CallerStreams::endWait(Stream *wrapper, NativeEvent tail) {
 void CallerStreams::destroy() {
   std::lock_guard<std::mutex> lock(mutex);
   for (Stream *wrapper : all) {
-    context.reapStaging(*wrapper, true);
+    context.staging.reap(*wrapper, /*idle=*/true);
     context.fences.giveEvent(wrapper->tail);
     delete wrapper;
   }

@@ -31,7 +31,7 @@ void Fences::giveEvent(NativeEvent event) {
   idle.push_back(event);
 }
 
-Status Fences::make(gpuasync_stream &stream, Fence &out) {
+Status Fences::make(Stream &stream, Fence &out) {
   if (stream.flagSlot) {
     uint32_t value = stream.flagValue + 1;
     Status status =

@@ -18,6 +18,8 @@ struct gpuasync_stream;
 
 namespace gpuasync {
 
+using Stream = gpuasync_stream;
+
 /// A point of a stream as the context itself needs it: a flag value where the
 /// device writes flags, else a native event of the context's own.
 struct Fence {
@@ -35,7 +37,7 @@ public:
   Fences(const Fences &) = delete;
 
   /// A fence after all work of `stream` so far.
-  Status make(gpuasync_stream &stream, Fence &out);
+  Status make(Stream &stream, Fence &out);
   /// Whether a fence is reached, an error of its stream included; it is unarmed
   /// then.
   bool reached(Fence &fence);

@@ -67,6 +67,28 @@ struct Queue {
     (last ? last->next : first) = node;
     last = node;
   }
+  /// Null if there is none.
+  T *pop() {
+    T *node = first;
+    if (node)
+      cut(nullptr, node, node->next);
+    return node;
+  }
+  /// Takes out the first, of `looks` ones, of which `is` says so; null: none.
+  template <typename Is>
+  T *takeFirst(Is is, uint32_t looks) {
+    T *previous = nullptr;
+    for (T *node = first; node && looks; --looks) {
+      if (is(node)) {
+        cut(previous, node, node->next);
+        node->next = nullptr;
+        return node;
+      }
+      previous = node;
+      node = node->next;
+    }
+    return nullptr;
+  }
   /// Takes out those of which `take` says so; it may put them on other lists.
   template <typename Take>
   void removeIf(Take take) {
@@ -77,10 +99,15 @@ struct Queue {
         previous = node;
         continue;
       }
-      (previous ? previous->next : first) = next;
-      if (last == node)
-        last = previous;
+      cut(previous, node, next);
     }
+  }
+
+private:
+  void cut(T *previous, T *node, T *next) {
+    (previous ? previous->next : first) = next;
+    if (last == node)
+      last = previous;
   }
 };
 

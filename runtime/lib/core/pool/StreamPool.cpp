@@ -34,8 +34,7 @@ Status StreamPool::take(ThreadContext *slot, Stream *&out) {
   stream->id = ++made;
   Room room(all);
   if (context.has(CapFlagWait))
-    if (Status status = takeFlag(lock, *stream); !status.ok())
-      return status;
+    RETURN_IF_ERROR(takeFlag(lock, *stream));
   lock.unlock();
   Status status = context.driver->createStream(stream->native);
   lock.lock();
@@ -85,8 +84,7 @@ void StreamPool::give(ThreadContext *slot, Stream *stream, bool idle) {
         stream, stream->enqueued != stream->finished && !captured);
   if (idle) {
     stream->finished = stream->enqueued;
-    if (stream->staging || stream->stuck)
-      context.reapStaging(*stream, true);
+    context.staging.reap(*stream, /*idle=*/true);
     if (slot && slot->idleStreams.count < maxIdlePerThread)
       return slot->idleStreams.push(stream);
   }
@@ -132,7 +130,7 @@ void StreamPool::reapPending() {
       return false;
     driver.resetStream(stream->native);
     stream->finished = stream->enqueued;
-    context.reapStaging(*stream, true);
+    context.staging.reap(*stream, /*idle=*/true);
     keepIdle(stream);
     return true;
   });
@@ -294,7 +292,7 @@ void StreamPool::destroy(bool alive) {
     pending = {};
   }
   for (Stream *stream : all) {
-    context.reapStaging(*stream, true);
+    context.staging.reap(*stream, /*idle=*/true);
     if (!stream->native)
       continue; // a close before this one came so far
     if (alive)

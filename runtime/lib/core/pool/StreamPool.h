@@ -18,9 +18,9 @@
 
 namespace gpuasync {
 
+struct Block;
 struct Frame;
 struct Registration;
-struct Staging;
 struct StagingUse;
 struct ThreadContext;
 
@@ -54,9 +54,9 @@ struct alignas(64) gpuasync_stream {
   uint64_t capture = 0;  ///< of the capture that it is part of
   uint32_t *flagSlot = nullptr;
   uint32_t flagValue = 0;
-  gpuasync::StagingUse *staging = nullptr, *stagingTail = nullptr;
+  gpuasync::Queue<gpuasync::StagingUse> staging;
   /// Staging that an error left without a fence: free once the stream is idle.
-  gpuasync::Staging *stuck = nullptr;
+  gpuasync::Stack<gpuasync::Block> stuck;
   uint64_t stagedSinceFlag = 0;
   /// The newest operations, for a timeout's list: number n at n % recentCount.
   const gpuasync_site *recent[recentCount] = {};

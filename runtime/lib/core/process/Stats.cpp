@@ -119,10 +119,7 @@ gpuasync_status *gpuasync_stats_read(const gpuasync_context *constant,
   now.modules.physical = context->physicalModules.load();
   now.buffers.physical = context->physicalBuffers.load();
   now.deviceBytes = context->physicalBytes.load();
-  {
-    std::lock_guard<std::mutex> lock(context->memoryMutex);
-    now.bufferBytes = context->liveBytes;
-  }
+  now.bufferBytes = context->memory.liveBytes();
   return writeStruct(now, out, "gpuasync_stats").release();
 }
 
@@ -154,29 +151,26 @@ uint64_t gpuasync_leaks_list(const gpuasync_context *constant,
   if (!context || isForked())
     return 0;
   std::vector<std::string> lines;
-  auto add = [&](const gpuasync_site *site, const std::string &label,
-                 const char *format, uint64_t bytes) {
+  auto add = [&](const Origin &origin, const char *format, uint64_t bytes) {
     char what[80];
     snprintf(what, sizeof(what), format, bytes);
-    lines.push_back(describeSite(site, label));
+    lines.push_back(origin.text());
     lines.back() += what;
   };
   try {
     {
-      std::lock_guard<std::mutex> lock(context->memoryMutex);
+      std::lock_guard<std::mutex> lock(context->poolMutex);
       lines = context->leaks;
-      for (auto &[base, block] : context->table)
-        if (block->live)
-          add(block->site, block->label, ": %" PRIu64 " bytes never freed",
-              block->bytes);
     }
+    context->memory.forEachLive([&](const Origin &origin, uint64_t bytes) {
+      add(origin, ": %" PRIu64 " bytes never freed", bytes);
+    });
     context->registrations.forEach([&](const Origin &origin, uint64_t bytes) {
-      add(origin.site, origin.label,
-          ": registration of %" PRIu64 " bytes never undone", bytes);
+      add(origin, ": registration of %" PRIu64 " bytes never undone", bytes);
     });
     if (context->state.load() != gpuasync_context::State::Closed)
       context->events.forEachExported([&](const Origin &origin) {
-        add(origin.site, origin.label, ": event never released", 0);
+        add(origin, ": event never released", 0);
       });
   } catch (const std::bad_alloc &) {
   }

@@ -1,0 +1,527 @@
+//===- MemoryPool.cpp - Memory of a context -------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See MemoryPool.h.
+//===----------------------------------------------------------------------===//
+
+#include "core/pool/MemoryPool.h"
+#include "core/context/Capture.h"
+
+#include <algorithm>
+#include <new>
+
+using namespace gpuasync;
+
+static constexpr uint64_t unit = 256;
+static constexpr uint64_t slabBytes = 256 << 10;
+static constexpr uint64_t maxSlabPiece = 32 << 10;
+static constexpr uint32_t maxFencedLooks = 8;
+static constexpr size_t maxSpares = 64;
+
+static uint64_t classBytes(uint32_t index) {
+  uint64_t bytes = (unit << (index / 4)) / 4 * (4 + index % 4);
+  return (bytes + unit - 1) / unit * unit;
+}
+
+/// The least class of at least `bytes`; `count` or more if there is none.
+static uint32_t findClass(uint64_t bytes, uint32_t count) {
+  if (bytes > classBytes(count - 1))
+    return count;
+  uint32_t doubling = 0;
+  while ((unit << (doubling + 1)) <= bytes)
+    ++doubling;
+  uint32_t index = 4 * doubling;
+  while (classBytes(index) < bytes)
+    ++index;
+  return index;
+}
+
+static uintptr_t addressOf(const void *pointer) {
+  return reinterpret_cast<uintptr_t>(pointer);
+}
+
+MemoryPool::MemoryPool(gpuasync_context &context) : context(context) {
+  spares.reserve(maxSpares);
+}
+
+//===----------------------------------------------------------------------===//
+// The table and the free lists: the mutex is held
+//===----------------------------------------------------------------------===//
+
+/// The block around an address, held or not; null if it is foreign.
+Block *MemoryPool::find(const void *pointer) {
+  auto after = table.upper_bound(addressOf(pointer));
+  if (after == table.begin())
+    return nullptr;
+  auto &[base, block] = *std::prev(after);
+  return addressOf(pointer) - base < block.capacity ? &block : nullptr;
+}
+
+/// A new block, not yet handed out.
+Block *MemoryPool::note(void *pointer, uint64_t capacity, MemoryKind kind) {
+  Block *block;
+  if (spares.empty()) {
+    block = &table[addressOf(pointer)];
+  } else {
+    Table::node_type node = std::move(spares.back());
+    spares.pop_back();
+    node.key() = addressOf(pointer);
+    node.mapped() = Block();
+    block = &table.insert(std::move(node)).position->second;
+  }
+  block->pointer = static_cast<char *>(pointer);
+  block->capacity = capacity;
+  block->kind = kind;
+  return block;
+}
+
+void MemoryPool::erase(Block *block) {
+  Table::node_type node = table.extract(addressOf(block->pointer));
+  if (spares.size() < maxSpares)
+    spares.push_back(std::move(node)); // there is room
+}
+
+/// The program holds it no more.
+void MemoryPool::end(Block *block) {
+  block->live = false;
+  block->origin.site = nullptr;
+  block->origin.label.clear();
+  heldBytes -= block->bytes;
+}
+
+uint64_t MemoryPool::limit() const {
+  return std::max<uint64_t>(context.info.memoryBytes / 8, 256 << 20);
+}
+
+/// What is beyond the limit goes when the context rests.
+void MemoryPool::keep(Block *block) {
+  listOf(block->kind, block->sizeClass).ready.push(block);
+  idleBytes += block->capacity;
+  if (!block->ofSlab && idleBytes > limit())
+    context.retiredCount.fetch_add(1, std::memory_order_relaxed);
+}
+
+Block *MemoryPool::reuse(Stream *stream, MemoryKind kind, uint32_t sizeClass) {
+  FreeList &list = listOf(kind, sizeClass);
+  Block *block = list.ready.pop();
+  if (!block)
+    // Host-shared memory is valid on the host at once, so only proven
+    // completion will do for it; device memory follows its stream.
+    block = list.fenced.takeFirst(
+        [&](Block *each) {
+          return (stream && kind == MemoryKind::Device && stream->id &&
+                  each->freedOn == stream->id) ||
+                 context.fences.reached(each->fence);
+        },
+        maxFencedLooks);
+  if (!block)
+    return cutSlab(kind, sizeClass);
+  context.fences.drop(block->fence);
+  block->freedOn = 0;
+  idleBytes -= block->capacity;
+  return block;
+}
+
+/// The next piece of the class's slab, or null.
+Block *MemoryPool::cutSlab(MemoryKind kind, uint32_t sizeClass) {
+  FreeList &list = listOf(kind, sizeClass);
+  uint64_t piece = classBytes(sizeClass);
+  if (static_cast<uint64_t>(list.slabEnd - list.slabNext) < piece)
+    return nullptr;
+  Block *block = note(list.slabNext, piece, kind);
+  block->sizeClass = sizeClass;
+  block->ofSlab = true;
+  list.slabNext += piece;
+  return block;
+}
+
+//===----------------------------------------------------------------------===//
+// The driver's stream-ordered pool
+//===----------------------------------------------------------------------===//
+
+/// serviceMutex is held.
+Status MemoryPool::needServiceStream() {
+  if (serviceStream)
+    return Status();
+  Status status = context.driver->createStream(serviceStream);
+  if (status.ok())
+    context.physicalStreams.fetch_add(1, std::memory_order_relaxed);
+  return status;
+}
+
+Status MemoryPool::callPool(Stream *stream, uint64_t bytes, void *&pointer) {
+  DriverContext &driver = *context.driver;
+  if (stream)
+    return driver.allocAsync(stream->native, bytes, pointer);
+  // Without a stream the memory has to be usable anywhere at once. The service
+  // stream holds nothing but such allocations, so this wait is short.
+  std::lock_guard<std::mutex> lock(serviceMutex);
+  RETURN_IF_ERROR(needServiceStream());
+  Status status = driver.allocAsync(serviceStream, bytes, pointer);
+  if (!status.ok())
+    return status;
+  bool done = false;
+  status = driver.waitStream(serviceStream, -1, done);
+  if (!status.ok())
+    (void)driver.freeAsync(serviceStream, pointer);
+  return status;
+}
+
+Status MemoryPool::freeToPool(Stream *stream, void *pointer) {
+  if (stream)
+    return context.driver->freeAsync(stream->native, pointer);
+  std::lock_guard<std::mutex> lock(serviceMutex);
+  Status status = needServiceStream();
+  return status.ok() ? context.driver->freeAsync(serviceStream, pointer)
+                     : std::move(status);
+}
+
+//===----------------------------------------------------------------------===//
+// Allocating: with success the lock is held in the end
+//===----------------------------------------------------------------------===//
+
+Status MemoryPool::fromPool(std::unique_lock<std::mutex> &lock, Stream *stream,
+                            uint64_t bytes, Block *&out) {
+  uint64_t rounded = bytes ? bytes : 1;
+  void *pointer = nullptr;
+  RETURN_IF_ERROR(callPool(stream, rounded, pointer));
+  lock.lock();
+  try {
+    out = note(pointer, rounded, MemoryKind::Device);
+  } catch (...) {
+    lock.unlock();
+    (void)freeToPool(stream, pointer);
+    throw;
+  }
+  out->ofPool = true;
+  context.physicalBuffers.fetch_add(1, std::memory_order_relaxed);
+  context.physicalBytes.fetch_add(rounded, std::memory_order_relaxed);
+  return Status();
+}
+
+/// New memory from the driver: one block, or a slab of small ones.
+Status MemoryPool::fromDriver(std::unique_lock<std::mutex> &lock,
+                              MemoryKind kind, uint32_t sizeClass,
+                              Block *&out) {
+  uint64_t piece = classBytes(sizeClass);
+  bool slab = piece <= maxSlabPiece;
+  uint64_t bytes = slab ? slabBytes : piece;
+  DriverList<void *> &noted = slabs[static_cast<uint32_t>(kind)];
+  lock.lock();
+  Room room(noted);
+  lock.unlock();
+  void *pointer = nullptr;
+  Status status = context.driver->allocMemory(kind, bytes, pointer);
+  if (!status.ok())
+    return status;
+  lock.lock();
+  context.physicalBuffers.fetch_add(1, std::memory_order_relaxed);
+  context.physicalBytes.fetch_add(bytes, std::memory_order_relaxed);
+  noted.push_back(pointer);
+  if (slab) {
+    FreeList &list = listOf(kind, sizeClass);
+    list.slabNext = static_cast<char *>(pointer);
+    list.slabEnd = list.slabNext + bytes;
+    out = cutSlab(kind, sizeClass);
+    return Status();
+  }
+  // Without memory for the block's data it is kept as a slab, till close.
+  out = note(pointer, bytes, kind);
+  out->sizeClass = sizeClass;
+  noted.pop_back();
+  return Status();
+}
+
+Status MemoryPool::obtain(std::unique_lock<std::mutex> &lock, Stream *stream,
+                          uint64_t bytes, MemoryKind kind, Block *&out) {
+  const bool ofPool =
+      kind == MemoryKind::Device && context.has(CapStreamOrderedAlloc);
+  uint32_t sizeClass = ofPool ? 0 : findClass(bytes, numClasses);
+  Status status;
+  if (sizeClass >= numClasses) {
+    status = makeStatus(GPUASYNC_OUT_OF_MEMORY, "larger than any device");
+  } else {
+    if (!ofPool) {
+      lock.lock();
+      if ((out = reuse(stream, kind, sizeClass)))
+        return Status();
+      lock.unlock();
+    }
+    for (int attempt = 0; attempt < 2; ++attempt) {
+      status = ofPool ? fromPool(lock, stream, bytes, out)
+                      : fromDriver(lock, kind, sizeClass, out);
+      if (status.code() != GPUASYNC_OUT_OF_MEMORY)
+        return status;
+      if (!attempt)
+        trim();
+    }
+  }
+  uint64_t freeBytes = 0, totalBytes = 0;
+  context.driver->memoryInfo(freeBytes, totalBytes);
+  return makeStatus(GPUASYNC_OUT_OF_MEMORY,
+                    "out of memory: %ju bytes asked for, %ju held by the "
+                    "program, %ju of %ju free on %s: %s",
+                    bytes, liveBytes(), freeBytes, totalBytes,
+                    context.device.c_str(), status.message());
+}
+
+//===----------------------------------------------------------------------===//
+// A program's memory
+//===----------------------------------------------------------------------===//
+
+Status MemoryPool::allocate(Frame &frame, Stream *stream, uint64_t bytes,
+                            MemoryKind kind, const gpuasync_site *site,
+                            Block *&out) {
+  std::unique_lock<std::mutex> lock(mutex, std::defer_lock);
+  Status status = obtain(lock, stream, bytes, kind, out);
+  if (!status.ok())
+    return status;
+  out->live = true;
+  out->bytes = bytes;
+  out->capture = frame.capture ? frame.capture->id : 0;
+  out->origin.site = site;
+  out->origin.program = frame.pin->registration;
+  out->frame = &frame;
+  linkFront(frame.buffers, out);
+  heldBytes += bytes;
+  frame.slot->counters.buffers.create();
+  return Status();
+}
+
+Status MemoryPool::giveUp(Frame &frame, Stream *stream, void *pointer,
+                          Block *&out) {
+  std::lock_guard<std::mutex> lock(mutex);
+  Block *block = find(pointer);
+  if (!block || block->pointer != pointer || block->uses)
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      "%p was not allocated by this runtime in this context",
+                      pointer);
+  if (!block->live)
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT, "%p was freed before",
+                      pointer);
+  if (frame.capture)
+    RETURN_IF_ERROR(checkCapturedFree(frame, stream, *block));
+  if (block->frame)
+    unlink(block->frame->buffers, block);
+  block->frame = nullptr;
+  end(block);
+  frame.slot->counters.buffers.destroy();
+  out = block;
+  return Status();
+}
+
+Status MemoryPool::free(Stream *stream, Block *block) {
+  if (block->ofPool) {
+    if (!stream) {
+      // Without one the block stays known, and close gives it back.
+      std::lock_guard<std::mutex> lock(serviceMutex);
+      RETURN_IF_ERROR(needServiceStream());
+    }
+    void *pointer = block->pointer;
+    context.physicalBuffers.fetch_sub(1, std::memory_order_relaxed);
+    context.physicalBytes.fetch_sub(block->capacity, std::memory_order_relaxed);
+    {
+      // Erased first: the driver may hand the address out again at once.
+      std::lock_guard<std::mutex> lock(mutex);
+      erase(block);
+    }
+    return freeToPool(stream, pointer);
+  }
+  Fence fence;
+  if (stream && stream->enqueued != stream->finished)
+    RETURN_IF_ERROR(context.fences.make(*stream, fence));
+  std::lock_guard<std::mutex> lock(mutex);
+  if (!fence.armed()) {
+    keep(block);
+    return Status();
+  }
+  block->fence = fence;
+  block->freedOn = stream->id;
+  listOf(block->kind, block->sizeClass).fenced.append(block);
+  idleBytes += block->capacity;
+  return Status();
+}
+
+Block *MemoryPool::leave(Frame &frame, bool ends) {
+  Block *ended = nullptr;
+  std::lock_guard<std::mutex> lock(mutex);
+  while (Block *block = frame.buffers) {
+    unlink(frame.buffers, block);
+    block->frame = nullptr;
+    if (!ends)
+      continue;
+    end(block);
+    frame.slot->counters.buffers.destroy();
+    block->next = ended;
+    ended = block;
+  }
+  return ended;
+}
+
+std::string MemoryPool::forgetCaptured(Frame &frame) {
+  std::string first;
+  std::lock_guard<std::mutex> lock(mutex);
+  for (Block *block = frame.buffers, *next; block; block = next) {
+    next = block->next;
+    if (block->capture != frame.capture->id)
+      continue;
+    try {
+      if (first.empty())
+        first = block->origin.text();
+    } catch (const std::bad_alloc &) {
+      first = "the op"; // short enough to need none
+    }
+    unlink(frame.buffers, block);
+    end(block);
+    context.physicalBuffers.fetch_sub(1, std::memory_order_relaxed);
+    context.physicalBytes.fetch_sub(block->capacity, std::memory_order_relaxed);
+    frame.slot->counters.buffers.destroy();
+    erase(block);
+  }
+  return first;
+}
+
+Status MemoryPool::check(const void *first, const Extent &extent,
+                         const char *role, bool &found) {
+  std::lock_guard<std::mutex> lock(mutex);
+  Block *block = find(first);
+  found = block;
+  if (!block)
+    return Status();
+  if (!block->live)
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      "the %s %p lies in memory that was freed", role, first);
+  uint64_t offset = addressOf(first) - addressOf(block->pointer);
+  if (!extent.isWithin(offset, block->bytes))
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      "the %s exceeds its buffer: %s", role,
+                      extent.describe(offset, block->bytes).c_str());
+  return Status();
+}
+
+uint64_t MemoryPool::liveBytes() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return heldBytes;
+}
+
+void MemoryPool::keepLabels(const Registration *gone) {
+  std::lock_guard<std::mutex> lock(mutex);
+  for (auto &[base, block] : table)
+    block.origin.keepLabel(gone);
+}
+
+//===----------------------------------------------------------------------===//
+// Staging
+//===----------------------------------------------------------------------===//
+
+Status MemoryPool::takeStaging(uint64_t bytes, Block *&out) {
+  std::unique_lock<std::mutex> lock(mutex, std::defer_lock);
+  Status status = obtain(lock, nullptr, bytes, MemoryKind::Pinned, out);
+  if (status.ok()) {
+    out->bytes = bytes;
+    out->uses = 1;
+  }
+  return status;
+}
+
+void MemoryPool::shareStaging(Block *staging) {
+  std::lock_guard<std::mutex> lock(mutex);
+  ++staging->uses;
+}
+
+void MemoryPool::dropStaging(Block *staging) {
+  std::lock_guard<std::mutex> lock(mutex);
+  if (--staging->uses)
+    return;
+  staging->late.reset();
+  keep(staging);
+}
+
+//===----------------------------------------------------------------------===//
+// Giving back
+//===----------------------------------------------------------------------===//
+
+void MemoryPool::reduce(uint64_t limit) {
+  Table gone; // nodes move, so nothing is allocated
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (idleBytes <= limit)
+      return;
+    for (auto &lists : freeLists)
+      for (FreeList &list : lists) {
+        list.fenced.removeIf([&](Block *block) {
+          if (!context.fences.reached(block->fence))
+            return false;
+          block->freedOn = 0;
+          list.ready.push(block);
+          return true;
+        });
+        Stack<Block> kept;
+        while (Block *block = list.ready.pop()) {
+          if (block->ofSlab || idleBytes <= limit) {
+            kept.push(block);
+            continue;
+          }
+          idleBytes -= block->capacity;
+          gone.insert(table.extract(addressOf(block->pointer)));
+        }
+        while (Block *block = kept.pop())
+          list.ready.push(block);
+      }
+  }
+  const bool alive = !context.lost.load();
+  for (auto &[base, block] : gone) {
+    if (alive)
+      context.driver->freeMemory(block.kind, block.pointer);
+    context.physicalBuffers.fetch_sub(1, std::memory_order_relaxed);
+    context.physicalBytes.fetch_sub(block.capacity, std::memory_order_relaxed);
+  }
+}
+
+void MemoryPool::trim() {
+  context.driver->trimMemory(0);
+  reduce(0);
+}
+
+void MemoryPool::trimToLimit() { reduce(limit()); }
+
+void MemoryPool::giveBackLive(NativeStream stream) {
+  if (serviceStream)
+    stream = serviceStream;
+  bool any = false;
+  for (auto &[base, block] : table)
+    if (block.ofPool && block.pointer && stream) {
+      (void)context.driver->freeAsync(stream, block.pointer);
+      block.pointer = nullptr; // should this close not come to its end
+      any = true;
+    }
+  bool done = false;
+  if (any)
+    (void)context.driver->waitStream(stream, -1, done);
+}
+
+void MemoryPool::destroy(bool alive) {
+  DriverContext &driver = *context.driver;
+  if (serviceStream) {
+    if (alive)
+      driver.destroyStream(serviceStream);
+    context.physicalStreams.fetch_sub(1);
+    serviceStream = nullptr;
+  }
+  std::lock_guard<std::mutex> lock(mutex);
+  for (auto &[base, block] : table) {
+    context.fences.drop(block.fence);
+    if (!block.ofPool && !block.ofSlab && alive)
+      driver.freeMemory(block.kind, block.pointer);
+  }
+  table.clear();
+  for (uint32_t kind = 0; kind < numKinds; ++kind) {
+    for (void *slab : slabs[kind])
+      if (alive)
+        driver.freeMemory(static_cast<MemoryKind>(kind), slab);
+    slabs[kind].clear();
+    for (FreeList &list : freeLists[kind])
+      list = FreeList();
+  }
+}

@@ -1,0 +1,150 @@
+//===- MemoryPool.h - Memory of a context -----------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Device memory comes from the driver's stream-ordered pool where it has one.
+// Everything else is cached here in size classes (four to a doubling, so at
+// most a quarter is wasted): freed memory waits on a list until the work before
+// its free is done, or goes on the same stream at once.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_CORE_POOL_MEMORYPOOL_H
+#define GPUASYNC_CORE_POOL_MEMORYPOOL_H
+
+#include "core/abi/Extent.h"
+#include "core/pool/Fences.h"
+#include "core/pool/LateSource.h"
+#include "core/pool/Lists.h"
+#include "core/pool/Origin.h"
+
+#include <map>
+#include <memory>
+
+namespace gpuasync {
+
+struct Frame;
+
+/// Memory that the driver gave us: one allocation, or a piece of a slab. A
+/// program holds it (`live`), or it is staging, or free.
+struct Block {
+  char *pointer = nullptr;
+  uint64_t bytes = 0;    ///< as was asked
+  uint64_t capacity = 0; ///< rounded up to the size class
+  MemoryKind kind = MemoryKind::Device;
+  uint32_t sizeClass = 0;
+  bool ofPool = false; ///< of the driver's stream-ordered pool
+  bool ofSlab = false; ///< freed with its slab
+  bool live = false;
+  uint32_t uses = 0;      ///< of staging: lists that it is on
+  uint64_t capture = 0;   ///< whose graph allocates it
+  Frame *frame = nullptr; ///< whose list it is on
+  Block *previous = nullptr, *next = nullptr;
+  uint64_t freedOn = 0; ///< Stream::id; with `fence`: reusable there at once
+  Fence fence;
+  Origin origin;
+  std::unique_ptr<LateSource> late; ///< of staging
+};
+
+/// Thread safe, but that a frame is its own thread's. Under its lock only that
+/// of fences is taken, and the driver is asked whether fences are reached.
+class MemoryPool {
+public:
+  explicit MemoryPool(gpuasync_context &context);
+  MemoryPool(const MemoryPool &) = delete;
+
+  //===--- A program's memory
+  /// Memory on the frame's list. `stream` null: usable at once anywhere.
+  Status allocate(Frame &frame, Stream *stream, uint64_t bytes, MemoryKind kind,
+                  const gpuasync_site *site, Block *&out);
+  /// The program gives up what begins at `pointer`; `free` has to follow.
+  Status giveUp(Frame &frame, Stream *stream, void *pointer, Block *&out);
+  /// Free after the work of `stream` so far; null: all use is over.
+  Status free(Stream *stream, Block *block);
+  /// Takes all blocks off the frame's list. They stay the program's, or it
+  /// gives them up (`ends`); then they are returned, linked by `next`.
+  Block *leave(Frame &frame, bool ends);
+  /// Memory that the graph of the frame's capture has allocated and not freed,
+  /// which goes with it: where it was made, or an empty text.
+  std::string forgetCaptured(Frame &frame);
+  /// An error if `first`, the first element, lies in a block, and not all
+  /// around it does, or no program holds that. `found`: it does lie in one.
+  Status check(const void *first, const Extent &extent, const char *role,
+               bool &found);
+  uint64_t liveBytes();
+  void keepLabels(const Registration *gone);
+  /// `visit(origin, bytes)` for each block that a program holds.
+  template <typename Visit>
+  void forEachLive(Visit visit) {
+    std::lock_guard<std::mutex> lock(mutex);
+    for (auto &[base, block] : table)
+      if (block.live)
+        visit(block.origin, block.bytes);
+  }
+
+  //===--- Staging
+  /// Pinned memory with one use.
+  Status takeStaging(uint64_t bytes, Block *&out);
+  void shareStaging(Block *staging); ///< one use more
+  void dropStaging(Block *staging);  ///< one use less; free after the last
+
+  //===--- Giving back
+  /// All that is idle. [blocks]
+  void trim();
+  /// What is idle beyond the limit. Nothing runs.
+  void trimToLimit();
+  /// What programs have not freed, while `stream` (null: there is none) lives.
+  void giveBackLive(NativeStream stream);
+  /// At the context's end; staging has come back. `alive`: the device is not
+  /// lost.
+  void destroy(bool alive);
+
+private:
+  using Table = std::map<uintptr_t, Block>;
+  static constexpr uint32_t numClasses = 4 * 40, numKinds = 3;
+  /// Free memory of one kind and size class; `fenced` oldest first.
+  struct FreeList {
+    Stack<Block> ready;
+    Queue<Block> fenced;
+    char *slabNext = nullptr, *slabEnd = nullptr; ///< not yet cut into blocks
+  };
+
+  FreeList &listOf(MemoryKind kind, uint32_t sizeClass) {
+    return freeLists[static_cast<uint32_t>(kind)][sizeClass];
+  }
+  Block *find(const void *pointer);
+  Block *note(void *pointer, uint64_t capacity, MemoryKind kind);
+  void erase(Block *block);
+  void end(Block *block);
+  void keep(Block *block);
+  Block *reuse(Stream *stream, MemoryKind kind, uint32_t sizeClass);
+  Block *cutSlab(MemoryKind kind, uint32_t sizeClass);
+  Status needServiceStream();
+  Status callPool(Stream *stream, uint64_t bytes, void *&pointer);
+  Status freeToPool(Stream *stream, void *pointer);
+  Status obtain(std::unique_lock<std::mutex> &lock, Stream *stream,
+                uint64_t bytes, MemoryKind kind, Block *&out);
+  Status fromPool(std::unique_lock<std::mutex> &lock, Stream *stream,
+                  uint64_t bytes, Block *&out);
+  Status fromDriver(std::unique_lock<std::mutex> &lock, MemoryKind kind,
+                    uint32_t sizeClass, Block *&out);
+  uint64_t limit() const;
+  void reduce(uint64_t limit);
+
+  gpuasync_context &context;
+  std::mutex mutex;
+  Table table; ///< all blocks, by address
+  /// Nodes of it for reuse, so that a warm allocation allocates nothing.
+  std::vector<Table::node_type> spares;
+  FreeList freeLists[numKinds][numClasses];
+  DriverList<void *> slabs[numKinds];
+  uint64_t idleBytes = 0; ///< in the free lists
+  uint64_t heldBytes = 0; ///< live, as the program asked
+
+  /// For pool memory that belongs to no stream, by whoever holds the lock.
+  std::mutex serviceMutex;
+  NativeStream serviceStream = nullptr;
+};
+
+} // namespace gpuasync
+
+#endif // GPUASYNC_CORE_POOL_MEMORYPOOL_H

@@ -1,0 +1,152 @@
+//===- StagingPool.cpp - Pageable copies through pinned memory ------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See StagingPool.h.
+//===----------------------------------------------------------------------===//
+
+#include "core/pool/StagingPool.h"
+#include "core/abi/Strided.h"
+#include "core/context/ContextImpl.h"
+
+#include <new>
+#include <string.h>
+
+using namespace gpuasync;
+
+/// After so much staged data a flag is written, so that memory comes back
+/// before the next host wait.
+static constexpr uint64_t flagAfterBytes = 4 << 20;
+
+Status StagingPool::use(Stream &stream, Block *staging, uint64_t bytes) {
+  StagingUse *use;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    use = uses.take();
+  }
+  use->staging = staging;
+  stream.staging.append(use);
+  if (stream.flagSlot) {
+    // The next flag covers it, whoever writes that.
+    use->fence.slot = stream.flagSlot;
+    use->fence.value = stream.flagValue + 1;
+    stream.stagedSinceFlag += bytes;
+    if (stream.stagedSinceFlag < flagAfterBytes)
+      return Status();
+  }
+  Fence unused;
+  Status status;
+  try {
+    status = context.fences.make(stream, stream.flagSlot ? unused : use->fence);
+  } catch (const std::bad_alloc &) {
+    status = outOfMemoryStatus();
+  }
+  // Without a fence only an idle stream says that the staging is free.
+  use->untilIdle = !status.ok();
+  return status;
+}
+
+void StagingPool::reapSome(Stream &stream, bool idle) {
+  while (Block *staging = idle ? stream.stuck.pop() : nullptr)
+    context.memory.dropStaging(staging);
+  while (StagingUse *use = stream.staging.first) {
+    if (!idle && (use->untilIdle || !context.fences.reached(use->fence)))
+      return;
+    context.fences.drop(use->fence);
+    stream.staging.pop();
+    context.memory.dropStaging(use->staging);
+    std::lock_guard<std::mutex> lock(mutex);
+    uses.give(use);
+  }
+}
+
+Download *StagingPool::newDownload() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return downloads.take();
+}
+
+void StagingPool::drop(Download *download) {
+  std::lock_guard<std::mutex> lock(mutex);
+  downloads.give(download);
+}
+
+/// Its links go; `fill`: the parts of uploads that waited for it are there.
+static void endLinks(gpuasync_context &context, Download &download, bool fill) {
+  while (LateLink *link = download.late) {
+    download.late = link->next;
+    if (fill)
+      link->staging->late->fill(link->number);
+    context.memory.dropStaging(link->staging);
+    delete link;
+  }
+}
+
+void StagingPool::end(Download *download, bool write) {
+  if (write && download->staging) {
+    if (download->scatter)
+      copyOnHost(*download->scatter);
+    else
+      memcpy(download->destination, download->staging->pointer,
+             download->bytes);
+  }
+  endLinks(context, *download, write);
+  context.fences.drop(download->fence);
+  delete download->scatter;
+  if (download->staging)
+    context.memory.dropStaging(download->staging);
+  drop(download);
+}
+
+void StagingPool::finish(Download *&list) {
+  // Fences are read newest first, so that of two copies to one place the older
+  // one is seen finished whenever the newer one is; they are written oldest
+  // first.
+  Stack<Download> finished;
+  for (Download **link = &list; *link;) {
+    Download *download = *link;
+    if (!context.fences.reached(download->fence)) {
+      link = &download->next;
+      continue;
+    }
+    *link = download->next;
+    finished.push(download);
+  }
+  while (Download *download = finished.pop())
+    end(download, /*write=*/true);
+}
+
+void StagingPool::dropAll(Download *&list) {
+  while (Download *download = list) {
+    list = download->next;
+    end(download, /*write=*/false);
+  }
+}
+
+void StagingPool::abandon(Download *list) {
+  for (Download *download = list; download; download = download->next) {
+    endLinks(context, *download, /*fill=*/false);
+    delete download->scatter;
+    download->scatter = nullptr;
+    download->bytes = 0;
+  }
+}
+
+void StagingPool::adopt(Download *&list) {
+  if (!list)
+    return;
+  std::lock_guard<std::mutex> lock(orphanMutex);
+  Download **tail = &list;
+  while (*tail)
+    tail = &(*tail)->next;
+  *tail = orphans;
+  orphans = list;
+  list = nullptr;
+  anyOrphans.store(true, std::memory_order_release);
+}
+
+void StagingPool::finishAdopted() {
+  std::lock_guard<std::mutex> lock(orphanMutex);
+  finish(orphans);
+  if (!orphans)
+    anyOrphans.store(false, std::memory_order_release);
+}

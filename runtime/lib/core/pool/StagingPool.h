@@ -1,0 +1,98 @@
+//===- StagingPool.h - Pageable copies through pinned memory ----*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Uploads are copied into pinned blocks when they are enqueued; downloads go
+// into pinned blocks and are finished by the host wait that covers them. The
+// blocks come from the memory pool, which never waits for the device.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_CORE_POOL_STAGINGPOOL_H
+#define GPUASYNC_CORE_POOL_STAGINGPOOL_H
+
+#include "core/pool/MemoryPool.h"
+#include "core/pool/StreamPool.h"
+
+namespace gpuasync {
+
+/// A part of an upload's source that waits for a download; counts as a use.
+struct LateLink {
+  LateLink *next = nullptr;
+  Block *staging = nullptr;
+  uint32_t number = 0;
+};
+
+/// One staged piece that a stream still reads: freed once the fence is reached.
+struct StagingUse {
+  StagingUse *next = nullptr;
+  Block *staging = nullptr;
+  bool untilIdle = false; ///< it has no fence
+  Fence fence; ///< unarmed with flags: reached when the *next* flag is
+};
+
+/// A copy into pageable memory that a host wait has to finish. Without staging
+/// the device writes the memory itself, and the entry only tells later uploads.
+struct Download {
+  Download *next = nullptr;
+  Fence fence;
+  char *destination = nullptr;
+  uint64_t bytes = 0; ///< extent of the destination
+  Block *staging = nullptr;
+  /// Else plain bytes. Without staging its destination only says where.
+  StridedCopy *scatter = nullptr;
+  LateLink *late = nullptr;
+};
+
+/// Thread safe, but that a stream and a list of downloads are passed by one
+/// thread at a time. Under the lock of the orphans its other one, and those of
+/// memory and fences, are taken; under the other one none.
+class StagingPool {
+public:
+  explicit StagingPool(gpuasync_context &context) : context(context) {}
+  StagingPool(const StagingPool &) = delete;
+
+  /// The stream reads staging, which is dropped once it has.
+  Status use(Stream &stream, Block *staging, uint64_t bytes);
+  /// Drops what the stream's reached fences cover; `idle`: all of it.
+  void reap(Stream &stream, bool idle) {
+    if (stream.staging.first || stream.stuck.first)
+      reapSome(stream, idle);
+  }
+
+  /// An empty one, which joins a list, or is dropped unused.
+  Download *newDownload();
+  void drop(Download *download);
+  /// Finishes those of a list, newest first, whose fence is reached.
+  void finish(Download *&list);
+  /// Drops all of a list.
+  void dropAll(Download *&list);
+  /// They will write nothing, but the device may still work on their staging.
+  void abandon(Download *list);
+  /// Takes over a list of a frame that is left before a host wait covered it.
+  void adopt(Download *&list);
+  /// Finishes what was taken over: at the latest now, if its fence is reached.
+  void finishOrphans() {
+    if (anyOrphans.load(std::memory_order_acquire))
+      finishAdopted();
+  }
+  /// At the context's end.
+  void dropOrphans() { dropAll(orphans); }
+
+private:
+  void reapSome(Stream &stream, bool idle);
+  void end(Download *download, bool write);
+  void finishAdopted();
+
+  gpuasync_context &context;
+  std::atomic<bool> anyOrphans{false}; ///< read by every host wait
+  alignas(64) std::mutex mutex;
+  Spares<StagingUse> uses;
+  Spares<Download> downloads;
+  /// Held while orphans are finished: a waiter must find them finished.
+  std::mutex orphanMutex;
+  Download *orphans = nullptr;
+};
+
+} // namespace gpuasync
+
+#endif // GPUASYNC_CORE_POOL_STAGINGPOOL_H
