@@ -16,7 +16,7 @@
 // RUN: diff %t.first.out %t.second.out
 // RUN: diff %t.first.err %t.second.err
 // HIT: "disk_cache": {"program": "hit", "compile_jobs": 0, "hits": 1, "misses": 0, "damaged": 0, "stores": 0, "evictions": 0, "bytes_read": [[BYTES:[0-9]+]], "bytes_written": 0}
-// HIT-SAME: "times_ms": {"key": {{[0-9.]+}}, "read": 0.{{[0-9]+}}, "verify": {{[0-9.]+}}, "parse": 0.000, "pipeline": 0.000, "codegen": 0.000, "store": 0.000, "link": {{[0-9.]+}}, "driver": {{[0-9.]+}}, "driver_wait": {{[0-9.]+}}, "load": {{[0-9.]+}}, "launch": {{[0-9.]+}}, "total": {{[0-9.]+}}}
+// HIT-SAME: "times_ms": {"key": {{[0-9.]+}}, "read": {{[0-9.]+}}, "verify": {{[0-9.]+}}, "parse": 0.000, "pipeline": 0.000, "codegen": 0.000, "store": 0.000, "link": {{[0-9.]+}}, "driver": {{[0-9.]+}}, "driver_wait": {{[0-9.]+}}, "load": {{[0-9.]+}}, "launch": {{[0-9.]+}}, "total": {{[0-9.]+}}}
 
 // A damaged entry is a miss and is written anew.
 // RUN: %python %S/Inputs/cache.py gpu-runner %s %t.work damage
