@@ -237,12 +237,13 @@ TEST_P(TensorMaps, VendorErrorsSayWhatWasAsked_E01) {
 TEST_P(TensorMaps, AFailedFrameEncodesNothing) {
   FrameScope frame(*program);
   Map map;
+  void *base = frame.alloc(nullptr, 64);
   Tensor tensor = Tensor::matrix();
   tensor.box[0] = 0;
-  encode(frame, map, nullptr, tensor);
+  encode(frame, map, base, tensor);
   EXPECT_TRUE(frame.failed());
   uint64_t calls = mock ? mock->mock_calls(nullptr) : 0;
-  encode(frame, map, nullptr, Tensor::matrix());
+  encode(frame, map, base, Tensor::matrix());
   if (mock)
     EXPECT_EQ(mock->mock_calls(nullptr), calls);
   EXPECT_EQ(map.words[0], 0u);
