@@ -138,8 +138,10 @@ gpu.module @inside {
 // CHECK-NOT: shfl.sync.up
 // CHECK: shfl.sync.idx.b32
 gpu.module @up {
-  gpu.func @a(%x: memref<64xi32>, %by: i32) kernel {
+  gpu.func @a(%x: memref<64xi32>, %any: i32) kernel {
     %w = arith.constant 32 : i32
+    %last = arith.constant 31 : i32
+    %by = arith.andi %any, %last : i32
     %t = gpu.thread_id x
     %v = memref.load %x[%t] : memref<64xi32>
     %r, %valid = gpu.shuffle up %v, %by, %w : i32
@@ -152,6 +154,53 @@ gpu.module @up {
     %v = memref.load %x[%t] : memref<64xi32>
     %r, %valid = gpu.shuffle up %v, %by, %w : i32
     memref.store %r, %x[%t] : memref<64xi32>
+    gpu.return
+  }
+}
+
+// -----
+
+// So is one by an offset that may be more than a lane: NVIDIA's instruction
+// looks at its lowest five bits, and says that the result is valid. It says so
+// too of lanes behind the width.
+// CHECK-LABEL: gpu_async.binary @far
+// CHECK: .visible .entry a
+// CHECK-NOT: shfl.sync.bfly
+// CHECK: setp.lt.u32
+// CHECK: shfl.sync.idx.b32
+// CHECK: .visible .entry b
+// CHECK: shfl.sync.bfly.b32
+// CHECK: .visible .entry c
+// CHECK-NOT: shfl.sync.bfly
+// CHECK: setp.lt.u32 {{.*}}, 16;
+// CHECK: shfl.sync.idx.b32
+gpu.module @far {
+  gpu.func @a(%x: memref<64xi32>, %y: memref<64xi1>, %by: i32) kernel {
+    %w = arith.constant 32 : i32
+    %t = gpu.thread_id x
+    %v = memref.load %x[%t] : memref<64xi32>
+    %r, %valid = gpu.shuffle xor %v, %by, %w : i32
+    memref.store %r, %x[%t] : memref<64xi32>
+    memref.store %valid, %y[%t] : memref<64xi1>
+    gpu.return
+  }
+  gpu.func @b(%x: memref<64xi32>, %n: i32) kernel {
+    %w = arith.constant 32 : i32
+    %t = gpu.thread_id x
+    %v = memref.load %x[%t] : memref<64xi32>
+    %by = arith.remui %n, %w : i32
+    %r, %valid = gpu.shuffle xor %v, %by, %w : i32
+    memref.store %r, %x[%t] : memref<64xi32>
+    gpu.return
+  }
+  gpu.func @c(%x: memref<64xi32>, %y: memref<64xi1>) kernel {
+    %w = arith.constant 16 : i32
+    %c1 = arith.constant 1 : i32
+    %t = gpu.thread_id x
+    %v = memref.load %x[%t] : memref<64xi32>
+    %r, %valid = gpu.shuffle xor %v, %c1, %w : i32
+    memref.store %r, %x[%t] : memref<64xi32>
+    memref.store %valid, %y[%t] : memref<64xi1>
     gpu.return
   }
 }

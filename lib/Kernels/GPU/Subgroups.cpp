@@ -8,8 +8,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPULowering.h"
+#include "mlir/Analysis/DataFlow/IntegerRangeAnalysis.h"
+#include "mlir/Analysis/DataFlow/Utils.h"
+#include "mlir/Analysis/DataFlowFramework.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -35,7 +39,8 @@ private:
   LogicalResult rewrite(gpu::SubgroupBroadcastOp op);
   LogicalResult check(gpu::SubgroupReduceOp op);
   bool isForNvptx() const { return target.starts_with("nvptx:"); }
-  bool isRightUpward(gpu::ShuffleOp op);
+  void findLaneOffsets();
+  bool isRight(gpu::ShuffleOp op);
   bool hasInstruction(gpu::SubgroupReduceOp op);
   LogicalResult reduceBlocks();
   LogicalResult reduceByShuffles();
@@ -44,6 +49,8 @@ private:
   /// Shuffles `value` in words of 32 or 64 bits. Null: there are none of it.
   Value shuffle(Value value, Value offset, Value width, gpu::ShuffleMode mode,
                 Value &valid);
+  /// The value of each lane's `source`, a lane below `width` or itself.
+  Value exchange(Value value, Value source, Value lane, Value width);
   Value i32(int64_t value) {
     return arith::ConstantIntOp::create(builder, loc, value, 32);
   }
@@ -60,6 +67,11 @@ private:
   int64_t size;
   StringRef target;
   bool hasRedux;
+  /// Of NVIDIA devices: the lanes that a lane's shuffles wait for; null: those
+  /// below the width.
+  Value participants;
+  /// Shuffles whose offset is known to be less than `size`.
+  DenseSet<Operation *> byLaneOffset;
   OpBuilder builder;
   Location loc = UnknownLoc::get(builder.getContext());
 };
@@ -90,6 +102,24 @@ Value SubgroupOps::shuffle(Value value, Value offset, Value width,
   if (!type.isIntOrFloat())
     return Value();
   unsigned bits = type.getIntOrFloatBitWidth();
+  if (participants && bits == 64) {
+    Type wide = builder.getI64Type(), word = builder.getI32Type();
+    Value bits = arith::BitcastOp::create(builder, loc, wide, value);
+    Value half = arith::ConstantIntOp::create(builder, loc, 32, 64);
+    auto part = [&](Value from) -> Value {
+      from = arith::TruncIOp::create(builder, loc, word, from);
+      from = shuffle(from, offset, width, mode, valid);
+      return arith::ExtUIOp::create(builder, loc, wide, from);
+    };
+    Value low = part(bits);
+    Value high = part(arith::ShRUIOp::create(builder, loc, bits, half));
+    high = arith::ShLIOp::create(builder, loc, high, half);
+    return arith::BitcastOp::create(
+        builder, loc, type, arith::OrIOp::create(builder, loc, low, high));
+  }
+  if (participants && bits == 32)
+    return NVVM::ShflOp::create(builder, loc, type, participants, value, offset,
+                                i32(31), NVVM::ShflKind::idx, UnitAttr());
   if (bits == 32 || bits == 64) {
     auto op = gpu::ShuffleOp::create(builder, loc, value, offset, width, mode);
     valid = op.getValid();
@@ -109,25 +139,89 @@ Value SubgroupOps::shuffle(Value value, Value offset, Value width,
              : Value(arith::BitcastOp::create(builder, loc, type, value));
 }
 
-/// Upstream takes `up` in fewer threads than a subgroup for one in the last of
-/// the subgroup's, and on AMD devices lets it read before the first thread.
-bool SubgroupOps::isRightUpward(gpu::ShuffleOp op) {
+Value SubgroupOps::exchange(Value value, Value source, Value lane,
+                            Value width) {
+  // On NVIDIA devices a shuffle waits for the lanes that it names, and its own
+  // must be among them: the lanes below the width for each other, which are all
+  // there, and each lane behind them, which may be elsewhere, for itself.
+  if (isForNvptx())
+    participants = arith::SelectOp::create(
+        builder, loc,
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, lane,
+                              width),
+        arith::ShRUIOp::create(
+            builder, loc, i32(-1),
+            arith::SubIOp::create(builder, loc, i32(size), width)),
+        arith::ShLIOp::create(builder, loc, i32(1), lane));
+  Value ignored;
+  Value result =
+      shuffle(value, source, i32(size), gpu::ShuffleMode::IDX, ignored);
+  participants = Value();
+  return result;
+}
+
+/// Fills byLaneOffset.
+void SubgroupOps::findLaneOffsets() {
+  SmallVector<gpu::ShuffleOp> others;
+  module.walk([&](gpu::ShuffleOp op) {
+    APInt offset;
+    if (!matchPattern(op.getOffset(), m_ConstantInt(&offset)))
+      others.push_back(op);
+    else if (offset.ult(size))
+      byLaneOffset.insert(op);
+  });
+  if (others.empty())
+    return;
+  DataFlowSolver solver;
+  dataflow::loadBaselineAnalyses(solver);
+  solver.load<dataflow::IntegerRangeAnalysis>();
+  if (failed(solver.initializeAndRun(module)))
+    return;
+  for (gpu::ShuffleOp op : others) {
+    auto *range = solver.lookupState<dataflow::IntegerValueRangeLattice>(
+        op.getOffset());
+    if (range && !range->getValue().isUninitialized() &&
+        range->getValue().getValue().umax().ult(size))
+      byLaneOffset.insert(op);
+  }
+}
+
+/// Whether upstream's lowering does what `op` says. NVIDIA's instruction looks
+/// at the lowest bits of the offset only; in fewer threads than a subgroup the
+/// lanes behind them find results valid, and `up` reads the last of the
+/// subgroup's. On AMD devices `up` reads before the first thread.
+bool SubgroupOps::isRight(gpu::ShuffleOp op) {
   APInt width;
-  return isForNvptx() && matchPattern(op.getWidth(), m_ConstantInt(&width)) &&
-         width.getSExtValue() == size;
+  return byLaneOffset.contains(op) &&
+         matchPattern(op.getWidth(), m_ConstantInt(&width)) &&
+         width.getSExtValue() == size &&
+         (isForNvptx() || op.getMode() != gpu::ShuffleMode::UP);
 }
 
 LogicalResult SubgroupOps::rewrite(gpu::ShuffleOp op) {
   Type type = op.getValue().getType();
-  bool isUpward = op.getMode() == gpu::ShuffleMode::UP && !isRightUpward(op);
-  if (!isUpward && type.isIntOrFloat() &&
-      (type.getIntOrFloatBitWidth() == 32 ||
-       type.getIntOrFloatBitWidth() == 64))
-    return success();
-  Value valid, result;
-  if (isUpward) {
-    Value lane = buildLane();
-    Value source = arith::SubIOp::create(builder, loc, lane, op.getOffset());
+  Value offset = op.getOffset(), valid, result;
+  if (isRight(op)) {
+    if (type.isIntOrFloat() && (type.getIntOrFloatBitWidth() == 32 ||
+                                type.getIntOrFloatBitWidth() == 64))
+      return success();
+    result = shuffle(op.getValue(), offset, op.getWidth(), op.getMode(), valid);
+  } else {
+    Value lane = buildLane(), source;
+    switch (op.getMode()) {
+    case gpu::ShuffleMode::XOR:
+      source = arith::XOrIOp::create(builder, loc, lane, offset);
+      break;
+    case gpu::ShuffleMode::UP:
+      source = arith::SubIOp::create(builder, loc, lane, offset);
+      break;
+    case gpu::ShuffleMode::DOWN:
+      source = arith::AddIOp::create(builder, loc, lane, offset);
+      break;
+    case gpu::ShuffleMode::IDX:
+      source = offset;
+      break;
+    }
     Value width =
         arith::MinUIOp::create(builder, loc, op.getWidth(), i32(size));
     auto isBelow = [&](Value a, Value b) -> Value {
@@ -137,12 +231,7 @@ LogicalResult SubgroupOps::rewrite(gpu::ShuffleOp op) {
     valid = arith::AndIOp::create(builder, loc, isBelow(lane, width),
                                   isBelow(source, width));
     source = arith::SelectOp::create(builder, loc, valid, source, lane);
-    Value ignored;
-    result = shuffle(op.getValue(), source, i32(size), gpu::ShuffleMode::IDX,
-                     ignored);
-  } else {
-    result = shuffle(op.getValue(), op.getOffset(), op.getWidth(), op.getMode(),
-                     valid);
+    result = exchange(op.getValue(), source, lane, width);
   }
   if (!result)
     return refuse(op, "") << ": values of type " << type;
@@ -308,6 +397,7 @@ LogicalResult SubgroupOps::run() {
   // Each step leaves ops to the next.
   if (failed(reduceBlocks()))
     return failure();
+  findLaneOffsets();
   SmallVector<Operation *> ops;
   module.walk([&](Operation *op) { ops.push_back(op); });
   for (Operation *op : ops)

@@ -29,10 +29,12 @@ class Runner:
         self.options = options
 
     def features(self):
-        # A thread that leaves before a barrier is what --check reports.
-        default = set(D.FEATURES) - ({"stray"} if self.options.check else set())
+        # A thread that leaves before a barrier is what --check reports. GPUs refuse reductions that they cannot
+        # prove uniform, or to be of whole subgroups.
+        gpu = self.options.device != "cpu"
+        default = set(D.FEATURES) - ({"stray"} if self.options.check else set()) - ({"stray", "reduce"} if gpu else set())
         chosen = fuzzrun.chosen(self.options.features, D.FEATURES, default)
-        return chosen if self.options.device == "cpu" else chosen - {"subgroup", "tiny"}
+        return chosen - {"subgroup", "tiny", "first", "absent"} if gpu else chosen
 
     def command(self, opt, file, size, out):
         return [self.options.gpu_runner, "--device=" + self.options.device, "--timeout=%d" % self.options.timeout,
@@ -93,7 +95,7 @@ def minimise(kernel, still, seconds):
         try:
             if still():
                 return True
-        except (D.Invalid, D.TooLong, AssertionError, ArithmeticError, NameError):
+        except (D.Invalid, D.TooLong, AssertionError, ArithmeticError, NameError, TypeError):
             pass
         for value in results(dropped):
             value.gone = False
@@ -155,7 +157,7 @@ def dropCarried(statement, still):
             if still():
                 changed = True
                 continue
-        except (D.Invalid, D.TooLong, AssertionError, ArithmeticError, NameError):
+        except (D.Invalid, D.TooLong, AssertionError, ArithmeticError, NameError, TypeError):
             pass
         for value in gone:
             value.gone = False

@@ -18,6 +18,8 @@ FEATURES = {
     "cf": "branches, early returns, break and continue",
     "barrier": "barriers and what threads exchange through memory",
     "shuffle": "shuffles, rotations, broadcasts",
+    "absent": "shuffles in more lanes than the block's last subgroup has, on the cpu device only",
+    "first": "broadcasts from the first active thread of a subgroup, on the cpu device only",
     "reduce": "reductions of blocks and subgroups",
     "subgroup": "subgroups of other sizes than 32, on the cpu device only",
     "stray": "reductions that only some threads reach, threads that leave before barriers",
@@ -431,7 +433,8 @@ class Drawer:
         last = (self.kernel.threads - 1) % all + 1
         if kind == "shuffle":
             mode = r.choice(["xor", "up", "down", "idx"])
-            width = r.choice([w for w in (1, 2, 4, 8, 16, 5, 27) if w <= all] + [all] * 3)
+            most = all if self.has("absent") else last
+            width = r.choice([w for w in (1, 2, 4, 8, 16, 5, 27) if w <= most] + [most] * 3)
             offset = self.value("i32")
             if self.chance(0.8):
                 offset = self.binary("andi", offset, self.constant("i32", all - 1))
@@ -449,7 +452,7 @@ class Drawer:
                            "gpu.subgroup_broadcast {0}, specific_lane {1} : " + value.type,
                            "yield ({path}, 'broadcast', (%d,), {0})" % lane, uniform=False)
         else:
-            if not everybody and not self.has("stray"):
+            if not self.has("first") or not everybody and not self.has("stray"):
                 return None
             return self.op(value.type, [value], "gpu.subgroup_broadcast {0}, first_active_lane : " + value.type,
                            "yield ({path}, 'broadcast', (None,), {0})", uniform=False)

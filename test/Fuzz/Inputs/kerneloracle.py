@@ -186,6 +186,8 @@ class Thread:
 def shuffle(threads, mode, width):
     answers, brought = {}, {thread.linear: value for thread, value, _ in threads}
     for thread, value, offset in threads:
+        if not 1 <= width <= thread.block.subgroup:
+            raise Invalid("a shuffle of no or too many lanes")
         lane = thread.linear % thread.block.subgroup
         offset = signed(offset, 32)
         source = {"xor": lane ^ offset, "up": lane - offset, "down": lane + offset, "idx": offset}[mode]
