@@ -23,22 +23,24 @@ struct PrintHazards
   void runOnOperation() override {
     KernelTable kernels;
     MemoryFacts facts(getOperation());
+    // One piece, so that nothing comes in between.
+    std::string text;
+    llvm::raw_string_ostream os(text);
     for (Operation &op : getOperation().getBody()->getOperations()) {
       auto function = dyn_cast<FunctionOpInterface>(&op);
       if (!function || function.isExternal())
         continue;
       for (const Hazard &hazard : findHazards(function, kernels, facts)) {
-        llvm::outs() << "hazard in @" << function.getName() << ": "
-                     << hazard.getName() << " of ";
-        printMemory(llvm::outs(), hazard.secondAccess);
-        llvm::outs() << ": " << hazard.second->getName() << " at "
-                     << hazard.second->getLoc() << " is not ordered after "
-                     << hazard.first->getName() << " at "
-                     << hazard.first->getLoc()
-                     << (hazard.isCarried ? " of an earlier iteration\n"
-                                          : "\n");
+        os << "hazard in @" << function.getName() << ": " << hazard.getName()
+           << " of ";
+        printMemory(os, hazard.secondAccess);
+        os << ": " << hazard.second->getName() << " at "
+           << hazard.second->getLoc() << " is not ordered after "
+           << hazard.first->getName() << " at " << hazard.first->getLoc()
+           << (hazard.isCarried ? " of an earlier iteration\n" : "\n");
       }
     }
+    llvm::errs() << text;
     markAllAnalysesPreserved();
   }
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Races through a descriptor are races on its tensor.
-// RUN: gpu-opt %s -gpu-async-print-hazards -o /dev/null | FileCheck %s
-// RUN: gpu-opt %s -gpu-async-print-hazards -o /dev/null | count 2
+// RUN: gpu-opt %s -gpu-async-print-hazards -o /dev/null 2>&1 | FileCheck %s
+// RUN: gpu-opt %s -gpu-async-print-hazards -o /dev/null 2>&1 | count 2
 
 !map = !nvgpu.tensormap.descriptor<tensor = memref<8x16xf32, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>
 !bar = !nvgpu.mbarrier.group<memorySpace = #gpu.address_space<workgroup>>

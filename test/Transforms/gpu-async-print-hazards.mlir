@@ -1,5 +1,5 @@
-// RUN: gpu-opt %s -gpu-async-print-hazards -o /dev/null | FileCheck %s
-// RUN: gpu-opt %s -gpu-async-print-hazards -o /dev/null | count 11
+// RUN: gpu-opt %s -gpu-async-print-hazards -o /dev/null 2>&1 | FileCheck %s
+// RUN: gpu-opt %s -gpu-async-print-hazards -o /dev/null 2>&1 | count 11
 
 // Ordered by a token, by the host, or not at all.
 func.func @line(%x: memref<8xf32>, %y: memref<8xf32> {llvm.noalias}, %v: f32) {

@@ -175,7 +175,7 @@ def GPUAsyncPrintHazards
     : Pass<"gpu-async-print-hazards", "::mlir::ModuleOp"> {
   let summary = "Print ops that may touch the same memory and are unordered";
   let description = [{
-    For programs in the token form: one line on stdout for each pair of ops that
+    For programs in the token form: one line on stderr for each pair of ops that
     may touch the same memory, one of them writing, and that neither a token nor a
     host wait orders; through loops and branches, and between iterations of a
     loop. Memory is told apart as in gpu-async-infer-dependencies. Sequential ops
