@@ -54,7 +54,9 @@ static void blockBegin(void *launch, const gpuasync_cpu_block_ctx *ctx,
       ctx->gridDim[0] *
           (ctx->blockIdx[1] + ctx->gridDim[1] * ctx->blockIdx[2]));
   block.ctx = ctx;
-  block.stackEnd = reinterpret_cast<uintptr_t>(ctx);
+  // The kernel is called from where this is. (Under AddressSanitizer the
+  // caller's variables, such as ctx, need not be on the stack.)
+  block.stackEnd = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
   block.workgroup = reinterpret_cast<uintptr_t>(workgroup);
   block.workgroupBytes = workgroup ? workgroupBytes : 0;
   block.allBytes = workgroup ? bytes : 0;
