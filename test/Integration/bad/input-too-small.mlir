@@ -52,7 +52,7 @@ func.func @rows(%h: memref<?xf32>) {
   %long = memref.reinterpret_cast %h to offset: [1], sizes: [10, 100], strides: [200, 1] : memref<?xf32> to memref<10x100xf32, strided<[200, 1], offset: 1>>
   %x = gpu.alloc () : memref<10x100xf32>
   // ROWS: input-too-small.mlir:[[@LINE+3]]:3: error: gpu_async.memcpy: the source exceeds --input 0 of 1 (10xf32): 7600 bytes at offset 4 of 40
-  // CHECKED-ROWS: input-too-small.mlir:[[@LINE+2]]:3: error: out of bounds: gpu_async.memcpy reads 400 bytes at byte 4 of 40 bytes of --input 0 of 1 (10xf32)
+  // CHECKED-ROWS: input-too-small.mlir:[[@LINE+2]]:3: error: out of bounds: gpu_async.memcpy reads 7600 bytes at byte 4 of 40 bytes of --input 0 of 1 (10xf32)
   // CHECKED-ROWS: --check found 1 bug
   gpu.memcpy %x, %long : memref<10x100xf32>, memref<10x100xf32, strided<[200, 1], offset: 1>>
   gpu.dealloc %x : memref<10x100xf32>
