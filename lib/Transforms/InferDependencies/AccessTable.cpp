@@ -39,17 +39,19 @@ bool AccessTable::readsAtEnqueue(Value source) {
       if (!seen.insert(value.getAsOpaquePointer()).second)
         continue;
       for (Operation *user : value.getUsers()) {
-        bool isKnown =
-            isa<MemcpyOp, memref::LoadOp, memref::StoreOp, memref::DeallocOp,
-                memref::DimOp, memref::CopyOp>(user);
-        if (auto call = dyn_cast<CallOpInterface>(user))
-          isKnown = facts.hostAccesses(user).has_value() &&
-                    user->getNumResults() == 0;
+        TypeRange results = user->getResultTypes();
+        bool isKnown = isa<MemcpyOp, memref::LoadOp, memref::DeallocOp,
+                           memref::DimOp, memref::CopyOp>(user);
+        if (auto store = dyn_cast<memref::StoreOp>(user))
+          isKnown = store.getValueToStore() != value;
+        else if (isa<CallOpInterface>(user))
+          // What it hands out may be what it was given and has registered.
+          isKnown = facts.hostAccesses(user) && llvm::all_of(results, isMemory);
+        else if (llvm::any_of(results, isMemory))
+          isKnown = isMemoryEffectFree(user) && !user->getNumRegions();
         for (Value view : user->getResults())
-          if (isMemory(view.getType())) {
-            isKnown |= user->getNumRegions() == 0;
+          if (isMemory(view.getType()))
             worklist.push_back(view);
-          }
         result &= isKnown;
       }
     }

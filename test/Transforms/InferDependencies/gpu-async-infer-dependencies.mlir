@@ -149,6 +149,49 @@ func.func @registered(%x: memref<16xf32>, %y : memref<16xf32> {llvm.noalias}, %v
 
 // -----
 
+// A function may register the memory that it is given and returns, and one that
+// finds it in other memory may, too: copies then read it when they run.
+memref.global "private" @table : memref<memref<16xf32>>
+func.func private @pin(%h: memref<16xf32>) -> memref<16xf32> {
+  %u = memref.cast %h : memref<16xf32> to memref<*xf32>
+  gpu_async.host_register %u : memref<*xf32>
+  return %h : memref<16xf32>
+}
+func.func private @pin_table()
+func.func private @view(%h: memref<16xf32>) -> memref<16xf32> {
+  return %h : memref<16xf32>
+}
+// CHECK-LABEL: func.func @maybe_registered
+func.func @maybe_registered(%x: memref<16xf32> {llvm.noalias}, %v: f32, %i: index) {
+  %h = memref.alloc() : memref<16xf32>
+  %p = call @pin(%h) : (memref<16xf32>) -> memref<16xf32>
+  // CHECK: gpu_async.memcpy
+  // CHECK-NEXT: gpu_async.wait
+  // CHECK-NEXT: memref.store
+  gpu_async.memcpy %x, %h : memref<16xf32>, memref<16xf32>
+  memref.store %v, %h[%i] : memref<16xf32>
+
+  %g = memref.alloc() : memref<16xf32>
+  %t = memref.get_global @table : memref<memref<16xf32>>
+  memref.store %g, %t[] : memref<memref<16xf32>>
+  call @pin_table() : () -> ()
+  // CHECK: gpu_async.memcpy
+  // CHECK-NEXT: gpu_async.wait
+  // CHECK-NEXT: memref.store
+  gpu_async.memcpy %x, %g : memref<16xf32>, memref<16xf32>
+  memref.store %v, %g[%i] : memref<16xf32>
+
+  %l = memref.alloc() : memref<16xf32>
+  %w = call @view(%l) : (memref<16xf32>) -> memref<16xf32>
+  // CHECK: gpu_async.memcpy async %
+  // CHECK-NEXT: memref.store
+  gpu_async.memcpy %x, %l : memref<16xf32>, memref<16xf32>
+  memref.store %v, %l[%i] : memref<16xf32>
+  return
+}
+
+// -----
+
 // A raw pointer may lead anywhere: before it come all, after it all.
 module attributes {gpu.container_module} {
 gpu.module @k {
