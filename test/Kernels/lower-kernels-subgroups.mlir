@@ -55,10 +55,16 @@ gpu.module @words {
 
 // -----
 
-// A rotation is a shuffle whose lanes are computed.
+// A rotation is a shuffle whose lanes are computed. It waits for the lanes below
+// its width only: the others may be elsewhere.
 // CHECK-LABEL: gpu_async.binary @turn
 // CHECK: %laneid
-// CHECK: shfl.sync.idx.b32
+// CHECK: setp.lt.u32
+// CHECK-SAME: %r{{[0-9]+}}, 16;
+// CHECK-SAME: selp.b32
+// CHECK-SAME: %[[LANES:r[0-9]+]], 65535,
+// CHECK-SAME: shfl.sync.idx.b32
+// CHECK-SAME: , 31, %[[LANES]];
 // AMD-LABEL: gpu_async.binary @turn
 gpu.module @turn {
   gpu.func @f(%x: memref<64xf32>) kernel {

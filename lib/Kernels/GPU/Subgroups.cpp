@@ -178,8 +178,8 @@ void SubgroupOps::findLaneOffsets() {
   if (failed(solver.initializeAndRun(module)))
     return;
   for (gpu::ShuffleOp op : others) {
-    auto *range = solver.lookupState<dataflow::IntegerValueRangeLattice>(
-        op.getOffset());
+    auto *range =
+        solver.lookupState<dataflow::IntegerValueRangeLattice>(op.getOffset());
     if (range && !range->getValue().isUninitialized() &&
         range->getValue().getValue().umax().ult(size))
       byLaneOffset.insert(op);
@@ -253,12 +253,11 @@ LogicalResult SubgroupOps::rewrite(gpu::RotateOp op) {
   Value source = arith::OrIOp::create(
       builder, loc, turned,
       arith::AndIOp::create(builder, loc, lane, i32(~(width - 1))));
-  Value ignored, result = shuffle(op.getValue(), source, i32(size),
-                                  gpu::ShuffleMode::IDX, ignored);
-  if (!result)
-    return refuse(op, "") << ": values of type " << op.getValue().getType();
   Value valid = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
                                       lane, i32(width));
+  Value result = exchange(op.getValue(), source, lane, i32(width));
+  if (!result)
+    return refuse(op, "") << ": values of type " << op.getValue().getType();
   op.replaceAllUsesWith(ValueRange{result, valid});
   op.erase();
   return success();
