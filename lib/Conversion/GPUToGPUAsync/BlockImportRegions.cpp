@@ -58,7 +58,9 @@ RegionUses BlockImport::findUses(Operation *op) {
         isa_and_nonnull<gpu::GPUDialect, async::AsyncDialect, GPUAsyncDialect>(
             inner->getDialect()))
       return;
-    if (inner->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
+    // Ops of linalg have effects besides those of their regions.
+    if (inner->hasTrait<OpTrait::HasRecursiveMemoryEffects>() &&
+        !isa<MemoryEffectOpInterface>(inner))
       return;
     if (std::optional<Accesses> accesses = hostAccesses(inner))
       uses.host.append(*accesses);

@@ -254,3 +254,27 @@ func.func @host_reads_exchanged(%d: memref<4xf32> {llvm.noalias}, %h0: memref<4x
   // expected-remark @+1 {{the host waits here}}
   return
 }
+
+// -----
+
+// Host code whose ops have effects of their own besides those of their regions.
+// CHECK-LABEL: func.func @structured_host_code
+func.func @structured_host_code(%c: i1, %h: memref<8xf32>, %x: memref<8xf32>, %v: f32) {
+  %r = gpu.wait async
+  %d, %td = gpu.alloc async [%r] () : memref<8xf32>
+  %e, %te = gpu.alloc async [%r] () : memref<8xf32>
+  // CHECK: %[[DOWN:.*]] = gpu_async.memcpy async
+  // CHECK-NEXT: gpu_async.wait [%[[DOWN]]]
+  // CHECK-NEXT: scf.if
+  // CHECK-NEXT: linalg.generic
+  %down = gpu.memcpy async [%td] %h, %d : memref<8xf32>, memref<8xf32>
+  scf.if %c {
+    linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%h : memref<8xf32>) outs(%x : memref<8xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      linalg.yield %in : f32
+    }
+    %set = gpu.memset async [%te] %e, %v : memref<8xf32>, f32
+    gpu.wait [%set]
+  }
+  return
+}
