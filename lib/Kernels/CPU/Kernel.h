@@ -157,6 +157,7 @@ public:
 private:
   void visit(Block &block);
   void visit(Operation *op);
+  void visitHandedOver(RegionBranchOpInterface op);
   void mark(Value value) { changed |= varying.insert(value).second; }
   void markIf(bool condition, Value value) {
     if (condition)

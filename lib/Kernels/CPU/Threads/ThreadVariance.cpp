@@ -80,50 +80,34 @@ void ThreadVariance::visit(Block &block) {
     visit(&op);
 }
 
+/// What branches and loops hand on. Once a thread may have gone another way or
+/// left the loop, nobody's values are the others'.
+void ThreadVariance::visitHandedOver(RegionBranchOpInterface op) {
+  bool any = hasVaryingControl(op);
+  if (auto loop = dyn_cast<scf::ForOp>(op.getOperation()))
+    markIf(any, loop.getInductionVar());
+  for (RegionBranchPoint point : op.getAllRegionBranchPoints()) {
+    auto end = dyn_cast_or_null<RegionBranchTerminatorOpInterface>(
+        point.getTerminatorPredecessorOrNull());
+    SmallVector<RegionSuccessor> successors;
+    op.getSuccessorRegions(point, successors);
+    for (const RegionSuccessor &successor : successors) {
+      OperandRange operands = end ? end.getSuccessorOperands(successor)
+                                  : op.getEntrySuccessorOperands(successor);
+      for (auto [input, operand] :
+           llvm::zip_equal(successor.getSuccessorInputs(), operands))
+        markIf(any || varies(operand), input);
+    }
+  }
+}
+
 void ThreadVariance::visit(Operation *op) {
-  if (isLookedInto(op)) {
-    if (auto branch = dyn_cast<scf::IfOp>(op)) {
-      visit(*branch.thenBlock());
-      if (Block *otherwise = branch.elseBlock()) {
-        visit(*otherwise);
-        for (auto [result, a, b] :
-             llvm::zip_equal(op->getResults(), branch.thenYield().getOperands(),
-                             branch.elseYield().getOperands()))
-          markIf(varies(branch.getCondition()) || varies(a) || varies(b),
-                 result);
-      }
-      return;
-    }
-    if (auto loop = dyn_cast<scf::ForOp>(op)) {
-      bool any = hasVaryingControl(loop);
-      markIf(any, loop.getInductionVar());
-      visit(*loop.getBody());
-      for (auto [result, argument, init, next] :
-           llvm::zip_equal(loop.getResults(), loop.getRegionIterArgs(),
-                           loop.getInitArgs(), loop.getYieldedValues())) {
-        bool differs = any || varies(init) || varies(next);
-        markIf(differs, argument);
-        markIf(differs, result);
-      }
-      return;
-    }
-    if (auto loop = dyn_cast<scf::WhileOp>(op)) {
-      // Once a thread may have left the loop, nobody's values are the others'.
-      bool any = hasVaryingControl(loop);
-      visit(*loop.getBeforeBody());
-      visit(*loop.getAfterBody());
-      for (auto [argument, init, next] :
-           llvm::zip_equal(loop.getBeforeArguments(), loop.getInits(),
-                           loop.getYieldOp().getOperands()))
-        markIf(any || varies(init) || varies(next), argument);
-      for (auto [result, argument, value] :
-           llvm::zip_equal(loop.getResults(), loop.getAfterArguments(),
-                           loop.getConditionOp().getArgs())) {
-        markIf(any || varies(value), argument);
-        markIf(any || varies(value), result);
-      }
-      return;
-    }
+  if (isLookedInto(op) && isControlFlow(op)) {
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        visit(block);
+    visitHandedOver(cast<RegionBranchOpInterface>(op));
+    return;
   }
   bool differs = !dependsOnOperandsOnly(op);
   op->walk([&](Operation *inner) {
