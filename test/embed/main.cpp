@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/InitAll.h"
+#include "GPUAsync/Kernels/Common/DataLayout.h"
 #include "GPUAsync/Pipelines/Pipelines.h"
 #include "gpuasync/Context.h"
 
@@ -127,11 +128,13 @@ int main() {
 
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
+  auto jit = orDie(llvm::orc::LLJITBuilder().create());
+  // Sizes and offsets that are constant are folded by the translation.
+  mlir::gpuasync::setDataLayout(*module, jit->getDataLayout());
   auto llvmContext = std::make_unique<llvm::LLVMContext>();
   std::unique_ptr<llvm::Module> llvmModule =
       translateModuleToLLVMIR(*module, *llvmContext);
   check(llvmModule != nullptr, "the program is translated");
-  auto jit = orDie(llvm::orc::LLJITBuilder().create());
   // The runtime's functions are found in this process, which links it.
   jit->getMainJITDylib().addGenerator(
       orDie(llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(

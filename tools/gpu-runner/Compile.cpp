@@ -13,6 +13,7 @@
 
 #include "GPUAsync/InitAll.h"
 #include "GPUAsync/Kernels/CPU/Code.h"
+#include "GPUAsync/Kernels/Common/DataLayout.h"
 #include "GPUAsync/Kernels/Passes.h"
 #include "GPUAsync/Pipelines/Pipelines.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -375,17 +376,17 @@ static void gatherFunctions(Module &module, StringRef table, StringRef name) {
 Error Program::translate(const CompileOptions &options,
                          const Signature *entry) {
   setPhase("compiling");
+  Expected<std::unique_ptr<TargetMachine>> made = makeMachine(options);
+  if (!made)
+    return made.takeError();
+  machine = std::move(*made);
+  mlir::gpuasync::setDataLayout(*module, machine->createDataLayout());
   llvmContext = std::make_unique<LLVMContext>();
   llvmModule = mlir::translateModuleToLLVMIR(*module, *llvmContext, fileName,
                                              /*disableVerification=*/true);
   if (!llvmModule)
     return reportedError();
-  Expected<std::unique_ptr<TargetMachine>> made = makeMachine(options);
-  if (!made)
-    return made.takeError();
-  machine = std::move(*made);
   llvmModule->setTargetTriple(machine->getTargetTriple());
-  llvmModule->setDataLayout(machine->createDataLayout());
 
   // Line tables are a help only: drop what LLVM does not like about them.
   bool brokenDebugInfo = false;

@@ -9,6 +9,7 @@
 
 #include "GPUAsync/Kernels/CPU/Object.h"
 #include "GPUAsync/Kernels/CPU/Code.h"
+#include "GPUAsync/Kernels/Common/DataLayout.h"
 #include "GPUAsync/Kernels/Common/KernelABI.h"
 #include "Kernels/Common/KernelLowering.h"
 #include "Kernels/Common/Tools.h"
@@ -263,13 +264,13 @@ std::optional<SmallVector<char, 0>> CpuObject::run() {
   OwningOpRef<ModuleOp> holder = ModuleOp::create(source.getLoc());
   if (failed(lower(*holder)))
     return std::nullopt;
+  setDataLayout(*holder, (*machine)->createDataLayout());
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> module =
       translateModuleToLLVMIR(*holder, context, source.getName());
   if (!module)
     return std::nullopt;
   module->setTargetTriple((*machine)->getTargetTriple());
-  module->setDataLayout((*machine)->createDataLayout());
   // Everything but the table is the object's own.
   for (llvm::Function &function : *module)
     if (!function.isDeclaration())

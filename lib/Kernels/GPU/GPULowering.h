@@ -9,16 +9,13 @@
 #ifndef GPUASYNC_LIB_KERNELS_GPU_GPULOWERING_H
 #define GPUASYNC_LIB_KERNELS_GPU_GPULOWERING_H
 
+#include "GPUAsync/Kernels/Common/DataLayout.h"
 #include "Kernels/Common/KernelLowering.h"
 #include "LLVMThread.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "llvm/Support/CodeGen.h"
+#include "llvm/Target/TargetMachine.h"
 #include <functional>
-
-namespace llvm {
-class Module;
-class TargetMachine;
-} // namespace llvm
 
 namespace mlir::gpuasync {
 
@@ -131,6 +128,14 @@ public:
       this->librariesToLink.assign(
           target.getLink() ? llvm::to_vector(target.getLink().getValue())
                            : SmallVector<Attribute>());
+  }
+
+  std::optional<SmallVector<char, 0>> run() override {
+    FailureOr<llvm::TargetMachine *> machine = this->getOrCreateTargetMachine();
+    if (failed(machine))
+      return std::nullopt;
+    setDataLayout(&this->getOperation(), (*machine)->createDataLayout());
+    return Base::run();
   }
 
 private:
