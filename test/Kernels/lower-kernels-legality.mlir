@@ -275,3 +275,45 @@ gpu.module @k [#rocdl.target<chip = "gfx90a", abi = "500">] {
     gpu.return
   }
 }
+
+// -----
+
+// The step from one to the next would be 24 bytes on the device, and 32 on the
+// host that fills the memory.
+gpu.module @k [#rocdl.target<chip = "gfx90a">] {
+  gpu.func @f(%x: memref<8xi136>, %i: index) kernel {
+    // expected-error @+1 {{'llvm.getelementptr' with elements of type 'i136', which AMD devices do not lay out as the host does: integers in memory have 128 bits at most}}
+    %v = memref.load %x[%i] : memref<8xi136>
+    memref.store %v, %x[%i] : memref<8xi136>
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @k [#nvvm.target<chip = "sm_90">] {
+  llvm.func @f(%x: !llvm.ptr, %i: i64) attributes {gpu.kernel, nvvm.kernel} {
+    // expected-error @+1 {{'llvm.getelementptr' with elements of type '!llvm.struct<(i32, array<2 x i264>)>', which NVIDIA devices do not lay out as the host does}}
+    %p = llvm.getelementptr %x[%i] : (!llvm.ptr, i64) -> !llvm.ptr, !llvm.struct<(i32, array<2 x i264>)>
+    %zero = llvm.mlir.zero : i32
+    llvm.store %zero, %p : i32, !llvm.ptr
+    llvm.return
+  }
+}
+
+// -----
+
+// What is not in memory may be as wide as it likes.
+gpu.module @k [#rocdl.target<chip = "gfx90a">, #nvvm.target<chip = "sm_90">] {
+  gpu.func @f(%x: memref<8xi128>, %i: index) kernel {
+    %v = memref.load %x[%i] : memref<8xi128>
+    %c77 = arith.constant 77 : i256
+    %w = arith.extui %v : i128 to i256
+    %m = arith.muli %w, %c77 : i256
+    %c9 = arith.constant 9 : i256
+    %s = arith.shrui %m, %c9 : i256
+    %t = arith.trunci %s : i256 to i128
+    memref.store %t, %x[%i] : memref<8xi128>
+    gpu.return
+  }
+}

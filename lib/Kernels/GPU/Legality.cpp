@@ -33,6 +33,7 @@ private:
   LogicalResult check(Operation *op);
   LogicalResult checkType(Operation *op, Type type);
   LogicalResult checkScope(Operation *op, std::optional<StringRef> scope);
+  LogicalResult checkPlace(LLVM::GEPOp place);
   LogicalResult checkVariable(LLVM::GlobalOp variable);
   LogicalResult checkFunction(LLVM::LLVMFuncOp function);
 
@@ -80,6 +81,22 @@ LogicalResult LegalityCheck::checkScope(Operation *op,
   for (StringRef other : vendor.syncScopes)
     diagnostic << ", \"" << other << "\"";
   return diagnostic;
+}
+
+/// From one wide integer to the next the devices' steps are not the host's: an
+/// i136 takes 24 bytes on AMD's, an i264 64 on NVIDIA's, and 32 and 48 there.
+LogicalResult LegalityCheck::checkPlace(LLVM::GEPOp place) {
+  WalkResult result = place.getElemType().walk([&](IntegerType part) {
+    return part.getWidth() > 128 ? WalkResult::interrupt()
+                                 : WalkResult::advance();
+  });
+  if (!result.wasInterrupted())
+    return success();
+  return place->emitError("'")
+         << place->getName() << "' with elements of type "
+         << place.getElemType() << ", which " << vendor.devices
+         << " do not lay out as the host does: integers in memory have 128 "
+            "bits at most";
 }
 
 LogicalResult LegalityCheck::checkVariable(LLVM::GlobalOp variable) {
@@ -141,6 +158,7 @@ LogicalResult LegalityCheck::check(Operation *op) {
       .Case([&](LLVM::AllocaOp slot) {
         return checkType(op, slot.getElemType());
       })
+      .Case([&](LLVM::GEPOp place) { return checkPlace(place); })
       .Case<LLVM::FenceOp, LLVM::AtomicRMWOp, LLVM::AtomicCmpXchgOp>(
           [&](auto access) { return checkScope(op, access.getSyncscope()); })
       .Case<LLVM::LoadOp, LLVM::StoreOp>([&](auto access) {
