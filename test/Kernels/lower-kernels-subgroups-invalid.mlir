@@ -56,6 +56,41 @@ gpu.module @k {
 // -----
 
 gpu.module @k {
+  gpu.func @divergent(%x: memref<64xi32>, %n: index) kernel {
+    %from = arith.constant 1 : i32
+    %t = gpu.thread_id x
+    %v = memref.load %x[%t] : memref<64xi32>
+    %c = arith.cmpi ult, %t, %n : index
+    scf.if %c {
+      // expected-error @+1 {{op that only some threads of a subgroup may reach is not supported for nvptx:sm_90; use gpu.shuffle where the subgroup's first 'width' lanes do}}
+      %r = gpu.subgroup_broadcast %v, specific_lane %from : i32
+      memref.store %r, %x[%t] : memref<64xi32>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+gpu.module @k {
+  gpu.func @calls(%x: memref<64xi32>) kernel {
+    %t = gpu.thread_id x
+    %v = memref.load %x[%t] : memref<64xi32>
+    %r = func.call @anywhere(%v) : (i32) -> i32
+    memref.store %r, %x[%t] : memref<64xi32>
+    gpu.return
+  }
+  func.func private @anywhere(%v: i32) -> i32 {
+    %from = arith.constant 1 : i32
+    // expected-error @+1 {{op that only some threads of a subgroup may reach is not supported for nvptx:sm_90}}
+    %r = gpu.subgroup_broadcast %v, specific_lane %from : i32
+    return %r : i32
+  }
+}
+
+// -----
+
+gpu.module @k {
   gpu.func @f(%x: memref<64xi128>, %from: i32) kernel {
     %w = arith.constant 32 : i32
     %t = gpu.thread_id x

@@ -13,7 +13,9 @@
 #include "mlir/Analysis/DataFlowFramework.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
+#include "mlir/Dialect/Index/IR/IndexDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -263,12 +265,64 @@ LogicalResult SubgroupOps::rewrite(gpu::RotateOp op) {
   return success();
 }
 
+/// Whether all threads of a block surely have the same `values`.
+static bool areUniform(ValueRange values) {
+  llvm::SetVector<Value> needed(values.begin(), values.end());
+  for (size_t i = 0; i < needed.size(); ++i) {
+    if (Operation *op = needed[i].getDefiningOp()) {
+      if (isa<gpu::BlockIdOp, gpu::BlockDimOp, gpu::GridDimOp>(op))
+        continue;
+      if (!isa_and_present<arith::ArithDialect, index::IndexDialect>(
+              op->getDialect()) ||
+          !isMemoryEffectFree(op))
+        return false;
+      needed.insert(op->operand_begin(), op->operand_end());
+      continue;
+    }
+    auto argument = cast<BlockArgument>(needed[i]);
+    Operation *parent = argument.getOwner()->getParentOp();
+    if (auto loop = dyn_cast<scf::ForOp>(parent)) {
+      if (argument != loop.getInductionVar())
+        return false;
+      needed.insert_range(ValueRange{loop.getLowerBound(), loop.getUpperBound(),
+                                     loop.getStep()});
+      continue;
+    }
+    auto kernel = dyn_cast<gpu::GPUFuncOp>(parent);
+    if (!kernel || !kernel.isKernel() || !argument.getOwner()->isEntryBlock())
+      return false;
+  }
+  return true;
+}
+
+/// Whether surely all threads of a block reach `op`, or none.
+static bool isReachedByAll(Operation *op) {
+  SmallVector<Value> deciding;
+  while (op->getBlock()->isEntryBlock()) {
+    op = op->getParentOp();
+    if (auto kernel = dyn_cast<gpu::GPUFuncOp>(op))
+      return kernel.isKernel() && areUniform(deciding);
+    if (auto branch = dyn_cast<scf::IfOp>(op))
+      deciding.push_back(branch.getCondition());
+    else if (auto loop = dyn_cast<scf::ForOp>(op))
+      deciding.append(
+          {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()});
+    else
+      return false;
+  }
+  return false;
+}
+
 LogicalResult SubgroupOps::rewrite(gpu::SubgroupBroadcastOp op) {
   // AMD devices have instructions for both.
   if (!isForNvptx())
     return success();
   if (!op.getLane())
     return refuse(op, "from the first active lane");
+  // The instruction names the lanes that it waits for.
+  if (!isReachedByAll(op))
+    return refuse(op, "that only some threads of a subgroup may reach")
+           << "; use gpu.shuffle where the subgroup's first 'width' lanes do";
   Value ignored, result = shuffle(op.getSrc(), op.getLane(), i32(size),
                                   gpu::ShuffleMode::IDX, ignored);
   if (!result)

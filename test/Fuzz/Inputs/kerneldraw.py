@@ -19,7 +19,7 @@ FEATURES = {
     "barrier": "barriers and what threads exchange through memory",
     "shuffle": "shuffles, rotations, broadcasts",
     "absent": "shuffles in more lanes than the block's last subgroup has, on the cpu device only",
-    "first": "broadcasts from the first active thread of a subgroup, on the cpu device only",
+    "broadcast": "of a subgroup's thread or its first active one; on GPUs refused where not all surely come",
     "reduce": "reductions of blocks and subgroups",
     "subgroup": "subgroups of other sizes than 32, on the cpu device only",
     "stray": "reductions that only some threads reach, threads that leave before barriers",
@@ -427,7 +427,7 @@ class Drawer:
         types = ["i32", "i64", "i1"] + ["f32"] * self.has("float") + [VECTOR] * self.has("vector")
         value = self.value(r.choice(types))
         everybody = self.uniformNow() and not self.exited
-        kind = r.choice(["shuffle", "shuffle", "rotate", "broadcast"]) if everybody else "first"
+        kind = r.choice(["shuffle", "shuffle", "rotate"] + ["broadcast"] * self.has("broadcast")) if everybody else "first"
         result, valid = Value(value.type), Value("i1")
         all = self.kernel.subgroup
         last = (self.kernel.threads - 1) % all + 1
@@ -452,7 +452,7 @@ class Drawer:
                            "gpu.subgroup_broadcast {0}, specific_lane {1} : " + value.type,
                            "yield ({path}, 'broadcast', (%d,), {0})" % lane, uniform=False)
         else:
-            if not self.has("first") or not everybody and not self.has("stray"):
+            if not self.has("broadcast") or not everybody and not self.has("stray"):
                 return None
             return self.op(value.type, [value], "gpu.subgroup_broadcast {0}, first_active_lane : " + value.type,
                            "yield ({path}, 'broadcast', (None,), {0})", uniform=False)
