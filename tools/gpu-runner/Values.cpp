@@ -311,6 +311,9 @@ static Expected<ParsedInput> parseInput(StringRef text, StringRef name) {
     return createStringError(name + ": '" + type +
                              "' is not a type; expected something like i32=3, "
                              "4xf32=1,2,3,4, 2x3xi8 or @file.npy");
+  if (text.trim().empty())
+    return createStringError(name + " is empty; expected something like 3, "
+                                    "4xf32=1,2,3,4, 2x3xi8 or @file.npy");
   input.values = text.trim();
   return input;
 }

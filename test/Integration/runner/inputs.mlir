@@ -40,7 +40,9 @@
 // RUN: not %{run} -e floats --input=3 2>&1 | FileCheck %s --check-prefix=NOSHAPE
 // NOSHAPE: error: --input 0 of 1: '3' has no shape, but the argument is a memref<?xf32>; write for example 4xf32 (zeros) or @file.npy
 // RUN: not %{run} -e floats --input=4xq32=3 2>&1 | FileCheck %s --check-prefix=NOTYPE
+// RUN: not %{run} -e floats --input= 2>&1 | FileCheck %s --check-prefix=NOVALUE
 // NOTYPE: error: --input 0 of 1: '4xq32' is not a type
+// NOVALUE: error: --input 0 of 1 is empty; expected something like 3
 // RUN: not %{run} -e floats --input=4xf32=1,x,3,4 2>&1 | FileCheck %s --check-prefix=NONUMBER
 // NONUMBER: error: --input 0 of 1: 'x' is not a number
 // RUN: not %{run} -e floats --input=2xf32=1,1e39 2>&1 | FileCheck %s --check-prefix=LARGE
