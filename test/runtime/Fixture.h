@@ -172,10 +172,13 @@ public:
       thread.join();
   }
   bool isOver() const { return over; }
-  /// Until it is over, or sleeps.
+  /// Until it is over, or sleeps, and not only for a moment, as for a mutex.
   void settle() const {
-    while (!over && !isAsleep())
+    for (int looks = 0; !over && looks < 50; ++looks) {
+      if (!isAsleep())
+        looks = 0;
       std::this_thread::yield();
+    }
   }
 
 private:

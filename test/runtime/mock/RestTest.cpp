@@ -223,16 +223,21 @@ TEST_P(Rest, WhatAnotherContextLeftBehind_B05) {
 /// kernels, no frame begins whose kernel it would wait for.
 class NothingBegins : public Rest {
 protected:
+  /// `device`: the frame is one of a context that is opened there meanwhile.
   template <typename GiveBack>
-  void expectHeldUp(const char *vendorCall, GiveBack giveBack) {
+  void expectHeldUp(const char *vendorCall, GiveBack giveBack,
+                    const char *device = nullptr) {
     std::string gate = call(vendorCall);
     uint64_t launches = calls("LaunchKernel");
     mock->mock_gate_close(gate.c_str());
     {
       Watched giving([&] { giveBack(); });
       mock->mock_gate_wait(gate.c_str(), 1);
+      Context opened;
+      if (device)
+        EXPECT_TRUE(Context::open(device, opened).ok());
       Watched beginning([&] {
-        ContextScope own(context);
+        ContextScope own(device ? opened : context);
         FrameScope frame(*program);
         gpuasync_stream *stream = frame.stream();
         uint32_t *x = frame.alloc(stream, 64);
@@ -253,6 +258,13 @@ TEST_P(NothingBegins, WhileModulesAreUnloaded_B02) {
   enter(*program);
   expectHeldUp("ModuleUnload",
                [&] { gpuasync_modules_release(context.get()); });
+}
+
+TEST_P(NothingBegins, InAContextThatIsOpenedMeanwhile_B02) {
+  enter(*program);
+  expectHeldUp(
+      "ModuleUnload", [&] { gpuasync_modules_release(context.get()); },
+      device().c_str());
 }
 
 TEST_P(NothingBegins, WhileAFramesEnterGivesBack_B02) {
@@ -370,6 +382,38 @@ TEST_P(UnderWay, AStreamThatIsMade_S07) {
   EXPECT_NE(std::string(closed.message()).find("1 streams"), std::string::npos)
       << closed.message();
   gpuasync_context_stream_destroy(mine);
+}
+
+// A stream that comes back while its context is closed is the driver's already:
+// others of the device, which ask whether all of it rests, do not find it.
+TEST_P(UnderWay, AStreamThatComesBack_S07) {
+  Context other;
+  ASSERT_TRUE(Context::open(device().c_str(), other).ok());
+  {
+    ContextScope inner(other);
+    enter(second);
+  }
+  gpuasync_stream *mine = nullptr;
+  ASSERT_EQ(gpuasync_context_stream_create(context.get(), &mine), nullptr);
+  gpuasync_event_release(makeToken());
+  const std::string gate = call("EventDestroy");
+  mock->mock_gate_close(gate.c_str());
+  {
+    Watched closing([&] {
+      Status closed = context.close();
+      EXPECT_NE(std::string(closed.message()).find("1 streams"),
+                std::string::npos)
+          << closed.message();
+    });
+    mock->mock_gate_wait(gate.c_str(), 1);
+    gpuasync_context_stream_destroy(mine);
+    uint64_t asked = calls("StreamQuery");
+    gpuasync_modules_release(other.get());
+    EXPECT_EQ(calls("StreamQuery"), asked);
+    mock->mock_gate_open(gate.c_str());
+  }
+  Status closed = other.close();
+  EXPECT_TRUE(closed.ok()) << closed.message();
 }
 
 // A time limit holds for calls that a close waits for too; it can be repeated.

@@ -105,6 +105,13 @@ Status gpuasync::openOn(Driver &driver, int32_t ordinal, void *adopted,
       context->driver->restore(saved);
     throw;
   }
+  // A pause of the device is one of this context too.
+  for (gpuasync_context *other : shared.contexts)
+    if (context->sharesDevice(*other)) {
+      std::lock_guard<std::mutex> pool(other->poolMutex);
+      if (other->pausedBy)
+        context->pausedBy = other->pausedBy;
+    }
   context->registered = true;
   out = context.release();
   return Status();

@@ -165,8 +165,8 @@ bool StreamPool::giveEmbedder(Stream *stream) {
   if (stream->holder != Stream::Holder::Embedder)
     return false; // a frame's, or destroyed before
   stream->holder = Stream::Holder::None;
-  // Its work may still run. Of a closed context nothing is left of it.
-  if (context.state.load() != gpuasync_context::State::Closed)
+  // Its work may still run.
+  if (!destroyed)
     pending.append(stream);
   return true;
 }
@@ -288,6 +288,7 @@ void StreamPool::destroyRetired() {
 void StreamPool::destroy(bool alive) {
   {
     std::lock_guard<std::mutex> lock(mutex);
+    destroyed = true;
     idle = retired = {};
     pending = {};
   }

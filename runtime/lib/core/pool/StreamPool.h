@@ -89,7 +89,7 @@ public:
 
   //===--- Held outside of frames
   void hold(Stream *stream, Stream::Holder holder);
-  /// An embedder's comes back, with work on it; false: it is none.
+  /// An embedder's comes back, with work on it, at any time; false: it is none.
   bool giveEmbedder(Stream *stream);
   uint64_t countEmbedders();
   bool isHeldBySession();
@@ -128,7 +128,8 @@ private:
 
   gpuasync_context &context;
   std::mutex mutex;
-  uint64_t made = 0; ///< so far
+  uint64_t made = 0;      ///< so far
+  bool destroyed = false; ///< what comes back is the driver's no more
   Stack<Stream> idle;
   Queue<Stream> pending;
   Stack<Stream> captured; ///< until their captures end
