@@ -18,11 +18,16 @@ Status Fences::takeEvent(NativeEvent &out) {
       idle.pop_back();
       return Status();
     }
-    idle.reserve(++made); // giving one back must not allocate
+    idle.reserve(made + 1); // giving one back must not allocate
+    ++made;
   }
   Status status = context.driver->createEvent(out);
-  if (status.ok())
+  if (status.ok()) {
     context.physicalEvents.fetch_add(1, std::memory_order_relaxed);
+  } else {
+    std::lock_guard<std::mutex> lock(mutex);
+    --made;
+  }
   return status;
 }
 
