@@ -20,7 +20,7 @@ static const Expectation table[] = {
      "a trap loses the device"},
     {"!cpu-fair", "Sweep.DiskCache_E05", Expected::Unsupported,
      "uses no device; once is enough"},
-    {"!cpu", "Errors.KernelAssert", Expected::Unsupported,
+    {"!cpu", "Errors.KernelAssert*", Expected::Unsupported,
      "a trap loses the device; DeviceLoss has it"},
     {"!*-on-mock", "Capture.*Question*", Expected::Unsupported,
      "no call of a real driver can be made to fail"},

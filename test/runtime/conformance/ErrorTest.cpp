@@ -235,6 +235,38 @@ TEST_P(Errors, KernelAssert) {
   gpuasync_event_release(token);
 }
 
+// E02: also to a later frame that was given the very stream the work ran on.
+TEST_P(Errors, KernelAssertOfTheStreamsFormerOwner) {
+  std::vector<uint32_t> out(64, 5);
+  gpuasync_event *token = nullptr;
+  gpuasync_stream *former = nullptr;
+  {
+    FrameScope frame(*program);
+    former = frame.stream();
+    frame.launch(former, Fail, 1, 1, FailParams{1});
+    token = gpuasync_event_export(frame, frame.record(former), SITE("return"));
+  }
+  // It has run, so that the stream goes to whoever asks next.
+  EXPECT_EQ(Status(gpuasync_event_wait(token)).code(),
+            uint32_t(GPUASYNC_KERNEL_ASSERT));
+  {
+    FrameScope frame(*program);
+    token = gpuasync_event_import(frame, token, SITE("call"));
+    gpuasync_stream *stream = frame.stream();
+    EXPECT_EQ(stream, former);
+    uint32_t *x = frame.alloc(stream, 64);
+    frame.launch(stream, Store, 1, 64, StoreParams{x, 1});
+    EXPECT_EQ(frame.wait({stream}), 0);
+    frame.waitEvent(stream, token);
+    frame.launch(stream, Store, 1, 64, StoreParams{x, 2});
+    frame.copy(stream, out.data(), x, 256);
+    EXPECT_EQ(frame.wait({stream}), 1);
+    EXPECT_EQ(frame.leave().code(), uint32_t(GPUASYNC_KERNEL_ASSERT));
+  }
+  EXPECT_EQ(out, std::vector<uint32_t>(64, 5));
+  expectUsable();
+}
+
 // B05: a timeout lists what has not finished, and where it is in the source.
 TEST_P(Errors, TimeoutListsOps_B05) {
   uint32_t *flag = nullptr;

@@ -273,8 +273,9 @@ gpuasync_context_stream_synchronize(gpuasync_stream *stream) noexcept {
     Status status =
         context.driver->waitStream(stream->native, deadline.left(), done);
     if (!status.ok()) {
-      // That of a frame's stream is the frame's to see.
-      if (stream->holder == Stream::Holder::Embedder)
+      // That of a frame's stream is the frame's to see, and what still runs may
+      // fail again.
+      if (done && stream->holder == Stream::Holder::Embedder)
         context.driver->resetStream(stream->native);
       return context.noteFault(std::move(status));
     }

@@ -202,7 +202,11 @@ void Scheduler::enqueue(Stream &stream, Op *op, bool inlineIfIdle) {
 }
 
 void Scheduler::enqueueWait(Stream &stream, const Event &event) {
-  if (!event.stream || event.stream == &stream)
+  if (!event.stream)
+    return;
+  // The stream's own order is enough, unless the event is a former owner's: its
+  // failure is told nobody else.
+  if (event.stream == &stream && event.tenure == stream.tenure)
     return;
   bool done =
       event.stream->completed.load(std::memory_order_acquire) >= event.position;
