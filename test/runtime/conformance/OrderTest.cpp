@@ -103,6 +103,119 @@ TEST_P(Order, NothingThatWaitsMidFrame_B02) {
   frame.dealloc(nullptr, flag);
 }
 
+// B06: an upload in a later frame, which a token orders behind a download of an
+// earlier frame that nobody has waited for, reads what that download writes.
+TEST_P(Order, UploadBehindAnEarlierFramesDownload_B06) {
+  constexpr uint32_t count = 1024;
+  std::vector<uint32_t> between(count, 1), out(count, 2);
+  uint32_t *flag = nullptr, *x = nullptr;
+  gpuasync_event *token = nullptr;
+  {
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    flag = frame.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+    *flag = 0;
+    x = frame.alloc(nullptr, count);
+    frame.launch(stream, Gate, 1, 1, GateParams{flag});
+    frame.launch(stream, Store, count / 64, 64, StoreParams{x, 7});
+    frame.copy(stream, between.data(), x, count * 4);
+    token = gpuasync_event_export(frame, frame.record(stream), SITE("return"));
+    frame.destroy(stream, /*idle=*/false);
+  }
+  {
+    FrameScope frame(*program);
+    token = gpuasync_event_import(frame, token, SITE("argument"));
+    gpuasync_stream *stream = frame.stream();
+    uint32_t *y = frame.alloc(nullptr, count);
+    frame.waitEvent(stream, token);
+    frame.copy(stream, y, between.data(), count * 4);
+    frame.copy(stream, out.data(), y, count * 4);
+    ASSERT_FALSE(frame.failed());
+    openGate(flag);
+    ASSERT_EQ(frame.wait({stream}), 0);
+    EXPECT_EQ(between, std::vector<uint32_t>(count, 7));
+    EXPECT_EQ(out, std::vector<uint32_t>(count, 7));
+    frame.dealloc(nullptr, x);
+    frame.dealloc(nullptr, y);
+    frame.dealloc(nullptr, flag);
+  }
+}
+
+// B06: of two downloads to one place the later one counts, whether the frame of
+// the earlier one was left without a wait, or of the later one, a nested one.
+TEST_P(Order, DownloadsOfTwoFramesToOnePlace_B06) {
+  constexpr uint32_t count = 1024;
+  for (bool nested : {false, true}) {
+    std::vector<uint32_t> out(count, 1);
+    uint32_t *x = nullptr, *y = nullptr;
+    auto download = [&](FrameScope &frame, uint32_t *&memory, uint32_t value,
+                        gpuasync_event *behind) {
+      gpuasync_stream *stream = frame.stream();
+      if (behind)
+        frame.waitEvent(stream, behind);
+      memory = frame.alloc(nullptr, count);
+      frame.launch(stream, Store, count / 64, 64, StoreParams{memory, value});
+      frame.copy(stream, out.data(), memory, count * 4);
+      return stream;
+    };
+    FrameScope outer(*program);
+    gpuasync_event *first = nullptr;
+    if (nested)
+      first = outer.record(download(outer, x, 7, nullptr));
+    gpuasync_event *token = nullptr;
+    {
+      FrameScope inner(*program);
+      token = gpuasync_event_export(
+          inner, inner.record(download(inner, y, nested ? 8 : 7, first)),
+          SITE("return"));
+    }
+    token = gpuasync_event_import(outer, token, SITE("result"));
+    gpuasync_stream *last = nullptr;
+    if (nested)
+      outer.waitEvent(last = outer.stream(), token);
+    else
+      last = download(outer, x, 8, token);
+    ASSERT_EQ(outer.wait({last}), 0);
+    EXPECT_EQ(out, std::vector<uint32_t>(count, 8)) << nested;
+    outer.dealloc(nullptr, x);
+    outer.dealloc(nullptr, y);
+  }
+}
+
+// B06: a source of which two downloads write a part each waits for both.
+TEST_P(Order, UploadBehindTwoDownloads_B06) {
+  constexpr uint32_t count = 1024;
+  std::vector<uint32_t> between(2 * count, 1), out(2 * count, 2);
+  std::atomic<uint32_t *> gate{nullptr};
+  Watched working([&] {
+    ContextScope own(context);
+    FrameScope frame(*program);
+    auto *flag = frame.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+    *flag = 0;
+    uint32_t *x = frame.alloc(nullptr, 2 * count);
+    gpuasync_stream *held = frame.stream(), *stream = frame.stream();
+    frame.launch(held, Gate, 1, 1, GateParams{flag});
+    for (gpuasync_stream *each : {held, stream}) {
+      uint32_t offset = each == held ? 0 : count;
+      frame.launch(each, Store, count / 64, 64, StoreParams{x + offset, 7});
+      frame.copy(each, between.data() + offset, x + offset, count * 4);
+    }
+    frame.waitEvent(stream, frame.record(held));
+    gate = flag;
+    frame.copy(stream, x, between.data(), 2 * count * 4);
+    frame.copy(stream, out.data(), x, 2 * count * 4);
+    EXPECT_EQ(frame.wait({stream}), 0);
+    frame.dealloc(nullptr, x);
+    frame.dealloc(nullptr, flag);
+  });
+  while (!gate)
+    std::this_thread::yield();
+  working.settle();
+  openGate(gate);
+  working.join();
+  EXPECT_EQ(out, std::vector<uint32_t>(2 * count, 7));
+}
+
 // B03: a host wait on an early token returns although later work on that
 // stream spins until the host acts.
 TEST_P(Order, EarlyTokenIsReached_B03) {

@@ -86,9 +86,7 @@ static int32_t waitInFrame(Frame *frame, const gpuasync_site *site, Wait wait) {
                             "device");
     frame->slot->counters.hostWaits.add(1);
     RETURN_IF_ERROR(wait());
-    if (frame->downloads)
-      frame->context->staging.finish(frame->downloads);
-    frame->context->staging.finishOrphans();
+    frame->context->staging.finish(frame->downloads);
     return Status();
   });
   return frame->failed;

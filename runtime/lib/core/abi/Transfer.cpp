@@ -47,9 +47,9 @@ public:
   Status take(uint64_t bytes) {
     return context.memory.takeStaging(bytes, staging);
   }
-  /// One more use of staging that has others, by the device.
+  /// Takes over a use of staging that has others, by the device.
   void share(Block *used) {
-    context.memory.shareStaging(staging = used);
+    staging = used;
     inUse = true;
   }
   char *data() const { return staging->pointer; }
@@ -83,8 +83,14 @@ struct Transfer {
   bool idle();
   Status remember(char *destination, uint64_t bytes, Block *staging,
                   StridedCopy *scatter);
-  Download *findPending(const char *source, uint64_t bytes);
-  Status settle(Download *pending);
+  /// What is known of a download that has yet to write a part of a source.
+  struct Pending {
+    bool staged = false;     ///< the host writes it, from staging
+    uint64_t offset = 0;     ///< of the source in `shared`
+    Block *shared = nullptr; ///< one use more of staging with all of the source
+  };
+  bool findPending(const char *source, uint64_t bytes, Pending &out);
+  Status settle(const char *source, uint64_t bytes);
   Status takeLate(HeldStaging &staging, const char *source, uint64_t bytes);
 
   Status copyBytes(char *destination, const char *source, uint64_t bytes);
@@ -160,27 +166,45 @@ Status Transfer::remember(char *destination, uint64_t bytes, Block *staging,
   return Status();
 }
 
-Download *Transfer::findPending(const char *source, uint64_t bytes) {
-  if (!frame.downloads)
-    return nullptr;
+static bool overlaps(const Download &pending, const char *source,
+                     uint64_t bytes) {
+  return pending.bytes && pending.destination < source + bytes &&
+         source < pending.destination + pending.bytes;
+}
+
+/// The newest one: of this frame, or of one that was left before anybody waited
+/// for it, behind which a token may order this one.
+bool Transfer::findPending(const char *source, uint64_t bytes, Pending &out) {
+  bool found = false;
+  if (!context.staging.mayBePending(frame.downloads))
+    return found;
   context.staging.finish(frame.downloads);
-  for (Download *pending = frame.downloads; pending; pending = pending->next)
-    if (pending->destination < source + bytes &&
-        source < pending->destination + pending->bytes)
-      return pending;
-  return nullptr;
+  context.staging.forEachPending(frame.downloads, [&](Download &pending) {
+    found = overlaps(pending, source, bytes);
+    if (!found)
+      return true;
+    out.staged = pending.staging;
+    if (pending.staging && !pending.scatter && pending.destination <= source &&
+        source + bytes <= pending.destination + pending.bytes) {
+      out.offset = static_cast<uint64_t>(source - pending.destination);
+      context.memory.shareStaging(out.shared = pending.staging);
+    }
+    return false;
+  });
+  return found;
 }
 
 /// The last resort for a source that is only partly the destination of a
-/// download: waits for that download.
-Status Transfer::settle(Download *pending) {
+/// download: waits for all that have a part of it.
+Status Transfer::settle(const char *source, uint64_t bytes) {
   const Deadline deadline = callDeadline();
-  char *destination = pending->destination;
   while (true) {
     context.staging.finish(frame.downloads);
     bool open = false;
-    for (Download *entry = frame.downloads; entry; entry = entry->next)
-      open |= entry->destination == destination;
+    context.staging.forEachPending(frame.downloads, [&](Download &pending) {
+      open = overlaps(pending, source, bytes);
+      return !open;
+    });
     if (!open)
       return Status();
     bool done = false;
@@ -206,18 +230,19 @@ Status Transfer::takeLate(HeldStaging &staging, const char *source,
   staging.get()->late = std::move(late);
   uint32_t number = 0;
   // Newest first: of two downloads to one place the last one counts.
-  for (Download *pending = frame.downloads; pending; pending = pending->next) {
-    if (pending->destination >= source + bytes ||
-        source >= pending->destination + pending->bytes ||
-        !parts.claim(*pending, number + 1))
-      continue;
+  context.staging.forEachPending(frame.downloads, [&](Download &pending) {
+    if (!overlaps(pending, source, bytes))
+      return true;
     auto link = std::make_unique<LateLink>();
+    if (!parts.claim(pending, number + 1))
+      return true;
     link->staging = staging.get();
     link->number = ++number;
     context.memory.shareStaging(staging.get());
-    link->next = pending->late;
-    pending->late = link.release();
-  }
+    link->next = pending.late;
+    pending.late = link.release();
+    return true;
+  });
   parts.fillUnclaimed();
   if (!number)
     return Status();
@@ -300,8 +325,8 @@ Status Transfer::copyBytes(char *destination, const char *source,
     return status;
   if (!fromPageable)
     return fromDevice(destination, source, bytes, toPageable);
-  if (Download *pending = findPending(source, bytes)) {
-    if (!pending->staging) {
+  if (Pending pending; findPending(source, bytes, pending)) {
+    if (!pending.staged) {
       HeldStaging late(context, stream);
       status = takeLate(late, source, bytes);
       if (!status.ok())
@@ -314,19 +339,16 @@ Status Transfer::copyBytes(char *destination, const char *source,
       late.passOn();
       return status;
     }
-    bool inside = !pending->scatter && pending->destination <= source &&
-                  source + bytes <= pending->destination + pending->bytes;
-    if (inside) {
+    if (pending.shared) {
       HeldStaging staging(context, stream);
-      staging.share(pending->staging);
-      status = fromDevice(destination,
-                          staging.data() + (source - pending->destination),
-                          bytes, toPageable);
+      staging.share(pending.shared);
+      status = fromDevice(destination, staging.data() + pending.offset, bytes,
+                          toPageable);
       Status used = context.staging.use(stream, staging.get(), bytes);
       staging.passOn();
       return status.ok() ? std::move(used) : std::move(status);
     }
-    status = settle(pending);
+    status = settle(source, bytes);
     if (!status.ok())
       return status;
   }
@@ -391,14 +413,17 @@ Status Transfer::copyDims(char *destination, const char *source,
   copy.source = source;
   HeldStaging gathered(context, stream);
   if (fromPageable) {
-    Download *pending = findPending(sourceLow, from.bytes());
-    if (pending && pending->staging) {
-      status = settle(pending);
+    Pending pending;
+    bool late = findPending(sourceLow, from.bytes(), pending);
+    if (pending.shared) // its elements are gathered by the host
+      context.memory.dropStaging(pending.shared);
+    if (late && pending.staged) {
+      status = settle(sourceLow, from.bytes());
       if (!status.ok())
         return status;
-      pending = nullptr;
+      late = false;
     }
-    if (pending) {
+    if (late) {
       status = takeLate(gathered, sourceLow, from.bytes());
       if (!status.ok())
         return status;

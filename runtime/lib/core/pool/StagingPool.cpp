@@ -62,7 +62,9 @@ void StagingPool::reapSome(Stream &stream, bool idle) {
 
 Download *StagingPool::newDownload() {
   std::lock_guard<std::mutex> lock(mutex);
-  return downloads.take();
+  Download *download = downloads.take();
+  download->number = ++numbered;
+  return download;
 }
 
 void StagingPool::drop(Download *download) {
@@ -97,12 +99,13 @@ void StagingPool::end(Download *download, bool write) {
   drop(download);
 }
 
-void StagingPool::finish(Download *&list) {
+void StagingPool::finishReached(Download *&list, Download *&others) {
   // Fences are read newest first, so that of two copies to one place the older
   // one is seen finished whenever the newer one is; they are written oldest
   // first.
   Stack<Download> finished;
-  for (Download **link = &list; *link;) {
+  for (Download **one = &list, **other = &others; *one || *other;) {
+    Download **&link = isNewer(*one, *other) ? one : other;
     Download *download = *link;
     if (!context.fences.reached(download->fence)) {
       link = &download->next;
@@ -113,6 +116,16 @@ void StagingPool::finish(Download *&list) {
   }
   while (Download *download = finished.pop())
     end(download, /*write=*/true);
+}
+
+void StagingPool::finishReached(Download *&list) {
+  Download *none = nullptr;
+  if (!anyOrphans.load(std::memory_order_acquire))
+    return finishReached(list, none);
+  std::lock_guard<std::mutex> lock(orphanMutex);
+  finishReached(list, orphans);
+  if (!orphans)
+    anyOrphans.store(false, std::memory_order_release);
 }
 
 void StagingPool::dropAll(Download *&list) {
@@ -135,18 +148,12 @@ void StagingPool::adopt(Download *&list) {
   if (!list)
     return;
   std::lock_guard<std::mutex> lock(orphanMutex);
-  Download **tail = &list;
-  while (*tail)
-    tail = &(*tail)->next;
-  *tail = orphans;
-  orphans = list;
-  list = nullptr;
+  for (Download **link = &orphans; list; link = &(*link)->next)
+    if (isNewer(list, *link)) {
+      Download *rest = *link;
+      *link = list;
+      list = list->next;
+      (*link)->next = rest;
+    }
   anyOrphans.store(true, std::memory_order_release);
-}
-
-void StagingPool::finishAdopted() {
-  std::lock_guard<std::mutex> lock(orphanMutex);
-  finish(orphans);
-  if (!orphans)
-    anyOrphans.store(false, std::memory_order_release);
 }

@@ -34,6 +34,7 @@ struct StagingUse {
 /// the device writes the memory itself, and the entry only tells later uploads.
 struct Download {
   Download *next = nullptr;
+  uint64_t number = 0; ///< the context's downloads in the order of their calls
   Fence fence;
   char *destination = nullptr;
   uint64_t bytes = 0; ///< extent of the destination
@@ -62,8 +63,34 @@ public:
   /// An empty one, which joins a list, or is dropped unused.
   Download *newDownload();
   void drop(Download *download);
-  /// Finishes those of a list, newest first, whose fence is reached.
-  void finish(Download *&list);
+  /// Finishes those of a frame's list, and of what was taken over, whose fence
+  /// is reached. Lists are newest first.
+  void finish(Download *&list) {
+    if (mayBePending(list))
+      finishReached(list);
+  }
+  bool mayBePending(const Download *list) const {
+    return list || anyOrphans.load(std::memory_order_acquire);
+  }
+  /// Calls `visit` for those of a frame's list and of what was taken over,
+  /// newest first, until it returns false. It may link and share what it gets,
+  /// and keep nothing else of it.
+  template <typename Visit>
+  void forEachPending(Download *list, Visit visit) {
+    std::unique_lock<std::mutex> lock(orphanMutex, std::defer_lock);
+    Download *others = nullptr;
+    if (anyOrphans.load(std::memory_order_acquire)) {
+      lock.lock();
+      others = orphans;
+    }
+    while (list || others) {
+      Download *&newest = isNewer(list, others) ? list : others;
+      Download *download = newest;
+      newest = download->next;
+      if (!visit(*download))
+        return;
+    }
+  }
   /// Drops all of a list.
   void dropAll(Download *&list);
   /// They will write nothing, but the device may still work on their staging.
@@ -72,8 +99,8 @@ public:
   void adopt(Download *&list);
   /// Finishes what was taken over: at the latest now, if its fence is reached.
   void finishOrphans() {
-    if (anyOrphans.load(std::memory_order_acquire))
-      finishAdopted();
+    Download *none = nullptr;
+    finish(none);
   }
   /// At the context's end.
   void dropOrphans() { dropAll(orphans); }
@@ -81,16 +108,22 @@ public:
 private:
   void reapSome(Stream &stream, bool idle);
   void end(Download *download, bool write);
-  void finishAdopted();
+  void finishReached(Download *&list);
+  void finishReached(Download *&list, Download *&others);
+  /// Of the first ones of two lists, not both of which are empty.
+  static bool isNewer(const Download *first, const Download *second) {
+    return !second || (first && first->number > second->number);
+  }
 
   gpuasync_context &context;
   std::atomic<bool> anyOrphans{false}; ///< read by every host wait
   alignas(64) std::mutex mutex;
   Spares<StagingUse> uses;
   Spares<Download> downloads;
+  uint64_t numbered = 0; ///< downloads so far
   /// Held while orphans are finished: a waiter must find them finished.
   std::mutex orphanMutex;
-  Download *orphans = nullptr;
+  Download *orphans = nullptr; ///< newest first
 };
 
 } // namespace gpuasync
