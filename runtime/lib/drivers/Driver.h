@@ -51,6 +51,7 @@ using NativeStream = void *;
 using NativeEvent = void *;
 using NativeModule = void *;
 using NativeFunction = void *;
+using NativeGraph = void *; ///< executable
 
 /// An array with cache lines of its own, for what all threads read on the warm
 /// path: elsewhere on the heap its neighbour may be a word that one of them
@@ -111,7 +112,9 @@ enum Capability : uint32_t {
   /// gpuasync_stream (cpu).
   CapVendorStreams = 1u << 4,
   CapCooperative = 1u << 5,
-  CapClusters = 1u << 6
+  CapClusters = 1u << 6,
+  /// makeGraph and its like work.
+  CapGraphs = 1u << 7
 };
 
 struct DeviceInfo {
@@ -180,6 +183,24 @@ struct StridedFill {
   uint32_t rank = 0;
   uint32_t elementBytes = 0;
   unsigned char pattern[16] = {};
+};
+
+/// One operation of a graph. What it points to is read during a call only; what
+/// is said of the arguments of launch, copyStrided and fillStrided holds here.
+struct GraphNode {
+  enum class Kind : uint8_t { Launch, Copy, Fill } kind = Kind::Launch;
+  const gpuasync_site *site = nullptr; ///< for errors; may be null
+  // Launch
+  NativeFunction function = nullptr;
+  const gpuasync_kernel *kernel = nullptr;
+  const gpuasync_block *block = nullptr;
+  bool empty = false; ///< no threads: it only keeps order
+  // Copy: of rank 0 plain bytes. Fill
+  const StridedCopy *copy = nullptr;
+  const StridedFill *fill = nullptr;
+  /// Indices of earlier nodes of the graph, each once, after which it starts.
+  const uint32_t *after = nullptr;
+  uint32_t afterCount = 0;
 };
 
 /// Of a stream: not captured, captured, or part of a capture that failed.
@@ -350,6 +371,37 @@ public:
     (void)stream, (void)function, (void)argument;
     return makeStatus(GPUASYNC_UNSUPPORTED, "no calls in stream order");
   }
+
+  //===--- Graphs (CapGraphs): work that is given to the device as a whole. None
+  //===--- of these calls waits for work of other streams.
+
+  /// Makes one executable graph of `count` >= 1 nodes and brings it to the
+  /// device. What a graph cannot hold is GPUASYNC_UNSUPPORTED; an error says
+  /// the site of its node. On failure nothing is left. The modules of its
+  /// kernels outlive it.
+  virtual Status makeGraph(const GraphNode *nodes, uint32_t count,
+                           NativeGraph &out) {
+    (void)nodes, (void)count, (void)out;
+    return makeStatus(GPUASYNC_UNSUPPORTED, "no graphs");
+  }
+  /// Gives nodes `indices`, of which `nodes[i]` is the i-th, other arguments:
+  /// parameters, sizes, addresses; kinds, functions and edges stay. Launches
+  /// of the graph that are enqueued already keep the old ones.
+  /// GPUASYNC_UNSUPPORTED, and nothing has changed or the graph is fit to be
+  /// destroyed only, where the device cannot.
+  virtual Status updateGraph(NativeGraph graph, const uint32_t *indices,
+                             const GraphNode *nodes, uint32_t count) {
+    (void)graph, (void)indices, (void)nodes, (void)count;
+    return makeStatus(GPUASYNC_UNSUPPORTED, "no graphs");
+  }
+  /// Enqueues all of the graph as one operation of the stream. A graph that
+  /// still runs would wait for itself: the core does not ask for that.
+  virtual Status launchGraph(NativeGraph graph, NativeStream stream) {
+    (void)graph, (void)stream;
+    return makeStatus(GPUASYNC_UNSUPPORTED, "no graphs");
+  }
+  /// It does not run.
+  virtual void destroyGraph(NativeGraph) noexcept {}
 
   //===--- Memory, aligned to 256
 
