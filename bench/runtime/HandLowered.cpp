@@ -113,9 +113,9 @@ static const gpuasync_image image = {GPUASYNC_IMAGE_PTX, 0,      "sm_70", ptx,
                                      sizeof(ptx) - 1,    {7, 42}};
 static const gpuasync_module module = {"k", kernels, &image, 5, 1};
 static void *slot;
-enum : uint32_t { StreamSite = Increment + 1 };
+enum : uint32_t { StreamSite = Increment + 1, ForkJoinSite, ChainSite };
 static constexpr auto sites = [] {
-  gpuasync::SiteTable<6, 256> table;
+  gpuasync::SiteTable<8, 512> table;
   const char *kernels[] = {
       "gpu_async.launch @k::@first", "gpu_async.launch @k::@add",
       "gpu_async.launch @k::@double", "gpu_async.launch @k::@last",
@@ -123,9 +123,11 @@ static constexpr auto sites = [] {
   for (uint32_t i = 0; i < 5; ++i)
     table.add("HandLowered.cpp", kernels[i], 1, 1, UINT32_MAX, 0, i);
   table.add("HandLowered.cpp", "gpu_async.stream", 1, 1);
+  table.add("HandLowered.cpp", "gpu_async.region", 2, 1);
+  table.add("HandLowered.cpp", "gpu_async.region", 3, 1);
   return table;
 }();
-static_assert(sites.size() == StreamSite + 1);
+static_assert(sites.size() == ChainSite + 1);
 static const gpuasync_program program = {
     GPUASYNC_ABI_VERSION, 1, "handlowered", &module, &slot, sites.data(),
     sites.size(),         0};
@@ -157,6 +159,7 @@ EXPORT gpuasync_status *forkjoin(int32_t *, int32_t *data, int64_t, int64_t,
     gpuasync_stream *streams[branches];
     for (auto &stream : streams)
       stream = gpuasync_stream_create(&frame, StreamSite);
+    gpuasync_region_begin(&frame, ForkJoinSite);
     handLoweredLaunch(&frame, streams[0], First, data);
     gpuasync_event *forked =
         gpuasync_event_record(&frame, streams[0], StreamSite);
@@ -175,6 +178,7 @@ EXPORT gpuasync_status *forkjoin(int32_t *, int32_t *data, int64_t, int64_t,
       gpuasync_event_destroy(&frame, done[i], StreamSite);
     }
     handLoweredLaunch(&frame, streams[0], Last, data);
+    gpuasync_region_end(&frame, ForkJoinSite);
     if (!gpuasync_stream_synchronize(&frame, streams, 1, StreamSite))
       for (auto *stream : streams)
         gpuasync_stream_destroy(&frame, stream, GPUASYNC_STREAM_IDLE,
@@ -188,8 +192,10 @@ EXPORT gpuasync_status *chain10(int32_t *, int32_t *data, int64_t, int64_t,
   gpuasync_frame frame;
   if (!gpuasync_frame_enter(&frame, &handLoweredFunction)) {
     gpuasync_stream *stream = gpuasync_stream_create(&frame, StreamSite);
+    gpuasync_region_begin(&frame, ChainSite);
     for (int i = 0; i < 10; ++i)
       handLoweredLaunch(&frame, stream, Increment, data);
+    gpuasync_region_end(&frame, ChainSite);
     if (!gpuasync_stream_synchronize(&frame, &stream, 1, StreamSite))
       gpuasync_stream_destroy(&frame, stream, GPUASYNC_STREAM_IDLE, StreamSite);
   }

@@ -481,16 +481,24 @@ GPUASYNC_API void gpuasync_tensor_map_encode(
     const gpuasync_tensor_format *format, uint32_t site) GPUASYNC_NOEXCEPT;
 
 //===----------------------------------------------------------------------===//
-// Reserved. Not defined in this version; a program must not define functions of
-// these names either.
-//
-//   void gpuasync_region_begin(gpuasync_frame *frame, uint32_t site)
-//   void gpuasync_region_end(gpuasync_frame *frame, uint32_t site)
-//
-// Between the two the calls above are recorded rather than enqueued, compared
-// with what the same region recorded before, and played at the end: as a graph,
-// or on streams in the order of the recording.
+// Regions
 //===----------------------------------------------------------------------===//
+
+/// A region begins: up to its end the frame's launches, its copies and fills of
+/// memory that the device reaches, and the records of and waits for its events
+/// may be recorded rather than enqueued, and played at the end, as a graph or
+/// on their streams. Kernels in it wait for no other work and not for the host.
+/// `site` tells the regions of a program apart. What else the frame is asked
+/// for in a region plays what is recorded first. A region in a region is a
+/// part of it.
+GPUASYNC_API void gpuasync_region_begin(gpuasync_frame *frame,
+                                        uint32_t site) GPUASYNC_NOEXCEPT;
+
+/// Its end, on every path that does not leave the frame. All that it was given
+/// has been enqueued: what follows on a stream or waits for an event comes
+/// after it.
+GPUASYNC_API void gpuasync_region_end(gpuasync_frame *frame,
+                                      uint32_t site) GPUASYNC_NOEXCEPT;
 
 //===----------------------------------------------------------------------===//
 // Called by kernels of the cpu device

@@ -36,6 +36,8 @@ typedef struct gpuasync_stats {
   uint64_t launches, hostWaits, driverCalls;
   uint64_t bufferBytes; ///< live bytes as asked for
   uint64_t deviceBytes; ///< bytes that the driver holds for us, all kinds
+  /// Regions, or parts of one, that were played as a graph, and on streams.
+  uint64_t graphLaunches, regionsOnStreams;
 } gpuasync_stats;
 
 /// Thread safe; what other threads do meanwhile may or may not be counted.

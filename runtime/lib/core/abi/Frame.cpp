@@ -9,6 +9,7 @@
 #include "core/abi/Entry.h"
 #include "core/context/Capture.h"
 #include "core/module/Program.h"
+#include "core/region/Recorder.h"
 #include "gpuasync/Check.h"
 #include "gpuasync/Context.h"
 
@@ -150,6 +151,10 @@ static Status enter(Frame &frame, const gpuasync_function &function) {
   frame.outer = thread.innermost;
   thread.innermost = &frame;
   foldCalls(frame.outer ? frame.outer->slot : nullptr);
+  // What this frame does may count on what the other one has asked for.
+  if (frame.outer && frame.outer->region)
+    (void)frame.outer->run(nullptr,
+                           [&] { return frame.outer->region->play(); });
 
   auto *registration = static_cast<Registration *>(
       __atomic_load_n(function.program->slot, __ATOMIC_ACQUIRE));
@@ -189,6 +194,29 @@ static Status join(Frame &frame, Stream &last, Stream &other) {
     status = frame.driver->streamWaitEvent(last.native, event->native);
   frame.context->events.give(frame.slot, event);
   return status;
+}
+
+bool Frame::follow(Stream &stream, const gpuasync_site *site) {
+  Stream &ahead = *stream.follows;
+  stream.follows = nullptr;
+  stream.frame = this;
+  if (ahead.enqueued == ahead.finished)
+    return true;
+  stream.note(nullptr);
+  return run(site, [&] { return join(*this, stream, ahead); });
+}
+
+void Frame::endFollowing(Stream &stream, bool idle) {
+  for (Stream *each = streams; each; each = each->next) {
+    if (each->follows != &stream)
+      continue;
+    if (!idle) {
+      (void)follow(*each, nullptr);
+      continue;
+    }
+    each->follows = nullptr;
+    each->frame = this;
+  }
 }
 
 void gpuasync::releaseAfterError(Frame &frame) {
@@ -238,6 +266,15 @@ void gpuasync::releaseAfterError(Frame &frame) {
   }
 }
 
+/// On an error, or when the program forgot to end it.
+static void leaveRegion(Frame &frame) {
+  if (!frame.failed)
+    frame.run(nullptr, [&] { return frame.region->finish(); });
+  else
+    frame.region->drop();
+  frame.instance->regions.load(std::memory_order_relaxed)->leave(frame);
+}
+
 static void leave(Frame &frame) {
   if (__builtin_expect(frame.left, 0)) {
     frame.error =
@@ -247,6 +284,8 @@ static void leave(Frame &frame) {
     return;
   }
   frame.left = true;
+  if (frame.region)
+    leaveRegion(frame);
   gpuasync_context *context = frame.context;
   if (context && frame.current) {
     if (frame.capture)

@@ -14,6 +14,7 @@
 
 namespace gpuasync {
 
+class Recorder;
 struct Capture;
 struct Extent;
 
@@ -43,6 +44,8 @@ struct Frame {
   uint32_t registrations = 0;    ///< made and not undone by this frame
   Download *downloads = nullptr; ///< newest first
   Capture *capture = nullptr;    ///< of the caller's stream, if it is captured
+  Recorder *region = nullptr;    ///< that the frame is in, if it is recorded
+  uint32_t regionDepth = 0;
 
   static Frame *of(gpuasync_frame *frame) {
     return reinterpret_cast<Frame *>(frame);
@@ -76,10 +79,24 @@ struct Frame {
     }
     return true;
   }
-  /// Whether `stream` is one of this frame's; fails the frame otherwise.
+  /// Whether it is one of this frame's, even if it follows another one.
+  bool holds(const Stream *stream) const {
+    return stream && (stream->frame == this ||
+                      (stream->follows && stream->follows->frame == this));
+  }
+  /// Tells the driver what the stream follows; false, and the frame has failed,
+  /// if that failed.
+  bool follow(Stream &stream, const gpuasync_site *site);
+  /// The same of all that follow `stream`, which leaves the frame. `idle`: its
+  /// work is over.
+  void endFollowing(Stream &stream, bool idle);
+  /// Whether `stream` is one of this frame's that can be given work; fails the
+  /// frame otherwise.
   bool owns(Stream *stream, const gpuasync_site *site) {
     if (__builtin_expect(stream && stream->frame == this, 1))
       return true;
+    if (holds(stream))
+      return region || follow(*stream, site);
     fail(makeStatus(GPUASYNC_INVALID_ARGUMENT,
                     stream ? "the stream does not belong to this frame"
                            : "null stream"),

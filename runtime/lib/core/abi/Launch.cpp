@@ -5,7 +5,7 @@
 // The warm launch: checks on the frame's own data, one driver call.
 //===----------------------------------------------------------------------===//
 
-#include "core/abi/Frame.h"
+#include "core/region/Recorder.h"
 
 #include <string.h>
 
@@ -90,35 +90,17 @@ extern "C" void gpuasync_launch(gpuasync_frame *memory, gpuasync_stream *stream,
   if (!frame->usable() || !frame->owns(stream, site))
     return;
   frame->run(site, [&]() -> Status {
-    const gpuasync_program &program = *frame->instance->program;
     if (__builtin_expect(!block || (block->paramBytes && !block->params), 0))
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                         block ? "null parameters" : "null block");
-    if (__builtin_expect(!site, 0))
-      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                        "a launch of program '%s' without a site, which names "
-                        "its kernel",
-                        program.name);
-    if (__builtin_expect(site->module >= program.moduleCount ||
-                             site->kernel >=
-                                 program.modules[site->module].kernelCount,
-                         0))
-      return makeStatus(GPUASYNC_NOT_FOUND,
-                        "program '%s' has no kernel %u in module %u",
-                        program.name, site->kernel, site->module);
-    const gpuasync_kernel &kernel =
-        program.modules[site->module].kernels[site->kernel];
-    NativeFunction *functions =
-        frame->instance->modules[site->module].functions.load(
-            std::memory_order_relaxed);
-    if (__builtin_expect(!functions, 0))
-      return makeStatus(GPUASYNC_NOT_FOUND,
-                        "module '%s' is not loaded: the function's table of "
-                        "modules lacks it",
-                        program.modules[site->module].name);
-    return launchIn(*frame, *stream, kernel, *block, site, [&] {
-      return frame->driver->launch(stream->native, functions[site->kernel],
-                                   kernel, *block, site);
+    if (frame->region)
+      return frame->region->launch(*stream, *block, site);
+    const gpuasync_kernel *kernel = nullptr;
+    NativeFunction function = nullptr;
+    RETURN_IF_ERROR(frame->instance->findKernel(site, kernel, function));
+    return launchIn(*frame, *stream, *kernel, *block, site, [&] {
+      return frame->driver->launch(stream->native, function, *kernel, *block,
+                                   site);
     });
   });
 }

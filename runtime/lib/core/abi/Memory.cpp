@@ -7,6 +7,7 @@
 
 #include "core/context/Capture.h"
 #include "core/pool/HostMemory.h"
+#include "core/region/Recorder.h"
 
 using namespace gpuasync;
 
@@ -48,6 +49,8 @@ void gpuasync_dealloc(gpuasync_frame *memory, gpuasync_stream *stream,
   frame->run(site, [&]() -> Status {
     gpuasync_context &context = *frame->context;
     Block *block = nullptr;
+    if (frame->region)
+      RETURN_IF_ERROR(frame->region->play());
     RETURN_IF_ERROR(context.memory.giveUp(*frame, stream, pointer, block));
     if (stream)
       stream->note(site);
@@ -87,6 +90,8 @@ void gpuasync_host_unregister(gpuasync_frame *memory, void *pointer,
     if (frame->capture)
       return refuseCaptured("the end of a registration",
                             "end it after the last run of the graph");
+    if (frame->region)
+      RETURN_IF_ERROR(frame->region->play());
     return frame->context->registrations.remove(*frame, pointer);
   });
 }

@@ -7,6 +7,7 @@
 
 #include "core/abi/Entry.h"
 #include "core/context/Capture.h"
+#include "core/region/Recorder.h"
 #include "gpuasync/Context.h"
 
 using namespace gpuasync;
@@ -30,6 +31,11 @@ static Status wrapExternal(Frame &frame, void *native, Stream *&out) {
   RETURN_IF_ERROR(context.callerStreams.take(handle, out));
   out->finished = out->enqueued;
   return Status();
+}
+
+/// What the call may hand to others is enqueued before it.
+static bool playFirst(Frame &frame, const gpuasync_site *site) {
+  return !frame.region || frame.run(site, [&] { return frame.region->play(); });
 }
 
 static Status checkEvent(Frame &frame, gpuasync_event *handle, Event *&out) {
@@ -84,6 +90,8 @@ static int32_t waitInFrame(Frame *frame, const gpuasync_site *site, Wait wait) {
       return refuseCaptured("a host wait",
                             "capture a function that leaves its results on the "
                             "device");
+    if (frame->region)
+      RETURN_IF_ERROR(frame->region->play());
     frame->slot->counters.hostWaits.add(1);
     RETURN_IF_ERROR(wait());
     frame->context->staging.finish(frame->downloads);
@@ -125,6 +133,8 @@ gpuasync_stream *gpuasync_stream_create(gpuasync_frame *memory,
   const gpuasync_site *site = frame->siteAt(siteIndex);
   Stream *stream = nullptr;
   if (!frame->usable() || !frame->run(site, [&] {
+        if (frame->region && (stream = frame->region->takeGiven()))
+          return Status();
         return frame->capture
                    ? takeCapturedStream(*frame, stream)
                    : frame->context->streams.take(frame->slot, stream);
@@ -141,8 +151,12 @@ gpuasync_stream *gpuasync_stream_external(gpuasync_frame *memory, void *native,
   Frame *frame = Frame::of(memory);
   const gpuasync_site *site = frame->siteAt(siteIndex);
   Stream *stream = nullptr;
-  if (!frame->usable() ||
-      !frame->run(site, [&] { return wrapExternal(*frame, native, stream); }))
+  if (!frame->usable() || !frame->run(site, [&]() -> Status {
+        // It may turn out to be captured.
+        if (frame->region)
+          RETURN_IF_ERROR(frame->region->play());
+        return wrapExternal(*frame, native, stream);
+      }))
     return nullptr;
   stream->frame = frame;
   linkFront(frame->streams, stream);
@@ -153,7 +167,8 @@ void *gpuasync_stream_native(gpuasync_frame *memory, gpuasync_stream *stream,
                              uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
   const gpuasync_site *site = frame->siteAt(siteIndex);
-  if (!frame->usable() || !frame->owns(stream, site))
+  if (!frame->usable() || !frame->owns(stream, site) ||
+      !playFirst(*frame, site))
     return nullptr;
   stream->note(site);
   frame->driver->suspend(); // what follows is the library's
@@ -164,8 +179,13 @@ void gpuasync_stream_destroy(gpuasync_frame *memory, gpuasync_stream *stream,
                              uint32_t flags, uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
   const gpuasync_site *site = frame->siteAt(siteIndex);
-  if (!stream || !frame->usable() || !frame->owns(stream, site))
+  if (!stream || !frame->usable())
     return;
+  if (!frame->holds(stream))
+    return (void)frame->owns(stream, site); // says what is wrong
+  const bool idle =
+      (flags & GPUASYNC_STREAM_IDLE) || stream->enqueued == stream->finished;
+  frame->endFollowing(*stream, idle);
   unlink(frame->streams, stream);
   if (!stream->external)
     frame->slot->counters.streams.destroy();
@@ -175,10 +195,10 @@ void gpuasync_stream_destroy(gpuasync_frame *memory, gpuasync_stream *stream,
     frame->capture->given = stream;
     return;
   }
+  if (stream->region && stream->region->give(*stream))
+    return;
   frame->run(site, [&] {
-    frame->context->streams.give(frame->slot, stream,
-                                 (flags & GPUASYNC_STREAM_IDLE) ||
-                                     stream->enqueued == stream->finished);
+    frame->context->streams.give(frame->slot, stream, idle);
     return Status();
   });
 }
@@ -192,6 +212,8 @@ void gpuasync_stream_wait(gpuasync_frame *memory, gpuasync_stream *stream,
   frame->run(site, [&]() -> Status {
     Event *event = nullptr;
     RETURN_IF_ERROR(checkEvent(*frame, handle, event));
+    if (frame->region)
+      return frame->region->wait(*stream, *event, site);
     stream->note(nullptr); // a host wait on the stream covers it
     return frame->driver->streamWaitEvent(stream->native, event->native);
   });
@@ -206,8 +228,10 @@ int32_t gpuasync_stream_synchronize(gpuasync_frame *memory,
   if (!frame->usable())
     return frame->failed;
   for (uint32_t i = 0; i < count; ++i)
-    if (!frame->owns(streams ? streams[i] : nullptr, site))
+    if (!streams || !frame->holds(streams[i])) {
+      (void)frame->owns(streams ? streams[i] : nullptr, site);
       return frame->failed;
+    }
   return waitInFrame(frame, site,
                      [&] { return hostWait(*frame, streams, count); });
 }
@@ -223,7 +247,11 @@ gpuasync_event *gpuasync_event_record(gpuasync_frame *memory,
   if (!frame->run(site, [&]() -> Status {
         RETURN_IF_ERROR(frame->context->events.take(frame->slot, event));
         Status status =
-            frame->driver->recordEvent(event->native, stream->native);
+            frame->region
+                ? guard([&] {
+                    return frame->region->record(*event, *stream, site);
+                  })
+                : frame->driver->recordEvent(event->native, stream->native);
         if (__builtin_expect(!status.ok(), 0))
           frame->context->events.give(frame->slot, event);
         return status;
@@ -248,6 +276,7 @@ void gpuasync_event_destroy(gpuasync_frame *memory, gpuasync_event *handle,
     Event *event = nullptr;
     RETURN_IF_ERROR(checkOwn(*frame, handle, event));
     unlink(frame->events, event);
+    event->region = nullptr;
     frame->slot->counters.events.destroy();
     frame->context->events.give(frame->slot, event);
     return Status();
@@ -276,6 +305,8 @@ gpuasync_event *gpuasync_event_export(gpuasync_frame *memory,
   Event *event = nullptr;
   if (!frame->run(site, [&]() -> Status {
         RETURN_IF_ERROR(checkOwn(*frame, handle, event));
+        if (event->region)
+          RETURN_IF_ERROR(event->region->play());
         return frame->capture
                    ? refuseCaptured("a token that the function returns",
                                     "order what follows by the stream")

@@ -19,6 +19,7 @@
 #include "core/abi/Strided.h"
 #include "core/context/Capture.h"
 #include "core/pool/HostMemory.h"
+#include "core/region/Recorder.h"
 
 #include <string.h>
 
@@ -80,6 +81,19 @@ struct Transfer {
   Status classify(const void *first, const Extent &extent, const char *role,
                   bool &pageable);
   Status checkPageable();
+  /// In a region: gives `recorded` what it keeps, or plays what is ahead of a
+  /// copy that the region cannot hold, since staging has a part in it.
+  template <typename Record>
+  Status inRegion(bool pageable, bool &recorded, Record record) {
+    if (__builtin_expect(!frame.region, 1))
+      return Status();
+    recorded = !pageable;
+    if (recorded)
+      return record(*frame.region);
+    RETURN_IF_ERROR(frame.region->play());
+    stream.note(site);
+    return Status();
+  }
   bool idle();
   Status remember(char *destination, uint64_t bytes, Block *staging,
                   StridedCopy *scatter);
@@ -323,6 +337,17 @@ Status Transfer::copyBytes(char *destination, const char *source,
     status = classify(destination, extentOf(bytes), "destination", toPageable);
   if (!status.ok())
     return status;
+  bool recorded = false;
+  status =
+      inRegion(fromPageable || toPageable, recorded, [&](Recorder &region) {
+        StridedCopy copy;
+        copy.destination = destination;
+        copy.source = source;
+        copy.elementBytes = bytes;
+        return region.copy(stream, copy, site);
+      });
+  if (!status.ok() || recorded)
+    return status;
   if (!fromPageable)
     return fromDevice(destination, source, bytes, toPageable);
   if (Pending pending; findPending(source, bytes, pending)) {
@@ -411,6 +436,13 @@ Status Transfer::copyDims(char *destination, const char *source,
   toStrided(copy, dims, elementBytes);
   copy.destination = destination;
   copy.source = source;
+  bool recorded = false;
+  status =
+      inRegion(fromPageable || toPageable, recorded, [&](Recorder &region) {
+        return region.copy(stream, copy, site);
+      });
+  if (!status.ok() || recorded)
+    return status;
   HeldStaging gathered(context, stream);
   if (fromPageable) {
     Pending pending;
@@ -518,6 +550,12 @@ Status Transfer::fillDims(char *destination, std::vector<Dim> dims,
     fill.sizes[i] = dims[i].size;
     fill.strides[i] = dims[i].destination;
   }
+  bool recorded = false;
+  status = inRegion(pageable, recorded, [&](Recorder &region) {
+    return region.fill(stream, fill, site);
+  });
+  if (!status.ok() || recorded)
+    return status;
   DriverContext &driver = *context.driver;
   if (!pageable || context.has(CapPageableDestination)) {
     status = driver.fillStrided(stream.native, fill, site);
@@ -570,7 +608,8 @@ void gpuasync_memcpy(gpuasync_frame *memory, gpuasync_stream *stream,
   const gpuasync_site *site = frame->siteAt(siteIndex);
   if (!frame->usable() || !frame->owns(stream, site))
     return;
-  stream->note(site);
+  if (!frame->region)
+    stream->note(site); // else when it is played
   if (!bytes)
     return;
   frame->run(site, [&] {
@@ -593,7 +632,8 @@ void gpuasync_memcpy_strided(gpuasync_frame *memory, gpuasync_stream *stream,
   const gpuasync_site *site = frame->siteAt(siteIndex);
   if (!frame->usable() || !frame->owns(stream, site))
     return;
-  stream->note(site);
+  if (!frame->region)
+    stream->note(site); // else when it is played
   if (!elementBytes)
     return;
   frame->run(site, [&]() -> Status {
@@ -636,7 +676,8 @@ void gpuasync_memset_strided(gpuasync_frame *memory, gpuasync_stream *stream,
   const gpuasync_site *site = frame->siteAt(siteIndex);
   if (!frame->usable() || !frame->owns(stream, site))
     return;
-  stream->note(site);
+  if (!frame->region)
+    stream->note(site); // else when it is played
   frame->run(site, [&]() -> Status {
     if (elementBytes > 16 || __builtin_popcount(elementBytes) != 1)
       return makeStatus(GPUASYNC_UNSUPPORTED,

@@ -8,6 +8,8 @@
 
 #include "core/abi/Frame.h"
 
+#include <algorithm>
+
 using namespace gpuasync;
 
 /// Sets `done` once the flag is seen, within the spin time.
@@ -81,6 +83,16 @@ Status gpuasync_context::waitStream(gpuasync_stream &stream,
   return noteFault(driver->waitStream(stream.native, deadline.left(), done));
 }
 
+/// Where the stream's work is.
+static Stream &worked(Stream *stream) {
+  return stream->follows ? *stream->follows : *stream;
+}
+
+static bool isAmong(const Stream *stream, Stream *const *streams,
+                    uint32_t count) {
+  return std::find(streams, streams + count, stream) != streams + count;
+}
+
 Status gpuasync::hostWait(Frame &frame, Stream *const *streams,
                           uint32_t count) {
   gpuasync_context &context = *frame.context;
@@ -90,8 +102,9 @@ Status gpuasync::hostWait(Frame &frame, Stream *const *streams,
   if (flags)
     // All flags first: the streams then finish while the first is polled.
     for (; written < count; ++written) {
-      Stream &stream = *streams[written];
-      if (stream.enqueued == stream.finished || !stream.flagSlot)
+      Stream &stream = worked(streams[written]);
+      if (stream.enqueued == stream.finished || !stream.flagSlot ||
+          (&stream != streams[written] && isAmong(&stream, streams, count)))
         continue;
       Status status = context.driver->writeFlag(stream.native, stream.flagSlot,
                                                 stream.flagValue + 1);
@@ -100,7 +113,7 @@ Status gpuasync::hostWait(Frame &frame, Stream *const *streams,
       ++stream.flagValue;
     }
   for (uint32_t i = 0; i < count; ++i) {
-    Stream &stream = *streams[i];
+    Stream &stream = worked(streams[i]);
     if (stream.enqueued == stream.finished)
       continue;
     bool done = false;

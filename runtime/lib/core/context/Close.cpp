@@ -9,6 +9,7 @@
 #include "core/abi/Entry.h"
 #include "core/abi/Frame.h"
 #include "core/module/Program.h"
+#include "core/region/Regions.h"
 
 #include <algorithm>
 #include <chrono>
@@ -141,6 +142,14 @@ void gpuasync_context::drainRetired() {
 void gpuasync_context::carryOutRetired() {
   retiredCount.store(0); // what comes from here on may be seen or not
   streams.destroyRetired();
+  Regions::Gone graphs;
+  {
+    std::lock_guard<std::mutex> lock(poolMutex);
+    for (Instance *instance : instances)
+      if (Regions *regions = instance->regions.load())
+        regions->takeRetired(graphs);
+  }
+  destroyGraphs(*this, graphs, /*alive=*/true);
   registrations.unregister(/*all=*/false);
   memory.trimToLimit();
 }

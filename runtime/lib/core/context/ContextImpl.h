@@ -88,7 +88,8 @@ struct gpuasync_context {
   alignas(64) gpuasync::Registrations registrations{*this};
 
   std::atomic<uint64_t> physicalStreams{0}, physicalEvents{0},
-      physicalModules{0}, physicalBuffers{0}, physicalBytes{0};
+      physicalModules{0}, physicalGraphs{0}, physicalBuffers{0},
+      physicalBytes{0};
   std::vector<std::string> leaks; ///< after close; under poolMutex
   gpuasync_stats base{};          ///< of the last reset; under poolMutex
 

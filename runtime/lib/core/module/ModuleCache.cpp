@@ -7,6 +7,7 @@
 
 #include "core/context/ContextImpl.h"
 #include "core/process/Settings.h"
+#include "core/region/Regions.h"
 
 #include <algorithm>
 #include <stdlib.h>
@@ -456,6 +457,11 @@ void ModuleCache::markForUnloading(LoadedModule &entry) {
 }
 
 uint32_t ModuleCache::dropInstance(Instance &instance) {
+  if (Regions *regions = instance.regions.load()) {
+    Regions::Gone graphs;
+    regions->takeAll(graphs);
+    destroyGraphs(context, graphs, /*alive=*/!context.lost.load());
+  }
   uint32_t held = 0;
   std::lock_guard<std::mutex> lock(mutex);
   for (uint32_t i = 0; i < instance.moduleCount; ++i) {
@@ -536,6 +542,7 @@ bool ModuleCache::wantsTrim() {
 void ModuleCache::trim(const Entering *entering, uint64_t extraBytes,
                        bool everything) {
   std::vector<Entry> gone;
+  Regions::Gone graphs;
   uint32_t taken = 0;
   {
     std::lock_guard<std::mutex> pool(context.poolMutex);
@@ -586,13 +593,17 @@ void ModuleCache::trim(const Entering *entering, uint64_t extraBytes,
       if (std::any_of(places.begin(), places.end(),
                       [&](const Place &place) { return inUse(place.first); }))
         continue;
-      for (auto &[instance, index] : places)
+      for (auto &[instance, index] : places) {
         detach(instance->modules[index]);
+        if (Regions *regions = instance->regions.load())
+          regions->takeAll(graphs);
+      }
       taken += static_cast<uint32_t>(places.size());
       evictions += !entry->released;
       erase(entry, gone);
     }
   }
+  destroyGraphs(context, graphs, /*alive=*/!context.lost.load());
   unload(gone);
   {
     // What a frame has begun to use meanwhile goes another time.

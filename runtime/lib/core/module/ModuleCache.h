@@ -25,6 +25,7 @@
 #ifndef GPUASYNC_CORE_MODULE_MODULECACHE_H
 #define GPUASYNC_CORE_MODULE_MODULECACHE_H
 
+#include "core/process/StatusImpl.h"
 #include "drivers/Driver.h"
 #include "gpuasync/Program.h"
 
@@ -40,6 +41,7 @@ struct gpuasync_context;
 
 namespace gpuasync {
 
+class Regions;
 struct Pin;
 struct ThreadState;
 
@@ -122,6 +124,36 @@ struct alignas(64) Instance {
   bool paused = false;
   std::atomic<uint32_t> references{1};
   std::vector<Pin *> pins; ///< under the context's poolMutex
+  /// Made with the first region.
+  std::atomic<Regions *> regions{nullptr};
+  ~Instance();
+
+  /// The kernel of a launch's site, with its function.
+  Status findKernel(const gpuasync_site *site, const gpuasync_kernel *&kernel,
+                    NativeFunction &function) const {
+    if (__builtin_expect(!site, 0))
+      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                        "a launch of program '%s' without a site, which names "
+                        "its kernel",
+                        program->name);
+    if (__builtin_expect(site->module >= program->moduleCount ||
+                             site->kernel >=
+                                 program->modules[site->module].kernelCount,
+                         0))
+      return makeStatus(GPUASYNC_NOT_FOUND,
+                        "program '%s' has no kernel %u in module %u",
+                        program->name, site->kernel, site->module);
+    kernel = &program->modules[site->module].kernels[site->kernel];
+    NativeFunction *functions =
+        modules[site->module].functions.load(std::memory_order_relaxed);
+    if (__builtin_expect(!functions, 0))
+      return makeStatus(GPUASYNC_NOT_FOUND,
+                        "module '%s' is not loaded: the function's table of "
+                        "modules lacks it",
+                        program->modules[site->module].name);
+    function = functions[site->kernel];
+    return Status();
+  }
   void release() {
     if (references.fetch_sub(1, std::memory_order_acq_rel) == 1)
       delete this;

@@ -19,6 +19,7 @@ struct gpuasync_context;
 
 namespace gpuasync {
 
+class Recorder;
 struct Frame;
 struct ThreadContext;
 
@@ -31,6 +32,9 @@ struct alignas(64) Event {
   Event *previous = nullptr, *next = nullptr;
   Origin origin; ///< of the record
   uint32_t generation = 0;
+  //===--- In a region (Recorder.h)
+  uint32_t regionNumber = 0;
+  Recorder *region = nullptr; ///< that has recorded it but not played
   bool live = false;
   gpuasync_event *handle() {
     return reinterpret_cast<gpuasync_event *>(

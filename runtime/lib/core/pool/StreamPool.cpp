@@ -78,6 +78,7 @@ Status StreamPool::takeFlag(std::unique_lock<std::mutex> &lock,
 void StreamPool::give(ThreadContext *slot, Stream *stream, bool idle) {
   const bool captured = stream->frame && stream->frame->capture;
   stream->frame = nullptr;
+  stream->follows = nullptr;
   stream->previous = nullptr;
   if (stream->external)
     return context.callerStreams.give(

@@ -18,6 +18,7 @@
 
 namespace gpuasync {
 
+class Recorder;
 struct Block;
 struct Frame;
 struct Registration;
@@ -48,6 +49,12 @@ struct alignas(64) gpuasync_stream {
   gpuasync::NativeEvent tail = nullptr;
   bool taken = false; ///< by a frame
   bool busy = false;  ///< the tail is not known to be reached
+  //===--- In a region (Recorder.h)
+  gpuasync::Recorder *region = nullptr; ///< that records what it is given
+  uint32_t regionNumber = 0;
+  /// What comes on this stream is behind that one, on which a graph has its
+  /// work: nothing says so to the driver yet, and `frame` is null until then.
+  gpuasync_stream *follows = nullptr;
   //===--- What is on it
   uint64_t enqueued = 0; ///< operations so far
   uint64_t finished = 0; ///< of them known complete

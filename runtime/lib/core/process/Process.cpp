@@ -65,6 +65,15 @@ static Status readSettings(Process &process) {
   RETURN_IF_ERROR(timeSetting("GPU_ASYNC_SPIN_US", "microseconds", spin));
   if (spin >= 0)
     process.spinNs = toNanoseconds(spin, 1e3);
+  if (const char *text = setting("GPU_ASYNC_PLAY")) {
+    static const char *const names[] = {"streams", "graph", "auto"};
+    uint8_t i = 0;
+    while (i < 3 && strcmp(text, names[i]) != 0)
+      ++i;
+    if (i == 3)
+      return badSetting("GPU_ASYNC_PLAY", text, "none of streams, graph, auto");
+    process.play = static_cast<Play>(i);
+  }
   return wordSetting("GPU_ASYNC_SYNC_LAUNCHES", "0", "1", process.syncLaunches);
 }
 

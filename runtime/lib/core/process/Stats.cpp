@@ -25,11 +25,14 @@ static void addCounters(gpuasync_stats &to, const Counters &from) {
   addObjects(to.events, from.events);
   addObjects(to.modules, from.modules);
   addObjects(to.buffers, from.buffers);
+  addObjects(to.graphs, from.graphs);
   to.moduleCacheHits += from.hits.get();
   to.moduleCacheMisses += from.misses.get();
   to.launches += from.launches.get();
   to.hostWaits += from.hostWaits.get();
   to.driverCalls += from.driverCalls.get();
+  to.graphLaunches += from.graphLaunches.get();
+  to.regionsOnStreams += from.regionsOnStreams.get();
 }
 
 /// poolMutex held.
@@ -113,11 +116,14 @@ gpuasync_status *gpuasync_stats_read(const gpuasync_context *constant,
     now.launches -= base.launches;
     now.hostWaits -= base.hostWaits;
     now.driverCalls -= base.driverCalls;
+    now.graphLaunches -= base.graphLaunches;
+    now.regionsOnStreams -= base.regionsOnStreams;
   }
   now.streams.physical = context->physicalStreams.load();
   now.events.physical = context->physicalEvents.load();
   now.modules.physical = context->physicalModules.load();
   now.buffers.physical = context->physicalBuffers.load();
+  now.graphs.physical = context->physicalGraphs.load();
   now.deviceBytes = context->physicalBytes.load();
   now.bufferBytes = context->memory.liveBytes();
   return writeStruct(now, out, "gpuasync_stats").release();
@@ -138,6 +144,7 @@ void gpuasync_stats_reset(gpuasync_context *context) noexcept {
     restart(counters.events);
     restart(counters.modules);
     restart(counters.buffers);
+    restart(counters.graphs);
   };
   restartAll(context->ended);
   for (ThreadContext *slot : context->slots)

@@ -67,8 +67,9 @@ struct ObjectCounter {
 };
 
 struct Counters {
-  ObjectCounter streams, events, modules, buffers;
+  ObjectCounter streams, events, modules, buffers, graphs;
   Counter hits, misses, launches, hostWaits, driverCalls;
+  Counter graphLaunches, regionsOnStreams;
 };
 
 /// One thread's part of one context. Aligned, so that no two threads write to
@@ -170,6 +171,10 @@ inline bool isForked() {
   return refusal.load(std::memory_order_relaxed) & RefuseForked;
 }
 
+/// How regions are played: on streams as ever, as graphs as soon as there is
+/// one, or as the runtime finds best.
+enum class Play : uint8_t { Streams, Graph, Auto };
+
 struct Process {
   std::mutex mutex; ///< guards the lists below; taken before no other lock
   /// Open ones, without a reference, and closed ones whose work goes on.
@@ -181,6 +186,7 @@ struct Process {
   alignas(64) std::atomic<int64_t> timeoutNs{-1}; ///< read by warm calls
   std::atomic<int64_t> spinNs{50000};
   bool syncLaunches = false; ///< GPU_ASYNC_SYNC_LAUNCHES
+  Play play = Play::Streams; ///< GPU_ASYNC_PLAY
   /// Whether the environment set these to what they can be; contexts do not
   /// open otherwise. Constant.
   Status settings;

@@ -1,0 +1,324 @@
+//===- Recorder.cpp - A region that a frame is in -------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See Recorder.h.
+//===----------------------------------------------------------------------===//
+
+#include "core/region/Recorder.h"
+
+using namespace gpuasync;
+
+//===----------------------------------------------------------------------===//
+// Record
+//===----------------------------------------------------------------------===//
+
+uint32_t Recorder::meet(Stream &stream) {
+  streams.push_back(&stream);
+  stream.region = this;
+  stream.regionNumber = static_cast<uint32_t>(streams.size() - 1);
+  return stream.regionNumber;
+}
+
+void Recorder::diverge() {
+  recording.assign(predicted->recording, matched);
+  regions->give(key, std::move(predicted));
+}
+
+Status Recorder::launch(Stream &stream, const gpuasync_block &block,
+                        const gpuasync_site *site) {
+  RETURN_IF_ERROR(bound());
+  const uint32_t number = numberOf(stream);
+  const size_t bytes = Recording::paramsOffset + block.paramBytes;
+  Call *call = match(CallKind::Launch, number, site, bytes);
+  unsigned char *arguments = nullptr;
+  if (__builtin_expect(call != nullptr, 1)) {
+    arguments = predicted->recording.argumentsOf(*call);
+    frame->slot->counters.launches.add(1);
+    if (__builtin_expect(memcmp(arguments, &block, Recording::blockBytes) ==
+                                 0 &&
+                             memcmp(arguments + Recording::paramsOffset,
+                                    block.params, block.paramBytes) == 0,
+                         1))
+      return Status();
+  }
+  const gpuasync_kernel *kernel = nullptr;
+  NativeFunction function = nullptr;
+  bool empty = false;
+  RETURN_IF_ERROR(frame->instance->findKernel(site, kernel, function));
+  RETURN_IF_ERROR(checkBlock(*frame->context, *kernel, block, empty));
+  if (call) {
+    predicted->markDirty(matched - 1);
+  } else {
+    call = &recording.append(CallKind::Launch, number, site, bytes);
+    arguments = recording.argumentsOf(*call);
+    frame->slot->counters.launches.add(1);
+  }
+  call->empty = empty;
+  memcpy(arguments, &block, sizeof(block));
+  memcpy(arguments + Recording::paramsOffset, block.params, block.paramBytes);
+  return Status();
+}
+
+Status Recorder::putArguments(CallKind kind, Stream &stream,
+                              const void *arguments, size_t bytes,
+                              const gpuasync_site *site) {
+  RETURN_IF_ERROR(bound());
+  const uint32_t number = numberOf(stream);
+  if (Call *call = match(kind, number, site, bytes)) {
+    unsigned char *old = predicted->recording.argumentsOf(*call);
+    if (memcmp(old, arguments, bytes) != 0) {
+      memcpy(old, arguments, bytes);
+      predicted->markDirty(matched - 1);
+    }
+    return Status();
+  }
+  Call &call = recording.append(kind, number, site, bytes);
+  memcpy(recording.argumentsOf(call), arguments, bytes);
+  return Status();
+}
+
+Status Recorder::copy(Stream &stream, const StridedCopy &copy,
+                      const gpuasync_site *site) {
+  return putArguments(CallKind::Copy, stream, &copy, sizeof(copy), site);
+}
+
+Status Recorder::fill(Stream &stream, const StridedFill &fill,
+                      const gpuasync_site *site) {
+  return putArguments(CallKind::Fill, stream, &fill, sizeof(fill), site);
+}
+
+Status Recorder::record(Event &event, Stream &stream,
+                        const gpuasync_site *site) {
+  RETURN_IF_ERROR(bound());
+  const uint32_t number = numberOf(stream);
+  if (!match(CallKind::Record, number, site, 0))
+    recording.append(CallKind::Record, number, site, 0).event = events;
+  event.region = this;
+  event.regionNumber = events++;
+  return Status();
+}
+
+Status Recorder::wait(Stream &stream, Event &event, const gpuasync_site *site) {
+  if (event.region == this)
+    RETURN_IF_ERROR(bound());
+  if (event.region != this) {
+    // Another's, or of a part that has been played.
+    RETURN_IF_ERROR(play());
+    stream.note(nullptr);
+    return frame->driver->streamWaitEvent(stream.native, event.native);
+  }
+  const uint32_t number = numberOf(stream);
+  Call *call = match(CallKind::Wait, number, site, 0);
+  if (call && call->event == event.regionNumber)
+    return Status();
+  if (call) {
+    --matched;
+    diverge();
+  }
+  recording.append(CallKind::Wait, number, site, 0).event = event.regionNumber;
+  return Status();
+}
+
+bool Recorder::give(Stream &stream) {
+  if (stream.region != this)
+    return false;
+  stream.frame = nullptr;
+  given.push(&stream);
+  return true;
+}
+
+Stream *Recorder::takeGiven() {
+  return given.count < maxGiven ? nullptr : given.pop();
+}
+
+//===----------------------------------------------------------------------===//
+// Play
+//===----------------------------------------------------------------------===//
+
+/// Where the graph can be launched so that it starts after what its streams
+/// have been given before; null: nowhere.
+Stream *Recorder::findGraphStream() {
+  Stream *busy = nullptr, *kept = nullptr;
+  for (Stream *stream : streams) {
+    Stream *behind = stream->follows ? stream->follows : stream;
+    // Of a caller's stream nobody knows what is on it.
+    if (behind->external || behind->enqueued != behind->finished) {
+      // Both may run something that waits for work of this region: none of it
+      // may wait for both.
+      if (busy && busy != behind)
+        return nullptr;
+      busy = behind;
+    }
+    if (stream->frame && !kept)
+      kept = stream;
+  }
+  return busy ? busy : kept ? kept : streams.front();
+}
+
+Status Recorder::playGraph(Executable &executable, Stream &on) {
+  RETURN_IF_ERROR(frame->driver->launchGraph(executable.graph, on.native));
+  on.note(key.site);
+  frame->slot->counters.graphLaunches.add(1);
+  // What comes on the other streams that are still there, and who waits for
+  // events of the region that are, is behind all of it.
+  for (Stream *stream : streams)
+    if (stream != &on && frame->holds(stream)) {
+      stream->follows = &on;
+      stream->frame = nullptr;
+    }
+  Status status;
+  for (Event *event = frame->events; event && status.ok(); event = event->next)
+    if (event->region == this)
+      status = frame->driver->recordEvent(event->native, on.native);
+  return status;
+}
+
+Status Recorder::playCalls(const Recording &calls,
+                           std::vector<Event *> &native) {
+  DriverContext &driver = *frame->driver;
+  for (const Call &call : calls.calls) {
+    Stream &stream = *streams[call.stream];
+    Status status;
+    switch (call.kind) {
+    case CallKind::Launch: {
+      stream.note(call.site);
+      if (call.empty)
+        break; // keeps order by doing nothing
+      const gpuasync_kernel *kernel = nullptr;
+      NativeFunction function = nullptr;
+      status = frame->instance->findKernel(call.site, kernel, function);
+      if (status.ok())
+        status = driver.launch(stream.native, function, *kernel,
+                               calls.blockOf(call), call.site);
+      break;
+    }
+    case CallKind::Copy: {
+      stream.note(call.site);
+      const auto &copy =
+          *reinterpret_cast<const StridedCopy *>(calls.argumentsOf(call));
+      status = copy.rank
+                   ? driver.copyStrided(stream.native, copy, call.site)
+                   : driver.copy(stream.native, copy.destination, copy.source,
+                                 copy.elementBytes, call.site);
+      break;
+    }
+    case CallKind::Fill:
+      stream.note(call.site);
+      status = driver.fillStrided(
+          stream.native,
+          *reinterpret_cast<const StridedFill *>(calls.argumentsOf(call)),
+          call.site);
+      break;
+    case CallKind::Record: {
+      Event *&event = native[call.event];
+      if (!event) {
+        status = frame->context->events.take(frame->slot, event);
+        if (status.ok())
+          event->regionNumber = UINT32_MAX; // ours
+      }
+      if (status.ok())
+        status = driver.recordEvent(event->native, stream.native);
+      break;
+    }
+    case CallKind::Wait:
+      stream.note(nullptr);
+      status =
+          driver.streamWaitEvent(stream.native, native[call.event]->native);
+      break;
+    }
+    if (!status.ok())
+      return locate(frame->context->noteFault(std::move(status)), call.site);
+  }
+  return Status();
+}
+
+Status Recorder::playStreams(const Recording &calls) {
+  std::vector<Event *> native(calls.events, nullptr);
+  for (Event *event = frame->events; event; event = event->next)
+    if (event->region == this)
+      native[event->regionNumber] = event;
+  Status status = guard([&]() -> Status {
+    for (Stream *stream : streams)
+      if (stream->follows && !frame->follow(*stream, key.site))
+        return Status(); // the frame has failed
+    return playCalls(calls, native);
+  });
+  for (Event *event : native)
+    if (event && event->regionNumber == UINT32_MAX)
+      frame->context->events.give(frame->slot, event);
+  frame->slot->counters.regionsOnStreams.add(1);
+  return status;
+}
+
+Status Recorder::playPart() {
+  uint64_t shape = 0;
+  if (predicted && matched < predicted->recording.calls.size())
+    diverge();
+  if (!predicted) {
+    recording.streams = static_cast<uint32_t>(streams.size());
+    recording.events = events;
+    shape = recording.hashShape();
+    if ((predicted = regions->take(key, recording, shape)))
+      predicted->takeArguments(recording);
+  }
+  Stream *on = findGraphStream();
+  if (predicted) {
+    if (!on)
+      return playStreams(predicted->recording);
+    Status status =
+        predicted->dirty.empty() ? Status() : regions->update(*predicted);
+    if (status.code() != GPUASYNC_UNSUPPORTED)
+      return status.ok() ? playGraph(*predicted, *on) : std::move(status);
+    // It cannot be changed so.
+    status = playStreams(predicted->recording);
+    regions->retire(key, std::move(predicted));
+    return status;
+  }
+  RETURN_IF_ERROR(playStreams(recording));
+  // The device has work meanwhile.
+  if (!on || recording.countWork() < 2 || !regions->wantsGraph(key, shape))
+    return Status();
+  if (Status status =
+          guard([&] { return regions->make(key, recording, shape); });
+      !status.ok()) {
+    regions->refuse(key, shape);
+    if (status.code() == GPUASYNC_DEVICE_LOST)
+      return frame->context->noteFault(std::move(status));
+  }
+  return Status();
+}
+
+Status Recorder::finish() {
+  Status status;
+  if (count())
+    status = frame->context->noteFault(guard([&] { return playPart(); }));
+  drop();
+  return status;
+}
+
+Status Recorder::play() {
+  if (!count())
+    return Status();
+  Status status = finish();
+  ++key.part;
+  predicted = regions->take(key);
+  return status;
+}
+
+void Recorder::drop() {
+  if (predicted)
+    regions->give(key, std::move(predicted));
+  for (Stream *stream : streams)
+    stream->region = nullptr;
+  streams.clear();
+  for (Event *event = frame->events; event; event = event->next)
+    if (event->region == this)
+      event->region = nullptr;
+  while (Stream *stream = given.pop())
+    frame->context->streams.give(frame->slot, stream,
+                                 stream->enqueued == stream->finished);
+  recording.clear();
+  events = 0;
+  matched = 0;
+}

@@ -1,0 +1,116 @@
+//===- Recorder.h - A region that a frame is in -----------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Between the begin of a region and its end, what would be given to the driver
+// comes here: it is compared with what the region asked for last time, or
+// recorded, and played at the end.
+//===----------------------------------------------------------------------===//
+//
+// Streams and events are the pools' own, so that all that does not enqueue goes
+// on as ever; what must see the recorded work on its stream plays it first
+// (`play`), and the region goes on with a new part. As long as each call is the
+// predicted one (`matched` of them so far) nothing is written but arguments
+// that differ. The first other call copies the prediction's beginning, and all
+// that follow are recorded behind it.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_CORE_REGION_RECORDER_H
+#define GPUASYNC_CORE_REGION_RECORDER_H
+
+#include "core/abi/Frame.h"
+#include "core/region/Regions.h"
+
+namespace gpuasync {
+
+/// Of one thread, for one region at a time (Regions::enter).
+class Recorder {
+public:
+  Recorder() = default;
+  Recorder(const Recorder &) = delete;
+
+  /// Plays what is recorded: all of it is on its streams then, and what comes
+  /// is another part.
+  Status play();
+  /// The same at the region's end.
+  Status finish();
+  /// The frame failed: what is recorded is dropped.
+  void drop();
+
+  Status launch(Stream &stream, const gpuasync_block &block,
+                const gpuasync_site *site);
+  Status copy(Stream &stream, const StridedCopy &copy,
+              const gpuasync_site *site);
+  Status fill(Stream &stream, const StridedFill &fill,
+              const gpuasync_site *site);
+  /// The event counts as recorded on `stream` from here on.
+  Status record(Event &event, Stream &stream, const gpuasync_site *site);
+  Status wait(Stream &stream, Event &event, const gpuasync_site *site);
+  /// One that is given back, with recorded work; false: it has none.
+  bool give(Stream &stream);
+  /// One that was given back, when so many were that each a new one would be
+  /// too many; else null.
+  Stream *takeGiven();
+
+private:
+  /// Work of a region beyond this is played before the end.
+  static constexpr size_t maxCalls = 8192;
+  /// Streams that are given back are not used again up to this number, since
+  /// that would order what is not.
+  static constexpr uint32_t maxGiven = 64;
+
+  uint32_t numberOf(Stream &stream) {
+    return __builtin_expect(stream.region == this, 1) ? stream.regionNumber
+                                                      : meet(stream);
+  }
+  uint32_t meet(Stream &stream);
+  size_t count() const { return predicted ? matched : recording.calls.size(); }
+  /// The predicted call if it may be this one, and it counts as matched; else
+  /// null, and nothing is predicted any longer.
+  Call *match(CallKind kind, uint32_t stream, const gpuasync_site *site,
+              size_t bytes) {
+    if (__builtin_expect(!predicted, 0))
+      return nullptr;
+    std::vector<Call> &calls = predicted->recording.calls;
+    if (__builtin_expect(matched < calls.size(), 1)) {
+      Call &call = calls[matched];
+      if (__builtin_expect(call.kind == kind && call.stream == stream &&
+                               call.site == site && call.bytes == bytes,
+                           1)) {
+        ++matched;
+        return &call;
+      }
+    }
+    diverge();
+    return nullptr;
+  }
+  void diverge();
+  /// Plays what is recorded if it is much.
+  Status bound() {
+    return __builtin_expect(count() >= maxCalls, 0) ? play() : Status();
+  }
+  Status putArguments(CallKind kind, Stream &stream, const void *arguments,
+                      size_t bytes, const gpuasync_site *site);
+
+  Stream *findGraphStream();
+  Status playPart();
+  Status playGraph(Executable &executable, Stream &on);
+  Status playStreams(const Recording &calls);
+  Status playCalls(const Recording &calls, std::vector<Event *> &native);
+
+  friend class Regions;
+  Frame *frame = nullptr;
+  Regions *regions = nullptr;
+  Regions::Key key;
+  std::unique_ptr<Executable> predicted;
+  size_t matched = 0;
+  Recording recording;           ///< without a prediction, or once it was wrong
+  uint32_t events = 0;           ///< recorded so far
+  std::vector<Stream *> streams; ///< by number
+  Stack<Stream> given;
+};
+
+} // namespace gpuasync
+
+#endif // GPUASYNC_CORE_REGION_RECORDER_H

@@ -1,0 +1,104 @@
+//===- Recording.cpp - What a region asked for ----------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See Recording.h.
+//===----------------------------------------------------------------------===//
+
+#include "core/region/Recording.h"
+
+#include <algorithm>
+
+using namespace gpuasync;
+
+void Recording::assign(const Recording &other, size_t count) {
+  calls.assign(other.calls.begin(),
+               other.calls.begin() + static_cast<ptrdiff_t>(count));
+  for (Call &call : calls)
+    call.dirty = false;
+  used = count < other.calls.size() ? 0 : other.used;
+  for (const Call &call : calls)
+    used = std::max(used, call.arguments + ((call.bytes + 15) & ~size_t(15)));
+  units.assign(other.units.begin(),
+               other.units.begin() + static_cast<ptrdiff_t>(used / 16));
+}
+
+Call &Recording::append(CallKind kind, uint32_t stream,
+                        const gpuasync_site *site, size_t bytes) {
+  size_t end = used + ((bytes + 15) & ~size_t(15));
+  if (units.size() * 16 < end)
+    units.resize(std::max(units.size() * 2, end / 16));
+  calls.emplace_back();
+  Call &call = calls.back();
+  call.kind = kind;
+  call.stream = stream;
+  call.bytes = static_cast<uint32_t>(bytes);
+  call.arguments = used;
+  call.site = site;
+  used = end;
+  return call;
+}
+
+size_t Recording::countWork() const {
+  return static_cast<size_t>(
+      std::count_if(calls.begin(), calls.end(), [](const Call &call) {
+        return call.kind != CallKind::Record && call.kind != CallKind::Wait;
+      }));
+}
+
+static uint64_t mix(uint64_t hash, uint64_t value) {
+  hash = (hash ^ value) * 0x9e3779b97f4a7c15;
+  return hash ^ (hash >> 29);
+}
+
+uint64_t Recording::hashShape() const {
+  uint64_t hash = calls.size();
+  for (const Call &call : calls) {
+    hash = mix(hash, static_cast<uint64_t>(call.kind) << 32 | call.stream);
+    hash = mix(hash, uint64_t(call.event) << 32 | call.bytes);
+    hash = mix(hash, reinterpret_cast<uintptr_t>(call.site));
+  }
+  return hash;
+}
+
+bool Recording::hasShapeOf(const Recording &other) const {
+  return std::equal(calls.begin(), calls.end(), other.calls.begin(),
+                    other.calls.end(), [](const Call &a, const Call &b) {
+                      return a.kind == b.kind && a.stream == b.stream &&
+                             a.event == b.event && a.bytes == b.bytes &&
+                             a.site == b.site;
+                    });
+}
+
+Edges::Edges(const Recording &recording) {
+  // What a stream's next operation, or one that waits for an event, is behind.
+  using Front = std::vector<uint32_t>;
+  std::vector<Front> ofStream(recording.streams), ofEvent(recording.events);
+  std::vector<uint32_t> seenBy(recording.streams, 0); ///< the last wait, + 1
+  edges.resize(recording.calls.size());
+  for (uint32_t i = 0; i < recording.calls.size(); ++i) {
+    const Call &call = recording.calls[i];
+    Front &front = ofStream[call.stream];
+    if (call.kind == CallKind::Record) {
+      ofEvent[call.event] = front;
+    } else if (call.kind == CallKind::Wait) {
+      const Front &other = ofEvent[call.event];
+      Front joined;
+      joined.reserve(front.size() + other.size());
+      std::set_union(front.begin(), front.end(), other.begin(), other.end(),
+                     std::back_inserter(joined));
+      // Of two calls on one stream the later one is enough.
+      front.clear();
+      for (size_t at = joined.size(); at-- > 0;) {
+        uint32_t &seen = seenBy[recording.calls[joined[at]].stream];
+        if (seen != i + 1)
+          front.push_back(joined[at]);
+        seen = i + 1;
+      }
+      std::reverse(front.begin(), front.end());
+    } else {
+      edges[i] = std::move(front);
+      front = {i};
+    }
+  }
+}

@@ -1,0 +1,101 @@
+//===- Recording.h - What a region asked for --------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The calls of one pass through a region in the order in which they came, with
+// the bytes of their arguments: what is compared, played on streams, and made
+// into a graph.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_CORE_REGION_RECORDING_H
+#define GPUASYNC_CORE_REGION_RECORDING_H
+
+#include "drivers/Driver.h"
+
+#include <string.h>
+#include <vector>
+
+namespace gpuasync {
+
+enum class CallKind : uint8_t { Launch, Copy, Fill, Record, Wait };
+
+/// One call. Streams and events have the numbers under which the region met
+/// them first.
+struct Call {
+  CallKind kind = CallKind::Launch;
+  bool empty = false; ///< a launch of no threads
+  bool dirty = false; ///< its arguments are not the graph's (Executable)
+  uint32_t stream = 0;
+  uint32_t event = 0;   ///< of Record and Wait
+  uint32_t bytes = 0;   ///< of its arguments
+  size_t arguments = 0; ///< where they lie, of Launch, Copy and Fill
+  const gpuasync_site *site = nullptr; ///< of the instance's program
+};
+
+/// A launch's arguments: gpuasync_block, whose `params` is not to be read,
+/// followed by the packed parameters.
+class Recording {
+public:
+  static constexpr size_t blockBytes = offsetof(gpuasync_block, params);
+  static constexpr size_t paramsOffset = sizeof(gpuasync_block);
+  static_assert(paramsOffset % 16 == 0);
+
+  std::vector<Call> calls;
+  uint32_t streams = 0, events = 0; ///< how many it met
+
+  void clear() {
+    calls.clear();
+    used = 0;
+    streams = events = 0;
+  }
+  /// Takes over the first `count` calls of `other`.
+  void assign(const Recording &other, size_t count);
+
+  /// Puts a call behind the others; the caller fills in its arguments.
+  Call &append(CallKind kind, uint32_t stream, const gpuasync_site *site,
+               size_t bytes);
+  unsigned char *argumentsOf(const Call &call) {
+    return reinterpret_cast<unsigned char *>(units.data()) + call.arguments;
+  }
+  const unsigned char *argumentsOf(const Call &call) const {
+    return reinterpret_cast<const unsigned char *>(units.data()) +
+           call.arguments;
+  }
+  /// The launch's block, with `params` set.
+  gpuasync_block blockOf(const Call &call) const {
+    gpuasync_block block;
+    memcpy(&block, argumentsOf(call), sizeof(block));
+    block.params = argumentsOf(call) + paramsOffset;
+    return block;
+  }
+
+  /// Launches, copies and fills.
+  size_t countWork() const;
+
+  /// Of everything but arguments.
+  uint64_t hashShape() const;
+  bool hasShapeOf(const Recording &other) const;
+
+private:
+  struct alignas(16) Unit {
+    unsigned char bytes[16];
+  };
+  std::vector<Unit> units;
+  size_t used = 0; ///< of them, in bytes
+};
+
+/// Which calls a call of a recording starts after.
+class Edges {
+public:
+  explicit Edges(const Recording &recording);
+  /// The numbers of earlier launches, copies and fills, ascending, none of
+  /// which another one of them implies by way of a stream.
+  const std::vector<uint32_t> &after(size_t call) const { return edges[call]; }
+
+private:
+  std::vector<std::vector<uint32_t>> edges;
+};
+
+} // namespace gpuasync
+
+#endif // GPUASYNC_CORE_REGION_RECORDING_H

@@ -1,0 +1,277 @@
+//===- Regions.cpp - Regions of a program in one context ------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See Regions.h.
+//===----------------------------------------------------------------------===//
+
+#include "core/region/Regions.h"
+#include "core/context/ContextImpl.h"
+#include "core/region/Recorder.h"
+
+#include <algorithm>
+
+using namespace gpuasync;
+
+Regions::Regions(Instance &instance) : instance(instance) {
+  recorders.reserve(maxExecutables);
+}
+
+Regions::~Regions() = default;
+
+Instance::~Instance() { delete regions.load(std::memory_order_relaxed); }
+
+void Regions::enter(Frame &frame, const gpuasync_site *site) {
+  std::unique_ptr<Recorder> recorder;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (recorders.empty()) {
+    recorder = std::make_unique<Recorder>();
+  } else {
+    recorder = std::move(recorders.back());
+    recorders.pop_back();
+  }
+  recorder->frame = &frame;
+  recorder->regions = this;
+  recorder->key = {site, 0};
+  recorder->predicted = takeLast(recorder->key);
+  frame.region = recorder.release();
+}
+
+void Regions::leave(Frame &frame) {
+  std::unique_ptr<Recorder> recorder(frame.region);
+  frame.region = nullptr;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (recorders.size() < recorders.capacity())
+    recorders.push_back(std::move(recorder));
+}
+
+std::unique_ptr<Executable> Regions::takeLast(const Key &key) {
+  auto found = regions.find(key);
+  if (found == regions.end() || found->second.idle.empty())
+    return nullptr;
+  std::unique_ptr<Executable> taken = std::move(found->second.idle.back());
+  found->second.idle.pop_back();
+  return taken;
+}
+
+std::unique_ptr<Executable> Regions::take(const Key &key) {
+  std::lock_guard<std::mutex> lock(mutex);
+  return takeLast(key);
+}
+
+std::unique_ptr<Executable>
+Regions::take(const Key &key, const Recording &recording, uint64_t shape) {
+  std::lock_guard<std::mutex> lock(mutex);
+  auto found = regions.find(key);
+  if (found == regions.end())
+    return nullptr;
+  auto &idle = found->second.idle;
+  for (size_t i = idle.size(); i-- > 0;) {
+    if (idle[i]->shape != shape || !idle[i]->recording.hasShapeOf(recording))
+      continue;
+    std::unique_ptr<Executable> taken = std::move(idle[i]);
+    idle.erase(idle.begin() + static_cast<ptrdiff_t>(i));
+    return taken;
+  }
+  return nullptr;
+}
+
+void Regions::give(const Key &key, std::unique_ptr<Executable> executable) {
+  std::lock_guard<std::mutex> lock(mutex);
+  giveBack(key, std::move(executable));
+}
+
+/// `make` has made room.
+void Regions::giveBack(const Key &key, std::unique_ptr<Executable> executable) {
+  regions.find(key)->second.idle.push_back(std::move(executable));
+}
+
+bool Regions::wantsGraph(const Key &key, uint64_t shape) {
+  const uint32_t times = process().play == Play::Graph ? 1 : 2;
+  std::lock_guard<std::mutex> lock(mutex);
+  auto &seen = regions[key].seen;
+  auto found = std::find_if(seen.begin(), seen.end(), [&](const auto &each) {
+    return each.first == shape;
+  });
+  if (found == seen.end()) {
+    if (seen.size() >= maxExecutables)
+      seen.erase(seen.begin());
+    found = seen.insert(seen.end(), {shape, 0});
+  }
+  if (found->second == UINT32_MAX)
+    return false;
+  if (++found->second < times)
+    return false;
+  --found->second; // stays one below until there is a graph
+  return retired.size() < maxRetired;
+}
+
+void Regions::refuse(const Key &key, uint64_t shape) {
+  std::lock_guard<std::mutex> lock(mutex);
+  for (auto &[each, times] : regions[key].seen)
+    if (each == shape)
+      times = UINT32_MAX;
+}
+
+void Regions::retire(const Key &key, std::unique_ptr<Executable> executable) {
+  std::lock_guard<std::mutex> lock(mutex);
+  --regions.find(key)->second.made;
+  retired.push_back(std::move(executable));
+  instance.context->retiredCount.fetch_add(1, std::memory_order_relaxed);
+}
+
+void Regions::takeRetired(Gone &gone) {
+  std::lock_guard<std::mutex> lock(mutex);
+  gone.reserve(gone.size() + retired.size());
+  std::move(retired.begin(), retired.end(), std::back_inserter(gone));
+  retired.clear();
+}
+
+void Regions::takeAll(Gone &gone) {
+  takeRetired(gone);
+  std::lock_guard<std::mutex> lock(mutex);
+  for (auto &[key, region] : regions) {
+    gone.reserve(gone.size() + region.idle.size());
+    std::move(region.idle.begin(), region.idle.end(), std::back_inserter(gone));
+  }
+  regions.clear();
+}
+
+void Executable::takeArguments(const Recording &other) {
+  for (size_t i = 0; i < recording.calls.size(); ++i) {
+    Call &call = recording.calls[i];
+    unsigned char *mine = recording.argumentsOf(call);
+    const unsigned char *theirs = other.argumentsOf(other.calls[i]);
+    // A block's pointer to its parameters says nothing.
+    const size_t skipped = call.kind == CallKind::Launch
+                               ? Recording::paramsOffset - Recording::blockBytes
+                               : 0;
+    const size_t head = skipped ? Recording::blockBytes : 0;
+    if (memcmp(mine, theirs, head) == 0 &&
+        memcmp(mine + head + skipped, theirs + head + skipped,
+               call.bytes - head - skipped) == 0)
+      continue;
+    memcpy(mine, theirs, call.bytes);
+    call.empty = other.calls[i].empty;
+    markDirty(i);
+  }
+}
+
+void gpuasync::destroyGraphs(gpuasync_context &context, Regions::Gone &gone,
+                             bool alive) {
+  for (std::unique_ptr<Executable> &each : gone) {
+    if (alive)
+      context.driver->destroyGraph(each->graph);
+    context.physicalGraphs.fetch_sub(1, std::memory_order_relaxed);
+  }
+  gone.clear();
+}
+
+/// A call as a node; what it points to lies in the recording and in `block`.
+static Status makeNode(const Instance &instance, const Recording &recording,
+                       const Call &call, gpuasync_block &block,
+                       GraphNode &node) {
+  node.site = call.site;
+  const unsigned char *arguments = recording.argumentsOf(call);
+  switch (call.kind) {
+  case CallKind::Launch:
+    node.kind = GraphNode::Kind::Launch;
+    block = recording.blockOf(call);
+    node.block = &block;
+    node.empty = call.empty;
+    return instance.findKernel(call.site, node.kernel, node.function);
+  case CallKind::Copy:
+    node.kind = GraphNode::Kind::Copy;
+    node.copy = reinterpret_cast<const StridedCopy *>(arguments);
+    break;
+  case CallKind::Fill:
+    node.kind = GraphNode::Kind::Fill;
+    node.fill = reinterpret_cast<const StridedFill *>(arguments);
+    break;
+  case CallKind::Record:
+  case CallKind::Wait:
+    break;
+  }
+  return Status();
+}
+
+Status Regions::make(const Key &key, Recording &recording, uint64_t shape) {
+  auto made = std::make_unique<Executable>();
+  const std::vector<Call> &calls = recording.calls;
+  Edges edges(recording);
+  std::vector<GraphNode> nodes;
+  std::vector<gpuasync_block> blocks(calls.size());
+  std::vector<std::vector<uint32_t>> after;
+  nodes.reserve(calls.size());
+  after.reserve(calls.size());
+  made->nodeOf.assign(calls.size(), UINT32_MAX);
+  made->dirty.reserve(calls.size());
+  for (size_t i = 0; i < calls.size(); ++i) {
+    if (calls[i].kind == CallKind::Record || calls[i].kind == CallKind::Wait)
+      continue;
+    GraphNode node;
+    RETURN_IF_ERROR(makeNode(instance, recording, calls[i], blocks[i], node));
+    after.emplace_back();
+    for (uint32_t earlier : edges.after(i))
+      after.back().push_back(made->nodeOf[earlier]);
+    node.after = after.back().data();
+    node.afterCount = static_cast<uint32_t>(after.back().size());
+    made->nodeOf[i] = static_cast<uint32_t>(nodes.size());
+    nodes.push_back(node);
+  }
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    Region &region = regions[key];
+    if (region.made >= maxExecutables) {
+      if (region.idle.empty() || retired.size() >= maxRetired)
+        return makeStatus(GPUASYNC_UNAVAILABLE, "too many graphs");
+      retired.reserve(retired.size() + 1);
+      retired.push_back(std::move(region.idle.front()));
+      region.idle.erase(region.idle.begin());
+      --region.made;
+      instance.context->retiredCount.fetch_add(1, std::memory_order_relaxed);
+    }
+    region.idle.reserve(maxExecutables);
+    retired.reserve(maxRetired + maxExecutables);
+    ++region.made;
+  }
+  Status status = guard([&] {
+    return instance.context->driver->makeGraph(
+        nodes.data(), static_cast<uint32_t>(nodes.size()), made->graph);
+  });
+  if (!status.ok()) {
+    std::lock_guard<std::mutex> lock(mutex);
+    --regions.find(key)->second.made;
+    return status;
+  }
+  instance.context->physicalGraphs.fetch_add(1, std::memory_order_relaxed);
+  std::swap(made->recording, recording);
+  made->shape = shape;
+  give(key, std::move(made));
+  return Status();
+}
+
+Status Regions::update(Executable &executable) {
+  constexpr size_t atOnce = 64;
+  GraphNode nodes[atOnce];
+  gpuasync_block blocks[atOnce];
+  uint32_t indices[atOnce];
+  while (!executable.dirty.empty()) {
+    const size_t count = std::min(atOnce, executable.dirty.size());
+    for (size_t i = 0; i < count; ++i) {
+      uint32_t call = executable.dirty[executable.dirty.size() - 1 - i];
+      indices[i] = executable.nodeOf[call];
+      nodes[i] = GraphNode();
+      RETURN_IF_ERROR(makeNode(instance, executable.recording,
+                               executable.recording.calls[call], blocks[i],
+                               nodes[i]));
+    }
+    RETURN_IF_ERROR(instance.context->driver->updateGraph(
+        executable.graph, indices, nodes, static_cast<uint32_t>(count)));
+    for (size_t i = 0; i < count; ++i) {
+      executable.recording.calls[executable.dirty.back()].dirty = false;
+      executable.dirty.pop_back();
+    }
+  }
+  return Status();
+}

@@ -1,0 +1,115 @@
+//===- Regions.h - Regions of a program in one context ----------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// For each region what it asked for before, as executable graphs. One call at a
+// time holds an executable.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_CORE_REGION_REGIONS_H
+#define GPUASYNC_CORE_REGION_REGIONS_H
+
+#include "core/module/ModuleCache.h"
+#include "core/region/Recording.h"
+
+#include <map>
+#include <memory>
+#include <mutex>
+
+namespace gpuasync {
+
+class Recorder;
+struct Frame;
+
+/// A graph, and the recording that it was made of.
+struct Executable {
+  Recording recording;
+  uint64_t shape = 0; ///< its hash
+  NativeGraph graph = nullptr;
+  std::vector<uint32_t> nodeOf; ///< by call, of Launch, Copy and Fill
+  std::vector<uint32_t> dirty;  ///< calls whose node has older arguments
+  /// The call has other arguments than its node.
+  void markDirty(size_t call) {
+    if (recording.calls[call].dirty)
+      return;
+    dirty.push_back(static_cast<uint32_t>(call));
+    recording.calls[call].dirty = true;
+  }
+  /// Those of a recording of the same shape.
+  void takeArguments(const Recording &other);
+};
+
+/// Thread safe. Made with the first region of an instance, gone with its
+/// modules, which the graphs hold kernels of.
+class Regions {
+public:
+  explicit Regions(Instance &instance);
+  Regions(const Regions &) = delete;
+  ~Regions();
+
+  /// Of a region: its site, and how often one pass was cut before.
+  struct Key {
+    const gpuasync_site *site = nullptr;
+    uint32_t part = 0;
+    bool operator<(const Key &other) const {
+      return site != other.site ? site < other.site : part < other.part;
+    }
+  };
+  /// The frame's outermost region begins: `frame.region` is set.
+  void enter(Frame &frame, const gpuasync_site *site);
+  /// It has ended, played or dropped.
+  void leave(Frame &frame);
+
+  /// The executable that the region used last and nobody else holds, or null.
+  std::unique_ptr<Executable> take(const Key &key);
+  /// One of that shape, or null.
+  std::unique_ptr<Executable> take(const Key &key, const Recording &recording,
+                                   uint64_t shape);
+  void give(const Key &key, std::unique_ptr<Executable> executable);
+  /// Whether a graph is to be made of a recording of that shape, which has been
+  /// played on streams.
+  bool wantsGraph(const Key &key, uint64_t shape);
+  /// The device cannot hold such a recording in a graph.
+  void refuse(const Key &key, uint64_t shape);
+
+  /// Makes the graph of a recording, which it takes over then; the next `take`
+  /// may give it.
+  Status make(const Key &key, Recording &recording, uint64_t shape);
+  /// Gives the graph the arguments of its dirty calls.
+  Status update(Executable &executable);
+  /// The graph is not to be used again; it goes when nothing runs.
+  void retire(const Key &key, std::unique_ptr<Executable> executable);
+
+  using Gone = std::vector<std::unique_ptr<Executable>>;
+  /// Takes out what is retired, or all that there is: then no call holds one.
+  void takeRetired(Gone &gone);
+  void takeAll(Gone &gone);
+
+private:
+  /// Graphs that a region keeps, of all threads, and that wait for their end.
+  static constexpr size_t maxExecutables = 32, maxRetired = 64;
+  struct Region {
+    std::vector<std::unique_ptr<Executable>> idle; ///< used last: at the end
+    uint32_t made = 0; ///< those that calls hold included
+    /// Shapes that came lately, and how often; UINT32_MAX: refused.
+    std::vector<std::pair<uint64_t, uint32_t>> seen;
+  };
+
+  Instance &instance;
+  std::mutex mutex;
+  //===--- With the mutex held
+  std::unique_ptr<Executable> takeLast(const Key &key);
+  void giveBack(const Key &key, std::unique_ptr<Executable> executable);
+
+  std::map<Key, Region> regions;
+  std::vector<std::unique_ptr<Recorder>> recorders; ///< idle
+  Gone retired;
+};
+
+/// Nothing of the context runs, and no lock is held. `alive`: the device is not
+/// lost.
+void destroyGraphs(gpuasync_context &context, Regions::Gone &gone, bool alive);
+
+} // namespace gpuasync
+
+#endif // GPUASYNC_CORE_REGION_REGIONS_H
