@@ -136,6 +136,13 @@ GPUASYNC_API void gpuasync_set_timeout(double seconds) GPUASYNC_NOEXCEPT;
 /// GPU_ASYNC_SPIN_US, else 50, or 0 on one processor.
 GPUASYNC_API void gpuasync_set_spin(double microseconds) GPUASYNC_NOEXCEPT;
 
+/// How regions of lowered programs are played: "streams" (as calls on streams),
+/// "graph" (as a graph from the second time on, where the device has graphs),
+/// or "auto" (as the runtime finds best). For regions that begin from now on;
+/// first value: GPU_ASYNC_PLAY, else streams.
+GPUASYNC_API gpuasync_status *
+gpuasync_set_play(const char *play) GPUASYNC_NOEXCEPT;
+
 /// For tests: in which order the cpu device runs what it may run in any order.
 /// "fair" (as it comes), "adversarial" or "adversarial:SEED" (worst cases). For
 /// contexts opened from now on; first value: GPU_ASYNC_CPU_SCHEDULE, else fair.

@@ -31,7 +31,7 @@ extern "C" {
 /// (upper 16 bits) or a newer minor one (lower 16 bits). What that takes stays
 /// where it is in every version: `program` of gpuasync_function, `abiVersion`,
 /// `name` and `slot` of gpuasync_program.
-#define GPUASYNC_ABI_VERSION UINT32_C(0x00020000)
+#define GPUASYNC_ABI_VERSION UINT32_C(0x00020001)
 
 /// The first member of each struct that a caller of the runtime fills or reads:
 /// the size of the struct as the caller knows it. The runtime reads and writes

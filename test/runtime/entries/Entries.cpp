@@ -176,6 +176,12 @@ void addFrameEntries(Table &table) {
     gpuasync_frame_suspend(f);
     gpuasync_frame_resume(f);
   });
+  add("gpuasync_region_begin",
+      [](World &, gpuasync_frame *f) { gpuasync_region_begin(f, SITE("op")); });
+  add("gpuasync_region_end", [](World &, gpuasync_frame *f) {
+    gpuasync_region_begin(f, SITE("op"));
+    gpuasync_region_end(f, SITE("op"));
+  });
   add("gpuasync_stream_create", [](World &, gpuasync_frame *f) {
     gpuasync_stream_create(f, SITE("op"));
   });
@@ -506,6 +512,8 @@ void addEntriesOfPrograms(Table &table) {
   });
   add("gpuasync_set_cpu_schedule", refuses,
       [](World &) { return Status(gpuasync_set_cpu_schedule("fair")); });
+  add("gpuasync_set_play", refuses,
+      [](World &) { return Status(gpuasync_set_play("streams")); });
   add("gpuasync_process_forked", serves, [](World &) {
     gpuasync_process_forked();
     return Status();

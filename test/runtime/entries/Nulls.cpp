@@ -92,6 +92,8 @@ std::vector<NullCall> makeCalls() {
   ENTRY(gpuasync_frame_suspend, "-", &w.frame);
   ENTRY(gpuasync_frame_resume, "-", &w.frame);
   ENTRY(gpuasync_frame_fail, "-m", &w.frame, nullptr);
+  ENTRY(gpuasync_region_begin, "-", &w.frame, 0);
+  ENTRY(gpuasync_region_end, "-", &w.frame, 0);
   ENTRY(gpuasync_stream_create, "-", &w.frame, 0);
   ENTRY(gpuasync_stream_external, "-m", &w.frame, nullptr, 0);
   ENTRY(gpuasync_stream_native, "-r", &w.frame, w.stream, 0);
@@ -228,6 +230,7 @@ std::vector<NullCall> makeCalls() {
   ENTRY(gpuasync_set_timeout, "", 0);
   ENTRY(gpuasync_set_spin, "", 50);
   ENTRY(gpuasync_set_cpu_schedule, "r", "fair");
+  ENTRY(gpuasync_set_play, "r", "streams");
   ENTRY(gpuasync_process_forked, "");
   ENTRY(gpuasync_process_exiting, "");
   ENTRY(gpuasync_thread_end_in_exit, "");

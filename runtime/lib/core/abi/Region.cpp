@@ -23,7 +23,7 @@ static Regions &regionsOf(Instance &instance) {
 
 /// Whether the calls of a region go anywhere but straight to their streams.
 static bool isRecorded(const Frame &frame) {
-  return process().play != Play::Streams && !frame.capture &&
+  return process().play.load(std::memory_order_relaxed) != Play::Streams && !frame.capture &&
          !process().syncLaunches && frame.context->has(CapGraphs);
 }
 

@@ -311,6 +311,10 @@ gpuasync_status *gpuasync_set_cpu_schedule(const char *schedule) noexcept {
   return entry([&] { return setCpuSchedule(schedule ? schedule : ""); });
 }
 
+gpuasync_status *gpuasync_set_play(const char *play) noexcept {
+  return entry([&] { return setPlay(process(), play ? play : ""); });
+}
+
 int32_t gpuasync_process_forked(void) noexcept { return isForked(); }
 
 gpuasync_status *gpuasync_shutdown(void) noexcept {

@@ -57,6 +57,20 @@ int64_t gpuasync::toNanoseconds(double amount, double unit) {
   return time > 0 ? static_cast<int64_t>(time < most ? time : most) : 0;
 }
 
+Status gpuasync::setPlay(Process &process, const char *text) {
+  static const struct {
+    const char *name;
+    Play play;
+  } known[] = {
+      {"streams", Play::Streams}, {"graph", Play::Graph}, {"auto", Play::Auto}};
+  for (auto [name, play] : known)
+    if (!strcmp(text, name)) {
+      process.play.store(play, std::memory_order_relaxed);
+      return Status();
+    }
+  return badSetting("GPU_ASYNC_PLAY", text, "none of streams, graph, auto");
+}
+
 static Status readSettings(Process &process) {
   double seconds = 0, spin = -1;
   RETURN_IF_ERROR(timeSetting("GPU_ASYNC_TIMEOUT", "seconds", seconds));
@@ -65,15 +79,8 @@ static Status readSettings(Process &process) {
   RETURN_IF_ERROR(timeSetting("GPU_ASYNC_SPIN_US", "microseconds", spin));
   if (spin >= 0)
     process.spinNs = toNanoseconds(spin, 1e3);
-  if (const char *text = setting("GPU_ASYNC_PLAY")) {
-    static const char *const names[] = {"streams", "graph", "auto"};
-    uint8_t i = 0;
-    while (i < 3 && strcmp(text, names[i]) != 0)
-      ++i;
-    if (i == 3)
-      return badSetting("GPU_ASYNC_PLAY", text, "none of streams, graph, auto");
-    process.play = static_cast<Play>(i);
-  }
+  if (const char *text = setting("GPU_ASYNC_PLAY"))
+    RETURN_IF_ERROR(setPlay(process, text));
   return wordSetting("GPU_ASYNC_SYNC_LAUNCHES", "0", "1", process.syncLaunches);
 }
 

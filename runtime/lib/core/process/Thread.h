@@ -186,7 +186,7 @@ struct Process {
   alignas(64) std::atomic<int64_t> timeoutNs{-1}; ///< read by warm calls
   std::atomic<int64_t> spinNs{50000};
   bool syncLaunches = false; ///< GPU_ASYNC_SYNC_LAUNCHES
-  Play play = Play::Streams; ///< GPU_ASYNC_PLAY
+  std::atomic<Play> play{Play::Streams};
   /// Whether the environment set these to what they can be; contexts do not
   /// open otherwise. Constant.
   Status settings;
@@ -203,6 +203,9 @@ Process &process();
 inline Deadline callDeadline() {
   return Deadline(process().timeoutNs.load(std::memory_order_relaxed));
 }
+
+/// What GPU_ASYNC_PLAY can be.
+Status setPlay(Process &process, const char *text);
 
 /// Ok, or GPUASYNC_SHUT_DOWN with the reason.
 Status checkRefusal();

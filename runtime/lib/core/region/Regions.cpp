@@ -87,7 +87,7 @@ void Regions::giveBack(const Key &key, std::unique_ptr<Executable> executable) {
 }
 
 bool Regions::wantsGraph(const Key &key, uint64_t shape) {
-  const uint32_t times = process().play == Play::Graph ? 1 : 2;
+  const uint32_t times = process().play.load(std::memory_order_relaxed) == Play::Graph ? 1 : 2;
   std::lock_guard<std::mutex> lock(mutex);
   auto &seen = regions[key].seen;
   auto found = std::find_if(seen.begin(), seen.end(), [&](const auto &each) {

@@ -1,0 +1,615 @@
+//===- RegionTest.cpp - Recorded regions ----------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Whether a region is played on streams or as a graph, with the arguments of
+// the last time or others, in the shape of the last time or another one: what
+// it computes and what it is ordered with is the same.
+//===----------------------------------------------------------------------===//
+
+#include "Fixture.h"
+#include "core/context/ContextImpl.h"
+#include "gpuasync/Program.h"
+
+#include <random>
+
+using namespace gpuasync_test;
+using namespace gpuasync_test::detail;
+
+namespace {
+
+using Words = std::vector<uint32_t>;
+
+class Regions : public DeviceTest {
+protected:
+  void SetUp() override {
+    DeviceTest::SetUp();
+    play("graph");
+  }
+  void TearDown() override {
+    play("streams");
+    DeviceTest::TearDown();
+    if (context.get())
+      EXPECT_EQ(readStats(context).graphs.physical, 0u);
+  }
+  void play(const char *how) {
+    Status status(gpuasync_set_play(how));
+    EXPECT_TRUE(status.ok()) << status.message();
+  }
+  bool hasGraphs() { return context.get()->has(gpuasync::CapGraphs); }
+  /// Graphs launched and regions played on streams since the last question.
+  struct Played {
+    uint64_t graphs, streams;
+  };
+  Played played() {
+    gpuasync_stats now = readStats(context);
+    Played more = {now.graphLaunches - before.graphs,
+                   now.regionsOnStreams - before.streams};
+    before = {now.graphLaunches, now.regionsOnStreams};
+    return more;
+  }
+  void expectPlayed(uint64_t graphs, uint64_t streams) {
+    Played now = played();
+    EXPECT_EQ(now.graphs, hasGraphs() ? graphs : 0);
+    EXPECT_EQ(now.streams, hasGraphs() ? streams : 0);
+  }
+
+private:
+  Played before = {0, 0};
+};
+INSTANTIATE_OVER_DEVICES(Regions);
+
+#define REGION SITE("region")
+
+class RegionScope {
+public:
+  RegionScope(FrameScope &frame, uint32_t site) : frame(frame), site(site) {
+    gpuasync_region_begin(frame, site);
+  }
+  RegionScope(const RegionScope &) = delete;
+  ~RegionScope() { end(); }
+  void end() {
+    if (open)
+      gpuasync_region_end(frame, site);
+    open = false;
+  }
+
+private:
+  FrameScope &frame;
+  uint32_t site;
+  bool open = true;
+};
+
+// A chain on one stream, with other values each time: the first call is played
+// on streams, all others are one graph, whose nodes get the new values.
+TEST_P(Regions, ChainWithOtherArguments) {
+  for (uint32_t call = 0; call < 5; ++call) {
+    Words out(64);
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    uint32_t *x = frame.alloc(stream, 64);
+    {
+      RegionScope region(frame, REGION);
+      frame.launch(stream, Store, 1, 64, StoreParams{x, call});
+      for (uint32_t i = 0; i < 9; ++i)
+        frame.launch(stream, MulAdd, 1, 64, MulAddParams{x, 64, 2, i});
+    }
+    frame.copy(stream, out.data(), x, 256);
+    frame.dealloc(stream, x);
+    ASSERT_EQ(frame.wait({stream}), 0);
+    uint32_t expected = call;
+    for (uint32_t i = 0; i < 9; ++i)
+      expected = expected * 2 + i;
+    EXPECT_EQ(out, Words(64, expected));
+  }
+  expectPlayed(4, 1);
+  EXPECT_EQ(readStats(context).launches, 50u);
+  EXPECT_EQ(readStats(context).graphs.physical, hasGraphs() ? 1u : 0u);
+}
+
+/// Branches from one kernel to one kernel, on streams of the region's own.
+void fanOut(FrameScope &frame, gpuasync_stream *stream, uint32_t *x,
+            uint32_t branches, uint32_t site) {
+  RegionScope region(frame, site);
+  frame.launch(stream, Store, 1, 32, StoreParams{x, 3});
+  gpuasync_event *forked = frame.record(stream);
+  std::vector<gpuasync_event *> done;
+  for (uint32_t i = 1; i <= branches; ++i) {
+    gpuasync_stream *branch = frame.stream();
+    frame.waitEvent(branch, forked);
+    frame.launch(branch, AddUp, 1, 32, AddUpParams{x + 32 * i, x, 32, i});
+    frame.launch(branch, MulAdd, 1, 32, MulAddParams{x + 32 * i, 32, 3, 1});
+    done.push_back(frame.record(branch));
+    frame.destroy(branch, /*idle=*/false);
+  }
+  frame.destroy(forked);
+  for (gpuasync_event *event : done) {
+    frame.waitEvent(stream, event);
+    frame.destroy(event);
+  }
+  frame.launch(stream, MulAdd, static_cast<int64_t>(branches + 1), 32,
+               MulAddParams{x, 32 * (branches + 1), 1, 100});
+}
+
+TEST_P(Regions, FanOutAndIn) {
+  for (uint32_t branches : {4u, 12u, 1000u}) {
+    const uint32_t site =
+        testSite("test.mlir", "region", 400 + branches, 1, UINT32_MAX);
+    for (int call = 0; call < 3; ++call) {
+      Words out(32 * (branches + 1));
+      FrameScope frame(*program);
+      gpuasync_stream *stream = frame.stream();
+      uint32_t *x = frame.alloc(stream, out.size());
+      fanOut(frame, stream, x, branches, site);
+      frame.copy(stream, out.data(), x, 4 * out.size());
+      frame.dealloc(stream, x);
+      ASSERT_EQ(frame.wait({stream}), 0);
+      for (uint32_t i = 0; i <= branches; ++i)
+        ASSERT_EQ(out[32 * i + 31], (i ? (3 + i) * 3 + 1 : 3) + 100) << i;
+    }
+    expectPlayed(2, 1);
+  }
+}
+
+// Work before and behind a region, on its streams and on others that stay.
+TEST_P(Regions, OrderAcrossTheBorder) {
+  for (int call = 0; call < 4; ++call) {
+    Words out(96);
+    FrameScope frame(*program);
+    gpuasync_stream *a = frame.stream(), *b = frame.stream();
+    uint32_t *x = frame.alloc(a, 96);
+    frame.launch(a, Store, 3, 32, StoreParams{x, 1});
+    gpuasync_event *event = nullptr;
+    {
+      RegionScope region(frame, REGION);
+      gpuasync_event *begun = frame.record(a);
+      frame.waitEvent(b, begun);
+      frame.destroy(begun);
+      frame.launch(a, MulAdd, 1, 32, MulAddParams{x, 32, 10, 2});
+      frame.launch(b, MulAdd, 1, 32, MulAddParams{x + 32, 32, 10, 3});
+      event = frame.record(b);
+      frame.launch(b, MulAdd, 1, 32, MulAddParams{x + 64, 32, 10, 4});
+    }
+    gpuasync_stream *c = frame.stream();
+    frame.waitEvent(c, event);
+    frame.launch(c, MulAdd, 1, 32, MulAddParams{x + 32, 32, 10, 5});
+    gpuasync_event *more = frame.record(c);
+    frame.launch(b, MulAdd, 1, 32, MulAddParams{x + 64, 32, 10, 6});
+    gpuasync_event *last = frame.record(b);
+    frame.waitEvent(a, last);
+    frame.waitEvent(a, more);
+    frame.copy(a, out.data(), x, 384);
+    frame.dealloc(a, x);
+    ASSERT_EQ(frame.wait({a}), 0);
+    EXPECT_EQ(out[0], 12u);
+    EXPECT_EQ(out[32], 135u);
+    EXPECT_EQ(out[64], 146u);
+  }
+  expectPlayed(3, 1);
+}
+
+// Streams that outlive the region are waited for by themselves, or destroyed
+// with nothing said of the others, and another region may follow on them.
+TEST_P(Regions, StreamsThatFollow) {
+  for (int call = 0; call < 6; ++call) {
+    Words out(96);
+    FrameScope frame(*program);
+    gpuasync_stream *a = frame.stream(), *b = frame.stream();
+    uint32_t *x = frame.alloc(a, 96);
+    frame.launch(a, Store, 3, 32, StoreParams{x, 1});
+    for (uint32_t round = 0; round < 2; ++round) {
+      RegionScope region(frame, REGION);
+      gpuasync_event *begun = frame.record(a);
+      frame.waitEvent(b, begun);
+      frame.destroy(begun);
+      frame.launch(a, MulAdd, 1, 32, MulAddParams{x, 32, 10, 2});
+      frame.launch(b, MulAdd, 1, 32, MulAddParams{x + 32, 32, 10, 3});
+    }
+    switch (call % 3) {
+    case 0: // each by itself, the other first
+      frame.copy(b, out.data() + 32, x + 32, 128);
+      ASSERT_EQ(frame.wait({b}), 0);
+      frame.copy(a, out.data(), x, 128);
+      ASSERT_EQ(frame.wait({a}), 0);
+      break;
+    case 1: // together
+      frame.copy(a, out.data(), x, 128);
+      frame.copy(b, out.data() + 32, x + 32, 128);
+      ASSERT_EQ(frame.wait({b, a}), 0);
+      break;
+    default: { // what is ahead of it goes away first
+      gpuasync_stream *c = frame.stream();
+      gpuasync_event *of = frame.record(a);
+      frame.waitEvent(c, of);
+      frame.destroy(a, /*idle=*/false);
+      frame.copy(b, out.data() + 32, x + 32, 128);
+      frame.copy(c, out.data(), x, 128);
+      ASSERT_EQ(frame.wait({c, b}), 0);
+    }
+    }
+    frame.dealloc(b, x);
+    EXPECT_EQ(out[0], 122u);
+    EXPECT_EQ(out[32], 133u);
+  }
+}
+
+// Host control flow gives a region another shape each time: each has a graph of
+// its own.
+TEST_P(Regions, OtherShapes) {
+  for (uint32_t call = 0; call < 24; ++call) {
+    const uint32_t rounds = call % 4;
+    Words out(64);
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    uint32_t *x = frame.alloc(stream, 64);
+    {
+      RegionScope region(frame, REGION);
+      frame.launch(stream, Store, 1, 64, StoreParams{x, call});
+      for (uint32_t i = 0; i < rounds; ++i)
+        frame.launch(stream, MulAdd, 1, 64, MulAddParams{x, 64, 2, call});
+      frame.launch(stream, MulAdd, 1, 64, MulAddParams{x, 64, 3, 1});
+    }
+    frame.copy(stream, out.data(), x, 256);
+    frame.dealloc(stream, x);
+    ASSERT_EQ(frame.wait({stream}), 0);
+    uint32_t expected = call;
+    for (uint32_t i = 0; i < rounds; ++i)
+      expected = expected * 2 + call;
+    EXPECT_EQ(out, Words(64, expected * 3 + 1)) << call;
+  }
+  expectPlayed(20, 4);
+}
+
+// More shapes than are kept: those that were used longest ago go when nothing
+// runs.
+TEST_P(Regions, ManyShapes) {
+  for (uint32_t call = 0; call < 600; ++call) {
+    const uint32_t rounds = 2 + call % 150;
+    Words out(1);
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    uint32_t *x = frame.alloc(stream, 1);
+    {
+      RegionScope region(frame, REGION);
+      frame.launch(stream, Store, 1, 1, StoreParams{x, call});
+      for (uint32_t i = 0; i < rounds; ++i)
+        frame.launch(stream, MulAdd, 1, 1, MulAddParams{x, 1, 1, 2});
+    }
+    frame.copy(stream, out.data(), x, 4);
+    frame.dealloc(stream, x);
+    ASSERT_EQ(frame.wait({stream}), 0);
+    ASSERT_EQ(out[0], call + 2 * rounds);
+  }
+  EXPECT_LE(readStats(context).graphs.physical, 100u);
+}
+
+TEST_P(Regions, GridsAndEmptyOnes) {
+  for (int64_t blocks : {2, 3, 0, 1, 0, 0, 4, 2}) {
+    Words out(128);
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    uint32_t *x = frame.alloc(stream, 128);
+    {
+      RegionScope region(frame, REGION);
+      frame.launch(stream, Store, 4, 32, StoreParams{x, 7});
+      frame.launch(stream, Store, blocks, 32, StoreParams{x, 9});
+      frame.launch(stream, MulAdd, 4, 32, MulAddParams{x, 128, 2, 0});
+    }
+    frame.copy(stream, out.data(), x, 512);
+    frame.dealloc(stream, x);
+    ASSERT_EQ(frame.wait({stream}), 0);
+    for (int64_t i = 0; i < 128; ++i)
+      ASSERT_EQ(out[static_cast<size_t>(i)], i < 32 * blocks ? 18u : 14u) << i;
+  }
+}
+
+// Copies and fills of device memory, with other places each time.
+TEST_P(Regions, CopiesAndFills) {
+  for (uint32_t call = 0; call < 4; ++call) {
+    Words out(256);
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    uint32_t *x = frame.alloc(stream, 256);
+    {
+      RegionScope region(frame, REGION);
+      const uint32_t seven = 7 + call;
+      gpuasync_memset(frame, stream, x, &seven, 4, 256, SITE("memset"));
+      frame.launch(stream, MulAdd, 1, 32, MulAddParams{x, 32, 2, 0});
+      frame.copy(stream, x + 64 + call, x, 16 * 4);
+      const int64_t sizes[] = {4, 4}, from[] = {8, 1}, to[] = {16, 1};
+      gpuasync_memcpy_strided(frame, stream, x + 128, to, x + call, from, sizes,
+                              2, 4, SITE("memcpy"));
+    }
+    frame.copy(stream, out.data(), x, 1024);
+    frame.dealloc(stream, x);
+    ASSERT_EQ(frame.wait({stream}), 0);
+    const uint32_t one = 7 + call, two = 2 * one;
+    for (uint32_t i = 0; i < 256; ++i) {
+      bool copied = i >= 64 + call && i < 80 + call;
+      bool strided = i >= 128 && i < 192 && i % 16 < 4;
+      uint32_t from = (i - 128) / 16 * 8 + i % 16 + call;
+      ASSERT_EQ(out[i], i < 32 || copied || (strided && from < 32) ? two : one)
+          << call << ": " << i;
+    }
+  }
+}
+
+// What a region cannot hold is done where it stands: what is recorded is played
+// first, and what comes is recorded again.
+TEST_P(Regions, WhatIsNotRecorded) {
+  for (uint32_t call = 0; call < 4; ++call) {
+    Words in(64, 3), out(64), all(64);
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    uint32_t *x = frame.alloc(stream, 64), *y = nullptr;
+    {
+      RegionScope region(frame, REGION);
+      frame.launch(stream, Store, 1, 64, StoreParams{x, call});
+      frame.launch(stream, MulAdd, 1, 64, MulAddParams{x, 64, 2, 1});
+      frame.copy(stream, out.data(), x, 256); // pageable
+      ASSERT_EQ(frame.wait({stream}), 0);
+      EXPECT_EQ(out, Words(64, 2 * call + 1));
+      y = frame.alloc(stream, 64);
+      frame.copy(stream, y, in.data(), 256);
+      std::fill(in.begin(), in.end(), 9u);
+      frame.launch(stream, MulAdd, 1, 64, MulAddParams{y, 64, 5, 1});
+      frame.launch(stream, AddUp, 1, 64, AddUpParams{x, y, 64, 4});
+      frame.dealloc(stream, y);
+      EXPECT_NE(gpuasync_stream_native(frame, stream, SITE("native")), nullptr);
+      frame.launch(stream, MulAdd, 1, 64, MulAddParams{x, 64, 2, 0});
+      gpuasync_event *event = frame.record(stream);
+      EXPECT_EQ(frame.waitHost(event), 0);
+    }
+    frame.copy(stream, all.data(), x, 256);
+    frame.dealloc(stream, x);
+    ASSERT_EQ(frame.wait({stream}), 0);
+    EXPECT_EQ(all, Words(64, 40));
+  }
+}
+
+// Many calls in one region are played in parts.
+TEST_P(Regions, LongLoop) {
+  for (int call = 0; call < 3; ++call) {
+    Words out(1);
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    uint32_t *x = frame.alloc(stream, 1);
+    {
+      RegionScope region(frame, REGION);
+      frame.launch(stream, Store, 1, 1, StoreParams{x, 0});
+      for (int i = 0; i < 10000; ++i)
+        frame.launch(stream, MulAdd, 1, 1, MulAddParams{x, 1, 1, 1});
+    }
+    frame.copy(stream, out.data(), x, 4);
+    frame.dealloc(stream, x);
+    ASSERT_EQ(frame.wait({stream}), 0);
+    ASSERT_EQ(out[0], 10000u);
+  }
+  expectPlayed(4, 2);
+}
+
+// An error in a region fails the frame at its call; the next one is as ever.
+TEST_P(Regions, Errors) {
+  for (int call = 0; call < 6; ++call) {
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    uint32_t *x = frame.alloc(stream, 64);
+    gpuasync_region_begin(frame, REGION);
+    frame.launch(stream, Store, 1, 64, StoreParams{x, 1});
+    gpuasync_event *event = frame.record(stream);
+    gpuasync_stream *other = frame.stream();
+    frame.waitEvent(other, event);
+    if (call % 3 == 2)
+      frame.launch(other, Store, -1, 64, StoreParams{x, 1});
+    else
+      frame.launch(other, Store, 1, 64, StoreParams{x, 1});
+    if (call % 3 == 1) // too large for a device; seen when it is played
+      frame.launch(other, Store, 1, 4096, StoreParams{x, 1});
+    frame.destroy(other, false);
+    gpuasync_region_end(frame, REGION);
+    if (call % 3 == 0) {
+      EXPECT_EQ(frame.wait({stream}), 0);
+      frame.dealloc(stream, x);
+      continue;
+    }
+    Status status = frame.leave();
+    EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
+    EXPECT_NE(strstr(status.message(), "test.mlir:10:5: store: "), nullptr)
+        << status.message();
+  }
+  EXPECT_EQ(readStats(context).buffers.live, 0u);
+  EXPECT_EQ(readStats(context).streams.live, 0u);
+  FrameScope frame(*program);
+  gpuasync_region_end(frame, REGION);
+  Status status = frame.leave();
+  EXPECT_NE(strstr(status.message(), "did not begin"), nullptr)
+      << status.message();
+}
+
+// A region that is not ended is when its frame is left.
+TEST_P(Regions, LeftInside) {
+  Words out(64);
+  for (int call = 0; call < 3; ++call) {
+    gpuasync_event *token = nullptr;
+    {
+      FrameScope frame(*program);
+      gpuasync_stream *stream = frame.stream();
+      uint32_t *x = frame.alloc(stream, 64);
+      gpuasync_region_begin(frame, REGION);
+      gpuasync_region_begin(frame, REGION); // a part of it
+      frame.launch(stream, Store, 1, 64, StoreParams{x, 4});
+      frame.launch(stream, MulAdd, 1, 64, MulAddParams{x, 64, 2, 1});
+      gpuasync_region_end(frame, REGION);
+      frame.copy(stream, out.data(), x, 256);
+      frame.dealloc(stream, x);
+      token =
+          gpuasync_event_export(frame, frame.record(stream), SITE("return"));
+    }
+    EXPECT_TRUE(Status(gpuasync_event_wait(token)).ok());
+    gpuasync_event_release(token);
+    EXPECT_EQ(out, Words(64, 9));
+  }
+}
+
+// Threads that are in one region at once have graphs of their own, and a
+// program goes away with those of its regions.
+TEST_P(Regions, Threads) {
+  constexpr int numThreads = 8;
+  for (int round = 0; round < 2; ++round) {
+    TestProgram own;
+    std::vector<std::thread> threads;
+    for (int t = 0; t < numThreads; ++t)
+      threads.emplace_back([&, t] {
+        ContextScope inner(context);
+        for (uint32_t call = 0; call < 40; ++call) {
+          Words out(32 * 5);
+          FrameScope frame(own);
+          gpuasync_stream *stream = frame.stream();
+          uint32_t *x = frame.alloc(stream, out.size());
+          fanOut(frame, stream, x, 4, REGION);
+          frame.launch(stream, MulAdd, 1, 32,
+                       MulAddParams{x, 32, 1, static_cast<uint32_t>(t)});
+          frame.copy(stream, out.data(), x, 4 * out.size());
+          frame.dealloc(stream, x);
+          ASSERT_EQ(frame.wait({stream}), 0);
+          ASSERT_EQ(out[0], 103u + static_cast<uint32_t>(t));
+          ASSERT_EQ(out[159], 122u);
+        }
+      });
+    for (std::thread &thread : threads)
+      thread.join();
+    EXPECT_LE(readStats(context).graphs.physical, hasGraphs() ? 32u : 0u);
+  }
+  EXPECT_EQ(readStats(context).graphs.physical, 0u);
+}
+
+// Random work on several streams, each piece of memory in the order in which
+// the host asked for it: with the arguments and the shape of an earlier call or
+// with others, and with what regions do not hold among it.
+TEST_P(Regions, RandomPrograms) {
+  const uint32_t first = std::random_device()();
+  for (uint32_t program = 0; program < 60; ++program) {
+    const uint32_t seed = first + program;
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const uint32_t site =
+        testSite("test.mlir", "region", 600 + program % 4, 2, UINT32_MAX);
+    for (uint32_t call = 0; call < 6; ++call) {
+      std::mt19937 shape(seed + call / 5), values(seed * 7 + call / 2);
+      auto choose = [&](uint32_t below) { return uint32_t(shape() % below); };
+      constexpr uint32_t numBuffers = 6, words = 32;
+      Words expected(numBuffers * words, 1), out(expected.size());
+      FrameScope frame(*this->program);
+      std::vector<gpuasync_stream *> streams(1 + choose(5));
+      for (auto &stream : streams)
+        stream = frame.stream();
+      gpuasync_stream *main = streams[0];
+      uint32_t *x = frame.alloc(main, expected.size());
+      frame.launch(main, Store, numBuffers, words, StoreParams{x, 1});
+      // The event behind what last touched a buffer, and its stream.
+      struct Last {
+        gpuasync_event *event = nullptr;
+        gpuasync_stream *stream = nullptr;
+      } last[numBuffers];
+      std::vector<gpuasync_event *> events;
+      auto behind = [&](gpuasync_stream *stream, uint32_t buffer) {
+        if (last[buffer].stream && last[buffer].stream != stream)
+          frame.waitEvent(stream, last[buffer].event);
+      };
+      auto touch = [&](gpuasync_stream *stream, uint32_t buffer) {
+        gpuasync_event *event = frame.record(stream);
+        events.push_back(event);
+        last[buffer] = {event, stream};
+      };
+      touch(main, 0);
+      for (uint32_t i = 1; i < numBuffers; ++i)
+        last[i] = last[0];
+      const uint32_t regions = 1 + choose(3);
+      for (uint32_t r = 0; r < regions; ++r) {
+        RegionScope region(frame, site);
+        for (uint32_t ops = 2 + choose(20); ops; --ops) {
+          gpuasync_stream *stream =
+              streams[choose(static_cast<uint32_t>(streams.size()))];
+          const uint32_t a = choose(numBuffers),
+                         b = (a + 1 + choose(numBuffers - 1)) % numBuffers;
+          uint32_t *to = x + a * words, *from = x + b * words;
+          const uint32_t value = uint32_t(values() % 100);
+          behind(stream, a);
+          behind(stream, b);
+          auto each = [&](auto change) {
+            for (uint32_t i = 0; i < words; ++i)
+              expected[a * words + i] =
+                  change(expected[a * words + i], expected[b * words + i]);
+          };
+          switch (choose(r % 2 ? 6 : 4)) {
+          case 0:
+            frame.launch(stream, AddUp, 1, words,
+                         AddUpParams{to, from, words, value});
+            each([&](uint32_t, uint32_t in) { return in + value; });
+            break;
+          case 1:
+            frame.launch(stream, MulAdd, 1, words,
+                         MulAddParams{to, words, 3, value});
+            each([&](uint32_t old, uint32_t) { return old * 3 + value; });
+            break;
+          case 2:
+            frame.copy(stream, to, from, words * 4);
+            each([&](uint32_t, uint32_t in) { return in; });
+            break;
+          case 3:
+            gpuasync_memset(frame, stream, to, &value, 4, words,
+                            SITE("memset"));
+            each([&](uint32_t, uint32_t) { return value; });
+            break;
+          case 4: { // from the host's memory, which changes at once
+            Words in(words, value);
+            frame.copy(stream, to, in.data(), words * 4);
+            each([&](uint32_t, uint32_t) { return value; });
+            break;
+          }
+          default:
+            ASSERT_EQ(frame.wait({stream}), 0);
+            break;
+          }
+          touch(stream, a);
+          last[b] = last[a];
+        }
+      }
+      for (uint32_t i = 0; i < numBuffers; ++i) {
+        behind(main, i);
+        frame.copy(main, out.data() + i * words, x + i * words, words * 4);
+      }
+      for (gpuasync_event *event : events)
+        frame.destroy(event);
+      frame.dealloc(main, x);
+      if (choose(2))
+        ASSERT_EQ(frame.wait(streams), 0);
+      else
+        ASSERT_EQ(frame.wait({main}), 0);
+      ASSERT_EQ(out, expected);
+    }
+  }
+}
+
+// Modules that go for room take the graphs of their kernels with them.
+TEST_P(Regions, ModulesThatAreGivenBack) {
+  for (int round = 0; round < 3; ++round) {
+    for (int call = 0; call < 3; ++call) {
+      Words out(32 * 5);
+      FrameScope frame(*program);
+      gpuasync_stream *stream = frame.stream();
+      uint32_t *x = frame.alloc(stream, out.size());
+      fanOut(frame, stream, x, 4, REGION);
+      frame.copy(stream, out.data(), x, 4 * out.size());
+      frame.dealloc(stream, x);
+      ASSERT_EQ(frame.wait({stream}), 0);
+      ASSERT_EQ(out[159], 122u);
+    }
+    EXPECT_EQ(readStats(context).graphs.physical, hasGraphs() ? 1u : 0u);
+    EXPECT_EQ(gpuasync_modules_release(context.get()), 1u);
+    Status status(gpuasync_context_trim(context.get(), 10));
+    EXPECT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(readStats(context).graphs.physical, 0u);
+  }
+}
+
+} // namespace
