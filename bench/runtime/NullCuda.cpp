@@ -159,6 +159,23 @@ static int cuStreamGetCaptureInfo(StreamHandle, int *status, uint64_t *,
   *status = StreamCaptureStatusNone;
   return Success;
 }
+static int cuGraphCreate(GraphHandle *graph, unsigned) {
+  return makeHandle(graph);
+}
+static int cuGraphAddKernelNode(GraphNodeHandle *node, GraphHandle,
+                                const GraphNodeHandle *, size_t,
+                                const CUDA_KERNEL_NODE_PARAMS *) {
+  return makeHandle(node);
+}
+static int cuGraphAddMemcpyNode(GraphNodeHandle *node, GraphHandle,
+                                const GraphNodeHandle *, size_t,
+                                const CUDA_MEMCPY3D *, void *) {
+  return makeHandle(node);
+}
+static int cuGraphInstantiateWithFlags(GraphExecHandle *executable, GraphHandle,
+                                       unsigned long long) {
+  return makeHandle(executable);
+}
 static int cuMemPoolCreate(PoolHandle *pool, const PoolProperties *) {
   return makeHandle(pool);
 }

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What the vendors say of capture: which calls end one, how streams become part
-// of it, what has to be joined. A graph runs its nodes one after the other.
+// of it, what has to be joined. Its graph is a chain.
 //===----------------------------------------------------------------------===//
 
 #include "State.h"
@@ -20,13 +20,12 @@ enum Status { None, Active, Invalid };
 
 /// Calls that may wait for the device, or touch what a graph cannot know.
 bool isUnsafe(const char *name) {
-  const char *parts[] = {"Query",          "StreamSynchronize",
-                         "MemAlloc",       "MemFree",
-                         "HostAlloc",      "HostMalloc",
-                         "HostFree",       "HostRegister",
-                         "HostUnregister", "Module",
-                         "MemPool",        "SetLimit",
-                         "hipMalloc",      "hipFree"};
+  const char *parts[] = {"Query",      "StreamSynchronize", "MemAlloc",
+                         "MemFree",    "HostAlloc",         "HostMalloc",
+                         "HostFree",   "HostRegister",      "HostUnregister",
+                         "Module",     "MemPool",           "SetLimit",
+                         "hipMalloc",  "hipFree",           "GraphInstantiate",
+                         "GraphUpload"};
   return std::any_of(std::begin(parts), std::end(parts), [&](const char *part) {
     return strstr(name, part) && !strstr(name, "LaunchKernel");
   });
@@ -130,38 +129,22 @@ int State::endCapture(void *handle, void *&graph) {
   int code = !capture->valid ? CaptureInvalidated
              : !joined       ? CaptureUnjoined
                              : Success;
-  capture->handles = 1;
-  if (code)
-    destroyGraph(capture);
-  else
-    graph = capture;
-  return code;
-}
-
-int State::keepGraph(void *graph) {
-  ++static_cast<Capture *>(graph)->handles;
-  return Success;
-}
-
-int State::runGraph(void *graph, void *handle) {
-  Stream *stream = nullptr;
-  if (int code = resolveStream(handle, stream))
-    return code;
-  for (auto &node : static_cast<Capture *>(graph)->nodes) {
-    Operation operation;
-    operation.run = node;
-    enqueue(*stream, std::move(operation));
-  }
-  return Success;
-}
-
-int State::destroyGraph(void *graph) {
-  auto *capture = static_cast<Capture *>(graph);
-  if (--capture->handles)
-    return Success;
-  for (uintptr_t base : capture->memory)
-    returnToPool(base);
+  Graph *made = nullptr;
+  createGraph(made);
+  made->memory = std::make_shared<GraphMemory>(std::move(capture->memory));
   capture->memory.clear();
+  GraphNode *last = nullptr;
+  for (auto &node : capture->nodes) {
+    Work work;
+    work.of = Work::Captured;
+    work.run = std::move(node);
+    void *after = last;
+    addNode(made, &after, last ? 1 : 0, std::move(work), last);
+  }
   capture->nodes.clear();
-  return Success;
+  if (code)
+    destroyGraph(made);
+  else
+    graph = made;
+  return code;
 }

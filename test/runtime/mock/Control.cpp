@@ -61,9 +61,12 @@ void builtinFill(const gpuasync_cpu_block_ctx *ctx, const void *parameters,
   });
 }
 
+void builtinNothing(const gpuasync_cpu_block_ctx *, const void *, void *) {}
+
 const gpuasync_cpu_kernel builtins[] = {
     {"gpuasync_copy", builtinCopy, 0, 0, 0},
-    {"gpuasync_fill", builtinFill, 0, 0, 0}};
+    {"gpuasync_fill", builtinFill, 0, 0, 0},
+    {"gpuasync_nothing", builtinNothing, 0, 0, 0}};
 
 /// Holds the mutex and keeps what is done inside from being counted as the
 /// caller's.
@@ -209,7 +212,9 @@ uint64_t mock_live(const char *kind) {
                  {Kind::Stream, "stream"},
                  {Kind::Event, "event"},
                  {Kind::Module, "module"},
-                 {Kind::Pool, "pool"}};
+                 {Kind::Pool, "pool"},
+                 {Kind::Graph, "graph"},
+                 {Kind::Executable, "executable"}};
     for (auto &entry : names)
       if (here && entry.kind == object->kind && wants(entry.name))
         ++result;

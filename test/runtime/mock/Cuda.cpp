@@ -344,36 +344,46 @@ int cuOccupancyMaxActiveBlocksPerMultiprocessor(Call &call, int *blocks,
   return Success;
 }
 
+/// A kernel's parameters, which come in one of two ways.
+struct Parameters {
+  const void *buffer = nullptr;
+  size_t bytes = 0;
+  std::vector<char> packed;
+
+  Parameters(const Function &function, void **parameters, void **extra) {
+    if (extra)
+      for (const auto &parameter : function.parameters)
+        if (isLarge(parameter.size))
+          state().violation("a buffer with a parameter that the driver puts "
+                            "elsewhere");
+    if (parameters) {
+      if (extra)
+        state().violation("parameters are passed in both ways");
+      packed.resize(function.parameterBytes);
+      for (size_t i = 0; i < function.parameters.size(); ++i)
+        memcpy(packed.data() + function.parameters[i].offset, parameters[i],
+               function.parameters[i].size);
+      buffer = packed.data();
+      bytes = packed.size();
+    }
+    for (; extra && *extra; extra += 2) {
+      if (extra[0] == reinterpret_cast<void *>(LaunchParamBufferPointer))
+        buffer = extra[1];
+      if (extra[0] == reinterpret_cast<void *>(LaunchParamBufferSize))
+        bytes = *static_cast<size_t *>(extra[1]);
+    }
+  }
+  Parameters(const Parameters &) = delete;
+};
+
 int launch(Call &call, FunctionHandle function, const Launch &launch,
            StreamHandle stream, void **parameters, void **extra) {
   Function *found = nullptr;
   if (int code = state().function(function, found, false, call.lock))
     return code;
-  if (extra)
-    for (const auto &parameter : found->parameters)
-      if (isLarge(parameter.size))
-        state().violation("a buffer with a parameter that the driver puts "
-                          "elsewhere");
-  const void *buffer = nullptr;
-  size_t bytes = 0;
-  std::vector<char> packed;
-  if (parameters) {
-    if (extra)
-      state().violation("parameters are passed in both ways");
-    packed.resize(found->parameterBytes);
-    for (size_t i = 0; i < found->parameters.size(); ++i)
-      memcpy(packed.data() + found->parameters[i].offset, parameters[i],
-             found->parameters[i].size);
-    buffer = packed.data();
-    bytes = packed.size();
-  }
-  for (; extra && *extra; extra += 2) {
-    if (extra[0] == reinterpret_cast<void *>(LaunchParamBufferPointer))
-      buffer = extra[1];
-    if (extra[0] == reinterpret_cast<void *>(LaunchParamBufferSize))
-      bytes = *static_cast<size_t *>(extra[1]);
-  }
-  return state().launch(*found, stream, launch, buffer, bytes, call.lock);
+  Parameters passed(*found, parameters, extra);
+  return state().launch(*found, stream, launch, passed.buffer, passed.bytes,
+                        call.lock);
 }
 
 int cuLaunchKernel(Call &call, FunctionHandle function, unsigned gridX,
@@ -454,6 +464,121 @@ int cuEventRecord(Call &, EventHandle event, StreamHandle stream) {
 }
 int cuEventQuery(Call &, EventHandle event) {
   return state().queryEvent(event);
+}
+
+//===----------------------------------------------------------------------===//
+// Graphs
+//===----------------------------------------------------------------------===//
+
+int cuGraphCreate(Call &, GraphHandle *graph, unsigned flags) {
+  Graph *made = nullptr;
+  if (int code = flags ? int(InvalidValue) : state().createGraph(made))
+    return code;
+  *graph = to<GraphHandle>(static_cast<void *>(made));
+  return Success;
+}
+
+int kernelWork(Call &call, const CUDA_KERNEL_NODE_PARAMS &kernel, Work &out) {
+  Function *found = nullptr;
+  if (int code = state().function(kernel.func, found, false, call.lock))
+    return code;
+  Parameters passed(*found, kernel.kernelParams, kernel.extra);
+  out.packed = kernel.extra;
+  return state().kernelWork(
+      *found,
+      {{kernel.gridDimX, kernel.gridDimY, kernel.gridDimZ},
+       {kernel.blockDimX, kernel.blockDimY, kernel.blockDimZ},
+       kernel.sharedMemBytes,
+       false},
+      passed.buffer, passed.bytes, out, call.lock);
+}
+
+int copyWork(const CUDA_MEMCPY3D &copy, void *context, Work &out) {
+  if (context != state().current()) {
+    state().violation("the copy is of another context");
+    return InvalidContext;
+  }
+  if (copy.srcMemoryType != MemoryTypeUnified ||
+      copy.dstMemoryType != MemoryTypeUnified || copy.Depth != 1)
+    return InvalidValue;
+  return state().copyWork({static_cast<char *>(copy.dstDevice),
+                           static_cast<const char *>(copy.srcDevice), 0, 0,
+                           copy.WidthInBytes, copy.Height},
+                          out);
+}
+
+int addNode(GraphNodeHandle *node, GraphHandle graph,
+            const GraphNodeHandle *after, size_t count, Work work) {
+  std::vector<void *> before(after, after + count);
+  GraphNode *made = nullptr;
+  if (int code =
+          state().addNode(graph, before.data(), count, std::move(work), made))
+    return code;
+  *node = to<GraphNodeHandle>(static_cast<void *>(made));
+  return Success;
+}
+
+int cuGraphAddKernelNode(Call &call, GraphNodeHandle *node, GraphHandle graph,
+                         const GraphNodeHandle *after, size_t count,
+                         const CUDA_KERNEL_NODE_PARAMS *kernel) {
+  Work work;
+  if (int code = kernelWork(call, *kernel, work))
+    return code;
+  return addNode(node, graph, after, count, std::move(work));
+}
+int cuGraphAddMemcpyNode(Call &, GraphNodeHandle *node, GraphHandle graph,
+                         const GraphNodeHandle *after, size_t count,
+                         const CUDA_MEMCPY3D *copy, void *context) {
+  Work work;
+  if (int code = copyWork(*copy, context, work))
+    return code;
+  return addNode(node, graph, after, count, std::move(work));
+}
+int cuGraphKernelNodeSetAttribute(Call &, GraphNodeHandle node, int attribute,
+                                  const CUlaunchAttributeValue *value) {
+  if (attribute == LaunchAttributeCooperative && value->cooperative)
+    return state().makeCooperative(node);
+  return attribute == LaunchAttributeClusterDimension ? Success : InvalidValue;
+}
+int cuGraphInstantiateWithFlags(Call &, GraphExecHandle *executable,
+                                GraphHandle graph, unsigned long long flags) {
+  Executable *made = nullptr;
+  if (int code = flags ? int(InvalidValue) : state().instantiate(graph, made))
+    return code;
+  *executable = to<GraphExecHandle>(static_cast<void *>(made));
+  return Success;
+}
+int cuGraphUpload(Call &, GraphExecHandle executable, StreamHandle stream) {
+  return state().upload(executable, stream);
+}
+int cuGraphExecKernelNodeSetParams(Call &call, GraphExecHandle executable,
+                                   GraphNodeHandle node,
+                                   const CUDA_KERNEL_NODE_PARAMS *kernel) {
+  Work work;
+  if (int code = kernelWork(call, *kernel, work))
+    return code;
+  return state().setNode(executable, node, std::move(work));
+}
+int cuGraphExecMemcpyNodeSetParams(Call &, GraphExecHandle executable,
+                                   GraphNodeHandle node,
+                                   const CUDA_MEMCPY3D *copy, void *context) {
+  Work work;
+  if (int code = copyWork(*copy, context, work))
+    return code;
+  return state().setNode(executable, node, std::move(work));
+}
+int cuGraphNodeSetEnabled(Call &, GraphExecHandle executable,
+                          GraphNodeHandle node, unsigned enabled) {
+  return state().setEnabled(executable, node, enabled != 0);
+}
+int cuGraphLaunch(Call &, GraphExecHandle executable, StreamHandle stream) {
+  return state().launchGraph(executable, stream);
+}
+int cuGraphExecDestroy(Call &, GraphExecHandle executable) {
+  return state().destroyExecutable(executable);
+}
+int cuGraphDestroy(Call &, GraphHandle graph) {
+  return state().destroyGraph(graph);
 }
 
 //===----------------------------------------------------------------------===//
@@ -559,12 +684,12 @@ int cuPointerGetAttributes(Call &, unsigned count, int *attributes,
 
 int cuMemcpyAsync(Call &call, void *destination, const void *source,
                   size_t bytes, StreamHandle stream) {
-  State::Rows rows = {static_cast<char *>(destination),
-                      static_cast<const char *>(source),
-                      0,
-                      0,
-                      bytes,
-                      1};
+  Rows rows = {static_cast<char *>(destination),
+               static_cast<const char *>(source),
+               0,
+               0,
+               bytes,
+               1};
   return state().copy(rows, stream, call.lock);
 }
 int cuMemcpy2DAsync(Call &call, const CUDA_MEMCPY2D *copy,
@@ -572,12 +697,12 @@ int cuMemcpy2DAsync(Call &call, const CUDA_MEMCPY2D *copy,
   if (copy->srcMemoryType != MemoryTypeUnified ||
       copy->dstMemoryType != MemoryTypeUnified)
     return InvalidValue;
-  State::Rows rows = {static_cast<char *>(copy->dstDevice),
-                      static_cast<const char *>(copy->srcDevice),
-                      copy->dstPitch,
-                      copy->srcPitch,
-                      copy->WidthInBytes,
-                      copy->Height};
+  Rows rows = {static_cast<char *>(copy->dstDevice),
+               static_cast<const char *>(copy->srcDevice),
+               copy->dstPitch,
+               copy->srcPitch,
+               copy->WidthInBytes,
+               copy->Height};
   return state().copy(rows, stream, call.lock);
 }
 
@@ -674,32 +799,15 @@ int cuStreamBeginCapture(Call &, void *stream, int mode) {
 int cuStreamEndCapture(Call &, void *stream, void **graph) {
   return state().endCapture(stream, *graph);
 }
-int cuGraphInstantiateWithFlags(Call &, void **executable, void *graph,
-                                unsigned long long) {
-  *executable = graph;
-  return state().keepGraph(graph);
-}
 int cuGraphGetNodes(Call &, void *graph, void **nodes, size_t *count) {
-  *count = static_cast<Capture *>(graph)->nodes.size();
-  return nodes ? InvalidValue : Success;
+  return nodes ? int(InvalidValue) : state().graphNodes(graph, *count);
 }
-int cuGraphLaunch(Call &, void *executable, void *stream) {
-  return state().runGraph(executable, stream);
-}
-int cuGraphExecDestroy(Call &, void *executable) {
-  return state().destroyGraph(executable);
-}
-int cuGraphDestroy(Call &, void *graph) { return state().destroyGraph(graph); }
 
 #define EMBEDDERS_CALLS                                                        \
   EMBEDDERS_CALL(cuStreamSynchronize, "cuStreamSynchronize")                   \
   EMBEDDERS_CALL(cuStreamBeginCapture, "cuStreamBeginCapture_v2")              \
   EMBEDDERS_CALL(cuStreamEndCapture, "cuStreamEndCapture")                     \
-  EMBEDDERS_CALL(cuGraphInstantiateWithFlags, "cuGraphInstantiateWithFlags")   \
-  EMBEDDERS_CALL(cuGraphGetNodes, "cuGraphGetNodes")                           \
-  EMBEDDERS_CALL(cuGraphLaunch, "cuGraphLaunch")                               \
-  EMBEDDERS_CALL(cuGraphExecDestroy, "cuGraphExecDestroy")                     \
-  EMBEDDERS_CALL(cuGraphDestroy, "cuGraphDestroy")
+  EMBEDDERS_CALL(cuGraphGetNodes, "cuGraphGetNodes")
 
 namespace names {
 #define EMBEDDERS_CALL(name, exported) constexpr const char *name = #name;

@@ -153,7 +153,8 @@ int hipModuleLoadData(Call &call, ModuleHandle *module, const void *image) {
   // The runtime's own kernels come as real code objects.
   static const char builtins[] = "gpuasync-mock-image\narch gfx942\n"
                                  "kernel gpuasync_copy 264\n"
-                                 "kernel gpuasync_fill 264\n";
+                                 "kernel gpuasync_fill 264\n"
+                                 "kernel gpuasync_nothing\n";
   const auto *bytes = static_cast<const char *>(image);
   if (memcmp(bytes, ELFMAG, SELFMAG) == 0) {
     Elf64_Ehdr header;
@@ -222,18 +223,11 @@ int hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(Call &call, int *blocks,
   return Success;
 }
 
-int hipModuleLaunchKernel(Call &call, FunctionHandle function, unsigned gridX,
-                          unsigned gridY, unsigned gridZ, unsigned blockX,
-                          unsigned blockY, unsigned blockZ,
-                          unsigned sharedBytes, StreamHandle stream,
-                          void **parameters, void **extra) {
-  Function *found = nullptr;
-  if (int code = state().function(function, found, false, call.lock))
-    return code;
+/// A kernel's parameters, which come in a buffer.
+int unpack(void **parameters, void **extra, const void *&buffer,
+           size_t &bytes) {
   if (parameters)
     state().violation("the model takes packed parameters only here");
-  const void *buffer = nullptr;
-  size_t bytes = 0;
   auto is = [](void *mark, uintptr_t value) {
     return reinterpret_cast<uintptr_t>(mark) == value;
   };
@@ -247,6 +241,21 @@ int hipModuleLaunchKernel(Call &call, FunctionHandle function, unsigned gridX,
       return InvalidValue;
     }
   }
+  return Success;
+}
+
+int hipModuleLaunchKernel(Call &call, FunctionHandle function, unsigned gridX,
+                          unsigned gridY, unsigned gridZ, unsigned blockX,
+                          unsigned blockY, unsigned blockZ,
+                          unsigned sharedBytes, StreamHandle stream,
+                          void **parameters, void **extra) {
+  Function *found = nullptr;
+  if (int code = state().function(function, found, false, call.lock))
+    return code;
+  const void *buffer = nullptr;
+  size_t bytes = 0;
+  if (int code = unpack(parameters, extra, buffer, bytes))
+    return code;
   return state().launch(
       *found, stream,
       {{gridX, gridY, gridZ}, {blockX, blockY, blockZ}, sharedBytes, false},
@@ -327,6 +336,116 @@ int hipEventRecord(Call &, EventHandle event, StreamHandle stream) {
 }
 int hipEventQuery(Call &, EventHandle event) {
   return state().queryEvent(event);
+}
+
+//===----------------------------------------------------------------------===//
+// Graphs
+//===----------------------------------------------------------------------===//
+
+int hipGraphCreate(Call &, GraphHandle *graph, unsigned flags) {
+  Graph *made = nullptr;
+  if (int code = flags ? int(InvalidValue) : state().createGraph(made))
+    return code;
+  *graph = to<GraphHandle>(static_cast<void *>(made));
+  return Success;
+}
+
+int kernelWork(Call &call, const hipKernelNodeParams &kernel, Work &out) {
+  Function *found = nullptr;
+  if (int code = state().function(kernel.func, found, false, call.lock))
+    return code;
+  const void *buffer = nullptr;
+  size_t bytes = 0;
+  if (int code = unpack(kernel.kernelParams, kernel.extra, buffer, bytes))
+    return code;
+  return state().kernelWork(
+      *found,
+      {{kernel.gridDim[0], kernel.gridDim[1], kernel.gridDim[2]},
+       {kernel.blockDim[0], kernel.blockDim[1], kernel.blockDim[2]},
+       kernel.sharedMemBytes,
+       false},
+      buffer, bytes, out, call.lock);
+}
+
+int copyWork(void *destination, const void *source, size_t bytes, int kind,
+             Work &out) {
+  if (kind != MemcpyDefault || destination == source)
+    return InvalidValue;
+  return state().copyWork({static_cast<char *>(destination),
+                           static_cast<const char *>(source), 0, 0, bytes, 1},
+                          out);
+}
+
+int addNode(GraphNodeHandle *node, GraphHandle graph,
+            const GraphNodeHandle *after, size_t count, Work work) {
+  std::vector<void *> before(after, after + count);
+  GraphNode *made = nullptr;
+  if (int code =
+          state().addNode(graph, before.data(), count, std::move(work), made))
+    return code;
+  *node = to<GraphNodeHandle>(static_cast<void *>(made));
+  return Success;
+}
+
+int hipGraphAddKernelNode(Call &call, GraphNodeHandle *node, GraphHandle graph,
+                          const GraphNodeHandle *after, size_t count,
+                          const hipKernelNodeParams *kernel) {
+  Work work;
+  if (int code = kernelWork(call, *kernel, work))
+    return code;
+  return addNode(node, graph, after, count, std::move(work));
+}
+int hipGraphAddMemcpyNode1D(Call &, GraphNodeHandle *node, GraphHandle graph,
+                            const GraphNodeHandle *after, size_t count,
+                            void *destination, const void *source, size_t bytes,
+                            int kind) {
+  Work work;
+  if (int code = copyWork(destination, source, bytes, kind, work))
+    return code;
+  return addNode(node, graph, after, count, std::move(work));
+}
+int hipGraphInstantiateWithFlags(Call &, GraphExecHandle *executable,
+                                 GraphHandle graph, unsigned long long flags) {
+  Executable *made = nullptr;
+  if (int code = flags ? int(InvalidValue) : state().instantiate(graph, made))
+    return code;
+  *executable = to<GraphExecHandle>(static_cast<void *>(made));
+  return Success;
+}
+/// As versions do that have the call for its name only.
+int hipGraphUpload(Call &, GraphExecHandle executable, StreamHandle stream) {
+  int code = state().upload(executable, stream);
+  return code ? code : int(NotSupported);
+}
+int hipGraphExecKernelNodeSetParams(Call &call, GraphExecHandle executable,
+                                    GraphNodeHandle node,
+                                    const hipKernelNodeParams *kernel) {
+  Work work;
+  if (int code = kernelWork(call, *kernel, work))
+    return code;
+  return state().setNode(executable, node, std::move(work));
+}
+int hipGraphExecMemcpyNodeSetParams1D(Call &, GraphExecHandle executable,
+                                      GraphNodeHandle node, void *destination,
+                                      const void *source, size_t bytes,
+                                      int kind) {
+  Work work;
+  if (int code = copyWork(destination, source, bytes, kind, work))
+    return code;
+  return state().setNode(executable, node, std::move(work));
+}
+int hipGraphNodeSetEnabled(Call &, GraphExecHandle executable,
+                           GraphNodeHandle node, unsigned enabled) {
+  return state().setEnabled(executable, node, enabled != 0);
+}
+int hipGraphLaunch(Call &, GraphExecHandle executable, StreamHandle stream) {
+  return state().launchGraph(executable, stream);
+}
+int hipGraphExecDestroy(Call &, GraphExecHandle executable) {
+  return state().destroyExecutable(executable);
+}
+int hipGraphDestroy(Call &, GraphHandle graph) {
+  return state().destroyGraph(graph);
 }
 
 //===----------------------------------------------------------------------===//
@@ -434,12 +553,12 @@ int hipMemcpyAsync(Call &call, void *destination, const void *source,
                    size_t bytes, int kind, StreamHandle stream) {
   if (kind != MemcpyDefault)
     return InvalidValue;
-  State::Rows rows = {static_cast<char *>(destination),
-                      static_cast<const char *>(source),
-                      0,
-                      0,
-                      bytes,
-                      1};
+  Rows rows = {static_cast<char *>(destination),
+               static_cast<const char *>(source),
+               0,
+               0,
+               bytes,
+               1};
   return state().copy(rows, stream, call.lock);
 }
 int hipMemcpy2DAsync(Call &call, void *destination, size_t destinationPitch,
@@ -447,12 +566,12 @@ int hipMemcpy2DAsync(Call &call, void *destination, size_t destinationPitch,
                      size_t height, int kind, StreamHandle stream) {
   if (kind != MemcpyDefault)
     return InvalidValue;
-  State::Rows rows = {static_cast<char *>(destination),
-                      static_cast<const char *>(source),
-                      destinationPitch,
-                      sourcePitch,
-                      width,
-                      height};
+  Rows rows = {static_cast<char *>(destination),
+               static_cast<const char *>(source),
+               destinationPitch,
+               sourcePitch,
+               width,
+               height};
   return state().copy(rows, stream, call.lock);
 }
 

@@ -268,6 +268,45 @@ int State::unregisterHost(void *pointer, std::unique_lock<std::mutex> &lock) {
 // Copies and fills
 //===----------------------------------------------------------------------===//
 
+/// Of a copy in a graph: both sides are memory that the vendor knows.
+int State::checkRows(const Rows &rows) {
+  bool toKnown = false, fromKnown = false;
+  if (int code =
+          checkRange(rows.destination, rows.width, "destination", toKnown))
+    return code;
+  if (int code = checkRange(rows.source, rows.width, "source", fromKnown))
+    return code;
+  if (toKnown && fromKnown)
+    return Success;
+  violation("a graph copies pageable memory");
+  return InvalidValue;
+}
+
+int State::copyWork(const Rows &rows, Work &out) {
+  if (!rows.width || rows.height != 1)
+    return InvalidValue;
+  if (int code = checkRows(rows))
+    return code;
+  out.of = Work::Copy;
+  out.rows = rows;
+  out.to = find(rows.destination)->of;
+  out.from = find(rows.source)->of;
+  // Memory of a pool is as any of the device.
+  for (MemoryOf *of : {&out.to, &out.from})
+    if (*of == MemoryOf::Pool)
+      *of = MemoryOf::Device;
+  auto onHost = [](MemoryOf of) {
+    return of == MemoryOf::Pinned || of == MemoryOf::Registered;
+  };
+  if (onHost(out.to) && onHost(out.from))
+    violation("a copy from host to host is done by a thread of the vendor's");
+  out.run = [rows] {
+    memmove(rows.destination, rows.source, rows.width);
+    return 0;
+  };
+  return Success;
+}
+
 int State::copy(const Rows &rows, void *handle,
                 std::unique_lock<std::mutex> &lock) {
   Stream *stream = nullptr;

@@ -30,7 +30,8 @@ typedef void (*mock_visitor)(void *user, const char *call, const char *reason);
 #define MOCK_FUNCTIONS                                                         \
   /* Before the first vendor call: devices, major, minor, version, pools,      \
      flags, managed, multiprocessors, memory (bytes); hip: rocm (version),     \
-     shifted (registered memory has another address on the device). */         \
+     shifted (registered memory has another address on the device). At any     \
+     time: seed (of the order in which nodes of graphs run). */                \
   MOCK_FUNCTION(void, mock_configure, (const char *key, uint64_t value))       \
   /* Host functions that images name. The table must stay. */                  \
   MOCK_FUNCTION(void, mock_kernels, (const gpuasync_cpu_kernel *, size_t))     \
@@ -60,7 +61,7 @@ typedef void (*mock_visitor)(void *user, const char *call, const char *reason);
   /* Waits until the work of all streams has ended. */                         \
   MOCK_FUNCTION(void, mock_streams_wait, (void))                               \
   /* Objects alive: stream, event, module, memory, pool, registration,         \
-     context; null: all. One whose destruction was made to fail counts as      \
+     graph, executable, context; null: all. One whose destruction was made to fail counts as      \
      destroyed. */                                                             \
   MOCK_FUNCTION(uint64_t, mock_live, (const char *kind))                       \
   /* The calling thread's stack of contexts: its depth and its top. Hip: its   \

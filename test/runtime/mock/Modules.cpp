@@ -143,6 +143,15 @@ int State::unload(void *handle, std::unique_lock<std::mutex> &lock) {
   block(lock);
   if (module->pending)
     violation("kernels of the module are queued or running");
+  for (auto &object : objects) {
+    if (object->kind != Kind::Executable || !object->alive || object->lost)
+      continue;
+    for (auto &work : static_cast<Executable &>(*object).work)
+      if (work->module == module) {
+        violation("an executable graph has kernels of the module");
+        break;
+      }
+  }
   module->alive = false;
   for (auto &function : module->functions)
     function->alive = false;
@@ -199,12 +208,9 @@ static int runKernel(const gpuasync_cpu_kernel &kernel, const Launch &launch,
   return 0;
 }
 
-int State::launch(Function &function, void *handle, const Launch &launch,
-                  const void *parameters, size_t parameterBytes,
-                  std::unique_lock<std::mutex> &lock) {
-  Stream *stream = nullptr;
-  if (int code = resolveStream(handle, stream))
-    return code;
+int State::kernelWork(Function &function, const Launch &launch,
+                      const void *parameters, size_t parameterBytes, Work &out,
+                      std::unique_lock<std::mutex> &lock) {
   if (!function.loaded) {
     block(lock);
     function.loaded = true;
@@ -236,13 +242,30 @@ int State::launch(Function &function, void *handle, const Launch &launch,
   std::vector<Unit> copied((parameterBytes + 15) / 16 + 1);
   if (parameterBytes)
     memcpy(copied.data(), bytes, parameterBytes);
-  Operation operation;
-  operation.kernel = function.name;
-  operation.module = function.module;
-  operation.run = [kernel = function.kernel, launch,
-                   copied = std::move(copied)] {
+  out.of = Work::Kernel;
+  out.kernel = function.name;
+  out.module = function.module;
+  out.launch = launch;
+  out.run = [kernel = function.kernel, launch, copied = std::move(copied)] {
     return runKernel(*kernel, launch, copied.data());
   };
+  return Success;
+}
+
+int State::launch(Function &function, void *handle, const Launch &launch,
+                  const void *parameters, size_t parameterBytes,
+                  std::unique_lock<std::mutex> &lock) {
+  Stream *stream = nullptr;
+  if (int code = resolveStream(handle, stream))
+    return code;
+  Work work;
+  if (int code =
+          kernelWork(function, launch, parameters, parameterBytes, work, lock))
+    return code;
+  Operation operation;
+  operation.kernel = std::move(work.kernel);
+  operation.module = work.module;
+  operation.run = std::move(work.run);
   enqueue(*stream, std::move(operation));
   return Success;
 }

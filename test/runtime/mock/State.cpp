@@ -33,7 +33,8 @@ State::State()
                {"rocm", 60000000}, {"pools", 1},
                {"flags", 1},       {"multiprocessors", 4},
                {"managed", 1},     {"memory", 16ull << 30},
-               {"ptx", 88},        {"shifted", 0}} {
+               {"ptx", 88},        {"shifted", 0},
+               {"seed", 1}} {
   addBuiltins();
   // Addresses are never used twice (save by pools), so this is large; what is
   // not in use is inaccessible and costs nothing.
@@ -141,6 +142,24 @@ void State::block(std::unique_lock<std::mutex> &lock) {
     progress.wait(lock, [stream = stream, finished = finished] {
       return stream->finished > finished;
     });
+}
+
+/// Those that somebody is in a call on, and how many are.
+static std::mutex inCallMutex;
+static std::map<uintptr_t, int> &inCalls() {
+  static auto *instance = new std::map<uintptr_t, int>;
+  return *instance;
+}
+
+static bool enterCall(uintptr_t object) {
+  std::lock_guard<std::mutex> lock(inCallMutex);
+  return !object || ++inCalls()[object] == 1;
+}
+InCall::InCall(uintptr_t object) : alone(enterCall(object)), object(object) {}
+InCall::~InCall() {
+  std::lock_guard<std::mutex> lock(inCallMutex);
+  if (object && !--inCalls()[object])
+    inCalls().erase(object);
 }
 
 //===----------------------------------------------------------------------===//
@@ -371,6 +390,8 @@ void State::work(Stream &stream) {
     }
     if (operation.module)
       --operation.module->pending;
+    if (operation.executable)
+      --operation.executable->running;
     stream.queue.pop_front();
     ++stream.finished;
     progress.notify_all();

@@ -72,7 +72,17 @@ struct Capture;
 /// How far streams of a capture have come, as far as somebody waited for them.
 using Clock = std::map<Stream *, uint64_t>;
 
-enum class Kind { Context, Stream, Event, Module, Function, Pool };
+enum class Kind {
+  Context,
+  Stream,
+  Event,
+  Module,
+  Function,
+  Pool,
+  Graph,
+  GraphNode,
+  Executable
+};
 
 struct Context;
 
@@ -113,12 +123,14 @@ struct Event : Object {
 };
 
 struct Module;
+struct Executable;
 
 struct Operation {
   std::function<int()> run; ///< may be null; returns a fault's code
   std::shared_ptr<Point> after, reaches;
   Module *module = nullptr; ///< whose kernel it is
   std::string kernel;
+  Executable *executable = nullptr; ///< that it runs
 };
 
 struct Stream : Object {
@@ -140,7 +152,6 @@ struct Capture {
   int mode = 0;
   const void *owner = nullptr; ///< the thread that began it
   bool active = true, valid = true;
-  uint32_t handles = 0; ///< of the graph and what is made of it
   std::vector<std::function<int()>> nodes; ///< in an order that is right
   std::vector<uintptr_t> memory;           ///< of the graph's own
 };
@@ -194,6 +205,61 @@ struct Launch {
   unsigned grid[3], block[3];
   unsigned sharedBytes;
   bool cooperative;
+};
+
+struct Rows {
+  char *destination;
+  const char *source;
+  size_t destinationPitch, sourcePitch, width, height;
+};
+
+/// What a node of a graph does.
+struct Work {
+  enum Of { Kernel, Copy, Captured } of = Kernel;
+  std::function<int()> run;
+  // Of a kernel
+  std::string kernel;
+  Module *module = nullptr;
+  Launch launch = {};
+  bool packed = false; ///< the parameters came in a buffer
+  // Of a copy
+  Rows rows = {};
+  MemoryOf to = MemoryOf::Device, from = MemoryOf::Device;
+};
+
+struct Graph;
+
+struct GraphNode : Object {
+  explicit GraphNode(Context *context) : Object(Kind::GraphNode, context) {}
+  Graph *graph = nullptr;
+  uint32_t index = 0;
+  std::vector<uint32_t> after; ///< of the same graph
+  std::shared_ptr<const Work> work;
+};
+
+/// What a captured graph allocates; it and what is made of it hold it.
+using GraphMemory = std::vector<uintptr_t>;
+
+struct Graph : Object {
+  explicit Graph(Context *context) : Object(Kind::Graph, context) {}
+  std::vector<GraphNode *> nodes;
+  std::shared_ptr<GraphMemory> memory;
+};
+
+struct GraphEdges {
+  std::vector<uint32_t> before; ///< how many edges come to each node
+  std::vector<std::vector<uint32_t>> after;
+};
+
+struct Executable : Object {
+  explicit Executable(Context *context) : Object(Kind::Executable, context) {}
+  Graph *graph = nullptr; ///< whose nodes name its own
+  std::shared_ptr<const GraphEdges> edges;
+  std::vector<std::shared_ptr<const Work>> work;
+  std::vector<bool> enabled;
+  std::shared_ptr<Point> last; ///< where its last launch ends
+  uint64_t running = 0;        ///< launches that have not ended
+  std::shared_ptr<GraphMemory> memory;
 };
 
 class State {
@@ -254,6 +320,10 @@ public:
   int launch(Function &function, void *stream, const Launch &launch,
              const void *parameters, size_t parameterBytes,
              std::unique_lock<std::mutex> &lock);
+  /// Checks a launch and says what it does.
+  int kernelWork(Function &function, const Launch &launch,
+                 const void *parameters, size_t parameterBytes, Work &out,
+                 std::unique_lock<std::mutex> &lock);
 
   //===--- Memory
 
@@ -275,14 +345,27 @@ public:
 
   //===--- Copies and fills
 
-  struct Rows {
-    char *destination;
-    const char *source;
-    size_t destinationPitch, sourcePitch, width, height;
-  };
   int copy(const Rows &rows, void *stream, std::unique_lock<std::mutex> &lock);
   int fill(void *destination, size_t pitch, uint32_t value, unsigned element,
            size_t width, size_t height, void *stream);
+
+  /// What a copy node of a graph does.
+  int copyWork(const Rows &rows, Work &out);
+
+  //===--- Graphs (Graphs.cpp)
+
+  int createGraph(Graph *&out);
+  int addNode(void *graph, void *const *after, size_t count, Work work,
+              GraphNode *&out);
+  int makeCooperative(void *node);
+  int destroyGraph(void *graph);
+  int graphNodes(void *graph, size_t &count);
+  int instantiate(void *graph, Executable *&out);
+  int setNode(void *executable, void *node, Work work);
+  int setEnabled(void *executable, void *node, bool enabled);
+  int upload(void *executable, void *stream);
+  int launchGraph(void *executable, void *stream);
+  int destroyExecutable(void *executable);
 
   //===--- Captures (Capture.cpp)
 
@@ -295,10 +378,6 @@ public:
   int captureInfo(void *stream, int &status, uint64_t &id);
   int beginCapture(void *stream, int mode);
   int endCapture(void *stream, void *&graph);
-  int runGraph(void *graph, void *stream);
-  /// One more handle of it, one less.
-  int keepGraph(void *graph);
-  int destroyGraph(void *graph);
   std::vector<std::unique_ptr<Capture>> captures;
 
   //===--- For the control functions
@@ -321,6 +400,7 @@ public:
   std::map<int, Context *> primaries;
   std::map<Context *, Stream *> defaultStreams;
   uint64_t nextContextId = 0;
+  uint64_t graphRuns = 0;
 
   template <typename T, typename... Args>
   T *make(Args &&...args) {
@@ -340,6 +420,10 @@ private:
   int resolve(void *handle, Kind kind, const char *what, T *&out);
   int resolveStream(void *handle, Stream *&out);
   void enqueue(Stream &stream, Operation operation);
+  int checkCooperative(const Work &work);
+  int nodeOf(void *executable, void *node, Executable *&out, uint32_t &index);
+  void release(std::shared_ptr<GraphMemory> &memory);
+  int checkRows(const Rows &rows);
   void work(Stream &stream);
   bool idle(const Stream &stream) const { return stream.queue.empty(); }
   /// Checks that an access lies within one piece of memory. `known`: the vendor
@@ -442,6 +526,28 @@ uintptr_t asWord(T value) {
     return static_cast<uintptr_t>(value);
 }
 
+/// Whether the first argument is an executable graph, on which no two threads
+/// call at once.
+constexpr bool takesExecutable(std::string_view name) {
+  for (const char *part :
+       {"GraphExec", "GraphLaunch", "GraphUpload", "GraphNodeSetEnabled"})
+    if (name.find(part) != std::string_view::npos)
+      return true;
+  return false;
+}
+
+/// Marks an object as called on.
+class InCall {
+public:
+  explicit InCall(uintptr_t object);
+  ~InCall();
+  InCall(const InCall &) = delete;
+  const bool alone; ///< nobody else was
+
+private:
+  uintptr_t object;
+};
+
 /// The entry point itself, around a body that takes the Call first.
 template <auto body, const char *const &name, bool needsContext>
 struct Entry;
@@ -455,8 +561,11 @@ struct Entry<body, name, needsContext> {
     ++self.depth;
     int code;
     {
-      Call call{std::unique_lock<std::mutex>(state().mutex)};
       uintptr_t first[] = {asWord(args)..., 0};
+      InCall inCall(takesExecutable(name) ? first[0] : 0);
+      Call call{std::unique_lock<std::mutex>(state().mutex)};
+      if (!inCall.alone)
+        state().violation("two threads call on one executable graph at once");
       code = state().begin(name, needsContext, first[0], call.lock);
       if (code == Success)
         code = body(call, args...);

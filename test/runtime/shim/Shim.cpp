@@ -259,30 +259,44 @@ int hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(
               function, blockSize, dynamicSharedBytes);
 }
 
+/// The `extra` argument of a launch for CUDA: the marks for the buffer and its
+/// size are the same there, the one for the end is not.
+struct Extra {
+  void *translated[8] = {};
+  void **value = nullptr;
+  bool valid = true;
+
+  explicit Extra(void **extra) {
+    if (!extra)
+      return;
+    auto is = [](void *mark, uintptr_t value) {
+      return reinterpret_cast<uintptr_t>(mark) == value;
+    };
+    size_t count = 0;
+    for (; !is(extra[count], LaunchParamEnd); count += 2) {
+      valid = count <= 4 && (is(extra[count], LaunchParamBufferPointer) ||
+                             is(extra[count], LaunchParamBufferSize));
+      if (!valid)
+        return;
+      translated[count] = extra[count];
+      translated[count + 1] = extra[count + 1];
+    }
+    translated[count] = reinterpret_cast<void *>(cuda::LaunchParamEnd);
+    value = translated;
+  }
+  Extra(const Extra &) = delete;
+};
+
 int hipModuleLaunchKernel(FunctionHandle function, unsigned gridX,
                           unsigned gridY, unsigned gridZ, unsigned blockX,
                           unsigned blockY, unsigned blockZ,
                           unsigned sharedBytes, StreamHandle stream,
                           void **parameters, void **extra) {
-  // The marks for the buffer and its size are CUDA's, the one for the end not.
-  void *translated[8];
-  size_t count = 0;
-  auto is = [](void *mark, uintptr_t value) {
-    return reinterpret_cast<uintptr_t>(mark) == value;
-  };
-  if (extra) {
-    for (; !is(extra[count], LaunchParamEnd); count += 2) {
-      if (count > 4 || !(is(extra[count], LaunchParamBufferPointer) ||
-                         is(extra[count], LaunchParamBufferSize)))
-        return ErrorInvalidValue;
-      translated[count] = extra[count];
-      translated[count + 1] = extra[count + 1];
-    }
-    translated[count] = reinterpret_cast<void *>(cuda::LaunchParamEnd);
-  }
+  Extra passed(extra);
+  if (!passed.valid)
+    return ErrorInvalidValue;
   return call(driver.cuLaunchKernel, function, gridX, gridY, gridZ, blockX,
-              blockY, blockZ, sharedBytes, stream, parameters,
-              extra ? translated : nullptr);
+              blockY, blockZ, sharedBytes, stream, parameters, passed.value);
 }
 
 int hipModuleLaunchCooperativeKernel(FunctionHandle function, unsigned gridX,
@@ -349,6 +363,104 @@ int hipEventRecord(EventHandle event, StreamHandle stream) {
 }
 int hipEventQuery(EventHandle event) {
   return call(driver.cuEventQuery, event);
+}
+
+//===----------------------------------------------------------------------===//
+// Graphs
+//===----------------------------------------------------------------------===//
+
+static cuda::CUDA_KERNEL_NODE_PARAMS nodeOf(const hipKernelNodeParams &kernel,
+                                            Extra &extra) {
+  cuda::CUDA_KERNEL_NODE_PARAMS node = {};
+  node.func = static_cast<FunctionHandle>(kernel.func);
+  node.gridDimX = kernel.gridDim[0];
+  node.gridDimY = kernel.gridDim[1];
+  node.gridDimZ = kernel.gridDim[2];
+  node.blockDimX = kernel.blockDim[0];
+  node.blockDimY = kernel.blockDim[1];
+  node.blockDimZ = kernel.blockDim[2];
+  node.sharedMemBytes = kernel.sharedMemBytes;
+  node.kernelParams = kernel.kernelParams;
+  node.extra = extra.value;
+  return node;
+}
+
+static cuda::CUDA_MEMCPY3D nodeOf(void *destination, const void *source,
+                                  size_t bytes) {
+  cuda::CUDA_MEMCPY3D copy = {};
+  copy.srcMemoryType = copy.dstMemoryType = cuda::MemoryTypeUnified;
+  copy.srcDevice = source;
+  copy.dstDevice = destination;
+  copy.srcPitch = copy.dstPitch = copy.WidthInBytes = bytes;
+  copy.srcHeight = copy.dstHeight = copy.Height = copy.Depth = 1;
+  return copy;
+}
+
+static void *currentContext() {
+  return initialise() == Success ? contexts[size_t(currentDevice)] : nullptr;
+}
+
+int hipGraphCreate(GraphHandle *graph, unsigned flags) {
+  return call(driver.cuGraphCreate, graph, flags);
+}
+int hipGraphAddKernelNode(GraphNodeHandle *node, GraphHandle graph,
+                          const GraphNodeHandle *after, size_t count,
+                          const hipKernelNodeParams *kernel) {
+  Extra extra(kernel->extra);
+  if (!extra.valid)
+    return ErrorInvalidValue;
+  cuda::CUDA_KERNEL_NODE_PARAMS added = nodeOf(*kernel, extra);
+  return call(driver.cuGraphAddKernelNode, node, graph, after, count, &added);
+}
+int hipGraphAddMemcpyNode1D(GraphNodeHandle *node, GraphHandle graph,
+                            const GraphNodeHandle *after, size_t count,
+                            void *destination, const void *source, size_t bytes,
+                            int kind) {
+  if (kind != MemcpyDefault)
+    return ErrorNotSupported;
+  cuda::CUDA_MEMCPY3D copy = nodeOf(destination, source, bytes);
+  return call(driver.cuGraphAddMemcpyNode, node, graph, after, count, &copy,
+              currentContext());
+}
+int hipGraphInstantiateWithFlags(GraphExecHandle *executable, GraphHandle graph,
+                                 unsigned long long flags) {
+  return call(driver.cuGraphInstantiateWithFlags, executable, graph, flags);
+}
+int hipGraphUpload(GraphExecHandle executable, StreamHandle stream) {
+  return call(driver.cuGraphUpload, executable, stream);
+}
+int hipGraphExecKernelNodeSetParams(GraphExecHandle executable,
+                                    GraphNodeHandle node,
+                                    const hipKernelNodeParams *kernel) {
+  Extra extra(kernel->extra);
+  if (!extra.valid)
+    return ErrorInvalidValue;
+  cuda::CUDA_KERNEL_NODE_PARAMS changed = nodeOf(*kernel, extra);
+  return call(driver.cuGraphExecKernelNodeSetParams, executable, node,
+              &changed);
+}
+int hipGraphExecMemcpyNodeSetParams1D(GraphExecHandle executable,
+                                      GraphNodeHandle node, void *destination,
+                                      const void *source, size_t bytes,
+                                      int kind) {
+  if (kind != MemcpyDefault)
+    return ErrorNotSupported;
+  cuda::CUDA_MEMCPY3D copy = nodeOf(destination, source, bytes);
+  return call(driver.cuGraphExecMemcpyNodeSetParams, executable, node, &copy,
+              currentContext());
+}
+int hipGraphNodeSetEnabled(GraphExecHandle executable, GraphNodeHandle node,
+                           unsigned enabled) {
+  return call(driver.cuGraphNodeSetEnabled, executable, node, enabled);
+}
+int hipGraphLaunch(GraphExecHandle executable, StreamHandle stream) {
+  return call(driver.cuGraphLaunch, executable, stream);
+}
+int hipGraphExecDestroy(GraphExecHandle executable) {
+  return call(driver.cuGraphExecDestroy, executable);
+}
+int hipGraphDestroy(GraphHandle graph) {
+  return call(driver.cuGraphDestroy, graph);
 }
 
 //===----------------------------------------------------------------------===//

@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The facts of CUDA, and its way to name devices, launch with attributes and
-// tell kinds of memory.
+// The facts of CUDA, and its way to name devices, launch with attributes, tell
+// kinds of memory and write down nodes of graphs.
 //===----------------------------------------------------------------------===//
 
 #include "drivers/cuda/CudaDriver.h"
@@ -112,6 +112,34 @@ VendorCall CudaDriver::identify(VendorDevice &device) const {
   return call;
 }
 
+/// The attributes for a block's flags and clusters, and their number.
+unsigned CudaDriver::launchAttributes(FunctionHandle function,
+                                      const gpuasync_block &block,
+                                      CUlaunchAttribute (&out)[2]) const {
+  unsigned count = 0;
+  int64_t clusterBlocks = 1;
+  unsigned cluster[3];
+  for (int i = 0; i < 3; ++i) {
+    cluster[i] = block.cluster[i] > 0 ? unsigned(block.cluster[i]) : 1;
+    clusterBlocks *= cluster[i];
+  }
+  if (clusterBlocks > 1) {
+    CUlaunchAttribute &attribute = out[count++] = {};
+    attribute.id = LaunchAttributeClusterDimension;
+    attribute.value.clusterDim = {cluster[0], cluster[1], cluster[2]};
+    // More than 8 blocks is what not every chip of the architecture can do.
+    if (clusterBlocks > 8)
+      (void)VENDOR_CALL(functionSetAttribute, function,
+                        FuncNonPortableClusterSizeAllowed, 1);
+  }
+  if (block.flags & GPUASYNC_LAUNCH_COOPERATIVE) {
+    CUlaunchAttribute &attribute = out[count++] = {};
+    attribute.id = LaunchAttributeCooperative;
+    attribute.value.cooperative = 1;
+  }
+  return count;
+}
+
 VendorCall CudaDriver::launchExtended(FunctionHandle function,
                                       StreamHandle stream,
                                       const gpuasync_kernel &,
@@ -119,7 +147,7 @@ VendorCall CudaDriver::launchExtended(FunctionHandle function,
                                       void **parameters, void **extra) const {
   if (!table.launchExtended)
     return {ErrorNotSupported, VendorEntry::launchExtended};
-  CUlaunchAttribute attributes[2] = {};
+  CUlaunchAttribute attributes[2];
   CUlaunchConfig config = {};
   config.gridDimX = unsigned(block.grid[0]);
   config.gridDimY = unsigned(block.grid[1]);
@@ -130,26 +158,7 @@ VendorCall CudaDriver::launchExtended(FunctionHandle function,
   config.sharedMemBytes = unsigned(block.dynamicSharedBytes);
   config.hStream = stream;
   config.attrs = attributes;
-  int64_t clusterBlocks = 1;
-  unsigned cluster[3];
-  for (int i = 0; i < 3; ++i) {
-    cluster[i] = block.cluster[i] > 0 ? unsigned(block.cluster[i]) : 1;
-    clusterBlocks *= cluster[i];
-  }
-  if (clusterBlocks > 1) {
-    CUlaunchAttribute &attribute = attributes[config.numAttrs++];
-    attribute.id = LaunchAttributeClusterDimension;
-    attribute.value.clusterDim = {cluster[0], cluster[1], cluster[2]};
-    // More than 8 blocks is what not every chip of the architecture can do.
-    if (clusterBlocks > 8)
-      (void)VENDOR_CALL(functionSetAttribute, function,
-                        FuncNonPortableClusterSizeAllowed, 1);
-  }
-  if (block.flags & GPUASYNC_LAUNCH_COOPERATIVE) {
-    CUlaunchAttribute &attribute = attributes[config.numAttrs++];
-    attribute.id = LaunchAttributeCooperative;
-    attribute.value.cooperative = 1;
-  }
+  config.numAttrs = launchAttributes(function, block, attributes);
   return VENDOR_CALL(launchExtended, &config, function, parameters, extra);
 }
 
@@ -182,4 +191,76 @@ VendorCall CudaDriver::pointerKind(const void *pointer,
            : type == MemoryTypeHost   ? PointerKind::Registered
                                       : PointerKind::Pageable;
   return call;
+}
+
+//===----------------------------------------------------------------------===//
+// Graphs
+//===----------------------------------------------------------------------===//
+
+static CUDA_KERNEL_NODE_PARAMS nodeOf(const VendorKernelNode &kernel) {
+  CUDA_KERNEL_NODE_PARAMS node = {};
+  node.func = kernel.function;
+  node.gridDimX = kernel.grid[0];
+  node.gridDimY = kernel.grid[1];
+  node.gridDimZ = kernel.grid[2];
+  node.blockDimX = kernel.block[0];
+  node.blockDimY = kernel.block[1];
+  node.blockDimZ = kernel.block[2];
+  node.sharedMemBytes = kernel.sharedBytes;
+  node.kernelParams = kernel.parameters;
+  node.extra = kernel.extra;
+  return node;
+}
+
+static CUDA_MEMCPY3D nodeOf(void *destination, const void *source,
+                            size_t bytes) {
+  CUDA_MEMCPY3D copy = {};
+  copy.srcMemoryType = copy.dstMemoryType = MemoryTypeUnified;
+  copy.srcDevice = source;
+  copy.dstDevice = destination;
+  copy.srcPitch = copy.dstPitch = copy.WidthInBytes = bytes;
+  copy.srcHeight = copy.dstHeight = copy.Height = copy.Depth = 1;
+  return copy;
+}
+
+VendorCall CudaDriver::addKernelNode(GraphNodeHandle &out, GraphHandle graph,
+                                     const GraphNodeHandle *after, size_t count,
+                                     const VendorKernelNode &kernel) const {
+  CUDA_KERNEL_NODE_PARAMS node = nodeOf(kernel);
+  return VENDOR_CALL(graphAddKernel, &out, graph, after, count, &node);
+}
+
+VendorCall CudaDriver::extendKernelNode(GraphNodeHandle node,
+                                        FunctionHandle function,
+                                        const gpuasync_block &block) const {
+  CUlaunchAttribute attributes[2];
+  unsigned count = launchAttributes(function, block, attributes);
+  VendorCall call = {Success, VendorEntry::graphKernelAttribute};
+  for (unsigned i = 0; i < count && call.ok(); ++i)
+    call = VENDOR_CALL(graphKernelAttribute, node, int(attributes[i].id),
+                       &attributes[i].value);
+  return call;
+}
+
+VendorCall CudaDriver::setKernelNode(GraphExecHandle executable,
+                                     GraphNodeHandle node,
+                                     const VendorKernelNode &kernel) const {
+  CUDA_KERNEL_NODE_PARAMS changed = nodeOf(kernel);
+  return VENDOR_CALL(graphSetKernel, executable, node, &changed);
+}
+
+VendorCall CudaDriver::addCopyNode(GraphNodeHandle &out, GraphHandle graph,
+                                   const GraphNodeHandle *after, size_t count,
+                                   void *destination, const void *source,
+                                   size_t bytes, void *context) const {
+  CUDA_MEMCPY3D copy = nodeOf(destination, source, bytes);
+  return VENDOR_CALL(graphAddCopy, &out, graph, after, count, &copy, context);
+}
+
+VendorCall CudaDriver::setCopyNode(GraphExecHandle executable,
+                                   GraphNodeHandle node, void *destination,
+                                   const void *source, size_t bytes,
+                                   void *context) const {
+  CUDA_MEMCPY3D copy = nodeOf(destination, source, bytes);
+  return VENDOR_CALL(graphSetCopy, executable, node, &copy, context);
 }

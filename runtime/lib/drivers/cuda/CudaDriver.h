@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The functions of VendorDriver that CUDA has its own way for: in
-// CudaDriver.cpp those of devices, launches and memory, in CudaImage.cpp and
-// CudaModule.cpp those of images.
+// CudaDriver.cpp those of devices, launches, memory and graphs, in
+// CudaImage.cpp and CudaModule.cpp those of images.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_DRIVERS_CUDA_CUDADRIVER_H
@@ -17,6 +17,8 @@ namespace cuda {
 
 extern const char builtinPtx[];
 extern const size_t builtinPtxBytes;
+
+struct CUlaunchAttribute;
 
 class CudaDriver final : public VendorDriver {
 public:
@@ -39,6 +41,25 @@ public:
                       const void *source, size_t sourcePitch, size_t width,
                       size_t height, StreamHandle stream) const override;
   VendorCall pointerKind(const void *pointer, PointerKind &kind) const override;
+  VendorCall addKernelNode(GraphNodeHandle &out, GraphHandle graph,
+                           const GraphNodeHandle *after, size_t count,
+                           const VendorKernelNode &kernel) const override;
+  VendorCall extendKernelNode(GraphNodeHandle node, FunctionHandle function,
+                              const gpuasync_block &block) const override;
+  VendorCall setKernelNode(GraphExecHandle executable, GraphNodeHandle node,
+                           const VendorKernelNode &kernel) const override;
+  VendorCall addCopyNode(GraphNodeHandle &out, GraphHandle graph,
+                         const GraphNodeHandle *after, size_t count,
+                         void *destination, const void *source, size_t bytes,
+                         void *context) const override;
+  VendorCall setCopyNode(GraphExecHandle executable, GraphNodeHandle node,
+                         void *destination, const void *source, size_t bytes,
+                         void *context) const override;
+
+private:
+  unsigned launchAttributes(FunctionHandle function,
+                            const gpuasync_block &block,
+                            CUlaunchAttribute (&out)[2]) const;
 };
 
 } // namespace cuda

@@ -66,16 +66,18 @@ enum LaunchAttributeId : unsigned {
   LaunchAttributeClusterDimension = 4
 };
 
+union CUlaunchAttributeValue {
+  char pad[64];
+  int cooperative;
+  struct {
+    unsigned x, y, z;
+  } clusterDim;
+};
+
 struct CUlaunchAttribute {
   unsigned id;
   char pad[4];
-  union {
-    char pad[64];
-    int cooperative;
-    struct {
-      unsigned x, y, z;
-    } clusterDim;
-  } value;
+  CUlaunchAttributeValue value;
 };
 
 struct CUlaunchConfig {
@@ -101,6 +103,33 @@ struct CUDA_MEMCPY2D {
   void *dstArray;
   size_t dstPitch;
   size_t WidthInBytes, Height;
+};
+
+struct CUDA_MEMCPY3D {
+  size_t srcXInBytes, srcY, srcZ, srcLOD;
+  unsigned srcMemoryType;
+  const void *srcHost;
+  const void *srcDevice;
+  void *srcArray, *reserved0;
+  size_t srcPitch, srcHeight;
+  size_t dstXInBytes, dstY, dstZ, dstLOD;
+  unsigned dstMemoryType;
+  void *dstHost;
+  void *dstDevice;
+  void *dstArray, *reserved1;
+  size_t dstPitch, dstHeight;
+  size_t WidthInBytes, Height, Depth;
+};
+
+struct CUDA_KERNEL_NODE_PARAMS {
+  FunctionHandle func;
+  unsigned gridDimX, gridDimY, gridDimZ;
+  unsigned blockDimX, blockDimY, blockDimZ;
+  unsigned sharedMemBytes;
+  void **kernelParams;
+  void **extra;
+  void *kern;
+  void *ctx;
 };
 
 } // namespace cuda

@@ -2,8 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The facts of HIP, and its way to name devices, launch cooperatively and tell
-// kinds of memory. HIP has no contexts: each thread has a current device.
+// The facts of HIP, and its way to name devices, launch cooperatively, tell
+// kinds of memory and write down nodes of graphs. HIP has no contexts: each
+// thread has a current device.
 //===----------------------------------------------------------------------===//
 
 #include "drivers/hip/HipDriver.h"
@@ -145,4 +146,57 @@ VendorCall HipDriver::pointerKind(const void *pointer,
   else if (call.code == ErrorInvalidValue && table.lastError)
     (void)table.lastError();
   return call;
+}
+
+//===----------------------------------------------------------------------===//
+// Graphs
+//===----------------------------------------------------------------------===//
+
+static hipKernelNodeParams nodeOf(const VendorKernelNode &kernel) {
+  hipKernelNodeParams node = {};
+  node.func = kernel.function;
+  for (int i = 0; i < 3; ++i) {
+    node.gridDim[i] = kernel.grid[i];
+    node.blockDim[i] = kernel.block[i];
+  }
+  node.sharedMemBytes = kernel.sharedBytes;
+  node.kernelParams = kernel.parameters;
+  node.extra = kernel.extra;
+  return node;
+}
+
+VendorCall HipDriver::addKernelNode(GraphNodeHandle &out, GraphHandle graph,
+                                    const GraphNodeHandle *after, size_t count,
+                                    const VendorKernelNode &kernel) const {
+  hipKernelNodeParams node = nodeOf(kernel);
+  return VENDOR_CALL(graphAddKernelOf, &out, graph, after, count, &node);
+}
+
+// Versions differ in whether a node's attribute for it has an effect.
+VendorCall HipDriver::extendKernelNode(GraphNodeHandle, FunctionHandle,
+                                       const gpuasync_block &) const {
+  return {ErrorNotSupported, VendorEntry::graphAddKernelOf};
+}
+
+VendorCall HipDriver::setKernelNode(GraphExecHandle executable,
+                                    GraphNodeHandle node,
+                                    const VendorKernelNode &kernel) const {
+  hipKernelNodeParams changed = nodeOf(kernel);
+  return VENDOR_CALL(graphSetKernelOf, executable, node, &changed);
+}
+
+VendorCall HipDriver::addCopyNode(GraphNodeHandle &out, GraphHandle graph,
+                                  const GraphNodeHandle *after, size_t count,
+                                  void *destination, const void *source,
+                                  size_t bytes, void *) const {
+  return VENDOR_CALL(graphAddCopyOfKind, &out, graph, after, count, destination,
+                     source, bytes, MemcpyDefault);
+}
+
+VendorCall HipDriver::setCopyNode(GraphExecHandle executable,
+                                  GraphNodeHandle node, void *destination,
+                                  const void *source, size_t bytes,
+                                  void *) const {
+  return VENDOR_CALL(graphSetCopyOfKind, executable, node, destination, source,
+                     bytes, MemcpyDefault);
 }

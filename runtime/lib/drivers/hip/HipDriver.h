@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The functions of VendorDriver that HIP has its own way for: in HipDriver.cpp
-// those of devices, launches and memory, in HipImage.cpp those of images.
+// those of devices, launches, memory and graphs, in HipImage.cpp those of
+// images.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_DRIVERS_HIP_HIPDRIVER_H
@@ -44,6 +45,20 @@ public:
                       const void *source, size_t sourcePitch, size_t width,
                       size_t height, StreamHandle stream) const override;
   VendorCall pointerKind(const void *pointer, PointerKind &kind) const override;
+  VendorCall addKernelNode(GraphNodeHandle &out, GraphHandle graph,
+                           const GraphNodeHandle *after, size_t count,
+                           const VendorKernelNode &kernel) const override;
+  VendorCall extendKernelNode(GraphNodeHandle node, FunctionHandle function,
+                              const gpuasync_block &block) const override;
+  VendorCall setKernelNode(GraphExecHandle executable, GraphNodeHandle node,
+                           const VendorKernelNode &kernel) const override;
+  VendorCall addCopyNode(GraphNodeHandle &out, GraphHandle graph,
+                         const GraphNodeHandle *after, size_t count,
+                         void *destination, const void *source, size_t bytes,
+                         void *context) const override;
+  VendorCall setCopyNode(GraphExecHandle executable, GraphNodeHandle node,
+                         void *destination, const void *source, size_t bytes,
+                         void *context) const override;
 };
 
 } // namespace hip

@@ -67,6 +67,15 @@ struct hipPointerAttribute_t {
   unsigned allocationFlags;
 };
 
+struct hipKernelNodeParams {
+  unsigned blockDim[3];
+  void **extra;
+  void *func;
+  unsigned gridDim[3];
+  void **kernelParams;
+  unsigned sharedMemBytes;
+};
+
 } // namespace hip
 } // namespace gpuasync
 

@@ -15,7 +15,8 @@ static const uint32_t paramOffsets[] = {0};
 static const uint32_t paramSizes[] = {sizeof(BuiltinArguments)};
 static const gpuasync_kernel kernels[BuiltinKernelCount] = {
     {"gpuasync_copy", paramOffsets, paramSizes, 1, sizeof(BuiltinArguments)},
-    {"gpuasync_fill", paramOffsets, paramSizes, 1, sizeof(BuiltinArguments)}};
+    {"gpuasync_fill", paramOffsets, paramSizes, 1, sizeof(BuiltinArguments)},
+    {"gpuasync_nothing", nullptr, nullptr, 0, 0}};
 static const gpuasync_module module = {"gpuasync_builtin", kernels, nullptr,
                                        BuiltinKernelCount, 0};
 
@@ -70,5 +71,20 @@ BuiltinArguments gpuasync::builtinFillArguments(const StridedFill &fill) {
     result.destinationStrides[i] = fill.strides[i];
     result.count *= uint64_t(fill.sizes[i]);
   }
+  // Elements side by side, two at a time as long as all is aligned for that.
+  uint64_t bits = reinterpret_cast<uintptr_t>(fill.destination);
+  for (uint32_t i = 0; i + 1 < fill.rank; ++i)
+    bits |= uint64_t(fill.strides[i]);
+  if (fill.rank == 0 || fill.strides[fill.rank - 1] != int64_t(result.unit))
+    return result;
+  int64_t &width = result.sizes[fill.rank - 1];
+  while (result.unit < sizeof(result.pattern) && width % 2 == 0 &&
+         bits % (2 * result.unit) == 0) {
+    memcpy(result.pattern + result.unit, result.pattern, result.unit);
+    result.unit *= 2;
+    width /= 2;
+    result.count /= 2;
+  }
+  result.destinationStrides[fill.rank - 1] = result.unit;
   return result;
 }

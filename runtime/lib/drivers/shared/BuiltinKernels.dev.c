@@ -113,3 +113,5 @@ __attribute__((device_kernel)) void gpuasync_fill(const struct Arguments a) {
     }
   }
 }
+
+__attribute__((device_kernel)) void gpuasync_nothing(void) {}

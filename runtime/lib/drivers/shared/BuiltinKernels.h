@@ -2,9 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Copies and fills that no vendor call does: any rank, any stride, patterns of
-// 8 and 16 bytes. The kernels are in BuiltinKernels.dev.c; each driver embeds
-// them compiled.
+// Copies and fills that no vendor call does (any rank, any stride, patterns of
+// 8 and 16 bytes), and a kernel that does nothing. They are in
+// BuiltinKernels.dev.c; each driver embeds them compiled.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_DRIVERS_SHARED_BUILTINKERNELS_H
@@ -14,9 +14,15 @@
 
 namespace gpuasync {
 
-enum BuiltinKernel : uint32_t { BuiltinCopy, BuiltinFill, BuiltinKernelCount };
+enum BuiltinKernel : uint32_t {
+  BuiltinCopy,
+  BuiltinFill,
+  BuiltinNothing,
+  BuiltinKernelCount
+};
 
-/// The one parameter of both kernels; BuiltinKernels.dev.c declares the same.
+/// The one parameter of copies and fills; BuiltinKernels.dev.c declares the
+/// same.
 struct BuiltinArguments {
   /// One more than a copy has: the element may be several units.
   static constexpr uint32_t maxRank = 9;

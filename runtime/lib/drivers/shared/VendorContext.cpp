@@ -113,6 +113,8 @@ Status VendorContext::open(void *adopted) {
   gpuasync_image image;
   if (status.ok() && driver.builtinImage(device.limits, image))
     status = loadModule(builtinKernelModule(), image, builtinModule, builtins);
+  if (!builtinModule)
+    refuted |= device.info.capabilities & CapGraphs;
   guard.succeeded = status.ok();
   return status;
 }
@@ -197,6 +199,9 @@ uint64_t VendorContext::close(bool lost) noexcept {
     return 0;
   }
   OutsideCapture outside(driver);
+  if (uploads)
+    destroyStream(uploads);
+  uploads = nullptr;
   if (builtinModule)
     unloadModule(builtinModule);
   builtinModule = nullptr;

@@ -5,7 +5,7 @@
 // DriverContext over a vendor's table. The functions are, by what they are
 // about, in VendorContext.cpp (opening, closing, being current),
 // VendorStream.cpp, VendorModule.cpp, VendorLaunch.cpp, VendorTransfer.cpp,
-// VendorMemory.cpp and VendorErrors.cpp.
+// VendorGraph.cpp, VendorMemory.cpp and VendorErrors.cpp.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_DRIVERS_SHARED_VENDORCONTEXT_H
@@ -14,6 +14,7 @@
 #include "drivers/shared/BuiltinKernels.h"
 #include "drivers/shared/OutsideCapture.h"
 #include "drivers/shared/VendorDriver.h"
+#include "drivers/shared/VendorGraph.h"
 
 namespace gpuasync {
 
@@ -89,6 +90,13 @@ public:
                      const gpuasync_site *site) override;
   Status fillStrided(NativeStream stream, const StridedFill &fill,
                      const gpuasync_site *site) override;
+
+  Status makeGraph(const GraphNode *nodes, uint32_t count,
+                   NativeGraph &out) override;
+  Status updateGraph(NativeGraph graph, const uint32_t *indices,
+                     const GraphNode *nodes, uint32_t count) override;
+  Status launchGraph(NativeGraph graph, NativeStream stream) override;
+  void destroyGraph(NativeGraph graph) noexcept override;
 
   Status allocAsync(NativeStream stream, uint64_t bytes, void *&out) override;
   Status freeAsync(NativeStream stream, void *pointer) override;
@@ -169,7 +177,20 @@ private:
 
   //===--- Launches and transfers
 
-  bool fits(const VendorFunction &function, const gpuasync_block &block) const;
+  /// Whether a launch keeps within the limits of device and function.
+  bool fits(const VendorFunction &function, const gpuasync_block &block) const {
+    const VendorLimits &limits = device.limits;
+    // Each factor is below 2^32 once the first comparisons held.
+    return uint64_t(block.grid[0]) <= limits.maxGrid[0] &&
+           uint64_t(block.grid[1]) <= limits.maxGrid[1] &&
+           uint64_t(block.grid[2]) <= limits.maxGrid[2] &&
+           uint64_t(block.block[0]) <= limits.maxBlock[0] &&
+           uint64_t(block.block[1]) <= limits.maxBlock[1] &&
+           uint64_t(block.block[2]) <= limits.maxBlock[2] &&
+           uint64_t(block.block[0] * block.block[1] * block.block[2]) <=
+               function.maxThreads &&
+           uint64_t(block.dynamicSharedBytes) <= function.maxDynamicShared;
+  }
   Status start(const VendorFunction &function, NativeStream stream,
                const gpuasync_kernel &kernel, const gpuasync_block &block,
                void **parameters, void **extra);
@@ -182,11 +203,34 @@ private:
   __attribute__((noinline, cold)) Status
   launchFailed(VendorCall call, const VendorFunction &function,
                const gpuasync_kernel &kernel, const gpuasync_block &block);
+  /// The launch of a built-in kernel; the block's parameters are beside it.
+  struct BuiltinLaunch {
+    BuiltinArguments arguments;
+    gpuasync_block block = {};
+  };
+  Status prepareBuiltin(BuiltinKernel kernel, const BuiltinArguments &arguments,
+                        BuiltinLaunch &out);
   Status launchBuiltin(NativeStream stream, BuiltinKernel kernel,
-                       BuiltinArguments arguments);
+                       const BuiltinArguments &arguments);
   bool fillByVendor(NativeStream stream, const StridedFill &fill,
                     VendorCall &call);
   bool bothOnHost(const void *destination, const void *source);
+
+  //===--- Graphs
+
+  struct KernelNode;
+  bool isCopyNode(const GraphNode &node);
+  Status launchNode(const VendorFunction &function,
+                    const gpuasync_kernel &kernel, const gpuasync_block &block,
+                    KernelNode &out);
+  Status kernelNode(const GraphNode &node, KernelNode &out);
+  Status addNode(VendorGraph &graph, VendorGraph::Node &out,
+                 const GraphNode &node, const GraphNodeHandle *after,
+                 size_t count);
+  Status updateNode(VendorGraph &graph, VendorGraph::Node &node,
+                    const GraphNode &to);
+  Status buildGraph(VendorGraph &graph, const GraphNode *nodes);
+  Status uploadGraph(VendorGraph &graph);
 
   //===--- Memory
 
@@ -210,7 +254,10 @@ private:
   NativeFunction builtins[BuiltinKernelCount] = {};
   alignas(64) std::mutex localMutex; ///< no frame reads what follows
   uint32_t localReserved = 0;        ///< guarded by localMutex
-  /// Streams, events, modules and memory not given back; for the leak check.
+  std::mutex graphMutex;
+  NativeStream uploads = nullptr; ///< graphs take it; guarded by graphMutex
+  /// Streams, events, modules, graphs and memory not given back; for the leak
+  /// check.
   std::atomic<int64_t> live{0};
 };
 

@@ -86,6 +86,17 @@ Status VendorDriver::find(int32_t ordinal, VendorDevice *&device) {
   return status;
 }
 
+bool VendorDriver::hasGraphs() const {
+  bool nodes = table.graphAddKernel
+                   ? table.graphKernelAttribute && table.graphAddCopy &&
+                         table.graphSetKernel && table.graphSetCopy
+                   : table.graphAddKernelOf && table.graphAddCopyOfKind &&
+                         table.graphSetKernelOf && table.graphSetCopyOfKind;
+  return nodes && table.graphCreate && table.graphInstantiate &&
+         table.graphUpload && table.graphSetEnabled && table.graphLaunch &&
+         table.graphExecDestroy && table.graphDestroy;
+}
+
 Status VendorDriver::describeDevice(VendorDevice &device) const {
   DeviceInfo &info = device.info;
   VendorLimits &limits = device.limits;
@@ -130,6 +141,8 @@ Status VendorDriver::describeDevice(VendorDevice &device) const {
   if (table.streamWriteValue &&
       (!attributes.flagWait || attribute(attributes.flagWait)))
     info.capabilities |= CapFlagWait;
+  if (hasGraphs())
+    info.capabilities |= CapGraphs;
   // Everything here relies on one address space.
   bool unified =
       !attributes.unifiedAddressing || attribute(attributes.unifiedAddressing);

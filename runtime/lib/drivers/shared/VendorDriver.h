@@ -11,6 +11,7 @@
 #define GPUASYNC_DRIVERS_SHARED_VENDORDRIVER_H
 
 #include "drivers/shared/VendorDevice.h"
+#include "drivers/shared/VendorGraph.h"
 #include "drivers/shared/VendorLibrary.h"
 
 #include <mutex>
@@ -119,6 +120,25 @@ public:
                               StreamHandle stream) const = 0;
   virtual VendorCall pointerKind(const void *pointer,
                                  PointerKind &kind) const = 0;
+  virtual VendorCall addKernelNode(GraphNodeHandle &out, GraphHandle graph,
+                                   const GraphNodeHandle *after, size_t count,
+                                   const VendorKernelNode &kernel) const = 0;
+  /// Flags and clusters of a launch. What graphs cannot hold is
+  /// ErrorNotSupported.
+  virtual VendorCall extendKernelNode(GraphNodeHandle node,
+                                      FunctionHandle function,
+                                      const gpuasync_block &block) const = 0;
+  virtual VendorCall setKernelNode(GraphExecHandle executable,
+                                   GraphNodeHandle node,
+                                   const VendorKernelNode &kernel) const = 0;
+  virtual VendorCall addCopyNode(GraphNodeHandle &out, GraphHandle graph,
+                                 const GraphNodeHandle *after, size_t count,
+                                 void *destination, const void *source,
+                                 size_t bytes, void *context) const = 0;
+  virtual VendorCall setCopyNode(GraphExecHandle executable,
+                                 GraphNodeHandle node, void *destination,
+                                 const void *source, size_t bytes,
+                                 void *context) const = 0;
 
 protected:
   explicit VendorDriver(const VendorFacts &facts) : facts(facts) {}
@@ -129,6 +149,7 @@ private:
   Status open(bool &final);
   Status find(int32_t ordinal, VendorDevice *&device);
   Status describeDevice(VendorDevice &device) const;
+  bool hasGraphs() const;
 
   std::mutex mutex; ///< guards what follows, until it is settled
   bool settled = false;

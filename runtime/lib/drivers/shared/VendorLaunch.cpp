@@ -10,22 +10,6 @@
 
 using namespace gpuasync;
 
-/// Whether a launch keeps within the limits of device and function.
-inline bool VendorContext::fits(const VendorFunction &function,
-                                const gpuasync_block &block) const {
-  const VendorLimits &limits = device.limits;
-  // Each factor is below 2^32 once the first comparisons held.
-  return uint64_t(block.grid[0]) <= limits.maxGrid[0] &&
-         uint64_t(block.grid[1]) <= limits.maxGrid[1] &&
-         uint64_t(block.grid[2]) <= limits.maxGrid[2] &&
-         uint64_t(block.block[0]) <= limits.maxBlock[0] &&
-         uint64_t(block.block[1]) <= limits.maxBlock[1] &&
-         uint64_t(block.block[2]) <= limits.maxBlock[2] &&
-         uint64_t(block.block[0] * block.block[1] * block.block[2]) <=
-             function.maxThreads &&
-         uint64_t(block.dynamicSharedBytes) <= function.maxDynamicShared;
-}
-
 inline Status VendorContext::start(const VendorFunction &function,
                                    NativeStream stream,
                                    const gpuasync_kernel &kernel,

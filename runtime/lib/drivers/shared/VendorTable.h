@@ -17,11 +17,15 @@
 namespace gpuasync {
 
 namespace cuda {
+struct CUDA_KERNEL_NODE_PARAMS;
 struct CUDA_MEMCPY2D;
+struct CUDA_MEMCPY3D;
+union CUlaunchAttributeValue;
 struct CUlaunchConfig;
 } // namespace cuda
 namespace hip {
 struct hipDeviceProp_tR0600;
+struct hipKernelNodeParams;
 struct hipPointerAttribute_t;
 } // namespace hip
 

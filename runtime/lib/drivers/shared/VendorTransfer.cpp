@@ -12,8 +12,9 @@
 
 using namespace gpuasync;
 
-Status VendorContext::launchBuiltin(NativeStream stream, BuiltinKernel kernel,
-                                    BuiltinArguments arguments) {
+Status VendorContext::prepareBuiltin(BuiltinKernel kernel,
+                                     const BuiltinArguments &arguments,
+                                     BuiltinLaunch &out) {
   if (!builtins[kernel])
     return makeStatus(GPUASYNC_UNSUPPORTED,
                       "%s has no built-in kernels for %s, and no call of the "
@@ -24,23 +25,31 @@ Status VendorContext::launchBuiltin(NativeStream stream, BuiltinKernel kernel,
                             "device memory"
                           : "fill: use elements of at most 4 bytes in "
                             "contiguous memory");
+  out.arguments = arguments;
   void *source = const_cast<void *>(arguments.source);
-  RETURN_IF_ERROR(toDeviceAddress(arguments.destination));
+  RETURN_IF_ERROR(toDeviceAddress(out.arguments.destination));
   RETURN_IF_ERROR(toDeviceAddress(source));
-  arguments.source = source;
+  out.arguments.source = source;
   const uint64_t threads = 256;
   // Enough blocks to fill the device; each thread takes its share in a loop.
   uint64_t blocks = (arguments.count + threads - 1) / threads;
   uint64_t most = uint64_t(device.limits.multiprocessors) * 16;
-  gpuasync_block block = {};
-  block.grid[0] = int64_t(blocks < most ? blocks : most);
+  gpuasync_block &block = out.block;
+  block.grid[0] = int64_t(!blocks ? 1 : blocks < most ? blocks : most);
   block.grid[1] = block.grid[2] = 1;
   block.block[0] = int64_t(threads);
   block.block[1] = block.block[2] = 1;
-  block.paramBytes = sizeof(arguments);
-  block.params = &arguments;
-  return launch(stream, builtins[kernel], builtinKernels()[kernel], block,
-                nullptr);
+  block.paramBytes = sizeof(out.arguments);
+  block.params = &out.arguments;
+  return Status();
+}
+
+Status VendorContext::launchBuiltin(NativeStream stream, BuiltinKernel kernel,
+                                    const BuiltinArguments &arguments) {
+  BuiltinLaunch launch;
+  RETURN_IF_ERROR(prepareBuiltin(kernel, arguments, launch));
+  return this->launch(stream, builtins[kernel], builtinKernels()[kernel],
+                      launch.block, nullptr);
 }
 
 // A vendor's copy between two places in host memory is done by the caller's

@@ -23,6 +23,9 @@ using ModuleHandle = struct ModuleOfVendor *;
 using FunctionHandle = struct FunctionOfVendor *;
 using PoolHandle = struct PoolOfVendor *;
 using LinkHandle = struct LinkOfVendor *; ///< CUDA only
+using GraphHandle = struct GraphOfVendor *;
+using GraphNodeHandle = struct GraphNodeOfVendor *;
+using GraphExecHandle = struct GraphExecOfVendor *;
 
 /// CUresult, hipError_t.
 enum : int {

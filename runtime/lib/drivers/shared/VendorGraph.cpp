@@ -1,0 +1,314 @@
+//===- VendorGraph.cpp - Graphs of cuda and hip ---------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Graphs are built node by node, which tells which node an error is about.
+// Every graph has one root, and that is a kernel: each further root costs about
+// 1 us a launch, and a root of another kind as much as none.
+//===----------------------------------------------------------------------===//
+
+#include "drivers/shared/VendorGraph.h"
+
+#include "drivers/shared/VendorContext.h"
+
+#include <string.h>
+
+using namespace gpuasync;
+
+static bool isExtended(const gpuasync_block &block) {
+  return block.flags || block.cluster[0] > 1 || block.cluster[1] > 1 ||
+         block.cluster[2] > 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+/// What a kernel node is given, in buffers that live while it is.
+struct VendorContext::KernelNode {
+  VendorKernelNode arguments;
+  BuiltinLaunch builtin;
+  size_t bytes = 0;
+  void *extra[5] = {};
+  std::vector<void *> pointers;
+};
+
+// A vendor's copy takes what lies in one piece, between device memory and
+// memory of the device or of the host. Its address and size can be changed,
+// which cannot be said of a vendor's fill.
+bool VendorContext::isCopyNode(const GraphNode &node) {
+  if (node.kind != GraphNode::Kind::Copy || node.empty || node.copy->rank ||
+      node.copy->destination == node.copy->source)
+    return false;
+  PointerKind to = pointerKind(node.copy->destination);
+  PointerKind from = pointerKind(node.copy->source);
+  auto takes = [](PointerKind one, PointerKind other) {
+    return one == PointerKind::Device &&
+           (other == PointerKind::Device || other == PointerKind::Registered);
+  };
+  return takes(to, from) || takes(from, to);
+}
+
+Status VendorContext::launchNode(const VendorFunction &function,
+                                 const gpuasync_kernel &kernel,
+                                 const gpuasync_block &block, KernelNode &out) {
+  if (!fits(function, block))
+    return launchRefused(function, kernel, block);
+  out.bytes = block.paramBytes;
+  if (function.paramBytes != UINT32_MAX) {
+    if (out.bytes < function.paramBytes)
+      return launchRefused(function, kernel, block);
+    out.bytes = function.paramBytes;
+  }
+  VendorKernelNode &node = out.arguments;
+  node.function = function.handle;
+  for (int i = 0; i < 3; ++i) {
+    node.grid[i] = unsigned(block.grid[i]);
+    node.block[i] = unsigned(block.block[i]);
+  }
+  node.sharedBytes = unsigned(block.dynamicSharedBytes);
+  bool cooperative = block.flags & GPUASYNC_LAUNCH_COOPERATIVE;
+  if (!function.takesPointers && !cooperative) {
+    out.extra[0] = reinterpret_cast<void *>(LaunchParamBufferPointer);
+    out.extra[1] = const_cast<void *>(block.params);
+    out.extra[2] = reinterpret_cast<void *>(LaunchParamBufferSize);
+    out.extra[3] = &out.bytes;
+    out.extra[4] = reinterpret_cast<void *>(driver.facts.launchParamEnd);
+    node.extra = out.bytes ? out.extra : nullptr;
+    return Status();
+  }
+  // Cooperative kernels of a graph take no buffer.
+  if (kernel.paramCount == UINT32_MAX)
+    return makeStatus(GPUASYNC_UNSUPPORTED,
+                      "kernel @%s: a graph holds no cooperative launch of a "
+                      "kernel whose parameters nobody describes",
+                      kernel.name);
+  for (uint32_t i = 0; i < kernel.paramCount; ++i)
+    out.pointers.push_back(
+        static_cast<char *>(const_cast<void *>(block.params)) +
+        kernel.paramOffsets[i]);
+  node.parameters = out.pointers.empty() ? nullptr : out.pointers.data();
+  int perUnit = 0;
+  if (cooperative && table.residentBlocks &&
+      VENDOR_CALL(residentBlocks, &perUnit, function.handle,
+                  int(block.block[0] * block.block[1] * block.block[2]),
+                  size_t(block.dynamicSharedBytes))
+          .ok() &&
+      block.grid[0] * block.grid[1] * block.grid[2] >
+          int64_t(perUnit) * device.limits.multiprocessors)
+    return launchFailed(
+        {ErrorCooperativeLaunchTooLarge, VendorEntry::graphInstantiate},
+        function, kernel, block);
+  return Status();
+}
+
+/// The kernel that does what `node` says. An empty one is never run.
+Status VendorContext::kernelNode(const GraphNode &node, KernelNode &out) {
+  BuiltinKernel builtin =
+      node.kind == GraphNode::Kind::Copy ? BuiltinCopy : BuiltinFill;
+  if (node.kind == GraphNode::Kind::Launch) {
+    const auto &function = *static_cast<VendorFunction *>(node.function);
+    if (!node.empty)
+      return launchNode(function, *node.kernel, *node.block, out);
+    gpuasync_block block = *node.block;
+    for (int i = 0; i < 3; ++i) {
+      block.grid[i] = block.cluster[i] > 1 ? block.cluster[i] : 1;
+      block.block[i] = 1;
+    }
+    block.dynamicSharedBytes = 0;
+    return launchNode(function, *node.kernel, block, out);
+  }
+  if (!node.empty)
+    RETURN_IF_ERROR(prepareBuiltin(builtin,
+                                   builtin == BuiltinCopy
+                                       ? builtinCopyArguments(*node.copy)
+                                       : builtinFillArguments(*node.fill),
+                                   out.builtin));
+  else
+    RETURN_IF_ERROR(prepareBuiltin(builtin, BuiltinArguments(), out.builtin));
+  return launchNode(*static_cast<VendorFunction *>(builtins[builtin]),
+                    builtinKernels()[builtin], out.builtin.block, out);
+}
+
+Status VendorContext::addNode(VendorGraph &graph, VendorGraph::Node &out,
+                              const GraphNode &node,
+                              const GraphNodeHandle *after, size_t count) {
+  out.enabled = !node.empty;
+  if (out.isCopy)
+    return check(driver.addCopyNode(out.handle, graph.graph, after, count,
+                                    node.copy->destination, node.copy->source,
+                                    node.copy->elementBytes, context));
+  KernelNode kernel;
+  RETURN_IF_ERROR(kernelNode(node, kernel));
+  VendorCall call = driver.addKernelNode(out.handle, graph.graph, after, count,
+                                         kernel.arguments);
+  if (node.kind == GraphNode::Kind::Launch) {
+    out.flags = node.block->flags;
+    memcpy(out.cluster, node.block->cluster, sizeof(out.cluster));
+    if (call.ok() && isExtended(*node.block)) {
+      call = driver.extendKernelNode(out.handle, kernel.arguments.function,
+                                     *node.block);
+      if (call.code == ErrorNotSupported)
+        return makeStatus(GPUASYNC_UNSUPPORTED,
+                          "kernel @%s: graphs of %s hold no cooperative or "
+                          "clustered launches",
+                          node.kernel->name, driver.facts.name);
+    }
+    if (!call.ok())
+      return launchFailed(call, *static_cast<VendorFunction *>(node.function),
+                          *node.kernel, *node.block);
+  }
+  return check(call);
+}
+
+Status VendorContext::updateNode(VendorGraph &graph, VendorGraph::Node &node,
+                                 const GraphNode &to) {
+  VendorCall call = {Success, VendorEntry::graphSetEnabled};
+  if (!to.empty && node.isCopy) {
+    if (to.copy->rank)
+      return makeStatus(GPUASYNC_UNSUPPORTED,
+                        "a node that copies bytes cannot become one that "
+                        "copies rows");
+    call =
+        driver.setCopyNode(graph.executable, node.handle, to.copy->destination,
+                           to.copy->source, to.copy->elementBytes, context);
+  } else if (!to.empty) {
+    if (to.kind == GraphNode::Kind::Launch &&
+        (to.block->flags != node.flags ||
+         memcmp(to.block->cluster, node.cluster, sizeof(node.cluster)) != 0))
+      return makeStatus(GPUASYNC_UNSUPPORTED,
+                        "kernel @%s: an update changes neither the flags nor "
+                        "the clusters of a launch",
+                        to.kernel->name);
+    KernelNode kernel;
+    RETURN_IF_ERROR(kernelNode(to, kernel));
+    call =
+        driver.setKernelNode(graph.executable, node.handle, kernel.arguments);
+  }
+  // So say the vendors where the memory is of another kind now.
+  if (call.code == ErrorInvalidValue || call.code == ErrorNotSupported) {
+    char report[400];
+    driver.describe(call, report, sizeof(report));
+    return makeStatus(GPUASYNC_UNSUPPORTED, "the node cannot be changed so: %s",
+                      report);
+  }
+  if (call.ok() && node.enabled == to.empty) {
+    call = VENDOR_CALL(graphSetEnabled, graph.executable, node.handle,
+                       to.empty ? 0u : 1u);
+    if (call.ok())
+      node.enabled = !to.empty;
+  }
+  return check(call);
+}
+
+//===----------------------------------------------------------------------===//
+// Graphs
+//===----------------------------------------------------------------------===//
+
+/// Whether an empty kernel goes before all that nothing comes before.
+static bool needsRoot(const VendorGraph &graph, const GraphNode *nodes) {
+  size_t roots = 0;
+  bool kernel = false;
+  for (size_t i = 0; i < graph.nodes.size() && roots < 2; ++i)
+    if (!nodes[i].afterCount) {
+      ++roots;
+      kernel = !graph.nodes[i].isCopy && !nodes[i].empty;
+    }
+  return roots > 1 || !kernel;
+}
+
+Status VendorContext::buildGraph(VendorGraph &graph, const GraphNode *nodes) {
+  size_t count = graph.nodes.size(), most = 1;
+  for (size_t i = 0; i < count; ++i) {
+    most = nodes[i].afterCount > most ? nodes[i].afterCount : most;
+    graph.nodes[i].isCopy = isCopyNode(nodes[i]);
+  }
+  GraphNodeHandle root = nullptr;
+  if (needsRoot(graph, nodes)) {
+    VendorKernelNode nothing;
+    nothing.function =
+        static_cast<VendorFunction *>(builtins[BuiltinNothing])->handle;
+    RETURN_IF_ERROR(
+        check(driver.addKernelNode(root, graph.graph, nullptr, 0, nothing)));
+  }
+  std::vector<GraphNodeHandle> after(most);
+  for (size_t i = 0; i < count; ++i) {
+    const GraphNode &node = nodes[i];
+    size_t dependencies = node.afterCount;
+    for (size_t k = 0; k < dependencies; ++k)
+      after[k] = graph.nodes[node.after[k]].handle;
+    if (!dependencies && root)
+      after[dependencies++] = root;
+    RETURN_IF_ERROR(
+        locate(addNode(graph, graph.nodes[i], node, after.data(), dependencies),
+               node.site));
+  }
+  RETURN_IF_ERROR(
+      check(VENDOR_CALL(graphInstantiate, &graph.executable, graph.graph, 0)));
+  for (size_t i = 0; i < count; ++i)
+    if (nodes[i].empty)
+      RETURN_IF_ERROR(
+          locate(check(VENDOR_CALL(graphSetEnabled, graph.executable,
+                                   graph.nodes[i].handle, 0)),
+                 nodes[i].site));
+  return uploadGraph(graph);
+}
+
+// The first launch would do it otherwise, and take as long.
+Status VendorContext::uploadGraph(VendorGraph &graph) {
+  std::lock_guard<std::mutex> lock(graphMutex);
+  if (!uploads)
+    RETURN_IF_ERROR(createStream(uploads));
+  VendorCall call =
+      VENDOR_CALL(graphUpload, graph.executable, asStream(uploads));
+  // HIP has had this call for longer than what it does.
+  return call.code == ErrorNotSupported ? Status() : check(call);
+}
+
+Status VendorContext::makeGraph(const GraphNode *nodes, uint32_t count,
+                                NativeGraph &out) {
+  if (!(device.info.capabilities & ~refuted & CapGraphs))
+    return makeStatus(GPUASYNC_UNSUPPORTED, "%s has no graphs here",
+                      driver.facts.name);
+  OutsideCapture outside(driver);
+  struct Guard {
+    VendorContext &self;
+    std::unique_ptr<VendorGraph> graph;
+    ~Guard() {
+      if (graph && graph->graph)
+        self.destroyGraph(graph.release());
+    }
+  } guard{*this, std::make_unique<VendorGraph>()};
+  VendorGraph &graph = *guard.graph;
+  graph.nodes.resize(count);
+  GraphHandle handle = nullptr;
+  RETURN_IF_ERROR(made(VENDOR_CALL(graphCreate, &handle, 0)));
+  graph.graph = handle;
+  RETURN_IF_ERROR(buildGraph(graph, nodes));
+  out = guard.graph.release();
+  return Status();
+}
+
+Status VendorContext::updateGraph(NativeGraph native, const uint32_t *indices,
+                                  const GraphNode *nodes, uint32_t count) {
+  auto &graph = *static_cast<VendorGraph *>(native);
+  for (uint32_t i = 0; i < count; ++i)
+    RETURN_IF_ERROR(locate(updateNode(graph, graph.nodes[indices[i]], nodes[i]),
+                           nodes[i].site));
+  return Status();
+}
+
+Status VendorContext::launchGraph(NativeGraph graph, NativeStream stream) {
+  return check(VENDOR_CALL(graphLaunch,
+                           static_cast<VendorGraph *>(graph)->executable,
+                           asStream(stream)));
+}
+
+void VendorContext::destroyGraph(NativeGraph native) noexcept {
+  std::unique_ptr<VendorGraph> graph(static_cast<VendorGraph *>(native));
+  giveBack([&] {
+    if (graph->executable)
+      note(VENDOR_CALL(graphExecDestroy, graph->executable));
+    return VENDOR_CALL(graphDestroy, graph->graph);
+  });
+}

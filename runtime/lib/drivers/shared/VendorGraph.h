@@ -1,0 +1,47 @@
+//===- VendorGraph.h - Graphs of cuda and hip -------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a NativeGraph points to, and how VendorContext tells a vendor of a
+// kernel node.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_DRIVERS_SHARED_VENDORGRAPH_H
+#define GPUASYNC_DRIVERS_SHARED_VENDORGRAPH_H
+
+#include "drivers/shared/VendorTable.h"
+
+#include <vector>
+
+namespace gpuasync {
+
+/// A kernel node's arguments; the parameters come in one of two ways.
+struct VendorKernelNode {
+  FunctionHandle function = nullptr;
+  unsigned grid[3] = {1, 1, 1};
+  unsigned block[3] = {1, 1, 1};
+  unsigned sharedBytes = 0;
+  void **parameters = nullptr;
+  void **extra = nullptr;
+};
+
+struct VendorGraph {
+  /// A node of the program's is one node here.
+  struct Node {
+    GraphNodeHandle handle = nullptr;
+    bool isCopy = false; ///< a copy node; all others are kernels
+    bool enabled = true;
+    // Of a launch: what no update changes.
+    uint32_t flags = 0;
+    int64_t cluster[3] = {};
+  };
+  /// Stays as long as what is made of it: its nodes are the names by which
+  /// those of the executable are updated.
+  GraphHandle graph = nullptr;
+  GraphExecHandle executable = nullptr;
+  std::vector<Node> nodes;
+};
+
+} // namespace gpuasync
+
+#endif // GPUASYNC_DRIVERS_SHARED_VENDORGRAPH_H
