@@ -189,12 +189,14 @@ struct StridedFill {
 /// is said of the arguments of launch, copyStrided and fillStrided holds here.
 struct GraphNode {
   enum class Kind : uint8_t { Launch, Copy, Fill } kind = Kind::Launch;
+  /// No threads, nothing to copy or to fill: it only keeps order. Of a launch
+  /// the sizes do not matter then, `copy` and `fill` may be null.
+  bool empty = false;
   const gpuasync_site *site = nullptr; ///< for errors; may be null
   // Launch
   NativeFunction function = nullptr;
   const gpuasync_kernel *kernel = nullptr;
   const gpuasync_block *block = nullptr;
-  bool empty = false; ///< no threads: it only keeps order
   // Copy: of rank 0 plain bytes. Fill
   const StridedCopy *copy = nullptr;
   const StridedFill *fill = nullptr;
@@ -373,12 +375,13 @@ public:
   }
 
   //===--- Graphs (CapGraphs): work that is given to the device as a whole. None
-  //===--- of these calls waits for work of other streams.
+  //===--- of these calls waits for work of other streams. One thread at a time
+  //===--- calls on one graph.
 
   /// Makes one executable graph of `count` >= 1 nodes and brings it to the
   /// device. What a graph cannot hold is GPUASYNC_UNSUPPORTED; an error says
-  /// the site of its node. On failure nothing is left. The modules of its
-  /// kernels outlive it.
+  /// the site of its node if it is one of a node. On failure nothing is left.
+  /// The modules of its kernels outlive it.
   virtual Status makeGraph(const GraphNode *nodes, uint32_t count,
                            NativeGraph &out) {
     (void)nodes, (void)count, (void)out;
@@ -387,8 +390,10 @@ public:
   /// Gives nodes `indices`, of which `nodes[i]` is the i-th, other arguments:
   /// parameters, sizes, addresses; kinds, functions and edges stay. Launches
   /// of the graph that are enqueued already keep the old ones.
-  /// GPUASYNC_UNSUPPORTED, and nothing has changed or the graph is fit to be
-  /// destroyed only, where the device cannot.
+  /// GPUASYNC_UNSUPPORTED where the device cannot: a launch gets other flags or
+  /// clusters, a copy of bytes becomes one of rows or its memory is of another
+  /// kind than before (device, host). After an error nodes that come first in
+  /// `indices` may have changed.
   virtual Status updateGraph(NativeGraph graph, const uint32_t *indices,
                              const GraphNode *nodes, uint32_t count) {
     (void)graph, (void)indices, (void)nodes, (void)count;

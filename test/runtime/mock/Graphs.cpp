@@ -216,8 +216,10 @@ namespace {
 class Run {
 public:
   Run(std::shared_ptr<const GraphEdges> edges,
-      std::vector<std::shared_ptr<const Work>> work, uint64_t seed)
-      : edges(std::move(edges)), work(std::move(work)), random(seed) {}
+      std::vector<std::shared_ptr<const Work>> work, uint64_t seed,
+      bool concurrent)
+      : edges(std::move(edges)), work(std::move(work)), random(seed),
+        ways(concurrent ? 5 : 3) {}
 
   /// The code of the first fault.
   int operator()() {
@@ -228,7 +230,7 @@ public:
     for (uint32_t i = 0; i < missing.size(); ++i)
       if (!missing[i])
         ready.push_back(i);
-    how = static_cast<How>(random() % 5);
+    how = static_cast<How>(random() % ways);
     int helpers = how == Two ? 1 : how == Three ? 2 : 0;
     std::vector<std::thread> threads;
     for (int i = 0; i < helpers; ++i)
@@ -286,6 +288,7 @@ private:
   std::shared_ptr<const GraphEdges> edges;
   std::vector<std::shared_ptr<const Work>> work;
   std::mt19937_64 random;
+  const unsigned ways; ///< of How that there are
   std::mutex mutex;
   std::condition_variable wake;
   std::vector<uint32_t> missing, ready; ///< guarded by `mutex`
@@ -313,7 +316,8 @@ int State::launchGraph(void *executableHandle, void *streamHandle) {
         return code;
   }
   auto run = std::make_shared<Run>(executable->edges, std::move(work),
-                                   settings["seed"] * 1000003 + ++graphRuns);
+                                   settings["seed"] * 1000003 + ++graphRuns,
+                                   settings["concurrent"] != 0);
   Operation operation;
   operation.run = [run] { return (*run)(); };
   if (!stream->capture) {

@@ -277,6 +277,166 @@ TEST_F(Model, ModuleUnloadedWhileItsKernelsAreQueued) {
   module = second;
 }
 
+/// A graph of one kernel that stores, and its executable.
+class GraphModel : public Model {
+protected:
+  void SetUp() override {
+    Model::SetUp();
+    ASSERT_EQ(cu.cuModuleGetFunction(&store, module, "store"), Success);
+    ASSERT_EQ(cu.cuGraphCreate(&graph, 0), Success);
+    ASSERT_EQ(addStore(&node, {}, 7), Success);
+    ASSERT_EQ(cu.cuGraphInstantiateWithFlags(&executable, graph, 0), Success);
+  }
+  void TearDown() override {
+    openGate(flag);
+    EXPECT_EQ(cuStreamSynchronize(stream), Success);
+    if (executable)
+      EXPECT_EQ(cu.cuGraphExecDestroy(executable), Success);
+    EXPECT_EQ(cu.cuGraphDestroy(graph), Success);
+    Model::TearDown();
+  }
+  /// A kernel that writes `value` behind the flag.
+  int addStore(GraphNodeHandle *out, std::vector<GraphNodeHandle> after,
+               uint32_t value, unsigned threads = 1) {
+    struct {
+      uint32_t *to;
+      uint32_t value;
+    } params = {flag + 1, value};
+    size_t bytes = sizeof(params);
+    void *extra[] = {reinterpret_cast<void *>(LaunchParamBufferPointer),
+                     &params, reinterpret_cast<void *>(LaunchParamBufferSize),
+                     &bytes, nullptr};
+    CUDA_KERNEL_NODE_PARAMS kernel = {
+        store, 1, 1, 1, threads, 1, 1, 0, nullptr, extra, nullptr, nullptr};
+    return cu.cuGraphAddKernelNode(out, graph, after.data(), after.size(),
+                                   &kernel);
+  }
+
+  FunctionHandle store = nullptr;
+  GraphHandle graph = nullptr;
+  GraphNodeHandle node = nullptr;
+  GraphExecHandle executable = nullptr;
+};
+
+TEST_F(GraphModel, UseAfterDestroy) {
+  EXPECT_EQ(mock->mock_live("graph"), 1u);
+  EXPECT_EQ(mock->mock_live("executable"), 1u);
+  GraphExecHandle gone = executable;
+  executable = nullptr;
+  ASSERT_EQ(cu.cuGraphExecDestroy(gone), Success);
+  EXPECT_EQ(mock->mock_live("executable"), 0u);
+  EXPECT_NE(cu.cuGraphExecDestroy(gone), Success);
+  expectViolation("the executable graph was destroyed");
+  EXPECT_NE(cu.cuGraphLaunch(gone, stream), Success);
+  expectViolation("the executable graph was destroyed");
+  GraphHandle second = nullptr;
+  ASSERT_EQ(cu.cuGraphCreate(&second, 0), Success);
+  ASSERT_EQ(cu.cuGraphDestroy(second), Success);
+  EXPECT_NE(cu.cuGraphDestroy(second), Success);
+  expectViolation("the graph was destroyed");
+}
+
+TEST_F(GraphModel, NodesOfAnotherGraph) {
+  GraphHandle first = graph;
+  GraphNodeHandle foreign = nullptr, added = nullptr;
+  ASSERT_EQ(cu.cuGraphCreate(&graph, 0), Success);
+  ASSERT_EQ(addStore(&foreign, {}, 1), Success);
+  EXPECT_NE(cu.cuGraphNodeSetEnabled(executable, foreign, 0), Success);
+  expectViolation("of another graph than the executable");
+  EXPECT_NE(addStore(&added, {node}, 1), Success);
+  expectViolation("is of another graph");
+  EXPECT_NE(addStore(&added, {foreign, foreign}, 1), Success);
+  expectViolation("twice");
+  EXPECT_EQ(cu.cuGraphDestroy(graph), Success);
+  graph = first;
+}
+
+TEST_F(GraphModel, ModuleUnloadedUnderALiveExecutable) {
+  ModuleHandle unloaded = module;
+  module = nullptr;
+  EXPECT_EQ(cu.cuModuleUnload(unloaded), Success);
+  expectViolation("an executable graph has kernels of the module");
+}
+
+TEST_F(GraphModel, ExecutableDestroyedWhileItRuns) {
+  ASSERT_EQ(launchGate(), Success);
+  ASSERT_EQ(cu.cuGraphLaunch(executable, stream), Success);
+  GraphExecHandle gone = executable;
+  executable = nullptr;
+  EXPECT_EQ(cu.cuGraphExecDestroy(gone), Success);
+  expectViolation("still runs");
+}
+
+TEST_F(GraphModel, TwoThreadsOnOneExecutable) {
+  mock->mock_gate_close("cuGraphLaunch");
+  std::thread other([&] {
+    ASSERT_EQ(cu.cuCtxSetCurrent(context), Success);
+    EXPECT_EQ(cu.cuGraphLaunch(executable, stream), Success);
+    EXPECT_EQ(cu.cuCtxSetCurrent(nullptr), Success);
+  });
+  mock->mock_gate_wait("cuGraphLaunch", 1);
+  EXPECT_EQ(cu.cuGraphNodeSetEnabled(executable, node, 1), Success);
+  mock->mock_gate_open("cuGraphLaunch");
+  other.join();
+  expectViolation("two threads call on one executable graph at once");
+  EXPECT_EQ(cu.cuGraphLaunch(executable, stream), Success);
+  EXPECT_EQ(mock->mock_violations(nullptr, nullptr), 0u) << "one by one";
+}
+
+TEST_F(GraphModel, CooperativeKernelsTakeNoBuffer) {
+  CUlaunchAttributeValue value = {};
+  value.cooperative = 1;
+  EXPECT_EQ(cu.cuGraphKernelNodeSetAttribute(node, LaunchAttributeCooperative,
+                                             &value),
+            ErrorInvalidValue);
+}
+
+TEST_F(GraphModel, CopiesOfFreedMemory) {
+  void *memory = nullptr;
+  ASSERT_EQ(cu.cuMemAlloc(&memory, 64), Success);
+  CUDA_MEMCPY3D copy = {};
+  copy.srcMemoryType = copy.dstMemoryType = MemoryTypeUnified;
+  copy.srcDevice = flag;
+  copy.dstDevice = memory;
+  copy.WidthInBytes = 64;
+  copy.Height = copy.Depth = 1;
+  GraphNodeHandle added = nullptr;
+  GraphExecHandle second = nullptr;
+  ASSERT_EQ(cu.cuGraphAddMemcpyNode(&added, graph, nullptr, 0, &copy, context),
+            Success);
+  ASSERT_EQ(cu.cuGraphInstantiateWithFlags(&second, graph, 0), Success);
+  EXPECT_EQ(cu.cuGraphLaunch(second, stream), Success);
+  EXPECT_EQ(cuStreamSynchronize(stream), Success);
+  // Memory of another kind, as CUDA refuses it.
+  copy.srcDevice = memory;
+  EXPECT_EQ(cu.cuGraphExecMemcpyNodeSetParams(second, added, &copy, context),
+            ErrorInvalidValue);
+  ASSERT_EQ(cu.cuMemFree(memory), Success);
+  EXPECT_NE(cu.cuGraphLaunch(second, stream), Success);
+  expectViolation("the memory was freed");
+  EXPECT_EQ(cu.cuGraphExecDestroy(second), Success);
+}
+
+// Nothing but an edge orders two nodes: each comes last in some launch.
+TEST_F(GraphModel, NodesWithoutAnEdgeRunInAnyOrder) {
+  GraphNodeHandle added = nullptr;
+  GraphExecHandle second = nullptr;
+  ASSERT_EQ(addStore(&added, {}, 8), Success);
+  ASSERT_EQ(cu.cuGraphInstantiateWithFlags(&second, graph, 0), Success);
+  int last[2] = {};
+  mock->mock_configure("concurrent", 0); // else they race
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_EQ(cu.cuGraphLaunch(second, stream), Success);
+    ASSERT_EQ(cuStreamSynchronize(stream), Success);
+    ASSERT_TRUE(flag[1] == 7 || flag[1] == 8) << flag[1];
+    ++last[flag[1] - 7];
+  }
+  EXPECT_GT(last[0], 0);
+  EXPECT_GT(last[1], 0);
+  mock->mock_configure("concurrent", 1);
+  EXPECT_EQ(cu.cuGraphExecDestroy(second), Success);
+}
+
 TEST_F(Model, FailsTheNthCall) {
   mock->mock_reset();
   mock->mock_fail(nullptr, 2, ErrorOutOfMemory);

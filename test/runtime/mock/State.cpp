@@ -34,7 +34,7 @@ State::State()
                {"flags", 1},       {"multiprocessors", 4},
                {"managed", 1},     {"memory", 16ull << 30},
                {"ptx", 88},        {"shifted", 0},
-               {"seed", 1}} {
+               {"seed", 1},        {"concurrent", 1}} {
   addBuiltins();
   // Addresses are never used twice (save by pools), so this is large; what is
   // not in use is inaccessible and costs nothing.

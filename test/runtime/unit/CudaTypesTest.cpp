@@ -126,6 +126,24 @@ static_assert(offsetof(own::PoolProperties, location) ==
               offsetof(::CUmemPoolProps, location));
 static_assert(offsetof(own::PoolProperties, maxSize) ==
               offsetof(::CUmemPoolProps, maxSize));
+SAME_SIZE(CUlaunchAttributeValue);
+SAME_SIZE(CUDA_KERNEL_NODE_PARAMS);
+SAME_FIELD(CUDA_KERNEL_NODE_PARAMS, gridDimX);
+SAME_FIELD(CUDA_KERNEL_NODE_PARAMS, sharedMemBytes);
+SAME_FIELD(CUDA_KERNEL_NODE_PARAMS, kernelParams);
+SAME_FIELD(CUDA_KERNEL_NODE_PARAMS, extra);
+SAME_FIELD(CUDA_KERNEL_NODE_PARAMS, kern);
+SAME_FIELD(CUDA_KERNEL_NODE_PARAMS, ctx);
+SAME_SIZE(CUDA_MEMCPY3D);
+SAME_FIELD(CUDA_MEMCPY3D, srcMemoryType);
+SAME_FIELD(CUDA_MEMCPY3D, srcDevice);
+SAME_FIELD(CUDA_MEMCPY3D, srcPitch);
+SAME_FIELD(CUDA_MEMCPY3D, dstMemoryType);
+SAME_FIELD(CUDA_MEMCPY3D, dstDevice);
+SAME_FIELD(CUDA_MEMCPY3D, dstPitch);
+SAME_FIELD(CUDA_MEMCPY3D, WidthInBytes);
+SAME_FIELD(CUDA_MEMCPY3D, Height);
+SAME_FIELD(CUDA_MEMCPY3D, Depth);
 SAME_SIZE(CUDA_MEMCPY2D);
 SAME_FIELD(CUDA_MEMCPY2D, srcMemoryType);
 SAME_FIELD(CUDA_MEMCPY2D, srcDevice);

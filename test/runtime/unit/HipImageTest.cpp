@@ -85,7 +85,7 @@ TEST(HipImage, BuiltinKernelsAreThereForTheSupportedChips) {
     EXPECT_EQ(strncmp(device, object.arch, strlen(object.arch)), 0);
     for (uint32_t i = 0; i < BuiltinKernelCount; ++i)
       EXPECT_EQ(HipDriver().imageParamCount(object, builtinKernels()[i].name),
-                1)
+                int64_t(builtinKernels()[i].paramCount))
           << device;
     EXPECT_EQ(HipDriver().imageParamCount(object, "gpuasync_cop"), -1);
     EXPECT_EQ(HipDriver().imageParamCount(object, "gpuasync_copy.kd"), -1);

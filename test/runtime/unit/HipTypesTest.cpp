@@ -94,6 +94,13 @@ SAME(StreamCaptureModeRelaxed, hipStreamCaptureModeRelaxed);
   static_assert(offsetof(own::name, field) == offsetof(::name, field), #field)
 SAME_SIZE(hipDeviceProp_tR0600);
 SAME_FIELD(hipDeviceProp_tR0600, gcnArchName);
+SAME_SIZE(hipKernelNodeParams);
+SAME_FIELD(hipKernelNodeParams, blockDim);
+SAME_FIELD(hipKernelNodeParams, extra);
+SAME_FIELD(hipKernelNodeParams, func);
+SAME_FIELD(hipKernelNodeParams, gridDim);
+SAME_FIELD(hipKernelNodeParams, kernelParams);
+SAME_FIELD(hipKernelNodeParams, sharedMemBytes);
 SAME_SIZE(hipPointerAttribute_t);
 SAME_FIELD(hipPointerAttribute_t, type);
 SAME_FIELD(hipPointerAttribute_t, devicePointer);

@@ -172,12 +172,6 @@ VendorCall HipDriver::addKernelNode(GraphNodeHandle &out, GraphHandle graph,
   return VENDOR_CALL(graphAddKernelOf, &out, graph, after, count, &node);
 }
 
-// Versions differ in whether a node's attribute for it has an effect.
-VendorCall HipDriver::extendKernelNode(GraphNodeHandle, FunctionHandle,
-                                       const gpuasync_block &) const {
-  return {ErrorNotSupported, VendorEntry::graphAddKernelOf};
-}
-
 VendorCall HipDriver::setKernelNode(GraphExecHandle executable,
                                     GraphNodeHandle node,
                                     const VendorKernelNode &kernel) const {

@@ -48,8 +48,6 @@ public:
   VendorCall addKernelNode(GraphNodeHandle &out, GraphHandle graph,
                            const GraphNodeHandle *after, size_t count,
                            const VendorKernelNode &kernel) const override;
-  VendorCall extendKernelNode(GraphNodeHandle node, FunctionHandle function,
-                              const gpuasync_block &block) const override;
   VendorCall setKernelNode(GraphExecHandle executable, GraphNodeHandle node,
                            const VendorKernelNode &kernel) const override;
   VendorCall addCopyNode(GraphNodeHandle &out, GraphHandle graph,

@@ -123,11 +123,11 @@ public:
   virtual VendorCall addKernelNode(GraphNodeHandle &out, GraphHandle graph,
                                    const GraphNodeHandle *after, size_t count,
                                    const VendorKernelNode &kernel) const = 0;
-  /// Flags and clusters of a launch. What graphs cannot hold is
-  /// ErrorNotSupported.
-  virtual VendorCall extendKernelNode(GraphNodeHandle node,
-                                      FunctionHandle function,
-                                      const gpuasync_block &block) const = 0;
+  /// Flags and clusters of a launch; called where there is an entry for them.
+  virtual VendorCall extendKernelNode(GraphNodeHandle, FunctionHandle,
+                                      const gpuasync_block &) const {
+    return {ErrorNotSupported, VendorEntry::graphKernelAttribute};
+  }
   virtual VendorCall setKernelNode(GraphExecHandle executable,
                                    GraphNodeHandle node,
                                    const VendorKernelNode &kernel) const = 0;

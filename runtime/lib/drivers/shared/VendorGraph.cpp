@@ -138,6 +138,13 @@ Status VendorContext::addNode(VendorGraph &graph, VendorGraph::Node &out,
     return check(driver.addCopyNode(out.handle, graph.graph, after, count,
                                     node.copy->destination, node.copy->source,
                                     node.copy->elementBytes, context));
+  bool extended =
+      node.kind == GraphNode::Kind::Launch && isExtended(*node.block);
+  if (extended && !table.graphKernelAttribute)
+    return makeStatus(GPUASYNC_UNSUPPORTED,
+                      "kernel @%s: graphs of %s hold no cooperative or "
+                      "clustered launches",
+                      node.kernel->name, driver.facts.name);
   KernelNode kernel;
   RETURN_IF_ERROR(kernelNode(node, kernel));
   VendorCall call = driver.addKernelNode(out.handle, graph.graph, after, count,
@@ -148,11 +155,6 @@ Status VendorContext::addNode(VendorGraph &graph, VendorGraph::Node &out,
     if (call.ok() && isExtended(*node.block)) {
       call = driver.extendKernelNode(out.handle, kernel.arguments.function,
                                      *node.block);
-      if (call.code == ErrorNotSupported)
-        return makeStatus(GPUASYNC_UNSUPPORTED,
-                          "kernel @%s: graphs of %s hold no cooperative or "
-                          "clustered launches",
-                          node.kernel->name, driver.facts.name);
     }
     if (!call.ok())
       return launchFailed(call, *static_cast<VendorFunction *>(node.function),

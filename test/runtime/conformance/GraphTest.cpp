@@ -1,0 +1,1204 @@
+//===- GraphTest.cpp - Graphs of a driver ---------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Calls the driver's own interface (DriverContext::makeGraph and its like) on
+// each device that has graphs; all values are checked.
+//===----------------------------------------------------------------------===//
+
+#include "Fixture.h"
+#include "drivers/Driver.h"
+
+#include <deque>
+#include <functional>
+#include <random>
+#include <string.h>
+
+using namespace gpuasync;
+using namespace gpuasync_test;
+
+namespace {
+
+#define OK(call)                                                               \
+  do {                                                                         \
+    Status status_ = (call);                                                   \
+    ASSERT_TRUE(status_.ok()) << #call << ": " << status_.message();           \
+  } while (0)
+
+/// The nodes of a graph, with what they point to.
+class Nodes {
+public:
+  explicit Nodes(const TestProgram &program, NativeFunction *functions)
+      : program(program), functions(functions) {}
+  Nodes(const Nodes &) = delete;
+
+  template <typename Params>
+  uint32_t launch(KernelIndex kernel, int64_t grid, int64_t block,
+                  const Params &params, std::vector<uint32_t> after = {},
+                  bool empty = false) {
+    GraphNode node;
+    node.kind = GraphNode::Kind::Launch;
+    node.function = functions[kernel];
+    node.kernel = &program.kernels[kernel];
+    blocks.push_back({});
+    setLaunch(blocks.back(), kernel, grid, block, params);
+    node.block = &blocks.back();
+    node.empty = empty;
+    return add(node, std::move(after));
+  }
+  uint32_t copy(const StridedCopy &copy, std::vector<uint32_t> after = {}) {
+    GraphNode node;
+    node.kind = GraphNode::Kind::Copy;
+    copies.push_back(copy);
+    node.copy = &copies.back();
+    return add(node, std::move(after));
+  }
+  uint32_t copy(void *to, const void *from, uint64_t bytes,
+                std::vector<uint32_t> after = {}) {
+    StridedCopy plain;
+    plain.destination = to;
+    plain.source = from;
+    plain.elementBytes = bytes;
+    return copy(plain, std::move(after));
+  }
+  uint32_t fill(const StridedFill &fill, std::vector<uint32_t> after = {}) {
+    GraphNode node;
+    node.kind = GraphNode::Kind::Fill;
+    fills.push_back(fill);
+    node.fill = &fills.back();
+    return add(node, std::move(after));
+  }
+
+  /// Other arguments of a node.
+  template <typename Params>
+  void set(uint32_t index, KernelIndex kernel, int64_t grid, int64_t block,
+           const Params &params) {
+    blocks.push_back({});
+    setLaunch(blocks.back(), kernel, grid, block, params);
+    list[index].block = &blocks.back();
+  }
+  void set(uint32_t index, const StridedCopy &copy) {
+    copies.push_back(copy);
+    list[index].copy = &copies.back();
+  }
+  void set(uint32_t index, void *to, const void *from, uint64_t bytes) {
+    StridedCopy plain;
+    plain.destination = to;
+    plain.source = from;
+    plain.elementBytes = bytes;
+    set(index, plain);
+  }
+  void set(uint32_t index, const StridedFill &fill) {
+    fills.push_back(fill);
+    list[index].fill = &fills.back();
+  }
+
+  Status make(DriverContext &context, NativeGraph &out) {
+    return context.makeGraph(list.data(), uint32_t(list.size()), out);
+  }
+  Status update(DriverContext &context, NativeGraph graph,
+                const std::vector<uint32_t> &indices) {
+    std::vector<GraphNode> changed;
+    for (uint32_t index : indices)
+      changed.push_back(list[index]);
+    return context.updateGraph(graph, indices.data(), changed.data(),
+                               uint32_t(changed.size()));
+  }
+
+  std::vector<GraphNode> list;
+
+private:
+  uint32_t add(GraphNode node, std::vector<uint32_t> after) {
+    edges.push_back(std::move(after));
+    node.after = edges.back().data();
+    node.afterCount = uint32_t(edges.back().size());
+    list.push_back(node);
+    return uint32_t(list.size() - 1);
+  }
+  template <typename Params>
+  void setLaunch(gpuasync_block &out, KernelIndex kernel, int64_t grid,
+                 int64_t block, const Params &params) {
+    size_t bytes = program.kernels[kernel].paramBytes;
+    parameters.emplace_back((bytes + 15) / 16);
+    memcpy(parameters.back().data(), &params,
+           sizeof(params) < bytes ? sizeof(params) : bytes);
+    out = makeLaunch(grid, block, params);
+    out.params = parameters.back().data();
+    out.paramBytes = uint32_t(bytes);
+  }
+
+  struct alignas(16) Unit {
+    char bytes[16];
+  };
+  const TestProgram &program;
+  NativeFunction *functions;
+  std::deque<gpuasync_block> blocks;
+  std::deque<std::vector<Unit>> parameters;
+  std::deque<StridedCopy> copies;
+  std::deque<StridedFill> fills;
+  std::deque<std::vector<uint32_t>> edges;
+};
+
+/// What the host makes of a copy or a fill.
+template <typename Body>
+void forElements(uint32_t rank, const int64_t *sizes, Body body) {
+  uint64_t count = 1;
+  for (uint32_t d = 0; d < rank; ++d)
+    count *= uint64_t(sizes[d]);
+  std::vector<int64_t> position(rank);
+  for (uint64_t i = 0; i < count; ++i) {
+    uint64_t rest = i;
+    for (int d = int(rank) - 1; d >= 0; --d) {
+      position[size_t(d)] = int64_t(rest % uint64_t(sizes[d]));
+      rest /= uint64_t(sizes[d]);
+    }
+    body(position);
+  }
+}
+int64_t offsetOf(const std::vector<int64_t> &position, const int64_t *strides) {
+  int64_t offset = 0;
+  for (size_t d = 0; d < position.size(); ++d)
+    offset += position[d] * strides[d];
+  return offset;
+}
+
+/// A context, the test kernels, two streams.
+class Graphs : public testing::TestWithParam<const char *> {
+protected:
+  void SetUp() override {
+    for (const Expectation &gap :
+         expectations(GetParam(), Expected::Unsupported))
+      GTEST_SKIP() << gap.reason;
+    std::string name = GetParam();
+    name = name.substr(0, name.find("-on-"));
+    for (int i = 0; i < driverCount; ++i)
+      if (name == driverAt(i)->name())
+        driver = driverAt(i);
+    if (mock)
+      mock->mock_reset();
+    if (Status status = driver->available(); !status.ok())
+      GTEST_SKIP() << status.message();
+    OK(driver->deviceInfo(0, info));
+    if (!(info.capabilities & CapGraphs))
+      GTEST_SKIP() << name << " has no graphs";
+    OK(open(context));
+    OK(context->makeCurrent(saved));
+    gpuasync_image *image = nullptr;
+    uint32_t best = 0;
+    for (gpuasync_image &candidate : program.images)
+      if (uint32_t rank = driver->imageRank(0, candidate); rank > best) {
+        best = rank;
+        image = &candidate;
+      }
+    ASSERT_NE(image, nullptr);
+    OK(context->loadModule(program.module, *image, module, functions));
+    OK(context->createStream(stream));
+    OK(context->createStream(other));
+    flag = pinned(4);
+    *flag = 0;
+  }
+  void TearDown() override {
+    if (!flag)
+      return;
+    openGate(flag);
+    wait(stream);
+    wait(other);
+    for (auto &[pointer, kind] : memory)
+      context->freeMemory(kind, pointer);
+    context->destroyStream(stream);
+    context->destroyStream(other);
+    context->unloadModule(module);
+    EXPECT_EQ(context->close(false), 0u);
+    context->restore(saved);
+    if (!mock)
+      return;
+    EXPECT_EQ(mock->mock_violations(
+                  [](void *, const char *call, const char *reason) {
+                    ADD_FAILURE() << call << ": " << reason;
+                  },
+                  nullptr),
+              0u);
+    EXPECT_EQ(mock->mock_live(nullptr), 0u);
+  }
+  Status open(std::unique_ptr<DriverContext> &out) {
+    return driver->openContext(0, nullptr, out);
+  }
+  void wait(NativeStream which) {
+    bool done = false;
+    OK(context->waitStream(which, -1, done));
+    ASSERT_TRUE(done);
+  }
+  void *allocate(MemoryKind kind, uint64_t bytes) {
+    void *result = nullptr;
+    Status status = context->allocMemory(kind, bytes, result);
+    EXPECT_TRUE(status.ok()) << status.message();
+    memory.emplace_back(result, kind);
+    return result;
+  }
+  uint32_t *pinned(uint64_t words) {
+    return static_cast<uint32_t *>(allocate(MemoryKind::Pinned, words * 4));
+  }
+  uint32_t *device(uint64_t words) {
+    return static_cast<uint32_t *>(allocate(MemoryKind::Device, words * 4));
+  }
+  std::vector<uint32_t> read(const uint32_t *from, uint64_t words) {
+    uint32_t *to = pinned(words);
+    Status status = context->copy(stream, to, from, words * 4, nullptr);
+    EXPECT_TRUE(status.ok()) << status.message();
+    wait(stream);
+    return std::vector<uint32_t>(to, to + words);
+  }
+  void run(NativeGraph graph) {
+    OK(context->launchGraph(graph, stream));
+    wait(stream);
+  }
+  void closeGate() {
+    openGate(flag);
+    wait(stream);
+    wait(other);
+    *flag = 0;
+    detail::GateParams params = {flag};
+    gpuasync_block block = makeLaunch(1, 1, params);
+    OK(context->launch(stream, functions[Gate], program.kernels[Gate], block,
+                       nullptr));
+  }
+  Nodes nodes() const {
+    return Nodes(program, const_cast<NativeFunction *>(functions));
+  }
+  /// Calls of the vendor's that add a kernel.
+  uint64_t kernelNodes() const {
+    return mock->mock_calls("cuGraphAddKernelNode") +
+           mock->mock_calls("hipGraphAddKernelNode");
+  }
+
+  Driver *driver = nullptr;
+  DeviceInfo info;
+  Mock *mock = mockOf(GetParam());
+  TestProgram program;
+  std::unique_ptr<DriverContext> context;
+  SavedContext saved;
+  NativeModule module = nullptr;
+  NativeFunction functions[NumKernels] = {};
+  NativeStream stream = nullptr, other = nullptr;
+  uint32_t *flag = nullptr;
+  std::vector<std::pair<void *, MemoryKind>> memory;
+};
+
+using detail::AddUpParams;
+using detail::GateParams;
+using detail::MulAddParams;
+using detail::ReadMapParams;
+using detail::SharedParams;
+using detail::StoreParams;
+
+TEST_P(Graphs, Chain) {
+  uint32_t *x = device(1024);
+  Nodes list = nodes();
+  uint32_t last = list.launch(Store, 4, 256, StoreParams{x, 1});
+  uint32_t expected = 1;
+  for (uint32_t i = 0; i < 10; ++i) {
+    last = list.launch(MulAdd, 4, 256, MulAddParams{x, 1024, 3, i}, {last});
+    expected = expected * 3 + i;
+  }
+  NativeGraph graph = nullptr;
+  OK(list.make(*context, graph));
+  for (int round = 0; round < 5; ++round)
+    run(graph);
+  EXPECT_EQ(read(x, 1024), std::vector<uint32_t>(1024, expected));
+  context->destroyGraph(graph);
+}
+
+// One input, four branches of two, a join of what they made.
+TEST_P(Graphs, Diamonds) {
+  uint32_t *x = device(64), *branch = device(4 * 64), *sum = device(64);
+  Nodes list = nodes();
+  uint32_t first = list.launch(Store, 1, 64, StoreParams{x, 5});
+  std::vector<uint32_t> ends;
+  for (uint32_t b = 0; b < 4; ++b) {
+    uint32_t *mine = branch + 64 * b;
+    uint32_t one =
+        list.launch(AddUp, 1, 64, AddUpParams{mine, x, 64, b}, {first});
+    ends.push_back(
+        list.launch(MulAdd, 1, 64, MulAddParams{mine, 64, 2, b}, {one}));
+  }
+  uint32_t last = list.launch(Store, 1, 64, StoreParams{sum, 0}, ends);
+  for (uint32_t b = 0; b < 4; ++b)
+    last =
+        list.launch(AddUp, 1, 16,
+                    AddUpParams{sum + 16 * b, branch + 64 * b, 16, 1}, {last});
+  NativeGraph graph = nullptr;
+  OK(list.make(*context, graph));
+  for (int round = 0; round < 20; ++round) {
+    run(graph);
+    std::vector<uint32_t> values = read(sum, 64);
+    for (uint32_t i = 0; i < 64; ++i)
+      ASSERT_EQ(values[i], (5 + i / 16) * 2 + i / 16 + 1) << i;
+  }
+  context->destroyGraph(graph);
+}
+
+TEST_P(Graphs, FanOutAndFanInOf1000) {
+  const uint32_t width = 1000;
+  uint32_t *in = device(1), *words = device(width), *out = device(width);
+  Nodes list = nodes();
+  uint32_t first = list.launch(Store, 1, 1, StoreParams{in, 7});
+  std::vector<uint32_t> all;
+  for (uint32_t i = 0; i < width; ++i)
+    all.push_back(
+        list.launch(AddUp, 1, 1, AddUpParams{words + i, in, 1, i}, {first}));
+  list.launch(AddUp, 4, 256, AddUpParams{out, words, width, 1}, all);
+  NativeGraph graph = nullptr;
+  OK(list.make(*context, graph));
+  run(graph);
+  run(graph);
+  std::vector<uint32_t> values = read(out, width);
+  for (uint32_t i = 0; i < width; ++i)
+    ASSERT_EQ(values[i], i + 8);
+  context->destroyGraph(graph);
+}
+
+// 1000 nodes that nothing comes before.
+TEST_P(Graphs, ManyRoots) {
+  const uint32_t width = 1000;
+  uint32_t *words = device(width);
+  Nodes list = nodes();
+  for (uint32_t i = 0; i < width; ++i)
+    list.launch(Store, 1, 1, StoreParams{words + i, i * 3});
+  NativeGraph graph = nullptr;
+  OK(list.make(*context, graph));
+  run(graph);
+  std::vector<uint32_t> values = read(words, width);
+  for (uint32_t i = 0; i < width; ++i)
+    ASSERT_EQ(values[i], i * 3);
+  context->destroyGraph(graph);
+}
+
+// A second root costs, and so does one that is no kernel.
+TEST_P(Graphs, OneRootThatIsAKernel) {
+  if (!mock)
+    GTEST_SKIP() << "calls are counted by the fake libraries only";
+  uint32_t *x = device(64), *y = device(64);
+  auto added = [&](Nodes &list) {
+    uint64_t before = kernelNodes();
+    NativeGraph graph = nullptr;
+    Status status = list.make(*context, graph);
+    EXPECT_TRUE(status.ok()) << status.message();
+    context->destroyGraph(graph);
+    return kernelNodes() - before;
+  };
+  Nodes one = nodes();
+  uint32_t first = one.launch(Store, 1, 64, StoreParams{x, 1});
+  one.copy(y, x, 256, {first});
+  EXPECT_EQ(added(one), 1u);
+  Nodes two = nodes();
+  two.launch(Store, 1, 64, StoreParams{x, 1});
+  two.launch(Store, 1, 64, StoreParams{y, 1});
+  EXPECT_EQ(added(two), 3u);
+  Nodes copy = nodes();
+  copy.copy(y, x, 256);
+  EXPECT_EQ(added(copy), 1u);
+  Nodes empty = nodes();
+  empty.launch(Store, 0, 64, StoreParams{x, 1}, {}, /*empty=*/true);
+  EXPECT_EQ(added(empty), 2u);
+}
+
+// Contiguous, in rows and of higher rank, between all kinds of memory.
+TEST_P(Graphs, CopiesBetweenAllKindsOfMemory) {
+  const size_t bytes = 8192;
+  auto *registered = static_cast<uint8_t *>(aligned_alloc(4096, 2 * bytes));
+  bool owned = false;
+  OK(context->registerHost(registered, 2 * bytes, owned));
+  auto get = [&](MemoryKind kind) {
+    return static_cast<uint8_t *>(allocate(kind, bytes));
+  };
+  uint8_t *places[2][4] = {{get(MemoryKind::Device), get(MemoryKind::Pinned),
+                            registered, get(MemoryKind::HostShared)},
+                           {get(MemoryKind::Device), get(MemoryKind::Pinned),
+                            registered + bytes, get(MemoryKind::HostShared)}};
+  auto *from = reinterpret_cast<uint8_t *>(pinned(bytes / 4));
+  auto *to = reinterpret_cast<uint8_t *>(pinned(bytes / 4));
+  std::mt19937 random(5);
+  StridedCopy shapes[4];
+  shapes[0].elementBytes = 1000;
+  shapes[1].elementBytes = 1001; // an odd end
+  shapes[2].rank = 1;
+  shapes[2].elementBytes = 96;
+  shapes[2].sizes[0] = 7;
+  shapes[2].destinationStrides[0] = 128;
+  shapes[2].sourceStrides[0] = 100;
+  shapes[3].rank = 3;
+  shapes[3].elementBytes = 4;
+  const int64_t sizes[] = {3, 4, 5}, strides[] = {400, 60, 8};
+  for (int d = 0; d < 3; ++d) {
+    shapes[3].sizes[d] = sizes[d];
+    shapes[3].destinationStrides[d] = strides[d];
+    shapes[3].sourceStrides[d] = strides[2 - d] * 3;
+  }
+  for (const StridedCopy &shape : shapes)
+    for (uint8_t *source : places[0])
+      for (uint8_t *destination : places[1]) {
+        for (size_t i = 0; i < bytes; ++i)
+          from[i] = uint8_t(random());
+        // Before it the source is written, after it the destination read.
+        std::vector<uint8_t> expected(bytes, 0xee);
+        Nodes list = nodes();
+        uint32_t before = list.copy(source, from, bytes);
+        StridedFill clear;
+        clear.destination = destination;
+        clear.rank = 1;
+        clear.sizes[0] = bytes;
+        clear.strides[0] = clear.elementBytes = 1;
+        clear.pattern[0] = 0xee;
+        uint32_t cleared = list.fill(clear);
+        StridedCopy copy = shape;
+        copy.destination = destination;
+        copy.source = source;
+        uint32_t copied = list.copy(copy, {before, cleared});
+        list.copy(to, destination, bytes, {copied});
+        forElements(copy.rank, copy.sizes, [&](auto &position) {
+          memcpy(&expected[size_t(offsetOf(position, copy.destinationStrides))],
+                 from + offsetOf(position, copy.sourceStrides),
+                 copy.elementBytes);
+        });
+        NativeGraph graph = nullptr;
+        OK(list.make(*context, graph));
+        run(graph);
+        ASSERT_EQ(memcmp(to, expected.data(), bytes), 0);
+        context->destroyGraph(graph);
+      }
+  context->unregisterHost(registered);
+  free(registered);
+}
+
+TEST_P(Graphs, FillsLikeTheHost) {
+  const size_t bytes = 1 << 14;
+  std::mt19937 random(11);
+  auto *result = reinterpret_cast<uint8_t *>(pinned(bytes / 4));
+  for (MemoryKind kind : {MemoryKind::Device, MemoryKind::Pinned}) {
+    auto *target = static_cast<uint8_t *>(allocate(kind, bytes));
+    for (int round = 0; round < 60; ++round) {
+      StridedFill clear;
+      clear.destination = target;
+      clear.rank = 1;
+      clear.sizes[0] = bytes / 4;
+      clear.strides[0] = clear.elementBytes = 4;
+      StridedFill fill;
+      fill.elementBytes = 1u << random() % 5;
+      fill.rank = random() % 4;
+      for (uint8_t &byte : fill.pattern)
+        byte = uint8_t(random());
+      int64_t span = fill.elementBytes;
+      for (int d = int(fill.rank) - 1; d >= 0; --d) {
+        fill.sizes[d] = 1 + random() % 6;
+        fill.strides[d] = span * (1 + random() % 2);
+        span = fill.strides[d] * fill.sizes[d];
+      }
+      size_t base = fill.elementBytes * (random() % 16);
+      fill.destination = target + base;
+      std::vector<uint8_t> expected(bytes);
+      forElements(fill.rank, fill.sizes, [&](auto &position) {
+        memcpy(&expected[base + size_t(offsetOf(position, fill.strides))],
+               fill.pattern, fill.elementBytes);
+      });
+      Nodes list = nodes();
+      uint32_t cleared = list.fill(clear);
+      uint32_t filled = list.fill(fill, {cleared});
+      list.copy(result, target, bytes, {filled});
+      NativeGraph graph = nullptr;
+      OK(list.make(*context, graph));
+      run(graph);
+      ASSERT_EQ(memcmp(result, expected.data(), bytes), 0)
+          << "round " << round << ", rank " << fill.rank << ", element "
+          << fill.elementBytes;
+      context->destroyGraph(graph);
+    }
+  }
+}
+
+// Parameters, grids, blocks, addresses, sizes; what is not given stays.
+TEST_P(Graphs, Updates) {
+  uint32_t *x = device(1024), *y = device(1024), *z = device(1024);
+  uint32_t *host = pinned(1024);
+  Nodes list = nodes();
+  uint32_t store = list.launch(Store, 4, 256, StoreParams{x, 1});
+  StridedFill fill;
+  fill.destination = z;
+  fill.rank = 1;
+  fill.sizes[0] = 1024;
+  fill.strides[0] = fill.elementBytes = 4;
+  fill.pattern[0] = 9;
+  uint32_t filled = list.fill(fill);
+  uint32_t add =
+      list.launch(AddUp, 4, 256, AddUpParams{y, x, 1024, 10}, {store});
+  uint32_t down = list.copy(host, y, 4096, {add});
+  list.launch(AddUp, 4, 256, AddUpParams{z, y, 512, 0}, {filled, add});
+  NativeGraph graph = nullptr;
+  OK(list.make(*context, graph));
+  run(graph);
+  EXPECT_EQ(std::vector<uint32_t>(host, host + 1024),
+            std::vector<uint32_t>(1024, 11));
+
+  list.set(store, Store, 2, 512, StoreParams{x, 2});
+  OK(list.update(*context, graph, {store}));
+  run(graph);
+  EXPECT_EQ(host[1023], 12u);
+
+  list.set(add, AddUp, 1, 256, AddUpParams{y, x, 256, 20});
+  list.set(down, host + 512, y + 128, 2048);
+  fill.sizes[0] = 1000;
+  fill.pattern[0] = 7;
+  list.set(filled, fill);
+  memset(host, 0, 4096);
+  OK(list.update(*context, graph, {down, add, filled}));
+  run(graph);
+  for (uint32_t i = 0; i < 1024; ++i)
+    ASSERT_EQ(host[i], i < 512 ? 0u : i < 640 ? 22u : 12u) << i;
+  std::vector<uint32_t> values = read(z, 1024);
+  for (uint32_t i = 0; i < 1024; ++i)
+    ASSERT_EQ(values[i], i < 256    ? 22u
+                         : i < 512  ? 12u
+                         : i < 1000 ? 7u
+                                    : 9u)
+        << i;
+  OK(context->updateGraph(graph, nullptr, nullptr, 0));
+  context->destroyGraph(graph);
+}
+
+TEST_P(Graphs, UpdatesCostACallANode) {
+  if (!mock)
+    GTEST_SKIP() << "calls are counted by the fake libraries only";
+  uint32_t *x = device(64), *y = device(64);
+  Nodes list = nodes();
+  uint32_t store = list.launch(Store, 1, 64, StoreParams{x, 1});
+  uint32_t copy = list.copy(y, x, 256, {store});
+  NativeGraph graph = nullptr;
+  OK(list.make(*context, graph));
+  auto calls = [&](std::vector<uint32_t> indices) {
+    uint64_t before = mock->mock_calls(nullptr), own = driverCallCount;
+    Status status = list.update(*context, graph, indices);
+    EXPECT_TRUE(status.ok()) << status.message();
+    uint64_t made = mock->mock_calls(nullptr) - before;
+    EXPECT_EQ(driverCallCount - own, made);
+    return made;
+  };
+  EXPECT_EQ(calls({store, copy}), 2u);
+  list.list[store].empty = true;
+  EXPECT_EQ(calls({store}), 1u) << "disabled";
+  EXPECT_EQ(calls({store}), 0u) << "as it was";
+  list.list[store].empty = false;
+  EXPECT_EQ(calls({store}), 2u) << "arguments, enabled";
+  uint64_t before = mock->mock_calls(nullptr);
+  OK(context->launchGraph(graph, stream));
+  EXPECT_EQ(mock->mock_calls(nullptr) - before, 1u);
+  wait(stream);
+  context->destroyGraph(graph);
+}
+
+// Nodes without threads keep order, and can get some.
+TEST_P(Graphs, EmptyLaunches) {
+  uint32_t *x = device(64), *y = device(64);
+  Nodes list = nodes();
+  uint32_t first = list.launch(Store, 1, 64, StoreParams{x, 3});
+  uint32_t middle = list.launch(MulAdd, 0, 64, MulAddParams{x, 64, 10, 0},
+                                {first}, /*empty=*/true);
+  uint32_t last = list.launch(AddUp, 1, 64, AddUpParams{y, x, 64, 1}, {middle});
+  NativeGraph graph = nullptr;
+  OK(list.make(*context, graph));
+  for (int round = 0; round < 20; ++round) {
+    run(graph);
+    ASSERT_EQ(read(y, 64), std::vector<uint32_t>(64, 4));
+  }
+  list.set(middle, MulAdd, 1, 64, MulAddParams{x, 64, 10, 2});
+  list.list[middle].empty = false;
+  OK(list.update(*context, graph, {middle}));
+  run(graph);
+  EXPECT_EQ(read(y, 64), std::vector<uint32_t>(64, 33));
+  list.list[middle].empty = list.list[last].empty = true;
+  OK(list.update(*context, graph, {last, middle}));
+  run(graph);
+  EXPECT_EQ(read(y, 64), std::vector<uint32_t>(64, 33));
+  EXPECT_EQ(read(x, 64), std::vector<uint32_t>(64, 3));
+  list.list[last].empty = false;
+  OK(list.update(*context, graph, {last}));
+  run(graph);
+  EXPECT_EQ(read(y, 64), std::vector<uint32_t>(64, 4));
+  context->destroyGraph(graph);
+}
+
+// What is to be copied and filled is known later only.
+TEST_P(Graphs, EmptyCopiesAndFills) {
+  uint32_t *x = device(64), *y = device(64);
+  Nodes list = nodes();
+  uint32_t first = list.launch(Store, 1, 64, StoreParams{x, 3});
+  uint32_t copy = list.copy(y, x, 0, {first});
+  uint32_t fill = list.fill(StridedFill(), {copy});
+  list.launch(MulAdd, 1, 64, MulAddParams{x, 64, 10, 0}, {fill});
+  for (uint32_t node : {copy, fill}) {
+    list.list[node].empty = true;
+    list.list[node].copy = nullptr;
+    list.list[node].fill = nullptr;
+  }
+  NativeGraph graph = nullptr;
+  OK(list.make(*context, graph));
+  for (int round = 0; round < 20; ++round) {
+    run(graph);
+    ASSERT_EQ(read(x, 64), std::vector<uint32_t>(64, 30));
+  }
+  list.set(copy, y, x, 256);
+  StridedFill whole;
+  whole.destination = x;
+  whole.rank = 1;
+  whole.sizes[0] = 64;
+  whole.strides[0] = whole.elementBytes = 4;
+  whole.pattern[0] = 8;
+  list.set(fill, whole);
+  list.list[copy].empty = list.list[fill].empty = false;
+  OK(list.update(*context, graph, {copy, fill}));
+  run(graph);
+  EXPECT_EQ(read(y, 64), std::vector<uint32_t>(64, 3));
+  EXPECT_EQ(read(x, 64), std::vector<uint32_t>(64, 80));
+  // A node of the vendor's for copies is disabled as kernels are.
+  Nodes second = nodes();
+  first = second.launch(Store, 1, 64, StoreParams{x, 5});
+  copy = second.copy(y, x, 256, {first});
+  NativeGraph other = nullptr;
+  OK(second.make(*context, other));
+  second.list[copy].empty = true;
+  OK(second.update(*context, other, {copy}));
+  run(other);
+  EXPECT_EQ(read(y, 64), std::vector<uint32_t>(64, 3));
+  second.list[copy].empty = false;
+  OK(second.update(*context, other, {copy}));
+  run(other);
+  EXPECT_EQ(read(y, 64), std::vector<uint32_t>(64, 5));
+  context->destroyGraph(graph);
+  context->destroyGraph(other);
+}
+
+TEST_P(Graphs, LargeParametersAndDynamicMemory) {
+  uint32_t *out = pinned(64);
+  ReadMapParams map = {};
+  map.out = reinterpret_cast<int64_t *>(out + 16);
+  for (int i = 0; i < 16; ++i)
+    map.map[i] = 100 + i;
+  const uint32_t words = 1000;
+  Nodes list = nodes();
+  uint32_t shared = list.launch(Shared, 1, 1, SharedParams{out, words});
+  const_cast<gpuasync_block *>(list.list[shared].block)->dynamicSharedBytes =
+      words * 4;
+  uint32_t read = list.launch(ReadMap, 1, 1, map);
+  NativeGraph graph = nullptr;
+  OK(list.make(*context, graph));
+  run(graph);
+  EXPECT_EQ(out[0], words - 1);
+  for (int i = 0; i < 16; ++i)
+    EXPECT_EQ(map.out[i], 100 + i);
+  for (int i = 0; i < 16; ++i)
+    map.map[i] = 200 - i;
+  list.set(read, ReadMap, 1, 1, map);
+  OK(list.update(*context, graph, {read}));
+  run(graph);
+  for (int i = 0; i < 16; ++i)
+    EXPECT_EQ(map.out[i], 200 - i);
+  context->destroyGraph(graph);
+}
+
+TEST_P(Graphs, CooperativeLaunches) {
+  if (!(info.capabilities & CapCooperative))
+    GTEST_SKIP() << "no cooperative launch";
+  uint32_t *x = device(256);
+  Nodes list = nodes();
+  uint32_t first = list.launch(Store, 1, 256, StoreParams{x, 4});
+  uint32_t second =
+      list.launch(MulAdd, 4, 64, MulAddParams{x, 256, 2, 1}, {first});
+  auto *block = const_cast<gpuasync_block *>(list.list[second].block);
+  block->flags = GPUASYNC_LAUNCH_COOPERATIVE;
+  NativeGraph graph = nullptr;
+  Status status = list.make(*context, graph);
+  if (std::string(driver->name()) == "hip") {
+    EXPECT_EQ(status.code(), uint32_t(GPUASYNC_UNSUPPORTED))
+        << status.message();
+    return;
+  }
+  OK(std::move(status));
+  run(graph);
+  EXPECT_EQ(read(x, 256), std::vector<uint32_t>(256, 9));
+  list.set(second, MulAdd, 4, 64, MulAddParams{x, 256, 3, 1});
+  status = list.update(*context, graph, {second});
+  EXPECT_EQ(status.code(), uint32_t(GPUASYNC_UNSUPPORTED)) << "other flags";
+  const_cast<gpuasync_block *>(list.list[second].block)->flags =
+      GPUASYNC_LAUNCH_COOPERATIVE;
+  OK(list.update(*context, graph, {second}));
+  run(graph);
+  EXPECT_EQ(read(x, 256), std::vector<uint32_t>(256, 13));
+  list.set(second, MulAdd, 1 << 20, 64, MulAddParams{x, 256, 3, 1});
+  const_cast<gpuasync_block *>(list.list[second].block)->flags =
+      GPUASYNC_LAUNCH_COOPERATIVE;
+  status = list.update(*context, graph, {second});
+  EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
+  EXPECT_NE(std::string(status.message()).find("holds at most"),
+            std::string::npos)
+      << status.message();
+  context->destroyGraph(graph);
+}
+
+TEST_P(Graphs, OtherKindsOfNodesAreRefused) {
+  uint32_t *x = device(1024), *y = device(1024);
+  uint32_t *host = pinned(1024);
+  Nodes list = nodes();
+  uint32_t store = list.launch(Store, 4, 256, StoreParams{x, 6});
+  uint32_t copy = list.copy(y, x, 4096, {store});
+  NativeGraph graph = nullptr;
+  OK(list.make(*context, graph));
+  StridedCopy rows;
+  rows.destination = y;
+  rows.source = x;
+  rows.rank = 1;
+  rows.elementBytes = 64;
+  rows.sizes[0] = 4;
+  rows.destinationStrides[0] = rows.sourceStrides[0] = 128;
+  list.set(copy, rows);
+  Status status = list.update(*context, graph, {copy});
+  EXPECT_EQ(status.code(), uint32_t(GPUASYNC_UNSUPPORTED)) << status.message();
+  run(graph);
+  EXPECT_EQ(read(y, 1024), std::vector<uint32_t>(1024, 6)) << "as before";
+  // Memory of another kind: up to the vendor.
+  list.set(copy, y, host, 4096);
+  status = list.update(*context, graph, {copy});
+  if (mock || !status.ok())
+    EXPECT_EQ(status.code(), uint32_t(GPUASYNC_UNSUPPORTED))
+        << status.message();
+  context->destroyGraph(graph);
+
+  // A kernel that copies takes any.
+  Nodes second = nodes();
+  copy = second.copy(rows);
+  OK(second.make(*context, graph));
+  for (uint32_t i = 0; i < 1024; ++i)
+    host[i] = i;
+  second.set(copy, y, host, 4096);
+  OK(second.update(*context, graph, {copy}));
+  run(graph);
+  EXPECT_EQ(read(y, 1024), std::vector<uint32_t>(host, host + 1024));
+  context->destroyGraph(graph);
+}
+
+TEST_P(Graphs, LimitsAreNamedAtTheirNode) {
+  uint32_t *x = device(64);
+  uint32_t index = testSite("limits.mlir", "launch", 12, 7, 0);
+  for (int what = 0; what < 3; ++what) {
+    Nodes list = nodes();
+    list.launch(Store, 1, 64, StoreParams{x, 1});
+    uint32_t bad =
+        what == 0
+            ? list.launch(Store, int64_t(1) << 32, 1, StoreParams{x, 1})
+            : list.launch(Store, 1, what == 1 ? 4096 : 1, StoreParams{x, 1});
+    if (what == 2)
+      const_cast<gpuasync_block *>(list.list[bad].block)->dynamicSharedBytes =
+          1 << 30;
+    list.list[bad].site = &testSites.data()[index];
+    NativeGraph graph = nullptr;
+    Status status = list.make(*context, graph);
+    EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
+    EXPECT_EQ(std::string(status.message()).find("limits.mlir:12:7: launch: "),
+              0u)
+        << status.message();
+    EXPECT_NE(std::string(status.message()).find("limit"), std::string::npos);
+    EXPECT_EQ(graph, nullptr);
+  }
+}
+
+// As one operation: what is before it in the stream ends first, what comes
+// after it begins later.
+TEST_P(Graphs, KeepTheOrderOfTheStream) {
+  uint32_t *x = device(64), *y = device(64), *host = pinned(64);
+  Nodes list = nodes();
+  for (uint32_t i = 0; i < 8; ++i)
+    list.launch(AddUp, 1, 8, AddUpParams{y + 8 * i, x + 8 * i, 8, 1});
+  NativeGraph graph = nullptr;
+  OK(list.make(*context, graph));
+  auto onStream = [&](KernelIndex kernel, auto params) {
+    gpuasync_block block = makeLaunch(1, 64, params);
+    block.paramBytes = program.kernels[kernel].paramBytes;
+    OK(context->launch(stream, functions[kernel], program.kernels[kernel],
+                       block, nullptr));
+  };
+  closeGate();
+  onStream(Store, StoreParams{x, 40});
+  OK(context->launchGraph(graph, stream));
+  onStream(MulAdd, MulAddParams{y, 64, 2, 0});
+  OK(context->copy(stream, host, y, 256, nullptr));
+  onStream(Store, StoreParams{x, 0});
+  bool done = true;
+  OK(context->queryStream(stream, done));
+  EXPECT_FALSE(done);
+  // Other streams go on meanwhile, and so does making graphs.
+  uint32_t *z = device(64);
+  Nodes second = nodes();
+  second.launch(Store, 1, 64, StoreParams{z, 5});
+  NativeGraph beside = nullptr;
+  OK(second.make(*context, beside));
+  OK(context->launchGraph(beside, other));
+  wait(other);
+  OK(context->queryStream(stream, done));
+  EXPECT_FALSE(done);
+  context->destroyGraph(beside);
+  openGate(flag);
+  wait(stream);
+  EXPECT_EQ(std::vector<uint32_t>(host, host + 64),
+            std::vector<uint32_t>(64, 82));
+  EXPECT_EQ(read(z, 64), std::vector<uint32_t>(64, 5));
+  context->destroyGraph(graph);
+}
+
+// What is enqueued keeps the arguments that it was enqueued with.
+TEST_P(Graphs, QueuedLaunchesKeepTheirArguments) {
+  uint32_t *x = device(64), *y = device(64), *host = pinned(3 * 64);
+  Nodes list = nodes();
+  uint32_t store = list.launch(Store, 1, 64, StoreParams{x, 1});
+  uint32_t mul =
+      list.launch(MulAdd, 1, 64, MulAddParams{x, 64, 10, 0}, {store});
+  uint32_t copy = list.copy(y, x, 256, {mul});
+  NativeGraph graph = nullptr;
+  OK(list.make(*context, graph));
+  closeGate();
+  for (uint32_t round = 0; round < 3; ++round) {
+    if (round == 1)
+      list.set(store, Store, 1, 64, StoreParams{x, 2});
+    if (round == 2) {
+      list.list[mul].empty = true;
+      list.set(copy, y, x, 128);
+    }
+    OK(list.update(*context, graph, {store, mul, copy}));
+    OK(context->launchGraph(graph, stream));
+    OK(context->copy(stream, host + 64 * round, y, 256, nullptr));
+  }
+  openGate(flag);
+  wait(stream);
+  for (uint32_t i = 0; i < 64; ++i) {
+    EXPECT_EQ(host[i], 10u);
+    EXPECT_EQ(host[64 + i], 20u);
+    EXPECT_EQ(host[128 + i], i < 32 ? 2u : 20u);
+  }
+  context->destroyGraph(graph);
+}
+
+TEST_P(Graphs, TwoOfOneModuleAtOnce) {
+  uint32_t *x[2] = {device(64), device(64)};
+  NativeGraph graphs[2] = {};
+  NativeStream streams[2] = {stream, other};
+  std::deque<Nodes> lists;
+  for (uint32_t g = 0; g < 2; ++g) {
+    Nodes &list =
+        lists.emplace_back(program, static_cast<NativeFunction *>(functions));
+    uint32_t last = list.launch(Store, 1, 64, StoreParams{x[g], g});
+    for (int i = 0; i < 5; ++i)
+      last =
+          list.launch(MulAdd, 1, 64, MulAddParams{x[g], 64, 2, g + 1}, {last});
+    OK(list.make(*context, graphs[g]));
+  }
+  for (int round = 0; round < 50; ++round)
+    for (int g = 0; g < 2; ++g)
+      OK(context->launchGraph(graphs[g], streams[g]));
+  wait(stream);
+  wait(other);
+  EXPECT_EQ(read(x[0], 64), std::vector<uint32_t>(64, 31));
+  EXPECT_EQ(read(x[1], 64), std::vector<uint32_t>(64, 32 + 62));
+  for (NativeGraph graph : graphs)
+    context->destroyGraph(graph);
+}
+
+// One executable on two streams: its launches come one after the other.
+TEST_P(Graphs, LaunchesOfOneGraphDoNotOverlap) {
+  uint32_t *x = device(64);
+  Nodes list = nodes();
+  uint32_t last = list.launch(MulAdd, 1, 64, MulAddParams{x, 64, 1, 1});
+  for (int i = 0; i < 4; ++i)
+    last = list.launch(MulAdd, 1, 64, MulAddParams{x, 64, 1, 1}, {last});
+  NativeGraph graph = nullptr;
+  OK(list.make(*context, graph));
+  StridedFill clear;
+  clear.destination = x;
+  clear.rank = 1;
+  clear.sizes[0] = 64;
+  clear.strides[0] = clear.elementBytes = 4;
+  OK(context->fillStrided(stream, clear, nullptr));
+  wait(stream);
+  for (int round = 0; round < 20; ++round)
+    OK(context->launchGraph(graph, round % 2 ? stream : other));
+  wait(stream);
+  wait(other);
+  EXPECT_EQ(read(x, 64), std::vector<uint32_t>(64, 100));
+  context->destroyGraph(graph);
+}
+
+// Each call of the vendor's fails in turn: nothing is left, and the next try
+// goes well.
+TEST_P(Graphs, FailedCallsLeaveNothing) {
+  if (!mock)
+    GTEST_SKIP() << "calls fail in the fake libraries only";
+  const int outOfMemory = 2;
+  uint32_t *x = device(64), *y = device(64);
+  auto fillIn = [&](Nodes &list) {
+    list.launch(Store, 1, 64, StoreParams{x, 1});
+    list.copy(x, y, 128);
+    uint32_t empty =
+        list.launch(Store, 0, 64, StoreParams{x, 1}, {0, 1}, /*empty=*/true);
+    StridedFill fill;
+    fill.destination = y;
+    fill.rank = 2;
+    fill.sizes[0] = fill.sizes[1] = 4;
+    fill.strides[0] = 32;
+    fill.strides[1] = fill.elementBytes = 4;
+    list.fill(fill, {empty});
+  };
+  int failures = 0;
+  for (uint64_t n = 1;; ++n) {
+    Nodes list = nodes();
+    fillIn(list);
+    NativeGraph graph = nullptr;
+    mock->mock_fail(nullptr, n, outOfMemory);
+    Status status = list.make(*context, graph);
+    const char *failed = mock->mock_failed();
+    std::string call = failed ? failed : "";
+    mock->mock_fail(nullptr, 0, 0);
+    // A question or a change of mode that fails may be answered otherwise.
+    EXPECT_EQ(status.ok(), graph != nullptr);
+    if (status.ok())
+      context->destroyGraph(graph);
+    else
+      EXPECT_NE(std::string(status.message()).find(call), std::string::npos)
+          << status.message();
+    EXPECT_EQ(mock->mock_live("graph"), 0u) << call;
+    EXPECT_EQ(mock->mock_live("executable"), 0u) << call;
+    if (call.empty())
+      break;
+    failures += !status.ok();
+  }
+  EXPECT_GE(failures, 7);
+
+  Nodes list = nodes();
+  fillIn(list);
+  NativeGraph graph = nullptr;
+  OK(list.make(*context, graph));
+  list.list[2].empty = false;
+  const_cast<gpuasync_block *>(list.list[2].block)->grid[0] = 1;
+  for (uint64_t n = 1;; ++n) {
+    mock->mock_fail(nullptr, n, outOfMemory);
+    Status status = list.update(*context, graph, {0, 1, 2, 3});
+    bool failed = mock->mock_failed();
+    mock->mock_fail(nullptr, 0, 0);
+    if (!failed) {
+      OK(std::move(status));
+      break;
+    }
+    if (!status.ok())
+      EXPECT_EQ(status.code(), uint32_t(GPUASYNC_OUT_OF_MEMORY))
+          << status.message();
+  }
+  mock->mock_fail(nullptr, 1, outOfMemory);
+  EXPECT_EQ(context->launchGraph(graph, stream).code(),
+            uint32_t(GPUASYNC_OUT_OF_MEMORY));
+  mock->mock_fail(nullptr, 0, 0);
+  run(graph);
+  EXPECT_EQ(read(x, 64), std::vector<uint32_t>(64, 1));
+  // What cannot be destroyed is gone all the same.
+  for (const char *name : {"GraphExecDestroy", "GraphDestroy"}) {
+    std::string call = (std::string(driver->name()) == "hip" ? "hip" : "cu") +
+                       std::string(name);
+    NativeGraph second = nullptr;
+    OK(list.make(*context, second));
+    mock->mock_fail(call.c_str(), 1, outOfMemory);
+    context->destroyGraph(second);
+    EXPECT_STREQ(mock->mock_failed(), call.c_str());
+    mock->mock_fail(nullptr, 0, 0);
+    EXPECT_EQ(mock->mock_live("graph"), 1u);
+    EXPECT_EQ(mock->mock_live("executable"), 1u);
+  }
+  context->destroyGraph(graph);
+}
+
+TEST_P(Graphs, LeftOnesAreCounted) {
+  if (std::string(driver->name()) == "hip")
+    GTEST_SKIP() << "what is left when a device is closed stays there";
+  std::unique_ptr<DriverContext> second;
+  OK(open(second));
+  SavedContext inner;
+  OK(second->makeCurrent(inner));
+  StridedFill fill;
+  void *memoryOfIt = nullptr;
+  OK(second->allocMemory(MemoryKind::Device, 64, memoryOfIt));
+  fill.destination = memoryOfIt;
+  fill.elementBytes = 4;
+  GraphNode node;
+  node.kind = GraphNode::Kind::Fill;
+  node.fill = &fill;
+  NativeGraph left = nullptr, given = nullptr;
+  OK(second->makeGraph(&node, 1, left));
+  OK(second->makeGraph(&node, 1, given));
+  second->destroyGraph(given);
+  second->freeMemory(MemoryKind::Device, memoryOfIt);
+  EXPECT_EQ(second->close(false), 1u);
+  second->restore(inner);
+  if (mock) // which sees our own kernels unloaded under it
+    mock->mock_reset();
+}
+
+// Random graphs over a few buffers against the same work one after the other,
+// then with other arguments, over and over.
+TEST_P(Graphs, RandomOnesAgreeWithTheHost) {
+  const char *given = getenv("GPU_ASYNC_TEST_SEED");
+  unsigned seed =
+      given ? unsigned(strtoul(given, nullptr, 10)) : std::random_device()();
+  SCOPED_TRACE("GPU_ASYNC_TEST_SEED=" + std::to_string(seed));
+  std::mt19937 random(seed);
+  if (mock)
+    mock->mock_configure("seed", seed);
+  const uint32_t words = 256, buffers = 6;
+  auto below = [&](uint32_t end) { return uint32_t(random() % end); };
+  uint32_t *place[buffers];
+  for (uint32_t b = 0; b < buffers; ++b)
+    place[b] = b < 4 ? device(words) : pinned(words);
+  uint32_t *image = pinned(words);
+
+  for (int program = 0; program < 12; ++program) {
+    // What each node does, as a function on the host's copy of the buffers.
+    using Memory = std::vector<std::vector<uint32_t>>;
+    using Step = std::function<void(Memory &)>;
+    uint32_t count = 1 + below(40);
+    std::vector<Step> steps(count);
+    std::vector<int> kinds(count);
+    std::vector<uint32_t> to(count), from(count);
+    Nodes list = nodes();
+    auto choose = [&](uint32_t i, bool fresh, std::vector<uint32_t> after) {
+      uint32_t begin = below(words - 1), size = 1 + below(words - begin - 1);
+      uint32_t other = below(words - size + 1), value = random();
+      uint32_t a = to[i], b = from[i];
+      uint32_t grid = (size + 31) / 32;
+      switch (kinds[i]) {
+      case 0: {
+        MulAddParams params = {place[a] + begin, size, value | 1, value >> 7};
+        fresh ? (void)list.launch(MulAdd, grid, 32, params, after)
+              : list.set(i, MulAdd, grid, 32, params);
+        steps[i] = [=](Memory &memory) {
+          for (uint32_t k = 0; k < size; ++k)
+            memory[a][begin + k] =
+                memory[a][begin + k] * (value | 1) + (value >> 7);
+        };
+        break;
+      }
+      case 1: {
+        AddUpParams params = {place[a] + begin, place[b] + other, size, value};
+        fresh ? (void)list.launch(AddUp, grid, 32, params, after)
+              : list.set(i, AddUp, grid, 32, params);
+        steps[i] = [=](Memory &memory) {
+          for (uint32_t k = 0; k < size; ++k)
+            memory[a][begin + k] = memory[b][other + k] + value;
+        };
+        break;
+      }
+      case 2: {
+        void *target = place[a] + begin;
+        const void *source = place[b] + other;
+        fresh ? (void)list.copy(target, source, size * 4, after)
+              : list.set(i, target, source, size * 4);
+        steps[i] = [=](Memory &memory) {
+          memcpy(&memory[a][begin], &memory[b][other], size * 4);
+        };
+        break;
+      }
+      case 3: {
+        uint32_t step = 1 + below(3), many = (size + step - 1) / step;
+        StridedCopy copy;
+        copy.destination = place[a] + begin;
+        copy.source = place[b] + other;
+        copy.rank = 1;
+        copy.elementBytes = 4;
+        copy.sizes[0] = many;
+        copy.destinationStrides[0] = copy.sourceStrides[0] = step * 4;
+        fresh ? (void)list.copy(copy, after) : list.set(i, copy);
+        steps[i] = [=](Memory &memory) {
+          for (uint32_t k = 0; k < many; ++k)
+            memory[a][begin + k * step] = memory[b][other + k * step];
+        };
+        break;
+      }
+      default: {
+        StridedFill fill;
+        fill.destination = place[a] + begin;
+        fill.rank = 1;
+        fill.sizes[0] = size;
+        fill.strides[0] = fill.elementBytes = 4;
+        memcpy(fill.pattern, &value, 4);
+        fresh ? (void)list.fill(fill, after) : list.set(i, fill);
+        steps[i] = [=](Memory &memory) {
+          std::fill_n(memory[a].begin() + begin, size, value);
+        };
+        break;
+      }
+      }
+    };
+    // Who touched each buffer last; an order between two that touch one.
+    std::vector<std::vector<uint32_t>> readers(buffers);
+    std::vector<int> writer(buffers, -1);
+    for (uint32_t i = 0; i < count; ++i) {
+      kinds[i] = int(below(5));
+      to[i] = below(buffers);
+      from[i] = (to[i] + 1 + below(buffers - 1)) % buffers;
+      std::vector<uint32_t> after = readers[to[i]];
+      bool reads = kinds[i] >= 1 && kinds[i] <= 3;
+      for (uint32_t b : {to[i], from[i]})
+        if (writer[b] >= 0 && (b == to[i] || reads))
+          after.push_back(uint32_t(writer[b]));
+      if (i && !below(5))
+        after.push_back(below(i)); // one that nobody needs
+      std::sort(after.begin(), after.end());
+      after.erase(std::unique(after.begin(), after.end()), after.end());
+      writer[to[i]] = int(i);
+      readers[to[i]].clear();
+      if (reads)
+        readers[from[i]].push_back(i);
+      choose(i, true, after);
+    }
+    Memory expected(buffers, std::vector<uint32_t>(words));
+    for (uint32_t b = 0; b < buffers; ++b) {
+      for (uint32_t &word : expected[b])
+        word = random();
+      memcpy(image, expected[b].data(), words * 4);
+      OK(context->copy(stream, place[b], image, words * 4, nullptr));
+      wait(stream);
+    }
+    NativeGraph graph = nullptr;
+    OK(list.make(*context, graph));
+    for (int round = 0; round < 6; ++round) {
+      if (round) {
+        std::vector<uint32_t> changed;
+        for (uint32_t i = 0; i < count; ++i) {
+          if (below(2))
+            continue;
+          bool launch = list.list[i].kind == GraphNode::Kind::Launch;
+          choose(i, false, {});
+          list.list[i].empty = launch && below(3) == 0;
+          changed.push_back(i);
+        }
+        std::shuffle(changed.begin(), changed.end(), random);
+        OK(list.update(*context, graph, changed));
+      }
+      for (uint32_t i = 0; i < count; ++i)
+        if (!list.list[i].empty)
+          steps[i](expected);
+      run(graph);
+      for (uint32_t b = 0; b < buffers; ++b) {
+        OK(context->copy(stream, image, place[b], words * 4, nullptr));
+        wait(stream);
+        ASSERT_EQ(memcmp(image, expected[b].data(), words * 4), 0)
+            << "program " << program << ", round " << round << ", buffer " << b;
+      }
+    }
+    context->destroyGraph(graph);
+  }
+}
+
+INSTANTIATE_OVER_DEVICES(Graphs);
+
+} // namespace
