@@ -11,24 +11,26 @@ that branches are independent; gpu-async-infer-dependencies finds it. The
 arithmetic is on whole numbers: every device and schedule gives the same bytes.
 
     make.py [--branches=12] [--kernels=3] [--elements=4096] [--block=128]
-            [--work=64] > inception.mlir
+            [--work=64] [--resident] > inception.mlir
     gpu-runner inception.mlir -e inception --input=4096xi32=1 --input=49152xi32 ...
     gpu-runner inception.mlir              # runs @main, which prints a few elements
 
 `--work` is the length of each thread's chain of multiplications, so that a
-kernel's time can be set without filling the device.
+kernel's time can be set without filling the device. With `--resident` the
+arguments of @inception are device memory: nothing is uploaded or downloaded.
 """
 
 import argparse
 
 
-def emit(branches, kernels, elements, block, work):
+def emit(branches, kernels, elements, block, work, resident=False):
     total = branches * elements
     grid = -(-elements // block)
     parts = ", ".join(f"%p{b}: memref<{elements}xi32>" for b in range(branches))
     lines = [
         "// Made by bench/inception/make.py: "
-        f"--branches={branches} --kernels={kernels} --elements={elements} --block={block} --work={work}",
+        f"--branches={branches} --kernels={kernels} --elements={elements} --block={block} --work={work}"
+        + (" --resident" if resident else ""),
         "module attributes {gpu.container_module} {",
         "gpu.module @kernels {",
         f"  gpu.func @step(%x: memref<{elements}xi32>, %y: memref<{elements}xi32>, %salt: i32) kernel {{",
@@ -80,11 +82,15 @@ def emit(branches, kernels, elements, block, work):
         "  %c1 = arith.constant 1 : index",
         f"  %grid = arith.constant {grid} : index",
         f"  %size = arith.constant {block} : index",
-        f"  %x = gpu.alloc () : {shape}",
-        f"  gpu.memcpy %x, %in : {shape}, {shape}",
     ]
+    if not resident:
+        lines += [
+            f"  %x = gpu.alloc () : {shape}",
+            f"  gpu.memcpy %x, %in : {shape}, {shape}",
+        ]
+    first, all = ("%in", "%out") if resident else ("%x", "%all")
     for b in range(branches):
-        source = "%x"
+        source = first
         for k in range(kernels):
             name = f"%b{b}_{k}"
             salt = f"%salt{b}_{k}"
@@ -97,14 +103,20 @@ def emit(branches, kernels, elements, block, work):
                 lines.append(f"  gpu.dealloc {source} : {shape}")
             source = name
     last = ", ".join(f"%b{b}_{kernels - 1} : {shape}" for b in range(branches))
-    lines += [
-        f"  %all = gpu.alloc () : memref<{total}xi32>",
-        f"  gpu.launch_func @kernels::@concat {where} args({last}, %all : memref<{total}xi32>)",
-        f"  gpu.memcpy %out, %all : memref<{total}xi32>, memref<{total}xi32>",
-        f"  gpu.dealloc %x : {shape}",
-    ]
+    if not resident:
+        lines.append(f"  %all = gpu.alloc () : memref<{total}xi32>")
+    lines.append(f"  gpu.launch_func @kernels::@concat {where} args({last}, {all} : memref<{total}xi32>)")
+    if not resident:
+        lines += [
+            f"  gpu.memcpy %out, %all : memref<{total}xi32>, memref<{total}xi32>",
+            f"  gpu.dealloc %x : {shape}",
+        ]
     lines += [f"  gpu.dealloc %b{b}_{kernels - 1} : {shape}" for b in range(branches)]
-    lines += [f"  gpu.dealloc %all : memref<{total}xi32>", "  return", "}", ""]
+    if not resident:
+        lines.append(f"  gpu.dealloc %all : memref<{total}xi32>")
+    lines += ["  return", "}", ""]
+    if resident:
+        return "\n".join(lines + ["}"]) + "\n"
 
     lines += [
         "// The first element of each branch for an input of all ones.",
@@ -146,6 +158,7 @@ def main():
     parser.add_argument("--elements", type=int, default=4096)
     parser.add_argument("--block", type=int, default=128)
     parser.add_argument("--work", type=int, default=64)
+    parser.add_argument("--resident", action="store_true")
     options = parser.parse_args()
     print(emit(**vars(options)), end="")
 
