@@ -25,6 +25,8 @@ enum class Form { Token, Linear, Stream, Runtime };
 enum class OnError { Abort, Status };
 /// What becomes of ops of the input that may race.
 enum class ImportMode { Trust, Check, Strict };
+/// What becomes of a program's allocations.
+enum class MemoryMode { Plan, Keep };
 /// How a schedule is drawn.
 enum class ScheduleFormat { Text, Dot, Svg };
 
@@ -59,6 +61,12 @@ struct Words<ImportMode> {
       {ImportMode::Trust, "trust", "leave them to the program"},
       {ImportMode::Check, "check", "warn"},
       {ImportMode::Strict, "strict", "order them"}};
+};
+template <>
+struct Words<MemoryMode> {
+  static constexpr Word<MemoryMode> all[] = {
+      {MemoryMode::Plan, "plan", "several become windows of one"},
+      {MemoryMode::Keep, "keep", "each stays as it is"}};
 };
 template <>
 struct Words<ScheduleFormat> {
@@ -155,6 +163,7 @@ protected:
 GPUASYNC_WORD_PARSER(Form)
 GPUASYNC_WORD_PARSER(OnError)
 GPUASYNC_WORD_PARSER(ImportMode)
+GPUASYNC_WORD_PARSER(MemoryMode)
 GPUASYNC_WORD_PARSER(ScheduleFormat)
 #undef GPUASYNC_WORD_PARSER
 

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/TypeUtilities.h"
@@ -17,6 +18,7 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::gpuasync;
@@ -533,6 +535,49 @@ void AllocOp::getEffects(Effects &effects) {
 void DeallocOp::getEffects(Effects &effects) {
   addOrderEffects(*this, effects);
   touch<MemoryEffects::Free>(getMemrefMutable(), effects);
+}
+
+//===----------------------------------------------------------------------===//
+// WindowOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult WindowOp::verify() {
+  auto slab = cast<MemRefType>(getSlab().getType());
+  auto type = cast<MemRefType>(getMemref().getType());
+  if (!getSlab().getDefiningOp<AllocOp>())
+    return emitOpError("is of memory that no gpu_async.alloc makes");
+  if (slab.getRank() != 1 || !slab.getElementType().isInteger(8) ||
+      !slab.getLayout().isIdentity())
+    return emitOpError("is of ")
+           << slab << ", not of bytes in one dimension (memref<?xi8>)";
+  if (!type.getLayout().isIdentity())
+    return emitOpError("has ")
+           << type << "; a window has the identity layout, take a view of it";
+  if (slab.getMemorySpace() != type.getMemorySpace())
+    return emitOpError("is in another memory space than its slab: ")
+           << type << " of " << slab;
+  if (getDynamicSizes().size() != size_t(type.getNumDynamicDims()))
+    return emitOpError("has ")
+           << getDynamicSizes().size() << " dynamic sizes, but " << type
+           << " needs " << type.getNumDynamicDims();
+  APInt constant;
+  if (!matchPattern(getOffset(), m_ConstantInt(&constant)))
+    return success();
+  int64_t offset = constant.getSExtValue();
+  if (offset < 0 || offset % alignment)
+    return emitOpError("begins at byte ")
+           << offset << ", which is no multiple of " << alignment;
+  // Elements may take more than their bits.
+  int64_t end = llvm::divideCeil(bitsOf(type.getElementType()), 8);
+  bool isKnown = type.hasStaticShape();
+  for (int64_t size : type.getShape())
+    isKnown = isKnown && !llvm::MulOverflow(end, size, end);
+  if (!isKnown)
+    end = 0;
+  if (slab.hasStaticShape() && end > slab.getDimSize(0) - offset)
+    return emitOpError("has ") << end << " bytes from byte " << offset
+                               << " on, in a slab of " << slab.getDimSize(0);
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -77,6 +77,9 @@ void gpuasync::buildTokenFormPipeline(OpPassManager &pm,
 
   // What has no tokens is ordered by the memory that it touches.
   pm.addPass(createGPUAsyncInferDependencies());
+  // Nothing is inferred any more: windows of one allocation may share bytes.
+  if (options.memory == MemoryMode::Plan)
+    pm.addPass(createGPUAsyncPlanMemory());
   endForm(pm, Form::Token, options);
 }
 

@@ -161,6 +161,8 @@ gpuasync::KeyBuilder jobKey(const Options &options, StringRef name,
       .add("check", unsigned(options.check));
   if (options.maxStreams)
     key.add("max streams", *options.maxStreams);
+  if (options.memory)
+    key.add("memory", mlir::gpuasync::getWord(*options.memory));
   if (options.subgroupSize)
     key.add("subgroup size", *options.subgroupSize);
   return key;

@@ -229,6 +229,8 @@ Error Program::runStages(const CompileOptions &options, ArrayRef<Form> forms) {
     pipeline.targets.push_back(target);
   if (options.maxStreams)
     pipeline.maxStreams = *options.maxStreams;
+  if (options.memory)
+    pipeline.memory = *options.memory;
   if (options.subgroupSize)
     pipeline.subgroupSize = *options.subgroupSize;
   pipeline.onError = mlir::gpuasync::OnError::Status;

@@ -38,6 +38,7 @@ struct CompileOptions {
   std::vector<std::string> targets;
   std::vector<mlir::gpuasync::Form> printIRAfter;
   std::optional<unsigned> maxStreams;
+  std::optional<mlir::gpuasync::MemoryMode> memory;
   unsigned optLevel = 3;
   std::optional<unsigned> subgroupSize; ///< of the cpu device
   bool check = false; ///< instrument accesses for libgpuasync_check.so

@@ -45,6 +45,8 @@ Where and how
   --device=DEVICE          auto|cpu|cuda[:N]|hip[:N] (default: auto)
   --list-devices           say which devices there are
   --max-streams=N          most streams that one block uses; 0: no limit
+  --memory=plan|keep       whether several allocations of the program become one
+                           (default: plan; keep with --check)
   --timeout=SECONDS        give up after so long; 0: never (default)
   --subgroup-size=N        threads in a subgroup on the cpu device: a power of
                            two from 1 to 64 (default: 32)
@@ -159,6 +161,10 @@ Expected<Options> parseOptions(int argc, char **argv) {
       {"max-streams", Value::Required,
        [&](StringRef value) {
          return parseNumber("max-streams", value, o.maxStreams.emplace());
+       }},
+      {"memory", Value::Required,
+       [&](StringRef value) {
+         return parseEnum("memory", value, o.memory.emplace());
        }},
       {"subgroup-size", Value::Required,
        [&](StringRef value) -> Error {
@@ -296,6 +302,11 @@ Expected<Options> parseOptions(int argc, char **argv) {
                                o.device);
     if (o.emit)
       return createStringError("--check: not with --emit");
+    // The checker knows memory by allocations.
+    if (o.memory == mlir::gpuasync::MemoryMode::Plan)
+      return createStringError("--check: only with --memory=keep, which is the "
+                               "default then");
+    o.memory = mlir::gpuasync::MemoryMode::Keep;
     // Work that may overlap goes to streams of its own, where its order shows.
     if (!o.maxStreams)
       o.maxStreams = 0;

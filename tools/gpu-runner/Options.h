@@ -33,6 +33,7 @@ struct Options {
   std::vector<std::string> outputs;
   std::vector<std::string> targets; ///< empty: the device's
   std::optional<unsigned> maxStreams;
+  std::optional<mlir::gpuasync::MemoryMode> memory;
   uint64_t repeat = 1;
   bool benchmark = false;
   bool stats = false;

@@ -111,6 +111,7 @@ static CompileOptions compileOptions(const Options &options) {
   compile.targets = options.targets;
   compile.printIRAfter = options.printIRAfter;
   compile.maxStreams = options.maxStreams;
+  compile.memory = options.memory;
   compile.optLevel = options.optLevel;
   compile.subgroupSize = options.subgroupSize;
   compile.check = options.check;

@@ -228,6 +228,41 @@ def GPUAsync_DeallocOp : GPUAsync_WorkOp<"dealloc"> {
   }];
 }
 
+def GPUAsync_WindowOp : GPUAsync_Op<"window", [Pure]> {
+  let summary = "a piece of a planned allocation, as memory of its own";
+  let description = [{
+    The bytes of `slab`, a `gpu_async.alloc` of bytes, from `offset` on, as a
+    memref of any element type. What gpu-async-plan-memory makes of the
+    program's allocations: for analyses a window is an allocation of its own, as
+    a `memref.view` of the slab would not be. Two windows of a slab are the same
+    memory only where their bytes may overlap: constant offsets and sizes are
+    compared, others may be anywhere in the slab. Address arithmetic, no call.
+
+    Legal: windows that overlap, if all users of one come before all users of
+    the other; use by ops that come after the slab's allocation. Illegal: bytes
+    outside of the slab, an offset that is not a multiple of 256, freeing a
+    window (`gpu_async.dealloc` takes the slab).
+
+    ```mlir
+    %slab, %t = gpu_async.alloc async () : memref<768xi8, 1>
+    %x = gpu_async.window %slab[%c0] () : memref<768xi8, 1> to memref<64xf32, 1>
+    %y = gpu_async.window %slab[%c256] (%n) : memref<768xi8, 1> to memref<?xf32, 1>
+    ```
+  }];
+  let arguments = (ins AnyMemRef:$slab, Index:$offset,
+                       Variadic<Index>:$dynamicSizes);
+  let results = (outs AnyMemRef:$memref);
+  let assemblyFormat = [{
+    $slab `[` $offset `]` `(` $dynamicSizes `)` attr-dict `:` type($slab) `to`
+    type($memref)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// What offsets of windows are multiples of, in bytes.
+    static constexpr int64_t alignment = 256;
+  }];
+}
+
 def GPUAsync_MemcpyOp : GPUAsync_WorkOp<"memcpy"> {
   let summary = "copies between device, host-shared and host memory";
   let description = [{

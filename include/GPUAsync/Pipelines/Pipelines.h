@@ -35,6 +35,11 @@ struct GPUAsyncPipelineOptions
       *this, "import",
       llvm::cl::desc("What to do about ops of the input that may race"),
       llvm::cl::init(ImportMode::Trust)};
+  PassOptions::Option<MemoryMode> memory{
+      *this, "memory",
+      llvm::cl::desc("What becomes of the program's allocations of device "
+                     "memory"),
+      llvm::cl::init(MemoryMode::Plan)};
   PassOptions::Option<bool> linkModules{
       *this, "link-modules",
       llvm::cl::desc("Make one gpu.module of those that have the same "
@@ -103,7 +108,7 @@ struct GPUAsyncPipelineOptions
 /// refused.
 
 /// 0 -> 1: linalg and affine to loops, control flow structured, kernels
-/// outlined, gpu ops imported.
+/// outlined, gpu ops imported, memory planned.
 void buildTokenFormPipeline(OpPassManager &pm,
                             const GPUAsyncPipelineOptions &options);
 /// 1 -> 2: forks and releases made explicit.

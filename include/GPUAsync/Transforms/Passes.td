@@ -194,6 +194,69 @@ def GPUAsyncPrintHazards
   }];
 }
 
+def GPUAsyncPlanMemory
+    : Pass<"gpu-async-plan-memory", "::mlir::ModuleOp"> {
+  let summary = "Make allocations of a block windows of one allocation";
+  let description = [{
+    Each allocation costs a call of the device's allocator, and so does each
+    free. Here those of a block whose sizes are constants become windows
+    (`gpu_async.window`) of one allocation, which is made where the first of
+    them was and freed behind the last use of all.
+
+    **Two windows share bytes only if the tokens and host waits order all users
+    of one before all users of the other**, through views and within regions;
+    a kernel that may touch anything is a user of all that is allocated then. No
+    order is added between ops: the token of an allocation that is gone
+    becomes the join of what it came after and the slab's token, that of a free
+    the join of what it came after, and the slab's free comes after all that
+    the frees came after. So the program's kernels may overlap as before.
+
+    **What is held is never more than the program may hold**: a plan is
+    dropped for a finer one, and in the end for none, if its bytes are more than
+    what the program may have allocated at a time by its tokens, or if while
+    something else that allocates is there (an allocation that stays, an op
+    with such in its regions, a call of unknown code) it holds more than the
+    program did at most in that time, in program order. A slab comes
+    after each free that stays and that one of its allocations came after.
+
+    Offsets and sizes are multiples of 256 bytes; an allocation of no bytes gets
+    256, for an address of its own. An error of the slab's allocation is
+    reported at the largest of the allocations in it.
+
+    Stay as they are: host-shared allocations; those of sizes that are no
+    constants; those that are not freed once in their own block; those whose
+    memref goes anywhere but into views and device work (calls, returns, loops,
+    stores, raw pointers, host code); single ones. Blocks are planned one by one,
+    so that an allocation in a loop is made in each iteration as before.
+
+    ```mlir
+    // before
+    %x, %0 = gpu_async.alloc async () : memref<64xf32, 1>
+    %a = gpu_async.launch async [%0] @k::@f ... args(%x : memref<64xf32, 1>)
+    %y, %1 = gpu_async.alloc async () : memref<64xf32, 1>
+    %b = gpu_async.launch async [%1, %a] @k::@g ... args(%x : ..., %y : ...)
+    %f = gpu_async.dealloc async [%b] %x : memref<64xf32, 1>
+    %c = gpu_async.launch async [%b] @k::@h ... args(%y : memref<64xf32, 1>)
+    %g = gpu_async.dealloc async [%c] %y : memref<64xf32, 1>
+    // after
+    %slab, %0 = gpu_async.alloc async () : memref<512xi8, 1>
+    %x = gpu_async.window %slab[%c0] () : memref<512xi8, 1> to memref<64xf32, 1>
+    %a = gpu_async.launch async [%0] @k::@f ... args(%x : memref<64xf32, 1>)
+    %y = gpu_async.window %slab[%c256] () : memref<512xi8, 1> to memref<64xf32, 1>
+    %b = gpu_async.launch async [%0, %a] @k::@g ... args(%x : ..., %y : ...)
+    %c = gpu_async.launch async [%b] @k::@h ... args(%y : memref<64xf32, 1>)
+    %g = gpu_async.dealloc async [%b, %c] %slab : memref<512xi8, 1>
+    ```
+  }];
+  let dependentDialects = ["::mlir::gpuasync::GPUAsyncDialect",
+                           "::mlir::arith::ArithDialect"];
+  let options = [
+    Option<"remarks", "remarks", "bool", /*default=*/"false",
+           "Say of each slab how many allocations it holds, its bytes, and how "
+           "many are in use at a time">,
+  ];
+}
+
 def GPUAsyncMakeForksExplicit
     : Pass<"gpu-async-make-forks-explicit", "::mlir::ModuleOp"> {
   let summary = "Token form to linear form: consume every token exactly once";

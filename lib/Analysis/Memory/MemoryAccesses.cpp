@@ -24,16 +24,50 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 #include <numeric>
 
 using namespace mlir;
 using namespace mlir::gpuasync;
+
+/// The first byte of a window in its slab and the one behind its last, if
+/// constants tell.
+static std::optional<std::pair<int64_t, int64_t>> getBytes(WindowOp window) {
+  MemRefType type = window.getMemref().getType();
+  int64_t bytes = getElementBytes(type.getElementType());
+  std::optional<int64_t> begin = getConstantIntValue(window.getOffset());
+  if (!begin || !bytes || !type.hasStaticShape())
+    return std::nullopt;
+  for (int64_t size : type.getShape())
+    if (llvm::MulOverflow(bytes, size, bytes))
+      return std::nullopt;
+  int64_t end;
+  if (llvm::AddOverflow(*begin, bytes, end))
+    return std::nullopt;
+  return std::pair(*begin, end);
+}
+
+/// Whether two allocations, of which one is a window of a slab, may share bytes.
+static bool mayShareBytes(Value a, Value b) {
+  auto windowA = a.getDefiningOp<WindowOp>();
+  auto windowB = b.getDefiningOp<WindowOp>();
+  if ((windowA ? windowA.getSlab() : a) != (windowB ? windowB.getSlab() : b))
+    return false;
+  if (!windowA || !windowB)
+    return true;
+  auto bytesA = getBytes(windowA), bytesB = getBytes(windowB);
+  return !bytesA || !bytesB ||
+         std::max(bytesA->first, bytesB->first) <
+             std::min(bytesA->second, bytesB->second);
+}
 
 bool gpuasync::mayAlias(const Base &a, const Base &b) {
   if (a.kind == Base::Unknown || b.kind == Base::Unknown)
     return true;
   if (a == b)
     return true;
+  if (a.kind == Base::Allocation && b.kind == Base::Allocation)
+    return mayShareBytes(a.identity.getValue(), b.identity.getValue());
   // An allocation made here is distinct from other allocations, from globals
   // and from all that existed before the call; a kernel module's globals are
   // out of reach for the host.
@@ -356,8 +390,8 @@ static std::optional<Base> follow(Path &path) {
     } else if (auto global = dyn_cast<memref::GetGlobalOp>(op)) {
       return Base{Base::Global, MemoryIdentity(),
                   global.getNameAttr().getAttr()};
-    } else if (isa<AllocOp, gpu::AllocOp, memref::AllocOp, memref::AllocaOp>(
-                   op)) {
+    } else if (isa<AllocOp, WindowOp, gpu::AllocOp, memref::AllocOp,
+                   memref::AllocaOp>(op)) {
       return Base{Base::Allocation, MemoryIdentity(value), Attribute()};
     } else {
       return Base();

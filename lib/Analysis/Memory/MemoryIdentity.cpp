@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Analysis/Memory/MemoryIdentity.h"
+#include "GPUAsync/IR/GPUAsyncOps.h"
 
 #include "mlir/IR/Block.h"
 
@@ -16,5 +17,8 @@ bool MemoryIdentity::isMadeIn(Operation *op) const {
   if (!value)
     return false;
   Value made = value;
+  // The bytes of a window are the slab's.
+  if (auto window = value.getDefiningOp<WindowOp>())
+    made = window.getSlab();
   return op->isAncestor(made.getParentBlock()->getParentOp());
 }

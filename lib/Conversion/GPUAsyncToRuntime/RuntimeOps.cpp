@@ -80,10 +80,13 @@ private:
   FailureOr<Value> bytesOf(Value memref);
   /// The sizes of a new memref; `dynamic` are those that the type leaves open.
   SmallVector<Value> sizesOfNew(MemRefType type, ValueRange dynamic);
+  /// The descriptor of memory with the identity layout.
+  Value describe(MemRefType type, ArrayRef<Value> sizes, Value memory);
 
   LogicalResult lower(LaunchOp op);
   LogicalResult lower(AllocOp op);
   LogicalResult lower(DeallocOp op);
+  LogicalResult lower(WindowOp op);
   LogicalResult lower(MemcpyOp op);
   LogicalResult lower(MemsetOp op);
   LogicalResult lower(HostRegisterOp op);
@@ -324,6 +327,34 @@ LogicalResult OpLowering::lower(LaunchOp launch) {
   return success();
 }
 
+Value OpLowering::describe(MemRefType type, ArrayRef<Value> sizes,
+                           Value memory) {
+  int64_t rank = type.getRank();
+  SmallVector<int64_t> known;
+  int64_t offset;
+  (void)type.getStridesAndOffset(known, offset);
+  SmallVector<Value> strides(rank);
+  for (int64_t i = rank - 1; i >= 0; --i) {
+    if (!ShapedType::isDynamic(known[i]))
+      strides[i] = int64(known[i]);
+    else if (i + 2 == rank)
+      strides[i] = sizes[i + 1];
+    else
+      strides[i] =
+          LLVM::MulOp::create(builder, loc, sizes[i + 1], strides[i + 1]);
+  }
+  auto descriptor =
+      MemRefDescriptor::poison(builder, loc, state.converter.convertType(type));
+  descriptor.setAllocatedPtr(builder, loc, memory);
+  descriptor.setAlignedPtr(builder, loc, memory);
+  descriptor.setConstantOffset(builder, loc, 0);
+  for (int64_t i = 0; i < rank; ++i) {
+    descriptor.setSize(builder, loc, i, sizes[i]);
+    descriptor.setStride(builder, loc, i, strides[i]);
+  }
+  return descriptor;
+}
+
 LogicalResult OpLowering::lower(AllocOp alloc) {
   MemRefType type = alloc.getMemref().getType();
   FailureOr<Value> on = stream(/*mayBeNull=*/true);
@@ -334,38 +365,16 @@ LogicalResult OpLowering::lower(AllocOp alloc) {
         "can only allocate memory with the identity layout: allocate that, and "
         "take a view of it");
 
-  int64_t rank = type.getRank();
   SmallVector<Value> sizes = sizesOfNew(type, alloc.getDynamicSizes());
-  SmallVector<Value> strides(rank);
   FailureOr<Value> bytes = multiply(sizes, type);
   if (failed(bytes))
     return failure();
-  SmallVector<int64_t> known;
-  int64_t offset;
-  (void)type.getStridesAndOffset(known, offset);
-  for (int64_t i = rank - 1; i >= 0; --i) {
-    if (!ShapedType::isDynamic(known[i]))
-      strides[i] = int64(known[i]);
-    else if (i + 2 == rank)
-      strides[i] = sizes[i + 1];
-    else
-      strides[i] =
-          LLVM::MulOp::create(builder, loc, sizes[i + 1], strides[i + 1]);
-  }
   uint32_t flags = alloc.getHostShared() ? GPUASYNC_ALLOC_HOST_SHARED
                                          : GPUASYNC_ALLOC_DEVICE;
   Value memory =
       call(gpuasync_alloc_name, ptr, {*on, *bytes, int32(flags), site()})
           .getResult();
-  auto descriptor =
-      MemRefDescriptor::poison(builder, loc, state.converter.convertType(type));
-  descriptor.setAllocatedPtr(builder, loc, memory);
-  descriptor.setAlignedPtr(builder, loc, memory);
-  descriptor.setConstantOffset(builder, loc, 0);
-  for (int64_t i = 0; i < rank; ++i) {
-    descriptor.setSize(builder, loc, i, sizes[i]);
-    descriptor.setStride(builder, loc, i, strides[i]);
-  }
+  Value descriptor = describe(type, sizes, memory);
   // The host may use host-shared memory at once, so it must be there.
   if (alloc.getHostShared())
     state.exitIfFrameFailed(builder, loc);
@@ -380,6 +389,23 @@ LogicalResult OpLowering::lower(DeallocOp dealloc) {
   MemRefDescriptor descriptor(toLLVM(dealloc.getMemref()));
   call(gpuasync_dealloc_name, {},
        {*on, descriptor.allocatedPtr(builder, loc), site()});
+  return success();
+}
+
+/// Has the sizes of one of the program's allocations, which are checked as they
+/// were there.
+LogicalResult OpLowering::lower(WindowOp window) {
+  MemRefType type = window.getMemref().getType();
+  SmallVector<Value> sizes = sizesOfNew(type, window.getDynamicSizes());
+  FailureOr<Value> bytes = multiply(sizes, type);
+  if (failed(bytes))
+    return failure();
+  MemRefDescriptor slab(toLLVM(window.getSlab()));
+  Value memory = LLVM::GEPOp::create(
+      builder, loc, ptr, builder.getI8Type(), slab.alignedPtr(builder, loc),
+      ArrayRef<LLVM::GEPArg>(toLLVM(window.getOffset())));
+  state.bytes[replace(window.getMemref(), describe(type, sizes, memory))] =
+      *bytes;
   return success();
 }
 
@@ -544,8 +570,8 @@ LogicalResult OpLowering::lower() {
                       "gpu-async-assign-streams first");
                 return lower(work);
               })
-          .Case<HostRegisterOp, HostUnregisterOp>(
-              [&](auto host) { return lower(host); })
+          .Case<HostRegisterOp, HostUnregisterOp, WindowOp>(
+              [&](auto other) { return lower(other); })
           .Case([&](StreamCreateOp create) {
             replace(create.getStream(),
                     call(gpuasync_stream_create_name, ptr, site()).getResult());

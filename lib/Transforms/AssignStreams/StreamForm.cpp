@@ -667,11 +667,29 @@ void StreamForm::assignFloating() {
                  comesAfter(requiredFor(user));
         });
       };
+      // Users on other streams wait for the allocation, unless they come after
+      // what is behind it anyway.
+      auto countWaits = [&](unsigned stream) {
+        const Item *next = itemsAround(stream, work).second;
+        if (next && next->block != work->getBlock())
+          next = nullptr;
+        return llvm::count_if(users, [&](Operation *user) {
+          return streamOfOp(user) != stream &&
+                 !(next &&
+                   requiredFor(user).covers({stream, next->position}));
+        });
+      };
+      int64_t fewestWaits = 0;
       for (unsigned stream : candidates) {
         if (!keepsUsersOrder(stream) || !keepsLaterOrder(stream, work))
           continue;
+        int64_t waits = countWaits(stream);
+        if (chosen && waits >= fewestWaits)
+          continue;
         chosen = stream;
-        break;
+        fewestWaits = waits;
+        if (!waits)
+          break;
       }
       if (!chosen)
         chosen = addOrTake(candidates);

@@ -279,11 +279,14 @@ AccessTable::Classes AccessTable::dropWindows(ArrayRef<KeyIndex> group) {
   }
   if (left <= maxClasses)
     return classes;
-  // Globals are distinct. Arguments may be any of them, and each other.
-  bool hasArguments = llvm::any_of(group, [&](KeyIndex key) {
-    return keys[key].access.base.kind == Base::Argument;
+  // Globals are distinct. Arguments may be any of them, and each other, as may
+  // windows of an allocation.
+  bool mayBeOne = llvm::any_of(group, [&](KeyIndex key) {
+    const Base &base = keys[key].access.base;
+    return base.kind == Base::Argument ||
+           isa_and_nonnull<WindowOp>(base.identity.getDefiningOp());
   });
-  if (!hasArguments)
+  if (!mayBeOne)
     return classes;
   Classes one;
   one.push_back(SmallVector<KeyIndex>(group));
@@ -441,6 +444,9 @@ void AccessTable::makeCells() {
       continue;
     }
     Value value = base.identity.getValue();
+    // Windows of an allocation may share bytes.
+    if (auto window = value ? value.getDefiningOp<WindowOp>() : WindowOp())
+      value = window.getSlab();
     bool isShared = base.kind == Base::Argument || base.kind == Base::Global;
     groups[isShared ? std::pair<void *, const void *>()
                     : std::pair<void *, const void *>(

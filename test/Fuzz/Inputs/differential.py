@@ -103,6 +103,8 @@ def uses(program, buffer):
     for body in bodies(program):
         if any(base is buffer for naming in body.allNamings() for base, _ in naming.bases):
             return True
+        if any(value is buffer for _, value in body.locals):
+            return True
         for s in body.statements:
             for value in s.__dict__.values():
                 for item in value if isinstance(value, (list, tuple)) else [value]:

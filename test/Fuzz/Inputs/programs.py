@@ -33,12 +33,13 @@ FEATURES = {
 
 
 class Buffer:
-    """kind: device, shared, host, alloca; of an argument: device. raw: whether it is
-    a view of an allocation of bytes."""
+    """kind: device, shared, host, alloca; of an argument: device. raw: of how many
+    bytes the allocation is that it is a view of; 0: it is an allocation. isOwn: only
+    views and device work get it, so that its memory can be planned."""
 
-    size, isAddress = CELLS, False
+    size, isAddress, isOwn = CELLS, False, False
 
-    def __init__(self, name, kind, raw=False):
+    def __init__(self, name, kind, raw=0):
         self.name, self.kind, self.raw = name, kind, raw
 
     def onHost(self):
@@ -114,8 +115,9 @@ class Scalar:
 
 
 class Body:
-    """carried: a Naming whose two views the loop hands on, exchanged in each
-    iteration."""
+    """locals: buffers that the body allocates and frees, with the value of all cells
+    or the buffer that they are copied from. carried: a Naming whose two views the loop
+    hands on, exchanged in each iteration."""
 
     def __init__(self, locals, statements, namings=(), carried=None):
         self.locals, self.statements = locals, statements
@@ -126,7 +128,8 @@ class Body:
 
 
 class Statement:
-    """op: launch memset copy host wait | if switch exec for while | call"""
+    """op: launch memset copy host wait | scratch if switch exec for while | call.
+    scratch: a body without a region, so that buffers come and go in one block."""
 
     def __init__(self, op, seed, bodies=(), **fields):
         self.op, self.seed, self.bodies = op, seed, list(bodies)
@@ -179,7 +182,7 @@ class Maker:
 
     def buffer(self, kind):
         self.names += 1
-        raw = "views" in self.features and kind != "alloca" and self.rng.random() < 0.3
+        raw = self.rng.choice([64, 64, 256, 300, 1000]) * ("views" in self.features and kind != "alloca" and self.rng.random() < 0.3)
         return Buffer("%%b%d" % self.names, kind, raw)
 
     def formal(self):
@@ -205,13 +208,14 @@ class Maker:
             address = rng.choice(["direct", "loaded", "called"])
         elif "views" not in self.features:
             return None
-        known = [b for b in buffers if b.onDevice()]
+        known = [b for b in buffers if b.onDevice() and not (b.isOwn and (address or forms == ["carried"]))]
         if not address and rng.random() < 0.25:
             known = [b for b in buffers if b.onHost() and not b.isAddress]
         form = rng.choice(forms)
         roots = [b for b in known if b.size == CELLS]
         known = roots if form in ("reinterpret", "expand", "subview", "distinct") else known
         known = [b for b in roots if b.raw] if form == "view" else known
+        known = [b for b in known if not b.isOwn] if form == "branch" else known
         if not known:
             return None
         first, second = rng.choice(known), rng.choice(known)
@@ -271,10 +275,12 @@ class Maker:
 
     current = None
 
-    def locals(self, chance):
+    def locals(self, chance, device=()):
         if self.rng.random() > chance:
             return []
-        return [(self.buffer("device"), self.rng.randrange(1000)) for _ in range(self.rng.randint(1, 2))]
+        sources = [b for b in device if b.size == CELLS]
+        return [(self.buffer("device"), self.rng.choice(sources) if sources and self.rng.random() < 0.7 else self.rng.randrange(1000))
+                for _ in range(self.rng.randint(1, 2))]
 
     def statements(self, buffers, depth, loop, count):
         result = []
@@ -315,11 +321,18 @@ class Maker:
         rng, what = self.rng, self.rng.random()
         device = [b for b in buffers if b.onDevice()]
         host = [b for b in buffers if b.onHost() and not b.isAddress]
+        scratch = depth < 3 and count > 1 and "local" in self.features and rng.random() < 0.2
+        if scratch:
+            what = 1
         if what < 0.55:
             kernel = rng.choice(["update"] * 3 + ["slow"] * 2 + ["wide", "move", "move", "mix"])
             if "address" in self.features and rng.random() < 0.25:
                 kernel = rng.choice(BY_ADDRESS)
-            reachable = device + [b for b in buffers if b.isAddress] if kernel in BY_ADDRESS else device
+            reachable = device
+            if kernel in BY_ADDRESS:
+                reachable = [b for b in device if not b.isOwn] + [b for b in buffers if b.isAddress]
+                if not reachable:
+                    return None
             views = [self.view(reachable, loop, 0, kernel in BY_ADDRESS) for _ in range(KERNELS[kernel])]
             if kernel == "wide":
                 # Its threads run in any order: the same cells or none in common. Two
@@ -353,7 +366,9 @@ class Maker:
             return Statement("wait", self.seed())
         if what < 0.88 and self.program.functions:
             function = rng.choice(self.program.functions)
-            device = [b for b in device if b.size == CELLS]
+            device = [b for b in device if b.size == CELLS and not b.isOwn]
+            if not device:
+                return None
             if "alias" in self.features and rng.random() < 0.4:
                 actuals = [rng.choice(device) for _ in function.formals]
             elif len(device) >= len(function.formals):
@@ -363,12 +378,14 @@ class Maker:
             return Statement("call", self.seed(), function=function, actuals=actuals, depth=rng.randint(0, 3))
         if depth >= 3 or count < 2 or "local" not in self.features:
             return None
-        op = rng.choice(["if", "if", "for", "for", "while", "switch", "exec"])
+        op = "scratch" if scratch else rng.choice(["if", "if", "for", "for", "while", "switch", "exec"])
         number = {"if": 2, "switch": rng.randint(2, 4), "while": 2}.get(op, 1)
         bodies = []
         for i in range(number):
             inLoop = loop or op in ("for", "while")
-            local = self.locals(0.25)
+            local = self.locals(0.25 if op != "scratch" else 1, device)
+            for buffer, _ in local:
+                buffer.isOwn = op == "scratch" and rng.random() < 0.8
             carried = self.carried(buffers) if op in ("for", "while") and i == number - 1 else None
             inside = buffers + [b for b, _ in local] + (carried.aliases if carried else [])
             namings = self.namings(inside, inLoop)
@@ -409,7 +426,7 @@ def run(program, limit=4000):
 
     def body(b, iv, function, depth):
         for buffer, value in b.locals:
-            memory[buffer] = [value] * CELLS
+            memory[buffer] = [memory[value][i] if isinstance(value, Buffer) else value for i in range(CELLS)]
         for naming in [b.carried] * bool(b.carried) + b.namings:
             for alias, (buffer, offset) in zip(naming.aliases, naming.bindings(iv)):
                 memory[alias] = Cells(memory[buffer], offset)
@@ -445,7 +462,7 @@ def run(program, limit=4000):
             body(s.bodies[0 if scalar(s.scalar, iv) & 1 else 1], iv, function, depth)
         elif s.op == "switch":
             body(s.bodies[min(scalar(s.scalar, iv), len(s.bodies) - 1)], iv, function, depth)
-        elif s.op == "exec":
+        elif s.op in ("exec", "scratch"):
             body(s.bodies[0], iv, function, depth)
         elif s.op == "for":
             for i in range(scalar(s.scalar, iv)):
@@ -502,6 +519,9 @@ def touched(statements, seen=()):
         if "scalar" in s.__dict__ and s.scalar.kind == "data":
             take(reads, [(s.scalar.buffer, s.scalar.value)])
         for b in s.bodies:
+            for _, value in b.locals:
+                if isinstance(value, Buffer):
+                    take(reads, [(value, i) for i in range(CELLS)])
             for t in b.statements:
                 visit(t)
 
@@ -560,7 +580,7 @@ def unique(items):
 VIEW = "memref<4xi32, strided<[?], offset: ?>>"
 WHOLE = "memref<16xi32>"
 NAMED = "memref<8xi32, strided<[1], offset: ?>>"
-BYTES = "memref<64xi8>"
+BYTES = "memref<%dxi8>"
 
 
 class Writer:
@@ -771,7 +791,7 @@ class Writer:
 
     def allocation(self, buffer):
         """(name, type) of what was allocated for it."""
-        return (buffer.name + "raw", BYTES) if buffer.raw else (buffer.name, WHOLE)
+        return (buffer.name + "raw", BYTES % buffer.raw) if buffer.raw else (buffer.name, WHOLE)
 
     def locals(self, body):
         for buffer, value in body.locals:
@@ -780,14 +800,17 @@ class Writer:
             if buffer.kind in ("host", "alloca"):
                 self.add("%s = memref.%s() : %s" % (name, "alloc" if buffer.kind == "host" else "alloca", type))
                 if buffer.raw:
-                    self.add("%s = memref.view %s[%%c0][] : %s to %s" % (buffer.name, name, BYTES, WHOLE))
+                    self.add("%s = memref.view %s[%%c0][] : %s to %s" % (buffer.name, name, type, WHOLE))
                 self.add("func.call @fill(%s, %s) : (%s, i32) -> ()" % (buffer.name, self.constant(value, "i32"), WHOLE))
                 continue
             shared = "host_shared " if buffer.kind == "shared" else ""
             self.work("alloc", "%s() : %s" % (shared, type), (), cells, sync=0.3, results=[name])
             if buffer.raw:
-                self.add("%s = memref.view %s[%%c0][] : %s to %s" % (buffer.name, name, BYTES, WHOLE))
-            self.work("memset", "%s, %s : %s, i32" % (buffer.name, self.constant(value, "i32"), WHOLE), (), cells)
+                self.add("%s = memref.view %s[%%c0][] : %s to %s" % (buffer.name, name, type, WHOLE))
+            if isinstance(value, Buffer):
+                self.work("memcpy", "%s, %s : %s, %s" % (buffer.name, value.name, WHOLE, WHOLE), [(value, i) for i in range(CELLS)], cells)
+            else:
+                self.work("memset", "%s, %s : %s, i32" % (buffer.name, self.constant(value, "i32"), WHOLE), (), cells)
 
     def frees(self, body):
         for buffer, _ in body.locals:
@@ -875,7 +898,8 @@ class Writer:
             return [self.define("memref.subview %s[%s] [8] [1] : %s to %s" % (name, start, WHOLE, NAMED))]
         if form == "view":
             bytes = self.define("arith.muli %s, %%c4 : index" % start)
-            name = self.define("memref.view %s[%s][] : %s to memref<8xi32>" % (self.allocation(buffer)[0], bytes, BYTES))
+            name, type = self.allocation(buffer)
+            name = self.define("memref.view %s[%s][] : %s to memref<8xi32>" % (name, bytes, type))
             return [self.define("memref.cast %s : memref<8xi32> to %s" % (name, NAMED))]
         if form == "metadata":
             whole = self.define("memref.extract_strided_metadata %s : %s -> memref<i32>, index, index, index" % (name, type))
@@ -1074,6 +1098,13 @@ class Writer:
         result = self.state
         self.state, self.iv, self.inRegion = kept
         return result
+
+    def write_scratch(self, s):
+        body = s.bodies[0]
+        self.locals(body)
+        self.namings(body)
+        self.statements(body.statements)
+        self.frees(body)
 
     def finish(self, how, groups, end, outer, scf):
         """At a body's end: the tokens that it gives, one for each group."""

@@ -35,7 +35,7 @@ struct Base {
     Unknown
   };
   Kind kind = Unknown;
-  /// Of an allocation or argument.
+  /// Of an allocation, a window of one, or an argument.
   MemoryIdentity identity;
   /// Of a global or kernel module.
   Attribute symbol;

@@ -26,6 +26,9 @@ namespace mlir::gpuasync {
 /// - Between iterations of a loop, and behind it, nothing is known of an
 ///   identity for which isMadeIn(loop) holds. Who goes there takes it out of
 ///   what it knows (Access::leave).
+/// - A window of a planned allocation (gpu_async.window) is a thing of its own
+///   that is made where the allocation is. Those of one allocation can be the
+///   same bytes (mayAlias).
 /// - An argument of a function, and what the function makes outside of all
 ///   loops, is one thing for a call of the function. Nothing is said of two
 ///   calls, recursive ones included.

@@ -1,0 +1,67 @@
+//===- Allocations.h - allocations that can be planned ----------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which allocations of a function can become windows, who uses them, and which
+// of them are in use at a time.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_LIB_TRANSFORMS_PLANMEMORY_ALLOCATIONS_H
+#define GPUASYNC_LIB_TRANSFORMS_PLANMEMORY_ALLOCATIONS_H
+
+#include "GPUAsync/Analysis/Memory/KernelEffects.h"
+#include "GPUAsync/IR/GPUAsyncOps.h"
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace mlir::gpuasync::plan {
+
+/// An allocation of a block that can become a window.
+struct Allocation {
+  AllocOp alloc;
+  DeallocOp dealloc;
+  /// A multiple of WindowOp::alignment, at least that.
+  int64_t bytes = 0;
+  /// Device work that touches the memory, in regions of ops of the block too.
+  llvm::SetVector<Operation *> users;
+  /// Numbers of the first and last of these in program order.
+  unsigned firstUser = 0, lastUser = 0;
+  /// Items that are done before any of the users starts, and are in none of the
+  /// ops with regions that hold a user: what uses only these may share its
+  /// bytes.
+  llvm::BitVector before;
+  /// Items that are done before the allocation itself.
+  llvm::BitVector beforeAlloc;
+  /// Frees that stay, of these.
+  llvm::BitVector freesBefore;
+};
+
+/// The allocations of one block that can be planned, in program order.
+struct BlockAllocations {
+  Block *block;
+  std::vector<Allocation> allocations;
+  /// Bit i of j, if i < j: the two may be in use at a time.
+  std::vector<llvm::BitVector> conflicts;
+};
+
+/// What a function allocates, as far as it can be planned, and its order.
+struct FunctionAllocations {
+  std::vector<BlockAllocations> blocks;
+  /// Work that takes device time, and frees that stay, as bits have them.
+  std::vector<Operation *> items;
+  llvm::DenseMap<Operation *, unsigned> numberOf;
+  /// How many items are before each: a sort by it keeps their order.
+  std::vector<unsigned> depths;
+  /// Of host waits in blocks with such: the items that are done then.
+  llvm::DenseMap<Operation *, llvm::BitVector> doneAt;
+  /// Of items that use an allocation last: the items before it.
+  llvm::DenseMap<Operation *, llvm::BitVector> before;
+
+  FunctionAllocations(FunctionOpInterface function, KernelTable &kernels);
+};
+
+} // namespace mlir::gpuasync::plan
+
+#endif // GPUASYNC_LIB_TRANSFORMS_PLANMEMORY_ALLOCATIONS_H
