@@ -301,3 +301,96 @@ func.func @passes_upstream_token(%n: index, %t: !gpu.async.token) {
   return
 }
 }
+
+// -----
+
+func.func @window_of_argument(%n: index, %m: memref<512xi8>) {
+  %c0 = arith.constant 0 : index
+  // expected-error @+1 {{'gpu_async.window' op is of memory that no gpu_async.alloc makes}}
+  %x = gpu_async.window %m[%c0] () : memref<512xi8> to memref<4xf32>
+  return
+}
+
+// -----
+
+func.func @window_of_floats(%n: index, %m: memref<512xi8>) {
+  %c0 = arith.constant 0 : index
+  %s, %t = gpu_async.alloc async () : memref<4x4xf32>
+  // expected-error @+1 {{is of 'memref<4x4xf32>', not of bytes in one dimension (memref<?xi8>)}}
+  %x = gpu_async.window %s[%c0] () : memref<4x4xf32> to memref<4xf32>
+  return
+}
+
+// -----
+
+func.func @window_with_strides(%n: index, %m: memref<512xi8>) {
+  %c0 = arith.constant 0 : index
+  %s, %t = gpu_async.alloc async () : memref<512xi8>
+  // expected-error @+1 {{has 'memref<4xf32, strided<[2]>>'; a window has the identity layout, take a view of it}}
+  %x = gpu_async.window %s[%c0] () : memref<512xi8> to memref<4xf32, strided<[2]>>
+  return
+}
+
+// -----
+
+func.func @window_in_another_space(%n: index, %m: memref<512xi8>) {
+  %c0 = arith.constant 0 : index
+  %s, %t = gpu_async.alloc async () : memref<512xi8>
+  // expected-error @+1 {{is in another memory space than its slab: 'memref<4xf32, 1>' of 'memref<512xi8>'}}
+  %x = gpu_async.window %s[%c0] () : memref<512xi8> to memref<4xf32, 1>
+  return
+}
+
+// -----
+
+func.func @window_of_too_few_sizes(%n: index, %m: memref<512xi8>) {
+  %c0 = arith.constant 0 : index
+  %s, %t = gpu_async.alloc async () : memref<512xi8>
+  // expected-error @+1 {{has 0 dynamic sizes, but 'memref<?xf32>' needs 1}}
+  %x = gpu_async.window %s[%c0] () : memref<512xi8> to memref<?xf32>
+  return
+}
+
+// -----
+
+func.func @window_not_aligned(%n: index, %m: memref<512xi8>) {
+  %c0 = arith.constant 0 : index
+  %s, %t = gpu_async.alloc async () : memref<512xi8>
+  %c128 = arith.constant 128 : index
+  // expected-error @+1 {{begins at byte 128, which is no multiple of 256}}
+  %x = gpu_async.window %s[%c128] () : memref<512xi8> to memref<4xf32>
+  return
+}
+
+// -----
+
+func.func @window_below(%n: index, %m: memref<512xi8>) {
+  %c0 = arith.constant 0 : index
+  %s, %t = gpu_async.alloc async () : memref<512xi8>
+  %low = arith.constant -256 : index
+  // expected-error @+1 {{begins at byte -256, which is no multiple of 256}}
+  %x = gpu_async.window %s[%low] () : memref<512xi8> to memref<4xf32>
+  return
+}
+
+// -----
+
+func.func @window_too_long(%n: index, %m: memref<512xi8>) {
+  %c0 = arith.constant 0 : index
+  %s, %t = gpu_async.alloc async () : memref<512xi8>
+  %c256 = arith.constant 256 : index
+  // expected-error @+1 {{has 260 bytes from byte 256 on, in a slab of 512}}
+  %x = gpu_async.window %s[%c256] () : memref<512xi8> to memref<65xf32>
+  return
+}
+
+// -----
+
+func.func @window_behind(%n: index, %m: memref<512xi8>) {
+  %c0 = arith.constant 0 : index
+  %s, %t = gpu_async.alloc async () : memref<512xi8>
+  %c768 = arith.constant 768 : index
+  // expected-error @+1 {{has 0 bytes from byte 768 on, in a slab of 512}}
+  %x = gpu_async.window %s[%c768] (%n) : memref<512xi8> to memref<?xf32>
+  return
+}

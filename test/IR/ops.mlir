@@ -27,6 +27,19 @@ func.func @tokens(%x: memref<?xf32>, %h: memref<?xf32>) {
   return
 }
 
+// CHECK-LABEL: func.func @windows
+func.func @windows(%n: index) {
+  // CHECK: %[[C256:.*]] = arith.constant 256
+  %c256 = arith.constant 256 : index
+  // CHECK: %[[S:.*]], %{{.*}} = gpu_async.alloc async(%{{.*}}) : memref<?xi8, 1>
+  %s, %t = gpu_async.alloc async (%n) : memref<?xi8, 1>
+  // CHECK: gpu_async.window %[[S]][%[[C256]]] () : memref<?xi8, 1> to memref<4x4xf32, 1>
+  %x = gpu_async.window %s[%c256] () : memref<?xi8, 1> to memref<4x4xf32, 1>
+  // CHECK: gpu_async.window %[[S]][%{{.*}}] (%{{.*}}) : memref<?xi8, 1> to memref<?x4xcomplex<f32>, 1>
+  %y = gpu_async.window %s[%n] (%n) : memref<?xi8, 1> to memref<?x4xcomplex<f32>, 1>
+  return
+}
+
 // CHECK-LABEL: func.func @work
 func.func @work(%x: memref<?xf32>, %n: index, %bytes: i32, %v: f32, %p: !llvm.ptr) {
   // CHECK: %[[M:.*]], %[[T0:.*]] = gpu_async.alloc async(%{{.*}}) : memref<?xf32>

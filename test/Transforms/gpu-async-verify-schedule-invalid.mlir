@@ -480,3 +480,30 @@ func.func @no_stream(%x: memref<4xf32>) {
   gpu_async.memcpy id(1 after [0]) %x, %x : memref<4xf32>, memref<4xf32>
   return
 }
+
+// -----
+
+// Two windows of one slab share bytes, and nothing makes the second one's user
+// wait for the first one's.
+func.func @shared_bytes(%v: f32) {
+  %c0 = arith.constant 0 : index
+  // expected-note @+1 {{the stream of op 1 is made here}}
+  %s = gpu_async.stream.create
+  // expected-note @+1 {{the stream of the op that should wait is made here}}
+  %r = gpu_async.stream.create
+  %slab = gpu_async.alloc on %s id(0) () : memref<256xi8>
+  %e = gpu_async.event.record on %s
+  gpu_async.stream.wait %r, %e
+  gpu_async.event.destroy %e
+  %x = gpu_async.window %slab[%c0] () : memref<256xi8> to memref<64xf32>
+  // expected-note @+1 {{op 1 is enqueued here}}
+  gpu_async.memset on %s id(1 after [0]) %x, %v : memref<64xf32>, f32
+  %y = gpu_async.window %slab[%c0] () : memref<256xi8> to memref<32xf32>
+  // expected-error @+1 {{can start before op 1 is done}}
+  gpu_async.memset on %r id(2 after [0, 1]) %y, %v : memref<32xf32>, f32
+  gpu_async.stream.synchronize %s, %r
+  gpu_async.dealloc on %r id(3 after [1, 2]) %slab : memref<256xi8>
+  gpu_async.stream.destroy %s idle
+  gpu_async.stream.destroy %r
+  return
+}

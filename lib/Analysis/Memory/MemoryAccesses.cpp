@@ -47,7 +47,8 @@ static std::optional<std::pair<int64_t, int64_t>> getBytes(WindowOp window) {
   return std::pair(*begin, end);
 }
 
-/// Whether two allocations, of which one is a window of a slab, may share bytes.
+/// Whether two allocations, of which one is a window of a slab, may share
+/// bytes.
 static bool mayShareBytes(Value a, Value b) {
   auto windowA = a.getDefiningOp<WindowOp>();
   auto windowB = b.getDefiningOp<WindowOp>();

@@ -8,18 +8,26 @@
 #include "GPUAsync/Analysis/Memory/Packing.h"
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/MathExtras.h"
-
+#include "llvm/ADT/bit.h"
 #include <algorithm>
 #include <numeric>
 
 using namespace mlir::gpuasync;
 
+/// In blocks of 64 by 64, whose words stay in the cache.
+void Conflicts::mirror() {
+  for (unsigned rows = 0; rows < count; rows += 64)
+    for (unsigned columns = 0; columns < count; columns += 64)
+      for (unsigned row = rows, end = std::min(rows + 64, count); row < end;
+           ++row)
+        for (uint64_t bits = words[uint64_t(row) * stride + columns / 64]; bits;
+             bits &= bits - 1)
+          set(columns + llvm::countr_zero(bits), row);
+}
+
 /// Places the buffers one after the other.
-static std::optional<Packing> place(llvm::ArrayRef<int64_t> sizes,
-                                    llvm::ArrayRef<llvm::BitVector> conflicts,
-                                    llvm::ArrayRef<unsigned> order,
-                                    bool inBestGap) {
+static Packing place(llvm::ArrayRef<int64_t> sizes, const Conflicts &conflicts,
+                     llvm::ArrayRef<unsigned> order, bool inBestGap) {
   Packing packing;
   packing.offsets.resize(sizes.size());
   std::vector<unsigned> placed; // by offset
@@ -27,7 +35,7 @@ static std::optional<Packing> place(llvm::ArrayRef<int64_t> sizes,
   for (unsigned buffer : order) {
     int64_t size = sizes[buffer], end = 0, best = -1, bestGap = 0;
     for (unsigned other : placed) {
-      if (!conflicts[std::max(buffer, other)].test(std::min(buffer, other)))
+      if (!conflicts.test(buffer, other))
         continue;
       int64_t offset = packing.offsets[other], gap = offset - end;
       if (gap >= size && (best < 0 || gap < bestGap)) {
@@ -40,32 +48,25 @@ static std::optional<Packing> place(llvm::ArrayRef<int64_t> sizes,
     }
     if (best < 0)
       best = end;
-    if (llvm::AddOverflow(best, size, end))
-      return std::nullopt;
     packing.offsets[buffer] = best;
-    packing.bytes = std::max(packing.bytes, end);
+    packing.bytes = std::max(packing.bytes, best + size);
     auto isBelow = [&](int64_t offset, unsigned other) {
       return offset < packing.offsets[other];
     };
-    placed.insert(
-        std::upper_bound(placed.begin(), placed.end(), best, isBelow), buffer);
+    placed.insert(std::upper_bound(placed.begin(), placed.end(), best, isBelow),
+                  buffer);
   }
   return packing;
 }
 
-std::optional<Packing>
-mlir::gpuasync::packBuffers(llvm::ArrayRef<int64_t> sizes,
-                            llvm::ArrayRef<llvm::BitVector> conflicts) {
+Packing mlir::gpuasync::packBuffers(llvm::ArrayRef<int64_t> sizes,
+                                    const Conflicts &conflicts) {
   std::vector<unsigned> order(sizes.size());
   std::iota(order.begin(), order.end(), 0);
-  std::optional<Packing> packing =
-      place(sizes, conflicts, order, /*inBestGap=*/false);
+  Packing packing = place(sizes, conflicts, order, /*inBestGap=*/false);
   llvm::sort(order, [&](unsigned a, unsigned b) {
     return std::pair(sizes[b], a) < std::pair(sizes[a], b);
   });
-  std::optional<Packing> bySize =
-      place(sizes, conflicts, order, /*inBestGap=*/true);
-  if (!packing || (bySize && bySize->bytes < packing->bytes))
-    return bySize;
-  return packing;
+  Packing bySize = place(sizes, conflicts, order, /*inBestGap=*/true);
+  return bySize.bytes < packing.bytes ? bySize : packing;
 }

@@ -99,8 +99,7 @@ void TokenWalk::walkOp(Operation *op) {
 
 /// The ways out of a region, null for the op itself. What lies behind the op
 /// has the number behind that of the last region.
-SmallVector<TokenWalk::Edge> TokenWalk::findEdges(Operation *op,
-                                                        Region *from) {
+SmallVector<TokenWalk::Edge> TokenWalk::findEdges(Operation *op, Region *from) {
   SmallVector<Edge> edges;
   unsigned behind = op->getNumRegions();
   auto branch = dyn_cast<RegionBranchOpInterface>(op);

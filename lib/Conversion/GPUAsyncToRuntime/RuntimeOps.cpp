@@ -371,8 +371,17 @@ LogicalResult OpLowering::lower(AllocOp alloc) {
     return failure();
   uint32_t flags = alloc.getHostShared() ? GPUASYNC_ALLOC_HOST_SHARED
                                          : GPUASYNC_ALLOC_DEVICE;
+  // The bytes of a slab are those of several allocations of the program.
+  size_t windows =
+      llvm::count_if(alloc.getMemref().getUsers(), llvm::IsaPred<WindowOp>);
+  std::string text;
+  if (windows)
+    text = (op->getName().getStringRef() + " of " + Twine(windows) +
+            " planned allocations")
+               .str();
   Value memory =
-      call(gpuasync_alloc_name, ptr, {*on, *bytes, int32(flags), site()})
+      call(gpuasync_alloc_name, ptr,
+           {*on, *bytes, int32(flags), tables.site(builder, op, nullptr, text)})
           .getResult();
   Value descriptor = describe(type, sizes, memory);
   // The host may use host-shared memory at once, so it must be there.

@@ -675,8 +675,7 @@ void StreamForm::assignFloating() {
           next = nullptr;
         return llvm::count_if(users, [&](Operation *user) {
           return streamOfOp(user) != stream &&
-                 !(next &&
-                   requiredFor(user).covers({stream, next->position}));
+                 !(next && requiredFor(user).covers({stream, next->position}));
         });
       };
       int64_t fewestWaits = 0;

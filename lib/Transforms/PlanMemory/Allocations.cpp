@@ -185,24 +185,18 @@ void OrderWalk::visit(Operation *op, const Set &before) {
 /// Conflicts of an allocation: with what is in use, by program order, when its
 /// first user comes, and with what uses an item that is not before all of its
 /// users.
-static void findConflicts(BlockAllocations &block, unsigned numItems,
-                          ArrayRef<Operation *> items) {
+static void findConflicts(BlockAllocations &block,
+                          const FunctionAllocations &order) {
   std::vector<Allocation> &all = block.allocations;
-  llvm::DenseMap<Operation *, SmallVector<unsigned, 2>> usedBy;
-  for (auto [number, allocation] : llvm::enumerate(all))
-    for (Operation *user : allocation.users)
-      usedBy[user].push_back(number);
-  block.conflicts.resize(all.size());
-  for (auto [number, conflicts] : llvm::enumerate(block.conflicts))
-    conflicts.resize(number + 1);
-  auto add = [&](unsigned a, unsigned b) {
-    if (a != b)
-      block.conflicts[std::max(a, b)].set(std::min(a, b));
-  };
+  std::vector<SmallVector<unsigned, 2>> usedBy(order.items.size());
   SmallVector<unsigned> byFirstUser;
-  for (unsigned number = 0; number < all.size(); ++number)
-    if (!all[number].users.empty())
+  for (auto [number, allocation] : llvm::enumerate(all)) {
+    for (Operation *user : allocation.users)
+      usedBy[order.numberOf.lookup(user)].push_back(number);
+    if (!allocation.users.empty())
       byFirstUser.push_back(number);
+  }
+  block.conflicts = Conflicts(all.size());
   llvm::sort(byFirstUser, [&](unsigned a, unsigned b) {
     return std::pair(all[a].firstUser, a) < std::pair(all[b].firstUser, b);
   });
@@ -213,20 +207,21 @@ static void findConflicts(BlockAllocations &block, unsigned numItems,
       return all[other].lastUser < allocation.firstUser;
     });
     for (unsigned other : inUse)
-      add(number, other);
+      block.conflicts.set(number, other);
     inUse.push_back(number);
     for (int item = allocation.before.find_first_unset();
          item >= 0 && unsigned(item) < allocation.firstUser;
          item = allocation.before.find_next_unset(item))
-      for (unsigned other : usedBy.lookup(items[item]))
-        add(number, other);
+      for (unsigned other : usedBy[item])
+        block.conflicts.set(number, other);
   }
+  block.conflicts.mirror();
 }
 
 void OrderWalk::find() {
   run();
   for (BlockAllocations &block : result.blocks)
-    findConflicts(block, getNumItems(), result.items);
+    findConflicts(block, result);
 }
 
 //===----------------------------------------------------------------------===//
@@ -248,7 +243,7 @@ FunctionAllocations::FunctionAllocations(FunctionOpInterface function,
   });
   for (auto &[block, allocations] : all)
     if (allocations.size() > 1)
-      blocks.push_back({block, std::move(allocations), {}});
+      blocks.push_back({block, std::move(allocations), Conflicts()});
   if (blocks.empty())
     return;
 

@@ -10,6 +10,7 @@
 #define GPUASYNC_LIB_TRANSFORMS_PLANMEMORY_ALLOCATIONS_H
 
 #include "GPUAsync/Analysis/Memory/KernelEffects.h"
+#include "GPUAsync/Analysis/Memory/Packing.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -42,8 +43,8 @@ struct Allocation {
 struct BlockAllocations {
   Block *block;
   std::vector<Allocation> allocations;
-  /// Bit i of j, if i < j: the two may be in use at a time.
-  std::vector<llvm::BitVector> conflicts;
+  /// Those that may be in use at a time.
+  Conflicts conflicts;
 };
 
 /// What a function allocates, as far as it can be planned, and its order.
@@ -52,7 +53,7 @@ struct FunctionAllocations {
   /// Work that takes device time, and frees that stay, as bits have them.
   std::vector<Operation *> items;
   llvm::DenseMap<Operation *, unsigned> numberOf;
-  /// How many items are before each: a sort by it keeps their order.
+  /// How many items are before each: fewer if it is before another one.
   std::vector<unsigned> depths;
   /// Of host waits in blocks with such: the items that are done then.
   llvm::DenseMap<Operation *, llvm::BitVector> doneAt;

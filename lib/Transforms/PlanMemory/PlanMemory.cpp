@@ -8,7 +8,6 @@
 
 #include "Allocations.h"
 #include "GPUAsync/Analysis/Memory/MemoryAccesses.h"
-#include "GPUAsync/Analysis/Memory/Packing.h"
 #include "GPUAsync/IR/OpKinds.h"
 #include "GPUAsync/IR/RegionTokens.h"
 #include "GPUAsync/IR/VerifyProgram.h"
@@ -20,7 +19,6 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <map>
-#include <numeric>
 
 namespace mlir::gpuasync {
 #define GEN_PASS_DEF_GPUASYNCPLANMEMORY
@@ -56,8 +54,8 @@ class BlockPlanner {
 public:
   BlockPlanner(FunctionOpInterface function, const FunctionAllocations &order,
                BlockAllocations &block, MemoryFacts &facts)
-      : function(function), order(order), block(block),
-        all(block.allocations), facts(facts) {}
+      : function(function), order(order), block(block), all(block.allocations),
+        facts(facts) {}
 
   /// Returns the slabs, none if the block stays as it is.
   std::vector<Slab> plan();
@@ -67,8 +65,8 @@ private:
   using Key = SmallVector<unsigned>;
 
   void findForeign();
-  std::optional<std::vector<Slab>> makeSlabs(bool byPieces);
-  bool pack(Slab &slab) const;
+  std::vector<Slab> makeSlabs(bool byPieces);
+  void pack(Slab &slab) const;
   void placeFree(Slab &slab) const;
   bool mayWaitAtEnd() const;
   bool isBounded(ArrayRef<Slab> slabs) const;
@@ -119,9 +117,8 @@ void BlockPlanner::findForeign() {
     } else if (op.getNumRegions() && !isKernelCode(&op)) {
       isForeign = op.walk([&](Operation *inner) {
                       bool allocates =
-                          isa<AllocOp>(inner) ||
-                          (isa<CallOpInterface>(inner) &&
-                           !facts.hostAccesses(inner));
+                          isa<AllocOp>(inner) || (isa<CallOpInterface>(inner) &&
+                                                  !facts.hostAccesses(inner));
                       return allocates ? WalkResult::interrupt()
                                        : WalkResult::advance();
                     }).wasInterrupted();
@@ -152,26 +149,21 @@ void BlockPlanner::findForeign() {
 // Slabs
 //===----------------------------------------------------------------------===//
 
-bool BlockPlanner::pack(Slab &slab) const {
+void BlockPlanner::pack(Slab &slab) const {
+  unsigned count = slab.members.size();
   SmallVector<int64_t> sizes;
-  std::vector<llvm::BitVector> conflicts;
-  for (auto [i, member] : llvm::enumerate(slab.members)) {
+  for (unsigned member : slab.members)
     sizes.push_back(all[member].bytes);
-    llvm::BitVector &row = conflicts.emplace_back(i + 1);
-    const llvm::BitVector &ofAll = block.conflicts[member];
-    if (slab.members.size() == all.size()) {
-      row = ofAll;
-      continue;
-    }
-    for (unsigned j = 0; j < i; ++j)
-      if (ofAll.test(slab.members[j]))
-        row.set(j);
+  if (count == all.size()) {
+    slab.packing = packBuffers(sizes, block.conflicts);
+    return;
   }
-  std::optional<Packing> packing = packBuffers(sizes, conflicts);
-  if (!packing)
-    return false;
-  slab.packing = std::move(*packing);
-  return true;
+  Conflicts conflicts(count);
+  for (unsigned i = 0; i < count; ++i)
+    for (unsigned j = 0; j < count; ++j)
+      if (block.conflicts.test(slab.members[i], slab.members[j]))
+        conflicts.set(i, j);
+  slab.packing = packBuffers(sizes, conflicts);
 }
 
 /// Whether all work of the block is waited for at its end anyway.
@@ -244,14 +236,14 @@ void BlockPlanner::placeFree(Slab &slab) const {
 
 /// One slab for each memory space and set of frees to come after; with
 /// `byPieces` for each way to lie beside foreign memory.
-std::optional<std::vector<Slab>> BlockPlanner::makeSlabs(bool byPieces) {
+std::vector<Slab> BlockPlanner::makeSlabs(bool byPieces) {
   llvm::MapVector<Attribute, unsigned> spaces;
   std::map<Key, unsigned> numbers;
   std::vector<Slab> slabs;
   for (auto [number, allocation] : llvm::enumerate(all)) {
     MemRefType type = allocation.alloc.getMemref().getType();
-    Key key{spaces.try_emplace(type.getMemorySpace(), spaces.size())
-                .first->second};
+    Key key{
+        spaces.try_emplace(type.getMemorySpace(), spaces.size()).first->second};
     if (byPieces)
       key.append({pieceOf[placeOf(allocation.alloc)],
                   pieceOf[placeOf(allocation.dealloc)]});
@@ -263,8 +255,7 @@ std::optional<std::vector<Slab>> BlockPlanner::makeSlabs(bool byPieces) {
     slabs[it->second].members.push_back(number);
   }
   for (Slab &slab : slabs) {
-    if (!pack(slab))
-      return std::nullopt;
+    pack(slab);
     placeFree(slab);
   }
   return slabs;
@@ -290,62 +281,58 @@ findPeak(ArrayRef<std::tuple<unsigned, unsigned, int64_t>> intervals) {
   return peak;
 }
 
-/// What is in use at a time in two orders that the tokens allow: as the program
-/// is written, and each item as early as it can be.
+/// What is in use at a time: as the program is written, and if each item starts
+/// when as many as have to are done. Ops before which equally many are, are not
+/// ordered; of allocations that share no bytes one begins behind the other.
 int64_t BlockPlanner::getLeastHeld(ArrayRef<unsigned> members) const {
-  std::vector<unsigned> early(order.items.size());
-  std::iota(early.begin(), early.end(), 0);
-  llvm::sort(early, [&](unsigned a, unsigned b) {
-    return std::pair(order.depths[a], a) < std::pair(order.depths[b], b);
-  });
-  std::vector<unsigned> placeInEarly(early.size());
-  for (auto [place, item] : llvm::enumerate(early))
-    placeInEarly[item] = place;
-  std::vector<std::tuple<unsigned, unsigned, int64_t>> written, asap;
+  std::vector<std::tuple<unsigned, unsigned, int64_t>> written, early;
   for (unsigned member : members) {
     const Allocation &allocation = all[member];
     if (allocation.users.empty())
       continue;
     written.push_back(
         {allocation.firstUser, allocation.lastUser, allocation.bytes});
-    unsigned first = early.size(), last = 0;
+    auto &[first, last, bytes] =
+        early.emplace_back(order.items.size(), 0u, allocation.bytes);
     for (Operation *user : allocation.users) {
-      unsigned place = placeInEarly[order.numberOf.lookup(user)];
-      first = std::min(first, place);
-      last = std::max(last, place);
+      unsigned depth = order.depths[order.numberOf.lookup(user)];
+      first = std::min(first, depth);
+      last = std::max(last, depth);
     }
-    asap.push_back({first, last, allocation.bytes});
   }
-  return std::max(findPeak(written), findPeak(asap));
+  return std::max(findPeak(written), findPeak(early));
 }
 
-/// What the program may have allocated at a time: by its text, and all that no
-/// free has to come before.
+/// What the program may have allocated at a time: by its text, all that no free
+/// has to come before, and what may be in use.
 int64_t BlockPlanner::getMostHeld() const {
   std::vector<std::tuple<unsigned, unsigned, int64_t>> written;
   int64_t atFirst = 0;
   for (const Allocation &allocation : all) {
-    written.push_back({placeOf(allocation.alloc),
-                       placeOf(allocation.dealloc), allocation.bytes});
+    written.push_back({placeOf(allocation.alloc), placeOf(allocation.dealloc),
+                       allocation.bytes});
     const llvm::BitVector &before = allocation.beforeAlloc;
     bool isAfterFree =
         before.any() && llvm::any_of(all, [&](const Allocation &other) {
           return placeOf(other.dealloc) < placeOf(allocation.alloc) &&
-                 llvm::all_of(other.users, [&](Operation *user) {
-                   return before.test(order.numberOf.lookup(user));
-                 });
+                 llvm::all_of(
+                     other.users,
+                     [&](Operation *user) {
+                       return before.test(order.numberOf.lookup(user));
+                     });
         });
     if (!isAfterFree)
       atFirst += allocation.bytes;
   }
-  return std::max(findPeak(written), atFirst);
+  unsigned count = all.size();
+  return std::max({findPeak(written), atFirst,
+                   getLeastHeld(llvm::to_vector(llvm::seq(0u, count)))});
 }
 
 bool BlockPlanner::isBounded(ArrayRef<Slab> slabs) const {
   int64_t bytes = 0;
   for (const Slab &slab : slabs)
-    if (llvm::AddOverflow(bytes, slab.packing.bytes, bytes))
-      return false;
+    bytes += slab.packing.bytes;
   if (bytes > getMostHeld())
     return false;
   if (foreign.empty())
@@ -381,6 +368,11 @@ bool BlockPlanner::isBounded(ArrayRef<Slab> slabs) const {
 }
 
 std::vector<Slab> BlockPlanner::plan() {
+  // No sum of sizes is too large from here on.
+  int64_t bytes = 0;
+  for (const Allocation &allocation : all)
+    if (llvm::AddOverflow(bytes, allocation.bytes, bytes))
+      return {};
   // A slab takes the tokens of frees that it comes after.
   for (const Allocation &allocation : all)
     for (unsigned free : allocation.freesBefore.set_bits())
@@ -389,9 +381,9 @@ std::vector<Slab> BlockPlanner::plan() {
         return {};
   findForeign();
   for (bool byPieces : {false, true}) {
-    std::optional<std::vector<Slab>> slabs = makeSlabs(byPieces);
-    if (slabs && slabs->size() < all.size() && isBounded(*slabs))
-      return std::move(*slabs);
+    std::vector<Slab> slabs = makeSlabs(byPieces);
+    if (slabs.size() < all.size() && isBounded(slabs))
+      return slabs;
   }
   return {};
 }
@@ -426,12 +418,11 @@ void BlockPlanner::apply(ArrayRef<Slab> slabs, bool remarks) {
     Location loc = all[largest].alloc.getLoc();
     SmallVector<Value> frees;
     for (unsigned free : all[slab.members.front()].freesBefore.set_bits())
-      frees.push_back(
-          cast<DeallocOp>(order.items[free]).getAsyncToken());
+      frees.push_back(cast<DeallocOp>(order.items[free]).getAsyncToken());
     builder.setInsertionPoint(first);
-    auto type = MemRefType::get(
-        slab.packing.bytes, builder.getI8Type(), MemRefLayoutAttrInterface(),
-        first.getMemref().getType().getMemorySpace());
+    auto type = MemRefType::get(slab.packing.bytes, builder.getI8Type(),
+                                MemRefLayoutAttrInterface(),
+                                first.getMemref().getType().getMemorySpace());
     auto alloc = AllocOp::create(builder, loc, type, tokenType, frees, Value(),
                                  IntegerAttr(), DenseI64ArrayAttr(),
                                  ValueRange(), ValueRange(), UnitAttr());

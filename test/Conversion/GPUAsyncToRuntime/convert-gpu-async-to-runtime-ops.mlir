@@ -60,6 +60,36 @@ func.func @host_only(%n: index) -> memref<?xf64> {
   return %h : memref<?xf64>
 }
 
+// A window is an address, no call; its sizes are checked as those of an
+// allocation are.
+// CHECK-LABEL: llvm.func @windows(
+// CHECK:         %[[SLAB:.+]] = llvm.call @gpuasync_alloc(
+// CHECK:         llvm.insertvalue %[[SLAB]], %{{.*}}[1]
+// CHECK-NOT:     llvm.call
+// CHECK:         %[[BASE:.+]] = llvm.extractvalue %{{.*}}[1]
+// CHECK-NEXT:    %[[OFFSET:.+]] = llvm.mlir.constant(256 : i64)
+// CHECK-NEXT:    %[[X:.+]] = llvm.getelementptr %[[BASE]][%[[OFFSET]]] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+// CHECK:         llvm.insertvalue %[[X]], %{{.*}}[1]
+// CHECK:         llvm.call @gpuasync_memset(
+// CHECK:         %[[BYTES:.+]] = llvm.call @gpuasync_extent(
+// CHECK:         %[[Y:.+]] = llvm.getelementptr %{{.*}}[%{{.*}}] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+// CHECK:         llvm.insertvalue %[[Y]], %{{.*}}[1]
+// CHECK:         llvm.call @gpuasync_memset(
+// CHECK:         llvm.call @gpuasync_dealloc(
+func.func @windows(%n: index, %v: f32) {
+  %c256 = arith.constant 256 : index
+  %s = gpu_async.stream.create
+  %slab = gpu_async.alloc on %s id(0) () : memref<4096xi8, 1>
+  %x = gpu_async.window %slab[%c256] () : memref<4096xi8, 1> to memref<4x8xf32, 1>
+  gpu_async.memset on %s id(1) %x, %v : memref<4x8xf32, 1>, f32
+  %y = gpu_async.window %slab[%n] (%n) : memref<4096xi8, 1> to memref<?xf32, 1>
+  gpu_async.memset on %s id(2) %y, %v : memref<?xf32, 1>, f32
+  gpu_async.dealloc on %s id(3) %slab : memref<4096xi8, 1>
+  gpu_async.stream.synchronize %s
+  gpu_async.stream.destroy %s
+  return
+}
+
 // The runtime multiplies sizes that are no constants, once for each memref of a
 // straight line, whatever is done with it.
 // CHECK-LABEL: llvm.func @sizes(

@@ -10,12 +10,33 @@
 #define GPUASYNC_ANALYSIS_MEMORY_PACKING_H
 
 #include "llvm/ADT/ArrayRef.h"
-#include "llvm/ADT/BitVector.h"
 
-#include <optional>
+#include <cstdint>
 #include <vector>
 
 namespace mlir::gpuasync {
+
+/// Which of `count` buffers must not share a byte, as bits.
+class Conflicts {
+public:
+  explicit Conflicts(unsigned count = 0)
+      : count(count), stride(count / 64 + 1), words(uint64_t(count) * stride) {}
+
+  unsigned size() const { return count; }
+  void set(unsigned a, unsigned b) {
+    words[uint64_t(a) * stride + b / 64] |= uint64_t(1) << b % 64;
+  }
+  bool test(unsigned a, unsigned b) const {
+    return words[uint64_t(a) * stride + b / 64] >> b % 64 & 1;
+  }
+  /// Sets (b, a) for each (a, b), as packBuffers wants it. By itself, since
+  /// bits of one row are near each other, and those of a column are not.
+  void mirror();
+
+private:
+  unsigned count, stride;
+  std::vector<uint64_t> words;
+};
 
 struct Packing {
   /// In bytes, of each buffer.
@@ -24,16 +45,14 @@ struct Packing {
   int64_t bytes = 0;
 };
 
-/// Packs buffers of `sizes` bytes (at least 1 each). `conflicts[j]` has the bit
-/// i, for i < j, if the two must not share a byte. Nothing if there are 2^63
-/// bytes or more.
+/// Packs buffers of `sizes` bytes, each at least 1 and less than 2^63 in all.
+/// `conflicts` is mirrored.
 ///
 /// By decreasing size, each in the smallest gap that it fits in, as greedy
 /// planners by size do (Pisarchyk and Lee, "Efficient Memory Management for
-/// Deep Neural Net Inference", 2020), and in the order given, each as low as
-/// it can be: the better one. Takes n^2 / 2 steps for n buffers.
-std::optional<Packing> packBuffers(llvm::ArrayRef<int64_t> sizes,
-                                   llvm::ArrayRef<llvm::BitVector> conflicts);
+/// Deep Neural Net Inference", 2020), and in the order given, each as low as it
+/// can be: the better of the two. Takes n^2 / 2 steps for n buffers.
+Packing packBuffers(llvm::ArrayRef<int64_t> sizes, const Conflicts &conflicts);
 
 } // namespace mlir::gpuasync
 
