@@ -237,6 +237,8 @@ protected:
       EXPECT_EQ(stats.streams.live, 0u);
       EXPECT_EQ(stats.events.live, 0u);
       EXPECT_EQ(stats.modules.live, 0u);
+      EXPECT_EQ(stats.graphs.live, 0u);
+      EXPECT_EQ(stats.graphs.physical, 0u);
       EXPECT_EQ(stats.streams.physical, 0u);
       EXPECT_EQ(stats.events.physical, 0u);
       EXPECT_EQ(stats.modules.physical, 0u);

@@ -188,6 +188,101 @@ TEST_P(Regions, OrderAcrossTheBorder) {
   expectPlayed(3, 1);
 }
 
+// What is on a stream before the region may wait for work of the region on
+// another one, which so must not wait for it.
+TEST_P(Regions, ProgressOfWhatIsAhead_B04) {
+  for (int call = 0; call < 4; ++call) {
+    Words out(64);
+    FrameScope frame(*program);
+    gpuasync_stream *a = frame.stream(), *b = frame.stream();
+    auto *flag = frame.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+    *flag = 0;
+    uint32_t *x = frame.alloc(a, 64);
+    frame.launch(a, Store, 1, 64, StoreParams{x, 1});
+    ASSERT_EQ(frame.wait({a}), 0);
+    frame.launch(b, Gate, 1, 1, GateParams{flag});
+    {
+      RegionScope region(frame, REGION);
+      frame.launch(a, MulAdd, 1, 32, MulAddParams{x, 32, 10, 2});
+      frame.launch(b, MulAdd, 1, 32, MulAddParams{x + 32, 32, 10, 3});
+      frame.launch(a, Raise, 1, 1, GateParams{flag});
+    }
+    ASSERT_EQ(frame.wait({b, a}), 0);
+    frame.copy(a, out.data(), x, 256);
+    frame.dealloc(a, x);
+    ASSERT_EQ(frame.wait({a}), 0);
+    EXPECT_EQ(out[0], 12u);
+    EXPECT_EQ(out[32], 13u);
+    frame.dealloc(nullptr, flag);
+  }
+  expectPlayed(0, 4);
+}
+
+// A stream that ends in the region may be the one on which the graph runs.
+TEST_P(Regions, StreamsThatEndInside) {
+  for (int call = 0; call < 4; ++call) {
+    Words out(64);
+    FrameScope frame(*program);
+    gpuasync_stream *a = frame.stream(), *b = frame.stream();
+    uint32_t *x = frame.alloc(a, 64);
+    frame.launch(a, Store, 1, 64, StoreParams{x, 1});
+    {
+      RegionScope region(frame, REGION);
+      frame.launch(a, MulAdd, 1, 64, MulAddParams{x, 64, 10, 2});
+      gpuasync_event *event = frame.record(a);
+      frame.destroy(a, /*idle=*/false);
+      frame.waitEvent(b, event);
+      frame.destroy(event);
+      frame.launch(b, MulAdd, 1, 64, MulAddParams{x, 64, 10, 3});
+    }
+    frame.launch(b, MulAdd, 1, 64, MulAddParams{x, 64, 10, 4});
+    frame.copy(b, out.data(), x, 256);
+    frame.dealloc(b, x);
+    ASSERT_EQ(frame.wait({b}), 0);
+    EXPECT_EQ(out, Words(64, 1234));
+  }
+  expectPlayed(3, 1);
+}
+
+// A caller's stream has work that nobody knows of: only what is ordered behind
+// it anyway runs there as a graph, and what follows is behind it.
+TEST_P(Regions, CallersStream) {
+  gpuasync_stream *callers = nullptr;
+  ASSERT_TRUE(
+      Status(gpuasync_context_stream_create(context.get(), &callers)).ok());
+  for (int call = 0; call < 6; ++call) {
+    Words out(64);
+    {
+      FrameScope frame(*program);
+      gpuasync_stream *a = gpuasync_stream_external(
+          frame, gpuasync_context_stream_native(callers), SITE("external"));
+      gpuasync_stream *b = frame.stream();
+      uint32_t *x = frame.alloc(a, 64);
+      frame.launch(a, Store, 1, 64, StoreParams{x, 1});
+      {
+        RegionScope region(frame, call % 2 ? SITE("region") : SITE("region"));
+        frame.launch(a, MulAdd, 1, 32, MulAddParams{x, 32, 10, 2});
+        gpuasync_event *event = frame.record(a);
+        if (call % 2)
+          frame.waitEvent(b, event);
+        frame.destroy(event);
+        frame.launch(b, MulAdd, 1, 32, MulAddParams{x + 32, 32, 1, 0});
+        event = frame.record(b);
+        frame.waitEvent(a, event);
+        frame.destroy(event);
+        frame.launch(a, MulAdd, 1, 64, MulAddParams{x, 64, 10, 3});
+      }
+      frame.destroy(b, /*idle=*/false);
+      frame.copy(a, out.data(), x, 256);
+      frame.dealloc(a, x);
+    }
+    ASSERT_TRUE(Status(gpuasync_context_stream_synchronize(callers)).ok());
+    EXPECT_EQ(out[0], 123u);
+  }
+  gpuasync_context_stream_destroy(callers);
+  expectPlayed(2, 4);
+}
+
 // Streams that outlive the region are waited for by themselves, or destroyed
 // with nothing said of the others, and another region may follow on them.
 TEST_P(Regions, StreamsThatFollow) {

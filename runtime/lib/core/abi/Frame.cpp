@@ -196,14 +196,16 @@ static Status join(Frame &frame, Stream &last, Stream &other) {
   return status;
 }
 
-bool Frame::follow(Stream &stream, const gpuasync_site *site) {
-  Stream &ahead = *stream.follows;
+Status Frame::follow(Stream &stream) {
+  Stream *ahead = stream.follows;
+  if (!ahead)
+    return Status();
   stream.follows = nullptr;
   stream.frame = this;
-  if (ahead.enqueued == ahead.finished)
-    return true;
+  if (ahead->enqueued == ahead->finished)
+    return Status();
   stream.note(nullptr);
-  return run(site, [&] { return join(*this, stream, ahead); });
+  return join(*this, stream, *ahead);
 }
 
 void Frame::endFollowing(Stream &stream, bool idle) {
@@ -211,7 +213,7 @@ void Frame::endFollowing(Stream &stream, bool idle) {
     if (each->follows != &stream)
       continue;
     if (!idle) {
-      (void)follow(*each, nullptr);
+      (void)run(nullptr, [&] { return follow(*each); });
       continue;
     }
     each->follows = nullptr;

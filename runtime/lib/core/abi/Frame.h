@@ -84,9 +84,8 @@ struct Frame {
     return stream && (stream->frame == this ||
                       (stream->follows && stream->follows->frame == this));
   }
-  /// Tells the driver what the stream follows; false, and the frame has failed,
-  /// if that failed.
-  bool follow(Stream &stream, const gpuasync_site *site);
+  /// Tells the driver what the stream follows, if it does.
+  Status follow(Stream &stream);
   /// The same of all that follow `stream`, which leaves the frame. `idle`: its
   /// work is over.
   void endFollowing(Stream &stream, bool idle);
@@ -96,7 +95,7 @@ struct Frame {
     if (__builtin_expect(stream && stream->frame == this, 1))
       return true;
     if (holds(stream))
-      return region || follow(*stream, site);
+      return region || run(site, [&] { return follow(*stream); });
     fail(makeStatus(GPUASYNC_INVALID_ARGUMENT,
                     stream ? "the stream does not belong to this frame"
                            : "null stream"),

@@ -31,6 +31,8 @@ void *gpuasync_alloc(gpuasync_frame *memory, gpuasync_stream *stream,
                           : MemoryKind::Device;
     if (frame->capture)
       RETURN_IF_ERROR(checkCapturedAllocation(*frame, stream, kind));
+    if (stream)
+      RETURN_IF_ERROR(frame->follow(*stream));
     RETURN_IF_ERROR(
         context.memory.allocate(*frame, stream, bytes, kind, site, block));
     if (stream)
@@ -50,7 +52,8 @@ void gpuasync_dealloc(gpuasync_frame *memory, gpuasync_stream *stream,
     gpuasync_context &context = *frame->context;
     Block *block = nullptr;
     if (frame->region)
-      RETURN_IF_ERROR(frame->region->play());
+      RETURN_IF_ERROR(stream ? frame->region->playBefore(*stream)
+                             : frame->region->play());
     RETURN_IF_ERROR(context.memory.giveUp(*frame, stream, pointer, block));
     if (stream)
       stream->note(site);

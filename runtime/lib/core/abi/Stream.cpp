@@ -34,8 +34,9 @@ static Status wrapExternal(Frame &frame, void *native, Stream *&out) {
 }
 
 /// What the call may hand to others is enqueued before it.
-static bool playFirst(Frame &frame, const gpuasync_site *site) {
-  return !frame.region || frame.run(site, [&] { return frame.region->play(); });
+static bool playFirst(Frame &frame, Stream &stream, const gpuasync_site *site) {
+  return !frame.region ||
+         frame.run(site, [&] { return frame.region->playBefore(stream); });
 }
 
 static Status checkEvent(Frame &frame, gpuasync_event *handle, Event *&out) {
@@ -168,7 +169,7 @@ void *gpuasync_stream_native(gpuasync_frame *memory, gpuasync_stream *stream,
   Frame *frame = Frame::of(memory);
   const gpuasync_site *site = frame->siteAt(siteIndex);
   if (!frame->usable() || !frame->owns(stream, site) ||
-      !playFirst(*frame, site))
+      !playFirst(*frame, *stream, site))
     return nullptr;
   stream->note(site);
   frame->driver->suspend(); // what follows is the library's

@@ -90,7 +90,7 @@ struct Transfer {
     recorded = !pageable;
     if (recorded)
       return record(*frame.region);
-    RETURN_IF_ERROR(frame.region->play());
+    RETURN_IF_ERROR(frame.region->playBefore(stream));
     stream.note(site);
     return Status();
   }

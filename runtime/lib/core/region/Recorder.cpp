@@ -7,6 +7,8 @@
 
 #include "core/region/Recorder.h"
 
+#include <algorithm>
+
 using namespace gpuasync;
 
 //===----------------------------------------------------------------------===//
@@ -104,7 +106,7 @@ Status Recorder::wait(Stream &stream, Event &event, const gpuasync_site *site) {
     RETURN_IF_ERROR(bound());
   if (event.region != this) {
     // Another's, or of a part that has been played.
-    RETURN_IF_ERROR(play());
+    RETURN_IF_ERROR(playBefore(stream));
     stream.note(nullptr);
     return frame->driver->streamWaitEvent(stream.native, event.native);
   }
@@ -136,24 +138,33 @@ Stream *Recorder::takeGiven() {
 // Play
 //===----------------------------------------------------------------------===//
 
-/// Where the graph can be launched so that it starts after what its streams
-/// have been given before; null: nowhere.
-Stream *Recorder::findGraphStream() {
+/// Where a graph can be launched so that it starts after what its streams have
+/// been given before; null: nowhere. `roots`: those with work that is behind
+/// nothing of the region.
+Stream *Recorder::findGraphStream(const std::vector<uint32_t> &roots) {
+  auto workOf = [](Stream *stream) {
+    return stream->follows ? stream->follows : stream;
+  };
   Stream *busy = nullptr, *kept = nullptr;
   for (Stream *stream : streams) {
-    Stream *behind = stream->follows ? stream->follows : stream;
+    Stream *work = workOf(stream);
     // Of a caller's stream nobody knows what is on it.
-    if (behind->external || behind->enqueued != behind->finished) {
-      // Both may run something that waits for work of this region: none of it
-      // may wait for both.
-      if (busy && busy != behind)
+    if (work->external || work->enqueued != work->finished) {
+      if (busy && busy != work)
         return nullptr;
-      busy = behind;
+      busy = work;
     }
     if (stream->frame && !kept)
       kept = stream;
   }
-  return busy ? busy : kept ? kept : streams.front();
+  if (!busy)
+    return kept ? kept : streams.front();
+  // What is on it may wait for work of this region: none of that may wait for
+  // it which does not on streams.
+  for (uint32_t root : roots)
+    if (workOf(streams[root]) != busy)
+      return nullptr;
+  return busy;
 }
 
 Status Recorder::playGraph(Executable &executable, Stream &on) {
@@ -240,8 +251,7 @@ Status Recorder::playStreams(const Recording &calls) {
       native[event->regionNumber] = event;
   Status status = guard([&]() -> Status {
     for (Stream *stream : streams)
-      if (stream->follows && !frame->follow(*stream, key.site))
-        return Status(); // the frame has failed
+      RETURN_IF_ERROR(frame->follow(*stream));
     return playCalls(calls, native);
   });
   for (Event *event : native)
@@ -262,7 +272,8 @@ Status Recorder::playPart() {
     if ((predicted = regions->take(key, recording, shape)))
       predicted->takeArguments(recording);
   }
-  Stream *on = findGraphStream();
+  Stream *on =
+      findGraphStream(predicted ? predicted->roots : recording.findRoots());
   if (predicted) {
     if (!on)
       return playStreams(predicted->recording);
@@ -279,8 +290,8 @@ Status Recorder::playPart() {
   // The device has work meanwhile.
   if (!on || recording.countWork() < 2 || !regions->wantsGraph(key, shape))
     return Status();
-  if (Status status =
-          guard([&] { return regions->make(key, recording, shape); });
+  if (Status status = guard(
+          [&] { return regions->make(key, recording, shape, *frame->slot); });
       !status.ok()) {
     regions->refuse(key, shape);
     if (status.code() == GPUASYNC_DEVICE_LOST)
@@ -301,7 +312,7 @@ Status Recorder::play() {
   if (!count())
     return Status();
   Status status = finish();
-  ++key.part;
+  key.part = std::min(key.part + 1, maxParts);
   predicted = regions->take(key);
   return status;
 }
@@ -315,9 +326,11 @@ void Recorder::drop() {
   for (Event *event = frame->events; event; event = event->next)
     if (event->region == this)
       event->region = nullptr;
-  while (Stream *stream = given.pop())
-    frame->context->streams.give(frame->slot, stream,
-                                 stream->enqueued == stream->finished);
+  while (Stream *stream = given.pop()) {
+    const bool idle = stream->enqueued == stream->finished;
+    frame->endFollowing(*stream, idle);
+    frame->context->streams.give(frame->slot, stream, idle);
+  }
   recording.clear();
   events = 0;
   matched = 0;

@@ -33,7 +33,12 @@ public:
   /// Plays what is recorded: all of it is on its streams then, and what comes
   /// is another part.
   Status play();
-  /// The same at the region's end.
+  /// The same, and `stream` can be given more.
+  Status playBefore(Stream &stream) {
+    RETURN_IF_ERROR(play());
+    return frame->follow(stream);
+  }
+  /// The same as `play` at the region's end.
   Status finish();
   /// The frame failed: what is recorded is dropped.
   void drop();
@@ -56,6 +61,8 @@ public:
 private:
   /// Work of a region beyond this is played before the end.
   static constexpr size_t maxCalls = 8192;
+  /// Parts that are told apart.
+  static constexpr uint32_t maxParts = 16;
   /// Streams that are given back are not used again up to this number, since
   /// that would order what is not.
   static constexpr uint32_t maxGiven = 64;
@@ -93,7 +100,7 @@ private:
   Status putArguments(CallKind kind, Stream &stream, const void *arguments,
                       size_t bytes, const gpuasync_site *site);
 
-  Stream *findGraphStream();
+  Stream *findGraphStream(const std::vector<uint32_t> &roots);
   Status playPart();
   Status playGraph(Executable &executable, Stream &on);
   Status playStreams(const Recording &calls);

@@ -39,6 +39,23 @@ Call &Recording::append(CallKind kind, uint32_t stream,
   return call;
 }
 
+std::vector<uint32_t> Recording::findRoots() const {
+  std::vector<uint32_t> roots;
+  std::vector<bool> isBehind(streams, false), isEventBehind(events, false);
+  for (const Call &call : calls) {
+    if (call.kind == CallKind::Record) {
+      isEventBehind[call.event] = isBehind[call.stream];
+    } else if (call.kind == CallKind::Wait) {
+      if (isEventBehind[call.event])
+        isBehind[call.stream] = true;
+    } else if (!isBehind[call.stream]) {
+      roots.push_back(call.stream);
+      isBehind[call.stream] = true;
+    }
+  }
+  return roots;
+}
+
 size_t Recording::countWork() const {
   return static_cast<size_t>(
       std::count_if(calls.begin(), calls.end(), [](const Call &call) {

@@ -69,6 +69,8 @@ public:
     return block;
   }
 
+  /// Streams with a launch, copy or fill that is behind none of the recording.
+  std::vector<uint32_t> findRoots() const;
   /// Launches, copies and fills.
   size_t countWork() const;
 

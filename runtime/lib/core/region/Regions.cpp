@@ -87,7 +87,8 @@ void Regions::giveBack(const Key &key, std::unique_ptr<Executable> executable) {
 }
 
 bool Regions::wantsGraph(const Key &key, uint64_t shape) {
-  const uint32_t times = process().play.load(std::memory_order_relaxed) == Play::Graph ? 1 : 2;
+  const uint32_t times =
+      process().play.load(std::memory_order_relaxed) == Play::Graph ? 1 : 2;
   std::lock_guard<std::mutex> lock(mutex);
   auto &seen = regions[key].seen;
   auto found = std::find_if(seen.begin(), seen.end(), [&](const auto &each) {
@@ -159,10 +160,14 @@ void Executable::takeArguments(const Recording &other) {
 
 void gpuasync::destroyGraphs(gpuasync_context &context, Regions::Gone &gone,
                              bool alive) {
+  if (gone.empty())
+    return;
+  ThreadContext *slot = threadState().slotFor(&context);
   for (std::unique_ptr<Executable> &each : gone) {
     if (alive)
       context.driver->destroyGraph(each->graph);
     context.physicalGraphs.fetch_sub(1, std::memory_order_relaxed);
+    slot->counters.graphs.destroy();
   }
   gone.clear();
 }
@@ -195,7 +200,8 @@ static Status makeNode(const Instance &instance, const Recording &recording,
   return Status();
 }
 
-Status Regions::make(const Key &key, Recording &recording, uint64_t shape) {
+Status Regions::make(const Key &key, Recording &recording, uint64_t shape,
+                     ThreadContext &slot) {
   auto made = std::make_unique<Executable>();
   const std::vector<Call> &calls = recording.calls;
   Edges edges(recording);
@@ -206,6 +212,7 @@ Status Regions::make(const Key &key, Recording &recording, uint64_t shape) {
   after.reserve(calls.size());
   made->nodeOf.assign(calls.size(), UINT32_MAX);
   made->dirty.reserve(calls.size());
+  made->roots = recording.findRoots();
   for (size_t i = 0; i < calls.size(); ++i) {
     if (calls[i].kind == CallKind::Record || calls[i].kind == CallKind::Wait)
       continue;
@@ -245,6 +252,7 @@ Status Regions::make(const Key &key, Recording &recording, uint64_t shape) {
     return status;
   }
   instance.context->physicalGraphs.fetch_add(1, std::memory_order_relaxed);
+  slot.counters.graphs.create();
   std::swap(made->recording, recording);
   made->shape = shape;
   give(key, std::move(made));

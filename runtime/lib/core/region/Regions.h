@@ -20,12 +20,14 @@ namespace gpuasync {
 
 class Recorder;
 struct Frame;
+struct ThreadContext;
 
 /// A graph, and the recording that it was made of.
 struct Executable {
   Recording recording;
   uint64_t shape = 0; ///< its hash
   NativeGraph graph = nullptr;
+  std::vector<uint32_t> roots;  ///< Recording::findRoots
   std::vector<uint32_t> nodeOf; ///< by call, of Launch, Copy and Fill
   std::vector<uint32_t> dirty;  ///< calls whose node has older arguments
   /// The call has other arguments than its node.
@@ -74,7 +76,8 @@ public:
 
   /// Makes the graph of a recording, which it takes over then; the next `take`
   /// may give it.
-  Status make(const Key &key, Recording &recording, uint64_t shape);
+  Status make(const Key &key, Recording &recording, uint64_t shape,
+              ThreadContext &slot);
   /// Gives the graph the arguments of its dirty calls.
   Status update(Executable &executable);
   /// The graph is not to be used again; it goes when nothing runs.
