@@ -250,8 +250,12 @@ TEST_P(Regions, CallersStream) {
   gpuasync_stream *callers = nullptr;
   ASSERT_TRUE(
       Status(gpuasync_context_stream_create(context.get(), &callers)).ok());
+  uint32_t *out = nullptr;
+  {
+    FrameScope frame(*program);
+    out = frame.alloc(nullptr, 64, GPUASYNC_ALLOC_HOST_SHARED);
+  }
   for (int call = 0; call < 6; ++call) {
-    Words out(64);
     {
       FrameScope frame(*program);
       gpuasync_stream *a = gpuasync_stream_external(
@@ -273,13 +277,18 @@ TEST_P(Regions, CallersStream) {
         frame.launch(a, MulAdd, 1, 64, MulAddParams{x, 64, 10, 3});
       }
       frame.destroy(b, /*idle=*/false);
-      frame.copy(a, out.data(), x, 256);
+      frame.copy(a, out, x, 256);
       frame.dealloc(a, x);
     }
     ASSERT_TRUE(Status(gpuasync_context_stream_synchronize(callers)).ok());
     EXPECT_EQ(out[0], 123u);
+    EXPECT_EQ(out[32], 13u);
   }
   gpuasync_context_stream_destroy(callers);
+  {
+    FrameScope frame(*program);
+    frame.dealloc(nullptr, out);
+  }
   expectPlayed(2, 4);
 }
 
