@@ -196,11 +196,14 @@ static void foldCounters(Counters &into, const Counters &from) {
   object(into.events, from.events);
   object(into.modules, from.modules);
   object(into.buffers, from.buffers);
+  object(into.graphs, from.graphs);
   into.hits.add(from.hits.get());
   into.misses.add(from.misses.get());
   into.launches.add(from.launches.get());
   into.hostWaits.add(from.hostWaits.get());
   into.driverCalls.add(from.driverCalls.get());
+  into.graphLaunches.add(from.graphLaunches.get());
+  into.regionsOnStreams.add(from.regionsOnStreams.get());
 }
 
 static void eraseOne(std::vector<ThreadContext *> &list, ThreadContext *item) {

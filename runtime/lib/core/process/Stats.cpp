@@ -217,9 +217,11 @@ uint64_t gpuasync_stats_json(const gpuasync_context *context, char *buffer,
            stats.moduleLoadNs / 1000);
   text.add(", \"launches\": %" PRIu64 ", \"host_waits\": %" PRIu64
            ", \"driver_calls\": %" PRIu64 ", \"buffer_bytes\": %" PRIu64
-           ", \"device_bytes\": %" PRIu64 "}",
+           ", \"device_bytes\": %" PRIu64 ", \"graph_launches\": %" PRIu64
+           ", \"regions_on_streams\": %" PRIu64 "}",
            stats.launches, stats.hostWaits, stats.driverCalls,
-           stats.bufferBytes, stats.deviceBytes);
+           stats.bufferBytes, stats.deviceBytes, stats.graphLaunches,
+           stats.regionsOnStreams);
   return text.length();
 }
 }

@@ -139,9 +139,8 @@ Stream *Recorder::takeGiven() {
 //===----------------------------------------------------------------------===//
 
 /// Where a graph can be launched so that it starts after what its streams have
-/// been given before; null: nowhere. `roots`: those with work that is behind
-/// nothing of the region.
-Stream *Recorder::findGraphStream(const std::vector<uint32_t> &roots) {
+/// been given before; null: nowhere.
+Stream *Recorder::findGraphStream() {
   auto workOf = [](Stream *stream) {
     return stream->follows ? stream->follows : stream;
   };
@@ -161,10 +160,16 @@ Stream *Recorder::findGraphStream(const std::vector<uint32_t> &roots) {
     return kept ? kept : streams.front();
   // What is on it may wait for work of this region: none of that may wait for
   // it which does not on streams.
-  for (uint32_t root : roots)
-    if (workOf(streams[root]) != busy)
-      return nullptr;
-  return busy;
+  onBusy.resize(streams.size());
+  for (size_t i = 0; i < streams.size(); ++i)
+    onBusy[i] = workOf(streams[i]) == busy;
+  if (!predicted)
+    return recording.isBehind(onBusy) ? busy : nullptr;
+  if (predicted->askedFor != onBusy) {
+    predicted->isBehind = predicted->recording.isBehind(onBusy);
+    predicted->askedFor = onBusy;
+  }
+  return predicted->isBehind ? busy : nullptr;
 }
 
 Status Recorder::playGraph(Executable &executable, Stream &on) {
@@ -272,8 +277,7 @@ Status Recorder::playPart() {
     if ((predicted = regions->take(key, recording, shape)))
       predicted->takeArguments(recording);
   }
-  Stream *on =
-      findGraphStream(predicted ? predicted->roots : recording.findRoots());
+  Stream *on = findGraphStream();
   if (predicted) {
     if (!on)
       return playStreams(predicted->recording);

@@ -100,7 +100,7 @@ private:
   Status putArguments(CallKind kind, Stream &stream, const void *arguments,
                       size_t bytes, const gpuasync_site *site);
 
-  Stream *findGraphStream(const std::vector<uint32_t> &roots);
+  Stream *findGraphStream();
   Status playPart();
   Status playGraph(Executable &executable, Stream &on);
   Status playStreams(const Recording &calls);
@@ -116,6 +116,7 @@ private:
   uint32_t events = 0;           ///< recorded so far
   std::vector<Stream *> streams; ///< by number
   Stack<Stream> given;
+  std::vector<bool> onBusy; ///< by number; of findGraphStream
 };
 
 } // namespace gpuasync

@@ -39,21 +39,17 @@ Call &Recording::append(CallKind kind, uint32_t stream,
   return call;
 }
 
-std::vector<uint32_t> Recording::findRoots() const {
-  std::vector<uint32_t> roots;
-  std::vector<bool> isBehind(streams, false), isEventBehind(events, false);
+bool Recording::isBehind(const std::vector<bool> &first) const {
+  std::vector<bool> behind = first, eventBehind(events, false);
   for (const Call &call : calls) {
-    if (call.kind == CallKind::Record) {
-      isEventBehind[call.event] = isBehind[call.stream];
-    } else if (call.kind == CallKind::Wait) {
-      if (isEventBehind[call.event])
-        isBehind[call.stream] = true;
-    } else if (!isBehind[call.stream]) {
-      roots.push_back(call.stream);
-      isBehind[call.stream] = true;
-    }
+    if (call.kind == CallKind::Record)
+      eventBehind[call.event] = behind[call.stream];
+    else if (call.kind != CallKind::Wait && !behind[call.stream])
+      return false;
+    else if (call.kind == CallKind::Wait && eventBehind[call.event])
+      behind[call.stream] = true;
   }
-  return roots;
+  return true;
 }
 
 size_t Recording::countWork() const {

@@ -69,8 +69,8 @@ public:
     return block;
   }
 
-  /// Streams with a launch, copy or fill that is behind none of the recording.
-  std::vector<uint32_t> findRoots() const;
+  /// Whether all work is behind what the streams `first` were given before.
+  bool isBehind(const std::vector<bool> &first) const;
   /// Launches, copies and fills.
   size_t countWork() const;
 

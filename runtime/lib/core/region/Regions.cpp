@@ -212,7 +212,6 @@ Status Regions::make(const Key &key, Recording &recording, uint64_t shape,
   after.reserve(calls.size());
   made->nodeOf.assign(calls.size(), UINT32_MAX);
   made->dirty.reserve(calls.size());
-  made->roots = recording.findRoots();
   for (size_t i = 0; i < calls.size(); ++i) {
     if (calls[i].kind == CallKind::Record || calls[i].kind == CallKind::Wait)
       continue;

@@ -27,7 +27,9 @@ struct Executable {
   Recording recording;
   uint64_t shape = 0; ///< its hash
   NativeGraph graph = nullptr;
-  std::vector<uint32_t> roots;  ///< Recording::findRoots
+  /// What Recording::isBehind said of these streams last.
+  std::vector<bool> askedFor;
+  bool isBehind = false;
   std::vector<uint32_t> nodeOf; ///< by call, of Launch, Copy and Fill
   std::vector<uint32_t> dirty;  ///< calls whose node has older arguments
   /// The call has other arguments than its node.
