@@ -246,6 +246,14 @@ public:
     Entry entry(life);
     gpuasync_stream_wait(&frame, stream, event, SITE("wait"));
   }
+  void beginRegion(uint32_t site) {
+    Entry entry(life);
+    gpuasync_region_begin(&frame, site);
+  }
+  void endRegion(uint32_t site) {
+    Entry entry(life);
+    gpuasync_region_end(&frame, site);
+  }
   void waitHost(gpuasync_event *event) {
     Entry entry(life);
     gpuasync_event_synchronize(&frame, &event, 1, SITE("event.synchronize"));

@@ -114,6 +114,53 @@ void gpuasync_test::hostShared(Life &life) {
   life.scope(false);
 }
 
+/// A region that becomes a graph, is played with other arguments and in another
+/// shape, and whose modules are released between two calls.
+void gpuasync_test::regions(Life &life) {
+  life.openContext();
+  life.note(gpuasync_set_play("graph"));
+  life.arm();
+  if (!life.scope(true))
+    return;
+  for (uint32_t round = 0; round < 7; ++round) {
+    const bool longer = round >= 4;
+    Words out(64), expected(64);
+    for (uint32_t i = 0; i < 64; ++i)
+      expected[i] = ((i < 32 ? 7 + round : round) * 2 + 1) * (longer ? 3 : 1);
+    LifeFrame frame(life, life.program);
+    gpuasync_stream *a = frame.stream();
+    uint32_t *x = frame.alloc(a, 64);
+    const uint32_t site = SITE("region");
+    frame.beginRegion(site);
+    frame.launch(a, Store, 2, 32, StoreParams{x, round});
+    gpuasync_event *fork = frame.record(a);
+    gpuasync_stream *b = frame.stream();
+    frame.waitEvent(b, fork);
+    frame.destroy(fork);
+    frame.launch(a, Store, 1, 32, StoreParams{x, 7 + round});
+    frame.launch(b, MulAdd, 1, 32, MulAddParams{x + 32, 32, 2, 1});
+    frame.launch(a, MulAdd, 1, 32, MulAddParams{x, 32, 2, 1});
+    if (longer)
+      frame.launch(b, MulAdd, 1, 32, MulAddParams{x + 32, 32, 3, 0});
+    gpuasync_event *join = frame.record(b);
+    frame.destroy(b, false);
+    frame.waitEvent(a, join);
+    frame.destroy(join);
+    if (longer)
+      frame.launch(a, MulAdd, 1, 32, MulAddParams{x, 32, 3, 0});
+    frame.endRegion(site);
+    frame.copy(a, out.data(), x, 256);
+    frame.dealloc(a, x);
+    frame.wait({a});
+    frame.destroy(a, true);
+    frame.leave();
+    life.expect(out == expected, "the download of a region's work");
+    if (round == 5)
+      gpuasync_modules_release(life.context);
+  }
+  life.scope(false);
+}
+
 void gpuasync_test::fillsAndStrides(Life &life) {
   life.openContext();
   life.arm();

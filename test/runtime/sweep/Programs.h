@@ -18,6 +18,7 @@ void forkAndJoin(Life &life);
 void hostShared(Life &life);
 void fillsAndStrides(Life &life);
 void manyStreams(Life &life);
+void regions(Life &life);
 void modules(Life &life);
 void callersStream(Life &life);
 void registrations(Life &life);

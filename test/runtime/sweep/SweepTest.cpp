@@ -275,6 +275,11 @@ TEST_P(Sweep, ManyStreams_E05) {
   options.step = 3;
   sweep(manyStreams, options);
 }
+TEST_P(Sweep, Regions_E05) {
+  Options options = onDevice();
+  options.tells = false; // without a graph all goes on on streams
+  sweep(regions, options);
+}
 TEST_P(Sweep, Modules_E05) { sweep(modules); }
 TEST_P(Sweep, CallersStream_E05) { sweep(callersStream); }
 TEST_P(Sweep, Registrations_E05) { sweep(registrations); }
