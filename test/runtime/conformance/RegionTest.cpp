@@ -218,6 +218,59 @@ TEST_P(Regions, ProgressOfWhatIsAhead_B04) {
   expectPlayed(0, 4);
 }
 
+// A graph that is still held up holds up nobody else.
+TEST_P(Regions, OverlappingCalls_B04) {
+  uint32_t *flag = nullptr;
+  {
+    FrameScope frame(*program);
+    flag = frame.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+    *flag = 0;
+  }
+  auto work = [&](FrameScope &frame, gpuasync_stream *stream, uint32_t *x) {
+    RegionScope region(frame, REGION);
+    frame.launch(stream, Store, 1, 64, StoreParams{x, 1});
+    frame.launch(stream, MulAdd, 1, 64, MulAddParams{x, 64, 10, 2});
+  };
+  for (int call = 0; call < 3; ++call) {
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    uint32_t *x = frame.alloc(stream, 64);
+    work(frame, stream, x);
+    frame.dealloc(stream, x);
+    ASSERT_EQ(frame.wait({stream}), 0);
+  }
+  expectPlayed(2, 1);
+  gpuasync_event *token = nullptr;
+  {
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    uint32_t *x = frame.alloc(stream, 64);
+    frame.launch(stream, Gate, 1, 1, GateParams{flag});
+    work(frame, stream, x);
+    work(frame, stream, x); // behind it anyway
+    frame.dealloc(stream, x);
+    token = gpuasync_event_export(frame, frame.record(stream), SITE("return"));
+  }
+  expectPlayed(2, 0);
+  for (int call = 0; call < 3; ++call) {
+    Words out(64);
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    uint32_t *x = frame.alloc(stream, 64);
+    work(frame, stream, x);
+    frame.copy(stream, out.data(), x, 256);
+    frame.dealloc(stream, x);
+    ASSERT_EQ(frame.wait({stream}), 0);
+    EXPECT_EQ(out, Words(64, 12));
+  }
+  expectPlayed(2, 1);
+  openGate(flag);
+  EXPECT_TRUE(Status(gpuasync_event_wait(token)).ok());
+  gpuasync_event_release(token);
+  FrameScope frame(*program);
+  frame.dealloc(nullptr, flag);
+}
+
 // A stream that ends in the region may be the one on which the graph runs.
 TEST_P(Regions, StreamsThatEndInside) {
   for (int call = 0; call < 4; ++call) {

@@ -13,6 +13,7 @@
 #include "core/pool/Lists.h"
 #include "drivers/Driver.h"
 
+#include <atomic>
 #include <mutex>
 #include <string>
 
@@ -24,6 +25,20 @@ struct Frame;
 struct Registration;
 struct StagingUse;
 struct ThreadContext;
+
+} // namespace gpuasync
+
+namespace gpuasync {
+
+/// A number of operations, written by who has the stream and read by anybody.
+class Position {
+public:
+  operator uint64_t() const { return value.load(std::memory_order_relaxed); }
+  void operator=(uint64_t n) { value.store(n, std::memory_order_relaxed); }
+
+private:
+  std::atomic<uint64_t> value{0};
+};
 
 } // namespace gpuasync
 
@@ -56,9 +71,9 @@ struct alignas(64) gpuasync_stream {
   /// work: nothing says so to the driver yet, and `frame` is null until then.
   gpuasync_stream *follows = nullptr;
   //===--- What is on it
-  uint64_t enqueued = 0; ///< operations so far
-  uint64_t finished = 0; ///< of them known complete
-  uint64_t capture = 0;  ///< of the capture that it is part of
+  uint64_t enqueued = 0;       ///< operations so far
+  gpuasync::Position finished; ///< of them known complete
+  uint64_t capture = 0;        ///< of the capture that it is part of
   uint32_t *flagSlot = nullptr;
   uint32_t flagValue = 0;
   gpuasync::Queue<gpuasync::StagingUse> staging;

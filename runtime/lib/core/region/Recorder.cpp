@@ -175,6 +175,8 @@ Stream *Recorder::findGraphStream() {
 Status Recorder::playGraph(Executable &executable, Stream &on) {
   RETURN_IF_ERROR(frame->driver->launchGraph(executable.graph, on.native));
   on.note(key.site);
+  executable.lastOn = &on;
+  executable.lastPosition = on.enqueued;
   frame->slot->counters.graphLaunches.add(1);
   // What comes on the other streams that are still there, and who waits for
   // events of the region that are, is behind all of it.
@@ -278,6 +280,14 @@ Status Recorder::playPart() {
       predicted->takeArguments(recording);
   }
   Stream *on = findGraphStream();
+  if (predicted && on && !predicted->isFreeFor(on)) {
+    // Another one for the calls that overlap.
+    recording.assign(predicted->recording, predicted->recording.calls.size());
+    recording.streams = predicted->recording.streams;
+    recording.events = predicted->recording.events;
+    shape = predicted->shape;
+    regions->give(key, std::move(predicted));
+  }
   if (predicted) {
     if (!on)
       return playStreams(predicted->recording);

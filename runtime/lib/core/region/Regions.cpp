@@ -49,8 +49,12 @@ std::unique_ptr<Executable> Regions::takeLast(const Key &key) {
   auto found = regions.find(key);
   if (found == regions.end() || found->second.idle.empty())
     return nullptr;
-  std::unique_ptr<Executable> taken = std::move(found->second.idle.back());
-  found->second.idle.pop_back();
+  auto &idle = found->second.idle;
+  size_t at = idle.size() - 1;
+  while (at && !idle[at]->isFreeFor(nullptr))
+    --at;
+  std::unique_ptr<Executable> taken = std::move(idle[at]);
+  idle.erase(idle.begin() + static_cast<ptrdiff_t>(at));
   return taken;
 }
 
@@ -67,7 +71,8 @@ Regions::take(const Key &key, const Recording &recording, uint64_t shape) {
     return nullptr;
   auto &idle = found->second.idle;
   for (size_t i = idle.size(); i-- > 0;) {
-    if (idle[i]->shape != shape || !idle[i]->recording.hasShapeOf(recording))
+    if (idle[i]->shape != shape || !idle[i]->isFreeFor(nullptr) ||
+        !idle[i]->recording.hasShapeOf(recording))
       continue;
     std::unique_ptr<Executable> taken = std::move(idle[i]);
     idle.erase(idle.begin() + static_cast<ptrdiff_t>(i));
@@ -136,6 +141,11 @@ void Regions::takeAll(Gone &gone) {
     std::move(region.idle.begin(), region.idle.end(), std::back_inserter(gone));
   }
   regions.clear();
+}
+
+bool Executable::isFreeFor(const gpuasync_stream *on) const {
+  return !lastOn || lastOn == on ||
+         (!lastOn->external && lastOn->finished >= lastPosition);
 }
 
 void Executable::takeArguments(const Recording &other) {

@@ -27,6 +27,13 @@ struct Executable {
   Recording recording;
   uint64_t shape = 0; ///< its hash
   NativeGraph graph = nullptr;
+  /// The stream of the last launch, and how many operations that then had.
+  gpuasync_stream *lastOn = nullptr;
+  uint64_t lastPosition = 0;
+  /// Whether it does not run, or what is launched on that stream, in the hands
+  /// of the caller, is behind it anyway: else it would wait for itself, and
+  /// with it for what is ahead of it there.
+  bool isFreeFor(const gpuasync_stream *on) const;
   /// What Recording::isBehind said of these streams last.
   std::vector<bool> askedFor;
   bool isBehind = false;
