@@ -24,7 +24,17 @@ using CUfunction = struct CUfunc_st *;
 using CUstream = struct CUstream_st *;
 using CUevent = struct CUevent_st *;
 using CUgraph = struct CUgraph_st *;
+using CUgraphNode = struct CUgraphNode_st *;
 using CUgraphExec = struct CUgraphExec_st *;
+
+/// CUDA_KERNEL_NODE_PARAMS of CUDA 12.
+struct KernelNode {
+  CUfunction function;
+  unsigned gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes;
+  void **parameters, **extra;
+  void *kernel;
+  CUcontext context;
+};
 
 constexpr unsigned streamNonBlocking = 1;
 constexpr unsigned eventDisableTiming = 2;
@@ -43,6 +53,7 @@ constexpr int captureModeThreadLocal = 1;
     (CUfunction *, CUmodule, const char *))                                    \
   F(memAlloc, "cuMemAlloc_v2", (CUdeviceptr *, size_t))                        \
   F(memcpyDtoH, "cuMemcpyDtoH_v2", (void *, CUdeviceptr, size_t))              \
+  F(memcpyHtoD, "cuMemcpyHtoD_v2", (CUdeviceptr, const void *, size_t))        \
   F(memsetD32, "cuMemsetD32_v2", (CUdeviceptr, unsigned, size_t))              \
   F(streamCreate, "cuStreamCreate", (CUstream *, unsigned))                    \
   F(streamWaitEvent, "cuStreamWaitEvent", (CUstream, CUevent, unsigned))       \
@@ -54,6 +65,10 @@ constexpr int captureModeThreadLocal = 1;
      unsigned, CUstream, void **, void **))                                    \
   F(streamBeginCapture, "cuStreamBeginCapture_v2", (CUstream, int))            \
   F(streamEndCapture, "cuStreamEndCapture", (CUstream, CUgraph *))             \
+  F(graphCreate, "cuGraphCreate", (CUgraph *, unsigned))                       \
+  F(graphAddKernelNode, "cuGraphAddKernelNode_v2",                             \
+    (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, const KernelNode *)) \
+  F(graphUpload, "cuGraphUpload", (CUgraphExec, CUstream))                     \
   F(graphInstantiate, "cuGraphInstantiateWithFlags",                           \
     (CUgraphExec *, CUgraph, unsigned long long))                              \
   F(graphLaunch, "cuGraphLaunch", (CUgraphExec, CUstream))

@@ -7,15 +7,19 @@
 // that what the machine does meanwhile hits both. Prints one JSON line each.
 //===----------------------------------------------------------------------===//
 
+#include "GraphPrograms.h"
 #include "HandWritten.h"
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <functional>
 #include <string>
+#include <unistd.h>
 #include <vector>
 
 using namespace bench;
@@ -29,6 +33,8 @@ using RowFunction = Status *(*)(int32_t *, int32_t *, int64_t, int64_t,
                                 int64_t);
 using MatrixFunction = Status *(*)(int32_t *, int32_t *, int64_t, int64_t,
                                    int64_t, int64_t, int64_t);
+using InOutFunction = Status *(*)(void *, void *, int64_t, int64_t, int64_t,
+                                  void *, void *, int64_t, int64_t, int64_t);
 
 struct Options {
   std::string folder = ".";
@@ -39,7 +45,7 @@ struct Options {
 
 struct Side {
   const char *name;
-  void (*call)();
+  std::function<void()> call;
   std::vector<double> microseconds; ///< per call, one entry per round
 };
 
@@ -151,12 +157,68 @@ void expectWords(CUdeviceptr memory, size_t count, int32_t expected,
   }
 }
 
+/// Floats may be contracted or not; integers are what they are.
+void expectOutput(CUdeviceptr memory, const GraphProgram &program,
+                  const char *whose) {
+  std::vector<uint32_t> words(program.expected.size());
+  CHECK_CUDA(cuda.memcpyDtoH(words.data(), memory, words.size() * 4));
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == program.expected[i])
+      continue;
+    float value, expected;
+    std::memcpy(&value, &words[i], 4);
+    std::memcpy(&expected, &program.expected[i], 4);
+    if (program.isFloat && std::abs(value - expected) <= 1e-5f * expected)
+      continue;
+    std::fprintf(stderr, "%s %s: element %zu: expected %x, got %x\n", whose,
+                 program.name, i, program.expected[i], words[i]);
+    std::exit(1);
+  }
+}
+
+/// Compiled from MLIR, and as a graph that was written by hand.
+void compareGraph(const GraphProgram &program, const char *device,
+                  const Options &options) {
+  std::string library = std::string(program.name) + ".so";
+  if (access((options.folder + "/" + library).c_str(), R_OK) != 0) {
+    std::fprintf(stderr, "paired-bench: %s has no %s, left out\n",
+                 options.folder.c_str(), library.c_str());
+    return;
+  }
+  auto compiled =
+      load<InOutFunction>(options, library.c_str(), program.function);
+  CUdeviceptr ourOut;
+  const size_t words = program.expected.size();
+  CHECK_CUDA(cuda.memAlloc(&ourOut, words * 4));
+  auto ours = [&] {
+    auto *in = reinterpret_cast<void *>(program.in);
+    auto *out = reinterpret_cast<void *>(ourOut);
+    must(compiled(in, in, 0, int64_t(program.input.size()), 1, out, out, 0,
+                  int64_t(words), 1),
+         program.name);
+  };
+  auto theirs = [&] { runGraph(program); };
+  auto check = [&] {
+    expectOutput(ourOut, program, "compiled");
+    expectOutput(program.out, program, "hand-written");
+    CHECK_CUDA(cuda.memsetD32(ourOut, 0xdddddddd, words));
+    CHECK_CUDA(cuda.memsetD32(program.out, 0xdddddddd, words));
+  };
+  ours();
+  theirs();
+  check();
+  compare(program.name, device, options,
+          {{"ours", ours, {}}, {"graph", theirs, {}}});
+  check();
+}
+
 [[noreturn]] void usage() {
   std::fprintf(stderr,
                "usage: paired-bench [--folder=DIR] [--rounds=N] [--calls=N] "
                "[--only=PROGRAM]\n"
                "DIR has forkjoin.so, chain10.so and sync1.so, made from "
-               "test/Integration.\n");
+               "test/Integration, and\nwhat bench/CMakeLists.txt makes of "
+               "steps10, fork4, branches4 and branches12.\n");
   std::exit(2);
 }
 
@@ -245,5 +307,8 @@ int main(int argc, char **argv) {
     compare("sync1", name, options,
             {{"ours", callSync, {}}, {"raw", raw_sync1, {}}});
   }
+  for (const GraphProgram &program : makeGraphPrograms())
+    if (wanted(program.name))
+      compareGraph(program, name, options);
   return 0;
 }
