@@ -938,10 +938,10 @@ TEST_P(Graphs, FailedCallsLeaveNothing) {
   if (!mock)
     GTEST_SKIP() << "calls fail in the fake libraries only";
   const int outOfMemory = 2;
-  uint32_t *x = device(64), *y = device(64);
+  uint32_t *x = device(64), *y = device(64), *z = device(64);
   auto fillIn = [&](Nodes &list) {
     list.launch(Store, 1, 64, StoreParams{x, 1});
-    list.copy(x, y, 128);
+    list.copy(z, y, 128);
     uint32_t empty =
         list.launch(Store, 0, 64, StoreParams{x, 1}, {0, 1}, /*empty=*/true);
     StridedFill fill;
