@@ -1034,7 +1034,10 @@ TEST_P(Graphs, LeftOnesAreCounted) {
   node.kind = GraphNode::Kind::Fill;
   node.fill = &fill;
   NativeGraph left = nullptr, given = nullptr;
-  OK(second->makeGraph(&node, 1, left));
+  {
+    LeftBehind nobodys;
+    OK(second->makeGraph(&node, 1, left));
+  }
   OK(second->makeGraph(&node, 1, given));
   second->destroyGraph(given);
   second->freeMemory(MemoryKind::Device, memoryOfIt);

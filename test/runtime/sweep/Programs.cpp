@@ -129,7 +129,7 @@ void gpuasync_test::regions(Life &life) {
       expected[i] = ((i < 32 ? 7 + round : round) * 2 + 1) * (longer ? 3 : 1);
     LifeFrame frame(life, life.program);
     gpuasync_stream *a = frame.stream();
-    uint32_t *x = frame.alloc(a, 64);
+    uint32_t *x = frame.alloc(a, 64), *half = x ? x + 32 : nullptr;
     const uint32_t site = SITE("region");
     frame.beginRegion(site);
     frame.launch(a, Store, 2, 32, StoreParams{x, round});
@@ -138,10 +138,10 @@ void gpuasync_test::regions(Life &life) {
     frame.waitEvent(b, fork);
     frame.destroy(fork);
     frame.launch(a, Store, 1, 32, StoreParams{x, 7 + round});
-    frame.launch(b, MulAdd, 1, 32, MulAddParams{x + 32, 32, 2, 1});
+    frame.launch(b, MulAdd, 1, 32, MulAddParams{half, 32, 2, 1});
     frame.launch(a, MulAdd, 1, 32, MulAddParams{x, 32, 2, 1});
     if (longer)
-      frame.launch(b, MulAdd, 1, 32, MulAddParams{x + 32, 32, 3, 0});
+      frame.launch(b, MulAdd, 1, 32, MulAddParams{half, 32, 3, 0});
     gpuasync_event *join = frame.record(b);
     frame.destroy(b, false);
     frame.waitEvent(a, join);
