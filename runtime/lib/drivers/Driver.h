@@ -405,7 +405,7 @@ public:
     (void)graph, (void)stream;
     return makeStatus(GPUASYNC_UNSUPPORTED, "no graphs");
   }
-  /// It does not run.
+  /// It does not run. On a lost device the driver gives back its own part only.
   virtual void destroyGraph(NativeGraph) noexcept {}
 
   //===--- Memory, aligned to 256

@@ -100,6 +100,38 @@ TEST(DeviceLossBody, DISABLED_Trap) {
   EXPECT_TRUE(closed.ok()) << closed.message();
 }
 
+// A fault in a node of a graph; run in the second process only.
+TEST(DeviceLossBody, DISABLED_InAGraph) {
+  Context context;
+  Status status = Context::open(getenv("GPU_ASYNC_TEST_DEVICE"), context);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_TRUE(Status(gpuasync_set_play("graph")).ok());
+  TestProgram program;
+  {
+    ContextScope scope(context);
+    for (uint32_t call = 0; call < 4; ++call) {
+      FrameScope frame(program);
+      gpuasync_stream *stream = frame.stream();
+      uint32_t *x = frame.alloc(stream, 64);
+      gpuasync_region_begin(frame, SITE("region"));
+      frame.launch(stream, Store, 1, 64, StoreParams{x, call});
+      frame.launch(stream, Fail, 1, 1, FailParams{uint32_t(call == 3)});
+      gpuasync_region_end(frame, SITE("region"));
+      EXPECT_EQ(frame.wait({stream}), int32_t(call == 3));
+      frame.dealloc(stream, x);
+      Status left = frame.leave();
+      EXPECT_EQ(left.code(), uint32_t(call == 3 ? GPUASYNC_DEVICE_LOST : 0))
+          << left.message();
+    }
+    bool graphs = context.get()->has(gpuasync::CapGraphs);
+    EXPECT_EQ(readStats(context).graphLaunches, graphs ? 3u : 0u);
+  }
+  gpuasync_status_free(gpuasync_program_release(&program.program));
+  Status closed = context.close();
+  EXPECT_TRUE(closed.ok()) << closed.message();
+  EXPECT_EQ(readStats(context).graphs.physical, 0u);
+}
+
 // A trim that waits for the work that then faults; run in the second process
 // only.
 TEST(DeviceLossBody, DISABLED_TrimUnderWay) {
@@ -235,6 +267,11 @@ int runBody(const std::string &device, const char *filter) {
 TEST_P(DeviceLoss, EveryFrameSaysSo_E04) {
   EXPECT_EQ(runBody(device(), "--gtest_filter=DeviceLossBody.DISABLED_Trap"),
             0);
+}
+
+TEST_P(DeviceLoss, InAGraph_E04) {
+  EXPECT_EQ(
+      runBody(device(), "--gtest_filter=DeviceLossBody.DISABLED_InAGraph"), 0);
 }
 
 // E04: who brings the context to rest, and who waits for that, hears of it too.

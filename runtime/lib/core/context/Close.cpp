@@ -149,7 +149,7 @@ void gpuasync_context::carryOutRetired() {
       if (Regions *regions = instance->regions.load())
         regions->takeRetired(graphs);
   }
-  destroyGraphs(*this, graphs, /*alive=*/true);
+  destroyGraphs(*this, graphs);
   registrations.unregister(/*all=*/false);
   memory.trimToLimit();
 }

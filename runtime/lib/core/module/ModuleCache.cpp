@@ -460,7 +460,7 @@ uint32_t ModuleCache::dropInstance(Instance &instance) {
   if (Regions *regions = instance.regions.load()) {
     Regions::Gone graphs;
     regions->takeAll(graphs);
-    destroyGraphs(context, graphs, /*alive=*/!context.lost.load());
+    destroyGraphs(context, graphs);
   }
   uint32_t held = 0;
   std::lock_guard<std::mutex> lock(mutex);
@@ -603,7 +603,7 @@ void ModuleCache::trim(const Entering *entering, uint64_t extraBytes,
       erase(entry, gone);
     }
   }
-  destroyGraphs(context, graphs, /*alive=*/!context.lost.load());
+  destroyGraphs(context, graphs);
   unload(gone);
   {
     // What a frame has begun to use meanwhile goes another time.

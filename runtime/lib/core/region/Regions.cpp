@@ -168,14 +168,12 @@ void Executable::takeArguments(const Recording &other) {
   }
 }
 
-void gpuasync::destroyGraphs(gpuasync_context &context, Regions::Gone &gone,
-                             bool alive) {
+void gpuasync::destroyGraphs(gpuasync_context &context, Regions::Gone &gone) {
   if (gone.empty())
     return;
   ThreadContext *slot = threadState().slotFor(&context);
   for (std::unique_ptr<Executable> &each : gone) {
-    if (alive)
-      context.driver->destroyGraph(each->graph);
+    context.driver->destroyGraph(each->graph);
     context.physicalGraphs.fetch_sub(1, std::memory_order_relaxed);
     slot->counters.graphs.destroy();
   }

@@ -118,9 +118,8 @@ private:
   Gone retired;
 };
 
-/// Nothing of the context runs, and no lock is held. `alive`: the device is not
-/// lost.
-void destroyGraphs(gpuasync_context &context, Regions::Gone &gone, bool alive);
+/// Nothing of the context runs, or it is lost; no lock is held.
+void destroyGraphs(gpuasync_context &context, Regions::Gone &gone);
 
 } // namespace gpuasync
 
