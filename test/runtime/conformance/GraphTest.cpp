@@ -812,6 +812,7 @@ TEST_P(Graphs, LimitsAreNamedAtTheirNode) {
 // after it begins later.
 TEST_P(Graphs, KeepTheOrderOfTheStream) {
   uint32_t *x = device(64), *y = device(64), *host = pinned(64);
+  uint32_t *z = device(64); // here, since allocating may wait for kernels
   Nodes list = nodes();
   for (uint32_t i = 0; i < 8; ++i)
     list.launch(AddUp, 1, 8, AddUpParams{y + 8 * i, x + 8 * i, 8, 1});
@@ -833,7 +834,6 @@ TEST_P(Graphs, KeepTheOrderOfTheStream) {
   OK(context->queryStream(stream, done));
   EXPECT_FALSE(done);
   // Other streams go on meanwhile, and so does making graphs.
-  uint32_t *z = device(64);
   Nodes second = nodes();
   second.launch(Store, 1, 64, StoreParams{z, 5});
   NativeGraph beside = nullptr;
