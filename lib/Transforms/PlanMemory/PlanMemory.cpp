@@ -281,9 +281,9 @@ findPeak(ArrayRef<std::tuple<unsigned, unsigned, int64_t>> intervals) {
   return peak;
 }
 
-/// What is in use at a time: as the program is written, and if each item starts
-/// when as many as have to are done. Ops before which equally many are, are not
-/// ordered; of allocations that share no bytes one begins behind the other.
+/// The larger of two sets of allocations none of which may share bytes: those in
+/// use at a time as the program is written, and those that are used at one
+/// depth, since an op has more ops before it than each of these has.
 int64_t BlockPlanner::getLeastHeld(ArrayRef<unsigned> members) const {
   std::vector<std::tuple<unsigned, unsigned, int64_t>> written, early;
   for (unsigned member : members) {

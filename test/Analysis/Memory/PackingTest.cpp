@@ -1,0 +1,84 @@
+//===- PackingTest.cpp - places of buffers in a planned allocation --------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What packBuffers promises, on random buffers; and that it needs no more than
+// the largest set in use at a time where lives are intervals of one size.
+//===----------------------------------------------------------------------===//
+
+#include "GPUAsync/Analysis/Memory/Packing.h"
+
+#include "gtest/gtest.h"
+
+#include <random>
+
+using namespace mlir::gpuasync;
+
+static void expectApart(llvm::ArrayRef<int64_t> sizes,
+                        const Conflicts &conflicts, const Packing &packing) {
+  int64_t end = 0;
+  for (unsigned a = 0; a < sizes.size(); ++a) {
+    int64_t first = packing.offsets[a], last = first + sizes[a];
+    ASSERT_GE(first, 0);
+    end = std::max(end, last);
+    for (unsigned b = 0; b < a; ++b)
+      if (conflicts.test(a, b))
+        ASSERT_TRUE(last <= packing.offsets[b] ||
+                    packing.offsets[b] + sizes[b] <= first)
+            << a << " and " << b;
+  }
+  EXPECT_EQ(packing.bytes, end);
+}
+
+TEST(Packing, BuffersInUseAtATimeShareNothing) {
+  unsigned seed = std::random_device()();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  for (int round = 0; round < 300; ++round) {
+    unsigned count = random() % 130;
+    std::vector<int64_t> sizes;
+    for (unsigned i = 0; i < count; ++i)
+      sizes.push_back(256 * (1 + random() % 9));
+    Conflicts conflicts(count);
+    unsigned density = random() % 101;
+    for (unsigned a = 0; a < count; ++a)
+      for (unsigned b = 0; b < a; ++b)
+        if (random() % 100 < density)
+          conflicts.set(a, b);
+    conflicts.mirror();
+    for (unsigned a = 0; a < count; ++a)
+      for (unsigned b = 0; b < a; ++b)
+        ASSERT_EQ(conflicts.test(a, b), conflicts.test(b, a));
+    expectApart(sizes, conflicts, packBuffers(sizes, conflicts));
+  }
+}
+
+TEST(Packing, ChainsNeedWhatIsInUseAtATime) {
+  for (unsigned inUse : {1u, 2u, 7u}) {
+    unsigned count = 200;
+    std::vector<int64_t> sizes(count, 512);
+    Conflicts conflicts(count);
+    for (unsigned a = 0; a < count; ++a)
+      for (unsigned b = 0; b < a; ++b)
+        if (a - b < inUse)
+          conflicts.set(a, b);
+    conflicts.mirror();
+    Packing packing = packBuffers(sizes, conflicts);
+    expectApart(sizes, conflicts, packing);
+    EXPECT_EQ(packing.bytes, 512 * inUse);
+  }
+}
+
+TEST(Packing, ASmallBufferGoesIntoTheGap) {
+  // 0 and 2 are of the first half, 1 of both, 3 of the second.
+  std::vector<int64_t> sizes{1024, 512, 256, 1024};
+  Conflicts conflicts(4);
+  conflicts.set(1, 0);
+  conflicts.set(2, 1);
+  conflicts.set(3, 1);
+  conflicts.mirror();
+  Packing packing = packBuffers(sizes, conflicts);
+  expectApart(sizes, conflicts, packing);
+  EXPECT_EQ(packing.bytes, 1536);
+  EXPECT_EQ(packBuffers({}, Conflicts()).bytes, 0);
+}
