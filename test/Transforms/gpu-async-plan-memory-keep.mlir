@@ -7,15 +7,19 @@
 
 !m = memref<64xf32, 1>
 
-// None of these can be followed, is freed once in its block, or is of a known
-// size; and one that is left is as well by itself.
+// None of these can be followed, is freed once in its block, or is of a size that
+// is known in time; and one that is left is as well by itself.
 // CHECK-LABEL: func.func @stay
 // CHECK-NOT: window
 // CHECK: return
 func.func private @take(memref<64xf32, 1>)
 func.func @stay(%n: index, %c: i1, %v: f32, %h: memref<1xindex>) -> !m {
+  %c0 = arith.constant 0 : index
   %shared, %0 = gpu_async.alloc async host_shared () : !m
-  %dynamic, %1 = gpu_async.alloc async (%n) : memref<?xf32, 1>
+  %left, %9 = gpu_async.alloc async () : !m
+  // Not known where the first one is allocated.
+  %late = memref.load %h[%c0] : memref<1xindex>
+  %dynamic, %1 = gpu_async.alloc async (%late) : memref<?xf32, 1>
   %returned, %2 = gpu_async.alloc async () : !m
   %passed, %3 = gpu_async.alloc async () : !m
   func.call @take(%passed) : (!m) -> ()
@@ -28,7 +32,6 @@ func.func @stay(%n: index, %c: i1, %v: f32, %h: memref<1xindex>) -> !m {
   %address, %5 = gpu_async.alloc async () : !m
   %number = memref.extract_aligned_pointer_as_index %address : !m -> index
   %read, %6 = gpu_async.alloc async () : !m
-  %c0 = arith.constant 0 : index
   %value = memref.load %read[%c0] : !m
   %never, %7 = gpu_async.alloc async () : !m
   %a = gpu_async.memset async [%7] %never, %v : !m, f32
@@ -37,7 +40,6 @@ func.func @stay(%n: index, %c: i1, %v: f32, %h: memref<1xindex>) -> !m {
     %f = gpu_async.dealloc async [%8] %nested : !m
     gpu_async.wait [%f]
   }
-  %left, %9 = gpu_async.alloc async () : !m
   %b = gpu_async.memset async [%9] %left, %v : !m, f32
   gpu_async.wait [%a, %b]
   %f0 = gpu_async.dealloc async %shared : !m
@@ -67,7 +69,7 @@ func.func @too_large(%i: i8) {
 // Two of the three would be held with %d, which the program never does: two
 // slabs. With %d alone, until the end, one would do.
 // CHECK-LABEL: func.func @gap
-func.func @gap(%n: index, %v: f32) {
+func.func @gap(%v: f32) {
   // CHECK: %[[S:.*]], %{{.*}} = gpu_async.alloc async() : memref<512xi8, 1>
   // CHECK: gpu_async.window %[[S]]
   %x, %tx = gpu_async.alloc async () : !m
@@ -80,11 +82,11 @@ func.func @gap(%n: index, %v: f32) {
   %fx = gpu_async.dealloc async [%b1] %x : !m
   // CHECK: gpu_async.dealloc async [%{{.*}}] %[[S]]
   %fy = gpu_async.dealloc async [%b] %y : !m
-  // CHECK: gpu_async.alloc async(%{{.*}}) : memref<?xf32, 1>
-  %d, %td = gpu_async.alloc async (%n) : memref<?xf32, 1>
-  %e = gpu_async.memset async [%td, %b1] %d, %v : memref<?xf32, 1>, f32
-  // CHECK: gpu_async.dealloc async [%{{.*}}] %{{.*}} : memref<?xf32, 1>
-  %fd = gpu_async.dealloc async [%e] %d : memref<?xf32, 1>
+  // CHECK: gpu_async.alloc async host_shared() : memref<64xf32, 1>
+  %d, %td = gpu_async.alloc async host_shared () : !m
+  %e = gpu_async.memset async [%td, %b1] %d, %v : !m, f32
+  // CHECK: gpu_async.dealloc async [%{{.*}}] %{{.*}} : memref<64xf32, 1>
+  %fd = gpu_async.dealloc async [%e] %d : !m
   // CHECK: %[[U:.*]], %{{.*}} = gpu_async.alloc async() : memref<256xi8, 1>
   // CHECK: gpu_async.window %[[U]]
   %z, %tz = gpu_async.alloc async () : !m
@@ -93,30 +95,30 @@ func.func @gap(%n: index, %v: f32) {
   return
 }
 // CHECK-LABEL: func.func @until_the_end
-func.func @until_the_end(%n: index, %v: f32) {
+func.func @until_the_end(%v: f32) {
   // CHECK: gpu_async.alloc async() : memref<512xi8, 1>
   %x, %tx = gpu_async.alloc async () : !m
   %a = gpu_async.memset async [%tx] %x, %v : !m, f32
-  // CHECK: gpu_async.alloc async(%{{.*}}) : memref<?xf32, 1>
+  // CHECK: gpu_async.alloc async host_shared() : memref<64xf32, 1>
   // CHECK-NOT: gpu_async.alloc
-  %d, %td = gpu_async.alloc async (%n) : memref<?xf32, 1>
-  %e = gpu_async.memset async [%td, %a] %d, %v : memref<?xf32, 1>, f32
+  %d, %td = gpu_async.alloc async host_shared () : !m
+  %e = gpu_async.memset async [%td, %a] %d, %v : !m, f32
   %y, %ty = gpu_async.alloc async () : !m
   %b = gpu_async.memset async [%ty, %e] %y, %v : !m, f32
   %c = gpu_async.memset async [%b] %x, %v : !m, f32
   %fx = gpu_async.dealloc async [%c] %x : !m
   %fy = gpu_async.dealloc async [%c] %y : !m
-  %fd = gpu_async.dealloc async [%e] %d : memref<?xf32, 1>
+  %fd = gpu_async.dealloc async [%e] %d : !m
   return
 }
 
 // What comes after a free that stays comes after it still.
 // CHECK-LABEL: func.func @after_free
-func.func @after_free(%n: index, %v: f32) {
-  %d, %td = gpu_async.alloc async (%n) : memref<?xf32, 1>
-  %e = gpu_async.memset async [%td] %d, %v : memref<?xf32, 1>, f32
-  // CHECK: %[[F:.*]] = gpu_async.dealloc async [%{{.*}}] %{{.*}} : memref<?xf32, 1>
-  %fd = gpu_async.dealloc async [%e] %d : memref<?xf32, 1>
+func.func @after_free(%v: f32) {
+  %d, %td = gpu_async.alloc async host_shared () : !m
+  %e = gpu_async.memset async [%td] %d, %v : !m, f32
+  // CHECK: %[[F:.*]] = gpu_async.dealloc async [%{{.*}}] %{{.*}} : memref<64xf32, 1>
+  %fd = gpu_async.dealloc async [%e] %d : !m
   // CHECK: gpu_async.alloc async [%[[F]]]() : memref<512xi8, 1>
   %x, %tx = gpu_async.alloc async [%fd] () : !m
   %y, %ty = gpu_async.alloc async [%fd] () : !m
@@ -130,6 +132,28 @@ func.func @after_free(%n: index, %v: f32) {
   %fx = gpu_async.dealloc async %x : !m
   %fy = gpu_async.dealloc async %y : !m
   %fz = gpu_async.dealloc async %z : !m
+  return
+}
+
+// Sizes that are known at run time only, while something else is allocated that
+// could be: only those of constants are planned.
+// CHECK-LABEL: func.func @beside
+func.func @beside(%n: index, %v: f32) {
+  // CHECK: gpu_async.alloc async() : memref<512xi8, 1>
+  %x, %tx = gpu_async.alloc async () : !m
+  %y, %ty = gpu_async.alloc async () : !m
+  // CHECK: gpu_async.alloc async(%{{.*}}) : memref<?xf32, 1>
+  %p, %tp = gpu_async.alloc async (%n) : memref<?xf32, 1>
+  %q, %tq = gpu_async.alloc async host_shared () : !m
+  %a = gpu_async.memset async [%tx] %x, %v : !m, f32
+  %b = gpu_async.memset async [%ty] %y, %v : !m, f32
+  %c = gpu_async.memset async [%tp] %p, %v : memref<?xf32, 1>, f32
+  %d = gpu_async.memset async [%tq] %q, %v : !m, f32
+  gpu_async.wait [%a, %b, %c, %d]
+  %fx = gpu_async.dealloc async %x : !m
+  %fy = gpu_async.dealloc async %y : !m
+  %fp = gpu_async.dealloc async %p : memref<?xf32, 1>
+  %fq = gpu_async.dealloc async %q : !m
   return
 }
 

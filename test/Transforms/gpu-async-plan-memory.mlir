@@ -4,10 +4,13 @@
 // than before. What stays as it is: gpu-async-plan-memory-keep.mlir.
 //
 // RUN: gpu-opt %s -gpu-async-plan-memory --verify-roundtrip | FileCheck %s
-// RUN: gpu-opt %s -gpu-async-plan-memory -gpu-async-print-hazards -o /dev/null 2>&1 | count 0
+// RUN: gpu-opt %s -gpu-async-plan-memory -gpu-async-print-hazards -o /dev/null 2>&1 | FileCheck %s --check-prefix=HAZARD --allow-empty
 // RUN: gpu-opt %s -gpu-async-plan-memory -gpu-async-make-forks-explicit -gpu-async-assign-streams -gpu-async-verify-form=form=stream -gpu-async-verify-schedule -o /dev/null
 
 !m = memref<64xf32, 1>
+
+// Places that are known at run time only may be anywhere in the slab.
+// HAZARD-NOT: hazard in @{{[^d]}}
 
 // Each buffer is done when the next but one comes.
 // CHECK-LABEL: func.func @chain
@@ -290,5 +293,46 @@ func.func @call(%v: f32) {
   %b = gpu_async.memset async [%ty, %r] %y, %v : !m, f32
   %fx = gpu_async.dealloc async [%a, %r] %x : !m
   %fy = gpu_async.dealloc async [%b] %y : !m
+  return
+}
+
+// Sizes that are known at run time only: those that are equal share places as
+// the order allows, and each other size has places of its own.
+// CHECK-LABEL: func.func @dynamic
+// CHECK-SAME: %[[N:.*]]: index, %[[M:.*]]: index, %{{.*}}: f32
+func.func @dynamic(%n: index, %m: index, %v: f32) {
+  // 12 bytes times both sizes, and none of what has an error of its own.
+  // CHECK: %[[N0:.*]] = arith.maxsi %[[N]], %c0{{.*}}
+  // CHECK: %[[LOW:.*]], %[[HIGH:.*]] = arith.mului_extended %c12{{.*}}, %[[N0]]
+  // CHECK: arith.maxsi %[[M]], %c0{{.*}}
+  // CHECK: %[[UNIT:.*]] = arith.andi %{{.*}}, %c-256{{.*}}
+  // CHECK: arith.mului_extended %[[UNIT]], %c2{{.*}}
+  // CHECK: %[[SUM:.*]] = arith.addi %[[FIRST:c512.*]], %{{.*}}
+  // CHECK: %[[O:.*]] = arith.minui %[[SUM]]
+  // CHECK: %[[S:.*]], %{{.*}} = gpu_async.alloc async(%{{.*}}) : memref<?xi8>
+  // CHECK: gpu_async.window %[[S]][%[[FIRST]]] (%[[N]], %[[M]]) : memref<?xi8> to memref<?x?x3xf32>
+  %x, %tx = gpu_async.alloc async (%n, %m) : memref<?x?x3xf32>
+  // CHECK: gpu_async.window %[[S]][%[[FIRST]]] (%[[N]], %[[M]])
+  %y, %ty = gpu_async.alloc async (%n, %m) : memref<?x?x3xf32>
+  // CHECK: gpu_async.window %[[S]][%c0{{.*}}] () : memref<?xi8> to memref<100xf32>
+  %c, %tc = gpu_async.alloc async () : memref<100xf32>
+  // CHECK: gpu_async.window %[[S]][%[[O]]] (%[[N]]) : memref<?xi8> to memref<?xf32>
+  %o, %to = gpu_async.alloc async (%n) : memref<?xf32>
+  %a = gpu_async.memset async [%tx] %x, %v : memref<?x?x3xf32>, f32
+  %b = gpu_async.memset async [%ty, %a] %y, %v : memref<?x?x3xf32>, f32
+  // CHECK: arith.addi %[[FIRST]], %[[UNIT]]
+  // CHECK: %[[SECOND:.*]] = arith.minui
+  // CHECK-NEXT: gpu_async.window %[[S]][%[[SECOND]]] (%[[N]], %[[M]])
+  %z, %tz = gpu_async.alloc async (%n, %m) : memref<?x?x3xf32>
+  %d = gpu_async.memset async [%tz, %b] %z, %v : memref<?x?x3xf32>, f32
+  %e = gpu_async.memset async [%to, %tc, %b] %o, %v : memref<?xf32>, f32
+  %g = gpu_async.memset async [%tc] %c, %v : memref<100xf32>, f32
+  %h = gpu_async.memset async [%d] %y, %v : memref<?x?x3xf32>, f32
+  gpu_async.wait [%d, %e, %g, %h]
+  %f0 = gpu_async.dealloc async [%b] %x : memref<?x?x3xf32>
+  %f1 = gpu_async.dealloc async [%h] %y : memref<?x?x3xf32>
+  %f2 = gpu_async.dealloc async [%d] %z : memref<?x?x3xf32>
+  %f3 = gpu_async.dealloc async [%e] %o : memref<?xf32>
+  %f4 = gpu_async.dealloc async [%g] %c : memref<100xf32>
   return
 }

@@ -199,9 +199,10 @@ def GPUAsyncPlanMemory
   let summary = "Make allocations of a block windows of one allocation";
   let description = [{
     Each allocation costs a call of the device's allocator, and so does each
-    free. Here those of a block whose sizes are constants become windows
-    (`gpu_async.window`) of one allocation, which is made where the first of
-    them was and freed behind the last use of all.
+    free. Here those of a block become windows (`gpu_async.window`) of
+    one allocation, which is made where the first of them was and freed behind
+    the last use of all. Sizes are constants or values that are there by then;
+    those of equal values share bytes with each other only.
 
     **Two windows share bytes only if the tokens and host waits order all users
     of one before all users of the other**, through views and within regions;
@@ -223,9 +224,10 @@ def GPUAsyncPlanMemory
     256, for an address of its own. An error of the slab's allocation is
     reported at the largest of the allocations in it.
 
-    Stay as they are: host-shared allocations; those of sizes that are no
-    constants; those that are not freed once in their own block; those whose
-    memref goes anywhere but into views and device work (calls, returns, loops,
+    Stay as they are: host-shared allocations; those of sizes that are not known
+    in time; all of sizes that are no constants, where one of the block comes
+    after a free, or something else in the block allocates; those that are not
+    freed once in their own block; those whose memref goes anywhere but into views and device work (calls, returns, loops,
     stores, raw pointers, host code); single ones. Blocks are planned one by one,
     so that an allocation in a loop is made in each iteration as before.
 

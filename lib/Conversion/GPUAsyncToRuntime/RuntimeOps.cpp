@@ -48,7 +48,11 @@ private:
   Value toLLVM(Value value) {
     return runtime::toLLVM(builder, state.converter, value);
   }
-  Value site() { return tables.site(builder, op); }
+  /// What is wrong with a window is so with the program's allocation.
+  Value site() {
+    return tables.site(builder, op, nullptr,
+                       isa<WindowOp>(op) ? AllocOp::getOperationName() : "");
+  }
   void store(Value value, Value address) {
     LLVM::StoreOp::create(builder, loc, value, address);
   }

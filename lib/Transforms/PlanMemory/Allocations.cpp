@@ -23,19 +23,25 @@ using namespace mlir::gpuasync::plan;
 // Single allocations
 //===----------------------------------------------------------------------===//
 
-/// The bytes of the window; nothing if they are not known or too many.
-static std::optional<int64_t> getBytes(AllocOp alloc) {
+/// Fails if the bytes cannot be known, or are too many.
+static LogicalResult findBytes(Allocation &allocation) {
+  AllocOp alloc = allocation.alloc;
   MemRefType type = alloc.getMemref().getType();
   int64_t bytes = getElementBytes(type.getElementType());
-  if (!type.hasStaticShape() || !type.getLayout().isIdentity() || !bytes ||
+  if (!type.getLayout().isIdentity() || !bytes ||
       !alloc.getSymbolOperands().empty())
-    return std::nullopt;
+    return failure();
   for (int64_t size : type.getShape())
-    if (llvm::MulOverflow(bytes, size, bytes))
-      return std::nullopt;
+    if (!ShapedType::isDynamic(size) && llvm::MulOverflow(bytes, size, bytes))
+      return failure();
   if (bytes > std::numeric_limits<int64_t>::max() - WindowOp::alignment)
-    return std::nullopt;
-  return llvm::alignTo(std::max<int64_t>(bytes, 1), WindowOp::alignment);
+    return failure();
+  if (type.hasStaticShape())
+    allocation.bytes =
+        llvm::alignTo(std::max<int64_t>(bytes, 1), WindowOp::alignment);
+  else
+    allocation.scale = bytes;
+  return success();
 }
 
 /// Follows the memref through views. Fails if it goes where it cannot be
@@ -229,21 +235,32 @@ void OrderWalk::find() {
 //===----------------------------------------------------------------------===//
 
 FunctionAllocations::FunctionAllocations(FunctionOpInterface function,
-                                         KernelTable &kernels) {
+                                         KernelTable &kernels,
+                                         bool withDynamic) {
   llvm::MapVector<Block *, std::vector<Allocation>> all;
   function->walk<WalkOrder::PreOrder>([&](AllocOp alloc) {
-    std::optional<int64_t> bytes = getBytes(alloc);
-    if (!bytes || alloc.getHostShared() || !alloc.getAsyncToken())
+    if (alloc.getHostShared() || !alloc.getAsyncToken() ||
+        (!withDynamic && !alloc.getDynamicSizes().empty()))
       return;
     Allocation allocation;
     allocation.alloc = alloc;
-    allocation.bytes = *bytes;
+    if (failed(findBytes(allocation)))
+      return;
     if (succeeded(findUsers(allocation)))
       all[alloc->getBlock()].push_back(std::move(allocation));
   });
-  for (auto &[block, allocations] : all)
+  for (auto &[block, allocations] : all) {
+    AllocOp first = allocations.front().alloc;
+    llvm::erase_if(allocations, [&](Allocation &allocation) {
+      return llvm::any_of(allocation.alloc.getDynamicSizes(), [&](Value size) {
+        Operation *maker = size.getDefiningOp();
+        return maker && maker->getBlock() == first->getBlock() &&
+               !maker->isBeforeInBlock(first);
+      });
+    });
     if (allocations.size() > 1)
       blocks.push_back({block, std::move(allocations), Conflicts()});
+  }
   if (blocks.empty())
     return;
 

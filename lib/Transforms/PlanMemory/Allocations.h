@@ -23,8 +23,11 @@ namespace mlir::gpuasync::plan {
 struct Allocation {
   AllocOp alloc;
   DeallocOp dealloc;
-  /// A multiple of WindowOp::alignment, at least that.
+  /// A multiple of WindowOp::alignment, at least that; 0 if sizes are no
+  /// constants.
   int64_t bytes = 0;
+  /// Then the bytes are this times the dynamic sizes.
+  int64_t scale = 0;
   /// Device work that touches the memory, in regions of ops of the block too.
   llvm::SetVector<Operation *> users;
   /// Numbers of the first and last of these in program order.
@@ -45,6 +48,12 @@ struct BlockAllocations {
   std::vector<Allocation> allocations;
   /// Those that may be in use at a time.
   Conflicts conflicts;
+
+  bool hasDynamic() const {
+    return llvm::any_of(allocations, [](const Allocation &allocation) {
+      return allocation.scale != 0;
+    });
+  }
 };
 
 /// What a function allocates, as far as it can be planned, and its order.
@@ -60,7 +69,10 @@ struct FunctionAllocations {
   /// Of items that use an allocation last: the items before it.
   llvm::DenseMap<Operation *, llvm::BitVector> before;
 
-  FunctionAllocations(FunctionOpInterface function, KernelTable &kernels);
+  /// `withDynamic`: also those whose sizes are values that are there where the
+  /// first of the block is allocated.
+  FunctionAllocations(FunctionOpInterface function, KernelTable &kernels,
+                      bool withDynamic);
 };
 
 } // namespace mlir::gpuasync::plan

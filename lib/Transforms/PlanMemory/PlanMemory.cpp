@@ -35,7 +35,15 @@ namespace {
 struct Slab {
   /// Numbers in the block's list, ascending.
   SmallVector<unsigned> members;
-  Packing packing;
+  /// Of members of constant sizes, and of each set of members of equal sizes
+  /// that are known at run time only: then in units of one member.
+  struct Part {
+    SmallVector<unsigned> members;
+    Packing packing;
+  };
+  SmallVector<Part> parts;
+  /// Bytes of members of constant sizes.
+  int64_t getBytes() const { return parts.front().packing.bytes; }
   /// The op before which it is freed, and what that comes after: what the
   /// members' frees came after, a user that comes after all others, or a host
   /// wait that has covered all users by then or has to be made.
@@ -66,11 +74,12 @@ private:
 
   void findForeign();
   std::vector<Slab> makeSlabs(bool byPieces);
-  void pack(Slab &slab) const;
+  Packing pack(ArrayRef<unsigned> members) const;
+  bool isAfterFree(const Allocation &allocation) const;
   void placeFree(Slab &slab) const;
   bool mayWaitAtEnd() const;
   bool isBounded(ArrayRef<Slab> slabs) const;
-  int64_t getMostHeld() const;
+  int64_t getMostHeld(bool atFirst) const;
   int64_t getLeastHeld(ArrayRef<unsigned> members) const;
   unsigned placeOf(Operation *op) const { return places.lookup(op); }
 
@@ -149,21 +158,19 @@ void BlockPlanner::findForeign() {
 // Slabs
 //===----------------------------------------------------------------------===//
 
-void BlockPlanner::pack(Slab &slab) const {
-  unsigned count = slab.members.size();
+Packing BlockPlanner::pack(ArrayRef<unsigned> members) const {
+  unsigned count = members.size();
   SmallVector<int64_t> sizes;
-  for (unsigned member : slab.members)
-    sizes.push_back(all[member].bytes);
-  if (count == all.size()) {
-    slab.packing = packBuffers(sizes, block.conflicts);
-    return;
-  }
+  for (unsigned member : members)
+    sizes.push_back(std::max<int64_t>(all[member].bytes, 1));
+  if (count == all.size())
+    return packBuffers(sizes, block.conflicts);
   Conflicts conflicts(count);
   for (unsigned i = 0; i < count; ++i)
     for (unsigned j = 0; j < count; ++j)
-      if (block.conflicts.test(slab.members[i], slab.members[j]))
+      if (block.conflicts.test(members[i], members[j]))
         conflicts.set(i, j);
-  slab.packing = packBuffers(sizes, conflicts);
+  return packBuffers(sizes, conflicts);
 }
 
 /// Whether all work of the block is waited for at its end anyway.
@@ -255,7 +262,26 @@ std::vector<Slab> BlockPlanner::makeSlabs(bool byPieces) {
     slabs[it->second].members.push_back(number);
   }
   for (Slab &slab : slabs) {
-    pack(slab);
+    // The first part is that of constant sizes, if only of none.
+    slab.parts.emplace_back();
+    std::map<std::pair<int64_t, SmallVector<void *>>, unsigned> numbers;
+    for (unsigned member : slab.members) {
+      Allocation &allocation = all[member];
+      unsigned part = 0;
+      if (allocation.scale) {
+        SmallVector<void *> sizes;
+        for (Value size : allocation.alloc.getDynamicSizes())
+          sizes.push_back(size.getAsOpaquePointer());
+        auto [it, isNew] =
+            numbers.try_emplace({allocation.scale, sizes}, slab.parts.size());
+        if (isNew)
+          slab.parts.emplace_back();
+        part = it->second;
+      }
+      slab.parts[part].members.push_back(member);
+    }
+    for (Slab::Part &part : slab.parts)
+      part.packing = pack(part.members);
     placeFree(slab);
   }
   return slabs;
@@ -281,8 +307,8 @@ findPeak(ArrayRef<std::tuple<unsigned, unsigned, int64_t>> intervals) {
   return peak;
 }
 
-/// The larger of two sets of allocations none of which may share bytes: those in
-/// use at a time as the program is written, and those that are used at one
+/// The larger of two sets of allocations none of which may share bytes: those
+/// in use at a time as the program is written, and those that are used at one
 /// depth, since an op has more ops before it than each of these has.
 int64_t BlockPlanner::getLeastHeld(ArrayRef<unsigned> members) const {
   std::vector<std::tuple<unsigned, unsigned, int64_t>> written, early;
@@ -303,37 +329,50 @@ int64_t BlockPlanner::getLeastHeld(ArrayRef<unsigned> members) const {
   return std::max(findPeak(written), findPeak(early));
 }
 
-/// What the program may have allocated at a time: by its text, all that no free
-/// has to come before, and what may be in use.
-int64_t BlockPlanner::getMostHeld() const {
+/// Whether a free of another one has to come before it.
+bool BlockPlanner::isAfterFree(const Allocation &allocation) const {
+  const llvm::BitVector &before = allocation.beforeAlloc;
+  return before.any() && llvm::any_of(all, [&](const Allocation &other) {
+           return placeOf(other.dealloc) < placeOf(allocation.alloc) &&
+                  llvm::all_of(
+                      other.users,
+                      [&](Operation *user) {
+                        return before.test(order.numberOf.lookup(user));
+                      });
+         });
+}
+
+/// What the program may have allocated at a time, of constant sizes: all that
+/// no free has to come before, which is all that is looked at with `atFirst`,
+/// by its text, and what may be in use.
+int64_t BlockPlanner::getMostHeld(bool atFirst) const {
   std::vector<std::tuple<unsigned, unsigned, int64_t>> written;
-  int64_t atFirst = 0;
+  int64_t bytesAtFirst = 0;
   for (const Allocation &allocation : all) {
     written.push_back({placeOf(allocation.alloc), placeOf(allocation.dealloc),
                        allocation.bytes});
-    const llvm::BitVector &before = allocation.beforeAlloc;
-    bool isAfterFree =
-        before.any() && llvm::any_of(all, [&](const Allocation &other) {
-          return placeOf(other.dealloc) < placeOf(allocation.alloc) &&
-                 llvm::all_of(
-                     other.users,
-                     [&](Operation *user) {
-                       return before.test(order.numberOf.lookup(user));
-                     });
-        });
-    if (!isAfterFree)
-      atFirst += allocation.bytes;
+    if (!isAfterFree(allocation))
+      bytesAtFirst += allocation.bytes;
   }
+  if (atFirst)
+    return bytesAtFirst;
   unsigned count = all.size();
-  return std::max({findPeak(written), atFirst,
+  return std::max({findPeak(written), bytesAtFirst,
                    getLeastHeld(llvm::to_vector(llvm::seq(0u, count)))});
 }
 
 bool BlockPlanner::isBounded(ArrayRef<Slab> slabs) const {
   int64_t bytes = 0;
   for (const Slab &slab : slabs)
-    bytes += slab.packing.bytes;
-  if (bytes > getMostHeld())
+    bytes += slab.getBytes();
+  // Of sizes that are not known here: all may be allocated at the same time.
+  bool isDynamic = false;
+  for (const Allocation &allocation : all) {
+    isDynamic |= allocation.scale != 0;
+    if (allocation.scale && (!foreign.empty() || isAfterFree(allocation)))
+      return false;
+  }
+  if (bytes > getMostHeld(/*atFirst=*/isDynamic))
     return false;
   if (foreign.empty())
     return true;
@@ -358,7 +397,7 @@ bool BlockPlanner::isBounded(ArrayRef<Slab> slabs) const {
                       allocation.bytes});
   for (const Slab &slab : slabs)
     after.push_back({placeOf(all[slab.members.front()].alloc),
-                     placeOf(slab.freeBefore), slab.packing.bytes});
+                     placeOf(slab.freeBefore), slab.getBytes()});
   std::vector<int64_t> mostBefore = findMost(before),
                        mostAfter = findMost(after);
   for (unsigned piece = 0; piece < numPieces; ++piece)
@@ -402,30 +441,117 @@ static Value joinTokens(OpBuilder &builder, Location loc, ValueRange tokens) {
       .getAsyncToken();
 }
 
+namespace {
+/// Computes bytes that are known at run time only: none is negative, and all
+/// that are more than `limit` are `limit`, which no device has.
+class Bytes {
+public:
+  Bytes(OpBuilder &builder, Location loc) : builder(builder), loc(loc) {}
+
+  Value constant(int64_t value) {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  }
+  Value add(Value a, Value b) {
+    return bound(arith::AddIOp::create(builder, loc, a, b));
+  }
+  Value multiply(Value a, int64_t count) {
+    if (count == 1)
+      return a;
+    auto product =
+        arith::MulUIExtendedOp::create(builder, loc, a, constant(count));
+    return arith::SelectOp::create(builder, loc, isZero(product.getHigh()),
+                                   bound(product.getLow()), constant(limit));
+  }
+  /// What an allocation needs. One that is an error by itself, negative or of
+  /// 2^63 bytes and more, counts as empty: its window reports it.
+  Value ofAllocation(int64_t scale, ValueRange sizes) {
+    Value bytes = constant(scale), zero = constant(0);
+    for (Value size : sizes) {
+      Value natural = arith::MaxSIOp::create(builder, loc, size, zero);
+      auto product =
+          arith::MulUIExtendedOp::create(builder, loc, bytes, natural);
+      Value isSmall = arith::AndIOp::create(
+          builder, loc, isZero(product.getHigh()),
+          arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sge,
+                                product.getLow(), zero));
+      bytes = arith::SelectOp::create(builder, loc, isSmall, product.getLow(),
+                                      zero);
+    }
+    constexpr int64_t alignment = WindowOp::alignment;
+    bytes = arith::MaxSIOp::create(builder, loc, bound(bytes), constant(1));
+    bytes = arith::AddIOp::create(builder, loc, bytes, constant(alignment - 1));
+    return arith::AndIOp::create(builder, loc, bytes, constant(-alignment));
+  }
+
+private:
+  static constexpr int64_t limit = int64_t(1) << 61;
+
+  Value bound(Value bytes) {
+    return arith::MinUIOp::create(builder, loc, bytes, constant(limit));
+  }
+  Value isZero(Value value) {
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, value,
+                                 constant(0));
+  }
+
+  OpBuilder &builder;
+  Location loc;
+};
+} // namespace
+
+/// Computes how many bytes a unit of each part takes, where it begins, and last
+/// where all end.
+static SmallVector<Value> placeParts(const Slab &slab, ArrayRef<Allocation> all,
+                                     OpBuilder &builder, Location loc,
+                                     SmallVectorImpl<Value> &units) {
+  Bytes bytes(builder, loc);
+  SmallVector<Value> begins{bytes.constant(0)};
+  Value end = bytes.constant(slab.getBytes());
+  units.push_back(Value());
+  for (const Slab::Part &part : llvm::drop_begin(slab.parts)) {
+    const Allocation &one = all[part.members.front()];
+    AllocOp alloc = one.alloc;
+    begins.push_back(end);
+    units.push_back(bytes.ofAllocation(one.scale, alloc.getDynamicSizes()));
+    end = bytes.add(end, bytes.multiply(units.back(), part.packing.bytes));
+  }
+  begins.push_back(end);
+  return begins;
+}
+
 void BlockPlanner::apply(ArrayRef<Slab> slabs, bool remarks) {
   OpBuilder builder(function->getContext());
   auto tokenType = builder.getType<TokenType>();
   for (const Slab &slab : slabs) {
     int64_t inUse = remarks ? getLeastHeld(slab.members) : 0, before = 0;
-    // An error of the slab is one of its largest allocation.
+    // An error of the slab is one of its largest allocation, or of the first of
+    // which that is not known.
     unsigned largest = slab.members.front();
     for (unsigned member : slab.members) {
       before += all[member].bytes;
-      if (all[member].bytes > all[largest].bytes)
+      if (!all[largest].scale &&
+          (all[member].scale || all[member].bytes > all[largest].bytes))
         largest = member;
     }
+    bool isDynamic = slab.parts.size() > 1;
     AllocOp first = all[slab.members.front()].alloc;
     Location loc = all[largest].alloc.getLoc();
     SmallVector<Value> frees;
     for (unsigned free : all[slab.members.front()].freesBefore.set_bits())
       frees.push_back(cast<DeallocOp>(order.items[free]).getAsyncToken());
     builder.setInsertionPoint(first);
-    auto type = MemRefType::get(slab.packing.bytes, builder.getI8Type(),
-                                MemRefLayoutAttrInterface(),
-                                first.getMemref().getType().getMemorySpace());
-    auto alloc = AllocOp::create(builder, loc, type, tokenType, frees, Value(),
-                                 IntegerAttr(), DenseI64ArrayAttr(),
-                                 ValueRange(), ValueRange(), UnitAttr());
+    SmallVector<Value> begins, units;
+    if (isDynamic)
+      begins = placeParts(slab, all, builder, loc, units);
+    auto type =
+        MemRefType::get(isDynamic ? ShapedType::kDynamic : slab.getBytes(),
+                        builder.getI8Type(), MemRefLayoutAttrInterface(),
+                        first.getMemref().getType().getMemorySpace());
+    auto alloc =
+        AllocOp::create(builder, loc, type, tokenType, frees, Value(),
+                        IntegerAttr(), DenseI64ArrayAttr(),
+                        isDynamic ? ValueRange(begins.back()) : ValueRange(),
+                        ValueRange(), UnitAttr());
     llvm::SetVector<Value> ends;
     if (slab.end == Slab::LastUser)
       ends.insert(cast<WorkOpInterface>(slab.lastUser).getAsyncToken());
@@ -439,27 +565,39 @@ void BlockPlanner::apply(ArrayRef<Slab> slabs, bool remarks) {
       WaitOp::create(builder, end, Type(), ends.takeVector());
     DeallocOp::create(builder, end, tokenType, ends.getArrayRef(), Value(),
                       IntegerAttr(), DenseI64ArrayAttr(), alloc.getMemref());
-    if (remarks)
-      alloc.emitRemark() << slab.members.size() << " allocations of " << before
-                         << " bytes in one of " << slab.packing.bytes
-                         << "; at least " << inUse
-                         << " bytes are in use at a time";
-    for (auto [number, member] : llvm::enumerate(slab.members)) {
-      AllocOp old = all[member].alloc;
-      builder.setInsertionPoint(old);
-      Value offset = arith::ConstantIndexOp::create(
-          builder, old.getLoc(), slab.packing.offsets[number]);
-      auto window =
-          WindowOp::create(builder, old.getLoc(), old.getMemref().getType(),
-                           alloc.getMemref(), offset, ValueRange());
-      if (!old.getAsyncToken().use_empty()) {
-        SmallVector<Value> tokens(old.getAsyncDependencies());
-        tokens.push_back(alloc.getAsyncToken());
-        old.getAsyncToken().replaceAllUsesWith(
-            joinTokens(builder, old.getLoc(), tokens));
-      }
-      old.getMemref().replaceAllUsesWith(window.getMemref());
+    if (remarks) {
+      InFlightDiagnostic remark = alloc.emitRemark();
+      remark << slab.members.size() << " allocations of " << before
+             << " bytes in one of " << slab.getBytes() << "; at least " << inUse
+             << " bytes are in use at a time";
+      for (const Slab::Part &part : llvm::drop_begin(slab.parts))
+        remark << "; besides " << part.members.size()
+               << " of equal sizes, known at run time, in "
+               << part.packing.bytes << " places";
     }
+    for (auto [part, members] : llvm::enumerate(slab.parts))
+      for (auto [number, member] : llvm::enumerate(members.members)) {
+        AllocOp old = all[member].alloc;
+        Location at = old.getLoc();
+        int64_t place = members.packing.offsets[number];
+        builder.setInsertionPoint(old);
+        Bytes bytes(builder, at);
+        Value offset =
+            part == 0 ? bytes.constant(place)
+            : place == 0
+                ? begins[part]
+                : bytes.add(begins[part], bytes.multiply(units[part], place));
+        auto window =
+            WindowOp::create(builder, at, old.getMemref().getType(),
+                             alloc.getMemref(), offset, old.getDynamicSizes());
+        if (!old.getAsyncToken().use_empty()) {
+          SmallVector<Value> tokens(old.getAsyncDependencies());
+          tokens.push_back(alloc.getAsyncToken());
+          old.getAsyncToken().replaceAllUsesWith(
+              joinTokens(builder, at, tokens));
+        }
+        old.getMemref().replaceAllUsesWith(window.getMemref());
+      }
   }
   // The frees are among what others come after.
   for (Allocation &allocation : all) {
@@ -492,14 +630,25 @@ struct PlanMemory : public gpuasync::impl::GPUAsyncPlanMemoryBase<PlanMemory> {
     for (auto function : getOperation().getOps<FunctionOpInterface>()) {
       if (function.isExternal())
         continue;
-      FunctionAllocations allocations(function, kernels);
-      if (!facts && !allocations.blocks.empty())
-        facts.emplace(getOperation());
-      for (BlockAllocations &block : allocations.blocks) {
-        BlockPlanner planner(function, allocations, block, *facts);
-        std::vector<Slab> slabs = planner.plan();
-        if (!slabs.empty())
-          planner.apply(slabs, remarks);
+      for (bool withDynamic : {true, false}) {
+        FunctionAllocations allocations(function, kernels, withDynamic);
+        if (!facts && !allocations.blocks.empty())
+          facts.emplace(getOperation());
+        // All of the function or none: what stays is known before.
+        bool isPlanned = true;
+        std::vector<std::pair<BlockPlanner, std::vector<Slab>>> plans;
+        for (BlockAllocations &block : allocations.blocks) {
+          BlockPlanner planner(function, allocations, block, *facts);
+          std::vector<Slab> slabs = planner.plan();
+          isPlanned &= !slabs.empty() || !block.hasDynamic();
+          plans.push_back({std::move(planner), std::move(slabs)});
+        }
+        if (withDynamic && !isPlanned)
+          continue;
+        for (auto &[planner, slabs] : plans)
+          if (!slabs.empty())
+            planner.apply(slabs, remarks);
+        break;
       }
     }
   }

@@ -34,10 +34,11 @@ FEATURES = {
 
 class Buffer:
     """kind: device, shared, host, alloca; of an argument: device. raw: of how many
-    bytes the allocation is that it is a view of; 0: it is an allocation. isOwn: only
+    bytes the allocation is that it is a view of; 0: it is an allocation; isDynamic:
+    the text need not know how many. isOwn: only
     views and device work get it, so that its memory can be planned."""
 
-    size, isAddress, isOwn = CELLS, False, False
+    size, isAddress, isOwn, isDynamic = CELLS, False, False, False
 
     def __init__(self, name, kind, raw=0):
         self.name, self.kind, self.raw = name, kind, raw
@@ -170,6 +171,10 @@ KERNELS = {
 BY_ADDRESS = [name for name in KERNELS if name.startswith("at")]
 
 
+# Bytes of allocations of bytes.
+RAW = [64, 256, 300, 1000]
+
+
 class Maker:
     def __init__(self, seed, number, features, size):
         self.rng, self.features, self.names = random.Random(seed), features, 0
@@ -182,8 +187,10 @@ class Maker:
 
     def buffer(self, kind):
         self.names += 1
-        raw = self.rng.choice([64, 64, 256, 300, 1000]) * ("views" in self.features and kind != "alloca" and self.rng.random() < 0.3)
-        return Buffer("%%b%d" % self.names, kind, raw)
+        raw = self.rng.choice(RAW) * ("views" in self.features and kind != "alloca" and self.rng.random() < 0.3)
+        buffer = Buffer("%%b%d" % self.names, kind, raw)
+        buffer.isDynamic = raw > 0 and self.rng.random() < 0.5
+        return buffer
 
     def formal(self):
         self.names += 1
@@ -580,7 +587,7 @@ def unique(items):
 VIEW = "memref<4xi32, strided<[?], offset: ?>>"
 WHOLE = "memref<16xi32>"
 NAMED = "memref<8xi32, strided<[1], offset: ?>>"
-BYTES = "memref<%dxi8>"
+BYTES = "memref<%sxi8>"
 
 
 class Writer:
@@ -671,6 +678,9 @@ class Writer:
         for i in range(4):
             at = self.constant(i)
             self.add("%%o%d = memref.load %%cfg[%s] : memref<8xi32>" % (i, at))
+        self.add("%zero = arith.index_cast %o0 : i32 to index")
+        for bytes in RAW:
+            self.add("%%size%d = arith.addi %%zero, %s : index" % (bytes, self.constant(bytes)))
 
     def function(self, function):
         self.begin(function.seed)
@@ -791,26 +801,34 @@ class Writer:
 
     def allocation(self, buffer):
         """(name, type) of what was allocated for it."""
-        return (buffer.name + "raw", BYTES % buffer.raw) if buffer.raw else (buffer.name, WHOLE)
+        return (buffer.name + "raw", BYTES % ("?" if buffer.isDynamic else buffer.raw)) if buffer.raw else (buffer.name, WHOLE)
 
     def locals(self, body):
         for buffer, value in body.locals:
             cells = [(buffer, i) for i in range(CELLS)]
             name, type = self.allocation(buffer)
+            sizes = ""
+            if buffer.isDynamic:
+                sizes = self.sizeOf(buffer.raw)
             if buffer.kind in ("host", "alloca"):
-                self.add("%s = memref.%s() : %s" % (name, "alloc" if buffer.kind == "host" else "alloca", type))
+                self.add("%s = memref.%s(%s) : %s" % (name, "alloc" if buffer.kind == "host" else "alloca", sizes, type))
                 if buffer.raw:
                     self.add("%s = memref.view %s[%%c0][] : %s to %s" % (buffer.name, name, type, WHOLE))
                 self.add("func.call @fill(%s, %s) : (%s, i32) -> ()" % (buffer.name, self.constant(value, "i32"), WHOLE))
                 continue
             shared = "host_shared " if buffer.kind == "shared" else ""
-            self.work("alloc", "%s() : %s" % (shared, type), (), cells, sync=0.3, results=[name])
+            self.work("alloc", "%s(%s) : %s" % (shared, sizes, type), (), cells, sync=0.3, results=[name])
             if buffer.raw:
                 self.add("%s = memref.view %s[%%c0][] : %s to %s" % (buffer.name, name, type, WHOLE))
             if isinstance(value, Buffer):
                 self.work("memcpy", "%s, %s : %s, %s" % (buffer.name, value.name, WHOLE, WHOLE), [(value, i) for i in range(CELLS)], cells)
             else:
                 self.work("memset", "%s, %s : %s, i32" % (buffer.name, self.constant(value, "i32"), WHOLE), (), cells)
+
+    def sizeOf(self, bytes):
+        """Computed where the function begins, so that it may be known before the memory is allocated, or here."""
+        known = "%%size%d" % bytes
+        return known if self.rng.random() < 0.7 else self.start(bytes, False)
 
     def frees(self, body):
         for buffer, _ in body.locals:
