@@ -473,6 +473,34 @@ TEST_P(Graphs, CopiesBetweenAllKindsOfMemory) {
   free(registered);
 }
 
+// More than a row of the vendor's copies holds; only made, since the fake
+// libraries would take their time.
+TEST_P(Graphs, CopiesOfMoreThan2GiB) {
+  const uint64_t bytes = (uint64_t(1) << 31) + 4096;
+  void *from = nullptr, *to = nullptr;
+  OK(context->allocMemory(MemoryKind::Device, bytes, from));
+  memory.emplace_back(from, MemoryKind::Device);
+  OK(context->allocMemory(MemoryKind::Device, bytes, to));
+  memory.emplace_back(to, MemoryKind::Device);
+  Nodes list = nodes();
+  list.copy(to, from, bytes);
+  NativeGraph graph = nullptr;
+  OK(list.make(*context, graph));
+  if (!mock)
+    run(graph);
+  context->destroyGraph(graph);
+  // A node that copies less cannot grow to that.
+  Nodes second = nodes();
+  uint32_t copy = second.copy(to, from, 4096);
+  OK(second.make(*context, graph));
+  second.set(copy, to, from, bytes);
+  Status status = second.update(*context, graph, {copy});
+  if (!status.ok())
+    EXPECT_EQ(status.code(), uint32_t(GPUASYNC_UNSUPPORTED))
+        << status.message();
+  context->destroyGraph(graph);
+}
+
 TEST_P(Graphs, FillsLikeTheHost) {
   const size_t bytes = 1 << 14;
   std::mt19937 random(11);

@@ -499,7 +499,8 @@ int copyWork(const CUDA_MEMCPY3D &copy, void *context, Work &out) {
     return InvalidContext;
   }
   if (copy.srcMemoryType != MemoryTypeUnified ||
-      copy.dstMemoryType != MemoryTypeUnified || copy.Depth != 1)
+      copy.dstMemoryType != MemoryTypeUnified || copy.Depth != 1 ||
+      copy.srcPitch > INT32_MAX || copy.dstPitch > INT32_MAX)
     return InvalidValue;
   return state().copyWork({static_cast<char *>(copy.dstDevice),
                            static_cast<const char *>(copy.srcDevice), 0, 0,

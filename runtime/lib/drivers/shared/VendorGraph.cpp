@@ -33,12 +33,13 @@ struct VendorContext::KernelNode {
   std::vector<void *> pointers;
 };
 
-// A vendor's copy takes what lies in one piece, between device memory and
-// memory of the device or of the host. Its address and size can be changed,
-// which cannot be said of a vendor's fill.
+// A vendor's copy takes what lies in one piece, no longer than a row may be,
+// between device memory and memory of the device or of the host. Its address
+// and size can be changed, which cannot be said of a vendor's fill.
 bool VendorContext::isCopyNode(const GraphNode &node) {
   if (node.kind != GraphNode::Kind::Copy || node.empty || node.copy->rank ||
-      node.copy->destination == node.copy->source)
+      node.copy->destination == node.copy->source ||
+      node.copy->elementBytes > device.limits.maxPitch)
     return false;
   PointerKind to = pointerKind(node.copy->destination);
   PointerKind from = pointerKind(node.copy->source);
