@@ -11,6 +11,7 @@
 #include "llvm/ADT/bit.h"
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 
 using namespace mlir::gpuasync;
 
@@ -60,13 +61,23 @@ static Packing place(llvm::ArrayRef<int64_t> sizes, const Conflicts &conflicts,
 }
 
 Packing mlir::gpuasync::packBuffers(llvm::ArrayRef<int64_t> sizes,
+                                    llvm::ArrayRef<unsigned> depths,
                                     const Conflicts &conflicts) {
   std::vector<unsigned> order(sizes.size());
   std::iota(order.begin(), order.end(), 0);
-  Packing packing = place(sizes, conflicts, order, /*inBestGap=*/false);
-  llvm::sort(order, [&](unsigned a, unsigned b) {
-    return std::pair(sizes[b], a) < std::pair(sizes[a], b);
-  });
-  Packing bySize = place(sizes, conflicts, order, /*inBestGap=*/true);
-  return bySize.bytes < packing.bytes ? bySize : packing;
+  Packing best = place(sizes, conflicts, order, /*inBestGap=*/false);
+  auto attempt = [&](auto tie) {
+    llvm::sort(order, [&](unsigned a, unsigned b) {
+      return std::tuple(sizes[b], tie(a), a) < std::tuple(sizes[a], tie(b), b);
+    });
+    Packing packing = place(sizes, conflicts, order, /*inBestGap=*/true);
+    if (packing.bytes < best.bytes)
+      best = std::move(packing);
+  };
+  attempt([](unsigned) { return 0; });
+  // Those of branches at one depth next to each other, the last first.
+  constexpr size_t many = 4096;
+  if (sizes.size() <= many)
+    attempt([&](unsigned buffer) { return -int64_t(depths[buffer]); });
+  return best;
 }

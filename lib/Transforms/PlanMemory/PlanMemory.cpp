@@ -161,16 +161,21 @@ void BlockPlanner::findForeign() {
 Packing BlockPlanner::pack(ArrayRef<unsigned> members) const {
   unsigned count = members.size();
   SmallVector<int64_t> sizes;
-  for (unsigned member : members)
-    sizes.push_back(std::max<int64_t>(all[member].bytes, 1));
+  SmallVector<unsigned> depths;
+  for (unsigned member : members) {
+    const Allocation &allocation = all[member];
+    sizes.push_back(std::max<int64_t>(allocation.bytes, 1));
+    depths.push_back(
+        allocation.users.empty() ? 0 : order.depths[allocation.firstUser]);
+  }
   if (count == all.size())
-    return packBuffers(sizes, block.conflicts);
+    return packBuffers(sizes, depths, block.conflicts);
   Conflicts conflicts(count);
   for (unsigned i = 0; i < count; ++i)
     for (unsigned j = 0; j < count; ++j)
       if (block.conflicts.test(members[i], members[j]))
         conflicts.set(i, j);
-  return packBuffers(sizes, conflicts);
+  return packBuffers(sizes, depths, conflicts);
 }
 
 /// Whether all work of the block is waited for at its end anyway.

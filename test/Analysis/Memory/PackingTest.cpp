@@ -14,6 +14,14 @@
 
 using namespace mlir::gpuasync;
 
+/// In the order of their numbers.
+static Packing pack(llvm::ArrayRef<int64_t> sizes, const Conflicts &conflicts) {
+  std::vector<unsigned> depths;
+  for (unsigned i = 0; i < sizes.size(); ++i)
+    depths.push_back(i);
+  return packBuffers(sizes, depths, conflicts);
+}
+
 static void expectApart(llvm::ArrayRef<int64_t> sizes,
                         const Conflicts &conflicts, const Packing &packing) {
   int64_t end = 0;
@@ -49,7 +57,7 @@ TEST(Packing, BuffersInUseAtATimeShareNothing) {
     for (unsigned a = 0; a < count; ++a)
       for (unsigned b = 0; b < a; ++b)
         ASSERT_EQ(conflicts.test(a, b), conflicts.test(b, a));
-    expectApart(sizes, conflicts, packBuffers(sizes, conflicts));
+    expectApart(sizes, conflicts, pack(sizes, conflicts));
   }
 }
 
@@ -63,7 +71,7 @@ TEST(Packing, ChainsNeedWhatIsInUseAtATime) {
         if (a - b < inUse)
           conflicts.set(a, b);
     conflicts.mirror();
-    Packing packing = packBuffers(sizes, conflicts);
+    Packing packing = pack(sizes, conflicts);
     expectApart(sizes, conflicts, packing);
     EXPECT_EQ(packing.bytes, 512 * inUse);
   }
@@ -77,8 +85,33 @@ TEST(Packing, ASmallBufferGoesIntoTheGap) {
   conflicts.set(2, 1);
   conflicts.set(3, 1);
   conflicts.mirror();
-  Packing packing = packBuffers(sizes, conflicts);
+  Packing packing = pack(sizes, conflicts);
   expectApart(sizes, conflicts, packing);
   EXPECT_EQ(packing.bytes, 1536);
-  EXPECT_EQ(packBuffers({}, Conflicts()).bytes, 0);
+  EXPECT_EQ(pack({}, Conflicts()).bytes, 0);
+}
+
+TEST(Packing, BranchesLieSideBySide) {
+  // An input (0), three buffers of each branch (1, 2, 3; 4, 5, 6; ...), of
+  // which the first and the last may share, and one as long as all the last
+  // ones.
+  constexpr unsigned branches = 12, count = 3 * branches + 2;
+  std::vector<int64_t> sizes(count, 256);
+  std::vector<unsigned> depths(count, 0);
+  sizes.back() = 256 * branches;
+  Conflicts conflicts(count);
+  for (unsigned a = 1; a + 1 < count; ++a) {
+    depths[a] = (a - 1) % 3;
+    conflicts.set(0, a);
+    for (unsigned b = 1; b < a; ++b)
+      if ((a - 1) / 3 != (b - 1) / 3 || a - b == 1)
+        conflicts.set(a, b);
+    if (depths[a] == 2)
+      conflicts.set(count - 1, a);
+  }
+  depths.back() = 3;
+  conflicts.mirror();
+  Packing packing = packBuffers(sizes, depths, conflicts);
+  expectApart(sizes, conflicts, packing);
+  EXPECT_EQ(packing.bytes, 256 * (2 * branches + 1));
 }

@@ -46,13 +46,17 @@ struct Packing {
 };
 
 /// Packs buffers of `sizes` bytes, each at least 1 and less than 2^63 in all.
-/// `conflicts` is mirrored.
+/// `conflicts` is mirrored; of two buffers that may share bytes the one used
+/// first has the lower one of `depths`.
 ///
 /// By decreasing size, each in the smallest gap that it fits in, as greedy
 /// planners by size do (Pisarchyk and Lee, "Efficient Memory Management for
-/// Deep Neural Net Inference", 2020), and in the order given, each as low as it
-/// can be: the better of the two. Takes n^2 / 2 steps for n buffers.
-Packing packBuffers(llvm::ArrayRef<int64_t> sizes, const Conflicts &conflicts);
+/// Deep Neural Net Inference", 2020), in the order given and by depth, and in
+/// the order given alone, each as low as it can be: the best of these. Takes
+/// n^2 / 2 steps for n buffers and each order; by depth only few are tried.
+Packing packBuffers(llvm::ArrayRef<int64_t> sizes,
+                    llvm::ArrayRef<unsigned> depths,
+                    const Conflicts &conflicts);
 
 } // namespace mlir::gpuasync
 
