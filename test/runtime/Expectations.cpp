@@ -32,6 +32,8 @@ static const Expectation table[] = {
      "its own threads wake who waits, so it never polls"},
     {"hip-on-shim", "TensorMaps.LargeParameters*", Expected::Unsupported,
      "CUDA puts a large parameter where HIP cannot ask for it"},
+    {"hip-on-shim", "Graphs.LargeParameters*", Expected::Unsupported,
+     "CUDA puts a large parameter where HIP cannot ask for it"},
     {"!cpu", "Threads.KernelsWhileAThreadEnds", Expected::Unsupported,
      "kernels run on no thread of the host's"},
     {"cpu", "DeviceLoss.*", Expected::Unsupported,
