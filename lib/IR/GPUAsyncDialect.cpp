@@ -13,6 +13,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -44,6 +45,23 @@ void GPUAsyncDialect::initialize() {
   // A gpu.module may name the cpu device among its targets; the interface's
   // model comes with the kernel lowering.
   declarePromisedInterface<gpu::TargetAttrInterface, CpuTargetAttr>();
+}
+
+LogicalResult
+GPUAsyncDialect::verifyOperationAttribute(Operation *op,
+                                          NamedAttribute attribute) {
+  if (attribute.getName() != getNonblockingName())
+    return success();
+  if (!isa<UnitAttr>(attribute.getValue()))
+    return op->emitOpError() << "has '" << getNonblockingName()
+                             << "' with a value; it is a unit attribute";
+  if (!isa<LaunchOp, gpu::LaunchFuncOp>(op) &&
+      !(isa<FunctionOpInterface>(op) &&
+        isa_and_nonnull<gpu::GPUModuleOp>(op->getParentOp())))
+    return op->emitOpError()
+           << "has '" << getNonblockingName()
+           << "', which only launches and functions of a gpu.module have";
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -33,6 +33,17 @@ def GPUAsync_Dialect : Dialect {
                                                    gpu_async.stream.synchronize %s0
                                                    gpu_async.stream.destroy %s0 idle
     ```
+
+    `gpu_async.nonblocking`, a unit attribute of a function that kernels are or
+    call, and of a launch, says that it waits for nothing that the host or another
+    kernel does: what no analysis sees of a ready binary, of a declaration, or of
+    inline assembly.
+  }];
+  let hasOperationAttrVerify = 1;
+  let extraClassDeclaration = [{
+    static constexpr ::llvm::StringLiteral getNonblockingName() {
+      return "gpu_async.nonblocking";
+    }
   }];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;

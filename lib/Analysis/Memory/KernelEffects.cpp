@@ -127,8 +127,7 @@ static KernelEffects::Argument argumentEffects(Value argument,
 // Numbers that become pointers
 //===----------------------------------------------------------------------===//
 
-/// Whether the memory is of a block or thread, out of reach for all others.
-static bool isOfBlock(Type type) {
+bool gpuasync::isOfBlock(Type type) {
   if (auto pointer = dyn_cast<LLVM::LLVMPointerType>(type))
     return pointer.getAddressSpace() ==
                nvgpu::NVGPUDialect::kSharedMemoryAddressSpace ||
@@ -140,8 +139,7 @@ static bool isOfBlock(Type type) {
   return space && space.getValue() != gpu::AddressSpace::Global;
 }
 
-/// Functions of the vendors' math libraries, which touch no memory by numbers.
-static bool isMath(CallOpInterface call) {
+bool gpuasync::isMath(CallOpInterface call) {
   auto callee = dyn_cast<SymbolRefAttr>(call.getCallableForCallee());
   return callee && (callee.getLeafReference().strref().starts_with("__nv_") ||
                     callee.getLeafReference().strref().starts_with("__ocml_"));

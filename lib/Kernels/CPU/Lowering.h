@@ -9,6 +9,7 @@
 #ifndef GPUASYNC_LIB_KERNELS_CPU_LOWERING_H
 #define GPUASYNC_LIB_KERNELS_CPU_LOWERING_H
 
+#include "GPUAsync/Analysis/Memory/KernelBlocking.h"
 #include "GPUAsync/Analysis/Memory/TypeLayout.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
 #include "Kernel.h"
@@ -18,9 +19,14 @@
 
 namespace mlir::gpuasync::cpu {
 
-/// Whether a kernel may wait for other work. Only then does it need a thread of
-/// its own; every other kernel provably ends.
-bool mayBlock(FunctionOpInterface kernel);
+/// Whether a kernel, or a function that it calls, may hold up the thread that
+/// runs it. Only then does it need one of its own. Kernels run inside of the
+/// call that enqueues them, so what is asked is more than what regions ask: an
+/// endless kernel must not keep the host from saying so.
+inline bool mayBlock(FunctionOpInterface function) {
+  SymbolTableCollection symbols;
+  return findBlockingPoint(function, symbols, Asks::Delays).has_value();
+}
 
 class CPULowering {
 public:

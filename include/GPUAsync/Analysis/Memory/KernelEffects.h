@@ -11,6 +11,7 @@
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/CallInterfaces.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
@@ -26,6 +27,13 @@ bool leadsToMemory(Type type);
 /// Whether `value` is a view that shows no more than its source, of the same
 /// buffer.
 bool staysInView(Value value);
+
+/// Whether the memory is of a block or thread, out of reach for all others.
+bool isOfBlock(Type type);
+
+/// Whether it is a function of the vendors' math libraries, which touch no
+/// memory by numbers.
+bool isMath(CallOpInterface call);
 
 /// What a kernel does with the memory that its arguments lead to.
 struct KernelEffects {
