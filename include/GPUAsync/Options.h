@@ -27,6 +27,8 @@ enum class OnError { Abort, Status };
 enum class ImportMode { Trust, Check, Strict };
 /// What becomes of a program's allocations.
 enum class MemoryMode { Plan, Keep };
+/// How the runtime plays device work that the host does not observe.
+enum class Play { Auto, Stream, Streams, Graph };
 /// How a schedule is drawn.
 enum class ScheduleFormat { Text, Dot, Svg };
 
@@ -67,6 +69,14 @@ struct Words<MemoryMode> {
   static constexpr Word<MemoryMode> all[] = {
       {MemoryMode::Plan, "plan", "several become windows of one"},
       {MemoryMode::Keep, "keep", "each stays as it is"}};
+};
+template <>
+struct Words<Play> {
+  static constexpr Word<Play> all[] = {
+      {Play::Auto, "auto", "in regions, as the runtime finds best"},
+      {Play::Stream, "stream", "on one stream (not there yet)"},
+      {Play::Streams, "streams", "call by call, on the streams assigned"},
+      {Play::Graph, "graph", "in regions, as graphs where a device has them"}};
 };
 template <>
 struct Words<ScheduleFormat> {
@@ -164,6 +174,7 @@ GPUASYNC_WORD_PARSER(Form)
 GPUASYNC_WORD_PARSER(OnError)
 GPUASYNC_WORD_PARSER(ImportMode)
 GPUASYNC_WORD_PARSER(MemoryMode)
+GPUASYNC_WORD_PARSER(Play)
 GPUASYNC_WORD_PARSER(ScheduleFormat)
 #undef GPUASYNC_WORD_PARSER
 

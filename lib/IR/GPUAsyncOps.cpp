@@ -707,6 +707,76 @@ void EventSynchronizeOp::getEffects(Effects &effects) {
 }
 
 //===----------------------------------------------------------------------===//
+// RegionOp
+//===----------------------------------------------------------------------===//
+
+void RegionOp::build(OpBuilder &builder, OperationState &state,
+                     TypeRange results) {
+  state.addTypes(results);
+  state.addRegion()->emplaceBlock();
+}
+
+ParseResult RegionOp::parse(OpAsmParser &parser, OperationState &result) {
+  Region *body = result.addRegion();
+  if (parser.parseOptionalArrowTypeList(result.types) ||
+      parser.parseRegion(*body) ||
+      parser.parseOptionalAttrDict(result.attributes))
+    return failure();
+  // One that yields nothing may be left out.
+  if (body->empty())
+    body->emplaceBlock();
+  Block &last = body->back();
+  if (last.empty() || !last.back().hasTrait<OpTrait::IsTerminator>()) {
+    OpBuilder builder(parser.getContext());
+    builder.setInsertionPointToEnd(&last);
+    YieldOp::create(builder, result.location);
+  }
+  return success();
+}
+
+void RegionOp::print(OpAsmPrinter &printer) {
+  printer.printOptionalArrowTypeList(getResultTypes());
+  printer << ' ';
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false,
+                      /*printBlockTerminators=*/getNumResults() != 0 ||
+                          !getBody().hasOneBlock());
+  printer.printOptionalAttrDict((*this)->getAttrs());
+}
+
+LogicalResult RegionOp::verifyRegions() {
+  if (getBody().getNumArguments())
+    return emitOpError("has a body with arguments, which nothing gives");
+  WalkResult result = getBody().walk([&](Operation *op) {
+    bool isDevice =
+        isa_and_nonnull<GPUAsyncDialect, gpu::GPUDialect>(op->getDialect());
+    if (!isDevice || isa<LaunchOp, MemcpyOp, MemsetOp, WindowOp, StreamCreateOp,
+                         StreamDestroyOp, StreamWaitOp, EventRecordOp,
+                         EventReadyOp, EventDestroyOp, YieldOp>(op))
+      return WalkResult::advance();
+    InFlightDiagnostic diag = emitOpError("holds '")
+                              << op->getName()
+                              << "', which no region may: only launches, "
+                                 "copies, fills, streams and events";
+    diag.attachNote(op->getLoc()) << "the op is here";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+void RegionOp::getSuccessorRegions(
+    RegionBranchPoint point, SmallVectorImpl<RegionSuccessor> &successors) {
+  if (point.isParent())
+    successors.emplace_back(&getBody());
+  else
+    successors.emplace_back(getOperation(), getResults());
+}
+
+void RegionOp::getRegionInvocationBounds(
+    ArrayRef<Attribute>, SmallVectorImpl<InvocationBounds> &bounds) {
+  bounds.emplace_back(1, 1);
+}
+
+//===----------------------------------------------------------------------===//
 // BinaryOp
 //===----------------------------------------------------------------------===//
 

@@ -29,6 +29,6 @@ bool mlir::gpuasync::isUpstreamOp(Operation *op) {
 
 bool mlir::gpuasync::isStreamFormOp(Operation *op) {
   return isa<StreamCreateOp, StreamDestroyOp, StreamWaitOp, StreamSynchronizeOp,
-             EventRecordOp, EventReadyOp, EventDestroyOp, EventSynchronizeOp>(
-      op);
+             EventRecordOp, EventReadyOp, EventDestroyOp, EventSynchronizeOp,
+             RegionOp, YieldOp>(op);
 }

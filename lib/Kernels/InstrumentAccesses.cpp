@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Check/Instrumenter.h"
+#include "GPUAsync/IR/GPUAsyncOps.h"
 #include "GPUAsync/Kernels/Passes.h"
 #include "Kernels/Common/KernelLowering.h"
 #include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
@@ -31,6 +32,15 @@ struct InstrumentAccessesPass
   using GPUAsyncInstrumentAccessesBase::GPUAsyncInstrumentAccessesBase;
 
   void runOnOperation() override {
+    // Host code is checked where it stands, so there is nothing that starts
+    // late: what is in a region is in the block around it.
+    IRRewriter rewriter(&getContext());
+    getOperation()->walk([&](RegionOp region) {
+      auto yield = cast<YieldOp>(region.getBody().front().getTerminator());
+      rewriter.inlineBlockBefore(&region.getBody().front(), region);
+      rewriter.replaceOp(region, yield.getOperands());
+      rewriter.eraseOp(yield);
+    });
     auto getFunctions = [](Operation *table) {
       SmallVector<FunctionOpInterface> functions;
       for (Operation &op : table->getRegion(0).front())

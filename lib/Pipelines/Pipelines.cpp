@@ -99,6 +99,14 @@ void gpuasync::buildStreamFormPipeline(OpPassManager &pm,
   endForm(pm, Form::Stream, options);
   if (options.verifySchedule)
     pm.addPass(createGPUAsyncVerifySchedule());
+  if (options.play == Play::Streams)
+    return;
+  GPUAsyncFormRegionsOptions regions;
+  regions.play = options.play;
+  pm.addPass(createGPUAsyncFormRegions(regions));
+  endForm(pm, Form::Stream, options);
+  if (options.verifySchedule)
+    pm.addPass(createGPUAsyncVerifySchedule());
 }
 
 void gpuasync::buildRuntimeFormPipeline(

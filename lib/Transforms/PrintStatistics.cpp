@@ -21,7 +21,7 @@ using namespace mlir::gpuasync;
 namespace {
 struct Counts {
   unsigned ops = 0, sequential = 0, forks = 0, joins = 0, releases = 0,
-           streams = 0, events = 0, waits = 0, hostWaits = 0;
+           streams = 0, events = 0, waits = 0, regions = 0, hostWaits = 0;
 
   void add(Operation *op);
   void print(raw_ostream &os) const;
@@ -71,6 +71,8 @@ void Counts::add(Operation *op) {
     ++events;
   } else if (isa<StreamWaitOp>(op)) {
     ++waits;
+  } else if (isa<RegionOp>(op)) {
+    ++regions;
   } else if (isa<StreamSynchronizeOp, EventSynchronizeOp>(op)) {
     ++hostWaits;
   }
@@ -86,7 +88,8 @@ void Counts::print(raw_ostream &os) const {
   for (auto [count, what] :
        {std::make_pair(forks, "fork"), std::make_pair(joins, "join"),
         std::make_pair(releases, "release"), std::make_pair(streams, "stream"),
-        std::make_pair(events, "event"), std::make_pair(waits, "wait")}) {
+        std::make_pair(events, "event"), std::make_pair(waits, "wait"),
+        std::make_pair(regions, "region")}) {
     if (!count)
       continue;
     os << ", ";

@@ -14,6 +14,7 @@
 #include "GPUAsync/IR/RegionTokens.h"
 #include "ScheduleErrors.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
@@ -65,7 +66,30 @@ static LogicalResult verifyTokenOps(Operation *op) {
   return success();
 }
 
+/// What runs on the host in a region does so while nothing has started yet.
+static LogicalResult verifyRegion(RegionOp region) {
+  if (!region.getBody().hasOneBlock())
+    return region.emitOpError("has a control-flow graph; in the stream form a "
+                              "region is one block");
+  WalkResult result = region.getBody().walk([&](Operation *op) {
+    if (isa<GPUAsyncDialect, nvgpu::NVGPUDialect>(op->getDialect()) ||
+        op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
+        isMemoryEffectFree(op))
+      return WalkResult::advance();
+    InFlightDiagnostic diag = region.emitOpError("holds '")
+                              << op->getName()
+                              << "', which no region may: the host touches no "
+                                 "memory and calls nothing there";
+    diag.attachNote(op->getLoc()) << "the op is here";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 static LogicalResult verifyStreamOps(Operation *op) {
+  if (auto region = dyn_cast<RegionOp>(op);
+      region && failed(verifyRegion(region)))
+    return failure();
   if (auto work = dyn_cast<WorkOpInterface>(op);
       work && !work.getStream() && !work.getAsyncToken())
     return op->emitOpError("is on no stream; in the stream form work is 'on' "
@@ -76,7 +100,8 @@ static LogicalResult verifyStreamOps(Operation *op) {
     return op->emitOpError("has a token; in the stream form work is ordered by "
                            "streams and events (gpu-async-assign-streams)");
   // What goes through another op could be destroyed under two names.
-  bool owns = isa_and_nonnull<GPUAsyncDialect>(op->getDialect()) ||
+  bool owns = (isa_and_nonnull<GPUAsyncDialect>(op->getDialect()) &&
+               !isa<RegionOp, YieldOp>(op)) ||
               isa<CallOpInterface, FunctionOpInterface>(op) ||
               (op->hasTrait<OpTrait::ReturnLike>() &&
                isa<FunctionOpInterface>(op->getParentOp()) &&

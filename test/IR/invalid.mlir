@@ -394,3 +394,101 @@ func.func @window_behind(%n: index, %m: memref<512xi8>) {
   %x = gpu_async.window %s[%c768] (%n) : memref<512xi8> to memref<?xf32>
   return
 }
+
+// -----
+
+func.func @region_holds_wait() {
+  %s = gpu_async.stream.create
+  // expected-error @+1 {{holds 'gpu_async.stream.synchronize', which no region may}}
+  gpu_async.region {
+    %c = arith.constant true
+    scf.if %c {
+      // expected-note @+1 {{the op is here}}
+      gpu_async.stream.synchronize %s
+    }
+  }
+  gpu_async.stream.destroy %s
+  return
+}
+
+// -----
+
+func.func @region_holds_alloc() {
+  %s = gpu_async.stream.create
+  // expected-error @+1 {{holds 'gpu_async.alloc', which no region may}}
+  gpu_async.region {
+    // expected-note @+1 {{the op is here}}
+    %m = gpu_async.alloc on %s () : memref<4xf32>
+  }
+  gpu_async.stream.destroy %s
+  return
+}
+
+// -----
+
+func.func @region_in_region() {
+  // expected-error @+1 {{holds 'gpu_async.region', which no region may}}
+  gpu_async.region {
+    // expected-note @+1 {{the op is here}}
+    gpu_async.region {
+    }
+  }
+  return
+}
+
+// -----
+
+func.func @region_callers_stream(%p: !llvm.ptr) {
+  // expected-error @+1 {{holds 'gpu_async.stream.external', which no region may}}
+  gpu_async.region {
+    // expected-note @+1 {{the op is here}}
+    %s = gpu_async.stream.external %p : !llvm.ptr
+    gpu_async.stream.destroy %s
+  }
+  return
+}
+
+// -----
+
+func.func @region_yields_other_types(%n: index) -> i32 {
+  // expected-error @+1 {{successor operand type #0 'index' should match successor input type #0 'i32'}}
+  %r = gpu_async.region -> i32 {
+    // expected-note @+1 {{region branch point}}
+    gpu_async.yield %n : index
+  }
+  return %r : i32
+}
+
+// -----
+
+func.func @region_arguments() {
+  // expected-error @+1 {{has a body with arguments, which nothing gives}}
+  gpu_async.region {
+  ^bb0(%n: index):
+    gpu_async.yield
+  }
+  return
+}
+
+// -----
+
+func.func @yield_alone() {
+  // expected-error @+1 {{expects parent op 'gpu_async.region'}}
+  gpu_async.yield
+}
+
+// -----
+
+// expected-error @+1 {{has 'gpu_async.nonblocking', which only launches and functions of a gpu.module have}}
+func.func @nonblocking_host() attributes {gpu_async.nonblocking} {
+  return
+}
+
+// -----
+
+gpu.module @k {
+  // expected-error @+1 {{has 'gpu_async.nonblocking' with a value; it is a unit attribute}}
+  gpu.func @f() kernel attributes {gpu_async.nonblocking = true} {
+    gpu.return
+  }
+}

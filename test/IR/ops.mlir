@@ -121,3 +121,45 @@ gpu.module @z [#gpu_async.cpu] {}
 
 // CHECK: gpu.module @zz [#gpu_async.cpu<subgroup_size = 16>]
 gpu.module @zz [#gpu_async.cpu<subgroup_size = 16>] {}
+
+// CHECK-LABEL: func.func @regions
+func.func @regions(%x: memref<4xf32>, %n: index) -> index {
+  %s = gpu_async.stream.create
+  // CHECK: gpu_async.region {
+  // CHECK-NEXT: gpu_async.memcpy
+  // CHECK-NEXT: }
+  gpu_async.region {
+    gpu_async.memcpy on %s %x, %x : memref<4xf32>, memref<4xf32>
+  }
+  // CHECK: gpu_async.region {
+  // CHECK-NEXT: } {note}
+  gpu_async.region {
+  } {note}
+  // CHECK: %[[R:.*]] = gpu_async.region -> index {
+  // CHECK-NEXT: gpu_async.yield %{{.*}} : index
+  // CHECK-NEXT: }
+  %r = gpu_async.region -> index {
+    gpu_async.yield %n : index
+  }
+  // As it is once control flow has no structure.
+  // CHECK: gpu_async.region {
+  // CHECK-NEXT: cf.br ^bb1
+  // CHECK-NEXT: ^bb1:
+  // CHECK-NEXT: gpu_async.yield
+  // CHECK-NEXT: }
+  gpu_async.region {
+    cf.br ^end
+  ^end:
+    gpu_async.yield
+  }
+  gpu_async.stream.destroy %s
+  return %r : index
+}
+
+// CHECK: gpu.module @promises
+gpu.module @promises {
+  // CHECK: gpu.func @f() kernel attributes {gpu_async.nonblocking}
+  gpu.func @f() kernel attributes {gpu_async.nonblocking} {
+    gpu.return
+  }
+}

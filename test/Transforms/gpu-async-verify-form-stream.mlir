@@ -346,3 +346,76 @@ func.func @ids_of_another_function(%x: memref<4xf32>) {
   gpu_async.stream.destroy %s
   return
 }
+
+// -----
+
+func.func @region_with_host_access(%x: memref<4xf32>, %h: memref<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %s = gpu_async.stream.create
+  // expected-error @+1 {{holds 'memref.load', which no region may: the host touches no memory and calls nothing there}}
+  gpu_async.region {
+    gpu_async.memcpy on %s id(0) %x, %x : memref<4xf32>, memref<4xf32>
+    // expected-note @+1 {{the op is here}}
+    %v = memref.load %h[%c0] : memref<4xf32>
+  }
+  gpu_async.stream.destroy %s
+  return
+}
+
+// -----
+
+func.func @region_with_graph() {
+  // expected-error @+1 {{has a control-flow graph; in the stream form a region is one block}}
+  gpu_async.region {
+    cf.br ^end
+  ^end:
+    gpu_async.yield
+  }
+  return
+}
+
+// -----
+
+// Streams and events do not leave a region, nor end in one that comes after.
+func.func @region_ends_stream(%x: memref<4xf32>) {
+  // expected-note @+1 {{the stream is made here}}
+  %s = gpu_async.stream.create
+  // expected-note @+1 {{the region is in this op}}
+  gpu_async.region {
+    gpu_async.memcpy on %s id(0) %x, %x : memref<4xf32>, memref<4xf32>
+    // expected-error @+1 {{destroys a stream that is made outside of this region; destroy it where it is made}}
+    gpu_async.stream.destroy %s
+  }
+  return
+}
+
+// -----
+
+func.func @region_hands_out_event() {
+  %s = gpu_async.stream.create
+  // expected-error @+1 {{has a stream or an event}}
+  %e = gpu_async.region -> !gpu_async.event {
+    // expected-note @+1 {{the event is made here}}
+    %r = gpu_async.event.record on %s
+    // expected-error @+1 {{has a stream or an event}}
+    gpu_async.yield %r : !gpu_async.event
+  }
+  gpu_async.event.destroy %e
+  gpu_async.stream.destroy %s
+  return
+}
+
+// -----
+
+// What is in a region is ordered as if that were not there.
+func.func @region_is_seen_through(%x: memref<4xf32>) {
+  %s = gpu_async.stream.create
+  gpu_async.region {
+    %t = gpu_async.stream.create
+    gpu_async.memcpy on %s id(0) %x, %x : memref<4xf32>, memref<4xf32>
+    gpu_async.stream.destroy %t
+  }
+  gpu_async.stream.synchronize %s
+  gpu_async.stream.destroy %s idle
+  return
+}

@@ -158,7 +158,8 @@ gpuasync::KeyBuilder jobKey(const Options &options, StringRef name,
       .add("entry point", options.entryPoint)
       .add("result", options.entryPointResult)
       .add("level", options.optLevel)
-      .add("check", unsigned(options.check));
+      .add("check", unsigned(options.check))
+      .add("play", mlir::gpuasync::getWord(options.play));
   if (options.maxStreams)
     key.add("max streams", *options.maxStreams);
   if (options.memory)

@@ -231,6 +231,7 @@ Error Program::runStages(const CompileOptions &options, ArrayRef<Form> forms) {
     pipeline.maxStreams = *options.maxStreams;
   if (options.memory)
     pipeline.memory = *options.memory;
+  pipeline.play = options.play;
   if (options.subgroupSize)
     pipeline.subgroupSize = *options.subgroupSize;
   pipeline.onError = mlir::gpuasync::OnError::Status;

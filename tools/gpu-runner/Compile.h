@@ -39,6 +39,7 @@ struct CompileOptions {
   std::vector<mlir::gpuasync::Form> printIRAfter;
   std::optional<unsigned> maxStreams;
   std::optional<mlir::gpuasync::MemoryMode> memory;
+  mlir::gpuasync::Play play = mlir::gpuasync::Play::Streams;
   unsigned optLevel = 3;
   std::optional<unsigned> subgroupSize; ///< of the cpu device
   bool check = false; ///< instrument accesses for libgpuasync_check.so

@@ -14,11 +14,14 @@
 #include "llvm/Support/MathExtras.h"
 
 #include <cmath>
+#include <cstdlib>
 #include <functional>
 
 using namespace llvm;
+using mlir::gpuasync::getWord;
 using mlir::gpuasync::listWords;
 using mlir::gpuasync::parseWord;
+using mlir::gpuasync::Play;
 
 namespace gpurunner {
 
@@ -47,6 +50,9 @@ Where and how
   --max-streams=N          most streams that one block uses; 0: no limit
   --memory=plan|keep       whether several allocations of the program become one
                            (default: plan; keep with --check)
+  --play=HOW               auto|streams|graph: how work is played that the host
+                           does not observe (default: as GPU_ASYNC_PLAY says,
+                           else streams)
   --timeout=SECONDS        give up after so long; 0: never (default)
   --subgroup-size=N        threads in a subgroup on the cpu device: a power of
                            two from 1 to 64 (default: 32)
@@ -144,6 +150,7 @@ Expected<Options> parseOptions(int argc, char **argv) {
     };
   };
 
+  std::optional<Play> play;
   std::vector<Option> table = {
       {"e", Value::Required, text(o.entryPoint)},
       {"entry-point", Value::Required, text(o.entryPoint)},
@@ -165,6 +172,10 @@ Expected<Options> parseOptions(int argc, char **argv) {
       {"memory", Value::Required,
        [&](StringRef value) {
          return parseEnum("memory", value, o.memory.emplace());
+       }},
+      {"play", Value::Required,
+       [&](StringRef value) {
+         return parseEnum("play", value, play.emplace());
        }},
       {"subgroup-size", Value::Required,
        [&](StringRef value) -> Error {
@@ -294,6 +305,21 @@ Expected<Options> parseOptions(int argc, char **argv) {
                              "for this processor");
   if (!haveFile && !o.help && !o.version && !o.listDevices)
     return createStringError("no file given; see --help");
+  if (const char *variable = std::getenv("GPU_ASYNC_PLAY");
+      variable && *variable && !play && !o.check && haveFile) {
+    play = parseWord<Play>(variable);
+    if (!play)
+      return createStringError("GPU_ASYNC_PLAY: '" + Twine(variable) +
+                               "' is none of " + listWords<Play>());
+  }
+  o.play = play.value_or(Play::Streams);
+  if (o.play == Play::Stream)
+    return createStringError("--play=stream: one stream for all work of a "
+                             "region is not there yet; expected one of auto, "
+                             "streams, graph");
+  if (o.check && o.play != Play::Streams)
+    return createStringError("--check: only with --play=streams, not with " +
+                             getWord(o.play));
   if (o.check) {
     if (o.device == "auto")
       o.device = "cpu";

@@ -34,6 +34,8 @@ struct Options {
   std::vector<std::string> targets; ///< empty: the device's
   std::optional<unsigned> maxStreams;
   std::optional<mlir::gpuasync::MemoryMode> memory;
+  /// As --play says, else GPU_ASYNC_PLAY.
+  mlir::gpuasync::Play play = mlir::gpuasync::Play::Streams;
   uint64_t repeat = 1;
   bool benchmark = false;
   bool stats = false;

@@ -112,6 +112,7 @@ static CompileOptions compileOptions(const Options &options) {
   compile.printIRAfter = options.printIRAfter;
   compile.maxStreams = options.maxStreams;
   compile.memory = options.memory;
+  compile.play = options.play;
   compile.optLevel = options.optLevel;
   compile.subgroupSize = options.subgroupSize;
   compile.check = options.check;
@@ -357,6 +358,9 @@ Error Run::prepare() {
   }
   if (options.timeout > 0)
     gpuasync_set_timeout(options.timeout);
+  // One of the words that it knows.
+  gpuasync_status_free(
+      gpuasync_set_play(mlir::gpuasync::getWord(options.play).data()));
   device.emplace(options.device);
   targets = options.targets;
   if (targets.empty())

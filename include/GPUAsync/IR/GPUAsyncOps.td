@@ -17,6 +17,7 @@ include "mlir/IR/CommonTypeConstraints.td"
 include "mlir/IR/CommonAttrConstraints.td"
 include "mlir/IR/OpBase.td"
 include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 class GPUAsync_Op<string mnemonic, list<Trait> traits = []>
@@ -510,6 +511,56 @@ def GPUAsync_EventSynchronizeOp : GPUAsync_Op<"event.synchronize", [
   let arguments = (ins Variadic<GPUAsync_Event>:$events);
   let assemblyFormat = "$events attr-dict";
   let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Regions
+//===----------------------------------------------------------------------===//
+
+def GPUAsync_RegionOp : GPUAsync_Op<"region", [
+    RecursiveMemoryEffects,
+    DeclareOpInterfaceMethods<RegionBranchOpInterface,
+                              ["getRegionInvocationBounds"]>]> {
+  let summary = "device work that the host neither waits for nor observes";
+  let description = [{
+    What is inside runs once, in its order, as if the op were not there; but the
+    device may start any of it as late as at the end of the op, and all of it
+    after what its streams were given before. So the runtime may record it and
+    play it as one graph. Belongs to the stream form, where
+    gpu-async-form-regions makes it.
+
+    Legal: launches, copies and fills, streams and events, control flow of the
+    host around them. Illegal: what the host waits for, allocations, a caller's
+    stream, another region; in the stream form, host code that reads or writes
+    memory, and a stream or event that comes from inside or is destroyed inside
+    and made outside. A kernel that waits for the host or for work outside of the
+    region, or unordered inside, may never end.
+
+    ```mlir
+    %n = gpu_async.region -> index {
+      gpu_async.launch on %s0 id(1 after [0]) @k::@f ...
+      gpu_async.launch on %s0 id(2 after [1]) @k::@g ...
+      gpu_async.yield %i : index
+    }
+    ```
+  }];
+  let results = (outs Variadic<AnyType>:$results);
+  let regions = (region MinSizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasRegionVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::TypeRange":$results)>];
+  let skipDefaultBuilders = 1;
+}
+
+def GPUAsync_YieldOp : GPUAsync_Op<"yield", [
+    Pure, ReturnLike, Terminator, HasParent<"::mlir::gpuasync::RegionOp">]> {
+  let summary = "ends a region";
+  let description = [{
+    Its operands are the results of the region around it.
+  }];
+  let arguments = (ins Variadic<AnyType>:$operands);
+  let assemblyFormat = "($operands^ `:` type($operands))? attr-dict";
+  let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange()); }]>];
 }
 
 //===----------------------------------------------------------------------===//

@@ -27,6 +27,11 @@ struct GPUAsyncPipelineOptions
       llvm::cl::desc(
           "Most streams that a function uses at a time; 0: no limit"),
       llvm::cl::init(8)};
+  PassOptions::Option<Play> play{
+      *this, "play",
+      llvm::cl::desc("How device work is played that the host does not "
+                     "observe"),
+      llvm::cl::init(Play::Streams)};
   PassOptions::Option<OnError> onError{
       *this, "on-error",
       llvm::cl::desc("What a public function does with an error"),
@@ -114,7 +119,7 @@ void buildTokenFormPipeline(OpPassManager &pm,
 /// 1 -> 2: forks and releases made explicit.
 void buildLinearFormPipeline(OpPassManager &pm,
                              const GPUAsyncPipelineOptions &options);
-/// 2 -> 3: streams and events.
+/// 2 -> 3: streams and events, and regions if they are to be played so.
 void buildStreamFormPipeline(OpPassManager &pm,
                              const GPUAsyncPipelineOptions &options);
 /// 3 -> 4: kernels compiled, host code in LLVM dialect with runtime calls.

@@ -383,6 +383,54 @@ def GPUAsyncAssignStreams
   ];
 }
 
+def GPUAsyncFormRegions
+    : Pass<"gpu-async-form-regions", "::mlir::ModuleOp"> {
+  let summary = "Put regions around device work that the host does not observe";
+  let description = [{
+    Takes the stream form and leaves it the stream form. Each block is cut at
+    borders; a stretch between two of them with at least two ops of device work
+    becomes a `gpu_async.region`.
+
+    Borders are what no region holds:
+    - host waits, calls, allocations and frees, registrations, a caller's stream;
+    - copies and fills that may touch memory other than what `gpu_async.alloc` made
+      for the device alone in this function;
+    - host code that reads or writes memory, or of which nothing is known;
+    - launches of kernels that may wait for other work (KernelBlocking.h;
+      `gpu_async.nonblocking` overrules), and all that runs on a stream behind one
+      until the host has waited for the stream: all of a region may start only
+      after all that its streams were given before;
+    - a loop that does not enqueue device work in each round, outside of
+      branches: then the host might be long in it, and the device only starts at
+      the region's end;
+    - where an event would go into or out of a region.
+
+    Control flow of the host without borders is inside as a whole; else its blocks
+    are looked at by themselves. So that stretches become longer, what the host
+    computes, streams that are used outside and waits that are first on their
+    stream go before a region, and events for outside that are last on their
+    stream behind it. The order of what is on a stream stays. Streams that are used
+    in a region only are made and destroyed in it.
+
+    ```mlir
+    // before                                  // after
+    gpu_async.launch on %s0 id(0) @k::@f ...   gpu_async.region {
+    gpu_async.launch on %s0 id(1) @k::@g ...     gpu_async.launch on %s0 id(0) @k::@f ...
+    gpu_async.stream.synchronize %s0             gpu_async.launch on %s0 id(1) @k::@g ...
+                                               }
+                                               gpu_async.stream.synchronize %s0
+    ```
+  }];
+  let dependentDialects = ["::mlir::gpuasync::GPUAsyncDialect"];
+  let options = [
+    Option<"play", "play", "::mlir::gpuasync::Play",
+           /*default=*/"::mlir::gpuasync::Play::Auto",
+           "How regions are to be played; with streams there are none">,
+    Option<"remarks", "remarks", "bool", /*default=*/"false",
+           "Say how large each region is and what ends it">,
+  ];
+}
+
 def GPUAsyncVerifyForm
     : Pass<"gpu-async-verify-form", "::mlir::ModuleOp"> {
   let summary = "Check the invariant of one form of IR";

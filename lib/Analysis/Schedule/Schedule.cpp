@@ -315,7 +315,7 @@ void ScheduleReader::addRegions(Operation *op) {
     parts.push_back({std::move(part), &region});
   }
   bool isRepeated = name != "scf.if" && name != "scf.index_switch" &&
-                    name != "scf.execute_region";
+                    name != "scf.execute_region" && !isa<RegionOp>(op);
   addBox(name.str(), describe(op), isRepeated, parts, nullptr);
 }
 

@@ -110,10 +110,13 @@ LogicalResult FrameLowering::analyze() {
     info.func.walk([&, &info = info](Operation *op) {
       if (isDeviceOp(op)) {
         info.isDevice = true;
-        if (op->getParentOp() != info.func) {
+        Operation *parent = op->getParentOp();
+        if (isa<RegionOp>(parent))
+          parent = parent->getParentOp();
+        if (parent != info.func) {
           InFlightDiagnostic diag = op->emitOpError(
               "is within a structured op: lower control flow to cf first");
-          diag.attachNote(op->getParentOp()->getLoc()) << "the structured op";
+          diag.attachNote(parent->getLoc()) << "the structured op";
           anyError = true;
         } else if (auto launch = dyn_cast<LaunchOp>(op)) {
           FailureOr<KernelRef> kernel = tables.lookupKernel(launch);
@@ -503,6 +506,10 @@ LogicalResult FrameLowering::lowerFunction(func::FuncOp func, bool isPublic,
       returns.push_back(ret);
   });
   auto backEdges = findBackEdges(func.getBody(), work);
+  // A region's blocks become the function's.
+  func.walk([&](RegionOp region) {
+    llvm::append_range(backEdges, findBackEdges(region.getBody(), work));
+  });
 
   if (isPublic) {
     if (onError == OnError::Status) {

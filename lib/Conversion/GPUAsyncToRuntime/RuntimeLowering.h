@@ -52,7 +52,8 @@ struct Position {
 Position getPosition(Location loc);
 
 /// Whether `op` is a device op, which becomes calls with a frame: any op of the
-/// dialect except gpu_async.binary, and the one that makes tensor maps.
+/// dialect except gpu_async.binary and gpu_async.yield, and the one that makes
+/// tensor maps.
 bool isDeviceOp(Operation *op);
 
 //===----------------------------------------------------------------------===//
@@ -116,9 +117,13 @@ public:
   const LaunchParams *getParams(LaunchOp launch);
 
   /// The index of the site of `op`, described by `text` or else by its name, as
-  /// an i32.
+  /// an i32. `number` is that of its region, for what has no place in the
+  /// schedule.
   Value site(OpBuilder &builder, Operation *op,
-             const KernelRef *kernel = nullptr, StringRef text = "");
+             const KernelRef *kernel = nullptr, StringRef text = "",
+             std::optional<uint32_t> number = std::nullopt);
+  /// The number of another region, so that its sites are its own.
+  uint32_t addRegion() { return numRegions++; }
 
   /// The symbol of a gpuasync_tensor_format with these fields.
   FlatSymbolRefAttr addTensorFormat(ArrayRef<uint32_t> fields);
@@ -182,6 +187,7 @@ private:
   llvm::DenseMap<FunctionType, LaunchParams> params;
   llvm::MapVector<StringAttr, BinaryOp> binaries;
   bool hasFunctions = false;
+  uint32_t numRegions = 0;
   llvm::StringSet<> wrongDeclarations;
 };
 

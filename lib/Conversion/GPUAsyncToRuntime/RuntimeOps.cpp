@@ -96,6 +96,7 @@ private:
   LogicalResult lower(HostRegisterOp op);
   LogicalResult lower(HostUnregisterOp op);
   void waitOnHost(StringRef name, ValueRange handles);
+  void lowerRegion(RegionOp region);
   Value replace(Value result, Value with) {
     Value value = fromLLVM(builder, result.getType(), with);
     result.replaceAllUsesWith(value);
@@ -570,6 +571,46 @@ void OpLowering::waitOnHost(StringRef name, ValueRange handles) {
   state.exitIf(builder, loc, failed);
 }
 
+/// Calls around what is inside, which is lowered already.
+void OpLowering::lowerRegion(RegionOp region) {
+  uint32_t number = tables.addRegion();
+  auto end = [&](YieldOp yield) {
+    builder.setInsertionPoint(yield);
+    call(gpuasync_region_end_name, {},
+         tables.site(builder, yield, nullptr, op->getName().getStringRef(),
+                     number));
+  };
+  call(gpuasync_region_begin_name, {},
+       tables.site(builder, op, nullptr, op->getName().getStringRef(), number));
+  mlir::Block *before = op->getBlock();
+  Region &body = region.getBody();
+  if (body.hasOneBlock()) {
+    auto yield = cast<YieldOp>(body.front().getTerminator());
+    end(yield);
+    region->replaceAllUsesWith(yield.getOperands());
+    yield.erase();
+    before->getOperations().splice(op->getIterator(),
+                                   body.front().getOperations());
+    return;
+  }
+  mlir::Block *after = before->splitBlock(op);
+  SmallVector<Location> locs(region.getNumResults(), loc);
+  after->addArguments(region.getResultTypes(), locs);
+  region->replaceAllUsesWith(after->getArguments());
+  for (mlir::Block &block : body) {
+    auto yield = dyn_cast<YieldOp>(block.getTerminator());
+    if (!yield)
+      continue;
+    end(yield);
+    cf::BranchOp::create(builder, yield.getLoc(), after, yield.getOperands());
+    yield.erase();
+  }
+  builder.setInsertionPointToEnd(before);
+  cf::BranchOp::create(builder, loc, &body.front());
+  before->getParent()->getBlocks().splice(after->getIterator(),
+                                          body.getBlocks());
+}
+
 LogicalResult OpLowering::lower() {
   state.startAt(op->getBlock());
   auto result =
@@ -634,6 +675,10 @@ LogicalResult OpLowering::lower() {
           })
           .Case([&](EventSynchronizeOp wait) {
             waitOnHost(gpuasync_event_synchronize_name, wait.getEvents());
+            return success();
+          })
+          .Case([&](RegionOp region) {
+            lowerRegion(region);
             return success();
           })
           .Default([&](Operation *) {

@@ -36,7 +36,7 @@ Position runtime::getPosition(Location loc) {
 
 bool runtime::isDeviceOp(Operation *op) {
   return (isa_and_nonnull<GPUAsyncDialect>(op->getDialect()) &&
-          !isa<BinaryOp>(op)) ||
+          !isa<BinaryOp, YieldOp>(op)) ||
          isa<nvgpu::TmaCreateDescriptorOp>(op);
 }
 
@@ -261,7 +261,7 @@ const LaunchParams *Tables::getParams(LaunchOp launch) {
 }
 
 Value Tables::site(OpBuilder &builder, Operation *op, const KernelRef *kernel,
-                   StringRef text) {
+                   StringRef text, std::optional<uint32_t> number) {
   auto addText = [&](StringRef text) {
     auto launch = dyn_cast<LaunchOp>(op);
     if (!launch)
@@ -284,7 +284,7 @@ Value Tables::site(OpBuilder &builder, Operation *op, const KernelRef *kernel,
       known->second = addText(op->getName().getStringRef());
     place = known->second;
   }
-  uint64_t id = UINT32_MAX;
+  uint64_t id = number.value_or(UINT32_MAX);
   if (auto work = dyn_cast<WorkOpInterface>(op))
     id = work.getId().value_or(UINT32_MAX);
   uint32_t index = sites.add(

@@ -608,6 +608,8 @@ GPUASYNC_API uint32_t gpuasync_abi_version(void) GPUASYNC_NOEXCEPT;
   X(gpuasync_host_register)                                                    \
   X(gpuasync_host_unregister)                                                  \
   X(gpuasync_tensor_map_encode)                                                \
+  X(gpuasync_region_begin)                                                     \
+  X(gpuasync_region_end)                                                       \
   X(gpuasync_cpu_printf)                                                       \
   X(gpuasync_cpu_assert_fail)                                                  \
   X(gpuasync_program_release)                                                  \

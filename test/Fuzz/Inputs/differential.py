@@ -23,6 +23,7 @@ import programs as P
 from fuzzrun import Failure
 
 MODES = ["tokens", "gpu", "sequential", "sequential-async"]
+PLAYS = ["graph", "streams"]
 TOKEN_FORM = ["-gpu-async-structure-control-flow", "-gpu-kernel-outlining", "-convert-gpu-to-gpu-async",
               "-gpu-async-infer-dependencies"]
 # What a mode does not have yet; docs/Limits.md names each.
@@ -44,17 +45,19 @@ class Runner:
             return "keep"
         return self.options.memory or ("keep" if list[0].seed % 8 == 0 else "plan")
 
-    def command(self, streams, memory, file, size, out):
+    def command(self, streams, memory, play, file, size, out):
         return [self.options.gpu_runner, "--device=" + self.options.device] + ["--check"] * self.options.check + [
-                "--max-streams=%d" % streams, "--memory=" + memory,
+                "--max-streams=%d" % streams, "--memory=" + memory, "--play=" + play,
                 "--timeout=%d" % self.options.timeout, "--leak-check=error", self.options.opt, file,
                 "--input=8xi32=0,1,2,3,4,5,6,7", "--input=%dxi32=0" % size, "--output=", "--output=@" + out]
 
-    def verify(self, text, streams, memory):
-        """Raises a Failure if gpu-opt cannot prove that the streams keep the order of the tokens."""
+    def verify(self, text, streams, memory, play):
+        """Raises a Failure if gpu-opt cannot prove that the streams keep the order of the tokens, in regions too."""
         plan = ["-gpu-async-plan-memory"] * (memory == "plan")
         passes = TOKEN_FORM + plan + ["-gpu-async-make-forks-explicit", "-gpu-async-assign-streams=max-streams=%d" % streams, "-gpu-async-verify-form=form=stream",
                                 "-gpu-async-verify-schedule"]
+        if play != "streams":
+            passes += ["-gpu-async-form-regions", "-gpu-async-verify-form=form=stream", "-gpu-async-verify-schedule"]
         limit = 2 * self.options.timeout
         try:
             done = subprocess.run([self.options.gpu_opt, "-", "-o", os.devnull] + passes, input=text, text=True,
@@ -65,13 +68,13 @@ class Runner:
             raise Failure("refused" if done.returncode > 0 else "crashed",
                           "gpu-opt %s: exit code %d\n%s" % (" ".join(passes), done.returncode, fuzzrun.errors(done.stderr)))
 
-    def run(self, list, mode, streams, memory, schedule):
+    def run(self, list, mode, streams, memory, play, schedule):
         """Raises a Failure; of wrong results the programs are in `which`."""
         text, bases, size = P.moduleText(list, mode, self.features(mode))
         if self.options.gpu_opt:
-            self.verify(text, streams, memory)
+            self.verify(text, streams, memory, play)
         got = fuzzrun.run(text, size, 2 * self.options.timeout + len(list),
-                          lambda file, out: self.command(streams, memory, file, size, out),
+                          lambda file, out: self.command(streams, memory, play, file, size, out),
                           dict(os.environ, GPU_ASYNC_CPU_SCHEDULE=schedule))
         wrong = []
         for program, base in zip(list, bases):
@@ -84,11 +87,11 @@ class Runner:
         if wrong:
             raise Failure("wrong", "\n".join(text for _, text in wrong[:5]), [program for program, _ in wrong])
 
-    def fails(self, program, mode, streams, memory, schedules):
+    def fails(self, program, mode, streams, memory, play, schedules):
         """The Failure of one program alone and its schedule, or (None, None)."""
         for schedule in schedules:
             try:
-                self.run([program], mode, streams, memory, schedule)
+                self.run([program], mode, streams, memory, play, schedule)
             except Failure as failure:
                 return failure, schedule
         return None, None
@@ -181,62 +184,63 @@ class Check:
         if not list:
             return
         memory = self.runner.memory(list)
-        for streams in self.options.max_streams:
+        for number, streams in enumerate(self.options.max_streams):
+            play = self.options.play[(list[0].seed + number) % len(self.options.play)]
             # One schedule a run; it follows from the programs, so that it repeats.
             schedule = self.options.schedule or "adversarial:%d" % (list[0].seed * 10 + streams)
             try:
-                self.runner.run(list, mode, streams, memory, schedule)
+                self.runner.run(list, mode, streams, memory, play, schedule)
             except Failure as failure:
-                self.explain(list, mode, streams, memory, schedule, failure)
+                self.explain(list, mode, streams, memory, play, schedule, failure)
                 return
         self.compared += len(list)
 
     def isKnown(self, failure):
         return self.options.known and re.search(self.options.known, failure.text)
 
-    def explain(self, list, mode, streams, memory, schedule, failure):
+    def explain(self, list, mode, streams, memory, play, schedule, failure):
         which, good = failure.which or list, [p for p in list]
         found, known = 0, 0
         for program in which:
             if self.failures + found >= self.options.max_failures:
                 return
             schedules = [schedule] + ["adversarial:%d" % s for s in range(1, 12)]
-            alone, schedule1 = self.runner.fails(program, mode, streams, memory, schedules[: None if failure.kind == "wrong" else 1])
+            alone, schedule1 = self.runner.fails(program, mode, streams, memory, play, schedules[: None if failure.kind == "wrong" else 1])
             if alone:
                 good.remove(program)
                 if self.isKnown(alone):
                     known += 1
                     continue
                 found += 1
-                self.report(program, mode, streams, memory, schedule1, alone)
+                self.report(program, mode, streams, memory, play, schedule1, alone)
         if not found and not known and self.isKnown(failure):
             known = 1
         elif not found and not known:
             found = 1
-            print("FAILED only together: --seed=%d --programs=%d --mode=%s --max-streams=%d --memory=%s --schedule=%s\n%s"
-                  % (list[0].seed, len(list), mode, streams, memory, schedule, failure.text), flush=True)
+            print("FAILED only together: --seed=%d --programs=%d --mode=%s --max-streams=%d --memory=%s --play=%s --schedule=%s\n%s"
+                  % (list[0].seed, len(list), mode, streams, memory, play, schedule, failure.text), flush=True)
         elif len(good) < len(list):
             self.batch(good, mode)
         self.failures += found
         self.known += known
 
-    def report(self, program, mode, streams, memory, schedule, failure):
-        print("FAILED (%s): --seed=%d --programs=1 --mode=%s --max-streams=%d --memory=%s --schedule=%s\n%s"
-              % (failure.kind, program.seed, mode, streams, memory, schedule, failure.text), flush=True)
+    def report(self, program, mode, streams, memory, play, schedule, failure):
+        print("FAILED (%s): --seed=%d --programs=1 --mode=%s --max-streams=%d --memory=%s --play=%s --schedule=%s\n%s"
+              % (failure.kind, program.seed, mode, streams, memory, play, schedule, failure.text), flush=True)
         message = re.sub(r"[%@]?\d+|%\w+", "", failure.text.split("error:")[-1][:60])
         schedules = [schedule] + (["adversarial:%d" % s for s in range(1, 6)] if failure.kind == "wrong" else [])
 
         def still():
-            again, _ = self.runner.fails(program, mode, streams, memory, schedules)
+            again, _ = self.runner.fails(program, mode, streams, memory, play, schedules)
             if not again or again.kind != failure.kind:
                 return False
             return failure.kind != "refused" or re.sub(r"[%@]?\d+|%\w+", "", again.text.split("error:")[-1][:60]) == message
 
         minimise(program, still, self.options.minimise)
-        again, schedule = self.runner.fails(program, mode, streams, memory, schedules)
+        again, schedule = self.runner.fails(program, mode, streams, memory, play, schedules)
         text, _, size = P.moduleText([program], mode, self.runner.features(mode))
         name = "%s-%d.mlir" % (mode, program.seed)
-        command = self.runner.command(streams, memory, name, size, "out.npy")
+        command = self.runner.command(streams, memory, play, name, size, "out.npy")
         path = fuzzrun.keep(self.options.keep, name, "GPU_ASYNC_CPU_SCHEDULE=%s %s" % (schedule, " ".join(command)),
                             again, text)
         print("smallest program that fails: %s" % path, flush=True)
@@ -250,6 +254,7 @@ def main():
     parser.add_argument("--mode", action="append", choices=MODES)
     parser.add_argument("--max-streams", type=int, action="append")
     parser.add_argument("--memory", choices=["plan", "keep"], help="instead of what follows from the seed")
+    parser.add_argument("--play", action="append", choices=PLAYS, help="of gpu-runner, drawn of all of them otherwise")
     parser.add_argument("--schedule", help="GPU_ASYNC_CPU_SCHEDULE, instead of one that follows from the seed")
     parser.add_argument("--known", help="what errors that match this say is known: such programs count apart")
     parser.add_argument("--opt", default="-O0", help="of gpu-runner")
@@ -261,6 +266,7 @@ def main():
         options.gpu_opt = os.path.join(os.path.dirname(shutil.which(options.gpu_runner) or options.gpu_runner), "gpu-opt")
     runner = Runner(options)
     options.max_streams = options.max_streams or [1, 2, 4, 32]
+    options.play = options.play or (["streams"] if options.check else PLAYS)
     modes = options.mode or MODES
     started, seed, batches = time.time(), options.seed, []
     while seed < options.seed + options.programs:

@@ -25,6 +25,15 @@
 // STREAMS: error: --max-streams=4294967296: expected a whole number
 // RUN: not gpu-runner --max-streams=-1 %s 2>&1 | FileCheck %s --check-prefix=NOSTREAMS
 // NOSTREAMS: error: --max-streams=-1: expected a whole number
+// RUN: not gpu-runner --play=graphs %s 2>&1 | FileCheck %s --check-prefix=PLAY
+// PLAY: error: --play=graphs: expected one of auto, stream, streams, graph
+// RUN: not gpu-runner --play=stream %s 2>&1 | FileCheck %s --check-prefix=ONESTREAM
+// ONESTREAM: error: --play=stream: one stream for all work of a region is not there yet; expected one of auto, streams, graph
+// RUN: not env GPU_ASYNC_PLAY=graphs gpu-runner %s 2>&1 | FileCheck %s --check-prefix=PLAYVARIABLE
+// PLAYVARIABLE: error: GPU_ASYNC_PLAY: 'graphs' is none of auto, stream, streams, graph
+// RUN: env GPU_ASYNC_PLAY=graphs gpu-runner --help | FileCheck %s --check-prefix=HELP
+// RUN: not gpu-runner --check --play=graph %s 2>&1 | FileCheck %s --check-prefix=PLAYCHECK
+// PLAYCHECK: error: --check: only with --play=streams, not with graph
 // The times of so many calls are not kept room for before there are any.
 // RUN: not gpu-runner --device=cpu --repeat=18446744073709551615 %s -e broken 2>&1 | FileCheck %s --check-prefix=MANY
 // MANY: options.mlir:[[#]]:8: error: gpu_async.alloc: negative size: -1 elements of 4 bytes

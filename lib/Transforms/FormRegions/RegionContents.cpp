@@ -1,0 +1,219 @@
+//===- RegionContents.cpp - what a region may hold ------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See RegionContents.h.
+//===----------------------------------------------------------------------===//
+
+#include "RegionContents.h"
+
+#include "GPUAsync/Analysis/Memory/MemoryAccesses.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace mlir::gpuasync;
+using namespace mlir::gpuasync::regions;
+
+//===----------------------------------------------------------------------===//
+// What is behind kernels that may block
+//===----------------------------------------------------------------------===//
+
+RegionContents::RegionContents(FunctionOpInterface function,
+                               BlockingTable &kernels)
+    : function(function), kernels(kernels) {
+  Blocked blocked;
+  Region &body = function.getFunctionBody();
+  // What comes in, or out of calls, has a past that is not known.
+  for (BlockArgument argument : body.getArguments())
+    if (isa<EventType>(argument.getType()))
+      blocked.insert(argument);
+  flow(body, blocked);
+}
+
+/// Blocks of a graph in any order, until nothing is new: `blocked` only grows
+/// where ways meet.
+void RegionContents::flow(Region &region, Blocked &blocked) {
+  if (region.hasOneBlock()) {
+    for (Operation &op : region.front())
+      flow(&op, blocked);
+    return;
+  }
+  for (size_t before = blocked.size() + 1; before != blocked.size();) {
+    before = blocked.size();
+    for (Block &block : region) {
+      Blocked here = blocked;
+      for (Operation &op : block)
+        flow(&op, here);
+      blocked.insert(here.begin(), here.end());
+    }
+  }
+}
+
+void RegionContents::flow(Operation *op, Blocked &blocked) {
+  if (op->getNumRegions()) {
+    if (op->hasTrait<OpTrait::IsIsolatedFromAbove>())
+      return;
+    // Any of the regions, any number of times.
+    for (size_t before = blocked.size() + 1; before != blocked.size();) {
+      before = blocked.size();
+      for (Region &region : op->getRegions()) {
+        if (region.empty())
+          continue;
+        Blocked here = blocked;
+        flow(region, here);
+        blocked.insert(here.begin(), here.end());
+      }
+    }
+    return;
+  }
+  if (auto wait = dyn_cast<StreamSynchronizeOp>(op)) {
+    for (Value stream : wait.getStreams())
+      blocked.erase(stream);
+    return;
+  }
+  if (auto wait = dyn_cast<StreamWaitOp>(op);
+      wait && blocked.contains(wait.getEvent()))
+    blocked.insert(wait.getStream());
+  if (isa<CallOpInterface>(op))
+    for (Value result : op->getResults())
+      if (isa<EventType>(result.getType()))
+        blocked.insert(result);
+  if (isa<LaunchOp>(op) && kernels.lookup(op))
+    blocked.insert(cast<LaunchOp>(op).getStream());
+  if (auto record = dyn_cast<EventRecordOp>(op);
+      record && blocked.contains(record.getStream()))
+    blocked.insert(record.getEvent());
+  if (isa<StreamDestroyOp>(op))
+    return;
+  if (llvm::any_of(op->getOperands(), [&](Value operand) {
+        return isa<StreamType>(operand.getType()) && blocked.contains(operand);
+      }))
+    behindBlocked.insert(op);
+}
+
+//===----------------------------------------------------------------------===//
+// Single ops
+//===----------------------------------------------------------------------===//
+
+/// Whether the memory is of the device alone, as far as the function tells.
+static bool isDeviceMemory(Value memory) {
+  SmallVector<Base> bases;
+  findBases(memory, bases);
+  return llvm::all_of(bases, [](const Base &base) {
+    if (base.kind != Base::Allocation)
+      return false;
+    Operation *maker = base.identity.getDefiningOp();
+    if (auto window = dyn_cast_or_null<WindowOp>(maker))
+      return isDeviceMemory(window.getSlab());
+    auto alloc = dyn_cast_or_null<AllocOp>(maker);
+    return alloc && !alloc.getHostShared();
+  });
+}
+
+static bool isOnCallersStream(Operation *op) {
+  return llvm::any_of(op->getOperands(), [](Value operand) {
+    return isa<StreamType>(operand.getType()) &&
+           !operand.getDefiningOp<StreamCreateOp>();
+  });
+}
+
+unsigned RegionContents::countWork(Operation *op) {
+  unsigned count = 0;
+  op->walk([&](WorkOpInterface work) {
+    ++count;
+    for (Operation *parent = work; parent != op;
+         parent = parent->getParentOp()) {
+      auto loop = dyn_cast<RegionBranchOpInterface>(parent->getParentOp());
+      if (!loop || !loop.hasLoop())
+        continue;
+      ++count;
+      break;
+    }
+  });
+  return count;
+}
+
+/// Whether each round of a loop has device work of its own, not only in some
+/// branch.
+static bool hasWorkEachRound(Operation *loop) {
+  for (Region &region : loop->getRegions())
+    for (Block &block : region)
+      for (Operation &op : block)
+        if (auto work = dyn_cast<WorkOpInterface>(op);
+            work && work.takesDeviceTime())
+          return true;
+  return false;
+}
+
+std::optional<Border> RegionContents::findBorderIn(Operation *op) {
+  auto border = [&](StringRef reason) { return Border{op, reason}; };
+  if (op->hasTrait<OpTrait::IsTerminator>() && op->getParentOp() == function)
+    return border("the function's block ends");
+  if (isOnCallersStream(op) || isa<StreamExternalOp>(op))
+    return border("it is on a caller's stream");
+  if (auto launch = dyn_cast<LaunchOp>(op))
+    if (std::optional<BlockingPoint> point = kernels.lookup(launch))
+      return Border{op, "the kernel may wait for other work", *point};
+  if (behindBlocked.contains(op))
+    return border("it is behind a kernel that may wait for other work");
+  if (isa<LaunchOp, StreamCreateOp, StreamDestroyOp, StreamWaitOp,
+          EventRecordOp, EventReadyOp, EventDestroyOp>(op))
+    return std::nullopt;
+  if (auto copy = dyn_cast<MemcpyOp>(op)) {
+    if (isDeviceMemory(copy.getDestination()) &&
+        isDeviceMemory(copy.getSource()))
+      return std::nullopt;
+    return border("it may copy from or to memory of the host");
+  }
+  if (auto set = dyn_cast<MemsetOp>(op)) {
+    if (isDeviceMemory(set.getDestination()))
+      return std::nullopt;
+    return border("it may set memory of the host");
+  }
+  if (isa<StreamSynchronizeOp, EventSynchronizeOp>(op))
+    return border("the host waits");
+  if (isa<AllocOp, DeallocOp>(op))
+    return border("memory is allocated or freed");
+  // Makes a value at once.
+  if (isa<nvgpu::TmaCreateDescriptorOp>(op))
+    return std::nullopt;
+  if (isa<RegionOp>(op))
+    return border("there is a region already");
+  if (isa<CallOpInterface>(op))
+    return border("it calls a function");
+  if (op->getNumRegions() == 0) {
+    if (isMemoryEffectFree(op))
+      return std::nullopt;
+    return border("the host reads or writes memory, or does what is not known");
+  }
+
+  auto branch = dyn_cast<RegionBranchOpInterface>(op);
+  if (!branch || !op->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
+    return border("nothing is known of how control flows through it");
+  for (Region &region : op->getRegions()) {
+    if (!region.empty() && !region.hasOneBlock())
+      return border("it holds a control-flow graph");
+    for (Operation &inner : region.getOps())
+      if (std::optional<Border> found = findBorder(&inner))
+        return found;
+  }
+  if (branch.hasLoop() && !hasWorkEachRound(op))
+    return border("how long the host is in this loop is not known, nor that "
+                  "each round has work for the device");
+  return std::nullopt;
+}
+
+std::optional<Border> RegionContents::findBorder(Operation *op) {
+  // Each op that holds others would ask for all of them again.
+  if (!op->getNumRegions())
+    return findBorderIn(op);
+  auto known = borders.find(op);
+  if (known != borders.end())
+    return known->second;
+  std::optional<Border> border = findBorderIn(op);
+  borders[op] = border;
+  return border;
+}
