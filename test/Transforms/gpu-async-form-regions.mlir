@@ -6,7 +6,7 @@
 // RUN: gpu-opt %s --gpu-async-form-regions --gpu-async-form-regions -o %t.twice
 // RUN: diff %t.once %t.twice
 // RUN: gpu-opt %s --gpu-async-form-regions --gpu-async-print-statistics -o /dev/null 2>&1 | FileCheck %s --check-prefix=STATISTICS
-// RUN: gpu-opt %s --gpu-async-form-regions --gpu-async-print-schedule=function=forkjoin -o /dev/null 2>&1 | FileCheck %s --check-prefix=PICTURE
+// RUN: gpu-opt %s --gpu-async-form-regions --gpu-async-print-schedule=function=own_stream -o /dev/null 2>&1 | FileCheck %s --check-prefix=PICTURE
 // RUN: gpu-opt %s --gpu-async-form-regions=play=streams | FileCheck %s --check-prefix=NONE --implicit-check-not=gpu_async.region
 // RUN: not gpu-opt %s --gpu-async-form-regions=play=stream 2>&1 | FileCheck %s --check-prefix=STREAM
 // RUN: not gpu-opt %s --gpu-async-form-regions=play=twice 2>&1 | FileCheck %s --check-prefix=WORD
@@ -16,7 +16,7 @@
 // WORD: 'twice' is none of auto, stream, streams, graph
 // STATISTICS: @straight: 2 ops, 1 stream, 1 region, 1 host wait
 // STATISTICS: @single: 1 op, 1 stream, 1 host wait
-// PICTURE: @forkjoin
+// PICTURE: @own_stream
 // PICTURE: gpu_async.region
 // PICTURE-NOT: repeated
 
@@ -70,9 +70,9 @@ func.func @single() {
   return
 }
 
-// The second stream is used inside only, so that it is made and destroyed there;
-// what the host computes goes before.
-// CHECK-LABEL: func @forkjoin
+// The second stream is used inside only and its work may go on, so that it is
+// made and destroyed there; what the host computes goes before.
+// CHECK-LABEL: func @own_stream
 // CHECK: %[[S:.*]] = gpu_async.stream.create
 // CHECK-NEXT: %[[N:.*]] = arith.addi
 // CHECK-NEXT: gpu_async.region {
@@ -91,7 +91,49 @@ func.func @single() {
 // CHECK-NEXT: }
 // CHECK-NEXT: stream.synchronize %[[S]]
 // CHECK-NEXT: stream.destroy %[[S]] idle
-func.func @forkjoin() {
+func.func @own_stream() {
+  %c1 = arith.constant 1 : index
+  %s = gpu_async.stream.create
+  gpu_async.launch on %s id(0) @k::@f blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
+  %e = gpu_async.event.record on %s
+  %t = gpu_async.stream.create
+  gpu_async.stream.wait %t, %e
+  gpu_async.event.destroy %e
+  %n = arith.addi %c1, %c1 : index
+  gpu_async.launch on %t id(1 after [0]) @k::@f blocks in (%n, %c1, %c1) threads in (%c1, %c1, %c1)
+  gpu_async.launch on %s id(2 after [0]) @k::@f blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
+  %f = gpu_async.event.record on %t
+  gpu_async.stream.wait %s, %f
+  gpu_async.event.destroy %f
+  gpu_async.launch on %s id(3 after [1, 2]) @k::@f blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
+  gpu_async.stream.synchronize %s
+  gpu_async.stream.destroy %t
+  gpu_async.stream.destroy %s idle
+  return
+}
+
+// One that is idle when it is destroyed stays outside: it can be used again at
+// once.
+// CHECK-LABEL: func @idle_stream
+// CHECK: %[[S:.*]] = gpu_async.stream.create
+// CHECK-NEXT: %[[T:.*]] = gpu_async.stream.create
+// CHECK-NEXT: %[[N:.*]] = arith.addi
+// CHECK-NEXT: gpu_async.region {
+// CHECK-NEXT: launch on %[[S]] id(0)
+// CHECK-NEXT: %[[E:.*]] = gpu_async.event.record on %[[S]]
+// CHECK-NEXT: stream.wait %[[T]], %[[E]]
+// CHECK-NEXT: event.destroy %[[E]]
+// CHECK-NEXT: launch on %[[T]] id(1 after [0]) {{.*}} blocks in(%[[N]]
+// CHECK-NEXT: launch on %[[S]] id(2 after [0])
+// CHECK-NEXT: %[[F:.*]] = gpu_async.event.record on %[[T]]
+// CHECK-NEXT: stream.wait %[[S]], %[[F]]
+// CHECK-NEXT: event.destroy %[[F]]
+// CHECK-NEXT: launch on %[[S]] id(3 after [1, 2])
+// CHECK-NEXT: }
+// CHECK-NEXT: stream.synchronize %[[S]]
+// CHECK-NEXT: stream.destroy %[[T]] idle
+// CHECK-NEXT: stream.destroy %[[S]] idle
+func.func @idle_stream() {
   %c1 = arith.constant 1 : index
   %s = gpu_async.stream.create
   gpu_async.launch on %s id(0) @k::@f blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)

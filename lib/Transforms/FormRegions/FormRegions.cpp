@@ -23,7 +23,9 @@ using namespace mlir;
 using namespace mlir::gpuasync;
 using namespace mlir::gpuasync::regions;
 
-/// Makes and destroys inside what is used inside only.
+/// Makes and destroys inside what is used inside only. A stream that is known
+/// to be idle when it is destroyed stays outside: given back inside, with work
+/// on it, it would have to be asked before it is used again.
 static void takeStreamsIn(RegionOp region) {
   llvm::SmallSetVector<Value, 8> streams;
   region->walk([&](Operation *op) {
@@ -41,13 +43,12 @@ static void takeStreamsIn(RegionOp region) {
       if (region->isProperAncestor(user))
         continue;
       destroy = dyn_cast<StreamDestroyOp>(user);
-      isOwn &= destroy && user->getBlock() == block;
+      isOwn &= destroy && !destroy.getIdle() && user->getBlock() == block;
     }
     if (!isOwn || !destroy)
       continue;
     create->moveBefore(&body, body.begin());
     destroy->moveBefore(body.getTerminator());
-    destroy.setIdle(false);
   }
 }
 
