@@ -384,6 +384,39 @@ TEST_P(Errors, LeaveWaitsForRunningWork) {
   frame.dealloc(nullptr, flag);
 }
 
+// So does one whose stream was given back with its work on it.
+TEST_P(Errors, LeaveWaitsForWorkOnEndedStreams_E03) {
+  auto *flag = static_cast<uint32_t *>(nullptr);
+  {
+    FrameScope frame(*program);
+    flag = frame.alloc(nullptr, 16, GPUASYNC_ALLOC_HOST_SHARED);
+    flag[0] = flag[8] = 0;
+  }
+  std::thread opener;
+  {
+    FrameScope frame(*program);
+    gpuasync_stream *a = frame.stream(), *b = frame.stream();
+    uint32_t *x = frame.alloc(b, 64);
+    frame.launch(b, Meet, 1, 1, MeetParams{flag, flag + 8});
+    frame.launch(b, Store, 1, 64, StoreParams{x, 9});
+    gpuasync_event *event = frame.record(b);
+    frame.destroy(b, /*idle=*/false);
+    frame.launch(a, Store, -1, 64, StoreParams{x, 9});
+    frame.waitEvent(a, event); // comes too late
+    opener = std::thread([&] {
+      while (!isSet(flag))
+        std::this_thread::yield();
+      openGate(flag + 8);
+    });
+    EXPECT_FALSE(frame.leave().ok());
+    EXPECT_TRUE(isSet(flag + 8));
+  }
+  opener.join();
+  EXPECT_EQ(readStats(context).buffers.live, 1u);
+  FrameScope frame(*program);
+  frame.dealloc(nullptr, flag);
+}
+
 // E07: after closing, frames fail and counts stay.
 TEST_P(Errors, UseAfterClose_E07) {
   expectUsable();

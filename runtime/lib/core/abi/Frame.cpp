@@ -196,6 +196,28 @@ static Status join(Frame &frame, Stream &last, Stream &other) {
   return status;
 }
 
+void Frame::end(Stream &stream, bool idle) {
+  if (idle || stream.external)
+    return context->streams.give(slot, &stream, idle);
+  stream.frame = nullptr;
+  stream.follows = nullptr;
+  ended.push(&stream);
+}
+
+void Frame::reapEnded() {
+  Stack<Stream> open;
+  while (Stream *stream = ended.pop()) {
+    bool done = false;
+    // Its error is whose who waits for an event of it.
+    (void)driver->queryStream(stream->native, done);
+    if (done)
+      context->streams.give(slot, stream, false);
+    else
+      open.push(stream);
+  }
+  ended = open;
+}
+
 Status Frame::follow(Stream &stream) {
   Stream *ahead = stream.follows;
   if (!ahead)
@@ -232,9 +254,9 @@ void gpuasync::releaseAfterError(Frame &frame) {
   bool idle = true;       // all of our streams
   Stream *last = nullptr; // behind all that may still run
   Status ordered;
-  for (Stream *stream = frame.streams; stream; stream = stream->next) {
+  auto cover = [&](Stream *stream) {
     if (context.lost.load(std::memory_order_relaxed))
-      continue;
+      return;
     bool done = stream->external && stream->enqueued == stream->finished;
     if (!stream->external) {
       Status status = guard([&] {
@@ -245,12 +267,16 @@ void gpuasync::releaseAfterError(Frame &frame) {
       idle &= done;
     }
     if (done)
-      continue;
+      return;
     if (last && ordered.ok())
       ordered =
           context.noteFault(guard([&] { return join(frame, *stream, *last); }));
     last = stream;
-  }
+  };
+  for (Stream *stream = frame.streams; stream; stream = stream->next)
+    cover(stream);
+  for (Stream *stream = frame.ended.first; stream; stream = stream->next)
+    cover(stream);
   const bool lost = context.lost.load(std::memory_order_relaxed);
   if (idle || lost)
     context.staging.dropAll(frame.downloads);
@@ -308,6 +334,8 @@ static void leave(Frame &frame) {
                             !frame.failed &&
                                 stream->enqueued == stream->finished);
     }
+    while (Stream *stream = frame.ended.pop())
+      context->streams.give(frame.slot, stream, false);
     context->staging.adopt(frame.downloads);
     if (frame.buffers) // the program's own from here on
       (void)context->memory.leave(frame, /*ends=*/false);

@@ -39,6 +39,9 @@ struct Frame {
   bool left = false;
   gpuasync_status *error = nullptr;
   Stream *streams = nullptr;
+  /// Given back by the program with work on them, of which nobody knows that it
+  /// is over: an error must wait for it. `frame` of these is null.
+  Stack<Stream> ended;
   Event *events = nullptr;
   Block *buffers = nullptr;      ///< under the memory pool's lock
   uint32_t registrations = 0;    ///< made and not undone by this frame
@@ -84,6 +87,11 @@ struct Frame {
     return stream && (stream->frame == this ||
                       (stream->follows && stream->follows->frame == this));
   }
+  /// The program gives back a stream, which is off the list. `idle`: its work
+  /// is over.
+  void end(Stream &stream, bool idle);
+  /// Lets those ended ones go whose work is over.
+  void reapEnded();
   /// Tells the driver what the stream follows, if it does.
   Status follow(Stream &stream);
   /// The same of all that follow `stream`, which leaves the frame. `idle`: its

@@ -136,6 +136,8 @@ gpuasync_stream *gpuasync_stream_create(gpuasync_frame *memory,
   if (!frame->usable() || !frame->run(site, [&] {
         if (frame->region && (stream = frame->region->takeGiven()))
           return Status();
+        if (frame->ended.count >= 16)
+          frame->reapEnded();
         return frame->capture
                    ? takeCapturedStream(*frame, stream)
                    : frame->context->streams.take(frame->slot, stream);
@@ -199,7 +201,7 @@ void gpuasync_stream_destroy(gpuasync_frame *memory, gpuasync_stream *stream,
   if (stream->region && stream->region->give(*stream))
     return;
   frame->run(site, [&] {
-    frame->context->streams.give(frame->slot, stream, idle);
+    frame->end(*stream, idle);
     return Status();
   });
 }

@@ -343,7 +343,7 @@ void Recorder::drop() {
   while (Stream *stream = given.pop()) {
     const bool idle = stream->enqueued == stream->finished;
     frame->endFollowing(*stream, idle);
-    frame->context->streams.give(frame->slot, stream, idle);
+    frame->end(*stream, idle);
   }
   recording.clear();
   events = 0;
