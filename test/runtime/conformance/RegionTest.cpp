@@ -562,7 +562,9 @@ TEST_P(Regions, Errors) {
       frame.launch(other, Store, 1, 64, StoreParams{x, 1});
     if (call % 3 == 1) // too large for a device; seen when it is played
       frame.launch(other, Store, 1, 4096, StoreParams{x, 1});
+    gpuasync_event *joined = frame.record(other);
     frame.destroy(other, false);
+    frame.waitEvent(stream, joined);
     gpuasync_region_end(frame, REGION);
     if (call % 3 == 0) {
       EXPECT_EQ(frame.wait({stream}), 0);
