@@ -56,6 +56,21 @@ static void acquire(const Slot &access, const Slot &other, Block &block) {
     block.checker->order.acquire(other.op, access.op);
 }
 
+/// The slot that a new access takes in a full cell. What came before the
+/// block's last barrier goes first: only another block or operation can race
+/// with it.
+static Slot *displaced(Cell &cell, const Slot &access, Block &block) {
+  for (unsigned i = 0; i < 4; ++i) {
+    Slot &slot = cell.slots[(block.victim + i) % 4];
+    if (slot.op == access.op && slot.block == access.block &&
+        slot.epoch() == access.epoch())
+      continue;
+    block.victim += i + 1;
+    return &slot;
+  }
+  return &cell.slots[block.victim++ % 4];
+}
+
 /// Does what Checker::check does for an access that surely races with nothing
 /// and learns nothing; false, and nothing is done, for any other.
 static bool checkQuickly(Cell &cell, const Slot &access, Block &block) {
@@ -115,7 +130,7 @@ static bool checkQuickly(Cell &cell, const Slot &access, Block &block) {
     return true;
   Slot *slot = same ? same : hidden ? hidden : unused;
   if (!slot)
-    slot = &cell.slots[block.victim++ % 4];
+    slot = displaced(cell, access, block);
   slot->op = access.op;
   slot->block = access.block;
   slot->store(mine | (slot->load() & Slot::busy));
@@ -174,7 +189,7 @@ void Checker::check(Cell &cell, const Slot &access, bool observed, Block &block,
     acquire(access, seen[i], block);
   if (!covered) {
     if (!slot)
-      slot = &cell.slots[block.victim++ % 4];
+      slot = displaced(cell, access, block);
     slot->op = access.op;
     slot->block = access.block;
     slot->store(access.bits | (slot->load() & Slot::busy));

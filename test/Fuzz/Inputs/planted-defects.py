@@ -44,10 +44,13 @@ class NoDefect(Exception):
 #-- Kernels -------------------------------------------------------------------
 
 found = set()  # of the kernel that runs: kind and the marks of its places
+races = []  # of its threads: memory, index, block, marks
 
 
 class Books(O.Memory):
     """Goes on after a bug. Of each cell it knows all accesses."""
+
+    bytes = 4
 
     def touch(self, thread, index, how):
         where, block = thread.where, thread.block
@@ -62,9 +65,16 @@ class Books(O.Memory):
             if number != block.number:
                 found.add(("blocks", frozenset([where, otherWhere])))
             elif other != thread.number and epoch == block.epoch:
-                found.add(("threads", frozenset([where, otherWhere])))
+                races.append((self, index, block, frozenset([where, otherWhere])))
         accesses.add(mine)
         return True
+
+    def crowded(self, index, block):
+        """Whether elements are so narrow that more threads touched 8 bytes between two
+        barriers than the record of these has room for (docs/Check.md)."""
+        each = 8 // self.bytes
+        touched = [a for i in range(index - each + 1, index + each) for a in self.seen.get(i, ()) if a[0] == block.number]
+        return each > 2 and any(len({a[2] for a in touched if a[1] == epoch}) > 4 for epoch in {a[1] for a in touched})
 
     def get(self, thread, index):
         if index not in self.values:
@@ -90,7 +100,27 @@ class Window(O.View):
         return self.offset + index
 
 
-O.Memory, O.View, O.Thread.where = Books, Window, None
+class Block(O.Block):
+    bytes = {}  # of an element of workgroup memory, by name
+
+    def array(self, name):
+        array = super().array(name)
+        array.bytes = Block.bytes.get(name, 4)  # which makeKernel does not need
+        return array
+
+
+O.Memory, O.View, O.Block, O.Thread.where = Books, Window, Block, None
+
+
+def elementBytes(kernel):
+    """Of workgroup memory, by the names that the oracle has for it."""
+    types = {value.name: value.type for value, space in kernel.memory if space == "workgroup"}
+    for function in kernel.functions + [kernel]:
+        for statement in A.walk(function.body):
+            if isinstance(statement, A.Op) and (name := re.search(r"thread\.block\.array\('(\w+)'\)", statement.code)):
+                types[name[1]] = statement.results[0].type
+    bits = {name: int(re.search(r"[if](\d+)[,>]", type)[1]) for name, type in types.items()}
+    return {name: (n + 7) // 8 for name, n in bits.items()}
 
 
 def marked(kernel):
@@ -116,6 +146,8 @@ def marked(kernel):
 def bugs(kernel):
     """What the kernel does wrong, whichever thread goes first."""
     found.clear()
+    races.clear()
+    Block.bytes = elementBytes(kernel)
     for order in (list, lambda threads: threads[::-1]):
         try:
             O.run(kernel, D.inputValues(), order)
@@ -125,7 +157,7 @@ def bugs(kernel):
             found.add(("barrier", frozenset()))
         except (O.TooLong, ArithmeticError, AssertionError):
             raise NoDefect()
-    return set(found)
+    return found | {("threads", places) for memory, index, block, places in races if not memory.crowded(index, block)}
 
 
 def bodyOf(kernel, statement):

@@ -316,10 +316,13 @@ TEST_P(Regions, CallersStream) {
       gpuasync_stream *b = frame.stream();
       uint32_t *x = frame.alloc(a, 64);
       frame.launch(a, Store, 1, 64, StoreParams{x, 1});
+      gpuasync_event *event = frame.record(a);
+      frame.waitEvent(b, event);
+      frame.destroy(event);
       {
         RegionScope region(frame, call % 2 ? SITE("region") : SITE("region"));
         frame.launch(a, MulAdd, 1, 32, MulAddParams{x, 32, 10, 2});
-        gpuasync_event *event = frame.record(a);
+        event = frame.record(a);
         if (call % 2)
           frame.waitEvent(b, event);
         frame.destroy(event);

@@ -10,17 +10,21 @@
 
 #include "HostCalls.h"
 
+#include <atomic>
+
 using namespace gpuasync_test;
 using namespace gpuasync_test::detail;
 
 namespace {
 
 thread_local uint64_t allocations, locks;
-const int *(*depthInMock)();
+/// Streams of the fake look at it, from threads of their own.
+std::atomic<const int *(*)()> depthInMock{nullptr};
 
 int count(HostCall call, const char *) {
+  const int *(*depth)() = depthInMock;
   // What the fake library allocates is not the runtime's doing.
-  if (call == HostCall::Allocation && depthInMock && !*depthInMock())
+  if (call == HostCall::Allocation && depth && !*depth())
     ++allocations;
   else if (call == HostCall::Lock)
     ++locks;
