@@ -316,22 +316,23 @@ TEST_P(Regions, CallersStream) {
       gpuasync_stream *b = frame.stream();
       uint32_t *x = frame.alloc(a, 64);
       frame.launch(a, Store, 1, 64, StoreParams{x, 1});
-      gpuasync_event *event = frame.record(a);
-      frame.waitEvent(b, event);
-      frame.destroy(event);
+      // Without an order, memory of its own.
+      uint32_t *y = call % 2 ? x + 32 : frame.alloc(b, 32);
       {
         RegionScope region(frame, call % 2 ? SITE("region") : SITE("region"));
         frame.launch(a, MulAdd, 1, 32, MulAddParams{x, 32, 10, 2});
-        event = frame.record(a);
+        gpuasync_event *event = frame.record(a);
         if (call % 2)
           frame.waitEvent(b, event);
         frame.destroy(event);
-        frame.launch(b, MulAdd, 1, 32, MulAddParams{x + 32, 32, 1, 0});
+        frame.launch(b, Store, 1, 32, StoreParams{y, 1});
         event = frame.record(b);
         frame.waitEvent(a, event);
         frame.destroy(event);
         frame.launch(a, MulAdd, 1, 64, MulAddParams{x, 64, 10, 3});
       }
+      if (call % 2 == 0)
+        frame.dealloc(b, y);
       frame.destroy(b, /*idle=*/false);
       frame.copy(a, out, x, 256);
       frame.dealloc(a, x);
