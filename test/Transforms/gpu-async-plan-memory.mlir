@@ -336,3 +336,23 @@ func.func @dynamic(%n: index, %m: index, %v: f32) {
   %f4 = gpu_async.dealloc async [%g] %c : memref<100xf32>
   return
 }
+
+// Sizes that are constants by their values are constants: such buffers share
+// bytes with all others.
+// CHECK-LABEL: func.func @constant_sizes
+func.func @constant_sizes(%v: f32) {
+  %c100 = arith.constant 100 : index
+  // CHECK: %[[S:.*]], %{{.*}} = gpu_async.alloc async() : memref<512xi8>
+  // CHECK: gpu_async.window %[[S]][%c0{{.*}}] (%c100) : memref<512xi8> to memref<?xf32>
+  %x, %tx = gpu_async.alloc async (%c100) : memref<?xf32>
+  %a = gpu_async.memset async [%tx] %x, %v : memref<?xf32>, f32
+  // Not there where the first is allocated.
+  %c30 = arith.constant 30 : index
+  // CHECK: gpu_async.window %[[S]][%c0{{.*}}] (%c30) : memref<512xi8> to memref<3x?xf32>
+  %y, %ty = gpu_async.alloc async (%c30) : memref<3x?xf32>
+  %b = gpu_async.memset async [%ty, %a] %y, %v : memref<3x?xf32>, f32
+  gpu_async.wait [%b]
+  %fx = gpu_async.dealloc async %x : memref<?xf32>
+  %fy = gpu_async.dealloc async %y : memref<3x?xf32>
+  return
+}

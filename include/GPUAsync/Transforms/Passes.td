@@ -254,8 +254,8 @@ def GPUAsyncPlanMemory
                            "::mlir::arith::ArithDialect"];
   let options = [
     Option<"remarks", "remarks", "bool", /*default=*/"false",
-           "Say of each slab how many allocations it holds, its bytes, and how "
-           "many are in use at a time">,
+           "Say of each block what its allocations take before and after, and "
+           "what their order needs">,
   ];
 }
 

@@ -66,18 +66,31 @@ Packing mlir::gpuasync::packBuffers(llvm::ArrayRef<int64_t> sizes,
   std::vector<unsigned> order(sizes.size());
   std::iota(order.begin(), order.end(), 0);
   Packing best = place(sizes, conflicts, order, /*inBestGap=*/false);
-  auto attempt = [&](auto tie) {
+  // Those with the largest key first; of equal ones the first given.
+  auto attempt = [&](auto key, bool inBestGap) {
     llvm::sort(order, [&](unsigned a, unsigned b) {
-      return std::tuple(sizes[b], tie(a), a) < std::tuple(sizes[a], tie(b), b);
+      return std::tuple(key(b), a) < std::tuple(key(a), b);
     });
-    Packing packing = place(sizes, conflicts, order, /*inBestGap=*/true);
+    Packing packing = place(sizes, conflicts, order, inBestGap);
     if (packing.bytes < best.bytes)
       best = std::move(packing);
   };
-  attempt([](unsigned) { return 0; });
-  // Those of branches at one depth next to each other, the last first.
+  attempt([&](unsigned buffer) { return sizes[buffer]; }, true);
   constexpr size_t many = 4096;
-  if (sizes.size() <= many)
-    attempt([&](unsigned buffer) { return -int64_t(depths[buffer]); });
+  if (sizes.size() > many)
+    return best;
+  attempt(
+      [&](unsigned buffer) { return std::pair(sizes[buffer], depths[buffer]); },
+      true);
+  if (llvm::all_equal(sizes))
+    return best;
+  // What is large and conflicts with much is hardest to place.
+  std::vector<double> hardness;
+  for (unsigned buffer = 0; buffer < sizes.size(); ++buffer) {
+    double bytes = sizes[buffer];
+    conflicts.forEach(buffer, [&](unsigned other) { bytes += sizes[other]; });
+    hardness.push_back(bytes * sizes[buffer]);
+  }
+  attempt([&](unsigned buffer) { return hardness[buffer]; }, false);
   return best;
 }

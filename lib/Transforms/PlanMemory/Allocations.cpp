@@ -12,6 +12,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -31,12 +32,19 @@ static LogicalResult findBytes(Allocation &allocation) {
   if (!type.getLayout().isIdentity() || !bytes ||
       !alloc.getSymbolOperands().empty())
     return failure();
+  auto multiply = [&](int64_t size) {
+    return size >= 0 && !llvm::MulOverflow(bytes, size, bytes);
+  };
   for (int64_t size : type.getShape())
-    if (!ShapedType::isDynamic(size) && llvm::MulOverflow(bytes, size, bytes))
+    if (!ShapedType::isDynamic(size) && !multiply(size))
       return failure();
+  std::optional<SmallVector<int64_t>> sizes = getConstantIntValues(
+      getAsOpFoldResult(ValueRange(alloc.getDynamicSizes())));
+  if (sizes && !llvm::all_of(*sizes, multiply))
+    return failure();
   if (bytes > std::numeric_limits<int64_t>::max() - WindowOp::alignment)
     return failure();
-  if (type.hasStaticShape())
+  if (sizes)
     allocation.bytes =
         llvm::alignTo(std::max<int64_t>(bytes, 1), WindowOp::alignment);
   else
@@ -239,12 +247,11 @@ FunctionAllocations::FunctionAllocations(FunctionOpInterface function,
                                          bool withDynamic) {
   llvm::MapVector<Block *, std::vector<Allocation>> all;
   function->walk<WalkOrder::PreOrder>([&](AllocOp alloc) {
-    if (alloc.getHostShared() || !alloc.getAsyncToken() ||
-        (!withDynamic && !alloc.getDynamicSizes().empty()))
+    if (alloc.getHostShared() || !alloc.getAsyncToken())
       return;
     Allocation allocation;
     allocation.alloc = alloc;
-    if (failed(findBytes(allocation)))
+    if (failed(findBytes(allocation)) || (allocation.scale && !withDynamic))
       return;
     if (succeeded(findUsers(allocation)))
       all[alloc->getBlock()].push_back(std::move(allocation));
@@ -252,11 +259,12 @@ FunctionAllocations::FunctionAllocations(FunctionOpInterface function,
   for (auto &[block, allocations] : all) {
     AllocOp first = allocations.front().alloc;
     llvm::erase_if(allocations, [&](Allocation &allocation) {
-      return llvm::any_of(allocation.alloc.getDynamicSizes(), [&](Value size) {
-        Operation *maker = size.getDefiningOp();
-        return maker && maker->getBlock() == first->getBlock() &&
-               !maker->isBeforeInBlock(first);
-      });
+      return allocation.scale &&
+             llvm::any_of(allocation.alloc.getDynamicSizes(), [&](Value size) {
+               Operation *maker = size.getDefiningOp();
+               return maker && maker->getBlock() == first->getBlock() &&
+                      !maker->isBeforeInBlock(first);
+             });
     });
     if (allocations.size() > 1)
       blocks.push_back({block, std::move(allocations), Conflicts()});

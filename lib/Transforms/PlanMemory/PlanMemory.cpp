@@ -8,6 +8,7 @@
 
 #include "Allocations.h"
 #include "GPUAsync/Analysis/Memory/MemoryAccesses.h"
+#include "GPUAsync/Analysis/Memory/PackingBound.h"
 #include "GPUAsync/IR/OpKinds.h"
 #include "GPUAsync/IR/RegionTokens.h"
 #include "GPUAsync/IR/VerifyProgram.h"
@@ -16,6 +17,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/CallInterfaces.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
 #include <map>
@@ -65,16 +67,21 @@ public:
       : function(function), order(order), block(block), all(block.allocations),
         facts(facts) {}
 
-  /// Returns the slabs, none if the block stays as it is.
+  /// Returns the slabs, none if the block stays as it is; then `whyNot` says
+  /// why.
   std::vector<Slab> plan();
-  void apply(ArrayRef<Slab> slabs, bool remarks);
+  void remark(ArrayRef<Slab> slabs) const;
+  void apply(ArrayRef<Slab> slabs);
 
 private:
   using Key = SmallVector<unsigned>;
 
   void findForeign();
   std::vector<Slab> makeSlabs(bool byPieces);
-  Packing pack(ArrayRef<unsigned> members) const;
+  template <typename Result>
+  Result ask(Result (*function)(ArrayRef<int64_t>, ArrayRef<unsigned>,
+                                const Conflicts &),
+             ArrayRef<unsigned> members) const;
   bool isAfterFree(const Allocation &allocation) const;
   void placeFree(Slab &slab) const;
   bool mayWaitAtEnd() const;
@@ -94,6 +101,7 @@ private:
   /// same foreign memory. Whether there is any.
   std::vector<unsigned> pieceOf;
   std::vector<bool> hasForeign;
+  StringRef whyNot;
 };
 
 } // namespace
@@ -158,7 +166,12 @@ void BlockPlanner::findForeign() {
 // Slabs
 //===----------------------------------------------------------------------===//
 
-Packing BlockPlanner::pack(ArrayRef<unsigned> members) const {
+/// What a function of Analysis/Memory/Packing* says of the members.
+template <typename Result>
+Result BlockPlanner::ask(Result (*function)(ArrayRef<int64_t>,
+                                            ArrayRef<unsigned>,
+                                            const Conflicts &),
+                         ArrayRef<unsigned> members) const {
   unsigned count = members.size();
   SmallVector<int64_t> sizes;
   SmallVector<unsigned> depths;
@@ -169,13 +182,13 @@ Packing BlockPlanner::pack(ArrayRef<unsigned> members) const {
         allocation.users.empty() ? 0 : order.depths[allocation.firstUser]);
   }
   if (count == all.size())
-    return packBuffers(sizes, depths, block.conflicts);
+    return function(sizes, depths, block.conflicts);
   Conflicts conflicts(count);
   for (unsigned i = 0; i < count; ++i)
     for (unsigned j = 0; j < count; ++j)
       if (block.conflicts.test(members[i], members[j]))
         conflicts.set(i, j);
-  return packBuffers(sizes, depths, conflicts);
+  return function(sizes, depths, conflicts);
 }
 
 /// Whether all work of the block is waited for at its end anyway.
@@ -286,7 +299,7 @@ std::vector<Slab> BlockPlanner::makeSlabs(bool byPieces) {
       slab.parts[part].members.push_back(member);
     }
     for (Slab::Part &part : slab.parts)
-      part.packing = pack(part.members);
+      part.packing = ask(packBuffers, part.members);
     placeFree(slab);
   }
   return slabs;
@@ -415,21 +428,90 @@ std::vector<Slab> BlockPlanner::plan() {
   // No sum of sizes is too large from here on.
   int64_t bytes = 0;
   for (const Allocation &allocation : all)
-    if (llvm::AddOverflow(bytes, allocation.bytes, bytes))
+    if (llvm::AddOverflow(bytes, allocation.bytes, bytes)) {
+      whyNot = "their bytes add up to 2^63 or more";
       return {};
+    }
+  findForeign();
   // A slab takes the tokens of frees that it comes after.
   for (const Allocation &allocation : all)
     for (unsigned free : allocation.freesBefore.set_bits())
       if (!order.items[free]->getParentRegion()->isAncestor(
-              block.block->getParent()))
+              block.block->getParent())) {
+        whyNot = "one comes after a free in another region";
         return {};
-  findForeign();
+      }
+  whyNot = "each needs a slab of its own";
   for (bool byPieces : {false, true}) {
     std::vector<Slab> slabs = makeSlabs(byPieces);
-    if (slabs.size() < all.size() && isBounded(slabs))
+    if (slabs.size() == all.size())
+      continue;
+    if (isBounded(slabs))
       return slabs;
+    whyNot = "a plan might hold more than the program does";
   }
   return {};
+}
+
+//===----------------------------------------------------------------------===//
+// What a plan saves
+//===----------------------------------------------------------------------===//
+
+/// Says so at the first of the allocations, before they are rewritten; without
+/// slabs, that they stay.
+void BlockPlanner::remark(ArrayRef<Slab> slabs) const {
+  AllocOp first = all.front().alloc;
+  InFlightDiagnostic remark = first.emitRemark();
+  remark << all.size() << " allocations ";
+  if (places.empty()) {
+    remark << "stay: " << whyNot;
+    return;
+  }
+  // How many ops that take device time are before each place, by the text.
+  SmallVector<int64_t> steps;
+  int64_t step = 0;
+  for (Operation &op : *block.block) {
+    steps.push_back(step);
+    op.walk([&](WorkOpInterface work) { step += work.takesDeviceTime(); });
+  }
+  auto stepsBetween = [&](Operation *first, Operation *last) {
+    return double(steps[placeOf(last)] - steps[placeOf(first)]);
+  };
+  int64_t bytes = 0, bytesBefore = 0, bound = 0;
+  double held = 0, heldBefore = 0;
+  llvm::MapVector<Attribute, SmallVector<unsigned>> ofConstantSizes;
+  for (auto [number, allocation] : llvm::enumerate(all)) {
+    if (allocation.scale)
+      continue;
+    AllocOp alloc = allocation.alloc;
+    bytesBefore += allocation.bytes;
+    heldBefore += allocation.bytes * stepsBetween(alloc, allocation.dealloc);
+    ofConstantSizes[alloc.getMemref().getType().getMemorySpace()].push_back(
+        number);
+  }
+  for (auto &[space, members] : ofConstantSizes)
+    bound += ask(findPackingBound, members);
+  for (const Slab &slab : slabs) {
+    bytes += slab.getBytes();
+    held += slab.getBytes() *
+            stepsBetween(all[slab.members.front()].alloc, slab.freeBefore);
+  }
+  remark << "of " << bytesBefore << " bytes ";
+  if (slabs.empty())
+    remark << "stay: " << whyNot;
+  else
+    remark << "become " << slabs.size() << " of " << bytes;
+  remark << "; the program may hold " << getMostHeld(block.hasDynamic())
+         << " at a time, and its order needs " << bound << "; "
+         << llvm::formatv("{0:f0}", heldBefore).str() << " bytes times steps";
+  if (!slabs.empty())
+    remark << " become " << llvm::formatv("{0:f0}", held).str();
+  for (const Slab &slab : slabs)
+    for (const Slab::Part &part : llvm::drop_begin(slab.parts))
+      remark << "; " << part.members.size()
+             << " of equal sizes, known at run time, are in "
+             << part.packing.bytes << " places, and their order needs "
+             << ask(findPackingBound, part.members);
 }
 
 //===----------------------------------------------------------------------===//
@@ -524,20 +606,17 @@ static SmallVector<Value> placeParts(const Slab &slab, ArrayRef<Allocation> all,
   return begins;
 }
 
-void BlockPlanner::apply(ArrayRef<Slab> slabs, bool remarks) {
+void BlockPlanner::apply(ArrayRef<Slab> slabs) {
   OpBuilder builder(function->getContext());
   auto tokenType = builder.getType<TokenType>();
   for (const Slab &slab : slabs) {
-    int64_t inUse = remarks ? getLeastHeld(slab.members) : 0, before = 0;
     // An error of the slab is one of its largest allocation, or of the first of
     // which that is not known.
     unsigned largest = slab.members.front();
-    for (unsigned member : slab.members) {
-      before += all[member].bytes;
+    for (unsigned member : slab.members)
       if (!all[largest].scale &&
           (all[member].scale || all[member].bytes > all[largest].bytes))
         largest = member;
-    }
     bool isDynamic = slab.parts.size() > 1;
     AllocOp first = all[slab.members.front()].alloc;
     Location loc = all[largest].alloc.getLoc();
@@ -570,16 +649,6 @@ void BlockPlanner::apply(ArrayRef<Slab> slabs, bool remarks) {
       WaitOp::create(builder, end, Type(), ends.takeVector());
     DeallocOp::create(builder, end, tokenType, ends.getArrayRef(), Value(),
                       IntegerAttr(), DenseI64ArrayAttr(), alloc.getMemref());
-    if (remarks) {
-      InFlightDiagnostic remark = alloc.emitRemark();
-      remark << slab.members.size() << " allocations of " << before
-             << " bytes in one of " << slab.getBytes() << "; at least " << inUse
-             << " bytes are in use at a time";
-      for (const Slab::Part &part : llvm::drop_begin(slab.parts))
-        remark << "; besides " << part.members.size()
-               << " of equal sizes, known at run time, in "
-               << part.packing.bytes << " places";
-    }
     for (auto [part, members] : llvm::enumerate(slab.parts))
       for (auto [number, member] : llvm::enumerate(members.members)) {
         AllocOp old = all[member].alloc;
@@ -650,9 +719,12 @@ struct PlanMemory : public gpuasync::impl::GPUAsyncPlanMemoryBase<PlanMemory> {
         }
         if (withDynamic && !isPlanned)
           continue;
-        for (auto &[planner, slabs] : plans)
+        for (auto &[planner, slabs] : plans) {
+          if (remarks)
+            planner.remark(slabs);
           if (!slabs.empty())
-            planner.apply(slabs, remarks);
+            planner.apply(slabs);
+        }
         break;
       }
     }

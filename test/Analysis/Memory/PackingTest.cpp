@@ -7,9 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Analysis/Memory/Packing.h"
+#include "GPUAsync/Analysis/Memory/PackingBound.h"
 
 #include "gtest/gtest.h"
 
+#include <algorithm>
 #include <random>
 
 using namespace mlir::gpuasync;
@@ -114,4 +116,100 @@ TEST(Packing, BranchesLieSideBySide) {
   Packing packing = packBuffers(sizes, depths, conflicts);
   expectApart(sizes, conflicts, packing);
   EXPECT_EQ(packing.bytes, 256 * (2 * branches + 1));
+}
+
+/// An order of the buffers, by places in two random rows: one comes before
+/// another if it does so in both. The places in one of them are the depths.
+static Conflicts findConflicts(unsigned count, std::mt19937 &random,
+                               std::vector<unsigned> &depths) {
+  std::vector<unsigned> second;
+  depths.resize(count);
+  for (unsigned i = 0; i < count; ++i) {
+    depths[i] = i;
+    second.push_back(random());
+  }
+  for (unsigned i = count; i > 1; --i)
+    std::swap(depths[i - 1], depths[random() % i]);
+  Conflicts conflicts(count);
+  for (unsigned a = 0; a < count; ++a)
+    for (unsigned b = 0; b < count; ++b)
+      if (a != b && (depths[a] < depths[b]) != (second[a] < second[b]))
+        conflicts.set(a, b);
+  conflicts.mirror();
+  return conflicts;
+}
+
+TEST(Packing, WhatIsHardToPlaceComesFirst) {
+  // The same numbers everywhere.
+  std::mt19937 random(1);
+  double sum = 0;
+  constexpr unsigned rounds = 20;
+  for (unsigned round = 0; round < rounds; ++round) {
+    std::vector<unsigned> depths;
+    Conflicts conflicts = findConflicts(200, random, depths);
+    std::vector<int64_t> sizes;
+    for (unsigned i = 0; i < conflicts.size(); ++i)
+      sizes.push_back(1 + (random() % 256 >> random() % 8));
+    Packing packing = packBuffers(sizes, depths, conflicts);
+    expectApart(sizes, conflicts, packing);
+    sum += double(packing.bytes) / findPackingBound(sizes, depths, conflicts);
+  }
+  EXPECT_LE(sum / rounds, 1.12);
+}
+
+TEST(Packing, TheBoundIsTheHeaviestSetOfConflicts) {
+  unsigned seed = std::random_device()();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  for (int round = 0; round < 300; ++round) {
+    unsigned count = 1 + random() % 14;
+    std::vector<unsigned> depths;
+    Conflicts conflicts = findConflicts(count, random, depths);
+    std::vector<int64_t> sizes;
+    for (unsigned i = 0; i < count; ++i)
+      sizes.push_back(1 + random() % 9);
+    int64_t heaviest = 0;
+    for (unsigned set = 0; set < 1u << count; ++set) {
+      int64_t bytes = 0;
+      for (unsigned a = 0; a < count && bytes >= 0; ++a) {
+        if (!(set >> a & 1))
+          continue;
+        bytes += sizes[a];
+        for (unsigned b = 0; b < a; ++b)
+          if (set >> b & 1 && !conflicts.test(a, b))
+            bytes = -1;
+      }
+      heaviest = std::max(heaviest, bytes);
+    }
+    int64_t bound = findPackingBound(sizes, depths, conflicts);
+    ASSERT_EQ(bound, heaviest);
+    ASSERT_LE(bound, packBuffers(sizes, depths, conflicts).bytes);
+  }
+}
+
+TEST(Packing, TheBoundIsNoneThatPackingsGoBelow) {
+  // What comes before what need not be transitive; unused buffers conflict with
+  // none.
+  unsigned seed = std::random_device()();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  for (int round = 0; round < 300; ++round) {
+    unsigned count = random() % 60, density = random() % 101;
+    std::vector<int64_t> sizes;
+    std::vector<unsigned> depths;
+    for (unsigned i = 0; i < count; ++i) {
+      sizes.push_back(1 + random() % 9);
+      depths.push_back(random() % 9);
+    }
+    Conflicts conflicts(count);
+    for (unsigned a = 0; a < count; ++a)
+      for (unsigned b = 0; b < a; ++b)
+        if (random() % 100 < density)
+          conflicts.set(a, b);
+    conflicts.mirror();
+    EXPECT_LE(findPackingBound(sizes, depths, conflicts),
+              packBuffers(sizes, depths, conflicts).bytes);
+  }
+  EXPECT_EQ(findPackingBound({3, 4}, {0, 0}, Conflicts(2)), 4);
+  EXPECT_EQ(findPackingBound({}, {}, Conflicts()), 0);
 }

@@ -10,6 +10,7 @@
 #define GPUASYNC_ANALYSIS_MEMORY_PACKING_H
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/bit.h"
 
 #include <cstdint>
 #include <vector>
@@ -28,6 +29,14 @@ public:
   }
   bool test(unsigned a, unsigned b) const {
     return words[uint64_t(a) * stride + b / 64] >> b % 64 & 1;
+  }
+  /// Calls `visit` with each that `buffer` conflicts with, ascending.
+  template <typename Visit>
+  void forEach(unsigned buffer, Visit visit) const {
+    for (unsigned word = 0; word < stride; ++word)
+      for (uint64_t bits = words[uint64_t(buffer) * stride + word]; bits;
+           bits &= bits - 1)
+        visit(64 * word + llvm::countr_zero(bits));
   }
   /// Sets (b, a) for each (a, b), as packBuffers wants it. By itself, since
   /// bits of one row are near each other, and those of a column are not.
@@ -51,9 +60,10 @@ struct Packing {
 ///
 /// By decreasing size, each in the smallest gap that it fits in, as greedy
 /// planners by size do (Pisarchyk and Lee, "Efficient Memory Management for
-/// Deep Neural Net Inference", 2020), in the order given and by depth, and in
-/// the order given alone, each as low as it can be: the best of these. Takes
-/// n^2 / 2 steps for n buffers and each order; by depth only few are tried.
+/// Deep Neural Net Inference", 2020), in the order given and by depth; by size
+/// times the bytes that it conflicts with, and in the order given alone, each
+/// as low as it can be: the best of these. Takes n^2 / 2 steps for n buffers
+/// and each order; of many buffers not all orders are tried.
 Packing packBuffers(llvm::ArrayRef<int64_t> sizes,
                     llvm::ArrayRef<unsigned> depths,
                     const Conflicts &conflicts);
