@@ -5,12 +5,16 @@
 // RUN: FileCheck --check-prefix=PLAN --input-file=%t.plan %s
 // RUN: gpu-runner --device=cpu --memory=keep --stats %s 2>%t.keep | FileCheck %s
 // RUN: FileCheck --check-prefix=KEEP --input-file=%t.keep %s
-// RUN: not gpu-runner --device=cpu --check --memory=plan %s 2>&1 | FileCheck --check-prefix=CHECKED %s
+// Under --check each is its own, too, unless the plan is to be checked.
+// RUN: gpu-runner --device=cpu --check --stats %s 2>%t.check | FileCheck %s
+// RUN: FileCheck --check-prefix=CHECKED --input-file=%t.check %s
+// RUN: gpu-runner --device=cpu --check --memory=plan --stats %s 2>%t.both | FileCheck %s
+// RUN: FileCheck --check-prefix=PLAN --input-file=%t.both %s
 
 // CHECK: [9,  9,
 // PLAN: "buffers": {"created": 1, "destroyed": 1, "live": 0, "peak": 1
 // KEEP: "buffers": {"created": 3, "destroyed": 3, "live": 0, "peak": 2
-// CHECKED: --check: only with --memory=keep
+// CHECKED: "buffers": {"created": 3, "destroyed": 3, "live": 0,
 module attributes {gpu.container_module} {
   gpu.module @kernels {
     gpu.func @increment(%x: memref<32xi32>, %y: memref<32xi32>) kernel {

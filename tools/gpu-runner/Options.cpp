@@ -328,11 +328,10 @@ Expected<Options> parseOptions(int argc, char **argv) {
                                o.device);
     if (o.emit)
       return createStringError("--check: not with --emit");
-    // The checker knows memory by allocations.
-    if (o.memory == mlir::gpuasync::MemoryMode::Plan)
-      return createStringError("--check: only with --memory=keep, which is the "
-                               "default then");
-    o.memory = mlir::gpuasync::MemoryMode::Keep;
+    // The checker knows memory by allocations: the program's own, unless it is
+    // the plan that is to be checked.
+    if (!o.memory)
+      o.memory = mlir::gpuasync::MemoryMode::Keep;
     // Work that may overlap goes to streams of its own, where its order shows.
     if (!o.maxStreams)
       o.maxStreams = 0;

@@ -41,9 +41,8 @@ class Runner:
 
     def memory(self, list):
         """Whether allocations of a batch become windows of one."""
-        if self.options.check:
-            return "keep"
-        return self.options.memory or ("keep" if list[0].seed % 8 == 0 else "plan")
+        kept = 2 if self.options.check else 8
+        return self.options.memory or ("keep" if list[0].seed % kept == 0 else "plan")
 
     def command(self, streams, memory, play, file, size, out):
         return [self.options.gpu_runner, "--device=" + self.options.device] + ["--check"] * self.options.check + [
