@@ -63,18 +63,20 @@ static Packing place(llvm::ArrayRef<int64_t> sizes, const Conflicts &conflicts,
 Packing mlir::gpuasync::packBuffers(llvm::ArrayRef<int64_t> sizes,
                                     llvm::ArrayRef<unsigned> depths,
                                     const Conflicts &conflicts) {
+  Packing best;
   std::vector<unsigned> order(sizes.size());
   std::iota(order.begin(), order.end(), 0);
-  Packing best = place(sizes, conflicts, order, /*inBestGap=*/false);
   // Those with the largest key first; of equal ones the first given.
   auto attempt = [&](auto key, bool inBestGap) {
     llvm::sort(order, [&](unsigned a, unsigned b) {
       return std::tuple(key(b), a) < std::tuple(key(a), b);
     });
     Packing packing = place(sizes, conflicts, order, inBestGap);
-    if (packing.bytes < best.bytes)
+    if (best.offsets.empty() || packing.bytes < best.bytes)
       best = std::move(packing);
   };
+  // As they come to be used: near the best where sizes are alike.
+  attempt([&](unsigned buffer) { return -int64_t(depths[buffer]); }, false);
   attempt([&](unsigned buffer) { return sizes[buffer]; }, true);
   constexpr size_t many = 4096;
   if (sizes.size() > many)

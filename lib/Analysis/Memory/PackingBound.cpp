@@ -70,56 +70,84 @@ int64_t &Flow::flowTo(unsigned taker, unsigned giver) {
   return from[taker].back().second;
 }
 
-/// Searches the shortest ways on which more can flow, and sends it on each that
-/// is found. A giver that takes back what it gave gives it elsewhere.
+/// Sends more on the shortest ways there are, until each of them is full, and
+/// returns how much (Dinic's algorithm). On a way a giver gives to a taker that
+/// needs more, or to one that gives back as much to another giver.
 int64_t Flow::augment() {
   unsigned count = given.size();
-  std::vector<unsigned> giverOf(count, none), takerOf(count, none), givers;
-  llvm::BitVector open(count, true), reached(count), found(count);
+  // Of givers how many takers are before them on a way; takers by the same.
+  std::vector<unsigned> levels(count, none), front, next;
+  std::vector<llvm::BitVector> layers;
   for (unsigned giver = 0; giver < count; ++giver)
     if (given[giver]) {
-      givers.push_back(giver);
-      reached.set(giver);
+      front.push_back(giver);
+      levels[giver] = 0;
     }
-  llvm::SmallVector<unsigned> ends;
-  for (size_t next = 0; next < givers.size(); ++next) {
-    unsigned giver = givers[next];
-    found = later[giver];
-    found &= open;
-    open.reset(found);
-    for (unsigned taker : found.set_bits()) {
-      giverOf[taker] = giver;
-      if (taken[taker]) {
-        ends.push_back(taker);
-        continue;
-      }
-      for (auto [other, amount] : from[taker])
-        if (amount && !reached.test(other)) {
-          reached.set(other);
-          takerOf[other] = taker;
-          givers.push_back(other);
+  llvm::BitVector open(count, true), found;
+  for (bool hasEnd = false; !hasEnd; front.swap(next)) {
+    if (front.empty())
+      return 0;
+    llvm::BitVector &layer = layers.emplace_back(count);
+    for (unsigned giver : front) {
+      found = later[giver];
+      found &= open;
+      layer |= found;
+      open.reset(found);
+    }
+    next.clear();
+    for (unsigned taker : layer.set_bits()) {
+      hasEnd |= taken[taker] != 0;
+      for (auto [giver, amount] : from[taker])
+        if (amount && levels[giver] == none) {
+          levels[giver] = layers.size();
+          next.push_back(giver);
         }
     }
   }
+
   int64_t all = 0;
-  for (unsigned end : ends) {
-    int64_t amount = taken[end];
-    unsigned giver = giverOf[end];
-    for (; takerOf[giver] != none; giver = giverOf[takerOf[giver]])
-      amount = std::min(amount, flowTo(takerOf[giver], giver));
-    amount = std::min(amount, given[giver]);
-    if (!amount)
-      continue;
-    given[giver] -= amount;
-    taken[end] -= amount;
-    all += amount;
-    for (unsigned taker = end;;) {
-      unsigned giver = giverOf[taker];
-      flowTo(taker, giver) += amount;
-      taker = takerOf[giver];
-      if (taker == none)
-        break;
-      flowTo(taker, giver) -= amount;
+  llvm::SmallVector<std::pair<unsigned, unsigned>> way;
+  for (unsigned root = 0; root < count; ++root) {
+    unsigned giver = root;
+    way.clear();
+    while (given[root]) {
+      unsigned level = levels[giver];
+      found = layers[level];
+      found &= later[giver];
+      int taker = found.find_first();
+      if (taker < 0) {
+        levels[giver] = none;
+        if (way.empty())
+          break;
+        giver = way.pop_back_val().first;
+        continue;
+      }
+      way.push_back({giver, taker});
+      if (taken[taker]) {
+        int64_t amount = std::min(given[root], taken[taker]);
+        for (size_t i = 1; i < way.size(); ++i)
+          amount = std::min(amount, flowTo(way[i - 1].second, way[i].first));
+        given[root] -= amount;
+        taken[taker] -= amount;
+        all += amount;
+        for (size_t i = 0; i < way.size(); ++i) {
+          if (i)
+            flowTo(way[i - 1].second, way[i].first) -= amount;
+          flowTo(way[i].second, way[i].first) += amount;
+        }
+        giver = root;
+        way.clear();
+        continue;
+      }
+      auto back = llvm::find_if(from[taker], [&](auto &flow) {
+        return flow.second && levels[flow.first] == level + 1;
+      });
+      if (back != from[taker].end() && level + 1 < layers.size()) {
+        giver = back->first;
+        continue;
+      }
+      layers[level].reset(taker);
+      way.pop_back();
     }
   }
   return all;

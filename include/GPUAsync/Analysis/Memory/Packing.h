@@ -61,9 +61,9 @@ struct Packing {
 /// By decreasing size, each in the smallest gap that it fits in, as greedy
 /// planners by size do (Pisarchyk and Lee, "Efficient Memory Management for
 /// Deep Neural Net Inference", 2020), in the order given and by depth; by size
-/// times the bytes that it conflicts with, and in the order given alone, each
-/// as low as it can be: the best of these. Takes n^2 / 2 steps for n buffers
-/// and each order; of many buffers not all orders are tried.
+/// times the bytes that it conflicts with, and by depth alone, each as low as
+/// it can be: the best of these. Takes n^2 / 2 steps for n buffers and each
+/// order; of many buffers not all orders are tried.
 Packing packBuffers(llvm::ArrayRef<int64_t> sizes,
                     llvm::ArrayRef<unsigned> depths,
                     const Conflicts &conflicts);
