@@ -74,7 +74,7 @@ template <>
 struct Words<Play> {
   static constexpr Word<Play> all[] = {
       {Play::Auto, "auto", "in regions, as the runtime finds best"},
-      {Play::Stream, "stream", "on one stream (not there yet)"},
+      {Play::Stream, "stream", "in regions, each on one stream"},
       {Play::Streams, "streams", "call by call, on the streams assigned"},
       {Play::Graph, "graph", "in regions, as graphs where a device has them"}};
 };

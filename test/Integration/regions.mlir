@@ -3,13 +3,14 @@
 // that waits outside: the same numbers however it is played.
 // RUN: gpu-runner --device=cpu %s | FileCheck %s
 // RUN: gpu-runner --device=cpu --play=graph --repeat=4 %s | FileCheck %s
+// RUN: gpu-runner --device=cpu --play=stream --repeat=4 %s | FileCheck %s
 // RUN: gpu-runner --device=cpu --play=auto --repeat=4 %s | FileCheck %s
 // RUN: env GPU_ASYNC_PLAY=graph gpu-runner --device=cpu --print-ir-after=stream %s 2>&1 | FileCheck %s --check-prefixes=IR,CHECK
 // RUN: env GPU_ASYNC_PLAY=graph gpu-runner --device=cpu --play=streams --print-ir-after=stream %s 2>&1 | FileCheck %s --implicit-check-not=gpu_async.region
 // RUN: gpu-runner --device=cpu --check %s | FileCheck %s
 // RUN: %if cuda %{ gpu-runner --device=cuda %s | FileCheck %s %}
 // RUN: %if cuda %{ gpu-runner --device=cuda --play=graph --repeat=10 %s | FileCheck %s %}
-// RUN: %if cuda %{ gpu-runner --device=cuda --play=auto --repeat=10 %s | FileCheck %s %}
+// RUN: %if cuda %{ gpu-runner --device=cuda --play=auto --repeat=40 %s | FileCheck %s %}
 // A program that comes with its regions is checked without them.
 // RUN: env GPU_ASYNC_PLAY=graph gpu-runner --device=cpu --print-ir-after=stream %s 2>%t.mlir
 // RUN: gpu-runner --device=cpu --check %t.mlir | FileCheck %s

@@ -8,11 +8,12 @@
 // RUN: gpu-opt %s --gpu-async-form-regions --gpu-async-print-statistics -o /dev/null 2>&1 | FileCheck %s --check-prefix=STATISTICS
 // RUN: gpu-opt %s --gpu-async-form-regions --gpu-async-print-schedule=function=own_stream -o /dev/null 2>&1 | FileCheck %s --check-prefix=PICTURE
 // RUN: gpu-opt %s --gpu-async-form-regions=play=streams | FileCheck %s --check-prefix=NONE --implicit-check-not=gpu_async.region
-// RUN: not gpu-opt %s --gpu-async-form-regions=play=stream 2>&1 | FileCheck %s --check-prefix=STREAM
+// RUN: gpu-opt %s --gpu-async-form-regions=play=stream | FileCheck %s --check-prefix=STREAM
 // RUN: not gpu-opt %s --gpu-async-form-regions=play=twice 2>&1 | FileCheck %s --check-prefix=WORD
 
 // NONE: func.func @straight
-// STREAM: error: play=stream, all work of a region on one stream, is not there yet: use auto, streams or graph
+// STREAM: func.func @straight
+// STREAM: gpu_async.region
 // WORD: 'twice' is none of auto, stream, streams, graph
 // STATISTICS: @straight: 2 ops, 1 stream, 1 region, 1 host wait
 // STATISTICS: @single: 1 op, 1 stream, 1 host wait

@@ -50,8 +50,8 @@ Where and how
   --max-streams=N          most streams that one block uses; 0: no limit
   --memory=plan|keep       whether several allocations of the program become one
                            (default: plan; keep with --check)
-  --play=HOW               auto|streams|graph: how work is played that the host
-                           does not observe (default: as GPU_ASYNC_PLAY says,
+  --play=HOW               auto|stream|streams|graph: how work is played that
+                           the host does not observe (default: as GPU_ASYNC_PLAY says,
                            else streams)
   --timeout=SECONDS        give up after so long; 0: never (default)
   --subgroup-size=N        threads in a subgroup on the cpu device: a power of
@@ -313,10 +313,6 @@ Expected<Options> parseOptions(int argc, char **argv) {
                                "' is none of " + listWords<Play>());
   }
   o.play = play.value_or(Play::Streams);
-  if (o.play == Play::Stream)
-    return createStringError("--play=stream: one stream for all work of a "
-                             "region is not there yet; expected one of auto, "
-                             "streams, graph");
   if (o.check && o.play != Play::Streams)
     return createStringError("--check: only with --play=streams, not with " +
                              getWord(o.play));

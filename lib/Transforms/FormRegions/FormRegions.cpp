@@ -61,12 +61,6 @@ struct FormRegions
   void runOnOperation() override {
     if (play == Play::Streams)
       return markAllAnalysesPreserved();
-    if (play == Play::Stream) {
-      emitError(getOperation().getLoc())
-          << "play=stream, all work of a region on one stream, is not there "
-             "yet: use auto, streams or graph";
-      return signalPassFailure();
-    }
     BlockingTable kernels;
     for (Operation &op : getOperation().getBody()->getOperations()) {
       auto function = dyn_cast<FunctionOpInterface>(&op);

@@ -23,7 +23,7 @@ import programs as P
 from fuzzrun import Failure
 
 MODES = ["tokens", "gpu", "sequential", "sequential-async"]
-PLAYS = ["graph", "streams"]
+PLAYS = ["graph", "streams", "stream", "auto"]
 TOKEN_FORM = ["-gpu-async-structure-control-flow", "-gpu-kernel-outlining", "-convert-gpu-to-gpu-async",
               "-gpu-async-infer-dependencies"]
 # What a mode does not have yet; docs/Limits.md names each.

@@ -27,8 +27,6 @@
 // NOSTREAMS: error: --max-streams=-1: expected a whole number
 // RUN: not gpu-runner --play=graphs %s 2>&1 | FileCheck %s --check-prefix=PLAY
 // PLAY: error: --play=graphs: expected one of auto, stream, streams, graph
-// RUN: not gpu-runner --play=stream %s 2>&1 | FileCheck %s --check-prefix=ONESTREAM
-// ONESTREAM: error: --play=stream: one stream for all work of a region is not there yet; expected one of auto, streams, graph
 // RUN: not env GPU_ASYNC_PLAY=graphs gpu-runner %s 2>&1 | FileCheck %s --check-prefix=PLAYVARIABLE
 // PLAYVARIABLE: error: GPU_ASYNC_PLAY: 'graphs' is none of auto, stream, streams, graph
 // RUN: env GPU_ASYNC_PLAY=graphs gpu-runner --help | FileCheck %s --check-prefix=HELP

@@ -9,6 +9,8 @@
 
 #include "Fixture.h"
 #include "core/context/ContextImpl.h"
+#include "core/process/Clock.h"
+#include "core/region/Regions.h"
 #include "gpuasync/Program.h"
 
 #include <random>
@@ -394,6 +396,45 @@ TEST_P(Regions, StreamsThatFollow) {
   }
 }
 
+// A stream that others follow goes behind another one itself.
+TEST_P(Regions, FollowedStreamsFollow) {
+  for (const char *way : {"graph", "stream"}) {
+    play(way);
+    for (int call = 0; call < 4; ++call) {
+      Words out(96);
+      FrameScope frame(*program);
+      gpuasync_stream *a = frame.stream(), *b = frame.stream(),
+                      *c = frame.stream();
+      uint32_t *x = frame.alloc(a, 96);
+      frame.launch(a, Store, 3, 32, StoreParams{x, 1});
+      ASSERT_EQ(frame.wait({a}), 0);
+      {
+        RegionScope region(frame, SITE("first"));
+        frame.launch(a, MulAdd, 1, 32, MulAddParams{x, 32, 10, 2});
+        frame.launch(b, MulAdd, 1, 32, MulAddParams{x + 32, 32, 10, 3});
+      }
+      ASSERT_EQ(frame.wait({a}), 0);
+      frame.launch(c, MulAdd, 1, 32, MulAddParams{x + 64, 32, 10, 4});
+      {
+        RegionScope region(frame, SITE("second"));
+        gpuasync_event *event = frame.record(c);
+        frame.waitEvent(a, event);
+        frame.destroy(event);
+        frame.launch(c, MulAdd, 1, 32, MulAddParams{x + 64, 32, 10, 5});
+        frame.launch(a, MulAdd, 1, 32, MulAddParams{x, 32, 10, 6});
+      }
+      frame.copy(b, out.data() + 32, x + 32, 128);
+      frame.copy(a, out.data(), x, 128);
+      frame.copy(c, out.data() + 64, x + 64, 128);
+      ASSERT_EQ(frame.wait({b, a, c}), 0);
+      frame.dealloc(a, x);
+      EXPECT_EQ(out[0], 126u);
+      EXPECT_EQ(out[32], 13u);
+      EXPECT_EQ(out[64], 145u);
+    }
+  }
+}
+
 // Host control flow gives a region another shape each time: each has a graph of
 // its own.
 TEST_P(Regions, OtherShapes) {
@@ -646,14 +687,112 @@ TEST_P(Regions, Threads) {
   EXPECT_EQ(readStats(context).graphs.physical, 0u);
 }
 
+// All on one of its streams, which needs no events: also where there are no
+// graphs. What follows on the others is behind it.
+TEST_P(Regions, OneStream) {
+  play("stream");
+  for (uint32_t branches : {1u, 4u, 70u}) {
+    const uint32_t site =
+        testSite("test.mlir", "region", 700 + branches, 1, UINT32_MAX);
+    for (int call = 0; call < 3; ++call) {
+      Words out(32 * (branches + 1));
+      FrameScope frame(*program);
+      gpuasync_stream *stream = frame.stream(), *other = frame.stream();
+      uint32_t *x = frame.alloc(stream, out.size());
+      fanOut(frame, stream, x, branches, site);
+      gpuasync_event *done = frame.record(stream);
+      frame.waitEvent(other, done);
+      frame.copy(other, out.data(), x, out.size() * 4);
+      ASSERT_EQ(frame.wait({other}), 0);
+      EXPECT_EQ(out[0], 103u);
+      for (uint32_t i = 1; i <= branches; ++i)
+        EXPECT_EQ(out[32 * i], (3 + i) * 3 + 1 + 100);
+      frame.dealloc(stream, x);
+    }
+  }
+  EXPECT_EQ(readStats(context).graphLaunches, 0u);
+  EXPECT_EQ(readStats(context).regionsOnStreams, 9u);
+}
+
+/// A clock of which a test says how much each way takes: it looks at what the
+/// context counted since it was last asked.
+struct ClockOfWays {
+  gpuasync_context *context = nullptr;
+  int64_t now = 0, streamsNs = 0, streamNs = 0, graphNs = 0;
+  uint64_t graphs = 0, streams = 0;
+  bool begun = false;
+
+  int64_t ask() {
+    gpuasync_stats stats = {};
+    stats.structSize = sizeof(stats);
+    EXPECT_TRUE(Status(gpuasync_stats_read(context, &stats)).ok());
+    if (begun)
+      now += stats.graphLaunches > graphs       ? graphNs
+             : stats.regionsOnStreams > streams ? streamNs
+                                                : streamsNs;
+    begun = !begun;
+    graphs = stats.graphLaunches;
+    streams = stats.regionsOnStreams;
+    return now;
+  }
+} clockOfWays;
+
+TEST_P(Regions, TheFastestWayIsFound) {
+  if (!hasGraphs())
+    GTEST_SKIP() << "nothing is chosen where there are no graphs";
+  play("auto");
+  const std::string names[] = {"streams", "stream", "graph"};
+  for (size_t fastest = 0; fastest < 3; ++fastest) {
+    SCOPED_TRACE(names[fastest]);
+    clockOfWays = ClockOfWays();
+    clockOfWays.context = context.get();
+    clockOfWays.streamsNs = fastest == 0 ? 1000 : 2000;
+    clockOfWays.streamNs = fastest == 1 ? 1000 : 2000;
+    clockOfWays.graphNs = fastest == 2 ? 1000 : 2000;
+    gpuasync::regionClock = [] { return clockOfWays.ask(); };
+    const uint32_t site =
+        testSite("auto.mlir", "region", 800 + static_cast<uint32_t>(fastest), 1,
+                 UINT32_MAX);
+    Played now = {0, 0};
+    for (int call = 0; call < 60; ++call) {
+      Words out(32 * 5);
+      FrameScope frame(*program);
+      gpuasync_stream *stream = frame.stream();
+      uint32_t *x = frame.alloc(stream, out.size());
+      fanOut(frame, stream, x, 4, site);
+      frame.copy(stream, out.data(), x, out.size() * 4);
+      ASSERT_EQ(frame.wait({stream}), 0);
+      frame.dealloc(stream, x);
+      for (uint32_t i = 1; i <= 4; ++i)
+        EXPECT_EQ(out[32 * i], (3 + i) * 3 + 1 + 100);
+      if (call == 39)
+        played();
+    }
+    gpuasync::regionClock = gpuasync::nowNs;
+    now = played();
+    EXPECT_EQ(now.graphs, fastest == 2 ? 20u : 0u);
+    EXPECT_EQ(now.streams, fastest == 1 ? 20u : 0u);
+    std::string json(gpuasync_stats_json(context.get(), nullptr, 0) + 1, '\0');
+    gpuasync_stats_json(context.get(), json.data(), json.size());
+    EXPECT_NE(json.find("{\"file\": \"auto.mlir\", \"line\": " +
+                        std::to_string(800 + fastest) +
+                        ", \"column\": 1, \"play\": \"" + names[fastest] +
+                        "\", \"why\": \"fastest\", \"median_us\": {"),
+              std::string::npos)
+        << json;
+  }
+}
+
 // Random work on several streams, each piece of memory in the order in which
 // the host asked for it: with the arguments and the shape of an earlier call or
 // with others, and with what regions do not hold among it.
 TEST_P(Regions, RandomPrograms) {
   const uint32_t first = std::random_device()();
-  for (uint32_t program = 0; program < 60; ++program) {
+  for (uint32_t program = 0; program < 90; ++program) {
     const uint32_t seed = first + program;
     SCOPED_TRACE("seed " + std::to_string(seed));
+    const char *const ways[] = {"graph", "stream", "auto"};
+    play(ways[seed % 3]);
     const uint32_t site =
         testSite("test.mlir", "region", 600 + program % 4, 2, UINT32_MAX);
     for (uint32_t call = 0; call < 6; ++call) {

@@ -294,6 +294,10 @@ void gpuasync::releaseAfterError(Frame &frame) {
   }
 }
 
+void Frame::endTimed(bool waited) {
+  instance->regions.load(std::memory_order_relaxed)->endTimed(*this, waited);
+}
+
 /// On an error, or when the program forgot to end it.
 static void leaveRegion(Frame &frame) {
   if (!frame.failed)
@@ -314,6 +318,8 @@ static void leave(Frame &frame) {
   frame.left = true;
   if (frame.region)
     leaveRegion(frame);
+  if (__builtin_expect(frame.timed.choice != nullptr, 0))
+    frame.endTimed(/*waited=*/false);
   gpuasync_context *context = frame.context;
   if (context && frame.current) {
     if (frame.capture)

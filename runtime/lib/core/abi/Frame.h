@@ -11,6 +11,7 @@
 #define GPUASYNC_CORE_ABI_FRAME_H
 
 #include "core/context/ContextImpl.h"
+#include "core/region/Choice.h"
 
 namespace gpuasync {
 
@@ -49,6 +50,16 @@ struct Frame {
   Capture *capture = nullptr;    ///< of the caller's stream, if it is captured
   Recorder *region = nullptr;    ///< that the frame is in, if it is recorded
   uint32_t regionDepth = 0;
+  /// A pass through a region of which the time is taken, from its begin to the
+  /// host wait that follows.
+  struct Timed {
+    Choice *choice = nullptr; ///< null: none
+    Way way = Way::Streams;
+    bool spoiled = false;  ///< the time says nothing of later passes
+    bool building = false; ///< since a graph was made
+    int64_t from = 0;
+  };
+  Timed timed;
 
   static Frame *of(gpuasync_frame *frame) {
     return reinterpret_cast<Frame *>(frame);
@@ -97,6 +108,8 @@ struct Frame {
   /// The same of all that follow `stream`, which leaves the frame. `idle`: its
   /// work is over.
   void endFollowing(Stream &stream, bool idle);
+  /// The pass whose time is taken is over.
+  void endTimed(bool waited);
   /// Whether `stream` is one of this frame's that can be given work; fails the
   /// frame otherwise.
   bool owns(Stream *stream, const gpuasync_site *site) {

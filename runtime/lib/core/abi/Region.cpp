@@ -23,9 +23,9 @@ static Regions &regionsOf(Instance &instance) {
 
 /// Whether the calls of a region go anywhere but straight to their streams.
 static bool isRecorded(const Frame &frame) {
-  return process().play.load(std::memory_order_relaxed) != Play::Streams &&
-         !frame.capture && !process().syncLaunches &&
-         frame.context->has(CapGraphs);
+  const Play play = process().play.load(std::memory_order_relaxed);
+  return play != Play::Streams && !frame.capture && !process().syncLaunches &&
+         (play == Play::Stream || frame.context->has(CapGraphs));
 }
 
 extern "C" {

@@ -96,6 +96,8 @@ static int32_t waitInFrame(Frame *frame, const gpuasync_site *site, Wait wait) {
     frame->slot->counters.hostWaits.add(1);
     RETURN_IF_ERROR(wait());
     frame->context->staging.finish(frame->downloads);
+    if (__builtin_expect(frame->timed.choice != nullptr, 0))
+      frame->endTimed(/*waited=*/true);
     return Status();
   });
   return frame->failed;

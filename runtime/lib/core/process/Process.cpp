@@ -61,14 +61,17 @@ Status gpuasync::setPlay(Process &process, const char *text) {
   static const struct {
     const char *name;
     Play play;
-  } known[] = {
-      {"streams", Play::Streams}, {"graph", Play::Graph}, {"auto", Play::Auto}};
+  } known[] = {{"streams", Play::Streams},
+               {"stream", Play::Stream},
+               {"graph", Play::Graph},
+               {"auto", Play::Auto}};
   for (auto [name, play] : known)
     if (!strcmp(text, name)) {
       process.play.store(play, std::memory_order_relaxed);
       return Status();
     }
-  return badSetting("GPU_ASYNC_PLAY", text, "none of streams, graph, auto");
+  return badSetting("GPU_ASYNC_PLAY", text,
+                    "none of streams, stream, graph, auto");
 }
 
 static Status readSettings(Process &process) {

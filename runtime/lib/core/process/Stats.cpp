@@ -7,6 +7,7 @@
 
 #include "core/abi/Entry.h"
 #include "core/abi/SizedStruct.h"
+#include "core/region/Regions.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -86,6 +87,50 @@ private:
   char *buffer;
   uint64_t size, used = 0;
 };
+
+void addQuoted(Text &text, const char *name) {
+  text.add("\"");
+  for (; *name; ++name) {
+    const auto letter = static_cast<unsigned char>(*name);
+    if (letter == '"' || letter == '\\')
+      text.add("\\%c", letter);
+    else if (letter < 0x20)
+      text.add("\\u%04x", letter);
+    else
+      text.add("%c", letter);
+  }
+  text.add("\"");
+}
+
+/// How regions are played, where the runtime chooses, and what each way took.
+void addChoices(Text &text, gpuasync_context &context) {
+  const char *before = ", \"regions\": [";
+  std::lock_guard<std::mutex> lock(context.poolMutex);
+  for (Instance *instance : context.instances) {
+    Regions *regions = instance->regions.load(std::memory_order_acquire);
+    if (!regions)
+      continue;
+    regions->forEachChoice([&](const gpuasync_site &site,
+                               const Choice &choice) {
+      text.add("%s{\"file\": ", before);
+      addQuoted(text, gpuasync_site_file(&site));
+      text.add(", \"line\": %u, \"column\": %u, \"play\": \"%s\", "
+               "\"why\": \"%s\", \"median_us\": {",
+               site.line, site.column, nameOf(choice.current()),
+               choice.reason());
+      const char *between = "";
+      for (Way way : {Way::Streams, Way::Stream, Way::Graph})
+        if (uint64_t ns = choice.median(way)) {
+          text.add("%s\"%s\": %.3f", between, nameOf(way), double(ns) / 1e3);
+          between = ", ";
+        }
+      text.add("}}");
+      before = ", ";
+    });
+  }
+  if (before[2] != '"')
+    text.add("]");
+}
 
 } // namespace
 
@@ -218,10 +263,12 @@ uint64_t gpuasync_stats_json(const gpuasync_context *context, char *buffer,
   text.add(", \"launches\": %" PRIu64 ", \"host_waits\": %" PRIu64
            ", \"driver_calls\": %" PRIu64 ", \"buffer_bytes\": %" PRIu64
            ", \"device_bytes\": %" PRIu64 ", \"graph_launches\": %" PRIu64
-           ", \"regions_on_streams\": %" PRIu64 "}",
+           ", \"regions_on_streams\": %" PRIu64,
            stats.launches, stats.hostWaits, stats.driverCalls,
            stats.bufferBytes, stats.deviceBytes, stats.graphLaunches,
            stats.regionsOnStreams);
+  addChoices(text, *const_cast<gpuasync_context *>(context));
+  text.add("}");
   return text.length();
 }
 }

@@ -171,9 +171,9 @@ inline bool isForked() {
   return refusal.load(std::memory_order_relaxed) & RefuseForked;
 }
 
-/// How regions are played: on streams as ever, as graphs as soon as there is
-/// one, or as the runtime finds best.
-enum class Play : uint8_t { Streams, Graph, Auto };
+/// How regions are played: on streams as ever, each on one of them, as graphs
+/// as soon as there is one, or as the runtime finds best.
+enum class Play : uint8_t { Streams, Stream, Graph, Auto };
 
 struct Process {
   std::mutex mutex; ///< guards the lists below; taken before no other lock

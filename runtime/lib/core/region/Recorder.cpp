@@ -178,18 +178,78 @@ Status Recorder::playGraph(Executable &executable, Stream &on) {
   executable.lastOn = &on;
   executable.lastPosition = on.enqueued;
   frame->slot->counters.graphLaunches.add(1);
+  return putBehind(on);
+}
+
+Status Recorder::playOneStream(const Recording &calls, Stream &on) {
+  for (const Call &call : calls.calls)
+    if (call.kind != CallKind::Record && call.kind != CallKind::Wait)
+      RETURN_IF_ERROR(playWork(calls, call, on));
+  frame->slot->counters.regionsOnStreams.add(1);
+  return putBehind(on);
+}
+
+Status Recorder::putBehind(Stream &on) {
   // What comes on the other streams that are still there, and who waits for
-  // events of the region that are, is behind all of it.
-  for (Stream *stream : streams)
-    if (stream != &on && frame->holds(stream)) {
+  // events of the region that are, is behind all of it. One that has gone behind
+  // another had nothing left to do (findGraphStream): who followed it is free.
+  for (Stream *stream = frame->streams; stream; stream = stream->next) {
+    if (stream == &on)
+      continue;
+    if (stream->region == this) {
       stream->follows = &on;
       stream->frame = nullptr;
+    } else if (stream->follows && stream->follows != &on &&
+               stream->follows->region == this) {
+      stream->follows = nullptr;
+      stream->frame = frame;
     }
+  }
   Status status;
   for (Event *event = frame->events; event && status.ok(); event = event->next)
     if (event->region == this)
       status = frame->driver->recordEvent(event->native, on.native);
   return status;
+}
+
+Status Recorder::playWork(const Recording &calls, const Call &call,
+                          Stream &stream) {
+  DriverContext &driver = *frame->driver;
+  stream.note(call.site);
+  Status status;
+  switch (call.kind) {
+  case CallKind::Launch: {
+    if (call.empty)
+      break; // keeps order by doing nothing
+    const gpuasync_kernel *kernel = nullptr;
+    NativeFunction function = nullptr;
+    status = frame->instance->findKernel(call.site, kernel, function);
+    if (status.ok())
+      status = driver.launch(stream.native, function, *kernel,
+                             calls.blockOf(call), call.site);
+    break;
+  }
+  case CallKind::Copy: {
+    const auto &copy =
+        *reinterpret_cast<const StridedCopy *>(calls.argumentsOf(call));
+    status = copy.rank ? driver.copyStrided(stream.native, copy, call.site)
+                       : driver.copy(stream.native, copy.destination,
+                                     copy.source, copy.elementBytes, call.site);
+    break;
+  }
+  case CallKind::Fill:
+    status = driver.fillStrided(
+        stream.native,
+        *reinterpret_cast<const StridedFill *>(calls.argumentsOf(call)),
+        call.site);
+    break;
+  case CallKind::Record:
+  case CallKind::Wait:
+    break;
+  }
+  return status.ok()
+             ? Status()
+             : locate(frame->context->noteFault(std::move(status)), call.site);
 }
 
 Status Recorder::playCalls(const Recording &calls,
@@ -199,34 +259,10 @@ Status Recorder::playCalls(const Recording &calls,
     Stream &stream = *streams[call.stream];
     Status status;
     switch (call.kind) {
-    case CallKind::Launch: {
-      stream.note(call.site);
-      if (call.empty)
-        break; // keeps order by doing nothing
-      const gpuasync_kernel *kernel = nullptr;
-      NativeFunction function = nullptr;
-      status = frame->instance->findKernel(call.site, kernel, function);
-      if (status.ok())
-        status = driver.launch(stream.native, function, *kernel,
-                               calls.blockOf(call), call.site);
-      break;
-    }
-    case CallKind::Copy: {
-      stream.note(call.site);
-      const auto &copy =
-          *reinterpret_cast<const StridedCopy *>(calls.argumentsOf(call));
-      status = copy.rank
-                   ? driver.copyStrided(stream.native, copy, call.site)
-                   : driver.copy(stream.native, copy.destination, copy.source,
-                                 copy.elementBytes, call.site);
-      break;
-    }
+    case CallKind::Launch:
+    case CallKind::Copy:
     case CallKind::Fill:
-      stream.note(call.site);
-      status = driver.fillStrided(
-          stream.native,
-          *reinterpret_cast<const StridedFill *>(calls.argumentsOf(call)),
-          call.site);
+      RETURN_IF_ERROR(playWork(calls, call, stream));
       break;
     case CallKind::Record: {
       Event *&event = native[call.event];
@@ -280,6 +316,8 @@ Status Recorder::playPart() {
       predicted->takeArguments(recording);
   }
   Stream *on = findGraphStream();
+  if (way == Way::Stream && on)
+    return playOneStream(predicted ? predicted->recording : recording, *on);
   if (predicted && on && !predicted->isFreeFor(on)) {
     // Another one for the calls that overlap.
     recording.assign(predicted->recording, predicted->recording.calls.size());
@@ -302,8 +340,10 @@ Status Recorder::playPart() {
   }
   RETURN_IF_ERROR(playStreams(recording));
   // The device has work meanwhile.
-  if (!on || recording.countWork() < 2 || !regions->wantsGraph(key, shape))
+  if (way == Way::Stream || !on || recording.countWork() < 2 ||
+      !regions->wantsGraph(key, shape))
     return Status();
+  frame->timed.spoiled = frame->timed.building = true;
   if (Status status = guard(
           [&] { return regions->make(key, recording, shape, *frame->slot); });
       !status.ok()) {

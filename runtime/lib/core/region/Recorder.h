@@ -104,12 +104,17 @@ private:
   Status playPart();
   Status playGraph(Executable &executable, Stream &on);
   Status playStreams(const Recording &calls);
+  Status playOneStream(const Recording &calls, Stream &on);
+  /// All that is played is on `on`.
+  Status putBehind(Stream &on);
   Status playCalls(const Recording &calls, std::vector<Event *> &native);
+  Status playWork(const Recording &calls, const Call &call, Stream &stream);
 
   friend class Regions;
   Frame *frame = nullptr;
   Regions *regions = nullptr;
   Regions::Key key;
+  Way way = Way::Graph; ///< or Way::Stream
   std::unique_ptr<Executable> predicted;
   size_t matched = 0;
   Recording recording;           ///< without a prediction, or once it was wrong

@@ -7,9 +7,11 @@
 
 #include "core/region/Regions.h"
 #include "core/context/ContextImpl.h"
+#include "core/process/Clock.h"
 #include "core/region/Recorder.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace gpuasync;
 
@@ -21,9 +23,22 @@ Regions::~Regions() = default;
 
 Instance::~Instance() { delete regions.load(std::memory_order_relaxed); }
 
+std::atomic<int64_t (*)()> gpuasync::regionClock{nowNs};
+
 void Regions::enter(Frame &frame, const gpuasync_site *site) {
+  const Play play = process().play.load(std::memory_order_relaxed);
   std::unique_ptr<Recorder> recorder;
   std::lock_guard<std::mutex> lock(mutex);
+  Way way = play == Play::Stream ? Way::Stream : Way::Graph;
+  if (play == Play::Auto) {
+    Choice &choice = regions[{site, 0}].choice;
+    bool timed = false;
+    way = choice.next(/*mayTime=*/!frame.timed.choice, timed);
+    if (timed)
+      frame.timed = {&choice, way, false, false, regionClock.load()()};
+    if (way == Way::Streams)
+      return;
+  }
   if (recorders.empty()) {
     recorder = std::make_unique<Recorder>();
   } else {
@@ -33,6 +48,7 @@ void Regions::enter(Frame &frame, const gpuasync_site *site) {
   recorder->frame = &frame;
   recorder->regions = this;
   recorder->key = {site, 0};
+  recorder->way = way;
   recorder->predicted = takeLast(recorder->key);
   frame.region = recorder.release();
 }
@@ -43,6 +59,16 @@ void Regions::leave(Frame &frame) {
   std::lock_guard<std::mutex> lock(mutex);
   if (recorders.size() < recorders.capacity())
     recorders.push_back(std::move(recorder));
+}
+
+void Regions::endTimed(Frame &frame, bool waited) {
+  const Frame::Timed timed = std::exchange(frame.timed, Frame::Timed());
+  const int64_t ns = regionClock.load()() - timed.from;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (waited && !timed.spoiled)
+    timed.choice->took(timed.way, ns > 0 ? static_cast<uint64_t>(ns) : 1);
+  else
+    timed.choice->lost(timed.building);
 }
 
 std::unique_ptr<Executable> Regions::takeLast(const Key &key) {

@@ -10,8 +10,10 @@
 #define GPUASYNC_CORE_REGION_REGIONS_H
 
 #include "core/module/ModuleCache.h"
+#include "core/region/Choice.h"
 #include "core/region/Recording.h"
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -66,7 +68,8 @@ public:
       return site != other.site ? site < other.site : part < other.part;
     }
   };
-  /// The frame's outermost region begins: `frame.region` is set.
+  /// The frame's outermost region begins: `frame.region` is set, unless its
+  /// calls go straight to their streams.
   void enter(Frame &frame, const gpuasync_site *site);
   /// It has ended, played or dropped.
   void leave(Frame &frame);
@@ -92,6 +95,18 @@ public:
   /// The graph is not to be used again; it goes when nothing runs.
   void retire(const Key &key, std::unique_ptr<Executable> executable);
 
+  /// A host wait of the frame has ended, or never comes (`waited` is false): a
+  /// pass that is timed is over.
+  void endTimed(Frame &frame, bool waited);
+  /// Visits the choice of each region that has one.
+  template <typename Visitor>
+  void forEachChoice(Visitor visitor) {
+    std::lock_guard<std::mutex> lock(mutex);
+    for (auto &[key, region] : regions)
+      if (region.choice.asked())
+        visitor(*key.site, region.choice);
+  }
+
   using Gone = std::vector<std::unique_ptr<Executable>>;
   /// Takes out what is retired, or all that there is: then no call holds one.
   void takeRetired(Gone &gone);
@@ -105,6 +120,7 @@ private:
     uint32_t made = 0; ///< those that calls hold included
     /// Shapes that came lately, and how often; UINT32_MAX: refused.
     std::vector<std::pair<uint64_t, uint32_t>> seen;
+    Choice choice; ///< of its first part, for all
   };
 
   Instance &instance;
@@ -117,6 +133,9 @@ private:
   std::vector<std::unique_ptr<Recorder>> recorders; ///< idle
   Gone retired;
 };
+
+/// In nanoseconds, of passes that are timed; tests have their own.
+extern std::atomic<int64_t (*)()> regionClock;
 
 /// Nothing of the context runs, or it is lost; no lock is held.
 void destroyGraphs(gpuasync_context &context, Regions::Gone &gone);

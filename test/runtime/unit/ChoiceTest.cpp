@@ -1,0 +1,126 @@
+//===- ChoiceTest.cpp - How a region is played best -----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Choice is told times that the tests make up.
+//===----------------------------------------------------------------------===//
+
+#include "core/region/Choice.h"
+
+#include <functional>
+#include <gtest/gtest.h>
+#include <map>
+#include <random>
+#include <string>
+
+using namespace gpuasync;
+
+namespace {
+
+/// Goes through a region so often; what a pass takes says `cost`, 0 if nothing
+/// waits for it. Returns how often each way was gone.
+std::map<Way, uint64_t> pass(Choice &choice, uint64_t times,
+                             const std::function<uint64_t(Way)> &cost) {
+  std::map<Way, uint64_t> gone;
+  for (uint64_t i = 0; i < times; ++i) {
+    bool timed = false;
+    Way way = choice.next(/*mayTime=*/true, timed);
+    ++gone[way];
+    if (!timed)
+      continue;
+    if (uint64_t ns = cost(way))
+      choice.took(way, ns);
+    else
+      choice.lost(/*building=*/false);
+  }
+  return gone;
+}
+
+uint64_t costs(Way way, uint64_t streams, uint64_t stream, uint64_t graph) {
+  return way == Way::Streams ? streams : way == Way::Stream ? stream : graph;
+}
+
+TEST(Choice, TheFastestIsTaken) {
+  for (Way fastest : {Way::Streams, Way::Stream, Way::Graph}) {
+    SCOPED_TRACE(nameOf(fastest));
+    std::mt19937 noise(7);
+    auto cost = [&](Way way) -> uint64_t {
+      // One pass of eight is disturbed.
+      return (way == fastest ? 10000 : 13000) + noise() % 1000 +
+             (noise() % 8 ? 0 : 500000);
+    };
+    Choice choice;
+    EXPECT_FALSE(choice.asked());
+    EXPECT_EQ(pass(choice, Choice::warmPasses, cost)[Way::Graph],
+              Choice::warmPasses);
+    pass(choice, Choice::mostPasses, cost);
+    EXPECT_EQ(choice.current(), fastest);
+    EXPECT_STREQ(choice.reason(), "fastest");
+    for (Way way : {Way::Streams, Way::Stream, Way::Graph})
+      EXPECT_NE(choice.median(way), 0u) << nameOf(way);
+    EXPECT_TRUE(choice.asked());
+    // And nearly always.
+    EXPECT_GE(pass(choice, 100000, cost)[fastest], 99000u);
+    EXPECT_EQ(choice.current(), fastest);
+  }
+}
+
+TEST(Choice, ALittleFasterIsNoReasonToChange) {
+  Choice choice;
+  pass(choice, 1000, [](Way way) { return costs(way, 2000, 2000, 1000); });
+  ASSERT_EQ(choice.current(), Way::Graph);
+  pass(choice, 10000, [](Way way) { return costs(way, 970, 970, 1000); });
+  EXPECT_EQ(choice.current(), Way::Graph);
+  pass(choice, 10000, [](Way way) { return costs(way, 970, 900, 1000); });
+  EXPECT_EQ(choice.current(), Way::Stream);
+}
+
+TEST(Choice, OtherTimesAreMeasuredAnew) {
+  Choice choice;
+  pass(choice, 100, [](Way way) { return costs(way, 2000, 2000, 1000); });
+  ASSERT_EQ(choice.current(), Way::Graph);
+  // Soon after, not only at the next turn.
+  auto larger = [](Way way) { return costs(way, 1000000, 3000000, 2000000); };
+  pass(choice, 5 * Choice::timedEvery + Choice::mostPasses, larger);
+  EXPECT_EQ(choice.current(), Way::Streams);
+}
+
+TEST(Choice, WithoutTimesItIsAGraph) {
+  Choice choice;
+  auto gone = pass(choice, 10000, [](Way) { return uint64_t(0); });
+  EXPECT_EQ(choice.current(), Way::Graph);
+  EXPECT_STREQ(choice.reason(), "not waited for");
+  EXPECT_GE(gone[Way::Graph], 9900u);
+}
+
+TEST(Choice, AGraphEachTimeDoesNotPay) {
+  for (bool waited : {false, true}) {
+    Choice choice;
+    uint64_t graphs = 0;
+    for (int i = 0; i < 10000; ++i) {
+      bool timed = false;
+      Way way = choice.next(/*mayTime=*/true, timed);
+      graphs += way == Way::Graph;
+      if (!timed)
+        continue;
+      if (way != Way::Graph && waited)
+        choice.took(way, 1000);
+      else
+        choice.lost(/*building=*/way == Way::Graph);
+    }
+    EXPECT_NE(choice.current(), Way::Graph);
+    EXPECT_STREQ(choice.reason(), "a graph is made each time");
+    EXPECT_LE(graphs, 100u);
+  }
+}
+
+TEST(Choice, OnlyWhereTheTimeMayBeTaken) {
+  Choice choice;
+  bool timed = true;
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_EQ(choice.next(/*mayTime=*/false, timed), Way::Graph);
+    EXPECT_FALSE(timed);
+  }
+}
+
+} // namespace
