@@ -22,12 +22,13 @@ function(gpuasync_add_test name)
     set(ARG_TIMEOUT 600)
   endif()
   # Tests do not depend on what earlier runs left, and reports have lines. The tools
-  # bring ASAN_OPTIONS of their own: SanitizerDefaults.cpp.
+  # bring ASAN_OPTIONS of their own: SanitizerDefaults.cpp. Hundreds of tests run in a
+  # child, at whose end ThreadSanitizer would wait a second each time.
   set(environment GPU_ASYNC_CACHE=off ${ARG_ENVIRONMENT})
   if(GPUASYNC_SANITIZE)
     find_program(GPUASYNC_SYMBOLIZER NAMES llvm-symbolizer-22 llvm-symbolizer HINTS /usr/lib/llvm-22/bin)
     list(APPEND environment UBSAN_OPTIONS=print_stacktrace=1
-      TSAN_OPTIONS=halt_on_error=0:second_deadlock_stack=1
+      TSAN_OPTIONS=halt_on_error=0:second_deadlock_stack=1:atexit_sleep_ms=20
       ASAN_SYMBOLIZER_PATH=${GPUASYNC_SYMBOLIZER} TSAN_SYMBOLIZER_PATH=${GPUASYNC_SYMBOLIZER})
   endif()
   set_tests_properties(${name} PROPERTIES LABELS ${ARG_SUITE} TIMEOUT ${ARG_TIMEOUT}
