@@ -27,30 +27,34 @@ std::atomic<int64_t (*)()> gpuasync::regionClock{nowNs};
 
 void Regions::enter(Frame &frame, const gpuasync_site *site) {
   const Play play = process().play.load(std::memory_order_relaxed);
-  std::unique_ptr<Recorder> recorder;
-  std::lock_guard<std::mutex> lock(mutex);
   Way way = play == Play::Stream ? Way::Stream : Way::Graph;
-  if (play == Play::Auto) {
-    Choice &choice = regions[{site, 0}].choice;
-    bool timed = false;
-    way = choice.next(/*mayTime=*/!frame.timed.choice, timed);
-    if (timed)
-      frame.timed = {&choice, way, false, false, regionClock.load()()};
-    if (way == Way::Streams)
-      return;
+  Choice *timed = nullptr;
+  std::unique_ptr<Recorder> recorder;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (play == Play::Auto) {
+      Choice &choice = regions[{site, 0}].choice;
+      bool isTimed = false;
+      way = choice.next(/*mayTime=*/!frame.timed.choice, isTimed);
+      timed = isTimed ? &choice : nullptr;
+    }
+    if (way != Way::Streams) {
+      if (recorders.empty()) {
+        recorder = std::make_unique<Recorder>();
+      } else {
+        recorder = std::move(recorders.back());
+        recorders.pop_back();
+      }
+      recorder->frame = &frame;
+      recorder->regions = this;
+      recorder->key = {site, 0};
+      recorder->way = way;
+      recorder->predicted = takeLast(recorder->key);
+    }
   }
-  if (recorders.empty()) {
-    recorder = std::make_unique<Recorder>();
-  } else {
-    recorder = std::move(recorders.back());
-    recorders.pop_back();
-  }
-  recorder->frame = &frame;
-  recorder->regions = this;
-  recorder->key = {site, 0};
-  recorder->way = way;
-  recorder->predicted = takeLast(recorder->key);
   frame.region = recorder.release();
+  if (timed)
+    frame.timed = {timed, way, false, false, regionClock.load()()};
 }
 
 void Regions::leave(Frame &frame) {
