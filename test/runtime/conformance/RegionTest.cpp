@@ -435,6 +435,34 @@ TEST_P(Regions, FollowedStreamsFollow) {
   }
 }
 
+// A stream that follows one that has ended is waited for itself, once a region
+// was played on it.
+TEST_P(Regions, WaitForOneThatFollowed) {
+  for (const char *way : {"graph", "stream"}) {
+    play(way);
+    for (uint32_t call = 0; call < 4; ++call) {
+      FrameScope frame(*program);
+      gpuasync_stream *a = frame.stream(), *b = frame.stream();
+      uint32_t *x = frame.alloc(nullptr, 64, GPUASYNC_ALLOC_HOST_SHARED);
+      {
+        RegionScope region(frame, SITE("both"));
+        frame.launch(b, Store, 1, 32, StoreParams{x + 32, call});
+        frame.launch(a, Store, 1, 32, StoreParams{x, call});
+      }
+      ASSERT_EQ(frame.wait({a, b}), 0);
+      {
+        RegionScope region(frame, SITE("one"));
+        for (uint32_t i = 0; i < 100; ++i)
+          frame.launch(a, MulAdd, 1, 32, MulAddParams{x, 32, 1, 1});
+      }
+      ASSERT_EQ(frame.wait({a}), 0);
+      EXPECT_EQ(x[0], call + 100);
+      EXPECT_EQ(x[32], call);
+      frame.dealloc(nullptr, x);
+    }
+  }
+}
+
 // Host control flow gives a region another shape each time: each has a graph of
 // its own.
 TEST_P(Regions, OtherShapes) {

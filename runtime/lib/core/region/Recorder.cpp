@@ -138,6 +138,15 @@ Stream *Recorder::takeGiven() {
 // Play
 //===----------------------------------------------------------------------===//
 
+/// What it follows has nothing left to do. One of the frame's can be given work
+/// then; one that was given back has no frame.
+void Recorder::stopFollowing(Stream &stream) {
+  stream.follows = nullptr;
+  for (Stream *each = frame->streams; each; each = each->next)
+    if (each == &stream)
+      stream.frame = frame;
+}
+
 /// Where a graph can be launched so that it starts after what its streams have
 /// been given before; null: nowhere.
 Stream *Recorder::findGraphStream() {
@@ -156,8 +165,12 @@ Stream *Recorder::findGraphStream() {
     if (stream->frame && !kept)
       kept = stream;
   }
-  if (!busy)
-    return kept ? kept : streams.front();
+  if (!busy) {
+    Stream *on = kept ? kept : streams.front();
+    if (on->follows)
+      stopFollowing(*on);
+    return on;
+  }
   // What is on it may wait for work of this region: none of that may wait for
   // it which does not on streams.
   onBusy.resize(streams.size());

@@ -100,6 +100,7 @@ private:
   Status putArguments(CallKind kind, Stream &stream, const void *arguments,
                       size_t bytes, const gpuasync_site *site);
 
+  void stopFollowing(Stream &stream);
   Stream *findGraphStream();
   Status playPart();
   Status playGraph(Executable &executable, Stream &on);
