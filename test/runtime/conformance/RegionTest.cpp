@@ -800,6 +800,9 @@ TEST_P(Regions, TheFastestWayIsFound) {
     now = played();
     EXPECT_EQ(now.graphs, fastest == 2 ? 20u : 0u);
     EXPECT_EQ(now.streams, fastest == 1 ? 20u : 0u);
+    // Also of a program that was released.
+    if (fastest == 2)
+      EXPECT_TRUE(Status(gpuasync_program_release(&program->program)).ok());
     std::string json(gpuasync_stats_json(context.get(), nullptr, 0) + 1, '\0');
     gpuasync_stats_json(context.get(), json.data(), json.size());
     EXPECT_NE(json.find("{\"file\": \"auto.mlir\", \"line\": " +

@@ -29,6 +29,7 @@
 #include "core/pool/StagingPool.h"
 #include "core/pool/StreamPool.h"
 #include "core/process/Thread.h"
+#include "core/region/Choice.h"
 #include "gpuasync/Stats.h"
 
 #include <map>
@@ -91,7 +92,11 @@ struct gpuasync_context {
       physicalModules{0}, physicalGraphs{0}, physicalBuffers{0},
       physicalBytes{0};
   std::vector<std::string> leaks; ///< after close; under poolMutex
-  gpuasync_stats base{};          ///< of the last reset; under poolMutex
+  std::mutex choicesMutex;        ///< taken before no other lock
+  /// How regions of programs that were released were played; of so many.
+  std::vector<gpuasync::PastChoice> pastChoices;
+  static constexpr size_t maxPastChoices = 1024;
+  gpuasync_stats base{}; ///< of the last reset; under poolMutex
 
   bool has(gpuasync::Capability capability) const {
     return capabilities & capability;

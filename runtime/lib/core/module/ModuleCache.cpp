@@ -461,6 +461,11 @@ uint32_t ModuleCache::dropInstance(Instance &instance) {
     Regions::Gone graphs;
     regions->takeAll(graphs);
     destroyGraphs(context, graphs);
+    // Without memory nothing is told of them.
+    (void)guard([&] {
+      regions->keepChoices();
+      return Status();
+    });
   }
   uint32_t held = 0;
   std::lock_guard<std::mutex> lock(mutex);

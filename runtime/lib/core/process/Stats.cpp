@@ -105,28 +105,34 @@ void addQuoted(Text &text, const char *name) {
 /// How regions are played, where the runtime chooses, and what each way took.
 void addChoices(Text &text, gpuasync_context &context) {
   const char *before = ", \"regions\": [";
-  std::lock_guard<std::mutex> lock(context.poolMutex);
-  for (Instance *instance : context.instances) {
-    Regions *regions = instance->regions.load(std::memory_order_acquire);
-    if (!regions)
-      continue;
-    regions->forEachChoice([&](const gpuasync_site &site,
-                               const Choice &choice) {
-      text.add("%s{\"file\": ", before);
-      addQuoted(text, gpuasync_site_file(&site));
-      text.add(", \"line\": %u, \"column\": %u, \"play\": \"%s\", "
-               "\"why\": \"%s\", \"median_us\": {",
-               site.line, site.column, nameOf(choice.current()),
-               choice.reason());
-      const char *between = "";
-      for (Way way : {Way::Streams, Way::Stream, Way::Graph})
-        if (uint64_t ns = choice.median(way)) {
-          text.add("%s\"%s\": %.3f", between, nameOf(way), double(ns) / 1e3);
-          between = ", ";
-        }
-      text.add("}}");
-      before = ", ";
-    });
+  auto add = [&](const char *file, uint32_t line, uint32_t column,
+                 const Choice &choice) {
+    text.add("%s{\"file\": ", before);
+    before = ", ";
+    addQuoted(text, file);
+    text.add(", \"line\": %u, \"column\": %u, \"play\": \"%s\", "
+             "\"why\": \"%s\", \"median_us\": {",
+             line, column, nameOf(choice.current()), choice.reason());
+    const char *between = "";
+    for (Way way : {Way::Streams, Way::Stream, Way::Graph})
+      if (uint64_t ns = choice.median(way)) {
+        text.add("%s\"%s\": %.3f", between, nameOf(way), double(ns) / 1e3);
+        between = ", ";
+      }
+    text.add("}}");
+  };
+  {
+    std::lock_guard<std::mutex> lock(context.choicesMutex);
+    for (const PastChoice &past : context.pastChoices)
+      add(past.file.c_str(), past.line, past.column, past.choice);
+  }
+  {
+    std::lock_guard<std::mutex> lock(context.poolMutex);
+    for (Instance *instance : context.instances)
+      if (Regions *regions = instance->regions.load(std::memory_order_acquire))
+        regions->forEachChoice([&](const gpuasync_site &site, Choice &choice) {
+          add(gpuasync_site_file(&site), site.line, site.column, choice);
+        });
   }
   if (before[2] != '"')
     text.add("]");

@@ -103,7 +103,8 @@ void Choice::decide() {
     best = building ? Way::Streams : Way::Graph;
     return;
   }
-  why = building && !known(Way::Graph) ? "a graph is made each time" : "fastest";
+  why =
+      building && !known(Way::Graph) ? "a graph is made each time" : "fastest";
   best = fastest;
   decided = true;
   chosenNs = median(best);

@@ -12,6 +12,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string>
 
 namespace gpuasync {
 
@@ -68,6 +69,13 @@ private:
   uint64_t chosenNs = 0;              ///< of `best`, when it was chosen
   const char *why = "not measured yet";
   Times times[ways];
+};
+
+/// Of a region whose program was released.
+struct PastChoice {
+  std::string file;
+  uint32_t line = 0, column = 0;
+  Choice choice;
 };
 
 } // namespace gpuasync

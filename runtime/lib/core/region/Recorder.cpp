@@ -204,8 +204,9 @@ Status Recorder::playOneStream(const Recording &calls, Stream &on) {
 
 Status Recorder::putBehind(Stream &on) {
   // What comes on the other streams that are still there, and who waits for
-  // events of the region that are, is behind all of it. One that has gone behind
-  // another had nothing left to do (findGraphStream): who followed it is free.
+  // events of the region that are, is behind all of it. One that has gone
+  // behind another had nothing left to do (findGraphStream): who followed it is
+  // free.
   for (Stream *stream = frame->streams; stream; stream = stream->next) {
     if (stream == &on)
       continue;

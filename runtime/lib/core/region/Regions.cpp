@@ -169,8 +169,23 @@ void Regions::takeAll(Gone &gone) {
   for (auto &[key, region] : regions) {
     gone.reserve(gone.size() + region.idle.size());
     std::move(region.idle.begin(), region.idle.end(), std::back_inserter(gone));
+    region.idle.clear();
+    region.made = 0;
+    region.seen.clear();
   }
-  regions.clear();
+}
+
+void Regions::keepChoices() {
+  gpuasync_context &context = *instance.context;
+  std::vector<PastChoice> kept;
+  forEachChoice([&](const gpuasync_site &site, Choice &choice) {
+    kept.push_back({gpuasync_site_file(&site), site.line, site.column, choice});
+    choice = Choice();
+  });
+  std::lock_guard<std::mutex> lock(context.choicesMutex);
+  for (PastChoice &each : kept)
+    if (context.pastChoices.size() < context.maxPastChoices)
+      context.pastChoices.push_back(std::move(each));
 }
 
 bool Executable::isFreeFor(const gpuasync_stream *on) const {

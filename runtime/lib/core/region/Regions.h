@@ -107,6 +107,9 @@ public:
         visitor(*key.site, region.choice);
   }
 
+  /// The context has them from now on, as the program is released.
+  void keepChoices();
+
   using Gone = std::vector<std::unique_ptr<Executable>>;
   /// Takes out what is retired, or all that there is: then no call holds one.
   void takeRetired(Gone &gone);
