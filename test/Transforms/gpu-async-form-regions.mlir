@@ -16,7 +16,7 @@
 // STREAM: gpu_async.region
 // WORD: 'twice' is none of auto, stream, streams, graph
 // STATISTICS: @straight: 2 ops, 1 stream, 1 region, 1 host wait
-// STATISTICS: @single: 1 op, 1 stream, 1 host wait
+// STATISTICS: @single: 1 op, 1 stream, 1 region, 1 host wait
 // PICTURE: @own_stream
 // PICTURE: gpu_async.region
 // PICTURE-NOT: repeated
@@ -60,8 +60,12 @@ func.func @straight() {
   return
 }
 
+// One launch pays where the host waits for it.
 // CHECK-LABEL: func @single
-// CHECK-NOT: gpu_async.region
+// CHECK: gpu_async.region
+// CHECK-NEXT: gpu_async.launch
+// CHECK-NEXT: }
+// CHECK-NEXT: gpu_async.stream.synchronize
 func.func @single() {
   %c1 = arith.constant 1 : index
   %s = gpu_async.stream.create
@@ -69,6 +73,17 @@ func.func @single() {
   gpu_async.stream.synchronize %s
   gpu_async.stream.destroy %s idle
   return
+}
+
+// CHECK-LABEL: func @single_left_running
+// CHECK-NOT: gpu_async.region
+func.func @single_left_running() -> !gpu_async.event {
+  %c1 = arith.constant 1 : index
+  %s = gpu_async.stream.create
+  gpu_async.launch on %s id(0) @k::@f blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
+  %e = gpu_async.event.record on %s
+  gpu_async.stream.destroy %s
+  return %e : !gpu_async.event
 }
 
 // The second stream is used inside only and its work may go on, so that it is

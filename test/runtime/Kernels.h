@@ -121,12 +121,30 @@ inline const char *ptx() {
   return text;
 }
 
+/// The same for devices on which kernels may be made ready before what they
+/// come after has ended, as the compiler makes it.
+inline std::string waitingPtx() {
+  std::string text = ptx();
+  auto replace = [&](size_t from, const char *what, const char *by) {
+    size_t at = text.find(what, from);
+    text.replace(at, strlen(what), by);
+    return at;
+  };
+  replace(0, ".version 6.0", ".version 7.8");
+  replace(0, ".target sm_70", ".target sm_90");
+  for (size_t at = text.find(".entry"); at != std::string::npos;
+       at = text.find(".entry", at))
+    at = replace(at, "{", "{\n\tgriddepcontrol.wait;");
+  return text + ".visible .global .u8 " GPUASYNC_KERNELS_WAIT_SYMBOL ";\n";
+}
+
 } // namespace detail
 
 /// One program with its own registration. `images` says which it carries.
 class TestProgram {
 public:
-  enum Images { Cpu = 1, Cuda = 2, Hip = 4, All = 7 };
+  /// CudaWaiting: for devices that make kernels ready early.
+  enum Images { Cpu = 1, Cuda = 2, Hip = 4, CudaWaiting = 8, All = 15 };
 
   explicit TestProgram(int which = All, const char *name = "test")
       : programName(name) {
@@ -169,6 +187,15 @@ public:
                         detail::ptx(),
                         strlen(detail::ptx()),
                         {0x1234, 0x5678}});
+    if (which & CudaWaiting) {
+      static const std::string waiting = detail::waitingPtx();
+      images.push_back({GPUASYNC_IMAGE_PTX,
+                        0,
+                        "sm_90",
+                        waiting.c_str(),
+                        waiting.size(),
+                        {0x1234, 0x9078}});
+    }
     // What the fake library and the shim take for a code object.
     if (which & Hip)
       images.push_back({GPUASYNC_IMAGE_HSACO,

@@ -9,6 +9,7 @@
 #include "Kernels/Common/GPUTargets.h"
 #include "Kernels/Common/Tools.h"
 #include "NVPTXLowering.h"
+#include "gpuasync/RuntimeABI.h"
 #include "mlir/Conversion/ComplexToLLVM/ComplexToLLVM.h"
 #include "mlir/Conversion/GPUToNVVM/GPUToNVVM.h"
 #include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
@@ -181,12 +182,7 @@ private:
   Attribute getTarget() const override { return target; }
   int64_t getSubgroupSize() const override { return 32; }
   bool linksFiles() const override { return bool(target.getLink()); }
-  bool hasRedux() const override {
-    StringRef chip = target.getChip();
-    unsigned number;
-    return chip.consume_front("sm_") && !chip.consumeInteger(10, number) &&
-           number >= 80;
-  }
+  bool hasRedux() const override { return getChipNumber() >= 80; }
   LogicalResult setUp() override;
   LogicalResult prepare() override;
   void addStructurePasses(OpPassManager &pm) override {
@@ -200,6 +196,14 @@ private:
   void finish() override;
   FailureOr<SmallVector<ImageAttr>> makeImages() override;
 
+  /// sm_90a: 90.
+  unsigned getChipNumber() const {
+    StringRef chip = target.getChip();
+    unsigned number;
+    return chip.consume_front("sm_") && !chip.consumeInteger(10, number)
+               ? number
+               : 0;
+  }
   void refineChip();
   void hoistPrintfBuffers();
   FailureOr<std::string> assemble(StringRef ptx);
@@ -364,9 +368,32 @@ static ParamPlaces readParams(StringRef ptx, StringRef kernel) {
   return places;
 }
 
+/// Kernels wait for what they come after before they do anything, and the image
+/// says so by a symbol: then a launch in a graph need not wait for the end of
+/// the one before it to begin. Done in the text, since to LLVM the instruction
+/// touches no memory, and what is loaded could be loaded before it.
+static std::string waitFirst(StringRef ptx) {
+  std::string result;
+  result.reserve(ptx.size() + 256);
+  while (true) {
+    size_t at = ptx.find(".entry ");
+    size_t body = at == StringRef::npos ? at : ptx.find('{', at);
+    if (body == StringRef::npos)
+      break;
+    result += ptx.take_front(body + 1);
+    result += "\n\tgriddepcontrol.wait;";
+    ptx = ptx.drop_front(body + 1);
+  }
+  result += ptx;
+  result += ".visible .global .u8 " GPUASYNC_KERNELS_WAIT_SYMBOL ";\n";
+  return result;
+}
+
 FailureOr<SmallVector<ImageAttr>> NVPTXLowering::makeImages() {
   FailureOr<std::string> ptx = generate<NVVM::SerializeGPUModuleBase>(
       target, llvm::CodeGenFileType::AssemblyFile);
+  if (succeeded(ptx) && getChipNumber() >= 90)
+    ptx = waitFirst(*ptx);
   if (failed(ptx) || failed(checkParams([&](StringRef kernel) {
         return readParams(*ptx, kernel);
       })))

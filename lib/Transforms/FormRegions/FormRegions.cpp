@@ -52,6 +52,14 @@ static void takeStreamsIn(RegionOp region) {
   }
 }
 
+/// Of one launch and a host wait: as a graph it tells of its end sooner than
+/// its stream would.
+static bool isAwaitedLaunch(const Stretch &stretch) {
+  return stretch.size == 1 &&
+         isa_and_nonnull<StreamSynchronizeOp>(stretch.end.at) &&
+         llvm::any_of(stretch.ops, llvm::IsaPred<LaunchOp>);
+}
+
 namespace {
 
 struct FormRegions
@@ -117,7 +125,7 @@ void FormRegions::formIn(Block &block, RegionContents &contents) {
     Stretch stretch = stretches.pop_back_val();
     SmallVector<unsigned> cuts = stretch.place();
     if (cuts.empty()) {
-      if (stretch.size < 2)
+      if (stretch.size < 2 && !isAwaitedLaunch(stretch))
         continue;
       RegionOp region = stretch.form();
       if (remarks)

@@ -220,6 +220,11 @@ typedef struct gpuasync_block {
   const void *params; ///< packed parameters, aligned to 16
 } gpuasync_block;
 
+/// An image that defines this symbol says that each of its kernels waits
+/// (griddepcontrol.wait) before it touches memory for all that it comes after:
+/// a launch may be made ready before those have ended.
+#define GPUASYNC_KERNELS_WAIT_SYMBOL "gpuasync_kernels_wait"
+
 /// A tensor map is this large, and aligned to 64.
 #define GPUASYNC_TENSOR_MAP_BYTES 128
 

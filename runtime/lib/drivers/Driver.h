@@ -405,7 +405,18 @@ public:
     (void)graph, (void)stream;
     return makeStatus(GPUASYNC_UNSUPPORTED, "no graphs");
   }
-  /// It does not run. On a lost device the driver gives back its own part only.
+  /// The same, and `slot`, in memory of the host, comes to `value` or beyond
+  /// as it would by writeFlag behind the graph; null where the graph has none.
+  /// It says that the work is done, not that the driver has done with the
+  /// graph. The slot stays until the context closes.
+  virtual Status launchGraph(NativeGraph graph, NativeStream stream,
+                             uint32_t *&slot, uint32_t &value) {
+    slot = nullptr;
+    (void)value;
+    return launchGraph(graph, stream);
+  }
+  /// Its work is done. On a lost device the driver gives back its own part
+  /// only.
   virtual void destroyGraph(NativeGraph) noexcept {}
 
   //===--- Memory, aligned to 256

@@ -191,6 +191,7 @@ protected:
         image = &candidate;
       }
     ASSERT_NE(image, nullptr);
+    overlaps = strcmp(image->arch, "sm_90") == 0;
     OK(context->loadModule(program.module, *image, module, functions));
     OK(context->createStream(stream));
     OK(context->createStream(other));
@@ -275,6 +276,7 @@ protected:
   DeviceInfo info;
   Mock *mock = mockOf(GetParam());
   TestProgram program;
+  bool overlaps = false; ///< its kernels are made ready early
   std::unique_ptr<DriverContext> context;
   SavedContext saved;
   NativeModule module = nullptr;
@@ -381,8 +383,11 @@ TEST_P(Graphs, OneRootThatIsAKernel) {
   if (!mock)
     GTEST_SKIP() << "calls are counted by the fake libraries only";
   uint32_t *x = device(64), *y = device(64);
+  // The one that tells the host of the end.
+  const bool signals = std::string(driver->name()) == "cuda" &&
+                       (info.capabilities & ~context->missing() & CapFlagWait);
   auto added = [&](Nodes &list) {
-    uint64_t before = kernelNodes();
+    uint64_t before = kernelNodes() + signals;
     NativeGraph graph = nullptr;
     Status status = list.make(*context, graph);
     EXPECT_TRUE(status.ok()) << status.message();
@@ -898,6 +903,12 @@ TEST_P(Graphs, QueuedLaunchesKeepTheirArguments) {
       list.set(store, Store, 1, 64, StoreParams{x, 2});
     if (round == 2) {
       list.list[mul].empty = true;
+      if (overlaps) { // it must be run to keep its order
+        EXPECT_EQ(list.update(*context, graph, {mul}).code(),
+                  uint32_t(GPUASYNC_UNSUPPORTED));
+        list.list[mul].empty = false;
+        list.set(mul, MulAdd, 1, 64, MulAddParams{x, 64, 1, 0});
+      }
       list.set(copy, y, x, 128);
     }
     OK(list.update(*context, graph, {store, mul, copy}));
@@ -912,6 +923,100 @@ TEST_P(Graphs, QueuedLaunchesKeepTheirArguments) {
     EXPECT_EQ(host[128 + i], i < 32 ? 2u : 20u);
   }
   context->destroyGraph(graph);
+}
+
+// A graph tells the host that its work is done, launch by launch, also one of
+// several branches, while it is told from graphs that came and went before.
+TEST_P(Graphs, TellsTheHostOfItsEnd) {
+  uint32_t *x = device(2 * 64), *host = pinned(2 * 64);
+  uint32_t *slot = nullptr, value = 0;
+  for (uint32_t life = 0; life < 3; ++life) {
+    Nodes list = nodes();
+    uint32_t first = list.launch(Store, 1, 64, StoreParams{x, life});
+    uint32_t left =
+        list.launch(MulAdd, 1, 64, MulAddParams{x, 64, 3, 1}, {first});
+    uint32_t right =
+        list.launch(AddUp, 1, 64, AddUpParams{x + 64, x, 64, 7}, {first, left});
+    list.copy(host, x, 256, {left});
+    list.copy(host + 64, x + 64, 256, {right});
+    NativeGraph graph = nullptr;
+    OK(list.make(*context, graph));
+    for (uint32_t round = 0; round < 20; ++round) {
+      memset(host, 0xff, 512);
+      if (round % 5 == 4) { // not asked for
+        run(graph);
+      } else {
+        OK(context->launchGraph(graph, stream, slot, value));
+        if (!slot || !(info.capabilities & ~context->missing() & CapFlagWait)) {
+          EXPECT_EQ(slot, nullptr);
+          wait(stream);
+        }
+        while (slot &&
+               int32_t(__atomic_load_n(slot, __ATOMIC_ACQUIRE) - value) < 0)
+          std::this_thread::yield();
+      }
+      for (uint32_t i = 0; i < 64; ++i) {
+        ASSERT_EQ(host[i], life * 3 + 1) << round;
+        ASSERT_EQ(host[64 + i], life * 3 + 8) << round;
+      }
+    }
+    context->destroyGraph(graph); // the last launch may not have ended
+  }
+  // It comes after the last of all branches.
+  if (!slot)
+    return;
+  Nodes list = nodes();
+  list.launch(Store, 1, 64, StoreParams{x, 1});
+  list.launch(Gate, 1, 1, GateParams{flag});
+  NativeGraph graph = nullptr;
+  OK(list.make(*context, graph));
+  openGate(flag);
+  wait(stream);
+  *flag = 0;
+  OK(context->launchGraph(graph, stream, slot, value));
+  bool done = true;
+  OK(context->queryStream(stream, done));
+  EXPECT_FALSE(done);
+  EXPECT_LT(int32_t(__atomic_load_n(slot, __ATOMIC_ACQUIRE) - value), 0);
+  openGate(flag);
+  wait(stream);
+  EXPECT_EQ(__atomic_load_n(slot, __ATOMIC_ACQUIRE), value);
+  context->destroyGraph(graph);
+}
+
+// Kernels whose image says that they wait are made ready early, behind kernels
+// of all images; what others give is refused or ordered wholly.
+TEST_P(Graphs, KernelsOverlapOnlyWhereTheyWait) {
+  if (!overlaps)
+    GTEST_SKIP() << "kernels are not made ready early here";
+  TestProgram plain(TestProgram::Cuda);
+  NativeModule second = nullptr;
+  NativeFunction functionsOf[NumKernels] = {};
+  OK(context->loadModule(plain.module, plain.images[0], second, functionsOf));
+  const uint32_t words = 1 << 16;
+  uint32_t *x = device(words), *y = device(words);
+  NativeGraph graph = nullptr;
+  Nodes list = nodes();
+  uint32_t last = list.launch(Store, words / 256, 256, StoreParams{x, 1});
+  for (uint32_t i = 0; i < 30; ++i) {
+    uint32_t *to = i % 2 ? x : y, *from = i % 2 ? y : x;
+    last = list.launch(AddUp, words / 256, 256, AddUpParams{to, from, words, i},
+                       {last});
+    if (i % 3 == 1) { // this one's image does not say it
+      list.list[last].function = functionsOf[AddUp];
+      list.list[last].kernel = &plain.kernels[AddUp];
+    }
+    if (i % 7 == 6)
+      last = list.copy(from, to, words * 4, {last});
+  }
+  OK(list.make(*context, graph));
+  for (int round = 0; round < 20; ++round) {
+    run(graph);
+    ASSERT_EQ(read(x, words), std::vector<uint32_t>(words, 1 + 29 * 30 / 2))
+        << round;
+  }
+  context->destroyGraph(graph);
+  context->unloadModule(second);
 }
 
 TEST_P(Graphs, TwoOfOneModuleAtOnce) {
@@ -1216,7 +1321,14 @@ TEST_P(Graphs, RandomOnesAgreeWithTheHost) {
           changed.push_back(i);
         }
         std::shuffle(changed.begin(), changed.end(), random);
-        OK(list.update(*context, graph, changed));
+        Status status = list.update(*context, graph, changed);
+        if (overlaps && status.code() == GPUASYNC_UNSUPPORTED) {
+          // One that overlaps has become empty.
+          context->destroyGraph(graph);
+          OK(list.make(*context, graph));
+        } else {
+          OK(std::move(status));
+        }
       }
       for (uint32_t i = 0; i < count; ++i)
         if (!list.list[i].empty)

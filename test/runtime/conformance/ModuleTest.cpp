@@ -117,6 +117,8 @@ struct Hook {
 
 // C17: a hook gives other bytes, and fails; an insertion comes ahead of it.
 TEST_P(Modules, CompileHookAndInsert_C17_C06) {
+  program = std::make_unique<TestProgram>(TestProgram::All -
+                                          TestProgram::CudaWaiting);
   // Copies, so that it shows which bytes were loaded and when they may go.
   std::vector<char> bytes(static_cast<const char *>(image().data),
                           static_cast<const char *>(image().data) +

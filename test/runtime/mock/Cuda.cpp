@@ -262,6 +262,12 @@ int cuModuleUnload(Call &call, ModuleHandle module) {
   return state().unload(module, call.lock);
 }
 
+int cuModuleGetGlobal(Call &, void **address, size_t *bytes,
+                      ModuleHandle module, const char *name) {
+  *bytes = 1;
+  return state().global(module, name, *address);
+}
+
 int cuModuleGetFunction(Call &, FunctionHandle *function, ModuleHandle module,
                         const char *name) {
   Function *found = nullptr;
@@ -534,6 +540,20 @@ int cuGraphAddMemcpyNode(Call &, GraphNodeHandle *node, GraphHandle graph,
   if (int code = copyWork(*copy, context, work))
     return code;
   return addNode(node, graph, after, count, std::move(work));
+}
+int cuGraphAddDependencies(Call &, GraphHandle graph,
+                           const GraphNodeHandle *from,
+                           const GraphNodeHandle *to,
+                           const CUgraphEdgeData *edges, size_t count) {
+  for (size_t i = 0; i < count; ++i) {
+    if (edges[i].from_port != GraphKernelNodePortProgrammatic ||
+        edges[i].type != GraphDependencyTypeProgrammatic || edges[i].to_port)
+      return InvalidValue;
+    void *before = from[i];
+    if (int code = state().addOverlapping(graph, to[i], &before, 1))
+      return code;
+  }
+  return Success;
 }
 int cuGraphKernelNodeSetAttribute(Call &, GraphNodeHandle node, int attribute,
                                   const CUlaunchAttributeValue *value) {

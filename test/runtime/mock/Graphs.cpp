@@ -54,6 +54,39 @@ int State::addNode(void *graphHandle, void *const *after, size_t count,
   return Success;
 }
 
+/// The later kernel begins when it likes, and waits before it touches memory:
+/// so one that does not wait is wrong, and the others see the order of any
+/// edge.
+int State::addOverlapping(void *graphHandle, void *nodeHandle,
+                          void *const *after, size_t count) {
+  Graph *graph = nullptr;
+  GraphNode *node = nullptr;
+  if (int code = resolve(graphHandle, Kind::Graph, "graph", graph))
+    return code;
+  if (int code = resolve(nodeHandle, Kind::GraphNode, "graph node", node))
+    return code;
+  if (node->work->of != Work::Kernel)
+    return InvalidValue;
+  if (!node->work->module->waits)
+    violation("kernel " + node->work->kernel + " does not wait");
+  for (size_t i = 0; i < count; ++i) {
+    GraphNode *before = nullptr;
+    if (int code = resolve(after[i], Kind::GraphNode, "graph node", before))
+      return code;
+    if (before->graph != graph || node->graph != graph) {
+      violation("the nodes are of different graphs");
+      return InvalidValue;
+    }
+    if (before->work->of != Work::Kernel ||
+        std::find(node->after.begin(), node->after.end(), before->index) !=
+            node->after.end())
+      return InvalidValue;
+    node->after.push_back(before->index);
+    node->overlaps = before->overlaps = true;
+  }
+  return Success;
+}
+
 /// The cooperative kernels of a graph take pointers, and no more blocks than
 /// run at once.
 int State::checkCooperative(const Work &work) {
@@ -180,6 +213,8 @@ int State::setEnabled(void *executableHandle, void *nodeHandle, bool enabled) {
   uint32_t index = 0;
   if (int code = nodeOf(executableHandle, nodeHandle, executable, index))
     return code;
+  if (!enabled && executable->graph->nodes[index]->overlaps)
+    violation("a node is disabled that others overlap with");
   executable->enabled[index] = enabled;
   return Success;
 }
@@ -198,7 +233,7 @@ int State::destroyExecutable(void *handle) {
   if (int code =
           resolve(handle, Kind::Executable, "executable graph", executable))
     return code;
-  if (executable->running)
+  if (executable->running > executable->signalled->load())
     violation("the executable graph still runs");
   executable->alive = false;
   executable->work.clear();
@@ -217,9 +252,9 @@ class Run {
 public:
   Run(std::shared_ptr<const GraphEdges> edges,
       std::vector<std::shared_ptr<const Work>> work, uint64_t seed,
-      bool concurrent)
+      bool concurrent, std::shared_ptr<std::atomic<uint64_t>> signalled)
       : edges(std::move(edges)), work(std::move(work)), random(seed),
-        ways(concurrent ? 5 : 3) {}
+        ways(concurrent ? 5 : 3), signalled(std::move(signalled)) {}
 
   /// The code of the first fault.
   int operator()() {
@@ -245,6 +280,12 @@ public:
     for (std::thread &thread : threads)
       thread.join();
     return fault;
+  }
+
+  /// The launch counts as running no longer.
+  void ended() {
+    if (signals)
+      --*signalled;
   }
 
 private:
@@ -274,8 +315,11 @@ private:
     }
   }
 
-  static int runNode(const Work &work) {
-    if (!work.kernel.empty()) {
+  int runNode(const Work &work) {
+    if (work.kernel == "gpuasync_signal") {
+      signals = true;
+      ++*signalled;
+    } else if (!work.kernel.empty()) {
       std::unique_lock<std::mutex> lock(state().mutex);
       state().passGate(work.kernel, lock);
     }
@@ -289,6 +333,8 @@ private:
   std::vector<std::shared_ptr<const Work>> work;
   std::mt19937_64 random;
   const unsigned ways; ///< of How that there are
+  const std::shared_ptr<std::atomic<uint64_t>> signalled;
+  std::atomic<bool> signals{false};
   std::mutex mutex;
   std::condition_variable wake;
   std::vector<uint32_t> missing, ready; ///< guarded by `mutex`
@@ -315,11 +361,13 @@ int State::launchGraph(void *executableHandle, void *streamHandle) {
       if (int code = checkRows(work[i]->rows))
         return code;
   }
-  auto run = std::make_shared<Run>(executable->edges, std::move(work),
-                                   settings["seed"] * 1000003 + ++graphRuns,
-                                   settings["concurrent"] != 0);
+  auto run =
+      std::make_shared<Run>(executable->edges, std::move(work),
+                            settings["seed"] * 1000003 + ++graphRuns,
+                            settings["concurrent"] != 0, executable->signalled);
   Operation operation;
   operation.run = [run] { return (*run)(); };
+  operation.ended = [run] { run->ended(); };
   if (!stream->capture) {
     // One launch of an executable runs at a time.
     if (executable->last && !executable->last->reached)

@@ -154,7 +154,8 @@ int hipModuleLoadData(Call &call, ModuleHandle *module, const void *image) {
   static const char builtins[] = "gpuasync-mock-image\narch gfx942\n"
                                  "kernel gpuasync_copy 264\n"
                                  "kernel gpuasync_fill 264\n"
-                                 "kernel gpuasync_nothing\n";
+                                 "kernel gpuasync_nothing\n"
+                                 "kernel gpuasync_signal 8 4\n";
   const auto *bytes = static_cast<const char *>(image);
   if (memcmp(bytes, ELFMAG, SELFMAG) == 0) {
     Elf64_Ehdr header;

@@ -52,7 +52,8 @@ uint64_t archOf(const std::string &text) {
 
 /// PTX as compilers write it: its version, its target, and of each `.entry` the
 /// name and parameters; or text that begins with "gpuasync-mock-image", then
-/// lines "arch sm_90" and "kernel NAME BYTES..." (of the parameters).
+/// lines "arch sm_90" and "kernel NAME BYTES..." (of the parameters). Either
+/// may say by GPUASYNC_KERNELS_WAIT_SYMBOL that its kernels wait.
 int State::load(const void *image, Module *&out, std::string &log,
                 std::unique_lock<std::mutex> &lock) {
   block(lock);
@@ -64,6 +65,7 @@ int State::load(const void *image, Module *&out, std::string &log,
     module->functions.push_back(std::move(function));
     return module->functions.back().get();
   };
+  module->waits = text.find(GPUASYNC_KERNELS_WAIT_SYMBOL) != std::string::npos;
   uint64_t chip = settings["major"] * 10 + settings["minor"];
   if (text.compare(0, 19, "gpuasync-mock-image") == 0) {
     size_t at = text.find('\n');
@@ -156,6 +158,16 @@ int State::unload(void *handle, std::unique_lock<std::mutex> &lock) {
   for (auto &function : module->functions)
     function->alive = false;
   return Success;
+}
+
+int State::global(void *handle, const char *name, void *&address) {
+  Module *module = nullptr;
+  if (int code = resolve(handle, Kind::Module, "module", module))
+    return code;
+  address = module;
+  return module->waits && strcmp(name, GPUASYNC_KERNELS_WAIT_SYMBOL) == 0
+             ? Success
+             : NotFound;
 }
 
 int State::function(void *handle, const char *name, Function *&out) {

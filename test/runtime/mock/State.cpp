@@ -392,6 +392,8 @@ void State::work(Stream &stream) {
       --operation.module->pending;
     if (operation.executable)
       --operation.executable->running;
+    if (operation.ended)
+      operation.ended();
     stream.queue.pop_front();
     ++stream.finished;
     progress.notify_all();

@@ -19,6 +19,7 @@
 
 #include "Mock.h"
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -126,7 +127,8 @@ struct Module;
 struct Executable;
 
 struct Operation {
-  std::function<int()> run; ///< may be null; returns a fault's code
+  std::function<int()> run;    ///< may be null; returns a fault's code
+  std::function<void()> ended; ///< may be null; with the lock
   std::shared_ptr<Point> after, reaches;
   Module *module = nullptr; ///< whose kernel it is
   std::string kernel;
@@ -175,6 +177,7 @@ struct Module : Object {
   explicit Module(Context *context) : Object(Kind::Module, context) {}
   std::vector<std::unique_ptr<Function>> functions;
   uint64_t pending = 0; ///< operations that run its kernels
+  bool waits = false;   ///< its kernels do, for what they come after
 };
 
 enum class MemoryOf { Device, Pool, Managed, Pinned, Registered };
@@ -234,6 +237,7 @@ struct GraphNode : Object {
   Graph *graph = nullptr;
   uint32_t index = 0;
   std::vector<uint32_t> after; ///< of the same graph
+  bool overlaps = false;       ///< with a node that is before it or behind it
   std::shared_ptr<const Work> work;
 };
 
@@ -259,6 +263,10 @@ struct Executable : Object {
   std::vector<bool> enabled;
   std::shared_ptr<Point> last; ///< where its last launch ends
   uint64_t running = 0;        ///< launches that have not ended
+  /// Of them those that have told the host of their end: the executable may be
+  /// destroyed.
+  std::shared_ptr<std::atomic<uint64_t>> signalled =
+      std::make_shared<std::atomic<uint64_t>>(0);
   std::shared_ptr<GraphMemory> memory;
 };
 
@@ -313,6 +321,7 @@ public:
   int load(const void *image, Module *&out, std::string &log,
            std::unique_lock<std::mutex> &lock);
   int unload(void *handle, std::unique_lock<std::mutex> &lock);
+  int global(void *module, const char *name, void *&address);
   int function(void *module, const char *name, Function *&out);
   /// Checks the handle; `loads`: the call loads the function if it is not.
   int function(void *handle, Function *&out, bool loads,
@@ -357,6 +366,8 @@ public:
   int createGraph(Graph *&out);
   int addNode(void *graph, void *const *after, size_t count, Work work,
               GraphNode *&out);
+  /// `node` waits itself for kernels `after`.
+  int addOverlapping(void *graph, void *node, void *const *after, size_t count);
   int makeCooperative(void *node);
   int destroyGraph(void *graph);
   int graphNodes(void *graph, size_t &count);

@@ -107,6 +107,8 @@ SAME(StreamCaptureStatusNone, CU_STREAM_CAPTURE_STATUS_NONE);
 SAME(StreamCaptureStatusActive, CU_STREAM_CAPTURE_STATUS_ACTIVE);
 SAME(StreamCaptureStatusInvalidated, CU_STREAM_CAPTURE_STATUS_INVALIDATED);
 SAME(StreamCaptureModeRelaxed, CU_STREAM_CAPTURE_MODE_RELAXED);
+SAME(GraphKernelNodePortProgrammatic, CU_GRAPH_KERNEL_NODE_PORT_PROGRAMMATIC);
+SAME(GraphDependencyTypeProgrammatic, CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC);
 SAME(LaunchAttributeCooperative, CU_LAUNCH_ATTRIBUTE_COOPERATIVE);
 SAME(LaunchAttributeClusterDimension, CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION);
 
@@ -127,6 +129,12 @@ static_assert(offsetof(own::PoolProperties, location) ==
 static_assert(offsetof(own::PoolProperties, maxSize) ==
               offsetof(::CUmemPoolProps, maxSize));
 SAME_SIZE(CUlaunchAttributeValue);
+#if CUDA_VERSION >= 12030
+SAME_SIZE(CUgraphEdgeData);
+SAME_FIELD(CUgraphEdgeData, from_port);
+SAME_FIELD(CUgraphEdgeData, to_port);
+SAME_FIELD(CUgraphEdgeData, type);
+#endif
 SAME_SIZE(CUDA_KERNEL_NODE_PARAMS);
 SAME_FIELD(CUDA_KERNEL_NODE_PARAMS, gridDimX);
 SAME_FIELD(CUDA_KERNEL_NODE_PARAMS, sharedMemBytes);

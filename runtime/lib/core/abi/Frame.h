@@ -11,6 +11,7 @@
 #define GPUASYNC_CORE_ABI_FRAME_H
 
 #include "core/context/ContextImpl.h"
+#include "core/region/Awaited.h"
 #include "core/region/Choice.h"
 
 namespace gpuasync {
@@ -60,6 +61,13 @@ struct Frame {
     int64_t from = 0;
   };
   Timed timed;
+  /// The last graph of the frame, for a host wait to find.
+  struct Played {
+    Awaited *awaited = nullptr;
+    Stream *on = nullptr;
+    uint64_t position = 0;
+  };
+  Played played;
 
   static Frame *of(gpuasync_frame *frame) {
     return reinterpret_cast<Frame *>(frame);

@@ -69,12 +69,14 @@ Status gpuasync::timedOut(const Deadline &deadline, const std::string &what,
 }
 
 Status gpuasync_context::waitStream(gpuasync_stream &stream,
-                                    const Deadline &deadline, bool flagWritten,
+                                    const Deadline &deadline, bool polled,
                                     bool &done) {
   done = true;
-  if (flagWritten) {
+  if (polled) {
     int64_t spin = process().spinNs.load(std::memory_order_relaxed);
-    if (pollFlag(stream.flagSlot, stream.flagValue, spin))
+    if (stream.isSignalled()
+            ? pollFlag(stream.signalSlot, stream.signalValue, spin)
+            : pollFlag(stream.flagSlot, stream.flagValue, spin))
       return Status();
     Status status = driver->queryStream(stream.native, done);
     if (!status.ok() || done)
@@ -104,6 +106,7 @@ Status gpuasync::hostWait(Frame &frame, Stream *const *streams,
     for (; written < count; ++written) {
       Stream &stream = worked(streams[written]);
       if (stream.enqueued == stream.finished || !stream.flagSlot ||
+          stream.isSignalled() ||
           (&stream != streams[written] && isAmong(&stream, streams, count)))
         continue;
       Status status = context.driver->writeFlag(stream.native, stream.flagSlot,
@@ -116,6 +119,8 @@ Status gpuasync::hostWait(Frame &frame, Stream *const *streams,
     Stream &stream = worked(streams[i]);
     if (stream.enqueued == stream.finished)
       continue;
+    if (frame.played.on == &stream && frame.played.position == stream.enqueued)
+      frame.played.awaited->waited();
     bool done = false;
     Status status =
         context.waitStream(stream, deadline, flags && stream.flagSlot, done);

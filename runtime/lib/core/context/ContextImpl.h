@@ -123,8 +123,8 @@ struct gpuasync_context {
 
   //===--- Waiting (Wait.cpp)
   gpuasync::Status waitStream(gpuasync_stream &stream,
-                              const gpuasync::Deadline &deadline,
-                              bool flagWritten, bool &done);
+                              const gpuasync::Deadline &deadline, bool polled,
+                              bool &done);
   gpuasync::Status waitNativeEvent(gpuasync::NativeEvent event,
                                    const gpuasync::Deadline &deadline,
                                    bool &done);

@@ -76,6 +76,13 @@ struct alignas(64) gpuasync_stream {
   uint64_t capture = 0;        ///< of the capture that it is part of
   uint32_t *flagSlot = nullptr;
   uint32_t flagValue = 0;
+  /// What the host sees when the graph that is operation `signalled` has done
+  /// its work; null: none.
+  uint32_t *signalSlot = nullptr;
+  uint32_t signalValue = 0;
+  uint64_t signalled = 0;
+  /// Its newest operation is such a graph.
+  bool isSignalled() const { return signalSlot && signalled == enqueued; }
   gpuasync::Queue<gpuasync::StagingUse> staging;
   /// Staging that an error left without a fence: free once the stream is idle.
   gpuasync::Stack<gpuasync::Block> stuck;

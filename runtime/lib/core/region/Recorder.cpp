@@ -186,8 +186,18 @@ Stream *Recorder::findGraphStream() {
 }
 
 Status Recorder::playGraph(Executable &executable, Stream &on) {
-  RETURN_IF_ERROR(frame->driver->launchGraph(executable.graph, on.native));
-  on.note(key.site);
+  if (executable.awaited->expect()) {
+    uint32_t *slot = nullptr;
+    RETURN_IF_ERROR(frame->driver->launchGraph(executable.graph, on.native,
+                                               slot, on.signalValue));
+    on.note(key.site);
+    on.signalSlot = slot;
+    on.signalled = on.enqueued;
+  } else {
+    RETURN_IF_ERROR(frame->driver->launchGraph(executable.graph, on.native));
+    on.note(key.site);
+  }
+  frame->played = {executable.awaited, &on, on.enqueued};
   executable.lastOn = &on;
   executable.lastPosition = on.enqueued;
   frame->slot->counters.graphLaunches.add(1);

@@ -293,6 +293,7 @@ Status Regions::make(const Key &key, Recording &recording, uint64_t shape,
     region.idle.reserve(maxExecutables);
     retired.reserve(maxRetired + maxExecutables);
     ++region.made;
+    made->awaited = &region.awaited;
   }
   Status status = guard([&] {
     return instance.context->driver->makeGraph(

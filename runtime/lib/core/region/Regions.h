@@ -10,6 +10,7 @@
 #define GPUASYNC_CORE_REGION_REGIONS_H
 
 #include "core/module/ModuleCache.h"
+#include "core/region/Awaited.h"
 #include "core/region/Choice.h"
 #include "core/region/Recording.h"
 
@@ -27,7 +28,8 @@ struct ThreadContext;
 /// A graph, and the recording that it was made of.
 struct Executable {
   Recording recording;
-  uint64_t shape = 0; ///< its hash
+  uint64_t shape = 0;         ///< its hash
+  Awaited *awaited = nullptr; ///< of its part of the region
   NativeGraph graph = nullptr;
   /// The stream of the last launch, and how many operations that then had.
   gpuasync_stream *lastOn = nullptr;
@@ -124,6 +126,7 @@ private:
     /// Shapes that came lately, and how often; UINT32_MAX: refused.
     std::vector<std::pair<uint64_t, uint32_t>> seen;
     Choice choice; ///< of its first part, for all
+    Awaited awaited;
   };
 
   Instance &instance;

@@ -87,7 +87,8 @@ static const VendorFacts facts = {
      UnifiedAddressing, /*flagWait=*/0},
     EventDisableTiming,
     LaunchParamEnd,
-    /*largestPackedParameter=*/16};
+    /*largestPackedParameter=*/16,
+    /*graphsOutliveLaunches=*/true};
 
 CudaDriver::CudaDriver() : VendorDriver(::facts) {}
 
@@ -228,6 +229,19 @@ VendorCall CudaDriver::addKernelNode(GraphNodeHandle &out, GraphHandle graph,
                                      const VendorKernelNode &kernel) const {
   CUDA_KERNEL_NODE_PARAMS node = nodeOf(kernel);
   return VENDOR_CALL(graphAddKernel, &out, graph, after, count, &node);
+}
+
+VendorCall CudaDriver::addOverlappingEdges(GraphHandle graph,
+                                           GraphNodeHandle node,
+                                           const GraphNodeHandle *after,
+                                           size_t count) const {
+  CUgraphEdgeData edge = {};
+  edge.from_port = GraphKernelNodePortProgrammatic;
+  edge.type = GraphDependencyTypeProgrammatic;
+  const std::vector<GraphNodeHandle> to(count, node);
+  const std::vector<CUgraphEdgeData> edges(count, edge);
+  return VENDOR_CALL(graphAddEdges, graph, after, to.data(), edges.data(),
+                     count);
 }
 
 VendorCall CudaDriver::extendKernelNode(GraphNodeHandle node,

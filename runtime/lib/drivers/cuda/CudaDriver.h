@@ -44,6 +44,9 @@ public:
   VendorCall addKernelNode(GraphNodeHandle &out, GraphHandle graph,
                            const GraphNodeHandle *after, size_t count,
                            const VendorKernelNode &kernel) const override;
+  VendorCall addOverlappingEdges(GraphHandle graph, GraphNodeHandle node,
+                                 const GraphNodeHandle *after,
+                                 size_t count) const override;
   VendorCall extendKernelNode(GraphNodeHandle node, FunctionHandle function,
                               const gpuasync_block &block) const override;
   VendorCall setKernelNode(GraphExecHandle executable, GraphNodeHandle node,

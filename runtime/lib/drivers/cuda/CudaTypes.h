@@ -121,6 +121,14 @@ struct CUDA_MEMCPY3D {
   size_t WidthInBytes, Height, Depth;
 };
 
+enum : unsigned char { GraphKernelNodePortProgrammatic = 1 };
+enum : unsigned char { GraphDependencyTypeProgrammatic = 1 };
+
+struct CUgraphEdgeData {
+  unsigned char from_port, to_port, type;
+  unsigned char reserved[5];
+};
+
 struct CUDA_KERNEL_NODE_PARAMS {
   FunctionHandle func;
   unsigned gridDimX, gridDimY, gridDimZ;

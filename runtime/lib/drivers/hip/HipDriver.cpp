@@ -69,7 +69,8 @@ static const VendorFacts facts = {
      /*unifiedAddressing=*/0, CanUseStreamWaitValue},
     EventDisableTiming | EventReleaseToSystem,
     LaunchParamEnd,
-    /*largestPackedParameter=*/SIZE_MAX};
+    /*largestPackedParameter=*/SIZE_MAX,
+    /*graphsOutliveLaunches=*/false}; // not documented
 
 HipDriver::HipDriver() : VendorDriver(::facts) {}
 

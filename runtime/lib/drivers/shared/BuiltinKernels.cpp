@@ -13,10 +13,16 @@ using namespace gpuasync;
 
 static const uint32_t paramOffsets[] = {0};
 static const uint32_t paramSizes[] = {sizeof(BuiltinArguments)};
+static const uint32_t signalOffsets[] = {offsetof(SignalArguments, slot),
+                                         offsetof(SignalArguments, index)};
+static const uint32_t signalSizes[] = {sizeof(SignalArguments::slot),
+                                       sizeof(SignalArguments::index)};
 static const gpuasync_kernel kernels[BuiltinKernelCount] = {
     {"gpuasync_copy", paramOffsets, paramSizes, 1, sizeof(BuiltinArguments)},
     {"gpuasync_fill", paramOffsets, paramSizes, 1, sizeof(BuiltinArguments)},
-    {"gpuasync_nothing", nullptr, nullptr, 0, 0}};
+    {"gpuasync_nothing", nullptr, nullptr, 0, 0},
+    {"gpuasync_signal", signalOffsets, signalSizes, 2,
+     sizeof(SignalArguments)}};
 static const gpuasync_module module = {"gpuasync_builtin", kernels, nullptr,
                                        BuiltinKernelCount, 0};
 

@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Copies and fills that no vendor call does (any rank, any stride, patterns of
-// 8 and 16 bytes), and a kernel that does nothing. They are in
+// 8 and 16 bytes), a kernel that does nothing, and one that tells the host that
+// a graph has come to its end. They are in
 // BuiltinKernels.dev.c; each driver embeds them compiled.
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +19,7 @@ enum BuiltinKernel : uint32_t {
   BuiltinCopy,
   BuiltinFill,
   BuiltinNothing,
+  BuiltinSignal,
   BuiltinKernelCount
 };
 
@@ -37,6 +39,15 @@ struct BuiltinArguments {
   int64_t sourceStrides[maxRank] = {};
 };
 static_assert(sizeof(BuiltinArguments) == 264, "as in BuiltinKernels.dev.c");
+
+/// Graphs of a context that signal their end; BuiltinKernels.dev.c counts their
+/// launches.
+constexpr uint32_t maxSignals = 1024;
+/// The parameters of BuiltinSignal.
+struct SignalArguments {
+  uint32_t *slot = nullptr;
+  uint32_t index = 0;
+};
 
 BuiltinArguments builtinCopyArguments(const StridedCopy &copy);
 BuiltinArguments builtinFillArguments(const StridedFill &fill);

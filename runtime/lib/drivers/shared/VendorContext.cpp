@@ -202,6 +202,9 @@ uint64_t VendorContext::close(bool lost) noexcept {
   if (uploads)
     destroyStream(uploads);
   uploads = nullptr;
+  if (signals)
+    freeMemory(MemoryKind::Pinned, signals);
+  signals = nullptr;
   if (builtinModule)
     unloadModule(builtinModule);
   builtinModule = nullptr;

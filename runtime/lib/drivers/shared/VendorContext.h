@@ -25,6 +25,7 @@ struct VendorFunction {
   uint32_t paramBytes = 0; ///< UINT32_MAX if unknown
   /// The driver's buffer is not ours: it gets each parameter by its address.
   bool takesPointers = false;
+  bool waits = false; ///< for what it comes after: GPUASYNC_KERNELS_WAIT_SYMBOL
   uint32_t maxThreads = 0;       ///< per block, for this function's registers
   uint32_t maxDynamicShared = 0; ///< set with the vendor when it was loaded
   uint32_t staticShared = 0;
@@ -96,6 +97,8 @@ public:
   Status updateGraph(NativeGraph graph, const uint32_t *indices,
                      const GraphNode *nodes, uint32_t count) override;
   Status launchGraph(NativeGraph graph, NativeStream stream) override;
+  Status launchGraph(NativeGraph graph, NativeStream stream, uint32_t *&slot,
+                     uint32_t &value) override;
   void destroyGraph(NativeGraph graph) noexcept override;
 
   Status allocAsync(NativeStream stream, uint64_t bytes, void *&out) override;
@@ -168,6 +171,7 @@ private:
                       const gpuasync_image &image,
                       std::unique_ptr<VendorModule> loaded, NativeModule &out,
                       NativeFunction *functions);
+  bool doKernelsWait(ModuleHandle module);
   Status loadFunction(const gpuasync_module &module, uint32_t index,
                       const gpuasync_image &image, ModuleHandle handle,
                       VendorFunction &out);
@@ -230,6 +234,15 @@ private:
   Status updateNode(VendorGraph &graph, VendorGraph::Node &node,
                     const GraphNode &to);
   Status buildGraph(VendorGraph &graph, const GraphNode *nodes);
+  Status connect(VendorGraph &graph, const GraphNode *nodes, size_t index,
+                 GraphNodeHandle root);
+  bool takeSignal(uint32_t &index);
+  uint32_t *signalSlot(const VendorGraph &graph) const {
+    return reinterpret_cast<uint32_t *>(signals +
+                                        graph.signalIndex * signalBytes);
+  }
+  Status addSignal(VendorGraph &graph, const GraphNode *nodes);
+  Status enableSignal(VendorGraph &graph, bool enabled);
   Status uploadGraph(VendorGraph &graph);
 
   //===--- Memory
@@ -255,7 +268,14 @@ private:
   alignas(64) std::mutex localMutex; ///< no frame reads what follows
   uint32_t localReserved = 0;        ///< guarded by localMutex
   std::mutex graphMutex;
-  NativeStream uploads = nullptr; ///< graphs take it; guarded by graphMutex
+  //===--- Guarded by graphMutex
+  NativeStream uploads = nullptr; ///< graphs take it
+  /// Words that graphs write, in pinned memory, each in a line of its own; how
+  /// often each was asked for is its graph's to say.
+  static constexpr size_t signalBytes = 64;
+  char *signals = nullptr;
+  std::unique_ptr<uint32_t[]> signalCounts;
+  std::vector<uint32_t> freeSignals;
   /// Streams, events, modules, graphs and memory not given back; for the leak
   /// check.
   std::atomic<int64_t> live{0};

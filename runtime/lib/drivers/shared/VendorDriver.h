@@ -60,6 +60,9 @@ struct VendorFacts {
   /// A parameter of more bytes may lie elsewhere in the driver's buffer than in
   /// ours, and is passed by its address.
   size_t largestPackedParameter;
+  /// Whether an executable graph may be destroyed while it runs, so that it may
+  /// tell of its end itself.
+  bool graphsOutliveLaunches;
 };
 
 class VendorDriver : public Driver {
@@ -123,6 +126,13 @@ public:
   virtual VendorCall addKernelNode(GraphNodeHandle &out, GraphHandle graph,
                                    const GraphNodeHandle *after, size_t count,
                                    const VendorKernelNode &kernel) const = 0;
+  /// The kernel `node`, which waits itself, is made ready when kernels `after`
+  /// come to their ends; called where there is an entry for it.
+  virtual VendorCall addOverlappingEdges(GraphHandle, GraphNodeHandle,
+                                         const GraphNodeHandle *,
+                                         size_t) const {
+    return {ErrorNotSupported, VendorEntry::graphAddEdges};
+  }
   /// Flags and clusters of a launch; called where there is an entry for them.
   virtual VendorCall extendKernelNode(GraphNodeHandle, FunctionHandle,
                                       const gpuasync_block &) const {

@@ -195,6 +195,9 @@ Status VendorContext::updateNode(VendorGraph &graph, VendorGraph::Node &node,
     return makeStatus(GPUASYNC_UNSUPPORTED, "the node cannot be changed so: %s",
                       report);
   }
+  if (call.ok() && to.empty && node.overlaps)
+    return makeStatus(GPUASYNC_UNSUPPORTED,
+                      "a node cannot become empty that others overlap with");
   if (call.ok() && node.enabled == to.empty) {
     call = VENDOR_CALL(graphSetEnabled, graph.executable, node.handle,
                        to.empty ? 0u : 1u);
@@ -220,12 +223,45 @@ static bool needsRoot(const VendorGraph &graph, const GraphNode *nodes) {
   return roots > 1 || !kernel;
 }
 
-Status VendorContext::buildGraph(VendorGraph &graph, const GraphNode *nodes) {
-  size_t count = graph.nodes.size(), most = 1;
-  for (size_t i = 0; i < count; ++i) {
-    most = nodes[i].afterCount > most ? nodes[i].afterCount : most;
-    graph.nodes[i].isCopy = isCopyNode(nodes[i]);
+/// Adds the node behind those that it comes after. Kernels of which all is
+/// known overlap: the later one is made ready while the earlier one ends.
+Status VendorContext::connect(VendorGraph &graph, const GraphNode *nodes,
+                              size_t index, GraphNodeHandle root) {
+  auto overlaps = [&](uint32_t at) {
+    return !nodes[at].empty && !graph.nodes[at].isCopy &&
+           !(nodes[at].kind == GraphNode::Kind::Launch &&
+             isExtended(*nodes[at].block));
+  };
+  const GraphNode &node = nodes[index];
+  VendorGraph::Node &out = graph.nodes[index];
+  const bool waits = node.kind == GraphNode::Kind::Launch &&
+                     overlaps(static_cast<uint32_t>(index)) &&
+                     static_cast<VendorFunction *>(node.function)->waits;
+  std::vector<GraphNodeHandle> ended, ending;
+  for (uint32_t i = 0; i < node.afterCount; ++i) {
+    VendorGraph::Node &before = graph.nodes[node.after[i]];
+    if (waits && overlaps(node.after[i])) {
+      before.overlaps = out.overlaps = true;
+      ending.push_back(before.handle);
+    } else {
+      ended.push_back(before.handle);
+    }
   }
+  if (!node.afterCount && root) {
+    out.overlaps = waits;
+    (waits ? ending : ended).push_back(root);
+  }
+  RETURN_IF_ERROR(addNode(graph, out, node, ended.data(), ended.size()));
+  return ending.empty()
+             ? Status()
+             : check(driver.addOverlappingEdges(graph.graph, out.handle,
+                                                ending.data(), ending.size()));
+}
+
+Status VendorContext::buildGraph(VendorGraph &graph, const GraphNode *nodes) {
+  const size_t count = graph.nodes.size();
+  for (size_t i = 0; i < count; ++i)
+    graph.nodes[i].isCopy = isCopyNode(nodes[i]);
   GraphNodeHandle root = nullptr;
   if (needsRoot(graph, nodes)) {
     VendorKernelNode nothing;
@@ -234,18 +270,9 @@ Status VendorContext::buildGraph(VendorGraph &graph, const GraphNode *nodes) {
     RETURN_IF_ERROR(
         check(driver.addKernelNode(root, graph.graph, nullptr, 0, nothing)));
   }
-  std::vector<GraphNodeHandle> after(most);
-  for (size_t i = 0; i < count; ++i) {
-    const GraphNode &node = nodes[i];
-    size_t dependencies = node.afterCount;
-    for (size_t k = 0; k < dependencies; ++k)
-      after[k] = graph.nodes[node.after[k]].handle;
-    if (!dependencies && root)
-      after[dependencies++] = root;
-    RETURN_IF_ERROR(
-        locate(addNode(graph, graph.nodes[i], node, after.data(), dependencies),
-               node.site));
-  }
+  for (size_t i = 0; i < count; ++i)
+    RETURN_IF_ERROR(locate(connect(graph, nodes, i, root), nodes[i].site));
+  RETURN_IF_ERROR(addSignal(graph, nodes));
   RETURN_IF_ERROR(
       check(VENDOR_CALL(graphInstantiate, &graph.executable, graph.graph, 0)));
   for (size_t i = 0; i < count; ++i)
@@ -254,6 +281,8 @@ Status VendorContext::buildGraph(VendorGraph &graph, const GraphNode *nodes) {
           locate(check(VENDOR_CALL(graphSetEnabled, graph.executable,
                                    graph.nodes[i].handle, 0)),
                  nodes[i].site));
+  if (graph.signal)
+    RETURN_IF_ERROR(enableSignal(graph, false));
   return uploadGraph(graph);
 }
 
@@ -292,6 +321,74 @@ Status VendorContext::makeGraph(const GraphNode *nodes, uint32_t count,
   return Status();
 }
 
+//===----------------------------------------------------------------------===//
+// Signals
+//===----------------------------------------------------------------------===//
+
+/// False if there is none left, or no memory for them.
+bool VendorContext::takeSignal(uint32_t &index) {
+  std::lock_guard<std::mutex> lock(graphMutex);
+  if (!signals) {
+    freeSignals.reserve(maxSignals);
+    signalCounts = std::make_unique<uint32_t[]>(maxSignals);
+    void *memory = nullptr;
+    if (!allocMemory(MemoryKind::Pinned, maxSignals * signalBytes, memory).ok())
+      return false;
+    memset(memory, 0, maxSignals * signalBytes);
+    signals = static_cast<char *>(memory);
+    for (uint32_t i = maxSignals; i-- > 0;)
+      freeSignals.push_back(i);
+  }
+  if (freeSignals.empty())
+    return false;
+  index = freeSignals.back();
+  freeSignals.pop_back();
+  return true;
+}
+
+/// Puts the node behind all that nothing comes after.
+Status VendorContext::addSignal(VendorGraph &graph, const GraphNode *nodes) {
+  if (!driver.facts.graphsOutliveLaunches ||
+      !(device.info.capabilities & ~refuted & CapFlagWait))
+    return Status();
+  std::vector<bool> isLast(graph.nodes.size(), true);
+  for (size_t i = 0; i < graph.nodes.size(); ++i)
+    for (uint32_t k = 0; k < nodes[i].afterCount; ++k)
+      isLast[nodes[i].after[k]] = false;
+  std::vector<GraphNodeHandle> last;
+  for (size_t i = 0; i < graph.nodes.size(); ++i)
+    if (isLast[i])
+      last.push_back(graph.nodes[i].handle);
+  if (!takeSignal(graph.signalIndex))
+    return Status();
+  graph.hasSignal = true;
+  SignalArguments arguments;
+  arguments.slot = signalSlot(graph);
+  arguments.index = graph.signalIndex;
+  void *parameters[] = {&arguments.slot, &arguments.index};
+  VendorKernelNode node;
+  node.function =
+      static_cast<VendorFunction *>(builtins[BuiltinSignal])->handle;
+  node.parameters = parameters;
+  RETURN_IF_ERROR(check(driver.addKernelNode(graph.signal, graph.graph,
+                                             last.data(), last.size(), node)));
+  graph.signals = true;
+  return Status();
+}
+
+Status VendorContext::enableSignal(VendorGraph &graph, bool enabled) {
+  if (graph.signals == enabled)
+    return Status();
+  RETURN_IF_ERROR(check(VENDOR_CALL(graphSetEnabled, graph.executable,
+                                    graph.signal, enabled ? 1u : 0u)));
+  graph.signals = enabled;
+  return Status();
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
 Status VendorContext::updateGraph(NativeGraph native, const uint32_t *indices,
                                   const GraphNode *nodes, uint32_t count) {
   auto &graph = *static_cast<VendorGraph *>(native);
@@ -301,14 +398,32 @@ Status VendorContext::updateGraph(NativeGraph native, const uint32_t *indices,
   return Status();
 }
 
-Status VendorContext::launchGraph(NativeGraph graph, NativeStream stream) {
-  return check(VENDOR_CALL(graphLaunch,
-                           static_cast<VendorGraph *>(graph)->executable,
-                           asStream(stream)));
+Status VendorContext::launchGraph(NativeGraph native, NativeStream stream) {
+  auto &graph = *static_cast<VendorGraph *>(native);
+  RETURN_IF_ERROR(enableSignal(graph, false));
+  return check(VENDOR_CALL(graphLaunch, graph.executable, asStream(stream)));
+}
+
+Status VendorContext::launchGraph(NativeGraph native, NativeStream stream,
+                                  uint32_t *&slot, uint32_t &value) {
+  auto &graph = *static_cast<VendorGraph *>(native);
+  slot = nullptr;
+  if (!graph.signal)
+    return launchGraph(native, stream);
+  RETURN_IF_ERROR(enableSignal(graph, true));
+  RETURN_IF_ERROR(
+      check(VENDOR_CALL(graphLaunch, graph.executable, asStream(stream))));
+  slot = signalSlot(graph);
+  value = ++signalCounts[graph.signalIndex];
+  return Status();
 }
 
 void VendorContext::destroyGraph(NativeGraph native) noexcept {
   std::unique_ptr<VendorGraph> graph(static_cast<VendorGraph *>(native));
+  if (graph->hasSignal) {
+    std::lock_guard<std::mutex> lock(graphMutex);
+    freeSignals.push_back(graph->signalIndex);
+  }
   giveBack([&] {
     if (graph->executable)
       note(VENDOR_CALL(graphExecDestroy, graph->executable));

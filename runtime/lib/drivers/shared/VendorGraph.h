@@ -31,6 +31,9 @@ struct VendorGraph {
     GraphNodeHandle handle = nullptr;
     bool isCopy = false; ///< a copy node; all others are kernels
     bool enabled = true;
+    /// It is made ready before one that it comes after has ended, or one that
+    /// comes after it is: it cannot be disabled.
+    bool overlaps = false;
     // Of a launch: what no update changes.
     uint32_t flags = 0;
     int64_t cluster[3] = {};
@@ -40,6 +43,12 @@ struct VendorGraph {
   GraphHandle graph = nullptr;
   GraphExecHandle executable = nullptr;
   std::vector<Node> nodes;
+  /// The node behind all others that writes to VendorContext::signals, and
+  /// where; null: none.
+  GraphNodeHandle signal = nullptr;
+  bool hasSignal = false;
+  uint32_t signalIndex = 0; ///< if hasSignal
+  bool signals = false;     ///< it is enabled
 };
 
 } // namespace gpuasync

@@ -59,9 +59,11 @@ Status VendorContext::finishModule(const gpuasync_module &module,
   loaded->functions = makeLineArray<VendorFunction>(module.kernelCount);
   Status status = loaded->functions ? Status() : outOfMemoryStatus();
   uint32_t localBytes = 0;
+  const bool waits = doKernelsWait(loaded->handle);
   for (uint32_t i = 0; i < module.kernelCount && status.ok(); ++i) {
     VendorFunction &function = loaded->functions[i];
     status = loadFunction(module, i, image, loaded->handle, function);
+    function.waits = waits;
     localBytes =
         localBytes < function.localBytes ? function.localBytes : localBytes;
     functions[i] = &function;
@@ -73,6 +75,15 @@ Status VendorContext::finishModule(const gpuasync_module &module,
   else
     unloadModule(loaded.release());
   return status;
+}
+
+bool VendorContext::doKernelsWait(ModuleHandle module) {
+  void *address = nullptr;
+  size_t bytes = 0;
+  return table.moduleGlobal && table.graphAddEdges &&
+         VENDOR_CALL(moduleGlobal, &address, &bytes, module,
+                     GPUASYNC_KERNELS_WAIT_SYMBOL)
+             .ok();
 }
 
 Status VendorContext::loadFunction(const gpuasync_module &module,

@@ -20,6 +20,7 @@ namespace cuda {
 struct CUDA_KERNEL_NODE_PARAMS;
 struct CUDA_MEMCPY2D;
 struct CUDA_MEMCPY3D;
+struct CUgraphEdgeData;
 union CUlaunchAttributeValue;
 struct CUlaunchConfig;
 } // namespace cuda
