@@ -171,7 +171,7 @@ private:
                       const gpuasync_image &image,
                       std::unique_ptr<VendorModule> loaded, NativeModule &out,
                       NativeFunction *functions);
-  bool doKernelsWait(ModuleHandle module);
+  Status findWaiting(ModuleHandle module, bool &waits);
   Status loadFunction(const gpuasync_module &module, uint32_t index,
                       const gpuasync_image &image, ModuleHandle handle,
                       VendorFunction &out);

@@ -59,7 +59,9 @@ Status VendorContext::finishModule(const gpuasync_module &module,
   loaded->functions = makeLineArray<VendorFunction>(module.kernelCount);
   Status status = loaded->functions ? Status() : outOfMemoryStatus();
   uint32_t localBytes = 0;
-  const bool waits = doKernelsWait(loaded->handle);
+  bool waits = false;
+  if (status.ok())
+    status = findWaiting(loaded->handle, waits);
   for (uint32_t i = 0; i < module.kernelCount && status.ok(); ++i) {
     VendorFunction &function = loaded->functions[i];
     status = loadFunction(module, i, image, loaded->handle, function);
@@ -77,13 +79,17 @@ Status VendorContext::finishModule(const gpuasync_module &module,
   return status;
 }
 
-bool VendorContext::doKernelsWait(ModuleHandle module) {
+/// Whether the module has GPUASYNC_KERNELS_WAIT_SYMBOL, where that matters.
+Status VendorContext::findWaiting(ModuleHandle module, bool &waits) {
+  waits = false;
+  if (!table.moduleGlobal || !table.graphAddEdges)
+    return Status();
   void *address = nullptr;
   size_t bytes = 0;
-  return table.moduleGlobal && table.graphAddEdges &&
-         VENDOR_CALL(moduleGlobal, &address, &bytes, module,
-                     GPUASYNC_KERNELS_WAIT_SYMBOL)
-             .ok();
+  VendorCall call = VENDOR_CALL(moduleGlobal, &address, &bytes, module,
+                                GPUASYNC_KERNELS_WAIT_SYMBOL);
+  waits = call.ok();
+  return call.code == ErrorNotFound ? Status() : check(call);
 }
 
 Status VendorContext::loadFunction(const gpuasync_module &module,
