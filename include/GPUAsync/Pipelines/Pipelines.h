@@ -22,11 +22,12 @@ struct GPUAsyncPipelineOptions
       *this, "targets",
       llvm::cl::desc("Targets of all kernels, besides those that their modules "
                      "name: cpu, nvptx:sm_90")};
-  PassOptions::Option<unsigned> maxStreams{
+  PassOptions::Option<int> maxStreams{
       *this, "max-streams",
-      llvm::cl::desc(
-          "Most streams that a function uses at a time; 0: no limit"),
-      llvm::cl::init(8)};
+      llvm::cl::desc("Most streams that a function uses at a time; 0: no "
+                     "limit; negative: 8 with play=streams, else 32, since in "
+                     "a graph they cost little"),
+      llvm::cl::init(-1)};
   PassOptions::Option<Play> play{
       *this, "play",
       llvm::cl::desc("How device work is played that the host does not "
