@@ -94,7 +94,7 @@ void gpuasync::buildStreamFormPipeline(OpPassManager &pm,
   // No canonicalisation between the linear and the stream form: it would merge
   // or drop tokens.
   GPUAsyncAssignStreamsOptions assign;
-  assign.maxStreams = options.maxStreams >= 0        ? options.maxStreams
+  assign.maxStreams = options.maxStreams >= 0         ? options.maxStreams
                       : options.play == Play::Streams ? 8
                                                       : 32;
   pm.addPass(createGPUAsyncAssignStreams(assign));
