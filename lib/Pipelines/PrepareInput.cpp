@@ -6,9 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "PrepareInput.h"
+#include "GPUAsync/IR/GPUAsyncOps.h"
 #include "GPUAsync/IR/VerifyProgram.h"
 #include "InputChecks.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -17,6 +19,36 @@
 #include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
+
+/// Says so where a program that was meant for a device has no work for one.
+static void warnOfHostLoops(ModuleOp module) {
+  SmallVector<Operation *> parallel;
+  WalkResult work = module.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isa<gpu::LaunchOp, gpu::LaunchFuncOp, gpuasync::LaunchOp>(op))
+      return WalkResult::interrupt();
+    if (isa<gpu::GPUModuleOp>(op))
+      return WalkResult::skip();
+    if (isa<linalg::LinalgOp, scf::ParallelOp, scf::ForallOp,
+            affine::AffineParallelOp>(op)) {
+      parallel.push_back(op);
+      return WalkResult::skip();
+    }
+    return WalkResult::advance();
+  });
+  if (work.wasInterrupted() || parallel.empty())
+    return;
+  InFlightDiagnostic warning = parallel.front()->emitWarning(
+      "runs on the host, as all of the program does: it launches no kernel, "
+      "and none are made here of parallel loops and linalg ops");
+  if (parallel.size() > 1)
+    warning.attachNote(parallel[1]->getLoc())
+        << "so do " << parallel.size() - 1 << " more";
+  warning.attachNote(parallel.front()->getLoc())
+      << "mlir-opt makes kernels of scf.parallel by --gpu-map-parallel-loops "
+         "--convert-parallel-loops-to-gpu (of linalg ops on memrefs by "
+         "--convert-linalg-to-parallel-loops before); what they touch has to "
+         "be in memory that the device reaches";
+}
 
 namespace {
 
@@ -47,6 +79,7 @@ struct PrepareInputPass
     });
     if (isRefused)
       return signalPassFailure();
+    warnOfHostLoops(getOperation());
 
     IRRewriter rewriter(&getContext());
     for (linalg::LinalgOp op : structured) {

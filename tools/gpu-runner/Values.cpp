@@ -447,6 +447,11 @@ std::string unsupported(mlir::Type type) {
     if (mlir::isa<mlir::LLVM::LLVMPointerType>(element))
       element = mlir::Type();
   }
+  if (mlir::isa<mlir::TensorType>(type))
+    return "is a tensor, and the runner passes memory; mlir-opt's "
+           "--one-shot-bufferize=\"bufferize-function-boundaries "
+           "function-boundary-type-conversion=identity-layout-map\" makes "
+           "memrefs of tensors";
   if (!element || !ElementType::get(element))
     return "is not a number or a ranked memref of numbers (i1 to i64, index, "
            "f16, bf16, f32, f64)";

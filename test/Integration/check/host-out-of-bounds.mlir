@@ -281,3 +281,13 @@ func.func @reused() -> i32 {
   }
   return %sum : i32
 }
+
+// With a kernel the program is no host program by mistake.
+func.func @kernel() {
+  %c1 = arith.constant 1 : index
+  gpu.launch blocks(%bx, %by, %bz) in (%nbx = %c1, %nby = %c1, %nbz = %c1)
+             threads(%tx, %ty, %tz) in (%ntx = %c1, %nty = %c1, %ntz = %c1) {
+    gpu.terminator
+  }
+  return
+}
