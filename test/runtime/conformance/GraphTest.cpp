@@ -927,7 +927,7 @@ TEST_P(Graphs, QueuedLaunchesKeepTheirArguments) {
 
 // A graph tells the host that its work is done, launch by launch, also one of
 // several branches, while it is told from graphs that came and went before.
-TEST_P(Graphs, TellsTheHostOfItsEnd) {
+TEST_P(Graphs, TellsTheHostOfItsEnd_G08) {
   uint32_t *x = device(2 * 64), *host = pinned(2 * 64);
   uint32_t *slot = nullptr, value = 0;
   for (uint32_t life = 0; life < 3; ++life) {
@@ -986,7 +986,7 @@ TEST_P(Graphs, TellsTheHostOfItsEnd) {
 
 // Kernels whose image says that they wait are made ready early, behind kernels
 // of all images; what others give is refused or ordered wholly.
-TEST_P(Graphs, KernelsOverlapOnlyWhereTheyWait) {
+TEST_P(Graphs, KernelsOverlapOnlyWhereTheyWait_G07) {
   if (!overlaps)
     GTEST_SKIP() << "kernels are not made ready early here";
   TestProgram plain(TestProgram::Cuda);
@@ -1045,7 +1045,7 @@ TEST_P(Graphs, TwoOfOneModuleAtOnce) {
 }
 
 // One executable on two streams: its launches come one after the other.
-TEST_P(Graphs, LaunchesOfOneGraphDoNotOverlap) {
+TEST_P(Graphs, LaunchesOfOneGraphDoNotOverlap_G04) {
   uint32_t *x = device(64);
   Nodes list = nodes();
   uint32_t last = list.launch(MulAdd, 1, 64, MulAddParams{x, 64, 1, 1});
@@ -1070,7 +1070,7 @@ TEST_P(Graphs, LaunchesOfOneGraphDoNotOverlap) {
 
 // Each call of the vendor's fails in turn: nothing is left, and the next try
 // goes well.
-TEST_P(Graphs, FailedCallsLeaveNothing) {
+TEST_P(Graphs, FailedCallsLeaveNothing_G05) {
   if (!mock)
     GTEST_SKIP() << "calls fail in the fake libraries only";
   const int outOfMemory = 2;
@@ -1185,7 +1185,7 @@ TEST_P(Graphs, LeftOnesAreCounted) {
 
 // Random graphs over a few buffers against the same work one after the other,
 // then with other arguments, over and over.
-TEST_P(Graphs, RandomOnesAgreeWithTheHost) {
+TEST_P(Graphs, RandomOnesAgreeWithTheHost_G01) {
   const char *given = getenv("GPU_ASYNC_TEST_SEED");
   unsigned seed =
       given ? unsigned(strtoul(given, nullptr, 10)) : std::random_device()();

@@ -84,7 +84,7 @@ private:
 
 // A chain on one stream, with other values each time: the first call is played
 // on streams, all others are one graph, whose nodes get the new values.
-TEST_P(Regions, ChainWithOtherArguments) {
+TEST_P(Regions, ChainWithOtherArguments_G03) {
   for (uint32_t call = 0; call < 5; ++call) {
     Words out(64);
     FrameScope frame(*program);
@@ -133,7 +133,7 @@ void fanOut(FrameScope &frame, gpuasync_stream *stream, uint32_t *x,
                MulAddParams{x, 32 * (branches + 1), 1, 100});
 }
 
-TEST_P(Regions, FanOutAndIn) {
+TEST_P(Regions, FanOutAndIn_G01) {
   for (uint32_t branches : {4u, 12u, 1000u}) {
     const uint32_t site =
         testSite("test.mlir", "region", 400 + branches, 1, UINT32_MAX);
@@ -154,7 +154,7 @@ TEST_P(Regions, FanOutAndIn) {
 }
 
 // Work before and behind a region, on its streams and on others that stay.
-TEST_P(Regions, OrderAcrossTheBorder) {
+TEST_P(Regions, OrderAcrossTheBorder_G02) {
   for (int call = 0; call < 4; ++call) {
     Words out(96);
     FrameScope frame(*program);
@@ -221,7 +221,7 @@ TEST_P(Regions, ProgressOfWhatIsAhead_B04) {
 }
 
 // A graph that is still held up holds up nobody else.
-TEST_P(Regions, OverlappingCalls_B04) {
+TEST_P(Regions, OverlappingCalls_B04_G04) {
   uint32_t *flag = nullptr;
   {
     FrameScope frame(*program);
@@ -301,7 +301,7 @@ TEST_P(Regions, StreamsThatEndInside) {
 
 // A caller's stream has work that nobody knows of: only what is ordered behind
 // it anyway runs there as a graph, and what follows is behind it.
-TEST_P(Regions, CallersStream) {
+TEST_P(Regions, CallersStream_G02) {
   gpuasync_stream *callers = nullptr;
   ASSERT_TRUE(
       Status(gpuasync_context_stream_create(context.get(), &callers)).ok());
@@ -353,7 +353,7 @@ TEST_P(Regions, CallersStream) {
 
 // Streams that outlive the region are waited for by themselves, or destroyed
 // with nothing said of the others, and another region may follow on them.
-TEST_P(Regions, StreamsThatFollow) {
+TEST_P(Regions, StreamsThatFollow_G02) {
   for (int call = 0; call < 6; ++call) {
     Words out(96);
     FrameScope frame(*program);
@@ -397,7 +397,7 @@ TEST_P(Regions, StreamsThatFollow) {
 }
 
 // A stream that others follow goes behind another one itself.
-TEST_P(Regions, FollowedStreamsFollow) {
+TEST_P(Regions, FollowedStreamsFollow_G02) {
   for (const char *way : {"graph", "stream"}) {
     play(way);
     for (int call = 0; call < 4; ++call) {
@@ -437,7 +437,7 @@ TEST_P(Regions, FollowedStreamsFollow) {
 
 // A stream that follows one that has ended is waited for itself, once a region
 // was played on it.
-TEST_P(Regions, WaitForOneThatFollowed) {
+TEST_P(Regions, WaitForOneThatFollowed_G02) {
   for (const char *way : {"graph", "stream"}) {
     play(way);
     for (uint32_t call = 0; call < 4; ++call) {
@@ -465,7 +465,7 @@ TEST_P(Regions, WaitForOneThatFollowed) {
 
 // Host control flow gives a region another shape each time: each has a graph of
 // its own.
-TEST_P(Regions, OtherShapes) {
+TEST_P(Regions, OtherShapes_G03) {
   for (uint32_t call = 0; call < 24; ++call) {
     const uint32_t rounds = call % 4;
     Words out(64);
@@ -492,7 +492,7 @@ TEST_P(Regions, OtherShapes) {
 
 // More shapes than are kept: those that were used longest ago go when nothing
 // runs.
-TEST_P(Regions, ManyShapes) {
+TEST_P(Regions, ManyShapes_G03) {
   for (uint32_t call = 0; call < 600; ++call) {
     const uint32_t rounds = 2 + call % 150;
     Words out(1);
@@ -513,7 +513,7 @@ TEST_P(Regions, ManyShapes) {
   EXPECT_LE(readStats(context).graphs.physical, 100u);
 }
 
-TEST_P(Regions, GridsAndEmptyOnes) {
+TEST_P(Regions, GridsAndEmptyOnes_G03) {
   for (int64_t blocks : {2, 3, 0, 1, 0, 0, 4, 2}) {
     Words out(128);
     FrameScope frame(*program);
@@ -534,7 +534,7 @@ TEST_P(Regions, GridsAndEmptyOnes) {
 }
 
 // Copies and fills of device memory, with other places each time.
-TEST_P(Regions, CopiesAndFills) {
+TEST_P(Regions, CopiesAndFills_G01) {
   for (uint32_t call = 0; call < 4; ++call) {
     Words out(256);
     FrameScope frame(*program);
@@ -566,7 +566,7 @@ TEST_P(Regions, CopiesAndFills) {
 
 // What a region cannot hold is done where it stands: what is recorded is played
 // first, and what comes is recorded again.
-TEST_P(Regions, WhatIsNotRecorded) {
+TEST_P(Regions, WhatIsNotRecorded_G02) {
   for (uint32_t call = 0; call < 4; ++call) {
     Words in(64, 3), out(64), all(64);
     FrameScope frame(*program);
@@ -619,7 +619,7 @@ TEST_P(Regions, LongLoop) {
 }
 
 // An error in a region fails the frame at its call; the next one is as ever.
-TEST_P(Regions, Errors) {
+TEST_P(Regions, Errors_G05) {
   for (int call = 0; call < 6; ++call) {
     FrameScope frame(*program);
     gpuasync_stream *stream = frame.stream();
@@ -659,7 +659,7 @@ TEST_P(Regions, Errors) {
 }
 
 // A region that is not ended is when its frame is left.
-TEST_P(Regions, LeftInside) {
+TEST_P(Regions, LeftInside_G05) {
   Words out(64);
   for (int call = 0; call < 3; ++call) {
     gpuasync_event *token = nullptr;
@@ -685,7 +685,7 @@ TEST_P(Regions, LeftInside) {
 
 // Threads that are in one region at once have graphs of their own, and a
 // program goes away with those of its regions.
-TEST_P(Regions, Threads) {
+TEST_P(Regions, Threads_G04) {
   constexpr int numThreads = 8;
   for (int round = 0; round < 2; ++round) {
     TestProgram own;
@@ -717,7 +717,7 @@ TEST_P(Regions, Threads) {
 
 // All on one of its streams, which needs no events: also where there are no
 // graphs. What follows on the others is behind it.
-TEST_P(Regions, OneStream) {
+TEST_P(Regions, OneStream_G01) {
   play("stream");
   for (uint32_t branches : {1u, 4u, 70u}) {
     const uint32_t site =
@@ -765,7 +765,7 @@ struct ClockOfWays {
   }
 } clockOfWays;
 
-TEST_P(Regions, TheFastestWayIsFound) {
+TEST_P(Regions, TheFastestWayIsFound_G09) {
   if (!hasGraphs())
     GTEST_SKIP() << "nothing is chosen where there are no graphs";
   play("auto");
@@ -817,7 +817,7 @@ TEST_P(Regions, TheFastestWayIsFound) {
 // Random work on several streams, each piece of memory in the order in which
 // the host asked for it: with the arguments and the shape of an earlier call or
 // with others, and with what regions do not hold among it.
-TEST_P(Regions, RandomPrograms) {
+TEST_P(Regions, RandomPrograms_G01) {
   const uint32_t first = std::random_device()();
   for (uint32_t program = 0; program < 90; ++program) {
     const uint32_t seed = first + program;
@@ -924,7 +924,7 @@ TEST_P(Regions, RandomPrograms) {
 }
 
 // Modules that go for room take the graphs of their kernels with them.
-TEST_P(Regions, ModulesThatAreGivenBack) {
+TEST_P(Regions, ModulesThatAreGivenBack_G06) {
   for (int round = 0; round < 3; ++round) {
     for (int call = 0; call < 3; ++call) {
       Words out(32 * 5);

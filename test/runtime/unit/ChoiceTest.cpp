@@ -40,7 +40,7 @@ uint64_t costs(Way way, uint64_t streams, uint64_t stream, uint64_t graph) {
   return way == Way::Streams ? streams : way == Way::Stream ? stream : graph;
 }
 
-TEST(Choice, TheFastestIsTaken) {
+TEST(Choice, TheFastestIsTaken_G09) {
   for (Way fastest : {Way::Streams, Way::Stream, Way::Graph}) {
     SCOPED_TRACE(nameOf(fastest));
     std::mt19937 noise(7);
@@ -65,7 +65,7 @@ TEST(Choice, TheFastestIsTaken) {
   }
 }
 
-TEST(Choice, ALittleFasterIsNoReasonToChange) {
+TEST(Choice, ALittleFasterIsNoReasonToChange_G09) {
   Choice choice;
   pass(choice, 1000, [](Way way) { return costs(way, 2000, 2000, 1000); });
   ASSERT_EQ(choice.current(), Way::Graph);
@@ -75,7 +75,7 @@ TEST(Choice, ALittleFasterIsNoReasonToChange) {
   EXPECT_EQ(choice.current(), Way::Stream);
 }
 
-TEST(Choice, OtherTimesAreMeasuredAnew) {
+TEST(Choice, OtherTimesAreMeasuredAnew_G09) {
   Choice choice;
   pass(choice, 100, [](Way way) { return costs(way, 2000, 2000, 1000); });
   ASSERT_EQ(choice.current(), Way::Graph);
@@ -85,7 +85,7 @@ TEST(Choice, OtherTimesAreMeasuredAnew) {
   EXPECT_EQ(choice.current(), Way::Streams);
 }
 
-TEST(Choice, WithoutTimesItIsAGraph) {
+TEST(Choice, WithoutTimesItIsAGraph_G09) {
   Choice choice;
   auto gone = pass(choice, 10000, [](Way) { return uint64_t(0); });
   EXPECT_EQ(choice.current(), Way::Graph);
@@ -93,7 +93,7 @@ TEST(Choice, WithoutTimesItIsAGraph) {
   EXPECT_GE(gone[Way::Graph], 9900u);
 }
 
-TEST(Choice, AGraphEachTimeDoesNotPay) {
+TEST(Choice, AGraphEachTimeDoesNotPay_G09) {
   for (bool waited : {false, true}) {
     Choice choice;
     uint64_t graphs = 0;
@@ -114,7 +114,7 @@ TEST(Choice, AGraphEachTimeDoesNotPay) {
   }
 }
 
-TEST(Choice, OnlyWhereTheTimeMayBeTaken) {
+TEST(Choice, OnlyWhereTheTimeMayBeTaken_G09) {
   Choice choice;
   bool timed = true;
   for (int i = 0; i < 1000; ++i) {
