@@ -127,7 +127,8 @@ TEST_F(CpuDriver, BlocksRunAtTheSameTime_T04) {
 
 std::atomic<uint32_t> meeting{0}, present;
 /// Two threads meet in a kernel whose blocks are not promised to run at the
-/// same time: it must not wait for ever.
+/// same time: it must not wait for ever. Each block takes long enough that the
+/// next launch is worth several threads too.
 void meetThreads(const gpuasync_cpu_block_ctx *, const void *, void *) {
   thread_local uint32_t last = 0;
   if (last != meeting)
@@ -139,6 +140,7 @@ void meetThreads(const gpuasync_cpu_block_ctx *, const void *, void *) {
       std::this_thread::yield();
     else
       present = 99; // and the other blocks need not wait
+  usleep(20);
 }
 
 // B04: a host thread that waits for a large kernel runs some of its blocks.
@@ -159,6 +161,140 @@ TEST_F(CpuDriver, WaitingThreadHelps_B04) {
     ASSERT_EQ(frame.wait({stream}), 0);
     ASSERT_EQ(present, 2u) << "round " << round;
   }
+}
+
+/// A kernel of one's own whose blocks take as long as one says, and then meet.
+struct Teachable {
+  Teachable() {
+    microseconds = 0;
+    meets = false;
+    runs = 0;
+  }
+  static void run(const gpuasync_cpu_block_ctx *ctx, const void *params,
+                  void *workgroup) {
+    if (meets)
+      meetThreads(ctx, params, workgroup);
+    else if (microseconds)
+      usleep(microseconds);
+    runner = std::this_thread::get_id();
+    ++runs;
+  }
+  /// Launches it and looks who ran the last block, without a wait in which the
+  /// host could run it.
+  std::thread::id launch(FrameScope &frame, gpuasync_stream *stream,
+                         int64_t blocks = 1, int64_t threads = 1) {
+    int64_t wanted = runs + blocks;
+    frame.launch(stream, Store, blocks, threads, StoreParams{});
+    while (runs < wanted)
+      std::this_thread::yield();
+    EXPECT_EQ(frame.wait({stream}), 0);
+    return runner;
+  }
+  /// Two launches that take longer than it takes to wake a thread.
+  void teach(FrameScope &frame, gpuasync_stream *stream, int64_t blocks = 1) {
+    microseconds = 200;
+    for (int i = 0; i < 2; ++i)
+      launch(frame, stream, blocks);
+    ++meeting;
+    present = 0;
+    meets = true;
+  }
+  static std::atomic<int> microseconds;
+  static std::atomic<bool> meets;
+  static std::atomic<int64_t> runs;
+  static std::atomic<std::thread::id> runner;
+  Custom custom{run};
+};
+std::atomic<int> Teachable::microseconds;
+std::atomic<bool> Teachable::meets;
+std::atomic<int64_t> Teachable::runs;
+std::atomic<std::thread::id> Teachable::runner;
+
+// B04: one thread that takes long is worth a thread of the device: branches of
+// such kernels run at the same time.
+TEST_F(CpuDriver, DearLaunchesOfOneThreadOverlap_B04) {
+  if (!hasTwoProcessors())
+    GTEST_SKIP() << "one processor";
+  Context fair = openFair();
+  Teachable kernel;
+  ContextScope scope(fair);
+  FrameScope frame(kernel.custom.program);
+  gpuasync_stream *a = frame.stream(), *b = frame.stream();
+  kernel.teach(frame, a);
+  frame.launch(a, Store, 1, 1, StoreParams{});
+  frame.launch(b, Store, 1, 1, StoreParams{});
+  EXPECT_EQ(frame.wait({a, b}), 0);
+  EXPECT_EQ(present, 2u);
+}
+
+// B04: the blocks of a launch of few threads that takes long are shared.
+TEST_F(CpuDriver, DearBlocksAreShared_B04) {
+  if (!hasTwoProcessors())
+    GTEST_SKIP() << "one processor";
+  Context fair = openFair();
+  Teachable kernel;
+  ContextScope scope(fair);
+  FrameScope frame(kernel.custom.program);
+  gpuasync_stream *stream = frame.stream();
+  kernel.teach(frame, stream, 8);
+  frame.launch(stream, Store, 8, 1, StoreParams{});
+  EXPECT_EQ(frame.wait({stream}), 0);
+  EXPECT_GE(present, 2u);
+  EXPECT_LT(present, 99u);
+}
+
+// B04: a host thread that waits for a join runs a branch that has no thread.
+TEST_F(CpuDriver, WaitingThreadRunsABranch_B04) {
+  if (!hasTwoProcessors())
+    GTEST_SKIP() << "one processor";
+  setenv("GPU_ASYNC_CPU_THREADS", "1", 1);
+  Context fair = openFair();
+  unsetenv("GPU_ASYNC_CPU_THREADS");
+  Teachable kernel;
+  ContextScope scope(fair);
+  for (int round = 0; round < 20; ++round) {
+    FrameScope frame(kernel.custom.program);
+    gpuasync_stream *a = frame.stream(), *b = frame.stream(),
+                    *join = frame.stream();
+    kernel.meets = false;
+    kernel.teach(frame, a);
+    frame.launch(a, Store, 1, 1, StoreParams{});
+    frame.launch(b, Store, 1, 1, StoreParams{});
+    for (gpuasync_stream *branch : {a, b}) {
+      gpuasync_event *event = frame.record(branch);
+      frame.waitEvent(join, event);
+      frame.destroy(event);
+    }
+    EXPECT_EQ(frame.wait({join}), 0);
+    ASSERT_EQ(present, 2u) << "round " << round;
+    EXPECT_EQ(frame.wait({a, b}), 0);
+  }
+}
+
+// A kernel is judged by what it took lately, whatever its number of threads.
+TEST_F(CpuDriver, CheaperAndDearer_B04) {
+  Context fair = openFair();
+  Teachable kernel;
+  ContextScope scope(fair);
+  FrameScope frame(kernel.custom.program);
+  gpuasync_stream *stream = frame.stream();
+  const std::thread::id host = std::this_thread::get_id();
+  auto becomes = [&](bool byHost, int64_t blocks, int64_t threads) {
+    for (int i = 0; i < 20000; ++i)
+      if ((kernel.launch(frame, stream, blocks, threads) == host) == byHost)
+        return true;
+    return false;
+  };
+  EXPECT_EQ(kernel.launch(frame, stream), host); // nothing is known of it
+  for (int round = 0; round < 3; ++round) {
+    kernel.microseconds = 200;
+    EXPECT_TRUE(becomes(false, 1, 1));
+    EXPECT_NE(kernel.launch(frame, stream), host);
+    kernel.microseconds = 0;
+    EXPECT_TRUE(becomes(true, 1, 1));
+  }
+  // Many threads that take no time are no reason to wake another.
+  EXPECT_TRUE(becomes(true, 17, 1024));
 }
 
 // A host thread that waits for what comes before the kernel is no help to it:

@@ -22,9 +22,8 @@ using namespace gpuasync::cpu;
 
 namespace {
 
-/// Work up to this size runs on the enqueuing thread when nothing is ahead:
-/// waking another thread costs more.
-constexpr int64_t inlineThreads = 16384;
+/// Copies and fills up to this size run on the enqueuing thread when nothing is
+/// ahead: waking another thread costs more.
 constexpr uint64_t inlineBytes = 1 << 20;
 constexpr int64_t maxThreadsPerBlock = 1024;
 constexpr int64_t maxWorkgroupBytes = 16 << 20;
@@ -141,6 +140,10 @@ public:
                     NativeModule &out, NativeFunction *functions) override {
     ++driverCallCount;
     auto *table = static_cast<const gpuasync_cpu_kernel *>(image.data);
+    LineArray<LoadedKernel> kernels =
+        makeLineArray<LoadedKernel>(module.kernelCount);
+    if (!kernels)
+      return outOfMemoryStatus();
     for (uint32_t i = 0; i < module.kernelCount; ++i) {
       const char *wanted = module.kernels[i].name;
       if (!table[i].name || strcmp(table[i].name, wanted) != 0 ||
@@ -148,9 +151,10 @@ public:
         return makeStatus(GPUASYNC_NOT_FOUND,
                           "module '%s': the cpu image lacks kernel '%s'",
                           module.name, wanted);
-      functions[i] = const_cast<gpuasync_cpu_kernel *>(&table[i]);
+      kernels[i].kernel = &table[i];
+      functions[i] = &kernels[i];
     }
-    out = const_cast<gpuasync_cpu_kernel *>(table);
+    out = kernels.release();
     modules.fetch_add(1, std::memory_order_relaxed);
     return Status();
   }
@@ -161,8 +165,9 @@ public:
     adopted.data = foreign;
     return loadModule(module, adopted, out, functions);
   }
-  void unloadModule(NativeModule) noexcept override {
+  void unloadModule(NativeModule module) noexcept override {
     ++driverCallCount;
+    LineArray<LoadedKernel>(static_cast<LoadedKernel *>(module)).reset();
     modules.fetch_sub(1, std::memory_order_relaxed);
   }
 
@@ -275,7 +280,8 @@ Status CpuContext::launch(NativeStream native, NativeFunction function,
                           const gpuasync_site *site) {
   ++driverCallCount;
   Stream &stream = *static_cast<Stream *>(native);
-  auto *table = static_cast<const gpuasync_cpu_kernel *>(function);
+  auto &loaded = *static_cast<LoadedKernel *>(function);
+  const gpuasync_cpu_kernel *table = loaded.kernel;
   int64_t threads = 1, blocks = 1;
   for (int i = 0; i < 3; ++i) {
     if (__builtin_mul_overflow(threads, block.block[i], &threads) ||
@@ -303,6 +309,7 @@ Status CpuContext::launch(NativeStream native, NativeFunction function,
 
   Op *op = scheduler->makeOp(stream, OpKind::Launch, site);
   op->kernel = table;
+  op->cost = &loaded.cost;
   memcpy(op->grid, block.grid, sizeof(op->grid));
   memcpy(op->block, block.block, sizeof(op->block));
   op->dynamicSharedBytes = block.dynamicSharedBytes;
@@ -321,7 +328,8 @@ Status CpuContext::launch(NativeStream native, NativeFunction function,
   if (block.paramBytes)
     memcpy(op->params, block.params, block.paramBytes);
   scheduler->enqueue(stream, op,
-                     !op->mayBlock && blocks <= inlineThreads / threads);
+                     !op->mayBlock && loaded.cost.estimate(blocks, threads) <=
+                                          worthThreadNs);
   return Status();
 }
 

@@ -7,6 +7,7 @@
 
 #include "core/abi/SizedStruct.h"
 #include "core/abi/Strided.h"
+#include "core/process/Clock.h"
 #include "drivers/cpu/Scheduler.h"
 
 #include <algorithm>
@@ -86,6 +87,16 @@ int64_t getLongestRun(const Op &op, bool checks) {
 } // namespace
 
 void Scheduler::runBlocks(Job &job) {
+  if (!job.isMeasured) {
+    (void)takeBlocks(job);
+    return;
+  }
+  const int64_t start = nowNs();
+  if (int64_t blocks = takeBlocks(job))
+    job.op->cost->addSample(nowNs() - start, blocks);
+}
+
+int64_t Scheduler::takeBlocks(Job &job) {
   const Op &op = *job.op;
   const uint64_t workgroupBytes =
       ((op.kernel->workgroupBytes + 15) & ~uint64_t(15)) +
@@ -111,16 +122,16 @@ void Scheduler::runBlocks(Job &job) {
                                  "memory for a block",
                                  bytes),
                       op.site));
-    return;
+    return 0;
   }
-  int64_t begin, end;
+  int64_t begin, end, blocks = 0;
   while (job.take(begin, end)) {
     ctx.blockIdx[0] = begin % op.grid[0];
     ctx.blockIdx[1] = begin / op.grid[0] % op.grid[1];
     ctx.blockIdx[2] = begin / op.grid[0] / op.grid[1];
     for (int64_t i = begin; i < end; i += ctx.runBlocks) {
       if (job.failed.load(std::memory_order_relaxed))
-        return;
+        return 0; // an assert's threads end early
       if (__builtin_expect(hooks != nullptr, 0))
         hooks->blockBegin(op.checked, &ctx, workgroup, workgroupBytes, bytes);
       ctx.runBlocks =
@@ -136,7 +147,9 @@ void Scheduler::runBlocks(Job &job) {
         }
       }
     }
+    blocks += end - begin;
   }
+  return blocks;
 }
 
 void Scheduler::execute(Stream &stream, Op &op) {

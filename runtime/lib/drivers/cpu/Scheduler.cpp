@@ -189,6 +189,7 @@ void Scheduler::enqueue(Stream &stream, Op *op, bool inlineIfIdle) {
     submit(&stream);
     return;
   }
+  stream.startedOn = -1;
   execute(stream, *op);
   Stream *woken;
   {
@@ -354,12 +355,21 @@ void Scheduler::start(Stream *list) {
 }
 
 Stream *Scheduler::takeRunnable() {
-  Stream *stream = runnableHead;
+  return takeRunnable([](Stream *) { return true; });
+}
+
+template <typename Wanted>
+Stream *Scheduler::takeRunnable(Wanted wanted) {
+  Stream *before = nullptr, *stream = runnableHead;
+  while (stream && !wanted(stream)) {
+    before = stream;
+    stream = stream->nextRunnable;
+  }
   if (!stream)
     return nullptr;
-  runnableHead = stream->nextRunnable;
-  if (!runnableHead)
-    runnableTail = nullptr;
+  (before ? before->nextRunnable : runnableHead) = stream->nextRunnable;
+  if (stream == runnableTail)
+    runnableTail = before;
   stream->nextRunnable = nullptr;
   --runnableCount;
   return stream;
@@ -484,17 +494,10 @@ void Scheduler::threadMain() {
       continue;
     }
     if (Job *job = jobs) {
-      ++job->helpers;
       bool blocks = job->op->mayBlock;
       blocked += blocks;
-      lock.unlock();
-      leaveProcessor(job->processor);
-      runBlocks(*job);
-      lock.lock();
+      helpWith(*job, lock, /*leaves=*/true);
       blocked -= blocks;
-      if (--job->helpers == 0)
-        jobDone.notify_all();
-      removeJob(job); // no block is left
       continue;
     }
     if (stopping)
@@ -511,8 +514,12 @@ void Scheduler::runLaunch(Stream &stream, Op &op) {
   job.stream = &stream;
   job.total = op.grid[0] * op.grid[1] * op.grid[2];
   int64_t threadsPerBlock = op.block[0] * op.block[1] * op.block[2];
+  const int64_t work = op.cost->estimate(job.total, threadsPerBlock);
+  // What the adversary plays follows from the seed, not from the clock.
+  job.isMeasured =
+      !adversary && !op.mayBlock && op.cost->wantsSample(work, op.position);
   bool shared = job.total > 1 && numProcessors > 1 &&
-                (op.mayBlock || job.total > 16384 / threadsPerBlock);
+                (op.mayBlock || work > worthThreadNs);
   if (op.mayBlock)
     beginBlocking();
   if (!shared) {
@@ -525,8 +532,9 @@ void Scheduler::runLaunch(Stream &stream, Op &op) {
     job.chunk =
         op.mayBlock
             ? 1
-            : std::max<int64_t>(1, std::min(job.total / (32 * numProcessors),
-                                            4096 / threadsPerBlock));
+            : std::max<int64_t>(
+                  1, job.total / std::max<int64_t>(32 * numProcessors,
+                                                   work / (worthThreadNs / 4)));
     if (!op.mayBlock) {
       std::lock_guard<std::mutex> lock(stream.mutex);
       stream.job.store(&job);
@@ -559,6 +567,19 @@ void Scheduler::runLaunch(Stream &stream, Op &op) {
     endBlocking();
 }
 
+void Scheduler::helpWith(Job &job, std::unique_lock<std::mutex> &lock,
+                         bool leaves) {
+  ++job.helpers; // keeps it alive
+  lock.unlock();
+  if (leaves)
+    leaveProcessor(job.processor);
+  runBlocks(job);
+  lock.lock();
+  if (--job.helpers == 0)
+    jobDone.notify_all();
+  removeJob(&job); // no block is left
+}
+
 bool Scheduler::callHelper(std::unique_lock<std::mutex> &lock,
                            uint32_t called) {
   if (called < idle) {
@@ -584,6 +605,111 @@ void Scheduler::help(Stream &stream, uint64_t position) {
   std::lock_guard<std::mutex> jobLock(mutex);
   if (--job->helpers == 0)
     jobDone.notify_all();
+}
+
+/// Whether a host thread that waits may run it. Not what calls somebody else's
+/// code.
+static bool surelyEnds(const Op &op) {
+  return !op.mayBlock && op.kind != OpKind::Call;
+}
+
+namespace {
+/// What a host thread waits for: streams, and up to where they are needed.
+/// Those that are found first, if they are many.
+class NeededStreams {
+public:
+  NeededStreams(Stream &stream, uint64_t position) {
+    add(&stream, position);
+    for (size_t i = 0; i < count; ++i)
+      lookAt(entries[i]);
+  }
+  struct Entry {
+    Stream *stream;
+    uint64_t position;
+    bool surelyEnds; ///< what it runs next
+  };
+  /// Null: not needed.
+  const Entry *find(const Stream *stream) const {
+    for (size_t i = 0; i < count; ++i)
+      if (entries[i].stream == stream)
+        return &entries[i];
+    return nullptr;
+  }
+
+private:
+  void add(Stream *stream, uint64_t position) {
+    if (count < most && !find(stream) &&
+        stream->completed.load(std::memory_order_acquire) < position)
+      entries[count++] = {stream, position, false};
+  }
+  void lookAt(Entry &entry) {
+    std::lock_guard<std::mutex> lock(entry.stream->mutex);
+    const Op *op = entry.stream->head;
+    entry.surelyEnds = op && surelyEnds(*op);
+    for (int left = mostOps; op && op->position <= entry.position && left--;
+         op = op->next)
+      if (op->kind == OpKind::Wait)
+        add(op->target, op->targetPosition);
+  }
+
+  static constexpr size_t most = 16;
+  static constexpr int mostOps = 64; ///< looked at, of a stream
+  Entry entries[most];
+  size_t count = 0;
+};
+} // namespace
+
+bool Scheduler::runNeeded(Stream &stream, uint64_t position) {
+  const NeededStreams needed(stream, position);
+  std::unique_lock<std::mutex> lock(mutex);
+  const Stream *runnable = takeRunnable([&](const Stream *candidate) {
+    const auto *entry = needed.find(candidate);
+    return entry && entry->surelyEnds;
+  });
+  if (runnable) {
+    lock.unlock();
+    const auto *entry = needed.find(runnable);
+    return runUpTo(*entry->stream, entry->position);
+  }
+  Job *job = jobs;
+  while (job && (job->op->mayBlock || !needed.find(job->stream)))
+    job = job->nextJob;
+  if (job)
+    helpWith(*job, lock, /*leaves=*/false);
+  return job;
+}
+
+bool Scheduler::runUpTo(Stream &stream, uint64_t position) {
+  stream.startedOn = -1;
+  stream.state.store(Stream::State::Running, std::memory_order_relaxed);
+  while (true) {
+    Op *op;
+    bool isNeeded, goesOn;
+    {
+      std::lock_guard<std::mutex> lock(stream.mutex);
+      op = stream.head;
+      isNeeded = op && op->position <= position;
+      goesOn = isNeeded && surelyEnds(*op);
+      if (!goesOn)
+        stream.state.store(op ? Stream::State::Runnable : Stream::State::Idle,
+                           std::memory_order_relaxed);
+    }
+    if (!goesOn) {
+      if (op)
+        submit(&stream);
+      return !isNeeded;
+    }
+    if (op->kind == OpKind::Wait && park(stream, *op))
+      return true;
+    execute(stream, *op);
+    Stream *woken;
+    {
+      std::lock_guard<std::mutex> lock(stream.mutex);
+      woken = complete(stream, op);
+    }
+    if (woken)
+      submit(woken);
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -612,6 +738,9 @@ Scheduler::Wait Scheduler::waitUntil(Stream &stream, uint64_t position,
   // runs what, and the checker tells kernels from the host by their threads.
   if (timeoutNs >= 0 || adversary || checkHooks.load())
     return sleepUntil(stream, position, timeoutNs, /*helps=*/false);
+  while (runNeeded(stream, position))
+    if (reached())
+      return Wait::Reached;
   stream.volunteers.fetch_add(1);
   Wait result = sleepUntil(stream, position, timeoutNs, /*helps=*/true);
   stream.volunteers.fetch_sub(1);
@@ -631,6 +760,13 @@ Scheduler::Wait Scheduler::sleepUntil(Stream &stream, uint64_t position,
   auto isWanted = [&] {
     return helps && stream.job.load(std::memory_order_relaxed);
   };
+  // Meanwhile no kernel of this stream counts on this thread.
+  auto runOthers = [&] {
+    stream.volunteers.fetch_sub(1);
+    bool ran = !stream.job.load() && runNeeded(stream, position);
+    stream.volunteers.fetch_add(1);
+    return ran;
+  };
   auto spin = [&] {
     for (int i = 0; i < 500 && numProcessors > 1; ++i) {
       relax();
@@ -638,6 +774,8 @@ Scheduler::Wait Scheduler::sleepUntil(Stream &stream, uint64_t position,
         return true;
       if (isWanted()) {
         help(stream, position);
+        i = 0;
+      } else if (helps && i % 64 == 63 && runOthers()) {
         i = 0;
       }
     }

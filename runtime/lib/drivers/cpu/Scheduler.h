@@ -27,6 +27,7 @@
 #define GPUASYNC_DRIVERS_CPU_SCHEDULER_H
 
 #include "drivers/Driver.h"
+#include "drivers/cpu/Cost.h"
 #include "gpuasync/Check.h"
 
 #include <algorithm>
@@ -63,6 +64,12 @@ struct Tenure {
   Status statusAt(uint64_t position) const;
 };
 
+/// A kernel of a loaded module.
+struct alignas(64) LoadedKernel {
+  const gpuasync_cpu_kernel *kernel = nullptr;
+  Cost cost;
+};
+
 struct Event {
   Stream *stream = nullptr;
   uint64_t position = 0;
@@ -81,6 +88,7 @@ struct Op {
   bool mayBlock = false;
   // Launch
   const gpuasync_cpu_kernel *kernel = nullptr;
+  Cost *cost = nullptr; ///< the kernel's
   int64_t grid[3], block[3];
   int64_t dynamicSharedBytes = 0;
   void *params = nullptr;  ///< inlineParams or malloc
@@ -119,7 +127,8 @@ struct Stream {
   Stream *nextWaiter = nullptr;
   uint64_t waitPosition = 0;
   Stream *nextRunnable = nullptr;
-  int startedOn = -1; ///< processor of the thread that made it runnable
+  /// Processor of the thread that made it runnable; -1: a host thread runs it.
+  int startedOn = -1;
   // The adversary's.
   uint32_t index = 0; ///< how many streams were made before it
   uint64_t neededMark = 0, lastTurn = 0;
@@ -133,6 +142,7 @@ struct Job {
   /// Each taker gets a `share`th of what is left, `chunk` blocks at least, so
   /// that all end at about the same time.
   int64_t share = 1, chunk = 1;
+  bool isMeasured = false;
   std::atomic<int64_t> next{0};
   /// The next blocks to run, [begin, end); false: all are taken.
   bool take(int64_t &begin, int64_t &end) {
@@ -197,10 +207,23 @@ private:
   Stream *pump(Stream *stream);
   void execute(Stream &stream, Op &op);
   void runLaunch(Stream &stream, Op &op);
+  /// Runs blocks until all are taken.
   void runBlocks(Job &job);
+  /// The same; the number of blocks that it ran.
+  int64_t takeBlocks(Job &job);
   /// Runs blocks of the stream's kernel, if there is one that wants help and is
   /// not behind `position`.
   void help(Stream &stream, uint64_t position);
+  /// Runs on the waiting host thread a stream that could run, or blocks of a
+  /// kernel, without which `stream` does not come to `position`. False: there
+  /// is nothing that it could run.
+  bool runNeeded(Stream &stream, uint64_t position);
+  /// Runs what surely ends of a stream that was runnable, up to `position`.
+  /// False: it came upon something else.
+  bool runUpTo(Stream &stream, uint64_t position);
+  /// What a thread that is none of the stream's does for its kernel: `mutex`
+  /// held, and again afterwards. `leaves`: see leaveProcessor.
+  void helpWith(Job &job, std::unique_lock<std::mutex> &lock, bool leaves);
   /// Gets help for a job from an idle thread or a new one; `mutex` held.
   bool callHelper(std::unique_lock<std::mutex> &lock, uint32_t called);
   /// Marks everything up to `op` done and recycles it. Returns the waiters that
@@ -224,7 +247,10 @@ private:
   /// Puts the operation behind all others. If the stream was idle it is in
   /// state `begin` now, and the result is true.
   bool append(Stream &stream, Op *op, Stream::State begin);
-  Stream *takeRunnable();   ///< the first one, or null; `mutex` held
+  Stream *takeRunnable(); ///< the first one, or null; `mutex` held
+  /// The first of `wanted`, or null; `mutex` held.
+  template <typename Wanted>
+  Stream *takeRunnable(Wanted wanted);
   void removeJob(Job *job); ///< unless it is not on the list; `mutex` held
 
   std::mutex mutex;
