@@ -29,14 +29,14 @@ constexpr int64_t worthThreadNs = 10240;
 class Cost {
 public:
   /// Nanoseconds that one processor takes for `blocks` blocks of
-  /// `threadsPerBlock` threads. Of a kernel that was never measured, as though
-  /// more than 16384 threads were worth another thread.
+  /// `threadsPerBlock` threads. Of a kernel that was not measured twice, as
+  /// though more than 16384 threads were worth another thread.
   int64_t estimate(int64_t blocks, int64_t threadsPerBlock) const {
     const uint64_t two = samples.load(std::memory_order_relaxed);
-    // The dearer one: a kernel whose loops are as long as an argument says is
-    // cheap when it was cheap twice.
-    uint64_t block = std::max(two >> 32, two & UINT32_MAX);
-    if (__builtin_expect(two == 0, 0))
+    // The cheaper one: the other may have met cold caches, or have lost the
+    // processor for milliseconds.
+    uint64_t block = std::min(two >> 32, two & UINT32_MAX);
+    if (__builtin_expect(block == 0, 0))
       block = uint64_t(threadsPerBlock) * (worthThreadNs * unitsPerNs / 16384);
     uint64_t work;
     if (__builtin_mul_overflow(block, uint64_t(blocks), &work))
@@ -72,7 +72,7 @@ private:
   /// A nanosecond a block is much where there are millions of blocks; 2^32
   /// sixteenths are a quarter of a second.
   static constexpr uint32_t unitsPerNs = 16;
-  /// The last two, of a block, the later one low; 0: none.
+  /// The last two, of a block, the later one low; 0: none yet.
   std::atomic<uint64_t> samples{0};
 };
 

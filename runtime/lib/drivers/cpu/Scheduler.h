@@ -13,8 +13,8 @@
 // holds no thread.
 //
 // Threads: one pool per context. Each thread *pumps* one stream at a time or
-// helps with the blocks of a large kernel, as does a host thread that waits for
-// the kernel's stream. Kernels that may block are counted:
+// helps with the blocks of a large kernel. So does a host thread that waits, as
+// far as it needs the stream or the kernel. Kernels that may block are counted:
 // while `threads - blocked` is below the number of processors and something is
 // runnable, a thread is added, so spinning kernels never starve a stream. At
 // the limit the operation that would need a thread fails with its location.
