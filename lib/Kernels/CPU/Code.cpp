@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Kernels/CPU/Code.h"
+#include "Interleave.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -191,6 +192,11 @@ void gpuasync::optimizeCpuCode(llvm::Module &module,
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, sccs, modules);
+  if (tuning.LoopVectorization)
+    builder.registerVectorizerStartEPCallback(
+        [](llvm::FunctionPassManager &passes, llvm::OptimizationLevel) {
+          passes.addPass(cpu::InterleaveThreads());
+        });
   builder
       .buildPerModuleDefaultPipeline(level == 1   ? llvm::OptimizationLevel::O1
                                      : level == 2 ? llvm::OptimizationLevel::O2
