@@ -213,17 +213,19 @@ func.func @events() {
   return
 }
 
+// Copies and fills are none, wherever the memory is.
 // CHECK-LABEL: func @borders
 // CHECK: gpu_async.region {
 // CHECK-NEXT: memcpy {{.*}} id(2
 // CHECK-NEXT: memset {{.*}} id(3
-// CHECK-NEXT: }
 // CHECK-NEXT: memcpy {{.*}} id(4
 // CHECK-NEXT: launch {{.*}} id(5
 // CHECK-NEXT: memset {{.*}} id(6
 // CHECK-NEXT: launch {{.*}} id(7
 // CHECK-NEXT: memcpy {{.*}} id(8
 // CHECK-NEXT: launch {{.*}} id(9
+// CHECK-NEXT: memcpy {{.*}} id(16
+// CHECK-NEXT: }
 // CHECK-NEXT: memref.load
 // CHECK-NEXT: launch {{.*}} id(10
 // CHECK-NEXT: call @opaque
@@ -251,6 +253,7 @@ func.func @borders(%h: memref<16xf32>, %r: memref<*xf32>) {
   gpu_async.launch on %s id(7) @k::@g blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%x : memref<16xf32>)
   gpu_async.memcpy on %s id(8) %x, %shared : memref<16xf32>, memref<16xf32>
   gpu_async.launch on %s id(9) @k::@g blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%x : memref<16xf32>)
+  gpu_async.memcpy on %s id(16) %h, %x : memref<16xf32>, memref<16xf32>
   %w = memref.load %h[%c0] : memref<16xf32>
   gpu_async.launch on %s id(10) @k::@g blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%x : memref<16xf32>)
   call @opaque() : () -> ()

@@ -7,7 +7,6 @@
 
 #include "RegionContents.h"
 
-#include "GPUAsync/Analysis/Memory/MemoryAccesses.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
@@ -98,21 +97,6 @@ void RegionContents::flow(Operation *op, Blocked &blocked) {
 // Single ops
 //===----------------------------------------------------------------------===//
 
-/// Whether the memory is of the device alone, as far as the function tells.
-static bool isDeviceMemory(Value memory) {
-  SmallVector<Base> bases;
-  findBases(memory, bases);
-  return llvm::all_of(bases, [](const Base &base) {
-    if (base.kind != Base::Allocation)
-      return false;
-    Operation *maker = base.identity.getDefiningOp();
-    if (auto window = dyn_cast_or_null<WindowOp>(maker))
-      return isDeviceMemory(window.getSlab());
-    auto alloc = dyn_cast_or_null<AllocOp>(maker);
-    return alloc && !alloc.getHostShared();
-  });
-}
-
 static bool isOnCallersStream(Operation *op) {
   return llvm::any_of(op->getOperands(), [](Value operand) {
     return isa<StreamType>(operand.getType()) &&
@@ -159,20 +143,10 @@ std::optional<Border> RegionContents::findBorderIn(Operation *op) {
       return Border{op, "the kernel may wait for other work", *point};
   if (behindBlocked.contains(op))
     return border("it is behind a kernel that may wait for other work");
-  if (isa<LaunchOp, StreamCreateOp, StreamDestroyOp, StreamWaitOp,
-          EventRecordOp, EventReadyOp, EventDestroyOp>(op))
+  // Where memory lies the runtime knows, and deals with it.
+  if (isa<LaunchOp, MemcpyOp, MemsetOp, StreamCreateOp, StreamDestroyOp,
+          StreamWaitOp, EventRecordOp, EventReadyOp, EventDestroyOp>(op))
     return std::nullopt;
-  if (auto copy = dyn_cast<MemcpyOp>(op)) {
-    if (isDeviceMemory(copy.getDestination()) &&
-        isDeviceMemory(copy.getSource()))
-      return std::nullopt;
-    return border("it may copy from or to memory of the host");
-  }
-  if (auto set = dyn_cast<MemsetOp>(op)) {
-    if (isDeviceMemory(set.getDestination()))
-      return std::nullopt;
-    return border("it may set memory of the host");
-  }
   if (isa<StreamSynchronizeOp, EventSynchronizeOp>(op))
     return border("the host waits");
   if (isa<AllocOp, DeallocOp>(op))

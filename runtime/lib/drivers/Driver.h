@@ -167,6 +167,7 @@ struct StridedCopy {
   int64_t destinationStrides[maxRank] = {};
   int64_t sourceStrides[maxRank] = {};
   uint32_t rank = 0;
+  uint32_t padding = 0; ///< copies are compared as bytes
   /// Bytes of the innermost element: any value; the core has merged a
   /// contiguous last dimension into it, so a plain 2-D copy is rank 1 with
   /// elementBytes = width.

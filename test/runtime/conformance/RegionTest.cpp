@@ -7,8 +7,7 @@
 // it computes and what it is ordered with is the same.
 //===----------------------------------------------------------------------===//
 
-#include "Fixture.h"
-#include "core/context/ContextImpl.h"
+#include "RegionFixture.h"
 #include "core/process/Clock.h"
 #include "core/region/Regions.h"
 #include "gpuasync/Program.h"
@@ -20,67 +19,8 @@ using namespace gpuasync_test::detail;
 
 namespace {
 
-using Words = std::vector<uint32_t>;
-
-class Regions : public DeviceTest {
-protected:
-  void SetUp() override {
-    DeviceTest::SetUp();
-    play("graph");
-  }
-  void TearDown() override {
-    play("streams");
-    DeviceTest::TearDown();
-    if (context.get())
-      EXPECT_EQ(readStats(context).graphs.physical, 0u);
-  }
-  void play(const char *how) {
-    Status status(gpuasync_set_play(how));
-    EXPECT_TRUE(status.ok()) << status.message();
-  }
-  bool hasGraphs() { return context.get()->has(gpuasync::CapGraphs); }
-  /// Graphs launched and regions played on streams since the last question.
-  struct Played {
-    uint64_t graphs, streams;
-  };
-  Played played() {
-    gpuasync_stats now = readStats(context);
-    Played more = {now.graphLaunches - before.graphs,
-                   now.regionsOnStreams - before.streams};
-    before = {now.graphLaunches, now.regionsOnStreams};
-    return more;
-  }
-  void expectPlayed(uint64_t graphs, uint64_t streams) {
-    Played now = played();
-    EXPECT_EQ(now.graphs, hasGraphs() ? graphs : 0);
-    EXPECT_EQ(now.streams, hasGraphs() ? streams : 0);
-  }
-
-private:
-  Played before = {0, 0};
-};
+class Regions : public RegionTest {};
 INSTANTIATE_OVER_DEVICES(Regions);
-
-#define REGION SITE("region")
-
-class RegionScope {
-public:
-  RegionScope(FrameScope &frame, uint32_t site) : frame(frame), site(site) {
-    gpuasync_region_begin(frame, site);
-  }
-  RegionScope(const RegionScope &) = delete;
-  ~RegionScope() { end(); }
-  void end() {
-    if (open)
-      gpuasync_region_end(frame, site);
-    open = false;
-  }
-
-private:
-  FrameScope &frame;
-  uint32_t site;
-  bool open = true;
-};
 
 // A chain on one stream, with other values each time: the first call is played
 // on streams, all others are one graph, whose nodes get the new values.
@@ -830,19 +770,21 @@ TEST_P(Regions, RandomPrograms_G01) {
       std::mt19937 shape(seed + call / 5), values(seed * 7 + call / 2);
       auto choose = [&](uint32_t below) { return uint32_t(shape() % below); };
       constexpr uint32_t numBuffers = 6, words = 32;
-      Words expected(numBuffers * words, 1), out(expected.size());
+      // Behind the device's buffers, two of the host's.
+      Words expected((numBuffers + 2) * words, 1), out(numBuffers * words),
+          host(2 * words, 1);
       FrameScope frame(*this->program);
       std::vector<gpuasync_stream *> streams(1 + choose(5));
       for (auto &stream : streams)
         stream = frame.stream();
       gpuasync_stream *main = streams[0];
-      uint32_t *x = frame.alloc(main, expected.size());
+      uint32_t *x = frame.alloc(main, out.size());
       frame.launch(main, Store, numBuffers, words, StoreParams{x, 1});
       // The event behind what last touched a buffer, and its stream.
       struct Last {
         gpuasync_event *event = nullptr;
         gpuasync_stream *stream = nullptr;
-      } last[numBuffers];
+      } last[numBuffers + 2];
       std::vector<gpuasync_event *> events;
       auto behind = [&](gpuasync_stream *stream, uint32_t buffer) {
         if (last[buffer].stream && last[buffer].stream != stream)
@@ -854,17 +796,27 @@ TEST_P(Regions, RandomPrograms_G01) {
         last[buffer] = {event, stream};
       };
       touch(main, 0);
-      for (uint32_t i = 1; i < numBuffers; ++i)
-        last[i] = last[0];
+      for (Last &each : last)
+        each = last[0];
       const uint32_t regions = 1 + choose(3);
       for (uint32_t r = 0; r < regions; ++r) {
         RegionScope region(frame, site);
         for (uint32_t ops = 2 + choose(20); ops; --ops) {
           gpuasync_stream *stream =
               streams[choose(static_cast<uint32_t>(streams.size()))];
-          const uint32_t a = choose(numBuffers),
-                         b = (a + 1 + choose(numBuffers - 1)) % numBuffers;
-          uint32_t *to = x + a * words, *from = x + b * words;
+          const uint32_t kind = choose(r % 2 ? 8 : 6);
+          const bool upload = kind == 4, download = kind == 5;
+          uint32_t a = choose(numBuffers),
+                   b = (a + 1 + choose(numBuffers - 1)) % numBuffers;
+          if (upload)
+            b = numBuffers + choose(2);
+          if (download)
+            a = numBuffers + choose(2);
+          auto place = [&](uint32_t i) {
+            return i < numBuffers ? x + i * words
+                                  : host.data() + (i - numBuffers) * words;
+          };
+          uint32_t *to = place(a), *from = place(b);
           const uint32_t value = uint32_t(values() % 100);
           behind(stream, a);
           behind(stream, b);
@@ -873,7 +825,7 @@ TEST_P(Regions, RandomPrograms_G01) {
               expected[a * words + i] =
                   change(expected[a * words + i], expected[b * words + i]);
           };
-          switch (choose(r % 2 ? 6 : 4)) {
+          switch (kind) {
           case 0:
             frame.launch(stream, AddUp, 1, words,
                          AddUpParams{to, from, words, value});
@@ -885,6 +837,8 @@ TEST_P(Regions, RandomPrograms_G01) {
             each([&](uint32_t old, uint32_t) { return old * 3 + value; });
             break;
           case 2:
+          case 4:
+          case 5:
             frame.copy(stream, to, from, words * 4);
             each([&](uint32_t, uint32_t in) { return in; });
             break;
@@ -893,7 +847,7 @@ TEST_P(Regions, RandomPrograms_G01) {
                             SITE("memset"));
             each([&](uint32_t, uint32_t) { return value; });
             break;
-          case 4: { // from the host's memory, which changes at once
+          case 6: { // from the host's memory, which changes at once
             Words in(words, value);
             frame.copy(stream, to, in.data(), words * 4);
             each([&](uint32_t, uint32_t) { return value; });
@@ -907,9 +861,10 @@ TEST_P(Regions, RandomPrograms_G01) {
           last[b] = last[a];
         }
       }
-      for (uint32_t i = 0; i < numBuffers; ++i) {
+      for (uint32_t i = 0; i < numBuffers + 2; ++i) {
         behind(main, i);
-        frame.copy(main, out.data() + i * words, x + i * words, words * 4);
+        if (i < numBuffers)
+          frame.copy(main, out.data() + i * words, x + i * words, words * 4);
       }
       for (gpuasync_event *event : events)
         frame.destroy(event);
@@ -918,6 +873,7 @@ TEST_P(Regions, RandomPrograms_G01) {
         ASSERT_EQ(frame.wait(streams), 0);
       else
         ASSERT_EQ(frame.wait({main}), 0);
+      out.insert(out.end(), host.begin(), host.end());
       ASSERT_EQ(out, expected);
     }
   }

@@ -211,6 +211,44 @@ TEST_P(Counts, NoSwitchWhenCurrent_X02) {
       << "the outer frame, with CUDA the context's opening and going back";
 }
 
+// A call whose whole work is one region, its pageable input and output
+// included: one launch of a graph, one allocation.
+TEST_P(Counts, WarmRegion) {
+  Status set(gpuasync_set_play("graph"));
+  ASSERT_TRUE(set.ok()) << set.message();
+  Cost all, inside, wait;
+  std::vector<uint32_t> in(64), out(64);
+  const uint32_t region = SITE("region");
+  for (uint32_t call = 0; call < 10; ++call) {
+    std::fill(in.begin(), in.end(), call);
+    if (call == 9)
+      all = inside = wait = Cost();
+    measure(all, [&] {
+      FrameScope frame(*program);
+      gpuasync_stream *stream = frame.stream();
+      uint32_t *x = frame.alloc(stream, 64);
+      measure(inside, [&] {
+        gpuasync_region_begin(frame, region);
+        frame.copy(stream, x, in.data(), 256);
+        for (uint32_t i = 0; i < 10; ++i)
+          frame.launch(stream, MulAdd, 1, 64, MulAddParams{x, 64, 1, i});
+        frame.copy(stream, out.data(), x, 256);
+        gpuasync_region_end(frame, region);
+      });
+      frame.dealloc(stream, x);
+      measure(wait, [&] { EXPECT_EQ(frame.wait({stream}), 0); });
+      frame.destroy(stream);
+    });
+    EXPECT_EQ(out, std::vector<uint32_t>(64, call + 45));
+  }
+  EXPECT_EQ(inside.calls, 2u) << "the graph, and the flag behind the download";
+  EXPECT_EQ(inside.allocations, 0u);
+  // With two for the wait, which asks more often only if the work takes long.
+  EXPECT_LE(all.calls - wait.calls, 10u);
+  EXPECT_EQ(readStats(context).graphLaunches, 9u);
+  Status reset(gpuasync_set_play("streams"));
+}
+
 // S02: streams and events come from the thread's own lists.
 TEST_P(Counts, WarmStreamsAndEvents_S02) {
   Costs costs = warm();

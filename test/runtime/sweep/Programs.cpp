@@ -114,8 +114,9 @@ void gpuasync_test::hostShared(Life &life) {
   life.scope(false);
 }
 
-/// A region that becomes a graph, is played with other arguments and in another
-/// shape, and whose modules are released between two calls.
+/// A region with copies of pageable memory that becomes a graph, is played with
+/// other arguments and in another shape, and whose modules are released between
+/// two calls.
 void gpuasync_test::regions(Life &life) {
   life.openContext();
   life.note(gpuasync_set_play("graph"));
@@ -124,7 +125,7 @@ void gpuasync_test::regions(Life &life) {
     return;
   for (uint32_t round = 0; round < 7; ++round) {
     const bool longer = round >= 4;
-    Words out(64), expected(64);
+    Words in(32, 7 + round), out(64), expected(64);
     for (uint32_t i = 0; i < 64; ++i)
       expected[i] = ((i < 32 ? 7 + round : round) * 2 + 1) * (longer ? 3 : 1);
     LifeFrame frame(life, life.program);
@@ -137,7 +138,7 @@ void gpuasync_test::regions(Life &life) {
     gpuasync_stream *b = frame.stream();
     frame.waitEvent(b, fork);
     frame.destroy(fork);
-    frame.launch(a, Store, 1, 32, StoreParams{x, 7 + round});
+    frame.copy(a, x, in.data(), 128);
     frame.launch(b, MulAdd, 1, 32, MulAddParams{half, 32, 2, 1});
     frame.launch(a, MulAdd, 1, 32, MulAddParams{x, 32, 2, 1});
     if (longer)
@@ -148,8 +149,8 @@ void gpuasync_test::regions(Life &life) {
     frame.destroy(join);
     if (longer)
       frame.launch(a, MulAdd, 1, 32, MulAddParams{x, 32, 3, 0});
-    frame.endRegion(site);
     frame.copy(a, out.data(), x, 256);
+    frame.endRegion(site);
     frame.dealloc(a, x);
     frame.wait({a});
     frame.destroy(a, true);

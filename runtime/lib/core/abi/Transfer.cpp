@@ -29,41 +29,10 @@ static constexpr uint64_t chunkBytes = 4 << 20;
 
 namespace {
 
-/// Staging that is dropped unless it was passed on; once the device may work on
-/// it, when the stream is idle.
-class HeldStaging {
-public:
-  HeldStaging(gpuasync_context &context, Stream &stream)
-      : context(context), stream(stream) {}
-  HeldStaging(const HeldStaging &) = delete;
-  ~HeldStaging() {
-    if (!staging)
-      return;
-    if (inUse) {
-      stream.stuck.push(staging);
-    } else {
-      context.memory.dropStaging(staging);
-    }
-  }
-  Status take(uint64_t bytes) {
-    return context.memory.takeStaging(bytes, staging);
-  }
-  /// Takes over a use of staging that has others, by the device.
-  void share(Block *used) {
-    staging = used;
-    inUse = true;
-  }
-  char *data() const { return staging->pointer; }
-  Block *get() const { return staging; }
-  /// The device is going to work on it.
-  void use() { inUse = true; }
-  void passOn() { staging = nullptr; }
-
-private:
-  gpuasync_context &context;
-  Stream &stream;
-  Block *staging = nullptr;
-  bool inUse = false;
+/// What a copy reads and writes.
+struct Sides {
+  bool fromPageable = false, toPageable = false;
+  Extent from, to; ///< around the first elements
 };
 
 /// One frame's copy on one stream.
@@ -81,22 +50,28 @@ struct Transfer {
   Status classify(const void *first, const Extent &extent, const char *role,
                   bool &pageable);
   Status checkPageable();
-  /// In a region: gives `recorded` what it keeps, or plays what is ahead of a
-  /// copy that the region cannot hold, since staging has a part in it.
+  /// In a region: `record` says in `recorded` whether the region holds the
+  /// copy. If it cannot, what is ahead of it is played.
   template <typename Record>
-  Status inRegion(bool pageable, bool &recorded, Record record) {
+  Status inRegion(bool &recorded, Record record) {
     if (__builtin_expect(!frame.region, 1))
       return Status();
-    recorded = !pageable;
+    RETURN_IF_ERROR(record(*frame.region));
     if (recorded)
-      return record(*frame.region);
+      return Status();
     RETURN_IF_ERROR(frame.region->playBefore(stream));
     stream.note(site);
     return Status();
   }
+  Status record(Recorder &region, const StridedCopy &copy, const Sides &sides,
+                bool &recorded);
   bool idle();
   Status remember(char *destination, uint64_t bytes, Block *staging,
-                  StridedCopy *scatter);
+                  StridedCopy *scatter) {
+    return context.staging.expect(frame.downloads, stream, destination, bytes,
+                                  staging, scatter);
+  }
+  bool isPending(const char *source, uint64_t bytes);
   /// What is known of a download that has yet to write a part of a source.
   struct Pending {
     bool staged = false;     ///< the host writes it, from staging
@@ -135,6 +110,7 @@ Status Transfer::classify(const void *first, const Extent &extent,
   if (Status status = checkHostMemory(first, extent, role); !status.ok())
     return status;
   pageable = pageable || context.has(CapHostAccess) ||
+             (frame.region && frame.region->knowsPageable(first)) ||
              context.driver->pointerKind(first) == PointerKind::Pageable;
   return pageable ? checkPageable() : Status();
 }
@@ -153,37 +129,22 @@ bool Transfer::idle() {
   return context.driver->queryStream(stream.native, done).ok() && done;
 }
 
-/// Puts a copy into pageable memory on the frame's list, with a fence behind
-/// it. Takes over `scatter`, and `staging` unless it fails.
-Status Transfer::remember(char *destination, uint64_t bytes, Block *staging,
-                          StridedCopy *scatter) {
-  std::unique_ptr<StridedCopy> owned(scatter);
-  Download *download = context.staging.newDownload();
-  Status status;
-  try {
-    status = context.fences.make(stream, download->fence);
-  } catch (...) {
-    context.staging.drop(download);
-    throw;
-  }
-  if (!status.ok()) {
-    // Without a fence nobody would ever know that it is done.
-    context.staging.drop(download);
-    return status;
-  }
-  download->destination = destination;
-  download->bytes = bytes;
-  download->staging = staging;
-  download->scatter = owned.release();
-  download->next = frame.downloads;
-  frame.downloads = download;
-  return Status();
-}
-
 static bool overlaps(const Download &pending, const char *source,
                      uint64_t bytes) {
-  return pending.bytes && pending.destination < source + bytes &&
-         source < pending.destination + pending.bytes;
+  return gpuasync::overlaps(pending.destination, pending.bytes, source, bytes);
+}
+
+/// Whether a download that is not finished writes a part of the source.
+bool Transfer::isPending(const char *source, uint64_t bytes) {
+  if (!context.staging.mayBePending(frame.downloads))
+    return false;
+  context.staging.finish(frame.downloads);
+  bool pending = false;
+  context.staging.forEachPending(frame.downloads, [&](Download &each) {
+    pending = overlaps(each, source, bytes);
+    return !pending;
+  });
+  return pending;
 }
 
 /// The newest one: of this frame, or of one that was left before anybody waited
@@ -212,15 +173,7 @@ bool Transfer::findPending(const char *source, uint64_t bytes, Pending &out) {
 /// download: waits for all that have a part of it.
 Status Transfer::settle(const char *source, uint64_t bytes) {
   const Deadline deadline = callDeadline();
-  while (true) {
-    context.staging.finish(frame.downloads);
-    bool open = false;
-    context.staging.forEachPending(frame.downloads, [&](Download &pending) {
-      open = overlaps(pending, source, bytes);
-      return !open;
-    });
-    if (!open)
-      return Status();
+  while (isPending(source, bytes)) {
     bool done = false;
     RETURN_IF_ERROR(context.driver->queryStream(stream.native, done));
     if (deadline.over())
@@ -228,6 +181,7 @@ Status Transfer::settle(const char *source, uint64_t bytes) {
                         "timed out waiting for a copy into the source");
     sleepNs(50000);
   }
+  return Status();
 }
 
 /// Staging for a source of which the device itself has parts still to write.
@@ -265,6 +219,51 @@ Status Transfer::takeLate(HeldStaging &staging, const char *source,
       stream.native,
       [](void *argument) { static_cast<LateSource *>(argument)->fillAll(); },
       &parts);
+}
+
+/// The strides of a dense array of the copy's elements; returns its size.
+static uint64_t denseStrides(const StridedCopy &copy, int64_t *strides) {
+  uint64_t bytes = copy.elementBytes;
+  for (uint32_t i = copy.rank; i-- > 0;) {
+    strides[i] = static_cast<int64_t>(bytes);
+    bytes *= static_cast<uint64_t>(copy.sizes[i]);
+  }
+  return bytes;
+}
+
+/// One side of a copy that a region holds may be pageable: staging takes its
+/// place, and the host copies between the two, from a source now. Not so where
+/// the host works on the device's memory itself, or where a part of the source
+/// has yet to be written.
+Status Transfer::record(Recorder &region, const StridedCopy &copy,
+                        const Sides &sides, bool &recorded) {
+  recorded = !sides.fromPageable && !sides.toPageable;
+  if (recorded)
+    return region.copy(stream, copy, site);
+  if ((sides.fromPageable && sides.toPageable) || context.has(CapHostAccess))
+    return Status();
+  StridedCopy onDevice = copy, onHost = copy;
+  if (sides.fromPageable) {
+    const char *low = static_cast<const char *>(copy.source) + sides.from.low;
+    const uint64_t bytes = sides.from.bytes();
+    if (region.writes(low, bytes) || isPending(low, bytes))
+      return Status();
+    const uint64_t total = denseStrides(copy, onDevice.sourceStrides);
+    denseStrides(copy, onHost.destinationStrides);
+    RETURN_IF_ERROR(region.upload(stream, onDevice, total, site, recorded));
+    if (!recorded)
+      return Status();
+    onHost.destination = const_cast<void *>(onDevice.source);
+    copyOnHost(onHost);
+    return Status();
+  }
+  const uint64_t total = denseStrides(copy, onDevice.destinationStrides);
+  denseStrides(copy, onHost.sourceStrides);
+  return region.download(
+      stream, onDevice, total,
+      static_cast<char *>(copy.destination) + sides.to.low, sides.to.bytes(),
+      copy.rank ? std::make_unique<StridedCopy>(onHost) : nullptr, site,
+      recorded);
 }
 
 /// From memory that the device reaches.
@@ -331,21 +330,22 @@ Status Transfer::upload(char *destination, const char *source, uint64_t bytes,
 
 Status Transfer::copyBytes(char *destination, const char *source,
                            uint64_t bytes) {
-  bool fromPageable, toPageable;
-  Status status = classify(source, extentOf(bytes), "source", fromPageable);
+  Sides sides;
+  sides.from = sides.to = extentOf(bytes);
+  const bool &fromPageable = sides.fromPageable, &toPageable = sides.toPageable;
+  Status status = classify(source, sides.from, "source", sides.fromPageable);
   if (status.ok())
-    status = classify(destination, extentOf(bytes), "destination", toPageable);
+    status = classify(destination, sides.to, "destination", sides.toPageable);
   if (!status.ok())
     return status;
   bool recorded = false;
-  status =
-      inRegion(fromPageable || toPageable, recorded, [&](Recorder &region) {
-        StridedCopy copy;
-        copy.destination = destination;
-        copy.source = source;
-        copy.elementBytes = bytes;
-        return region.copy(stream, copy, site);
-      });
+  status = inRegion(recorded, [&](Recorder &region) {
+    StridedCopy copy;
+    copy.destination = destination;
+    copy.source = source;
+    copy.elementBytes = bytes;
+    return record(region, copy, sides, recorded);
+  });
   if (!status.ok() || recorded)
     return status;
   if (!fromPageable)
@@ -366,7 +366,7 @@ Status Transfer::copyBytes(char *destination, const char *source,
     }
     if (pending.shared) {
       HeldStaging staging(context, stream);
-      staging.share(pending.shared);
+      staging.takeOver(pending.shared);
       status = fromDevice(destination, staging.data() + pending.offset, bytes,
                           toPageable);
       Status used = context.staging.use(stream, staging.get(), bytes);
@@ -413,12 +413,13 @@ Status Transfer::copyDims(char *destination, const char *source,
   }
   if (dims.empty())
     return copyBytes(destination, source, elementBytes);
-  bool fromPageable, toPageable;
-  const Extent from = extentOf(dims, false, elementBytes),
-               to = extentOf(dims, true, elementBytes);
-  Status status = classify(source, from, "source", fromPageable);
+  Sides sides;
+  const Extent &from = sides.from = extentOf(dims, false, elementBytes),
+               &to = sides.to = extentOf(dims, true, elementBytes);
+  const bool &fromPageable = sides.fromPageable, &toPageable = sides.toPageable;
+  Status status = classify(source, from, "source", sides.fromPageable);
   if (status.ok())
-    status = classify(destination, to, "destination", toPageable);
+    status = classify(destination, to, "destination", sides.toPageable);
   if (!status.ok())
     return status;
   if (dims.size() > StridedCopy::maxRank) {
@@ -437,10 +438,9 @@ Status Transfer::copyDims(char *destination, const char *source,
   copy.destination = destination;
   copy.source = source;
   bool recorded = false;
-  status =
-      inRegion(fromPageable || toPageable, recorded, [&](Recorder &region) {
-        return region.copy(stream, copy, site);
-      });
+  status = inRegion(recorded, [&](Recorder &region) {
+    return record(region, copy, sides, recorded);
+  });
   if (!status.ok() || recorded)
     return status;
   HeldStaging gathered(context, stream);
@@ -551,8 +551,9 @@ Status Transfer::fillDims(char *destination, std::vector<Dim> dims,
     fill.strides[i] = dims[i].destination;
   }
   bool recorded = false;
-  status = inRegion(pageable, recorded, [&](Recorder &region) {
-    return region.fill(stream, fill, site);
+  status = inRegion(recorded, [&](Recorder &region) {
+    recorded = !pageable;
+    return recorded ? region.fill(stream, fill, site) : Status();
   });
   if (!status.ok() || recorded)
     return status;

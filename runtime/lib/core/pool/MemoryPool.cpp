@@ -430,6 +430,11 @@ void MemoryPool::shareStaging(Block *staging) {
   ++staging->uses;
 }
 
+bool MemoryPool::isShared(Block *staging) {
+  std::lock_guard<std::mutex> lock(mutex);
+  return staging->uses > 1;
+}
+
 void MemoryPool::dropStaging(Block *staging) {
   std::lock_guard<std::mutex> lock(mutex);
   if (--staging->uses)

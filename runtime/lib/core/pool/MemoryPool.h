@@ -86,6 +86,7 @@ public:
   Status takeStaging(uint64_t bytes, Block *&out);
   void shareStaging(Block *staging); ///< one use more
   void dropStaging(Block *staging);  ///< one use less; free after the last
+  bool isShared(Block *staging);     ///< whether it has more uses than one
 
   //===--- Giving back
   /// All that is idle. [blocks]

@@ -46,6 +46,19 @@ Status StagingPool::use(Stream &stream, Block *staging, uint64_t bytes) {
   return status;
 }
 
+HeldStaging::~HeldStaging() {
+  if (!staging)
+    return;
+  if (inUse)
+    stream.stuck.push(staging);
+  else
+    context.memory.dropStaging(staging);
+}
+
+Status HeldStaging::take(uint64_t bytes) {
+  return context.memory.takeStaging(bytes, staging);
+}
+
 void StagingPool::reapSome(Stream &stream, bool idle) {
   while (Block *staging = idle ? stream.stuck.pop() : nullptr)
     context.memory.dropStaging(staging);
@@ -60,11 +73,35 @@ void StagingPool::reapSome(Stream &stream, bool idle) {
   }
 }
 
-Download *StagingPool::newDownload() {
-  std::lock_guard<std::mutex> lock(mutex);
-  Download *download = downloads.take();
-  download->number = ++numbered;
-  return download;
+Status StagingPool::expect(Download *&list, Stream &stream, char *destination,
+                           uint64_t bytes, Block *staging,
+                           StridedCopy *scatter) {
+  std::unique_ptr<StridedCopy> owned(scatter);
+  Download *download;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    download = downloads.take();
+    download->number = ++numbered;
+  }
+  Status status;
+  try {
+    status = context.fences.make(stream, download->fence);
+  } catch (...) {
+    drop(download);
+    throw;
+  }
+  if (!status.ok()) {
+    // Without a fence nobody would ever know that it is done.
+    drop(download);
+    return status;
+  }
+  download->destination = destination;
+  download->bytes = bytes;
+  download->staging = staging;
+  download->scatter = owned.release();
+  download->next = list;
+  list = download;
+  return Status();
 }
 
 void StagingPool::drop(Download *download) {

@@ -60,9 +60,10 @@ public:
       reapSome(stream, idle);
   }
 
-  /// An empty one, which joins a list, or is dropped unused.
-  Download *newDownload();
-  void drop(Download *download);
+  /// Puts a copy into pageable memory on a frame's list, with a fence behind
+  /// it. Takes over `scatter`, and `staging` unless it fails.
+  Status expect(Download *&list, Stream &stream, char *destination,
+                uint64_t bytes, Block *staging, StridedCopy *scatter);
   /// Finishes those of a frame's list, and of what was taken over, whose fence
   /// is reached. Lists are newest first.
   void finish(Download *&list) {
@@ -107,6 +108,7 @@ public:
 
 private:
   void reapSome(Stream &stream, bool idle);
+  void drop(Download *download);
   void end(Download *download, bool write);
   void finishReached(Download *&list);
   void finishReached(Download *&list, Download *&others);
@@ -125,6 +127,40 @@ private:
   std::mutex orphanMutex;
   Download *orphans = nullptr; ///< newest first
 };
+
+/// Staging that is dropped unless it was passed on; once the device may work on
+/// it, when the stream is idle.
+class HeldStaging {
+public:
+  HeldStaging(gpuasync_context &context, Stream &stream)
+      : context(context), stream(stream) {}
+  HeldStaging(const HeldStaging &) = delete;
+  ~HeldStaging();
+  Status take(uint64_t bytes);
+  /// Takes over a use of staging by the device.
+  void takeOver(Block *used) {
+    staging = used;
+    inUse = true;
+  }
+  char *data() const { return staging->pointer; }
+  Block *get() const { return staging; }
+  /// The device is going to work on it.
+  void use() { inUse = true; }
+  void passOn() { staging = nullptr; }
+
+private:
+  gpuasync_context &context;
+  Stream &stream;
+  Block *staging = nullptr;
+  bool inUse = false;
+};
+
+/// Whether a copy into pageable memory writes a part of a source.
+inline bool overlaps(const char *destination, uint64_t written,
+                     const char *source, uint64_t bytes) {
+  return written && destination < source + bytes &&
+         source < destination + written;
+}
 
 } // namespace gpuasync
 

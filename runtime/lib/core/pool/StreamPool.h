@@ -33,8 +33,8 @@ namespace gpuasync {
 /// A number of operations, written by who has the stream and read by anybody.
 class Position {
 public:
-  operator uint64_t() const { return value.load(std::memory_order_relaxed); }
-  void operator=(uint64_t n) { value.store(n, std::memory_order_relaxed); }
+  operator uint64_t() const { return value.load(std::memory_order_acquire); }
+  void operator=(uint64_t n) { value.store(n, std::memory_order_release); }
 
 private:
   std::atomic<uint64_t> value{0};

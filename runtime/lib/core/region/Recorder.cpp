@@ -8,6 +8,7 @@
 #include "core/region/Recorder.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace gpuasync;
 
@@ -83,6 +84,85 @@ Status Recorder::putArguments(CallKind kind, Stream &stream,
 Status Recorder::copy(Stream &stream, const StridedCopy &copy,
                       const gpuasync_site *site) {
   return putArguments(CallKind::Copy, stream, &copy, sizeof(copy), site);
+}
+
+/// `recorded`: it is the last call then, and its staging is nobody else's.
+Status Recorder::putStaged(CallKind kind, Stream &stream, StridedCopy &copy,
+                           uint64_t bytes, const gpuasync_site *site,
+                           bool &recorded) {
+  recorded = false;
+  if (stream.external || bytes > maxStagedBytes - stagedBytes)
+    return Status();
+  RETURN_IF_ERROR(bound());
+  // What it holds the device may still be reading.
+  if (predicted && !predicted->rests())
+    diverge();
+  MemoryPool &memory = frame->context->memory;
+  const uint32_t number = numberOf(stream);
+  Call *call = match(kind, number, site, sizeof(copy));
+  Block *held = call ? call->staging : nullptr;
+  struct Guard {
+    MemoryPool &memory;
+    Block *block = nullptr;
+    ~Guard() {
+      if (block)
+        memory.dropStaging(block);
+    }
+  } fresh{memory};
+  // That of a download may wait for the host to take what it got last time.
+  if (!held || held->capacity < bytes || memory.isShared(held)) {
+    Status status = memory.takeStaging(bytes, fresh.block);
+    if (!status.ok()) {
+      if (call) {
+        --matched;
+        diverge();
+      }
+      return status.code() == GPUASYNC_OUT_OF_MEMORY ? Status()
+                                                     : std::move(status);
+    }
+  }
+  if (!call)
+    call = &recording.append(kind, number, site, sizeof(copy));
+  if (fresh.block)
+    std::swap(call->staging, fresh.block);
+  call->pageable = kind == CallKind::Upload ? copy.source : copy.destination;
+  if (kind == CallKind::Upload)
+    copy.source = call->staging->pointer;
+  else
+    copy.destination = call->staging->pointer;
+  Recording &calls = predicted ? predicted->recording : recording;
+  if (!predicted || memcmp(&calls.copyOf(*call), &copy, sizeof(copy)) != 0) {
+    memcpy(calls.argumentsOf(*call), &copy, sizeof(copy));
+    if (predicted)
+      predicted->markDirty(matched - 1);
+  }
+  stagedBytes += bytes;
+  recorded = true;
+  return Status();
+}
+
+Status Recorder::upload(Stream &stream, StridedCopy &copy, uint64_t bytes,
+                        const gpuasync_site *site, bool &recorded) {
+  return putStaged(CallKind::Upload, stream, copy, bytes, site, recorded);
+}
+
+Status Recorder::download(Stream &stream, StridedCopy &copy, uint64_t bytes,
+                          char *low, uint64_t extent,
+                          std::unique_ptr<StridedCopy> scatter,
+                          const gpuasync_site *site, bool &recorded) {
+  RETURN_IF_ERROR(
+      putStaged(CallKind::Download, stream, copy, bytes, site, recorded));
+  if (recorded)
+    writesLater.push_back(
+        {static_cast<uint32_t>(count() - 1), low, extent, std::move(scatter)});
+  return Status();
+}
+
+bool Recorder::writes(const char *source, uint64_t bytes) const {
+  for (const HostWrite &write : writesLater)
+    if (overlaps(write.low, write.extent, source, bytes))
+      return true;
+  return false;
 }
 
 Status Recorder::fill(Stream &stream, const StridedFill &fill,
@@ -186,7 +266,8 @@ Stream *Recorder::findGraphStream() {
 }
 
 Status Recorder::playGraph(Executable &executable, Stream &on) {
-  if (executable.awaited->expect()) {
+  // What it says does not cover the fences of downloads, which come behind it.
+  if (writesLater.empty() && executable.awaited->expect()) {
     uint32_t *slot = nullptr;
     RETURN_IF_ERROR(frame->driver->launchGraph(executable.graph, on.native,
                                                slot, on.signalValue));
@@ -201,11 +282,32 @@ Status Recorder::playGraph(Executable &executable, Stream &on) {
   executable.lastOn = &on;
   executable.lastPosition = on.enqueued;
   frame->slot->counters.graphLaunches.add(1);
+  // Before events of the region are behind it: who waits for one of them finds
+  // the memory written.
+  for (HostWrite &write : writesLater) {
+    Block *staging = executable.recording.calls[write.call].staging;
+    frame->context->memory.shareStaging(staging);
+    Status status = guard([&] { return expect(write, on, staging); });
+    if (status.ok())
+      continue;
+    frame->context->memory.dropStaging(staging);
+    return status;
+  }
   return putBehind(on);
 }
 
-Status Recorder::playOneStream(const Recording &calls, Stream &on) {
-  for (const Call &call : calls.calls)
+/// The host writes it when all that `stream` has been given is done. Takes over
+/// `staging` unless it fails.
+Status Recorder::expect(HostWrite &write, Stream &stream, Block *staging) {
+  if (write.scatter)
+    write.scatter->source = staging->pointer;
+  return frame->context->staging.expect(frame->downloads, stream, write.low,
+                                        write.extent, staging,
+                                        write.scatter.release());
+}
+
+Status Recorder::playOneStream(Recording &calls, Stream &on) {
+  for (Call &call : calls.calls)
     if (call.kind != CallKind::Record && call.kind != CallKind::Wait)
       RETURN_IF_ERROR(playWork(calls, call, on));
   frame->slot->counters.regionsOnStreams.add(1);
@@ -236,8 +338,30 @@ Status Recorder::putBehind(Stream &on) {
   return status;
 }
 
-Status Recorder::playWork(const Recording &calls, const Call &call,
-                          Stream &stream) {
+/// Its staging is the stream's from then on.
+Status Recorder::playStaged(const StridedCopy &copy, Call &call,
+                            Stream &stream) {
+  gpuasync_context &context = *frame->context;
+  context.staging.reap(stream, /*idle=*/false);
+  HeldStaging staging(context, stream);
+  staging.takeOver(std::exchange(call.staging, nullptr));
+  RETURN_IF_ERROR(
+      copy.rank
+          ? frame->driver->copyStrided(stream.native, copy, call.site)
+          : frame->driver->copy(stream.native, copy.destination, copy.source,
+                                copy.elementBytes, call.site));
+  if (call.kind == CallKind::Download) {
+    RETURN_IF_ERROR(expect(writesLater[written++], stream, staging.get()));
+    staging.passOn();
+    return Status();
+  }
+  Status status =
+      context.staging.use(stream, staging.get(), staging.get()->bytes);
+  staging.passOn();
+  return status;
+}
+
+Status Recorder::playWork(Recording &calls, Call &call, Stream &stream) {
   DriverContext &driver = *frame->driver;
   stream.note(call.site);
   Status status;
@@ -253,9 +377,12 @@ Status Recorder::playWork(const Recording &calls, const Call &call,
                              calls.blockOf(call), call.site);
     break;
   }
+  case CallKind::Upload:
+  case CallKind::Download:
+    status = playStaged(calls.copyOf(call), call, stream);
+    break;
   case CallKind::Copy: {
-    const auto &copy =
-        *reinterpret_cast<const StridedCopy *>(calls.argumentsOf(call));
+    const StridedCopy &copy = calls.copyOf(call);
     status = copy.rank ? driver.copyStrided(stream.native, copy, call.site)
                        : driver.copy(stream.native, copy.destination,
                                      copy.source, copy.elementBytes, call.site);
@@ -276,15 +403,16 @@ Status Recorder::playWork(const Recording &calls, const Call &call,
              : locate(frame->context->noteFault(std::move(status)), call.site);
 }
 
-Status Recorder::playCalls(const Recording &calls,
-                           std::vector<Event *> &native) {
+Status Recorder::playCalls(Recording &calls, std::vector<Event *> &native) {
   DriverContext &driver = *frame->driver;
-  for (const Call &call : calls.calls) {
+  for (Call &call : calls.calls) {
     Stream &stream = *streams[call.stream];
     Status status;
     switch (call.kind) {
     case CallKind::Launch:
     case CallKind::Copy:
+    case CallKind::Upload:
+    case CallKind::Download:
     case CallKind::Fill:
       RETURN_IF_ERROR(playWork(calls, call, stream));
       break;
@@ -311,7 +439,7 @@ Status Recorder::playCalls(const Recording &calls,
   return Status();
 }
 
-Status Recorder::playStreams(const Recording &calls) {
+Status Recorder::playStreams(Recording &calls) {
   std::vector<Event *> native(calls.events, nullptr);
   for (Event *event = frame->events; event; event = event->next)
     if (event->region == this)
@@ -336,10 +464,19 @@ Status Recorder::playPart() {
     recording.streams = static_cast<uint32_t>(streams.size());
     recording.events = events;
     shape = recording.hashShape();
-    if ((predicted = regions->take(key, recording, shape)))
+    if ((predicted = regions->take(key, recording, shape))) {
       predicted->takeArguments(recording);
+      for (uint32_t each : recording.staged) {
+        Call &mine = predicted->recording.calls[each];
+        std::swap(mine.staging, recording.calls[each].staging);
+        mine.pageable = recording.calls[each].pageable;
+      }
+    }
   }
   Stream *on = findGraphStream();
+  // Nobody would know when the staging is free.
+  if (on && on->external && stagedBytes)
+    on = nullptr;
   if (way == Way::Stream && on)
     return playOneStream(predicted ? predicted->recording : recording, *on);
   if (predicted && on && !predicted->isFreeFor(on)) {
@@ -398,6 +535,9 @@ Status Recorder::play() {
 void Recorder::drop() {
   if (predicted)
     regions->give(key, std::move(predicted));
+  recording.dropStaging(frame->context->memory);
+  writesLater.clear();
+  stagedBytes = written = 0;
   for (Stream *stream : streams)
     stream->region = nullptr;
   streams.clear();

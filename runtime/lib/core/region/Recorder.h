@@ -47,6 +47,24 @@ public:
                 const gpuasync_site *site);
   Status copy(Stream &stream, const StridedCopy &copy,
               const gpuasync_site *site);
+  /// A copy from pageable memory. If the region holds it (`recorded`), staging
+  /// of `bytes` is its source, which the caller fills before all else.
+  Status upload(Stream &stream, StridedCopy &copy, uint64_t bytes,
+                const gpuasync_site *site, bool &recorded);
+  /// The same into pageable memory: `extent` bytes at `low`, which the host
+  /// writes when it waits, from staging: in one piece, or as `scatter` says.
+  Status download(Stream &stream, StridedCopy &copy, uint64_t bytes, char *low,
+                  uint64_t extent, std::unique_ptr<StridedCopy> scatter,
+                  const gpuasync_site *site, bool &recorded);
+  /// Whether the copy that is expected next found pageable memory there the
+  /// last time. What has become of it since, the host can read and write it.
+  bool knowsPageable(const void *first) const {
+    if (!predicted || matched >= predicted->recording.calls.size())
+      return false;
+    return predicted->recording.calls[matched].pageable == first;
+  }
+  /// Whether a recorded download writes a part of it.
+  bool writes(const char *source, uint64_t bytes) const;
   Status fill(Stream &stream, const StridedFill &fill,
               const gpuasync_site *site);
   /// The event counts as recorded on `stream` from here on.
@@ -66,6 +84,16 @@ private:
   /// Streams that are given back are not used again up to this number, since
   /// that would order what is not.
   static constexpr uint32_t maxGiven = 64;
+
+  /// Staging that one recording holds, which its graph keeps.
+  static constexpr uint64_t maxStagedBytes = 4 << 20;
+  /// What the host has to write once a download is done.
+  struct HostWrite {
+    uint32_t call = 0;
+    char *low = nullptr;
+    uint64_t extent = 0;
+    std::unique_ptr<StridedCopy> scatter;
+  };
 
   uint32_t numberOf(Stream &stream) {
     return __builtin_expect(stream.region == this, 1) ? stream.regionNumber
@@ -99,17 +127,21 @@ private:
   }
   Status putArguments(CallKind kind, Stream &stream, const void *arguments,
                       size_t bytes, const gpuasync_site *site);
+  Status putStaged(CallKind kind, Stream &stream, StridedCopy &copy,
+                   uint64_t bytes, const gpuasync_site *site, bool &recorded);
 
   void stopFollowing(Stream &stream);
   Stream *findGraphStream();
   Status playPart();
   Status playGraph(Executable &executable, Stream &on);
-  Status playStreams(const Recording &calls);
-  Status playOneStream(const Recording &calls, Stream &on);
+  Status playStreams(Recording &calls);
+  Status playOneStream(Recording &calls, Stream &on);
   /// All that is played is on `on`.
   Status putBehind(Stream &on);
-  Status playCalls(const Recording &calls, std::vector<Event *> &native);
-  Status playWork(const Recording &calls, const Call &call, Stream &stream);
+  Status playCalls(Recording &calls, std::vector<Event *> &native);
+  Status playWork(Recording &calls, Call &call, Stream &stream);
+  Status playStaged(const StridedCopy &copy, Call &call, Stream &stream);
+  Status expect(HostWrite &write, Stream &stream, Block *staging);
 
   friend class Regions;
   Frame *frame = nullptr;
@@ -121,6 +153,9 @@ private:
   Recording recording;           ///< without a prediction, or once it was wrong
   uint32_t events = 0;           ///< recorded so far
   std::vector<Stream *> streams; ///< by number
+  uint64_t stagedBytes = 0;
+  std::vector<HostWrite> writesLater; ///< of downloads, in their order
+  size_t written = 0; ///< of them, those that have been played on streams
   Stack<Stream> given;
   std::vector<bool> onBusy; ///< by number; of findGraphStream
 };

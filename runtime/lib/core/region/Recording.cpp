@@ -8,19 +8,34 @@
 #include "core/region/Recording.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace gpuasync;
 
-void Recording::assign(const Recording &other, size_t count) {
-  calls.assign(other.calls.begin(),
-               other.calls.begin() + static_cast<ptrdiff_t>(count));
-  for (Call &call : calls)
-    call.dirty = false;
+void Recording::assign(Recording &other, size_t count) {
+  // Whatever fails for want of memory comes before staging has two owners.
+  calls.reserve(count);
+  staged.reserve(other.staged.size());
+  const auto end = other.calls.begin() + static_cast<ptrdiff_t>(count);
   used = count < other.calls.size() ? 0 : other.used;
-  for (const Call &call : calls)
-    used = std::max(used, call.arguments + ((call.bytes + 15) & ~size_t(15)));
+  for (auto call = other.calls.begin(); call != end; ++call)
+    used = std::max(used, call->arguments + ((call->bytes + 15) & ~size_t(15)));
   units.assign(other.units.begin(),
                other.units.begin() + static_cast<ptrdiff_t>(used / 16));
+  calls.assign(other.calls.begin(), end);
+  for (Call &call : calls)
+    call.dirty = false;
+  for (uint32_t each : other.staged)
+    if (each < count) {
+      staged.push_back(each);
+      other.calls[each].staging = nullptr;
+    }
+}
+
+void Recording::dropStaging(MemoryPool &memory) {
+  for (uint32_t each : staged)
+    if (Block *staging = std::exchange(calls[each].staging, nullptr))
+      memory.dropStaging(staging);
 }
 
 Call &Recording::append(CallKind kind, uint32_t stream,
@@ -28,6 +43,8 @@ Call &Recording::append(CallKind kind, uint32_t stream,
   size_t end = used + ((bytes + 15) & ~size_t(15));
   if (units.size() * 16 < end)
     units.resize(std::max(units.size() * 2, end / 16));
+  if (isStaged(kind))
+    staged.push_back(static_cast<uint32_t>(calls.size()));
   calls.emplace_back();
   Call &call = calls.back();
   call.kind = kind;

@@ -10,14 +10,24 @@
 #ifndef GPUASYNC_CORE_REGION_RECORDING_H
 #define GPUASYNC_CORE_REGION_RECORDING_H
 
-#include "drivers/Driver.h"
+#include "core/pool/MemoryPool.h"
 
 #include <string.h>
 #include <vector>
 
 namespace gpuasync {
 
-enum class CallKind : uint8_t { Launch, Copy, Fill, Record, Wait };
+/// Upload and Download: copies of which one side is pageable memory of the
+/// host, for which staging stands.
+enum class CallKind : uint8_t {
+  Launch,
+  Copy,
+  Upload,
+  Download,
+  Fill,
+  Record,
+  Wait
+};
 
 /// One call. Streams and events have the numbers under which the region met
 /// them first.
@@ -28,9 +38,17 @@ struct Call {
   uint32_t stream = 0;
   uint32_t event = 0;   ///< of Record and Wait
   uint32_t bytes = 0;   ///< of its arguments
-  size_t arguments = 0; ///< where they lie, of Launch, Copy and Fill
+  size_t arguments = 0; ///< where they lie, of Launch, copies and Fill
   const gpuasync_site *site = nullptr; ///< of the instance's program
+  /// Of Upload and Download: a use of what the arguments name as source or
+  /// destination. Null: it was passed on, and they name what is not there.
+  Block *staging = nullptr;
+  const void *pageable = nullptr; ///< the first element on the host
 };
+
+inline bool isStaged(CallKind kind) {
+  return kind == CallKind::Upload || kind == CallKind::Download;
+}
 
 /// A launch's arguments: gpuasync_block, whose `params` is not to be read,
 /// followed by the packed parameters.
@@ -41,15 +59,20 @@ public:
   static_assert(paramsOffset % 16 == 0);
 
   std::vector<Call> calls;
+  std::vector<uint32_t> staged;     ///< which calls are uploads and downloads
   uint32_t streams = 0, events = 0; ///< how many it met
 
   void clear() {
     calls.clear();
+    staged.clear();
     used = 0;
     streams = events = 0;
   }
-  /// Takes over the first `count` calls of `other`.
-  void assign(const Recording &other, size_t count);
+  /// Copies the first `count` calls of `other`, and takes over their staging.
+  /// This one is empty.
+  void assign(Recording &other, size_t count);
+  /// Gives the staging of all calls back to `memory`.
+  void dropStaging(MemoryPool &memory);
 
   /// Puts a call behind the others; the caller fills in its arguments.
   Call &append(CallKind kind, uint32_t stream, const gpuasync_site *site,
@@ -60,6 +83,13 @@ public:
   const unsigned char *argumentsOf(const Call &call) const {
     return reinterpret_cast<const unsigned char *>(units.data()) +
            call.arguments;
+  }
+  /// The copy, of one of the three kinds of copies.
+  StridedCopy &copyOf(const Call &call) {
+    return *reinterpret_cast<StridedCopy *>(argumentsOf(call));
+  }
+  const StridedCopy &copyOf(const Call &call) const {
+    return *reinterpret_cast<const StridedCopy *>(argumentsOf(call));
   }
   /// The launch's block, with `params` set.
   gpuasync_block blockOf(const Call &call) const {

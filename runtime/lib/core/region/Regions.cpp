@@ -81,7 +81,7 @@ std::unique_ptr<Executable> Regions::takeLast(const Key &key) {
     return nullptr;
   auto &idle = found->second.idle;
   size_t at = idle.size() - 1;
-  while (at && !idle[at]->isFreeFor(nullptr))
+  while (at && !idle[at]->rests())
     --at;
   std::unique_ptr<Executable> taken = std::move(idle[at]);
   idle.erase(idle.begin() + static_cast<ptrdiff_t>(at));
@@ -101,7 +101,7 @@ Regions::take(const Key &key, const Recording &recording, uint64_t shape) {
     return nullptr;
   auto &idle = found->second.idle;
   for (size_t i = idle.size(); i-- > 0;) {
-    if (idle[i]->shape != shape || !idle[i]->isFreeFor(nullptr) ||
+    if (idle[i]->shape != shape || !idle[i]->rests() ||
         !idle[i]->recording.hasShapeOf(recording))
       continue;
     std::unique_ptr<Executable> taken = std::move(idle[i]);
@@ -188,9 +188,8 @@ void Regions::keepChoices() {
       context.pastChoices.push_back(std::move(each));
 }
 
-bool Executable::isFreeFor(const gpuasync_stream *on) const {
-  return !lastOn || lastOn == on ||
-         (!lastOn->external && lastOn->finished >= lastPosition);
+bool Executable::rests() const {
+  return !lastOn || (!lastOn->external && lastOn->finished >= lastPosition);
 }
 
 void Executable::takeArguments(const Recording &other) {
@@ -219,6 +218,7 @@ void gpuasync::destroyGraphs(gpuasync_context &context, Regions::Gone &gone) {
   ThreadContext *slot = threadState().slotFor(&context);
   for (std::unique_ptr<Executable> &each : gone) {
     context.driver->destroyGraph(each->graph);
+    each->recording.dropStaging(context.memory);
     context.physicalGraphs.fetch_sub(1, std::memory_order_relaxed);
     slot->counters.graphs.destroy();
   }
@@ -230,7 +230,6 @@ static Status makeNode(const Instance &instance, const Recording &recording,
                        const Call &call, gpuasync_block &block,
                        GraphNode &node) {
   node.site = call.site;
-  const unsigned char *arguments = recording.argumentsOf(call);
   switch (call.kind) {
   case CallKind::Launch:
     node.kind = GraphNode::Kind::Launch;
@@ -239,16 +238,36 @@ static Status makeNode(const Instance &instance, const Recording &recording,
     node.empty = call.empty;
     return instance.findKernel(call.site, node.kernel, node.function);
   case CallKind::Copy:
+  case CallKind::Upload:
+  case CallKind::Download:
     node.kind = GraphNode::Kind::Copy;
-    node.copy = reinterpret_cast<const StridedCopy *>(arguments);
+    node.copy = &recording.copyOf(call);
     break;
   case CallKind::Fill:
     node.kind = GraphNode::Kind::Fill;
-    node.fill = reinterpret_cast<const StridedFill *>(arguments);
+    node.fill =
+        reinterpret_cast<const StridedFill *>(recording.argumentsOf(call));
     break;
   case CallKind::Record:
   case CallKind::Wait:
     break;
+  }
+  return Status();
+}
+
+/// Staging for calls of which it was passed on.
+static Status takeStaging(gpuasync_context &context, Recording &recording) {
+  for (uint32_t each : recording.staged) {
+    Call &call = recording.calls[each];
+    StridedCopy &copy = recording.copyOf(call);
+    uint64_t bytes = copy.elementBytes;
+    for (uint32_t i = 0; i < copy.rank; ++i)
+      bytes *= static_cast<uint64_t>(copy.sizes[i]);
+    RETURN_IF_ERROR(context.memory.takeStaging(bytes, call.staging));
+    if (call.kind == CallKind::Upload)
+      copy.source = call.staging->pointer;
+    else
+      copy.destination = call.staging->pointer;
   }
   return Status();
 }
@@ -265,6 +284,7 @@ Status Regions::make(const Key &key, Recording &recording, uint64_t shape,
   after.reserve(calls.size());
   made->nodeOf.assign(calls.size(), UINT32_MAX);
   made->dirty.reserve(calls.size());
+  RETURN_IF_ERROR(takeStaging(*instance.context, recording));
   for (size_t i = 0; i < calls.size(); ++i) {
     if (calls[i].kind == CallKind::Record || calls[i].kind == CallKind::Wait)
       continue;

@@ -37,7 +37,11 @@ struct Executable {
   /// Whether it does not run, or what is launched on that stream, in the hands
   /// of the caller, is behind it anyway: else it would wait for itself, and
   /// with it for what is ahead of it there.
-  bool isFreeFor(const gpuasync_stream *on) const;
+  bool isFreeFor(const gpuasync_stream *on) const {
+    return lastOn == on || rests();
+  }
+  /// Whether it is known not to run.
+  bool rests() const;
   /// What Recording::isBehind said of these streams last.
   std::vector<bool> askedFor;
   bool isBehind = false;
