@@ -36,6 +36,20 @@ struct KernelNode {
   CUcontext context;
 };
 
+/// CUDA_MEMCPY3D.
+struct CopyNode {
+  struct Side {
+    size_t xInBytes, y, z, level;
+    unsigned memoryType; ///< memoryHost or memoryDevice
+    void *host;
+    CUdeviceptr device;
+    void *array, *reserved;
+    size_t pitch, height;
+  } source, target;
+  size_t widthInBytes, height, depth;
+};
+
+constexpr unsigned memoryHost = 1, memoryDevice = 2;
 constexpr unsigned streamNonBlocking = 1;
 constexpr unsigned eventDisableTiming = 2;
 constexpr int captureModeThreadLocal = 1;
@@ -47,11 +61,13 @@ constexpr int captureModeThreadLocal = 1;
   F(deviceGet, "cuDeviceGet", (CUdevice *, int))                               \
   F(deviceGetName, "cuDeviceGetName", (char *, int, CUdevice))                 \
   F(primaryRetain, "cuDevicePrimaryCtxRetain", (CUcontext *, CUdevice))        \
+  F(ctxGetCurrent, "cuCtxGetCurrent", (CUcontext *))                           \
   F(ctxSetCurrent, "cuCtxSetCurrent", (CUcontext))                             \
   F(moduleLoadData, "cuModuleLoadData", (CUmodule *, const void *))            \
   F(moduleGetFunction, "cuModuleGetFunction",                                  \
     (CUfunction *, CUmodule, const char *))                                    \
   F(memAlloc, "cuMemAlloc_v2", (CUdeviceptr *, size_t))                        \
+  F(memHostAlloc, "cuMemHostAlloc", (void **, size_t, unsigned))               \
   F(memcpyDtoH, "cuMemcpyDtoH_v2", (void *, CUdeviceptr, size_t))              \
   F(memcpyHtoD, "cuMemcpyHtoD_v2", (CUdeviceptr, const void *, size_t))        \
   F(memsetD32, "cuMemsetD32_v2", (CUdeviceptr, unsigned, size_t))              \
@@ -68,6 +84,9 @@ constexpr int captureModeThreadLocal = 1;
   F(graphCreate, "cuGraphCreate", (CUgraph *, unsigned))                       \
   F(graphAddKernelNode, "cuGraphAddKernelNode_v2",                             \
     (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, const KernelNode *)) \
+  F(graphAddMemcpyNode, "cuGraphAddMemcpyNode",                                \
+    (CUgraphNode *, CUgraph, const CUgraphNode *, size_t, const CopyNode *,    \
+     CUcontext))                                                               \
   F(graphUpload, "cuGraphUpload", (CUgraphExec, CUstream))                     \
   F(graphInstantiate, "cuGraphInstantiateWithFlags",                           \
     (CUgraphExec *, CUgraph, unsigned long long))                              \
@@ -81,6 +100,9 @@ struct CudaDriver {
 
   /// Opens the driver and initialises it; what went wrong otherwise.
   std::string open();
+  /// Device memory is the host's, and there is nothing else: for the cpu
+  /// device.
+  void useHost();
 };
 
 /// The process's one driver.

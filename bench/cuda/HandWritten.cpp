@@ -101,15 +101,30 @@ static const char ptx[] = R"(
   st.global.u32 [%a3], %r2;
   ret;
 }
+
+.visible .entry triple(.param .u64 x)
+{
+  .reg .b32 %r<3>;
+  .reg .b64 %a<4>;
+  ld.param.u64 %a0, [x];
+  cvta.to.global.u64 %a1, %a0;
+  mov.u32 %r0, %tid.x;
+  mul.wide.u32 %a2, %r0, 4;
+  add.u64 %a3, %a1, %a2;
+  ld.global.u32 %r1, [%a3];
+  mul.lo.u32 %r2, %r1, 3;
+  st.global.u32 [%a3], %r2;
+  ret;
+}
 )";
 
 constexpr int branches = 4;
 
 static CUfunction firstKernel, addKernel, doubleKernel, lastKernel,
-    incrementKernel;
+    incrementKernel, tripleKernel;
 static CUstream streams[branches];
 static CUevent forked, done[branches];
-static CUgraphExec forkjoinGraph, chainGraph;
+static CUgraphExec forkjoinGraph, chainGraph, longChainGraph, loopGraph;
 static CUdeviceptr matrix, row;
 
 static void launch(CUfunction kernel, CUstream stream, void **arguments) {
@@ -136,10 +151,19 @@ static void enqueueForkjoin() {
   launch(lastKernel, streams[0], trunk);
 }
 
+template <int count>
 static void enqueueChain() {
   void *arguments[] = {&row};
-  for (int i = 0; i < 10; ++i)
+  for (int i = 0; i < count; ++i)
     launch(incrementKernel, streams[0], arguments);
+}
+
+static void enqueueLoop() {
+  void *arguments[] = {&row};
+  for (int i = 0; i < 1000; ++i) {
+    launch(incrementKernel, streams[0], arguments);
+    launch(tripleKernel, streams[0], arguments);
+  }
 }
 
 static CUgraphExec capture(void (*enqueue)()) {
@@ -162,6 +186,7 @@ void prepareHandWritten(CUdeviceptr matrixMemory, CUdeviceptr rowMemory) {
   CHECK_CUDA(cuda.moduleGetFunction(&doubleKernel, module, "double"));
   CHECK_CUDA(cuda.moduleGetFunction(&lastKernel, module, "last"));
   CHECK_CUDA(cuda.moduleGetFunction(&incrementKernel, module, "increment"));
+  CHECK_CUDA(cuda.moduleGetFunction(&tripleKernel, module, "triple"));
   CHECK_CUDA(cuda.eventCreate(&forked, eventDisableTiming));
   for (int i = 0; i < branches; ++i) {
     CHECK_CUDA(cuda.streamCreate(&streams[i], streamNonBlocking));
@@ -171,7 +196,11 @@ void prepareHandWritten(CUdeviceptr matrixMemory, CUdeviceptr rowMemory) {
   raw_forkjoin();
   raw_chain10();
   forkjoinGraph = capture(enqueueForkjoin);
-  chainGraph = capture(enqueueChain);
+  enqueueLoop();
+  CHECK_CUDA(cuda.streamSynchronize(streams[0]));
+  chainGraph = capture(enqueueChain<10>);
+  longChainGraph = capture(enqueueChain<1000>);
+  loopGraph = capture(enqueueLoop);
 }
 
 extern "C" {
@@ -187,7 +216,7 @@ void raw_forkjoin_graph(void) {
 }
 
 void raw_chain10(void) {
-  enqueueChain();
+  enqueueChain<10>();
   CHECK_CUDA(cuda.streamSynchronize(streams[0]));
 }
 
@@ -195,6 +224,13 @@ void raw_chain10_graph(void) {
   CHECK_CUDA(cuda.graphLaunch(chainGraph, streams[0]));
   CHECK_CUDA(cuda.streamSynchronize(streams[0]));
 }
+
+static void runOnStream(CUgraphExec graph) {
+  CHECK_CUDA(cuda.graphLaunch(graph, streams[0]));
+  CHECK_CUDA(cuda.streamSynchronize(streams[0]));
+}
+void raw_chain1000_graph(void) { runOnStream(longChainGraph); }
+void raw_loop1000_graph(void) { runOnStream(loopGraph); }
 
 void raw_sync1(void) {
   void *arguments[] = {&row};

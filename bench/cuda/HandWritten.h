@@ -2,9 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// test/Integration/{forkjoin_1_4x2_1,chain10,sync1}.mlir on the raw CUDA driver
-// API: the same kernels on the same memory, and the host waits at the same
-// places. Streams, events and graphs are made once, before any call.
+// test/Integration/{forkjoin_1_4x2_1,chain10,sync1}.mlir, and chain and loop of
+// programs.py, on the raw CUDA driver API: the same kernels on the same memory,
+// and the host waits at the same places. Streams, events and graphs are made
+// once, before any call.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_BENCH_CUDA_HANDWRITTEN_H
@@ -27,6 +28,9 @@ void raw_forkjoin_graph(void);
 void raw_chain10(void);
 /// The same as one launch of a graph.
 void raw_chain10_graph(void);
+/// A thousand, and a thousand times one that counts up and one that triples.
+void raw_chain1000_graph(void);
+void raw_loop1000_graph(void);
 /// One launch and cuStreamSynchronize.
 void raw_sync1(void);
 }

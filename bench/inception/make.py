@@ -11,26 +11,29 @@ that branches are independent; gpu-async-infer-dependencies finds it. The
 arithmetic is on whole numbers: every device and schedule gives the same bytes.
 
     make.py [--branches=12] [--kernels=3] [--elements=4096] [--block=128]
-            [--work=64] [--resident] > inception.mlir
+            [--work=64] [--resident] [--changing] > inception.mlir
     gpu-runner inception.mlir -e inception --input=4096xi32=1 --input=49152xi32 ...
     gpu-runner inception.mlir              # runs @main, which prints a few elements
 
 `--work` is the length of each thread's chain of multiplications, so that a
 kernel's time can be set without filling the device. With `--resident` the
 arguments of @inception are device memory: nothing is uploaded or downloaded.
+With `--changing` there is a third one, which is added to a parameter of each
+kernel (and no @main).
 """
 
 import argparse
 
 
-def emit(branches, kernels, elements, block, work, resident=False):
+def emit(branches, kernels, elements, block, work, resident=False, changing=False):
     total = branches * elements
     grid = -(-elements // block)
     parts = ", ".join(f"%p{b}: memref<{elements}xi32>" for b in range(branches))
     lines = [
         "// Made by bench/inception/make.py: "
         f"--branches={branches} --kernels={kernels} --elements={elements} --block={block} --work={work}"
-        + (" --resident" if resident else ""),
+        + (" --resident" if resident else "")
+        + (" --changing" if changing else ""),
         "module attributes {gpu.container_module} {",
         "gpu.module @kernels {",
         f"  gpu.func @step(%x: memref<{elements}xi32>, %y: memref<{elements}xi32>, %salt: i32) kernel {{",
@@ -78,7 +81,7 @@ def emit(branches, kernels, elements, block, work, resident=False):
     shape = f"memref<{elements}xi32>"
     where = f"blocks in (%grid, %c1, %c1) threads in (%size, %c1, %c1)"
     lines += [
-        f"func.func @inception(%in: {shape}, %out: memref<{total}xi32>) {{",
+        f"func.func @inception(%in: {shape}, %out: memref<{total}xi32>{', %change: i32' if changing else ''}) {{",
         "  %c1 = arith.constant 1 : index",
         f"  %grid = arith.constant {grid} : index",
         f"  %size = arith.constant {block} : index",
@@ -94,8 +97,10 @@ def emit(branches, kernels, elements, block, work, resident=False):
         for k in range(kernels):
             name = f"%b{b}_{k}"
             salt = f"%salt{b}_{k}"
+            constant = salt + "_constant" if changing else salt
             lines += [
-                f"  {salt} = arith.constant {1013904223 - 977 * (b * kernels + k)} : i32",
+                f"  {constant} = arith.constant {1013904223 - 977 * (b * kernels + k)} : i32",
+                *([f"  {salt} = arith.addi {constant}, %change : i32"] if changing else []),
                 f"  {name} = gpu.alloc () : {shape}",
                 f"  gpu.launch_func @kernels::@step {where} args({source} : {shape}, {name} : {shape}, {salt} : i32)",
             ]
@@ -115,7 +120,7 @@ def emit(branches, kernels, elements, block, work, resident=False):
     if not resident:
         lines.append(f"  gpu.dealloc %all : memref<{total}xi32>")
     lines += ["  return", "}", ""]
-    if resident:
+    if resident or changing:
         return "\n".join(lines + ["}"]) + "\n"
 
     lines += [
@@ -159,6 +164,7 @@ def main():
     parser.add_argument("--block", type=int, default=128)
     parser.add_argument("--work", type=int, default=64)
     parser.add_argument("--resident", action="store_true")
+    parser.add_argument("--changing", action="store_true")
     options = parser.parse_args()
     print(emit(**vars(options)), end="")
 
