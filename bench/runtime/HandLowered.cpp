@@ -100,27 +100,33 @@ static const char ptx[] = R"(
   st.global.u32 [%a3], %r2;
   ret;
 }
+
+.visible .entry wide(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 d,
+                     .param .u64 e, .param .u64 f, .param .u64 g, .param .u64 h)
+{
+  ret;
+}
 )";
 
-static const uint32_t offsets[] = {0, 8}, sizes[] = {8, 8};
-static const gpuasync_kernel kernels[] = {{"first", offsets, sizes, 1, 8},
-                                          {"add", offsets, sizes, 2, 16},
-                                          {"double", offsets, sizes, 2, 16},
-                                          {"last", offsets, sizes, 1, 8},
-                                          {"increment", offsets, sizes, 1, 8}};
-enum : uint32_t { First, Add, Double, Last, Increment };
+static const uint32_t offsets[] = {0, 8, 16, 24, 32, 40, 48, 56},
+                      sizes[] = {8, 8, 8, 8, 8, 8, 8, 8};
+static const gpuasync_kernel kernels[] = {
+    {"first", offsets, sizes, 1, 8},     {"add", offsets, sizes, 2, 16},
+    {"double", offsets, sizes, 2, 16},   {"last", offsets, sizes, 1, 8},
+    {"increment", offsets, sizes, 1, 8}, {"wide", offsets, sizes, 8, 64}};
+enum : uint32_t { First, Add, Double, Last, Increment, Wide };
 static const gpuasync_image image = {GPUASYNC_IMAGE_PTX, 0,      "sm_70", ptx,
                                      sizeof(ptx) - 1,    {7, 42}};
-static const gpuasync_module module = {"k", kernels, &image, 5, 1};
+static const gpuasync_module module = {"k", kernels, &image, 6, 1};
 static void *slot;
-enum : uint32_t { StreamSite = Increment + 1, ForkJoinSite, ChainSite };
+enum : uint32_t { StreamSite = Wide + 1, ForkJoinSite, ChainSite };
 static constexpr auto sites = [] {
-  gpuasync::SiteTable<8, 512> table;
+  gpuasync::SiteTable<9, 512> table;
   const char *kernels[] = {
-      "gpu_async.launch @k::@first", "gpu_async.launch @k::@add",
-      "gpu_async.launch @k::@double", "gpu_async.launch @k::@last",
-      "gpu_async.launch @k::@increment"};
-  for (uint32_t i = 0; i < 5; ++i)
+      "gpu_async.launch @k::@first",     "gpu_async.launch @k::@add",
+      "gpu_async.launch @k::@double",    "gpu_async.launch @k::@last",
+      "gpu_async.launch @k::@increment", "gpu_async.launch @k::@wide"};
+  for (uint32_t i = 0; i < 6; ++i)
     table.add("HandLowered.cpp", kernels[i], 1, 1, UINT32_MAX, 0, i);
   table.add("HandLowered.cpp", "gpu_async.stream", 1, 1);
   table.add("HandLowered.cpp", "gpu_async.region", 2, 1);
@@ -147,6 +153,33 @@ void handLoweredLaunch(gpuasync_frame *frame, gpuasync_stream *stream,
       0,         0,          kernel == Add || kernel == Double ? 16u : 8u,
       &params};
   gpuasync_launch(frame, stream, kernel, &block);
+}
+
+gpuasync_status *handLoweredRegion(int launches, int events, uint64_t first) {
+  gpuasync_frame frame;
+  if (!gpuasync_frame_enter(&frame, &handLoweredFunction)) {
+    gpuasync_stream *streams[] = {gpuasync_stream_create(&frame, StreamSite),
+                                  gpuasync_stream_create(&frame, StreamSite)};
+    gpuasync_region_begin(&frame, ForkJoinSite);
+    for (int i = 0; i < launches; ++i) {
+      alignas(16) uint64_t params[] = {first, 1, 2, 3, 4, 5, 6, 7};
+      gpuasync_block block = {{1, 1, 1}, {32, 1, 1}, {1, 1, 1}, 0,
+                              0,         64,         params};
+      gpuasync_launch(&frame, streams[i & 1], Wide, &block);
+      if (i >= events)
+        continue;
+      gpuasync_event *event =
+          gpuasync_event_record(&frame, streams[i & 1], StreamSite);
+      gpuasync_stream_wait(&frame, streams[~i & 1], event, StreamSite);
+      gpuasync_event_destroy(&frame, event, StreamSite);
+    }
+    gpuasync_region_end(&frame, ForkJoinSite);
+    if (!gpuasync_stream_synchronize(&frame, streams, 2, StreamSite))
+      for (auto *stream : streams)
+        gpuasync_stream_destroy(&frame, stream, GPUASYNC_STREAM_IDLE,
+                                StreamSite);
+  }
+  return gpuasync_frame_leave(&frame);
 }
 
 extern "C" {

@@ -18,6 +18,12 @@ extern const gpuasync_function handLoweredFunction;
 void handLoweredLaunch(gpuasync_frame *frame, gpuasync_stream *stream,
                        uint32_t kernel, void *pointer, uint64_t row = 0);
 
+/// A region of `launches` of 64 bytes of parameters, `first` the first word of
+/// them, on two streams in turns; behind each of the first `events` ones an
+/// event, for which the other stream waits.
+gpuasync_status *handLoweredRegion(int launches, int events,
+                                   uint64_t first = 0);
+
 extern "C" {
 /// The memref of MLIR's calling convention; only the aligned pointer is used.
 EXPORT gpuasync_status *forkjoin(int32_t *, int32_t *data, int64_t, int64_t,

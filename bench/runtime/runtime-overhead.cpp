@@ -63,6 +63,50 @@ void measure(const char *name, const char *device, int calls, Work work) {
          name, device, rounds[rounds.size() / 2], rounds[0]);
 }
 
+/// Median over rounds of how much longer `longer` takes than `shorter`, which
+/// do `count` calls less; each is repeated `repeats` times in turns.
+template <typename Work, typename Other>
+void measureDifference(const char *name, const char *device, int count,
+                       int repeats, Work longer, Other shorter) {
+  auto time = [&](auto &work) {
+    auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < repeats; ++i)
+      work();
+    std::chrono::duration<double, std::nano> spent =
+        std::chrono::steady_clock::now() - start;
+    return spent.count() / repeats;
+  };
+  std::vector<double> rounds;
+  for (int round = 0; round < 111; ++round) {
+    double more = time(longer), less = time(shorter);
+    if (round >= 10)
+      rounds.push_back((more - less) / count);
+  }
+  std::sort(rounds.begin(), rounds.end());
+  printf("{\"call\": \"%s\", \"device\": \"%s\", \"median_ns\": %.1f, "
+         "\"quartiles_ns\": [%.1f, %.1f]}\n",
+         name, device, rounds[rounds.size() / 2], rounds[rounds.size() / 4],
+         rounds[rounds.size() * 3 / 4]);
+}
+
+/// What calls in a region cost that is played as a graph, the playing included.
+void measureRegion(const char *name) {
+  must(gpuasync_set_play("graph"));
+  auto region = [](int launches, int events) {
+    return [=] { must(handLoweredRegion(launches, events)); };
+  };
+  measureDifference("launch of 64 bytes in a region, unchanged", name, 100, 20,
+                    region(200, 0), region(100, 0));
+  uint64_t change = 0;
+  measureDifference(
+      "launch of 64 bytes in a region, changed", name, 100, 20,
+      [&] { must(handLoweredRegion(200, 0, ++change)); },
+      [&] { must(handLoweredRegion(100, 0, ++change)); });
+  measureDifference("event record, wait, destroy in a region", name, 100, 20,
+                    region(100, 100), region(100, 0));
+  must(gpuasync_set_play("streams"));
+}
+
 /// What one call of `work(frame, stream, other)` costs in driver calls and
 /// allocations once everything is warm: the difference between frames that do
 /// it 200 and 100 times. True if it is what it should be. // C05 L02 S02
@@ -236,6 +280,7 @@ int main(int argc, char **argv) {
     for (int i = 0; i < calls; ++i)
       must(forkjoin(data, data, 0, 5, 32, 32, 1));
   });
+  measureRegion(name);
   gpuasync_dealloc(&frame, nullptr, memory, site);
   gpuasync_stream_destroy(&frame, stream, 0, site);
   gpuasync_stream_destroy(&frame, other, 0, site);
