@@ -269,6 +269,74 @@ func.func @borders(%h: memref<16xf32>, %r: memref<*xf32>) {
   return
 }
 
+// A call of what only computes is none; what needs its result stays behind it.
+// CHECK-LABEL: func @helpers
+// CHECK: call @rounded
+// CHECK-NEXT: gpu_async.region {
+// CHECK-NEXT: launch {{.*}} id(1
+// CHECK-NEXT: launch {{.*}} id(2
+// CHECK-NEXT: }
+// CHECK-NEXT: call @counted
+// CHECK-NEXT: launch {{.*}} id(3
+// CHECK-NEXT: call @loops_in_it
+// CHECK-NEXT: launch {{.*}} id(4
+// CHECK-NEXT: call @calls_itself
+// CHECK-NEXT: gpu_async.region {
+// CHECK-NEXT: launch {{.*}} id(5
+// CHECK-NEXT: }
+// CHECK-NEXT: stream.synchronize
+func.func private @half(%n: index) -> index {
+  %c2 = arith.constant 2 : index
+  %h = arith.divui %n, %c2 : index
+  return %h : index
+}
+func.func private @rounded(%n: index) -> index {
+  %c1 = arith.constant 1 : index
+  %zero = arith.cmpi eq, %n, %c1 : index
+  %r = scf.if %zero -> index {
+    scf.yield %n : index
+  } else {
+    %h = func.call @half(%n) : (index) -> index
+    scf.yield %h : index
+  }
+  return %r : index
+}
+func.func private @counted(%h: memref<16xf32>) {
+  %c0 = arith.constant 0 : index
+  %v = arith.constant 1.0 : f32
+  memref.store %v, %h[%c0] : memref<16xf32>
+  return
+}
+func.func private @loops_in_it(%n: index) -> index {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %c0) -> index {
+    %b = arith.xori %a, %i : index
+    scf.yield %b : index
+  }
+  return %r : index
+}
+func.func private @calls_itself(%n: index) -> index {
+  %r = call @calls_itself(%n) : (index) -> index
+  return %r : index
+}
+func.func @helpers(%n: index, %h: memref<16xf32>) {
+  %c1 = arith.constant 1 : index
+  %s = gpu_async.stream.create
+  gpu_async.launch on %s id(1) @k::@f blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
+  %grid = call @rounded(%n) : (index) -> index
+  gpu_async.launch on %s id(2) @k::@f blocks in (%grid, %c1, %c1) threads in (%c1, %c1, %c1)
+  call @counted(%h) : (memref<16xf32>) -> ()
+  gpu_async.launch on %s id(3) @k::@f blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
+  %a = call @loops_in_it(%n) : (index) -> index
+  gpu_async.launch on %s id(4) @k::@f blocks in (%a, %c1, %c1) threads in (%c1, %c1, %c1)
+  %b = call @calls_itself(%n) : (index) -> index
+  gpu_async.launch on %s id(5) @k::@f blocks in (%b, %c1, %c1) threads in (%c1, %c1, %c1)
+  gpu_async.stream.synchronize %s
+  gpu_async.stream.destroy %s idle
+  return
+}
+
 // CHECK-LABEL: func @callers_stream
 // CHECK-NOT: gpu_async.region
 func.func @callers_stream(%p: !llvm.ptr) {

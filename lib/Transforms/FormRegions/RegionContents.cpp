@@ -132,6 +132,29 @@ static bool hasWorkEachRound(Operation *loop) {
   return false;
 }
 
+/// Whether a function only computes, and ends soon: what it calls included.
+static bool onlyComputes(Operation *called,
+                         SmallPtrSetImpl<Operation *> &callers) {
+  auto function = dyn_cast_or_null<FunctionOpInterface>(called);
+  if (!function || !function.getFunctionBody().hasOneBlock() ||
+      !callers.insert(function).second)
+    return false;
+  WalkResult result =
+      function.getFunctionBody().walk([&](Operation *op) -> WalkResult {
+        auto branch = dyn_cast<RegionBranchOpInterface>(op);
+        bool is = branch ? op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() &&
+                               !branch.hasLoop()
+                         : op->getNumRegions() == 0;
+        if (auto call = dyn_cast<CallOpInterface>(op))
+          is = onlyComputes(call.resolveCallable(), callers);
+        else if (!branch)
+          is = is && isMemoryEffectFree(op);
+        return is ? WalkResult::advance() : WalkResult::interrupt();
+      });
+  callers.erase(function);
+  return !result.wasInterrupted();
+}
+
 std::optional<Border> RegionContents::findBorderIn(Operation *op) {
   auto border = [&](StringRef reason) { return Border{op, reason}; };
   if (op->hasTrait<OpTrait::IsTerminator>() && op->getParentOp() == function)
@@ -156,8 +179,12 @@ std::optional<Border> RegionContents::findBorderIn(Operation *op) {
     return std::nullopt;
   if (isa<RegionOp>(op))
     return border("there is a region already");
-  if (isa<CallOpInterface>(op))
-    return border("it calls a function");
+  if (auto call = dyn_cast<CallOpInterface>(op)) {
+    SmallPtrSet<Operation *, 4> callers;
+    if (onlyComputes(call.resolveCallable(), callers))
+      return std::nullopt;
+    return border("it calls a function that does more than compute");
+  }
   if (op->getNumRegions() == 0) {
     if (isMemoryEffectFree(op))
       return std::nullopt;

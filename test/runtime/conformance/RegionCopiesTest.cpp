@@ -202,7 +202,8 @@ TEST_P(RegionCopies, EventsBehindADownload_B06) {
       {
         RegionScope region(frame, REGION);
         frame.launch(a, Store, 4, 32, StoreParams{x, call});
-        frame.copy(a, out.data(), x, 256);
+        for (uint32_t i = 0; i < 64; ++i)
+          frame.copy(a, out.data() + i, x + i, 4);
         event = frame.record(a);
         frame.launch(a, MulAdd, 1, 32, MulAddParams{x + 64, 32, 2, 1});
       }
@@ -247,7 +248,10 @@ TEST_P(RegionCopies, LeftWithoutAWait_B06) {
         frame.launch(stream, Gate, 1, 1, GateParams{gate});
       {
         RegionScope region(frame, REGION);
-        frame.copy(stream, x, in.data(), 256);
+        if (held) // else it would look for downloads that are done
+          frame.copy(stream, x, in.data(), 256);
+        else
+          frame.launch(stream, Store, 1, 64, StoreParams{x, call});
         frame.launch(stream, MulAdd, 1, 64, MulAddParams{x, 64, 10, 1});
         frame.copy(stream, outs[call].data(), x, 256);
         frame.launch(stream, Raise, 1, 1, GateParams{flag});

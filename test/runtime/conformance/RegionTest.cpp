@@ -537,6 +537,34 @@ TEST_P(Regions, WhatIsNotRecorded_G02) {
   }
 }
 
+// A loop of a thousand rounds is one graph, whose length may change from call
+// to call: each that comes again has a graph then, up to a limit.
+TEST_P(Regions, LoopsOfManyRounds_G03) {
+  const uint32_t trips[] = {1000, 1000, 1000, 700, 1000, 700, 0, 1000, 0, 1};
+  for (uint32_t rounds : trips) {
+    Words in(64, rounds), out(64);
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    uint32_t *x = frame.alloc(stream, 64);
+    {
+      RegionScope region(frame, REGION);
+      frame.copy(stream, x, in.data(), 256);
+      for (uint32_t i = 0; i < rounds; ++i) {
+        frame.launch(stream, MulAdd, 1, 64, MulAddParams{x, 64, 2, 1});
+        frame.launch(stream, MulAdd, 1, 64, MulAddParams{x, 64, 3, i});
+      }
+      frame.copy(stream, out.data(), x, 256);
+    }
+    frame.dealloc(stream, x);
+    ASSERT_EQ(frame.wait({stream}), 0);
+    uint32_t expected = rounds;
+    for (uint32_t i = 0; i < rounds; ++i)
+      expected = (expected * 2 + 1) * 3 + i;
+    ASSERT_EQ(out, Words(64, expected)) << rounds;
+  }
+  expectPlayed(6, 4);
+}
+
 // Many calls in one region are played in parts.
 TEST_P(Regions, LongLoop) {
   for (int call = 0; call < 3; ++call) {
