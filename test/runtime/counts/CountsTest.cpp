@@ -241,10 +241,13 @@ TEST_P(Counts, WarmRegion) {
     });
     EXPECT_EQ(out, std::vector<uint32_t>(64, call + 45));
   }
-  EXPECT_EQ(inside.calls, 2u) << "the graph, and the flag behind the download";
+  // HIP's question is an error for pageable memory, which is taken back.
+  const uint64_t questions = onHip ? 4 : 2;
+  EXPECT_EQ(inside.calls, 2 + questions)
+      << "the graph, the flag behind the download, and what memory it is";
   EXPECT_EQ(inside.allocations, 0u);
   // With two for the wait, which asks more often only if the work takes long.
-  EXPECT_LE(all.calls - wait.calls, 10u);
+  EXPECT_LE(all.calls - wait.calls, 8 + questions);
   EXPECT_EQ(readStats(context).graphLaunches, 9u);
   Status reset(gpuasync_set_play("streams"));
 }

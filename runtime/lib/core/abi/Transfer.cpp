@@ -110,7 +110,6 @@ Status Transfer::classify(const void *first, const Extent &extent,
   if (Status status = checkHostMemory(first, extent, role); !status.ok())
     return status;
   pageable = pageable || context.has(CapHostAccess) ||
-             (frame.region && frame.region->knowsPageable(first)) ||
              context.driver->pointerKind(first) == PointerKind::Pageable;
   return pageable ? checkPageable() : Status();
 }

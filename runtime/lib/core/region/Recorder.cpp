@@ -125,7 +125,6 @@ Status Recorder::putStaged(CallKind kind, Stream &stream, StridedCopy &copy,
     call = &recording.append(kind, number, site, sizeof(copy));
   if (fresh.block)
     std::swap(call->staging, fresh.block);
-  call->pageable = kind == CallKind::Upload ? copy.source : copy.destination;
   if (kind == CallKind::Upload)
     copy.source = call->staging->pointer;
   else
@@ -469,7 +468,6 @@ Status Recorder::playPart() {
       for (uint32_t each : recording.staged) {
         Call &mine = predicted->recording.calls[each];
         std::swap(mine.staging, recording.calls[each].staging);
-        mine.pageable = recording.calls[each].pageable;
       }
     }
   }

@@ -56,13 +56,6 @@ public:
   Status download(Stream &stream, StridedCopy &copy, uint64_t bytes, char *low,
                   uint64_t extent, std::unique_ptr<StridedCopy> scatter,
                   const gpuasync_site *site, bool &recorded);
-  /// Whether the copy that is expected next found pageable memory there the
-  /// last time. What has become of it since, the host can read and write it.
-  bool knowsPageable(const void *first) const {
-    if (!predicted || matched >= predicted->recording.calls.size())
-      return false;
-    return predicted->recording.calls[matched].pageable == first;
-  }
   /// Whether a recorded download writes a part of it.
   bool writes(const char *source, uint64_t bytes) const;
   Status fill(Stream &stream, const StridedFill &fill,

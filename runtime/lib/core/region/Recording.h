@@ -43,7 +43,6 @@ struct Call {
   /// Of Upload and Download: a use of what the arguments name as source or
   /// destination. Null: it was passed on, and they name what is not there.
   Block *staging = nullptr;
-  const void *pageable = nullptr; ///< the first element on the host
 };
 
 inline bool isStaged(CallKind kind) {
