@@ -236,6 +236,14 @@ void Table::add(const std::string &program, const std::string &what,
   rows.push_back(text);
 }
 
+void Table::note(const std::string &program, const std::string &what,
+                 double value) {
+  char text[200];
+  std::snprintf(text, sizeof(text), "         %-18s %-40s %12.2f",
+                program.c_str(), what.c_str(), value);
+  rows.push_back(text);
+}
+
 void Table::guard(const std::string &program,
                   const std::function<void()> &row) {
   try {

@@ -100,6 +100,8 @@ public:
   /// Another row: `value` is at most (or, `least`, at least) `bound`.
   void add(const std::string &program, const std::string &what, double value,
            double bound, bool least = false);
+  /// Another row: a figure without a goal.
+  void note(const std::string &program, const std::string &what, double value);
   /// Runs `row`, which calls those above; a Failure is a row of its own, and
   /// those that follow go on.
   void guard(const std::string &program, const std::function<void()> &row);
