@@ -26,7 +26,7 @@ enum class OnError { Abort, Status };
 /// What becomes of ops of the input that may race.
 enum class ImportMode { Trust, Check, Strict };
 /// What becomes of a program's allocations.
-enum class MemoryMode { Plan, Keep };
+enum class MemoryMode { Plan, Space, Keep };
 /// How the runtime plays device work that the host does not observe.
 enum class Play { Auto, Stream, Streams, Graph };
 /// How a schedule is drawn.
@@ -68,6 +68,8 @@ template <>
 struct Words<MemoryMode> {
   static constexpr Word<MemoryMode> all[] = {
       {MemoryMode::Plan, "plan", "several become windows of one"},
+      {MemoryMode::Space, "space",
+       "so, and work waits for other work where that takes less memory"},
       {MemoryMode::Keep, "keep", "each stays as it is"}};
 };
 template <>

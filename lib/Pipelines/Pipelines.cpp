@@ -78,8 +78,11 @@ void gpuasync::buildTokenFormPipeline(OpPassManager &pm,
   // What has no tokens is ordered by the memory that it touches.
   pm.addPass(createGPUAsyncInferDependencies());
   // Nothing is inferred any more: windows of one allocation may share bytes.
-  if (options.memory == MemoryMode::Plan)
-    pm.addPass(createGPUAsyncPlanMemory());
+  if (options.memory != MemoryMode::Keep) {
+    GPUAsyncPlanMemoryOptions plan;
+    plan.space = options.memory == MemoryMode::Space;
+    pm.addPass(createGPUAsyncPlanMemory(plan));
+  }
   endForm(pm, Form::Token, options);
 }
 

@@ -48,8 +48,10 @@ Where and how
   --device=DEVICE          auto|cpu|cuda[:N]|hip[:N] (default: auto)
   --list-devices           say which devices there are
   --max-streams=N          most streams that one block uses; 0: no limit
-  --memory=plan|keep       whether several allocations of the program become one
-                           (default: plan; keep with --check)
+  --memory=HOW             plan|space|keep: whether several allocations of the
+                           program become one; space: work may wait for other
+                           work so that they take less (default: plan; keep
+                           with --check)
   --play=HOW               auto|stream|streams|graph: how work is played that
                            the host does not observe (default: as GPU_ASYNC_PLAY says,
                            else streams)

@@ -212,6 +212,15 @@ def GPUAsyncPlanMemory
     the join of what it came after, and the slab's free comes after all that
     the frees came after. So the program's kernels may overlap as before.
 
+    With `space` work may wait for work that it did not wait for before, where
+    the allocations of a block take less then. What waits, and what it waits
+    for, is in the block itself, in the program's order; where another such order
+    takes no more bytes, the one is chosen that makes chains of work less long.
+    The waits are tokens as others are. No order is added in a function with a
+    kernel that may wait for other work (or whose body is not here), an argument or
+    a call that brings tokens, or a stream of the caller's: there what waits
+    could be what the other work waits for.
+
     **What is held is never more than the program may hold**: a plan is
     dropped for a finer one, and in the end for none, if its bytes are more than
     what the program may have allocated at a time by its tokens, or if while
@@ -256,6 +265,8 @@ def GPUAsyncPlanMemory
     Option<"remarks", "remarks", "bool", /*default=*/"false",
            "Say of each block what its allocations take before and after, and "
            "what their order needs">,
+    Option<"space", "space", "bool", /*default=*/"false",
+           "Make work wait for other work where less memory is needed then">,
   ];
 }
 

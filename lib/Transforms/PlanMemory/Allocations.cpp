@@ -134,7 +134,6 @@ private:
   llvm::DenseSet<Operation *> planned;
   llvm::DenseMap<Operation *, Allocation *> allocationOf;
   llvm::DenseMap<Operation *, SmallVector<Allocation *, 2>> usedBy;
-  llvm::DenseSet<Operation *> lastUsers;
   Set keptFrees;
 };
 } // namespace
@@ -148,13 +147,12 @@ bool OrderWalk::addItem(Operation *op) {
   result.items.push_back(op);
   result.numberOf[op] = number;
   result.depths.push_back(0);
+  result.before.emplace_back();
   for (Allocation *allocation : usedBy.lookup(op)) {
     if (allocation->users.front() == op)
       allocation->firstUser = number;
-    if (allocation->users.back() == op) {
+    if (allocation->users.back() == op)
       allocation->lastUser = number;
-      lastUsers.insert(op);
-    }
   }
   return true;
 }
@@ -175,13 +173,13 @@ void OrderWalk::visit(Operation *op, const Set &before) {
     keptFrees.resize(getNumItems());
     keptFrees.set(*getNumber(op));
   }
-  if (std::optional<unsigned> number = getNumber(op))
+  if (std::optional<unsigned> number = getNumber(op)) {
     result.depths[*number] = before.count();
+    result.before[*number] = before;
+  }
   auto users = usedBy.find(op);
   if (users == usedBy.end())
     return;
-  if (lastUsers.contains(op))
-    result.before[op] = before;
   for (Allocation *allocation : users->second) {
     if (allocation->before.empty())
       allocation->before.resize(getNumItems(), true);

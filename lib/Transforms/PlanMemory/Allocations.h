@@ -66,8 +66,8 @@ struct FunctionAllocations {
   std::vector<unsigned> depths;
   /// Of host waits in blocks with such: the items that are done then.
   llvm::DenseMap<Operation *, llvm::BitVector> doneAt;
-  /// Of items that use an allocation last: the items before it.
-  llvm::DenseMap<Operation *, llvm::BitVector> before;
+  /// Of each item those that are done before it starts.
+  std::vector<llvm::BitVector> before;
 
   /// `withDynamic`: also those whose sizes are values that are there where the
   /// first of the block is allocated.

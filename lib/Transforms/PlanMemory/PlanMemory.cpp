@@ -6,6 +6,7 @@
 // held than before, and rewrites the block.
 //===----------------------------------------------------------------------===//
 
+#include "AddedOrder.h"
 #include "Allocations.h"
 #include "GPUAsync/Analysis/Memory/MemoryAccesses.h"
 #include "GPUAsync/Analysis/Memory/PackingBound.h"
@@ -19,6 +20,7 @@
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 #include <map>
 
@@ -70,7 +72,17 @@ public:
   /// Returns the slabs, none if the block stays as it is; then `whyNot` says
   /// why.
   std::vector<Slab> plan();
+  /// Whether one plan of the block takes less than another, and of no size that
+  /// is known at run time only more.
+  bool isSmaller(ArrayRef<Slab> slabs, ArrayRef<Slab> others) const;
+  /// What has to wait for what so that a plan takes less than `slabs`: none if
+  /// none does.
+  std::vector<AddedWait> findOrder(ArrayRef<Slab> slabs,
+                                   ArrayRef<unsigned> levels);
   void remark(ArrayRef<Slab> slabs) const;
+  /// Bytes of constant sizes; what may be held if there are no slabs.
+  int64_t getBytes(ArrayRef<Slab> slabs) const;
+  Location getLoc() const { return all.front().alloc->getLoc(); }
   void apply(ArrayRef<Slab> slabs);
 
 private:
@@ -235,8 +247,9 @@ void BlockPlanner::placeFree(Slab &slab) const {
   if (!slab.lastUser)
     return;
   if (slab.lastUser->getBlock() == block.block) {
-    llvm::BitVector before = order.before.lookup(slab.lastUser);
-    before.set(order.numberOf.lookup(slab.lastUser));
+    unsigned last = order.numberOf.lookup(slab.lastUser);
+    llvm::BitVector before = order.before[last];
+    before.set(last);
     if (areDone(before)) {
       slab.end = Slab::LastUser;
       return;
@@ -432,7 +445,8 @@ std::vector<Slab> BlockPlanner::plan() {
       whyNot = "their bytes add up to 2^63 or more";
       return {};
     }
-  findForeign();
+  if (places.empty())
+    findForeign();
   // A slab takes the tokens of frees that it comes after.
   for (const Allocation &allocation : all)
     for (unsigned free : allocation.freesBefore.set_bits())
@@ -451,6 +465,88 @@ std::vector<Slab> BlockPlanner::plan() {
     whyNot = "a plan might hold more than the program does";
   }
   return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Order for space
+//===----------------------------------------------------------------------===//
+
+int64_t BlockPlanner::getBytes(ArrayRef<Slab> slabs) const {
+  if (slabs.empty())
+    return getMostHeld(block.hasDynamic());
+  int64_t bytes = 0;
+  for (const Slab &slab : slabs)
+    bytes += slab.getBytes();
+  return bytes;
+}
+
+bool BlockPlanner::isSmaller(ArrayRef<Slab> slabs,
+                             ArrayRef<Slab> others) const {
+  int64_t bytes = getBytes(slabs), otherBytes = getBytes(others);
+  if (!block.hasDynamic())
+    return bytes < otherBytes;
+  if (slabs.size() != others.size() || bytes > otherBytes)
+    return false;
+  bool isSmaller = bytes < otherBytes;
+  for (auto [slab, other] : llvm::zip(slabs, others)) {
+    if (slab.parts.size() != other.parts.size())
+      return false;
+    for (auto [part, otherPart] :
+         llvm::drop_begin(llvm::zip(slab.parts, other.parts))) {
+      if (part.packing.bytes > otherPart.packing.bytes)
+        return false;
+      isSmaller |= part.packing.bytes < otherPart.packing.bytes;
+    }
+  }
+  return isSmaller;
+}
+
+std::vector<AddedWait> BlockPlanner::findOrder(ArrayRef<Slab> slabs,
+                                               ArrayRef<unsigned> levels) {
+  llvm::SaveAndRestore keptWhyNot(whyNot);
+  auto planWith = [&](int64_t rise) {
+    Conflicts conflicts = relaxConflicts(block, order, levels, rise);
+    std::swap(conflicts, block.conflicts);
+    std::vector<Slab> result = plan();
+    std::swap(conflicts, block.conflicts);
+    return result;
+  };
+  // With the order of the text, all of it; then with as little that makes chains
+  // longer as takes no more bytes.
+  int64_t all = -int64_t(levels.size()) - 1, none = levels.size() + 1;
+  std::vector<Slab> best = planWith(all);
+  if (best.empty() || !isSmaller(best, slabs))
+    return {};
+  constexpr size_t many = 1024;
+  while (block.allocations.size() <= many && all + 1 < none) {
+    int64_t rise = all + (none - all) / 2;
+    std::vector<Slab> next = planWith(rise);
+    if (next.empty() || isSmaller(best, next)) {
+      none = rise;
+    } else {
+      all = rise;
+      best = std::move(next);
+    }
+  }
+  std::vector<std::pair<unsigned, unsigned>> sharing;
+  for (const Slab &slab : best)
+    for (const Slab::Part &part : slab.parts)
+      for (unsigned i = 0; i < part.members.size(); ++i)
+        for (unsigned j = 0; j < i; ++j) {
+          unsigned a = part.members[j], b = part.members[i];
+          auto [low, high] = std::pair(j, i);
+          if (part.packing.offsets[high] < part.packing.offsets[low])
+            std::swap(low, high);
+          int64_t size =
+              std::max<int64_t>(this->all[part.members[low]].bytes, 1);
+          if (!block.conflicts.test(a, b) ||
+              part.packing.offsets[low] + size <= part.packing.offsets[high])
+            continue;
+          if (this->all[b].firstUser < this->all[a].firstUser)
+            std::swap(a, b);
+          sharing.push_back({a, b});
+        }
+  return findWaits(block, order, sharing);
 }
 
 //===----------------------------------------------------------------------===//
@@ -693,41 +789,128 @@ void BlockPlanner::apply(ArrayRef<Slab> slabs) {
 //===----------------------------------------------------------------------===//
 
 namespace {
+/// What is found once for all functions, when it is asked for.
+struct Tables {
+  KernelTable kernels;
+  BlockingTable blocking;
+  std::optional<MemoryFacts> facts;
+};
+
+/// The plan of a function's blocks.
+struct FunctionPlan {
+  struct BlockPlan {
+    BlockPlanner planner;
+    std::vector<Slab> slabs;
+  };
+  FunctionAllocations allocations;
+  std::vector<BlockPlan> blocks;
+  /// Whether no block stays as it is that could not with `withDynamic`.
+  bool isComplete = true;
+
+  FunctionPlan(FunctionOpInterface function, Tables &tables, bool withDynamic)
+      : allocations(function, tables.kernels, withDynamic) {
+    for (BlockAllocations &block : allocations.blocks) {
+      if (!tables.facts)
+        tables.facts.emplace(function->getParentOfType<ModuleOp>());
+      BlockPlanner planner(function, allocations, block, *tables.facts);
+      std::vector<Slab> slabs = planner.plan();
+      isComplete &= !slabs.empty() || !block.hasDynamic();
+      blocks.push_back({std::move(planner), std::move(slabs)});
+    }
+  }
+  FunctionPlan(const FunctionPlan &) = delete;
+  unsigned getLongestChain() const {
+    std::vector<unsigned> levels = findLevels(allocations);
+    return levels.empty() ? 0 : *llvm::max_element(levels);
+  }
+};
+
 struct PlanMemory : public gpuasync::impl::GPUAsyncPlanMemoryBase<PlanMemory> {
   using Base::Base;
 
   void runOnOperation() override {
     if (failed(verifyProgram(getOperation())))
       return signalPassFailure();
-    KernelTable kernels;
-    std::optional<MemoryFacts> facts;
+    Tables tables;
     for (auto function : getOperation().getOps<FunctionOpInterface>()) {
       if (function.isExternal())
         continue;
-      for (bool withDynamic : {true, false}) {
-        FunctionAllocations allocations(function, kernels, withDynamic);
-        if (!facts && !allocations.blocks.empty())
-          facts.emplace(getOperation());
-        // All of the function or none: what stays is known before.
-        bool isPlanned = true;
-        std::vector<std::pair<BlockPlanner, std::vector<Slab>>> plans;
-        for (BlockAllocations &block : allocations.blocks) {
-          BlockPlanner planner(function, allocations, block, *facts);
-          std::vector<Slab> slabs = planner.plan();
-          isPlanned &= !slabs.empty() || !block.hasDynamic();
-          plans.push_back({std::move(planner), std::move(slabs)});
-        }
-        if (withDynamic && !isPlanned)
-          continue;
-        for (auto &[planner, slabs] : plans) {
-          if (remarks)
-            planner.remark(slabs);
-          if (!slabs.empty())
-            planner.apply(slabs);
-        }
-        break;
+      // All of the function or none: what stays is known before.
+      auto plan = std::make_unique<FunctionPlan>(function, tables,
+                                                 /*withDynamic=*/true);
+      if (!plan->isComplete)
+        plan = std::make_unique<FunctionPlan>(function, tables,
+                                              /*withDynamic=*/false);
+      if (space && !plan->blocks.empty())
+        addOrder(function, plan, tables);
+      for (auto &[planner, slabs] : plan->blocks) {
+        if (remarks)
+          planner.remark(slabs);
+        if (!slabs.empty())
+          planner.apply(slabs);
       }
     }
   }
+
+private:
+  void addOrder(FunctionOpInterface function,
+                std::unique_ptr<FunctionPlan> &plan, Tables &tables);
 };
 } // namespace
+
+/// Makes work wait for other work if the function takes less memory then. The
+/// plan is made anew from the order that is there now, which is taken away if
+/// any block takes more.
+void PlanMemory::addOrder(FunctionOpInterface function,
+                          std::unique_ptr<FunctionPlan> &plan,
+                          Tables &tables) {
+  StringRef whyNot = whyNoOrder(function, tables.blocking);
+  if (!whyNot.empty()) {
+    if (remarks)
+      function.emitRemark() << "no order is added for space: " << whyNot;
+    return;
+  }
+  std::vector<unsigned> levels = findLevels(plan->allocations);
+  std::vector<AddedWait> waits;
+  for (auto &[planner, slabs] : plan->blocks)
+    llvm::append_range(waits, planner.findOrder(slabs, levels));
+  if (waits.empty())
+    return;
+  for (auto [first, second] : waits)
+    cast<WorkOpInterface>(second).getAsyncDependenciesMutable().append(
+        cast<WorkOpInterface>(first).getAsyncToken());
+  bool withDynamic = llvm::any_of(
+      plan->allocations.blocks,
+      [](const BlockAllocations &block) { return block.hasDynamic(); });
+  auto ordered = std::make_unique<FunctionPlan>(function, tables, withDynamic);
+  bool isSmaller = false, isLarger = !ordered->isComplete;
+  for (auto [before, after] : llvm::zip(plan->blocks, ordered->blocks)) {
+    isSmaller |= after.planner.isSmaller(after.slabs, before.slabs);
+    isLarger |= before.planner.isSmaller(before.slabs, after.slabs);
+  }
+  if (!isSmaller || isLarger) {
+    for (auto [first, second] : llvm::reverse(waits)) {
+      MutableOperandRange tokens =
+          cast<WorkOpInterface>(second).getAsyncDependenciesMutable();
+      tokens.erase(tokens.size() - 1);
+    }
+    return;
+  }
+  if (remarks) {
+    for (auto [first, second] : waits) {
+      InFlightDiagnostic remark = second->emitRemark();
+      remark << "waits for other work now, so that allocations share bytes";
+      remark.attachNote(first->getLoc()) << "for this";
+    }
+    for (auto [before, after] : llvm::zip(plan->blocks, ordered->blocks))
+      if (after.planner.isSmaller(after.slabs, before.slabs))
+        emitRemark(after.planner.getLoc())
+            << "with " << waits.size() << " more waits in the function "
+            << before.planner.getBytes(before.slabs) << " bytes become "
+            << after.planner.getBytes(after.slabs)
+            << "; its longest chain of work becomes "
+            << ordered->getLongestChain() << " from "
+            << plan->getLongestChain();
+  }
+  plan = std::move(ordered);
+}

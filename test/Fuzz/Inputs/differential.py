@@ -40,9 +40,9 @@ class Runner:
         return chosen - (set() if mode.startswith("seq") else {"alias"})
 
     def memory(self, list):
-        """Whether allocations of a batch become windows of one."""
-        kept = 2 if self.options.check else 8
-        return self.options.memory or ("keep" if list[0].seed % kept == 0 else "plan")
+        """What becomes of the allocations of a batch."""
+        drawn = ["keep", "plan", "keep", "space"] if self.options.check else ["keep"] + ["plan", "space"] * 3 + ["plan"]
+        return self.options.memory or drawn[list[0].seed // self.options.batch % len(drawn)]
 
     def command(self, streams, memory, play, file, size, out):
         return [self.options.gpu_runner, "--device=" + self.options.device] + ["--check"] * self.options.check + [
@@ -52,7 +52,7 @@ class Runner:
 
     def verify(self, text, streams, memory, play):
         """Raises a Failure if gpu-opt cannot prove that the streams keep the order of the tokens, in regions too."""
-        plan = ["-gpu-async-plan-memory"] * (memory == "plan")
+        plan = {"keep": [], "plan": ["-gpu-async-plan-memory"], "space": ["-gpu-async-plan-memory=space=true"]}[memory]
         passes = TOKEN_FORM + plan + ["-gpu-async-make-forks-explicit", "-gpu-async-assign-streams=max-streams=%d" % streams, "-gpu-async-verify-form=form=stream",
                                 "-gpu-async-verify-schedule"]
         if play != "streams":
@@ -252,7 +252,7 @@ def main():
     parser.add_argument("--programs", type=int, default=100)
     parser.add_argument("--mode", action="append", choices=MODES)
     parser.add_argument("--max-streams", type=int, action="append")
-    parser.add_argument("--memory", choices=["plan", "keep"], help="instead of what follows from the seed")
+    parser.add_argument("--memory", choices=["plan", "space", "keep"], help="instead of what follows from the seed")
     parser.add_argument("--play", action="append", choices=PLAYS, help="of gpu-runner, drawn of all of them otherwise")
     parser.add_argument("--schedule", help="GPU_ASYNC_CPU_SCHEDULE, instead of one that follows from the seed")
     parser.add_argument("--known", help="what errors that match this say is known: such programs count apart")
