@@ -511,8 +511,8 @@ std::vector<AddedWait> BlockPlanner::findOrder(ArrayRef<Slab> slabs,
     std::swap(conflicts, block.conflicts);
     return result;
   };
-  // With the order of the text, all of it; then with as little that makes chains
-  // longer as takes no more bytes.
+  // With the order of the text, all of it; then with as little that makes
+  // chains longer as takes no more bytes.
   int64_t all = -int64_t(levels.size()) - 1, none = levels.size() + 1;
   std::vector<Slab> best = planWith(all);
   if (best.empty() || !isSmaller(best, slabs))
@@ -862,8 +862,7 @@ private:
 /// plan is made anew from the order that is there now, which is taken away if
 /// any block takes more.
 void PlanMemory::addOrder(FunctionOpInterface function,
-                          std::unique_ptr<FunctionPlan> &plan,
-                          Tables &tables) {
+                          std::unique_ptr<FunctionPlan> &plan, Tables &tables) {
   StringRef whyNot = whyNoOrder(function, tables.blocking);
   if (!whyNot.empty()) {
     if (remarks)
@@ -879,9 +878,10 @@ void PlanMemory::addOrder(FunctionOpInterface function,
   for (auto [first, second] : waits)
     cast<WorkOpInterface>(second).getAsyncDependenciesMutable().append(
         cast<WorkOpInterface>(first).getAsyncToken());
-  bool withDynamic = llvm::any_of(
-      plan->allocations.blocks,
-      [](const BlockAllocations &block) { return block.hasDynamic(); });
+  bool withDynamic =
+      llvm::any_of(plan->allocations.blocks, [](const BlockAllocations &block) {
+        return block.hasDynamic();
+      });
   auto ordered = std::make_unique<FunctionPlan>(function, tables, withDynamic);
   bool isSmaller = false, isLarger = !ordered->isComplete;
   for (auto [before, after] : llvm::zip(plan->blocks, ordered->blocks)) {
