@@ -36,7 +36,12 @@ void Fences::giveEvent(NativeEvent event) {
   idle.push_back(event);
 }
 
-Status Fences::make(Stream &stream, Fence &out) {
+Status Fences::make(Stream &stream, Fence &out, bool nothingSince) {
+  if (stream.flagSlot && nothingSince) {
+    out.slot = stream.flagSlot;
+    out.value = stream.flagValue;
+    return Status();
+  }
   if (stream.flagSlot) {
     uint32_t value = stream.flagValue + 1;
     Status status =

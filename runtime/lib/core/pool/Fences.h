@@ -36,8 +36,9 @@ public:
   explicit Fences(gpuasync_context &context) : context(context) {}
   Fences(const Fences &) = delete;
 
-  /// A fence after all work of `stream` so far.
-  Status make(Stream &stream, Fence &out);
+  /// A fence after all work of `stream` so far. `nothingSince`: that is what
+  /// the last one was after, too.
+  Status make(Stream &stream, Fence &out, bool nothingSince = false);
   /// Whether a fence is reached, an error of its stream included; it is unarmed
   /// then.
   bool reached(Fence &fence);

@@ -61,9 +61,11 @@ public:
   }
 
   /// Puts a copy into pageable memory on a frame's list, with a fence behind
-  /// it. Takes over `scatter`, and `staging` unless it fails.
+  /// it (`nothingSince`: Fences::make). Takes over `scatter`, and `staging`
+  /// unless it fails.
   Status expect(Download *&list, Stream &stream, char *destination,
-                uint64_t bytes, Block *staging, StridedCopy *scatter);
+                uint64_t bytes, Block *staging, StridedCopy *scatter,
+                bool nothingSince = false);
   /// Finishes those of a frame's list, and of what was taken over, whose fence
   /// is reached. Lists are newest first.
   void finish(Download *&list) {

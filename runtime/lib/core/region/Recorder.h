@@ -134,7 +134,8 @@ private:
   Status playCalls(Recording &calls, std::vector<Event *> &native);
   Status playWork(Recording &calls, Call &call, Stream &stream);
   Status playStaged(const StridedCopy &copy, Call &call, Stream &stream);
-  Status expect(HostWrite &write, Stream &stream, Block *staging);
+  Status expect(HostWrite &write, Stream &stream, Block *staging,
+                bool nothingSince = false);
 
   friend class Regions;
   Frame *frame = nullptr;
@@ -148,7 +149,7 @@ private:
   std::vector<Stream *> streams; ///< by number
   uint64_t stagedBytes = 0;
   std::vector<HostWrite> writesLater; ///< of downloads, in their order
-  size_t written = 0; ///< of them, those that have been played on streams
+  size_t written = 0;                 ///< of them, those that the frame expects
   Stack<Stream> given;
   std::vector<bool> onBusy; ///< by number; of findGraphStream
 };
