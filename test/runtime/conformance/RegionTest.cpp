@@ -473,6 +473,70 @@ TEST_P(Regions, GridsAndEmptyOnes_G03) {
   }
 }
 
+// Sizes, grids and all parameters change from call to call: once each kind was
+// there, nothing is made any more, and nothing stays behind.
+TEST_P(Regions, ManySizes_G03) {
+  constexpr uint32_t calls = 2000, warm = 60, most = 9, block = 32;
+  std::mt19937 random(2026);
+  gpuasync_stats warmed{}, halfway{};
+  for (uint32_t call = 0; call < calls; ++call) {
+    if (call == warm)
+      warmed = readStats(context);
+    if (call == calls / 2)
+      halfway = readStats(context);
+    // Blocks, of which there may be none.
+    const uint32_t blocks = call < warm ? call % most : random() % most;
+    const uint32_t n = blocks * block, value = random();
+    Words out(2 * most * block);
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream(), *other = frame.stream();
+    uint32_t *x = frame.alloc(stream, 2 * most * block);
+    uint32_t *z = x + most * block; // x and z are downloaded
+    uint32_t *y = frame.alloc(stream, most * block);
+    {
+      RegionScope region(frame, REGION);
+      const uint32_t five = 5;
+      gpuasync_memset(frame, stream, x, &value, 4, most * block,
+                      SITE("memset"));
+      gpuasync_memset(frame, stream, z, &five, 4, most * block, SITE("memset"));
+      frame.launch(stream, Store, blocks, block, StoreParams{x, value + 1});
+      gpuasync_event *stored = frame.record(stream);
+      frame.waitEvent(other, stored);
+      frame.destroy(stored);
+      frame.copy(other, y, x, most * block * 4);
+      frame.launch(other, MulAdd, blocks, block, MulAddParams{y, n, 3, call});
+      gpuasync_event *tripled = frame.record(other);
+      frame.launch(stream, AddUp, most, block, AddUpParams{z, x, n, call});
+      frame.waitEvent(stream, tripled);
+      frame.destroy(tripled);
+      frame.launch(stream, AddUp, most, block, AddUpParams{x, y, n, value});
+    }
+    frame.copy(stream, out.data(), x, 2 * most * block * 4);
+    frame.dealloc(stream, y);
+    frame.dealloc(stream, x);
+    ASSERT_EQ(frame.wait({stream, other}), 0);
+    for (uint32_t i = 0; i < 2 * most * block; ++i) {
+      uint32_t at = i % (most * block);
+      uint32_t expected = value;
+      if (at < n)
+        expected = i == at ? (value + 1) * 3 + call + value : value + 1 + call;
+      else if (i != at)
+        expected = 5;
+      ASSERT_EQ(out[i], expected) << call << ": " << i;
+    }
+  }
+  gpuasync_stats end = readStats(context);
+  EXPECT_EQ(end.graphLaunches - warmed.graphLaunches,
+            hasGraphs() ? calls - warm : 0u);
+  EXPECT_EQ(end.graphs.created, warmed.graphs.created);
+  EXPECT_EQ(end.graphs.physical, warmed.graphs.physical);
+  EXPECT_EQ(end.buffers.live, 0u);
+  EXPECT_LE(end.deviceBytes, halfway.deviceBytes + (1 << 20));
+  // As many as are in use at once.
+  EXPECT_LE(end.streams.physical, halfway.streams.physical + 16);
+  EXPECT_LE(end.events.physical, halfway.events.physical + 64);
+}
+
 // Copies and fills of device memory, with other places each time.
 TEST_P(Regions, CopiesAndFills_G01) {
   for (uint32_t call = 0; call < 4; ++call) {
