@@ -43,9 +43,9 @@ Call &Recording::append(CallKind kind, uint32_t stream,
   size_t end = used + ((bytes + 15) & ~size_t(15));
   if (units.size() * 16 < end)
     units.resize(std::max(units.size() * 2, end / 16));
-  if (isStaged(kind))
-    staged.push_back(static_cast<uint32_t>(calls.size()));
   calls.emplace_back();
+  if (isStaged(kind)) // a number of a call that is there, whatever fails
+    staged.push_back(static_cast<uint32_t>(calls.size() - 1));
   Call &call = calls.back();
   call.kind = kind;
   call.stream = stream;
