@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Allocations that stay as they are, and slabs that are made smaller so that no
-// more memory is held than the program holds.
+// Allocations that stay as they are, and slabs that are split so that no more
+// memory is held than the program holds.
 //
 // RUN: gpu-opt %s -gpu-async-plan-memory | FileCheck %s
 
@@ -66,8 +66,8 @@ func.func @too_large(%i: i8) {
   return
 }
 
-// Two of the three would be held with %d, which the program never does: two
-// slabs. With %d alone, until the end, one would do.
+// Two of the three would be held with %d, which the program never does: a slab
+// for two, and the third stays. With %d alone, until the end, one would do.
 // CHECK-LABEL: func.func @gap
 func.func @gap(%v: f32) {
   // CHECK: %[[S:.*]], %{{.*}} = gpu_async.alloc async() : memref<512xi8, 1>
@@ -87,8 +87,7 @@ func.func @gap(%v: f32) {
   %e = gpu_async.memset async [%td, %b1] %d, %v : !m, f32
   // CHECK: gpu_async.dealloc async [%{{.*}}] %{{.*}} : memref<64xf32, 1>
   %fd = gpu_async.dealloc async [%e] %d : !m
-  // CHECK: %[[U:.*]], %{{.*}} = gpu_async.alloc async() : memref<256xi8, 1>
-  // CHECK: gpu_async.window %[[U]]
+  // CHECK: gpu_async.alloc async() : memref<64xf32, 1>
   %z, %tz = gpu_async.alloc async () : !m
   %g = gpu_async.memset async [%tz, %e] %z, %v : !m, f32
   %fz = gpu_async.dealloc async [%g] %z : !m
@@ -112,6 +111,54 @@ func.func @until_the_end(%v: f32) {
   return
 }
 
+// %x and %y may be one, also beside %d, and only %z must not be held with %e.
+// CHECK-LABEL: func.func @offender
+func.func @offender(%v: f32) {
+  // CHECK: %[[S:.*]], %{{.*}} = gpu_async.alloc async() : memref<256xi8, 1>
+  // CHECK: gpu_async.window %[[S]]
+  %x, %tx = gpu_async.alloc async () : !m
+  %a = gpu_async.memset async [%tx] %x, %v : !m, f32
+  // CHECK: gpu_async.alloc async host_shared() : memref<64xf32, 1>
+  %d, %td = gpu_async.alloc async host_shared () : !m
+  %fd = gpu_async.dealloc async [%td] %d : !m
+  %fx = gpu_async.dealloc async [%a] %x : !m
+  // CHECK: gpu_async.window %[[S]]
+  %y, %ty = gpu_async.alloc async [%fx] () : !m
+  %b = gpu_async.memset async [%ty] %y, %v : !m, f32
+  gpu_async.wait [%b]
+  // CHECK: gpu_async.dealloc async %[[S]]
+  %fy = gpu_async.dealloc async %y : !m
+  // CHECK: gpu_async.alloc async host_shared() : memref<64xf32, 1>
+  %e, %te = gpu_async.alloc async host_shared () : !m
+  %fe = gpu_async.dealloc async [%te] %e : !m
+  // CHECK: %[[Z:.*]], %{{.*}} = gpu_async.alloc async() : memref<64xf32, 1>
+  %z, %tz = gpu_async.alloc async () : !m
+  %c = gpu_async.memset async [%tz] %z, %v : !m, f32
+  // CHECK: gpu_async.dealloc async [%{{.*}}] %[[Z]]
+  %fz = gpu_async.dealloc async [%c] %z : !m
+  return
+}
+
+// Without the wait the device may come to %z before it has freed what %x and
+// %y were in, which the program's %z comes after.
+// CHECK-LABEL: func.func @unwaited
+// CHECK-NOT: window
+// CHECK: return
+func.func @unwaited(%v: f32) {
+  %x, %tx = gpu_async.alloc async () : !m
+  %a = gpu_async.memset async [%tx] %x, %v : !m, f32
+  %fx = gpu_async.dealloc async [%a] %x : !m
+  %y, %ty = gpu_async.alloc async [%fx] () : !m
+  %b = gpu_async.memset async [%ty] %y, %v : !m, f32
+  %fy = gpu_async.dealloc async [%b] %y : !m
+  %e, %te = gpu_async.alloc async host_shared () : !m
+  %fe = gpu_async.dealloc async [%te] %e : !m
+  %z, %tz = gpu_async.alloc async [%fy] () : !m
+  %c = gpu_async.memset async [%tz] %z, %v : !m, f32
+  %fz = gpu_async.dealloc async [%c] %z : !m
+  return
+}
+
 // What comes after a free that stays comes after it still.
 // CHECK-LABEL: func.func @after_free
 func.func @after_free(%v: f32) {
@@ -124,8 +171,8 @@ func.func @after_free(%v: f32) {
   %y, %ty = gpu_async.alloc async [%fd] () : !m
   %a = gpu_async.memset async [%tx] %x, %v : !m, f32
   %b = gpu_async.memset async [%ty] %y, %v : !m, f32
-  // Not after the free: a slab of its own.
-  // CHECK: gpu_async.alloc async() : memref<256xi8, 1>
+  // Not after the free: stays.
+  // CHECK: gpu_async.alloc async() : memref<64xf32, 1>
   %z, %tz = gpu_async.alloc async () : !m
   %c = gpu_async.memset async [%tz] %z, %v : !m, f32
   gpu_async.wait [%a, %b, %c]
@@ -154,6 +201,35 @@ func.func @beside(%n: index, %v: f32) {
   %fy = gpu_async.dealloc async %y : !m
   %fp = gpu_async.dealloc async %p : memref<?xf32, 1>
   %fq = gpu_async.dealloc async %q : !m
+  return
+}
+
+// In the loop nothing else is allocated, beside the loop it is.
+// CHECK-LABEL: func.func @each_block
+func.func @each_block(%n: index, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // CHECK: gpu_async.alloc async(%{{.*}}) : memref<?xf32, 1>
+  // CHECK: gpu_async.alloc async(%{{.*}}) : memref<?xf32, 1>
+  %x, %tx = gpu_async.alloc async (%n) : memref<?xf32, 1>
+  %y, %ty = gpu_async.alloc async (%n) : memref<?xf32, 1>
+  // CHECK: scf.for
+  scf.for %i = %c0 to %n step %c1 {
+    // CHECK: %[[S:.*]], %{{.*}} = gpu_async.alloc async(%{{.*}}) : memref<?xi8, 1>
+    // CHECK-COUNT-2: gpu_async.window %[[S]]
+    %p, %tp = gpu_async.alloc async (%n) : memref<?xf32, 1>
+    %a = gpu_async.memset async [%tp] %p, %v : memref<?xf32, 1>, f32
+    %q, %tq = gpu_async.alloc async (%n) : memref<?xf32, 1>
+    %b = gpu_async.memset async [%tq, %a] %q, %v : memref<?xf32, 1>, f32
+    gpu_async.wait [%b]
+    %fp = gpu_async.dealloc async %p : memref<?xf32, 1>
+    %fq = gpu_async.dealloc async %q : memref<?xf32, 1>
+  }
+  %c = gpu_async.memset async [%tx] %x, %v : memref<?xf32, 1>, f32
+  %d = gpu_async.memset async [%ty] %y, %v : memref<?xf32, 1>, f32
+  gpu_async.wait [%c, %d]
+  %fx = gpu_async.dealloc async %x : memref<?xf32, 1>
+  %fy = gpu_async.dealloc async %y : memref<?xf32, 1>
   return
 }
 

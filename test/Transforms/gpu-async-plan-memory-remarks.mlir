@@ -55,6 +55,24 @@ func.func @too_large(%i: i8) {
   return
 }
 
+// %z may not be with the others while %d is there.
+func.func @some(%v: f32) {
+  // expected-remark @below {{3 allocations of 768 bytes become 2 of 512, 1 as before; the program may hold 256 at a time, and its order needs 256; 768 bytes times steps become 768}}
+  %x, %tx = gpu_async.alloc async () : !m
+  %a = gpu_async.memset async [%tx] %x, %v : !m, f32
+  %fx = gpu_async.dealloc async [%a] %x : !m
+  %y, %ty = gpu_async.alloc async [%fx] () : !m
+  %b = gpu_async.memset async [%ty] %y, %v : !m, f32
+  gpu_async.wait [%b]
+  %fy = gpu_async.dealloc async %y : !m
+  %d, %td = gpu_async.alloc async host_shared () : !m
+  %fd = gpu_async.dealloc async [%td] %d : !m
+  %z, %tz = gpu_async.alloc async () : !m
+  %c = gpu_async.memset async [%tz] %z, %v : !m, f32
+  %fz = gpu_async.dealloc async [%c] %z : !m
+  return
+}
+
 // One slab for both would be held with %d.
 func.func @more(%v: f32) {
   // expected-remark @below {{2 allocations of 512 bytes stay: a plan might hold more than the program does; the program may hold 256 at a time, and its order needs 256; 512 bytes times steps}}

@@ -221,13 +221,14 @@ def GPUAsyncPlanMemory
     a call that brings tokens, or a stream of the caller's: there what waits
     could be what the other work waits for.
 
-    **What is held is never more than the program may hold**: a plan is
-    dropped for a finer one, and in the end for none, if its bytes are more than
-    what the program may have allocated at a time by its tokens, or if while
-    something else that allocates is there (an allocation that stays, an op
-    with such in its regions, a call of unknown code) it holds more than the
-    program did at most in that time, in program order. A slab comes
-    after each free that stays and that one of its allocations came after.
+    **What is held is never more than the program may hold**: a slab is split,
+    in the end into single allocations, which stay as they are, if while
+    something else that allocates is there (an allocation that cannot be planned,
+    an op with such in its regions, a call of unknown code) more would be held
+    than the program did at most in that time, in program order; and if more
+    bytes could be held at a time, by host waits, than the program may have
+    allocated by its tokens. A slab comes after each free that cannot be
+    planned and that one of its allocations came after.
 
     Offsets and sizes are multiples of 256 bytes; an allocation of no bytes gets
     256, for an address of its own. An error of the slab's allocation is

@@ -240,16 +240,17 @@ void OrderWalk::find() {
 // A function's allocations
 //===----------------------------------------------------------------------===//
 
-FunctionAllocations::FunctionAllocations(FunctionOpInterface function,
-                                         KernelTable &kernels,
-                                         bool withDynamic) {
+FunctionAllocations::FunctionAllocations(
+    FunctionOpInterface function, KernelTable &kernels,
+    const llvm::DenseSet<Block *> &withoutDynamic) {
   llvm::MapVector<Block *, std::vector<Allocation>> all;
   function->walk<WalkOrder::PreOrder>([&](AllocOp alloc) {
     if (alloc.getHostShared() || !alloc.getAsyncToken())
       return;
     Allocation allocation;
     allocation.alloc = alloc;
-    if (failed(findBytes(allocation)) || (allocation.scale && !withDynamic))
+    if (failed(findBytes(allocation)) ||
+        (allocation.scale && withoutDynamic.contains(alloc->getBlock())))
       return;
     if (succeeded(findUsers(allocation)))
       all[alloc->getBlock()].push_back(std::move(allocation));

@@ -69,10 +69,10 @@ struct FunctionAllocations {
   /// Of each item those that are done before it starts.
   std::vector<llvm::BitVector> before;
 
-  /// `withDynamic`: also those whose sizes are values that are there where the
-  /// first of the block is allocated.
+  /// Sizes are constants or, but in `withoutDynamic`, values that are there
+  /// where the first of the block is allocated.
   FunctionAllocations(FunctionOpInterface function, KernelTable &kernels,
-                      bool withDynamic);
+                      const llvm::DenseSet<Block *> &withoutDynamic);
 };
 
 } // namespace mlir::gpuasync::plan

@@ -35,7 +35,7 @@ using namespace mlir::gpuasync::plan;
 
 namespace {
 
-/// Allocations that become windows of one slab.
+/// Allocations that become windows of one slab; or one that stays as it is.
 struct Slab {
   /// Numbers in the block's list, ascending.
   SmallVector<unsigned> members;
@@ -54,6 +54,11 @@ struct Slab {
   Operation *freeBefore = nullptr;
   enum { Frees, LastUser, HostWait, NewHostWait } end = Frees;
   Operation *lastUser = nullptr;
+  /// Places: of the first of its allocations, of the last op before its free,
+  /// and of the host wait that says that all has been used, or the last place.
+  unsigned first = 0, last = 0, gone = 0;
+
+  bool stays() const { return members.size() == 1; }
 };
 
 /// Something else in the block that may hold memory, from a place to a place.
@@ -80,8 +85,9 @@ public:
   std::vector<AddedWait> findOrder(ArrayRef<Slab> slabs,
                                    ArrayRef<unsigned> levels);
   void remark(ArrayRef<Slab> slabs) const;
-  /// Bytes of constant sizes; what may be held if there are no slabs.
-  int64_t getBytes(ArrayRef<Slab> slabs) const;
+  /// The most bytes of constant sizes that may be held at a time, and where
+  /// first; without slabs what the program may hold.
+  int64_t getPeak(ArrayRef<Slab> slabs, unsigned *where = nullptr) const;
   Location getLoc() const { return all.front().alloc->getLoc(); }
   void apply(ArrayRef<Slab> slabs);
 
@@ -89,7 +95,10 @@ private:
   using Key = SmallVector<unsigned>;
 
   void findForeign();
-  std::vector<Slab> makeSlabs(bool byPieces);
+  bool mayPlanDynamic() const;
+  bool isInReach(const Allocation &allocation) const;
+  Slab makeSlab(SmallVector<unsigned> members) const;
+  std::vector<Slab> makeSlabs() const;
   template <typename Result>
   Result ask(Result (*function)(ArrayRef<int64_t>, ArrayRef<unsigned>,
                                 const Conflicts &),
@@ -97,7 +106,12 @@ private:
   bool isAfterFree(const Allocation &allocation) const;
   void placeFree(Slab &slab) const;
   bool mayWaitAtEnd() const;
-  bool isBounded(ArrayRef<Slab> slabs) const;
+  std::vector<int64_t>
+  findMost(ArrayRef<std::tuple<unsigned, unsigned, int64_t>> held) const;
+  bool splitAround(std::vector<Slab> &slabs, unsigned number, unsigned first,
+                   unsigned last, bool inHalves) const;
+  bool splitInPiece(std::vector<Slab> &slabs) const;
+  bool splitAtPeak(std::vector<Slab> &slabs, unsigned place) const;
   int64_t getMostHeld(bool atFirst) const;
   int64_t getLeastHeld(ArrayRef<unsigned> members) const;
   unsigned placeOf(Operation *op) const { return places.lookup(op); }
@@ -113,6 +127,10 @@ private:
   /// same foreign memory. Whether there is any.
   std::vector<unsigned> pieceOf;
   std::vector<bool> hasForeign;
+  /// The first and last place of each piece.
+  std::vector<std::pair<unsigned, unsigned>> pieces;
+  /// Host waits of the block, and the items that are done then: ever more.
+  std::vector<std::pair<unsigned, const llvm::BitVector *>> waits;
   StringRef whyNot;
 };
 
@@ -130,6 +148,8 @@ void BlockPlanner::findForeign() {
   for (Operation &op : *block.block)
     places[&op] = count++;
   for (Operation &op : *block.block) {
+    if (auto done = order.doneAt.find(&op); done != order.doneAt.end())
+      waits.push_back({placeOf(&op), &done->second});
     unsigned place = placeOf(&op), last = place;
     bool isForeign = false;
     if (auto alloc = dyn_cast<AllocOp>(op)) {
@@ -169,6 +189,8 @@ void BlockPlanner::findForeign() {
     if (begins[place] && place)
       ++piece;
     pieceOf.push_back(piece);
+    pieces.resize(piece + 1, {place, place});
+    pieces.back().second = place;
     hasForeign.resize(piece + 1);
     hasForeign[piece] = open > 0;
   }
@@ -219,6 +241,10 @@ bool BlockPlanner::mayWaitAtEnd() const {
 /// A free that comes after work on several streams makes one wait for the
 /// others; behind a host wait that covers them all, and at the end, none does.
 void BlockPlanner::placeFree(Slab &slab) const {
+  if (slab.stays()) {
+    slab.freeBefore = all[slab.members.front()].dealloc;
+    return;
+  }
   llvm::BitVector users(order.items.size());
   Operation *lastFree = nullptr;
   for (unsigned member : slab.members) {
@@ -272,49 +298,78 @@ void BlockPlanner::placeFree(Slab &slab) const {
   slab.end = Slab::NewHostWait;
 }
 
-/// One slab for each memory space and set of frees to come after; with
-/// `byPieces` for each way to lie beside foreign memory.
-std::vector<Slab> BlockPlanner::makeSlabs(bool byPieces) {
+Slab BlockPlanner::makeSlab(SmallVector<unsigned> members) const {
+  Slab slab;
+  slab.members = std::move(members);
+  // The first part is that of constant sizes, if only of none.
+  slab.parts.emplace_back();
+  std::map<std::pair<int64_t, SmallVector<void *>>, unsigned> numbers;
+  for (unsigned member : slab.members) {
+    const Allocation &allocation = all[member];
+    AllocOp alloc = allocation.alloc;
+    unsigned part = 0;
+    if (allocation.scale) {
+      SmallVector<void *> sizes;
+      for (Value size : alloc.getDynamicSizes())
+        sizes.push_back(size.getAsOpaquePointer());
+      auto [it, isNew] =
+          numbers.try_emplace({allocation.scale, sizes}, slab.parts.size());
+      if (isNew)
+        slab.parts.emplace_back();
+      part = it->second;
+    }
+    slab.parts[part].members.push_back(member);
+  }
+  for (Slab::Part &part : slab.parts)
+    part.packing = ask(packBuffers, part.members);
+  placeFree(slab);
+  slab.first = placeOf(all[slab.members.front()].alloc);
+  slab.last = placeOf(slab.freeBefore);
+  if (!slab.stays())
+    --slab.last;
+  llvm::BitVector users(order.items.size());
+  for (unsigned member : slab.members)
+    for (Operation *user : all[member].users)
+      users.set(order.numberOf.lookup(user));
+  auto wait = llvm::partition_point(waits, [&](const auto &wait) {
+    return wait.first < slab.last || users.test(*wait.second);
+  });
+  slab.gone = wait == waits.end() ? pieceOf.size() - 1 : wait->first;
+  return slab;
+}
+
+/// Whether a slab can come after what the allocation comes after: it takes the
+/// tokens of frees.
+bool BlockPlanner::isInReach(const Allocation &allocation) const {
+  return llvm::all_of(allocation.freesBefore.set_bits(), [&](unsigned free) {
+    return order.items[free]->getParentRegion()->isAncestor(
+        block.block->getParent());
+  });
+}
+
+/// One slab for each memory space and set of frees to come after.
+std::vector<Slab> BlockPlanner::makeSlabs() const {
   llvm::MapVector<Attribute, unsigned> spaces;
   std::map<Key, unsigned> numbers;
-  std::vector<Slab> slabs;
+  std::vector<SmallVector<unsigned>> members;
   for (auto [number, allocation] : llvm::enumerate(all)) {
-    MemRefType type = allocation.alloc.getMemref().getType();
-    Key key{
-        spaces.try_emplace(type.getMemorySpace(), spaces.size()).first->second};
-    if (byPieces)
-      key.append({pieceOf[placeOf(allocation.alloc)],
-                  pieceOf[placeOf(allocation.dealloc)]});
+    if (!isInReach(allocation)) {
+      members.push_back({unsigned(number)});
+      continue;
+    }
+    AllocOp alloc = allocation.alloc;
+    Attribute space = alloc.getMemref().getType().getMemorySpace();
+    Key key{spaces.try_emplace(space, spaces.size()).first->second};
     for (unsigned free : allocation.freesBefore.set_bits())
       key.push_back(free);
-    auto [it, isNew] = numbers.try_emplace(std::move(key), slabs.size());
+    auto [it, isNew] = numbers.try_emplace(std::move(key), members.size());
     if (isNew)
-      slabs.emplace_back();
-    slabs[it->second].members.push_back(number);
+      members.emplace_back();
+    members[it->second].push_back(number);
   }
-  for (Slab &slab : slabs) {
-    // The first part is that of constant sizes, if only of none.
-    slab.parts.emplace_back();
-    std::map<std::pair<int64_t, SmallVector<void *>>, unsigned> numbers;
-    for (unsigned member : slab.members) {
-      Allocation &allocation = all[member];
-      unsigned part = 0;
-      if (allocation.scale) {
-        SmallVector<void *> sizes;
-        for (Value size : allocation.alloc.getDynamicSizes())
-          sizes.push_back(size.getAsOpaquePointer());
-        auto [it, isNew] =
-            numbers.try_emplace({allocation.scale, sizes}, slab.parts.size());
-        if (isNew)
-          slab.parts.emplace_back();
-        part = it->second;
-      }
-      slab.parts[part].members.push_back(member);
-    }
-    for (Slab::Part &part : slab.parts)
-      part.packing = ask(packBuffers, part.members);
-    placeFree(slab);
-  }
+  std::vector<Slab> slabs;
+  for (SmallVector<unsigned> &some : members)
+    slabs.push_back(makeSlab(std::move(some)));
   return slabs;
 }
 
@@ -322,9 +377,10 @@ std::vector<Slab> BlockPlanner::makeSlabs(bool byPieces) {
 // How much is held
 //===----------------------------------------------------------------------===//
 
-/// The most that a sweep over intervals holds.
+/// The most that a sweep over intervals holds, and where it first does.
 static int64_t
-findPeak(ArrayRef<std::tuple<unsigned, unsigned, int64_t>> intervals) {
+findPeak(ArrayRef<std::tuple<unsigned, unsigned, int64_t>> intervals,
+         unsigned *where = nullptr) {
   // Ends are exclusive, and come first.
   std::vector<std::tuple<unsigned, bool, int64_t>> changes;
   for (auto [first, last, bytes] : intervals) {
@@ -333,8 +389,12 @@ findPeak(ArrayRef<std::tuple<unsigned, unsigned, int64_t>> intervals) {
   }
   llvm::sort(changes);
   int64_t held = 0, peak = 0;
-  for (auto [place, begins, bytes] : changes)
-    peak = std::max(peak, held += bytes);
+  for (auto [place, begins, bytes] : changes) {
+    held += bytes;
+    if (where && held > peak)
+      *where = place;
+    peak = std::max(peak, held);
+  }
   return peak;
 }
 
@@ -392,51 +452,120 @@ int64_t BlockPlanner::getMostHeld(bool atFirst) const {
                    getLeastHeld(llvm::to_vector(llvm::seq(0u, count)))});
 }
 
-bool BlockPlanner::isBounded(ArrayRef<Slab> slabs) const {
-  int64_t bytes = 0;
-  for (const Slab &slab : slabs)
-    bytes += slab.getBytes();
-  // Of sizes that are not known here: all may be allocated at the same time.
-  bool isDynamic = false;
-  for (const Allocation &allocation : all) {
-    isDynamic |= allocation.scale != 0;
-    if (allocation.scale && (!foreign.empty() || isAfterFree(allocation)))
-      return false;
+/// Splits the largest slab that is held at a place and can be split there.
+bool BlockPlanner::splitAtPeak(std::vector<Slab> &slabs, unsigned place) const {
+  SmallVector<unsigned> there;
+  for (auto [number, slab] : llvm::enumerate(slabs))
+    if (!slab.stays() && slab.first <= place && slab.gone >= place)
+      there.push_back(number);
+  llvm::sort(there, [&](unsigned a, unsigned b) {
+    return std::pair(slabs[b].getBytes(), a) <
+           std::pair(slabs[a].getBytes(), b);
+  });
+  return llvm::any_of(there, [&](unsigned number) {
+    return splitAround(slabs, number, place, place, /*inHalves=*/false);
+  });
+}
+
+/// Of sizes that are not known here: all may be allocated at the same time.
+bool BlockPlanner::mayPlanDynamic() const {
+  return foreign.empty() && llvm::none_of(all, [&](const Allocation &one) {
+           return one.scale && (isAfterFree(one) || !isInReach(one));
+         });
+}
+
+/// In each piece the most that is held, by the text.
+std::vector<int64_t> BlockPlanner::findMost(
+    ArrayRef<std::tuple<unsigned, unsigned, int64_t>> held) const {
+  std::vector<int64_t> changes(pieceOf.size() + 1), most(pieces.size());
+  for (auto [first, last, bytes] : held) {
+    changes[first] += bytes;
+    changes[last + 1] -= bytes;
   }
-  if (bytes > getMostHeld(/*atFirst=*/isDynamic))
-    return false;
-  if (foreign.empty())
-    return true;
-  // In each piece with foreign memory, by the text.
-  unsigned count = pieceOf.size(), numPieces = pieceOf.back() + 1;
-  auto findMost = [&](ArrayRef<std::tuple<unsigned, unsigned, int64_t>> held) {
-    std::vector<int64_t> changes(count + 1), most(numPieces);
-    for (auto [first, last, bytes] : held) {
-      changes[first] += bytes;
-      changes[last + 1] -= bytes;
-    }
-    int64_t now = 0;
-    for (unsigned place = 0; place < count; ++place) {
-      now += changes[place];
-      most[pieceOf[place]] = std::max(most[pieceOf[place]], now);
-    }
-    return most;
-  };
+  int64_t now = 0;
+  for (auto [place, piece] : llvm::enumerate(pieceOf))
+    most[piece] = std::max(most[piece], now += changes[place]);
+  return most;
+}
+
+//===----------------------------------------------------------------------===//
+// Slabs that hold too much
+//===----------------------------------------------------------------------===//
+
+/// Makes of a slab one of what is gone before `first`, one of what comes after
+/// `last`, and one of what is held between; of what is all of one kind halves,
+/// or nothing.
+bool BlockPlanner::splitAround(std::vector<Slab> &slabs, unsigned number,
+                               unsigned first, unsigned last,
+                               bool inHalves) const {
+  std::array<SmallVector<unsigned>, 3> groups;
+  ArrayRef<unsigned> members = slabs[number].members;
+  for (unsigned member : members) {
+    bool isLater = placeOf(all[member].alloc) > last;
+    bool isGone = placeOf(all[member].dealloc) < first;
+    groups[isGone ? 0 : isLater ? 2 : 1].push_back(member);
+  }
+  if (llvm::any_of(groups, [&](ArrayRef<unsigned> group) {
+        return group.size() == members.size();
+      })) {
+    if (!inHalves)
+      return false;
+    size_t half = members.size() / 2;
+    groups = {SmallVector<unsigned>(members.take_front(half)),
+              SmallVector<unsigned>(members.drop_front(half)),
+              {}};
+  }
+  slabs.erase(slabs.begin() + number);
+  for (SmallVector<unsigned> &group : groups)
+    if (!group.empty())
+      slabs.push_back(makeSlab(std::move(group)));
+  return true;
+}
+
+/// Of the piece with foreign memory in which the slabs hold most above what the
+/// allocations did, the slab that adds most to it. Whether there was one.
+bool BlockPlanner::splitInPiece(std::vector<Slab> &slabs) const {
   std::vector<std::tuple<unsigned, unsigned, int64_t>> before, after;
   for (const Allocation &allocation : all)
     before.push_back({placeOf(allocation.alloc), placeOf(allocation.dealloc),
                       allocation.bytes});
   for (const Slab &slab : slabs)
-    after.push_back({placeOf(all[slab.members.front()].alloc),
-                     placeOf(slab.freeBefore), slab.getBytes()});
+    after.push_back({slab.first, slab.last, slab.getBytes()});
   std::vector<int64_t> mostBefore = findMost(before),
                        mostAfter = findMost(after);
-  for (unsigned piece = 0; piece < numPieces; ++piece)
-    if (hasForeign[piece] && mostAfter[piece] > mostBefore[piece])
-      return false;
-  return true;
+  unsigned worst = 0;
+  int64_t most = 0;
+  for (unsigned piece = 0; piece < pieces.size(); ++piece)
+    if (int64_t more = mostAfter[piece] - mostBefore[piece];
+        hasForeign[piece] && more > most) {
+      most = more;
+      worst = piece;
+    }
+  if (!most)
+    return false;
+  auto [first, last] = pieces[worst];
+  std::optional<unsigned> offender;
+  std::pair<int64_t, int64_t> largest;
+  for (auto [number, slab] : llvm::enumerate(slabs)) {
+    if (slab.stays() || slab.first > last || slab.last < first)
+      continue;
+    std::vector<std::tuple<unsigned, unsigned, int64_t>> there;
+    for (unsigned member : slab.members)
+      if (unsigned from = placeOf(all[member].alloc),
+          to = placeOf(all[member].dealloc);
+          from <= last && to >= first)
+        there.push_back(
+            {std::max(from, first), std::min(to, last), all[member].bytes});
+    std::pair<int64_t, int64_t> excess{slab.getBytes() - findPeak(there),
+                                       slab.getBytes()};
+    if (!offender || excess > largest) {
+      offender = number;
+      largest = excess;
+    }
+  }
+  return offender && splitAround(slabs, *offender, first, last,
+                                 /*inHalves=*/true);
 }
-
 std::vector<Slab> BlockPlanner::plan() {
   // No sum of sizes is too large from here on.
   int64_t bytes = 0;
@@ -447,22 +576,27 @@ std::vector<Slab> BlockPlanner::plan() {
     }
   if (places.empty())
     findForeign();
-  // A slab takes the tokens of frees that it comes after.
-  for (const Allocation &allocation : all)
-    for (unsigned free : allocation.freesBefore.set_bits())
-      if (!order.items[free]->getParentRegion()->isAncestor(
-              block.block->getParent())) {
-        whyNot = "one comes after a free in another region";
-        return {};
-      }
+  if (block.hasDynamic() && !mayPlanDynamic()) {
+    whyNot = "of sizes that are known at run time more might be held";
+    return {};
+  }
+  int64_t most = getMostHeld(/*atFirst=*/block.hasDynamic());
+  std::vector<Slab> slabs = makeSlabs();
   whyNot = "each needs a slab of its own";
-  for (bool byPieces : {false, true}) {
-    std::vector<Slab> slabs = makeSlabs(byPieces);
-    if (slabs.size() == all.size())
-      continue;
-    if (isBounded(slabs))
-      return slabs;
+  while (slabs.size() < all.size()) {
     whyNot = "a plan might hold more than the program does";
+    if (splitInPiece(slabs))
+      continue;
+    // By tokens and host waits, whatever the text says.
+    unsigned place = 0;
+    if (getPeak(slabs, &place) <= most) {
+      llvm::sort(slabs, [](const Slab &a, const Slab &b) {
+        return a.members.front() < b.members.front();
+      });
+      return slabs;
+    }
+    if (!splitAtPeak(slabs, place))
+      break;
   }
   return {};
 }
@@ -471,18 +605,18 @@ std::vector<Slab> BlockPlanner::plan() {
 // Order for space
 //===----------------------------------------------------------------------===//
 
-int64_t BlockPlanner::getBytes(ArrayRef<Slab> slabs) const {
+int64_t BlockPlanner::getPeak(ArrayRef<Slab> slabs, unsigned *where) const {
   if (slabs.empty())
     return getMostHeld(block.hasDynamic());
-  int64_t bytes = 0;
+  std::vector<std::tuple<unsigned, unsigned, int64_t>> held;
   for (const Slab &slab : slabs)
-    bytes += slab.getBytes();
-  return bytes;
+    held.push_back({slab.first, slab.gone, slab.getBytes()});
+  return findPeak(held, where);
 }
 
 bool BlockPlanner::isSmaller(ArrayRef<Slab> slabs,
                              ArrayRef<Slab> others) const {
-  int64_t bytes = getBytes(slabs), otherBytes = getBytes(others);
+  int64_t bytes = getPeak(slabs), otherBytes = getPeak(others);
   if (!block.hasDynamic())
     return bytes < otherBytes;
   if (slabs.size() != others.size() || bytes > otherBytes)
@@ -597,6 +731,9 @@ void BlockPlanner::remark(ArrayRef<Slab> slabs) const {
     remark << "stay: " << whyNot;
   else
     remark << "become " << slabs.size() << " of " << bytes;
+  if (size_t stay =
+          llvm::count_if(slabs, [](const Slab &slab) { return slab.stays(); }))
+    remark << ", " << stay << " as before";
   remark << "; the program may hold " << getMostHeld(block.hasDynamic())
          << " at a time, and its order needs " << bound << "; "
          << llvm::formatv("{0:f0}", heldBefore).str() << " bytes times steps";
@@ -706,6 +843,8 @@ void BlockPlanner::apply(ArrayRef<Slab> slabs) {
   OpBuilder builder(function->getContext());
   auto tokenType = builder.getType<TokenType>();
   for (const Slab &slab : slabs) {
+    if (slab.stays())
+      continue;
     // An error of the slab is one of its largest allocation, or of the first of
     // which that is not known.
     unsigned largest = slab.members.front();
@@ -770,17 +909,21 @@ void BlockPlanner::apply(ArrayRef<Slab> slabs) {
       }
   }
   // The frees are among what others come after.
-  for (Allocation &allocation : all) {
-    DeallocOp old = allocation.dealloc;
-    if (old.getAsyncToken().use_empty())
+  for (const Slab &slab : slabs) {
+    if (slab.stays())
       continue;
-    builder.setInsertionPoint(old);
-    old.getAsyncToken().replaceAllUsesWith(
-        joinTokens(builder, old.getLoc(), old.getAsyncDependencies()));
-  }
-  for (Allocation &allocation : all) {
-    allocation.dealloc.erase();
-    allocation.alloc.erase();
+    for (unsigned member : slab.members) {
+      DeallocOp old = all[member].dealloc;
+      if (old.getAsyncToken().use_empty())
+        continue;
+      builder.setInsertionPoint(old);
+      old.getAsyncToken().replaceAllUsesWith(
+          joinTokens(builder, old.getLoc(), old.getAsyncDependencies()));
+    }
+    for (unsigned member : slab.members) {
+      all[member].dealloc.erase();
+      all[member].alloc.erase();
+    }
   }
 }
 
@@ -804,17 +947,19 @@ struct FunctionPlan {
   };
   FunctionAllocations allocations;
   std::vector<BlockPlan> blocks;
-  /// Whether no block stays as it is that could not with `withDynamic`.
-  bool isComplete = true;
+  /// Blocks that stay as they are since sizes are known at run time only.
+  SmallVector<Block *> unplanned;
 
-  FunctionPlan(FunctionOpInterface function, Tables &tables, bool withDynamic)
-      : allocations(function, tables.kernels, withDynamic) {
+  FunctionPlan(FunctionOpInterface function, Tables &tables,
+               const llvm::DenseSet<Block *> &withoutDynamic)
+      : allocations(function, tables.kernels, withoutDynamic) {
     for (BlockAllocations &block : allocations.blocks) {
       if (!tables.facts)
         tables.facts.emplace(function->getParentOfType<ModuleOp>());
       BlockPlanner planner(function, allocations, block, *tables.facts);
       std::vector<Slab> slabs = planner.plan();
-      isComplete &= !slabs.empty() || !block.hasDynamic();
+      if (slabs.empty() && block.hasDynamic())
+        unplanned.push_back(block.block);
       blocks.push_back({std::move(planner), std::move(slabs)});
     }
   }
@@ -824,6 +969,20 @@ struct FunctionPlan {
     return levels.empty() ? 0 : *llvm::max_element(levels);
   }
 };
+
+/// Leaves out sizes that are known at run time only in the blocks that cannot
+/// be planned with them: what stays has to be known before anything is.
+std::unique_ptr<FunctionPlan>
+planFunction(FunctionOpInterface function, Tables &tables,
+             llvm::DenseSet<Block *> &withoutDynamic) {
+  while (true) {
+    auto plan =
+        std::make_unique<FunctionPlan>(function, tables, withoutDynamic);
+    if (plan->unplanned.empty())
+      return plan;
+    withoutDynamic.insert_range(plan->unplanned);
+  }
+}
 
 struct PlanMemory : public gpuasync::impl::GPUAsyncPlanMemoryBase<PlanMemory> {
   using Base::Base;
@@ -835,14 +994,11 @@ struct PlanMemory : public gpuasync::impl::GPUAsyncPlanMemoryBase<PlanMemory> {
     for (auto function : getOperation().getOps<FunctionOpInterface>()) {
       if (function.isExternal())
         continue;
-      // All of the function or none: what stays is known before.
-      auto plan = std::make_unique<FunctionPlan>(function, tables,
-                                                 /*withDynamic=*/true);
-      if (!plan->isComplete)
-        plan = std::make_unique<FunctionPlan>(function, tables,
-                                              /*withDynamic=*/false);
+      llvm::DenseSet<Block *> withoutDynamic;
+      std::unique_ptr<FunctionPlan> plan =
+          planFunction(function, tables, withoutDynamic);
       if (space && !plan->blocks.empty())
-        addOrder(function, plan, tables);
+        addOrder(function, plan, tables, withoutDynamic);
       for (auto &[planner, slabs] : plan->blocks) {
         if (remarks)
           planner.remark(slabs);
@@ -854,7 +1010,8 @@ struct PlanMemory : public gpuasync::impl::GPUAsyncPlanMemoryBase<PlanMemory> {
 
 private:
   void addOrder(FunctionOpInterface function,
-                std::unique_ptr<FunctionPlan> &plan, Tables &tables);
+                std::unique_ptr<FunctionPlan> &plan, Tables &tables,
+                const llvm::DenseSet<Block *> &withoutDynamic);
 };
 } // namespace
 
@@ -862,7 +1019,8 @@ private:
 /// plan is made anew from the order that is there now, which is taken away if
 /// any block takes more.
 void PlanMemory::addOrder(FunctionOpInterface function,
-                          std::unique_ptr<FunctionPlan> &plan, Tables &tables) {
+                          std::unique_ptr<FunctionPlan> &plan, Tables &tables,
+                          const llvm::DenseSet<Block *> &withoutDynamic) {
   StringRef whyNot = whyNoOrder(function, tables.blocking);
   if (!whyNot.empty()) {
     if (remarks)
@@ -878,12 +1036,9 @@ void PlanMemory::addOrder(FunctionOpInterface function,
   for (auto [first, second] : waits)
     cast<WorkOpInterface>(second).getAsyncDependenciesMutable().append(
         cast<WorkOpInterface>(first).getAsyncToken());
-  bool withDynamic =
-      llvm::any_of(plan->allocations.blocks, [](const BlockAllocations &block) {
-        return block.hasDynamic();
-      });
-  auto ordered = std::make_unique<FunctionPlan>(function, tables, withDynamic);
-  bool isSmaller = false, isLarger = !ordered->isComplete;
+  auto ordered =
+      std::make_unique<FunctionPlan>(function, tables, withoutDynamic);
+  bool isSmaller = false, isLarger = !ordered->unplanned.empty();
   for (auto [before, after] : llvm::zip(plan->blocks, ordered->blocks)) {
     isSmaller |= after.planner.isSmaller(after.slabs, before.slabs);
     isLarger |= before.planner.isSmaller(before.slabs, after.slabs);
@@ -906,8 +1061,8 @@ void PlanMemory::addOrder(FunctionOpInterface function,
       if (after.planner.isSmaller(after.slabs, before.slabs))
         emitRemark(after.planner.getLoc())
             << "with " << waits.size() << " more waits in the function "
-            << before.planner.getBytes(before.slabs) << " bytes become "
-            << after.planner.getBytes(after.slabs)
+            << before.planner.getPeak(before.slabs) << " bytes become "
+            << after.planner.getPeak(after.slabs)
             << "; its longest chain of work becomes "
             << ordered->getLongestChain() << " from "
             << plan->getLongestChain();
