@@ -8,6 +8,7 @@
 
 #include "GPUAsync/Transforms/Passes.h"
 
+#include "FormRegions/RegionContents.h"
 #include "GPUAsync/Analysis/Streams/Ownership.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
 #include "GPUAsync/IR/OpKinds.h"
@@ -76,10 +77,13 @@ static LogicalResult verifyRegion(RegionOp region) {
         op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
         isMemoryEffectFree(op))
       return WalkResult::advance();
+    if (auto call = dyn_cast<CallOpInterface>(op);
+        call && regions::onlyComputes(call))
+      return WalkResult::advance();
     InFlightDiagnostic diag = region.emitOpError("holds '")
                               << op->getName()
                               << "', which no region may: the host touches no "
-                                 "memory and calls nothing there";
+                                 "memory there, and calls what only computes";
     diag.attachNote(op->getLoc()) << "the op is here";
     return WalkResult::interrupt();
   });

@@ -337,6 +337,30 @@ func.func @helpers(%n: index, %h: memref<16xf32>) {
   return
 }
 
+// Nor is one in a loop of a region.
+// CHECK-LABEL: func @helper_in_loop
+// CHECK: gpu_async.region {
+// CHECK-NEXT: launch {{.*}} id(1
+// CHECK-NEXT: scf.for
+// CHECK-NEXT: call @half
+// CHECK-NEXT: launch {{.*}} id(2
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+// CHECK-NEXT: stream.synchronize
+func.func @helper_in_loop() {
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %s = gpu_async.stream.create
+  gpu_async.launch on %s id(1) @k::@f blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1)
+  scf.for %i = %c1 to %c4 step %c1 {
+    %h = func.call @half(%i) : (index) -> index
+    gpu_async.launch on %s id(2) @k::@f blocks in (%h, %c1, %c1) threads in (%c1, %c1, %c1)
+  }
+  gpu_async.stream.synchronize %s
+  gpu_async.stream.destroy %s idle
+  return
+}
+
 // CHECK-LABEL: func @callers_stream
 // CHECK-NOT: gpu_async.region
 func.func @callers_stream(%p: !llvm.ptr) {

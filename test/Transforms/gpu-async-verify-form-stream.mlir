@@ -352,11 +352,26 @@ func.func @ids_of_another_function(%x: memref<4xf32>) {
 func.func @region_with_host_access(%x: memref<4xf32>, %h: memref<4xf32>) {
   %c0 = arith.constant 0 : index
   %s = gpu_async.stream.create
-  // expected-error @+1 {{holds 'memref.load', which no region may: the host touches no memory and calls nothing there}}
+  // expected-error @+1 {{holds 'memref.load', which no region may: the host touches no memory there, and calls what only computes}}
   gpu_async.region {
     gpu_async.memcpy on %s id(0) %x, %x : memref<4xf32>, memref<4xf32>
     // expected-note @+1 {{the op is here}}
     %v = memref.load %h[%c0] : memref<4xf32>
+  }
+  gpu_async.stream.destroy %s
+  return
+}
+
+// -----
+
+func.func private @opaque()
+func.func @region_with_call(%x: memref<4xf32>) {
+  %s = gpu_async.stream.create
+  // expected-error @+1 {{holds 'func.call', which no region may: the host touches no memory there, and calls what only computes}}
+  gpu_async.region {
+    gpu_async.memcpy on %s id(0) %x, %x : memref<4xf32>, memref<4xf32>
+    // expected-note @+1 {{the op is here}}
+    func.call @opaque() : () -> ()
   }
   gpu_async.stream.destroy %s
   return

@@ -132,7 +132,7 @@ static bool hasWorkEachRound(Operation *loop) {
   return false;
 }
 
-/// Whether a function only computes, and ends soon: what it calls included.
+/// Of what a function calls, `callers` are on the way to it.
 static bool onlyComputes(Operation *called,
                          SmallPtrSetImpl<Operation *> &callers) {
   auto function = dyn_cast_or_null<FunctionOpInterface>(called);
@@ -153,6 +153,11 @@ static bool onlyComputes(Operation *called,
       });
   callers.erase(function);
   return !result.wasInterrupted();
+}
+
+bool mlir::gpuasync::regions::onlyComputes(CallOpInterface call) {
+  SmallPtrSet<Operation *, 4> callers;
+  return ::onlyComputes(call.resolveCallable(), callers);
 }
 
 std::optional<Border> RegionContents::findBorderIn(Operation *op) {
@@ -180,8 +185,7 @@ std::optional<Border> RegionContents::findBorderIn(Operation *op) {
   if (isa<RegionOp>(op))
     return border("there is a region already");
   if (auto call = dyn_cast<CallOpInterface>(op)) {
-    SmallPtrSet<Operation *, 4> callers;
-    if (onlyComputes(call.resolveCallable(), callers))
+    if (onlyComputes(call))
       return std::nullopt;
     return border("it calls a function that does more than compute");
   }

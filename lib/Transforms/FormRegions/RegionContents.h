@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Internal to this folder. Which ops of a function are borders of regions.
+// Internal to lib/Transforms. Which ops of a function are borders of regions.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_LIB_TRANSFORMS_FORMREGIONS_REGIONCONTENTS_H
@@ -10,6 +10,7 @@
 
 #include "GPUAsync/Analysis/Memory/KernelBlocking.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
+#include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
@@ -23,6 +24,10 @@ struct Border {
   /// Of a launch that may block.
   BlockingPoint point = {};
 };
+
+/// Whether a call only computes, and ends soon: what that calls included. A
+/// region may hold it.
+bool onlyComputes(CallOpInterface call);
 
 /// Answers for one function, which must not change meanwhile but for stretches
 /// that become regions.
