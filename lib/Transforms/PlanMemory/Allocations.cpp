@@ -232,6 +232,9 @@ static void findConflicts(BlockAllocations &block,
 
 void OrderWalk::find() {
   run();
+  // Nothing is known to be before what no path leads to.
+  for (Set &before : result.before)
+    before.resize(getNumItems());
   for (BlockAllocations &block : result.blocks)
     findConflicts(block, result);
 }
