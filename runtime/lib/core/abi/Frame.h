@@ -68,6 +68,11 @@ struct Frame {
     uint64_t position = 0;
   };
   Played played;
+  void noteFree(Stream &stream, const gpuasync_site *site) {
+    stream.noteFree(site);
+    if (played.on == &stream && played.position + 1 == stream.enqueued)
+      ++played.position;
+  }
 
   static Frame *of(gpuasync_frame *frame) {
     return reinterpret_cast<Frame *>(frame);

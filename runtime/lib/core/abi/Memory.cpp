@@ -56,7 +56,7 @@ void gpuasync_dealloc(gpuasync_frame *memory, gpuasync_stream *stream,
                              : frame->region->play());
     RETURN_IF_ERROR(context.memory.giveUp(*frame, stream, pointer, block));
     if (stream)
-      stream->note(site);
+      frame->noteFree(*stream, site);
     return context.memory.free(stream, block);
   });
 }

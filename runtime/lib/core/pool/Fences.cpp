@@ -37,6 +37,12 @@ void Fences::giveEvent(NativeEvent event) {
 }
 
 Status Fences::make(Stream &stream, Fence &out, bool nothingSince) {
+  if (stream.isSignalled()) { // which comes to that by itself
+    stream.stagedSinceFlag = 0;
+    out.slot = stream.signalSlot;
+    out.value = stream.signalValue;
+    return Status();
+  }
   if (stream.flagSlot && nothingSince) {
     out.slot = stream.flagSlot;
     out.value = stream.flagValue;

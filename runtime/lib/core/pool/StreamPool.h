@@ -81,7 +81,7 @@ struct alignas(64) gpuasync_stream {
   uint32_t *signalSlot = nullptr;
   uint32_t signalValue = 0;
   uint64_t signalled = 0;
-  /// Its newest operation is such a graph.
+  /// Its newest operation is such a graph, or a free behind one.
   bool isSignalled() const { return signalSlot && signalled == enqueued; }
   gpuasync::Queue<gpuasync::StagingUse> staging;
   /// Staging that an error left without a fence: free once the stream is idle.
@@ -93,6 +93,14 @@ struct alignas(64) gpuasync_stream {
   void note(const gpuasync_site *site) {
     recent[enqueued % recentCount] = site;
     ++enqueued;
+  }
+  /// Memory is freed behind what is there, which nobody waits for: a graph's
+  /// word that its work is done is enough.
+  void noteFree(const gpuasync_site *site) {
+    const bool was = isSignalled();
+    note(site);
+    if (was)
+      signalled = enqueued;
   }
 };
 

@@ -265,8 +265,7 @@ Stream *Recorder::findGraphStream() {
 }
 
 Status Recorder::playGraph(Executable &executable, Stream &on) {
-  // What it says does not cover the fences of downloads, which come behind it.
-  if (writesLater.empty() && executable.awaited->expect()) {
+  if (executable.awaited->expect()) {
     uint32_t *slot = nullptr;
     RETURN_IF_ERROR(frame->driver->launchGraph(executable.graph, on.native,
                                                slot, on.signalValue));
