@@ -110,7 +110,7 @@ private:
   findMost(ArrayRef<std::tuple<unsigned, unsigned, int64_t>> held) const;
   bool splitAround(std::vector<Slab> &slabs, unsigned number, unsigned first,
                    unsigned last, bool inHalves) const;
-  bool splitInPiece(std::vector<Slab> &slabs) const;
+  bool splitInPieces(std::vector<Slab> &slabs) const;
   bool splitAtPeak(std::vector<Slab> &slabs, unsigned place) const;
   int64_t getMostHeld(bool atFirst) const;
   int64_t getLeastHeld(ArrayRef<unsigned> members) const;
@@ -522,9 +522,11 @@ bool BlockPlanner::splitAround(std::vector<Slab> &slabs, unsigned number,
   return true;
 }
 
-/// Of the piece with foreign memory in which the slabs hold most above what the
-/// allocations did, the slab that adds most to it. Whether there was one.
-bool BlockPlanner::splitInPiece(std::vector<Slab> &slabs) const {
+/// Of each piece with foreign memory in which the slabs hold more than the
+/// allocations did the slab that adds most to it is split, each at the one
+/// of its pieces in which most is too much, the middle one of such. Whether
+/// there was one.
+bool BlockPlanner::splitInPieces(std::vector<Slab> &slabs) const {
   std::vector<std::tuple<unsigned, unsigned, int64_t>> before, after;
   for (const Allocation &allocation : all)
     before.push_back({placeOf(allocation.alloc), placeOf(allocation.dealloc),
@@ -533,39 +535,46 @@ bool BlockPlanner::splitInPiece(std::vector<Slab> &slabs) const {
     after.push_back({slab.first, slab.last, slab.getBytes()});
   std::vector<int64_t> mostBefore = findMost(before),
                        mostAfter = findMost(after);
-  unsigned worst = 0;
-  int64_t most = 0;
-  for (unsigned piece = 0; piece < pieces.size(); ++piece)
-    if (int64_t more = mostAfter[piece] - mostBefore[piece];
-        hasForeign[piece] && more > most) {
-      most = more;
-      worst = piece;
-    }
-  if (!most)
-    return false;
-  auto [first, last] = pieces[worst];
-  std::optional<unsigned> offender;
-  std::pair<int64_t, int64_t> largest;
-  for (auto [number, slab] : llvm::enumerate(slabs)) {
-    if (slab.stays() || slab.first > last || slab.last < first)
+  std::map<unsigned, SmallVector<unsigned>> splits;
+  for (unsigned piece = 0; piece < pieces.size(); ++piece) {
+    if (!hasForeign[piece] || mostAfter[piece] <= mostBefore[piece])
       continue;
-    std::vector<std::tuple<unsigned, unsigned, int64_t>> there;
-    for (unsigned member : slab.members)
-      if (unsigned from = placeOf(all[member].alloc),
-          to = placeOf(all[member].dealloc);
-          from <= last && to >= first)
-        there.push_back(
-            {std::max(from, first), std::min(to, last), all[member].bytes});
-    std::pair<int64_t, int64_t> excess{slab.getBytes() - findPeak(there),
-                                       slab.getBytes()};
-    if (!offender || excess > largest) {
-      offender = number;
-      largest = excess;
+    auto [first, last] = pieces[piece];
+    std::optional<unsigned> offender;
+    std::pair<int64_t, int64_t> largest;
+    for (auto [number, slab] : llvm::enumerate(slabs)) {
+      if (slab.stays() || slab.first > last || slab.last < first)
+        continue;
+      std::vector<std::tuple<unsigned, unsigned, int64_t>> there;
+      for (unsigned member : slab.members) {
+        auto [from, to, bytes] = before[member];
+        if (from <= last && to >= first)
+          there.push_back({std::max(from, first), std::min(to, last), bytes});
+      }
+      std::pair<int64_t, int64_t> excess{slab.getBytes() - findPeak(there),
+                                         slab.getBytes()};
+      if (!offender || excess > largest) {
+        offender = number;
+        largest = excess;
+      }
     }
+    // What stays is held as before: one of the others is there.
+    assert(offender && "a piece that only holds what stays");
+    splits[*offender].push_back(piece);
   }
-  return offender && splitAround(slabs, *offender, first, last,
-                                 /*inHalves=*/true);
+  // From behind, since what is split goes to the end.
+  for (auto &[number, some] : llvm::reverse(splits)) {
+    auto rank = [&, &some = some](unsigned piece) {
+      int64_t beside = int64_t(piece) - some[some.size() / 2];
+      return std::pair(mostAfter[piece] - mostBefore[piece], -std::abs(beside));
+    };
+    auto [first, last] = pieces[*llvm::max_element(
+        some, [&](unsigned a, unsigned b) { return rank(a) < rank(b); })];
+    splitAround(slabs, number, first, last, /*inHalves=*/true);
+  }
+  return !splits.empty();
 }
+
 std::vector<Slab> BlockPlanner::plan() {
   // No sum of sizes is too large from here on.
   int64_t bytes = 0;
@@ -585,7 +594,7 @@ std::vector<Slab> BlockPlanner::plan() {
   whyNot = "each needs a slab of its own";
   while (slabs.size() < all.size()) {
     whyNot = "a plan might hold more than the program does";
-    if (splitInPiece(slabs))
+    if (splitInPieces(slabs))
       continue;
     // By tokens and host waits, whatever the text says.
     unsigned place = 0;
