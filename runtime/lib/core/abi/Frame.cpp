@@ -218,6 +218,16 @@ void Frame::reapEnded() {
   ended = open;
 }
 
+bool Frame::ownsOther(Stream *stream, const gpuasync_site *site) {
+  if (holds(stream))
+    return region || run(site, [&] { return follow(*stream); });
+  fail(makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                  stream ? "the stream does not belong to this frame"
+                         : "null stream"),
+       site);
+  return false;
+}
+
 Status Frame::follow(Stream &stream) {
   Stream *ahead = stream.follows;
   if (!ahead)

@@ -128,14 +128,10 @@ struct Frame {
   bool owns(Stream *stream, const gpuasync_site *site) {
     if (__builtin_expect(stream && stream->frame == this, 1))
       return true;
-    if (holds(stream))
-      return region || run(site, [&] { return follow(*stream); });
-    fail(makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                    stream ? "the stream does not belong to this frame"
-                           : "null stream"),
-         site);
-    return false;
+    return ownsOther(stream, site);
   }
+  /// The same of one that is not its own, or that follows another one.
+  bool ownsOther(Stream *stream, const gpuasync_site *site);
 };
 
 static_assert(sizeof(Frame) <= sizeof(gpuasync_frame));
