@@ -191,7 +191,7 @@ protected:
         image = &candidate;
       }
     ASSERT_NE(image, nullptr);
-    overlaps = strcmp(image->arch, "sm_90") == 0;
+    overlaps = strcmp(image->arch, "sm_90") == 0 && info.driverVersion >= 12030;
     OK(context->loadModule(program.module, *image, module, functions));
     OK(context->createStream(stream));
     OK(context->createStream(other));

@@ -221,6 +221,9 @@ TEST_P(Counts, WarmRegion) {
   const uint32_t region = SITE("region");
   for (uint32_t call = 0; call < 10; ++call) {
     std::fill(in.begin(), in.end(), call);
+    // Else the buffer of the last call may not be free yet, and another one has
+    // another address.
+    mock->mock_streams_wait();
     if (call == 9)
       all = inside = wait = Cost();
     measure(all, [&] {
