@@ -6,12 +6,13 @@
 // RUN: not env GPU_ASYNC_CPU_MEMORY=1572864 gpu-runner --device=cpu --memory=plan %s 2>&1 | FileCheck %s --check-prefix=PLAN
 // RUN: gpu-runner --device=cpu --check --memory=space %s | FileCheck %s
 
-// CHECK: result[0]: 4xi32=7 7 7 7
-// CHECK: result[1]: 4xi32=8 8 8 8
+// CHECK: result[0]: i32=7
+// CHECK: result[1]: i32=8
 // PLAN: error: {{.*}} of 2 planned allocations: out of memory: 2097152 bytes asked for
 !m = memref<262144xi32>
 !few = memref<4xi32>
-func.func @main() -> (!few, !few) {
+func.func @main() -> (i32, i32) {
+  %c3 = arith.constant 3 : index
   %v = arith.constant 7 : i32
   %w = arith.constant 8 : i32
   %r = memref.alloc() : !few
@@ -27,5 +28,9 @@ func.func @main() -> (!few, !few) {
   %d = gpu_async.memcpy async [%c] %s, %y0 : !few, memref<4xi32, strided<[1]>>
   %fy = gpu_async.dealloc async [%d] %y : !m
   gpu_async.wait [%b, %d]
-  return %r, %s : !few, !few
+  %r3 = memref.load %r[%c3] : !few
+  %s3 = memref.load %s[%c3] : !few
+  memref.dealloc %r : !few
+  memref.dealloc %s : !few
+  return %r3, %s3 : i32, i32
 }
