@@ -10,98 +10,10 @@
 
 namespace bench {
 
-// The kernels of the .mlir files; every block is 32 threads of one row.
-static const char ptx[] = R"(
-.version 6.4
-.target sm_70
-.address_size 64
-
-.visible .entry first(.param .u64 x)
-{
-  .reg .b32 %r<2>;
-  .reg .b64 %a<4>;
-  ld.param.u64 %a0, [x];
-  cvta.to.global.u64 %a1, %a0;
-  mov.u32 %r0, %tid.x;
-  mul.wide.u32 %a2, %r0, 4;
-  add.u64 %a3, %a1, %a2;
-  mov.u32 %r1, 1;
-  st.global.u32 [%a3], %r1;
-  ret;
-}
-
-.visible .entry add(.param .u64 x, .param .u64 row)
-{
-  .reg .b32 %r<4>;
-  .reg .b64 %a<7>;
-  ld.param.u64 %a0, [x];
-  ld.param.u64 %a4, [row];
-  cvta.to.global.u64 %a1, %a0;
-  mov.u32 %r0, %tid.x;
-  mul.wide.u32 %a2, %r0, 4;
-  add.u64 %a3, %a1, %a2;
-  ld.global.u32 %r1, [%a3];
-  cvt.u32.u64 %r2, %a4;
-  add.u32 %r3, %r1, %r2;
-  shl.b64 %a5, %a4, 7;
-  add.u64 %a6, %a3, %a5;
-  st.global.u32 [%a6], %r3;
-  ret;
-}
-
-.visible .entry double(.param .u64 x, .param .u64 row)
-{
-  .reg .b32 %r<3>;
-  .reg .b64 %a<7>;
-  ld.param.u64 %a0, [x];
-  ld.param.u64 %a4, [row];
-  cvta.to.global.u64 %a1, %a0;
-  mov.u32 %r0, %tid.x;
-  mul.wide.u32 %a2, %r0, 4;
-  add.u64 %a3, %a1, %a2;
-  shl.b64 %a5, %a4, 7;
-  add.u64 %a6, %a3, %a5;
-  ld.global.u32 %r1, [%a6];
-  add.u32 %r2, %r1, %r1;
-  st.global.u32 [%a6], %r2;
-  ret;
-}
-
-.visible .entry last(.param .u64 x)
-{
-  .reg .b32 %r<8>;
-  .reg .b64 %a<4>;
-  ld.param.u64 %a0, [x];
-  cvta.to.global.u64 %a1, %a0;
-  mov.u32 %r0, %tid.x;
-  mul.wide.u32 %a2, %r0, 4;
-  add.u64 %a3, %a1, %a2;
-  ld.global.u32 %r1, [%a3+128];
-  ld.global.u32 %r2, [%a3+256];
-  ld.global.u32 %r3, [%a3+384];
-  ld.global.u32 %r4, [%a3+512];
-  add.u32 %r5, %r1, %r2;
-  add.u32 %r6, %r3, %r4;
-  add.u32 %r7, %r5, %r6;
-  st.global.u32 [%a3], %r7;
-  ret;
-}
-
-.visible .entry increment(.param .u64 x)
-{
-  .reg .b32 %r<3>;
-  .reg .b64 %a<4>;
-  ld.param.u64 %a0, [x];
-  cvta.to.global.u64 %a1, %a0;
-  mov.u32 %r0, %tid.x;
-  mul.wide.u32 %a2, %r0, 4;
-  add.u64 %a3, %a1, %a2;
-  ld.global.u32 %r1, [%a3];
-  add.u32 %r2, %r1, 1;
-  st.global.u32 [%a3], %r2;
-  ret;
-}
-
+// The kernels of the .mlir files.
+static const char ptx[] =
+#include "SharedKernels.inc"
+    R"(
 .visible .entry triple(.param .u64 x)
 {
   .reg .b32 %r<3>;

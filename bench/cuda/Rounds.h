@@ -53,6 +53,12 @@ struct Failure {
   std::string text;
 };
 
+/// A compiled function of two memrefs of rank 1, passed as MLIR passes them:
+/// what it reads, and what it writes.
+using InOutFunction = gpuasync_status *(*)(void *, void *, int64_t, int64_t,
+                                           int64_t, void *, void *, int64_t,
+                                           int64_t, int64_t);
+
 /// FOLDER/LIBRARY.so's function `name`; null if there is no such library.
 void *findFunction(const Options &options, const std::string &library,
                    const char *name);

@@ -31,8 +31,6 @@ using LoopFunction = Status *(*)(int32_t *, int32_t *, int64_t, int64_t,
                                  int64_t, int64_t);
 using MatrixFunction = Status *(*)(int32_t *, int32_t *, int64_t, int64_t,
                                    int64_t, int64_t, int64_t);
-using InOutFunction = Status *(*)(void *, void *, int64_t, int64_t, int64_t,
-                                  void *, void *, int64_t, int64_t, int64_t);
 using ChangingFunction = Status *(*)(void *, void *, int64_t, int64_t, int64_t,
                                      void *, void *, int64_t, int64_t, int64_t,
                                      int32_t);

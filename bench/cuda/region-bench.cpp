@@ -21,9 +21,6 @@ using namespace bench;
 
 namespace {
 
-using InOutFunction = gpuasync_status *(*)(void *, void *, int64_t, int64_t,
-                                           int64_t, void *, void *, int64_t,
-                                           int64_t, int64_t);
 using SizesFunction = gpuasync_status *(*)(void *, void *, int64_t, int64_t,
                                            int64_t, void *, void *, int64_t,
                                            int64_t, int64_t, int64_t, int32_t);

@@ -24,9 +24,6 @@ using namespace bench;
 
 namespace {
 
-using InOutFunction = gpuasync_status *(*)(void *, void *, int64_t, int64_t,
-                                           int64_t, void *, void *, int64_t,
-                                           int64_t, int64_t);
 using RowFunction = gpuasync_status *(*)(int32_t *, int32_t *, int64_t, int64_t,
                                          int64_t);
 constexpr int64_t elements = 1024;

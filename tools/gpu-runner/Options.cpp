@@ -48,6 +48,8 @@ Where and how
   --device=DEVICE          auto|cpu|cuda[:N]|hip[:N] (default: auto)
   --list-devices           say which devices there are
   --max-streams=N          most streams that one block uses; 0: no limit
+                           (default: 8, or 32 where --play is other than
+                           streams)
   --memory=HOW             plan|space|keep: whether several allocations of the
                            program become one; space: work may wait for other
                            work so that they take less (default: plan; keep

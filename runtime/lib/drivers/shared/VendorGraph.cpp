@@ -361,7 +361,6 @@ Status VendorContext::addSignal(VendorGraph &graph, const GraphNode *nodes) {
       last.push_back(graph.nodes[i].handle);
   if (!takeSignal(graph.signalIndex))
     return Status();
-  graph.hasSignal = true;
   SignalArguments arguments;
   arguments.slot = signalSlot(graph);
   arguments.index = graph.signalIndex;
@@ -420,7 +419,7 @@ Status VendorContext::launchGraph(NativeGraph native, NativeStream stream,
 
 void VendorContext::destroyGraph(NativeGraph native) noexcept {
   std::unique_ptr<VendorGraph> graph(static_cast<VendorGraph *>(native));
-  if (graph->hasSignal) {
+  if (graph->signalIndex != VendorGraph::noSignal) {
     std::lock_guard<std::mutex> lock(graphMutex);
     freeSignals.push_back(graph->signalIndex);
   }

@@ -43,12 +43,12 @@ struct VendorGraph {
   GraphHandle graph = nullptr;
   GraphExecHandle executable = nullptr;
   std::vector<Node> nodes;
-  /// The node behind all others that writes to VendorContext::signals, and
-  /// where; null: none.
+  /// Which of VendorContext::signals is this graph's, and the node behind all
+  /// others that writes to it; null: none.
+  uint32_t signalIndex = noSignal;
   GraphNodeHandle signal = nullptr;
-  bool hasSignal = false;
-  uint32_t signalIndex = 0; ///< if hasSignal
-  bool signals = false;     ///< it is enabled
+  bool signals = false; ///< it is enabled
+  static constexpr uint32_t noSignal = ~0u;
 };
 
 } // namespace gpuasync
