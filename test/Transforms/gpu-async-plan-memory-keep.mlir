@@ -213,9 +213,9 @@ func.func @each_block(%n: index, %v: f32) {
   // CHECK: gpu_async.alloc async(%{{.*}}) : memref<?xf32, 1>
   %x, %tx = gpu_async.alloc async (%n) : memref<?xf32, 1>
   %y, %ty = gpu_async.alloc async (%n) : memref<?xf32, 1>
+  // CHECK: %[[S:.*]], %{{.*}} = gpu_async.alloc async(%{{.*}}) : memref<?xi8, 1>
   // CHECK: scf.for
   scf.for %i = %c0 to %n step %c1 {
-    // CHECK: %[[S:.*]], %{{.*}} = gpu_async.alloc async(%{{.*}}) : memref<?xi8, 1>
     // CHECK-COUNT-2: gpu_async.window %[[S]]
     %p, %tp = gpu_async.alloc async (%n) : memref<?xf32, 1>
     %a = gpu_async.memset async [%tp] %p, %v : memref<?xf32, 1>, f32

@@ -196,23 +196,23 @@ func.func @loop(%n: index, %v: f32) {
   %x, %tx = gpu_async.alloc async () : !m
   // CHECK: gpu_async.window %[[S]][%c256
   %y, %ty = gpu_async.alloc async () : !m
-  // CHECK: scf.for
+  // CHECK: %[[U:.*]], %[[TU:.*]] = gpu_async.alloc async(%{{.*}}) : memref<?xi8, 1>
+  // CHECK: %[[R:.*]] = scf.for
   %r = scf.for %i = %c0 to %n step %c1 iter_args(%t = %tx) -> !gpu_async.token {
     %a = gpu_async.memset async [%t, %tx] %x, %v : !m, f32
     %b = gpu_async.memset async [%a, %ty] %y, %v : !m, f32
-    // CHECK: %[[U:.*]], %{{.*}} = gpu_async.alloc async() : memref<256xi8, 1>
     // CHECK: gpu_async.window %[[U]][%c0
     %p, %tp = gpu_async.alloc async () : !m
     %d = gpu_async.memset async [%tp, %b] %p, %v : !m, f32
     %fp = gpu_async.dealloc async [%d] %p : !m
     // CHECK: gpu_async.window %[[U]][%c0
     %q, %tq = gpu_async.alloc async () : !m
-    // CHECK: %[[E:.*]] = gpu_async.memset
     %e = gpu_async.memset async [%tq, %d] %q, %v : !m, f32
-    // CHECK-NEXT: gpu_async.dealloc async [%[[E]]] %[[U]]
     %fq = gpu_async.dealloc async [%e] %q : !m
     scf.yield %e : !gpu_async.token
   }
+  // CHECK: }
+  // CHECK-NEXT: gpu_async.dealloc async [%[[R]], %[[TU]]] %[[U]]
   %fx = gpu_async.dealloc async [%r] %x : !m
   %fy = gpu_async.dealloc async [%r] %y : !m
   // CHECK: gpu_async.window %[[S]][%c0

@@ -238,8 +238,12 @@ def GPUAsyncPlanMemory
     in time; all of sizes that are no constants, where one of the block comes
     after a free, or something else in the block allocates; those that are not
     freed once in their own block; those whose memref goes anywhere but into views and device work (calls, returns, loops,
-    stores, raw pointers, host code); single ones. Blocks are planned one by one,
-    so that an allocation in a loop is made in each iteration as before.
+    stores, raw pointers, host code); single ones. Blocks are planned one by one.
+
+    What the body of an `scf.for` allocates is allocated once for all rounds, in
+    front of the loop, if each round's users come after all of those of the round
+    before and all of the body's allocations are held at a time. It has no bytes if
+    the loop may run no round, and runs none.
 
     ```mlir
     // before

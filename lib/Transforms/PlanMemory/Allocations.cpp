@@ -6,13 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "Allocations.h"
-#include "GPUAsync/Analysis/Memory/MemoryAccesses.h"
 #include "GPUAsync/Analysis/Memory/TypeLayout.h"
 #include "GPUAsync/Analysis/Streams/TokenWalk.h"
+#include "GPUAsync/IR/OpKinds.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -79,7 +80,7 @@ static LogicalResult findUsers(Allocation &allocation) {
         allocation.users.insert(user);
       } else if (isa<memref::DimOp, memref::RankOp>(user)) {
         continue;
-      } else if (isa<ViewLikeOpInterface, memref::AssumeAlignmentOp,
+      } else if (isa<ViewLikeOpInterface, WindowOp, memref::AssumeAlignmentOp,
                      memref::DistinctObjectsOp,
                      memref::ExtractStridedMetadataOp, arith::SelectOp>(user) &&
                  isMemoryEffectFree(user) && !user->getNumRegions()) {
@@ -95,6 +96,20 @@ static LogicalResult findUsers(Allocation &allocation) {
     }
   }
   return success(allocation.dealloc != nullptr);
+}
+
+bool plan::mayAllocate(Operation *op, MemoryFacts &facts) {
+  if (isa<CallOpInterface>(op))
+    return !facts.hostAccesses(op);
+  if (!op->getNumRegions() || isKernelCode(op))
+    return false;
+  return op
+      ->walk([&](Operation *inner) {
+        bool allocates = isa<AllocOp>(inner) || (isa<CallOpInterface>(inner) &&
+                                                 !facts.hostAccesses(inner));
+        return allocates ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 /// Whether the op may touch memory that it does not name.
@@ -158,8 +173,12 @@ bool OrderWalk::addItem(Operation *op) {
 }
 
 void OrderWalk::visit(Operation *op, const Set &before) {
-  if (carriedLoop)
+  if (carriedLoop) {
+    for (Allocation *allocation : usedBy.lookup(op))
+      if (allocation->alloc->getParentOp() == carriedLoop)
+        result.inEarlierRounds[op] = before;
     return;
+  }
   if (auto allocation = allocationOf.find(op);
       allocation != allocationOf.end()) {
     allocation->second->beforeAlloc = before;
@@ -245,7 +264,7 @@ void OrderWalk::find() {
 
 FunctionAllocations::FunctionAllocations(
     FunctionOpInterface function, KernelTable &kernels,
-    const llvm::DenseSet<Block *> &withoutDynamic) {
+    const llvm::DenseSet<Block *> &withoutDynamic, BlockFilter filter) {
   llvm::MapVector<Block *, std::vector<Allocation>> all;
   function->walk<WalkOrder::PreOrder>([&](AllocOp alloc) {
     if (alloc.getHostShared() || !alloc.getAsyncToken())
@@ -268,7 +287,7 @@ FunctionAllocations::FunctionAllocations(
                       !maker->isBeforeInBlock(first);
              });
     });
-    if (allocations.size() > 1)
+    if (!allocations.empty() && filter(block, allocations.size()))
       blocks.push_back({block, std::move(allocations), Conflicts()});
   }
   if (blocks.empty())

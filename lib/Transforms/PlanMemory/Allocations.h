@@ -10,6 +10,7 @@
 #define GPUASYNC_LIB_TRANSFORMS_PLANMEMORY_ALLOCATIONS_H
 
 #include "GPUAsync/Analysis/Memory/KernelEffects.h"
+#include "GPUAsync/Analysis/Memory/MemoryAccesses.h"
 #include "GPUAsync/Analysis/Memory/Packing.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
 
@@ -68,12 +69,22 @@ struct FunctionAllocations {
   llvm::DenseMap<Operation *, llvm::BitVector> doneAt;
   /// Of each item those that are done before it starts.
   std::vector<llvm::BitVector> before;
+  /// Of users of what the body of a loop allocates: the items of earlier rounds
+  /// that are done before it starts.
+  llvm::DenseMap<Operation *, llvm::BitVector> inEarlierRounds;
 
+  /// Whether a block with so many allocations is to be looked at.
+  using BlockFilter = llvm::function_ref<bool(Block *, size_t)>;
   /// Sizes are constants or, but in `withoutDynamic`, values that are there
   /// where the first of the block is allocated.
   FunctionAllocations(FunctionOpInterface function, KernelTable &kernels,
-                      const llvm::DenseSet<Block *> &withoutDynamic);
+                      const llvm::DenseSet<Block *> &withoutDynamic,
+                      BlockFilter filter);
 };
+
+/// Whether an op other than an allocation may allocate device memory: a call of
+/// what is not known here, or an op with such or with allocations in it.
+bool mayAllocate(Operation *op, MemoryFacts &facts);
 
 } // namespace mlir::gpuasync::plan
 

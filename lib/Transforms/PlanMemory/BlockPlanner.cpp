@@ -8,9 +8,6 @@
 
 #include "BlockPlanner.h"
 
-#include "GPUAsync/IR/OpKinds.h"
-
-#include "mlir/Interfaces/CallInterfaces.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/SaveAndRestore.h"
 
@@ -45,16 +42,8 @@ void BlockPlanner::findForeign() {
           frees.push_back(user);
       if (frees.size() == 1 && frees.front()->getBlock() == block.block)
         last = placeOf(frees.front());
-    } else if (isa<CallOpInterface>(op)) {
-      isForeign = !facts.hostAccesses(&op);
-    } else if (op.getNumRegions() && !isKernelCode(&op)) {
-      isForeign = op.walk([&](Operation *inner) {
-                      bool allocates =
-                          isa<AllocOp>(inner) || (isa<CallOpInterface>(inner) &&
-                                                  !facts.hostAccesses(inner));
-                      return allocates ? WalkResult::interrupt()
-                                       : WalkResult::advance();
-                    }).wasInterrupted();
+    } else {
+      isForeign = mayAllocate(&op, facts);
     }
     if (isForeign)
       foreign.push_back({place, last});

@@ -10,7 +10,6 @@
 #define GPUASYNC_LIB_TRANSFORMS_PLANMEMORY_BLOCKPLANNER_H
 
 #include "AddedOrder.h"
-#include "GPUAsync/Analysis/Memory/MemoryAccesses.h"
 #include "Slabs.h"
 
 namespace mlir::gpuasync::plan {
@@ -42,8 +41,11 @@ public:
   /// The most bytes of constant sizes that may be held at a time, and where
   /// first; without slabs what the program may hold.
   int64_t getPeak(ArrayRef<Slab> slabs, unsigned *where = nullptr) const;
+  size_t getCount() const { return all.size(); }
   Location getLoc() const { return all.front().alloc->getLoc(); }
-  void apply(ArrayRef<Slab> slabs) { makeWindows(order, block, slabs); }
+  SmallVector<SlabOps> apply(ArrayRef<Slab> slabs) {
+    return makeWindows(order, block, slabs);
+  }
 
 private:
   using Key = SmallVector<unsigned>;

@@ -8,6 +8,7 @@
 #include "BlockPlanner.h"
 #include "GPUAsync/IR/VerifyProgram.h"
 #include "GPUAsync/Transforms/Passes.h"
+#include "LoopAllocations.h"
 
 namespace mlir::gpuasync {
 #define GEN_PASS_DEF_GPUASYNCPLANMEMORY
@@ -24,6 +25,12 @@ struct Tables {
   KernelTable kernels;
   BlockingTable blocking;
   std::optional<MemoryFacts> facts;
+
+  MemoryFacts &getFacts(Operation *function) {
+    if (!facts)
+      facts.emplace(function->getParentOfType<ModuleOp>());
+    return *facts;
+  }
 };
 
 /// The plan of a function's blocks.
@@ -38,14 +45,18 @@ struct FunctionPlan {
   SmallVector<Block *> unplanned;
 
   FunctionPlan(FunctionOpInterface function, Tables &tables,
-               const llvm::DenseSet<Block *> &withoutDynamic)
-      : allocations(function, tables.kernels, withoutDynamic) {
+               const llvm::DenseSet<Block *> &withoutDynamic,
+               FunctionAllocations::BlockFilter filter)
+      : allocations(function, tables.kernels, withoutDynamic, filter) {
     for (BlockAllocations &block : allocations.blocks) {
-      if (!tables.facts)
-        tables.facts.emplace(function->getParentOfType<ModuleOp>());
-      BlockPlanner planner(function, allocations, block, *tables.facts);
-      std::vector<Slab> slabs = planner.plan();
-      if (slabs.empty() && block.hasDynamic())
+      BlockPlanner planner(function, allocations, block,
+                           tables.getFacts(function));
+      // One alone stays, but may leave its loop.
+      bool isAlone = planner.getCount() == 1;
+      std::vector<Slab> slabs;
+      if (!isAlone)
+        slabs = planner.plan();
+      if (!isAlone && slabs.empty() && block.hasDynamic())
         unplanned.push_back(block.block);
       blocks.push_back({std::move(planner), std::move(slabs)});
     }
@@ -61,10 +72,11 @@ struct FunctionPlan {
 /// be planned with them: what stays has to be known before anything is.
 std::unique_ptr<FunctionPlan>
 planFunction(FunctionOpInterface function, Tables &tables,
-             llvm::DenseSet<Block *> &withoutDynamic) {
+             llvm::DenseSet<Block *> &withoutDynamic,
+             FunctionAllocations::BlockFilter filter) {
   while (true) {
-    auto plan =
-        std::make_unique<FunctionPlan>(function, tables, withoutDynamic);
+    auto plan = std::make_unique<FunctionPlan>(function, tables, withoutDynamic,
+                                               filter);
     if (plan->unplanned.empty())
       return plan;
     withoutDynamic.insert_range(plan->unplanned);
@@ -81,33 +93,90 @@ struct PlanMemory : public gpuasync::impl::GPUAsyncPlanMemoryBase<PlanMemory> {
     for (auto function : getOperation().getOps<FunctionOpInterface>()) {
       if (function.isExternal())
         continue;
-      llvm::DenseSet<Block *> withoutDynamic;
+      llvm::DenseSet<Block *> done;
+      planLoops(function, tables, done);
       std::unique_ptr<FunctionPlan> plan =
-          planFunction(function, tables, withoutDynamic);
-      if (space && !plan->blocks.empty())
-        addOrder(function, plan, tables, withoutDynamic);
-      for (auto &[planner, slabs] : plan->blocks) {
-        if (remarks)
-          planner.remark(slabs);
-        if (!slabs.empty())
-          planner.apply(slabs);
-      }
+          makePlan(function, tables, [&](Block *block, size_t count) {
+            return count > 1 && !done.contains(block);
+          });
+      for (FunctionPlan::BlockPlan &block : plan->blocks)
+        apply(block);
     }
   }
 
 private:
+  std::unique_ptr<FunctionPlan>
+  makePlan(FunctionOpInterface function, Tables &tables,
+           FunctionAllocations::BlockFilter filter) {
+    llvm::DenseSet<Block *> withoutDynamic;
+    std::unique_ptr<FunctionPlan> plan =
+        planFunction(function, tables, withoutDynamic, filter);
+    if (space && !plan->blocks.empty())
+      addOrder(function, plan, tables, withoutDynamic, filter);
+    return plan;
+  }
+  SmallVector<SlabOps> apply(FunctionPlan::BlockPlan &block) {
+    if (remarks && block.planner.getCount() > 1)
+      block.planner.remark(block.slabs);
+    return block.planner.apply(block.slabs);
+  }
+  void planLoops(FunctionOpInterface function, Tables &tables,
+                 llvm::DenseSet<Block *> &done);
   void addOrder(FunctionOpInterface function,
                 std::unique_ptr<FunctionPlan> &plan, Tables &tables,
-                const llvm::DenseSet<Block *> &withoutDynamic);
+                const llvm::DenseSet<Block *> &withoutDynamic,
+                FunctionAllocations::BlockFilter filter);
 };
 } // namespace
+
+/// Plans the bodies of loops whose allocations may be made once for all rounds,
+/// and makes those so. What leaves a loop belongs to the body of the next one
+/// around it: so that is planned later.
+void PlanMemory::planLoops(FunctionOpInterface function, Tables &tables,
+                           llvm::DenseSet<Block *> &done) {
+  while (true) {
+    llvm::DenseSet<Block *> bodies;
+    for (scf::ForOp loop :
+         findAllocatingLoops(function, tables.getFacts(function)))
+      if (!done.contains(loop.getBody()))
+        bodies.insert(loop.getBody());
+    if (bodies.empty())
+      return;
+    done.insert_range(bodies);
+    std::unique_ptr<FunctionPlan> plan =
+        makePlan(function, tables,
+                 [&](Block *block, size_t) { return bodies.contains(block); });
+    SmallVector<std::pair<Block *, SmallVector<SlabOps>>> reused;
+    for (auto [ofBlock, blockPlan] :
+         llvm::zip_equal(plan->allocations.blocks, plan->blocks)) {
+      const BlockAllocations &block = ofBlock;
+      SmallVector<SlabOps> held = apply(blockPlan);
+      llvm::erase_if(held, [&](const SlabOps &each) {
+        return !isReusedInOrder(plan->allocations, block, each.members);
+      });
+      if (!held.empty())
+        reused.push_back({block.block, std::move(held)});
+    }
+    for (auto &[block, held] : reused) {
+      auto loop = cast<scf::ForOp>(block->getParentOp());
+      Location loc = loop.getLoc();
+      unsigned count = leaveLoop(loop, held, plan->allocations);
+      if (remarks && count)
+        emitRemark(loc) << "allocations of each round that are made once, "
+                        << "before the loop: " << count;
+    }
+    // They are of the program as it was.
+    tables.facts.reset();
+  }
+}
 
 /// Makes work wait for other work if the function takes less memory then. The
 /// plan is made anew from the order that is there now, which is taken away if
 /// any block takes more.
 void PlanMemory::addOrder(FunctionOpInterface function,
                           std::unique_ptr<FunctionPlan> &plan, Tables &tables,
-                          const llvm::DenseSet<Block *> &withoutDynamic) {
+                          const llvm::DenseSet<Block *> &withoutDynamic,
+                          FunctionAllocations::BlockFilter filter) {
   StringRef whyNot = whyNoOrder(function, tables.blocking);
   if (!whyNot.empty()) {
     if (remarks)
@@ -124,7 +193,7 @@ void PlanMemory::addOrder(FunctionOpInterface function,
     cast<WorkOpInterface>(second).getAsyncDependenciesMutable().append(
         cast<WorkOpInterface>(first).getAsyncToken());
   auto ordered =
-      std::make_unique<FunctionPlan>(function, tables, withoutDynamic);
+      std::make_unique<FunctionPlan>(function, tables, withoutDynamic, filter);
   bool isSmaller = false, isLarger = !ordered->unplanned.empty();
   for (auto [before, after] : llvm::zip(plan->blocks, ordered->blocks)) {
     isSmaller |= after.planner.isSmaller(after.slabs, before.slabs);

@@ -103,14 +103,52 @@ static SmallVector<Value> placeParts(const Slab &slab, ArrayRef<Allocation> all,
   return begins;
 }
 
-void plan::makeWindows(const FunctionAllocations &order,
-                       BlockAllocations &block, ArrayRef<Slab> slabs) {
+void plan::replaceMemory(AllocOp old, Value slab, Value offset) {
+  OpBuilder builder(old);
+  for (Operation *user : llvm::make_early_inc_range(old.getMemref().getUsers()))
+    if (auto window = dyn_cast<WindowOp>(user)) {
+      builder.setInsertionPoint(window);
+      window.getOffsetMutable().assign(builder.createOrFold<arith::AddIOp>(
+          window.getLoc(), offset, window.getOffset()));
+      window.getSlabMutable().assign(slab);
+    }
+  if (llvm::all_of(old.getMemref().getUsers(), llvm::IsaPred<DeallocOp>))
+    return;
+  builder.setInsertionPoint(old);
+  auto window =
+      WindowOp::create(builder, old.getLoc(), old.getMemref().getType(), slab,
+                       offset, old.getDynamicSizes());
+  old.getMemref().replaceAllUsesWith(window.getMemref());
+}
+
+void plan::eraseFree(DeallocOp free) {
+  if (!free.getAsyncToken().use_empty()) {
+    OpBuilder builder(free);
+    free.getAsyncToken().replaceAllUsesWith(
+        joinTokens(builder, free.getLoc(), free.getAsyncDependencies()));
+  }
+  free.erase();
+}
+
+SmallVector<SlabOps> plan::makeWindows(const FunctionAllocations &order,
+                                       BlockAllocations &block,
+                                       ArrayRef<Slab> slabs) {
   std::vector<Allocation> &all = block.allocations;
+  SmallVector<SlabOps> result;
+  auto keep = [&](unsigned member) {
+    Allocation &one = all[member];
+    result.push_back({one.alloc, one.dealloc, one.bytes, {member}});
+  };
+  if (slabs.empty())
+    for (unsigned member = 0; member < all.size(); ++member)
+      keep(member);
   OpBuilder builder(all.front().alloc->getContext());
   auto tokenType = builder.getType<TokenType>();
   for (const Slab &slab : slabs) {
-    if (slab.stays())
+    if (slab.stays()) {
+      keep(slab.members.front());
       continue;
+    }
     // An error of the slab is one of its largest allocation, or of the first of
     // which that is not known.
     unsigned largest = slab.members.front();
@@ -148,8 +186,10 @@ void plan::makeWindows(const FunctionAllocations &order,
     builder.setInsertionPoint(slab.freeBefore);
     if (slab.end == Slab::NewHostWait)
       WaitOp::create(builder, end, Type(), ends.takeVector());
-    DeallocOp::create(builder, end, tokenType, ends.getArrayRef(), Value(),
-                      IntegerAttr(), DenseI64ArrayAttr(), alloc.getMemref());
+    auto dealloc = DeallocOp::create(builder, end, tokenType,
+                                     ends.getArrayRef(), Value(), IntegerAttr(),
+                                     DenseI64ArrayAttr(), alloc.getMemref());
+    result.push_back({alloc, dealloc, slab.getBytes(), slab.members});
     for (auto [part, members] : llvm::enumerate(slab.parts))
       for (auto [number, member] : llvm::enumerate(members.members)) {
         AllocOp old = all[member].alloc;
@@ -162,16 +202,13 @@ void plan::makeWindows(const FunctionAllocations &order,
             : place == 0
                 ? begins[part]
                 : bytes.add(begins[part], bytes.multiply(units[part], place));
-        auto window =
-            WindowOp::create(builder, at, old.getMemref().getType(),
-                             alloc.getMemref(), offset, old.getDynamicSizes());
         if (!old.getAsyncToken().use_empty()) {
           SmallVector<Value> tokens(old.getAsyncDependencies());
           tokens.push_back(alloc.getAsyncToken());
           old.getAsyncToken().replaceAllUsesWith(
               joinTokens(builder, at, tokens));
         }
-        old.getMemref().replaceAllUsesWith(window.getMemref());
+        replaceMemory(old, alloc.getMemref(), offset);
       }
   }
   // The frees are among what others come after.
@@ -179,16 +216,9 @@ void plan::makeWindows(const FunctionAllocations &order,
     if (slab.stays())
       continue;
     for (unsigned member : slab.members) {
-      DeallocOp old = all[member].dealloc;
-      if (old.getAsyncToken().use_empty())
-        continue;
-      builder.setInsertionPoint(old);
-      old.getAsyncToken().replaceAllUsesWith(
-          joinTokens(builder, old.getLoc(), old.getAsyncDependencies()));
-    }
-    for (unsigned member : slab.members) {
-      all[member].dealloc.erase();
+      eraseFree(all[member].dealloc);
       all[member].alloc.erase();
     }
   }
+  return result;
 }

@@ -39,9 +39,27 @@ struct Slab {
   bool stays() const { return members.size() == 1; }
 };
 
+/// Ops that hold memory now.
+struct SlabOps {
+  AllocOp alloc;
+  DeallocOp dealloc;
+  /// Of constant sizes.
+  int64_t bytes;
+  /// What has its memory from them: numbers in the block's list.
+  SmallVector<unsigned> members;
+};
+
 /// Makes one allocation of each slab, and windows of it of what was allocated.
-void makeWindows(const FunctionAllocations &order, BlockAllocations &block,
-                 ArrayRef<Slab> slabs);
+/// Without slabs each allocation stays as it is. What the block allocates then.
+SmallVector<SlabOps> makeWindows(const FunctionAllocations &order,
+                                 BlockAllocations &block, ArrayRef<Slab> slabs);
+
+/// Makes windows at `offset` of the slab, and there of windows, of all that has
+/// its memory from `old`, but for its free.
+void replaceMemory(AllocOp old, Value slab, Value offset);
+
+/// What comes after the free comes after what the free came after.
+void eraseFree(DeallocOp free);
 
 } // namespace mlir::gpuasync::plan
 
