@@ -52,9 +52,11 @@ def tool(name, folders):
 
 tool("gpu-opt", [bin_dir])
 runner = tool("gpu-runner", [bin_dir])
-for name in ("FileCheck", "not", "count", "split-file", "mlir-opt", "mlir-runner", "mlir-translate",
+for name in ("FileCheck", "not", "count", "split-file", "mlir-runner", "mlir-translate",
              "llvm-objdump", "llvm-readelf", "opt", "llc"):
     tool(name, [config.llvm_tools_dir])
+if tool("mlir-opt", [config.llvm_tools_dir]):
+    config.available_features.add("mlir-opt")
 config.substitutions.append(("%python", '"%s"' % config.python))
 config.substitutions.append(("%examples", os.path.join(config.gpuasync_src_root, "examples")))
 config.substitutions.append(("%bench", os.path.join(config.gpuasync_src_root, "bench")))
