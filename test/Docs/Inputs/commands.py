@@ -3,9 +3,9 @@
 
 usage: commands.py <source folder> <build folder> <scratch folder> [<page>..]
 
-The scratch folder is made a checkout whose build/release is <build folder>; all
-pages share it, in their order, as they share $HOME. What a fenced block is, its
-language says; a comment before it, <!-- test: ... -->, says more:
+Each page has a checkout of its own in the scratch folder, whose build/release is
+<build folder>, and an empty $HOME: who reads it has not read the others. What a
+fenced block is, its language says; a comment before it, <!-- test: ... -->, says more:
 
   ```sh         commands; they must succeed
   ```           what the commands before it print. Numbers stand for any numbers,
@@ -32,7 +32,7 @@ import shutil
 import subprocess
 import sys
 
-source, build, scratch = (pathlib.Path(path).resolve() for path in sys.argv[1:4])
+source, build, scratches = (pathlib.Path(path).resolve() for path in sys.argv[1:4])
 llvm = pathlib.Path("/usr/lib/llvm-22")
 snippets = pathlib.Path(__file__).resolve().parent / "snippets"
 problems, lines = [], []
@@ -103,9 +103,8 @@ def expected(text, exact):
     return pattern
 
 
-def prepare():
+def prepare(scratch):
     """A checkout with a build folder of its own, which is the one that is tested."""
-    shutil.rmtree(scratch, ignore_errors=True)
     checkout, tools = scratch / "checkout", scratch / "tools"
     (checkout / "build").mkdir(parents=True)
     tools.mkdir()
@@ -142,7 +141,9 @@ def fill(block, suffix):
     return name, text
 
 
-def run(page, checkout, environment):
+def run(page):
+    scratch = scratches / pathlib.Path(page).stem
+    checkout, environment = prepare(scratch)
     exports, printed = "", None
     for block in blocks(page):
         skip = block.directives.get("skip")
@@ -202,10 +203,10 @@ def run(page, checkout, environment):
         lines.append("%s:%d: %s: %s" % (page, block.number, block.kind or "output", outcome))
 
 
-checkout, environment = prepare()
+shutil.rmtree(scratches, ignore_errors=True)
 pages = sys.argv[4:] or ["README.md"] + sorted("docs/" + page.name for page in (source / "docs").glob("*.md"))
 for page in pages:
-    run(page, checkout, environment)
+    run(page)
 print("\n".join(lines + problems))
 print("%d blocks, %d skipped, %d problems" % (len(lines), sum("skipped:" in line for line in lines), len(problems)))
 sys.exit(1 if problems else 0)
