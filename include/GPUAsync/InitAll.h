@@ -30,7 +30,8 @@ namespace mlir::gpuasync {
 void registerAllGPUAsyncDialects(DialectRegistry &registry);
 
 /// Registers this project's passes and `gpu-async-pipeline` under their names.
-/// Not needed to build the pipeline in C++. Call once in a process.
+/// Not needed to build the pipeline in C++. Does nothing where they are
+/// registered; MLIR's registry of passes is not locked.
 void registerAllGPUAsyncPasses();
 
 } // namespace mlir::gpuasync

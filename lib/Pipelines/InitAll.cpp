@@ -46,6 +46,7 @@
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/Dialect.h"
+#include "mlir/Pass/PassRegistry.h"
 #include "mlir/Target/LLVM/NVVM/Target.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
@@ -88,6 +89,9 @@ void gpuasync::registerAllGPUAsyncDialects(DialectRegistry &registry) {
 }
 
 void gpuasync::registerAllGPUAsyncPasses() {
+  // By another copy of this code it may be too: the plugin in gpu-opt.
+  if (PassPipelineInfo::lookup("gpu-async-pipeline"))
+    return;
   registerGPUAsyncConversionPasses();
   registerGPUAsyncKernelsPasses();
   registerGPUAsyncTransformsPasses();

@@ -9,27 +9,20 @@
 #include "GPUAsync/InitAll.h"
 
 #include "mlir/IR/DialectRegistry.h"
-#include "mlir/Pass/PassRegistry.h"
 #include "mlir/Tools/Plugins/DialectPlugin.h"
 #include "mlir/Tools/Plugins/PassPlugin.h"
 
 using namespace mlir;
 
-/// Under their names; a program that has them already, like gpu-opt, keeps its
-/// own.
-static void registerPasses() {
-  if (!PassPipelineInfo::lookup("gpu-async-pipeline"))
-    gpuasync::registerAllGPUAsyncPasses();
-}
-
-/// The passes come with the dialect, so that one option is enough.
+/// The passes come with the dialect, so that one option is enough. A program
+/// that has them already, like gpu-opt, keeps its own.
 extern "C" LLVM_ATTRIBUTE_VISIBILITY_DEFAULT ::mlir::DialectPluginLibraryInfo
 mlirGetDialectPluginInfo() {
   return {MLIR_PLUGIN_API_VERSION, "GPUAsync", GPUASYNC_VERSION,
           [](DialectRegistry *registry) {
             if (!registry->getDialectAllocator("gpu_async"))
               gpuasync::registerAllGPUAsyncDialects(*registry);
-            registerPasses();
+            gpuasync::registerAllGPUAsyncPasses();
           }};
 }
 
@@ -37,5 +30,5 @@ mlirGetDialectPluginInfo() {
 extern "C" LLVM_ATTRIBUTE_VISIBILITY_DEFAULT ::mlir::PassPluginLibraryInfo
 mlirGetPassPluginInfo() {
   return {MLIR_PLUGIN_API_VERSION, "GPUAsync", GPUASYNC_VERSION,
-          registerPasses};
+          gpuasync::registerAllGPUAsyncPasses};
 }
