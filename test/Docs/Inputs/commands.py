@@ -4,8 +4,9 @@
 usage: commands.py <source folder> <build folder> <scratch folder> [<page>..]
 
 Each page has a checkout of its own in the scratch folder, whose build/release is
-<build folder>, and an empty $HOME: who reads it has not read the others. What a
-fenced block is, its language says; a comment before it, <!-- test: ... -->, says more:
+<build folder>, and an empty $HOME: who reads it has read README.md, whose exports
+they all have, and none of the others. What a fenced block is, its language says; a
+comment before it, <!-- test: ... -->, says more:
 
   ```sh         commands; they must succeed
   ```           what the commands before it print. Numbers stand for any numbers,
@@ -116,10 +117,15 @@ def prepare(scratch):
     # Everything is built already, and another program may be building.
     (tools / "ninja").write_text("#!/bin/sh\ncase \"$*\" in *build/release*) exit 0;; esac\nexec /usr/bin/ninja \"$@\"\n")
     (tools / "ninja").chmod(0o755)
-    path = [tools, build / "bin", llvm / "bin", "/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin"]
+    path = [tools, "/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("LIT_")}
     environment.update(PATH=":".join(map(str, path)), HOME=str(scratch / "home"), CXX="clang++-22", CC="clang-22")
     return checkout, environment
+
+
+def exported(text):
+    """Its exports, which hold for the commands behind it."""
+    return "".join(re.findall(r"^export .*\n", text, re.M))
 
 
 def execute(command, cwd, environment):
@@ -144,7 +150,9 @@ def fill(block, suffix):
 def run(page):
     scratch = scratches / pathlib.Path(page).stem
     checkout, environment = prepare(scratch)
-    exports, printed = "", None
+    readme = source / "README.md"
+    exports = exported(readme.read_text()) if page != "README.md" and readme.exists() else ""
+    printed = None
     for block in blocks(page):
         skip = block.directives.get("skip")
         before = len(problems)
@@ -163,7 +171,7 @@ def run(page):
                     problem(block, "'%s' is not in the commands" % old)
                 command = command.replace(old, new)
             code, printed = execute(exports + command, checkout, environment)
-            exports += "".join(re.findall(r"^export .*\n", command, re.M))
+            exports += exported(command)
             if (code != 0) != ("fails" in block.directives):
                 problem(block, "exit code %d\n%s\n%s" % (code, command, printed[-3000:]))
         elif block.kind in ("", "text"):
@@ -173,7 +181,7 @@ def run(page):
                 problem(block, "the commands before it print something else:\n%s" % printed[-3000:])
         elif block.kind == "mlir":
             (scratch / "block.mlir").write_text(block.text)
-            code, output = execute("gpu-opt '%s' -o /dev/null" % (scratch / "block.mlir"), checkout, environment)
+            code, output = execute("'%s/bin/gpu-opt' '%s' -o /dev/null" % (build, scratch / "block.mlir"), checkout, environment)
             if code != 0:
                 problem(block, output)
         elif block.kind == "c++" and ("in" in block.directives or "file" in block.directives):
