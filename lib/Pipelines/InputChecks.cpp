@@ -40,8 +40,10 @@ LogicalResult InputChecks::checkTypes(Operation *op, TypeRange types,
       continue;
     if (isa<TensorType>(type)) {
       result = op->emitOpError("works on tensors; the pipeline takes programs "
-                               "on memrefs: bufferize first "
-                               "(one-shot-bufferize)");
+                               "on memrefs: bufferize first, by mlir-opt's "
+                               "--one-shot-bufferize=\"bufferize-function-"
+                               "boundaries function-boundary-type-conversion="
+                               "identity-layout-map\"");
     } else if (auto memref = dyn_cast<MemRefType>(type);
                memref && !memref.isStrided()) {
       result = op->emitOpError("has ")

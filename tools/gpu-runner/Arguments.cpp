@@ -6,125 +6,196 @@
 //===----------------------------------------------------------------------===//
 
 #include "Arguments.h"
+#include "Compare.h"
 #include "Npy.h"
 
 #include "gpuasync/Memory.h"
 #include "gpuasync/Status.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 using namespace llvm;
 
 namespace gpurunner {
 
-Expected<CallFrame> CallFrame::create(StringRef function,
-                                      mlir::TypeRange arguments,
-                                      mlir::TypeRange results,
+Expected<CallFrame> CallFrame::create(const Signature &signature,
                                       ArrayRef<std::string> inputs) {
-  std::string signature;
-  raw_string_ostream os(signature);
-  os << "@" << function << "(";
-  interleaveComma(arguments, os);
+  std::string text;
+  raw_string_ostream os(text);
+  os << "@" << signature.name << "(";
+  interleaveComma(signature.arguments, os);
   os << ")";
 
   CallFrame frame;
-  for (auto [i, type] : enumerate(arguments)) {
+  size_t count = signature.arguments.size();
+  for (auto [i, type] : enumerate(signature.arguments)) {
     std::string wrong = unsupported(type);
     if (!wrong.empty())
-      return createStringError("argument " + Twine(i) + " of " + signature +
-                               " " + wrong);
+      return createStringError("argument " + Twine(i) + " of " + text + " " +
+                               wrong);
   }
-  for (auto [i, type] : enumerate(results)) {
+  for (auto [i, type] : enumerate(signature.results)) {
     std::string wrong = unsupported(type);
     if (!wrong.empty())
-      return createStringError("result " + Twine(i) + " of @" + function +
+      return createStringError("result " + Twine(i) + " of @" + signature.name +
                                ", " + typeText(type) + ", " + wrong);
   }
-  if (inputs.size() != arguments.size())
-    return createStringError(
-        signature + " takes " + Twine(arguments.size()) +
-        (arguments.size() == 1 ? " argument" : " arguments") + ", but " +
-        Twine(inputs.size()) + " --input were given");
-  for (auto [i, type] : enumerate(arguments)) {
-    std::string name = "--input " + std::to_string(i) + " of " +
-                       std::to_string(arguments.size());
+  if (inputs.size() != count)
+    return createStringError(text + " takes " + Twine(count) +
+                             (count == 1 ? " argument" : " arguments") +
+                             ", but " + Twine(inputs.size()) +
+                             " --input were given");
+  for (auto [i, type] : enumerate(signature.arguments)) {
+    std::string name =
+        "--input " + std::to_string(i) + " of " + std::to_string(count);
     Expected<Value> value = makeArgument(type, inputs[i], name);
     if (!value)
       return value.takeError();
     value->name = name + " (" + shapeText(value->shape, value->element) + ")";
     frame.arguments.push_back(std::move(*value));
   }
-
-  // The results lie one after the other as in a struct of C.
-  size_t offset = 0;
-  for (mlir::Type type : results) {
+  for (mlir::Type type : signature.results) {
+    ValueType described = ValueType::get(type);
     Value value;
     value.type = type;
-    size_t bytes, align;
-    if (auto memref = mlir::dyn_cast<mlir::MemRefType>(type)) {
-      value.isMemRef = true;
-      value.element = *ElementType::get(memref.getElementType());
-      bytes = (3 + 2 * memref.getRank()) * 8;
-      align = 8;
-    } else {
-      value.element = *ElementType::get(type);
-      bytes = align = value.element.bytes();
-    }
-    offset = alignTo(offset, align);
-    frame.resultOffsets.push_back(offset);
-    offset += bytes;
+    value.element = described.element;
+    value.isArray = described.isArray;
+    value.rank = described.rank;
+    value.shape = described.shape;
     frame.results.push_back(std::move(value));
   }
-  frame.resultStorage = AlignedBytes(offset);
   return frame;
+}
+
+Error CallFrame::setDestinations(ArrayRef<int64_t> numbers) {
+  destinations.assign(numbers.begin(), numbers.end());
+  // What is returned lies one after the other as in a struct of C.
+  size_t offset = 0;
+  for (auto [i, value, destination] : enumerate(results, destinations)) {
+    resultOffsets.push_back(0);
+    if (destination >= 0) {
+      std::optional<uint64_t> size = value.bytes();
+      if (size)
+        value.data = AlignedBytes(*size);
+      if (!value.data)
+        return createStringError("result " + Twine(i) + ", " +
+                                 typeText(value.type) +
+                                 ", does not fit in memory");
+      value.name = "result " + std::to_string(i) + " (" +
+                   shapeText(value.shape, value.element) + ")";
+      value.describe();
+      continue;
+    }
+    size_t bytes = value.element.bytes(), align = bytes;
+    if (value.isArray) {
+      bytes = (3 + 2 * value.rank) * 8;
+      align = 8;
+    } else if (value.element.kind == ElementType::Complex) {
+      align = value.element.part().bytes();
+    }
+    offset = alignTo(offset, align);
+    resultOffsets.back() = offset;
+    offset += bytes;
+  }
+  resultStorage = AlignedBytes(offset);
+  return Error::success();
 }
 
 void CallFrame::reset() {
   for (Value &value : arguments)
-    if (value.initial)
+    if (value.initial && called)
       std::memcpy(value.data.data(), value.initial.data(),
                   value.initial.size());
+  // What the program leaves out shows: NaN, or -1.
+  for (auto [value, destination] : zip(results, destinations))
+    if (destination >= 0)
+      std::memset(value.data.data(), 0xff, value.data.size());
   std::memset(resultStorage.data(), 0, resultStorage.size());
+  called = true;
 }
 
 void **CallFrame::pack(void **status) {
   packed.clear();
-  for (Value &value : arguments)
-    packed.push_back(value.storage());
+  for (auto [value, destination] : zip(results, destinations)) {
+    if (destination < 0)
+      continue;
+    packed.resize(std::max<size_t>(packed.size(), destination + 1));
+    packed[destination] = value.storage();
+  }
+  size_t place = 0;
+  for (Value &value : arguments) {
+    while (place < packed.size() && packed[place])
+      ++place;
+    packed.resize(std::max(packed.size(), place + 1));
+    packed[place] = value.storage();
+  }
   packed.push_back(resultStorage.data());
   packed.push_back(status);
   return packed.data();
 }
 
+void CallFrame::forEachArray(function_ref<void(Value &)> visit) {
+  for (Value &value : arguments)
+    if (value.isArray)
+      visit(value);
+  for (auto [value, destination] : zip(results, destinations))
+    if (destination >= 0)
+      visit(value);
+}
+
 Error CallFrame::announce() {
-  for (Value &value : arguments) {
-    if (!value.isMemRef)
-      continue;
+  std::string wrong;
+  forEachArray([&](Value &value) {
     gpuasync::Status status(gpuasync_host_memory_add(
         value.data.data(), value.data.size(), value.name.c_str(), nullptr));
-    if (!status.ok())
-      return createStringError(status.message());
-  }
-  return Error::success();
+    if (!status.ok() && wrong.empty())
+      wrong = status.message();
+  });
+  return wrong.empty() ? Error::success() : createStringError(wrong);
 }
 
 void CallFrame::forget() {
-  for (Value &value : arguments)
-    if (value.isMemRef)
-      gpuasync_host_memory_remove(value.data.data());
+  forEachArray(
+      [](Value &value) { gpuasync_host_memory_remove(value.data.data()); });
+}
+
+void CallFrame::freeResults() {
+  // One array may be several results, or an argument.
+  SmallPtrSet<void *, 4> kept;
+  forEachArray([&](Value &value) { kept.insert(value.data.data()); });
+  for (auto [value, destination, offset] :
+       zip(results, destinations, resultOffsets)) {
+    if (destination >= 0 || !mlir::isa<mlir::TensorType>(value.type))
+      continue;
+    void *allocated = nullptr;
+    std::memcpy(&allocated, resultStorage.data() + offset, sizeof(allocated));
+    if (!allocated || !kept.insert(allocated).second)
+      continue;
+    // --check has noted it.
+    const void *known = nullptr;
+    if (gpuasync_host_memory_find(allocated, 1, &known, nullptr, nullptr,
+                                  nullptr) &&
+        known == allocated)
+      gpuasync_host_memory_remove(allocated);
+    std::free(allocated);
+  }
 }
 
 /// An error if elements of a memref lie outside of the array that they begin
 /// in, as far as it is known.
 static Error checkBounds(const Value &value, size_t number) {
   ArrayRef<int64_t> descriptor = value.descriptor;
-  unsigned bytes = value.element.bytes();
+  unsigned bytes = value.elementBytes();
   int64_t low = descriptor[2], high = low;
   bool wraps = false;
-  for (auto [size, stride] :
-       zip(value.shape, descriptor.drop_front(3 + value.shape.size()))) {
+  for (auto [size, stride] : zip(ArrayRef(value.shape).take_front(value.rank),
+                                 descriptor.drop_front(3 + value.rank))) {
     int64_t span, &end = stride < 0 ? low : high;
     wraps |= MulOverflow(size - 1, stride, span) || AddOverflow(end, span, end);
   }
@@ -152,22 +223,23 @@ static Error checkBounds(const Value &value, size_t number) {
 }
 
 Error CallFrame::readResults() {
-  for (auto [i, pair] : enumerate(zip(results, resultOffsets))) {
-    auto &[value, offset] = pair;
+  for (auto [i, each] : enumerate(zip(results, resultOffsets, destinations))) {
+    auto &[value, offset, destination] = each;
+    if (destination >= 0)
+      continue;
     const char *from = resultStorage.data() + offset;
-    if (!value.isMemRef) {
+    if (!value.isArray) {
       value.data = AlignedBytes(value.element.bytes());
       std::memcpy(value.data.data(), from, value.element.bytes());
       continue;
     }
-    size_t rank = mlir::cast<mlir::MemRefType>(value.type).getRank();
+    size_t rank = value.rank;
     value.descriptor.resize(3 + 2 * rank);
     std::memcpy(value.descriptor.data(), from, value.descriptor.size() * 8);
     ArrayRef<int64_t> descriptor = value.descriptor;
-    value.shape.assign(descriptor.slice(3, rank).begin(),
-                       descriptor.slice(3, rank).end());
+    llvm::copy(descriptor.slice(3, rank), value.shape.begin());
     ArrayRef<int64_t> strides = descriptor.drop_front(3 + rank);
-    unsigned bytes = value.element.bytes();
+    unsigned bytes = value.elementBytes();
     std::optional<uint64_t> size = value.bytes();
     if (size)
       value.data = AlignedBytes(*size);
@@ -175,7 +247,7 @@ Error CallFrame::readResults() {
       return createStringError("result " + Twine(i) + " is " +
                                shapeText(value.shape, value.element) +
                                ", which does not fit in memory");
-    uint64_t count = value.elements();
+    uint64_t count = *size / bytes;
     if (Error error = count ? checkBounds(value, i) : Error::success())
       return error;
     auto *aligned = reinterpret_cast<const char *>(descriptor[1]);
@@ -196,15 +268,16 @@ Error CallFrame::readResults() {
 }
 
 Expected<std::vector<CallFrame::Target>>
-CallFrame::resolveOutputs(ArrayRef<std::string> outputs) const {
+CallFrame::resolve(StringRef option, ArrayRef<std::string> texts,
+                   size_t first) const {
   std::vector<Target> targets;
-  size_t position = 0;
-  for (StringRef output : outputs) {
-    auto [name, where] = output.split('=');
+  size_t position = first;
+  for (StringRef text : texts) {
+    auto [name, where] = text.split('=');
     bool isArg = name.starts_with("arg"), isResult = name.starts_with("result");
     unsigned index = 0;
     Target target;
-    if ((isArg || isResult) && output.contains('=') &&
+    if ((isArg || isResult) && text.contains('=') &&
         !name.drop_front(isArg ? 3 : 6).getAsInteger(10, index)) {
       target = {isResult, index, where};
     } else {
@@ -212,22 +285,75 @@ CallFrame::resolveOutputs(ArrayRef<std::string> outputs) const {
       isResult = position >= arguments.size();
       target = {isResult,
                 unsigned(isResult ? position - arguments.size() : position),
-                output};
+                text};
       ++position;
     }
     size_t count = target.isResult ? results.size() : arguments.size();
     if (target.index >= count)
-      return createStringError("--output=" + output + ": the function has " +
+      return createStringError(option + "=" + text + ": the function has " +
                                Twine(arguments.size()) + " arguments and " +
                                Twine(results.size()) +
                                " results, counted in this order");
+    targets.push_back(target);
+  }
+  return targets;
+}
+
+Expected<std::vector<CallFrame::Target>>
+CallFrame::resolveOutputs(ArrayRef<std::string> outputs) const {
+  Expected<std::vector<Target>> targets = resolve("--output", outputs, 0);
+  if (!targets)
+    return targets;
+  for (auto [target, output] : zip(*targets, outputs))
     if (!target.where.empty() && target.where != "-" &&
         (!target.where.consume_front("@") || target.where.empty()))
       return createStringError("--output=" + output +
                                ": expected -, @file.npy or nothing");
-    targets.push_back(target);
-  }
   return targets;
+}
+
+Error CallFrame::setExpected(ArrayRef<std::string> expected) {
+  Expected<std::vector<Target>> targets =
+      resolve("--expect", expected, arguments.size());
+  if (!targets)
+    return targets.takeError();
+  for (auto [target, text] : zip(*targets, expected)) {
+    Value &value = valueOf(target);
+    Expected<Value> reference =
+        makeReference(value.type, target.where, "--expect of " + target.name());
+    if (!reference)
+      return reference.takeError();
+    expectations.push_back({target, std::move(*reference)});
+  }
+  return Error::success();
+}
+
+Error CallFrame::checkExpected(double tolerance, raw_ostream &os) {
+  std::string wrong;
+  for (const Expectation &expectation : expectations) {
+    std::string name = expectation.target.name();
+    const Value &value = valueOf(expectation.target);
+    const Value &reference = expectation.reference;
+    if (value.shape != reference.shape) {
+      wrong += "\n  " + name + " is " + shapeText(value.shape, value.element) +
+               ", expected " + shapeText(reference.shape, reference.element);
+      continue;
+    }
+    Difference difference = compare(value, reference);
+    std::string error;
+    raw_string_ostream text(error);
+    printDifference(text, difference);
+    os << name << ": " << error << "\n";
+    if (!(difference.relative <= tolerance))
+      wrong += "\n  " + name + ": " + error + ", " +
+               worstElement(value, reference, difference);
+  }
+  if (wrong.empty())
+    return Error::success();
+  std::string limit;
+  raw_string_ostream(limit) << format("%g", tolerance);
+  return createStringError("not as --expect says, with --tolerance=" + limit +
+                           ":" + wrong);
 }
 
 Error CallFrame::checkOutputs(ArrayRef<std::string> outputs) const {
@@ -242,11 +368,11 @@ Error CallFrame::writeOutputs(ArrayRef<std::string> outputs, raw_ostream &os) {
     for (unsigned i = 0; i < results.size(); ++i)
       targets->push_back({true, i, "-"});
   for (const Target &target : *targets) {
-    Value &value = (target.isResult ? results : arguments)[target.index];
+    Value &value = valueOf(target);
     if (target.where.empty())
       continue;
     if (target.where == "-") {
-      os << (target.isResult ? "result[" : "arg[") << target.index << "]: ";
+      os << target.name() << ": ";
       printValue(os, value);
       continue;
     }
@@ -259,7 +385,7 @@ Error CallFrame::writeOutputs(ArrayRef<std::string> outputs, raw_ostream &os) {
 }
 
 void CallFrame::printPlainResult(raw_ostream &os) {
-  if (results.size() == 1 && !results[0].isMemRef)
+  if (results.size() == 1 && !results[0].isArray)
     printPlain(os, results[0]);
 }
 

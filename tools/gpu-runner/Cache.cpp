@@ -66,6 +66,7 @@ std::string toBytes(const CompiledProgram &program) {
   std::string bytes;
   addList(bytes, program.arguments);
   addList(bytes, program.results);
+  addList(bytes, program.destinations);
   addString(bytes, program.said);
   addString(bytes, program.object->getBuffer());
   return bytes;
@@ -75,7 +76,8 @@ std::optional<CompiledProgram> fromBytes(StringRef bytes) {
   CompiledProgram program;
   StringRef said, object;
   if (!takeList(bytes, program.arguments) ||
-      !takeList(bytes, program.results) || !takeString(bytes, said) ||
+      !takeList(bytes, program.results) ||
+      !takeList(bytes, program.destinations) || !takeString(bytes, said) ||
       !takeString(bytes, object) || !bytes.empty())
     return std::nullopt;
   program.said = said.str();
@@ -108,8 +110,12 @@ std::optional<Signature> parseSignature(mlir::MLIRContext &context,
     return true;
   };
   if (!parse(program.arguments, signature.arguments) ||
-      !parse(program.results, signature.results))
+      !parse(program.results, signature.results) ||
+      program.destinations.size() != program.results.size())
     return std::nullopt;
+  for (StringRef text : program.destinations)
+    if (text.getAsInteger(10, signature.destinations.emplace_back()))
+      return std::nullopt;
   return signature;
 }
 
@@ -118,6 +124,8 @@ bool printSignature(const Signature &signature, CompiledProgram &program) {
     program.arguments.push_back(typeText(type));
   for (mlir::Type type : signature.results)
     program.results.push_back(typeText(type));
+  for (int64_t destination : signature.destinations)
+    program.destinations.push_back(std::to_string(destination));
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   std::optional<Signature> parsed =
       parseSignature(context, signature.name, program);

@@ -47,6 +47,8 @@
 #include "llvm/Transforms/IPO/GlobalDCE.h"
 #include "llvm/Transforms/IPO/Internalize.h"
 
+#include <map>
+
 using namespace llvm;
 using mlir::gpuasync::Form;
 using mlir::gpuasync::getWord;
@@ -156,6 +158,9 @@ bool Program::linksFiles() {
   return links;
 }
 
+/// An argument's attribute: it is the memory of that result.
+static constexpr StringLiteral resultAttribute = "gpu_async.result";
+
 /// Whether a function of a lowered file returns a status in place of results,
 /// as this pipeline makes it.
 bool Program::isStatusFunction(mlir::FunctionOpInterface function) {
@@ -181,6 +186,72 @@ static void recoverResult(Signature &signature, StringRef resultName) {
   signature.results.push_back(type);
 }
 
+/// Reads a function's signature. An argument with gpu_async.result is the
+/// memory of that result, and no argument to its caller.
+static Error readSignature(mlir::FunctionOpInterface function,
+                           Signature &signature) {
+  auto results =
+      llvm::make_filter_range(function.getResultTypes(), [](mlir::Type type) {
+        return !mlir::isa<mlir::LLVM::LLVMVoidType>(type);
+      });
+  std::map<int64_t, unsigned> memory;
+  for (auto [i, type] : enumerate(function.getArgumentTypes())) {
+    mlir::Attribute attribute = function.getArgAttr(i, resultAttribute);
+    if (!attribute) {
+      signature.arguments.push_back(type);
+      continue;
+    }
+    auto number = mlir::dyn_cast<mlir::IntegerAttr>(attribute);
+    auto memref = mlir::dyn_cast<mlir::MemRefType>(type);
+    if (!number || !memref || !memref.hasStaticShape() ||
+        !memref.getLayout().isIdentity() ||
+        !memory.emplace(number.getInt(), i).second) {
+      function.emitError() << "argument " << i << " of type " << type << ", "
+                           << resultAttribute << " = " << attribute
+                           << ", cannot be the memory of a result: that is a "
+                              "memref of constant sizes without layout, one a "
+                              "result";
+      return reportedError();
+    }
+  }
+  size_t count = memory.size() + std::distance(results.begin(), results.end());
+  if (!memory.empty() && (memory.begin()->first < 0 ||
+                          uint64_t(memory.rbegin()->first) >= count)) {
+    function.emitError() << "has " << count << " results, but an argument with "
+                         << resultAttribute << " = "
+                         << (memory.begin()->first < 0
+                                 ? memory.begin()->first
+                                 : memory.rbegin()->first);
+    return reportedError();
+  }
+  auto next = results.begin();
+  for (size_t i = 0; i < count; ++i) {
+    auto found = memory.find(i);
+    signature.destinations.push_back(
+        found == memory.end() ? -1 : int64_t(found->second));
+    signature.results.push_back(
+        found == memory.end() ? *next++
+                              : function.getArgumentTypes()[found->second]);
+  }
+  return Error::success();
+}
+
+Error Program::findDestinations(Signature &entry) {
+  auto function = module->lookupSymbol<mlir::FunctionOpInterface>(entry.name);
+  if (lowered || !function)
+    return Error::success();
+  Signature now;
+  if (Error error = readSignature(function, now))
+    return error;
+  if (now.arguments.size() != entry.arguments.size() ||
+      now.results.size() != entry.results.size())
+    return createStringError("internal error: @" + entry.name +
+                             " has lost arguments or results on the way to "
+                             "the stream form");
+  entry.destinations = now.destinations;
+  return Error::success();
+}
+
 Expected<Signature> Program::entryPoint(StringRef name, StringRef resultName) {
   std::vector<std::string> existing;
   std::string why = "does not exist";
@@ -191,11 +262,8 @@ Expected<Signature> Program::entryPoint(StringRef name, StringRef resultName) {
       if (callable) {
         Signature signature;
         signature.name = name.str();
-        signature.arguments.assign(function.getArgumentTypes().begin(),
-                                   function.getArgumentTypes().end());
-        for (mlir::Type type : function.getResultTypes())
-          if (!mlir::isa<mlir::LLVM::LLVMVoidType>(type))
-            signature.results.push_back(type);
+        if (Error error = readSignature(function, signature))
+          return std::move(error);
         if (isStatusFunction(function))
           recoverResult(signature, resultName);
         return signature;

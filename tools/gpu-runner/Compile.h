@@ -10,6 +10,7 @@
 #define GPUASYNC_TOOLS_GPURUNNER_COMPILE_H
 
 #include "Options.h"
+#include "Signature.h"
 
 #include "GPUAsync/Conversion/LoweredNames.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -51,13 +52,6 @@ struct CompileOptions {
   std::string processor;
 };
 
-/// A public function of a program.
-struct Signature {
-  std::string name;
-  llvm::SmallVector<mlir::Type> arguments;
-  llvm::SmallVector<mlir::Type> results;
-};
-
 using mlir::gpuasync::packedPrefix;
 using mlir::gpuasync::programSymbol;
 /// Functions without arguments that run the program's global constructors and
@@ -76,14 +70,16 @@ public:
   /// Parses the text or bytecode of a file of that name.
   llvm::Error parse(std::unique_ptr<llvm::MemoryBuffer> input,
                     llvm::StringRef name);
-  /// The function to call; an error that lists those that exist. `resultName`
-  /// is
-  /// --entry-point-result, which a lowered file needs.
+  /// The function to call, as the file has it; an error that lists those that
+  /// exist. `resultName` is --entry-point-result, which a lowered file needs.
   llvm::Expected<Signature> entryPoint(llvm::StringRef name,
                                        llvm::StringRef resultName);
   /// To the stream form through the pipeline, unless the file is further. The
   /// targets do not matter yet.
   llvm::Error schedule(const CompileOptions &options);
+  /// Sets the destinations of the entry point's results as the function in the
+  /// stream form has them.
+  llvm::Error findDestinations(Signature &entry);
   /// From there to LLVM dialect.
   llvm::Error lower(const CompileOptions &options);
   /// To optimised LLVM IR: of what `entry` reaches, of everything if it is

@@ -38,6 +38,8 @@ NpyFile &NpyFile::operator=(NpyFile &&other) {
   std::swap(shape, other.shape);
   std::swap(path, other.path);
   std::swap(file, other.file);
+  std::swap(member, other.member);
+  std::swap(consumed, other.consumed);
   return *this;
 }
 
@@ -47,6 +49,12 @@ NpyFile::~NpyFile() {
 }
 
 Expected<size_t> NpyFile::fill(MutableArrayRef<char> bytes) {
+  if (file == sys::fs::kInvalidFile) {
+    StringRef rest = member.bytes.drop_front(consumed).take_front(bytes.size());
+    llvm::copy(rest, bytes.begin());
+    consumed += rest.size();
+    return rest.size();
+  }
   size_t done = 0;
   while (done < bytes.size()) {
     // Linux reads no more than 2 GiB at once.
@@ -59,16 +67,29 @@ Expected<size_t> NpyFile::fill(MutableArrayRef<char> bytes) {
       break;
     done += *count;
   }
+  consumed += done;
   return done;
 }
 
 Expected<NpyFile> NpyFile::open(StringRef path) {
   NpyFile array;
   array.path = path.str();
-  Expected<sys::fs::file_t> opened = sys::fs::openNativeFileForRead(path);
-  if (!opened)
-    return npyError(path, "cannot be read: " + toString(opened.takeError()));
-  array.file = *opened;
+  size_t colon = path.rfind(".npz:");
+  if (path.ends_with(".npz") || colon != StringRef::npos) {
+    auto [archive, name] =
+        colon == StringRef::npos
+            ? std::pair(path, StringRef())
+            : std::pair(path.take_front(colon + 4), path.drop_front(colon + 5));
+    Expected<ZipMember> found = readZipMember(archive, name);
+    if (!found)
+      return found.takeError();
+    array.member = std::move(*found);
+  } else {
+    Expected<sys::fs::file_t> opened = sys::fs::openNativeFileForRead(path);
+    if (!opened)
+      return npyError(path, "cannot be read: " + toString(opened.takeError()));
+    array.file = *opened;
+  }
 
   // The magic word, two bytes of the version, the length of the header.
   char prefix[12];
@@ -117,6 +138,18 @@ Error NpyFile::read(MutableArrayRef<char> elements) {
                               " bytes of elements expected, " + Twine(*count) +
                               " found");
   return Error::success();
+}
+
+AlignedBytes NpyFile::map(uint64_t bytes) const {
+  // For less the pages are not worth it.
+  constexpr uint64_t least = 1 << 20;
+  sys::fs::file_status status;
+  if (file == sys::fs::kInvalidFile || bytes < least ||
+      sys::fs::status(file, status) ||
+      status.type() != sys::fs::file_type::regular_file ||
+      status.getSize() < consumed || status.getSize() - consumed < bytes)
+    return AlignedBytes();
+  return AlignedBytes::map(file, consumed, bytes);
 }
 
 Error NpyFile::parse(StringRef header) {

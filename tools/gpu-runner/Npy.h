@@ -2,11 +2,15 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Reads and writes .npy files, versions 1.0 to 3.0, C order, little endian.
+// Reads .npy files and members of .npz archives, writes .npy files;
+// versions 1.0 to 3.0, C order, little endian.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_TOOLS_GPURUNNER_NPY_H
 #define GPUASYNC_TOOLS_GPURUNNER_NPY_H
+
+#include "Memory.h"
+#include "Zip.h"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
@@ -27,10 +31,13 @@ public:
   NpyFile &operator=(NpyFile &&other);
   ~NpyFile();
 
-  /// Opens it and reads the header.
+  /// Opens it and reads the header. "x.npz:a" is the array `a` of an archive.
   static llvm::Expected<NpyFile> open(llvm::StringRef path);
   /// Reads the elements: as many bytes as there are of the shape. Once.
   llvm::Error read(llvm::MutableArrayRef<char> elements);
+  /// The elements, `bytes` of them, as a mapping of the file, which sees no
+  /// write; nothing for small arrays and what cannot be mapped. Before read.
+  AlignedBytes map(uint64_t bytes) const;
 
   std::string descr; ///< NumPy's type name: "<f4", "|u1"
   llvm::SmallVector<int64_t> shape;
@@ -42,6 +49,8 @@ private:
 
   std::string path;
   llvm::sys::fs::file_t file = llvm::sys::fs::kInvalidFile;
+  ZipMember member;      ///< in place of a file
+  uint64_t consumed = 0; ///< bytes of the file or member so far
 };
 
 llvm::Error writeNpy(llvm::StringRef path, llvm::StringRef descr,

@@ -36,11 +36,16 @@ What runs
   --entry-point-result=T   void|i32|i64|f32|f64: check that it returns T and
                            print just the value
   --input=VALUE            one per argument, in order: 3  i32=3  4xf32=1,2,3,4
-                           2x3xi8 (zeros)  @file.npy
+                           2x3xi8 (zeros)  @file.npy  @file.npz:name
+                           random:SEED  random:SEED:4x8
   --output=WHERE           one per argument and then per result, in order:
                            - (print)  @file.npy  empty (ignore); or by name:
                            --output=arg1=@file.npy  --output=result0=-
                            (default: print the results)
+  --expect=VALUE           one per result, in order or by name, as --input: what
+                           it should be; the exit code is 2 if it is not
+  --tolerance=T            of --expect: ||x - expected|| <= T * ||expected||, over
+                           all elements (default: 0)
   --shared-libs=A,B        libraries that the program calls; MLIR's runner
                            utilities are found without it
 
@@ -155,6 +160,7 @@ Expected<Options> parseOptions(int argc, char **argv) {
   };
 
   std::optional<Play> play;
+  std::optional<double> tolerance;
   std::vector<Option> table = {
       {"e", Value::Required, text(o.entryPoint)},
       {"entry-point", Value::Required, text(o.entryPoint)},
@@ -166,6 +172,15 @@ Expected<Options> parseOptions(int argc, char **argv) {
        }},
       {"input", Value::Required, append(o.inputs)},
       {"output", Value::Required, append(o.outputs)},
+      {"expect", Value::Required, append(o.expected)},
+      {"tolerance", Value::Required,
+       [&](StringRef value) -> Error {
+         double &number = tolerance.emplace();
+         if (value.getAsDouble(number) || !std::isfinite(number) || number < 0)
+           return createStringError("--tolerance=" + value +
+                                    ": expected a number, 0 or more");
+         return Error::success();
+       }},
       {"shared-libs", Value::Required, list(o.sharedLibs)},
       {"device", Value::Required, text(o.device)},
       {"list-devices", Value::None, flag(o.listDevices)},
@@ -303,6 +318,9 @@ Expected<Options> parseOptions(int argc, char **argv) {
     if (Error error = option->set(value))
       return std::move(error);
   }
+  if (tolerance && o.expected.empty())
+    return createStringError("--tolerance: only with --expect");
+  o.tolerance = tolerance.value_or(0);
   if (!o.processor.empty() && !o.emit)
     return createStringError("--mcpu=" + o.processor +
                              ": only with --emit; what runs here is compiled "

@@ -31,6 +31,8 @@ struct Options {
   std::vector<std::string> sharedLibs;
   std::vector<std::string> inputs;
   std::vector<std::string> outputs;
+  std::vector<std::string> expected;
+  double tolerance = 0;             ///< of expected: relative, by norms
   std::vector<std::string> targets; ///< empty: the device's
   std::optional<unsigned> maxStreams;
   std::optional<mlir::gpuasync::MemoryMode> memory;

@@ -12,8 +12,11 @@
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 
 using namespace llvm;
@@ -22,6 +25,16 @@ namespace gpurunner {
 
 /// More elements than this are cut off when a value is printed.
 static constexpr uint64_t maxPrintedElements = 1024;
+
+/// The strides of an array without gaps.
+static SmallVector<int64_t> rowMajorStrides(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> strides(shape.size());
+  int64_t stride = 1;
+  for (size_t i = shape.size(); i-- > 0;
+       stride *= std::max<int64_t>(shape[i], 1))
+    strides[i] = stride;
+  return strides;
+}
 
 std::string typeText(mlir::Type type) {
   std::string text;
@@ -44,6 +57,8 @@ std::string ElementType::name() const {
     return "f" + std::to_string(bits);
   case BFloat:
     return "bf16";
+  case Complex:
+    return "complex<" + part().name() + ">";
   case Pointer:
     return "ptr";
   }
@@ -55,7 +70,11 @@ std::string ElementType::descr() const {
     return "|b1";
   std::string text = bytes() == 1 ? "|" : "<";
   // NumPy has no bfloat16 of its own; ml_dtypes reads it from two raw bytes.
-  text += kind == Float ? "f" : kind == BFloat ? "V" : kind == UInt ? "u" : "i";
+  text += kind == Float     ? "f"
+          : kind == BFloat  ? "V"
+          : kind == UInt    ? "u"
+          : kind == Complex ? "c"
+                            : "i";
   return text + std::to_string(bytes());
 }
 
@@ -71,6 +90,12 @@ std::optional<ElementType> ElementType::get(mlir::Type type) {
     return ElementType{BFloat, 16};
   if (type.isF16() || type.isF32() || type.isF64())
     return ElementType{Float, type.getIntOrFloatBitWidth()};
+  if (auto complex = mlir::dyn_cast<mlir::ComplexType>(type)) {
+    mlir::Type part = complex.getElementType();
+    if (part.isF32() || part.isF64())
+      return ElementType{Complex, 2 * part.getIntOrFloatBitWidth()};
+    return std::nullopt;
+  }
   if (mlir::isa<mlir::LLVM::LLVMPointerType>(type))
     return ElementType{Pointer, 64};
   return std::nullopt;
@@ -81,6 +106,12 @@ std::optional<ElementType> ElementType::parse(StringRef name) {
     return ElementType{Int, 64};
   if (name == "bf16")
     return ElementType{BFloat, 16};
+  if (name.consume_front("complex<") && name.consume_back(">")) {
+    std::optional<ElementType> part = parse(name);
+    if (!part || part->kind != Float || part->bits == 16)
+      return std::nullopt;
+    return ElementType{Complex, 2 * part->bits};
+  }
   Kind kind;
   if (name.consume_front("f"))
     kind = Float;
@@ -118,6 +149,10 @@ std::optional<ElementType> ElementType::fromDescr(StringRef descr) {
     if (!is_contained({2u, 4u, 8u}, bytes))
       return std::nullopt;
     return ElementType{Float, bytes * 8};
+  case 'c':
+    if (!is_contained({8u, 16u}, bytes))
+      return std::nullopt;
+    return ElementType{Complex, bytes * 8};
   case 'V':
     if (bytes != 2)
       return std::nullopt;
@@ -137,11 +172,45 @@ bool ElementType::fits(const ElementType &other) const {
 // Values
 //===----------------------------------------------------------------------===//
 
-AlignedBytes::AlignedBytes(size_t size) : length(size) {
-  size_t rounded = alignTo(std::max<size_t>(size, 1), 64);
-  memory.reset(static_cast<char *>(std::aligned_alloc(64, rounded)));
-  if (memory)
-    std::memset(memory.get(), 0, rounded);
+ValueType ValueType::get(mlir::Type type) {
+  ValueType result;
+  auto shaped = mlir::dyn_cast<mlir::ShapedType>(type);
+  if (shaped) {
+    result.isArray = true;
+    result.rank = shaped.getRank();
+    append_range(result.shape, shaped.getShape());
+    type = shaped.getElementType();
+    if (auto vector = mlir::dyn_cast<mlir::VectorType>(type)) {
+      append_range(result.shape, vector.getShape());
+      type = vector.getElementType();
+    }
+  }
+  result.element = *ElementType::get(type);
+  return result;
+}
+
+static unsigned bytesOf(const ElementType &element,
+                        ArrayRef<int64_t> vectorShape) {
+  unsigned bytes = element.bytes();
+  for (int64_t size : vectorShape)
+    bytes *= size;
+  return bytes;
+}
+
+unsigned ValueType::elementBytes() const {
+  return bytesOf(element, ArrayRef(shape).drop_front(rank));
+}
+
+unsigned Value::elementBytes() const {
+  return bytesOf(element, ArrayRef(shape).drop_front(rank));
+}
+
+void Value::describe() {
+  auto address = reinterpret_cast<int64_t>(data.data());
+  descriptor = {address, address, 0};
+  ArrayRef<int64_t> sizes = ArrayRef(shape).take_front(rank);
+  append_range(descriptor, sizes);
+  append_range(descriptor, rowMajorStrides(sizes));
 }
 
 uint64_t Value::elements() const {
@@ -171,6 +240,15 @@ static const fltSemantics &semantics(const ElementType &element) {
                               : APFloat::IEEEdouble();
 }
 
+/// Where the imaginary part of "1+2j" begins: at its sign.
+static size_t findImaginary(StringRef text) {
+  for (size_t i = text.size(); i-- > 1;)
+    if ((text[i] == '+' || text[i] == '-') &&
+        !StringRef("eEpP").contains(text[i - 1]))
+      return i;
+  return 0;
+}
+
 /// Writes one number to `out`. Returns what is wrong with it, "" if nothing.
 static std::string parseScalar(StringRef text, const ElementType &element,
                                char *out) {
@@ -180,8 +258,21 @@ static std::string parseScalar(StringRef text, const ElementType &element,
     std::memset(out, 0, sizeof(void *));
     return "";
   }
-  if (element.kind == ElementType::Float ||
-      element.kind == ElementType::BFloat) {
+  if (element.kind == ElementType::Complex) {
+    ElementType part = element.part();
+    StringRef real = text, imaginary = "0";
+    if (real.consume_back("j") || real.consume_back("i")) {
+      size_t split = findImaginary(real);
+      imaginary = real.drop_front(split);
+      real = split ? real.take_front(split) : "0";
+    }
+    // A sign in front of the imaginary part, as of 1+2j.
+    imaginary.consume_front("+");
+    std::string wrong = parseScalar(real, part, out);
+    return wrong.empty() ? parseScalar(imaginary, part, out + part.bytes())
+                         : wrong;
+  }
+  if (element.isFloat()) {
     APFloat number(semantics(element));
     auto parsed = number.convertFromString(text, APFloat::rmNearestTiesToEven);
     if (Error error = parsed.takeError()) {
@@ -214,8 +305,17 @@ static std::string parseScalar(StringRef text, const ElementType &element,
   return "";
 }
 
-static void printScalar(raw_ostream &os, const ElementType &element,
-                        const char *data) {
+void printScalar(raw_ostream &os, const ElementType &element,
+                 const char *data) {
+  if (element.kind == ElementType::Complex) {
+    std::string imaginary;
+    raw_string_ostream text(imaginary);
+    printScalar(text, element.part(), data + element.part().bytes());
+    printScalar(os, element.part(), data);
+    os << (StringRef(imaginary).starts_with("-") ? "" : "+") << imaginary
+       << "j";
+    return;
+  }
   uint64_t bits = 0;
   std::memcpy(&bits, data, element.bytes());
   switch (element.kind) {
@@ -232,6 +332,7 @@ static void printScalar(raw_ostream &os, const ElementType &element,
     return;
   case ElementType::Float:
   case ElementType::BFloat:
+  case ElementType::Complex:
     break;
   }
   APFloat number(semantics(element), APInt(element.bits, bits));
@@ -256,6 +357,72 @@ static void printScalar(raw_ostream &os, const ElementType &element,
   os << buffer;
 }
 
+long double numberAt(const ElementType &element, const char *data,
+                     bool imaginary) {
+  if (element.kind == ElementType::Complex)
+    return numberAt(element.part(),
+                    data + (imaginary ? element.part().bytes() : 0), false);
+  if (imaginary)
+    return 0;
+  uint64_t bits = 0;
+  std::memcpy(&bits, data, element.bytes());
+  if (!element.isFloat())
+    return element.kind == ElementType::Int && element.bits > 1
+               ? static_cast<long double>(SignExtend64(bits, element.bits))
+               : static_cast<long double>(bits);
+  if (element.bits == 64)
+    return llvm::bit_cast<double>(bits);
+  if (element.bits == 32)
+    return llvm::bit_cast<float>(uint32_t(bits));
+  APFloat number(semantics(element), APInt(element.bits, bits));
+  bool inexact = false;
+  number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &inexact);
+  return number.convertToDouble();
+}
+
+void fillRandom(Value &value, uint64_t seed) {
+  ElementType element = value.element;
+  uint64_t count = value.elements();
+  if (element.kind == ElementType::Complex) {
+    element = element.part();
+    count *= 2;
+  }
+  char *out = value.data.data();
+  for (uint64_t i = 1; i <= count; ++i, out += element.bytes()) {
+    // SplitMix64: Steele, Lea, Flood, Fast Splittable Pseudorandom Number
+    // Generators, OOPSLA 2014.
+    uint64_t bits = seed + i * 0x9e3779b97f4a7c15;
+    bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
+    bits = (bits ^ (bits >> 27)) * 0x94d049bb133111eb;
+    bits ^= bits >> 31;
+    if (element.isFloat()) {
+      // Between -1 and 1, of as many of 24 bits as the type holds exactly.
+      unsigned precision =
+          std::min(APFloat::semanticsPrecision(semantics(element)), 24u);
+      double number =
+          std::ldexp(double(bits >> (64 - precision)), 1 - int(precision)) - 1;
+      if (element.bits == 64) {
+        bits = llvm::bit_cast<uint64_t>(number);
+      } else if (element.bits == 32) {
+        bits = llvm::bit_cast<uint32_t>(float(number));
+      } else {
+        APFloat narrow(number);
+        bool inexact = false;
+        narrow.convert(semantics(element), APFloat::rmNearestTiesToEven,
+                       &inexact);
+        bits = narrow.bitcastToAPInt().getZExtValue();
+      }
+    } else if (element.bits == 1) {
+      bits >>= 63;
+    } else if (element.kind == ElementType::UInt) {
+      bits >>= 56;
+    } else {
+      bits = uint64_t(int64_t(bits) >> 56);
+    }
+    std::memcpy(out, &bits, element.bytes());
+  }
+}
+
 std::string shapeText(ArrayRef<int64_t> shape, const ElementType &element) {
   std::string text;
   for (int64_t dim : shape)
@@ -267,8 +434,10 @@ std::string shapeText(ArrayRef<int64_t> shape, const ElementType &element) {
 struct ParsedInput {
   ElementType element;
   SmallVector<int64_t> shape;
-  bool typed = false; ///< the text said the type and shape
-  StringRef values;   ///< text of the elements, empty: zeros
+  bool typed = false;           ///< the text said the type and shape
+  StringRef values;             ///< text of the elements, empty: zeros
+  std::optional<uint64_t> seed; ///< of random elements
+  bool shaped = false;          ///< the text said the shape alone
   std::optional<NpyFile> file;
 };
 
@@ -282,11 +451,27 @@ static Expected<ParsedInput> parseInput(StringRef text, StringRef name) {
     if (!element)
       return createStringError(name + ": '" + text +
                                "' has elements of type '" + array->descr +
-                               "'; integers, f16, bf16, f32 and f64 are read");
+                               "'; bool, integers, f16, bf16, f32, f64 and "
+                               "complex of these two are read");
     input.element = *element;
     input.shape = array->shape;
     input.typed = true;
     input.file = std::move(*array);
+    return input;
+  }
+  if (StringRef seed = text; seed.consume_front("random:")) {
+    auto [number, sizes] = seed.split(':');
+    if (number.getAsInteger(10, input.seed.emplace()))
+      return createStringError(name + ": '" + text +
+                               "' has no seed; write for example random:7, or "
+                               "random:7:4x8 with the sizes");
+    input.shaped = seed.contains(':');
+    for (StringRef size : split(sizes, 'x'))
+      if (input.shaped && (size.getAsInteger(10, input.shape.emplace_back()) ||
+                           input.shape.back() < 0))
+        return createStringError(name + ": '" + text +
+                                 "' has sizes that are "
+                                 "none; write for example random:7:4x8");
     return input;
   }
   auto [type, values] = text.split('=');
@@ -310,38 +495,32 @@ static Expected<ParsedInput> parseInput(StringRef text, StringRef name) {
   if (text.contains('='))
     return createStringError(name + ": '" + type +
                              "' is not a type; expected something like i32=3, "
-                             "4xf32=1,2,3,4, 2x3xi8 or @file.npy");
+                             "4xf32=1,2,3,4, 2x3xi8, @file.npy or random:7");
   if (text.trim().empty())
     return createStringError(name + " is empty; expected something like 3, "
-                                    "4xf32=1,2,3,4, 2x3xi8 or @file.npy");
+                                    "4xf32=1,2,3,4, 2x3xi8, @file.npy or "
+                                    "random:7");
   input.values = text.trim();
   return input;
 }
 
-/// The strides of `type` for the shape, or what is wrong: arguments are stored
-/// without gaps.
-static std::string rowMajorStrides(mlir::MemRefType type,
-                                   ArrayRef<int64_t> shape,
-                                   SmallVectorImpl<int64_t> &strides) {
-  strides.resize(shape.size());
-  int64_t stride = 1;
-  for (size_t i = shape.size(); i-- > 0;
-       stride *= std::max<int64_t>(shape[i], 1))
-    strides[i] = stride;
+/// What is wrong with the layout of `type` for an array of `shape` without
+/// gaps, "" if nothing.
+static std::string checkLayout(mlir::MemRefType type, ArrayRef<int64_t> shape) {
   SmallVector<int64_t> declared;
   int64_t offset = 0;
   if (failed(type.getStridesAndOffset(declared, offset)))
     return "has a layout that is not strided";
   bool fits = offset == 0 || mlir::ShapedType::isDynamic(offset);
-  for (auto [mine, theirs] : zip(strides, declared))
+  for (auto [mine, theirs] : zip(rowMajorStrides(shape), declared))
     fits &= mlir::ShapedType::isDynamic(theirs) || mine == theirs;
   return fits ? "" : "has a layout with gaps; the runner passes arrays without";
 }
 
-/// Whether an array of `shape` can be passed as `type`.
-static bool shapeFits(mlir::MemRefType type, ArrayRef<int64_t> shape) {
-  return type.getRank() == int64_t(shape.size()) &&
-         all_of(zip(type.getShape(), shape), [](auto dims) {
+/// Whether an array of `shape` can be passed where `expected` is.
+static bool shapeFits(ArrayRef<int64_t> expected, ArrayRef<int64_t> shape) {
+  return expected.size() == shape.size() &&
+         all_of(zip(expected, shape), [](auto dims) {
            return mlir::ShapedType::isDynamic(std::get<0>(dims)) ||
                   std::get<0>(dims) == std::get<1>(dims);
          });
@@ -376,35 +555,57 @@ static Error fillElements(Value &value, StringRef text, StringRef name) {
   return Error::success();
 }
 
-Expected<Value> makeArgument(mlir::Type type, StringRef text, StringRef name) {
-  Value value;
-  value.type = type;
-  auto memref = mlir::dyn_cast<mlir::MemRefType>(type);
-  value.isMemRef = bool(memref);
-  ElementType expected =
-      *ElementType::get(memref ? memref.getElementType() : type);
+/// An element type that `input` may have: that of an argument, or one of the
+/// same kind.
+using ElementCheck = bool (*)(const ElementType &, const ElementType &);
 
+/// A value of `type` without descriptor, which the text stands for; `what` is
+/// "the argument is" in errors. Large files are mapped.
+static Expected<Value> readValue(mlir::Type type, StringRef text,
+                                 StringRef name, StringRef what,
+                                 ElementCheck fits, bool keepInitial) {
+  ValueType expected = ValueType::get(type);
+  std::string wanted =
+      (what + (expected.isArray ? " a " : " of type ") + typeText(type)).str();
   Expected<ParsedInput> input = parseInput(text, name);
   if (!input)
     return input.takeError();
-  if (!input->typed) {
-    if (memref && memref.getRank() != 0)
+  if (input->seed && !input->shaped) {
+    if (!expected.isStatic())
       return createStringError(
-          name + ": '" + text + "' has no shape, but the argument is a " +
-          typeText(type) + "; write for example " +
-          shapeText(SmallVector<int64_t>(memref.getRank(), 4), expected) +
-          " (zeros) or @file.npy");
-    input->element = expected;
+          name + ": '" + text + "' has no sizes, but " + wanted +
+          "; write for example random:" + Twine(*input->seed) + ":" +
+          join(map_range(expected.shape,
+                         [](int64_t size) {
+                           return std::to_string(
+                               mlir::ShapedType::isDynamic(size) ? 4 : size);
+                         }),
+               "x"));
+    input->shape = expected.shape;
   }
-  if (!input->element.fits(expected))
+  if (input->seed && expected.element.kind == ElementType::Pointer)
+    return createStringError(name + ": a pointer argument takes 'null' only");
+  if (!input->typed) {
+    if (!input->seed && !expected.shape.empty())
+      return createStringError(
+          name + ": '" + text + "' has no shape, but " + wanted +
+          "; write for example " +
+          shapeText(SmallVector<int64_t>(expected.shape.size(), 4),
+                    expected.element) +
+          " (zeros) or @file.npy");
+    input->element = expected.element;
+  }
+  if (!fits(input->element, expected.element))
     return createStringError(name + ": '" + text + "' has elements of type " +
-                             input->element.name() + ", but the argument is " +
-                             (memref ? "a " : "of type ") + typeText(type));
-  if (memref ? !shapeFits(memref, input->shape) : !input->shape.empty())
+                             input->element.name() + ", but " + wanted);
+  if (!shapeFits(expected.shape, input->shape))
     return createStringError(name + ": '" + text + "' has the shape " +
                              shapeText(input->shape, input->element) +
-                             ", but the argument is " +
-                             (memref ? "a " : "of type ") + typeText(type));
+                             ", but " + wanted);
+  Value value;
+  value.type = type;
+  value.isArray = expected.isArray;
+  value.rank = expected.rank;
   value.element = input->element;
   value.shape = input->shape;
 
@@ -412,49 +613,100 @@ Expected<Value> makeArgument(mlir::Type type, StringRef text, StringRef name) {
   if (!size)
     return createStringError(name + ": '" + text + "' does not fit in memory");
   uint64_t bytes = *size;
+  if (input->file) {
+    value.data = input->file->map(bytes);
+    if (value.data && keepInitial)
+      value.initial = input->file->map(bytes);
+    if (value.data && (value.initial || !keepInitial))
+      return value;
+  }
   value.data = AlignedBytes(bytes);
-  value.initial = AlignedBytes(bytes);
-  if (!value.data || !value.initial)
+  if (!value.data)
     return createStringError(name + ": out of memory: " + Twine(bytes) +
                              " bytes for '" + text + "'");
   if (input->file) {
     if (Error error = input->file->read({value.data.data(), size_t(bytes)}))
       return createStringError(name + ": " + toString(std::move(error)));
+    if (value.element.bits == 1 &&
+        any_of(ArrayRef(value.data.data(), bytes),
+               [](char byte) { return byte != 0 && byte != 1; }))
+      return createStringError(name + ": '" + text +
+                               "' has a bool that is neither 0 nor 1");
+  } else if (input->seed) {
+    fillRandom(value, *input->seed);
   } else if (Error error = fillElements(value, input->values, name)) {
     return std::move(error);
   }
-  std::memcpy(value.initial.data(), value.data.data(), bytes);
-
-  if (memref) {
-    SmallVector<int64_t> strides;
-    std::string wrong = rowMajorStrides(memref, value.shape, strides);
-    if (!wrong.empty())
-      return createStringError(name + ": " + typeText(type) + " " + wrong);
-    auto address = reinterpret_cast<int64_t>(value.data.data());
-    value.descriptor = {address, address, 0};
-    append_range(value.descriptor, value.shape);
-    append_range(value.descriptor, strides);
+  if (keepInitial) {
+    value.initial = AlignedBytes(bytes);
+    if (!value.initial)
+      return createStringError(name + ": out of memory: " + Twine(bytes) +
+                               " bytes for '" + text + "'");
+    std::memcpy(value.initial.data(), value.data.data(), bytes);
   }
   return value;
 }
 
+Expected<Value> makeArgument(mlir::Type type, StringRef text, StringRef name) {
+  // A tensor is never written.
+  Expected<Value> value = readValue(
+      type, text, name, "the argument is",
+      [](const ElementType &given, const ElementType &expected) {
+        return given.fits(expected);
+      },
+      /*keepInitial=*/!mlir::isa<mlir::TensorType>(type));
+  if (!value)
+    return value;
+  if (auto memref = mlir::dyn_cast<mlir::MemRefType>(type)) {
+    std::string wrong =
+        checkLayout(memref, ArrayRef(value->shape).take_front(value->rank));
+    if (!wrong.empty())
+      return createStringError(name + ": " + typeText(type) + " " + wrong);
+  }
+  if (value->isArray)
+    value->describe();
+  return value;
+}
+
+Expected<Value> makeReference(mlir::Type type, StringRef text, StringRef name) {
+  return readValue(
+      type, text, name, "the result is",
+      [](const ElementType &given, const ElementType &expected) {
+        auto kind = [](const ElementType &type) {
+          return type.kind == ElementType::UInt     ? ElementType::Int
+                 : type.kind == ElementType::BFloat ? ElementType::Float
+                                                    : type.kind;
+        };
+        return kind(given) == kind(expected);
+      },
+      /*keepInitial=*/false);
+}
+
 std::string unsupported(mlir::Type type) {
   mlir::Type element = type;
-  if (auto memref = mlir::dyn_cast<mlir::MemRefType>(type)) {
-    element = memref.getElementType();
-    if (memref.getMemorySpace() && memref.getMemorySpaceAsInt() != 0)
-      return "is in another memory space; the runner passes host memory";
-    if (mlir::isa<mlir::LLVM::LLVMPointerType>(element))
-      element = mlir::Type();
+  auto memref = mlir::dyn_cast<mlir::MemRefType>(type);
+  auto tensor = mlir::dyn_cast<mlir::RankedTensorType>(type);
+  if (memref || tensor)
+    element = mlir::cast<mlir::ShapedType>(type).getElementType();
+  if (memref && memref.getMemorySpace() && memref.getMemorySpaceAsInt() != 0)
+    return "is in another memory space; the runner passes host memory";
+  if (tensor && tensor.getEncoding())
+    return "has an encoding; the runner passes arrays without";
+  if (auto vector = mlir::dyn_cast<mlir::VectorType>(element);
+      vector && (memref || tensor)) {
+    std::optional<ElementType> each = ElementType::get(vector.getElementType());
+    if (vector.isScalable() || !vector.getRank() || !each || each->bits == 1 ||
+        !isPowerOf2_64(vector.getShape().back() * each->bytes()))
+      return "has vectors with gaps between them in memory; the runner passes "
+             "arrays without: vectors of 2, 4, 8, ... numbers of 8 bits or "
+             "more";
+    element = vector.getElementType();
   }
-  if (mlir::isa<mlir::TensorType>(type))
-    return "is a tensor, and the runner passes memory; mlir-opt's "
-           "--one-shot-bufferize=\"bufferize-function-boundaries "
-           "function-boundary-type-conversion=identity-layout-map\" makes "
-           "memrefs of tensors";
+  if ((memref || tensor) && mlir::isa<mlir::LLVM::LLVMPointerType>(element))
+    element = mlir::Type();
   if (!element || !ElementType::get(element))
-    return "is not a number or a ranked memref of numbers (i1 to i64, index, "
-           "f16, bf16, f32, f64)";
+    return "is not a number, or a ranked memref or tensor of numbers (i1 to "
+           "i64, index, f16, bf16, f32, f64, complex<f32>, complex<f64>)";
   return "";
 }
 

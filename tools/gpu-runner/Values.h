@@ -3,19 +3,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a program is given and returns, and how it is written: 3, i32=3,
-// 4xf32=1,2,3,4, 2x3xi8, @file.npy, as for iree-run-module.
+// 4xf32=1,2,3,4, 2x3xi8, @file.npy, as for iree-run-module, and random:7.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_TOOLS_GPURUNNER_VALUES_H
 #define GPUASYNC_TOOLS_GPURUNNER_VALUES_H
+
+#include "Memory.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <cstdlib>
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,16 +25,20 @@ namespace gpurunner {
 /// A number's type as inputs name it and results print it: "i8" (signless,
 /// printed signed), "u8", "f32", "bf16". `index` is i64.
 struct ElementType {
-  enum Kind { Int, UInt, Float, BFloat, Pointer };
+  enum Kind { Int, UInt, Float, BFloat, Complex, Pointer };
   Kind kind = Int;
   unsigned bits = 0;
 
   unsigned bytes() const { return bits < 8 ? 1 : bits / 8; }
+  bool isFloat() const { return kind == Float || kind == BFloat; }
+  /// A complex number's two parts.
+  ElementType part() const { return {Float, bits / 2}; }
   std::string name() const;
   /// NumPy's type name of the elements when written.
   std::string descr() const;
 
-  /// i1, i8, ..., index, f16, bf16, f32, f64, !llvm.ptr; nothing else.
+  /// i1, i8, ..., index, f16, bf16, f32, f64, complex of f32 and f64,
+  /// !llvm.ptr; nothing else.
   static std::optional<ElementType> get(mlir::Type type);
   static std::optional<ElementType> parse(llvm::StringRef name);
   static std::optional<ElementType> fromDescr(llvm::StringRef descr);
@@ -42,32 +47,35 @@ struct ElementType {
   bool fits(const ElementType &other) const;
 };
 
-/// Heap memory at an address that is a multiple of 64.
-class AlignedBytes {
-public:
-  AlignedBytes() = default;
-  explicit AlignedBytes(size_t size);
-  char *data() const { return memory.get(); }
-  size_t size() const { return length; }
-  explicit operator bool() const { return memory != nullptr; }
+/// What the runner passes as an argument or result of a type.
+struct ValueType {
+  ElementType element;
+  /// Of an array's elements, with the dimensions of vector elements at the end;
+  /// as in the type, so dynamic ones too.
+  llvm::SmallVector<int64_t> shape;
+  bool isArray = false; ///< a memref or a tensor, else a number
+  unsigned rank = 0;    ///< without the dimensions of vectors
+  /// Bytes of an element, be it a vector.
+  unsigned elementBytes() const;
+  bool isStatic() const {
+    return !llvm::is_contained(shape, mlir::ShapedType::kDynamic);
+  }
 
-private:
-  struct Free {
-    void operator()(char *pointer) const { std::free(pointer); }
-  };
-  std::unique_ptr<char, Free> memory;
-  size_t length = 0;
+  /// Of a type that `unsupported` has nothing against.
+  static ValueType get(mlir::Type type);
 };
 
-/// A scalar or a memref with everything that describes it.
+/// A number or an array with everything that describes it.
 struct Value {
   mlir::Type type;
-  ElementType element;
-  bool isMemRef = false;
+  ElementType element; ///< signs are as the input states them
+  bool isArray = false;
+  unsigned rank = 0; ///< without the dimensions of vectors
   llvm::SmallVector<int64_t> shape;
-  /// The contents of an argument. A result's are its own, wherever they lie.
+  /// The contents of an argument, and of a result for which the caller has the
+  /// memory. Those of other results are a copy.
   AlignedBytes data;
-  /// What `data` is before each call.
+  /// What `data` is before each call, if a call may write it.
   AlignedBytes initial;
   /// The memref's descriptor: two pointers, offset, sizes, strides.
   llvm::SmallVector<int64_t> descriptor;
@@ -75,9 +83,12 @@ struct Value {
 
   /// What the packed argument list points to.
   void *storage() {
-    return isMemRef ? static_cast<void *>(descriptor.data()) : data.data();
+    return isArray ? static_cast<void *>(descriptor.data()) : data.data();
   }
   uint64_t elements() const;
+  unsigned elementBytes() const;
+  /// Makes the descriptor of `data`, which is without gaps.
+  void describe();
   /// Bytes of all elements; nothing if no memory can hold them, or a size is
   /// negative.
   std::optional<uint64_t> bytes() const;
@@ -97,7 +108,19 @@ std::string unsupported(mlir::Type type);
 /// is for errors.
 llvm::Expected<Value> makeArgument(mlir::Type type, llvm::StringRef text,
                                    llvm::StringRef name);
+/// What a result of a supported `type` is compared with: numbers of the same
+/// kind, of any width. It has no descriptor.
+llvm::Expected<Value> makeReference(mlir::Type type, llvm::StringRef text,
+                                    llvm::StringRef name);
+/// The numbers of random:SEED; docs/gpu-runner.md defines them.
+void fillRandom(Value &value, uint64_t seed);
 
+/// A number of the value's element type, its real or imaginary part.
+long double numberAt(const ElementType &element, const char *data,
+                     bool imaginary);
+/// Prints the element at `data`.
+void printScalar(llvm::raw_ostream &os, const ElementType &element,
+                 const char *data);
 /// Prints the value with its type; of a large one the beginning.
 void printValue(llvm::raw_ostream &os, const Value &value);
 /// Prints a number as mlir-runner does.

@@ -35,6 +35,9 @@
 using namespace llvm;
 using namespace gpurunner;
 
+/// The exit code where all worked, but a result is not what --expect says.
+static constexpr int unexpectedResult = 2;
+
 /// Milliseconds since it was made or last read.
 class Stopwatch {
 public:
@@ -85,6 +88,9 @@ static gpuasync::Status callProgram(const Options &options,
         std::chrono::duration<double, std::micro>(end - start).count());
     if (raw)
       return gpuasync::Status(raw);
+    // Those of the last call are still to be read.
+    if (i + 1 < options.repeat)
+      frame.freeResults();
   }
   return gpuasync::Status();
 }
@@ -219,11 +225,12 @@ void Run::warnAboutCache() {
 
 /// What can be found wrong with the call without a device.
 Error Run::checkCall(const Signature &signature) {
-  Expected<CallFrame> made = CallFrame::create(
-      signature.name, signature.arguments, signature.results, options.inputs);
+  Expected<CallFrame> made = CallFrame::create(signature, options.inputs);
   if (!made)
     return made.takeError();
   if (Error error = made->checkOutputs(options.outputs))
+    return error;
+  if (Error error = made->setExpected(options.expected))
     return error;
   if (Error error = checkEntryPointResult(options, signature))
     return error;
@@ -275,6 +282,8 @@ Expected<bool> Run::load(const gpuasync::KeyBuilder &job) {
     return false;
   if (Error error = checkCall(*signature))
     return std::move(error);
+  if (Error error = frame->setDestinations(signature->destinations))
+    return std::move(error);
   compiled = std::move(*found);
   errs() << compiled.said;
   use.program = "hit";
@@ -298,6 +307,10 @@ Error Run::compile(const gpuasync::KeyBuilder &job) {
 
   CompileOptions how = compileOptions(options);
   if (Error error = program->schedule(how))
+    return error;
+  if (Error error = program->findDestinations(*entry))
+    return error;
+  if (Error error = frame->setDestinations(entry->destinations))
     return error;
   times.pipeline = time.next();
   if (Error error = findTargets())
@@ -399,7 +412,7 @@ int Run::run() {
 }
 
 int Run::execute(gpuasync::Context &context) {
-  bool failed = false;
+  bool failed = false, unexpected = false;
   {
     gpuasync::ContextScope scope(context);
     if (!scope.status().ok())
@@ -438,10 +451,19 @@ int Run::execute(gpuasync::Context &context) {
         failed = fail(std::move(error));
       if (!failed && !options.entryPointResult.empty())
         frame->printPlainResult(outs());
+      // What is compared need not be printed.
       if (!failed &&
-          (options.entryPointResult.empty() || !options.outputs.empty()))
+          (!options.outputs.empty() ||
+           (options.entryPointResult.empty() && options.expected.empty())))
         if (Error error = frame->writeOutputs(options.outputs, outs()))
           failed = fail(std::move(error));
+      if (!failed)
+        if (Error error = frame->checkExpected(options.tolerance, outs())) {
+          outs().flush();
+          fail(std::move(error));
+          failed = unexpected = true;
+        }
+      frame->freeResults();
       if (options.benchmark && !failed)
         printBenchmark(std::move(calls));
       if (Error error = flushOutput())
@@ -472,7 +494,7 @@ int Run::execute(gpuasync::Context &context) {
   gpuasync::Status shutdown(gpuasync_shutdown());
   if (!failed && !shutdown.ok())
     failed = fail(toError(shutdown));
-  return failed;
+  return unexpected ? unexpectedResult : failed;
 }
 
 /// What the command line asks for.

@@ -59,7 +59,49 @@
 // RUN: not %{run} -e columns --input=2x2xf32 2>&1 | FileCheck %s --check-prefix=LAYOUT
 // LAYOUT: error: --input 0 of 1: memref<{{.*}}> has a layout with gaps
 // RUN: not %{run} -e vector 2>&1 | FileCheck %s --check-prefix=VECTOR
-// VECTOR: error: argument 0 of @vector(vector<4xf32>) is not a number or a ranked memref of numbers
+// VECTOR: error: argument 0 of @vector(vector<4xf32>) is not a number, or a ranked memref or tensor of numbers
+
+// Complex numbers, and vectors as elements, which are dimensions of the input.
+// RUN: %{run} -e complex --input='4xcomplex<f32>=1+2j,-1e-2-3j,2.5,-4j' --input=1e1-1j --output=- --output= --output=- | FileCheck %s --check-prefix=COMPLEX
+// COMPLEX: arg[0]: 4xcomplex<f32>=1+2j -0.01-3j 2.5+0j 0-4j
+// COMPLEX-NEXT: result[0]: complex<f64>=10-1j
+// RUN: not %{run} -e complex --input='4xcomplex<f32>=1+2' --input=1 2>&1 | FileCheck %s --check-prefix=NOCOMPLEX
+// NOCOMPLEX: error: --input 0 of 2: '1+2' is not a number
+// RUN: not %{run} -e complex --input='4xf32=1' --input=1 2>&1 | FileCheck %s --check-prefix=REAL
+// REAL: error: --input 0 of 2: '4xf32=1' has elements of type f32, but the argument is a memref<?xcomplex<f32>>
+// RUN: %{run} -e vectors --input='2x4xf32=[1 2 3 4][5 6 7 8]' --output=- --output=- | FileCheck %s --check-prefix=VECTORS
+// VECTORS: arg[0]: 2x4xf32=[1 2 3 4][5 6 7 8]
+// VECTORS-NEXT: result[0]: 2x4xf32=[1 2 3 4][5 6 7 8]
+// RUN: not %{run} -e vectors --input=2x2xf32 2>&1 | FileCheck %s --check-prefix=VECTORSIZE
+// VECTORSIZE: error: --input 0 of 1: '2x2xf32' has the shape 2x2xf32, but the argument is a memref<?xvector<4xf32>>
+// RUN: not %{run} -e gaps --input=2x3xf32 2>&1 | FileCheck %s --check-prefix=GAPS
+// GAPS: error: argument 0 of @gaps(memref<?xvector<3xf32>>) has vectors with gaps between them in memory
+
+// The numbers of random: are the same everywhere (docs/gpu-runner.md).
+// RUN: %{run} -e floats --input=random:1:5 --output=- | FileCheck %s --check-prefix=RANDOM
+// RANDOM: arg[0]: 5xf32=0.13312304 0.49156344 0.9420054 -0.11128163 -0.1114707
+// RUN: %{run} -e scalars --input=random:1 --input=random:1 --input=random:2 --input=random:3 --input=random:1 --input=random:1 --input=random:1 --input=random:1 | FileCheck %s --check-prefix=RANDOMS
+// RANDOMS: result[0]: i1=1
+// RANDOMS-NEXT: result[1]: i32=-111
+// RANDOMS-NEXT: result[2]: i64=-105
+// RANDOMS-NEXT: result[3]: i64=29
+// RANDOMS-NEXT: result[4]: f16=0.132812
+// RANDOMS-NEXT: result[5]: bf16=0.132812
+// RANDOMS-NEXT: result[6]: f32=0.13312304
+// RANDOMS-NEXT: result[7]: f64=0.13312304019927979
+// RUN: %{run} -e complex --input=random:1:1 --input=random:1 --output=- | FileCheck %s --check-prefix=RANDOMPAIR
+// RANDOMPAIR: arg[0]: 1xcomplex<f32>=0.13312304+0.49156344j
+// RUN: not %{run} -e matrix --input=random:1 2>&1 | FileCheck %s --check-prefix=NOSIZES
+// NOSIZES: error: --input 0 of 1: 'random:1' has no sizes, but the argument is a memref<?x?xf32>; write for example random:1:4x4
+// RUN: not %{run} -e matrix --input=random:1:4x 2>&1 | FileCheck %s --check-prefix=BADSIZES
+// RUN: not %{run} -e matrix --input=random:1:4x-1 2>&1 | FileCheck %s --check-prefix=BADSIZES
+// BADSIZES: error: --input 0 of 1: 'random:1:4x{{.*}}' has sizes that are none; write for example random:7:4x8
+// RUN: not %{run} -e floats --input=random:x 2>&1 | FileCheck %s --check-prefix=NOSEED
+// NOSEED: error: --input 0 of 1: 'random:x' has no seed
+// RUN: not %{run} -e floats --input=random:1:4x4 2>&1 | FileCheck %s --check-prefix=RANDOMRANK
+// RANDOMRANK: error: --input 0 of 1: 'random:1:4x4' has the shape 4x4xf32, but the argument is a memref<?xf32>
+// RUN: not %{run} -e floats --input=random:1:4611686018427387904 2>&1 | FileCheck %s --check-prefix=RANDOMHUGE
+// RANDOMHUGE: error: --input 0 of 1: 'random:1:4611686018427387904' does not fit in memory
 
 func.func @floats(%x: memref<?xf32>) {
   return
@@ -71,6 +113,15 @@ func.func @columns(%x: memref<2x2xf32, strided<[1, 2]>>) {
   return
 }
 func.func @vector(%x: vector<4xf32>) {
+  return
+}
+func.func @complex(%x: memref<?xcomplex<f32>>, %y: complex<f64>) -> complex<f64> {
+  return %y : complex<f64>
+}
+func.func @vectors(%x: memref<?xvector<4xf32>>) -> memref<?xvector<4xf32>> {
+  return %x : memref<?xvector<4xf32>>
+}
+func.func @gaps(%x: memref<?xvector<3xf32>>) {
   return
 }
 func.func @point(%x: memref<f32>) {

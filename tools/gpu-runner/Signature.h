@@ -1,0 +1,33 @@
+//===- Signature.h - What the entry point takes and returns -----*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The entry point as its user sees it, and how the compiled function differs.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_TOOLS_GPURUNNER_SIGNATURE_H
+#define GPUASYNC_TOOLS_GPURUNNER_SIGNATURE_H
+
+#include "mlir/IR/Types.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <string>
+
+namespace gpurunner {
+
+/// A public function of a program. What the compiled function takes is the
+/// arguments in their order, memrefs for tensors, with the memory of some
+/// results between them; the other results it returns in their order.
+struct Signature {
+  std::string name;
+  llvm::SmallVector<mlir::Type> arguments; ///< without the results' memory
+  llvm::SmallVector<mlir::Type> results;
+  /// For each result the number of the compiled function's argument that is its
+  /// memory (`gpu_async.result`), or -1: it is returned. The caller makes and
+  /// frees that memory; of tensors that are returned it frees the memory too.
+  llvm::SmallVector<int64_t> destinations;
+};
+
+} // namespace gpurunner
+
+#endif // GPUASYNC_TOOLS_GPURUNNER_SIGNATURE_H
