@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Small networks and their parts as functions of arrays, for lower.py.
+
+SHAPES has the arguments of each. Products are divided by the square root of
+what they sum, so that inputs between -1 and 1 give results of that order.
+"""
+
+import math
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+NCHW = ("NCHW", "OIHW", "NCHW")
+
+
+def dense(x, w, b):
+    return x @ w * (1 / math.sqrt(w.shape[0])) + b
+
+
+def mlp(x, w1, b1, w2, b2, w3, b3):
+    return dense(jax.nn.relu(dense(jax.nn.gelu(dense(x, w1, b1)), w2, b2)), w3, b3)
+
+
+def normalize(x, scale, bias):
+    mean = jnp.mean(x, axis=-1, keepdims=True)
+    variance = jnp.mean((x - mean) ** 2, axis=-1, keepdims=True)
+    return (x - mean) * lax.rsqrt(variance + 1e-5) * scale + bias
+
+
+def heads_of(x, heads):
+    return x.reshape(x.shape[0], heads, -1).transpose(1, 0, 2)
+
+
+def attend(x, wq, wk, wv, wo, heads=4):
+    scale = 1 / math.sqrt(x.shape[1])
+    q, k, v = (heads_of(x @ w * scale, heads) for w in (wq, wk, wv))
+    scores = jnp.einsum("hqd,hkd->hqk", q, k) * (1 / math.sqrt(q.shape[-1]))
+    mixed = jnp.einsum("hqk,hkd->hqd", jax.nn.softmax(scores, axis=-1), v)
+    return mixed.transpose(1, 0, 2).reshape(x.shape) @ wo * scale
+
+
+def attention(x, wq, wk, wv, wo):
+    return attend(x, wq, wk, wv, wo)
+
+
+def layer_norm(x, scale, bias):
+    return normalize(x, scale, bias)
+
+
+def batch_norm(x, scale, bias, mean, variance):
+    def channels(v):
+        return v.reshape(1, -1, 1, 1)
+
+    return (x - channels(mean)) * channels(scale * lax.rsqrt(variance * variance + 1e-5)) + channels(bias)
+
+
+def convolve(x, w, stride=1, groups=1):
+    y = lax.conv_general_dilated(x, w, (stride, stride), "SAME", dimension_numbers=NCHW, feature_group_count=groups)
+    return y * (1 / math.sqrt(w.shape[1] * w.shape[2] * w.shape[3]))
+
+
+def resnet_block(x, w1, s1, b1, m1, v1, w2, s2, b2, m2, v2):
+    y = jax.nn.relu(batch_norm(convolve(x, w1), s1, b1, m1, v1))
+    return jax.nn.relu(batch_norm(convolve(y, w2), s2, b2, m2, v2) + x)
+
+
+def depthwise(x, w):
+    return convolve(x, w, stride=2, groups=x.shape[1])
+
+
+def embedding(table, tokens):
+    return table[tokens]
+
+
+def lstm(xs, w, u, b):
+    def step(state, x):
+        h, c = state
+        i, f, g, o = jnp.split(dense(x, w, b) + h @ u * (1 / math.sqrt(u.shape[0])), 4, axis=-1)
+        c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+        h = jax.nn.sigmoid(o) * jnp.tanh(c)
+        return (h, c), h
+
+    zero = jnp.zeros((xs.shape[1], u.shape[0]), xs.dtype)
+    (_, last), hs = lax.scan(step, (zero, zero), xs)
+    return hs, last
+
+
+def cumsum(x):
+    return jnp.cumsum(x, axis=1)
+
+
+def argmax(x):
+    return jnp.argmax(x, axis=1), jnp.max(x, axis=0)
+
+
+@jax.jit
+def encoder_layer(x, wq, wk, wv, wo, w1, b1, w2, b2, s1, o1, s2, o2):
+    x = normalize(x + attend(x, wq, wk, wv, wo), s1, o1)
+    return normalize(x + dense(jax.nn.gelu(dense(x, w1, b1)), w2, b2), s2, o2)
+
+
+def encoder(x, *weights):
+    """The weights of all layers lie one after the other in each array."""
+    for layer in range(weights[0].shape[0]):
+        x = encoder_layer(x, *(w[layer] for w in weights))
+    return x
+
+
+SHAPES = {
+    "mlp": "32x48xf32 48x64xf32 64xf32 64x64xf32 64xf32 64x10xf32 10xf32",
+    "attention": "24x32xf32 32x32xf32 32x32xf32 32x32xf32 32x32xf32",
+    "layer_norm": "9x100xf32 100xf32 100xf32",
+    "resnet_block": "1x8x9x9xf32 8x8x3x3xf32 8xf32 8xf32 8xf32 8xf32 8x8x3x3xf32 8xf32 8xf32 8xf32 8xf32",
+    "depthwise": "1x12x14x14xf32 12x1x3x3xf32",
+    "embedding": "50x16xf32 13xi32",
+    "lstm": "10x3x8xf32 8x64xf32 16x64xf32 64xf32",
+    "cumsum": "7x50xf32",
+    "argmax": "9x100xf32",
+    "encoder": "16x32xf32 12x32x32xf32 12x32x32xf32 12x32x32xf32 12x32x32xf32 12x32x64xf32 12x64xf32 "
+                        "12x64x32xf32 12x32xf32 12x32xf32 12x32xf32 12x32xf32 12x32xf32",
+}

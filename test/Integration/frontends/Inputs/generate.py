@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Makes the programs and references in this folder.
+
+    python3 -m venv VENV && VENV/bin/pip install jax jaxlib torch-mlir
+    VENV/bin/python generate.py
+
+jax/NAME.mlir is what examples/jax/lower.py makes of examples/jax/programs.py, and
+torch/NAME.mlir what examples/torch/lower.py makes of examples/torch/NAME.mlir;
+both have the inputs and results of jax/NAME.N.npy: result N, computed by JAX on
+the CPU in f64 from argument K = random:K+1 (docs/gpu-runner.md), but TOKENS.
+The two packages were 0.10.2 and 20261001.
+"""
+
+import os
+import subprocess
+import sys
+
+import jax
+import numpy as np
+
+here = os.path.dirname(os.path.abspath(__file__))
+examples = os.path.join(here, "..", "..", "..", "..", "examples")
+sys.path.insert(0, os.path.join(examples, "jax"))
+import lower  # noqa: E402
+import programs  # noqa: E402
+
+TOKENS = [3, 49, 0, 7, 7, 12, 31, 1, 48, 20, 5, 3, 9]
+
+
+def random_array(seed, shape):
+    """random:SEED of f32, by gpu-runner's definition."""
+    count = int(np.prod(shape))
+    with np.errstate(over="ignore"):
+        z = np.uint64(seed) + np.arange(1, count + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        z ^= z >> np.uint64(31)
+    return (z >> np.uint64(40)).astype(np.float64).reshape(shape) / 2**23 - 1
+
+
+def main():
+    for name, text in programs.SHAPES.items():
+        shapes = [lower.read_shape(each) for each in text.split()]
+        function = getattr(programs, name)
+        with open(os.path.join(here, "jax", name + ".mlir"), "w") as file:
+            file.write(lower.lower(function, shapes))
+        inputs = [random_array(k + 1, shape.shape) if shape.dtype.kind == "f" else np.array(TOKENS, shape.dtype)
+                  for k, shape in enumerate(shapes)]
+        with jax.enable_x64(True):
+            results = jax.tree.leaves(jax.jit(function)(*inputs))
+        for n, result in enumerate(results):
+            result = np.asarray(result)
+            np.save(os.path.join(here, "jax", "%s.%d.npy" % (name, n)),
+                    result.astype(np.int32) if result.dtype.kind == "i" else result.astype(np.float64))
+    for program in sorted(os.listdir(os.path.join(examples, "torch"))):
+        if program.endswith(".mlir"):
+            with open(os.path.join(here, "torch", program), "w") as file:
+                subprocess.run([sys.executable, os.path.join(examples, "torch", "lower.py"),
+                                os.path.join(examples, "torch", program)], stdout=file, check=True)
+
+
+if __name__ == "__main__":
+    main()
