@@ -94,9 +94,9 @@ protected:
       bool deflate = below(2);
       if (deflate) {
         z_stream stream = {};
-        EXPECT_EQ(deflateInit2(&stream, 9, Z_DEFLATED, -15, 8,
-                               Z_DEFAULT_STRATEGY),
-                  Z_OK);
+        EXPECT_EQ(
+            deflateInit2(&stream, 9, Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY),
+            Z_OK);
         stored.resize(deflateBound(&stream, data.size()));
         stream.next_in = reinterpret_cast<Bytef *>(data.data());
         stream.avail_in = data.size();
@@ -173,8 +173,10 @@ protected:
          --changes) {
       // Most of what matters is in the headers at both ends.
       uint64_t at = below(bytes.size());
-      if (below(2))
+      if (unsigned side = below(3); side == 1)
         at = std::min<uint64_t>(at, below(64));
+      else if (side == 2)
+        at = bytes.size() - std::min<uint64_t>(bytes.size(), 1 + below(256));
       switch (below(6)) {
       case 0:
         bytes[at] = char(random());

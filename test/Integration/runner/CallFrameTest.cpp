@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls in the place of a compiled function: what is packed where, and who frees
-// what is returned, as AddressSanitizer sees.
+// Calls in the place of a compiled function: what is packed where, and who
+// frees what is returned, as AddressSanitizer sees.
 //===----------------------------------------------------------------------===//
 
 #include "Arguments.h"
@@ -86,11 +86,10 @@ TEST_F(CallFrameTest, MemoryOfResultsLiesBetweenArguments) {
     *z[1] = factor;
     *static_cast<int *>(packed[4]) = 9;
     EXPECT_EQ(packed[5], nullptr);
-    EXPECT_EQ(end(), factor == 2
-                         ? "result[0]: 2xf32=2 4\nresult[1]: i32=9\n"
-                           "result[2]: f64=2\n"
-                         : "result[0]: 2xf32=3 6\nresult[1]: i32=9\n"
-                           "result[2]: f64=3\n");
+    EXPECT_EQ(end(), factor == 2 ? "result[0]: 2xf32=2 4\nresult[1]: i32=9\n"
+                                   "result[2]: f64=2\n"
+                                 : "result[0]: 2xf32=3 6\nresult[1]: i32=9\n"
+                                   "result[2]: f64=3\n");
   }
 }
 
