@@ -60,6 +60,22 @@ Expected<CallFrame> CallFrame::create(const Signature &signature,
     value->name = name + " (" + shapeText(value->shape, value->element) + ")";
     frame.arguments.push_back(std::move(*value));
   }
+  for (const SizeRule &rule : signature.sizeRules) {
+    int64_t size = frame.arguments[rule.argument].shape[rule.dimension];
+    int64_t wanted = rule.other < 0
+                         ? rule.size
+                         : frame.arguments[rule.other].shape[rule.size];
+    std::string source =
+        rule.other < 0 ? ""
+                       : ", as in dimension " + std::to_string(rule.size) +
+                             " of --input " + std::to_string(rule.other);
+    if (size != wanted)
+      return createStringError(
+          "--input " + Twine(rule.argument) + " of " + Twine(count) + ": '" +
+          inputs[rule.argument] + "' has the size " + Twine(size) +
+          " in dimension " + Twine(rule.dimension) + ", but " + rule.op +
+          " needs " + Twine(wanted) + source);
+  }
   for (mlir::Type type : signature.results) {
     ValueType described = ValueType::get(type);
     Value value;

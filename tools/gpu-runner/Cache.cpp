@@ -67,6 +67,7 @@ std::string toBytes(const CompiledProgram &program) {
   addList(bytes, program.arguments);
   addList(bytes, program.results);
   addList(bytes, program.destinations);
+  addList(bytes, program.sizeRules);
   addString(bytes, program.said);
   addString(bytes, program.object->getBuffer());
   return bytes;
@@ -77,7 +78,8 @@ std::optional<CompiledProgram> fromBytes(StringRef bytes) {
   StringRef said, object;
   if (!takeList(bytes, program.arguments) ||
       !takeList(bytes, program.results) ||
-      !takeList(bytes, program.destinations) || !takeString(bytes, said) ||
+      !takeList(bytes, program.destinations) ||
+      !takeList(bytes, program.sizeRules) || !takeString(bytes, said) ||
       !takeString(bytes, object) || !bytes.empty())
     return std::nullopt;
   program.said = said.str();
@@ -116,6 +118,16 @@ std::optional<Signature> parseSignature(mlir::MLIRContext &context,
   for (StringRef text : program.destinations)
     if (text.getAsInteger(10, signature.destinations.emplace_back()))
       return std::nullopt;
+  ArrayRef<std::string> texts = program.sizeRules;
+  for (; texts.size() >= 5; texts = texts.drop_front(5)) {
+    SizeRule &rule = signature.sizeRules.emplace_back();
+    int64_t *fields[] = {&rule.argument, &rule.dimension, &rule.other,
+                         &rule.size};
+    for (auto [text, field] : zip(texts.take_front(4), fields))
+      if (StringRef(text).getAsInteger(10, *field))
+        return std::nullopt;
+    rule.op = texts[4];
+  }
   return signature;
 }
 
@@ -126,6 +138,11 @@ bool printSignature(const Signature &signature, CompiledProgram &program) {
     program.results.push_back(typeText(type));
   for (int64_t destination : signature.destinations)
     program.destinations.push_back(std::to_string(destination));
+  for (const SizeRule &rule : signature.sizeRules) {
+    for (int64_t field : {rule.argument, rule.dimension, rule.other, rule.size})
+      program.sizeRules.push_back(std::to_string(field));
+    program.sizeRules.push_back(rule.op);
+  }
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   std::optional<Signature> parsed =
       parseSignature(context, signature.name, program);

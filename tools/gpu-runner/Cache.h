@@ -25,6 +25,7 @@ struct CompiledProgram {
   std::vector<std::string> arguments; ///< types of the entry point, as text
   std::vector<std::string> results;
   std::vector<std::string> destinations; ///< of results, as numbers
+  std::vector<std::string> sizeRules;    ///< five texts each
   std::string said; ///< the compiler's remarks and warnings
   std::unique_ptr<llvm::MemoryBuffer> object;
 };

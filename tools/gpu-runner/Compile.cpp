@@ -21,6 +21,7 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -236,6 +237,54 @@ static Error readSignature(mlir::FunctionOpInterface function,
   return Error::success();
 }
 
+/// Finds what the linalg ops that each call runs want of dynamic sizes: what is
+/// indexed by one loop is of one size.
+static void findSizeRules(mlir::FunctionOpInterface function,
+                          Signature &signature) {
+  DenseMap<mlir::Value, int64_t> numbers;
+  for (mlir::BlockArgument argument : function.getArguments())
+    if (!function.getArgAttr(argument.getArgNumber(), resultAttribute))
+      numbers.try_emplace(argument, numbers.size());
+  for (auto op : function.front().getOps<mlir::linalg::LinalgOp>()) {
+    struct Extent {
+      int64_t argument, dimension;
+    };
+    SmallVector<SmallVector<Extent>> open(op.getNumLoops());
+    SmallVector<int64_t> known(op.getNumLoops(), mlir::ShapedType::kDynamic);
+    for (mlir::OpOperand &operand : op->getOpOperands()) {
+      auto type = mlir::dyn_cast<mlir::ShapedType>(operand.get().getType());
+      if (!type || !type.hasRank())
+        continue;
+      auto number = numbers.find(operand.get());
+      mlir::AffineMap map = op.getMatchingIndexingMap(&operand);
+      for (auto [i, index] : enumerate(map.getResults())) {
+        auto loop = mlir::dyn_cast<mlir::AffineDimExpr>(index);
+        if (!loop)
+          continue;
+        if (!type.isDynamicDim(i))
+          known[loop.getPosition()] = type.getDimSize(i);
+        else if (number != numbers.end())
+          open[loop.getPosition()].push_back({number->second, int64_t(i)});
+      }
+    }
+    std::string text = op->getName().getStringRef().str();
+    if (auto place = op->getLoc()->findInstanceOf<mlir::FileLineColLoc>())
+      text += (" at " + place.getFilename().getValue() + ":" +
+               Twine(place.getLine()) + ":" + Twine(place.getColumn()))
+                  .str();
+    for (auto [extents, size] : zip(open, known))
+      for (const Extent &extent : extents) {
+        if (!mlir::ShapedType::isDynamic(size))
+          signature.sizeRules.push_back(
+              {extent.argument, extent.dimension, -1, size, text});
+        else if (&extent != &extents.front())
+          signature.sizeRules.push_back({extent.argument, extent.dimension,
+                                         extents.front().argument,
+                                         extents.front().dimension, text});
+      }
+  }
+}
+
 Error Program::findDestinations(Signature &entry) {
   auto function = module->lookupSymbol<mlir::FunctionOpInterface>(entry.name);
   if (lowered || !function)
@@ -264,6 +313,7 @@ Expected<Signature> Program::entryPoint(StringRef name, StringRef resultName) {
         signature.name = name.str();
         if (Error error = readSignature(function, signature))
           return std::move(error);
+        findSizeRules(function, signature);
         if (isStatusFunction(function))
           recoverResult(signature, resultName);
         return signature;

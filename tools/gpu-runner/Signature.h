@@ -12,8 +12,17 @@
 #include "llvm/ADT/SmallVector.h"
 
 #include <string>
+#include <vector>
 
 namespace gpurunner {
+
+/// What an op of the function wants of a dynamic size of an argument.
+struct SizeRule {
+  int64_t argument, dimension;
+  /// Another argument, whose dimension `size` is as large; or -1: it is `size`.
+  int64_t other, size;
+  std::string op; ///< "linalg.matmul at f.mlir:3:8"
+};
 
 /// A public function of a program. What the compiled function takes is the
 /// arguments in their order, memrefs for tensors, with the memory of some
@@ -26,6 +35,7 @@ struct Signature {
   /// memory (`gpu_async.result`), or -1: it is returned. The caller makes and
   /// frees that memory; of tensors that are returned it frees the memory too.
   llvm::SmallVector<int64_t> destinations;
+  std::vector<SizeRule> sizeRules;
 };
 
 } // namespace gpurunner
