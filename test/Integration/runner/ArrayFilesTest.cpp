@@ -4,7 +4,7 @@
 //
 // .npy files and .npz archives with bytes changed, left out and put in: each is
 // read as it was written or refused, and nothing outside of it is touched, as
-// AddressSanitizer sees. GPU_ASYNC_FUZZ_SEED and _FILES repeat and prolong it.
+// AddressSanitizer sees. GPU_ASYNC_TEST_SEED and _FILES repeat and prolong it.
 //===----------------------------------------------------------------------===//
 
 #include "Npy.h"
@@ -50,9 +50,9 @@ uint64_t setting(const char *name, uint64_t otherwise) {
 class ArrayFiles : public testing::Test {
 protected:
   ArrayFiles()
-      : seed(setting("GPU_ASYNC_FUZZ_SEED", std::random_device()())),
-        files(setting("GPU_ASYNC_FUZZ_FILES", 4000)), random(seed) {
-    std::printf("GPU_ASYNC_FUZZ_SEED=%llu\n", (unsigned long long)seed);
+      : seed(setting("GPU_ASYNC_TEST_SEED", std::random_device()())),
+        files(setting("GPU_ASYNC_TEST_FILES", 4000)), random(seed) {
+    std::printf("GPU_ASYNC_TEST_SEED=%llu\n", (unsigned long long)seed);
   }
 
   uint64_t below(uint64_t limit) { return random() % limit; }
