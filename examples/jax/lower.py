@@ -96,12 +96,15 @@ def lower_case(op):
 
 
 def lower_control_flow(module):
-    lowerings = {"stablehlo.while": lower_while, "stablehlo.if": lower_case, "stablehlo.case": lower_case}
+    # A barrier to JAX's own optimiser only.
+    lowerings = {"stablehlo.while": lower_while, "stablehlo.if": lower_case, "stablehlo.case": lower_case,
+                 "stablehlo.optimization_barrier": None}
     for op in list(operations(module.operation)):
         if op.name not in lowerings:
             continue
-        made = lowerings[op.name](op)
-        for old, new in zip(op.results, made.results):
+        lowering = lowerings[op.name]
+        values = lowering(op).results if lowering else op.operands
+        for old, new in zip(op.results, list(values)):
             old.replace_all_uses_with(new)
         op.erase()
 
