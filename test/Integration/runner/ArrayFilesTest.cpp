@@ -42,16 +42,16 @@ private:
   int file;
 };
 
-uint64_t setting(const char *name, uint64_t otherwise) {
-  const char *text = std::getenv(name);
+uint64_t number(const char *text, uint64_t otherwise) {
   return text ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
 class ArrayFiles : public testing::Test {
 protected:
   ArrayFiles()
-      : seed(setting("GPU_ASYNC_TEST_SEED", std::random_device()())),
-        files(setting("GPU_ASYNC_TEST_FILES", 4000)), random(seed) {
+      : seed(
+            number(std::getenv("GPU_ASYNC_TEST_SEED"), std::random_device()())),
+        files(number(std::getenv("GPU_ASYNC_TEST_FILES"), 4000)), random(seed) {
     std::printf("GPU_ASYNC_TEST_SEED=%llu\n", (unsigned long long)seed);
   }
 
@@ -85,7 +85,7 @@ protected:
     std::string out, directory;
     unsigned count = 1 + below(3);
     bool wide = below(2);
-    auto number = [](std::string &to, uint64_t value, unsigned bytes) {
+    auto put = [](std::string &to, uint64_t value, unsigned bytes) {
       for (; bytes; --bytes, value >>= 8)
         to += char(value);
     };
@@ -108,36 +108,36 @@ protected:
       }
       uint32_t sum = llvm::crc32(llvm::arrayRefFromStringRef(data));
       std::string name = std::string(1, char('a' + i)) + ".npy", common, extra;
-      number(common, deflate ? 8 : 0, 2);
-      number(common, 0, 4);
-      number(common, sum, 4);
+      put(common, deflate ? 8 : 0, 2);
+      put(common, 0, 4);
+      put(common, sum, 4);
       uint64_t where = out.size();
       out += "PK\3\4";
-      number(out, 45, 2);
-      number(out, 0, 2);
+      put(out, 45, 2);
+      put(out, 0, 2);
       out += common;
-      number(out, stored.size(), 4);
-      number(out, data.size(), 4);
-      number(out, name.size(), 4);
+      put(out, stored.size(), 4);
+      put(out, data.size(), 4);
+      put(out, name.size(), 4);
       out += name + stored;
       if (wide) {
-        number(extra, 1, 2);
-        number(extra, 24, 2);
-        number(extra, data.size(), 8);
-        number(extra, stored.size(), 8);
-        number(extra, where, 8);
+        put(extra, 1, 2);
+        put(extra, 24, 2);
+        put(extra, data.size(), 8);
+        put(extra, stored.size(), 8);
+        put(extra, where, 8);
       }
       directory += "PK\1\2";
-      number(directory, 45, 2);
-      number(directory, 45, 2);
-      number(directory, 0, 2);
+      put(directory, 45, 2);
+      put(directory, 45, 2);
+      put(directory, 0, 2);
       directory += common;
-      number(directory, wide ? -1 : stored.size(), 4);
-      number(directory, wide ? -1 : data.size(), 4);
-      number(directory, name.size(), 2);
-      number(directory, extra.size(), 2);
-      number(directory, 0, 10);
-      number(directory, wide ? -1 : where, 4);
+      put(directory, wide ? -1 : stored.size(), 4);
+      put(directory, wide ? -1 : data.size(), 4);
+      put(directory, name.size(), 2);
+      put(directory, extra.size(), 2);
+      put(directory, 0, 10);
+      put(directory, wide ? -1 : where, 4);
       directory += name + extra;
     }
     uint64_t begin = out.size();
@@ -145,25 +145,25 @@ protected:
     if (wide) {
       uint64_t here = out.size();
       out += "PK\6\6";
-      number(out, 44, 8);
-      number(out, 45, 4);
-      number(out, 0, 8);
-      number(out, count, 8);
-      number(out, count, 8);
-      number(out, directory.size(), 8);
-      number(out, begin, 8);
+      put(out, 44, 8);
+      put(out, 45, 4);
+      put(out, 0, 8);
+      put(out, count, 8);
+      put(out, count, 8);
+      put(out, directory.size(), 8);
+      put(out, begin, 8);
       out += "PK\6\7";
-      number(out, 0, 4);
-      number(out, here, 8);
-      number(out, 1, 4);
+      put(out, 0, 4);
+      put(out, here, 8);
+      put(out, 1, 4);
     }
     out += "PK\5\6";
-    number(out, 0, 4);
-    number(out, wide ? -1 : count, 2);
-    number(out, wide ? -1 : count, 2);
-    number(out, wide ? -1 : directory.size(), 4);
-    number(out, wide ? -1 : begin, 4);
-    number(out, 0, 2);
+    put(out, 0, 4);
+    put(out, wide ? -1 : count, 2);
+    put(out, wide ? -1 : count, 2);
+    put(out, wide ? -1 : directory.size(), 4);
+    put(out, wide ? -1 : begin, 4);
+    put(out, 0, 2);
     return out;
   }
 
