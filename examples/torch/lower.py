@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Lowers a program in the torch dialect to linalg on tensors.
 
-    pip install torch-mlir -f https://github.com/llvm/torch-mlir-release/releases/expanded_assets/dev-wheels
+    pip install torch-mlir
     python3 lower.py FILE.mlir > program.mlir
 
 FILE.mlir is what torch_mlir.fx.export_and_import(module, ..., output_type="torch")
