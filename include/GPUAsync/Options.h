@@ -29,6 +29,10 @@ enum class ImportMode { Trust, Check, Strict };
 enum class MemoryMode { Plan, Space, Keep };
 /// How the runtime plays device work that the host does not observe.
 enum class Play { Auto, Stream, Streams, Graph };
+/// What becomes of linalg ops, tensors and parallel loops.
+enum class OffloadMode { Auto, Off, Error };
+/// For which kind of device work is cut into blocks.
+enum class OffloadDevice { CPU, GPU };
 /// How a schedule is drawn.
 enum class ScheduleFormat { Text, Dot, Svg };
 
@@ -79,6 +83,19 @@ struct Words<Play> {
       {Play::Stream, "stream", "in regions, each on one stream"},
       {Play::Streams, "streams", "call by call, on the streams assigned"},
       {Play::Graph, "graph", "in regions, as graphs where a device has them"}};
+};
+template <>
+struct Words<OffloadMode> {
+  static constexpr Word<OffloadMode> all[] = {
+      {OffloadMode::Auto, "auto", "kernels where it can be, else a remark"},
+      {OffloadMode::Off, "off", "they stay as they are"},
+      {OffloadMode::Error, "error", "kernels, or an error"}};
+};
+template <>
+struct Words<OffloadDevice> {
+  static constexpr Word<OffloadDevice> all[] = {
+      {OffloadDevice::CPU, "cpu", "blocks of one thread"},
+      {OffloadDevice::GPU, "gpu", "blocks of many threads"}};
 };
 template <>
 struct Words<ScheduleFormat> {
@@ -177,6 +194,8 @@ GPUASYNC_WORD_PARSER(OnError)
 GPUASYNC_WORD_PARSER(ImportMode)
 GPUASYNC_WORD_PARSER(MemoryMode)
 GPUASYNC_WORD_PARSER(Play)
+GPUASYNC_WORD_PARSER(OffloadMode)
+GPUASYNC_WORD_PARSER(OffloadDevice)
 GPUASYNC_WORD_PARSER(ScheduleFormat)
 #undef GPUASYNC_WORD_PARSER
 

@@ -10,6 +10,7 @@
 #include "GPUAsync/IR/GPUAsyncDialect.h"
 #include "GPUAsync/Kernels/CPU/Object.h"
 #include "GPUAsync/Kernels/Passes.h"
+#include "GPUAsync/Offload/Passes.h"
 #include "GPUAsync/Pipelines/Pipelines.h"
 #include "GPUAsync/Transforms/Passes.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -94,6 +95,7 @@ void gpuasync::registerAllGPUAsyncPasses() {
     return;
   registerGPUAsyncConversionPasses();
   registerGPUAsyncKernelsPasses();
+  registerGPUAsyncOffloadPasses();
   registerGPUAsyncTransformsPasses();
   registerGPUAsyncPipelines();
 }

@@ -9,6 +9,7 @@
 #include "GPUAsync/Pipelines/Pipelines.h"
 #include "GPUAsync/Conversion/Passes.h"
 #include "GPUAsync/Kernels/Passes.h"
+#include "GPUAsync/Offload/Offload.h"
 #include "GPUAsync/Transforms/Passes.h"
 #include "PrepareInput.h"
 #include "VerifyBetween.h"
@@ -58,6 +59,10 @@ static void addFor(OpPassManager &pm, StringRef dialect,
 
 void gpuasync::buildTokenFormPipeline(OpPassManager &pm,
                                       const GPUAsyncPipelineOptions &options) {
+  OffloadOptions offload;
+  offload.mode = options.offload;
+  offload.device = getOffloadDevice(options.targets);
+  buildGPUAsyncOffloadPipeline(pm, offload);
   // Structured ops become loops on the host and inside kernels alike. None of
   // these passes folds or canonicalises: the file may be in the linear form.
   pm.addPass(createPrepareInputPass());

@@ -38,16 +38,13 @@ static void warnOfHostLoops(ModuleOp module) {
   if (work.wasInterrupted() || parallel.empty())
     return;
   InFlightDiagnostic warning = parallel.front()->emitWarning(
-      "runs on the host, as all of the program does: it launches no kernel, "
-      "and none are made here of parallel loops and linalg ops");
+      "runs on the host, as all of the program does: it launches no kernel");
   if (parallel.size() > 1)
     warning.attachNote(parallel[1]->getLoc())
         << "so do " << parallel.size() - 1 << " more";
   warning.attachNote(parallel.front()->getLoc())
-      << "mlir-opt makes kernels of scf.parallel by --gpu-map-parallel-loops "
-         "--convert-parallel-loops-to-gpu (of linalg ops on memrefs by "
-         "--convert-linalg-to-parallel-loops before); what they touch has to "
-         "be in memory that the device reaches";
+      << "offload=auto makes kernels of parallel loops and linalg ops, in "
+         "functions without device work of their own";
 }
 
 namespace {

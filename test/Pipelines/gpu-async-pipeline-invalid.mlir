@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the pipeline as a whole refuses.
-// RUN: gpu-opt %s --gpu-async-pipeline="targets=cpu" -split-input-file -verify-diagnostics
+// RUN: gpu-opt %s --gpu-async-pipeline="targets=cpu offload=off" -split-input-file -verify-diagnostics
 
 // expected-error @below {{works on tensors; the pipeline takes programs on memrefs: bufferize first}}
 func.func @tensors(%t: tensor<4xf32>) -> tensor<4xf32> {

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A program of parallel loops that launches nothing says that it runs on the
+// Without offload a program of parallel loops that launches nothing says that it runs on the
 // host; one with a kernel may do with the others what it likes.
-// RUN: gpu-opt %s -split-input-file -gpu-async-pipeline=targets=cpu -verify-diagnostics -o /dev/null
+// RUN: gpu-opt %s -split-input-file -gpu-async-pipeline="targets=cpu offload=off" -verify-diagnostics -o /dev/null
 
 func.func @loops(%a: memref<64xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %c64 = arith.constant 64 : index
-  // expected-warning @below {{runs on the host, as all of the program does: it launches no kernel, and none are made here of parallel loops and linalg ops}}
-  // expected-note @below {{mlir-opt makes kernels of scf.parallel by --gpu-map-parallel-loops}}
+  // expected-warning @below {{runs on the host, as all of the program does: it launches no kernel}}
+  // expected-note @below {{offload=auto makes kernels of parallel loops and linalg ops}}
   scf.parallel (%i) = (%c0) to (%c64) step (%c1) {
     %f = memref.load %a[%i] : memref<64xf32>
     memref.store %f, %a[%i] : memref<64xf32>

@@ -184,6 +184,7 @@ gpuasync::KeyBuilder jobKey(const Options &options, StringRef name,
       .add("result", options.entryPointResult)
       .add("level", options.optLevel)
       .add("check", unsigned(options.check))
+      .add("offload", mlir::gpuasync::getWord(options.offload))
       .add("play", mlir::gpuasync::getWord(options.play));
   if (options.maxStreams)
     key.add("max streams", *options.maxStreams);

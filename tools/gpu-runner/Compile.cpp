@@ -15,6 +15,7 @@
 #include "GPUAsync/Kernels/CPU/Code.h"
 #include "GPUAsync/Kernels/Common/DataLayout.h"
 #include "GPUAsync/Kernels/Passes.h"
+#include "GPUAsync/Offload/Offload.h"
 #include "GPUAsync/Pipelines/Pipelines.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -145,6 +146,8 @@ bool Program::isLowered() {
               .wasInterrupted();
 }
 
+bool Program::needsOffload() { return mlir::gpuasync::needsOffload(*module); }
+
 bool Program::linksFiles() {
   bool links = false;
   mlir::AttrTypeWalker walker;
@@ -158,9 +161,6 @@ bool Program::linksFiles() {
       [&](mlir::Operation *op) { walker.walk(op->getAttrDictionary()); });
   return links;
 }
-
-/// An argument's attribute: it is the memory of that result.
-static constexpr StringLiteral resultAttribute = "gpu_async.result";
 
 /// Whether a function of a lowered file returns a status in place of results,
 /// as this pipeline makes it.
@@ -197,7 +197,8 @@ static Error readSignature(mlir::FunctionOpInterface function,
       });
   std::map<int64_t, unsigned> memory;
   for (auto [i, type] : enumerate(function.getArgumentTypes())) {
-    mlir::Attribute attribute = function.getArgAttr(i, resultAttribute);
+    mlir::Attribute attribute =
+        function.getArgAttr(i, mlir::gpuasync::kResultAttrName);
     if (!attribute) {
       signature.arguments.push_back(type);
       continue;
@@ -208,7 +209,8 @@ static Error readSignature(mlir::FunctionOpInterface function,
         !memref.getLayout().isIdentity() ||
         !memory.emplace(number.getInt(), i).second) {
       function.emitError() << "argument " << i << " of type " << type << ", "
-                           << resultAttribute << " = " << attribute
+                           << mlir::gpuasync::kResultAttrName << " = "
+                           << attribute
                            << ", cannot be the memory of a result: that is a "
                               "memref of constant sizes without layout, one a "
                               "result";
@@ -219,7 +221,7 @@ static Error readSignature(mlir::FunctionOpInterface function,
   if (!memory.empty() && (memory.begin()->first < 0 ||
                           uint64_t(memory.rbegin()->first) >= count)) {
     function.emitError() << "has " << count << " results, but an argument with "
-                         << resultAttribute << " = "
+                         << mlir::gpuasync::kResultAttrName << " = "
                          << (memory.begin()->first < 0
                                  ? memory.begin()->first
                                  : memory.rbegin()->first);
@@ -243,7 +245,8 @@ static void findSizeRules(mlir::FunctionOpInterface function,
                           Signature &signature) {
   DenseMap<mlir::Value, int64_t> numbers;
   for (mlir::BlockArgument argument : function.getArguments())
-    if (!function.getArgAttr(argument.getArgNumber(), resultAttribute))
+    if (!function.getArgAttr(argument.getArgNumber(),
+                             mlir::gpuasync::kResultAttrName))
       numbers.try_emplace(argument, numbers.size());
   for (auto op : function.front().getOps<mlir::linalg::LinalgOp>()) {
     struct Extent {
@@ -349,6 +352,7 @@ Error Program::runStages(const CompileOptions &options, ArrayRef<Form> forms) {
     pipeline.maxStreams = *options.maxStreams;
   if (options.memory)
     pipeline.memory = *options.memory;
+  pipeline.offload = options.offload;
   pipeline.play = options.play;
   if (options.subgroupSize)
     pipeline.subgroupSize = *options.subgroupSize;
@@ -404,15 +408,35 @@ Error Program::schedule(const CompileOptions &options) {
   return Error::success();
 }
 
+/// As upstream looks for it.
+static bool hasFile(mlir::Location location) {
+  if (auto name = dyn_cast<mlir::NameLoc>(location))
+    return hasFile(name.getChildLoc());
+  if (auto fused = dyn_cast<mlir::FusedLoc>(location))
+    return !fused.getLocations().empty() && hasFile(fused.getLocations()[0]);
+  if (auto site = dyn_cast<mlir::CallSiteLoc>(location))
+    return hasFile(site.getCaller());
+  return isa<mlir::FileLineColLoc>(location);
+}
+
 Error Program::lower(const CompileOptions &options) {
   if (Error error = runStages(options, {Form::Runtime}))
     return error;
 
   // Line tables, which name the place of a crash. Upstream's pass wants a
   // function around what was inlined somewhere.
-  module->walk<mlir::WalkOrder::PreOrder>([](mlir::Operation *op) {
-    if (isa<mlir::LLVM::LLVMFuncOp>(op))
+  // Nor does it look whether what was inlined has a place in a file.
+  mlir::AttrTypeReplacer places;
+  places.addReplacement([](mlir::CallSiteLoc site) {
+    return hasFile(site.getCallee()) ? mlir::Attribute(site)
+                                     : mlir::Attribute(site.getCaller());
+  });
+  module->walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation *op) {
+    if (isa<mlir::LLVM::LLVMFuncOp>(op)) {
+      places.recursivelyReplaceElementsIn(op, /*replaceAttrs=*/false,
+                                          /*replaceLocs=*/true);
       return mlir::WalkResult::skip();
+    }
     while (auto site = dyn_cast<mlir::CallSiteLoc>(op->getLoc()))
       op->setLoc(site.getCallee());
     return mlir::WalkResult::advance();

@@ -40,6 +40,7 @@ struct CompileOptions {
   std::vector<mlir::gpuasync::Form> printIRAfter;
   std::optional<unsigned> maxStreams;
   std::optional<mlir::gpuasync::MemoryMode> memory;
+  mlir::gpuasync::OffloadMode offload = mlir::gpuasync::OffloadMode::Auto;
   mlir::gpuasync::Play play = mlir::gpuasync::Play::Streams;
   unsigned optLevel = 3;
   std::optional<unsigned> subgroupSize; ///< of the cpu device
@@ -96,6 +97,8 @@ public:
   std::string said();
   /// Whether the kernels' targets name files that are linked into them.
   bool linksFiles();
+  /// Whether kernels can be made of a function without any.
+  bool needsOffload();
 
 private:
   bool isLowered();

@@ -55,6 +55,10 @@ Where and how
   --max-streams=N          most streams that one block uses; 0: no limit
                            (default: 8, or 32 where --play is other than
                            streams)
+  --offload=HOW            auto|off|error: whether linalg ops, tensors and
+                           parallel loops become kernels, in functions without
+                           device work of their own; error: none may be left on
+                           the host (default: auto)
   --memory=HOW             plan|space|keep: whether several allocations of the
                            program become one; space: work may wait for other
                            work so that they take less (default: plan; keep
@@ -188,6 +192,8 @@ Expected<Options> parseOptions(int argc, char **argv) {
        [&](StringRef value) {
          return parseNumber("max-streams", value, o.maxStreams.emplace());
        }},
+      {"offload", Value::Required,
+       [&](StringRef value) { return parseEnum("offload", value, o.offload); }},
       {"memory", Value::Required,
        [&](StringRef value) {
          return parseEnum("memory", value, o.memory.emplace());

@@ -36,6 +36,7 @@ struct Options {
   std::vector<std::string> targets; ///< empty: the device's
   std::optional<unsigned> maxStreams;
   std::optional<mlir::gpuasync::MemoryMode> memory;
+  mlir::gpuasync::OffloadMode offload = mlir::gpuasync::OffloadMode::Auto;
   /// As --play says, else GPU_ASYNC_PLAY.
   mlir::gpuasync::Play play = mlir::gpuasync::Play::Streams;
   uint64_t repeat = 1;

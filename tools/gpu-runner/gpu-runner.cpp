@@ -118,6 +118,7 @@ static CompileOptions compileOptions(const Options &options) {
   compile.printIRAfter = options.printIRAfter;
   compile.maxStreams = options.maxStreams;
   compile.memory = options.memory;
+  compile.offload = options.offload;
   compile.play = options.play;
   compile.optLevel = options.optLevel;
   compile.subgroupSize = options.subgroupSize;
@@ -306,6 +307,13 @@ Error Run::compile(const gpuasync::KeyBuilder &job) {
   times.parse = time.next();
 
   CompileOptions how = compileOptions(options);
+  // How work is cut into kernels depends on what runs them.
+  if (options.offload != mlir::gpuasync::OffloadMode::Off &&
+      program->needsOffload()) {
+    if (Error error = findTargets())
+      return error;
+    how.targets = targets;
+  }
   if (Error error = program->schedule(how))
     return error;
   if (Error error = program->findDestinations(*entry))

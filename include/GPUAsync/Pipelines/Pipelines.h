@@ -22,6 +22,11 @@ struct GPUAsyncPipelineOptions
       *this, "targets",
       llvm::cl::desc("Targets of all kernels, besides those that their modules "
                      "name: cpu, nvptx:sm_90")};
+  PassOptions::Option<OffloadMode> offload{
+      *this, "offload",
+      llvm::cl::desc("What becomes of linalg ops, tensors and parallel loops "
+                     "in functions without device work of their own"),
+      llvm::cl::init(OffloadMode::Auto)};
   PassOptions::Option<int> maxStreams{
       *this, "max-streams",
       llvm::cl::desc("Most streams that a function uses at a time; 0: no "
@@ -110,11 +115,12 @@ struct GPUAsyncPipelineOptions
 
 /// The stages of the pipeline, each on a builtin.module. A stage leaves alone
 /// what is lowered further than its own form already, so a file of any form
-/// goes through all of them in order. Programs are bufferised: tensors are
-/// refused.
+/// goes through all of them in order. Tensors are refused where `offload` does
+/// not make kernels of them.
 
-/// 0 -> 1: linalg and affine to loops, control flow structured, kernels
-/// outlined, gpu ops imported, memory planned.
+/// 0 -> 1: kernels of linalg ops, tensors and parallel loops; what of these is
+/// left and affine to loops, control flow structured, kernels outlined, gpu ops
+/// imported, memory planned.
 void buildTokenFormPipeline(OpPassManager &pm,
                             const GPUAsyncPipelineOptions &options);
 /// 1 -> 2: forks and releases made explicit.

@@ -208,6 +208,7 @@ LogicalResult CPULowering::splice() {
   for (Operation &op : *work.getBody())
     ops.push_back(&op);
   llvm::StringMap<StringAttr> renamed;
+  llvm::StringSet<> given;
 
   for (Operation *op : ops) {
     auto symbol = dyn_cast<SymbolOpInterface>(op);
@@ -269,14 +270,31 @@ LogicalResult CPULowering::splice() {
     if (!StringRef(base).starts_with(prefix))
       base = prefix + base;
     std::string unique = base;
-    for (unsigned i = 0;
-         hostTable.lookup(unique) ||
-         (workTable.lookup(unique) && workTable.lookup(unique) != op);
-         ++i)
+    auto isTaken = [&](StringRef name) {
+      Operation *present = workTable.lookup(name);
+      return hostTable.lookup(name) || given.contains(name) ||
+             (present && present != op);
+    };
+    for (unsigned i = 0; isTaken(unique); ++i)
       unique = base + "_" + std::to_string(i);
-    if (unique != symbol.getName() && failed(workTable.rename(op, unique)))
-      return failure();
+    given.insert(unique);
+    if (unique != symbol.getName())
+      renamed[symbol.getName()] = builder.getStringAttr(unique);
   }
+  // All at once: instrumented code has a symbol for each access.
+  AttrTypeReplacer references;
+  references.addReplacement([&](SymbolRefAttr reference) -> Attribute {
+    auto found = renamed.find(reference.getRootReference().getValue());
+    return found == renamed.end()
+               ? reference
+               : SymbolRefAttr::get(found->second,
+                                    reference.getNestedReferences());
+  });
+  references.recursivelyReplaceElementsIn(work);
+  for (Operation &op : *work.getBody())
+    if (auto symbol = dyn_cast<SymbolOpInterface>(op))
+      if (auto found = renamed.find(symbol.getName()); found != renamed.end())
+        symbol.setName(found->second);
   while (!work.getBody()->empty())
     work.getBody()->front().moveBefore(source);
   return success();

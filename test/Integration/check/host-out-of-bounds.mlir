@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // --check names what host code reads and writes beyond a memref, by its sizes and
 // by the memory that it lies in, and does not do it: each of these went unsaid.
-// DEFINE: %{run} = gpu-runner --device=cpu --check %s
+// DEFINE: %{run} = gpu-runner --device=cpu --offload=off --check %s
 // RUN: not %{run} -e index --input=10xi32 --input=10 2>&1 | FileCheck %s --check-prefix=INDEX
 // RUN: %{run} -e index --input=10xi32 --input=9 2>&1 | FileCheck %s --check-prefix=INSIDE
 // RUN: not %{run} -e allocated 2>&1 | FileCheck %s --check-prefix=ALLOCATED

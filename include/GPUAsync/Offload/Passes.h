@@ -1,0 +1,31 @@
+//===- Passes.h - passes of lib/Offload -------------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Declarations and registration of the passes of Offload/Passes.td.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_OFFLOAD_PASSES_H
+#define GPUASYNC_OFFLOAD_PASSES_H
+
+#include "GPUAsync/Options.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace mlir::gpuasync {
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "GPUAsync/Offload/Passes.h.inc"
+
+/// On an argument of a lowered function, an i64: the number of the tensor
+/// result that the caller gets there. The function writes all of it, and reads
+/// nothing that was there before.
+inline constexpr llvm::StringLiteral kResultAttrName = "gpu_async.result";
+/// On a linalg op, array<i64: ...>: sizes of its tiles, one for each loop.
+inline constexpr llvm::StringLiteral kTileAttrName = "gpu_async.tile";
+
+} // namespace mlir::gpuasync
+
+#endif // GPUASYNC_OFFLOAD_PASSES_H

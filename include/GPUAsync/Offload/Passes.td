@@ -1,0 +1,158 @@
+//===- Passes.td - passes of lib/Offload -------------------*- tablegen -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From tensors, linalg and parallel loops to kernels.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_OFFLOAD_PASSES
+#define GPUASYNC_OFFLOAD_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def GPUAsyncOffload : Pass<"gpu-async-offload", "::mlir::ModuleOp"> {
+  let summary = "Make kernels of linalg ops, tensors and parallel loops";
+  let description = [{
+    Functions without device work of their own that hold linalg ops, tensors,
+    `scf.forall`, `scf.parallel` or `affine.parallel` become functions on memrefs
+    that launch kernels; all others stay as they are. In this order: calls are
+    inlined, `gpu-async-fuse-elementwise`, `gpu-async-form-groups`,
+    `gpu-async-return-by-destination`, upstream's bufferization and deallocation,
+    `gpu-async-launch-tiles`.
+
+    A tensor argument of a public function becomes a memref of the same shape that
+    is never written. A tensor result of constant sizes becomes one more
+    argument, with the attribute `gpu_async.result`, its number among the
+    results; one of sizes that are known at run time only is returned, and the
+    caller frees it.
+
+    With `mode=error` it is an error if work of that kind is left on the host,
+    else a remark; with `mode=off` nothing is done.
+  }];
+  let options = [
+    Option<"mode", "mode", "::mlir::gpuasync::OffloadMode",
+           "::mlir::gpuasync::OffloadMode::Auto",
+           "What becomes of linalg ops, tensors and parallel loops">,
+    Option<"device", "device", "::mlir::gpuasync::OffloadDevice",
+           "::mlir::gpuasync::OffloadDevice::CPU",
+           "For which device work is cut into blocks">,
+  ];
+}
+
+def GPUAsyncFuseElementwise
+    : Pass<"gpu-async-fuse-elementwise", "::mlir::func::FuncOp"> {
+  let summary = "Fuse linalg ops on tensors where no work is done twice";
+  let description = [{
+    Elementwise ops and linalg ops become one `linalg.generic` with what uses
+    them, where each element is computed as often as before, or is cheap: no
+    math function and no division goes into a contraction's operand, or to more
+    than one user. Contractions take nothing but changes of index.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
+def GPUAsyncHostScalars
+    : Pass<"gpu-async-host-scalars", "::mlir::func::FuncOp"> {
+  let summary = "Compute on the host what depends on numbers of the host only";
+  let description = [{
+    Front ends make tensors of counters and offsets. A linalg op on tensors of
+    rank 0 whose operands are constants or `tensor.from_elements` becomes the
+    arithmetic that it does, and an `scf.while` that counts an `scf.for`.
+  }];
+  let dependentDialects = ["::mlir::tensor::TensorDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
+def GPUAsyncFormGroups
+    : Pass<"gpu-async-form-groups", "::mlir::func::FuncOp"> {
+  let summary = "Put linalg ops that share tiles into one scf.forall";
+  let description = [{
+    A group is a linalg op and what only it uses, directly or through others of
+    the group, as far as tiles of the last op need no more than the same tiles of
+    all others: a softmax is a group of rows, a matmul and what is elementwise
+    behind it are a group of tiles of the result. Each becomes an `scf.forall`
+    whose iterations are blocks. The sizes of tiles are chosen in
+    `lib/Offload/Schedule.cpp`; an attribute `gpu_async.tile = array<i64: ...>`
+    of the last op, a number for each of its loops, overrides them (0: not cut).
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::gpu::GPUDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let options = [
+    Option<"device", "device", "::mlir::gpuasync::OffloadDevice",
+           "::mlir::gpuasync::OffloadDevice::CPU",
+           "For which device work is cut into blocks">,
+  ];
+}
+
+def GPUAsyncReturnByDestination
+    : Pass<"gpu-async-return-by-destination", "::mlir::func::FuncOp"> {
+  let summary = "Make tensor results of public functions arguments";
+  let description = [{
+    Before bufferization: a tensor result of constant sizes is materialized in
+    a new memref argument at the end, `gpu_async.result = N`. Tensor arguments
+    are marked as never written. A tensor that a loop carries stays where it
+    is: what a round yields is materialized there.
+  }];
+  let dependentDialects = ["::mlir::bufferization::BufferizationDialect",
+                           "::mlir::LLVM::LLVMDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
+def GPUAsyncLaunchTiles
+    : Pass<"gpu-async-launch-tiles", "::mlir::func::FuncOp"> {
+  let summary = "Make launches of scf.forall and scf.parallel on memrefs";
+  let description = [{
+    An outermost `scf.forall` becomes a `gpu.launch` with a block for each
+    iteration, whose threads share the elements of each linalg op in it, with
+    barriers between these. What it allocates is the block's: workgroup memory,
+    or private memory where a block has one thread. An `scf.parallel`, and an
+    `scf.forall` without linalg ops, has a thread for each iteration.
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::gpu::GPUDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect"];
+  let options = [
+    Option<"device", "device", "::mlir::gpuasync::OffloadDevice",
+           "::mlir::gpuasync::OffloadDevice::CPU",
+           "For which device work is cut into blocks">,
+  ];
+}
+
+def GPUAsyncPlaceMemory
+    : Pass<"gpu-async-place-memory", "::mlir::func::FuncOp"> {
+  let summary = "Make what kernels touch memory that the device reaches";
+  let description = [{
+    On functions whose kernels get memory of the host's: arguments, what
+    `memref.alloc` gives, constants. Memory that only kernels, copies and frees
+    touch becomes device memory. An argument of the function and a constant get
+    device memory of their own, with a copy in front of the work and, where a
+    kernel may write it, one behind: none in front of what is a result only
+    (`gpu_async.result`). What the host reads or writes of it in between is copied
+    by the element. With `device=cpu` such memory is registered with the device
+    in place of copies, since that reaches it.
+
+    Memory that a kernel touches and that is returned, or goes to a call, is
+    an error: where it has to be is not known here.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::gpu::GPUDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect"];
+  let options = [
+    Option<"device", "device", "::mlir::gpuasync::OffloadDevice",
+           "::mlir::gpuasync::OffloadDevice::GPU",
+           "Whether the device reaches the host's memory">,
+  ];
+}
+
+#endif // GPUASYNC_OFFLOAD_PASSES

@@ -1,0 +1,280 @@
+//===- Distribute.cpp - a block's linalg ops as loops ---------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See Distribute.h.
+//===----------------------------------------------------------------------===//
+
+#include "Distribute.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace mlir::gpuasync;
+
+namespace {
+/// Writes the loops of one op, at the builder's place.
+class LoopWriter {
+public:
+  LoopWriter(RewriterBase &rewriter, linalg::LinalgOp op)
+      : rewriter(rewriter), op(op), loc(op.getLoc()),
+        indices(op.getNumLoops()) {
+    for (const Range &range : op.createLoopRanges(rewriter, loc))
+      sizes.push_back(
+          getValueOrCreateConstantIndexOp(rewriter, loc, range.size));
+    zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
+    one = arith::ConstantIndexOp::create(rewriter, loc, 1);
+    SmallVector<unsigned> dims;
+    op.getParallelDims(dims);
+    parallel.assign(dims.begin(), dims.end());
+    dims.clear();
+    op.getReductionDims(dims);
+    reduction.assign(dims.begin(), dims.end());
+  }
+
+  void writeOneThread();
+  void writeThreads(Value thread, int64_t threads);
+
+private:
+  /// Opens loops; the builder is in the last one then.
+  void open(ArrayRef<unsigned> loops);
+  SmallVector<Value> getPlace(OpOperand &operand);
+  SmallVector<Value> compute(ValueRange outputs);
+  SmallVector<Value> load();
+  void store(ValueRange values);
+  /// Whether an output has one element for all rounds of the reduction loops.
+  bool isReduced(OpOperand &output);
+  /// What is left when all parallel loops are open.
+  void reduce();
+  unsigned findInnermost();
+
+  RewriterBase &rewriter;
+  linalg::LinalgOp op;
+  Location loc;
+  SmallVector<Value> sizes, indices;
+  SmallVector<unsigned> parallel, reduction;
+  Value zero, one;
+};
+} // namespace
+
+void LoopWriter::open(ArrayRef<unsigned> loops) {
+  for (unsigned loop : loops) {
+    auto created = scf::ForOp::create(rewriter, loc, zero, sizes[loop], one);
+    indices[loop] = created.getInductionVar();
+    rewriter.setInsertionPointToStart(created.getBody());
+  }
+}
+
+SmallVector<Value> LoopWriter::getPlace(OpOperand &operand) {
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  // What a reduced output's place does not depend on has no index yet.
+  SmallVector<Value> known(indices);
+  for (Value &index : known)
+    if (!index)
+      index = zero;
+  SmallVector<Value> place;
+  for (AffineExpr expression : map.getResults()) {
+    if (auto dim = dyn_cast<AffineDimExpr>(expression)) {
+      place.push_back(known[dim.getPosition()]);
+      continue;
+    }
+    AffineMap one = AffineMap::get(map.getNumDims(), 0, expression);
+    place.push_back(affine::AffineApplyOp::create(rewriter, loc, one, known));
+  }
+  return place;
+}
+
+bool LoopWriter::isReduced(OpOperand &output) {
+  AffineMap map = op.getMatchingIndexingMap(&output);
+  return llvm::none_of(
+      reduction, [&](unsigned loop) { return map.isFunctionOfDim(loop); });
+}
+
+SmallVector<Value> LoopWriter::load() {
+  SmallVector<Value> values;
+  for (OpOperand &output : op.getDpsInitsMutable())
+    values.push_back(op.payloadUsesValueFromOperand(&output)
+                         ? memref::LoadOp::create(rewriter, loc, output.get(),
+                                                  getPlace(output))
+                         : Value());
+  return values;
+}
+
+void LoopWriter::store(ValueRange values) {
+  for (auto [output, value] : llvm::zip(op.getDpsInitsMutable(), values))
+    memref::StoreOp::create(rewriter, loc, value, output.get(),
+                            getPlace(output));
+}
+
+/// The body at the current indices.
+SmallVector<Value> LoopWriter::compute(ValueRange outputs) {
+  IRMapping map;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    BlockArgument argument = op.getMatchingBlockArgument(input);
+    if (argument.use_empty())
+      continue;
+    Value value = input->get();
+    if (isa<MemRefType>(value.getType()))
+      value = memref::LoadOp::create(rewriter, loc, value, getPlace(*input));
+    map.map(argument, value);
+  }
+  for (auto [output, value] : llvm::zip(op.getDpsInitsMutable(), outputs))
+    if (value)
+      map.map(op.getMatchingBlockArgument(&output), value);
+  for (Operation &inner : op.getBlock()->without_terminator()) {
+    if (auto index = dyn_cast<linalg::IndexOp>(inner))
+      map.map(index.getResult(), indices[index.getDim()]);
+    else
+      rewriter.clone(inner, map);
+  }
+  SmallVector<Value> results;
+  for (Value value : op.getBlock()->getTerminator()->getOperands())
+    results.push_back(map.lookupOrDefault(value));
+  return results;
+}
+
+void LoopWriter::reduce() {
+  if (reduction.empty())
+    return store(compute(load()));
+  // An output that the reduction loops go along is written in them.
+  SmallVector<OpOperand *> outputs;
+  SmallVector<Value> values;
+  for (OpOperand &output : op.getDpsInitsMutable())
+    outputs.push_back(&output);
+  for (OpOperand *output : outputs)
+    if (isReduced(*output))
+      values.push_back(memref::LoadOp::create(rewriter, loc, output->get(),
+                                              getPlace(*output)));
+  scf::ForOp outermost;
+  for (unsigned loop : reduction) {
+    auto created =
+        scf::ForOp::create(rewriter, loc, zero, sizes[loop], one, values);
+    indices[loop] = created.getInductionVar();
+    rewriter.setInsertionPointToStart(created.getBody());
+    values.assign(created.getRegionIterArgs().begin(),
+                  created.getRegionIterArgs().end());
+    if (!outermost)
+      outermost = created;
+  }
+  Operation *loop = rewriter.getInsertionBlock()->getParentOp();
+  SmallVector<Value> before, results;
+  size_t next = 0;
+  for (OpOperand *output : outputs)
+    before.push_back(isReduced(*output) ? values[next++]
+                     : op.payloadUsesValueFromOperand(output)
+                         ? memref::LoadOp::create(rewriter, loc, output->get(),
+                                                  getPlace(*output))
+                               .getResult()
+                         : Value());
+  for (auto [output, value] : llvm::zip(outputs, compute(before))) {
+    if (isReduced(*output))
+      results.push_back(value);
+    else
+      memref::StoreOp::create(rewriter, loc, value, output->get(),
+                              getPlace(*output));
+  }
+  // Each loop hands on what the one in it gives.
+  while (true) {
+    if (!results.empty())
+      scf::YieldOp::create(rewriter, loc, results);
+    results.assign(loop->getResults().begin(), loop->getResults().end());
+    rewriter.setInsertionPointAfter(loop);
+    if (loop == outermost)
+      break;
+    loop = loop->getParentOp();
+  }
+  for (unsigned reduced : reduction)
+    indices[reduced] = Value();
+  next = 0;
+  for (OpOperand *output : outputs)
+    if (isReduced(*output))
+      memref::StoreOp::create(rewriter, loc, results[next++], output->get(),
+                              getPlace(*output));
+}
+
+/// The loop that most operands have as their last dimension, the larger ones
+/// first.
+unsigned LoopWriter::findInnermost() {
+  SmallVector<int64_t> votes(indices.size());
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!isa<MemRefType>(operand.get().getType()))
+      continue;
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    if (!map.getNumResults())
+      continue;
+    if (auto dim = dyn_cast<AffineDimExpr>(map.getResults().back()))
+      votes[dim.getPosition()] += map.getNumResults();
+  }
+  return std::distance(votes.begin(), llvm::max_element(votes));
+}
+
+void LoopWriter::writeOneThread() {
+  OpBuilder::InsertionGuard guard(rewriter);
+  if (!indices.empty()) {
+    unsigned innermost = findInnermost();
+    if (auto found = llvm::find(parallel, innermost); found != parallel.end()) {
+      parallel.erase(found);
+      if (!reduction.empty()) {
+        // Sums stay in memory, which the innermost loop walks along.
+        open(parallel);
+        open(reduction);
+        open(innermost);
+        return store(compute(load()));
+      }
+      parallel.push_back(innermost);
+    }
+  }
+  open(parallel);
+  reduce();
+}
+
+void LoopWriter::writeThreads(Value thread, int64_t threads) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  Value count = one;
+  SmallVector<Value> own;
+  for (unsigned loop : parallel) {
+    own.push_back(sizes[loop]);
+    count = count == one
+                ? sizes[loop]
+                : arith::MulIOp::create(rewriter, loc, count, sizes[loop]);
+  }
+  Value step = arith::ConstantIndexOp::create(rewriter, loc, threads);
+  auto turns = scf::ForOp::create(rewriter, loc, thread, count, step);
+  rewriter.setInsertionPointToStart(turns.getBody());
+  for (auto [loop, index] :
+       llvm::zip(parallel, offload::delinearize(rewriter, loc,
+                                                turns.getInductionVar(), own)))
+    indices[loop] = index;
+  reduce();
+}
+
+SmallVector<Value> offload::delinearize(OpBuilder &builder, Location loc,
+                                        Value number, ArrayRef<Value> sizes) {
+  SmallVector<Value> result(sizes.size());
+  for (size_t i = sizes.size(); i-- > 0;) {
+    if (i == 0) {
+      result[i] = number;
+      break;
+    }
+    result[i] = arith::RemUIOp::create(builder, loc, number, sizes[i]);
+    number = arith::DivUIOp::create(builder, loc, number, sizes[i]);
+  }
+  return result;
+}
+
+void offload::makeLoops(RewriterBase &rewriter, linalg::LinalgOp op) {
+  rewriter.setInsertionPoint(op);
+  LoopWriter(rewriter, op).writeOneThread();
+  rewriter.eraseOp(op);
+}
+
+void offload::distribute(RewriterBase &rewriter, linalg::LinalgOp op,
+                         Value thread, int64_t threads) {
+  rewriter.setInsertionPoint(op);
+  LoopWriter(rewriter, op).writeThreads(thread, threads);
+  rewriter.eraseOp(op);
+}

@@ -1,0 +1,317 @@
+//===- FormGroups.cpp - linalg ops that share tiles -----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which linalg ops become one kernel: the last one, its root, and what only the
+// group uses, as far as no tile of the root needs another tile of these.
+//===----------------------------------------------------------------------===//
+
+#include "GPUAsync/Offload/Passes.h"
+#include "Schedule.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace mlir::gpuasync {
+#define GEN_PASS_DEF_GPUASYNCFORMGROUPS
+#include "GPUAsync/Offload/Passes.h.inc"
+} // namespace mlir::gpuasync
+
+using namespace mlir;
+using namespace mlir::gpuasync;
+using namespace mlir::gpuasync::offload;
+
+namespace {
+/// Linalg ops that are one kernel. In terms of the root's loops.
+class Group {
+public:
+  Group(linalg::LinalgOp root, const Schedule &schedule)
+      : root(root), schedule(schedule), tileable(root.getNumLoops()) {
+    SmallVector<unsigned> parallel;
+    root.getParallelDims(parallel);
+    for (unsigned loop : parallel)
+      tileable.set(loop);
+    SmallVector<int> own(root.getNumLoops());
+    std::iota(own.begin(), own.end(), 0);
+    loopsOf[root] = std::move(own);
+    hasContraction = isContraction(root);
+    hasReduction = root.getNumReductionLoops() > 0 && !hasContraction;
+    members.push_back(root);
+  }
+
+  /// Takes the op in, if tiles of the root need the same tiles of it only.
+  bool add(linalg::LinalgOp op);
+  bool contains(Operation *op) const { return loopsOf.contains(op); }
+  SmallVector<int64_t> chooseTile();
+
+  linalg::LinalgOp root;
+  /// The last one first.
+  SmallVector<linalg::LinalgOp> members;
+
+private:
+  bool isRow() {
+    return hasReduction || tileable.count() < root.getNumParallelLoops();
+  }
+
+  const Schedule &schedule;
+  llvm::BitVector tileable;
+  /// Of each member, which of its loops is a loop of the root's; -1: none.
+  llvm::DenseMap<Operation *, SmallVector<int>> loopsOf;
+  bool hasContraction, hasReduction;
+  int64_t scratch = 0;
+};
+} // namespace
+
+/// The place of a loop among the results of a map, -1 if it is none of them.
+static int findResult(AffineMap map, int loop) {
+  for (auto [place, expression] : llvm::enumerate(map.getResults()))
+    if (auto dim = dyn_cast<AffineDimExpr>(expression))
+      if (int(dim.getPosition()) == loop)
+        return place;
+  return -1;
+}
+
+bool Group::add(linalg::LinalgOp op) {
+  if (op->getBlock() != root->getBlock() || op->getNumResults() != 1 ||
+      op->use_empty())
+    return false;
+  AffineMap result = op.getIndexingMapMatchingResult(op->getOpResult(0));
+  if (!result.isProjectedPermutation())
+    return false;
+  std::optional<SmallVector<int>> loops;
+  for (OpOperand &use : op->getUses()) {
+    auto user = dyn_cast<linalg::LinalgOp>(use.getOwner());
+    if (!user || !contains(user))
+      return false;
+    AffineMap map = user.getMatchingIndexingMap(&use);
+    SmallVector<int> here(root.getNumLoops(), -1);
+    if (map.isProjectedPermutation(/*allowZeroInResults=*/true))
+      for (auto [loop, loopOfUser] : llvm::enumerate(loopsOf[user])) {
+        int place = loopOfUser < 0 ? -1 : findResult(map, loopOfUser);
+        if (place >= 0)
+          here[loop] =
+              cast<AffineDimExpr>(result.getResult(place)).getPosition();
+      }
+    if (!loops)
+      loops = here;
+    for (auto [before, now] : llvm::zip(*loops, here))
+      if (before != now)
+        before = -1;
+  }
+  SmallVector<utils::IteratorType> kinds = op.getIteratorTypesArray();
+  llvm::BitVector both = tileable;
+  for (unsigned loop : tileable.set_bits())
+    if ((*loops)[loop] < 0 ||
+        kinds[(*loops)[loop]] != utils::IteratorType::parallel)
+      both.reset(loop);
+  bool contracts = isContraction(op);
+  bool reduces = op.getNumReductionLoops() > 0 && !contracts;
+  if (both.none() && tileable.any())
+    return false;
+  if ((hasContraction || contracts) &&
+      (hasReduction || reduces || (hasContraction && contracts) ||
+       both.count() != root.getNumParallelLoops()))
+    return false;
+  // What a block keeps of it: all of what is not cut.
+  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  if (!type)
+    return false;
+  bool isFill = isa<linalg::FillOp>(op);
+  int64_t bytes =
+      isFill ? 0 : std::max<int64_t>(type.getElementTypeBitWidth() / 8, 1);
+  for (auto [place, size] : llvm::enumerate(type.getShape())) {
+    int loop = cast<AffineDimExpr>(result.getResult(place)).getPosition();
+    bool isCut = llvm::any_of(
+        both.set_bits(), [&](unsigned of) { return (*loops)[of] == loop; });
+    if (isCut)
+      continue;
+    if (ShapedType::isDynamic(size))
+      return false;
+    bytes *= size;
+  }
+  if (scratch + bytes > schedule.scratch)
+    return false;
+
+  scratch += bytes;
+  tileable = both;
+  loopsOf[op] = *loops;
+  hasContraction |= contracts;
+  hasReduction |= reduces;
+  members.push_back(op);
+  return true;
+}
+
+SmallVector<int64_t> Group::chooseTile() {
+  if (auto given = root->getAttrOfType<DenseI64ArrayAttr>(kTileAttrName)) {
+    SmallVector<int64_t> tile(given.asArrayRef());
+    tile.resize(root.getNumLoops());
+    return tile;
+  }
+  return schedule.chooseTile(root, tileable, isRow(), hasContraction);
+}
+
+//===----------------------------------------------------------------------===//
+// The rewrite
+//===----------------------------------------------------------------------===//
+
+/// Says that iterations are blocks: those of a single one stay, too.
+static SmallVector<Attribute> mapToBlocks(MLIRContext *context, size_t loops) {
+  SmallVector<Attribute> mapping;
+  for (size_t loop = 0; loop < loops; ++loop)
+    mapping.push_back(gpu::GPUBlockMappingAttr::get(
+        context, gpu::MappingId(unsigned(gpu::MappingId::LinearDim0) + loop)));
+  return mapping;
+}
+
+/// One block does all of it.
+static void makeOneBlock(Group &group, IRRewriter &rewriter) {
+  linalg::LinalgOp root = group.root;
+  rewriter.setInsertionPoint(root);
+  Location loc = root.getLoc();
+  // What a fill writes first is not there before the block.
+  llvm::SmallDenseMap<Value, Value> filled;
+  SmallVector<Value> outputs;
+  bool isOnTensors = root.hasPureTensorSemantics();
+  if (isOnTensors)
+    for (Value init : root.getDpsInits()) {
+      auto fill = init.getDefiningOp<linalg::FillOp>();
+      outputs.push_back(fill && group.contains(fill) ? fill.getOutputs()[0]
+                                                     : init);
+    }
+  SmallVector<OpFoldResult> zero{rewriter.getIndexAttr(0)},
+      one{rewriter.getIndexAttr(1)};
+  auto loop = scf::ForallOp::create(
+      rewriter, loc, zero, one, one, outputs,
+      rewriter.getArrayAttr(mapToBlocks(rewriter.getContext(), 1)));
+  rewriter.setInsertionPointToStart(loop.getBody());
+  IRMapping map;
+  for (auto [output, argument] : llvm::zip(outputs, loop.getRegionOutArgs()))
+    map.map(output, argument);
+  Operation *last = nullptr;
+  for (linalg::LinalgOp member : llvm::reverse(group.members))
+    last = rewriter.clone(*member, map);
+  if (!isOnTensors) {
+    rewriter.eraseOp(root);
+    return;
+  }
+  rewriter.setInsertionPointToStart(loop.getTerminator().getBody());
+  for (auto [value, argument] :
+       llvm::zip(last->getResults(), loop.getRegionOutArgs())) {
+    auto type = cast<RankedTensorType>(value.getType());
+    SmallVector<OpFoldResult> offsets(type.getRank(), rewriter.getIndexAttr(0)),
+        strides(type.getRank(), rewriter.getIndexAttr(1)), sizes;
+    {
+      OpBuilder::InsertionGuard guard(rewriter);
+      rewriter.setInsertionPoint(loop.getTerminator());
+      sizes = tensor::getMixedSizes(rewriter, loc, value);
+    }
+    tensor::ParallelInsertSliceOp::create(rewriter, loc, value, argument,
+                                          offsets, sizes, strides);
+  }
+  rewriter.replaceOp(root, loop.getResults());
+}
+
+static LogicalResult makeBlocks(Group &group, IRRewriter &rewriter) {
+  SmallVector<int64_t> tile = group.chooseTile();
+  if (llvm::all_of(tile, [](int64_t size) { return size == 0; })) {
+    makeOneBlock(group, rewriter);
+    return success();
+  }
+  linalg::LinalgOp root = group.root;
+  scf::SCFTilingOptions tiling;
+  tiling.setLoopType(scf::SCFTilingOptions::LoopType::ForallOp);
+  SmallVector<OpFoldResult> sizes;
+  for (int64_t size : tile)
+    sizes.push_back(rewriter.getIndexAttr(size));
+  tiling.setTileSizes(sizes);
+  tiling.setMapping(mapToBlocks(
+      rewriter.getContext(),
+      llvm::count_if(tile, [](int64_t size) { return size != 0; })));
+  scf::SCFTileAndFuseOptions options;
+  options.setTilingOptions(tiling);
+  options.setFusionControlFn(
+      [&](tensor::ExtractSliceOp, OpResult producer,
+          bool) -> std::optional<scf::SCFTileAndFuseOptions::ControlFnResult> {
+        if (!group.contains(producer.getOwner()))
+          return std::nullopt;
+        return scf::SCFTileAndFuseOptions::ControlFnResult{};
+      });
+  rewriter.setInsertionPoint(root);
+  auto tileable = cast<TilingInterface>(root.getOperation());
+  if (!root.hasPureTensorSemantics()) {
+    auto tiled = scf::tileUsingSCF(rewriter, tileable, tiling);
+    if (failed(tiled))
+      return failure();
+    rewriter.eraseOp(root);
+    return success();
+  }
+  auto fused =
+      scf::tileConsumerAndFuseProducersUsingSCF(rewriter, tileable, options);
+  if (failed(fused))
+    return failure();
+  for (OpResult result : root->getResults())
+    rewriter.replaceAllUsesWith(result, fused->replacements.lookup(result));
+  for (linalg::LinalgOp member : group.members)
+    if (member->use_empty())
+      rewriter.eraseOp(member);
+  return success();
+}
+
+/// What a block writes first and nobody else sees is the block's own.
+static void sinkDestinations(scf::ForallOp loop) {
+  SetVector<Operation *> outside;
+  loop.getBody()->walk([&](Operation *op) {
+    for (Value operand : op->getOperands())
+      if (auto empty = operand.getDefiningOp<tensor::EmptyOp>())
+        if (!loop->isAncestor(empty))
+          outside.insert(empty);
+  });
+  OpBuilder builder = OpBuilder::atBlockBegin(loop.getBody());
+  for (Operation *empty : outside)
+    empty->getResult(0).replaceUsesWithIf(
+        builder.clone(*empty)->getResult(0),
+        [&](OpOperand &use) { return loop->isProperAncestor(use.getOwner()); });
+}
+
+namespace {
+struct FormGroups : public gpuasync::impl::GPUAsyncFormGroupsBase<FormGroups> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    Schedule schedule = Schedule::get(device);
+    SmallVector<linalg::LinalgOp> all;
+    getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (isa<scf::ForallOp, scf::ParallelOp>(op))
+        return WalkResult::skip();
+      if (auto structured = dyn_cast<linalg::LinalgOp>(op))
+        all.push_back(structured);
+      return WalkResult::advance();
+    });
+    IRRewriter rewriter(&getContext());
+    llvm::DenseSet<Operation *> taken;
+    SmallVector<Group> groups;
+    for (auto [place, op] : llvm::enumerate(llvm::reverse(all))) {
+      if (taken.contains(op))
+        continue;
+      Group &group = groups.emplace_back(op, schedule);
+      taken.insert(op);
+      for (size_t i = all.size() - place - 1; i-- > 0;)
+        if (!taken.contains(all[i]) && group.add(all[i]))
+          taken.insert(all[i]);
+    }
+    // From the front, so that what a group uses is there.
+    for (Group &group : llvm::reverse(groups))
+      if (failed(makeBlocks(group, rewriter))) {
+        group.root->emitOpError("cannot be cut into tiles");
+        return signalPassFailure();
+      }
+    getOperation()->walk(sinkDestinations);
+  }
+};
+} // namespace

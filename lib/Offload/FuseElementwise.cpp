@@ -1,0 +1,139 @@
+//===- FuseElementwise.cpp - fusion where no work is done twice -----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Upstream's fusion of elementwise ops, with a control of ours: upstream's
+// puts an exp into a matmul's operand, where it is computed for each column.
+//===----------------------------------------------------------------------===//
+
+#include "GPUAsync/Offload/Passes.h"
+#include "Schedule.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Tensor/Transforms/Transforms.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+namespace mlir::gpuasync {
+#define GEN_PASS_DEF_GPUASYNCFUSEELEMENTWISE
+#include "GPUAsync/Offload/Passes.h.inc"
+} // namespace mlir::gpuasync
+
+using namespace mlir;
+using namespace mlir::gpuasync;
+using namespace mlir::gpuasync::offload;
+
+/// Whether doing it again costs little more than reading its result.
+static bool isCheap(linalg::GenericOp op) {
+  int64_t count = 0;
+  for (Operation &inner : op.getBody()->without_terminator()) {
+    if (isa<arith::DivFOp, arith::RemFOp, arith::DivSIOp, arith::DivUIOp,
+            arith::RemSIOp, arith::RemUIOp, arith::CeilDivSIOp,
+            arith::CeilDivUIOp, arith::FloorDivSIOp>(inner) ||
+        !isa<arith::ArithDialect, linalg::LinalgDialect>(inner.getDialect()))
+      return false;
+    count += !isa<arith::ConstantOp, linalg::IndexOp>(inner);
+  }
+  return count <= 2;
+}
+
+/// Whether it only says where an element comes from.
+static bool movesOnly(linalg::GenericOp op) {
+  return llvm::hasSingleElement(*op.getBody()) && op.getNumDpsInputs() == 1 &&
+         op.getNumParallelLoops() == op.getNumLoops();
+}
+
+static bool mayFuse(OpOperand *operand) {
+  auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
+  auto consumer = dyn_cast<linalg::GenericOp>(operand->getOwner());
+  if (!producer || !consumer || producer->getBlock() != consumer->getBlock())
+    return false;
+  if (isContraction(consumer))
+    return movesOnly(producer);
+  if (isCheap(producer))
+    return true;
+  return operand->get().hasOneUse() && producer->hasOneUse() &&
+         consumer.getMatchingIndexingMap(operand).isPermutation();
+}
+
+namespace {
+struct FuseElementwise
+    : public gpuasync::impl::GPUAsyncFuseElementwiseBase<FuseElementwise> {
+  void runOnOperation() override {
+    MLIRContext *context = &getContext();
+    {
+      RewritePatternSet patterns(context);
+      linalg::populateElementwiseToLinalgConversionPatterns(patterns);
+      if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+        return signalPassFailure();
+    }
+    if (failed(generalize()))
+      return signalPassFailure();
+    RewritePatternSet patterns(context);
+    linalg::populateElementwiseOpsFusionPatterns(patterns, mayFuse);
+    linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
+    linalg::GenericOp::getCanonicalizationPatterns(patterns, context);
+    tensor::populateFoldTensorEmptyPatterns(patterns);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      return signalPassFailure();
+    splitDestinations();
+  }
+
+private:
+  LogicalResult generalize();
+  void splitDestinations();
+};
+} // namespace
+
+/// Fills alone keep their names: they are values that need no kernel.
+LogicalResult FuseElementwise::generalize() {
+  IRRewriter rewriter(&getContext());
+  SmallVector<Operation *> named;
+  getOperation()->walk([&](Operation *op) {
+    if (isa<linalg::SoftmaxOp, tensor::PadOp>(op) ||
+        (isa<linalg::LinalgOp>(op) &&
+         !isa<linalg::GenericOp, linalg::FillOp>(op)))
+      named.push_back(op);
+  });
+  for (Operation *op : named) {
+    rewriter.setInsertionPoint(op);
+    if (auto softmax = dyn_cast<linalg::SoftmaxOp>(op)) {
+      FailureOr<SmallVector<Value>> values =
+          softmax.decomposeOperation(rewriter);
+      if (failed(values))
+        return failure();
+      rewriter.replaceOp(softmax, *values);
+    } else if (auto pad = dyn_cast<tensor::PadOp>(op)) {
+      // A fill, and a copy into it.
+      if (failed(linalg::rewriteInDestinationPassingStyle(rewriter, pad)))
+        return failure();
+    } else if (failed(linalg::generalizeNamedOp(rewriter,
+                                                cast<linalg::LinalgOp>(op)))) {
+      return failure();
+    }
+  }
+  return success();
+}
+
+/// What is filled for several ops is filled for each.
+void FuseElementwise::splitDestinations() {
+  OpBuilder builder(&getContext());
+  SmallVector<Operation *> destinations;
+  getOperation()->walk([&](Operation *op) {
+    if (isa<linalg::FillOp, tensor::EmptyOp>(op) && op->getNumResults())
+      destinations.push_back(op);
+  });
+  // Users before what they use: a copy of a fill is a user more.
+  for (Operation *op : llvm::reverse(destinations)) {
+    bool isFirst = true;
+    for (OpOperand &use : llvm::make_early_inc_range(op->getUses())) {
+      if (!std::exchange(isFirst, false)) {
+        builder.setInsertionPoint(op);
+        use.set(builder.clone(*op)->getResult(0));
+      }
+    }
+  }
+}

@@ -1,0 +1,264 @@
+//===- LaunchTiles.cpp - blocks and threads of parallel loops -------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// scf.forall and scf.parallel on memrefs become launches. Grids have one
+// dimension, whose number is taken apart: its length is not limited as that of
+// others is, and neither need sizes be known nor be multiples of anything.
+//===----------------------------------------------------------------------===//
+
+#include "Distribute.h"
+#include "GPUAsync/Offload/Passes.h"
+#include "Schedule.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Linalg/Utils/Utils.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+#include "llvm/Support/MathExtras.h"
+
+namespace mlir::gpuasync {
+#define GEN_PASS_DEF_GPUASYNCLAUNCHTILES
+#include "GPUAsync/Offload/Passes.h.inc"
+} // namespace mlir::gpuasync
+
+using namespace mlir;
+using namespace mlir::gpuasync;
+using namespace mlir::gpuasync::offload;
+
+namespace {
+struct LaunchTiles
+    : public gpuasync::impl::GPUAsyncLaunchTilesBase<LaunchTiles> {
+  using Base::Base;
+  void runOnOperation() override;
+
+private:
+  LogicalResult launch(LoopLikeOpInterface loop);
+  LogicalResult writeBlock(gpu::LaunchOp launch, bool isThread);
+  LogicalResult keepInBlock(gpu::LaunchOp launch, bool isThread);
+};
+} // namespace
+
+/// Whether the iterations are single elements rather than tiles.
+static bool isOfElements(LoopLikeOpInterface loop) {
+  return isa<scf::ParallelOp>(loop) ||
+         !loop->walk([](Operation *op) {
+                return isa<linalg::LinalgOp, memref::CopyOp, memref::AllocOp>(
+                           op)
+                           ? WalkResult::interrupt()
+                           : WalkResult::advance();
+              })
+              .wasInterrupted();
+}
+
+LogicalResult LaunchTiles::launch(LoopLikeOpInterface loop) {
+  Schedule schedule = Schedule::get(device);
+  IRRewriter rewriter(loop);
+  Location loc = loop.getLoc();
+  bool isThread = isOfElements(loop);
+  auto get = [&](OpFoldResult value) {
+    return getValueOrCreateConstantIndexOp(rewriter, loc, value);
+  };
+  Value one = arith::ConstantIndexOp::create(rewriter, loc, 1), total = one;
+  SmallVector<Value> lower, steps, counts;
+  for (auto [from, to, by] :
+       llvm::zip(*loop.getLoopLowerBounds(), *loop.getLoopUpperBounds(),
+                 *loop.getLoopSteps())) {
+    Value length = arith::SubIOp::create(rewriter, loc, get(to), get(from));
+    // None where the bounds are the wrong way round.
+    length = arith::MaxSIOp::create(
+        rewriter, loc, length,
+        arith::ConstantIndexOp::create(rewriter, loc, 0));
+    counts.push_back(
+        arith::CeilDivUIOp::create(rewriter, loc, length, get(by)));
+    lower.push_back(get(from));
+    steps.push_back(get(by));
+    total = arith::MulIOp::create(rewriter, loc, total, counts.back());
+  }
+  // On a CPU the threads of a block are a loop, as long as these are.
+  int64_t threads = isThread ? 256 : schedule.threads;
+  Value threadCount = arith::ConstantIndexOp::create(rewriter, loc, threads);
+  Value blocks =
+      isThread ? arith::CeilDivUIOp::create(rewriter, loc, total, threadCount)
+               : total;
+  auto launch = gpu::LaunchOp::create(rewriter, loc, blocks, one, one,
+                                      threadCount, one, one);
+  rewriter.setInsertionPointToStart(&launch.getBody().front());
+  Value number = launch.getBlockIds().x;
+  Operation *end = gpu::TerminatorOp::create(rewriter, loc);
+  rewriter.setInsertionPoint(end);
+  if (isThread) {
+    number = arith::AddIOp::create(
+        rewriter, loc,
+        arith::MulIOp::create(rewriter, loc, number, threadCount),
+        launch.getThreadIds().x);
+    auto isThere = arith::CmpIOp::create(
+        rewriter, loc, arith::CmpIPredicate::ult, number, total);
+    auto branch = scf::IfOp::create(rewriter, loc, isThere);
+    rewriter.setInsertionPoint(branch.thenBlock()->getTerminator());
+  }
+  SmallVector<Value> indices = delinearize(rewriter, loc, number, counts);
+  for (auto [index, from, step] : llvm::zip(indices, lower, steps))
+    index = arith::AddIOp::create(
+        rewriter, loc, arith::MulIOp::create(rewriter, loc, index, step), from);
+  Block *body = &loop.getLoopRegions().front()->front();
+  rewriter.eraseOp(body->getTerminator());
+  rewriter.inlineBlockBefore(body, rewriter.getInsertionBlock(),
+                             rewriter.getInsertionPoint(), indices);
+  rewriter.eraseOp(loop);
+  return writeBlock(launch, isThread);
+}
+
+/// The body of a block's or a thread's tile: loops of its linalg ops.
+LogicalResult LaunchTiles::writeBlock(gpu::LaunchOp launch, bool isThread) {
+  Schedule schedule = Schedule::get(device);
+  bool isShared = !isThread && schedule.threads > 1;
+  IRRewriter rewriter(&getContext());
+  SmallVector<memref::CopyOp> copies;
+  launch.walk([&](memref::CopyOp copy) { copies.push_back(copy); });
+  for (memref::CopyOp copy : copies) {
+    rewriter.setInsertionPoint(copy);
+    linalg::makeMemRefCopyOp(rewriter, copy.getLoc(), copy.getSource(),
+                             copy.getTarget());
+    rewriter.eraseOp(copy);
+  }
+  SmallVector<Operation *> writers;
+  launch.walk([&](Operation *op) {
+    if (isa<linalg::LinalgOp>(op) || (isShared && isa<memref::StoreOp>(op)))
+      writers.push_back(op);
+  });
+  Value thread = launch.getThreadIds().x;
+  for (Operation *op : writers) {
+    if (!isShared) {
+      makeLoops(rewriter, cast<linalg::LinalgOp>(op));
+      continue;
+    }
+    rewriter.setInsertionPointAfter(op);
+    if (op != writers.back() || op->getParentOp() != launch)
+      gpu::BarrierOp::create(rewriter, op->getLoc());
+    if (auto structured = dyn_cast<linalg::LinalgOp>(op)) {
+      distribute(rewriter, structured, thread, schedule.threads);
+      continue;
+    }
+    // A single value: one thread writes it.
+    rewriter.setInsertionPoint(op);
+    Location loc = op->getLoc();
+    auto isFirst =
+        arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, thread,
+                              arith::ConstantIndexOp::create(rewriter, loc, 0));
+    auto branch = scf::IfOp::create(rewriter, loc, isFirst);
+    rewriter.moveOpBefore(op, branch.thenBlock()->getTerminator());
+  }
+  return keepInBlock(launch, isThread);
+}
+
+/// The most bytes that what is allocated may have.
+static std::optional<int64_t> findMostBytes(Value memory) {
+  auto type = cast<MemRefType>(memory.getType());
+  if (!type.getLayout().isIdentity() || !type.getElementType().isIntOrFloat())
+    return std::nullopt;
+  int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    int64_t size = type.getDimSize(dim);
+    if (ShapedType::isDynamic(size)) {
+      FailureOr<int64_t> most = ValueBoundsConstraintSet::computeConstantBound(
+          presburger::BoundType::UB,
+          ValueBoundsConstraintSet::Variable(memory, dim), nullptr,
+          /*closedUB=*/true);
+      if (failed(most))
+        return std::nullopt;
+      size = *most;
+    }
+    if (llvm::MulOverflow(bytes, size, bytes))
+      return std::nullopt;
+  }
+  return bytes;
+}
+
+/// What the memory's views have for a memory space is what it has.
+static void setSpace(Value memory, Attribute space) {
+  auto type = cast<MemRefType>(memory.getType());
+  memory.setType(MemRefType::get(type.getShape(), type.getElementType(),
+                                 type.getLayout(), space));
+  for (Operation *user : memory.getUsers())
+    if (isa<ViewLikeOpInterface>(user))
+      for (Value view : user->getResults())
+        if (isa<MemRefType>(view.getType()))
+          setSpace(view, space);
+}
+
+LogicalResult LaunchTiles::keepInBlock(gpu::LaunchOp launch, bool isThread) {
+  Schedule schedule = Schedule::get(device);
+  bool isShared = !isThread && schedule.threads > 1;
+  SmallVector<Operation *> allocs;
+  launch.walk([&](Operation *op) {
+    if (isa<memref::AllocOp, memref::AllocaOp>(op))
+      allocs.push_back(op);
+  });
+  auto workgroup =
+      gpu::AddressSpaceAttr::get(&getContext(), gpu::AddressSpace::Workgroup);
+  for (Operation *op : allocs) {
+    Value memory = op->getResult(0);
+    auto type = cast<MemRefType>(memory.getType());
+    std::optional<int64_t> bytes = findMostBytes(memory);
+    if (!bytes)
+      return op->emitError("a kernel cannot allocate memory whose size has no "
+                           "bound that is known before the program runs: "
+                           "allocate it before the parallel loop");
+    for (Operation *user : llvm::make_early_inc_range(memory.getUsers()))
+      if (isa<memref::DeallocOp>(user))
+        user->erase();
+    OpBuilder builder(&launch.getBody().front(),
+                      launch.getBody().front().begin());
+    auto kept = type.hasStaticShape()
+                    ? type
+                    : MemRefType::get(*bytes, builder.getI8Type());
+    Value own;
+    if (isShared) {
+      own = launch.addWorkgroupAttribution(
+          MemRefType::get(kept.getShape(), kept.getElementType(),
+                          MemRefLayoutAttrInterface(), workgroup),
+          op->getLoc());
+    } else {
+      own = memref::AllocaOp::create(builder, op->getLoc(), kept,
+                                     builder.getI64IntegerAttr(64));
+    }
+    builder.setInsertionPoint(op);
+    if (!type.hasStaticShape()) {
+      auto zero = arith::ConstantIndexOp::create(builder, op->getLoc(), 0);
+      own = memref::ViewOp::create(
+          builder, op->getLoc(),
+          MemRefType::get(type.getShape(), type.getElementType(),
+                          MemRefLayoutAttrInterface(),
+                          cast<MemRefType>(own.getType()).getMemorySpace()),
+          own, zero, op->getOperands());
+    }
+    memory.replaceAllUsesWith(own);
+    op->erase();
+    if (isShared)
+      setSpace(own, workgroup);
+  }
+  return success();
+}
+
+void LaunchTiles::runOnOperation() {
+  SmallVector<LoopLikeOpInterface> loops;
+  getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isa<gpu::LaunchOp>(op))
+      return WalkResult::skip();
+    auto parallel = dyn_cast<scf::ParallelOp>(op);
+    bool reduces = parallel && parallel->getNumResults();
+    if (isa<scf::ForallOp>(op) || (parallel && !reduces)) {
+      loops.push_back(cast<LoopLikeOpInterface>(op));
+      return WalkResult::skip();
+    }
+    return WalkResult::advance();
+  });
+  for (LoopLikeOpInterface loop : loops)
+    if (failed(launch(loop)))
+      return signalPassFailure();
+}

@@ -1,0 +1,220 @@
+//===- Offload.cpp - from tensors and parallel loops to kernels -----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The steps in order, on the functions that need them.
+//===----------------------------------------------------------------------===//
+
+#include "GPUAsync/Offload/Offload.h"
+#include "GPUAsync/IR/GPUAsyncOps.h"
+
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/StringSet.h"
+
+namespace mlir::gpuasync {
+#define GEN_PASS_DEF_GPUASYNCOFFLOAD
+#include "GPUAsync/Offload/Passes.h.inc"
+} // namespace mlir::gpuasync
+
+using namespace mlir;
+using namespace mlir::gpuasync;
+
+namespace {
+struct Offload : public gpuasync::impl::GPUAsyncOffloadBase<Offload> {
+  using Base::Base;
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<affine::AffineDialect, bufferization::BufferizationDialect,
+                    gpu::GPUDialect, linalg::LinalgDialect, scf::SCFDialect,
+                    tensor::TensorDialect>();
+  }
+  void runOnOperation() override;
+
+private:
+  LogicalResult run(ArrayRef<func::FuncOp> functions);
+  LogicalResult reportLeft(ArrayRef<func::FuncOp> functions);
+};
+} // namespace
+
+static bool isParallelWork(Operation *op) {
+  return isa<linalg::LinalgOp, linalg::SoftmaxOp, scf::ForallOp,
+             scf::ParallelOp, affine::AffineParallelOp>(op);
+}
+
+/// Whether there is work for kernels, and none that the program gave to a
+/// device itself.
+static bool isWanted(func::FuncOp function) {
+  bool hasWork =
+      llvm::any_of(function.getArgumentTypes(), llvm::IsaPred<TensorType>) ||
+      llvm::any_of(function.getResultTypes(), llvm::IsaPred<TensorType>);
+  WalkResult result = function.walk([&](Operation *op) {
+    if (isa<gpu::GPUDialect, GPUAsyncDialect>(op->getDialect()))
+      return WalkResult::interrupt();
+    hasWork |= isParallelWork(op);
+    return WalkResult::advance();
+  });
+  return hasWork && !result.wasInterrupted();
+}
+
+/// Functions that kernels call, directly or by others.
+static llvm::StringSet<> findKernelCode(ModuleOp module) {
+  llvm::StringSet<> found;
+  SmallVector<Operation *> worklist;
+  module.walk([&](gpu::LaunchOp launch) { worklist.push_back(launch); });
+  while (!worklist.empty())
+    worklist.pop_back_val()->walk([&](func::CallOp call) {
+      if (found.insert(call.getCallee()).second)
+        if (auto callee = module.lookupSymbol<func::FuncOp>(call.getCallee()))
+          worklist.push_back(callee);
+    });
+  return found;
+}
+
+static SmallVector<func::FuncOp> findWanted(ModuleOp module) {
+  SmallVector<func::FuncOp> functions;
+  llvm::StringSet<> inKernels = findKernelCode(module);
+  for (auto function : module.getOps<func::FuncOp>())
+    if (!function.isExternal() && !inKernels.contains(function.getName()) &&
+        isWanted(function))
+      functions.push_back(function);
+  return functions;
+}
+
+void gpuasync::buildGPUAsyncOffloadPipeline(OpPassManager &pm,
+                                            const OffloadOptions &options) {
+  GPUAsyncOffloadOptions pass;
+  pass.mode = options.mode;
+  pass.device = options.device;
+  pm.addPass(createGPUAsyncOffload(pass));
+}
+
+bool gpuasync::needsOffload(ModuleOp module) {
+  return !findWanted(module).empty();
+}
+
+OffloadDevice gpuasync::getOffloadDevice(ArrayRef<std::string> targets) {
+  return llvm::all_of(targets, [](StringRef target) { return target == "cpu"; })
+             ? OffloadDevice::CPU
+             : OffloadDevice::GPU;
+}
+
+LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
+  auto runOnEach = [&](function_ref<void(OpPassManager &)> add) {
+    OpPassManager each(func::FuncOp::getOperationName());
+    add(each);
+    return success(llvm::all_of(functions, [&](func::FuncOp function) {
+      return succeeded(runPipeline(each, function));
+    }));
+  };
+  LogicalResult before = runOnEach([&](OpPassManager &pm) {
+    pm.addPass(createLowerAffinePass());
+    pm.addPass(createCanonicalizerPass());
+    pm.addPass(createCSEPass());
+    pm.addPass(createGPUAsyncHostScalars());
+    pm.addPass(createCanonicalizerPass());
+    pm.addPass(createGPUAsyncFuseElementwise());
+    pm.addPass(createCanonicalizerPass());
+    GPUAsyncFormGroupsOptions group;
+    group.device = device;
+    pm.addPass(createGPUAsyncFormGroups(group));
+    pm.addPass(createCanonicalizerPass());
+    pm.addPass(createCSEPass());
+    pm.addPass(createGPUAsyncReturnByDestination());
+    pm.addPass(bufferization::createEmptyTensorEliminationPass());
+    pm.addPass(bufferization::createEmptyTensorToAllocTensorPass());
+  });
+  if (failed(before))
+    return failure();
+
+  OpPassManager whole(ModuleOp::getOperationName());
+  bufferization::OneShotBufferizePassOptions bufferize;
+  bufferize.bufferizeFunctionBoundaries = true;
+  bufferize.functionBoundaryTypeConversion =
+      bufferization::LayoutMapOption::IdentityLayoutMap;
+  bufferize.allowReturnAllocsFromLoops = true;
+  whole.addPass(bufferization::createOneShotBufferizePass(bufferize));
+  if (failed(runPipeline(whole, getOperation())))
+    return failure();
+  // What functions with device work of their own allocate is their business.
+  LogicalResult frees = runOnEach([&](OpPassManager &pm) {
+    pm.addPass(createCanonicalizerPass());
+    pm.addPass(bufferization::createOwnershipBasedBufferDeallocationPass());
+    pm.addPass(createCanonicalizerPass());
+    pm.addPass(bufferization::createBufferDeallocationSimplificationPass());
+  });
+  if (failed(frees))
+    return failure();
+  OpPassManager lower(ModuleOp::getOperationName());
+  lower.addPass(bufferization::createLowerDeallocationsPass());
+  if (failed(runPipeline(lower, getOperation())))
+    return failure();
+  return runOnEach([&](OpPassManager &pm) {
+    pm.addPass(createCanonicalizerPass());
+    pm.addPass(createCSEPass());
+    GPUAsyncLaunchTilesOptions launch;
+    launch.device = device;
+    pm.addPass(createGPUAsyncLaunchTiles(launch));
+    GPUAsyncPlaceMemoryOptions place;
+    place.device = device;
+    pm.addPass(createGPUAsyncPlaceMemory(place));
+    pm.addPass(createLowerAffinePass());
+    pm.addPass(createCanonicalizerPass());
+    pm.addPass(createCSEPass());
+    pm.addPass(createLoopInvariantCodeMotionPass());
+  });
+}
+
+/// Says what is still done on the host.
+LogicalResult Offload::reportLeft(ArrayRef<func::FuncOp> functions) {
+  bool isError = false;
+  for (func::FuncOp function : functions)
+    function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (isa<gpu::LaunchOp>(op))
+        return WalkResult::skip();
+      if (!isParallelWork(op))
+        return WalkResult::advance();
+      if (mode == OffloadMode::Error) {
+        op->emitError("runs on the host: no kernel can be made of it");
+        isError = true;
+      } else {
+        op->emitRemark("runs on the host: no kernel can be made of it");
+      }
+      return WalkResult::skip();
+    });
+  return failure(isError);
+}
+
+void Offload::runOnOperation() {
+  if (mode == OffloadMode::Off)
+    return;
+  SmallVector<func::FuncOp> functions = findWanted(getOperation());
+  if (functions.empty())
+    return;
+  bool hasOwn =
+      getOperation()
+          .walk([&](Operation *op) {
+            return isa<gpu::GPUDialect, GPUAsyncDialect>(op->getDialect())
+                       ? WalkResult::interrupt()
+                       : WalkResult::advance();
+          })
+          .wasInterrupted();
+  if (!hasOwn) {
+    OpPassManager inliner(ModuleOp::getOperationName());
+    inliner.addPass(createInlinerPass());
+    inliner.addPass(createSymbolDCEPass());
+    if (failed(runPipeline(inliner, getOperation())))
+      return signalPassFailure();
+    functions = findWanted(getOperation());
+  }
+  if (failed(run(functions)) || failed(reportLeft(functions)))
+    signalPassFailure();
+}

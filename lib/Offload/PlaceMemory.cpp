@@ -1,0 +1,353 @@
+//===- PlaceMemory.cpp - memory that the device reaches -------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Values that may be views of one piece of memory are placed together, whatever
+// control flow they went through.
+//===----------------------------------------------------------------------===//
+
+#include "GPUAsync/Offload/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace mlir::gpuasync {
+#define GEN_PASS_DEF_GPUASYNCPLACEMEMORY
+#include "GPUAsync/Offload/Passes.h.inc"
+} // namespace mlir::gpuasync
+
+using namespace mlir;
+using namespace mlir::gpuasync;
+
+namespace {
+/// Values that may be views of one piece of memory, and who touches it.
+struct Piece {
+  SmallVector<Value> values;
+  /// Where it comes from: arguments, allocations, constants, calls.
+  SmallVector<Value> origins;
+  bool isInKernels = false, isWritten = false;
+  /// Single elements that the host reads or writes.
+  SmallVector<Operation *> elements;
+  SmallVector<memref::DeallocOp> frees;
+  /// What takes the memory elsewhere.
+  Operation *escape = nullptr;
+};
+
+struct PlaceMemory
+    : public gpuasync::impl::GPUAsyncPlaceMemoryBase<PlaceMemory> {
+  using Base::Base;
+  void runOnOperation() override;
+
+private:
+  void findPieces();
+  void addUser(Piece &piece, Value value, Operation *user);
+  LogicalResult place(Piece &piece);
+  void registerOrigin(Value origin);
+  void shadow(Piece &piece, Value origin);
+  void copyElement(Operation *op);
+
+  std::vector<Piece> pieces;
+};
+} // namespace
+
+/// Whether the op, in a kernel, may write the memory behind the value.
+static bool mayWrite(Operation *op, Value value) {
+  auto effects = dyn_cast<MemoryEffectOpInterface>(op);
+  if (!effects)
+    return true;
+  SmallVector<MemoryEffects::EffectInstance> found;
+  effects.getEffects(found);
+  return llvm::any_of(found, [&](const MemoryEffects::EffectInstance &effect) {
+    return isa<MemoryEffects::Write>(effect.getEffect()) &&
+           (!effect.getValue() || effect.getValue() == value);
+  });
+}
+
+void PlaceMemory::addUser(Piece &piece, Value value, Operation *user) {
+  if (user->getParentOfType<gpu::LaunchOp>()) {
+    piece.isInKernels = true;
+    piece.isWritten |= mayWrite(user, value);
+    return;
+  }
+  if (auto launch = dyn_cast<gpu::LaunchFuncOp>(user)) {
+    piece.isInKernels = piece.isWritten = true;
+  } else if (auto copy = dyn_cast<gpu::MemcpyOp>(user)) {
+    piece.isWritten |= copy.getDst() == value;
+  } else if (auto copy = dyn_cast<memref::CopyOp>(user)) {
+    piece.isWritten |= copy.getTarget() == value;
+  } else if (auto free = dyn_cast<memref::DeallocOp>(user)) {
+    piece.frees.push_back(free);
+  } else if (isa<memref::LoadOp>(user)) {
+    piece.elements.push_back(user);
+  } else if (auto store = dyn_cast<memref::StoreOp>(user)) {
+    piece.elements.push_back(user);
+    piece.isWritten = true;
+  } else if (!isa<memref::DimOp, ViewLikeOpInterface, arith::SelectOp,
+                  memref::ExtractStridedMetadataOp, RegionBranchOpInterface,
+                  RegionBranchTerminatorOpInterface>(user) ||
+             user->hasTrait<OpTrait::ReturnLike>()) {
+    bool isYield = isa<RegionBranchTerminatorOpInterface>(user) &&
+                   user->getParentOp() != getOperation();
+    if (!isYield)
+      piece.escape = user;
+  }
+}
+
+void PlaceMemory::findPieces() {
+  BufferViewFlowAnalysis flow(getOperation());
+  llvm::EquivalenceClasses<void *> same;
+  llvm::MapVector<Value, bool> all;
+  auto add = [&](Value value) {
+    if (isa<BaseMemRefType>(value.getType()))
+      all[value] = true;
+  };
+  for (Value argument : getOperation().getArguments())
+    add(argument);
+  getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isa<gpu::LaunchOp>(op)) {
+      // Views that kernels make belong to what they are of.
+      op->walk([&](Operation *inner) {
+        if (isa<ViewLikeOpInterface>(inner))
+          llvm::for_each(inner->getResults(), add);
+      });
+      return WalkResult::skip();
+    }
+    llvm::for_each(op->getResults(), add);
+    for (Region &region : op->getRegions())
+      for (Block &block : region)
+        llvm::for_each(block.getArguments(), add);
+    return WalkResult::advance();
+  });
+  for (auto &[value, unused] : all) {
+    same.insert(value.getAsOpaquePointer());
+    for (Value view : flow.resolve(value))
+      if (all.contains(view))
+        same.unionSets(value.getAsOpaquePointer(), view.getAsOpaquePointer());
+  }
+  llvm::MapVector<void *, Piece> found;
+  for (auto &[value, unused] : all) {
+    Piece &piece = found[same.getLeaderValue(value.getAsOpaquePointer())];
+    piece.values.push_back(value);
+    Operation *maker = value.getDefiningOp();
+    bool isArgument =
+        !maker && value.getParentRegion() == &getOperation().getFunctionBody();
+    if (isArgument ||
+        (maker &&
+         !isa<ViewLikeOpInterface, arith::SelectOp, RegionBranchOpInterface>(
+             maker)))
+      piece.origins.push_back(value);
+    for (Operation *user : value.getUsers())
+      addUser(piece, value, user);
+  }
+  for (auto &[leader, piece] : found)
+    pieces.push_back(std::move(piece));
+}
+
+/// Registers the memory with the device as long as it is there.
+void PlaceMemory::registerOrigin(Value origin) {
+  OpBuilder builder(&getContext());
+  builder.setInsertionPointAfterValue(origin);
+  Location loc = origin.getLoc();
+  auto ranked = cast<MemRefType>(origin.getType());
+  auto type =
+      UnrankedMemRefType::get(ranked.getElementType(), ranked.getMemorySpace());
+  // No bytes cannot be registered.
+  if (llvm::is_contained(ranked.getShape(), 0))
+    return;
+  Value elements;
+  for (int64_t dim = 0; dim < ranked.getRank(); ++dim)
+    if (ranked.isDynamicDim(dim)) {
+      Value index = arith::ConstantIndexOp::create(builder, loc, dim);
+      Value size = memref::DimOp::create(builder, loc, origin, index);
+      elements =
+          elements ? arith::MulIOp::create(builder, loc, elements, size) : size;
+    }
+  Value isThere;
+  if (elements) {
+    Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+    isThere = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
+                                    elements, zero);
+  }
+  Value memory = memref::CastOp::create(builder, loc, type, origin);
+  auto guarded = [&](function_ref<void()> create) {
+    OpBuilder::InsertionGuard guard(builder);
+    if (isThere) {
+      auto branch = scf::IfOp::create(builder, loc, isThere);
+      builder.setInsertionPointToStart(branch.thenBlock());
+    }
+    create();
+  };
+  guarded([&] { gpu::HostRegisterOp::create(builder, loc, memory); });
+  SmallVector<Operation *> last;
+  for (Operation *user : origin.getUsers())
+    if (isa<memref::DeallocOp>(user))
+      last.push_back(user);
+  if (last.empty()) {
+    Block *block = origin.getParentBlock();
+    last.push_back(block->getTerminator());
+  }
+  for (Operation *op : last) {
+    builder.setInsertionPoint(op);
+    guarded([&] { gpu::HostUnregisterOp::create(builder, loc, memory); });
+  }
+}
+
+/// Gives it memory on the device.
+void PlaceMemory::shadow(Piece &piece, Value origin) {
+  OpBuilder builder(&getContext());
+  builder.setInsertionPointAfterValue(origin);
+  Location loc = origin.getLoc();
+  auto type = cast<MemRefType>(origin.getType());
+  auto argument = dyn_cast<BlockArgument>(origin);
+  bool isResult = argument && getOperation().getArgAttr(argument.getArgNumber(),
+                                                        kResultAttrName);
+  SmallVector<Value> sizes;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    if (type.isDynamicDim(dim)) {
+      Value index = arith::ConstantIndexOp::create(builder, loc, dim);
+      sizes.push_back(memref::DimOp::create(builder, loc, origin, index));
+    }
+  auto contiguous = MemRefType::get(type.getShape(), type.getElementType());
+  auto alloc =
+      gpu::AllocOp::create(builder, loc, contiguous, Type(), ValueRange(),
+                           sizes, ValueRange(), /*hostShared=*/false);
+  Value memory = alloc.getMemref();
+  llvm::SmallPtrSet<Operation *, 8> own{alloc};
+  if (!isResult)
+    own.insert(gpu::MemcpyOp::create(builder, loc, Type(), ValueRange(), memory,
+                                     origin));
+  if (contiguous != type)
+    memory = memref::CastOp::create(builder, loc, type, memory);
+  Block *block = origin.getParentBlock();
+  Operation *end = block->getTerminator();
+  builder.setInsertionPoint(end);
+  bool isConstant = origin.getDefiningOp<memref::GetGlobalOp>() != nullptr;
+  if (!isConstant && (isResult || piece.isWritten))
+    own.insert(gpu::MemcpyOp::create(builder, loc, Type(), ValueRange(), origin,
+                                     alloc.getMemref()));
+  gpu::DeallocOp::create(builder, loc, Type(), ValueRange(), alloc.getMemref());
+  origin.replaceUsesWithIf(memory, [&](OpOperand &use) {
+    return !own.contains(use.getOwner()) &&
+           !isa<memref::DimOp, memref::DeallocOp>(use.getOwner());
+  });
+}
+
+/// The host's access to an element of device memory.
+void PlaceMemory::copyElement(Operation *op) {
+  OpBuilder builder(op);
+  Location loc = op->getLoc();
+  auto load = dyn_cast<memref::LoadOp>(op);
+  auto store = dyn_cast<memref::StoreOp>(op);
+  Value memory = load ? load.getMemref() : store.getMemref();
+  ValueRange indices = load ? load.getIndices() : store.getIndices();
+  auto type = cast<MemRefType>(memory.getType());
+  SmallVector<OpFoldResult> offsets(indices.begin(), indices.end()),
+      ones(type.getRank(), builder.getIndexAttr(1));
+  auto viewType =
+      cast<MemRefType>(memref::SubViewOp::inferRankReducedResultType(
+          {}, type, offsets, ones, ones));
+  Value view = memref::SubViewOp::create(builder, loc, viewType, memory,
+                                         offsets, ones, ones);
+  Value element = memref::AllocaOp::create(
+      builder, loc, MemRefType::get({}, type.getElementType()));
+  if (store) {
+    memref::StoreOp::create(builder, loc, store.getValue(), element);
+    gpu::MemcpyOp::create(builder, loc, Type(), ValueRange(), view, element);
+  } else {
+    gpu::MemcpyOp::create(builder, loc, Type(), ValueRange(), element, view);
+    load.replaceAllUsesWith(
+        memref::LoadOp::create(builder, loc, element).getResult());
+  }
+  op->erase();
+}
+
+LogicalResult PlaceMemory::place(Piece &piece) {
+  if (!piece.isInKernels)
+    return success();
+  SmallVector<Value> allocs, others;
+  for (Value origin : piece.origins) {
+    if (origin.getDefiningOp<gpu::AllocOp>())
+      continue;
+    (origin.getDefiningOp<memref::AllocOp>() ? allocs : others)
+        .push_back(origin);
+  }
+  if (allocs.empty() && others.empty())
+    return success();
+  bool isPrivate = others.empty() && piece.elements.empty() && !piece.escape;
+  if (device == OffloadDevice::CPU && !isPrivate) {
+    for (Value origin : piece.origins)
+      if (isa<MemRefType>(origin.getType()) &&
+          !origin.getDefiningOp<gpu::AllocOp>())
+        registerOrigin(origin);
+    return success();
+  }
+  for (Value origin : others) {
+    Operation *maker = origin.getDefiningOp();
+    if (maker && !isa<memref::GetGlobalOp, memref::AllocaOp>(maker))
+      return maker->emitError("a kernel touches this memory, and it is not "
+                              "known where it is: copy it to memory that is "
+                              "allocated here");
+  }
+  if (piece.escape)
+    return piece.escape->emitError(
+        "takes memory that a kernel touches and that would be on the device: "
+        "copy it to memory of its own first");
+  for (Operation *op : piece.elements)
+    copyElement(op);
+  for (Value origin : others)
+    shadow(piece, origin);
+  for (Value origin : allocs) {
+    auto alloc = origin.getDefiningOp<memref::AllocOp>();
+    OpBuilder builder(alloc);
+    auto onDevice = gpu::AllocOp::create(
+        builder, alloc.getLoc(), alloc.getType(), Type(), ValueRange(),
+        alloc.getDynamicSizes(), alloc.getSymbolOperands(),
+        /*hostShared=*/false);
+    alloc.replaceAllUsesWith(onDevice.getMemref());
+    alloc.erase();
+  }
+  for (memref::DeallocOp free : piece.frees) {
+    OpBuilder builder(free);
+    gpu::DeallocOp::create(builder, free.getLoc(), Type(), ValueRange(),
+                           free.getMemref());
+    free.erase();
+  }
+  return success();
+}
+
+void PlaceMemory::runOnOperation() {
+  if (getOperation().isExternal())
+    return;
+  SmallVector<memref::CopyOp> copies;
+  bool hasKernels = false;
+  getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isa<gpu::LaunchOp, gpu::LaunchFuncOp>(op)) {
+      hasKernels = true;
+      return WalkResult::skip();
+    }
+    if (auto copy = dyn_cast<memref::CopyOp>(op))
+      copies.push_back(copy);
+    return WalkResult::advance();
+  });
+  if (!hasKernels)
+    return;
+  pieces.clear();
+  for (memref::CopyOp copy : copies) {
+    OpBuilder builder(copy);
+    gpu::MemcpyOp::create(builder, copy.getLoc(), Type(), ValueRange(),
+                          copy.getTarget(), copy.getSource());
+    copy.erase();
+  }
+  findPieces();
+  for (Piece &piece : pieces)
+    if (failed(place(piece)))
+      return signalPassFailure();
+}

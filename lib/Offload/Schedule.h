@@ -1,0 +1,43 @@
+//===- Schedule.h - how work is cut into blocks -----------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The one place where sizes of tiles are chosen.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_LIB_OFFLOAD_SCHEDULE_H
+#define GPUASYNC_LIB_OFFLOAD_SCHEDULE_H
+
+#include "GPUAsync/Options.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace mlir::gpuasync::offload {
+
+/// What a kind of device is given.
+struct Schedule {
+  /// Threads of a block. One: a block is a nest of loops.
+  int64_t threads;
+  /// Elements that a block computes where each is by itself.
+  int64_t elements;
+  /// Columns of a contraction's tile, and rows.
+  int64_t contraction;
+  /// Bytes that a block may keep to itself.
+  int64_t scratch;
+
+  static Schedule get(OffloadDevice device);
+
+  /// The tile of each of the op's loops, 0 for those that are not cut: only
+  /// those of `tileable` are. `isRow`: for each tile the block needs all of the
+  /// loops that are not.
+  SmallVector<int64_t> chooseTile(linalg::LinalgOp op,
+                                  const llvm::BitVector &tileable, bool isRow,
+                                  bool hasContraction) const;
+};
+
+/// Whether the op, of any name, multiplies and adds up.
+bool isContraction(linalg::LinalgOp op);
+
+} // namespace mlir::gpuasync::offload
+
+#endif // GPUASYNC_LIB_OFFLOAD_SCHEDULE_H

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: gpu-opt %s -split-input-file -gpu-async-fuse-elementwise -canonicalize -cse | FileCheck %s
+
+// What is elementwise becomes one op, whatever it was written as.
+// CHECK-LABEL: func.func @chain
+// CHECK: linalg.generic
+// CHECK: arith.addf
+// CHECK-NEXT: math.exp
+// CHECK-NEXT: arith.negf
+// CHECK-NEXT: linalg.yield
+// CHECK-NOT: linalg.generic
+// CHECK: return
+func.func @chain(%a: tensor<?xf32>, %b: tensor<?xf32>) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %a, %c0 : tensor<?xf32>
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %s = linalg.add ins(%a, %b : tensor<?xf32>, tensor<?xf32>) outs(%e : tensor<?xf32>) -> tensor<?xf32>
+  %x = math.exp %s : tensor<?xf32>
+  %y = linalg.negf ins(%x : tensor<?xf32>) outs(%e : tensor<?xf32>) -> tensor<?xf32>
+  return %y : tensor<?xf32>
+}
+
+// -----
+
+// An exp would be computed for each column of the product; a change of indices
+// costs nothing.
+// CHECK-LABEL: func.func @operand
+// CHECK: linalg.generic
+// CHECK: math.exp
+// CHECK: linalg.generic
+// CHECK-SAME: iterator_types = ["parallel", "parallel", "reduction"]
+// CHECK-SAME: ins(%{{.*}}, %arg1
+// CHECK-NOT: linalg.generic
+// CHECK: return
+func.func @operand(%a: tensor<8x16xf32>, %b: tensor<4x16xf32>) -> tensor<8x4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %x = math.exp %a : tensor<8x16xf32>
+  %bt = tensor.empty() : tensor<16x4xf32>
+  %t = linalg.transpose ins(%b : tensor<4x16xf32>) outs(%bt : tensor<16x4xf32>) permutation = [1, 0]
+  %e = tensor.empty() : tensor<8x4xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<8x4xf32>) -> tensor<8x4xf32>
+  %p = linalg.matmul ins(%x, %t : tensor<8x16xf32>, tensor<16x4xf32>) outs(%f : tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %p : tensor<8x4xf32>
+}
+
+// -----
+
+// What two ops use is computed once if it is not cheap, a sum of two for each.
+// CHECK-LABEL: func.func @twice
+// CHECK: linalg.generic
+// CHECK: math.tanh
+// CHECK: linalg.generic
+// CHECK: arith.addf
+// CHECK: arith.mulf
+// CHECK-NOT: math.tanh
+// CHECK: return
+func.func @twice(%a: tensor<8xf32>, %b: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %t = math.tanh %a : tensor<8xf32>
+  %x = arith.addf %t, %b : tensor<8xf32>
+  %y = arith.mulf %t, %x : tensor<8xf32>
+  return %t, %y : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// A pad is a fill and a copy into it, a softmax the ops that it is made of.
+// CHECK-LABEL: func.func @named
+// CHECK-NOT: tensor.pad
+// CHECK-NOT: linalg.softmax
+// CHECK: linalg.fill
+// CHECK: tensor.insert_slice
+// CHECK: math.exp
+// CHECK: return
+func.func @named(%a: tensor<3x4xf32>) -> tensor<5x4xf32> {
+  %zero = arith.constant 0.0 : f32
+  %p = tensor.pad %a low[1, 0] high[1, 0] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %zero : f32
+  } : tensor<3x4xf32> to tensor<5x4xf32>
+  %e = tensor.empty() : tensor<5x4xf32>
+  %s = linalg.softmax dimension(1) ins(%p : tensor<5x4xf32>) outs(%e : tensor<5x4xf32>) -> tensor<5x4xf32>
+  return %s : tensor<5x4xf32>
+}

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: gpu-opt %s -split-input-file -gpu-async-launch-tiles=device=cpu -canonicalize -cse -verify-diagnostics | FileCheck %s --check-prefixes=CHECK,CPU
+// RUN: gpu-opt %s -split-input-file -gpu-async-launch-tiles=device=gpu -canonicalize -cse -verify-diagnostics | FileCheck %s --check-prefixes=CHECK,GPU
+
+// A block for each iteration. Its threads share what is done, with a barrier
+// before the next op; what it allocates is its own.
+// CHECK-LABEL: func.func @tiles
+// CHECK: gpu.launch blocks(%[[B:.*]], %{{.*}}, %{{.*}}) in (%{{.*}} = %c10,
+// CPU-SAME: in (%{{.*}} = %c1, %{{.*}} = %c1, %{{.*}} = %c1) {
+// GPU-SAME: threads(%[[T:.*]], %{{.*}}, %{{.*}}) in (%{{.*}} = %c256,
+// GPU-SAME: workgroup(%[[W:.*]] : memref<8xf32, #gpu.address_space<workgroup>>)
+// CPU: memref.alloca() {alignment = 64 : i64} : memref<8xf32>
+// CPU: scf.for %{{.*}} = %c0 to %c8 step %c1
+// GPU: scf.for %{{.*}} = %[[T]] to %c8 step %c256
+// CHECK: math.exp
+// GPU: memref.store %{{.*}}, %[[W]]
+// GPU: gpu.barrier
+// CPU-NOT: gpu.barrier
+// CHECK: arith.addf
+// GPU-NOT: gpu.barrier
+// CHECK: gpu.terminator
+#map = affine_map<(i) -> (i)>
+func.func @tiles(%a: memref<10x8xf32>) {
+  scf.forall (%i) in (10) {
+    %row = memref.subview %a[%i, 0] [1, 8] [1, 1] : memref<10x8xf32> to memref<8xf32, strided<[1], offset: ?>>
+    %t = memref.alloc() : memref<8xf32>
+    linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel"]} ins(%row : memref<8xf32, strided<[1], offset: ?>>) outs(%t : memref<8xf32>) {
+    ^bb0(%x: f32, %o: f32):
+      %y = math.exp %x : f32
+      linalg.yield %y : f32
+    }
+    linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel"]} ins(%t : memref<8xf32>) outs(%row : memref<8xf32, strided<[1], offset: ?>>) {
+    ^bb0(%x: f32, %o: f32):
+      %y = arith.addf %x, %o : f32
+      linalg.yield %y : f32
+    }
+    memref.dealloc %t : memref<8xf32>
+  }
+  return
+}
+
+// -----
+
+// A thread for each iteration, of any bounds and steps.
+// CHECK-LABEL: func.func @elements
+// CHECK: %[[D:.*]] = arith.subi %arg2, %arg1
+// CHECK: %[[N:.*]] = arith.maxsi %[[D]], %c0
+// CHECK: %[[C:.*]] = arith.ceildivui %[[N]], %arg3
+// CHECK: gpu.launch
+// CHECK: %[[LIN:.*]] = arith.addi
+// CHECK: arith.cmpi ult, %[[LIN]]
+// CHECK: scf.if
+// CHECK: memref.store
+func.func @elements(%a: memref<?x?xf32>, %from: index, %to: index, %step: index, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c3 = arith.constant 3 : index
+  %c1 = arith.constant 1 : index
+  scf.parallel (%i, %j) = (%from, %c0) to (%to, %c3) step (%step, %c1) {
+    memref.store %v, %a[%i, %j] : memref<?x?xf32>
+    scf.reduce
+  }
+  return
+}
+
+// -----
+
+// The results of a reduction loop are the host's.
+// CHECK-LABEL: func.func @reduces
+// CHECK-NOT: gpu.launch
+func.func @reduces(%a: memref<8xf32>) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 8 : index
+  %zero = arith.constant 0.0 : f32
+  %r = scf.parallel (%i) = (%c0) to (%c8) step (%c1) init (%zero) -> f32 {
+    %v = memref.load %a[%i] : memref<8xf32>
+    scf.reduce(%v : f32) {
+    ^bb0(%x: f32, %y: f32):
+      %s = arith.addf %x, %y : f32
+      scf.reduce.return %s : f32
+    }
+  }
+  return %r : f32
+}
+
+// -----
+
+func.func @unbounded(%a: memref<?x?xf32>, %n: index, %v: f32) {
+  scf.forall (%i) in (10) {
+    // expected-error @below {{a kernel cannot allocate memory whose size has no bound that is known before the program runs}}
+    %t = memref.alloc(%n) : memref<?xf32>
+    linalg.fill ins(%v : f32) outs(%t : memref<?xf32>)
+    memref.dealloc %t : memref<?xf32>
+  }
+  return
+}
