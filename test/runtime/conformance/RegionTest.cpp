@@ -239,6 +239,34 @@ TEST_P(Regions, StreamsThatEndInside) {
   expectPlayed(3, 1);
 }
 
+// More streams than are kept idle: a graph does not ask the one that it ran on
+// whether it has ended, once that is gone.
+TEST_P(Regions, StreamsThatAreGone_G02) {
+  constexpr int count = 120;
+  for (int last = 0; last < count; last += 13) {
+    Words out(64);
+    {
+      FrameScope frame(*program);
+      std::vector<gpuasync_stream *> streams;
+      for (int i = 0; i < count; ++i)
+        streams.push_back(frame.stream());
+      gpuasync_stream *on = streams[last];
+      uint32_t *x = frame.alloc(on, 64);
+      {
+        RegionScope region(frame, REGION);
+        frame.launch(on, Store, 1, 64, StoreParams{x, uint32_t(last)});
+        frame.launch(on, MulAdd, 1, 64, MulAddParams{x, 64, 10, 2});
+      }
+      frame.copy(on, out.data(), x, 256);
+      frame.dealloc(on, x);
+      ASSERT_EQ(frame.wait({on}), 0);
+      for (gpuasync_stream *stream : streams)
+        frame.destroy(stream, /*idle=*/true);
+    }
+    EXPECT_EQ(out, Words(64, 10 * last + 2));
+  }
+}
+
 // A caller's stream has work that nobody knows of: only what is ordered behind
 // it anyway runs there as a graph, and what follows is behind it.
 TEST_P(Regions, CallersStream_G02) {

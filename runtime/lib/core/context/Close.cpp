@@ -141,15 +141,17 @@ void gpuasync_context::drainRetired() {
 
 void gpuasync_context::carryOutRetired() {
   retiredCount.store(0); // what comes from here on may be seen or not
-  streams.destroyRetired();
   Regions::Gone graphs;
   {
     std::lock_guard<std::mutex> lock(poolMutex);
     for (Instance *instance : instances)
-      if (Regions *regions = instance->regions.load())
+      if (Regions *regions = instance->regions.load()) {
         regions->takeRetired(graphs);
+        regions->forgetStreams();
+      }
   }
   destroyGraphs(*this, graphs);
+  streams.destroyRetired();
   registrations.unregister(/*all=*/false);
   memory.trimToLimit();
 }

@@ -175,6 +175,13 @@ void Regions::takeAll(Gone &gone) {
   }
 }
 
+void Regions::forgetStreams() {
+  std::lock_guard<std::mutex> lock(mutex);
+  for (auto &[key, region] : regions)
+    for (std::unique_ptr<Executable> &each : region.idle)
+      each->lastOn = nullptr;
+}
+
 void Regions::keepChoices() {
   gpuasync_context &context = *instance.context;
   std::vector<PastChoice> kept;

@@ -120,6 +120,9 @@ public:
   /// Takes out what is retired, or all that there is: then no call holds one.
   void takeRetired(Gone &gone);
   void takeAll(Gone &gone);
+  /// Nothing of the context runs, and no call holds an executable: streams that
+  /// they were launched on may go.
+  void forgetStreams();
 
 private:
   /// Graphs that a region keeps, of all threads, and that wait for their end.
