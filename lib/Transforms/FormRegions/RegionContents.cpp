@@ -132,13 +132,16 @@ static bool hasWorkEachRound(Operation *loop) {
   return false;
 }
 
-/// Of what a function calls, `callers` are on the way to it.
+/// `known` has each function that was asked for, false from its beginning on:
+/// one that calls itself does more than compute, and so does all that calls it.
 static bool onlyComputes(Operation *called,
-                         SmallPtrSetImpl<Operation *> &callers) {
+                         llvm::DenseMap<Operation *, bool> &known) {
   auto function = dyn_cast_or_null<FunctionOpInterface>(called);
-  if (!function || !function.getFunctionBody().hasOneBlock() ||
-      !callers.insert(function).second)
+  if (!function || !function.getFunctionBody().hasOneBlock())
     return false;
+  auto [entry, isNew] = known.try_emplace(function, false);
+  if (!isNew)
+    return entry->second;
   WalkResult result =
       function.getFunctionBody().walk([&](Operation *op) -> WalkResult {
         auto branch = dyn_cast<RegionBranchOpInterface>(op);
@@ -146,18 +149,19 @@ static bool onlyComputes(Operation *called,
                                !branch.hasLoop()
                          : op->getNumRegions() == 0;
         if (auto call = dyn_cast<CallOpInterface>(op))
-          is = onlyComputes(call.resolveCallable(), callers);
+          is = onlyComputes(call.resolveCallable(), known);
         else if (!branch)
           is = is && isMemoryEffectFree(op);
         return is ? WalkResult::advance() : WalkResult::interrupt();
       });
-  callers.erase(function);
-  return !result.wasInterrupted();
+  const bool only = !result.wasInterrupted();
+  known[function] = only; // `entry` may have moved
+  return only;
 }
 
 bool mlir::gpuasync::regions::onlyComputes(CallOpInterface call) {
-  SmallPtrSet<Operation *, 4> callers;
-  return ::onlyComputes(call.resolveCallable(), callers);
+  llvm::DenseMap<Operation *, bool> known;
+  return ::onlyComputes(call.resolveCallable(), known);
 }
 
 std::optional<Border> RegionContents::findBorderIn(Operation *op) {
