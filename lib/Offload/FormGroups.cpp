@@ -120,11 +120,12 @@ bool Group::add(linalg::LinalgOp op) {
     return false;
   // What a block keeps of it: all of what is not cut.
   auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
-  if (!type)
+  std::optional<int64_t> element =
+      type ? getElementBytes(type.getElementType()) : std::nullopt;
+  if (!element)
     return false;
   bool isFill = isa<linalg::FillOp>(op);
-  int64_t bytes =
-      isFill ? 0 : std::max<int64_t>(type.getElementTypeBitWidth() / 8, 1);
+  int64_t bytes = isFill ? 0 : *element;
   for (auto [place, size] : llvm::enumerate(type.getShape())) {
     int loop = cast<AffineDimExpr>(result.getResult(place)).getPosition();
     bool isCut = llvm::any_of(

@@ -9,12 +9,14 @@
 #include "GPUAsync/Offload/Passes.h"
 #include "Schedule.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mlir::gpuasync {
@@ -79,11 +81,13 @@ struct FuseElementwise
     tensor::populateFoldTensorEmptyPatterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       return signalPassFailure();
+    readElements();
     splitDestinations();
   }
 
 private:
   LogicalResult generalize();
+  void readElements();
   void splitDestinations();
 };
 } // namespace
@@ -116,6 +120,80 @@ LogicalResult FuseElementwise::generalize() {
     }
   }
   return success();
+}
+
+/// Whether tiles of the loops are tiles of the operand: an index runs backwards
+/// nowhere, and is no remainder or quotient.
+static bool isCutLikeLoops(AffineMap map) {
+  return llvm::all_of(map.getResults(), [&](AffineExpr result) {
+    bool isForward = true;
+    result.walk([&](AffineExpr part) {
+      if (auto constant = dyn_cast<AffineConstantExpr>(part))
+        isForward &= constant.getValue() >= 0;
+      isForward &=
+          !llvm::is_contained({AffineExprKind::Mod, AffineExprKind::FloorDiv,
+                               AffineExprKind::CeilDiv},
+                              part.getKind());
+    });
+    return isForward;
+  });
+}
+
+/// An operand that tiles of the loops do not cut into tiles is read element by
+/// element, from wherever it is.
+void FuseElementwise::readElements() {
+  IRRewriter rewriter(&getContext());
+  SmallVector<linalg::GenericOp> ops;
+  getOperation()->walk([&](linalg::GenericOp op) {
+    if (op.hasPureTensorSemantics() &&
+        llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *input) {
+          return !isCutLikeLoops(op.getMatchingIndexingMap(input));
+        }))
+      ops.push_back(op);
+  });
+  for (linalg::GenericOp op : ops) {
+    Location loc = op.getLoc();
+    rewriter.setInsertionPoint(op);
+    SmallVector<Value> inputs;
+    SmallVector<AffineMap> maps;
+    for (OpOperand *input : op.getDpsInputOperands())
+      if (isCutLikeLoops(op.getMatchingIndexingMap(input))) {
+        inputs.push_back(input->get());
+        maps.push_back(op.getMatchingIndexingMap(input));
+      }
+    for (OpOperand &output : op.getDpsInitsMutable())
+      maps.push_back(op.getMatchingIndexingMap(&output));
+    auto created = linalg::GenericOp::create(
+        rewriter, loc, op->getResultTypes(), inputs, op.getOutputs(), maps,
+        op.getIteratorTypesArray(),
+        [&](OpBuilder &builder, Location loc, ValueRange arguments) {
+          IRMapping map;
+          SmallVector<Value> indices;
+          for (unsigned loop = 0; loop < op.getNumLoops(); ++loop)
+            indices.push_back(linalg::IndexOp::create(builder, loc, loop));
+          unsigned next = 0;
+          for (OpOperand *input : op.getDpsInputOperands()) {
+            AffineMap place = op.getMatchingIndexingMap(input);
+            Value value;
+            if (isCutLikeLoops(place)) {
+              value = arguments[next++];
+            } else {
+              SmallVector<Value> at;
+              for (AffineExpr result : place.getResults())
+                at.push_back(affine::AffineApplyOp::create(
+                    builder, loc, AffineMap::get(place.getNumDims(), 0, result),
+                    indices));
+              value = tensor::ExtractOp::create(builder, loc, input->get(), at);
+            }
+            map.map(op.getMatchingBlockArgument(input), value);
+          }
+          for (OpOperand &output : op.getDpsInitsMutable())
+            map.map(op.getMatchingBlockArgument(&output), arguments[next++]);
+          for (Operation &inner : *op.getBody())
+            builder.clone(inner, map);
+        });
+    rewriter.replaceOp(op, created);
+  }
 }
 
 /// What is filled for several ops is filled for each.

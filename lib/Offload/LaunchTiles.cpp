@@ -39,6 +39,8 @@ struct LaunchTiles
 private:
   LogicalResult launch(LoopLikeOpInterface loop);
   LogicalResult writeBlock(gpu::LaunchOp launch, bool isThread);
+  LogicalResult makeInnerLoops(gpu::LaunchOp launch, bool isShared,
+                               SmallVectorImpl<Operation *> &ofThreads);
   LogicalResult keepInBlock(gpu::LaunchOp launch, bool isThread);
 };
 } // namespace
@@ -55,36 +57,58 @@ static bool isOfElements(LoopLikeOpInterface loop) {
               .wasInterrupted();
 }
 
+namespace {
+/// The iterations of a parallel loop, counted from 0.
+struct Bounds {
+  Bounds(OpBuilder &builder, LoopLikeOpInterface loop) : loc(loop.getLoc()) {
+    auto get = [&](OpFoldResult value) {
+      return getValueOrCreateConstantIndexOp(builder, loc, value);
+    };
+    Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
+    total = arith::ConstantIndexOp::create(builder, loc, 1);
+    for (auto [from, to, by] :
+         llvm::zip(*loop.getLoopLowerBounds(), *loop.getLoopUpperBounds(),
+                   *loop.getLoopSteps())) {
+      lower.push_back(get(from));
+      steps.push_back(get(by));
+      // None where the bounds are the wrong way round.
+      Value length = arith::MaxSIOp::create(
+          builder, loc,
+          arith::SubIOp::create(builder, loc, get(to), lower.back()), zero);
+      counts.push_back(
+          arith::CeilDivUIOp::create(builder, loc, length, steps.back()));
+      total = arith::MulIOp::create(builder, loc, total, counts.back());
+    }
+  }
+  /// The loop's induction variables in iteration `number`.
+  SmallVector<Value> getIndices(OpBuilder &builder, Value number) const {
+    SmallVector<Value> indices = delinearize(builder, loc, number, counts);
+    for (auto [index, from, step] : llvm::zip(indices, lower, steps))
+      index = arith::AddIOp::create(
+          builder, loc, arith::MulIOp::create(builder, loc, index, step), from);
+    return indices;
+  }
+
+  Location loc;
+  SmallVector<Value> lower, steps, counts;
+  Value total;
+};
+} // namespace
+
 LogicalResult LaunchTiles::launch(LoopLikeOpInterface loop) {
   Schedule schedule = Schedule::get(device);
   IRRewriter rewriter(loop);
   Location loc = loop.getLoc();
   bool isThread = isOfElements(loop);
-  auto get = [&](OpFoldResult value) {
-    return getValueOrCreateConstantIndexOp(rewriter, loc, value);
-  };
-  Value one = arith::ConstantIndexOp::create(rewriter, loc, 1), total = one;
-  SmallVector<Value> lower, steps, counts;
-  for (auto [from, to, by] :
-       llvm::zip(*loop.getLoopLowerBounds(), *loop.getLoopUpperBounds(),
-                 *loop.getLoopSteps())) {
-    Value length = arith::SubIOp::create(rewriter, loc, get(to), get(from));
-    // None where the bounds are the wrong way round.
-    length = arith::MaxSIOp::create(
-        rewriter, loc, length,
-        arith::ConstantIndexOp::create(rewriter, loc, 0));
-    counts.push_back(
-        arith::CeilDivUIOp::create(rewriter, loc, length, get(by)));
-    lower.push_back(get(from));
-    steps.push_back(get(by));
-    total = arith::MulIOp::create(rewriter, loc, total, counts.back());
-  }
+  Bounds bounds(rewriter, loop);
+  Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
   // On a CPU the threads of a block are a loop, as long as these are.
   int64_t threads = isThread ? 256 : schedule.threads;
   Value threadCount = arith::ConstantIndexOp::create(rewriter, loc, threads);
   Value blocks =
-      isThread ? arith::CeilDivUIOp::create(rewriter, loc, total, threadCount)
-               : total;
+      isThread
+          ? arith::CeilDivUIOp::create(rewriter, loc, bounds.total, threadCount)
+          : bounds.total;
   auto launch = gpu::LaunchOp::create(rewriter, loc, blocks, one, one,
                                       threadCount, one, one);
   rewriter.setInsertionPointToStart(&launch.getBody().front());
@@ -97,14 +121,11 @@ LogicalResult LaunchTiles::launch(LoopLikeOpInterface loop) {
         arith::MulIOp::create(rewriter, loc, number, threadCount),
         launch.getThreadIds().x);
     auto isThere = arith::CmpIOp::create(
-        rewriter, loc, arith::CmpIPredicate::ult, number, total);
+        rewriter, loc, arith::CmpIPredicate::ult, number, bounds.total);
     auto branch = scf::IfOp::create(rewriter, loc, isThere);
     rewriter.setInsertionPoint(branch.thenBlock()->getTerminator());
   }
-  SmallVector<Value> indices = delinearize(rewriter, loc, number, counts);
-  for (auto [index, from, step] : llvm::zip(indices, lower, steps))
-    index = arith::AddIOp::create(
-        rewriter, loc, arith::MulIOp::create(rewriter, loc, index, step), from);
+  SmallVector<Value> indices = bounds.getIndices(rewriter, number);
   Block *body = &loop.getLoopRegions().front()->front();
   rewriter.eraseOp(body->getTerminator());
   rewriter.inlineBlockBefore(body, rewriter.getInsertionBlock(),
@@ -113,11 +134,60 @@ LogicalResult LaunchTiles::launch(LoopLikeOpInterface loop) {
   return writeBlock(launch, isThread);
 }
 
+/// Parallel loops in a block. Tiles come one after the other, and the threads
+/// share what is in each; single elements go to the threads in turn, with a
+/// barrier behind: these loops are put into `ofThreads`.
+LogicalResult
+LaunchTiles::makeInnerLoops(gpu::LaunchOp launch, bool isShared,
+                            SmallVectorImpl<Operation *> &ofThreads) {
+  IRRewriter rewriter(&getContext());
+  int64_t threads = isShared ? Schedule::get(device).threads : 1;
+  SmallVector<LoopLikeOpInterface> inner;
+  launch.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isa<scf::ForallOp, scf::ParallelOp>(op))
+      inner.push_back(cast<LoopLikeOpInterface>(op));
+  });
+  for (LoopLikeOpInterface loop : inner) {
+    if (loop->getNumResults())
+      return loop->emitError("reduces values in a kernel, which is not "
+                             "supported: use scf.for with iter_args");
+    Location loc = loop.getLoc();
+    rewriter.setInsertionPoint(loop);
+    bool isOfThreads = isShared && isOfElements(loop) &&
+                       llvm::none_of(ofThreads, [&](Operation *outer) {
+                         return outer->isProperAncestor(loop);
+                       });
+    Bounds bounds(rewriter, loop);
+    Value first =
+        isOfThreads
+            ? launch.getThreadIds().x
+            : arith::ConstantIndexOp::create(rewriter, loc, 0).getResult();
+    Value step = arith::ConstantIndexOp::create(rewriter, loc,
+                                                isOfThreads ? threads : 1);
+    auto turns = scf::ForOp::create(rewriter, loc, first, bounds.total, step);
+    if (isOfThreads) {
+      ofThreads.push_back(turns);
+      gpu::BarrierOp::create(rewriter, loc);
+    }
+    rewriter.setInsertionPoint(turns.getBody()->getTerminator());
+    SmallVector<Value> indices =
+        bounds.getIndices(rewriter, turns.getInductionVar());
+    Block *body = &loop.getLoopRegions().front()->front();
+    rewriter.eraseOp(body->getTerminator());
+    rewriter.inlineBlockBefore(body, turns.getBody()->getTerminator(), indices);
+    rewriter.eraseOp(loop);
+  }
+  return success();
+}
+
 /// The body of a block's or a thread's tile: loops of its linalg ops.
 LogicalResult LaunchTiles::writeBlock(gpu::LaunchOp launch, bool isThread) {
   Schedule schedule = Schedule::get(device);
   bool isShared = !isThread && schedule.threads > 1;
   IRRewriter rewriter(&getContext());
+  SmallVector<Operation *> ofThreads;
+  if (failed(makeInnerLoops(launch, isShared, ofThreads)))
+    return failure();
   SmallVector<memref::CopyOp> copies;
   launch.walk([&](memref::CopyOp copy) { copies.push_back(copy); });
   for (memref::CopyOp copy : copies) {
@@ -133,8 +203,13 @@ LogicalResult LaunchTiles::writeBlock(gpu::LaunchOp launch, bool isThread) {
   });
   Value thread = launch.getThreadIds().x;
   for (Operation *op : writers) {
-    if (!isShared) {
-      makeLoops(rewriter, cast<linalg::LinalgOp>(op));
+    bool isOfThread =
+        !isShared || llvm::any_of(ofThreads, [&](Operation *loop) {
+          return loop->isProperAncestor(op);
+        });
+    if (isOfThread) {
+      if (auto structured = dyn_cast<linalg::LinalgOp>(op))
+        makeLoops(rewriter, structured);
       continue;
     }
     rewriter.setInsertionPointAfter(op);
@@ -144,9 +219,10 @@ LogicalResult LaunchTiles::writeBlock(gpu::LaunchOp launch, bool isThread) {
       distribute(rewriter, structured, thread, schedule.threads);
       continue;
     }
-    // A single value: one thread writes it.
+    // A single value: one thread writes it, when all have read what was there.
     rewriter.setInsertionPoint(op);
     Location loc = op->getLoc();
+    gpu::BarrierOp::create(rewriter, loc);
     auto isFirst =
         arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, thread,
                               arith::ConstantIndexOp::create(rewriter, loc, 0));
@@ -159,9 +235,10 @@ LogicalResult LaunchTiles::writeBlock(gpu::LaunchOp launch, bool isThread) {
 /// The most bytes that what is allocated may have.
 static std::optional<int64_t> findMostBytes(Value memory) {
   auto type = cast<MemRefType>(memory.getType());
-  if (!type.getLayout().isIdentity() || !type.getElementType().isIntOrFloat())
+  std::optional<int64_t> element = getElementBytes(type.getElementType());
+  if (!type.getLayout().isIdentity() || !element)
     return std::nullopt;
-  int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  int64_t bytes = *element;
   for (int64_t dim = 0; dim < type.getRank(); ++dim) {
     int64_t size = type.getDimSize(dim);
     if (ShapedType::isDynamic(size)) {

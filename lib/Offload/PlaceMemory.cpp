@@ -296,6 +296,18 @@ LogicalResult PlaceMemory::place(Piece &piece) {
                               "known where it is: copy it to memory that is "
                               "allocated here");
   }
+  for (Value origin : piece.origins) {
+    auto type = dyn_cast<MemRefType>(origin.getType());
+    if (type &&
+        (type.getLayout().isIdentity() ||
+         memref::CastOp::areCastCompatible(
+             MemRefType::get(type.getShape(), type.getElementType()), type)))
+      continue;
+    return emitError(origin.getLoc())
+           << "a kernel touches memory of type " << origin.getType()
+           << ", which cannot be copied to the device as a whole: pass memory "
+              "without a layout of constant strides";
+  }
   if (piece.escape)
     return piece.escape->emitError(
         "takes memory that a kernel touches and that would be on the device: "

@@ -21,6 +21,22 @@ Schedule Schedule::get(OffloadDevice device) {
           /*scratch=*/40 << 10};
 }
 
+std::optional<int64_t> offload::getElementBytes(Type type) {
+  if (type.isIntOrFloat())
+    return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
+  if (type.isIndex())
+    return 8;
+  auto times = [](int64_t count, std::optional<int64_t> bytes) {
+    return bytes ? std::optional(count * *bytes) : std::nullopt;
+  };
+  if (auto complex = dyn_cast<ComplexType>(type))
+    return times(2, getElementBytes(complex.getElementType()));
+  if (auto vector = dyn_cast<VectorType>(type); vector && !vector.isScalable())
+    return times(vector.getNumElements(),
+                 getElementBytes(vector.getElementType()));
+  return std::nullopt;
+}
+
 bool offload::isContraction(linalg::LinalgOp op) {
   return op.getNumReductionLoops() > 0 && linalg::isaContractionOpInterface(op);
 }

@@ -35,6 +35,9 @@ struct Schedule {
                                   bool hasContraction) const;
 };
 
+/// Bytes of an element in memory; nothing if they are not known.
+std::optional<int64_t> getElementBytes(Type type);
+
 /// Whether the op, of any name, multiplies and adds up.
 bool isContraction(linalg::LinalgOp op);
 

@@ -81,3 +81,21 @@ func.func @named(%a: tensor<3x4xf32>) -> tensor<5x4xf32> {
   %s = linalg.softmax dimension(1) ins(%p : tensor<5x4xf32>) outs(%e : tensor<5x4xf32>) -> tensor<5x4xf32>
   return %s : tensor<5x4xf32>
 }
+
+// -----
+
+// What runs backwards is no tile of what it is read from: elements are.
+// CHECK-LABEL: func.func @backwards
+// CHECK: linalg.generic
+// CHECK-NOT: ins(%arg0
+// CHECK: linalg.index 0
+// CHECK: tensor.extract %arg0
+// CHECK: return
+func.func @backwards(%a: tensor<9xf32>) -> tensor<9xf32> {
+  %e = tensor.empty() : tensor<9xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (-i + 8)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%a : tensor<9xf32>) outs(%e : tensor<9xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    linalg.yield %x : f32
+  } -> tensor<9xf32>
+  return %r : tensor<9xf32>
+}

@@ -94,3 +94,38 @@ func.func @unbounded(%a: memref<?x?xf32>, %n: index, %v: f32) {
   }
   return
 }
+
+// -----
+
+// Parallel loops in a block: tiles one after the other, elements for the threads
+// in turn, with a barrier between them.
+// CHECK-LABEL: func.func @inner
+// CHECK: gpu.launch
+// CHECK: scf.for %{{.*}} = %c0 to %c2 step %c1
+// GPU: scf.for %{{.*}} = %[[T:.*]] to %c4 step %c256
+// GPU: gpu.barrier
+// GPU: scf.for %{{.*}} = %[[T]] to %c8 step %c256
+// CPU: scf.for %{{.*}} = %c0 to %c8 step %c1
+// CHECK: arith.mulf
+// GPU: gpu.barrier
+// CHECK: gpu.terminator
+func.func @inner(%a: memref<6x8xf32>, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c8 = arith.constant 8 : index
+  scf.forall (%i) in (6) {
+    scf.forall (%j) in (2) {
+      %at = arith.muli %j, %c4 : index
+      %tile = memref.subview %a[%i, %at] [1, 4] [1, 1] : memref<6x8xf32> to memref<4xf32, strided<[1], offset: ?>>
+      linalg.fill ins(%v : f32) outs(%tile : memref<4xf32, strided<[1], offset: ?>>)
+    }
+    scf.parallel (%j) = (%c0) to (%c8) step (%c1) {
+      %x = memref.load %a[%i, %j] : memref<6x8xf32>
+      %y = arith.mulf %x, %x : f32
+      memref.store %y, %a[%i, %j] : memref<6x8xf32>
+      scf.reduce
+    }
+  }
+  return
+}

@@ -30,3 +30,16 @@ func.func @of_call(%v: f32) {
   }
   return
 }
+
+// -----
+
+// expected-error @below {{a kernel touches memory of type 'memref<4xf32, strided<[2]>>', which cannot be copied to the device as a whole}}
+func.func @gaps(%t: memref<4xf32, strided<[2]>>, %v: f32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  gpu.launch blocks(%x, %y, %z) in (%gx = %c1, %gy = %c1, %gz = %c1) threads(%i, %j, %k) in (%bx = %c1, %by = %c1, %bz = %c1) {
+    memref.store %v, %t[%c0] : memref<4xf32, strided<[2]>>
+    gpu.terminator
+  }
+  return
+}

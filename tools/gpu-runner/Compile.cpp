@@ -181,10 +181,11 @@ static void recoverResult(Signature &signature, StringRef resultName) {
                         .Case("f32", builder.getF32Type())
                         .Case("f64", builder.getF64Type())
                         .Default({});
-  if (!type || signature.arguments.empty())
-    return;
-  signature.arguments.pop_back();
-  signature.results.push_back(type);
+  if (type && !signature.arguments.empty()) {
+    signature.arguments.pop_back();
+    signature.results.push_back(type);
+  }
+  signature.destinations.assign(signature.results.size(), -1);
 }
 
 /// Reads a function's signature. An argument with gpu_async.result is the

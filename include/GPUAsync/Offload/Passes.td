@@ -48,7 +48,7 @@ def GPUAsyncFuseElementwise
     math function and no division goes into a contraction's operand, or to more
     than one user. Contractions take nothing but changes of index.
   }];
-  let dependentDialects = ["::mlir::linalg::LinalgDialect",
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect",
                            "::mlir::arith::ArithDialect"];
 }
