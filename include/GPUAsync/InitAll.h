@@ -22,6 +22,8 @@ namespace mlir::gpuasync {
 ///    math, memref, nvgpu, nvvm, scf, tensor, ub and vector;
 ///  - how they convert to LLVM (ConvertToLLVMPatternInterface), and the inliner
 ///    interfaces of func and llvm;
+///  - how ops of these dialects are tiled, bufferized and freed, for
+///  offloading;
 ///  - how kernels become code: the nvvm target attribute's serialisation;
 ///  - how the result becomes LLVM IR: the translations of builtin, gpu, llvm
 ///    and nvvm.

@@ -10,7 +10,7 @@
 #include "GPUAsync/IR/GPUAsyncDialect.h"
 #include "GPUAsync/Kernels/CPU/Object.h"
 #include "GPUAsync/Kernels/Passes.h"
-#include "GPUAsync/Offload/Passes.h"
+#include "GPUAsync/Offload/Offload.h"
 #include "GPUAsync/Pipelines/Pipelines.h"
 #include "GPUAsync/Transforms/Passes.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
@@ -79,6 +79,8 @@ void gpuasync::registerAllGPUAsyncDialects(DialectRegistry &registry) {
   registerConvertToLLVMDependentDialectLoading(registry);
   func::registerInlinerExtension(registry);
   LLVM::registerInlinerInterface(registry);
+
+  registerOffloadInterfaces(registry);
 
   NVVM::registerNVVMTargetInterfaceExternalModels(registry);
   registerCPUTargetInterface(registry);

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Makes a program with a builder, lowers it, runs it with LLJIT, and gets an
-// error of the running program as a value.
+// error of the running program as a value. Lowers a program of tensors, too.
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/InitAll.h"
@@ -16,7 +16,10 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
@@ -110,11 +113,42 @@ static void check(bool good, const char *what) {
   std::exit(1);
 }
 
+/// Lowers a product of tensors, whose kernels are the pipeline's own.
+static void lowerTensors(MLIRContext *context) {
+  OpBuilder b(context);
+  Location loc = UnknownLoc::get(context);
+  OwningOpRef<ModuleOp> module = ModuleOp::create(loc);
+  b.setInsertionPointToEnd(module->getBody());
+  auto type = RankedTensorType::get({40, 40}, b.getF32Type());
+  auto function = func::FuncOp::create(b, loc, "product",
+                                       b.getFunctionType({type, type}, {type}));
+  b.setInsertionPointToStart(function.addEntryBlock());
+  Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
+  Value empty = tensor::EmptyOp::create(b, loc, type, ValueRange{});
+  Value sums = linalg::FillOp::create(b, loc, zero, empty).getResult(0);
+  auto product =
+      linalg::MatmulOp::create(b, loc, function.getArguments(), sums);
+  func::ReturnOp::create(b, loc, product.getResult(0));
+
+  PassManager passes(context);
+  mlir::gpuasync::GPUAsyncPipelineOptions options;
+  options.targets.push_back("cpu");
+  mlir::gpuasync::buildGPUAsyncPipeline(passes, options);
+  check(succeeded(passes.run(*module)), "tensors are lowered");
+  bool launches = false;
+  module->walk([&](LLVM::CallOp call) {
+    launches |= call.getCallee() && call.getCallee()->contains("launch");
+  });
+  check(launches, "the product is a kernel's");
+}
+
 int main() {
   DialectRegistry registry;
   mlir::gpuasync::registerAllGPUAsyncDialects(registry);
   MLIRContext context(registry);
   context.loadAllAvailableDialects();
+
+  lowerTensors(&context);
 
   OwningOpRef<ModuleOp> module = makeProgram(&context);
   check(succeeded(verify(*module)), "the program is valid");

@@ -27,6 +27,10 @@ void buildGPUAsyncOffloadPipeline(OpPassManager &pm,
 /// Whether the pass would make kernels of a function. Changes nothing.
 bool needsOffload(ModuleOp module);
 
+/// Adds how upstream's ops are tiled, bufferized and freed to a registry that
+/// has their dialects. Part of registerAllGPUAsyncDialects.
+void registerOffloadInterfaces(DialectRegistry &registry);
+
 /// For which device work is to be cut: a GPU if one of the targets is one's.
 OffloadDevice getOffloadDevice(ArrayRef<std::string> targets);
 
