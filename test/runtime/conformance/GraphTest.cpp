@@ -378,33 +378,48 @@ TEST_P(Graphs, ManyRoots) {
   context->destroyGraph(graph);
 }
 
-// A second root costs, and so does one that is no kernel.
-TEST_P(Graphs, OneRootThatIsAKernel) {
+// A second root costs, and so does an empty kernel in front of a vendor's copy.
+// On CUDA short copies are kernels, and a last one that writes to the host has
+// a kernel behind it that tells of the end.
+TEST_P(Graphs, OneRootAndShortCopiesByKernels) {
   if (!mock)
     GTEST_SKIP() << "calls are counted by the fake libraries only";
-  uint32_t *x = device(64), *y = device(64);
-  // The one that tells the host of the end.
-  const bool signals = std::string(driver->name()) == "cuda" &&
-                       (info.capabilities & ~context->missing() & CapFlagWait);
+  const bool isCuda = std::string(driver->name()) == "cuda";
+  const bool signals =
+      isCuda && (info.capabilities & ~context->missing() & CapFlagWait);
+  const size_t large = 512 << 10;
+  uint32_t *x = device(large / 4), *y = device(large / 4);
+  uint32_t *host = pinned(large / 4);
   auto added = [&](Nodes &list) {
-    uint64_t before = kernelNodes() + signals;
+    uint64_t before = kernelNodes();
     NativeGraph graph = nullptr;
     Status status = list.make(*context, graph);
     EXPECT_TRUE(status.ok()) << status.message();
     context->destroyGraph(graph);
     return kernelNodes() - before;
   };
-  Nodes one = nodes();
-  uint32_t first = one.launch(Store, 1, 64, StoreParams{x, 1});
-  one.copy(y, x, 256, {first});
-  EXPECT_EQ(added(one), 1u);
+  for (size_t bytes : {size_t(256), large}) {
+    const bool isKernel = isCuda && bytes < large;
+    Nodes one = nodes();
+    uint32_t first = one.launch(Store, 1, 64, StoreParams{x, 1});
+    one.copy(y, x, bytes, {first});
+    EXPECT_EQ(added(one), 1u + isKernel);
+    Nodes copy = nodes();
+    copy.copy(y, x, bytes);
+    EXPECT_EQ(added(copy), uint64_t(isKernel));
+    Nodes up = nodes();
+    first = up.copy(x, host, bytes);
+    up.launch(Store, 1, 64, StoreParams{x, 1}, {first});
+    EXPECT_EQ(added(up), 1u + isKernel);
+    Nodes down = nodes();
+    first = down.launch(Store, 1, 64, StoreParams{x, 1});
+    down.copy(host, x, bytes, {first});
+    EXPECT_EQ(added(down), 1u + isKernel + (isKernel && signals));
+  }
   Nodes two = nodes();
   two.launch(Store, 1, 64, StoreParams{x, 1});
   two.launch(Store, 1, 64, StoreParams{y, 1});
   EXPECT_EQ(added(two), 3u);
-  Nodes copy = nodes();
-  copy.copy(y, x, 256);
-  EXPECT_EQ(added(copy), 1u);
   Nodes empty = nodes();
   empty.launch(Store, 0, 64, StoreParams{x, 1}, {}, /*empty=*/true);
   EXPECT_EQ(added(empty), 2u);
@@ -779,11 +794,13 @@ TEST_P(Graphs, CooperativeLaunches) {
 }
 
 TEST_P(Graphs, OtherKindsOfNodesAreRefused) {
-  uint32_t *x = device(1024), *y = device(1024);
-  uint32_t *host = pinned(1024);
+  // No kernel copies as much.
+  const size_t words = 1 << 17;
+  uint32_t *x = device(words), *y = device(words);
+  uint32_t *host = pinned(words);
   Nodes list = nodes();
-  uint32_t store = list.launch(Store, 4, 256, StoreParams{x, 6});
-  uint32_t copy = list.copy(y, x, 4096, {store});
+  uint32_t store = list.launch(Store, words / 256, 256, StoreParams{x, 6});
+  uint32_t copy = list.copy(y, x, words * 4, {store});
   NativeGraph graph = nullptr;
   OK(list.make(*context, graph));
   StridedCopy rows;
@@ -797,9 +814,9 @@ TEST_P(Graphs, OtherKindsOfNodesAreRefused) {
   Status status = list.update(*context, graph, {copy});
   EXPECT_EQ(status.code(), uint32_t(GPUASYNC_UNSUPPORTED)) << status.message();
   run(graph);
-  EXPECT_EQ(read(y, 1024), std::vector<uint32_t>(1024, 6)) << "as before";
+  EXPECT_EQ(read(y, words), std::vector<uint32_t>(words, 6)) << "as before";
   // Memory of another kind: up to the vendor.
-  list.set(copy, y, host, 4096);
+  list.set(copy, y, host, words * 4);
   status = list.update(*context, graph, {copy});
   if (mock || !status.ok())
     EXPECT_EQ(status.code(), uint32_t(GPUASYNC_UNSUPPORTED))
@@ -962,13 +979,24 @@ TEST_P(Graphs, TellsTheHostOfItsEnd_G08) {
     }
     context->destroyGraph(graph); // the last launch may not have ended
   }
-  // It comes after the last of all branches.
   if (!slot)
     return;
-  Nodes list = nodes();
-  list.launch(Store, 1, 64, StoreParams{x, 1});
-  list.launch(Gate, 1, 1, GateParams{flag});
+  // Not of kernels' alone.
   NativeGraph graph = nullptr;
+  {
+    Nodes list = nodes();
+    list.launch(Store, 1, 64, StoreParams{x, 1});
+    OK(list.make(*context, graph));
+    OK(context->launchGraph(graph, stream, slot, value));
+    EXPECT_EQ(slot, nullptr);
+    wait(stream);
+    context->destroyGraph(graph);
+  }
+  // It comes after the last of all branches.
+  Nodes list = nodes();
+  uint32_t store = list.launch(Store, 1, 64, StoreParams{x, 1});
+  list.copy(host, x, 256, {store});
+  list.launch(Gate, 1, 1, GateParams{flag});
   OK(list.make(*context, graph));
   openGate(flag);
   wait(stream);

@@ -2,22 +2,25 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Poll a completion flag, then ask for errors, then sleep; a timeout lists what
-// has not finished.
+// Poll a completion flag, ask for errors now and then, and sleep; a timeout
+// lists what has not finished.
 //===----------------------------------------------------------------------===//
 
 #include "core/abi/Frame.h"
+#include "core/process/PolledWait.h"
 
 #include <algorithm>
 
 using namespace gpuasync;
 
-/// Sets `done` once the flag is seen, within the spin time.
+static bool isReached(const uint32_t *slot, uint32_t value) {
+  return static_cast<int32_t>(__atomic_load_n(slot, __ATOMIC_ACQUIRE) -
+                              value) >= 0;
+}
+
+/// Whether the flag is seen within the spin time.
 static bool pollFlag(const uint32_t *slot, uint32_t value, int64_t spinNs) {
-  auto seen = [&] {
-    return static_cast<int32_t>(__atomic_load_n(slot, __ATOMIC_ACQUIRE) -
-                                value) >= 0;
-  };
+  auto seen = [&] { return isReached(slot, value); };
   if (seen())
     return true;
   if (spinNs <= 0)
@@ -72,17 +75,29 @@ Status gpuasync_context::waitStream(gpuasync_stream &stream,
                                     const Deadline &deadline, bool polled,
                                     bool &done) {
   done = true;
-  if (polled) {
-    int64_t spin = process().spinNs.load(std::memory_order_relaxed);
-    if (stream.isSignalled()
-            ? pollFlag(stream.signalSlot, stream.signalValue, spin)
-            : pollFlag(stream.flagSlot, stream.flagValue, spin))
-      return Status();
-    Status status = driver->queryStream(stream.native, done);
-    if (!status.ok() || done)
-      return noteFault(std::move(status));
-  }
-  return noteFault(driver->waitStream(stream.native, deadline.left(), done));
+  if (!polled)
+    return noteFault(driver->waitStream(stream.native, deadline.left(), done));
+  const bool signalled = stream.isSignalled();
+  const uint32_t *slot = signalled ? stream.signalSlot : stream.flagSlot;
+  const uint32_t value = signalled ? stream.signalValue : stream.flagValue;
+  const int64_t spin = process().spinNs.load(std::memory_order_relaxed);
+  if (pollFlag(slot, value, spin))
+    return Status();
+  // Where there was an error nobody writes the flag. The driver is asked at
+  // once, then after twice the time, and so on.
+  const int64_t start = nowNs(), longestNs = 20000000;
+  const int64_t begun = start - spin;
+  int64_t next = start;
+  return noteFault(
+      polledWait(4 * spin, deadline.left(), done, [&](bool &reached) -> Status {
+        if ((reached = isReached(slot, value)))
+          return Status();
+        const int64_t now = nowNs();
+        if (now < next)
+          return Status();
+        next = now + std::min(std::max(now - begun, int64_t(50000)), longestNs);
+        return driver->queryStream(stream.native, reached);
+      }));
 }
 
 /// Where the stream's work is.

@@ -5,8 +5,8 @@
 // Streams, events, waits and completion flags.
 //===----------------------------------------------------------------------===//
 
+#include "core/process/PolledWait.h"
 #include "core/process/Thread.h"
-#include "drivers/shared/PolledWait.h"
 #include "drivers/shared/VendorContext.h"
 
 using namespace gpuasync;

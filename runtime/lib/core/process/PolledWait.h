@@ -7,8 +7,8 @@
 // which the vendors' own waits do not do together.
 //===----------------------------------------------------------------------===//
 
-#ifndef GPUASYNC_DRIVERS_SHARED_POLLEDWAIT_H
-#define GPUASYNC_DRIVERS_SHARED_POLLEDWAIT_H
+#ifndef GPUASYNC_CORE_PROCESS_POLLEDWAIT_H
+#define GPUASYNC_CORE_PROCESS_POLLEDWAIT_H
 
 #include "core/process/Clock.h"
 #include "core/process/StatusImpl.h"
@@ -44,4 +44,4 @@ Status polledWait(int64_t spinNs, int64_t timeoutNs, bool &done, Query query) {
 
 } // namespace gpuasync
 
-#endif // GPUASYNC_DRIVERS_SHARED_POLLEDWAIT_H
+#endif // GPUASYNC_CORE_PROCESS_POLLEDWAIT_H
