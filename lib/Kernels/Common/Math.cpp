@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/DialectConversion.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
@@ -181,6 +182,30 @@ static Value buildPower(OpBuilder &builder, Location loc, Value base,
   return loop.getResult(0);
 }
 
+/// An op on vectors as one on each of their elements.
+static void scalarize(math::FPowIOp op) {
+  auto type = dyn_cast<VectorType>(op.getType());
+  if (!type || type.isScalable())
+    return;
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  Value result =
+      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+  for (int64_t i = 0; i < type.getNumElements(); ++i) {
+    SmallVector<int64_t> place =
+        delinearize(i, computeStrides(type.getShape()));
+    auto element = [&](Value vector) {
+      return vector::ExtractOp::create(builder, loc, vector, place);
+    };
+    Value power =
+        math::FPowIOp::create(builder, loc, element(op.getLhs()),
+                              element(op.getRhs()), op.getFastmathAttr());
+    result = vector::InsertOp::create(builder, loc, power, result, place);
+  }
+  op.replaceAllUsesWith(result);
+  op.erase();
+}
+
 void gpuasync::expandIntegerPowers(Operation *root, bool floatBase) {
   root->walk([](math::IPowIOp op) {
     Type type = op.getType();
@@ -214,11 +239,18 @@ void gpuasync::expandIntegerPowers(Operation *root, bool floatBase) {
         Value(arith::SelectOp::create(builder, loc, negative, inverse, power)));
     op.erase();
   });
-  if (!floatBase)
-    return;
-  root->walk([](math::FPowIOp op) {
+  // The vendors' functions take exponents of 32 bits, and upstream's lowering
+  // passes whatever there is.
+  auto isExpanded = [&](math::FPowIOp op) {
+    return floatBase || !getElementTypeOrSelf(op.getRhs()).isInteger(32);
+  };
+  root->walk([&](math::FPowIOp op) {
+    if (isExpanded(op))
+      scalarize(op);
+  });
+  root->walk([&](math::FPowIOp op) {
     Type type = op.getType(), exponentType = op.getRhs().getType();
-    if (!isa<FloatType>(type))
+    if (!isa<FloatType>(type) || !isExpanded(op))
       return;
     OpBuilder builder(op);
     Location loc = op.getLoc();

@@ -22,7 +22,8 @@ void expandFloatClassification(Operation *root);
 /// cpu: calls libm where LLVM has no intrinsic of the same accuracy.
 LogicalResult lowerMathToLibm(Operation *root);
 
-/// math.ipowi, and with `floatBase` math.fpowi, as loops.
+/// math.ipowi, and math.fpowi with exponents of other than 32 bits, or with
+/// `floatBase` of any, as loops.
 void expandIntegerPowers(Operation *root, bool floatBase);
 /// What upstream's lowering has no pattern for: math on integers, truncation.
 LogicalResult lowerIntrinsicMath(Operation *root);

@@ -100,6 +100,9 @@ public:
 
   /// Has LLVM's errors about a module collected.
   void watch(llvm::Module &llvmModule);
+  /// Gives each variable the alignment that LLVM's optimisations take it to
+  /// have: some code generators print a smaller one where none is said.
+  static void alignVariables(llvm::Module &llvmModule);
   /// What the pass manager makes of an optimised module.
   FailureOr<SmallVector<char, 0>> emit(llvm::Module &llvmModule,
                                        llvm::TargetMachine &machine);
@@ -123,6 +126,7 @@ public:
         generator(generator),
         watch([&](llvm::Module &module) { generator.watch(module); }) {
     this->initialLlvmIRCallback = watch;
+    this->linkedLlvmIRCallback = CodeGenerator::alignVariables;
     // Without a toolkit upstream looks for one itself.
     if (toolkit.empty())
       this->librariesToLink.assign(

@@ -122,6 +122,13 @@ void CodeGenerator::watch(llvm::Module &llvmModule) {
       std::make_unique<ErrorCollector>(problems));
 }
 
+void CodeGenerator::alignVariables(llvm::Module &llvmModule) {
+  const llvm::DataLayout &layout = llvmModule.getDataLayout();
+  for (llvm::GlobalVariable &variable : llvmModule.globals())
+    if (!variable.isDeclaration() && !variable.getAlign())
+      variable.setAlignment(layout.getPreferredAlign(&variable));
+}
+
 FailureOr<SmallVector<char, 0>>
 CodeGenerator::emit(llvm::Module &llvmModule, llvm::TargetMachine &machine) {
   // After optimisation a library's own questions about the target

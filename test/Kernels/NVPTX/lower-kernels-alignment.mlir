@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Workgroup memory is aligned as the instructions want it that take its address,
-// however the address gets there, and no other is.
+// however the address gets there, and all other as LLVM takes it to be.
 // RUN: gpu-opt %s -split-input-file -gpu-async-lower-kernels="targets=nvptx:sm_90a ptxas=none libdevice=none" | FileCheck %s
 // RUN: %if ptxas %{ gpu-opt %s -split-input-file -gpu-async-lower-kernels="targets=nvptx:sm_90a libdevice=none" -o %t %}
 
@@ -16,7 +16,7 @@
 // CHECK-DAG: .shared .align 256 .b8 w32[256];
 // CHECK-DAG: .shared .align 512 .b8 w64[512];
 // CHECK-DAG: .shared .align 1024 .b8 w128[1024];
-// CHECK-DAG: .shared .align 4 .b8 other[128];
+// CHECK-DAG: .shared .align 16 .b8 other[128];
 // CHECK-DAG: .shared .align 8 .b8 __mbarrier[8];
 // CHECK-DAG: .shared .align 2048 .b8 more[256];
 gpu.module @swizzles {
@@ -107,8 +107,8 @@ gpu.module @dynamic {
 // CHECK-DAG: .shared .align 128 .b8 branched[256];
 // CHECK-DAG: .shared .align 128 .b8 passed[256];
 // CHECK-DAG: .shared .align 128 .b8 returned[256];
-// CHECK-DAG: .shared .align 4 .b8 indices[256];
-// CHECK-DAG: .shared .align 4 .b8 unused[256];
+// CHECK-DAG: .shared .align 16 .b8 indices[256];
+// CHECK-DAG: .shared .align 16 .b8 unused[256];
 gpu.module @ways {
   memref.global "private" @looped : memref<16x8xf32, 3>
   memref.global "private" @chosen : memref<8x8xf32, 3>
