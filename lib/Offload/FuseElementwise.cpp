@@ -28,8 +28,15 @@ using namespace mlir;
 using namespace mlir::gpuasync;
 using namespace mlir::gpuasync::offload;
 
-/// Whether doing it again costs little more than reading its result.
+/// Whether doing it again costs little more than reading its result: of what it
+/// reads, no more than one has an element for each of the result's. Else a sum
+/// that each layer of a network adds to would be added up again in each.
 static bool isCheap(linalg::GenericOp op) {
+  if (llvm::count_if(op.getDpsInputOperands(), [&](OpOperand *input) {
+        return op.getMatchingIndexingMap(input).getNumResults() ==
+               op.getNumLoops();
+      }) > 1)
+    return false;
   int64_t count = 0;
   for (Operation &inner : op.getBody()->without_terminator()) {
     if (isa<arith::DivFOp, arith::RemFOp, arith::DivSIOp, arith::DivUIOp,

@@ -99,3 +99,21 @@ func.func @backwards(%a: tensor<9xf32>) -> tensor<9xf32> {
   } -> tensor<9xf32>
   return %r : tensor<9xf32>
 }
+
+// -----
+
+// What two layers add to is added up once: it would be again for each layer
+// that comes after.
+// CHECK-LABEL: func.func @residual
+// CHECK: %[[X:.*]] = linalg.generic {{.*}} ins(%arg0, %arg1 :
+// CHECK: %[[T:.*]] = linalg.generic {{.*}} ins(%[[X]] :
+// CHECK: math.tanh
+// CHECK: ins(%[[X]], %[[T]] :
+#row = affine_map<(i) -> (i)>
+func.func @residual(%a: tensor<9xf32>, %b: tensor<9xf32>) -> (tensor<9xf32>, tensor<9xf32>) {
+  %e = tensor.empty() : tensor<9xf32>
+  %x = arith.addf %a, %b : tensor<9xf32>
+  %t = math.tanh %x : tensor<9xf32>
+  %y = arith.addf %x, %t : tensor<9xf32>
+  return %y, %t : tensor<9xf32>, tensor<9xf32>
+}
