@@ -175,7 +175,7 @@ gpu.module @ways {
 // CHECK-DAG: .shared .align 16 .b8 rows[1024];
 // CHECK-DAG: .shared .align 32 .b8 fragment[1024];
 // CHECK-DAG: .shared .align 8 .b8 piece[1024];
-// CHECK-DAG: .shared .align 4 .b8 left[1024];
+// CHECK-DAG: .shared .align 16 .b8 left[1024];
 !plain = !nvgpu.tensormap.descriptor<tensor = memref<8x8xf32, 3>, swizzle = none, l2promo = none, oob = zero, interleave = none>
 gpu.module @pointers {
   llvm.mlir.global internal @bar() {addr_space = 3 : i32} : i64
