@@ -7,6 +7,7 @@
 
 #include "Distribute.h"
 
+#include "Contraction.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -42,8 +43,11 @@ public:
 private:
   /// Opens loops; the builder is in the last one then.
   void open(ArrayRef<unsigned> loops);
+  /// Opens the innermost one, behind what is the same in each of its rounds.
+  void openInnermost(unsigned loop);
   SmallVector<Value> getPlace(OpOperand &operand);
   SmallVector<Value> compute(ValueRange outputs);
+  void loadInput(OpOperand &input);
   SmallVector<Value> load();
   void store(ValueRange values);
   /// Whether an output has one element for all rounds of the reduction loops.
@@ -58,6 +62,8 @@ private:
   SmallVector<Value> sizes, indices;
   SmallVector<unsigned> parallel, reduction;
   Value zero, one;
+  /// Values of the body that are computed.
+  IRMapping known;
 };
 } // namespace
 
@@ -70,22 +76,13 @@ void LoopWriter::open(ArrayRef<unsigned> loops) {
 }
 
 SmallVector<Value> LoopWriter::getPlace(OpOperand &operand) {
-  AffineMap map = op.getMatchingIndexingMap(&operand);
   // What a reduced output's place does not depend on has no index yet.
   SmallVector<Value> known(indices);
   for (Value &index : known)
     if (!index)
       index = zero;
-  SmallVector<Value> place;
-  for (AffineExpr expression : map.getResults()) {
-    if (auto dim = dyn_cast<AffineDimExpr>(expression)) {
-      place.push_back(known[dim.getPosition()]);
-      continue;
-    }
-    AffineMap one = AffineMap::get(map.getNumDims(), 0, expression);
-    place.push_back(affine::AffineApplyOp::create(rewriter, loc, one, known));
-  }
-  return place;
+  return offload::applyMap(rewriter, loc, op.getMatchingIndexingMap(&operand),
+                           known);
 }
 
 bool LoopWriter::isReduced(OpOperand &output) {
@@ -110,22 +107,48 @@ void LoopWriter::store(ValueRange values) {
                             getPlace(output));
 }
 
+void LoopWriter::openInnermost(unsigned loop) {
+  auto isKnown = [&](Value value) {
+    return known.contains(value) || value.getParentBlock() != op.getBlock();
+  };
+  for (OpOperand *input : op.getDpsInputOperands())
+    if (!op.getMatchingIndexingMap(input).isFunctionOfDim(loop))
+      loadInput(*input);
+  for (Operation &inner : op.getBlock()->without_terminator()) {
+    if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
+      if (index.getDim() != loop)
+        known.map(index.getResult(), indices[index.getDim()]);
+    } else if (inner.getNumRegions() == 0 && isPure(&inner) &&
+               llvm::all_of(inner.getOperands(), isKnown)) {
+      rewriter.clone(inner, known);
+    }
+  }
+  open(loop);
+}
+
+void LoopWriter::loadInput(OpOperand &input) {
+  BlockArgument argument = op.getMatchingBlockArgument(&input);
+  if (argument.use_empty() || known.contains(argument))
+    return;
+  Value value = input.get();
+  if (isa<MemRefType>(value.getType()))
+    value = memref::LoadOp::create(rewriter, loc, value, getPlace(input));
+  known.map(argument, value);
+}
+
 /// The body at the current indices.
 SmallVector<Value> LoopWriter::compute(ValueRange outputs) {
-  IRMapping map;
-  for (OpOperand *input : op.getDpsInputOperands()) {
-    BlockArgument argument = op.getMatchingBlockArgument(input);
-    if (argument.use_empty())
-      continue;
-    Value value = input->get();
-    if (isa<MemRefType>(value.getType()))
-      value = memref::LoadOp::create(rewriter, loc, value, getPlace(*input));
-    map.map(argument, value);
-  }
+  for (OpOperand *input : op.getDpsInputOperands())
+    loadInput(*input);
+  IRMapping map(known);
   for (auto [output, value] : llvm::zip(op.getDpsInitsMutable(), outputs))
     if (value)
       map.map(op.getMatchingBlockArgument(&output), value);
   for (Operation &inner : op.getBlock()->without_terminator()) {
+    if (inner.getNumResults() && llvm::all_of(inner.getResults(), [&](Value v) {
+          return map.contains(v);
+        }))
+      continue;
     if (auto index = dyn_cast<linalg::IndexOp>(inner))
       map.map(index.getResult(), indices[index.getDim()]);
     else
@@ -135,6 +158,20 @@ SmallVector<Value> LoopWriter::compute(ValueRange outputs) {
   for (Value value : op.getBlock()->getTerminator()->getOperands())
     results.push_back(map.lookupOrDefault(value));
   return results;
+}
+
+/// A sum may be added up in any order: in several registers at a time, which is
+/// faster and loses fewer digits.
+static void allowAnyOrder(Value after, Value before) {
+  Operation *op = after.getDefiningOp();
+  if (!isa_and_nonnull<arith::AddFOp, arith::MulFOp>(op) ||
+      llvm::count(op->getOperands(), before) != 1)
+    return;
+  auto flags = cast<arith::ArithFastMathInterface>(op);
+  op->setAttr(flags.getFastMathAttrName(),
+              arith::FastMathFlagsAttr::get(
+                  op->getContext(), flags.getFastMathFlagsAttr().getValue() |
+                                        arith::FastMathFlags::reassoc));
 }
 
 void LoopWriter::reduce() {
@@ -170,10 +207,12 @@ void LoopWriter::reduce() {
                                                   getPlace(*output))
                                .getResult()
                          : Value());
-  for (auto [output, value] : llvm::zip(outputs, compute(before))) {
-    if (isReduced(*output))
+  SmallVector<Value> after = compute(before);
+  for (auto [output, sum, value] : llvm::zip(outputs, before, after)) {
+    if (isReduced(*output)) {
+      allowAnyOrder(value, sum);
       results.push_back(value);
-    else
+    } else
       memref::StoreOp::create(rewriter, loc, value, output->get(),
                               getPlace(*output));
   }
@@ -196,8 +235,8 @@ void LoopWriter::reduce() {
                               getPlace(*output));
 }
 
-/// The loop that most operands have as their last dimension, the larger ones
-/// first.
+/// The loop that the operand of most dimensions has as its last one; of several
+/// such, most of them.
 unsigned LoopWriter::findInnermost() {
   SmallVector<int64_t> votes(indices.size());
   for (OpOperand &operand : op->getOpOperands()) {
@@ -207,7 +246,7 @@ unsigned LoopWriter::findInnermost() {
     if (!map.getNumResults())
       continue;
     if (auto dim = dyn_cast<AffineDimExpr>(map.getResults().back()))
-      votes[dim.getPosition()] += map.getNumResults();
+      votes[dim.getPosition()] += int64_t(1) << 4 * map.getNumResults();
   }
   return std::distance(votes.begin(), llvm::max_element(votes));
 }
@@ -222,10 +261,12 @@ void LoopWriter::writeOneThread() {
         // Sums stay in memory, which the innermost loop walks along.
         open(parallel);
         open(reduction);
-        open(innermost);
+        openInnermost(innermost);
         return store(compute(load()));
       }
-      parallel.push_back(innermost);
+      open(parallel);
+      openInnermost(innermost);
+      return reduce();
     }
   }
   open(parallel);
@@ -252,6 +293,20 @@ void LoopWriter::writeThreads(Value thread, int64_t threads) {
   reduce();
 }
 
+SmallVector<Value> offload::applyMap(OpBuilder &builder, Location loc,
+                                     AffineMap map, ArrayRef<Value> indices) {
+  SmallVector<Value> place;
+  for (AffineExpr expression : map.getResults()) {
+    if (auto dim = dyn_cast<AffineDimExpr>(expression)) {
+      place.push_back(indices[dim.getPosition()]);
+      continue;
+    }
+    AffineMap one = AffineMap::get(map.getNumDims(), 0, expression);
+    place.push_back(affine::AffineApplyOp::create(builder, loc, one, indices));
+  }
+  return place;
+}
+
 SmallVector<Value> offload::delinearize(OpBuilder &builder, Location loc,
                                         Value number, ArrayRef<Value> sizes) {
   SmallVector<Value> result(sizes.size());
@@ -267,6 +322,8 @@ SmallVector<Value> offload::delinearize(OpBuilder &builder, Location loc,
 }
 
 void offload::makeLoops(RewriterBase &rewriter, linalg::LinalgOp op) {
+  if (contractByVectors(rewriter, op))
+    return;
   rewriter.setInsertionPoint(op);
   LoopWriter(rewriter, op).writeOneThread();
   rewriter.eraseOp(op);

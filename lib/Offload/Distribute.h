@@ -22,6 +22,10 @@ void makeLoops(RewriterBase &rewriter, linalg::LinalgOp op);
 void distribute(RewriterBase &rewriter, linalg::LinalgOp op, Value thread,
                 int64_t threads);
 
+/// A map's results at these indices.
+SmallVector<Value> applyMap(OpBuilder &builder, Location loc, AffineMap map,
+                            ArrayRef<Value> indices);
+
 /// The indices in a space of `sizes` of the element of number `number`.
 SmallVector<Value> delinearize(OpBuilder &builder, Location loc, Value number,
                                ArrayRef<Value> sizes);

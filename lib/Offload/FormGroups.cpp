@@ -16,7 +16,9 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mlir::gpuasync {
 #define GEN_PASS_DEF_GPUASYNCFORMGROUPS
@@ -313,6 +315,11 @@ struct FormGroups : public gpuasync::impl::GPUAsyncFormGroupsBase<FormGroups> {
         return signalPassFailure();
       }
     getOperation()->walk(sinkDestinations);
+    // Of what is the block's own it keeps its tile only.
+    RewritePatternSet patterns(&getContext());
+    tensor::populateFoldTensorEmptyPatterns(patterns);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      signalPassFailure();
   }
 };
 } // namespace

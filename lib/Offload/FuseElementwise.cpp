@@ -6,6 +6,7 @@
 // puts an exp into a matmul's operand, where it is computed for each column.
 //===----------------------------------------------------------------------===//
 
+#include "Destinations.h"
 #include "GPUAsync/Offload/Passes.h"
 #include "Schedule.h"
 
@@ -89,13 +90,12 @@ struct FuseElementwise
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       return signalPassFailure();
     readElements();
-    splitDestinations();
+    splitDestinations(getOperation());
   }
 
 private:
   LogicalResult generalize();
   void readElements();
-  void splitDestinations();
 };
 } // namespace
 
@@ -200,25 +200,5 @@ void FuseElementwise::readElements() {
             builder.clone(inner, map);
         });
     rewriter.replaceOp(op, created);
-  }
-}
-
-/// What is filled for several ops is filled for each.
-void FuseElementwise::splitDestinations() {
-  OpBuilder builder(&getContext());
-  SmallVector<Operation *> destinations;
-  getOperation()->walk([&](Operation *op) {
-    if (isa<linalg::FillOp, tensor::EmptyOp>(op) && op->getNumResults())
-      destinations.push_back(op);
-  });
-  // Users before what they use: a copy of a fill is a user more.
-  for (Operation *op : llvm::reverse(destinations)) {
-    bool isFirst = true;
-    for (OpOperand &use : llvm::make_early_inc_range(op->getUses())) {
-      if (!std::exchange(isFirst, false)) {
-        builder.setInsertionPoint(op);
-        use.set(builder.clone(*op)->getResult(0));
-      }
-    }
   }
 }

@@ -160,6 +160,8 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
   return runOnEach([&](OpPassManager &pm) {
     pm.addPass(createCanonicalizerPass());
     pm.addPass(createCSEPass());
+    // Copies of what is found to be the same go away.
+    pm.addPass(createCanonicalizerPass());
     GPUAsyncLaunchTilesOptions launch;
     launch.device = device;
     pm.addPass(createGPUAsyncLaunchTiles(launch));

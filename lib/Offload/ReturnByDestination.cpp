@@ -6,6 +6,7 @@
 // them: upstream's pass behind it copies, and cannot return a buffer twice.
 //===----------------------------------------------------------------------===//
 
+#include "Destinations.h"
 #include "GPUAsync/Offload/Passes.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -28,6 +29,7 @@ struct ReturnByDestination
           ReturnByDestination> {
   void runOnOperation() override {
     func::FuncOp function = getOperation();
+    offload::splitDestinations(function);
     if (function.isExternal() || !function.isPublic())
       return;
     if (!llvm::hasSingleElement(function.getBody())) {

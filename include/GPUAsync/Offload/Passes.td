@@ -97,7 +97,8 @@ def GPUAsyncReturnByDestination
   let description = [{
     Before bufferization: a tensor result of constant sizes is materialized in
     a new memref argument at the end, `gpu_async.result = N`. Tensor arguments
-    are marked as never written. A tensor that a loop carries stays where it
+    are marked as never written. What several ops begin with, empty or filled,
+    each has for itself. A tensor that a loop carries stays where it
     is: what a round yields is materialized there.
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect",
@@ -120,7 +121,8 @@ def GPUAsyncLaunchTiles
                            "::mlir::gpu::GPUDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::memref::MemRefDialect",
-                           "::mlir::scf::SCFDialect"];
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
   let options = [
     Option<"device", "device", "::mlir::gpuasync::OffloadDevice",
            "::mlir::gpuasync::OffloadDevice::CPU",

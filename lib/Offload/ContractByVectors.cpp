@@ -1,0 +1,303 @@
+//===- ContractByVectors.cpp - products of one thread ---------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A block of one thread: sums of some rows and as many columns as some vectors
+// have are registers. Columns are copied to where they lie one behind the
+// other, for some steps of the reduction at a time.
+//===----------------------------------------------------------------------===//
+
+#include "Contraction.h"
+#include "Distribute.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace mlir::gpuasync;
+using namespace mlir::gpuasync::offload;
+
+namespace {
+/// Writes the loops, at the builder's place.
+class VectorWriter {
+public:
+  VectorWriter(RewriterBase &b, Contraction &product)
+      : b(b), product(product), op(product.op), loc(op.getLoc()),
+        output(op.getDpsInitOperand(0)), indices(op.getNumLoops()) {
+    for (const Range &range : op.createLoopRanges(b, loc))
+      sizes.push_back(getValueOrCreateConstantIndexOp(b, loc, range.size));
+    chooseSizes();
+  }
+  void write();
+
+private:
+  void chooseSizes();
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  }
+  Value add(Value x, Value y) { return arith::AddIOp::create(b, loc, x, y); }
+  Value min(Value x, Value y) { return arith::MinSIOp::create(b, loc, x, y); }
+  Value less(Value x, Value y) {
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, x, y);
+  }
+  /// Calls `body` with the counter of a loop from 0 to `to`.
+  void loop(Value to, int64_t step, function_ref<void(Value)> body);
+  Value load(OpOperand *operand) {
+    return memref::LoadOp::create(b, loc, operand->get(),
+                                  product.getPlace(b, operand, indices));
+  }
+  void setReduction(Value number);
+  void pack(Value from, Value count, Value column, Value full);
+  void writeRows(Value from, Value count, Value column, Value full);
+  SmallVector<Value> loadSums(Value row, Value column, Value full);
+  void storeSums(ValueRange sums, Value row, Value column, Value full);
+  bool isContiguous(OpOperand *operand);
+  void setRow(Value row, int64_t further);
+
+  RewriterBase &b;
+  Contraction &product;
+  linalg::LinalgOp op;
+  Location loc;
+  OpOperand *output;
+  SmallVector<Value> sizes, indices;
+  Value depth;
+  int64_t rows, columns, steps;
+  VectorType sumType, columnType;
+  Value packed, partial;
+};
+} // namespace
+
+void VectorWriter::chooseSizes() {
+  int64_t most = op.getStaticLoopRanges()[product.rowLoop];
+  rows = ShapedType::isDynamic(most) ? 8 : std::clamp<int64_t>(most, 1, 8);
+  int64_t bits = product.getElementType(output).getIntOrFloatBitWidth();
+  // Two vectors of 512 bits, more where rows are too few to fill the pipeline.
+  columns = 1024 / bits * (rows <= 2 ? 4 : rows <= 4 ? 2 : 1);
+  int64_t bytes =
+      product.getElementType(product.columns).getIntOrFloatBitWidth() / 8 *
+      columns;
+  steps = std::max<int64_t>((32 << 10) / bytes, 16);
+}
+
+void VectorWriter::loop(Value to, int64_t step,
+                        function_ref<void(Value)> body) {
+  auto created = scf::ForOp::create(b, loc, index(0), to, index(step));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(created.getBody());
+  body(created.getInductionVar());
+}
+
+/// The reduction's loops in step `number` of all.
+void VectorWriter::setReduction(Value number) {
+  SmallVector<Value> own;
+  for (unsigned each : product.reductionLoops)
+    own.push_back(sizes[each]);
+  for (auto [each, value] :
+       llvm::zip(product.reductionLoops, delinearize(b, loc, number, own)))
+    indices[each] = value;
+}
+
+/// Whether columns that are side by side are so in memory.
+bool VectorWriter::isContiguous(OpOperand *operand) {
+  AffineMap map = op.getMatchingIndexingMap(operand);
+  auto type = cast<MemRefType>(operand->get().getType());
+  return map.getResult(map.getNumResults() - 1) ==
+             b.getAffineDimExpr(product.columnLoop) &&
+         type.isLastDimUnitStride();
+}
+
+/// Copies `count` steps of the columns from `column` on; behind the last one
+/// are zeros.
+void VectorWriter::pack(Value from, Value count, Value column, Value full) {
+  Type element = product.getElementType(product.columns);
+  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(element));
+  Value left =
+      min(arith::SubIOp::create(b, loc, sizes[product.columnLoop], column),
+          index(columns));
+  loop(count, 1, [&](Value step) {
+    setReduction(add(from, step));
+    auto byElement = [&] {
+      loop(left, 1, [&](Value each) {
+        indices[product.columnLoop] = add(column, each);
+        memref::StoreOp::create(b, loc, load(product.columns), packed,
+                                ValueRange{step, each});
+      });
+    };
+    auto branch = scf::IfOp::create(b, loc, full, /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    if (isContiguous(product.columns)) {
+      indices[product.columnLoop] = column;
+      Value row =
+          vector::LoadOp::create(b, loc, columnType, product.columns->get(),
+                                 product.getPlace(b, product.columns, indices));
+      vector::StoreOp::create(b, loc, row, packed, ValueRange{step, index(0)});
+    } else {
+      byElement();
+    }
+    b.setInsertionPointToStart(branch.elseBlock());
+    byElement();
+    auto rest = scf::ForOp::create(b, loc, left, index(columns), index(1));
+    b.setInsertionPointToStart(rest.getBody());
+    memref::StoreOp::create(b, loc, zero, packed,
+                            ValueRange{step, rest.getInductionVar()});
+  });
+}
+
+/// A row behind the last one is the last one.
+void VectorWriter::setRow(Value row, int64_t further) {
+  Value wanted = further ? add(row, index(further)) : row;
+  Value last = arith::SubIOp::create(b, loc, sizes[product.rowLoop], index(1));
+  indices[product.rowLoop] = further ? min(wanted, last) : wanted;
+}
+
+SmallVector<Value> VectorWriter::loadSums(Value row, Value column, Value full) {
+  SmallVector<Type> types(rows, sumType);
+  auto branch = scf::IfOp::create(b, loc, types, full, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  Value left = nullptr;
+  for (bool isFull : {true, false}) {
+    b.setInsertionPointToStart(isFull ? branch.thenBlock()
+                                      : branch.elseBlock());
+    if (!isFull)
+      left = arith::SubIOp::create(b, loc, sizes[product.columnLoop], column);
+    SmallVector<Value> sums;
+    for (int64_t i = 0; i < rows; ++i) {
+      setRow(row, i);
+      indices[product.columnLoop] = column;
+      if (isFull && isContiguous(output)) {
+        sums.push_back(
+            vector::LoadOp::create(b, loc, sumType, output->get(),
+                                   product.getPlace(b, output, indices)));
+        continue;
+      }
+      loop(isFull ? index(columns) : left, 1, [&](Value each) {
+        indices[product.columnLoop] = add(column, each);
+        memref::StoreOp::create(b, loc, load(output), partial,
+                                ValueRange{each});
+      });
+      sums.push_back(vector::LoadOp::create(b, loc, sumType, partial,
+                                            ValueRange{index(0)}));
+    }
+    scf::YieldOp::create(b, loc, sums);
+  }
+  return branch.getResults();
+}
+
+void VectorWriter::storeSums(ValueRange sums, Value row, Value column,
+                             Value full) {
+  for (auto [i, sum] : llvm::enumerate(sums)) {
+    Value there = less(add(row, index(i)), sizes[product.rowLoop]);
+    auto isThere = scf::IfOp::create(b, loc, there);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(isThere.thenBlock());
+    indices[product.rowLoop] = add(row, index(i));
+    auto branch = scf::IfOp::create(b, loc, full, /*withElseRegion=*/true);
+    for (bool isFull : {true, false}) {
+      b.setInsertionPointToStart(isFull ? branch.thenBlock()
+                                        : branch.elseBlock());
+      indices[product.columnLoop] = column;
+      if (isFull && isContiguous(output)) {
+        vector::StoreOp::create(b, loc, sum, output->get(),
+                                product.getPlace(b, output, indices));
+        continue;
+      }
+      Value left =
+          isFull
+              ? index(columns)
+              : arith::SubIOp::create(b, loc, sizes[product.columnLoop], column)
+                    .getResult();
+      vector::StoreOp::create(b, loc, sum, partial, ValueRange{index(0)});
+      loop(left, 1, [&](Value each) {
+        indices[product.columnLoop] = add(column, each);
+        Value element =
+            memref::LoadOp::create(b, loc, partial, ValueRange{each});
+        memref::StoreOp::create(b, loc, element, output->get(),
+                                product.getPlace(b, output, indices));
+      });
+    }
+  }
+}
+
+void VectorWriter::writeRows(Value from, Value count, Value column,
+                             Value full) {
+  loop(sizes[product.rowLoop], rows, [&](Value row) {
+    SmallVector<Value> sums = loadSums(row, column, full);
+    auto steps = scf::ForOp::create(b, loc, index(0), count, index(1), sums);
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(steps.getBody());
+      Value step = steps.getInductionVar();
+      setReduction(add(from, step));
+      Value column = vector::LoadOp::create(b, loc, columnType, packed,
+                                            ValueRange{step, index(0)});
+      SmallVector<Value> next;
+      for (int64_t i = 0; i < rows; ++i) {
+        setRow(row, i);
+        Value element = load(product.rows);
+        next.push_back(product.compute(
+            b,
+            vector::BroadcastOp::create(
+                b, loc, VectorType::get({columns}, element.getType()), element),
+            column, steps.getRegionIterArgs()[i]));
+      }
+      scf::YieldOp::create(b, loc, next);
+    }
+    storeSums(steps.getResults(), row, column, full);
+  });
+}
+
+void VectorWriter::write() {
+  OpBuilder::InsertionGuard guard(b);
+  sumType = VectorType::get({columns}, product.getElementType(output));
+  columnType =
+      VectorType::get({columns}, product.getElementType(product.columns));
+  {
+    OpBuilder::InsertionGuard guard(b);
+    if (auto launch = op->getParentOfType<gpu::LaunchOp>())
+      b.setInsertionPointToStart(&launch.getBody().front());
+    auto allocate = [&](ArrayRef<int64_t> shape, Type element) {
+      return memref::AllocaOp::create(b, loc, MemRefType::get(shape, element),
+                                      b.getI64IntegerAttr(64));
+    };
+    packed = allocate({steps, columns}, columnType.getElementType());
+    partial = allocate({columns}, sumType.getElementType());
+  }
+  depth = index(1);
+  for (unsigned each : product.reductionLoops)
+    depth = arith::MulIOp::create(b, loc, depth, sizes[each]);
+  for (unsigned each : product.otherLoops) {
+    auto created = scf::ForOp::create(b, loc, index(0), sizes[each], index(1));
+    b.setInsertionPointToStart(created.getBody());
+    indices[each] = created.getInductionVar();
+  }
+  loop(depth, steps, [&](Value from) {
+    Value count = min(arith::SubIOp::create(b, loc, depth, from), index(steps));
+    loop(sizes[product.columnLoop], columns, [&](Value column) {
+      Value full = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sle,
+                                         add(column, index(columns)),
+                                         sizes[product.columnLoop]);
+      pack(from, count, column, full);
+      writeRows(from, count, column, full);
+    });
+  });
+}
+
+bool offload::contractByVectors(RewriterBase &rewriter, linalg::LinalgOp op) {
+  std::optional<Contraction> product = Contraction::match(op);
+  if (!product)
+    return false;
+  for (OpOperand &operand : op->getOpOperands()) {
+    Type type = product->getElementType(&operand);
+    if (!type.isF32() && !type.isF64() && !type.isInteger(32) &&
+        !type.isInteger(64))
+      return false;
+  }
+  rewriter.setInsertionPoint(op);
+  VectorWriter(rewriter, *product).write();
+  rewriter.eraseOp(op);
+  return true;
+}

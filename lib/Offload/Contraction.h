@@ -1,0 +1,56 @@
+//===- Contraction.h - products of a block's tiles --------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A linalg op on memrefs that multiplies and adds up, taken as rows times
+// columns: sums stay in registers while the reduction goes on.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_LIB_OFFLOAD_CONTRACTION_H
+#define GPUASYNC_LIB_OFFLOAD_CONTRACTION_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+#include <optional>
+
+namespace mlir::gpuasync::offload {
+
+/// Which operands and loops are the rows and the columns. The result has the
+/// columns' loop as its last dimension.
+class Contraction {
+public:
+  /// None if the op has no such form: a vector's product is no contraction
+  /// here, and neither is one whose operand has rows and columns.
+  static std::optional<Contraction> match(linalg::LinalgOp op);
+
+  linalg::LinalgOp op;
+  OpOperand *rows, *columns; ///< the inputs
+  unsigned rowLoop, columnLoop;
+  SmallVector<unsigned> reductionLoops, otherLoops;
+
+  Type getElementType(OpOperand *operand);
+  /// Where the element of an operand is.
+  SmallVector<Value> getPlace(OpBuilder &builder, OpOperand *operand,
+                              ArrayRef<Value> indices);
+  /// The op's body of one element of each input and of the sum, or of vectors
+  /// of them, which may be contracted to fused operations.
+  Value compute(OpBuilder &builder, Value row, Value column, Value sum);
+
+private:
+  explicit Contraction(linalg::LinalgOp op) : op(op) {}
+};
+
+/// Replaces the op by loops of one thread, whose sums are vectors. False, with
+/// nothing done, if its elements are of types that vectors have no fast code
+/// for.
+bool contractByVectors(RewriterBase &rewriter, linalg::LinalgOp op);
+
+/// Replaces the op by loops of the block's threads: each has the sums of a
+/// tile, and pieces of the operands go through workgroup memory. False, with
+/// nothing done, if the tile's size has no bound that is known.
+bool contractByThreads(RewriterBase &rewriter, linalg::LinalgOp op,
+                       Value thread, int64_t threads);
+
+} // namespace mlir::gpuasync::offload
+
+#endif // GPUASYNC_LIB_OFFLOAD_CONTRACTION_H
