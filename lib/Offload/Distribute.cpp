@@ -13,6 +13,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
 
 using namespace mlir;
 using namespace mlir::gpuasync;
@@ -329,8 +330,36 @@ void offload::makeLoops(RewriterBase &rewriter, linalg::LinalgOp op) {
   rewriter.eraseOp(op);
 }
 
+std::optional<int64_t> offload::findMostRounds(linalg::LinalgOp op,
+                                               unsigned loop) {
+  int64_t rounds = op.getStaticLoopRanges()[loop];
+  if (!ShapedType::isDynamic(rounds))
+    return rounds;
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!isa<MemRefType>(operand.get().getType()))
+      continue;
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    for (auto [place, result] : llvm::enumerate(map.getResults())) {
+      auto dim = dyn_cast<AffineDimExpr>(result);
+      if (!dim || dim.getPosition() != loop)
+        continue;
+      FailureOr<int64_t> most = ValueBoundsConstraintSet::computeConstantBound(
+          presburger::BoundType::UB,
+          ValueBoundsConstraintSet::Variable(operand.get(), int64_t(place)),
+          nullptr, /*closedUB=*/true);
+      if (succeeded(most))
+        return *most;
+    }
+  }
+  return std::nullopt;
+}
+
 void offload::distribute(RewriterBase &rewriter, linalg::LinalgOp op,
                          Value thread, int64_t threads) {
+  // A product of few results is a reduction.
+  if (reduceByThreads(rewriter, op, thread, threads) ||
+      contractByThreads(rewriter, op, thread, threads))
+    return;
   rewriter.setInsertionPoint(op);
   LoopWriter(rewriter, op).writeThreads(thread, threads);
   rewriter.eraseOp(op);

@@ -22,6 +22,20 @@ void makeLoops(RewriterBase &rewriter, linalg::LinalgOp op);
 void distribute(RewriterBase &rewriter, linalg::LinalgOp op, Value thread,
                 int64_t threads);
 
+/// Replaces the op by loops of the block's threads, of which several work on
+/// one result; between them are barriers. False, with nothing done, if it is no
+/// reduction of a known kind, or if it has as many results as there are
+/// threads.
+bool reduceByThreads(RewriterBase &rewriter, linalg::LinalgOp op, Value thread,
+                     int64_t threads);
+
+/// The op that adds an element to result number `result`, or the like, if it
+/// has a neutral element; else null.
+Operation *findCombiner(linalg::LinalgOp op, unsigned result);
+
+/// The most rounds that a loop of an op on memrefs has, if that is known.
+std::optional<int64_t> findMostRounds(linalg::LinalgOp op, unsigned loop);
+
 /// A map's results at these indices.
 SmallVector<Value> applyMap(OpBuilder &builder, Location loc, AffineMap map,
                             ArrayRef<Value> indices);

@@ -42,8 +42,9 @@ public:
     SmallVector<int> own(root.getNumLoops());
     std::iota(own.begin(), own.end(), 0);
     loopsOf[root] = std::move(own);
-    hasContraction = isContraction(root);
-    hasReduction = root.getNumReductionLoops() > 0 && !hasContraction;
+    if (isContraction(root))
+      contraction = root;
+    hasReduction = root.getNumReductionLoops() > 0 && !contraction;
     members.push_back(root);
   }
 
@@ -65,7 +66,8 @@ private:
   llvm::BitVector tileable;
   /// Of each member, which of its loops is a loop of the root's; -1: none.
   llvm::DenseMap<Operation *, SmallVector<int>> loopsOf;
-  bool hasContraction, hasReduction;
+  linalg::LinalgOp contraction;
+  bool hasReduction;
   int64_t scratch = 0;
 };
 } // namespace
@@ -116,8 +118,8 @@ bool Group::add(linalg::LinalgOp op) {
   bool reduces = op.getNumReductionLoops() > 0 && !contracts;
   if (both.none() && tileable.any())
     return false;
-  if ((hasContraction || contracts) &&
-      (hasReduction || reduces || (hasContraction && contracts) ||
+  if ((contraction || contracts) &&
+      (hasReduction || reduces || (contraction && contracts) ||
        both.count() != root.getNumParallelLoops()))
     return false;
   // What a block keeps of it: all of what is not cut.
@@ -144,7 +146,8 @@ bool Group::add(linalg::LinalgOp op) {
   scratch += bytes;
   tileable = both;
   loopsOf[op] = *loops;
-  hasContraction |= contracts;
+  if (contracts)
+    contraction = op;
   hasReduction |= reduces;
   members.push_back(op);
   return true;
@@ -156,7 +159,7 @@ SmallVector<int64_t> Group::chooseTile() {
     tile.resize(root.getNumLoops());
     return tile;
   }
-  return schedule.chooseTile(root, tileable, isRow(), hasContraction);
+  return schedule.chooseTile(root, tileable, isRow(), contraction);
 }
 
 //===----------------------------------------------------------------------===//

@@ -8,6 +8,7 @@
 #include "Schedule.h"
 
 #include "mlir/Dialect/Linalg/IR/LinalgInterfaces.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace mlir::gpuasync;
@@ -16,9 +17,9 @@ using namespace mlir::gpuasync::offload;
 Schedule Schedule::get(OffloadDevice device) {
   if (device == OffloadDevice::CPU)
     return {/*threads=*/1, /*elements=*/16384, /*contraction=*/64,
-            /*scratch=*/256 << 10};
-  return {/*threads=*/256, /*elements=*/1024, /*contraction=*/32,
-          /*scratch=*/40 << 10};
+            /*scratch=*/256 << 10, /*blocks=*/1};
+  return {/*threads=*/256, /*elements=*/1024, /*contraction=*/128,
+          /*scratch=*/28 << 10, /*blocks=*/128};
 }
 
 std::optional<int64_t> offload::getElementBytes(Type type) {
@@ -41,31 +42,91 @@ bool offload::isContraction(linalg::LinalgOp op) {
   return op.getNumReductionLoops() > 0 && linalg::isaContractionOpInterface(op);
 }
 
+/// The last two loops are tiles, those before them one at a time.
+void Schedule::chooseContraction(ArrayRef<int64_t> sizes,
+                                 const llvm::BitVector &tileable, int64_t most,
+                                 MutableArrayRef<int64_t> tile) const {
+  SmallVector<unsigned> cut;
+  int64_t others = 1;
+  for (int loop = tileable.find_last(); loop >= 0;
+       loop = tileable.find_prev(loop)) {
+    if (cut.size() < 2) {
+      cut.push_back(loop);
+      continue;
+    }
+    tile[loop] = 1;
+    others *= ShapedType::isDynamic(sizes[loop]) ? 1 : sizes[loop];
+  }
+  auto isLong = [&](unsigned loop, int64_t size) {
+    return ShapedType::isDynamic(sizes[loop]) || sizes[loop] > size;
+  };
+  const bool isVector =
+      llvm::any_of(cut, [&](unsigned loop) { return !isLong(loop, 1); });
+  if (isVector) {
+    // Few columns, since their operand is read once: on a GPU a sector each.
+    for (unsigned loop : cut)
+      tile[loop] = !isLong(loop, 1)                ? 1
+                   : threads == 1                  ? 4 * contraction
+                   : isLong(loop, 32 * blocks - 1) ? 32
+                                                   : 8;
+    return;
+  }
+  auto countBlocks = [&](int64_t size) {
+    int64_t count = others;
+    for (unsigned loop : cut)
+      count *= ShapedType::isDynamic(sizes[loop])
+                   ? 1
+                   : llvm::divideCeil(sizes[loop], size);
+    return count;
+  };
+  bool isKnown = llvm::none_of(
+      cut, [&](unsigned loop) { return ShapedType::isDynamic(sizes[loop]); });
+  int64_t size = isKnown ? most : std::min<int64_t>(most, 64);
+  while (isKnown && size > 16 && countBlocks(size) < blocks)
+    size /= 2;
+  for (unsigned loop : cut)
+    tile[loop] = isLong(loop, size) ? size : sizes[loop];
+}
+
 SmallVector<int64_t> Schedule::chooseTile(linalg::LinalgOp op,
                                           const llvm::BitVector &tileable,
                                           bool isRow,
-                                          bool hasContraction) const {
+                                          linalg::LinalgOp product) const {
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   SmallVector<int64_t> tile(sizes.size(), 0);
-  if (hasContraction) {
-    // The last two loops are tiles, those before them one at a time.
-    unsigned left = 2;
-    for (int loop = tileable.find_last(); loop >= 0;
-         loop = tileable.find_prev(loop)) {
-      tile[loop] = left ? contraction : 1;
-      left -= left > 0;
-    }
+  if (product) {
+    // What follows finds the product's tile in the block's memory.
+    int64_t most = contraction;
+    if (product != op && threads > 1)
+      while (most * most *
+                 getElementBytes(
+                     getElementTypeOrSelf(product->getResult(0).getType()))
+                     .value_or(16) >
+             16 << 10)
+        most /= 2;
+    chooseContraction(sizes, tileable, std::max<int64_t>(most, 16), tile);
     return tile;
   }
   // As many elements as a block may have, from the innermost loop on: what a
   // row needs counts for each.
-  int64_t left = elements;
-  if (isRow)
-    for (auto [loop, size] : llvm::enumerate(sizes))
-      if (!tileable.test(loop))
-        left /= ShapedType::isDynamic(size) ? left : std::max<int64_t>(size, 1);
-  if (isRow && threads > 1)
-    left = 1;
+  int64_t left = elements, results = 1;
+  for (auto [loop, size] : llvm::enumerate(sizes)) {
+    bool isDynamic = ShapedType::isDynamic(size);
+    if (tileable.test(loop))
+      results = isDynamic || ShapedType::isDynamic(results)
+                    ? ShapedType::kDynamic
+                    : results * size;
+    else if (isRow)
+      left /= isDynamic ? left : std::max<int64_t>(size, 1);
+  }
+  // Several threads of a block share a row, and all of the device has work.
+  if (threads > 1 && isRow)
+    left = std::min(left, threads / 4);
+  if (threads > 1 && !ShapedType::isDynamic(results))
+    left = std::min(left, std::max(results / blocks, isRow ? 1 : threads));
+  left = std::max<int64_t>(left, 1);
+  if (threads > 1)
+    left = llvm::bit_floor(uint64_t(left));
   for (int loop = tileable.find_last(); loop >= 0;
        loop = tileable.find_prev(loop)) {
     int64_t size = ShapedType::isDynamic(sizes[loop]) ? left : sizes[loop];

@@ -20,19 +20,26 @@ struct Schedule {
   int64_t threads;
   /// Elements that a block computes where each is by itself.
   int64_t elements;
-  /// Columns of a contraction's tile, and rows.
+  /// Most columns of a contraction's tile, and rows.
   int64_t contraction;
-  /// Bytes that a block may keep to itself.
+  /// Bytes that a block may keep to itself, beside what a contraction needs.
   int64_t scratch;
+  /// Blocks that it takes to have the device busy.
+  int64_t blocks;
 
   static Schedule get(OffloadDevice device);
 
   /// The tile of each of the op's loops, 0 for those that are not cut: only
   /// those of `tileable` are. `isRow`: for each tile the block needs all of the
-  /// loops that are not.
+  /// loops that are not. `contraction`: of the group, null if it has none.
   SmallVector<int64_t> chooseTile(linalg::LinalgOp op,
                                   const llvm::BitVector &tileable, bool isRow,
-                                  bool hasContraction) const;
+                                  linalg::LinalgOp contraction) const;
+
+private:
+  void chooseContraction(ArrayRef<int64_t> sizes,
+                         const llvm::BitVector &tileable, int64_t most,
+                         MutableArrayRef<int64_t> tile) const;
 };
 
 /// Bytes of an element in memory; nothing if they are not known.

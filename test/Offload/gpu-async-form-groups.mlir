@@ -6,7 +6,7 @@
 // worth a block on a CPU.
 // CHECK-LABEL: func.func @softmax
 // CPU: scf.forall (%{{.*}}) = (0) to (500) step (163)
-// GPU: scf.forall (%{{.*}}) in (500)
+// GPU: scf.forall (%{{.*}}) = (0) to (500) step (2)
 // CHECK: linalg.fill
 // CHECK: linalg.generic
 // CHECK: math.exp
@@ -26,7 +26,7 @@ func.func @softmax(%a: tensor<500x100xf32>) -> tensor<500x100xf32> {
 // A product and what is elementwise behind it are tiles of the result.
 // CHECK-LABEL: func.func @product
 // CPU: scf.forall (%{{.*}}, %{{.*}}) = (0, 0) to (200, 100) step (64, 64)
-// GPU: scf.forall (%{{.*}}, %{{.*}}) = (0, 0) to (200, 100) step (32, 32)
+// GPU: scf.forall (%{{.*}}, %{{.*}}) = (0, 0) to (200, 100) step (16, 16)
 // CHECK: linalg.fill
 // CHECK: "reduction"
 // CHECK: math.tanh

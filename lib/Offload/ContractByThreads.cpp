@@ -1,0 +1,367 @@
+//===- ContractByThreads.cpp - products of a block's threads --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each thread of a block has the sums of some rows and columns in registers. A
+// piece of both operands goes through workgroup memory at a time, and the next
+// one is loaded while the threads compute with it.
+//===----------------------------------------------------------------------===//
+
+#include "Contraction.h"
+#include "Distribute.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::gpuasync;
+using namespace mlir::gpuasync::offload;
+
+namespace {
+/// Rows or columns of a block's tile.
+struct Side {
+  OpOperand *operand;
+  unsigned loop;
+  /// Of the tile, of a thread, and threads along it.
+  int64_t size, own, threads;
+  /// Whether steps of the reduction are side by side in memory.
+  bool isAlongReduction;
+  Value thread, memory;
+  /// Where the tile begins, and the most that an index may be.
+  Value from, last;
+  /// All tiles are whole.
+  bool isWhole;
+
+  /// Of the thread's element `i`, its place in the tile. Fours are together, so
+  /// that they are one access, and threads' fours are side by side.
+  Value getPlace(OpBuilder &b, Location loc, int64_t i) const {
+    auto constant = [&](int64_t value) {
+      return arith::ConstantIndexOp::create(b, loc, value);
+    };
+    int64_t together = own % 4 == 0 ? 4 : own;
+    return arith::AddIOp::create(
+        b, loc, arith::MulIOp::create(b, loc, thread, constant(together)),
+        constant(i / together * together * threads + i % together));
+  }
+};
+
+/// Writes the loops, at the builder's place.
+class ThreadWriter {
+public:
+  ThreadWriter(RewriterBase &b, Contraction &product, Value thread,
+               int64_t threads)
+      : b(b), product(product), op(product.op), loc(op.getLoc()),
+        output(op.getDpsInitOperand(0)), thread(thread), threads(threads),
+        indices(op.getNumLoops()) {}
+
+  /// False if the op's sizes have no bounds.
+  bool chooseSizes();
+  void write();
+
+private:
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  }
+  Value add(Value x, Value y) { return arith::AddIOp::create(b, loc, x, y); }
+  Value sub(Value x, Value y) { return arith::SubIOp::create(b, loc, x, y); }
+  Value min(Value x, Value y) { return arith::MinSIOp::create(b, loc, x, y); }
+  Value less(Value x, Value y) {
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, x, y);
+  }
+  void setSide(Side &side, OpOperand *operand, unsigned loop, int64_t size,
+               int64_t along);
+  /// Opens a loop and returns its counter.
+  Value open(Value to, int64_t step);
+  Value clampTo(const Side &side, Value place);
+  void setReduction(Value number);
+  /// How many elements of a piece a thread moves, and where the `i`-th is.
+  int64_t countMoved(const Side &side) {
+    return llvm::divideCeil(side.size * steps, threads);
+  }
+  std::pair<Value, Value> getMoved(const Side &side, int64_t i);
+  SmallVector<Value> loadPieces(Value from);
+  void storePieces(ValueRange pieces);
+  void writeTile();
+  SmallVector<Value> multiply(ValueRange sums);
+  SmallVector<Value> loadSums();
+  void storeSums(ValueRange sums);
+
+  RewriterBase &b;
+  Contraction &product;
+  linalg::LinalgOp op;
+  Location loc;
+  OpOperand *output;
+  Value thread;
+  int64_t threads;
+  SmallVector<Value> sizes, indices;
+  Side rows, columns;
+  Value depth;
+  int64_t knownDepth;
+  static constexpr int64_t steps = 16, unrolled = 4;
+};
+} // namespace
+
+void ThreadWriter::setSide(Side &side, OpOperand *operand, unsigned loop,
+                           int64_t size, int64_t along) {
+  side.operand = operand;
+  side.loop = loop;
+  side.size = size;
+  side.threads = along;
+  side.own = size / along;
+  AffineMap map = op.getMatchingIndexingMap(operand);
+  side.isAlongReduction =
+      !map.getResult(map.getNumResults() - 1).isFunctionOfDim(loop);
+  int64_t length = op.getStaticLoopRanges()[loop];
+  side.isWhole = !ShapedType::isDynamic(length) && length % size == 0;
+}
+
+bool ThreadWriter::chooseSizes() {
+  auto bound = [&](unsigned loop) -> std::optional<int64_t> {
+    std::optional<int64_t> most = findMostRounds(op, loop);
+    if (!most)
+      return std::nullopt;
+    return std::min<int64_t>(llvm::PowerOf2Ceil(std::max<int64_t>(*most, 1)),
+                             128);
+  };
+  std::optional<int64_t> most = bound(product.rowLoop),
+                         wide = bound(product.columnLoop);
+  if (!most || !wide || !llvm::isPowerOf2_64(threads))
+    return false;
+  // As square as can be.
+  int64_t along = 1;
+  while (along * along * 4 <= threads)
+    along *= 2;
+  int64_t down = std::min(along, *most);
+  int64_t across = threads / down;
+  setSide(rows, product.rows, product.rowLoop, std::max(*most, down), down);
+  setSide(columns, product.columns, product.columnLoop, std::max(*wide, across),
+          across);
+  return true;
+}
+
+Value ThreadWriter::open(Value to, int64_t step) {
+  auto loop = scf::ForOp::create(b, loc, index(0), to, index(step));
+  b.setInsertionPointToStart(loop.getBody());
+  return loop.getInductionVar();
+}
+
+/// The index of a place of the tile; behind the last one the last one.
+Value ThreadWriter::clampTo(const Side &side, Value place) {
+  Value wanted = add(side.from, place);
+  return side.isWhole ? wanted : min(wanted, side.last);
+}
+
+void ThreadWriter::setReduction(Value number) {
+  SmallVector<Value> own;
+  for (unsigned each : product.reductionLoops)
+    own.push_back(sizes[each]);
+  for (auto [each, value] :
+       llvm::zip(product.reductionLoops, delinearize(b, loc, number, own)))
+    indices[each] = value;
+}
+
+/// The place in the tile and the step of an element that the thread moves, so
+/// that threads side by side read what is side by side.
+std::pair<Value, Value> ThreadWriter::getMoved(const Side &side, int64_t i) {
+  Value number = add(thread, index(i * threads));
+  int64_t width = side.isAlongReduction ? steps : side.size;
+  Value inner = arith::RemUIOp::create(b, loc, number, index(width));
+  Value outer = arith::DivUIOp::create(b, loc, number, index(width));
+  if (side.isAlongReduction)
+    return {outer, inner};
+  return {inner, outer};
+}
+
+/// The thread's elements of the steps from `from` on. Behind the last step are
+/// zeros.
+SmallVector<Value> ThreadWriter::loadPieces(Value from) {
+  SmallVector<Value> pieces;
+  Value last = sub(depth, index(1));
+  for (Side *side : {&rows, &columns}) {
+    Type type = product.getElementType(side->operand);
+    Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
+    for (int64_t i = 0; i < countMoved(*side); ++i) {
+      auto [place, step] = getMoved(*side, i);
+      if (side->size * steps % threads)
+        place = min(place, index(side->size - 1));
+      indices[side->loop] = clampTo(*side, place);
+      Value number = add(from, step);
+      setReduction(min(number, last));
+      Value value =
+          memref::LoadOp::create(b, loc, side->operand->get(),
+                                 product.getPlace(b, side->operand, indices));
+      if (ShapedType::isDynamic(knownDepth) || knownDepth % steps)
+        value =
+            arith::SelectOp::create(b, loc, less(number, depth), value, zero);
+      pieces.push_back(value);
+    }
+  }
+  return pieces;
+}
+
+void ThreadWriter::storePieces(ValueRange pieces) {
+  size_t next = 0;
+  for (Side *side : {&rows, &columns})
+    for (int64_t i = 0; i < countMoved(*side); ++i) {
+      auto [place, step] = getMoved(*side, i);
+      OpBuilder::InsertionGuard guard(b);
+      if (side->size * steps % threads) {
+        Value isThere =
+            less(add(thread, index(i * threads)), index(side->size * steps));
+        auto branch = scf::IfOp::create(b, loc, isThere);
+        b.setInsertionPointToStart(branch.thenBlock());
+      }
+      memref::StoreOp::create(b, loc, pieces[next++], side->memory,
+                              ValueRange{step, place});
+    }
+}
+
+SmallVector<Value> ThreadWriter::loadSums() {
+  SmallVector<Value> sums;
+  for (int64_t i = 0; i < rows.own; ++i)
+    for (int64_t j = 0; j < columns.own; ++j) {
+      indices[rows.loop] = clampTo(rows, rows.getPlace(b, loc, i));
+      indices[columns.loop] = clampTo(columns, columns.getPlace(b, loc, j));
+      sums.push_back(memref::LoadOp::create(
+          b, loc, output->get(), product.getPlace(b, output, indices)));
+    }
+  return sums;
+}
+
+void ThreadWriter::storeSums(ValueRange sums) {
+  for (int64_t i = 0; i < rows.own; ++i)
+    for (int64_t j = 0; j < columns.own; ++j) {
+      OpBuilder::InsertionGuard guard(b);
+      auto setPlace = [&](Side &side, int64_t number) {
+        Value place = add(side.from, side.getPlace(b, loc, number));
+        indices[side.loop] = place;
+        if (side.isWhole)
+          return;
+        auto branch = scf::IfOp::create(b, loc, less(place, sizes[side.loop]));
+        b.setInsertionPointToStart(branch.thenBlock());
+      };
+      setPlace(rows, i);
+      setPlace(columns, j);
+      memref::StoreOp::create(b, loc, sums[i * columns.own + j], output->get(),
+                              product.getPlace(b, output, indices));
+    }
+}
+
+/// With what is in workgroup memory.
+SmallVector<Value> ThreadWriter::multiply(ValueRange sums) {
+  auto loop =
+      scf::ForOp::create(b, loc, index(0), index(steps), index(unrolled), sums);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  SmallVector<Value> now(loop.getRegionIterArgs());
+  for (int64_t further = 0; further < unrolled; ++further) {
+    Value step = add(loop.getInductionVar(), index(further));
+    SmallVector<Value> values[2];
+    for (Side *side : {&rows, &columns})
+      for (int64_t i = 0; i < side->own; ++i)
+        values[side == &columns].push_back(memref::LoadOp::create(
+            b, loc, side->memory, ValueRange{step, side->getPlace(b, loc, i)}));
+    for (int64_t i = 0; i < rows.own; ++i)
+      for (int64_t j = 0; j < columns.own; ++j) {
+        Value &sum = now[i * columns.own + j];
+        sum = product.compute(b, values[0][i], values[1][j], sum);
+      }
+  }
+  scf::YieldOp::create(b, loc, now);
+  return loop.getResults();
+}
+
+void ThreadWriter::writeTile() {
+  SmallVector<Value> carried = loadSums();
+  const size_t sums = carried.size();
+  if (ShapedType::isDynamic(knownDepth)) {
+    // Without a step there is nothing to load.
+    SmallVector<Type> types;
+    for (Side *side : {&rows, &columns})
+      types.append(countMoved(*side), product.getElementType(side->operand));
+    auto branch = scf::IfOp::create(b, loc, types, less(index(0), depth),
+                                    /*withElseRegion=*/true);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    scf::YieldOp::create(b, loc, loadPieces(index(0)));
+    b.setInsertionPointToStart(branch.elseBlock());
+    SmallVector<Value> zeros;
+    for (Type type : types)
+      zeros.push_back(arith::ConstantOp::create(b, loc, b.getZeroAttr(type)));
+    scf::YieldOp::create(b, loc, zeros);
+    llvm::append_range(carried, branch.getResults());
+  } else if (knownDepth) {
+    llvm::append_range(carried, loadPieces(index(0)));
+  } else {
+    return;
+  }
+  auto loop =
+      scf::ForOp::create(b, loc, index(0), depth, index(steps), carried);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    storePieces(loop.getRegionIterArgs().drop_front(sums));
+    gpu::BarrierOp::create(b, loc);
+    SmallVector<Value> pieces =
+        loadPieces(add(loop.getInductionVar(), index(steps)));
+    SmallVector<Value> next =
+        multiply(loop.getRegionIterArgs().take_front(sums));
+    gpu::BarrierOp::create(b, loc);
+    llvm::append_range(next, pieces);
+    scf::YieldOp::create(b, loc, next);
+  }
+  storeSums(loop.getResults().take_front(sums));
+}
+
+void ThreadWriter::write() {
+  OpBuilder::InsertionGuard guard(b);
+  auto launch = op->getParentOfType<gpu::LaunchOp>();
+  auto space =
+      gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Workgroup);
+  for (Side *side : {&rows, &columns})
+    // Somewhat longer rows: steps side by side are in banks of their own.
+    side->memory = launch.addWorkgroupAttribution(
+        MemRefType::get({steps, side->size + 4},
+                        product.getElementType(side->operand),
+                        MemRefLayoutAttrInterface(), space),
+        loc);
+  for (const Range &range : op.createLoopRanges(b, loc))
+    sizes.push_back(getValueOrCreateConstantIndexOp(b, loc, range.size));
+  depth = index(1);
+  knownDepth = 1;
+  for (unsigned each : product.reductionLoops) {
+    depth = arith::MulIOp::create(b, loc, depth, sizes[each]);
+    int64_t length = op.getStaticLoopRanges()[each];
+    knownDepth =
+        ShapedType::isDynamic(length) || ShapedType::isDynamic(knownDepth)
+            ? ShapedType::kDynamic
+            : knownDepth * length;
+  }
+  columns.thread =
+      arith::RemUIOp::create(b, loc, thread, index(columns.threads));
+  rows.thread = arith::DivUIOp::create(b, loc, thread, index(columns.threads));
+  for (Side *side : {&rows, &columns})
+    side->last = sub(sizes[side->loop], index(1));
+  for (unsigned each : product.otherLoops)
+    indices[each] = open(sizes[each], 1);
+  rows.from = open(sizes[rows.loop], rows.size);
+  columns.from = open(sizes[columns.loop], columns.size);
+  writeTile();
+}
+
+bool offload::contractByThreads(RewriterBase &rewriter, linalg::LinalgOp op,
+                                Value thread, int64_t threads) {
+  std::optional<Contraction> product = Contraction::match(op);
+  if (!product || !op->getParentOfType<gpu::LaunchOp>())
+    return false;
+  rewriter.setInsertionPoint(op);
+  ThreadWriter writer(rewriter, *product, thread, threads);
+  if (!writer.chooseSizes())
+    return false;
+  writer.write();
+  rewriter.eraseOp(op);
+  return true;
+}
