@@ -41,7 +41,7 @@ struct CompileOptions {
   std::optional<unsigned> maxStreams;
   std::optional<mlir::gpuasync::MemoryMode> memory;
   mlir::gpuasync::OffloadMode offload = mlir::gpuasync::OffloadMode::Auto;
-  mlir::gpuasync::Play play = mlir::gpuasync::Play::Streams;
+  mlir::gpuasync::Play play = mlir::gpuasync::Play::Auto;
   unsigned optLevel = 3;
   std::optional<unsigned> subgroupSize; ///< of the cpu device
   bool check = false; ///< instrument accesses for libgpuasync_check.so

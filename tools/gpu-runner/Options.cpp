@@ -65,7 +65,7 @@ Where and how
                            with --check)
   --play=HOW               auto|stream|streams|graph: how work is played that
                            the host does not observe (default: as GPU_ASYNC_PLAY says,
-                           else streams)
+                           else auto; streams with --check)
   --timeout=SECONDS        give up after so long; 0: never (default)
   --subgroup-size=N        threads in a subgroup on the cpu device: a power of
                            two from 1 to 64 (default: 32)
@@ -340,7 +340,7 @@ Expected<Options> parseOptions(int argc, char **argv) {
       return createStringError("GPU_ASYNC_PLAY: '" + Twine(variable) +
                                "' is none of " + listWords<Play>());
   }
-  o.play = play.value_or(Play::Streams);
+  o.play = play.value_or(o.check ? Play::Streams : Play::Auto);
   if (o.check && o.play != Play::Streams)
     return createStringError("--check: only with --play=streams, not with " +
                              getWord(o.play));

@@ -38,7 +38,7 @@ struct Options {
   std::optional<mlir::gpuasync::MemoryMode> memory;
   mlir::gpuasync::OffloadMode offload = mlir::gpuasync::OffloadMode::Auto;
   /// As --play says, else GPU_ASYNC_PLAY.
-  mlir::gpuasync::Play play = mlir::gpuasync::Play::Streams;
+  mlir::gpuasync::Play play = mlir::gpuasync::Play::Auto;
   uint64_t repeat = 1;
   bool benchmark = false;
   bool stats = false;

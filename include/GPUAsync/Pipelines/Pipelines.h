@@ -37,7 +37,7 @@ struct GPUAsyncPipelineOptions
       *this, "play",
       llvm::cl::desc("How device work is played that the host does not "
                      "observe"),
-      llvm::cl::init(Play::Streams)};
+      llvm::cl::init(Play::Auto)};
   PassOptions::Option<OnError> onError{
       *this, "on-error",
       llvm::cl::desc("What a public function does with an error"),

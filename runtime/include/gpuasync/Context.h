@@ -140,7 +140,7 @@ GPUASYNC_API void gpuasync_set_spin(double microseconds) GPUASYNC_NOEXCEPT;
 /// "stream" (all on one of their streams), "graph" (as a graph from the second
 /// time on, where the device has graphs), or "auto" (of these as takes least
 /// time, which is measured; streams where there are no graphs). For regions
-/// that begin from now on; first value: GPU_ASYNC_PLAY, else streams.
+/// that begin from now on; first value: GPU_ASYNC_PLAY, else auto.
 GPUASYNC_API gpuasync_status *
 gpuasync_set_play(const char *play) GPUASYNC_NOEXCEPT;
 

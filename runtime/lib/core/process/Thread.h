@@ -186,7 +186,7 @@ struct Process {
   alignas(64) std::atomic<int64_t> timeoutNs{-1}; ///< read by warm calls
   std::atomic<int64_t> spinNs{50000};
   bool syncLaunches = false; ///< GPU_ASYNC_SYNC_LAUNCHES
-  std::atomic<Play> play{Play::Streams};
+  std::atomic<Play> play{Play::Auto};
   /// Whether the environment set these to what they can be; contexts do not
   /// open otherwise. Constant.
   Status settings;
