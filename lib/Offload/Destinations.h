@@ -16,6 +16,10 @@ namespace mlir::gpuasync::offload {
 /// is empty for each. CSE undoes it.
 void splitDestinations(Operation *root);
 
+/// Computes a tensor where it is copied to in the end, if nothing else is read
+/// from there on its way.
+LogicalResult computeInDestinations(Operation *root);
+
 } // namespace mlir::gpuasync::offload
 
 #endif // GPUASYNC_LIB_OFFLOAD_DESTINATIONS_H

@@ -180,15 +180,18 @@ static void makeOneBlock(Group &group, IRRewriter &rewriter) {
   linalg::LinalgOp root = group.root;
   rewriter.setInsertionPoint(root);
   Location loc = root.getLoc();
-  // What a fill writes first is not there before the block.
-  llvm::SmallDenseMap<Value, Value> filled;
+  // What a member writes first is not there before the block.
   SmallVector<Value> outputs;
   bool isOnTensors = root.hasPureTensorSemantics();
   if (isOnTensors)
     for (Value init : root.getDpsInits()) {
-      auto fill = init.getDefiningOp<linalg::FillOp>();
-      outputs.push_back(fill && group.contains(fill) ? fill.getOutputs()[0]
-                                                     : init);
+      while (auto member = init.getDefiningOp<linalg::LinalgOp>()) {
+        if (!group.contains(member))
+          break;
+        init = member.getDpsInitOperand(cast<OpResult>(init).getResultNumber())
+                   ->get();
+      }
+      outputs.push_back(init);
     }
   SmallVector<OpFoldResult> zero{rewriter.getIndexAttr(0)},
       one{rewriter.getIndexAttr(1)};
@@ -285,12 +288,29 @@ static void sinkDestinations(scf::ForallOp loop) {
         [&](OpOperand &use) { return loop->isProperAncestor(use.getOwner()); });
 }
 
+/// An op one of whose loops has no iterations leaves what there was.
+static void dropEmpty(Operation *root) {
+  IRRewriter rewriter(root->getContext());
+  SmallVector<linalg::LinalgOp> ops;
+  root->walk([&](linalg::LinalgOp op) {
+    if (llvm::is_contained(op.getStaticLoopRanges(), 0))
+      ops.push_back(op);
+  });
+  for (linalg::LinalgOp op : ops) {
+    if (op->getNumResults())
+      rewriter.replaceOp(op, op.getDpsInits());
+    else
+      rewriter.eraseOp(op);
+  }
+}
+
 namespace {
 struct FormGroups : public gpuasync::impl::GPUAsyncFormGroupsBase<FormGroups> {
   using Base::Base;
 
   void runOnOperation() override {
     Schedule schedule = Schedule::get(device);
+    dropEmpty(getOperation());
     SmallVector<linalg::LinalgOp> all;
     getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (isa<scf::ForallOp, scf::ParallelOp>(op))

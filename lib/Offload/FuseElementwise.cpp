@@ -99,12 +99,54 @@ private:
 };
 } // namespace
 
+/// A fill, and a copy into it, if what is around is one value. Upstream's makes
+/// fills of constants of arith only.
+static bool padByFill(tensor::PadOp pad, IRRewriter &rewriter) {
+  Value around = pad.getConstantPaddingValue();
+  ReifiedRankedShapedTypeDims shape;
+  if (!around || failed(reifyResultShapes(rewriter, pad, shape)))
+    return false;
+  if (pad.getRegion().isAncestor(around.getParentRegion()))
+    around = rewriter.clone(*around.getDefiningOp())->getResult(0);
+  Location loc = pad.getLoc();
+  RankedTensorType type = pad.getResultType();
+  Value memory = tensor::EmptyOp::create(
+      rewriter, loc, shape.front(), type.getElementType(), type.getEncoding());
+  Value filled =
+      linalg::FillOp::create(rewriter, loc, around, memory).getResult(0);
+  SmallVector<OpFoldResult> ones(type.getRank(), rewriter.getIndexAttr(1));
+  Value result = tensor::InsertSliceOp::create(
+      rewriter, loc, pad.getSource(), filled, pad.getMixedLowPad(),
+      tensor::getMixedSizes(rewriter, loc, pad.getSource()), ones);
+  if (result.getType() != type)
+    result = tensor::CastOp::create(rewriter, loc, type, result);
+  rewriter.replaceOp(pad, result);
+  return true;
+}
+
+/// Of a single element there is no next one: upstream cannot say which
+/// dimensions a view leaves out if the step to it is not one.
+template <typename Slice>
+static void dropSteps(Slice slice) {
+  SmallVector<int64_t> steps(slice.getStaticStrides());
+  for (auto [size, step] : llvm::zip(slice.getStaticSizes(), steps))
+    if (size == 1 && !ShapedType::isDynamic(step))
+      step = 1;
+  slice.setStaticStrides(steps);
+}
+
 /// Fills alone keep their names: they are values that need no kernel.
 LogicalResult FuseElementwise::generalize() {
   IRRewriter rewriter(&getContext());
+  getOperation()->walk([](Operation *op) {
+    if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
+      dropSteps(slice);
+    else if (auto slice = dyn_cast<tensor::InsertSliceOp>(op))
+      dropSteps(slice);
+  });
   SmallVector<Operation *> named;
   getOperation()->walk([&](Operation *op) {
-    if (isa<linalg::SoftmaxOp, tensor::PadOp>(op) ||
+    if (isa<linalg::SoftmaxOp, tensor::PadOp, tensor::GenerateOp>(op) ||
         (isa<linalg::LinalgOp>(op) &&
          !isa<linalg::GenericOp, linalg::FillOp>(op)))
       named.push_back(op);
@@ -118,8 +160,11 @@ LogicalResult FuseElementwise::generalize() {
         return failure();
       rewriter.replaceOp(softmax, *values);
     } else if (auto pad = dyn_cast<tensor::PadOp>(op)) {
-      // A fill, and a copy into it.
-      if (failed(linalg::rewriteInDestinationPassingStyle(rewriter, pad)))
+      if (!padByFill(pad, rewriter) &&
+          failed(linalg::rewriteInDestinationPassingStyle(rewriter, pad)))
+        return failure();
+    } else if (auto generate = dyn_cast<tensor::GenerateOp>(op)) {
+      if (failed(linalg::rewriteInDestinationPassingStyle(rewriter, generate)))
         return failure();
     } else if (failed(linalg::generalizeNamedOp(rewriter,
                                                 cast<linalg::LinalgOp>(op)))) {

@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Pass/PassManager.h"
@@ -107,6 +108,28 @@ OffloadDevice gpuasync::getOffloadDevice(ArrayRef<std::string> targets) {
              : OffloadDevice::GPU;
 }
 
+/// A function that frees memory frees all that it allocates itself: only what
+/// bufferization allocates is to be freed for it.
+static void markOwnMemory(func::FuncOp function) {
+  SmallVector<Operation *> own;
+  bool frees = false;
+  function.walk([&](Operation *op) {
+    if (isa<memref::AllocOp, memref::DeallocOp>(op))
+      own.push_back(op);
+    frees |= isa<memref::DeallocOp>(op);
+  });
+  for (Operation *op : own)
+    if (frees)
+      op->setAttr(bufferization::BufferizationDialect::kManualDeallocation,
+                  UnitAttr::get(op->getContext()));
+}
+
+static void unmarkOwnMemory(func::FuncOp function) {
+  function.walk([](Operation *op) {
+    op->removeAttr(bufferization::BufferizationDialect::kManualDeallocation);
+  });
+}
+
 LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
   auto runOnEach = [&](function_ref<void(OpPassManager &)> add) {
     OpPassManager each(func::FuncOp::getOperationName());
@@ -115,6 +138,7 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
       return succeeded(runPipeline(each, function));
     }));
   };
+  llvm::for_each(functions, markOwnMemory);
   LogicalResult before = runOnEach([&](OpPassManager &pm) {
     pm.addPass(createLowerAffinePass());
     pm.addPass(createCanonicalizerPass());
@@ -129,7 +153,6 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
     pm.addPass(createCanonicalizerPass());
     pm.addPass(createCSEPass());
     pm.addPass(createGPUAsyncReturnByDestination());
-    pm.addPass(bufferization::createEmptyTensorEliminationPass());
     pm.addPass(bufferization::createEmptyTensorToAllocTensorPass());
   });
   if (failed(before))
@@ -153,6 +176,7 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
   });
   if (failed(frees))
     return failure();
+  llvm::for_each(functions, unmarkOwnMemory);
   OpPassManager lower(ModuleOp::getOperationName());
   lower.addPass(bufferization::createLowerDeallocationsPass());
   if (failed(runPipeline(lower, getOperation())))

@@ -50,7 +50,7 @@ private:
   void findPieces();
   void addUser(Piece &piece, Value value, Operation *user);
   LogicalResult place(Piece &piece);
-  void registerOrigin(Value origin);
+  void registerPiece(Piece &piece);
   void shadow(Piece &piece, Value origin);
   void copyElement(Operation *op);
 
@@ -151,10 +151,8 @@ void PlaceMemory::findPieces() {
     pieces.push_back(std::move(piece));
 }
 
-/// Registers the memory with the device as long as it is there.
-void PlaceMemory::registerOrigin(Value origin) {
-  OpBuilder builder(&getContext());
-  builder.setInsertionPointAfterValue(origin);
+/// Registers memory with the device, or ends that.
+static void setRegistered(OpBuilder &builder, Value origin, bool isRegistered) {
   Location loc = origin.getLoc();
   auto ranked = cast<MemRefType>(origin.getType());
   auto type =
@@ -170,33 +168,48 @@ void PlaceMemory::registerOrigin(Value origin) {
       elements =
           elements ? arith::MulIOp::create(builder, loc, elements, size) : size;
     }
-  Value isThere;
+  OpBuilder::InsertionGuard guard(builder);
   if (elements) {
     Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
-    isThere = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
-                                    elements, zero);
+    Value isThere = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::ne, elements, zero);
+    auto branch = scf::IfOp::create(builder, loc, isThere);
+    builder.setInsertionPointToStart(branch.thenBlock());
   }
   Value memory = memref::CastOp::create(builder, loc, type, origin);
-  auto guarded = [&](function_ref<void()> create) {
-    OpBuilder::InsertionGuard guard(builder);
-    if (isThere) {
-      auto branch = scf::IfOp::create(builder, loc, isThere);
-      builder.setInsertionPointToStart(branch.thenBlock());
+  if (isRegistered)
+    gpu::HostRegisterOp::create(builder, loc, memory);
+  else
+    gpu::HostUnregisterOp::create(builder, loc, memory);
+}
+
+/// Registers all of it as long as it is there. What is allocated may be freed
+/// by another name, in another block.
+void PlaceMemory::registerPiece(Piece &piece) {
+  OpBuilder builder(&getContext());
+  // Whether one is freed that has several names.
+  const bool isFreedByOther =
+      llvm::any_of(piece.frees, [](memref::DeallocOp free) {
+        return !free.getMemref().getDefiningOp<memref::AllocOp>();
+      });
+  for (Value origin : piece.origins) {
+    if (!isa<MemRefType>(origin.getType()) ||
+        origin.getDefiningOp<gpu::AllocOp>())
+      continue;
+    builder.setInsertionPointAfterValue(origin);
+    setRegistered(builder, origin, true);
+    if (origin.getDefiningOp<memref::AllocOp>()) {
+      bool isFreed =
+          llvm::any_of(origin.getUsers(), llvm::IsaPred<memref::DeallocOp>);
+      if (isFreed || isFreedByOther)
+        continue;
     }
-    create();
-  };
-  guarded([&] { gpu::HostRegisterOp::create(builder, loc, memory); });
-  SmallVector<Operation *> last;
-  for (Operation *user : origin.getUsers())
-    if (isa<memref::DeallocOp>(user))
-      last.push_back(user);
-  if (last.empty()) {
-    Block *block = origin.getParentBlock();
-    last.push_back(block->getTerminator());
+    builder.setInsertionPoint(origin.getParentBlock()->getTerminator());
+    setRegistered(builder, origin, false);
   }
-  for (Operation *op : last) {
-    builder.setInsertionPoint(op);
-    guarded([&] { gpu::HostUnregisterOp::create(builder, loc, memory); });
+  for (memref::DeallocOp free : piece.frees) {
+    builder.setInsertionPoint(free);
+    setRegistered(builder, free.getMemref(), false);
   }
 }
 
@@ -283,10 +296,7 @@ LogicalResult PlaceMemory::place(Piece &piece) {
     return success();
   bool isPrivate = others.empty() && piece.elements.empty() && !piece.escape;
   if (device == OffloadDevice::CPU && !isPrivate) {
-    for (Value origin : piece.origins)
-      if (isa<MemRefType>(origin.getType()) &&
-          !origin.getDefiningOp<gpu::AllocOp>())
-        registerOrigin(origin);
+    registerPiece(piece);
     return success();
   }
   for (Value origin : others) {

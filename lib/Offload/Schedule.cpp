@@ -117,7 +117,9 @@ SmallVector<int64_t> Schedule::chooseTile(linalg::LinalgOp op,
                     ? ShapedType::kDynamic
                     : results * size;
     else if (isRow)
-      left /= isDynamic ? left : std::max<int64_t>(size, 1);
+      left = isDynamic
+                 ? 1
+                 : std::max<int64_t>(left / std::max<int64_t>(size, 1), 1);
   }
   // Several threads of a block share a row, and all of the device has work.
   if (threads > 1 && isRow)

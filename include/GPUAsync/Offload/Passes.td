@@ -99,7 +99,9 @@ def GPUAsyncReturnByDestination
     a new memref argument at the end, `gpu_async.result = N`. Tensor arguments
     are marked as never written. What several ops begin with, empty or filled,
     each has for itself. A tensor that a loop carries stays where it
-    is: what a round yields is materialized there.
+    is: what a round yields is materialized there, copied first if the round
+    exchanges tensors. What ends in one place is computed there, unless
+    something else reads what was there before.
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect",
                            "::mlir::LLVM::LLVMDialect",

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// No elements, one element, and ops that upstream lowers in some of their forms only.
+// RUN: gpu-opt %s --gpu-async-offload="device=gpu mode=error" -o %t.gpu.mlir
+// RUN: gpu-runner --device=cpu --offload=error -e none %s --input=0x3xf32 --input=3xf32=5 | FileCheck %s --check-prefix=NONE
+// RUN: gpu-runner --device=cpu -e none %t.gpu.mlir --input=0x3xf32 --input=3xf32=5 | FileCheck %s --check-prefix=NONE
+// RUN: gpu-runner --device=cpu --offload=error -e pad %s '--input=2xcomplex<f32>=1+2j,3' | FileCheck %s --check-prefix=PAD
+// RUN: gpu-runner --device=cpu -e pad %t.gpu.mlir '--input=2xcomplex<f32>=1+2j,3' | FileCheck %s --check-prefix=PAD
+// RUN: gpu-runner --device=cpu --offload=error -e slice %s --input=1x1x4xf32=1,2,3,4 | FileCheck %s --check-prefix=SLICE
+// RUN: gpu-runner --device=cpu -e slice %t.gpu.mlir --input=1x1x4xf32=1,2,3,4 | FileCheck %s --check-prefix=SLICE
+// RUN: gpu-runner --device=cpu --offload=error -e generate %s | FileCheck %s --check-prefix=GENERATE
+// RUN: gpu-runner --device=cpu -e generate %t.gpu.mlir | FileCheck %s --check-prefix=GENERATE
+// RUN: gpu-runner --device=cpu --offload=error -e sum %s --input=2x3x4xf32=1 | FileCheck %s --check-prefix=SUM
+// RUN: gpu-runner --device=cpu -e sum %t.gpu.mlir --input=2x3x4xf32=1 | FileCheck %s --check-prefix=SUM
+// RUN: gpu-runner --device=cpu --offload=error -e chain %s --input=4xf32=1,5,2,3 | FileCheck %s --check-prefix=CHAIN
+// RUN: gpu-runner --device=cpu -e chain %t.gpu.mlir --input=4xf32=1,5,2,3 | FileCheck %s --check-prefix=CHAIN
+
+// A sum of nothing is what it began with.
+// NONE: 3xf32=5 5 5
+func.func @none(%a: tensor<0x3xf32>, %b: tensor<3xf32>) -> tensor<3xf32> {
+  %s = linalg.reduce { arith.addf } ins(%a : tensor<0x3xf32>) outs(%b : tensor<3xf32>) dimensions = [0]
+  return %s : tensor<3xf32>
+}
+
+// PAD: 4xcomplex<f32>=0+1j 1+2j 3+0j 0+1j
+func.func @pad(%a: tensor<2xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
+  %p = tensor.pad %a low[1] high[1] {
+  ^bb0(%i: index):
+    %c = complex.constant [0.0 : f32, 1.0 : f32] : complex<f32>
+    tensor.yield %c : complex<f32>
+  } : tensor<2xcomplex<f32>> to tensor<4xcomplex<f32>>
+  return %p : tensor<4xcomplex<f32>>
+}
+
+// The step to the next one of one.
+// SLICE: 1x1xf32={{.*}}4
+func.func @slice(%a: tensor<1x1x4xf32>) -> tensor<1x1xf32> {
+  %s = tensor.extract_slice %a[0, 0, 3] [1, 1, 1] [2, 1, 1] : tensor<1x1x4xf32> to tensor<1x1xf32>
+  return %s : tensor<1x1xf32>
+}
+
+// GENERATE: 2x2xi32=[3 3][4 4]
+func.func @generate() -> tensor<2x2xi32> {
+  %g = tensor.generate {
+  ^bb0(%i: index, %j: index):
+    %c3 = arith.constant 3 : i32
+    %k = arith.index_cast %i : index to i32
+    %s = arith.addi %k, %c3 : i32
+    tensor.yield %s : i32
+  } : tensor<2x2xi32>
+  return %g : tensor<2x2xi32>
+}
+
+// Several loops of a length that nobody knows.
+// SUM: f32=24
+func.func @sum(%a: tensor<?x?x?xf32>) -> tensor<f32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<f32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<f32>) -> tensor<f32>
+  %s = linalg.reduce { arith.addf } ins(%a : tensor<?x?x?xf32>) outs(%f : tensor<f32>) dimensions = [0, 1, 2]
+  return %s : tensor<f32>
+}
+
+// A sum that begins with what another reduction found.
+// CHAIN: f32=16
+func.func @chain(%a: tensor<4xf32>) -> tensor<f32> {
+  %least = arith.constant -100.0 : f32
+  %e = tensor.empty() : tensor<f32>
+  %f = linalg.fill ins(%least : f32) outs(%e : tensor<f32>) -> tensor<f32>
+  %m = linalg.reduce { arith.maximumf } ins(%a : tensor<4xf32>) outs(%f : tensor<f32>) dimensions = [0]
+  %s = linalg.reduce { arith.addf } ins(%a : tensor<4xf32>) outs(%m : tensor<f32>) dimensions = [0]
+  return %s : tensor<f32>
+}
