@@ -159,7 +159,7 @@ SmallVector<int64_t> Group::chooseTile() {
     tile.resize(root.getNumLoops());
     return tile;
   }
-  return schedule.chooseTile(root, tileable, isRow(), contraction);
+  return schedule.chooseTile(root, tileable, isRow(), scratch, contraction);
 }
 
 //===----------------------------------------------------------------------===//

@@ -16,9 +16,13 @@ using namespace mlir::gpuasync::offload;
 
 Schedule Schedule::get(OffloadDevice device) {
   if (device == OffloadDevice::CPU)
-    return {/*threads=*/1, /*elements=*/16384, /*contraction=*/64,
+    return {/*threads=*/1,         /*elements=*/16384,
+            /*rowElements=*/16384,
+            /*contraction=*/64,
             /*scratch=*/256 << 10, /*blocks=*/1};
-  return {/*threads=*/256, /*elements=*/1024, /*contraction=*/128,
+  return {/*threads=*/256,      /*elements=*/1024,
+          /*rowElements=*/4096,
+          /*contraction=*/128,
           /*scratch=*/28 << 10, /*blocks=*/128};
 }
 
@@ -90,7 +94,7 @@ void Schedule::chooseContraction(ArrayRef<int64_t> sizes,
 
 SmallVector<int64_t> Schedule::chooseTile(linalg::LinalgOp op,
                                           const llvm::BitVector &tileable,
-                                          bool isRow,
+                                          bool isRow, int64_t rowBytes,
                                           linalg::LinalgOp product) const {
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   SmallVector<int64_t> tile(sizes.size(), 0);
@@ -109,7 +113,7 @@ SmallVector<int64_t> Schedule::chooseTile(linalg::LinalgOp op,
   }
   // As many elements as a block may have, from the innermost loop on: what a
   // row needs counts for each.
-  int64_t left = elements, results = 1;
+  int64_t left = isRow ? rowElements : elements, results = 1;
   for (auto [loop, size] : llvm::enumerate(sizes)) {
     bool isDynamic = ShapedType::isDynamic(size);
     if (tileable.test(loop))
@@ -123,7 +127,8 @@ SmallVector<int64_t> Schedule::chooseTile(linalg::LinalgOp op,
   }
   // Several threads of a block share a row, and all of the device has work.
   if (threads > 1 && isRow)
-    left = std::min(left, threads / 4);
+    left =
+        std::min({left, threads / 4, scratch / std::max<int64_t>(rowBytes, 1)});
   if (threads > 1 && !ShapedType::isDynamic(results))
     left = std::min(left, std::max(results / blocks, isRow ? 1 : threads));
   left = std::max<int64_t>(left, 1);

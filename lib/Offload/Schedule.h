@@ -18,8 +18,8 @@ namespace mlir::gpuasync::offload {
 struct Schedule {
   /// Threads of a block. One: a block is a nest of loops.
   int64_t threads;
-  /// Elements that a block computes where each is by itself.
-  int64_t elements;
+  /// Elements that a block computes where each is by itself, and those of rows.
+  int64_t elements, rowElements;
   /// Most columns of a contraction's tile, and rows.
   int64_t contraction;
   /// Bytes that a block may keep to itself, beside what a contraction needs.
@@ -31,9 +31,11 @@ struct Schedule {
 
   /// The tile of each of the op's loops, 0 for those that are not cut: only
   /// those of `tileable` are. `isRow`: for each tile the block needs all of the
-  /// loops that are not. `contraction`: of the group, null if it has none.
+  /// loops that are not; for each row it keeps `rowBytes`. `contraction`: of
+  /// the group, null if it has none.
   SmallVector<int64_t> chooseTile(linalg::LinalgOp op,
                                   const llvm::BitVector &tileable, bool isRow,
+                                  int64_t rowBytes,
                                   linalg::LinalgOp contraction) const;
 
 private:
