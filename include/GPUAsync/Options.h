@@ -33,6 +33,8 @@ enum class Play { Auto, Stream, Streams, Graph };
 enum class OffloadMode { Auto, Off, Error };
 /// For which kind of device work is cut into blocks.
 enum class OffloadDevice { CPU, GPU };
+/// Where arguments and results of offloaded functions are.
+enum class PlaceMode { Copy, Off };
 /// How a schedule is drawn.
 enum class ScheduleFormat { Text, Dot, Svg };
 
@@ -96,6 +98,13 @@ struct Words<OffloadDevice> {
   static constexpr Word<OffloadDevice> all[] = {
       {OffloadDevice::CPU, "cpu", "blocks of one thread"},
       {OffloadDevice::GPU, "gpu", "blocks of many threads"}};
+};
+template <>
+struct Words<PlaceMode> {
+  static constexpr Word<PlaceMode> all[] = {
+      {PlaceMode::Copy, "copy",
+       "in host memory: copied to the device and back"},
+      {PlaceMode::Off, "off", "where the device reaches them"}};
 };
 template <>
 struct Words<ScheduleFormat> {
@@ -196,6 +205,7 @@ GPUASYNC_WORD_PARSER(MemoryMode)
 GPUASYNC_WORD_PARSER(Play)
 GPUASYNC_WORD_PARSER(OffloadMode)
 GPUASYNC_WORD_PARSER(OffloadDevice)
+GPUASYNC_WORD_PARSER(PlaceMode)
 GPUASYNC_WORD_PARSER(ScheduleFormat)
 #undef GPUASYNC_WORD_PARSER
 

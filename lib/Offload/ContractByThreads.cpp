@@ -9,6 +9,7 @@
 
 #include "Contraction.h"
 #include "Distribute.h"
+#include "Schedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -100,7 +101,10 @@ private:
   Side rows, columns;
   Value depth;
   int64_t knownDepth;
-  static constexpr int64_t steps = 16, unrolled = 4;
+  /// Of the reduction, that go through workgroup memory at a time: more of
+  /// smaller tiles.
+  int64_t steps = 16;
+  static constexpr int64_t unrolled = 4;
 };
 } // namespace
 
@@ -139,6 +143,12 @@ bool ThreadWriter::chooseSizes() {
   setSide(rows, product.rows, product.rowLoop, std::max(*most, down), down);
   setSide(columns, product.columns, product.columnLoop, std::max(*wide, across),
           across);
+  int64_t bytes = 0;
+  for (Side *side : {&rows, &columns})
+    bytes +=
+        side->size * *getElementBytes(product.getElementType(side->operand));
+  while (steps < 128 && 2 * steps * bytes <= 16 << 10)
+    steps *= 2;
   return true;
 }
 
@@ -355,7 +365,8 @@ void ThreadWriter::write() {
 bool offload::contractByThreads(RewriterBase &rewriter, linalg::LinalgOp op,
                                 Value thread, int64_t threads) {
   std::optional<Contraction> product = Contraction::match(op);
-  if (!product || !op->getParentOfType<gpu::LaunchOp>())
+  if (!product || !op.hasPureBufferSemantics() ||
+      !op->getParentOfType<gpu::LaunchOp>())
     return false;
   rewriter.setInsertionPoint(op);
   ThreadWriter writer(rewriter, *product, thread, threads);

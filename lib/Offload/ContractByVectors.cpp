@@ -288,7 +288,7 @@ void VectorWriter::write() {
 
 bool offload::contractByVectors(RewriterBase &rewriter, linalg::LinalgOp op) {
   std::optional<Contraction> product = Contraction::match(op);
-  if (!product)
+  if (!product || !op.hasPureBufferSemantics())
     return false;
   for (OpOperand &operand : op->getOpOperands()) {
     Type type = product->getElementType(&operand);

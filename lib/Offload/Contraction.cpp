@@ -13,19 +13,47 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/CastInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::gpuasync;
 using namespace mlir::gpuasync::offload;
 
+/// Whether the body adds a product of the inputs to the output, whatever types
+/// they are cast to.
+static bool addsProducts(linalg::LinalgOp op) {
+  Block *body = op.getBlock();
+  auto skipCasts = [](Value value) {
+    while (auto cast = value.getDefiningOp<CastOpInterface>())
+      value = cast->getOperand(0);
+    return value;
+  };
+  Operation *sum = body->getTerminator()->getOperand(0).getDefiningOp();
+  if (!isa_and_nonnull<arith::AddFOp, arith::AddIOp>(sum))
+    return false;
+  BlockArgument output = op.getMatchingBlockArgument(op.getDpsInitOperand(0));
+  if (llvm::count(sum->getOperands(), output) != 1 || !output.hasOneUse())
+    return false;
+  Operation *product =
+      sum->getOperand(sum->getOperand(0) == output).getDefiningOp();
+  if (!isa_and_nonnull<arith::MulFOp, arith::MulIOp>(product))
+    return false;
+  Value inputs[] = {op.getMatchingBlockArgument(op.getDpsInputOperand(0)),
+                    op.getMatchingBlockArgument(op.getDpsInputOperand(1))};
+  Value left = skipCasts(product->getOperand(0)),
+        right = skipCasts(product->getOperand(1));
+  return (left == inputs[0] && right == inputs[1]) ||
+         (left == inputs[1] && right == inputs[0]);
+}
+
 std::optional<Contraction> Contraction::match(linalg::LinalgOp op) {
-  if (!isContraction(op) || op.getNumDpsInputs() != 2 ||
-      op.getNumDpsInits() != 1 || !op.hasPureBufferSemantics())
+  if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 ||
+      op.hasIndexSemantics() || !addsProducts(op))
     return std::nullopt;
   Contraction result(op);
   for (OpOperand &operand : op->getOpOperands()) {
     Type element = result.getElementType(&operand);
-    if (!isa<MemRefType>(operand.get().getType()) || !element.isIntOrFloat())
+    if (!isa<ShapedType>(operand.get().getType()) || !element.isIntOrFloat())
       return std::nullopt;
   }
   AffineMap output = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
@@ -40,15 +68,19 @@ std::optional<Contraction> Contraction::match(linalg::LinalgOp op) {
   auto isOfOne = [&](unsigned loop) {
     return hasLoop(first, loop) != hasLoop(second, loop);
   };
-  result.columnLoop = output.getDimPosition(output.getNumResults() - 1);
-  if (!isOfOne(result.columnLoop))
-    return std::nullopt;
-  result.columns = hasLoop(first, result.columnLoop) ? first : second;
-  result.rows = result.columns == first ? second : first;
-  bool hasRows = false;
-  for (unsigned place = output.getNumResults() - 1; place-- > 0;) {
+  // The last dimension that is longer than 1, and of the others the first from
+  // behind that goes with it.
+  bool hasColumns = false, hasRows = false;
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  for (unsigned place = output.getNumResults(); place-- > 0;) {
     unsigned loop = output.getDimPosition(place);
-    if (!hasRows && isOfOne(loop) && hasLoop(result.rows, loop)) {
+    bool isTaken = isOfOne(loop) && sizes[loop] != 1;
+    if (isTaken && !hasColumns) {
+      result.columnLoop = loop;
+      result.columns = hasLoop(first, loop) ? first : second;
+      result.rows = result.columns == first ? second : first;
+      hasColumns = true;
+    } else if (isTaken && !hasRows && hasLoop(result.rows, loop)) {
       result.rowLoop = loop;
       hasRows = true;
     } else {
@@ -59,6 +91,8 @@ std::optional<Contraction> Contraction::match(linalg::LinalgOp op) {
     return std::nullopt;
   SmallVector<unsigned> loops;
   op.getReductionDims(loops);
+  if (loops.empty())
+    return std::nullopt;
   result.reductionLoops.assign(loops.begin(), loops.end());
   return result;
 }

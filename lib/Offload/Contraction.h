@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A linalg op on memrefs that multiplies and adds up, taken as rows times
-// columns: sums stay in registers while the reduction goes on.
+// A linalg op that multiplies and adds up, taken as rows times columns: sums
+// stay in registers while the reduction goes on. A convolution is one, too.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_LIB_OFFLOAD_CONTRACTION_H
@@ -19,8 +19,9 @@ namespace mlir::gpuasync::offload {
 /// columns' loop as its last dimension.
 class Contraction {
 public:
-  /// None if the op has no such form: a vector's product is no contraction
-  /// here, and neither is one whose operand has rows and columns.
+  /// None if the op, on tensors or memrefs, has no such form: a vector's
+  /// product is none here, and neither is one whose operand has rows and
+  /// columns.
   static std::optional<Contraction> match(linalg::LinalgOp op);
 
   linalg::LinalgOp op;

@@ -302,8 +302,13 @@ SmallVector<Value> offload::applyMap(OpBuilder &builder, Location loc,
       place.push_back(indices[dim.getPosition()]);
       continue;
     }
+    // Of those that it does not take there may be none.
+    SmallVector<Value> known(indices);
+    for (Value &index : known)
+      if (!index)
+        index = arith::ConstantIndexOp::create(builder, loc, 0);
     AffineMap one = AffineMap::get(map.getNumDims(), 0, expression);
-    place.push_back(affine::AffineApplyOp::create(builder, loc, one, indices));
+    place.push_back(affine::AffineApplyOp::create(builder, loc, one, known));
   }
   return place;
 }

@@ -36,7 +36,7 @@ Operation *findCombiner(linalg::LinalgOp op, unsigned result);
 /// The most rounds that a loop of an op on memrefs has, if that is known.
 std::optional<int64_t> findMostRounds(linalg::LinalgOp op, unsigned loop);
 
-/// A map's results at these indices.
+/// A map's results at these indices, null for those that it does not take.
 SmallVector<Value> applyMap(OpBuilder &builder, Location loc, AffineMap map,
                             ArrayRef<Value> indices);
 

@@ -6,6 +6,7 @@
 // group uses, as far as no tile of the root needs another tile of these.
 //===----------------------------------------------------------------------===//
 
+#include "Contraction.h"
 #include "GPUAsync/Offload/Passes.h"
 #include "Schedule.h"
 
@@ -58,6 +59,7 @@ public:
   SmallVector<linalg::LinalgOp> members;
 
 private:
+  SmallVector<unsigned> findRowsAndColumns();
   bool isRow() {
     return hasReduction || tileable.count() < root.getNumParallelLoops();
   }
@@ -153,13 +155,32 @@ bool Group::add(linalg::LinalgOp op) {
   return true;
 }
 
+/// The root's loops that are the contraction's rows and columns; the last ones
+/// where it has none.
+SmallVector<unsigned> Group::findRowsAndColumns() {
+  SmallVector<unsigned> found;
+  if (!contraction)
+    return found;
+  if (std::optional<Contraction> product = Contraction::match(contraction))
+    for (auto [loop, own] : llvm::enumerate(loopsOf[contraction]))
+      if (tileable.test(loop) &&
+          (own == int(product->rowLoop) || own == int(product->columnLoop)))
+        found.push_back(loop);
+  for (int loop = tileable.find_last(); loop >= 0 && found.size() < 2;
+       loop = tileable.find_prev(loop))
+    if (!llvm::is_contained(found, loop))
+      found.push_back(loop);
+  return found;
+}
+
 SmallVector<int64_t> Group::chooseTile() {
   if (auto given = root->getAttrOfType<DenseI64ArrayAttr>(kTileAttrName)) {
     SmallVector<int64_t> tile(given.asArrayRef());
     tile.resize(root.getNumLoops());
     return tile;
   }
-  return schedule.chooseTile(root, tileable, isRow(), scratch, contraction);
+  return schedule.chooseTile(root, tileable, isRow(), scratch, contraction,
+                             findRowsAndColumns());
 }
 
 //===----------------------------------------------------------------------===//

@@ -95,6 +95,7 @@ void gpuasync::buildGPUAsyncOffloadPipeline(OpPassManager &pm,
   GPUAsyncOffloadOptions pass;
   pass.mode = options.mode;
   pass.device = options.device;
+  pass.place = options.place;
   pm.addPass(createGPUAsyncOffload(pass));
 }
 
@@ -191,6 +192,7 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
     pm.addPass(createGPUAsyncLaunchTiles(launch));
     GPUAsyncPlaceMemoryOptions place;
     place.device = device;
+    place.place = this->place;
     pm.addPass(createGPUAsyncPlaceMemory(place));
     pm.addPass(createLowerAffinePass());
     pm.addPass(createCanonicalizerPass());

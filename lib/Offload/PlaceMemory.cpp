@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Offload/Passes.h"
+#include "Schedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
@@ -49,7 +50,13 @@ struct PlaceMemory
 private:
   void findPieces();
   void addUser(Piece &piece, Value value, Operation *user);
-  LogicalResult place(Piece &piece);
+  LogicalResult placePiece(Piece &piece);
+  void putConstantsIntoKernels();
+  /// Whether it is an argument that the caller has put on the device.
+  bool isOnDevice(Value origin) {
+    return place == PlaceMode::Off && isa<BlockArgument>(origin) &&
+           origin.getParentRegion() == &getOperation().getFunctionBody();
+  }
   void registerPiece(Piece &piece);
   void shadow(Piece &piece, Value origin);
   void copyElement(Operation *op);
@@ -193,7 +200,7 @@ void PlaceMemory::registerPiece(Piece &piece) {
         return !free.getMemref().getDefiningOp<memref::AllocOp>();
       });
   for (Value origin : piece.origins) {
-    if (!isa<MemRefType>(origin.getType()) ||
+    if (!isa<MemRefType>(origin.getType()) || isOnDevice(origin) ||
         origin.getDefiningOp<gpu::AllocOp>())
       continue;
     builder.setInsertionPointAfterValue(origin);
@@ -282,18 +289,50 @@ void PlaceMemory::copyElement(Operation *op) {
   op->erase();
 }
 
-LogicalResult PlaceMemory::place(Piece &piece) {
+/// Constants that are not large are loaded with the kernels that read them.
+void PlaceMemory::putConstantsIntoKernels() {
+  constexpr int64_t most = 64 << 10;
+  getOperation()->walk([&](memref::GetGlobalOp get) {
+    auto global = SymbolTable::lookupNearestSymbolFrom<memref::GlobalOp>(
+        get, get.getNameAttr());
+    std::optional<int64_t> bytes =
+        offload::getElementBytes(get.getType().getElementType());
+    if (!global || !global.getConstant() || global.isUninitialized() ||
+        !bytes || get.getType().getNumElements() * *bytes > most ||
+        get->getParentOfType<gpu::LaunchOp>())
+      return;
+    llvm::SmallDenseMap<Operation *, Value> inKernels;
+    for (OpOperand &use : llvm::make_early_inc_range(get->getUses())) {
+      auto launch = use.getOwner()->getParentOfType<gpu::LaunchOp>();
+      if (!launch)
+        continue;
+      Value &own = inKernels[launch];
+      if (!own)
+        own = OpBuilder::atBlockBegin(&launch.getBody().front())
+                  .clone(*get)
+                  ->getResult(0);
+      use.set(own);
+    }
+  });
+}
+
+LogicalResult PlaceMemory::placePiece(Piece &piece) {
   if (!piece.isInKernels)
     return success();
   SmallVector<Value> allocs, others;
   for (Value origin : piece.origins) {
-    if (origin.getDefiningOp<gpu::AllocOp>())
+    if (origin.getDefiningOp<gpu::AllocOp>() || isOnDevice(origin))
       continue;
     (origin.getDefiningOp<memref::AllocOp>() ? allocs : others)
         .push_back(origin);
   }
-  if (allocs.empty() && others.empty())
+  if (allocs.empty() && others.empty()) {
+    if (device == OffloadDevice::GPU &&
+        llvm::any_of(piece.origins, [&](Value v) { return isOnDevice(v); }))
+      for (Operation *op : piece.elements)
+        copyElement(op);
     return success();
+  }
   bool isPrivate = others.empty() && piece.elements.empty() && !piece.escape;
   if (device == OffloadDevice::CPU && !isPrivate) {
     registerPiece(piece);
@@ -368,8 +407,10 @@ void PlaceMemory::runOnOperation() {
                           copy.getTarget(), copy.getSource());
     copy.erase();
   }
+  if (device == OffloadDevice::GPU)
+    putConstantsIntoKernels();
   findPieces();
   for (Piece &piece : pieces)
-    if (failed(place(piece)))
+    if (failed(placePiece(piece)))
       return signalPassFailure();
 }

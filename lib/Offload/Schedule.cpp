@@ -7,6 +7,8 @@
 
 #include "Schedule.h"
 
+#include "Contraction.h"
+
 #include "mlir/Dialect/Linalg/IR/LinalgInterfaces.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -43,24 +45,21 @@ std::optional<int64_t> offload::getElementBytes(Type type) {
 }
 
 bool offload::isContraction(linalg::LinalgOp op) {
-  return op.getNumReductionLoops() > 0 && linalg::isaContractionOpInterface(op);
+  return op.getNumReductionLoops() > 0 &&
+         (linalg::isaContractionOpInterface(op) || Contraction::match(op));
 }
 
-/// The last two loops are tiles, those before them one at a time.
+/// Rows and columns are cut into tiles, the others into single rounds.
 void Schedule::chooseContraction(ArrayRef<int64_t> sizes,
-                                 const llvm::BitVector &tileable, int64_t most,
+                                 const llvm::BitVector &tileable,
+                                 ArrayRef<unsigned> cut, int64_t most,
                                  MutableArrayRef<int64_t> tile) const {
-  SmallVector<unsigned> cut;
   int64_t others = 1;
-  for (int loop = tileable.find_last(); loop >= 0;
-       loop = tileable.find_prev(loop)) {
-    if (cut.size() < 2) {
-      cut.push_back(loop);
-      continue;
+  for (unsigned loop : tileable.set_bits())
+    if (!llvm::is_contained(cut, loop)) {
+      tile[loop] = 1;
+      others *= ShapedType::isDynamic(sizes[loop]) ? 1 : sizes[loop];
     }
-    tile[loop] = 1;
-    others *= ShapedType::isDynamic(sizes[loop]) ? 1 : sizes[loop];
-  }
   auto isLong = [&](unsigned loop, int64_t size) {
     return ShapedType::isDynamic(sizes[loop]) || sizes[loop] > size;
   };
@@ -95,7 +94,8 @@ void Schedule::chooseContraction(ArrayRef<int64_t> sizes,
 SmallVector<int64_t> Schedule::chooseTile(linalg::LinalgOp op,
                                           const llvm::BitVector &tileable,
                                           bool isRow, int64_t rowBytes,
-                                          linalg::LinalgOp product) const {
+                                          linalg::LinalgOp product,
+                                          ArrayRef<unsigned> cut) const {
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   SmallVector<int64_t> tile(sizes.size(), 0);
   if (product) {
@@ -108,7 +108,7 @@ SmallVector<int64_t> Schedule::chooseTile(linalg::LinalgOp op,
                      .value_or(16) >
              16 << 10)
         most /= 2;
-    chooseContraction(sizes, tileable, std::max<int64_t>(most, 16), tile);
+    chooseContraction(sizes, tileable, cut, std::max<int64_t>(most, 16), tile);
     return tile;
   }
   // As many elements as a block may have, from the innermost loop on: what a

@@ -32,15 +32,17 @@ struct Schedule {
   /// The tile of each of the op's loops, 0 for those that are not cut: only
   /// those of `tileable` are. `isRow`: for each tile the block needs all of the
   /// loops that are not; for each row it keeps `rowBytes`. `contraction`: of
-  /// the group, null if it has none.
+  /// the group, null if it has none; its rows and columns are the loops `cut`.
   SmallVector<int64_t> chooseTile(linalg::LinalgOp op,
                                   const llvm::BitVector &tileable, bool isRow,
                                   int64_t rowBytes,
-                                  linalg::LinalgOp contraction) const;
+                                  linalg::LinalgOp contraction,
+                                  ArrayRef<unsigned> cut) const;
 
 private:
   void chooseContraction(ArrayRef<int64_t> sizes,
-                         const llvm::BitVector &tileable, int64_t most,
+                         const llvm::BitVector &tileable,
+                         ArrayRef<unsigned> cut, int64_t most,
                          MutableArrayRef<int64_t> tile) const;
 };
 

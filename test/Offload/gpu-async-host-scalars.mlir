@@ -51,3 +51,85 @@ func.func @of_device(%x: tensor<f32>) -> tensor<f32> {
   } -> tensor<f32>
   return %r : tensor<f32>
 }
+
+// -----
+
+// A loop's counter is a number, also where it comes as a tensor, and beside
+// what is none. Its last value is one more than that of the last round.
+// CHECK-LABEL: func.func @last
+// CHECK: %[[R:.*]]:2 = scf.while (%{{.*}} = %{{.*}}, %{{.*}} = %arg0) : (i32, tensor<8xf32>) -> (i32, tensor<8xf32>)
+// CHECK: %[[LAST:.*]] = tensor.from_elements %[[R]]#0
+// CHECK: return %[[R]]#1, %[[LAST]]
+// CHECK-LABEL: func.func @carried
+// CHECK: scf.for %[[I:.*]] = %{{.*}} to %{{.*}} step %{{.*}} iter_args(%[[X:.*]] = %arg0) -> (tensor<8xf32>)
+// CHECK-NOT: linalg.generic {{.*}} -> tensor<i32>
+// CHECK: tensor.splat %[[I]]
+// CHECK-NOT: scf.while
+func.func @last(%a: tensor<8xf32>) -> (tensor<8xf32>, tensor<i32>) {
+  %zero = arith.constant dense<0> : tensor<i32>
+  %ten = arith.constant 10 : i32
+  %one = arith.constant 1 : i32
+  %r:2 = scf.while (%i = %zero, %x = %a) : (tensor<i32>, tensor<8xf32>) -> (tensor<i32>, tensor<8xf32>) {
+    %e = tensor.empty() : tensor<i1>
+    %c = linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = []} ins(%i : tensor<i32>) outs(%e : tensor<i1>) {
+    ^bb0(%v: i32, %o: i1):
+      %l = arith.cmpi slt, %v, %ten : i32
+      linalg.yield %l : i1
+    } -> tensor<i1>
+    %more = tensor.extract %c[] : tensor<i1>
+    scf.condition(%more) %i, %x : tensor<i32>, tensor<8xf32>
+  } do {
+  ^bb0(%i: tensor<i32>, %x: tensor<8xf32>):
+    %n = tensor.extract %i[] : tensor<i32>
+    %s = tensor.splat %n : tensor<8xi32>
+    %e = tensor.empty() : tensor<8xf32>
+    %y = linalg.generic {indexing_maps = [affine_map<(d) -> (d)>, affine_map<(d) -> (d)>, affine_map<(d) -> (d)>], iterator_types = ["parallel"]} ins(%x, %s : tensor<8xf32>, tensor<8xi32>) outs(%e : tensor<8xf32>) {
+    ^bb0(%v: f32, %k: i32, %o: f32):
+      %f = arith.sitofp %k : i32 to f32
+      %p = arith.addf %v, %f : f32
+      linalg.yield %p : f32
+    } -> tensor<8xf32>
+    %ei = tensor.empty() : tensor<i32>
+    %j = linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = []} ins(%i : tensor<i32>) outs(%ei : tensor<i32>) {
+    ^bb0(%v: i32, %o: i32):
+      %p = arith.addi %v, %one : i32
+      linalg.yield %p : i32
+    } -> tensor<i32>
+    scf.yield %j, %y : tensor<i32>, tensor<8xf32>
+  }
+  return %r#1, %r#0 : tensor<8xf32>, tensor<i32>
+}
+func.func @carried(%a: tensor<8xf32>) -> tensor<8xf32> {
+  %zero = arith.constant dense<0> : tensor<i32>
+  %ten = arith.constant 10 : i32
+  %one = arith.constant 1 : i32
+  %r:2 = scf.while (%i = %zero, %x = %a) : (tensor<i32>, tensor<8xf32>) -> (tensor<i32>, tensor<8xf32>) {
+    %e = tensor.empty() : tensor<i1>
+    %c = linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = []} ins(%i : tensor<i32>) outs(%e : tensor<i1>) {
+    ^bb0(%v: i32, %o: i1):
+      %l = arith.cmpi slt, %v, %ten : i32
+      linalg.yield %l : i1
+    } -> tensor<i1>
+    %more = tensor.extract %c[] : tensor<i1>
+    scf.condition(%more) %i, %x : tensor<i32>, tensor<8xf32>
+  } do {
+  ^bb0(%i: tensor<i32>, %x: tensor<8xf32>):
+    %n = tensor.extract %i[] : tensor<i32>
+    %s = tensor.splat %n : tensor<8xi32>
+    %e = tensor.empty() : tensor<8xf32>
+    %y = linalg.generic {indexing_maps = [affine_map<(d) -> (d)>, affine_map<(d) -> (d)>, affine_map<(d) -> (d)>], iterator_types = ["parallel"]} ins(%x, %s : tensor<8xf32>, tensor<8xi32>) outs(%e : tensor<8xf32>) {
+    ^bb0(%v: f32, %k: i32, %o: f32):
+      %f = arith.sitofp %k : i32 to f32
+      %p = arith.addf %v, %f : f32
+      linalg.yield %p : f32
+    } -> tensor<8xf32>
+    %ei = tensor.empty() : tensor<i32>
+    %j = linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = []} ins(%i : tensor<i32>) outs(%ei : tensor<i32>) {
+    ^bb0(%v: i32, %o: i32):
+      %p = arith.addi %v, %one : i32
+      linalg.yield %p : i32
+    } -> tensor<i32>
+    scf.yield %j, %y : tensor<i32>, tensor<8xf32>
+  }
+  return %r#1 : tensor<8xf32>
+}

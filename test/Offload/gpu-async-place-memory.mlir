@@ -38,8 +38,9 @@ func.func @arguments(%a: memref<4xf32>, %b: memref<?xf32>, %c: memref<4xf32> {gp
 // An element that the host reads, and a constant.
 // CHECK-LABEL: func.func @elements
 // GPU: %[[T:.*]] = gpu.alloc () : memref<4xf32>
-// GPU: gpu.memcpy %{{.*}}, %{{.*}} : memref<4xf32>, memref<4xf32>
+// GPU-NOT: gpu.memcpy
 // CHECK: gpu.launch
+// GPU: memref.get_global @w
 // GPU: %[[V:.*]] = memref.subview %{{.*}}[%c0] [1] [1] : memref<4xf32> to memref<f32, strided<[], offset: ?>>
 // GPU: gpu.memcpy %[[E:.*]], %[[V]]
 // GPU: memref.load %[[E]][]
@@ -76,5 +77,24 @@ func.func @host_only(%v: f32) {
     gpu.terminator
   }
   memref.dealloc %t : memref<4xf32>
+  return
+}
+
+// -----
+
+// A constant that is large is copied.
+// CHECK-LABEL: func.func @large
+// GPU: gpu.memcpy %{{.*}}, %{{.*}} : memref<20000xf32>, memref<20000xf32>
+// CHECK: gpu.launch
+memref.global "private" constant @w : memref<20000xf32> = dense<1.0>
+func.func @large(%a: memref<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %w = memref.get_global @w : memref<20000xf32>
+  gpu.launch blocks(%x, %y, %z) in (%gx = %c1, %gy = %c1, %gz = %c1) threads(%i, %j, %k) in (%bx = %c1, %by = %c1, %bz = %c1) {
+    %v = memref.load %w[%c0] : memref<20000xf32>
+    memref.store %v, %a[%c0] : memref<4xf32>
+    gpu.terminator
+  }
   return
 }

@@ -185,6 +185,7 @@ gpuasync::KeyBuilder jobKey(const Options &options, StringRef name,
       .add("level", options.optLevel)
       .add("check", unsigned(options.check))
       .add("offload", mlir::gpuasync::getWord(options.offload))
+      .add("place", mlir::gpuasync::getWord(options.place))
       .add("play", mlir::gpuasync::getWord(options.play));
   if (options.maxStreams)
     key.add("max streams", *options.maxStreams);

@@ -354,6 +354,7 @@ Error Program::runStages(const CompileOptions &options, ArrayRef<Form> forms) {
   if (options.memory)
     pipeline.memory = *options.memory;
   pipeline.offload = options.offload;
+  pipeline.place = options.place;
   pipeline.play = options.play;
   if (options.subgroupSize)
     pipeline.subgroupSize = *options.subgroupSize;

@@ -41,6 +41,7 @@ struct CompileOptions {
   std::optional<unsigned> maxStreams;
   std::optional<mlir::gpuasync::MemoryMode> memory;
   mlir::gpuasync::OffloadMode offload = mlir::gpuasync::OffloadMode::Auto;
+  mlir::gpuasync::PlaceMode place = mlir::gpuasync::PlaceMode::Copy;
   mlir::gpuasync::Play play = mlir::gpuasync::Play::Auto;
   unsigned optLevel = 3;
   std::optional<unsigned> subgroupSize; ///< of the cpu device

@@ -21,6 +21,7 @@ using namespace llvm;
 using mlir::gpuasync::getWord;
 using mlir::gpuasync::listWords;
 using mlir::gpuasync::parseWord;
+using mlir::gpuasync::PlaceMode;
 using mlir::gpuasync::Play;
 
 namespace gpurunner {
@@ -59,6 +60,10 @@ Where and how
                            parallel loops become kernels, in functions without
                            device work of their own; error: none may be left on
                            the host (default: auto)
+  --place=HOW              copy|off: whether offloaded functions copy arguments
+                           and results to the device and back, or are called
+                           with memory that it reaches; off only with --emit
+                           (default: copy)
   --memory=HOW             plan|space|keep: whether several allocations of the
                            program become one; space: work may wait for other
                            work so that they take less (default: plan; keep
@@ -194,6 +199,8 @@ Expected<Options> parseOptions(int argc, char **argv) {
        }},
       {"offload", Value::Required,
        [&](StringRef value) { return parseEnum("offload", value, o.offload); }},
+      {"place", Value::Required,
+       [&](StringRef value) { return parseEnum("place", value, o.place); }},
       {"memory", Value::Required,
        [&](StringRef value) {
          return parseEnum("memory", value, o.memory.emplace());
@@ -331,6 +338,9 @@ Expected<Options> parseOptions(int argc, char **argv) {
     return createStringError("--mcpu=" + o.processor +
                              ": only with --emit; what runs here is compiled "
                              "for this processor");
+  if (o.place != PlaceMode::Copy && !o.emit)
+    return createStringError("--place=off: only with --emit; gpu-runner calls "
+                             "functions with memory of the host");
   if (!haveFile && !o.help && !o.version && !o.listDevices)
     return createStringError("no file given; see --help");
   if (const char *variable = std::getenv("GPU_ASYNC_PLAY");

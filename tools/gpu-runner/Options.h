@@ -37,6 +37,7 @@ struct Options {
   std::optional<unsigned> maxStreams;
   std::optional<mlir::gpuasync::MemoryMode> memory;
   mlir::gpuasync::OffloadMode offload = mlir::gpuasync::OffloadMode::Auto;
+  mlir::gpuasync::PlaceMode place = mlir::gpuasync::PlaceMode::Copy;
   /// As --play says, else GPU_ASYNC_PLAY.
   mlir::gpuasync::Play play = mlir::gpuasync::Play::Auto;
   uint64_t repeat = 1;

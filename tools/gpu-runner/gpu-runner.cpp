@@ -119,6 +119,7 @@ static CompileOptions compileOptions(const Options &options) {
   compile.maxStreams = options.maxStreams;
   compile.memory = options.memory;
   compile.offload = options.offload;
+  compile.place = options.place;
   compile.play = options.play;
   compile.optLevel = options.optLevel;
   compile.subgroupSize = options.subgroupSize;

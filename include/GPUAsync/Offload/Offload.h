@@ -17,6 +17,7 @@ namespace mlir::gpuasync {
 struct OffloadOptions {
   OffloadMode mode = OffloadMode::Auto;
   OffloadDevice device = OffloadDevice::CPU;
+  PlaceMode place = PlaceMode::Copy;
 };
 
 /// Adds `gpu-async-offload`, for a builtin.module. docs/Offload.md describes

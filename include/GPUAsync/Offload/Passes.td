@@ -36,6 +36,9 @@ def GPUAsyncOffload : Pass<"gpu-async-offload", "::mlir::ModuleOp"> {
     Option<"device", "device", "::mlir::gpuasync::OffloadDevice",
            "::mlir::gpuasync::OffloadDevice::CPU",
            "For which device work is cut into blocks">,
+    Option<"place", "place", "::mlir::gpuasync::PlaceMode",
+           "::mlir::gpuasync::PlaceMode::Copy",
+           "Where arguments and results of functions are">,
   ];
 }
 
@@ -143,7 +146,11 @@ def GPUAsyncPlaceMemory
     kernel may write it, one behind: none in front of what is a result only
     (`gpu_async.result`). What the host reads or writes of it in between is copied
     by the element. With `device=cpu` such memory is registered with the device
-    in place of copies, since that reaches it.
+    in place of copies, since that reaches it. A constant of up to 64 KiB that
+    only kernels read is part of them.
+
+    With `place=off` arguments are memory that the device reaches, and are neither
+    copied nor registered.
 
     Memory that a kernel touches and that is returned, or goes to a call, is
     an error: where it has to be is not known here.
@@ -156,6 +163,9 @@ def GPUAsyncPlaceMemory
     Option<"device", "device", "::mlir::gpuasync::OffloadDevice",
            "::mlir::gpuasync::OffloadDevice::GPU",
            "Whether the device reaches the host's memory">,
+    Option<"place", "place", "::mlir::gpuasync::PlaceMode",
+           "::mlir::gpuasync::PlaceMode::Copy",
+           "Where arguments and results of functions are">,
   ];
 }
 

@@ -27,6 +27,10 @@ struct GPUAsyncPipelineOptions
       llvm::cl::desc("What becomes of linalg ops, tensors and parallel loops "
                      "in functions without device work of their own"),
       llvm::cl::init(OffloadMode::Auto)};
+  PassOptions::Option<PlaceMode> place{
+      *this, "place",
+      llvm::cl::desc("Where arguments and results of these functions are"),
+      llvm::cl::init(PlaceMode::Copy)};
   PassOptions::Option<int> maxStreams{
       *this, "max-streams",
       llvm::cl::desc("Most streams that a function uses at a time; 0: no "
