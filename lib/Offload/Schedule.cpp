@@ -82,11 +82,20 @@ void Schedule::chooseContraction(ArrayRef<int64_t> sizes,
                    : llvm::divideCeil(sizes[loop], size);
     return count;
   };
+  // Time of a step of the reduction on each of the device's processors: loads
+  // of the operands from workgroup memory, or the products, and a share of what
+  // it takes to get the operands there.
+  auto estimate = [&](int64_t size) {
+    return llvm::divideCeil(countBlocks(size), blocks) *
+           (std::max<int64_t>(16, size * size / 128) + size / 8);
+  };
   bool isKnown = llvm::none_of(
       cut, [&](unsigned loop) { return ShapedType::isDynamic(sizes[loop]); });
   int64_t size = isKnown ? most : std::min<int64_t>(most, 64);
-  while (isKnown && size > 16 && countBlocks(size) < blocks)
-    size /= 2;
+  if (isKnown && threads > 1)
+    for (int64_t smaller = most / 2; smaller >= 16; smaller /= 2)
+      if (estimate(smaller) < estimate(size))
+        size = smaller;
   for (unsigned loop : cut)
     tile[loop] = isLong(loop, size) ? size : sizes[loop];
 }
