@@ -88,6 +88,8 @@ if shutil.which("ld.lld-22") or shutil.which("ld.lld") or os.path.exists(os.path
     config.available_features.add("lld")
 if os.path.exists("/usr/lib/x86_64-linux-gnu/amdgcn/bitcode/oclc_isa_version_90a.bc"):
     config.available_features.add("rocm-device-libs")
+if subprocess.run([config.python, "-c", "import numpy"], stderr=subprocess.DEVNULL).returncode == 0:
+    config.available_features.add("numpy")
 if config.gpuasync_sanitize:
     config.available_features.add("sanitizer")
 # Of each kind in test/Fuzz; more by ./dev fuzz.
@@ -95,4 +97,5 @@ config.substitutions.append(("%fuzz_programs", "10" if config.gpuasync_sanitize 
 config.substitutions.append(("%fuzz_checked", "12" if config.gpuasync_sanitize else "200"))
 config.substitutions.append(("%fuzz_kernels_checked", "3" if config.gpuasync_sanitize else "10"))
 config.substitutions.append(("%fuzz_mutants", "100" if config.gpuasync_sanitize else "600"))
+config.substitutions.append(("%fuzz_linalg", "8" if config.gpuasync_sanitize else "64"))
 config.substitutions.append(("%fuzz_kernels", "10" if config.gpuasync_sanitize else "40"))
