@@ -99,6 +99,11 @@ private:
 };
 } // namespace
 
+static bool hasNoElements(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && llvm::is_contained(tensor.getShape(), 0);
+}
+
 /// A fill, and a copy into it, if what is around is one value. Upstream's makes
 /// fills of constants of arith only.
 static bool padByFill(tensor::PadOp pad, IRRewriter &rewriter) {
@@ -115,9 +120,11 @@ static bool padByFill(tensor::PadOp pad, IRRewriter &rewriter) {
   Value filled =
       linalg::FillOp::create(rewriter, loc, around, memory).getResult(0);
   SmallVector<OpFoldResult> ones(type.getRank(), rewriter.getIndexAttr(1));
-  Value result = tensor::InsertSliceOp::create(
-      rewriter, loc, pad.getSource(), filled, pad.getMixedLowPad(),
-      tensor::getMixedSizes(rewriter, loc, pad.getSource()), ones);
+  Value result = filled;
+  if (!hasNoElements(pad.getSourceType()))
+    result = tensor::InsertSliceOp::create(
+        rewriter, loc, pad.getSource(), filled, pad.getMixedLowPad(),
+        tensor::getMixedSizes(rewriter, loc, pad.getSource()), ones);
   if (result.getType() != type)
     result = tensor::CastOp::create(rewriter, loc, type, result);
   rewriter.replaceOp(pad, result);
@@ -135,14 +142,102 @@ static void dropSteps(Slice slice) {
   slice.setStaticStrides(steps);
 }
 
+/// The dimensions of a slice, of which some are left out, as groups of those
+/// that are kept.
+static SmallVector<ReassociationIndices>
+findGroups(ArrayRef<int64_t> sizes, const llvm::SmallBitVector &dropped) {
+  SmallVector<ReassociationIndices> groups;
+  ReassociationIndices group;
+  for (auto [dim, size] : llvm::enumerate(sizes)) {
+    group.push_back(dim);
+    if (!dropped.test(dim)) {
+      groups.push_back(group);
+      group.clear();
+    }
+  }
+  if (!groups.empty())
+    llvm::append_range(groups.back(), group);
+  return groups;
+}
+
+/// Nor can it where steps or sizes are not known: slices of all dimensions, and
+/// a reshape.
+static void sliceAllDimensions(Operation *op, IRRewriter &rewriter) {
+  Location loc = op->getLoc();
+  rewriter.setInsertionPoint(op);
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
+    RankedTensorType type = slice.getType(), source = slice.getSourceType();
+    if (type.getRank() == source.getRank() ||
+        (source.hasStaticShape() && type.hasStaticShape()))
+      return;
+    Value whole = tensor::ExtractSliceOp::create(
+        rewriter, loc, slice.getSource(), slice.getMixedOffsets(),
+        slice.getMixedSizes(), slice.getMixedStrides());
+    rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(
+        slice, type, whole,
+        findGroups(slice.getStaticSizes(), slice.getDroppedDims()));
+    return;
+  }
+  auto slice = cast<tensor::InsertSliceOp>(op);
+  RankedTensorType type = slice.getSourceType(), dest = slice.getDestType();
+  if (type.getRank() == dest.getRank() ||
+      (dest.hasStaticShape() && type.hasStaticShape()))
+    return;
+  SmallVector<int64_t> shape(slice.getStaticSizes());
+  Value whole = tensor::ExpandShapeOp::create(
+      rewriter, loc, RankedTensorType::get(shape, type.getElementType()),
+      slice.getSource(), findGroups(shape, slice.getDroppedDims()),
+      slice.getMixedSizes());
+  slice.getSourceMutable().assign(whole);
+}
+
+/// Tensors without elements are computed by nothing, and put nowhere: upstream
+/// refuses slices of these, which begin where there is nothing.
+static void dropNothing(Operation *root, IRRewriter &rewriter) {
+  SmallVector<Operation *> ops;
+  root->walk([&](Operation *op) { ops.push_back(op); });
+  for (Operation *op : ops) {
+    rewriter.setInsertionPoint(op);
+    if (!isa<tensor::TensorDialect, linalg::LinalgDialect>(op->getDialect()))
+      continue;
+    for (OpResult result : op->getResults())
+      if (auto type = dyn_cast<RankedTensorType>(result.getType());
+          type && type.hasStaticShape() && hasNoElements(type) &&
+          !isa<tensor::EmptyOp>(op))
+        rewriter.replaceAllUsesWith(
+            result,
+            tensor::EmptyOp::create(rewriter, op->getLoc(), type.getShape(),
+                                    type.getElementType()));
+    if (isOpTriviallyDead(op)) {
+      rewriter.eraseOp(op);
+      continue;
+    }
+    if (auto insert = dyn_cast<tensor::InsertSliceOp>(op)) {
+      if (hasNoElements(insert.getSourceType()))
+        rewriter.replaceOp(insert, insert.getDest());
+    } else if (auto concat = dyn_cast<tensor::ConcatOp>(op)) {
+      SmallVector<Value> inputs =
+          llvm::filter_to_vector(concat.getInputs(), [](Value input) {
+            return !hasNoElements(input.getType());
+          });
+      if (inputs.size() < concat.getInputs().size() && !inputs.empty())
+        concat.getInputsMutable().assign(inputs);
+    }
+  }
+}
+
 /// Fills alone keep their names: they are values that need no kernel.
 LogicalResult FuseElementwise::generalize() {
   IRRewriter rewriter(&getContext());
-  getOperation()->walk([](Operation *op) {
+  dropNothing(getOperation(), rewriter);
+  getOperation()->walk([&](Operation *op) {
     if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
       dropSteps(slice);
     else if (auto slice = dyn_cast<tensor::InsertSliceOp>(op))
       dropSteps(slice);
+    else
+      return;
+    sliceAllDimensions(op, rewriter);
   });
   SmallVector<Operation *> named;
   getOperation()->walk([&](Operation *op) {

@@ -98,8 +98,10 @@ void PlaceMemory::addUser(Piece &piece, Value value, Operation *user) {
     piece.elements.push_back(user);
     piece.isWritten = true;
   } else if (!isa<memref::DimOp, ViewLikeOpInterface, arith::SelectOp,
-                  memref::ExtractStridedMetadataOp, RegionBranchOpInterface,
-                  RegionBranchTerminatorOpInterface>(user) ||
+                  memref::ExtractStridedMetadataOp,
+                  memref::ExtractAlignedPointerAsIndexOp,
+                  RegionBranchOpInterface, RegionBranchTerminatorOpInterface>(
+                 user) ||
              user->hasTrait<OpTrait::ReturnLike>()) {
     bool isYield = isa<RegionBranchTerminatorOpInterface>(user) &&
                    user->getParentOp() != getOperation();

@@ -1585,8 +1585,11 @@ class Generator:
         saved = dict(self.env)
         carried = []
         if self.form == "tensor":
-            for _ in range(rng.choice([1, 1, 2])):
+            for _ in range(rng.choice([1, 1, 2, 3])):
                 v = self.pick(lambda v: not any(v.dyn))
+                if carried and rng.random() < 0.6:  # Of one shape, so that they can change places.
+                    v = self.of(carried[0].t, carried[0].shape)
+                    need(not any(v.dyn))
                 need(v)
                 carried.append(v)
         arguments = [Val(self.name("l"), v.t, v.shape, v.dyn) for v in carried]
@@ -1602,7 +1605,7 @@ class Generator:
             for i, v in enumerate(carried):
                 found = [m for m in made if m.form == "tensor" and m.t is v.t and m.shape == v.shape and m.dyn == v.dyn]
                 found += [a for a in arguments if a.t is v.t and a.shape == v.shape]
-                yields.append(rng.choice(found[:3]) if rng.random() < 0.3 else found[0])
+                yields.append(rng.choice(found) if rng.random() < 0.5 else found[0])
             need(self.form == "memref" or any(y not in arguments for y in yields))
         finally:
             # What the body computed is not there outside.

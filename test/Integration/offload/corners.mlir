@@ -13,6 +13,10 @@
 // RUN: gpu-runner --device=cpu -e sum %t.gpu.mlir --input=2x3x4xf32=1 | FileCheck %s --check-prefix=SUM
 // RUN: gpu-runner --device=cpu --offload=error -e chain %s --input=4xf32=1,5,2,3 | FileCheck %s --check-prefix=CHAIN
 // RUN: gpu-runner --device=cpu -e chain %t.gpu.mlir --input=4xf32=1,5,2,3 | FileCheck %s --check-prefix=CHAIN
+// RUN: gpu-runner --device=cpu --offload=error -e views %s --input=1x3x4xf32=1,2,3,4,5,6,7,8,9,10,11,12 --input=2 --input=1 | FileCheck %s --check-prefix=VIEWS
+// RUN: gpu-runner --device=cpu -e views %t.gpu.mlir --input=1x3x4xf32=1,2,3,4,5,6,7,8,9,10,11,12 --input=2 --input=1 | FileCheck %s --check-prefix=VIEWS
+// RUN: gpu-runner --device=cpu --offload=error -e join %s --input=0x2xf32 --input=2x2xf32=1,2,3,4 | FileCheck %s --check-prefix=JOIN
+// RUN: gpu-runner --device=cpu -e join %t.gpu.mlir --input=0x2xf32 --input=2x2xf32=1,2,3,4 | FileCheck %s --check-prefix=JOIN
 
 // A sum of nothing is what it began with.
 // NONE: 3xf32=5 5 5
@@ -69,4 +73,25 @@ func.func @chain(%a: tensor<4xf32>) -> tensor<f32> {
   %m = linalg.reduce { arith.maximumf } ins(%a : tensor<4xf32>) outs(%f : tensor<f32>) dimensions = [0]
   %s = linalg.reduce { arith.addf } ins(%a : tensor<4xf32>) outs(%m : tensor<f32>) dimensions = [0]
   return %s : tensor<f32>
+}
+
+// Which dimensions are left out of a view whose sizes nobody knows.
+// VIEWS: result[0]: 2xf32=2 4
+// VIEWS: result[1]: 1x3x4xf32={{.*}}1 2 3 4{{.*}}5 2 7 4{{.*}}9 10 11 12
+func.func @views(%a: tensor<1x?x?xf32>, %n: index, %i: index) -> (tensor<?xf32>, tensor<1x?x?xf32>) {
+  %r = tensor.extract_slice %a[0, 0, %i] [1, 1, %n] [1, 1, 2] : tensor<1x?x?xf32> to tensor<?xf32>
+  %w = tensor.insert_slice %r into %a[0, 1, %i] [1, 1, %n] [1, 1, 2] : tensor<?xf32> into tensor<1x?x?xf32>
+  return %r, %w : tensor<?xf32>, tensor<1x?x?xf32>
+}
+
+// JOIN: result[0]: 2x2xf32=[1 2][3 4]
+// JOIN: result[1]: 2x2xf32=[9 9][9 9]
+func.func @join(%a: tensor<0x2xf32>, %b: tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>) {
+  %c = tensor.concat dim(0) %a, %b, %a : (tensor<0x2xf32>, tensor<2x2xf32>, tensor<0x2xf32>) -> tensor<2x2xf32>
+  %nine = arith.constant 9.0 : f32
+  %p = tensor.pad %a low[2, 0] high[0, 0] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %nine : f32
+  } : tensor<0x2xf32> to tensor<2x2xf32>
+  return %c, %p : tensor<2x2xf32>, tensor<2x2xf32>
 }

@@ -18,6 +18,10 @@
 // RUN: gpu-runner --device=cpu --offload=error --check --leak-check=error -e freed %s --input=f32=2 --input=4xf32=1 --input=false | FileCheck %s --check-prefix=KEPT
 // RUN: gpu-runner --device=cpu --offload=error --check --leak-check=error -e own %s --input=4xf32=1 --output=- | FileCheck %s --check-prefix=OWN
 // RUN: gpu-runner --device=cpu --check --leak-check=error -e own %t.gpu.mlir --input=4xf32=1 --output=- | FileCheck %s --check-prefix=OWN
+// RUN: gpu-runner --device=cpu --offload=error --check --leak-check=error -e either %s --input=4xf32=0 --input=true | FileCheck %s --check-prefix=TANH
+// RUN: gpu-runner --device=cpu --check --leak-check=error -e either %t.gpu.mlir --input=4xf32=0 --input=true | FileCheck %s --check-prefix=TANH
+// RUN: gpu-runner --device=cpu --offload=error --check --leak-check=error -e either %s --input=4xf32=0 --input=false | FileCheck %s --check-prefix=SUM
+// RUN: gpu-runner --device=cpu --check --leak-check=error -e either %t.gpu.mlir --input=4xf32=0 --input=false | FileCheck %s --check-prefix=SUM
 
 // SHIFT: result[0]: 4xf32=7 7 7 7
 // SHIFT: result[1]: 4xf32=4 4 4 4
@@ -124,4 +128,19 @@ func.func @own(%a: memref<4xf32>) {
   linalg.add ins(%m, %m : memref<4xf32>, memref<4xf32>) outs(%a : memref<4xf32>)
   memref.dealloc %m : memref<4xf32>
   return
+}
+
+// Which memory is freed is found by its address.
+// TANH: 4xf32=0 0 0 0
+// SUM: 4xf32=1 1 1 1
+func.func @either(%a: tensor<4xf32>, %c: i1) -> tensor<4xf32> {
+  %e = math.exp %a : tensor<4xf32>
+  %t = scf.if %c -> (tensor<4xf32>) {
+    %l = math.log %e : tensor<4xf32>
+    %h = math.tanh %l : tensor<4xf32>
+    scf.yield %h : tensor<4xf32>
+  } else {
+    scf.yield %e : tensor<4xf32>
+  }
+  return %t : tensor<4xf32>
 }
