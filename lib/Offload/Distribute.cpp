@@ -302,11 +302,15 @@ SmallVector<Value> offload::applyMap(OpBuilder &builder, Location loc,
       place.push_back(indices[dim.getPosition()]);
       continue;
     }
-    // Of those that it does not take there may be none.
+    // Those that it does not take may be of loops that are closed, or none.
     SmallVector<Value> known(indices);
-    for (Value &index : known)
-      if (!index)
-        index = arith::ConstantIndexOp::create(builder, loc, 0);
+    Value zero;
+    for (auto [dim, index] : llvm::enumerate(known))
+      if (!expression.isFunctionOfDim(dim)) {
+        if (!zero)
+          zero = arith::ConstantIndexOp::create(builder, loc, 0);
+        index = zero;
+      }
     AffineMap one = AffineMap::get(map.getNumDims(), 0, expression);
     place.push_back(affine::AffineApplyOp::create(builder, loc, one, known));
   }

@@ -17,6 +17,8 @@
 // RUN: gpu-runner --device=cpu -e views %t.gpu.mlir --input=1x3x4xf32=1,2,3,4,5,6,7,8,9,10,11,12 --input=2 --input=1 | FileCheck %s --check-prefix=VIEWS
 // RUN: gpu-runner --device=cpu --offload=error -e join %s --input=0x2xf32 --input=2x2xf32=1,2,3,4 | FileCheck %s --check-prefix=JOIN
 // RUN: gpu-runner --device=cpu -e join %t.gpu.mlir --input=0x2xf32 --input=2x2xf32=1,2,3,4 | FileCheck %s --check-prefix=JOIN
+// RUN: gpu-runner --device=cpu --offload=error -e conv %s --input=2x5x2xi64=1 --input=3x2x3xi64=1 | FileCheck %s --check-prefix=CONV
+// RUN: gpu-runner --device=cpu -e conv %t.gpu.mlir --input=2x5x2xi64=1 --input=3x2x3xi64=1 | FileCheck %s --check-prefix=CONV
 
 // A sum of nothing is what it began with.
 // NONE: 3xf32=5 5 5
@@ -94,4 +96,14 @@ func.func @join(%a: tensor<0x2xf32>, %b: tensor<2x2xf32>) -> (tensor<2x2xf32>, t
     tensor.yield %nine : f32
   } : tensor<0x2xf32> to tensor<2x2xf32>
   return %c, %p : tensor<2x2xf32>, tensor<2x2xf32>
+}
+
+// A place that is computed of some of a product's loops.
+// CONV: 2x3x3xi64={{.*}}6 6 6{{.*}}6 6 6{{.*}}6 6 6
+func.func @conv(%a: tensor<2x5x2xi64>, %b: tensor<3x2x3xi64>) -> tensor<2x3x3xi64> {
+  %zero = arith.constant 0 : i64
+  %e = tensor.empty() : tensor<2x3x3xi64>
+  %f = linalg.fill ins(%zero : i64) outs(%e : tensor<2x3x3xi64>) -> tensor<2x3x3xi64>
+  %c = linalg.conv_1d_nwc_wcf ins(%a, %b : tensor<2x5x2xi64>, tensor<3x2x3xi64>) outs(%f : tensor<2x3x3xi64>) -> tensor<2x3x3xi64>
+  return %c : tensor<2x3x3xi64>
 }
