@@ -226,6 +226,30 @@ static void dropNothing(Operation *root, IRRewriter &rewriter) {
   }
 }
 
+/// A number in each element is computed where it is used.
+static void generalizeSplat(tensor::SplatOp splat, IRRewriter &rewriter) {
+  Location loc = splat.getLoc();
+  auto type = splat.getType();
+  unsigned rank = type.getRank();
+  SmallVector<OpFoldResult> known;
+  size_t next = 0;
+  for (int64_t size : type.getShape())
+    known.push_back(ShapedType::isDynamic(size)
+                        ? OpFoldResult(splat.getDynamicSizes()[next++])
+                        : rewriter.getIndexAttr(size));
+  Value empty =
+      tensor::EmptyOp::create(rewriter, loc, known, type.getElementType());
+  MLIRContext *context = rewriter.getContext();
+  rewriter.replaceOpWithNewOp<linalg::GenericOp>(
+      splat, TypeRange(type), ValueRange(splat.getInput()), ValueRange(empty),
+      ArrayRef<AffineMap>{AffineMap::get(rank, 0, context),
+                          AffineMap::getMultiDimIdentityMap(rank, context)},
+      SmallVector<utils::IteratorType>(rank, utils::IteratorType::parallel),
+      [](OpBuilder &builder, Location loc, ValueRange values) {
+        linalg::YieldOp::create(builder, loc, values.front());
+      });
+}
+
 /// Fills alone keep their names: they are values that need no kernel.
 LogicalResult FuseElementwise::generalize() {
   IRRewriter rewriter(&getContext());
@@ -241,7 +265,8 @@ LogicalResult FuseElementwise::generalize() {
   });
   SmallVector<Operation *> named;
   getOperation()->walk([&](Operation *op) {
-    if (isa<linalg::SoftmaxOp, tensor::PadOp, tensor::GenerateOp>(op) ||
+    if (isa<linalg::SoftmaxOp, tensor::PadOp, tensor::GenerateOp,
+            tensor::SplatOp>(op) ||
         (isa<linalg::LinalgOp>(op) &&
          !isa<linalg::GenericOp, linalg::FillOp>(op)))
       named.push_back(op);
@@ -254,6 +279,8 @@ LogicalResult FuseElementwise::generalize() {
       if (failed(values))
         return failure();
       rewriter.replaceOp(softmax, *values);
+    } else if (auto splat = dyn_cast<tensor::SplatOp>(op)) {
+      generalizeSplat(splat, rewriter);
     } else if (auto pad = dyn_cast<tensor::PadOp>(op)) {
       if (!padByFill(pad, rewriter) &&
           failed(linalg::rewriteInDestinationPassingStyle(rewriter, pad)))

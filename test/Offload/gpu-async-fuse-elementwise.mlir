@@ -117,3 +117,16 @@ func.func @residual(%a: tensor<9xf32>, %b: tensor<9xf32>) -> (tensor<9xf32>, ten
   %y = arith.addf %x, %t : tensor<9xf32>
   return %y, %t : tensor<9xf32>, tensor<9xf32>
 }
+
+// -----
+
+// A number in each element is the number.
+// CHECK-LABEL: func.func @splat
+// CHECK: linalg.generic {{.*}} ins(%arg0, %arg1 : f32, tensor<?xf32>)
+// CHECK-NOT: linalg.generic
+// CHECK: return
+func.func @splat(%a: f32, %x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
+  %s = tensor.splat %a[%n] : tensor<?xf32>
+  %r = arith.mulf %s, %x : tensor<?xf32>
+  return %r : tensor<?xf32>
+}
