@@ -74,6 +74,41 @@ static bool mayBeCarried(Value value, scf::ForOp loop) {
          isa<scf::IfOp, scf::IndexSwitchOp, arith::SelectOp>(op);
 }
 
+/// Whether inner loops leave the value in the place of `argument` already, one
+/// after the other. Else those that begin there begin with a copy.
+static bool staysInInnerLoops(Value value, BlockArgument argument) {
+  bool isAlone = argument.hasOneUse();
+  SmallVector<OpOperand *> begins;
+  SmallVector<Value> worklist{value};
+  llvm::SmallDenseSet<Value> seen;
+  while (!worklist.empty()) {
+    Value next = worklist.pop_back_val();
+    Operation *op = next.getDefiningOp();
+    if (!seen.insert(next).second ||
+        !isa_and_nonnull<scf::ForOp, scf::WhileOp>(op))
+      continue;
+    isAlone &= next.hasOneUse() && isa<scf::ForOp>(op);
+    for (OpOperand &operand : op->getOpOperands()) {
+      auto loop = dyn_cast<scf::ForOp>(op);
+      if (!isa<TensorType>(operand.get().getType()) ||
+          (loop && loop.getTiedLoopResult(&operand) != next))
+        continue;
+      worklist.push_back(operand.get());
+      if (operand.get() == argument)
+        begins.push_back(&operand);
+    }
+  }
+  if (begins.empty() || isAlone)
+    return !begins.empty();
+  for (OpOperand *begin : begins) {
+    OpBuilder builder(begin->getOwner());
+    begin->set(bufferization::AllocTensorOp::create(
+        builder, begin->getOwner()->getLoc(),
+        cast<RankedTensorType>(argument.getType()), ValueRange(), argument));
+  }
+  return false;
+}
+
 /// What the next round begins with takes the place of what this one began with.
 void ReturnByDestination::keepInPlace(scf::ForOp loop) {
   Operation *yield = loop.getBody()->getTerminator();
@@ -82,7 +117,9 @@ void ReturnByDestination::keepInPlace(scf::ForOp loop) {
   SmallVector<std::pair<BlockArgument, OpOperand *>> moved;
   for (auto [argument, yielded] :
        llvm::zip(loop.getRegionIterArgs(), yield->getOpOperands()))
-    if (isa<RankedTensorType>(argument.getType()) && yielded.get() != argument)
+    if (isa<RankedTensorType>(argument.getType()) &&
+        yielded.get() != argument &&
+        !staysInInnerLoops(yielded.get(), argument))
       moved.push_back({argument, &yielded});
   // If they change places: all are read before one is written.
   if (moved.size() > 1)

@@ -1310,7 +1310,7 @@ class Generator:
         if found and rng.random() < 0.6:
             b = rng.choice(found)
             sizes, strides = list(b.shape), [1] * len(b.shape)
-            offsets = [rng.randint(0, n - s) for n, s in zip(a.shape, sizes)]
+            offsets = [rng.randint(0, n - s) if s else 0 for n, s in zip(a.shape, sizes)]
         else:
             b = self.of(a.t, sizes)
             need(not any(b.dyn))
@@ -1621,17 +1621,32 @@ class Generator:
             hi = self.name("c")
             lines.append("%s = arith.constant %d : index" % (hi, trips))
         results = [Val(self.name(), v.t, v.shape, v.dyn) for v in carried]
-        head = "scf.for %s = %s to %s step %s" % (induction.name, lo, hi, step)
-        if carried:
-            head = "%s = %s iter_args(%s) -> (%s)" % (", ".join(r.name for r in results), head, ", ".join("%s = %s" % (a.name, v.name) for a, v in zip(arguments, carried)),
-                                                      ", ".join(v.type for v in carried))
-        lines.append(head + " {")
+        types = ", ".join(v.type for v in carried)
+        # A loop that ends where a number of the host's says so is none that counts.
+        flag = self.argument(I1, number=1) if carried and rng.random() < 0.3 else None
+        if flag:
+            uses.add(flag.name)
+            count, less, more, next_, last = (self.name("k") for _ in range(5))
+            befores = [self.name("w") for _ in carried]
+            lines.append("%s, %s = scf.while (%s, %s = %s) : (%s, index) -> (%s, index) {" % (
+                ", ".join(r.name for r in results), last, ", ".join("%s = %s" % (b, v.name) for b, v in zip(befores, carried)), count, lo, types, types))
+            lines += ["  %s = arith.cmpi slt, %s, %s : index" % (less, count, hi), "  %s = arith.andi %s, %s : i1" % (more, less, flag.name),
+                      "  scf.condition(%s) %s, %s : %s, index" % (more, ", ".join(befores), count, types), "} do {",
+                      "^bb0(%s, %s: index):" % (", ".join("%s: %s" % (a.name, a.type) for a in arguments), induction.name)]
+        else:
+            head = "scf.for %s = %s to %s step %s" % (induction.name, lo, hi, step)
+            if carried:
+                head = "%s = %s iter_args(%s) -> (%s)" % (", ".join(r.name for r in results), head, ", ".join("%s = %s" % (a.name, v.name) for a, v in zip(arguments, carried)), types)
+            lines.append(head + " {")
         buffers = {v.name: v for op in ops for v in op.outs if v.isBuffer and any("%s = memref.alloc" % v.name in l for o in ops for l in o.lines)}
         for op in ops:
             lines += ["  " + l for l in op.lines]
         for v in buffers.values():
             lines.append("  memref.dealloc %s : %s" % (v.name, v.type))
-        if carried:
+        if flag:
+            lines += ["  %s = arith.addi %s, %s : index" % (next_, induction.name, step),
+                      "  scf.yield %s, %s : %s, index" % (", ".join(y.name for y in yields), next_, types)]
+        elif carried:
             lines.append("  scf.yield %s : %s" % (", ".join(y.name for y in yields), ", ".join(y.type for y in yields)))
         lines.append("}")
         for op in ops:
@@ -1642,19 +1657,16 @@ class Generator:
             local = dict(env)
             for a, v in zip(arguments, carried):
                 local[a.name] = local[v.name]
-            for trip in range(trips):
+            for trip in range(trips if not flag or env[flag.name].v else 0):
                 local[induction.name] = D(np.array(trip))
                 for op in ops:
                     op.run(local)
-                next_ = [local[y.name] for y in yields]
-                for a, d in zip(arguments, next_):
+                for a, d in zip(arguments, [local[y.name] for y in yields]):
                     local[a.name] = d
             for r, a in zip(results, arguments):
                 env[r.name] = local[a.name]
             for name in written:
                 env[name] = local[name]
-        for d in (self.env,):
-            pass
         self.take(Op(lines, results + list(written.values()), run, uses - {a.name for a in arguments} - {v.name for op in ops for v in op.outs if v.name not in saved}, ops))
 
     def branch(self):

@@ -22,6 +22,10 @@
 // RUN: gpu-runner --device=cpu --check --leak-check=error -e either %t.gpu.mlir --input=4xf32=0 --input=true | FileCheck %s --check-prefix=TANH
 // RUN: gpu-runner --device=cpu --offload=error --check --leak-check=error -e either %s --input=4xf32=0 --input=false | FileCheck %s --check-prefix=SUM
 // RUN: gpu-runner --device=cpu --check --leak-check=error -e either %t.gpu.mlir --input=4xf32=0 --input=false | FileCheck %s --check-prefix=SUM
+// RUN: gpu-runner --device=cpu --offload=error --check --leak-check=error -e nested %s --input=4xf32=1 --input=2 | FileCheck %s --check-prefix=NESTEDLOOP
+// RUN: gpu-runner --device=cpu --check --leak-check=error -e nested %t.gpu.mlir --input=4xf32=1 --input=2 | FileCheck %s --check-prefix=NESTEDLOOP
+// RUN: gpu-runner --device=cpu --offload=error --check --leak-check=error -e kept %s --input=4xf32=1 --input=2 | FileCheck %s --check-prefix=KEPTLOOP
+// RUN: gpu-runner --device=cpu --check --leak-check=error -e kept %t.gpu.mlir --input=4xf32=1 --input=2 | FileCheck %s --check-prefix=KEPTLOOP
 
 // SHIFT: result[0]: 4xf32=7 7 7 7
 // SHIFT: result[1]: 4xf32=4 4 4 4
@@ -143,4 +147,41 @@ func.func @either(%a: tensor<4xf32>, %c: i1) -> tensor<4xf32> {
     scf.yield %e : tensor<4xf32>
   }
   return %t : tensor<4xf32>
+}
+
+// An inner loop begins with what the outer one carries, which nothing else reads.
+// NESTEDLOOP: 4xf32=16 16 16 16
+func.func @nested(%a: tensor<4xf32>, %n: index) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%x = %a) -> (tensor<4xf32>) {
+    %s = scf.for %j = %c0 to %n step %c1 iter_args(%y = %x) -> (tensor<4xf32>) {
+      %t = arith.addf %y, %y : tensor<4xf32>
+      scf.yield %t : tensor<4xf32>
+    }
+    scf.yield %s : tensor<4xf32>
+  }
+  return %r : tensor<4xf32>
+}
+
+// And which it reads further on; it ends where the host's numbers say so.
+// KEPTLOOP: 4xf32=9 9 9 9
+func.func @kept(%a: tensor<4xf32>, %n: index) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %true = arith.cmpi sge, %n, %c0 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%x = %a) -> (tensor<4xf32>) {
+    %s, %last = scf.while (%y = %x, %k = %c0) : (tensor<4xf32>, index) -> (tensor<4xf32>, index) {
+      %less = arith.cmpi slt, %k, %n : index
+      %c = arith.andi %less, %true : i1
+      scf.condition(%c) %y, %k : tensor<4xf32>, index
+    } do {
+    ^bb0(%y: tensor<4xf32>, %k: index):
+      %t = arith.addf %x, %y : tensor<4xf32>
+      %next = arith.addi %k, %c1 : index
+      scf.yield %t, %next : tensor<4xf32>, index
+    }
+    scf.yield %s : tensor<4xf32>
+  }
+  return %r : tensor<4xf32>
 }
