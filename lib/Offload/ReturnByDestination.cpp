@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -62,6 +63,18 @@ private:
 };
 } // namespace
 
+/// What the branches of an `scf.if` or `scf.index_switch` yield as `value`;
+/// nothing if it is no result of these.
+static SmallVector<OpOperand *> getYields(Value value) {
+  SmallVector<OpOperand *> yields;
+  Operation *op = value.getDefiningOp();
+  if (isa_and_nonnull<scf::IfOp, scf::IndexSwitchOp>(op))
+    for (Region &region : op->getRegions())
+      yields.push_back(&region.front().getTerminator()->getOpOperand(
+          cast<OpResult>(value).getResultNumber()));
+  return yields;
+}
+
 /// Whether it may be what the loop carried into the round, at another place.
 static bool mayBeCarried(Value value, scf::ForOp loop) {
   Operation *op = value.getDefiningOp();
@@ -71,7 +84,39 @@ static bool mayBeCarried(Value value, scf::ForOp loop) {
           tensor::ExpandShapeOp>(op))
     return mayBeCarried(op->getOperand(0), loop);
   return loop->isProperAncestor(op) &&
-         isa<scf::IfOp, scf::IndexSwitchOp, arith::SelectOp>(op);
+         (isa<arith::SelectOp>(op) ||
+          llvm::any_of(getYields(value), [&](OpOperand *yield) {
+            return mayBeCarried(yield->get(), loop);
+          }));
+}
+
+/// Reads it into memory of its own, in front of `user`.
+static Value copyBefore(Operation *user, Value value) {
+  OpBuilder builder(user);
+  return bufferization::AllocTensorOp::create(
+      builder, user->getLoc(), cast<RankedTensorType>(value.getType()),
+      ValueRange(), value);
+}
+
+/// A branch that yields what the loop carries yields a copy.
+static void copyInBranches(OpOperand &yield, scf::ForOp loop) {
+  if (!mayBeCarried(yield.get(), loop))
+    return;
+  SmallVector<OpOperand *> inner = getYields(yield.get());
+  if (inner.empty())
+    yield.set(copyBefore(yield.getOwner(), yield.get()));
+  for (OpOperand *each : inner)
+    copyInBranches(*each, loop);
+}
+
+/// Whether nothing reads the argument behind the op, by no other name either.
+static bool isReadUntil(Operation *op, BlockArgument argument) {
+  return llvm::all_of(argument.getUsers(), [&](Operation *user) {
+    Operation *outer = argument.getOwner()->findAncestorOpInBlock(*user);
+    return outer == op || (outer->isBeforeInBlock(op) && outer == user &&
+                           isa<linalg::LinalgOp, scf::ForallOp,
+                               tensor::ExtractOp, tensor::DimOp>(user));
+  });
 }
 
 /// Whether inner loops leave the value in the place of `argument` already, one
@@ -100,13 +145,25 @@ static bool staysInInnerLoops(Value value, BlockArgument argument) {
   }
   if (begins.empty() || isAlone)
     return !begins.empty();
-  for (OpOperand *begin : begins) {
-    OpBuilder builder(begin->getOwner());
-    begin->set(bufferization::AllocTensorOp::create(
-        builder, begin->getOwner()->getLoc(),
-        cast<RankedTensorType>(argument.getType()), ValueRange(), argument));
-  }
+  for (OpOperand *begin : begins)
+    begin->set(copyBefore(begin->getOwner(), argument));
   return false;
+}
+
+/// Each branch puts what it yields in the place of the argument.
+static void placeInBranches(OpOperand &yield, BlockArgument argument) {
+  if (yield.get() == argument)
+    return;
+  SmallVector<OpOperand *> inner = getYields(yield.get());
+  for (OpOperand *each : inner)
+    placeInBranches(*each, argument);
+  if (!inner.empty() || staysInInnerLoops(yield.get(), argument))
+    return;
+  OpBuilder builder(yield.getOwner());
+  yield.set(bufferization::MaterializeInDestinationOp::create(
+                builder, yield.getOwner()->getLoc(), argument.getType(),
+                yield.get(), argument)
+                .getResult());
 }
 
 /// What the next round begins with takes the place of what this one began with.
@@ -121,14 +178,20 @@ void ReturnByDestination::keepInPlace(scf::ForOp loop) {
         yielded.get() != argument &&
         !staysInInnerLoops(yielded.get(), argument))
       moved.push_back({argument, &yielded});
+  if (moved.size() == 1) {
+    auto [argument, yielded] = moved.front();
+    Value value = yielded->get();
+    bool isChosen = !getYields(value).empty() && value.hasOneUse() &&
+                    value.getDefiningOp()->getBlock() == loop.getBody();
+    if (isChosen && isReadUntil(value.getDefiningOp(), argument))
+      return placeInBranches(*yielded, argument);
+  }
   // If they change places: all are read before one is written.
-  if (moved.size() > 1)
-    for (auto [argument, yielded] : moved)
-      if (mayBeCarried(yielded->get(), loop)) {
-        auto type = cast<RankedTensorType>(argument.getType());
-        yielded->set(bufferization::AllocTensorOp::create(
-            builder, loc, type, ValueRange(), yielded->get()));
-      }
+  for (auto [argument, yielded] : moved)
+    if (!getYields(yielded->get()).empty())
+      copyInBranches(*yielded, loop);
+    else if (moved.size() > 1 && mayBeCarried(yielded->get(), loop))
+      yielded->set(copyBefore(yield, yielded->get()));
   // One value may go to several places.
   llvm::SmallDenseMap<Value, Value> placed;
   for (auto [argument, yielded] : moved) {

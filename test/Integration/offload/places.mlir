@@ -26,6 +26,8 @@
 // RUN: gpu-runner --device=cpu --check --leak-check=error -e nested %t.gpu.mlir --input=4xf32=1 --input=2 | FileCheck %s --check-prefix=NESTEDLOOP
 // RUN: gpu-runner --device=cpu --offload=error --check --leak-check=error -e kept %s --input=4xf32=1 --input=2 | FileCheck %s --check-prefix=KEPTLOOP
 // RUN: gpu-runner --device=cpu --check --leak-check=error -e kept %t.gpu.mlir --input=4xf32=1 --input=2 | FileCheck %s --check-prefix=KEPTLOOP
+// RUN: gpu-runner --device=cpu --offload=error --check --leak-check=error -e sometimes %s --input=4xf32=1 --input=2xf32=7 --input=3 | FileCheck %s --check-prefix=SOMETIMES
+// RUN: gpu-runner --device=cpu --check --leak-check=error -e sometimes %t.gpu.mlir --input=4xf32=1 --input=2xf32=7 --input=3 | FileCheck %s --check-prefix=SOMETIMES
 
 // SHIFT: result[0]: 4xf32=7 7 7 7
 // SHIFT: result[1]: 4xf32=4 4 4 4
@@ -182,6 +184,25 @@ func.func @kept(%a: tensor<4xf32>, %n: index) -> tensor<4xf32> {
       scf.yield %t, %next : tensor<4xf32>, index
     }
     scf.yield %s : tensor<4xf32>
+  }
+  return %r : tensor<4xf32>
+}
+
+// In one of the rounds another tensor, with a part of it changed, takes the place.
+// SOMETIMES: 4xf32=1 7 7 1
+func.func @sometimes(%a: tensor<4xf32>, %u: tensor<2xf32>, %n: index) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %b = arith.mulf %a, %a : tensor<4xf32>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%x = %a) -> (tensor<4xf32>) {
+    %c = arith.cmpi eq, %i, %c1 : index
+    %t = scf.if %c -> tensor<4xf32> {
+      %v = tensor.insert_slice %u into %b[%i] [2] [1] : tensor<2xf32> into tensor<4xf32>
+      scf.yield %v : tensor<4xf32>
+    } else {
+      scf.yield %x : tensor<4xf32>
+    }
+    scf.yield %t : tensor<4xf32>
   }
   return %r : tensor<4xf32>
 }
