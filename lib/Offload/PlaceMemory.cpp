@@ -291,31 +291,47 @@ void PlaceMemory::copyElement(Operation *op) {
   op->erase();
 }
 
-/// Constants that are not large are loaded with the kernels that read them.
+/// Constants that are not large and that only kernels read are loaded with
+/// these. Had the host a use of one, too, CSE would take the host's for the
+/// kernel's.
 void PlaceMemory::putConstantsIntoKernels() {
   constexpr int64_t most = 64 << 10;
+  llvm::MapVector<StringAttr, SmallVector<memref::GetGlobalOp>> found;
+  llvm::DenseSet<StringAttr> ofHost;
   getOperation()->walk([&](memref::GetGlobalOp get) {
+    StringAttr name = get.getNameAttr().getAttr();
     auto global = SymbolTable::lookupNearestSymbolFrom<memref::GlobalOp>(
         get, get.getNameAttr());
     std::optional<int64_t> bytes =
         offload::getElementBytes(get.getType().getElementType());
-    if (!global || !global.getConstant() || global.isUninitialized() ||
-        !bytes || get.getType().getNumElements() * *bytes > most ||
-        get->getParentOfType<gpu::LaunchOp>())
-      return;
-    llvm::SmallDenseMap<Operation *, Value> inKernels;
-    for (OpOperand &use : llvm::make_early_inc_range(get->getUses())) {
-      auto launch = use.getOwner()->getParentOfType<gpu::LaunchOp>();
-      if (!launch)
-        continue;
-      Value &own = inKernels[launch];
-      if (!own)
-        own = OpBuilder::atBlockBegin(&launch.getBody().front())
-                  .clone(*get)
-                  ->getResult(0);
-      use.set(own);
-    }
+    bool isOfKernels = llvm::all_of(get->getUsers(), [](Operation *user) {
+      return user->getParentOfType<gpu::LaunchOp>();
+    });
+    if (!isOfKernels || !global || !global.getConstant() ||
+        global.isUninitialized() || !bytes ||
+        get.getType().getNumElements() * *bytes > most)
+      ofHost.insert(name);
+    found[name].push_back(get);
   });
+  for (auto &[name, gets] : found) {
+    if (ofHost.contains(name))
+      continue;
+    for (memref::GetGlobalOp get : gets) {
+      if (get->getParentOfType<gpu::LaunchOp>())
+        continue;
+      llvm::SmallDenseMap<Operation *, Value> inKernels;
+      for (OpOperand &use : llvm::make_early_inc_range(get->getUses())) {
+        auto launch = use.getOwner()->getParentOfType<gpu::LaunchOp>();
+        Value &own = inKernels[launch];
+        if (!own)
+          own = OpBuilder::atBlockBegin(&launch.getBody().front())
+                    .clone(*get)
+                    ->getResult(0);
+        use.set(own);
+      }
+      get->erase();
+    }
+  }
 }
 
 LogicalResult PlaceMemory::placePiece(Piece &piece) {

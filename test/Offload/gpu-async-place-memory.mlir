@@ -98,3 +98,27 @@ func.func @large(%a: memref<4xf32>) {
   }
   return
 }
+
+// -----
+
+// And so is one that the host has a use of, too.
+// CHECK-LABEL: func.func @both
+// GPU: %[[W:.*]] = memref.get_global @w
+// GPU: %[[D:.*]] = gpu.alloc
+// GPU: gpu.memcpy %[[D]], %[[W]]
+// CHECK: gpu.launch
+// GPU: memref.load %[[D]][
+memref.global "private" constant @w : memref<4xf32> = dense<1.0>
+func.func @both(%a: memref<4xf32>, %b: memref<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %w = memref.get_global @w : memref<4xf32>
+  %again = memref.get_global @w : memref<4xf32>
+  gpu.launch blocks(%x, %y, %z) in (%gx = %c1, %gy = %c1, %gz = %c1) threads(%i, %j, %k) in (%bx = %c1, %by = %c1, %bz = %c1) {
+    %v = memref.load %w[%c0] : memref<4xf32>
+    memref.store %v, %a[%c0] : memref<4xf32>
+    gpu.terminator
+  }
+  memref.copy %again, %b : memref<4xf32> to memref<4xf32>
+  return
+}
