@@ -160,15 +160,15 @@ findGroups(ArrayRef<int64_t> sizes, const llvm::SmallBitVector &dropped) {
   return groups;
 }
 
-/// Nor can it where steps or sizes are not known: slices of all dimensions, and
-/// a reshape.
+/// Nor can it tell which dimensions of one element are left out, where steps or
+/// sizes are not known or several have one stride: slices of all dimensions,
+/// and a reshape.
 static void sliceAllDimensions(Operation *op, IRRewriter &rewriter) {
   Location loc = op->getLoc();
   rewriter.setInsertionPoint(op);
   if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
     RankedTensorType type = slice.getType(), source = slice.getSourceType();
-    if (type.getRank() == source.getRank() ||
-        (source.hasStaticShape() && type.hasStaticShape()))
+    if (type.getRank() == source.getRank())
       return;
     Value whole = tensor::ExtractSliceOp::create(
         rewriter, loc, slice.getSource(), slice.getMixedOffsets(),
@@ -180,8 +180,7 @@ static void sliceAllDimensions(Operation *op, IRRewriter &rewriter) {
   }
   auto slice = cast<tensor::InsertSliceOp>(op);
   RankedTensorType type = slice.getSourceType(), dest = slice.getDestType();
-  if (type.getRank() == dest.getRank() ||
-      (dest.hasStaticShape() && type.hasStaticShape()))
+  if (type.getRank() == dest.getRank())
     return;
   SmallVector<int64_t> shape(slice.getStaticSizes());
   Value whole = tensor::ExpandShapeOp::create(
