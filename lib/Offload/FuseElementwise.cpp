@@ -18,6 +18,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mlir::gpuasync {
@@ -69,11 +70,90 @@ static bool mayFuse(OpOperand *operand) {
          consumer.getMatchingIndexingMap(operand).isPermutation();
 }
 
+/// A place of the result is one of the coordinates', then one of the source's
+/// without the dimensions that these say.
+static void generateGathered(tensor::GatherOp gather, IRRewriter &rewriter) {
+  Location loc = gather.getLoc();
+  RankedTensorType type = gather.getResultType();
+  const int64_t batch = gather.getIndicesType().getRank() - 1;
+  const bool isReduced =
+      type.getRank() < batch + gather.getSourceType().getRank();
+  llvm::SmallDenseSet<int64_t> gathered(gather.getGatherDims().begin(),
+                                        gather.getGatherDims().end());
+  // The source's dimension of each of the result's behind the batch.
+  SmallVector<int64_t> dims;
+  for (int64_t dim = 0; dim < gather.getSourceType().getRank(); ++dim)
+    if (!isReduced || !gathered.contains(dim))
+      dims.push_back(dim);
+  SmallVector<Value> sizes;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    if (type.isDynamicDim(dim))
+      sizes.push_back(
+          dim < batch
+              ? tensor::DimOp::create(rewriter, loc, gather.getIndices(), dim)
+              : tensor::DimOp::create(rewriter, loc, gather.getSource(),
+                                      dims[dim - batch]));
+  rewriter.replaceOpWithNewOp<tensor::GenerateOp>(
+      gather, type, sizes,
+      [&](OpBuilder &builder, Location loc, ValueRange indices) {
+        SmallVector<Value> place(gather.getSourceType().getRank());
+        for (auto [dim, index] : llvm::zip(dims, indices.drop_front(batch)))
+          place[dim] = index;
+        SmallVector<Value> at(indices.take_front(batch));
+        for (auto [number, dim] : llvm::enumerate(gather.getGatherDims())) {
+          at.push_back(arith::ConstantIndexOp::create(builder, loc, number));
+          Value index =
+              tensor::ExtractOp::create(builder, loc, gather.getIndices(), at);
+          if (!index.getType().isIndex())
+            index = arith::IndexCastOp::create(builder, loc,
+                                               builder.getIndexType(), index);
+          place[dim] = index;
+          at.pop_back();
+        }
+        tensor::YieldOp::create(
+            builder, loc,
+            tensor::ExtractOp::create(builder, loc, gather.getSource(), place)
+                .getResult());
+      });
+}
+
+/// Ops that upstream does not bufferize are made of those that it does.
+static LogicalResult lowerToSimpler(Operation *root) {
+  IRRewriter rewriter(root->getContext());
+  SmallVector<Operation *> ops;
+  root->walk([&](Operation *op) { ops.push_back(op); });
+  for (Operation *op : ops) {
+    rewriter.setInsertionPoint(op);
+    if (auto pack = dyn_cast<linalg::PackOp>(op)) {
+      if (failed(linalg::lowerPack(rewriter, pack)))
+        return op->emitError("cannot be made of a pad and a transposition: "
+                             "give it tiles of constant sizes");
+    } else if (auto unpack = dyn_cast<linalg::UnPackOp>(op)) {
+      if (failed(linalg::lowerUnPack(rewriter, unpack)))
+        return op->emitError("cannot be made of a transposition and a slice: "
+                             "give it tiles of constant sizes");
+    } else if (auto gather = dyn_cast<tensor::GatherOp>(op)) {
+      generateGathered(gather, rewriter);
+    } else if (auto cast = dyn_cast<tensor::BitcastOp>(op)) {
+      auto isPlain = [](Value value) {
+        Type element = getElementTypeOrSelf(value.getType());
+        return element.isSignlessInteger() || isa<FloatType>(element);
+      };
+      if (isPlain(cast.getSource()) && isPlain(cast.getResult()))
+        rewriter.replaceOpWithNewOp<arith::BitcastOp>(cast, cast.getType(),
+                                                      cast.getSource());
+    }
+  }
+  return success();
+}
+
 namespace {
 struct FuseElementwise
     : public gpuasync::impl::GPUAsyncFuseElementwiseBase<FuseElementwise> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
+    if (failed(lowerToSimpler(getOperation())))
+      return signalPassFailure();
     {
       RewritePatternSet patterns(context);
       linalg::populateElementwiseToLinalgConversionPatterns(patterns);

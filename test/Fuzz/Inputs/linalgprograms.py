@@ -10,7 +10,7 @@ import random
 
 import numpy as np
 
-FEATURES = ("float", "int", "complex", "generic", "named", "reduce", "argmax", "contract", "conv", "pool", "slice", "pad", "reshape",
+FEATURES = ("float", "int", "complex", "generic", "named", "reduce", "argmax", "contract", "conv", "pool", "slice", "pad", "pack", "reshape",
             "gather", "softmax", "generate", "loop", "branch", "call", "constant", "dynamic", "empty", "memref", "host")
 
 
@@ -828,7 +828,7 @@ class Generator:
         kinds = {"elementwise": 6, "onTensors": 3 * ("generic" in self.features), "named": 3 * ("named" in self.features),
                  "reduce": 4 * ("reduce" in self.features), "argmax": ("argmax" in self.features), "contract": 3 * ("contract" in self.features),
                  "conv": 1.5 * ("conv" in self.features), "pool": ("pool" in self.features), "slice": 2 * ("slice" in self.features),
-                 "insert": 2 * ("slice" in self.features), "pad": 1.5 * ("pad" in self.features), "concat": ("slice" in self.features),
+                 "insert": 2 * ("slice" in self.features), "pad": 1.5 * ("pad" in self.features), "concat": ("slice" in self.features), "pack": ("pack" in self.features),
                  "reshape": 2 * ("reshape" in self.features), "gather": 1.5 * ("gather" in self.features), "softmax": ("softmax" in self.features),
                  "generate": ("generate" in self.features), "loop": 2 * ("loop" in self.features) * (self.depth < 2),
                  "branch": 1.5 * ("branch" in self.features) * (self.depth < 2), "constants": ("constant" in self.features),
@@ -1348,6 +1348,36 @@ class Generator:
         self.simple(lambda out: "tensor.pad %s low%s high%s {\n  ^bb0(%s):\n    tensor.yield %s : %s\n  } : %s to %s" % (
             a.name, low, high, arguments, c, a.t.text, a.type, out.type), [a], a.t, shape, a.dyn, compute, lines)
 
+    def pack(self):
+        """Into tiles, and maybe out of them."""
+        rng = self.rng
+        a = self.pick(lambda v: len(v.shape) == 2 and v.size and not any(v.dyn) and v.t.kind != "c")
+        need(a)
+        tiles = [rng.choice([1, 2, 4, 8]) for _ in range(2)]
+        outer = [-(-s // t) for s, t in zip(a.shape, tiles)]
+        order = rng.choice([[0, 1], [1, 0]])
+        inner = rng.choice([[0, 1], [1, 0]])
+        lines = []
+        c = self.constant(lines, a.t, 1.0 if a.t.kind == "f" else 1)
+        shape = [outer[o] for o in order] + [tiles[i] for i in inner]
+        e = self.empty(lines, a.t, shape, [None] * 4)
+        how = "outer_dims_perm = %s inner_dims_pos = %s inner_tiles = %s" % (order, inner, [tiles[i] for i in inner])
+        def compute(arrays, isError):
+            r = np.full([o * t for o, t in zip(outer, tiles)], 0 if isError else 1, dtype=arrays[0].dtype)
+            r[:a.shape[0], :a.shape[1]] = arrays[0]
+            r = r.reshape(outer[0], tiles[0], outer[1], tiles[1])
+            return r.transpose([2 * o for o in order] + [2 * i + 1 for i in inner])
+        out = self.simple(lambda out: "linalg.pack %s padding_value(%s : %s) %s into %s : %s -> %s" % (a.name, c, a.t.text, how, e.name, a.type, out.type),
+                          [a], a.t, shape, None, compute, lines)
+        if rng.random() < 0.5:
+            lines = []
+            e2 = self.empty(lines, a.t, a.shape, [None] * 2)
+            back = np.argsort([2 * o for o in order] + [2 * i + 1 for i in inner])
+            def uncompute(arrays, isError):
+                r = arrays[0].transpose(back).reshape([o * t for o, t in zip(outer, tiles)])
+                return r[:a.shape[0], :a.shape[1]]
+            self.simple(lambda o: "linalg.unpack %s %s into %s : %s -> %s" % (out.name, how, e2.name, out.type, o.type), [out], a.t, a.shape, None, uncompute, lines)
+
     def concat(self):
         rng = self.rng
         a = self.pick(lambda v: len(v.shape))
@@ -1408,11 +1438,15 @@ class Generator:
         n, rows = len(shape), len(table.shape) - 1
         loops = list(shape) + list(table.shape[1:])
         need(np.prod(loops, dtype=np.int64) <= LARGEST)
-        v = Val(self.name("a"), it, shape, form=self.form)
+        isOp = self.form == "tensor" and not any(table.dyn) and rng.random() < 0.4
+        v = Val(self.name("a"), it, shape + [1] * isOp, form=self.form)
         d = D(drawData(rng, I32, v.shape, small=True).v % table.shape[0] if rng.random() < 0.3 else
               np.random.Generator(np.random.PCG64(rng.getrandbits(60))).integers(0, table.shape[0], v.shape))
         self.program.args.append((v, d))
         self.env[v.name] = d
+        if isOp:
+            return self.simple(lambda out: "tensor.gather %s[%s] gather_dims([0]) : (%s, %s) -> %s" % (table.name, v.name, table.type, v.type, out.type),
+                               [table, v], table.t, loops, None, lambda arrays, isError: arrays[0][self.env[v.name].v[..., 0]])
         dynSizes = {i: (table, i - n + 1) for i in range(n, len(loops)) if table.dyn[i - n + 1]}
         lines = []
         sizes = [self.dim(lines, *dynSizes[i]) if i in dynSizes else None for i in range(len(loops))]

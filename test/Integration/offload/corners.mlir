@@ -19,6 +19,14 @@
 // RUN: gpu-runner --device=cpu -e join %t.gpu.mlir --input=0x2xf32 --input=2x2xf32=1,2,3,4 | FileCheck %s --check-prefix=JOIN
 // RUN: gpu-runner --device=cpu --offload=error -e conv %s --input=2x5x2xi64=1 --input=3x2x3xi64=1 | FileCheck %s --check-prefix=CONV
 // RUN: gpu-runner --device=cpu -e conv %t.gpu.mlir --input=2x5x2xi64=1 --input=3x2x3xi64=1 | FileCheck %s --check-prefix=CONV
+// RUN: gpu-runner --device=cpu --offload=error -e pack %s --input=3x2xf32=1,2,3,4,5,6 | FileCheck %s --check-prefix=PACKED
+// RUN: gpu-runner --device=cpu -e pack %t.gpu.mlir --input=3x2xf32=1,2,3,4,5,6 | FileCheck %s --check-prefix=PACKED
+// RUN: gpu-runner --device=cpu --offload=error -e unpack %s --input=2x1x2x2xf32=1,2,3,4,5,6,7,8 | FileCheck %s --check-prefix=UNPACKED
+// RUN: gpu-runner --device=cpu -e unpack %t.gpu.mlir --input=2x1x2x2xf32=1,2,3,4,5,6,7,8 | FileCheck %s --check-prefix=UNPACKED
+// RUN: gpu-runner --device=cpu --offload=error -e gather %s --input=3x2xf32=1,2,3,4,5,6 --input=2x1xi32=2,0 --input=1x2xi32=1,1 | FileCheck %s --check-prefix=GATHER
+// RUN: gpu-runner --device=cpu -e gather %t.gpu.mlir --input=3x2xf32=1,2,3,4,5,6 --input=2x1xi32=2,0 --input=1x2xi32=1,1 | FileCheck %s --check-prefix=GATHER
+// RUN: gpu-runner --device=cpu --offload=error -e bits %s --input=2xf32=1,-2 | FileCheck %s --check-prefix=BITS
+// RUN: gpu-runner --device=cpu -e bits %t.gpu.mlir --input=2xf32=1,-2 | FileCheck %s --check-prefix=BITS
 
 // A sum of nothing is what it began with.
 // NONE: 3xf32=5 5 5
@@ -106,4 +114,36 @@ func.func @conv(%a: tensor<2x5x2xi64>, %b: tensor<3x2x3xi64>) -> tensor<2x3x3xi6
   %f = linalg.fill ins(%zero : i64) outs(%e : tensor<2x3x3xi64>) -> tensor<2x3x3xi64>
   %c = linalg.conv_1d_nwc_wcf ins(%a, %b : tensor<2x5x2xi64>, tensor<3x2x3xi64>) outs(%f : tensor<2x3x3xi64>) -> tensor<2x3x3xi64>
   return %c : tensor<2x3x3xi64>
+}
+
+// PACKED: 2x1x2x2xf32={{.*}}1 2{{.*}}3 4{{.*}}5 6{{.*}}9 9
+func.func @pack(%a: tensor<3x2xf32>) -> tensor<2x1x2x2xf32> {
+  %nine = arith.constant 9.0 : f32
+  %e = tensor.empty() : tensor<2x1x2x2xf32>
+  %p = linalg.pack %a padding_value(%nine : f32) inner_dims_pos = [0, 1] inner_tiles = [2, 2] into %e : tensor<3x2xf32> -> tensor<2x1x2x2xf32>
+  return %p : tensor<2x1x2x2xf32>
+}
+
+// UNPACKED: 3x2xf32=[1 2][3 4][5 6]
+func.func @unpack(%a: tensor<2x1x2x2xf32>) -> tensor<3x2xf32> {
+  %e = tensor.empty() : tensor<3x2xf32>
+  %u = linalg.unpack %a inner_dims_pos = [0, 1] inner_tiles = [2, 2] into %e : tensor<2x1x2x2xf32> -> tensor<3x2xf32>
+  return %u : tensor<3x2xf32>
+}
+
+// Rows with their dimension left out or kept, and an element.
+// GATHER: result[0]: 2x2xf32=[5 6][1 2]
+// GATHER: result[1]: 2x1x2xf32={{.*}}5 6{{.*}}1 2
+// GATHER: result[2]: 1xf32=4
+func.func @gather(%a: tensor<3x2xf32>, %i: tensor<?x1xi32>, %j: tensor<1x2xi32>) -> (tensor<?x2xf32>, tensor<?x1x2xf32>, tensor<1xf32>) {
+  %r = tensor.gather %a[%i] gather_dims([0]) : (tensor<3x2xf32>, tensor<?x1xi32>) -> tensor<?x2xf32>
+  %k = tensor.gather %a[%i] gather_dims([0]) : (tensor<3x2xf32>, tensor<?x1xi32>) -> tensor<?x1x2xf32>
+  %s = tensor.gather %a[%j] gather_dims([0, 1]) : (tensor<3x2xf32>, tensor<1x2xi32>) -> tensor<1xf32>
+  return %r, %k, %s : tensor<?x2xf32>, tensor<?x1x2xf32>, tensor<1xf32>
+}
+
+// BITS: 2xi32=1065353216 -1073741824
+func.func @bits(%a: tensor<2xf32>) -> tensor<2xi32> {
+  %b = tensor.bitcast %a : tensor<2xf32> to tensor<2xi32>
+  return %b : tensor<2xi32>
 }
