@@ -3,7 +3,8 @@
 #
 # Helpers of the compiler half: find MLIR, TableGen rules, libraries and tools.
 # Everything links the shared libMLIR and libLLVM; mixing in MLIR's static
-# archives would give two copies of MLIR's globals in one process.
+# archives would give two copies of MLIR's globals in one process. libgpuasync
+# alone has the archives instead, and hides all that is of them.
 
 include_guard(GLOBAL)
 include(GPUAsyncPCH)

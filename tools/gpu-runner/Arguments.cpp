@@ -91,35 +91,24 @@ Expected<CallFrame> CallFrame::create(const Signature &signature,
 
 Error CallFrame::setDestinations(ArrayRef<int64_t> numbers) {
   destinations.assign(numbers.begin(), numbers.end());
-  // What is returned lies one after the other as in a struct of C.
-  size_t offset = 0;
+  SmallVector<ValueType> types;
   for (auto [i, value, destination] : enumerate(results, destinations)) {
-    resultOffsets.push_back(0);
-    if (destination >= 0) {
-      std::optional<uint64_t> size = value.bytes();
-      if (size)
-        value.data = AlignedBytes(*size);
-      if (!value.data)
-        return createStringError("result " + Twine(i) + ", " +
-                                 typeText(value.type) +
-                                 ", does not fit in memory");
-      value.name = "result " + std::to_string(i) + " (" +
-                   shapeText(value.shape, value.element) + ")";
-      value.describe();
+    types.push_back(ValueType::get(value.type));
+    if (destination < 0)
       continue;
-    }
-    size_t bytes = value.element.bytes(), align = bytes;
-    if (value.isArray) {
-      bytes = (3 + 2 * value.rank) * 8;
-      align = 8;
-    } else if (value.element.kind == ElementType::Complex) {
-      align = value.element.part().bytes();
-    }
-    offset = alignTo(offset, align);
-    resultOffsets.back() = offset;
-    offset += bytes;
+    std::optional<uint64_t> size = value.bytes();
+    if (size)
+      value.data = AlignedBytes(*size);
+    if (!value.data)
+      return createStringError("result " + Twine(i) + ", " +
+                               typeText(value.type) +
+                               ", does not fit in memory");
+    value.name = "result " + std::to_string(i) + " (" +
+                 shapeText(value.shape, value.element) + ")";
+    value.describe();
   }
-  resultStorage = AlignedBytes(offset);
+  layout = CallLayout::get(arguments.size(), types, destinations);
+  resultStorage = AlignedBytes(layout.resultBytes);
   return Error::success();
 }
 
@@ -137,22 +126,14 @@ void CallFrame::reset() {
 }
 
 void **CallFrame::pack(void **status) {
-  packed.clear();
-  for (auto [value, destination] : zip(results, destinations)) {
-    if (destination < 0)
-      continue;
-    packed.resize(std::max<size_t>(packed.size(), destination + 1));
-    packed[destination] = value.storage();
-  }
-  size_t place = 0;
-  for (Value &value : arguments) {
-    while (place < packed.size() && packed[place])
-      ++place;
-    packed.resize(std::max(packed.size(), place + 1));
+  packed.resize(layout.storage + 2);
+  for (auto [value, place] : zip(arguments, layout.arguments))
     packed[place] = value.storage();
-  }
-  packed.push_back(resultStorage.data());
-  packed.push_back(status);
+  for (auto [value, destination] : zip(results, destinations))
+    if (destination >= 0)
+      packed[destination] = value.storage();
+  packed[layout.storage] = resultStorage.data();
+  packed[layout.storage + 1] = status;
   return packed.data();
 }
 
@@ -186,7 +167,7 @@ void CallFrame::freeResults() {
   SmallPtrSet<void *, 4> kept;
   forEachArray([&](Value &value) { kept.insert(value.data.data()); });
   for (auto [value, destination, offset] :
-       zip(results, destinations, resultOffsets)) {
+       zip(results, destinations, layout.resultOffsets)) {
     if (destination >= 0 || !mlir::isa<mlir::TensorType>(value.type))
       continue;
     void *allocated = nullptr;
@@ -239,7 +220,8 @@ static Error checkBounds(const Value &value, size_t number) {
 }
 
 Error CallFrame::readResults() {
-  for (auto [i, each] : enumerate(zip(results, resultOffsets, destinations))) {
+  for (auto [i, each] :
+       enumerate(zip(results, layout.resultOffsets, destinations))) {
     auto &[value, offset, destination] = each;
     if (destination >= 0)
       continue;

@@ -9,10 +9,11 @@
 #ifndef GPUASYNC_TOOLS_GPURUNNER_ARGUMENTS_H
 #define GPUASYNC_TOOLS_GPURUNNER_ARGUMENTS_H
 
-#include "Signature.h"
+#include "Execution/Signature.h"
 #include "Values.h"
 
 namespace gpurunner {
+using namespace gpuexec;
 
 /// The arguments and results of one function.
 class CallFrame {
@@ -78,7 +79,7 @@ private:
   std::vector<Value> arguments;
   std::vector<Value> results;
   AlignedBytes resultStorage;
-  std::vector<size_t> resultOffsets;
+  CallLayout layout;
   /// For each result the number of the argument that is its memory, or -1.
   llvm::SmallVector<int64_t> destinations;
   std::vector<Expectation> expectations;

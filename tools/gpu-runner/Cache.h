@@ -9,7 +9,7 @@
 #ifndef GPUASYNC_TOOLS_GPURUNNER_CACHE_H
 #define GPUASYNC_TOOLS_GPURUNNER_CACHE_H
 
-#include "Compile.h"
+#include "Execution/Compile.h"
 #include "Options.h"
 
 #include "gpuasync/DiskCache.h"
@@ -19,6 +19,7 @@
 #include <vector>
 
 namespace gpurunner {
+using namespace gpuexec;
 
 /// All that running needs.
 struct CompiledProgram {

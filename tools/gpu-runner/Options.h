@@ -9,6 +9,7 @@
 #ifndef GPUASYNC_TOOLS_GPURUNNER_OPTIONS_H
 #define GPUASYNC_TOOLS_GPURUNNER_OPTIONS_H
 
+#include "Execution/Compile.h"
 #include "GPUAsync/Options.h"
 #include "llvm/Support/Error.h"
 
@@ -17,9 +18,8 @@
 #include <vector>
 
 namespace gpurunner {
+using gpuexec::Emit;
 
-/// What to write instead of running.
-enum class Emit { Object, LLVM, MLIR };
 /// What the end does about buffers that the program never released.
 enum class LeakCheck { List, Error };
 
@@ -67,13 +67,6 @@ extern const char *const helpText;
 } // namespace gpurunner
 
 namespace mlir::gpuasync {
-template <>
-struct Words<gpurunner::Emit> {
-  static constexpr Word<gpurunner::Emit> all[] = {
-      {gpurunner::Emit::Object, "object", ""},
-      {gpurunner::Emit::LLVM, "llvm", ""},
-      {gpurunner::Emit::MLIR, "mlir", ""}};
-};
 template <>
 struct Words<gpurunner::LeakCheck> {
   static constexpr Word<gpurunner::LeakCheck> all[] = {

@@ -9,10 +9,11 @@
 #include "Arguments.h"
 #include "Cache.h"
 #include "Check.h"
-#include "Compile.h"
 #include "Crash.h"
-#include "DeviceStart.h"
-#include "Link.h"
+#include "Execution/Compile.h"
+#include "Execution/DeviceStart.h"
+#include "Execution/Link.h"
+#include "Files.h"
 #include "Options.h"
 #include "Report.h"
 
@@ -33,6 +34,7 @@
 #include <unistd.h>
 
 using namespace llvm;
+using namespace gpuexec;
 using namespace gpurunner;
 
 /// The exit code where all worked, but a result is not what --expect says.
@@ -163,7 +165,8 @@ static Error emitProgram(const Options &options) {
   Expected<std::unique_ptr<MemoryBuffer>> input = readInput(options.file);
   if (!input)
     return input.takeError();
-  Program program;
+  setPhase("parsing");
+  Program program(/*print=*/true);
   if (Error error = program.parse(std::move(*input), nameOf(options)))
     return error;
   CompileOptions compile = compileOptions(options);
@@ -171,14 +174,19 @@ static Error emitProgram(const Options &options) {
     compile.targets = {"cpu"};
   if (Error error = checkTargets(compile))
     return error;
+  setPhase("compiling");
   if (Error error = program.schedule(compile))
     return error;
   if (Error error = program.lower(compile))
     return error;
   if (*options.emit != Emit::MLIR)
-    if (Error error = program.translate(compile, nullptr))
+    if (Error error = program.translate(compile, {}))
       return error;
-  return program.emit(*options.emit, options.outputFile);
+  Error wrong = Error::success();
+  Error written = writeFile(
+      options.outputFile.empty() ? "-" : StringRef(options.outputFile),
+      [&](raw_ostream &os) { wrong = program.emit(*options.emit, os); });
+  return joinErrors(std::move(wrong), std::move(written));
 }
 
 namespace {
@@ -216,6 +224,7 @@ private:
   std::optional<CallFrame> frame;
   CompiledProgram compiled;
   LinkedProgram linked;
+  PackedFunction function = nullptr;
 };
 } // namespace
 
@@ -295,7 +304,8 @@ Expected<bool> Run::load(const gpuasync::KeyBuilder &job) {
 Error Run::compile(const gpuasync::KeyBuilder &job) {
   ++use.compileJobs;
   Stopwatch time;
-  program.emplace();
+  setPhase("parsing");
+  program.emplace(/*print=*/true);
   if (Error error = program->parse(std::move(input), nameOf(options)))
     return error;
   Expected<Signature> entry =
@@ -315,6 +325,7 @@ Error Run::compile(const gpuasync::KeyBuilder &job) {
       return error;
     how.targets = targets;
   }
+  setPhase("compiling");
   if (Error error = program->schedule(how))
     return error;
   if (Error error = program->findDestinations(*entry))
@@ -331,7 +342,7 @@ Error Run::compile(const gpuasync::KeyBuilder &job) {
   if (Error error = program->lower(how))
     return error;
   times.pipeline += time.next();
-  if (Error error = program->translate(how, &*entry))
+  if (Error error = program->translate(how, *entry))
     return error;
   if (libraries.empty())
     if (Error error = libraries.open(options.sharedLibs))
@@ -373,6 +384,7 @@ Error Run::prepare() {
     job = jobKey(options, nameOf(options), input->getBuffer());
   times.key = time.next();
 
+  libraries.allowAtExit();
   if (options.check) {
     if (Error error = checker.open())
       return error;
@@ -383,7 +395,7 @@ Error Run::prepare() {
   // One of the words that it knows.
   gpuasync_status_free(
       gpuasync_set_play(mlir::gpuasync::getWord(options.play).data()));
-  device.emplace(options.device);
+  device.emplace(options.device, "--device=");
   targets = options.targets;
   if (targets.empty())
     targets = DeviceStart::knownTargets(options.device);
@@ -400,9 +412,15 @@ Error Run::prepare() {
       return error;
   warnAboutCache();
   time.next();
-  if (Error error = linked.link(std::move(compiled.object), options.entryPoint,
-                                libraries))
+  setPhase("linking");
+  if (Error error = linked.link(*compiled.object, libraries))
     return error;
+  Expected<PackedFunction> entry = linked.lookup(options.entryPoint);
+  if (!entry)
+    return entry.takeError();
+  function = *entry;
+  linked.forEachFunction(addCode);
+  setObject(std::move(compiled.object));
   times.link = time.next();
   return Error::success();
 }
@@ -436,8 +454,7 @@ int Run::execute(gpuasync::Context &context) {
     linked.construct();
     std::vector<double> calls;
     times.total = total.next();
-    gpuasync::Status status =
-        callProgram(options, linked.function(), *frame, calls);
+    gpuasync::Status status = callProgram(options, function, *frame, calls);
     gpuasync_stats counts = {};
     gpuasync_status_free(gpuasync_stats_read(context.get(), &counts));
     times.load = double(counts.moduleLoadNs) / 1e6;

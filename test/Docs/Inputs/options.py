@@ -73,7 +73,7 @@ compare("option of the pipeline", options, "Passes.md", re.findall(r"`([\w-]+)`"
 counted.append("%d passes" % len(passes))
 
 # Functions and files of the project that pages name.
-headers = text("runtime/include", "runtime/lib")
+headers = text("runtime/include", "runtime/lib", "include/GPUAsync-C")
 for path in sorted(docs.glob("*.md")) + [root / "README.md"]:
     body = path.read_text()
     for name in sorted(set(re.findall(r"\bgpuasync_\w+[a-z]\b(?=[(`])", body))):

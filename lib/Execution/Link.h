@@ -6,11 +6,12 @@
 // object may be one that an earlier process made.
 //===----------------------------------------------------------------------===//
 
-#ifndef GPUASYNC_TOOLS_GPURUNNER_LINK_H
-#define GPUASYNC_TOOLS_GPURUNNER_LINK_H
+#ifndef GPUASYNC_LIB_EXECUTION_LINK_H
+#define GPUASYNC_LIB_EXECUTION_LINK_H
 
 #include "gpuasync/Status.h"
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -23,7 +24,7 @@ namespace llvm::orc {
 class LLJIT;
 } // namespace llvm::orc
 
-namespace gpurunner {
+namespace gpuexec {
 
 /// void (void **args), the packed calling convention of docs/ABI.md.
 using PackedFunction = void (*)(void **);
@@ -39,17 +40,28 @@ public:
   /// `find` knows names that come before all others, or returns null.
   void override(void *(*find)(const char *name)) { overriding = find; }
   bool empty() const { return handles.empty(); }
+  /// Programs find `atexit`, which does not say whose function it is given: for
+  /// processes that run one program.
+  void allowAtExit() { hasAtExit = true; }
   /// Null if there is no such name.
   void *find(llvm::StringRef name) const;
 
 private:
   std::vector<void *> handles;
   void *(*overriding)(const char *name) = nullptr;
+  bool hasAtExit = false;
 };
 
 /// A function of glibc's vector math in this process, by its name in libmvec;
 /// null if there is none.
 void *findVectorMath(llvm::StringRef name);
+
+/// A symbol of an object file.
+struct ObjectSymbol {
+  std::string name;
+  uint64_t section, offset, size;
+  bool global, defined, function, weak;
+};
 
 class LinkedProgram {
 public:
@@ -58,24 +70,30 @@ public:
 
   /// Whether all names that the object needs are found.
   static bool canLink(llvm::MemoryBufferRef object, const Libraries &libraries);
-  /// Links the object; `entryPoint` is the name in the file. Once.
-  llvm::Error link(std::unique_ptr<llvm::MemoryBuffer> object,
-                   llvm::StringRef entryPoint, const Libraries &libraries);
+  /// Links the object. Once.
+  llvm::Error link(llvm::MemoryBufferRef object, const Libraries &libraries);
+  /// A function by its name in the file, after link.
+  llvm::Expected<PackedFunction> lookup(llvm::StringRef entryPoint);
+  /// Calls `visit` with each function of the object, after link: its name and
+  /// address, bytes, offset in its section, and the section's index.
+  void forEachFunction(llvm::function_ref<void(llvm::StringRef, uint64_t,
+                                               uint64_t, uint64_t, uint64_t)>
+                           visit);
   /// Runs the program's global constructors.
   void construct();
-  PackedFunction function() const { return entry; }
   /// Releases the program and runs what it left to atexit and its global
   /// destructors. After an error it may still run, so its code must stay.
   gpuasync::Status release();
 
 private:
   std::unique_ptr<llvm::orc::LLJIT> jit;
-  PackedFunction entry = nullptr;
+  std::vector<ObjectSymbol> symbols;
+  std::unique_ptr<char> dsoHandle; ///< the program, for __cxa_atexit
   const gpuasync_program *program = nullptr;
   void (*constructors)() = nullptr;
   void (*destructors)() = nullptr;
 };
 
-} // namespace gpurunner
+} // namespace gpuexec
 
-#endif // GPUASYNC_TOOLS_GPURUNNER_LINK_H
+#endif // GPUASYNC_LIB_EXECUTION_LINK_H

@@ -6,8 +6,8 @@
 // 200 ms, in which a program can be compiled.
 //===----------------------------------------------------------------------===//
 
-#ifndef GPUASYNC_TOOLS_GPURUNNER_DEVICESTART_H
-#define GPUASYNC_TOOLS_GPURUNNER_DEVICESTART_H
+#ifndef GPUASYNC_LIB_EXECUTION_DEVICESTART_H
+#define GPUASYNC_LIB_EXECUTION_DEVICESTART_H
 
 #include "gpuasync/Context.h"
 #include "llvm/ADT/StringRef.h"
@@ -20,7 +20,7 @@
 #include <thread>
 #include <vector>
 
-namespace gpurunner {
+namespace gpuexec {
 
 struct Device {
   std::string device, name, arch, why;
@@ -33,8 +33,9 @@ void printDevice(llvm::raw_ostream &os, const Device &device);
 
 class DeviceStart {
 public:
-  /// Starts opening `device`, as --device has it.
-  explicit DeviceStart(std::string device);
+  /// Starts opening `device`, as --device has it. Messages begin with `what`
+  /// and the device.
+  DeviceStart(std::string device, std::string what);
   /// Waits until the thread has ended.
   ~DeviceStart();
   DeviceStart(const DeviceStart &) = delete;
@@ -55,7 +56,7 @@ private:
   void run();
   llvm::Error error();
 
-  const std::string wanted;
+  const std::string wanted, what;
   std::mutex mutex;
   std::condition_variable changed;
   bool listed = false, opened = false;
@@ -68,6 +69,6 @@ private:
   std::thread thread;
 };
 
-} // namespace gpurunner
+} // namespace gpuexec
 
-#endif // GPUASYNC_TOOLS_GPURUNNER_DEVICESTART_H
+#endif // GPUASYNC_LIB_EXECUTION_DEVICESTART_H

@@ -6,13 +6,13 @@
 // an object file or writes what --emit asks for.
 //===----------------------------------------------------------------------===//
 
-#ifndef GPUASYNC_TOOLS_GPURUNNER_COMPILE_H
-#define GPUASYNC_TOOLS_GPURUNNER_COMPILE_H
+#ifndef GPUASYNC_LIB_EXECUTION_COMPILE_H
+#define GPUASYNC_LIB_EXECUTION_COMPILE_H
 
-#include "Options.h"
-#include "Signature.h"
+#include "Execution/Signature.h"
 
 #include "GPUAsync/Conversion/LoweredNames.h"
+#include "GPUAsync/Options.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -30,7 +30,10 @@ class Module;
 class TargetMachine;
 } // namespace llvm
 
-namespace gpurunner {
+namespace gpuexec {
+
+/// What a program can be written as.
+enum class Emit { Object, LLVM, MLIR };
 
 /// An error that has been printed already, by MLIR's diagnostics.
 llvm::Error reportedError();
@@ -66,7 +69,8 @@ class DiagnosticsRecord;
 
 class Program {
 public:
-  Program();
+  /// Its diagnostics are printed, if `print` says so, and kept.
+  explicit Program(bool print);
   ~Program();
 
   /// Parses the text or bytecode of a file of that name.
@@ -84,17 +88,20 @@ public:
   llvm::Error findDestinations(Signature &entry);
   /// From there to LLVM dialect.
   llvm::Error lower(const CompileOptions &options);
-  /// To optimised LLVM IR: of what `entry` reaches, of everything if it is
-  /// null.
-  llvm::Error translate(const CompileOptions &options, const Signature *entry);
+  /// The names of the public functions that have a body.
+  std::vector<std::string> entryPoints();
+  /// To optimised LLVM IR: of what `entries` reach, of everything if there are
+  /// none.
+  llvm::Error translate(const CompileOptions &options,
+                        llvm::ArrayRef<Signature> entries);
   /// Finds functions that are used and defined nowhere, after translate.
   llvm::Error checkSymbols(Libraries &libraries);
   /// The object file, after translate.
   llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> makeObject();
   /// Writes the program: MLIR after lower, the others after translate.
-  llvm::Error emit(Emit kind, llvm::StringRef file);
+  llvm::Error emit(Emit kind, llvm::raw_ostream &os);
 
-  /// The remarks and warnings that were printed so far.
+  /// The diagnostics so far.
   std::string said();
   /// Whether the kernels' targets name files that are linked into them.
   bool linksFiles();
@@ -126,6 +133,16 @@ private:
   std::unique_ptr<llvm::TargetMachine> machine;
 };
 
-} // namespace gpurunner
+} // namespace gpuexec
 
-#endif // GPUASYNC_TOOLS_GPURUNNER_COMPILE_H
+namespace mlir::gpuasync {
+template <>
+struct Words<gpuexec::Emit> {
+  static constexpr Word<gpuexec::Emit> all[] = {
+      {gpuexec::Emit::Object, "object", ""},
+      {gpuexec::Emit::LLVM, "llvm", ""},
+      {gpuexec::Emit::MLIR, "mlir", ""}};
+};
+} // namespace mlir::gpuasync
+
+#endif // GPUASYNC_LIB_EXECUTION_COMPILE_H

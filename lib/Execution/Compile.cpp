@@ -6,10 +6,8 @@
 // processor, one object file.
 //===----------------------------------------------------------------------===//
 
-#include "Compile.h"
-#include "Crash.h"
-#include "Files.h"
-#include "Link.h"
+#include "Execution/Compile.h"
+#include "Execution/Link.h"
 
 #include "GPUAsync/InitAll.h"
 #include "GPUAsync/Kernels/CPU/Code.h"
@@ -30,6 +28,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/All.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/ExecutionEngine/Orc/JITTargetMachineBuilder.h"
@@ -55,7 +54,7 @@ using namespace llvm;
 using mlir::gpuasync::Form;
 using mlir::gpuasync::getWord;
 
-namespace gpurunner {
+namespace gpuexec {
 
 Error reportedError() { return createStringError(""); }
 
@@ -72,7 +71,7 @@ private:
   raw_string_ostream os{text};
 };
 
-Program::Program() {
+Program::Program(bool print) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
@@ -82,15 +81,16 @@ Program::Program() {
   // The message and the source line are enough.
   mlirContext->printOpOnDiagnostic(false);
   record = std::make_unique<DiagnosticsRecord>(sources, mlirContext.get());
-  diagnostics = std::make_unique<mlir::SourceMgrDiagnosticHandler>(
-      sources, mlirContext.get());
+  if (print)
+    diagnostics = std::make_unique<mlir::SourceMgrDiagnosticHandler>(
+        sources, mlirContext.get());
   // The newest handler is asked first; this one passes everything on.
   mlirContext->getDiagEngine().registerHandler(
-      [this](mlir::Diagnostic &diagnostic) {
+      [this, print](mlir::Diagnostic &diagnostic) {
         hasReported |=
             diagnostic.getSeverity() == mlir::DiagnosticSeverity::Error;
         record->emitDiagnostic(diagnostic);
-        return mlir::failure();
+        return mlir::success(!print);
       });
 }
 
@@ -103,7 +103,6 @@ std::string Program::said() { return record->text; }
 //===----------------------------------------------------------------------===//
 
 Error Program::parse(std::unique_ptr<MemoryBuffer> input, StringRef name) {
-  setPhase("parsing");
   fileName = name.str();
   sources.AddNewSourceBuffer(std::move(input), SMLoc());
   module = mlir::parseSourceFile<mlir::ModuleOp>(
@@ -305,12 +304,24 @@ Error Program::findDestinations(Signature &entry) {
   return Error::success();
 }
 
+static bool isCallable(mlir::FunctionOpInterface function) {
+  return !function.isExternal() && function.isPublic() &&
+         !function.getName().starts_with(packedPrefix);
+}
+
+std::vector<std::string> Program::entryPoints() {
+  std::vector<std::string> names;
+  for (auto function : module->getOps<mlir::FunctionOpInterface>())
+    if (isCallable(function))
+      names.push_back(function.getName().str());
+  return names;
+}
+
 Expected<Signature> Program::entryPoint(StringRef name, StringRef resultName) {
   std::vector<std::string> existing;
   std::string why = "does not exist";
   for (auto function : module->getOps<mlir::FunctionOpInterface>()) {
-    bool callable = !function.isExternal() && function.isPublic() &&
-                    !function.getName().starts_with(packedPrefix);
+    bool callable = isCallable(function);
     if (function.getName() == name) {
       if (callable) {
         Signature signature;
@@ -345,7 +356,6 @@ Expected<Signature> Program::entryPoint(StringRef name, StringRef resultName) {
 //===----------------------------------------------------------------------===//
 
 Error Program::runStages(const CompileOptions &options, ArrayRef<Form> forms) {
-  setPhase("compiling");
   mlir::gpuasync::GPUAsyncPipelineOptions pipeline;
   for (const std::string &target : options.targets)
     pipeline.targets.push_back(target);
@@ -456,9 +466,14 @@ Error Program::lower(const CompileOptions &options) {
 
 static Expected<std::unique_ptr<TargetMachine>>
 makeMachine(const CompileOptions &options) {
-  InitializeNativeTarget();
-  InitializeNativeTargetAsmPrinter();
-  InitializeNativeTargetAsmParser();
+  // LLVM's registry has no lock.
+  static const bool initialized = [] {
+    InitializeNativeTarget();
+    InitializeNativeTargetAsmPrinter();
+    InitializeNativeTargetAsmParser();
+    return true;
+  }();
+  (void)initialized;
   auto level = options.optLevel == 0   ? CodeGenOptLevel::None
                : options.optLevel == 1 ? CodeGenOptLevel::Less
                : options.optLevel == 2 ? CodeGenOptLevel::Default
@@ -521,8 +536,7 @@ static void gatherFunctions(Module &module, StringRef table, StringRef name) {
 }
 
 Error Program::translate(const CompileOptions &options,
-                         const Signature *entry) {
-  setPhase("compiling");
+                         ArrayRef<Signature> entries) {
   Expected<std::unique_ptr<TargetMachine>> made = makeMachine(options);
   if (!made)
     return made.takeError();
@@ -549,17 +563,20 @@ Error Program::translate(const CompileOptions &options,
     gatherFunctions(*llvmModule, "llvm.global_ctors", constructorsSymbol);
     gatherFunctions(*llvmModule, "llvm.global_dtors", destructorsSymbol);
   }
-  // Only what the entry point reaches is compiled.
-  if (entry) {
-    if (Error error = makePackedWrapper(*entry))
-      return error;
-    std::string keep = (packedPrefix + entry->name).str();
+  // Only what the entry points reach is compiled.
+  if (!entries.empty()) {
+    StringSet<> keep;
+    keep.insert_range(ArrayRef<StringRef>{programSymbol, constructorsSymbol,
+                                          destructorsSymbol});
+    for (const Signature &entry : entries) {
+      if (Error error = makePackedWrapper(entry))
+        return error;
+      keep.insert((packedPrefix + entry.name).str());
+    }
     if (GlobalVariable *program = llvmModule->getNamedGlobal(programSymbol))
       program->setLinkage(GlobalValue::ExternalLinkage);
     internalizeModule(*llvmModule, [&](const GlobalValue &value) {
-      return value.getName() == keep || value.getName() == programSymbol ||
-             value.getName() == constructorsSymbol ||
-             value.getName() == destructorsSymbol;
+      return keep.contains(value.getName());
     });
     ModuleAnalysisManager analyses;
     PassBuilder().registerModuleAnalyses(analyses);
@@ -576,7 +593,6 @@ Error Program::translate(const CompileOptions &options,
 }
 
 Expected<std::unique_ptr<MemoryBuffer>> Program::makeObject() {
-  setPhase("compiling");
   SmallVector<char, 0> bytes;
   raw_svector_ostream os(bytes);
   legacy::PassManager passes;
@@ -590,22 +606,18 @@ Expected<std::unique_ptr<MemoryBuffer>> Program::makeObject() {
       /*RequiresNullTerminator=*/false);
 }
 
-Error Program::emit(Emit kind, StringRef file) {
-  std::unique_ptr<MemoryBuffer> object;
+Error Program::emit(Emit kind, raw_ostream &os) {
   if (kind == Emit::Object) {
     auto made = makeObject();
     if (!made)
       return made.takeError();
-    object = std::move(*made);
+    os << (*made)->getBuffer();
+  } else if (kind == Emit::LLVM) {
+    os << *llvmModule;
+  } else {
+    os << *module << "\n";
   }
-  return writeFile(file.empty() ? "-" : file, [&](raw_ostream &os) {
-    if (object)
-      os << object->getBuffer();
-    else if (kind == Emit::LLVM)
-      os << *llvmModule;
-    else
-      os << *module << "\n";
-  });
+  return Error::success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -672,4 +684,4 @@ Error Program::checkSymbols(Libraries &libraries) {
   return missing ? reportedError() : Error::success();
 }
 
-} // namespace gpurunner
+} // namespace gpuexec

@@ -6,9 +6,8 @@
 // compile a module of its own for each program.
 //===----------------------------------------------------------------------===//
 
-#include "Link.h"
-#include "Compile.h"
-#include "Crash.h"
+#include "Execution/Link.h"
+#include "Execution/Compile.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
@@ -26,7 +25,7 @@
 
 using namespace llvm;
 
-namespace gpurunner {
+namespace gpuexec {
 
 //===----------------------------------------------------------------------===//
 // Names
@@ -37,7 +36,12 @@ namespace gpurunner {
 namespace {
 struct AtExit {
   std::mutex mutex;
-  std::vector<std::pair<void (*)(void *), void *>> calls;
+  struct Call {
+    void (*function)(void *);
+    void *argument;
+    const void *program; ///< null: of the only one
+  };
+  std::vector<Call> calls;
 };
 } // namespace
 
@@ -46,9 +50,10 @@ static AtExit &atExit() {
   return *calls;
 }
 
-static int registerAtExit(void (*function)(void *), void *argument, void *) {
+static int registerAtExit(void (*function)(void *), void *argument,
+                          void *program) {
   std::lock_guard<std::mutex> lock(atExit().mutex);
-  atExit().calls.push_back({function, argument});
+  atExit().calls.push_back({function, argument, program});
   return 0;
 }
 
@@ -58,41 +63,46 @@ static int registerPlainAtExit(void (*function)()) {
       reinterpret_cast<void *>(function), nullptr);
 }
 
-static void runAtExit() {
+static void runAtExit(const void *program) {
   for (;;) {
-    std::pair<void (*)(void *), void *> call;
+    AtExit::Call call;
     {
       std::lock_guard<std::mutex> lock(atExit().mutex);
-      if (atExit().calls.empty())
+      std::vector<AtExit::Call> &calls = atExit().calls;
+      auto last = find_if(reverse(calls), [&](const AtExit::Call &call) {
+        return !call.program || call.program == program;
+      });
+      if (last == calls.rend())
         return;
-      call = atExit().calls.back();
-      atExit().calls.pop_back();
+      call = *last;
+      calls.erase(std::next(last).base());
     }
-    call.first(call.second);
+    call.function(call.argument);
   }
 }
 
-/// What code of shared libraries passes to __cxa_atexit; only its address is
-/// used.
-static char dsoHandle;
+/// What programs pass to __cxa_atexit has an address of its own in each; this
+/// one only says that the name is known.
+static char anyHandle;
 
 static const std::pair<const char *, void *> ownSymbols[] = {
 #define GPUASYNC_ENTRY(name) {#name, reinterpret_cast<void *>(&name)},
     GPUASYNC_LOWERED_FUNCTIONS(GPUASYNC_ENTRY)
 #undef GPUASYNC_ENTRY
-        {"atexit", reinterpret_cast<void *>(&registerPlainAtExit)},
-    {"__cxa_atexit", reinterpret_cast<void *>(&registerAtExit)},
-    {"__dso_handle", &dsoHandle}};
+        {"__cxa_atexit", reinterpret_cast<void *>(&registerAtExit)},
+    {"__dso_handle", &anyHandle}};
 
-/// Opens a library of MLIR's that lies next to this tool (the package), with
-/// LLVM, or where the loader looks; null if there is none.
+/// Opens a library of MLIR's that lies next to this tool or library (the
+/// package), with LLVM, or where the loader looks; null if there is none.
 static void *openOfMLIR(StringRef library, int scope) {
   static int anchor;
   std::string tool = sys::fs::getMainExecutable("gpu-runner", &anchor);
-  SmallString<128> near(sys::path::parent_path(tool));
+  SmallString<128> near(sys::path::parent_path(tool)), here;
   sys::path::append(near, "..", "lib");
-  for (StringRef folder :
-       {StringRef(near), StringRef(GPUASYNC_LLVM_LIBRARY_DIR), StringRef()})
+  if (Dl_info info; dladdr(&anchor, &info) && info.dli_fname)
+    here = sys::path::parent_path(info.dli_fname);
+  for (StringRef folder : {StringRef(near), StringRef(here),
+                           StringRef(GPUASYNC_LLVM_LIBRARY_DIR), StringRef()})
     for (StringRef suffix : {"", ".22.1"}) {
       SmallString<128> path(folder);
       sys::path::append(path, library + suffix);
@@ -143,6 +153,8 @@ void *Libraries::find(StringRef name) const {
   for (auto &[own, address] : ownSymbols)
     if (name == own)
       return address;
+  if (hasAtExit && name == "atexit")
+    return reinterpret_cast<void *>(&registerPlainAtExit);
   std::string text = name.str();
   for (void *handle : handles)
     if (void *address = dlsym(handle, text.c_str()))
@@ -158,14 +170,16 @@ void *Libraries::find(StringRef name) const {
 namespace {
 class FromLibraries : public orc::DefinitionGenerator {
 public:
-  explicit FromLibraries(const Libraries &libraries) : libraries(libraries) {}
+  FromLibraries(const Libraries &libraries, void *program)
+      : libraries(libraries), program(program) {}
 
   Error tryToGenerate(orc::LookupState &, orc::LookupKind, orc::JITDylib &dylib,
                       orc::JITDylibLookupFlags,
                       const orc::SymbolLookupSet &names) override {
     orc::SymbolMap found;
     for (auto &[name, flags] : names)
-      if (void *address = libraries.find(*name))
+      if (void *address =
+              *name == "__dso_handle" ? program : libraries.find(*name))
         found[name] = {orc::ExecutorAddr::fromPtr(address),
                        JITSymbolFlags::Exported};
     if (found.empty())
@@ -175,6 +189,7 @@ public:
 
 private:
   Libraries libraries;
+  void *program;
 };
 } // namespace
 
@@ -182,19 +197,11 @@ private:
 // Objects
 //===----------------------------------------------------------------------===//
 
-namespace {
-struct Symbol {
-  StringRef name;
-  uint64_t section, offset, size;
-  bool global, defined, function, weak;
-};
-} // namespace
-
-static Expected<std::vector<Symbol>> readSymbols(MemoryBufferRef object) {
+static Expected<std::vector<ObjectSymbol>> readSymbols(MemoryBufferRef object) {
   auto file = object::ObjectFile::createELFObjectFile(object);
   if (!file)
     return file.takeError();
-  std::vector<Symbol> symbols;
+  std::vector<ObjectSymbol> symbols;
   for (const object::SymbolRef &ref : (*file)->symbols()) {
     Expected<object::SymbolRef::Type> type = ref.getType();
     if (!type)
@@ -212,8 +219,8 @@ static Expected<std::vector<Symbol>> readSymbols(MemoryBufferRef object) {
     if (!flags)
       return flags.takeError();
     bool placed = *section != (*file)->section_end();
-    symbols.push_back({*name, placed ? (*section)->getIndex() : 0, *offset,
-                       object::ELFSymbolRef(ref).getSize(),
+    symbols.push_back({name->str(), placed ? (*section)->getIndex() : 0,
+                       *offset, object::ELFSymbolRef(ref).getSize(),
                        bool(*flags & object::SymbolRef::SF_Global),
                        !(*flags & object::SymbolRef::SF_Undefined),
                        placed && *type == object::SymbolRef::ST_Function,
@@ -224,38 +231,16 @@ static Expected<std::vector<Symbol>> readSymbols(MemoryBufferRef object) {
 
 bool LinkedProgram::canLink(MemoryBufferRef object,
                             const Libraries &libraries) {
-  Expected<std::vector<Symbol>> symbols = readSymbols(object);
+  Expected<std::vector<ObjectSymbol>> symbols = readSymbols(object);
   if (!symbols) {
     consumeError(symbols.takeError());
     return false;
   }
-  return all_of(*symbols, [&](const Symbol &symbol) {
+  return all_of(*symbols, [&](const ObjectSymbol &symbol) {
     return symbol.defined || symbol.weak || symbol.name.empty() ||
            symbol.name == "_GLOBAL_OFFSET_TABLE_" ||
            libraries.find(symbol.name);
   });
-}
-
-/// Tells the crash handlers where the object's functions lie.
-static void describeCode(orc::LLJIT &jit, ArrayRef<Symbol> symbols,
-                         std::unique_ptr<MemoryBuffer> object) {
-  // Only global symbols can be looked up; the others of a section lie at the
-  // same distance.
-  DenseMap<uint64_t, uint64_t> bases;
-  for (const Symbol &symbol : symbols) {
-    if (!symbol.function || !symbol.global || bases.count(symbol.section))
-      continue;
-    if (auto address = jit.lookup(symbol.name))
-      bases[symbol.section] = address->getValue() - symbol.offset;
-    else
-      consumeError(address.takeError());
-  }
-  for (const Symbol &symbol : symbols)
-    if (auto base = bases.find(symbol.section);
-        symbol.function && base != bases.end())
-      addCode(symbol.name, base->second + symbol.offset, symbol.size,
-              symbol.offset, symbol.section);
-  setObject(std::move(object));
 }
 
 //===----------------------------------------------------------------------===//
@@ -275,12 +260,47 @@ public:
 LinkedProgram::LinkedProgram() = default;
 LinkedProgram::~LinkedProgram() = default;
 
-Error LinkedProgram::link(std::unique_ptr<MemoryBuffer> object,
-                          StringRef entryPoint, const Libraries &libraries) {
-  setPhase("linking");
-  Expected<std::vector<Symbol>> symbols = readSymbols(*object);
-  if (!symbols)
-    return symbols.takeError();
+void LinkedProgram::forEachFunction(
+    function_ref<void(StringRef, uint64_t, uint64_t, uint64_t, uint64_t)>
+        visit) {
+  // Only global symbols can be looked up; the others of a section lie at the
+  // same distance.
+  DenseMap<uint64_t, uint64_t> bases;
+  for (const ObjectSymbol &symbol : symbols) {
+    if (!symbol.function || !symbol.global || bases.count(symbol.section))
+      continue;
+    if (auto address = jit->lookup(symbol.name))
+      bases[symbol.section] = address->getValue() - symbol.offset;
+    else
+      consumeError(address.takeError());
+  }
+  for (const ObjectSymbol &symbol : symbols)
+    if (auto base = bases.find(symbol.section);
+        symbol.function && base != bases.end())
+      visit(symbol.name, base->second + symbol.offset, symbol.size,
+            symbol.offset, symbol.section);
+}
+
+Expected<PackedFunction> LinkedProgram::lookup(StringRef entryPoint) {
+  std::string name = (packedPrefix + entryPoint).str();
+  if (none_of(symbols, [&](const ObjectSymbol &symbol) {
+        return symbol.defined && symbol.name == name;
+      }))
+    return createStringError("internal error: @" + entryPoint +
+                             " is not in the compiled program");
+  Expected<orc::ExecutorAddr> address = jit->lookup(name);
+  if (!address)
+    return createStringError("the program cannot be linked: " +
+                             toString(address.takeError()));
+  return address->toPtr<PackedFunction>();
+}
+
+Error LinkedProgram::link(MemoryBufferRef object, const Libraries &libraries) {
+  Expected<std::vector<ObjectSymbol>> read = readSymbols(object);
+  if (!read)
+    return read.takeError();
+  symbols = std::move(*read);
+  dsoHandle = std::make_unique<char>();
   Triple triple(sys::getProcessTriple());
   auto made =
       orc::LLJITBuilder()
@@ -300,14 +320,15 @@ Error LinkedProgram::link(std::unique_ptr<MemoryBuffer> object,
   });
 
   orc::JITDylib &dylib = jit->getMainJITDylib();
-  dylib.addGenerator(std::make_unique<FromLibraries>(libraries));
+  dylib.addGenerator(
+      std::make_unique<FromLibraries>(libraries, dsoHandle.get()));
   if (Error error = jit->addObjectFile(MemoryBuffer::getMemBufferCopy(
-          object->getBuffer(), object->getBufferIdentifier())))
+          object.getBuffer(), object.getBufferIdentifier())))
     return error;
   auto find = [&](const Twine &name, auto &out) -> Error {
     std::string text = name.str();
     // What the object does not define is not for the libraries to supply.
-    if (none_of(*symbols, [&](const Symbol &symbol) {
+    if (none_of(symbols, [&](const ObjectSymbol &symbol) {
           return symbol.defined && symbol.name == text;
         }))
       return Error::success();
@@ -318,18 +339,12 @@ Error LinkedProgram::link(std::unique_ptr<MemoryBuffer> object,
     out = address->toPtr<std::remove_reference_t<decltype(out)>>();
     return Error::success();
   };
-  if (Error error = find(packedPrefix + entryPoint, entry))
-    return error;
-  if (!entry)
-    return createStringError("internal error: @" + entryPoint +
-                             " is not in the compiled program");
   if (Error error = find(programSymbol, program))
     return error;
   if (Error error = find(constructorsSymbol, constructors))
     return error;
   if (Error error = find(destructorsSymbol, destructors))
     return error;
-  describeCode(*jit, *symbols, std::move(object));
   jit->getExecutionSession().setErrorReporter(
       [](Error error) { consumeError(std::move(error)); });
   return Error::success();
@@ -345,11 +360,11 @@ gpuasync::Status LinkedProgram::release() {
   if (!status.ok())
     return status;
   program = nullptr;
-  runAtExit();
+  runAtExit(dsoHandle.get());
   if (destructors)
     destructors();
   destructors = nullptr;
   return status;
 }
 
-} // namespace gpurunner
+} // namespace gpuexec

@@ -5,7 +5,7 @@
 // See DeviceStart.h.
 //===----------------------------------------------------------------------===//
 
-#include "DeviceStart.h"
+#include "Execution/DeviceStart.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
@@ -15,7 +15,7 @@
 
 using namespace llvm;
 
-namespace gpurunner {
+namespace gpuexec {
 
 std::vector<Device> allDevices() {
   std::vector<Device> devices;
@@ -73,8 +73,9 @@ static std::vector<std::string> targetsOf(StringRef wanted,
   return {};
 }
 
-DeviceStart::DeviceStart(std::string device)
-    : wanted(std::move(device)), thread([this] { run(); }) {}
+DeviceStart::DeviceStart(std::string device, std::string what)
+    : wanted(std::move(device)), what(std::move(what)),
+      thread([this] { run(); }) {}
 
 DeviceStart::~DeviceStart() { thread.join(); }
 
@@ -114,7 +115,7 @@ void DeviceStart::run() {
 }
 
 Error DeviceStart::error() {
-  std::string message = "--device=" + wanted + ": " + status.message();
+  std::string message = what + wanted + ": " + status.message();
   raw_string_ostream os(message);
   os << "\nthe devices are:";
   for (const Device &device : devices) {
@@ -148,4 +149,4 @@ Expected<gpuasync::Context> DeviceStart::context() {
   return std::move(open);
 }
 
-} // namespace gpurunner
+} // namespace gpuexec

@@ -5,8 +5,8 @@
 // The entry point as its user sees it, and how the compiled function differs.
 //===----------------------------------------------------------------------===//
 
-#ifndef GPUASYNC_TOOLS_GPURUNNER_SIGNATURE_H
-#define GPUASYNC_TOOLS_GPURUNNER_SIGNATURE_H
+#ifndef GPUASYNC_LIB_EXECUTION_SIGNATURE_H
+#define GPUASYNC_LIB_EXECUTION_SIGNATURE_H
 
 #include "mlir/IR/Types.h"
 #include "llvm/ADT/SmallVector.h"
@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace gpurunner {
+namespace gpuexec {
 
 /// What an op of the function wants of a dynamic size of an argument.
 struct SizeRule {
@@ -38,6 +38,6 @@ struct Signature {
   std::vector<SizeRule> sizeRules;
 };
 
-} // namespace gpurunner
+} // namespace gpuexec
 
-#endif // GPUASYNC_TOOLS_GPURUNNER_SIGNATURE_H
+#endif // GPUASYNC_LIB_EXECUTION_SIGNATURE_H

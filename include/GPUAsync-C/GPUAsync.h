@@ -1,0 +1,182 @@
+/*===- GPUAsync.h - programs compiled and called in process -------*- C -*-===*\
+|*                                                                            *|
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
+|*                                                                            *|
+|* libgpuasync.so: MLIR in, functions to call out. No header of MLIR's is     *|
+|* needed, and no library of LLVM's. docs/Library.md is the guide.            *|
+|*                                                                            *|
+\*===----------------------------------------------------------------------===*/
+
+#ifndef GPUASYNC_C_GPUASYNC_H
+#define GPUASYNC_C_GPUASYNC_H
+
+#include "gpuasync/Context.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* All functions are thread safe. A status is null for success; else it holds
+ * every diagnostic and belongs to the caller: gpuasync_status_free. */
+
+/** A compiled program, loaded into this process, and the device it runs on. */
+typedef struct gpuasync_executable gpuasync_executable;
+/** A public function of an executable. */
+typedef struct gpuasync_callable gpuasync_callable;
+
+/** Types of numbers. Signless integers are GPUASYNC_TYPE_I*, as `index` is
+ *  GPUASYNC_TYPE_I64; an integer passes for one of its width, whatever the
+ *  sign. GPUASYNC_TYPE_I1 is a byte, 0 or 1. */
+enum gpuasync_type {
+  GPUASYNC_TYPE_I1 = 1,
+  GPUASYNC_TYPE_I8 = 2,
+  GPUASYNC_TYPE_I16 = 3,
+  GPUASYNC_TYPE_I32 = 4,
+  GPUASYNC_TYPE_I64 = 5,
+  GPUASYNC_TYPE_UI8 = 6,
+  GPUASYNC_TYPE_UI16 = 7,
+  GPUASYNC_TYPE_UI32 = 8,
+  GPUASYNC_TYPE_UI64 = 9,
+  GPUASYNC_TYPE_F16 = 10,
+  GPUASYNC_TYPE_BF16 = 11,
+  GPUASYNC_TYPE_F32 = 12,
+  GPUASYNC_TYPE_F64 = 13,
+  GPUASYNC_TYPE_C64 = 14, /**< two F32 */
+  GPUASYNC_TYPE_C128 = 15 /**< two F64 */
+};
+
+/** What a parameter or result is in the program. */
+enum gpuasync_kind {
+  GPUASYNC_KIND_NUMBER = 1,
+  GPUASYNC_KIND_TENSOR =
+      2, /**< never written by the function it is passed to */
+  GPUASYNC_KIND_MEMREF = 3
+};
+
+enum {
+  GPUASYNC_MAX_RANK = 8,
+  GPUASYNC_HOST = -1,   /**< gpuasync_value.device */
+  GPUASYNC_DYNAMIC = -1 /**< gpuasync_parameter.shape */
+};
+
+/** A number or an array: where it is, and how it lies there. */
+typedef struct gpuasync_value {
+  void *data;       /**< the number, or the element of indices 0, 0, ... */
+  uint32_t type;    /**< gpuasync_type */
+  uint32_t rank;    /**< 0 for numbers */
+  int32_t device;   /**< GPUASYNC_HOST, or the ordinal of the device */
+  int32_t reserved; /**< 0 */
+  int64_t shape[GPUASYNC_MAX_RANK];
+  int64_t strides[GPUASYNC_MAX_RANK]; /**< in elements */
+  void *owner; /**< what gpuasync_value_release frees; null: nothing */
+} gpuasync_value;
+
+/** An array in host memory, in row-major order; a number with rank 0 (`shape`
+ *  may then be null). A rank above GPUASYNC_MAX_RANK is kept for the call to
+ *  refuse. */
+GPUASYNC_API gpuasync_value
+gpuasync_value_make(void *data, uint32_t type, uint32_t rank,
+                    const int64_t *shape) GPUASYNC_NOEXCEPT;
+/** Frees what the library allocated for a result, and clears the value. */
+GPUASYNC_API void
+gpuasync_value_release(gpuasync_value *value) GPUASYNC_NOEXCEPT;
+
+/** How to compile. Begins with its size, which the caller sets. */
+typedef struct gpuasync_compile_options {
+  size_t structSize;
+  const char *name;   /**< of the program in messages; null: "<program>" */
+  const char *device; /**< as gpuasync_context_open has it; null: "auto" */
+  /** Words "key=value" with spaces between them, null for none: opt-level=0..3,
+   *  offload=auto|off|error, place=copy|off, memory=plan|space|keep,
+   *  max-streams=N, subgroup-size=N, shared-libs=a.so,b.so. */
+  const char *options;
+} gpuasync_compile_options;
+
+/** Compiles `size` bytes of MLIR, text or bytecode, for one device, and links
+ *  the result into this process. `options` may be null. Executables of one
+ *  device share a context. */
+GPUASYNC_API gpuasync_status *
+gpuasync_compile(const void *mlir, size_t size,
+                 const gpuasync_compile_options *options,
+                 gpuasync_executable **out) GPUASYNC_NOEXCEPT;
+
+/** Gives one reference back; null is ignored. The code stays while callables of
+ *  it do. An error of unloading is returned by whichever release is the last.
+ */
+GPUASYNC_API gpuasync_status *
+gpuasync_executable_release(gpuasync_executable *executable) GPUASYNC_NOEXCEPT;
+/** Warnings and remarks of the compilation, with newlines, "" if there are
+ *  none. Lives as long as the executable. */
+GPUASYNC_API const char *gpuasync_executable_diagnostics(
+    const gpuasync_executable *executable) GPUASYNC_NOEXCEPT;
+/** "cpu", "cuda:0". Lives as long as the executable. */
+GPUASYNC_API const char *gpuasync_executable_device(
+    const gpuasync_executable *executable) GPUASYNC_NOEXCEPT;
+/** The public functions in the program's order; null beyond the last. */
+GPUASYNC_API const char *
+gpuasync_executable_function_name(const gpuasync_executable *executable,
+                                  size_t index) GPUASYNC_NOEXCEPT;
+
+/** Finds a function. GPUASYNC_NOT_FOUND lists those that there are, and
+ *  GPUASYNC_UNSUPPORTED says which type of it cannot be passed from here. */
+GPUASYNC_API gpuasync_status *
+gpuasync_executable_lookup(gpuasync_executable *executable, const char *name,
+                           gpuasync_callable **out) GPUASYNC_NOEXCEPT;
+GPUASYNC_API gpuasync_status *
+gpuasync_callable_release(gpuasync_callable *callable) GPUASYNC_NOEXCEPT;
+
+/** A parameter or result as the program's text has it. */
+typedef struct gpuasync_parameter {
+  size_t structSize; /**< set by the caller */
+  uint32_t kind;     /**< gpuasync_kind */
+  uint32_t type;     /**< gpuasync_type */
+  uint32_t rank;
+  uint32_t byDestination; /**< a result that can be given memory */
+  int64_t shape[GPUASYNC_MAX_RANK];
+  const char *text; /**< "tensor<4x?xf32>"; lives as long as the callable */
+} gpuasync_parameter;
+
+GPUASYNC_API size_t gpuasync_callable_argument_count(
+    const gpuasync_callable *callable) GPUASYNC_NOEXCEPT;
+GPUASYNC_API size_t gpuasync_callable_result_count(
+    const gpuasync_callable *callable) GPUASYNC_NOEXCEPT;
+GPUASYNC_API gpuasync_status *
+gpuasync_callable_argument(const gpuasync_callable *callable, size_t index,
+                           gpuasync_parameter *out) GPUASYNC_NOEXCEPT;
+GPUASYNC_API gpuasync_status *
+gpuasync_callable_result(const gpuasync_callable *callable, size_t index,
+                         gpuasync_parameter *out) GPUASYNC_NOEXCEPT;
+
+/** Calls the function and waits, as far as it does. Any number of threads may
+ *  call one callable at a time.
+ *
+ *  Arguments are checked: number, type, rank, sizes, strides, where they are.
+ *  Each result is described by the caller in one of two ways. With `data` null
+ *  it is allocated in host memory (gpuasync_value_release); the other members
+ *  are not read. Else it is written to `data`, an array as gpuasync_value_make
+ *  describes it, which touches no argument and no other result: for numbers,
+ *  and for tensors of constant sizes. Memrefs that a program returns are views
+ *  of memory that the program answers for: `owner` is null.
+ *  After an error results are as they were, except that memory given to them
+ *  may have been written. */
+GPUASYNC_API gpuasync_status *
+gpuasync_callable_call(const gpuasync_callable *callable,
+                       const gpuasync_value *arguments, size_t argumentCount,
+                       gpuasync_value *results,
+                       size_t resultCount) GPUASYNC_NOEXCEPT;
+
+/** gpuasync_executable_lookup, gpuasync_callable_call and the release in one.
+ */
+GPUASYNC_API gpuasync_status *
+gpuasync_call(gpuasync_executable *executable, const char *function,
+              const gpuasync_value *arguments, size_t argumentCount,
+              gpuasync_value *results, size_t resultCount) GPUASYNC_NOEXCEPT;
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* GPUASYNC_C_GPUASYNC_H */

@@ -1,0 +1,846 @@
+//===- Executable.cpp - libgpuasync's functions ---------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Compiles by Execution/, and checks and packs the values of each call. Types
+// of MLIR end with the compilation; a call knows numbers only.
+//===----------------------------------------------------------------------===//
+
+#include "Execution/Compile.h"
+#include "Execution/DeviceStart.h"
+#include "Execution/Link.h"
+#include "Execution/Types.h"
+#include "GPUAsync-C/GPUAsync.h"
+#include "Library/Options.h"
+
+#include "gpuasync/Program.h"
+#include "llvm/Support/TargetSelect.h"
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+
+using namespace llvm;
+using namespace gpuexec;
+
+namespace {
+
+/// A context that executables of one device share, while there are any.
+struct SharedDevice {
+  gpuasync::Context context;
+  std::vector<std::string> targets;
+  int32_t ordinal = 0;
+  bool isCpu = false;
+};
+
+struct Parameter {
+  std::string text;
+  gpuasync_kind kind;
+  uint32_t type = 0, rank = 0;
+  unsigned bytes = 0; ///< of an element
+  int64_t offset = 0; ///< of a memref's type, in elements; 0 if dynamic
+  /// Dynamic ones are ShapedType::kDynamic.
+  SmallVector<int64_t, GPUASYNC_MAX_RANK> shape, strides;
+  std::string unsupported;
+};
+
+struct Callable {
+  std::string name;
+  std::vector<Parameter> arguments, results;
+  SmallVector<int64_t> destinations;
+  std::vector<SizeRule> sizeRules;
+  CallLayout layout;
+  std::string unsupported; ///< why it cannot be called from here
+  size_t words = 0;        ///< of the descriptors of a call
+  PackedFunction function = nullptr;
+};
+
+} // namespace
+
+/// The code and all that calls need. References are the executable's and its
+/// callables'.
+struct gpuasync_executable {
+  std::atomic<size_t> references{1};
+  std::shared_ptr<SharedDevice> device;
+  bool deviceArrays = false; ///< arrays are where the device reaches them
+  LinkedProgram linked;
+  std::vector<Callable> callables;
+  std::string said;
+};
+
+struct gpuasync_callable {
+  gpuasync_executable *executable;
+  const Callable *callable;
+};
+
+static gpuasync_status *fail(uint32_t code, const Twine &message) {
+  return gpuasync_status_make(code, message.str().c_str());
+}
+
+//===----------------------------------------------------------------------===//
+// Devices
+//===----------------------------------------------------------------------===//
+
+/// Never destroyed, as executables may live until exit.
+static Expected<std::shared_ptr<SharedDevice>> openDevice(StringRef name) {
+  static auto *mutex = new std::mutex;
+  static auto *open = new std::map<std::string, std::weak_ptr<SharedDevice>>;
+  std::lock_guard<std::mutex> lock(*mutex);
+  std::weak_ptr<SharedDevice> &known = (*open)[name.str()];
+  if (std::shared_ptr<SharedDevice> device = known.lock())
+    return device;
+  DeviceStart start(name.str(), "device ");
+  Expected<std::vector<std::string>> targets = start.targets();
+  if (!targets)
+    return targets.takeError();
+  Expected<gpuasync::Context> context = start.context();
+  if (!context)
+    return context.takeError();
+  auto device = std::make_shared<SharedDevice>();
+  device->context = std::move(*context);
+  device->targets = std::move(*targets);
+  auto [kind, number] =
+      StringRef(gpuasync_context_device(device->context.get())).split(':');
+  device->isCpu = kind == "cpu";
+  (void)number.getAsInteger(10, device->ordinal);
+  known = device;
+  return device;
+}
+
+//===----------------------------------------------------------------------===//
+// Compiling
+//===----------------------------------------------------------------------===//
+
+static uint32_t typeCode(const ElementType &element) {
+  switch (element.kind) {
+  case ElementType::Int:
+    return element.bits == 1    ? GPUASYNC_TYPE_I1
+           : element.bits == 8  ? GPUASYNC_TYPE_I8
+           : element.bits == 16 ? GPUASYNC_TYPE_I16
+           : element.bits == 32 ? GPUASYNC_TYPE_I32
+                                : GPUASYNC_TYPE_I64;
+  case ElementType::UInt:
+    return element.bits == 8    ? GPUASYNC_TYPE_UI8
+           : element.bits == 16 ? GPUASYNC_TYPE_UI16
+           : element.bits == 32 ? GPUASYNC_TYPE_UI32
+                                : GPUASYNC_TYPE_UI64;
+  case ElementType::BFloat:
+    return GPUASYNC_TYPE_BF16;
+  case ElementType::Float:
+    return element.bits == 16   ? GPUASYNC_TYPE_F16
+           : element.bits == 32 ? GPUASYNC_TYPE_F32
+                                : GPUASYNC_TYPE_F64;
+  case ElementType::Complex:
+    return element.bits == 64 ? GPUASYNC_TYPE_C64 : GPUASYNC_TYPE_C128;
+  case ElementType::Pointer:
+    return 0;
+  }
+  return 0;
+}
+
+static const char *const typeNames[] = {
+    "nothing", "i1",   "i8",           "i16",         "i32", "i64",
+    "ui8",     "ui16", "ui32",         "ui64",        "f16", "bf16",
+    "f32",     "f64",  "complex<f32>", "complex<f64>"};
+
+static std::string typeName(uint32_t type) {
+  return type < std::size(typeNames) ? typeNames[type]
+                                     : "type " + std::to_string(type);
+}
+
+/// Integers of one width are one, whatever their sign.
+static uint32_t withoutSign(uint32_t type) {
+  return type >= GPUASYNC_TYPE_UI8 && type <= GPUASYNC_TYPE_UI64
+             ? type - GPUASYNC_TYPE_UI8 + GPUASYNC_TYPE_I8
+             : type;
+}
+
+static Parameter describe(mlir::Type type) {
+  Parameter parameter;
+  parameter.text = typeText(type);
+  parameter.kind = isa<mlir::TensorType>(type)       ? GPUASYNC_KIND_TENSOR
+                   : isa<mlir::BaseMemRefType>(type) ? GPUASYNC_KIND_MEMREF
+                                                     : GPUASYNC_KIND_NUMBER;
+  parameter.unsupported = unsupported(type);
+  if (!parameter.unsupported.empty())
+    return parameter;
+  ValueType value = ValueType::get(type);
+  parameter.type = typeCode(value.element);
+  parameter.rank = value.rank;
+  parameter.bytes = value.elementBytes();
+  parameter.shape.assign(value.shape.begin(), value.shape.end());
+  if (!parameter.type)
+    parameter.unsupported =
+        "is a pointer, which gpuasync_value has no type for";
+  else if (value.rank != value.shape.size())
+    parameter.unsupported =
+        "has vectors as elements, which gpuasync_value has no type for";
+  else if (value.rank > GPUASYNC_MAX_RANK)
+    parameter.unsupported =
+        "has more than " + std::to_string(GPUASYNC_MAX_RANK) + " dimensions";
+  if (auto memref = dyn_cast<mlir::MemRefType>(type)) {
+    SmallVector<int64_t> strides;
+    if (failed(memref.getStridesAndOffset(strides, parameter.offset))) {
+      parameter.unsupported = "has a layout that is not strided";
+      return parameter;
+    }
+    if (mlir::ShapedType::isDynamic(parameter.offset))
+      parameter.offset = 0;
+    // Those of an identity follow from the sizes.
+    if (!memref.getLayout().isIdentity())
+      parameter.strides.assign(strides.begin(), strides.end());
+  }
+  return parameter;
+}
+
+static Callable describe(const Signature &signature, bool hostOnly) {
+  Callable callable;
+  callable.name = signature.name;
+  auto check = [&](const Parameter &parameter, const Twine &what) {
+    if (!parameter.unsupported.empty() && callable.unsupported.empty())
+      callable.unsupported =
+          (what + ", " + parameter.text + ", " + parameter.unsupported).str();
+  };
+  for (auto [i, type] : enumerate(signature.arguments)) {
+    callable.arguments.push_back(describe(type));
+    check(callable.arguments.back(), "argument " + Twine(i));
+  }
+  SmallVector<ValueType> types;
+  for (auto [i, type] : enumerate(signature.results)) {
+    callable.results.push_back(describe(type));
+    check(callable.results.back(), "result " + Twine(i));
+    if (callable.unsupported.empty())
+      types.push_back(ValueType::get(type));
+  }
+  callable.destinations = signature.destinations;
+  callable.sizeRules = signature.sizeRules;
+  for (auto [i, parameter, destination] :
+       enumerate(callable.results, callable.destinations))
+    if (!hostOnly && callable.unsupported.empty() && destination < 0 &&
+        parameter.kind == GPUASYNC_KIND_TENSOR)
+      callable.unsupported =
+          "result " + std::to_string(i) + ", " + parameter.text +
+          ", has sizes that are known at run time only, which place=off has no "
+          "memory for; compile it with place=copy";
+  if (!callable.unsupported.empty())
+    return callable;
+  callable.layout =
+      CallLayout::get(callable.arguments.size(), types, callable.destinations);
+  for (const Parameter &parameter : callable.arguments)
+    callable.words += 3 + 2 * parameter.rank;
+  for (const Parameter &parameter : callable.results)
+    callable.words += 3 + 2 * parameter.rank;
+  return callable;
+}
+
+/// LLVM's registry of targets has no lock, so it is filled before any thread
+/// reads it.
+static void initializeTargets() {
+  static const bool done = [] {
+    InitializeNativeTarget();
+    InitializeNativeTargetAsmPrinter();
+    InitializeNativeTargetAsmParser();
+    return true;
+  }();
+  (void)done;
+}
+
+static Error compileProgram(Program &program, StringRef text, StringRef name,
+                            LibraryOptions &options, StringRef device,
+                            gpuasync_executable &executable) {
+  CompileOptions &how = options.compile;
+  Expected<std::shared_ptr<SharedDevice>> opened = openDevice(device);
+  if (!opened)
+    return opened.takeError();
+  executable.device = std::move(*opened);
+  how.targets = executable.device->targets;
+  if (how.subgroupSize && !executable.device->isCpu)
+    return createStringError("option subgroup-size: only on the cpu device");
+  executable.deviceArrays =
+      !executable.device->isCpu && how.place == mlir::gpuasync::PlaceMode::Off;
+
+  if (Error error =
+          program.parse(MemoryBuffer::getMemBufferCopy(text, name), name))
+    return error;
+  std::vector<Signature> signatures;
+  for (const std::string &entry : program.entryPoints()) {
+    Expected<Signature> signature = program.entryPoint(entry, "");
+    if (!signature)
+      return signature.takeError();
+    signatures.push_back(std::move(*signature));
+  }
+  if (signatures.empty())
+    return createStringError(name + ": no public function has a body");
+  if (Error error = program.schedule(how))
+    return error;
+  for (Signature &signature : signatures) {
+    if (Error error = program.findDestinations(signature))
+      return error;
+    executable.callables.push_back(
+        describe(signature, !executable.deviceArrays));
+  }
+  if (Error error = program.lower(how))
+    return error;
+  if (Error error = program.translate(how, signatures))
+    return error;
+  Libraries libraries;
+  if (Error error = libraries.open(options.sharedLibs))
+    return error;
+  if (Error error = program.checkSymbols(libraries))
+    return error;
+  Expected<std::unique_ptr<MemoryBuffer>> object = program.makeObject();
+  if (!object)
+    return object.takeError();
+  if (Error error = executable.linked.link(**object, libraries))
+    return error;
+  for (Callable &callable : executable.callables) {
+    Expected<PackedFunction> function = executable.linked.lookup(callable.name);
+    if (!function)
+      return function.takeError();
+    callable.function = *function;
+  }
+  gpuasync::ContextScope scope(executable.device->context);
+  if (!scope.status().ok())
+    return createStringError(scope.status().message());
+  executable.linked.construct();
+  return Error::success();
+}
+
+gpuasync_status *gpuasync_compile(const void *mlir, size_t size,
+                                  const gpuasync_compile_options *given,
+                                  gpuasync_executable **out) noexcept {
+  if (!out)
+    return fail(GPUASYNC_INVALID_ARGUMENT, "gpuasync_compile: `out` is null");
+  *out = nullptr;
+  if (!mlir)
+    return fail(GPUASYNC_INVALID_ARGUMENT, "gpuasync_compile: `mlir` is null");
+  gpuasync_compile_options how = {};
+  if (given) {
+    if (given->structSize < sizeof(size_t))
+      return fail(GPUASYNC_INVALID_ARGUMENT,
+                  "gpuasync_compile: options.structSize is " +
+                      Twine(given->structSize) +
+                      ", not the size of the struct");
+    std::memcpy(&how, given, std::min(given->structSize, sizeof(how)));
+  }
+  initializeTargets();
+  Expected<LibraryOptions> options =
+      parseLibraryOptions(how.options ? how.options : "");
+  if (!options)
+    return fail(GPUASYNC_INVALID_ARGUMENT, toString(options.takeError()));
+  auto executable = std::make_unique<gpuasync_executable>();
+  // The handlers of diagnostics refer to it.
+  Program program(/*print=*/false);
+  StringRef name = how.name ? how.name : "<program>";
+  Error error = compileProgram(
+      program, StringRef(static_cast<const char *>(mlir), size), name, *options,
+      how.device && *how.device ? how.device : "auto", *executable);
+  executable->said = program.said();
+  if (error) {
+    std::string message = toString(std::move(error));
+    std::string said = StringRef(executable->said).rtrim().str();
+    if (!message.empty() && !said.empty())
+      message += "; ";
+    message += said;
+    return fail(GPUASYNC_INVALID_ARGUMENT, message.empty()
+                                               ? name + ": cannot be compiled"
+                                               : Twine(message));
+  }
+  *out = executable.release();
+  return nullptr;
+}
+
+static gpuasync_status *release(gpuasync_executable *executable) {
+  if (!executable ||
+      executable->references.fetch_sub(1, std::memory_order_acq_rel) != 1)
+    return nullptr;
+  gpuasync::Status status = [&] {
+    gpuasync::ContextScope scope(executable->device->context);
+    return executable->linked.release();
+  }();
+  // After an error it may still run: its code stays.
+  if (status.ok())
+    delete executable;
+  return status.release();
+}
+
+gpuasync_status *
+gpuasync_executable_release(gpuasync_executable *executable) noexcept {
+  return release(executable);
+}
+
+const char *gpuasync_executable_diagnostics(
+    const gpuasync_executable *executable) noexcept {
+  return executable ? executable->said.c_str() : "";
+}
+
+const char *
+gpuasync_executable_device(const gpuasync_executable *executable) noexcept {
+  return executable ? gpuasync_context_device(executable->device->context.get())
+                    : "";
+}
+
+const char *
+gpuasync_executable_function_name(const gpuasync_executable *executable,
+                                  size_t index) noexcept {
+  return executable && index < executable->callables.size()
+             ? executable->callables[index].name.c_str()
+             : nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+static gpuasync_status *find(gpuasync_executable *executable, const char *name,
+                             const Callable *&out) {
+  if (!executable || !name)
+    return fail(GPUASYNC_INVALID_ARGUMENT,
+                "lookup: the executable or the name is null");
+  for (const Callable &callable : executable->callables) {
+    if (callable.name != name)
+      continue;
+    if (!callable.unsupported.empty())
+      return fail(GPUASYNC_UNSUPPORTED,
+                  "@" + callable.name + ": " + callable.unsupported);
+    out = &callable;
+    return nullptr;
+  }
+  std::string names;
+  for (const Callable &callable : executable->callables)
+    names += (names.empty() ? "@" : ", @") + callable.name;
+  return fail(GPUASYNC_NOT_FOUND,
+              Twine("there is no function @") + name + "; there are " + names);
+}
+
+gpuasync_status *gpuasync_executable_lookup(gpuasync_executable *executable,
+                                            const char *name,
+                                            gpuasync_callable **out) noexcept {
+  if (!out)
+    return fail(GPUASYNC_INVALID_ARGUMENT, "lookup: `out` is null");
+  *out = nullptr;
+  const Callable *callable = nullptr;
+  if (gpuasync_status *status = find(executable, name, callable))
+    return status;
+  executable->references.fetch_add(1, std::memory_order_relaxed);
+  *out = new gpuasync_callable{executable, callable};
+  return nullptr;
+}
+
+gpuasync_status *
+gpuasync_callable_release(gpuasync_callable *callable) noexcept {
+  if (!callable)
+    return nullptr;
+  gpuasync_executable *executable = callable->executable;
+  delete callable;
+  return release(executable);
+}
+
+size_t
+gpuasync_callable_argument_count(const gpuasync_callable *callable) noexcept {
+  return callable ? callable->callable->arguments.size() : 0;
+}
+
+size_t
+gpuasync_callable_result_count(const gpuasync_callable *callable) noexcept {
+  return callable ? callable->callable->results.size() : 0;
+}
+
+static gpuasync_status *describeTo(const std::vector<Parameter> &list,
+                                   size_t index, bool byDestination,
+                                   gpuasync_parameter *out) {
+  if (!out || out->structSize < sizeof(size_t))
+    return fail(GPUASYNC_INVALID_ARGUMENT,
+                "gpuasync_parameter: null, or its structSize is not set");
+  if (index >= list.size())
+    return fail(GPUASYNC_INVALID_ARGUMENT, "there is no number " +
+                                               Twine(index) + ": there are " +
+                                               Twine(list.size()));
+  const Parameter &from = list[index];
+  gpuasync_parameter parameter = {};
+  parameter.structSize = out->structSize;
+  parameter.kind = from.kind;
+  parameter.type = from.type;
+  parameter.rank = from.rank;
+  parameter.byDestination = byDestination;
+  for (auto [i, size] : enumerate(from.shape))
+    parameter.shape[i] =
+        mlir::ShapedType::isDynamic(size) ? GPUASYNC_DYNAMIC : size;
+  parameter.text = from.text.c_str();
+  std::memcpy(out, &parameter, std::min(out->structSize, sizeof(parameter)));
+  return nullptr;
+}
+
+gpuasync_status *gpuasync_callable_argument(const gpuasync_callable *callable,
+                                            size_t index,
+                                            gpuasync_parameter *out) noexcept {
+  if (!callable)
+    return fail(GPUASYNC_INVALID_ARGUMENT, "the callable is null");
+  return describeTo(callable->callable->arguments, index, false, out);
+}
+
+gpuasync_status *gpuasync_callable_result(const gpuasync_callable *callable,
+                                          size_t index,
+                                          gpuasync_parameter *out) noexcept {
+  if (!callable)
+    return fail(GPUASYNC_INVALID_ARGUMENT, "the callable is null");
+  const Callable &function = *callable->callable;
+  return describeTo(function.results, index,
+                    index < function.results.size() &&
+                        (function.destinations[index] >= 0 ||
+                         function.results[index].kind == GPUASYNC_KIND_NUMBER),
+                    out);
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+gpuasync_value gpuasync_value_make(void *data, uint32_t type, uint32_t rank,
+                                   const int64_t *shape) noexcept {
+  gpuasync_value value = {};
+  value.data = data;
+  value.type = type;
+  value.rank = rank;
+  value.device = GPUASYNC_HOST;
+  if (!shape || rank > GPUASYNC_MAX_RANK)
+    return value;
+  uint64_t stride = 1;
+  for (uint32_t i = rank; i-- > 0;) {
+    value.shape[i] = shape[i];
+    value.strides[i] = int64_t(stride);
+    stride *= uint64_t(std::max<int64_t>(shape[i], 1));
+  }
+  return value;
+}
+
+void gpuasync_value_release(gpuasync_value *value) noexcept {
+  if (!value)
+    return;
+  std::free(value->owner);
+  *value = gpuasync_value();
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The bytes that an array lies in.
+struct Range {
+  uintptr_t begin = 0, end = 0;
+  bool overlaps(const Range &other) const {
+    return begin < other.end && other.begin < end;
+  }
+};
+
+/// One call's checks and packed list.
+class Call {
+public:
+  Call(const gpuasync_executable &executable, const Callable &function)
+      : executable(executable), function(function) {}
+
+  gpuasync_status *run(const gpuasync_value *arguments, size_t argumentCount,
+                       gpuasync_value *results, size_t resultCount);
+
+private:
+  gpuasync_status *refuse(const char *what, size_t index,
+                          const Parameter &parameter, const Twine &why);
+  gpuasync_status *check(const char *what, size_t index,
+                         const Parameter &parameter,
+                         const gpuasync_value &value, Range &range);
+  gpuasync_status *checkSizes(const gpuasync_value *arguments);
+  int64_t *describeArray(const Parameter &parameter,
+                         const gpuasync_value &value);
+  gpuasync_status *prepareResult(size_t index, gpuasync_value &result);
+  void readResult(size_t index, gpuasync_value &result);
+
+  const gpuasync_executable &executable;
+  const Callable &function;
+  SmallVector<int64_t, 128> words;
+  int64_t *next = nullptr;
+  SmallVector<void *, 24> packed;
+  SmallVector<int64_t, 32> storage;
+  SmallVector<Range, 16> ranges;
+  SmallVector<void *, 4> allocated;
+};
+
+} // namespace
+
+gpuasync_status *Call::refuse(const char *what, size_t index,
+                              const Parameter &parameter, const Twine &why) {
+  return fail(GPUASYNC_INVALID_ARGUMENT,
+              "@" + Twine(function.name) + ": " + what + " " + Twine(index) +
+                  " of " + parameter.text + ": " + why);
+}
+
+gpuasync_status *Call::check(const char *what, size_t index,
+                             const Parameter &parameter,
+                             const gpuasync_value &value, Range &range) {
+  if (value.type != parameter.type &&
+      withoutSign(value.type) != withoutSign(parameter.type))
+    return refuse(what, index, parameter,
+                  "given " + typeName(value.type) + ", expected " +
+                      typeName(parameter.type));
+  if (value.rank != parameter.rank)
+    return refuse(what, index, parameter,
+                  "given " + Twine(value.rank) + " dimensions, expected " +
+                      Twine(parameter.rank));
+  int64_t expected = 1, low = 0, high = 0;
+  bool empty = false, wraps = false;
+  for (uint32_t i = parameter.rank; i-- > 0;) {
+    int64_t size = value.shape[i], stride = value.strides[i];
+    if (size < 0 || (!mlir::ShapedType::isDynamic(parameter.shape[i]) &&
+                     size != parameter.shape[i]))
+      return refuse(what, index, parameter,
+                    "given the size " + Twine(size) + " in dimension " +
+                        Twine(i));
+    int64_t wanted =
+        parameter.strides.empty() ? expected : parameter.strides[i];
+    // Strides of one element or none do not matter, but in types that say them.
+    if (!mlir::ShapedType::isDynamic(wanted) && stride != wanted && size > 1)
+      return refuse(what, index, parameter,
+                    "given the stride " + Twine(stride) + " in dimension " +
+                        Twine(i) + ", expected " + Twine(wanted));
+    empty |= size == 0;
+    int64_t span;
+    wraps |=
+        MulOverflow(std::max<int64_t>(size, 1) - 1, stride, span) ||
+        AddOverflow(stride < 0 ? low : high, span, stride < 0 ? low : high) ||
+        MulOverflow(expected, std::max<int64_t>(size, 1), expected);
+  }
+  int64_t first, last;
+  wraps |= MulOverflow<int64_t>(low, parameter.bytes, first) ||
+           MulOverflow<int64_t>(high, parameter.bytes, last) ||
+           expected > (int64_t(1) << 46);
+  if (wraps)
+    return refuse(what, index, parameter, "such sizes fit in no memory");
+  if (!value.data && !empty)
+    return refuse(what, index, parameter, "its data is null");
+  auto address = reinterpret_cast<uintptr_t>(value.data);
+  if (parameter.kind != GPUASYNC_KIND_NUMBER) {
+    if (address %
+        (parameter.bytes >= 16 ? parameter.bytes / 2 : parameter.bytes))
+      return refuse(what, index, parameter,
+                    "its data is at an address that is not a multiple of the "
+                    "element's size");
+    bool onDevice = value.device != GPUASYNC_HOST;
+    if (value.device < GPUASYNC_HOST ||
+        (onDevice && value.device != executable.device->ordinal))
+      return refuse(
+          what, index, parameter,
+          "given on device " + Twine(value.device) +
+              ", but the executable is on " +
+              gpuasync_context_device(executable.device->context.get()));
+    // The cpu device reaches all. Memrefs may be either: the program knows.
+    if (!executable.device->isCpu && parameter.kind == GPUASYNC_KIND_TENSOR &&
+        onDevice != executable.deviceArrays)
+      return refuse(what, index, parameter,
+                    onDevice ? "given on the device; compile with place=off "
+                               "for arrays that are there"
+                             : "given in host memory, but place=off says that "
+                               "arrays are on the device");
+  }
+  range = empty ? Range()
+                : Range{address + uintptr_t(first),
+                        address + uintptr_t(last) + parameter.bytes};
+  return nullptr;
+}
+
+int64_t *Call::describeArray(const Parameter &parameter,
+                             const gpuasync_value &value) {
+  int64_t *descriptor = next;
+  auto aligned = reinterpret_cast<int64_t>(value.data) -
+                 parameter.offset * int64_t(parameter.bytes);
+  descriptor[0] = descriptor[1] = aligned;
+  descriptor[2] = parameter.offset;
+  for (uint32_t i = 0; i < parameter.rank; ++i) {
+    descriptor[3 + i] = value.shape[i];
+    descriptor[3 + parameter.rank + i] = value.strides[i];
+  }
+  next += 3 + 2 * parameter.rank;
+  return descriptor;
+}
+
+gpuasync_status *Call::checkSizes(const gpuasync_value *arguments) {
+  for (const SizeRule &rule : function.sizeRules) {
+    int64_t size = arguments[rule.argument].shape[rule.dimension];
+    int64_t wanted =
+        rule.other < 0 ? rule.size : arguments[rule.other].shape[rule.size];
+    if (size != wanted)
+      return refuse(
+          "argument", rule.argument, function.arguments[rule.argument],
+          "given the size " + Twine(size) + " in dimension " +
+              Twine(rule.dimension) + ", but " + rule.op + " needs " +
+              Twine(wanted) +
+              (rule.other < 0 ? Twine("")
+                              : ", as in dimension " + Twine(rule.size) +
+                                    " of argument " + Twine(rule.other)));
+  }
+  return nullptr;
+}
+
+/// Finds or makes the memory of a result by destination.
+gpuasync_status *Call::prepareResult(size_t index, gpuasync_value &result) {
+  const Parameter &parameter = function.results[index];
+  int64_t destination = function.destinations[index];
+  gpuasync_value value = result;
+  Range range;
+  if (result.data) {
+    if (destination < 0 && parameter.kind != GPUASYNC_KIND_NUMBER)
+      return refuse("result", index, parameter,
+                    "given memory, but the function returns its own; leave "
+                    "data null");
+    if (gpuasync_status *status =
+            check("result", index, parameter, value, range))
+      return status;
+    for (const Range &other : ranges)
+      if (range.overlaps(other))
+        return refuse("result", index, parameter,
+                      "its memory is that of an argument or another result");
+    ranges.push_back(range);
+  } else if (destination >= 0) {
+    if (executable.deviceArrays)
+      return refuse("result", index, parameter,
+                    "place=off writes to memory of the device, which the "
+                    "caller gives in data");
+    uint64_t bytes = parameter.bytes;
+    for (int64_t size : parameter.shape)
+      bytes *= uint64_t(size);
+    void *memory =
+        std::aligned_alloc(64, alignTo(std::max<uint64_t>(bytes, 1), 64));
+    if (!memory)
+      return fail(GPUASYNC_OUT_OF_MEMORY,
+                  "@" + Twine(function.name) + ": no host memory for result " +
+                      Twine(index) + " of " + parameter.text);
+    value = gpuasync_value_make(memory, parameter.type, parameter.rank,
+                                parameter.shape.data());
+    value.owner = memory;
+    allocated.push_back(memory);
+  }
+  if (destination >= 0)
+    packed[destination] = describeArray(parameter, value);
+  result = value;
+  return nullptr;
+}
+
+/// Reads a result that the function has returned.
+void Call::readResult(size_t index, gpuasync_value &result) {
+  const Parameter &parameter = function.results[index];
+  if (function.destinations[index] >= 0)
+    return;
+  const char *from = reinterpret_cast<const char *>(storage.data()) +
+                     function.layout.resultOffsets[index];
+  if (parameter.kind == GPUASYNC_KIND_NUMBER) {
+    if (!result.data) {
+      void *memory = std::malloc(16);
+      if (!memory)
+        report_bad_alloc_error("no host memory for a number");
+      result = gpuasync_value_make(memory, parameter.type, 0, nullptr);
+      result.owner = memory;
+    }
+    std::memcpy(result.data, from, parameter.bytes);
+    return;
+  }
+  SmallVector<int64_t, 3 + 2 * GPUASYNC_MAX_RANK> descriptor(
+      3 + 2 * parameter.rank);
+  std::memcpy(descriptor.data(), from, descriptor.size() * 8);
+  result = gpuasync_value();
+  result.data = reinterpret_cast<char *>(descriptor[1]) +
+                descriptor[2] * int64_t(parameter.bytes);
+  result.type = parameter.type;
+  result.rank = parameter.rank;
+  result.device = GPUASYNC_HOST;
+  for (uint32_t i = 0; i < parameter.rank; ++i) {
+    result.shape[i] = descriptor[3 + i];
+    result.strides[i] = descriptor[3 + parameter.rank + i];
+  }
+  if (parameter.kind == GPUASYNC_KIND_TENSOR)
+    result.owner = reinterpret_cast<void *>(descriptor[0]);
+}
+
+gpuasync_status *Call::run(const gpuasync_value *arguments,
+                           size_t argumentCount, gpuasync_value *results,
+                           size_t resultCount) {
+  if (argumentCount != function.arguments.size() ||
+      resultCount != function.results.size() || (argumentCount && !arguments) ||
+      (resultCount && !results))
+    return fail(GPUASYNC_INVALID_ARGUMENT,
+                "@" + Twine(function.name) + " has " +
+                    Twine(function.arguments.size()) + " arguments and " +
+                    Twine(function.results.size()) + " results, given " +
+                    Twine(argumentCount) + " and " + Twine(resultCount));
+  words.resize_for_overwrite(function.words);
+  next = words.data();
+  packed.resize_for_overwrite(function.layout.storage + 2);
+  ranges.reserve(argumentCount + resultCount);
+  for (size_t i = 0; i < argumentCount; ++i) {
+    const Parameter &parameter = function.arguments[i];
+    Range range;
+    if (gpuasync_status *status =
+            check("argument", i, parameter, arguments[i], range))
+      return status;
+    ranges.push_back(range);
+    packed[function.layout.arguments[i]] =
+        parameter.kind == GPUASYNC_KIND_NUMBER
+            ? arguments[i].data
+            : describeArray(parameter, arguments[i]);
+  }
+  if (gpuasync_status *status = checkSizes(arguments))
+    return status;
+  // The caller's values are written after success only.
+  SmallVector<gpuasync_value, 2> made(results, results + resultCount);
+  gpuasync::Status status;
+  for (size_t i = 0; i < resultCount && status.ok(); ++i)
+    status = gpuasync::Status(prepareResult(i, made[i]));
+  if (status.ok()) {
+    storage.assign(divideCeil(function.layout.resultBytes, 8) + 1, 0);
+    gpuasync_status *raw = nullptr;
+    packed[function.layout.storage] = storage.data();
+    packed[function.layout.storage + 1] = &raw;
+    status =
+        gpuasync::Status(gpuasync_scope_push(executable.device->context.get()));
+    if (status.ok()) {
+      function.function(packed.data());
+      gpuasync_scope_pop();
+      status = gpuasync::Status(raw);
+    }
+  }
+  if (!status.ok()) {
+    for (void *memory : allocated)
+      std::free(memory);
+    return status.release();
+  }
+  for (size_t i = 0; i < resultCount; ++i) {
+    readResult(i, made[i]);
+    results[i] = made[i];
+  }
+  return nullptr;
+}
+
+gpuasync_status *gpuasync_callable_call(const gpuasync_callable *callable,
+                                        const gpuasync_value *arguments,
+                                        size_t argumentCount,
+                                        gpuasync_value *results,
+                                        size_t resultCount) noexcept {
+  if (!callable)
+    return fail(GPUASYNC_INVALID_ARGUMENT, "the callable is null");
+  return Call(*callable->executable, *callable->callable)
+      .run(arguments, argumentCount, results, resultCount);
+}
+
+gpuasync_status *gpuasync_call(gpuasync_executable *executable,
+                               const char *name,
+                               const gpuasync_value *arguments,
+                               size_t argumentCount, gpuasync_value *results,
+                               size_t resultCount) noexcept {
+  const Callable *callable = nullptr;
+  if (gpuasync_status *status = find(executable, name, callable))
+    return status;
+  return Call(*executable, *callable)
+      .run(arguments, argumentCount, results, resultCount);
+}

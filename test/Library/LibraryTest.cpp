@@ -1,0 +1,381 @@
+//===- LibraryTest.cpp - libgpuasync.so from outside ----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Programs compiled and called through GPUAsync-C/GPUAsync.h, right and wrong.
+// Nothing of MLIR is linked here.
+//===----------------------------------------------------------------------===//
+
+#include "GPUAsync-C/GPUAsync.h"
+#include "gtest/gtest.h"
+
+#include <cmath>
+#include <complex>
+#include <cstring>
+#include <string>
+#include <thread>
+#include <vector>
+
+using gpuasync::Status;
+
+namespace {
+
+Status compile(const std::string &text, gpuasync_executable *&executable,
+               const char *words = nullptr, const char *device = "cpu") {
+  gpuasync_compile_options options = {};
+  options.structSize = sizeof(options);
+  options.name = "test.mlir";
+  options.device = device;
+  options.options = words;
+  return Status(
+      gpuasync_compile(text.data(), text.size(), &options, &executable));
+}
+
+/// An executable and its release.
+struct Executable {
+  explicit Executable(const std::string &text, const char *words = nullptr) {
+    Status status = compile(text, raw, words);
+    EXPECT_TRUE(status.ok()) << status.message();
+  }
+  ~Executable() {
+    Status status(gpuasync_executable_release(raw));
+    EXPECT_TRUE(status.ok()) << status.message();
+  }
+  Status call(const char *name, const std::vector<gpuasync_value> &arguments,
+              std::vector<gpuasync_value> &results) {
+    return Status(gpuasync_call(raw, name, arguments.data(), arguments.size(),
+                                results.data(), results.size()));
+  }
+  gpuasync_executable *raw = nullptr;
+};
+
+gpuasync_value make(void *data, uint32_t type, std::vector<int64_t> shape) {
+  return gpuasync_value_make(data, type, uint32_t(shape.size()), shape.data());
+}
+
+bool says(const Status &status, const char *text) {
+  return std::strstr(status.message(), text) != nullptr;
+}
+
+const char *const product = R"(
+func.func @main(%x: tensor<8x4xf32>, %w: tensor<4x3xf32>) -> tensor<8x3xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x3xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<8x3xf32>) -> tensor<8x3xf32>
+  %p = linalg.matmul ins(%x, %w : tensor<8x4xf32>, tensor<4x3xf32>)
+    outs(%f : tensor<8x3xf32>) -> tensor<8x3xf32>
+  return %p : tensor<8x3xf32>
+})";
+
+struct Product {
+  std::vector<float> x = std::vector<float>(32), w = std::vector<float>(12);
+  Product() {
+    for (size_t i = 0; i < x.size(); ++i)
+      x[i] = float(i % 7);
+    for (size_t i = 0; i < w.size(); ++i)
+      w[i] = float(i % 5);
+  }
+  std::vector<gpuasync_value> arguments() {
+    return {make(x.data(), GPUASYNC_TYPE_F32, {8, 4}),
+            make(w.data(), GPUASYNC_TYPE_F32, {4, 3})};
+  }
+  void check(const float *y) {
+    for (int i = 0; i < 8; ++i)
+      for (int j = 0; j < 3; ++j) {
+        float sum = 0;
+        for (int k = 0; k < 4; ++k)
+          sum += x[i * 4 + k] * w[k * 3 + j];
+        ASSERT_EQ(y[i * 3 + j], sum) << i << ", " << j;
+      }
+  }
+};
+
+TEST(Library, TensorsByAllocatedResultsAndByGivenMemory) {
+  Executable executable(product);
+  EXPECT_STREQ(gpuasync_executable_device(executable.raw), "cpu");
+  Product data;
+  std::vector<gpuasync_value> results(1);
+  Status status = executable.call("main", data.arguments(), results);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(results[0].rank, 2u);
+  EXPECT_EQ(results[0].shape[0], 8);
+  EXPECT_EQ(results[0].strides[0], 3);
+  EXPECT_NE(results[0].owner, nullptr);
+  data.check(static_cast<float *>(results[0].data));
+  gpuasync_value_release(&results[0]);
+  EXPECT_EQ(results[0].data, nullptr);
+
+  std::vector<float> y(24, -1);
+  results = {make(y.data(), GPUASYNC_TYPE_F32, {8, 3})};
+  status = executable.call("main", data.arguments(), results);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(results[0].owner, nullptr);
+  data.check(y.data());
+}
+
+TEST(Library, Signatures) {
+  Executable executable(product);
+  EXPECT_STREQ(gpuasync_executable_function_name(executable.raw, 0), "main");
+  EXPECT_EQ(gpuasync_executable_function_name(executable.raw, 1), nullptr);
+  gpuasync_callable *callable = nullptr;
+  Status status(gpuasync_executable_lookup(executable.raw, "main", &callable));
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(gpuasync_callable_argument_count(callable), 2u);
+  EXPECT_EQ(gpuasync_callable_result_count(callable), 1u);
+  gpuasync_parameter parameter = {};
+  parameter.structSize = sizeof(parameter);
+  status = Status(gpuasync_callable_argument(callable, 1, &parameter));
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_STREQ(parameter.text, "tensor<4x3xf32>");
+  EXPECT_EQ(parameter.kind, uint32_t(GPUASYNC_KIND_TENSOR));
+  EXPECT_EQ(parameter.shape[1], 3);
+  status = Status(gpuasync_callable_result(callable, 0, &parameter));
+  EXPECT_EQ(parameter.byDestination, 1u);
+  status = Status(gpuasync_callable_result(callable, 1, &parameter));
+  EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
+  status = Status(gpuasync_callable_release(callable));
+  EXPECT_TRUE(status.ok());
+  status =
+      Status(gpuasync_executable_lookup(executable.raw, "gone", &callable));
+  EXPECT_EQ(status.code(), uint32_t(GPUASYNC_NOT_FOUND));
+  EXPECT_TRUE(says(status, "@main")) << status.message();
+}
+
+TEST(Library, NumbersOfSeveralTypes) {
+  Executable executable(R"(
+func.func @f(%a: i8, %b: f64, %c: complex<f32>, %d: i1, %e: index)
+    -> (f64, i8, complex<f32>, i1, index) {
+  %one = arith.constant 1 : index
+  %n = arith.addi %e, %one : index
+  return %b, %a, %c, %d, %n : f64, i8, complex<f32>, i1, index
+})");
+  int8_t a = -3;
+  double b = 2.5;
+  std::complex<float> c(1, -2);
+  uint8_t d = 1;
+  int64_t e = 41, given = 0;
+  std::vector<gpuasync_value> results(5);
+  results[4] = make(&given, GPUASYNC_TYPE_I64, {});
+  Status status = executable.call(
+      "f",
+      {make(&a, GPUASYNC_TYPE_UI8, {}), make(&b, GPUASYNC_TYPE_F64, {}),
+       make(&c, GPUASYNC_TYPE_C64, {}), make(&d, GPUASYNC_TYPE_I1, {}),
+       make(&e, GPUASYNC_TYPE_I64, {})},
+      results);
+  ASSERT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(*static_cast<double *>(results[0].data), 2.5);
+  EXPECT_EQ(*static_cast<int8_t *>(results[1].data), -3);
+  EXPECT_EQ(*static_cast<std::complex<float> *>(results[2].data), c);
+  EXPECT_EQ(*static_cast<uint8_t *>(results[3].data), 1);
+  EXPECT_EQ(given, 42);
+  for (gpuasync_value &result : results)
+    gpuasync_value_release(&result);
+}
+
+TEST(Library, MemrefsWithStrides) {
+  Executable executable(R"(
+func.func @add(%a: memref<?x?xi32, strided<[?, ?], offset: ?>>, %n: i32) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %h = memref.dim %a, %c0 : memref<?x?xi32, strided<[?, ?], offset: ?>>
+  %w = memref.dim %a, %c1 : memref<?x?xi32, strided<[?, ?], offset: ?>>
+  scf.for %i = %c0 to %h step %c1 {
+    scf.for %j = %c0 to %w step %c1 {
+      %v = memref.load %a[%i, %j] : memref<?x?xi32, strided<[?, ?], offset: ?>>
+      %s = arith.addi %v, %n : i32
+      memref.store %s, %a[%i, %j] : memref<?x?xi32, strided<[?, ?], offset: ?>>
+    }
+  }
+  return
+}
+func.func @whole(%a: memref<2x3xi32>) { return })");
+  // Columns of a 3x4 array, transposed and backwards: [j][i].
+  std::vector<int32_t> data(12, 0);
+  gpuasync_value value = make(&data[8], GPUASYNC_TYPE_I32, {2, 3});
+  value.strides[0] = 2;
+  value.strides[1] = -4;
+  int32_t n = 5;
+  std::vector<gpuasync_value> none;
+  Status status =
+      executable.call("add", {value, make(&n, GPUASYNC_TYPE_I32, {})}, none);
+  ASSERT_TRUE(status.ok()) << status.message();
+  for (int i = 0; i < 12; ++i)
+    EXPECT_EQ(data[i], i % 4 == 0 || i % 4 == 2 ? 5 : 0) << i;
+  status = executable.call("whole", {value}, none);
+  EXPECT_TRUE(says(status, "stride -4 in dimension 1, expected 1"))
+      << status.message();
+}
+
+const char *const dynamicSum = R"(
+func.func @add(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %s = linalg.add ins(%x, %y : tensor<?xf32>, tensor<?xf32>)
+    outs(%e : tensor<?xf32>) -> tensor<?xf32>
+  return %s : tensor<?xf32>
+})";
+
+TEST(Library, DynamicResults) {
+  Executable executable(dynamicSum);
+  for (int64_t n : {1, 7, 1000}) {
+    std::vector<float> x(n, 2), y(n, 3);
+    std::vector<gpuasync_value> results(1);
+    std::vector<gpuasync_value> arguments = {
+        make(x.data(), GPUASYNC_TYPE_F32, {n}),
+        make(y.data(), GPUASYNC_TYPE_F32, {n})};
+    Status status = executable.call("add", arguments, results);
+    ASSERT_TRUE(status.ok()) << status.message();
+    ASSERT_EQ(results[0].shape[0], n);
+    for (int64_t i = 0; i < n; ++i)
+      ASSERT_EQ(static_cast<float *>(results[0].data)[i], 5);
+    gpuasync_value_release(&results[0]);
+
+    results[0] = arguments[0];
+    status = executable.call("add", arguments, results);
+    EXPECT_TRUE(says(status, "returns its own")) << status.message();
+  }
+  std::vector<float> x(4);
+  std::vector<gpuasync_value> results(1);
+  Status status = executable.call("add",
+                                  {make(x.data(), GPUASYNC_TYPE_F32, {4}),
+                                   make(x.data(), GPUASYNC_TYPE_F32, {3})},
+                                  results);
+  EXPECT_TRUE(says(status, "linalg.add at test.mlir:6")) << status.message();
+}
+
+TEST(Library, WrongValues) {
+  Executable executable(product);
+  Product data;
+  auto refused = [&](std::vector<gpuasync_value> arguments,
+                     std::vector<gpuasync_value> results, const char *text) {
+    Status status = executable.call("main", arguments, results);
+    EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
+    EXPECT_TRUE(says(status, text)) << status.message();
+  };
+  std::vector<gpuasync_value> one(1), arguments = data.arguments();
+  refused({arguments[0]}, one, "has 2 arguments and 1 results, given 1 and 1");
+  refused(arguments, {}, "given 2 and 0");
+  std::vector<gpuasync_value> wrong = arguments;
+  wrong[1].type = GPUASYNC_TYPE_F64;
+  refused(wrong, one, "argument 1 of tensor<4x3xf32>: given f64, expected f32");
+  wrong = arguments;
+  wrong[0].rank = 1;
+  refused(wrong, one, "given 1 dimensions, expected 2");
+  wrong = arguments;
+  wrong[0].shape[0] = 7;
+  refused(wrong, one, "given the size 7 in dimension 0");
+  wrong = arguments;
+  wrong[0].strides[0] = 5;
+  refused(wrong, one, "given the stride 5 in dimension 0, expected 4");
+  wrong = arguments;
+  wrong[0].data = nullptr;
+  refused(wrong, one, "its data is null");
+  wrong = arguments;
+  wrong[0].data = reinterpret_cast<char *>(data.x.data()) + 1;
+  refused(wrong, one, "not a multiple of the element's size");
+  wrong = arguments;
+  wrong[0].device = 3;
+  refused(wrong, one, "given on device 3, but the executable is on cpu");
+  refused(arguments, {make(data.x.data(), GPUASYNC_TYPE_F32, {8, 3})},
+          "its memory is that of an argument");
+}
+
+TEST(Library, WrongPrograms) {
+  gpuasync_executable *executable = nullptr;
+  Status status = compile("this is no program", executable);
+  EXPECT_EQ(executable, nullptr);
+  EXPECT_TRUE(says(status, "test.mlir:1:1: error:")) << status.message();
+  status = compile("func.func private @f()", executable);
+  EXPECT_TRUE(says(status, "no public function has a body"))
+      << status.message();
+  status =
+      compile("func.func private @gone()\nfunc.func @f() {\n  call @gone() "
+              ": () -> ()\n  return\n}",
+              executable);
+  EXPECT_TRUE(says(status, "@gone is used but defined nowhere"))
+      << status.message();
+  status = compile(product, executable, "opt-level=7");
+  EXPECT_TRUE(says(status, "option opt-level=7: expected 0, 1, 2 or 3"))
+      << status.message();
+  status = compile(product, executable, "speed=high");
+  EXPECT_TRUE(says(status, "is none of opt-level")) << status.message();
+  status = compile(product, executable, nullptr, "abacus");
+  EXPECT_TRUE(says(status, "device abacus")) << status.message();
+  EXPECT_EQ(executable, nullptr);
+}
+
+TEST(Library, UnsupportedTypesAreSaidAtLookup) {
+  Executable executable("func.func @p(%a: !llvm.ptr) { return }\n"
+                        "func.func @v(%a: memref<4xvector<4xf32>>) { return }");
+  gpuasync_callable *callable = nullptr;
+  Status status(gpuasync_executable_lookup(executable.raw, "p", &callable));
+  EXPECT_EQ(status.code(), uint32_t(GPUASYNC_UNSUPPORTED));
+  EXPECT_TRUE(says(status, "is a pointer")) << status.message();
+  status = Status(gpuasync_executable_lookup(executable.raw, "v", &callable));
+  EXPECT_TRUE(says(status, "vectors as elements")) << status.message();
+  EXPECT_EQ(callable, nullptr);
+}
+
+TEST(Library, CallablesOutliveTheirExecutable) {
+  gpuasync_executable *executable = nullptr;
+  Status status = compile(product, executable);
+  ASSERT_TRUE(status.ok()) << status.message();
+  gpuasync_callable *callable = nullptr;
+  status = Status(gpuasync_executable_lookup(executable, "main", &callable));
+  ASSERT_TRUE(status.ok()) << status.message();
+  status = Status(gpuasync_executable_release(executable));
+  EXPECT_TRUE(status.ok()) << status.message();
+  Product data;
+  gpuasync_value result = {};
+  std::vector<gpuasync_value> arguments = data.arguments();
+  status =
+      Status(gpuasync_callable_call(callable, arguments.data(), 2, &result, 1));
+  ASSERT_TRUE(status.ok()) << status.message();
+  data.check(static_cast<float *>(result.data));
+  gpuasync_value_release(&result);
+  status = Status(gpuasync_callable_release(callable));
+  EXPECT_TRUE(status.ok()) << status.message();
+  // Nulls are nothing to release.
+  EXPECT_EQ(gpuasync_callable_release(nullptr), nullptr);
+  EXPECT_EQ(gpuasync_executable_release(nullptr), nullptr);
+  gpuasync_value_release(nullptr);
+}
+
+TEST(Library, EightThreadsCallAndCompile) {
+  Executable executable(product);
+  gpuasync_callable *callable = nullptr;
+  Status status(gpuasync_executable_lookup(executable.raw, "main", &callable));
+  ASSERT_TRUE(status.ok()) << status.message();
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t)
+    threads.emplace_back([&, t] {
+      Product data;
+      data.x[0] = float(t);
+      std::vector<gpuasync_value> arguments = data.arguments();
+      std::vector<float> y(24);
+      for (int i = 0; i < 50; ++i) {
+        gpuasync_value result = make(y.data(), GPUASYNC_TYPE_F32, {8, 3});
+        Status status(
+            gpuasync_callable_call(callable, arguments.data(), 2, &result, 1));
+        ASSERT_TRUE(status.ok()) << status.message();
+        data.check(y.data());
+      }
+      if (t < 3) {
+        Executable own(dynamicSum);
+        std::vector<gpuasync_value> results(1);
+        std::vector<float> x(5, float(t));
+        gpuasync_value argument = make(x.data(), GPUASYNC_TYPE_F32, {5});
+        Status status = own.call("add", {argument, argument}, results);
+        ASSERT_TRUE(status.ok()) << status.message();
+        EXPECT_EQ(static_cast<float *>(results[0].data)[4], float(2 * t));
+        gpuasync_value_release(&results[0]);
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  status = Status(gpuasync_callable_release(callable));
+  EXPECT_TRUE(status.ok()) << status.message();
+}
+
+} // namespace
