@@ -1,8 +1,8 @@
 # Part of gpu-async, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# The relocatable CMake package: find_package(GPUAsync CONFIG). Included by the
-# project, and by runtime/ when that is built alone.
+# The relocatable CMake package, find_package(GPUAsync CONFIG), and files for
+# pkg-config. Included by the project, and by runtime/ when that is built alone.
 
 include(CMakePackageConfigHelpers)
 set(package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/GPUAsync")
@@ -16,10 +16,26 @@ install(FILES
     "${CMAKE_CURRENT_BINARY_DIR}/GPUAsyncConfig.cmake"
     "${CMAKE_CURRENT_BINARY_DIR}/GPUAsyncConfigVersion.cmake"
   DESTINATION "${package_dir}" COMPONENT runtime)
+# gpuasync_install_pc(<name> <component>): <name>.pc, which finds the package from
+# where it is itself.
+set(pc_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+function(gpuasync_install_pc name component)
+  file(RELATIVE_PATH GPUASYNC_PC_PREFIX "/${pc_dir}" "/")
+  string(REGEX REPLACE "/$" "" GPUASYNC_PC_PREFIX "${GPUASYNC_PC_PREFIX}")
+  configure_file("${CMAKE_CURRENT_FUNCTION_LIST_DIR}/${name}.pc.in"
+    "${CMAKE_CURRENT_BINARY_DIR}/${name}.pc" @ONLY)
+  install(FILES "${CMAKE_CURRENT_BINARY_DIR}/${name}.pc" DESTINATION "${pc_dir}" COMPONENT ${component})
+endfunction()
+gpuasync_install_pc(gpuasync runtime)
 install(FILES "${CMAKE_CURRENT_LIST_DIR}/../LICENSE"
   DESTINATION "${CMAKE_INSTALL_DATADIR}/gpu-async" COMPONENT runtime)
 
 if(GPUASYNC_BUILD_COMPILER AND TARGET GPUAsyncCompiler)
+  if(TARGET gpuasync AND NOT GPUASYNC_SANITIZE)
+    install(EXPORT GPUAsyncLibraryTargets NAMESPACE GPUAsync::
+      DESTINATION "${package_dir}" COMPONENT compiler)
+    gpuasync_install_pc(gpuasync-library compiler)
+  endif()
   install(EXPORT GPUAsyncCompilerTargets NAMESPACE GPUAsync::
     DESTINATION "${package_dir}" COMPONENT compiler)
   install(DIRECTORY "${PROJECT_SOURCE_DIR}/include/GPUAsync"

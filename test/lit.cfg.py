@@ -4,6 +4,7 @@
 # lit configuration of the compiler tests. `ctest -L compiler` runs them all;
 # one file: lit -v <build>/test/IR/ops.mlir
 
+import ctypes
 import os
 import random
 import re
@@ -53,7 +54,7 @@ def tool(name, folders):
 tool("gpu-opt", [bin_dir])
 runner = tool("gpu-runner", [bin_dir])
 for name in ("FileCheck", "not", "count", "split-file", "mlir-runner", "mlir-translate",
-             "llvm-objdump", "llvm-readelf", "opt", "llc"):
+             "llvm-nm", "llvm-objdump", "llvm-readelf", "opt", "llc"):
     tool(name, [config.llvm_tools_dir])
 if tool("mlir-opt", [config.llvm_tools_dir]):
     config.available_features.add("mlir-opt")
@@ -62,6 +63,7 @@ config.substitutions.append(("%examples", os.path.join(config.gpuasync_src_root,
 config.substitutions.append(("%bench", os.path.join(config.gpuasync_src_root, "bench")))
 config.substitutions.append(("%bin", bin_dir))
 config.substitutions.append(("%llvm_lib", os.path.join(os.path.dirname(config.llvm_tools_dir), "lib")))
+config.substitutions.append(("%gpuasync_include", os.path.join(config.gpuasync_src_root, "runtime", "include")))
 config.substitutions.append(("%gpuasync_lib", os.path.join(config.gpuasync_obj_root, "lib")))
 
 if runner:
@@ -78,12 +80,25 @@ if runner:
 config.substitutions.append(("%mlir_lib", os.path.join(os.path.dirname(config.llvm_tools_dir), "lib")))
 if any(shutil.which(name, path=config.environment["PATH"]) for name in ("ld.lld-22", "ld.lld", "ld")):
     config.available_features.add("linker")
+c_compiler = next(filter(None, map(shutil.which, ("cc", "gcc", "clang", "clang-22"))), None)
+if c_compiler:
+    config.available_features.add("cc")
+    config.substitutions.append(("%cc", c_compiler))
 if shutil.which("ptxas") or os.path.exists("/usr/local/cuda/bin/ptxas"):
     config.available_features.add("ptxas")
 mock_cuda = os.path.join(config.gpuasync_obj_root, "test", "bin", "libmock_cuda.so")
 config.substitutions.append(("%mock_cuda", mock_cuda))
 if os.path.exists(mock_cuda):
     config.available_features.add("mock-cuda")
+# Where there is one, as libgpuasync_blas.so looks for it.
+for name in ("libopenblas.so.0", "libopenblas.so", "libcblas.so.3", "libblas.so.3"):
+    try:
+        if hasattr(ctypes.CDLL(name), "cblas_sgemm"):
+            config.available_features.add("cblas")
+        break
+    except OSError:
+        continue
+config.substitutions.append(("%test_calls", os.path.join(config.gpuasync_obj_root, "test", "bin", "libtest_calls.so")))
 if shutil.which("ld.lld-22") or shutil.which("ld.lld") or os.path.exists(os.path.join(config.llvm_tools_dir, "ld.lld")):
     config.available_features.add("lld")
 if os.path.exists("/usr/lib/x86_64-linux-gnu/amdgcn/bitcode/oclc_isa_version_90a.bc"):

@@ -114,10 +114,15 @@ def run(module, *passes):
     manager.run(module.operation)
 
 
-def lower(function, shapes):
-    """The text of the program; its function is @main."""
+def trace(function, shapes):
+    """What jax.jit(...).lower gives, with all arguments, those that are not used too."""
+    return jax.jit(function, keep_unused=True).lower(*shapes)
+
+
+def lower(traced):
+    """The text of the program; its function is @main. A ValueError of what has no lowering."""
     stablehlo_library.register_stablehlo_passes()
-    module = jax.jit(function).lower(*shapes).compiler_ir("stablehlo")
+    module = traced.compiler_ir("stablehlo")
     with module.context:
         run(module, "func.func(chlo-legalize-to-stablehlo)", "symbol-dce", "canonicalize", "cse")
         lower_control_flow(module)
@@ -125,7 +130,7 @@ def lower(function, shapes):
         left = sorted({op.name for op in operations(module.operation)
                        if op.name.startswith(("stablehlo.", "chlo.", "mhlo.", "sdy."))})
         if left:
-            raise SystemExit("lower.py: jaxlib makes no linalg of " + ", ".join(left))
+            raise ValueError("jaxlib makes no linalg of " + ", ".join(left))
         for op in operations(module.operation):
             strip_attributes(op)
         strip_attributes(module.operation)
@@ -157,7 +162,10 @@ def main():
     spec = importlib.util.spec_from_file_location("program", arguments.file)
     program = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(program)
-    sys.stdout.write(lower(getattr(program, arguments.function), arguments.shape))
+    try:
+        sys.stdout.write(lower(trace(getattr(program, arguments.function), arguments.shape)))
+    except ValueError as error:
+        raise SystemExit("lower.py: %s" % error)
 
 
 if __name__ == "__main__":

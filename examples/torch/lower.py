@@ -21,6 +21,7 @@ PIPELINES = ("torchdynamo-export-to-torch-backend-pipeline", "torch-backend-to-l
 
 
 def lower(text):
+    """The text of the program. A ValueError of what has no lowering."""
     with ir.Context() as context:
         torch_dialect.register_dialect(context)
         module = ir.Module.parse(text)
@@ -35,7 +36,7 @@ def lower(text):
 
         module.operation.walk(look)
         if left:
-            raise SystemExit("lower.py: torch-mlir leaves " + ", ".join(sorted(left)) + ", which only torch-mlir knows")
+            raise ValueError("torch-mlir leaves " + ", ".join(sorted(left)) + ", which only torch-mlir knows")
         return str(module)
 
 
@@ -44,7 +45,10 @@ def main():
     parser.add_argument("file")
     with open(parser.parse_args().file) as file:
         text = file.read()
-    sys.stdout.write(lower(text))
+    try:
+        sys.stdout.write(lower(text))
+    except ValueError as error:
+        raise SystemExit("lower.py: %s" % error)
 
 
 if __name__ == "__main__":

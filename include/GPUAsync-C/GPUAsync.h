@@ -91,7 +91,8 @@ typedef struct gpuasync_compile_options {
   const char *device; /**< as gpuasync_context_open has it; null: "auto" */
   /** Words "key=value" with spaces between them, null for none: opt-level=0..3,
    *  offload=auto|off|error, place=copy|off, memory=plan|space|keep,
-   *  max-streams=N, subgroup-size=N, shared-libs=a.so,b.so. */
+   *  max-streams=N, subgroup-size=N, stream=none|caller,
+   *  shared-libs=a.so,b.so. */
   const char *options;
 } gpuasync_compile_options;
 
@@ -114,6 +115,10 @@ GPUASYNC_API const char *gpuasync_executable_diagnostics(
     const gpuasync_executable *executable) GPUASYNC_NOEXCEPT;
 /** "cpu", "cuda:0". Lives as long as the executable. */
 GPUASYNC_API const char *gpuasync_executable_device(
+    const gpuasync_executable *executable) GPUASYNC_NOEXCEPT;
+/** The context that the executable and others of its device share. Lives as
+ *  long as the executable, or as a reference to it: gpuasync_context_retain. */
+GPUASYNC_API gpuasync_context *gpuasync_executable_context(
     const gpuasync_executable *executable) GPUASYNC_NOEXCEPT;
 /** The public functions in the program's order; null beyond the last. */
 GPUASYNC_API const char *
@@ -168,12 +173,29 @@ gpuasync_callable_call(const gpuasync_callable *callable,
                        gpuasync_value *results,
                        size_t resultCount) GPUASYNC_NOEXCEPT;
 
+/** The same, ordered into a stream of the caller's, of executables compiled
+ * with stream=caller (else GPUASYNC_UNSUPPORTED): the function's work starts
+ * after what `stream` has been given so far, and what it is given afterwards
+ * starts after that work. Returns without waiting for either as far as the
+ * function lets it (docs/Passes.md, gpu-async-take-stream); numbers that it
+ * returns are there, arrays once the stream has come that far, as are errors of
+ * the device. Until then arguments and results must stay as they are, and no
+ * argument may be freed but in the stream's order. `stream` is what
+ *  gpuasync_context_stream_native gives, a CUstream or hipStream_t of the
+ *  executable's device; null is the device's default stream. */
+GPUASYNC_API gpuasync_status *
+gpuasync_callable_call_on(const gpuasync_callable *callable, void *stream,
+                          const gpuasync_value *arguments, size_t argumentCount,
+                          gpuasync_value *results,
+                          size_t resultCount) GPUASYNC_NOEXCEPT;
+
 /** gpuasync_executable_lookup, gpuasync_callable_call and the release in one.
  */
 GPUASYNC_API gpuasync_status *
-gpuasync_call(gpuasync_executable *executable, const char *function,
-              const gpuasync_value *arguments, size_t argumentCount,
-              gpuasync_value *results, size_t resultCount) GPUASYNC_NOEXCEPT;
+gpuasync_executable_call(gpuasync_executable *executable, const char *function,
+                         const gpuasync_value *arguments, size_t argumentCount,
+                         gpuasync_value *results,
+                         size_t resultCount) GPUASYNC_NOEXCEPT;
 
 #ifdef __cplusplus
 } /* extern "C" */

@@ -22,8 +22,7 @@ namespace mlir::gpuasync {
 ///    math, memref, nvgpu, nvvm, scf, tensor, ub and vector;
 ///  - how they convert to LLVM (ConvertToLLVMPatternInterface), and the inliner
 ///    interfaces of func and llvm;
-///  - how ops of these dialects are tiled, bufferized and freed, for
-///  offloading;
+///  - how ops of these dialects are tiled, bufferized and freed;
 ///  - how kernels become code: the nvvm target attribute's serialisation;
 ///  - how the result becomes LLVM IR: the translations of builtin, gpu, llvm
 ///    and nvvm.

@@ -9,12 +9,15 @@
 #include "Execution/Compile.h"
 #include "Execution/Link.h"
 
+#include "GPUAsync/IR/GPUAsyncDialect.h"
 #include "GPUAsync/InitAll.h"
 #include "GPUAsync/Kernels/CPU/Code.h"
+#include "GPUAsync/Kernels/CPU/Object.h"
 #include "GPUAsync/Kernels/Common/DataLayout.h"
 #include "GPUAsync/Kernels/Passes.h"
 #include "GPUAsync/Offload/Offload.h"
 #include "GPUAsync/Pipelines/Pipelines.h"
+#include "GPUAsync/Transforms/Passes.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -42,7 +45,6 @@
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
-#include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
 #include "llvm/Transforms/IPO/GlobalDCE.h"
@@ -197,6 +199,8 @@ static Error readSignature(mlir::FunctionOpInterface function,
       });
   std::map<int64_t, unsigned> memory;
   for (auto [i, type] : enumerate(function.getArgumentTypes())) {
+    if (function.getArgAttr(i, mlir::gpuasync::kStreamAttrName))
+      continue;
     mlir::Attribute attribute =
         function.getArgAttr(i, mlir::gpuasync::kResultAttrName);
     if (!attribute) {
@@ -351,6 +355,29 @@ Expected<Signature> Program::entryPoint(StringRef name, StringRef resultName) {
            : "name one of these with -e: " + join(existing, ", ")));
 }
 
+Error Program::markResidents(StringRef name, ArrayRef<unsigned> numbers) {
+  auto function = module->lookupSymbol<mlir::FunctionOpInterface>(name);
+  if (!function || numbers.empty())
+    return Error::success(); // without the function there is another error
+  if (lowered)
+    return createStringError("--resident: " + fileName +
+                             " is lowered already; give it the file from "
+                             "before");
+  for (unsigned number : numbers) {
+    if (number >= function.getNumArguments() ||
+        !mlir::isa<mlir::ShapedType>(function.getArgumentTypes()[number]))
+      return createStringError(
+          "--resident=" + Twine(number) + ": @" + name + " has " +
+          Twine(function.getNumArguments()) + " arguments, " +
+          (number < function.getNumArguments() ? "and this one is no array"
+                                               : "counted from 0"));
+    function.setArgAttr(number,
+                        mlir::gpuasync::GPUAsyncDialect::getResidentName(),
+                        mlir::UnitAttr::get(context()));
+  }
+  return Error::success();
+}
+
 //===----------------------------------------------------------------------===//
 // MLIR
 //===----------------------------------------------------------------------===//
@@ -366,6 +393,7 @@ Error Program::runStages(const CompileOptions &options, ArrayRef<Form> forms) {
   pipeline.offload = options.offload;
   pipeline.place = options.place;
   pipeline.play = options.play;
+  pipeline.takeStream = options.takeStream;
   if (options.subgroupSize)
     pipeline.subgroupSize = *options.subgroupSize;
   pipeline.onError = mlir::gpuasync::OnError::Status;
@@ -466,14 +494,7 @@ Error Program::lower(const CompileOptions &options) {
 
 static Expected<std::unique_ptr<TargetMachine>>
 makeMachine(const CompileOptions &options) {
-  // LLVM's registry has no lock.
-  static const bool initialized = [] {
-    InitializeNativeTarget();
-    InitializeNativeTargetAsmPrinter();
-    InitializeNativeTargetAsmParser();
-    return true;
-  }();
-  (void)initialized;
+  mlir::gpuasync::initializeNativeTarget();
   auto level = options.optLevel == 0   ? CodeGenOptLevel::None
                : options.optLevel == 1 ? CodeGenOptLevel::Less
                : options.optLevel == 2 ? CodeGenOptLevel::Default
@@ -535,8 +556,18 @@ static void gatherFunctions(Module &module, StringRef table, StringRef name) {
   builder.CreateRetVoid();
 }
 
-Error Program::translate(const CompileOptions &options,
-                         ArrayRef<Signature> entries) {
+/// Keeps these symbols and what they need.
+static void keepOnly(Module &module, const StringSet<> &names) {
+  internalizeModule(module, [&](const GlobalValue &value) {
+    return names.contains(value.getName());
+  });
+  ModuleAnalysisManager analyses;
+  PassBuilder().registerModuleAnalyses(analyses);
+  GlobalDCEPass().run(module, analyses);
+}
+
+/// Translates all that there is.
+Error Program::makeModule(const CompileOptions &options) {
   Expected<std::unique_ptr<TargetMachine>> made = makeMachine(options);
   if (!made)
     return made.takeError();
@@ -558,7 +589,23 @@ Error Program::translate(const CompileOptions &options,
                              message);
   if (brokenDebugInfo)
     StripDebugInfo(*llvmModule);
+  return Error::success();
+}
 
+void Program::optimize(const CompileOptions &options) {
+  // Ahead of time it is not known which glibc there will be.
+  mlir::gpuasync::optimizeCpuCode(
+      *llvmModule, *machine, options.optLevel, [&](StringRef name) {
+        return options.jit ? findVectorMath(name) != nullptr
+                           : machine->getTargetTriple().isGNUEnvironment() &&
+                                 mlir::gpuasync::isEarlyVectorFunction(name);
+      });
+}
+
+Error Program::translate(const CompileOptions &options,
+                         ArrayRef<Signature> entries) {
+  if (Error error = makeModule(options))
+    return error;
   if (options.jit) {
     gatherFunctions(*llvmModule, "llvm.global_ctors", constructorsSymbol);
     gatherFunctions(*llvmModule, "llvm.global_dtors", destructorsSymbol);
@@ -575,20 +622,36 @@ Error Program::translate(const CompileOptions &options,
     }
     if (GlobalVariable *program = llvmModule->getNamedGlobal(programSymbol))
       program->setLinkage(GlobalValue::ExternalLinkage);
-    internalizeModule(*llvmModule, [&](const GlobalValue &value) {
-      return keep.contains(value.getName());
-    });
-    ModuleAnalysisManager analyses;
-    PassBuilder().registerModuleAnalyses(analyses);
-    GlobalDCEPass().run(*llvmModule, analyses);
+    keepOnly(*llvmModule, keep);
   }
-  // Ahead of time it is not known which glibc there will be.
-  mlir::gpuasync::optimizeCpuCode(
-      *llvmModule, *machine, options.optLevel, [&](StringRef name) {
-        return options.jit ? findVectorMath(name) != nullptr
-                           : machine->getTargetTriple().isGNUEnvironment() &&
-                                 mlir::gpuasync::isEarlyVectorFunction(name);
-      });
+  optimize(options);
+  return Error::success();
+}
+
+Error Program::translateForC(const CompileOptions &options,
+                             ArrayRef<CFunction> functions, bool isMain) {
+  if (Error error = makeModule(options))
+    return error;
+  StringSet<> keep;
+  if (isMain) {
+    keep.insert("_gpuasync_c_main");
+    defineCMain(*llvmModule, functions.front());
+  } else {
+    for (const CFunction &function : functions) {
+      keep.insert(function.name);
+      GlobalValue *used = llvmModule->getNamedValue(function.name);
+      if (!used || !used->isDeclaration())
+        continue;
+      emitError(function.signature.name)
+          << "is called '" << function.name
+          << "' in C, which is a function that the program calls; rename it, "
+             "or the file that -o names";
+      return reportedError();
+    }
+    defineCFunctions(*llvmModule, functions);
+  }
+  keepOnly(*llvmModule, keep);
+  optimize(options);
   return Error::success();
 }
 
@@ -607,7 +670,7 @@ Expected<std::unique_ptr<MemoryBuffer>> Program::makeObject() {
 }
 
 Error Program::emit(Emit kind, raw_ostream &os) {
-  if (kind == Emit::Object) {
+  if (kind != Emit::LLVM && kind != Emit::MLIR) {
     auto made = makeObject();
     if (!made)
       return made.takeError();
@@ -618,6 +681,14 @@ Error Program::emit(Emit kind, raw_ostream &os) {
     os << *module << "\n";
   }
   return Error::success();
+}
+
+mlir::InFlightDiagnostic Program::emitError(StringRef function) {
+  mlir::Operation *op =
+      function.empty() ? nullptr : module->lookupSymbol(function);
+  return op ? op->emitError("@" + Twine(function) + " ")
+            : mlir::emitError(
+                  mlir::FileLineColLoc::get(context(), fileName, 0, 0));
 }
 
 //===----------------------------------------------------------------------===//

@@ -9,6 +9,7 @@
 #ifndef GPUASYNC_LIB_EXECUTION_COMPILE_H
 #define GPUASYNC_LIB_EXECUTION_COMPILE_H
 
+#include "Execution/CFunctions.h"
 #include "Execution/Signature.h"
 
 #include "GPUAsync/Conversion/LoweredNames.h"
@@ -32,8 +33,8 @@ class TargetMachine;
 
 namespace gpuexec {
 
-/// What a program can be written as.
-enum class Emit { Object, LLVM, MLIR };
+/// What a program can be written as. The last two are linked.
+enum class Emit { Object, LLVM, MLIR, Shared, Exe };
 
 /// An error that has been printed already, by MLIR's diagnostics.
 llvm::Error reportedError();
@@ -46,6 +47,7 @@ struct CompileOptions {
   mlir::gpuasync::OffloadMode offload = mlir::gpuasync::OffloadMode::Auto;
   mlir::gpuasync::PlaceMode place = mlir::gpuasync::PlaceMode::Copy;
   mlir::gpuasync::Play play = mlir::gpuasync::Play::Auto;
+  bool takeStream = false; ///< functions are ordered into the caller's
   unsigned optLevel = 3;
   std::optional<unsigned> subgroupSize; ///< of the cpu device
   bool check = false; ///< instrument accesses for libgpuasync_check.so
@@ -80,6 +82,9 @@ public:
   /// exist. `resultName` is --entry-point-result, which a lowered file needs.
   llvm::Expected<Signature> entryPoint(llvm::StringRef name,
                                        llvm::StringRef resultName);
+  /// Gives these arguments of the function the attribute gpu_async.resident.
+  llvm::Error markResidents(llvm::StringRef name,
+                            llvm::ArrayRef<unsigned> numbers);
   /// To the stream form through the pipeline, unless the file is further. The
   /// targets do not matter yet.
   llvm::Error schedule(const CompileOptions &options);
@@ -94,12 +99,19 @@ public:
   /// none.
   llvm::Error translate(const CompileOptions &options,
                         llvm::ArrayRef<Signature> entries);
+  /// To optimised LLVM IR of what these functions reach, which C calls by their
+  /// names. With `isMain`, of the one function as that of a program's main.
+  llvm::Error translateForC(const CompileOptions &options,
+                            llvm::ArrayRef<CFunction> functions, bool isMain);
   /// Finds functions that are used and defined nowhere, after translate.
   llvm::Error checkSymbols(Libraries &libraries);
   /// The object file, after translate.
   llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> makeObject();
-  /// Writes the program: MLIR after lower, the others after translate.
+  /// Writes the program, not linked: MLIR after lower, the others after
+  /// translate.
   llvm::Error emit(Emit kind, llvm::raw_ostream &os);
+  /// An error at a function of the file, or at the file.
+  mlir::InFlightDiagnostic emitError(llvm::StringRef function = "");
 
   /// The diagnostics so far.
   std::string said();
@@ -107,14 +119,17 @@ public:
   bool linksFiles();
   /// Whether kernels can be made of a function without any.
   bool needsOffload();
+  /// Whether the file is in LLVM dialect.
+  bool isLowered();
 
 private:
-  bool isLowered();
   llvm::Error refuseUpstreamLaunches();
   bool isStatusFunction(mlir::FunctionOpInterface function);
   llvm::Error runStages(const CompileOptions &options,
                         llvm::ArrayRef<mlir::gpuasync::Form> forms);
   llvm::Error makePackedWrapper(const Signature &entry);
+  llvm::Error makeModule(const CompileOptions &options);
+  void optimize(const CompileOptions &options);
 
   mlir::MLIRContext *context() { return mlirContext.get(); }
 
@@ -141,7 +156,9 @@ struct Words<gpuexec::Emit> {
   static constexpr Word<gpuexec::Emit> all[] = {
       {gpuexec::Emit::Object, "object", ""},
       {gpuexec::Emit::LLVM, "llvm", ""},
-      {gpuexec::Emit::MLIR, "mlir", ""}};
+      {gpuexec::Emit::MLIR, "mlir", ""},
+      {gpuexec::Emit::Shared, "shared", ""},
+      {gpuexec::Emit::Exe, "exe", ""}};
 };
 } // namespace mlir::gpuasync
 

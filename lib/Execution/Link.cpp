@@ -22,6 +22,7 @@
 #include <mutex>
 
 #include <dlfcn.h>
+#include <link.h>
 
 using namespace llvm;
 
@@ -161,10 +162,21 @@ void *Libraries::find(StringRef name) const {
       return address;
   if (void *address = dlsym(RTLD_DEFAULT, text.c_str()))
     return address;
-  for (void *handle : runnerUtilities())
-    if (void *address = dlsym(handle, text.c_str()))
-      return address;
+  if (hasRunnerUtilities)
+    for (void *handle : runnerUtilities())
+      if (void *address = dlsym(handle, text.c_str()))
+        return address;
   return findVectorMath(name);
+}
+
+std::vector<std::string> Libraries::files() const {
+  std::vector<std::string> paths;
+  for (void *handle : handles) {
+    link_map *map = nullptr;
+    if (dlinfo(handle, RTLD_DI_LINKMAP, &map) == 0 && map->l_name)
+      paths.push_back(map->l_name);
+  }
+  return paths;
 }
 
 namespace {

@@ -43,13 +43,18 @@ public:
   /// Programs find `atexit`, which does not say whose function it is given: for
   /// processes that run one program.
   void allowAtExit() { hasAtExit = true; }
+  /// For programs that go without MLIR's runner utilities, which need LLVM.
+  void leaveOutRunnerUtilities() { hasRunnerUtilities = false; }
   /// Null if there is no such name.
   void *find(llvm::StringRef name) const;
+  /// The paths of --shared-libs.
+  std::vector<std::string> files() const;
 
 private:
   std::vector<void *> handles;
   void *(*overriding)(const char *name) = nullptr;
   bool hasAtExit = false;
+  bool hasRunnerUtilities = true;
 };
 
 /// A function of glibc's vector math in this process, by its name in libmvec;

@@ -50,18 +50,43 @@ void GPUAsyncDialect::initialize() {
 LogicalResult
 GPUAsyncDialect::verifyOperationAttribute(Operation *op,
                                           NamedAttribute attribute) {
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  bool isDeclared = function && function.isExternal();
+  if (attribute.getName() == getSerialName()) {
+    auto name = dyn_cast<StringAttr>(attribute.getValue());
+    if (isDeclared && name && !name.empty())
+      return success();
+    return op->emitOpError()
+           << "has '" << getSerialName()
+           << "', which is a name on the declaration of a library's function";
+  }
   if (attribute.getName() != getNonblockingName())
     return success();
   if (!isa<UnitAttr>(attribute.getValue()))
     return op->emitOpError() << "has '" << getNonblockingName()
                              << "' with a value; it is a unit attribute";
-  if (!isa<LaunchOp, gpu::LaunchFuncOp>(op) &&
-      !(isa<FunctionOpInterface>(op) &&
-        isa_and_nonnull<gpu::GPUModuleOp>(op->getParentOp())))
+  if (!isa<LaunchOp, gpu::LaunchFuncOp>(op) && !isDeclared &&
+      !(function && isa_and_nonnull<gpu::GPUModuleOp>(op->getParentOp())))
     return op->emitOpError()
            << "has '" << getNonblockingName()
-           << "', which only launches and functions of a gpu.module have";
+           << "', which only launches, functions of a gpu.module and "
+              "declarations have";
   return success();
+}
+
+LogicalResult GPUAsyncDialect::verifyRegionArgAttribute(
+    Operation *op, unsigned, unsigned number, NamedAttribute attribute) {
+  if (attribute.getName() != getResidentName())
+    return success();
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  if (function && isa<UnitAttr>(attribute.getValue()) &&
+      isa<ShapedType, LLVM::LLVMPointerType>(
+          function.getArgumentTypes()[number]))
+    return success();
+  return op->emitOpError() << "has '" << getResidentName() << "' on argument "
+                           << number
+                           << "; it is a unit attribute of arguments that are "
+                              "arrays";
 }
 
 //===----------------------------------------------------------------------===//

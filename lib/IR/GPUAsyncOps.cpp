@@ -9,6 +9,7 @@
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/OpImplementation.h"
@@ -103,6 +104,29 @@ static void printOrder(OpAsmPrinter &printer, Operation *op, Type tokenType,
   }
 }
 
+/// `(` %a : type, ... `)`
+static ParseResult
+parseCallArguments(OpAsmParser &parser,
+                   SmallVectorImpl<OpAsmParser::UnresolvedOperand> &operands,
+                   SmallVectorImpl<Type> &types) {
+  auto parseArgument = [&]() -> ParseResult {
+    return failure(parser.parseOperand(operands.emplace_back()) ||
+                   parser.parseColonType(types.emplace_back()));
+  };
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren,
+                                        parseArgument, " in arguments");
+}
+
+static void printCallArguments(OpAsmPrinter &printer, Operation *,
+                               OperandRange operands, TypeRange types) {
+  printer << '(';
+  llvm::interleaveComma(
+      llvm::zip_equal(operands, types), printer, [&](auto argument) {
+        printer << std::get<0>(argument) << " : " << std::get<1>(argument);
+      });
+  printer << ')';
+}
+
 /// (`args` `(` %a : type, ... `)`)?
 static ParseResult
 parseLaunchArguments(OpAsmParser &parser,
@@ -110,24 +134,15 @@ parseLaunchArguments(OpAsmParser &parser,
                      SmallVectorImpl<Type> &types) {
   if (failed(parser.parseOptionalKeyword("args")))
     return success();
-  auto parseArgument = [&]() -> ParseResult {
-    return failure(parser.parseOperand(operands.emplace_back()) ||
-                   parser.parseColonType(types.emplace_back()));
-  };
-  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren,
-                                        parseArgument, " in kernel arguments");
+  return parseCallArguments(parser, operands, types);
 }
 
-static void printLaunchArguments(OpAsmPrinter &printer, Operation *,
+static void printLaunchArguments(OpAsmPrinter &printer, Operation *op,
                                  OperandRange operands, TypeRange types) {
   if (operands.empty())
     return;
-  printer << "args(";
-  llvm::interleaveComma(
-      llvm::zip_equal(operands, types), printer, [&](auto argument) {
-        printer << std::get<0>(argument) << " : " << std::get<1>(argument);
-      });
-  printer << ')';
+  printer << "args";
+  printCallArguments(printer, op, operands, types);
 }
 
 #include "GPUAsync/IR/GPUAsyncInterfaces.cpp.inc"
@@ -309,6 +324,10 @@ void MemcpyOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
 void MemsetOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                            MLIRContext *context) {
   patterns.add<SimplifyWork<MemsetOp>>(context);
+}
+void CallOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                         MLIRContext *context) {
+  patterns.add<SimplifyWork<CallOp>>(context);
 }
 void WaitOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                          MLIRContext *context) {
@@ -581,6 +600,45 @@ LogicalResult WindowOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
+// ConstantOp, ResidentOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ConstantOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto global =
+      symbols.lookupNearestSymbolFrom<memref::GlobalOp>(*this, getNameAttr());
+  if (!global || !global.getConstant() || global.isUninitialized() ||
+      global.isExternal())
+    return emitOpError("names ")
+           << getNameAttr() << ", which is no constant memref.global with a "
+           << "value";
+  if (global.getType() != getMemref().getType() ||
+      !global.getType().getLayout().isIdentity())
+    return emitOpError("has ")
+           << getMemref().getType() << ", but " << getNameAttr() << " is "
+           << global.getType() << "; both are one type without a layout";
+  return success();
+}
+
+LogicalResult ResidentOp::verify() {
+  auto source = cast<MemRefType>(getMemref().getType());
+  auto copy = cast<MemRefType>(getCopy().getType());
+  if (source.getElementType() != copy.getElementType() ||
+      source.getShape() != copy.getShape())
+    return emitOpError("has ")
+           << copy << " of " << source << ": elements and sizes are the same";
+  if (!copy.getLayout().isIdentity() ||
+      (!source.getLayout().isIdentity() &&
+       !source.areTrailingDimsContiguous(source.getRank())))
+    return emitOpError("has ")
+           << copy << " of " << source << ": both are memory without gaps";
+  return success();
+}
+
+void ResidentOp::getEffects(Effects &effects) {
+  touch<MemoryEffects::Read>(getMemrefMutable(), effects);
+}
+
+//===----------------------------------------------------------------------===//
 // MemcpyOp, MemsetOp
 //===----------------------------------------------------------------------===//
 
@@ -621,6 +679,57 @@ LogicalResult MemsetOp::verify() {
 void MemsetOp::getEffects(Effects &effects) {
   addOrderEffects(*this, effects);
   touch<MemoryEffects::Write>(getDestinationMutable(), effects);
+}
+
+//===----------------------------------------------------------------------===//
+// CallOp
+//===----------------------------------------------------------------------===//
+
+/// Whether compilers of C pass a value of the type as LLVM does.
+static bool isCommonArgument(Type type) {
+  return isa<MemRefType, IndexType, LLVM::LLVMPointerType>(type) ||
+         type.isSignlessInteger(32) || type.isSignlessInteger(64) ||
+         type.isF32() || type.isF64();
+}
+
+LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  for (Type type : getArguments().getTypes())
+    if (!isCommonArgument(type))
+      return emitOpError("passes a value of type ")
+             << type
+             << ": arguments are ranked memrefs, index, i32, i64, f32, f64 and "
+                "pointers";
+  Operation *symbol = symbols.lookupNearestSymbolFrom(*this, getCalleeAttr());
+  if (!symbol)
+    return emitOpError("calls ")
+           << getCalleeAttr()
+           << ", which the program does not declare: add 'func.func private "
+           << getCalleeAttr() << "(...)' with the types of the arguments";
+  auto diagnose = [&](const Twine &what) {
+    InFlightDiagnostic diag = emitOpError("calls ") << getCalleeAttr() << what;
+    diag.attachNote(symbol->getLoc()) << "it is here";
+    return diag;
+  };
+  auto function = dyn_cast<FunctionOpInterface>(symbol);
+  // It has been given its type in C when the program is lowered.
+  if (function && isa<LLVM::LLVMDialect>(symbol->getDialect()))
+    return success();
+  if (!function || !function.isExternal())
+    return diagnose(", which is no function of a library: it must be declared "
+                    "only");
+  if (function.getNumResults())
+    return diagnose(", which is declared with results: what a library's "
+                    "function returns says whether it failed");
+  if (TypeRange(function.getArgumentTypes()) != getArguments().getTypes())
+    return diagnose(" with other types than it is declared with");
+  return success();
+}
+
+void CallOp::getEffects(Effects &effects) {
+  addOrderEffects(*this, effects);
+  // What it touches the declaration says, which an analysis looks at.
+  effects.emplace_back(MemoryEffects::Read::get());
+  effects.emplace_back(MemoryEffects::Write::get());
 }
 
 //===----------------------------------------------------------------------===//
@@ -749,9 +858,10 @@ LogicalResult RegionOp::verifyRegions() {
   WalkResult result = getBody().walk([&](Operation *op) {
     bool isDevice =
         isa_and_nonnull<GPUAsyncDialect, gpu::GPUDialect>(op->getDialect());
-    if (!isDevice || isa<LaunchOp, MemcpyOp, MemsetOp, WindowOp, StreamCreateOp,
-                         StreamDestroyOp, StreamWaitOp, EventRecordOp,
-                         EventReadyOp, EventDestroyOp, YieldOp>(op))
+    if (!isDevice ||
+        isa<LaunchOp, MemcpyOp, MemsetOp, WindowOp, ConstantOp, StreamCreateOp,
+            StreamDestroyOp, StreamWaitOp, EventRecordOp, EventReadyOp,
+            EventDestroyOp, YieldOp>(op))
       return WalkResult::advance();
     InFlightDiagnostic diag = emitOpError("holds '")
                               << op->getName()

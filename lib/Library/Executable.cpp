@@ -11,10 +11,10 @@
 #include "Execution/Link.h"
 #include "Execution/Types.h"
 #include "GPUAsync-C/GPUAsync.h"
+#include "GPUAsync/Kernels/CPU/Object.h"
 #include "Library/Options.h"
 
 #include "gpuasync/Program.h"
-#include "llvm/Support/TargetSelect.h"
 
 #include <atomic>
 #include <cstdlib>
@@ -66,6 +66,7 @@ struct gpuasync_executable {
   std::atomic<size_t> references{1};
   std::shared_ptr<SharedDevice> device;
   bool deviceArrays = false; ///< arrays are where the device reaches them
+  bool takesStream = false;  ///< functions have one for the caller's
   LinkedProgram linked;
   std::vector<Callable> callables;
   std::string said;
@@ -236,18 +237,6 @@ static Callable describe(const Signature &signature, bool hostOnly) {
   return callable;
 }
 
-/// LLVM's registry of targets has no lock, so it is filled before any thread
-/// reads it.
-static void initializeTargets() {
-  static const bool done = [] {
-    InitializeNativeTarget();
-    InitializeNativeTargetAsmPrinter();
-    InitializeNativeTargetAsmParser();
-    return true;
-  }();
-  (void)done;
-}
-
 static Error compileProgram(Program &program, StringRef text, StringRef name,
                             LibraryOptions &options, StringRef device,
                             gpuasync_executable &executable) {
@@ -274,6 +263,7 @@ static Error compileProgram(Program &program, StringRef text, StringRef name,
   }
   if (signatures.empty())
     return createStringError(name + ": no public function has a body");
+  executable.takesStream = how.takeStream;
   if (Error error = program.schedule(how))
     return error;
   for (Signature &signature : signatures) {
@@ -326,7 +316,7 @@ gpuasync_status *gpuasync_compile(const void *mlir, size_t size,
                       ", not the size of the struct");
     std::memcpy(&how, given, std::min(given->structSize, sizeof(how)));
   }
-  initializeTargets();
+  mlir::gpuasync::initializeNativeTarget();
   Expected<LibraryOptions> options =
       parseLibraryOptions(how.options ? how.options : "");
   if (!options)
@@ -381,6 +371,11 @@ const char *
 gpuasync_executable_device(const gpuasync_executable *executable) noexcept {
   return executable ? gpuasync_context_device(executable->device->context.get())
                     : "";
+}
+
+gpuasync_context *
+gpuasync_executable_context(const gpuasync_executable *executable) noexcept {
+  return executable ? executable->device->context.get() : nullptr;
 }
 
 const char *
@@ -544,8 +539,14 @@ public:
   Call(const gpuasync_executable &executable, const Callable &function)
       : executable(executable), function(function) {}
 
-  gpuasync_status *run(const gpuasync_value *arguments, size_t argumentCount,
-                       gpuasync_value *results, size_t resultCount);
+  /// `stream` is the caller's, of functions that take one.
+  gpuasync_status *run(void *stream, const gpuasync_value *arguments,
+                       size_t argumentCount, gpuasync_value *results,
+                       size_t resultCount);
+  /// The same, and waits.
+  gpuasync_status *runAndWait(const gpuasync_value *arguments,
+                              size_t argumentCount, gpuasync_value *results,
+                              size_t resultCount);
 
 private:
   gpuasync_status *refuse(const char *what, size_t index,
@@ -763,7 +764,7 @@ void Call::readResult(size_t index, gpuasync_value &result) {
     result.owner = reinterpret_cast<void *>(descriptor[0]);
 }
 
-gpuasync_status *Call::run(const gpuasync_value *arguments,
+gpuasync_status *Call::run(void *stream, const gpuasync_value *arguments,
                            size_t argumentCount, gpuasync_value *results,
                            size_t resultCount) {
   if (argumentCount != function.arguments.size() ||
@@ -776,7 +777,7 @@ gpuasync_status *Call::run(const gpuasync_value *arguments,
                     Twine(argumentCount) + " and " + Twine(resultCount));
   words.resize_for_overwrite(function.words);
   next = words.data();
-  packed.resize_for_overwrite(function.layout.storage + 2);
+  packed.resize_for_overwrite(function.layout.storage + 3);
   ranges.reserve(argumentCount + resultCount);
   for (size_t i = 0; i < argumentCount; ++i) {
     const Parameter &parameter = function.arguments[i];
@@ -800,8 +801,11 @@ gpuasync_status *Call::run(const gpuasync_value *arguments,
   if (status.ok()) {
     storage.assign(divideCeil(function.layout.resultBytes, 8) + 1, 0);
     gpuasync_status *raw = nullptr;
-    packed[function.layout.storage] = storage.data();
-    packed[function.layout.storage + 1] = &raw;
+    void **end = &packed[function.layout.storage];
+    if (executable.takesStream)
+      *end++ = &stream;
+    *end++ = storage.data();
+    *end = &raw;
     status =
         gpuasync::Status(gpuasync_scope_push(executable.device->context.get()));
     if (status.ok()) {
@@ -822,6 +826,35 @@ gpuasync_status *Call::run(const gpuasync_value *arguments,
   return nullptr;
 }
 
+gpuasync_status *Call::runAndWait(const gpuasync_value *arguments,
+                                  size_t argumentCount, gpuasync_value *results,
+                                  size_t resultCount) {
+  // What run refuses at once needs no stream.
+  if (!executable.takesStream || resultCount != function.results.size() ||
+      (resultCount && !results))
+    return run(nullptr, arguments, argumentCount, results, resultCount);
+  gpuasync_stream *stream = nullptr;
+  if (gpuasync_status *status = gpuasync_context_stream_create(
+          executable.device->context.get(), &stream))
+    return status;
+  SmallVector<gpuasync_value, 2> made(results, results + resultCount);
+  gpuasync::Status status(run(gpuasync_context_stream_native(stream), arguments,
+                              argumentCount, made.data(), resultCount));
+  bool called = status.ok();
+  // What has been enqueued uses the arguments, after an error too.
+  gpuasync::Status awaited(gpuasync_context_stream_synchronize(stream));
+  gpuasync_context_stream_destroy(stream);
+  if (status.ok())
+    status = std::move(awaited);
+  for (size_t i = 0; i < resultCount && called; ++i) {
+    if (status.ok())
+      results[i] = made[i];
+    else if (!results[i].data)
+      gpuasync_value_release(&made[i]);
+  }
+  return status.release();
+}
+
 gpuasync_status *gpuasync_callable_call(const gpuasync_callable *callable,
                                         const gpuasync_value *arguments,
                                         size_t argumentCount,
@@ -830,17 +863,32 @@ gpuasync_status *gpuasync_callable_call(const gpuasync_callable *callable,
   if (!callable)
     return fail(GPUASYNC_INVALID_ARGUMENT, "the callable is null");
   return Call(*callable->executable, *callable->callable)
-      .run(arguments, argumentCount, results, resultCount);
+      .runAndWait(arguments, argumentCount, results, resultCount);
 }
 
-gpuasync_status *gpuasync_call(gpuasync_executable *executable,
-                               const char *name,
-                               const gpuasync_value *arguments,
-                               size_t argumentCount, gpuasync_value *results,
-                               size_t resultCount) noexcept {
+gpuasync_status *gpuasync_callable_call_on(const gpuasync_callable *callable,
+                                           void *stream,
+                                           const gpuasync_value *arguments,
+                                           size_t argumentCount,
+                                           gpuasync_value *results,
+                                           size_t resultCount) noexcept {
+  if (!callable)
+    return fail(GPUASYNC_INVALID_ARGUMENT, "the callable is null");
+  if (!callable->executable->takesStream)
+    return fail(GPUASYNC_UNSUPPORTED,
+                "@" + Twine(callable->callable->name) +
+                    " takes no stream; compile it with stream=caller");
+  return Call(*callable->executable, *callable->callable)
+      .run(stream, arguments, argumentCount, results, resultCount);
+}
+
+gpuasync_status *
+gpuasync_executable_call(gpuasync_executable *executable, const char *name,
+                         const gpuasync_value *arguments, size_t argumentCount,
+                         gpuasync_value *results, size_t resultCount) noexcept {
   const Callable *callable = nullptr;
   if (gpuasync_status *status = find(executable, name, callable))
     return status;
   return Call(*executable, *callable)
-      .run(arguments, argumentCount, results, resultCount);
+      .runAndWait(arguments, argumentCount, results, resultCount);
 }

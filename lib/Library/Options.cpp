@@ -62,6 +62,12 @@ Expected<LibraryOptions> parseLibraryOptions(StringRef text) {
     } else if (key == "memory") {
       error = joinErrors(std::move(error),
                          parseEnum(key, value, compile.memory.emplace()));
+    } else if (key == "stream") {
+      if (value == "caller" || value == "none")
+        compile.takeStream = value == "caller";
+      else
+        error =
+            joinErrors(std::move(error), refuse(key, value, "none or caller"));
     } else if (key == "shared-libs") {
       SmallVector<StringRef> files;
       value.split(files, ',', -1, /*KeepEmpty=*/false);
@@ -72,7 +78,7 @@ Expected<LibraryOptions> parseLibraryOptions(StringRef text) {
           std::move(error),
           createStringError("option '" + word +
                             "' is none of opt-level, offload, place, memory, "
-                            "max-streams, subgroup-size, shared-libs"));
+                            "max-streams, subgroup-size, stream, shared-libs"));
     }
     if (error)
       return std::move(error);

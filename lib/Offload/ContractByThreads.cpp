@@ -77,7 +77,6 @@ private:
   /// Opens a loop and returns its counter.
   Value open(Value to, int64_t step);
   Value clampTo(const Side &side, Value place);
-  void setReduction(Value number);
   /// How many elements of a piece a thread moves, and where the `i`-th is.
   int64_t countMoved(const Side &side) {
     return llvm::divideCeil(side.size * steps, threads);
@@ -164,15 +163,6 @@ Value ThreadWriter::clampTo(const Side &side, Value place) {
   return side.isWhole ? wanted : min(wanted, side.last);
 }
 
-void ThreadWriter::setReduction(Value number) {
-  SmallVector<Value> own;
-  for (unsigned each : product.reductionLoops)
-    own.push_back(sizes[each]);
-  for (auto [each, value] :
-       llvm::zip(product.reductionLoops, delinearize(b, loc, number, own)))
-    indices[each] = value;
-}
-
 /// The place in the tile and the step of an element that the thread moves, so
 /// that threads side by side read what is side by side.
 std::pair<Value, Value> ThreadWriter::getMoved(const Side &side, int64_t i) {
@@ -199,7 +189,8 @@ SmallVector<Value> ThreadWriter::loadPieces(Value from) {
         place = min(place, index(side->size - 1));
       indices[side->loop] = clampTo(*side, place);
       Value number = add(from, step);
-      setReduction(min(number, last));
+      setIndices(b, loc, min(number, last), product.reductionLoops, sizes,
+                 indices);
       Value value =
           memref::LoadOp::create(b, loc, side->operand->get(),
                                  product.getPlace(b, side->operand, indices));
@@ -340,10 +331,9 @@ void ThreadWriter::write() {
         loc);
   for (const Range &range : op.createLoopRanges(b, loc))
     sizes.push_back(getValueOrCreateConstantIndexOp(b, loc, range.size));
-  depth = index(1);
+  depth = countRounds(b, loc, product.reductionLoops, sizes);
   knownDepth = 1;
   for (unsigned each : product.reductionLoops) {
-    depth = arith::MulIOp::create(b, loc, depth, sizes[each]);
     int64_t length = op.getStaticLoopRanges()[each];
     knownDepth =
         ShapedType::isDynamic(length) || ShapedType::isDynamic(knownDepth)

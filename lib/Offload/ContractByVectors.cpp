@@ -49,7 +49,6 @@ private:
     return memref::LoadOp::create(b, loc, operand->get(),
                                   product.getPlace(b, operand, indices));
   }
-  void setReduction(Value number);
   void pack(Value from, Value count, Value column, Value full);
   void writeRows(Value from, Value count, Value column, Value full);
   SmallVector<Value> loadSums(Value row, Value column, Value full);
@@ -90,16 +89,6 @@ void VectorWriter::loop(Value to, int64_t step,
   body(created.getInductionVar());
 }
 
-/// The reduction's loops in step `number` of all.
-void VectorWriter::setReduction(Value number) {
-  SmallVector<Value> own;
-  for (unsigned each : product.reductionLoops)
-    own.push_back(sizes[each]);
-  for (auto [each, value] :
-       llvm::zip(product.reductionLoops, delinearize(b, loc, number, own)))
-    indices[each] = value;
-}
-
 /// Whether columns that are side by side are so in memory.
 bool VectorWriter::isContiguous(OpOperand *operand) {
   AffineMap map = op.getMatchingIndexingMap(operand);
@@ -118,7 +107,7 @@ void VectorWriter::pack(Value from, Value count, Value column, Value full) {
       min(arith::SubIOp::create(b, loc, sizes[product.columnLoop], column),
           index(columns));
   loop(count, 1, [&](Value step) {
-    setReduction(add(from, step));
+    setIndices(b, loc, add(from, step), product.reductionLoops, sizes, indices);
     auto byElement = [&] {
       loop(left, 1, [&](Value each) {
         indices[product.columnLoop] = add(column, each);
@@ -231,7 +220,8 @@ void VectorWriter::writeRows(Value from, Value count, Value column,
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(steps.getBody());
       Value step = steps.getInductionVar();
-      setReduction(add(from, step));
+      setIndices(b, loc, add(from, step), product.reductionLoops, sizes,
+                 indices);
       Value column = vector::LoadOp::create(b, loc, columnType, packed,
                                             ValueRange{step, index(0)});
       SmallVector<Value> next;
@@ -266,9 +256,7 @@ void VectorWriter::write() {
     packed = allocate({steps, columns}, columnType.getElementType());
     partial = allocate({columns}, sumType.getElementType());
   }
-  depth = index(1);
-  for (unsigned each : product.reductionLoops)
-    depth = arith::MulIOp::create(b, loc, depth, sizes[each]);
+  depth = countRounds(b, loc, product.reductionLoops, sizes);
   for (unsigned each : product.otherLoops) {
     auto created = scf::ForOp::create(b, loc, index(0), sizes[each], index(1));
     b.setInsertionPointToStart(created.getBody());

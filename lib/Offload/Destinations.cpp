@@ -65,6 +65,118 @@ static bool isForSourceOnly(Value memory, Value source) {
   return memory != nullptr;
 }
 
+/// The operand of an op in the loop's body that writes `argument`, one of the
+/// loop's, element by element as the op reads `input`, which is `output` or a
+/// slice of it; null: there is none.
+static OpOperand *findSameElements(OpOperand &input, Value output,
+                                   BlockArgument argument) {
+  auto op = dyn_cast<linalg::GenericOp>(input.getOwner());
+  if (!op || op.getNumReductionLoops() ||
+      !op.getMatchingIndexingMap(&input).isIdentity())
+    return nullptr;
+  auto getSlice = [](Value value) {
+    return value.getDefiningOp<tensor::ExtractSliceOp>();
+  };
+  tensor::ExtractSliceOp from = getSlice(input.get());
+  for (OpOperand &init : op.getDpsInitsMutable()) {
+    tensor::ExtractSliceOp to = getSlice(init.get());
+    if ((to ? to.getSource() : init.get()) != argument ||
+        !op.getMatchingIndexingMap(&init).isIdentity())
+      continue;
+    bool isSame = from && to
+                      ? from.getSource() == output &&
+                            from.getType() == to.getType() &&
+                            from.getMixedOffsets() == to.getMixedOffsets() &&
+                            from.getMixedSizes() == to.getMixedSizes() &&
+                            from.getMixedStrides() == to.getMixedStrides()
+                      : !to && input.get() == output;
+    if (isSame)
+      return &init;
+  }
+  return nullptr;
+}
+
+/// What a loop's body reads of a tensor: its uses, and those of its slices.
+static SmallVector<OpOperand *> findReads(scf::ForallOp loop, Value tensor) {
+  SmallVector<OpOperand *> reads;
+  for (OpOperand &use : tensor.getUses()) {
+    if (!loop->isProperAncestor(use.getOwner()))
+      continue;
+    if (auto slice = dyn_cast<tensor::ExtractSliceOp>(use.getOwner()))
+      for (OpOperand &ofSlice : slice->getUses())
+        reads.push_back(&ofSlice);
+    else
+      reads.push_back(&use);
+  }
+  return reads;
+}
+
+/// Where an op of a loop's body overwrites, element by element, what the loop's
+/// destination held before, it reads that there: read from around the loop it
+/// would have to be kept.
+static void readInDestinations(scf::ForallOp loop) {
+  for (auto [output, argument] :
+       llvm::zip(loop.getOutputs(), loop.getRegionIterArgs()))
+    for (OpOperand *read : findReads(loop, output))
+      if (OpOperand *init = findSameElements(*read, output, argument))
+        read->set(init->get());
+}
+
+/// Whether a loop that is to compute what becomes of `memory` in the place of
+/// `destination` also reads that, but for the elements that it writes.
+static bool readsDestination(Value memory, Value destination) {
+  for (; memory && memory.hasOneUse();
+       memory = getSuccessor(*memory.use_begin())) {
+    OpOperand &use = *memory.use_begin();
+    auto loop = dyn_cast<scf::ForallOp>(use.getOwner());
+    if (!loop)
+      continue;
+    BlockArgument argument = loop.getTiedBlockArgument(&use);
+    if (llvm::any_of(findReads(loop, destination), [&](OpOperand *read) {
+          return !findSameElements(*read, destination, argument);
+        }))
+      return true;
+  }
+  return false;
+}
+
+/// Whether a round computes with what the round before has computed.
+static bool isRecurrent(scf::ForOp loop) {
+  SmallVector<Value> worklist(loop.getRegionIterArgs());
+  while (!worklist.empty()) {
+    Value value = worklist.pop_back_val();
+    if (!isa<TensorType>(value.getType()))
+      continue;
+    for (OpOperand &use : value.getUses()) {
+      Operation *user = use.getOwner();
+      if (isa<tensor::ExtractSliceOp, tensor::CollapseShapeOp,
+              tensor::ExpandShapeOp, tensor::CastOp>(user))
+        llvm::append_range(worklist, user->getResults());
+      else if (auto op = dyn_cast<linalg::LinalgOp>(user);
+               op &&
+               (op.isDpsInput(&use) || op.payloadUsesValueFromOperand(&use)))
+        return true;
+      else if (auto inner = dyn_cast<scf::ForallOp>(user))
+        worklist.push_back(inner.getTiedBlockArgument(&use));
+    }
+  }
+  return false;
+}
+
+/// Rounds that wait for each other use one memory.
+static void leaveLoops(Operation *root) {
+  root->walk([&](tensor::EmptyOp empty) {
+    auto loop = dyn_cast<scf::ForOp>(empty->getParentOp());
+    while (loop && isRecurrent(loop) &&
+           llvm::all_of(empty->getOperands(), [&](Value size) {
+             return loop.isDefinedOutsideOfLoop(size);
+           })) {
+      empty->moveBefore(loop);
+      loop = dyn_cast<scf::ForOp>(empty->getParentOp());
+    }
+  });
+}
+
 LogicalResult offload::computeInDestinations(Operation *root) {
   IRRewriter rewriter(root->getContext());
   bufferization::OneShotBufferizationOptions options;
@@ -74,15 +186,21 @@ LogicalResult offload::computeInDestinations(Operation *root) {
     return failure();
   // That a memref is written is no matter of tensors: upstream's analysis does
   // not see that it ends what was there.
-  return bufferization::eliminateEmptyTensors(
-      rewriter, root, state,
-      [](RewriterBase &rewriter, SubsetInsertionOpInterface op,
-         tensor::EmptyOp empty, Operation *user) -> Value {
-        auto copy = dyn_cast<bufferization::MaterializeInDestinationOp>(
-            op.getOperation());
-        if (copy && isa<BaseMemRefType>(copy.getDest().getType()) &&
-            !isForSourceOnly(empty, copy.getSource()))
-          return Value();
-        return bufferization::buildSubsetExtraction(rewriter, op, empty, user);
-      });
+  if (failed(bufferization::eliminateEmptyTensors(
+          rewriter, root, state,
+          [](RewriterBase &rewriter, SubsetInsertionOpInterface op,
+             tensor::EmptyOp empty, Operation *user) -> Value {
+            auto copy = dyn_cast<bufferization::MaterializeInDestinationOp>(
+                op.getOperation());
+            if (copy && (isa<BaseMemRefType>(copy.getDest().getType())
+                             ? !isForSourceOnly(empty, copy.getSource())
+                             : readsDestination(empty, copy.getDest())))
+              return Value();
+            return bufferization::buildSubsetExtraction(rewriter, op, empty,
+                                                        user);
+          })))
+    return failure();
+  root->walk(readInDestinations);
+  leaveLoops(root);
+  return success();
 }

@@ -12,7 +12,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
 
 using namespace mlir;
@@ -48,7 +47,7 @@ private:
   void openInnermost(unsigned loop);
   SmallVector<Value> getPlace(OpOperand &operand);
   SmallVector<Value> compute(ValueRange outputs);
-  void loadInput(OpOperand &input);
+  void setInput(OpOperand *input);
   SmallVector<Value> load();
   void store(ValueRange values);
   /// Whether an output has one element for all rounds of the reduction loops.
@@ -77,13 +76,8 @@ void LoopWriter::open(ArrayRef<unsigned> loops) {
 }
 
 SmallVector<Value> LoopWriter::getPlace(OpOperand &operand) {
-  // What a reduced output's place does not depend on has no index yet.
-  SmallVector<Value> known(indices);
-  for (Value &index : known)
-    if (!index)
-      index = zero;
   return offload::applyMap(rewriter, loc, op.getMatchingIndexingMap(&operand),
-                           known);
+                           indices);
 }
 
 bool LoopWriter::isReduced(OpOperand &output) {
@@ -114,7 +108,7 @@ void LoopWriter::openInnermost(unsigned loop) {
   };
   for (OpOperand *input : op.getDpsInputOperands())
     if (!op.getMatchingIndexingMap(input).isFunctionOfDim(loop))
-      loadInput(*input);
+      setInput(input);
   for (Operation &inner : op.getBlock()->without_terminator()) {
     if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
       if (index.getDim() != loop)
@@ -127,38 +121,21 @@ void LoopWriter::openInnermost(unsigned loop) {
   open(loop);
 }
 
-void LoopWriter::loadInput(OpOperand &input) {
-  BlockArgument argument = op.getMatchingBlockArgument(&input);
-  if (argument.use_empty() || known.contains(argument))
-    return;
-  Value value = input.get();
-  if (isa<MemRefType>(value.getType()))
-    value = memref::LoadOp::create(rewriter, loc, value, getPlace(input));
-  known.map(argument, value);
+void LoopWriter::setInput(OpOperand *input) {
+  BlockArgument argument = op.getMatchingBlockArgument(input);
+  if (!argument.use_empty() && !known.contains(argument))
+    known.map(argument, offload::loadInput(rewriter, op, input, indices));
 }
 
 /// The body at the current indices.
 SmallVector<Value> LoopWriter::compute(ValueRange outputs) {
   for (OpOperand *input : op.getDpsInputOperands())
-    loadInput(*input);
+    setInput(input);
   IRMapping map(known);
   for (auto [output, value] : llvm::zip(op.getDpsInitsMutable(), outputs))
     if (value)
       map.map(op.getMatchingBlockArgument(&output), value);
-  for (Operation &inner : op.getBlock()->without_terminator()) {
-    if (inner.getNumResults() && llvm::all_of(inner.getResults(), [&](Value v) {
-          return map.contains(v);
-        }))
-      continue;
-    if (auto index = dyn_cast<linalg::IndexOp>(inner))
-      map.map(index.getResult(), indices[index.getDim()]);
-    else
-      rewriter.clone(inner, map);
-  }
-  SmallVector<Value> results;
-  for (Value value : op.getBlock()->getTerminator()->getOperands())
-    results.push_back(map.lookupOrDefault(value));
-  return results;
+  return offload::cloneBody(rewriter, op, indices, map);
 }
 
 /// A sum may be added up in any order: in several registers at a time, which is
@@ -183,10 +160,11 @@ void LoopWriter::reduce() {
   SmallVector<Value> values;
   for (OpOperand &output : op.getDpsInitsMutable())
     outputs.push_back(&output);
-  for (OpOperand *output : outputs)
+  for (OpOperand *output : outputs) {
     if (isReduced(*output))
       values.push_back(memref::LoadOp::create(rewriter, loc, output->get(),
                                               getPlace(*output)));
+  }
   scf::ForOp outermost;
   for (unsigned loop : reduction) {
     auto created =
@@ -213,9 +191,10 @@ void LoopWriter::reduce() {
     if (isReduced(*output)) {
       allowAnyOrder(value, sum);
       results.push_back(value);
-    } else
+    } else {
       memref::StoreOp::create(rewriter, loc, value, output->get(),
                               getPlace(*output));
+    }
   }
   // Each loop hands on what the one in it gives.
   while (true) {
@@ -230,24 +209,33 @@ void LoopWriter::reduce() {
   for (unsigned reduced : reduction)
     indices[reduced] = Value();
   next = 0;
-  for (OpOperand *output : outputs)
+  for (OpOperand *output : outputs) {
     if (isReduced(*output))
       memref::StoreOp::create(rewriter, loc, results[next++], output->get(),
                               getPlace(*output));
+  }
 }
 
 /// The loop that the operand of most dimensions has as its last one; of several
 /// such, most of them.
 unsigned LoopWriter::findInnermost() {
-  SmallVector<int64_t> votes(indices.size());
+  // The number of dimensions, and how many operands have so many.
+  SmallVector<std::pair<unsigned, unsigned>> votes(indices.size());
   for (OpOperand &operand : op->getOpOperands()) {
     if (!isa<MemRefType>(operand.get().getType()))
       continue;
     AffineMap map = op.getMatchingIndexingMap(&operand);
     if (!map.getNumResults())
       continue;
-    if (auto dim = dyn_cast<AffineDimExpr>(map.getResults().back()))
-      votes[dim.getPosition()] += int64_t(1) << 4 * map.getNumResults();
+    auto dim = dyn_cast<AffineDimExpr>(map.getResults().back());
+    if (!dim)
+      continue;
+    auto &[most, count] = votes[dim.getPosition()];
+    if (map.getNumResults() > most) {
+      most = map.getNumResults();
+      count = 0;
+    }
+    count += map.getNumResults() == most;
   }
   return std::distance(votes.begin(), llvm::max_element(votes));
 }
@@ -276,21 +264,12 @@ void LoopWriter::writeOneThread() {
 
 void LoopWriter::writeThreads(Value thread, int64_t threads) {
   OpBuilder::InsertionGuard guard(rewriter);
-  Value count = one;
-  SmallVector<Value> own;
-  for (unsigned loop : parallel) {
-    own.push_back(sizes[loop]);
-    count = count == one
-                ? sizes[loop]
-                : arith::MulIOp::create(rewriter, loc, count, sizes[loop]);
-  }
+  Value count = offload::countRounds(rewriter, loc, parallel, sizes);
   Value step = arith::ConstantIndexOp::create(rewriter, loc, threads);
   auto turns = scf::ForOp::create(rewriter, loc, thread, count, step);
   rewriter.setInsertionPointToStart(turns.getBody());
-  for (auto [loop, index] :
-       llvm::zip(parallel, offload::delinearize(rewriter, loc,
-                                                turns.getInductionVar(), own)))
-    indices[loop] = index;
+  offload::setIndices(rewriter, loc, turns.getInductionVar(), parallel, sizes,
+                      indices);
   reduce();
 }
 
@@ -329,6 +308,55 @@ SmallVector<Value> offload::delinearize(OpBuilder &builder, Location loc,
     number = arith::DivUIOp::create(builder, loc, number, sizes[i]);
   }
   return result;
+}
+
+Value offload::countRounds(OpBuilder &builder, Location loc,
+                           ArrayRef<unsigned> loops, ArrayRef<Value> sizes) {
+  Value count;
+  for (unsigned loop : loops)
+    count = count ? arith::MulIOp::create(builder, loc, count, sizes[loop])
+                  : sizes[loop];
+  return count ? count
+               : arith::ConstantIndexOp::create(builder, loc, 1).getResult();
+}
+
+void offload::setIndices(OpBuilder &builder, Location loc, Value number,
+                         ArrayRef<unsigned> loops, ArrayRef<Value> sizes,
+                         MutableArrayRef<Value> indices) {
+  SmallVector<Value> own;
+  for (unsigned loop : loops)
+    own.push_back(sizes[loop]);
+  for (auto [loop, index] :
+       llvm::zip(loops, delinearize(builder, loc, number, own)))
+    indices[loop] = index;
+}
+
+Value offload::loadInput(OpBuilder &builder, linalg::LinalgOp op,
+                         OpOperand *input, ArrayRef<Value> indices) {
+  if (!isa<MemRefType>(input->get().getType()))
+    return input->get();
+  return memref::LoadOp::create(builder, op.getLoc(), input->get(),
+                                applyMap(builder, op.getLoc(),
+                                         op.getMatchingIndexingMap(input),
+                                         indices));
+}
+
+SmallVector<Value> offload::cloneBody(OpBuilder &builder, linalg::LinalgOp op,
+                                      ArrayRef<Value> indices, IRMapping &map) {
+  for (Operation &inner : op.getBlock()->without_terminator()) {
+    if (inner.getNumResults() && llvm::all_of(inner.getResults(), [&](Value v) {
+          return map.contains(v);
+        }))
+      continue;
+    if (auto index = dyn_cast<linalg::IndexOp>(inner))
+      map.map(index.getResult(), indices[index.getDim()]);
+    else
+      builder.clone(inner, map);
+  }
+  SmallVector<Value> results;
+  for (Value value : op.getBlock()->getTerminator()->getOperands())
+    results.push_back(map.lookupOrDefault(value));
+  return results;
 }
 
 void offload::makeLoops(RewriterBase &rewriter, linalg::LinalgOp op) {

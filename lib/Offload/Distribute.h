@@ -9,6 +9,7 @@
 #define GPUASYNC_LIB_OFFLOAD_DISTRIBUTE_H
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/IRMapping.h"
 
 namespace mlir::gpuasync::offload {
 
@@ -29,6 +30,12 @@ void distribute(RewriterBase &rewriter, linalg::LinalgOp op, Value thread,
 bool reduceByThreads(RewriterBase &rewriter, linalg::LinalgOp op, Value thread,
                      int64_t threads);
 
+/// Replaces all of a block's ops by what its threads do, each with elements of
+/// a row that stay in registers. False, with nothing done, if the ops do not
+/// reduce rows and compute with what they come to, or sizes are not known.
+bool rowsByThreads(RewriterBase &rewriter, ArrayRef<linalg::LinalgOp> ops,
+                   Value thread, int64_t threads);
+
 /// The op that adds an element to result number `result`, or the like, if it
 /// has a neutral element; else null.
 Operation *findCombiner(linalg::LinalgOp op, unsigned result);
@@ -43,6 +50,24 @@ SmallVector<Value> applyMap(OpBuilder &builder, Location loc, AffineMap map,
 /// The indices in a space of `sizes` of the element of number `number`.
 SmallVector<Value> delinearize(OpBuilder &builder, Location loc, Value number,
                                ArrayRef<Value> sizes);
+
+/// How many rounds these loops have together.
+Value countRounds(OpBuilder &builder, Location loc, ArrayRef<unsigned> loops,
+                  ArrayRef<Value> sizes);
+
+/// Sets the indices of these loops to those of their round number `number`.
+void setIndices(OpBuilder &builder, Location loc, Value number,
+                ArrayRef<unsigned> loops, ArrayRef<Value> sizes,
+                MutableArrayRef<Value> indices);
+
+/// The element at these indices of an op's input: the input if it is a number.
+Value loadInput(OpBuilder &builder, linalg::LinalgOp op, OpOperand *input,
+                ArrayRef<Value> indices);
+
+/// What the op's body gives at these indices. `map` has its arguments and
+/// whatever else is computed.
+SmallVector<Value> cloneBody(OpBuilder &builder, linalg::LinalgOp op,
+                             ArrayRef<Value> indices, IRMapping &map);
 
 } // namespace mlir::gpuasync::offload
 

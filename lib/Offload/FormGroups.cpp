@@ -162,14 +162,14 @@ SmallVector<unsigned> Group::findRowsAndColumns() {
   if (!contraction)
     return found;
   if (std::optional<Contraction> product = Contraction::match(contraction))
-    for (auto [loop, own] : llvm::enumerate(loopsOf[contraction]))
-      if (tileable.test(loop) &&
-          (own == int(product->rowLoop) || own == int(product->columnLoop)))
-        found.push_back(loop);
+    for (unsigned wanted : {product->rowLoop, product->columnLoop})
+      for (auto [loop, own] : llvm::enumerate(loopsOf[contraction]))
+        if (tileable.test(loop) && own == int(wanted))
+          found.push_back(loop);
   for (int loop = tileable.find_last(); loop >= 0 && found.size() < 2;
        loop = tileable.find_prev(loop))
     if (!llvm::is_contained(found, loop))
-      found.push_back(loop);
+      found.insert(found.begin(), loop);
   return found;
 }
 

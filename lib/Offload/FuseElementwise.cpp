@@ -70,6 +70,52 @@ static bool mayFuse(OpOperand *operand) {
          consumer.getMatchingIndexingMap(operand).isPermutation();
 }
 
+/// Whether nothing of the block computes with it: what is behind does.
+static bool isForLater(Value value, Operation *but = nullptr) {
+  return llvm::all_of(value.getUsers(), [&](Operation *user) {
+    return user == but || user->hasTrait<OpTrait::IsTerminator>();
+  });
+}
+
+/// What a block gives out with something that is computed of it, element by
+/// element, is computed by one op: of the state of a recurrent network, say.
+/// Whether there was any.
+static bool computeTogether(Operation *root) {
+  IRRewriter rewriter(root->getContext());
+  bool changed = false;
+  SmallVector<linalg::GenericOp> ops;
+  root->walk([&](linalg::GenericOp op) { ops.push_back(op); });
+  for (linalg::GenericOp op : ops) {
+    if (!op.hasPureTensorSemantics() || op.getNumReductionLoops() ||
+        op->use_empty() || !llvm::all_of(op->getResults(), [](Value result) {
+          return isForLater(result);
+        }))
+      continue;
+    for (OpOperand *input : op.getDpsInputOperands()) {
+      auto producer = input->get().getDefiningOp<linalg::GenericOp>();
+      if (!producer || producer->getBlock() != op->getBlock() ||
+          producer->getNumResults() != 1 || producer.getNumReductionLoops() ||
+          !isForLater(input->get(), op) ||
+          !op.getMatchingIndexingMap(input).isIdentity() ||
+          !producer.getIndexingMapMatchingResult(producer->getOpResult(0))
+               .isIdentity() ||
+          !linalg::areElementwiseOpsFusable(input))
+        continue;
+      rewriter.setInsertionPoint(op);
+      auto fused = linalg::fuseElementwiseOps(rewriter, input);
+      if (failed(fused))
+        continue;
+      for (auto [before, now] : fused->replacements)
+        rewriter.replaceAllUsesWith(before, now);
+      rewriter.eraseOp(op);
+      rewriter.eraseOp(producer);
+      changed = true;
+      break;
+    }
+  }
+  return changed;
+}
+
 /// A place of the result is one of the coordinates', then one of the source's
 /// without the dimensions that these say.
 static void generateGathered(tensor::GatherOp gather, IRRewriter &rewriter) {
@@ -162,12 +208,9 @@ struct FuseElementwise
     }
     if (failed(generalize()))
       return signalPassFailure();
-    RewritePatternSet patterns(context);
-    linalg::populateElementwiseOpsFusionPatterns(patterns, mayFuse);
-    linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
-    linalg::GenericOp::getCanonicalizationPatterns(patterns, context);
-    tensor::populateFoldTensorEmptyPatterns(patterns);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+    if (failed(fuse()))
+      return signalPassFailure();
+    if (computeTogether(getOperation()) && failed(fuse()))
       return signalPassFailure();
     readElements();
     splitDestinations(getOperation());
@@ -175,17 +218,71 @@ struct FuseElementwise
 
 private:
   LogicalResult generalize();
+  LogicalResult fuse();
   void readElements();
 };
 } // namespace
+
+LogicalResult FuseElementwise::fuse() {
+  RewritePatternSet patterns(&getContext());
+  linalg::populateElementwiseOpsFusionPatterns(patterns, mayFuse);
+  linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
+  linalg::GenericOp::getCanonicalizationPatterns(patterns, &getContext());
+  tensor::populateFoldTensorEmptyPatterns(patterns);
+  return applyPatternsGreedily(getOperation(), std::move(patterns));
+}
 
 static bool hasNoElements(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor && llvm::is_contained(tensor.getShape(), 0);
 }
 
-/// A fill, and a copy into it, if what is around is one value. Upstream's makes
-/// fills of constants of arith only.
+/// Each element is read where it is, or what is around.
+static void padByElements(tensor::PadOp pad, Value around, Value memory,
+                          IRRewriter &rewriter) {
+  Location loc = pad.getLoc();
+  unsigned rank = pad.getResultType().getRank();
+  SmallVector<Value> low;
+  for (OpFoldResult each : pad.getMixedLowPad())
+    low.push_back(getValueOrCreateConstantIndexOp(rewriter, loc, each));
+  auto created = linalg::GenericOp::create(
+      rewriter, loc, memory.getType(), ValueRange(), memory,
+      AffineMap::getMultiDimIdentityMap(rank, rewriter.getContext()),
+      SmallVector<utils::IteratorType>(rank, utils::IteratorType::parallel),
+      [&](OpBuilder &builder, Location loc, ValueRange) {
+        Value isThere;
+        SmallVector<Value> place;
+        for (unsigned dim = 0; dim < rank; ++dim) {
+          int64_t size = pad.getSourceType().getDimSize(dim);
+          auto constant = [&](int64_t value) {
+            return arith::ConstantIndexOp::create(builder, loc, value);
+          };
+          Value index = arith::SubIOp::create(
+              builder, loc, linalg::IndexOp::create(builder, loc, dim),
+              low[dim]);
+          // One in front of the first is a large number, too.
+          Value isIn = arith::CmpIOp::create(
+              builder, loc, arith::CmpIPredicate::ult, index, constant(size));
+          isThere = isThere ? arith::AndIOp::create(builder, loc, isThere, isIn)
+                            : isIn;
+          place.push_back(
+              arith::SelectOp::create(builder, loc, isIn, index, constant(0)));
+        }
+        Value value =
+            tensor::ExtractOp::create(builder, loc, pad.getSource(), place);
+        linalg::YieldOp::create(
+            builder, loc,
+            arith::SelectOp::create(builder, loc, isThere, value, around)
+                .getResult());
+      });
+  Value result = created.getResult(0);
+  if (result.getType() != pad.getResultType())
+    result = tensor::CastOp::create(rewriter, loc, pad.getResultType(), result);
+  rewriter.replaceOp(pad, result);
+}
+
+/// A fill, and a copy into it, if what is around is one value: what is computed
+/// is computed there. Upstream's makes fills of constants of arith only.
 static bool padByFill(tensor::PadOp pad, IRRewriter &rewriter) {
   Value around = pad.getConstantPaddingValue();
   ReifiedRankedShapedTypeDims shape;
@@ -197,8 +294,24 @@ static bool padByFill(tensor::PadOp pad, IRRewriter &rewriter) {
   RankedTensorType type = pad.getResultType();
   Value memory = tensor::EmptyOp::create(
       rewriter, loc, shape.front(), type.getElementType(), type.getEncoding());
+  if (isa<BlockArgument>(pad.getSource()) && type.getRank() &&
+      pad.getSourceType().hasStaticShape() &&
+      !hasNoElements(pad.getSourceType())) {
+    padByElements(pad, around, memory, rewriter);
+    return true;
+  }
+  Operation *made = around.getDefiningOp();
+  if (made && made->hasTrait<OpTrait::ConstantLike>() &&
+      type.hasStaticShape()) {
+    // It is there before what is computed there.
+    rewriter.moveOpBefore(memory.getDefiningOp(), pad->getBlock(),
+                          pad->getBlock()->begin());
+    rewriter.setInsertionPointAfter(memory.getDefiningOp());
+    around = rewriter.clone(*made)->getResult(0);
+  }
   Value filled =
       linalg::FillOp::create(rewriter, loc, around, memory).getResult(0);
+  rewriter.setInsertionPoint(pad);
   SmallVector<OpFoldResult> ones(type.getRank(), rewriter.getIndexAttr(1));
   Value result = filled;
   if (!hasNoElements(pad.getSourceType()))
@@ -279,14 +392,19 @@ static void dropNothing(Operation *root, IRRewriter &rewriter) {
     rewriter.setInsertionPoint(op);
     if (!isa<tensor::TensorDialect, linalg::LinalgDialect>(op->getDialect()))
       continue;
-    for (OpResult result : op->getResults())
-      if (auto type = dyn_cast<RankedTensorType>(result.getType());
-          type && type.hasStaticShape() && hasNoElements(type) &&
-          !isa<tensor::EmptyOp>(op))
-        rewriter.replaceAllUsesWith(
-            result,
-            tensor::EmptyOp::create(rewriter, op->getLoc(), type.getShape(),
-                                    type.getElementType()));
+    ReifiedRankedShapedTypeDims shapes;
+    for (OpResult result : op->getResults()) {
+      auto type = dyn_cast<RankedTensorType>(result.getType());
+      if (!type || !hasNoElements(type) || isa<tensor::EmptyOp>(op) ||
+          (shapes.empty() && failed(reifyResultShapes(rewriter, op, shapes))))
+        continue;
+      Value empty = tensor::EmptyOp::create(rewriter, op->getLoc(),
+                                            shapes[result.getResultNumber()],
+                                            type.getElementType());
+      if (empty.getType() != type)
+        empty = tensor::CastOp::create(rewriter, op->getLoc(), type, empty);
+      rewriter.replaceAllUsesWith(result, empty);
+    }
     if (isOpTriviallyDead(op)) {
       rewriter.eraseOp(op);
       continue;

@@ -202,6 +202,13 @@ LogicalResult LaunchTiles::writeBlock(gpu::LaunchOp launch, bool isThread) {
       writers.push_back(op);
   });
   Value thread = launch.getThreadIds().x;
+  SmallVector<linalg::LinalgOp> ofBlock;
+  for (Operation *op : writers)
+    if (op->getParentOp() == launch && isa<linalg::LinalgOp>(op))
+      ofBlock.push_back(cast<linalg::LinalgOp>(op));
+  if (isShared && ofBlock.size() == writers.size() &&
+      rowsByThreads(rewriter, ofBlock, thread, schedule.threads))
+    return keepInBlock(launch, isThread);
   for (Operation *op : writers) {
     bool isOfThread =
         !isShared || llvm::any_of(ofThreads, [&](Operation *loop) {

@@ -34,14 +34,24 @@ namespace {
 struct Offload : public gpuasync::impl::GPUAsyncOffloadBase<Offload> {
   using Base::Base;
   void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<affine::AffineDialect, bufferization::BufferizationDialect,
-                    gpu::GPUDialect, linalg::LinalgDialect, scf::SCFDialect,
-                    tensor::TensorDialect>();
+    // Those of the steps, which are pipelines of their own.
+    registry.insert<bufferization::BufferizationDialect, gpu::GPUDialect>();
+    OpPassManager steps(func::FuncOp::getOperationName());
+    steps.addPass(createLowerAffinePass());
+    steps.addPass(createGPUAsyncHostScalars());
+    steps.addPass(createGPUAsyncFuseElementwise());
+    steps.addPass(createGPUAsyncFormGroups());
+    steps.addPass(createGPUAsyncReturnByDestination());
+    steps.addPass(bufferization::createOwnershipBasedBufferDeallocationPass());
+    steps.addPass(createGPUAsyncLaunchTiles());
+    steps.addPass(createGPUAsyncPlaceMemory());
+    steps.getDependentDialects(registry);
   }
   void runOnOperation() override;
 
 private:
   LogicalResult run(ArrayRef<func::FuncOp> functions);
+  LogicalResult makeKernels();
   LogicalResult reportLeft(ArrayRef<func::FuncOp> functions);
 };
 } // namespace
@@ -221,12 +231,25 @@ LogicalResult Offload::reportLeft(ArrayRef<func::FuncOp> functions) {
   return failure(isError);
 }
 
-void Offload::runOnOperation() {
-  if (mode == OffloadMode::Off)
-    return;
+/// Says which arguments do not stay on the device though they are to.
+static void warnOfResidents(ModuleOp module) {
+  for (auto function : module.getOps<func::FuncOp>())
+    for (BlockArgument argument : function.getArguments())
+      if (function.getArgAttr(argument.getArgNumber(),
+                              GPUAsyncDialect::getResidentName()) &&
+          llvm::none_of(argument.getUsers(), llvm::IsaPred<ResidentOp>))
+        function.emitWarning()
+            << "argument " << argument.getArgNumber()
+            << " is to stay on the device (gpu_async.resident), but no kernel "
+               "that is made of linalg ops, tensors or parallel loops reads "
+               "it: a function with device work of its own has the op "
+               "gpu_async.resident for that";
+}
+
+LogicalResult Offload::makeKernels() {
   SmallVector<func::FuncOp> functions = findWanted(getOperation());
   if (functions.empty())
-    return;
+    return success();
   bool hasOwn =
       getOperation()
           .walk([&](Operation *op) {
@@ -240,9 +263,17 @@ void Offload::runOnOperation() {
     inliner.addPass(createInlinerPass());
     inliner.addPass(createSymbolDCEPass());
     if (failed(runPipeline(inliner, getOperation())))
-      return signalPassFailure();
+      return failure();
     functions = findWanted(getOperation());
   }
-  if (failed(run(functions)) || failed(reportLeft(functions)))
-    signalPassFailure();
+  return success(succeeded(run(functions)) && succeeded(reportLeft(functions)));
+}
+
+void Offload::runOnOperation() {
+  if (mode == OffloadMode::Off)
+    return;
+  if (failed(makeKernels()))
+    return signalPassFailure();
+  if (place == PlaceMode::Copy)
+    warnOfResidents(getOperation());
 }

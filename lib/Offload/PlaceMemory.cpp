@@ -6,6 +6,8 @@
 // control flow they went through.
 //===----------------------------------------------------------------------===//
 
+#include "GPUAsync/Analysis/Memory/KernelEffects.h"
+#include "GPUAsync/IR/GPUAsyncOps.h"
 #include "GPUAsync/Offload/Passes.h"
 #include "Schedule.h"
 
@@ -49,7 +51,8 @@ struct PlaceMemory
 
 private:
   void findPieces();
-  void addUser(Piece &piece, Value value, Operation *user);
+  void addUser(Piece &piece, Value value, Operation *user,
+               KernelTable &kernels);
   LogicalResult placePiece(Piece &piece);
   void putConstantsIntoKernels();
   /// Whether it is an argument that the caller has put on the device.
@@ -57,6 +60,8 @@ private:
     return place == PlaceMode::Off && isa<BlockArgument>(origin) &&
            origin.getParentRegion() == &getOperation().getFunctionBody();
   }
+  bool isKept(Value origin);
+  LogicalResult keep(Piece &piece, Value origin);
   void registerPiece(Piece &piece);
   void shadow(Piece &piece, Value origin);
   void copyElement(Operation *op);
@@ -78,7 +83,8 @@ static bool mayWrite(Operation *op, Value value) {
   });
 }
 
-void PlaceMemory::addUser(Piece &piece, Value value, Operation *user) {
+void PlaceMemory::addUser(Piece &piece, Value value, Operation *user,
+                          KernelTable &kernels) {
   if (user->getParentOfType<gpu::LaunchOp>()) {
     piece.isInKernels = true;
     piece.isWritten |= mayWrite(user, value);
@@ -86,6 +92,13 @@ void PlaceMemory::addUser(Piece &piece, Value value, Operation *user) {
   }
   if (auto launch = dyn_cast<gpu::LaunchFuncOp>(user)) {
     piece.isInKernels = piece.isWritten = true;
+  } else if (auto call = dyn_cast<CallOp>(user)) {
+    const KernelEffects &effects =
+        kernels.lookupLibrary(call, call.getCalleeAttr());
+    piece.isInKernels = true;
+    for (auto [number, operand] : llvm::enumerate(call.getArguments()))
+      piece.isWritten |= operand == value &&
+                         (!effects.isKnown || effects.arguments[number].writes);
   } else if (auto copy = dyn_cast<gpu::MemcpyOp>(user)) {
     piece.isWritten |= copy.getDst() == value;
   } else if (auto copy = dyn_cast<memref::CopyOp>(user)) {
@@ -142,6 +155,7 @@ void PlaceMemory::findPieces() {
         same.unionSets(value.getAsOpaquePointer(), view.getAsOpaquePointer());
   }
   llvm::MapVector<void *, Piece> found;
+  KernelTable kernels;
   for (auto &[value, unused] : all) {
     Piece &piece = found[same.getLeaderValue(value.getAsOpaquePointer())];
     piece.values.push_back(value);
@@ -154,7 +168,7 @@ void PlaceMemory::findPieces() {
              maker)))
       piece.origins.push_back(value);
     for (Operation *user : value.getUsers())
-      addUser(piece, value, user);
+      addUser(piece, value, user, kernels);
   }
   for (auto &[leader, piece] : found)
     pieces.push_back(std::move(piece));
@@ -220,6 +234,65 @@ void PlaceMemory::registerPiece(Piece &piece) {
     builder.setInsertionPoint(free);
     setRegistered(builder, free.getMemref(), false);
   }
+}
+
+/// Whether it is an array of which the runtime keeps a copy on the device.
+bool PlaceMemory::isKept(Value origin) {
+  if (auto get = origin.getDefiningOp<memref::GetGlobalOp>()) {
+    auto global = SymbolTable::lookupNearestSymbolFrom<memref::GlobalOp>(
+        get, get.getNameAttr());
+    return global && global.getConstant() && !global.isExternal() &&
+           !global.isUninitialized() &&
+           global.getType().getLayout().isIdentity();
+  }
+  auto argument = dyn_cast<BlockArgument>(origin);
+  return argument && place == PlaceMode::Copy &&
+         argument.getOwner() == &getOperation().front() &&
+         getOperation().getArgAttr(argument.getArgNumber(),
+                                   GPUAsyncDialect::getResidentName());
+}
+
+/// Has the device read that copy, which is found before all work. The host goes
+/// on reading its own elements.
+LogicalResult PlaceMemory::keep(Piece &piece, Value origin) {
+  auto builder = OpBuilder::atBlockBegin(&getOperation().front());
+  Location loc = origin.getLoc();
+  auto type = dyn_cast<MemRefType>(origin.getType());
+  Value memory;
+  if (auto get = origin.getDefiningOp<memref::GetGlobalOp>()) {
+    memory = ConstantOp::create(builder, loc, type, get.getName());
+  } else {
+    if (piece.isWritten || !type ||
+        !(type.getLayout().isIdentity() ||
+          type.areTrailingDimsContiguous(type.getRank()))) {
+      auto argument = cast<BlockArgument>(origin);
+      return getOperation().emitError()
+             << "argument " << argument.getArgNumber() << " of type "
+             << origin.getType()
+             << " is to stay on the device (gpu_async.resident), but "
+             << (piece.isWritten ? "a kernel may write it"
+                                 : "its elements may have gaps between them")
+             << ": pass it without the attribute";
+    }
+    auto contiguous = MemRefType::get(type.getShape(), type.getElementType());
+    memory = ResidentOp::create(builder, loc, contiguous, origin);
+    if (contiguous != type)
+      memory = memref::CastOp::create(builder, loc, type, memory);
+  }
+  llvm::erase_if(piece.elements, [&](Operation *op) {
+    auto load = dyn_cast<memref::LoadOp>(op);
+    return load && load.getMemref() == origin;
+  });
+  origin.replaceUsesWithIf(memory, [](OpOperand &use) {
+    Operation *user = use.getOwner();
+    bool isOfHost =
+        isa<memref::LoadOp>(user) && !user->getParentOfType<gpu::LaunchOp>();
+    return !isOfHost &&
+           !isa<memref::DimOp, memref::DeallocOp, ResidentOp>(user);
+  });
+  if (Operation *get = origin.getDefiningOp(); get && get->use_empty())
+    get->erase();
+  return success();
 }
 
 /// Gives it memory on the device.
@@ -337,6 +410,18 @@ void PlaceMemory::putConstantsIntoKernels() {
 LogicalResult PlaceMemory::placePiece(Piece &piece) {
   if (!piece.isInKernels)
     return success();
+  SmallVector<Value> kept;
+  if (!piece.escape)
+    llvm::copy_if(piece.origins, std::back_inserter(kept), [&](Value origin) {
+      // Of a constant that other memory is taken for, a kernel has its own.
+      return isKept(origin) &&
+             !(piece.isWritten && origin.getDefiningOp<memref::GetGlobalOp>());
+    });
+  for (Value origin : kept) {
+    llvm::erase(piece.origins, origin);
+    if (failed(keep(piece, origin)))
+      return failure();
+  }
   SmallVector<Value> allocs, others;
   for (Value origin : piece.origins) {
     if (origin.getDefiningOp<gpu::AllocOp>() || isOnDevice(origin))
@@ -346,7 +431,8 @@ LogicalResult PlaceMemory::placePiece(Piece &piece) {
   }
   if (allocs.empty() && others.empty()) {
     if (device == OffloadDevice::GPU &&
-        llvm::any_of(piece.origins, [&](Value v) { return isOnDevice(v); }))
+        (!kept.empty() ||
+         llvm::any_of(piece.origins, [&](Value v) { return isOnDevice(v); })))
       for (Operation *op : piece.elements)
         copyElement(op);
     return success();
@@ -408,7 +494,7 @@ void PlaceMemory::runOnOperation() {
   SmallVector<memref::CopyOp> copies;
   bool hasKernels = false;
   getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (isa<gpu::LaunchOp, gpu::LaunchFuncOp>(op)) {
+    if (isa<gpu::LaunchOp, gpu::LaunchFuncOp, CallOp>(op)) {
       hasKernels = true;
       return WalkResult::skip();
     }
@@ -428,7 +514,10 @@ void PlaceMemory::runOnOperation() {
   if (device == OffloadDevice::GPU)
     putConstantsIntoKernels();
   findPieces();
-  for (Piece &piece : pieces)
-    if (failed(placePiece(piece)))
-      return signalPassFailure();
+  // The host waits for what was written; the end of other memory's
+  // registration, behind that, then waits for nothing more.
+  for (bool isWritten : {true, false})
+    for (Piece &piece : pieces)
+      if (piece.isWritten == isWritten && failed(placePiece(piece)))
+        return signalPassFailure();
 }

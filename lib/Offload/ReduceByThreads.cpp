@@ -8,12 +8,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "Distribute.h"
+#include "Lanes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/IRMapping.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -47,20 +47,7 @@ private:
   Value index(int64_t value) {
     return arith::ConstantIndexOp::create(b, loc, value);
   }
-  Value combine(Value before, Value value);
-  bool isAlongReduction();
   Value reduceOwn(Value lane);
-  void combineLanes(Value result, Value lane, Value isLane);
-  /// Where a lane of a result has its value.
-  Value getSlot(Value result, Value lane) {
-    Value outer = isAlongReduction() ? result : lane;
-    Value inner = isAlongReduction() ? lane : result;
-    return arith::AddIOp::create(
-        b, loc,
-        arith::MulIOp::create(b, loc, outer,
-                              index(isAlongReduction() ? lanes : results)),
-        inner);
-  }
 
   RewriterBase &b;
   linalg::LinalgOp op;
@@ -70,167 +57,62 @@ private:
   Operation *combiner;
   int64_t results, lanes;
   SmallVector<Value> sizes, indices;
-  Value memory;
 };
 } // namespace
-
-Value ReductionWriter::combine(Value before, Value value) {
-  IRMapping map;
-  BlockArgument argument = op.getMatchingBlockArgument(output);
-  for (Value operand : combiner->getOperands())
-    map.map(operand, operand == argument ? before : value);
-  return b.clone(*combiner, map)->getResult(0);
-}
-
-/// Whether elements that one result is made of are side by side.
-bool ReductionWriter::isAlongReduction() {
-  size_t most = 0;
-  bool found = true;
-  for (OpOperand *input : op.getDpsInputOperands()) {
-    AffineMap map = op.getMatchingIndexingMap(input);
-    if (map.getNumResults() <= most || !isa<MemRefType>(input->get().getType()))
-      continue;
-    most = map.getNumResults();
-    found = false;
-    SmallVector<unsigned> loops;
-    op.getReductionDims(loops);
-    for (unsigned loop : loops)
-      found |= map.getResult(map.getNumResults() - 1).isFunctionOfDim(loop);
-  }
-  return found;
-}
 
 /// What the thread's elements come to.
 Value ReductionWriter::reduceOwn(Value lane) {
   SmallVector<unsigned> loops;
   op.getReductionDims(loops);
-  SmallVector<Value> own;
-  Value count = index(1);
-  for (unsigned loop : loops) {
-    own.push_back(sizes[loop]);
-    count = arith::MulIOp::create(b, loc, count, sizes[loop]);
-  }
+  Value count = countRounds(b, loc, loops, sizes);
   Value neutral =
       arith::ConstantOp::create(b, loc, *arith::getNeutralElement(combiner));
   auto turns = scf::ForOp::create(b, loc, lane, count, index(lanes), neutral);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(turns.getBody());
-  for (auto [loop, value] :
-       llvm::zip(loops, delinearize(b, loc, turns.getInductionVar(), own)))
-    indices[loop] = value;
+  setIndices(b, loc, turns.getInductionVar(), loops, sizes, indices);
   IRMapping map;
   for (OpOperand *input : op.getDpsInputOperands()) {
     BlockArgument argument = op.getMatchingBlockArgument(input);
-    if (argument.use_empty())
-      continue;
-    Value value = input->get();
-    if (isa<MemRefType>(value.getType()))
-      value = memref::LoadOp::create(
-          b, loc, value,
-          applyMap(b, loc, op.getMatchingIndexingMap(input), indices));
-    map.map(argument, value);
+    if (!argument.use_empty())
+      map.map(argument, loadInput(b, op, input, indices));
   }
   map.map(op.getMatchingBlockArgument(output), turns.getRegionIterArgs()[0]);
-  for (Operation &inner : op.getBlock()->without_terminator()) {
-    if (auto number = dyn_cast<linalg::IndexOp>(inner))
-      map.map(number.getResult(), indices[number.getDim()]);
-    else
-      b.clone(inner, map);
-  }
-  scf::YieldOp::create(
-      b, loc,
-      map.lookupOrDefault(op.getBlock()->getTerminator()->getOperand(0)));
+  scf::YieldOp::create(b, loc, cloneBody(b, op, indices, map));
   return turns.getResult(0);
-}
-
-/// Into the first lane: 16 of them at a time.
-void ReductionWriter::combineLanes(Value result, Value lane, Value isLane) {
-  for (int64_t left = lanes; left > 1;) {
-    int64_t together = std::min<int64_t>(left, 16);
-    left /= together;
-    gpu::BarrierOp::create(b, loc);
-    auto isFirst = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
-                                         lane, index(left));
-    auto branch = scf::IfOp::create(
-        b, loc, arith::AndIOp::create(b, loc, isFirst, isLane));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.thenBlock());
-    Value value;
-    for (int64_t i = 0; i < together; ++i) {
-      Value other = arith::AddIOp::create(b, loc, lane, index(i * left));
-      Value loaded = memref::LoadOp::create(b, loc, memory,
-                                            ValueRange{getSlot(result, other)});
-      value = value ? combine(value, loaded) : loaded;
-    }
-    memref::StoreOp::create(b, loc, value, memory,
-                            ValueRange{getSlot(result, lane)});
-  }
 }
 
 void ReductionWriter::write() {
   OpBuilder::InsertionGuard guard(b);
-  auto launch = op->getParentOfType<gpu::LaunchOp>();
-  memory = launch.addWorkgroupAttribution(
-      MemRefType::get({results * lanes},
-                      getElementTypeOrSelf(output->get().getType()),
-                      MemRefLayoutAttrInterface(),
-                      gpu::AddressSpaceAttr::get(b.getContext(),
-                                                 gpu::AddressSpace::Workgroup)),
-      loc);
   for (const Range &range : op.createLoopRanges(b, loc))
     sizes.push_back(getValueOrCreateConstantIndexOp(b, loc, range.size));
-  Value inner = index(isAlongReduction() ? lanes : results);
+  const bool isAlong = isAlongReduction(op);
+  Value inner = index(isAlong ? lanes : results);
   Value low = arith::RemUIOp::create(b, loc, thread, inner);
   Value high = arith::DivUIOp::create(b, loc, thread, inner);
-  Value result = isAlongReduction() ? high : low;
-  Value lane = isAlongReduction() ? low : high;
+  Value result = isAlong ? high : low;
+  Value lane = isAlong ? low : high;
   // Threads behind the last result do as that of it, and write nothing.
   SmallVector<unsigned> loops;
   op.getParallelDims(loops);
-  SmallVector<Value> own;
-  Value count = index(1);
-  for (unsigned loop : loops) {
-    own.push_back(sizes[loop]);
-    count = arith::MulIOp::create(b, loc, count, sizes[loop]);
-  }
+  Value count = countRounds(b, loc, loops, sizes);
   Value place = arith::MinUIOp::create(
       b, loc, result, arith::SubIOp::create(b, loc, count, index(1)));
-  for (auto [loop, value] : llvm::zip(loops, delinearize(b, loc, place, own)))
-    indices[loop] = value;
+  setIndices(b, loc, place, loops, sizes, indices);
 
-  Value mine = reduceOwn(lane);
-  // Threads that are too many are no lanes.
-  auto isLane = arith::AndIOp::create(
-      b, loc,
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, lane,
-                            index(lanes)),
-      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, result,
-                            index(results)));
-  auto branch = scf::IfOp::create(b, loc, isLane);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.thenBlock());
-    memref::StoreOp::create(b, loc, mine, memory,
-                            ValueRange{getSlot(result, lane)});
-  }
-  combineLanes(result, lane, isLane);
+  Lanes all(b, op, combiner, results, lanes, isAlong);
+  all.combine(reduceOwn(lane), result, lane);
   auto writes = arith::AndIOp::create(
       b, loc,
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, lane, index(0)),
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, result, count));
   auto write = scf::IfOp::create(b, loc, writes);
   b.setInsertionPointToStart(write.thenBlock());
-  SmallVector<Value> known(indices);
-  SmallVector<unsigned> reduced;
-  op.getReductionDims(reduced);
-  for (unsigned loop : reduced)
-    known[loop] = index(0);
   SmallVector<Value> to =
-      applyMap(b, loc, op.getMatchingIndexingMap(output), known);
+      applyMap(b, loc, op.getMatchingIndexingMap(output), indices);
   Value before = memref::LoadOp::create(b, loc, output->get(), to);
-  Value all =
-      memref::LoadOp::create(b, loc, memory, ValueRange{getSlot(result, lane)});
-  memref::StoreOp::create(b, loc, combine(before, all), output->get(), to);
+  memref::StoreOp::create(b, loc, all.combine(before, all.load(result)),
+                          output->get(), to);
 }
 
 bool offload::reduceByThreads(RewriterBase &rewriter, linalg::LinalgOp op,

@@ -12,6 +12,8 @@
 #include "mlir/Dialect/Linalg/IR/LinalgInterfaces.h"
 #include "mlir/IR/TypeUtilities.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace mlir::gpuasync;
 using namespace mlir::gpuasync::offload;
@@ -52,9 +54,9 @@ bool offload::isContraction(linalg::LinalgOp op) {
 /// Rows and columns are cut into tiles, the others into single rounds.
 void Schedule::chooseContraction(ArrayRef<int64_t> sizes,
                                  const llvm::BitVector &tileable,
-                                 ArrayRef<unsigned> cut, int64_t most,
+                                 ArrayRef<unsigned> cut, int64_t bytes,
                                  MutableArrayRef<int64_t> tile) const {
-  int64_t others = 1;
+  double others = 1;
   for (unsigned loop : tileable.set_bits())
     if (!llvm::is_contained(cut, loop)) {
       tile[loop] = 1;
@@ -74,30 +76,53 @@ void Schedule::chooseContraction(ArrayRef<int64_t> sizes,
                                                    : 8;
     return;
   }
-  auto countBlocks = [&](int64_t size) {
-    int64_t count = others;
-    for (unsigned loop : cut)
-      count *= ShapedType::isDynamic(sizes[loop])
-                   ? 1
-                   : llvm::divideCeil(sizes[loop], size);
-    return count;
-  };
-  // Time of a step of the reduction on each of the device's processors: loads
-  // of the operands from workgroup memory, or the products, and a share of what
-  // it takes to get the operands there.
-  auto estimate = [&](int64_t size) {
-    return llvm::divideCeil(countBlocks(size), blocks) *
-           (std::max<int64_t>(16, size * size / 128) + size / 8);
-  };
   bool isKnown = llvm::none_of(
       cut, [&](unsigned loop) { return ShapedType::isDynamic(sizes[loop]); });
-  int64_t size = isKnown ? most : std::min<int64_t>(most, 64);
-  if (isKnown && threads > 1)
-    for (int64_t smaller = most / 2; smaller >= 16; smaller /= 2)
-      if (estimate(smaller) < estimate(size))
-        size = smaller;
-  for (unsigned loop : cut)
-    tile[loop] = isLong(loop, size) ? size : sizes[loop];
+  auto set = [&](ArrayRef<int64_t> lengths) {
+    for (auto [loop, length] : llvm::zip(cut, lengths))
+      tile[loop] = isLong(loop, length) ? length : sizes[loop];
+  };
+  // What is kept of a tile, for what follows, is in the block's memory.
+  auto fits = [&](int64_t down, int64_t across) {
+    return down * across * bytes <= 16 << 10;
+  };
+  if (threads == 1 || cut.empty())
+    return set({contraction, contraction});
+  if (!isKnown) {
+    int64_t size = contraction / 2;
+    while (size > 16 && !fits(size, size))
+      size /= 2;
+    return set({size, size});
+  }
+  // Tiles of about the same length: no remainder, if there is such.
+  auto share = [](int64_t size, int64_t most) {
+    int64_t even = llvm::divideCeil(size, llvm::divideCeil(size, most));
+    return std::min<int64_t>(llvm::alignTo(even, 4), std::min(size, most));
+  };
+  const int64_t allRows = cut.size() == 2 ? sizes[cut.front()] : 1;
+  const int64_t allColumns = sizes[cut.back()];
+  // Time of a step of the reduction on each of the device's processors: loads
+  // of the operands from workgroup memory, or the products, and a share of what
+  // it takes to get the operands there; rows come in longer pieces. In 32nds.
+  double least = HUGE_VAL;
+  for (int64_t down = contraction; down >= 16; down /= 2)
+    for (int64_t across = contraction; across >= 16; across /= 2) {
+      int64_t rows = share(allRows, down);
+      int64_t columns = share(allColumns, across);
+      double count = others * llvm::divideCeil(allRows, rows) *
+                     llvm::divideCeil(allColumns, columns);
+      double time =
+          std::ceil(count / blocks) *
+          (std::max<int64_t>(512, rows * columns / 4) + rows + 4 * columns);
+      bool isSmallest = down == 16 && across == 16;
+      if (time < least && (fits(rows, columns) || isSmallest)) {
+        least = time;
+        if (cut.size() == 2)
+          set({rows, columns});
+        else
+          set({columns});
+      }
+    }
 }
 
 SmallVector<int64_t> Schedule::chooseTile(linalg::LinalgOp op,
@@ -108,16 +133,7 @@ SmallVector<int64_t> Schedule::chooseTile(linalg::LinalgOp op,
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   SmallVector<int64_t> tile(sizes.size(), 0);
   if (product) {
-    // What follows finds the product's tile in the block's memory.
-    int64_t most = contraction;
-    if (product != op && threads > 1)
-      while (most * most *
-                 getElementBytes(
-                     getElementTypeOrSelf(product->getResult(0).getType()))
-                     .value_or(16) >
-             16 << 10)
-        most /= 2;
-    chooseContraction(sizes, tileable, cut, std::max<int64_t>(most, 16), tile);
+    chooseContraction(sizes, tileable, cut, rowBytes, tile);
     return tile;
   }
   // As many elements as a block may have, from the innermost loop on: what a

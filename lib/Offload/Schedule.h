@@ -42,7 +42,7 @@ struct Schedule {
 private:
   void chooseContraction(ArrayRef<int64_t> sizes,
                          const llvm::BitVector &tileable,
-                         ArrayRef<unsigned> cut, int64_t most,
+                         ArrayRef<unsigned> cut, int64_t bytes,
                          MutableArrayRef<int64_t> tile) const;
 };
 

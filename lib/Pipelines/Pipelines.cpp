@@ -107,6 +107,8 @@ void gpuasync::buildStreamFormPipeline(OpPassManager &pm,
                       : options.play == Play::Streams ? 8
                                                       : 32;
   pm.addPass(createGPUAsyncAssignStreams(assign));
+  if (options.takeStream)
+    pm.addPass(createGPUAsyncTakeStream());
   endForm(pm, Form::Stream, options);
   if (options.verifySchedule)
     pm.addPass(createGPUAsyncVerifySchedule());

@@ -479,7 +479,7 @@ func.func @yield_alone() {
 
 // -----
 
-// expected-error @+1 {{has 'gpu_async.nonblocking', which only launches and functions of a gpu.module have}}
+// expected-error @+1 {{has 'gpu_async.nonblocking', which only launches, functions of a gpu.module and declarations have}}
 func.func @nonblocking_host() attributes {gpu_async.nonblocking} {
   return
 }
@@ -491,4 +491,106 @@ gpu.module @k {
   gpu.func @f() kernel attributes {gpu_async.nonblocking = true} {
     gpu.return
   }
+}
+
+// -----
+
+func.func @call_missing() {
+  // expected-error @+1 {{calls @f, which the program does not declare: add 'func.func private @f(...)' with the types of the arguments}}
+  gpu_async.call @f()
+  return
+}
+
+// -----
+
+// expected-note @+1 {{it is here}}
+func.func @f() {
+  return
+}
+func.func @call_defined() {
+  // expected-error @+1 {{calls @f, which is no function of a library: it must be declared only}}
+  gpu_async.call @f()
+  return
+}
+
+// -----
+
+// expected-note @+1 {{it is here}}
+func.func private @f() -> i32
+func.func @call_results() {
+  // expected-error @+1 {{calls @f, which is declared with results: what a library's function returns says whether it failed}}
+  gpu_async.call @f()
+  return
+}
+
+// -----
+
+// expected-note @+1 {{it is here}}
+func.func private @f(i32)
+func.func @call_types(%n: index) {
+  // expected-error @+1 {{calls @f with other types than it is declared with}}
+  gpu_async.call @f(%n : index)
+  return
+}
+
+// -----
+
+func.func private @f(i8)
+func.func @call_byte(%n: i8) {
+  // expected-error @+1 {{passes a value of type 'i8': arguments are ranked memrefs, index, i32, i64, f32, f64 and pointers}}
+  gpu_async.call @f(%n : i8)
+  return
+}
+
+// -----
+
+// expected-error @+1 {{has 'gpu_async.serial', which is a name on the declaration of a library's function}}
+func.func @serial_host() attributes {gpu_async.serial = "x"} {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{has 'gpu_async.serial', which is a name on the declaration of a library's function}}
+func.func private @serial_number() attributes {gpu_async.serial = 1}
+
+// -----
+
+memref.global "private" @w : memref<4xf32> = dense<1.0>
+func.func @no_constant() {
+  // expected-error @+1 {{'gpu_async.constant' op names @w, which is no constant memref.global with a value}}
+  %w = gpu_async.constant @w : memref<4xf32>
+  return
+}
+
+// -----
+
+memref.global "private" constant @w : memref<4xf32> = dense<1.0>
+func.func @constant_of_another_type() {
+  // expected-error @+1 {{'gpu_async.constant' op has 'memref<4xi32>', but @w is 'memref<4xf32>'; both are one type without a layout}}
+  %w = gpu_async.constant @w : memref<4xi32>
+  return
+}
+
+// -----
+
+func.func @resident_of_another_shape(%x: memref<4xf32>) {
+  // expected-error @+1 {{'gpu_async.resident' op has 'memref<8xf32>' of 'memref<4xf32>': elements and sizes are the same}}
+  %c = gpu_async.resident %x : memref<4xf32> to memref<8xf32>
+  return
+}
+
+// -----
+
+func.func @resident_with_gaps(%x: memref<4xf32, strided<[2]>>) {
+  // expected-error @+1 {{'gpu_async.resident' op has 'memref<4xf32>' of 'memref<4xf32, strided<[2]>>': both are memory without gaps}}
+  %c = gpu_async.resident %x : memref<4xf32, strided<[2]>> to memref<4xf32>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{'func.func' op has 'gpu_async.resident' on argument 1; it is a unit attribute of arguments that are arrays}}
+func.func @resident_number(%x: memref<4xf32>, %n: index {gpu_async.resident}) {
+  return
 }

@@ -27,6 +27,24 @@ func.func @tokens(%x: memref<?xf32>, %h: memref<?xf32>) {
   return
 }
 
+// CHECK: func.func private @axpy(memref<?xf32> {llvm.readonly}, memref<?xf32>, f32) attributes {gpu_async.nonblocking, gpu_async.serial = "generator"}
+func.func private @axpy(memref<?xf32> {llvm.readonly}, memref<?xf32>, f32) attributes {gpu_async.nonblocking, gpu_async.serial = "generator"}
+func.func private @nothing()
+
+// CHECK-LABEL: func.func @calls
+func.func @calls(%x: memref<?xf32>, %v: f32) {
+  // CHECK: %[[T0:.*]] = gpu_async.call async @nothing()
+  %t0 = gpu_async.call async @nothing()
+  // CHECK: %[[T1:.*]] = gpu_async.call async [%[[T0]]] @axpy(%[[X:.*]] : memref<?xf32>, %[[X]] : memref<?xf32>, %{{.*}} : f32)
+  %t1 = gpu_async.call async [%t0] @axpy(%x : memref<?xf32>, %x : memref<?xf32>, %v : f32)
+  // CHECK: gpu_async.call @axpy(%[[X]] : memref<?xf32>, %[[X]] : memref<?xf32>, %{{.*}} : f32)
+  gpu_async.call @axpy(%x : memref<?xf32>, %x : memref<?xf32>, %v : f32)
+  %s = gpu_async.stream.create
+  // CHECK: gpu_async.call on %{{.*}} id(1 after [0]) @nothing()
+  gpu_async.call on %s id(1 after [0]) @nothing()
+  return
+}
+
 // CHECK-LABEL: func.func @windows
 func.func @windows(%n: index) {
   // CHECK: %[[C256:.*]] = arith.constant 256
@@ -37,6 +55,21 @@ func.func @windows(%n: index) {
   %x = gpu_async.window %s[%c256] () : memref<?xi8, 1> to memref<4x4xf32, 1>
   // CHECK: gpu_async.window %[[S]][%{{.*}}] (%{{.*}}) : memref<?xi8, 1> to memref<?x4xcomplex<f32>, 1>
   %y = gpu_async.window %s[%n] (%n) : memref<?xi8, 1> to memref<?x4xcomplex<f32>, 1>
+  return
+}
+
+// CHECK: memref.global "private" constant @w
+memref.global "private" constant @w : memref<4xf32> = dense<1.0>
+
+// CHECK-LABEL: func.func @kept
+// CHECK-SAME: %[[X:.*]]: memref<?x4xf32> {gpu_async.resident}, %[[Y:.*]]: memref<?xf32, strided<[1], offset: ?>>)
+func.func @kept(%x: memref<?x4xf32> {gpu_async.resident}, %y: memref<?xf32, strided<[1], offset: ?>>) {
+  // CHECK: gpu_async.constant @w : memref<4xf32>
+  %w = gpu_async.constant @w : memref<4xf32>
+  // CHECK: gpu_async.resident %[[X]] : memref<?x4xf32> to memref<?x4xf32>
+  %c = gpu_async.resident %x : memref<?x4xf32> to memref<?x4xf32>
+  // CHECK: gpu_async.resident %[[Y]] : memref<?xf32, strided<[1], offset: ?>> to memref<?xf32>
+  %d = gpu_async.resident %y : memref<?xf32, strided<[1], offset: ?>> to memref<?xf32>
   return
 }
 

@@ -9,6 +9,7 @@
 #include "GPUAsync-C/GPUAsync.h"
 #include "gtest/gtest.h"
 
+#include <atomic>
 #include <cmath>
 #include <complex>
 #include <cstring>
@@ -43,8 +44,9 @@ struct Executable {
   }
   Status call(const char *name, const std::vector<gpuasync_value> &arguments,
               std::vector<gpuasync_value> &results) {
-    return Status(gpuasync_call(raw, name, arguments.data(), arguments.size(),
-                                results.data(), results.size()));
+    return Status(gpuasync_executable_call(raw, name, arguments.data(),
+                                           arguments.size(), results.data(),
+                                           results.size()));
   }
   gpuasync_executable *raw = nullptr;
 };
@@ -93,6 +95,10 @@ struct Product {
 TEST(Library, TensorsByAllocatedResultsAndByGivenMemory) {
   Executable executable(product);
   EXPECT_STREQ(gpuasync_executable_device(executable.raw), "cpu");
+  EXPECT_STREQ(
+      gpuasync_context_device(gpuasync_executable_context(executable.raw)),
+      "cpu");
+  EXPECT_EQ(gpuasync_executable_context(nullptr), nullptr);
   Product data;
   std::vector<gpuasync_value> results(1);
   Status status = executable.call("main", data.arguments(), results);
@@ -139,6 +145,111 @@ TEST(Library, Signatures) {
       Status(gpuasync_executable_lookup(executable.raw, "gone", &callable));
   EXPECT_EQ(status.code(), uint32_t(GPUASYNC_NOT_FOUND));
   EXPECT_TRUE(says(status, "@main")) << status.message();
+}
+
+// @wait ends once x[0] is not 0, and then writes x[1]; @next doubles x[1].
+const char *const gated = R"(
+func.func @wait(%x: memref<2xi32>) {
+  %c1 = arith.constant 1 : index
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c1, %sy = %c1, %sz = %c1) {
+    %c0 = arith.constant 0 : index
+    %one = arith.constant 1 : index
+    %zero = arith.constant 0 : i32
+    %five = arith.constant 5 : i32
+    scf.while : () -> () {
+      %v = memref.atomic_rmw addi %zero, %x[%c0] : (i32, memref<2xi32>) -> i32
+      %again = arith.cmpi eq, %v, %zero : i32
+      scf.condition(%again)
+    } do {
+      scf.yield
+    }
+    memref.store %five, %x[%one] : memref<2xi32>
+    gpu.terminator
+  }
+  return
+}
+func.func @next(%x: memref<2xi32>) {
+  %c1 = arith.constant 1 : index
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1)
+             threads(%tx, %ty, %tz) in (%sx = %c1, %sy = %c1, %sz = %c1) {
+    %one = arith.constant 1 : index
+    %v = memref.load %x[%one] : memref<2xi32>
+    %w = arith.addi %v, %v : i32
+    memref.store %w, %x[%one] : memref<2xi32>
+    gpu.terminator
+  }
+  return
+}
+func.func @read(%x: memref<2xi32>) -> i32 {
+  %c1 = arith.constant 1 : index
+  %v = memref.load %x[%c1] : memref<2xi32>
+  return %v : i32
+})";
+
+TEST(Library, CallsOnAStreamOfTheCallers) {
+  Executable executable(gated, "stream=caller");
+  gpuasync_stream *stream = nullptr;
+  Status status(gpuasync_context_stream_create(
+      gpuasync_executable_context(executable.raw), &stream));
+  ASSERT_TRUE(status.ok()) << status.message();
+  void *native = gpuasync_context_stream_native(stream);
+  std::atomic<int32_t> x[2] = {{0}, {0}};
+  gpuasync_value argument = make(x, GPUASYNC_TYPE_I32, {2});
+  auto on = [&](const char *name, gpuasync_value *result = nullptr) {
+    gpuasync_callable *callable = nullptr;
+    Status status(gpuasync_executable_lookup(executable.raw, name, &callable));
+    if (status.ok())
+      status = Status(gpuasync_callable_call_on(callable, native, &argument, 1,
+                                                result, result ? 1 : 0));
+    EXPECT_TRUE(status.ok()) << status.message();
+    EXPECT_TRUE(Status(gpuasync_callable_release(callable)).ok());
+  };
+  on("wait");
+  on("next");
+  on("next"); // all three return before the gate opens
+  EXPECT_EQ(x[1], 0);
+  x[0] = 1;
+  gpuasync_value number = {};
+  on("read", &number); // the host reads what the stream writes
+  EXPECT_EQ(*static_cast<int32_t *>(number.data), 20);
+  gpuasync_value_release(&number);
+  on("next");
+  status = Status(gpuasync_context_stream_synchronize(stream));
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(x[1], 40);
+  gpuasync_context_stream_destroy(stream);
+
+  // Without a stream the call waits.
+  std::vector<gpuasync_value> none;
+  status = executable.call("next", {argument}, none);
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(x[1], 80);
+
+  Executable plain(gated);
+  gpuasync_callable *callable = nullptr;
+  ASSERT_TRUE(
+      Status(gpuasync_executable_lookup(plain.raw, "next", &callable)).ok());
+  status = Status(
+      gpuasync_callable_call_on(callable, nullptr, &argument, 1, nullptr, 0));
+  EXPECT_EQ(status.code(), uint32_t(GPUASYNC_UNSUPPORTED));
+  EXPECT_TRUE(says(status, "stream=caller")) << status.message();
+  EXPECT_TRUE(Status(gpuasync_callable_release(callable)).ok());
+}
+
+TEST(Library, TensorsOnAStreamOfTheCallers) {
+  Executable executable(product, "stream=caller");
+  Product data;
+  std::vector<gpuasync_value> results(1);
+  Status status = executable.call("main", data.arguments(), results);
+  ASSERT_TRUE(status.ok()) << status.message();
+  data.check(static_cast<float *>(results[0].data));
+  gpuasync_value_release(&results[0]);
+  auto wrong = data.arguments();
+  wrong[0].shape[0] = 7;
+  status = executable.call("main", wrong, results);
+  EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
+  EXPECT_EQ(results[0].data, nullptr);
 }
 
 TEST(Library, NumbersOfSeveralTypes) {

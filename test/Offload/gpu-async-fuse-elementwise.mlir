@@ -49,26 +49,73 @@ func.func @operand(%a: tensor<8x16xf32>, %b: tensor<4x16xf32>) -> tensor<8x4xf32
 // CHECK-LABEL: func.func @twice
 // CHECK: linalg.generic
 // CHECK: math.tanh
+// CHECK: linalg.generic {{.*}}"reduction"
 // CHECK: linalg.generic
 // CHECK: arith.addf
 // CHECK: arith.mulf
 // CHECK-NOT: math.tanh
 // CHECK: return
-func.func @twice(%a: tensor<8xf32>, %b: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+func.func @twice(%a: tensor<8xf32>, %b: tensor<8xf32>, %z: tensor<f32>) -> (tensor<f32>, tensor<8xf32>) {
   %t = math.tanh %a : tensor<8xf32>
+  %s = linalg.reduce ins(%t : tensor<8xf32>) outs(%z : tensor<f32>) dimensions = [0]
+    (%in: f32, %out: f32) {
+      %m = arith.mulf %in, %out : f32
+      linalg.yield %m : f32
+    }
   %x = arith.addf %t, %b : tensor<8xf32>
   %y = arith.mulf %t, %x : tensor<8xf32>
+  return %s, %y : tensor<f32>, tensor<8xf32>
+}
+
+// -----
+
+// What is returned together is computed together: a recurrent network's state.
+// CHECK-LABEL: func.func @together
+// CHECK: %[[R:.*]]:2 = linalg.generic {{.*}} ins(%arg0, %arg1 :
+// CHECK: %[[T:.*]] = math.tanh
+// CHECK: %[[Y:.*]] = math.exp %[[T]]
+// CHECK: linalg.yield %[[T]], %[[Y]]
+// CHECK-NOT: linalg.generic
+// CHECK: return %[[R]]#0, %[[R]]#1
+func.func @together(%a: tensor<8xf32>, %b: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %x = arith.mulf %a, %b : tensor<8xf32>
+  %t = math.tanh %x : tensor<8xf32>
+  %y = math.exp %t : tensor<8xf32>
   return %t, %y : tensor<8xf32>, tensor<8xf32>
 }
 
 // -----
 
-// A pad is a fill and a copy into it, a softmax the ops that it is made of.
+// What is computed is padded where it is computed: there is a fill before it.
+// CHECK-LABEL: func.func @pad
+// CHECK-NOT: tensor.pad
+// CHECK: %[[F:.*]] = linalg.fill
+// CHECK: %[[V:.*]] = linalg.generic
+// CHECK: math.tanh
+// CHECK: tensor.insert_slice %[[V]] into %[[F]][1, 0]
+func.func @pad(%a: tensor<3x4xf32>) -> tensor<5x4xf32> {
+  %t = math.tanh %a : tensor<3x4xf32>
+  %zero = arith.constant 0.0 : f32
+  %p = tensor.pad %t low[1, 0] high[1, 0] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %zero : f32
+  } : tensor<3x4xf32> to tensor<5x4xf32>
+  return %p : tensor<5x4xf32>
+}
+
+// -----
+
+// A pad of an argument reads each element, a softmax is the ops that it is made
+// of.
 // CHECK-LABEL: func.func @named
 // CHECK-NOT: tensor.pad
 // CHECK-NOT: linalg.softmax
-// CHECK: linalg.fill
-// CHECK: tensor.insert_slice
+// CHECK: linalg.generic
+// CHECK: linalg.index 0
+// CHECK: arith.cmpi ult, %{{.*}}, %c3
+// CHECK: arith.cmpi ult, %{{.*}}, %c4
+// CHECK: tensor.extract %arg0
+// CHECK: arith.select
 // CHECK: math.exp
 // CHECK: return
 func.func @named(%a: tensor<3x4xf32>) -> tensor<5x4xf32> {
@@ -106,16 +153,20 @@ func.func @backwards(%a: tensor<9xf32>) -> tensor<9xf32> {
 // that comes after.
 // CHECK-LABEL: func.func @residual
 // CHECK: %[[X:.*]] = linalg.generic {{.*}} ins(%arg0, %arg1 :
-// CHECK: %[[T:.*]] = linalg.generic {{.*}} ins(%[[X]] :
+// CHECK: linalg.generic {{.*}}"reduction"{{.*}} ins(%[[X]] :
+// CHECK: linalg.generic {{.*}} ins(%[[X]], %
 // CHECK: math.tanh
-// CHECK: ins(%[[X]], %[[T]] :
-#row = affine_map<(i) -> (i)>
-func.func @residual(%a: tensor<9xf32>, %b: tensor<9xf32>) -> (tensor<9xf32>, tensor<9xf32>) {
-  %e = tensor.empty() : tensor<9xf32>
+func.func @residual(%a: tensor<9xf32>, %b: tensor<9xf32>, %z: tensor<f32>) -> tensor<9xf32> {
   %x = arith.addf %a, %b : tensor<9xf32>
-  %t = math.tanh %x : tensor<9xf32>
+  %s = linalg.reduce ins(%x : tensor<9xf32>) outs(%z : tensor<f32>) dimensions = [0]
+    (%in: f32, %out: f32) {
+      %m = arith.mulf %in, %out : f32
+      linalg.yield %m : f32
+    }
+  %w = linalg.broadcast ins(%s : tensor<f32>) outs(%a : tensor<9xf32>) dimensions = [0]
+  %t = math.tanh %w : tensor<9xf32>
   %y = arith.addf %x, %t : tensor<9xf32>
-  return %y, %t : tensor<9xf32>, tensor<9xf32>
+  return %y : tensor<9xf32>
 }
 
 // -----

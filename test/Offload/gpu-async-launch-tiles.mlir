@@ -129,3 +129,52 @@ func.func @inner(%a: memref<6x8xf32>, %v: f32) {
   }
   return
 }
+
+// -----
+
+// Rows that are reduced and computed with: each thread reads its elements once,
+// and what the ops hand on is in registers, not in memory of the block.
+// CHECK-LABEL: func.func @rows
+// GPU: gpu.launch {{.*}} workgroup(%{{.*}} : memref<256xf32, {{.*}}>) {
+// GPU-COUNT-2: memref.load %{{.*}} : memref<4x100xf32,
+// GPU-NOT: memref<4x100xf32,
+// GPU: arith.select
+// GPU: gpu.barrier
+// GPU: arith.divf
+// GPU: scf.if
+// GPU-NEXT: memref.store %{{.*}} : memref<4x100xf32,
+// GPU-NOT: memref.load
+// GPU: gpu.terminator
+// CPU-COUNT-2: scf.for
+// CPU: arith.addf
+func.func @rows(%x: memref<8x100xf32>, %y: memref<8x100xf32>) {
+  %zero = arith.constant 0.0 : f32
+  scf.forall (%i) = (0) to (8) step (4) {
+    %from = memref.subview %x[%i, 0] [4, 100] [1, 1] : memref<8x100xf32> to memref<4x100xf32, strided<[100, 1], offset: ?>>
+    %to = memref.subview %y[%i, 0] [4, 100] [1, 1] : memref<8x100xf32> to memref<4x100xf32, strided<[100, 1], offset: ?>>
+    %e = memref.alloc() : memref<4x100xf32>
+    %s = memref.alloc() : memref<4xf32>
+    linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+        ins(%from : memref<4x100xf32, strided<[100, 1], offset: ?>>) outs(%e : memref<4x100xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %v = math.exp %in : f32
+      linalg.yield %v : f32
+    }
+    linalg.fill ins(%zero : f32) outs(%s : memref<4xf32>)
+    linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]}
+        ins(%e : memref<4x100xf32>) outs(%s : memref<4xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %v = arith.addf %out, %in : f32
+      linalg.yield %v : f32
+    }
+    linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]}
+        ins(%e, %s : memref<4x100xf32>, memref<4xf32>) outs(%to : memref<4x100xf32, strided<[100, 1], offset: ?>>) {
+    ^bb0(%in: f32, %sum: f32, %out: f32):
+      %v = arith.divf %in, %sum : f32
+      linalg.yield %v : f32
+    }
+    memref.dealloc %e : memref<4x100xf32>
+    memref.dealloc %s : memref<4xf32>
+  }
+  return
+}

@@ -82,10 +82,12 @@ func.func @host_only(%v: f32) {
 
 // -----
 
-// A constant that is large is copied.
+// Of a constant that is large the runtime keeps a copy.
 // CHECK-LABEL: func.func @large
-// GPU: gpu.memcpy %{{.*}}, %{{.*}} : memref<20000xf32>, memref<20000xf32>
+// CHECK: %[[W:.*]] = gpu_async.constant @w : memref<20000xf32>
+// CHECK-NOT: @w
 // CHECK: gpu.launch
+// CHECK: memref.load %[[W]]
 memref.global "private" constant @w : memref<20000xf32> = dense<1.0>
 func.func @large(%a: memref<4xf32>) {
   %c0 = arith.constant 0 : index
@@ -101,24 +103,127 @@ func.func @large(%a: memref<4xf32>) {
 
 // -----
 
-// And so is one that the host has a use of, too.
+// And of one that something outside of kernels uses, too; the host reads its own.
 // CHECK-LABEL: func.func @both
-// GPU: %[[W:.*]] = memref.get_global @w
-// GPU: %[[D:.*]] = gpu.alloc
-// GPU: gpu.memcpy %[[D]], %[[W]]
+// CHECK: %[[W:.*]] = gpu_async.constant @w
 // CHECK: gpu.launch
-// GPU: memref.load %[[D]][
+// CHECK: memref.load %[[W]][
+// CHECK: %[[H:.*]] = memref.get_global @w
+// CHECK: memref.load %[[H]][
 memref.global "private" constant @w : memref<4xf32> = dense<1.0>
-func.func @both(%a: memref<4xf32>, %b: memref<4xf32>) {
+func.func @both(%a: memref<4xf32>, %b: memref<4xf32>) -> f32 {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   %w = memref.get_global @w : memref<4xf32>
-  %again = memref.get_global @w : memref<4xf32>
   gpu.launch blocks(%x, %y, %z) in (%gx = %c1, %gy = %c1, %gz = %c1) threads(%i, %j, %k) in (%bx = %c1, %by = %c1, %bz = %c1) {
     %v = memref.load %w[%c0] : memref<4xf32>
     memref.store %v, %a[%c0] : memref<4xf32>
     gpu.terminator
   }
+  %again = memref.get_global @w : memref<4xf32>
   memref.copy %again, %b : memref<4xf32> to memref<4xf32>
+  %r = memref.load %again[%c1] : memref<4xf32>
+  return %r : f32
+}
+
+// -----
+
+// Arguments that stay: a copy of the runtime's, behind a layout too.
+// CHECK-LABEL: func.func @residents
+// CHECK-SAME: %[[A:.*]]: memref<?xf32> {gpu_async.resident}, %[[B:.*]]: memref<4xf32, strided<[1], offset: ?>> {gpu_async.resident}, %{{.*}}: memref<4xf32>)
+// CHECK-DAG: %[[RA:.*]] = gpu_async.resident %[[A]] : memref<?xf32> to memref<?xf32>
+// CHECK-DAG: %[[RB:.*]] = gpu_async.resident %[[B]] : memref<4xf32, strided<[1], offset: ?>> to memref<4xf32>
+// CHECK-DAG: %[[VB:.*]] = memref.cast %[[RB]] : memref<4xf32> to memref<4xf32, strided<[1], offset: ?>>
+// CHECK-NOT: gpu.memcpy %{{.*}}, %[[A]]
+// CHECK: gpu.launch
+// CHECK-DAG: memref.load %[[RA]]
+// CHECK-DAG: memref.load %[[VB]]
+// CHECK: gpu.terminator
+// CHECK: memref.load %[[A]]
+func.func @residents(%a: memref<?xf32> {gpu_async.resident}, %b: memref<4xf32, strided<[1], offset: ?>> {gpu_async.resident}, %c: memref<4xf32>) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  gpu.launch blocks(%x, %y, %z) in (%gx = %c1, %gy = %c1, %gz = %c1) threads(%i, %j, %k) in (%bx = %c1, %by = %c1, %bz = %c1) {
+    %v = memref.load %a[%c0] : memref<?xf32>
+    %w = memref.load %b[%c0] : memref<4xf32, strided<[1], offset: ?>>
+    %s = arith.addf %v, %w : f32
+    memref.store %s, %c[%c0] : memref<4xf32>
+    gpu.terminator
+  }
+  %r = memref.load %a[%c0] : memref<?xf32>
+  return %r : f32
+}
+
+// -----
+
+// expected-error @+1 {{argument 0 of type 'memref<4xf32>' is to stay on the device (gpu_async.resident), but a kernel may write it: pass it without the attribute}}
+func.func @written(%a: memref<4xf32> {gpu_async.resident}) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %v = arith.constant 1.0 : f32
+  gpu.launch blocks(%x, %y, %z) in (%gx = %c1, %gy = %c1, %gz = %c1) threads(%i, %j, %k) in (%bx = %c1, %by = %c1, %bz = %c1) {
+    memref.store %v, %a[%c0] : memref<4xf32>
+    gpu.terminator
+  }
   return
+}
+
+// -----
+
+// expected-error @+1 {{argument 0 of type 'memref<4xf32, strided<[2]>>' is to stay on the device (gpu_async.resident), but its elements may have gaps between them: pass it without the attribute}}
+func.func @gaps(%a: memref<4xf32, strided<[2]>> {gpu_async.resident}, %b: memref<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  gpu.launch blocks(%x, %y, %z) in (%gx = %c1, %gy = %c1, %gz = %c1) threads(%i, %j, %k) in (%bx = %c1, %by = %c1, %bz = %c1) {
+    %v = memref.load %a[%c0] : memref<4xf32, strided<[2]>>
+    memref.store %v, %b[%c0] : memref<4xf32>
+    gpu.terminator
+  }
+  return
+}
+
+// -----
+
+// What a library is given is like what kernels touch: by its declaration only
+// the second argument comes back.
+// CHECK-LABEL: func.func @library
+// GPU-DAG: gpu.memcpy %[[A:.*]], %arg0 : memref<?xf32>, memref<?xf32>
+// GPU-DAG: gpu.memcpy %[[B:.*]], %arg1 : memref<?xf32>, memref<?xf32>
+// CPU-COUNT-2: gpu.host_register
+// GPU: gpu_async.call @scale(%[[A]] : memref<?xf32>, %[[B]] : memref<?xf32>)
+// CPU: gpu_async.call @scale(%arg0 : memref<?xf32>, %arg1 : memref<?xf32>)
+// GPU-NOT: gpu.memcpy %arg0
+// GPU: gpu.memcpy %arg1, %{{.*}} : memref<?xf32>, memref<?xf32>
+// GPU-NOT: gpu.memcpy %arg0
+// CPU-COUNT-2: gpu.host_unregister
+// CHECK: return
+func.func private @scale(memref<?xf32> {llvm.readonly}, memref<?xf32>)
+func.func @library(%a: memref<?xf32>, %b: memref<?xf32>) {
+  gpu_async.call @scale(%a : memref<?xf32>, %b : memref<?xf32>)
+  return
+}
+
+// -----
+
+// What the host reads through a view that kernels use, too, is the copy's.
+// CHECK-LABEL: func.func @view
+// CHECK-SAME: %[[A:.*]]: memref<8xf32> {gpu_async.resident}
+// CHECK: %[[R:.*]] = gpu_async.resident %[[A]]
+// CHECK: %[[V:.*]] = memref.subview %[[R]][2] [4] [1]
+// CHECK: gpu.launch
+// GPU: %[[E:.*]] = memref.subview %[[V]][%{{.*}}] [1] [1]
+// GPU: gpu.memcpy %[[H:.*]], %[[E]]
+// GPU: memref.load %[[H]][]
+// CPU: memref.load %[[V]][
+func.func @view(%a: memref<8xf32> {gpu_async.resident}, %b: memref<4xf32>) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %s = memref.subview %a[2] [4] [1] : memref<8xf32> to memref<4xf32, strided<[1], offset: 2>>
+  gpu.launch blocks(%x, %y, %z) in (%gx = %c1, %gy = %c1, %gz = %c1) threads(%i, %j, %k) in (%bx = %c1, %by = %c1, %bz = %c1) {
+    %v = memref.load %s[%c0] : memref<4xf32, strided<[1], offset: 2>>
+    memref.store %v, %b[%c0] : memref<4xf32>
+    gpu.terminator
+  }
+  %r = memref.load %s[%c1] : memref<4xf32, strided<[1], offset: 2>>
+  return %r : f32
 }

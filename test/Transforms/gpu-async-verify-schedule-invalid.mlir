@@ -507,3 +507,22 @@ func.func @shared_bytes(%v: f32) {
   gpu_async.stream.destroy %r
   return
 }
+
+// -----
+
+// Of a library's work, too.
+func.func private @library(memref<4xf32>)
+func.func @library_call(%x: memref<4xf32>) {
+  // expected-note @+1 {{the stream of op 0}}
+  %s = gpu_async.stream.create
+  // expected-note @+1 {{the stream of the op that should wait}}
+  %r = gpu_async.stream.create
+  // expected-note @+1 {{op 0 is enqueued here}}
+  gpu_async.call on %s id(0) @library(%x : memref<4xf32>)
+  // expected-error @+1 {{'gpu_async.call' op can start before op 0 is done}}
+  gpu_async.call on %r id(1 after [0]) @library(%x : memref<4xf32>)
+  gpu_async.stream.synchronize %s, %r
+  gpu_async.stream.destroy %s idle
+  gpu_async.stream.destroy %r idle
+  return
+}

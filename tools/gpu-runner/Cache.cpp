@@ -187,6 +187,8 @@ gpuasync::KeyBuilder jobKey(const Options &options, StringRef name,
       .add("offload", mlir::gpuasync::getWord(options.offload))
       .add("place", mlir::gpuasync::getWord(options.place))
       .add("play", mlir::gpuasync::getWord(options.play));
+  for (unsigned number : options.residents)
+    key.add("resident", number);
   if (options.maxStreams)
     key.add("max streams", *options.maxStreams);
   if (options.memory)

@@ -43,7 +43,6 @@ public:
   llvm::SmallVector<int64_t> shape;
 
 private:
-  llvm::Error parse(llvm::StringRef header);
   /// Fills `bytes`; fewer are there at the file's end.
   llvm::Expected<size_t> fill(llvm::MutableArrayRef<char> bytes);
 

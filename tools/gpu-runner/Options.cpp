@@ -64,13 +64,16 @@ Where and how
                            and results to the device and back, or are called
                            with memory that it reaches; off only with --emit
                            (default: copy)
+  --resident=N,N-M         these arguments, counted from 0, stay on the device
+                           between calls, as if they had the attribute
+                           gpu_async.resident
   --memory=HOW             plan|space|keep: whether several allocations of the
                            program become one; space: work may wait for other
                            work so that they take less (default: plan; keep
                            with --check)
   --play=HOW               auto|stream|streams|graph: how work is played that
                            the host does not observe (default: as GPU_ASYNC_PLAY says,
-                           else auto; streams with --check)
+                           else auto; streams with --check and --profile)
   --timeout=SECONDS        give up after so long; 0: never (default)
   --subgroup-size=N        threads in a subgroup on the cpu device: a power of
                            two from 1 to 64 (default: 32)
@@ -80,18 +83,30 @@ Where and how
 
 What is reported
   --repeat=N               call N times, with the inputs made new before each
-  --benchmark              one JSON line on stdout: calls and times per call
-  --stats[=FILE]           one JSON line on stderr, or in FILE: what was created
+  --warmup=N               call N times before those that count
+  --benchmark[=table]      one JSON line on stdout: calls and times per call; or
+                           a table
+  --stats[=FILE|table]     one JSON line on stderr, or in FILE: what was created;
+                           or a table on stderr
+  --trace=FILE             when host and device did what, for ui.perfetto.dev
+  --profile[=FILE]         a table on stderr, or in FILE: the time of each kernel
+                           and copy
   --print-ir-after=FORM    token|linear|stream|runtime, to stderr
   --leak-check=error       buffers that the program never released are an error
   --check                  find races, wrong accesses and barriers on the cpu
 
 Compile only
-  --emit=KIND              object|llvm|mlir instead of running
+  --emit=KIND              object|llvm|mlir|shared|exe instead of running: an
+                           object file, IR, a shared object with functions for
+                           C, a program that runs -e with .npy files
   --targets=A,B            targets of the kernels: cpu, nvptx:sm_90, amdgcn:gfx90a
   --mcpu=NAME|native       processor of host code and cpu kernels in LLVM's
                            words, native for this one (default: any of its kind)
   -o FILE                  where to (default: standard output)
+  --header=FILE            of shared: the functions' header; -e lists functions
+                           (default: all public ones)
+  --linker=NAME            of shared and exe: a C compiler or a linker (default:
+                           the first there is)
 
   --help, --version
 
@@ -113,6 +128,23 @@ static Error parseNumber(StringRef name, StringRef text, T &out) {
   if (text.getAsInteger(10, out))
     return createStringError("--" + name + "=" + text +
                              ": expected a whole number");
+  return Error::success();
+}
+
+/// Numbers and ranges of numbers: 0,3-5.
+static Error parseNumbers(StringRef name, StringRef text,
+                          std::vector<unsigned> &out) {
+  for (StringRef part : split(text, ',')) {
+    auto [from, to] = part.split('-');
+    unsigned first = 0, last = 0;
+    if (from.getAsInteger(10, first) ||
+        (part.contains('-') ? to : from).getAsInteger(10, last) ||
+        last < first || last > 4095)
+      return createStringError("--" + name + "=" + text +
+                               ": expected numbers and ranges, as 0,3-5");
+    for (unsigned number = first; number <= last; ++number)
+      out.push_back(number);
+  }
   return Error::success();
 }
 
@@ -168,11 +200,17 @@ Expected<Options> parseOptions(int argc, char **argv) {
     };
   };
 
+  auto entryPoint = [&o](StringRef value) {
+    o.entryPoint = value.str();
+    o.hasEntryPoint = true;
+    return Error::success();
+  };
+
   std::optional<Play> play;
   std::optional<double> tolerance;
   std::vector<Option> table = {
-      {"e", Value::Required, text(o.entryPoint)},
-      {"entry-point", Value::Required, text(o.entryPoint)},
+      {"e", Value::Required, entryPoint},
+      {"entry-point", Value::Required, entryPoint},
       {"entry-point-result", Value::Required,
        [&](StringRef value) {
          o.entryPointResult = value.str();
@@ -201,6 +239,10 @@ Expected<Options> parseOptions(int argc, char **argv) {
        [&](StringRef value) { return parseEnum("offload", value, o.offload); }},
       {"place", Value::Required,
        [&](StringRef value) { return parseEnum("place", value, o.place); }},
+      {"resident", Value::Required,
+       [&](StringRef value) {
+         return parseNumbers("resident", value, o.residents);
+       }},
       {"memory", Value::Required,
        [&](StringRef value) {
          return parseEnum("memory", value, o.memory.emplace());
@@ -243,11 +285,35 @@ Expected<Options> parseOptions(int argc, char **argv) {
            return createStringError("--repeat=0: expected at least 1");
          return Error::success();
        }},
-      {"benchmark", Value::None, flag(o.benchmark)},
+      {"warmup", Value::Required,
+       [&](StringRef value) { return parseNumber("warmup", value, o.warmup); }},
+      {"benchmark", Value::Optional,
+       [&](StringRef value) -> Error {
+         if (!value.empty() && value != "table")
+           return createStringError("--benchmark=" + value +
+                                    ": expected table or nothing");
+         o.benchmark = true;
+         o.benchmarkTable = !value.empty();
+         return Error::success();
+       }},
       {"stats", Value::Optional,
        [&](StringRef value) {
          o.stats = true;
-         o.statsFile = value.str();
+         o.statsTable = value == "table";
+         o.statsFile = o.statsTable ? "" : value.str();
+         return Error::success();
+       }},
+      {"trace", Value::Required,
+       [&](StringRef value) -> Error {
+         o.trace = value.str();
+         if (value.empty())
+           return createStringError("--trace=: expected a file");
+         return Error::success();
+       }},
+      {"profile", Value::Optional,
+       [&](StringRef value) {
+         o.profile = true;
+         o.profileFile = value.str();
          return Error::success();
        }},
       {"print-ir-after", Value::Required,
@@ -272,6 +338,8 @@ Expected<Options> parseOptions(int argc, char **argv) {
       {"targets", Value::Required, list(o.targets)},
       {"mcpu", Value::Required, text(o.processor)},
       {"o", Value::Required, text(o.outputFile)},
+      {"header", Value::Required, text(o.header)},
+      {"linker", Value::Required, text(o.linker)},
       {"help", Value::None, flag(o.help)},
       {"h", Value::None, flag(o.help)},
       {"version", Value::None, flag(o.version)},
@@ -341,16 +409,29 @@ Expected<Options> parseOptions(int argc, char **argv) {
   if (o.place != PlaceMode::Copy && !o.emit)
     return createStringError("--place=off: only with --emit; gpu-runner calls "
                              "functions with memory of the host");
+  bool isLinked = o.emit == Emit::Shared || o.emit == Emit::Exe;
+  if (isLinked && (o.outputFile.empty() || o.outputFile == "-"))
+    return createStringError("--emit=" + getWord(*o.emit) +
+                             ": name the file with -o");
+  if (!o.linker.empty() && !isLinked)
+    return createStringError("--linker=" + o.linker +
+                             ": only with --emit=shared and --emit=exe");
+  if (!o.header.empty() && o.emit != Emit::Shared)
+    return createStringError("--header=" + o.header +
+                             ": only with --emit=shared");
+  if (o.emit == Emit::Exe && o.place != PlaceMode::Copy)
+    return createStringError("--place=off: not with --emit=exe, whose arrays "
+                             "are the host's");
   if (!haveFile && !o.help && !o.version && !o.listDevices)
     return createStringError("no file given; see --help");
   if (const char *variable = std::getenv("GPU_ASYNC_PLAY");
-      variable && *variable && !play && !o.check && haveFile) {
+      variable && *variable && !play && !o.check && !o.profile && haveFile) {
     play = parseWord<Play>(variable);
     if (!play)
       return createStringError("GPU_ASYNC_PLAY: '" + Twine(variable) +
                                "' is none of " + listWords<Play>());
   }
-  o.play = play.value_or(o.check ? Play::Streams : Play::Auto);
+  o.play = play.value_or(o.check || o.profile ? Play::Streams : Play::Auto);
   if (o.check && o.play != Play::Streams)
     return createStringError("--check: only with --play=streams, not with " +
                              getWord(o.play));

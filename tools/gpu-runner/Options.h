@@ -26,7 +26,8 @@ enum class LeakCheck { List, Error };
 struct Options {
   std::string file;
   std::string device = "auto";
-  std::string entryPoint = "main";
+  std::string entryPoint = "main"; ///< of --emit=shared a list
+  bool hasEntryPoint = false;      ///< it was given
   std::string entryPointResult; ///< a type or void; empty: as the function says
   std::vector<std::string> sharedLibs;
   std::vector<std::string> inputs;
@@ -38,12 +39,18 @@ struct Options {
   std::optional<mlir::gpuasync::MemoryMode> memory;
   mlir::gpuasync::OffloadMode offload = mlir::gpuasync::OffloadMode::Auto;
   mlir::gpuasync::PlaceMode place = mlir::gpuasync::PlaceMode::Copy;
+  /// Numbers of the entry point's arguments that stay on the device.
+  std::vector<unsigned> residents;
   /// As --play says, else GPU_ASYNC_PLAY.
   mlir::gpuasync::Play play = mlir::gpuasync::Play::Auto;
   uint64_t repeat = 1;
-  bool benchmark = false;
-  bool stats = false;
+  uint64_t warmup = 0; ///< calls before those
+  bool benchmark = false, benchmarkTable = false;
+  bool stats = false, statsTable = false;
   std::string statsFile; ///< empty: stderr
+  std::string trace;     ///< file; empty: none
+  bool profile = false;
+  std::string profileFile; ///< empty: stderr
   bool listDevices = false;
   std::vector<mlir::gpuasync::Form> printIRAfter;
   double timeout = 0; ///< seconds; 0: none
@@ -54,6 +61,8 @@ struct Options {
   std::string cache;        ///< off or a folder; empty: as the environment says
   std::optional<Emit> emit; ///< none: run
   std::string outputFile;   ///< of emit
+  std::string header;       ///< of emit=shared; empty: none
+  std::string linker;       ///< of emit=shared and exe; empty: the first found
   std::string processor;    ///< of emit: a name or native; empty: any
   bool help = false;
   bool version = false;

@@ -9,6 +9,7 @@
 #include "Files.h"
 
 #include "gpuasync/DiskCache.h"
+#include "gpuasync/Trace.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -43,7 +44,9 @@ int fail(Error error) {
   return 1;
 }
 
-void printBenchmark(std::vector<double> times) {
+static unsigned long long ull(uint64_t value) { return value; }
+
+void printBenchmark(std::vector<double> times, bool asTable) {
   llvm::sort(times);
   // The value that the given part of the calls did not exceed.
   auto at = [&](double part) {
@@ -53,6 +56,12 @@ void printBenchmark(std::vector<double> times) {
       times.size() % 2
           ? at(0.5)
           : (times[times.size() / 2 - 1] + times[times.size() / 2]) / 2;
+  if (asTable) {
+    outs() << "   calls   median us      min us      p90 us      max us\n"
+           << format("%8zu  %10.3f  %10.3f  %10.3f  %10.3f\n", times.size(),
+                     median, times.front(), at(0.9), times.back());
+    return;
+  }
   outs() << "{\"calls\": " << times.size()
          << format(
                 ", \"median_us\": %.3f, \"min_us\": %.3f, \"p90_us\": %.3f}\n",
@@ -107,6 +116,88 @@ Error writeStats(StringRef file, const gpuasync::Context &context,
   if (!file.empty())
     return writeFile(file, [&](raw_ostream &os) { os << line; });
   errs() << line;
+  return Error::success();
+}
+
+Error printStatsTable(const gpuasync::Context &context) {
+  gpuasync_stats stats = {};
+  gpuasync::Status read(gpuasync_stats_read(context.get(), &stats));
+  if (!read.ok())
+    return toError(read);
+  auto objects = [](const char *name, const gpuasync_object_stats &part) {
+    errs() << format("%-8s %10llu  %10llu  %10llu  %10llu  %10llu\n", name,
+                     ull(part.created), ull(part.destroyed), ull(part.live),
+                     ull(part.peak), ull(part.physical));
+  };
+  auto count = [](const char *name, uint64_t value) {
+    errs() << format("%-24s %18llu\n", name, ull(value));
+  };
+  errs() << "            created   destroyed        live        peak"
+            "    physical\n";
+  objects("streams", stats.streams);
+  objects("events", stats.events);
+  objects("modules", stats.modules);
+  objects("buffers", stats.buffers);
+  objects("graphs", stats.graphs);
+  count("launches", stats.launches);
+  count("host waits", stats.hostWaits);
+  count("driver calls", stats.driverCalls);
+  count("graph launches", stats.graphLaunches);
+  count("regions on streams", stats.regionsOnStreams);
+  count("module cache hits", stats.moduleCacheHits);
+  count("module cache misses", stats.moduleCacheMisses);
+  count("module load us", stats.moduleLoadNs / 1000);
+  count("buffer bytes", stats.bufferBytes);
+  count("device bytes", stats.deviceBytes);
+  return Error::success();
+}
+
+namespace {
+struct Row {
+  std::string what;
+  uint64_t calls, total, least, most, bytes;
+};
+} // namespace
+
+static void printProfile(raw_ostream &os, ArrayRef<Row> rows) {
+  uint64_t all = 0;
+  for (const Row &row : rows)
+    all += row.total;
+  os << "   share     calls    total ms     mean us      min us      max us"
+        "          MB      GB/s  what\n";
+  for (const Row &row : rows) {
+    os << format("%6.1f %%  %8llu  %10.3f  %10.3f  %10.3f  %10.3f",
+                 all ? 100.0 * double(row.total) / double(all) : 0,
+                 ull(row.calls), double(row.total) / 1e6,
+                 double(row.total) / 1e3 / double(row.calls),
+                 double(row.least) / 1e3, double(row.most) / 1e3);
+    if (row.bytes && row.total)
+      os << format("  %10.3f  %8.2f", double(row.bytes) / 1e6,
+                   double(row.bytes) / double(row.total));
+    else
+      os << "           -         -";
+    os << "  " << row.what << "\n";
+  }
+}
+
+Error writeProfile(StringRef file) {
+  std::vector<Row> rows;
+  gpuasync_profile_list(
+      [](void *user, const gpuasync_profile_row *row) {
+        std::string what = row->name;
+        if (row->launches && StringRef(row->kind) == "graph")
+          what += formatv(" of {0} launches",
+                          double(row->launches) / double(row->calls));
+        if (*row->place)
+          what += std::string(" at ") + row->place;
+        static_cast<std::vector<Row> *>(user)->push_back(
+            {std::move(what), row->calls, row->totalNs, row->leastNs,
+             row->mostNs, row->bytes});
+      },
+      &rows);
+  if (!file.empty())
+    return writeFile(file, [&](raw_ostream &os) { printProfile(os, rows); });
+  printProfile(errs(), rows);
   return Error::success();
 }
 

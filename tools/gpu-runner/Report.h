@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Errors, --benchmark, --stats and leaks.
+// Errors, --benchmark, --stats, --profile and leaks.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_TOOLS_GPURUNNER_REPORT_H
@@ -46,12 +46,19 @@ struct CacheUse {
   unsigned compileJobs = 0;
 };
 
-/// One JSON line on stdout, of microseconds.
-void printBenchmark(std::vector<double> times);
+/// One JSON line or a table on stdout, of microseconds.
+void printBenchmark(std::vector<double> times, bool asTable);
 
 /// One JSON line in `file`, or on stderr if there is no name.
 llvm::Error writeStats(llvm::StringRef file, const gpuasync::Context &context,
                        const CacheUse &use, const Times &times);
+
+/// The counters as a table on stderr.
+llvm::Error printStatsTable(const gpuasync::Context &context);
+
+/// What each kernel, copy, fill and graph took: a table in `file`, or on stderr
+/// if there is no name.
+llvm::Error writeProfile(llvm::StringRef file);
 
 /// Says what the program never released. Returns whether that is an error.
 bool reportLeaks(const gpuasync::Context &context, bool isError);

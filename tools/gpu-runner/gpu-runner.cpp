@@ -10,13 +10,14 @@
 #include "Cache.h"
 #include "Check.h"
 #include "Crash.h"
+#include "Emit.h"
 #include "Execution/Compile.h"
 #include "Execution/DeviceStart.h"
 #include "Execution/Link.h"
-#include "Files.h"
 #include "Options.h"
 #include "Report.h"
 
+#include "gpuasync/Trace.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
@@ -74,11 +75,13 @@ static Error flushOutput() {
                            code.message());
 }
 
-/// Calls the program `repeat` times; the times are in microseconds.
+/// Calls the program `warmup` and then `repeat` times; the times are in
+/// microseconds.
 static gpuasync::Status callProgram(const Options &options,
                                     PackedFunction function, CallFrame &frame,
                                     std::vector<double> &times) {
-  for (uint64_t i = 0; i < options.repeat; ++i) {
+  const uint64_t count = options.warmup + options.repeat;
+  for (uint64_t i = 0; i < count; ++i) {
     frame.reset();
     gpuasync_status *raw = nullptr;
     void *status = &raw;
@@ -91,7 +94,7 @@ static gpuasync::Status callProgram(const Options &options,
     if (raw)
       return gpuasync::Status(raw);
     // Those of the last call are still to be read.
-    if (i + 1 < options.repeat)
+    if (i + 1 < count)
       frame.freeResults();
   }
   return gpuasync::Status();
@@ -161,32 +164,16 @@ static std::string nameOf(const Options &options) {
 }
 
 /// --emit: compile only.
-static Error emitProgram(const Options &options) {
+static Error compileOnly(const Options &options) {
   Expected<std::unique_ptr<MemoryBuffer>> input = readInput(options.file);
   if (!input)
     return input.takeError();
-  setPhase("parsing");
-  Program program(/*print=*/true);
-  if (Error error = program.parse(std::move(*input), nameOf(options)))
-    return error;
   CompileOptions compile = compileOptions(options);
   if (compile.targets.empty())
     compile.targets = {"cpu"};
   if (Error error = checkTargets(compile))
     return error;
-  setPhase("compiling");
-  if (Error error = program.schedule(compile))
-    return error;
-  if (Error error = program.lower(compile))
-    return error;
-  if (*options.emit != Emit::MLIR)
-    if (Error error = program.translate(compile, {}))
-      return error;
-  Error wrong = Error::success();
-  Error written = writeFile(
-      options.outputFile.empty() ? "-" : StringRef(options.outputFile),
-      [&](raw_ostream &os) { wrong = program.emit(*options.emit, os); });
-  return joinErrors(std::move(wrong), std::move(written));
+  return emitProgram(options, compile, std::move(*input), nameOf(options));
 }
 
 namespace {
@@ -203,6 +190,8 @@ private:
   Error compile(const gpuasync::KeyBuilder &job);
   Error checkCall(const Signature &signature);
   Error findTargets();
+  Error beginTrace();
+  Error endTrace();
   int execute(gpuasync::Context &context);
   void warnAboutCache();
 
@@ -211,6 +200,7 @@ private:
   CacheUse use;
   Times times;
   Stopwatch total;
+  bool traced = false;
 
   std::unique_ptr<MemoryBuffer> input;
   std::vector<std::string> targets; ///< empty: not known yet
@@ -308,6 +298,9 @@ Error Run::compile(const gpuasync::KeyBuilder &job) {
   program.emplace(/*print=*/true);
   if (Error error = program->parse(std::move(input), nameOf(options)))
     return error;
+  if (Error error =
+          program->markResidents(options.entryPoint, options.residents))
+    return error;
   Expected<Signature> entry =
       program->entryPoint(options.entryPoint, options.entryPointResult);
   if (!entry)
@@ -370,6 +363,31 @@ Error Run::compile(const gpuasync::KeyBuilder &job) {
   return Error::success();
 }
 
+/// Before the device is opened.
+Error Run::beginTrace() {
+  std::string file = options.trace;
+  if (const char *asked = getenv("GPU_ASYNC_TRACE"); asked && file.empty())
+    file = asked;
+  if (file.empty() && !options.profile)
+    return Error::success();
+  // One trace at a time: this one.
+  unsetenv("GPU_ASYNC_TRACE");
+  gpuasync::Status begun(
+      gpuasync_trace_start(file.empty() ? nullptr : file.c_str()));
+  traced = begun.ok();
+  return traced ? Error::success() : toError(begun);
+}
+
+Error Run::endTrace() {
+  if (!traced)
+    return Error::success();
+  traced = false;
+  gpuasync::Status ended(gpuasync_trace_stop());
+  if (!ended.ok())
+    return toError(ended);
+  return options.profile ? writeProfile(options.profileFile) : Error::success();
+}
+
 /// Everything up to the linked program.
 Error Run::prepare() {
   Stopwatch time;
@@ -390,6 +408,8 @@ Error Run::prepare() {
       return error;
     libraries.override(checker.find);
   }
+  if (Error error = beginTrace())
+    return error;
   if (options.timeout > 0)
     gpuasync_set_timeout(options.timeout);
   // One of the words that it knows.
@@ -468,6 +488,7 @@ int Run::execute(gpuasync::Context &context) {
       if (status.code() == GPUASYNC_TIMEOUT ||
           status.code() == GPUASYNC_DEVICE_LOST) {
         checker.finish();
+        consumeError(endTrace());
         _exit(1);
       }
       failed = true;
@@ -490,8 +511,10 @@ int Run::execute(gpuasync::Context &context) {
           failed = unexpected = true;
         }
       frame->freeResults();
-      if (options.benchmark && !failed)
-        printBenchmark(std::move(calls));
+      if (options.benchmark && !failed) {
+        calls.erase(calls.begin(), calls.begin() + options.warmup);
+        printBenchmark(std::move(calls), options.benchmarkTable);
+      }
       if (Error error = flushOutput())
         failed = fail(std::move(error));
     }
@@ -501,6 +524,7 @@ int Run::execute(gpuasync::Context &context) {
       // After an error one message is enough.
       if (!failed)
         fail(toError(released));
+      consumeError(endTrace());
       _exit(1);
     }
   }
@@ -509,8 +533,13 @@ int Run::execute(gpuasync::Context &context) {
 
   // After an error one message is enough: neither counters nor leaks on top.
   if (options.stats && !failed)
-    if (Error error = writeStats(options.statsFile, context, use, times))
+    if (Error error = options.statsTable
+                          ? printStatsTable(context)
+                          : writeStats(options.statsFile, context, use, times))
       failed = fail(std::move(error));
+  setPhase("writing the trace");
+  if (Error error = endTrace())
+    failed = fail(std::move(error));
   setPhase("closing the device");
   gpuasync::Status closed = context.close();
   if (!failed && !closed.ok())
@@ -544,7 +573,7 @@ static int run(int argc, char **argv) {
     return 0;
   }
   if (options->emit) {
-    if (Error error = emitProgram(*options))
+    if (Error error = compileOnly(*options))
       return fail(std::move(error));
     return 0;
   }

@@ -35,14 +35,28 @@ def GPUAsync_Dialect : Dialect {
     ```
 
     `gpu_async.nonblocking`, a unit attribute of a function that kernels are or
-    call, and of a launch, says that it waits for nothing that the host or another
-    kernel does: what no analysis sees of a ready binary, of a declaration, or of
-    inline assembly.
+    call or of a library's function, and of a launch, says that it waits for
+    nothing that the host or another kernel does: what no analysis sees of a
+    ready binary, of a declaration, or of inline assembly.
+
+    `gpu_async.serial`, a string on the declaration of a library's function, names
+    what its calls share that is no memory: calls with one name keep their order.
+
+    `gpu_async.resident`, a unit attribute of a function's argument, says that the
+    array stays on the device between calls, which do not write it:
+    `gpu_async.resident`, the op, is what it becomes.
   }];
   let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
   let extraClassDeclaration = [{
     static constexpr ::llvm::StringLiteral getNonblockingName() {
       return "gpu_async.nonblocking";
+    }
+    static constexpr ::llvm::StringLiteral getSerialName() {
+      return "gpu_async.serial";
+    }
+    static constexpr ::llvm::StringLiteral getResidentName() {
+      return "gpu_async.resident";
     }
   }];
   let useDefaultTypePrinterParser = 1;

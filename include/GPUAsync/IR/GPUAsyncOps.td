@@ -264,6 +264,54 @@ def GPUAsync_WindowOp : GPUAsync_Op<"window", [Pure]> {
   }];
 }
 
+def GPUAsync_ConstantOp : GPUAsync_Op<"constant", [
+    Pure, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "a constant of the program where the device reaches it";
+  let description = [{
+    The memory of a constant `memref.global` on the device: a copy that the
+    runtime makes once for a program and a context, when the first frame of a
+    function is entered that can reach the op, and frees with them. On a device
+    that reaches the host's memory it is the global itself. No call of the
+    driver's.
+
+    Legal: reading it, in any number of kernels and calls. Illegal: writing it,
+    freeing it.
+
+    ```mlir
+    memref.global "private" constant @w : memref<512x512xf32> = dense_resource<w>
+    %w = gpu_async.constant @w : memref<512x512xf32>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$name);
+  let results = (outs AnyStaticShapeMemRef:$memref);
+  let assemblyFormat = "$name attr-dict `:` type($memref)";
+}
+
+def GPUAsync_ResidentOp : GPUAsync_Op<"resident", [
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "host memory that stays on the device between calls";
+  let description = [{
+    The elements of `memref`, host memory without gaps, where the device reaches
+    them: a copy that the context keeps, of this address and this size. The
+    first op for it uploads, and waits for that; every later one, of any call,
+    program or thread, finds it, until the caller tells the runtime that the
+    memory has changed (`gpuasync_host_memory_changed`). What the device reaches
+    by itself is its own copy.
+
+    Legal: reading it. Illegal: writing or freeing the copy; writing the memory
+    without telling the runtime; an op behind device work of the function, which
+    the upload would hold up.
+
+    ```mlir
+    %w = gpu_async.resident %arg0 : memref<?x512xf32> to memref<?x512xf32>
+    ```
+  }];
+  let arguments = (ins AnyMemRef:$memref);
+  let results = (outs AnyMemRef:$copy);
+  let assemblyFormat = "$memref attr-dict `:` type($memref) `to` type($copy)";
+  let hasVerifier = 1;
+}
+
 def GPUAsync_MemcpyOp : GPUAsync_WorkOp<"memcpy"> {
   let summary = "copies between device, host-shared and host memory";
   let description = [{
@@ -316,6 +364,48 @@ def GPUAsync_MemsetOp : GPUAsync_WorkOp<"memset"> {
     $destination `,` $value attr-dict `:` type($destination) `,` type($value)
   }];
   let hasVerifier = 1;
+  let hasCanonicalizer = 1;
+}
+
+def GPUAsync_CallOp : GPUAsync_WorkOp<"call", [
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "calls a library's function that enqueues device work";
+  let description = [{
+    Calls `callee`, which is declared here and in a library is
+    `int32_t callee(const gpuasync_call *, ...)` with the operands of the op
+    (docs/ABI.md): when the op is enqueued, on the thread of the host. What the
+    function enqueues on the stream that it is given is the op's work. A result
+    other than 0 is an error.
+
+    What the work touches the arguments of the declaration say. Where a memref
+    among them has `llvm.readonly` or `llvm.writeonly`, it is what the memrefs
+    are, of which those without such an attribute are read and written; else it
+    may be anything. Calls of functions with the same `gpu_async.serial` touch
+    one thing that is no memory (a communicator, a generator's state).
+    A function without `gpu_async.nonblocking` may wait for other work.
+
+    Legal: memory of the device in windows of any strides; a workspace as an
+    operand. Illegal: a function that waits for the device, allocates on it, or
+    enqueues what does not end before what comes later on the stream; use of
+    what no operand leads to, if the declaration says what is touched.
+
+    ```mlir
+    func.func private @axpy(memref<?xf32> {llvm.readonly}, memref<?xf32>, f32)
+    %t = gpu_async.call async [%d] @axpy(%x : memref<?xf32>, %y : memref<?xf32>, %a : f32)
+    gpu_async.call on %s id(1 after [0]) @axpy(%x : memref<?xf32>, %y : memref<?xf32>, %a : f32)
+    ```
+  }];
+  let arguments = (ins Variadic<GPUAsync_Token>:$asyncDependencies,
+                       Optional<GPUAsync_Stream>:$stream,
+                       OptionalAttr<I64Attr>:$id,
+                       OptionalAttr<DenseI64ArrayAttr>:$after,
+                       FlatSymbolRefAttr:$callee,
+                       Variadic<AnyType>:$arguments);
+  let results = (outs Optional<GPUAsync_Token>:$asyncToken);
+  let assemblyFormat = [{
+    custom<Order>(type($asyncToken), $asyncDependencies, $stream, $id, $after)
+    $callee `` custom<CallArguments>($arguments, type($arguments)) attr-dict
+  }];
   let hasCanonicalizer = 1;
 }
 

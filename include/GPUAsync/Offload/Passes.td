@@ -51,7 +51,8 @@ def GPUAsyncFuseElementwise
     math function and no division goes into a contraction's operand, or to more
     than one user. Contractions take nothing but changes of index.
   }];
-  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::linalg::LinalgDialect",
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect",
                            "::mlir::arith::ArithDialect"];
 }
@@ -147,7 +148,9 @@ def GPUAsyncPlaceMemory
     (`gpu_async.result`). What the host reads or writes of it in between is copied
     by the element. With `device=cpu` such memory is registered with the device
     in place of copies, since that reaches it. A constant of up to 64 KiB that
-    only kernels read is part of them.
+    only kernels read is part of them; of others, and of arguments with the
+    attribute `gpu_async.resident`, which no kernel writes, the runtime keeps a copy
+    (`gpu_async.constant`, `gpu_async.resident`).
 
     With `place=off` arguments are memory that the device reaches, and are neither
     copied nor registered.
@@ -157,6 +160,7 @@ def GPUAsyncPlaceMemory
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::gpu::GPUDialect",
+                           "::mlir::gpuasync::GPUAsyncDialect",
                            "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect"];
   let options = [

@@ -37,6 +37,11 @@ struct GPUAsyncPipelineOptions
                      "limit; negative: 8 with play=streams, else 32, since in "
                      "a graph they cost little"),
       llvm::cl::init(-1)};
+  PassOptions::Option<bool> takeStream{
+      *this, "take-stream",
+      llvm::cl::desc("Order public functions into a stream of the caller's, an "
+                     "argument more"),
+      llvm::cl::init(false)};
   PassOptions::Option<Play> play{
       *this, "play",
       llvm::cl::desc("How device work is played that the host does not "

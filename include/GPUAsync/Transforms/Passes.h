@@ -15,6 +15,9 @@
 
 namespace mlir::gpuasync {
 
+/// Of an argument: the caller's stream, which gpu-async-take-stream added.
+inline constexpr llvm::StringLiteral kStreamAttrName = "gpu_async.stream";
+
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
 #include "GPUAsync/Transforms/Passes.h.inc"

@@ -399,6 +399,43 @@ def GPUAsyncAssignStreams
   ];
 }
 
+def GPUAsyncTakeStream
+    : Pass<"gpu-async-take-stream", "::mlir::ModuleOp"> {
+  let summary = "Order public functions into a stream of the caller's";
+  let description = [{
+    Takes the stream form and leaves it the stream form. Every public function
+    with a body gets one argument more, the last: a pointer to a stream, with the
+    attribute `gpu_async.stream`. Its work starts after what the stream has been
+    given, and what the stream is given afterwards starts after its work. The
+    host waits for neither, so the function returns while its work goes on.
+
+    The host waits all the same
+    - at the beginning, if the function calls others, or reads, writes, allocates
+      or frees memory on the host;
+    - at the end, if it copies between memory that it did not allocate for the
+      device itself, or registers host memory: such copies may end in a host wait.
+
+    A public function that is used in the module is refused.
+
+    ```mlir
+    // before                                  // after, %p : !llvm.ptr
+    %s = gpu_async.stream.create               %c = gpu_async.stream.external %p : !llvm.ptr
+    gpu_async.launch on %s id(0) ...           %b = gpu_async.event.record on %c
+    gpu_async.stream.synchronize %s            %s = gpu_async.stream.create
+    gpu_async.stream.destroy %s idle           gpu_async.stream.wait %s, %b
+                                               gpu_async.launch on %s id(0) ...
+                                               %e = gpu_async.event.record on %s
+                                               gpu_async.stream.wait %c, %e
+                                               gpu_async.event.destroy %e
+                                               gpu_async.stream.destroy %s
+                                               gpu_async.event.destroy %b
+                                               gpu_async.stream.destroy %c
+    ```
+  }];
+  let dependentDialects = ["::mlir::gpuasync::GPUAsyncDialect",
+                           "::mlir::LLVM::LLVMDialect"];
+}
+
 def GPUAsyncFormRegions
     : Pass<"gpu-async-form-regions", "::mlir::ModuleOp"> {
   let summary = "Put regions around device work that the host does not observe";
@@ -408,7 +445,7 @@ def GPUAsyncFormRegions
     becomes a `gpu_async.region`.
 
     Borders are what no region holds:
-    - host waits, calls, allocations and frees, registrations, a caller's stream;
+    - host waits, calls (of libraries, too), allocations and frees, registrations, a caller's stream;
     - copies and fills that may touch memory other than what `gpu_async.alloc` made
       for the device alone in this function;
     - host code that reads or writes memory, or of which nothing is known;

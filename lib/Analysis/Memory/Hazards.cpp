@@ -42,6 +42,10 @@ void gpuasync::printMemory(raw_ostream &os, const Access &access) {
   case Base::Output:
     os << "what kernels print";
     break;
+  case Base::Serial:
+    os << "what calls with gpu_async.serial = " << access.base.symbol
+       << " share";
+    break;
   case Base::Unknown:
     os << "memory that may be anywhere";
     break;

@@ -601,7 +601,16 @@ gpuasync::findBlockingPoint(FunctionOpInterface function,
 }
 
 std::optional<BlockingPoint> BlockingTable::lookup(Operation *op) {
-  auto launch = cast<LaunchOp>(op);
+  if (auto call = dyn_cast<CallOp>(op)) {
+    Operation *callee =
+        symbols.lookupNearestSymbolFrom(call, call.getCalleeAttr());
+    if (callee && callee->hasAttr(GPUAsyncDialect::getNonblockingName()))
+      return std::nullopt;
+    return BlockingPoint{call, "a library's function may wait for anything"};
+  }
+  auto launch = dyn_cast<LaunchOp>(op);
+  if (!launch)
+    return std::nullopt;
   if (launch->hasAttr(GPUAsyncDialect::getNonblockingName()))
     return std::nullopt;
   if (launch.getCooperative())

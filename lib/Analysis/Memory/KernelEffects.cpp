@@ -7,6 +7,7 @@
 
 #include "GPUAsync/Analysis/Memory/KernelEffects.h"
 #include "GPUAsync/Analysis/Memory/NumberSources.h"
+#include "GPUAsync/IR/GPUAsyncDialect.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -314,5 +315,28 @@ const KernelEffects &KernelTable::lookup(Operation *launch,
                        nvgpu::NVGPUDialect::kSharedMemoryAddressSpace;
           return false;
         });
+  return result;
+}
+
+const KernelEffects &KernelTable::lookupLibrary(Operation *call,
+                                                SymbolRefAttr callee) {
+  Operation *op = symbols.lookupNearestSymbolFrom(call, callee);
+  auto [it, isNew] = effects.try_emplace(op);
+  auto function = dyn_cast_or_null<FunctionOpInterface>(op);
+  if (!isNew || !function)
+    return it->second;
+  KernelEffects &result = it->second;
+  result.serial =
+      op->getAttrOfType<StringAttr>(GPUAsyncDialect::getSerialName());
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    bool onlyReads = static_cast<bool>(
+        function.getArgAttr(i, LLVM::LLVMDialect::getReadonlyAttrName()));
+    bool onlyWrites = static_cast<bool>(
+        function.getArgAttr(i, LLVM::LLVMDialect::getWriteOnlyAttrName()));
+    result.arguments.push_back({/*reads=*/!onlyWrites, /*writes=*/!onlyReads,
+                                /*anyPart=*/false});
+    result.isKnown |=
+        isMemory(function.getArgumentTypes()[i]) && (onlyReads || onlyWrites);
+  }
   return result;
 }

@@ -70,11 +70,12 @@ bool gpuasync::mayAlias(const Base &a, const Base &b) {
   if (a.kind == Base::Allocation && b.kind == Base::Allocation)
     return mayShareBytes(a.identity.getValue(), b.identity.getValue());
   // An allocation made here is distinct from other allocations, from globals
-  // and from all that existed before the call; a kernel module's globals are
-  // out of reach for the host.
+  // and from all that existed before the call; a kernel module's globals and
+  // what is no memory are out of reach for the host.
   auto isOwn = [](const Base &base) {
     return base.kind == Base::Allocation || base.kind == Base::Module ||
-           base.kind == Base::NoAliasArgument || base.kind == Base::Output;
+           base.kind == Base::NoAliasArgument || base.kind == Base::Output ||
+           base.kind == Base::Serial;
   };
   if (isOwn(a) || isOwn(b))
     return false;
@@ -391,7 +392,10 @@ static std::optional<Base> follow(Path &path) {
     } else if (auto global = dyn_cast<memref::GetGlobalOp>(op)) {
       return Base{Base::Global, MemoryIdentity(),
                   global.getNameAttr().getAttr()};
-    } else if (isa<AllocOp, WindowOp, gpu::AllocOp, memref::AllocOp,
+    } else if (auto constant = dyn_cast<ConstantOp>(op)) {
+      return Base{Base::Global, MemoryIdentity(),
+                  constant.getNameAttr().getAttr()};
+    } else if (isa<AllocOp, WindowOp, ResidentOp, gpu::AllocOp, memref::AllocOp,
                    memref::AllocaOp>(op)) {
       return Base{Base::Allocation, MemoryIdentity(value), Attribute()};
     } else {
@@ -531,6 +535,29 @@ static void addLaunchAccesses(Operation *launch, SymbolRefAttr kernel,
     accesses.push_back({{Base::Output, {}, Attribute()}, /*writes=*/true});
 }
 
+static void addCallAccesses(CallOp call, KernelTable &kernels,
+                            Accesses &accesses) {
+  const KernelEffects &effects =
+      kernels.lookupLibrary(call, call.getCalleeAttr());
+  if (!effects.isKnown)
+    accesses.push_back({Base(), /*writes=*/true});
+  if (effects.serial)
+    accesses.push_back({{Base::Serial, {}, effects.serial}, /*writes=*/true});
+  if (!effects.isKnown)
+    return;
+  for (auto [operand, argument] :
+       llvm::zip_equal(call.getArguments(), effects.arguments)) {
+    auto memref = dyn_cast<BaseMemRefType>(operand.getType());
+    if (memref)
+      addAccess(operand, argument.writes, accesses);
+    else if (isPointer(operand.getType()))
+      accesses.push_back({Base(), argument.writes});
+    if (memref &&
+        isa<BaseMemRefType, LLVM::LLVMPointerType>(memref.getElementType()))
+      accesses.push_back({Base(), /*writes=*/true});
+  }
+}
+
 Accesses gpuasync::deviceAccesses(Operation *op, KernelTable &kernels) {
   Accesses accesses;
   llvm::TypeSwitch<Operation *>(op)
@@ -542,6 +569,8 @@ Accesses gpuasync::deviceAccesses(Operation *op, KernelTable &kernels) {
         addLaunchAccesses(op, launch.getKernel(), launch.getKernelOperands(),
                           kernels, accesses);
       })
+      .Case<CallOp>(
+          [&](CallOp call) { addCallAccesses(call, kernels, accesses); })
       .Case<gpu::MemcpyOp>([&](gpu::MemcpyOp copy) {
         addAccess(copy.getDst(), /*writes=*/true, accesses);
         addAccess(copy.getSrc(), /*writes=*/false, accesses);
@@ -743,7 +772,8 @@ const MemoryFacts::Summary &MemoryFacts::summarize(Operation *op) {
 bool MemoryFacts::addHostAccesses(Operation *op, Accesses &accesses) {
   if (hasNoHostAccesses(op))
     return true;
-  if (isa_and_nonnull<GPUAsyncDialect, gpu::GPUDialect>(op->getDialect()))
+  if (isa_and_nonnull<GPUAsyncDialect, gpu::GPUDialect>(op->getDialect()) &&
+      !isa<ConstantOp, ResidentOp>(op))
     return false;
   if (auto call = dyn_cast<CallOpInterface>(op)) {
     Operation *callee = call.resolveCallableInTable(&symbols);

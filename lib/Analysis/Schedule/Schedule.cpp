@@ -136,6 +136,8 @@ static std::string describe(Operation *op) {
   os << op->getName().stripDialect();
   if (auto launch = dyn_cast<LaunchOp>(op))
     os << " " << launch.getKernel();
+  if (auto call = dyn_cast<CallOp>(op))
+    os << " " << call.getCalleeAttr();
   if (auto loc = op->getLoc()->findInstanceOf<FileLineColLoc>())
     os << " at " << loc.getFilename().getValue() << ":" << loc.getLine();
   return text;
@@ -201,6 +203,8 @@ void ScheduleReader::addWork(WorkOpInterface work) {
   std::string label = op->getName().stripDialect().str();
   if (auto launch = dyn_cast<LaunchOp>(op))
     label = launch.getKernelName().str();
+  if (auto call = dyn_cast<CallOp>(op))
+    label = call.getCallee().str();
 
   unsigned number;
   if (isMemory && lane.open && lane.waits.empty() && lane.last >= 0 &&

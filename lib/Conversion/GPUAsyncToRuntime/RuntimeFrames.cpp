@@ -124,6 +124,8 @@ LogicalResult FrameLowering::analyze() {
             anyError = true;
           else
             info.modules.insert(kernel->module);
+        } else if (auto constant = dyn_cast<ConstantOp>(op)) {
+          info.modules.insert(tables.getConstant(constant));
         }
         return;
       }

@@ -261,6 +261,25 @@ void FunctionState::exitIf(OpBuilder &builder, Location loc, Value failed) {
     line = rest;
 }
 
+OpBuilder FunctionState::makeBranch(OpBuilder &builder, Location loc,
+                                    Value condition) {
+  mlir::Block *head = builder.getInsertionBlock();
+  mlir::Block *rest = head->splitBlock(builder.getInsertionPoint());
+  mlir::Block *branch = &func.getBody().emplaceBlock();
+  branch->moveBefore(rest);
+  OpBuilder inside = OpBuilder::atBlockEnd(branch);
+  auto back = cf::BranchOp::create(inside, loc, rest);
+  inside.setInsertionPoint(back);
+  builder.setInsertionPointToEnd(head);
+  cf::CondBranchOp::create(builder, loc, condition, branch, ValueRange(), rest,
+                           ValueRange());
+  builder.setInsertionPointToStart(rest);
+  // What the branch does changes no storage.
+  if (line == head)
+    line = rest;
+  return inside;
+}
+
 Value FunctionState::loadFailed(OpBuilder &builder, Location loc) {
   Value word = LLVM::LoadOp::create(builder, loc, tables.i32(), frame);
   Value zero = tables.constant(builder, loc, tables.i32(), 0);

@@ -18,6 +18,7 @@
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/MapVector.h"
@@ -112,6 +113,9 @@ public:
   /// Resolves the kernel of `launch`; reports an error if there is none.
   FailureOr<KernelRef> lookupKernel(LaunchOp launch);
 
+  /// The index of the module that a constant array is.
+  unsigned getConstant(ConstantOp op);
+
   /// The parameters of `launch`, valid until the next call; null after an error
   /// that was reported.
   const LaunchParams *getParams(LaunchOp launch);
@@ -124,6 +128,11 @@ public:
              std::optional<uint32_t> number = std::nullopt);
   /// The number of another region, so that its sites are its own.
   uint32_t addRegion() { return numRegions++; }
+
+  /// The function that `call` names, with its type in C: its declaration is
+  /// replaced by that. Reports an error if something else uses it.
+  FailureOr<LLVM::LLVMFuncOp> declareLibrary(CallOp call,
+                                             LLVM::LLVMFunctionType type);
 
   /// The symbol of a gpuasync_tensor_format with these fields.
   FlatSymbolRefAttr addTensorFormat(ArrayRef<uint32_t> fields);
@@ -171,6 +180,7 @@ private:
   Constant siteTable();
   Constant module_(BinaryOp binary);
   Constant image(BinaryOp binary, ImageAttr attr);
+  Constant image(memref::GlobalOp global);
 
   ModuleOp module;
   SymbolTable &symbols;
@@ -186,6 +196,8 @@ private:
   /// By the types of the arguments.
   llvm::DenseMap<FunctionType, LaunchParams> params;
   llvm::MapVector<StringAttr, BinaryOp> binaries;
+  /// Those that are used; their modules follow the binaries'.
+  llvm::MapVector<StringAttr, memref::GlobalOp> constants;
   bool hasFunctions = false;
   uint32_t numRegions = 0;
   llvm::StringSet<> wrongDeclarations;
@@ -270,6 +282,9 @@ struct FunctionState {
   void exitIf(OpBuilder &builder, Location loc, Value failed);
   /// The same if the frame has failed.
   void exitIfFrameFailed(OpBuilder &builder, Location loc);
+  /// Splits the block in the same way; what the result makes runs before the
+  /// rest if `condition` (an i1) holds.
+  OpBuilder makeBranch(OpBuilder &builder, Location loc, Value condition);
   /// Hands `event` over to code outside the frame, as the result; `op` and
   /// `text` say where.
   Value exportEvent(OpBuilder &builder, Operation *op, StringRef text,

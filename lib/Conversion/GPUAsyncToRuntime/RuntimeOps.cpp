@@ -91,8 +91,11 @@ private:
   LogicalResult lower(AllocOp op);
   LogicalResult lower(DeallocOp op);
   LogicalResult lower(WindowOp op);
+  LogicalResult lower(ConstantOp op);
+  LogicalResult lower(ResidentOp op);
   LogicalResult lower(MemcpyOp op);
   LogicalResult lower(MemsetOp op);
+  LogicalResult lower(CallOp op);
   LogicalResult lower(HostRegisterOp op);
   LogicalResult lower(HostUnregisterOp op);
   void waitOnHost(StringRef name, ValueRange handles);
@@ -423,6 +426,34 @@ LogicalResult OpLowering::lower(WindowOp window) {
   return success();
 }
 
+LogicalResult OpLowering::lower(ConstantOp constant) {
+  MemRefType type = cast<MemRefType>(constant.getMemref().getType());
+  // The table of the constant says its bytes.
+  if (failed(elementBytes(type)))
+    return failure();
+  Value memory = call(gpuasync_constant_name, ptr,
+                      {int32(tables.getConstant(constant)), site()})
+                     .getResult();
+  replace(constant.getMemref(),
+          describe(type, sizesOfNew(type, ValueRange()), memory));
+  return success();
+}
+
+LogicalResult OpLowering::lower(ResidentOp resident) {
+  Value memref = resident.getMemref();
+  MemRefType type = cast<MemRefType>(resident.getCopy().getType());
+  FailureOr<Value> bytes = bytesOf(memref);
+  if (failed(bytes))
+    return failure();
+  Value memory = call(gpuasync_resident_name, ptr,
+                      {state.getStart(builder, loc, memref), *bytes, site()})
+                     .getResult();
+  state.bytes[replace(
+      resident.getCopy(),
+      describe(type, state.getSizes(builder, loc, memref), memory))] = *bytes;
+  return success();
+}
+
 LogicalResult OpLowering::lower(MemcpyOp copy) {
   auto destType = cast<MemRefType>(copy.getDestination().getType());
   auto sourceType = cast<MemRefType>(copy.getSource().getType());
@@ -523,6 +554,35 @@ LogicalResult OpLowering::checkSizes(memref::AllocOp alloc) {
 // Registered memory
 //===----------------------------------------------------------------------===//
 
+/// Between gpuasync_call_begin and gpuasync_call_end, unless the former says
+/// no.
+LogicalResult OpLowering::lower(CallOp libraryCall) {
+  FailureOr<Value> on = stream();
+  if (failed(on))
+    return failure();
+  // Taken apart before the branch, for the ops behind it.
+  SmallVector<Value> operands = {Value()};
+  for (Value operand : libraryCall.getArguments())
+    llvm::append_range(operands, state.unpack(builder, loc, operand));
+  SmallVector<Type> types = {ptr};
+  llvm::append_range(types, ValueRange(operands).drop_front().getTypes());
+  FailureOr<LLVM::LLVMFuncOp> callee = tables.declareLibrary(
+      libraryCall, LLVM::LLVMFunctionType::get(i32, types));
+  if (failed(callee))
+    return failure();
+  Value site = tables.site(builder, op);
+  operands.front() =
+      call(gpuasync_call_begin_name, ptr, {*on, site}).getResult();
+  Value none = LLVM::ZeroOp::create(builder, loc, ptr);
+  Value isLegal = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::ne,
+                                       operands.front(), none);
+  OpBuilder inside = state.makeBranch(builder, loc, isLegal);
+  auto result = LLVM::CallOp::create(inside, loc, *callee, operands);
+  tables.call(inside, loc, gpuasync_call_end_name, {},
+              {state.frame, result.getResult(), site});
+  return success();
+}
+
 LogicalResult OpLowering::lower(HostRegisterOp host) {
   Value memref = lookThroughCast(host.getMemref());
   auto type = cast<BaseMemRefType>(memref.getType());
@@ -615,7 +675,7 @@ LogicalResult OpLowering::lower() {
   state.startAt(op->getBlock());
   auto result =
       TypeSwitch<Operation *, LogicalResult>(op)
-          .Case<LaunchOp, AllocOp, DeallocOp, MemcpyOp, MemsetOp>(
+          .Case<LaunchOp, AllocOp, DeallocOp, MemcpyOp, MemsetOp, CallOp>(
               [&](auto work) -> LogicalResult {
                 if (work.getAsyncToken() ||
                     !work.getAsyncDependencies().empty())
@@ -624,8 +684,8 @@ LogicalResult OpLowering::lower() {
                       "gpu-async-assign-streams first");
                 return lower(work);
               })
-          .Case<HostRegisterOp, HostUnregisterOp, WindowOp>(
-              [&](auto other) { return lower(other); })
+          .Case<HostRegisterOp, HostUnregisterOp, WindowOp, ConstantOp,
+                ResidentOp>([&](auto other) { return lower(other); })
           .Case([&](StreamCreateOp create) {
             replace(create.getStream(),
                     call(gpuasync_stream_create_name, ptr, site()).getResult());

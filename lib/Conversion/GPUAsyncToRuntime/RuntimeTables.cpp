@@ -5,10 +5,12 @@
 // Emits the structs of RuntimeABI.h as internal constants of the LLVM dialect.
 //===----------------------------------------------------------------------===//
 
+#include "GPUAsync/Analysis/Memory/TypeLayout.h"
 #include "GPUAsync/Kernels/Common/KernelABI.h"
 #include "RuntimeLowering.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/Support/xxhash.h"
 
 using namespace mlir;
@@ -231,6 +233,48 @@ FailureOr<KernelRef> Tables::lookupKernel(LaunchOp launch) {
                    cast<KernelAttr>(binary.getKernels()[*kernel])};
 }
 
+FailureOr<LLVM::LLVMFuncOp>
+Tables::declareLibrary(CallOp call, LLVM::LLVMFunctionType type) {
+  Operation *symbol = symbols.lookup(call.getCallee());
+  if (auto known = dyn_cast_or_null<LLVM::LLVMFuncOp>(symbol)) {
+    if (known.getFunctionType() == type)
+      return known;
+    InFlightDiagnostic diag = call.emitOpError()
+                              << "needs " << call.getCalleeAttr()
+                              << " to be declared as " << type;
+    diag.attachNote(known.getLoc()) << "it is here";
+    return diag;
+  }
+  auto declared = dyn_cast_or_null<func::FuncOp>(symbol);
+  if (!declared || !declared.isExternal())
+    return call.emitOpError() << "calls " << call.getCalleeAttr()
+                              << ", which is no declared func.func";
+  if (auto uses = SymbolTable::getSymbolUses(declared, module))
+    for (const SymbolTable::SymbolUse &use : *uses)
+      if (!isa<CallOp>(use.getUser())) {
+        InFlightDiagnostic diag =
+            use.getUser()->emitOpError()
+            << "uses " << call.getCalleeAttr()
+            << ", which gpu_async.call calls with another first argument";
+        diag.attachNote(call.getLoc()) << "the call";
+        return diag;
+      }
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(declared);
+  auto made = LLVM::LLVMFuncOp::create(builder, declared.getLoc(),
+                                       call.getCallee(), type);
+  symbols.erase(declared);
+  symbols.insert(made);
+  return made;
+}
+
+unsigned Tables::getConstant(ConstantOp op) {
+  StringAttr name = op.getNameAttr().getAttr();
+  auto [entry, isNew] =
+      constants.try_emplace(name, symbols.lookup<memref::GlobalOp>(name));
+  return binaries.size() + (entry - constants.begin());
+}
+
 const LaunchParams *Tables::getParams(LaunchOp launch) {
   MLIRContext *context = module.getContext();
   TypeRange types = launch.getKernelOperands().getTypes();
@@ -263,6 +307,8 @@ const LaunchParams *Tables::getParams(LaunchOp launch) {
 Value Tables::site(OpBuilder &builder, Operation *op, const KernelRef *kernel,
                    StringRef text, std::optional<uint32_t> number) {
   auto addText = [&](StringRef text) {
+    if (auto call = dyn_cast<CallOp>(op))
+      return sites.addText((text + " @" + call.getCallee()).str());
     auto launch = dyn_cast<LaunchOp>(op);
     if (!launch)
       return sites.addText(text);
@@ -276,9 +322,11 @@ Value Tables::site(OpBuilder &builder, Operation *op, const KernelRef *kernel,
   if (!text.empty()) {
     place = addText(text);
   } else {
-    auto launch = dyn_cast<LaunchOp>(op);
-    Attribute key =
-        launch ? Attribute(launch.getKernel()) : op->getName().getIdentifier();
+    Attribute key = op->getName().getIdentifier();
+    if (auto launch = dyn_cast<LaunchOp>(op))
+      key = launch.getKernel();
+    else if (auto call = dyn_cast<CallOp>(op))
+      key = call.getCalleeAttr();
     auto [known, isNew] = opTexts.try_emplace(key);
     if (isNew)
       known->second = addText(op->getName().getStringRef());
@@ -381,6 +429,43 @@ Tables::Constant Tables::image(BinaryOp binary, ImageAttr attr) {
                     integer(i64Type, size), hashes});
 }
 
+/// What decides about equality of constant arrays: 0, 0 if it is not known.
+static llvm::XXH128_hash_t hashConstant(memref::GlobalOp global) {
+  ArrayRef<char> bytes;
+  auto value = *global.getInitialValue();
+  if (auto dense = dyn_cast<DenseElementsAttr>(value))
+    bytes = dense.getRawData();
+  else if (auto resource = dyn_cast<DenseResourceElementsAttr>(value);
+           resource && resource.getRawHandle().getBlob())
+    bytes = resource.getRawHandle().getBlob()->getData();
+  else
+    return {0, 0};
+  auto hash = [](const void *data, size_t size) {
+    return llvm::xxh3_128bits(
+        ArrayRef(static_cast<const uint8_t *>(data), size));
+  };
+  // Of what is one value for all elements only that is there.
+  llvm::XXH128_hash_t content = hash(bytes.data(), bytes.size());
+  std::string key;
+  llvm::raw_string_ostream(key) << global.getType() << ' ' << bytes.size()
+                                << ' ' << content.low64 << content.high64;
+  return hash(key.data(), key.size());
+}
+
+Tables::Constant Tables::image(memref::GlobalOp global) {
+  llvm::XXH128_hash_t hash = hashConstant(global);
+  uint64_t bytes = global.getType().getNumElements() *
+                   getElementBytes(global.getType().getElementType());
+  Constant hashes =
+      aggregate(LLVM::LLVMArrayType::get(i64Type, 2),
+                {integer(i64Type, hash.low64), integer(i64Type, hash.high64)});
+  return aggregate(imageType,
+                   {integer(i32Type, GPUASYNC_IMAGE_DATA), integer(i32Type, 0),
+                    string(""),
+                    symbol(FlatSymbolRefAttr::get(global.getSymNameAttr())),
+                    integer(i64Type, bytes), hashes});
+}
+
 Tables::Constant Tables::module_(BinaryOp binary) {
   StringRef name = binary.getSymName();
   SmallVector<Constant> kernels, images;
@@ -421,6 +506,12 @@ LogicalResult Tables::finish(bool withDestructor) {
     SmallVector<Constant> modules;
     for (auto &[name, binary] : binaries)
       modules.push_back(module_(binary));
+    for (auto &[name, global] : constants)
+      modules.push_back(aggregate(
+          moduleType, {string(name.getValue()), null(),
+                       table(("_gpuasync_images_" + name.getValue()).str(),
+                             imageType, image(global)),
+                       integer(i32Type, 0), integer(i32Type, 1)}));
     StringRef name = module.getName().value_or("");
     if (name.empty())
       name = getPosition(module.getLoc()).file;

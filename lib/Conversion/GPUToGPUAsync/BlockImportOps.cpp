@@ -274,6 +274,8 @@ void BlockImport::readTokenForm(Operation *op, Fiber &fiber) {
   }
   if (isa<HostUnregisterOp>(op))
     importUnregister(op, fiber);
+  if (isa<ResidentOp>(op))
+    importHostOp(op, fiber);
 }
 
 //===----------------------------------------------------------------------===//

@@ -101,8 +101,7 @@ LogicalResult CpuObject::lower(ModuleOp holder) {
 }
 
 FailureOr<std::unique_ptr<llvm::TargetMachine>> CpuObject::makeMachine() {
-  llvm::InitializeNativeTarget();
-  llvm::InitializeNativeTargetAsmPrinter();
+  initializeNativeTarget();
   llvm::Triple triple(llvm::sys::getProcessTriple());
   std::string message;
   const llvm::Target *found =
@@ -337,6 +336,16 @@ struct CpuTargetModel
   }
 };
 } // namespace
+
+void gpuasync::initializeNativeTarget() {
+  static const bool done = [] {
+    llvm::InitializeNativeTarget();
+    llvm::InitializeNativeTargetAsmPrinter();
+    llvm::InitializeNativeTargetAsmParser();
+    return true;
+  }();
+  (void)done;
+}
 
 void gpuasync::registerCPUTargetInterface(DialectRegistry &registry) {
   registry.insert<func::FuncDialect, LLVM::LLVMDialect, NVVM::NVVMDialect>();

@@ -6,6 +6,7 @@
 // tells of its own.
 //===----------------------------------------------------------------------===//
 
+#include "GPUAsync/Analysis/Memory/KernelEffects.h"
 #include "GPUAsync/Analysis/Memory/TypeLayout.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
 #include "Instrumenter.h"
@@ -29,6 +30,11 @@ private:
                 pointer, operands)
         .getResult();
   }
+  /// The bytes from the lowest element to the highest one, or none.
+  struct Range {
+    Value address, base, bytes;
+  };
+  Range getRange(Value memref, Value shape);
   Value isRangeAllowed(Operation *op, Value memref, Value shape,
                        unsigned flags);
   void instrumentCopy(memref::CopyOp op);
@@ -36,18 +42,18 @@ private:
   void instrumentFree(Operation *op, Value address);
   void instrumentStart(Operation *op, Value memref);
   void instrumentCall(func::CallOp op);
+  void instrumentLibraryCall(CallOp op);
+
+  KernelTable effects;
 };
 } // namespace
 
-/// Whether as many elements of a memref as `shape` has may be read or written,
-/// all of them, as an i1.
-Value HostInstrumenter::isRangeAllowed(Operation *op, Value memref, Value shape,
-                                       unsigned flags) {
+/// Of as many elements of a memref as `shape` has.
+HostInstrumenter::Range HostInstrumenter::getRange(Value memref, Value shape) {
   auto type = cast<MemRefType>(memref.getType());
   int64_t element = getElementBytes(type.getElementType());
   auto metadata =
       memref::ExtractStridedMetadataOp::create(builder, loc, memref);
-  // From the lowest element to the highest one, or none.
   SmallVector<Value> lowest;
   Value zero = index(0), span = zero,
         isEmpty = constant(builder.getI1Type(), 0);
@@ -70,7 +76,14 @@ Value HostInstrumenter::isRangeAllowed(Operation *op, Value memref, Value shape,
       index(element));
   bytes = arith::SelectOp::create(builder, loc, isEmpty, zero, bytes);
   auto [address, base] = getAddress({memref, lowest});
-  return isAllowed(address, base, pack(toI64(bytes), flags), op);
+  return {address, base, toI64(bytes)};
+}
+
+/// Whether all of these elements may be read or written, as an i1.
+Value HostInstrumenter::isRangeAllowed(Operation *op, Value memref, Value shape,
+                                       unsigned flags) {
+  Range range = getRange(memref, shape);
+  return isAllowed(range.address, range.base, pack(range.bytes, flags), op);
 }
 
 /// Whether the checker can be told where the elements of a memref lie.
@@ -153,6 +166,28 @@ void HostInstrumenter::instrumentCall(func::CallOp op) {
   }
 }
 
+/// What the declaration says is touched, with the next call.
+void HostInstrumenter::instrumentLibraryCall(CallOp op) {
+  const KernelEffects &known = effects.lookupLibrary(op, op.getCalleeAttr());
+  if (!known.isKnown)
+    return;
+  loc = op->getLoc();
+  builder.setInsertionPoint(op);
+  for (auto [operand, argument] :
+       llvm::zip_equal(op.getArguments(), known.arguments)) {
+    if (!hasAddresses(operand))
+      continue;
+    unsigned flags = (argument.reads ? GPUASYNC_CHECK_READ : 0) |
+                     (argument.writes ? GPUASYNC_CHECK_WRITE : 0);
+    Range range = getRange(operand, operand);
+    Value hasNoGaps = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::eq, range.bytes, getBytes(operand));
+    call("gpuasync_check_operand", Type(),
+         {range.address, range.base, pack(range.bytes, flags),
+          arith::ExtUIOp::create(builder, loc, i32, hasNoGaps)});
+  }
+}
+
 bool HostInstrumenter::instrumentOther(Operation *op) {
   if (auto copy = dyn_cast<memref::CopyOp>(op)) {
     instrumentCopy(copy);
@@ -165,6 +200,8 @@ bool HostInstrumenter::instrumentOther(Operation *op) {
   } else if (isa<MemcpyOp, MemsetOp>(op)) {
     for (Value operand : op->getOperands())
       instrumentStart(op, operand);
+  } else if (auto call = dyn_cast<CallOp>(op)) {
+    instrumentLibraryCall(call);
   } else if (auto call = dyn_cast<func::CallOp>(op)) {
     instrumentCall(call);
   } else {

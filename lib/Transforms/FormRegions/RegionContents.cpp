@@ -80,8 +80,8 @@ void RegionContents::flow(Operation *op, Blocked &blocked) {
     for (Value result : op->getResults())
       if (isa<EventType>(result.getType()))
         blocked.insert(result);
-  if (isa<LaunchOp>(op) && kernels.lookup(op))
-    blocked.insert(cast<LaunchOp>(op).getStream());
+  if (auto work = dyn_cast<WorkOpInterface>(op); work && kernels.lookup(op))
+    blocked.insert(work.getStream());
   if (auto record = dyn_cast<EventRecordOp>(op);
       record && blocked.contains(record.getStream()))
     blocked.insert(record.getEvent());
@@ -173,6 +173,8 @@ std::optional<Border> RegionContents::findBorderIn(Operation *op) {
   if (auto launch = dyn_cast<LaunchOp>(op))
     if (std::optional<BlockingPoint> point = kernels.lookup(launch))
       return Border{op, "the kernel may wait for other work", *point};
+  if (isa<CallOp>(op))
+    return border("it calls a library");
   if (behindBlocked.contains(op))
     return border("it is behind a kernel that may wait for other work");
   // Where memory lies the runtime knows, and deals with it.

@@ -158,7 +158,8 @@ SmallVector<unsigned> Stretch::place() {
     Operation *op = ops[index];
     unsigned work = RegionContents::countWork(op);
     size += work;
-    if (work || (isa<GPUAsyncDialect>(op->getDialect()) && !isa<WindowOp>(op)))
+    if (work || (isa<GPUAsyncDialect>(op->getDialect()) &&
+                 !isa<WindowOp, ConstantOp>(op)))
       continue;
     bool needsInside = false;
     op->walk([&](Operation *inner) {

@@ -163,7 +163,8 @@ LogicalResult AccessTable::visit(Operation *op) {
     addAccesses(op, OpInfo::Host, deviceAccesses(op, kernels));
     return success();
   }
-  if (isa_and_nonnull<GPUAsyncDialect>(op->getDialect()))
+  if (isa_and_nonnull<GPUAsyncDialect>(op->getDialect()) &&
+      !isa<ResidentOp>(op))
     return success();
   if (op->hasTrait<OpTrait::IsTerminator>()) {
     // The end of a block of a control-flow graph: what is outstanding cannot be

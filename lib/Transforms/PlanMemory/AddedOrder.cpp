@@ -27,8 +27,9 @@ StringRef mlir::gpuasync::plan::whyNoOrder(FunctionOpInterface function,
     if (isa<StreamExternalOp>(op) ||
         (!isKnown && llvm::any_of(op->getResultTypes(), isToken)))
       why = outside;
-    else if (isa<LaunchOp>(op) && kernels.lookup(op))
-      why = "a kernel may wait for other work";
+    else if (isa<WorkOpInterface>(op) && kernels.lookup(op))
+      why = isa<CallOp>(op) ? "a library's function may wait for other work"
+                            : "a kernel may wait for other work";
     return why.empty() ? WalkResult::advance() : WalkResult::interrupt();
   });
   return why;

@@ -74,7 +74,7 @@ static LogicalResult findUsers(Allocation &allocation) {
             !dealloc.getAsyncToken())
           return failure();
         allocation.dealloc = dealloc;
-      } else if (isa<LaunchOp, MemcpyOp, MemsetOp>(user)) {
+      } else if (isa<LaunchOp, CallOp, MemcpyOp, MemsetOp>(user)) {
         if (!cast<WorkOpInterface>(user).getAsyncToken())
           return failure();
         allocation.users.insert(user);

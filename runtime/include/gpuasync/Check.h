@@ -46,6 +46,9 @@ gpuasync_check_context(const gpuasync_frame *frame) GPUASYNC_NOEXCEPT;
 GPUASYNC_API const gpuasync_site *
 gpuasync_check_site(const gpuasync_frame *frame,
                     uint32_t site) GPUASYNC_NOEXCEPT;
+/// The bytes of a constant array that gpuasync_constant finds; else 0.
+GPUASYNC_API uint64_t gpuasync_check_constant_bytes(
+    const gpuasync_frame *frame, uint32_t index) GPUASYNC_NOEXCEPT;
 
 //===----------------------------------------------------------------------===//
 // Called by instrumented kernels. A `site` is a constant text of three lines,
@@ -113,6 +116,13 @@ gpuasync_check_host_pointer(void *address, void *base, uint64_t access,
 /// of the other.
 GPUASYNC_API void gpuasync_check_start_of(void *address, void *base,
                                           const char *site) GPUASYNC_NOEXCEPT;
+/// The next library call that the thread begins is given a memref: `access` is
+/// as in gpuasync_check_access, of all bytes from `address` on up to its last
+/// one, computed from `base`; `noGaps`: the function touches each of them. Of
+/// one call 32 are looked at.
+GPUASYNC_API void gpuasync_check_operand(void *address, void *base,
+                                         uint64_t access,
+                                         uint32_t noGaps) GPUASYNC_NOEXCEPT;
 /// Host code has allocated memory, or takes the address of a global variable.
 GPUASYNC_API void gpuasync_check_host_alloc(void *address, uint64_t bytes,
                                             const char *site) GPUASYNC_NOEXCEPT;

@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // For whoever hands host memory to lowered programs: a copy that leaves it is
-// then an error, not a write to whatever lies behind it.
+// then an error, not a write to whatever lies behind it; and copies of it that
+// devices keep are made anew when it has changed.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_MEMORY_H
@@ -27,9 +28,21 @@ gpuasync_host_memory_add(const void *pointer, uint64_t bytes, const char *what,
                          const char *place) GPUASYNC_NOEXCEPT;
 
 /// What was added at `pointer` is known no longer; before it is freed. Nothing
-/// if there is none. Thread safe.
+/// if there is none. Of that memory gpuasync_host_memory_changed is told, too.
+/// Thread safe.
 GPUASYNC_API void
 gpuasync_host_memory_remove(const void *pointer) GPUASYNC_NOEXCEPT;
+
+/// Tells that `bytes` bytes at `pointer` have changed, or are about to be
+/// freed: copies that contexts keep of any part of it for arguments with the
+/// attribute gpu_async.resident (gpuasync_resident) are given up, and the next
+/// call that gets such an argument makes another one. Frames that are open use
+/// either. A copy that is given up is freed once its context rests; one that
+/// was there when a function of the context was captured into a caller's graph,
+/// when the context is closed. Waits for nothing. Thread safe.
+GPUASYNC_API void
+gpuasync_host_memory_changed(const void *pointer,
+                             uint64_t bytes) GPUASYNC_NOEXCEPT;
 
 /// The known memory that an access of `bytes` (at least 1) at `address` touches
 /// first; 0 if there is none. Any result may be null. Thread safe.

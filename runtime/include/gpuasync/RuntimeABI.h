@@ -31,7 +31,7 @@ extern "C" {
 /// (upper 16 bits) or a newer minor one (lower 16 bits). What that takes stays
 /// where it is in every version: `program` of gpuasync_function, `abiVersion`,
 /// `name` and `slot` of gpuasync_program.
-#define GPUASYNC_ABI_VERSION UINT32_C(0x00020001)
+#define GPUASYNC_ABI_VERSION UINT32_C(0x00020002)
 
 /// The first member of each struct that a caller of the runtime fills or reads:
 /// the size of the struct as the caller knows it. The runtime reads and writes
@@ -63,11 +63,14 @@ typedef struct gpuasync_status gpuasync_status;
 
 /// What the bytes of an image are.
 enum gpuasync_image_format {
-  GPUASYNC_IMAGE_CPU = 1,   ///< `data` is a gpuasync_cpu_kernel[kernelCount]
-  GPUASYNC_IMAGE_PTX = 2,   ///< NUL-terminated PTX text
-  GPUASYNC_IMAGE_CUBIN = 3, ///< ELF for one CUDA chip
-  GPUASYNC_IMAGE_HSACO = 4, ///< ELF code object for one AMD chip
-  GPUASYNC_IMAGE_FATBIN = 5 ///< CUDA fat binary, chosen from by the driver
+  GPUASYNC_IMAGE_CPU = 1,    ///< `data` is a gpuasync_cpu_kernel[kernelCount]
+  GPUASYNC_IMAGE_PTX = 2,    ///< NUL-terminated PTX text
+  GPUASYNC_IMAGE_CUBIN = 3,  ///< ELF for one CUDA chip
+  GPUASYNC_IMAGE_HSACO = 4,  ///< ELF code object for one AMD chip
+  GPUASYNC_IMAGE_FATBIN = 5, ///< CUDA fat binary, chosen from by the driver
+  /// A constant array of the program, for any device: the only image of a
+  /// module without kernels, which gpuasync_constant names.
+  GPUASYNC_IMAGE_DATA = 6
 };
 
 /// The grid position that a block function of the cpu device runs at.
@@ -474,6 +477,24 @@ GPUASYNC_API void gpuasync_host_register(gpuasync_frame *frame, void *pointer,
 GPUASYNC_API void gpuasync_host_unregister(gpuasync_frame *frame, void *pointer,
                                            uint32_t site) GPUASYNC_NOEXCEPT;
 
+/// Where the device reaches a constant array of the program: that of module
+/// `index`, which is one of the function's own (gpuasync_function::modules), so
+/// that it is there since frame enter. A copy of the context's, made once, or,
+/// on a device that reaches host memory by itself, the program's own. Nobody
+/// writes it.
+GPUASYNC_API void *gpuasync_constant(gpuasync_frame *frame, uint32_t index,
+                                     uint32_t site) GPUASYNC_NOEXCEPT;
+
+/// Where the device reaches what `bytes` bytes at `pointer` are: a copy that
+/// the context keeps. It is made by the first call for this address and this
+/// size, which waits for it, and again after gpuasync_host_memory_changed
+/// (Memory.h) was told of the memory. Memory that the device reaches by itself
+/// is its own copy, and so are 0 bytes. Nobody writes it. Called before the
+/// frame's first work.
+GPUASYNC_API void *gpuasync_resident(gpuasync_frame *frame, const void *pointer,
+                                     uint64_t bytes,
+                                     uint32_t site) GPUASYNC_NOEXCEPT;
+
 /// Writes to `map` how the device's copies of boxes (NVIDIA's TMA) see the
 /// tensor that begins at `base`: GPUASYNC_TENSOR_MAP_BYTES bytes of host
 /// memory, which a launch passes by value. Sizes and strides of `rank`
@@ -484,6 +505,60 @@ GPUASYNC_API void gpuasync_tensor_map_encode(
     gpuasync_frame *frame, void *map, void *base, const int64_t *sizes,
     const int64_t *strides, uint32_t rank, const int64_t *box,
     const gpuasync_tensor_format *format, uint32_t site) GPUASYNC_NOEXCEPT;
+
+//===----------------------------------------------------------------------===//
+// Library calls
+//===----------------------------------------------------------------------===//
+
+typedef struct gpuasync_call gpuasync_call;
+
+enum gpuasync_call_flags {
+  /// The stream is being captured into a graph: what a library does once only
+  /// (loading, choosing an algorithm) cannot be done now.
+  GPUASYNC_CALL_CAPTURED = 1
+};
+
+/// What a function that gpu_async.call names is given first: the device, which
+/// is current, and the stream to enqueue on. Valid until the function returns.
+/// It enqueues on that stream only, or on others that it makes come after it
+/// and it after them; it neither waits for the device nor allocates on it. 0 is
+/// success. The struct is the runtime's: it has `structSize` bytes.
+struct gpuasync_call {
+  GPUASYNC_STRUCT_SIZE(gpuasync_call);
+  const char *driver; ///< "cuda", "hip" or "cpu"
+  /// A CUstream or hipStream_t; on the cpu device a gpuasync_stream, for
+  /// gpuasync_stream_enqueue_host.
+  void *stream;
+  int32_t ordinal; ///< the device's number
+  uint32_t flags;  ///< gpuasync_call_flags
+  /// Says what went wrong, for the error that a result other than 0 makes. A
+  /// copy of the text is kept; the last one counts.
+  void (*report)(const gpuasync_call *call, const char *text);
+};
+
+/// Before a library's function is called. From here on the stream counts as
+/// having work of `site`, as by gpuasync_stream_native, and the thread is the
+/// library's, as by gpuasync_frame_suspend. Null, as in a failed frame: the
+/// function must not be called, nor gpuasync_call_end.
+GPUASYNC_API const gpuasync_call *
+gpuasync_call_begin(gpuasync_frame *frame, gpuasync_stream *stream,
+                    uint32_t site) GPUASYNC_NOEXCEPT;
+
+/// The function has returned `result`; anything but 0 is an error of the frame,
+/// with what the function reported. Makes the frame's context current again.
+GPUASYNC_API void gpuasync_call_end(gpuasync_frame *frame, int32_t result,
+                                    uint32_t site) GPUASYNC_NOEXCEPT;
+
+/// On the cpu device, for libraries: calls `function` once all work so far on
+/// `stream` is done, with a copy of the `bytes` bytes at `arguments`, aligned
+/// to 16; what comes on the stream later starts when it has returned. A result
+/// other than 0 makes the stream's work fail. It may wait for other work and
+/// for the host, and calls nothing of the runtime. `stream` is that of a
+/// gpuasync_call, or of gpuasync_context_stream_create. Other devices refuse:
+/// GPUASYNC_UNSUPPORTED.
+GPUASYNC_API gpuasync_status *gpuasync_stream_enqueue_host(
+    gpuasync_stream *stream, int32_t (*function)(void *arguments),
+    const void *arguments, uint64_t bytes) GPUASYNC_NOEXCEPT;
 
 //===----------------------------------------------------------------------===//
 // Regions
@@ -612,7 +687,11 @@ GPUASYNC_API uint32_t gpuasync_abi_version(void) GPUASYNC_NOEXCEPT;
   X(gpuasync_memset_strided)                                                   \
   X(gpuasync_host_register)                                                    \
   X(gpuasync_host_unregister)                                                  \
+  X(gpuasync_constant)                                                         \
+  X(gpuasync_resident)                                                         \
   X(gpuasync_tensor_map_encode)                                                \
+  X(gpuasync_call_begin)                                                       \
+  X(gpuasync_call_end)                                                         \
   X(gpuasync_region_begin)                                                     \
   X(gpuasync_region_end)                                                       \
   X(gpuasync_cpu_printf)                                                       \

@@ -38,6 +38,9 @@ typedef struct gpuasync_stats {
   uint64_t deviceBytes; ///< bytes that the driver holds for us, all kinds
   /// Regions, or parts of one, that were played as a graph, and on streams.
   uint64_t graphLaunches, regionsOnStreams;
+  /// Copies made of the program's constants, and of arguments that stay on the
+  /// device (gpuasync_constant, gpuasync_resident); and their bytes.
+  uint64_t constantUploads, residentUploads, uploadedBytes;
 } gpuasync_stats;
 
 /// Thread safe; what other threads do meanwhile may or may not be counted.

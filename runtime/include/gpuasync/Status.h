@@ -2,13 +2,15 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The C++ owner of a gpuasync_status. Null is success.
+// The functions of a gpuasync_status, and in C++ its owner. Null is success.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_STATUS_H
 #define GPUASYNC_STATUS_H
 
 #include "gpuasync/RuntimeABI.h"
+
+#ifdef __cplusplus
 
 namespace gpuasync {
 
@@ -54,5 +56,7 @@ private:
 };
 
 } // namespace gpuasync
+
+#endif // __cplusplus
 
 #endif // GPUASYNC_STATUS_H

@@ -203,6 +203,83 @@ static void copy(gpuasync_frame *frame, gpuasync_stream *stream,
     gpuasync_memcpy(frame, stream, destination, source, bytes, site);
 }
 
+namespace {
+/// What the thread's next library call is given. Without a destructor: threads
+/// call while they end, too.
+struct Operands {
+  struct Operand {
+    void *address, *base;
+    uint64_t access;
+    bool noGaps;
+  };
+  Operand list[32];
+  uint32_t count;
+};
+} // namespace
+static thread_local Operands operands;
+
+extern "C" void gpuasync_check_operand(void *address, void *base,
+                                       uint64_t access,
+                                       uint32_t noGaps) noexcept {
+  if (operands.count < 32 && access >> 8)
+    operands.list[operands.count++] = {address, base, access, noGaps != 0};
+}
+
+/// False if the function must not be given it.
+static bool accessOperand(const Operands::Operand &operand, OpIndex op) {
+  const uint64_t bytes = operand.access >> 8;
+  const auto flags = static_cast<uint8_t>(operand.access);
+  // In the memory that it was computed from.
+  const auto address = reinterpret_cast<uintptr_t>(operand.address);
+  const auto base = reinterpret_cast<uintptr_t>(operand.base);
+  Allocation *memory = checker().find(base);
+  if (!memory)
+    memory = checker().find(address);
+  if (!memory) {
+    Access access;
+    access.op = op;
+    access.flags = flags;
+    const std::string place = placeOf(access);
+    checker().report(Kind::HostMemory, place, "",
+                     errorAt(place, "host memory is given to a library's "
+                                    "function, neither registered nor "
+                                    "host-shared: " +
+                                        describe(access)));
+    return false;
+  }
+  const void *first = operand.address;
+  Extent extent = extentOf(bytes);
+  if (!memory->contains(address)) {
+    // Seen from the memory's begin, or from what comes before that.
+    const auto low = static_cast<int64_t>(address - memory->base);
+    extent = {std::min<int64_t>(low, 0), low + extent.high};
+    first = reinterpret_cast<void *>(memory->base);
+  }
+  if (!checker().findWhole(first, extent, flags, op))
+    return false;
+  if (operand.noGaps)
+    checker().accessRange(*memory, operand.address, bytes, flags, op);
+  return true;
+}
+
+static const gpuasync_call *callBegin(gpuasync_frame *frame,
+                                      gpuasync_stream *stream,
+                                      uint32_t site) noexcept {
+  const uint32_t count = operands.count;
+  operands.count = 0;
+  const gpuasync_call *call = gpuasync_call_begin(frame, stream, site);
+  if (!call || gpuasync_process_forked())
+    return call;
+  const OpIndex op = checker().order.add(stream, at(frame, site));
+  bool allowed = true;
+  for (uint32_t i = 0; i < count; ++i)
+    allowed &= accessOperand(operands.list[i], op);
+  if (allowed)
+    return call;
+  gpuasync_call_end(frame, 0, site);
+  return nullptr;
+}
+
 /// Calls `visit(byte offset, bytes)` for the contiguous pieces of strided data.
 template <typename Visit>
 static void forPieces(const int64_t *sizes, const int64_t *strides,
@@ -339,6 +416,26 @@ static void hostUnregister(gpuasync_frame *frame, void *pointer,
     checker().unregisterHost(pointer);
 }
 
+/// What stays on the device is here the host's own memory, and stays so.
+static void *constantArray(gpuasync_frame *frame, uint32_t index,
+                           uint32_t site) noexcept {
+  void *memory = gpuasync_constant(frame, index, site);
+  uint64_t bytes = memory && isNoted(frame)
+                       ? gpuasync_check_constant_bytes(frame, index)
+                       : 0;
+  if (bytes)
+    checker().registerHost(memory, bytes, at(frame, site));
+  return memory;
+}
+
+static void *resident(gpuasync_frame *frame, const void *pointer,
+                      uint64_t bytes, uint32_t site) noexcept {
+  void *memory = gpuasync_resident(frame, pointer, bytes, site);
+  if (memory && bytes && isNoted(frame))
+    checker().registerHost(memory, bytes, at(frame, site));
+  return memory;
+}
+
 //===----------------------------------------------------------------------===//
 // The table
 //===----------------------------------------------------------------------===//
@@ -367,6 +464,7 @@ extern "C" void *gpuasync_check_find(const char *name) noexcept {
       GPUASYNC_ENTRY(gpuasync_event_synchronize, &eventSynchronize),
       GPUASYNC_ENTRY(gpuasync_event_export, &eventExport),
       GPUASYNC_ENTRY(gpuasync_event_import, &eventImport),
+      GPUASYNC_ENTRY(gpuasync_call_begin, &callBegin),
       GPUASYNC_ENTRY(gpuasync_launch, &launch),
       GPUASYNC_ENTRY(gpuasync_alloc, &alloc),
       GPUASYNC_ENTRY(gpuasync_dealloc, &dealloc),
@@ -376,6 +474,8 @@ extern "C" void *gpuasync_check_find(const char *name) noexcept {
       GPUASYNC_ENTRY(gpuasync_memset_strided, &fillStrided),
       GPUASYNC_ENTRY(gpuasync_host_register, &hostRegister),
       GPUASYNC_ENTRY(gpuasync_host_unregister, &hostUnregister),
+      GPUASYNC_ENTRY(gpuasync_constant, &constantArray),
+      GPUASYNC_ENTRY(gpuasync_resident, &resident),
       GPUASYNC_ENTRY(gpuasync_check_access, &gpuasync_check_access),
       GPUASYNC_ENTRY(gpuasync_check_pointer, &gpuasync_check_pointer),
       GPUASYNC_ENTRY(gpuasync_check_index, &gpuasync_check_index),
@@ -385,6 +485,7 @@ extern "C" void *gpuasync_check_find(const char *name) noexcept {
       GPUASYNC_ENTRY(gpuasync_check_host, &gpuasync_check_host),
       GPUASYNC_ENTRY(gpuasync_check_host_pointer, &gpuasync_check_host_pointer),
       GPUASYNC_ENTRY(gpuasync_check_start_of, &gpuasync_check_start_of),
+      GPUASYNC_ENTRY(gpuasync_check_operand, &gpuasync_check_operand),
       GPUASYNC_ENTRY(gpuasync_check_host_alloc, &gpuasync_check_host_alloc),
       GPUASYNC_ENTRY(gpuasync_check_host_free, &gpuasync_check_host_free),
       GPUASYNC_ENTRY(gpuasync_cpu_check_barrier, &gpuasync_cpu_check_barrier)};

@@ -32,6 +32,7 @@
 
 #include "core/process/StatusImpl.h"
 
+#include <atomic>
 #include <memory>
 #include <new>
 #include <string>
@@ -91,6 +92,8 @@ inline std::string formatName(uint32_t format) {
     return "hsaco";
   case GPUASYNC_IMAGE_FATBIN:
     return "fatbin";
+  case GPUASYNC_IMAGE_DATA:
+    return "data";
   default:
     return "format " + std::to_string(format);
   }
@@ -210,6 +213,14 @@ struct GraphNode {
 struct CaptureState {
   enum Kind : uint32_t { None, Active, Invalid } kind = None;
   uint64_t id = 0; ///< of the capture, unique in the process; of Active only
+};
+
+/// When one operation ran on the device, by the host's clock (nowNs).
+struct DeviceTiming {
+  int64_t begin = 0, end = 0; ///< both 0: it never ran
+  std::atomic<bool> known{false};
+  /// The vendor's events before and after it.
+  NativeEvent from = nullptr, to = nullptr;
 };
 
 /// A tensor as copies in tiles see it: the parameters of
@@ -374,6 +385,39 @@ public:
     (void)stream, (void)function, (void)argument;
     return makeStatus(GPUASYNC_UNSUPPORTED, "no calls in stream order");
   }
+  /// The same for a library: with a copy of the `bytes` bytes at `arguments`,
+  /// aligned to 16; it may wait for other work. A result other than 0 is a
+  /// failure of the stream's work.
+  virtual Status callHost(NativeStream stream, int32_t (*function)(void *),
+                          const void *arguments, uint64_t bytes,
+                          const gpuasync_site *site) {
+    (void)stream, (void)function, (void)arguments, (void)bytes, (void)site;
+    return makeStatus(GPUASYNC_UNSUPPORTED,
+                      "host functions are enqueued on the cpu device only: "
+                      "enqueue on the vendor's stream");
+  }
+
+  //===--- Times, for traces. A timing stays where it is until it is known or
+  //===--- `close` has returned.
+
+  /// The one operation that is put on the stream before endTiming is timed. The
+  /// stream is not captured.
+  virtual Status beginTiming(NativeStream, DeviceTiming &) {
+    return makeStatus(GPUASYNC_UNSUPPORTED, "no times of the device");
+  }
+  /// After every beginTiming that succeeded, whatever the operation came to.
+  virtual Status endTiming(NativeStream, DeviceTiming &) { return Status(); }
+  /// Fills in what is `known` by now. After an error it never will be.
+  virtual Status readTiming(DeviceTiming &) { return Status(); }
+  /// Gives the vendor's objects of a timing back.
+  virtual void dropTiming(DeviceTiming &) noexcept {}
+  /// How far `begin` and `end` may be from the host's clock, in nanoseconds.
+  virtual int64_t timingError() { return 0; }
+
+  /// Before and after a library's function puts work of its own on the stream,
+  /// for traces.
+  virtual void beginLibrary(NativeStream, const gpuasync_site *) noexcept {}
+  virtual void endLibrary(NativeStream) noexcept {}
 
   //===--- Graphs (CapGraphs): work that is given to the device as a whole. None
   //===--- of these calls waits for work of other streams. One thread at a time
@@ -382,19 +426,22 @@ public:
   /// Makes one executable graph of `count` >= 1 nodes and brings it to the
   /// device. What a graph cannot hold is GPUASYNC_UNSUPPORTED; an error says
   /// the site of its node if it is one of a node. On failure nothing is left.
-  /// The modules of its kernels outlive it.
+  /// The modules of its kernels outlive it. `anyUpdate`: a launch of it may
+  /// take longer, so that updates find nothing but flags and clusters that the
+  /// device cannot change.
   virtual Status makeGraph(const GraphNode *nodes, uint32_t count,
-                           NativeGraph &out) {
-    (void)nodes, (void)count, (void)out;
+                           bool anyUpdate, NativeGraph &out) {
+    (void)nodes, (void)count, (void)anyUpdate, (void)out;
     return makeStatus(GPUASYNC_UNSUPPORTED, "no graphs");
   }
   /// Gives nodes `indices`, of which `nodes[i]` is the i-th, other arguments:
   /// parameters, sizes, addresses; kinds, functions and edges stay. Launches
   /// of the graph that are enqueued already keep the old ones.
   /// GPUASYNC_UNSUPPORTED where the device cannot: a launch gets other flags or
-  /// clusters, a copy of bytes becomes one of rows or its memory is of another
-  /// kind than before (device, host). After an error nodes that come first in
-  /// `indices` may have changed.
+  /// clusters, and without `anyUpdate`, a copy of bytes becomes one of rows,
+  /// its memory is of another kind than before (device, host), or a kernel that
+  /// overlaps with others becomes empty. After an error nodes that come first
+  /// in `indices` may have changed.
   virtual Status updateGraph(NativeGraph graph, const uint32_t *indices,
                              const GraphNode *nodes, uint32_t count) {
     (void)graph, (void)indices, (void)nodes, (void)count;

@@ -105,3 +105,14 @@ func.func @copiesMoreThanAnything(%s: !gpu_async.stream, %a: memref<230584300921
   gpu_async.memcpy on %s %a, %b : memref<2305843009213693952xf32>, memref<2305843009213693952xf32>
   return
 }
+
+// -----
+
+func.func private @library(i32)
+func.func @callsInBothWays(%s: !gpu_async.stream, %n: i32) {
+  // expected-note @below {{the call}}
+  gpu_async.call on %s @library(%n : i32)
+  // expected-error @below {{uses @library, which gpu_async.call calls with another first argument}}
+  call @library(%n) : (i32) -> ()
+  return
+}

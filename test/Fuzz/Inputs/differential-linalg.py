@@ -35,13 +35,14 @@ NUMPY = {L.F16: np.float16, L.F32: np.float32, L.F64: np.float64, L.I1: np.bool_
 def toFile(t, v):
     if t is L.BF16:
         bits = np.ascontiguousarray(v, dtype=np.float32).view(np.uint32) >> 16
-        return bits.astype(np.uint16).reshape(v.shape).view("V2")
+        return bits.astype(np.uint16).view("V2").reshape(v.shape)
     return np.ascontiguousarray(v.astype(NUMPY[t])).reshape(v.shape)
 
 
 def fromFile(t, a):
     if t is L.BF16:
-        return (a.view(np.uint16).astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+        bits = np.ascontiguousarray(a).view(np.uint16).astype(np.uint32) << 16
+        return bits.view(np.float32).astype(np.float64).reshape(a.shape)
     return a.astype({"f": np.float64, "i": np.int64, "c": np.complex128}[t.kind])
 
 

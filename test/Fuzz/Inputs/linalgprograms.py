@@ -850,17 +850,22 @@ class Generator:
             return False
         return True
 
+    def loopsOver(self, value):
+        """The sizes of loops over the value's dimensions, and the loop that each dimension has."""
+        order = list(range(len(value.shape)))
+        if self.rng.random() < 0.3:
+            self.rng.shuffle(order)
+        loops = [0] * len(order)
+        for place, loop in enumerate(order):
+            loops[loop] = value.shape[place]
+        return loops, order
+
     def elementwise(self):
         rng = self.rng
         first = self.pick()
         need(first)
-        rank = len(first.shape)
-        order = list(range(rank))
-        if rng.random() < 0.3:
-            rng.shuffle(order)
-        loops = [0] * rank
-        for place, loop in enumerate(order):
-            loops[loop] = first.shape[place]
+        loops, order = self.loopsOver(first)
+        rank = len(loops)
         ins = [(first, Map.of(rank, order))]
         # One more loop: what is there is broadcast.
         if rng.random() < 0.15 and rank < 4 and np.prod(loops, dtype=np.int64) < 5000:
@@ -1040,13 +1045,8 @@ class Generator:
         rng = self.rng
         a = self.pick(lambda v: len(v.shape))
         need(a)
-        n = len(a.shape)
-        order = list(range(n))
-        if rng.random() < 0.3:
-            rng.shuffle(order)
-        loops = [0] * n
-        for place, loop in enumerate(order):
-            loops[loop] = a.shape[place]
+        loops, order = self.loopsOver(a)
+        n = len(loops)
         reduction = sorted(rng.sample(range(n), rng.randint(1, n)))
         ins = [(a, Map.of(n, order))]
         if rng.random() < 0.3:

@@ -15,6 +15,8 @@
 // RUN: gpu-runner --device=cpu --check -e softmax %t.gpu.mlir --input=3x4xf32=0,0,0,0,1,1,1,1,0,0,100,0 | FileCheck %s --check-prefix=SOFTMAX
 // RUN: gpu-runner --device=cpu --check -e sum %t.gpu.mlir --input=1000xf32=0.5 | FileCheck %s --check-prefix=SUM
 // RUN: gpu-runner --device=cpu --check -e rounds %t.gpu.mlir --input=4xf32=1,2,3,4 --input=3 | FileCheck %s --check-prefix=ROUNDS
+// RUN: gpu-runner --device=cpu -e nothing %s --offload=error --input=3x0xf32 --input=1x0xf32 | FileCheck %s --check-prefix=NOTHING
+// RUN: gpu-runner --device=cpu -e dot %t.gpu.mlir --input=3xf32=1,2,3 --input=3xf32=4,5,6 | FileCheck %s --check-prefix=DOT
 // RUN: not gpu-runner --device=cpu -e sum %s --input=2x2xf32 2>&1 | FileCheck %s --check-prefix=SHAPE
 
 // LAYER: 50x20xf32=[0.9413{{[0-9]*}} 0.9413
@@ -79,4 +81,19 @@ func.func @rounds(%x: tensor<4xf32>, %n: index) -> tensor<4xf32> {
     scf.yield %d : tensor<4xf32>
   }
   return %r : tensor<4xf32>
+}
+
+// NOTHING: result[0]: 4x0xf32=[][][][]
+func.func @nothing(%a: tensor<?x0xf32>, %b: tensor<1x?xf32>) -> tensor<?x0xf32> {
+  %r = tensor.concat dim(0) %b, %a : (tensor<1x?xf32>, tensor<?x0xf32>) -> tensor<?x0xf32>
+  return %r : tensor<?x0xf32>
+}
+
+// DOT: result[0]: f32=32
+func.func @dot(%a: tensor<3xf32>, %b: tensor<3xf32>) -> tensor<f32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<f32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<f32>) -> tensor<f32>
+  %r = linalg.dot ins(%a, %b : tensor<3xf32>, tensor<3xf32>) outs(%f : tensor<f32>) -> tensor<f32>
+  return %r : tensor<f32>
 }

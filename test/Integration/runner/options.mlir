@@ -59,7 +59,7 @@
 // RUN: not gpu-runner %s -e 2>&1 | FileCheck %s --check-prefix=VALUE
 // VALUE: error: --e needs a value
 // RUN: not gpu-runner %s --benchmark=1 2>&1 | FileCheck %s --check-prefix=NOVALUE
-// NOVALUE: error: --benchmark takes no value
+// NOVALUE: error: --benchmark=1: expected table or nothing
 // RUN: not gpu-runner %s %s 2>&1 | FileCheck %s --check-prefix=FILES
 // FILES: error: more than one file
 // RUN: not gpu-runner %t.nothere.mlir 2>&1 | FileCheck %s --check-prefix=MISSING

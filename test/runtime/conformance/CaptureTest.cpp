@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fixture.h"
+#include "gpuasync/Memory.h"
 
 #include <dlfcn.h>
 
@@ -220,6 +221,41 @@ TEST_P(Capture, RunsAThousandTimes_X05) {
   }
 }
 
+// A copy that stays is the graph's as long as that may run, whatever the caller
+// says of the memory.
+TEST_P(Capture, ResidentOfAGraphStays_M10) {
+  std::vector<uint32_t> weights(count, 7);
+  fill(0);
+  ASSERT_EQ(cuda.beginCapture(stream, Relaxed), 0);
+  {
+    FrameScope frame(*program);
+    auto *copy = static_cast<uint32_t *>(
+        gpuasync_resident(frame, weights.data(), count * 4, SITE("resident")));
+    gpuasync_stream *theirs = external(frame);
+    frame.launch(theirs, AddUp, 1, count, AddUpParams{x, copy, count, 5});
+    frame.destroy(theirs);
+  }
+  void *executable = endCapture();
+  ASSERT_TRUE(executable);
+  ASSERT_EQ(gpuasync_context_trim(context.get(), -1), nullptr);
+  uint64_t held = readStats(context).deviceBytes;
+  std::fill(weights.begin(), weights.end(), 100u);
+  gpuasync_host_memory_changed(weights.data(), count * 4);
+  // The context rests, and what is given up would go.
+  ASSERT_EQ(gpuasync_context_trim(context.get(), -1), nullptr);
+  EXPECT_EQ(readStats(context).deviceBytes, held);
+  {
+    FrameScope frame(*program);
+    EXPECT_NE(
+        gpuasync_resident(frame, weights.data(), count * 4, SITE("resident")),
+        nullptr);
+  }
+  run(executable, 2);
+  EXPECT_EQ(read(), std::vector<uint32_t>(count, 12));
+  EXPECT_EQ(readStats(context).residentUploads, 2u);
+  EXPECT_EQ(cuda.executableDestroy(executable), 0);
+}
+
 // X05: what a library enqueues on the streams of a captured function becomes
 // part of the graph.
 TEST_P(Capture, LibraryCalls_X05) {
@@ -245,7 +281,12 @@ TEST_P(Capture, LibraryCalls_X05) {
     gpuasync_event *event = frame.record(theirs);
     frame.waitEvent(own, event);
     frame.destroy(event);
-    call(gpuasync_stream_native(frame, own, SITE("library.call")), 5);
+    const gpuasync_call *captured =
+        gpuasync_call_begin(frame, own, SITE("library.call"));
+    ASSERT_NE(captured, nullptr);
+    EXPECT_EQ(captured->flags, uint32_t(GPUASYNC_CALL_CAPTURED));
+    call(captured->stream, 5);
+    gpuasync_call_end(frame, 0, SITE("library.call"));
     frame.destroy(own, false); // joined when the frame is left
     frame.destroy(theirs);
     Status status = frame.leave();

@@ -8,6 +8,7 @@
 
 #include "Fixture.h"
 
+#include <atomic>
 #include <thread>
 
 using namespace gpuasync_test;
@@ -248,6 +249,179 @@ TEST_P(Library, HostLibraryWaitsForWhatIsAhead) {
   }
   EXPECT_EQ(out, std::vector<uint32_t>(64, 10));
   free(flag);
+}
+
+//===----------------------------------------------------------------------===//
+// gpu_async.call
+//===----------------------------------------------------------------------===//
+
+TEST_P(Library, CallSaysWhereToEnqueue) {
+  std::vector<uint32_t> out(64);
+  FrameScope frame(*program);
+  gpuasync_stream *stream = frame.stream();
+  uint32_t *x = frame.alloc(nullptr, 64);
+  frame.launch(stream, Store, 1, 64, StoreParams{x, 5});
+  const gpuasync_call *library =
+      gpuasync_call_begin(frame, stream, SITE("library.call"));
+  ASSERT_NE(library, nullptr);
+  EXPECT_EQ(library->structSize, sizeof(gpuasync_call));
+  EXPECT_EQ(library->flags, 0u);
+  EXPECT_EQ(library->stream, gpuasync_context_stream_native(stream));
+  std::string device = library->driver;
+  if (device != "cpu")
+    device += ":" + std::to_string(library->ordinal);
+  EXPECT_EQ(device, gpuasync_context_device(context.get()));
+  Status status =
+      call(library->stream, [&](FrameScope &inner, gpuasync_stream *s) {
+        inner.launch(s, MulAdd, 1, 64, MulAddParams{x, 64, 3, 1});
+      });
+  EXPECT_TRUE(status.ok()) << status.message();
+  gpuasync_call_end(frame, 0, SITE("library.call"));
+  frame.copy(stream, out.data(), x, 256);
+  EXPECT_EQ(frame.wait({stream}), 0);
+  frame.dealloc(nullptr, x);
+  EXPECT_EQ(out, std::vector<uint32_t>(64, 16));
+}
+
+// The last text counts, one that is not asked for is forgotten, and none is
+// needed.
+TEST_P(Library, ResultIsTheFramesError_E01) {
+  struct {
+    int32_t first, second;
+    const char *text, *message;
+  } const cases[] = {
+      {-7, 0, "out of workspace",
+       ":3: library.call: the library's function returned -7: out of "
+       "workspace"},
+      {0, 2, "", ":3: library.call: the library's function returned 2"}};
+  for (auto &expected : cases) {
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    const gpuasync_call *library =
+        gpuasync_call_begin(frame, stream, SITE("library.call"));
+    ASSERT_NE(library, nullptr);
+    library->report(library, "at first");
+    library->report(library, expected.text);
+    gpuasync_call_end(frame, expected.first, SITE("library.call"));
+    EXPECT_EQ(frame.failed(), expected.first != 0);
+    library = gpuasync_call_begin(frame, stream, SITE("library.call"));
+    EXPECT_EQ(library == nullptr, expected.first != 0);
+    if (library)
+      gpuasync_call_end(frame, expected.second, SITE("library.call"));
+    Status status = frame.leave();
+    EXPECT_EQ(status.code(), uint32_t(GPUASYNC_DRIVER_ERROR));
+    const std::string message = status.message();
+    const std::string end = expected.message;
+    ASSERT_GE(message.size(), end.size());
+    EXPECT_EQ(message.substr(message.size() - end.size()), end);
+  }
+}
+
+struct HostWork {
+  uint32_t *x;
+  uint32_t factor;
+  unsigned char more[1000]; ///< does not fit into an operation
+};
+
+int32_t multiply(void *arguments) {
+  auto *work = static_cast<HostWork *>(arguments);
+  if (reinterpret_cast<uintptr_t>(arguments) % 16 || work->more[999] != 9)
+    return 1;
+  for (int i = 0; i < 64; ++i)
+    work->x[i] *= work->factor;
+  return 0;
+}
+
+// In the order of the stream, with what the arguments were.
+TEST_P(Library, HostFunctionsRunInOrder) {
+  uint32_t *flag = makeFlag();
+  std::vector<uint32_t> out(64);
+  FrameScope frame(*program);
+  gpuasync_stream *stream = frame.stream();
+  uint32_t *x = frame.alloc(nullptr, 64);
+  frame.launch(stream, Gate, 1, 1, GateParams{flag});
+  frame.launch(stream, Store, 1, 64, StoreParams{x, 5});
+  const gpuasync_call *library =
+      gpuasync_call_begin(frame, stream, SITE("library.call"));
+  ASSERT_NE(library, nullptr);
+  HostWork work = {x, 3, {}};
+  work.more[999] = 9;
+  Status status(gpuasync_stream_enqueue_host(
+      onCpu() ? static_cast<gpuasync_stream *>(library->stream) : stream,
+      multiply, &work, sizeof(work)));
+  work.more[999] = 0;
+  gpuasync_call_end(frame, 0, SITE("library.call"));
+  if (onCpu())
+    EXPECT_TRUE(status.ok()) << status.message();
+  else
+    EXPECT_EQ(status.code(), uint32_t(GPUASYNC_UNSUPPORTED));
+  frame.launch(stream, MulAdd, 1, 64, MulAddParams{x, 64, 2, 1});
+  frame.copy(stream, out.data(), x, 256);
+  openGate(flag);
+  EXPECT_EQ(frame.wait({stream}), 0);
+  frame.dealloc(nullptr, x);
+  EXPECT_EQ(out, std::vector<uint32_t>(64, onCpu() ? 31 : 11));
+  frame.dealloc(nullptr, flag);
+}
+
+// Also on a stream that the embedder made, and as an error of it.
+TEST_P(Library, HostFunctionsFail_E02) {
+  if (!onCpu())
+    GTEST_SKIP() << "host functions are the cpu device's";
+  int32_t code = 3;
+  auto fails = [](void *code) { return *static_cast<int32_t *>(code); };
+  {
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    ASSERT_NE(gpuasync_call_begin(frame, stream, SITE("library.call")),
+              nullptr);
+    Status status(
+        gpuasync_stream_enqueue_host(stream, fails, &code, sizeof(code)));
+    EXPECT_TRUE(status.ok()) << status.message();
+    gpuasync_call_end(frame, 0, SITE("library.call"));
+    EXPECT_EQ(frame.wait({stream}), 1);
+    status = frame.leave();
+    EXPECT_EQ(status.code(), uint32_t(GPUASYNC_DRIVER_ERROR));
+    contains(status,
+             ":3: library.call: the library's host function returned 3");
+  }
+  gpuasync_stream *callers = nullptr;
+  ASSERT_TRUE(
+      Status(gpuasync_context_stream_create(context.get(), &callers)).ok());
+  EXPECT_TRUE(
+      Status(gpuasync_stream_enqueue_host(callers, fails, &code, sizeof(code)))
+          .ok());
+  contains(Status(gpuasync_context_stream_synchronize(callers)),
+           "the library's host function returned 3");
+  gpuasync_context_stream_destroy(callers);
+}
+
+// On whatever number of processors: each has a thread of its own.
+TEST_P(Library, HostFunctionsMeet_B04) {
+  if (!onCpu())
+    GTEST_SKIP() << "host functions are the cpu device's";
+  constexpr int count = 6;
+  std::atomic<int> arrived{0};
+  std::atomic<int> *argument = &arrived;
+  auto meet = [](void *arguments) -> int32_t {
+    std::atomic<int> &all = **static_cast<std::atomic<int> **>(arguments);
+    for (++all; all < count;)
+      std::this_thread::yield();
+    return 0;
+  };
+  FrameScope frame(*program);
+  std::vector<gpuasync_stream *> streams;
+  for (int i = 0; i < count; ++i) {
+    streams.push_back(frame.stream());
+    ASSERT_NE(gpuasync_call_begin(frame, streams[i], SITE("library.call")),
+              nullptr);
+    EXPECT_TRUE(Status(gpuasync_stream_enqueue_host(streams[i], meet, &argument,
+                                                    sizeof(argument)))
+                    .ok());
+    gpuasync_call_end(frame, 0, SITE("library.call"));
+  }
+  EXPECT_EQ(gpuasync_stream_synchronize(frame, streams.data(), count, 0), 0);
+  EXPECT_EQ(arrived, count);
 }
 
 } // namespace

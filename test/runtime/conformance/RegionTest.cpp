@@ -431,6 +431,68 @@ TEST_P(Regions, WaitForOneThatFollowed_G02) {
   }
 }
 
+// A stream that the region has given back follows one that goes away inside,
+// too: into the hands of another thread, whose work is none of the region's.
+TEST_P(Regions, FollowedStreamsEndInside_G02) {
+  uint32_t *flag = nullptr;
+  {
+    FrameScope frame(*program);
+    flag = frame.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+    *flag = 0;
+  }
+  constexpr int calls = 4;
+  for (int call = 1; call <= calls; ++call) {
+    FrameScope frame(*program);
+    std::vector<gpuasync_stream *> others;
+    for (int i = 0; i < 20; ++i) // more than are kept for a thread
+      others.push_back(frame.stream());
+    gpuasync_stream *a = frame.stream(), *b = frame.stream();
+    uint32_t *x = frame.alloc(nullptr, 64, GPUASYNC_ALLOC_HOST_SHARED);
+    gpuasync_event *last = nullptr;
+    std::atomic<bool> launched{false}, over{false};
+    std::thread other;
+    {
+      RegionScope region(frame, REGION);
+      frame.launch(a, Store, 1, 32, StoreParams{x, 1});
+      frame.launch(b, Store, 1, 32, StoreParams{x + 32, 2});
+      ASSERT_EQ(frame.wait({a, b}), 0);
+      frame.launch(b, MulAdd, 1, 32, MulAddParams{x + 32, 32, 10, 3});
+      frame.launch(b, MulAdd, 1, 32, MulAddParams{x + 32, 32, 10, 4});
+      last = frame.record(b);
+      frame.destroy(b, /*idle=*/false);
+      for (gpuasync_stream *each : others)
+        frame.destroy(each, /*idle=*/true);
+      frame.destroy(a, /*idle=*/true);
+      if (call == calls) {
+        other = std::thread([&] {
+          ContextScope inner(context);
+          FrameScope its(*program);
+          gpuasync_stream *stream = its.stream();
+          its.launch(stream, Gate, 1, 1, GateParams{flag});
+          launched = true;
+          EXPECT_EQ(its.wait({stream}), 0);
+          over = true;
+        });
+        while (!launched)
+          std::this_thread::yield();
+      }
+    }
+    gpuasync_set_timeout(5);
+    EXPECT_EQ(frame.waitHost(last), 0);
+    EXPECT_FALSE(over);
+    gpuasync_set_timeout(0);
+    if (other.joinable()) {
+      openGate(flag);
+      other.join();
+    }
+    EXPECT_EQ(x[63], 234u);
+    frame.destroy(last);
+    frame.dealloc(nullptr, x);
+  }
+  FrameScope frame(*program);
+  frame.dealloc(nullptr, flag);
+}
+
 // Host control flow gives a region another shape each time: each has a graph of
 // its own.
 TEST_P(Regions, OtherShapes_G03) {

@@ -63,7 +63,7 @@ TEST_P(Wait, SpinIsASetting_L08) {
     for (int look = 0; look < 20 && !isSetting; ++look) {
       gpuasync_set_spin(0);
       double asleep = costOfWait(length, event);
-      gpuasync_set_spin(10e6);
+      gpuasync_set_spin(1e30); // for ever
       double polling = costOfWait(length, event);
       printf(
           "processor time of a wait of %g ms: %.2f ms asleep, %.2f polling\n",
@@ -74,6 +74,35 @@ TEST_P(Wait, SpinIsASetting_L08) {
     EXPECT_TRUE(isSetting);
   }
   gpuasync_set_spin(double(before) / 1e3);
+}
+
+// However long it polls, a wait ends with its time limit.
+TEST_P(Wait, TimeLimitWhilePolling_B05) {
+  const int64_t before = gpuasync::process().spinNs;
+  uint32_t *flag = nullptr;
+  {
+    FrameScope frame(*program);
+    flag = frame.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+    *flag = 0;
+  }
+  {
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    frame.launch(stream, Gate, 1, 1, GateParams{flag});
+    gpuasync_set_spin(10e6);
+    gpuasync_set_timeout(0.05);
+    const auto start = std::chrono::steady_clock::now();
+    EXPECT_EQ(frame.wait({stream}), 1);
+    const std::chrono::duration<double> spent =
+        std::chrono::steady_clock::now() - start;
+    EXPECT_LT(spent.count(), 5);
+    gpuasync_set_timeout(0);
+    gpuasync_set_spin(double(before) / 1e3);
+    openGate(flag);
+    EXPECT_EQ(frame.leave().code(), uint32_t(GPUASYNC_TIMEOUT));
+  }
+  FrameScope frame(*program);
+  frame.dealloc(nullptr, flag);
 }
 
 // On the processors that the process was given; the parent checks the setting.

@@ -9,6 +9,7 @@
 
 #include "compat/session/Session.h"
 #include "gpuasync/Memory.h"
+#include "gpuasync/Trace.h"
 #include "mgpu/Symbols.h"
 
 #include <elf.h>
@@ -27,6 +28,12 @@ using namespace gpuasync_test::detail;
 //===----------------------------------------------------------------------===//
 
 World::World(const char *device) : device(device) {
+  modules[0] = program.module;
+  modules[1] = {"w", nullptr, &constant, 0, 1};
+  program.program.modules = modules;
+  program.program.moduleCount = 2;
+  program.function.modules = indices;
+  program.function.moduleCount = 2;
   setenv("GPU_ASYNC_DEVICE", device, 1);
   setenv("GPU_ASYNC_MGPU_ON_ERROR", "continue", 1);
   for (gpuasync_image &image : second.images)
@@ -192,6 +199,17 @@ void addFrameEntries(Table &table) {
   add("gpuasync_stream_native", [](World &w, gpuasync_frame *f) {
     gpuasync_stream_native(f, w.stream, SITE("op"));
   });
+  add("gpuasync_call_begin", [](World &w, gpuasync_frame *f) {
+    if (gpuasync_call_begin(f, w.stream, SITE("op")))
+      gpuasync_call_end(f, 0, SITE("op"));
+  });
+  add("gpuasync_call_end", [](World &w, gpuasync_frame *f) {
+    const gpuasync_call *call = gpuasync_call_begin(f, w.stream, SITE("op"));
+    if (!call)
+      return;
+    call->report(call, "a text");
+    gpuasync_call_end(f, 0, SITE("op"));
+  });
   add("gpuasync_stream_destroy", [](World &w, gpuasync_frame *f) {
     gpuasync_stream_destroy(f, take(w.stream), 0, SITE("op"));
   });
@@ -253,6 +271,12 @@ void addFrameEntries(Table &table) {
   });
   add("gpuasync_host_unregister", [](World &w, gpuasync_frame *f) {
     gpuasync_host_unregister(f, w.host.data(), SITE("op"));
+  });
+  add("gpuasync_constant",
+      [](World &, gpuasync_frame *f) { gpuasync_constant(f, 1, SITE("op")); });
+  add("gpuasync_resident", [](World &, gpuasync_frame *f) {
+    static uint32_t own[1024];
+    gpuasync_resident(f, own, 4096, SITE("op"));
   });
   add("gpuasync_tensor_map_encode", [](World &w, gpuasync_frame *f) {
     alignas(64) char map[128];
@@ -316,6 +340,13 @@ void addEntriesOfPrograms(Table &table) {
   add("gpuasync_frame_fail", serves, [](World &w) {
     gpuasync_frame_fail(&w.frame, nullptr);
     return Status();
+  });
+  add("gpuasync_stream_enqueue_host", refuses, [](World &w) {
+    // The cpu device's only.
+    return except({GPUASYNC_UNSUPPORTED},
+                  gpuasync_stream_enqueue_host(
+                      w.callers, [](void *) -> int32_t { return 0; }, sizes,
+                      sizeof(sizes)));
   });
   add("gpuasync_program_release", ends, [](World &w) {
     return Status(gpuasync_program_release(&w.second.program));
@@ -404,6 +435,19 @@ void addEntriesOfPrograms(Table &table) {
     return Status();
   });
 
+  //===--- Trace.h
+  // There may be one, or none.
+  add("gpuasync_trace_start", refuses, [](World &) {
+    return except({GPUASYNC_INVALID_ARGUMENT}, gpuasync_trace_start(nullptr));
+  });
+  add("gpuasync_trace_stop", refuses, [](World &) {
+    return except({GPUASYNC_INVALID_ARGUMENT}, gpuasync_trace_stop());
+  });
+  add("gpuasync_profile_list", silent, [](World &) {
+    gpuasync_profile_list(nullptr, nullptr);
+    return Status();
+  });
+
   //===--- Memory.h
   static char known[64];
   add("gpuasync_host_memory_add", refuses, [](World &) {
@@ -415,6 +459,10 @@ void addEntriesOfPrograms(Table &table) {
   });
   add("gpuasync_host_memory_remove", silent, [](World &) {
     gpuasync_host_memory_remove(known);
+    return Status();
+  });
+  add("gpuasync_host_memory_changed", silent, [](World &) {
+    gpuasync_host_memory_changed(known, 64);
     return Status();
   });
 
@@ -627,6 +675,8 @@ void addCheck(Table &table) {
       [](World &w) { gpuasync_check_context(&w.frame); });
   add("gpuasync_check_site", EntryCall::Serves,
       [](World &w) { gpuasync_check_site(&w.frame, SITE("op")); });
+  add("gpuasync_check_constant_bytes", EntryCall::Serves,
+      [](World &w) { gpuasync_check_constant_bytes(&w.frame, 1); });
   add("gpuasync_check_own", EntryCall::IsSilent,
       [](World &w) { gpuasync_check_own(w.host.data(), 4096, "a\nb\nc", 1); });
   add("gpuasync_check_host", EntryCall::IsSilent, [](World &w) {
@@ -636,6 +686,11 @@ void addCheck(Table &table) {
   add("gpuasync_check_host_pointer", EntryCall::IsSilent, [](World &w) {
     gpuasync_check_host_pointer(w.host.data(), w.host.data(),
                                 4 << 8 | GPUASYNC_CHECK_READ, "a\nb\nc");
+  });
+  add("gpuasync_check_operand", EntryCall::IsSilent, [](World &w) {
+    gpuasync_check_operand(w.host.data(), w.host.data(),
+                           4 << 8 | GPUASYNC_CHECK_READ, 1);
+    return Status();
   });
   add("gpuasync_check_start_of", EntryCall::IsSilent, [](World &w) {
     gpuasync_check_start_of(w.host.data(), w.host.data(), "a\nb\nc");

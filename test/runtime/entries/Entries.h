@@ -51,6 +51,12 @@ public:
   TestProgram program{TestProgram::All, "first"};
   TestProgram second{TestProgram::All, "second"};
   std::vector<uint32_t> host = std::vector<uint32_t>(1024);
+
+private:
+  /// The first program's kernels, and an array.
+  gpuasync_module modules[2];
+  gpuasync_image constant = {GPUASYNC_IMAGE_DATA, 0, "", "constant", 8, {7, 7}};
+  const uint32_t indices[2] = {0, 1};
 };
 
 struct EntryCall {

@@ -9,6 +9,7 @@
 
 #include "compat/session/Session.h"
 #include "gpuasync/Memory.h"
+#include "gpuasync/Trace.h"
 #include "mgpu/Symbols.h"
 
 #include <string.h>
@@ -97,6 +98,11 @@ std::vector<NullCall> makeCalls() {
   ENTRY(gpuasync_stream_create, "-", &w.frame, 0);
   ENTRY(gpuasync_stream_external, "-m", &w.frame, nullptr, 0);
   ENTRY(gpuasync_stream_native, "-r", &w.frame, w.stream, 0);
+  ENTRY(gpuasync_call_begin, "-r", &w.frame, w.stream, 0);
+  ENTRY(gpuasync_call_end, "-", &w.frame, 0, 0);
+  ENTRY(
+      gpuasync_stream_enqueue_host, "rrr", w.callers,
+      [](void *) -> int32_t { return 0; }, words, 64);
   ENTRY(gpuasync_stream_destroy, "-m", &w.frame, w.stream, 0, 0);
   ENTRY(gpuasync_stream_wait, "-rm", &w.frame, w.stream, w.event, 0);
   ENTRY(gpuasync_stream_synchronize, "-r", &w.frame, &w.stream, 1, 0);
@@ -126,6 +132,8 @@ std::vector<NullCall> makeCalls() {
         sizes, 2, words, 4, 0);
   ENTRY(gpuasync_host_register, "-r", &w.frame, words, 64, 0);
   ENTRY(gpuasync_host_unregister, "-m", &w.frame, words, 0);
+  ENTRY(gpuasync_constant, "-", &w.frame, 0, 0);
+  ENTRY(gpuasync_resident, "-r", &w.frame, words, 64, 0);
   add("gpuasync_tensor_map_encode", "-rrrrrr",
       [](W &w, int which, Status &said) {
         alignas(64) char map[128];
@@ -173,6 +181,13 @@ std::vector<NullCall> makeCalls() {
   ENTRY(gpuasync_leaks_list, "mmm", w.context, [](void *, const char *) {}, &w);
   ENTRY(gpuasync_stats_json, "mm", w.context, text, sizeof(text));
 
+  //===--- Trace.h
+  ENTRY(gpuasync_trace_start, "m", nullptr);
+  ENTRY(gpuasync_trace_stop, "");
+  ENTRY(
+      gpuasync_profile_list, "mm", [](void *, const gpuasync_profile_row *) {},
+      &w);
+
   //===--- Memory.h
   ENTRY(gpuasync_host_memory_add, "rmm", words, 64, "known", "place");
   add("gpuasync_host_memory_find", "mmmmm", [](W &, int which, Status &said) {
@@ -186,6 +201,7 @@ std::vector<NullCall> makeCalls() {
     return found;
   });
   ENTRY(gpuasync_host_memory_remove, "m", words);
+  ENTRY(gpuasync_host_memory_changed, "m", words, 64);
 
   //===--- Context.h
   ENTRY(
@@ -289,10 +305,12 @@ std::vector<NullCall> makeCalls() {
   ENTRY(gpuasync_cpu_check_install, "m", nullptr);
   ENTRY(gpuasync_check_context, "-", &w.frame);
   ENTRY(gpuasync_check_site, "-", &w.frame, 0);
+  ENTRY(gpuasync_check_constant_bytes, "-", &w.frame, 0);
   ENTRY(gpuasync_check_own, "mm", words, 64, "a\nb\nc", 1);
   ENTRY(gpuasync_check_host, "mmm", words, words, 4 << 8 | 2, "a\nb\nc");
   ENTRY(gpuasync_check_host_pointer, "mmm", words, words, 4 << 8 | 2,
         "a\nb\nc");
+  ENTRY(gpuasync_check_operand, "mm", words, words, 4 << 8 | 2, 1);
   ENTRY(gpuasync_check_start_of, "mmm", words, words, "a\nb\nc");
   ENTRY(gpuasync_check_host_alloc, "mm", words, 64, "a\nb\nc");
   ENTRY(gpuasync_check_host_free, "mm", words, "a\nb\nc");

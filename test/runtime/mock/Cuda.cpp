@@ -454,10 +454,10 @@ int cuThreadExchangeStreamCaptureMode(Call &, int *mode) {
   return Success;
 }
 int cuEventCreate(Call &, EventHandle *event, unsigned flags) {
-  if (flags != EventDisableTiming)
-    state().violation("an event with timing is slower");
+  if (flags & ~unsigned(EventDisableTiming))
+    return InvalidValue;
   Event *made = nullptr;
-  if (int code = state().createEvent(made))
+  if (int code = state().createEvent(!(flags & EventDisableTiming), made))
     return code;
   *event = to<EventHandle>(static_cast<void *>(made));
   return Success;
@@ -470,6 +470,10 @@ int cuEventRecord(Call &, EventHandle event, StreamHandle stream) {
 }
 int cuEventQuery(Call &, EventHandle event) {
   return state().queryEvent(event);
+}
+int cuEventElapsedTime(Call &, float *milliseconds, EventHandle from,
+                       EventHandle to) {
+  return state().elapsed(*milliseconds, from, to);
 }
 
 //===----------------------------------------------------------------------===//

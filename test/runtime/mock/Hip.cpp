@@ -317,14 +317,13 @@ int hipThreadExchangeStreamCaptureMode(Call &, int *mode) {
   return Success;
 }
 int hipEventCreateWithFlags(Call &, EventHandle *event, unsigned flags) {
-  if (!(flags & EventDisableTiming))
-    state().violation("an event with timing is slower");
-  if (!(flags & EventReleaseToSystem))
+  const bool isTimed = !(flags & EventDisableTiming);
+  if (!isTimed && !(flags & EventReleaseToSystem))
     state().violation("the host need not see what the work wrote");
   if (flags & ~(unsigned(EventDisableTiming) | unsigned(EventReleaseToSystem)))
     return InvalidValue;
   Event *made = nullptr;
-  if (int code = state().createEvent(made))
+  if (int code = state().createEvent(isTimed, made))
     return code;
   *event = to<EventHandle>(static_cast<void *>(made));
   return Success;
@@ -337,6 +336,10 @@ int hipEventRecord(Call &, EventHandle event, StreamHandle stream) {
 }
 int hipEventQuery(Call &, EventHandle event) {
   return state().queryEvent(event);
+}
+int hipEventElapsedTime(Call &, float *milliseconds, EventHandle from,
+                        EventHandle to) {
+  return state().elapsed(*milliseconds, from, to);
 }
 
 //===----------------------------------------------------------------------===//

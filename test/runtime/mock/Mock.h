@@ -32,7 +32,8 @@ typedef void (*mock_visitor)(void *user, const char *call, const char *reason);
      flags, managed, multiprocessors, memory (bytes); hip: rocm (version),     \
      shifted (registered memory has another address on the device). At any     \
      time: seed (of the order in which nodes of graphs run), concurrent        \
-     (whether some of these run at once). */                                   \
+     (whether some of these run at once), timing (whether events may have     \
+     times). */                                   \
   MOCK_FUNCTION(void, mock_configure, (const char *key, uint64_t value))       \
   /* Host functions that images name. The table must stay. */                  \
   MOCK_FUNCTION(void, mock_kernels, (const gpuasync_cpu_kernel *, size_t))     \

@@ -79,6 +79,32 @@ TEST_P(FailedQuery, TheStreamIsNotReused_E05) {
   frame.dealloc(nullptr, x);
 }
 
+// What a host wait covers is there behind it, or the wait has failed; where
+// there are no flags, it takes a question to know.
+TEST_P(FailedQuery, WhatAWaitCoversIsThere_E05) {
+  std::vector<uint32_t> out(64);
+  {
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    uint32_t *x = frame.alloc(stream, 64);
+    frame.launch(stream, Store, 1, 64, StoreParams{x, 7});
+    frame.copy(stream, out.data(), x, 256);
+    failQuery("Event");
+    const bool waited = frame.wait({stream}) == 0;
+    EXPECT_EQ(waited, !queryFailed());
+    EXPECT_EQ(out, std::vector<uint32_t>(64, waited ? 7 : 0));
+    if (waited)
+      frame.dealloc(stream, x);
+    EXPECT_EQ(frame.leave().ok(), waited);
+  }
+  // Nobody writes it later.
+  std::fill(out.begin(), out.end(), 3);
+  FrameScope frame(*program);
+  gpuasync_stream *stream = frame.stream();
+  EXPECT_EQ(frame.wait({stream}), 0);
+  EXPECT_EQ(out, std::vector<uint32_t>(64, 3));
+}
+
 TEST_P(FailedQuery, StagedDataIsNotOverwritten_E05) {
   std::vector<uint32_t> in(count, 5), later(count, 9), out(count);
   uint32_t *x = nullptr, *y = nullptr;

@@ -103,6 +103,27 @@ TEST_P(Registration, WhileAnotherThreadGivesItBack_M08) {
   again.join();
 }
 
+// M08: what was unregistered is pageable memory, though the driver has yet to
+// learn of it: other memory may lie there.
+TEST_P(Registration, EndedBeforeTheDriverKnows_M08) {
+  std::vector<uint32_t> out(bytes / 4);
+  FrameScope frame(*program);
+  gpuasync_stream *stream = frame.stream();
+  uint32_t *x = frame.alloc(stream, bytes / 4);
+  gpuasync_host_register(frame, host.data(), 64, SITE("register"));
+  gpuasync_host_register(frame, out.data(), bytes, SITE("register"));
+  drop(frame);
+  gpuasync_host_unregister(frame, out.data(), SITE("unregister"));
+  EXPECT_EQ(mock->mock_live("registration"), 2u);
+  frame.copy(stream, x, host.data(), bytes);
+  std::fill(host.begin(), host.end(), 3); // it has been read
+  frame.copy(stream, out.data(), x, bytes);
+  EXPECT_EQ(out[0], 0u); // until somebody waits
+  ASSERT_EQ(frame.wait({stream}), 0);
+  EXPECT_EQ(out, std::vector<uint32_t>(bytes / 4, 2));
+  frame.dealloc(stream, x);
+}
+
 // M08: a larger registration ends the smaller one that waits for its end.
 TEST_P(Registration, LargerInPlaceOfARetiredOne_M08) {
   FrameScope frame(*program);

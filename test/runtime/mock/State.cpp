@@ -34,7 +34,8 @@ State::State()
                {"flags", 1},       {"multiprocessors", 4},
                {"managed", 1},     {"memory", 16ull << 30},
                {"ptx", 88},        {"shifted", 0},
-               {"seed", 1},        {"concurrent", 1}} {
+               {"seed", 1},        {"concurrent", 1},
+               {"timing", 0}} {
   addBuiltins();
   // Addresses are never used twice (save by pools), so this is large; what is
   // not in use is inaccessible and costs nothing.
@@ -321,6 +322,14 @@ int State::destroyStream(void *handle) {
   return Success;
 }
 
+/// The device's clock began at another time than the host's.
+static void reach(Point &point) {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  point.at = int64_t(now.tv_sec) * 1000000000 + now.tv_nsec + 3600000000000;
+  point.reached = true;
+}
+
 void State::enqueue(Stream &stream, Operation operation) {
   if (stream.capture) {
     ++stream.clock[&stream];
@@ -333,7 +342,7 @@ void State::enqueue(Stream &stream, Operation operation) {
   bool ready = !operation.run && (!operation.after || operation.after->reached);
   if (ready && idle(stream)) {
     if (operation.reaches)
-      operation.reaches->reached = true;
+      reach(*operation.reaches);
     return;
   }
   if (operation.module)
@@ -384,7 +393,7 @@ void State::work(Stream &stream) {
       }
     }
     if (operation.reaches) {
-      operation.reaches->reached = true;
+      reach(*operation.reaches);
       for (Stream *waiting : operation.reaches->waiting)
         waiting->wake.notify_all();
     }
@@ -417,8 +426,10 @@ int State::synchronize(void *handle, std::unique_lock<std::mutex> &lock) {
   return stream->context->sticky;
 }
 
-int State::createEvent(Event *&out) {
-  out = make<Event>(current());
+int State::createEvent(bool isTimed, Event *&out) {
+  if (isTimed && !settings["timing"])
+    violation("an event with timing is slower");
+  out = make<Event>(current(), isTimed);
   return Success;
 }
 
@@ -484,6 +495,26 @@ int State::queryEvent(void *handle) {
     return Success;
   }
   return event->point->reached ? Success : NotReady;
+}
+
+int State::elapsed(float &milliseconds, void *from, void *to) {
+  const Event *events[2];
+  void *const handles[] = {from, to};
+  for (int i = 0; i < 2; ++i) {
+    Event *event = nullptr;
+    if (int code = resolve(handles[i], Kind::Event, "event", event))
+      return code;
+    if (!event->isTimed || !event->point || event->capture) {
+      violation("the event has no time");
+      return InvalidValue;
+    }
+    if (!event->point->reached)
+      return NotReady;
+    events[i] = event;
+  }
+  milliseconds =
+      float(double(events[1]->point->at - events[0]->point->at) / 1e6);
+  return Success;
 }
 
 int State::writeValue(void *handle, void *address, uint32_t value) {

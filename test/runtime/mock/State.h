@@ -113,11 +113,14 @@ struct Context : Object {
 /// A recorded point; shared by the event and what waits for it.
 struct Point {
   bool reached = false;
+  int64_t at = 0; ///< when, by the device's own clock
   std::vector<Stream *> waiting;
 };
 
 struct Event : Object {
-  explicit Event(Context *context) : Object(Kind::Event, context) {}
+  Event(Context *context, bool isTimed)
+      : Object(Kind::Event, context), isTimed(isTimed) {}
+  const bool isTimed;
   std::shared_ptr<Point> point; ///< null: never recorded
   Capture *capture = nullptr;   ///< that it was last recorded in
   Clock clock;
@@ -311,10 +314,11 @@ public:
   int synchronize(void *stream, std::unique_lock<std::mutex> &lock);
   int wait(void *stream, void *event);
   int writeValue(void *stream, void *address, uint32_t value);
-  int createEvent(Event *&out);
+  int createEvent(bool isTimed, Event *&out);
   int destroyEvent(void *handle);
   int record(void *event, void *stream);
   int queryEvent(void *event);
+  int elapsed(float &milliseconds, void *from, void *to);
 
   //===--- Modules
 

@@ -361,6 +361,9 @@ int hipEventDestroy(EventHandle event) {
 int hipEventRecord(EventHandle event, StreamHandle stream) {
   return call(driver.cuEventRecord, event, stream);
 }
+int hipEventElapsedTime(float *milliseconds, EventHandle from, EventHandle to) {
+  return call(driver.cuEventElapsedTime, milliseconds, from, to);
+}
 int hipEventQuery(EventHandle event) {
   return call(driver.cuEventQuery, event);
 }

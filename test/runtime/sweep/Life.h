@@ -14,7 +14,9 @@
 #include "HostCalls.h"
 #include "gpuasync/Program.h"
 
+#include <array>
 #include <mutex>
+#include <string.h>
 
 namespace gpuasync_test {
 
@@ -73,6 +75,8 @@ public:
   void openContext();
   /// Kernels of this name do not begin, or do again.
   void hold(const char *kernel) { mock.mock_gate_close(kernel); }
+  /// Events may have times.
+  void allowTiming() { mock.mock_configure("timing", 1); }
   void letGo(const char *kernel) { mock.mock_gate_open(kernel); }
   /// Frames of this thread run in `context` from here on, or no longer.
   /// false if they do not.
@@ -172,6 +176,24 @@ public:
   void *native(gpuasync_stream *stream) {
     Entry entry(life);
     return gpuasync_stream_native(&frame, stream, SITE("library"));
+  }
+  /// A library's function, which enqueues on the cpu device.
+  void call(gpuasync_stream *stream) {
+    Entry entry(life);
+    const gpuasync_call *library =
+        gpuasync_call_begin(&frame, stream, SITE("call"));
+    if (!library)
+      return;
+    const std::array<char, 300> arguments = {};
+    int32_t result = 0;
+    if (!strcmp(library->driver, "cpu")) {
+      Status status(gpuasync_stream_enqueue_host(
+          stream, [](void *) -> int32_t { return 0; }, arguments.data(),
+          arguments.size()));
+      library->report(library, status.message());
+      result = !status.ok();
+    }
+    gpuasync_call_end(&frame, result, SITE("call"));
   }
   /// Takes over an error of a call between those of the frame.
   void fail(const char *message) {

@@ -10,6 +10,7 @@
 
 #include "gpuasync/DiskCache.h"
 #include "gpuasync/Program.h"
+#include "gpuasync/Trace.h"
 
 #include <dlfcn.h>
 #include <filesystem>
@@ -50,9 +51,7 @@ void gpuasync_test::useDefault(Life &life) {
   life.expect(out == Words(64, 9), "the copy");
 }
 
-void gpuasync_test::forkAndJoin(Life &life) {
-  life.openContext();
-  life.arm();
+static void forkAndJoinTwice(Life &life) {
   if (!life.scope(true))
     return;
   for (int round = 0; round < 2; ++round) {
@@ -81,6 +80,32 @@ void gpuasync_test::forkAndJoin(Life &life) {
     life.expect(out == expected, "the download");
   }
   life.scope(false);
+}
+void gpuasync_test::forkAndJoin(Life &life) {
+  life.openContext();
+  life.arm();
+  forkAndJoinTwice(life);
+}
+
+/// The same while there is a trace. What only that meets is no error of the
+/// program.
+void gpuasync_test::traced(Life &life) {
+  life.allowTiming();
+  life.openContext();
+  life.arm();
+  bool begun = false;
+  const std::string file = life.folder + ".json";
+  {
+    Entry inside(life);
+    begun = Status(gpuasync_trace_start(file.c_str())).ok();
+  }
+  life.expectUnlessFired(begun, "the begin of a trace");
+  forkAndJoinTwice(life);
+  if (begun) {
+    Entry inside(life);
+    begun = !Status(gpuasync_trace_stop()).ok();
+  }
+  life.expectUnlessFired(!begun, "the end of a trace");
 }
 
 /// Host-shared memory, the other streams' memory, more of each than once.
@@ -115,8 +140,8 @@ void gpuasync_test::hostShared(Life &life) {
 }
 
 /// A region with copies of pageable memory that becomes a graph, is played with
-/// other arguments and in another shape, and whose modules are released between
-/// two calls.
+/// other arguments, with such as no update takes and in another shape, behind
+/// memory of two streams, and whose modules are released between two calls.
 void gpuasync_test::regions(Life &life) {
   life.openContext();
   life.note(gpuasync_set_play("graph"));
@@ -124,13 +149,17 @@ void gpuasync_test::regions(Life &life) {
   if (!life.scope(true))
     return;
   for (uint32_t round = 0; round < 7; ++round) {
-    const bool longer = round >= 4;
+    const bool longer = round >= 4, empty = round % 3 == 1;
     Words in(32, 7 + round), out(64), expected(64);
     for (uint32_t i = 0; i < 64; ++i)
       expected[i] = ((i < 32 ? 7 + round : round) * 2 + 1) * (longer ? 3 : 1);
+    if (empty)
+      std::fill_n(expected.begin() + 32, 32, round * (longer ? 3 : 1));
     LifeFrame frame(life, life.program);
     gpuasync_stream *a = frame.stream();
     uint32_t *x = frame.alloc(a, 64), *half = x ? x + 32 : nullptr;
+    gpuasync_stream *c = frame.stream();
+    uint32_t *z = frame.alloc(c, 32);
     const uint32_t site = SITE("region");
     frame.beginRegion(site);
     frame.launch(a, Store, 2, 32, StoreParams{x, round});
@@ -139,8 +168,9 @@ void gpuasync_test::regions(Life &life) {
     frame.waitEvent(b, fork);
     frame.destroy(fork);
     frame.copy(a, x, in.data(), 128);
-    frame.launch(b, MulAdd, 1, 32, MulAddParams{half, 32, 2, 1});
+    frame.launch(b, MulAdd, empty ? 0 : 1, 32, MulAddParams{half, 32, 2, 1});
     frame.launch(a, MulAdd, 1, 32, MulAddParams{x, 32, 2, 1});
+    frame.launch(c, Store, 1, 32, StoreParams{z, round});
     if (longer)
       frame.launch(b, MulAdd, 1, 32, MulAddParams{half, 32, 3, 0});
     gpuasync_event *join = frame.record(b);
@@ -152,8 +182,10 @@ void gpuasync_test::regions(Life &life) {
     frame.copy(a, out.data(), x, 256);
     frame.endRegion(site);
     frame.dealloc(a, x);
-    frame.wait({a});
+    frame.dealloc(c, z);
+    frame.wait({a, c});
     frame.destroy(a, true);
+    frame.destroy(c, true);
     frame.leave();
     life.expect(out == expected, "the download of a region's work");
     if (round == 5)
@@ -293,6 +325,7 @@ void gpuasync_test::callersStream(Life &life) {
         if (!library.succeeded)
           frame.fail("the library failed");
       }
+      frame.call(own);
       frame.waitEvent(stream, frame.record(own));
       frame.copy(stream, shared, x, 256);
       frame.destroy(own, false);

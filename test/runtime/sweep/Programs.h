@@ -15,6 +15,7 @@ namespace gpuasync_test {
 void openAndClose(Life &life);
 void useDefault(Life &life);
 void forkAndJoin(Life &life);
+void traced(Life &life);
 void hostShared(Life &life);
 void fillsAndStrides(Life &life);
 void manyStreams(Life &life);

@@ -268,6 +268,12 @@ TEST_P(Sweep, UseDefault_E05) {
   sweep(useDefault, options);
 }
 TEST_P(Sweep, ForkAndJoin_E05) { sweep(forkAndJoin); }
+TEST_P(Sweep, Traced_E05) {
+  Options options = onDevice();
+  options.tells =
+      false; // to the trace they only mean that something is missing
+  sweep(traced, options);
+}
 TEST_P(Sweep, HostShared_E05) { sweep(hostShared); }
 TEST_P(Sweep, FillsAndStrides_E05) { sweep(fillsAndStrides); }
 TEST_P(Sweep, ManyStreams_E05) {

@@ -114,6 +114,22 @@ TEST(Choice, AGraphEachTimeDoesNotPay_G09) {
   }
 }
 
+TEST(Choice, AGraphEachTimeFromNowOn_G09) {
+  Choice choice;
+  pass(choice, 100, [](Way way) { return costs(way, 2000, 2000, 1000); });
+  ASSERT_EQ(choice.current(), Way::Graph);
+  for (uint32_t i = 0; i < 5 * Choice::timedEvery + Choice::mostPasses; ++i) {
+    bool timed = false;
+    Way way = choice.next(/*mayTime=*/true, timed);
+    if (timed && way == Way::Graph)
+      choice.lost(/*building=*/true);
+    else if (timed)
+      choice.took(way, 2000);
+  }
+  EXPECT_NE(choice.current(), Way::Graph);
+  EXPECT_STREQ(choice.reason(), "a graph is made each time");
+}
+
 TEST(Choice, OnlyWhereTheTimeMayBeTaken_G09) {
   Choice choice;
   bool timed = true;

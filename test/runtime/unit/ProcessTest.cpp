@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fixture.h"
+#include "gpuasync/Trace.h"
 
 #include <fstream>
 #include <sys/wait.h>
@@ -41,9 +42,11 @@ int inChild(Body body) {
 }
 
 /// Runs one test of this program in a process that has used nothing yet.
-int inFreshProcess(const char *filter) {
+int inFreshProcess(const char *filter, int *pid = nullptr) {
   fflush(nullptr);
   pid_t child = fork();
+  if (pid)
+    *pid = child;
   if (child == 0) {
     execl(
         "/proc/self/exe", "self", "--gtest_also_run_disabled_tests",
@@ -258,6 +261,91 @@ FRESH_PROCESS_TEST(ForkedChildRefuses) {
     return 0;
   });
   return inner;
+}
+
+std::string textOf(const std::string &file) {
+  std::ifstream in(file);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+/// Of a trace's file, which is whole.
+bool hasKernels(const std::string &file, int count) {
+  std::string text = textOf(file), kernel = "\"cat\":\"kernel\"";
+  for (size_t at = 0; (at = text.find(kernel, at)) != std::string::npos; ++at)
+    --count;
+  return count == 0 && text.size() > 3 &&
+         text.compare(text.size() - 3, 3, "}}\n") == 0;
+}
+
+// A trace is its process's own: a forked child's end leaves the file alone.
+FRESH_PROCESS_TEST(ForkedChildWritesNoTrace) {
+  const std::string file = testing::TempDir() + "gpuasync-process-" +
+                           std::to_string(getpid()) + ".json";
+  Context context;
+  if (!Context::open("cpu", context).ok())
+    return 1;
+  ContextScope scope(context);
+  TestProgram program;
+  if (!Status(gpuasync_trace_start(file.c_str())).ok() || !work(program))
+    return 2;
+  std::string before = textOf(file);
+  fflush(nullptr);
+  pid_t child = fork();
+  if (child == 0) {
+    FrameScope frame(program);
+    (void)frame.leave();
+    int code =
+        Status(gpuasync_trace_stop()).code() == GPUASYNC_SHUT_DOWN ? 0 : 1;
+#ifdef TEST_FINDS_LEAKS
+    _exit(code); // what threads of the parent held would be leaks
+#endif
+    exit(code);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+    return 3;
+  if (textOf(file) != before)
+    return 4;
+  if (!work(program) || !Status(gpuasync_trace_stop()).ok())
+    return 5;
+  bool right = hasKernels(file, 2);
+  unlink(file.c_str());
+  return right ? 0 : 6;
+}
+
+// exit() ends a trace that nobody else did.
+TEST(ProcessBody, DISABLED_ExitsInATrace) {
+  static auto *context = new Context;
+  ASSERT_TRUE(Context::open("cpu", *context).ok());
+  static auto *scope = new ContextScope(*context);
+  (void)scope;
+  static TestProgram program;
+  ASSERT_TRUE(work(program));
+  exit(0);
+}
+TEST(Process, TraceIsWholeAtExit) {
+  const std::string name = testing::TempDir() + "gpuasync-exit-";
+  int pid = 0;
+  int code = inChild([&] {
+    setenv("GPU_ASYNC_TRACE", (name + "%p.json").c_str(), 1);
+    return inFreshProcess("ExitsInATrace", &pid)
+               ? 1
+               : !hasKernels(name + std::to_string(pid) + ".json", 1) +
+                     unlink((name + std::to_string(pid) + ".json").c_str());
+  });
+  EXPECT_EQ(code, 0);
+}
+
+// A trace file that cannot be made is an error of what opens a context.
+FRESH_PROCESS_TEST(TraceNowhere) {
+  setenv("GPU_ASYNC_TRACE", "/nowhere/to/be/found.json", 1);
+  Context context;
+  Status status = Context::open("cpu", context);
+  return status.code() == GPUASYNC_INVALID_ARGUMENT &&
+                 strstr(status.message(), "'/nowhere/to/be/found.json' cannot "
+                                          "be written: No such file")
+             ? 0
+             : 1;
 }
 
 // The process may end with everything alive: no join, no call.

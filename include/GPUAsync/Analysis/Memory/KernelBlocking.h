@@ -44,12 +44,13 @@ std::optional<BlockingPoint> findBlockingPoint(FunctionOpInterface function,
                                                SymbolTableCollection &symbols,
                                                Asks asks);
 
-/// The same for launches, found once for each kernel.
+/// The same for device work, found once for each kernel.
 class BlockingTable {
 public:
   /// A kernel without a body here, as of a ready binary, may block: then the
-  /// point has no op. So may a cooperative launch, whose blocks meet.
-  std::optional<BlockingPoint> lookup(Operation *launch);
+  /// point has no op. So may a cooperative launch, whose blocks meet, and a
+  /// library's function. Other work does not.
+  std::optional<BlockingPoint> lookup(Operation *work);
 
 private:
   SymbolTableCollection symbols;

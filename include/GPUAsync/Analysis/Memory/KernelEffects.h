@@ -35,7 +35,8 @@ bool isOfBlock(Type type);
 /// memory by numbers.
 bool isMath(CallOpInterface call);
 
-/// What a kernel does with the memory that its arguments lead to.
+/// What a kernel, or a library's function, does with the memory that its
+/// arguments lead to.
 struct KernelEffects {
   struct Argument {
     bool reads = true;
@@ -55,10 +56,14 @@ struct KernelEffects {
   bool hasGlobals = false;
   /// Whether it prints or asserts: launches that do keep their order.
   bool hasOutput = false;
-  /// Whether the body has been seen.
+  /// Whether the body has been seen, or the declaration of a library's function
+  /// says what it touches.
   bool isKnown = false;
   /// Whether memrefs are the scalars of their descriptors by now.
   bool isLowered = false;
+
+  /// Of a library's function: what it shares with others that is no memory.
+  StringAttr serial;
 
   /// How many parameters an operand of the type is to the kernel.
   unsigned countParameters(Type type) const;
@@ -68,6 +73,8 @@ struct KernelEffects {
 class KernelTable {
 public:
   const KernelEffects &lookup(Operation *launch, SymbolRefAttr kernel);
+  /// The same of the function that a gpu_async.call names.
+  const KernelEffects &lookupLibrary(Operation *call, SymbolRefAttr callee);
 
 private:
   SymbolTableCollection symbols;

@@ -23,7 +23,7 @@ namespace mlir::gpuasync {
 
 /// Where an access goes: to an allocation of this function, a global, what a
 /// function argument points to, a kernel module's own globals, what kernels
-/// print, or anywhere.
+/// print, what calls of a library share, or anywhere.
 struct Base {
   enum Kind {
     Allocation,
@@ -32,12 +32,13 @@ struct Base {
     NoAliasArgument,
     Module,
     Output,
+    Serial,
     Unknown
   };
   Kind kind = Unknown;
   /// Of an allocation, a window of one, or an argument.
   MemoryIdentity identity;
-  /// Of a global or kernel module.
+  /// Of a global or kernel module; the name that calls share.
   Attribute symbol;
 
   bool operator==(const Base &other) const {

@@ -16,6 +16,10 @@ namespace mlir::gpuasync {
 /// serialised.
 void registerCPUTargetInterface(DialectRegistry &registry);
 
+/// Fills LLVM's registry of targets with this machine's, once: the registry has
+/// no lock. From any thread.
+void initializeNativeTarget();
+
 /// The property that marks a gpu.object as such an object.
 constexpr llvm::StringLiteral cpuObjectProperty = "gpu_async.target";
 

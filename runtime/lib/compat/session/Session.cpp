@@ -173,8 +173,7 @@ public:
         return;
       call.frame()->run(site, [&] {
         SharedDownloads shared(*this, *call.frame());
-        context.staging.finish(call.frame()->downloads);
-        return Status();
+        return context.staging.finish(call.frame()->downloads);
       });
     });
   }

@@ -12,6 +12,7 @@
 #include "core/region/Recorder.h"
 #include "gpuasync/Check.h"
 #include "gpuasync/Context.h"
+#include "trace/Trace.h"
 
 #include <new>
 #include <stdio.h>
@@ -185,14 +186,13 @@ static Status enter(Frame &frame, const gpuasync_function &function) {
   return loadModules(frame, function);
 }
 
-/// Orders later work of `last` behind that of `other`.
-static Status join(Frame &frame, Stream &last, Stream &other) {
+Status Frame::join(Stream &last, Stream &other) {
   Event *event = nullptr;
-  RETURN_IF_ERROR(frame.context->events.take(frame.slot, event));
-  Status status = frame.driver->recordEvent(event->native, other.native);
+  RETURN_IF_ERROR(context->events.take(slot, event));
+  Status status = driver->recordEvent(event->native, other.native);
   if (status.ok())
-    status = frame.driver->streamWaitEvent(last.native, event->native);
-  frame.context->events.give(frame.slot, event);
+    status = driver->streamWaitEvent(last.native, event->native);
+  context->events.give(slot, event);
   return status;
 }
 
@@ -237,7 +237,7 @@ Status Frame::follow(Stream &stream) {
   if (ahead->enqueued == ahead->finished)
     return Status();
   stream.note(nullptr);
-  return join(*this, stream, *ahead);
+  return join(stream, *ahead);
 }
 
 void Frame::endFollowing(Stream &stream, bool idle) {
@@ -251,6 +251,8 @@ void Frame::endFollowing(Stream &stream, bool idle) {
     each->follows = nullptr;
     each->frame = this;
   }
+  if (region)
+    region->endFollowing(stream, idle);
 }
 
 void gpuasync::releaseAfterError(Frame &frame) {
@@ -280,7 +282,7 @@ void gpuasync::releaseAfterError(Frame &frame) {
       return;
     if (last && ordered.ok())
       ordered =
-          context.noteFault(guard([&] { return join(frame, *stream, *last); }));
+          context.noteFault(guard([&] { return frame.join(*stream, *last); }));
     last = stream;
   };
   for (Stream *stream = frame.streams; stream; stream = stream->next)
@@ -370,12 +372,23 @@ static void leave(Frame &frame) {
     frame.thread->innermost = frame.outer;
 }
 
+static void traceFrame(const Frame &frame) {
+  Trace *trace = tracing();
+  if (!trace || !frame.function)
+    return;
+  const gpuasync_function &function = *frame.function;
+  trace->host("function", function.name, function.file, function.line,
+              function.column, frame.tracedFrom);
+}
+
 extern "C" {
 
 int32_t gpuasync_frame_enter(gpuasync_frame *memory,
                              const gpuasync_function *function) noexcept {
   Frame *frame = new (memory) Frame;
   frame->function = function;
+  if (__builtin_expect(tracing() != nullptr, 0))
+    frame->tracedFrom = nowNs();
   Status status = __builtin_expect(!function, 0)
                       ? nullArgument("gpuasync_frame_enter")
                       : guard([&] { return enter(*frame, *function); });
@@ -393,6 +406,8 @@ gpuasync_status *gpuasync_frame_leave(gpuasync_frame *memory) noexcept {
   if (!(refusal.load(std::memory_order_relaxed) &
         (RefuseForked | RefuseExiting))) {
     leave(*frame);
+    if (__builtin_expect(frame->tracedFrom != 0, 0))
+      traceFrame(*frame);
   } else if (!frame->left && frame->thread) {
     // Its memory is the caller's again: the thread's next frame must not look.
     frame->left = true;
@@ -410,6 +425,8 @@ void gpuasync_frame_leave_or_abort(gpuasync_frame *frame) noexcept {
     gpuasync_thread_end_in_exit();
   fprintf(stderr, "error: %s\n", gpuasync_status_get_message(status));
   fflush(stderr);
+  if (Trace *trace = tracing())
+    trace->finish();
   abort();
 }
 

@@ -51,6 +51,8 @@ struct Frame {
   Capture *capture = nullptr;    ///< of the caller's stream, if it is captured
   Recorder *region = nullptr;    ///< that the frame is in, if it is recorded
   uint32_t regionDepth = 0;
+  /// When they began, if there was a trace; else 0.
+  int64_t tracedFrom = 0, regionFrom = 0;
   /// A pass through a region of which the time is taken, from its begin to the
   /// host wait that follows.
   struct Timed {
@@ -68,6 +70,14 @@ struct Frame {
     uint64_t position = 0;
   };
   Played played;
+  /// The library call that the frame is in.
+  struct Called {
+    gpuasync_call call;
+    char *report = nullptr; ///< malloc; what the library said
+    NativeStream on = nullptr;
+    int64_t from = 0; ///< when it began, of a trace
+  };
+  Called called;
   void noteFree(Stream &stream, const gpuasync_site *site) {
     stream.noteFree(site);
     if (played.on == &stream && played.position + 1 == stream.enqueued)
@@ -116,6 +126,8 @@ struct Frame {
   void end(Stream &stream, bool idle);
   /// Lets those ended ones go whose work is over.
   void reapEnded();
+  /// Orders later work of `last` behind that of `other`.
+  Status join(Stream &last, Stream &other);
   /// Tells the driver what the stream follows, if it does.
   Status follow(Stream &stream);
   /// The same of all that follow `stream`, which leaves the frame. `idle`: its

@@ -18,8 +18,12 @@ void *gpuasync_alloc(gpuasync_frame *memory, gpuasync_stream *stream,
                      uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
   const gpuasync_site *site = frame->siteAt(siteIndex);
-  if (!frame->usable() || (stream && !frame->owns(stream, site)))
+  if (!frame->usable())
     return nullptr;
+  if (stream && !frame->holds(stream)) {
+    (void)frame->owns(stream, site); // says what is wrong
+    return nullptr;
+  }
   Block *block = nullptr;
   bool ok = frame->run(site, [&]() -> Status {
     gpuasync_context &context = *frame->context;
@@ -31,12 +35,11 @@ void *gpuasync_alloc(gpuasync_frame *memory, gpuasync_stream *stream,
                           : MemoryKind::Device;
     if (frame->capture)
       RETURN_IF_ERROR(checkCapturedAllocation(*frame, stream, kind));
-    if (stream)
-      RETURN_IF_ERROR(frame->follow(*stream));
+    Stream *on = stream ? &stream->work() : nullptr;
     RETURN_IF_ERROR(
-        context.memory.allocate(*frame, stream, bytes, kind, site, block));
-    if (stream)
-      stream->note(site);
+        context.memory.allocate(*frame, on, bytes, kind, site, block));
+    if (on)
+      on->noteMemory(site);
     return Status();
   });
   return ok ? block->pointer : nullptr;
@@ -46,18 +49,20 @@ void gpuasync_dealloc(gpuasync_frame *memory, gpuasync_stream *stream,
                       void *pointer, uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
   const gpuasync_site *site = frame->siteAt(siteIndex);
-  if (!pointer || !frame->usable() || (stream && !frame->owns(stream, site)))
+  if (!pointer || !frame->usable())
     return;
+  if (stream && !frame->holds(stream))
+    return (void)frame->owns(stream, site); // says what is wrong
   frame->run(site, [&]() -> Status {
     gpuasync_context &context = *frame->context;
     Block *block = nullptr;
     if (frame->region)
-      RETURN_IF_ERROR(stream ? frame->region->playBefore(*stream)
-                             : frame->region->play());
+      RETURN_IF_ERROR(frame->region->play());
     RETURN_IF_ERROR(context.memory.giveUp(*frame, stream, pointer, block));
-    if (stream)
-      frame->noteFree(*stream, site);
-    return context.memory.free(stream, block);
+    Stream *on = stream ? &stream->work() : nullptr;
+    if (on)
+      frame->noteFree(*on, site);
+    return context.memory.free(on, block);
   });
 }
 

@@ -6,6 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/region/Recorder.h"
+#include "trace/Trace.h"
+
+#include <stdio.h>
 
 using namespace gpuasync;
 
@@ -28,13 +31,36 @@ static bool isRecorded(const Frame &frame) {
          (play == Play::Stream || frame.context->has(CapGraphs));
 }
 
+/// Plays what is recorded, if anything is; how.
+static Way endRegion(Frame &frame, const gpuasync_site *site) {
+  if (!frame.region)
+    return Way::Streams;
+  frame.run(site, [&] { return frame.region->finish(); });
+  const Way way = frame.region->lastPlayed();
+  frame.instance->regions.load(std::memory_order_relaxed)->leave(frame);
+  return way;
+}
+
+static void traceRegion(Frame &frame, const gpuasync_site *site, Way way) {
+  if (Trace *trace = tracing()) {
+    char details[40];
+    snprintf(details, sizeof(details), "\"played\":\"%s\"", nameOf(way));
+    trace->host("region", "region", site, frame.regionFrom, details);
+  }
+  frame.regionFrom = 0;
+}
+
 extern "C" {
 
 void gpuasync_region_begin(gpuasync_frame *memory,
                            uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
   const gpuasync_site *site = frame->siteAt(siteIndex);
-  if (!frame->usable() || frame->regionDepth++ || !isRecorded(*frame))
+  if (!frame->usable() || frame->regionDepth++)
+    return;
+  if (__builtin_expect(tracing() != nullptr, 0))
+    frame->regionFrom = nowNs();
+  if (!isRecorded(*frame))
     return;
   frame->run(site, [&]() -> Status {
     if (!site)
@@ -53,9 +79,10 @@ void gpuasync_region_end(gpuasync_frame *memory, uint32_t siteIndex) noexcept {
     return frame->fail(makeStatus(GPUASYNC_INVALID_ARGUMENT,
                                   "the end of a region that did not begin"),
                        site);
-  if (--frame->regionDepth || !frame->region)
+  if (--frame->regionDepth)
     return;
-  frame->run(site, [&] { return frame->region->finish(); });
-  frame->instance->regions.load(std::memory_order_relaxed)->leave(*frame);
+  const Way way = endRegion(*frame, site);
+  if (__builtin_expect(frame->regionFrom != 0, 0))
+    traceRegion(*frame, site, way);
 }
 }

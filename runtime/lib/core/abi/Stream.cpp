@@ -9,6 +9,7 @@
 #include "core/context/Capture.h"
 #include "core/region/Recorder.h"
 #include "gpuasync/Context.h"
+#include "trace/Trace.h"
 
 using namespace gpuasync;
 
@@ -94,8 +95,9 @@ static int32_t waitInFrame(Frame *frame, const gpuasync_site *site, Wait wait) {
     if (frame->region)
       RETURN_IF_ERROR(frame->region->play());
     frame->slot->counters.hostWaits.add(1);
+    const HostSpan span("wait", "host wait", site);
     RETURN_IF_ERROR(wait());
-    frame->context->staging.finish(frame->downloads);
+    RETURN_IF_ERROR(frame->context->staging.finish(frame->downloads));
     if (__builtin_expect(frame->timed.choice != nullptr, 0))
       frame->endTimed(/*waited=*/true);
     return Status();
@@ -116,6 +118,7 @@ static Status waitForToken(gpuasync_event *handle) {
   if (!current.status.ok())
     return std::move(current.status);
   threadState().slotFor(&context)->counters.hostWaits.add(1);
+  const HostSpan span("wait", "wait for a token", nullptr);
   const Deadline deadline = callDeadline();
   bool done = false;
   Status status = context.waitNativeEvent(event->native, deadline, done);
@@ -124,8 +127,7 @@ static Status waitForToken(gpuasync_event *handle) {
                         double(deadline.timeoutNs) / 1e9);
   if (!status.ok())
     return context.events.locate(*event, std::move(status));
-  context.staging.finishOrphans();
-  return Status();
+  return context.staging.finishOrphans();
 }
 
 extern "C" {

@@ -33,6 +33,15 @@ std::vector<Dim> makeDims(const int64_t *sizes,
 Extent extentOf(const std::vector<Dim> &dims, bool destination,
                 uint64_t elementBytes);
 
+/// Of all elements of a StridedCopy or StridedFill.
+template <typename Strided>
+uint64_t bytesOf(const Strided &access) {
+  uint64_t bytes = access.elementBytes;
+  for (uint32_t i = 0; i < access.rank; ++i)
+    bytes *= static_cast<uint64_t>(access.sizes[i]);
+  return bytes;
+}
+
 /// Carries the copy out on the calling thread. Either side may overlap itself.
 void copyOnHost(const StridedCopy &copy);
 void fillOnHost(const StridedFill &fill);

@@ -20,6 +20,7 @@
 #include "core/context/Capture.h"
 #include "core/pool/HostMemory.h"
 #include "core/region/Recorder.h"
+#include "trace/Trace.h"
 
 #include <string.h>
 
@@ -137,7 +138,7 @@ static bool overlaps(const Download &pending, const char *source,
 bool Transfer::isPending(const char *source, uint64_t bytes) {
   if (!context.staging.mayBePending(frame.downloads))
     return false;
-  context.staging.finish(frame.downloads);
+  (void)context.staging.finish(frame.downloads);
   bool pending = false;
   context.staging.forEachPending(frame.downloads, [&](Download &each) {
     pending = overlaps(each, source, bytes);
@@ -152,7 +153,7 @@ bool Transfer::findPending(const char *source, uint64_t bytes, Pending &out) {
   bool found = false;
   if (!context.staging.mayBePending(frame.downloads))
     return found;
-  context.staging.finish(frame.downloads);
+  (void)context.staging.finish(frame.downloads);
   context.staging.forEachPending(frame.downloads, [&](Download &pending) {
     found = overlaps(pending, source, bytes);
     if (!found)
@@ -303,7 +304,9 @@ Status Transfer::fromDevice(char *destination, const char *source,
 Status Transfer::upload(char *destination, const char *source, uint64_t bytes,
                         bool toPageable) {
   if (context.has(CapHostAccess) && idle()) {
+    const int64_t from = tracing() ? nowNs() : 0;
     memmove(destination, source, bytes);
+    traceHostCopy(context, stream.native, bytes, site, from);
     return Status();
   }
   context.staging.reap(stream, /*idle=*/false);
@@ -462,7 +465,9 @@ Status Transfer::copyDims(char *destination, const char *source,
       gathered.use();
     } else {
       if (context.has(CapHostAccess) && idle()) {
+        const int64_t from = tracing() ? nowNs() : 0;
         copyOnHost(copy);
+        traceHostCopy(context, stream.native, bytesOf(copy), site, from);
         return Status();
       }
       std::vector<Dim> gather = dims;

@@ -80,29 +80,25 @@ Status gpuasync_context::waitStream(gpuasync_stream &stream,
   const bool signalled = stream.isSignalled();
   const uint32_t *slot = signalled ? stream.signalSlot : stream.flagSlot;
   const uint32_t value = signalled ? stream.signalValue : stream.flagValue;
+  // Where there was an error nobody writes the flag. The driver is asked after
+  // some time, then after twice the time, and so on, and last when the time is
+  // over.
+  const int64_t firstNs = 50000, longestNs = 20000000;
   const int64_t spin = process().spinNs.load(std::memory_order_relaxed);
-  if (pollFlag(slot, value, spin))
+  const int64_t begun = nowNs();
+  if (pollFlag(slot, value, std::min(spin, firstNs)))
     return Status();
-  // Where there was an error nobody writes the flag. The driver is asked at
-  // once, then after twice the time, and so on.
-  const int64_t start = nowNs(), longestNs = 20000000;
-  const int64_t begun = start - spin;
-  int64_t next = start;
+  int64_t next = begun;
   return noteFault(
-      polledWait(4 * spin, deadline.left(), done, [&](bool &reached) -> Status {
+      polledWait(deadline.left(), done, [&](bool &reached) -> Status {
         if ((reached = isReached(slot, value)))
           return Status();
         const int64_t now = nowNs();
-        if (now < next)
+        if (now < next && !deadline.over())
           return Status();
-        next = now + std::min(std::max(now - begun, int64_t(50000)), longestNs);
+        next = now + std::min(std::max(now - begun, firstNs), longestNs);
         return driver->queryStream(stream.native, reached);
       }));
-}
-
-/// Where the stream's work is.
-static Stream &worked(Stream *stream) {
-  return stream->follows ? *stream->follows : *stream;
 }
 
 static bool isAmong(const Stream *stream, Stream *const *streams,
@@ -119,7 +115,7 @@ Status gpuasync::hostWait(Frame &frame, Stream *const *streams,
   if (flags)
     // All flags first: the streams then finish while the first is polled.
     for (; written < count; ++written) {
-      Stream &stream = worked(streams[written]);
+      Stream &stream = streams[written]->work();
       if (stream.enqueued == stream.finished || !stream.flagSlot ||
           stream.isSignalled() ||
           (&stream != streams[written] && isAmong(&stream, streams, count)))
@@ -131,7 +127,7 @@ Status gpuasync::hostWait(Frame &frame, Stream *const *streams,
       ++stream.flagValue;
     }
   for (uint32_t i = 0; i < count; ++i) {
-    Stream &stream = worked(streams[i]);
+    Stream &stream = streams[i]->work();
     if (stream.enqueued == stream.finished)
       continue;
     if (frame.played.on == &stream && frame.played.position == stream.enqueued)

@@ -59,6 +59,7 @@ Status gpuasync::joinCapture(Frame &frame, NativeStream stream,
   }
   frame.capture = capture.release(); // also after an error: leave undoes it
   context.modules.keepForGraph(*frame.instance, *frame.function);
+  context.residents.keepForGraph();
   return status;
 }
 

@@ -153,6 +153,7 @@ void gpuasync_context::carryOutRetired() {
   destroyGraphs(*this, graphs);
   streams.destroyRetired();
   registrations.unregister(/*all=*/false);
+  residents.freeGivenUp();
   memory.trimToLimit();
 }
 
@@ -381,6 +382,8 @@ void gpuasync_context::reclaim() {
   streams.destroy(alive);
   callerStreams.destroy();
   registrations.unregister(/*all=*/true);
+  residents.forgetAll();
+  uploads.destroy(alive);
   // Fences of free memory are events too, so memory goes before them.
   memory.destroy(alive);
   {

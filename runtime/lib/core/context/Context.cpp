@@ -281,8 +281,7 @@ gpuasync_context_stream_synchronize(gpuasync_stream *stream) noexcept {
     }
     if (!done)
       return timedOut(deadline, "", listUnfinished(*stream));
-    context.staging.finishOrphans();
-    return Status();
+    return context.staging.finishOrphans();
   });
 }
 

@@ -10,10 +10,10 @@
 // taken alone or in this order:
 //   Process::mutex, waitMutex, StagingPool's of the orphans, poolMutex,
 //   StreamPool, CallerStreams, StagingPool, MemoryPool, Fences;
-//   ModuleCache, EventPool, Registrations: after poolMutex, and nothing in
-//   them.
-// None is held over a driver call that may block on the device, but waitMutex
-// and MemoryPool's of the service stream, which guard only that.
+//   ModuleCache, EventPool, Registrations, Residents: after poolMutex, and
+//   nothing in them.
+// None is held over a driver call that may block on the device, but waitMutex,
+// MemoryPool's of the service stream and Uploads', which guard only that.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,11 +26,14 @@
 #include "core/pool/Fences.h"
 #include "core/pool/MemoryPool.h"
 #include "core/pool/Registrations.h"
+#include "core/pool/Residents.h"
 #include "core/pool/StagingPool.h"
 #include "core/pool/StreamPool.h"
+#include "core/pool/Uploads.h"
 #include "core/process/Thread.h"
 #include "core/region/Choice.h"
 #include "gpuasync/Stats.h"
+#include "trace/DriverSlot.h"
 
 #include <map>
 #include <memory>
@@ -50,7 +53,7 @@ struct gpuasync_context {
 
   //===--- Read by every frame, written by cold calls only
   alignas(64) gpuasync::Driver &kind;
-  std::unique_ptr<gpuasync::DriverContext> driver;
+  gpuasync::DriverSlot driver;
   /// The device's first fault; frames fail with it from then on.
   std::atomic<gpuasync_status *> lost{nullptr};
   /// More than 0: something waits for an idle context.
@@ -87,6 +90,8 @@ struct gpuasync_context {
   alignas(64) gpuasync::StagingPool staging{*this};
   alignas(64) gpuasync::Fences fences{*this};
   alignas(64) gpuasync::Registrations registrations{*this};
+  alignas(64) gpuasync::Uploads uploads{*this};
+  alignas(64) gpuasync::Residents residents{*this};
 
   std::atomic<uint64_t> physicalStreams{0}, physicalEvents{0},
       physicalModules{0}, physicalGraphs{0}, physicalBuffers{0},

@@ -25,7 +25,9 @@ gpuasync::rankImages(Driver &driver, int32_t ordinal,
                      const gpuasync_module &module) {
   std::vector<std::pair<uint32_t, const gpuasync_image *>> ranked;
   for (uint32_t i = 0; i < module.imageCount; ++i)
-    if (uint32_t rank = driver.imageRank(ordinal, module.images[i]))
+    if (uint32_t rank = module.images[i].format == GPUASYNC_IMAGE_DATA
+                            ? 1
+                            : driver.imageRank(ordinal, module.images[i]))
       ranked.push_back({rank, &module.images[i]});
   // Of equal ones the module's first.
   std::sort(ranked.begin(), ranked.end(), [](auto &a, auto &b) {
@@ -104,8 +106,11 @@ ModuleKey ModuleCache::makeKey(const Registration &registration, uint32_t index,
       key.kernels = mix(key.kernels, kernel.paramOffsets, bytes);
     }
   }
-  bool hashed = image && image->format != GPUASYNC_IMAGE_CPU &&
-                (image->hash[0] || image->hash[1]);
+  bool isOwn =
+      image &&
+      (image->format == GPUASYNC_IMAGE_CPU ||
+       (image->format == GPUASYNC_IMAGE_DATA && context.has(CapHostAccess)));
+  bool hashed = image && !isOwn && (image->hash[0] || image->hash[1]);
   if (hashed) {
     key.content[0] = image->hash[0];
     key.content[1] = image->hash[1];
@@ -203,6 +208,8 @@ Status ModuleCache::loadImage(Instance &instance, uint32_t index,
   if (slot.functions.load(std::memory_order_relaxed))
     return Status();
   std::shared_ptr<ModuleHooks> used = hooks;
+  if (image && image->format == GPUASYNC_IMAGE_DATA)
+    used = nullptr;
   ModuleKey key = makeKey(*instance.registration, index, image,
                           used ? used->options : std::string());
   auto found = entries.find(key);
@@ -368,24 +375,13 @@ Status ModuleCache::produce(LoadedModule &entry, const Source &source,
     std::lock_guard<std::mutex> lock(mutex);
     beyond = beyondLimits(entry.bytes);
   }
-  // Others may use the context meanwhile, and then nothing can be unloaded.
-  auto makeRoom = [&](bool everything) {
-    if (!source.entering || !context.rests(source.entering->pin))
-      return false;
-    Pause pause(context);
-    if (!pause.begun() || !context.rests(source.entering->pin))
-      return false;
-    trim(source.entering, entry.bytes, everything);
-    if (everything)
-      context.memory.trim();
-    return true;
-  };
-  if (beyond)
-    (void)makeRoom(/*everything=*/false);
+  if (beyond && source.entering)
+    (void)makeRoom(*source.entering, entry.bytes, /*everything=*/false);
   Status status = loadProduct(entry, source, image, used);
-  if (status.code() == GPUASYNC_OUT_OF_MEMORY && makeRoom(/*everything=*/true))
+  if (status.code() == GPUASYNC_OUT_OF_MEMORY && source.entering &&
+      makeRoom(*source.entering, entry.bytes, /*everything=*/true))
     status = loadProduct(entry, source, image, used);
-  if (status.ok())
+  if (status.ok() && image.format != GPUASYNC_IMAGE_DATA)
     context.physicalModules.fetch_add(1, std::memory_order_relaxed);
   return status;
 } catch (const std::bad_alloc &) {
@@ -396,6 +392,32 @@ Status ModuleCache::produce(LoadedModule &entry, const Source &source,
                     source.module->name);
 }
 
+// Others may use the context meanwhile, and then nothing can be unloaded.
+bool ModuleCache::makeRoom(const Entering &entering, uint64_t bytes,
+                           bool everything) {
+  if (!context.rests(entering.pin))
+    return false;
+  Pause pause(context);
+  if (!pause.begun() || !context.rests(entering.pin))
+    return false;
+  trim(&entering, bytes, everything);
+  if (everything)
+    context.memory.trim();
+  return true;
+}
+
+/// Equal arrays of several programs are one copy, but not where the program's
+/// own is as good.
+Status ModuleCache::loadData(LoadedModule &entry, const gpuasync_image &image) {
+  entry.functions[0] = const_cast<void *>(image.data);
+  if (!image.size || context.has(CapHostAccess))
+    return Status();
+  RETURN_IF_ERROR(context.uploads.make(image.data, image.size, entry.copy));
+  entry.functions[0] = entry.copy->pointer;
+  threadState().slotFor(&context)->counters.constantUploads.add(1);
+  return Status();
+}
+
 Status ModuleCache::loadProduct(LoadedModule &entry, const Source &source,
                                 const gpuasync_image &image,
                                 const std::shared_ptr<ModuleHooks> &used) {
@@ -404,6 +426,8 @@ Status ModuleCache::loadProduct(LoadedModule &entry, const Source &source,
   AtEnd count([&] {
     loadNs.fetch_add(uint64_t(nowNs() - start), std::memory_order_relaxed);
   });
+  if (image.format == GPUASYNC_IMAGE_DATA)
+    return loadData(entry, image);
   if (used && used->calls.load) {
     gpuasync_module_request request = requestFor(source, &image);
     void *made = nullptr;
@@ -442,6 +466,10 @@ void ModuleCache::erase(const Entry &entry, std::vector<Entry> &gone) {
 
 void ModuleCache::unload(const std::vector<Entry> &gone) {
   for (const Entry &entry : gone) {
+    if (entry->copy)
+      context.memory.dropKept(entry->copy);
+    if (entry->key.format == GPUASYNC_IMAGE_DATA)
+      continue;
     // On a lost device the driver frees its own part only.
     context.driver->unloadModule(entry->native);
     if (!context.lost.load() && entry->foreign && entry->hooks->calls.unload)

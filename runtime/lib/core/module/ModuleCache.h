@@ -42,6 +42,7 @@ struct gpuasync_context;
 namespace gpuasync {
 
 class Regions;
+struct Block;
 struct Pin;
 struct ThreadState;
 
@@ -61,6 +62,13 @@ struct alignas(64) Registration {
            site - program->sites < int64_t(program->siteCount);
   }
 };
+
+/// A constant array is a module without kernels: its one "function" is where
+/// the device reaches it.
+inline bool isConstantData(const gpuasync_module &module) {
+  return module.imageCount == 1 &&
+         module.images[0].format == GPUASYNC_IMAGE_DATA;
+}
 
 /// What decides whether two loads give the same module. Compared part by part;
 /// nothing of it is an address.
@@ -96,6 +104,7 @@ struct LoadedModule {
   LineArray<NativeFunction> functions;
   void *foreign = nullptr;            ///< what the load hook made
   std::shared_ptr<ModuleHooks> hooks; ///< of `foreign`
+  Block *copy = nullptr;              ///< of constant data
   uint64_t bytes = 0;                 ///< of its image
   uint32_t holders = 0;               ///< instances
   uint32_t waiters = 0;
@@ -154,6 +163,24 @@ struct alignas(64) Instance {
     function = functions[site->kernel];
     return Status();
   }
+  /// Where the device reaches the constant array that is module `index`.
+  Status findConstant(uint32_t index, const void *&out) const {
+    if (__builtin_expect(index >= program->moduleCount ||
+                             !isConstantData(program->modules[index]),
+                         0))
+      return makeStatus(GPUASYNC_NOT_FOUND,
+                        "module %u of program '%s' is no constant array", index,
+                        program->name);
+    NativeFunction *place =
+        modules[index].functions.load(std::memory_order_relaxed);
+    if (__builtin_expect(!place, 0))
+      return makeStatus(GPUASYNC_NOT_FOUND,
+                        "constant '%s' is not loaded: the function's table of "
+                        "modules lacks it",
+                        program->modules[index].name);
+    out = *place;
+    return Status();
+  }
   void release() {
     if (references.fetch_sub(1, std::memory_order_acq_rel) == 1)
       delete this;
@@ -194,6 +221,11 @@ public:
                 const gpuasync_image &image);
   void setHooks(std::shared_ptr<ModuleHooks> hooks);
   void setLimits(const Limits &limits);
+
+  /// Unloads what the limits, or (`everything`) nobody, keeps, and frees idle
+  /// memory, for `bytes` more, if nothing of the context runs but the frame
+  /// that the thread is about to begin or has just begun. Whether it did.
+  bool makeRoom(const Entering &entering, uint64_t bytes, bool everything);
 
   /// Takes all modules from an instance that has been retired for good; their
   /// work is over. Those that nobody else holds and nothing keeps are marked
@@ -254,6 +286,7 @@ private:
   Status loadProduct(LoadedModule &entry, const Source &source,
                      const gpuasync_image &image,
                      const std::shared_ptr<ModuleHooks> &hooks);
+  Status loadData(LoadedModule &entry, const gpuasync_image &image);
   gpuasync_module_request requestFor(const Source &source,
                                      const gpuasync_image *image);
   /// Hooks, to be called now: they are unknown code.

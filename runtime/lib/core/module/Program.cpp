@@ -10,6 +10,7 @@
 #include "core/abi/Frame.h"
 #include "core/process/Settings.h"
 #include "gpuasync/Context.h"
+#include "trace/Trace.h"
 
 #include <algorithm>
 #include <stdio.h>
@@ -88,12 +89,16 @@ Status gpuasync::openOn(Driver &driver, int32_t ordinal, void *adopted,
   auto context = std::make_unique<gpuasync_context>(driver, ordinal);
   RETURN_IF_ERROR(context->modules.readSettings());
   RETURN_IF_ERROR(driver.deviceInfo(ordinal, context->info));
-  RETURN_IF_ERROR(driver.openContext(ordinal, adopted, context->driver));
+  std::unique_ptr<DriverContext> opened;
+  RETURN_IF_ERROR(driver.openContext(ordinal, adopted, opened));
+  context->driver.open(std::move(opened));
   context->info.capabilities &= ~context->driver->missing();
   context->capabilities = context->info.capabilities;
   Process &shared = process();
   std::unique_lock<std::mutex> lock(shared.mutex);
   try {
+    if (Trace *trace = tracing())
+      trace->attach(*context);
     shared.contexts.push_back(context.get());
   } catch (...) {
     lock.unlock();
@@ -209,7 +214,7 @@ static Driver *driverOf(uint32_t format) {
 static bool mayRun(Driver &driver, const gpuasync_program &program) {
   for (uint32_t i = 0; i < program.moduleCount; ++i) {
     const gpuasync_module &module = program.modules[i];
-    bool any = false;
+    bool any = isConstantData(module);
     for (uint32_t j = 0; j < module.imageCount; ++j)
       any |= driverOf(module.images[j].format) == &driver;
     if (!any)
@@ -510,6 +515,8 @@ void gpuasync_program_release_or_abort(
     return;
   fprintf(stderr, "error: %s\n", status.message());
   fflush(stderr);
+  if (Trace *trace = tracing())
+    trace->finish();
   abort();
 }
 }

@@ -72,21 +72,21 @@ Status Fences::make(Stream &stream, Fence &out, bool nothingSince) {
   return status;
 }
 
-bool Fences::reached(Fence &fence) {
+Status Fences::query(Fence &fence, bool &reached) {
+  reached = true;
+  Status status;
   if (fence.slot) {
     uint32_t seen = __atomic_load_n(fence.slot, __ATOMIC_ACQUIRE);
-    if (static_cast<int32_t>(seen - fence.value) < 0)
-      return false;
+    reached = static_cast<int32_t>(seen - fence.value) >= 0;
   } else if (fence.event) {
-    bool done = false;
-    Status status = context.driver->queryEvent(fence.event, done);
-    // A query that failed itself says nothing, save that nothing runs any more
-    // on a lost device.
-    if (!done && status.code() != GPUASYNC_DEVICE_LOST)
-      return false;
+    status = context.driver->queryEvent(fence.event, reached);
+    // Nothing runs any more on a lost device.
+    reached |= status.code() == GPUASYNC_DEVICE_LOST;
   }
+  if (!reached)
+    return status;
   drop(fence);
-  return true;
+  return Status();
 }
 
 void Fences::drop(Fence &fence) {

@@ -40,8 +40,14 @@ public:
   /// the last one was after, too.
   Status make(Stream &stream, Fence &out, bool nothingSince = false);
   /// Whether a fence is reached, an error of its stream included; it is unarmed
-  /// then.
-  bool reached(Fence &fence);
+  /// then. A question that failed itself is the result, and says nothing.
+  Status query(Fence &fence, bool &reached);
+  /// The same where it is asked again later.
+  bool reached(Fence &fence) {
+    bool reached = false;
+    (void)query(fence, reached);
+    return reached;
+  }
   /// Nobody asks any more; unarms it.
   void drop(Fence &fence);
   /// A native event of the context's own, and back.

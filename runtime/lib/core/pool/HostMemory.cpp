@@ -114,9 +114,17 @@ void gpuasync_host_memory_remove(const void *pointer) noexcept {
       (refusal.load(std::memory_order_relaxed) & RefuseForked))
     return;
   Table &known = table();
-  std::lock_guard<std::mutex> lock(known.mutex);
-  known.known.erase(reinterpret_cast<uintptr_t>(pointer));
-  knownHostMemory.store(known.known.size(), std::memory_order_release);
+  uint64_t bytes = 0;
+  {
+    std::lock_guard<std::mutex> lock(known.mutex);
+    auto entry = known.known.find(reinterpret_cast<uintptr_t>(pointer));
+    if (entry == known.known.end())
+      return;
+    bytes = entry->second.bytes;
+    known.known.erase(entry);
+    knownHostMemory.store(known.known.size(), std::memory_order_release);
+  }
+  gpuasync_host_memory_changed(pointer, bytes);
 }
 
 int32_t gpuasync_host_memory_find(const void *address, uint64_t bytes,

@@ -293,7 +293,7 @@ Status MemoryPool::giveUp(Frame &frame, Stream *stream, void *pointer,
                           Block *&out) {
   std::lock_guard<std::mutex> lock(mutex);
   Block *block = find(pointer);
-  if (!block || block->pointer != pointer || block->uses)
+  if (!block || block->pointer != pointer || block->uses || block->kept)
     return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                       "%p was not allocated by this runtime in this context",
                       pointer);
@@ -389,7 +389,7 @@ Status MemoryPool::check(const void *first, const Extent &extent,
   found = block;
   if (!block)
     return Status();
-  if (!block->live)
+  if (!block->live && !block->kept)
     return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                       "the %s %p lies in memory that was freed", role, first);
   uint64_t offset = addressOf(first) - addressOf(block->pointer);
@@ -409,6 +409,29 @@ void MemoryPool::keepLabels(const Registration *gone) {
   std::lock_guard<std::mutex> lock(mutex);
   for (auto &[base, block] : table)
     block.origin.keepLabel(gone);
+}
+
+//===----------------------------------------------------------------------===//
+// What the context keeps for programs
+//===----------------------------------------------------------------------===//
+
+Status MemoryPool::takeKept(uint64_t bytes, Block *&out) {
+  std::unique_lock<std::mutex> lock(mutex, std::defer_lock);
+  Status status = obtain(lock, nullptr, bytes, MemoryKind::Device, out);
+  if (status.ok()) {
+    out->bytes = bytes;
+    out->kept = true;
+  }
+  return status;
+}
+
+void MemoryPool::dropKept(Block *block) {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    block->kept = false;
+  }
+  // If it cannot be given back now it stays known, and close does so.
+  (void)guard([&] { return free(nullptr, block); });
 }
 
 //===----------------------------------------------------------------------===//

@@ -35,6 +35,7 @@ struct Block {
   bool ofPool = false; ///< of the driver's stream-ordered pool
   bool ofSlab = false; ///< freed with its slab
   bool live = false;
+  bool kept = false;      ///< the context's own, which programs may only read
   uint32_t uses = 0;      ///< of staging: lists that it is on
   uint64_t capture = 0;   ///< whose graph allocates it
   Frame *frame = nullptr; ///< whose list it is on
@@ -80,6 +81,11 @@ public:
       if (block.live)
         visit(block.origin, block.bytes);
   }
+
+  //===--- What the context keeps for programs
+  /// Device memory, usable at once anywhere.
+  Status takeKept(uint64_t bytes, Block *&out);
+  void dropKept(Block *block); ///< nothing runs that uses it
 
   //===--- Staging
   /// Pinned memory with one use.

@@ -142,9 +142,11 @@ bool Registrations::cover(const void *first, const Extent &extent,
     return false;
   auto &[base, range] = *std::prev(after);
   uint64_t offset = address - base;
-  if (!range.count || offset >= range.bytes)
+  if (offset >= range.bytes)
     return false;
-  partly = !extent.isWithin(offset, range.bytes);
+  // What nobody counts on the driver still takes for registered, but it may
+  // have been given back, and other memory lie there now.
+  partly = !range.count || !extent.isWithin(offset, range.bytes);
   return !partly;
 }
 

@@ -42,7 +42,7 @@ public:
   /// What the frame has made is no longer its own; `undo`: it ends.
   void leave(Frame &frame, bool undo);
   /// Whether all around `first`, the first element, lies in one registration;
-  /// `partly`: not all, but the first element.
+  /// `partly`: not all, but the first element, or that registration has ended.
   bool cover(const void *first, const Extent &extent, bool &partly);
   /// Unregisters what nobody counts on; `all`: everything. Nothing runs.
   void unregister(bool all);

@@ -136,15 +136,21 @@ void StagingPool::end(Download *download, bool write) {
   drop(download);
 }
 
-void StagingPool::finishReached(Download *&list, Download *&others) {
+Status StagingPool::finishReached(Download *&list, Download *&others) {
   // Fences are read newest first, so that of two copies to one place the older
   // one is seen finished whenever the newer one is; they are written oldest
-  // first.
+  // first, and none of them if a question failed.
+  for (Download *one = list, *other = others; one || other;) {
+    Download *&newest = isNewer(one, other) ? one : other;
+    bool reached = false;
+    RETURN_IF_ERROR(context.fences.query(newest->fence, reached));
+    newest = newest->next;
+  }
   Stack<Download> finished;
   for (Download **one = &list, **other = &others; *one || *other;) {
     Download **&link = isNewer(*one, *other) ? one : other;
     Download *download = *link;
-    if (!context.fences.reached(download->fence)) {
+    if (download->fence.armed()) {
       link = &download->next;
       continue;
     }
@@ -153,16 +159,18 @@ void StagingPool::finishReached(Download *&list, Download *&others) {
   }
   while (Download *download = finished.pop())
     end(download, /*write=*/true);
+  return Status();
 }
 
-void StagingPool::finishReached(Download *&list) {
+Status StagingPool::finishReached(Download *&list) {
   Download *none = nullptr;
   if (!anyOrphans.load(std::memory_order_acquire))
     return finishReached(list, none);
   std::lock_guard<std::mutex> lock(orphanMutex);
-  finishReached(list, orphans);
+  Status status = finishReached(list, orphans);
   if (!orphans)
     anyOrphans.store(false, std::memory_order_release);
+  return status;
 }
 
 void StagingPool::dropAll(Download *&list) {

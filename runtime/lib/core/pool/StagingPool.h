@@ -67,10 +67,9 @@ public:
                 uint64_t bytes, Block *staging, StridedCopy *scatter,
                 bool nothingSince = false);
   /// Finishes those of a frame's list, and of what was taken over, whose fence
-  /// is reached. Lists are newest first.
-  void finish(Download *&list) {
-    if (mayBePending(list))
-      finishReached(list);
+  /// is reached. Lists are newest first. An error: of one of them nobody knows.
+  Status finish(Download *&list) {
+    return mayBePending(list) ? finishReached(list) : Status();
   }
   bool mayBePending(const Download *list) const {
     return list || anyOrphans.load(std::memory_order_acquire);
@@ -101,9 +100,9 @@ public:
   /// Takes over a list of a frame that is left before a host wait covered it.
   void adopt(Download *&list);
   /// Finishes what was taken over: at the latest now, if its fence is reached.
-  void finishOrphans() {
+  Status finishOrphans() {
     Download *none = nullptr;
-    finish(none);
+    return finish(none);
   }
   /// At the context's end.
   void dropOrphans() { dropAll(orphans); }
@@ -112,8 +111,8 @@ private:
   void reapSome(Stream &stream, bool idle);
   void drop(Download *download);
   void end(Download *download, bool write);
-  void finishReached(Download *&list);
-  void finishReached(Download *&list, Download *&others);
+  Status finishReached(Download *&list);
+  Status finishReached(Download *&list, Download *&others);
   /// Of the first ones of two lists, not both of which are empty.
   static bool isNewer(const Download *first, const Download *second) {
     return !second || (first && first->number > second->number);

@@ -70,10 +70,14 @@ struct alignas(64) gpuasync_stream {
   /// What comes on this stream is behind that one, on which a graph has its
   /// work: nothing says so to the driver yet, and `frame` is null until then.
   gpuasync_stream *follows = nullptr;
+  /// What comes on this stream is behind what this one has been given.
+  gpuasync_stream &work() { return follows ? *follows : *this; }
   //===--- What is on it
   uint64_t enqueued = 0;       ///< operations so far
   gpuasync::Position finished; ///< of them known complete
-  uint64_t capture = 0;        ///< of the capture that it is part of
+  /// The operations from the one on up to the other are allocations and frees.
+  uint64_t memoryFrom = 0, memoryTo = 0;
+  uint64_t capture = 0; ///< of the capture that it is part of
   uint32_t *flagSlot = nullptr;
   uint32_t flagValue = 0;
   /// What the host sees when the graph that is operation `signalled` has done
@@ -94,11 +98,22 @@ struct alignas(64) gpuasync_stream {
     recent[enqueued % recentCount] = site;
     ++enqueued;
   }
+  /// Memory is handed out, or taken back, behind what is there.
+  void noteMemory(const gpuasync_site *site) {
+    if (memoryTo != enqueued)
+      memoryFrom = enqueued;
+    note(site);
+    memoryTo = enqueued;
+  }
+  /// Nothing else of what it was given may be unfinished.
+  bool hasMemoryOnly() const {
+    return memoryTo == enqueued && memoryFrom <= finished;
+  }
   /// Memory is freed behind what is there, which nobody waits for: a graph's
   /// word that its work is done is enough.
   void noteFree(const gpuasync_site *site) {
     const bool was = isSignalled();
-    note(site);
+    noteMemory(site);
     if (was)
       signalled = enqueued;
   }

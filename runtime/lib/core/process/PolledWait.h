@@ -12,16 +12,19 @@
 
 #include "core/process/Clock.h"
 #include "core/process/StatusImpl.h"
+#include "core/process/Thread.h"
 
 namespace gpuasync {
 
 /// Calls `query(bool &reached)` until it says reached, fails, or `timeoutNs`
 /// (negative: never) is over; `done` says whether it was reached. Spins for
-/// `spinNs`; after that a wait is late by about a sixteenth of its length and
-/// the timer slack (50 us on Linux).
+/// some times the time that is set, since a nap costs the timer slack on top
+/// (50 us on Linux); after that a wait is late by about a sixteenth of its
+/// length and that slack.
 template <typename Query>
-Status polledWait(int64_t spinNs, int64_t timeoutNs, bool &done, Query query) {
+Status polledWait(int64_t timeoutNs, bool &done, Query query) {
   const int64_t longestNapNs = 1000000;
+  const int64_t spinNs = process().spinNs.load(std::memory_order_relaxed);
   done = false;
   if (Status status = query(done); !status.ok() || done)
     return status;
@@ -32,7 +35,7 @@ Status polledWait(int64_t spinNs, int64_t timeoutNs, bool &done, Query query) {
     int64_t elapsed = nowNs() - start;
     if (timeoutNs >= 0 && elapsed >= timeoutNs)
       return Status();
-    if (elapsed < spinNs)
+    if (elapsed / 4 < spinNs)
       continue;
     int64_t nap = elapsed / 16;
     nap = nap > longestNapNs ? longestNapNs : nap;

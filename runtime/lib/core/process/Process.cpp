@@ -3,12 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // See Thread.h. After fork every entry refuses; after exit began nothing of
-// ours runs.
+// ours runs, but that the file of a trace is ended.
 //===----------------------------------------------------------------------===//
 
 #include "core/context/ContextImpl.h"
 #include "core/process/Settings.h"
 #include "gpuasync/Context.h"
+#include "trace/Trace.h"
 
 #include <algorithm>
 #include <pthread.h>
@@ -28,10 +29,15 @@ static pthread_key_t threadKey;
 
 static __thread bool runsExit __attribute__((tls_model("initial-exec")));
 
-static void onFork() { refusal.fetch_or(RefuseForked); }
+static void onFork() {
+  refusal.fetch_or(RefuseForked);
+  activeTrace.store(nullptr); // the file is the parent's
+}
 static void onExit() {
   runsExit = true;
   refusal.fetch_or(RefuseExiting);
+  if (Trace *trace = tracing())
+    trace->finish();
 }
 
 static void onThreadEnd(void *state) {
@@ -102,6 +108,10 @@ static Process *makeProcess() {
     pthread_key_delete(threadKey);
     throw std::bad_alloc();
   }
+  // No context is open yet.
+  if (const char *file = setting("GPU_ASYNC_TRACE");
+      file && made->settings.ok())
+    made->settings = Trace::get().begin(file);
   return made.release();
 }
 
@@ -207,6 +217,9 @@ static void foldCounters(Counters &into, const Counters &from) {
   into.driverCalls.add(from.driverCalls.get());
   into.graphLaunches.add(from.graphLaunches.get());
   into.regionsOnStreams.add(from.regionsOnStreams.get());
+  into.constantUploads.add(from.constantUploads.get());
+  into.residentUploads.add(from.residentUploads.get());
+  into.uploadedBytes.add(from.uploadedBytes.get());
 }
 
 static void eraseOne(std::vector<ThreadContext *> &list, ThreadContext *item) {

@@ -34,6 +34,9 @@ static void addCounters(gpuasync_stats &to, const Counters &from) {
   to.driverCalls += from.driverCalls.get();
   to.graphLaunches += from.graphLaunches.get();
   to.regionsOnStreams += from.regionsOnStreams.get();
+  to.constantUploads += from.constantUploads.get();
+  to.residentUploads += from.residentUploads.get();
+  to.uploadedBytes += from.uploadedBytes.get();
 }
 
 /// poolMutex held.
@@ -169,6 +172,9 @@ gpuasync_status *gpuasync_stats_read(const gpuasync_context *constant,
     now.driverCalls -= base.driverCalls;
     now.graphLaunches -= base.graphLaunches;
     now.regionsOnStreams -= base.regionsOnStreams;
+    now.constantUploads -= base.constantUploads;
+    now.residentUploads -= base.residentUploads;
+    now.uploadedBytes -= base.uploadedBytes;
   }
   now.streams.physical = context->physicalStreams.load();
   now.events.physical = context->physicalEvents.load();
@@ -273,6 +279,9 @@ uint64_t gpuasync_stats_json(const gpuasync_context *context, char *buffer,
            stats.launches, stats.hostWaits, stats.driverCalls,
            stats.bufferBytes, stats.deviceBytes, stats.graphLaunches,
            stats.regionsOnStreams);
+  text.add(", \"uploads\": {\"constants\": %" PRIu64 ", \"residents\": %" PRIu64
+           ", \"bytes\": %" PRIu64 "}",
+           stats.constantUploads, stats.residentUploads, stats.uploadedBytes);
   if (!isForked()) // its locks may be held for ever
     addChoices(text, *const_cast<gpuasync_context *>(context));
   text.add("}");

@@ -70,6 +70,7 @@ struct Counters {
   ObjectCounter streams, events, modules, buffers, graphs;
   Counter hits, misses, launches, hostWaits, driverCalls;
   Counter graphLaunches, regionsOnStreams;
+  Counter constantUploads, residentUploads, uploadedBytes;
 };
 
 /// One thread's part of one context. Aligned, so that no two threads write to

@@ -8,6 +8,7 @@
 #include "core/region/Choice.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace gpuasync;
 
@@ -80,12 +81,15 @@ void Choice::lost(bool building) {
   built += building;
   if (exploring && (tried >= mostPasses || built >= mostBuilt))
     decide();
+  else if (!exploring && built >= mostBuilt)
+    explore(); // it comes in other shapes than when it was measured
 }
 
 void Choice::decide() {
   exploring = false;
   since = sinceTimed = 0;
-  const bool building = built >= mostBuilt; // graphs used once do not pay
+  // Graphs used once do not pay.
+  const bool building = std::exchange(built, 0) >= mostBuilt;
   auto known = [&](Way way) { return timesOf(way).count >= 3; };
   Way fastest = best;
   // Little is no reason to change.

@@ -64,7 +64,8 @@ private:
   Way best = Way::Graph;
   bool exploring = true, decided = false;
   uint64_t passes = 0;
-  uint32_t tried = 0, built = 0;      ///< in this exploration
+  uint32_t tried = 0;                 ///< in this exploration
+  uint32_t built = 0;                 ///< since it began, or ended
   uint32_t sinceTimed = 0, since = 0; ///< passes since it ended
   uint64_t chosenNs = 0;              ///< of `best`, when it was chosen
   const char *why = "not measured yet";

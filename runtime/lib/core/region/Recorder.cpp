@@ -37,25 +37,31 @@ Status Recorder::launch(Stream &stream, const gpuasync_block &block,
   unsigned char *arguments = nullptr;
   if (__builtin_expect(call != nullptr, 1)) {
     arguments = predicted->recording.argumentsOf(*call);
-    frame->slot->counters.launches.add(1);
     if (__builtin_expect(memcmp(arguments, &block, Recording::blockBytes) ==
                                  0 &&
                              memcmp(arguments + Recording::paramsOffset,
                                     block.params, block.paramBytes) == 0,
-                         1))
+                         1)) {
+      frame->slot->counters.launches.add(1);
       return Status();
+    }
+    if (!predicted->recording.takes(*call, block)) {
+      --matched;
+      diverge();
+      call = nullptr;
+    }
   }
   const gpuasync_kernel *kernel = nullptr;
   NativeFunction function = nullptr;
   bool empty = false;
   RETURN_IF_ERROR(frame->instance->findKernel(site, kernel, function));
   RETURN_IF_ERROR(checkBlock(*frame->context, *kernel, block, empty));
+  frame->slot->counters.launches.add(1);
   if (call) {
     predicted->markDirty(matched - 1);
   } else {
     call = &recording.append(CallKind::Launch, number, site, bytes);
     arguments = recording.argumentsOf(*call);
-    frame->slot->counters.launches.add(1);
   }
   call->empty = empty;
   memcpy(arguments, &block, sizeof(block));
@@ -209,6 +215,17 @@ bool Recorder::give(Stream &stream) {
   return true;
 }
 
+void Recorder::endFollowing(Stream &ahead, bool idle) {
+  for (Stream *each = given.first; each; each = each->next) {
+    if (each->follows != &ahead)
+      continue;
+    if (!idle)
+      (void)frame->run(nullptr, [&] { return frame->follow(*each); });
+    each->follows = nullptr;
+    each->frame = nullptr;
+  }
+}
+
 Stream *Recorder::takeGiven() {
   return given.count < maxGiven ? nullptr : given.pop();
 }
@@ -227,24 +244,30 @@ void Recorder::stopFollowing(Stream &stream) {
 }
 
 /// Where a graph can be launched so that it starts after what its streams have
-/// been given before; null: nowhere.
+/// been given before; null: nowhere. What is `ahead` is to be put before it.
 Stream *Recorder::findGraphStream() {
-  auto workOf = [](Stream *stream) {
-    return stream->follows ? stream->follows : stream;
-  };
   Stream *busy = nullptr, *kept = nullptr;
+  ahead.clear();
   for (Stream *stream : streams) {
-    Stream *work = workOf(stream);
+    Stream *work = &stream->work();
     // Of a caller's stream nobody knows what is on it.
     if (work->external || work->enqueued != work->finished) {
-      if (busy && busy != work)
+      if (!work->external && work->hasMemoryOnly()) {
+        if (std::find(ahead.begin(), ahead.end(), work) == ahead.end())
+          ahead.push_back(work);
+      } else if (busy && busy != work) {
         return nullptr;
-      busy = work;
+      } else {
+        busy = work;
+      }
     }
     if (stream->frame && !kept)
       kept = stream;
   }
   if (!busy) {
+    for (Stream *each : ahead)
+      if (each->frame)
+        return each; // which it is behind anyway
     Stream *on = kept ? kept : streams.front();
     if (on->follows)
       stopFollowing(*on);
@@ -254,7 +277,7 @@ Stream *Recorder::findGraphStream() {
   // it which does not on streams.
   onBusy.resize(streams.size());
   for (size_t i = 0; i < streams.size(); ++i)
-    onBusy[i] = workOf(streams[i]) == busy;
+    onBusy[i] = &streams[i]->work() == busy;
   if (!predicted)
     return recording.isBehind(onBusy) ? busy : nullptr;
   if (predicted->askedFor != onBusy) {
@@ -264,7 +287,17 @@ Stream *Recorder::findGraphStream() {
   return predicted->isBehind ? busy : nullptr;
 }
 
+/// Memory that was handed out on other streams may be used on `on` from here
+/// on: that waits for nothing, so nothing can wait for it in vain.
+Status Recorder::putAhead(Stream &on) {
+  for (Stream *each : ahead)
+    if (each != &on)
+      RETURN_IF_ERROR(frame->join(on, *each));
+  return Status();
+}
+
 Status Recorder::playGraph(Executable &executable, Stream &on) {
+  played = Way::Graph;
   if (executable.awaited->expect()) {
     uint32_t *slot = nullptr;
     RETURN_IF_ERROR(frame->driver->launchGraph(executable.graph, on.native,
@@ -308,6 +341,7 @@ Status Recorder::expect(HostWrite &write, Stream &stream, Block *staging,
 }
 
 Status Recorder::playOneStream(Recording &calls, Stream &on) {
+  played = Way::Stream;
   for (Call &call : calls.calls)
     if (call.kind != CallKind::Record && call.kind != CallKind::Wait)
       RETURN_IF_ERROR(playWork(calls, call, on));
@@ -441,6 +475,7 @@ Status Recorder::playCalls(Recording &calls, std::vector<Event *> &native) {
 }
 
 Status Recorder::playStreams(Recording &calls) {
+  played = Way::Streams;
   std::vector<Event *> native(calls.events, nullptr);
   for (Event *event = frame->events; event; event = event->next)
     if (event->region == this)
@@ -457,58 +492,70 @@ Status Recorder::playStreams(Recording &calls) {
   return status;
 }
 
+/// What is recorded is an executable's own no more.
+void Recorder::takeBack() {
+  recording.assign(predicted->recording, predicted->recording.calls.size());
+  recording.streams = predicted->recording.streams;
+  recording.events = predicted->recording.events;
+  regions->give(key, std::move(predicted));
+}
+
+/// One that can be launched on `on` now gets the recording's arguments.
+void Recorder::findExecutable(uint64_t shape, Stream &on) {
+  predicted = regions->take(key, recording, shape, &on);
+  if (!predicted)
+    return;
+  predicted->takeArguments(recording);
+  for (uint32_t each : recording.staged) {
+    Call &mine = predicted->recording.calls[each];
+    std::swap(mine.staging, recording.calls[each].staging);
+  }
+}
+
 Status Recorder::playPart() {
-  uint64_t shape = 0;
   if (predicted && matched < predicted->recording.calls.size())
     diverge();
   if (!predicted) {
     recording.streams = static_cast<uint32_t>(streams.size());
     recording.events = events;
-    shape = recording.hashShape();
-    if ((predicted = regions->take(key, recording, shape))) {
-      predicted->takeArguments(recording);
-      for (uint32_t each : recording.staged) {
-        Call &mine = predicted->recording.calls[each];
-        std::swap(mine.staging, recording.calls[each].staging);
-      }
-    }
   }
   Stream *on = findGraphStream();
   // Nobody would know when the staging is free.
   if (on && on->external && stagedBytes)
     on = nullptr;
-  if (way == Way::Stream && on)
+  if (!on)
+    return playStreams(predicted ? predicted->recording : recording);
+  RETURN_IF_ERROR(putAhead(*on));
+  if (way == Way::Stream)
     return playOneStream(predicted ? predicted->recording : recording, *on);
-  if (predicted && on && !predicted->isFreeFor(on)) {
-    // Another one for the calls that overlap.
-    recording.assign(predicted->recording, predicted->recording.calls.size());
-    recording.streams = predicted->recording.streams;
-    recording.events = predicted->recording.events;
-    shape = predicted->shape;
-    regions->give(key, std::move(predicted));
+  // Calls that overlap have one each.
+  if (predicted && !predicted->isFreeFor(on))
+    takeBack();
+  uint64_t shape = 0;
+  if (!predicted) {
+    shape = recording.hashShape();
+    findExecutable(shape, *on);
   }
   if (predicted) {
-    if (!on)
-      return playStreams(predicted->recording);
     Status status =
         predicted->dirty.empty() ? Status() : regions->update(*predicted);
     if (status.code() != GPUASYNC_UNSUPPORTED)
       return status.ok() ? playGraph(*predicted, *on) : std::move(status);
-    // It cannot be changed so.
     status = playStreams(predicted->recording);
     regions->retire(key, std::move(predicted));
     return status;
   }
   RETURN_IF_ERROR(playStreams(recording));
   // The device has work meanwhile.
-  if (way == Way::Stream || !on || recording.countWork() < 2 ||
-      !regions->wantsGraph(key, shape))
+  if (recording.countWork() < 2 || !regions->wantsGraph(key, shape))
     return Status();
   frame->timed.spoiled = frame->timed.building = true;
-  if (Status status = guard(
-          [&] { return regions->make(key, recording, shape, *frame->slot); });
+  if (Status status = guard([&] {
+        return regions->make(key, recording, shape, on, *frame->slot);
+      });
       !status.ok()) {
-    regions->refuse(key, shape);
+    regions->refuse(key, shape,
+                    /*forNow=*/status.code() != GPUASYNC_UNSUPPORTED);
     if (status.code() == GPUASYNC_DEVICE_LOST)
       return frame->context->noteFault(std::move(status));
   }

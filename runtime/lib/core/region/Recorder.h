@@ -65,9 +65,13 @@ public:
   Status wait(Stream &stream, Event &event, const gpuasync_site *site);
   /// One that is given back, with recorded work; false: it has none.
   bool give(Stream &stream);
+  /// Frame::endFollowing of those that were given back.
+  void endFollowing(Stream &ahead, bool idle);
   /// One that was given back, when so many were that each a new one would be
   /// too many; else null.
   Stream *takeGiven();
+  /// How the last part was played.
+  Way lastPlayed() const { return played; }
 
 private:
   /// Work of a region beyond this is played before the end.
@@ -125,6 +129,9 @@ private:
 
   void stopFollowing(Stream &stream);
   Stream *findGraphStream();
+  Status putAhead(Stream &on);
+  void takeBack();
+  void findExecutable(uint64_t shape, Stream &on);
   Status playPart();
   Status playGraph(Executable &executable, Stream &on);
   Status playStreams(Recording &calls);
@@ -142,6 +149,7 @@ private:
   Regions *regions = nullptr;
   Regions::Key key;
   Way way = Way::Graph; ///< or Way::Stream
+  Way played = Way::Streams;
   std::unique_ptr<Executable> predicted;
   size_t matched = 0;
   Recording recording;           ///< without a prediction, or once it was wrong
@@ -151,7 +159,9 @@ private:
   std::vector<HostWrite> writesLater; ///< of downloads, in their order
   size_t written = 0;                 ///< of them, those that the frame expects
   Stack<Stream> given;
-  std::vector<bool> onBusy; ///< by number; of findGraphStream
+  //===--- Of findGraphStream
+  std::vector<bool> onBusy;    ///< by number
+  std::vector<Stream *> ahead; ///< they have nothing but memory to hand out
 };
 
 } // namespace gpuasync

@@ -87,17 +87,24 @@ uint64_t Recording::hashShape() const {
     hash = mix(hash, static_cast<uint64_t>(call.kind) << 32 | call.stream);
     hash = mix(hash, uint64_t(call.event) << 32 | call.bytes);
     hash = mix(hash, reinterpret_cast<uintptr_t>(call.site));
+    if (call.kind != CallKind::Launch)
+      continue;
+    const gpuasync_block block = blockOf(call);
+    hash = mix(hash, block.flags);
+    for (int64_t size : block.cluster)
+      hash = mix(hash, static_cast<uint64_t>(size));
   }
   return hash;
 }
 
 bool Recording::hasShapeOf(const Recording &other) const {
-  return std::equal(calls.begin(), calls.end(), other.calls.begin(),
-                    other.calls.end(), [](const Call &a, const Call &b) {
-                      return a.kind == b.kind && a.stream == b.stream &&
-                             a.event == b.event && a.bytes == b.bytes &&
-                             a.site == b.site;
-                    });
+  return std::equal(
+      calls.begin(), calls.end(), other.calls.begin(), other.calls.end(),
+      [&](const Call &a, const Call &b) {
+        return a.kind == b.kind && a.stream == b.stream && a.event == b.event &&
+               a.bytes == b.bytes && a.site == b.site &&
+               (a.kind != CallKind::Launch || takes(a, other.blockOf(b)));
+      });
 }
 
 Edges::Edges(const Recording &recording) {

@@ -103,7 +103,14 @@ public:
   /// Launches, copies and fills.
   size_t countWork() const;
 
-  /// Of everything but arguments.
+  /// Whether the launch's node can be given this block: no update changes flags
+  /// and clusters.
+  bool takes(const Call &launch, const gpuasync_block &block) const {
+    const gpuasync_block old = blockOf(launch);
+    return old.flags == block.flags &&
+           memcmp(old.cluster, block.cluster, sizeof(old.cluster)) == 0;
+  }
+  /// Of everything but the arguments that updates change.
   uint64_t hashShape() const;
   bool hasShapeOf(const Recording &other) const;
 

@@ -28,15 +28,15 @@ std::atomic<int64_t (*)()> gpuasync::regionClock{nowNs};
 void Regions::enter(Frame &frame, const gpuasync_site *site) {
   const Play play = process().play.load(std::memory_order_relaxed);
   Way way = play == Play::Stream ? Way::Stream : Way::Graph;
-  Choice *timed = nullptr;
+  bool isTimed = false;
   std::unique_ptr<Recorder> recorder;
   {
     std::lock_guard<std::mutex> lock(mutex);
     if (play == Play::Auto) {
       Choice &choice = regions[{site, 0}].choice;
-      bool isTimed = false;
       way = choice.next(/*mayTime=*/!frame.timed.choice, isTimed);
-      timed = isTimed ? &choice : nullptr;
+      if (isTimed) // the choice is told of it whatever comes
+        frame.timed = {&choice, way, false, false, 0};
     }
     if (way != Way::Streams) {
       if (recorders.empty()) {
@@ -53,8 +53,8 @@ void Regions::enter(Frame &frame, const gpuasync_site *site) {
     }
   }
   frame.region = recorder.release();
-  if (timed)
-    frame.timed = {timed, way, false, false, regionClock.load()()};
+  if (isTimed)
+    frame.timed.from = regionClock.load()();
 }
 
 void Regions::leave(Frame &frame) {
@@ -93,15 +93,17 @@ std::unique_ptr<Executable> Regions::take(const Key &key) {
   return takeLast(key);
 }
 
-std::unique_ptr<Executable>
-Regions::take(const Key &key, const Recording &recording, uint64_t shape) {
+std::unique_ptr<Executable> Regions::take(const Key &key,
+                                          const Recording &recording,
+                                          uint64_t shape,
+                                          const gpuasync_stream *on) {
   std::lock_guard<std::mutex> lock(mutex);
   auto found = regions.find(key);
   if (found == regions.end())
     return nullptr;
   auto &idle = found->second.idle;
   for (size_t i = idle.size(); i-- > 0;) {
-    if (idle[i]->shape != shape || !idle[i]->rests() ||
+    if (idle[i]->shape != shape || !idle[i]->isFreeFor(on) ||
         !idle[i]->recording.hasShapeOf(recording))
       continue;
     std::unique_ptr<Executable> taken = std::move(idle[i]);
@@ -122,36 +124,47 @@ void Regions::giveBack(const Key &key, std::unique_ptr<Executable> executable) {
 }
 
 bool Regions::wantsGraph(const Key &key, uint64_t shape) {
-  const uint32_t times =
+  const int32_t times =
       process().play.load(std::memory_order_relaxed) == Play::Graph ? 1 : 2;
   std::lock_guard<std::mutex> lock(mutex);
-  auto &seen = regions[key].seen;
-  auto found = std::find_if(seen.begin(), seen.end(), [&](const auto &each) {
-    return each.first == shape;
-  });
-  if (found == seen.end()) {
-    if (seen.size() >= maxExecutables)
-      seen.erase(seen.begin());
-    found = seen.insert(seen.end(), {shape, 0});
+  Region &region = regions[key];
+  Region::Seen *found = region.find(shape);
+  if (!found) {
+    if (region.seen.size() >= maxExecutables)
+      region.seen.erase(region.seen.begin());
+    region.seen.push_back({shape});
+    found = &region.seen.back();
   }
-  if (found->second == UINT32_MAX)
+  if (found->refused || ++found->times < times)
     return false;
-  if (++found->second < times)
-    return false;
-  --found->second; // stays one below until there is a graph
+  --found->times; // stays one below until there is a graph
   return retired.size() < maxRetired;
 }
 
-void Regions::refuse(const Key &key, uint64_t shape) {
+Regions::Region::Seen *Regions::Region::find(uint64_t shape) {
+  auto found = std::find_if(seen.begin(), seen.end(), [&](const Seen &each) {
+    return each.shape == shape;
+  });
+  return found == seen.end() ? nullptr : &*found;
+}
+
+void Regions::refuse(const Key &key, uint64_t shape, bool forNow) {
   std::lock_guard<std::mutex> lock(mutex);
-  for (auto &[each, times] : regions[key].seen)
-    if (each == shape)
-      times = UINT32_MAX;
+  Region::Seen *seen = regions[key].find(shape);
+  if (!seen)
+    return;
+  seen->refused = !forNow;
+  seen->times = -passesToRetry;
 }
 
 void Regions::retire(const Key &key, std::unique_ptr<Executable> executable) {
   std::lock_guard<std::mutex> lock(mutex);
-  --regions.find(key)->second.made;
+  Region &region = regions.find(key)->second;
+  --region.made;
+  if (Region::Seen *seen = region.find(executable->shape)) {
+    seen->refused = executable->takesAnyUpdate; // and yet not this one
+    seen->anyUpdate = true;
+  }
   retired.push_back(std::move(executable));
   instance.context->retiredCount.fetch_add(1, std::memory_order_relaxed);
 }
@@ -280,7 +293,7 @@ static Status takeStaging(gpuasync_context &context, Recording &recording) {
 }
 
 Status Regions::make(const Key &key, Recording &recording, uint64_t shape,
-                     ThreadContext &slot) {
+                     gpuasync_stream *on, ThreadContext &slot) {
   auto made = std::make_unique<Executable>();
   const std::vector<Call> &calls = recording.calls;
   Edges edges(recording);
@@ -321,10 +334,13 @@ Status Regions::make(const Key &key, Recording &recording, uint64_t shape,
     retired.reserve(maxRetired + maxExecutables);
     ++region.made;
     made->awaited = &region.awaited;
+    const Region::Seen *seen = region.find(shape);
+    made->takesAnyUpdate = seen && seen->anyUpdate;
   }
   Status status = guard([&] {
     return instance.context->driver->makeGraph(
-        nodes.data(), static_cast<uint32_t>(nodes.size()), made->graph);
+        nodes.data(), static_cast<uint32_t>(nodes.size()), made->takesAnyUpdate,
+        made->graph);
   });
   if (!status.ok()) {
     std::lock_guard<std::mutex> lock(mutex);
@@ -335,6 +351,7 @@ Status Regions::make(const Key &key, Recording &recording, uint64_t shape,
   slot.counters.graphs.create();
   std::swap(made->recording, recording);
   made->shape = shape;
+  made->lastOn = on->external ? on : nullptr;
   give(key, std::move(made));
   return Status();
 }

@@ -45,6 +45,7 @@ struct Executable {
   /// What Recording::isBehind said of these streams last.
   std::vector<bool> askedFor;
   bool isBehind = false;
+  bool takesAnyUpdate = false;
   std::vector<uint32_t> nodeOf; ///< by call, of Launch, Copy and Fill
   std::vector<uint32_t> dirty;  ///< calls whose node has older arguments
   /// The call has other arguments than its node.
@@ -82,23 +83,26 @@ public:
 
   /// The executable that the region used last and nobody else holds, or null.
   std::unique_ptr<Executable> take(const Key &key);
-  /// One of that shape, or null.
+  /// One of that shape that can be launched on a stream now, or null.
   std::unique_ptr<Executable> take(const Key &key, const Recording &recording,
-                                   uint64_t shape);
+                                   uint64_t shape, const gpuasync_stream *on);
   void give(const Key &key, std::unique_ptr<Executable> executable);
   /// Whether a graph is to be made of a recording of that shape, which has been
   /// played on streams.
   bool wantsGraph(const Key &key, uint64_t shape);
-  /// The device cannot hold such a recording in a graph.
-  void refuse(const Key &key, uint64_t shape);
+  /// There was no graph to be had of such a recording. `forNow`: it is tried
+  /// again after some more that come.
+  void refuse(const Key &key, uint64_t shape, bool forNow);
 
   /// Makes the graph of a recording, which it takes over then; the next `take`
-  /// may give it.
+  /// may give it. Of a caller's stream `on` it is that stream's: nobody knows
+  /// when it rests.
   Status make(const Key &key, Recording &recording, uint64_t shape,
-              ThreadContext &slot);
+              gpuasync_stream *on, ThreadContext &slot);
   /// Gives the graph the arguments of its dirty calls.
   Status update(Executable &executable);
-  /// The graph is not to be used again; it goes when nothing runs.
+  /// The graph cannot be updated to what was asked for: it goes when nothing
+  /// runs, and the next one of its shape takes all updates.
   void retire(const Key &key, std::unique_ptr<Executable> executable);
 
   /// A host wait of the frame has ended, or never comes (`waited` is false): a
@@ -127,11 +131,20 @@ public:
 private:
   /// Graphs that a region keeps, of all threads, and that wait for their end.
   static constexpr size_t maxExecutables = 32, maxRetired = 64;
+  /// Passes after which a graph that failed is tried again.
+  static constexpr int32_t passesToRetry = 64;
   struct Region {
     std::vector<std::unique_ptr<Executable>> idle; ///< used last: at the end
     uint32_t made = 0; ///< those that calls hold included
-    /// Shapes that came lately, and how often; UINT32_MAX: refused.
-    std::vector<std::pair<uint64_t, uint32_t>> seen;
+    /// A shape that came lately.
+    struct Seen {
+      uint64_t shape = 0;
+      int32_t times = 0;      ///< how often; below 0: a graph failed for now
+      bool refused = false;   ///< the device cannot hold it in a graph
+      bool anyUpdate = false; ///< an update was not to be had
+    };
+    std::vector<Seen> seen;
+    Seen *find(uint64_t shape);
     Choice choice; ///< of its first part, for all
     Awaited awaited;
   };

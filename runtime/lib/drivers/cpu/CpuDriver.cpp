@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "check/adversary/Adversary.h"
+#include "core/abi/Strided.h"
 #include "core/process/Settings.h"
 #include "drivers/cpu/Scheduler.h"
 
@@ -203,6 +204,36 @@ public:
     });
   }
 
+  Status beginTiming(NativeStream native, DeviceTiming &timing) override {
+    static_cast<Stream *>(native)->timing = &timing;
+    return Status();
+  }
+  Status endTiming(NativeStream native, DeviceTiming &timing) override {
+    // The operation takes it with it, if there is one.
+    Stream &stream = *static_cast<Stream *>(native);
+    if (stream.timing)
+      timing.known.store(true, std::memory_order_release);
+    stream.timing = nullptr;
+    return Status();
+  }
+
+  Status callHost(NativeStream native, int32_t (*function)(void *),
+                  const void *arguments, uint64_t bytes,
+                  const gpuasync_site *site) override {
+    ++driverCallCount;
+    Stream &stream = *static_cast<Stream *>(native);
+    Op *op = scheduler->makeOp(stream, OpKind::Host, site);
+    if (!op->setParams(arguments, bytes)) {
+      op->settleTiming();
+      delete op;
+      return outOfMemoryStatus();
+    }
+    op->hostFunction = function;
+    op->mayBlock = true;
+    scheduler->enqueue(stream, op, /*inlineIfIdle=*/false);
+    return Status();
+  }
+
   Status allocMemory(MemoryKind kind, uint64_t bytes, void *&out) override;
   void freeMemory(MemoryKind kind, void *pointer) noexcept override;
   void memoryInfo(uint64_t &freeBytes, uint64_t &totalBytes) override {
@@ -246,13 +277,6 @@ private:
     fill(*op);
     scheduler->enqueue(stream, op, bytes <= inlineBytes);
     return Status();
-  }
-  template <typename Strided>
-  static uint64_t bytesOf(const Strided &access) {
-    uint64_t bytes = access.elementBytes;
-    for (uint32_t i = 0; i < access.rank; ++i)
-      bytes *= static_cast<uint64_t>(access.sizes[i]);
-    return bytes;
   }
 
   Status finishWait(Scheduler::Wait result, Tenure *tenure, uint64_t position,
@@ -316,17 +340,11 @@ Status CpuContext::launch(NativeStream native, NativeFunction function,
   op->mayBlock = table->flags & GPUASYNC_KERNEL_MAY_BLOCK;
   const gpuasync_cpu_check_hooks *hooks = checkHooks.load();
   op->checked = hooks ? hooks->launch() : nullptr;
-  op->params = op->inlineParams;
-  if (block.paramBytes > sizeof(op->inlineParams)) {
-    op->params = malloc(block.paramBytes);
-    if (!op->params) {
-      op->params = op->inlineParams;
-      delete op;
-      return outOfMemoryStatus();
-    }
+  if (!op->setParams(block.params, block.paramBytes)) {
+    op->settleTiming();
+    delete op;
+    return outOfMemoryStatus();
   }
-  if (block.paramBytes)
-    memcpy(op->params, block.params, block.paramBytes);
   scheduler->enqueue(stream, op,
                      !op->mayBlock && loaded.cost.estimate(blocks, threads) <=
                                           worthThreadNs);

@@ -152,6 +152,18 @@ int64_t Scheduler::takeBlocks(Job &job) {
   return blocks;
 }
 
+void Scheduler::runHost(Stream &stream, Op &op) {
+  beginBlocking();
+  const int32_t result = op.hostFunction(op.params);
+  endBlocking();
+  if (result)
+    stream.tenure->fail(
+        locate(makeStatus(GPUASYNC_DRIVER_ERROR,
+                          "the library's host function returned %d", result),
+               op.site),
+        op.position);
+}
+
 void Scheduler::execute(Stream &stream, Op &op) {
   if (op.kind == OpKind::Wait) {
     // A failed predecessor fails this stream too.
@@ -162,6 +174,9 @@ void Scheduler::execute(Stream &stream, Op &op) {
   }
   if (stream.tenure->error.load(std::memory_order_relaxed))
     return;
+  DeviceTiming *timing = op.timing;
+  if (__builtin_expect(timing != nullptr, 0))
+    timing->begin = nowNs();
   switch (op.kind) {
   case OpKind::Launch:
     runLaunch(stream, op);
@@ -175,9 +190,14 @@ void Scheduler::execute(Stream &stream, Op &op) {
   case OpKind::Call:
     op.function(op.argument);
     break;
+  case OpKind::Host:
+    runHost(stream, op);
+    break;
   case OpKind::Wait:
     break;
   }
+  if (__builtin_expect(timing != nullptr, 0))
+    timing->end = nowNs();
 }
 
 //===----------------------------------------------------------------------===//

@@ -17,6 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <system_error>
+#include <utility>
 
 using namespace gpuasync;
 using namespace gpuasync::cpu;
@@ -148,12 +149,21 @@ Op *Scheduler::makeOp(Stream &stream, OpKind kind, const gpuasync_site *site) {
   op->mayBlock = false;
   op->params = nullptr;
   op->targetTenure = nullptr;
+  op->timing = std::exchange(stream.timing, nullptr);
   if (adversary)
     op->sequence = adversary->nextSequence();
   return op;
 }
 
+bool Op::setParams(const void *source, uint64_t bytes) {
+  params = bytes > sizeof(inlineParams) ? malloc(bytes) : inlineParams;
+  if (params && bytes)
+    memcpy(params, source, bytes);
+  return params;
+}
+
 void Scheduler::recycle(Stream &stream, Op *op) {
+  op->settleTiming();
   if (op->params && op->params != op->inlineParams)
     free(op->params);
   op->params = nullptr;

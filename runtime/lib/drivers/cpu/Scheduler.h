@@ -76,7 +76,7 @@ struct Event {
   Tenure *tenure = nullptr;
 };
 
-enum class OpKind : uint8_t { Launch, Copy, Fill, Wait, Call };
+enum class OpKind : uint8_t { Launch, Copy, Fill, Wait, Call, Host };
 
 /// One queued operation. Pooled per stream.
 struct Op {
@@ -91,8 +91,12 @@ struct Op {
   Cost *cost = nullptr; ///< the kernel's
   int64_t grid[3], block[3];
   int64_t dynamicSharedBytes = 0;
-  void *params = nullptr;  ///< inlineParams or malloc
+  void *params = nullptr; ///< inlineParams or malloc
+  /// Copies `bytes` bytes there; false: no memory.
+  bool setParams(const void *source, uint64_t bytes);
   void *checked = nullptr; ///< of gpuasync_cpu_check_hooks
+  /// Of whoever traces; null: nobody wants to know when it ran.
+  DeviceTiming *timing = nullptr;
   // Wait
   Stream *target = nullptr;
   uint64_t targetPosition = 0;
@@ -100,9 +104,18 @@ struct Op {
   // Call
   void (*function)(void *) = nullptr;
   void *argument = nullptr;
+  // Host, with `params`
+  int32_t (*hostFunction)(void *) = nullptr;
   StridedCopy copy; ///< without dimensions: plain bytes
   StridedFill fill;
   alignas(16) unsigned char inlineParams[256];
+
+  /// It has run, or never will.
+  void settleTiming() {
+    if (__builtin_expect(timing != nullptr, 0))
+      timing->known.store(true, std::memory_order_release);
+    timing = nullptr;
+  }
 };
 
 struct Stream {
@@ -115,6 +128,7 @@ struct Stream {
   Op *head = nullptr, *tail = nullptr; ///< head: running or next
   Op *freeOps = nullptr;
   std::atomic<uint64_t> enqueued{0}; ///< written by the owner
+  DeviceTiming *timing = nullptr;    ///< of the next operation; the owner's
   std::atomic<uint64_t> completed{0};
   uint32_t hostWaiters = 0;
   /// Host threads that wait, asleep or not, and would help meanwhile.
@@ -207,6 +221,7 @@ private:
   Stream *pump(Stream *stream);
   void execute(Stream &stream, Op &op);
   void runLaunch(Stream &stream, Op &op);
+  void runHost(Stream &stream, Op &op);
   /// Runs blocks until all are taken.
   void runBlocks(Job &job);
   /// The same; the number of blocks that it ran.

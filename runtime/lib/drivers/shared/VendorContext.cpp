@@ -199,6 +199,7 @@ uint64_t VendorContext::close(bool lost) noexcept {
     return 0;
   }
   OutsideCapture outside(driver);
+  closeTiming();
   if (uploads)
     destroyStream(uploads);
   uploads = nullptr;

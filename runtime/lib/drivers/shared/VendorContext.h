@@ -4,8 +4,8 @@
 //
 // DriverContext over a vendor's table. The functions are, by what they are
 // about, in VendorContext.cpp (opening, closing, being current),
-// VendorStream.cpp, VendorModule.cpp, VendorLaunch.cpp, VendorTransfer.cpp,
-// VendorGraph.cpp, VendorMemory.cpp and VendorErrors.cpp.
+// VendorStream.cpp, VendorTiming.cpp, VendorModule.cpp, VendorLaunch.cpp,
+// VendorTransfer.cpp, VendorGraph.cpp, VendorMemory.cpp and VendorErrors.cpp.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_DRIVERS_SHARED_VENDORCONTEXT_H
@@ -92,7 +92,13 @@ public:
   Status fillStrided(NativeStream stream, const StridedFill &fill,
                      const gpuasync_site *site) override;
 
-  Status makeGraph(const GraphNode *nodes, uint32_t count,
+  Status beginTiming(NativeStream stream, DeviceTiming &timing) override;
+  Status endTiming(NativeStream stream, DeviceTiming &timing) override;
+  Status readTiming(DeviceTiming &timing) override;
+  void dropTiming(DeviceTiming &timing) noexcept override;
+  int64_t timingError() override;
+
+  Status makeGraph(const GraphNode *nodes, uint32_t count, bool anyUpdate,
                    NativeGraph &out) override;
   Status updateGraph(NativeGraph graph, const uint32_t *indices,
                      const GraphNode *nodes, uint32_t count) override;
@@ -171,7 +177,8 @@ private:
                       const gpuasync_image &image,
                       std::unique_ptr<VendorModule> loaded, NativeModule &out,
                       NativeFunction *functions);
-  Status findWaiting(ModuleHandle module, bool &waits);
+  Status findWaiting(const gpuasync_image &image, ModuleHandle module,
+                     bool &waits);
   Status loadFunction(const gpuasync_module &module, uint32_t index,
                       const gpuasync_image &image, ModuleHandle handle,
                       VendorFunction &out);
@@ -245,6 +252,17 @@ private:
   Status enableSignal(VendorGraph &graph, bool enabled);
   Status uploadGraph(VendorGraph &graph);
 
+  //===--- Times
+
+  /// From the pool of timed events.
+  Status takeTimed(NativeEvent &out);
+  /// Relates the device's clock to the host's, unless that was done lately.
+  Status readClocks();
+  /// One event on a stream of its own, between two looks at the host's clock.
+  Status readClocksOnce(NativeEvent event, int64_t &middle, int64_t &error,
+                        bool &done);
+  void closeTiming() noexcept;
+
   //===--- Memory
 
   /// From an address that the host may use to the one for a kernel.
@@ -276,6 +294,15 @@ private:
   char *signals = nullptr;
   std::unique_ptr<uint32_t[]> signalCounts;
   std::vector<uint32_t> freeSignals;
+  std::mutex timingMutex;
+  //===--- Guarded by timingMutex
+  std::vector<NativeEvent> timedEvents; ///< idle ones
+  /// A point of which both clocks are known.
+  struct Anchor {
+    NativeEvent event = nullptr;
+    int64_t at = 0, error = 0; ///< the host's clock, and how far it may be off
+  } anchor;
+  NativeStream timingStream = nullptr;
   /// Streams, events, modules, graphs and memory not given back; for the leak
   /// check.
   std::atomic<int64_t> live{0};

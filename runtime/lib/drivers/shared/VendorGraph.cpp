@@ -38,11 +38,10 @@ struct VendorContext::KernelNode {
 /// to the copy engine and back, on CUDA devices.
 static constexpr uint64_t mostByKernel = 256 << 10;
 
-/// Whether the kernel copies in large units.
-static bool isAligned(const StridedCopy &copy) {
-  uint64_t bits = reinterpret_cast<uintptr_t>(copy.destination) |
-                  reinterpret_cast<uintptr_t>(copy.source) | copy.elementBytes;
-  return bits % 4 == 0 || copy.elementBytes <= 4096;
+static bool isFastByKernel(const StridedCopy &copy) {
+  // By single bytes only few.
+  return copy.elementBytes <= 4096 || (copy.elementBytes <= mostByKernel &&
+                                       builtinCopyArguments(copy).unit >= 4);
 }
 
 // A vendor's copy takes what lies in one piece, no longer than a row may be,
@@ -54,8 +53,7 @@ bool VendorContext::isCopyNode(const GraphNode &node) {
       node.copy->elementBytes > device.limits.maxPitch)
     return false;
   // With hostAddress, the kernel's arguments would take two calls each time.
-  if (builtins[BuiltinCopy] && !table.hostAddress &&
-      node.copy->elementBytes <= mostByKernel && isAligned(*node.copy))
+  if (builtins[BuiltinCopy] && !table.hostAddress && isFastByKernel(*node.copy))
     return false;
   PointerKind to = pointerKind(node.copy->destination);
   PointerKind from = pointerKind(node.copy->source);
@@ -244,7 +242,8 @@ static bool needsRoot(const VendorGraph &graph, const GraphNode *nodes) {
 Status VendorContext::connect(VendorGraph &graph, const GraphNode *nodes,
                               size_t index, GraphNodeHandle root) {
   auto overlaps = [&](uint32_t at) {
-    return !nodes[at].empty && !graph.nodes[at].isCopy &&
+    return !graph.takesAnyUpdate && !nodes[at].empty &&
+           !graph.nodes[at].isCopy &&
            !(nodes[at].kind == GraphNode::Kind::Launch &&
              isExtended(*nodes[at].block));
   };
@@ -277,7 +276,8 @@ Status VendorContext::connect(VendorGraph &graph, const GraphNode *nodes,
 Status VendorContext::buildGraph(VendorGraph &graph, const GraphNode *nodes) {
   const size_t count = graph.nodes.size();
   for (size_t i = 0; i < count; ++i)
-    graph.nodes[i].isCopy = isCopyNode(nodes[i]);
+    graph.nodes[i].isCopy = !(graph.takesAnyUpdate && builtins[BuiltinCopy]) &&
+                            isCopyNode(nodes[i]);
   GraphNodeHandle root = nullptr;
   if (needsRoot(graph, nodes)) {
     VendorKernelNode nothing;
@@ -314,7 +314,7 @@ Status VendorContext::uploadGraph(VendorGraph &graph) {
 }
 
 Status VendorContext::makeGraph(const GraphNode *nodes, uint32_t count,
-                                NativeGraph &out) {
+                                bool anyUpdate, NativeGraph &out) {
   if (!(device.info.capabilities & ~refuted & CapGraphs))
     return makeStatus(GPUASYNC_UNSUPPORTED, "%s has no graphs here",
                       driver.facts.name);
@@ -329,6 +329,7 @@ Status VendorContext::makeGraph(const GraphNode *nodes, uint32_t count,
   } guard{*this, std::make_unique<VendorGraph>()};
   VendorGraph &graph = *guard.graph;
   graph.nodes.resize(count);
+  graph.takesAnyUpdate = anyUpdate;
   GraphHandle handle = nullptr;
   RETURN_IF_ERROR(made(VENDOR_CALL(graphCreate, &handle, 0)));
   graph.graph = handle;

@@ -43,6 +43,9 @@ struct VendorGraph {
   GraphHandle graph = nullptr;
   GraphExecHandle executable = nullptr;
   std::vector<Node> nodes;
+  /// Nodes are such that updates change all but flags and clusters: copies are
+  /// kernels, none of which overlap.
+  bool takesAnyUpdate = false;
   /// Which of VendorContext::signals is this graph's, and the node behind all
   /// others that writes to it; null: none.
   uint32_t signalIndex = noSignal;

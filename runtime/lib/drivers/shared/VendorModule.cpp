@@ -8,6 +8,7 @@
 
 #include "drivers/shared/VendorContext.h"
 
+#include <string.h>
 #include <vector>
 
 using namespace gpuasync;
@@ -61,7 +62,7 @@ Status VendorContext::finishModule(const gpuasync_module &module,
   uint32_t localBytes = 0;
   bool waits = false;
   if (status.ok())
-    status = findWaiting(loaded->handle, waits);
+    status = findWaiting(image, loaded->handle, waits);
   for (uint32_t i = 0; i < module.kernelCount && status.ok(); ++i) {
     VendorFunction &function = loaded->functions[i];
     status = loadFunction(module, i, image, loaded->handle, function);
@@ -79,10 +80,19 @@ Status VendorContext::finishModule(const gpuasync_module &module,
   return status;
 }
 
-/// Whether the module has GPUASYNC_KERNELS_WAIT_SYMBOL, where that matters.
-Status VendorContext::findWaiting(ModuleHandle module, bool &waits) {
+/// Whether the image may name the symbol: what is compressed may.
+static bool mayName(const gpuasync_image &image, const char *symbol) {
+  return !image.data || image.format == GPUASYNC_IMAGE_FATBIN ||
+         memmem(image.data, image.size, symbol, strlen(symbol)) != nullptr;
+}
+
+/// Whether the module has GPUASYNC_KERNELS_WAIT_SYMBOL, where that matters. To
+/// tools that watch the driver, asking for what is not there is an error.
+Status VendorContext::findWaiting(const gpuasync_image &image,
+                                  ModuleHandle module, bool &waits) {
   waits = false;
-  if (!table.moduleGlobal || !table.graphAddEdges)
+  if (!table.moduleGlobal || !table.graphAddEdges ||
+      !mayName(image, GPUASYNC_KERNELS_WAIT_SYMBOL))
     return Status();
   void *address = nullptr;
   size_t bytes = 0;

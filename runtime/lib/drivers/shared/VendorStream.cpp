@@ -11,13 +11,6 @@
 
 using namespace gpuasync;
 
-/// The core has polled for the time that is set before it waits here. Since a
-/// nap costs the timer slack on top, it pays to go on for a while; but not
-/// where there is one processor, for which the setting is 0.
-static int64_t waitSpinNs() {
-  return 4 * process().spinNs.load(std::memory_order_relaxed);
-}
-
 Status VendorContext::createStream(NativeStream &out) {
   OutsideCapture outside(driver);
   StreamHandle stream = nullptr;
@@ -66,7 +59,7 @@ Status VendorContext::queryStream(NativeStream stream, bool &done) {
 Status VendorContext::waitStream(NativeStream stream, int64_t timeoutNs,
                                  bool &done) {
   OutsideCapture outside(driver);
-  return polledWait(waitSpinNs(), timeoutNs, done, [&](bool &reached) {
+  return polledWait(timeoutNs, done, [&](bool &reached) {
     return query(VENDOR_CALL(streamQuery, asStream(stream)), reached);
   });
 }
@@ -101,7 +94,7 @@ Status VendorContext::queryEvent(NativeEvent event, bool &done) {
 Status VendorContext::waitEvent(NativeEvent event, int64_t timeoutNs,
                                 bool &done) {
   OutsideCapture outside(driver);
-  return polledWait(waitSpinNs(), timeoutNs, done, [&](bool &reached) {
+  return polledWait(timeoutNs, done, [&](bool &reached) {
     return query(VENDOR_CALL(eventQuery, asEvent(event)), reached);
   });
 }

@@ -44,7 +44,7 @@ def main():
         shapes = [lower.read_shape(each) for each in text.split()]
         function = getattr(programs, name)
         with open(os.path.join(here, "jax", name + ".mlir"), "w") as file:
-            file.write(lower.lower(function, shapes))
+            file.write(lower.lower(lower.trace(function, shapes)))
         inputs = [random_array(k + 1, shape.shape) if shape.dtype.kind == "f" else np.array(TOKENS, shape.dtype)
                   for k, shape in enumerate(shapes)]
         with jax.enable_x64(True):

@@ -1,0 +1,383 @@
+//===- RowsByThreads.cpp - rows that stay in registers --------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A block that reduces rows and computes with what they come to, as softmax and
+// layer norm do: each thread has the same elements of a row in all of its ops,
+// so that they are read once, and what the ops hand on is in registers.
+//===----------------------------------------------------------------------===//
+
+#include "Contraction.h"
+#include "Distribute.h"
+#include "Lanes.h"
+#include "Schedule.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace mlir::gpuasync;
+using namespace mlir::gpuasync::offload;
+
+static bool isParallel(utils::IteratorType kind) {
+  return kind == utils::IteratorType::parallel;
+}
+
+namespace {
+class RowWriter {
+public:
+  RowWriter(RewriterBase &b, ArrayRef<linalg::LinalgOp> ops, Value thread,
+            int64_t threads)
+      : b(b), ops(ops), loc(thread.getLoc()), thread(thread), threads(threads) {
+  }
+
+  /// False if the ops do not go through the same rows.
+  bool match();
+  void write();
+
+private:
+  /// Most elements of a row that a thread has, and most values that it keeps.
+  static constexpr int64_t mostOwn = 32, mostKept = 128;
+
+  /// What an op, or an operand of one, has an element for.
+  enum class Extent { Element, Row, Other };
+
+  bool matchShape(linalg::LinalgOp op);
+  bool matchOp(linalg::LinalgOp op);
+  bool matchOperand(OpOperand &operand);
+  /// The loops that have more than one round.
+  static SmallVector<unsigned> getLoops(linalg::LinalgOp op) {
+    SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+    return llvm::filter_to_vector(
+        llvm::seq<unsigned>(0, sizes.size()),
+        [&](unsigned loop) { return sizes[loop] != 1; });
+  }
+  bool isReduction(linalg::LinalgOp op) {
+    return op.getNumReductionLoops() != 0;
+  }
+  bool isElementwise(linalg::LinalgOp op) {
+    return !isReduction(op) &&
+           getLoops(op).size() == rowSizes.size() + columnSizes.size();
+  }
+  Extent getExtent(OpOperand &operand);
+  /// Whether nothing but these ops uses it.
+  bool isOwn(Value memory);
+  static bool isMemory(Value value) { return isa<MemRefType>(value.getType()); }
+
+  Value index(int64_t value) {
+    return arith::ConstantIndexOp::create(b, loc, value);
+  }
+  Value isBelow(Value value, int64_t limit) {
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, value,
+                                 index(limit));
+  }
+  void setPlaces();
+  /// Of how many elements a thread computes the op.
+  int64_t countOwn(linalg::LinalgOp op) {
+    return isReduction(op) || isElementwise(op) ? own : 1;
+  }
+  /// The op's indices at one of the thread's elements.
+  SmallVector<Value> getIndices(linalg::LinalgOp op, int64_t element) {
+    SmallVector<Value> all(op.getNumLoops(), zero);
+    for (auto [loop, index] : llvm::zip(getLoops(op), indices[element]))
+      all[loop] = index;
+    return all;
+  }
+  ArrayRef<Value> getValues(OpOperand &operand);
+  void setValues(OpOperand &operand, ArrayRef<Value> values);
+  SmallVector<IRMapping> mapInputs(linalg::LinalgOp op);
+  void writeElements(linalg::LinalgOp op);
+  void writeReduction(linalg::LinalgOp op);
+
+  RewriterBase &b;
+  ArrayRef<linalg::LinalgOp> ops;
+  Location loc;
+  Value thread;
+  const int64_t threads;
+  SmallVector<int64_t> rowSizes, columnSizes;
+  int64_t rows = 1, columns = 1;
+  /// Threads of a row, and elements that each of them has.
+  int64_t lanes = 0, own = 0;
+  /// Memory of the block's own that registers stand for, and what it holds.
+  llvm::SmallMapVector<Value, Extent, 8> ownMemory;
+
+  Value row, lane, zero;
+  /// Of each of the thread's elements, the indices of rows and columns.
+  SmallVector<SmallVector<Value>> indices;
+  /// Whether the element is there; null: it is.
+  SmallVector<Value> isThere;
+  /// What memory holds at the thread's elements, or one for the row.
+  llvm::DenseMap<std::pair<Value, AffineMap>, SmallVector<Value>> known;
+  /// Memory that others see was read where other threads may write it.
+  bool readsOthers = false;
+};
+} // namespace
+
+/// Of a reduction: rows are its parallel loops, columns the others.
+bool RowWriter::matchShape(linalg::LinalgOp op) {
+  if (!isAlongReduction(op))
+    return false;
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  for (unsigned loop : getLoops(op)) {
+    bool isRow = isParallel(op.getIteratorTypesArray()[loop]);
+    int64_t &product = isRow ? rows : columns;
+    if (sizes[loop] <= 0 || llvm::MulOverflow(product, sizes[loop], product))
+      return false;
+    (isRow ? rowSizes : columnSizes).push_back(sizes[loop]);
+  }
+  if (rows > threads || columnSizes.empty())
+    return false;
+  lanes = llvm::bit_floor(uint64_t(threads / rows));
+  own = llvm::divideCeil(columns, lanes);
+  return lanes >= 4 && own <= mostOwn;
+}
+
+RowWriter::Extent RowWriter::getExtent(OpOperand &operand) {
+  auto op = cast<linalg::LinalgOp>(operand.getOwner());
+  auto type = cast<MemRefType>(operand.get().getType());
+  SmallVector<unsigned> loops = getLoops(op);
+  unsigned next = 0;
+  for (auto [place, result] :
+       llvm::enumerate(op.getMatchingIndexingMap(&operand).getResults())) {
+    if (type.getDimSize(place) == 1)
+      continue;
+    auto dim = dyn_cast<AffineDimExpr>(result);
+    if (!dim || next == loops.size() || dim.getPosition() != loops[next++])
+      return Extent::Other;
+  }
+  return next == rowSizes.size() + columnSizes.size() ? Extent::Element
+         : next == rowSizes.size()                    ? Extent::Row
+                                                      : Extent::Other;
+}
+
+bool RowWriter::isOwn(Value memory) {
+  return memory.getDefiningOp<memref::AllocOp>() &&
+         llvm::all_of(memory.getUsers(), [&](Operation *user) {
+           return isa<memref::DeallocOp>(user) ||
+                  llvm::is_contained(ops, dyn_cast<linalg::LinalgOp>(user));
+         });
+}
+
+bool RowWriter::matchOperand(OpOperand &operand) {
+  Value memory = operand.get();
+  if (!isMemory(memory))
+    return true;
+  auto op = cast<linalg::LinalgOp>(operand.getOwner());
+  Extent extent = getExtent(operand);
+  Extent ofOp = isElementwise(op) ? Extent::Element : Extent::Row;
+  if (op.isDpsInit(&operand) && extent != ofOp)
+    return false;
+  if (!isOwn(memory))
+    return true;
+  return extent != Extent::Other &&
+         ownMemory.try_emplace(memory, extent).first->second == extent;
+}
+
+bool RowWriter::matchOp(linalg::LinalgOp op) {
+  if (!op.hasPureBufferSemantics() || isContraction(op))
+    return false;
+  SmallVector<int64_t> sizes, all(rowSizes);
+  llvm::append_range(all, columnSizes);
+  for (unsigned loop : getLoops(op)) {
+    bool isRow = sizes.size() < rowSizes.size();
+    if (isReduction(op) &&
+        isRow != isParallel(op.getIteratorTypesArray()[loop]))
+      return false;
+    sizes.push_back(op.getStaticLoopRanges()[loop]);
+  }
+  if (isReduction(op)
+          ? sizes != all || op.getNumDpsInits() != 1 || !findCombiner(op, 0)
+          : sizes != all && sizes != rowSizes)
+    return false;
+  return llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
+    return matchOperand(operand);
+  });
+}
+
+bool RowWriter::match() {
+  auto first =
+      llvm::find_if(ops, [&](linalg::LinalgOp op) { return isReduction(op); });
+  if (first == ops.end() || !matchShape(*first) ||
+      !llvm::all_of(ops, [&](linalg::LinalgOp op) { return matchOp(op); }) ||
+      llvm::none_of(ops,
+                    [&](linalg::LinalgOp op) { return isElementwise(op); }))
+    return false;
+  // What others see is written when all has been read, and in registers there
+  // is what a thread has for all of its elements.
+  bool isWritten = false;
+  llvm::SmallDenseSet<Value> elements, written;
+  for (linalg::LinalgOp op : ops) {
+    for (OpOperand &operand : op->getOpOperands()) {
+      Value memory = operand.get();
+      if (!isMemory(memory))
+        continue;
+      bool isRead =
+          op.isDpsInput(&operand) || op.payloadUsesValueFromOperand(&operand);
+      if (isRead &&
+          (ownMemory.contains(memory) ? !written.contains(memory) : isWritten))
+        return false;
+      if (getExtent(operand) == Extent::Element)
+        elements.insert(memory);
+    }
+    for (Value memory : op.getDpsInits()) {
+      written.insert(memory);
+      isWritten |= !ownMemory.contains(memory);
+    }
+  }
+  return int64_t(elements.size()) * own <= mostKept;
+}
+
+void RowWriter::setPlaces() {
+  zero = index(0);
+  lane = arith::RemUIOp::create(b, loc, thread, index(lanes));
+  row = arith::DivUIOp::create(b, loc, thread, index(lanes));
+  auto constants = [&](ArrayRef<int64_t> sizes) {
+    return llvm::map_to_vector(sizes,
+                               [&](int64_t size) { return index(size); });
+  };
+  // Threads behind the last row do as that of it, and write nothing.
+  Value there = rows * lanes == threads
+                    ? row
+                    : arith::MinUIOp::create(b, loc, row, index(rows - 1));
+  SmallVector<Value> ofRow = delinearize(b, loc, there, constants(rowSizes));
+  for (int64_t i = 0; i < own; ++i) {
+    Value column = arith::AddIOp::create(b, loc, lane, index(i * lanes));
+    isThere.push_back(Value());
+    if ((i + 1) * lanes > columns) {
+      isThere.back() = isBelow(column, columns);
+      column = arith::MinUIOp::create(b, loc, column, index(columns - 1));
+    }
+    indices.push_back(ofRow);
+    llvm::append_range(indices.back(),
+                       delinearize(b, loc, column, constants(columnSizes)));
+  }
+}
+
+/// One for each of the thread's elements, or the one that all of them have.
+ArrayRef<Value> RowWriter::getValues(OpOperand &operand) {
+  auto op = cast<linalg::LinalgOp>(operand.getOwner());
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  const bool isKept = ownMemory.contains(operand.get());
+  SmallVector<Value> &values =
+      known[{operand.get(), isKept ? AffineMap() : map}];
+  if (!values.empty())
+    return values;
+  assert(!isKept && "read before it is written");
+  const bool isSame =
+      llvm::none_of(ArrayRef(getLoops(op)).drop_front(rowSizes.size()),
+                    [&](unsigned loop) { return map.isFunctionOfDim(loop); });
+  for (int64_t i = 0; i < (isSame ? 1 : own); ++i)
+    values.push_back(loadInput(b, op, &operand, getIndices(op, i)));
+  readsOthers |= isMemory(operand.get()) && getExtent(operand) == Extent::Other;
+  return values;
+}
+
+void RowWriter::setValues(OpOperand &operand, ArrayRef<Value> values) {
+  if (ownMemory.contains(operand.get())) {
+    known[{operand.get(), AffineMap()}].assign(values.begin(), values.end());
+    return;
+  }
+  auto op = cast<linalg::LinalgOp>(operand.getOwner());
+  for (auto [i, value] : llvm::enumerate(values)) {
+    Value writes = rows * lanes == threads ? Value() : isBelow(row, rows);
+    auto onlyIf = [&](Value also) {
+      if (also)
+        writes = writes ? arith::AndIOp::create(b, loc, writes, also) : also;
+    };
+    onlyIf(isElementwise(op) ? isThere[i] : isBelow(lane, 1));
+    OpBuilder::InsertionGuard guard(b);
+    if (writes)
+      b.setInsertionPointToStart(scf::IfOp::create(b, loc, writes).thenBlock());
+    memref::StoreOp::create(b, loc, value, operand.get(),
+                            applyMap(b, loc,
+                                     op.getMatchingIndexingMap(&operand),
+                                     getIndices(op, i)));
+  }
+}
+
+/// Of each of the thread's elements. All are loaded before the first is used.
+SmallVector<IRMapping> RowWriter::mapInputs(linalg::LinalgOp op) {
+  SmallVector<IRMapping> maps(countOwn(op));
+  for (OpOperand &operand : op->getOpOperands()) {
+    BlockArgument argument = op.getMatchingBlockArgument(&operand);
+    if (argument.use_empty() || (isReduction(op) && op.isDpsInit(&operand)))
+      continue;
+    ArrayRef<Value> values = getValues(operand);
+    for (auto [i, map] : llvm::enumerate(maps))
+      map.map(argument, values[values.size() == 1 ? 0 : i]);
+  }
+  return maps;
+}
+
+void RowWriter::writeElements(linalg::LinalgOp op) {
+  bool readsBefore = readsOthers;
+  SmallVector<SmallVector<Value>> results(op.getNumDpsInits());
+  for (auto [i, map] : llvm::enumerate(mapInputs(op)))
+    for (auto [result, value] :
+         llvm::zip(results, cloneBody(b, op, getIndices(op, i), map)))
+      result.push_back(value);
+  if (readsBefore && llvm::any_of(op.getDpsInits(), [&](Value memory) {
+        return !ownMemory.contains(memory);
+      }))
+    gpu::BarrierOp::create(b, loc);
+  for (auto [init, values] : llvm::zip(op.getDpsInitsMutable(), results))
+    setValues(init, values);
+}
+
+void RowWriter::writeReduction(linalg::LinalgOp op) {
+  Operation *combiner = findCombiner(op, 0);
+  OpOperand &output = *op.getDpsInitOperand(0);
+  Value before = getValues(output).front();
+  Value mine =
+      arith::ConstantOp::create(b, loc, *arith::getNeutralElement(combiner));
+  for (auto [i, map] : llvm::enumerate(mapInputs(op))) {
+    map.map(op.getMatchingBlockArgument(&output), mine);
+    Value now = cloneBody(b, op, getIndices(op, i), map).front();
+    mine = isThere[i] ? arith::SelectOp::create(b, loc, isThere[i], now, mine)
+                      : now;
+  }
+  Lanes all(b, op, combiner, rows, lanes, /*isAlong=*/true);
+  all.combine(mine, row, lane);
+  gpu::BarrierOp::create(b, loc);
+  Value there = rows * lanes == threads
+                    ? row
+                    : arith::MinUIOp::create(b, loc, row, index(rows - 1));
+  setValues(output, all.combine(before, all.load(there)));
+}
+
+void RowWriter::write() {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(ops.front());
+  setPlaces();
+  for (linalg::LinalgOp op : ops) {
+    b.setInsertionPoint(op);
+    loc = op.getLoc();
+    if (isReduction(op))
+      writeReduction(op);
+    else
+      writeElements(op);
+  }
+  for (linalg::LinalgOp op : ops)
+    b.eraseOp(op);
+  for (auto [memory, extent] : ownMemory) {
+    for (Operation *user : llvm::make_early_inc_range(memory.getUsers()))
+      b.eraseOp(user);
+    b.eraseOp(memory.getDefiningOp());
+  }
+}
+
+bool offload::rowsByThreads(RewriterBase &rewriter,
+                            ArrayRef<linalg::LinalgOp> ops, Value thread,
+                            int64_t threads) {
+  if (ops.size() < 2)
+    return false;
+  RowWriter writer(rewriter, ops, thread, threads);
+  if (!writer.match())
+    return false;
+  writer.write();
+  return true;
+}

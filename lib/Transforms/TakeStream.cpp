@@ -1,0 +1,167 @@
+//===- TakeStream.cpp - public functions on a stream of the caller's ------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Gives public functions a stream to order their work into: their streams begin
+// behind it, and it goes on behind them, in place of the host's last wait.
+//===----------------------------------------------------------------------===//
+
+#include "GPUAsync/IR/GPUAsyncOps.h"
+#include "GPUAsync/Transforms/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+namespace mlir::gpuasync {
+#define GEN_PASS_DEF_GPUASYNCTAKESTREAM
+#include "GPUAsync/Transforms/Passes.h.inc"
+} // namespace mlir::gpuasync
+
+using namespace mlir;
+using namespace mlir::gpuasync;
+
+namespace {
+
+struct TakeStream : public gpuasync::impl::GPUAsyncTakeStreamBase<TakeStream> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (!function.isPublic() || function.isExternal())
+        continue;
+      if (!SymbolTable::symbolKnownUseEmpty(function, getOperation())) {
+        function.emitOpError("takes a stream of the caller's, but is used in "
+                             "this module too; make what is used private");
+        return signalPassFailure();
+      }
+      OpBuilder builder(function->getContext());
+      unsigned index = function.getNumArguments();
+      NamedAttrList attributes;
+      attributes.set(kStreamAttrName, builder.getUnitAttr());
+      if (failed(function.insertArgument(
+              index, LLVM::LLVMPointerType::get(function->getContext()),
+              attributes.getDictionary(function->getContext()),
+              function.getLoc())))
+        return signalPassFailure();
+      orderInto(function, function.getArgument(index));
+    }
+  }
+
+private:
+  void orderInto(func::FuncOp function, Value pointer);
+};
+
+} // namespace
+
+/// Whether the host does what the stream's work may touch, or calls code of
+/// which nothing is known here.
+static bool hostTakesPart(func::FuncOp function) {
+  // Device work is in functions of one block.
+  if (!function.getBody().hasOneBlock())
+    return true;
+  return function
+      ->walk([&](Operation *op) {
+        if (op == function || isa<GPUAsyncDialect>(op->getDialect()) ||
+            op->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
+          return WalkResult::advance();
+        return isa<CallOpInterface>(op) || !isMemoryEffectFree(op)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+/// Whether the memory is the device's alone. A copy to other memory may end in
+/// a host wait.
+static bool isDeviceMemory(Value memref) {
+  while (Operation *op = memref.getDefiningOp()) {
+    if (isa<AllocOp>(op))
+      return true;
+    if (auto window = dyn_cast<WindowOp>(op))
+      memref = window->getOperand(0);
+    else if (auto view = dyn_cast<ViewLikeOpInterface>(op))
+      memref = view.getViewSource();
+    else
+      return false;
+  }
+  return false;
+}
+
+/// The host's wait at the end of a function, if what it waits for can be left
+/// to the caller's stream; else null.
+static Operation *findLastWait(func::FuncOp function) {
+  bool copies =
+      function
+          ->walk([](Operation *op) {
+            auto copy = dyn_cast<MemcpyOp>(op);
+            bool leaves = (copy && !(isDeviceMemory(copy.getDestination()) &&
+                                     isDeviceMemory(copy.getSource()))) ||
+                          isa<HostRegisterOp, HostUnregisterOp>(op);
+            return leaves ? WalkResult::interrupt() : WalkResult::advance();
+          })
+          .wasInterrupted();
+  if (copies)
+    return nullptr;
+  Operation *op = function.front().getTerminator()->getPrevNode();
+  while (op && isa<StreamDestroyOp, EventDestroyOp>(op))
+    op = op->getPrevNode();
+  return isa_and_nonnull<StreamSynchronizeOp, EventSynchronizeOp>(op) ? op
+                                                                      : nullptr;
+}
+
+void TakeStream::orderInto(func::FuncOp function, Value pointer) {
+  SmallVector<StreamCreateOp> streams;
+  function->walk([&](StreamCreateOp op) { streams.push_back(op); });
+  bool waits = hostTakesPart(function);
+  if (streams.empty() && !waits)
+    return;
+
+  OpBuilder builder = OpBuilder::atBlockBegin(&function.front());
+  Location loc = function.getLoc();
+  Value stream = StreamExternalOp::create(
+      builder, loc, builder.getType<StreamType>(), pointer);
+  auto recordOn = [&](Value recorded) -> Value {
+    return EventRecordOp::create(builder, loc, builder.getType<EventType>(),
+                                 recorded);
+  };
+  Value begin = recordOn(stream);
+  if (waits) {
+    // All that the stream has been given is done before the host begins, and
+    // all of the function when it returns.
+    EventSynchronizeOp::create(builder, loc, begin);
+    EventDestroyOp::create(builder, loc, begin);
+    StreamDestroyOp::create(builder, loc, stream, /*idle=*/false);
+    return;
+  }
+  for (StreamCreateOp create : streams) {
+    builder.setInsertionPointAfter(create);
+    StreamWaitOp::create(builder, loc, create.getStream(), begin);
+  }
+  Operation *end = function.front().getTerminator();
+  builder.setInsertionPoint(end);
+  if (Operation *wait = findLastWait(function)) {
+    builder.setInsertionPoint(wait);
+    for (Value awaited : wait->getOperands()) {
+      if (isa<EventType>(awaited.getType())) {
+        StreamWaitOp::create(builder, loc, stream, awaited);
+        continue;
+      }
+      Value done = recordOn(awaited);
+      StreamWaitOp::create(builder, loc, stream, done);
+      EventDestroyOp::create(builder, loc, done);
+    }
+    // No host wait covers what the streams have.
+    for (Operation *op = wait; op != end; op = op->getNextNode())
+      if (auto destroy = dyn_cast<StreamDestroyOp>(op))
+        destroy.setIdle(false);
+    wait->erase();
+    builder.setInsertionPoint(end);
+  }
+  EventDestroyOp::create(builder, loc, begin);
+  StreamDestroyOp::create(builder, loc, stream, /*idle=*/false);
+}

@@ -1,0 +1,415 @@
+//===- Arguments.cpp - Python's objects as values of a call ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See Arguments.h.
+//===----------------------------------------------------------------------===//
+
+#include "Arguments.h"
+#include "Array.h"
+#include "DLPack.h"
+#include "Errors.h"
+#include "Types.h"
+
+#include <cstdlib>
+
+namespace binding {
+
+static PyObject *dlpackName, *dlpackDeviceName, *streamName;
+static PyObject *nothing;       ///< an empty tuple
+static PyObject *newestVersion; ///< {"max_version": (1, 1)}
+
+bool initArguments() {
+  dlpackName = PyUnicode_InternFromString("__dlpack__");
+  dlpackDeviceName = PyUnicode_InternFromString("__dlpack_device__");
+  streamName = PyUnicode_InternFromString("stream");
+  nothing = PyTuple_New(0);
+  newestVersion = Py_BuildValue("{s:(ii)}", "max_version", 1, 1);
+  return dlpackName && dlpackDeviceName && streamName && nothing &&
+         newestVersion;
+}
+
+//===----------------------------------------------------------------------===//
+// Where a program runs
+//===----------------------------------------------------------------------===//
+
+Place::Place(gpuasync_executable *executable)
+    : device(gpuasync_executable_device(executable)),
+      kind(device.substr(0, device.find(':'))),
+      context(gpuasync_executable_context(executable)) {
+  dlpackType = kind == "cuda"  ? dlpack::Cuda
+               : kind == "hip" ? dlpack::Rocm
+                               : dlpack::Cpu;
+  dlpackHostType = kind == "cuda"  ? dlpack::CudaHost
+                   : kind == "hip" ? dlpack::RocmHost
+                                   : dlpack::Cpu;
+  gpuasync_context_retain(context);
+}
+
+Place::~Place() {
+  gpuasync_context_stream_destroy(stream);
+  gpuasync_context_release(context);
+}
+
+PyObject *Place::dlpackStream(void *native) const {
+  // CUDA's default stream has a number of its own there.
+  return native || dlpackType != dlpack::Cuda ? PyLong_FromVoidPtr(native)
+                                              : PyLong_FromLong(1);
+}
+
+gpuasync_stream *Place::arrivals() {
+  if (!stream) {
+    gpuasync::Status status(gpuasync_context_stream_create(context, &stream));
+    if (!status.ok())
+      raise(Error::Call, status);
+  }
+  return stream;
+}
+
+//===----------------------------------------------------------------------===//
+// Arguments
+//===----------------------------------------------------------------------===//
+
+/// Which object of which call an exception is about.
+struct Arguments::Refusal {
+  const gpuasync_parameter &parameter;
+  const char *function, *what;
+  size_t index;
+
+  std::string where() const {
+    return std::string("@") + function + ": " + what + " " +
+           std::to_string(index) + " of " + parameter.text + ": ";
+  }
+  bool operator()(const std::string &why) const {
+    raise(Error::Argument, GPUASYNC_INVALID_ARGUMENT, where() + why);
+    return false;
+  }
+  /// Puts where it was before the message of the exception that is raised.
+  bool again() const {
+    PyObject *type, *error, *trace;
+    PyErr_Fetch(&type, &error, &trace);
+    PyErr_NormalizeException(&type, &error, &trace);
+    Ref owned[] = {Ref(type), Ref(error), Ref(trace)};
+    Ref text(PyObject_Str(error));
+    const char *said =
+        text ? PyUnicode_AsUTF8AndSize(text.get(), nullptr) : nullptr;
+    PyErr_Clear();
+    return (*this)(said ? said : "no such value");
+  }
+};
+
+Arguments::Arguments(size_t capacity, std::optional<CallersStream> stream)
+    : stream(stream) {
+  if (capacity <= few)
+    return;
+  manyValues.reset(new gpuasync_value[capacity]);
+  manyHolds.reset(new Hold[capacity]);
+  value = manyValues.get();
+  hold = manyHolds.get();
+}
+
+Arguments::~Arguments() {
+  for (size_t i = 0; i < count; ++i) {
+    if (hold[i].kept == Kept::Object)
+      Py_DECREF(hold[i].object);
+    else if (hold[i].kept == Kept::Buffer)
+      PyBuffer_Release(&hold[i].view);
+  }
+}
+
+/// A rank above the most is kept for the call to refuse.
+static bool fitsRank(int64_t rank) { return rank <= GPUASYNC_MAX_RANK; }
+
+static std::string typeOf(PyObject *object) {
+  Ref name(PyObject_GetAttrString(reinterpret_cast<PyObject *>(Py_TYPE(object)),
+                                  "__name__"));
+  const char *text =
+      name ? PyUnicode_AsUTF8AndSize(name.get(), nullptr) : nullptr;
+  if (!text)
+    PyErr_Clear();
+  return text ? text : "object";
+}
+
+bool Arguments::addNumber(PyObject *object, uint32_t type,
+                          const Refusal &refuse) {
+  Hold &held = hold[count];
+  held.kept = Kept::Nothing;
+  if (!writeNumber(type, object, held.number))
+    return refuse.again();
+  value[count] = gpuasync_value_make(held.number, type, 0, nullptr);
+  ++count;
+  return true;
+}
+
+bool Arguments::addBuffer(PyObject *object, bool written,
+                          const Refusal &refuse) {
+  Hold &held = hold[count];
+  int flags = written ? PyBUF_RECORDS : PyBUF_RECORDS_RO;
+  if (PyObject_GetBuffer(object, &held.view, flags) < 0) {
+    if (!written)
+      return false;
+    // Is it read-only, or no buffer at all?
+    PyObject *type, *error, *trace;
+    PyErr_Fetch(&type, &error, &trace);
+    if (PyObject_GetBuffer(object, &held.view, PyBUF_RECORDS_RO) < 0) {
+      PyErr_Clear();
+      PyErr_Restore(type, error, trace);
+      return false;
+    }
+    bool readOnly = held.view.readonly;
+    PyBuffer_Release(&held.view);
+    if (!readOnly) {
+      PyErr_Restore(type, error, trace);
+      return false;
+    }
+    Ref owned[] = {Ref(type), Ref(error), Ref(trace)};
+    return refuse("the function may write it, but the array is read-only; "
+                  "pass a copy (numpy.array(a))");
+  }
+  const Py_buffer &view = held.view;
+  auto fail = [&](const std::string &why) {
+    std::string text = why;
+    PyBuffer_Release(&held.view);
+    return refuse(text);
+  };
+  uint32_t type = typeOfFormat(view.format, view.itemsize);
+  if (!type)
+    return fail(std::string("elements of the format '") +
+                (view.format ? view.format : "") + "' and " +
+                std::to_string(view.itemsize) +
+                " bytes are none of a program's; convert them (a.astype)");
+  gpuasync_value &made = value[count];
+  made.data = view.buf;
+  made.type = type;
+  made.rank = uint32_t(view.ndim);
+  made.device = GPUASYNC_HOST;
+  made.reserved = 0;
+  made.owner = nullptr;
+  uint64_t expected = uint64_t(view.itemsize);
+  if (fitsRank(view.ndim))
+    for (int i = view.ndim; i-- > 0;) {
+      made.shape[i] = view.shape ? view.shape[i] : view.len / view.itemsize;
+      int64_t stride = view.strides ? view.strides[i] : int64_t(expected);
+      if (stride % view.itemsize)
+        return fail("the stride of " + std::to_string(stride) +
+                    " bytes is no multiple of the element's size; pass a copy "
+                    "(numpy.ascontiguousarray(a))");
+      made.strides[i] = stride / view.itemsize;
+      expected *= uint64_t(made.shape[i]);
+    }
+  held.kept = Kept::Buffer;
+  ++count;
+  return true;
+}
+
+/// The capsule of an object; null after an error.
+static Ref takeCapsule(PyObject *object, PyObject *stream) {
+  Ref method(PyObject_GetAttr(object, dlpackName));
+  if (!method)
+    return Ref();
+  Ref options =
+      stream ? Ref(PyDict_Copy(newestVersion)) : Ref::of(newestVersion);
+  if (!options ||
+      (stream && PyDict_SetItem(options.get(), streamName, stream) < 0))
+    return Ref();
+  Ref capsule(PyObject_Call(method.get(), nothing, options.get()));
+  if (capsule || !PyErr_ExceptionMatches(PyExc_TypeError))
+    return capsule;
+  // A producer of before version 1 does not know max_version.
+  PyErr_Clear();
+  Ref older(PyDict_New());
+  if (!older || (stream && PyDict_SetItem(older.get(), streamName, stream) < 0))
+    return Ref();
+  return Ref(PyObject_Call(method.get(), nothing, older.get()));
+}
+
+/// The capsule stays the producer's: who drops it last calls its deleter, with
+/// the GIL, as Python does with any object.
+bool Arguments::addDLPack(PyObject *object, bool written, Place &place,
+                          const Refusal &refuse) {
+  Ref device(PyObject_CallMethodObjArgs(object, dlpackDeviceName, nullptr));
+  int deviceType = 0, deviceNumber = 0;
+  if (!device || !PyTuple_Check(device.get()) ||
+      PyTuple_Size(device.get()) != 2)
+    return PyErr_Occurred() ? refuse.again()
+                            : refuse("its __dlpack_device__ gives no tuple of "
+                                     "two integers");
+  deviceType = int(PyLong_AsLong(PyTuple_GetItem(device.get(), 0)));
+  deviceNumber = int(PyLong_AsLong(PyTuple_GetItem(device.get(), 1)));
+  if (PyErr_Occurred())
+    return refuse.again();
+  bool host = deviceType == dlpack::Cpu || deviceType == place.dlpackHostType;
+  bool managed =
+      deviceType == dlpack::CudaManaged && place.dlpackType == dlpack::Cuda;
+  bool onDevice = !host && (deviceType == place.dlpackType || managed);
+  if (!host && !onDevice)
+    return refuse("the array is on a device that the program does not run on, "
+                  "which is " +
+                  place.name() +
+                  "; move it to the host, or compile for the array's device");
+  Ref number;
+  if (onDevice && stream) {
+    number = Ref(place.dlpackStream(stream->native));
+  } else if (onDevice) {
+    gpuasync_stream *arrivals = place.arrivals();
+    if (!arrivals)
+      return false;
+    number = Ref(place.dlpackStream(gpuasync_context_stream_native(arrivals)));
+  }
+  if (onDevice && !number)
+    return false;
+  Ref capsule = takeCapsule(object, number.get());
+  if (!capsule)
+    return refuse.again();
+  const dlpack::Tensor *tensor = nullptr;
+  bool readOnly = false;
+  if (PyCapsule_IsValid(capsule.get(), dlpack::versionedName)) {
+    auto *versioned = static_cast<dlpack::VersionedTensor *>(
+        PyCapsule_GetPointer(capsule.get(), dlpack::versionedName));
+    if (versioned->major != 1)
+      return refuse("its __dlpack__ gives version " +
+                    std::to_string(versioned->major) +
+                    " of DLPack, and 1 is known");
+    tensor = &versioned->tensor;
+    readOnly = versioned->flags & dlpack::readOnlyFlag;
+  } else if (PyCapsule_IsValid(capsule.get(), dlpack::name)) {
+    tensor = &static_cast<dlpack::ManagedTensor *>(
+                  PyCapsule_GetPointer(capsule.get(), dlpack::name))
+                  ->tensor;
+  } else {
+    return refuse("its __dlpack__ gives no capsule of DLPack's");
+  }
+  if (written && readOnly)
+    return refuse("the function may write it, but the array is read-only; "
+                  "pass a copy");
+  uint32_t type = typeOfDLPack(tensor->type);
+  if (!type)
+    return refuse("elements of DLPack's type code " +
+                  std::to_string(tensor->type.code) + " with " +
+                  std::to_string(tensor->type.bits) + " bits and " +
+                  std::to_string(tensor->type.lanes) +
+                  " lanes are none of a program's; convert them");
+  if (tensor->rank < 0 || (tensor->rank > 0 && !tensor->shape))
+    return refuse("its __dlpack__ gives no shape");
+  gpuasync_value &made = value[count];
+  made.data = static_cast<char *>(tensor->data) + tensor->byteOffset;
+  made.type = type;
+  made.rank = uint32_t(tensor->rank);
+  made.device = onDevice ? deviceNumber : GPUASYNC_HOST;
+  made.reserved = 0;
+  made.owner = nullptr;
+  uint64_t expected = 1;
+  if (fitsRank(tensor->rank))
+    for (int i = tensor->rank; i-- > 0;) {
+      made.shape[i] = tensor->shape[i];
+      made.strides[i] =
+          tensor->strides ? tensor->strides[i] : int64_t(expected);
+      expected *= uint64_t(made.shape[i]);
+    }
+  arriving |= onDevice && !stream;
+  hold[count].kept = Kept::Object;
+  hold[count].object = capsule.release();
+  ++count;
+  return true;
+}
+
+/// Of an array of NumPy's with elements bf16 (package ml_dtypes), which neither
+/// buffers nor its DLPack know, the integers in the same memory; else null.
+static Ref asIntegers(PyObject *object) {
+  if (!PyObject_HasAttrString(object, "__array_interface__"))
+    return Ref();
+  Ref dtype(PyObject_GetAttrString(object, "dtype"));
+  Ref name(dtype ? PyObject_GetAttrString(dtype.get(), "name") : nullptr);
+  const char *text = name && PyUnicode_Check(name.get())
+                         ? PyUnicode_AsUTF8AndSize(name.get(), nullptr)
+                         : nullptr;
+  Ref view;
+  if (text && std::string(text) == "bfloat16")
+    view = Ref(PyObject_CallMethod(object, "view", "s", "uint16"));
+  PyErr_Clear();
+  return view;
+}
+
+bool Arguments::add(PyObject *object, const gpuasync_parameter &parameter,
+                    bool written, Place &place, const char *function,
+                    const char *what) {
+  Refusal refuse{parameter, function, what, count};
+  if (parameter.kind == GPUASYNC_KIND_NUMBER)
+    return addNumber(object, parameter.type, refuse);
+  if (isArray(object)) {
+    auto *array = reinterpret_cast<Array *>(object);
+    value[count] = array->value;
+    value[count].owner = nullptr;
+    if (array->value.device != GPUASYNC_HOST &&
+        array->deviceType != place.dlpackType)
+      return refuse("the array is on another device than the program, which "
+                    "runs on " +
+                    place.name());
+    if (array->pending && (!stream || stream->native != array->pending->native))
+      return refuse("the array is still being written on another stream; give "
+                    "the call that stream, or synchronize it and take the "
+                    "array by DLPack");
+    Py_INCREF(object);
+    hold[count].kept = Kept::Object;
+    hold[count].object = object;
+    ++count;
+    return true;
+  }
+  if (parameter.rank == 0 && !written &&
+      (PyFloat_Check(object) || PyLong_Check(object) ||
+       PyObject_TypeCheck(object, &PyComplex_Type)))
+    return addNumber(object, parameter.type, refuse);
+  if (PyObject_CheckBuffer(object)) {
+    if (addBuffer(object, written, refuse))
+      return true;
+    PyObject *type, *error, *trace;
+    PyErr_Fetch(&type, &error, &trace);
+    Ref integers;
+    if (parameter.type == GPUASYNC_TYPE_BF16)
+      integers = asIntegers(object);
+    if (integers && PyObject_CheckBuffer(integers.get())) {
+      Ref owned[] = {Ref(type), Ref(error), Ref(trace)};
+      if (!addBuffer(integers.get(), written, refuse))
+        return false;
+      value[count - 1].type = GPUASYNC_TYPE_BF16;
+      return true;
+    }
+    PyErr_Restore(type, error, trace);
+  }
+  // An error of ours is about the array, any other about the protocol.
+  if (PyErr_Occurred() && !PyErr_ExceptionMatches(PyExc_BufferError) &&
+      PyErr_ExceptionMatches(errorClass()))
+    return false;
+  PyObject *type, *error, *trace;
+  PyErr_Fetch(&type, &error, &trace);
+  bool hasDLPack = PyObject_HasAttr(object, dlpackName) &&
+                   PyObject_HasAttr(object, dlpackDeviceName);
+  if (hasDLPack) {
+    Ref owned[] = {Ref(type), Ref(error), Ref(trace)};
+    return addDLPack(object, written, place, refuse);
+  }
+  if (type) {
+    PyErr_Restore(type, error, trace);
+    return refuse.again();
+  }
+  return refuse("given a " + typeOf(object) +
+                ", expected an array; numpy.asarray(x, \"" +
+                elementType(parameter.type)->numpy + "\") makes one");
+}
+
+bool Arguments::arrive(Place &place) {
+  if (!arriving)
+    return true;
+  gpuasync_stream *stream = place.arrivals();
+  if (!stream)
+    return false;
+  gpuasync::Status status = [stream] {
+    WithoutGil free;
+    return gpuasync::Status(gpuasync_context_stream_synchronize(stream));
+  }();
+  if (!status.ok())
+    raise(Error::Call, status);
+  return status.ok();
+}
+
+} // namespace binding

@@ -1,0 +1,113 @@
+//===- Arguments.h - Python's objects as values of a call -------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Arrays by the buffer protocol, else by DLPack; numbers; never a copy of an
+// array. What keeps the memory is held until the values go.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_PYTHON_BINDING_ARGUMENTS_H
+#define GPUASYNC_PYTHON_BINDING_ARGUMENTS_H
+
+#include "Python.h"
+
+#include "GPUAsync-C/GPUAsync.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace binding {
+
+/// The device of an executable, and how its arrays get there.
+class Place {
+public:
+  explicit Place(gpuasync_executable *executable);
+  ~Place();
+  Place(const Place &) = delete;
+  Place &operator=(const Place &) = delete;
+
+  bool isCpu() const { return kind == "cpu"; }
+  const std::string &name() const { return device; }
+  /// A stream that producers of arrays on the device make wait for their work;
+  /// null after an error. Made at the first use, with the GIL.
+  gpuasync_stream *arrivals();
+  /// What DLPack calls a stream; null after an error.
+  PyObject *dlpackStream(void *native) const;
+
+  int32_t dlpackType = 0, dlpackHostType = 0; ///< dlpack::DeviceType
+
+private:
+  std::string device, kind;
+  gpuasync_context *context;
+  gpuasync_stream *stream = nullptr;
+};
+
+/// A caller's stream, which a call is ordered into: the vendor's handle, null
+/// for the default stream.
+struct CallersStream {
+  void *native = nullptr;
+};
+
+/// Values in a row, and what keeps their memory.
+class Arguments {
+public:
+  /// Room for `capacity` values, for a call on `stream` or, without one, for a
+  /// call that waits.
+  Arguments(size_t capacity, std::optional<CallersStream> stream);
+  /// With the GIL.
+  ~Arguments();
+  Arguments(const Arguments &) = delete;
+  Arguments &operator=(const Arguments &) = delete;
+
+  /// Adds an object as the value of a parameter: `what` ("argument 1 of @main")
+  /// is for messages. With `written` read-only arrays are refused. False after
+  /// an error.
+  bool add(PyObject *object, const gpuasync_parameter &parameter, bool written,
+           Place &place, const char *function, const char *what);
+  /// Adds nothing in a value's place.
+  void skip() {
+    value[count].data = nullptr;
+    hold[count++].kept = Kept::Nothing;
+  }
+  /// Waits for work of producers on the device, without the GIL. False after an
+  /// error.
+  bool arrive(Place &place);
+
+  const gpuasync_value *values() const { return value; }
+  gpuasync_value &last() { return value[count - 1]; }
+  size_t size() const { return count; }
+
+private:
+  enum class Kept : uint8_t { Nothing, Object, Buffer };
+  struct Hold {
+    Kept kept;
+    PyObject *object;
+    Py_buffer view;
+    alignas(16) char number[16];
+  };
+  struct Refusal;
+
+  bool addBuffer(PyObject *object, bool written, const Refusal &refuse);
+  bool addDLPack(PyObject *object, bool written, Place &place,
+                 const Refusal &refuse);
+  bool addNumber(PyObject *object, uint32_t type, const Refusal &refuse);
+
+  static constexpr size_t few = 8;
+  size_t count = 0;
+  std::optional<CallersStream> stream;
+  bool arriving = false;
+  gpuasync_value fewValues[few];
+  Hold fewHolds[few];
+  std::unique_ptr<gpuasync_value[]> manyValues;
+  std::unique_ptr<Hold[]> manyHolds;
+  gpuasync_value *value = fewValues;
+  Hold *hold = fewHolds;
+};
+
+/// Makes what conversions need. False after an error.
+bool initArguments();
+
+} // namespace binding
+
+#endif // GPUASYNC_PYTHON_BINDING_ARGUMENTS_H

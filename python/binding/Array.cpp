@@ -1,0 +1,515 @@
+//===- Array.cpp - The arrays that calls return ---------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See Array.h.
+//===----------------------------------------------------------------------===//
+
+#include "Array.h"
+#include "DLPack.h"
+#include "Types.h"
+
+#include <cstring>
+#include <new>
+
+namespace binding {
+
+static_assert(sizeof(Py_ssize_t) == sizeof(int64_t),
+              "shapes are lent to the buffer protocol");
+
+//===----------------------------------------------------------------------===//
+// Storage
+//===----------------------------------------------------------------------===//
+
+/// Set at the beginning of finalisation, after which no thread gets the GIL.
+static std::atomic<bool> finalising{false};
+
+static PyObject *beginFinalisation(PyObject *, PyObject *) {
+  finalising.store(true);
+  Py_RETURN_NONE;
+}
+
+Storage::Storage(const gpuasync_value &value,
+                 std::shared_ptr<Arguments> arguments, PyObject *program)
+    : owned(value), arguments(std::move(arguments)), program(program) {
+  Py_XINCREF(program);
+}
+
+Storage::~Storage() {
+  Py_XDECREF(program);
+  gpuasync_value_release(&owned);
+}
+
+void Storage::release() {
+  if (references.fetch_sub(1, std::memory_order_acq_rel) != 1)
+    return;
+  if (!arguments && !program) {
+    delete this;
+    return;
+  }
+  // What Python owns is given back with the GIL; a process that ends keeps it.
+  if (finalising.load())
+    return;
+  PyGILState_STATE state = PyGILState_Ensure();
+  delete this;
+  PyGILState_Release(state);
+}
+
+//===----------------------------------------------------------------------===//
+// The type
+//===----------------------------------------------------------------------===//
+
+static PyTypeObject *arrayType;
+
+bool isArray(PyObject *object) { return Py_TYPE(object) == arrayType; }
+
+static Array *cast(PyObject *object) {
+  return reinterpret_cast<Array *>(object);
+}
+
+PyObject *makeArray(Storage *storage, const gpuasync_value &value,
+                    int32_t deviceType, std::optional<CallersStream> pending) {
+  Array *self = PyObject_New(Array, arrayType);
+  if (!self) {
+    storage->release();
+    return nullptr;
+  }
+  self->storage = storage;
+  self->value = value;
+  self->deviceType = deviceType;
+  new (&self->pending) std::optional<CallersStream>(pending);
+  Py_ssize_t bytes = elementType(value.type)->bytes;
+  for (uint32_t i = 0; i < value.rank; ++i)
+    self->byteStrides[i] = value.strides[i] * bytes;
+  return reinterpret_cast<PyObject *>(self);
+}
+
+static void dealloc(PyObject *object) {
+  Array *self = cast(object);
+  self->storage->release();
+  freeObject(self);
+}
+
+static int64_t countElements(const gpuasync_value &value) {
+  int64_t count = 1;
+  for (uint32_t i = 0; i < value.rank; ++i)
+    count *= value.shape[i];
+  return count;
+}
+
+/// Whether the elements follow each other, the last dimension fastest, or with
+/// `columns` the first.
+static bool isContiguous(const gpuasync_value &value, bool columns) {
+  if (!countElements(value))
+    return true;
+  int64_t expected = 1;
+  for (uint32_t n = 0; n < value.rank; ++n) {
+    uint32_t i = columns ? n : value.rank - 1 - n;
+    if (value.shape[i] > 1 && value.strides[i] != expected)
+      return false;
+    expected *= value.shape[i];
+  }
+  return true;
+}
+
+static bool isOnHost(const Array *self) {
+  return self->value.device == GPUASYNC_HOST;
+}
+
+//===----------------------------------------------------------------------===//
+// The buffer protocol
+//===----------------------------------------------------------------------===//
+
+static int getBuffer(PyObject *object, Py_buffer *view, int flags) {
+  Array *self = cast(object);
+  const gpuasync_value &value = self->value;
+  const ElementType &element = *elementType(value.type);
+  const char *refused = nullptr;
+  bool rows = isContiguous(value, false), columns = isContiguous(value, true);
+  auto asks = [flags](int what) { return (flags & what) == what; };
+  if (!isOnHost(self))
+    refused = "the array is on the device; take it by DLPack "
+              "(torch.from_dlpack, cupy.from_dlpack)";
+  else if (!element.format && asks(PyBUF_FORMAT))
+    refused = "buffers have no format for bf16; numpy() gives an array of "
+              "ml_dtypes.bfloat16, and __dlpack__ knows the type";
+  else if ((asks(PyBUF_C_CONTIGUOUS) && !rows) ||
+           (asks(PyBUF_F_CONTIGUOUS) && !columns) ||
+           (asks(PyBUF_ANY_CONTIGUOUS) && !rows && !columns) ||
+           (!asks(PyBUF_STRIDES) && !rows))
+    refused = "the array's elements do not follow each other as asked for; "
+              "numpy.ascontiguousarray(a) copies it";
+  if (refused) {
+    PyErr_SetString(PyExc_BufferError, refused);
+    view->obj = nullptr;
+    return -1;
+  }
+  Py_INCREF(object);
+  view->obj = object;
+  view->buf = value.data;
+  view->itemsize = element.bytes;
+  view->len = countElements(value) * element.bytes;
+  view->readonly = 0;
+  view->ndim = int(value.rank);
+  view->format =
+      asks(PyBUF_FORMAT) ? const_cast<char *>(element.format) : nullptr;
+  view->shape =
+      asks(PyBUF_ND)
+          ? reinterpret_cast<Py_ssize_t *>(const_cast<int64_t *>(value.shape))
+          : nullptr;
+  view->strides = asks(PyBUF_STRIDES) ? self->byteStrides : nullptr;
+  view->suboffsets = nullptr;
+  view->internal = nullptr;
+  return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// DLPack
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// What a consumer of DLPack holds: one of the two, and a reference of storage.
+template <typename Managed>
+struct Export {
+  Managed managed;
+  Storage *storage;
+  int64_t shape[GPUASYNC_MAX_RANK], strides[GPUASYNC_MAX_RANK];
+};
+
+} // namespace
+
+/// The consumer's, on any thread.
+template <typename Managed>
+static void deleteExport(Managed *managed) {
+  auto *exported = static_cast<Export<Managed> *>(managed->context);
+  exported->storage->release();
+  delete exported;
+}
+
+/// A capsule that nobody took.
+template <typename Managed>
+static void destroyCapsule(PyObject *capsule, const char *name) {
+  if (!PyCapsule_IsValid(capsule, name))
+    return;
+  auto *managed = static_cast<Managed *>(PyCapsule_GetPointer(capsule, name));
+  managed->deleter(managed);
+}
+
+template <typename Managed>
+static PyObject *exportArray(Array *self, const char *name,
+                             PyCapsule_Destructor destructor) {
+  auto *exported = new (std::nothrow) Export<Managed>();
+  if (!exported)
+    return PyErr_NoMemory();
+  const gpuasync_value &value = self->value;
+  std::memcpy(exported->shape, value.shape, sizeof(value.shape));
+  std::memcpy(exported->strides, value.strides, sizeof(value.strides));
+  Managed &managed = exported->managed;
+  managed.context = exported;
+  managed.deleter = deleteExport<Managed>;
+  dlpack::Tensor &tensor = managed.tensor;
+  tensor.data = value.data;
+  tensor.device = {self->deviceType, isOnHost(self) ? 0 : value.device};
+  tensor.rank = int32_t(value.rank);
+  tensor.type = elementType(value.type)->dlpack;
+  tensor.shape = exported->shape;
+  tensor.strides = exported->strides;
+  self->storage->retain();
+  exported->storage = self->storage;
+  PyObject *capsule = PyCapsule_New(&managed, name, destructor);
+  if (!capsule)
+    deleteExport(&managed);
+  return capsule;
+}
+
+static PyObject *toDLPack(PyObject *object, PyObject *args, PyObject *kwargs) {
+  static const char *const keywords[] = {"stream", "max_version", "dl_device",
+                                         "copy", nullptr};
+  PyObject *stream = Py_None, *version = Py_None, *device = Py_None,
+           *copy = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$OOOO:__dlpack__",
+                                   const_cast<char **>(keywords), &stream,
+                                   &version, &device, &copy))
+    return nullptr;
+  Array *self = cast(object);
+  // Without a stream the call that made the array has waited for its work: any
+  // stream may read it at once.
+  if (isOnHost(self) && stream != Py_None) {
+    PyErr_SetString(PyExc_ValueError,
+                    "the array is in host memory, which has no streams: "
+                    "stream must be None");
+    return nullptr;
+  }
+  if (self->pending) {
+    // Numbers 0 and 1, and None, are the default stream; -1 asks for no order.
+    void *native = stream == Py_None ? nullptr : PyLong_AsVoidPtr(stream);
+    if (PyErr_Occurred())
+      return nullptr;
+    if (native == reinterpret_cast<void *>(1))
+      native = nullptr;
+    if (native != self->pending->native &&
+        native != reinterpret_cast<void *>(-1)) {
+      PyErr_SetString(PyExc_BufferError,
+                      "the array is still being written on the stream that "
+                      "its call was given; take it on that stream");
+      return nullptr;
+    }
+  }
+  if (copy == Py_True) {
+    PyErr_SetString(PyExc_BufferError,
+                    "__dlpack__ makes no copies; copy what it gives");
+    return nullptr;
+  }
+  if (device != Py_None) {
+    int type = 0, id = 0;
+    if (!PyTuple_Check(device) || !PyArg_ParseTuple(device, "ii", &type, &id))
+      return PyErr_Occurred()
+                 ? nullptr
+                 : (PyErr_SetString(PyExc_TypeError,
+                                    "dl_device is a tuple of two integers"),
+                    nullptr);
+    if (type != self->deviceType ||
+        id != (isOnHost(self) ? 0 : self->value.device)) {
+      PyErr_SetString(PyExc_BufferError,
+                      "__dlpack__ moves nothing to another device; copy the "
+                      "array there");
+      return nullptr;
+    }
+  }
+  int major = 0, minor = 0;
+  if (version != Py_None &&
+      (!PyTuple_Check(version) ||
+       !PyArg_ParseTuple(version, "ii", &major, &minor))) {
+    if (!PyErr_Occurred())
+      PyErr_SetString(PyExc_TypeError,
+                      "max_version is a tuple of two integers");
+    return nullptr;
+  }
+  if (major < 1)
+    return exportArray<dlpack::ManagedTensor>(
+        self, dlpack::name, [](PyObject *capsule) {
+          destroyCapsule<dlpack::ManagedTensor>(capsule, dlpack::name);
+        });
+  PyObject *capsule = exportArray<dlpack::VersionedTensor>(
+      self, dlpack::versionedName, [](PyObject *capsule) {
+        destroyCapsule<dlpack::VersionedTensor>(capsule, dlpack::versionedName);
+      });
+  if (capsule) {
+    auto *managed = static_cast<dlpack::VersionedTensor *>(
+        PyCapsule_GetPointer(capsule, dlpack::versionedName));
+    managed->major = 1;
+    managed->minor = 0;
+  }
+  return capsule;
+}
+
+static PyObject *dlpackDevice(PyObject *object, PyObject *) {
+  Array *self = cast(object);
+  return Py_BuildValue("(ii)", int(self->deviceType),
+                       isOnHost(self) ? 0 : int(self->value.device));
+}
+
+//===----------------------------------------------------------------------===//
+// Its other members
+//===----------------------------------------------------------------------===//
+
+static PyObject *tupleOf(const int64_t *numbers, uint32_t count) {
+  Ref tuple(PyTuple_New(count));
+  for (uint32_t i = 0; tuple && i < count; ++i) {
+    PyObject *number = PyLong_FromLongLong(numbers[i]);
+    if (!number || PyTuple_SetItem(tuple.get(), i, number) < 0)
+      return nullptr;
+  }
+  return tuple.release();
+}
+
+static PyObject *getShape(PyObject *object, void *) {
+  return tupleOf(cast(object)->value.shape, cast(object)->value.rank);
+}
+
+static PyObject *getStrides(PyObject *object, void *) {
+  return tupleOf(cast(object)->value.strides, cast(object)->value.rank);
+}
+
+static PyObject *getDType(PyObject *object, void *) {
+  return PyUnicode_FromString(elementType(cast(object)->value.type)->name);
+}
+
+static PyObject *getRank(PyObject *object, void *) {
+  return PyLong_FromUnsignedLong(cast(object)->value.rank);
+}
+
+static PyObject *getBytes(PyObject *object, void *) {
+  const gpuasync_value &value = cast(object)->value;
+  return PyLong_FromLongLong(countElements(value) *
+                             elementType(value.type)->bytes);
+}
+
+static PyObject *view(PyObject *object, PyObject *dtype) {
+  Array *self = cast(object);
+  const char *name = PyUnicode_Check(dtype)
+                         ? PyUnicode_AsUTF8AndSize(dtype, nullptr)
+                         : nullptr;
+  if (PyErr_Occurred())
+    return nullptr;
+  uint32_t type = name ? typeOfName(name) : 0;
+  if (!type ||
+      elementType(type)->bytes != elementType(self->value.type)->bytes) {
+    PyErr_Format(PyExc_ValueError,
+                 "view: expected the name of a type of %d bytes, as %s is, "
+                 "given %R",
+                 int(elementType(self->value.type)->bytes),
+                 elementType(self->value.type)->name, dtype);
+    return nullptr;
+  }
+  gpuasync_value value = self->value;
+  value.type = type;
+  self->storage->retain();
+  return makeArray(self->storage, value, self->deviceType, self->pending);
+}
+
+static PyObject *toNumPy(PyObject *object, PyObject *) {
+  Ref numpy(PyImport_ImportModule("numpy"));
+  if (!numpy)
+    return nullptr;
+  if (elementType(cast(object)->value.type)->format)
+    return PyObject_CallMethod(numpy.get(), "asarray", "O", object);
+  Ref types(PyImport_ImportModule("ml_dtypes"));
+  if (!types)
+    return nullptr;
+  Ref name(PyUnicode_FromString("ui16"));
+  Ref integers(name ? view(object, name.get()) : nullptr);
+  Ref array(integers ? PyObject_CallMethod(numpy.get(), "asarray", "O",
+                                           integers.get())
+                     : nullptr);
+  Ref type(array ? PyObject_GetAttrString(types.get(), "bfloat16") : nullptr);
+  return type ? PyObject_CallMethod(array.get(), "view", "O", type.get())
+              : nullptr;
+}
+
+/// What NumPy calls where the buffer protocol does not serve.
+static PyObject *asNumPy(PyObject *object, PyObject *args, PyObject *kwargs) {
+  static const char *const keywords[] = {"dtype", "copy", nullptr};
+  PyObject *dtype = Py_None, *copy = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|OO:__array__",
+                                   const_cast<char **>(keywords), &dtype,
+                                   &copy))
+    return nullptr;
+  Ref array(toNumPy(object, nullptr));
+  if (!array)
+    return nullptr;
+  if (dtype == Py_None)
+    return copy == Py_True ? PyObject_CallMethod(array.get(), "copy", nullptr)
+                           : array.release();
+  return PyObject_CallMethod(array.get(), "astype", "O", dtype);
+}
+
+static PyObject *item(PyObject *object, PyObject *) {
+  Array *self = cast(object);
+  if (!isOnHost(self) || countElements(self->value) != 1) {
+    PyErr_SetString(PyExc_ValueError,
+                    "only an array of one element in host memory is a number");
+    return nullptr;
+  }
+  return readNumber(self->value.type, self->value.data);
+}
+
+static PyObject *toFloat(PyObject *object) {
+  Ref number(item(object, nullptr));
+  return number ? PyNumber_Float(number.get()) : nullptr;
+}
+
+static PyObject *toInt(PyObject *object) {
+  Ref number(item(object, nullptr));
+  return number ? PyNumber_Long(number.get()) : nullptr;
+}
+
+static int toBool(PyObject *object) {
+  Ref number(item(object, nullptr));
+  return number ? PyObject_IsTrue(number.get()) : -1;
+}
+
+static Py_ssize_t length(PyObject *object) {
+  const gpuasync_value &value = cast(object)->value;
+  if (value.rank)
+    return value.shape[0];
+  PyErr_SetString(PyExc_TypeError, "an array without dimensions has no length");
+  return -1;
+}
+
+static PyObject *repr(PyObject *object) {
+  Ref shape(getShape(object, nullptr));
+  if (!shape)
+    return nullptr;
+  return PyUnicode_FromFormat("<gpu_async.Array %s %R>",
+                              elementType(cast(object)->value.type)->name,
+                              shape.get());
+}
+
+static PyMethodDef methods[] = {
+    {"__dlpack__",
+     reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(toDLPack)),
+     METH_VARARGS | METH_KEYWORDS,
+     "__dlpack__(*, stream=None, max_version=None, dl_device=None, "
+     "copy=None)\n--\n\nThe array for a consumer of DLPack, without a copy."},
+    {"__dlpack_device__", dlpackDevice, METH_NOARGS,
+     "DLPack's device type and number."},
+    {"__array__",
+     reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(asNumPy)),
+     METH_VARARGS | METH_KEYWORDS, "The elements for NumPy."},
+    {"numpy", toNumPy, METH_NOARGS,
+     "numpy()\n--\n\nThe array for NumPy, without a copy; bf16 needs the "
+     "package ml_dtypes."},
+    {"view", view, METH_O,
+     "view(dtype)\n--\n\nThe same memory with elements of another type of as "
+     "many bytes."},
+    {"item", item, METH_NOARGS,
+     "item()\n--\n\nThe element of an array of one, as Python's number."},
+    {nullptr, nullptr, 0, nullptr}};
+
+static PyGetSetDef members[] = {
+    {"shape", getShape, nullptr, "The sizes of the dimensions.", nullptr},
+    {"strides", getStrides, nullptr, "In elements.", nullptr},
+    {"dtype", getDType, nullptr, "MLIR's name of the element type: \"f32\".",
+     nullptr},
+    {"ndim", getRank, nullptr, "The number of dimensions.", nullptr},
+    {"nbytes", getBytes, nullptr, "Bytes of all elements.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+static PyType_Slot slots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void *>(dealloc)},
+    {Py_tp_repr, reinterpret_cast<void *>(repr)},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, members},
+    {Py_bf_getbuffer, reinterpret_cast<void *>(getBuffer)},
+    {Py_nb_float, reinterpret_cast<void *>(toFloat)},
+    {Py_nb_int, reinterpret_cast<void *>(toInt)},
+    {Py_nb_bool, reinterpret_cast<void *>(toBool)},
+    {Py_mp_length, reinterpret_cast<void *>(length)},
+    {Py_tp_doc,
+     const_cast<char *>(
+         "An array that a call returned. NumPy (numpy(), numpy.asarray) and "
+         "consumers of DLPack read and write it without a copy.")},
+    {0, nullptr}};
+
+static PyType_Spec spec = {
+    "gpu_async.Array", sizeof(Array), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+
+bool initArray(PyObject *module) {
+  static PyMethodDef atExit = {"begin_finalisation", beginFinalisation,
+                               METH_NOARGS, nullptr};
+  Ref hook(PyCFunction_New(&atExit, nullptr));
+  Ref atexit(hook ? PyImport_ImportModule("atexit") : nullptr);
+  Ref done(atexit
+               ? PyObject_CallMethod(atexit.get(), "register", "O", hook.get())
+               : nullptr);
+  if (!done)
+    return false;
+  PyObject *type = PyType_FromSpec(&spec);
+  arrayType = reinterpret_cast<PyTypeObject *>(type);
+  return type && PyModule_AddObjectRef(module, "Array", type) == 0;
+}
+
+} // namespace binding

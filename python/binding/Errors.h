@@ -1,0 +1,35 @@
+//===- Errors.h - Statuses as exceptions ------------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The classes are those of gpu_async/errors.py.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_PYTHON_BINDING_ERRORS_H
+#define GPUASYNC_PYTHON_BINDING_ERRORS_H
+
+#include "Python.h"
+
+#include "gpuasync/Status.h"
+
+#include <string>
+
+namespace binding {
+
+enum class Error { Call, Argument, Compile };
+
+/// The base of the classes.
+PyObject *errorClass();
+/// Finds the classes. False after an error.
+bool initErrors();
+
+/// Raises with a message, and the status's code as `code`.
+void raise(Error kind, uint32_t code, const std::string &message);
+/// Raises what a status says, with `hint` behind it. INVALID_ARGUMENT of a call
+/// is an ArgumentError.
+void raise(Error kind, const gpuasync::Status &status,
+           const std::string &hint = "");
+
+} // namespace binding
+
+#endif // GPUASYNC_PYTHON_BINDING_ERRORS_H

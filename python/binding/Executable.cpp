@@ -1,0 +1,280 @@
+//===- Executable.cpp - Compiled programs ---------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See Executable.h.
+//===----------------------------------------------------------------------===//
+
+#include "Executable.h"
+#include "Errors.h"
+#include "Function.h"
+
+#include "GPUAsync-C/GPUAsync.h"
+
+#include <new>
+#include <string>
+
+namespace binding {
+
+namespace {
+
+struct Executable {
+  PyObject_HEAD gpuasync_executable *raw; ///< null once it is released
+  PyObject *functions;          ///< those that were asked for, by name
+  PyObject *attributes;         ///< of these, those whose names are no member's
+  std::shared_ptr<Place> place; ///< null once it is released
+};
+
+} // namespace
+
+static PyTypeObject *executableType;
+
+static Executable *cast(PyObject *object) {
+  return reinterpret_cast<Executable *>(object);
+}
+
+PyObject *compile(PyObject *, PyObject *args) {
+  const char *program, *name, *device, *options;
+  Py_ssize_t size;
+  if (!PyArg_ParseTuple(args, "y#sss:compile", &program, &size, &name, &device,
+                        &options))
+    return nullptr;
+  gpuasync_compile_options how = {sizeof(how), name, device, options};
+  gpuasync_executable *raw = nullptr;
+  gpuasync::Status status = [&] {
+    WithoutGil free;
+    return gpuasync::Status(
+        gpuasync_compile(program, size_t(size), &how, &raw));
+  }();
+  if (!status.ok()) {
+    raise(Error::Compile, status);
+    return nullptr;
+  }
+  Ref functions(PyDict_New()), attributes(PyDict_New());
+  Executable *self = functions && attributes
+                         ? PyObject_New(Executable, executableType)
+                         : nullptr;
+  if (!self) {
+    gpuasync_status_free(gpuasync_executable_release(raw));
+    return nullptr;
+  }
+  self->raw = raw;
+  self->functions = functions.release();
+  self->attributes = attributes.release();
+  new (&self->place) std::shared_ptr<Place>(std::make_shared<Place>(raw));
+  return reinterpret_cast<PyObject *>(self);
+}
+
+static void dealloc(PyObject *object) {
+  Executable *self = cast(object);
+  Py_DECREF(self->functions);
+  Py_DECREF(self->attributes);
+  gpuasync_status_free(gpuasync_executable_release(self->raw));
+  using Shared = std::shared_ptr<Place>;
+  self->place.~Shared();
+  freeObject(self);
+}
+
+static bool isThere(Executable *self) {
+  if (self->raw)
+    return true;
+  raise(Error::Call, GPUASYNC_INVALID_ARGUMENT,
+        "the executable was released; compile the program again, or keep its "
+        "functions, which go on to work");
+  return false;
+}
+
+/// The function of that name; null after an error.
+static PyObject *getFunction(Executable *self, PyObject *name) {
+  if (!isThere(self))
+    return nullptr;
+  if (PyObject *known = PyDict_GetItemWithError(self->functions, name)) {
+    Py_INCREF(known);
+    return known;
+  }
+  const char *text = PyErr_Occurred() || !PyUnicode_Check(name)
+                         ? nullptr
+                         : PyUnicode_AsUTF8AndSize(name, nullptr);
+  if (!text) {
+    if (!PyErr_Occurred())
+      PyErr_SetString(PyExc_TypeError, "a function's name is a str");
+    return nullptr;
+  }
+  gpuasync_callable *callable = nullptr;
+  gpuasync::Status status(
+      gpuasync_executable_lookup(self->raw, text, &callable));
+  if (!status.ok()) {
+    raise(Error::Call, status);
+    return nullptr;
+  }
+  Ref function(makeFunction(callable, text, self->place));
+  if (!function || PyDict_SetItem(self->functions, name, function.get()) < 0)
+    return nullptr;
+  return function.release();
+}
+
+static bool hasFunction(Executable *self, PyObject *name) {
+  const char *text = PyUnicode_AsUTF8AndSize(name, nullptr);
+  PyErr_Clear();
+  for (size_t i = 0; text; ++i) {
+    const char *each = gpuasync_executable_function_name(self->raw, i);
+    if (!each)
+      return false;
+    if (std::string(text) == each)
+      return true;
+  }
+  return false;
+}
+
+/// Members come before functions, which [] finds by any name.
+static PyObject *getAttribute(PyObject *object, PyObject *name) {
+  Executable *self = cast(object);
+  if (PyObject *known = PyDict_GetItemWithError(self->attributes, name)) {
+    Py_INCREF(known);
+    return known;
+  }
+  PyObject *member = PyObject_GenericGetAttr(object, name);
+  if (member || !PyErr_ExceptionMatches(PyExc_AttributeError))
+    return member;
+  const char *text = PyUnicode_AsUTF8AndSize(name, nullptr);
+  if (!text || (text[0] == '_' && text[1] == '_'))
+    return nullptr;
+  PyErr_Clear();
+  if (!isThere(self))
+    return nullptr;
+  if (hasFunction(self, name)) {
+    Ref function(getFunction(self, name));
+    if (!function || PyDict_SetItem(self->attributes, name, function.get()) < 0)
+      return nullptr;
+    return function.release();
+  }
+  // Python asks for attributes that may be missing: hasattr.
+  gpuasync_callable *callable = nullptr;
+  gpuasync::Status status(
+      gpuasync_executable_lookup(self->raw, text, &callable));
+  PyErr_SetString(PyExc_AttributeError, status.message());
+  return nullptr;
+}
+
+static PyObject *getItem(PyObject *object, PyObject *name) {
+  return getFunction(cast(object), name);
+}
+
+static PyObject *release(PyObject *object, PyObject *) {
+  Executable *self = cast(object);
+  PyDict_Clear(self->functions);
+  PyDict_Clear(self->attributes);
+  self->place.reset();
+  gpuasync_executable *raw = std::exchange(self->raw, nullptr);
+  gpuasync::Status status = [raw] {
+    WithoutGil free;
+    return gpuasync::Status(gpuasync_executable_release(raw));
+  }();
+  if (!status.ok()) {
+    raise(Error::Call, status);
+    return nullptr;
+  }
+  Py_RETURN_NONE;
+}
+
+static PyObject *enter(PyObject *object, PyObject *) {
+  Py_INCREF(object);
+  return object;
+}
+
+static PyObject *leave(PyObject *object, PyObject *) {
+  return release(object, nullptr);
+}
+
+static PyObject *getFunctions(PyObject *object, void *) {
+  Executable *self = cast(object);
+  if (!isThere(self))
+    return nullptr;
+  Ref list(PyList_New(0));
+  for (size_t i = 0; list; ++i) {
+    const char *name = gpuasync_executable_function_name(self->raw, i);
+    if (!name)
+      return PyList_AsTuple(list.get());
+    Ref text(PyUnicode_FromString(name));
+    if (!text || PyList_Append(list.get(), text.get()) < 0)
+      return nullptr;
+  }
+  return nullptr;
+}
+
+static PyObject *getDevice(PyObject *object, void *) {
+  Executable *self = cast(object);
+  return isThere(self)
+             ? PyUnicode_FromString(gpuasync_executable_device(self->raw))
+             : nullptr;
+}
+
+static PyObject *getDiagnostics(PyObject *object, void *) {
+  Executable *self = cast(object);
+  if (!isThere(self))
+    return nullptr;
+  std::string text = gpuasync_executable_diagnostics(self->raw);
+  return PyUnicode_DecodeUTF8(text.data(), Py_ssize_t(text.size()), "replace");
+}
+
+static PyObject *dir(PyObject *object, PyObject *) {
+  Ref base(PyObject_CallMethod(reinterpret_cast<PyObject *>(&PyBaseObject_Type),
+                               "__dir__", "O", object));
+  Ref names(base && cast(object)->raw ? getFunctions(object, nullptr)
+                                      : nullptr);
+  if (!names)
+    return base.release();
+  return PySequence_InPlaceConcat(base.get(), names.get());
+}
+
+static PyObject *repr(PyObject *object) {
+  Executable *self = cast(object);
+  if (!self->raw)
+    return PyUnicode_FromString("<gpu_async.Executable, released>");
+  Ref names(getFunctions(object, nullptr));
+  return names ? PyUnicode_FromFormat("<gpu_async.Executable on %s: %R>",
+                                      gpuasync_executable_device(self->raw),
+                                      names.get())
+               : nullptr;
+}
+
+static PyMethodDef methods[] = {
+    {"release", release, METH_NOARGS,
+     "release()\n--\n\nGives the program back; its functions that are in use, "
+     "and their arrays, keep its code. Idempotent."},
+    {"__enter__", enter, METH_NOARGS, nullptr},
+    {"__exit__", leave, METH_VARARGS, nullptr},
+    {"__dir__", dir, METH_NOARGS, nullptr},
+    {nullptr, nullptr, 0, nullptr}};
+
+static PyGetSetDef members[] = {
+    {"functions", getFunctions, nullptr,
+     "The names of the public functions, in the program's order.", nullptr},
+    {"device", getDevice, nullptr, "\"cpu\", \"cuda:0\".", nullptr},
+    {"diagnostics", getDiagnostics, nullptr,
+     "Warnings and remarks of the compilation, a line each.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+static PyType_Slot slots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void *>(dealloc)},
+    {Py_tp_getattro, reinterpret_cast<void *>(getAttribute)},
+    {Py_tp_repr, reinterpret_cast<void *>(repr)},
+    {Py_tp_methods, methods},
+    {Py_tp_getset, members},
+    {Py_mp_subscript, reinterpret_cast<void *>(getItem)},
+    {Py_tp_doc,
+     const_cast<char *>("A compiled program. exe.main or exe[\"main\"] is its "
+                        "function @main; many threads may use one.")},
+    {0, nullptr}};
+
+static PyType_Spec spec = {
+    "gpu_async.Executable", sizeof(Executable), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+
+bool initExecutable(PyObject *module) {
+  PyObject *type = PyType_FromSpec(&spec);
+  executableType = reinterpret_cast<PyTypeObject *>(type);
+  return type && PyModule_AddObjectRef(module, "Executable", type) == 0;
+}
+
+} // namespace binding

@@ -1,0 +1,540 @@
+//===- Function.cpp - Functions of executables, and their calls -----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See Function.h.
+//===----------------------------------------------------------------------===//
+
+#include "Function.h"
+#include "Array.h"
+#include "DLPack.h"
+#include "Errors.h"
+#include "Types.h"
+
+#include <algorithm>
+#include <new>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace binding {
+
+namespace {
+
+/// What is known of a function without asking for it.
+struct Signature {
+  gpuasync_callable *callable = nullptr;
+  std::string name;
+  std::vector<gpuasync_parameter> arguments, results;
+  std::shared_ptr<Place> place;
+  bool returnsViews = false; ///< memrefs
+
+  ~Signature() { gpuasync_status_free(gpuasync_callable_release(callable)); }
+};
+
+struct Function {
+  PyObject_HEAD Signature *signature;
+};
+
+/// One call: its arguments, then its run, then its results.
+class Invocation {
+public:
+  /// The function outlives it.
+  explicit Invocation(PyObject *function)
+      : function(function),
+        signature(*reinterpret_cast<Function *>(function)->signature) {}
+
+  /// False after an error. A call that is `later` takes no stream.
+  bool bind(PyObject *args, PyObject *options, bool later);
+  /// Runs it, without the GIL, and makes the results; null after an error.
+  /// Once.
+  PyObject *run();
+
+private:
+  bool bindOut(PyObject *out);
+  bool bindStream(PyObject *object, bool later);
+  std::string hints() const;
+  PyObject *makeResult(size_t index, gpuasync_value &value);
+
+  PyObject *function; ///< borrowed
+  const Signature &signature;
+  std::optional<Arguments> own;      ///< of calls that return no views,
+  std::shared_ptr<Arguments> shared; ///< and of those that do
+  Arguments *arguments = nullptr;
+  std::optional<Arguments> out;
+  std::optional<CallersStream> stream;
+  std::vector<Ref> given; ///< results that were given memory, or null
+};
+
+} // namespace
+
+static PyTypeObject *functionType, *callType;
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+bool Invocation::bindOut(PyObject *object) {
+  size_t count = signature.results.size();
+  bool isTuple = PyTuple_Check(object);
+  if (isTuple ? size_t(PyTuple_Size(object)) != count : count != 1) {
+    PyErr_Format(PyExc_TypeError,
+                 "@%s: out is an array for a single result, else a tuple of as "
+                 "many arrays (or None) as there are results, here %zu",
+                 signature.name.c_str(), count);
+    return false;
+  }
+  out.emplace(count, stream);
+  for (size_t i = 0; i < count; ++i) {
+    PyObject *each = isTuple ? PyTuple_GetItem(object, Py_ssize_t(i)) : object;
+    given.push_back(Ref::of(each == Py_None ? nullptr : each));
+    const gpuasync_parameter &result = signature.results[i];
+    if (each == Py_None) {
+      out->skip();
+      continue;
+    }
+    if (result.kind == GPUASYNC_KIND_NUMBER) {
+      PyErr_Format(PyExc_TypeError,
+                   "@%s: result %zu is a number, which out has no memory for; "
+                   "write None there",
+                   signature.name.c_str(), i);
+      return false;
+    }
+    if (!out->add(each, result, /*written=*/true, *signature.place,
+                  signature.name.c_str(), "result"))
+      return false;
+    // Null would ask for memory, and only an array without elements may have
+    // it.
+    gpuasync_value &value = out->last();
+    alignas(64) static char none[64];
+    if (value.data)
+      continue;
+    for (uint32_t d = 0; d < std::min<uint32_t>(value.rank, GPUASYNC_MAX_RANK);
+         ++d)
+      if (value.shape[d] == 0)
+        value.data = none;
+    if (!value.data) {
+      raise(Error::Argument, GPUASYNC_INVALID_ARGUMENT,
+            "@" + signature.name + ": result " + std::to_string(i) + " of " +
+                result.text + ": its data is null");
+      return false;
+    }
+  }
+  return true;
+}
+
+/// The handle of a stream: a number, or what PyTorch's, CuPy's and others'
+/// streams have. False after an error.
+static bool readStream(PyObject *object, void *&native) {
+  Ref handle;
+  if (PyLong_Check(object)) {
+    handle = Ref::of(object);
+  } else if (PyObject_HasAttrString(object, "__cuda_stream__")) {
+    Ref pair(PyObject_CallMethod(object, "__cuda_stream__", nullptr));
+    handle = Ref(pair ? PySequence_GetItem(pair.get(), 1) : nullptr);
+    if (!handle)
+      return false;
+  } else {
+    handle = Ref(PyObject_GetAttrString(object, "cuda_stream"));
+  }
+  if (!handle || !PyLong_Check(handle.get())) {
+    PyErr_SetString(PyExc_TypeError,
+                    "stream is a stream of PyTorch's, CuPy's or cuda.core's, "
+                    "or the number of a CUstream or hipStream_t");
+    return false;
+  }
+  native = PyLong_AsVoidPtr(handle.get());
+  return !PyErr_Occurred();
+}
+
+bool Invocation::bindStream(PyObject *object, bool later) {
+  const char *refused = nullptr;
+  if (later)
+    refused = "start takes no stream; call the function with it, which waits "
+              "for nothing";
+  else if (signature.place->isCpu())
+    refused = "the cpu device has no streams of other libraries; start runs a "
+              "call meanwhile";
+  if (refused) {
+    PyErr_Format(PyExc_TypeError, "@%s: %s", signature.name.c_str(), refused);
+    return false;
+  }
+  stream.emplace();
+  return readStream(object, stream->native);
+}
+
+bool Invocation::bind(PyObject *args, PyObject *options, bool later) {
+  auto count = size_t(PyTuple_Size(args));
+  if (count != signature.arguments.size()) {
+    PyErr_Format(PyExc_TypeError, "@%s takes %zu arguments, given %zu",
+                 signature.name.c_str(), signature.arguments.size(), count);
+    return false;
+  }
+  PyObject *outObject = nullptr, *streamObject = nullptr; // borrowed
+  if (options) {
+    outObject = PyDict_GetItemString(options, "out");
+    streamObject = PyDict_GetItemString(options, "stream");
+    if (PyDict_Size(options) != !!outObject + !!streamObject) {
+      PyErr_Format(PyExc_TypeError,
+                   "@%s takes arguments by position, and the keywords out and "
+                   "stream",
+                   signature.name.c_str());
+      return false;
+    }
+  }
+  if (streamObject && streamObject != Py_None &&
+      !bindStream(streamObject, later))
+    return false;
+  if (signature.returnsViews) {
+    shared = std::make_shared<Arguments>(count, stream);
+    arguments = shared.get();
+  } else {
+    own.emplace(count, stream);
+    arguments = &*own;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const gpuasync_parameter &parameter = signature.arguments[i];
+    if (!arguments->add(PyTuple_GetItem(args, Py_ssize_t(i)), parameter,
+                        parameter.kind == GPUASYNC_KIND_MEMREF,
+                        *signature.place, signature.name.c_str(), "argument"))
+      return false;
+  }
+  return !outObject || outObject == Py_None || bindOut(outObject);
+}
+
+/// What to do about arguments of the wrong type or order.
+std::string Invocation::hints() const {
+  for (size_t i = 0; i < arguments->size(); ++i) {
+    const gpuasync_value &value = arguments->values()[i];
+    const gpuasync_parameter &parameter = signature.arguments[i];
+    std::string which = "argument " + std::to_string(i);
+    const ElementType &wanted = *elementType(parameter.type);
+    if (elementType(value.type)->bytes != wanted.bytes ||
+        elementType(value.type)->dlpack.code != wanted.dlpack.code)
+      return std::string("convert ") + which + " (a.astype(\"" + wanted.numpy +
+             "\"))";
+    if (parameter.rank != value.rank)
+      return "reshape " + which + " (a.reshape)";
+    int64_t expected = 1;
+    for (uint32_t d = value.rank; d-- > 0;) {
+      if (parameter.kind == GPUASYNC_KIND_TENSOR && value.shape[d] > 1 &&
+          value.strides[d] != expected)
+        return "put the elements of " + which +
+               " in row-major order (numpy.ascontiguousarray(a))";
+      expected *= value.shape[d];
+    }
+  }
+  return "";
+}
+
+/// The device that an address of a view is on, by the argument it lies in.
+static bool findDevice(const gpuasync_value &view, const Arguments &arguments,
+                       int32_t &device) {
+  auto address = reinterpret_cast<uintptr_t>(view.data);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const gpuasync_value &value = arguments.values()[i];
+    auto low = reinterpret_cast<uintptr_t>(value.data), high = low;
+    int64_t bytes = elementType(value.type)->bytes;
+    for (uint32_t d = 0; d < value.rank; ++d) {
+      int64_t span = (value.shape[d] - 1) * value.strides[d] * bytes;
+      (span < 0 ? low : high) += uintptr_t(span);
+    }
+    if (address < low || address > high)
+      continue;
+    device = value.device;
+    return true;
+  }
+  return false;
+}
+
+PyObject *Invocation::makeResult(size_t index, gpuasync_value &value) {
+  if (index < given.size() && given[index])
+    return given[index].release();
+  const gpuasync_parameter &result = signature.results[index];
+  if (result.kind == GPUASYNC_KIND_NUMBER) {
+    PyObject *number = readNumber(result.type, value.data);
+    gpuasync_value_release(&value);
+    return number;
+  }
+  bool isView = !value.owner;
+  Place &place = *signature.place;
+  if (isView && !place.isCpu() &&
+      !findDevice(value, *arguments, value.device)) {
+    raise(Error::Call, GPUASYNC_UNSUPPORTED,
+          "@" + signature.name + ": result " + std::to_string(index) + " of " +
+              result.text +
+              " is in memory that no argument has, on the host or the device; "
+              "return a tensor");
+    return nullptr;
+  }
+  int32_t deviceType =
+      value.device == GPUASYNC_HOST ? int32_t(dlpack::Cpu) : place.dlpackType;
+  auto *storage = new (std::nothrow)
+      Storage(value, isView ? shared : nullptr, isView ? function : nullptr);
+  if (!storage) {
+    gpuasync_value_release(&value);
+    return PyErr_NoMemory();
+  }
+  // Host memory is complete when the call returns.
+  return makeArray(storage, value, deviceType,
+                   value.device == GPUASYNC_HOST ? std::nullopt : stream);
+}
+
+PyObject *Invocation::run() {
+  if (!arguments->arrive(*signature.place) ||
+      (out && !out->arrive(*signature.place)))
+    return nullptr;
+  size_t count = signature.results.size();
+  gpuasync_value few[4];
+  std::vector<gpuasync_value> many(count > 4 ? count : 0);
+  gpuasync_value *results = count > 4 ? many.data() : few;
+  for (size_t i = 0; i < count; ++i)
+    if (i < given.size() && given[i])
+      results[i] = out->values()[i];
+    else
+      results[i].data = nullptr;
+  gpuasync::Status status = [&] {
+    WithoutGil free;
+    return gpuasync::Status(
+        stream ? gpuasync_callable_call_on(signature.callable, stream->native,
+                                           arguments->values(),
+                                           arguments->size(), results, count)
+               : gpuasync_callable_call(signature.callable, arguments->values(),
+                                        arguments->size(), results, count));
+  }();
+  if (!status.ok()) {
+    std::string hint;
+    if (status.code() == GPUASYNC_INVALID_ARGUMENT)
+      hint = hints();
+    raise(Error::Call, status, hint.empty() ? hint : "; " + hint);
+    return nullptr;
+  }
+  if (count == 0)
+    Py_RETURN_NONE;
+  if (count == 1)
+    return makeResult(0, results[0]);
+  Ref tuple(PyTuple_New(Py_ssize_t(count)));
+  for (size_t i = 0; i < count; ++i) {
+    PyObject *object = tuple ? makeResult(i, results[i]) : nullptr;
+    if (!object || PyTuple_SetItem(tuple.get(), Py_ssize_t(i), object) < 0) {
+      // Those that follow have no array to free them.
+      for (size_t rest = i + 1; rest < count; ++rest)
+        gpuasync_value_release(&results[rest]);
+      return nullptr;
+    }
+  }
+  return tuple.release();
+}
+
+//===----------------------------------------------------------------------===//
+// Calls that are bound and not run
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct Call {
+  PyObject_HEAD PyObject *function;
+  Invocation *invocation; ///< null once it runs
+};
+
+} // namespace
+
+static void deallocCall(PyObject *object) {
+  auto *self = reinterpret_cast<Call *>(object);
+  delete self->invocation;
+  Py_XDECREF(self->function);
+  freeObject(self);
+}
+
+static PyObject *runCall(PyObject *object, PyObject *) {
+  auto *self = reinterpret_cast<Call *>(object);
+  std::unique_ptr<Invocation> invocation(
+      std::exchange(self->invocation, nullptr));
+  if (!invocation) {
+    PyErr_SetString(PyExc_RuntimeError, "the call was run already");
+    return nullptr;
+  }
+  return invocation->run();
+}
+
+static PyMethodDef callMethods[] = {
+    {"run", runCall, METH_NOARGS,
+     "run()\n--\n\nRuns the call, once, and returns its results."},
+    {nullptr, nullptr, 0, nullptr}};
+
+static PyType_Slot callSlots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void *>(deallocCall)},
+    {Py_tp_methods, callMethods},
+    {0, nullptr}};
+
+static PyType_Spec callSpec = {
+    "gpu_async._binding.Call", sizeof(Call), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, callSlots};
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+static Signature &signatureOf(PyObject *object) {
+  return *reinterpret_cast<Function *>(object)->signature;
+}
+
+static void deallocFunction(PyObject *object) {
+  auto *self = reinterpret_cast<Function *>(object);
+  delete self->signature;
+  freeObject(self);
+}
+
+static PyObject *callFunction(PyObject *object, PyObject *args,
+                              PyObject *options) {
+  // The caller's reference of the function is there until the call ends.
+  Invocation invocation(object);
+  return invocation.bind(args, options, /*later=*/false) ? invocation.run()
+                                                         : nullptr;
+}
+
+static PyObject *bindFunction(PyObject *object, PyObject *args,
+                              PyObject *options) {
+  auto invocation = std::make_unique<Invocation>(object);
+  if (!invocation->bind(args, options, /*later=*/true))
+    return nullptr;
+  Call *call = PyObject_New(Call, callType);
+  if (!call)
+    return nullptr;
+  Py_INCREF(object);
+  call->function = object;
+  call->invocation = invocation.release();
+  return reinterpret_cast<PyObject *>(call);
+}
+
+static PyObject *startFunction(PyObject *object, PyObject *args,
+                               PyObject *options) {
+  Ref call(bindFunction(object, args, options));
+  Ref tokens(call ? PyImport_ImportModule("gpu_async.tokens") : nullptr);
+  return tokens ? PyObject_CallMethod(tokens.get(), "start", "O", call.get())
+                : nullptr;
+}
+
+static PyObject *textsOf(const std::vector<gpuasync_parameter> &parameters) {
+  Ref tuple(PyTuple_New(Py_ssize_t(parameters.size())));
+  for (size_t i = 0; tuple && i < parameters.size(); ++i) {
+    PyObject *text = PyUnicode_FromString(parameters[i].text);
+    if (!text || PyTuple_SetItem(tuple.get(), Py_ssize_t(i), text) < 0)
+      return nullptr;
+  }
+  return tuple.release();
+}
+
+static PyObject *getArguments(PyObject *object, void *) {
+  return textsOf(signatureOf(object).arguments);
+}
+
+static PyObject *getResults(PyObject *object, void *) {
+  return textsOf(signatureOf(object).results);
+}
+
+static PyObject *getName(PyObject *object, void *) {
+  return PyUnicode_FromString(signatureOf(object).name.c_str());
+}
+
+static PyObject *getSignature(PyObject *object, void *) {
+  const Signature &signature = signatureOf(object);
+  auto list = [](const std::vector<gpuasync_parameter> &parameters) {
+    std::string text;
+    for (const gpuasync_parameter &parameter : parameters)
+      text += (text.empty() ? "" : ", ") + std::string(parameter.text);
+    return text;
+  };
+  std::string text = signature.name + "(" + list(signature.arguments) + ")";
+  if (signature.results.size() == 1)
+    text += " -> " + list(signature.results);
+  else if (!signature.results.empty())
+    text += " -> (" + list(signature.results) + ")";
+  return PyUnicode_FromString(text.c_str());
+}
+
+static PyObject *reprFunction(PyObject *object) {
+  Ref text(getSignature(object, nullptr));
+  return text ? PyUnicode_FromFormat("<gpu_async.Function %U>", text.get())
+              : nullptr;
+}
+
+static PyCFunction withOptions(PyCFunctionWithKeywords function) {
+  return reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(function));
+}
+
+static PyMethodDef functionMethods[] = {
+    {"start", withOptions(startFunction), METH_VARARGS | METH_KEYWORDS,
+     "start(*arguments, out=None)\n--\n\nBegins the call on a thread of the "
+     "package, and returns its Token. Wrong arguments are an exception here; "
+     "the arrays are not to be written until the token is done."},
+    {nullptr, nullptr, 0, nullptr}};
+
+static PyGetSetDef functionMembers[] = {
+    {"__name__", getName, nullptr, "Its name in the program.", nullptr},
+    {"signature", getSignature, nullptr,
+     "\"main(tensor<4xf32>) -> tensor<4xf32>\".", nullptr},
+    {"arguments", getArguments, nullptr, "The arguments' types, as MLIR.",
+     nullptr},
+    {"results", getResults, nullptr, "The results' types, as MLIR.", nullptr},
+    {nullptr, nullptr, nullptr, nullptr, nullptr}};
+
+static PyType_Slot functionSlots[] = {
+    {Py_tp_dealloc, reinterpret_cast<void *>(deallocFunction)},
+    {Py_tp_call, reinterpret_cast<void *>(callFunction)},
+    {Py_tp_repr, reinterpret_cast<void *>(reprFunction)},
+    {Py_tp_methods, functionMethods},
+    {Py_tp_getset, functionMembers},
+    {Py_tp_doc,
+     const_cast<char *>(
+         "A public function of an executable: f(*arguments, out=None, "
+         "stream=None). Waits, without the GIL, unless it is given a stream to "
+         "be ordered into, and may be called by many threads at once.")},
+    {0, nullptr}};
+
+static PyType_Spec functionSpec = {
+    "gpu_async.Function", sizeof(Function), 0,
+    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, functionSlots};
+
+PyObject *makeFunction(gpuasync_callable *callable, const char *name,
+                       std::shared_ptr<Place> place) {
+  auto signature = std::make_unique<Signature>();
+  signature->callable = callable;
+  signature->name = name;
+  signature->place = std::move(place);
+  auto describe = [&](size_t count, auto get,
+                      std::vector<gpuasync_parameter> &list) {
+    for (size_t i = 0; i < count; ++i) {
+      gpuasync_parameter parameter = {};
+      parameter.structSize = sizeof(parameter);
+      gpuasync::Status status(get(callable, i, &parameter));
+      if (!status.ok()) {
+        raise(Error::Call, status);
+        return false;
+      }
+      list.push_back(parameter);
+    }
+    return true;
+  };
+  if (!describe(gpuasync_callable_argument_count(callable),
+                gpuasync_callable_argument, signature->arguments) ||
+      !describe(gpuasync_callable_result_count(callable),
+                gpuasync_callable_result, signature->results))
+    return nullptr;
+  for (const gpuasync_parameter &result : signature->results)
+    signature->returnsViews |= result.kind == GPUASYNC_KIND_MEMREF;
+  Function *self = PyObject_New(Function, functionType);
+  if (self)
+    self->signature = signature.release();
+  return reinterpret_cast<PyObject *>(self);
+}
+
+bool initFunction(PyObject *module) {
+  PyObject *type = PyType_FromSpec(&functionSpec);
+  PyObject *call = PyType_FromSpec(&callSpec);
+  functionType = reinterpret_cast<PyTypeObject *>(type);
+  callType = reinterpret_cast<PyTypeObject *>(call);
+  return type && call && PyModule_AddObjectRef(module, "Function", type) == 0;
+}
+
+} // namespace binding

@@ -1,0 +1,84 @@
+//===- Module.cpp - The module gpu_async._binding -------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// libgpuasync.so for Python; the package gpu_async is what its users see. Types
+// and names are the process's: one interpreter uses it.
+//===----------------------------------------------------------------------===//
+
+#include "Arguments.h"
+#include "Array.h"
+#include "Errors.h"
+#include "Executable.h"
+#include "Function.h"
+#include "Trace.h"
+
+#include <string>
+#include <vector>
+
+namespace binding {
+
+static PyObject *devices(PyObject *, PyObject *) {
+  struct Device {
+    std::string device, name, arch, why;
+    uint64_t bytes;
+    bool available;
+  };
+  std::vector<Device> list;
+  {
+    WithoutGil free;
+    gpuasync_device_list(
+        [](void *user, const char *device, const char *name, const char *arch,
+           uint64_t bytes, const char *why) {
+          auto text = [](const char *text) { return text ? text : ""; };
+          static_cast<std::vector<Device> *>(user)->push_back(
+              {text(device), text(name), text(arch), text(why), bytes, !why});
+        },
+        &list);
+  }
+  Ref result(PyList_New(0));
+  for (const Device &each : list) {
+    Ref tuple(Py_BuildValue("(sssKz)", each.device.c_str(), each.name.c_str(),
+                            each.arch.c_str(),
+                            static_cast<unsigned long long>(each.bytes),
+                            each.available ? nullptr : each.why.c_str()));
+    if (!result || !tuple || PyList_Append(result.get(), tuple.get()) < 0)
+      return nullptr;
+  }
+  return result.release();
+}
+
+static PyMethodDef functions[] = {
+    {"compile", compile, METH_VARARGS,
+     "compile(program, name, device, options)\n--\n\nSee gpu_async.compile."},
+    {"devices", devices, METH_NOARGS,
+     "devices()\n--\n\nSee gpu_async.devices."},
+    {"trace_start", startTrace, METH_O,
+     "trace_start(file)\n--\n\nSee gpu_async.trace."},
+    {"trace_stop", stopTrace, METH_NOARGS,
+     "trace_stop()\n--\n\nSee gpu_async.trace."},
+    {"profile_rows", listProfile, METH_NOARGS,
+     "profile_rows()\n--\n\nSee gpu_async.profile."},
+    {nullptr, nullptr, 0, nullptr}};
+
+static PyModuleDef definition = {PyModuleDef_HEAD_INIT,
+                                 "gpu_async._binding",
+                                 "libgpuasync.so for Python.",
+                                 -1,
+                                 functions,
+                                 nullptr,
+                                 nullptr,
+                                 nullptr,
+                                 nullptr};
+
+} // namespace binding
+
+PyMODINIT_FUNC PyInit__binding() {
+  using namespace binding;
+  Ref module(PyModule_Create(&definition));
+  if (!module || !initErrors() || !initArguments() ||
+      !initArray(module.get()) || !initFunction(module.get()) ||
+      !initExecutable(module.get()))
+    return nullptr;
+  return module.release();
+}

@@ -1,0 +1,64 @@
+//===- Python.h - Python's stable ABI, and what owns its objects *- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One binary serves Python 3.11 and later: only names of the limited API.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_PYTHON_BINDING_PYTHON_H
+#define GPUASYNC_PYTHON_BINDING_PYTHON_H
+
+#define PY_SSIZE_T_CLEAN
+#define Py_LIMITED_API 0x030B0000
+#include <Python.h>
+
+#include <utility>
+
+namespace binding {
+
+/// Owns one reference, with the GIL held. Null is an error that Python knows.
+class Ref {
+public:
+  Ref() = default;
+  explicit Ref(PyObject *owned) : object(owned) {}
+  static Ref of(PyObject *borrowed) {
+    Py_XINCREF(borrowed);
+    return Ref(borrowed);
+  }
+  Ref(Ref &&other) : object(other.release()) {}
+  Ref &operator=(Ref &&other) {
+    std::swap(object, other.object);
+    return *this;
+  }
+  ~Ref() { Py_XDECREF(object); }
+  PyObject *get() const { return object; }
+  PyObject *release() { return std::exchange(object, nullptr); }
+  explicit operator bool() const { return object; }
+
+private:
+  PyObject *object = nullptr;
+};
+
+/// Other threads run Python meanwhile.
+class WithoutGil {
+public:
+  WithoutGil() : state(PyEval_SaveThread()) {}
+  ~WithoutGil() { PyEval_RestoreThread(state); }
+  WithoutGil(const WithoutGil &) = delete;
+  WithoutGil &operator=(const WithoutGil &) = delete;
+
+private:
+  PyThreadState *state;
+};
+
+/// Gives an object of a type from PyType_FromSpec back.
+template <typename Object>
+void freeObject(Object *self) {
+  PyTypeObject *type = Py_TYPE(reinterpret_cast<PyObject *>(self));
+  PyObject_Free(self);
+  Py_DECREF(reinterpret_cast<PyObject *>(type));
+}
+
+} // namespace binding
+
+#endif // GPUASYNC_PYTHON_BINDING_PYTHON_H

@@ -1,0 +1,72 @@
+//===- Trace.cpp - Traces and profiles ------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See Trace.h.
+//===----------------------------------------------------------------------===//
+
+#include "Trace.h"
+#include "Errors.h"
+
+#include "gpuasync/Trace.h"
+
+#include <string>
+#include <vector>
+
+namespace binding {
+
+/// None, or the status as an exception.
+static PyObject *finish(const gpuasync::Status &status) {
+  if (status.ok())
+    Py_RETURN_NONE;
+  raise(Error::Call, status);
+  return nullptr;
+}
+
+PyObject *startTrace(PyObject *, PyObject *file) {
+  const char *name = file == Py_None ? nullptr : PyBytes_AsString(file);
+  if (PyErr_Occurred())
+    return nullptr;
+  return finish(gpuasync::Status(gpuasync_trace_start(name)));
+}
+
+PyObject *stopTrace(PyObject *, PyObject *) {
+  gpuasync::Status status = [] {
+    WithoutGil free;
+    return gpuasync::Status(gpuasync_trace_stop());
+  }();
+  return finish(status);
+}
+
+PyObject *listProfile(PyObject *, PyObject *) {
+  struct Row {
+    std::string kind, name, place;
+    gpuasync_profile_row numbers;
+  };
+  std::vector<Row> rows;
+  {
+    WithoutGil free;
+    gpuasync_profile_list(
+        [](void *user, const gpuasync_profile_row *row) {
+          static_cast<std::vector<Row> *>(user)->push_back(
+              {row->kind, row->name, row->place, *row});
+        },
+        &rows);
+  }
+  Ref list(PyList_New(0));
+  for (const Row &row : rows) {
+    Ref tuple(Py_BuildValue("(sssKKKKKK)", row.kind.c_str(), row.name.c_str(),
+                            row.place.c_str(),
+                            (unsigned long long)row.numbers.calls,
+                            (unsigned long long)row.numbers.totalNs,
+                            (unsigned long long)row.numbers.leastNs,
+                            (unsigned long long)row.numbers.mostNs,
+                            (unsigned long long)row.numbers.bytes,
+                            (unsigned long long)row.numbers.launches));
+    if (!list || !tuple || PyList_Append(list.get(), tuple.get()) < 0)
+      return nullptr;
+  }
+  return list.release();
+}
+
+} // namespace binding

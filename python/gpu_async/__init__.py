@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""GPU programs in MLIR, compiled and called from Python.
+
+>>> import gpu_async as ga
+>>> exe = ga.compile('''
+... func.func @twice(%x: tensor<4xf32>) -> tensor<4xf32> {
+...   %r = arith.addf %x, %x : tensor<4xf32>
+...   return %r : tensor<4xf32>
+... }''', device="cpu")
+>>> exe.twice
+<gpu_async.Function twice(tensor<4xf32>) -> tensor<4xf32>>
+>>> import array
+>>> y = exe.twice(array.array("f", [1, 2, 3, 4]))
+>>> y
+<gpu_async.Array f32 (4,)>
+>>> memoryview(y).tolist()
+[2.0, 4.0, 6.0, 8.0]
+
+docs/Python.md is the guide.
+"""
+
+import os
+import typing
+
+from ._binding import Array, Executable, Function
+from . import _binding
+from .errors import ArgumentError, CompileError, Error
+from .profiles import Profile, profile, trace
+from .tokens import Token
+
+__all__ = ["Array", "ArgumentError", "CompileError", "Device", "Error", "Executable", "Function", "Profile", "Token",
+           "compile", "devices", "from_torch", "jit", "profile", "trace"]
+__version__ = "0.1.0"
+
+
+class Device(typing.NamedTuple):
+    """A device, or a driver that has none: then `why` says what is missing."""
+
+    device: str
+    name: str
+    arch: str
+    memory_bytes: int
+    why: typing.Optional[str]
+
+
+def devices():
+    """The devices that there are, and why a driver has none.
+
+    >>> [each.why for each in devices() if each.device == "cpu"]
+    [None]
+    """
+    return [Device(*each) for each in _binding.devices()]
+
+
+def compile(program, device="auto", *, name=None, **options):
+    """Compiles MLIR for one device, and returns an Executable.
+
+    `program` is text, bytecode as bytes, or the path of a file: an os.PathLike,
+    or a str of one line that ends in .mlir or .mlirbc. `name` is what messages
+    call it. Options are those of gpuasync_compile (docs/Library.md), with _ for -:
+
+    >>> compile("func.func @f() { return }", device="cpu", opt_level=0).functions
+    ('f',)
+    >>> compile("func.func @f() { retrun }", device="cpu", name="f.mlir")
+    Traceback (most recent call last):
+        ...
+    gpu_async.errors.CompileError: f.mlir:1:18: error: custom op 'retrun' is unknown ...
+    """
+    if isinstance(program, os.PathLike) or (
+            isinstance(program, str) and "\n" not in program and program.endswith((".mlir", ".mlirbc"))):
+        name = name or os.fspath(program)
+        with open(program, "rb") as file:
+            program = file.read()
+    if isinstance(program, str):
+        program = program.encode()
+    elif not isinstance(program, (bytes, bytearray, memoryview)):
+        raise TypeError("a program is MLIR's text, its bytecode, or a path, not a %s" % type(program).__name__)
+    return _binding.compile(bytes(program), name or "<program>", device, _words(options))
+
+
+def _words(options):
+    """The words of gpuasync_compile_options."""
+    words = []
+    for key, value in options.items():
+        if value is None:
+            continue
+        if isinstance(value, (list, tuple)):
+            value = ",".join(map(str, value))
+        text = "%s=%s" % (key.replace("_", "-"), value)
+        if any(c.isspace() for c in text):
+            raise ValueError("option %s: its value %r has a space in it, which options cannot have" % (key, value))
+        words.append(text)
+    return " ".join(words)
+
+
+def jit(function, device="auto", **options):
+    """Compiles a function of JAX arrays at its first call with each shape.
+
+    `options` are those of compile. The result takes what the function takes, and
+    returns what it returns with Arrays in place of JAX's. Needs jax and jaxlib.
+    """
+    from .frontends import from_jax
+
+    return from_jax.Jit(function, device, options)
+
+
+def from_torch(module, examples, device="auto", **options):
+    """Compiles a torch.nn.Module for arguments as the tuple `examples` has them.
+
+    `options` are those of compile. Returns the executable's Function. Needs torch
+    and torch-mlir.
+    """
+    from .frontends import from_torch as frontend
+
+    return frontend.compile(module, examples, device, options)

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What goes wrong, as exceptions. Messages say what, where, why and what to do."""
+
+import re
+
+
+class Error(Exception):
+    """An error of the library's or the device's.
+
+    `code` is the number of a gpuasync_status_code.
+    """
+
+    def __init__(self, message, code=0):
+        super().__init__(message)
+        self.code = code
+
+    def __reduce__(self):
+        return type(self), (self.args[0], self.code)
+
+
+class ArgumentError(Error, ValueError):
+    """An argument that a function does not take: its type, sizes, order or device."""
+
+
+class CompileError(Error, ValueError):
+    """A program that cannot be compiled."""
+
+    @property
+    def diagnostics(self):
+        """The compiler's messages, one an item, with their places."""
+        return tuple(re.split(r";? +(?=\S+:\d+:\d+: (?:error|warning|remark|note): )", self.args[0]))

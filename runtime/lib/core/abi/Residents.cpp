@@ -1,0 +1,48 @@
+//===- Residents.cpp - Constants and arguments that stay on the device ----===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The entries that lowered code calls; what they find is in core/module and
+// core/pool.
+//===----------------------------------------------------------------------===//
+
+#include "core/abi/Frame.h"
+#include "gpuasync/Check.h"
+
+using namespace gpuasync;
+
+extern "C" {
+
+void *gpuasync_constant(gpuasync_frame *memory, uint32_t index,
+                        uint32_t siteIndex) noexcept {
+  Frame *frame = Frame::of(memory);
+  if (!frame->usable())
+    return nullptr;
+  const void *found = nullptr;
+  bool ok = frame->run(frame->siteAt(siteIndex), [&] {
+    return frame->instance->findConstant(index, found);
+  });
+  return ok ? const_cast<void *>(found) : nullptr;
+}
+
+uint64_t gpuasync_check_constant_bytes(const gpuasync_frame *memory,
+                                       uint32_t index) noexcept {
+  auto *frame = reinterpret_cast<const Frame *>(memory);
+  const void *found = nullptr;
+  bool isThere =
+      frame->instance && frame->instance->findConstant(index, found).ok();
+  return isThere ? frame->instance->program->modules[index].images[0].size : 0;
+}
+
+void *gpuasync_resident(gpuasync_frame *memory, const void *pointer,
+                        uint64_t bytes, uint32_t siteIndex) noexcept {
+  Frame *frame = Frame::of(memory);
+  if (!frame->usable())
+    return nullptr;
+  void *found = nullptr;
+  bool ok = frame->run(frame->siteAt(siteIndex), [&] {
+    return frame->context->residents.find(*frame, pointer, bytes, found);
+  });
+  return ok ? found : nullptr;
+}
+}

@@ -1,0 +1,69 @@
+//===- Residents.h - Arguments that stay on the device ----------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Copies of callers' arrays, by address and size: made by the first call that
+// gets one, kept until the caller says that the memory has changed.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_CORE_POOL_RESIDENTS_H
+#define GPUASYNC_CORE_POOL_RESIDENTS_H
+
+#include "core/process/StatusImpl.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <vector>
+
+struct gpuasync_context;
+
+namespace gpuasync {
+
+struct Block;
+struct Frame;
+
+/// Thread safe. The lock is not held over calls of the driver's: one thread
+/// makes a copy while others that want it wait for that one only.
+class Residents {
+public:
+  explicit Residents(gpuasync_context &context) : context(context) {}
+  Residents(const Residents &) = delete;
+
+  /// See gpuasync_resident.
+  Status find(Frame &frame, const void *pointer, uint64_t bytes, void *&out);
+  /// Gives up all copies of a part of that memory.
+  void giveUp(const void *pointer, uint64_t bytes);
+  /// A frame is captured into a graph: what it has found, and what else there
+  /// is, stays until the context's end, given up or not.
+  void keepForGraph();
+  /// Frees what was given up. Nothing of the context runs.
+  void freeGivenUp();
+  /// At the context's end, before its memory goes.
+  void forgetAll();
+
+private:
+  struct Copy {
+    Block *block = nullptr; ///< null: it is being made
+    bool changed = false;   ///< the memory is another one since that began
+    bool captured = false;  ///< a graph of a caller's may read it at any time
+  };
+  /// Address and bytes.
+  using Place = std::pair<uintptr_t, uint64_t>;
+
+  Status make(Frame &frame, const void *pointer, uint64_t bytes, Block *&out);
+  void retire(Copy &copy);
+
+  gpuasync_context &context;
+  std::mutex mutex;
+  std::condition_variable settled; ///< a copy is made, or failed to be
+  std::map<Place, Copy> copies;
+  uint64_t longest = 0;         ///< bytes of any copy so far
+  std::vector<Block *> givenUp; ///< freed when nothing runs
+  std::atomic<size_t> size{0};  ///< of `copies`
+};
+
+} // namespace gpuasync
+
+#endif // GPUASYNC_CORE_POOL_RESIDENTS_H

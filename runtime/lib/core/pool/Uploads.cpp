@@ -1,0 +1,68 @@
+//===- Uploads.cpp - Copies of host memory that a context keeps -----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See Uploads.h.
+//===----------------------------------------------------------------------===//
+
+#include "core/context/ContextImpl.h"
+
+#include <algorithm>
+#include <string.h>
+
+using namespace gpuasync;
+
+static constexpr uint64_t chunkBytes = 4 << 20;
+
+/// The mutex is held.
+Status Uploads::fill(char *destination, const char *source, uint64_t bytes) {
+  DriverContext &driver = *context.driver;
+  if (!stream) {
+    RETURN_IF_ERROR(driver.createStream(stream));
+    context.physicalStreams.fetch_add(1, std::memory_order_relaxed);
+  }
+  Block *staging = nullptr;
+  RETURN_IF_ERROR(
+      context.memory.takeStaging(std::min(bytes, chunkBytes), staging));
+  Status status;
+  for (uint64_t offset = 0; offset < bytes && status.ok();
+       offset += chunkBytes) {
+    uint64_t piece = std::min(bytes - offset, chunkBytes);
+    memcpy(staging->pointer, source + offset, piece);
+    status = driver.copy(stream, destination + offset, staging->pointer, piece,
+                         nullptr);
+    bool done = false;
+    // After an error too: what is enqueued reads the staging.
+    Status waited = driver.waitStream(stream, -1, done);
+    if (status.ok())
+      status = std::move(waited);
+  }
+  context.memory.dropStaging(staging);
+  return status;
+}
+
+Status Uploads::make(const void *source, uint64_t bytes, Block *&out) {
+  Block *block = nullptr;
+  RETURN_IF_ERROR(context.memory.takeKept(bytes, block));
+  Status status;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    status = fill(block->pointer, static_cast<const char *>(source), bytes);
+  }
+  if (!status.ok()) {
+    context.memory.dropKept(block);
+    return status;
+  }
+  threadState().slotFor(&context)->counters.uploadedBytes.add(bytes);
+  out = block;
+  return Status();
+}
+
+void Uploads::destroy(bool alive) {
+  if (!stream)
+    return;
+  if (alive)
+    context.driver->destroyStream(stream);
+  context.physicalStreams.fetch_sub(1, std::memory_order_relaxed);
+  stream = nullptr;
+}

@@ -1,0 +1,46 @@
+//===- Uploads.h - Copies of host memory that a context keeps ---*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How constants of programs and arguments that stay get to the device: once,
+// before the work that reads them.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_CORE_POOL_UPLOADS_H
+#define GPUASYNC_CORE_POOL_UPLOADS_H
+
+#include "core/process/StatusImpl.h"
+#include "drivers/Driver.h"
+
+#include <mutex>
+
+struct gpuasync_context;
+
+namespace gpuasync {
+
+struct Block;
+
+/// Thread safe; one upload at a time. The context is current.
+class Uploads {
+public:
+  explicit Uploads(gpuasync_context &context) : context(context) {}
+  Uploads(const Uploads &) = delete;
+
+  /// Device memory of the context's with a copy of host memory, which has
+  /// arrived. It waits for that on a stream of its own, so for no work of
+  /// anybody's. What is made is given back by MemoryPool::dropKept.
+  Status make(const void *source, uint64_t bytes, Block *&out);
+  /// At the context's end. `alive`: the device is not lost.
+  void destroy(bool alive);
+
+private:
+  Status fill(char *destination, const char *source, uint64_t bytes);
+
+  gpuasync_context &context;
+  std::mutex mutex;
+  NativeStream stream = nullptr; ///< made with the first upload
+};
+
+} // namespace gpuasync
+
+#endif // GPUASYNC_CORE_POOL_UPLOADS_H

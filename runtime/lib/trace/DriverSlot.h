@@ -1,0 +1,52 @@
+//===- DriverSlot.h - The driver that a context calls -----------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A context's own driver, or, while there is a trace, one around it that notes
+// what passes. So without a trace a call costs what it did: one load of a
+// pointer.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_TRACE_DRIVERSLOT_H
+#define GPUASYNC_TRACE_DRIVERSLOT_H
+
+#include "drivers/Driver.h"
+
+#include <atomic>
+#include <memory>
+
+namespace gpuasync {
+
+class DriverSlot {
+public:
+  DriverContext *get() const { return used.load(std::memory_order_acquire); }
+  DriverContext *operator->() const { return get(); }
+  DriverContext &operator*() const { return *get(); }
+  explicit operator bool() const { return get(); }
+
+  /// Once, before anybody else knows of the context.
+  void open(std::unique_ptr<DriverContext> opened) {
+    device = std::move(opened);
+    used.store(device.get(), std::memory_order_release);
+  }
+
+  //===--- For Trace, one thread at a time. Frames keep the driver that was used
+  //===--- when they began, so both live as long as the context.
+  DriverContext *own() const { return device.get(); }
+  DriverContext *traced() const { return around.get(); }
+  void surround(std::unique_ptr<DriverContext> traced) {
+    around = std::move(traced);
+  }
+  void use(DriverContext *which) {
+    used.store(which, std::memory_order_release);
+  }
+
+private:
+  std::atomic<DriverContext *> used{nullptr};
+  std::unique_ptr<DriverContext> device;
+  std::unique_ptr<DriverContext> around; ///< goes before what it is around
+};
+
+} // namespace gpuasync
+
+#endif // GPUASYNC_TRACE_DRIVERSLOT_H

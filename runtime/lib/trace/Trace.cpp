@@ -1,0 +1,494 @@
+//===- Trace.cpp - The trace of a process ---------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See Trace.h. The format is Chrome's: complete events ("X"), arrows ("s" and
+// "f"), names ("M").
+//===----------------------------------------------------------------------===//
+
+#include "trace/Trace.h"
+
+#include "core/abi/Entry.h"
+#include "core/process/Settings.h"
+#include "trace/TracedDriver.h"
+
+#include <algorithm>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+using namespace gpuasync;
+
+std::atomic<Trace *> gpuasync::activeTrace{nullptr};
+
+/// The "process" of the file that has the host's threads. Devices follow.
+static constexpr uint32_t hostProcess = 1;
+
+static __thread uint32_t threadId __attribute__((tls_model("initial-exec")));
+/// The session in which the thread got its name.
+static __thread uint64_t threadSession
+    __attribute__((tls_model("initial-exec")));
+
+static const char *kindName(WorkKind kind) {
+  switch (kind) {
+  case WorkKind::Kernel:
+    return "kernel";
+  case WorkKind::Copy:
+    return "copy";
+  case WorkKind::Fill:
+    return "fill";
+  case WorkKind::Graph:
+    return "graph";
+  case WorkKind::Call:
+    return "call";
+  }
+  return "";
+}
+
+Trace &Trace::get() {
+  static Trace *trace = new Trace;
+  return *trace;
+}
+
+//===----------------------------------------------------------------------===//
+// Begin and end
+//===----------------------------------------------------------------------===//
+
+Status Trace::begin(const char *name) {
+  uint64_t limit = 256 << 20;
+  RETURN_IF_ERROR(sizeSetting("GPU_ASYNC_TRACE_SIZE", 4096, limit));
+  std::lock_guard<std::mutex> lock(mutex);
+  open = arrows = 0;
+  clockError = 0;
+  rows.clear();
+  waiting.clear();
+  ++session;
+  origin = nowNs();
+  Status status = guard([&]() -> Status {
+    if (name)
+      RETURN_IF_ERROR(file.open(name, limit, otherData().text));
+    nameProcess(hostProcess, "host");
+    return Status();
+  });
+  if (status.ok())
+    activeTrace.store(this, std::memory_order_release);
+  else
+    (void)guard([&] { return closeFile(); });
+  return status;
+}
+
+void Trace::attach(gpuasync_context &context) {
+  DriverSlot &slot = context.driver;
+  if (!slot.traced())
+    slot.surround(std::make_unique<TracedDriver>(
+        *this, *slot.own(), context.device, context.capabilities, ++processes));
+  slot.use(slot.traced());
+}
+
+Status Trace::start(const char *name) {
+  std::lock_guard<std::mutex> one(control);
+  if (tracing())
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      "there is a trace already; end it first "
+                      "(gpuasync_trace_stop)");
+  RETURN_IF_ERROR(begin(name));
+  Status status = guard([&] {
+    Process &shared = process();
+    std::lock_guard<std::mutex> lock(shared.mutex);
+    for (gpuasync_context *context : shared.contexts)
+      attach(*context);
+    return Status();
+  });
+  if (!status.ok())
+    (void)guard([&] { return end(); });
+  return status;
+}
+
+/// Reads what the context knows by now, and takes the trace off.
+static void detach(gpuasync_context &context) noexcept {
+  auto *traced = static_cast<TracedDriver *>(context.driver.traced());
+  Visit visit(context);
+  if (!visit.open())
+    return; // closing finishes it
+  Status status = guard([&]() -> Status {
+    CurrentContext current(context);
+    if (current.status.ok())
+      traced->finish(context.lost.load());
+    return std::move(current.status);
+  });
+  if (!status.ok())
+    traced->finish(/*lost=*/true);
+  context.driver.use(context.driver.own());
+}
+
+Status Trace::stop() {
+  std::lock_guard<std::mutex> one(control);
+  if (!tracing())
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      "there is no trace; begin one first "
+                      "(gpuasync_trace_start)");
+  return end();
+}
+
+/// The context with the least number beyond `id` that is traced, with a part;
+/// null: none. So nothing is allocated where memory may be out.
+static gpuasync_context *tracedBehind(uint64_t id) noexcept {
+  Process &shared = process();
+  std::lock_guard<std::mutex> lock(shared.mutex);
+  gpuasync_context *found = nullptr;
+  for (gpuasync_context *each : shared.contexts)
+    if (each->driver.get() != each->driver.own() && each->id > id &&
+        (!found || each->id < found->id))
+      found = each;
+  if (found)
+    found->retainPart();
+  return found;
+}
+
+Status Trace::end() {
+  {
+    // No context gets one from here on.
+    std::lock_guard<std::mutex> lock(process().mutex);
+    activeTrace.store(nullptr, std::memory_order_release);
+  }
+  uint64_t id = 0;
+  while (gpuasync_context *context = tracedBehind(id)) {
+    id = context->id;
+    detach(*context);
+    context->releasePart();
+  }
+  std::lock_guard<std::mutex> lock(mutex);
+  return closeFile();
+}
+
+void Trace::finish() noexcept {
+  (void)guard([&] {
+    activeTrace.store(nullptr, std::memory_order_release);
+    std::lock_guard<std::mutex> lock(mutex);
+    return closeFile();
+  });
+}
+
+Trace::OtherData Trace::otherData() const {
+  OtherData data;
+  snprintf(data.text, sizeof(data.text),
+           "{\"tool\":\"gpu-async\",\"pid\":%d,\"dropped_events\":%" PRIu64
+           ",\"unfinished\":%" PRIu64 ",\"clock_error_us\":%.3f}",
+           int(getpid()), file.dropped(), open, double(clockError) / 1e3);
+  return data;
+}
+
+Status Trace::closeFile() {
+  waiting.clear();
+  return file.isOpen() ? file.close(otherData().text) : Status();
+}
+
+//===----------------------------------------------------------------------===//
+// Events
+//===----------------------------------------------------------------------===//
+
+const std::string *Trace::intern(const std::string &text) {
+  return &*texts.insert(text).first;
+}
+
+const std::string *Trace::placeOf(const char *sourceFile, uint32_t line,
+                                  uint32_t column) {
+  std::string text = sourceFile;
+  if (!text.empty())
+    text += ":" + std::to_string(line) + ":" + std::to_string(column);
+  return intern(text);
+}
+
+void Trace::append(const std::string &event) {
+  if (!file.isOpen())
+    return;
+  if (file.append(event) && file.wantsFlush())
+    file.flush(otherData().text);
+}
+
+void Trace::nameProcess(uint32_t number, const char *name) {
+  std::string event = "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":" +
+                      std::to_string(number) + ",\"args\":{\"name\":";
+  appendQuoted(event, name);
+  append(event + "}}");
+  append("{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":" +
+         std::to_string(number) +
+         ",\"args\":{\"sort_index\":" + std::to_string(number) + "}}");
+}
+
+void Trace::nameTrack(uint32_t number, uint64_t track, const char *name) {
+  std::string event = "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":" +
+                      std::to_string(number) +
+                      ",\"tid\":" + std::to_string(track) +
+                      ",\"args\":{\"name\":";
+  appendQuoted(event, name);
+  append(event + "}}");
+}
+
+/// `"ph":"X"` with its times, up to the arguments.
+static std::string slice(uint32_t process, uint64_t track, const char *category,
+                         const char *name, int64_t begin, int64_t end) {
+  std::string event = "{\"ph\":\"X\",\"pid\":" + std::to_string(process) +
+                      ",\"tid\":" + std::to_string(track) + ",\"ts\":";
+  appendTime(event, begin);
+  event += ",\"dur\":";
+  appendTime(event, end - begin);
+  event += ",\"cat\":\"";
+  event += category;
+  event += "\",\"name\":";
+  appendQuoted(event, name);
+  event += ",\"args\":{";
+  return event;
+}
+
+static void appendPlace(std::string &event, const std::string &place) {
+  if (place.empty())
+    return;
+  event += "\"at\":";
+  appendQuoted(event, place.c_str());
+  event += ',';
+}
+
+static std::string endOf(std::string event) {
+  if (event.back() == ',')
+    event.pop_back();
+  return event + "}}";
+}
+
+void Trace::host(const char *category, const char *name,
+                 const gpuasync_site *site, int64_t from,
+                 const char *details) noexcept {
+  if (site)
+    host(category, name, gpuasync_site_file(site), site->line, site->column,
+         from, details);
+  else
+    host(category, name, "", 0, 0, from, details);
+}
+
+void Trace::host(const char *category, const char *name, const char *sourceFile,
+                 uint32_t line, uint32_t column, int64_t from,
+                 const char *details) noexcept {
+  const int64_t to = nowNs();
+  try {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (!file.isOpen() || from < origin)
+      return;
+    if (threadSession != session) {
+      threadSession = session;
+      threadId = uint32_t(syscall(SYS_gettid));
+      char text[64] = "";
+      (void)pthread_getname_np(pthread_self(), text, sizeof(text));
+      nameTrack(hostProcess, threadId, text);
+    }
+    std::string event = slice(hostProcess, threadId, category, name,
+                              from - origin, to - origin);
+    appendPlace(event, *placeOf(sourceFile, line, column));
+    append(endOf(event + details));
+  } catch (const std::bad_alloc &) {
+  }
+}
+
+std::shared_ptr<Span> Trace::makeSpan(const Work &work) {
+  auto span = std::make_shared<Span>();
+  span->session = session;
+  span->kind = work.kind;
+  span->name = intern(work.name);
+  if (const gpuasync_site *site = work.site) {
+    span->place = placeOf(gpuasync_site_file(site), site->line, site->column);
+    span->id = site->id;
+  } else {
+    span->place = placeOf("", 0, 0);
+  }
+  span->bytes = work.bytes;
+  if (work.block) {
+    memcpy(span->grid, work.block->grid, sizeof(span->grid));
+    memcpy(span->block, work.block->block, sizeof(span->block));
+  }
+  span->launches = work.launches;
+  span->copies = work.copies;
+  span->fills = work.fills;
+  return span;
+}
+
+void Trace::settle(const std::shared_ptr<Span> &span) {
+  if (span->session != session) {
+    span->state = Span::State::Lost;
+    span->after.clear();
+    return;
+  }
+  --open;
+  const DeviceTiming &timing = span->timing;
+  const bool ran = timing.known.load(std::memory_order_acquire) && timing.end;
+  span->state = ran ? Span::State::Known : Span::State::Lost;
+  if (!ran) {
+    span->after.clear();
+    return;
+  }
+  static const std::string nowhere;
+  const bool isKernel = span->kind == WorkKind::Kernel;
+  Row &row = rows[{span->kind, span->name, isKernel ? nullptr : span->place}];
+  const auto took = uint64_t(std::max<int64_t>(timing.end - timing.begin, 0));
+  ++row.calls;
+  row.total += took;
+  row.least = std::min(row.least, took);
+  row.most = std::max(row.most, took);
+  row.bytes += span->bytes;
+  row.launches += span->launches;
+  if (!file.isOpen()) {
+    span->after.clear();
+    return;
+  }
+  writeSpan(*span);
+  for (std::shared_ptr<Span> &from : span->after)
+    waiting.push_back({std::move(from), span});
+  span->after.clear();
+}
+
+void Trace::writeSpan(const Span &span) {
+  std::string event =
+      slice(span.process, span.track, kindName(span.kind), span.name->c_str(),
+            span.timing.begin - origin, span.timing.end - origin);
+  appendPlace(event, *span.place);
+  auto number = [&](const char *name, uint64_t value) {
+    event += '"';
+    event += name;
+    event += "\":" + std::to_string(value) + ",";
+  };
+  auto sizes = [&](const char *name, const int64_t *size) {
+    event += '"';
+    event += name;
+    event += "\":\"" + std::to_string(size[0]) + "x" + std::to_string(size[1]) +
+             "x" + std::to_string(size[2]) + "\",";
+  };
+  if (span.id != UINT32_MAX)
+    number("id", span.id);
+  if (span.kind == WorkKind::Kernel) {
+    sizes("grid", span.grid);
+    sizes("block", span.block);
+  } else {
+    number("bytes", span.bytes);
+  }
+  if (span.launches)
+    number("launches", span.launches);
+  if (span.copies)
+    number("copies", span.copies);
+  if (span.fills)
+    number("fills", span.fills);
+  append(endOf(event));
+}
+
+bool Trace::writeArrow(const Span &from, const Span &to) {
+  if (from.state == Span::State::Open)
+    return false;
+  if (from.state == Span::State::Lost)
+    return true;
+  // An end belongs to the slice that its time is in, and a slice ends before
+  // its last nanosecond does.
+  auto end = [&](const char *phase, const Span &span, int64_t at) {
+    std::string event = "{\"ph\":\"";
+    event += phase;
+    event += "\",\"id\":" + std::to_string(arrows) +
+             ",\"pid\":" + std::to_string(span.process) +
+             ",\"tid\":" + std::to_string(span.track) + ",\"ts\":";
+    appendTime(event, at - origin);
+    event += ",\"cat\":\"dependency\",\"name\":\"after\"";
+    append(event + (*phase == 'f' ? ",\"bp\":\"e\"}" : "}"));
+  };
+  ++arrows;
+  end("s", from, std::max(from.timing.begin, from.timing.end - 1));
+  end("f", to, to.timing.begin);
+  return true;
+}
+
+void Trace::writeArrows() {
+  waiting.erase(std::remove_if(waiting.begin(), waiting.end(),
+                               [&](auto &pair) {
+                                 return writeArrow(*pair.first, *pair.second);
+                               }),
+                waiting.end());
+}
+
+void gpuasync::traceHostCopy(gpuasync_context &context, NativeStream stream,
+                             uint64_t bytes, const gpuasync_site *site,
+                             int64_t from) noexcept {
+  if (!from || !tracing())
+    return;
+  DriverContext *used = context.driver.get();
+  if (used == context.driver.own())
+    return;
+  (void)guard([&] {
+    Work work;
+    work.name = "copy";
+    work.site = site;
+    work.bytes = bytes;
+    static_cast<TracedDriver *>(used)->addDone(stream, work, from);
+    return Status();
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// The profile
+//===----------------------------------------------------------------------===//
+
+uint64_t Trace::profile(gpuasync_profile_visitor visitor, void *user) {
+  std::vector<std::pair<RowKey, Row>> sorted;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    sorted.assign(rows.begin(), rows.end());
+  }
+  if (!visitor)
+    return sorted.size();
+  auto text = [](const std::string *text) { return text ? text->c_str() : ""; };
+  std::sort(sorted.begin(), sorted.end(), [&](auto &a, auto &b) {
+    if (a.second.total != b.second.total)
+      return a.second.total > b.second.total;
+    int order = strcmp(text(std::get<1>(a.first)), text(std::get<1>(b.first)));
+    if (!order)
+      order = strcmp(text(std::get<2>(a.first)), text(std::get<2>(b.first)));
+    return order < 0;
+  });
+  for (auto &[key, row] : sorted) {
+    gpuasync_profile_row out;
+    out.kind = kindName(std::get<0>(key));
+    out.name = text(std::get<1>(key));
+    out.place = text(std::get<2>(key));
+    out.calls = row.calls;
+    out.totalNs = row.total;
+    out.leastNs = row.least;
+    out.mostNs = row.most;
+    out.bytes = row.bytes;
+    out.launches = row.launches;
+    visitor(user, &out);
+  }
+  return sorted.size();
+}
+
+//===----------------------------------------------------------------------===//
+// Entries
+//===----------------------------------------------------------------------===//
+
+extern "C" {
+
+gpuasync_status *gpuasync_trace_start(const char *file) noexcept {
+  return entry([&]() -> Status {
+    RETURN_IF_ERROR(copyStatus(process().settings));
+    return Trace::get().start(file);
+  });
+}
+
+gpuasync_status *gpuasync_trace_stop(void) noexcept {
+  return entry([&]() -> Status { return Trace::get().stop(); });
+}
+
+uint64_t gpuasync_profile_list(gpuasync_profile_visitor visitor,
+                               void *user) noexcept {
+  uint64_t count = 0;
+  gpuasync_status_free(guard([&] {
+                         if (!isForked())
+                           count = Trace::get().profile(visitor, user);
+                         return Status();
+                       }).release());
+  return count;
+}
+}

@@ -1,0 +1,691 @@
+//===- TracedDriver.cpp - A driver whose work is noted --------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See TracedDriver.h.
+//===----------------------------------------------------------------------===//
+
+#include "trace/TracedDriver.h"
+
+#include "core/abi/Strided.h"
+
+#include <algorithm>
+
+using namespace gpuasync;
+
+/// So much work on a device may be without its times; what comes then is left
+/// out of the trace.
+static constexpr uint64_t mostOpen = 65536;
+/// Where nobody waits, known times are read every so many pieces of work.
+static constexpr uint64_t harvestEvery = 256;
+/// And so many of a stream at once.
+static constexpr size_t harvestAtOnce = 256;
+/// A piece of work is behind so many others at most; arrows to more are left
+/// out.
+static constexpr size_t mostSources = 64;
+
+namespace {
+
+/// What the trace asks of the driver is not the program's, and not counted.
+class Uncounted {
+public:
+  ~Uncounted() { driverCallCount = before; }
+
+private:
+  const uint64_t before = driverCallCount;
+};
+
+/// One call of the driver, as the host saw it.
+struct HostCall {
+  HostCall(const char *name, const gpuasync_site *site = nullptr)
+      : name(name), site(site), from(tracing() ? nowNs() : 0) {}
+  ~HostCall() {
+    if (Trace *trace = from ? tracing() : nullptr)
+      trace->host("driver", name, site, from);
+  }
+  const char *name;
+  const gpuasync_site *site;
+  int64_t from;
+};
+
+} // namespace
+
+TracedDriver::~TracedDriver() {
+  // A kernel that never ends keeps its time, as it keeps its memory.
+  std::lock_guard<std::mutex> lock(trace.mutex);
+  for (SpanRef &span : late)
+    if (!span->timing.known.load())
+      trace.abandoned.push_back(std::move(span));
+}
+
+//===----------------------------------------------------------------------===//
+// Notes
+//===----------------------------------------------------------------------===//
+
+void TracedDriver::startSession() {
+  if (session == trace.session)
+    return;
+  session = trace.session;
+  trackCount = 0;
+  freeTracks.clear();
+  events.clear();
+  // What is still open is of the last session.
+  for (auto &[stream, track] : tracks)
+    for (SpanRef &span : track.open)
+      giveUp(span);
+  tracks.clear();
+  openCount = 0;
+  trace.nameProcess(process, device.c_str());
+}
+
+TracedDriver::Track &TracedDriver::trackOf(NativeStream stream) {
+  startSession();
+  auto [found, isNew] = tracks.try_emplace(stream);
+  Track &track = found->second;
+  if (!isNew)
+    return track;
+  if (freeTracks.empty()) {
+    track.number = ++trackCount;
+    std::string name = "stream " + std::to_string(track.number);
+    trace.nameTrack(process, track.number, name.c_str());
+  } else {
+    track.number = freeTracks.back();
+    freeTracks.pop_back();
+  }
+  return track;
+}
+
+void TracedDriver::add(Track &track, const SpanRef &span) {
+  span->process = process;
+  span->track = track.number;
+  for (SpanRef &source : track.waits)
+    if (source->process != process || source->track != track.number)
+      span->after.push_back(std::move(source));
+  track.waits.clear();
+  track.last = span;
+  ++trace.open;
+}
+
+TracedDriver::SpanRef TracedDriver::begin(NativeStream stream,
+                                          const Work &work) noexcept {
+  Uncounted uncounted;
+  SpanRef span;
+  (void)guard([&]() -> Status {
+    // What is captured runs when its graph does.
+    CaptureState state;
+    if (isVendors)
+      RETURN_IF_ERROR(inner.captureState(stream, state));
+    if (state.kind != CaptureState::None)
+      return Status();
+    {
+      std::lock_guard<std::mutex> lock(trace.mutex);
+      startSession();
+      if (openCount >= mostOpen) {
+        trace.file.drop();
+        return Status();
+      }
+      span = trace.makeSpan(work);
+    }
+    Status status = inner.beginTiming(stream, span->timing);
+    if (!status.ok())
+      span = nullptr;
+    return status;
+  });
+  return span;
+}
+
+void TracedDriver::end(NativeStream stream, const SpanRef &span,
+                       const Status &status) noexcept {
+  if (!span)
+    return;
+  Uncounted uncounted;
+  Status ended = guard([&] { return inner.endTiming(stream, span->timing); });
+  bool kept = false, many = false;
+  {
+    std::lock_guard<std::mutex> lock(trace.mutex);
+    (void)guard([&] {
+      // Once the trace has ended, nobody would read it or give it up.
+      if (!tracing() || span->session != trace.session || !status.ok() ||
+          !ended.ok())
+        return Status();
+      Track &track = trackOf(stream);
+      track.open.push_back(span);
+      kept = true;
+      many = ++openCount % harvestEvery == 0;
+      add(track, span);
+      return Status();
+    });
+    if (!kept)
+      giveUp(span);
+  }
+  if (many)
+    harvest();
+}
+
+void TracedDriver::addDone(NativeStream stream, const Work &work,
+                           int64_t from) {
+  const int64_t to = nowNs();
+  std::lock_guard<std::mutex> lock(trace.mutex);
+  SpanRef span = trace.makeSpan(work);
+  span->timing.begin = from;
+  span->timing.end = to;
+  span->timing.known.store(true);
+  add(trackOf(stream), span);
+  trace.settle(span);
+}
+
+void TracedDriver::giveUp(const SpanRef &span) noexcept {
+  span->state = Span::State::Lost;
+  span->after.clear();
+  inner.dropTiming(span->timing);
+  // The cpu device writes it when it comes to the operation.
+  if (isVendors || span->timing.known.load())
+    return;
+  (void)guard([&] {
+    late.push_back(span);
+    return Status();
+  });
+}
+
+void TracedDriver::harvest() noexcept {
+  std::unique_lock<std::mutex> only(harvesting, std::try_to_lock);
+  if (!only)
+    return;
+  Uncounted uncounted;
+  const int64_t from = nowNs();
+  bool any = false, more = true;
+  while (more) {
+    more = false;
+    (void)guard([&] {
+      more = harvestSome(any);
+      return Status();
+    });
+  }
+  // Not the program's time, so that a reader can tell.
+  if (any && isVendors)
+    trace.host("trace", "read times", nullptr, from);
+}
+
+bool TracedDriver::harvestSome(bool &any) {
+  std::vector<std::pair<NativeStream, std::vector<SpanRef>>> open;
+  {
+    std::lock_guard<std::mutex> lock(trace.mutex);
+    if (session != trace.session)
+      return false;
+    for (auto &[stream, track] : tracks)
+      if (size_t count = std::min(track.open.size(), harvestAtOnce)) {
+        auto first = track.open.begin();
+        open.push_back({stream, {first, first + ptrdiff_t(count)}});
+      }
+  }
+  bool more = false;
+  // A stream's work ends in order.
+  for (auto &[stream, spans] : open) {
+    size_t count = 0;
+    for (; count < spans.size(); ++count) {
+      DeviceTiming &timing = spans[count]->timing;
+      if (!timing.known.load(std::memory_order_acquire) &&
+          (!inner.readTiming(timing).ok() || !timing.known.load()))
+        break;
+      inner.dropTiming(timing);
+    }
+    more |= count == harvestAtOnce;
+    spans.resize(count);
+  }
+  const int64_t error = inner.timingError();
+  std::lock_guard<std::mutex> lock(trace.mutex);
+  if (session != trace.session)
+    return false;
+  trace.clockError = std::max(trace.clockError, error);
+  for (auto &[stream, spans] : open) {
+    auto found = tracks.find(stream);
+    for (SpanRef &span : spans) {
+      if (found == tracks.end() || found->second.open.empty() ||
+          found->second.open.front() != span)
+        break;
+      found->second.open.pop_front();
+      --openCount;
+      any = true;
+      trace.settle(span);
+    }
+  }
+  trace.writeArrows();
+  return more;
+}
+
+void TracedDriver::finish(bool lost) noexcept {
+  if (!lost)
+    harvest();
+  std::lock_guard<std::mutex> only(harvesting);
+  std::lock_guard<std::mutex> lock(trace.mutex);
+  for (auto &[stream, track] : tracks)
+    for (SpanRef &span : track.open)
+      giveUp(span);
+  late.erase(
+      std::remove_if(late.begin(), late.end(),
+                     [](SpanRef &span) { return span->timing.known.load(); }),
+      late.end());
+  tracks.clear();
+  events.clear();
+  freeTracks.clear();
+  openCount = 0;
+  session = 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Work
+//===----------------------------------------------------------------------===//
+
+template <typename Start>
+Status TracedDriver::put(NativeStream stream, const char *name,
+                         const Work &work, Start start) {
+  if (!tracing())
+    return start();
+  SpanRef span = begin(stream, work);
+  Status status;
+  char text[128];
+  if (work.kind == WorkKind::Kernel) {
+    snprintf(text, sizeof(text), "%s %s", name, work.name);
+    name = text;
+  }
+  {
+    HostCall call(name, work.site);
+    status = guard(start);
+  }
+  end(stream, span, status);
+  return status;
+}
+
+Status TracedDriver::launch(NativeStream stream, NativeFunction function,
+                            const gpuasync_kernel &kernel,
+                            const gpuasync_block &block,
+                            const gpuasync_site *site) {
+  Work work;
+  work.kind = WorkKind::Kernel;
+  work.name = kernel.name;
+  work.site = site;
+  work.block = &block;
+  work.launches = 1;
+  return put(stream, "launch", work, [&] {
+    return inner.launch(stream, function, kernel, block, site);
+  });
+}
+
+Status TracedDriver::launchPointers(
+    NativeStream stream, NativeFunction function, const gpuasync_kernel &kernel,
+    const gpuasync_block &block, void **parameters, const gpuasync_site *site) {
+  Work work;
+  work.kind = WorkKind::Kernel;
+  work.name = kernel.name;
+  work.site = site;
+  work.block = &block;
+  work.launches = 1;
+  return put(stream, "launch", work, [&] {
+    return inner.launchPointers(stream, function, kernel, block, parameters,
+                                site);
+  });
+}
+
+/// Where the driver can say on which side memory is, the direction.
+const char *TracedDriver::copyName(const void *destination,
+                                   const void *source) {
+  if (!isVendors || !tracing())
+    return "copy";
+  Uncounted uncounted;
+  auto onHost = [&](const void *pointer) {
+    PointerKind kind = inner.pointerKind(pointer);
+    return kind == PointerKind::Pageable || kind == PointerKind::Registered;
+  };
+  const bool from = onHost(source), to = onHost(destination);
+  return from == to ? "copy" : from ? "upload" : "download";
+}
+
+Status TracedDriver::copy(NativeStream stream, void *destination,
+                          const void *source, uint64_t bytes,
+                          const gpuasync_site *site) {
+  Work work;
+  work.name = copyName(destination, source);
+  work.site = site;
+  work.bytes = bytes;
+  return put(stream, "copy", work, [&] {
+    return inner.copy(stream, destination, source, bytes, site);
+  });
+}
+
+Status TracedDriver::copyStrided(NativeStream stream, const StridedCopy &copy,
+                                 const gpuasync_site *site) {
+  Work work;
+  work.name = copyName(copy.destination, copy.source);
+  work.site = site;
+  work.bytes = bytesOf(copy);
+  return put(stream, "copy", work,
+             [&] { return inner.copyStrided(stream, copy, site); });
+}
+
+Status TracedDriver::fillStrided(NativeStream stream, const StridedFill &fill,
+                                 const gpuasync_site *site) {
+  Work work;
+  work.kind = WorkKind::Fill;
+  work.name = "fill";
+  work.site = site;
+  work.bytes = bytesOf(fill);
+  return put(stream, "fill", work,
+             [&] { return inner.fillStrided(stream, fill, site); });
+}
+
+TracedDriver::Node TracedDriver::nodeOf(const GraphNode &node) {
+  switch (node.kind) {
+  case GraphNode::Kind::Copy:
+    return {WorkKind::Copy, node.empty, node.empty ? 0 : bytesOf(*node.copy)};
+  case GraphNode::Kind::Fill:
+    return {WorkKind::Fill, node.empty, node.empty ? 0 : bytesOf(*node.fill)};
+  case GraphNode::Kind::Launch:
+    break;
+  }
+  return {WorkKind::Kernel, node.empty, 0};
+}
+
+Status TracedDriver::makeGraph(const GraphNode *nodes, uint32_t count,
+                               bool anyUpdate, NativeGraph &out) {
+  HostCall call("make graph", nodes[0].site);
+  RETURN_IF_ERROR(inner.makeGraph(nodes, count, anyUpdate, out));
+  // Without memory it is launched as one of which nothing is known.
+  (void)guard([&] {
+    Graph graph;
+    for (uint32_t i = 0; i < count; ++i) {
+      graph.nodes.push_back(nodeOf(nodes[i]));
+      if (!graph.site)
+        graph.site = nodes[i].site;
+    }
+    std::lock_guard<std::mutex> lock(trace.mutex);
+    graphs[out] = std::move(graph);
+    return Status();
+  });
+  return Status();
+}
+
+Status TracedDriver::updateGraph(NativeGraph graph, const uint32_t *indices,
+                                 const GraphNode *nodes, uint32_t count) {
+  HostCall call("update graph", count ? nodes[0].site : nullptr);
+  RETURN_IF_ERROR(inner.updateGraph(graph, indices, nodes, count));
+  std::lock_guard<std::mutex> lock(trace.mutex);
+  if (auto found = graphs.find(graph); found != graphs.end())
+    for (uint32_t i = 0; i < count; ++i)
+      found->second.nodes[indices[i]] = nodeOf(nodes[i]);
+  return Status();
+}
+
+template <typename Start>
+Status TracedDriver::putGraph(NativeGraph graph, NativeStream stream,
+                              Start start) {
+  if (!tracing())
+    return start();
+  Work work;
+  work.kind = WorkKind::Graph;
+  work.name = "graph";
+  {
+    std::lock_guard<std::mutex> lock(trace.mutex);
+    if (auto found = graphs.find(graph); found != graphs.end()) {
+      work.site = found->second.site;
+      for (const Node &node : found->second.nodes) {
+        work.bytes += node.bytes;
+        if (node.empty)
+          continue;
+        work.launches += node.kind == WorkKind::Kernel;
+        work.copies += node.kind == WorkKind::Copy;
+        work.fills += node.kind == WorkKind::Fill;
+      }
+    }
+  }
+  return put(stream, "launch graph", work, start);
+}
+
+Status TracedDriver::launchGraph(NativeGraph graph, NativeStream stream) {
+  return putGraph(graph, stream,
+                  [&] { return inner.launchGraph(graph, stream); });
+}
+Status TracedDriver::launchGraph(NativeGraph graph, NativeStream stream,
+                                 uint32_t *&slot, uint32_t &value) {
+  return putGraph(graph, stream, [&] {
+    return inner.launchGraph(graph, stream, slot, value);
+  });
+}
+
+void TracedDriver::destroyGraph(NativeGraph graph) noexcept {
+  {
+    std::lock_guard<std::mutex> lock(trace.mutex);
+    graphs.erase(graph);
+  }
+  inner.destroyGraph(graph);
+}
+
+//===----------------------------------------------------------------------===//
+// Order
+//===----------------------------------------------------------------------===//
+
+Status TracedDriver::recordEvent(NativeEvent event, NativeStream stream) {
+  RETURN_IF_ERROR(inner.recordEvent(event, stream));
+  if (tracing())
+    (void)guard([&] {
+      std::lock_guard<std::mutex> lock(trace.mutex);
+      const Track &track = trackOf(stream);
+      Sources sources = track.waits;
+      if (track.last)
+        sources.push_back(track.last);
+      events[event] = std::move(sources);
+      return Status();
+    });
+  return Status();
+}
+
+Status TracedDriver::streamWaitEvent(NativeStream stream, NativeEvent event) {
+  RETURN_IF_ERROR(inner.streamWaitEvent(stream, event));
+  if (tracing())
+    (void)guard([&] {
+      std::lock_guard<std::mutex> lock(trace.mutex);
+      Track &track = trackOf(stream);
+      auto found = events.find(event);
+      if (found == events.end())
+        return Status();
+      for (const SpanRef &source : found->second)
+        if (track.waits.size() < mostSources &&
+            std::find(track.waits.begin(), track.waits.end(), source) ==
+                track.waits.end())
+          track.waits.push_back(source);
+      return Status();
+    });
+  return Status();
+}
+
+void TracedDriver::destroyEvent(NativeEvent event) noexcept {
+  {
+    std::lock_guard<std::mutex> lock(trace.mutex);
+    events.erase(event);
+  }
+  inner.destroyEvent(event);
+}
+
+void TracedDriver::destroyStream(NativeStream stream) noexcept {
+  // No work is pending, so its times are known.
+  harvest();
+  {
+    std::lock_guard<std::mutex> lock(trace.mutex);
+    auto found = tracks.find(stream);
+    if (found != tracks.end() && found->second.open.empty()) {
+      (void)guard([&] {
+        freeTracks.push_back(found->second.number);
+        return Status();
+      });
+      tracks.erase(found);
+    }
+  }
+  inner.destroyStream(stream);
+}
+
+//===----------------------------------------------------------------------===//
+// The rest
+//===----------------------------------------------------------------------===//
+
+void TracedDriver::restore(SavedContext &saved) noexcept {
+  // The end of a frame, whose work has mostly ended too.
+  if (tracing() && (!isVendors || saved.vendor))
+    harvest();
+  inner.restore(saved);
+}
+
+uint64_t TracedDriver::close(bool lost) noexcept {
+  finish(lost);
+  return inner.close(lost);
+}
+
+Status TracedDriver::loadModule(const gpuasync_module &module,
+                                const gpuasync_image &image, NativeModule &out,
+                                NativeFunction *functions) {
+  HostCall call("load module");
+  return inner.loadModule(module, image, out, functions);
+}
+Status TracedDriver::adoptModule(const gpuasync_module &module,
+                                 const gpuasync_image &image, void *foreign,
+                                 NativeModule &out, NativeFunction *functions) {
+  HostCall call("load module");
+  return inner.adoptModule(module, image, foreign, out, functions);
+}
+void TracedDriver::unloadModule(NativeModule module) noexcept {
+  HostCall call("unload module");
+  inner.unloadModule(module);
+}
+Status TracedDriver::findFunction(NativeModule loaded,
+                                  const gpuasync_module &module,
+                                  const gpuasync_image &image,
+                                  NativeFunction &out) {
+  return inner.findFunction(loaded, module, image, out);
+}
+
+Status TracedDriver::makeCurrent(SavedContext &saved) {
+  return inner.makeCurrent(saved);
+}
+void TracedDriver::suspend() noexcept { inner.suspend(); }
+Status TracedDriver::resume() { return inner.resume(); }
+Status TracedDriver::createStream(NativeStream &out) {
+  return inner.createStream(out);
+}
+Status TracedDriver::externalStream(void *native, NativeStream &out) {
+  return inner.externalStream(native, out);
+}
+Status TracedDriver::captureState(NativeStream stream, CaptureState &out) {
+  return inner.captureState(stream, out);
+}
+Status TracedDriver::queryStream(NativeStream stream, bool &done) {
+  return inner.queryStream(stream, done);
+}
+Status TracedDriver::waitStream(NativeStream stream, int64_t timeoutNs,
+                                bool &done) {
+  return inner.waitStream(stream, timeoutNs, done);
+}
+void TracedDriver::resetStream(NativeStream stream) noexcept {
+  inner.resetStream(stream);
+}
+Status TracedDriver::createEvent(NativeEvent &out) {
+  return inner.createEvent(out);
+}
+Status TracedDriver::queryEvent(NativeEvent event, bool &done) {
+  return inner.queryEvent(event, done);
+}
+Status TracedDriver::waitEvent(NativeEvent event, int64_t timeoutNs,
+                               bool &done) {
+  return inner.waitEvent(event, timeoutNs, done);
+}
+Status TracedDriver::writeFlag(NativeStream stream, uint32_t *slot,
+                               uint32_t value) {
+  return inner.writeFlag(stream, slot, value);
+}
+uint32_t TracedDriver::missing() const { return inner.missing(); }
+uint64_t TracedDriver::generation() const { return inner.generation(); }
+Status TracedDriver::call(NativeStream stream, void (*function)(void *),
+                          void *argument) {
+  return inner.call(stream, function, argument);
+}
+Status TracedDriver::callHost(NativeStream stream, int32_t (*function)(void *),
+                              const void *arguments, uint64_t bytes,
+                              const gpuasync_site *site) {
+  Work work;
+  work.kind = WorkKind::Call;
+  work.name = "call";
+  work.site = site;
+  return put(stream, "host function", work, [&] {
+    return inner.callHost(stream, function, arguments, bytes, site);
+  });
+}
+void TracedDriver::beginLibrary(NativeStream stream,
+                                const gpuasync_site *site) noexcept {
+  // On the cpu device it enqueues by callHost.
+  if (!isVendors || !tracing())
+    return;
+  Work work;
+  work.kind = WorkKind::Call;
+  work.name = "call";
+  work.site = site;
+  SpanRef span = begin(stream, work);
+  std::lock_guard<std::mutex> lock(trace.mutex);
+  (void)guard([&] {
+    libraries[stream] = span;
+    return Status();
+  });
+}
+void TracedDriver::endLibrary(NativeStream stream) noexcept {
+  if (!isVendors)
+    return;
+  SpanRef span;
+  {
+    std::lock_guard<std::mutex> lock(trace.mutex);
+    auto found = libraries.find(stream);
+    if (found == libraries.end())
+      return;
+    span = std::move(found->second);
+    libraries.erase(found);
+  }
+  end(stream, span, Status());
+}
+Status TracedDriver::allocAsync(NativeStream stream, uint64_t bytes,
+                                void *&out) {
+  return inner.allocAsync(stream, bytes, out);
+}
+Status TracedDriver::freeAsync(NativeStream stream, void *pointer) {
+  return inner.freeAsync(stream, pointer);
+}
+void TracedDriver::trimMemory(uint64_t keepBytes) noexcept {
+  inner.trimMemory(keepBytes);
+}
+Status TracedDriver::allocMemory(MemoryKind kind, uint64_t bytes, void *&out) {
+  HostCall call("allocate");
+  return inner.allocMemory(kind, bytes, out);
+}
+void TracedDriver::freeMemory(MemoryKind kind, void *pointer) noexcept {
+  HostCall call("free");
+  inner.freeMemory(kind, pointer);
+}
+void TracedDriver::memoryInfo(uint64_t &freeBytes, uint64_t &totalBytes) {
+  inner.memoryInfo(freeBytes, totalBytes);
+}
+Status TracedDriver::registerHost(void *pointer, uint64_t bytes, bool &owned) {
+  HostCall call("register host memory");
+  return inner.registerHost(pointer, bytes, owned);
+}
+void TracedDriver::unregisterHost(void *pointer) noexcept {
+  HostCall call("unregister host memory");
+  inner.unregisterHost(pointer);
+}
+PointerKind TracedDriver::pointerKind(const void *pointer) {
+  return inner.pointerKind(pointer);
+}
+Status TracedDriver::devicePointer(void *host, void *&out) {
+  return inner.devicePointer(host, out);
+}
+Status TracedDriver::encodeTensorMap(const TensorMap &map, void *out) {
+  return inner.encodeTensorMap(map, out);
+}
+uint32_t TracedDriver::unfinished(NativeStream stream,
+                                  const gpuasync_site **sites,
+                                  uint32_t capacity) {
+  return inner.unfinished(stream, sites, capacity);
+}

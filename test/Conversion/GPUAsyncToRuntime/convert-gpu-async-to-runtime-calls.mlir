@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A library's function is called between two entries of the runtime, unless the
+// first says no, with its arguments as in C.
+// RUN: gpu-opt %s --convert-gpu-async-to-runtime | FileCheck %s
+
+// CHECK: llvm.func @axpy(!llvm.ptr, !llvm.ptr, !llvm.ptr, i64, i64, i64, !llvm.ptr, !llvm.ptr, i64, i64, i64, f32, i64, !llvm.ptr) -> i32
+func.func private @axpy(memref<?xf32> {llvm.readonly}, memref<?xf32, 1>, f32, index, !llvm.ptr) attributes {gpu_async.nonblocking}
+
+// CHECK-LABEL: llvm.func @calls(
+// CHECK:         %[[S:.+]] = llvm.call @gpuasync_stream_create(
+// CHECK:         %[[CALL:.+]] = llvm.call @gpuasync_call_begin(%[[FRAME:.+]], %[[S]], %[[SITE:.+]]) {gpu_async.after = array<i64: 3>, gpu_async.id = 4 : i64} : (!llvm.ptr, !llvm.ptr, i32) -> !llvm.ptr
+// CHECK:         %[[OK:.+]] = llvm.icmp "ne" %[[CALL]], %{{.+}} : !llvm.ptr
+// CHECK-NEXT:    llvm.cond_br %[[OK]], ^[[DO:bb[0-9]+]], ^[[REST:bb[0-9]+]]
+// CHECK:       ^[[DO]]:
+// CHECK-NEXT:    %[[RESULT:.+]] = llvm.call @axpy(%[[CALL]], %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}}, %{{.+}})
+// CHECK-NEXT:    llvm.call @gpuasync_call_end(%[[FRAME]], %[[RESULT]], %[[SITE]])
+// CHECK-NEXT:    llvm.br ^[[REST]]
+// CHECK:       ^[[REST]]:
+// What is taken apart for a call serves what comes behind it.
+// CHECK-NOT:     extractvalue
+// CHECK:         llvm.call @gpuasync_call_begin(
+// CHECK:         llvm.call @axpy(
+// CHECK:         llvm.call @gpuasync_stream_synchronize(
+func.func @calls(%x: memref<?xf32>, %y: memref<?xf32, 1>, %a: f32, %n: index, %p: !llvm.ptr) {
+  %s = gpu_async.stream.create
+  gpu_async.call on %s id(4 after [3]) @axpy(%x : memref<?xf32>, %y : memref<?xf32, 1>, %a : f32, %n : index, %p : !llvm.ptr)
+  gpu_async.call on %s @axpy(%x : memref<?xf32>, %y : memref<?xf32, 1>, %a : f32, %n : index, %p : !llvm.ptr)
+  gpu_async.stream.synchronize %s
+  gpu_async.stream.destroy %s idle
+  return
+}
+
+// Errors name the function.
+// CHECK: gpu_async.call @axpy

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: gpu-opt %s -gpu-async-offload | sed 's/  */ /g' | FileCheck %s
+
+// What a loop carries is overwritten where it is, tile by tile, where each
+// element is computed of itself; what comes of it goes to where the other is.
+// CHECK-LABEL: func.func @state
+// CHECK: scf.for
+// CHECK-NOT: gpu.memcpy
+// CHECK-NOT: gpu.alloc
+// CHECK: gpu.launch
+// CHECK-NOT: gpu.launch
+// CHECK: gpu.dealloc
+#map = affine_map<(i) -> (i)>
+func.func @state(%x: tensor<5000xf32>, %c: tensor<5000xf32>, %h: tensor<5000xf32>, %n: index) -> (tensor<5000xf32>, tensor<5000xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %e = tensor.empty() : tensor<5000xf32>
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%a = %c, %b = %h) -> (tensor<5000xf32>, tensor<5000xf32>) {
+    %u = linalg.generic {indexing_maps = [#map, #map, #map], iterator_types = ["parallel"]}
+        ins(%x, %a : tensor<5000xf32>, tensor<5000xf32>) outs(%e : tensor<5000xf32>) {
+    ^bb0(%in: f32, %old: f32, %out: f32):
+      %m = arith.mulf %in, %old : f32
+      %t = math.tanh %m : f32
+      linalg.yield %t : f32
+    } -> tensor<5000xf32>
+    %v = math.exp %u : tensor<5000xf32>
+    scf.yield %u, %v : tensor<5000xf32>, tensor<5000xf32>
+  }
+  return %r#0, %r#1 : tensor<5000xf32>, tensor<5000xf32>
+}
+
+// A product needs all of what was there: it goes there behind the kernel.
+// CHECK-LABEL: func.func @power
+// CHECK: %[[P:.*]] = gpu.alloc
+// CHECK: scf.for
+// CHECK-NOT: gpu.memcpy
+// CHECK: gpu.launch
+// CHECK: gpu.memcpy %{{.*}}, %[[P]] :
+// CHECK-NOT: gpu.memcpy
+// CHECK: gpu.memcpy %arg3
+func.func @power(%w: tensor<64x64xf32>, %v: tensor<64xf32>, %n: index) -> tensor<64xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64xf32>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %v) -> tensor<64xf32> {
+    %f = linalg.fill ins(%zero : f32) outs(%e : tensor<64xf32>) -> tensor<64xf32>
+    %p = linalg.matvec ins(%w, %a : tensor<64x64xf32>, tensor<64xf32>) outs(%f : tensor<64xf32>) -> tensor<64xf32>
+    scf.yield %p : tensor<64xf32>
+  }
+  return %r : tensor<64xf32>
+}
+
+// Rounds that wait for each other use one memory for what they hand on in
+// themselves.
+// CHECK-LABEL: func.func @recurrent
+// CHECK: gpu.alloc
+// CHECK: gpu.alloc
+// CHECK: scf.for
+// CHECK-NOT: gpu.alloc
+// CHECK: gpu.launch
+// CHECK: gpu.launch
+// CHECK: return
+func.func @recurrent(%w: tensor<64x64xf32>, %v: tensor<64xf32>, %n: index) -> tensor<64xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %v) -> tensor<64xf32> {
+    %p = func.call @step(%w, %a) : (tensor<64x64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %q = func.call @step(%w, %p) : (tensor<64x64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    scf.yield %q : tensor<64xf32>
+  }
+  return %r : tensor<64xf32>
+}
+
+// Others keep theirs apart, so that rounds may overlap.
+// CHECK-LABEL: func.func @independent
+// CHECK: scf.for
+// CHECK: gpu.alloc
+// CHECK: gpu.launch
+// CHECK: gpu.launch
+// CHECK: return
+func.func @independent(%w: tensor<64x64xf32>, %v: tensor<9x64xf32>, %n: index) -> tensor<9x64xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %e = tensor.empty() : tensor<9x64xf32>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%a = %e) -> tensor<9x64xf32> {
+    %x = tensor.extract_slice %v[%i, 0] [1, 64] [1, 1] : tensor<9x64xf32> to tensor<64xf32>
+    %p = func.call @step(%w, %x) : (tensor<64x64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %q = func.call @step(%w, %p) : (tensor<64x64xf32>, tensor<64xf32>) -> tensor<64xf32>
+    %s = tensor.insert_slice %q into %a[%i, 0] [1, 64] [1, 1] : tensor<64xf32> into tensor<9x64xf32>
+    scf.yield %s : tensor<9x64xf32>
+  }
+  return %r : tensor<9x64xf32>
+}
+
+func.func private @step(%w: tensor<64x64xf32>, %a: tensor<64xf32>) -> tensor<64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<64xf32>) -> tensor<64xf32>
+  %p = linalg.matvec ins(%w, %a : tensor<64x64xf32>, tensor<64xf32>) outs(%f : tensor<64xf32>) -> tensor<64xf32>
+  return %p : tensor<64xf32>
+}

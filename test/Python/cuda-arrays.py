@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Arrays that say they are on a GPU: their producer gets a stream of ours to order
+# its work before, and what is on the wrong side is refused.
+# The driver is a fake one, which runs no kernels.
+# REQUIRES: numpy, mock-cuda
+# RUN: env GPU_ASYNC_CUDA_LIBRARY=%mock_cuda %python %s
+import ctypes
+import os
+import unittest
+
+import gpu_async as ga
+import numpy as np
+
+from Inputs.producer import Producer
+
+PROGRAM = """
+func.func @same(%x: memref<2x3xf32>) -> memref<2x3xf32> { return %x : memref<2x3xf32> }
+func.func @read(%x: tensor<2x3xf32>) { return }
+func.func @part(%x: memref<2x3xf32>) -> memref<2x2xf32, strided<[3, 1], offset: 1>> {
+  %r = memref.subview %x[0, 1] [2, 2] [1, 1] : memref<2x3xf32> to memref<2x2xf32, strided<[3, 1], offset: 1>>
+  return %r : memref<2x2xf32, strided<[3, 1], offset: 1>>
+}
+func.func @own() -> memref<2xf32> {
+  %r = memref.alloc() : memref<2xf32>
+  return %r : memref<2xf32>
+}
+"""
+device = ga.compile(PROGRAM, device="cuda", place="off")
+host = ga.compile(PROGRAM, device="cuda")
+
+
+driver = ctypes.CDLL(os.environ["GPU_ASYNC_CUDA_LIBRARY"])
+
+
+def new_stream():
+    """A stream of somebody else's."""
+    context, stream = ctypes.c_void_p(), ctypes.c_void_p()
+    assert driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0) == 0
+    assert driver.cuCtxSetCurrent(context) == 0
+    assert driver.cuStreamCreate(ctypes.byref(stream), 1) == 0
+    assert driver.cuCtxSetCurrent(None) == 0
+    return stream.value
+
+
+class Device(Producer):
+    def __init__(self, **options):
+        options.setdefault("device", (2, 0))
+        super().__init__(**options)
+
+
+class Cuda(unittest.TestCase):
+    def test_the_producer_gets_a_stream(self):
+        arrays = [Device(), Device(), Device(versioned=False)]
+        for array in arrays:
+            device.read(array)
+        streams = {asked[0] for array in arrays for asked in array.asked}
+        self.assertEqual(len(streams), 1)
+        stream, = streams
+        self.assertIsInstance(stream, int)
+        self.assertNotIn(stream, (0, 1, 2, -1))  # none of DLPack's own numbers
+        pinned = Device(device=(3, 0))
+        host.read(pinned)
+        self.assertEqual(pinned.asked, [("none given", (1, 1))])
+
+    def test_views_of_arrays_on_the_device(self):
+        array = Device()
+        for view, offset, shape in ((device.same(array), 0, (2, 3)), (device.part(array), 4, (2, 2))):
+            self.assertEqual((view.__dlpack_device__(), view.shape), ((2, 0), shape))
+            view.__dlpack__(stream=1)  # nothing is on its way
+            with self.assertRaisesRegex(BufferError, "take it by DLPack"):
+                memoryview(view)
+            self.assertRaises(ValueError, view.item)
+        again = device.same(device.same(array))
+        self.assertEqual(again.__dlpack_device__(), (2, 0))
+        with self.assertRaisesRegex(ga.ArgumentError, "another device than the program, which runs on cpu"):
+            ga.compile(PROGRAM, device="cpu").same(again)
+        # On the host it stays on the host.
+        x = np.ones((2, 3), "f")
+        self.assertEqual(host.same(x).numpy().ctypes.data, x.ctypes.data)
+        with self.assertRaisesRegex(ga.Error, "in memory that no argument has"):
+            host.own()
+
+    def test_calls_on_a_stream(self):
+        onStream = ga.compile(PROGRAM, device="cuda", place="off", stream="caller")
+        stream = new_stream()
+
+        class Stream:
+            def __init__(self, **attributes):
+                self.__dict__.update(attributes)
+
+        class CudaStream:
+            def __cuda_stream__(self):
+                return (0, stream)
+
+        for given, number in ((stream, stream), (0, 1), (Stream(cuda_stream=stream), stream), (CudaStream(), stream)):
+            array = Device()
+            self.assertIsNone(onStream.read(array, stream=given))
+            self.assertEqual(array.asked, [(number, (1, 1))])
+        array = Device()
+        onStream.read(array)  # waits, so on a stream of ours
+        self.assertNotIn(array.asked[0][0], (stream, 0, 1))
+
+        # What a view has may be on its way: nobody gets it on another stream.
+        view = onStream.same(Device(), stream=stream)
+        view.__dlpack__(stream=stream)
+        view.__dlpack__(stream=-1)
+        for other in (None, 1, new_stream()):
+            with self.assertRaisesRegex(BufferError, "still being written"):
+                view.__dlpack__(stream=other)
+        self.assertEqual(onStream.same(view, stream=stream).__dlpack_device__(), (2, 0))
+        with self.assertRaisesRegex(ga.ArgumentError, "still being written on another stream"):
+            onStream.same(view)
+
+        for use, error, message in (
+                (lambda: device.read(Device(), stream=stream), ga.Error, "takes no stream; compile it with stream=caller"),
+                (lambda: onStream.read(Device(), stream="x"), TypeError, "stream is a stream of"),
+                (lambda: onStream.read(Device(), stream=1.5), TypeError, "stream is a stream of"),
+                (lambda: onStream.read(Device(), stream=Stream(cuda_stream="x")), TypeError, "stream is a stream of"),
+                (lambda: onStream.read.start(Device(), stream=stream), TypeError, "start takes no stream"),
+                (lambda: ga.compile(PROGRAM, device="cpu", stream="caller").read(np.ones((2, 3), "f"), stream=0), TypeError,
+                 "the cpu device has no streams")):
+            with self.assertRaisesRegex(error, message):
+                use()
+
+    def test_wrong_places(self):
+        for use, message in ((lambda: host.read(Device()), "compile with place=off"),
+                             (lambda: device.read(np.ones((2, 3), "f")), "given in host memory, but place=off"),
+                             (lambda: device.read(Device(device=(2, 7))), "given on device 7"),
+                             (lambda: device.read(Device(device=(10, 0))), "runs? on, which is cuda:0; move it"),
+                             (lambda: ga.compile(PROGRAM, device="cpu").read(Device()), "which is cpu; move it")):
+            with self.assertRaisesRegex(ga.ArgumentError, message):
+                use()
+
+
+unittest.main()

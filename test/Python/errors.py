@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# What is wrong is an exception that says what to do.
+# The arrays are NumPy's.
+# REQUIRES: numpy
+# RUN: %python %s
+import copy
+import os
+import pickle
+import tempfile
+import unittest
+
+import gpu_async as ga
+import numpy as np
+
+PROGRAM = """
+func.func @main(%x: tensor<8x4xf32>, %n: i32) -> tensor<8x4xf32> {
+  %r = arith.addf %x, %x : tensor<8x4xf32>
+  return %r : tensor<8x4xf32>
+}
+func.func @fill(%x: memref<8xf32>) { return }
+func.func @release() -> i32 {
+  %r = arith.constant 5 : i32
+  return %r : i32
+}
+func.func @tokens(%t: !gpu.async.token) { return }
+"""
+
+
+class Errors(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.exe = ga.compile(PROGRAM, device="cpu", name="test.mlir")
+        cls.x = np.zeros((8, 4), "f")
+
+    def refused(self, message, *arguments, function="main", error=ga.ArgumentError):
+        with self.assertRaisesRegex(error, message):
+            self.exe[function](*arguments)
+
+    def test_arguments(self):
+        x = self.x
+        self.refused("@main takes 2 arguments, given 1", x, error=TypeError)
+        self.refused(r'argument 0 of tensor<8x4xf32>: given f64, expected f32; convert .*astype\("float32"\)', x.astype("d"), 1)
+        self.refused("given 1 dimensions, expected 2; reshape", x.ravel(), 1)
+        self.refused("given the size 9 in dimension 0", np.zeros((9, 4), "f"), 1)
+        self.refused("given the stride 8 in dimension 1, expected 1; .*ascontiguousarray", np.asfortranarray(x), 1)
+        self.refused(r'given a list, expected an array; numpy.asarray\(x, "float32"\)', [1, 2], 1)
+        self.refused("given a NoneType, expected an array", None, 1)
+        self.refused("elements of the format '>f'", x.astype(">f4"), 1)
+        self.refused("elements of the format", np.zeros((8, 4), "U3"), 1)
+        self.refused("no multiple of the element's size", np.zeros((8, 4), "f4,i1")["f0"], 1)
+        self.refused("argument 1 of i32: 'float' object cannot be", x, 1.5)
+        self.refused("argument 1 of i32: 4294967296 is out of the range of i32", x, 2**32)
+        self.refused("read-only; pass a copy", np.frombuffer(bytes(32), "f"), function="fill")
+        with self.assertRaisesRegex(TypeError, "the keywords out and stream"):
+            self.exe.main(x, 1, to=x)
+
+    def test_nothing_is_held_after_an_error(self):
+        data = bytearray(128)
+        with self.assertRaises(ga.ArgumentError):
+            self.exe.main(np.frombuffer(data, "f").reshape(8, 4), "no number")
+        with self.assertRaises(ga.ArgumentError):
+            self.exe.fill(memoryview(data).cast("i"))
+        data.append(1)  # a BufferError while anyone has the buffer
+
+    def test_names(self):
+        with self.assertRaisesRegex(AttributeError, "no function @nothing; there are @main"):
+            self.exe.nothing
+        self.assertFalse(hasattr(self.exe, "nothing"))
+        self.assertIn("main", dir(self.exe))
+        self.assertEqual(self.exe["release"](), 5)  # a method of that name is in the way
+        with self.assertRaisesRegex(ga.Error, "@tokens: .*token"):
+            self.exe.tokens
+        with self.assertRaises(TypeError):
+            self.exe[3]
+        self.assertIs(self.exe.main, self.exe["main"])
+        self.assertEqual(self.exe.main.arguments, ("tensor<8x4xf32>", "i32"))
+        self.assertEqual(self.exe.main.results, ("tensor<8x4xf32>",))
+        self.assertEqual(self.exe.main.__name__, "main")
+
+    def test_released(self):
+        exe = ga.compile(PROGRAM, device="cpu")
+        main = exe.main
+        with exe:
+            pass
+        exe.release()
+        for use in (lambda: exe.main, lambda: exe["main"], lambda: exe.device, lambda: exe.functions):
+            with self.assertRaisesRegex(ga.Error, "was released; compile the program again"):
+                use()
+        self.assertIn("released", repr(exe))
+        self.assertEqual(main(self.x, 1).shape, (8, 4))  # what is in use goes on
+
+    def test_programs(self):
+        with self.assertRaises(ga.CompileError) as caught:
+            ga.compile("func.func @f() {\n  retrun\n}", device="cpu", name="f.mlir")
+        self.assertEqual(len(caught.exception.diagnostics), 1)
+        self.assertRegex(caught.exception.diagnostics[0], "^f.mlir:2:3: error: custom op 'retrun'")
+        self.assertEqual(caught.exception.code, 1)
+        with self.assertRaises(ga.CompileError) as several:
+            ga.compile("func.func @f() { return }\nfunc.func @f() { return }", device="cpu", name="g.mlir")
+        self.assertEqual([text.split(": ")[:2] for text in several.exception.diagnostics],
+                         [["g.mlir:2:1", "error"], ["g.mlir:1:1", "note"]])
+        self.assertEqual(pickle.loads(pickle.dumps(caught.exception)).args, caught.exception.args)
+        for program, message in (("", "no public function"), (b"\0\1\2", "<program>"), (b"ML\xefR\1", "<program>")):
+            with self.assertRaisesRegex(ga.CompileError, message):
+                ga.compile(program, device="cpu")
+        with self.assertRaises(TypeError):
+            ga.compile(3)
+        with self.assertRaisesRegex(ga.CompileError, "option opt-level=7: expected 0, 1, 2 or 3"):
+            ga.compile(PROGRAM, device="cpu", opt_level=7)
+        with self.assertRaisesRegex(ga.CompileError, "option 'speed=1' is none of"):
+            ga.compile(PROGRAM, device="cpu", speed=1)
+        with self.assertRaisesRegex(ValueError, "has a space"):
+            ga.compile(PROGRAM, device="cpu", shared_libs=["a b.so"])
+        with self.assertRaisesRegex(ga.CompileError, "device tpu"):
+            ga.compile(PROGRAM, device="tpu")
+        with self.assertRaises(ValueError):
+            ga.compile(PROGRAM, device="c\0pu")
+
+    def test_files(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "p.mlir")
+            with self.assertRaises(FileNotFoundError):
+                ga.compile(path)
+            with open(path, "w") as file:
+                file.write("func.func @f() { return }")
+            self.assertEqual(ga.compile(path, device="cpu").functions, ("f",))
+
+    def test_objects_are_made_by_the_package_only(self):
+        for make in (ga.Executable, ga.Function, ga.Array, lambda: copy.copy(self.exe), lambda: pickle.dumps(self.exe.main)):
+            self.assertRaises(TypeError, make)
+
+
+unittest.main()

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# gpu_async.jit computes what JAX does.
+# JAX is not among Debian's packages: pip install jax.
+# REQUIRES: jax
+# RUN: %python %s
+import unittest
+
+import gpu_async as ga
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+
+class Jit(unittest.TestCase):
+    def test_trees_and_types(self):
+        def f(weights, x, unused):
+            h = jnp.tanh(x @ weights["w"] + weights["b"])
+            return {"h": h, "sum": h.sum(), "bits": (x > 0.5).astype(jnp.uint8), "half": (h.astype(jnp.bfloat16), x > 0.5)}
+
+        g = ga.jit(f, device="cpu")
+        weights = {"w": np.random.rand(4, 3).astype("f"), "b": jnp.ones(3)}
+        for rows in (8, 5, 8):
+            x = jnp.asarray(np.random.rand(rows, 4), jnp.float32)
+            got, wanted = g(weights, x, 3), f(weights, x, 3)
+            self.assertEqual(jax.tree_util.tree_structure(got), jax.tree_util.tree_structure(wanted))
+            np.testing.assert_allclose(got["h"], wanted["h"], rtol=1e-5)
+            np.testing.assert_allclose(float(got["sum"]), wanted["sum"], rtol=1e-5)
+            np.testing.assert_array_equal(got["bits"], wanted["bits"])
+            self.assertEqual(got["half"][0].numpy().dtype, jnp.bfloat16)
+            np.testing.assert_allclose(got["half"][0].numpy().astype("f"), wanted["half"][0].astype("f"), rtol=2e-2)
+            np.testing.assert_array_equal(got["half"][1], wanted["half"][1])
+        self.assertEqual(len(g._compiled), 2)
+
+    def test_arrays_go_to_and_fro(self):
+        g = ga.jit(lambda x: x * 2, device="cpu")
+        for dtype in (jnp.float32, jnp.bfloat16, jnp.int8, jnp.complex64, jnp.float16):
+            x = jnp.arange(64).astype(dtype)
+            back = jax.dlpack.from_dlpack(g(x))
+            self.assertEqual(back.dtype, x.dtype)
+            np.testing.assert_array_equal(np.asarray(back), np.asarray(x * 2))
+        exe = ga.compile("func.func @f(%x: memref<64xf32>) { return }", device="cpu")
+        with self.assertRaisesRegex(ga.ArgumentError, "read-only"):  # JAX's arrays do not change
+            exe.f(jnp.arange(64.0))
+
+    def test_numbers_of_python(self):
+        g = ga.jit(lambda x, n: (x + n, n), device="cpu")
+        y, n = g(np.arange(4.0), 2)  # f64 is f32 in JAX here
+        self.assertEqual((y.dtype, np.asarray(y).tolist(), n.dtype, n.item()), ("f32", [2, 3, 4, 5], "i32", 2))
+        self.assertEqual(ga.jit(lambda: ())(), ())
+
+    def test_what_has_no_lowering(self):
+        with self.assertRaisesRegex(ValueError, "stablehlo.sort"):
+            ga.jit(jnp.sort, device="cpu")(np.ones(4, "f"))
+
+
+unittest.main()

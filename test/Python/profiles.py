@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Traces and profiles of calls.
+# The arrays are NumPy's.
+# REQUIRES: numpy
+# RUN: %python %s
+import json
+import os
+import tempfile
+import unittest
+
+import gpu_async as ga
+import numpy as np
+
+exe = ga.compile("""
+func.func @products(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64x64xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %p = linalg.matmul ins(%x, %x : tensor<64x64xf32>, tensor<64x64xf32>) outs(%f : tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %p : tensor<64x64xf32>
+}""", device="cpu")
+x = np.ones((64, 64), "f")
+
+
+class Profiles(unittest.TestCase):
+    def test_rows(self):
+        with ga.profile() as profile:
+            for _ in range(3):
+                exe.products(x)
+            self.assertEqual(profile.rows, [])
+        kernels = [row for row in profile.rows if row.kind == "kernel"]
+        self.assertEqual(sum(row.launches for row in kernels) % 3, 0)
+        self.assertTrue(kernels and all(row.calls >= 3 and row.least_ns <= row.most_ns <= row.total_ns for row in kernels))
+        self.assertIn(kernels[0].name, str(profile))
+        self.assertIn("share", str(profile))
+        exe.products(x)  # nobody looks any more
+        with ga.profile() as none:
+            pass
+        self.assertEqual(none.rows, [])
+        str(none)
+
+    def test_trace(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(folder, "trace.json")
+            with ga.trace(file):
+                exe.products(x)
+                with self.assertRaisesRegex(ga.Error, "trace"):  # one at a time
+                    with ga.profile():
+                        pass
+            with open(file) as text:
+                read = json.load(text)
+        events = read["traceEvents"] if isinstance(read, dict) else read
+        self.assertTrue(any("products" in str(event.get("name")) for event in events))
+        with self.assertRaisesRegex(ga.Error, "nowhere"):
+            with ga.trace("/nowhere/at/all.json"):
+                pass
+
+    def test_ends_after_an_exception(self):
+        with self.assertRaises(KeyError):
+            with ga.profile():
+                raise KeyError
+        with ga.profile():
+            pass
+
+
+unittest.main()

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Calls of libraries that touch the same without order: by what their
+// declarations say, and without that anything.
+// RUN: gpu-opt %s --gpu-async-print-hazards -o /dev/null 2>&1 | FileCheck %s
+// RUN: gpu-opt %s --gpu-async-print-hazards -o /dev/null 2>&1 | count 3
+
+func.func private @read(memref<8xf32> {llvm.readonly})
+func.func private @draw(memref<8xf32> {llvm.writeonly}) attributes {gpu_async.serial = "generator"}
+func.func private @unknown(i32)
+
+func.func @calls(%x: memref<8xf32> {llvm.noalias}, %y: memref<8xf32> {llvm.noalias}, %n: i32) {
+  %a = gpu_async.call async @read(%x : memref<8xf32>)
+  %b = gpu_async.call async @read(%x : memref<8xf32>)
+  // CHECK: hazard in @calls: write-after-read of argument 0: gpu_async.call at {{.*}}:[[@LINE+1]]:8) is not ordered after gpu_async.call at {{.*}}:[[@LINE-1]]:8)
+  %c = gpu_async.call async [%a] @draw(%x : memref<8xf32>)
+  // CHECK-NEXT: hazard in @calls: write-after-write of what calls with gpu_async.serial = "generator" share: gpu_async.call at {{.*}}:[[@LINE+1]]:8) is not ordered after gpu_async.call at {{.*}}:[[@LINE-1]]:8)
+  %d = gpu_async.call async @draw(%y : memref<8xf32>)
+  gpu_async.wait [%b, %c]
+  // CHECK-NEXT: hazard in @calls: write-after-write of {{.*}}: gpu_async.call at {{.*}}:[[@LINE+1]]:8) is not ordered after gpu_async.call at {{.*}}:[[@LINE-2]]:8)
+  %e = gpu_async.call async @unknown(%n : i32)
+  gpu_async.wait [%d, %e]
+  return
+}

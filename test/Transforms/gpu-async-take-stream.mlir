@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: gpu-opt %s -split-input-file -gpu-async-take-stream -gpu-async-verify-form=form=stream -gpu-async-verify-schedule -verify-diagnostics | FileCheck %s
+
+// The function's streams start behind the caller's, which goes on behind them.
+// CHECK-LABEL: func.func @twoStreams(
+// CHECK-SAME:    %[[P:[^:]*]]: !llvm.ptr {gpu_async.stream}) {
+// CHECK-NEXT:    %[[C:.*]] = gpu_async.stream.external %[[P]] : !llvm.ptr
+// CHECK-NEXT:    %[[B:.*]] = gpu_async.event.record on %[[C]]
+// CHECK:         %[[S0:.*]] = gpu_async.stream.create
+// CHECK-NEXT:    gpu_async.stream.wait %[[S0]], %[[B]]
+// CHECK:         gpu_async.memset on %[[S0]]
+// CHECK-NEXT:    %[[S1:.*]] = gpu_async.stream.create
+// CHECK-NEXT:    gpu_async.stream.wait %[[S1]], %[[B]]
+// CHECK-NEXT:    gpu_async.memset on %[[S1]]
+// CHECK-NOT:     gpu_async.stream.synchronize
+// CHECK:         %[[E0:.*]] = gpu_async.event.record on %[[S0]]
+// CHECK-NEXT:    gpu_async.stream.wait %[[C]], %[[E0]]
+// CHECK-NEXT:    gpu_async.event.destroy %[[E0]]
+// CHECK-NEXT:    %[[E1:.*]] = gpu_async.event.record on %[[S1]]
+// CHECK-NEXT:    gpu_async.stream.wait %[[C]], %[[E1]]
+// CHECK-NEXT:    gpu_async.event.destroy %[[E1]]
+// CHECK-NEXT:    gpu_async.stream.destroy %[[S1]]{{$}}
+// CHECK-NEXT:    gpu_async.stream.destroy %[[S0]]{{$}}
+// CHECK-NEXT:    gpu_async.event.destroy %[[B]]
+// CHECK-NEXT:    gpu_async.stream.destroy %[[C]]{{$}}
+// CHECK-NEXT:    return
+func.func @twoStreams(%x: memref<8xf32>, %y: memref<8xf32>) {
+  %v = arith.constant 1.0 : f32
+  %s0 = gpu_async.stream.create
+  gpu_async.memset on %s0 id(0) %x, %v : memref<8xf32>, f32
+  %s1 = gpu_async.stream.create
+  gpu_async.memset on %s1 id(1) %y, %v : memref<8xf32>, f32
+  gpu_async.stream.synchronize %s0, %s1
+  gpu_async.stream.destroy %s1 idle
+  gpu_async.stream.destroy %s0 idle
+  return
+}
+
+// -----
+
+// A wait for an event; what is freed goes on behind it.
+// CHECK-LABEL: func.func @event(
+// CHECK:         %[[C:.*]] = gpu_async.stream.external
+// CHECK:         gpu_async.memset
+// CHECK-NEXT:    %[[E:.*]] = gpu_async.event.record on %[[S:.*]]
+// CHECK-NEXT:    gpu_async.stream.wait %[[C]], %[[E]]
+// CHECK-NEXT:    gpu_async.event.destroy %[[E]]
+// CHECK-NEXT:    gpu_async.stream.destroy %[[S]]{{$}}
+// CHECK-NOT:     synchronize
+func.func @event(%x: memref<8xf32>) {
+  %v = arith.constant 1.0 : f32
+  %s = gpu_async.stream.create
+  gpu_async.memset on %s id(0) %x, %v : memref<8xf32>, f32
+  %e = gpu_async.event.record on %s
+  gpu_async.event.synchronize %e
+  gpu_async.event.destroy %e
+  gpu_async.stream.destroy %s
+  return
+}
+
+// -----
+
+// Copies between memory of the device's own need no wait.
+// CHECK-LABEL: func.func @deviceCopies(
+// CHECK-NOT:     synchronize
+func.func @deviceCopies() {
+  %s = gpu_async.stream.create
+  %a = gpu_async.alloc on %s id(0)() : memref<8xf32>
+  %b = gpu_async.alloc on %s id(1)() : memref<8xf32>
+  %half = memref.subview %a[0] [4] [1] : memref<8xf32> to memref<4xf32, strided<[1]>>
+  %other = memref.subview %b[4] [4] [1] : memref<8xf32> to memref<4xf32, strided<[1], offset: 4>>
+  gpu_async.memcpy on %s id(2 after [0, 1]) %half, %other : memref<4xf32, strided<[1]>>, memref<4xf32, strided<[1], offset: 4>>
+  gpu_async.dealloc on %s id(3 after [2]) %a : memref<8xf32>
+  gpu_async.dealloc on %s id(4 after [2]) %b : memref<8xf32>
+  gpu_async.stream.synchronize %s
+  gpu_async.stream.destroy %s idle
+  return
+}
+
+// -----
+
+// What is copied out may get there by the host's wait, which stays. The work
+// still starts behind the caller's stream.
+// CHECK-LABEL: func.func @copiesOut(
+// CHECK:         gpu_async.stream.wait %[[S:.*]], %{{.*}}
+// CHECK:         gpu_async.stream.synchronize %[[S]]
+// CHECK-NEXT:    gpu_async.stream.destroy %[[S]] idle
+func.func @copiesOut(%h: memref<8xf32>) {
+  %v = arith.constant 1.0 : f32
+  %s = gpu_async.stream.create
+  %a = gpu_async.alloc on %s id(0)() : memref<8xf32>
+  gpu_async.memset on %s id(1 after [0]) %a, %v : memref<8xf32>, f32
+  gpu_async.memcpy on %s id(2 after [1]) %h, %a : memref<8xf32>, memref<8xf32>
+  gpu_async.dealloc on %s id(3 after [2]) %a : memref<8xf32>
+  gpu_async.stream.synchronize %s
+  gpu_async.stream.destroy %s idle
+  return
+}
+
+// -----
+
+// What the host reads may come from the caller's stream.
+// CHECK-LABEL: func.func @hostReads(
+// CHECK:         %[[C:.*]] = gpu_async.stream.external
+// CHECK-NEXT:    %[[B:.*]] = gpu_async.event.record on %[[C]]
+// CHECK-NEXT:    gpu_async.event.synchronize %[[B]]
+// CHECK-NEXT:    gpu_async.event.destroy %[[B]]
+// CHECK-NEXT:    gpu_async.stream.destroy %[[C]]{{$}}
+// CHECK:         memref.load
+// CHECK:         gpu_async.stream.synchronize
+func.func @hostReads(%n: memref<1xf32>, %x: memref<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %v = memref.load %n[%c0] : memref<1xf32>
+  %s = gpu_async.stream.create
+  gpu_async.memset on %s id(0) %x, %v : memref<8xf32>, f32
+  gpu_async.stream.synchronize %s
+  gpu_async.stream.destroy %s idle
+  return
+}
+
+// CHECK-LABEL: func.func @hostOnly(
+// CHECK:         gpu_async.event.synchronize
+// CHECK:         memref.store
+func.func @hostOnly(%x: memref<1xf32>, %many: i1) {
+  %c0 = arith.constant 0 : index
+  %v = arith.constant 1.0 : f32
+  cf.cond_br %many, ^one, ^two
+^one:
+  memref.store %v, %x[%c0] : memref<1xf32>
+  return
+^two:
+  return
+}
+
+// CHECK-LABEL: func.func @calls(
+// CHECK:         gpu_async.event.synchronize
+// CHECK:         call @own(
+func.func @calls(%x: memref<8xf32>) {
+  func.call @own(%x) : (memref<8xf32>) -> ()
+  return
+}
+
+// CHECK-LABEL: func.func private @own(
+// CHECK-SAME:    %{{[^,]*}}: memref<8xf32>) {
+// CHECK-NOT:     gpu_async.stream.external
+func.func private @own(%x: memref<8xf32>) {
+  %v = arith.constant 1.0 : f32
+  %s = gpu_async.stream.create
+  gpu_async.memset on %s id(0) %x, %v : memref<8xf32>, f32
+  gpu_async.stream.synchronize %s
+  gpu_async.stream.destroy %s idle
+  return
+}
+
+// CHECK-LABEL: func.func @nothing(
+// CHECK-SAME:    %{{.*}}: !llvm.ptr {gpu_async.stream}) {
+// CHECK-NEXT:    return
+func.func @nothing() {
+  return
+}
+
+// -----
+
+func.func @user() {
+  func.call @used() : () -> ()
+  return
+}
+
+// expected-error @+1 {{takes a stream of the caller's, but is used in this module too; make what is used private}}
+func.func @used() {
+  return
+}
