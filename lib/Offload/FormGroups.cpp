@@ -187,15 +187,6 @@ SmallVector<int64_t> Group::chooseTile() {
 // The rewrite
 //===----------------------------------------------------------------------===//
 
-/// Says that iterations are blocks: those of a single one stay, too.
-static SmallVector<Attribute> mapToBlocks(MLIRContext *context, size_t loops) {
-  SmallVector<Attribute> mapping;
-  for (size_t loop = 0; loop < loops; ++loop)
-    mapping.push_back(gpu::GPUBlockMappingAttr::get(
-        context, gpu::MappingId(unsigned(gpu::MappingId::LinearDim0) + loop)));
-  return mapping;
-}
-
 /// One block does all of it.
 static void makeOneBlock(Group &group, IRRewriter &rewriter) {
   linalg::LinalgOp root = group.root;

@@ -40,6 +40,7 @@ struct Offload : public gpuasync::impl::GPUAsyncOffloadBase<Offload> {
     steps.addPass(createLowerAffinePass());
     steps.addPass(createGPUAsyncHostScalars());
     steps.addPass(createGPUAsyncFuseElementwise());
+    steps.addPass(createGPUAsyncSplitReductions());
     steps.addPass(createGPUAsyncFormGroups());
     steps.addPass(createGPUAsyncReturnByDestination());
     steps.addPass(bufferization::createOwnershipBasedBufferDeallocationPass());
@@ -158,6 +159,9 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
     pm.addPass(createCanonicalizerPass());
     pm.addPass(createGPUAsyncFuseElementwise());
     pm.addPass(createCanonicalizerPass());
+    GPUAsyncSplitReductionsOptions split;
+    split.device = device;
+    pm.addPass(createGPUAsyncSplitReductions(split));
     GPUAsyncFormGroupsOptions group;
     group.device = device;
     pm.addPass(createGPUAsyncFormGroups(group));

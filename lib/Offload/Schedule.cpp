@@ -9,6 +9,7 @@
 
 #include "Contraction.h"
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/IR/LinalgInterfaces.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -20,14 +21,27 @@ using namespace mlir::gpuasync::offload;
 
 Schedule Schedule::get(OffloadDevice device) {
   if (device == OffloadDevice::CPU)
-    return {/*threads=*/1,         /*elements=*/16384,
+    return {/*threads=*/1,          /*elements=*/16384,
             /*rowElements=*/16384,
             /*contraction=*/64,
-            /*scratch=*/256 << 10, /*blocks=*/1};
-  return {/*threads=*/256,      /*elements=*/1024,
+            /*scratch=*/256 << 10,  /*blocks=*/1,
+            /*partElements=*/65536,
+            /*partResults=*/64,     /*parts=*/64};
+  return {/*threads=*/256,        /*elements=*/1024,
           /*rowElements=*/4096,
           /*contraction=*/128,
-          /*scratch=*/28 << 10, /*blocks=*/128};
+          /*scratch=*/28 << 10,   /*blocks=*/128,
+          /*partElements=*/16384,
+          /*partResults=*/64,     /*parts=*/1024};
+}
+
+SmallVector<Attribute> offload::mapToBlocks(MLIRContext *context,
+                                            size_t loops) {
+  SmallVector<Attribute> mapping;
+  for (size_t loop = 0; loop < loops; ++loop)
+    mapping.push_back(gpu::GPUBlockMappingAttr::get(
+        context, gpu::MappingId(unsigned(gpu::MappingId::LinearDim0) + loop)));
+  return mapping;
 }
 
 std::optional<int64_t> offload::getElementBytes(Type type) {
@@ -164,6 +178,31 @@ SmallVector<int64_t> Schedule::chooseTile(linalg::LinalgOp op,
     int64_t size = ShapedType::isDynamic(sizes[loop]) ? left : sizes[loop];
     tile[loop] = std::max<int64_t>(std::min(size, left), 1);
     left /= tile[loop];
+  }
+  return tile;
+}
+
+SmallVector<int64_t> Schedule::chooseParts(linalg::LinalgOp op) const {
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  SmallVector<unsigned> loops;
+  op.getReductionDims(loops);
+  // Doubles, since sizes may multiply to more than an integer holds.
+  double results = 1, elements = 1;
+  for (auto [loop, size] : llvm::enumerate(sizes)) {
+    if (ShapedType::isDynamic(size))
+      return {};
+    (llvm::is_contained(loops, loop) ? elements : results) *= size;
+  }
+  if (results > partResults || elements * results < 2 * partElements)
+    return {};
+  // From the outermost loop on, so that parts are whole pieces of memory.
+  int64_t left = std::min<double>(parts, elements * results / partElements);
+  SmallVector<int64_t> tile(sizes.size(), 0);
+  for (unsigned loop : loops) {
+    if (left < 2)
+      break;
+    tile[loop] = llvm::divideCeil(sizes[loop], std::min(left, sizes[loop]));
+    left /= llvm::divideCeil(sizes[loop], tile[loop]);
   }
   return tile;
 }

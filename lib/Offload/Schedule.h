@@ -26,6 +26,9 @@ struct Schedule {
   int64_t scratch;
   /// Blocks that it takes to have the device busy.
   int64_t blocks;
+  /// Elements that are worth a block of their own where a reduction is split,
+  /// and its most results and parts.
+  int64_t partElements, partResults, parts;
 
   static Schedule get(OffloadDevice device);
 
@@ -39,12 +42,21 @@ struct Schedule {
                                   linalg::LinalgOp contraction,
                                   ArrayRef<unsigned> cut) const;
 
+  /// The same of a reduction that is to be taken in parts, whose reduction
+  /// loops alone are cut. Empty: its results are enough for the device, or too
+  /// little goes into them.
+  SmallVector<int64_t> chooseParts(linalg::LinalgOp op) const;
+
 private:
   void chooseContraction(ArrayRef<int64_t> sizes,
                          const llvm::BitVector &tileable,
                          ArrayRef<unsigned> cut, int64_t bytes,
                          MutableArrayRef<int64_t> tile) const;
 };
+
+/// Says that the iterations of an scf.forall are blocks: those of a single one
+/// stay, too.
+SmallVector<Attribute> mapToBlocks(MLIRContext *context, size_t loops);
 
 /// Bytes of an element in memory; nothing if they are not known.
 std::optional<int64_t> getElementBytes(Type type);

@@ -16,8 +16,8 @@ def GPUAsyncOffload : Pass<"gpu-async-offload", "::mlir::ModuleOp"> {
     Functions without device work of their own that hold linalg ops, tensors,
     `scf.forall`, `scf.parallel` or `affine.parallel` become functions on memrefs
     that launch kernels; all others stay as they are. In this order: calls are
-    inlined, `gpu-async-fuse-elementwise`, `gpu-async-form-groups`,
-    `gpu-async-return-by-destination`, upstream's bufferization and deallocation,
+    inlined, `gpu-async-fuse-elementwise`, `gpu-async-split-reductions`,
+    `gpu-async-form-groups`, `gpu-async-return-by-destination`, upstream's bufferization and deallocation,
     `gpu-async-launch-tiles`.
 
     A tensor argument of a public function becomes a memref of the same shape that
@@ -68,6 +68,29 @@ def GPUAsyncHostScalars
   let dependentDialects = ["::mlir::tensor::TensorDialect",
                            "::mlir::scf::SCFDialect",
                            "::mlir::arith::ArithDialect"];
+}
+
+def GPUAsyncSplitReductions
+    : Pass<"gpu-async-split-reductions", "::mlir::func::FuncOp"> {
+  let summary = "Take reductions of many elements to few results in two steps";
+  let description = [{
+    A reduction to so few results that most of the device would have no work
+    becomes an `scf.forall` whose blocks reduce a part each, and a reduction of
+    what the parts come to. Reductions whose combining op has a neutral element
+    are split, of sizes that are known, unless `gpu_async.tile` says how they are
+    cut; `lib/Offload/Schedule.cpp` chooses how many parts there are.
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::gpu::GPUDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let options = [
+    Option<"device", "device", "::mlir::gpuasync::OffloadDevice",
+           "::mlir::gpuasync::OffloadDevice::CPU",
+           "For which device work is cut into blocks">,
+  ];
 }
 
 def GPUAsyncFormGroups

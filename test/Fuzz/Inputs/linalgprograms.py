@@ -11,7 +11,7 @@ import random
 import numpy as np
 
 FEATURES = ("float", "int", "complex", "generic", "named", "reduce", "argmax", "contract", "conv", "pool", "slice", "pad", "pack", "reshape",
-            "gather", "softmax", "generate", "loop", "branch", "call", "constant", "dynamic", "empty", "memref", "host")
+            "gather", "softmax", "generate", "loop", "branch", "call", "constant", "dynamic", "empty", "long", "memref", "host")
 
 
 class Skip(Exception):
@@ -584,7 +584,11 @@ class Generator:
         self.dynamic = "dynamic" in features and form == "tensor" and rng.random() < 0.4
         pool = [s for s in SIZES if s <= rng.choice([9, 40, 70, 300])]
         self.sizes = [rng.choice(pool) for _ in range(3)] + [rng.choice([1, 2, 3, 4])]
-        if "empty" in features and rng.random() < 0.06:
+        self.largest = LARGEST
+        if "long" in features and rng.random() < 0.06:  # reductions are taken in parts
+            self.sizes = [rng.choice([1, 2, 3, 5]) for _ in range(3)] + [rng.choice([33000, 70001, 140000])]
+            self.largest = SPACE
+        elif "empty" in features and rng.random() < 0.06:
             self.sizes[rng.randrange(4)] = 0
         families = [f for f in ("float", "float", "float", "int", "complex") if f in features] or ["float"]
         self.family = rng.choice(families)
@@ -640,7 +644,7 @@ class Generator:
         if rank is None:
             rank = rng.choice([0, 1, 1, 2, 2, 2, 3, 3, 4])
         shape = [rng.choice(self.sizes) for _ in range(rank)]
-        while np.prod(shape, dtype=np.int64) > LARGEST:
+        while np.prod(shape, dtype=np.int64) > self.largest:
             shape[shape.index(max(shape))] = rng.choice([1, 2, 3, 5])
         return shape
 
@@ -659,7 +663,7 @@ class Generator:
         found = self.visible(lambda v: v.t is t and v.shape == tuple(shape))
         if found and self.rng.random() > fresh and not how:
             return self.rng.choice(found)
-        need(np.prod(shape, dtype=np.int64) <= 2 * LARGEST)
+        need(np.prod(shape, dtype=np.int64) <= 2 * self.largest)
         return self.argument(t, shape, **how)
 
     #-- Emission
@@ -876,7 +880,7 @@ class Generator:
             ins.append((place, Map.of(rank, [rank - 1])))
         for _ in range(rng.choice([0, 1, 1, 2])):
             ins.append(self.operandFor(loops))
-        need(np.prod(loops, dtype=np.int64) <= 2 * LARGEST)
+        need(np.prod(loops, dtype=np.int64) <= 2 * self.largest)
 
         outs, count = [], rng.choice([1, 1, 1, 2])
 
@@ -1003,7 +1007,7 @@ class Generator:
             at = rng.randint(0, n)
             loops = list(a.shape)
             loops.insert(at, rng.choice(self.sizes))
-            need(np.prod(loops, dtype=np.int64) <= LARGEST)
+            need(np.prod(loops, dtype=np.int64) <= self.largest)
             places = [i for i in range(n + 1) if i != at]
             return self.generic([(a, Map.of(n + 1, places))], loops, [(a.t, Map.of(n + 1, range(n + 1)), None)],
                                 lambda body, inputs: inputs, head="linalg.broadcast", attributes="dimensions = [%d]" % at, plain=True)
@@ -1226,7 +1230,7 @@ class Generator:
     def simple(self, make, ins, t, shape, dyn, compute, lines=None):
         """An op of one result. make(name, type) is its text, compute(arrays) the result, of errors too."""
         out = Val(self.name(), t, shape, dyn, form=self.form)
-        need(out.size <= 2 * LARGEST)
+        need(out.size <= 2 * self.largest)
         lines = (lines or []) + ["%s = %s" % (out.name, make(out))]
 
         def run(env):
@@ -1437,7 +1441,7 @@ class Generator:
         it = rng.choice([I32, I64])
         n, rows = len(shape), len(table.shape) - 1
         loops = list(shape) + list(table.shape[1:])
-        need(np.prod(loops, dtype=np.int64) <= LARGEST)
+        need(np.prod(loops, dtype=np.int64) <= self.largest)
         isOp = self.form == "tensor" and not any(table.dyn) and rng.random() < 0.4
         v = Val(self.name("a"), it, shape + [1] * isOp, form=self.form)
         d = D(drawData(rng, I32, v.shape, small=True).v % table.shape[0] if rng.random() < 0.3 else

@@ -1,0 +1,120 @@
+//===- SplitReductions.cpp - few results of many elements -----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A block computes results from their first element to their last, so a sum
+// over everything would leave the rest of the device without work. It is taken
+// in two steps: a part for each block, and what the parts come to.
+//===----------------------------------------------------------------------===//
+
+#include "Distribute.h"
+#include "GPUAsync/Offload/Passes.h"
+#include "Schedule.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/TileUsingInterface.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+namespace mlir::gpuasync {
+#define GEN_PASS_DEF_GPUASYNCSPLITREDUCTIONS
+#include "GPUAsync/Offload/Passes.h.inc"
+} // namespace mlir::gpuasync
+
+using namespace mlir;
+using namespace mlir::gpuasync;
+using namespace mlir::gpuasync::offload;
+
+/// Whether partial results can be combined: each result by an op that takes
+/// them in any order.
+static bool canBeSplit(linalg::LinalgOp op) {
+  if (!op.hasPureTensorSemantics() || !op.getNumReductionLoops() ||
+      op->hasAttr(kTileAttrName) || op.hasIndexSemantics())
+    return false;
+  for (AffineMap map : op.getIndexingMapsArray())
+    if (!map.isProjectedPermutation())
+      return false;
+  for (unsigned result = 0; result < op.getNumDpsInits(); ++result)
+    if (!findCombiner(op, result))
+      return false;
+  return true;
+}
+
+/// Blocks begin with the neutral elements themselves, in place of a kernel that
+/// writes those first.
+static void fillInBlocks(scf::ForallOp loop, RewriterBase &rewriter) {
+  for (auto [place, output] : llvm::enumerate(loop.getOutputsMutable())) {
+    auto fill = output.get().getDefiningOp<linalg::FillOp>();
+    if (!fill)
+      continue;
+    BlockArgument argument = loop.getRegionOutArgs()[place];
+    for (Operation *user : llvm::make_early_inc_range(argument.getUsers()))
+      if (auto slice = dyn_cast<tensor::ExtractSliceOp>(user)) {
+        rewriter.setInsertionPointAfter(slice);
+        auto filled =
+            linalg::FillOp::create(rewriter, fill.getLoc(), fill.getInputs(),
+                                   ValueRange{slice.getResult()});
+        rewriter.replaceAllUsesExcept(slice.getResult(), filled.getResult(0),
+                                      filled);
+      }
+    output.set(fill.getDpsInits()[0]);
+    if (fill->use_empty())
+      rewriter.eraseOp(fill);
+  }
+}
+
+static LogicalResult split(linalg::LinalgOp op, ArrayRef<int64_t> tile,
+                           RewriterBase &rewriter) {
+  SmallVector<OpFoldResult> sizes;
+  SmallVector<unsigned> loops;
+  for (auto [loop, size] : llvm::enumerate(tile)) {
+    sizes.push_back(rewriter.getIndexAttr(size));
+    if (size)
+      loops.push_back(loop);
+  }
+  scf::SCFTilingOptions options;
+  options.setLoopType(scf::SCFTilingOptions::LoopType::ForallOp);
+  options.setReductionTilingStrategy(
+      ReductionTilingStrategy::PartialReductionOuterParallel);
+  options.setReductionDims(loops);
+  options.setTileSizes(sizes);
+  options.setMapping(mapToBlocks(rewriter.getContext(), loops.size()));
+  rewriter.setInsertionPoint(op);
+  FailureOr<scf::SCFTilingResult> result = scf::tileUsingSCF(
+      rewriter, cast<TilingInterface>(op.getOperation()), options);
+  if (failed(result))
+    return op.emitOpError("cannot be cut into partial reductions");
+  fillInBlocks(cast<scf::ForallOp>(result->loops.front().getOperation()),
+               rewriter);
+  rewriter.replaceOp(op, result->replacements);
+  return success();
+}
+
+namespace {
+struct SplitReductions
+    : public gpuasync::impl::GPUAsyncSplitReductionsBase<SplitReductions> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    Schedule schedule = Schedule::get(device);
+    SmallVector<std::pair<linalg::LinalgOp, SmallVector<int64_t>>> found;
+    getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (isa<scf::ForallOp, scf::ParallelOp>(op))
+        return WalkResult::skip();
+      if (auto structured = dyn_cast<linalg::LinalgOp>(op);
+          structured && canBeSplit(structured))
+        if (SmallVector<int64_t> tile = schedule.chooseParts(structured);
+            !tile.empty())
+          found.emplace_back(structured, std::move(tile));
+      return WalkResult::advance();
+    });
+    IRRewriter rewriter(&getContext());
+    for (auto &[op, tile] : found)
+      if (failed(split(op, tile, rewriter)))
+        return signalPassFailure();
+  }
+};
+} // namespace

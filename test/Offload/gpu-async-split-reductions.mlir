@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// RUN: gpu-opt %s -split-input-file -gpu-async-split-reductions=device=cpu -canonicalize -cse | FileCheck %s --check-prefixes=CHECK,CPU
+// RUN: gpu-opt %s -split-input-file -gpu-async-split-reductions=device=gpu -canonicalize -cse | FileCheck %s --check-prefixes=CHECK,GPU
+
+// Blocks add up a part each, from nothing on; what was there before counts once.
+// CHECK-LABEL: func.func @all
+// CHECK-SAME: (%[[A:.*]]: tensor<1000x300xf32>, %[[START:.*]]: tensor<f32>)
+// CPU: %[[PARTS:.*]] = scf.forall (%{{.*}}) = (0) to (1000) step (250) shared_outs(%{{.*}} = %{{.*}}) -> (tensor<4xf32>)
+// GPU: %[[PARTS:.*]] = scf.forall (%{{.*}}) = (0) to (1000) step (56) shared_outs(%{{.*}} = %{{.*}}) -> (tensor<18xf32>)
+// CHECK: %[[OWN:.*]] = tensor.extract_slice %{{.*}} to tensor<f32>
+// CHECK: %[[NOTHING:.*]] = linalg.fill ins(%{{.*}}) outs(%[[OWN]]
+// CHECK: linalg.reduce {{.*}} outs(%[[NOTHING]]
+// CHECK: math.absf
+// CHECK: arith.addf
+// CHECK: scf.forall.in_parallel
+// CHECK: mapping = [#gpu.block<linear_dim_0>]
+// CHECK: linalg.reduce {{.*}}ins(%[[PARTS]] {{.*}} outs(%[[START]]
+// CHECK-NOT: math.absf
+// CHECK: return
+func.func @all(%a: tensor<1000x300xf32>, %start: tensor<f32>) -> tensor<f32> {
+  %r = linalg.reduce ins(%a : tensor<1000x300xf32>) outs(%start : tensor<f32>) dimensions = [0, 1]
+    (%x: f32, %sum: f32) {
+      %size = math.absf %x : f32
+      %t = arith.addf %sum, %size : f32
+      linalg.yield %t : f32
+    }
+  return %r : tensor<f32>
+}
+
+// -----
+
+// Where a loop has fewer rounds than parts are wanted, the next one is cut, too.
+// CHECK-LABEL: func.func @outer_loops_are_short
+// CPU: scf.forall (%{{.*}}, %{{.*}}) = (0, 0) to (3, 100000) step (1, 33334)
+// GPU: scf.forall (%{{.*}}, %{{.*}}) = (0, 0) to (3, 100000) step (1, 8334)
+func.func @outer_loops_are_short(%a: tensor<3x100000x2xi32>, %start: tensor<2xi32>) -> tensor<2xi32> {
+  %r = linalg.reduce ins(%a : tensor<3x100000x2xi32>) outs(%start : tensor<2xi32>) dimensions = [0, 1]
+    (%x: i32, %most: i32) {
+      %t = arith.maxsi %most, %x : i32
+      linalg.yield %t : i32
+    }
+  return %r : tensor<2xi32>
+}
+
+// -----
+
+// A scalar product, too.
+// CHECK-LABEL: func.func @dot
+// CHECK: scf.forall
+// CHECK: linalg.dot
+// CHECK: scf.forall.in_parallel
+// CHECK: linalg.reduce
+func.func @dot(%a: tensor<200000xf32>, %b: tensor<200000xf32>, %start: tensor<f32>) -> tensor<f32> {
+  %r = linalg.dot ins(%a, %b : tensor<200000xf32>, tensor<200000xf32>) outs(%start : tensor<f32>) -> tensor<f32>
+  return %r : tensor<f32>
+}
+
+// -----
+
+// Those are left as they are: few elements; results enough for the device; a tile
+// that the program has chosen; a combination without a neutral element; sizes that
+// are known at run time; an index, which is another one in a part.
+// CHECK-NOT: scf.forall
+#all = affine_map<(i) -> (i)>
+#none = affine_map<(i) -> ()>
+func.func @few(%a: tensor<10000xf32>, %start: tensor<f32>) -> tensor<f32> {
+  %r = linalg.reduce {arith.addf} ins(%a : tensor<10000xf32>) outs(%start : tensor<f32>) dimensions = [0]
+  return %r : tensor<f32>
+}
+func.func @many_results(%a: tensor<200x10000xf32>, %start: tensor<200xf32>) -> tensor<200xf32> {
+  %r = linalg.reduce {arith.addf} ins(%a : tensor<200x10000xf32>) outs(%start : tensor<200xf32>) dimensions = [1]
+  return %r : tensor<200xf32>
+}
+func.func @chosen(%a: tensor<1000000xf32>, %start: tensor<f32>) -> tensor<f32> {
+  %r = linalg.generic {gpu_async.tile = array<i64: 0>, indexing_maps = [#all, #none], iterator_types = ["reduction"]} ins(%a : tensor<1000000xf32>) outs(%start : tensor<f32>) {
+  ^bb0(%x: f32, %sum: f32):
+    %t = arith.addf %x, %sum : f32
+    linalg.yield %t : f32
+  } -> tensor<f32>
+  return %r : tensor<f32>
+}
+func.func @no_neutral_element(%a: tensor<1000000xf32>, %start: tensor<f32>) -> tensor<f32> {
+  %r = linalg.generic {indexing_maps = [#all, #none], iterator_types = ["reduction"]} ins(%a : tensor<1000000xf32>) outs(%start : tensor<f32>) {
+  ^bb0(%x: f32, %sum: f32):
+    %half = arith.mulf %sum, %sum : f32
+    %t = arith.addf %x, %half : f32
+    linalg.yield %t : f32
+  } -> tensor<f32>
+  return %r : tensor<f32>
+}
+func.func @open_size(%a: tensor<?xf32>, %start: tensor<f32>) -> tensor<f32> {
+  %r = linalg.reduce {arith.addf} ins(%a : tensor<?xf32>) outs(%start : tensor<f32>) dimensions = [0]
+  return %r : tensor<f32>
+}
+func.func @index(%a: tensor<1000000xf32>, %start: tensor<index>) -> tensor<index> {
+  %r = linalg.generic {indexing_maps = [#all, #none], iterator_types = ["reduction"]} ins(%a : tensor<1000000xf32>) outs(%start : tensor<index>) {
+  ^bb0(%x: f32, %sum: index):
+    %i = linalg.index 0 : index
+    %t = arith.addi %i, %sum : index
+    linalg.yield %t : index
+  } -> tensor<index>
+  return %r : tensor<index>
+}
