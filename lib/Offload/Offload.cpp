@@ -38,6 +38,7 @@ struct Offload : public gpuasync::impl::GPUAsyncOffloadBase<Offload> {
     registry.insert<bufferization::BufferizationDialect, gpu::GPUDialect>();
     OpPassManager steps(func::FuncOp::getOperationName());
     steps.addPass(createLowerAffinePass());
+    steps.addPass(createGPUAsyncReduceParallelLoops());
     steps.addPass(createGPUAsyncHostScalars());
     steps.addPass(createGPUAsyncFuseElementwise());
     steps.addPass(createGPUAsyncSplitReductions());
@@ -155,6 +156,7 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
     pm.addPass(createLowerAffinePass());
     pm.addPass(createCanonicalizerPass());
     pm.addPass(createCSEPass());
+    pm.addPass(createGPUAsyncReduceParallelLoops());
     pm.addPass(createGPUAsyncHostScalars());
     pm.addPass(createCanonicalizerPass());
     pm.addPass(createGPUAsyncFuseElementwise());

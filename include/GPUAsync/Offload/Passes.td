@@ -16,9 +16,11 @@ def GPUAsyncOffload : Pass<"gpu-async-offload", "::mlir::ModuleOp"> {
     Functions without device work of their own that hold linalg ops, tensors,
     `scf.forall`, `scf.parallel` or `affine.parallel` become functions on memrefs
     that launch kernels; all others stay as they are. In this order: calls are
-    inlined, `gpu-async-fuse-elementwise`, `gpu-async-split-reductions`,
-    `gpu-async-form-groups`, `gpu-async-return-by-destination`, upstream's bufferization and deallocation,
-    `gpu-async-launch-tiles`.
+    inlined, `gpu-async-reduce-parallel-loops`, `gpu-async-host-scalars`,
+    `gpu-async-fuse-elementwise`, `gpu-async-split-reductions`,
+    `gpu-async-form-groups`, `gpu-async-return-by-destination`, upstream's
+    bufferization and deallocation, `gpu-async-launch-tiles`,
+    `gpu-async-place-memory`.
 
     A tensor argument of a public function becomes a memref of the same shape that
     is never written. A tensor result of constant sizes becomes one more
@@ -40,6 +42,25 @@ def GPUAsyncOffload : Pass<"gpu-async-offload", "::mlir::ModuleOp"> {
            "::mlir::gpuasync::PlaceMode::Copy",
            "Where arguments and results of functions are">,
   ];
+}
+
+def GPUAsyncReduceParallelLoops
+    : Pass<"gpu-async-reduce-parallel-loops", "::mlir::func::FuncOp"> {
+  let summary = "Make kernels of what parallel loops reduce";
+  let description = [{
+    An `scf.parallel` that reduces numbers becomes one that writes the number of
+    each iteration to memory, and a linalg op for each of its results that
+    reduces these. Within another parallel loop, whose iterations are threads, it
+    becomes an `scf.for`. The order is theirs: `scf.reduce` leaves it open.
+    Combiners with effects are left as they are.
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::bufferization::BufferizationDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
 }
 
 def GPUAsyncFuseElementwise
