@@ -14,13 +14,40 @@
 #include "core/process/StatusImpl.h"
 #include "core/process/Thread.h"
 
+#include <sys/prctl.h>
+
 namespace gpuasync {
+
+/// Naps of this thread that end when they are due: the system lets timers be
+/// late by a slack (50 us on Linux), unless a thread says otherwise.
+class Naps {
+public:
+  Naps() = default;
+  Naps(const Naps &) = delete;
+  Naps &operator=(const Naps &) = delete;
+  ~Naps() {
+    if (slack > 0)
+      prctl(PR_SET_TIMERSLACK, static_cast<unsigned long>(slack));
+  }
+  void take(int64_t ns) {
+    if (!asked) {
+      asked = true;
+      slack = prctl(PR_GET_TIMERSLACK);
+      if (slack > 0)
+        prctl(PR_SET_TIMERSLACK, 1UL);
+    }
+    sleepNs(ns);
+  }
+
+private:
+  bool asked = false;
+  int slack = 0; ///< the thread's own, while it naps
+};
 
 /// Calls `query(bool &reached)` until it says reached, fails, or `timeoutNs`
 /// (negative: never) is over; `done` says whether it was reached. Spins for
-/// some times the time that is set, since a nap costs the timer slack on top
-/// (50 us on Linux); after that a wait is late by about a sixteenth of its
-/// length and that slack.
+/// some times the time that is set; after that a wait is late by a
+/// thirty-second of its length at most, and by what it takes to wake up.
 template <typename Query>
 Status polledWait(int64_t timeoutNs, bool &done, Query query) {
   const int64_t longestNapNs = 1000000;
@@ -29,6 +56,7 @@ Status polledWait(int64_t timeoutNs, bool &done, Query query) {
   if (Status status = query(done); !status.ok() || done)
     return status;
   const int64_t start = nowNs();
+  Naps naps;
   for (;;) {
     if (Status status = query(done); !status.ok() || done)
       return status;
@@ -37,11 +65,11 @@ Status polledWait(int64_t timeoutNs, bool &done, Query query) {
       return Status();
     if (elapsed / 4 < spinNs)
       continue;
-    int64_t nap = elapsed / 16;
+    int64_t nap = elapsed / 32;
     nap = nap > longestNapNs ? longestNapNs : nap;
     if (timeoutNs >= 0 && nap > timeoutNs - elapsed)
       nap = timeoutNs - elapsed;
-    sleepNs(nap);
+    naps.take(nap);
   }
 }
 
