@@ -7,6 +7,7 @@
 
 #include "GPUAsync/Offload/Offload.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
+#include "InlineCalls.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -29,6 +30,7 @@ namespace mlir::gpuasync {
 
 using namespace mlir;
 using namespace mlir::gpuasync;
+using namespace mlir::gpuasync::offload;
 
 namespace {
 struct Offload : public gpuasync::impl::GPUAsyncOffloadBase<Offload> {
@@ -54,7 +56,10 @@ struct Offload : public gpuasync::impl::GPUAsyncOffloadBase<Offload> {
 private:
   LogicalResult run(ArrayRef<func::FuncOp> functions);
   LogicalResult makeKernels();
-  LogicalResult reportLeft(ArrayRef<func::FuncOp> functions);
+  LogicalResult reportLeft();
+
+  /// Functions that kernels are made of.
+  llvm::DenseSet<Operation *> isWanted;
 };
 } // namespace
 
@@ -63,19 +68,17 @@ static bool isParallelWork(Operation *op) {
              scf::ParallelOp, affine::AffineParallelOp>(op);
 }
 
-/// Whether there is work for kernels, and none that the program gave to a
-/// device itself.
-static bool isWanted(func::FuncOp function) {
-  bool hasWork =
-      llvm::any_of(function.getArgumentTypes(), llvm::IsaPred<TensorType>) ||
-      llvm::any_of(function.getResultTypes(), llvm::IsaPred<TensorType>);
-  WalkResult result = function.walk([&](Operation *op) {
-    if (isa<gpu::GPUDialect, GPUAsyncDialect>(op->getDialect()))
-      return WalkResult::interrupt();
-    hasWork |= isParallelWork(op);
-    return WalkResult::advance();
-  });
-  return hasWork && !result.wasInterrupted();
+/// Whether there is work for kernels to be made of.
+static bool hasWork(func::FuncOp function) {
+  if (llvm::any_of(function.getArgumentTypes(), llvm::IsaPred<TensorType>) ||
+      llvm::any_of(function.getResultTypes(), llvm::IsaPred<TensorType>))
+    return true;
+  return function
+      .walk([&](Operation *op) {
+        return isParallelWork(op) ? WalkResult::interrupt()
+                                  : WalkResult::advance();
+      })
+      .wasInterrupted();
 }
 
 /// Functions that kernels call, directly or by others.
@@ -97,7 +100,7 @@ static SmallVector<func::FuncOp> findWanted(ModuleOp module) {
   llvm::StringSet<> inKernels = findKernelCode(module);
   for (auto function : module.getOps<func::FuncOp>())
     if (!function.isExternal() && !inKernels.contains(function.getName()) &&
-        isWanted(function))
+        hasWork(function) && !findDeviceWork(function))
       functions.push_back(function);
   return functions;
 }
@@ -217,23 +220,33 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
   });
 }
 
-/// Says what is still done on the host.
-LogicalResult Offload::reportLeft(ArrayRef<func::FuncOp> functions) {
+/// Says what is still done on the host: all, or in functions that launch
+/// kernels themselves.
+LogicalResult Offload::reportLeft() {
   bool isError = false;
-  for (func::FuncOp function : functions)
+  llvm::StringSet<> inKernels = findKernelCode(getOperation());
+  for (auto function : getOperation().getOps<func::FuncOp>()) {
+    if (inKernels.contains(function.getName()))
+      continue;
+    Operation *own =
+        isWanted.contains(function) ? nullptr : findDeviceWork(function);
     function.walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (isa<gpu::LaunchOp>(op))
         return WalkResult::skip();
       if (!isParallelWork(op))
         return WalkResult::advance();
-      if (mode == OffloadMode::Error) {
-        op->emitError("runs on the host: no kernel can be made of it");
-        isError = true;
-      } else {
-        op->emitRemark("runs on the host: no kernel can be made of it");
-      }
+      isError |= mode == OffloadMode::Error;
+      InFlightDiagnostic text =
+          mode == OffloadMode::Error ? op->emitError() : op->emitRemark();
+      text << "runs on the host: no kernel can be made of it";
+      if (own)
+        text.attachNote(own->getLoc())
+            << "the function gives the device work itself, so the rest of it "
+               "is taken as it is: move what kernels are to be made of into a "
+               "function of its own";
       return WalkResult::skip();
     });
+  }
   return failure(isError);
 }
 
@@ -253,26 +266,19 @@ static void warnOfResidents(ModuleOp module) {
 }
 
 LogicalResult Offload::makeKernels() {
-  SmallVector<func::FuncOp> functions = findWanted(getOperation());
-  if (functions.empty())
-    return success();
-  bool hasOwn =
-      getOperation()
-          .walk([&](Operation *op) {
-            return isa<gpu::GPUDialect, GPUAsyncDialect>(op->getDialect())
-                       ? WalkResult::interrupt()
-                       : WalkResult::advance();
-          })
-          .wasInterrupted();
-  if (!hasOwn) {
-    OpPassManager inliner(ModuleOp::getOperationName());
-    inliner.addPass(createInlinerPass());
-    inliner.addPass(createSymbolDCEPass());
-    if (failed(runPipeline(inliner, getOperation())))
+  isWanted.clear();
+  if (needsOffload(getOperation())) {
+    inlineCalls(findWanted(getOperation()));
+    OpPassManager clean(ModuleOp::getOperationName());
+    clean.addPass(createSymbolDCEPass());
+    if (failed(runPipeline(clean, getOperation())))
       return failure();
-    functions = findWanted(getOperation());
+    SmallVector<func::FuncOp> functions = findWanted(getOperation());
+    isWanted.insert_range(functions);
+    if (failed(run(functions)))
+      return failure();
   }
-  return success(succeeded(run(functions)) && succeeded(reportLeft(functions)));
+  return reportLeft();
 }
 
 void Offload::runOnOperation() {

@@ -1,0 +1,25 @@
+//===- InlineCalls.h - calls of functions that become kernels ---*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Memory and kernels are chosen for one function at a time.
+//===----------------------------------------------------------------------===//
+
+#ifndef GPUASYNC_LIB_OFFLOAD_INLINECALLS_H
+#define GPUASYNC_LIB_OFFLOAD_INLINECALLS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace mlir::gpuasync::offload {
+
+/// An op by which a function gives a device work itself; null: it has none.
+Operation *findDeviceWork(func::FuncOp function);
+
+/// Puts functions without device work of their own in place of calls of them in
+/// `functions`. Those that call themselves stay calls, and so do those of
+/// several blocks where only one can be.
+void inlineCalls(ArrayRef<func::FuncOp> functions);
+
+} // namespace mlir::gpuasync::offload
+
+#endif // GPUASYNC_LIB_OFFLOAD_INLINECALLS_H
