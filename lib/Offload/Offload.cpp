@@ -19,6 +19,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/StringSet.h"
@@ -146,6 +147,69 @@ static void unmarkOwnMemory(func::FuncOp function) {
   });
 }
 
+namespace {
+/// Memref arguments, or views of them, that a function returns: its caller
+/// knows them, so they are returned as they are. Deallocation would return
+/// copies of what the function does not own; it is not shown that they are
+/// returned.
+class ReturnedArguments {
+public:
+  explicit ReturnedArguments(func::FuncOp function) : function(function) {
+    for (Type type : function.getArgumentTypes())
+      isMemref.push_back(isa<BaseMemRefType>(type));
+  }
+  void hide();
+  void show();
+
+private:
+  bool isOfArgument(Value value);
+
+  func::FuncOp function;
+  SmallVector<bool> isMemref; ///< by argument, as the program has it
+  FunctionType type;
+  llvm::BitVector isHidden; ///< by result
+  SmallVector<std::pair<func::ReturnOp, SmallVector<Value>>> returns;
+};
+} // namespace
+
+bool ReturnedArguments::isOfArgument(Value value) {
+  while (auto view = value.getDefiningOp<ViewLikeOpInterface>())
+    value = view.getViewSource();
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument && argument.getOwner() == &function.front() &&
+         argument.getArgNumber() < isMemref.size() &&
+         isMemref[argument.getArgNumber()];
+}
+
+void ReturnedArguments::hide() {
+  type = function.getFunctionType();
+  returns.clear();
+  isHidden = llvm::BitVector(type.getNumResults(), true);
+  function.walk([&](func::ReturnOp op) {
+    returns.emplace_back(op, op.getOperands());
+    for (auto [number, value] : llvm::enumerate(op.getOperands()))
+      if (!isOfArgument(value))
+        isHidden.reset(number);
+  });
+  for (auto &[op, values] : returns)
+    op->eraseOperands(isHidden);
+  function.setType(type.getWithoutArgsAndResults(
+      llvm::BitVector(type.getNumInputs()), isHidden));
+}
+
+void ReturnedArguments::show() {
+  for (auto &[op, values] : returns) {
+    // What is returned besides may be another value now.
+    SmallVector<Value> all(values);
+    unsigned next = 0;
+    for (auto [number, value] : llvm::enumerate(values))
+      if (!isHidden.test(number))
+        all[number] = op.getOperand(next++);
+    op->setOperands(all);
+  }
+  function.setType(type);
+}
+
 LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
   auto runOnEach = [&](function_ref<void(OpPassManager &)> add) {
     OpPassManager each(func::FuncOp::getOperationName());
@@ -155,6 +219,7 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
     }));
   };
   llvm::for_each(functions, markOwnMemory);
+  SmallVector<ReturnedArguments> returned(functions.begin(), functions.end());
   LogicalResult before = runOnEach([&](OpPassManager &pm) {
     pm.addPass(createLowerAffinePass());
     pm.addPass(createCanonicalizerPass());
@@ -188,9 +253,20 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
   if (failed(runPipeline(whole, getOperation())))
     return failure();
   // What functions with device work of their own allocate is their business.
-  LogicalResult frees = runOnEach([&](OpPassManager &pm) {
-    pm.addPass(createCanonicalizerPass());
+  LogicalResult frees = runOnEach(
+      [&](OpPassManager &pm) { pm.addPass(createCanonicalizerPass()); });
+  if (failed(frees))
+    return failure();
+  for (ReturnedArguments &each : returned)
+    each.hide();
+  frees = runOnEach([&](OpPassManager &pm) {
     pm.addPass(bufferization::createOwnershipBasedBufferDeallocationPass());
+  });
+  for (ReturnedArguments &each : returned)
+    each.show();
+  if (failed(frees))
+    return failure();
+  frees = runOnEach([&](OpPassManager &pm) {
     pm.addPass(createCanonicalizerPass());
     pm.addPass(bufferization::createBufferDeallocationSimplificationPass());
   });

@@ -50,6 +50,10 @@ struct PlaceMemory
   void runOnOperation() override;
 
 private:
+  bool isArgument(Value value) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    return argument && argument.getOwner() == &getOperation().front();
+  }
   void findPieces();
   void addUser(Piece &piece, Value value, Operation *user,
                KernelTable &kernels);
@@ -90,6 +94,9 @@ void PlaceMemory::addUser(Piece &piece, Value value, Operation *user,
     piece.isWritten |= mayWrite(user, value);
     return;
   }
+  // An argument is returned as the caller's memory that it is.
+  if (isa<func::ReturnOp>(user) && isArgument(value))
+    return;
   if (auto launch = dyn_cast<gpu::LaunchFuncOp>(user)) {
     piece.isInKernels = piece.isWritten = true;
   } else if (auto call = dyn_cast<CallOp>(user)) {
@@ -160,9 +167,7 @@ void PlaceMemory::findPieces() {
     Piece &piece = found[same.getLeaderValue(value.getAsOpaquePointer())];
     piece.values.push_back(value);
     Operation *maker = value.getDefiningOp();
-    bool isArgument =
-        !maker && value.getParentRegion() == &getOperation().getFunctionBody();
-    if (isArgument ||
+    if (isArgument(value) ||
         (maker &&
          !isa<ViewLikeOpInterface, arith::SelectOp, RegionBranchOpInterface>(
              maker)))
@@ -288,7 +293,8 @@ LogicalResult PlaceMemory::keep(Piece &piece, Value origin) {
     bool isOfHost =
         isa<memref::LoadOp>(user) && !user->getParentOfType<gpu::LaunchOp>();
     return !isOfHost &&
-           !isa<memref::DimOp, memref::DeallocOp, ResidentOp>(user);
+           !isa<memref::DimOp, memref::DeallocOp, ResidentOp, func::ReturnOp>(
+               user);
   });
   if (Operation *get = origin.getDefiningOp(); get && get->use_empty())
     get->erase();
@@ -331,7 +337,8 @@ void PlaceMemory::shadow(Piece &piece, Value origin) {
   gpu::DeallocOp::create(builder, loc, Type(), ValueRange(), alloc.getMemref());
   origin.replaceUsesWithIf(memory, [&](OpOperand &use) {
     return !own.contains(use.getOwner()) &&
-           !isa<memref::DimOp, memref::DeallocOp>(use.getOwner());
+           !isa<memref::DimOp, memref::DeallocOp, func::ReturnOp>(
+               use.getOwner());
   });
 }
 
@@ -438,16 +445,22 @@ LogicalResult PlaceMemory::placePiece(Piece &piece) {
     return success();
   }
   bool isPrivate = others.empty() && piece.elements.empty() && !piece.escape;
-  if (device == OffloadDevice::CPU && !isPrivate) {
-    registerPiece(piece);
-    return success();
-  }
+  const bool isRegistered = device == OffloadDevice::CPU && !isPrivate;
   for (Value origin : others) {
     Operation *maker = origin.getDefiningOp();
+    // Registered memory that is freed by a name of which it is not known
+    // whether it is the call's could not be taken back.
+    if (isRegistered &&
+        (piece.frees.empty() || !isa_and_nonnull<CallOpInterface>(maker)))
+      continue;
     if (maker && !isa<memref::GetGlobalOp, memref::AllocaOp>(maker))
       return maker->emitError("a kernel touches this memory, and it is not "
                               "known where it is: copy it to memory that is "
                               "allocated here");
+  }
+  if (isRegistered) {
+    registerPiece(piece);
+    return success();
   }
   for (Value origin : piece.origins) {
     auto type = dyn_cast<MemRefType>(origin.getType());
