@@ -417,6 +417,52 @@ TEST_P(RegionCopies, OtherSizesAndKinds) {
   }
 }
 
+// Rounds on one stream that is held up: a graph that may still run is launched
+// again behind itself, and what its last launch has yet to read or to hand out
+// stays as it is.
+TEST_P(RegionCopies, RoundsThatWaitForNothing_B06) {
+  constexpr uint32_t rounds = 8;
+  uint32_t *gate = nullptr;
+  {
+    FrameScope frame(*program);
+    gate = frame.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+  }
+  for (const char *way : ways) {
+    play(way);
+    for (uint32_t call = 0; call < 4; ++call) {
+      const bool held = call % 2;
+      *gate = !held;
+      Words in(64), all(64 * rounds);
+      std::vector<Words> outs(rounds, Words(64));
+      FrameScope frame(*program);
+      gpuasync_stream *stream = frame.stream();
+      uint32_t *x = frame.alloc(stream, 64 * rounds);
+      frame.launch(stream, Gate, 1, 1, GateParams{gate});
+      for (uint32_t round = 0; round < rounds; ++round) {
+        std::fill(in.begin(), in.end(), 10 * call + round);
+        uint32_t *y = x + 64 * round;
+        RegionScope region(frame, REGION);
+        frame.copy(stream, y, in.data(), 256);
+        frame.launch(stream, MulAdd, 1, 64, MulAddParams{y, 64, 3, 1});
+        frame.copy(stream, outs[round].data(), y, 256);
+      }
+      openGate(gate);
+      frame.copy(stream, all.data(), x, 256 * rounds);
+      ASSERT_EQ(frame.wait({stream}), 0);
+      frame.dealloc(stream, x);
+      for (uint32_t round = 0; round < rounds; ++round) {
+        const uint32_t value = (10 * call + round) * 3 + 1;
+        EXPECT_EQ(all[64 * round], value)
+            << way << " " << call << ": " << round;
+        EXPECT_EQ(outs[round], Words(64, value))
+            << way << " " << call << ": " << round;
+      }
+    }
+  }
+  FrameScope frame(*program);
+  frame.dealloc(nullptr, gate);
+}
+
 // Threads in one region have memory of their own.
 TEST_P(RegionCopies, Threads) {
   for (const char *way : ways) {

@@ -501,15 +501,40 @@ void Recorder::takeBack() {
 }
 
 /// One that can be launched on `on` now gets the recording's arguments.
-void Recorder::findExecutable(uint64_t shape, Stream &on) {
+Status Recorder::findExecutable(uint64_t shape, Stream &on) {
   predicted = regions->take(key, recording, shape, &on);
   if (!predicted)
-    return;
+    return Status();
   predicted->takeArguments(recording);
   for (uint32_t each : recording.staged) {
     Call &mine = predicted->recording.calls[each];
     std::swap(mine.staging, recording.calls[each].staging);
   }
+  if (predicted->rests())
+    return Status();
+  // Its last launch may still run, ahead of this one on the same stream: what
+  // that works on is the stream's from now on, whatever fails.
+  struct Kept {
+    Recording &recording;
+    Stream &on;
+    ~Kept() {
+      for (uint32_t each : recording.staged)
+        if (Block *block =
+                std::exchange(recording.calls[each].staging, nullptr))
+          on.stuck.push(block);
+    }
+  } kept{recording, on};
+  StagingPool &pool = frame->context->staging;
+  pool.reap(on, /*idle=*/false);
+  for (uint32_t each : recording.staged) {
+    Block *&block = recording.calls[each].staging;
+    if (!block)
+      continue; // it was passed on
+    Status status = pool.use(on, block, block->bytes);
+    block = nullptr;
+    RETURN_IF_ERROR(std::move(status));
+  }
+  return Status();
 }
 
 Status Recorder::playPart() {
@@ -534,7 +559,7 @@ Status Recorder::playPart() {
   uint64_t shape = 0;
   if (!predicted) {
     shape = recording.hashShape();
-    findExecutable(shape, *on);
+    RETURN_IF_ERROR(findExecutable(shape, *on));
   }
   if (predicted) {
     Status status =

@@ -131,7 +131,7 @@ private:
   Stream *findGraphStream();
   Status putAhead(Stream &on);
   void takeBack();
-  void findExecutable(uint64_t shape, Stream &on);
+  Status findExecutable(uint64_t shape, Stream &on);
   Status playPart();
   Status playGraph(Executable &executable, Stream &on);
   Status playStreams(Recording &calls);
