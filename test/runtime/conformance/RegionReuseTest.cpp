@@ -81,6 +81,41 @@ TEST_P(RegionReuse, OtherCopies_G03) {
   gpuasync_host_unregister(frame, host.data(), SITE("unregister"));
 }
 
+// Memory of the host on both sides of every other copy, which no vendor does in
+// the order of a graph: a kernel does.
+TEST_P(RegionReuse, CopiesOnTheHost_G03) {
+  constexpr uint32_t words = 256 << 10;
+  Words from(words), to(words);
+  {
+    FrameScope frame(*program);
+    gpuasync_host_register(frame, from.data(), 4 * words, SITE("register"));
+    gpuasync_host_register(frame, to.data(), 4 * words, SITE("register"));
+  }
+  expectReuse(60, 12, [&](uint32_t call) {
+    Words out(2);
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    uint32_t *x = frame.alloc(stream, words);
+    uint32_t *y = call % 2 ? to.data() : x;
+    {
+      RegionScope region(frame, REGION);
+      frame.launch(stream, Store, words / 32, 32,
+                   StoreParams{from.data(), call});
+      frame.copy(stream, y, from.data(), 4 * words);
+      frame.launch(stream, MulAdd, words / 32, 32,
+                   MulAddParams{y, words, 2, 1});
+    }
+    gpuasync_memcpy(frame, stream, out.data(), y, 4, SITE("first"));
+    gpuasync_memcpy(frame, stream, &out[1], y + words - 1, 4, SITE("last"));
+    frame.dealloc(stream, x);
+    ASSERT_EQ(frame.wait({stream}), 0);
+    EXPECT_EQ(out, Words(2, 2 * call + 1)) << call;
+  });
+  FrameScope frame(*program);
+  gpuasync_host_unregister(frame, from.data(), SITE("unregister"));
+  gpuasync_host_unregister(frame, to.data(), SITE("unregister"));
+}
+
 // Kernels that are made ready early, and that are empty in every other call.
 TEST_P(RegionReuse, EmptyEveryOtherTime_G03) {
   expectReuse(60, 12, [&](uint32_t call) {

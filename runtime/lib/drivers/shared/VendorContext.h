@@ -230,7 +230,8 @@ private:
   //===--- Graphs
 
   struct KernelNode;
-  bool isCopyNode(const GraphNode &node);
+  bool isCopyNode(const GraphNode &node, VendorGraph::Node &out);
+  bool staysCopyNode(VendorGraph::Node &node, const StridedCopy &copy);
   Status launchNode(const VendorFunction &function,
                     const gpuasync_kernel &kernel, const gpuasync_block &block,
                     KernelNode &out);

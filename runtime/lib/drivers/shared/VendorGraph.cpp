@@ -47,7 +47,7 @@ static bool isFastByKernel(const StridedCopy &copy) {
 // A vendor's copy takes what lies in one piece, no longer than a row may be,
 // between device memory and memory of the device or of the host. Its address
 // and size can be changed, which cannot be said of a vendor's fill.
-bool VendorContext::isCopyNode(const GraphNode &node) {
+bool VendorContext::isCopyNode(const GraphNode &node, VendorGraph::Node &out) {
   if (node.kind != GraphNode::Kind::Copy || node.empty || node.copy->rank ||
       node.copy->destination == node.copy->source ||
       node.copy->elementBytes > device.limits.maxPitch)
@@ -61,7 +61,26 @@ bool VendorContext::isCopyNode(const GraphNode &node) {
     return one == PointerKind::Device &&
            (other == PointerKind::Device || other == PointerKind::Registered);
   };
+  out.device =
+      to == PointerKind::Device ? node.copy->destination : node.copy->source;
   return takes(to, from) || takes(from, to);
+}
+
+/// Whether a vendor's copy may become this one: between two places in host
+/// memory it would be done by a thread of the vendor's.
+bool VendorContext::staysCopyNode(VendorGraph::Node &node,
+                                  const StridedCopy &copy) {
+  if (copy.rank)
+    return false;
+  if (copy.destination == node.device || copy.source == node.device)
+    return true;
+  for (const void *side :
+       {const_cast<const void *>(copy.destination), copy.source})
+    if (pointerKind(side) != PointerKind::Registered) {
+      node.device = side;
+      return true;
+    }
+  return false;
 }
 
 Status VendorContext::launchNode(const VendorFunction &function,
@@ -182,10 +201,10 @@ Status VendorContext::updateNode(VendorGraph &graph, VendorGraph::Node &node,
                                  const GraphNode &to) {
   VendorCall call = {Success, VendorEntry::graphSetEnabled};
   if (!to.empty && node.isCopy) {
-    if (to.copy->rank)
+    if (!staysCopyNode(node, *to.copy))
       return makeStatus(GPUASYNC_UNSUPPORTED,
-                        "a node that copies bytes cannot become one that "
-                        "copies rows");
+                        "a node that copies bytes of device memory cannot "
+                        "become one that copies rows, or memory of the host");
     call =
         driver.setCopyNode(graph.executable, node.handle, to.copy->destination,
                            to.copy->source, to.copy->elementBytes, context);
@@ -277,7 +296,7 @@ Status VendorContext::buildGraph(VendorGraph &graph, const GraphNode *nodes) {
   const size_t count = graph.nodes.size();
   for (size_t i = 0; i < count; ++i)
     graph.nodes[i].isCopy = !(graph.takesAnyUpdate && builtins[BuiltinCopy]) &&
-                            isCopyNode(nodes[i]);
+                            isCopyNode(nodes[i], graph.nodes[i]);
   GraphNodeHandle root = nullptr;
   if (needsRoot(graph, nodes)) {
     VendorKernelNode nothing;

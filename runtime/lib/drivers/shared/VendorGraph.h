@@ -30,6 +30,8 @@ struct VendorGraph {
   struct Node {
     GraphNodeHandle handle = nullptr;
     bool isCopy = false; ///< a copy node; all others are kernels
+    /// Of a copy node: the side of its last update that is no host memory.
+    const void *device = nullptr;
     bool enabled = true;
     /// It is made ready before one that it comes after has ended, or one that
     /// comes after it is: it cannot be disabled.
