@@ -138,4 +138,57 @@ TEST_P(Registration, LargerInPlaceOfARetiredOne_M08) {
   EXPECT_EQ(mock->mock_calls(call("Register").c_str()), 2u);
 }
 
+// M08: memory that lies where a registration has ended, and begins elsewhere,
+// is registered anew: that end is not its own.
+TEST_P(Registration, InPlaceOfAPartOfARetiredOne_M08) {
+  char *begin = reinterpret_cast<char *>(host.data());
+  char *inner = begin + 4096, *across = begin + bytes / 2;
+  {
+    FrameScope frame(*program);
+    add(frame);
+    drop(frame);
+    gpuasync_host_register(frame, inner, 4096, SITE("register"));
+    gpuasync_host_register(frame, begin, 4096, SITE("register"));
+    gpuasync_host_unregister(frame, begin, SITE("unregister"));
+    gpuasync_host_register(frame, across, bytes / 4, SITE("register"));
+    gpuasync_host_unregister(frame, across, SITE("unregister"));
+    gpuasync_host_register(frame, across + 64, bytes / 2 - 64,
+                           SITE("register"));
+    gpuasync_host_unregister(frame, across + 64, SITE("unregister"));
+  }
+  {
+    FrameScope frame(*program); // nothing else runs
+    EXPECT_EQ(mock->mock_live("registration"), 1u);
+    gpuasync_stream *stream = frame.stream();
+    uint32_t *x = frame.alloc(stream, 1024);
+    frame.copy(stream, x, inner, 4096);
+    frame.dealloc(stream, x);
+    ASSERT_EQ(frame.wait({stream}), 0);
+    gpuasync_host_unregister(frame, inner, SITE("unregister"));
+  }
+}
+
+// M08: one that ends leaves alone what another one of its memory counts on.
+TEST_P(Registration, PartOutlivesTheWhole_M08) {
+  char *inner = reinterpret_cast<char *>(host.data()) + 4096;
+  {
+    FrameScope frame(*program);
+    add(frame);
+    gpuasync_host_register(frame, inner, 4096, SITE("register"));
+    drop(frame);
+  }
+  {
+    FrameScope frame(*program); // nothing else runs
+    EXPECT_EQ(mock->mock_live("registration"), 1u);
+    gpuasync_stream *stream = frame.stream();
+    uint32_t *x = frame.alloc(stream, 1024);
+    frame.copy(stream, x, inner, 4096);
+    frame.dealloc(stream, x);
+    ASSERT_EQ(frame.wait({stream}), 0);
+    gpuasync_host_unregister(frame, inner, SITE("unregister"));
+  }
+  FrameScope frame(*program);
+  EXPECT_EQ(mock->mock_live("registration"), 0u);
+}
+
 } // namespace

@@ -37,6 +37,42 @@ void Registrations::erase(Place place) {
   size.store(ranges.size(), std::memory_order_release);
 }
 
+/// Whether a registration of a part of it needs that of `place`: the driver
+/// took the memory for registered then.
+bool Registrations::isNeeded(Place place) {
+  const uintptr_t end = place->first + place->second.bytes;
+  for (auto other = ranges.begin(); other != ranges.end() && other->first < end;
+       ++other) {
+    const Range &range = other->second;
+    if (other != place && other->first + range.bytes > place->first &&
+        range.count && !range.owned)
+      return true;
+  }
+  return false;
+}
+
+/// Ends registrations that nobody counts on of a part of these `bytes`, which
+/// begin elsewhere: the driver would take that part for registered, until they
+/// end. The lock is held, but not while the driver is called.
+void Registrations::endOverlapped(std::unique_lock<std::mutex> &lock,
+                                  uintptr_t address, uint64_t bytes) {
+  for (Place place = ranges.begin();
+       place != ranges.end() && place->first < address + bytes;) {
+    Range &range = place->second;
+    if (place->first == address || place->first + range.bytes <= address ||
+        range.count || range.busy || !range.owned || isNeeded(place)) {
+      ++place;
+      continue;
+    }
+    range.busy = true;
+    lock.unlock();
+    context.driver->unregisterHost(reinterpret_cast<void *>(place->first));
+    lock.lock();
+    erase(place++);
+    settled.notify_all();
+  }
+}
+
 Status Registrations::add(Frame &frame, char *pointer, uint64_t bytes,
                           const gpuasync_site *site) {
   auto address = reinterpret_cast<uintptr_t>(pointer);
@@ -62,9 +98,10 @@ Status Registrations::add(Frame &frame, char *pointer, uint64_t bytes,
   }
   Range &range = place->second;
   range.busy = true;
-  lock.unlock();
   // A smaller registration of the same place waits for the device to be idle.
   // It has to go first, even if that waits for running kernels.
+  endOverlapped(lock, address, bytes);
+  lock.unlock();
   if (range.owned)
     context.driver->unregisterHost(pointer);
   Status status = context.driver->registerHost(pointer, bytes, range.owned);
@@ -154,7 +191,7 @@ void Registrations::unregister(bool all) {
   std::unique_lock<std::mutex> lock(mutex);
   for (Place place = ranges.begin(); place != ranges.end();) {
     Range &range = place->second;
-    if (range.busy || (range.count && !all)) {
+    if (range.busy || (!all && (range.count || isNeeded(place)))) {
       ++place;
       continue;
     }

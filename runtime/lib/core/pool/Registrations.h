@@ -33,7 +33,8 @@ public:
   Registrations(const Registrations &) = delete;
 
   /// One more registration of `pointer`, which the frame has made. It waits for
-  /// running kernels if the place is registered with fewer bytes.
+  /// running kernels if the place is registered with fewer bytes, or another
+  /// one of a part of it has ended and the driver has yet to learn of that.
   Status add(Frame &frame, char *pointer, uint64_t bytes,
              const gpuasync_site *site);
   /// One less: of the frame's own if it has made any, else of what frames that
@@ -74,6 +75,9 @@ private:
 
   void countUp(Frame &frame, Range &range, const gpuasync_site *site);
   void retire();
+  bool isNeeded(Place place);
+  void endOverlapped(std::unique_lock<std::mutex> &lock, uintptr_t address,
+                     uint64_t bytes);
   void erase(Place place);
 
   gpuasync_context &context;
