@@ -525,6 +525,66 @@ TEST_P(Memory, Registration_M08) {
             std::string::npos);
 }
 
+// M08, B06: of a copy that leaves registered memory, or comes into it, the
+// device reads and writes its part when the stream gets there.
+TEST_P(Memory, PartlyRegistered_B06_M08) {
+  constexpr uint32_t count = 8192, half = count / 2, width = 3;
+  uint32_t *gate = nullptr;
+  {
+    FrameScope frame(*program);
+    gate = frame.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+  }
+  for (uint32_t registered : {0u, half}) {
+    for (bool rows : {false, true}) {
+      SCOPED_TRACE(registered + rows);
+      std::vector<uint32_t> host(count, 2), out(count, 9);
+      *gate = 0;
+      FrameScope frame(*program);
+      gpuasync_stream *stream = frame.stream();
+      uint32_t *x = frame.alloc(stream, count);
+      const int64_t sizes[] = {count / 4, width}, strides[] = {4, 1};
+      auto copy = [&](uint32_t *to, const uint32_t *from) {
+        if (rows)
+          gpuasync_memcpy_strided(frame, stream, to, strides, from, strides,
+                                  sizes, 2, 4, SITE("memcpy"));
+        else
+          frame.copy(stream, to, from, 4 * count);
+      };
+      for (uint32_t *each : {host.data(), out.data()})
+        gpuasync_host_register(frame, each + registered, 4 * half,
+                               SITE("register"));
+      frame.launch(stream, Store, count / 32, 32, StoreParams{x, 7});
+      frame.launch(stream, Gate, 1, 1, GateParams{gate});
+      frame.launch(stream, Store, half / 32, 32,
+                   StoreParams{host.data() + registered, 5});
+      copy(x, host.data());
+      std::fill_n(host.data() + (half - registered), half, 3); // it was read
+      copy(out.data(), x);
+      frame.launch(stream, MulAdd, half / 32, 32,
+                   MulAddParams{out.data() + registered, half, 2, 1});
+      const uint32_t four = 4;
+      gpuasync_memset(frame, stream, host.data(), &four, 4, count,
+                      SITE("memset"));
+      frame.launch(stream, MulAdd, half / 32, 32,
+                   MulAddParams{host.data() + registered, half, 2, 1});
+      openGate(gate);
+      ASSERT_EQ(frame.wait({stream}), 0);
+      for (uint32_t i = 0; i < count; ++i) {
+        const bool isRegistered = i / half == registered / half;
+        const bool isGap = rows && i % 4 == width;
+        const uint32_t copied = isGap ? 9 : isRegistered ? 5 : 2;
+        ASSERT_EQ(out[i], isRegistered ? 2 * copied + 1 : copied) << i;
+        ASSERT_EQ(host[i], isRegistered ? 9u : 4u) << i;
+      }
+      for (uint32_t *each : {host.data(), out.data()})
+        gpuasync_host_unregister(frame, each + registered, SITE("unregister"));
+      frame.dealloc(stream, x);
+    }
+  }
+  FrameScope frame(*program);
+  frame.dealloc(nullptr, gate);
+}
+
 // E03, M08: a frame that fails gives back its own registrations, not those of
 // others, whoever came first.
 TEST_P(Memory, FailedFrameKeepsOthersRegistrations_E03_M08) {

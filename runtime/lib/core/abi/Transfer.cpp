@@ -51,6 +51,13 @@ struct Transfer {
   Status classify(const void *first, const Extent &extent, const char *role,
                   bool &pageable);
   Status checkPageable();
+  /// Whether the host would copy for the device there, and the device reaches
+  /// a part of it: what that does has its place in the order of the streams.
+  bool isMixed(const void *first, const Extent &extent, bool pageable) {
+    return pageable && context.registrations.findPart(
+                           static_cast<const char *>(first) + extent.low,
+                           extent.bytes()) < extent.bytes();
+  }
   /// In a region: `record` says in `recorded` whether the region holds the
   /// copy. If it cannot, what is ahead of it is played.
   template <typename Record>
@@ -122,6 +129,24 @@ Status Transfer::checkPageable() {
   return refuseCaptured("a copy of pageable host memory",
                         "register it, or allocate host_shared memory, before "
                         "the capture");
+}
+
+/// Calls `part` with the dimensions of each half and the number of its first
+/// index in one of them; false if there is nothing to be halved.
+template <typename Part>
+static bool inHalves(const std::vector<Dim> &dims, Part part) {
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i].size < 2)
+      continue;
+    std::vector<Dim> half = dims;
+    half[i].size = dims[i].size / 2;
+    part(half, dims[i], 0);
+    int64_t first = half[i].size;
+    half[i].size = dims[i].size - first;
+    part(half, dims[i], first);
+    return true;
+  }
+  return false;
 }
 
 bool Transfer::idle() {
@@ -340,6 +365,14 @@ Status Transfer::copyBytes(char *destination, const char *source,
     status = classify(destination, sides.to, "destination", sides.toPageable);
   if (!status.ok())
     return status;
+  if (__builtin_expect(isMixed(source, sides.from, fromPageable) ||
+                           isMixed(destination, sides.to, toPageable),
+                       0)) {
+    uint64_t part = context.registrations.findPart(
+        source, context.registrations.findPart(destination, bytes));
+    RETURN_IF_ERROR(copyBytes(destination, source, part));
+    return copyBytes(destination + part, source + part, bytes - part);
+  }
   bool recorded = false;
   status = inRegion(recorded, [&](Recorder &region) {
     StridedCopy copy;
@@ -424,6 +457,18 @@ Status Transfer::copyDims(char *destination, const char *source,
     status = classify(destination, to, "destination", sides.toPageable);
   if (!status.ok())
     return status;
+  if (__builtin_expect(isMixed(source, from, fromPageable) ||
+                           isMixed(destination, to, toPageable),
+                       0)) {
+    bool halved = inHalves(
+        dims, [&](const std::vector<Dim> &half, const Dim &dim, int64_t first) {
+          if (status.ok())
+            status = copyDims(destination + first * dim.destination,
+                              source + first * dim.source, half, elementBytes);
+        });
+    return halved ? std::move(status)
+                  : copyBytes(destination, source, elementBytes);
+  }
   if (dims.size() > StridedCopy::maxRank) {
     Dim outer = dims.front();
     dims.erase(dims.begin());
@@ -535,6 +580,14 @@ Status Transfer::fillDims(char *destination, std::vector<Dim> dims,
   const Extent extent = extentOf(dims, true, elementBytes);
   Status status = classify(destination, extent, "destination", pageable);
   if (!status.ok())
+    return status;
+  if (__builtin_expect(isMixed(destination, extent, pageable), 0) &&
+      inHalves(dims, [&](const std::vector<Dim> &half, const Dim &dim,
+                         int64_t first) {
+        if (status.ok())
+          status = fillDims(destination + first * dim.destination, half,
+                            pattern, elementBytes);
+      }))
     return status;
   if (dims.size() > StridedFill::maxRank) {
     Dim outer = dims.front();

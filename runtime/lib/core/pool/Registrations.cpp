@@ -8,6 +8,8 @@
 #include "core/pool/Registrations.h"
 #include "core/abi/Frame.h"
 
+#include <algorithm>
+
 using namespace gpuasync;
 
 /// The mutex is held, as in the next two.
@@ -185,6 +187,21 @@ bool Registrations::cover(const void *first, const Extent &extent,
   // have been given back, and other memory lie there now.
   partly = !range.count || !extent.isWithin(offset, range.bytes);
   return !partly;
+}
+
+uint64_t Registrations::findPart(const void *first, uint64_t bytes) {
+  if (!size.load(std::memory_order_acquire))
+    return bytes;
+  auto address = reinterpret_cast<uintptr_t>(first);
+  std::lock_guard<std::mutex> lock(mutex);
+  Place after = ranges.upper_bound(address);
+  if (after != ranges.end())
+    bytes = std::min<uint64_t>(bytes, after->first - address);
+  if (after == ranges.begin())
+    return bytes;
+  auto &[base, range] = *std::prev(after);
+  uint64_t offset = address - base;
+  return offset < range.bytes ? std::min(bytes, range.bytes - offset) : bytes;
 }
 
 void Registrations::unregister(bool all) {

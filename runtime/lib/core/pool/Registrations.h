@@ -45,6 +45,8 @@ public:
   /// Whether all around `first`, the first element, lies in one registration;
   /// `partly`: not all, but the first element, or that registration has ended.
   bool cover(const void *first, const Extent &extent, bool &partly);
+  /// How many of `bytes` at `first` are all in one registration or all in none.
+  uint64_t findPart(const void *first, uint64_t bytes);
   /// Unregisters what nobody counts on; `all`: everything. Nothing runs.
   void unregister(bool all);
   void keepLabels(const Registration *gone);
