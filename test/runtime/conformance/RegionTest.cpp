@@ -319,6 +319,61 @@ TEST_P(Regions, CallersStream_G02) {
   expectPlayed(2, 4);
 }
 
+// Memory is free once the caller's stream has come to its free: the graph that
+// this frame knows last is not the last that is on the stream.
+TEST_P(Regions, FreesOnCallersStream_G02) {
+  gpuasync_stream *callers = nullptr;
+  ASSERT_TRUE(
+      Status(gpuasync_context_stream_create(context.get(), &callers)).ok());
+  void *native = gpuasync_context_stream_native(callers);
+  Words host(64);
+  uint32_t *x = nullptr, *freed = nullptr, *gate = nullptr;
+  {
+    FrameScope frame(*program);
+    gpuasync_host_register(frame, host.data(), 256, SITE("register"));
+    x = frame.alloc(nullptr, 64);
+    freed = frame.alloc(nullptr, 64, GPUASYNC_ALLOC_HOST_SHARED);
+    gate = frame.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+    *gate = 0;
+  }
+  for (uint32_t call = 0; call < 12; ++call) {
+    FrameScope frame(*program);
+    gpuasync_stream *stream =
+        gpuasync_stream_external(frame, native, SITE("external"));
+    {
+      RegionScope region(frame, REGION);
+      frame.launch(stream, Store, 2, 32, StoreParams{x, call});
+      frame.launch(stream, MulAdd, 2, 32, MulAddParams{x, 64, 3, 1});
+      frame.copy(stream, host.data(), x, 256);
+    }
+    ASSERT_EQ(frame.wait({stream}), 0);
+    EXPECT_EQ(host, Words(64, 3 * call + 1));
+  }
+  {
+    FrameScope frame(*program);
+    gpuasync_stream *stream =
+        gpuasync_stream_external(frame, native, SITE("external"));
+    {
+      FrameScope inner(*program);
+      gpuasync_stream *same =
+          gpuasync_stream_external(inner, native, SITE("external"));
+      inner.launch(same, Gate, 1, 1, GateParams{gate});
+      inner.launch(same, MulAdd, 2, 32, MulAddParams{freed, 64, 3, 1});
+    }
+    frame.dealloc(stream, freed);
+    uint32_t *other = frame.alloc(nullptr, 64, GPUASYNC_ALLOC_HOST_SHARED);
+    EXPECT_NE(freed, other);
+    frame.dealloc(nullptr, other);
+    openGate(gate);
+  }
+  ASSERT_TRUE(Status(gpuasync_context_stream_synchronize(callers)).ok());
+  gpuasync_context_stream_destroy(callers);
+  FrameScope frame(*program);
+  frame.dealloc(nullptr, x);
+  frame.dealloc(nullptr, gate);
+  gpuasync_host_unregister(frame, host.data(), SITE("unregister"));
+}
+
 // Streams that outlive the region are waited for by themselves, or destroyed
 // with nothing said of the others, and another region may follow on them.
 TEST_P(Regions, StreamsThatFollow_G02) {

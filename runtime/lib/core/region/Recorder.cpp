@@ -298,7 +298,9 @@ Status Recorder::putAhead(Stream &on) {
 
 Status Recorder::playGraph(Executable &executable, Stream &on) {
   played = Way::Graph;
-  if (executable.awaited->expect()) {
+  // What else is put on a caller's stream nobody tells us: the last graph's
+  // word would be taken for the end of that too.
+  if (!on.external && executable.awaited->expect()) {
     uint32_t *slot = nullptr;
     RETURN_IF_ERROR(frame->driver->launchGraph(executable.graph, on.native,
                                                slot, on.signalValue));
