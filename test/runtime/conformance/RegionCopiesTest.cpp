@@ -9,6 +9,8 @@
 
 #include "RegionFixture.h"
 
+#include <chrono>
+
 using namespace gpuasync_test;
 using namespace gpuasync_test::detail;
 
@@ -321,6 +323,63 @@ TEST_P(RegionCopies, Timeout) {
   }
   FrameScope frame(*program);
   frame.dealloc(nullptr, gate);
+}
+
+// What a frame holds when it fails stays until all of its streams are done, not
+// only a graph that tells of its own end.
+TEST_P(RegionCopies, MemoryOfATimeout_E03) {
+  uint32_t *x = nullptr, *gates = nullptr, *held = nullptr;
+  {
+    FrameScope frame(*program);
+    x = frame.alloc(nullptr, 64);
+    gates = frame.alloc(nullptr, 2, GPUASYNC_ALLOC_HOST_SHARED);
+    gates[0] = gates[1] = 1;
+  }
+  auto region = [&](FrameScope &frame, gpuasync_stream *stream, Words &out) {
+    RegionScope region(frame, REGION);
+    frame.launch(stream, Store, 2, 32, StoreParams{x, 3});
+    frame.launch(stream, MulAdd, 2, 32, MulAddParams{x, 64, 3, 1});
+    frame.copy(stream, out.data(), x, 256);
+  };
+  Words out(64);
+  for (uint32_t call = 0; call < 12; ++call) {
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    region(frame, stream, out);
+    ASSERT_EQ(frame.wait({stream}), 0);
+    EXPECT_EQ(out, Words(64, 10));
+  }
+  gates[0] = gates[1] = 0;
+  {
+    FrameScope frame(*program);
+    gpuasync_stream *first = frame.stream(), *second = frame.stream();
+    held = frame.alloc(nullptr, 64, GPUASYNC_ALLOC_HOST_SHARED);
+    frame.launch(first, Gate, 1, 1, GateParams{gates});
+    region(frame, first, out);
+    frame.launch(second, Gate, 1, 1, GateParams{gates + 1});
+    frame.launch(second, Store, 2, 32, StoreParams{held, 3});
+    gpuasync_set_timeout(0.02);
+    EXPECT_NE(frame.wait({first}), 0);
+    EXPECT_EQ(frame.leave().code(), uint32_t(GPUASYNC_TIMEOUT));
+    gpuasync_set_timeout(0);
+  }
+  openGate(gates);
+  {
+    FrameScope frame(*program);
+    std::vector<uint32_t *> others;
+    for (uint32_t i = 0; i < 50; ++i) {
+      others.push_back(frame.alloc(nullptr, 64, GPUASYNC_ALLOC_HOST_SHARED));
+      EXPECT_NE(others.back(), held) << i;
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+    }
+    for (uint32_t *other : others)
+      frame.dealloc(nullptr, other);
+  }
+  openGate(gates + 1);
+  EXPECT_TRUE(Status(gpuasync_context_trim(context.get(), 10)).ok());
+  FrameScope frame(*program);
+  frame.dealloc(nullptr, x);
+  frame.dealloc(nullptr, gates);
 }
 
 // What a failed frame has recorded goes, and what that held.

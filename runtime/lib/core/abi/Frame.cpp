@@ -190,6 +190,7 @@ Status Frame::join(Stream &last, Stream &other) {
   Event *event = nullptr;
   RETURN_IF_ERROR(context->events.take(slot, event));
   Status status = driver->recordEvent(event->native, other.native);
+  last.note(nullptr); // the last that it was given before says nothing of this
   if (status.ok())
     status = driver->streamWaitEvent(last.native, event->native);
   context->events.give(slot, event);
@@ -234,10 +235,7 @@ Status Frame::follow(Stream &stream) {
     return Status();
   stream.follows = nullptr;
   stream.frame = this;
-  if (ahead->enqueued == ahead->finished)
-    return Status();
-  stream.note(nullptr);
-  return join(stream, *ahead);
+  return ahead->enqueued == ahead->finished ? Status() : join(stream, *ahead);
 }
 
 void Frame::endFollowing(Stream &stream, bool idle) {
