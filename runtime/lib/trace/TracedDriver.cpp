@@ -267,6 +267,7 @@ void TracedDriver::finish(bool lost) noexcept {
       late.end());
   tracks.clear();
   events.clear();
+  graphs.clear();
   freeTracks.clear();
   openCount = 0;
   session = 0;
@@ -398,10 +399,18 @@ Status TracedDriver::makeGraph(const GraphNode *nodes, uint32_t count,
         graph.site = nodes[i].site;
     }
     std::lock_guard<std::mutex> lock(trace.mutex);
+    graph.session = trace.session;
     graphs[out] = std::move(graph);
     return Status();
   });
   return Status();
+}
+
+TracedDriver::Graph *TracedDriver::find(NativeGraph graph) {
+  auto found = graphs.find(graph);
+  return found != graphs.end() && found->second.session == trace.session
+             ? &found->second
+             : nullptr;
 }
 
 Status TracedDriver::updateGraph(NativeGraph graph, const uint32_t *indices,
@@ -409,9 +418,9 @@ Status TracedDriver::updateGraph(NativeGraph graph, const uint32_t *indices,
   HostCall call("update graph", count ? nodes[0].site : nullptr);
   RETURN_IF_ERROR(inner.updateGraph(graph, indices, nodes, count));
   std::lock_guard<std::mutex> lock(trace.mutex);
-  if (auto found = graphs.find(graph); found != graphs.end())
+  if (Graph *known = find(graph))
     for (uint32_t i = 0; i < count; ++i)
-      found->second.nodes[indices[i]] = nodeOf(nodes[i]);
+      known->nodes[indices[i]] = nodeOf(nodes[i]);
   return Status();
 }
 
@@ -425,9 +434,9 @@ Status TracedDriver::putGraph(NativeGraph graph, NativeStream stream,
   work.name = "graph";
   {
     std::lock_guard<std::mutex> lock(trace.mutex);
-    if (auto found = graphs.find(graph); found != graphs.end()) {
-      work.site = found->second.site;
-      for (const Node &node : found->second.nodes) {
+    if (const Graph *known = find(graph)) {
+      work.site = known->site;
+      for (const Node &node : known->nodes) {
         work.bytes += node.bytes;
         if (node.empty)
           continue;

@@ -125,8 +125,13 @@ private:
     std::vector<Node> nodes;
     /// The first one's that has any; lives as long as the graph.
     const gpuasync_site *site = nullptr;
+    uint64_t session = 0; ///< of the trace that was there when it was made
   };
 
+  /// What is known of a graph, if it was made during this trace: between two
+  /// traces nobody says that one goes, and another may lie there. Trace::mutex
+  /// held.
+  Graph *find(NativeGraph graph);
   /// Calls `start`, which puts the work on the stream.
   template <typename Start>
   Status put(NativeStream stream, const char *name, const Work &work,

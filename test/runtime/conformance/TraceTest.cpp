@@ -9,6 +9,7 @@
 
 #include "gpuasync/Trace.h"
 #include "RegionFixture.h"
+#include "gpuasync/Program.h"
 
 #include <fstream>
 #include <map>
@@ -335,6 +336,53 @@ TEST_P(Traces, Regions) {
   EXPECT_EQ(played["streams"], hasGraphs() ? 5 : 8);
   EXPECT_EQ(file.of("cat", "graph").size(), hasGraphs() ? 3u : 0u);
   EXPECT_EQ(file.sum("launches"), double(readStats(context).launches - before));
+}
+
+// What a trace knows of a graph is not said of another one that lies where that
+// was, and that was made while there was no trace.
+TEST_P(Traces, GraphsBetweenTwoTraces) {
+  play("graph");
+  auto call = [&](uint32_t site, uint32_t launches, uint32_t value) {
+    Words out(count);
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    uint32_t *x = frame.alloc(stream, count);
+    {
+      RegionScope region(frame, site);
+      frame.launch(stream, Store, 1, count, StoreParams{x, value});
+      for (uint32_t i = 1; i < launches; ++i)
+        frame.launch(stream, MulAdd, 1, count,
+                     MulAddParams{x, count, 1, value});
+    }
+    frame.copy(stream, out.data(), x, count * 4);
+    frame.dealloc(stream, x);
+    ASSERT_EQ(frame.wait({stream}), 0);
+    EXPECT_EQ(out, Words(count, value * launches));
+  };
+  // Some of them lie where others were.
+  constexpr uint32_t regions = 200, few = 2, many = 40;
+  static std::map<uint32_t, std::vector<uint32_t>> sites;
+  for (uint32_t launches : {few, many})
+    while (sites[launches].size() < regions)
+      sites[launches].push_back(
+          testSite("test.mlir", "region", 1000, launches, UINT32_MAX));
+  auto all = [&](uint32_t launches, uint32_t value) {
+    for (uint32_t site : sites[launches])
+      call(site, launches, value);
+  };
+  start();
+  for (uint32_t value = 0; value < 3; ++value)
+    all(few, value);
+  stop();
+  gpuasync_modules_release(context.get());
+  EXPECT_TRUE(Status(gpuasync_context_trim(context.get(), 10)).ok());
+  for (uint32_t value = 0; value < 3; ++value)
+    all(many, value);
+  start();
+  all(many, 7);
+  File file = stop();
+  EXPECT_EQ(file.of("cat", "graph").size(), hasGraphs() ? regions : 0u);
+  EXPECT_EQ(file.sum("launches"), hasGraphs() ? 0 : regions * many);
 }
 
 TEST_P(Traces, WorkThatIsNotOver) {
