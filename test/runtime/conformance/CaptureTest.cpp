@@ -492,6 +492,12 @@ TEST_P(Capture, WhatAGraphCannotHoldIsRefused) {
     frame.launch(own, Store, 1, 1, StoreParams{x, 1});
     external(frame);
   });
+  expectRefused("work that this function enqueued", [&](FrameScope &frame) {
+    gpuasync_stream *own = frame.stream();
+    frame.launch(own, Store, 1, 1, StoreParams{x, 1});
+    frame.destroy(own, /*idle=*/false);
+    external(frame);
+  });
   expectRefused(allocates ? "memory that is alive" : "this allocation",
                 [&](FrameScope &frame) {
                   gpuasync_stream *theirs = external(frame);

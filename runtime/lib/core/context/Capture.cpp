@@ -38,11 +38,13 @@ Status gpuasync::joinCapture(Frame &frame, NativeStream stream,
     return refuseCaptured("a stream of another capture",
                           "pass streams of one capture");
   }
+  bool enqueued = frame.ended.first;
   for (Stream *other = frame.streams; other; other = other->next)
-    if (other->external || other->enqueued != other->finished)
-      return refuseCaptured("work that this function enqueued before it took "
-                            "that stream",
-                            "take the caller's stream first");
+    enqueued |= other->external || other->enqueued != other->finished;
+  if (enqueued)
+    return refuseCaptured("work that this function enqueued before it took "
+                          "that stream",
+                          "take the caller's stream first");
   auto capture = std::make_unique<Capture>();
   capture->id = state.id;
   capture->root = stream;
