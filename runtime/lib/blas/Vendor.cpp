@@ -208,6 +208,9 @@ private:
 };
 
 Error Call::describe(const Matrix &matrix, Made &layout) {
+  if (matrix.batch > INT32_MAX)
+    return std::to_string(matrix.batch) + " matrices are too many for " +
+           names.prefix + ", which counts them in 32 bits";
   const Stored stored(matrix);
   int status = library.layoutCreate(
       &layout.value, names.types[static_cast<int>(product.element)],

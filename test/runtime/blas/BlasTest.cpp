@@ -194,6 +194,12 @@ TEST_P(Blas, WhatIsWrongIsSaid) {
   one.batchStride = 0;
   expect(M(2, 2, 3, true), M(2, 3, 4, true), one,
          "all matrices of the result are one");
+  if (!isCpu) {
+    // There is one of each, and the number of one is all that 32 bits hold.
+    M a(1, 2, 3, true), b(1, 3, 4, true), c(1, 2, 4, true);
+    a.batch = b.batch = c.batch = (int64_t(1) << 32) + 1;
+    expect(a, b, c, "4294967297 matrices are too many");
+  }
   // Nothing to do is nothing wrong.
   M empty(1, 0, 4, true), none(1, 0, 3, true), b(1, 3, 4, true);
   EXPECT_EQ(call(device, none, b, empty, 0), 0);
