@@ -9,6 +9,7 @@
 #include "Fixture.h"
 
 #include <atomic>
+#include <dlfcn.h>
 #include <thread>
 
 using namespace gpuasync_test;
@@ -189,6 +190,29 @@ TEST_P(Registration, PartOutlivesTheWhole_M08) {
   }
   FrameScope frame(*program);
   EXPECT_EQ(mock->mock_live("registration"), 0u);
+}
+
+// M08: memory that the embedder has registered is asked about again each time.
+TEST_P(Registration, TheEmbeddersMayEnd_M08) {
+  const bool onCuda = device() == "cuda";
+  void *library = dlopen(
+      getenv(onCuda ? "GPU_ASYNC_CUDA_LIBRARY" : "GPU_ASYNC_HIP_LIBRARY"),
+      RTLD_NOW);
+  ASSERT_NE(library, nullptr) << dlerror();
+  auto begin = reinterpret_cast<int (*)(void *, size_t, unsigned)>(
+      dlsym(library, onCuda ? "cuMemHostRegister_v2" : "hipHostRegister"));
+  auto end = reinterpret_cast<int (*)(void *)>(
+      dlsym(library, onCuda ? "cuMemHostUnregister" : "hipHostUnregister"));
+  FrameScope frame(*program);
+  ASSERT_EQ(begin(host.data(), bytes, 0), 0);
+  add(frame);
+  drop(frame);
+  ASSERT_EQ(end(host.data()), 0);
+  EXPECT_EQ(mock->mock_live("registration"), 0u);
+  add(frame);
+  EXPECT_EQ(mock->mock_live("registration"), 1u);
+  drop(frame);
+  dlclose(library);
 }
 
 } // namespace

@@ -83,7 +83,9 @@ Status Registrations::add(Frame &frame, char *pointer, uint64_t bytes,
   for (; place != ranges.end() && place->second.busy;
        place = ranges.find(address))
     settled.wait(lock);
-  if (place != ranges.end() && place->second.bytes >= bytes) {
+  // One that has ended and is somebody else's may have ended there, too.
+  if (place != ranges.end() && place->second.bytes >= bytes &&
+      (place->second.count || place->second.owned)) {
     countUp(frame, place->second, site);
     return Status();
   }
