@@ -14,10 +14,12 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
+#include "llvm/TargetParser/Host.h"
 
 using namespace llvm;
 
@@ -154,6 +156,16 @@ std::string cIdentifier(StringRef file) {
   return name.empty() || isDigit(name[0]) ? "_" + name : name;
 }
 
+/// Whether the C library has a function of this name. Compiled code calls some
+/// of them by themselves, and the whole process would get one that a shared
+/// object exports.
+static bool isInCLibrary(StringRef name) {
+  TargetLibraryInfoImpl known{Triple(sys::getProcessTriple())};
+  LibFunc function;
+  return known.getLibFunc(name, function) &&
+         TargetLibraryInfo(known).has(function);
+}
+
 bool isCName(StringRef name) {
   static const StringSet<> words = {
       // C
@@ -161,7 +173,7 @@ bool isCName(StringRef name) {
       "double", "else", "enum", "extern", "float", "for", "goto", "if",
       "inline", "int", "long", "register", "restrict", "return", "short",
       "signed", "sizeof", "static", "struct", "switch", "typedef", "union",
-      "unsigned", "void", "volatile", "while", "asm",
+      "unsigned", "void", "volatile", "while", "asm", "typeof", "typeof_unqual",
       // C++
       "alignas", "alignof", "and", "and_eq", "bitand", "bitor", "bool", "catch",
       "char8_t", "char16_t", "char32_t", "class", "compl", "concept",
@@ -171,8 +183,17 @@ bool isCName(StringRef name) {
       "not", "not_eq", "nullptr", "operator", "or", "or_eq", "private",
       "protected", "public", "reinterpret_cast", "requires", "static_assert",
       "static_cast", "template", "this", "thread_local", "throw", "true", "try",
-      "typeid", "typename", "using", "virtual", "wchar_t", "xor", "xor_eq"};
-  return !name.empty() && !isDigit(name[0]) && !words.contains(name) &&
+      "typeid", "typename", "using", "virtual", "wchar_t", "xor", "xor_eq",
+      // Macros of compilers and of what the header includes
+      "linux", "unix", "i386", "NULL", "offsetof", "errno"};
+  // What begins with _ is C's and the linker's own, but cIdentifier makes such
+  // names of digits; what ends with _t is a type of the headers; gpuasync
+  // begins the runtime's names.
+  bool isReserved =
+      (name.starts_with("_") && !(name.size() > 1 && isDigit(name[1]))) ||
+      name.ends_with("_t") || name.starts_with("gpuasync") ||
+      words.contains(name) || isInCLibrary(name);
+  return !name.empty() && !isDigit(name[0]) && !isReserved &&
          all_of(name, [](char c) { return isAlnum(c) || c == '_'; });
 }
 

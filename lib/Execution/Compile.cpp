@@ -556,7 +556,9 @@ static void gatherFunctions(Module &module, StringRef table, StringRef name) {
   builder.CreateRetVoid();
 }
 
-/// Keeps these symbols and what they need.
+/// Keeps these symbols and what they need. What is not kept gets another name:
+/// the code generator calls functions of the C library by theirs (memcpy,
+/// expf), and would find one of the program's that is called so.
 static void keepOnly(Module &module, const StringSet<> &names) {
   internalizeModule(module, [&](const GlobalValue &value) {
     return names.contains(value.getName());
@@ -564,6 +566,9 @@ static void keepOnly(Module &module, const StringSet<> &names) {
   ModuleAnalysisManager analyses;
   PassBuilder().registerModuleAnalyses(analyses);
   GlobalDCEPass().run(module, analyses);
+  for (GlobalValue &value : module.global_values())
+    if (value.hasInternalLinkage())
+      value.setName(value.getName() + ".lowered");
 }
 
 /// Translates all that there is.
