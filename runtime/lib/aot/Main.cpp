@@ -211,22 +211,46 @@ static void copyRowMajor(const Value &value, size_t dimension, const char *from,
                  to);
 }
 
-/// What is there already is replaced by the whole file only.
-static void writeFile(const Value &value) {
-  const std::string &path = value.output;
-  struct stat there;
-  bool isSpecial = stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode);
-  std::string temporary =
-      isSpecial ? path : path + "." + std::to_string(getpid());
-  auto refuse = [&] {
-    std::string why = std::strerror(errno);
-    if (!isSpecial)
-      std::remove(temporary.c_str());
-    die("'" + path + "' cannot be written: " + why);
+/// Files that are being written. What is there already is replaced by whole
+/// files only, and when all are: an error leaves everything as it was, but for
+/// what is no regular file.
+class NewFiles {
+public:
+  void add(const Value &value);
+  /// As `die`, and leaves nothing of them.
+  [[noreturn]] void abandon(const std::string &message) const;
+  void commit();
+
+private:
+  [[noreturn]] void refuse(const std::string &path) const {
+    abandon("'" + path + "' cannot be written: " + std::strerror(errno));
+  }
+  struct Pair {
+    std::string temporary, path;
   };
-  FILE *file = std::fopen(temporary.c_str(), "wb");
+  std::vector<Pair> files;
+};
+
+void NewFiles::abandon(const std::string &message) const {
+  for (const Pair &file : files)
+    std::remove(file.temporary.c_str());
+  die(message);
+}
+
+static bool isSpecial(const std::string &path) {
+  struct stat there;
+  return stat(path.c_str(), &there) == 0 && !S_ISREG(there.st_mode);
+}
+
+void NewFiles::add(const Value &value) {
+  std::string path = value.output;
+  if (!isSpecial(path)) {
+    path += "." + std::to_string(getpid()) + "." + std::to_string(files.size());
+    files.push_back({path, value.output});
+  }
+  FILE *file = std::fopen(path.c_str(), "wb");
   if (!file)
-    refuse();
+    refuse(value.output);
   std::string elements;
   if (!value.strides.empty())
     copyRowMajor(value, 0, value.data, elements);
@@ -235,9 +259,14 @@ static void writeFile(const Value &value) {
   bool good =
       std::fwrite(header.data(), 1, header.size(), file) == header.size() &&
       std::fwrite(data, 1, value.bytes(), file) == value.bytes();
-  if (std::fclose(file) != 0 || !good ||
-      (!isSpecial && std::rename(temporary.c_str(), path.c_str()) != 0))
-    refuse();
+  if (std::fclose(file) != 0 || !good)
+    refuse(value.output);
+}
+
+void NewFiles::commit() {
+  for (const Pair &file : files)
+    if (std::rename(file.temporary.c_str(), file.path.c_str()) != 0)
+      refuse(file.path);
 }
 
 //===----------------------------------------------------------------------===//
@@ -424,22 +453,30 @@ void Program::run() {
     die(status.message());
   for (Value &value : results)
     takeResult(value);
-  for (std::vector<Value> *list : {&arguments, &results})
-    for (Value &value : *list) {
-      const gpuasync_c_value &type = *value.type;
-      if (!value.output.empty() && !value.data)
-        die("-o " + std::string(type.name) + "=" + value.output +
-            ": a number that the function was given");
-      if (!value.output.empty())
-        writeFile(value);
-      else if (list == &results && (type.kind != GPUASYNC_C_NUMBER ||
-                                    !printNumber(type, value.data)))
-        std::printf("%s: %s, not written; -o %s=FILE.npy writes it\n",
-                    type.name, type.type, type.name);
-    }
+  NewFiles files;
+  // What is no regular file comes last: it cannot be taken back.
+  for (bool special : {false, true})
+    for (const std::vector<Value> *list : {&arguments, &results})
+      for (const Value &value : *list) {
+        if (value.output.empty() || isSpecial(value.output) != special)
+          continue;
+        if (!value.data)
+          files.abandon("-o " + std::string(value.type->name) + "=" +
+                        value.output +
+                        ": a number that the function was given");
+        files.add(value);
+      }
+  for (const Value &value : results) {
+    const gpuasync_c_value &type = *value.type;
+    if (value.output.empty() &&
+        (type.kind != GPUASYNC_C_NUMBER || !printNumber(type, value.data)))
+      std::printf("%s: %s, not written; -o %s=FILE.npy writes it\n", type.name,
+                  type.type, type.name);
+  }
   if (std::fflush(stdout) != 0)
-    die(std::string("the standard output cannot be written: ") +
-        std::strerror(errno));
+    files.abandon(std::string("the standard output cannot be written: ") +
+                  std::strerror(errno));
+  files.commit();
 }
 
 int main(int argc, char **argv) {
