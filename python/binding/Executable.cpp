@@ -36,7 +36,7 @@ static Executable *cast(PyObject *object) {
 PyObject *compile(PyObject *, PyObject *args) {
   const char *program, *name, *device, *options;
   Py_ssize_t size;
-  if (!PyArg_ParseTuple(args, "y#sss:compile", &program, &size, &name, &device,
+  if (!PyArg_ParseTuple(args, "y#ysy:compile", &program, &size, &name, &device,
                         &options))
     return nullptr;
   gpuasync_compile_options how = {sizeof(how), name, device, options};

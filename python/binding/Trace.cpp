@@ -24,10 +24,16 @@ static PyObject *finish(const gpuasync::Status &status) {
 }
 
 PyObject *startTrace(PyObject *, PyObject *file) {
-  const char *name = file == Py_None ? nullptr : PyBytes_AsString(file);
-  if (PyErr_Occurred())
+  char *name = nullptr;
+  // Without a place for the size, a null byte within the name is an error.
+  if (file != Py_None && PyBytes_AsStringAndSize(file, &name, nullptr) < 0)
     return nullptr;
-  return finish(gpuasync::Status(gpuasync_trace_start(name)));
+  // Opening a pipe waits for its reader.
+  gpuasync::Status status = [name] {
+    WithoutGil free;
+    return gpuasync::Status(gpuasync_trace_start(name));
+  }();
+  return finish(status);
 }
 
 PyObject *stopTrace(PyObject *, PyObject *) {

@@ -75,7 +75,8 @@ def compile(program, device="auto", *, name=None, **options):
         program = program.encode()
     elif not isinstance(program, (bytes, bytearray, memoryview)):
         raise TypeError("a program is MLIR's text, its bytecode, or a path, not a %s" % type(program).__name__)
-    return _binding.compile(bytes(program), name or "<program>", device, _words(options))
+    # Names of files need not be UTF-8.
+    return _binding.compile(bytes(program), os.fsencode(name or "<program>"), device, os.fsencode(_words(options)))
 
 
 def _words(options):

@@ -5,6 +5,7 @@
 # RUN: %python %s
 import copy
 import os
+import pathlib
 import pickle
 import tempfile
 import unittest
@@ -124,6 +125,23 @@ class Errors(unittest.TestCase):
             with open(path, "w") as file:
                 file.write("func.func @f() { return }")
             self.assertEqual(ga.compile(path, device="cpu").functions, ("f",))
+
+    def test_names_that_are_no_text(self):
+        with tempfile.TemporaryDirectory() as folder:
+            name = os.path.join(os.fsencode(folder), b"\xff.mlir")
+            with open(name, "w") as file:
+                file.write("func.func @f() { retrun }")
+            path = os.fsdecode(name)
+
+            class Path:
+                def __fspath__(self):
+                    return name
+
+            for given in (path, pathlib.Path(path), Path()):
+                with self.assertRaisesRegex(ga.CompileError, "\ufffd.mlir:1:18: error"):
+                    ga.compile(given, device="cpu")
+            with self.assertRaisesRegex(ga.CompileError, "\ufffd.mlir"):  # no library, but found
+                ga.compile("func.func @f() { return }", device="cpu", shared_libs=[path])
 
     def test_objects_are_made_by_the_package_only(self):
         for make in (ga.Executable, ga.Function, ga.Array, lambda: copy.copy(self.exe), lambda: pickle.dumps(self.exe.main)):

@@ -5,7 +5,9 @@
 # RUN: %python %s
 import json
 import os
+import sys
 import tempfile
+import threading
 import unittest
 
 import gpu_async as ga
@@ -54,6 +56,42 @@ class Profiles(unittest.TestCase):
         with self.assertRaisesRegex(ga.Error, "nowhere"):
             with ga.trace("/nowhere/at/all.json"):
                 pass
+
+    def test_pipe(self):
+        # Its reader needs the GIL: with the GIL held neither would go on.
+        with tempfile.TemporaryDirectory() as folder:
+            pipe = os.path.join(folder, "pipe")
+            os.mkfifo(pipe)
+            read, go = [], threading.Event()
+
+            def reader():
+                go.wait()
+                with open(pipe) as text:
+                    read.append(json.load(text))
+
+            thread = threading.Thread(target=reader)
+            interval = sys.getswitchinterval()
+            thread.start()
+            sys.setswitchinterval(100)  # the reader goes on when the GIL is given up
+            try:
+                go.set()
+                with ga.trace(pipe):
+                    exe.products(x)
+            finally:
+                sys.setswitchinterval(interval)
+            thread.join()
+            self.assertTrue(read[0]["traceEvents"])
+
+    def test_names(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = os.path.join(os.fsencode(folder), b"\xff.json")
+            with ga.trace(file):
+                pass
+            self.assertTrue(os.path.exists(file))
+            with self.assertRaisesRegex(ValueError, "null byte"):
+                with ga.trace(os.path.join(folder, "half\0rest")):
+                    pass
+            self.assertEqual(os.listdir(os.fsencode(folder)), [b"\xff.json"])
 
     def test_ends_after_an_exception(self):
         with self.assertRaises(KeyError):
