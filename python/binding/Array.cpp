@@ -50,7 +50,7 @@ void Storage::release() {
   // What Python owns is given back with the GIL; a process that ends keeps it.
   if (finalising.load())
     return;
-  PyGILState_STATE state = PyGILState_Ensure();
+  PyGILState_STATE state = takeGil(PyGILState_Ensure);
   delete this;
   PyGILState_Release(state);
 }

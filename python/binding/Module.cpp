@@ -48,9 +48,30 @@ static PyObject *devices(PyObject *, PyObject *) {
   return result.release();
 }
 
+/// The interpreter that imported the module.
+static int64_t owner;
+
+static int64_t interpreter() {
+  return PyInterpreterState_GetID(PyInterpreterState_Get());
+}
+
+/// What a thread of another interpreter takes as the GIL is the first one's
+/// state.
+static PyObject *checkInterpreter(PyObject *, PyObject *) {
+  if (interpreter() == owner)
+    Py_RETURN_NONE;
+  PyErr_SetString(PyExc_ImportError,
+                  "another interpreter of this process uses gpu_async, which "
+                  "is for one; import it there only, or in another process");
+  return nullptr;
+}
+
 static PyMethodDef functions[] = {
     {"compile", compile, METH_VARARGS,
      "compile(program, name, device, options)\n--\n\nSee gpu_async.compile."},
+    {"check_interpreter", checkInterpreter, METH_NOARGS,
+     "check_interpreter()\n--\n\nAn ImportError in any interpreter but the "
+     "first that imports the package."},
     {"devices", devices, METH_NOARGS,
      "devices()\n--\n\nSee gpu_async.devices."},
     {"trace_start", startTrace, METH_O,
@@ -80,5 +101,6 @@ PyMODINIT_FUNC PyInit__binding() {
       !initArray(module.get()) || !initFunction(module.get()) ||
       !initExecutable(module.get()))
     return nullptr;
+  owner = interpreter();
   return module.release();
 }

@@ -12,9 +12,23 @@
 #define Py_LIMITED_API 0x030B0000
 #include <Python.h>
 
+#include <unistd.h>
 #include <utility>
 
 namespace binding {
+
+/// Calls what takes the GIL. When Python has ended, that ends the thread by an
+/// unwinding: C++ would call std::terminate for it, or give objects of Python's
+/// back without the GIL. So the thread stays here, as in Python 3.14.
+template <typename Function>
+auto takeGil(Function function) {
+  try {
+    return function();
+  } catch (...) {
+    for (;;)
+      pause();
+  }
+}
 
 /// Owns one reference, with the GIL held. Null is an error that Python knows.
 class Ref {
@@ -43,7 +57,9 @@ private:
 class WithoutGil {
 public:
   WithoutGil() : state(PyEval_SaveThread()) {}
-  ~WithoutGil() { PyEval_RestoreThread(state); }
+  ~WithoutGil() {
+    takeGil([this] { PyEval_RestoreThread(state); });
+  }
   WithoutGil(const WithoutGil &) = delete;
   WithoutGil &operator=(const WithoutGil &) = delete;
 

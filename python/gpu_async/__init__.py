@@ -28,6 +28,8 @@ from .errors import ArgumentError, CompileError, Error
 from .profiles import Profile, profile, trace
 from .tokens import Token
 
+_binding.check_interpreter()
+
 __all__ = ["Array", "ArgumentError", "CompileError", "Device", "Error", "Executable", "Function", "Profile", "Token",
            "compile", "devices", "from_torch", "jit", "profile", "trace"]
 __version__ = "0.1.0"

@@ -7,6 +7,8 @@
 import asyncio
 import concurrent.futures
 import os
+import subprocess
+import sys
 import tempfile
 import threading
 import unittest
@@ -173,6 +175,34 @@ class Threads(unittest.TestCase):
         del mine
         x[0] = 9
         self.assertEqual(token.wait(), 9)
+
+    def test_daemons_at_exit(self):
+        program = """
+import threading, time
+import gpu_async as ga, numpy as np
+exe = ga.compile("func.func @view(%x: memref<4xf32>) -> memref<4xf32> { return %x : memref<4xf32> }", device="cpu")
+def work():
+    while True:
+        exe.view(np.ones(4, "f"))
+for _ in range(4):
+    threading.Thread(target=work, daemon=True).start()
+time.sleep(0.1)
+"""
+        for _ in range(5):
+            done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=100)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+
+    @unittest.skipIf(sys.version_info >= (3, 12), "Python refuses such modules itself")
+    def test_second_interpreter(self):
+        program = """
+import gpu_async, _xxsubinterpreters
+try:
+    _xxsubinterpreters.run_string(_xxsubinterpreters.create(), "import gpu_async")
+except _xxsubinterpreters.RunFailedError as error:
+    print(error)
+"""
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=100)
+        self.assertIn("another interpreter of this process uses gpu_async", done.stdout)
 
 
 unittest.main()
