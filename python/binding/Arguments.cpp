@@ -109,12 +109,14 @@ Arguments::Arguments(size_t capacity, std::optional<CallersStream> stream)
 }
 
 Arguments::~Arguments() {
-  for (size_t i = 0; i < count; ++i) {
-    if (hold[i].kept == Kept::Object)
-      Py_DECREF(hold[i].object);
-    else if (hold[i].kept == Kept::Buffer)
-      PyBuffer_Release(&hold[i].view);
-  }
+  keepingError([this] {
+    for (size_t i = 0; i < count; ++i) {
+      if (hold[i].kept == Kept::Object)
+        Py_DECREF(hold[i].object);
+      else if (hold[i].kept == Kept::Buffer)
+        PyBuffer_Release(&hold[i].view);
+    }
+  });
 }
 
 /// A rank above the most is kept for the call to refuse.
@@ -292,7 +294,9 @@ bool Arguments::addDLPack(PyObject *object, bool written, Place &place,
   if (tensor->rank < 0 || (tensor->rank > 0 && !tensor->shape))
     return refuse("its __dlpack__ gives no shape");
   gpuasync_value &made = value[count];
-  made.data = static_cast<char *>(tensor->data) + tensor->byteOffset;
+  made.data = tensor->data
+                  ? static_cast<char *>(tensor->data) + tensor->byteOffset
+                  : nullptr;
   made.type = type;
   made.rank = uint32_t(tensor->rank);
   made.device = onDevice ? deviceNumber : GPUASYNC_HOST;

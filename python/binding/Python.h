@@ -30,6 +30,21 @@ auto takeGil(Function function) {
   }
 }
 
+/// Lets go of something of Python's. What is called by that may be Python code,
+/// a capsule's destructor for one, which must not run while an exception is
+/// raised: it would take that for its own.
+template <typename Function>
+void keepingError(Function letGo) {
+  if (!PyErr_Occurred()) {
+    letGo();
+    return;
+  }
+  PyObject *type, *error, *trace;
+  PyErr_Fetch(&type, &error, &trace);
+  letGo();
+  PyErr_Restore(type, error, trace);
+}
+
 /// Owns one reference, with the GIL held. Null is an error that Python knows.
 class Ref {
 public:
@@ -44,7 +59,10 @@ public:
     std::swap(object, other.object);
     return *this;
   }
-  ~Ref() { Py_XDECREF(object); }
+  ~Ref() {
+    if (object)
+      keepingError([this] { Py_DECREF(object); });
+  }
   PyObject *get() const { return object; }
   PyObject *release() { return std::exchange(object, nullptr); }
   explicit operator bool() const { return object; }

@@ -13,7 +13,7 @@ import unittest
 import gpu_async as ga
 import numpy as np
 
-from Inputs.producer import P, OldProducer, Producer, consume
+from Inputs.producer import P, OldProducer, Producer, consume, new_capsule
 
 exe = ga.compile("""
 func.func @view(%x: memref<?x?xf32>) -> memref<?x?xf32> { return %x : memref<?x?xf32> }
@@ -56,7 +56,7 @@ class Into(unittest.TestCase):
                 (Producer(shape=None), "no shape"), (Producer(lanes=4), "4 lanes"), (Producer(bits=4), "4 bits"),
                 (Producer(code=99), "type code 99"), (Producer(code=0), "given i32, expected f32"),
                 (Producer(rank=1), "given 1 dimensions"), (Producer(rank=1000), "given 1000 dimensions"),
-                (Producer(data=None), "null"), (Producer(offset=1), "multiple of the element's size")):
+                (Producer(data=None), "null"), (Producer(data=None, offset=64), "null"), (Producer(offset=1), "multiple of the element's size")):
             with self.assertRaisesRegex(ga.ArgumentError, message):
                 exe.twice(producer)
 
@@ -74,6 +74,22 @@ class Into(unittest.TestCase):
         Raises.__dlpack__ = lambda self, **options: 3
         with self.assertRaisesRegex(ga.ArgumentError, "no capsule"):
             exe.twice(Raises())
+
+
+    def test_destructors_in_python(self):
+        # One that runs while an exception is raised neither sees nor takes it.
+        seen = []
+
+        class Own(Producer):
+            def __dlpack__(self, **options):
+                self.destructor = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(lambda capsule: seen.append(sys.exc_info()[0]))
+                return new_capsule(ctypes.addressof(self.managed), self.name, ctypes.cast(self.destructor, ctypes.c_void_p))
+
+        for wrong in (Own(rank=1), Own(rank=-1), Own(bits=4)):
+            with self.assertRaises(ga.ArgumentError):
+                exe.twice(wrong)
+        exe.twice(Own())
+        self.assertEqual(seen, [None] * 4)
 
 
 class OutOf(unittest.TestCase):
