@@ -10,8 +10,11 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/Path.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -170,6 +173,39 @@ static Error parseEnum(StringRef name, StringRef text, Enum &out) {
     return createStringError("--" + name + "=" + text + ": expected one of " +
                              listWords<Enum>());
   out = *parsed;
+  return Error::success();
+}
+
+/// The later of two files that are written would be all that is left of both.
+static Error checkFiles(const Options &o) {
+  SmallVector<std::pair<StringRef, StringRef>> files{
+      {"-o", o.outputFile},
+      {"--header", o.header},
+      {"--trace", o.trace},
+      {"--profile", o.profileFile},
+      {"--stats", o.statsFile}};
+  for (StringRef output : o.outputs) {
+    StringRef file =
+        output.starts_with("@") ? output : output.split('=').second;
+    if (file.consume_front("@"))
+      files.push_back({"--output", file});
+  }
+  StringMap<StringRef> known;
+  for (auto [option, file] : files) {
+    sys::fs::file_status status;
+    bool isNew =
+        sys::fs::status(file, status) == std::errc::no_such_file_or_directory;
+    if (file.empty() || (!isNew && !sys::fs::is_regular_file(status)))
+      continue;
+    SmallString<128> path(file);
+    if (sys::fs::make_absolute(path))
+      continue;
+    sys::path::remove_dots(path, /*remove_dot_dot=*/false);
+    auto [other, isFirst] = known.try_emplace(path, option);
+    if (!isFirst)
+      return createStringError(option + " and " + other->second +
+                               " write the same file, '" + file + "'");
+  }
   return Error::success();
 }
 
@@ -422,6 +458,8 @@ Expected<Options> parseOptions(int argc, char **argv) {
   if (o.emit == Emit::Exe && o.place != PlaceMode::Copy)
     return createStringError("--place=off: not with --emit=exe, whose arrays "
                              "are the host's");
+  if (Error error = checkFiles(o))
+    return std::move(error);
   if (!haveFile && !o.help && !o.version && !o.listDevices)
     return createStringError("no file given; see --help");
   if (const char *variable = std::getenv("GPU_ASYNC_PLAY");
