@@ -120,6 +120,10 @@ static bool isOnHost(const Array *self) {
 // The buffer protocol
 //===----------------------------------------------------------------------===//
 
+static const char *const onDevice =
+    "the array is on the device; take it by DLPack (torch.from_dlpack, "
+    "cupy.from_dlpack)";
+
 static int getBuffer(PyObject *object, Py_buffer *view, int flags) {
   Array *self = cast(object);
   const gpuasync_value &value = self->value;
@@ -128,8 +132,7 @@ static int getBuffer(PyObject *object, Py_buffer *view, int flags) {
   bool rows = isContiguous(value, false), columns = isContiguous(value, true);
   auto asks = [flags](int what) { return (flags & what) == what; };
   if (!isOnHost(self))
-    refused = "the array is on the device; take it by DLPack "
-              "(torch.from_dlpack, cupy.from_dlpack)";
+    refused = onDevice;
   else if (!element.format && asks(PyBUF_FORMAT))
     refused = "buffers have no format for bf16; numpy() gives an array of "
               "ml_dtypes.bfloat16, and __dlpack__ knows the type";
@@ -370,6 +373,11 @@ static PyObject *view(PyObject *object, PyObject *dtype) {
 }
 
 static PyObject *toNumPy(PyObject *object, PyObject *) {
+  // NumPy asks here when it was given no buffer.
+  if (!isOnHost(cast(object))) {
+    PyErr_SetString(PyExc_BufferError, onDevice);
+    return nullptr;
+  }
   Ref numpy(PyImport_ImportModule("numpy"));
   if (!numpy)
     return nullptr;
