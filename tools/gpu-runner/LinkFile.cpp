@@ -102,7 +102,8 @@ linkFile(StringRef object, const LinkJob &job,
   for (StringRef library : job.libraries)
     options.append({"-rpath", sys::path::parent_path(library).str()});
   if (job.isShared)
-    options.append({"-soname", job.name, "-Bsymbolic"});
+    // One word: a linker would read a file in place of one that begins with @.
+    options.append({"-soname=" + job.name, "-Bsymbolic"});
   SmallVector<std::string> before, after;
   before.push_back(job.isShared ? "-shared" : "-pie");
   for (const std::string &option : options) {
