@@ -13,6 +13,7 @@
 
 #include <cerrno>
 #include <cinttypes>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -480,6 +481,9 @@ void Program::run() {
 }
 
 int main(int argc, char **argv) {
+  // A pipe that nobody reads is an error like others, after which no file is
+  // left half done.
+  std::signal(SIGPIPE, SIG_IGN);
   Program(argc, argv).run();
   gpuasync::Status closed(gpuasync_shutdown());
   if (!closed.ok())
