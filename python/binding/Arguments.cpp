@@ -84,8 +84,12 @@ struct Arguments::Refusal {
     raise(Error::Argument, GPUASYNC_INVALID_ARGUMENT, where() + why);
     return false;
   }
-  /// Puts where it was before the message of the exception that is raised.
+  /// Puts where it was before the message of the exception that is raised,
+  /// unless it is none about the object: an interrupt, no memory.
   bool again() const {
+    if (!PyErr_ExceptionMatches(PyExc_Exception) ||
+        PyErr_ExceptionMatches(PyExc_MemoryError))
+      return false;
     PyObject *type, *error, *trace;
     PyErr_Fetch(&type, &error, &trace);
     PyErr_NormalizeException(&type, &error, &trace);

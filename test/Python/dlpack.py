@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import unittest
+from unittest import mock
 
 import gpu_async as ga
 import numpy as np
@@ -71,6 +72,10 @@ class Into(unittest.TestCase):
 
         with self.assertRaisesRegex(ga.ArgumentError, "argument 0 of tensor<.*: not today"):
             exe.twice(Raises())
+        for error in KeyboardInterrupt, MemoryError:  # are not about the array
+            Raises.__dlpack__ = mock.Mock(side_effect=error)
+            with self.assertRaises(error):
+                exe.twice(Raises())
         Raises.__dlpack__ = lambda self, **options: 3
         with self.assertRaisesRegex(ga.ArgumentError, "no capsule"):
             exe.twice(Raises())
