@@ -424,12 +424,17 @@ TEST_P(Traces, ALimit) {
   EXPECT_LE(file.text.size(), 8192u + 512);
   EXPECT_GT(file.other.number("dropped_events"), 40.0);
   EXPECT_EQ(file.text.compare(file.text.size() - 3, 3, "}}\n"), 0);
-  setenv("GPU_ASYNC_TRACE_SIZE", "much", 1);
-  Status wrong(gpuasync_trace_start(path.c_str()));
-  unsetenv("GPU_ASYNC_TRACE_SIZE");
-  EXPECT_EQ(wrong.code(), GPUASYNC_INVALID_ARGUMENT);
-  EXPECT_NE(std::string(wrong.message()).find("GPU_ASYNC_TRACE_SIZE: 'much'"),
-            std::string::npos);
+  for (const char *value : {"much", "1K", "4096 "}) {
+    setenv("GPU_ASYNC_TRACE_SIZE", value, 1);
+    Status wrong(gpuasync_trace_start(path.c_str()));
+    unsetenv("GPU_ASYNC_TRACE_SIZE");
+    EXPECT_EQ(wrong.code(), GPUASYNC_INVALID_ARGUMENT);
+    EXPECT_EQ(std::string(wrong.message())
+                  .find("GPU_ASYNC_TRACE_SIZE: '" + std::string(value) +
+                        "' is not a size of 4096 or more"),
+              0u)
+        << wrong.message();
+  }
 }
 
 // Of what does not end the trace keeps so much, and says what it left out.

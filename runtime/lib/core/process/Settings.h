@@ -69,11 +69,10 @@ inline Status sizeSetting(const char *variable, uint64_t least, uint64_t &out) {
     return Status();
   uint64_t value = 0;
   bool known = readWhole(rest, value);
-  static const char units[] = "KMGT";
+  static const char units[] = "KkMmGgTt";
   unsigned shift = 0;
-  if (const char *unit =
-          known && *rest ? strchr(units, *rest & ~0x20) : nullptr) {
-    shift = 10 * unsigned(unit - units + 1);
+  if (const char *unit = known && *rest ? strchr(units, *rest) : nullptr) {
+    shift = 10 * unsigned((unit - units) / 2 + 1);
     ++rest;
   }
   if (known && !*rest && value <= UINT64_MAX >> shift &&
@@ -81,9 +80,12 @@ inline Status sizeSetting(const char *variable, uint64_t least, uint64_t &out) {
     out = value << shift;
     return Status();
   }
-  return badSetting(variable, text,
-                    least ? "not a size above zero (bytes, or with K, M, G, T)"
-                          : "not a size (bytes, or with K, M, G, T)");
+  char wrong[80] = "not a size (bytes, or with K, M, G, T)";
+  if (least)
+    snprintf(wrong, sizeof(wrong),
+             "not a size of %ju or more (bytes, or with K, M, G, T)",
+             uintmax_t(least));
+  return badSetting(variable, text, wrong);
 }
 
 /// A number that is not negative: "50", "0.5". The locale has no say.
