@@ -92,14 +92,15 @@ static PyObject *getFunction(Executable *self, PyObject *name) {
     Py_INCREF(known);
     return known;
   }
-  const char *text = PyErr_Occurred() || !PyUnicode_Check(name)
-                         ? nullptr
-                         : PyUnicode_AsUTF8AndSize(name, nullptr);
-  if (!text) {
+  Ref bytes(PyErr_Occurred() || !PyUnicode_Check(name)
+                ? nullptr
+                : bytesOf(name).release());
+  if (!bytes) {
     if (!PyErr_Occurred())
       PyErr_SetString(PyExc_TypeError, "a function's name is a str");
     return nullptr;
   }
+  const char *text = PyBytes_AsString(bytes.get());
   gpuasync_callable *callable = nullptr;
   gpuasync::Status status(
       gpuasync_executable_lookup(self->raw, text, &callable));
@@ -113,17 +114,14 @@ static PyObject *getFunction(Executable *self, PyObject *name) {
   return function.release();
 }
 
-static bool hasFunction(Executable *self, PyObject *name) {
-  const char *text = PyUnicode_AsUTF8AndSize(name, nullptr);
-  PyErr_Clear();
-  for (size_t i = 0; text; ++i) {
+static bool hasFunction(Executable *self, const std::string &name) {
+  for (size_t i = 0;; ++i) {
     const char *each = gpuasync_executable_function_name(self->raw, i);
     if (!each)
       return false;
-    if (std::string(text) == each)
+    if (name == each)
       return true;
   }
-  return false;
 }
 
 /// Members come before functions, which [] finds by any name.
@@ -136,13 +134,15 @@ static PyObject *getAttribute(PyObject *object, PyObject *name) {
   PyObject *member = PyObject_GenericGetAttr(object, name);
   if (member || !PyErr_ExceptionMatches(PyExc_AttributeError))
     return member;
-  const char *text = PyUnicode_AsUTF8AndSize(name, nullptr);
-  if (!text || (text[0] == '_' && text[1] == '_'))
-    return nullptr;
   PyErr_Clear();
+  Ref bytes = bytesOf(name);
+  PyErr_Clear();
+  const char *text = bytes ? PyBytes_AsString(bytes.get()) : nullptr;
+  if (!text || (text[0] == '_' && text[1] == '_'))
+    return PyObject_GenericGetAttr(object, name);
   if (!isThere(self))
     return nullptr;
-  if (hasFunction(self, name)) {
+  if (hasFunction(self, text)) {
     Ref function(getFunction(self, name));
     if (!function || PyDict_SetItem(self->attributes, name, function.get()) < 0)
       return nullptr;
@@ -152,7 +152,9 @@ static PyObject *getAttribute(PyObject *object, PyObject *name) {
   gpuasync_callable *callable = nullptr;
   gpuasync::Status status(
       gpuasync_executable_lookup(self->raw, text, &callable));
-  PyErr_SetString(PyExc_AttributeError, status.message());
+  Ref message(textOf(status.message()));
+  if (message)
+    PyErr_SetObject(PyExc_AttributeError, message.get());
   return nullptr;
 }
 
@@ -195,7 +197,7 @@ static PyObject *getFunctions(PyObject *object, void *) {
     const char *name = gpuasync_executable_function_name(self->raw, i);
     if (!name)
       return PyList_AsTuple(list.get());
-    Ref text(PyUnicode_FromString(name));
+    Ref text(textOf(name));
     if (!text || PyList_Append(list.get(), text.get()) < 0)
       return nullptr;
   }

@@ -418,7 +418,7 @@ static PyObject *startFunction(PyObject *object, PyObject *args,
 static PyObject *textsOf(const std::vector<gpuasync_parameter> &parameters) {
   Ref tuple(PyTuple_New(Py_ssize_t(parameters.size())));
   for (size_t i = 0; tuple && i < parameters.size(); ++i) {
-    PyObject *text = PyUnicode_FromString(parameters[i].text);
+    PyObject *text = textOf(parameters[i].text);
     if (!text || PyTuple_SetItem(tuple.get(), Py_ssize_t(i), text) < 0)
       return nullptr;
   }
@@ -434,7 +434,7 @@ static PyObject *getResults(PyObject *object, void *) {
 }
 
 static PyObject *getName(PyObject *object, void *) {
-  return PyUnicode_FromString(signatureOf(object).name.c_str());
+  return textOf(signatureOf(object).name);
 }
 
 static PyObject *getSignature(PyObject *object, void *) {
@@ -450,7 +450,7 @@ static PyObject *getSignature(PyObject *object, void *) {
     text += " -> " + list(signature.results);
   else if (!signature.results.empty())
     text += " -> (" + list(signature.results) + ")";
-  return PyUnicode_FromString(text.c_str());
+  return textOf(text);
 }
 
 static PyObject *reprFunction(PyObject *object) {

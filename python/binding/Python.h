@@ -12,6 +12,7 @@
 #define Py_LIMITED_API 0x030B0000
 #include <Python.h>
 
+#include <string>
 #include <unistd.h>
 #include <utility>
 
@@ -70,6 +71,21 @@ public:
 private:
   PyObject *object = nullptr;
 };
+
+/// A program's text for Python. It need not be UTF-8; other bytes become lone
+/// surrogates, as those of names of files do.
+inline PyObject *textOf(const std::string &text) {
+  return PyUnicode_DecodeUTF8(text.data(), Py_ssize_t(text.size()),
+                              "surrogateescape");
+}
+/// The bytes of such a text; an error if one of them is null.
+inline Ref bytesOf(PyObject *text) {
+  Ref bytes(PyUnicode_AsEncodedString(text, "utf-8", "surrogateescape"));
+  char *data;
+  return bytes && PyBytes_AsStringAndSize(bytes.get(), &data, nullptr) == 0
+             ? std::move(bytes)
+             : Ref();
+}
 
 /// Other threads run Python meanwhile.
 class WithoutGil {

@@ -61,9 +61,11 @@ PyObject *listProfile(PyObject *, PyObject *) {
   }
   Ref list(PyList_New(0));
   for (const Row &row : rows) {
-    Ref tuple(Py_BuildValue("(sssKKKKKK)", row.kind.c_str(), row.name.c_str(),
-                            row.place.c_str(),
-                            (unsigned long long)row.numbers.calls,
+    Ref name(textOf(row.name)), place(textOf(row.place));
+    if (!name || !place)
+      return nullptr;
+    Ref tuple(Py_BuildValue("(sOOKKKKKK)", row.kind.c_str(), name.get(),
+                            place.get(), (unsigned long long)row.numbers.calls,
                             (unsigned long long)row.numbers.totalNs,
                             (unsigned long long)row.numbers.leastNs,
                             (unsigned long long)row.numbers.mostNs,

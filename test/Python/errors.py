@@ -143,6 +143,18 @@ class Errors(unittest.TestCase):
             with self.assertRaisesRegex(ga.CompileError, "\ufffd.mlir"):  # no library, but found
                 ga.compile("func.func @f() { return }", device="cpu", shared_libs=[path])
 
+    def test_functions_whose_names_are_no_text(self):
+        exe = ga.compile('func.func @"f\\FF"() { return }', device="cpu")
+        name, = exe.functions
+        self.assertEqual(os.fsencode(name), b"f\xff")
+        self.assertEqual((exe[name].__name__, exe[name].signature), (name, name + "()"))
+        self.assertIn("udcff", repr(exe) + repr(exe[name]).encode("ascii", "backslashreplace").decode())
+        self.assertIn(name, dir(exe))
+        self.assertFalse(hasattr(exe, "g"))
+        self.assertFalse(hasattr(self.exe, "main\0"))
+        with self.assertRaisesRegex(ValueError, "null byte"):
+            self.exe["main\0"]
+
     def test_objects_are_made_by_the_package_only(self):
         for make in (ga.Executable, ga.Function, ga.Array, lambda: copy.copy(self.exe), lambda: pickle.dumps(self.exe.main)):
             self.assertRaises(TypeError, make)

@@ -93,6 +93,14 @@ class Profiles(unittest.TestCase):
                     pass
             self.assertEqual(os.listdir(os.fsencode(folder)), [b"\xff.json"])
 
+    def test_rows_whose_names_are_no_text(self):
+        twice = ga.compile('func.func @"f\\FF"(%x: tensor<4xf32>) -> tensor<4xf32> {\n'
+                           "%r = arith.addf %x, %x : tensor<4xf32>\nreturn %r : tensor<4xf32> }", device="cpu", name=b"\xff.mlir")
+        with ga.profile() as profile:
+            twice[twice.functions[0]](np.ones(4, "f"))
+        self.assertTrue(any(row.name.startswith("f\udcff") for row in profile.rows))
+        str(profile)
+
     def test_ends_after_an_exception(self):
         with self.assertRaises(KeyError):
             with ga.profile():
