@@ -13,6 +13,8 @@
 #include "Function.h"
 #include "Trace.h"
 
+#include "gpuasync/Memory.h"
+
 #include <string>
 #include <vector>
 
@@ -66,6 +68,23 @@ static PyObject *checkInterpreter(PyObject *, PyObject *) {
   return nullptr;
 }
 
+static PyObject *memoryChanged(PyObject *, PyObject *array) {
+  Py_buffer view;
+  if (PyObject_GetBuffer(array, &view, PyBUF_STRIDED_RO) < 0)
+    return nullptr;
+  // Elements may lie on both sides of the first one.
+  Py_ssize_t low = 0, high = view.itemsize;
+  for (int i = 0; i < view.ndim; ++i) {
+    Py_ssize_t span = (view.shape[i] - 1) * view.strides[i];
+    (span < 0 ? low : high) += span;
+  }
+  if (view.len)
+    gpuasync_host_memory_changed(static_cast<char *>(view.buf) + low,
+                                 uint64_t(high - low));
+  PyBuffer_Release(&view);
+  Py_RETURN_NONE;
+}
+
 static PyMethodDef functions[] = {
     {"compile", compile, METH_VARARGS,
      "compile(program, name, device, options)\n--\n\nSee gpu_async.compile."},
@@ -74,6 +93,10 @@ static PyMethodDef functions[] = {
      "first that imports the package."},
     {"devices", devices, METH_NOARGS,
      "devices()\n--\n\nSee gpu_async.devices."},
+    {"memory_changed", memoryChanged, METH_O,
+     "memory_changed(array)\n--\n\nSays that the host memory of an array has "
+     "changed, or will be freed: functions upload it again for arguments with "
+     "the attribute gpu_async.resident."},
     {"trace_start", startTrace, METH_O,
      "trace_start(file)\n--\n\nSee gpu_async.trace."},
     {"trace_stop", stopTrace, METH_NOARGS,

@@ -22,7 +22,7 @@ docs/Python.md is the guide.
 import os
 import typing
 
-from ._binding import Array, Executable, Function
+from ._binding import Array, Executable, Function, memory_changed
 from . import _binding
 from .errors import ArgumentError, CompileError, Error
 from .profiles import Profile, profile, trace
@@ -31,7 +31,7 @@ from .tokens import Token
 _binding.check_interpreter()
 
 __all__ = ["Array", "ArgumentError", "CompileError", "Device", "Error", "Executable", "Function", "Profile", "Token",
-           "compile", "devices", "from_torch", "jit", "profile", "trace"]
+           "compile", "devices", "from_torch", "jit", "memory_changed", "profile", "trace"]
 __version__ = "0.1.0"
 
 

@@ -81,6 +81,27 @@ class Cuda(unittest.TestCase):
         with self.assertRaisesRegex(ga.Error, "in memory that no argument has"):
             host.own()
 
+    def test_arguments_that_stay(self):
+        exe = ga.compile("""
+            func.func @read(%w: memref<64xf32>, %to: memref<64xf32>) {
+              %c = gpu_async.resident %w : memref<64xf32> to memref<64xf32>
+              gpu_async.memcpy %to, %c : memref<64xf32>, memref<64xf32>
+              return
+            }""", device="cuda")
+        w, to = np.zeros(64, "f"), np.zeros(64, "f")
+        seen = 0
+        exe.read(w, to)
+        for i, (changed, is_new) in enumerate(
+                ((w, True), (w[::-1], True), (w[63:], True), (memoryview(w), True), (to, False), (w[:0], False), (w, True)), 1):
+            w[:] = i
+            exe.read(w, to)
+            self.assertEqual(to.tolist(), [seen] * 64)
+            ga.memory_changed(changed)
+            exe.read(w, to)
+            seen = i if is_new else seen
+            self.assertEqual(to.tolist(), [seen] * 64)
+        self.assertRaises(TypeError, ga.memory_changed, 3)
+
     def test_calls_on_a_stream(self):
         onStream = ga.compile(PROGRAM, device="cuda", place="off", stream="caller")
         stream = new_stream()
