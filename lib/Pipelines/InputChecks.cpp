@@ -9,8 +9,11 @@
 #include "GPUAsync/IR/GPUAsyncOps.h"
 #include "GPUAsync/IR/OpKinds.h"
 #include "mlir/Dialect/Async/IR/Async.h"
+#include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace mlir::gpuasync;
@@ -32,6 +35,23 @@ static bool holdsOrder(Type type) {
       .wasInterrupted();
 }
 
+/// The first op by which the function around `op`, or that it is, gives a
+/// device work; null: there is none.
+static Operation *findDeviceWork(Operation *op) {
+  Operation *function = isa<FunctionOpInterface>(op)
+                            ? op
+                            : op->getParentOfType<FunctionOpInterface>();
+  Operation *found = nullptr;
+  if (function)
+    function->walk([&](Operation *each) {
+      if (!isa<gpu::GPUDialect, GPUAsyncDialect>(each->getDialect()))
+        return WalkResult::advance();
+      found = each;
+      return WalkResult::interrupt();
+    });
+  return found;
+}
+
 LogicalResult InputChecks::checkTypes(Operation *op, TypeRange types,
                                       const char *role) {
   LogicalResult result = success();
@@ -39,11 +59,15 @@ LogicalResult InputChecks::checkTypes(Operation *op, TypeRange types,
     if (!seen.insert(type).second)
       continue;
     if (isa<TensorType>(type)) {
-      result = op->emitOpError("works on tensors; the pipeline takes programs "
-                               "on memrefs: bufferize first, by mlir-opt's "
-                               "--one-shot-bufferize=\"bufferize-function-"
-                               "boundaries function-boundary-type-conversion="
-                               "identity-layout-map\"");
+      InFlightDiagnostic diag = op->emitOpError(
+          "works on tensors; the pipeline takes programs on memrefs: bufferize "
+          "first, by mlir-opt's --one-shot-bufferize=\"bufferize-function-"
+          "boundaries function-boundary-type-conversion=identity-layout-map\"");
+      if (Operation *own = findDeviceWork(op))
+        diag.attachNote(own->getLoc())
+            << "offload makes kernels of tensors, but leaves functions as they "
+               "are that give a device work themselves, as here";
+      result = diag;
     } else if (auto memref = dyn_cast<MemRefType>(type);
                memref && !memref.isStrided()) {
       result = op->emitOpError("has ")
@@ -76,6 +100,42 @@ static Operation *getKernel(Operation *op) {
   return nullptr;
 }
 
+/// What upstream's lowering of math and complex ops calls of the C library, it
+/// finds by name: a function of the program's would be called in its place.
+LogicalResult InputChecks::checkName(FunctionOpInterface function) {
+  static const llvm::StringSet<> names = {
+      "acos",  "acosh", "asin", "asinh", "atan",      "atan2", "atanh",
+      "cabs",  "carg",  "cbrt", "ccos",  "ceil",      "cexp",  "clog",
+      "conj",  "cos",   "cosh", "cpow",  "csin",      "csqrt", "ctan",
+      "ctanh", "erf",   "erfc", "exp",   "exp2",      "expm1", "floor",
+      "fma",   "fmod",  "log",  "log10", "log1p",     "log2",  "pow",
+      "round", "rsqrt", "sin",  "sinh",  "roundeven", "sqrt",  "tan",
+      "tanh",  "trunc"};
+  StringRef name = function.getName();
+  auto isNumber = [](Type type) { return isa<FloatType, ComplexType>(type); };
+  if (function.isExternal() ||
+      !(names.contains(name) ||
+        (name.ends_with("f") && names.contains(name.drop_back()))) ||
+      function.getNumArguments() == 0 || function.getNumResults() != 1 ||
+      !llvm::all_of(function.getArgumentTypes(), isNumber))
+    return success();
+  if (!hasMath)
+    hasMath = function->getParentOfType<ModuleOp>()
+                  .walk([](Operation *op) {
+                    return isa<math::MathDialect, complex::ComplexDialect>(
+                               op->getDialect())
+                               ? WalkResult::interrupt()
+                               : WalkResult::advance();
+                  })
+                  .wasInterrupted();
+  if (!*hasMath)
+    return success();
+  return function->emitOpError("has the name of a function of the C library "
+                               "that ops of the dialects math and complex, as "
+                               "this module has them, become calls of: give it "
+                               "another name");
+}
+
 LogicalResult InputChecks::check(Operation *op) {
   if (isa_and_nonnull<gpu::GPUDialect, GPUAsyncDialect>(op->getDialect()) &&
       isForHost(op))
@@ -90,7 +150,8 @@ LogicalResult InputChecks::check(Operation *op) {
   if (failed(checkTypes(op, op->getResultTypes(), "a result")))
     return failure();
   if (auto function = dyn_cast<FunctionOpInterface>(op))
-    if (failed(checkTypes(op, function.getArgumentTypes(), "an argument")) ||
+    if (failed(checkName(function)) ||
+        failed(checkTypes(op, function.getArgumentTypes(), "an argument")) ||
         failed(checkTypes(op, function.getResultTypes(), "a result")))
       return failure();
   for (Region &region : op->getRegions())

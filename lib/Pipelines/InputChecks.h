@@ -10,13 +10,15 @@
 #define GPUASYNC_LIB_PIPELINES_INPUTCHECKS_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/DenseSet.h"
 
 namespace mlir::gpuasync {
 
 /// Looks at ops of a program in the order of a walk. Refused, each type once:
 /// tensors, memrefs whose elements have no address of strides, tokens, streams
-/// and events as parts of other values; and in kernels what is for the host.
+/// and events as parts of other values; in kernels what is for the host; and
+/// functions that would be taken for the C library's.
 class InputChecks {
 public:
   /// Reports errors at `op`.
@@ -25,7 +27,10 @@ public:
 private:
   LogicalResult checkTypes(Operation *op, TypeRange types, const char *role);
 
+  LogicalResult checkName(FunctionOpInterface function);
+
   llvm::DenseSet<Type> seen;
+  std::optional<bool> hasMath; ///< of the module
 };
 
 } // namespace mlir::gpuasync

@@ -9,6 +9,27 @@ func.func @tensors(%t: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+// expected-error @below {{works on tensors; the pipeline takes programs on memrefs: bufferize first}}
+func.func @tensors_beside_device_work(%t: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-note @below {{offload makes kernels of tensors, but leaves functions as they are that give a device work themselves, as here}}
+  %m = gpu.alloc () : memref<4xf32>
+  gpu.dealloc %m : memref<4xf32>
+  return %t : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @below {{'func.func' op has the name of a function of the C library that ops of the dialects math and complex, as this module has them, become calls of: give it another name}}
+func.func @erff(%x: f32) -> f32 {
+  return %x : f32
+}
+func.func @uses(%x: f32) -> f32 {
+  %y = math.erf %x : f32
+  return %y : f32
+}
+
+// -----
+
 func.func @unknown(%m: memref<4xf32>) {
   // expected-error @below {{has no lowering to LLVM dialect}}
   acc.wait

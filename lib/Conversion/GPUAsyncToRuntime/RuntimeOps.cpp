@@ -82,6 +82,7 @@ private:
   FailureOr<Value> multiply(ArrayRef<Value> sizes, BaseMemRefType type);
   /// The same of a memref that isOnePiece.
   FailureOr<Value> bytesOf(Value memref);
+  FailureOr<Value> hostBytes(Value memref);
   /// The sizes of a new memref; `dynamic` are those that the type leaves open.
   SmallVector<Value> sizesOfNew(MemRefType type, ValueRange dynamic);
   /// The descriptor of memory with the identity layout.
@@ -583,21 +584,23 @@ LogicalResult OpLowering::lower(CallOp libraryCall) {
   return success();
 }
 
-LogicalResult OpLowering::lower(HostRegisterOp host) {
-  Value memref = lookThroughCast(host.getMemref());
+/// Bytes of host memory, from its first element to its last.
+FailureOr<Value> OpLowering::hostBytes(Value memref) {
   auto type = cast<BaseMemRefType>(memref.getType());
   auto ranked = dyn_cast<MemRefType>(type);
   if (ranked && !ranked.isStrided())
     return op->emitOpError("needs a memref with strides");
-  FailureOr<Value> bytes;
-  if (ranked && isOnePiece(ranked)) {
-    bytes = bytesOf(memref);
-  } else {
-    FailureOr<int64_t> element = elementBytes(type);
-    if (failed(element))
-      return failure();
-    bytes = callExtent(state.getShape(builder, loc, memref), *element);
-  }
+  if (ranked && isOnePiece(ranked))
+    return bytesOf(memref);
+  FailureOr<int64_t> element = elementBytes(type);
+  if (failed(element))
+    return failure();
+  return callExtent(state.getShape(builder, loc, memref), *element);
+}
+
+LogicalResult OpLowering::lower(HostRegisterOp host) {
+  Value memref = lookThroughCast(host.getMemref());
+  FailureOr<Value> bytes = hostBytes(memref);
   if (failed(bytes))
     return failure();
   call(gpuasync_host_register_name, {},
@@ -605,13 +608,18 @@ LogicalResult OpLowering::lower(HostRegisterOp host) {
   return success();
 }
 
+/// Of no bytes nothing was registered: null, then, which is ignored.
 LogicalResult OpLowering::lower(HostUnregisterOp host) {
   Value memref = lookThroughCast(host.getMemref());
-  if (auto ranked = dyn_cast<MemRefType>(memref.getType());
-      ranked && !ranked.isStrided())
-    return op->emitOpError("needs a memref with strides");
+  FailureOr<Value> bytes = hostBytes(memref);
+  if (failed(bytes))
+    return failure();
+  Value isThere = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::ne,
+                                       *bytes, int64(0));
+  Value start = state.getStart(builder, loc, memref);
+  Value none = LLVM::ZeroOp::create(builder, loc, ptr);
   call(gpuasync_host_unregister_name, {},
-       {state.getStart(builder, loc, memref), site()});
+       {LLVM::SelectOp::create(builder, loc, isThere, start, none), site()});
   return success();
 }
 

@@ -175,8 +175,10 @@ func.func @patterns(%a: memref<8xcomplex<f64>>, %b: memref<8xindex>, %c: memref<
 // CHECK:         llvm.call @gpuasync_host_register({{.*}}, %[[BYTES]], %{{[0-9]+}})
 // CHECK:         %[[EXTENT:.+]] = llvm.call @gpuasync_extent(
 // CHECK:         llvm.call @gpuasync_host_register({{.*}}, %[[EXTENT]], %{{[0-9]+}})
-// CHECK-NOT:     gpuasync_extent
-// CHECK:         llvm.call @gpuasync_host_unregister(
+// CHECK:         %[[REGISTERED:.+]] = llvm.call @gpuasync_extent(
+// CHECK:         %[[IS_THERE:.+]] = llvm.icmp "ne" %[[REGISTERED]],
+// CHECK:         %[[START:.+]] = llvm.select %[[IS_THERE]], %{{.*}}, %{{.*}} : i1, !llvm.ptr
+// CHECK:         llvm.call @gpuasync_host_unregister({{.*}}, %[[START]],
 // CHECK:         %[[NATIVE:.+]] = llvm.addrspacecast %{{.*}} : !llvm.ptr<1> to !llvm.ptr
 // CHECK:         %[[EXTERNAL:.+]] = llvm.call @gpuasync_stream_external(%[[FRAME:.+]], %[[NATIVE]],
 // CHECK:         %[[SIZE:.+]] = llvm.call @gpuasync_extent(
