@@ -90,6 +90,11 @@ def cumsum(x):
     return jnp.cumsum(x, axis=1)
 
 
+def scans(x):
+    """Of rows that are long enough for them to be done in blocks."""
+    return jnp.cumsum(x, axis=1), lax.cummax(x, axis=1, reverse=True)
+
+
 def argmax(x):
     return jnp.argmax(x, axis=1), jnp.max(x, axis=0)
 
@@ -116,6 +121,7 @@ SHAPES = {
     "embedding": "50x16xf32 13xi32",
     "lstm": "10x3x8xf32 8x64xf32 16x64xf32 64xf32",
     "cumsum": "7x50xf32",
+    "scans": "3x301xf32",
     "argmax": "9x100xf32",
     "encoder": "16x32xf32 12x32x32xf32 12x32x32xf32 12x32x32xf32 12x32x32xf32 12x32x64xf32 12x64xf32 "
                         "12x64x32xf32 12x32xf32 12x32xf32 12x32xf32 12x32xf32 12x32xf32",
