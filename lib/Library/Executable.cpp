@@ -579,6 +579,11 @@ gpuasync_status *Call::refuse(const char *what, size_t index,
                   " of " + parameter.text + ": " + why);
 }
 
+/// Whether it is an array without elements.
+static bool isEmpty(const gpuasync_value &value) {
+  return is_contained(ArrayRef(value.shape, value.rank), 0);
+}
+
 gpuasync_status *Call::check(const char *what, size_t index,
                              const Parameter &parameter,
                              const gpuasync_value &value, Range &range) {
@@ -592,9 +597,9 @@ gpuasync_status *Call::check(const char *what, size_t index,
                   "given " + Twine(value.rank) + " dimensions, expected " +
                       Twine(parameter.rank));
   int64_t expected = 1, low = 0, high = 0;
-  bool empty = false, wraps = false;
+  bool empty = isEmpty(value), wraps = false;
   for (uint32_t i = parameter.rank; i-- > 0;) {
-    int64_t size = value.shape[i], stride = value.strides[i];
+    int64_t size = value.shape[i], stride = empty ? 0 : value.strides[i];
     if (size < 0 || (!mlir::ShapedType::isDynamic(parameter.shape[i]) &&
                      size != parameter.shape[i]))
       return refuse(what, index, parameter,
@@ -602,12 +607,12 @@ gpuasync_status *Call::check(const char *what, size_t index,
                         Twine(i));
     int64_t wanted =
         parameter.strides.empty() ? expected : parameter.strides[i];
-    // Strides of one element or none do not matter, but in types that say them.
-    if (!mlir::ShapedType::isDynamic(wanted) && stride != wanted && size > 1)
+    // Strides lead to no element where there is one or, in any dimension, none.
+    if (!mlir::ShapedType::isDynamic(wanted) && stride != wanted && size > 1 &&
+        !empty)
       return refuse(what, index, parameter,
                     "given the stride " + Twine(stride) + " in dimension " +
                         Twine(i) + ", expected " + Twine(wanted));
-    empty |= size == 0;
     int64_t span;
     wraps |=
         MulOverflow(std::max<int64_t>(size, 1) - 1, stride, span) ||
@@ -659,9 +664,20 @@ int64_t *Call::describeArray(const Parameter &parameter,
                  parameter.offset * int64_t(parameter.bytes);
   descriptor[0] = descriptor[1] = aligned;
   descriptor[2] = parameter.offset;
-  for (uint32_t i = 0; i < parameter.rank; ++i) {
+  // The caller may have any strides for no elements; the program, which copies
+  // and compares them too, has those that its type says, or of row-major order.
+  bool empty = isEmpty(value);
+  uint64_t rowMajor = 1;
+  for (uint32_t i = parameter.rank; i-- > 0;) {
+    int64_t stride = value.strides[i];
+    if (empty)
+      stride = parameter.strides.empty() ||
+                       mlir::ShapedType::isDynamic(parameter.strides[i])
+                   ? int64_t(rowMajor)
+                   : parameter.strides[i];
     descriptor[3 + i] = value.shape[i];
-    descriptor[3 + parameter.rank + i] = value.strides[i];
+    descriptor[3 + parameter.rank + i] = stride;
+    rowMajor *= uint64_t(std::max<int64_t>(value.shape[i], 1));
   }
   next += 3 + 2 * parameter.rank;
   return descriptor;

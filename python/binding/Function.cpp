@@ -202,6 +202,12 @@ bool Invocation::bind(PyObject *args, PyObject *options, bool later) {
   return !outObject || outObject == Py_None || bindOut(outObject);
 }
 
+/// Whether it is an array without elements.
+static bool isEmpty(const gpuasync_value &value) {
+  return std::find(value.shape, value.shape + value.rank, 0) !=
+         value.shape + value.rank;
+}
+
 /// What to do about arguments of the wrong type or order.
 std::string Invocation::hints() const {
   for (size_t i = 0; i < arguments->size(); ++i) {
@@ -215,6 +221,8 @@ std::string Invocation::hints() const {
              "\"))";
     if (parameter.rank != value.rank)
       return "reshape " + which + " (a.reshape)";
+    if (isEmpty(value))
+      continue; // whatever its strides
     int64_t expected = 1;
     for (uint32_t d = value.rank; d-- > 0;) {
       if (parameter.kind == GPUASYNC_KIND_TENSOR && value.shape[d] > 1 &&
@@ -235,7 +243,7 @@ static bool findDevice(const gpuasync_value &view, const Arguments &arguments,
     const gpuasync_value &value = arguments.values()[i];
     auto low = reinterpret_cast<uintptr_t>(value.data), high = low;
     int64_t bytes = elementType(value.type)->bytes;
-    for (uint32_t d = 0; d < value.rank; ++d) {
+    for (uint32_t d = 0; d < value.rank && !isEmpty(value); ++d) {
       int64_t span = (value.shape[d] - 1) * value.strides[d] * bytes;
       (span < 0 ? low : high) += uintptr_t(span);
     }

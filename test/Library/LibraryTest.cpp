@@ -317,6 +317,32 @@ func.func @whole(%a: memref<2x3xi32>) { return })");
       << status.message();
 }
 
+TEST(Library, StridesOfNoElementsDoNotMatter) {
+  Executable executable(R"(
+func.func @tensor(%x: tensor<3x0x2xf32>) { return }
+func.func @memref(%x: memref<?x?xf32>) -> memref<?x?xf32> {
+  return %x : memref<?x?xf32>
+}
+func.func @strided(%x: memref<?x?xf32, strided<[5, ?]>>) { return })");
+  float x = 0;
+  for (int64_t stride : {int64_t(0), int64_t(-7), INT64_MIN, INT64_MAX}) {
+    auto array = [&](std::initializer_list<int64_t> shape) {
+      gpuasync_value value = make(&x, GPUASYNC_TYPE_F32, shape);
+      std::fill_n(value.strides, value.rank, stride);
+      return value;
+    };
+    std::vector<gpuasync_value> none, one(1);
+    Status status = executable.call("tensor", {array({3, 0, 2})}, none);
+    EXPECT_TRUE(status.ok()) << status.message();
+    status = executable.call("strided", {array({3, 0})}, none);
+    EXPECT_TRUE(status.ok()) << status.message();
+    status = executable.call("memref", {array({0, 4})}, one);
+    EXPECT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(one[0].strides[0], 4);
+    EXPECT_EQ(one[0].strides[1], 1);
+  }
+}
+
 const char *const dynamicSum = R"(
 func.func @add(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
   %c0 = arith.constant 0 : index

@@ -138,6 +138,28 @@ class Arrays(unittest.TestCase):
         exe.f(x[::-1, ::-2])
         self.assertEqual(np.argwhere(x).tolist(), [[2, 2], [5, 5]])
 
+    def test_strides_of_no_elements_do_not_matter(self):
+        exe = compile("""
+            func.func @f(%x: tensor<3x?xf32>) -> tensor<3x?xf32> {
+              %r = arith.addf %x, %x : tensor<3x?xf32>
+              return %r : tensor<3x?xf32>
+            }
+            func.func @g(%x: memref<?x?xf32>) -> memref<?x?xf32> {
+              return %x : memref<?x?xf32>
+            }
+            func.func @h(%x: tensor<3x0xf32>) -> tensor<3x0xf32> {
+              return %x : tensor<3x0xf32>
+            }""")
+        fields = np.zeros((3, 0), "f4,i1")["f0"]
+        for x in (np.zeros((3, 0), "f"), np.ones((3, 4), "f")[:, 4:], np.zeros((0, 3), "f").T, fields):
+            for function in (exe.f, exe.g, exe.h):
+                self.assertEqual(function(x).shape, (3, 0))
+            self.assertIs(exe.h(x, out=x), x)
+        x = exe.g(np.zeros((0, 5), "f"))
+        self.assertEqual((x.shape, x.strides), ((0, 5), (5, 1)))
+        with self.assertRaisesRegex(ga.ArgumentError, "given f64, expected f32; convert argument 0"):
+            exe.f(np.zeros((3, 0)))
+
     def test_numbers(self):
         exe = passing("%s")
         for i, (name, value, wanted) in enumerate([

@@ -225,9 +225,10 @@ gpuasync_status *Call::describe(const gpuasync_c_value &value, Array &array) {
                                   : value.strides[i];
   for (uint32_t i = value.rank; i-- > 0;) {
     int64_t size = descriptor.sizes()[i] ? descriptor.sizes()[i] : 1, span;
-    if (!value.strides)
+    // The caller may have any strides for no elements.
+    if (!value.strides || (empty && value.strides[i] == GPUASYNC_C_DYNAMIC))
       descriptor.strides()[i] = rowMajor;
-    int64_t stride = descriptor.strides()[i];
+    int64_t stride = empty ? 0 : descriptor.strides()[i];
     int64_t &end = stride < 0 ? low : high;
     wraps |= __builtin_mul_overflow(size - 1, stride, &span) ||
              __builtin_add_overflow(end, span, &end) ||

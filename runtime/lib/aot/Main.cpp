@@ -377,13 +377,16 @@ void Program::readArgument(Value &value, const char *text) {
       words.push_back(uint64_t(value.shape[i]));
   // A file has no gaps. Strides that the type says are gpuasync_c_call's.
   int64_t stride = 1;
+  bool isEmpty = false;
   std::vector<int64_t> rowMajor(type.rank);
-  for (uint32_t i = type.rank; i-- > 0; stride *= value.shape[i])
+  for (uint32_t i = type.rank; i-- > 0; stride *= value.shape[i]) {
     rowMajor[i] = stride;
+    isEmpty |= value.shape[i] == 0;
+  }
   for (uint32_t i = 0; type.strides && i < type.rank; ++i)
     if (type.strides[i] == GPUASYNC_C_DYNAMIC)
       words.push_back(uint64_t(rowMajor[i]));
-    else if (type.strides[i] != rowMajor[i] && value.shape[i] > 1)
+    else if (type.strides[i] != rowMajor[i] && value.shape[i] > 1 && !isEmpty)
       die(std::string(type.name) + " of " + type.type +
           " has gaps, which a file has not");
 }
