@@ -99,8 +99,8 @@ def _words(options):
 def jit(function, device="auto", **options):
     """Compiles a function of JAX arrays at its first call with each shape.
 
-    `options` are those of compile. The result takes what the function takes, and
-    returns what it returns with Arrays in place of JAX's. Needs jax and jaxlib.
+    `options` are those of compile. The result takes what the function takes, and Arrays;
+    it returns what the function returns with Arrays in place of JAX's. Needs jax and jaxlib.
     """
     from .frontends import from_jax
 

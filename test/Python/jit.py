@@ -9,6 +9,7 @@ import gpu_async as ga
 import jax
 import jax.numpy as jnp
 import numpy as np
+from gpu_async.frontends import from_jax
 
 
 class Jit(unittest.TestCase):
@@ -41,6 +42,23 @@ class Jit(unittest.TestCase):
         exe = ga.compile("func.func @f(%x: memref<64xf32>) { return }", device="cpu")
         with self.assertRaisesRegex(ga.ArgumentError, "read-only"):  # JAX's arrays do not change
             exe.f(jnp.arange(64.0))
+
+    def test_results_are_arguments(self):
+        g = ga.jit(lambda x: x + x, device="cpu")
+        for dtype in (jnp.float32, jnp.bfloat16, jnp.int8, jnp.uint8, jnp.uint32, jnp.complex64, jnp.float16, bool):
+            x = jnp.arange(6).astype(dtype).reshape(2, 3)
+            np.testing.assert_array_equal(g(g(x)).numpy(), np.asarray((x + x) + (x + x)))
+        self.assertEqual(len(g._compiled), 8)  # an Array is of the type that it was made of
+        self.assertEqual(g(g(jnp.float32(3))).item(), 12)
+        h = ga.jit(lambda tree: tree["a"] @ tree["b"].T, device="cpu")
+        x = g(np.ones((2, 3), "f"))
+        self.assertEqual(h({"a": x, "b": np.ones((2, 3), "f")}).numpy().tolist(), [[6, 6], [6, 6]])
+        exe = ga.compile("""
+            func.func @f(%x: memref<4xf64>) -> memref<4xf64> { return %x : memref<4xf64> }
+            func.func @g(%x: memref<4xf32>) -> memref<4xf32> { return %x : memref<4xf32> }""", device="cpu")
+        self.assertEqual(g(exe.f(np.ones(4))).dtype, "f32")  # as of NumPy's f64
+        array = exe.g(np.ones(4, "f"))
+        self.assertIs(from_jax._array(array)[0], array)  # no copy
 
     def test_numbers_of_python(self):
         g = ga.jit(lambda x, n: (x + n, n), device="cpu")

@@ -23,22 +23,22 @@ class Jit:
 
     def __call__(self, *args):
         leaves, tree = jax.tree_util.tree_flatten(args)
-        leaves = [_array(leaf) for leaf in leaves]
-        key = tree, tuple((leaf.shape, leaf.dtype) for leaf in leaves)
+        leaves, dtypes = zip(*map(_array, leaves)) if leaves else ((), ())
+        key = tree, tuple((leaf.shape, dtype) for leaf, dtype in zip(leaves, dtypes))
         compiled = self._compiled.get(key)
         if compiled is None:
             with self._lock:
                 compiled = self._compiled.get(key)
                 if compiled is None:
-                    compiled = self._compiled[key] = self._compile(tree, leaves)
+                    compiled = self._compiled[key] = self._compile(*key)
         main, results, types = compiled
         made = main(*leaves)
         made = made if isinstance(made, tuple) else (made,) if types else ()
         return jax.tree_util.tree_unflatten(
             results, [array if array.dtype == dtype else array.view(dtype) for array, dtype in zip(made, types)])
 
-    def _compile(self, tree, leaves):
-        shapes = [jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in leaves]
+    def _compile(self, tree, types):
+        shapes = [jax.ShapeDtypeStruct(*each) for each in types]
         traced = lower_jax.trace(self._function, jax.tree_util.tree_unflatten(tree, shapes))
         name = getattr(self._function, "__name__", "function")
         exe = gpu_async.compile(lower_jax.lower(traced), self._device, name=name, **self._options)
@@ -48,11 +48,24 @@ class Jit:
 
 
 def _array(leaf):
-    """An array of a type that JAX has here: with jax_enable_x64 off it has no f64."""
-    dtype = jax.dtypes.canonicalize_dtype(getattr(leaf, "dtype", None) or jax.dtypes.result_type(leaf))
-    if getattr(leaf, "dtype", None) == dtype:
-        return leaf
-    return numpy.asarray(leaf, dtype)
+    """An array and its type, one that JAX has here: with jax_enable_x64 off it has no f64."""
+    given = getattr(leaf, "dtype", None)
+    if isinstance(leaf, gpu_async.Array):
+        given = _numpy_type(given)
+    dtype = jax.dtypes.canonicalize_dtype(jax.dtypes.result_type(leaf) if given is None else given)
+    return leaf if given == dtype else numpy.asarray(leaf, dtype), dtype
+
+
+def _numpy_type(name):
+    """The NumPy type of what Array.dtype says."""
+    if name == "bf16":
+        return numpy.dtype(jax.dtypes.bfloat16)
+    if name.startswith("complex"):
+        return numpy.dtype({"complex<f32>": "complex64", "complex<f64>": "complex128"}[name])
+    if name == "i1":
+        return numpy.dtype("bool")
+    kind = name.rstrip("0123456789")
+    return numpy.dtype({"i": "int", "ui": "uint", "f": "float"}[kind] + name[len(kind):])
 
 
 def _element_type(dtype):
