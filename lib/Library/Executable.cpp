@@ -596,15 +596,20 @@ gpuasync_status *Call::check(const char *what, size_t index,
     return refuse(what, index, parameter,
                   "given " + Twine(value.rank) + " dimensions, expected " +
                       Twine(parameter.rank));
+  // All sizes before any stride: a view of the wrong size is not to be copied.
+  for (uint32_t i = parameter.rank; i-- > 0;) {
+    int64_t size = value.shape[i];
+    bool isOpen = mlir::ShapedType::isDynamic(parameter.shape[i]);
+    if (isOpen ? size < 0 : size != parameter.shape[i])
+      return refuse(what, index, parameter,
+                    "given the size " + Twine(size) + " in dimension " +
+                        Twine(i) + ", expected " +
+                        (isOpen ? "0 or more" : Twine(parameter.shape[i])));
+  }
   int64_t expected = 1, low = 0, high = 0;
   bool empty = isEmpty(value), wraps = false;
   for (uint32_t i = parameter.rank; i-- > 0;) {
     int64_t size = value.shape[i], stride = empty ? 0 : value.strides[i];
-    if (size < 0 || (!mlir::ShapedType::isDynamic(parameter.shape[i]) &&
-                     size != parameter.shape[i]))
-      return refuse(what, index, parameter,
-                    "given the size " + Twine(size) + " in dimension " +
-                        Twine(i));
     int64_t wanted =
         parameter.strides.empty() ? expected : parameter.strides[i];
     // Strides lead to no element where there is one or, in any dimension, none.

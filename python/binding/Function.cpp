@@ -221,6 +221,11 @@ std::string Invocation::hints() const {
              "\"))";
     if (parameter.rank != value.rank)
       return "reshape " + which + " (a.reshape)";
+    // Wrong sizes are no matter of order.
+    for (uint32_t d = 0; d < value.rank; ++d)
+      if (parameter.shape[d] != GPUASYNC_DYNAMIC &&
+          parameter.shape[d] != value.shape[d])
+        return "";
     if (isEmpty(value))
       continue; // whatever its strides
     int64_t expected = 1;

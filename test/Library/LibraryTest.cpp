@@ -401,7 +401,7 @@ TEST(Library, WrongValues) {
   refused(wrong, one, "given 1 dimensions, expected 2");
   wrong = arguments;
   wrong[0].shape[0] = 7;
-  refused(wrong, one, "given the size 7 in dimension 0");
+  refused(wrong, one, "given the size 7 in dimension 0, expected 8");
   wrong = arguments;
   wrong[0].strides[0] = 5;
   refused(wrong, one, "given the stride 5 in dimension 0, expected 4");

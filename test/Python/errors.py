@@ -42,7 +42,12 @@ class Errors(unittest.TestCase):
         self.refused("@main takes 2 arguments, given 1", x, error=TypeError)
         self.refused(r'argument 0 of tensor<8x4xf32>: given f64, expected f32; convert .*astype\("float32"\)', x.astype("d"), 1)
         self.refused("given 1 dimensions, expected 2; reshape", x.ravel(), 1)
-        self.refused("given the size 9 in dimension 0", np.zeros((9, 4), "f"), 1)
+        self.refused("given the size 9 in dimension 0, expected 8$", np.zeros((9, 4), "f"), 1)
+        self.refused("given the size 2 in dimension 1, expected 4$", x[:, ::2], 1)
+        self.refused("given the size 2 in dimension 1, expected 4$", np.zeros((8, 2), "f", order="F"), 1)
+        self.refused("given the size 7 in dimension 0, expected 8$", np.zeros((7, 8), "f")[:, ::2], 1)
+        with self.assertRaisesRegex(ga.ArgumentError, "result 0 .*: given the size 7 in dimension 0, expected 8$"):
+            self.exe.main(x, 1, out=np.zeros((7, 4), "f"))
         self.refused("given the stride 8 in dimension 1, expected 1; .*ascontiguousarray", np.asfortranarray(x), 1)
         self.refused(r'given a list, expected an array; numpy.asarray\(x, "float32"\)', [1, 2], 1)
         self.refused("given a NoneType, expected an array", None, 1)
