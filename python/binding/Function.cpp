@@ -100,6 +100,14 @@ bool Invocation::bindOut(PyObject *object) {
                    signature.name.c_str(), i);
       return false;
     }
+    if (!result.byDestination) {
+      raise(Error::Argument, GPUASYNC_INVALID_ARGUMENT,
+            "@" + signature.name + ": result " + std::to_string(i) + " of " +
+                result.text +
+                ": given memory, but the function returns its own; " +
+                (isTuple ? "write None there" : "pass out=None"));
+      return false;
+    }
     if (!out->add(each, result, /*written=*/true, *signature.place,
                   signature.name.c_str(), "result"))
       return false;

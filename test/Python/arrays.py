@@ -106,6 +106,10 @@ class Arrays(unittest.TestCase):
             func.func @g(%x: tensor<4xf32>) -> tensor<4xf32> {
               %a = arith.addf %x, %x : tensor<4xf32>
               return %a : tensor<4xf32>
+            }
+            func.func @open(%x: tensor<4xf32>) -> tensor<?xf32> {
+              %a = tensor.cast %x : tensor<4xf32> to tensor<?xf32>
+              return %a : tensor<?xf32>
             }""")
         x, y = np.arange(4, dtype="f"), np.zeros(4, "f")
         a, b, n = exe.f(x, out=(None, y, None))
@@ -118,6 +122,10 @@ class Arrays(unittest.TestCase):
             exe.g(x, out=y)
         with self.assertRaisesRegex(ga.ArgumentError, "its memory is that of an argument"):
             exe.g(x, out=x)
+        with self.assertRaisesRegex(ga.ArgumentError, "result 0 of tensor<[?]xf32>: given memory, .* its own; pass out=None$"):
+            exe.open(x, out=x)
+        with self.assertRaisesRegex(ga.ArgumentError, "its own; write None there$"):
+            exe.open(x, out=(x,))
         with self.assertRaisesRegex(TypeError, "result 2 is a number"):
             exe.f(x, out=(None, None, y))
         with self.assertRaisesRegex(TypeError, "tuple of as many"):

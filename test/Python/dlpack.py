@@ -62,7 +62,11 @@ class Into(unittest.TestCase):
                 exe.twice(producer)
 
         with self.assertRaisesRegex(ga.ArgumentError, "result 0 of .*: its data is null"):
-            exe.twice(Producer(), out=Producer(data=None))
+            ga.compile("""
+                func.func @twice(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+                  %r = arith.addf %x, %x : tensor<2x3xf32>
+                  return %r : tensor<2x3xf32>
+                }""", device="cpu").twice(Producer(), out=Producer(data=None))
         with self.assertRaisesRegex(ga.ArgumentError, "returns its own"):
             exe.twice(Producer(), out=Producer(data=None, shape=(ctypes.c_int64 * 2)(0, 3)))
 
