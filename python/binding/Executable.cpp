@@ -33,6 +33,18 @@ static Executable *cast(PyObject *object) {
   return reinterpret_cast<Executable *>(object);
 }
 
+/// The compiler names this option as gpu-runner's users write it.
+static std::string inPython(std::string message) {
+  const std::string option = "--shared-libs", name = "shared_libs=";
+  for (size_t at = 0; (at = message.find(option, at)) != std::string::npos;
+       at += name.size()) {
+    size_t end = at + option.size();
+    bool hasValue = end < message.size() && message[end] == '=';
+    message.replace(at, option.size() + hasValue, name);
+  }
+  return message;
+}
+
 PyObject *compile(PyObject *, PyObject *args) {
   const char *program, *name, *device, *options;
   Py_ssize_t size;
@@ -47,7 +59,7 @@ PyObject *compile(PyObject *, PyObject *args) {
         gpuasync_compile(program, size_t(size), &how, &raw));
   }();
   if (!status.ok()) {
-    raise(Error::Compile, status);
+    raise(Error::Compile, status.code(), inPython(status.message()));
     return nullptr;
   }
   Ref functions(PyDict_New()), attributes(PyDict_New());

@@ -117,6 +117,10 @@ class Errors(unittest.TestCase):
             ga.compile(PROGRAM, device="cpu", speed=1)
         with self.assertRaisesRegex(ValueError, "has a space"):
             ga.compile(PROGRAM, device="cpu", shared_libs=["a b.so"])
+        with self.assertRaisesRegex(ga.CompileError, "^shared_libs=/gone.so: "):
+            ga.compile(PROGRAM, device="cpu", shared_libs=["/gone.so"])
+        with self.assertRaisesRegex(ga.CompileError, "@gone is used but defined nowhere; .* with shared_libs= "):
+            ga.compile("func.func private @gone()\nfunc.func @f() {\n  call @gone() : () -> ()\n  return\n}", device="cpu")
         with self.assertRaisesRegex(ga.CompileError, "device tpu"):
             ga.compile(PROGRAM, device="tpu")
         with self.assertRaises(ValueError):
