@@ -36,11 +36,8 @@ void raise(Error kind, uint32_t code, const std::string &message) {
     PyErr_SetObject(type, error.get());
 }
 
-void raise(Error kind, const gpuasync::Status &status,
-           const std::string &hint) {
-  if (kind == Error::Call && status.code() == GPUASYNC_INVALID_ARGUMENT)
-    kind = Error::Argument;
-  raise(kind, status.code(), status.message() + hint);
+void raise(Error kind, const gpuasync::Status &status) {
+  raise(kind, status.code(), status.message());
 }
 
 } // namespace binding

@@ -25,10 +25,8 @@ bool initErrors();
 
 /// Raises with a message, and the status's code as `code`.
 void raise(Error kind, uint32_t code, const std::string &message);
-/// Raises what a status says, with `hint` behind it. INVALID_ARGUMENT of a call
-/// is an ArgumentError.
-void raise(Error kind, const gpuasync::Status &status,
-           const std::string &hint = "");
+/// Raises what a status says.
+void raise(Error kind, const gpuasync::Status &status);
 
 } // namespace binding
 

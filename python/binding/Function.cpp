@@ -54,6 +54,7 @@ private:
   bool bindOut(PyObject *out);
   bool bindStream(PyObject *object, bool later);
   std::string hints() const;
+  bool isRefusal(const gpuasync::Status &status) const;
   PyObject *makeResult(size_t index, gpuasync_value &value);
 
   PyObject *function; ///< borrowed
@@ -301,6 +302,19 @@ PyObject *Invocation::makeResult(size_t index, gpuasync_value &value) {
                    value.device == GPUASYNC_HOST ? std::nullopt : stream);
 }
 
+/// Whether a call was refused for one of its values, before it ran. The code
+/// alone does not say it: the runtime has it for what a program does, too, and
+/// then begins with the place in the program.
+bool Invocation::isRefusal(const gpuasync::Status &status) const {
+  if (status.code() != GPUASYNC_INVALID_ARGUMENT)
+    return false;
+  const std::string text = status.message(), head = "@" + signature.name + ": ";
+  for (const char *what : {"argument ", "result "})
+    if (text.rfind(head + what, 0) == 0)
+      return true;
+  return false;
+}
+
 PyObject *Invocation::run() {
   if (!arguments->arrive(*signature.place) ||
       (out && !out->arrive(*signature.place)))
@@ -324,10 +338,11 @@ PyObject *Invocation::run() {
                                         arguments->size(), results, count));
   }();
   if (!status.ok()) {
-    std::string hint;
-    if (status.code() == GPUASYNC_INVALID_ARGUMENT)
-      hint = hints();
-    raise(Error::Call, status, hint.empty() ? hint : "; " + hint);
+    std::string message = status.message();
+    bool refused = isRefusal(status);
+    if (std::string hint = refused ? hints() : ""; !hint.empty())
+      message += "; " + hint;
+    raise(refused ? Error::Argument : Error::Call, status.code(), message);
     return nullptr;
   }
   if (count == 0)

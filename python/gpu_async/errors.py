@@ -5,7 +5,7 @@ import re
 
 
 class Error(Exception):
-    """An error of the library's or the device's.
+    """An error of the library's, the device's or the program's: a block too large, a failed assert.
 
     `code` is the number of a gpuasync_status_code.
     """

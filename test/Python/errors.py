@@ -60,6 +60,25 @@ class Errors(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "the keywords out and stream"):
             self.exe.main(x, 1, to=x)
 
+    def test_what_goes_wrong_later_is_no_argument(self):
+        exe = ga.compile("""
+            func.func @f(%x: memref<8xf32>, %n: index) {
+              %c1 = arith.constant 1 : index
+              gpu.launch blocks(%a, %b, %c) in (%d = %c1, %e = %c1, %f = %c1) threads(%g, %h, %i) in (%j = %n, %k = %c1, %l = %c1) {
+                %v = memref.load %x[%g] : memref<8xf32>
+                %t = arith.cmpf olt, %v, %v : f32
+                cf.assert %t, "never"
+                gpu.terminator
+              }
+              return
+            }""", device="cpu", name="test.mlir")
+        for size, message, code in ((5000, "block of 5000 .* exceeds the limit of 1024$", 1), (8, "assertion failed .*never", 10)):
+            for call in (exe.f, lambda *arguments: exe.f.start(*arguments).wait()):
+                with self.assertRaisesRegex(ga.Error, "^test.mlir:.*" + message) as caught:
+                    call(np.zeros(8, "f"), size)
+                self.assertIs(type(caught.exception), ga.Error)
+                self.assertEqual(caught.exception.code, code)
+
     def test_nothing_is_held_after_an_error(self):
         data = bytearray(128)
         with self.assertRaises(ga.ArgumentError):
