@@ -19,7 +19,9 @@
 docs/Python.md is the guide.
 """
 
+import errno
 import os
+import re
 import typing
 
 from ._binding import Array, Executable, Function, memory_changed
@@ -58,7 +60,8 @@ def compile(program, device="auto", *, name=None, **options):
     """Compiles MLIR for one device, and returns an Executable.
 
     `program` is text, bytecode as bytes, or the path of a file: an os.PathLike,
-    or a str of one line that ends in .mlir or .mlirbc. `name` is what messages
+    or a str of one line that ends in .mlir or .mlirbc (a FileNotFoundError if there
+    is none). `name` is what messages
     call it. Options are those of gpuasync_compile (docs/Library.md), with _ for -:
 
     >>> compile("func.func @f() { return }", device="cpu", opt_level=0).functions
@@ -74,11 +77,23 @@ def compile(program, device="auto", *, name=None, **options):
         with open(program, "rb") as file:
             program = file.read()
     if isinstance(program, str):
+        _refuse_path(program)
         program = program.encode()
     elif not isinstance(program, (bytes, bytearray, memoryview)):
         raise TypeError("a program is MLIR's text, its bytecode, or a path, not a %s" % type(program).__name__)
     # Names of files need not be UTF-8.
     return _binding.compile(bytes(program), os.fsencode(name or "<program>"), device, os.fsencode(_words(options)))
+
+
+def _refuse_path(text):
+    """A mistyped path would otherwise be an error of MLIR's grammar."""
+    # No function can be written without these characters.
+    if text.startswith("//") or not re.fullmatch(r"[^\n{}()@%\"#!=]*[./][^\n{}()@%\"#!=]*", text):
+        return
+    if os.path.exists(text):
+        raise ValueError("%r is the name of a file, not a program; compile(pathlib.Path(%r)) compiles the file"
+                         % (text, text))
+    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), text)
 
 
 def _words(options):

@@ -153,6 +153,20 @@ class Errors(unittest.TestCase):
             with open(path, "w") as file:
                 file.write("func.func @f() { return }")
             self.assertEqual(ga.compile(path, device="cpu").functions, ("f",))
+            other = path + ".txt"
+            for wrong in (other, "saxpy.mlr", "no/such/saxpy"):
+                with self.assertRaisesRegex(FileNotFoundError, "No such file") as caught:
+                    ga.compile(wrong, device="cpu")
+                self.assertEqual(caught.exception.filename, wrong)
+            os.rename(path, other)
+            with self.assertRaisesRegex(ValueError, "the name of a file, not a program"):
+                ga.compile(other, device="cpu")
+            self.assertEqual(ga.compile(pathlib.Path(other), device="cpu").functions, ("f",))
+            for text in ("func.func @f() { return } // a/b.c", "// a/b.c", "nothing", '"a.b"() : () -> ()'):
+                try:
+                    ga.compile(text, device="cpu")
+                except ga.CompileError:
+                    pass
 
     def test_names_that_are_no_text(self):
         with tempfile.TemporaryDirectory() as folder:
