@@ -22,18 +22,20 @@ docs/Python.md is the guide.
 import errno
 import os
 import re
+import sys
 import typing
+import warnings
 
 from ._binding import Array, Executable, Function, memory_changed
 from . import _binding
-from .errors import ArgumentError, CompileError, Error
+from .errors import ArgumentError, CompileError, CompileWarning, Error
 from .profiles import Profile, profile, trace
 from .tokens import Token
 
 _binding.check_interpreter()
 
-__all__ = ["Array", "ArgumentError", "CompileError", "Device", "Error", "Executable", "Function", "Profile", "Token",
-           "compile", "devices", "from_torch", "jit", "memory_changed", "profile", "trace"]
+__all__ = ["Array", "ArgumentError", "CompileError", "CompileWarning", "Device", "Error", "Executable", "Function",
+           "Profile", "Token", "compile", "devices", "from_torch", "jit", "memory_changed", "profile", "trace"]
 __version__ = "0.1.0"
 
 
@@ -82,7 +84,29 @@ def compile(program, device="auto", *, name=None, **options):
     elif not isinstance(program, (bytes, bytearray, memoryview)):
         raise TypeError("a program is MLIR's text, its bytecode, or a path, not a %s" % type(program).__name__)
     # Names of files need not be UTF-8.
-    return _binding.compile(bytes(program), os.fsencode(name or "<program>"), device, os.fsencode(_words(options)))
+    executable = _binding.compile(bytes(program), os.fsencode(name or "<program>"), device,
+                                  os.fsencode(_words(options)))
+    _warn(executable.diagnostics)
+    return executable
+
+
+def _warn(diagnostics):
+    """Shows what makes a program slow or wrong; other remarks are for who asks for them."""
+    messages = []  # each a list of lines: the message, and its notes
+    for line in diagnostics.splitlines():
+        said = re.search(r":\d+: (warning|remark|note): (.*)", line)
+        if said and said[1] != "note":
+            messages.append([])
+            if said[1] == "warning" or said[2].startswith("runs on the host"):
+                messages[-1].append(line)
+        elif said and messages and messages[-1]:
+            messages[-1].append(line)
+    # The line that it is about is the caller's, not one of a front end's here.
+    level, frame, package = 1, sys._getframe(1), os.path.dirname(__file__) + os.sep
+    while frame.f_back and frame.f_code.co_filename.startswith(package):
+        level, frame = level + 1, frame.f_back
+    for message in filter(None, messages):
+        warnings.warn("\n".join(message), CompileWarning, stacklevel=level + 1)
 
 
 def _refuse_path(text):

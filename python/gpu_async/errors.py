@@ -22,6 +22,10 @@ class ArgumentError(Error, ValueError):
     """An argument that a function does not take: its type, sizes, order or device."""
 
 
+class CompileWarning(UserWarning):
+    """A program that was compiled, but with a warning, or with work that stays on the host."""
+
+
 class CompileError(Error, ValueError):
     """A program that cannot be compiled."""
 

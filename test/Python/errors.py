@@ -9,6 +9,7 @@ import pathlib
 import pickle
 import tempfile
 import unittest
+import warnings
 
 import gpu_async as ga
 import numpy as np
@@ -144,6 +145,39 @@ class Errors(unittest.TestCase):
             ga.compile(PROGRAM, device="tpu")
         with self.assertRaises(ValueError):
             ga.compile(PROGRAM, device="c\0pu")
+
+    def test_warnings(self):
+        loop = """func.func @f(%%x: memref<8xf32>) {
+  %%c0 = arith.constant 0 : index
+  %%c1 = arith.constant 1 : index
+  %%c8 = arith.constant 8 : index
+  scf.parallel (%%i) = (%%c0) to (%%c8) step (%%c1) {
+    %%v = memref.load %%x[%%i] : memref<8xf32>
+    memref.store %%v, %%x[%%i] : memref<8xf32>
+  }
+%s  return
+}"""
+        launch = """  gpu.launch blocks(%a, %b, %c) in (%d = %c1, %e = %c1, %f = %c1) threads(%g, %h, %j) in (%k = %c8, %l = %c1, %m = %c1) {
+    %v = memref.load %x[%g] : memref<8xf32>
+    memref.store %v, %x[%g] : memref<8xf32>
+    gpu.terminator
+  }
+"""
+        for text, options, message in (
+                (loop % "", {"offload": "off"}, "test.mlir:5:3: warning: runs on the host, as all .*\n.*: note: offload=auto"),
+                (loop % launch, {}, "test.mlir:5:3: remark: runs on the host: no kernel .*\n.*: note: the function gives")):
+            with self.assertWarnsRegex(ga.CompileWarning, "^" + message) as caught:
+                exe = ga.compile(text, device="cpu", name="test.mlir", **options)
+            self.assertEqual(caught.filename, __file__)
+            self.assertEqual(len(caught.warnings), 1)
+            self.assertIn(str(caught.warning).splitlines()[0], exe.diagnostics)
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                warnings.simplefilter("ignore", ga.CompileWarning)
+                ga.compile(text, device="cpu", name="test.mlir", **options)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            ga.compile(loop % "", device="cpu")
 
     def test_files(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -4,6 +4,7 @@
 # REQUIRES: jax
 # RUN: %python %s
 import unittest
+import unittest.mock
 
 import gpu_async as ga
 import jax
@@ -65,6 +66,24 @@ class Jit(unittest.TestCase):
         y, n = g(np.arange(4.0), 2)  # f64 is f32 in JAX here
         self.assertEqual((y.dtype, np.asarray(y).tolist(), n.dtype, n.item()), ("f32", [2, 3, 4, 5], "i32", 2))
         self.assertEqual(ga.jit(lambda: ())(), ())
+
+    def test_warnings_are_of_the_callers_line(self):
+        compile = ga._binding.compile
+
+        class Warned:
+            diagnostics = "f:1:1: warning: slow\n"
+
+            def __init__(self, *arguments):
+                self.executable = compile(*arguments)
+
+            def __getitem__(self, name):
+                return self.executable[name]
+
+        g = ga.jit(lambda x: x + x, device="cpu")
+        with unittest.mock.patch.object(ga._binding, "compile", Warned):
+            with self.assertWarnsRegex(ga.CompileWarning, "^f:1:1: warning: slow$") as caught:
+                g(np.ones(4, "f"))
+        self.assertEqual(caught.filename, __file__)
 
     def test_what_has_no_lowering(self):
         with self.assertRaisesRegex(ValueError, "stablehlo.sort"):
