@@ -32,3 +32,14 @@ bool mlir::gpuasync::isStreamFormOp(Operation *op) {
              EventRecordOp, EventReadyOp, EventDestroyOp, EventSynchronizeOp,
              RegionOp, YieldOp>(op);
 }
+
+Operation *mlir::gpuasync::findDeviceWork(Operation *function) {
+  Operation *found = nullptr;
+  function->walk([&](Operation *op) {
+    if (!isa_and_nonnull<gpu::GPUDialect, GPUAsyncDialect>(op->getDialect()))
+      return WalkResult::advance();
+    found = op;
+    return WalkResult::interrupt();
+  });
+  return found;
+}

@@ -7,25 +7,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "InlineCalls.h"
-#include "GPUAsync/IR/GPUAsyncOps.h"
+#include "GPUAsync/IR/OpKinds.h"
 
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Transforms/Inliner.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 using namespace mlir::gpuasync;
-
-Operation *offload::findDeviceWork(func::FuncOp function) {
-  Operation *found = nullptr;
-  function.walk([&](Operation *op) {
-    if (!isa<gpu::GPUDialect, GPUAsyncDialect>(op->getDialect()))
-      return WalkResult::advance();
-    found = op;
-    return WalkResult::interrupt();
-  });
-  return found;
-}
 
 namespace {
 class CallInliner {
@@ -45,7 +33,7 @@ private:
 
 bool CallInliner::mayGoTo(func::FuncOp callee, func::CallOp call) {
   return !callee.isExternal() && !open.contains(callee) &&
-         !offload::findDeviceWork(callee) &&
+         !findDeviceWork(callee) &&
          (callee.getBody().hasOneBlock() ||
           !call->getParentOp()->hasTrait<OpTrait::SingleBlock>());
 }

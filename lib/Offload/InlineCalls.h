@@ -12,9 +12,6 @@
 
 namespace mlir::gpuasync::offload {
 
-/// An op by which a function gives a device work itself; null: it has none.
-Operation *findDeviceWork(func::FuncOp function);
-
 /// Puts functions without device work of their own in place of calls of them in
 /// `functions`. Those that call themselves stay calls, and so do those of
 /// several blocks where only one can be.

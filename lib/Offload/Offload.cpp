@@ -7,6 +7,7 @@
 
 #include "GPUAsync/Offload/Offload.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
+#include "GPUAsync/IR/OpKinds.h"
 #include "InlineCalls.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"

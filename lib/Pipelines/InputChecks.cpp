@@ -35,23 +35,6 @@ static bool holdsOrder(Type type) {
       .wasInterrupted();
 }
 
-/// The first op by which the function around `op`, or that it is, gives a
-/// device work; null: there is none.
-static Operation *findDeviceWork(Operation *op) {
-  Operation *function = isa<FunctionOpInterface>(op)
-                            ? op
-                            : op->getParentOfType<FunctionOpInterface>();
-  Operation *found = nullptr;
-  if (function)
-    function->walk([&](Operation *each) {
-      if (!isa<gpu::GPUDialect, GPUAsyncDialect>(each->getDialect()))
-        return WalkResult::advance();
-      found = each;
-      return WalkResult::interrupt();
-    });
-  return found;
-}
-
 LogicalResult InputChecks::checkTypes(Operation *op, TypeRange types,
                                       const char *role) {
   LogicalResult result = success();
@@ -63,7 +46,10 @@ LogicalResult InputChecks::checkTypes(Operation *op, TypeRange types,
           "works on tensors; the pipeline takes programs on memrefs: bufferize "
           "first, by mlir-opt's --one-shot-bufferize=\"bufferize-function-"
           "boundaries function-boundary-type-conversion=identity-layout-map\"");
-      if (Operation *own = findDeviceWork(op))
+      Operation *function = isa<FunctionOpInterface>(op)
+                                ? op
+                                : op->getParentOfType<FunctionOpInterface>();
+      if (Operation *own = function ? findDeviceWork(function) : nullptr)
         diag.attachNote(own->getLoc())
             << "offload makes kernels of tensors, but leaves functions as they "
                "are that give a device work themselves, as here";
