@@ -23,8 +23,8 @@ bool isKernelCode(Operation *op);
 /// host code.
 bool isUpstreamOp(Operation *op);
 
-/// The first op in `function` by which the program gives a device work or memory
-/// itself: of the gpu dialect or of ours. Null: there is none.
+/// The first op in `function` by which the program gives a device work or
+/// memory itself: of the gpu dialect or of ours. Null: there is none.
 Operation *findDeviceWork(Operation *function);
 
 /// Whether `op`, which is no work, belongs to the stream form only.
