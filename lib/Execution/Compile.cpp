@@ -382,6 +382,21 @@ Error Program::markResidents(StringRef name, ArrayRef<unsigned> numbers) {
 // MLIR
 //===----------------------------------------------------------------------===//
 
+/// The pass that --print-schedule asks for.
+static std::unique_ptr<mlir::Pass>
+createPrintSchedule(const CompileOptions &options) {
+  using mlir::gpuasync::ScheduleFormat;
+  mlir::gpuasync::GPUAsyncPrintScheduleOptions pass;
+  pass.file = *options.printSchedule;
+  if (StringRef(pass.file).ends_with(".dot"))
+    pass.format = ScheduleFormat::Dot;
+  if (StringRef(pass.file).ends_with(".svg")) {
+    pass.format = ScheduleFormat::Svg;
+    pass.function = options.drawnFunction;
+  }
+  return mlir::gpuasync::createGPUAsyncPrintSchedule(pass);
+}
+
 Error Program::runStages(const CompileOptions &options, ArrayRef<Form> forms) {
   mlir::gpuasync::GPUAsyncPipelineOptions pipeline;
   for (const std::string &target : options.targets)
@@ -415,6 +430,8 @@ Error Program::runStages(const CompileOptions &options, ArrayRef<Form> forms) {
       continue;
     mlir::PassManager pm(context());
     stage.build(pm, pipeline);
+    if (stage.form == Form::Stream && options.printSchedule)
+      pm.addPass(createPrintSchedule(options));
     if (failed(pm.run(*module)))
       return hasReported ? reportedError()
                          : createStringError("internal error: " + fileName +
@@ -432,9 +449,9 @@ Error Program::runStages(const CompileOptions &options, ArrayRef<Form> forms) {
 }
 
 Error Program::schedule(const CompileOptions &options) {
-  if (options.check && lowered)
+  if (lowered && (options.check || options.printSchedule))
     return createStringError(
-        "--check: " + fileName +
+        Twine(options.check ? "--check: " : "--print-schedule: ") + fileName +
         " is lowered already; give it the file from before");
   if (Error error =
           runStages(options, {Form::Token, Form::Linear, Form::Stream}))

@@ -42,6 +42,10 @@ llvm::Error reportedError();
 struct CompileOptions {
   std::vector<std::string> targets;
   std::vector<mlir::gpuasync::Form> printIRAfter;
+  /// Draw the schedule: to a file, whose ending says how (.svg, .dot), or as
+  /// text to stderr (empty).
+  std::optional<std::string> printSchedule;
+  std::string drawnFunction; ///< of an SVG document, which shows one
   std::optional<unsigned> maxStreams;
   std::optional<mlir::gpuasync::MemoryMode> memory;
   mlir::gpuasync::OffloadMode offload = mlir::gpuasync::OffloadMode::Auto;

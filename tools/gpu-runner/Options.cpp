@@ -94,6 +94,9 @@ What is reported
   --trace=FILE             when host and device did what, for ui.perfetto.dev
   --profile[=FILE]         a table on stderr, or in FILE: the time of each kernel
                            and copy
+  --print-schedule[=FILE]  what runs on which stream, and what waits for what:
+                           as text on stderr, or in FILE; of -e, where FILE
+                           ends in .svg; for graphviz, where in .dot
   --print-ir-after=FORM    token|linear|stream|runtime, to stderr
   --leak-check=error       buffers that the program never released are an error
   --check                  find races, wrong accesses and barriers on the cpu
@@ -182,6 +185,7 @@ static Error checkFiles(const Options &o) {
       {"-o", o.outputFile},
       {"--header", o.header},
       {"--trace", o.trace},
+      {"--print-schedule", o.printSchedule ? StringRef(*o.printSchedule) : ""},
       {"--profile", o.profileFile},
       {"--stats", o.statsFile}};
   for (StringRef output : o.outputs) {
@@ -350,6 +354,11 @@ Expected<Options> parseOptions(int argc, char **argv) {
        [&](StringRef value) {
          o.profile = true;
          o.profileFile = value.str();
+         return Error::success();
+       }},
+      {"print-schedule", Value::Optional,
+       [&](StringRef value) {
+         o.printSchedule = value.str();
          return Error::success();
        }},
       {"print-ir-after", Value::Required,

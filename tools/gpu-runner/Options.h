@@ -53,7 +53,8 @@ struct Options {
   std::string profileFile; ///< empty: stderr
   bool listDevices = false;
   std::vector<mlir::gpuasync::Form> printIRAfter;
-  double timeout = 0; ///< seconds; 0: none
+  std::optional<std::string> printSchedule; ///< file; empty: stderr
+  double timeout = 0;                       ///< seconds; 0: none
   LeakCheck leakCheck = LeakCheck::List;
   bool check = false;
   unsigned optLevel = 3;

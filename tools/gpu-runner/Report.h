@@ -42,7 +42,7 @@ struct Times {
 
 /// What the disk cache did for this run.
 struct CacheUse {
-  const char *program = "off"; ///< off, miss, hit; bypassed by --print-ir-after
+  const char *program = "off"; ///< off, miss, hit; bypassed by --print-*
   unsigned compileJobs = 0;
 };
 

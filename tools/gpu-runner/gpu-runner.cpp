@@ -121,6 +121,8 @@ static CompileOptions compileOptions(const Options &options) {
   CompileOptions compile;
   compile.targets = options.targets;
   compile.printIRAfter = options.printIRAfter;
+  compile.printSchedule = options.printSchedule;
+  compile.drawnFunction = options.entryPoint;
   compile.maxStreams = options.maxStreams;
   compile.memory = options.memory;
   compile.offload = options.offload;
@@ -420,7 +422,7 @@ Error Run::prepare() {
   if (targets.empty())
     targets = DeviceStart::knownTargets(options.device);
   Expected<bool> found = false;
-  if (cached && options.printIRAfter.empty())
+  if (cached && options.printIRAfter.empty() && !options.printSchedule)
     found = load(job);
   else if (cached)
     use.program = "bypassed";
