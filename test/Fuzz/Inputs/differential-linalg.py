@@ -127,10 +127,11 @@ class Runner:
         words, arrays = self.inputs(programs)
         outputs = self.outputs(programs)
         with tempfile.TemporaryDirectory() as folder:
-            # What functions on memrefs return is their caller's, who is not there in a file that is lowered already.
-            environment = {**os.environ, "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"} if how == "gpu" else None
+            # A result of open sizes is its caller's to free, who is not there in a file that is lowered already.
+            isLeft = how == "gpu" and any(p.form == "tensor" and any(v.dyn) for p in programs for v in p.results)
+            ofLowered = {**os.environ, "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"} if isLeft else None
 
-            def call(command):
+            def call(command, environment=None):
                 try:
                     done = subprocess.run(command, cwd=folder, env=environment, timeout=4 * self.options.timeout, capture_output=True, text=True, errors="replace")
                 except subprocess.TimeoutExpired:
@@ -146,7 +147,7 @@ class Runner:
             if how == "gpu":
                 call([os.path.abspath(self.opt), file, "--gpu-async-offload=device=gpu mode=error", "-o", "gpu.mlir"])
                 file = "gpu.mlir"
-            call([os.path.abspath(self.options.gpu_runner), *self.words(how), file, *words] + ["--output=%s=@%s.npy" % (n, f) for n, f, _, _ in outputs])
+            call([os.path.abspath(self.options.gpu_runner), *self.words(how), file, *words] + ["--output=%s=@%s.npy" % (n, f) for n, f, _, _ in outputs], ofLowered)
             bad, text = [], ""
             for _, name, p, i in outputs:
                 if said := wrong(p.results[i], expected[p][i], np.load(os.path.join(folder, name + ".npy"))):
