@@ -239,6 +239,7 @@ TEST(Library, CallsOnAStreamOfTheCallers) {
 
 TEST(Library, TensorsOnAStreamOfTheCallers) {
   Executable executable(product, "stream=caller");
+  EXPECT_STREQ(gpuasync_executable_diagnostics(executable.raw), "");
   Product data;
   std::vector<gpuasync_value> results(1);
   Status status = executable.call("main", data.arguments(), results);

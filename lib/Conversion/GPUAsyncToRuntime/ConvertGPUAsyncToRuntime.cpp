@@ -95,6 +95,16 @@ static void foldDescriptorCasts(ArrayRef<UnrealizedConversionCastOp> casts) {
   }
 }
 
+/// Forgets what was said of arguments to us: the translation to LLVM IR warns
+/// of attributes that it does not know.
+static void dropArgumentAttributes(ModuleOp module) {
+  for (auto function : module.getOps<FunctionOpInterface>())
+    for (unsigned i = 0; i != function.getNumArguments(); ++i)
+      for (NamedAttribute attribute : function.getArgAttrs(i))
+        if (isa_and_nonnull<GPUAsyncDialect>(attribute.getNameDialect()))
+          function.removeArgAttr(i, attribute.getName());
+}
+
 /// Explains an op that no pattern lowers.
 static void emitLeftOver(Operation *op) {
   auto isTensor = [](Type type) { return isa<TensorType>(type); };
@@ -173,6 +183,7 @@ private:
     }
     if (failed(applyPartialConversion(module, target, std::move(patterns))))
       return failure();
+    dropArgumentAttributes(module);
 
     SmallVector<UnrealizedConversionCastOp> casts, remaining;
     module.walk(
