@@ -155,6 +155,21 @@ GPUASYNC_API gpuasync_status *
 gpuasync_callable_result(const gpuasync_callable *callable, size_t index,
                          gpuasync_parameter *out) GPUASYNC_NOEXCEPT;
 
+/** What the function does on which stream, and what waits for what, as a
+ *  picture (docs/Schedules.md). `format` is "text", "dot" for graphviz, or
+ *  "svg", a document. `*out` is UTF-8 and the caller's: free(); null after an
+ *  error. GPUASYNC_UNSUPPORTED: the program was given in LLVM dialect, which
+ *  says nothing of streams. */
+GPUASYNC_API gpuasync_status *
+gpuasync_callable_schedule(const gpuasync_callable *callable,
+                           const char *format, char **out) GPUASYNC_NOEXCEPT;
+/** The same by the function's name, also of one that gpuasync_executable_lookup
+ *  refuses for its types. GPUASYNC_NOT_FOUND lists those that there are. */
+GPUASYNC_API gpuasync_status *
+gpuasync_executable_schedule(const gpuasync_executable *executable,
+                             const char *function, const char *format,
+                             char **out) GPUASYNC_NOEXCEPT;
+
 /** Calls the function and waits, as far as it does. Any number of threads may
  *  call one callable at a time.
  *

@@ -465,6 +465,13 @@ Error Program::schedule(const CompileOptions &options) {
   return Error::success();
 }
 
+std::optional<mlir::gpuasync::Schedule> Program::scheduleOf(StringRef name) {
+  auto function = module->lookupSymbol<mlir::FunctionOpInterface>(name);
+  if (lowered || !function)
+    return std::nullopt;
+  return mlir::gpuasync::Schedule(function);
+}
+
 /// As upstream looks for it.
 static bool hasFile(mlir::Location location) {
   if (auto name = dyn_cast<mlir::NameLoc>(location))

@@ -12,6 +12,7 @@
 #include "Execution/CFunctions.h"
 #include "Execution/Signature.h"
 
+#include "GPUAsync/Analysis/Schedule/Schedule.h"
 #include "GPUAsync/Conversion/LoweredNames.h"
 #include "GPUAsync/Options.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -92,6 +93,8 @@ public:
   /// To the stream form through the pipeline, unless the file is further. The
   /// targets do not matter yet.
   llvm::Error schedule(const CompileOptions &options);
+  /// What a function of the stream form does; nothing of a lowered file.
+  std::optional<mlir::gpuasync::Schedule> scheduleOf(llvm::StringRef function);
   /// Sets the destinations of the entry point's results as the function in the
   /// stream form has them.
   llvm::Error findDestinations(Signature &entry);

@@ -25,6 +25,7 @@
 
 using namespace llvm;
 using namespace gpuexec;
+using mlir::gpuasync::ScheduleFormat;
 
 namespace {
 
@@ -53,6 +54,7 @@ struct Callable {
   SmallVector<int64_t> destinations;
   std::vector<SizeRule> sizeRules;
   CallLayout layout;
+  std::optional<mlir::gpuasync::Schedule> schedule; ///< not of a lowered file
   std::string unsupported; ///< why it cannot be called from here
   size_t words = 0;        ///< of the descriptors of a call
   PackedFunction function = nullptr;
@@ -271,6 +273,7 @@ static Error compileProgram(Program &program, StringRef text, StringRef name,
       return error;
     executable.callables.push_back(
         describe(signature, !executable.deviceArrays));
+    executable.callables.back().schedule = program.scheduleOf(signature.name);
   }
   if (Error error = program.lower(how))
     return error;
@@ -390,17 +393,15 @@ gpuasync_executable_function_name(const gpuasync_executable *executable,
 // Functions
 //===----------------------------------------------------------------------===//
 
-static gpuasync_status *find(gpuasync_executable *executable, const char *name,
-                             const Callable *&out) {
+/// A function, also one that cannot be called from here.
+static gpuasync_status *find(const gpuasync_executable *executable,
+                             const char *name, const Callable *&out) {
   if (!executable || !name)
     return fail(GPUASYNC_INVALID_ARGUMENT,
                 "lookup: the executable or the name is null");
   for (const Callable &callable : executable->callables) {
     if (callable.name != name)
       continue;
-    if (!callable.unsupported.empty())
-      return fail(GPUASYNC_UNSUPPORTED,
-                  "@" + callable.name + ": " + callable.unsupported);
     out = &callable;
     return nullptr;
   }
@@ -411,6 +412,16 @@ static gpuasync_status *find(gpuasync_executable *executable, const char *name,
               Twine("there is no function @") + name + "; there are " + names);
 }
 
+static gpuasync_status *findToCall(const gpuasync_executable *executable,
+                                   const char *name, const Callable *&out) {
+  if (gpuasync_status *status = find(executable, name, out))
+    return status;
+  return out->unsupported.empty()
+             ? nullptr
+             : fail(GPUASYNC_UNSUPPORTED,
+                    "@" + out->name + ": " + out->unsupported);
+}
+
 gpuasync_status *gpuasync_executable_lookup(gpuasync_executable *executable,
                                             const char *name,
                                             gpuasync_callable **out) noexcept {
@@ -418,7 +429,7 @@ gpuasync_status *gpuasync_executable_lookup(gpuasync_executable *executable,
     return fail(GPUASYNC_INVALID_ARGUMENT, "lookup: `out` is null");
   *out = nullptr;
   const Callable *callable = nullptr;
-  if (gpuasync_status *status = find(executable, name, callable))
+  if (gpuasync_status *status = findToCall(executable, name, callable))
     return status;
   executable->references.fetch_add(1, std::memory_order_relaxed);
   *out = new gpuasync_callable{executable, callable};
@@ -488,6 +499,53 @@ gpuasync_status *gpuasync_callable_result(const gpuasync_callable *callable,
                         (function.destinations[index] >= 0 ||
                          function.results[index].kind == GPUASYNC_KIND_NUMBER),
                     out);
+}
+
+static gpuasync_status *draw(const Callable &callable, const char *word,
+                             char **out) {
+  std::optional<ScheduleFormat> format =
+      mlir::gpuasync::parseWord<ScheduleFormat>(word ? word : "");
+  if (!format)
+    return fail(GPUASYNC_INVALID_ARGUMENT,
+                Twine("schedule: expected a format, one of ") +
+                    mlir::gpuasync::listWords<ScheduleFormat>() + ", not " +
+                    (word ? "'" + Twine(word) + "'" : Twine("null")));
+  if (!callable.schedule)
+    return fail(GPUASYNC_UNSUPPORTED,
+                "@" + callable.name +
+                    " has no schedule: the program was lowered already; "
+                    "compile the file from before");
+  std::string text;
+  raw_string_ostream os(text);
+  callable.schedule->print(os, *format);
+  *out = strdup(text.c_str());
+  return *out ? nullptr
+              : fail(GPUASYNC_OUT_OF_MEMORY,
+                     "@" + callable.name + ": no memory for its schedule");
+}
+
+gpuasync_status *
+gpuasync_executable_schedule(const gpuasync_executable *executable,
+                             const char *function, const char *format,
+                             char **out) noexcept {
+  if (!out)
+    return fail(GPUASYNC_INVALID_ARGUMENT, "schedule: `out` is null");
+  *out = nullptr;
+  const Callable *callable = nullptr;
+  if (gpuasync_status *status = find(executable, function, callable))
+    return status;
+  return draw(*callable, format, out);
+}
+
+gpuasync_status *gpuasync_callable_schedule(const gpuasync_callable *callable,
+                                            const char *format,
+                                            char **out) noexcept {
+  if (!out)
+    return fail(GPUASYNC_INVALID_ARGUMENT, "schedule: `out` is null");
+  *out = nullptr;
+  if (!callable)
+    return fail(GPUASYNC_INVALID_ARGUMENT, "the callable is null");
+  return draw(*callable->callable, format, out);
 }
 
 //===----------------------------------------------------------------------===//
@@ -908,7 +966,7 @@ gpuasync_executable_call(gpuasync_executable *executable, const char *name,
                          const gpuasync_value *arguments, size_t argumentCount,
                          gpuasync_value *results, size_t resultCount) noexcept {
   const Callable *callable = nullptr;
-  if (gpuasync_status *status = find(executable, name, callable))
+  if (gpuasync_status *status = findToCall(executable, name, callable))
     return status;
   return Call(*executable, *callable)
       .runAndWait(arguments, argumentCount, results, resultCount);

@@ -91,14 +91,8 @@ LogicalResult PrintSchedule::print() {
       return emitError(module.getLoc(), "cannot print a schedule: ") << message;
   }
   raw_ostream &os = output ? output->os() : llvm::errs();
-  for (const Schedule &schedule : schedules) {
-    if (format == ScheduleFormat::Text)
-      schedule.printText(os);
-    else if (format == ScheduleFormat::Dot)
-      schedule.printDot(os);
-    else
-      schedule.printSvg(os);
-  }
+  for (const Schedule &schedule : schedules)
+    schedule.print(os, format);
   if (!output)
     return success();
   output->os().flush();

@@ -8,6 +8,7 @@
 #include "Executable.h"
 #include "Errors.h"
 #include "Function.h"
+#include "Schedule.h"
 
 #include "GPUAsync-C/GPUAsync.h"
 
@@ -96,6 +97,14 @@ static bool isThere(Executable *self) {
   return false;
 }
 
+/// The bytes of a function's name; null after an error.
+static Ref nameOf(PyObject *name) {
+  if (PyUnicode_Check(name))
+    return bytesOf(name);
+  PyErr_SetString(PyExc_TypeError, "a function's name is a str");
+  return Ref();
+}
+
 /// The function of that name; null after an error.
 static PyObject *getFunction(Executable *self, PyObject *name) {
   if (!isThere(self))
@@ -104,14 +113,9 @@ static PyObject *getFunction(Executable *self, PyObject *name) {
     Py_INCREF(known);
     return known;
   }
-  Ref bytes(PyErr_Occurred() || !PyUnicode_Check(name)
-                ? nullptr
-                : bytesOf(name).release());
-  if (!bytes) {
-    if (!PyErr_Occurred())
-      PyErr_SetString(PyExc_TypeError, "a function's name is a str");
+  Ref bytes = PyErr_Occurred() ? Ref() : nameOf(name);
+  if (!bytes)
     return nullptr;
-  }
   const char *text = PyBytes_AsString(bytes.get());
   gpuasync_callable *callable = nullptr;
   gpuasync::Status status(
@@ -216,6 +220,30 @@ static PyObject *getFunctions(PyObject *object, void *) {
   return nullptr;
 }
 
+static PyObject *schedule(PyObject *object, PyObject *args, PyObject *options) {
+  Executable *self = cast(object);
+  static const char *const keywords[] = {"function", nullptr};
+  PyObject *function = Py_None;
+  if (!PyArg_ParseTupleAndKeywords(args, options, "|O:schedule",
+                                   const_cast<char **>(keywords), &function) ||
+      !isThere(self))
+    return nullptr;
+  if (function != Py_None) {
+    Ref bytes = nameOf(function);
+    return bytes ? makeSchedule(self->raw, PyBytes_AsString(bytes.get()))
+                 : nullptr;
+  }
+  std::string names;
+  size_t count = 0;
+  while (const char *name = gpuasync_executable_function_name(self->raw, count))
+    names += std::string(count++ ? ", @" : "@") + name;
+  if (count == 1)
+    return makeSchedule(self->raw, names.substr(1));
+  raise(Error::Call, GPUASYNC_INVALID_ARGUMENT,
+        "schedule: the program has several functions; say of which: " + names);
+  return nullptr;
+}
+
 static PyObject *getDevice(PyObject *object, void *) {
   Executable *self = cast(object);
   return isThere(self)
@@ -256,6 +284,13 @@ static PyMethodDef methods[] = {
     {"release", release, METH_NOARGS,
      "release()\n--\n\nGives the program back; its functions that are in use, "
      "and their arrays, keep its code. Idempotent."},
+    {"schedule",
+     reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(schedule)),
+     METH_VARARGS | METH_KEYWORDS,
+     "schedule(function=None)\n--\n\nWhat the function of that name does on "
+     "which stream, and what waits for what: a Schedule. None is the only "
+     "function. An Error if there is no such function, or the program was "
+     "given in LLVM dialect."},
     {"__enter__", enter, METH_NOARGS, nullptr},
     {"__exit__", leave, METH_VARARGS, nullptr},
     {"__dir__", dir, METH_NOARGS, nullptr},

@@ -9,6 +9,7 @@
 #include "Array.h"
 #include "DLPack.h"
 #include "Errors.h"
+#include "Schedule.h"
 #include "Types.h"
 
 #include <algorithm>
@@ -451,6 +452,11 @@ static PyObject *startFunction(PyObject *object, PyObject *args,
                 : nullptr;
 }
 
+static PyObject *scheduleFunction(PyObject *object, PyObject *) {
+  const Signature &signature = signatureOf(object);
+  return makeSchedule(signature.callable, signature.name);
+}
+
 static PyObject *textsOf(const std::vector<gpuasync_parameter> &parameters) {
   Ref tuple(PyTuple_New(Py_ssize_t(parameters.size())));
   for (size_t i = 0; tuple && i < parameters.size(); ++i) {
@@ -504,6 +510,9 @@ static PyMethodDef functionMethods[] = {
      "start(*arguments, out=None)\n--\n\nBegins the call on a thread of the "
      "package, and returns its Token. Wrong arguments are an exception here; "
      "the arrays are not to be written until the token is done."},
+    {"schedule", scheduleFunction, METH_NOARGS,
+     "schedule()\n--\n\nWhat it does on which stream, and what waits for what: "
+     "a Schedule. An Error if the program was given in LLVM dialect."},
     {nullptr, nullptr, 0, nullptr}};
 
 static PyGetSetDef functionMembers[] = {

@@ -30,12 +30,13 @@ from ._binding import Array, Executable, Function, memory_changed
 from . import _binding
 from .errors import ArgumentError, CompileError, CompileWarning, Error
 from .profiles import Profile, profile, trace
+from .schedules import Schedule
 from .tokens import Token
 
 _binding.check_interpreter()
 
 __all__ = ["Array", "ArgumentError", "CompileError", "CompileWarning", "Device", "Error", "Executable", "Function",
-           "Profile", "Token", "compile", "devices", "from_torch", "jit", "memory_changed", "profile", "trace"]
+           "Profile", "Schedule", "Token", "compile", "devices", "from_torch", "jit", "memory_changed", "profile", "trace"]
 __version__ = "0.1.0"
 
 
@@ -139,7 +140,8 @@ def jit(function, device="auto", **options):
     """Compiles a function of JAX arrays at its first call with each shape.
 
     `options` are those of compile. The result takes what the function takes, and Arrays;
-    it returns what the function returns with Arrays in place of JAX's. Needs jax and jaxlib.
+    it returns what the function returns with Arrays in place of JAX's, and its `schedule(*args)`
+    is the Schedule of such a call. Needs jax and jaxlib.
     """
     from .frontends import from_jax
 

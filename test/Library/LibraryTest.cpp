@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cmath>
 #include <complex>
+#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <thread>
@@ -453,6 +454,73 @@ TEST(Library, UnsupportedTypesAreSaidAtLookup) {
   status = Status(gpuasync_executable_lookup(executable.raw, "v", &callable));
   EXPECT_TRUE(says(status, "vectors as elements")) << status.message();
   EXPECT_EQ(callable, nullptr);
+}
+
+/// A picture, freed.
+std::string draw(const gpuasync_executable *executable, const char *function,
+                 const char *format) {
+  char *text = nullptr;
+  Status status(
+      gpuasync_executable_schedule(executable, function, format, &text));
+  EXPECT_TRUE(status.ok()) << status.message();
+  std::string drawn = text ? text : "";
+  std::free(text);
+  return drawn;
+}
+
+TEST(Library, Schedules) {
+  Executable executable(product);
+  std::string text = draw(executable.raw, "main", "text");
+  EXPECT_EQ(text.find("@main: "), 0u) << text;
+  EXPECT_NE(text.find("host waits for s0"), std::string::npos) << text;
+  EXPECT_EQ(draw(executable.raw, "main", "dot").find("digraph"), 0u);
+  EXPECT_EQ(draw(executable.raw, "main", "svg").find("<svg "), 0u);
+  gpuasync_callable *callable = nullptr;
+  Status status(gpuasync_executable_lookup(executable.raw, "main", &callable));
+  ASSERT_TRUE(status.ok()) << status.message();
+  char *same = nullptr;
+  status = Status(gpuasync_callable_schedule(callable, "text", &same));
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_EQ(same, text);
+  std::free(same);
+  status = Status(gpuasync_callable_release(callable));
+  EXPECT_TRUE(status.ok()) << status.message();
+  // What cannot be called has one too.
+  Executable pointer("func.func @p(%a: !llvm.ptr) { return }");
+  EXPECT_EQ(draw(pointer.raw, "p", "text").find("@p: 0 ops"), 0u);
+}
+
+TEST(Library, SchedulesThatThereAreNot) {
+  Executable executable(product);
+  char nothing = 0, *text = &nothing;
+  Status status(
+      gpuasync_executable_schedule(executable.raw, "gone", "text", &text));
+  EXPECT_EQ(status.code(), uint32_t(GPUASYNC_NOT_FOUND));
+  EXPECT_TRUE(says(status, "@main")) << status.message();
+  EXPECT_EQ(text, nullptr);
+  text = &nothing;
+  status = Status(
+      gpuasync_executable_schedule(executable.raw, "main", "png", &text));
+  EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
+  EXPECT_TRUE(says(status, "one of text, dot, svg, not 'png'"))
+      << status.message();
+  EXPECT_EQ(text, nullptr);
+  status = Status(
+      gpuasync_executable_schedule(executable.raw, "main", nullptr, &text));
+  EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
+  status = Status(
+      gpuasync_executable_schedule(executable.raw, "main", "text", nullptr));
+  EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
+  status = Status(gpuasync_executable_schedule(nullptr, "main", "text", &text));
+  EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
+  status = Status(gpuasync_callable_schedule(nullptr, "text", &text));
+  EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
+  EXPECT_EQ(text, nullptr);
+  Executable lowered("llvm.func @main() { llvm.return }");
+  status =
+      Status(gpuasync_executable_schedule(lowered.raw, "main", "svg", &text));
+  EXPECT_EQ(status.code(), uint32_t(GPUASYNC_UNSUPPORTED));
+  EXPECT_TRUE(says(status, "was lowered already")) << status.message();
 }
 
 TEST(Library, CallablesOutliveTheirExecutable) {

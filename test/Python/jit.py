@@ -32,6 +32,8 @@ class Jit(unittest.TestCase):
             np.testing.assert_allclose(got["half"][0].numpy().astype("f"), wanted["half"][0].astype("f"), rtol=2e-2)
             np.testing.assert_array_equal(got["half"][1], wanted["half"][1])
         self.assertEqual(len(g._compiled), 2)
+        self.assertRegex(str(g.schedule(weights, x, 3)), "^@main: [0-9]+ ops on ")
+        self.assertEqual(len(g._compiled), 2)
 
     def test_arrays_go_to_and_fro(self):
         g = ga.jit(lambda x: x * 2, device="cpu")

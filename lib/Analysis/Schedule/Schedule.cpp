@@ -59,6 +59,17 @@ std::string Schedule::getSummary() const {
          plural(hostWaits, "host wait");
 }
 
+void Schedule::print(raw_ostream &os, ScheduleFormat format) const {
+  switch (format) {
+  case ScheduleFormat::Text:
+    return printText(os);
+  case ScheduleFormat::Dot:
+    return printDot(os);
+  case ScheduleFormat::Svg:
+    return printSvg(os);
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Reading a function
 //===----------------------------------------------------------------------===//

@@ -347,45 +347,52 @@ void Layout::placeGaps() {
   bottom = y + rowGap;
 }
 
+/// Every rule is for this picture only: in a page, a notebook for one, a style
+/// is everybody's.
 void Layout::printStyle(raw_ostream &os) {
-  auto printTheme = [&](StringRef indent, StringRef paper, StringRef ink,
-                        StringRef muted, StringRef fill, StringRef bar,
-                        ArrayRef<StringLiteral> palette) {
-    os << indent << ".paper{fill:" << paper << "}\n"
-       << indent << "text{fill:" << ink << "}\n"
-       << indent << ".muted{fill:" << muted << "}\n"
-       << indent << ".node{fill:" << fill << "}\n"
-       << indent << ".bar{fill:" << bar << "}\n"
-       << indent << ".onbar{fill:" << paper << "}\n"
-       << indent << ".box,.call{stroke:" << muted << "}\n"
-       << indent << ".free{stroke:" << muted << "}\n"
-       << indent << ".tip{fill:" << muted << "}\n"
-       << indent << ".s-host{stroke:" << muted << "}\n"
-       << indent << ".f-host{fill:" << muted << "}\n";
-    for (auto [number, color] : llvm::enumerate(palette))
-      os << indent << ".s-c" << number << "{stroke:" << color << "}.f-c"
-         << number << "{fill:" << color << "}\n";
+  auto rule = [&](const Twine &selector, const Twine &what) {
+    os << ".gpuasync-schedule " << selector << "{" << what << "}\n";
   };
-  os << "<style>\n"
-        "text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,"
-        "'DejaVu Sans Mono',monospace}\n"
-        ".title{font-size:17px;font-weight:bold}\n"
-        ".small{font-size:10px}\n"
-        ".mid{text-anchor:middle}.end{text-anchor:end}.strong{font-weight:bold}"
-        "\n"
-        ".node{stroke-width:1.6}.again{stroke-dasharray:5 2}\n"
-        ".lane{opacity:.07}\n"
-        ".box{fill:none;stroke-width:1.2;opacity:.8}\n"
-        ".call{stroke-width:1.2}\n"
-        ".event{fill:none;stroke-width:2.6;stroke-linejoin:round}\n"
-        ".free{fill:none;stroke-width:1}\n"
-        ".implied{opacity:.7}\n"
-        ".added{stroke-dasharray:1.5 3.5}\n"
-        ".hostline{fill:none;stroke-width:2.6;stroke-dasharray:4 3}\n";
-  printTheme("", "#ffffff", "#1f2328", "#6a737d", "#ffffff", "#1f2328",
+  auto printTheme = [&](StringRef paper, StringRef ink, StringRef muted,
+                        StringRef fill, StringRef bar,
+                        ArrayRef<StringLiteral> palette) {
+    rule(".paper", "fill:" + paper);
+    rule("text", "fill:" + ink);
+    rule(".muted", "fill:" + muted);
+    rule(".node", "fill:" + fill);
+    rule(".bar", "fill:" + bar);
+    rule(".onbar", "fill:" + paper);
+    for (StringRef line : {".box", ".call", ".free", ".s-host"})
+      rule(line, "stroke:" + muted);
+    for (StringRef area : {".tip", ".f-host"})
+      rule(area, "fill:" + muted);
+    for (auto [number, color] : llvm::enumerate(palette)) {
+      rule(".s-c" + Twine(number), "stroke:" + color);
+      rule(".f-c" + Twine(number), "fill:" + color);
+    }
+  };
+  os << "<style>\n";
+  rule("text", "font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,"
+               "'DejaVu Sans Mono',monospace");
+  rule(".title", "font-size:17px;font-weight:bold");
+  rule(".small", "font-size:10px");
+  rule(".mid", "text-anchor:middle");
+  rule(".end", "text-anchor:end");
+  rule(".strong", "font-weight:bold");
+  rule(".node", "stroke-width:1.6");
+  rule(".again", "stroke-dasharray:5 2");
+  rule(".lane", "opacity:.07");
+  rule(".box", "fill:none;stroke-width:1.2;opacity:.8");
+  rule(".call", "stroke-width:1.2");
+  rule(".event", "fill:none;stroke-width:2.6;stroke-linejoin:round");
+  rule(".free", "fill:none;stroke-width:1");
+  rule(".implied", "opacity:.7");
+  rule(".added", "stroke-dasharray:1.5 3.5");
+  rule(".hostline", "fill:none;stroke-width:2.6;stroke-dasharray:4 3");
+  printTheme("#ffffff", "#1f2328", "#6a737d", "#ffffff", "#1f2328",
              lightPalette);
   os << "@media (prefers-color-scheme:dark){\n";
-  printTheme("", "#0d1117", "#e6edf3", "#8d96a0", "#161b22", "#e6edf3",
+  printTheme("#0d1117", "#e6edf3", "#8d96a0", "#161b22", "#e6edf3",
              darkPalette);
   os << "}\n</style>\n";
 }
@@ -642,7 +649,7 @@ void Layout::print() {
   int height = bottom + margin;
   target << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << width
          << "\" height=\"" << height << "\" viewBox=\"0 0 " << width << " "
-         << height << "\" role=\"img\">\n<title>"
+         << height << "\" class=\"gpuasync-schedule\" role=\"img\">\n<title>"
          << escape("Schedule of @" + schedule.getName().str())
          << "</title>\n<desc>" << schedule.getSummary() << "</desc>\n";
   printStyle(target);

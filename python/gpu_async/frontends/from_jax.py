@@ -22,6 +22,19 @@ class Jit:
         self._lock = threading.Lock()
 
     def __call__(self, *args):
+        (main, results, types), leaves = self._find(args)
+        made = main(*leaves)
+        made = made if isinstance(made, tuple) else (made,) if types else ()
+        return jax.tree_util.tree_unflatten(
+            results, [array if array.dtype == dtype else array.view(dtype) for array, dtype in zip(made, types)])
+
+    def schedule(self, *args):
+        """What a call with such arguments does on which stream: a Schedule. Compiles as the call would."""
+        (main, _, _), _ = self._find(args)
+        return main.schedule()
+
+    def _find(self, args):
+        """What is compiled for arguments, and their leaves."""
         leaves, tree = jax.tree_util.tree_flatten(args)
         leaves, dtypes = zip(*map(_array, leaves)) if leaves else ((), ())
         key = tree, tuple((leaf.shape, dtype) for leaf, dtype in zip(leaves, dtypes))
@@ -31,11 +44,7 @@ class Jit:
                 compiled = self._compiled.get(key)
                 if compiled is None:
                     compiled = self._compiled[key] = self._compile(*key)
-        main, results, types = compiled
-        made = main(*leaves)
-        made = made if isinstance(made, tuple) else (made,) if types else ()
-        return jax.tree_util.tree_unflatten(
-            results, [array if array.dtype == dtype else array.view(dtype) for array, dtype in zip(made, types)])
+        return compiled, leaves
 
     def _compile(self, tree, types):
         shapes = [jax.ShapeDtypeStruct(*each) for each in types]

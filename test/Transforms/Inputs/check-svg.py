@@ -26,6 +26,9 @@ for element in root.iter():
         assert 0 <= float(element.get("x")) <= width, element.attrib
         print("".join(element.itertext()))
 assert not re.search(r"url\(|@import|http(?!://www\.w3\.org/2000/svg)", text)
+# A page that holds the picture keeps its own style.
+for selector in re.findall(r"^(.*){", root.find(name + "style").text, re.M):
+    assert selector.startswith((".gpuasync-schedule ", "@media ")), selector
 # Boxes of ops do not lie on each other.
 boxes = [tuple(float(e.get(k)) for k in ("x", "y", "width", "height"))
          for e in root.iter(name + "rect") if "node" in e.get("class").split()]

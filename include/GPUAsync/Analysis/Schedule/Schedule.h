@@ -10,6 +10,7 @@
 #define GPUASYNC_ANALYSIS_SCHEDULE_SCHEDULE_H
 
 #include "GPUAsync/IR/GPUAsyncOps.h"
+#include "GPUAsync/Options.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/DenseMap.h"
 
@@ -75,6 +76,8 @@ public:
   /// `12 ops on 3 streams, 4 events, 4 waits, 1 host wait`.
   std::string getSummary() const;
 
+  /// In one of the formats below.
+  void print(raw_ostream &os, ScheduleFormat format) const;
   /// Columns are streams, rows are in program order. `b <- 3` starts after an
   /// event that follows op 3.
   void printText(raw_ostream &os) const;

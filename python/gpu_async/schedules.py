@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Pictures of what a function does on which stream, and what waits for what."""
+
+import os
+
+
+class Schedule:
+    """The schedule of one function: a picture in a notebook, and a text where it is printed.
+
+    `name` is the function's, `text`, `dot` (for graphviz) and `svg` (a document) are the picture; docs/Schedules.md
+    says how to read it. It is a plain value: it keeps nothing of the program, and any thread may use it.
+    """
+
+    __slots__ = ("name", "text", "dot", "svg")
+
+    def __init__(self, name, text, dot, svg):
+        self.name, self.text, self.dot, self.svg = name, text, dot, svg
+
+    def save(self, file):
+        """Writes the picture to a file: as `svg` or `dot` where its name ends so, else as `text`."""
+        ending = os.path.splitext(os.fsdecode(file))[1]
+        with open(file, "w", encoding="utf-8", errors="surrogateescape") as stream:
+            stream.write({".svg": self.svg, ".dot": self.dot}.get(ending, self.text))
+
+    def __str__(self):
+        return self.text
+
+    def __repr__(self):
+        return "<gpu_async.Schedule of %s>" % self.text.partition("\n")[0]
+
+    def _repr_svg_(self):
+        return self.svg
