@@ -41,6 +41,7 @@ struct CValue {
   std::string unsupported;
 
   bool isResult() const { return name[0] == 'r'; }
+  bool isStream() const { return name[0] == 's'; }
   bool isStatic() const {
     return !is_contained(shape, mlir::ShapedType::kDynamic);
   }
@@ -82,6 +83,8 @@ static SmallVector<CValue> describe(const Signature &signature) {
   SmallVector<CValue> values;
   for (auto [i, type] : enumerate(signature.arguments))
     values.push_back(describe(type, "arg" + std::to_string(i)));
+  if (signature.stream)
+    values.push_back(describe(signature.stream, "stream"));
   for (auto [i, type] : enumerate(signature.results))
     values.push_back(describe(type, "result" + std::to_string(i)));
   return values;
@@ -213,6 +216,11 @@ std::string unsupportedInC(const CFunction &function) {
 /// What the comment of a function says of a value.
 static std::string about(const CValue &value) {
   std::string text;
+  if (value.isStream())
+    return "; what the call is ordered into, without waiting: a CUstream or\n"
+           " *     hipStream_t, on cpu what gpuasync_context_stream_native "
+           "gives; null: the\n"
+           " *     device's default stream";
   bool isArray = value.kind != GPUASYNC_C_NUMBER;
   if (value.element.kind == ElementType::Complex)
     text += "; real and imaginary parts";
@@ -354,8 +362,8 @@ Constant *Tables::addFunction(const CFunction &function, StringRef name) {
   SmallVector<ValueType> types;
   for (mlir::Type type : signature.results)
     types.push_back(ValueType::get(type));
-  CallLayout layout = CallLayout::get(signature.arguments.size(), types,
-                                      signature.destinations);
+  size_t count = signature.arguments.size() + (signature.stream ? 1 : 0);
+  CallLayout layout = CallLayout::get(count, types, signature.destinations);
   SmallVector<CValue> values = describe(signature);
   SmallVector<Constant *> arguments, results, rules;
   for (auto [value, place] : zip(values, layout.arguments))

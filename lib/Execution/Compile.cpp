@@ -199,8 +199,10 @@ static Error readSignature(mlir::FunctionOpInterface function,
       });
   std::map<int64_t, unsigned> memory;
   for (auto [i, type] : enumerate(function.getArgumentTypes())) {
-    if (function.getArgAttr(i, mlir::gpuasync::kStreamAttrName))
+    if (function.getArgAttr(i, mlir::gpuasync::kStreamAttrName)) {
+      signature.stream = type;
       continue;
+    }
     mlir::Attribute attribute =
         function.getArgAttr(i, mlir::gpuasync::kResultAttrName);
     if (!attribute) {
@@ -305,6 +307,7 @@ Error Program::findDestinations(Signature &entry) {
                              " has lost arguments or results on the way to "
                              "the stream form");
   entry.destinations = now.destinations;
+  entry.stream = now.stream;
   return Error::success();
 }
 

@@ -95,8 +95,8 @@ public:
   llvm::Error schedule(const CompileOptions &options);
   /// What a function of the stream form does; nothing of a lowered file.
   std::optional<mlir::gpuasync::Schedule> scheduleOf(llvm::StringRef function);
-  /// Sets the destinations of the entry point's results as the function in the
-  /// stream form has them.
+  /// Sets the destinations of the entry point's results, and the stream that it
+  /// takes, as the function in the stream form has them.
   llvm::Error findDestinations(Signature &entry);
   /// From there to LLVM dialect.
   llvm::Error lower(const CompileOptions &options);

@@ -36,6 +36,9 @@ struct Signature {
   /// frees that memory; of tensors that are returned it frees the memory too.
   llvm::SmallVector<int64_t> destinations;
   std::vector<SizeRule> sizeRules;
+  /// Of the compiled function's last argument, the caller's stream; null: it
+  /// takes none.
+  mlir::Type stream;
 };
 
 } // namespace gpuexec

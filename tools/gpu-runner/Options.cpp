@@ -67,6 +67,9 @@ Where and how
                            and results to the device and back, or are called
                            with memory that it reaches; off only with --emit
                            (default: copy)
+  --stream=none|caller     caller: functions take a stream, which they are
+                           ordered into without waiting; only with --emit, with
+                           shared also --place=off (default: none)
   --resident=N,N-M         these arguments, counted from 0, stay on the device
                            between calls, as if they had the attribute
                            gpu_async.resident
@@ -279,6 +282,11 @@ Expected<Options> parseOptions(int argc, char **argv) {
        [&](StringRef value) { return parseEnum("offload", value, o.offload); }},
       {"place", Value::Required,
        [&](StringRef value) { return parseEnum("place", value, o.place); }},
+      {"stream", Value::Required,
+       [&](StringRef value) {
+         o.takeStream = value == "caller";
+         return oneOf("stream", value, {"none", "caller"});
+       }},
       {"resident", Value::Required,
        [&](StringRef value) {
          return parseNumbers("resident", value, o.residents);
@@ -467,6 +475,14 @@ Expected<Options> parseOptions(int argc, char **argv) {
   if (o.emit == Emit::Exe && o.place != PlaceMode::Copy)
     return createStringError("--place=off: not with --emit=exe, whose arrays "
                              "are the host's");
+  if (o.takeStream && (!o.emit || o.emit == Emit::Exe))
+    return createStringError(
+        "--stream=caller: only with --emit=shared, object, "
+        "llvm and mlir; here there is no caller");
+  if (o.takeStream && o.emit == Emit::Shared && o.place != PlaceMode::Off)
+    return createStringError(
+        "--stream=caller: with --emit=shared also --place=off; copies of "
+        "arguments and results would be waited for");
   if (Error error = checkFiles(o))
     return std::move(error);
   if (!haveFile && !o.help && !o.version && !o.listDevices)

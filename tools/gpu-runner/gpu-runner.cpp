@@ -128,6 +128,7 @@ static CompileOptions compileOptions(const Options &options) {
   compile.offload = options.offload;
   compile.place = options.place;
   compile.play = options.play;
+  compile.takeStream = options.takeStream;
   compile.optLevel = options.optLevel;
   compile.subgroupSize = options.subgroupSize;
   compile.check = options.check;
