@@ -3,6 +3,8 @@
 # JAX is not among Debian's packages: pip install jax.
 # REQUIRES: jax
 # RUN: %python %s
+import pathlib
+import re
 import unittest
 import unittest.mock
 
@@ -86,6 +88,21 @@ class Jit(unittest.TestCase):
             with self.assertWarnsRegex(ga.CompileWarning, "^f:1:1: warning: slow$") as caught:
                 g(np.ones(4, "f"))
         self.assertEqual(caught.filename, __file__)
+
+    def test_inside_of_traced_functions(self):
+        g = ga.jit(lambda x: x + x, device="cpu")
+        for transform in jax.jit, jax.vmap, jax.grad:
+            with self.assertRaisesRegex(TypeError, "while JAX traces its caller"):
+                transform(lambda x: g(x))(jnp.float32(1) if transform is jax.grad else jnp.ones(4))
+
+    def test_the_page(self):
+        page = (pathlib.Path(__file__).resolve().parents[2] / "docs/Python.md").read_text()
+        (code,) = re.findall(r"test/Python/jit.py runs it -->\n```python\n(.*?)```", page, re.S)
+        names = {}
+        exec(code, names)
+        np.testing.assert_allclose(names["z"], np.full((8, 3), 5.0))
+        np.testing.assert_allclose(names["g"], jax.grad(names["loss"])(names["w"], names["x"]), rtol=1e-5)
+        self.assertEqual(names["picture"].name, "main")
 
     def test_what_has_no_lowering(self):
         with self.assertRaisesRegex(ValueError, "stablehlo.sort"):

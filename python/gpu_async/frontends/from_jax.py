@@ -58,6 +58,9 @@ class Jit:
 
 def _array(leaf):
     """An array and its type, one that JAX has here: with jax_enable_x64 off it has no f64."""
+    if isinstance(leaf, jax.core.Tracer):
+        raise TypeError("a function of gpu_async.jit is called while JAX traces its caller (jax.jit, grad, vmap), which "
+                        "has no arrays for it; make it of the whole, as gpu_async.jit(jax.grad(f))")
     given = getattr(leaf, "dtype", None)
     if isinstance(leaf, gpu_async.Array):
         given = _numpy_type(given)
