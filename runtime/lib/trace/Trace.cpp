@@ -26,8 +26,8 @@ std::atomic<Trace *> gpuasync::activeTrace{nullptr};
 static constexpr uint32_t hostProcess = 1;
 
 static __thread uint32_t threadId __attribute__((tls_model("initial-exec")));
-/// The session in which the thread got its name.
-static __thread uint64_t threadSession
+/// The recording in which the thread got its name.
+static __thread uint64_t threadRecording
     __attribute__((tls_model("initial-exec")));
 
 static const char *kindName(WorkKind kind) {
@@ -46,6 +46,22 @@ static const char *kindName(WorkKind kind) {
   return "";
 }
 
+static const char *kindName(HostKind kind) {
+  switch (kind) {
+  case HostKind::Function:
+    return "function";
+  case HostKind::Driver:
+    return "driver";
+  case HostKind::Wait:
+    return "wait";
+  case HostKind::Region:
+    return "region";
+  case HostKind::Library:
+    return "library";
+  }
+  return "";
+}
+
 Trace &Trace::get() {
   static Trace *trace = new Trace;
   return *trace;
@@ -58,12 +74,11 @@ Trace &Trace::get() {
 Status Trace::begin(const char *name) {
   uint64_t limit = 256 << 20;
   RETURN_IF_ERROR(sizeSetting("GPU_ASYNC_TRACE_SIZE", 4096, limit));
-  std::lock_guard<std::mutex> lock(mutex);
+  std::unique_lock<std::mutex> lock(mutex);
   open = arrows = 0;
   clockError = 0;
   rows.clear();
   waiting.clear();
-  ++session;
   origin = nowNs();
   Status status = guard([&]() -> Status {
     if (name)
@@ -71,11 +86,25 @@ Status Trace::begin(const char *name) {
     nameProcess(hostProcess, "host");
     return Status();
   });
-  if (status.ok())
-    activeTrace.store(this, std::memory_order_release);
-  else
+  if (!status.ok()) {
     (void)guard([&] { return closeFile(); });
-  return status;
+    return status;
+  }
+  recording = ++recordings;
+  lock.unlock();
+  beginSession();
+  return Status();
+}
+
+void Trace::beginSession() {
+  if (tracing())
+    return;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    ++session;
+  }
+  activeTrace.store(this, std::memory_order_release);
+  listeners.fetch_or(ListenTrace);
 }
 
 void Trace::attach(gpuasync_context &context) {
@@ -86,49 +115,91 @@ void Trace::attach(gpuasync_context &context) {
   slot.use(slot.traced());
 }
 
-Status Trace::start(const char *name) {
-  std::lock_guard<std::mutex> one(control);
-  if (tracing())
-    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                      "there is a trace already; end it first "
-                      "(gpuasync_trace_stop)");
-  RETURN_IF_ERROR(begin(name));
-  Status status = guard([&] {
+bool Trace::isRecording() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return recording;
+}
+
+Status Trace::attachAll() {
+  return guard([&] {
     Process &shared = process();
     std::lock_guard<std::mutex> lock(shared.mutex);
     for (gpuasync_context *context : shared.contexts)
       attach(*context);
     return Status();
   });
+}
+
+Status Trace::start(const char *name) {
+  std::lock_guard<std::mutex> one(control);
+  if (isRecording())
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      "there is a trace already; end it first "
+                      "(gpuasync_trace_stop)");
+  RETURN_IF_ERROR(begin(name));
+  Status status = attachAll();
   if (!status.ok())
     (void)guard([&] { return end(); });
   return status;
 }
 
-/// Reads what the context knows by now, and takes the trace off.
-static void detach(gpuasync_context &context) noexcept {
+Status Trace::stop() {
+  std::lock_guard<std::mutex> one(control);
+  if (!isRecording())
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      "there is no trace; begin one first "
+                      "(gpuasync_trace_start)");
+  return end();
+}
+
+Status Trace::subscribe(gpuasync_trace_callback callback, void *user) {
+  std::lock_guard<std::mutex> one(control);
+  if (subscriber.present())
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      "there is a callback already; take it off first "
+                      "(gpuasync_trace_unsubscribe)");
+  subscriber.set(callback, user);
+  beginSession();
+  Status status = attachAll();
+  if (!status.ok())
+    (void)endSubscription();
+  return status;
+}
+
+Status Trace::unsubscribe() {
+  std::lock_guard<std::mutex> one(control);
+  if (!subscriber.present())
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      "there is no callback; set one first "
+                      "(gpuasync_trace_subscribe)");
+  return endSubscription();
+}
+
+Status Trace::endSubscription() {
+  readTimes(/*last=*/!isRecording());
+  return subscriber.clear();
+}
+
+/// Reads what the context knows by now; `last`: and takes the trace off.
+static void readTimes(gpuasync_context &context, bool last) noexcept {
   auto *traced = static_cast<TracedDriver *>(context.driver.traced());
   Visit visit(context);
   if (!visit.open())
     return; // closing finishes it
   Status status = guard([&]() -> Status {
     CurrentContext current(context);
-    if (current.status.ok())
-      traced->finish(context.lost.load());
+    if (current.status.ok()) {
+      traced->readTimes(context.lost.load());
+      if (last)
+        traced->finish();
+    }
     return std::move(current.status);
   });
+  if (!last)
+    return;
   if (!status.ok())
-    traced->finish(/*lost=*/true);
+    traced->finish();
   context.driver.use(context.driver.own());
-}
-
-Status Trace::stop() {
-  std::lock_guard<std::mutex> one(control);
-  if (!tracing())
-    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                      "there is no trace; begin one first "
-                      "(gpuasync_trace_start)");
-  return end();
 }
 
 /// The context with the least number beyond `id` that is traced, with a part;
@@ -146,25 +217,36 @@ static gpuasync_context *tracedBehind(uint64_t id) noexcept {
   return found;
 }
 
-Status Trace::end() {
-  {
+void Trace::readTimes(bool last) {
+  if (last) {
     // No context gets one from here on.
     std::lock_guard<std::mutex> lock(process().mutex);
+    listeners.fetch_and(~uint32_t(ListenTrace));
     activeTrace.store(nullptr, std::memory_order_release);
   }
   uint64_t id = 0;
   while (gpuasync_context *context = tracedBehind(id)) {
     id = context->id;
-    detach(*context);
+    ::readTimes(*context, last);
     context->releasePart();
   }
+}
+
+Status Trace::end() {
+  readTimes(/*last=*/!subscriber.present());
   std::lock_guard<std::mutex> lock(mutex);
   return closeFile();
 }
 
+void Trace::forget() noexcept {
+  subscriber.drop();
+  listeners.store(0);
+  activeTrace.store(nullptr);
+}
+
 void Trace::finish() noexcept {
   (void)guard([&] {
-    activeTrace.store(nullptr, std::memory_order_release);
+    forget();
     std::lock_guard<std::mutex> lock(mutex);
     return closeFile();
   });
@@ -181,6 +263,7 @@ Trace::OtherData Trace::otherData() const {
 
 Status Trace::closeFile() {
   waiting.clear();
+  recording = 0;
   return file.isOpen() ? file.close(otherData().text) : Status();
 }
 
@@ -192,11 +275,11 @@ const std::string *Trace::intern(const std::string &text) {
   return &*texts.insert(text).first;
 }
 
-const std::string *Trace::placeOf(const char *sourceFile, uint32_t line,
-                                  uint32_t column) {
-  std::string text = sourceFile;
+const std::string *Trace::placeOf(const Place &place) {
+  std::string text = place.file;
   if (!text.empty())
-    text += ":" + std::to_string(line) + ":" + std::to_string(column);
+    text +=
+        ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
   return intern(text);
 }
 
@@ -256,35 +339,42 @@ static std::string endOf(std::string event) {
   return event + "}}";
 }
 
-void Trace::host(const char *category, const char *name,
-                 const gpuasync_site *site, int64_t from,
-                 const char *details) noexcept {
-  if (site)
-    host(category, name, gpuasync_site_file(site), site->line, site->column,
-         from, details);
-  else
-    host(category, name, "", 0, 0, from, details);
+uint32_t Trace::threadNumber() noexcept {
+  if (!threadId)
+    threadId = uint32_t(syscall(SYS_gettid));
+  return threadId;
 }
 
-void Trace::host(const char *category, const char *name, const char *sourceFile,
-                 uint32_t line, uint32_t column, int64_t from,
-                 const char *details) noexcept {
-  const int64_t to = nowNs();
+void Trace::host(HostKind kind, const char *name, const Place &place,
+                 int64_t from, int64_t to, const char *played) noexcept {
+  host(kindName(kind), name, place, from, to, played);
+}
+
+void Trace::own(const char *name, int64_t from, int64_t to) noexcept {
+  host("trace", name, Place(nullptr), from, to, "");
+}
+
+void Trace::host(const char *category, const char *name, const Place &place,
+                 int64_t from, int64_t to, const char *played) noexcept {
   try {
     std::lock_guard<std::mutex> lock(mutex);
     if (!file.isOpen() || from < origin)
       return;
-    if (threadSession != session) {
-      threadSession = session;
-      threadId = uint32_t(syscall(SYS_gettid));
+    const uint32_t thread = threadNumber();
+    if (threadRecording != recording) {
+      threadRecording = recording;
       char text[64] = "";
       (void)pthread_getname_np(pthread_self(), text, sizeof(text));
-      nameTrack(hostProcess, threadId, text);
+      nameTrack(hostProcess, thread, text);
     }
-    std::string event = slice(hostProcess, threadId, category, name,
-                              from - origin, to - origin);
-    appendPlace(event, *placeOf(sourceFile, line, column));
-    append(endOf(event + details));
+    std::string event =
+        slice(hostProcess, thread, category, name, from - origin, to - origin);
+    appendPlace(event, *placeOf(place));
+    if (*played) {
+      event += "\"played\":";
+      appendQuoted(event, played);
+    }
+    append(endOf(event));
   } catch (const std::bad_alloc &) {
   }
 }
@@ -292,14 +382,17 @@ void Trace::host(const char *category, const char *name, const char *sourceFile,
 std::shared_ptr<Span> Trace::makeSpan(const Work &work) {
   auto span = std::make_shared<Span>();
   span->session = session;
+  span->recording = recording;
+  span->record = subscriber.newId();
   span->kind = work.kind;
   span->name = intern(work.name);
-  if (const gpuasync_site *site = work.site) {
-    span->place = placeOf(gpuasync_site_file(site), site->line, site->column);
-    span->id = site->id;
-  } else {
-    span->place = placeOf("", 0, 0);
-  }
+  const Place place(work.site);
+  span->place = placeOf(place);
+  span->file = intern(place.file);
+  span->line = place.line;
+  span->column = place.column;
+  if (work.site)
+    span->id = work.site->id;
   span->bytes = work.bytes;
   if (work.block) {
     memcpy(span->grid, work.block->grid, sizeof(span->grid));
@@ -317,11 +410,12 @@ void Trace::settle(const std::shared_ptr<Span> &span) {
     span->after.clear();
     return;
   }
-  --open;
   const DeviceTiming &timing = span->timing;
   const bool ran = timing.known.load(std::memory_order_acquire) && timing.end;
   span->state = ran ? Span::State::Known : Span::State::Lost;
-  if (!ran) {
+  const bool recorded = recording && span->recording == recording;
+  open -= recorded;
+  if (!ran || !recorded) {
     span->after.clear();
     return;
   }
@@ -341,8 +435,35 @@ void Trace::settle(const std::shared_ptr<Span> &span) {
   }
   writeSpan(*span);
   for (std::shared_ptr<Span> &from : span->after)
-    waiting.push_back({std::move(from), span});
+    if (from->recording == recording)
+      waiting.push_back({std::move(from), span});
   span->after.clear();
+}
+
+void Trace::tell(const Span &span, const char *device) noexcept {
+  if (!span.record || span.state != Span::State::Known)
+    return;
+  gpuasync_trace_record record = {};
+  record.structSize = sizeof(record);
+  record.phase = GPUASYNC_TRACE_RAN;
+  record.kind = GPUASYNC_TRACE_KERNEL + uint32_t(span.kind);
+  record.id = span.record;
+  record.cause = span.cause;
+  record.name = span.name->c_str();
+  record.file = span.file->c_str();
+  record.line = span.line;
+  record.column = span.column;
+  record.schedule = span.id;
+  record.beginNs = span.timing.begin;
+  record.endNs = span.timing.end;
+  record.played = "";
+  record.device = device;
+  record.stream = span.track;
+  record.launches = span.launches;
+  record.bytes = span.bytes;
+  memcpy(record.grid, span.grid, sizeof(record.grid));
+  memcpy(record.block, span.block, sizeof(record.block));
+  subscriber.tell(record);
 }
 
 void Trace::writeSpan(const Span &span) {
@@ -479,6 +600,20 @@ gpuasync_status *gpuasync_trace_start(const char *file) noexcept {
 
 gpuasync_status *gpuasync_trace_stop(void) noexcept {
   return entry([&]() -> Status { return Trace::get().stop(); });
+}
+
+gpuasync_status *gpuasync_trace_subscribe(gpuasync_trace_callback callback,
+                                          void *user) noexcept {
+  return entry([&]() -> Status {
+    if (!callback)
+      return nullArgument("gpuasync_trace_subscribe");
+    RETURN_IF_ERROR(copyStatus(process().settings));
+    return Trace::get().subscribe(callback, user);
+  });
+}
+
+gpuasync_status *gpuasync_trace_unsubscribe(void) noexcept {
+  return entry([&]() -> Status { return Trace::get().unsubscribe(); });
 }
 
 uint64_t gpuasync_profile_list(gpuasync_profile_visitor visitor,

@@ -3,12 +3,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What the host did goes to the file at once; what the device did, when its
-// times are known. Both also go into the profile.
+// times are known, and into the profile. An embedder's callback gets both too,
+// with or without a file.
 //===----------------------------------------------------------------------===//
 //
 // One lock guards a trace and what the TracedDrivers have noted; it is taken
-// after all others, and not held over a call of a driver. Writing to the file
-// is done under it.
+// after all others, and not held over a call of a driver or of the callback.
+// Writing to the file is done under it.
+//
+// A session lasts while anybody listens, and in it TracedDrivers are around the
+// drivers; a recording is from gpuasync_trace_start to _stop.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +22,8 @@
 #include "core/process/Clock.h"
 #include "drivers/Driver.h"
 #include "gpuasync/Trace.h"
+#include "trace/HostSpan.h"
+#include "trace/Subscriber.h"
 #include "trace/TraceFile.h"
 
 #include <atomic>
@@ -36,7 +42,7 @@ namespace gpuasync {
 class Trace;
 class TracedDriver;
 
-/// The one that is being taken; null: none.
+/// The one that somebody listens to; null: nobody does.
 extern std::atomic<Trace *> activeTrace;
 inline Trace *tracing() { return activeTrace.load(std::memory_order_acquire); }
 
@@ -55,10 +61,14 @@ struct Work {
 /// One piece of work as the trace keeps it: names and places belong to the
 /// trace, since a program may go before its times are known.
 struct Span {
-  uint64_t session = 0; ///< Trace::session when it was put on the stream
+  /// Trace::session and ::recording when it was put on the stream.
+  uint64_t session = 0, recording = 0;
+  uint64_t record = 0; ///< the id of the callback's; 0: nobody gets it
+  uint64_t cause = 0;  ///< of the record in which it was put on the stream
   uint32_t process = 0, track = 0;
   WorkKind kind = WorkKind::Copy;
-  const std::string *name = nullptr, *place = nullptr;
+  const std::string *name = nullptr, *place = nullptr, *file = nullptr;
+  uint32_t line = 0, column = 0;
   uint32_t id = UINT32_MAX; ///< of the schedule
   uint64_t bytes = 0;
   int64_t grid[3] = {}, block[3] = {};
@@ -79,21 +89,28 @@ public:
   Status stop();
   /// The same as start where no context can be open.
   Status begin(const char *file);
+  /// gpuasync_trace_subscribe and _unsubscribe.
+  Status subscribe(gpuasync_trace_callback callback, void *user);
+  Status unsubscribe();
   /// The process ends, perhaps while others are at work: completes the file
   /// with what is known.
   void finish() noexcept;
+  /// The process was forked: the file and the callback are the parent's.
+  void forget() noexcept;
 
   /// Puts a TracedDriver around the context's driver. Process::mutex held.
   void attach(gpuasync_context &context);
 
-  /// What the calling thread did from `from` until now. `details`: further
-  /// members of the event's arguments, as JSON.
-  void host(const char *category, const char *name, const gpuasync_site *site,
-            int64_t from, const char *details = "") noexcept;
-  void host(const char *category, const char *name, const char *sourceFile,
-            uint32_t line, uint32_t column, int64_t from,
-            const char *details = "") noexcept;
+  /// What the calling thread did, for the file. `played`: how, of a region.
+  void host(HostKind kind, const char *name, const Place &place, int64_t from,
+            int64_t to, const char *played = "") noexcept;
+  /// The same of the trace's own work.
+  void own(const char *name, int64_t from, int64_t to) noexcept;
+  /// The system's number of the calling thread.
+  static uint32_t threadNumber() noexcept;
   uint64_t profile(gpuasync_profile_visitor visitor, void *user);
+
+  Subscriber subscriber;
 
 private:
   friend class TracedDriver;
@@ -104,12 +121,23 @@ private:
   };
   using RowKey = std::tuple<WorkKind, const std::string *, const std::string *>;
 
-  Status end(); ///< `control` held
+  //===--- `control` held, or no context is open
+  bool isRecording();
+  void beginSession();
+  Status attachAll();
+  /// Reads what is known by now; `last`: nobody listens any more.
+  void readTimes(bool last);
+  Status end();
+  Status endSubscription();
+
+  /// To the callback, once its times are known; no lock held.
+  void tell(const Span &span, const char *device) noexcept;
 
   //===--- `mutex` held
   const std::string *intern(const std::string &text);
-  const std::string *placeOf(const char *sourceFile, uint32_t line,
-                             uint32_t column);
+  const std::string *placeOf(const Place &place);
+  void host(const char *category, const char *name, const Place &place,
+            int64_t from, int64_t to, const char *played) noexcept;
   std::shared_ptr<Span> makeSpan(const Work &work);
   void settle(const std::shared_ptr<Span> &span);
   void writeSpan(const Span &span);
@@ -128,6 +156,8 @@ private:
   std::mutex control; ///< one start or stop at a time; before all other locks
   std::mutex mutex;
   uint64_t session = 0;
+  uint64_t recording = 0; ///< 0: none
+  uint64_t recordings = 0;
   TraceFile file;
   int64_t origin = 0; ///< of the file's times
   uint64_t arrows = 0, open = 0;
@@ -138,25 +168,6 @@ private:
   std::unordered_set<std::string> texts;
   std::map<RowKey, Row> rows;
   std::vector<std::pair<std::shared_ptr<Span>, std::shared_ptr<Span>>> waiting;
-};
-
-/// What the calling thread does while one lives, if there is a trace.
-class HostSpan {
-public:
-  HostSpan(const char *category, const char *name, const gpuasync_site *site)
-      : category(category), name(name), site(site),
-        from(__builtin_expect(tracing() != nullptr, 0) ? nowNs() : 0) {}
-  HostSpan(const HostSpan &) = delete;
-  ~HostSpan() {
-    if (__builtin_expect(from != 0, 0))
-      if (Trace *trace = tracing())
-        trace->host(category, name, site, from);
-  }
-
-private:
-  const char *category, *name;
-  const gpuasync_site *site;
-  int64_t from;
 };
 
 /// The host itself made a copy that the program has put on the stream.

@@ -36,16 +36,9 @@ private:
 };
 
 /// One call of the driver, as the host saw it.
-struct HostCall {
-  HostCall(const char *name, const gpuasync_site *site = nullptr)
-      : name(name), site(site), from(tracing() ? nowNs() : 0) {}
-  ~HostCall() {
-    if (Trace *trace = from ? tracing() : nullptr)
-      trace->host("driver", name, site, from);
-  }
-  const char *name;
-  const gpuasync_site *site;
-  int64_t from;
+struct HostCall : HostScope {
+  explicit HostCall(const char *name, const gpuasync_site *site = nullptr)
+      : HostScope(HostKind::Driver, name, site) {}
 };
 
 } // namespace
@@ -75,23 +68,34 @@ void TracedDriver::startSession() {
       giveUp(span);
   tracks.clear();
   openCount = 0;
-  trace.nameProcess(process, device.c_str());
+}
+
+void TracedDriver::nameOnce(uint32_t track) {
+  if (!trace.recording)
+    return;
+  if (namedIn.size() <= track)
+    namedIn.resize(track + 1);
+  if (namedIn[track] == trace.recording)
+    return;
+  namedIn[track] = trace.recording;
+  if (!track)
+    return trace.nameProcess(process, device.c_str());
+  std::string name = "stream " + std::to_string(track);
+  trace.nameTrack(process, track, name.c_str());
 }
 
 TracedDriver::Track &TracedDriver::trackOf(NativeStream stream) {
   startSession();
   auto [found, isNew] = tracks.try_emplace(stream);
   Track &track = found->second;
-  if (!isNew)
-    return track;
-  if (freeTracks.empty()) {
+  if (isNew && freeTracks.empty()) {
     track.number = ++trackCount;
-    std::string name = "stream " + std::to_string(track.number);
-    trace.nameTrack(process, track.number, name.c_str());
-  } else {
+  } else if (isNew) {
     track.number = freeTracks.back();
     freeTracks.pop_back();
   }
+  nameOnce(0);
+  nameOnce(track.number);
   return track;
 }
 
@@ -103,7 +107,7 @@ void TracedDriver::add(Track &track, const SpanRef &span) {
       span->after.push_back(std::move(source));
   track.waits.clear();
   track.last = span;
-  ++trace.open;
+  trace.open += span->recording && span->recording == trace.recording;
 }
 
 TracedDriver::SpanRef TracedDriver::begin(NativeStream stream,
@@ -124,6 +128,7 @@ TracedDriver::SpanRef TracedDriver::begin(NativeStream stream,
         trace.file.drop();
         return Status();
       }
+      nameOnce(0);
       span = trace.makeSpan(work);
     }
     Status status = inner.beginTiming(stream, span->timing);
@@ -165,13 +170,17 @@ void TracedDriver::end(NativeStream stream, const SpanRef &span,
 void TracedDriver::addDone(NativeStream stream, const Work &work,
                            int64_t from) {
   const int64_t to = nowNs();
-  std::lock_guard<std::mutex> lock(trace.mutex);
-  SpanRef span = trace.makeSpan(work);
-  span->timing.begin = from;
-  span->timing.end = to;
-  span->timing.known.store(true);
-  add(trackOf(stream), span);
-  trace.settle(span);
+  SpanRef span;
+  {
+    std::lock_guard<std::mutex> lock(trace.mutex);
+    span = trace.makeSpan(work);
+    span->timing.begin = from;
+    span->timing.end = to;
+    span->timing.known.store(true);
+    add(trackOf(stream), span);
+    trace.settle(span);
+  }
+  trace.tell(*span, device.c_str());
 }
 
 void TracedDriver::giveUp(const SpanRef &span) noexcept {
@@ -189,8 +198,11 @@ void TracedDriver::giveUp(const SpanRef &span) noexcept {
 
 void TracedDriver::harvest() noexcept {
   std::unique_lock<std::mutex> only(harvesting, std::try_to_lock);
-  if (!only)
-    return;
+  if (only)
+    harvestAll();
+}
+
+void TracedDriver::harvestAll() noexcept {
   Uncounted uncounted;
   const int64_t from = nowNs();
   bool any = false, more = true;
@@ -203,7 +215,7 @@ void TracedDriver::harvest() noexcept {
   }
   // Not the program's time, so that a reader can tell.
   if (any && isVendors)
-    trace.host("trace", "read times", nullptr, from);
+    trace.own("read times", from, nowNs());
 }
 
 bool TracedDriver::harvestSome(bool &any) {
@@ -233,7 +245,8 @@ bool TracedDriver::harvestSome(bool &any) {
     spans.resize(count);
   }
   const int64_t error = inner.timingError();
-  std::lock_guard<std::mutex> lock(trace.mutex);
+  std::vector<SpanRef> settled;
+  std::unique_lock<std::mutex> lock(trace.mutex);
   if (session != trace.session)
     return false;
   trace.clockError = std::max(trace.clockError, error);
@@ -247,15 +260,24 @@ bool TracedDriver::harvestSome(bool &any) {
       --openCount;
       any = true;
       trace.settle(span);
+      if (span->record)
+        settled.push_back(span);
     }
   }
   trace.writeArrows();
+  lock.unlock();
+  for (SpanRef &span : settled)
+    trace.tell(*span, device.c_str());
   return more;
 }
 
-void TracedDriver::finish(bool lost) noexcept {
+void TracedDriver::readTimes(bool lost) noexcept {
+  std::lock_guard<std::mutex> only(harvesting);
   if (!lost)
-    harvest();
+    harvestAll();
+}
+
+void TracedDriver::finish() noexcept {
   std::lock_guard<std::mutex> only(harvesting);
   std::lock_guard<std::mutex> lock(trace.mutex);
   for (auto &[stream, track] : tracks)
@@ -291,6 +313,8 @@ Status TracedDriver::put(NativeStream stream, const char *name,
   }
   {
     HostCall call(name, work.site);
+    if (span)
+      span->cause = lastRecordOfThread();
     status = guard(start);
   }
   end(stream, span, status);
@@ -543,7 +567,8 @@ void TracedDriver::restore(SavedContext &saved) noexcept {
 }
 
 uint64_t TracedDriver::close(bool lost) noexcept {
-  finish(lost);
+  readTimes(lost);
+  finish();
   return inner.close(lost);
 }
 
@@ -635,6 +660,8 @@ void TracedDriver::beginLibrary(NativeStream stream,
   work.name = "call";
   work.site = site;
   SpanRef span = begin(stream, work);
+  if (span)
+    span->cause = lastRecordOfThread(); // the call's
   std::lock_guard<std::mutex> lock(trace.mutex);
   (void)guard([&] {
     libraries[stream] = span;

@@ -24,9 +24,11 @@ public:
         isVendors(capabilities & CapVendorStreams), process(process) {}
   ~TracedDriver() override;
 
-  /// The trace ends: reads what is known and gives up the rest. The context is
-  /// current unless it is lost.
-  void finish(bool lost) noexcept;
+  /// Reads all times that are known by now, unless the device is lost. The
+  /// context is current unless it is lost.
+  void readTimes(bool lost) noexcept;
+  /// The session ends: gives up what is not known.
+  void finish() noexcept;
   /// The host has done some work itself, from `from` until now.
   void addDone(NativeStream stream, const Work &work, int64_t from);
 
@@ -147,10 +149,15 @@ private:
   /// Trace::mutex held.
   Track &trackOf(NativeStream stream);
   void startSession();
-  /// Writes what is known by now.
+  /// Tells what is known by now, unless another thread is at it.
   void harvest() noexcept;
+  /// `harvesting` held.
+  void harvestAll() noexcept;
   /// A part of it; true if there may be more that is known. `any`: there was.
   bool harvestSome(bool &any);
+  /// Names the process or a track in the file, once a recording; Trace::mutex
+  /// held.
+  void nameOnce(uint32_t track);
   /// Nobody will ask for its times; Trace::mutex held.
   void giveUp(const SpanRef &span) noexcept;
   const char *copyName(const void *destination, const void *source);
@@ -161,7 +168,7 @@ private:
   const std::string device;
   const bool isVendors; ///< calls need the context to be current
   const uint32_t process;
-  std::mutex harvesting; ///< before Trace::mutex
+  std::mutex harvesting; ///< before Trace::mutex; held over the callback
 
   //===--- Guarded by Trace::mutex
   uint64_t session = 0;
@@ -169,6 +176,8 @@ private:
   uint64_t openCount = 0;
   std::map<NativeStream, Track> tracks;
   std::vector<uint32_t> freeTracks;
+  /// The recording in which a track got its name; 0 is the process.
+  std::vector<uint64_t> namedIn;
   std::map<NativeEvent, Sources> events;
   std::map<NativeStream, SpanRef> libraries; ///< whose functions are called
   std::map<NativeGraph, Graph> graphs;

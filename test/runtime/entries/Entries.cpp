@@ -443,6 +443,14 @@ void addEntriesOfPrograms(Table &table) {
   add("gpuasync_trace_stop", refuses, [](World &) {
     return except({GPUASYNC_INVALID_ARGUMENT}, gpuasync_trace_stop());
   });
+  add("gpuasync_trace_subscribe", refuses, [](World &) {
+    return except({GPUASYNC_INVALID_ARGUMENT},
+                  gpuasync_trace_subscribe(
+                      [](void *, const gpuasync_trace_record *) {}, nullptr));
+  });
+  add("gpuasync_trace_unsubscribe", refuses, [](World &) {
+    return except({GPUASYNC_INVALID_ARGUMENT}, gpuasync_trace_unsubscribe());
+  });
   add("gpuasync_profile_list", silent, [](World &) {
     gpuasync_profile_list(nullptr, nullptr);
     return Status();

@@ -185,6 +185,10 @@ std::vector<NullCall> makeCalls() {
   ENTRY(gpuasync_trace_start, "m", nullptr);
   ENTRY(gpuasync_trace_stop, "");
   ENTRY(
+      gpuasync_trace_subscribe, "rm",
+      [](void *, const gpuasync_trace_record *) {}, &w);
+  ENTRY(gpuasync_trace_unsubscribe, "");
+  ENTRY(
       gpuasync_profile_list, "mm", [](void *, const gpuasync_profile_row *) {},
       &w);
 

@@ -87,20 +87,32 @@ void gpuasync_test::forkAndJoin(Life &life) {
   forkAndJoinTwice(life);
 }
 
-/// The same while there is a trace. What only that meets is no error of the
-/// program.
+/// The same while there are a trace and a callback. What only they meet is no
+/// error of the program.
 void gpuasync_test::traced(Life &life) {
   life.allowTiming();
   life.openContext();
   life.arm();
-  bool begun = false;
+  bool begun = false, heard = false;
   const std::string file = life.folder + ".json";
   {
     Entry inside(life);
     begun = Status(gpuasync_trace_start(file.c_str())).ok();
   }
   life.expectUnlessFired(begun, "the begin of a trace");
+  {
+    Entry inside(life);
+    heard = Status(gpuasync_trace_subscribe(
+                       [](void *, const gpuasync_trace_record *) {}, nullptr))
+                .ok();
+  }
+  life.expectUnlessFired(heard, "a callback");
   forkAndJoinTwice(life);
+  if (heard) {
+    Entry inside(life);
+    heard = !Status(gpuasync_trace_unsubscribe()).ok();
+  }
+  life.expectUnlessFired(!heard, "the end of a callback");
   if (begun) {
     Entry inside(life);
     begun = !Status(gpuasync_trace_stop()).ok();

@@ -8,7 +8,6 @@
 
 #include "core/abi/Entry.h"
 #include "core/abi/Frame.h"
-#include "trace/Trace.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -49,7 +48,7 @@ const gpuasync_call *gpuasync_call_begin(gpuasync_frame *memory,
     return nullptr;
   const gpuasync_context &context = *frame->context;
   frame->called.on = stream->native;
-  frame->called.from = tracing() ? nowNs() : 0;
+  frame->called.span.begin(HostKind::Library, "call", frame->siteAt(siteIndex));
   frame->driver->beginLibrary(stream->native, frame->siteAt(siteIndex));
   frame->driver->suspend();
   gpuasync_call &call = frame->called.call;
@@ -66,12 +65,10 @@ void gpuasync_call_end(gpuasync_frame *memory, int32_t result,
   Frame *frame = Frame::of(memory);
   char *report = frame->called.report;
   frame->called.report = nullptr;
+  frame->called.span.end(HostKind::Library, "call", frame->siteAt(siteIndex));
   if (frame->usable()) {
     frame->run(nullptr, [&] { return frame->driver->resume(); });
     frame->driver->endLibrary(frame->called.on);
-    if (Trace *trace = frame->called.from ? tracing() : nullptr)
-      trace->host("library", "call", frame->siteAt(siteIndex),
-                  frame->called.from);
     if (result)
       frame->fail(makeStatus(GPUASYNC_DRIVER_ERROR,
                              "the library's function returned %d%s%s", result,

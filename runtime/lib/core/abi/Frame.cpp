@@ -370,13 +370,14 @@ static void leave(Frame &frame) {
     frame.thread->innermost = frame.outer;
 }
 
-static void traceFrame(const Frame &frame) {
-  Trace *trace = tracing();
-  if (!trace || !frame.function)
-    return;
-  const gpuasync_function &function = *frame.function;
-  trace->host("function", function.name, function.file, function.line,
-              function.column, frame.tracedFrom);
+/// Ends what is heard of the frame, from within: an error may have kept the
+/// others from their ends.
+static void endSpans(Frame &frame) {
+  const gpuasync_site *const nowhere = nullptr;
+  frame.called.span.end(HostKind::Library, "call", nowhere);
+  frame.regionSpan.end(HostKind::Region, "region", nowhere);
+  if (frame.function)
+    frame.span.end(HostKind::Function, frame.function->name, *frame.function);
 }
 
 extern "C" {
@@ -385,8 +386,13 @@ int32_t gpuasync_frame_enter(gpuasync_frame *memory,
                              const gpuasync_function *function) noexcept {
   Frame *frame = new (memory) Frame;
   frame->function = function;
-  if (__builtin_expect(tracing() != nullptr, 0))
-    frame->tracedFrom = nowNs();
+  if (anyoneListens() && function) {
+    if (insideCallback) {
+      frame->fail(checkRefusal(), nullptr);
+      return 1;
+    }
+    frame->span.begin(HostKind::Function, function->name, *function);
+  }
   Status status = __builtin_expect(!function, 0)
                       ? nullArgument("gpuasync_frame_enter")
                       : guard([&] { return enter(*frame, *function); });
@@ -404,8 +410,7 @@ gpuasync_status *gpuasync_frame_leave(gpuasync_frame *memory) noexcept {
   if (!(refusal.load(std::memory_order_relaxed) &
         (RefuseForked | RefuseExiting))) {
     leave(*frame);
-    if (__builtin_expect(frame->tracedFrom != 0, 0))
-      traceFrame(*frame);
+    endSpans(*frame);
   } else if (!frame->left && frame->thread) {
     // Its memory is the caller's again: the thread's next frame must not look.
     frame->left = true;

@@ -13,6 +13,7 @@
 #include "core/context/ContextImpl.h"
 #include "core/region/Awaited.h"
 #include "core/region/Choice.h"
+#include "trace/HostSpan.h"
 
 namespace gpuasync {
 
@@ -51,8 +52,7 @@ struct Frame {
   Capture *capture = nullptr;    ///< of the caller's stream, if it is captured
   Recorder *region = nullptr;    ///< that the frame is in, if it is recorded
   uint32_t regionDepth = 0;
-  /// When they began, if there was a trace; else 0.
-  int64_t tracedFrom = 0, regionFrom = 0;
+  HostSpan span, regionSpan; ///< the frame, and the region that it is in
   /// A pass through a region of which the time is taken, from its begin to the
   /// host wait that follows.
   struct Timed {
@@ -75,7 +75,7 @@ struct Frame {
     gpuasync_call call;
     char *report = nullptr; ///< malloc; what the library said
     NativeStream on = nullptr;
-    int64_t from = 0; ///< when it began, of a trace
+    HostSpan span;
   };
   Called called;
   void noteFree(Stream &stream, const gpuasync_site *site) {

@@ -6,9 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/region/Recorder.h"
-#include "trace/Trace.h"
-
-#include <stdio.h>
 
 using namespace gpuasync;
 
@@ -41,15 +38,6 @@ static Way endRegion(Frame &frame, const gpuasync_site *site) {
   return way;
 }
 
-static void traceRegion(Frame &frame, const gpuasync_site *site, Way way) {
-  if (Trace *trace = tracing()) {
-    char details[40];
-    snprintf(details, sizeof(details), "\"played\":\"%s\"", nameOf(way));
-    trace->host("region", "region", site, frame.regionFrom, details);
-  }
-  frame.regionFrom = 0;
-}
-
 extern "C" {
 
 void gpuasync_region_begin(gpuasync_frame *memory,
@@ -58,8 +46,7 @@ void gpuasync_region_begin(gpuasync_frame *memory,
   const gpuasync_site *site = frame->siteAt(siteIndex);
   if (!frame->usable() || frame->regionDepth++)
     return;
-  if (__builtin_expect(tracing() != nullptr, 0))
-    frame->regionFrom = nowNs();
+  frame->regionSpan.begin(HostKind::Region, "region", site);
   if (!isRecorded(*frame))
     return;
   frame->run(site, [&]() -> Status {
@@ -82,7 +69,6 @@ void gpuasync_region_end(gpuasync_frame *memory, uint32_t siteIndex) noexcept {
   if (--frame->regionDepth)
     return;
   const Way way = endRegion(*frame, site);
-  if (__builtin_expect(frame->regionFrom != 0, 0))
-    traceRegion(*frame, site, way);
+  frame->regionSpan.end(HostKind::Region, "region", site, nameOf(way));
 }
 }

@@ -9,7 +9,6 @@
 #include "core/context/Capture.h"
 #include "core/region/Recorder.h"
 #include "gpuasync/Context.h"
-#include "trace/Trace.h"
 
 using namespace gpuasync;
 
@@ -95,7 +94,7 @@ static int32_t waitInFrame(Frame *frame, const gpuasync_site *site, Wait wait) {
     if (frame->region)
       RETURN_IF_ERROR(frame->region->play());
     frame->slot->counters.hostWaits.add(1);
-    const HostSpan span("wait", "host wait", site);
+    const HostScope span(HostKind::Wait, "host wait", site);
     RETURN_IF_ERROR(wait());
     RETURN_IF_ERROR(frame->context->staging.finish(frame->downloads));
     if (__builtin_expect(frame->timed.choice != nullptr, 0))
@@ -118,7 +117,7 @@ static Status waitForToken(gpuasync_event *handle) {
   if (!current.status.ok())
     return std::move(current.status);
   threadState().slotFor(&context)->counters.hostWaits.add(1);
-  const HostSpan span("wait", "wait for a token", nullptr);
+  const HostScope span(HostKind::Wait, "wait for a token", nullptr);
   const Deadline deadline = callDeadline();
   bool done = false;
   Status status = context.waitNativeEvent(event->native, deadline, done);

@@ -184,7 +184,7 @@ gpuasync_status *gpuasync_context_close(gpuasync_context *context) noexcept {
   if (!context)
     return nullArgument("gpuasync_context_close").release();
   // After the shutdown too: it is closed then.
-  if (refusal.load() & (RefuseForked | RefuseExiting))
+  if ((refusal.load() & (RefuseForked | RefuseExiting)) || insideCallback)
     return checkRefusal().release();
   return guard([&] { return context->close(); }).release();
 }

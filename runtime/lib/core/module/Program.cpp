@@ -502,7 +502,7 @@ gpuasync_program_release(const gpuasync_program *program) noexcept {
   // nothing can be waited for.
   if (!program || (refused & RefuseForked))
     return nullptr;
-  if (refused & RefuseExiting)
+  if ((refused & RefuseExiting) || insideCallback)
     return checkRefusal().release();
   return guard([&] { return releaseProgram(*program); }).release();
 }

@@ -9,6 +9,7 @@
 #include "core/context/ContextImpl.h"
 #include "core/process/Settings.h"
 #include "gpuasync/Context.h"
+#include "trace/Ranges.h"
 #include "trace/Trace.h"
 
 #include <algorithm>
@@ -22,6 +23,7 @@ using namespace gpuasync;
 
 __thread uint64_t gpuasync::driverCallCount;
 __thread ThreadState *gpuasync::currentThread;
+__thread bool gpuasync::insideCallback;
 __thread SavedContext *gpuasync::innermostContext;
 std::atomic<uint32_t> gpuasync::refusal{0};
 
@@ -31,13 +33,16 @@ static __thread bool runsExit __attribute__((tls_model("initial-exec")));
 
 static void onFork() {
   refusal.fetch_or(RefuseForked);
-  activeTrace.store(nullptr); // the file is the parent's
+  if (Trace *trace = tracing())
+    trace->forget();
+  listeners.store(0);
 }
 static void onExit() {
   runsExit = true;
   refusal.fetch_or(RefuseExiting);
   if (Trace *trace = tracing())
     trace->finish();
+  listeners.store(0);
 }
 
 static void onThreadEnd(void *state) {
@@ -112,6 +117,10 @@ static Process *makeProcess() {
   if (const char *file = setting("GPU_ASYNC_TRACE");
       file && made->settings.ok())
     made->settings = Trace::get().begin(file);
+  if (made->settings.ok())
+    made->settings = guard(openRanges);
+  if (ranges.push)
+    listeners.fetch_or(ListenRanges);
   return made.release();
 }
 
@@ -161,7 +170,11 @@ ThreadState &gpuasync::threadState() {
 Status gpuasync::checkRefusal() {
   uint32_t bits = refusal.load(std::memory_order_relaxed);
   if (!bits)
-    return Status();
+    return insideCallback
+               ? makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                            "the callback of gpuasync_trace_subscribe calls "
+                            "the runtime, which it must not")
+               : Status();
   if (bits & RefuseForked)
     return makeStatus(GPUASYNC_SHUT_DOWN,
                       "the process was forked; device work needs a process "

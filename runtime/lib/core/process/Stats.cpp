@@ -148,7 +148,7 @@ extern "C" {
 gpuasync_status *gpuasync_stats_read(const gpuasync_context *constant,
                                      gpuasync_stats *out) noexcept {
   auto *context = const_cast<gpuasync_context *>(constant);
-  if (isForked())
+  if (isForked() || insideCallback)
     return checkRefusal().release();
   if (!context || !out)
     return nullArgument("gpuasync_stats_read").release();

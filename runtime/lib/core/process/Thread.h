@@ -165,7 +165,11 @@ ThreadState &threadState();
 // The process
 //===----------------------------------------------------------------------===//
 
-/// Why entries refuse; bits of `refusal`.
+/// Whether the calling thread is in the callback of gpuasync_trace_subscribe:
+/// entries refuse there, since the runtime may hold locks.
+extern __thread bool insideCallback __attribute__((tls_model("initial-exec")));
+
+/// Why entries refuse elsewhere; bits of `refusal`.
 enum : uint32_t { RefuseForked = 1, RefuseShutDown = 2, RefuseExiting = 4 };
 extern std::atomic<uint32_t> refusal;
 inline bool isForked() {
@@ -208,7 +212,8 @@ inline Deadline callDeadline() {
 /// What GPU_ASYNC_PLAY can be.
 Status setPlay(Process &process, const char *text);
 
-/// Ok, or GPUASYNC_SHUT_DOWN with the reason.
+/// Ok, or with the reason: GPUASYNC_SHUT_DOWN, GPUASYNC_INVALID_ARGUMENT in the
+/// callback.
 Status checkRefusal();
 
 } // namespace gpuasync
