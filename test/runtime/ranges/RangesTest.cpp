@@ -203,7 +203,7 @@ bool inProcess(const char *filter, const std::string &ranges,
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/// In such a process: no ranges, or an error of what opens a context.
+// In such a process: there are no ranges.
 TEST(RangesProcess, DISABLED_None) {
   Context context;
   Status status = Context::open("cpu", context);
@@ -211,6 +211,7 @@ TEST(RangesProcess, DISABLED_None) {
   EXPECT_EQ(gpuasync::ranges.push, nullptr);
   EXPECT_FALSE(gpuasync::anyoneListens());
 }
+// In such a process: an error, of which this is a part, opens no context.
 TEST(RangesProcess, DISABLED_Error) {
   Context context;
   Status status = Context::open("cpu", context);
