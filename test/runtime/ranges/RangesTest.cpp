@@ -46,6 +46,9 @@ protected:
     RegionTest::SetUp();
     play("streams");
     profiler().ranges.clear();
+    // What another test has left open is that test's failure.
+    profiler().open.clear();
+    profiler().pops = 0;
   }
   void TearDown() override {
     EXPECT_EQ(profiler().openCount(), 0u);
