@@ -316,6 +316,40 @@ FRESH_PROCESS_TEST(ForkedChildWritesNoTrace) {
   return right ? 0 : 6;
 }
 
+// So is its callback, of a frame that was open too.
+FRESH_PROCESS_TEST(ForkedChildCallsNoCallback) {
+  Context context;
+  if (!Context::open("cpu", context).ok())
+    return 1;
+  ContextScope scope(context);
+  TestProgram program;
+  int calls = 0;
+  Status status(gpuasync_trace_subscribe(
+      [](void *user, const gpuasync_trace_record *) {
+        ++*static_cast<int *>(user);
+      },
+      &calls));
+  gpuasync_frame frame;
+  if (!status.ok() || gpuasync_frame_enter(&frame, &program.function))
+    return 2;
+  const int before = calls;
+  pid_t child = fork();
+  if (child == 0) {
+    gpuasync_status_free(gpuasync_frame_leave(&frame));
+    bool refused =
+        Status(gpuasync_trace_unsubscribe()).code() == GPUASYNC_SHUT_DOWN;
+    _exit(refused && calls == before ? 0 : 1);
+  }
+  int left = 0;
+  waitpid(child, &left, 0);
+  if (!WIFEXITED(left) || WEXITSTATUS(left) != 0)
+    return 3;
+  status = Status(gpuasync_frame_leave(&frame));
+  if (!status.ok() || calls <= before)
+    return 4;
+  return Status(gpuasync_trace_unsubscribe()).ok() ? 0 : 5;
+}
+
 // exit() ends a trace that nobody else did.
 TEST(ProcessBody, DISABLED_ExitsInATrace) {
   static auto *context = new Context;
