@@ -50,6 +50,15 @@ unsigned KernelEffects::countParameters(Type type) const {
 // Memrefs
 //===----------------------------------------------------------------------===//
 
+/// Whether it is an address of which only a remainder is used.
+static bool isAlignmentOnly(Operation *op) {
+  return isa<memref::ExtractAlignedPointerAsIndexOp>(op) &&
+         llvm::all_of(op->getUses(), [](OpOperand &use) {
+           return isa<arith::RemUIOp>(use.getOwner()) &&
+                  use.getOperandNumber() == 0;
+         });
+}
+
 /// Follows a memref or descriptor argument through views. What is not
 /// understood reads and writes.
 static KernelEffects::Argument argumentEffects(Value argument,
@@ -66,7 +75,8 @@ static KernelEffects::Argument argumentEffects(Value argument,
       Operation *user = use.getOwner();
       if (auto view = dyn_cast<ViewLikeOpInterface>(user)) {
         if (view.getViewSource() == value) {
-          result.anyPart |= !staysInView(view.getViewDest());
+          result.anyPart |= !staysInView(view.getViewDest()) &&
+                            !view.getViewDest().use_empty();
           worklist.push_back(view.getViewDest());
           continue;
         }
@@ -85,7 +95,8 @@ static KernelEffects::Argument argumentEffects(Value argument,
         continue;
       }
       if (isa<memref::DimOp, memref::RankOp, nvgpu::TmaPrefetchOp,
-              nvgpu::TmaFenceOp>(user))
+              nvgpu::TmaFenceOp>(user) ||
+          isAlignmentOnly(user))
         continue;
       if (isa<nvgpu::TensorMapDescriptorType>(value.getType()) &&
           isa<nvgpu::TmaAsyncLoadOp, nvgpu::TmaAsyncStoreOp,
@@ -98,7 +109,8 @@ static KernelEffects::Argument argumentEffects(Value argument,
       bool escapes =
           user->hasTrait<OpTrait::IsTerminator>() || user->getNumRegions() ||
           llvm::any_of(user->getResultTypes(), [](Type type) {
-            return !type.isIntOrIndexOrFloat() && !isa<VectorType>(type);
+            return !type.isIntOrIndexOrFloat() &&
+                   !isa<VectorType, nvgpu::DeviceAsyncTokenType>(type);
           });
       if (!effects || escapes)
         return touchesAll();

@@ -522,3 +522,44 @@ func.func @fromNumbers(%x: memref<16xf32> {llvm.noalias}, %y: memref<4xi64> {llv
   return
 }
 }
+
+// -----
+
+// An address of which only a remainder is used leads nowhere, and a copy to
+// workgroup memory reads: such kernels run at the same time. The other one takes
+// its address further.
+module attributes {gpu.container_module} {
+gpu.module @k {
+  gpu.func @aligned(%x: memref<16xf32>) workgroup(%w: memref<4xf32, #gpu.address_space<workgroup>>) kernel {
+    %c0 = arith.constant 0 : index
+    %c16 = arith.constant 16 : index
+    %p = memref.extract_aligned_pointer_as_index %x : memref<16xf32> -> index
+    %base, %offset, %size, %stride = memref.extract_strided_metadata %x : memref<16xf32> -> memref<f32>, index, index, index
+    %r = arith.remui %p, %c16 : index
+    %is = arith.cmpi eq, %r, %offset : index
+    scf.if %is {
+      nvgpu.device_async_copy %x[%c0], %w[%c0], 4 : memref<16xf32> to memref<4xf32, #gpu.address_space<workgroup>>
+    }
+    gpu.return
+  }
+  gpu.func @further(%x: memref<16xf32>) kernel {
+    %c16 = arith.constant 16 : index
+    %p = memref.extract_aligned_pointer_as_index %x : memref<16xf32> -> index
+    %r = arith.remui %c16, %p : index
+    gpu.return
+  }
+}
+// CHECK-LABEL: func.func @alignment
+func.func @alignment(%x: memref<16xf32>, %v: f32) {
+  %c1 = arith.constant 1 : index
+  // CHECK: %[[F:.*]] = gpu_async.memset async %
+  gpu_async.memset %x, %v : memref<16xf32>, f32
+  // CHECK: %[[A:.*]] = gpu_async.launch async [%[[F]]] @k::@aligned
+  gpu_async.launch @k::@aligned blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%x : memref<16xf32>)
+  // CHECK: %[[B:.*]] = gpu_async.launch async [%[[F]]] @k::@aligned
+  gpu_async.launch @k::@aligned blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%x : memref<16xf32>)
+  // CHECK: gpu_async.launch async [{{.*}}%[[A]], %[[B]]] @k::@further
+  gpu_async.launch @k::@further blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%x : memref<16xf32>)
+  return
+}
+}
