@@ -9,6 +9,7 @@
 #ifndef GPUASYNC_LIB_OFFLOAD_CONTRACTION_H
 #define GPUASYNC_LIB_OFFLOAD_CONTRACTION_H
 
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 #include <optional>
@@ -51,6 +52,17 @@ bool contractByVectors(RewriterBase &rewriter, linalg::LinalgOp op);
 /// nothing done, if the tile's size has no bound that is known.
 bool contractByThreads(RewriterBase &rewriter, linalg::LinalgOp op,
                        Value thread, int64_t threads);
+
+/// Whether tensor cores compute the op: a product of f16 or bf16 elements,
+/// which is added up in f32, and rounded once where it is of fewer digits.
+bool isForTensorCores(linalg::LinalgOp op);
+
+/// Replaces all of a block's ops by what its subgroups do with the tensor cores
+/// of NVIDIA's devices, from sm_80 on. False, with nothing done, if they are
+/// not one such product and ops that go through its result's elements.
+bool contractByTensorCores(RewriterBase &rewriter, gpu::LaunchOp launch,
+                           ArrayRef<linalg::LinalgOp> ops, Value thread,
+                           int64_t threads);
 
 } // namespace mlir::gpuasync::offload
 

@@ -60,6 +60,7 @@ public:
 
 private:
   SmallVector<unsigned> findRowsAndColumns();
+  bool isForTensorCores();
   bool isRow() {
     return hasReduction || tileable.count() < root.getNumParallelLoops();
   }
@@ -173,6 +174,28 @@ SmallVector<unsigned> Group::findRowsAndColumns() {
   return found;
 }
 
+/// Whether what goes along with the product has the same elements as its
+/// result, so that all of it is done in registers.
+bool Group::isForTensorCores() {
+  if (!schedule.hasTensorCores || !contraction ||
+      !offload::isForTensorCores(contraction))
+    return false;
+  auto hasSameElements = [&](linalg::LinalgOp member, OpOperand &operand) {
+    AffineMap map = member.getMatchingIndexingMap(&operand);
+    if (member.isDpsInit(&operand))
+      return map.getNumResults() == member.getNumParallelLoops() &&
+             map.isProjectedPermutation();
+    Operation *maker = operand.get().getDefiningOp();
+    return !maker || !contains(maker) || map.isPermutation();
+  };
+  return llvm::all_of(members, [&](linalg::LinalgOp member) {
+    return (member == contraction || !member.getNumReductionLoops()) &&
+           llvm::all_of(member->getOpOperands(), [&](OpOperand &operand) {
+             return hasSameElements(member, operand);
+           });
+  });
+}
+
 SmallVector<int64_t> Group::chooseTile() {
   if (auto given = root->getAttrOfType<DenseI64ArrayAttr>(kTileAttrName)) {
     SmallVector<int64_t> tile(given.asArrayRef());
@@ -180,7 +203,7 @@ SmallVector<int64_t> Group::chooseTile() {
     return tile;
   }
   return schedule.chooseTile(root, tileable, isRow(), scratch, contraction,
-                             findRowsAndColumns());
+                             findRowsAndColumns(), isForTensorCores());
 }
 
 //===----------------------------------------------------------------------===//

@@ -57,13 +57,39 @@ static bool movesOnly(linalg::GenericOp op) {
          op.getNumParallelLoops() == op.getNumLoops();
 }
 
-static bool mayFuse(OpOperand *operand) {
+/// Of which type an operand's elements are before an op that does nothing but
+/// write them as f32; their own type if there is none.
+static Type getWidened(Value value) {
+  Type type = getElementTypeOrSelf(value.getType());
+  auto producer = value.getDefiningOp<linalg::GenericOp>();
+  if (!producer || !type.isF32() || producer.getNumDpsInputs() != 1 ||
+      producer.getNumReductionLoops() ||
+      !llvm::hasNItems(*producer.getBody(), 2))
+    return type;
+  auto cast = dyn_cast<arith::ExtFOp>(producer.getBody()->front());
+  return cast && cast.getIn() == producer.getBody()->getArgument(0)
+             ? cast.getIn().getType()
+             : type;
+}
+
+/// Tensor cores multiply elements of 16 bits, without loss.
+static bool areForTensorCores(linalg::GenericOp product) {
+  Type first = getWidened(product.getInputs().front());
+  return (first.isF16() || first.isBF16()) &&
+         llvm::all_of(product.getInputs(),
+                      [&](Value input) { return getWidened(input) == first; });
+}
+
+static bool mayFuse(OpOperand *operand, bool hasTensorCores) {
   auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
   auto consumer = dyn_cast<linalg::GenericOp>(operand->getOwner());
   if (!producer || !consumer || producer->getBlock() != consumer->getBlock())
     return false;
   if (isContraction(consumer))
-    return movesOnly(producer);
+    return movesOnly(producer) ||
+           (hasTensorCores && areForTensorCores(consumer) &&
+            getWidened(operand->get()) !=
+                getElementTypeOrSelf(operand->get().getType()));
   if (isCheap(producer))
     return true;
   return operand->get().hasOneUse() && producer->hasOneUse() &&
@@ -196,6 +222,7 @@ static LogicalResult lowerToSimpler(Operation *root) {
 namespace {
 struct FuseElementwise
     : public gpuasync::impl::GPUAsyncFuseElementwiseBase<FuseElementwise> {
+  using Base::Base;
   void runOnOperation() override {
     MLIRContext *context = &getContext();
     if (failed(lowerToSimpler(getOperation())))
@@ -225,7 +252,10 @@ private:
 
 LogicalResult FuseElementwise::fuse() {
   RewritePatternSet patterns(&getContext());
-  linalg::populateElementwiseOpsFusionPatterns(patterns, mayFuse);
+  const bool hasTensorCores = Schedule::get(device).hasTensorCores;
+  linalg::populateElementwiseOpsFusionPatterns(
+      patterns,
+      [=](OpOperand *operand) { return mayFuse(operand, hasTensorCores); });
   linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
   linalg::GenericOp::getCanonicalizationPatterns(patterns, &getContext());
   tensor::populateFoldTensorEmptyPatterns(patterns);

@@ -7,6 +7,7 @@
 // others is, and neither need sizes be known nor be multiples of anything.
 //===----------------------------------------------------------------------===//
 
+#include "Contraction.h"
 #include "Distribute.h"
 #include "GPUAsync/Offload/Passes.h"
 #include "Schedule.h"
@@ -14,8 +15,11 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
@@ -207,7 +211,10 @@ LogicalResult LaunchTiles::writeBlock(gpu::LaunchOp launch, bool isThread) {
     if (op->getParentOp() == launch && isa<linalg::LinalgOp>(op))
       ofBlock.push_back(cast<linalg::LinalgOp>(op));
   if (isShared && ofBlock.size() == writers.size() &&
-      rowsByThreads(rewriter, ofBlock, thread, schedule.threads))
+      (rowsByThreads(rewriter, ofBlock, thread, schedule.threads) ||
+       (schedule.hasTensorCores &&
+        contractByTensorCores(rewriter, launch, ofBlock, thread,
+                              schedule.threads))))
     return keepInBlock(launch, isThread);
   for (Operation *op : writers) {
     bool isOfThread =

@@ -121,9 +121,16 @@ bool gpuasync::needsOffload(ModuleOp module) {
 }
 
 OffloadDevice gpuasync::getOffloadDevice(ArrayRef<std::string> targets) {
-  return llvm::all_of(targets, [](StringRef target) { return target == "cpu"; })
-             ? OffloadDevice::CPU
-             : OffloadDevice::GPU;
+  // nvptx:sm_90a: 90.
+  auto hasTensorCores = [](StringRef target) {
+    unsigned number;
+    return target.consume_front("nvptx:sm_") &&
+           !target.consumeInteger(10, number) && number >= 80;
+  };
+  if (llvm::all_of(targets, [](StringRef target) { return target == "cpu"; }))
+    return OffloadDevice::CPU;
+  return llvm::all_of(targets, hasTensorCores) ? OffloadDevice::SM80
+                                               : OffloadDevice::GPU;
 }
 
 /// A function that frees memory frees all that it allocates itself: only what
@@ -228,7 +235,9 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
     pm.addPass(createGPUAsyncReduceParallelLoops());
     pm.addPass(createGPUAsyncHostScalars());
     pm.addPass(createCanonicalizerPass());
-    pm.addPass(createGPUAsyncFuseElementwise());
+    GPUAsyncFuseElementwiseOptions fuse;
+    fuse.device = device;
+    pm.addPass(createGPUAsyncFuseElementwise(fuse));
     pm.addPass(createCanonicalizerPass());
     GPUAsyncSplitReductionsOptions split;
     split.device = device;

@@ -437,7 +437,7 @@ LogicalResult PlaceMemory::placePiece(Piece &piece) {
         .push_back(origin);
   }
   if (allocs.empty() && others.empty()) {
-    if (device == OffloadDevice::GPU &&
+    if (device != OffloadDevice::CPU &&
         (!kept.empty() ||
          llvm::any_of(piece.origins, [&](Value v) { return isOnDevice(v); })))
       for (Operation *op : piece.elements)
@@ -524,7 +524,7 @@ void PlaceMemory::runOnOperation() {
                           copy.getTarget(), copy.getSource());
     copy.erase();
   }
-  if (device == OffloadDevice::GPU)
+  if (device != OffloadDevice::CPU)
     putConstantsIntoKernels();
   findPieces();
   // The host waits for what was written; the end of other memory's

@@ -27,12 +27,16 @@ Schedule Schedule::get(OffloadDevice device) {
             /*scratch=*/256 << 10,  /*blocks=*/1,
             /*partElements=*/65536,
             /*partResults=*/64,     /*parts=*/64};
-  return {/*threads=*/256,        /*elements=*/1024,
+  return {/*threads=*/256,
+          /*elements=*/1024,
           /*rowElements=*/4096,
           /*contraction=*/128,
-          /*scratch=*/28 << 10,   /*blocks=*/128,
+          /*scratch=*/28 << 10,
+          /*blocks=*/128,
           /*partElements=*/16384,
-          /*partResults=*/64,     /*parts=*/1024};
+          /*partResults=*/64,
+          /*parts=*/1024,
+          /*hasTensorCores=*/device == OffloadDevice::SM80};
 }
 
 SmallVector<Attribute> offload::mapToBlocks(MLIRContext *context,
@@ -139,13 +143,52 @@ void Schedule::chooseContraction(ArrayRef<int64_t> sizes,
     }
 }
 
-SmallVector<int64_t> Schedule::chooseTile(linalg::LinalgOp op,
-                                          const llvm::BitVector &tileable,
-                                          bool isRow, int64_t rowBytes,
-                                          linalg::LinalgOp product,
-                                          ArrayRef<unsigned> cut) const {
+/// Rows and columns of a tile. Those of a known length are cut into powers of
+/// two, a fragment of 16 x 16 at least for each subgroup.
+std::pair<int64_t, int64_t>
+Schedule::chooseForTensorCores(int64_t rows, int64_t columns,
+                               double others) const {
+  if (ShapedType::isDynamic(rows) || ShapedType::isDynamic(columns))
+    return {128, 128};
+  const int64_t least = threads / 32 * 256;
+  std::pair<int64_t, int64_t> best;
+  double shortest = HUGE_VAL;
+  for (int64_t down = 256; down >= 16; down /= 2)
+    for (int64_t across = 256; across >= 16; across /= 2) {
+      if (down * across < least || down * across > 128 * 256)
+        continue;
+      double count = others * llvm::divideCeil(rows, down) *
+                     llvm::divideCeil(columns, across);
+      // Cycles of 16 steps of the reduction, on each of the device's
+      // processors: of the products, or of the operands' way into workgroup
+      // memory, and what it takes to begin.
+      double time = std::ceil(count / blocks) *
+                    (std::max(down * across / 80., (down + across) * 0.8) + 32);
+      if (time < shortest) {
+        shortest = time;
+        best = {down, across};
+      }
+    }
+  return best;
+}
+
+SmallVector<int64_t>
+Schedule::chooseTile(linalg::LinalgOp op, const llvm::BitVector &tileable,
+                     bool isRow, int64_t rowBytes, linalg::LinalgOp product,
+                     ArrayRef<unsigned> cut, bool isForTensorCores) const {
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   SmallVector<int64_t> tile(sizes.size(), 0);
+  if (product && isForTensorCores) {
+    double others = 1;
+    for (unsigned loop : tileable.set_bits()) {
+      tile[loop] = 1;
+      if (!llvm::is_contained(cut, loop) && !ShapedType::isDynamic(sizes[loop]))
+        others *= sizes[loop];
+    }
+    std::tie(tile[cut[0]], tile[cut[1]]) =
+        chooseForTensorCores(sizes[cut[0]], sizes[cut[1]], others);
+    return tile;
+  }
   if (product) {
     chooseContraction(sizes, tileable, cut, rowBytes, tile);
     return tile;

@@ -29,18 +29,20 @@ struct Schedule {
   /// Elements that are worth a block of their own where a reduction is split,
   /// and its most results and parts.
   int64_t partElements, partResults, parts;
+  /// Whether products of f16 and bf16 are for tensor cores.
+  bool hasTensorCores = false;
 
   static Schedule get(OffloadDevice device);
 
   /// The tile of each of the op's loops, 0 for those that are not cut: only
   /// those of `tileable` are. `isRow`: for each tile the block needs all of the
   /// loops that are not; for each row it keeps `rowBytes`. `contraction`: of
-  /// the group, null if it has none; its rows and columns are the loops `cut`.
-  SmallVector<int64_t> chooseTile(linalg::LinalgOp op,
-                                  const llvm::BitVector &tileable, bool isRow,
-                                  int64_t rowBytes,
-                                  linalg::LinalgOp contraction,
-                                  ArrayRef<unsigned> cut) const;
+  /// the group, null if it has none; its rows and columns are the loops `cut`,
+  /// and tensor cores compute it or threads.
+  SmallVector<int64_t>
+  chooseTile(linalg::LinalgOp op, const llvm::BitVector &tileable, bool isRow,
+             int64_t rowBytes, linalg::LinalgOp contraction,
+             ArrayRef<unsigned> cut, bool isForTensorCores) const;
 
   /// The same of a reduction that is to be taken in parts, whose reduction
   /// loops alone are cut. Empty: its results are enough for the device, or too
@@ -52,6 +54,8 @@ private:
                          const llvm::BitVector &tileable,
                          ArrayRef<unsigned> cut, int64_t bytes,
                          MutableArrayRef<int64_t> tile) const;
+  std::pair<int64_t, int64_t>
+  chooseForTensorCores(int64_t rows, int64_t columns, double others) const;
 };
 
 /// Says that the iterations of an scf.forall are blocks: those of a single one

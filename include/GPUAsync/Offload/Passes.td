@@ -70,12 +70,18 @@ def GPUAsyncFuseElementwise
     Elementwise ops and linalg ops become one `linalg.generic` with what uses
     them, where each element is computed as often as before, or is cheap: no
     math function and no division goes into a contraction's operand, or to more
-    than one user. Contractions take nothing but changes of index.
+    than one user. Contractions take nothing but changes of index, and with
+    `device=sm_80` f16 and bf16 that were written as f32.
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect",
                            "::mlir::arith::ArithDialect"];
+  let options = [
+    Option<"device", "device", "::mlir::gpuasync::OffloadDevice",
+           "::mlir::gpuasync::OffloadDevice::CPU",
+           "For which device ops are fused">,
+  ];
 }
 
 def GPUAsyncHostScalars
@@ -170,7 +176,10 @@ def GPUAsyncLaunchTiles
                            "::mlir::arith::ArithDialect",
                            "::mlir::gpu::GPUDialect",
                            "::mlir::linalg::LinalgDialect",
+                           "::mlir::LLVM::LLVMDialect",
                            "::mlir::memref::MemRefDialect",
+                           "::mlir::nvgpu::NVGPUDialect",
+                           "::mlir::NVVM::NVVMDialect",
                            "::mlir::scf::SCFDialect",
                            "::mlir::vector::VectorDialect"];
   let options = [
