@@ -10,7 +10,7 @@ import random
 
 import numpy as np
 
-FEATURES = ("float", "int", "complex", "generic", "named", "reduce", "argmax", "contract", "conv", "pool", "slice", "pad", "pack", "reshape",
+FEATURES = ("float", "half", "int", "complex", "generic", "named", "reduce", "argmax", "contract", "conv", "pool", "slice", "pad", "pack", "reshape",
             "gather", "softmax", "generate", "loop", "branch", "call", "constant", "dynamic", "empty", "long", "memref", "host")
 
 
@@ -602,6 +602,11 @@ class Generator:
         else:
             self.types = [rng.choice([C32, C64])]
             self.types.append(PART[self.types[0]])
+        # Products of enough halves are for tensor cores, where a GPU has them.
+        self.half = "half" in features and self.family == "float" and rng.random() < 0.15
+        if self.half:
+            self.types = [rng.choice([F16, BF16]), F32]
+            self.sizes = [rng.choice([s for s in SIZES if 8 <= s <= 129]) for _ in range(4)]
         self.env, self.scopes, self.blocks = {}, [[]], [self.program.ops]
         self.depth = 0
         for _ in range(rng.choice([1, 2, 2, 3])):
@@ -830,7 +835,7 @@ class Generator:
 
     def attempt(self):
         kinds = {"elementwise": 6, "onTensors": 3 * ("generic" in self.features), "named": 3 * ("named" in self.features),
-                 "reduce": 4 * ("reduce" in self.features), "argmax": ("argmax" in self.features), "contract": 3 * ("contract" in self.features),
+                 "reduce": 4 * ("reduce" in self.features), "argmax": ("argmax" in self.features), "contract": (12 if self.half else 3) * ("contract" in self.features),
                  "conv": 1.5 * ("conv" in self.features), "pool": ("pool" in self.features), "slice": 2 * ("slice" in self.features),
                  "insert": 2 * ("slice" in self.features), "pad": 1.5 * ("pad" in self.features), "concat": ("slice" in self.features), "pack": ("pack" in self.features),
                  "reshape": 2 * ("reshape" in self.features), "gather": 1.5 * ("gather" in self.features), "softmax": ("softmax" in self.features),
@@ -1126,7 +1131,7 @@ class Generator:
     def contract(self):
         """matmul and its like, and products in generics."""
         rng = self.rng
-        t = rng.choice([t for t in self.types if t is not I1] or [F32])
+        t = self.types[0] if self.half else rng.choice([t for t in self.types if t is not I1] or [F32])
         wide = t
         kind = rng.choice(["matmul", "matmul", "batch_matmul", "matvec", "vecmat", "dot", "batch_matvec", "generic", "generic", "transposed"])
         dims = [rng.choice(self.sizes) for _ in range(4)]
