@@ -32,7 +32,7 @@ enum class Play { Auto, Stream, Streams, Graph };
 /// What becomes of linalg ops, tensors and parallel loops.
 enum class OffloadMode { Auto, Off, Error };
 /// For which kind of device work is cut into blocks.
-enum class OffloadDevice { CPU, GPU, SM80 };
+enum class OffloadDevice { CPU, GPU, SM80, SM90 };
 /// Where arguments and results of offloaded functions are.
 enum class PlaceMode { Copy, Off };
 /// How a schedule is drawn.
@@ -99,7 +99,9 @@ struct Words<OffloadDevice> {
       {OffloadDevice::CPU, "cpu", "blocks of one thread"},
       {OffloadDevice::GPU, "gpu", "blocks of many threads"},
       {OffloadDevice::SM80, "sm_80",
-       "so, with the tensor cores of NVIDIA's devices from sm_80 on"}};
+       "so, with the tensor cores of NVIDIA's devices from sm_80 on"},
+      {OffloadDevice::SM90, "sm_90",
+       "so, by instructions that sm_90 alone has"}};
 };
 template <>
 struct Words<PlaceMode> {

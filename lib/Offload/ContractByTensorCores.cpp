@@ -3,13 +3,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Each subgroup of a block has the sums of some rows and columns in registers,
-// as mma.sync wants them. Pieces of both operands are copied to stages of
-// workgroup memory while earlier ones are multiplied. What the block computes
-// besides, element by element, is done with the sums before they are stored.
+// as mma.sync and wgmma want them. Pieces of both operands are copied to stages
+// of workgroup memory while earlier ones are multiplied. What the block
+// computes besides, element by element, is done with the sums before they are
+// stored.
 //===----------------------------------------------------------------------===//
 
 #include "Contraction.h"
 #include "Distribute.h"
+#include "ElementOps.h"
 #include "Schedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -20,7 +22,6 @@
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -58,148 +59,6 @@ bool offload::isForTensorCores(linalg::LinalgOp op) {
          isLong(sizes[product->columnLoop]) && isLong(depth);
 }
 
-//===----------------------------------------------------------------------===//
-// What the block does
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// A product and ops that go through the same elements as its result.
-class BlockOps {
-public:
-  BlockOps(gpu::LaunchOp launch, ArrayRef<linalg::LinalgOp> ops)
-      : launch(launch), ops(ops) {}
-
-  /// False if there is no such product, or an op needs another element of what
-  /// an op has written.
-  bool match();
-
-  gpu::LaunchOp launch;
-  ArrayRef<linalg::LinalgOp> ops;
-  linalg::LinalgOp product;
-  /// Of each op, which of the product's loops its loops are.
-  llvm::DenseMap<Operation *, SmallVector<unsigned>> loopsOf;
-
-  /// Whether nothing but these ops uses it.
-  bool isOwn(Value memory) {
-    return memory.getDefiningOp<memref::AllocOp>() &&
-           llvm::all_of(memory.getUsers(), [&](Operation *user) {
-             return isa<memref::DeallocOp>(user) ||
-                    llvm::is_contained(ops, dyn_cast<linalg::LinalgOp>(user));
-           });
-  }
-  void erase(RewriterBase &rewriter);
-
-private:
-  bool setPlaces(linalg::LinalgOp op);
-  bool setLoops(linalg::LinalgOp op);
-  bool isWrittenOnlyByName();
-
-  llvm::SmallSetVector<Value, 4> written;
-  /// Of what is written, the product's loop of each dimension.
-  llvm::DenseMap<Value, SmallVector<unsigned>> places;
-};
-} // namespace
-
-/// From the op's loops. False if another op has them otherwise.
-bool BlockOps::setPlaces(linalg::LinalgOp op) {
-  for (OpOperand &operand : op->getOpOperands()) {
-    if (!written.contains(operand.get()))
-      continue;
-    AffineMap map = op.getMatchingIndexingMap(&operand);
-    if (op == product ? !op.isDpsInit(&operand) : !map.isPermutation())
-      return false;
-    SmallVector<unsigned> place;
-    for (unsigned dim = 0; dim < map.getNumResults(); ++dim)
-      place.push_back(loopsOf[op][map.getDimPosition(dim)]);
-    if (places.try_emplace(operand.get(), place).first->second != place)
-      return false;
-  }
-  return true;
-}
-
-/// From an operand whose places are known. False if there is none.
-bool BlockOps::setLoops(linalg::LinalgOp op) {
-  for (OpOperand &operand : op->getOpOperands()) {
-    auto found = places.find(operand.get());
-    AffineMap map = op.getMatchingIndexingMap(&operand);
-    if (found == places.end() || !map.isPermutation())
-      continue;
-    SmallVector<unsigned> loops(op.getNumLoops());
-    for (auto [dim, loop] : llvm::enumerate(found->second))
-      loops[map.getDimPosition(dim)] = loop;
-    loopsOf[op] = loops;
-    return true;
-  }
-  return false;
-}
-
-static Value getBase(Value memory) {
-  while (auto view = memory.getDefiningOp<ViewLikeOpInterface>())
-    memory = view.getViewSource();
-  return memory;
-}
-
-/// Whether no op reads or writes by another name what is written.
-bool BlockOps::isWrittenOnlyByName() {
-  llvm::DenseMap<Value, Value> names;
-  for (Value memory : written)
-    if (!names.try_emplace(getBase(memory), memory).second)
-      return false;
-  for (linalg::LinalgOp op : ops)
-    for (Value operand : op->getOperands()) {
-      auto found = names.find(getBase(operand));
-      if (found != names.end() && found->second != operand)
-        return false;
-    }
-  return true;
-}
-
-bool BlockOps::match() {
-  for (linalg::LinalgOp op : ops) {
-    if (!op.hasPureBufferSemantics())
-      return false;
-    if (op.getNumReductionLoops()) {
-      if (product || !isForTensorCores(op))
-        return false;
-      product = op;
-    }
-    for (Value output : op.getDpsInits())
-      written.insert(output);
-  }
-  if (!product || !isWrittenOnlyByName())
-    return false;
-  llvm::append_range(loopsOf[product],
-                     llvm::seq<unsigned>(0, product.getNumLoops()));
-  if (!setPlaces(product))
-    return false;
-  SmallVector<linalg::LinalgOp> left;
-  llvm::copy_if(ops, std::back_inserter(left),
-                [&](linalg::LinalgOp op) { return op != product; });
-  while (!left.empty()) {
-    auto next =
-        llvm::find_if(left, [&](linalg::LinalgOp op) { return setLoops(op); });
-    if (next == left.end() || !setPlaces(*next))
-      return false;
-    left.erase(next);
-  }
-  return true;
-}
-
-void BlockOps::erase(RewriterBase &rewriter) {
-  for (linalg::LinalgOp op : ops)
-    rewriter.eraseOp(op);
-  for (Value memory : written)
-    if (isOwn(memory)) {
-      for (Operation *user : llvm::make_early_inc_range(memory.getUsers()))
-        rewriter.eraseOp(user);
-      rewriter.eraseOp(memory.getDefiningOp());
-    }
-}
-
-//===----------------------------------------------------------------------===//
-// The loops
-//===----------------------------------------------------------------------===//
-
 namespace {
 /// Elements that a lane copies at a time, which are 16 bytes: a row of one of
 /// the matrices of 8 x 8 that ldmatrix loads.
@@ -207,6 +66,11 @@ constexpr int64_t chunk = 8;
 /// Rows and columns of a fragment, and steps of the reduction.
 constexpr int64_t fragment = 16;
 constexpr int64_t lanes = 32;
+/// Most elements of a row of workgroup memory: 128 bytes, after which banks
+/// repeat.
+constexpr int64_t line = 64;
+/// By wgmma four subgroups compute so many rows together.
+constexpr int64_t warpgroupRows = 64;
 
 /// Rows or columns of a block's tile.
 struct Side {
@@ -234,12 +98,13 @@ struct Side {
 };
 
 /// Writes them at the builder's place.
-class SubgroupWriter {
+class TensorCoreWriter {
 public:
-  SubgroupWriter(RewriterBase &b, BlockOps &block, Contraction &product,
-                 Value thread, int64_t threads)
+  TensorCoreWriter(RewriterBase &b, ElementOps &block, Contraction &product,
+                   Value thread, int64_t threads, bool hasWarpgroups)
       : b(b), block(block), product(product), op(product.op), loc(op.getLoc()),
-        thread(thread), threads(threads), indices(op.getNumLoops()) {}
+        thread(thread), threads(threads), hasWarpgroups(hasWarpgroups),
+        indices(op.getNumLoops()) {}
 
   void write();
 
@@ -288,16 +153,18 @@ private:
   void setMemory();
   void setLanes();
   Value findAlignment(Side &side);
-  /// Chunks side by side in a row of workgroup memory.
-  int64_t getRowChunks(const Side &side) {
-    return (side.isAlongReduction ? steps : side.size) / chunk;
+  /// Elements side by side in a row of workgroup memory.
+  int64_t getLine(const Side &side) {
+    return side.isAlongReduction ? steps : std::min(side.size, line);
   }
-  Value getPlace(const Side &side, Value number, Value row);
-  /// Places of a chunk in a stage, and of its first element in the operand.
+  SmallVector<Value> getStored(const Side &side, Value stage, Value place,
+                               Value step, Value twisting);
+  /// Where a chunk is stored, and of which place and step its first element is.
   struct Chunk {
-    Value row, column, place, step;
+    SmallVector<Value> stored;
+    Value place, step;
   };
-  Chunk findChunk(Side &side, Value from, Value number);
+  Chunk findChunk(Side &side, Value stage, Value from, Value number);
   SmallVector<Value> getSource(Side &side, Value place, Value step);
   void copyChunk(Side &side, Value stage, Value from, Value number);
   void copyElements(Side &side, Value stage, Value from);
@@ -305,8 +172,14 @@ private:
   SmallVector<Value> loadFragments(Side &side, Value stage, int64_t step);
   SmallVector<Value> loadFragments(Value stage, int64_t step);
   void multiply(ArrayRef<Value> fragments, MutableArrayRef<Value> sums);
+  /// How many stages are copied before they are multiplied.
+  int64_t getAhead() { return isByWarpgroups ? stages - 2 : stages - 1; }
+  void copyFirstStages();
   void waitForStage();
   SmallVector<Value> addUp();
+  Value getDescriptor(Side &side, Value stage, int64_t step);
+  Value multiplyByWarpgroup(Value stage, Value sums);
+  SmallVector<Value> addUpByWarpgroups();
   void finish(ArrayRef<Value> sums);
   void finishRows(int64_t from);
   /// What memory holds in the end, and where; null: it is there.
@@ -318,40 +191,52 @@ private:
   Element finishElement(Value sum);
 
   RewriterBase &b;
-  BlockOps &block;
+  ElementOps &block;
   Contraction &product;
   linalg::LinalgOp op;
   Location loc;
   Value thread;
   int64_t threads;
+  bool hasWarpgroups;
   SmallVector<Value> sizes, indices;
   Side rows, columns;
   Value depth, lane, subgroup;
   bool isDepthWhole;
+  /// Whether wgmma is used, which reads both operands in workgroup memory.
+  bool isByWarpgroups;
   /// Sums that the lanes hand to each other.
   Value exchange;
   /// Of the reduction, in a stage.
   int64_t steps, stages;
-  /// Less than a block may have on any chip of these (sm_86 has 99 KiB).
-  static constexpr int64_t mostBytes = 96 << 10;
+  /// Bytes that a block may have, on any chip from sm_80 on (sm_86: 99 KiB),
+  /// and on sm_90 (227 KiB).
+  static constexpr int64_t mostBytes = 96 << 10, mostOfWarpgroups = 192 << 10;
 };
 } // namespace
 
-void SubgroupWriter::chooseSizes() {
-  auto bound = [&](unsigned loop) {
+void TensorCoreWriter::chooseSizes() {
+  auto bound = [&](unsigned loop, int64_t limit) {
     int64_t most = findMostRounds(op, loop).value_or(128);
-    return std::clamp<int64_t>(llvm::PowerOf2Ceil(most), fragment, 256);
+    return std::clamp<int64_t>(llvm::PowerOf2Ceil(most), fragment, limit);
   };
   rows.operand = product.rows;
   rows.loop = product.rowLoop;
-  rows.size = bound(rows.loop);
+  rows.size = bound(rows.loop, hasWarpgroups ? 2 * warpgroupRows : 256);
   columns.operand = product.columns;
   columns.loop = product.columnLoop;
-  columns.size = std::min(bound(columns.loop), 32768 / rows.size);
-  // A fragment for each subgroup, and each subgroup's part as square as can be.
+  columns.size = std::min(bound(columns.loop, 256), 32768 / rows.size);
   const int64_t subgroups = threads / lanes;
+  // A fragment for each subgroup.
   while (rows.size * columns.size < subgroups * fragment * fragment)
     columns.size *= 2;
+  // Two warpgroups below each other or side by side, with whole lines each.
+  isByWarpgroups = hasWarpgroups && rows.size >= warpgroupRows &&
+                   rows.size * columns.size >= 2 * warpgroupRows * line;
+  if (isByWarpgroups) {
+    rows.subgroups = rows.size / fragment;
+    columns.subgroups = subgroups / rows.subgroups;
+  }
+  // Each subgroup's part is as square as can be.
   while (rows.subgroups * columns.subgroups < subgroups) {
     bool isHigh = rows.getOwn() >= columns.getOwn();
     (isHigh ? rows : columns).subgroups *= 2;
@@ -371,18 +256,21 @@ void SubgroupWriter::chooseSizes() {
                      ? ShapedType::kDynamic
                      : knownDepth * lengths[loop];
   stages = 4;
-  steps = 64;
-  if (stages * getStageBytes() > mostBytes)
-    steps = 32;
-  if (!ShapedType::isDynamic(knownDepth))
-    stages =
-        std::clamp<int64_t>(llvm::divideCeil(knownDepth, steps), 2, stages);
+  steps = line;
+  if (stages * getStageBytes() >
+      (isByWarpgroups ? mostOfWarpgroups : mostBytes))
+    steps /= 2;
+  if (!ShapedType::isDynamic(knownDepth)) {
+    const int64_t rounds = llvm::divideCeil(knownDepth, steps);
+    stages = isByWarpgroups ? std::clamp<int64_t>(rounds + 1, 3, stages)
+                            : std::clamp<int64_t>(rounds, 2, stages);
+  }
   isDepthWhole = !ShapedType::isDynamic(knownDepth) && knownDepth % steps == 0;
 }
 
 /// Whether the lanes may copy whole chunks of the operand. What is known of its
 /// strides is decided here.
-Value SubgroupWriter::findAlignment(Side &side) {
+Value TensorCoreWriter::findAlignment(Side &side) {
   AffineMap map = op.getMatchingIndexingMap(side.operand);
   auto last = dyn_cast<AffineDimExpr>(map.getResults().back());
   if (!last ||
@@ -419,7 +307,7 @@ Value SubgroupWriter::findAlignment(Side &side) {
 
 /// Stages of both sides, and in their place, afterwards, the sums of a
 /// fragment's rows of each subgroup.
-void SubgroupWriter::setMemory() {
+void TensorCoreWriter::setMemory() {
   auto space =
       gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Workgroup);
   auto bytesType = MemRefType::get({ShapedType::kDynamic}, b.getI8Type(),
@@ -440,9 +328,9 @@ void SubgroupWriter::setMemory() {
   int64_t most = used;
   used = 0;
   for (Side *side : {&rows, &columns})
-    side->memory = view({stages, side->isAlongReduction ? side->size : steps,
-                         side->isAlongReduction ? steps : side->size},
-                        product.getElementType(side->operand));
+    side->memory =
+        view({stages, side->size * steps / getLine(*side), getLine(*side)},
+             product.getElementType(side->operand));
   most = std::max(most, used);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(block.launch);
@@ -452,11 +340,11 @@ void SubgroupWriter::setMemory() {
 
 /// Each lane says where one row of a matrix is; the four matrices of a fragment
 /// of rows are below each other first, those of columns behind each other.
-void SubgroupWriter::setLanes() {
+void TensorCoreWriter::setLanes() {
   lane = rem(thread, lanes);
   subgroup = div(thread, lanes);
-  rows.first = mul(div(subgroup, columns.subgroups), rows.getOwn());
-  columns.first = mul(rem(subgroup, columns.subgroups), columns.getOwn());
+  rows.first = mul(rem(subgroup, rows.subgroups), rows.getOwn());
+  columns.first = mul(div(subgroup, rows.subgroups), columns.getOwn());
   Value row = rem(lane, chunk);
   Value odd = mul(rem(div(lane, chunk), 2), chunk);
   Value high = mul(div(lane, 2 * chunk), chunk);
@@ -468,44 +356,51 @@ void SubgroupWriter::setLanes() {
   }
 }
 
-/// Where chunk `number` of a row is. Chunks change places, so that of eight
-/// rows that follow each other the same chunk is in different banks. `row` may
-/// be less by a multiple of 16.
-Value SubgroupWriter::getPlace(const Side &side, Value number, Value row) {
-  int64_t count = getRowChunks(side), turns = std::min(count, chunk);
-  Value twist = rem(div(row, chunk / turns), turns);
-  return mul(arith::XOrIOp::create(b, loc, number, twist), chunk);
+/// Where the chunk of a place of the tile and a step of the stage is. Rows are
+/// places, or steps, of one line of places after the other. Chunks change
+/// places in their row, so that of eight rows that follow each other the same
+/// chunk is in different banks; rows of 128 bytes are so what wgmma calls
+/// swizzled. `twisting` is the place or the step, but for a multiple of 16.
+SmallVector<Value> TensorCoreWriter::getStored(const Side &side, Value stage,
+                                               Value place, Value step,
+                                               Value twisting) {
+  const int64_t length = getLine(side), turns = std::min(length / chunk, chunk);
+  Value row = place, inner = step;
+  if (!side.isAlongReduction) {
+    row = add(mul(div(place, length), steps), step);
+    inner = rem(place, length);
+  }
+  Value twist = rem(div(twisting, chunk / turns), turns);
+  Value number = arith::XOrIOp::create(b, loc, div(inner, chunk), twist);
+  return {stage, row, mul(number, chunk)};
 }
 
 /// Places of chunk `number` of the steps from `from` on.
-SubgroupWriter::Chunk SubgroupWriter::findChunk(Side &side, Value from,
-                                                Value number) {
-  const int64_t count = getRowChunks(side);
-  Value row = div(number, count), inner = rem(number, count);
-  Chunk result;
-  result.row = row;
-  result.column = getPlace(side, inner, row);
-  inner = mul(inner, chunk);
-  result.place = add(side.from, side.isAlongReduction ? row : inner);
-  result.step = add(from, side.isAlongReduction ? inner : row);
-  return result;
+TensorCoreWriter::Chunk TensorCoreWriter::findChunk(Side &side, Value stage,
+                                                    Value from, Value number) {
+  const int64_t count = (side.isAlongReduction ? steps : side.size) / chunk;
+  Value outer = div(number, count), inner = mul(rem(number, count), chunk);
+  Value place = side.isAlongReduction ? outer : inner;
+  Value step = side.isAlongReduction ? inner : outer;
+  return {getStored(side, stage, place, step, outer), add(side.from, place),
+          add(from, step)};
 }
 
 /// Where an element of the operand is.
-SmallVector<Value> SubgroupWriter::getSource(Side &side, Value place,
-                                             Value step) {
+SmallVector<Value> TensorCoreWriter::getSource(Side &side, Value place,
+                                               Value step) {
   indices[side.loop] = place;
   setIndices(b, loc, step, product.reductionLoops, sizes, indices);
   return product.getPlace(b, side.operand, indices);
 }
 
 /// The copy is waited for later. Behind the last row, column or step are zeros.
-void SubgroupWriter::copyChunk(Side &side, Value stage, Value from,
-                               Value number) {
+void TensorCoreWriter::copyChunk(Side &side, Value stage, Value from,
+                                 Value number) {
   OpBuilder::InsertionGuard guard(b);
   if (const int64_t all = side.size * steps / chunk; all < threads)
     open(less(number, index(all)));
-  Chunk at = findChunk(side, from, number);
+  Chunk at = findChunk(side, stage, from, number);
   Value valid;
   if (!side.isWhole || !isDepthWhole) {
     Value isThere = arith::AndIOp::create(
@@ -517,18 +412,18 @@ void SubgroupWriter::copyChunk(Side &side, Value stage, Value from,
     at.step = select(isThere, at.step, index(0));
   }
   nvgpu::DeviceAsyncCopyOp::create(
-      b, loc, side.memory, ValueRange{stage, at.row, at.column},
-      side.operand->get(), getSource(side, at.place, at.step),
-      b.getIndexAttr(chunk), valid, b.getUnitAttr());
+      b, loc, side.memory, at.stored, side.operand->get(),
+      getSource(side, at.place, at.step), b.getIndexAttr(chunk), valid,
+      b.getUnitAttr());
 }
 
 /// The same of all of the thread's chunks, element by element.
-void SubgroupWriter::copyElements(Side &side, Value stage, Value from) {
+void TensorCoreWriter::copyElements(Side &side, Value stage, Value from) {
   OpBuilder::InsertionGuard guard(b);
   auto loop = scf::ForOp::create(
       b, loc, thread, index(side.size * steps / chunk), index(threads));
   b.setInsertionPointToStart(loop.getBody());
-  Chunk at = findChunk(side, from, loop.getInductionVar());
+  Chunk at = findChunk(side, stage, from, loop.getInductionVar());
   Type type = product.getElementType(side.operand);
   Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
   Value lastStep = sub(depth, index(1));
@@ -545,12 +440,11 @@ void SubgroupWriter::copyElements(Side &side, Value stage, Value from) {
   }
   Value whole = vector::FromElementsOp::create(
       b, loc, VectorType::get({chunk}, type), elements);
-  vector::StoreOp::create(b, loc, whole, side.memory,
-                          ValueRange{stage, at.row, at.column});
+  vector::StoreOp::create(b, loc, whole, side.memory, at.stored);
 }
 
 /// The steps from `from` on, if there are any.
-void SubgroupWriter::copyPieces(Value stage, Value from) {
+void TensorCoreWriter::copyPieces(Value stage, Value from) {
   {
     OpBuilder::InsertionGuard guard(b);
     open(less(from, depth));
@@ -571,19 +465,17 @@ void SubgroupWriter::copyPieces(Value stage, Value from) {
 }
 
 /// Of a step, four registers for each fragment of the subgroup's.
-SmallVector<Value> SubgroupWriter::loadFragments(Side &side, Value stage,
-                                                 int64_t step) {
+SmallVector<Value> TensorCoreWriter::loadFragments(Side &side, Value stage,
+                                                   int64_t step) {
   Type type = product.getElementType(side.operand);
   SmallVector<Value> registers;
   for (int64_t i = 0; i < side.getOwn(); i += fragment) {
     Value place = add(add(side.first, index(i)), side.laneSide);
     Value ownStep = add(index(step), side.laneStep);
-    Value row = side.isAlongReduction ? place : ownStep;
-    Value inner = side.isAlongReduction ? ownStep : place;
-    Value laneRow = side.isAlongReduction ? side.laneSide : side.laneStep;
     Value loaded = nvgpu::LdMatrixOp::create(
         b, loc, VectorType::get({4, 2}, type), side.memory,
-        ValueRange{stage, row, getPlace(side, div(inner, chunk), laneRow)},
+        getStored(side, stage, place, ownStep,
+                  side.isAlongReduction ? side.laneSide : side.laneStep),
         /*transpose=*/!side.isAlongReduction, /*numTiles=*/4);
     // Of bf16 the instruction takes words.
     if (type.isBF16())
@@ -600,14 +492,14 @@ SmallVector<Value> SubgroupWriter::loadFragments(Side &side, Value stage,
 }
 
 /// Of both sides.
-SmallVector<Value> SubgroupWriter::loadFragments(Value stage, int64_t step) {
+SmallVector<Value> TensorCoreWriter::loadFragments(Value stage, int64_t step) {
   SmallVector<Value> registers = loadFragments(rows, stage, step);
   llvm::append_range(registers, loadFragments(columns, stage, step));
   return registers;
 }
 
-void SubgroupWriter::multiply(ArrayRef<Value> fragments,
-                              MutableArrayRef<Value> sums) {
+void TensorCoreWriter::multiply(ArrayRef<Value> fragments,
+                                MutableArrayRef<Value> sums) {
   auto kind = product.getElementType(rows.operand).isF16()
                   ? NVVM::MMATypes::f16
                   : NVVM::MMATypes::bf16;
@@ -631,14 +523,10 @@ void SubgroupWriter::multiply(ArrayRef<Value> fragments,
 
 /// The sums of the subgroup's part. Fragments are loaded a step before they are
 /// multiplied.
-SmallVector<Value> SubgroupWriter::addUp() {
+SmallVector<Value> TensorCoreWriter::addUp() {
   Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(b.getF32Type()));
   SmallVector<Value> sums(rows.getOwn() * columns.getOwn() / lanes, zero);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    Value stage = open(index(stages - 1), 1);
-    copyPieces(stage, mul(stage, steps));
-  }
+  copyFirstStages();
   waitForStage();
   SmallVector<Value> carried(sums);
   llvm::append_range(carried, loadFragments(index(0), 0));
@@ -655,8 +543,8 @@ SmallVector<Value> SubgroupWriter::addUp() {
     Value from = loop.getInductionVar();
     Value round = div(from, steps);
     // Where all have loaded what was there.
-    copyPieces(rem(add(round, index(stages - 1)), stages),
-               add(from, index((stages - 1) * steps)));
+    copyPieces(rem(add(round, index(getAhead())), stages),
+               add(from, index(getAhead() * steps)));
     for (int64_t step = fragment; step <= steps; step += fragment) {
       const bool isInNext = step == steps;
       if (isInNext)
@@ -675,15 +563,106 @@ SmallVector<Value> SubgroupWriter::addUp() {
   return loop.getResults().take_front(sums.size());
 }
 
-/// The next one is there, and nobody reads the one before it.
-void SubgroupWriter::waitForStage() {
-  NVVM::CpAsyncWaitGroupOp::create(b, loc, stages - 2);
+void TensorCoreWriter::copyFirstStages() {
+  OpBuilder::InsertionGuard guard(b);
+  Value stage = open(index(getAhead()), 1);
+  copyPieces(stage, mul(stage, steps));
+}
+
+/// The next one is there, and nobody reads the one before it; by warpgroups,
+/// the one before that.
+void TensorCoreWriter::waitForStage() {
+  NVVM::CpAsyncWaitGroupOp::create(b, loc, getAhead() - 1);
+  if (isByWarpgroups)
+    NVVM::FenceProxyOp::create(
+        b, loc, NVVM::ProxyKind::async_shared,
+        NVVM::SharedSpaceAttr::get(b.getContext(),
+                                   NVVM::SharedSpace::shared_cta));
   gpu::BarrierOp::create(b, loc);
+}
+
+/// Of the warpgroup's part of a side, from a step of the stage on: where it is,
+/// how far eight rows are from the next eight (1024 bytes) and a line from the
+/// next line, in units of 16 bytes; and that chunks change places in 128 bytes.
+Value TensorCoreWriter::getDescriptor(Side &side, Value stage, int64_t step) {
+  constexpr int64_t row = line * 2;
+  Value first = mul(div(side.first, warpgroupRows), warpgroupRows);
+  Value address =
+      memref::ExtractAlignedPointerAsIndexOp::create(b, loc, side.memory);
+  address = add(address, mul(stage, side.size * steps * 2));
+  address = add(address, mul(first, row));
+  address = add(address, index(step * (side.isAlongReduction ? 2 : row)));
+  auto constant = [&](int64_t value) {
+    return arith::ConstantIntOp::create(b, loc, value, 64);
+  };
+  Value bits = arith::IndexCastOp::create(b, loc, b.getI64Type(), address);
+  bits = arith::AndIOp::create(b, loc, bits, constant((1 << 18) - 1));
+  bits = arith::ShRUIOp::create(b, loc, bits, constant(4));
+  const int64_t nextLine = side.isAlongReduction ? 1 : steps * row / 16;
+  return arith::OrIOp::create(b, loc, bits,
+                              constant(nextLine << 16 |
+                                       int64_t(chunk * row / 16) << 32 |
+                                       int64_t(1) << 62));
+}
+
+Value TensorCoreWriter::multiplyByWarpgroup(Value stage, Value sums) {
+  using namespace NVVM;
+  auto kind = product.getElementType(rows.operand).isF16() ? WGMMATypes::f16
+                                                           : WGMMATypes::bf16;
+  for (int64_t step = 0; step < steps; step += fragment)
+    sums = WgmmaMmaAsyncOp::create(
+        b, loc, sums.getType(), sums, getDescriptor(rows, stage, step),
+        getDescriptor(columns, stage, step),
+        MMAShapeAttr::get(b.getContext(), warpgroupRows, columns.getOwn(),
+                          fragment),
+        kind, kind, WGMMATypes::f32, WGMMAScaleOut::one, WGMMAScaleIn::one,
+        WGMMAScaleIn::one,
+        rows.isAlongReduction ? MMALayout::row : MMALayout::col,
+        columns.isAlongReduction ? MMALayout::col : MMALayout::row,
+        MMAIntOverflowAttr());
+  return sums;
+}
+
+/// The sums of the subgroup's part, of which the warpgroup multiplies a stage
+/// while it makes the next one ready.
+SmallVector<Value> TensorCoreWriter::addUpByWarpgroups() {
+  const int64_t count = rows.getOwn() * columns.getOwn() / lanes;
+  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(b.getF32Type()));
+  Type type = LLVM::LLVMStructType::getLiteral(
+      b.getContext(), SmallVector<Type>(count, b.getF32Type()));
+  Value sums = LLVM::UndefOp::create(b, loc, type);
+  for (int64_t i = 0; i < count; ++i)
+    sums = LLVM::InsertValueOp::create(b, loc, sums, zero, i);
+  copyFirstStages();
+  auto loop = scf::ForOp::create(b, loc, index(0), depth, index(steps), sums);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value from = loop.getInductionVar();
+    Value round = div(from, steps);
+    waitForStage();
+    NVVM::WgmmaFenceAlignedOp::create(b, loc);
+    Value next =
+        multiplyByWarpgroup(rem(round, stages), loop.getRegionIterArgs()[0]);
+    NVVM::WgmmaGroupSyncAlignedOp::create(b, loc);
+    copyPieces(rem(add(round, index(getAhead())), stages),
+               add(from, index(getAhead() * steps)));
+    NVVM::WgmmaWaitGroupSyncOp::create(b, loc, 1);
+    scf::YieldOp::create(b, loc, next);
+  }
+  NVVM::WgmmaWaitGroupSyncOp::create(b, loc, 0);
+  NVVM::CpAsyncWaitGroupOp::create(b, loc, 0);
+  gpu::BarrierOp::create(b, loc);
+  SmallVector<Value> result;
+  for (int64_t i = 0; i < count; ++i)
+    result.push_back(
+        LLVM::ExtractValueOp::create(b, loc, loop.getResult(0), i));
+  return result;
 }
 
 /// All that the block does with an element, at the indices, but for storing
 /// what it comes to.
-SubgroupWriter::Element SubgroupWriter::finishElement(Value sum) {
+TensorCoreWriter::Element TensorCoreWriter::finishElement(Value sum) {
   Element element;
   for (linalg::LinalgOp each : block.ops) {
     SmallVector<Value> own;
@@ -725,7 +704,7 @@ SubgroupWriter::Element SubgroupWriter::finishElement(Value sum) {
 /// With the sums of the fragments' rows from `from` on, which are exchanged:
 /// some elements at a time, so that their loads wait together. Those behind the
 /// last row or column are computed as the last one is, and not stored.
-void SubgroupWriter::finishRows(int64_t from) {
+void TensorCoreWriter::finishRows(int64_t from) {
   OpBuilder::InsertionGuard guard(b);
   const int64_t width = std::min(columns.getOwn(), lanes),
                 height = lanes / width;
@@ -764,7 +743,7 @@ void SubgroupWriter::finishRows(int64_t from) {
 
 /// The sums of a fragment's rows go through workgroup memory, after which lanes
 /// side by side have columns side by side.
-void SubgroupWriter::finish(ArrayRef<Value> sums) {
+void TensorCoreWriter::finish(ArrayRef<Value> sums) {
   Value all = arith::ConstantIntOp::create(b, loc, -1, 32);
   for (int64_t from = 0; from < rows.getOwn(); from += fragment) {
     for (int64_t j = 0; j < columns.getOwn(); j += chunk)
@@ -780,7 +759,7 @@ void SubgroupWriter::finish(ArrayRef<Value> sums) {
   }
 }
 
-void SubgroupWriter::write() {
+void TensorCoreWriter::write() {
   OpBuilder::InsertionGuard guard(b);
   chooseSizes();
   setMemory();
@@ -796,7 +775,7 @@ void SubgroupWriter::write() {
     indices[each] = open(sizes[each], 1);
   rows.from = open(sizes[rows.loop], rows.size);
   columns.from = open(sizes[columns.loop], columns.size);
-  finish(addUp());
+  finish(isByWarpgroups ? addUpByWarpgroups() : addUp());
   // The next tile's pieces go where these sums are.
   gpu::BarrierOp::create(b, loc);
 }
@@ -804,13 +783,15 @@ void SubgroupWriter::write() {
 bool offload::contractByTensorCores(RewriterBase &rewriter,
                                     gpu::LaunchOp launch,
                                     ArrayRef<linalg::LinalgOp> ops,
-                                    Value thread, int64_t threads) {
-  BlockOps block(launch, ops);
+                                    Value thread, int64_t threads,
+                                    bool hasWarpgroups) {
+  ElementOps block(launch, ops);
   if (!block.match())
     return false;
   Contraction product = *Contraction::match(block.product);
   rewriter.setInsertionPointAfter(ops.back());
-  SubgroupWriter(rewriter, block, product, thread, threads).write();
+  TensorCoreWriter(rewriter, block, product, thread, threads, hasWarpgroups)
+      .write();
   block.erase(rewriter);
   return true;
 }

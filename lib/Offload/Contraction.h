@@ -58,11 +58,12 @@ bool contractByThreads(RewriterBase &rewriter, linalg::LinalgOp op,
 bool isForTensorCores(linalg::LinalgOp op);
 
 /// Replaces all of a block's ops by what its subgroups do with the tensor cores
-/// of NVIDIA's devices, from sm_80 on. False, with nothing done, if they are
-/// not one such product and ops that go through its result's elements.
+/// of NVIDIA's devices, from sm_80 on, or with `hasWarpgroups` of sm_90 alone.
+/// False, with nothing done, if they are not one such product and ops that go
+/// through its result's elements.
 bool contractByTensorCores(RewriterBase &rewriter, gpu::LaunchOp launch,
                            ArrayRef<linalg::LinalgOp> ops, Value thread,
-                           int64_t threads);
+                           int64_t threads, bool hasWarpgroups);
 
 } // namespace mlir::gpuasync::offload
 

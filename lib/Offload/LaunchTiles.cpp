@@ -214,7 +214,7 @@ LogicalResult LaunchTiles::writeBlock(gpu::LaunchOp launch, bool isThread) {
       (rowsByThreads(rewriter, ofBlock, thread, schedule.threads) ||
        (schedule.hasTensorCores &&
         contractByTensorCores(rewriter, launch, ofBlock, thread,
-                              schedule.threads))))
+                              schedule.threads, schedule.hasWarpgroups))))
     return keepInBlock(launch, isThread);
   for (Operation *op : writers) {
     bool isOfThread =

@@ -122,15 +122,23 @@ bool gpuasync::needsOffload(ModuleOp module) {
 
 OffloadDevice gpuasync::getOffloadDevice(ArrayRef<std::string> targets) {
   // nvptx:sm_90a: 90.
-  auto hasTensorCores = [](StringRef target) {
+  auto getChip = [](StringRef target) {
     unsigned number;
     return target.consume_front("nvptx:sm_") &&
-           !target.consumeInteger(10, number) && number >= 80;
+                   !target.consumeInteger(10, number)
+               ? number
+               : 0;
   };
-  if (llvm::all_of(targets, [](StringRef target) { return target == "cpu"; }))
+  auto areAll = [&](auto is) {
+    return llvm::all_of(targets, [&](StringRef target) { return is(target); });
+  };
+  if (areAll([](StringRef target) { return target == "cpu"; }))
     return OffloadDevice::CPU;
-  return llvm::all_of(targets, hasTensorCores) ? OffloadDevice::SM80
-                                               : OffloadDevice::GPU;
+  if (areAll([&](StringRef target) { return getChip(target) == 90; }))
+    return OffloadDevice::SM90;
+  return areAll([&](StringRef target) { return getChip(target) >= 80; })
+             ? OffloadDevice::SM80
+             : OffloadDevice::GPU;
 }
 
 /// A function that frees memory frees all that it allocates itself: only what

@@ -36,7 +36,8 @@ Schedule Schedule::get(OffloadDevice device) {
           /*partElements=*/16384,
           /*partResults=*/64,
           /*parts=*/1024,
-          /*hasTensorCores=*/device == OffloadDevice::SM80};
+          /*hasTensorCores=*/device != OffloadDevice::GPU,
+          /*hasWarpgroups=*/device == OffloadDevice::SM90};
 }
 
 SmallVector<Attribute> offload::mapToBlocks(MLIRContext *context,
@@ -155,15 +156,20 @@ Schedule::chooseForTensorCores(int64_t rows, int64_t columns,
   double shortest = HUGE_VAL;
   for (int64_t down = 256; down >= 16; down /= 2)
     for (int64_t across = 256; across >= 16; across /= 2) {
-      if (down * across < least || down * across > 128 * 256)
+      if (down * across < least || down * across > 128 * 256 ||
+          (hasWarpgroups && down > 128))
         continue;
       double count = others * llvm::divideCeil(rows, down) *
                      llvm::divideCeil(columns, across);
       // Cycles of 16 steps of the reduction, on each of the device's
       // processors: of the products, or of the operands' way into workgroup
       // memory, and what it takes to begin.
+      const bool isByWarpgroups =
+          hasWarpgroups && down >= 64 && down * across >= 2 * 64 * 64;
       double time = std::ceil(count / blocks) *
-                    (std::max(down * across / 80., (down + across) * 0.8) + 32);
+                    (std::max(down * across / (isByWarpgroups ? 115. : 80.),
+                              (down + across) * 0.8) +
+                     32);
       if (time < shortest) {
         shortest = time;
         best = {down, across};

@@ -29,8 +29,9 @@ struct Schedule {
   /// Elements that are worth a block of their own where a reduction is split,
   /// and its most results and parts.
   int64_t partElements, partResults, parts;
-  /// Whether products of f16 and bf16 are for tensor cores.
-  bool hasTensorCores = false;
+  /// Whether products of f16 and bf16 are for tensor cores, and whether these
+  /// have wgmma.
+  bool hasTensorCores = false, hasWarpgroups = false;
 
   static Schedule get(OffloadDevice device);
 

@@ -3,13 +3,17 @@
 // and what is left to the threads.
 // RUN: gpu-opt %s -split-input-file -gpu-async-offload=device=sm_80 | FileCheck %s
 // RUN: gpu-opt %s -split-input-file -gpu-async-offload=device=gpu | FileCheck %s --check-prefix=GPU
+// RUN: gpu-opt %s -split-input-file -gpu-async-offload=device=sm_90 | FileCheck %s --check-prefix=SM90
 // RUN: gpu-opt %s -split-input-file -gpu-async-pipeline="targets=nvptx:sm_80 ptxas=none" | FileCheck %s --check-prefix=PTX
+// RUN: gpu-opt %s -split-input-file -gpu-async-pipeline="targets=nvptx:sm_90,nvptx:sm_100 ptxas=none" | FileCheck %s --check-prefix=PTX
+// RUN: gpu-opt %s -split-input-file -gpu-async-pipeline="targets=nvptx:sm_90 ptxas=none" | FileCheck %s --check-prefix=PTX90
 // RUN: gpu-opt %s -split-input-file -gpu-async-pipeline="targets=nvptx:sm_75 ptxas=none" | FileCheck %s --check-prefix=GPU
 // RUN: gpu-opt %s -split-input-file -gpu-async-pipeline="targets=nvptx:sm_75,nvptx:sm_90 ptxas=none" | FileCheck %s --check-prefix=GPU
 
 // Blocks of threads, and those that are for other chips too, have none of it.
 // GPU-NOT: mma.sync
 // GPU-NOT: cp.async
+// GPU-NOT: wgmma
 
 // Pieces of whole tiles are copied without a test but that of the address, while
 // earlier ones are multiplied. The sums begin with zero, in f32.
@@ -147,4 +151,36 @@ func.func @others(%x: memref<64x64xf32>, %w: memref<64x64xf32>, %h: memref<64x64
     linalg.yield %s : f32
   }
   return
+}
+
+// -----
+
+// On sm_90 warpgroups multiply larger tiles: 128 rows are two of them, which read
+// both operands in workgroup memory, 128 bytes a row, where wgmma finds chunks
+// that have changed places. One stage is multiplied while the next is made ready,
+// and of four the other two are copied.
+// SM90-LABEL: func.func @warpgroups
+// SM90: gpu.launch
+// SM90: nvvm.cp.async.wait.group 1
+// SM90: nvvm.fence.proxy
+// SM90: gpu.barrier
+// SM90: nvvm.wgmma.fence.aligned
+// SM90: arith.ori %{{.*}}, %{{.*}} : i64
+// SM90-COUNT-4: nvvm.wgmma.mma_async {{.*}} <m = 64, n = 64, k = 16>, D[<f32>, <one>], A[<f16>, <one>, <row>], B[<f16>, <one>, <row>]
+// SM90: nvvm.wgmma.commit.group.sync.aligned
+// SM90: nvgpu.device_async_copy
+// SM90: nvvm.wgmma.wait.group.sync.aligned 1
+// SM90: nvvm.wgmma.wait.group.sync.aligned 0
+// SM90: gpu.barrier
+// PTX: .entry warpgroups_kernel(
+// PTX: mma.sync.aligned.m16n8k16
+// PTX90: .target sm_90a
+// PTX90: .entry warpgroups_kernel(
+// PTX90: wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16
+func.func @warpgroups(%x: tensor<1024x512xf16>, %w: tensor<512x1024xf16>) -> tensor<1024x1024xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<1024x1024xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  %p = linalg.matmul ins(%x, %w : tensor<1024x512xf16>, tensor<512x1024xf16>) outs(%f : tensor<1024x1024xf32>) -> tensor<1024x1024xf32>
+  return %p : tensor<1024x1024xf32>
 }

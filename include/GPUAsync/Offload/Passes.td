@@ -71,7 +71,7 @@ def GPUAsyncFuseElementwise
     them, where each element is computed as often as before, or is cheap: no
     math function and no division goes into a contraction's operand, or to more
     than one user. Contractions take nothing but changes of index, and with
-    `device=sm_80` f16 and bf16 that were written as f32.
+    `device=sm_80` and `sm_90` f16 and bf16 that were written as f32.
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::linalg::LinalgDialect",

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Products of f16 and bf16, which a GPU from sm_80 on computes by tensor cores:
-// whole tiles; no side a multiple of anything, with a bias, a tanh and what was
+// whole tiles; large ones, the last of them not whole; no side a multiple of anything, with a bias, a tanh and what was
 // there; a batch, transposed; elements that were written as f32; rows of which
 // each begins elsewhere in memory; sizes that are known at run time only, and a
 // sum in f16. The cpu device's own way is the reference.
 // RUN: gpu-runner --device=cpu -e whole %s --input=256x128xf16=1 --input=128x256xf16=2 --expect=256x256xf32=256
 // RUN: %if cuda %{ gpu-runner --device=cuda -e whole %s --input=256x128xf16=1 --input=128x256xf16=2 --expect=256x256xf32=256 %}
+// RUN: gpu-runner --device=cpu -e large %s --input=random:1 --input=random:2 --output=result0=@%t.large.npy
+// RUN: %if cuda %{ gpu-runner --device=cuda -e large %s --input=random:1 --input=random:2 --expect=@%t.large.npy --tolerance=1e-6 %}
 // RUN: gpu-runner --device=cpu -e edges %s --input=random:1 --input=random:2 --input=random:3 --input=random:4 --output=result0=@%t.edges.npy
 // RUN: %if cuda %{ gpu-runner --device=cuda -e edges %s --input=random:1 --input=random:2 --input=random:3 --input=random:4 --expect=@%t.edges.npy --tolerance=4e-3 %}
 // RUN: gpu-runner --device=cpu -e batch %s --input=random:1 --input=random:2 --output=result0=@%t.batch.npy
@@ -27,6 +29,23 @@ func.func @whole(%x: tensor<256x128xf16>, %w: tensor<128x256xf16>) -> tensor<256
   %f = linalg.fill ins(%zero : f32) outs(%e : tensor<256x256xf32>) -> tensor<256x256xf32>
   %p = linalg.matmul ins(%x, %w : tensor<256x128xf16>, tensor<128x256xf16>) outs(%f : tensor<256x256xf32>) -> tensor<256x256xf32>
   return %p : tensor<256x256xf32>
+}
+
+func.func @large(%x: tensor<1000x72xbf16>, %w: tensor<1032x72xbf16>) -> tensor<1000x1032xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<1000x1032xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<1000x1032xf32>) -> tensor<1000x1032xf32>
+  %p = linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i, k)>, affine_map<(i, j, k) -> (j, k)>, affine_map<(i, j, k) -> (i, j)>],
+                       iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %w : tensor<1000x72xbf16>, tensor<1032x72xbf16>) outs(%f : tensor<1000x1032xf32>) {
+  ^bb0(%l: bf16, %r: bf16, %o: f32):
+    %lw = arith.extf %l : bf16 to f32
+    %rw = arith.extf %r : bf16 to f32
+    %m = arith.mulf %lw, %rw : f32
+    %s = arith.addf %o, %m : f32
+    linalg.yield %s : f32
+  } -> tensor<1000x1032xf32>
+  return %p : tensor<1000x1032xf32>
 }
 
 #ij = affine_map<(i, j) -> (i, j)>
