@@ -2,6 +2,7 @@
 """What a call costs, in microseconds: the least and the median of rounds."""
 
 import importlib.util
+import os
 import time
 
 import gpu_async as ga
@@ -45,6 +46,7 @@ measure("gpu_async, NumPy", exe.memrefs, arrays)
 measure("gpu_async, NumPy, by attribute", lambda *arguments: exe.memrefs(*arguments), arrays)
 measure("gpu_async, NumPy, out by DLPack", exe.memrefs, list(map(Only, arrays)))
 if importlib.util.find_spec("jax"):
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")  # as the program's arrays are
     import jax
     import jax.numpy as jnp
 
@@ -61,3 +63,15 @@ if importlib.util.find_spec("torch"):
     own = measure("PyTorch, __dlpack__ alone", protocol, theirs)
     print("%-44s %7.3f us" % ("  beyond it", call - own))
     measure("PyTorch, torch.add of two tensors", torch.add, theirs[:1] * 2)
+    if torch.cuda.is_available():
+        twice = ga.compile("""
+func.func @twice(%x: tensor<256xf32>) -> tensor<256xf32> {
+  %r = arith.addf %x, %x : tensor<256xf32>
+  return %r : tensor<256xf32>
+}
+""", device="cuda", place="off", stream="caller").twice
+        x, y = torch.ones(256, device="cuda"), torch.ones(256, device="cuda")
+        current = torch.cuda.current_stream()
+        measure("gpu_async, one kernel on PyTorch's stream", lambda: twice(x, out=y, stream=current), (), calls=2000)
+        measure("PyTorch, torch.add(x, x, out=y) there", lambda: torch.add(x, x, out=y), (), calls=2000)
+        torch.cuda.synchronize()

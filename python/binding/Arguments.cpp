@@ -12,10 +12,12 @@
 #include "Types.h"
 
 #include <cstdlib>
+#include <utility>
 
 namespace binding {
 
-static PyObject *dlpackName, *dlpackDeviceName, *streamName;
+static PyObject *dlpackName, *dlpackDeviceName, *streamName, *exchangeApiName,
+    *requiresGradName;
 static PyObject *nothing;       ///< an empty tuple
 static PyObject *newestVersion; ///< {"max_version": (1, 1)}
 
@@ -23,10 +25,12 @@ bool initArguments() {
   dlpackName = PyUnicode_InternFromString("__dlpack__");
   dlpackDeviceName = PyUnicode_InternFromString("__dlpack_device__");
   streamName = PyUnicode_InternFromString("stream");
+  exchangeApiName = PyUnicode_InternFromString("__dlpack_c_exchange_api__");
+  requiresGradName = PyUnicode_InternFromString("requires_grad");
   nothing = PyTuple_New(0);
   newestVersion = Py_BuildValue("{s:(ii)}", "max_version", 1, 1);
-  return dlpackName && dlpackDeviceName && streamName && nothing &&
-         newestVersion;
+  return dlpackName && dlpackDeviceName && streamName && exchangeApiName &&
+         requiresGradName && nothing && newestVersion;
 }
 
 //===----------------------------------------------------------------------===//
@@ -112,6 +116,12 @@ Arguments::Arguments(size_t capacity, std::optional<CallersStream> stream)
   hold = manyHolds.get();
 }
 
+/// With the GIL.
+static void giveBack(dlpack::VersionedTensor *tensor) {
+  if (tensor->deleter)
+    keepingError([tensor] { tensor->deleter(tensor); });
+}
+
 Arguments::~Arguments() {
   keepingError([this] {
     for (size_t i = 0; i < count; ++i) {
@@ -119,6 +129,8 @@ Arguments::~Arguments() {
         Py_DECREF(hold[i].object);
       else if (hold[i].kept == Kept::Buffer)
         PyBuffer_Release(&hold[i].view);
+      else if (hold[i].kept == Kept::Tensor)
+        giveBack(hold[i].tensor);
     }
   });
 }
@@ -230,10 +242,140 @@ static Ref takeCapsule(PyObject *object, PyObject *stream) {
   return Ref(PyObject_Call(method.get(), nothing, older.get()));
 }
 
+/// What DLPack calls a device's memory, as a program sees it.
+struct Side {
+  bool onHost, onDevice;
+  Side(int32_t type, const Place &place)
+      : onHost(type == dlpack::Cpu || type == place.dlpackHostType),
+        onDevice(!onHost && (type == place.dlpackType ||
+                             (type == dlpack::CudaManaged &&
+                              place.dlpackType == dlpack::Cuda))) {}
+};
+
+/// Of an array whose producer holds it until the call is over; `device` is its
+/// number, or GPUASYNC_HOST.
+bool Arguments::addTensor(const dlpack::Tensor &tensor, bool readOnly,
+                          bool written, int32_t device, const Refusal &refuse) {
+  if (written && readOnly)
+    return refuse("the function may write it, but the array is read-only; "
+                  "pass a copy");
+  uint32_t type = typeOfDLPack(tensor.type);
+  if (!type)
+    return refuse("elements of DLPack's type code " +
+                  std::to_string(tensor.type.code) + " with " +
+                  std::to_string(tensor.type.bits) + " bits and " +
+                  std::to_string(tensor.type.lanes) +
+                  " lanes are none of a program's; convert them");
+  if (tensor.rank < 0 || (tensor.rank > 0 && !tensor.shape))
+    return refuse("its __dlpack__ gives no shape");
+  gpuasync_value &made = value[count];
+  made.data = tensor.data ? static_cast<char *>(tensor.data) + tensor.byteOffset
+                          : nullptr;
+  made.type = type;
+  made.rank = uint32_t(tensor.rank);
+  made.device = device;
+  made.reserved = 0;
+  made.owner = nullptr;
+  uint64_t expected = 1;
+  if (fitsRank(tensor.rank))
+    for (int i = tensor.rank; i-- > 0;) {
+      made.shape[i] = tensor.shape[i];
+      made.strides[i] = tensor.strides ? tensor.strides[i] : int64_t(expected);
+      expected *= uint64_t(made.shape[i]);
+    }
+  return true;
+}
+
+/// What the object's type shows of DLPack's calls of C, or null. Types are
+/// remembered: to look for what is not there takes longer than a call.
+static const dlpack::ExchangeApi *exchangeApiOf(PyObject *object) {
+  struct Known {
+    PyTypeObject *type; ///< held
+    const dlpack::ExchangeApi *api;
+  };
+  static Known known[4];
+  static unsigned next;
+  PyTypeObject *type = Py_TYPE(object);
+  for (const Known &each : known)
+    if (each.type == type)
+      return each.api;
+  const dlpack::ExchangeApi *api = nullptr;
+  Ref capsule(
+      PyObject_GetAttr(reinterpret_cast<PyObject *>(type), exchangeApiName));
+  if (capsule && PyCapsule_IsValid(capsule.get(), dlpack::exchangeName))
+    api = static_cast<const dlpack::ExchangeApi *>(
+        PyCapsule_GetPointer(capsule.get(), dlpack::exchangeName));
+  PyErr_Clear();
+  while (api && api->major != 1)
+    api = api->older;
+  Known &place = known[next++ % 4];
+  PyTypeObject *before = place.type;
+  Py_INCREF(reinterpret_cast<PyObject *>(type));
+  place = {type, api};
+  Py_XDECREF(reinterpret_cast<PyObject *>(before));
+  return api;
+}
+
+/// By calls of C, where nobody has to wait for anybody: the array is the
+/// host's, or its producer's work goes to the call's stream. Not so for what
+/// PyTorch refuses to hand out by `__dlpack__` only: gradients, conjugates.
+bool Arguments::addExchanged(PyObject *object, bool written, Place &place,
+                             const Refusal &refuse, bool &added) {
+  added = false;
+  const dlpack::ExchangeApi *api = exchangeApiOf(object);
+  if (!api || !api->fromObject || !api->currentStream)
+    return true;
+  Ref gradient(PyObject_GetAttr(object, requiresGradName));
+  if (!gradient)
+    PyErr_Clear();
+  else if (gradient.get() != Py_False)
+    return true;
+  dlpack::VersionedTensor *tensor = nullptr;
+  if (api->fromObject(object, &tensor) != 0 || !tensor) {
+    PyErr_Clear(); // __dlpack__ says what is wrong
+    return true;
+  }
+  struct Guard {
+    dlpack::VersionedTensor *tensor;
+    ~Guard() {
+      if (tensor)
+        giveBack(tensor);
+    }
+  } guard{tensor};
+  const dlpack::Device device = tensor->tensor.device;
+  const Side side(device.type, place);
+  if (tensor->major != 1 || tensor->tensor.type.code == dlpack::Complex ||
+      (!side.onHost && !(side.onDevice && stream)))
+    return true;
+  if (side.onDevice) {
+    void *current = nullptr;
+    if (api->currentStream(dlpack::DeviceType(device.type), device.id,
+                           &current) != 0) {
+      PyErr_Clear();
+      return true;
+    }
+    if (current != stream->native)
+      return true;
+  }
+  if (!addTensor(tensor->tensor, tensor->flags & dlpack::readOnlyFlag, written,
+                 side.onDevice ? device.id : GPUASYNC_HOST, refuse))
+    return false;
+  hold[count].kept = Kept::Tensor;
+  hold[count].tensor = std::exchange(guard.tensor, nullptr);
+  ++count;
+  added = true;
+  return true;
+}
+
 /// The capsule stays the producer's: who drops it last calls its deleter, with
 /// the GIL, as Python does with any object.
 bool Arguments::addDLPack(PyObject *object, bool written, Place &place,
                           const Refusal &refuse) {
+  bool added = false;
+  if (!addExchanged(object, written, place, refuse, added))
+    return false;
+  if (added)
+    return true;
   Ref device(PyObject_CallMethodObjArgs(object, dlpackDeviceName, nullptr));
   int deviceType = 0, deviceNumber = 0;
   if (!device || !PyTuple_Check(device.get()) ||
@@ -245,25 +387,22 @@ bool Arguments::addDLPack(PyObject *object, bool written, Place &place,
   deviceNumber = int(PyLong_AsLong(PyTuple_GetItem(device.get(), 1)));
   if (PyErr_Occurred())
     return refuse.again();
-  bool host = deviceType == dlpack::Cpu || deviceType == place.dlpackHostType;
-  bool managed =
-      deviceType == dlpack::CudaManaged && place.dlpackType == dlpack::Cuda;
-  bool onDevice = !host && (deviceType == place.dlpackType || managed);
-  if (!host && !onDevice)
+  const Side side(deviceType, place);
+  if (!side.onHost && !side.onDevice)
     return refuse("the array is on a device that the program does not run on, "
                   "which is " +
                   place.name() +
                   "; move it to the host, or compile for the array's device");
   Ref number;
-  if (onDevice && stream) {
+  if (side.onDevice && stream) {
     number = Ref(place.dlpackStream(stream->native));
-  } else if (onDevice) {
+  } else if (side.onDevice) {
     gpuasync_stream *arrivals = place.arrivals();
     if (!arrivals)
       return false;
     number = Ref(place.dlpackStream(gpuasync_context_stream_native(arrivals)));
   }
-  if (onDevice && !number)
+  if (side.onDevice && !number)
     return false;
   Ref capsule = takeCapsule(object, number.get());
   if (!capsule)
@@ -286,36 +425,10 @@ bool Arguments::addDLPack(PyObject *object, bool written, Place &place,
   } else {
     return refuse("its __dlpack__ gives no capsule of DLPack's");
   }
-  if (written && readOnly)
-    return refuse("the function may write it, but the array is read-only; "
-                  "pass a copy");
-  uint32_t type = typeOfDLPack(tensor->type);
-  if (!type)
-    return refuse("elements of DLPack's type code " +
-                  std::to_string(tensor->type.code) + " with " +
-                  std::to_string(tensor->type.bits) + " bits and " +
-                  std::to_string(tensor->type.lanes) +
-                  " lanes are none of a program's; convert them");
-  if (tensor->rank < 0 || (tensor->rank > 0 && !tensor->shape))
-    return refuse("its __dlpack__ gives no shape");
-  gpuasync_value &made = value[count];
-  made.data = tensor->data
-                  ? static_cast<char *>(tensor->data) + tensor->byteOffset
-                  : nullptr;
-  made.type = type;
-  made.rank = uint32_t(tensor->rank);
-  made.device = onDevice ? deviceNumber : GPUASYNC_HOST;
-  made.reserved = 0;
-  made.owner = nullptr;
-  uint64_t expected = 1;
-  if (fitsRank(tensor->rank))
-    for (int i = tensor->rank; i-- > 0;) {
-      made.shape[i] = tensor->shape[i];
-      made.strides[i] =
-          tensor->strides ? tensor->strides[i] : int64_t(expected);
-      expected *= uint64_t(made.shape[i]);
-    }
-  arriving |= onDevice && !stream;
+  if (!addTensor(*tensor, readOnly, written,
+                 side.onDevice ? deviceNumber : GPUASYNC_HOST, refuse))
+    return false;
+  arriving |= side.onDevice && !stream;
   hold[count].kept = Kept::Object;
   hold[count].object = capsule.release();
   ++count;

@@ -9,6 +9,7 @@
 #ifndef GPUASYNC_PYTHON_BINDING_ARGUMENTS_H
 #define GPUASYNC_PYTHON_BINDING_ARGUMENTS_H
 
+#include "DLPack.h"
 #include "Python.h"
 
 #include "GPUAsync-C/GPUAsync.h"
@@ -79,10 +80,11 @@ public:
   size_t size() const { return count; }
 
 private:
-  enum class Kept : uint8_t { Nothing, Object, Buffer };
+  enum class Kept : uint8_t { Nothing, Object, Buffer, Tensor };
   struct Hold {
     Kept kept;
     PyObject *object;
+    dlpack::VersionedTensor *tensor;
     Py_buffer view;
     alignas(16) char number[16];
   };
@@ -91,6 +93,10 @@ private:
   bool addBuffer(PyObject *object, bool written, const Refusal &refuse);
   bool addDLPack(PyObject *object, bool written, Place &place,
                  const Refusal &refuse);
+  bool addExchanged(PyObject *object, bool written, Place &place,
+                    const Refusal &refuse, bool &added);
+  bool addTensor(const dlpack::Tensor &tensor, bool readOnly, bool written,
+                 int32_t device, const Refusal &refuse);
   bool addNumber(PyObject *object, uint32_t type, const Refusal &refuse);
 
   static constexpr size_t few = 8;

@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Arrays as libraries hand them to each other, as DLPack 1.1 lays them out:
+// Arrays as libraries hand them to each other, as DLPack 1.3 lays them out:
 // https://dmlc.github.io/dlpack/latest/c_api.html
 //===----------------------------------------------------------------------===//
 
@@ -66,7 +66,22 @@ struct VersionedTensor {
   Tensor tensor;
 };
 
+/// What a producer of DLPack 1.3 shows of its type, the capsule
+/// `exchangeName`: its arrays by calls of C. With the GIL; not 0 is an error,
+/// with an exception.
+struct ExchangeApi {
+  uint32_t major, minor;
+  const ExchangeApi *older;
+  void *allocate;
+  int (*fromObject)(void *object, VersionedTensor **out); ///< nobody waits
+  void *toObject;
+  void *borrowFromObject;
+  /// The stream that the producer's work goes to in this thread.
+  int (*currentStream)(DeviceType type, int32_t id, void **out);
+};
+
 constexpr uint64_t readOnlyFlag = 1;
+constexpr const char *exchangeName = "dlpack_exchange_api";
 constexpr const char *name = "dltensor", *versionedName = "dltensor_versioned";
 
 } // namespace dlpack

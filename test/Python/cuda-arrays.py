@@ -11,7 +11,7 @@ import unittest
 import gpu_async as ga
 import numpy as np
 
-from Inputs.producer import Producer
+from Inputs.producer import Producer, exchanging
 
 PROGRAM = """
 func.func @same(%x: memref<2x3xf32>) -> memref<2x3xf32> { return %x : memref<2x3xf32> }
@@ -118,6 +118,15 @@ class Cuda(unittest.TestCase):
             array = Device()
             self.assertIsNone(onStream.read(array, stream=given))
             self.assertEqual(array.asked, [(number, (1, 1))])
+        # Whose work goes to that stream anyway is asked by calls of C.
+        for given, current, quick in ((stream, stream, True), (0, None, True), (stream, None, False), (0, stream, False)):
+            made = exchanging(current, base=Device)
+            array = made()
+            onStream.read(array, stream=given)
+            self.assertEqual(made.log[:2], ["made", "asked"])
+            self.assertEqual(array.asked, [] if quick else [(given or 1, (1, 1))])
+            onStream.read(made())
+            self.assertEqual(made.log.count("made"), made.log.count("given back"))
         array = Device()
         onStream.read(array)  # waits, so on a stream of ours
         self.assertNotIn(array.asked[0][0], (stream, 0, 1))

@@ -14,7 +14,7 @@ from unittest import mock
 import gpu_async as ga
 import numpy as np
 
-from Inputs.producer import P, OldProducer, Producer, consume, new_capsule
+from Inputs.producer import P, OldProducer, Producer, consume, exchanging, new_capsule
 
 exe = ga.compile("""
 func.func @view(%x: memref<?x?xf32>) -> memref<?x?xf32> { return %x : memref<?x?xf32> }
@@ -84,6 +84,46 @@ class Into(unittest.TestCase):
         with self.assertRaisesRegex(ga.ArgumentError, "no capsule"):
             exe.twice(Raises())
 
+
+    def test_by_calls_of_c(self):
+        made = exchanging()
+        array = made()
+        y = exe.view(array)
+        self.assertEqual(y.numpy().ctypes.data, array.array.ctypes.data)
+        self.assertEqual((array.asked, made.log), ([], ["made"]))  # held by what views it
+        del y
+        self.assertEqual(made.log, ["made", "given back"])
+        del made.log[:]
+        exe.twice(array)
+        with self.assertRaisesRegex(ga.ArgumentError, "given 1 dimensions"):
+            exe.twice(made(rank=1))
+        with self.assertRaisesRegex(ga.ArgumentError, "read-only"):
+            exe.view(made(flags=1))
+        self.assertEqual(made.log, ["made", "given back"] * 3)
+
+    def test_not_by_calls_of_c(self):
+        made = exchanging()
+        gradient, complexes, failing = made(), made(code=5, bits=64), made()
+        gradient.requires_grad, failing.fails = True, True
+        for array, log in ((gradient, []), (complexes, ["made", "given back"]), (failing, ["made"])):
+            del made.log[:]
+            try:
+                exe.twice(array)
+            except ga.ArgumentError:
+                self.assertIs(array, complexes)
+            self.assertEqual((len(array.asked), made.log), (1, log))
+        newer = exchanging(major=2)()
+        exe.twice(newer)
+        self.assertEqual((len(newer.asked), type(newer).log), (1, []))
+        both = exchanging(major=2, older=made.table)()
+        both.__class__.made = made  # what the table belongs to
+        del made.log[:]
+        exe.twice(both)
+        self.assertEqual((both.asked, made.log), ([], ["made", "given back"]))
+        for _ in range(8):  # more types than are remembered
+            array = exchanging()()
+            exe.twice(array)
+            self.assertEqual((array.asked, type(array).log), ([], ["made", "given back"]))
 
     def test_destructors_in_python(self):
         # One that runs while an exception is raised neither sees nor takes it.

@@ -61,6 +61,42 @@ class OldProducer(Producer):
         return Producer.__dlpack__(self, stream)
 
 
+class Exchange(ctypes.Structure):
+    """What a type shows of DLPack 1.3's calls of C."""
+    FROM = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, P(ctypes.c_void_p))
+    STREAM = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int32, ctypes.c_int32, P(ctypes.c_void_p))
+    _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32), ("older", ctypes.c_void_p), ("allocate", ctypes.c_void_p),
+                ("fromObject", FROM), ("toObject", ctypes.c_void_p), ("borrow", ctypes.c_void_p), ("currentStream", STREAM)]
+
+
+def exchanging(current=None, base=Producer, major=1, older=None):
+    """A type of producers that shows them. Its `current` stream is an integer or None; `log` has what was called."""
+
+    def from_object(array, out):
+        made.log.append("made")
+        if array.fails:
+            return -1
+        array.managed.deleter = array.given_back = DELETER(lambda address: made.log.append("given back"))
+        array.managed.tensor.device, array.managed.tensor.id = array.device
+        out[0] = ctypes.addressof(array.managed)
+        return 0
+
+    def current_stream(kind, number, out):
+        made.log.append("asked")
+        out[0] = made.current
+        return 0
+
+    class Exchanging(base):
+        fails = False
+
+    made = Exchanging
+    made.current, made.log = current, []
+    made.table = Exchange(major, 3, ctypes.addressof(older) if older else None, None, Exchange.FROM(from_object), None, None,
+                          Exchange.STREAM(current_stream))
+    made.__dlpack_c_exchange_api__ = new_capsule(ctypes.addressof(made.table), b"dlpack_exchange_api", None)
+    return made
+
+
 def consume(array, versioned):
     """What a consumer is left with: the deleter, on its own thread, without the GIL."""
     capsule = array.__dlpack__(max_version=(1, 0) if versioned else None)
