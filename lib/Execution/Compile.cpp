@@ -200,12 +200,26 @@ static Error readSignature(mlir::FunctionOpInterface function,
   std::map<int64_t, unsigned> memory;
   for (auto [i, type] : enumerate(function.getArgumentTypes())) {
     if (function.getArgAttr(i, mlir::gpuasync::kStreamAttrName)) {
+      if (signature.stream || !mlir::isa<mlir::LLVM::LLVMPointerType>(type)) {
+        function.emitError()
+            << "argument " << i << " of type " << type
+            << " cannot be the caller's stream ("
+            << mlir::gpuasync::kStreamAttrName << "): that is one !llvm.ptr";
+        return reportedError();
+      }
       signature.stream = type;
       continue;
     }
     mlir::Attribute attribute =
         function.getArgAttr(i, mlir::gpuasync::kResultAttrName);
     if (!attribute) {
+      // Callers pass it behind all that the function takes in the source.
+      if (signature.stream) {
+        function.emitError() << "argument " << i << " is behind the caller's "
+                             << "stream (" << mlir::gpuasync::kStreamAttrName
+                             << "), which is the last one";
+        return reportedError();
+      }
       signature.arguments.push_back(type);
       continue;
     }

@@ -271,6 +271,11 @@ static Error compileProgram(Program &program, StringRef text, StringRef name,
   for (Signature &signature : signatures) {
     if (Error error = program.findDestinations(signature))
       return error;
+    if (signature.stream && !how.takeStream)
+      return createStringError(
+          "@" + signature.name +
+          " takes the caller's stream (gpu_async.stream) already; compile the "
+          "file from before, with stream=caller if calls have one");
     executable.callables.push_back(
         describe(signature, !executable.deviceArrays));
     executable.callables.back().schedule = program.scheduleOf(signature.name);

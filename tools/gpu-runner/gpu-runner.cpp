@@ -326,6 +326,11 @@ Error Run::compile(const gpuasync::KeyBuilder &job) {
     return error;
   if (Error error = program->findDestinations(*entry))
     return error;
+  if (entry->stream)
+    return createStringError("@" + entry->name +
+                             " takes the caller's stream (gpu_async.stream), "
+                             "but here there is no caller; give it the file "
+                             "from before");
   if (Error error = frame->setDestinations(entry->destinations))
     return error;
   times.pipeline = time.next();
