@@ -146,15 +146,22 @@ static bool readStream(PyObject *object, void *&native) {
       return false;
   } else {
     handle = Ref(PyObject_GetAttrString(object, "cuda_stream"));
+    // What goes wrong in such an object is not ours to reword.
+    if (!handle && !PyErr_ExceptionMatches(PyExc_AttributeError))
+      return false;
   }
-  if (!handle || !PyLong_Check(handle.get())) {
-    PyErr_SetString(PyExc_TypeError,
-                    "stream is a stream of PyTorch's, CuPy's or cuda.core's, "
-                    "or the number of a CUstream or hipStream_t");
-    return false;
+  // As a pointer a negative number, or True, would be anything.
+  if (handle && PyLong_Check(handle.get()) && !PyBool_Check(handle.get())) {
+    const unsigned long long number = PyLong_AsUnsignedLongLong(handle.get());
+    if (!PyErr_Occurred()) {
+      native = reinterpret_cast<void *>(number);
+      return true;
+    }
   }
-  native = PyLong_AsVoidPtr(handle.get());
-  return !PyErr_Occurred();
+  PyErr_SetString(PyExc_TypeError,
+                  "stream is a stream of PyTorch's, CuPy's or cuda.core's, "
+                  "or the number of a CUstream or hipStream_t");
+  return false;
 }
 
 bool Invocation::bindStream(PyObject *object, bool later) {
