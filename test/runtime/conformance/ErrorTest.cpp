@@ -530,4 +530,18 @@ TEST_P(Errors, MemoryOfAFailedFrameOnCallersStreams_E03) {
   frame.dealloc(nullptr, flag);
 }
 
+// CUDA's numbers of default streams are no streams of the cpu device, nor is
+// what no stream can be.
+TEST_P(Errors, NumbersForCallersStreams) {
+  if (!onCpu())
+    GTEST_SKIP() << "whether a handle is a stream is the vendor's to say";
+  for (uintptr_t number : {1, 2, 0x10, 0x12345671}) {
+    FrameScope frame(*program);
+    EXPECT_EQ(gpuasync_stream_external(frame, reinterpret_cast<void *>(number),
+                                       SITE("external")),
+              nullptr);
+    contains(frame.leave(), "is none of gpuasync_context_stream_native");
+  }
+}
+
 } // namespace
