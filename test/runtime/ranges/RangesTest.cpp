@@ -222,6 +222,12 @@ TEST(RangesProcess, DISABLED_Error) {
   EXPECT_NE(std::string(status.message()).find(getenv("FAKE_PROFILER")),
             std::string::npos)
       << status.message();
+  // The same of the default one, and once: it is no device's reason.
+  TestProgram program;
+  gpuasync_context *chosen = nullptr;
+  Status refused(gpuasync_context_default(&program.program, &chosen));
+  EXPECT_EQ(chosen, nullptr);
+  EXPECT_STREQ(refused.message(), status.message());
 }
 
 constexpr char all[] = "Devices/RangesTest.*", none[] = "*DISABLED_None",

@@ -252,6 +252,8 @@ Status gpuasync::chooseDefault(Registration &registration,
     RETURN_IF_ERROR(findDevice(nullptr, driver, ordinal));
     return choose(*driver, ordinal);
   }
+  // No device's reason.
+  RETURN_IF_ERROR(copyStatus(process().settings));
   std::string reasons;
   auto refuse = [&](const std::string &device, const std::string &why) {
     appendItem(reasons, device + ": " + why);
