@@ -96,10 +96,12 @@ static bool mayFuse(OpOperand *operand, bool hasTensorCores) {
          consumer.getMatchingIndexingMap(operand).isPermutation();
 }
 
-/// Whether nothing of the block computes with it: what is behind does.
+/// Whether nothing of the block computes with it, nor a region in it: what is
+/// behind does.
 static bool isForLater(Value value, Operation *but = nullptr) {
   return llvm::all_of(value.getUsers(), [&](Operation *user) {
-    return user == but || user->hasTrait<OpTrait::IsTerminator>();
+    return user == but || (user->hasTrait<OpTrait::IsTerminator>() &&
+                           user->getBlock() == value.getParentBlock());
   });
 }
 

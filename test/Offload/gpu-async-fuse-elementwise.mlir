@@ -69,6 +69,25 @@ func.func @twice(%a: tensor<8xf32>, %b: tensor<8xf32>, %z: tensor<f32>) -> (tens
 
 // -----
 
+// Not so what a loop between the two gives on.
+// CHECK-LABEL: func.func @givenOnByALoop
+// CHECK: linalg.generic
+// CHECK: math.atan
+// CHECK: scf.for
+// CHECK: linalg.generic
+// CHECK: arith.addf
+func.func @givenOnByALoop(%a: tensor<8xf32>, %n: index) -> (tensor<8xf32>, tensor<8xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %e = tensor.empty() : tensor<8xf32>
+  %x = linalg.map { math.atan } ins(%a : tensor<8xf32>) outs(%e : tensor<8xf32>)
+  %l = scf.for %i = %c0 to %n step %c1 iter_args(%each = %a) -> (tensor<8xf32>) {
+    scf.yield %x : tensor<8xf32>
+  }
+  %y = linalg.add ins(%l, %x : tensor<8xf32>, tensor<8xf32>) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  return %y, %x : tensor<8xf32>, tensor<8xf32>
+}
+
 // What is returned together is computed together: a recurrent network's state.
 // CHECK-LABEL: func.func @together
 // CHECK: %[[R:.*]]:2 = linalg.generic {{.*}} ins(%arg0, %arg1 :
