@@ -123,6 +123,58 @@ TEST_F(Edge, OutOfMemoryTrimsAndTriesAgain_M04) {
   EXPECT_TRUE(status.ok()) << status.message();
 }
 
+// Small blocks of the driver's pool that the context keeps go back when memory
+// runs out, by a trim, and at close.
+TEST_F(Edge, KeptBlocksOfThePoolGoBack_M04_M05) {
+  constexpr int outOfMemory = 2;
+  constexpr uint32_t words = 1 << 18;
+  ContextScope inner(context);
+  auto keep = [&](uint32_t count) {
+    FrameScope frame(program);
+    gpuasync_stream *stream = frame.stream();
+    std::vector<uint32_t *> all;
+    for (uint32_t i = 0; i < count; ++i) {
+      all.push_back(frame.alloc(stream, words));
+      frame.launch(stream, Store, 1, 32, StoreParams{all.back(), i});
+    }
+    frame.wait({stream});
+    for (uint32_t *x : all)
+      frame.dealloc(stream, x);
+    frame.destroy(stream);
+  };
+  auto bytes = [&] { return readStats(context).deviceBytes; };
+  keep(1);
+  const uint64_t none = bytes() - 4 * words;
+  keep(3);
+  EXPECT_EQ(bytes(), none + 3 * 4 * words);
+  const uint64_t frees = mock->mock_calls("cuMemFreeAsync");
+  keep(3);
+  EXPECT_EQ(mock->mock_calls("cuMemFreeAsync"), frees);
+  keep(20);
+  EXPECT_EQ(bytes(), none + 16 * 4 * words) << "the most that are kept";
+  {
+    FrameScope frame(program);
+    gpuasync_stream *stream = frame.stream();
+    const uint64_t before = mock->mock_calls("cuMemFreeAsync");
+    mock->mock_fail("cuMemAllocFromPoolAsync", 1, outOfMemory);
+    uint32_t *large = frame.alloc(stream, 1 << 20);
+    EXPECT_NE(large, nullptr);
+    EXPECT_STREQ(mock->mock_failed(), "cuMemAllocFromPoolAsync");
+    mock->mock_fail(nullptr, 0, 0);
+    EXPECT_EQ(mock->mock_calls("cuMemFreeAsync") - before, 16u);
+    EXPECT_EQ(bytes(), none + (4u << 20));
+    frame.dealloc(stream, large);
+    frame.wait({stream});
+    frame.destroy(stream);
+  }
+  keep(5);
+  EXPECT_EQ(bytes(), none + 5 * 4 * words);
+  Status status = context.trim();
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_LE(bytes(), none);
+  keep(5); // for close
+}
+
 // The message has no room for such a name and for what comes after it.
 TEST_F(Edge, AFailedLaunchOfAKernelWithALongName) {
   const std::string name(1000, 'k');

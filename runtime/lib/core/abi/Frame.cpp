@@ -300,7 +300,7 @@ void gpuasync::releaseAfterError(Frame &frame) {
     blocks = block->next;
     // Without memory for its fence it stays known, and close gives it back.
     (void)guard(
-        [&] { return context.memory.free(lost ? nullptr : last, block); });
+        [&] { return context.memory.release(lost ? nullptr : last, block); });
   }
 }
 

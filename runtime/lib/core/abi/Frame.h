@@ -78,6 +78,11 @@ struct Frame {
     HostSpan span;
   };
   Called called;
+  /// A graph is the last on the stream, and the host waited for it each time.
+  bool isAwaited(const Stream &stream) const {
+    return played.on == &stream && played.position == stream.enqueued &&
+           played.awaited->isExpected();
+  }
   void noteFree(Stream &stream, const gpuasync_site *site) {
     stream.noteFree(site);
     if (played.on == &stream && played.position + 1 == stream.enqueued)

@@ -36,9 +36,10 @@ void *gpuasync_alloc(gpuasync_frame *memory, gpuasync_stream *stream,
     if (frame->capture)
       RETURN_IF_ERROR(checkCapturedAllocation(*frame, stream, kind));
     Stream *on = stream ? &stream->work() : nullptr;
-    RETURN_IF_ERROR(
-        context.memory.allocate(*frame, on, bytes, kind, site, block));
-    if (on)
+    bool enqueued = false;
+    RETURN_IF_ERROR(context.memory.allocate(*frame, on, bytes, kind, site,
+                                            block, enqueued));
+    if (enqueued)
       on->noteMemory(site);
     return Status();
   });
@@ -60,9 +61,16 @@ void gpuasync_dealloc(gpuasync_frame *memory, gpuasync_stream *stream,
       RETURN_IF_ERROR(frame->region->play());
     RETURN_IF_ERROR(context.memory.giveUp(*frame, stream, pointer, block));
     Stream *on = stream ? &stream->work() : nullptr;
-    if (on)
+    const bool awaited = on && frame->isAwaited(*on);
+    // Of a caller's stream only the driver knows whether it is idle: the fence
+    // of other memory has to be behind what is on it.
+    if (on && !block->ofPool)
       frame->noteFree(*on, site);
-    return context.memory.free(on, block);
+    bool enqueued = false;
+    Status status = context.memory.free(on, block, awaited, enqueued);
+    if (enqueued)
+      frame->noteFree(*on, site);
+    return status;
   });
 }
 

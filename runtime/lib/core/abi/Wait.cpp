@@ -117,14 +117,12 @@ Status gpuasync::hostWait(Frame &frame, Stream *const *streams,
     for (; written < count; ++written) {
       Stream &stream = streams[written]->work();
       if (stream.enqueued == stream.finished || !stream.flagSlot ||
-          stream.isSignalled() ||
+          stream.isSignalled() || stream.isFlagged() ||
           (&stream != streams[written] && isAmong(&stream, streams, count)))
         continue;
-      Status status = context.driver->writeFlag(stream.native, stream.flagSlot,
-                                                stream.flagValue + 1);
+      Status status = context.fences.flag(stream);
       if (!status.ok())
         return context.noteFault(std::move(status));
-      ++stream.flagValue;
     }
   for (uint32_t i = 0; i < count; ++i) {
     Stream &stream = streams[i]->work();

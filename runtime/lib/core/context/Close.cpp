@@ -378,7 +378,7 @@ void gpuasync_context::reclaim() {
     }
   }
   if (alive)
-    memory.giveBackLive(streams.any());
+    memory.giveBackPool(streams.any());
   streams.destroy(alive);
   callerStreams.destroy();
   registrations.unregister(/*all=*/true);

@@ -36,28 +36,39 @@ void Fences::giveEvent(NativeEvent event) {
   idle.push_back(event);
 }
 
+Status Fences::flag(Stream &stream) {
+  RETURN_IF_ERROR(context.driver->writeFlag(stream.native, stream.flagSlot,
+                                            stream.flagValue + 1));
+  ++stream.flagValue;
+  stream.stagedSinceFlag = 0;
+  stream.flagged = stream.enqueued;
+  return Status();
+}
+
+Fence Fences::ofFlag(const Stream &stream) {
+  Fence fence;
+  fence.slot = stream.flagSlot;
+  fence.value = stream.flagValue;
+  return fence;
+}
+
+Fence Fences::ofSignal(Stream &stream) {
+  stream.stagedSinceFlag = 0;
+  Fence fence;
+  fence.slot = stream.signalSlot;
+  fence.value = stream.signalValue;
+  return fence;
+}
+
 Status Fences::make(Stream &stream, Fence &out, bool nothingSince) {
   if (stream.isSignalled()) { // which comes to that by itself
-    stream.stagedSinceFlag = 0;
-    out.slot = stream.signalSlot;
-    out.value = stream.signalValue;
-    return Status();
-  }
-  if (stream.flagSlot && nothingSince) {
-    out.slot = stream.flagSlot;
-    out.value = stream.flagValue;
+    out = ofSignal(stream);
     return Status();
   }
   if (stream.flagSlot) {
-    uint32_t value = stream.flagValue + 1;
-    Status status =
-        context.driver->writeFlag(stream.native, stream.flagSlot, value);
-    if (!status.ok())
-      return status;
-    stream.flagValue = value;
-    stream.stagedSinceFlag = 0;
-    out.slot = stream.flagSlot;
-    out.value = value;
+    if (!nothingSince)
+      RETURN_IF_ERROR(flag(stream));
+    out = ofFlag(stream);
     return Status();
   }
   NativeEvent event = nullptr;

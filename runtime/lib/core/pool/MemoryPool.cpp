@@ -18,6 +18,9 @@ static constexpr uint64_t slabBytes = 256 << 10;
 static constexpr uint64_t maxSlabPiece = 32 << 10;
 static constexpr uint32_t maxFencedLooks = 8;
 static constexpr size_t maxSpares = 64;
+/// Of the driver's pool: where more is worked on, two calls do not count.
+static constexpr uint64_t maxKeptBlock = 2 << 20;
+static constexpr uint32_t maxKept = 16;
 
 static uint64_t classBytes(uint32_t index) {
   uint64_t bytes = (unit << (index / 4)) / 4 * (4 + index % 4);
@@ -102,18 +105,22 @@ void MemoryPool::keep(Block *block) {
     context.retiredCount.fetch_add(1, std::memory_order_relaxed);
 }
 
+/// Whether free memory may be handed out. Host-shared memory is valid on the
+/// host at once, so only proven completion will do for it; device memory
+/// follows its stream.
+bool MemoryPool::isUsable(Block &block, const Stream *stream, MemoryKind kind) {
+  return !block.fence.armed() ||
+         (stream && kind == MemoryKind::Device && stream->id &&
+          block.freedOn == stream->id) ||
+         context.fences.reached(block.fence);
+}
+
 Block *MemoryPool::reuse(Stream *stream, MemoryKind kind, uint32_t sizeClass) {
   FreeList &list = listOf(kind, sizeClass);
   Block *block = list.ready.pop();
   if (!block)
-    // Host-shared memory is valid on the host at once, so only proven
-    // completion will do for it; device memory follows its stream.
     block = list.fenced.takeFirst(
-        [&](Block *each) {
-          return (stream && kind == MemoryKind::Device && stream->id &&
-                  each->freedOn == stream->id) ||
-                 context.fences.reached(each->fence);
-        },
+        [&](Block *each) { return isUsable(*each, stream, kind); },
         maxFencedLooks);
   if (!block)
     return cutSlab(kind, sizeClass);
@@ -168,13 +175,118 @@ Status MemoryPool::callPool(Stream *stream, uint64_t bytes, void *&pointer) {
   return status;
 }
 
-Status MemoryPool::freeToPool(Stream *stream, void *pointer) {
-  if (stream)
-    return context.driver->freeAsync(stream->native, pointer);
+/// Without memory for a service stream the block stays known, and close gives
+/// it back.
+Status MemoryPool::freeToPool(Stream *stream, Block *block) {
+  std::unique_lock<std::mutex> service(serviceMutex, std::defer_lock);
+  if (!stream) {
+    service.lock();
+    RETURN_IF_ERROR(needServiceStream());
+  }
+  void *pointer = block->pointer;
+  context.physicalBuffers.fetch_sub(1, std::memory_order_relaxed);
+  context.physicalBytes.fetch_sub(block->capacity, std::memory_order_relaxed);
+  {
+    // Erased first: the driver may hand the address out again at once.
+    std::lock_guard<std::mutex> lock(mutex);
+    erase(block);
+  }
+  return context.driver->freeAsync(stream ? stream->native : serviceStream,
+                                   pointer);
+}
+
+//===----------------------------------------------------------------------===//
+// What is kept of it
+//===----------------------------------------------------------------------===//
+
+/// The oldest of which `is` says so, or null. The lock is held.
+template <typename Is>
+Block *MemoryPool::takeKeptOfPool(Is is) {
+  Block *block = keptOfPool.takeFirst(is, maxKept);
+  if (!block)
+    return nullptr;
+  context.fences.drop(block->fence);
+  block->freedOn = 0;
+  --keptCount;
+  return block;
+}
+
+/// The table has them still. Nothing else runs.
+void MemoryPool::forgetKeptOfPool() {
+  keptOfPool = {};
+  keptCount = 0;
+}
+
+/// The lock is held.
+Block *MemoryPool::reuseOfPool(Stream *stream, uint64_t bytes) {
+  return takeKeptOfPool([&](Block *each) {
+    return each->capacity == bytes && isUsable(*each, stream, each->kind);
+  });
+}
+
+/// Keeps a freed block where it costs nothing to learn when it is usable. What
+/// the driver gets in its place: the block itself, the oldest one, or null.
+Status MemoryPool::keepOfPool(Stream *stream, bool waited, Block *&block) {
+  if (block->capacity > maxKeptBlock || block->capture ||
+      context.lost.load(std::memory_order_relaxed) ||
+      (stream && stream->external))
+    return Status();
+  Fence fence;
+  if (stream && stream->enqueued != stream->finished) {
+    if (stream->isSignalled()) {
+      fence = Fences::ofSignal(*stream);
+    } else if (waited && stream->flagSlot) {
+      if (!stream->isFlagged())
+        RETURN_IF_ERROR(context.fences.flag(*stream));
+      fence = Fences::ofFlag(*stream);
+    } else {
+      return Status();
+    }
+  }
+  std::lock_guard<std::mutex> lock(mutex);
+  Block *gone = nullptr;
+  if (keptCount == maxKept) {
+    // What is behind work of another stream would have to wait for that.
+    gone = takeKeptOfPool(
+        [&](Block *each) { return isUsable(*each, stream, each->kind); });
+    if (!gone)
+      return Status();
+  }
+  block->fence = fence;
+  block->freedOn = stream ? stream->id : 0;
+  keptOfPool.append(block);
+  ++keptCount;
+  block = gone;
+  return Status();
+}
+
+/// What is usable goes back to the driver, what follows `stream` (null: none)
+/// on that.
+void MemoryPool::trimOfPool(Stream *stream) {
+  bool any = false;
+  while (true) {
+    Block *block = nullptr;
+    bool follows = false;
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      block = takeKeptOfPool([&](Block *each) {
+        if (isUsable(*each, nullptr, each->kind))
+          return true;
+        return follows = isUsable(*each, stream, each->kind);
+      });
+    }
+    if (!block)
+      break;
+    any |= !follows;
+    // If it cannot be given back now it stays known, and close does so.
+    (void)guard([&] { return freeToPool(follows ? stream : nullptr, block); });
+  }
+  if (!any)
+    return;
   std::lock_guard<std::mutex> lock(serviceMutex);
-  Status status = needServiceStream();
-  return status.ok() ? context.driver->freeAsync(serviceStream, pointer)
-                     : std::move(status);
+  bool done = false;
+  if (serviceStream)
+    (void)context.driver->waitStream(serviceStream, -1, done);
 }
 
 //===----------------------------------------------------------------------===//
@@ -183,7 +295,7 @@ Status MemoryPool::freeToPool(Stream *stream, void *pointer) {
 
 Status MemoryPool::fromPool(std::unique_lock<std::mutex> &lock, Stream *stream,
                             uint64_t bytes, Block *&out) {
-  uint64_t rounded = bytes ? bytes : 1;
+  const uint64_t rounded = std::max<uint64_t>(bytes, 1);
   void *pointer = nullptr;
   RETURN_IF_ERROR(callPool(stream, rounded, pointer));
   lock.lock();
@@ -191,7 +303,12 @@ Status MemoryPool::fromPool(std::unique_lock<std::mutex> &lock, Stream *stream,
     out = note(pointer, rounded, MemoryKind::Device);
   } catch (...) {
     lock.unlock();
-    (void)freeToPool(stream, pointer);
+    if (stream) {
+      (void)context.driver->freeAsync(stream->native, pointer);
+    } else {
+      std::lock_guard<std::mutex> service(serviceMutex);
+      (void)context.driver->freeAsync(serviceStream, pointer);
+    }
     throw;
   }
   out->ofPool = true;
@@ -234,18 +351,24 @@ Status MemoryPool::fromDriver(std::unique_lock<std::mutex> &lock,
 }
 
 Status MemoryPool::obtain(std::unique_lock<std::mutex> &lock, Stream *stream,
-                          uint64_t bytes, MemoryKind kind, Block *&out) {
+                          uint64_t bytes, MemoryKind kind, bool captured,
+                          Block *&out, bool &enqueued) {
   const bool ofPool =
       kind == MemoryKind::Device && context.has(CapStreamOrderedAlloc);
+  enqueued = stream;
   uint32_t sizeClass = ofPool ? 0 : findClass(bytes, numClasses);
   Status status;
   if (sizeClass >= numClasses) {
     status = makeStatus(GPUASYNC_OUT_OF_MEMORY, "larger than any device");
   } else {
-    if (!ofPool) {
+    // What is captured is memory of the graph's own.
+    if (!ofPool || !captured) {
       lock.lock();
-      if ((out = reuse(stream, kind, sizeClass)))
+      if ((out = ofPool ? reuseOfPool(stream, std::max<uint64_t>(bytes, 1))
+                        : reuse(stream, kind, sizeClass))) {
+        enqueued = stream && !ofPool;
         return Status();
+      }
       lock.unlock();
     }
     for (int attempt = 0; attempt < 2; ++attempt) {
@@ -254,7 +377,7 @@ Status MemoryPool::obtain(std::unique_lock<std::mutex> &lock, Stream *stream,
       if (status.code() != GPUASYNC_OUT_OF_MEMORY)
         return status;
       if (!attempt)
-        trim();
+        giveBackIdle(captured ? nullptr : stream);
     }
   }
   uint64_t freeBytes = 0, totalBytes = 0;
@@ -272,9 +395,10 @@ Status MemoryPool::obtain(std::unique_lock<std::mutex> &lock, Stream *stream,
 
 Status MemoryPool::allocate(Frame &frame, Stream *stream, uint64_t bytes,
                             MemoryKind kind, const gpuasync_site *site,
-                            Block *&out) {
+                            Block *&out, bool &enqueued) {
   std::unique_lock<std::mutex> lock(mutex, std::defer_lock);
-  Status status = obtain(lock, stream, bytes, kind, out);
+  Status status = obtain(lock, stream, bytes, kind, frame.capture != nullptr,
+                         out, enqueued);
   if (!status.ok())
     return status;
   out->live = true;
@@ -311,23 +435,22 @@ Status MemoryPool::giveUp(Frame &frame, Stream *stream, void *pointer,
   return Status();
 }
 
-Status MemoryPool::free(Stream *stream, Block *block) {
+Status MemoryPool::free(Stream *stream, Block *block, bool waited,
+                        bool &enqueued) {
+  enqueued = false;
   if (block->ofPool) {
-    if (!stream) {
-      // Without one the block stays known, and close gives it back.
-      std::lock_guard<std::mutex> lock(serviceMutex);
-      RETURN_IF_ERROR(needServiceStream());
-    }
-    void *pointer = block->pointer;
-    context.physicalBuffers.fetch_sub(1, std::memory_order_relaxed);
-    context.physicalBytes.fetch_sub(block->capacity, std::memory_order_relaxed);
-    {
-      // Erased first: the driver may hand the address out again at once.
-      std::lock_guard<std::mutex> lock(mutex);
-      erase(block);
-    }
-    return freeToPool(stream, pointer);
+    // If it cannot be kept it can still be freed.
+    (void)keepOfPool(stream, waited, block);
+    if (!block)
+      return Status();
+    enqueued = stream;
   }
+  return release(stream, block);
+}
+
+Status MemoryPool::release(Stream *stream, Block *block) {
+  if (block->ofPool)
+    return freeToPool(stream, block);
   Fence fence;
   if (stream && stream->enqueued != stream->finished)
     RETURN_IF_ERROR(context.fences.make(*stream, fence));
@@ -417,7 +540,9 @@ void MemoryPool::keepLabels(const Registration *gone) {
 
 Status MemoryPool::takeKept(uint64_t bytes, Block *&out) {
   std::unique_lock<std::mutex> lock(mutex, std::defer_lock);
-  Status status = obtain(lock, nullptr, bytes, MemoryKind::Device, out);
+  bool enqueued = false;
+  Status status = obtain(lock, nullptr, bytes, MemoryKind::Device,
+                         /*captured=*/false, out, enqueued);
   if (status.ok()) {
     out->bytes = bytes;
     out->kept = true;
@@ -431,7 +556,7 @@ void MemoryPool::dropKept(Block *block) {
     block->kept = false;
   }
   // If it cannot be given back now it stays known, and close does so.
-  (void)guard([&] { return free(nullptr, block); });
+  (void)guard([&] { return release(nullptr, block); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -440,7 +565,9 @@ void MemoryPool::dropKept(Block *block) {
 
 Status MemoryPool::takeStaging(uint64_t bytes, Block *&out) {
   std::unique_lock<std::mutex> lock(mutex, std::defer_lock);
-  Status status = obtain(lock, nullptr, bytes, MemoryKind::Pinned, out);
+  bool enqueued = false;
+  Status status = obtain(lock, nullptr, bytes, MemoryKind::Pinned,
+                         /*captured=*/false, out, enqueued);
   if (status.ok()) {
     out->bytes = bytes;
     out->uses = 1;
@@ -507,17 +634,21 @@ void MemoryPool::reduce(uint64_t limit) {
   }
 }
 
-void MemoryPool::trim() {
+void MemoryPool::trim() { giveBackIdle(nullptr); }
+
+void MemoryPool::giveBackIdle(Stream *stream) {
+  trimOfPool(stream);
   context.driver->trimMemory(0);
   reduce(0);
 }
 
 void MemoryPool::trimToLimit() { reduce(limit()); }
 
-void MemoryPool::giveBackLive(NativeStream stream) {
+void MemoryPool::giveBackPool(NativeStream stream) {
   if (serviceStream)
     stream = serviceStream;
   bool any = false;
+  forgetKeptOfPool();
   for (auto &[base, block] : table)
     if (block.ofPool && block.pointer && stream) {
       (void)context.driver->freeAsync(stream, block.pointer);
@@ -538,6 +669,7 @@ void MemoryPool::destroy(bool alive) {
     serviceStream = nullptr;
   }
   std::lock_guard<std::mutex> lock(mutex);
+  forgetKeptOfPool();
   for (auto &[base, block] : table) {
     context.fences.drop(block.fence);
     if (!block.ofPool && !block.ofSlab && alive)

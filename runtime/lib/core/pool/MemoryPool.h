@@ -2,10 +2,12 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Device memory comes from the driver's stream-ordered pool where it has one.
-// Everything else is cached here in size classes (four to a doubling, so at
-// most a quarter is wasted): freed memory waits on a list until the work before
-// its free is done, or goes on the same stream at once.
+// Device memory comes from the driver's stream-ordered pool where it has one; a
+// few small blocks are kept here, so that what a call frees the next one gets
+// without asking the driver. Everything else is cached here in size classes
+// (four to a doubling, so at most a quarter is wasted): freed memory waits on a
+// list until the work before its free is done, or goes on the same stream at
+// once.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_CORE_POOL_MEMORYPOOL_H
@@ -55,12 +57,19 @@ public:
 
   //===--- A program's memory
   /// Memory on the frame's list. `stream` null: usable at once anywhere.
+  /// `enqueued`: it counts as an operation of the stream, as all does but what
+  /// the driver was not asked for.
   Status allocate(Frame &frame, Stream *stream, uint64_t bytes, MemoryKind kind,
-                  const gpuasync_site *site, Block *&out);
+                  const gpuasync_site *site, Block *&out, bool &enqueued);
   /// The program gives up what begins at `pointer`; `free` has to follow.
   Status giveUp(Frame &frame, Stream *stream, void *pointer, Block *&out);
-  /// Free after the work of `stream` so far; null: all use is over.
-  Status free(Stream *stream, Block *block);
+  /// Free after the work of `stream` so far; null: all use is over. `waited`:
+  /// the host is expected to wait for just that. `enqueued`: the driver was
+  /// told of it on the stream.
+  Status free(Stream *stream, Block *block, bool waited, bool &enqueued);
+  /// The same, and the driver's pool gets what is its own. After an error too,
+  /// when a stream may have work that it does not count.
+  Status release(Stream *stream, Block *block);
   /// Takes all blocks off the frame's list. They stay the program's, or it
   /// gives them up (`ends`); then they are returned, linked by `next`.
   Block *leave(Frame &frame, bool ends);
@@ -99,8 +108,8 @@ public:
   void trim();
   /// What is idle beyond the limit. Nothing runs.
   void trimToLimit();
-  /// What programs have not freed, while `stream` (null: there is none) lives.
-  void giveBackLive(NativeStream stream);
+  /// What is the driver's pool's, while `stream` (null: there is none) lives.
+  void giveBackPool(NativeStream stream);
   /// At the context's end; staging has come back. `alive`: the device is not
   /// lost.
   void destroy(bool alive);
@@ -123,13 +132,22 @@ private:
   void erase(Block *block);
   void end(Block *block);
   void keep(Block *block);
+  bool isUsable(Block &block, const Stream *stream, MemoryKind kind);
   Block *reuse(Stream *stream, MemoryKind kind, uint32_t sizeClass);
+  Block *reuseOfPool(Stream *stream, uint64_t bytes);
+  Status keepOfPool(Stream *stream, bool waited, Block *&block);
+  template <typename Is>
+  Block *takeKeptOfPool(Is is);
   Block *cutSlab(MemoryKind kind, uint32_t sizeClass);
   Status needServiceStream();
   Status callPool(Stream *stream, uint64_t bytes, void *&pointer);
-  Status freeToPool(Stream *stream, void *pointer);
+  Status freeToPool(Stream *stream, Block *block);
+  void trimOfPool(Stream *stream);
+  void forgetKeptOfPool();
+  void giveBackIdle(Stream *stream);
   Status obtain(std::unique_lock<std::mutex> &lock, Stream *stream,
-                uint64_t bytes, MemoryKind kind, Block *&out);
+                uint64_t bytes, MemoryKind kind, bool captured, Block *&out,
+                bool &enqueued);
   Status fromPool(std::unique_lock<std::mutex> &lock, Stream *stream,
                   uint64_t bytes, Block *&out);
   Status fromDriver(std::unique_lock<std::mutex> &lock, MemoryKind kind,
@@ -143,6 +161,10 @@ private:
   /// Nodes of it for reuse, so that a warm allocation allocates nothing.
   std::vector<Table::node_type> spares;
   FreeList freeLists[numKinds][numClasses];
+  /// Free memory of the driver's pool that it has not been told of, oldest
+  /// first.
+  Queue<Block> keptOfPool;
+  uint32_t keptCount = 0;
   DriverList<void *> slabs[numKinds];
   uint64_t idleBytes = 0; ///< in the free lists
   uint64_t heldBytes = 0; ///< live, as the program asked

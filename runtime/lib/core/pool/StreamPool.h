@@ -80,6 +80,11 @@ struct alignas(64) gpuasync_stream {
   uint64_t capture = 0; ///< of the capture that it is part of
   uint32_t *flagSlot = nullptr;
   uint32_t flagValue = 0;
+  uint64_t flagged = 0; ///< what was enqueued when the flag was last written
+  uint64_t graphAt = 0; ///< what was enqueued with the newest graph
+  /// Its newest operation is a graph, and the flag was written behind it. Of
+  /// others it is not known: a copy may be several, with flags between them.
+  bool isFlagged() const { return graphAt == enqueued && flagged == enqueued; }
   /// What the host sees when the graph that is operation `signalled` has done
   /// its work; null: none.
   uint32_t *signalSlot = nullptr;

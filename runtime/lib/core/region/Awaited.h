@@ -28,6 +28,8 @@ public:
       expected.store(false, std::memory_order_relaxed);
     return expected.load(std::memory_order_relaxed);
   }
+  /// Whether the last `expect` said so.
+  bool isExpected() const { return expected.load(std::memory_order_relaxed); }
   /// The host waits for a launch, with nothing behind it.
   void waited() {
     const int32_t seen = score.load(std::memory_order_relaxed);

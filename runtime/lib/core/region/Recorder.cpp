@@ -311,6 +311,7 @@ Status Recorder::playGraph(Executable &executable, Stream &on) {
     RETURN_IF_ERROR(frame->driver->launchGraph(executable.graph, on.native));
     on.note(key.site);
   }
+  on.graphAt = on.enqueued;
   frame->played = {executable.awaited, &on, on.enqueued};
   executable.lastOn = &on;
   executable.lastPosition = on.enqueued;
