@@ -9,7 +9,7 @@
 // stored.
 //===----------------------------------------------------------------------===//
 
-#include "Contraction.h"
+#include "ContractionWriter.h"
 #include "Distribute.h"
 #include "ElementOps.h"
 #include "Schedule.h"
@@ -98,22 +98,16 @@ struct Side {
 };
 
 /// Writes them at the builder's place.
-class TensorCoreWriter {
+class TensorCoreWriter : ContractionWriter {
 public:
   TensorCoreWriter(RewriterBase &b, ElementOps &block, Contraction &product,
                    Value thread, int64_t threads, bool hasWarpgroups)
-      : b(b), block(block), product(product), op(product.op), loc(op.getLoc()),
-        thread(thread), threads(threads), hasWarpgroups(hasWarpgroups),
-        indices(op.getNumLoops()) {}
+      : ContractionWriter(b, product), block(block), thread(thread),
+        threads(threads), hasWarpgroups(hasWarpgroups) {}
 
   void write();
 
 private:
-  Value index(int64_t value) {
-    return arith::ConstantIndexOp::create(b, loc, value);
-  }
-  Value add(Value x, Value y) { return arith::AddIOp::create(b, loc, x, y); }
-  Value sub(Value x, Value y) { return arith::SubIOp::create(b, loc, x, y); }
   Value mul(Value x, int64_t y) {
     return arith::MulIOp::create(b, loc, x, index(y));
   }
@@ -122,10 +116,6 @@ private:
   }
   Value rem(Value x, int64_t y) {
     return arith::RemUIOp::create(b, loc, x, index(y));
-  }
-  Value min(Value x, Value y) { return arith::MinSIOp::create(b, loc, x, y); }
-  Value less(Value x, Value y) {
-    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, x, y);
   }
   Value select(Value condition, Value x, Value y) {
     return arith::SelectOp::create(b, loc, condition, x, y);
@@ -141,12 +131,7 @@ private:
     auto branch = scf::IfOp::create(b, loc, condition);
     b.setInsertionPointToStart(branch.thenBlock());
   }
-  /// Opens a loop and returns its counter.
-  Value open(Value to, int64_t step) {
-    auto loop = scf::ForOp::create(b, loc, index(0), to, index(step));
-    b.setInsertionPointToStart(loop.getBody());
-    return loop.getInductionVar();
-  }
+  using ContractionWriter::open;
 
   void chooseSizes();
   int64_t getStageBytes() { return (rows.size + columns.size) * steps * 2; }
@@ -190,15 +175,11 @@ private:
   };
   Element finishElement(Value sum);
 
-  RewriterBase &b;
   ElementOps &block;
-  Contraction &product;
-  linalg::LinalgOp op;
-  Location loc;
   Value thread;
   int64_t threads;
   bool hasWarpgroups;
-  SmallVector<Value> sizes, indices;
+  SmallVector<Value> sizes;
   Side rows, columns;
   Value depth, lane, subgroup;
   bool isDepthWhole;

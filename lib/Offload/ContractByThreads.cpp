@@ -7,7 +7,7 @@
 // one is loaded while the threads compute with it.
 //===----------------------------------------------------------------------===//
 
-#include "Contraction.h"
+#include "ContractionWriter.h"
 #include "Distribute.h"
 #include "Schedule.h"
 
@@ -50,32 +50,20 @@ struct Side {
 };
 
 /// Writes the loops, at the builder's place.
-class ThreadWriter {
+class ThreadWriter : ContractionWriter {
 public:
   ThreadWriter(RewriterBase &b, Contraction &product, Value thread,
                int64_t threads)
-      : b(b), product(product), op(product.op), loc(op.getLoc()),
-        output(op.getDpsInitOperand(0)), thread(thread), threads(threads),
-        indices(op.getNumLoops()) {}
+      : ContractionWriter(b, product), output(op.getDpsInitOperand(0)),
+        thread(thread), threads(threads) {}
 
   /// False if the op's sizes have no bounds.
   bool chooseSizes();
   void write();
 
 private:
-  Value index(int64_t value) {
-    return arith::ConstantIndexOp::create(b, loc, value);
-  }
-  Value add(Value x, Value y) { return arith::AddIOp::create(b, loc, x, y); }
-  Value sub(Value x, Value y) { return arith::SubIOp::create(b, loc, x, y); }
-  Value min(Value x, Value y) { return arith::MinSIOp::create(b, loc, x, y); }
-  Value less(Value x, Value y) {
-    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, x, y);
-  }
   void setSide(Side &side, OpOperand *operand, unsigned loop, int64_t size,
                int64_t along);
-  /// Opens a loop and returns its counter.
-  Value open(Value to, int64_t step);
   Value clampTo(const Side &side, Value place);
   /// How many elements of a piece a thread moves, and where the `i`-th is.
   int64_t countMoved(const Side &side) {
@@ -89,14 +77,10 @@ private:
   SmallVector<Value> loadSums();
   void storeSums(ValueRange sums);
 
-  RewriterBase &b;
-  Contraction &product;
-  linalg::LinalgOp op;
-  Location loc;
   OpOperand *output;
   Value thread;
   int64_t threads;
-  SmallVector<Value> sizes, indices;
+  SmallVector<Value> sizes;
   Side rows, columns;
   Value depth;
   int64_t knownDepth;
@@ -149,12 +133,6 @@ bool ThreadWriter::chooseSizes() {
   while (steps < 128 && 2 * steps * bytes <= 16 << 10)
     steps *= 2;
   return true;
-}
-
-Value ThreadWriter::open(Value to, int64_t step) {
-  auto loop = scf::ForOp::create(b, loc, index(0), to, index(step));
-  b.setInsertionPointToStart(loop.getBody());
-  return loop.getInductionVar();
 }
 
 /// The index of a place of the tile; behind the last one the last one.

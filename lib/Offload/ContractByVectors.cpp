@@ -7,7 +7,7 @@
 // other, for some steps of the reduction at a time.
 //===----------------------------------------------------------------------===//
 
-#include "Contraction.h"
+#include "ContractionWriter.h"
 #include "Distribute.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -22,11 +22,10 @@ using namespace mlir::gpuasync::offload;
 
 namespace {
 /// Writes the loops, at the builder's place.
-class VectorWriter {
+class VectorWriter : ContractionWriter {
 public:
   VectorWriter(RewriterBase &b, Contraction &product)
-      : b(b), product(product), op(product.op), loc(op.getLoc()),
-        output(op.getDpsInitOperand(0)), indices(op.getNumLoops()) {
+      : ContractionWriter(b, product), output(op.getDpsInitOperand(0)) {
     for (const Range &range : op.createLoopRanges(b, loc))
       sizes.push_back(getValueOrCreateConstantIndexOp(b, loc, range.size));
     chooseSizes();
@@ -35,14 +34,6 @@ public:
 
 private:
   void chooseSizes();
-  Value index(int64_t value) {
-    return arith::ConstantIndexOp::create(b, loc, value);
-  }
-  Value add(Value x, Value y) { return arith::AddIOp::create(b, loc, x, y); }
-  Value min(Value x, Value y) { return arith::MinSIOp::create(b, loc, x, y); }
-  Value less(Value x, Value y) {
-    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, x, y);
-  }
   /// Calls `body` with the counter of a loop from 0 to `to`.
   void loop(Value to, int64_t step, function_ref<void(Value)> body);
   Value load(OpOperand *operand) {
@@ -56,12 +47,8 @@ private:
   bool isContiguous(OpOperand *operand);
   void setRow(Value row, int64_t further);
 
-  RewriterBase &b;
-  Contraction &product;
-  linalg::LinalgOp op;
-  Location loc;
   OpOperand *output;
-  SmallVector<Value> sizes, indices;
+  SmallVector<Value> sizes;
   Value depth;
   int64_t rows, columns, steps;
   VectorType sumType, columnType;
@@ -83,10 +70,8 @@ void VectorWriter::chooseSizes() {
 
 void VectorWriter::loop(Value to, int64_t step,
                         function_ref<void(Value)> body) {
-  auto created = scf::ForOp::create(b, loc, index(0), to, index(step));
   OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(created.getBody());
-  body(created.getInductionVar());
+  body(open(to, step));
 }
 
 /// Whether columns that are side by side are so in memory.
