@@ -6,7 +6,7 @@
 // what the callback may not do.
 //===----------------------------------------------------------------------===//
 
-#include "RegionFixture.h"
+#include "TimedFixture.h"
 #include "gpuasync/Program.h"
 #include "gpuasync/Trace.h"
 #include "trace/Trace.h"
@@ -21,8 +21,6 @@ using namespace gpuasync_test::detail;
 
 namespace {
 
-constexpr uint32_t count = 256;
-
 struct Record {
   gpuasync_trace_record fields;
   std::string name, file, device, played;
@@ -36,19 +34,8 @@ struct Record {
   }
 };
 
-class Subscribers : public RegionTest {
+class Subscribers : public TimedTest {
 protected:
-  void SetUp() override {
-    if (mock)
-      mock->mock_configure("timing", 1);
-    RegionTest::SetUp();
-    play("streams");
-  }
-  void TearDown() override {
-    RegionTest::TearDown();
-    if (mock)
-      mock->mock_configure("timing", 0);
-  }
   static void keep(void *user, const gpuasync_trace_record *record) {
     auto &self = *static_cast<Subscribers *>(user);
     std::lock_guard<std::mutex> lock(self.mutex);
@@ -69,27 +56,6 @@ protected:
     return found;
   }
 
-  /// x = value on one stream, y = x + 1 on another, both to the host.
-  static constexpr uint64_t launches = 2, copies = 3;
-  void forkAndJoin(uint32_t value) {
-    Words in(count, 7), x(count), y(count);
-    FrameScope frame(*program);
-    gpuasync_stream *a = frame.stream(), *b = frame.stream();
-    uint32_t *onA = frame.alloc(a, count), *onB = frame.alloc(a, count);
-    frame.copy(a, onB, in.data(), count * 4);
-    frame.launch(a, Store, 1, count, StoreParams{onA, value});
-    gpuasync_event *stored = frame.record(a);
-    frame.waitEvent(b, stored);
-    frame.destroy(stored);
-    frame.launch(b, AddUp, 1, count, AddUpParams{onB, onA, count, 1});
-    frame.copy(a, x.data(), onA, count * 4);
-    frame.copy(b, y.data(), onB, count * 4);
-    frame.wait({a, b});
-    frame.dealloc(a, onA);
-    frame.dealloc(b, onB);
-    EXPECT_EQ(x, Words(count, value));
-    EXPECT_EQ(y, Words(count, value + 1));
-  }
   /// What begins ends, once, and things of one thread nest.
   void expectNested() const {
     std::map<std::thread::id, std::vector<const Record *>> open;
@@ -124,11 +90,11 @@ TEST_P(Subscribers, AgreeWithTheCounters) {
   gpuasync_stats before = readStats(context);
   subscribe();
   for (uint32_t i = 0; i < 20; ++i)
-    forkAndJoin(i);
+    forkAndJoin(*program, i);
   unsubscribe();
   gpuasync_stats after = readStats(context);
   const size_t told = records.size();
-  forkAndJoin(20);
+  forkAndJoin(*program, 20);
   EXPECT_EQ(records.size(), told);
   EXPECT_EQ(number(GPUASYNC_TRACE_BEGIN, GPUASYNC_TRACE_FUNCTION), 20u);
   EXPECT_EQ(number(GPUASYNC_TRACE_BEGIN, GPUASYNC_TRACE_WAIT),
@@ -142,7 +108,7 @@ TEST_P(Subscribers, AgreeWithTheCounters) {
 TEST_P(Subscribers, DeviceWorkHasItsCauseAndPlace) {
   subscribe();
   for (uint32_t i = 0; i < 20; ++i)
-    forkAndJoin(i);
+    forkAndJoin(*program, i);
   unsubscribe();
   std::map<uint64_t, std::string> begun;
   std::map<uint32_t, int64_t> ends;
@@ -224,7 +190,7 @@ TEST_P(Subscribers, OfThreads) {
     all.emplace_back([&, t] {
       ContextScope inner(context);
       for (uint32_t i = 0; i < calls; ++i)
-        forkAndJoin(1000 * t + i);
+        forkAndJoin(*program, 1000 * t + i);
     });
   for (std::thread &thread : all)
     thread.join();
@@ -267,22 +233,22 @@ TEST_P(Subscribers, BesideTraces) {
     EXPECT_TRUE(status.ok()) << status.message();
   };
   subscribe();
-  forkAndJoin(1);
+  forkAndJoin(*program, 1);
   start();
-  forkAndJoin(2);
+  forkAndJoin(*program, 2);
   stop();
   EXPECT_EQ(kernelsOf(path), launches);
-  forkAndJoin(3);
+  forkAndJoin(*program, 3);
   start();
-  forkAndJoin(4);
+  forkAndJoin(*program, 4);
   unsubscribe();
   EXPECT_EQ(number(GPUASYNC_TRACE_RAN, GPUASYNC_TRACE_KERNEL), 4 * launches);
-  forkAndJoin(5);
+  forkAndJoin(*program, 5);
   subscribe();
-  forkAndJoin(6);
+  forkAndJoin(*program, 6);
   stop();
   EXPECT_EQ(kernelsOf(path), 3 * launches);
-  forkAndJoin(7);
+  forkAndJoin(*program, 7);
   unsubscribe();
   EXPECT_EQ(number(GPUASYNC_TRACE_RAN, GPUASYNC_TRACE_KERNEL), 6 * launches);
   expectNested();
@@ -320,7 +286,7 @@ TEST_P(Subscribers, ThatComeAndGo) {
     all.emplace_back([&, t] {
       ContextScope inner(context);
       for (uint32_t i = 0; !over; ++i)
-        forkAndJoin(1000 * t + i);
+        forkAndJoin(*program, 1000 * t + i);
     });
   for (int i = 0; i < 20; ++i) {
     Watch watch;
@@ -332,10 +298,10 @@ TEST_P(Subscribers, ThatComeAndGo) {
         },
         &watch));
     ASSERT_TRUE(status.ok()) << status.message();
-    forkAndJoin(5);
+    forkAndJoin(*program, 5);
     unsubscribe();
     watch.gone = true;
-    forkAndJoin(6);
+    forkAndJoin(*program, 6);
     EXPECT_GT(watch.calls, 0u);
     EXPECT_EQ(watch.late, 0u);
   }
@@ -362,7 +328,7 @@ TEST_P(Subscribers, GoOnceTheirCallsAreOver) {
   ASSERT_TRUE(status.ok()) << status.message();
   std::thread worker([&] {
     ContextScope inner(context);
-    forkAndJoin(1);
+    forkAndJoin(*program, 1);
   });
   while (!call.inside)
     std::this_thread::yield();
@@ -411,11 +377,11 @@ TEST_P(Subscribers, CallNothing) {
       },
       &tried));
   ASSERT_TRUE(status.ok()) << status.message();
-  forkAndJoin(1);
+  forkAndJoin(*program, 1);
   unsubscribe();
   EXPECT_EQ(tried.codes,
             std::vector<uint32_t>(9, uint32_t(GPUASYNC_INVALID_ARGUMENT)));
-  forkAndJoin(2);
+  forkAndJoin(*program, 2);
 }
 
 TEST_P(Subscribers, ThatThrow) {
@@ -427,7 +393,7 @@ TEST_P(Subscribers, ThatThrow) {
       },
       &calls));
   ASSERT_TRUE(status.ok()) << status.message();
-  forkAndJoin(1);
+  forkAndJoin(*program, 1);
   status = Status(gpuasync_trace_unsubscribe());
   EXPECT_EQ(status.code(), uint32_t(GPUASYNC_DRIVER_ERROR));
   EXPECT_NE(std::string(status.message()).find("threw a C++ exception"),
@@ -435,7 +401,7 @@ TEST_P(Subscribers, ThatThrow) {
   EXPECT_EQ(calls, 1);
   // The next one has nothing of it.
   subscribe();
-  forkAndJoin(2);
+  forkAndJoin(*program, 2);
   unsubscribe();
   EXPECT_EQ(number(GPUASYNC_TRACE_RAN, GPUASYNC_TRACE_KERNEL), launches);
 }

@@ -8,7 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "gpuasync/Trace.h"
-#include "RegionFixture.h"
+#include "TimedFixture.h"
 #include "gpuasync/Program.h"
 
 #include <fstream>
@@ -22,8 +22,6 @@ using namespace gpuasync_test;
 using namespace gpuasync_test::detail;
 
 namespace {
-
-constexpr uint32_t count = 256;
 
 struct Event {
   std::string line;
@@ -74,20 +72,15 @@ struct File {
   }
 };
 
-class Traces : public RegionTest {
+class Traces : public TimedTest {
 protected:
   void SetUp() override {
-    if (mock)
-      mock->mock_configure("timing", 1);
-    RegionTest::SetUp();
-    play("streams");
+    TimedTest::SetUp();
     path = testing::TempDir() + "gpuasync-trace-" + std::to_string(getpid()) +
            ".json";
   }
   void TearDown() override {
-    RegionTest::TearDown();
-    if (mock)
-      mock->mock_configure("timing", 0);
+    TimedTest::TearDown();
     unlink(path.c_str());
   }
   void start(bool toFile = true) {
@@ -98,29 +91,6 @@ protected:
     Status status(gpuasync_trace_stop());
     EXPECT_TRUE(status.ok()) << status.message();
     return File(path);
-  }
-
-  /// x = value on one stream, y = x + 1 on another, both to the host; the
-  /// kernels and copies of it.
-  static constexpr uint64_t launches = 2, copies = 3;
-  void forkAndJoin(TestProgram &program, uint32_t value) {
-    Words in(count, 7), x(count), y(count);
-    FrameScope frame(program);
-    gpuasync_stream *a = frame.stream(), *b = frame.stream();
-    uint32_t *onA = frame.alloc(a, count), *onB = frame.alloc(a, count);
-    frame.copy(a, onB, in.data(), count * 4);
-    frame.launch(a, Store, 1, count, StoreParams{onA, value});
-    gpuasync_event *stored = frame.record(a);
-    frame.waitEvent(b, stored);
-    frame.destroy(stored);
-    frame.launch(b, AddUp, 1, count, AddUpParams{onB, onA, count, 1});
-    frame.copy(a, x.data(), onA, count * 4);
-    frame.copy(b, y.data(), onB, count * 4);
-    frame.wait({a, b});
-    frame.dealloc(a, onA);
-    frame.dealloc(b, onB);
-    EXPECT_EQ(x, Words(count, value));
-    EXPECT_EQ(y, Words(count, value + 1));
   }
 
   std::string path;
