@@ -45,30 +45,18 @@ Status Fences::flag(Stream &stream) {
   return Status();
 }
 
-Fence Fences::ofFlag(const Stream &stream) {
-  Fence fence;
-  fence.slot = stream.flagSlot;
-  fence.value = stream.flagValue;
-  return fence;
-}
-
-Fence Fences::ofSignal(Stream &stream) {
-  stream.stagedSinceFlag = 0;
-  Fence fence;
-  fence.slot = stream.signalSlot;
-  fence.value = stream.signalValue;
-  return fence;
-}
-
-Status Fences::make(Stream &stream, Fence &out, bool nothingSince) {
+Status Fences::make(Stream &stream, Fence &out) {
   if (stream.isSignalled()) { // which comes to that by itself
-    out = ofSignal(stream);
+    stream.stagedSinceFlag = 0;
+    out.slot = stream.signalSlot;
+    out.value = stream.signalValue;
     return Status();
   }
   if (stream.flagSlot) {
-    if (!nothingSince)
+    if (!stream.isFlagged())
       RETURN_IF_ERROR(flag(stream));
-    out = ofFlag(stream);
+    out.slot = stream.flagSlot;
+    out.value = stream.flagValue;
     return Status();
   }
   NativeEvent event = nullptr;

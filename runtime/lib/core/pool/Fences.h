@@ -36,15 +36,10 @@ public:
   explicit Fences(gpuasync_context &context) : context(context) {}
   Fences(const Fences &) = delete;
 
-  /// A fence after all work of `stream` so far. `nothingSince`: that is what
-  /// the last one was after, too.
-  Status make(Stream &stream, Fence &out, bool nothingSince = false);
+  /// A fence after all work of `stream` so far.
+  Status make(Stream &stream, Fence &out);
   /// Writes the stream's flag, behind all work so far.
   Status flag(Stream &stream);
-  /// A fence of the flag's last value.
-  static Fence ofFlag(const Stream &stream);
-  /// A fence of a stream that is signalled, for which no call is needed.
-  static Fence ofSignal(Stream &stream);
   /// Whether a fence is reached, an error of its stream included; it is unarmed
   /// then. A question that failed itself is the result, and says nothing.
   Status query(Fence &fence, bool &reached);

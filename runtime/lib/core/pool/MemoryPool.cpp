@@ -233,15 +233,9 @@ Status MemoryPool::keepOfPool(Stream *stream, bool waited, Block *&block) {
     return Status();
   Fence fence;
   if (stream && stream->enqueued != stream->finished) {
-    if (stream->isSignalled()) {
-      fence = Fences::ofSignal(*stream);
-    } else if (waited && stream->flagSlot) {
-      if (!stream->isFlagged())
-        RETURN_IF_ERROR(context.fences.flag(*stream));
-      fence = Fences::ofFlag(*stream);
-    } else {
+    if (!stream->isSignalled() && !(waited && stream->flagSlot))
       return Status();
-    }
+    RETURN_IF_ERROR(context.fences.make(*stream, fence));
   }
   std::lock_guard<std::mutex> lock(mutex);
   Block *gone = nullptr;

@@ -74,8 +74,8 @@ void StagingPool::reapSome(Stream &stream, bool idle) {
 }
 
 Status StagingPool::expect(Download *&list, Stream &stream, char *destination,
-                           uint64_t bytes, Block *staging, StridedCopy *scatter,
-                           bool nothingSince) {
+                           uint64_t bytes, Block *staging,
+                           StridedCopy *scatter) {
   std::unique_ptr<StridedCopy> owned(scatter);
   Download *download;
   {
@@ -85,7 +85,7 @@ Status StagingPool::expect(Download *&list, Stream &stream, char *destination,
   }
   Status status;
   try {
-    status = context.fences.make(stream, download->fence, nothingSince);
+    status = context.fences.make(stream, download->fence);
   } catch (...) {
     drop(download);
     throw;

@@ -61,11 +61,10 @@ public:
   }
 
   /// Puts a copy into pageable memory on a frame's list, with a fence behind
-  /// it (`nothingSince`: Fences::make). Takes over `scatter`, and `staging`
+  /// it. Takes over `scatter`, and `staging`
   /// unless it fails.
   Status expect(Download *&list, Stream &stream, char *destination,
-                uint64_t bytes, Block *staging, StridedCopy *scatter,
-                bool nothingSince = false);
+                uint64_t bytes, Block *staging, StridedCopy *scatter);
   /// Finishes those of a frame's list, and of what was taken over, whose fence
   /// is reached. Lists are newest first. An error: of one of them nobody knows.
   Status finish(Download *&list) {

@@ -321,9 +321,7 @@ Status Recorder::playGraph(Executable &executable, Stream &on) {
   for (HostWrite &write : writesLater) {
     Block *staging = executable.recording.calls[write.call].staging;
     frame->context->memory.shareStaging(staging);
-    Status status = guard([&] {
-      return expect(write, on, staging, /*nothingSince=*/written++ > 0);
-    });
+    Status status = guard([&] { return expect(write, on, staging); });
     if (status.ok())
       continue;
     frame->context->memory.dropStaging(staging);
@@ -334,13 +332,12 @@ Status Recorder::playGraph(Executable &executable, Stream &on) {
 
 /// The host writes it when all that `stream` has been given is done. Takes over
 /// `staging` unless it fails.
-Status Recorder::expect(HostWrite &write, Stream &stream, Block *staging,
-                        bool nothingSince) {
+Status Recorder::expect(HostWrite &write, Stream &stream, Block *staging) {
   if (write.scatter)
     write.scatter->source = staging->pointer;
   return frame->context->staging.expect(frame->downloads, stream, write.low,
                                         write.extent, staging,
-                                        write.scatter.release(), nothingSince);
+                                        write.scatter.release());
 }
 
 Status Recorder::playOneStream(Recording &calls, Stream &on) {

@@ -141,8 +141,7 @@ private:
   Status playCalls(Recording &calls, std::vector<Event *> &native);
   Status playWork(Recording &calls, Call &call, Stream &stream);
   Status playStaged(const StridedCopy &copy, Call &call, Stream &stream);
-  Status expect(HostWrite &write, Stream &stream, Block *staging,
-                bool nothingSince = false);
+  Status expect(HostWrite &write, Stream &stream, Block *staging);
 
   friend class Regions;
   Frame *frame = nullptr;
