@@ -115,7 +115,17 @@ void DeviceStart::run() {
 }
 
 Error DeviceStart::error() {
-  std::string message = what + wanted + ": " + status.message();
+  StringRef asked = resolve(wanted), said = status.message();
+  // A variable with a wrong value has nothing to do with the option, nor with
+  // other devices where its own is there.
+  bool ofVariable = said.starts_with("GPU_ASYNC_");
+  std::string message;
+  if (!ofVariable)
+    message =
+        (asked == wanted ? what : "GPU_ASYNC_DEVICE=") + asked.str() + ": ";
+  message += said;
+  if (ofVariable && !targetsOf(wanted, devices).empty())
+    return createStringError(message);
   raw_string_ostream os(message);
   os << "\nthe devices are:";
   for (const Device &device : devices) {

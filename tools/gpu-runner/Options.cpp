@@ -365,7 +365,13 @@ Expected<Options> parseOptions(int argc, char **argv) {
          return Error::success();
        }},
       {"print-schedule", Value::Optional,
-       [&](StringRef value) {
+       [&](StringRef value) -> Error {
+         for (StringRef ending : {".png", ".pdf", ".jpg", ".ps", ".html"})
+           if (value.ends_with_insensitive(ending))
+             return createStringError(
+                 "--print-schedule=" + value +
+                 ": a picture is .svg, .dot, or else a text; graphviz makes "
+                 "others of the .dot, as in `dot -Tpdf`");
          o.printSchedule = value.str();
          return Error::success();
        }},

@@ -17,6 +17,13 @@
 // TRIED: error: --device=cuda: CUDA is unavailable: tried /nowhere/libcuda.so
 // TRIED-NOT: /nowhere
 // TRIED: cuda    unavailable, as said
+// It is the variable that asked.
+// RUN: not env GPU_ASYNC_CUDA_LIBRARY=/nowhere/libcuda.so GPU_ASYNC_DEVICE=cuda gpu-runner %s 2>&1 | FileCheck %s --check-prefix=ASKED
+// ASKED: error: GPU_ASYNC_DEVICE=cuda: CUDA is unavailable: tried /nowhere/libcuda.so
+// ASKED: the devices are:
+// RUN: not env GPU_ASYNC_DEVICE=none gpu-runner %s 2>&1 | FileCheck %s --check-prefix=ASKEDNONE
+// ASKEDNONE: error: GPU_ASYNC_DEVICE: 'none' is no device; use auto, cpu, cuda,
+// ASKEDNONE: the devices are:
 // RUN: not gpu-runner --repeat=x %s 2>&1 | FileCheck %s --check-prefix=NUMBER
 // NUMBER: error: --repeat=x: expected a whole number
 // RUN: not gpu-runner --repeat=18446744073709551616 %s 2>&1 | FileCheck %s --check-prefix=REPEAT
@@ -29,6 +36,12 @@
 // PLAY: error: --play=graphs: expected one of auto, stream, streams, graph
 // RUN: not env GPU_ASYNC_PLAY=graphs gpu-runner %s 2>&1 | FileCheck %s --check-prefix=PLAYVARIABLE
 // PLAYVARIABLE: error: GPU_ASYNC_PLAY: 'graphs' is none of auto, stream, streams, graph
+// No list of devices: what is wrong is a variable.
+// RUN: not env GPU_ASYNC_RANGES=on gpu-runner --device=cpu %s 2>&1 | FileCheck %s --check-prefix=RANGES
+// RANGES: error: GPU_ASYNC_RANGES: 'on' is none of auto, nvtx, roctx, off, and no path of a library
+// RANGES-NOT: {{.}}
+// RUN: not gpu-runner --print-schedule=s.png %s 2>&1 | FileCheck %s --check-prefix=PNG
+// PNG: error: --print-schedule=s.png: a picture is .svg, .dot, or else a text; graphviz makes
 // RUN: env GPU_ASYNC_PLAY=graphs gpu-runner --help | FileCheck %s --check-prefix=HELP
 // RUN: not gpu-runner --check --play=graph %s 2>&1 | FileCheck %s --check-prefix=PLAYCHECK
 // PLAYCHECK: error: --check: only with --play=streams, not with graph
