@@ -125,7 +125,9 @@ Status openNvtx(const char *text) {
                                  "--trace=cuda,nvtx`");
   void *library = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
   if (!library)
-    return unavailable(text, std::string(injection) + ": " + loaderSays());
+    return unavailable(text, std::string(injection) + ": " + loaderSays() +
+                                 "; a profiler sets it: run the program under "
+                                 "one, as in `nsys profile --trace=cuda,nvtx`");
   if (!inject(library))
     return unavailable(text, std::string(injection) + ": '" + path +
                                  "' does not listen to ranges of NVTX; does "

@@ -245,7 +245,9 @@ TEST(RangesSettings, Nvtx) {
       "set, so no profiler listens: run the program under one"));
   EXPECT_TRUE(inProcess(error, "nvtx", "/nowhere/lib.so", "",
                         "GPU_ASYNC_RANGES: 'nvtx' is unavailable: "
-                        "NVTX_INJECTION64_PATH: /nowhere/lib.so: cannot open"));
+                        "NVTX_INJECTION64_PATH: /nowhere/lib.so: cannot open "
+                        "shared object file: No such file or directory; a "
+                        "profiler sets it: run the program under one"));
   EXPECT_TRUE(inProcess(error, "nvtx", roctx(), "",
                         "' does not listen to ranges of NVTX"));
 }
