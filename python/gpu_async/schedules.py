@@ -18,7 +18,10 @@ class Schedule:
 
     def save(self, file):
         """Writes the picture to a file: as `svg` or `dot` where its name ends so, else as `text`."""
-        ending = os.path.splitext(os.fsdecode(file))[1]
+        ending = os.path.splitext(os.fsdecode(file))[1].lower()
+        if ending in (".png", ".pdf", ".jpg", ".jpeg", ".gif", ".ps", ".eps", ".html"):
+            raise ValueError("%r: a schedule is saved as .svg, as .dot, or else as text; graphviz makes other pictures "
+                             "of the .dot, as in `dot -Tpdf`" % os.fspath(file))
         with open(file, "w", encoding="utf-8", errors="surrogateescape") as stream:
             stream.write({".svg": self.svg, ".dot": self.dot}.get(ending, self.text))
 

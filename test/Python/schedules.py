@@ -66,11 +66,16 @@ class Schedules(unittest.TestCase):
     def test_files(self):
         schedule = one.schedule()
         with tempfile.TemporaryDirectory() as folder:
-            for name, text in ("s.svg", schedule.svg), ("s.dot", schedule.dot), ("s.txt", schedule.text), (b"s\xff.svg", schedule.svg):
+            for name, text in ("s.svg", schedule.svg), ("s.dot", schedule.dot), ("s.txt", schedule.text), ("s", schedule.text), ("t.SVG", schedule.svg), (b"s\xff.svg", schedule.svg):
                 file = os.path.join(os.fsencode(folder), os.fsencode(name))
                 schedule.save(file)
                 with open(file, encoding="utf-8") as written:
                     self.assertEqual(written.read(), text)
+            for name in "s.png", "s.PDF":
+                file = os.path.join(folder, name)
+                with self.assertRaisesRegex(ValueError, "is saved as .svg, as .dot, or else as text; graphviz"):
+                    schedule.save(file)
+                self.assertFalse(os.path.exists(file))
             with self.assertRaises(FileNotFoundError):
                 schedule.save(os.path.join(folder, "none", "s.svg"))
 
