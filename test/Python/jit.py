@@ -37,6 +37,12 @@ class Jit(unittest.TestCase):
         self.assertRegex(str(g.schedule(weights, x, 3)), "^@main: [0-9]+ ops on ")
         self.assertEqual(len(g._compiled), 2)
 
+    def test_arguments_by_name_are_refused(self):
+        g = ga.jit(lambda x, y: x + y, device="cpu")
+        for call in g, g.schedule:
+            with self.assertRaisesRegex(TypeError, "takes its arguments by position, given by name: y"):
+                call(1.0, y=2.0)
+
     def test_arrays_go_to_and_fro(self):
         g = ga.jit(lambda x: x * 2, device="cpu")
         for dtype in (jnp.float32, jnp.bfloat16, jnp.int8, jnp.complex64, jnp.float16):

@@ -21,17 +21,24 @@ class Jit:
         self._compiled = {}
         self._lock = threading.Lock()
 
-    def __call__(self, *args):
+    def __call__(self, *args, **named):
+        self._refuse(named)
         (main, results, types), leaves = self._find(args)
         made = main(*leaves)
         made = made if isinstance(made, tuple) else (made,) if types else ()
         return jax.tree_util.tree_unflatten(
             results, [array if array.dtype == dtype else array.view(dtype) for array, dtype in zip(made, types)])
 
-    def schedule(self, *args):
+    def schedule(self, *args, **named):
         """What a call with such arguments does on which stream: a Schedule. Compiles as the call would."""
+        self._refuse(named)
         (main, _, _), _ = self._find(args)
         return main.schedule()
+
+    def _refuse(self, named):
+        if named:
+            raise TypeError("a function of gpu_async.jit takes its arguments by position, given by name: %s"
+                            % ", ".join(named))
 
     def _find(self, args):
         """What is compiled for arguments, and their leaves."""
