@@ -151,10 +151,17 @@ static void runOnCuda(void) {
 
 int main(int argc, char **argv) {
   const char *where = argc > 1 ? argv[1] : "";
+  if (argc > 2 || (argc > 1 && strcmp(where, "cuda") && strcmp(where, "cpu"))) {
+    fprintf(stderr, "usage: %s [cuda|cpu]\n", argv[0]);
+    return 1;
+  }
   if (strcmp(where, "cpu") && findCuda()) {
     runOnCuda();
   } else if (!strcmp(where, "cuda")) {
-    fprintf(stderr, "there is no CUDA driver, or no device\n");
+    fprintf(stderr,
+            "there is no CUDA driver (libcuda.so.1), or no device of it; "
+            "`%s cpu` does without\n",
+            argv[0]);
     return 1;
   } else {
     runOnCpu();
