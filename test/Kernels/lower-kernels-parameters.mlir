@@ -26,7 +26,9 @@
 // PTX-NEXT: .param .align 16 .b8 f_param_13[16],
 // PTX-NEXT: .param .u8 f_param_14,
 // PTX-NEXT: .param .u8 f_param_15,
-// PTX-NEXT: .param .u32 f_param_16
+// PTX-NEXT: .param .u32 f_param_16,
+// PTX-NEXT: .param .u64 f_param_17,
+// PTX-NEXT: .param .u64 f_param_18
 // PTX-NEXT: )
 
 // AMD: .args:

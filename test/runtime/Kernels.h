@@ -121,8 +121,48 @@ inline const char *ptx() {
   return text;
 }
 
+/// What a kernel of GPUASYNC_KERNELS_SIGNAL_SYMBOL does before it ends.
+inline std::string signalPtx(const std::string &kernel) {
+  return R"PTX(
+{
+	.reg .pred 	%done<4>;
+	.reg .b32 	%word<9>;
+	.reg .b64 	%long<7>;
+	ld.param.b64 	%long1, [)PTX" +
+         kernel + R"PTX(_slot];
+	setp.eq.b64 	%done1, %long1, 0;
+	@%done1 bra 	$L__silent;
+	bar.sync 	0;
+	mov.u32 	%word1, %tid.x;
+	setp.ne.b32 	%done2, %word1, 0;
+	@%done2 bra 	$L__silent;
+	ld.param.b64 	%long2, [)PTX" +
+         kernel + R"PTX(_count];
+	membar.gl;
+	atom.global.add.u64 	%long3, [%long2], 1;
+	mov.u32 	%word2, %nctaid.x;
+	mov.u32 	%word3, %nctaid.y;
+	mul.lo.s32 	%word4, %word2, %word3;
+	mov.u32 	%word5, %nctaid.z;
+	mad.lo.s32 	%word6, %word4, %word5, -1;
+	cvt.u32.u64 	%word7, %long3;
+	setp.ne.b32 	%done3, %word6, %word7;
+	@%done3 bra 	$L__silent;
+	shr.u64 	%long4, %long3, 32;
+	add.s64 	%long5, %long4, 1;
+	cvt.u32.u64 	%word8, %long5;
+	shl.b64 	%long6, %long5, 32;
+	st.global.b64 	[%long2], %long6;
+	membar.sys;
+	st.volatile.global.b32 	[%long1], %word8;
+$L__silent:
+}
+)PTX";
+}
+
 /// The same for devices on which kernels may be made ready before what they
-/// come after has ended, as the compiler makes it.
+/// come after has ended, and tell the host of their end, as the compiler makes
+/// it.
 inline std::string waitingPtx() {
   std::string text = ptx();
   auto replace = [&](size_t from, const char *what, const char *by) {
@@ -134,8 +174,21 @@ inline std::string waitingPtx() {
   replace(0, ".target sm_70", ".target sm_90");
   for (size_t at = text.find(".entry"); at != std::string::npos;
        at = text.find(".entry", at))
-    at = replace(at, "{", "{\n\tgriddepcontrol.wait;");
-  return text + ".visible .global .u8 " GPUASYNC_KERNELS_WAIT_SYMBOL ";\n";
+    at = replace(
+        at, "{",
+        "{\n\tgriddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;");
+  for (size_t at = text.find(".entry "); at != std::string::npos;
+       at = text.find(".entry ", at)) {
+    const std::string kernel = text.substr(at + 7, text.find('(', at) - at - 7);
+    at = replace(at, "\n)",
+                 (",\n\t.param .u64 " + kernel + "_slot,\n\t.param .u64 " +
+                  kernel + "_count\n)")
+                     .c_str());
+    at = text.find("\tret;", at);
+    text.insert(at, signalPtx(kernel));
+  }
+  return text + ".visible .global .u8 " GPUASYNC_KERNELS_WAIT_SYMBOL ";\n"
+                ".visible .global .u8 " GPUASYNC_KERNELS_SIGNAL_SYMBOL ";\n";
 }
 
 } // namespace detail

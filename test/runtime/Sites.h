@@ -26,7 +26,9 @@ inline uint32_t testSite(const char *file, const char *op, uint32_t line,
                          uint32_t column, uint32_t kernel = 0) {
   static std::mutex mutex;
   std::lock_guard<std::mutex> lock(mutex);
-  return testSites.add(file, op, line, column, UINT32_MAX, 0, kernel);
+  // Launches tell of their end where they can, though it may not be waited for.
+  return testSites.add(file, op, line, column, UINT32_MAX, 0, kernel,
+                       GPUASYNC_SITE_AWAITED);
 }
 
 inline uint32_t lineOf(uint32_t site) { return testSites.data()[site].line; }

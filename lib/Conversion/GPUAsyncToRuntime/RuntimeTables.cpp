@@ -304,6 +304,23 @@ const LaunchParams *Tables::getParams(LaunchOp launch) {
   return &found;
 }
 
+/// GPUASYNC_SITE_AWAITED. Memory that is freed behind it nobody waits for.
+static bool isAwaited(LaunchOp launch) {
+  Value stream = launch.getStream();
+  for (Operation *op = launch->getNextNode(); op;) {
+    if (auto wait = dyn_cast<StreamSynchronizeOp>(op))
+      if (llvm::is_contained(wait.getStreams(), stream))
+        return true;
+    if (!isa<DeallocOp>(op) && llvm::is_contained(op->getOperands(), stream))
+      return false;
+    // What a region is followed by comes behind what is in it.
+    auto region =
+        isa<YieldOp>(op) ? dyn_cast<RegionOp>(op->getParentOp()) : RegionOp();
+    op = region ? region->getNextNode() : op->getNextNode();
+  }
+  return false;
+}
+
 Value Tables::site(OpBuilder &builder, Operation *op, const KernelRef *kernel,
                    StringRef text, std::optional<uint32_t> number) {
   auto addText = [&](StringRef text) {
@@ -335,9 +352,11 @@ Value Tables::site(OpBuilder &builder, Operation *op, const KernelRef *kernel,
   uint64_t id = number.value_or(UINT32_MAX);
   if (auto work = dyn_cast<WorkOpInterface>(op))
     id = work.getId().value_or(UINT32_MAX);
+  auto launch = dyn_cast<LaunchOp>(op);
+  uint32_t flags = launch && isAwaited(launch) ? GPUASYNC_SITE_AWAITED : 0;
   uint32_t index = sites.add(
       {file, place, position.line, position.column, static_cast<uint32_t>(id),
-       kernel ? kernel->module : 0, kernel ? kernel->kernel : 0, 0});
+       kernel ? kernel->module : 0, kernel ? kernel->kernel : 0, flags});
   return constant(builder, op->getLoc(), i32Type, index);
 }
 

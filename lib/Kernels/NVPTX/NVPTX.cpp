@@ -6,6 +6,7 @@
 // that when there is one.
 //===----------------------------------------------------------------------===//
 
+#include "GPUAsync/Kernels/Common/KernelABI.h"
 #include "Kernels/Common/GPUTargets.h"
 #include "Kernels/Common/Tools.h"
 #include "NVPTXLowering.h"
@@ -205,11 +206,13 @@ private:
                : 0;
   }
   void refineChip();
+  bool takesSignals();
   void hoistPrintfBuffers();
   FailureOr<std::string> assemble(StringRef ptx);
 
   NVVMTargetAttr target;
   TensorMapParams tensorMaps;
+  bool signals = false; ///< GPUASYNC_KERNELS_SIGNAL_SYMBOL
   std::string ptxas;
 };
 } // namespace
@@ -316,9 +319,22 @@ LogicalResult NVPTXLowering::prepare() {
   return success();
 }
 
+/// Whether each kernel has room for the parameters of a signal.
+bool NVPTXLowering::takesSignals() {
+  constexpr int64_t most = 4096; // of a kernel's parameters, on all chips
+  return llvm::all_of(getKernels(source), [&](FunctionOpInterface kernel) {
+    SmallVector<int64_t> sizes = *getKernelParamSizes(
+        kernel.getArgumentTypes(), context, [&] { return kernel.emitError(); });
+    sizes.append(signalParamCount, sizeof(uint64_t));
+    return getKernelParamOffsets(sizes).back() + sizes.back() <= most;
+  });
+}
+
 void NVPTXLowering::finish() {
   hoistPrintfBuffers();
   markTensorMapParams(module, tensorMaps);
+  if ((signals = takesSignals()))
+    addSignals(module);
 }
 
 //===----------------------------------------------------------------------===//
@@ -370,8 +386,10 @@ static ParamPlaces readParams(StringRef ptx, StringRef kernel) {
 
 /// Kernels wait for what they come after before they do anything, and the image
 /// says so by a symbol: then a launch in a graph need not wait for the end of
-/// the one before it to begin. Done in the text, since to LLVM the instruction
-/// touches no memory, and what is loaded could be loaded before it.
+/// the one before it to begin. It can once all blocks of that have got so far;
+/// no earlier, or what comes after it would take up room and wait, and what
+/// comes after that. Done in the text, since to LLVM the instructions touch no
+/// memory, and what is loaded could be loaded before them.
 static std::string waitFirst(StringRef ptx) {
   std::string result;
   result.reserve(ptx.size() + 256);
@@ -381,7 +399,7 @@ static std::string waitFirst(StringRef ptx) {
     if (body == StringRef::npos)
       break;
     result += ptx.take_front(body + 1);
-    result += "\n\tgriddepcontrol.wait;";
+    result += "\n\tgriddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;";
     ptx = ptx.drop_front(body + 1);
   }
   result += ptx;
@@ -395,7 +413,10 @@ FailureOr<SmallVector<ImageAttr>> NVPTXLowering::makeImages() {
   if (succeeded(ptx) && getChipNumber() >= 90)
     ptx = waitFirst(*ptx);
   if (failed(ptx) || failed(checkParams([&](StringRef kernel) {
-        return readParams(*ptx, kernel);
+        ParamPlaces places = readParams(*ptx, kernel);
+        if (places && signals)
+          places->truncate(places->size() - signalParamCount);
+        return places;
       })))
     return failure();
   SmallVector<ImageAttr> images{

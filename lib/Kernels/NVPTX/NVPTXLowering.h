@@ -28,6 +28,12 @@ TensorMapParams passTensorMapsByAddress(gpu::GPUModuleOp module);
 void markTensorMapParams(gpu::GPUModuleOp module,
                          const TensorMapParams &params);
 
+/// Behind all others, each of the kernels takes two parameters of 8 bytes then.
+constexpr unsigned signalParamCount = 2;
+/// After the lowering to NVVM: kernels tell the host of their end where a
+/// launch asks for it: GPUASYNC_KERNELS_SIGNAL_SYMBOL.
+void addSignals(gpu::GPUModuleOp module);
+
 } // namespace mlir::gpuasync
 
 #endif // GPUASYNC_LIB_KERNELS_NVPTX_NVPTXLOWERING_H

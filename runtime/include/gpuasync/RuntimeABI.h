@@ -31,7 +31,7 @@ extern "C" {
 /// (upper 16 bits) or a newer minor one (lower 16 bits). What that takes stays
 /// where it is in every version: `program` of gpuasync_function, `abiVersion`,
 /// `name` and `slot` of gpuasync_program.
-#define GPUASYNC_ABI_VERSION UINT32_C(0x00020002)
+#define GPUASYNC_ABI_VERSION UINT32_C(0x00020003)
 
 /// The first member of each struct that a caller of the runtime fills or reads:
 /// the size of the struct as the caller knows it. The runtime reads and writes
@@ -157,6 +157,12 @@ typedef struct gpuasync_module {
   uint32_t imageCount;
 } gpuasync_module;
 
+enum gpuasync_site_flags {
+  /// Launch: nothing comes behind it on its stream before the host waits for
+  /// that.
+  GPUASYNC_SITE_AWAITED = 1
+};
+
 /// Where in the source a runtime call comes from, and for a launch which kernel
 /// it is. A program has one table of them, followed by their texts, and a call
 /// passes the index into it. `file` and `op` are NUL-terminated texts that
@@ -169,7 +175,7 @@ typedef struct gpuasync_site {
   uint32_t id;     ///< the op's schedule id, UINT32_MAX if it has none
   uint32_t module; ///< launch: index into program->modules
   uint32_t kernel; ///< launch: index into module->kernels
-  uint32_t reserved;
+  uint32_t flags;  ///< gpuasync_site_flags
 } gpuasync_site;
 
 /// What a call passes that has no site; a launch needs one.
@@ -227,6 +233,15 @@ typedef struct gpuasync_block {
 /// (griddepcontrol.wait) before it touches memory for all that it comes after:
 /// a launch may be made ready before those have ended.
 #define GPUASYNC_KERNELS_WAIT_SYMBOL "gpuasync_kernels_wait"
+
+/// An image that defines this symbol says that each of its kernels tells the
+/// host of its end. Behind the parameters of gpuasync_kernel it takes two of 8
+/// bytes each, at multiples of 8: `slot`, the address of a uint32_t in memory of
+/// the host, and `count`, that of a uint64_t in the device's, with 0 in its
+/// lower half. Of a launch of less than 2^31 blocks whose `slot` is not null,
+/// the block that is last adds 1 to the upper half, which, when all that the
+/// launch wrote can be seen, it writes to `slot`.
+#define GPUASYNC_KERNELS_SIGNAL_SYMBOL "gpuasync_kernels_signal"
 
 /// A tensor map is this large, and aligned to 64.
 #define GPUASYNC_TENSOR_MAP_BYTES 128

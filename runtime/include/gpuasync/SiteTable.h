@@ -33,7 +33,8 @@ public:
   /// Adds a site and returns its index; GPUASYNC_NO_SITE if there is no room.
   constexpr uint32_t add(const char *file, const char *op, uint32_t line = 0,
                          uint32_t column = 0, uint32_t id = UINT32_MAX,
-                         uint32_t module = 0, uint32_t kernel = 0) {
+                         uint32_t module = 0, uint32_t kernel = 0,
+                         uint32_t flags = 0) {
     if (count == maxSites || used + length(file) + length(op) > maxText)
       return GPUASYNC_NO_SITE;
     gpuasync_site &site = sites[count];
@@ -46,6 +47,7 @@ public:
     site.id = id;
     site.module = module;
     site.kernel = kernel;
+    site.flags = flags;
     append(file);
     append(op);
     return count++;

@@ -359,6 +359,26 @@ public:
                         const gpuasync_kernel &kernel,
                         const gpuasync_block &block,
                         const gpuasync_site *site) = 0;
+  /// What the kernels that are launched on one stream tell the host of their
+  /// end by. Thread safe. False if there is none to be had.
+  virtual bool takeSignal(uint32_t &index) {
+    (void)index;
+    return false;
+  }
+  /// Nothing that was launched with it runs.
+  virtual void giveSignal(uint32_t) noexcept {}
+  /// A launch after which `slot`, in memory of the host, comes to `value` or
+  /// beyond, as it would by writeFlag behind it; null where the kernel says
+  /// nothing. It says that the work is done and can be seen, not that the
+  /// kernel has ended. The slot stays until the context closes.
+  virtual Status launch(NativeStream stream, NativeFunction function,
+                        const gpuasync_kernel &kernel,
+                        const gpuasync_block &block, const gpuasync_site *site,
+                        uint32_t signal, uint32_t *&slot, uint32_t &value) {
+    slot = nullptr;
+    (void)signal, (void)value;
+    return launch(stream, function, kernel, block, site);
+  }
 
   /// As `launch`, for callers that have a pointer to each parameter and may not
   /// know the sizes; block.params is not read. By default the parameters are

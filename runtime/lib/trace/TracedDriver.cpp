@@ -321,31 +321,44 @@ Status TracedDriver::put(NativeStream stream, const char *name,
   return status;
 }
 
-Status TracedDriver::launch(NativeStream stream, NativeFunction function,
-                            const gpuasync_kernel &kernel,
-                            const gpuasync_block &block,
-                            const gpuasync_site *site) {
+template <typename Start>
+Status TracedDriver::putLaunch(NativeStream stream,
+                               const gpuasync_kernel &kernel,
+                               const gpuasync_block &block,
+                               const gpuasync_site *site, Start start) {
   Work work;
   work.kind = WorkKind::Kernel;
   work.name = kernel.name;
   work.site = site;
   work.block = &block;
   work.launches = 1;
-  return put(stream, "launch", work, [&] {
+  return put(stream, "launch", work, start);
+}
+
+Status TracedDriver::launch(NativeStream stream, NativeFunction function,
+                            const gpuasync_kernel &kernel,
+                            const gpuasync_block &block,
+                            const gpuasync_site *site) {
+  return putLaunch(stream, kernel, block, site, [&] {
     return inner.launch(stream, function, kernel, block, site);
+  });
+}
+
+Status TracedDriver::launch(NativeStream stream, NativeFunction function,
+                            const gpuasync_kernel &kernel,
+                            const gpuasync_block &block,
+                            const gpuasync_site *site, uint32_t signal,
+                            uint32_t *&slot, uint32_t &value) {
+  return putLaunch(stream, kernel, block, site, [&] {
+    return inner.launch(stream, function, kernel, block, site, signal, slot,
+                        value);
   });
 }
 
 Status TracedDriver::launchPointers(
     NativeStream stream, NativeFunction function, const gpuasync_kernel &kernel,
     const gpuasync_block &block, void **parameters, const gpuasync_site *site) {
-  Work work;
-  work.kind = WorkKind::Kernel;
-  work.name = kernel.name;
-  work.site = site;
-  work.block = &block;
-  work.launches = 1;
-  return put(stream, "launch", work, [&] {
+  return putLaunch(stream, kernel, block, site, [&] {
     return inner.launchPointers(stream, function, kernel, block, parameters,
                                 site);
   });

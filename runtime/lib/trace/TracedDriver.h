@@ -66,6 +66,12 @@ public:
   Status launch(NativeStream stream, NativeFunction function,
                 const gpuasync_kernel &kernel, const gpuasync_block &block,
                 const gpuasync_site *site) override;
+  bool takeSignal(uint32_t &index) override { return inner.takeSignal(index); }
+  void giveSignal(uint32_t index) noexcept override { inner.giveSignal(index); }
+  Status launch(NativeStream stream, NativeFunction function,
+                const gpuasync_kernel &kernel, const gpuasync_block &block,
+                const gpuasync_site *site, uint32_t signal, uint32_t *&slot,
+                uint32_t &value) override;
   Status launchPointers(NativeStream stream, NativeFunction function,
                         const gpuasync_kernel &kernel,
                         const gpuasync_block &block, void **parameters,
@@ -138,6 +144,10 @@ private:
   template <typename Start>
   Status put(NativeStream stream, const char *name, const Work &work,
              Start start);
+  template <typename Start>
+  Status putLaunch(NativeStream stream, const gpuasync_kernel &kernel,
+                   const gpuasync_block &block, const gpuasync_site *site,
+                   Start start);
   template <typename Start>
   Status putGraph(NativeGraph graph, NativeStream stream, Start start);
   /// Null: not to be timed.

@@ -465,7 +465,12 @@ class Check:
                 raise Failure("wrong", "%s: the table has %s for @%s, due are %s" % (target, table.get(name), name, signature.sizes()))
             found = layout
             if "ptx" in images:
-                found = readPtx(images["ptx"], name)
+                found, signal = readPtx(images["ptx"], name), []
+                if "gpuasync_kernels_signal;" in images["ptx"]:
+                    found, signal = found[:-2], found[-2:]  # what the kernel tells the host by
+                end = up(layout[-1][0] + layout[-1][1], 8) if layout else 0
+                if signal not in ([], [(end, 8), (end + 8, 8)]):
+                    raise Failure("wrong", "%s: behind the parameters of @%s are %s" % (target, name, signal))
             elif objects:
                 found = objects.get(name)
             if found != layout:

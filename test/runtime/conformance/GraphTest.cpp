@@ -193,7 +193,10 @@ protected:
         image = &candidate;
       }
     ASSERT_NE(image, nullptr);
-    overlaps = strcmp(image->arch, "sm_90") == 0 && info.driverVersion >= 12030;
+    const bool asCompiled = strcmp(image->arch, "sm_90") == 0;
+    overlaps = asCompiled && info.driverVersion >= 12030;
+    signals =
+        asCompiled && (info.capabilities & ~context->missing() & CapFlagWait);
     OK(context->loadModule(program.module, *image, module, functions));
     OK(context->createStream(stream));
     OK(context->createStream(other));
@@ -225,6 +228,10 @@ protected:
   }
   Status open(std::unique_ptr<DriverContext> &out) {
     return driver->openContext(0, nullptr, out);
+  }
+  static void waitFor(const uint32_t *slot, uint32_t value) {
+    while (int32_t(__atomic_load_n(slot, __ATOMIC_ACQUIRE) - value) < 0)
+      std::this_thread::yield();
   }
   void wait(NativeStream which) {
     bool done = false;
@@ -279,6 +286,7 @@ protected:
   Mock *mock = mockOf(GetParam());
   TestProgram program;
   bool overlaps = false; ///< its kernels are made ready early
+  bool signals = false;  ///< kernels tell the host of their end
   std::unique_ptr<DriverContext> context;
   SavedContext saved;
   NativeModule module = nullptr;
@@ -970,9 +978,8 @@ TEST_P(Graphs, TellsTheHostOfItsEnd_G08) {
           EXPECT_EQ(slot, nullptr);
           wait(stream);
         }
-        while (slot &&
-               int32_t(__atomic_load_n(slot, __ATOMIC_ACQUIRE) - value) < 0)
-          std::this_thread::yield();
+        if (slot)
+          waitFor(slot, value);
       }
       for (uint32_t i = 0; i < 64; ++i) {
         ASSERT_EQ(host[i], life * 3 + 1) << round;
@@ -983,11 +990,12 @@ TEST_P(Graphs, TellsTheHostOfItsEnd_G08) {
   }
   if (!slot)
     return;
-  // Not of kernels' alone.
+  // Not of several kernels.
   NativeGraph graph = nullptr;
   {
     Nodes list = nodes();
     list.launch(Store, 1, 64, StoreParams{x, 1});
+    list.launch(Store, 1, 64, StoreParams{x + 64, 1});
     OK(list.make(*context, graph));
     OK(context->launchGraph(graph, stream, slot, value));
     EXPECT_EQ(slot, nullptr);
@@ -1012,6 +1020,118 @@ TEST_P(Graphs, TellsTheHostOfItsEnd_G08) {
   wait(stream);
   EXPECT_EQ(__atomic_load_n(slot, __ATOMIC_ACQUIRE), value);
   context->destroyGraph(graph);
+}
+
+// The kernel that comes after all else tells the host itself, whatever it is
+// updated to; and memory of the device is as it left it by then.
+TEST_P(Graphs, LastKernelTellsTheHost_G08) {
+  const uint32_t words = 1 << 14;
+  uint32_t *x = device(words), *y = device(words), *host = pinned(words);
+  uint32_t *slot = nullptr, value = 0;
+  Nodes list = nodes();
+  uint32_t first = list.launch(Store, 4, 64, StoreParams{x, 1});
+  uint32_t side =
+      list.launch(MulAdd, 1, 64, MulAddParams{x, 64, 3, 1}, {first});
+  uint32_t last = list.launch(AddUp, words / 64, 64,
+                              AddUpParams{y, x, words, 0}, {first, side});
+  NativeGraph graph = nullptr;
+  OK(list.make(*context, graph, /*anyUpdate=*/true));
+  for (uint32_t round = 0; round < 60; ++round) {
+    const bool empty = round % 7 == 3;
+    const uint32_t blocks = round % 2 ? words / 64 : 1;
+    list.set(first, Store, words / 64, 64, StoreParams{x, round});
+    list.set(last, AddUp, blocks, 64, AddUpParams{y, x, words, round});
+    list.list[last].empty = empty;
+    OK(list.update(*context, graph, {first, last}));
+    if (round % 5 == 4) { // not asked for
+      run(graph);
+    } else {
+      OK(context->launchGraph(graph, stream, slot, value));
+      EXPECT_EQ(slot != nullptr, signals && !empty) << round;
+      if (!slot)
+        wait(stream);
+      else
+        waitFor(slot, value);
+    }
+    if (empty)
+      continue;
+    // What another stream does is behind nothing of the graph's.
+    OK(context->copy(other, host, y, words * 4, nullptr));
+    wait(other);
+    for (uint32_t i = 0; i < blocks * 64; ++i)
+      ASSERT_EQ(host[i], (i < 64 ? round * 3 + 1 : round) + round)
+          << round << " " << i;
+  }
+  wait(stream);
+  context->destroyGraph(graph);
+}
+
+// A kernel on a stream tells the host of its end, whatever its grid is, among
+// others that do not, and each stream for itself.
+TEST_P(Graphs, KernelsTellTheHost_L10) {
+  const uint32_t words = 1 << 14;
+  uint32_t *x[2] = {device(words), device(words)}, *host = pinned(words);
+  NativeStream streams[2] = {stream, other}, third = nullptr;
+  OK(context->createStream(third));
+  uint32_t taken[2] = {};
+  for (uint32_t &each : taken)
+    if (!context->takeSignal(each)) {
+      ASSERT_FALSE(signals);
+      context->destroyStream(third);
+      GTEST_SKIP() << "no kernel tells the host of its end here";
+    }
+  EXPECT_NE(taken[0], taken[1]);
+  auto launch = [&](int s, KernelIndex kernel, int64_t grid, const auto &params,
+                    uint32_t *&slot, uint32_t &value) {
+    gpuasync_block block = makeLaunch(grid, 64, params);
+    block.paramBytes = program.kernels[kernel].paramBytes;
+    OK(context->launch(streams[s], functions[kernel], program.kernels[kernel],
+                       block, nullptr, taken[s], slot, value));
+  };
+  for (uint32_t round = 0; round < 100; ++round) {
+    const int s = round % 3 == 1;
+    const int64_t grid = round % 4 == 3 ? 1 : words / 64 >> round % 4;
+    uint32_t *slot = nullptr, value = 0;
+    launch(s, Store, words / 64, StoreParams{x[s], round}, slot, value);
+    ASSERT_EQ(slot != nullptr, signals);
+    if (round % 5 == 0) { // one that does not
+      const StoreParams params = {x[s], round + 1};
+      gpuasync_block block = makeLaunch(words / 64, 64, params);
+      block.paramBytes = program.kernels[Store].paramBytes;
+      OK(context->launch(streams[s], functions[Store], program.kernels[Store],
+                         block, nullptr));
+    }
+    launch(s, MulAdd, grid, MulAddParams{x[s], words, 2, 1}, slot, value);
+    if (slot)
+      waitFor(slot, value);
+    else
+      wait(streams[s]);
+    OK(context->copy(third, host, x[s], words * 4, nullptr));
+    wait(third);
+    const uint32_t stored = round % 5 ? round : round + 1;
+    for (uint32_t i = 0; i < words; ++i)
+      ASSERT_EQ(host[i], i < grid * 64 ? stored * 2 + 1 : stored)
+          << round << " " << i;
+  }
+  if (signals) {
+    uint32_t *slot = nullptr, value = 0;
+    const GateParams params = {flag};
+    gpuasync_block block = makeLaunch(1, 1, params);
+    block.paramBytes = program.kernels[Gate].paramBytes;
+    OK(context->launch(stream, functions[Gate], program.kernels[Gate], block,
+                       nullptr, taken[0], slot, value));
+    bool done = true;
+    OK(context->queryStream(stream, done));
+    EXPECT_FALSE(done);
+    EXPECT_LT(int32_t(__atomic_load_n(slot, __ATOMIC_ACQUIRE) - value), 0);
+    openGate(flag);
+    waitFor(slot, value);
+  }
+  wait(stream);
+  wait(other);
+  for (uint32_t each : taken)
+    context->giveSignal(each);
+  context->destroyStream(third);
 }
 
 // Kernels whose image says that they wait are made ready early, behind kernels

@@ -326,6 +326,11 @@ private:
     --thread().depth; // the kernel is the program's code
     int code = work.run();
     ++thread().depth;
+    if (work.slot && !code) {
+      signals = true;
+      ++*signalled;
+      tell(work.slot);
+    }
     return code;
   }
 

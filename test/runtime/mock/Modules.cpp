@@ -7,6 +7,8 @@
 
 #include "State.h"
 
+#include "drivers/shared/BuiltinKernels.h"
+
 #include <ctype.h>
 #include <string.h>
 
@@ -53,7 +55,8 @@ uint64_t archOf(const std::string &text) {
 /// PTX as compilers write it: its version, its target, and of each `.entry` the
 /// name and parameters; or text that begins with "gpuasync-mock-image", then
 /// lines "arch sm_90" and "kernel NAME BYTES..." (of the parameters). Either
-/// may say by GPUASYNC_KERNELS_WAIT_SYMBOL that its kernels wait.
+/// may say by GPUASYNC_KERNELS_WAIT_SYMBOL that its kernels wait, and by
+/// GPUASYNC_KERNELS_SIGNAL_SYMBOL that they tell the host of their end.
 int State::load(const void *image, Module *&out, std::string &log,
                 std::unique_lock<std::mutex> &lock) {
   block(lock);
@@ -66,6 +69,10 @@ int State::load(const void *image, Module *&out, std::string &log,
     return module->functions.back().get();
   };
   module->waits = text.find(GPUASYNC_KERNELS_WAIT_SYMBOL) != std::string::npos;
+  module->signals =
+      text.find(GPUASYNC_KERNELS_SIGNAL_SYMBOL) != std::string::npos;
+  if (text.find(gpuasync::signalCountsName) != std::string::npos)
+    module->counts.resize(gpuasync::maxSignals);
   uint64_t chip = settings["major"] * 10 + settings["minor"];
   if (text.compare(0, 19, "gpuasync-mock-image") == 0) {
     size_t at = text.find('\n');
@@ -174,7 +181,11 @@ int State::global(void *handle, const char *name, void *&address) {
   if (int code = resolve(handle, Kind::Module, "module", module))
     return code;
   address = module;
-  if (module->waits && strcmp(name, GPUASYNC_KERNELS_WAIT_SYMBOL) == 0)
+  if ((module->waits && strcmp(name, GPUASYNC_KERNELS_WAIT_SYMBOL) == 0) ||
+      (module->signals && strcmp(name, GPUASYNC_KERNELS_SIGNAL_SYMBOL) == 0))
+    return Success;
+  address = module->counts.data();
+  if (address && strcmp(name, gpuasync::signalCountsName) == 0)
     return Success;
   violation(std::string("asks for ") + name +
             ", which is not in the module: tools that watch the driver would "
@@ -270,6 +281,14 @@ int State::kernelWork(Function &function, const Launch &launch,
   out.kernel = function.name;
   out.module = function.module;
   out.launch = launch;
+  uint32_t *slot = nullptr;
+  if (function.module->signals) {
+    const Parameter &first =
+        function.parameters[function.parameters.size() - 2];
+    memcpy(&slot, reinterpret_cast<char *>(copied.data()) + first.offset,
+           sizeof(slot));
+  }
+  out.slot = slot;
   out.run = [kernel = function.kernel, launch, copied = std::move(copied)] {
     return runKernel(*kernel, launch, copied.data());
   };
@@ -289,7 +308,12 @@ int State::launch(Function &function, void *handle, const Launch &launch,
   Operation operation;
   operation.kernel = std::move(work.kernel);
   operation.module = work.module;
-  operation.run = std::move(work.run);
+  operation.run = [run = std::move(work.run), slot = work.slot] {
+    int code = run();
+    if (slot && !code)
+      tell(slot);
+    return code;
+  };
   enqueue(*stream, std::move(operation));
   return Success;
 }

@@ -179,8 +179,10 @@ struct Function : Object {
 struct Module : Object {
   explicit Module(Context *context) : Object(Kind::Module, context) {}
   std::vector<std::unique_ptr<Function>> functions;
-  uint64_t pending = 0; ///< operations that run its kernels
-  bool waits = false;   ///< its kernels do, for what they come after
+  uint64_t pending = 0;         ///< operations that run its kernels
+  bool waits = false;           ///< its kernels do, for what they come after
+  bool signals = false;         ///< its kernels tell the host of their end
+  std::vector<uint64_t> counts; ///< of what does, of the built-in kernels
 };
 
 enum class MemoryOf { Device, Pool, Managed, Pinned, Registered };
@@ -227,11 +229,17 @@ struct Work {
   std::string kernel;
   Module *module = nullptr;
   Launch launch = {};
-  bool packed = false; ///< the parameters came in a buffer
+  bool packed = false;      ///< the parameters came in a buffer
+  uint32_t *slot = nullptr; ///< by which the kernel tells the host of its end
   // Of a copy
   Rows rows = {};
   MemoryOf to = MemoryOf::Device, from = MemoryOf::Device;
 };
+
+/// What a kernel counts on the device it counts in the host's word here.
+inline void tell(uint32_t *slot) {
+  __atomic_store_n(slot, *slot + 1, __ATOMIC_RELEASE);
+}
 
 struct Graph;
 

@@ -159,6 +159,11 @@ Status checkBlock(const gpuasync_context &context,
                   bool &empty);
 /// Waits for streams of a frame on the host (Wait.cpp).
 Status hostWait(Frame &frame, Stream *const *streams, uint32_t count);
+/// Puts a launch on the stream, which has counted it. Where the host waits for
+/// it next, its kernel tells of its end if it can.
+Status putLaunch(Frame &frame, Stream &stream, NativeFunction function,
+                 const gpuasync_kernel &kernel, const gpuasync_block &block,
+                 const gpuasync_site *site);
 /// A launch, for which `start` calls the driver.
 template <typename Start>
 Status launchIn(Frame &frame, Stream &stream, const gpuasync_kernel &kernel,

@@ -82,6 +82,28 @@ Status DriverContext::launchPointers(
   return launch(stream, function, kernel, whole, site);
 }
 
+Status gpuasync::putLaunch(Frame &frame, Stream &stream,
+                           NativeFunction function,
+                           const gpuasync_kernel &kernel,
+                           const gpuasync_block &block,
+                           const gpuasync_site *site) {
+  DriverContext &driver = *frame.driver;
+  // What else is put on a caller's stream nobody tells us.
+  const bool told = (site->flags & GPUASYNC_SITE_AWAITED) && !stream.external &&
+                    !frame.capture && frame.context->has(CapFlagWait);
+  if (told && stream.signal == Stream::notAsked &&
+      !driver.takeSignal(stream.signal))
+    stream.signal = Stream::noSignal;
+  if (!told || !stream.hasSignal())
+    return driver.launch(stream.native, function, kernel, block, site);
+  uint32_t *slot = nullptr;
+  RETURN_IF_ERROR(driver.launch(stream.native, function, kernel, block, site,
+                                stream.signal, slot, stream.signalValue));
+  stream.signalSlot = slot;
+  stream.signalled = stream.enqueued;
+  return Status();
+}
+
 extern "C" void gpuasync_launch(gpuasync_frame *memory, gpuasync_stream *stream,
                                 uint32_t siteIndex,
                                 const gpuasync_block *block) noexcept {
@@ -99,8 +121,7 @@ extern "C" void gpuasync_launch(gpuasync_frame *memory, gpuasync_stream *stream,
     NativeFunction function = nullptr;
     RETURN_IF_ERROR(frame->instance->findKernel(site, kernel, function));
     return launchIn(*frame, *stream, *kernel, *block, site, [&] {
-      return frame->driver->launch(stream->native, function, *kernel, *block,
-                                   site);
+      return putLaunch(*frame, *stream, function, *kernel, *block, site);
     });
   });
 }

@@ -277,6 +277,8 @@ void StreamPool::destroyRetired() {
     lock.unlock();
     if (!context.lost.load())
       context.driver->destroyStream(stream->native);
+    if (stream->hasSignal())
+      context.driver->giveSignal(stream->signal);
     context.physicalStreams.fetch_sub(1);
     lock.lock();
     if (stream->flagSlot)

@@ -85,12 +85,16 @@ struct alignas(64) gpuasync_stream {
   /// Its newest operation is a graph, and the flag was written behind it. Of
   /// others it is not known: a copy may be several, with flags between them.
   bool isFlagged() const { return graphAt == enqueued && flagged == enqueued; }
-  /// What the host sees when the graph that is operation `signalled` has done
-  /// its work; null: none.
+  /// What the host sees when operation `signalled`, a graph or a kernel, has
+  /// done its work; null: none.
   uint32_t *signalSlot = nullptr;
   uint32_t signalValue = 0;
   uint64_t signalled = 0;
-  /// Its newest operation is such a graph, or a free behind one.
+  /// What its kernels do it by (DriverContext::takeSignal), once one was to.
+  static constexpr uint32_t noSignal = UINT32_MAX, notAsked = UINT32_MAX - 1;
+  uint32_t signal = notAsked;
+  bool hasSignal() const { return signal < notAsked; }
+  /// Its newest operation is such a one, or a free behind one.
   bool isSignalled() const { return signalSlot && signalled == enqueued; }
   gpuasync::Queue<gpuasync::StagingUse> staging;
   /// Staging that an error left without a fence: free once the stream is idle.
@@ -114,8 +118,8 @@ struct alignas(64) gpuasync_stream {
   bool hasMemoryOnly() const {
     return memoryTo == enqueued && memoryFrom <= finished;
   }
-  /// Memory is freed behind what is there, which nobody waits for: a graph's
-  /// word that its work is done is enough.
+  /// Memory is freed behind what is there, which nobody waits for: the word of
+  /// a graph or a kernel that its work is done is enough.
   void noteFree(const gpuasync_site *site) {
     const bool was = isSignalled();
     noteMemory(site);

@@ -408,8 +408,8 @@ Status Recorder::playWork(Recording &calls, Call &call, Stream &stream) {
     NativeFunction function = nullptr;
     status = frame->instance->findKernel(call.site, kernel, function);
     if (status.ok())
-      status = driver.launch(stream.native, function, *kernel,
-                             calls.blockOf(call), call.site);
+      status = putLaunch(*frame, stream, function, *kernel,
+                         calls.blockOf(call), call.site);
     break;
   }
   case CallKind::Upload:
@@ -572,7 +572,7 @@ Status Recorder::playPart() {
   }
   RETURN_IF_ERROR(playStreams(recording));
   // The device has work meanwhile.
-  if (recording.countWork() < 2 || !regions->wantsGraph(key, shape))
+  if (!recording.gainsAsGraph() || !regions->wantsGraph(key, shape))
     return Status();
   frame->timed.spoiled = frame->timed.building = true;
   if (Status status = guard([&] {

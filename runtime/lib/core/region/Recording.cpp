@@ -69,11 +69,14 @@ bool Recording::isBehind(const std::vector<bool> &first) const {
   return true;
 }
 
-size_t Recording::countWork() const {
-  return static_cast<size_t>(
-      std::count_if(calls.begin(), calls.end(), [](const Call &call) {
-        return call.kind != CallKind::Record && call.kind != CallKind::Wait;
-      }));
+bool Recording::gainsAsGraph() const {
+  size_t others = 0;
+  for (const Call &call : calls) {
+    if (call.kind == CallKind::Launch)
+      return true;
+    others += call.kind != CallKind::Record && call.kind != CallKind::Wait;
+  }
+  return others > 1;
 }
 
 static uint64_t mix(uint64_t hash, uint64_t value) {

@@ -100,8 +100,9 @@ public:
 
   /// Whether all work is behind what the streams `first` were given before.
   bool isBehind(const std::vector<bool> &first) const;
-  /// Launches, copies and fills.
-  size_t countWork() const;
+  /// It has a launch, or several copies and fills: as a graph, what is launched
+  /// takes half the time, and a copy as long as on a stream.
+  bool gainsAsGraph() const;
 
   /// Whether the launch's node can be given this block: no update changes flags
   /// and clusters.

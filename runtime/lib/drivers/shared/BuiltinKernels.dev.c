@@ -116,13 +116,15 @@ __attribute__((device_kernel)) void gpuasync_fill(const struct Arguments a) {
 
 __attribute__((device_kernel)) void gpuasync_nothing(void) {}
 
-// How often each graph that tells the host of its end has been launched; here,
-// since what lies on the host takes long to read.
-static u32 launches[1024];
+// How often each of those that tell the host of their end has done so, in the
+// upper half (GPUASYNC_KERNELS_SIGNAL_SYMBOL); here, since what lies on the
+// host takes long to read.
+u64 gpuasync_counts[1024];
 
 __attribute__((device_kernel)) void gpuasync_signal(volatile u32 *slot,
                                                     u32 index) {
-  u32 count = ++launches[index];
+  u32 count = (u32)(gpuasync_counts[index] >> 32) + 1;
+  gpuasync_counts[index] = (u64)count << 32;
 #ifdef __AMDGCN__
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "");
 #else

@@ -40,9 +40,10 @@ struct BuiltinArguments {
 };
 static_assert(sizeof(BuiltinArguments) == 264, "as in BuiltinKernels.dev.c");
 
-/// Graphs of a context that signal their end; BuiltinKernels.dev.c counts their
-/// launches.
+/// Streams and graphs of a context that signal the end of kernels; the module
+/// counts what they signalled, in an array of this name.
 constexpr uint32_t maxSignals = 1024;
+constexpr const char *signalCountsName = "gpuasync_counts";
 /// The parameters of BuiltinSignal.
 struct SignalArguments {
   uint32_t *slot = nullptr;

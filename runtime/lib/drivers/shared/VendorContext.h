@@ -26,6 +26,8 @@ struct VendorFunction {
   /// The driver's buffer is not ours: it gets each parameter by its address.
   bool takesPointers = false;
   bool waits = false; ///< for what it comes after: GPUASYNC_KERNELS_WAIT_SYMBOL
+  bool signals =
+      false; ///< takes a KernelSignal: GPUASYNC_KERNELS_SIGNAL_SYMBOL
   uint32_t maxThreads = 0;       ///< per block, for this function's registers
   uint32_t maxDynamicShared = 0; ///< set with the vendor when it was loaded
   uint32_t staticShared = 0;
@@ -85,6 +87,12 @@ public:
   Status launch(NativeStream stream, NativeFunction function,
                 const gpuasync_kernel &kernel, const gpuasync_block &block,
                 const gpuasync_site *site) override;
+  bool takeSignal(uint32_t &index) override;
+  void giveSignal(uint32_t index) noexcept override;
+  Status launch(NativeStream stream, NativeFunction function,
+                const gpuasync_kernel &kernel, const gpuasync_block &block,
+                const gpuasync_site *site, uint32_t signal, uint32_t *&slot,
+                uint32_t &value) override;
   Status copy(NativeStream stream, void *destination, const void *source,
               uint64_t bytes, const gpuasync_site *site) override;
   Status copyStrided(NativeStream stream, const StridedCopy &copy,
@@ -177,14 +185,16 @@ private:
                       const gpuasync_image &image,
                       std::unique_ptr<VendorModule> loaded, NativeModule &out,
                       NativeFunction *functions);
-  Status findWaiting(const gpuasync_image &image, ModuleHandle module,
-                     bool &waits);
+  /// Whether the module has a symbol.
+  Status findSymbol(const gpuasync_image &image, ModuleHandle module,
+                    const char *symbol, bool &found);
   Status loadFunction(const gpuasync_module &module, uint32_t index,
                       const gpuasync_image &image, ModuleHandle handle,
                       VendorFunction &out);
   Status checkParameters(const gpuasync_module &module, uint32_t index,
                          const gpuasync_image &image, VendorFunction &function);
   Status reserveLocalMemory(uint32_t bytes);
+  static ModuleHandle moduleHandle(NativeModule module);
 
   //===--- Launches and transfers
 
@@ -205,20 +215,19 @@ private:
   Status start(const VendorFunction &function, NativeStream stream,
                const gpuasync_kernel &kernel, const gpuasync_block &block,
                void **parameters, void **extra);
+  Status launchWith(NativeStream stream, const VendorFunction &function,
+                    const gpuasync_kernel &kernel, const gpuasync_block &block,
+                    const KernelSignal &signal);
   __attribute__((noinline)) Status
   launchByPointers(NativeStream stream, const VendorFunction &function,
-                   const gpuasync_kernel &kernel, const gpuasync_block &block);
+                   const gpuasync_kernel &kernel, const gpuasync_block &block,
+                   const KernelSignal &signal);
   __attribute__((noinline, cold)) Status
   launchRefused(const VendorFunction &function, const gpuasync_kernel &kernel,
                 const gpuasync_block &block);
   __attribute__((noinline, cold)) Status
   launchFailed(VendorCall call, const VendorFunction &function,
                const gpuasync_kernel &kernel, const gpuasync_block &block);
-  /// The launch of a built-in kernel; the block's parameters are beside it.
-  struct BuiltinLaunch {
-    BuiltinArguments arguments;
-    gpuasync_block block = {};
-  };
   Status prepareBuiltin(BuiltinKernel kernel, const BuiltinArguments &arguments,
                         BuiltinLaunch &out);
   Status launchBuiltin(NativeStream stream, BuiltinKernel kernel,
@@ -229,7 +238,6 @@ private:
 
   //===--- Graphs
 
-  struct KernelNode;
   bool isCopyNode(const GraphNode &node, VendorGraph::Node &out);
   bool staysCopyNode(VendorGraph::Node &node, const StridedCopy &copy);
   Status launchNode(const VendorFunction &function,
@@ -244,14 +252,20 @@ private:
   Status buildGraph(VendorGraph &graph, const GraphNode *nodes);
   Status connect(VendorGraph &graph, const GraphNode *nodes, size_t index,
                  GraphNodeHandle root);
-  bool takeSignal(uint32_t &index);
-  uint32_t *signalSlot(const VendorGraph &graph) const {
-    return reinterpret_cast<uint32_t *>(signals +
-                                        graph.signalIndex * signalBytes);
-  }
+  bool signalsItself(const GraphNode &node);
   Status addSignal(VendorGraph &graph, const GraphNode *nodes);
+  bool canSignal(const VendorGraph &graph) const;
   Status enableSignal(VendorGraph &graph, bool enabled);
   Status uploadGraph(VendorGraph &graph);
+
+  //===--- Signals
+
+  uint32_t *slotOf(uint32_t signal) const {
+    return reinterpret_cast<uint32_t *>(signals + signal * signalBytes);
+  }
+  KernelSignal kernelSignal(uint32_t signal) const {
+    return {slotOf(signal), signalCounters + signal};
+  }
 
   //===--- Times
 
@@ -289,10 +303,11 @@ private:
   std::mutex graphMutex;
   //===--- Guarded by graphMutex
   NativeStream uploads = nullptr; ///< graphs take it
-  /// Words that graphs write, in pinned memory, each in a line of its own; how
-  /// often each was asked for is its graph's to say.
+  /// Words that kernels write, in pinned memory, each in a line of its own; how
+  /// often each was asked for is its stream's or its graph's to say.
   static constexpr size_t signalBytes = 64;
   char *signals = nullptr;
+  uint64_t *signalCounters = nullptr; ///< signalCountsName, on the device
   std::unique_ptr<uint32_t[]> signalCounts;
   std::vector<uint32_t> freeSignals;
   std::mutex timingMutex;

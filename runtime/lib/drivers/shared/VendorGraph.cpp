@@ -25,15 +25,6 @@ static bool isExtended(const gpuasync_block &block) {
 // Nodes
 //===----------------------------------------------------------------------===//
 
-/// What a kernel node is given, in buffers that live while it is.
-struct VendorContext::KernelNode {
-  VendorKernelNode arguments;
-  BuiltinLaunch builtin;
-  size_t bytes = 0;
-  void *extra[5] = {};
-  std::vector<void *> pointers;
-};
-
 /// Bytes that a kernel copies in less time than it takes to get from a kernel
 /// to the copy engine and back, on CUDA devices.
 static constexpr uint64_t mostByKernel = 256 << 10;
@@ -105,6 +96,15 @@ Status VendorContext::launchNode(const VendorFunction &function,
   if (!function.takesPointers && !cooperative) {
     out.extra[0] = reinterpret_cast<void *>(LaunchParamBufferPointer);
     out.extra[1] = const_cast<void *>(block.params);
+    if (function.signals) {
+      const size_t place = KernelSignal::placeAfter(out.bytes);
+      out.signalled.resize(place + sizeof(KernelSignal));
+      if (out.bytes)
+        memcpy(out.signalled.data(), block.params, out.bytes);
+      memcpy(out.signalled.data() + place, &out.signal, sizeof(out.signal));
+      out.bytes = out.signalled.size();
+      out.extra[1] = out.signalled.data();
+    }
     out.extra[2] = reinterpret_cast<void *>(LaunchParamBufferSize);
     out.extra[3] = &out.bytes;
     out.extra[4] = reinterpret_cast<void *>(driver.facts.launchParamEnd);
@@ -121,6 +121,10 @@ Status VendorContext::launchNode(const VendorFunction &function,
     out.pointers.push_back(
         static_cast<char *>(const_cast<void *>(block.params)) +
         kernel.paramOffsets[i]);
+  if (function.signals) {
+    out.pointers.push_back(&out.signal.slot);
+    out.pointers.push_back(&out.signal.count);
+  }
   node.parameters = out.pointers.empty() ? nullptr : out.pointers.data();
   int perUnit = 0;
   if (cooperative && table.residentBlocks &&
@@ -216,7 +220,10 @@ Status VendorContext::updateNode(VendorGraph &graph, VendorGraph::Node &node,
                         "kernel @%s: an update changes neither the flags nor "
                         "the clusters of a launch",
                         to.kernel->name);
-    KernelNode kernel;
+    KernelNode once;
+    KernelNode &kernel = graph.last && &node == &graph.nodes[graph.lastIndex]
+                             ? *graph.last
+                             : once;
     RETURN_IF_ERROR(kernelNode(to, kernel));
     call =
         driver.setKernelNode(graph.executable, node.handle, kernel.arguments);
@@ -316,8 +323,7 @@ Status VendorContext::buildGraph(VendorGraph &graph, const GraphNode *nodes) {
           locate(check(VENDOR_CALL(graphSetEnabled, graph.executable,
                                    graph.nodes[i].handle, 0)),
                  nodes[i].site));
-  if (graph.signal)
-    RETURN_IF_ERROR(enableSignal(graph, false));
+  RETURN_IF_ERROR(enableSignal(graph, false));
   return uploadGraph(graph);
 }
 
@@ -358,78 +364,6 @@ Status VendorContext::makeGraph(const GraphNode *nodes, uint32_t count,
 }
 
 //===----------------------------------------------------------------------===//
-// Signals
-//===----------------------------------------------------------------------===//
-
-/// False if there is none left, or no memory for them.
-bool VendorContext::takeSignal(uint32_t &index) {
-  std::lock_guard<std::mutex> lock(graphMutex);
-  if (!signals) {
-    freeSignals.reserve(maxSignals);
-    signalCounts = std::make_unique<uint32_t[]>(maxSignals);
-    void *memory = nullptr;
-    if (!allocMemory(MemoryKind::Pinned, maxSignals * signalBytes, memory).ok())
-      return false;
-    memset(memory, 0, maxSignals * signalBytes);
-    signals = static_cast<char *>(memory);
-    for (uint32_t i = maxSignals; i-- > 0;)
-      freeSignals.push_back(i);
-  }
-  if (freeSignals.empty())
-    return false;
-  index = freeSignals.back();
-  freeSignals.pop_back();
-  return true;
-}
-
-/// Puts the node behind all that nothing comes after. Only where that is
-/// downloads by kernels: their end is told 2 us sooner so, that of other
-/// kernels 1.5 us later, and behind a vendor's copy it takes longest.
-Status VendorContext::addSignal(VendorGraph &graph, const GraphNode *nodes) {
-  if (!driver.facts.graphsOutliveLaunches ||
-      !(device.info.capabilities & ~refuted & CapFlagWait))
-    return Status();
-  std::vector<bool> isLast(graph.nodes.size(), true);
-  for (size_t i = 0; i < graph.nodes.size(); ++i)
-    for (uint32_t k = 0; k < nodes[i].afterCount; ++k)
-      isLast[nodes[i].after[k]] = false;
-  std::vector<GraphNodeHandle> last;
-  bool downloads = false;
-  for (size_t i = 0; i < graph.nodes.size(); ++i)
-    if (isLast[i]) {
-      if (graph.nodes[i].isCopy)
-        return Status();
-      downloads |=
-          nodes[i].kind == GraphNode::Kind::Copy && !nodes[i].empty &&
-          pointerKind(nodes[i].copy->destination) == PointerKind::Registered;
-      last.push_back(graph.nodes[i].handle);
-    }
-  if (!downloads || !takeSignal(graph.signalIndex))
-    return Status();
-  SignalArguments arguments;
-  arguments.slot = signalSlot(graph);
-  arguments.index = graph.signalIndex;
-  void *parameters[] = {&arguments.slot, &arguments.index};
-  VendorKernelNode node;
-  node.function =
-      static_cast<VendorFunction *>(builtins[BuiltinSignal])->handle;
-  node.parameters = parameters;
-  RETURN_IF_ERROR(check(driver.addKernelNode(graph.signal, graph.graph,
-                                             last.data(), last.size(), node)));
-  graph.signals = true;
-  return Status();
-}
-
-Status VendorContext::enableSignal(VendorGraph &graph, bool enabled) {
-  if (graph.signals == enabled)
-    return Status();
-  RETURN_IF_ERROR(check(VENDOR_CALL(graphSetEnabled, graph.executable,
-                                    graph.signal, enabled ? 1u : 0u)));
-  graph.signals = enabled;
-  return Status();
-}
-
-//===----------------------------------------------------------------------===//
 // Calls
 //===----------------------------------------------------------------------===//
 
@@ -452,22 +386,20 @@ Status VendorContext::launchGraph(NativeGraph native, NativeStream stream,
                                   uint32_t *&slot, uint32_t &value) {
   auto &graph = *static_cast<VendorGraph *>(native);
   slot = nullptr;
-  if (!graph.signal)
+  if (!canSignal(graph))
     return launchGraph(native, stream);
   RETURN_IF_ERROR(enableSignal(graph, true));
   RETURN_IF_ERROR(
       check(VENDOR_CALL(graphLaunch, graph.executable, asStream(stream))));
-  slot = signalSlot(graph);
+  slot = slotOf(graph.signalIndex);
   value = ++signalCounts[graph.signalIndex];
   return Status();
 }
 
 void VendorContext::destroyGraph(NativeGraph native) noexcept {
   std::unique_ptr<VendorGraph> graph(static_cast<VendorGraph *>(native));
-  if (graph->signalIndex != VendorGraph::noSignal) {
-    std::lock_guard<std::mutex> lock(graphMutex);
-    freeSignals.push_back(graph->signalIndex);
-  }
+  if (graph->signalIndex != VendorGraph::noSignal)
+    giveSignal(graph->signalIndex);
   giveBack([&] {
     if (graph->executable)
       note(VENDOR_CALL(graphExecDestroy, graph->executable));

@@ -9,8 +9,10 @@
 #ifndef GPUASYNC_DRIVERS_SHARED_VENDORGRAPH_H
 #define GPUASYNC_DRIVERS_SHARED_VENDORGRAPH_H
 
+#include "drivers/shared/BuiltinKernels.h"
 #include "drivers/shared/VendorTable.h"
 
+#include <memory>
 #include <vector>
 
 namespace gpuasync {
@@ -23,6 +25,39 @@ struct VendorKernelNode {
   unsigned sharedBytes = 0;
   void **parameters = nullptr;
   void **extra = nullptr;
+};
+
+/// The launch of a built-in kernel; the block's parameters are beside it.
+struct BuiltinLaunch {
+  BuiltinArguments arguments;
+  gpuasync_block block = {};
+};
+
+/// What a kernel that tells the host of its end takes behind its parameters:
+/// GPUASYNC_KERNELS_SIGNAL_SYMBOL.
+struct KernelSignal {
+  uint32_t *slot = nullptr; ///< null: it tells nobody
+  uint64_t *count = nullptr;
+  /// Whether it can tell the end of a launch of so many blocks.
+  static bool counts(const int64_t *grid) {
+    return grid[0] <= INT32_MAX && grid[1] <= INT32_MAX &&
+           grid[2] <= INT32_MAX && grid[0] * grid[1] <= INT32_MAX &&
+           grid[0] * grid[1] * grid[2] <= INT32_MAX;
+  }
+  /// Where it lies behind so many bytes.
+  static size_t placeAfter(size_t bytes) { return (bytes + 7) & ~size_t(7); }
+};
+
+/// What a kernel node is given, in buffers that live while it is.
+struct KernelNode {
+  VendorKernelNode arguments;
+  BuiltinLaunch builtin;
+  size_t bytes = 0;
+  void *extra[5] = {};
+  std::vector<void *> pointers;
+  /// The parameters, and a KernelSignal at the end.
+  std::vector<unsigned char> signalled;
+  KernelSignal signal;
 };
 
 struct VendorGraph {
@@ -48,11 +83,14 @@ struct VendorGraph {
   /// Nodes are such that updates change all but flags and clusters: copies are
   /// kernels, none of which overlap.
   bool takesAnyUpdate = false;
-  /// Which of VendorContext::signals is this graph's, and the node behind all
-  /// others that writes to it; null: none.
+  /// Which of VendorContext::signals is this graph's.
   uint32_t signalIndex = noSignal;
+  /// The node behind all others that writes to it, or the one of the program's
+  /// kernels that comes after all others, which does so itself; null: none.
   GraphNodeHandle signal = nullptr;
-  bool signals = false; ///< it is enabled
+  std::unique_ptr<KernelNode> last;
+  uint32_t lastIndex = 0; ///< its place in `nodes`
+  bool signals = false;   ///< it is enabled
   static constexpr uint32_t noSignal = ~0u;
 };
 

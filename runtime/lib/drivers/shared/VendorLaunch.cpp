@@ -8,6 +8,8 @@
 
 #include "drivers/shared/VendorContext.h"
 
+#include <string.h>
+
 using namespace gpuasync;
 
 inline Status VendorContext::start(const VendorFunction &function,
@@ -30,11 +32,11 @@ inline Status VendorContext::start(const VendorFunction &function,
   return call.ok() ? Status() : launchFailed(call, function, kernel, block);
 }
 
-Status VendorContext::launch(NativeStream stream, NativeFunction native,
-                             const gpuasync_kernel &kernel,
-                             const gpuasync_block &block,
-                             const gpuasync_site *) {
-  const auto &function = *static_cast<const VendorFunction *>(native);
+inline Status VendorContext::launchWith(NativeStream stream,
+                                        const VendorFunction &function,
+                                        const gpuasync_kernel &kernel,
+                                        const gpuasync_block &block,
+                                        const KernelSignal &signal) {
   bool fits = this->fits(function, block);
   size_t bytes = block.paramBytes;
   if (function.paramBytes != UINT32_MAX) {
@@ -44,20 +46,58 @@ Status VendorContext::launch(NativeStream stream, NativeFunction native,
   if (__builtin_expect(!fits, 0))
     return launchRefused(function, kernel, block);
   if (__builtin_expect(function.takesPointers, 0))
-    return launchByPointers(stream, function, kernel, block);
-  void *extra[] = {reinterpret_cast<void *>(LaunchParamBufferPointer),
-                   const_cast<void *>(block.params),
+    return launchByPointers(stream, function, kernel, block, signal);
+  auto *params = static_cast<unsigned char *>(const_cast<void *>(block.params));
+  if (function.signals) {
+    // Images that say so have 4096 bytes of parameters at most.
+    const size_t place = KernelSignal::placeAfter(bytes);
+    auto *both = static_cast<unsigned char *>(
+        __builtin_alloca(place + sizeof(KernelSignal)));
+    memcpy(both, params, bytes);
+    memcpy(both + place, &signal, sizeof(signal));
+    params = both;
+    bytes = place + sizeof(signal);
+  }
+  void *extra[] = {reinterpret_cast<void *>(LaunchParamBufferPointer), params,
                    reinterpret_cast<void *>(LaunchParamBufferSize), &bytes,
                    reinterpret_cast<void *>(driver.facts.launchParamEnd)};
   return start(function, stream, kernel, block, nullptr,
                bytes ? extra : nullptr);
 }
 
+Status VendorContext::launch(NativeStream stream, NativeFunction native,
+                             const gpuasync_kernel &kernel,
+                             const gpuasync_block &block,
+                             const gpuasync_site *) {
+  return launchWith(stream, *static_cast<const VendorFunction *>(native),
+                    kernel, block, KernelSignal());
+}
+
+Status VendorContext::launch(NativeStream stream, NativeFunction native,
+                             const gpuasync_kernel &kernel,
+                             const gpuasync_block &block, const gpuasync_site *,
+                             uint32_t signal, uint32_t *&slot,
+                             uint32_t &value) {
+  const auto &function = *static_cast<const VendorFunction *>(native);
+  slot = nullptr;
+  if (!function.signals || !KernelSignal::counts(block.grid))
+    return launchWith(stream, function, kernel, block, KernelSignal());
+  RETURN_IF_ERROR(
+      launchWith(stream, function, kernel, block, kernelSignal(signal)));
+  slot = slotOf(signal);
+  value = ++signalCounts[signal];
+  return Status();
+}
+
 Status VendorContext::launchPointers(NativeStream stream, NativeFunction native,
                                      const gpuasync_kernel &kernel,
                                      const gpuasync_block &block,
-                                     void **parameters, const gpuasync_site *) {
+                                     void **parameters,
+                                     const gpuasync_site *site) {
   const auto &function = *static_cast<const VendorFunction *>(native);
+  if (function.signals) // it takes more than these
+    return DriverContext::launchPointers(stream, native, kernel, block,
+                                         parameters, site);
   if (__builtin_expect(!fits(function, block), 0))
     return launchRefused(function, kernel, block);
   return start(function, stream, kernel, block, parameters, nullptr);
@@ -67,9 +107,12 @@ Status VendorContext::launchPointers(NativeStream stream, NativeFunction native,
 Status VendorContext::launchByPointers(NativeStream stream,
                                        const VendorFunction &function,
                                        const gpuasync_kernel &kernel,
-                                       const gpuasync_block &block) {
+                                       const gpuasync_block &block,
+                                       const KernelSignal &signal) {
   auto **parameters = static_cast<void **>(
-      __builtin_alloca(kernel.paramCount * sizeof(void *)));
+      __builtin_alloca((kernel.paramCount + 2) * sizeof(void *)));
+  parameters[kernel.paramCount] = const_cast<uint32_t **>(&signal.slot);
+  parameters[kernel.paramCount + 1] = const_cast<uint64_t **>(&signal.count);
   for (uint32_t i = 0; i < kernel.paramCount; ++i)
     parameters[i] = static_cast<char *>(const_cast<void *>(block.params)) +
                     kernel.paramOffsets[i];

@@ -22,6 +22,10 @@ struct gpuasync::VendorModule {
   std::vector<std::unique_ptr<VendorFunction>> found;
 };
 
+ModuleHandle VendorContext::moduleHandle(NativeModule module) {
+  return static_cast<VendorModule *>(module)->handle;
+}
+
 Status VendorContext::loadModule(const gpuasync_module &module,
                                  const gpuasync_image &image, NativeModule &out,
                                  NativeFunction *functions) {
@@ -60,13 +64,18 @@ Status VendorContext::finishModule(const gpuasync_module &module,
   loaded->functions = makeLineArray<VendorFunction>(module.kernelCount);
   Status status = loaded->functions ? Status() : outOfMemoryStatus();
   uint32_t localBytes = 0;
-  bool waits = false;
+  bool waits = false, signals = false;
+  if (status.ok() && table.graphAddEdges)
+    status =
+        findSymbol(image, loaded->handle, GPUASYNC_KERNELS_WAIT_SYMBOL, waits);
   if (status.ok())
-    status = findWaiting(image, loaded->handle, waits);
+    status = findSymbol(image, loaded->handle, GPUASYNC_KERNELS_SIGNAL_SYMBOL,
+                        signals);
   for (uint32_t i = 0; i < module.kernelCount && status.ok(); ++i) {
     VendorFunction &function = loaded->functions[i];
-    status = loadFunction(module, i, image, loaded->handle, function);
     function.waits = waits;
+    function.signals = signals;
+    status = loadFunction(module, i, image, loaded->handle, function);
     localBytes =
         localBytes < function.localBytes ? function.localBytes : localBytes;
     functions[i] = &function;
@@ -86,19 +95,17 @@ static bool mayName(const gpuasync_image &image, const char *symbol) {
          memmem(image.data, image.size, symbol, strlen(symbol)) != nullptr;
 }
 
-/// Whether the module has GPUASYNC_KERNELS_WAIT_SYMBOL, where that matters. To
-/// tools that watch the driver, asking for what is not there is an error.
-Status VendorContext::findWaiting(const gpuasync_image &image,
-                                  ModuleHandle module, bool &waits) {
-  waits = false;
-  if (!table.moduleGlobal || !table.graphAddEdges ||
-      !mayName(image, GPUASYNC_KERNELS_WAIT_SYMBOL))
+// To tools that watch the driver, asking for what is not there is an error.
+Status VendorContext::findSymbol(const gpuasync_image &image,
+                                 ModuleHandle module, const char *symbol,
+                                 bool &found) {
+  found = false;
+  if (!table.moduleGlobal || !mayName(image, symbol))
     return Status();
   void *address = nullptr;
   size_t bytes = 0;
-  VendorCall call = VENDOR_CALL(moduleGlobal, &address, &bytes, module,
-                                GPUASYNC_KERNELS_WAIT_SYMBOL);
-  waits = call.ok();
+  VendorCall call = VENDOR_CALL(moduleGlobal, &address, &bytes, module, symbol);
+  found = call.ok();
   return call.code == ErrorNotFound ? Status() : check(call);
 }
 
@@ -146,6 +153,8 @@ Status VendorContext::checkParameters(const gpuasync_module &module,
   if (kernel.paramCount == UINT32_MAX)
     return Status();
   int64_t count = driver.imageParamCount(image, kernel.name);
+  if (count >= 0 && function.signals)
+    count -= 2; // KernelSignal
   if (count >= 0 && count != int64_t(kernel.paramCount))
     return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                       "kernel @%s::@%s takes %jd parameters in its %s image "

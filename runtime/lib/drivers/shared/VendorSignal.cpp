@@ -1,0 +1,139 @@
+//===- VendorSignal.cpp - Kernels that tell the host of their end ---------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A kernel of the program's that comes after all else tells it itself
+// (GPUASYNC_KERNELS_SIGNAL_SYMBOL); behind others of a graph one of the
+// runtime's does.
+//===----------------------------------------------------------------------===//
+
+#include "drivers/shared/VendorContext.h"
+
+#include <string.h>
+
+using namespace gpuasync;
+
+//===----------------------------------------------------------------------===//
+// Words of the host
+//===----------------------------------------------------------------------===//
+
+bool VendorContext::takeSignal(uint32_t &index) {
+  if (!builtinModule)
+    return false;
+  std::lock_guard<std::mutex> lock(graphMutex);
+  if (!signals) {
+    freeSignals.reserve(maxSignals);
+    signalCounts = std::make_unique<uint32_t[]>(maxSignals);
+    void *memory = nullptr, *counters = nullptr;
+    size_t bytes = 0;
+    // Where kernels of the program's are to find theirs.
+    if ((table.moduleGlobal &&
+         !VENDOR_CALL(moduleGlobal, &counters, &bytes,
+                      moduleHandle(builtinModule), signalCountsName)
+              .ok()) ||
+        !allocMemory(MemoryKind::Pinned, maxSignals * signalBytes, memory).ok())
+      return false;
+    memset(memory, 0, maxSignals * signalBytes);
+    signalCounters = static_cast<uint64_t *>(counters);
+    signals = static_cast<char *>(memory);
+    for (uint32_t i = maxSignals; i-- > 0;)
+      freeSignals.push_back(i);
+  }
+  if (freeSignals.empty())
+    return false;
+  index = freeSignals.back();
+  freeSignals.pop_back();
+  return true;
+}
+
+void VendorContext::giveSignal(uint32_t index) noexcept {
+  std::lock_guard<std::mutex> lock(graphMutex);
+  freeSignals.push_back(index);
+}
+
+//===----------------------------------------------------------------------===//
+// Graphs
+//===----------------------------------------------------------------------===//
+
+/// Whether the launch's own kernel can tell of the end of the graph.
+bool VendorContext::signalsItself(const GraphNode &node) {
+  if (node.kind != GraphNode::Kind::Launch || node.empty)
+    return false;
+  const auto &function = *static_cast<VendorFunction *>(node.function);
+  const gpuasync_block &block = *node.block;
+  return function.signals && !function.takesPointers && !block.flags &&
+         block.cluster[0] <= 1 && block.cluster[1] <= 1 &&
+         block.cluster[2] <= 1;
+}
+
+/// The one launch that nothing comes after does it itself. Behind others a node
+/// is put, only where they are downloads by kernels: their end is told 2 us
+/// sooner so, that of several kernels 1.5 us later, and behind a vendor's copy
+/// it takes longest.
+Status VendorContext::addSignal(VendorGraph &graph, const GraphNode *nodes) {
+  if (!driver.facts.graphsOutliveLaunches ||
+      !(device.info.capabilities & ~refuted & CapFlagWait))
+    return Status();
+  std::vector<bool> isLast(graph.nodes.size(), true);
+  for (size_t i = 0; i < graph.nodes.size(); ++i)
+    for (uint32_t k = 0; k < nodes[i].afterCount; ++k)
+      isLast[nodes[i].after[k]] = false;
+  std::vector<GraphNodeHandle> last;
+  bool downloads = false;
+  for (size_t i = 0; i < graph.nodes.size(); ++i)
+    if (isLast[i]) {
+      if (graph.nodes[i].isCopy)
+        return Status();
+      downloads |=
+          nodes[i].kind == GraphNode::Kind::Copy && !nodes[i].empty &&
+          pointerKind(nodes[i].copy->destination) == PointerKind::Registered;
+      graph.lastIndex = static_cast<uint32_t>(i);
+      last.push_back(graph.nodes[i].handle);
+    }
+  const bool itself = last.size() == 1 && signalsItself(nodes[graph.lastIndex]);
+  if ((!itself && !downloads) || !takeSignal(graph.signalIndex))
+    return Status();
+  if (itself) {
+    graph.last = std::make_unique<KernelNode>();
+    return kernelNode(nodes[graph.lastIndex], *graph.last);
+  }
+  SignalArguments arguments;
+  arguments.slot = slotOf(graph.signalIndex);
+  arguments.index = graph.signalIndex;
+  void *parameters[] = {&arguments.slot, &arguments.index};
+  VendorKernelNode node;
+  node.function =
+      static_cast<VendorFunction *>(builtins[BuiltinSignal])->handle;
+  node.parameters = parameters;
+  RETURN_IF_ERROR(check(driver.addKernelNode(graph.signal, graph.graph,
+                                             last.data(), last.size(), node)));
+  graph.signals = true;
+  return Status();
+}
+
+bool VendorContext::canSignal(const VendorGraph &graph) const {
+  if (!graph.last)
+    return graph.signal;
+  const unsigned *grid = graph.last->arguments.grid;
+  const int64_t blocks[] = {grid[0], grid[1], grid[2]};
+  return graph.nodes[graph.lastIndex].enabled && KernelSignal::counts(blocks);
+}
+
+Status VendorContext::enableSignal(VendorGraph &graph, bool enabled) {
+  if (graph.signals == enabled)
+    return Status();
+  if (graph.last) {
+    KernelNode &kernel = *graph.last;
+    kernel.signal = enabled ? kernelSignal(graph.signalIndex) : KernelSignal();
+    memcpy(kernel.signalled.data() + kernel.bytes - sizeof(kernel.signal),
+           &kernel.signal, sizeof(kernel.signal));
+    RETURN_IF_ERROR(check(driver.setKernelNode(
+        graph.executable, graph.nodes[graph.lastIndex].handle,
+        kernel.arguments)));
+  } else {
+    RETURN_IF_ERROR(check(VENDOR_CALL(graphSetEnabled, graph.executable,
+                                      graph.signal, enabled ? 1u : 0u)));
+  }
+  graph.signals = enabled;
+  return Status();
+}
