@@ -144,6 +144,8 @@ Error printStatsTable(const gpuasync::Context &context) {
   count("driver calls", stats.driverCalls);
   count("graph launches", stats.graphLaunches);
   count("regions on streams", stats.regionsOnStreams);
+  count("library calls captured", stats.capturedCalls);
+  count("failed captures", stats.failedCaptures);
   count("module cache hits", stats.moduleCacheHits);
   count("module cache misses", stats.moduleCacheMisses);
   count("module load us", stats.moduleLoadNs / 1000);

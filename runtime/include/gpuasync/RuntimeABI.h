@@ -564,6 +564,16 @@ gpuasync_call_begin(gpuasync_frame *frame, gpuasync_stream *stream,
 GPUASYNC_API void gpuasync_call_end(gpuasync_frame *frame, int32_t result,
                                     uint32_t site) GPUASYNC_NOEXCEPT;
 
+/// A call of a library's function of which equal bytes of arguments give equal
+/// work: `function` calls it with those bytes. It is called now, as between the
+/// two above, or within a region where that is played: on its stream, or on one
+/// that is captured, of which a graph is made that runs as often as the region
+/// comes with these bytes.
+GPUASYNC_API void gpuasync_call_replayable(
+    gpuasync_frame *frame, gpuasync_stream *stream,
+    int32_t (*function)(const gpuasync_call *call, const void *arguments),
+    const void *arguments, uint32_t bytes, uint32_t site) GPUASYNC_NOEXCEPT;
+
 /// On the cpu device, for libraries: calls `function` once all work so far on
 /// `stream` is done, with a copy of the `bytes` bytes at `arguments`, aligned
 /// to 16; what comes on the stream later starts when it has returned. A result
@@ -579,13 +589,13 @@ GPUASYNC_API gpuasync_status *gpuasync_stream_enqueue_host(
 // Regions
 //===----------------------------------------------------------------------===//
 
-/// A region begins: up to its end the frame's launches, its copies and fills of
-/// memory that the device reaches, and the records of and waits for its events
-/// may be recorded rather than enqueued, and played at the end, as a graph or
-/// on their streams. Kernels in it wait for no other work and not for the host.
-/// `site` tells the regions of a program apart. What else the frame is asked
-/// for in a region plays what is recorded first. A region in a region is a
-/// part of it.
+/// A region begins: up to its end the frame's launches, its calls of libraries
+/// that are replayable, its copies and fills of memory that the device reaches,
+/// and the records of and waits for its events may be recorded rather than
+/// enqueued, and played at the end, as a graph or on their streams. Kernels in
+/// it wait for no other work and not for the host. `site` tells the regions of
+/// a program apart. What else the frame is asked for in a region plays what is
+/// recorded first. A region in a region is a part of it.
 GPUASYNC_API void gpuasync_region_begin(gpuasync_frame *frame,
                                         uint32_t site) GPUASYNC_NOEXCEPT;
 
@@ -707,6 +717,7 @@ GPUASYNC_API uint32_t gpuasync_abi_version(void) GPUASYNC_NOEXCEPT;
   X(gpuasync_tensor_map_encode)                                                \
   X(gpuasync_call_begin)                                                       \
   X(gpuasync_call_end)                                                         \
+  X(gpuasync_call_replayable)                                                  \
   X(gpuasync_region_begin)                                                     \
   X(gpuasync_region_end)                                                       \
   X(gpuasync_cpu_printf)                                                       \

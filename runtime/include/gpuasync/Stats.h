@@ -41,6 +41,9 @@ typedef struct gpuasync_stats {
   /// Copies made of the program's constants, and of arguments that stay on the
   /// device (gpuasync_constant, gpuasync_resident); and their bytes.
   uint64_t constantUploads, residentUploads, uploadedBytes;
+  /// Library calls captured for graphs, and those that could not be: their
+  /// region was played on streams.
+  uint64_t capturedCalls, failedCaptures;
 } gpuasync_stats;
 
 /// Thread safe; what other threads do meanwhile may or may not be counted.

@@ -280,6 +280,16 @@ static const gpuasync_call *callBegin(gpuasync_frame *frame,
   return nullptr;
 }
 
+/// In no region: a checked program plays all on streams.
+static void callReplayable(gpuasync_frame *frame, gpuasync_stream *stream,
+                           int32_t (*function)(const gpuasync_call *call,
+                                               const void *arguments),
+                           const void *arguments, uint32_t,
+                           uint32_t site) noexcept {
+  if (const gpuasync_call *call = callBegin(frame, stream, site))
+    gpuasync_call_end(frame, function(call, arguments), site);
+}
+
 /// Calls `visit(byte offset, bytes)` for the contiguous pieces of strided data.
 template <typename Visit>
 static void forPieces(const int64_t *sizes, const int64_t *strides,
@@ -465,6 +475,7 @@ extern "C" void *gpuasync_check_find(const char *name) noexcept {
       GPUASYNC_ENTRY(gpuasync_event_export, &eventExport),
       GPUASYNC_ENTRY(gpuasync_event_import, &eventImport),
       GPUASYNC_ENTRY(gpuasync_call_begin, &callBegin),
+      GPUASYNC_ENTRY(gpuasync_call_replayable, &callReplayable),
       GPUASYNC_ENTRY(gpuasync_launch, &launch),
       GPUASYNC_ENTRY(gpuasync_alloc, &alloc),
       GPUASYNC_ENTRY(gpuasync_dealloc, &dealloc),

@@ -189,12 +189,30 @@ struct StridedFill {
   unsigned char pattern[16] = {};
 };
 
+/// Work that nobody describes, as a library's: it is put on a stream that is
+/// captured.
+class CapturedWork {
+public:
+  /// The calling thread is as the caller had it (DriverContext::suspend), and
+  /// its own mode of stream capture forbids what a graph cannot hold.
+  virtual Status enqueue(NativeStream stream) = 0;
+
+protected:
+  ~CapturedWork() = default;
+};
+
 /// One operation of a graph. What it points to is read during a call only; what
 /// is said of the arguments of launch, copyStrided and fillStrided holds here.
 struct GraphNode {
-  enum class Kind : uint8_t { Launch, Copy, Fill } kind = Kind::Launch;
+  enum class Kind : uint8_t {
+    Launch,
+    Copy,
+    Fill,
+    Captured
+  } kind = Kind::Launch;
   /// No threads, nothing to copy or to fill: it only keeps order. Of a launch
-  /// the sizes do not matter then, `copy` and `fill` may be null.
+  /// the sizes do not matter then, `copy` and `fill` may be null. What is
+  /// captured is not empty, whatever comes of it.
   bool empty = false;
   const gpuasync_site *site = nullptr; ///< for errors; may be null
   // Launch
@@ -204,6 +222,7 @@ struct GraphNode {
   // Copy: of rank 0 plain bytes. Fill
   const StridedCopy *copy = nullptr;
   const StridedFill *fill = nullptr;
+  CapturedWork *work = nullptr; ///< of Captured
   /// Indices of earlier nodes of the graph, each once, after which it starts.
   const uint32_t *after = nullptr;
   uint32_t afterCount = 0;
@@ -446,8 +465,9 @@ public:
   /// Makes one executable graph of `count` >= 1 nodes and brings it to the
   /// device. What a graph cannot hold is GPUASYNC_UNSUPPORTED; an error says
   /// the site of its node if it is one of a node. On failure nothing is left.
-  /// The modules of its kernels outlive it. `anyUpdate`: a launch of it may
-  /// take longer, so that updates find nothing but flags and clusters that the
+  /// The modules of its kernels outlive it. Work that could not be captured now
+  /// is GPUASYNC_UNAVAILABLE. `anyUpdate`: a launch of it may take longer, so
+  /// that updates find nothing but flags, clusters and captured work that the
   /// device cannot change.
   virtual Status makeGraph(const GraphNode *nodes, uint32_t count,
                            bool anyUpdate, NativeGraph &out) {
@@ -460,11 +480,13 @@ public:
   /// GPUASYNC_UNSUPPORTED where the device cannot: a launch gets other flags or
   /// clusters, and without `anyUpdate`, a copy of bytes becomes one of rows,
   /// its memory is of another kind than before (device, host), or a kernel that
-  /// overlaps with others becomes empty. After an error nodes that come first
-  /// in `indices` may have changed.
+  /// overlaps with others becomes empty; and what is captured now has other
+  /// operations or edges than before. GPUASYNC_UNAVAILABLE as above. After an
+  /// error nodes before `failed`, which the error is about, have changed.
   virtual Status updateGraph(NativeGraph graph, const uint32_t *indices,
-                             const GraphNode *nodes, uint32_t count) {
-    (void)graph, (void)indices, (void)nodes, (void)count;
+                             const GraphNode *nodes, uint32_t count,
+                             uint32_t &failed) {
+    (void)graph, (void)indices, (void)nodes, (void)count, (void)failed;
     return makeStatus(GPUASYNC_UNSUPPORTED, "no graphs");
   }
   /// Enqueues all of the graph as one operation of the stream. A graph that

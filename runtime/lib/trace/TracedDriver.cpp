@@ -417,6 +417,8 @@ TracedDriver::Node TracedDriver::nodeOf(const GraphNode &node) {
     return {WorkKind::Copy, node.empty, node.empty ? 0 : bytesOf(*node.copy)};
   case GraphNode::Kind::Fill:
     return {WorkKind::Fill, node.empty, node.empty ? 0 : bytesOf(*node.fill)};
+  case GraphNode::Kind::Captured:
+    return {WorkKind::Call, false, 0};
   case GraphNode::Kind::Launch:
     break;
   }
@@ -451,9 +453,10 @@ TracedDriver::Graph *TracedDriver::find(NativeGraph graph) {
 }
 
 Status TracedDriver::updateGraph(NativeGraph graph, const uint32_t *indices,
-                                 const GraphNode *nodes, uint32_t count) {
+                                 const GraphNode *nodes, uint32_t count,
+                                 uint32_t &failed) {
   HostCall call("update graph", count ? nodes[0].site : nullptr);
-  RETURN_IF_ERROR(inner.updateGraph(graph, indices, nodes, count));
+  RETURN_IF_ERROR(inner.updateGraph(graph, indices, nodes, count, failed));
   std::lock_guard<std::mutex> lock(trace.mutex);
   if (Graph *known = find(graph))
     for (uint32_t i = 0; i < count; ++i)

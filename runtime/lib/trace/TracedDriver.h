@@ -93,7 +93,8 @@ public:
   Status makeGraph(const GraphNode *nodes, uint32_t count, bool anyUpdate,
                    NativeGraph &out) override;
   Status updateGraph(NativeGraph graph, const uint32_t *indices,
-                     const GraphNode *nodes, uint32_t count) override;
+                     const GraphNode *nodes, uint32_t count,
+                     uint32_t &failed) override;
   Status launchGraph(NativeGraph graph, NativeStream stream) override;
   Status launchGraph(NativeGraph graph, NativeStream stream, uint32_t *&slot,
                      uint32_t &value) override;

@@ -103,8 +103,9 @@ public:
     std::vector<GraphNode> changed;
     for (uint32_t index : indices)
       changed.push_back(list[index]);
+    uint32_t failed = 0;
     return context.updateGraph(graph, indices.data(), changed.data(),
-                               uint32_t(changed.size()));
+                               uint32_t(changed.size()), failed);
   }
 
   std::vector<GraphNode> list;
@@ -621,7 +622,8 @@ TEST_P(Graphs, Updates) {
                          : i < 1000 ? 7u
                                     : 9u)
         << i;
-  OK(context->updateGraph(graph, nullptr, nullptr, 0));
+  uint32_t failed = 0;
+  OK(context->updateGraph(graph, nullptr, nullptr, 0, failed));
   context->destroyGraph(graph);
 }
 

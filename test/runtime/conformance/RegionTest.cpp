@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RegionFixture.h"
+#include "TestLibrary.h"
 #include "core/process/Clock.h"
 #include "core/region/Regions.h"
 #include "gpuasync/Program.h"
@@ -995,6 +996,7 @@ TEST_P(Regions, TheFastestWayIsFound_G09) {
 // the host asked for it: with the arguments and the shape of an earlier call or
 // with others, and with what regions do not hold among it.
 TEST_P(Regions, RandomPrograms_G01) {
+  TestLibrary library;
   const uint32_t first = std::random_device()();
   for (uint32_t program = 0; program < 90; ++program) {
     const uint32_t seed = first + program;
@@ -1041,7 +1043,7 @@ TEST_P(Regions, RandomPrograms_G01) {
         for (uint32_t ops = 2 + choose(20); ops; --ops) {
           gpuasync_stream *stream =
               streams[choose(static_cast<uint32_t>(streams.size()))];
-          const uint32_t kind = choose(r % 2 ? 8 : 6);
+          const uint32_t kind = choose(r % 2 ? 9 : 7);
           const bool upload = kind == 4, download = kind == 5;
           uint32_t a = choose(numBuffers),
                    b = (a + 1 + choose(numBuffers - 1)) % numBuffers;
@@ -1084,7 +1086,14 @@ TEST_P(Regions, RandomPrograms_G01) {
                             SITE("memset"));
             each([&](uint32_t, uint32_t) { return value; });
             break;
-          case 6: { // from the host's memory, which changes at once
+          case 6: // of other operations now and then
+            library.call(frame, stream, to, words, 3, value, 1 + value % 2);
+            each([&](uint32_t old, uint32_t) {
+              old = old * 3 + value;
+              return value % 2 ? old * 3 + value : old;
+            });
+            break;
+          case 7: { // from the host's memory, which changes at once
             Words in(words, value);
             frame.copy(stream, to, in.data(), words * 4);
             each([&](uint32_t, uint32_t) { return value; });
@@ -1114,6 +1123,7 @@ TEST_P(Regions, RandomPrograms_G01) {
       ASSERT_EQ(out, expected);
     }
   }
+  this->program.reset(); // its graphs hold kernels of the library's
 }
 
 // Modules that go for room take the graphs of their kernels with them.

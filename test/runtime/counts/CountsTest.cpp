@@ -219,6 +219,12 @@ TEST_P(Counts, WarmRegion) {
   Cost all, inside, wait;
   std::vector<uint32_t> in(64), out(64);
   const uint32_t region = SITE("region");
+  static uint32_t libraryCalls;
+  libraryCalls = 0;
+  auto library = [](const gpuasync_call *, const void *) -> int32_t {
+    ++libraryCalls;
+    return 0;
+  };
   for (uint32_t call = 0; call < 10; ++call) {
     std::fill(in.begin(), in.end(), call);
     // Else the buffer of the last call may not be free yet, and another one has
@@ -235,6 +241,8 @@ TEST_P(Counts, WarmRegion) {
         frame.copy(stream, x, in.data(), 256);
         for (uint32_t i = 0; i < 10; ++i)
           frame.launch(stream, MulAdd, 1, 64, MulAddParams{x, 64, 1, i});
+        gpuasync_call_replayable(frame, stream, library, &x, sizeof(x),
+                                 SITE("library.call"));
         frame.copy(stream, out.data(), x, 128);
         frame.copy(stream, out.data() + 32, x + 32, 128);
         gpuasync_region_end(frame, region);
@@ -254,6 +262,7 @@ TEST_P(Counts, WarmRegion) {
   // With two for the wait, which asks more often only if the work takes long.
   EXPECT_LE(all.calls - wait.calls, (onHip ? 8 : 7) + questions);
   EXPECT_EQ(readStats(context).graphLaunches, 9u);
+  EXPECT_EQ(libraryCalls, 2u) << "on the stream, and for the graph";
   Status reset(gpuasync_set_play("streams"));
 }
 

@@ -210,6 +210,15 @@ void addFrameEntries(Table &table) {
     call->report(call, "a text");
     gpuasync_call_end(f, 0, SITE("op"));
   });
+  add("gpuasync_call_replayable", [](World &w, gpuasync_frame *f) {
+    gpuasync_call_replayable(
+        f, w.stream,
+        [](const gpuasync_call *call, const void *) -> int32_t {
+          call->report(call, "a text");
+          return 0;
+        },
+        sizes, sizeof(sizes), SITE("op"));
+  });
   add("gpuasync_stream_destroy", [](World &w, gpuasync_frame *f) {
     gpuasync_stream_destroy(f, take(w.stream), 0, SITE("op"));
   });

@@ -101,6 +101,10 @@ std::vector<NullCall> makeCalls() {
   ENTRY(gpuasync_call_begin, "-r", &w.frame, w.stream, 0);
   ENTRY(gpuasync_call_end, "-", &w.frame, 0, 0);
   ENTRY(
+      gpuasync_call_replayable, "-rrr", &w.frame, w.stream,
+      [](const gpuasync_call *, const void *) -> int32_t { return 0; }, words,
+      64, 0);
+  ENTRY(
       gpuasync_stream_enqueue_host, "rrr", w.callers,
       [](void *) -> int32_t { return 0; }, words, 64);
   ENTRY(gpuasync_stream_destroy, "-m", &w.frame, w.stream, 0, 0);

@@ -134,10 +134,7 @@ int State::endCapture(void *handle, void *&graph) {
   made->memory = std::make_shared<GraphMemory>(std::move(capture->memory));
   capture->memory.clear();
   GraphNode *last = nullptr;
-  for (auto &node : capture->nodes) {
-    Work work;
-    work.of = Work::Captured;
-    work.run = std::move(node);
+  for (Work &work : capture->nodes) {
     void *after = last;
     addNode(made, &after, last ? 1 : 0, std::move(work), last);
   }

@@ -453,6 +453,15 @@ int cuThreadExchangeStreamCaptureMode(Call &, int *mode) {
   std::swap(*mode, thread().captureMode);
   return Success;
 }
+int cuStreamBeginCapture(Call &, StreamHandle stream, int mode) {
+  return state().beginCapture(stream, mode);
+}
+int cuStreamEndCapture(Call &, StreamHandle stream, GraphHandle *graph) {
+  void *made = nullptr;
+  const int code = state().endCapture(stream, made);
+  *graph = to<GraphHandle>(made);
+  return code;
+}
 int cuEventCreate(Call &, EventHandle *event, unsigned flags) {
   if (flags & ~unsigned(EventDisableTiming))
     return InvalidValue;
@@ -564,6 +573,25 @@ int cuGraphKernelNodeSetAttribute(Call &, GraphNodeHandle node, int attribute,
   if (attribute == LaunchAttributeCooperative && value->cooperative)
     return state().makeCooperative(node);
   return attribute == LaunchAttributeClusterDimension ? Success : InvalidValue;
+}
+int cuGraphAddChildGraphNode(Call &, GraphNodeHandle *node, GraphHandle graph,
+                             const GraphNodeHandle *after, size_t count,
+                             GraphHandle child) {
+  std::vector<void *> before(after, after + count);
+  GraphNode *made = nullptr;
+  if (int code = state().addChild(graph, before.data(), count, child, made))
+    return code;
+  *node = to<GraphNodeHandle>(static_cast<void *>(made));
+  return Success;
+}
+int cuGraphGetNodes(Call &, GraphHandle graph, GraphNodeHandle *nodes,
+                    size_t *count) {
+  return nodes ? int(InvalidValue) : state().graphNodes(graph, *count);
+}
+int cuGraphExecChildGraphNodeSetParams(Call &, GraphExecHandle executable,
+                                       GraphNodeHandle node,
+                                       GraphHandle child) {
+  return state().setChild(executable, node, child);
 }
 int cuGraphInstantiateWithFlags(Call &, GraphExecHandle *executable,
                                 GraphHandle graph, unsigned long long flags) {
@@ -818,21 +846,9 @@ constexpr bool needsContext(const char *name) {
 int cuStreamSynchronize(Call &call, void *stream) {
   return state().synchronize(stream, call.lock);
 }
-int cuStreamBeginCapture(Call &, void *stream, int mode) {
-  return state().beginCapture(stream, mode);
-}
-int cuStreamEndCapture(Call &, void *stream, void **graph) {
-  return state().endCapture(stream, *graph);
-}
-int cuGraphGetNodes(Call &, void *graph, void **nodes, size_t *count) {
-  return nodes ? int(InvalidValue) : state().graphNodes(graph, *count);
-}
 
 #define EMBEDDERS_CALLS                                                        \
-  EMBEDDERS_CALL(cuStreamSynchronize, "cuStreamSynchronize")                   \
-  EMBEDDERS_CALL(cuStreamBeginCapture, "cuStreamBeginCapture_v2")              \
-  EMBEDDERS_CALL(cuStreamEndCapture, "cuStreamEndCapture")                     \
-  EMBEDDERS_CALL(cuGraphGetNodes, "cuGraphGetNodes")
+  EMBEDDERS_CALL(cuStreamSynchronize, "cuStreamSynchronize")
 
 namespace names {
 #define EMBEDDERS_CALL(name, exported) constexpr const char *name = #name;

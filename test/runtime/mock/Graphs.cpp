@@ -118,6 +118,49 @@ int State::makeCooperative(void *handle) {
   return Success;
 }
 
+int State::childWork(void *handle, Work &out) {
+  Graph *child = nullptr;
+  if (int code = resolve(handle, Kind::Graph, "graph", child))
+    return code;
+  if (child->memory && !child->memory->empty())
+    return NotSupported; // as CUDA
+  out.of = Work::Child;
+  for (GraphNode *node : child->nodes)
+    out.children.push_back(node->work);
+  return Success;
+}
+
+int State::addChild(void *graph, void *const *after, size_t count, void *child,
+                    GraphNode *&out) {
+  Work work;
+  if (int code = childWork(child, work))
+    return code;
+  return addNode(graph, after, count, std::move(work), out);
+}
+
+int State::setChild(void *executableHandle, void *nodeHandle, void *child) {
+  Executable *executable = nullptr;
+  uint32_t index = 0;
+  if (int code = nodeOf(executableHandle, nodeHandle, executable, index))
+    return code;
+  Work work;
+  if (int code = childWork(child, work))
+    return code;
+  const Work &old = *executable->work[index];
+  auto isAlike = [](const std::shared_ptr<const Work> &one,
+                    const std::shared_ptr<const Work> &other) {
+    return one->of == other->of && one->operation == other->operation &&
+           one->kernel == other->kernel;
+  };
+  if (old.of != Work::Child)
+    return InvalidValue;
+  if (!std::equal(old.children.begin(), old.children.end(),
+                  work.children.begin(), work.children.end(), isAlike))
+    return GraphUpdateFailure;
+  executable->work[index] = std::make_shared<const Work>(std::move(work));
+  return Success;
+}
+
 int State::destroyGraph(void *handle) {
   Graph *graph = nullptr;
   if (int code = resolve(handle, Kind::Graph, "graph", graph))
@@ -316,6 +359,12 @@ private:
   }
 
   int runNode(const Work &work) {
+    if (work.of == Work::Child) {
+      for (const std::shared_ptr<const Work> &each : work.children)
+        if (int code = runNode(*each))
+          return code;
+      return Success;
+    }
     if (work.kernel == "gpuasync_signal") {
       signals = true;
       ++*signalled;

@@ -307,10 +307,21 @@ int hipStreamWriteValue32(Call &, StreamHandle stream, void *word,
                           uint32_t value, unsigned flags) {
   return flags ? int(InvalidValue) : state().writeValue(stream, word, value);
 }
-int hipStreamGetCaptureInfo(Call &, StreamHandle, int *status,
-                            unsigned long long *) {
-  *status = StreamCaptureStatusNone;
-  return Success;
+int hipStreamGetCaptureInfo(Call &, StreamHandle stream, int *status,
+                            unsigned long long *id) {
+  uint64_t number = 0;
+  const int code = state().captureInfo(stream, *status, number);
+  *id = number;
+  return code;
+}
+int hipStreamBeginCapture(Call &, StreamHandle stream, int mode) {
+  return state().beginCapture(stream, mode);
+}
+int hipStreamEndCapture(Call &, StreamHandle stream, GraphHandle *graph) {
+  void *made = nullptr;
+  const int code = state().endCapture(stream, made);
+  *graph = to<GraphHandle>(made);
+  return code;
 }
 int hipThreadExchangeStreamCaptureMode(Call &, int *mode) {
   std::swap(*mode, thread().captureMode);
@@ -407,6 +418,25 @@ int hipGraphAddMemcpyNode1D(Call &, GraphNodeHandle *node, GraphHandle graph,
   if (int code = copyWork(destination, source, bytes, kind, work))
     return code;
   return addNode(node, graph, after, count, std::move(work));
+}
+int hipGraphAddChildGraphNode(Call &, GraphNodeHandle *node, GraphHandle graph,
+                              const GraphNodeHandle *after, size_t count,
+                              GraphHandle child) {
+  std::vector<void *> before(after, after + count);
+  GraphNode *made = nullptr;
+  if (int code = state().addChild(graph, before.data(), count, child, made))
+    return code;
+  *node = to<GraphNodeHandle>(static_cast<void *>(made));
+  return Success;
+}
+int hipGraphGetNodes(Call &, GraphHandle graph, GraphNodeHandle *nodes,
+                     size_t *count) {
+  return nodes ? int(InvalidValue) : state().graphNodes(graph, *count);
+}
+int hipGraphExecChildGraphNodeSetParams(Call &, GraphExecHandle executable,
+                                        GraphNodeHandle node,
+                                        GraphHandle child) {
+  return state().setChild(executable, node, child);
 }
 int hipGraphInstantiateWithFlags(Call &, GraphExecHandle *executable,
                                  GraphHandle graph, unsigned long long flags) {

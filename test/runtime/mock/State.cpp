@@ -333,8 +333,13 @@ static void reach(Point &point) {
 void State::enqueue(Stream &stream, Operation operation) {
   if (stream.capture) {
     ++stream.clock[&stream];
-    if (operation.run)
-      stream.capture->nodes.push_back(std::move(operation.run));
+    if (operation.run) {
+      Work work;
+      work.of = Work::Captured;
+      work.run = std::move(operation.run);
+      work.operation = operation.kernel;
+      stream.capture->nodes.push_back(std::move(work));
+    }
     return;
   }
   thread().enqueued |= thread().midFrame != 0;

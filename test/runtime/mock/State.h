@@ -60,7 +60,8 @@ enum Code : int {
   CaptureInvalidated = 901,
   CaptureUnjoined = 904,
   CaptureIsolation = 905,
-  CapturedEvent = 907
+  CapturedEvent = 907,
+  GraphUpdateFailure = 910
 };
 
 /// Each device has its one context from the beginning, and a thread a current
@@ -150,6 +151,44 @@ struct Stream : Object {
   Clock clock;
 };
 
+enum class MemoryOf { Device, Pool, Managed, Pinned, Registered };
+
+struct Launch {
+  unsigned grid[3], block[3];
+  unsigned sharedBytes;
+  bool cooperative;
+};
+
+struct Rows {
+  char *destination;
+  const char *source;
+  size_t destinationPitch, sourcePitch, width, height;
+};
+
+/// What a node of a graph does.
+struct Work {
+  enum Of { Kernel, Copy, Captured, Child } of = Kernel;
+  std::function<int()> run;
+  // Of what was captured
+  std::string operation; ///< which an update does not change
+  // Of a child graph: its nodes, in an order that is right
+  std::vector<std::shared_ptr<const Work>> children;
+  // Of a kernel
+  std::string kernel;
+  Module *module = nullptr;
+  Launch launch = {};
+  bool packed = false;      ///< the parameters came in a buffer
+  uint32_t *slot = nullptr; ///< by which the kernel tells the host of its end
+  // Of a copy
+  Rows rows = {};
+  MemoryOf to = MemoryOf::Device, from = MemoryOf::Device;
+};
+
+/// What a kernel counts on the device it counts in the host's word here.
+inline void tell(uint32_t *slot) {
+  __atomic_store_n(slot, *slot + 1, __ATOMIC_RELEASE);
+}
+
 /// Of a stream into a graph; ended ones stay, for what still refers to them.
 struct Capture {
   uint64_t id = 0;
@@ -157,8 +196,8 @@ struct Capture {
   int mode = 0;
   const void *owner = nullptr; ///< the thread that began it
   bool active = true, valid = true;
-  std::vector<std::function<int()>> nodes; ///< in an order that is right
-  std::vector<uintptr_t> memory;           ///< of the graph's own
+  std::vector<Work> nodes;       ///< in an order that is right
+  std::vector<uintptr_t> memory; ///< of the graph's own
 };
 
 struct Parameter {
@@ -185,8 +224,6 @@ struct Module : Object {
   std::vector<uint64_t> counts; ///< of what does, of the built-in kernels
 };
 
-enum class MemoryOf { Device, Pool, Managed, Pinned, Registered };
-
 struct Pool;
 
 struct Memory {
@@ -208,38 +245,6 @@ struct Pool : Object {
   bool internalDependencies = true; ///< reuse may order streams
   std::multimap<size_t, uintptr_t> idle;
 };
-
-struct Launch {
-  unsigned grid[3], block[3];
-  unsigned sharedBytes;
-  bool cooperative;
-};
-
-struct Rows {
-  char *destination;
-  const char *source;
-  size_t destinationPitch, sourcePitch, width, height;
-};
-
-/// What a node of a graph does.
-struct Work {
-  enum Of { Kernel, Copy, Captured } of = Kernel;
-  std::function<int()> run;
-  // Of a kernel
-  std::string kernel;
-  Module *module = nullptr;
-  Launch launch = {};
-  bool packed = false;      ///< the parameters came in a buffer
-  uint32_t *slot = nullptr; ///< by which the kernel tells the host of its end
-  // Of a copy
-  Rows rows = {};
-  MemoryOf to = MemoryOf::Device, from = MemoryOf::Device;
-};
-
-/// What a kernel counts on the device it counts in the host's word here.
-inline void tell(uint32_t *slot) {
-  __atomic_store_n(slot, *slot + 1, __ATOMIC_RELEASE);
-}
 
 struct Graph;
 
@@ -381,6 +386,11 @@ public:
   /// `node` waits itself for kernels `after`.
   int addOverlapping(void *graph, void *node, void *const *after, size_t count);
   int makeCooperative(void *node);
+  /// A copy of `child` as a node.
+  int addChild(void *graph, void *const *after, size_t count, void *child,
+               GraphNode *&out);
+  int setChild(void *executable, void *node, void *child);
+  int childWork(void *child, Work &out);
   int destroyGraph(void *graph);
   int graphNodes(void *graph, size_t &count);
   int instantiate(void *graph, Executable *&out);

@@ -344,6 +344,12 @@ int hipStreamGetCaptureInfo(StreamHandle stream, int *status,
   *id = number;
   return error;
 }
+int hipStreamBeginCapture(StreamHandle stream, int mode) {
+  return call(driver.cuStreamBeginCapture, stream, mode);
+}
+int hipStreamEndCapture(StreamHandle stream, GraphHandle *graph) {
+  return call(driver.cuStreamEndCapture, stream, graph);
+}
 int hipThreadExchangeStreamCaptureMode(int *mode) {
   return call(driver.cuThreadExchangeStreamCaptureMode, mode);
 }
@@ -424,6 +430,21 @@ int hipGraphAddMemcpyNode1D(GraphNodeHandle *node, GraphHandle graph,
   cuda::CUDA_MEMCPY3D copy = nodeOf(destination, source, bytes);
   return call(driver.cuGraphAddMemcpyNode, node, graph, after, count, &copy,
               currentContext());
+}
+int hipGraphAddChildGraphNode(GraphNodeHandle *node, GraphHandle graph,
+                              const GraphNodeHandle *after, size_t count,
+                              GraphHandle child) {
+  return call(driver.cuGraphAddChildGraphNode, node, graph, after, count,
+              child);
+}
+int hipGraphGetNodes(GraphHandle graph, GraphNodeHandle *nodes, size_t *count) {
+  return call(driver.cuGraphGetNodes, graph, nodes, count);
+}
+int hipGraphExecChildGraphNodeSetParams(GraphExecHandle executable,
+                                        GraphNodeHandle node,
+                                        GraphHandle child) {
+  return call(driver.cuGraphExecChildGraphNodeSetParams, executable, node,
+              child);
 }
 int hipGraphInstantiateWithFlags(GraphExecHandle *executable, GraphHandle graph,
                                  unsigned long long flags) {

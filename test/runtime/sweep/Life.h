@@ -195,6 +195,37 @@ public:
     }
     gpuasync_call_end(&frame, result, SITE("call"));
   }
+  /// A call of one that may be recorded: x[i] *= factor for 32 words.
+  void multiply(gpuasync_stream *stream, uint32_t *x, uint32_t factor) {
+    struct Arguments {
+      TestProgram *library;
+      uint32_t *x;
+      uint64_t factor;
+    };
+    const Arguments arguments = {&program, x, factor};
+    Entry entry(life);
+    gpuasync_call_replayable(
+        &frame, stream,
+        [](const gpuasync_call *call, const void *bytes) -> int32_t {
+          const auto &[library, x, factor] =
+              *static_cast<const Arguments *>(bytes);
+          gpuasync_frame inner;
+          gpuasync_frame_enter(&inner, &library->function);
+          gpuasync_stream *stream =
+              gpuasync_stream_external(&inner, call->stream, SITE("external"));
+          detail::MulAddParams params = {x, 32, static_cast<uint32_t>(factor),
+                                         0};
+          gpuasync_block launch = makeLaunch(1, 32, params);
+          launch.paramBytes = library->kernels[MulAdd].paramBytes;
+          gpuasync_launch(&inner, stream, library->launchSites[MulAdd],
+                          &launch);
+          gpuasync_stream_destroy(&inner, stream, 0, SITE("stream.destroy"));
+          const gpuasync::Status status(gpuasync_frame_leave(&inner));
+          call->report(call, status.message());
+          return !status.ok();
+        },
+        &arguments, sizeof(arguments), SITE("call"));
+  }
   /// Takes over an error of a call between those of the frame.
   void fail(const char *message) {
     Entry entry(life);

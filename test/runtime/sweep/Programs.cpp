@@ -151,9 +151,10 @@ void gpuasync_test::hostShared(Life &life) {
   life.scope(false);
 }
 
-/// A region with copies of pageable memory that becomes a graph, is played with
-/// other arguments, with such as no update takes and in another shape, behind
-/// memory of two streams, and whose modules are released between two calls.
+/// A region with copies of pageable memory and a library's call that becomes a
+/// graph, is played with other arguments, with such as no update takes and in
+/// another shape, behind memory of two streams, and whose modules are released
+/// between two calls.
 void gpuasync_test::regions(Life &life) {
   life.openContext();
   life.note(gpuasync_set_play("graph"));
@@ -163,10 +164,12 @@ void gpuasync_test::regions(Life &life) {
   for (uint32_t round = 0; round < 7; ++round) {
     const bool longer = round >= 4, empty = round % 3 == 1;
     Words in(32, 7 + round), out(64), expected(64);
+    const uint32_t factor = 2 + round / 3;
     for (uint32_t i = 0; i < 64; ++i)
-      expected[i] = ((i < 32 ? 7 + round : round) * 2 + 1) * (longer ? 3 : 1);
+      expected[i] = ((i < 32 ? 7 + round : round) * 2 + 1) * (longer ? 3 : 1) *
+                    (i < 32 ? 1 : factor);
     if (empty)
-      std::fill_n(expected.begin() + 32, 32, round * (longer ? 3 : 1));
+      std::fill_n(expected.begin() + 32, 32, round * (longer ? 3 : 1) * factor);
     LifeFrame frame(life, life.program);
     gpuasync_stream *a = frame.stream();
     uint32_t *x = frame.alloc(a, 64), *half = x ? x + 32 : nullptr;
@@ -181,6 +184,7 @@ void gpuasync_test::regions(Life &life) {
     frame.destroy(fork);
     frame.copy(a, x, in.data(), 128);
     frame.launch(b, MulAdd, empty ? 0 : 1, 32, MulAddParams{half, 32, 2, 1});
+    frame.multiply(b, half, factor);
     frame.launch(a, MulAdd, 1, 32, MulAddParams{x, 32, 2, 1});
     frame.launch(c, Store, 1, 32, StoreParams{z, round});
     if (longer)

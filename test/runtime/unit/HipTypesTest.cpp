@@ -50,6 +50,7 @@ SAME(ErrorHostMemoryAlreadyRegistered, hipErrorHostMemoryAlreadyRegistered);
 SAME(ErrorLaunchFailed, hipErrorLaunchFailure);
 SAME(ErrorCooperativeLaunchTooLarge, hipErrorCooperativeLaunchTooLarge);
 SAME(ErrorNotSupported, hipErrorNotSupported);
+SAME(ErrorGraphUpdateFailure, hipErrorGraphExecUpdateFailure);
 
 SAME(ConcurrentManagedAccess, hipDeviceAttributeConcurrentManagedAccess);
 SAME(CooperativeLaunch, hipDeviceAttributeCooperativeLaunch);
@@ -88,6 +89,7 @@ SAME(MemcpyDefault, hipMemcpyDefault);
 SAME(StreamCaptureStatusNone, hipStreamCaptureStatusNone);
 SAME(StreamCaptureStatusActive, hipStreamCaptureStatusActive);
 SAME(StreamCaptureStatusInvalidated, hipStreamCaptureStatusInvalidated);
+SAME(StreamCaptureModeThreadLocal, hipStreamCaptureModeThreadLocal);
 SAME(StreamCaptureModeRelaxed, hipStreamCaptureModeRelaxed);
 #define SAME_SIZE(name) static_assert(sizeof(own::name) == sizeof(::name), "")
 #define SAME_FIELD(name, field)                                                \

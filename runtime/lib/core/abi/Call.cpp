@@ -7,11 +7,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "core/abi/Entry.h"
-#include "core/abi/Frame.h"
+#include "core/region/Recorder.h"
+#include "gpuasync/Context.h"
 
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <utility>
 
 using namespace gpuasync;
 
@@ -20,6 +22,57 @@ static void keepReport(const gpuasync_call *call, const char *text) {
       reinterpret_cast<uintptr_t>(call) - offsetof(Frame::Called, call));
   free(called->report);
   called->report = text ? strdup(text) : nullptr;
+}
+
+/// What the function is given; its call begins.
+static const gpuasync_call &beginCall(Frame &frame, void *stream,
+                                      uint32_t flags,
+                                      const gpuasync_site *site) {
+  frame.called.span.begin(HostKind::Library, "call", site);
+  gpuasync_call &call = frame.called.call;
+  call.driver = frame.context->kind.name();
+  call.stream = stream;
+  call.ordinal = frame.context->ordinal;
+  call.flags = flags;
+  call.report = &keepReport;
+  return call;
+}
+
+/// It has returned.
+static Status endCall(Frame &frame, int32_t result, const gpuasync_site *site) {
+  char *report = std::exchange(frame.called.report, nullptr);
+  frame.called.span.end(HostKind::Library, "call", site);
+  Status status;
+  if (result)
+    status = makeStatus(GPUASYNC_DRIVER_ERROR,
+                        "the library's function returned %d%s%s", result,
+                        report ? ": " : "", report ? report : "");
+  free(report);
+  return status;
+}
+
+Status gpuasync::callLibrary(Frame &frame, Stream &stream,
+                             const LibraryCall &library,
+                             const gpuasync_site *site) {
+  const gpuasync_call &call =
+      beginCall(frame, gpuasync_context_stream_native(&stream),
+                frame.capture ? GPUASYNC_CALL_CAPTURED : 0, site);
+  frame.driver->beginLibrary(stream.native, site);
+  frame.driver->suspend();
+  Status status =
+      endCall(frame, library.function(&call, library.arguments), site);
+  Status resumed = frame.driver->resume();
+  frame.driver->endLibrary(stream.native);
+  return resumed.ok() ? std::move(status) : std::move(resumed);
+}
+
+Status gpuasync::captureLibrary(Frame &frame, NativeStream stream,
+                                const LibraryCall &library,
+                                const gpuasync_site *site) {
+  frame.slot->counters.capturedCalls.add(1);
+  const gpuasync_call &call =
+      beginCall(frame, stream, GPUASYNC_CALL_CAPTURED, site);
+  return endCall(frame, library.function(&call, library.arguments), site);
 }
 
 static Status enqueueHost(gpuasync_stream &stream,
@@ -46,36 +99,46 @@ const gpuasync_call *gpuasync_call_begin(gpuasync_frame *memory,
   void *native = gpuasync_stream_native(memory, stream, siteIndex);
   if (frame->failed)
     return nullptr;
-  const gpuasync_context &context = *frame->context;
+  const gpuasync_site *site = frame->siteAt(siteIndex);
+  const gpuasync_call &call = beginCall(
+      *frame, native, frame->capture ? GPUASYNC_CALL_CAPTURED : 0, site);
   frame->called.on = stream->native;
-  frame->called.span.begin(HostKind::Library, "call", frame->siteAt(siteIndex));
-  frame->driver->beginLibrary(stream->native, frame->siteAt(siteIndex));
+  frame->driver->beginLibrary(stream->native, site);
   frame->driver->suspend();
-  gpuasync_call &call = frame->called.call;
-  call.driver = context.kind.name();
-  call.stream = native;
-  call.ordinal = context.ordinal;
-  call.flags = frame->capture ? GPUASYNC_CALL_CAPTURED : 0;
-  call.report = &keepReport;
   return &call;
 }
 
 void gpuasync_call_end(gpuasync_frame *memory, int32_t result,
                        uint32_t siteIndex) noexcept {
   Frame *frame = Frame::of(memory);
-  char *report = frame->called.report;
-  frame->called.report = nullptr;
-  frame->called.span.end(HostKind::Library, "call", frame->siteAt(siteIndex));
-  if (frame->usable()) {
-    frame->run(nullptr, [&] { return frame->driver->resume(); });
-    frame->driver->endLibrary(frame->called.on);
-    if (result)
-      frame->fail(makeStatus(GPUASYNC_DRIVER_ERROR,
-                             "the library's function returned %d%s%s", result,
-                             report ? ": " : "", report ? report : ""),
-                  frame->siteAt(siteIndex));
-  }
-  free(report);
+  const gpuasync_site *site = frame->siteAt(siteIndex);
+  Status status = endCall(*frame, result, site);
+  if (!frame->usable())
+    return;
+  frame->run(nullptr, [&] { return frame->driver->resume(); });
+  frame->driver->endLibrary(frame->called.on);
+  frame->fail(std::move(status), site);
+}
+
+void gpuasync_call_replayable(gpuasync_frame *memory, gpuasync_stream *stream,
+                              int32_t (*function)(const gpuasync_call *call,
+                                                  const void *arguments),
+                              const void *arguments, uint32_t bytes,
+                              uint32_t siteIndex) noexcept {
+  Frame *frame = Frame::of(memory);
+  const gpuasync_site *site = frame->siteAt(siteIndex);
+  if (!frame->usable() || !frame->owns(stream, site))
+    return;
+  frame->run(site, [&]() -> Status {
+    if (!function || (bytes && !arguments))
+      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                        function ? "null arguments" : "null function");
+    const LibraryCall library = {function, arguments, bytes};
+    if (frame->region)
+      return frame->region->call(*stream, library, site);
+    stream->note(site);
+    return callLibrary(*frame, *stream, library, site);
+  });
 }
 
 gpuasync_status *

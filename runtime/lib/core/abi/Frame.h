@@ -20,6 +20,7 @@ namespace gpuasync {
 class Recorder;
 struct Capture;
 struct Extent;
+struct LibraryCall;
 
 struct Frame {
   // As in gpuasync_frame.
@@ -181,6 +182,13 @@ Status launchIn(Frame &frame, Stream &stream, const gpuasync_kernel &kernel,
   Stream *const streams[] = {&stream};
   return hostWait(frame, streams, 1); // tells of a fault where it was made
 }
+/// Calls a library's function, which enqueues on the frame's stream (Call.cpp).
+Status callLibrary(Frame &frame, Stream &stream, const LibraryCall &library,
+                   const gpuasync_site *site);
+/// The same on a stream that is being captured for a graph; the thread is the
+/// library's already.
+Status captureLibrary(Frame &frame, NativeStream stream,
+                      const LibraryCall &library, const gpuasync_site *site);
 /// findExtent, with an error that says the sizes (Extent.cpp).
 Status checkExtent(const int64_t *sizes, const int64_t *strides, uint32_t rank,
                    uint64_t elementBytes, Extent &out);

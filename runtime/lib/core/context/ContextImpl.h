@@ -101,6 +101,9 @@ struct gpuasync_context {
   /// How regions of programs that were released were played; of so many.
   std::vector<gpuasync::PastChoice> pastChoices;
   static constexpr size_t maxPastChoices = 1024;
+  /// Why the last library call that could not be captured could not; under
+  /// choicesMutex.
+  std::string failedCapture;
   gpuasync_stats base{}; ///< of the last reset; under poolMutex
 
   bool has(gpuasync::Capability capability) const {

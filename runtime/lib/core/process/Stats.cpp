@@ -37,6 +37,8 @@ static void addCounters(gpuasync_stats &to, const Counters &from) {
   to.constantUploads += from.constantUploads.get();
   to.residentUploads += from.residentUploads.get();
   to.uploadedBytes += from.uploadedBytes.get();
+  to.capturedCalls += from.capturedCalls.get();
+  to.failedCaptures += from.failedCaptures.get();
 }
 
 /// poolMutex held.
@@ -103,6 +105,20 @@ void addQuoted(Text &text, const char *name) {
       text.add("%c", letter);
   }
   text.add("\"");
+}
+
+/// Library calls in graphs.
+void addCalls(Text &text, gpuasync_context &context,
+              const gpuasync_stats &stats) {
+  text.add(", \"library_calls\": {\"captured\": %" PRIu64
+           ", \"failed_captures\": %" PRIu64,
+           stats.capturedCalls, stats.failedCaptures);
+  std::lock_guard<std::mutex> lock(context.choicesMutex);
+  if (!context.failedCapture.empty()) {
+    text.add(", \"why\": ");
+    addQuoted(text, context.failedCapture.c_str());
+  }
+  text.add("}");
 }
 
 /// How regions are played, where the runtime chooses, and what each way took.
@@ -175,6 +191,8 @@ gpuasync_status *gpuasync_stats_read(const gpuasync_context *constant,
     now.constantUploads -= base.constantUploads;
     now.residentUploads -= base.residentUploads;
     now.uploadedBytes -= base.uploadedBytes;
+    now.capturedCalls -= base.capturedCalls;
+    now.failedCaptures -= base.failedCaptures;
   }
   now.streams.physical = context->physicalStreams.load();
   now.events.physical = context->physicalEvents.load();
@@ -282,8 +300,11 @@ uint64_t gpuasync_stats_json(const gpuasync_context *context, char *buffer,
   text.add(", \"uploads\": {\"constants\": %" PRIu64 ", \"residents\": %" PRIu64
            ", \"bytes\": %" PRIu64 "}",
            stats.constantUploads, stats.residentUploads, stats.uploadedBytes);
-  if (!isForked()) // its locks may be held for ever
-    addChoices(text, *const_cast<gpuasync_context *>(context));
+  if (!isForked()) { // its locks may be held for ever
+    auto &mutableContext = *const_cast<gpuasync_context *>(context);
+    addCalls(text, mutableContext, stats);
+    addChoices(text, mutableContext);
+  }
   text.add("}");
   return text.length();
 }

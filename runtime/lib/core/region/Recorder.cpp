@@ -175,6 +175,30 @@ Status Recorder::fill(Stream &stream, const StridedFill &fill,
   return putArguments(CallKind::Fill, stream, &fill, sizeof(fill), site);
 }
 
+Status Recorder::call(Stream &stream, const LibraryCall &library,
+                      const gpuasync_site *site) {
+  RETURN_IF_ERROR(bound());
+  const uint32_t number = numberOf(stream);
+  Call *call =
+      match(CallKind::Library, number, site, Recording::bytesOf(library));
+  if (call && predicted->recording.libraryOf(*call) == library)
+    return Status();
+  if (call && predicted->exactCalls) {
+    --matched;
+    diverge();
+    call = nullptr;
+  }
+  if (call) {
+    predicted->recording.setLibrary(*call, library);
+    predicted->markDirty(matched - 1);
+    return Status();
+  }
+  recording.setLibrary(recording.append(CallKind::Library, number, site,
+                                        Recording::bytesOf(library)),
+                       library);
+  return Status();
+}
+
 Status Recorder::record(Event &event, Stream &stream,
                         const gpuasync_site *site) {
   RETURN_IF_ERROR(bound());
@@ -429,6 +453,9 @@ Status Recorder::playWork(Recording &calls, Call &call, Stream &stream) {
         *reinterpret_cast<const StridedFill *>(calls.argumentsOf(call)),
         call.site);
     break;
+  case CallKind::Library:
+    status = callLibrary(*frame, stream, calls.libraryOf(call), call.site);
+    break;
   case CallKind::Record:
   case CallKind::Wait:
     break;
@@ -449,6 +476,7 @@ Status Recorder::playCalls(Recording &calls, std::vector<Event *> &native) {
     case CallKind::Upload:
     case CallKind::Download:
     case CallKind::Fill:
+    case CallKind::Library:
       RETURN_IF_ERROR(playWork(calls, call, stream));
       break;
     case CallKind::Record: {
@@ -558,16 +586,20 @@ Status Recorder::playPart() {
     takeBack();
   uint64_t shape = 0;
   if (!predicted) {
-    shape = recording.hashShape();
+    shape = regions->shapeOf(key, recording);
     RETURN_IF_ERROR(findExecutable(shape, *on));
   }
   if (predicted) {
-    Status status =
-        predicted->dirty.empty() ? Status() : regions->update(*predicted);
-    if (status.code() != GPUASYNC_UNSUPPORTED)
+    uint32_t failed = 0;
+    Status status = predicted->dirty.empty()
+                        ? Status()
+                        : regions->update(*predicted, *frame, failed);
+    if (status.code() != GPUASYNC_UNSUPPORTED &&
+        status.code() != GPUASYNC_UNAVAILABLE)
       return status.ok() ? playGraph(*predicted, *on) : std::move(status);
+    const bool forNow = status.code() == GPUASYNC_UNAVAILABLE;
     status = playStreams(predicted->recording);
-    regions->retire(key, std::move(predicted));
+    regions->retire(key, std::move(predicted), failed, forNow);
     return status;
   }
   RETURN_IF_ERROR(playStreams(recording));
@@ -575,9 +607,8 @@ Status Recorder::playPart() {
   if (!recording.gainsAsGraph() || !regions->wantsGraph(key, shape))
     return Status();
   frame->timed.spoiled = frame->timed.building = true;
-  if (Status status = guard([&] {
-        return regions->make(key, recording, shape, on, *frame->slot);
-      });
+  if (Status status = guard(
+          [&] { return regions->make(key, recording, shape, on, *frame); });
       !status.ok()) {
     regions->refuse(key, shape,
                     /*forNow=*/status.code() != GPUASYNC_UNSUPPORTED);
@@ -589,14 +620,18 @@ Status Recorder::playPart() {
 
 Status Recorder::finish() {
   Status status;
-  if (count())
+  if (count()) {
+    playing = true;
     status = frame->context->noteFault(guard([&] { return playPart(); }));
+    playing = false;
+  }
   drop();
   return status;
 }
 
 Status Recorder::play() {
-  if (!count())
+  // A library's function that is called now may enter frames of its own.
+  if (!count() || playing)
     return Status();
   Status status = finish();
   key.part = std::min(key.part + 1, maxParts);

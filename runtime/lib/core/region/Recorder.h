@@ -60,6 +60,8 @@ public:
   bool writes(const char *source, uint64_t bytes) const;
   Status fill(Stream &stream, const StridedFill &fill,
               const gpuasync_site *site);
+  Status call(Stream &stream, const LibraryCall &library,
+              const gpuasync_site *site);
   /// The event counts as recorded on `stream` from here on.
   Status record(Event &event, Stream &stream, const gpuasync_site *site);
   Status wait(Stream &stream, Event &event, const gpuasync_site *site);
@@ -149,6 +151,7 @@ private:
   Regions::Key key;
   Way way = Way::Graph; ///< or Way::Stream
   Way played = Way::Streams;
+  bool playing = false;
   std::unique_ptr<Executable> predicted;
   size_t matched = 0;
   Recording recording;           ///< without a prediction, or once it was wrong

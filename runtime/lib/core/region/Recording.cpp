@@ -84,12 +84,15 @@ static uint64_t mix(uint64_t hash, uint64_t value) {
   return hash ^ (hash >> 29);
 }
 
-uint64_t Recording::hashShape() const {
+uint64_t Recording::hashShape(bool exactCalls) const {
   uint64_t hash = calls.size();
   for (const Call &call : calls) {
     hash = mix(hash, static_cast<uint64_t>(call.kind) << 32 | call.stream);
     hash = mix(hash, uint64_t(call.event) << 32 | call.bytes);
     hash = mix(hash, reinterpret_cast<uintptr_t>(call.site));
+    if (exactCalls && call.kind == CallKind::Library)
+      for (size_t i = 0; i < call.bytes; ++i)
+        hash = mix(hash, argumentsOf(call)[i]);
     if (call.kind != CallKind::Launch)
       continue;
     const gpuasync_block block = blockOf(call);
@@ -100,13 +103,15 @@ uint64_t Recording::hashShape() const {
   return hash;
 }
 
-bool Recording::hasShapeOf(const Recording &other) const {
+bool Recording::hasShapeOf(const Recording &other, bool exactCalls) const {
   return std::equal(
       calls.begin(), calls.end(), other.calls.begin(), other.calls.end(),
       [&](const Call &a, const Call &b) {
         return a.kind == b.kind && a.stream == b.stream && a.event == b.event &&
                a.bytes == b.bytes && a.site == b.site &&
-               (a.kind != CallKind::Launch || takes(a, other.blockOf(b)));
+               (a.kind != CallKind::Launch || takes(a, other.blockOf(b))) &&
+               (a.kind != CallKind::Library || !exactCalls ||
+                libraryOf(a) == other.libraryOf(b));
       });
 }
 

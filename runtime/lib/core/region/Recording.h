@@ -25,8 +25,22 @@ enum class CallKind : uint8_t {
   Upload,
   Download,
   Fill,
+  Library,
   Record,
   Wait
+};
+
+/// A library's function and the arguments that it is called with.
+using LibraryFunction = int32_t (*)(const gpuasync_call *call,
+                                    const void *arguments);
+struct LibraryCall {
+  LibraryFunction function;
+  const void *arguments;
+  uint32_t bytes;
+  bool operator==(const LibraryCall &other) const {
+    return function == other.function && bytes == other.bytes &&
+           (!bytes || memcmp(arguments, other.arguments, bytes) == 0);
+  }
 };
 
 /// One call. Streams and events have the numbers under which the region met
@@ -38,7 +52,7 @@ struct Call {
   uint32_t stream = 0;
   uint32_t event = 0;   ///< of Record and Wait
   uint32_t bytes = 0;   ///< of its arguments
-  size_t arguments = 0; ///< where they lie, of Launch, copies and Fill
+  size_t arguments = 0; ///< where they lie; Record and Wait have none
   const gpuasync_site *site = nullptr; ///< of the instance's program
   /// Of Upload and Download: a use of what the arguments name as source or
   /// destination. Null: it was passed on, and they name what is not there.
@@ -50,7 +64,8 @@ inline bool isStaged(CallKind kind) {
 }
 
 /// A launch's arguments: gpuasync_block, whose `params` is not to be read,
-/// followed by the packed parameters.
+/// followed by the packed parameters. A library call's: LibraryHead, followed
+/// by those of the function.
 class Recording {
 public:
   static constexpr size_t blockBytes = offsetof(gpuasync_block, params);
@@ -98,10 +113,28 @@ public:
     return block;
   }
 
+  /// The library call; its arguments lie here.
+  LibraryCall libraryOf(const Call &call) const {
+    LibraryHead head;
+    memcpy(&head, argumentsOf(call), sizeof(head));
+    return {head.function, argumentsOf(call) + sizeof(head),
+            static_cast<uint32_t>(call.bytes - sizeof(head))};
+  }
+  static size_t bytesOf(const LibraryCall &library) {
+    return sizeof(LibraryHead) + library.bytes;
+  }
+  void setLibrary(const Call &call, const LibraryCall &library) {
+    const LibraryHead head = {library.function, 0};
+    memcpy(argumentsOf(call), &head, sizeof(head));
+    if (library.bytes)
+      memcpy(argumentsOf(call) + sizeof(head), library.arguments,
+             library.bytes);
+  }
+
   /// Whether all work is behind what the streams `first` were given before.
   bool isBehind(const std::vector<bool> &first) const;
-  /// It has a launch, or several copies and fills: as a graph, what is launched
-  /// takes half the time, and a copy as long as on a stream.
+  /// It has a launch, or several of the rest: as a graph one launch takes half
+  /// the time, and one copy as long as on a stream.
   bool gainsAsGraph() const;
 
   /// Whether the launch's node can be given this block: no update changes flags
@@ -111,11 +144,18 @@ public:
     return old.flags == block.flags &&
            memcmp(old.cluster, block.cluster, sizeof(old.cluster)) == 0;
   }
-  /// Of everything but the arguments that updates change.
-  uint64_t hashShape() const;
-  bool hasShapeOf(const Recording &other) const;
+  /// Of everything but the arguments that updates change. `exactCalls`: of
+  /// library calls they change none.
+  uint64_t hashShape(bool exactCalls) const;
+  bool hasShapeOf(const Recording &other, bool exactCalls) const;
 
 private:
+  /// The arguments behind it are aligned to 16.
+  struct LibraryHead {
+    LibraryFunction function;
+    uint64_t padding;
+  };
+  static_assert(sizeof(LibraryHead) == 16);
   struct alignas(16) Unit {
     unsigned char bytes[16];
   };
@@ -127,8 +167,8 @@ private:
 class Edges {
 public:
   explicit Edges(const Recording &recording);
-  /// The numbers of earlier launches, copies and fills, ascending, none of
-  /// which another one of them implies by way of a stream.
+  /// The numbers of earlier launches, copies, fills and library calls,
+  /// ascending, none of which another one of them implies by way of a stream.
   const std::vector<uint32_t> &after(size_t call) const { return edges[call]; }
 
 private:

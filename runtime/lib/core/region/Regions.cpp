@@ -104,13 +104,23 @@ std::unique_ptr<Executable> Regions::take(const Key &key,
   auto &idle = found->second.idle;
   for (size_t i = idle.size(); i-- > 0;) {
     if (idle[i]->shape != shape || !idle[i]->isFreeFor(on) ||
-        !idle[i]->recording.hasShapeOf(recording))
+        !idle[i]->recording.hasShapeOf(recording, idle[i]->exactCalls))
       continue;
     std::unique_ptr<Executable> taken = std::move(idle[i]);
     idle.erase(idle.begin() + static_cast<ptrdiff_t>(i));
     return taken;
   }
   return nullptr;
+}
+
+uint64_t Regions::shapeOf(const Key &key, const Recording &recording) {
+  bool exactCalls = false;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    auto found = regions.find(key);
+    exactCalls = found != regions.end() && found->second.exactCalls;
+  }
+  return recording.hashShape(exactCalls);
 }
 
 void Regions::give(const Key &key, std::unique_ptr<Executable> executable) {
@@ -157,11 +167,16 @@ void Regions::refuse(const Key &key, uint64_t shape, bool forNow) {
   seen->times = -passesToRetry;
 }
 
-void Regions::retire(const Key &key, std::unique_ptr<Executable> executable) {
+void Regions::retire(const Key &key, std::unique_ptr<Executable> executable,
+                     uint32_t failed, bool forNow) {
   std::lock_guard<std::mutex> lock(mutex);
   Region &region = regions.find(key)->second;
   --region.made;
-  if (Region::Seen *seen = region.find(executable->shape)) {
+  const bool isCalls =
+      executable->recording.calls[failed].kind == CallKind::Library;
+  region.exactCalls |= isCalls && !forNow;
+  Region::Seen *seen = isCalls ? nullptr : region.find(executable->shape);
+  if (seen) {
     seen->refused = executable->takesAnyUpdate; // and yet not this one
     seen->anyUpdate = true;
   }
@@ -245,18 +260,43 @@ void gpuasync::destroyGraphs(gpuasync_context &context, Regions::Gone &gone) {
   gone.clear();
 }
 
-/// A call as a node; what it points to lies in the recording and in `block`.
-static Status makeNode(const Instance &instance, const Recording &recording,
-                       const Call &call, gpuasync_block &block,
-                       GraphNode &node) {
+namespace {
+
+/// A library call of a frame's.
+class CapturedCall final : public CapturedWork {
+public:
+  CapturedCall() = default;
+  CapturedCall(Frame &frame, const Recording &recording, const Call &call)
+      : frame(&frame), library(recording.libraryOf(call)), site(call.site) {}
+  Status enqueue(NativeStream stream) override {
+    return captureLibrary(*frame, stream, library, site);
+  }
+
+private:
+  Frame *frame = nullptr;
+  LibraryCall library = {};
+  const gpuasync_site *site = nullptr;
+};
+
+/// What a node points to and that lies nowhere else.
+struct NodeParts {
+  gpuasync_block block;
+  CapturedCall call;
+};
+
+} // namespace
+
+/// A call as a node; what it points to lies in the recording and in `parts`.
+static Status makeNode(Frame &frame, const Recording &recording,
+                       const Call &call, NodeParts &parts, GraphNode &node) {
   node.site = call.site;
   switch (call.kind) {
   case CallKind::Launch:
     node.kind = GraphNode::Kind::Launch;
-    block = recording.blockOf(call);
-    node.block = &block;
+    parts.block = recording.blockOf(call);
+    node.block = &parts.block;
     node.empty = call.empty;
-    return instance.findKernel(call.site, node.kernel, node.function);
+    return frame.instance->findKernel(call.site, node.kernel, node.function);
   case CallKind::Copy:
   case CallKind::Upload:
   case CallKind::Download:
@@ -268,11 +308,29 @@ static Status makeNode(const Instance &instance, const Recording &recording,
     node.fill =
         reinterpret_cast<const StridedFill *>(recording.argumentsOf(call));
     break;
+  case CallKind::Library:
+    node.kind = GraphNode::Kind::Captured;
+    parts.call = CapturedCall(frame, recording, call);
+    node.work = &parts.call;
+    break;
   case CallKind::Record:
   case CallKind::Wait:
     break;
   }
   return Status();
+}
+
+/// What could not be captured the statistics tell.
+static Status noteCapture(Frame &frame, Status status) {
+  if (status.code() != GPUASYNC_UNAVAILABLE)
+    return status;
+  frame.slot->counters.failedCaptures.add(1);
+  std::lock_guard<std::mutex> lock(frame.context->choicesMutex);
+  (void)guard([&] {
+    frame.context->failedCapture = status.message();
+    return Status();
+  });
+  return status;
 }
 
 /// Staging for calls of which it was passed on.
@@ -293,12 +351,12 @@ static Status takeStaging(gpuasync_context &context, Recording &recording) {
 }
 
 Status Regions::make(const Key &key, Recording &recording, uint64_t shape,
-                     gpuasync_stream *on, ThreadContext &slot) {
+                     gpuasync_stream *on, Frame &frame) {
   auto made = std::make_unique<Executable>();
   const std::vector<Call> &calls = recording.calls;
   Edges edges(recording);
   std::vector<GraphNode> nodes;
-  std::vector<gpuasync_block> blocks(calls.size());
+  std::vector<NodeParts> parts(calls.size());
   std::vector<std::vector<uint32_t>> after;
   nodes.reserve(calls.size());
   after.reserve(calls.size());
@@ -309,7 +367,7 @@ Status Regions::make(const Key &key, Recording &recording, uint64_t shape,
     if (calls[i].kind == CallKind::Record || calls[i].kind == CallKind::Wait)
       continue;
     GraphNode node;
-    RETURN_IF_ERROR(makeNode(instance, recording, calls[i], blocks[i], node));
+    RETURN_IF_ERROR(makeNode(frame, recording, calls[i], parts[i], node));
     after.emplace_back();
     for (uint32_t earlier : edges.after(i))
       after.back().push_back(made->nodeOf[earlier]);
@@ -336,6 +394,7 @@ Status Regions::make(const Key &key, Recording &recording, uint64_t shape,
     made->awaited = &region.awaited;
     const Region::Seen *seen = region.find(shape);
     made->takesAnyUpdate = seen && seen->anyUpdate;
+    made->exactCalls = region.exactCalls;
   }
   Status status = guard([&] {
     return instance.context->driver->makeGraph(
@@ -343,12 +402,14 @@ Status Regions::make(const Key &key, Recording &recording, uint64_t shape,
         made->graph);
   });
   if (!status.ok()) {
-    std::lock_guard<std::mutex> lock(mutex);
-    --regions.find(key)->second.made;
-    return status;
+    {
+      std::lock_guard<std::mutex> lock(mutex);
+      --regions.find(key)->second.made;
+    }
+    return noteCapture(frame, std::move(status));
   }
   instance.context->physicalGraphs.fetch_add(1, std::memory_order_relaxed);
-  slot.counters.graphs.create();
+  frame.slot->counters.graphs.create();
   std::swap(made->recording, recording);
   made->shape = shape;
   made->lastOn = on->external ? on : nullptr;
@@ -356,10 +417,10 @@ Status Regions::make(const Key &key, Recording &recording, uint64_t shape,
   return Status();
 }
 
-Status Regions::update(Executable &executable) {
+Status Regions::update(Executable &executable, Frame &frame, uint32_t &failed) {
   constexpr size_t atOnce = 64;
   GraphNode nodes[atOnce];
-  gpuasync_block blocks[atOnce];
+  NodeParts parts[atOnce];
   uint32_t indices[atOnce];
   while (!executable.dirty.empty()) {
     const size_t count = std::min(atOnce, executable.dirty.size());
@@ -367,12 +428,17 @@ Status Regions::update(Executable &executable) {
       uint32_t call = executable.dirty[executable.dirty.size() - 1 - i];
       indices[i] = executable.nodeOf[call];
       nodes[i] = GraphNode();
-      RETURN_IF_ERROR(makeNode(instance, executable.recording,
-                               executable.recording.calls[call], blocks[i],
+      RETURN_IF_ERROR(makeNode(frame, executable.recording,
+                               executable.recording.calls[call], parts[i],
                                nodes[i]));
     }
-    RETURN_IF_ERROR(instance.context->driver->updateGraph(
-        executable.graph, indices, nodes, static_cast<uint32_t>(count)));
+    uint32_t at = 0;
+    Status status = instance.context->driver->updateGraph(
+        executable.graph, indices, nodes, static_cast<uint32_t>(count), at);
+    if (!status.ok()) {
+      failed = executable.dirty[executable.dirty.size() - 1 - at];
+      return noteCapture(frame, std::move(status));
+    }
     for (size_t i = 0; i < count; ++i) {
       executable.recording.calls[executable.dirty.back()].dirty = false;
       executable.dirty.pop_back();

@@ -46,7 +46,8 @@ struct Executable {
   std::vector<bool> askedFor;
   bool isBehind = false;
   bool takesAnyUpdate = false;
-  std::vector<uint32_t> nodeOf; ///< by call, of Launch, Copy and Fill
+  bool exactCalls = false; ///< the bytes of library calls are part of its shape
+  std::vector<uint32_t> nodeOf; ///< by call; Record and Wait have none
   std::vector<uint32_t> dirty;  ///< calls whose node has older arguments
   /// The call has other arguments than its node.
   void markDirty(size_t call) {
@@ -86,6 +87,8 @@ public:
   /// One of that shape that can be launched on a stream now, or null.
   std::unique_ptr<Executable> take(const Key &key, const Recording &recording,
                                    uint64_t shape, const gpuasync_stream *on);
+  /// The hash of its shape as the region's graphs have it now.
+  uint64_t shapeOf(const Key &key, const Recording &recording);
   void give(const Key &key, std::unique_ptr<Executable> executable);
   /// Whether a graph is to be made of a recording of that shape, which has been
   /// played on streams.
@@ -98,12 +101,16 @@ public:
   /// may give it. Of a caller's stream `on` it is that stream's: nobody knows
   /// when it rests.
   Status make(const Key &key, Recording &recording, uint64_t shape,
-              gpuasync_stream *on, ThreadContext &slot);
-  /// Gives the graph the arguments of its dirty calls.
-  Status update(Executable &executable);
-  /// The graph cannot be updated to what was asked for: it goes when nothing
-  /// runs, and the next one of its shape takes all updates.
-  void retire(const Key &key, std::unique_ptr<Executable> executable);
+              gpuasync_stream *on, Frame &frame);
+  /// Gives the graph the arguments of its dirty calls. An error is one of the
+  /// call `failed`.
+  Status update(Executable &executable, Frame &frame, uint32_t &failed);
+  /// The graph cannot be updated to what was asked for, for the call `failed`:
+  /// it goes when nothing runs. The next one of its shape takes all updates,
+  /// but for those of library calls: where these are to blame, they are part of
+  /// the region's shapes from now on. `forNow`: another try may come to more.
+  void retire(const Key &key, std::unique_ptr<Executable> executable,
+              uint32_t failed, bool forNow);
 
   /// A host wait of the frame has ended, or never comes (`waited` is false): a
   /// pass that is timed is over.
@@ -147,6 +154,8 @@ private:
     Seen *find(uint64_t shape);
     Choice choice; ///< of its first part, for all
     Awaited awaited;
+    /// A graph could not be changed to other arguments of a library call.
+    bool exactCalls = false;
   };
 
   Instance &instance;

@@ -203,6 +203,9 @@ uint64_t VendorContext::close(bool lost) noexcept {
   if (uploads)
     destroyStream(uploads);
   uploads = nullptr;
+  for (NativeStream stream : captured)
+    destroyStream(stream);
+  captured.clear();
   if (signals)
     freeMemory(MemoryKind::Pinned, signals);
   signals = nullptr;

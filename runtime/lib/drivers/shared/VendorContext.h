@@ -109,7 +109,8 @@ public:
   Status makeGraph(const GraphNode *nodes, uint32_t count, bool anyUpdate,
                    NativeGraph &out) override;
   Status updateGraph(NativeGraph graph, const uint32_t *indices,
-                     const GraphNode *nodes, uint32_t count) override;
+                     const GraphNode *nodes, uint32_t count,
+                     uint32_t &failed) override;
   Status launchGraph(NativeGraph graph, NativeStream stream) override;
   Status launchGraph(NativeGraph graph, NativeStream stream, uint32_t *&slot,
                      uint32_t &value) override;
@@ -238,6 +239,9 @@ private:
 
   //===--- Graphs
 
+  struct Child;
+  Status takeCaptured(NativeStream &out);
+  void giveCaptured(NativeStream stream, bool ended) noexcept;
   bool isCopyNode(const GraphNode &node, VendorGraph::Node &out);
   bool staysCopyNode(VendorGraph::Node &node, const StridedCopy &copy);
   Status launchNode(const VendorFunction &function,
@@ -302,7 +306,9 @@ private:
   uint32_t localReserved = 0;        ///< guarded by localMutex
   std::mutex graphMutex;
   //===--- Guarded by graphMutex
-  NativeStream uploads = nullptr; ///< graphs take it
+  NativeStream uploads = nullptr;     ///< graphs take it
+  std::vector<NativeStream> captured; ///< for Child, idle ones of so many:
+  size_t capturedCount = 0;
   /// Words that kernels write, in pinned memory, each in a line of its own; how
   /// often each was asked for is its stream's or its graph's to say.
   static constexpr size_t signalBytes = 64;

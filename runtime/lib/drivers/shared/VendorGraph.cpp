@@ -22,6 +22,128 @@ static bool isExtended(const gpuasync_block &block) {
 }
 
 //===----------------------------------------------------------------------===//
+// Captured work
+//===----------------------------------------------------------------------===//
+
+/// Another try may come to more, as it may do what can be done once only when
+/// it is not captured.
+static Status notCaptured(Status status) {
+  if (status.ok() || status.code() == GPUASYNC_DEVICE_LOST ||
+      status.code() == GPUASYNC_SHUT_DOWN)
+    return status;
+  return makeStatus(GPUASYNC_UNAVAILABLE, "it could not be captured: %s",
+                    status.message());
+}
+
+/// What a library enqueues, as a graph of its own: the vendors copy it into the
+/// graph that it becomes a node of.
+struct VendorContext::Child {
+  explicit Child(VendorContext &self) : self(self) {}
+  Child(const Child &) = delete;
+  ~Child() {
+    const VendorTable &table = self.table;
+    if (graph)
+      self.giveBack([&] { return VENDOR_CALL(graphDestroy, graph); });
+  }
+  Status capture(CapturedWork &work);
+
+  VendorContext &self;
+  GraphHandle graph = nullptr;
+
+private:
+  Status captureOn(NativeStream stream, CapturedWork &work, bool &ended);
+  Status fillIn();
+};
+
+/// `ended`: the stream is captured no more.
+Status VendorContext::Child::captureOn(NativeStream stream, CapturedWork &work,
+                                       bool &ended) {
+  const VendorTable &table = self.table;
+  RETURN_IF_ERROR(self.check(VENDOR_CALL(streamBeginCapture, asStream(stream),
+                                         StreamCaptureModeThreadLocal)));
+  Status status = guard([&] { return work.enqueue(stream); });
+  VendorCall call = VENDOR_CALL(streamEndCapture, asStream(stream), &graph);
+  // One that is broken is over all the same; where only memory was missing, it
+  // may not be.
+  ended = call.ok();
+  if (!ended && !VENDOR_CALL(streamEndCapture, asStream(stream), &graph).ok())
+    graph = nullptr;
+  if (graph)
+    self.live.fetch_add(1, std::memory_order_relaxed);
+  // A function that fails may leave the capture broken.
+  return status.ok() ? self.check(call) : std::move(status);
+}
+
+/// A node has something in it: whether vendors take empty graphs they do not
+/// say.
+Status VendorContext::Child::fillIn() {
+  const VendorTable &table = self.table;
+  size_t count = 0;
+  RETURN_IF_ERROR(self.check(VENDOR_CALL(graphNodes, graph, nullptr, &count)));
+  if (count)
+    return Status();
+  VendorKernelNode nothing;
+  nothing.function =
+      static_cast<VendorFunction *>(self.builtins[BuiltinNothing])->handle;
+  GraphNodeHandle node = nullptr;
+  return self.check(
+      self.driver.addKernelNode(node, graph, nullptr, 0, nothing));
+}
+
+Status VendorContext::Child::capture(CapturedWork &work) {
+  const VendorTable &table = self.table;
+  if (!table.streamBeginCapture || !table.streamEndCapture ||
+      !table.graphNodes || !table.graphAddChild || !table.graphSetChild)
+    return makeStatus(GPUASYNC_UNSUPPORTED,
+                      "graphs of %s hold no library's work here",
+                      self.driver.facts.name);
+  NativeStream stream = nullptr;
+  RETURN_IF_ERROR(notCaptured(self.takeCaptured(stream)));
+  self.suspend();
+  bool ended = false;
+  Status status = captureOn(stream, work, ended);
+  Status resumed = self.resume();
+  // For the calls that follow: the thread's mode is its own again.
+  OutsideCapture outside(self.driver);
+  self.giveCaptured(stream, ended);
+  if (status.ok())
+    status = std::move(resumed);
+  if (status.ok())
+    status = fillIn();
+  return notCaptured(std::move(status));
+}
+
+/// No work is ever on such a stream: it is captured again and again.
+Status VendorContext::takeCaptured(NativeStream &out) {
+  {
+    std::lock_guard<std::mutex> lock(graphMutex);
+    if (!captured.empty()) {
+      out = captured.back();
+      captured.pop_back();
+      return Status();
+    }
+    captured.reserve(++capturedCount);
+  }
+  Status status = createStream(out);
+  if (!status.ok()) {
+    std::lock_guard<std::mutex> lock(graphMutex);
+    --capturedCount;
+  }
+  return status;
+}
+
+void VendorContext::giveCaptured(NativeStream stream, bool ended) noexcept {
+  {
+    std::lock_guard<std::mutex> lock(graphMutex);
+    if (ended)
+      return captured.push_back(stream); // takeCaptured has made room
+    --capturedCount;
+  }
+  // What it is in is not known.
+  destroyStream(stream);
+}
+
+//===----------------------------------------------------------------------===//
 // Nodes
 //===----------------------------------------------------------------------===//
 
@@ -172,6 +294,12 @@ Status VendorContext::addNode(VendorGraph &graph, VendorGraph::Node &out,
                               const GraphNode &node,
                               const GraphNodeHandle *after, size_t count) {
   out.enabled = !node.empty;
+  if (node.kind == GraphNode::Kind::Captured) {
+    Child child(*this);
+    RETURN_IF_ERROR(child.capture(*node.work));
+    return notCaptured(check(VENDOR_CALL(
+        graphAddChild, &out.handle, graph.graph, after, count, child.graph)));
+  }
   if (out.isCopy)
     return check(driver.addCopyNode(out.handle, graph.graph, after, count,
                                     node.copy->destination, node.copy->source,
@@ -204,7 +332,12 @@ Status VendorContext::addNode(VendorGraph &graph, VendorGraph::Node &out,
 Status VendorContext::updateNode(VendorGraph &graph, VendorGraph::Node &node,
                                  const GraphNode &to) {
   VendorCall call = {Success, VendorEntry::graphSetEnabled};
-  if (!to.empty && node.isCopy) {
+  if (to.kind == GraphNode::Kind::Captured) {
+    Child child(*this);
+    RETURN_IF_ERROR(child.capture(*to.work));
+    call =
+        VENDOR_CALL(graphSetChild, graph.executable, node.handle, child.graph);
+  } else if (!to.empty && node.isCopy) {
     if (!staysCopyNode(node, *to.copy))
       return makeStatus(GPUASYNC_UNSUPPORTED,
                         "a node that copies bytes of device memory cannot "
@@ -228,13 +361,17 @@ Status VendorContext::updateNode(VendorGraph &graph, VendorGraph::Node &node,
     call =
         driver.setKernelNode(graph.executable, node.handle, kernel.arguments);
   }
-  // So say the vendors where the memory is of another kind now.
-  if (call.code == ErrorInvalidValue || call.code == ErrorNotSupported) {
+  // So say the vendors where the memory is of another kind now, or what was
+  // captured is of another shape.
+  if (call.code == ErrorInvalidValue || call.code == ErrorNotSupported ||
+      call.code == ErrorGraphUpdateFailure) {
     char report[400];
     driver.describe(call, report, sizeof(report));
     return makeStatus(GPUASYNC_UNSUPPORTED, "the node cannot be changed so: %s",
                       report);
   }
+  if (to.kind == GraphNode::Kind::Captured)
+    return notCaptured(check(call));
   if (call.ok() && to.empty && node.overlaps)
     return makeStatus(GPUASYNC_UNSUPPORTED,
                       "a node cannot become empty that others overlap with");
@@ -270,6 +407,7 @@ Status VendorContext::connect(VendorGraph &graph, const GraphNode *nodes,
   auto overlaps = [&](uint32_t at) {
     return !graph.takesAnyUpdate && !nodes[at].empty &&
            !graph.nodes[at].isCopy &&
+           nodes[at].kind != GraphNode::Kind::Captured &&
            !(nodes[at].kind == GraphNode::Kind::Launch &&
              isExtended(*nodes[at].block));
   };
@@ -368,11 +506,13 @@ Status VendorContext::makeGraph(const GraphNode *nodes, uint32_t count,
 //===----------------------------------------------------------------------===//
 
 Status VendorContext::updateGraph(NativeGraph native, const uint32_t *indices,
-                                  const GraphNode *nodes, uint32_t count) {
+                                  const GraphNode *nodes, uint32_t count,
+                                  uint32_t &failed) {
   auto &graph = *static_cast<VendorGraph *>(native);
-  for (uint32_t i = 0; i < count; ++i)
-    RETURN_IF_ERROR(locate(updateNode(graph, graph.nodes[indices[i]], nodes[i]),
-                           nodes[i].site));
+  for (failed = 0; failed < count; ++failed)
+    RETURN_IF_ERROR(
+        locate(updateNode(graph, graph.nodes[indices[failed]], nodes[failed]),
+               nodes[failed].site));
   return Status();
 }
 

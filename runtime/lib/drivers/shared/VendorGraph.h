@@ -64,7 +64,8 @@ struct VendorGraph {
   /// A node of the program's is one node here.
   struct Node {
     GraphNodeHandle handle = nullptr;
-    bool isCopy = false; ///< a copy node; all others are kernels
+    /// A copy node; all others are kernels, or children that were captured.
+    bool isCopy = false;
     /// Of a copy node: the side of its last update that is no host memory.
     const void *device = nullptr;
     bool enabled = true;

@@ -48,7 +48,8 @@ enum : int {
   ErrorHostMemoryAlreadyRegistered = 712,
   ErrorLaunchFailed = 719,
   ErrorCooperativeLaunchTooLarge = 720,
-  ErrorNotSupported = 801
+  ErrorNotSupported = 801,
+  ErrorGraphUpdateFailure = 910
 };
 
 enum FunctionAttribute : int {
@@ -79,7 +80,7 @@ enum : int {
   StreamCaptureStatusActive = 1,
   StreamCaptureStatusInvalidated = 2
 };
-enum : int { StreamCaptureModeRelaxed = 2 };
+enum : int { StreamCaptureModeThreadLocal = 1, StreamCaptureModeRelaxed = 2 };
 enum : int { MemcpyDefault = 4 }; ///< HIP only
 
 /// Markers of the `extra` argument of a launch; the one for the end differs.
