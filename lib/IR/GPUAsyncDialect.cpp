@@ -60,6 +60,14 @@ GPUAsyncDialect::verifyOperationAttribute(Operation *op,
            << "has '" << getSerialName()
            << "', which is a name on the declaration of a library's function";
   }
+  if (attribute.getName() == getReplayableName()) {
+    if (isDeclared && isa<UnitAttr>(attribute.getValue()))
+      return success();
+    return op->emitOpError()
+           << "has '" << getReplayableName()
+           << "', which is a unit attribute on the declaration of a library's "
+              "function";
+  }
   if (attribute.getName() != getNonblockingName())
     return success();
   if (!isa<UnitAttr>(attribute.getValue()))

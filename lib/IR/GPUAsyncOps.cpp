@@ -710,6 +710,9 @@ LogicalResult CallOp::verifySymbolUses(SymbolTableCollection &symbols) {
     diag.attachNote(symbol->getLoc()) << "it is here";
     return diag;
   };
+  if ((*this)->getParentOfType<RegionOp>() &&
+      !symbol->hasAttr(GPUAsyncDialect::getReplayableName()))
+    return diagnose(", which is not gpu_async.replayable, in a region");
   auto function = dyn_cast<FunctionOpInterface>(symbol);
   // It has been given its type in C when the program is lowered.
   if (function && isa<LLVM::LLVMDialect>(symbol->getDialect()))
@@ -859,14 +862,15 @@ LogicalResult RegionOp::verifyRegions() {
     bool isDevice =
         isa_and_nonnull<GPUAsyncDialect, gpu::GPUDialect>(op->getDialect());
     if (!isDevice ||
-        isa<LaunchOp, MemcpyOp, MemsetOp, WindowOp, ConstantOp, StreamCreateOp,
-            StreamDestroyOp, StreamWaitOp, EventRecordOp, EventReadyOp,
-            EventDestroyOp, YieldOp>(op))
+        isa<LaunchOp, MemcpyOp, MemsetOp, CallOp, WindowOp, ConstantOp,
+            StreamCreateOp, StreamDestroyOp, StreamWaitOp, EventRecordOp,
+            EventReadyOp, EventDestroyOp, YieldOp>(op))
       return WalkResult::advance();
     InFlightDiagnostic diag = emitOpError("holds '")
                               << op->getName()
                               << "', which no region may: only launches, "
-                                 "copies, fills, streams and events";
+                                 "copies, fills, library calls, streams and "
+                                 "events";
     diag.attachNote(op->getLoc()) << "the op is here";
     return WalkResult::interrupt();
   });

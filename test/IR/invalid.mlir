@@ -556,6 +556,41 @@ func.func private @serial_number() attributes {gpu_async.serial = 1}
 
 // -----
 
+// expected-error @+1 {{has 'gpu_async.replayable', which is a unit attribute on the declaration of a library's function}}
+func.func @replayable_host() attributes {gpu_async.replayable} {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{has 'gpu_async.replayable', which is a unit attribute on the declaration of a library's function}}
+func.func private @replayable_number() attributes {gpu_async.replayable = 1}
+
+// -----
+
+func.func @region_holds_call(%x: memref<?xf32>) {
+  %s = gpu_async.stream.create
+  gpu_async.region {
+    // expected-error @+1 {{calls @axpy, which is not gpu_async.replayable, in a region}}
+    gpu_async.call on %s @axpy(%x : memref<?xf32>)
+  }
+  gpu_async.stream.destroy %s
+  return
+}
+// expected-note @+1 {{it is here}}
+func.func private @axpy(memref<?xf32>)
+
+// -----
+
+func.func @replayable_call(%x: memref<?xf32>) {
+  // expected-error @+1 {{has 'gpu_async.replayable', which is a unit attribute on the declaration of a library's function}}
+  gpu_async.call @axpy(%x : memref<?xf32>) {gpu_async.replayable}
+  return
+}
+func.func private @axpy(memref<?xf32>)
+
+// -----
+
 memref.global "private" @w : memref<4xf32> = dense<1.0>
 func.func @no_constant() {
   // expected-error @+1 {{'gpu_async.constant' op names @w, which is no constant memref.global with a value}}

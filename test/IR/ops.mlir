@@ -27,8 +27,8 @@ func.func @tokens(%x: memref<?xf32>, %h: memref<?xf32>) {
   return
 }
 
-// CHECK: func.func private @axpy(memref<?xf32> {llvm.readonly}, memref<?xf32>, f32) attributes {gpu_async.nonblocking, gpu_async.serial = "generator"}
-func.func private @axpy(memref<?xf32> {llvm.readonly}, memref<?xf32>, f32) attributes {gpu_async.nonblocking, gpu_async.serial = "generator"}
+// CHECK: func.func private @axpy(memref<?xf32> {llvm.readonly}, memref<?xf32>, f32) attributes {gpu_async.nonblocking, gpu_async.replayable, gpu_async.serial = "generator"}
+func.func private @axpy(memref<?xf32> {llvm.readonly}, memref<?xf32>, f32) attributes {gpu_async.nonblocking, gpu_async.replayable, gpu_async.serial = "generator"}
 func.func private @nothing()
 
 // CHECK-LABEL: func.func @calls

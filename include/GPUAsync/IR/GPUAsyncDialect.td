@@ -42,6 +42,10 @@ def GPUAsync_Dialect : Dialect {
     `gpu_async.serial`, a string on the declaration of a library's function, names
     what its calls share that is no memory: calls with one name keep their order.
 
+    `gpu_async.replayable`, a unit attribute on such a declaration, says that equal
+    bytes of arguments give equal work, of which a graph may be made and run again
+    without another call.
+
     `gpu_async.resident`, a unit attribute of a function's argument, says that the
     array stays on the device between calls, which do not write it:
     `gpu_async.resident`, the op, is what it becomes.
@@ -54,6 +58,9 @@ def GPUAsync_Dialect : Dialect {
     }
     static constexpr ::llvm::StringLiteral getSerialName() {
       return "gpu_async.serial";
+    }
+    static constexpr ::llvm::StringLiteral getReplayableName() {
+      return "gpu_async.replayable";
     }
     static constexpr ::llvm::StringLiteral getResidentName() {
       return "gpu_async.resident";

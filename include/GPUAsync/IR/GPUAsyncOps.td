@@ -382,7 +382,9 @@ def GPUAsync_CallOp : GPUAsync_WorkOp<"call", [
     are, of which those without such an attribute are read and written; else it
     may be anything. Calls of functions with the same `gpu_async.serial` touch
     one thing that is no memory (a communicator, a generator's state).
-    A function without `gpu_async.nonblocking` may wait for other work.
+    A function without `gpu_async.nonblocking` may wait for other work. Of one with
+    `gpu_async.replayable` the work may run again where it is called with equal
+    arguments: the function is not called then.
 
     Legal: memory of the device in windows of any strides; a workspace as an
     operand. Illegal: a function that waits for the device, allocates on it, or
@@ -619,9 +621,9 @@ def GPUAsync_RegionOp : GPUAsync_Op<"region", [
     play it as one graph. Belongs to the stream form, where
     gpu-async-form-regions makes it.
 
-    Legal: launches, copies and fills, streams and events, control flow of the
-    host around them. Illegal: what the host waits for, allocations, a caller's
-    stream, another region; in the stream form, host code that reads or writes
+    Legal: launches, copies, fills, calls of `gpu_async.replayable`, streams and
+    events, the host's control flow around them. Illegal: what the host waits for,
+    allocations, a caller's stream, another region; in the stream form, host code that reads or writes
     memory, and a stream or event that comes from inside or is destroyed inside
     and made outside. A kernel that waits for the host or for work outside of the
     region, or unordered inside, may never end.

@@ -445,7 +445,9 @@ def GPUAsyncFormRegions
     becomes a `gpu_async.region`.
 
     Borders are what no region holds:
-    - host waits, calls (of libraries, too), allocations and frees, registrations, a caller's stream;
+    - host waits, allocations and frees, registrations, a caller's stream;
+    - calls, of libraries too, but for `gpu_async.call` of functions with
+      `gpu_async.replayable` and `gpu_async.nonblocking`;
     - copies and fills that may touch memory other than what `gpu_async.alloc` made
       for the device alone in this function;
     - host code that reads or writes memory, or of which nothing is known;

@@ -134,6 +134,10 @@ public:
   FailureOr<LLVM::LLVMFuncOp> declareLibrary(CallOp call,
                                              LLVM::LLVMFunctionType type);
 
+  /// The function that calls `library` with arguments that lie in memory, each
+  /// in 8 bytes.
+  LLVM::LLVMFuncOp getUnpacked(LLVM::LLVMFuncOp library);
+
   /// The symbol of a gpuasync_tensor_format with these fields.
   FlatSymbolRefAttr addTensorFormat(ArrayRef<uint32_t> fields);
 
@@ -242,6 +246,7 @@ struct FunctionState {
     StridesB,
     Pattern,
     TensorMap,
+    CallArguments,
     NumStorages
   };
   Value getStorage(Storage which, int64_t bytes);

@@ -555,8 +555,20 @@ LogicalResult OpLowering::checkSizes(memref::AllocOp alloc) {
 // Registered memory
 //===----------------------------------------------------------------------===//
 
+/// A value of up to 8 bytes as one of 8, whose other bytes are zero.
+static Value widen(OpBuilder &builder, Location loc, Value value) {
+  Type type = value.getType();
+  if (type.isF32()) {
+    type = builder.getI32Type();
+    value = LLVM::BitcastOp::create(builder, loc, type, value);
+  }
+  return type.isInteger(32) ? builder.createOrFold<LLVM::ZExtOp>(
+                                  loc, builder.getI64Type(), value)
+                            : value;
+}
+
 /// Between gpuasync_call_begin and gpuasync_call_end, unless the former says
-/// no.
+/// no; one that may be recorded is the runtime's to call.
 LogicalResult OpLowering::lower(CallOp libraryCall) {
   FailureOr<Value> on = stream();
   if (failed(on))
@@ -572,6 +584,18 @@ LogicalResult OpLowering::lower(CallOp libraryCall) {
   if (failed(callee))
     return failure();
   Value site = tables.site(builder, op);
+  if ((*callee)->hasAttr(GPUAsyncDialect::getReplayableName())) {
+    SmallVector<Value> words;
+    for (Value operand : ArrayRef(operands).drop_front())
+      words.push_back(widen(builder, loc, operand));
+    Value unpacked = tables.addressOf(
+        builder, loc, FlatSymbolRefAttr::get(tables.getUnpacked(*callee)));
+    Value arguments = storeAll(FunctionState::CallArguments, words);
+    call(gpuasync_call_replayable_name, {},
+         {*on, unpacked, arguments,
+          int32(static_cast<int64_t>(8 * words.size())), site});
+    return success();
+  }
   operands.front() =
       call(gpuasync_call_begin_name, ptr, {*on, site}).getResult();
   Value none = LLVM::ZeroOp::create(builder, loc, ptr);

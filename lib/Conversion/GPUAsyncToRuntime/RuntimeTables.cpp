@@ -263,8 +263,38 @@ Tables::declareLibrary(CallOp call, LLVM::LLVMFunctionType type) {
   builder.setInsertionPoint(declared);
   auto made = LLVM::LLVMFuncOp::create(builder, declared.getLoc(),
                                        call.getCallee(), type);
+  const StringRef replayable = GPUAsyncDialect::getReplayableName();
+  if (Attribute attr = declared->getAttr(replayable))
+    made->setAttr(replayable, attr);
   symbols.erase(declared);
   symbols.insert(made);
+  return made;
+}
+
+LLVM::LLVMFuncOp Tables::getUnpacked(LLVM::LLVMFuncOp library) {
+  std::string name = ("_gpuasync_unpacked_" + library.getSymName()).str();
+  if (auto known = symbols.lookup<LLVM::LLVMFuncOp>(name))
+    return known;
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(module.getBody());
+  Location loc = library.getLoc();
+  auto made = LLVM::LLVMFuncOp::create(
+      builder, loc, name,
+      LLVM::LLVMFunctionType::get(i32Type, {ptrType, ptrType}),
+      LLVM::Linkage::Internal);
+  symbols.insert(made);
+  Block *body = made.addEntryBlock(builder);
+  builder.setInsertionPointToStart(body);
+  SmallVector<Value> operands = {body->getArgument(0)};
+  ArrayRef<Type> types = library.getFunctionType().getParams();
+  for (auto [i, type] : llvm::enumerate(types.drop_front())) {
+    Value place = LLVM::GEPOp::create(
+        builder, loc, ptrType, builder.getI8Type(), body->getArgument(1),
+        ArrayRef<LLVM::GEPArg>(static_cast<int32_t>(8 * i)));
+    operands.push_back(LLVM::LoadOp::create(builder, loc, type, place));
+  }
+  auto result = LLVM::CallOp::create(builder, loc, library, operands);
+  LLVM::ReturnOp::create(builder, loc, result.getResult());
   return made;
 }
 

@@ -173,12 +173,19 @@ std::optional<Border> RegionContents::findBorderIn(Operation *op) {
   if (auto launch = dyn_cast<LaunchOp>(op))
     if (std::optional<BlockingPoint> point = kernels.lookup(launch))
       return Border{op, "the kernel may wait for other work", *point};
-  if (isa<CallOp>(op))
-    return border("it calls a library");
+  if (auto call = dyn_cast<CallOp>(op)) {
+    Operation *callee = kernels.getSymbols().lookupNearestSymbolFrom(
+        call, call.getCalleeAttr());
+    if (!callee || !callee->hasAttr(GPUAsyncDialect::getReplayableName()))
+      return border("it calls a library's function that is not said to be "
+                    "replayable");
+    if (std::optional<BlockingPoint> point = kernels.lookup(call))
+      return Border{op, "the library's function may wait for other work"};
+  }
   if (behindBlocked.contains(op))
     return border("it is behind a kernel that may wait for other work");
   // Where memory lies the runtime knows, and deals with it.
-  if (isa<LaunchOp, MemcpyOp, MemsetOp, StreamCreateOp, StreamDestroyOp,
+  if (isa<LaunchOp, CallOp, MemcpyOp, MemsetOp, StreamCreateOp, StreamDestroyOp,
           StreamWaitOp, EventRecordOp, EventReadyOp, EventDestroyOp>(op))
     return std::nullopt;
   if (isa<StreamSynchronizeOp, EventSynchronizeOp>(op))

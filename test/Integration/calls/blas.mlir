@@ -6,16 +6,30 @@
 // RUN: %{run} --device=cpu | FileCheck %s
 // RUN: %{run} --device=cpu --check | FileCheck %s
 // RUN: %{run} --device=cpu -e batches | FileCheck %s --check-prefix=BATCHES
+// RUN: %{run} --device=cpu --play=stream --repeat=4 | FileCheck %s
+// RUN: %{run} --device=cpu --play=graph --print-ir-after=stream 2>&1 | FileCheck %s --check-prefixes=IR,CHECK
 // RUN: %if cuda %{ %{run} --device=cuda | FileCheck %s %}
+// RUN: %if cuda %{ %{run} --device=cuda --play=graph --repeat=20 --stats=%t.json | FileCheck %s %}
+// RUN: %if cuda %{ FileCheck %s --input-file=%t.json --check-prefix=STATS %}
+// RUN: %if cuda %{ %{run} --device=cuda --play=auto --repeat=60 | FileCheck %s %}
 // RUN: %if cuda %{ %{run} --device=cuda -e batches | FileCheck %s --check-prefix=BATCHES %}
 // RUN: not %{run} --device=cpu -e wrong 2>&1 | FileCheck %s --check-prefix=WRONG
 // RUN: not env GPU_ASYNC_CBLAS_LIBRARY=/not/there.so %{run} --device=cpu 2>&1 | FileCheck %s --check-prefix=NONE
 // NONE: blas.mlir:{{[0-9]+}}:3: error: gpu_async.call @gpuasync_blas_matmul_f32: the library's function returned 1: no CBLAS: tried /not/there.so
 
+// The products are in one region with the kernels, and one graph.
+// IR: func.func @main
+// IR: gpu_async.region {
+// IR-COUNT-2: gpu_async.launch
+// IR-COUNT-3: gpu_async.call {{.*}} @gpuasync_blas_matmul_f32
+// IR: gpu_async.stream.synchronize
+// STATS: "graph_launches": 1{{[0-9]}},
+// STATS: "library_calls": {"captured": {{[0-9]+}}, "failed_captures": 0}
+
 !any = memref<?x?xf32, strided<[?, ?], offset: ?>>
 !several = memref<?x?x?xf64, strided<[?, ?, ?], offset: ?>>
-func.func private @gpuasync_blas_matmul_f32(!any {llvm.readonly}, !any {llvm.readonly}, !any, memref<?xi8>, i32) attributes {gpu_async.nonblocking}
-func.func private @gpuasync_blas_batch_matmul_f64(!several {llvm.readonly}, !several {llvm.readonly}, !several, memref<?xi8>, i32) attributes {gpu_async.nonblocking}
+func.func private @gpuasync_blas_matmul_f32(!any {llvm.readonly}, !any {llvm.readonly}, !any, memref<?xi8>, i32) attributes {gpu_async.nonblocking, gpu_async.replayable}
+func.func private @gpuasync_blas_batch_matmul_f64(!several {llvm.readonly}, !several {llvm.readonly}, !several, memref<?xi8>, i32) attributes {gpu_async.nonblocking, gpu_async.replayable}
 func.func private @printMemrefF32(memref<*xf32>)
 func.func private @printMemrefF64(memref<*xf64>)
 

@@ -51,6 +51,8 @@ public:
   /// point has no op. So may a cooperative launch, whose blocks meet, and a
   /// library's function. Other work does not.
   std::optional<BlockingPoint> lookup(Operation *work);
+  /// Where functions are looked up.
+  SymbolTableCollection &getSymbols() { return symbols; }
 
 private:
   SymbolTableCollection symbols;
