@@ -221,6 +221,31 @@ TEST_P(RegionLibrary, AFunctionThatWaits_G11) {
         << statistics();
 }
 
+// Memory of a graph's own is in no child of another one; where none can be
+// captured, the function says so.
+TEST_P(RegionLibrary, AFunctionThatAllocates_G11) {
+  library->before = [](const gpuasync_call &call) -> int32_t {
+    if (!(call.flags & GPUASYNC_CALL_CAPTURED))
+      return 0;
+    TestProgram other;
+    FrameScope frame(other);
+    gpuasync_stream *stream =
+        gpuasync_stream_external(frame, call.stream, SITE("library.stream"));
+    uint32_t *y = frame.alloc(stream, words);
+    frame.launch(stream, Store, 1, words, StoreParams{y, 1});
+    frame.dealloc(stream, y);
+    frame.destroy(stream);
+    Status status = frame.leave();
+    call.report(&call, status.message());
+    return status.ok() ? 0 : 4;
+  };
+  for (int i = 0; i < 4; ++i)
+    expectPass(2);
+  expectCalls(4, 1, 4);
+  expectPlayed(0, 4);
+  EXPECT_EQ(readStats(context).failedCaptures, hasGraphs() ? 1u : 0u);
+}
+
 TEST_P(RegionLibrary, OnOneStreamAndByMeasurement_G01) {
   for (const char *how : {"stream", "auto", "streams"}) {
     play(how);

@@ -338,6 +338,11 @@ void Life::finish() {
   mock.mock_violations(
       [](void *user, const char *call, const char *reason) {
         auto &life = *static_cast<Life *>(user);
+        // The runtime's own calls end the capture of a library's call where the
+        // thread's mode could not be changed; the region is played on streams.
+        if (strstr(life.outcome.call, "CaptureMode") &&
+            strstr(reason, "ends a capture"))
+          return;
         // The way back was barred once; that context is gone by now.
         if (!setsContext(call) || strcmp(call, life.outcome.call))
           life.problem("%s: %s", call, reason);
