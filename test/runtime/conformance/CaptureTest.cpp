@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fixture.h"
+#include "TestLibrary.h"
 #include "gpuasync/Memory.h"
 
 #include <dlfcn.h>
@@ -260,6 +261,7 @@ TEST_P(Capture, ResidentOfAGraphStays_M10) {
 // part of the graph.
 TEST_P(Capture, LibraryCalls_X05) {
   TestProgram library;
+  TestLibrary replayable;
   auto call = [&](void *native, uint32_t factor) {
     FrameScope frame(library);
     gpuasync_stream *theirs =
@@ -287,6 +289,11 @@ TEST_P(Capture, LibraryCalls_X05) {
     EXPECT_EQ(captured->flags, uint32_t(GPUASYNC_CALL_CAPTURED));
     call(captured->stream, 5);
     gpuasync_call_end(frame, 0, SITE("library.call"));
+    // The graph is the caller's, so this one is called as ever.
+    gpuasync_region_begin(frame, SITE("region"));
+    replayable.call(frame, own, x, count, 2, 1);
+    gpuasync_region_end(frame, SITE("region"));
+    EXPECT_EQ(replayable.captures, 1u);
     frame.destroy(own, false); // joined when the frame is left
     frame.destroy(theirs);
     Status status = frame.leave();
@@ -296,8 +303,10 @@ TEST_P(Capture, LibraryCalls_X05) {
   ASSERT_TRUE(executable);
   EXPECT_EQ(read(), std::vector<uint32_t>(count, 7));
   run(executable, 2);
-  EXPECT_EQ(read(), std::vector<uint32_t>(
-                        count, (((7 * 3 + 1) * 5 + 1) * 3 + 1) * 5 + 1));
+  uint32_t expected = 7;
+  for (int i = 0; i < 2; ++i)
+    expected = ((expected * 3 + 1) * 5 + 1) * 2 + 1;
+  EXPECT_EQ(read(), std::vector<uint32_t>(count, expected));
   EXPECT_EQ(cuda.executableDestroy(executable), 0);
 }
 
