@@ -174,9 +174,7 @@ inline std::string waitingPtx() {
   replace(0, ".target sm_70", ".target sm_90");
   for (size_t at = text.find(".entry"); at != std::string::npos;
        at = text.find(".entry", at))
-    at = replace(
-        at, "{",
-        "{\n\tgriddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;");
+    at = replace(at, "{", "{\n\tgriddepcontrol.wait;");
   for (size_t at = text.find(".entry "); at != std::string::npos;
        at = text.find(".entry ", at)) {
     const std::string kernel = text.substr(at + 7, text.find('(', at) - at - 7);

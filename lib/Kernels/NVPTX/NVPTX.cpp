@@ -386,10 +386,8 @@ static ParamPlaces readParams(StringRef ptx, StringRef kernel) {
 
 /// Kernels wait for what they come after before they do anything, and the image
 /// says so by a symbol: then a launch in a graph need not wait for the end of
-/// the one before it to begin. It can once all blocks of that have got so far;
-/// no earlier, or what comes after it would take up room and wait, and what
-/// comes after that. Done in the text, since to LLVM the instructions touch no
-/// memory, and what is loaded could be loaded before them.
+/// the one before it to begin. Done in the text, since to LLVM the instruction
+/// touches no memory, and what is loaded could be loaded before it.
 static std::string waitFirst(StringRef ptx) {
   std::string result;
   result.reserve(ptx.size() + 256);
@@ -399,7 +397,7 @@ static std::string waitFirst(StringRef ptx) {
     if (body == StringRef::npos)
       break;
     result += ptx.take_front(body + 1);
-    result += "\n\tgriddepcontrol.wait;\n\tgriddepcontrol.launch_dependents;";
+    result += "\n\tgriddepcontrol.wait;";
     ptx = ptx.drop_front(body + 1);
   }
   result += ptx;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // On chips that make a kernel ready before what it comes after has ended, all
-// kernels wait before they do anything, then let those behind them be made ready,
-// and the image says so.
+// kernels wait before they do anything, and the image says so.
 // RUN: gpu-opt %s -gpu-async-lower-kernels="targets=nvptx:sm_90 ptxas=none" | FileCheck %s
 // RUN: gpu-opt %s -gpu-async-lower-kernels="targets=nvptx:sm_100a ptxas=none" | FileCheck %s
 // RUN: gpu-opt %s -gpu-async-lower-kernels="targets=nvptx:sm_89 ptxas=none" | FileCheck %s --check-prefix=OLD
@@ -9,10 +8,10 @@
 // CHECK: #gpu_async.image<ptx
 // CHECK-SAME: .visible .entry f(
 // CHECK-NOT: ld.
-// CHECK-SAME: {\0A\09griddepcontrol.wait;\0A\09griddepcontrol.launch_dependents;
+// CHECK-SAME: {\0A\09griddepcontrol.wait;
 // CHECK-SAME: ld.param
 // CHECK-SAME: .visible .entry g(
-// CHECK-SAME: {\0A\09griddepcontrol.wait;\0A\09griddepcontrol.launch_dependents;
+// CHECK-SAME: {\0A\09griddepcontrol.wait;
 // CHECK-SAME: .visible .global .u8 gpuasync_kernels_wait;
 // OLD-NOT: griddepcontrol
 // OLD-NOT: gpuasync_kernels_wait

@@ -559,7 +559,8 @@ int cuGraphAddDependencies(Call &, GraphHandle graph,
                            const GraphNodeHandle *to,
                            const CUgraphEdgeData *edges, size_t count) {
   for (size_t i = 0; i < count; ++i) {
-    if (edges[i].from_port != GraphKernelNodePortProgrammatic ||
+    if ((edges[i].from_port != GraphKernelNodePortProgrammatic &&
+         edges[i].from_port != GraphKernelNodePortLaunchOrder) ||
         edges[i].type != GraphDependencyTypeProgrammatic || edges[i].to_port)
       return InvalidValue;
     void *before = from[i];

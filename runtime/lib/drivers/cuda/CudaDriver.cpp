@@ -234,9 +234,11 @@ VendorCall CudaDriver::addKernelNode(GraphNodeHandle &out, GraphHandle graph,
 VendorCall CudaDriver::addOverlappingEdges(GraphHandle graph,
                                            GraphNodeHandle node,
                                            const GraphNodeHandle *after,
-                                           size_t count) const {
+                                           size_t count, Ready ready) const {
   CUgraphEdgeData edge = {};
-  edge.from_port = GraphKernelNodePortProgrammatic;
+  edge.from_port = ready == Ready::WhenTheyRun
+                       ? GraphKernelNodePortLaunchOrder
+                       : GraphKernelNodePortProgrammatic;
   edge.type = GraphDependencyTypeProgrammatic;
   const std::vector<GraphNodeHandle> to(count, node);
   const std::vector<CUgraphEdgeData> edges(count, edge);

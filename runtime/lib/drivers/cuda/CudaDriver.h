@@ -45,8 +45,8 @@ public:
                            const GraphNodeHandle *after, size_t count,
                            const VendorKernelNode &kernel) const override;
   VendorCall addOverlappingEdges(GraphHandle graph, GraphNodeHandle node,
-                                 const GraphNodeHandle *after,
-                                 size_t count) const override;
+                                 const GraphNodeHandle *after, size_t count,
+                                 Ready ready) const override;
   VendorCall extendKernelNode(GraphNodeHandle node, FunctionHandle function,
                               const gpuasync_block &block) const override;
   VendorCall setKernelNode(GraphExecHandle executable, GraphNodeHandle node,

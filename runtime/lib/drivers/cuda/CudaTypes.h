@@ -121,7 +121,10 @@ struct CUDA_MEMCPY3D {
   size_t WidthInBytes, Height, Depth;
 };
 
-enum : unsigned char { GraphKernelNodePortProgrammatic = 1 };
+enum : unsigned char {
+  GraphKernelNodePortProgrammatic = 1,
+  GraphKernelNodePortLaunchOrder = 2
+};
 enum : unsigned char { GraphDependencyTypeProgrammatic = 1 };
 
 struct CUgraphEdgeData {

@@ -254,6 +254,7 @@ private:
   Status updateNode(VendorGraph &graph, VendorGraph::Node &node,
                     const GraphNode &to);
   Status buildGraph(VendorGraph &graph, const GraphNode *nodes);
+  bool fitBeside(const GraphNode &one, const GraphNode &other);
   Status connect(VendorGraph &graph, const GraphNode *nodes, size_t index,
                  GraphNodeHandle root);
   bool signalsItself(const GraphNode &node);

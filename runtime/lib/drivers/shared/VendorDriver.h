@@ -126,11 +126,13 @@ public:
   virtual VendorCall addKernelNode(GraphNodeHandle &out, GraphHandle graph,
                                    const GraphNodeHandle *after, size_t count,
                                    const VendorKernelNode &kernel) const = 0;
-  /// The kernel `node`, which waits itself, is made ready when kernels `after`
-  /// come to their ends; called where there is an entry for it.
+  /// The kernel `node`, which waits itself, is made ready when all blocks of
+  /// the kernels `after` run, or when they come to their ends; called where
+  /// there is an entry for it.
+  enum class Ready { WhenTheyRun, WhenTheyEnd };
   virtual VendorCall addOverlappingEdges(GraphHandle, GraphNodeHandle,
-                                         const GraphNodeHandle *,
-                                         size_t) const {
+                                         const GraphNodeHandle *, size_t,
+                                         Ready) const {
     return {ErrorNotSupported, VendorEntry::graphAddEdges};
   }
   /// Flags and clusters of a launch; called where there is an entry for them.

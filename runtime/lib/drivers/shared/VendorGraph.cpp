@@ -400,8 +400,25 @@ static bool needsRoot(const VendorGraph &graph, const GraphNode *nodes) {
   return roots > 1 || !runs;
 }
 
+/// Whether two kernels have a multiprocessor for each of their blocks. Else the
+/// later one, made ready while the other runs, might have several of its blocks
+/// on the few that are free, and take as much longer.
+bool VendorContext::fitBeside(const GraphNode &one, const GraphNode &other) {
+  const int64_t most = device.limits.multiprocessors;
+  auto blocks = [&](const GraphNode &node) {
+    if (node.kind != GraphNode::Kind::Launch)
+      return most; // built-in kernels have many
+    const int64_t *grid = node.block->grid;
+    return grid[0] <= most && grid[1] <= most && grid[2] <= most
+               ? grid[0] * grid[1] * grid[2]
+               : most;
+  };
+  return blocks(one) + blocks(other) <= most;
+}
+
 /// Adds the node behind those that it comes after. Kernels of which all is
-/// known overlap: the later one is made ready while the earlier one ends.
+/// known overlap: the later one is made ready while the earlier one runs or
+/// ends.
 Status VendorContext::connect(VendorGraph &graph, const GraphNode *nodes,
                               size_t index, GraphNodeHandle root) {
   auto overlaps = [&](uint32_t at) {
@@ -416,25 +433,29 @@ Status VendorContext::connect(VendorGraph &graph, const GraphNode *nodes,
   const bool waits = node.kind == GraphNode::Kind::Launch &&
                      overlaps(static_cast<uint32_t>(index)) &&
                      static_cast<VendorFunction *>(node.function)->waits;
-  std::vector<GraphNodeHandle> ended, ending;
+  std::vector<GraphNodeHandle> ended, ending, running;
   for (uint32_t i = 0; i < node.afterCount; ++i) {
     VendorGraph::Node &before = graph.nodes[node.after[i]];
     if (waits && overlaps(node.after[i])) {
       before.overlaps = out.overlaps = true;
-      ending.push_back(before.handle);
+      (fitBeside(nodes[node.after[i]], node) ? running : ending)
+          .push_back(before.handle);
     } else {
       ended.push_back(before.handle);
     }
   }
   if (!node.afterCount && root) {
     out.overlaps = waits;
-    (waits ? ending : ended).push_back(root);
+    (waits ? running : ended).push_back(root);
   }
   RETURN_IF_ERROR(addNode(graph, out, node, ended.data(), ended.size()));
-  return ending.empty()
-             ? Status()
-             : check(driver.addOverlappingEdges(graph.graph, out.handle,
-                                                ending.data(), ending.size()));
+  for (auto [before, ready] :
+       {std::make_pair(&running, VendorDriver::Ready::WhenTheyRun),
+        std::make_pair(&ending, VendorDriver::Ready::WhenTheyEnd)})
+    if (!before->empty())
+      RETURN_IF_ERROR(check(driver.addOverlappingEdges(
+          graph.graph, out.handle, before->data(), before->size(), ready)));
+  return Status();
 }
 
 Status VendorContext::buildGraph(VendorGraph &graph, const GraphNode *nodes) {
