@@ -140,6 +140,33 @@ static bool readsDestination(Value memory, Value destination) {
   return false;
 }
 
+/// Whether something behind the op that first writes `memory` reads the
+/// destination, or a part of it, before `end` overwrites it: computed in that
+/// place, what is read would be gone.
+static bool isReadBehind(Value memory, Value destination, Operation *end) {
+  Block *block = end->getBlock();
+  Operation *write =
+      memory.hasOneUse()
+          ? block->findAncestorOpInBlock(*memory.use_begin()->getOwner())
+          : nullptr;
+  if (!write)
+    return false;
+  SmallVector<Value> worklist{destination};
+  while (!worklist.empty())
+    for (Operation *user : worklist.pop_back_val().getUsers()) {
+      if (isa<tensor::ExtractSliceOp, tensor::CollapseShapeOp,
+              tensor::ExpandShapeOp, tensor::CastOp>(user)) {
+        worklist.push_back(user->getResult(0));
+        continue;
+      }
+      Operation *reader = block->findAncestorOpInBlock(*user);
+      if (reader && reader != end && write->isBeforeInBlock(reader) &&
+          !isa<tensor::DimOp>(user))
+        return true;
+    }
+  return false;
+}
+
 /// Whether a round computes with what the round before has computed.
 static bool isRecurrent(scf::ForOp loop) {
   SmallVector<Value> worklist(loop.getRegionIterArgs());
@@ -194,7 +221,8 @@ LogicalResult offload::computeInDestinations(Operation *root) {
                 op.getOperation());
             if (copy && (isa<BaseMemRefType>(copy.getDest().getType())
                              ? !isForSourceOnly(empty, copy.getSource())
-                             : readsDestination(empty, copy.getDest())))
+                             : readsDestination(empty, copy.getDest()) ||
+                                   isReadBehind(empty, copy.getDest(), copy)))
               return Value();
             return bufferization::buildSubsetExtraction(rewriter, op, empty,
                                                         user);

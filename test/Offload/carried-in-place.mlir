@@ -100,3 +100,34 @@ func.func private @step(%w: tensor<64x64xf32>, %a: tensor<64xf32>) -> tensor<64x
   %p = linalg.matvec ins(%w, %a : tensor<64x64xf32>, tensor<64xf32>) outs(%f : tensor<64xf32>) -> tensor<64xf32>
   return %p : tensor<64xf32>
 }
+
+// Two change places, and a branch makes one of them anew: what the other is to
+// hold is read behind the branch, which computes in memory of its own.
+// CHECK-LABEL: func.func @swapped_behind_a_branch
+// CHECK: %[[A:.*]] = gpu.alloc
+// CHECK: scf.for
+// CHECK: %[[NEW:.*]] = scf.if
+// CHECK: %[[OWN:.*]] = gpu.alloc
+// CHECK: gpu.launch
+// CHECK: memref.store %{{.*}}, %[[OWN]]
+// CHECK: gpu.memcpy %[[KEPT:.*]], %[[A]] :
+// CHECK: gpu.memcpy %[[A]], %[[NEW]] :
+// CHECK: gpu.memcpy %{{.*}}, %[[KEPT]] :
+func.func @swapped_behind_a_branch(%x: tensor<8xf32>, %c: i1, %n: index) -> tensor<8xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1.0 : f32
+  %b = math.exp %x : tensor<8xf32>
+  %a = math.sin %b : tensor<8xf32>
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%p = %a, %q = %b) -> (tensor<8xf32>, tensor<8xf32>) {
+    %u = scf.if %c -> (tensor<8xf32>) {
+      %e = tensor.empty() : tensor<8xf32>
+      %f = linalg.fill ins(%one : f32) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+      scf.yield %f : tensor<8xf32>
+    } else {
+      scf.yield %b : tensor<8xf32>
+    }
+    scf.yield %u, %p : tensor<8xf32>, tensor<8xf32>
+  }
+  return %r#1 : tensor<8xf32>
+}
