@@ -96,6 +96,16 @@ static bool mayFuse(OpOperand *operand, bool hasTensorCores) {
          consumer.getMatchingIndexingMap(operand).isPermutation();
 }
 
+/// Ops on tensors that do nothing but assert.
+static SmallVector<Operation *> findChecks(Operation *root) {
+  SmallVector<Operation *> checks;
+  root->walk([&](linalg::GenericOp op) {
+    if (!op->getNumResults() && op.hasPureTensorSemantics())
+      checks.push_back(op);
+  });
+  return checks;
+}
+
 /// Whether nothing of the block computes with it, nor a region in it: what is
 /// behind does.
 static bool isForLater(Value value, Operation *but = nullptr) {
@@ -227,6 +237,7 @@ struct FuseElementwise
   using Base::Base;
   void runOnOperation() override {
     MLIRContext *context = &getContext();
+    const bool hadChecks = !findChecks(getOperation()).empty();
     if (failed(lowerToSimpler(getOperation())))
       return signalPassFailure();
     {
@@ -241,6 +252,10 @@ struct FuseElementwise
       return signalPassFailure();
     if (computeTogether(getOperation()) && failed(fuse()))
       return signalPassFailure();
+    // Asserts keep an op whose results went into others, which have them, too.
+    if (!hadChecks)
+      for (Operation *check : findChecks(getOperation()))
+        check->erase();
     readElements();
     splitDestinations(getOperation());
   }

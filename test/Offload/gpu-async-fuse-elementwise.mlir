@@ -200,3 +200,30 @@ func.func @splat(%a: f32, %x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
   %r = arith.mulf %s, %x : tensor<?xf32>
   return %r : tensor<?xf32>
 }
+
+// A checked lookup that went into what uses it leaves nothing behind.
+// CHECK-LABEL: func.func @checked_lookup
+// CHECK: linalg.generic
+// CHECK-NOT: linalg.generic
+// CHECK: cf.assert
+// CHECK-NOT: linalg.generic
+// CHECK: tensor.extract
+// CHECK: arith.negf
+// CHECK-NOT: linalg.generic
+// CHECK: return
+func.func @checked_lookup(%x: tensor<6x5xf32>, %at: tensor<6xi64>) -> tensor<6xf32> {
+  %c5 = arith.constant 5 : index
+  %e = tensor.empty() : tensor<6xf32>
+  %g = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}
+      ins(%at : tensor<6xi64>) outs(%e : tensor<6xf32>) {
+  ^bb0(%in: i64, %out: f32):
+    %row = linalg.index 0 : index
+    %column = arith.index_cast %in : i64 to index
+    %fits = arith.cmpi ult, %column, %c5 : index
+    cf.assert %fits, "index must be smaller than dim size"
+    %v = tensor.extract %x[%row, %column] : tensor<6x5xf32>
+    linalg.yield %v : f32
+  } -> tensor<6xf32>
+  %n = arith.negf %g : tensor<6xf32>
+  return %n : tensor<6xf32>
+}
