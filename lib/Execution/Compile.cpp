@@ -112,7 +112,21 @@ Error Program::parse(std::unique_ptr<MemoryBuffer> input, StringRef name) {
   if (!module)
     return reportedError();
   lowered = isLowered();
+  if (Error error = refuseNames())
+    return error;
   return refuseUpstreamLaunches();
+}
+
+/// Names that end at a null byte wherever they are looked up.
+Error Program::refuseNames() {
+  for (auto function : module->getOps<mlir::FunctionOpInterface>())
+    if (function.isPublic() && function.getName().contains('\0')) {
+      function.emitError("the name of a public function has a null byte, "
+                          "which no symbol of machine code can have: rename "
+                          "it, or make it private");
+      return reportedError();
+    }
+  return Error::success();
 }
 
 /// What gpu-to-llvm leaves has streams of upstream's wrappers, which no pass of

@@ -130,6 +130,7 @@ public:
   bool isLowered();
 
 private:
+  llvm::Error refuseNames();
   llvm::Error refuseUpstreamLaunches();
   bool isStatusFunction(mlir::FunctionOpInterface function);
   llvm::Error runStages(const CompileOptions &options,

@@ -87,6 +87,23 @@ static gpuasync_status *fail(uint32_t code, const Twine &message) {
 // Devices
 //===----------------------------------------------------------------------===//
 
+/// A status is one line; the list of devices, a line each, goes into it with
+/// what separates them.
+static Error inOneLine(Error error) {
+  SmallVector<StringRef> lines;
+  std::string text = toString(std::move(error));
+  StringRef(text).split(lines, '\n');
+  std::string line = lines.front().str();
+  for (StringRef next : drop_begin(lines)) {
+    line += line.back() == ':' ? " " : "; ";
+    // A device's line begins with its name.
+    auto [name, rest] = next.ltrim().split(' ');
+    line +=
+        next.starts_with(" ") ? (name + ": " + rest.ltrim()).str() : next.str();
+  }
+  return createStringError(line);
+}
+
 /// Never destroyed, as executables may live until exit.
 static Expected<std::shared_ptr<SharedDevice>> openDevice(StringRef name) {
   static auto *mutex = new std::mutex;
@@ -98,10 +115,10 @@ static Expected<std::shared_ptr<SharedDevice>> openDevice(StringRef name) {
   DeviceStart start(name.str(), "device ");
   Expected<std::vector<std::string>> targets = start.targets();
   if (!targets)
-    return targets.takeError();
+    return inOneLine(targets.takeError());
   Expected<gpuasync::Context> context = start.context();
   if (!context)
-    return context.takeError();
+    return inOneLine(context.takeError());
   auto device = std::make_shared<SharedDevice>();
   device->context = std::move(*context);
   device->targets = std::move(*targets);

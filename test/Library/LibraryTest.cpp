@@ -441,6 +441,16 @@ TEST(Library, WrongPrograms) {
   EXPECT_TRUE(says(status, "is none of opt-level")) << status.message();
   status = compile(product, executable, nullptr, "abacus");
   EXPECT_TRUE(says(status, "device abacus")) << status.message();
+  // In one line, and one device is told from the next.
+  EXPECT_TRUE(says(status, "; the devices are: cuda: ")) << status.message();
+  EXPECT_TRUE(says(status, "; hip: ")) << status.message();
+  EXPECT_TRUE(says(status, "; cpu: ")) << status.message();
+  EXPECT_FALSE(says(status, "\n")) << status.message();
+  status = compile("func.func @\"a\\00b\"() { return }", executable);
+  EXPECT_TRUE(says(status, "test.mlir:1:1: error: the name of a public "
+                           "function has a null byte"))
+      << status.message();
+  EXPECT_TRUE(says(status, "rename it")) << status.message();
   EXPECT_EQ(executable, nullptr);
 }
 
