@@ -465,6 +465,11 @@ Expected<Options> parseOptions(int argc, char **argv) {
     return createStringError("--mcpu=" + o.processor +
                              ": only with --emit; what runs here is compiled "
                              "for this processor");
+  // Before what --place=off wants: with that changed this would be left.
+  if (o.takeStream && (!o.emit || o.emit == Emit::Exe))
+    return createStringError(
+        "--stream=caller: only with --emit=shared, object, "
+        "llvm and mlir; here there is no caller");
   if (o.place != PlaceMode::Copy && !o.emit)
     return createStringError("--place=off: only with --emit; gpu-runner calls "
                              "functions with memory of the host");
@@ -481,10 +486,6 @@ Expected<Options> parseOptions(int argc, char **argv) {
   if (o.emit == Emit::Exe && o.place != PlaceMode::Copy)
     return createStringError("--place=off: not with --emit=exe, whose arrays "
                              "are the host's");
-  if (o.takeStream && (!o.emit || o.emit == Emit::Exe))
-    return createStringError(
-        "--stream=caller: only with --emit=shared, object, "
-        "llvm and mlir; here there is no caller");
   if (o.takeStream && o.emit == Emit::Shared && o.place != PlaceMode::Off)
     return createStringError(
         "--stream=caller: with --emit=shared also --place=off; copies of "
