@@ -141,9 +141,24 @@ static bool readStream(PyObject *object, void *&native) {
     handle = Ref::of(object);
   } else if (PyObject_HasAttrString(object, "__cuda_stream__")) {
     Ref pair(PyObject_CallMethod(object, "__cuda_stream__", nullptr));
-    handle = Ref(pair ? PySequence_GetItem(pair.get(), 1) : nullptr);
+    Ref version(pair ? PySequence_GetItem(pair.get(), 0) : nullptr);
+    handle = Ref(version ? PySequence_GetItem(pair.get(), 1) : nullptr);
     if (!handle)
       return false;
+    // What follows the version is the handle in version 0.
+    const long number =
+        PyLong_Check(version.get()) ? PyLong_AsLong(version.get()) : -1;
+    if (number != 0) {
+      PyErr_Clear();
+      Ref said(PyObject_Repr(version.get()));
+      if (said)
+        PyErr_Format(PyExc_TypeError,
+                     "stream: __cuda_stream__ gives version %U of its "
+                     "protocol, and known here is version 0; give the "
+                     "stream's number",
+                     said.get());
+      return false;
+    }
   } else {
     handle = Ref(PyObject_GetAttrString(object, "cuda_stream"));
     // What goes wrong in such an object is not ours to reword.

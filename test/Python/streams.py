@@ -22,7 +22,24 @@ class Has:
         self.cuda_stream = cuda_stream
 
 
+class Protocol:
+    def __init__(self, *pair):
+        self.pair = pair
+
+    def __cuda_stream__(self):
+        return self.pair
+
+
 class Streams(unittest.TestCase):
+    def test_version(self):
+        for version in (1, -1, 1 << 70, None, "0"):
+            with self.subTest(repr(version)), self.assertRaisesRegex(
+                    TypeError, "__cuda_stream__ gives version %r of its protocol, and known here is version 0; give" % (version,)):
+                main(3, stream=Protocol(version, 0))
+        with self.assertRaises(IndexError):
+            main(3, stream=Protocol())
+        self.assertEqual(main(3, stream=Protocol(0, 0)), 3)
+
     def test_none(self):
         for wrong in (-1, 1 << 64, True, 1.5, "1", object(), Has(None), Has(-7), Has(False)):
             with self.subTest(repr(wrong)), self.assertRaisesRegex(TypeError, "stream is a stream of PyTorch's"):
