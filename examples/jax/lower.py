@@ -13,6 +13,7 @@ names it.
 
 import argparse
 import importlib.util
+import os
 import re
 import sys
 
@@ -21,16 +22,24 @@ import jaxlib.mlir._mlir_libs._stablehlo as stablehlo_library
 from jaxlib.mlir import ir, passmanager
 from jaxlib.mlir.dialects import arith, scf
 
+try:
+    from . import loops, numerics  # in the package gpu_async
+except ImportError:
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+    import loops
+    import numerics
+
 
 def read_shape(text):
-    """"4x8xf32" as what jax.jit(...).lower takes."""
+    """ "4x8xf32" as what jax.jit(...).lower takes."""
     match = re.fullmatch(r"((?:\d+x)*)([a-z]+\d+|i1)", text)
     names = {"i1": "bool", "bf16": "bfloat16"}
     if not match:
         raise SystemExit("lower.py: %r is no shape; write for example 4x8xf32" % text)
     sizes, element = match.groups()
-    name = names.get(element) or re.sub(r"^(ui|i|f)(?=\d)", lambda m: {"ui": "uint", "i": "int", "f": "float"}[m[1]],
-                                        element)
+    name = names.get(element) or re.sub(
+        r"^(ui|i|f)(?=\d)", lambda m: {"ui": "uint", "i": "int", "f": "float"}[m[1]], element
+    )
     return jax.ShapeDtypeStruct(tuple(int(size) for size in sizes.split("x")[:-1]), name)
 
 
@@ -53,8 +62,9 @@ def replace_terminator(block, make):
 
 def number_in(value):
     """The number in a tensor without dimensions."""
-    return ir.Operation.create("tensor.extract", results=[ir.RankedTensorType(value.type).element_type],
-                               operands=[value]).result
+    return ir.Operation.create(
+        "tensor.extract", results=[ir.RankedTensorType(value.type).element_type], operands=[value]
+    ).result
 
 
 def lower_while(op):
@@ -65,8 +75,7 @@ def lower_while(op):
     condition.append_to(loop.regions[0])
     body.append_to(loop.regions[1])
     with op.location:
-        replace_terminator(condition, lambda values: scf.condition(number_in(values[0]),
-                                                                   list(condition.arguments)))
+        replace_terminator(condition, lambda values: scf.condition(number_in(values[0]), list(condition.arguments)))
         replace_terminator(body, scf.yield_)
     return loop
 
@@ -84,8 +93,9 @@ def lower_case(op):
             # An index outside of the range takes the last branch.
             number = arith.index_cast(ir.IndexType.get(), number)
             cases = ir.DenseI64ArrayAttr.get(list(range(len(branches) - 1)))
-            made = ir.Operation.create("scf.index_switch", results=types, operands=[number],
-                                       attributes={"cases": cases}, regions=len(branches))
+            made = ir.Operation.create(
+                "scf.index_switch", results=types, operands=[number], attributes={"cases": cases}, regions=len(branches)
+            )
             order = branches[-1:] + branches[:-1]
     for source, target in zip(order, made.regions):
         block = source.blocks[0]
@@ -129,7 +139,11 @@ def is_neutral(value, op, element):
     """Whether the value, a constant, changes nothing."""
     while not isinstance(value.owner, ir.Block) and value.owner.name == "stablehlo.broadcast_in_dim":
         value = value.owner.operands[0]
-    if isinstance(value.owner, ir.Block) or value.owner.name != "stablehlo.constant" or not isinstance(element, (ir.IntegerType, ir.FloatType)):
+    if (
+        isinstance(value.owner, ir.Block)
+        or value.owner.name != "stablehlo.constant"
+        or not isinstance(element, (ir.IntegerType, ir.FloatType))
+    ):
         return False
     isInteger = isinstance(element, ir.IntegerType)
     number = (ir.DenseIntElementsAttr if isInteger else ir.DenseFPElementsAttr)(value.owner.attributes["value"])[0]
@@ -137,7 +151,10 @@ def is_neutral(value, op, element):
     if isInteger:
         least = 0 if element.is_unsigned else -(1 << element.width - 1)
         most = least + (1 << element.width) - 1
-    return number == {"stablehlo.add": 0, "stablehlo.multiply": 1, "stablehlo.maximum": least, "stablehlo.minimum": most}[op]
+    return (
+        number
+        == {"stablehlo.add": 0, "stablehlo.multiply": 1, "stablehlo.maximum": least, "stablehlo.minimum": most}[op]
+    )
 
 
 def match_scan(op):
@@ -148,22 +165,35 @@ def match_scan(op):
     body = list(op.regions[0].blocks[0].operations)
     arguments = list(op.regions[0].blocks[0].arguments)
     combiner = body[0].operation
-    shape, element = ir.RankedTensorType(op.operands[0].type).shape, ir.RankedTensorType(op.operands[0].type).element_type
+    shape, element = (
+        ir.RankedTensorType(op.operands[0].type).shape,
+        ir.RankedTensorType(op.operands[0].type).element_type,
+    )
     window = list(op.attributes["window_dimensions"])
     padding = list(ir.DenseIntElementsAttr(op.attributes["padding"])) if "padding" in op.attributes else []
     pairs = list(zip(padding[::2], padding[1::2])) or [(0, 0)] * len(window)
-    plain = all(name not in op.attributes or set(op.attributes[name]) == {1}
-                for name in ("window_strides", "window_dilations", "base_dilations"))
+    plain = all(
+        name not in op.attributes or set(op.attributes[name]) == {1}
+        for name in ("window_strides", "window_dilations", "base_dilations")
+    )
     long = [dim for dim, size in enumerate(window) if size != 1]
-    if (len(body) != 2 or list(combiner.operands) != arguments or not plain or len(long) != 1 or
-            any(size < 0 for size in shape) or ir.RankedTensorType(op.results[0].type).shape != shape or
-            combiner.name not in ("stablehlo.add", "stablehlo.multiply", "stablehlo.maximum", "stablehlo.minimum") or
-            window[long[0]] != shape[long[0]] or shape[long[0]] < SHORT_SCAN or
-            not is_neutral(op.operands[1], combiner.name, element)):
+    if (
+        len(body) != 2
+        or list(combiner.operands) != arguments
+        or not plain
+        or len(long) != 1
+        or any(size < 0 for size in shape)
+        or ir.RankedTensorType(op.results[0].type).shape != shape
+        or combiner.name not in ("stablehlo.add", "stablehlo.multiply", "stablehlo.maximum", "stablehlo.minimum")
+        or window[long[0]] != shape[long[0]]
+        or shape[long[0]] < SHORT_SCAN
+        or not is_neutral(op.operands[1], combiner.name, element)
+    ):
         return None
     size = shape[long[0]]
     if tuple(pairs[long[0]]) not in ((size - 1, 0), (0, size - 1)) or any(
-            tuple(pair) != (0, 0) for dim, pair in enumerate(pairs) if dim != long[0]):
+        tuple(pair) != (0, 0) for dim, pair in enumerate(pairs) if dim != long[0]
+    ):
         return None
     return long[0], combiner.name, pairs[long[0]][0] == 0
 
@@ -174,7 +204,7 @@ def lower_scan(module, op, dim, combiner, backward, number):
     shape, element, rank = list(type.shape), str(type.element_type), len(type.shape)
     block = int(shape[dim] ** 0.5)
     count = -(-shape[dim] // block)
-    before, behind = shape[:dim], shape[dim + 1:]
+    before, behind = shape[:dim], shape[dim + 1 :]
     text = lambda sizes: "".join("%dx" % size for size in sizes)
     numbers = lambda values: ", ".join(map(str, values))
     at = lambda place, value, other, length: numbers(value if each == place else other for each in range(length))
@@ -183,31 +213,66 @@ def lower_scan(module, op, dim, combiner, backward, number):
 
     def window(value, place, size, over):
         padding = [[size - 1, 0] if each == place else [0, 0] for each in range(rank + 1)]
-        return WINDOW.format(value=value, window=at(place, size, 1, rank + 1), padding=padding, rank=rank + 1,
-                             op=combiner, element=element, shape=text(over))
+        return WINDOW.format(
+            value=value,
+            window=at(place, size, 1, rank + 1),
+            padding=padding,
+            rank=rank + 1,
+            op=combiner,
+            element=element,
+            shape=text(over),
+        )
 
-    name = "scan_%d" % number
+    name = "scan.%d" % number  # JAX's own functions have no dot in their names
     source = SCAN.format(
-        name=name, shape=text(shape), element=element, op=combiner, zeros=at(dim, 0, 0, rank), zeros1=at(dim, 0, 0, rank + 1),
-        more=at(dim, count * block - shape[dim], 0, rank), padded=text(before + [count * block] + behind),
-        blocks=text(blocks), inner=window("%blocks", dim + 1, block, blocks), outer=window("%shifted", dim, count, single),
-        last=at(dim + 1, block - 1, 0, rank + 1), lastLimit=numbers(before + [count - 1, block] + behind),
-        ones=at(0, 1, 1, rank + 1), ones0=at(0, 1, 1, rank), sums=text(sums), shift=at(dim, 1, 0, rank + 1),
-        before=text(single), flat=text(before + [count] + behind),
-        kept=numbers(list(range(dim + 1)) + list(range(dim + 2, rank + 1))), limit=numbers(shape))
+        name=name,
+        shape=text(shape),
+        element=element,
+        op=combiner,
+        zeros=at(dim, 0, 0, rank),
+        zeros1=at(dim, 0, 0, rank + 1),
+        more=at(dim, count * block - shape[dim], 0, rank),
+        padded=text(before + [count * block] + behind),
+        blocks=text(blocks),
+        inner=window("%blocks", dim + 1, block, blocks),
+        outer=window("%shifted", dim, count, single),
+        last=at(dim + 1, block - 1, 0, rank + 1),
+        lastLimit=numbers(before + [count - 1, block] + behind),
+        ones=at(0, 1, 1, rank + 1),
+        ones0=at(0, 1, 1, rank),
+        sums=text(sums),
+        shift=at(dim, 1, 0, rank + 1),
+        before=text(single),
+        flat=text(before + [count] + behind),
+        kept=numbers(list(range(dim + 1)) + list(range(dim + 2, rank + 1))),
+        limit=numbers(shape),
+    )
     parsed = ir.Module.parse(source)
     list(parsed.body.operations)[0].operation.clone(ir.InsertionPoint(module.body))
     with op.location, ir.InsertionPoint(op):
-        turn = lambda value: ir.Operation.create(
-            "stablehlo.reverse", results=[type], operands=[value],
-            attributes={"dimensions": ir.DenseI64ArrayAttr.get([dim])}).result if backward else value
-        call = ir.Operation.create("func.call", results=[type], operands=[turn(op.operands[0]), op.operands[1]],
-                                   attributes={"callee": ir.FlatSymbolRefAttr.get(name)})
+        turn = lambda value: (
+            ir.Operation.create(
+                "stablehlo.reverse",
+                results=[type],
+                operands=[value],
+                attributes={"dimensions": ir.DenseI64ArrayAttr.get([dim])},
+            ).result
+            if backward
+            else value
+        )
+        call = ir.Operation.create(
+            "func.call",
+            results=[type],
+            operands=[turn(op.operands[0]), op.operands[1]],
+            attributes={"callee": ir.FlatSymbolRefAttr.get(name)},
+        )
         return turn(call.result)
 
 
 def lower_scans(module):
-    for number, op in enumerate([op for op in list(operations(module.operation)) if op.name == "stablehlo.reduce_window"]):
+    for number, op in enumerate(
+        [op for op in list(operations(module.operation)) if op.name == "stablehlo.reduce_window"]
+    ):
         if scan := match_scan(op):
             op.results[0].replace_all_uses_with(lower_scan(module, op, *scan, number))
             op.erase()
@@ -215,8 +280,12 @@ def lower_scans(module):
 
 def lower_control_flow(module):
     # A barrier to JAX's own optimiser only.
-    lowerings = {"stablehlo.while": lower_while, "stablehlo.if": lower_case, "stablehlo.case": lower_case,
-                 "stablehlo.optimization_barrier": None}
+    lowerings = {
+        "stablehlo.while": lower_while,
+        "stablehlo.if": lower_case,
+        "stablehlo.case": lower_case,
+        "stablehlo.optimization_barrier": None,
+    }
     for op in list(operations(module.operation)):
         if op.name not in lowerings:
             continue
@@ -227,14 +296,322 @@ def lower_control_flow(module):
         op.erase()
 
 
+def parsed(attribute, what):
+    """The numbers of a list in an attribute that has no accessors here."""
+    match = re.search(r"\b%s = (\[[^]]*\]|\d+)" % what, str(attribute))
+    if not match:
+        return []
+    return [int(each) for each in re.findall(r"-?\d+", match[1])]
+
+
+def numbers(op, name, otherwise):
+    return list(op.attributes[name]) if name in op.attributes else otherwise
+
+
+def array_type(value):
+    """The sizes and the element type of a tensor."""
+    type = ir.RankedTensorType(value.type)
+    return list(type.shape), str(type.element_type)
+
+
+def sort_of(name, op):
+    types = [array_type(each) for each in op.operands]
+    return loops.sort(
+        name, types[0][0], [element for _, element in types], ir.IntegerAttr(op.attributes["dimension"]).value
+    )
+
+
+def scatter_of(name, op):
+    count = len(op.results)
+    types = [array_type(each) for each in op.operands]
+    dims = op.attributes["scatter_dimension_numbers"]
+    of = lambda what: parsed(dims, what)
+    return loops.scatter(
+        name,
+        types[0][0],
+        [element for _, element in types[:count]],
+        *types[count],
+        types[-1][0],
+        of("update_window_dims"),
+        of("inserted_window_dims"),
+        of("input_batching_dims"),
+        of("scatter_indices_batching_dims"),
+        of("scatter_dims_to_operand_dims"),
+        (of("index_vector_dim") or [0])[0],
+    )
+
+
+def select_and_scatter_of(name, op):
+    (shape, element), (source, _) = map(array_type, op.operands[:2])
+    ones = [1] * len(shape)
+    padding = (
+        list(ir.DenseIntElementsAttr(op.attributes["padding"])) if "padding" in op.attributes else [0] * 2 * len(shape)
+    )
+    return loops.select_and_scatter(
+        name,
+        shape,
+        element,
+        source,
+        numbers(op, "window_dimensions", ones),
+        numbers(op, "window_strides", ones),
+        padding[::2],
+    )
+
+
+def is_true(op, name):
+    return name in op.attributes and ir.BoolAttr(op.attributes[name]).value
+
+
+def cholesky_of(name, op):
+    return numerics.cholesky(name, *array_type(op.operands[0]), is_true(op, "lower"))
+
+
+def triangular_solve_of(name, op):
+    (shape, element), (right, _) = map(array_type, op.operands)
+    transposed = re.search(r"(NO_TRANSPOSE|TRANSPOSE|ADJOINT)", str(op.attributes["transpose_a"]))[1]
+    return numerics.triangular_solve(
+        name,
+        shape,
+        right,
+        element,
+        is_true(op, "left_side"),
+        is_true(op, "lower"),
+        is_true(op, "unit_diagonal"),
+        {"NO_TRANSPOSE": "N", "TRANSPOSE": "T", "ADJOINT": "C"}[transposed],
+    )
+
+
+def fourier_of(name, op):
+    shape, element = array_type(op.operands[0])
+    kind = re.search(r"(I?R?FFT)", str(op.attributes["fft_type"]))[1]
+    return numerics.fourier(
+        name, shape, re.sub(r"complex<(.*)>", r"\1", element), kind, list(op.attributes["fft_length"])
+    )
+
+
+def lower_loops(module):
+    """What jaxlib's pass leaves, with the regions that it has lowered."""
+    made = {
+        "stablehlo.sort": sort_of,
+        "stablehlo.scatter": scatter_of,
+        "stablehlo.select_and_scatter": select_and_scatter_of,
+        "stablehlo.cholesky": cholesky_of,
+        "stablehlo.triangular_solve": triangular_solve_of,
+        "stablehlo.fft": fourier_of,
+    }
+    for number, op in enumerate([op for op in list(operations(module.operation)) if op.name in made]):
+        if any(size < 0 for value in op.operands for size in array_type(value)[0]):
+            raise ValueError("%s of sizes that are left open has no lowering: give the sizes" % op.name)
+        # JAX's own functions have no dot in their names.
+        name = "%s.%d" % (op.name.replace("stablehlo.", ""), number)
+        try:
+            loops.define(ir, module, made[op.name](name, op), op, list(op.operands))
+        except ValueError as error:
+            raise ValueError("the region of %s has no lowering: %s" % (op.name, error)) from error
+
+
+def convert(value, element):
+    """The numbers of a tensor in another type."""
+    type = ir.RankedTensorType.get(ir.RankedTensorType(value.type).shape, element)
+    return ir.Operation.create("stablehlo.convert", results=[type], operands=[value]).result
+
+
+def widen_unsigned(module):
+    """Products of unsigned numbers with sums of a wider type, whose operands jaxlib's pass takes for signed ones."""
+    for op in list(operations(module.operation)):
+        if op.name not in ("stablehlo.dot_general", "stablehlo.dot", "stablehlo.convolution"):
+            continue
+        element = ir.RankedTensorType(op.results[0].type).element_type
+        for place, operand in enumerate(op.operands):
+            given = ir.RankedTensorType(operand.type).element_type
+            if loops.is_of(ir.IntegerType, given) and ir.IntegerType(given).is_unsigned and given != element:
+                with op.location, ir.InsertionPoint(op):
+                    op.operands[place] = convert(operand, element)
+
+
+def saturate(module):
+    """What a float is as an integer that cannot hold it: the nearest one, and 0 for what is no number, as XLA has it.
+    In arith it is undefined."""
+    for op in [each for each in operations(module.operation) if each.name in ("arith.fptosi", "arith.fptoui")]:
+        value, kind, result = op.operands[0], op.operands[0].type, op.results[0].type
+        width, isSigned = ir.IntegerType(result).width, op.name == "arith.fptosi"
+        least = -(1 << width - 1) if isSigned else 0
+        most = least + (1 << width) - 1
+        with op.location, ir.InsertionPoint(op):
+            number = lambda each: arith.constant(kind, ir.FloatAttr.get(kind, float(each)))
+            # As a number with a sign, which attributes want.
+            integer = lambda each: arith.constant(
+                result, ir.IntegerAttr.get(result, each - (1 << width) if each >> width - 1 > 0 else each)
+            )
+            compare = lambda predicate, other: arith.cmpf(predicate, value, other)
+            isLow, isHigh = compare(arith.CmpFPredicate.OLE, number(least)), compare(
+                arith.CmpFPredicate.OGE, number(most + 1)
+            )
+            isIn = arith.andi(
+                arith.cmpf(arith.CmpFPredicate.OGT, value, number(least)),
+                arith.cmpf(arith.CmpFPredicate.OLT, value, number(most + 1)),
+            )
+            safe = arith.select(isIn, value, number(0))
+            made = ir.Operation.create(op.name, results=[result], operands=[safe]).result
+            made = arith.select(isHigh, integer(most), arith.select(isLow, integer(least), made))
+        op.results[0].replace_all_uses_with(made)
+        op.erase()
+
+
+def erase_casts(module):
+    """The casts between types that differed by their signs."""
+    for op in list(operations(module.operation)):
+        if op.name == "builtin.unrealized_conversion_cast" and op.results[0].type == op.operands[0].type:
+            op.results[0].replace_all_uses_with(op.operands[0])
+            op.erase()
+
+
 def run(module, *passes):
     manager = passmanager.PassManager.parse("builtin.module(%s)" % ",".join(passes))
-    manager.run(module.operation)
+    try:
+        manager.run(module.operation)
+    except ir.MLIRError as error:
+        lines = [each.strip() for each in str(error).splitlines() if each.strip()]
+        message = next((each for each in lines if each.startswith("error: ")), lines[-1])
+        lines = re.findall(r'"([^"]*\.py)":(\d+)', message)
+        at = " at %s:%s" % (os.path.basename(lines[0][0]), lines[0][1]) if lines else ""
+        message = re.sub(r"^error: (unknown: |.*\): )?", "", message)
+        raise ValueError(
+            "jaxlib's passes fail%s: %s; compute it in another way, or outside of the function" % (at, message)
+        ) from error
 
 
 def trace(function, shapes):
     """What jax.jit(...).lower gives, with all arguments, those that are not used too."""
-    return jax.jit(function, keep_unused=True).lower(*shapes)
+    for shape in jax.tree.leaves(shapes):
+        if not all(isinstance(size, int) for size in shape.shape):
+            raise ValueError(
+                "an argument of the sizes (%s) has no lowering: a program is for one size of each array; give numbers, and compile "
+                "one for each" % ", ".join(map(str, shape.shape))
+            )
+    traced = jax.jit(function, keep_unused=True).trace(*shapes)
+    lowered = traced.lower()
+    calls = lowered.as_text().count("stablehlo.custom_call")
+    if calls:
+        # For a device that it does not know JAX calls a library only for what nothing else does.
+        try:
+            other = traced.lower(lowering_platforms=("gpu_async",))
+            return other if other.as_text().count("stablehlo.custom_call") < calls else lowered
+        except (NotImplementedError, ValueError):
+            pass
+    return lowered
+
+
+def has_no_elements(value):
+    type = ir.RankedTensorType(value.type) if loops.is_of(ir.RankedTensorType, value.type) else None
+    return type is not None and 0 in type.shape
+
+
+def lower_empty(module):
+    """Arrays without elements, of which jaxlib's passes make invalid operations, and reductions of nothing."""
+    for op in list(operations(module.operation)):
+        if not op.name.startswith("stablehlo."):
+            continue
+        if len(op.results) == 1 and has_no_elements(op.results[0]) and op.name != "stablehlo.constant":
+            with op.location, ir.InsertionPoint(op):
+                empty = ir.Attribute.parse("dense<> : %s" % op.results[0].type)
+                made = ir.Operation.create(
+                    "stablehlo.constant", results=[op.results[0].type], attributes={"value": empty}
+                )
+            op.results[0].replace_all_uses_with(made.result)
+            op.erase()
+        elif op.name == "stablehlo.concatenate" and any(map(has_no_elements, op.operands)):
+            with op.location, ir.InsertionPoint(op):
+                made = ir.Operation.create(
+                    op.name,
+                    results=[op.results[0].type],
+                    attributes={"dimension": op.attributes["dimension"]},
+                    operands=[each for each in op.operands if not has_no_elements(each)],
+                )
+            op.results[0].replace_all_uses_with(made.result)
+            op.erase()
+        elif op.name == "stablehlo.reduce" and has_no_elements(op.operands[0]):
+            inits = list(op.operands)[len(op.results) :]
+            with op.location, ir.InsertionPoint(op):
+                for result, init in zip(op.results, inits):
+                    made = ir.Operation.create(
+                        "stablehlo.broadcast_in_dim",
+                        results=[result.type],
+                        operands=[init],
+                        attributes={"broadcast_dimensions": ir.DenseI64ArrayAttr.get([])},
+                    )
+                    result.replace_all_uses_with(made.result)
+            op.erase()
+        elif op.name == "stablehlo.reduce" and not list(op.attributes["dimensions"]):
+            for result, operand in zip(op.results, op.operands):
+                result.replace_all_uses_with(operand)
+            op.erase()
+
+
+def place_of(op):
+    """The line of the program that the operation is of, or of the call of the function of JAX's own that it is in."""
+    while op is not None:
+        lines = re.findall(r'"([^"]*\.py)":(\d+)', str(op.location))
+        lines = [(path, line) for path, line in lines if path != __file__]  # not that of `trace`
+        if lines:
+            return " at %s:%s" % (os.path.basename(lines[0][0]), lines[0][1])
+        while op.name != "func.func":
+            op = op.parent
+            if op is None:
+                return ""
+        op = op.operation
+        name, module = ir.StringAttr(op.attributes["sym_name"]).value, op.parent
+        op = next(
+            (
+                each
+                for each in operations(module)
+                if each.name == "func.call" and ir.FlatSymbolRefAttr(each.attributes["callee"]).value == name
+            ),
+            None,
+        )
+    return ""
+
+
+DEVICES = (
+    "all_gather",
+    "all_reduce",
+    "all_to_all",
+    "collective_broadcast",
+    "collective_permute",
+    "partition_id",
+    "reduce_scatter",
+    "replica_id",
+)
+TRANSFERS = ("infeed", "outfeed", "send", "recv")
+
+
+def refuse(op):
+    """A ValueError of an operation that has no lowering."""
+    name = op.name.rpartition(".")[2]
+    why = "nothing here or in jaxlib lowers it; compute it outside of the function"
+    called = ""
+    if name in DEVICES:
+        why = "it is for several devices, and a program is one device's; compile what one device does, outside of jax.shard_map"
+    elif name in TRANSFERS:
+        why = "it is a transfer to the host while the program runs; make the value an argument or a result of the function"
+    elif name == "custom_call":
+        target = ir.StringAttr(op.attributes["call_target_name"]).value
+        called = " @" + target
+        if "callback" in target:
+            why = "it calls Python while the program runs; take jax.debug.print and callbacks out of the function"
+        elif target.startswith("lapack") or target in ("Qr", "Eigh", "ProductOfElementaryHouseholderReflectors"):
+            why = "JAX has it of LAPACK only, which programs do not call; compute it outside of the function"
+        else:
+            why = "it calls a library of XLA's, which programs do not; compute it outside of the function"
+    raise ValueError("%s%s%s has no lowering: %s" % (op.name, called, place_of(op), why))
+
+
+def refuse_left(module):
+    for op in operations(module.operation):
+        if op.name == "sdy.mesh":  # says only what devices there are
+            op.erase()
+        elif op.name.startswith(("stablehlo.", "chlo.", "mhlo.", "sdy.")) and op.name != "stablehlo.return":
+            refuse(op)
 
 
 def lower(traced):
@@ -243,13 +620,20 @@ def lower(traced):
     module = traced.compiler_ir("stablehlo")
     with module.context:
         run(module, "func.func(chlo-legalize-to-stablehlo)", "symbol-dce", "canonicalize", "cse")
+        for op in operations(module.operation):
+            if op.name.rpartition(".")[2] in DEVICES + TRANSFERS:
+                refuse(op)
+        lower_empty(module)
+        widen_unsigned(module)
         lower_scans(module)
         lower_control_flow(module)
-        run(module, "stablehlo-convert-to-signless", "stablehlo-legalize-to-linalg", "canonicalize", "cse")
-        left = sorted({op.name for op in operations(module.operation)
-                       if op.name.startswith(("stablehlo.", "chlo.", "mhlo.", "sdy."))})
-        if left:
-            raise ValueError("jaxlib makes no linalg of " + ", ".join(left))
+        # Signs last: what is compared, divided and converted depends on them.
+        run(module, "stablehlo-legalize-to-linalg", "stablehlo-convert-to-signless")
+        erase_casts(module)
+        saturate(module)
+        lower_loops(module)
+        run(module, "canonicalize", "cse")
+        refuse_left(module)
         for op in operations(module.operation):
             strip_attributes(op)
         strip_attributes(module.operation)
@@ -265,8 +649,10 @@ def strip_attributes(op):
     for name in ("arg_attrs", "res_attrs"):
         if name not in op.attributes:
             continue
-        kept = [{item.name: item.attr for item in each if not item.name.startswith(foreign)}
-                for each in map(ir.DictAttr, op.attributes[name])]
+        kept = [
+            {item.name: item.attr for item in each if not item.name.startswith(foreign)}
+            for each in map(ir.DictAttr, op.attributes[name])
+        ]
         del op.attributes[name]
         if any(kept):
             op.attributes[name] = ir.ArrayAttr.get([ir.DictAttr.get(each) for each in kept])
@@ -281,6 +667,8 @@ def main():
     spec = importlib.util.spec_from_file_location("program", arguments.file)
     program = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(program)
+    if not callable(getattr(program, arguments.function, None)):
+        raise SystemExit("lower.py: %s has no function %s" % (arguments.file, arguments.function))
     try:
         sys.stdout.write(lower(trace(getattr(program, arguments.function), arguments.shape)))
     except ValueError as error:

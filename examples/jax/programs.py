@@ -99,6 +99,31 @@ def argmax(x):
     return jnp.argmax(x, axis=1), jnp.max(x, axis=0)
 
 
+def sampling(x):
+    """The chances of the five most likely, and which they are."""
+    most, which = lax.top_k(x, 5)
+    return jax.nn.softmax(most), which
+
+
+def embedding_gradient(table, tokens, gradient):
+    return jax.grad(lambda weights: (embedding(weights, tokens) * gradient).sum())(table)
+
+
+def max_pool_gradient(x):
+    """Of windows that overlap."""
+    return jax.grad(lambda y: (lax.reduce_window(y, -jnp.inf, lax.max, (1, 1, 3, 3), (1, 1, 2, 2), "SAME") ** 2).sum())(x)
+
+
+def spectrum(x):
+    return jnp.abs(jnp.fft.rfft(x))
+
+
+def whitening(x, y):
+    """y in coordinates in which the rows of x have the covariance 1."""
+    factor = jnp.linalg.cholesky(x.T @ x / x.shape[0] + jnp.eye(x.shape[1], dtype=x.dtype))
+    return lax.linalg.triangular_solve(factor, y, left_side=True, lower=True)
+
+
 @jax.jit
 def encoder_layer(x, wq, wk, wv, wo, w1, b1, w2, b2, s1, o1, s2, o2):
     x = normalize(x + attend(x, wq, wk, wv, wo), s1, o1)
@@ -123,6 +148,11 @@ SHAPES = {
     "cumsum": "7x50xf32",
     "scans": "3x301xf32",
     "argmax": "9x100xf32",
+    "sampling": "3x37xf32",
+    "embedding_gradient": "50x16xf32 13xi32 13x16xf32",
+    "max_pool_gradient": "2x3x9x9xf32",
+    "spectrum": "3x20xf32",
+    "whitening": "40x12xf32 12x5xf32",
     "encoder": "16x32xf32 12x32x32xf32 12x32x32xf32 12x32x32xf32 12x32x32xf32 12x32x64xf32 12x64xf32 "
                         "12x64x32xf32 12x32xf32 12x32xf32 12x32xf32 12x32xf32 12x32xf32",
 }

@@ -7,36 +7,277 @@
 
 FILE.mlir is what torch_mlir.fx.export_and_import(module, ..., output_type="torch")
 writes, with "raw" too, or one of the files here; PyTorch itself is not needed.
-What torch-mlir cannot lower is its own error; an operation that only torch-mlir
-knows, left in the result, is an error that names it.
+Scans, sorts and scatters, which torch-mlir leaves in a dialect of its own, become
+loops here. What torch-mlir cannot lower is an error that names the operation.
 """
 
 import argparse
+import os
+import re
 import sys
 
 from torch_mlir import ir, passmanager
 from torch_mlir.dialects import torch as torch_dialect
 
-PIPELINES = ("torchdynamo-export-to-torch-backend-pipeline", "torch-backend-to-linalg-on-tensors-backend-pipeline")
+try:
+    from . import decompositions, loops  # in the package gpu_async
+except ImportError:
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+    import decompositions
+    import loops
+
+# The second infers shapes, which losses with indices need, and takes longer.
+PIPELINES = ("torchdynamo-export-to-torch-backend-pipeline", "torch-function-to-torch-backend-pipeline")
+TO_LINALG = "torch-backend-to-linalg-on-tensors-backend-pipeline"
+
+# A scan of fewer elements is one block.
+SHORT_SCAN = 128
+ATTENTION = """
+func.func private @{name}(%q: {query}, %k: {key}, %v: {value}{mask_argument}) -> {result} {{
+  %zero = arith.constant 0.0 : {element}
+  %scale = arith.constant {scale} : {element}
+  %e = tensor.empty() : {scores}
+  %f = linalg.fill ins(%zero : {element}) outs(%e : {scores}) -> {scores}
+  %p = linalg.generic {{indexing_maps = [affine_map<(b, m, n, d) -> (b, m, d)>, affine_map<(b, m, n, d) -> (b, n, d)>, affine_map<(b, m, n, d) -> (b, m, n)>],
+      iterator_types = ["parallel", "parallel", "parallel", "reduction"]}} ins(%q, %k : {query}, {key}) outs(%f : {scores}) {{
+  ^bb0(%a: {element}, %b: {element}, %c: {element}):
+    %ab = arith.mulf %a, %b : {element}
+    %s = arith.addf %c, %ab : {element}
+    linalg.yield %s : {element}
+  }} -> {scores}
+  %g = tensor.empty() : {scores}
+  %scaled = linalg.generic {{indexing_maps = [{identity}, {identity}{mask_map}], iterator_types = ["parallel", "parallel", "parallel"]}}
+      ins(%p{mask_operand} : {scores}{mask_type}) outs(%g : {scores}) {{
+  ^bb0(%a: {element}{mask_number}, %c: {element}):
+    %s = arith.mulf %a, %scale : {element}
+    {masked}
+    linalg.yield %t : {element}
+  }} -> {scores}
+  %h = tensor.empty() : {scores}
+  %soft = linalg.softmax dimension(2) ins(%scaled : {scores}) outs(%h : {scores}) -> {scores}
+  %i = tensor.empty() : {result}
+  %j = linalg.fill ins(%zero : {element}) outs(%i : {result}) -> {result}
+  %r = linalg.batch_matmul ins(%soft, %v : {scores}, {value}) outs(%j : {result}) -> {result}
+  func.return %r : {result}
+}}"""
+
+
+def operations(op):
+    """All operations below, the innermost first."""
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in list(block.operations):
+                yield from operations(inner.operation)
+                yield inner.operation
+
+
+def array_type(value):
+    """The sizes and the element type of a tensor."""
+    type = ir.RankedTensorType(value.type)
+    return list(type.shape), str(type.element_type)
+
+
+def number(op, name):
+    return ir.IntegerAttr(op.attributes[name]).value
+
+
+def scan_of(name, op):
+    shape, element = array_type(op.operands[0])
+    dim = number(op, "dimension")
+    size = shape[dim]
+    block = max(size if size < SHORT_SCAN else int(size**0.5), 1)
+    text = loops.scan(name, shape, element, dim, ir.BoolAttr(op.attributes["inclusive"]).value, block)
+    return text, [op.operands[0], op.operands[2]], list
+
+
+def sort_of(name, op):
+    if len(op.operands) != len(op.results):
+        raise ValueError("it has inputs besides its outputs")
+    types = [array_type(each) for each in op.operands]
+    return (
+        loops.sort(name, types[0][0], [element for _, element in types], number(op, "dimension")),
+        list(op.operands),
+        list,
+    )
+
+
+def scatter_of(name, op):
+    (update, element), (indices, index), (shape, _) = map(array_type, op.operands)
+    # The last dimensions of the updates are the last ones of the array.
+    inserted = list(range(len(shape) - len(update) + 1))
+    text = loops.scatter(
+        name,
+        shape,
+        [element],
+        indices,
+        index,
+        update,
+        list(range(1, len(update))),
+        inserted,
+        [],
+        [],
+        list(op.attributes["dimension_map"]),
+        1,
+        fromEnd=True,
+    )
+    return text, [op.operands[2], op.operands[1], op.operands[0]], lambda given: [given[1], given[0]]
+
+
+def attention_of(name, op):
+    operands = list(op.operands)
+    types = [str(each.type) for each in operands]
+    (query, element), (key, _) = map(array_type, operands[:2])
+    if len(query) != 3 or element == "f64":
+        raise ValueError("it has not one dimension of batches, or is of f64")
+    hasMask = len(operands) == 5
+    scores = loops.typed([query[0], query[1], key[1]], element)
+    identity = loops.identity(3)
+    of_mask = element
+    if hasMask:
+        of_mask = array_type(operands[3])[1]
+    masked = (
+        "%t = arith.addf %s, %m : {0}"
+        if of_mask == element
+        else "%z = arith.constant 0xFF800000 : f32\n%w = arith.truncf %z : f32 to {0}\n%t = arith.select %m, %s, %w : {0}"
+    )
+    if of_mask == "i1" and element == "f32":
+        masked = "%w = arith.constant 0xFF800000 : f32\n%t = arith.select %m, %s, %w : f32"
+    text = ATTENTION.format(
+        name=name,
+        query=types[0],
+        key=types[1],
+        value=types[2],
+        result=types[-1],
+        scores=scores,
+        element=element,
+        identity=identity,
+        scale="%.17e" % query[2] ** -0.5,
+        mask_argument=", %%mask: %s" % types[3] if hasMask else "",
+        mask_map=", " + identity if hasMask else "",
+        mask_operand=", %mask" if hasMask else "",
+        mask_type=", " + types[3] if hasMask else "",
+        mask_number=", %%m: %s" % of_mask if hasMask else "",
+        masked=masked.format(element) if hasMask else "%%t = arith.addf %%s, %%zero : %s" % element,
+    )
+    return text, operands[:-1], list
+
+
+def lower_loops(module):
+    """What torch-mlir leaves in a dialect of its own."""
+    made = {
+        "tm_tensor.scan": scan_of,
+        "tm_tensor.sort": sort_of,
+        "tm_tensor.scatter": scatter_of,
+        "tm_tensor.attention": attention_of,
+    }
+    for place, op in enumerate([op for op in operations(module.operation) if op.name in made]):
+        if any(size < 0 for value in op.operands for size in array_type(value)[0]):
+            raise ValueError(
+                "%s of a size that is known at run time only has no lowering: give the module sizes that do not depend on values"
+                % op.name
+            )
+        try:
+            text, operands, order = made[op.name]("%s.%d" % (op.name.partition(".")[2], place), op)
+            loops.define(ir, module, text, op, operands, order)
+        except ValueError as error:
+            raise ValueError("%s has no lowering: %s" % (op.name, error)) from error
+
+
+def explain(module, error):
+    """A ValueError of what torch-mlir's passes could not lower. Their own message can be of a constant, or of what they
+    made."""
+    message = re.sub(r"^\s*Failure while executing pass pipeline:\s*(error: )?", "", str(error)).partition("\n")[0]
+    message = message.partition(": %")[0]
+    place = re.match(r'(?:unknown: |"?[^" ]*"?:(\d+):\d+: )', message)
+    message = message[place.end() :].rstrip(".") if place else message
+    line = place and place[1]
+    left = re.findall(r"torch\.(?:aten|prims?|operator)[\w.]*", message)
+    for op in operations(module.operation):
+        if not left and op.name.startswith(("torch.aten.", "torch.prims.", "torch.operator")):
+            left = [op.name]
+            known = re.search(r":(\d+):\d+", str(op.location))
+            line = known[1] if known else line
+    at = " at line %s" % line if line else ""
+    if left and message.startswith("failed to legalize"):
+        raise ValueError("torch-mlir has no lowering of %s%s; write it by other operations" % (left[0], at)) from error
+    raise ValueError(
+        "torch-mlir fails to lower %s%s: %s; write it by other operations"
+        % (left[0] if left else "the program", at, message)
+    ) from error
+
+
+def parse(text):
+    try:
+        return ir.Module.parse(text)
+    except ir.MLIRError as error:
+        unknown = re.search(r"unregistered operation '([\w.]+)'|custom op '?([\w.]+)'? is unknown", str(error))
+        if not unknown:
+            raise ValueError(str(error)) from error
+        raise ValueError(
+            "torch-mlir does not know %s; write it by other operations" % (unknown[1] or unknown[2])
+        ) from error
+
+
+def broadcast_masks(module):
+    """Masks of attention as large as what they mask, as torch-mlir's lowering wants them."""
+    for op in operations(module.operation):
+        if op.name != "torch.aten.scaled_dot_product_attention":
+            continue
+        sizes = [re.match(r"!torch.vtensor<\[([\d,]+)\],(.*)>", str(value.type)) for value in list(op.operands)[:4]]
+        if not all(sizes):
+            continue
+        query, key, _, mask = [[int(size) for size in each[1].split(",")] for each in sizes]
+        wanted = query[:-1] + key[-2:-1]
+        if mask == wanted:
+            continue
+        create = ir.Operation.create
+        with op.location, ir.InsertionPoint(op):
+            parts = [
+                create(
+                    "torch.constant.int",
+                    results=[ir.Type.parse("!torch.int")],
+                    attributes={"value": ir.IntegerAttr.get(ir.IntegerType.get_signless(64), size)},
+                ).result
+                for size in wanted
+            ]
+            shape = create(
+                "torch.prim.ListConstruct", results=[ir.Type.parse("!torch.list<int>")], operands=parts
+            ).result
+            type = ir.Type.parse("!torch.vtensor<[%s],%s>" % (",".join(map(str, wanted)), sizes[3][2]))
+            op.operands[3] = create("torch.aten.broadcast_to", results=[type], operands=[op.operands[3], shape]).result
+
+
+def to_linalg(text):
+    """The module in linalg, and in torch-mlir's own dialect what that leaves."""
+    failed = None
+    for pipeline in PIPELINES:
+        module = parse(text)
+        broadcast_masks(module)
+        decompositions.decompose(list(operations(module.operation)))
+        try:
+            for each in (pipeline, TO_LINALG):
+                passmanager.PassManager.parse("builtin.module(%s)" % each).run(module.operation)
+            return module
+        except ir.MLIRError as error:
+            failed = failed or (module, error)
+    return explain(*failed)
 
 
 def lower(text):
     """The text of the program. A ValueError of what has no lowering."""
     with ir.Context() as context:
         torch_dialect.register_dialect(context)
-        module = ir.Module.parse(text)
-        for pipeline in PIPELINES:
-            passmanager.PassManager.parse("builtin.module(%s)" % pipeline).run(module.operation)
-        left = set()
-
-        def look(op):
-            if op.name.startswith(("torch.", "torch_c.", "tm_tensor.")):
-                left.add(op.name)
-            return ir.WalkResult.ADVANCE
-
-        module.operation.walk(look)
+        module = to_linalg(text)
+        lower_loops(module)
+        left = {
+            op.name for op in operations(module.operation) if op.name.startswith(("torch.", "torch_c.", "tm_tensor."))
+        }
         if left:
-            raise ValueError("torch-mlir leaves " + ", ".join(sorted(left)) + ", which only torch-mlir knows")
+            raise ValueError(
+                "torch-mlir leaves "
+                + ", ".join(sorted(left))
+                + ", which only torch-mlir knows; write it by other operations"
+            )
         return str(module)
 
 

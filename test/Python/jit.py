@@ -111,8 +111,15 @@ class Jit(unittest.TestCase):
         self.assertEqual(names["picture"].name, "main")
 
     def test_what_has_no_lowering(self):
-        with self.assertRaisesRegex(ValueError, "stablehlo.sort"):
-            ga.jit(jnp.sort, device="cpu")(np.ones(4, "f"))
+        with self.assertRaisesRegex(ValueError, "lapack_ssyevd_ffi has no lowering: .* compute it outside of the function"):
+            ga.jit(jnp.linalg.eigvalsh, device="cpu")(np.ones((4, 4), "f"))
+        with self.assertRaisesRegex(ValueError, r"callback at jit.py:[0-9]+ has no lowering: .*take jax.debug.print"):
+            ga.jit(lambda x: (jax.debug.print("{}", x), x)[1], device="cpu")(np.ones(4, "f"))
+
+    def test_what_loops_compute(self):
+        x = np.asarray([3, 1, 2, 1], "f")
+        np.testing.assert_array_equal(ga.jit(jnp.argsort, device="cpu")(x), [1, 3, 2, 0])
+        np.testing.assert_allclose(ga.jit(jnp.fft.fft, device="cpu")(x), np.fft.fft(x), atol=1e-5)
 
 
 unittest.main()

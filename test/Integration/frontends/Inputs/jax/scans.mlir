@@ -19,7 +19,7 @@ module @jit_scans {
   }
   func.func private @cumsum_0(%arg0: tensor<3x301xf32>) -> tensor<3x301xf32> {
     %cst = arith.constant dense<0.000000e+00> : tensor<f32>
-    %0 = call @scan_0(%arg0, %cst) : (tensor<3x301xf32>, tensor<f32>) -> tensor<3x301xf32>
+    %0 = call @scan.0(%arg0, %cst) : (tensor<3x301xf32>, tensor<f32>) -> tensor<3x301xf32>
     return %0 : tensor<3x301xf32>
   }
   func.func private @cummax(%arg0: tensor<3x301xf32>) -> tensor<3x301xf32> {
@@ -29,14 +29,14 @@ module @jit_scans {
     ^bb0(%in: f32, %out: f32):
       linalg.yield %in : f32
     } -> tensor<3x301xf32>
-    %2 = call @scan_1(%1, %cst) : (tensor<3x301xf32>, tensor<f32>) -> tensor<3x301xf32>
+    %2 = call @scan.1(%1, %cst) : (tensor<3x301xf32>, tensor<f32>) -> tensor<3x301xf32>
     %3 = linalg.generic {indexing_maps = [#map, #map1], iterator_types = ["parallel", "parallel"]} ins(%2 : tensor<3x301xf32>) outs(%0 : tensor<3x301xf32>) {
     ^bb0(%in: f32, %out: f32):
       linalg.yield %in : f32
     } -> tensor<3x301xf32>
     return %3 : tensor<3x301xf32>
   }
-  func.func private @scan_0(%arg0: tensor<3x301xf32>, %arg1: tensor<f32>) -> tensor<3x301xf32> {
+  func.func private @scan.0(%arg0: tensor<3x301xf32>, %arg1: tensor<f32>) -> tensor<3x301xf32> {
     %extracted = tensor.extract %arg1[] : tensor<f32>
     %padded = tensor.pad %arg0 low[0, 0] high[0, 5] {
     ^bb0(%arg2: index, %arg3: index):
@@ -92,7 +92,7 @@ module @jit_scans {
     %extracted_slice_4 = tensor.extract_slice %collapsed_3[0, 0] [3, 301] [1, 1] : tensor<3x306xf32> to tensor<3x301xf32>
     return %extracted_slice_4 : tensor<3x301xf32>
   }
-  func.func private @scan_1(%arg0: tensor<3x301xf32>, %arg1: tensor<f32>) -> tensor<3x301xf32> {
+  func.func private @scan.1(%arg0: tensor<3x301xf32>, %arg1: tensor<f32>) -> tensor<3x301xf32> {
     %extracted = tensor.extract %arg1[] : tensor<f32>
     %padded = tensor.pad %arg0 low[0, 0] high[0, 5] {
     ^bb0(%arg2: index, %arg3: index):

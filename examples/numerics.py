@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Cholesky factors, triangular systems and Fourier transforms as loops over tensors,
+made as loops.py makes its own. They are direct: a Fourier transform of n numbers
+takes n * n steps, and a system is one thread's for each right-hand side.
+"""
+
+import math
+
+try:
+    from .loops import Body, commas, end_parallel, function, parallel, typed  # in the package gpu_async
+except ImportError:
+    from loops import Body, commas, end_parallel, function, parallel, typed
+
+
+class Arithmetic:
+    """Operations on numbers of a type, real or complex."""
+
+    def __init__(self, body, element):
+        self.body, self.element, self.isComplex = body, element, element.startswith("complex")
+
+    def __call__(self, operation, *values):
+        dialect, end = ("complex", "") if self.isComplex else ("arith", "f")
+        return self.body.put("%s.%s%s %s : %s", dialect, operation, end, commas(values), self.element)
+
+    def conjugate(self, value):
+        return self.body.put("complex.conj %s : %s", value, self.element) if self.isComplex else value
+
+    def square_root(self, value):
+        return self.body.put("%s.sqrt %s : %s", "complex" if self.isComplex else "math", value, self.element)
+
+    def zero(self):
+        if self.isComplex:
+            part = self.element[len("complex<") : -1]
+            return self.body.put("complex.constant [0.0 : %s, 0.0 : %s] : %s", part, part, self.element)
+        return self.body.put("arith.constant 0.0 : %s", self.element)
+
+
+def cholesky(name, shape, element, lower):
+    """A column of the factor after the other, its rows at once. The other triangle is zeros."""
+    array, one = typed(shape, element), typed([1] * len(shape), element)
+    body = Body()
+    compute = Arithmetic(body, element)
+    size = shape[-1]
+    zero, step = body.index(0), body.index(1)
+    nothing = compute.zero()
+    empty = body.put("tensor.empty() : %s", array)
+    begin = body.put("linalg.fill ins(%s : %s) outs(%s : %s) -> %s", nothing, element, empty, array, array)
+    body.add(
+        "%%r = scf.for %%j = %s to %s step %s iter_args(%%l = %s) -> (%s) {", zero, body.index(size), step, begin, array
+    )
+    at, outputs = parallel(body, "%column", shape[:-1], ["%l"], [array])
+    batch, row = at[:-1], at[-1]
+
+    def place(first, second):
+        return commas(batch + ([first, second] if lower else [second, first]))
+
+    body.add(
+        "%%sums:2 = scf.for %%k = %s to %%j step %s iter_args(%%a = %s, %%b = %s) -> (%s, %s) {",
+        zero,
+        step,
+        nothing,
+        nothing,
+        element,
+        element,
+    )
+    mine = body.put("tensor.extract %s[%s] : %s", outputs[0], place(row, "%k"), array)
+    top = body.put("tensor.extract %s[%s] : %s", outputs[0], place("%j", "%k"), array)
+    product = compute("mul", mine, compute.conjugate(top))
+    body.add(
+        "scf.yield %s, %s : %s, %s",
+        compute("add", "%a", product),
+        compute("add", "%b", compute("mul", top, compute.conjugate(top))),
+        element,
+        element,
+    )
+    body.add("}")
+    diagonal = compute("sub", body.put("tensor.extract %%x[%s] : %s", place("%j", "%j"), array), "%sums#1")
+    diagonal = compute.square_root(diagonal)
+    value = compute("sub", body.put("tensor.extract %%x[%s] : %s", place(row, "%j"), array), "%sums#0")
+    value = compute("div", value, diagonal)
+    isAbove = body.put("arith.cmpi ult, %s, %%j : index", row)
+    isOn = body.put("arith.cmpi eq, %s, %%j : index", row)
+    value = body.put("arith.select %s, %s, %s : %s", isOn, diagonal, value, element)
+    value = body.put("arith.select %s, %s, %s : %s", isAbove, nothing, value, element)
+    offsets = batch + ([row, "%j"] if lower else ["%j", row])
+    end_parallel(
+        body, [body.put("tensor.from_elements %s : %s", value, one)], outputs, offsets, [1] * len(shape), [one], [array]
+    )
+    body.add("scf.yield %%column#0 : %s", array)
+    body.add("}")
+    return function(name, [("%x", array)], [array], body.text(), ["%r"], [])
+
+
+def triangular_solve(name, shape, right, element, isLeft, isLower, isUnit, transposed):
+    """As stablehlo.triangular_solve has it; `transposed` is "N", "T" or "C" with the numbers' conjugates."""
+    matrix, array = typed(shape, element), typed(right, element)
+    size, batches = shape[-1], len(shape) - 2
+    # Of rows of the result, that is of a transposed system, where it is on the left.
+    isTurned = (transposed != "N") != (not isLeft)
+    isForward = isLower != isTurned
+    body = Body()
+    compute = Arithmetic(body, element)
+    zero, one, count = body.index(0), body.index(1), body.index(size)
+    empty = body.put("tensor.empty() : %s", array)
+    at, outputs = parallel(body, "%r", right[:batches] + [right[-1] if isLeft else right[-2]], [empty], [array])
+    batch, column = at[:-1], at[-1]
+    ones = [1] * len(right)
+    sizes = ones[:batches] + ([size, 1] if isLeft else [1, size])
+    part = typed(sizes, element)
+    offsets = batch + ([0, column] if isLeft else [column, 0])
+    within = lambda row: commas([zero] * batches + ([row, zero] if isLeft else [zero, row]))
+
+    def coefficient(row, other):
+        value = body.put(
+            "tensor.extract %%a[%s] : %s", commas(batch + ([other, row] if isTurned else [row, other])), matrix
+        )
+        return compute.conjugate(value) if transposed == "C" else value
+
+    slice = body.put(
+        "tensor.extract_slice %s[%s] [%s] [%s] : %s to %s",
+        outputs[0],
+        commas(offsets),
+        commas(sizes),
+        commas(ones),
+        array,
+        part,
+    )
+    body.add("%%solved = scf.for %%n = %s to %s step %s iter_args(%%x = %s) -> (%s) {", zero, count, one, slice, part)
+    row = (
+        "%n" if isForward else body.put("arith.subi %s, %s : index", body.put("arith.subi %s, %%n : index", count), one)
+    )
+    begin = body.put("tensor.extract %%b[%s] : %s", commas(batch + ([row, column] if isLeft else [column, row])), array)
+    first, last = (zero, row) if isForward else (body.put("arith.addi %s, %s : index", row, one), count)
+    body.add("%%rest = scf.for %%k = %s to %s step %s iter_args(%%s = %s) -> (%s) {", first, last, one, begin, element)
+    known = body.put("tensor.extract %%x[%s] : %s", within("%k"), part)
+    body.add("scf.yield %s : %s", compute("sub", "%s", compute("mul", coefficient(row, "%k"), known)), element)
+    body.add("}")
+    value = "%rest" if isUnit else compute("div", "%rest", coefficient(row, row))
+    body.add("scf.yield %s : %s", body.put("tensor.insert %s into %%x[%s] : %s", value, within(row), part), part)
+    body.add("}")
+    end_parallel(body, ["%solved"], outputs, offsets, sizes, [part], [array])
+    return function(name, [("%a", matrix), ("%b", array)], [array], body.text(), ["%r#0"], [])
+
+
+def fourier(name, shape, part, kind, lengths):
+    """As stablehlo.fft has it: `kind` is FFT, IFFT, RFFT or IRFFT of real numbers of the type `part`. Factors are
+    looked up, so that none is off by more than its rounding."""
+    number = "complex<%s>" % part
+    body = Body()
+    begin = typed(shape, part if kind == "RFFT" else number)
+    value, shape = "%x", list(shape)
+    rank, first = len(shape), len(shape) - len(lengths)
+
+    def transform(dim, size, sort):
+        """Of one dimension; `sort` is one of the four."""
+        nonlocal value, shape
+        made = list(shape)
+        made[dim] = size // 2 + 1 if sort == "RFFT" else size
+        given, taken = (part if sort == "RFFT" else number), (part if sort == "IRFFT" else number)
+        source, result, table = typed(shape, given), typed(made, taken), typed([size], part)
+        factors = [[wave(2 * math.pi * each / size) for each in range(size)] for wave in (math.cos, math.sin)]
+        cosines, sines = [
+            body.put(
+                "arith.constant dense<[%s]> : %s",
+                commas("%.17e" % (0.0 if abs(each) < 1e-15 else each) for each in each_list),
+                table,
+            )
+            for each_list in factors
+        ]
+        empty = body.put("tensor.empty() : %s", result)
+        zero = Arithmetic(body, taken).zero()
+        fill = body.put("linalg.fill ins(%s : %s) outs(%s : %s) -> %s", zero, taken, empty, result, result)
+        dims = ["d%d" % each for each in range(rank)]
+        reduced = dims[:dim] + ["d%d" % rank] + dims[dim + 1 :]
+        body.count += 1
+        name = "%%v%d" % body.count
+        body.add(
+            "%s = linalg.generic {indexing_maps = [affine_map<(%s) -> (%s)>, affine_map<(%s) -> (%s)>], iterator_types = [%s]} "
+            "ins(%s : %s) outs(%s : %s) {",
+            name,
+            commas(dims + ["d%d" % rank]),
+            commas(reduced),
+            commas(dims + ["d%d" % rank]),
+            commas(dims),
+            commas(['"parallel"'] * rank + ['"reduction"']),
+            value,
+            source,
+            fill,
+            result,
+        )
+        body.add("^bb0(%%in: %s, %%out: %s):", given, taken)
+        k, j = body.put("linalg.index %d : index", dim), body.put("linalg.index %d : index", rank)
+        at = body.put("arith.remui %s, %s : index", body.put("arith.muli %s, %s : index", k, j), body.index(size))
+        cosine, sine = [body.put("tensor.extract %s[%s] : %s", each, at, table) for each in (cosines, sines)]
+        real = Arithmetic(body, part)
+        if sort in ("FFT", "RFFT"):
+            sine = body.put("arith.negf %s : %s", sine, part)
+        if sort in ("IFFT", "IRFFT"):
+            factor = body.put("arith.constant %.17e : %s", 1 / size, part)
+            if sort == "IRFFT":
+                # The other half has the conjugates of this.
+                twice = body.put("arith.constant %.17e : %s", 2 / size, part)
+                isEdge = body.put("arith.cmpi eq, %s, %s : index", j, body.index(0))
+                if size % 2 == 0:
+                    isEdge = body.put(
+                        "arith.ori %s, %s : i1",
+                        isEdge,
+                        body.put("arith.cmpi eq, %s, %s : index", j, body.index(size // 2)),
+                    )
+                factor = body.put("arith.select %s, %s, %s : %s", isEdge, factor, twice, part)
+            cosine, sine = real("mul", cosine, factor), real("mul", sine, factor)
+        if sort == "RFFT":
+            term = body.put("complex.create %s, %s : %s", real("mul", "%in", cosine), real("mul", "%in", sine), number)
+        elif sort == "IRFFT":
+            re, im = [body.put("complex.%s %%in : %s", each, number) for each in ("re", "im")]
+            term = real("sub", real("mul", re, cosine), real("mul", im, sine))
+        else:
+            term = body.put(
+                "complex.mul %%in, %s : %s", body.put("complex.create %s, %s : %s", cosine, sine, number), number
+            )
+        body.add("linalg.yield %s : %s", Arithmetic(body, taken)("add", "%out", term), taken)
+        body.add("} -> %s", result)
+        value, shape = name, made
+
+    for place, size in reversed(list(enumerate(lengths))):
+        isLast = place == len(lengths) - 1
+        if kind != "IRFFT" or not isLast:
+            transform(
+                first + place,
+                size,
+                kind if isLast or kind in ("FFT", "IFFT") else {"RFFT": "FFT", "IRFFT": "IFFT"}[kind],
+            )
+    if kind == "IRFFT":
+        transform(rank - 1, lengths[-1], kind)
+    return function(
+        name, [("%x", begin)], [typed(shape, part if kind == "IRFFT" else number)], body.text(), [value], []
+    )
