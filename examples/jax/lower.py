@@ -552,7 +552,9 @@ def place_of(op):
     """The line of the program that the operation is of, or of the call of the function of JAX's own that it is in."""
     while op is not None:
         lines = re.findall(r'"([^"]*\.py)":(\d+)', str(op.location))
-        lines = [(path, line) for path, line in lines if path != __file__]  # not that of `trace`
+        # Not those of `trace` and of its caller in the package.
+        here = {__file__, os.path.join(os.path.dirname(__file__), "from_jax.py")}
+        lines = [(path, line) for path, line in lines if path not in here]
         if lines:
             return " at %s:%s" % (os.path.basename(lines[0][0]), lines[0][1])
         while op.name != "func.func":
