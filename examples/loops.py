@@ -201,6 +201,174 @@ def sort(name, shape, elements, dim):
     return function(name, arguments, arrays, body.text(), results, [(given, ["i1"])])
 
 
+def first(name, shape, elements, dim, count):
+    """What a sort would put first along a dimension: the first of each of about the square root of the length blocks,
+    and then, for each row by a thread, the first of these again and again; the block that had it is searched anew.
+    region0 is as for `sort`."""
+    size = shape[dim]
+    block = max(round(size**0.5), 1)
+    blocks = -(-size // block)
+    others = shape[:dim] + shape[dim + 1 :]
+    arrays = [typed(shape, element) for element in elements]
+    arguments = [("%%a%d" % place, array) for place, array in enumerate(arrays)]
+    taken_shape = shape[:dim] + [count] + shape[dim + 1 :]
+    firsts, order = typed(others + [blocks], "i32"), typed(others + [count], "i32")
+    given = [each for element in elements for each in (element, element)]
+    body = Body()
+
+    def read(at, number):
+        """The numbers at a place along the dimension; -1 is as good as 0."""
+        place = body.put("arith.maxsi %s, %s : i32", number, body.put("arith.constant 0 : i32"))
+        place = body.put("arith.index_cast %s : i32 to index", place)
+        place = commas(at[:dim] + [place] + at[dim:])
+        return [body.put("tensor.extract %s[%s] : %s", array, place, kind) for array, kind in arguments]
+
+    def isBefore(at, one, other):
+        pairs = lambda a, b: [each for pair in zip(a, b) for each in pair]
+        mine, theirs = read(at, one), read(at, other)
+        (before,) = call(body, name, 0, pairs(mine, theirs), given, ["i1"])
+        (behind,) = call(body, name, 0, pairs(theirs, mine), given, ["i1"])
+        isTied = body.put("arith.cmpi eq, %s, %s : i1", before, behind)
+        return body.put(
+            "arith.select %s, %s, %s : i1", isTied, body.put("arith.cmpi slt, %s, %s : i32", one, other), before
+        )
+
+    def search(at, range, prefix, candidate):
+        """The first of the candidates in a range, which are numbers and whether they count; -1: there is none."""
+        none = body.put("arith.constant -1 : i32")
+        body.add(
+            "%%%s = scf.for %%%si = %s to %s step %s iter_args(%%%sb = %s) -> (i32) {",
+            *(prefix, prefix, *range, body.index(1), prefix, none)
+        )
+        number, counts = candidate("%%%si" % prefix)
+        best = "%%%sb" % prefix
+        isBetter = body.put("arith.cmpi slt, %s, %s : i32", best, body.put("arith.constant 0 : i32"))
+        isBetter = body.put("arith.ori %s, %s : i1", isBetter, isBefore(at, number, best))
+        isBetter = body.put("arith.andi %s, %s : i1", isBetter, counts)
+        body.add("scf.yield %s : i32", body.put("arith.select %s, %s, %s : i32", isBetter, number, best))
+        body.add("}")
+        return "%" + prefix
+
+    def range_of(place):
+        begin = body.put("arith.muli %s, %s : index", place, body.index(block))
+        end = body.put("arith.addi %s, %s : index", begin, body.index(block))
+        return begin, body.put("arith.minsi %s, %s : index", end, body.index(size))
+
+    def number_of(place):
+        return body.put("arith.index_cast %s : index to i32", place)
+
+    true = body.put("arith.constant true")
+    empty = body.put("tensor.empty() : %s", firsts)
+    at, outputs = parallel(body, "%firsts", others + [blocks], [empty], [firsts], "%b")
+    best = search(at[:-1], range_of(at[-1]), "l", lambda place: (number_of(place), true))
+    one = typed([1] * len(others) + [1], "i32")
+    end_parallel(
+        body,
+        [body.put("tensor.from_elements %s : %s", best, one)],
+        outputs,
+        at,
+        [1] * (len(others) + 1),
+        [one],
+        [firsts],
+    )
+    empty = body.put("tensor.empty() : %s", order)
+    at, outputs = parallel(body, "%order", others, ["%firsts#0", empty], [firsts, order], "%e")
+    at = at[: len(others)]
+    lines = [typed([1] * len(others) + [length], "i32") for length in (blocks, count)]
+    parts = [
+        body.put(
+            "tensor.extract_slice %s[%s] [%s] [%s] : %s to %s",
+            *(
+                output,
+                commas(at + [0]),
+                commas([1] * len(others) + [length]),
+                commas([1] * (len(others) + 1)),
+                whole,
+                line,
+            )
+        )
+        for output, length, whole, line in zip(outputs, (blocks, count), (firsts, order), lines)
+    ]
+    nest = Nest(body, [count], parts, lines, "r")
+    zeros = [body.index(0)] * len(others)
+    within = lambda place: commas(zeros + [place])
+
+    def first_of(place):
+        number = body.put("tensor.extract %s[%s] : %s", nest.names[0], within(place), lines[0])
+        return number, body.put("arith.cmpi sge, %s, %s : i32", number, body.put("arith.constant 0 : i32"))
+
+    found = search(at, (body.index(0), body.index(blocks)), "f", first_of)
+    taken = body.put("tensor.insert %s into %s[%s] : %s", found, nest.names[1], within(nest.at[0]), lines[1])
+    home = body.put("arith.index_cast %s : i32 to index", found)
+    home = body.put("arith.divui %s, %s : index", home, body.index(block))
+
+    def behind(place):
+        number = number_of(place)
+        return number, isBefore(at, found, number)
+
+    again = search(at, range_of(home), "g", behind)
+    left = body.put("tensor.insert %s into %s[%s] : %s", again, nest.names[0], within(home), lines[0])
+    ends = nest.end([left, taken])
+    body.add("scf.forall.in_parallel {")
+    for part, output, length, whole, line in zip(ends, outputs, (blocks, count), (firsts, order), lines):
+        body.add(
+            "tensor.parallel_insert_slice %s into %s[%s] [%s] [%s] : %s into %s",
+            *(
+                part,
+                output,
+                commas(at + [0]),
+                commas([1] * len(others) + [length]),
+                commas([1] * (len(others) + 1)),
+                line,
+                whole,
+            )
+        )
+    body.add("}")
+    body.add("}")
+    results = [typed(taken_shape, element) for element in elements]
+    empties = [body.put("tensor.empty() : %s", each) for each in results]
+    body.add(
+        "%%taken:%d = linalg.generic {indexing_maps = [%s], iterator_types = [%s]} outs(%s : %s) {",
+        *(len(results), commas([identity(len(shape))] * len(results)), commas(['"parallel"'] * len(shape))),
+        *(commas(empties), commas(results))
+    )
+    body.add("^bb0(%s):", commas("%%out%d: %s" % each for each in enumerate(elements)))
+    at = [body.put("linalg.index %d : index", each) for each in range(len(shape))]
+    at_others = at[:dim] + at[dim + 1 :]
+    number = body.put("tensor.extract %%order#1[%s] : %s", commas(at_others + [at[dim]]), order)
+    body.add("linalg.yield %s : %s", commas(read(at_others, number)), commas(elements))
+    body.add("} -> (%s)", commas(results))
+    returned = ["%%taken#%d" % each for each in range(len(results))]
+    return function(name, arguments, results, body.text(), returned, [(given, ["i1"])])
+
+
+# More than so many of a sort's are sorted.
+FEW = 32
+
+
+def take_first(ir, op, dim):
+    """How many are taken of a sort along a dimension, where that is few, and what takes them; else nothing."""
+    users = [use.owner for result in op.results for use in result.uses]
+    count = None
+    for user in users:
+        user = getattr(user, "operation", user)
+        shape = list(ir.RankedTensorType(user.operands[0].type).shape)
+        if user.name != "tensor.extract_slice" or any(size < 0 for size in shape) or len(user.operands) != 1:
+            return None
+        sizes = list(user.attributes["static_sizes"])
+        if any(user.attributes["static_offsets"]) or set(user.attributes["static_strides"]) != {1}:
+            return None
+        kept = shape[:dim] + [sizes[dim]] + shape[dim + 1 :]
+        if (
+            sizes != kept
+            or list(ir.RankedTensorType(user.results[0].type).shape) != kept
+            or count not in (None, sizes[dim])
+        ):
+            return None
+        count = sizes[dim]
+    return (count, users) if count and count <= FEW and count * count <= shape[dim] else None
+
+
 def clipped(body, places, sizes):
     """Places that may be outside, as ones that are not, and whether they were inside."""
     zero, inside, safe = body.index(0), None, []
@@ -772,13 +940,18 @@ def define(ir, module, text, op, operands, order=list):
         for old, new in zip(call.results, compute(ir, op.regions[place].blocks[0], order(call.operands), call)):
             old.replace_all_uses_with(new)
         call.erase()
+    types = ir.FunctionType(ir.TypeAttr(made.attributes["function_type"]).value).results
     with op.location, ir.InsertionPoint(op):
         call = ir.Operation.create(
-            "func.call",
-            results=[result.type for result in op.results],
-            operands=operands,
-            attributes={"callee": ir.FlatSymbolRefAttr.get(name)},
+            "func.call", results=types, operands=operands, attributes={"callee": ir.FlatSymbolRefAttr.get(name)}
         )
     for old, new in zip(op.results, call.results):
-        old.replace_all_uses_with(new)
+        if old.type == new.type:
+            old.replace_all_uses_with(new)
+            continue
+        # A part of it, which is taken from it in any case.
+        for use in list(old.uses):
+            user = getattr(use.owner, "operation", use.owner)
+            user.results[0].replace_all_uses_with(new)
+            user.erase()
     op.erase()

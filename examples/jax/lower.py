@@ -316,9 +316,10 @@ def array_type(value):
 
 def sort_of(name, op):
     types = [array_type(each) for each in op.operands]
-    return loops.sort(
-        name, types[0][0], [element for _, element in types], ir.IntegerAttr(op.attributes["dimension"]).value
-    )
+    shape, elements = types[0][0], [element for _, element in types]
+    dim = ir.IntegerAttr(op.attributes["dimension"]).value
+    taken = loops.take_first(ir, op, dim)
+    return loops.first(name, shape, elements, dim, taken[0]) if taken else loops.sort(name, shape, elements, dim)
 
 
 def scatter_of(name, op):

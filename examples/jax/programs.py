@@ -105,6 +105,10 @@ def sampling(x):
     return jax.nn.softmax(most), which
 
 
+def ranking(x):
+    return jnp.sort(x, axis=1), jnp.argsort(x, axis=0)
+
+
 def embedding_gradient(table, tokens, gradient):
     return jax.grad(lambda weights: (embedding(weights, tokens) * gradient).sum())(table)
 
@@ -149,6 +153,7 @@ SHAPES = {
     "scans": "3x301xf32",
     "argmax": "9x100xf32",
     "sampling": "3x37xf32",
+    "ranking": "3x37xf32",
     "embedding_gradient": "50x16xf32 13xi32 13x16xf32",
     "max_pool_gradient": "2x3x9x9xf32",
     "spectrum": "3x20xf32",

@@ -94,11 +94,10 @@ def sort_of(name, op):
     if len(op.operands) != len(op.results):
         raise ValueError("it has inputs besides its outputs")
     types = [array_type(each) for each in op.operands]
-    return (
-        loops.sort(name, types[0][0], [element for _, element in types], number(op, "dimension")),
-        list(op.operands),
-        list,
-    )
+    shape, elements, dim = types[0][0], [element for _, element in types], number(op, "dimension")
+    taken = loops.take_first(ir, op, dim)
+    text = loops.first(name, shape, elements, dim, taken[0]) if taken else loops.sort(name, shape, elements, dim)
+    return text, list(op.operands), list
 
 
 def scatter_of(name, op):

@@ -777,6 +777,17 @@ def indexed():
         array((23,), "f32", "special"),
         exact=True,
     )
+    case("top_k of 1 and of all", lambda x: (lax.top_k(x, 1), lax.top_k(x, 33)), array((4, 33)), exact=True)
+    case("top_k of few different", lambda x: lax.top_k(x, 9), array((3, 200), "i32", 4), exact=True)
+    case("top_k of 4000", lambda x: lax.top_k(x, 32), array((2, 4000)), exact=True)
+    case(
+        "sort by two keys, the first",
+        lambda x, y: [each[:4] for each in lax.sort((x, y, y + 1), num_keys=2)],
+        array((90,), "i32", 4),
+        array((90,)),
+    )
+    case("sort, the first rows", lambda x: (jnp.sort(x, 0)[:3], jnp.argsort(x, 0)[:3]), array((50, 4)), exact=True)
+    case("sort, the first and all", lambda x: (jnp.sort(x)[:3], jnp.sort(x)), array((50,)), exact=True)
     case(
         "sort by two keys",
         lambda x, y, z: lax.sort((x, y, z), num_keys=2),

@@ -940,6 +940,18 @@ def indexed():
         lambda x, i, v, _: replaced(x, (slice(None), i[1]), v),
         name="index_put of the second dimension",
     )
+    case(
+        "aten.topk",
+        [array((2, 4000)), 20, 1, True, True],
+        lambda x, k, *_: (-np.sort(-x, 1)[:, :20], np.argsort(-x, 1, kind="stable")[:, :20]),
+        name="topk of 4000",
+    )
+    case(
+        "aten.topk",
+        [array((90, 3), "int64", 4), 5, 0, False, True],
+        lambda x, k, *_: (np.sort(x, 0)[:5], np.argsort(x, 0, kind="stable")[:5]),
+        name="topk of the least, with equal ones",
+    )
     case("aten.argsort", [array((33,)), 0, True], lambda x, *_: np.argsort(-x, kind="stable"))
     case(
         "aten.sort",
