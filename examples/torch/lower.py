@@ -90,11 +90,71 @@ def scan_of(name, op):
     return text, [op.operands[0], op.operands[2]], list
 
 
+def keep_nan(module):
+    """Where torch-mlir takes one of two numbers by a comparison, NaN is the result, as in PyTorch, and its place that
+    of the largest and of the least."""
+    GREATER, LESS, ORD, UNO = (2, 3, 9, 10), (4, 5, 11, 12), 7, 14
+    for op in [each for each in operations(module.operation) if each.name == "arith.cmpf"]:
+        predicate = ir.IntegerAttr(op.attributes["predicate"])
+        if predicate.value not in GREATER + LESS:
+            continue
+        one, other = op.operands
+        users = [getattr(use.owner, "operation", use.owner) for use in op.results[0].uses]
+        for user in users:
+            if user.name != "arith.select" or user.operands[0] != op.results[0]:
+                continue
+            chosen = list(user.operands)[1:]
+            isConstant = not isinstance(other.owner, ir.Block) and other.owner.name == "arith.constant"
+            # As of a relu, which takes the number itself where it is NaN.
+            if isConstant and chosen[0 if predicate.value > ORD else 1] == one:
+                continue
+            with op.location, ir.InsertionPoint(user):
+                if chosen in ([one, other], [other, one]):
+                    isMost = (predicate.value in GREATER) == (chosen[0] == one)
+                    name = "arith.maximumf" if isMost else "arith.minimumf"
+                    user.results[0].replace_all_uses_with(ir.Operation.create(name, [one.type], [one, other]).result)
+                    user.erase()
+                elif any(
+                    each.operation.name in ("arith.maximumf", "arith.minimumf") and list(each.operands) == [one, other]
+                    for each in user.block.operations
+                ):
+                    compare = lambda value, kind: ir.Operation.create(
+                        "arith.cmpf",
+                        [op.results[0].type],
+                        [value, value],
+                        attributes={"predicate": ir.IntegerAttr.get(predicate.type, kind)},
+                    ).result
+                    bit = lambda name, *values: ir.Operation.create(name, [op.results[0].type], list(values)).result
+                    isFirst = bit("arith.andi", compare(one, UNO), compare(other, ORD))
+                    user.operands[0] = bit("arith.ori", op.results[0], isFirst)
+
+
+def order_nan(op):
+    """NaN is more than any number, as in PyTorch: compared as it is, it would be equal to each, and leave those around
+    it unsorted."""
+    block = op.regions[0].blocks[0]
+    *_, compare, end = [each.operation for each in block.operations]
+    OGT, OGE, OLT, OLE, UNO = 2, 3, 4, 5, 14
+    if compare.name != "arith.cmpf" or list(end.operands) != list(compare.results):
+        return
+    predicate = ir.IntegerAttr(compare.attributes["predicate"])
+    if predicate.value not in (OGT, OGE, OLT, OLE):
+        return
+    last = compare.operands[1 if predicate.value in (OLT, OLE) else 0]
+    with op.location, ir.InsertionPoint(end):
+        bit = compare.results[0].type
+        isNan = ir.Operation.create(
+            "arith.cmpf", [bit], [last, last], attributes={"predicate": ir.IntegerAttr.get(predicate.type, UNO)}
+        )
+        end.operands[0] = ir.Operation.create("arith.ori", [bit], [compare.results[0], isNan.result]).result
+
+
 def sort_of(name, op):
     if len(op.operands) != len(op.results):
         raise ValueError("it has inputs besides its outputs")
     types = [array_type(each) for each in op.operands]
     shape, elements, dim = types[0][0], [element for _, element in types], number(op, "dimension")
+    order_nan(op)
     taken = loops.take_first(ir, op, dim)
     text = loops.first(name, shape, elements, dim, taken[0]) if taken else loops.sort(name, shape, elements, dim)
     return text, list(op.operands), list
@@ -267,6 +327,7 @@ def lower(text):
     with ir.Context() as context:
         torch_dialect.register_dialect(context)
         module = to_linalg(text)
+        keep_nan(module)
         lower_loops(module)
         left = {
             op.name for op in operations(module.operation) if op.name.startswith(("torch.", "torch_c.", "tm_tensor."))

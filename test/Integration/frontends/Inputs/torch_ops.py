@@ -599,6 +599,17 @@ def reductions():
     )
     case("aten.prelu", [array((3, 4)), array((1,))], lambda x, a: np.where(x > 0, x, a * x), name="prelu of one weight")
     case("aten.isfinite", [np.array([1, np.nan, np.inf, -np.inf], "f")], np.isfinite, name="isfinite of infinities")
+    hole = np.array([[3, np.nan, 1], [np.inf, -np.inf, 2]], "f")
+    for name in ("amax", "amin"):
+        case(
+            "aten." + name, [hole, [1], False], lambda x, *_, f=getattr(np, name[1:]): f(x, 1), name=name + " with NaN"
+        )
+    case("aten.max.dim", [hole, 1, False], lambda x, *_: (x.max(1), x.argmax(1)), name="max.dim with NaN")
+    case("aten.min.dim", [hole, 1, False], lambda x, *_: (x.min(1), x.argmin(1)), name="min.dim with NaN")
+    case("aten.argmax", [hole, 1, False], lambda x, *_: x.argmax(1), name="argmax with NaN")
+    case("aten.relu", [hole], lambda x: np.maximum(x, 0), name="relu with NaN")
+    case("aten.clamp", [hole, -1.0, 1.0], lambda x, a, b: np.clip(x, a, b), name="clamp with NaN")
+    case("aten.maximum", [hole, np.ones((2, 3), "f")], np.maximum, name="maximum with NaN")
     case("aten.median", [array((9,))], np.median)
     case("aten.mse_loss", [x, array((5, 40)), 1], lambda x, y, _: ((x - y) ** 2).mean(), tolerance=4)
     case("aten.l1_loss", [x, array((5, 40)), 1], lambda x, y, _: np.abs(x - y).mean(), tolerance=4)
@@ -951,6 +962,20 @@ def indexed():
         [array((90, 3), "int64", 4), 5, 0, False, True],
         lambda x, k, *_: (np.sort(x, 0)[:5], np.argsort(x, 0, kind="stable")[:5]),
         name="topk of the least, with equal ones",
+    )
+    holes = np.array([3, 1, np.nan, -2, np.inf, 7, 0, -np.inf, 5, 4, 2], "f")
+    case("aten.sort", [holes, 0, False], lambda x, *_: (np.sort(x), np.argsort(x)), name="sort with NaN")
+    case(
+        "aten.sort",
+        [holes, 0, True],
+        lambda x, *_: (np.sort(x)[::-1], np.argsort(x)[::-1]),
+        name="sort descending with NaN",
+    )
+    case(
+        "aten.topk",
+        [holes, 3, 0, True, True],
+        lambda x, *_: (np.sort(x)[::-1][:3], np.argsort(x)[::-1][:3]),
+        name="topk with NaN",
     )
     case("aten.argsort", [array((33,)), 0, True], lambda x, *_: np.argsort(-x, kind="stable"))
     case(

@@ -16,8 +16,12 @@ module {
       %13 = arith.index_cast %12 : index to i64
       %14 = arith.maximumf %in, %out : f32
       %15 = arith.cmpf ogt, %in, %out : f32
-      %16 = arith.select %15, %13, %out_0 : i64
-      linalg.yield %14, %16 : f32, i64
+      %16 = arith.cmpf uno, %in, %in : f32
+      %17 = arith.cmpf ord, %out, %out : f32
+      %18 = arith.andi %16, %17 : i1
+      %19 = arith.ori %15, %18 : i1
+      %20 = arith.select %19, %13, %out_0 : i64
+      linalg.yield %14, %20 : f32, i64
     } -> (tensor<9xf32>, tensor<9xi64>)
     %5 = tensor.empty() : tensor<9xi32>
     %6 = linalg.generic {indexing_maps = [#map2, #map2], iterator_types = ["parallel"]} ins(%4#1 : tensor<9xi64>) outs(%5 : tensor<9xi32>) {
@@ -35,8 +39,12 @@ module {
       %13 = arith.index_cast %12 : index to i64
       %14 = arith.maximumf %in, %out : f32
       %15 = arith.cmpf ogt, %in, %out : f32
-      %16 = arith.select %15, %13, %out_0 : i64
-      linalg.yield %14, %16 : f32, i64
+      %16 = arith.cmpf uno, %in, %in : f32
+      %17 = arith.cmpf ord, %out, %out : f32
+      %18 = arith.andi %16, %17 : i1
+      %19 = arith.ori %15, %18 : i1
+      %20 = arith.select %19, %13, %out_0 : i64
+      linalg.yield %14, %20 : f32, i64
     } -> (tensor<100xf32>, tensor<100xi64>)
     return %6, %11#0 : tensor<9xi32>, tensor<100xf32>
   }

@@ -63,8 +63,12 @@ module {
       %33 = arith.index_cast %32 : index to i64
       %34 = arith.maximumf %in, %out : f32
       %35 = arith.cmpf ogt, %in, %out : f32
-      %36 = arith.select %35, %33, %out_15 : i64
-      linalg.yield %34, %36 : f32, i64
+      %36 = arith.cmpf uno, %in, %in : f32
+      %37 = arith.cmpf ord, %out, %out : f32
+      %38 = arith.andi %36, %37 : i1
+      %39 = arith.ori %35, %38 : i1
+      %40 = arith.select %39, %33, %out_15 : i64
+      linalg.yield %34, %40 : f32, i64
     } -> (tensor<1x4x24xf32>, tensor<1x4x24xi64>)
     %expanded_9 = tensor.expand_shape %19#0 [[0], [1], [2, 3]] output_shape [1, 4, 24, 1] : tensor<1x4x24xf32> into tensor<1x4x24x1xf32>
     %20 = linalg.generic {indexing_maps = [#map1, #map3, #map1], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%14, %expanded_9 : tensor<1x4x24x24xf32>, tensor<1x4x24x1xf32>) outs(%13 : tensor<1x4x24x24xf32>) {

@@ -24,8 +24,12 @@ module {
       %18 = arith.index_cast %17 : index to i64
       %19 = arith.maximumf %in, %out : f32
       %20 = arith.cmpf ogt, %in, %out : f32
-      %21 = arith.select %20, %18, %out_1 : i64
-      linalg.yield %19, %21 : f32, i64
+      %21 = arith.cmpf uno, %in, %in : f32
+      %22 = arith.cmpf ord, %out, %out : f32
+      %23 = arith.andi %21, %22 : i1
+      %24 = arith.ori %20, %23 : i1
+      %25 = arith.select %24, %18, %out_1 : i64
+      linalg.yield %19, %25 : f32, i64
     } -> (tensor<3xf32>, tensor<3xi64>)
     %expanded = tensor.expand_shape %7#0 [[0, 1]] output_shape [3, 1] : tensor<3xf32> into tensor<3x1xf32>
     %8 = tensor.empty() : tensor<3x5xf32>
@@ -86,14 +90,18 @@ module {
         %extracted_4 = tensor.extract %arg0[%arg2, %16] : tensor<3x37xf32>
         %extracted_5 = tensor.extract %arg1[%arg2, %16] : tensor<3x37xi64>
         %17 = arith.cmpf oge, %extracted, %extracted_4 : f32
-        %18 = arith.cmpf oge, %extracted_4, %extracted : f32
-        %19 = arith.cmpi eq, %17, %18 : i1
-        %20 = arith.cmpi slt, %11, %arg6 : i32
-        %21 = arith.select %19, %20, %17 : i1
-        %22 = arith.ori %12, %21 : i1
-        %23 = arith.andi %22, %true : i1
-        %24 = arith.select %23, %11, %arg6 : i32
-        scf.yield %24 : i32
+        %18 = arith.cmpf uno, %extracted, %extracted : f32
+        %19 = arith.ori %17, %18 : i1
+        %20 = arith.cmpf oge, %extracted_4, %extracted : f32
+        %21 = arith.cmpf uno, %extracted_4, %extracted_4 : f32
+        %22 = arith.ori %20, %21 : i1
+        %23 = arith.cmpi eq, %19, %22 : i1
+        %24 = arith.cmpi slt, %11, %arg6 : i32
+        %25 = arith.select %23, %24, %19 : i1
+        %26 = arith.ori %12, %25 : i1
+        %27 = arith.andi %26, %true : i1
+        %28 = arith.select %27, %11, %arg6 : i32
+        scf.yield %28 : i32
       }
       %from_elements = tensor.from_elements %10 : tensor<1x1xi32>
       scf.forall.in_parallel {
@@ -130,14 +138,18 @@ module {
           %extracted_14 = tensor.extract %arg0[%arg2, %20] : tensor<3x37xf32>
           %extracted_15 = tensor.extract %arg1[%arg2, %20] : tensor<3x37xi64>
           %21 = arith.cmpf oge, %extracted_11, %extracted_14 : f32
-          %22 = arith.cmpf oge, %extracted_14, %extracted_11 : f32
-          %23 = arith.cmpi eq, %21, %22 : i1
-          %24 = arith.cmpi slt, %extracted, %arg9 : i32
-          %25 = arith.select %23, %24, %21 : i1
-          %26 = arith.ori %16, %25 : i1
-          %27 = arith.andi %26, %15 : i1
-          %28 = arith.select %27, %extracted, %arg9 : i32
-          scf.yield %28 : i32
+          %22 = arith.cmpf uno, %extracted_11, %extracted_11 : f32
+          %23 = arith.ori %21, %22 : i1
+          %24 = arith.cmpf oge, %extracted_14, %extracted_11 : f32
+          %25 = arith.cmpf uno, %extracted_14, %extracted_14 : f32
+          %26 = arith.ori %24, %25 : i1
+          %27 = arith.cmpi eq, %23, %26 : i1
+          %28 = arith.cmpi slt, %extracted, %arg9 : i32
+          %29 = arith.select %27, %28, %23 : i1
+          %30 = arith.ori %16, %29 : i1
+          %31 = arith.andi %30, %15 : i1
+          %32 = arith.select %31, %extracted, %arg9 : i32
+          scf.yield %32 : i32
         }
         %inserted = tensor.insert %8 into %arg7[%c0_1, %arg5] : tensor<1x5xi32>
         %9 = arith.index_cast %8 : i32 to index
@@ -164,31 +176,39 @@ module {
           %extracted_11 = tensor.extract %arg0[%arg2, %19] : tensor<3x37xf32>
           %extracted_12 = tensor.extract %arg1[%arg2, %19] : tensor<3x37xi64>
           %20 = arith.cmpf oge, %extracted, %extracted_11 : f32
-          %21 = arith.cmpf oge, %extracted_11, %extracted : f32
-          %22 = arith.cmpi eq, %20, %21 : i1
-          %23 = arith.cmpi slt, %8, %15 : i32
-          %24 = arith.select %22, %23, %20 : i1
+          %21 = arith.cmpf uno, %extracted, %extracted : f32
+          %22 = arith.ori %20, %21 : i1
+          %23 = arith.cmpf oge, %extracted_11, %extracted : f32
+          %24 = arith.cmpf uno, %extracted_11, %extracted_11 : f32
+          %25 = arith.ori %23, %24 : i1
+          %26 = arith.cmpi eq, %22, %25 : i1
+          %27 = arith.cmpi slt, %8, %15 : i32
+          %28 = arith.select %26, %27, %22 : i1
           %c0_i32_13 = arith.constant 0 : i32
-          %25 = arith.cmpi slt, %arg9, %c0_i32_13 : i32
+          %29 = arith.cmpi slt, %arg9, %c0_i32_13 : i32
           %c0_i32_14 = arith.constant 0 : i32
-          %26 = arith.maxsi %15, %c0_i32_14 : i32
-          %27 = arith.index_cast %26 : i32 to index
-          %extracted_15 = tensor.extract %arg0[%arg2, %27] : tensor<3x37xf32>
-          %extracted_16 = tensor.extract %arg1[%arg2, %27] : tensor<3x37xi64>
+          %30 = arith.maxsi %15, %c0_i32_14 : i32
+          %31 = arith.index_cast %30 : i32 to index
+          %extracted_15 = tensor.extract %arg0[%arg2, %31] : tensor<3x37xf32>
+          %extracted_16 = tensor.extract %arg1[%arg2, %31] : tensor<3x37xi64>
           %c0_i32_17 = arith.constant 0 : i32
-          %28 = arith.maxsi %arg9, %c0_i32_17 : i32
-          %29 = arith.index_cast %28 : i32 to index
-          %extracted_18 = tensor.extract %arg0[%arg2, %29] : tensor<3x37xf32>
-          %extracted_19 = tensor.extract %arg1[%arg2, %29] : tensor<3x37xi64>
-          %30 = arith.cmpf oge, %extracted_15, %extracted_18 : f32
-          %31 = arith.cmpf oge, %extracted_18, %extracted_15 : f32
-          %32 = arith.cmpi eq, %30, %31 : i1
-          %33 = arith.cmpi slt, %15, %arg9 : i32
-          %34 = arith.select %32, %33, %30 : i1
-          %35 = arith.ori %25, %34 : i1
-          %36 = arith.andi %35, %24 : i1
-          %37 = arith.select %36, %15, %arg9 : i32
-          scf.yield %37 : i32
+          %32 = arith.maxsi %arg9, %c0_i32_17 : i32
+          %33 = arith.index_cast %32 : i32 to index
+          %extracted_18 = tensor.extract %arg0[%arg2, %33] : tensor<3x37xf32>
+          %extracted_19 = tensor.extract %arg1[%arg2, %33] : tensor<3x37xi64>
+          %34 = arith.cmpf oge, %extracted_15, %extracted_18 : f32
+          %35 = arith.cmpf uno, %extracted_15, %extracted_15 : f32
+          %36 = arith.ori %34, %35 : i1
+          %37 = arith.cmpf oge, %extracted_18, %extracted_15 : f32
+          %38 = arith.cmpf uno, %extracted_18, %extracted_18 : f32
+          %39 = arith.ori %37, %38 : i1
+          %40 = arith.cmpi eq, %36, %39 : i1
+          %41 = arith.cmpi slt, %15, %arg9 : i32
+          %42 = arith.select %40, %41, %36 : i1
+          %43 = arith.ori %29, %42 : i1
+          %44 = arith.andi %43, %28 : i1
+          %45 = arith.select %44, %15, %arg9 : i32
+          scf.yield %45 : i32
         }
         %inserted_8 = tensor.insert %14 into %arg6[%c0_1, %10] : tensor<1x7xi32>
         scf.yield %inserted_8, %inserted : tensor<1x7xi32>, tensor<1x5xi32>
