@@ -122,8 +122,8 @@ Error Program::refuseNames() {
   for (auto function : module->getOps<mlir::FunctionOpInterface>())
     if (function.isPublic() && function.getName().contains('\0')) {
       function.emitError("the name of a public function has a null byte, "
-                          "which no symbol of machine code can have: rename "
-                          "it, or make it private");
+                         "which no symbol of machine code can have: rename "
+                         "it, or make it private");
       return reportedError();
     }
   return Error::success();
