@@ -81,14 +81,14 @@ Status gpuasync_context::waitStream(gpuasync_stream &stream,
   const uint32_t *slot = signalled ? stream.signalSlot : stream.flagSlot;
   const uint32_t value = signalled ? stream.signalValue : stream.flagValue;
   // Where there was an error nobody writes the flag. The driver is asked after
-  // some time, then after twice the time, and so on, and last when the time is
-  // over.
-  const int64_t firstNs = 50000, longestNs = 20000000;
+  // a time in which most work ends, then after twice the time, and so on, and
+  // last when the time is over.
+  const int64_t pollNs = 50000, firstNs = 1000000, longestNs = 20000000;
   const int64_t spin = process().spinNs.load(std::memory_order_relaxed);
   const int64_t begun = nowNs();
-  if (pollFlag(slot, value, std::min(spin, firstNs)))
+  if (pollFlag(slot, value, std::min(spin, pollNs)))
     return Status();
-  int64_t next = begun;
+  int64_t next = begun + firstNs;
   return noteFault(
       polledWait(deadline.left(), done, [&](bool &reached) -> Status {
         if ((reached = isReached(slot, value)))

@@ -10,16 +10,12 @@
 
 using namespace gpuasync;
 
-static constexpr uint32_t maxIdlePerThread = 64;
-
 EventPool::~EventPool() {
   for (Event *event : all)
     delete event;
 }
 
-Status EventPool::take(ThreadContext *slot, Event *&out) {
-  if (slot && (out = slot->idleEvents.pop()))
-    return Status();
+Status EventPool::takeShared(Event *&out) {
   std::unique_lock<std::mutex> lock(mutex);
   if ((out = idle.pop()))
     return Status();
@@ -37,14 +33,7 @@ Status EventPool::take(ThreadContext *slot, Event *&out) {
   return Status();
 }
 
-void EventPool::give(ThreadContext *slot, Event *event) {
-  event->live = false;
-  event->origin.label.clear();
-  ++event->generation;
-  event->frame = nullptr;
-  event->previous = nullptr;
-  if (slot && slot->idleEvents.count < maxIdlePerThread)
-    return slot->idleEvents.push(event);
+void EventPool::giveShared(Event *event) {
   std::lock_guard<std::mutex> lock(mutex);
   idle.push(event);
 }

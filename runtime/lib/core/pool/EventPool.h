@@ -11,6 +11,7 @@
 
 #include "core/pool/Lists.h"
 #include "core/pool/Origin.h"
+#include "core/process/Thread.h"
 #include "drivers/Driver.h"
 
 #include <mutex>
@@ -59,9 +60,23 @@ public:
   EventPool(const EventPool &) = delete;
   ~EventPool();
 
-  Status take(ThreadContext *slot, Event *&out);
+  Status take(ThreadContext *slot, Event *&out) {
+    out = slot ? slot->idleEvents.pop() : nullptr;
+    return __builtin_expect(out != nullptr, 1) ? Status() : takeShared(out);
+  }
   /// `slot` null: to those of all threads.
-  void give(ThreadContext *slot, Event *event);
+  void give(ThreadContext *slot, Event *event) {
+    event->live = false;
+    if (__builtin_expect(!event->origin.label.empty(), 0))
+      event->origin.label.clear();
+    ++event->generation;
+    event->frame = nullptr;
+    event->previous = nullptr;
+    if (__builtin_expect(slot && slot->idleEvents.count < maxIdlePerThread, 1))
+      slot->idleEvents.push(event);
+    else
+      giveShared(event);
+  }
   /// What is idle in a thread that ends, or whose context does.
   void takeBack(ThreadContext &slot);
   /// An event leaves its frame, and comes into one again (or is released).
@@ -82,6 +97,10 @@ public:
   void destroy(bool alive);
 
 private:
+  static constexpr uint32_t maxIdlePerThread = 64;
+  Status takeShared(Event *&out);
+  void giveShared(Event *event);
+
   gpuasync_context &context;
   std::mutex mutex;
   Stack<Event> idle;
