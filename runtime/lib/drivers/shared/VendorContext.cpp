@@ -113,6 +113,14 @@ Status VendorContext::open(void *adopted) {
   gpuasync_image image;
   if (status.ok() && driver.builtinImage(device.limits, image))
     status = loadModule(builtinKernelModule(), image, builtinModule, builtins);
+  if (builtinModule && table.moduleGlobal) {
+    void *counters = nullptr;
+    size_t bytes = 0;
+    if (VENDOR_CALL(moduleGlobal, &counters, &bytes,
+                    moduleHandle(builtinModule), signalCountsName)
+            .ok())
+      signalCounters = static_cast<uint64_t *>(counters);
+  }
   if (!builtinModule)
     refuted |= device.info.capabilities & CapGraphs;
   guard.succeeded = status.ok();

@@ -303,8 +303,9 @@ private:
   const VendorTable table;       ///< the driver's, without a step in between
   NativeModule builtinModule = nullptr;
   NativeFunction builtins[BuiltinKernelCount] = {};
-  alignas(64) std::mutex localMutex; ///< no frame reads what follows
-  uint32_t localReserved = 0;        ///< guarded by localMutex
+  uint64_t *signalCounters = nullptr; ///< signalCountsName, on the device
+  alignas(64) std::mutex localMutex;  ///< no frame reads what follows
+  uint32_t localReserved = 0;         ///< guarded by localMutex
   std::mutex graphMutex;
   //===--- Guarded by graphMutex
   NativeStream uploads = nullptr;     ///< graphs take it
@@ -314,7 +315,6 @@ private:
   /// often each was asked for is its stream's or its graph's to say.
   static constexpr size_t signalBytes = 64;
   char *signals = nullptr;
-  uint64_t *signalCounters = nullptr; ///< signalCountsName, on the device
   std::unique_ptr<uint32_t[]> signalCounts;
   std::vector<uint32_t> freeSignals;
   std::mutex timingMutex;

@@ -18,23 +18,20 @@ using namespace gpuasync;
 //===----------------------------------------------------------------------===//
 
 bool VendorContext::takeSignal(uint32_t &index) {
-  if (!builtinModule)
+  if (!builtinModule || (table.moduleGlobal && !signalCounters))
     return false;
   std::lock_guard<std::mutex> lock(graphMutex);
   if (!signals) {
-    freeSignals.reserve(maxSignals);
-    signalCounts = std::make_unique<uint32_t[]>(maxSignals);
-    void *memory = nullptr, *counters = nullptr;
-    size_t bytes = 0;
-    // Where kernels of the program's are to find theirs.
-    if ((table.moduleGlobal &&
-         !VENDOR_CALL(moduleGlobal, &counters, &bytes,
-                      moduleHandle(builtinModule), signalCountsName)
-              .ok()) ||
-        !allocMemory(MemoryKind::Pinned, maxSignals * signalBytes, memory).ok())
+    // Without memory the host waits as if there were none.
+    void *memory = nullptr;
+    if (!guard([&] {
+           freeSignals.reserve(maxSignals);
+           signalCounts = std::make_unique<uint32_t[]>(maxSignals);
+           return allocMemory(MemoryKind::Pinned, maxSignals * signalBytes,
+                              memory);
+         }).ok())
       return false;
     memset(memory, 0, maxSignals * signalBytes);
-    signalCounters = static_cast<uint64_t *>(counters);
     signals = static_cast<char *>(memory);
     for (uint32_t i = maxSignals; i-- > 0;)
       freeSignals.push_back(i);
