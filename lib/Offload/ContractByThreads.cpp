@@ -4,7 +4,9 @@
 //
 // Each thread of a block has the sums of some rows and columns in registers. A
 // piece of both operands goes through workgroup memory at a time, and the next
-// one is loaded while the threads compute with it.
+// one is loaded while the threads compute with it. Of a small tile several
+// threads, side by side, share the steps of the reduction: with more sums each
+// has less to load for one.
 //===----------------------------------------------------------------------===//
 
 #include "ContractionWriter.h"
@@ -70,11 +72,13 @@ private:
     return llvm::divideCeil(side.size * steps, threads);
   }
   std::pair<Value, Value> getMoved(const Side &side, int64_t i);
+  void chooseSharers(int64_t tile);
   SmallVector<Value> loadPieces(Value from);
   void storePieces(ValueRange pieces);
   void writeTile();
   SmallVector<Value> multiply(ValueRange sums);
   SmallVector<Value> loadSums();
+  SmallVector<Value> addUp(ValueRange sums);
   void storeSums(ValueRange sums);
 
   OpOperand *output;
@@ -88,6 +92,9 @@ private:
   /// smaller tiles.
   int64_t steps = 16;
   static constexpr int64_t unrolled = 4;
+  /// Threads that share the steps of the same sums, and which of them it is.
+  int64_t sharers = 1;
+  Value sharer;
 };
 } // namespace
 
@@ -105,6 +112,17 @@ void ThreadWriter::setSide(Side &side, OpOperand *operand, unsigned loop,
   side.isWhole = !ShapedType::isDynamic(length) && length % size == 0;
 }
 
+/// As many as leave each thread 16 sums, if their type can be passed on by
+/// lanes.
+void ThreadWriter::chooseSharers(int64_t tile) {
+  Type type = product.getElementType(output);
+  if (!type.isF32() && !type.isInteger(32))
+    return;
+  while (tile * sharers < 16 * threads && 2 * sharers * unrolled <= steps &&
+         sharers < 16)
+    sharers *= 2;
+}
+
 bool ThreadWriter::chooseSizes() {
   auto bound = [&](unsigned loop) -> std::optional<int64_t> {
     std::optional<int64_t> most = findMostRounds(op, loop);
@@ -117,21 +135,32 @@ bool ThreadWriter::chooseSizes() {
                          wide = bound(product.columnLoop);
   if (!most || !wide || !llvm::isPowerOf2_64(threads))
     return false;
+  knownDepth = 1;
+  for (unsigned each : product.reductionLoops) {
+    int64_t length = op.getStaticLoopRanges()[each];
+    knownDepth =
+        ShapedType::isDynamic(length) || ShapedType::isDynamic(knownDepth)
+            ? ShapedType::kDynamic
+            : knownDepth * length;
+  }
+  int64_t bytes =
+      *most * *getElementBytes(product.getElementType(product.rows)) +
+      *wide * *getElementBytes(product.getElementType(product.columns));
+  auto isDeep = [&] {
+    return ShapedType::isDynamic(knownDepth) || knownDepth > steps;
+  };
+  while (steps < 128 && isDeep() && 2 * steps * bytes <= 16 << 10)
+    steps *= 2;
+  chooseSharers(*most * *wide);
   // As square as can be.
   int64_t along = 1;
-  while (along * along * 4 <= threads)
+  while (along * along * 4 <= threads / sharers)
     along *= 2;
   int64_t down = std::min(along, *most);
-  int64_t across = threads / down;
+  int64_t across = threads / sharers / down;
   setSide(rows, product.rows, product.rowLoop, std::max(*most, down), down);
   setSide(columns, product.columns, product.columnLoop, std::max(*wide, across),
           across);
-  int64_t bytes = 0;
-  for (Side *side : {&rows, &columns})
-    bytes +=
-        side->size * *getElementBytes(product.getElementType(side->operand));
-  while (steps < 128 && 2 * steps * bytes <= 16 << 10)
-    steps *= 2;
   return true;
 }
 
@@ -204,13 +233,36 @@ SmallVector<Value> ThreadWriter::loadSums() {
     for (int64_t j = 0; j < columns.own; ++j) {
       indices[rows.loop] = clampTo(rows, rows.getPlace(b, loc, i));
       indices[columns.loop] = clampTo(columns, columns.getPlace(b, loc, j));
-      sums.push_back(memref::LoadOp::create(
-          b, loc, output->get(), product.getPlace(b, output, indices)));
+      Value sum = memref::LoadOp::create(b, loc, output->get(),
+                                         product.getPlace(b, output, indices));
+      if (sharers > 1) { // one of them has it
+        Value zero =
+            arith::ConstantOp::create(b, loc, b.getZeroAttr(sum.getType()));
+        sum =
+            arith::SelectOp::create(b, loc, less(sharer, index(1)), sum, zero);
+      }
+      sums.push_back(sum);
     }
   return sums;
 }
 
+/// Those of all sharers.
+SmallVector<Value> ThreadWriter::addUp(ValueRange sums) {
+  if (sharers == 1)
+    return sums;
+  return llvm::map_to_vector(sums, [&](Value sum) -> Value {
+    return gpu::SubgroupReduceOp::create(
+        b, loc, sum, gpu::AllReduceOperation::ADD,
+        /*uniform=*/true, static_cast<uint32_t>(sharers));
+  });
+}
+
 void ThreadWriter::storeSums(ValueRange sums) {
+  OpBuilder::InsertionGuard outside(b);
+  if (sharers > 1) {
+    auto branch = scf::IfOp::create(b, loc, less(sharer, index(1)));
+    b.setInsertionPointToStart(branch.thenBlock());
+  }
   for (int64_t i = 0; i < rows.own; ++i)
     for (int64_t j = 0; j < columns.own; ++j) {
       OpBuilder::InsertionGuard guard(b);
@@ -231,13 +283,15 @@ void ThreadWriter::storeSums(ValueRange sums) {
 
 /// With what is in workgroup memory.
 SmallVector<Value> ThreadWriter::multiply(ValueRange sums) {
-  auto loop =
-      scf::ForOp::create(b, loc, index(0), index(steps), index(unrolled), sums);
+  auto loop = scf::ForOp::create(b, loc, index(0), index(steps / sharers),
+                                 index(unrolled), sums);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   SmallVector<Value> now(loop.getRegionIterArgs());
   for (int64_t further = 0; further < unrolled; ++further) {
     Value step = add(loop.getInductionVar(), index(further));
+    if (sharers > 1)
+      step = add(arith::MulIOp::create(b, loc, step, index(sharers)), sharer);
     SmallVector<Value> values[2];
     for (Side *side : {&rows, &columns})
       for (int64_t i = 0; i < side->own; ++i)
@@ -292,7 +346,7 @@ void ThreadWriter::writeTile() {
     llvm::append_range(next, pieces);
     scf::YieldOp::create(b, loc, next);
   }
-  storeSums(loop.getResults().take_front(sums));
+  storeSums(addUp(loop.getResults().take_front(sums)));
 }
 
 void ThreadWriter::write() {
@@ -310,17 +364,14 @@ void ThreadWriter::write() {
   for (const Range &range : op.createLoopRanges(b, loc))
     sizes.push_back(getValueOrCreateConstantIndexOp(b, loc, range.size));
   depth = countRounds(b, loc, product.reductionLoops, sizes);
-  knownDepth = 1;
-  for (unsigned each : product.reductionLoops) {
-    int64_t length = op.getStaticLoopRanges()[each];
-    knownDepth =
-        ShapedType::isDynamic(length) || ShapedType::isDynamic(knownDepth)
-            ? ShapedType::kDynamic
-            : knownDepth * length;
+  Value place = thread;
+  if (sharers > 1) {
+    sharer = arith::RemUIOp::create(b, loc, thread, index(sharers));
+    place = arith::DivUIOp::create(b, loc, thread, index(sharers));
   }
   columns.thread =
-      arith::RemUIOp::create(b, loc, thread, index(columns.threads));
-  rows.thread = arith::DivUIOp::create(b, loc, thread, index(columns.threads));
+      arith::RemUIOp::create(b, loc, place, index(columns.threads));
+  rows.thread = arith::DivUIOp::create(b, loc, place, index(columns.threads));
   for (Side *side : {&rows, &columns})
     side->last = sub(sizes[side->loop], index(1));
   for (unsigned each : product.otherLoops)
