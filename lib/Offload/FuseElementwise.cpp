@@ -134,6 +134,8 @@ static bool computeTogether(Operation *root) {
       if (!producer || producer->getBlock() != op->getBlock() ||
           producer->getNumResults() != 1 || producer.getNumReductionLoops() ||
           !isForLater(input->get(), op) ||
+          // Read at another place, too, it has to be there before.
+          llvm::count(op->getOperands(), input->get()) != 1 ||
           !op.getMatchingIndexingMap(input).isIdentity() ||
           !producer.getIndexingMapMatchingResult(producer->getOpResult(0))
                .isIdentity() ||

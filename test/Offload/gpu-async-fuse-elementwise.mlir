@@ -227,3 +227,21 @@ func.func @checked_lookup(%x: tensor<6x5xf32>, %at: tensor<6xi64>) -> tensor<6xf
   %n = arith.negf %g : tensor<6xf32>
   return %n : tensor<6xf32>
 }
+
+// -----
+
+// Read at two places of an op, it is there before: y + y^T.
+// CHECK-LABEL: func.func @twice
+// CHECK: %[[Y:.*]] = linalg.generic
+// CHECK: math.exp
+// CHECK: linalg.generic {{.*}} ins(%[[Y]], %[[Y]] :
+// CHECK: arith.addf
+// CHECK-NOT: linalg.generic
+// CHECK: return
+func.func @twice(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %e = tensor.empty() : tensor<8x8xf32>
+  %y = math.exp %x : tensor<8x8xf32>
+  %t = linalg.transpose ins(%y : tensor<8x8xf32>) outs(%e : tensor<8x8xf32>) permutation = [1, 0]
+  %r = arith.addf %y, %t : tensor<8x8xf32>
+  return %r : tensor<8x8xf32>
+}
