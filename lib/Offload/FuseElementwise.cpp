@@ -559,6 +559,39 @@ static bool isCutLikeLoops(AffineMap map) {
   });
 }
 
+/// Loops of which only operands told how long they are that are no operands any
+/// more, as of a sum over an array that is read backwards: an operand that
+/// nobody reads tells it.
+static void addExtents(linalg::GenericOp op, SmallVectorImpl<Value> &inputs,
+                       SmallVectorImpl<AffineMap> &maps,
+                       IRRewriter &rewriter) {
+  llvm::SmallBitVector isKnown(op.getNumLoops());
+  auto addKnown = [&](AffineMap map) {
+    for (AffineExpr result : map.getResults())
+      if (auto dim = dyn_cast<AffineDimExpr>(result))
+        isKnown.set(dim.getPosition());
+  };
+  for (AffineMap map : maps)
+    addKnown(map);
+  for (OpOperand &output : op.getDpsInitsMutable())
+    addKnown(op.getMatchingIndexingMap(&output));
+  if (isKnown.all())
+    return;
+  SmallVector<Range> ranges = cast<linalg::LinalgOp>(op.getOperation())
+                                  .createLoopRanges(rewriter, op.getLoc());
+  SmallVector<OpFoldResult> sizes;
+  SmallVector<AffineExpr> dims;
+  for (unsigned loop = 0; loop < op.getNumLoops(); ++loop)
+    if (!isKnown.test(loop)) {
+      sizes.push_back(ranges[loop].size);
+      dims.push_back(rewriter.getAffineDimExpr(loop));
+    }
+  inputs.push_back(tensor::EmptyOp::create(rewriter, op.getLoc(), sizes,
+                                           rewriter.getI8Type()));
+  maps.push_back(
+      AffineMap::get(op.getNumLoops(), 0, dims, rewriter.getContext()));
+}
+
 /// An operand that tiles of the loops do not cut into tiles is read element by
 /// element, from wherever it is.
 void FuseElementwise::readElements() {
@@ -581,6 +614,8 @@ void FuseElementwise::readElements() {
         inputs.push_back(input->get());
         maps.push_back(op.getMatchingIndexingMap(input));
       }
+    const size_t read = inputs.size();
+    addExtents(op, inputs, maps, rewriter);
     for (OpOperand &output : op.getDpsInitsMutable())
       maps.push_back(op.getMatchingIndexingMap(&output));
     auto created = linalg::GenericOp::create(
@@ -607,6 +642,7 @@ void FuseElementwise::readElements() {
             }
             map.map(op.getMatchingBlockArgument(input), value);
           }
+          next += inputs.size() - read;
           for (OpOperand &output : op.getDpsInitsMutable())
             map.map(op.getMatchingBlockArgument(&output), arguments[next++]);
           for (Operation &inner : *op.getBody())

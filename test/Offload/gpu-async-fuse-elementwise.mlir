@@ -245,3 +245,41 @@ func.func @twice(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
   %r = arith.addf %y, %t : tensor<8x8xf32>
   return %r : tensor<8x8xf32>
 }
+
+// -----
+
+// A sum over an array that is read backwards still knows how many it adds.
+// CHECK-LABEL: func.func @backwards
+// CHECK: %[[EXTENT:.*]] = tensor.empty() : tensor<9xi8>
+// CHECK: linalg.generic {{.*}} ins(%[[EXTENT]] : tensor<9xi8>)
+// CHECK: tensor.extract %arg0
+// CHECK-NOT: linalg.generic
+// CHECK: return
+func.func @backwards(%x: tensor<8x9xf32>) -> tensor<8xf32> {
+  %c0 = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x9xf32>
+  %s = tensor.empty() : tensor<8xf32>
+  %z = linalg.fill ins(%c0 : f32) outs(%s : tensor<8xf32>) -> tensor<8xf32>
+  %b = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (7 - d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<8x9xf32>) outs(%e : tensor<8x9xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<8x9xf32>
+  %r = linalg.reduce {arith.addf} ins(%b : tensor<8x9xf32>) outs(%z : tensor<8xf32>) dimensions = [1]
+  return %r : tensor<8xf32>
+}
+
+// How many are in a row only the caller knows.
+// CHECK-LABEL: func.func @backwards_dynamic
+// CHECK: %[[N:.*]] = tensor.dim %arg0, %c1
+// CHECK: %[[EXTENT:.*]] = tensor.empty(%[[N]]) : tensor<?xi8>
+// CHECK: linalg.generic {{.*}} ins(%[[EXTENT]] : tensor<?xi8>)
+func.func @backwards_dynamic(%x: tensor<8x?xf32>, %z: tensor<8xf32>) -> tensor<8xf32> {
+  %r = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (7 - d0, d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<8x?xf32>) outs(%z : tensor<8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %a = arith.addf %in, %out : f32
+    linalg.yield %a : f32
+  } -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}

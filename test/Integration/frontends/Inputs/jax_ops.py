@@ -385,6 +385,35 @@ def types():
     case("bitcast_convert i8 to i32", lambda x: lax.bitcast_convert_type(x, np.int32), array((5, 4), "i8"), exact=True)
 
 
+def arranged():
+    """Elementwise work and sums of arrays that are read in another order."""
+    x, y = array((8, 6)), array((6, 8))
+    square = array((8, 8))
+    orders = {
+        "backwards": lambda x: x[::-1],
+        "backwards in a row": lambda x: x[:, ::-1],
+        "backwards in both": lambda x: x[::-1, ::-1],
+        "transposed": lambda x: x.T,
+        "rolled": lambda x: jnp.roll(x, 3, 0),
+        "with a step": lambda x: x[::2],
+        "repeated": lambda x: jnp.repeat(x, 2, 0),
+    }
+    for name, order in orders.items():
+        case("sum of an array %s" % name, lambda x, f=order: (f(x).sum(0), f(x).sum(1), f(x).sum()), x, tolerance=4)
+        case("argmax of an array %s" % name, lambda x, f=order: (f(x).argmax(0), f(x).argmax(1)), x)
+        case("softmax of an array %s" % name, lambda x, f=order: jax.nn.softmax(f(x), 1), x, tolerance=4)
+        case("product of an array %s" % name, lambda x, f=order: (f(x) @ f(x).T, f(x).T @ f(x)), x, tolerance=8)
+        if name not in ("with a step", "repeated"):
+            case("array and array %s" % name, lambda x, f=order: (lambda y: y + f(y))(jnp.exp(x)), square, tolerance=4)
+            case(
+                "array, of itself and it %s" % name,
+                lambda x, f=order: (lambda y: (y * f(y), y))(jnp.tanh(x) / 2),
+                square,
+                tolerance=4,
+            )
+    case("product of arrays backwards", lambda x, y: x[::-1] @ y[:, ::-1], x, y, tolerance=8)
+
+
 def shapes():
     for dtype in ("f32", "bf16", "i32", "i1", "c64", "ui8"):
         x = array((4, 6, 5), dtype)
@@ -958,6 +987,7 @@ def decompositions():
     case("irfft", lambda x: jnp.fft.irfft(x), array((3, 7), "c64"), tolerance=8)
     case("fft2", lambda x: jnp.fft.fft2(x), array((3, 4, 6), "c64"), tolerance=8)
     case("cholesky", lambda x: jnp.linalg.cholesky(x), spd, tolerance=8)
+    case("cholesky gradient", jax.grad(lambda x: jnp.log(jnp.diagonal(jnp.linalg.cholesky(x))).sum()), spd, tolerance=8)
     case(
         "triangular_solve",
         lambda a, b: lax.linalg.triangular_solve(a, b, left_side=True, lower=True),
@@ -1248,7 +1278,7 @@ def networks():
     )
 
 
-for group in (elementwise, types, shapes, reductions, products, indexed, control, randoms, decompositions, networks):
+for group in (elementwise, types, arranged, shapes, reductions, products, indexed, control, randoms, decompositions, networks):
     group()
     for each in CASES:
         each.group = each.group or group.__name__
