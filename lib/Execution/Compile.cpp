@@ -109,12 +109,33 @@ Error Program::parse(std::unique_ptr<MemoryBuffer> input, StringRef name) {
   sources.AddNewSourceBuffer(std::move(input), SMLoc());
   module = mlir::parseSourceFile<mlir::ModuleOp>(
       sources, mlir::ParserConfig(mlirContext.get()));
-  if (!module)
+  if (!module) {
+    explainDialect();
     return reportedError();
+  }
   lowered = isLowered();
   if (Error error = refuseNames())
     return error;
   return refuseUpstreamLaunches();
+}
+
+/// What a front end writes before its own passes have run.
+void Program::explainDialect() {
+  StringRef how, text = record->text;
+  for (StringRef dialect : {"stablehlo", "chlo", "vhlo", "mhlo"})
+    if (text.contains("Dialect `" + dialect.str() + "' not found") ||
+        text.contains("!\"" + dialect.str() + "\"<"))
+      how = "StableHLO: examples/jax/lower.py, or from Python gpu_async.jit, "
+            "make linalg of what JAX traces";
+  for (StringRef dialect : {"torch", "torch_c", "tm_tensor"})
+    if (text.contains("Dialect `" + dialect.str() + "' not found") ||
+        text.contains("!\"" + dialect.str() + "\"<"))
+      how = "the torch dialect: examples/torch/lower.py, or from Python "
+            "gpu_async.from_torch, make linalg of it";
+  if (!how.empty())
+    mlir::emitError(
+        mlir::FileLineColLoc::get(mlirContext.get(), fileName, 1, 1))
+        << "the program is in " << how << " (docs/FrontEnds.md)";
 }
 
 /// Names that end at a null byte wherever they are looked up.

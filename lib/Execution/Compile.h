@@ -130,6 +130,7 @@ public:
   bool isLowered();
 
 private:
+  void explainDialect();
   llvm::Error refuseNames();
   llvm::Error refuseUpstreamLaunches();
   bool isStatusFunction(mlir::FunctionOpInterface function);

@@ -68,8 +68,16 @@ GPUAsyncDialect::verifyOperationAttribute(Operation *op,
            << "', which is a unit attribute on the declaration of a library's "
               "function";
   }
-  if (attribute.getName() != getNonblockingName())
-    return success();
+  if (attribute.getName() != getNonblockingName()) {
+    if (!isDeclared || op->getName().getDialectNamespace() != "func")
+      return success();
+    return op->emitOpError()
+           << "has '" << attribute.getName().getValue()
+           << "', which says nothing; declarations of a library's functions "
+              "have '"
+           << getNonblockingName() << "', '" << getReplayableName()
+           << "' and '" << getSerialName() << "'";
+  }
   if (!isa<UnitAttr>(attribute.getValue()))
     return op->emitOpError() << "has '" << getNonblockingName()
                              << "' with a value; it is a unit attribute";

@@ -495,6 +495,12 @@ gpu.module @k {
 
 // -----
 
+// A word that is misspelt does not go unnoticed.
+// expected-error @+1 {{has 'gpu_async.replayble', which says nothing; declarations of a library's functions have 'gpu_async.nonblocking', 'gpu_async.replayable' and 'gpu_async.serial'}}
+func.func private @misspelt(memref<4xf32>) attributes {gpu_async.replayble}
+
+// -----
+
 func.func @call_missing() {
   // expected-error @+1 {{calls @f, which the program does not declare: add 'func.func private @f(...)' with the types of the arguments}}
   gpu_async.call @f()

@@ -82,6 +82,22 @@ static bool isCallLike(Operation *op) {
          !isa<LLVM::CallIntrinsicOp>(op);
 }
 
+/// A library's function takes a first argument that gpu_async.call gives it.
+static LogicalResult refuseLibrary(func::CallOp call, Operation *callee) {
+  for (StringRef name : {GPUAsyncDialect::getReplayableName(),
+                         GPUAsyncDialect::getNonblockingName(),
+                         GPUAsyncDialect::getSerialName()})
+    if (callee->hasAttr(name)) {
+      InFlightDiagnostic diag =
+          call.emitOpError("calls ")
+          << call.getCalleeAttr() << ", which has '" << name
+          << "' and so is a library's function: call it by gpu_async.call";
+      diag.attachNote(callee->getLoc()) << "it is here";
+      return diag;
+    }
+  return success();
+}
+
 FunctionInfo *FrameLowering::getCallee(Operation *op) {
   auto call = dyn_cast<func::CallOp>(op);
   if (!call)
@@ -139,9 +155,11 @@ LogicalResult FrameLowering::analyze() {
       // Functions that neither read nor write memory are no concern, such as
       // those of libm.
       if (auto call = dyn_cast<func::CallOp>(op))
-        if (Operation *callee = symbols.lookup(call.getCallee()))
+        if (Operation *callee = symbols.lookup(call.getCallee())) {
+          anyError |= failed(refuseLibrary(call, callee));
           if (callee->hasAttr("llvm.readnone"))
             return;
+        }
       info.callsUnknown = true;
     });
   }

@@ -116,3 +116,13 @@ func.func @callsInBothWays(%s: !gpu_async.stream, %n: i32) {
   call @library(%n) : (i32) -> ()
   return
 }
+
+// -----
+
+// expected-note @below {{it is here}}
+func.func private @library(i32) attributes {gpu_async.nonblocking, gpu_async.replayable}
+func.func @callsLibrary(%n: i32) {
+  // expected-error @below {{calls @library, which has 'gpu_async.replayable' and so is a library's function: call it by gpu_async.call}}
+  call @library(%n) : (i32) -> ()
+  return
+}
