@@ -609,6 +609,14 @@ def refuse(op):
     raise ValueError("%s%s%s has no lowering: %s" % (op.name, called, place_of(op), why))
 
 
+def erase_shardings(module):
+    """Where an array is to be, as JAX says it of the keys of jax.random: on the one device."""
+    for op in list(operations(module.operation)):
+        if op.name in ("sdy.sharding_constraint", "sdy.reshard"):
+            op.results[0].replace_all_uses_with(op.operands[0])
+            op.erase()
+
+
 def refuse_left(module):
     for op in operations(module.operation):
         if op.name == "sdy.mesh":  # says only what devices there are
@@ -622,6 +630,7 @@ def lower(traced):
     stablehlo_library.register_stablehlo_passes()
     module = traced.compiler_ir("stablehlo")
     with module.context:
+        erase_shardings(module)
         run(module, "func.func(chlo-legalize-to-stablehlo)", "symbol-dce", "canonicalize", "cse")
         for op in operations(module.operation):
             if op.name.rpartition(".")[2] in DEVICES + TRANSFERS:

@@ -136,15 +136,20 @@ def _words(options):
     return " ".join(words)
 
 
-def jit(function, device="auto", **options):
+def jit(function=None, device="auto", **options):
     """Compiles a function of JAX arrays at its first call with each shape.
 
+    Without a function, as in `@jit(device="cpu")`, it is what takes one.
     `options` are those of compile. The result takes what the function takes, and Arrays;
     it returns what the function returns with Arrays in place of JAX's, and its `schedule(*args)`
     is the Schedule of such a call. Needs jax and jaxlib.
     """
     from .frontends import from_jax
 
+    if function is None:
+        return lambda function: jit(function, device, **options)
+    if not callable(function):
+        raise TypeError("gpu_async.jit takes a function, given %r" % (function,))
     return from_jax.Jit(function, device, options)
 
 

@@ -77,6 +77,54 @@ class Jit(unittest.TestCase):
         self.assertEqual((y.dtype, np.asarray(y).tolist(), n.dtype, n.item()), ("f32", [2, 3, 4, 5], "i32", 2))
         self.assertEqual(ga.jit(lambda: ())(), ())
 
+    def test_options_before_the_function(self):
+        @ga.jit(device="cpu", opt_level=1)
+        def double(x):
+            return x + x
+
+        self.assertEqual((double.__name__, double(np.ones(2, "f")).numpy().tolist()), ("double", [2, 2]))
+        with self.assertRaisesRegex(TypeError, "takes a function, given 3"):
+            ga.jit(3)
+
+    def test_keys(self):
+        def f(key, scale):
+            key, here = jax.random.split(key)
+            return key, jax.random.normal(here, (5,)) * scale
+
+        g = ga.jit(f, device="cpu")
+        for key in jax.random.key(3), jax.random.PRNGKey(3), jax.random.key(3, impl="rbg"):
+            for _ in range(2):  # the key that comes out goes in
+                (got, numbers), (wanted, values) = g(key, 2), f(key, 2)
+                np.testing.assert_allclose(numbers, values, rtol=1e-5, atol=1e-6)
+                if jnp.issubdtype(key.dtype, jax.dtypes.prng_key):
+                    self.assertEqual(got.dtype, wanted.dtype)
+                    np.testing.assert_array_equal(jax.random.key_data(got), jax.random.key_data(wanted))
+                else:
+                    np.testing.assert_array_equal(got, wanted)
+                key = jnp.asarray(got)
+        self.assertEqual(len(g._compiled), 3)
+        keys = jax.random.split(jax.random.key(1), 6).reshape(2, 3)
+        draw = jax.vmap(jax.vmap(jax.random.uniform))
+        np.testing.assert_array_equal(ga.jit(draw, device="cpu")(keys), draw(keys))
+        back = ga.jit(lambda keys: keys.T, device="cpu")(keys)
+        np.testing.assert_array_equal(jax.random.key_data(back), jax.random.key_data(keys.T))
+
+    def test_where_arrays_are_to_be(self):
+        mesh = jax.make_mesh((1,), ("i",), axis_types=(jax.sharding.AxisType.Auto,))
+        sharding = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("i"))
+        g = ga.jit(lambda x: jax.lax.with_sharding_constraint(x, sharding) + 1, device="cpu")
+        self.assertEqual(g(np.ones(2, "f")).numpy().tolist(), [2, 2])
+
+    def test_types_that_arrays_do_not_have(self):
+        x = jnp.ones(4).astype(jnp.float8_e4m3fn)
+        with self.assertRaisesRegex(TypeError, "argument 1 of a function of gpu_async.jit is of float8_e4m3fn, which .* float64"):
+            ga.jit(lambda y, x: x.astype("f"), device="cpu")(1, x)
+        with self.assertRaisesRegex(TypeError, "result 1 of a function of gpu_async.jit is of int4, which .* convert in the function"):
+            ga.jit(lambda x: (x, x.astype(jnp.int4)), device="cpu")(np.ones(4, "f"))
+        bits = jax.lax.bitcast_convert_type(x, jnp.uint8)
+        f = ga.jit(lambda bits: jax.lax.bitcast_convert_type(bits, jnp.float8_e4m3fn).astype("f"), device="cpu")
+        self.assertEqual(f(bits).numpy().tolist(), [1, 1, 1, 1])
+
     def test_warnings_are_of_the_callers_line(self):
         compile = ga._binding.compile
 

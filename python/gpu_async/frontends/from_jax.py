@@ -26,8 +26,7 @@ class Jit:
         (main, results, types), leaves = self._find(args)
         made = main(*leaves)
         made = made if isinstance(made, tuple) else (made,) if types else ()
-        return jax.tree_util.tree_unflatten(
-            results, [array if array.dtype == dtype else array.view(dtype) for array, dtype in zip(made, types)])
+        return jax.tree_util.tree_unflatten(results, [_typed(*each) for each in zip(made, types)])
 
     def schedule(self, *args, **named):
         """What a call with such arguments does on which stream: a Schedule. Compiles as the call would."""
@@ -43,8 +42,8 @@ class Jit:
     def _find(self, args):
         """What is compiled for arguments, and their leaves."""
         leaves, tree = jax.tree_util.tree_flatten(args)
-        leaves, dtypes = zip(*map(_array, leaves)) if leaves else ((), ())
-        key = tree, tuple((leaf.shape, dtype) for leaf, dtype in zip(leaves, dtypes))
+        leaves, *key = zip(*map(_array, leaves)) if leaves else ((), (), ())
+        key = tree, tuple(zip(*key))
         compiled = self._compiled.get(key)
         if compiled is None:
             with self._lock:
@@ -54,25 +53,55 @@ class Jit:
         return compiled, leaves
 
     def _compile(self, tree, types):
+        for number, (_, dtype) in enumerate(types):
+            _refuse_type("argument", number, dtype)
         shapes = [jax.ShapeDtypeStruct(*each) for each in types]
         traced = lower_jax.trace(self._function, jax.tree_util.tree_unflatten(tree, shapes))
+        results, tree = jax.tree_util.tree_flatten(traced.out_info)
+        for number, result in enumerate(results):
+            _refuse_type("result", number, result.dtype)
         name = getattr(self._function, "__name__", "function")
         exe = gpu_async.compile(lower_jax.lower(traced), self._device, name=name, **self._options)
-        results, tree = jax.tree_util.tree_flatten(traced.out_info)
         # Signs of integers are JAX's: a program has none.
-        return exe["main"], tree, [_element_type(result.dtype) for result in results]
+        return exe["main"], tree, [
+            result.dtype if _is_key(result.dtype) else _element_type(result.dtype) for result in results]
+
+
+def _is_key(dtype):
+    """Whether it is of jax.random.key."""
+    return jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key)
+
+
+def _refuse_type(what, number, dtype):
+    """Types that JAX has and arrays of programs do not have."""
+    if _is_key(dtype) or dtype.name == "bfloat16" or dtype.kind in "biufc":
+        return
+    raise TypeError("%s %d of a function of gpu_async.jit is of %s, which its arguments and results cannot be: they are "
+                    "of bool, int8 to uint64, float16, bfloat16, float32, float64, complex64 and complex128; make it one of "
+                    "these, or an integer of its bits (jax.lax.bitcast_convert_type), and convert in the function"
+                    % (what, number, dtype.name))
+
+
+def _typed(array, dtype):
+    """A result of the type that JAX has for it. Keys are JAX's own."""
+    if isinstance(dtype, str):
+        return array if array.dtype == dtype else array.view(dtype)
+    return jax.random.wrap_key_data(numpy.asarray(array.view("ui32")), impl=dtype._impl)
 
 
 def _array(leaf):
-    """An array and its type, one that JAX has here: with jax_enable_x64 off it has no f64."""
+    """An array, its shape and its type, one that JAX has here: with jax_enable_x64 off it has no f64."""
     if isinstance(leaf, jax.core.Tracer):
         raise TypeError("a function of gpu_async.jit is called while JAX traces its caller (jax.jit, grad, vmap), which "
                         "has no arrays for it; make it of the whole, as gpu_async.jit(jax.grad(f))")
     given = getattr(leaf, "dtype", None)
+    if given is not None and not isinstance(leaf, gpu_async.Array) and _is_key(given):
+        return jax.random.key_data(leaf), leaf.shape, given
     if isinstance(leaf, gpu_async.Array):
         given = _numpy_type(given)
     dtype = jax.dtypes.canonicalize_dtype(jax.dtypes.result_type(leaf) if given is None else given)
-    return leaf if given == dtype else numpy.asarray(leaf, dtype), dtype
+    array = leaf if given == dtype else numpy.asarray(leaf, dtype)
+    return array, array.shape, dtype
 
 
 def _numpy_type(name):
