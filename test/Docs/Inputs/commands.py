@@ -13,6 +13,7 @@ comment before it, <!-- test: ... -->, says more:
                 ... for anything, a line of ... for any lines
   ```mlir       gpu-opt must take it
   ```c++        compiled in a template of Inputs/snippets, and linked if that has a main
+  ```c          a file, which commands compile
   ```cmake      configured and built in a template of Inputs/snippets
 
   skip REASON           is not run
@@ -206,6 +207,8 @@ def run(page):
                                    checkout, environment)
             if code != 0:
                 problem(block, output[-3000:])
+        elif block.kind == "c" and "file" in block.directives:
+            pass  # the commands behind it compile it
         else:
             problem(block, "what is a block of '%s'? See Inputs/commands.py" % block.kind)
         outcome = "skipped: " + skip if skip is not None else "wrong" if len(problems) > before else "ok"
