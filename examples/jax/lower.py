@@ -677,6 +677,8 @@ def main():
     parser.add_argument("shape", nargs="*", type=read_shape)
     arguments = parser.parse_args()
     spec = importlib.util.spec_from_file_location("program", arguments.file)
+    if not spec or not os.path.isfile(arguments.file):
+        raise SystemExit("lower.py: %s is no file of Python" % arguments.file)
     program = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(program)
     if not callable(getattr(program, arguments.function, None)):

@@ -269,9 +269,12 @@ def parse(text):
     try:
         return ir.Module.parse(text)
     except ir.MLIRError as error:
-        unknown = re.search(r"unregistered operation '([\w.]+)'|custom op '?([\w.]+)'? is unknown", str(error))
+        unknown = re.search(r"unregistered operation '([\w.]+)'|custom op '?(torch\.[\w.]+)'? is unknown", str(error))
         if not unknown:
-            raise ValueError(str(error)) from error
+            raise ValueError(
+                "the program cannot be read as one in the torch dialect, which torch_mlir.fx.export_and_import(..., "
+                "output_type=\"raw\") writes: %s" % error
+            ) from error
         raise ValueError(
             "torch-mlir does not know %s; write it by other operations" % (unknown[1] or unknown[2])
         ) from error
@@ -344,11 +347,11 @@ def lower(text):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file")
-    with open(parser.parse_args().file) as file:
-        text = file.read()
     try:
+        with open(parser.parse_args().file) as file:
+            text = file.read()
         sys.stdout.write(lower(text))
-    except ValueError as error:
+    except (OSError, ValueError) as error:
         raise SystemExit("lower.py: %s" % error)
 
 

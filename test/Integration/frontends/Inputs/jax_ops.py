@@ -1278,7 +1278,19 @@ def networks():
     )
 
 
-for group in (elementwise, types, arranged, shapes, reductions, products, indexed, control, randoms, decompositions, networks):
+for group in (
+    elementwise,
+    types,
+    arranged,
+    shapes,
+    reductions,
+    products,
+    indexed,
+    control,
+    randoms,
+    decompositions,
+    networks,
+):
     group()
     for each in CASES:
         each.group = each.group or group.__name__
