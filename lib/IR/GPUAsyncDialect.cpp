@@ -75,8 +75,8 @@ GPUAsyncDialect::verifyOperationAttribute(Operation *op,
            << "has '" << attribute.getName().getValue()
            << "', which says nothing; declarations of a library's functions "
               "have '"
-           << getNonblockingName() << "', '" << getReplayableName()
-           << "' and '" << getSerialName() << "'";
+           << getNonblockingName() << "', '" << getReplayableName() << "' and '"
+           << getSerialName() << "'";
   }
   if (!isa<UnitAttr>(attribute.getValue()))
     return op->emitOpError() << "has '" << getNonblockingName()

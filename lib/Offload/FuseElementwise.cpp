@@ -562,19 +562,14 @@ static bool isCutLikeLoops(AffineMap map) {
 /// Loops of which only operands told how long they are that are no operands any
 /// more, as of a sum over an array that is read backwards: an operand that
 /// nobody reads tells it.
-static void addExtents(linalg::GenericOp op, SmallVectorImpl<Value> &inputs,
-                       SmallVectorImpl<AffineMap> &maps,
-                       IRRewriter &rewriter) {
+static void addExtents(linalg::GenericOp op, ArrayRef<AffineMap> known,
+                       SmallVectorImpl<Value> &inputs,
+                       SmallVectorImpl<AffineMap> &maps, IRRewriter &rewriter) {
   llvm::SmallBitVector isKnown(op.getNumLoops());
-  auto addKnown = [&](AffineMap map) {
+  for (AffineMap map : known)
     for (AffineExpr result : map.getResults())
       if (auto dim = dyn_cast<AffineDimExpr>(result))
         isKnown.set(dim.getPosition());
-  };
-  for (AffineMap map : maps)
-    addKnown(map);
-  for (OpOperand &output : op.getDpsInitsMutable())
-    addKnown(op.getMatchingIndexingMap(&output));
   if (isKnown.all())
     return;
   SmallVector<Range> ranges = cast<linalg::LinalgOp>(op.getOperation())
@@ -592,13 +587,27 @@ static void addExtents(linalg::GenericOp op, SmallVectorImpl<Value> &inputs,
       AffineMap::get(op.getNumLoops(), 0, dims, rewriter.getContext()));
 }
 
+/// The numbers of the results that somebody reads. Fusion leaves others where
+/// these alone tell how long a loop is.
+static SmallVector<unsigned> findUsedResults(linalg::GenericOp op) {
+  SmallVector<unsigned> used;
+  for (OpResult result : op->getResults())
+    if (!result.use_empty() ||
+        !op.getMatchingBlockArgument(op.getTiedOpOperand(result)).use_empty())
+      used.push_back(result.getResultNumber());
+  return used;
+}
+
 /// An operand that tiles of the loops do not cut into tiles is read element by
 /// element, from wherever it is.
 void FuseElementwise::readElements() {
   IRRewriter rewriter(&getContext());
   SmallVector<linalg::GenericOp> ops;
   getOperation()->walk([&](linalg::GenericOp op) {
-    if (op.hasPureTensorSemantics() &&
+    if (!op.hasPureTensorSemantics())
+      return;
+    const size_t used = findUsedResults(op).size();
+    if ((used != 0 && used != op->getNumResults()) ||
         llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *input) {
           return !isCutLikeLoops(op.getMatchingIndexingMap(input));
         }))
@@ -614,12 +623,22 @@ void FuseElementwise::readElements() {
         inputs.push_back(input->get());
         maps.push_back(op.getMatchingIndexingMap(input));
       }
+    SmallVector<unsigned> used = findUsedResults(op);
+    if (used.empty())
+      used = llvm::to_vector(llvm::seq<unsigned>(op->getNumResults()));
+    SmallVector<Value> outputs;
+    SmallVector<AffineMap> outputMaps;
+    for (unsigned number : used) {
+      OpOperand *output = op.getDpsInitOperand(number);
+      outputs.push_back(output->get());
+      outputMaps.push_back(op.getMatchingIndexingMap(output));
+    }
     const size_t read = inputs.size();
-    addExtents(op, inputs, maps, rewriter);
-    for (OpOperand &output : op.getDpsInitsMutable())
-      maps.push_back(op.getMatchingIndexingMap(&output));
+    addExtents(op, llvm::to_vector(llvm::concat<AffineMap>(maps, outputMaps)),
+               inputs, maps, rewriter);
+    llvm::append_range(maps, outputMaps);
     auto created = linalg::GenericOp::create(
-        rewriter, loc, op->getResultTypes(), inputs, op.getOutputs(), maps,
+        rewriter, loc, TypeRange(ValueRange(outputs)), inputs, outputs, maps,
         op.getIteratorTypesArray(),
         [&](OpBuilder &builder, Location loc, ValueRange arguments) {
           IRMapping map;
@@ -643,11 +662,19 @@ void FuseElementwise::readElements() {
             map.map(op.getMatchingBlockArgument(input), value);
           }
           next += inputs.size() - read;
-          for (OpOperand &output : op.getDpsInitsMutable())
-            map.map(op.getMatchingBlockArgument(&output), arguments[next++]);
-          for (Operation &inner : *op.getBody())
+          for (unsigned number : used)
+            map.map(op.getMatchingBlockArgument(op.getDpsInitOperand(number)),
+                    arguments[next++]);
+          for (Operation &inner : op.getBody()->without_terminator())
             builder.clone(inner, map);
+          SmallVector<Value> results;
+          for (unsigned number : used)
+            results.push_back(map.lookupOrDefault(
+                op.getBody()->getTerminator()->getOperand(number)));
+          linalg::YieldOp::create(builder, loc, results);
         });
-    rewriter.replaceOp(op, created);
+    for (auto [number, result] : llvm::zip(used, created.getResults()))
+      rewriter.replaceAllUsesWith(op->getResult(number), result);
+    rewriter.eraseOp(op);
   }
 }

@@ -283,3 +283,26 @@ func.func @backwards_dynamic(%x: tensor<8x?xf32>, %z: tensor<8xf32>) -> tensor<8
   } -> tensor<8xf32>
   return %r : tensor<8xf32>
 }
+
+// -----
+
+// A product of rows and columns that are repeated: fusion keeps a result that
+// nobody reads for how many there are to add, which an operand tells as well.
+// CHECK-LABEL: func.func @repeated
+// CHECK: %[[EXTENT:.*]] = tensor.empty() : tensor<9xi8>
+// CHECK: linalg.generic {{.*}} ins(%arg0, %arg1, %[[EXTENT]] : tensor<8xf32>, tensor<5xf32>, tensor<9xi8>) outs(%arg2 : tensor<8x5xf32>)
+// CHECK: linalg.yield %{{[0-9]+}} : f32
+// CHECK: return
+func.func @repeated(%x: tensor<8xf32>, %y: tensor<5xf32>, %z: tensor<8x5xf32>) -> tensor<8x5xf32> {
+  %a = tensor.empty() : tensor<8x9xf32>
+  %r:2 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0)>, affine_map<(d0, d1, d2) -> (d1)>,
+                                          affine_map<(d0, d1, d2) -> (7 - d0, d2)>, affine_map<(d0, d1, d2) -> (d0, d1)>],
+                         iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%x, %y : tensor<8xf32>, tensor<5xf32>) outs(%a, %z : tensor<8x9xf32>, tensor<8x5xf32>) {
+  ^bb0(%row: f32, %column: f32, %copy: f32, %sum: f32):
+    %m = arith.mulf %row, %column : f32
+    %s = arith.addf %sum, %m : f32
+    linalg.yield %row, %s : f32, f32
+  } -> (tensor<8x9xf32>, tensor<8x5xf32>)
+  return %r#1 : tensor<8x5xf32>
+}

@@ -411,6 +411,12 @@ def arranged():
                 square,
                 tolerance=4,
             )
+
+    def spread(x, dim):
+        return jnp.broadcast_to(x.mean(dim, keepdims=True), x.shape)
+
+    case("product of arrays repeated", lambda x: spread(x, 1) @ spread(x, 0), square, tolerance=8)
+    case("product of arrays repeated, backwards", lambda x: spread(x, 1)[::-1] @ spread(x, 0), square, tolerance=8)
     case("product of arrays backwards", lambda x, y: x[::-1] @ y[:, ::-1], x, y, tolerance=8)
 
 
