@@ -509,6 +509,9 @@ void AccessTable::makeCells() {
         Position &write = cells[other].lastWrite;
         if (touch.writes)
           write = std::max(write, positions[op]);
+        Position &use = cells[other].lastUse;
+        if (!isa<DeallocOp>(op))
+          use = std::max(use, positions[op]);
       }
     }
   }
@@ -519,6 +522,7 @@ void AccessTable::makeCells() {
       const Cell &outer = cells[cell.outer];
       cell.lastAny = std::max(cell.lastAny, outer.lastAny);
       cell.lastWrite = std::max(cell.lastWrite, outer.lastWrite);
+      cell.lastUse = std::max(cell.lastUse, outer.lastUse);
     }
 }
 

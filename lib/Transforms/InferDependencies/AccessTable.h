@@ -51,6 +51,8 @@ struct Cell {
   /// The last op in program order that touches an overlapping cell, or writes.
   Position lastAny{};
   Position lastWrite{};
+  /// The last one that touches an overlapping cell otherwise than to free it.
+  Position lastUse{};
 };
 using Cells = IndexedVector<CellIndex, Cell>;
 

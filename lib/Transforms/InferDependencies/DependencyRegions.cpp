@@ -110,6 +110,46 @@ void DependencyInference::processBranches(Operation *op,
   if (results.empty())
     return;
 
+  // Nothing waits for a free: memory that is only freed behind the op needs no
+  // token of its own where another one comes after all that uses it. That one
+  // comes after the allocation, too, which takes no time.
+  constexpr size_t mostCompared = 64;
+  auto isAllocation = [](Value token) {
+    auto alloc = token.getDefiningOp<AllocOp>();
+    return alloc && !alloc.getHostShared();
+  };
+  for (unsigned number = results.size() <= mostCompared ? results.size() : 0;
+       number-- > 0;) {
+    auto isOf = [&](const Update &update) { return update.result == number; };
+    bool isFreed = llvm::all_of(updates, [&](const Update &update) {
+      return !isOf(update) || table.getCells()[update.cell].lastUse <
+                                  info.loop.value_or(info.end);
+    });
+    auto isAfter = [&](const Yields &other) {
+      return &other != &results[number] &&
+             llvm::all_of(llvm::zip(other, results[number]), [&](auto pair) {
+               auto &[comes, before] = pair;
+               SmallVector<Value> uses(before);
+               llvm::erase_if(uses, isAllocation);
+               return reaches(comes, uses, op);
+             });
+    };
+    auto after = isFreed ? llvm::find_if(results, isAfter) : results.end();
+    if (after == results.end())
+      continue;
+    unsigned other = after - results.begin();
+    for (Update &update : updates)
+      if (isOf(update))
+        update.result = other;
+    for (auto [comes, before] : llvm::zip(*after, results[number]))
+      for (Value token : before)
+        if (isAllocation(token) && !reaches(comes, token, op))
+          comes.push_back(token);
+    results.erase(results.begin() + number);
+    for (Update &update : updates)
+      update.result -= update.result > number;
+  }
+
   unsigned first = op->getNumResults();
   for (auto [number, region] : llvm::enumerate(op->getRegions())) {
     if (region.empty()) {

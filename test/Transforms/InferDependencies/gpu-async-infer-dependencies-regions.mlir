@@ -325,3 +325,59 @@ func.func @call_in_a_loop(%n: index, %v: i32) {
   return
 }
 }
+
+// -----
+
+// Memory that one branch alone uses, and that is only freed behind, needs no token
+// of its own: that of what comes after its use says enough. Where it is read it has
+// one.
+// CHECK-LABEL: func.func @workspace
+func.func @workspace(%c: i1, %v: f32) {
+  // CHECK: %[[X:.*]], %[[TX:.*]] = gpu_async.alloc
+  // CHECK: %[[W:.*]], %[[TW:.*]] = gpu_async.alloc
+  // CHECK: %[[R:.*]] = scf.if {{.*}} -> (!gpu_async.token) {
+  // CHECK-NEXT: %[[A:.*]] = gpu_async.memset async [%[[TW]]] %[[W]]
+  // CHECK-NEXT: %[[B:.*]] = gpu_async.memcpy async [%[[TX]], %[[A]]] %[[X]], %[[W]]
+  // CHECK-NEXT: scf.yield %[[B]]
+  // CHECK: %[[D:.*]] = gpu_async.memset async [%[[TX]]] %[[X]]
+  // CHECK: %[[J:.*]] = gpu_async.wait async [%[[D]], %[[TW]]]
+  // CHECK-NEXT: scf.yield %[[J]]
+  // CHECK: gpu_async.dealloc async [%[[R]]] %[[W]]
+  // CHECK: gpu_async.memset async [%[[R]]] %[[X]]
+  %x = gpu_async.alloc () : memref<16xf32>
+  %w = gpu_async.alloc () : memref<16xf32>
+  scf.if %c {
+    gpu_async.memset %w, %v : memref<16xf32>, f32
+    gpu_async.memcpy %x, %w : memref<16xf32>, memref<16xf32>
+  } else {
+    gpu_async.memset %x, %v : memref<16xf32>, f32
+  }
+  gpu_async.dealloc %w : memref<16xf32>
+  gpu_async.memset %x, %v : memref<16xf32>, f32
+  gpu_async.dealloc %x : memref<16xf32>
+  return
+}
+
+// CHECK-LABEL: func.func @read_behind
+func.func @read_behind(%c: i1, %v: f32, %h: memref<16xf32>) {
+  // CHECK: %[[X:.*]], %{{.*}} = gpu_async.alloc
+  // CHECK: %[[W:.*]], %{{.*}} = gpu_async.alloc
+  // CHECK: %[[S:.*]] = gpu_async.memset
+  // CHECK: %[[R:.*]]:3 = scf.if
+  // CHECK: scf.yield %[[S]], %{{.*}}, %{{.*}} :
+  // CHECK: gpu_async.memcpy async [%[[R]]#0] %{{.*}}, %[[W]]
+  %x = gpu_async.alloc () : memref<16xf32>
+  %w = gpu_async.alloc () : memref<16xf32>
+  gpu_async.memset %w, %v : memref<16xf32>, f32
+  scf.if %c {
+    gpu_async.memset %w, %v : memref<16xf32>, f32
+    gpu_async.memcpy %x, %w : memref<16xf32>, memref<16xf32>
+  } else {
+    gpu_async.memset %x, %v : memref<16xf32>, f32
+  }
+  gpu_async.memcpy %h, %w : memref<16xf32>, memref<16xf32>
+  gpu_async.memset %x, %v : memref<16xf32>, f32
+  gpu_async.dealloc %w : memref<16xf32>
+  gpu_async.dealloc %x : memref<16xf32>
+  return
+}
