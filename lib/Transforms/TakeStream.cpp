@@ -58,6 +58,15 @@ private:
 
 } // namespace
 
+/// Whether it calls a function that neither reads nor writes memory.
+static bool callsWithoutMemory(Operation *op) {
+  auto call = dyn_cast<func::CallOp>(op);
+  Operation *callee =
+      call ? SymbolTable::lookupNearestSymbolFrom(call, call.getCalleeAttr())
+           : nullptr;
+  return callee && callee->hasAttr("llvm.readnone");
+}
+
 /// Whether the host does what the stream's work may touch, or calls code of
 /// which nothing is known here.
 static bool hostTakesPart(func::FuncOp function) {
@@ -66,7 +75,8 @@ static bool hostTakesPart(func::FuncOp function) {
     return true;
   return function
       ->walk([&](Operation *op) {
-        if (op == function || isa<GPUAsyncDialect>(op->getDialect()) ||
+        if (op == function || callsWithoutMemory(op) ||
+            isa<GPUAsyncDialect>(op->getDialect()) ||
             op->hasTrait<OpTrait::HasRecursiveMemoryEffects>())
           return WalkResult::advance();
         return isa<CallOpInterface>(op) || !isMemoryEffectFree(op)
