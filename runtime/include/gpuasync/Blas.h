@@ -38,7 +38,13 @@ extern "C" {
 ///
 /// The first product of a kind (sizes, strides, alignment) on a GPU asks the
 /// library for an algorithm, which cannot be done while the stream is captured.
+///
+/// gpuasync_blas_has_...: for lowered functions, which call it on their thread:
+/// 1, if there is a library for products of that element on their device, else
+/// 0. It is opened to see that, once a process. On the cpu device the reference
+/// BLAS is none, unless GPU_ASYNC_CBLAS_LIBRARY names it.
 #define GPUASYNC_BLAS_FUNCTIONS(type)                                          \
+  GPUASYNC_API int32_t gpuasync_blas_has_##type(void) GPUASYNC_NOEXCEPT;       \
   GPUASYNC_API int32_t gpuasync_blas_matmul_##type(                            \
       const gpuasync_call *call, GPUASYNC_BLAS_MATRIX(a),                      \
       GPUASYNC_BLAS_MATRIX(b), GPUASYNC_BLAS_MATRIX(c),                        \

@@ -99,6 +99,12 @@ GPUASYNC_API gpuasync_status *
 gpuasync_scope_push(gpuasync_context *context) GPUASYNC_NOEXCEPT;
 GPUASYNC_API void gpuasync_scope_pop(void) GPUASYNC_NOEXCEPT;
 
+/// For libraries that a lowered function calls: the driver of the device that
+/// the innermost function of this thread uses ("cuda", "hip", "cpu"). Null: the
+/// thread is in no such function, or it has found no device. Lives as long as
+/// the process.
+GPUASYNC_API const char *gpuasync_thread_driver(void) GPUASYNC_NOEXCEPT;
+
 /// Loads all modules of `program` into `context` (null: its default one), so
 /// that its first frame finds them.
 GPUASYNC_API gpuasync_status *

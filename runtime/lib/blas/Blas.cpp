@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "blas/Product.h"
+#include "gpuasync/Context.h"
 
 #include <dlfcn.h>
 #include <mutex>
@@ -102,6 +103,19 @@ static Matrix makeMatrix(Element element, void *data, int64_t offset,
           columnStride};
 }
 
+static int32_t isThere(Element element) {
+  const char *driver = gpuasync_thread_driver();
+  if (!driver)
+    return 0;
+  try {
+    if (strcmp(driver, "cpu"))
+      return whyNotOnGPU(driver).empty();
+    return isFastOnHost(element);
+  } catch (const std::bad_alloc &) {
+    return 0;
+  }
+}
+
 #define ONE(name)                                                              \
   makeMatrix(element, name##Data, name##Offset, 1, name##Rows, name##Columns,  \
              0, name##RowStride, name##ColumnStride)
@@ -110,6 +124,7 @@ static Matrix makeMatrix(Element element, void *data, int64_t offset,
              name##Columns, name##BatchStride, name##RowStride,                \
              name##ColumnStride)
 #define DEFINE(type, value)                                                    \
+  int32_t gpuasync_blas_has_##type() noexcept { return isThere(value); }       \
   int32_t gpuasync_blas_matmul_##type(                                         \
       const gpuasync_call *call, GPUASYNC_BLAS_MATRIX(a),                      \
       GPUASYNC_BLAS_MATRIX(b), GPUASYNC_BLAS_MATRIX(c),                        \

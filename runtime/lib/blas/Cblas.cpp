@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <dlfcn.h>
 #include <limits.h>
+#include <stdlib.h>
 
 using namespace gpuasync;
 using namespace gpuasync::blas;
@@ -27,8 +28,24 @@ using Gemm = void (*)(int order, int transA, int transB, int m, int n, int k,
 struct Library {
   Gemm<float> sgemm = nullptr;
   Gemm<double> dgemm = nullptr;
+  bool isTuned = false;
   Error why;
 };
+
+const char *const variable = "GPU_ASYNC_CBLAS_LIBRARY";
+
+/// Whether its products are made for a processor, or the user wants them. The
+/// reference BLAS, which has the same name, takes tens of times as long as our
+/// kernels.
+bool isTuned(void *handle) {
+  const char *named = secure_getenv(variable);
+  bool is = named && *named;
+  for (const char *own : {"openblas_get_config", "bli_info_get_version_str",
+                          "MKL_Get_Version_String", "ATL_buildinfo",
+                          "armplversion", "nvpl_blas_get_version"})
+    is |= dlsym(handle, own) != nullptr;
+  return is;
+}
 
 const Library &library() {
   static const Library opened = [] {
@@ -36,7 +53,7 @@ const Library &library() {
                                         "libcblas.so.3", "libblas.so.3",
                                         nullptr};
     Library result;
-    void *handle = openLibrary("GPU_ASYNC_CBLAS_LIBRARY", names, result.why);
+    void *handle = openLibrary(variable, names, result.why);
     if (!handle)
       return result;
     result.sgemm = reinterpret_cast<Gemm<float>>(dlsym(handle, "cblas_sgemm"));
@@ -44,6 +61,7 @@ const Library &library() {
     if (!result.sgemm || !result.dgemm)
       result.why = "the library found has no cblas_sgemm and cblas_dgemm "
                    "(GPU_ASYNC_CBLAS_LIBRARY names another one)";
+    result.isTuned = isTuned(handle);
     return result;
   }();
   return opened;
@@ -81,11 +99,15 @@ Error blas::whyNotOnHost() {
   return why.empty() ? why : "no CBLAS: " + why;
 }
 
+bool blas::isFastOnHost(Element element) {
+  return hostMultiplies(element) && whyNotOnHost().empty() && library().isTuned;
+}
+
 Error blas::multiplyOnHost(const gpuasync_call &call, const Product &product) {
   Error why = whyNotOnHost();
   if (!why.empty())
     return why;
-  if (product.element != Element::F32 && product.element != Element::F64)
+  if (!hostMultiplies(product.element))
     return "CBLAS has products of f32 and f64 only";
   for (const Matrix *matrix : {&product.a, &product.b, &product.c})
     if (std::max({matrix->rows, matrix->columns, matrix->leading()}) > INT_MAX)

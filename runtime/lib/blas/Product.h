@@ -62,6 +62,11 @@ Error whyNotOnGPU(const char *driver);
 /// By a CBLAS, in a function of the host (Cblas.cpp).
 Error multiplyOnHost(const gpuasync_call &call, const Product &product);
 Error whyNotOnHost();
+/// Whether there is one that is better than a kernel of ours.
+bool isFastOnHost(Element element);
+inline bool hostMultiplies(Element element) {
+  return element == Element::F32 || element == Element::F64;
+}
 
 /// Opens the library that `variable` of the environment names, else the first
 /// of `names` (ended by null) that there is. Null: `why` lists what was tried.

@@ -266,6 +266,14 @@ TEST_P(Blas, Algorithms) {
   EXPECT_EQ(fake.live, 0);
 }
 
+// It is asked for by functions of programs, of which there is none here.
+TEST(BlasDrivers, OutsideOfFunctions) {
+  EXPECT_EQ(gpuasync_blas_has_f16(), 0);
+  EXPECT_EQ(gpuasync_blas_has_bf16(), 0);
+  EXPECT_EQ(gpuasync_blas_has_f32(), 0);
+  EXPECT_EQ(gpuasync_blas_has_f64(), 0);
+}
+
 TEST(BlasDrivers, UnknownOne) {
   EXPECT_STREQ(gpuasync_blas_why_not("metal"),
                "no library for the driver 'metal'");

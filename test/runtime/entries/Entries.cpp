@@ -550,6 +550,10 @@ void addEntriesOfPrograms(Table &table) {
     gpuasync_scope_pop();
     return Status(gpuasync_scope_push(w.context));
   });
+  add("gpuasync_thread_driver", serves, [](World &) {
+    gpuasync_thread_driver();
+    return Status();
+  });
   add("gpuasync_context_stream_create", refuses, [](World &w) {
     gpuasync_stream *made = nullptr;
     Status status(gpuasync_context_stream_create(w.context, &made));

@@ -242,6 +242,7 @@ std::vector<NullCall> makeCalls() {
   ENTRY(gpuasync_context_device_name, "m", w.context);
   ENTRY(gpuasync_scope_push, "r", w.context);
   ENTRY(gpuasync_scope_pop, "");
+  ENTRY(gpuasync_thread_driver, "");
   add("gpuasync_context_stream_create", "rr",
       [](W &w, int which, Status &said) {
         gpuasync_stream *made = nullptr;

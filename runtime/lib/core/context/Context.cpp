@@ -231,6 +231,11 @@ void gpuasync_scope_pop(void) noexcept {
   context->release();
 }
 
+const char *gpuasync_thread_driver(void) noexcept {
+  const Frame *frame = currentThread ? currentThread->innermost : nullptr;
+  return frame && frame->context ? frame->context->kind.name() : nullptr;
+}
+
 gpuasync_status *
 gpuasync_context_stream_create(gpuasync_context *context,
                                gpuasync_stream **out) noexcept {
