@@ -35,6 +35,8 @@ enum class OffloadMode { Auto, Off, Error };
 enum class OffloadDevice { CPU, GPU, SM80, SM90 };
 /// Where arguments and results of offloaded functions are.
 enum class PlaceMode { Copy, Off };
+/// Who computes matrix products of linalg ops that stand alone.
+enum class BlasMode { Off, Auto };
 /// How a schedule is drawn.
 enum class ScheduleFormat { Text, Dot, Svg };
 
@@ -109,6 +111,14 @@ struct Words<PlaceMode> {
       {PlaceMode::Copy, "copy",
        "in host memory: copied to the device and back"},
       {PlaceMode::Off, "off", "where the device reaches them"}};
+};
+template <>
+struct Words<BlasMode> {
+  static constexpr Word<BlasMode> all[] = {
+      {BlasMode::Off, "off", "kernels"},
+      {BlasMode::Auto, "auto",
+       "libgpuasync_blas.so where it has a library for the device, else "
+       "kernels"}};
 };
 template <>
 struct Words<ScheduleFormat> {
@@ -210,6 +220,7 @@ GPUASYNC_WORD_PARSER(Play)
 GPUASYNC_WORD_PARSER(OffloadMode)
 GPUASYNC_WORD_PARSER(OffloadDevice)
 GPUASYNC_WORD_PARSER(PlaceMode)
+GPUASYNC_WORD_PARSER(BlasMode)
 GPUASYNC_WORD_PARSER(ScheduleFormat)
 #undef GPUASYNC_WORD_PARSER
 

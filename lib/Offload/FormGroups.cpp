@@ -8,6 +8,7 @@
 
 #include "Contraction.h"
 #include "GPUAsync/Offload/Passes.h"
+#include "Product.h"
 #include "Schedule.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -19,6 +20,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace mlir::gpuasync {
@@ -261,6 +263,49 @@ static void makeOneBlock(Group &group, IRRewriter &rewriter) {
   rewriter.replaceOp(root, loop.getResults());
 }
 
+/// The fill of zeros that a product's sums begin with; null: none.
+static linalg::FillOp findZeros(linalg::LinalgOp product) {
+  auto fill =
+      product.getDpsInitOperand(0)->get().getDefiningOp<linalg::FillOp>();
+  return fill && matchPattern(fill.value(), m_AnyZeroFloat())
+             ? fill
+             : linalg::FillOp();
+}
+
+/// Leaves a product that is fused with nothing as it is, for a library. False,
+/// with nothing done, if it is none.
+static bool leaveProduct(Group &group, IRRewriter &rewriter) {
+  linalg::LinalgOp root = group.root;
+  if (!isContraction(root) ||
+      llvm::any_of(group.members, [&](linalg::LinalgOp member) {
+        return member != root && member != findZeros(root);
+      }))
+    return false;
+  std::string why;
+  if (!Product::match(root, why)) {
+    if (!why.empty())
+      root->emitRemark() << Product::isNotCalled << why;
+    return false;
+  }
+  root->setAttr(kTileAttrName,
+                rewriter.getDenseI64ArrayAttr(group.chooseTile()));
+  linalg::FillOp zeros = findZeros(root);
+  root->setAttr(kProductAttrName, rewriter.getBoolAttr(!zeros));
+  if (!zeros)
+    return true;
+  // What is there the library does not read.
+  rewriter.setInsertionPoint(root);
+  OpOperand *init = root.getDpsInitOperand(0);
+  auto type = cast<RankedTensorType>(init->get().getType());
+  init->set(tensor::EmptyOp::create(
+      rewriter, root.getLoc(),
+      tensor::getMixedSizes(rewriter, root.getLoc(), zeros.output()),
+      type.getElementType()));
+  if (zeros->use_empty())
+    rewriter.eraseOp(zeros);
+  return true;
+}
+
 static LogicalResult makeBlocks(Group &group, IRRewriter &rewriter) {
   SmallVector<int64_t> tile = group.chooseTile();
   if (llvm::all_of(tile, [](int64_t size) { return size == 0; })) {
@@ -368,7 +413,8 @@ struct FormGroups : public gpuasync::impl::GPUAsyncFormGroupsBase<FormGroups> {
     }
     // From the front, so that what a group uses is there.
     for (Group &group : llvm::reverse(groups))
-      if (failed(makeBlocks(group, rewriter))) {
+      if ((blas == BlasMode::Off || !leaveProduct(group, rewriter)) &&
+          failed(makeBlocks(group, rewriter))) {
         group.root->emitOpError("cannot be cut into tiles");
         return signalPassFailure();
       }

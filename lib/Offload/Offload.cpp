@@ -9,6 +9,7 @@
 #include "GPUAsync/IR/GPUAsyncOps.h"
 #include "GPUAsync/IR/OpKinds.h"
 #include "InlineCalls.h"
+#include "Product.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -50,6 +51,9 @@ struct Offload : public gpuasync::impl::GPUAsyncOffloadBase<Offload> {
     steps.addPass(createGPUAsyncReturnByDestination());
     steps.addPass(bufferization::createOwnershipBasedBufferDeallocationPass());
     steps.addPass(createGPUAsyncLaunchTiles());
+    OpPassManager products(ModuleOp::getOperationName());
+    products.addPass(createGPUAsyncCallProducts());
+    products.getDependentDialects(registry);
     steps.addPass(createGPUAsyncPlaceMemory());
     steps.getDependentDialects(registry);
   }
@@ -113,6 +117,7 @@ void gpuasync::buildGPUAsyncOffloadPipeline(OpPassManager &pm,
   pass.mode = options.mode;
   pass.device = options.device;
   pass.place = options.place;
+  pass.blas = options.blas;
   pm.addPass(createGPUAsyncOffload(pass));
 }
 
@@ -226,6 +231,17 @@ void ReturnedArguments::show() {
   function.setType(type);
 }
 
+/// Calls by which the host asks for a library end a region of device work.
+static void askFirst(func::FuncOp function) {
+  SmallVector<func::CallOp> calls;
+  function.walk([&](func::CallOp call) {
+    if (isProductQuery(call))
+      calls.push_back(call);
+  });
+  for (func::CallOp call : llvm::reverse(calls))
+    call->moveBefore(&function.front(), function.front().begin());
+}
+
 LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
   auto runOnEach = [&](function_ref<void(OpPassManager &)> add) {
     OpPassManager each(func::FuncOp::getOperationName());
@@ -252,6 +268,7 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
     pm.addPass(createGPUAsyncSplitReductions(split));
     GPUAsyncFormGroupsOptions group;
     group.device = device;
+    group.blas = blas;
     pm.addPass(createGPUAsyncFormGroups(group));
     pm.addPass(createCanonicalizerPass());
     pm.addPass(createCSEPass());
@@ -295,11 +312,23 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
   lower.addPass(bufferization::createLowerDeallocationsPass());
   if (failed(runPipeline(lower, getOperation())))
     return failure();
-  return runOnEach([&](OpPassManager &pm) {
+  LogicalResult cleaned = runOnEach([&](OpPassManager &pm) {
     pm.addPass(createCanonicalizerPass());
     pm.addPass(createCSEPass());
     // Copies of what is found to be the same go away.
     pm.addPass(createCanonicalizerPass());
+  });
+  if (failed(cleaned))
+    return failure();
+  if (blas == BlasMode::Auto) {
+    OpPassManager products(ModuleOp::getOperationName());
+    GPUAsyncCallProductsOptions call;
+    call.device = device;
+    products.addPass(createGPUAsyncCallProducts(call));
+    if (failed(runPipeline(products, getOperation())))
+      return failure();
+  }
+  LogicalResult launched = runOnEach([&](OpPassManager &pm) {
     GPUAsyncLaunchTilesOptions launch;
     launch.device = device;
     pm.addPass(createGPUAsyncLaunchTiles(launch));
@@ -312,6 +341,9 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
     pm.addPass(createCSEPass());
     pm.addPass(createLoopInvariantCodeMotionPass());
   });
+  for (func::FuncOp function : functions)
+    askFirst(function);
+  return launched;
 }
 
 /// Says what is still done on the host: all, or in functions that launch

@@ -63,6 +63,7 @@ void gpuasync::buildTokenFormPipeline(OpPassManager &pm,
   offload.mode = options.offload;
   offload.device = getOffloadDevice(options.targets);
   offload.place = options.place;
+  offload.blas = options.blas;
   buildGPUAsyncOffloadPipeline(pm, offload);
   // Structured ops become loops on the host and inside kernels alike. None of
   // these passes folds or canonicalises: the file may be in the linear form.

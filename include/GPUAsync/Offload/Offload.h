@@ -18,6 +18,7 @@ struct OffloadOptions {
   OffloadMode mode = OffloadMode::Auto;
   OffloadDevice device = OffloadDevice::CPU;
   PlaceMode place = PlaceMode::Copy;
+  BlasMode blas = BlasMode::Off;
 };
 
 /// Adds `gpu-async-offload`, for a builtin.module. docs/Offload.md describes

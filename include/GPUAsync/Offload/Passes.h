@@ -25,6 +25,10 @@ namespace mlir::gpuasync {
 inline constexpr llvm::StringLiteral kResultAttrName = "gpu_async.result";
 /// On a linalg op, array<i64: ...>: sizes of its tiles, one for each loop.
 inline constexpr llvm::StringLiteral kTileAttrName = "gpu_async.tile";
+/// On a linalg op that is a matrix product, a bool: a library may compute it,
+/// and it adds to what is in its destination (true), or that may be anything,
+/// and the sums begin with 0, whatever the op itself says (false).
+inline constexpr llvm::StringLiteral kProductAttrName = "gpu_async.product";
 
 } // namespace mlir::gpuasync
 

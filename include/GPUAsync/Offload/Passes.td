@@ -19,8 +19,8 @@ def GPUAsyncOffload : Pass<"gpu-async-offload", "::mlir::ModuleOp"> {
     inlined, `gpu-async-reduce-parallel-loops`, `gpu-async-host-scalars`,
     `gpu-async-fuse-elementwise`, `gpu-async-split-reductions`,
     `gpu-async-form-groups`, `gpu-async-return-by-destination`, upstream's
-    bufferization and deallocation, `gpu-async-launch-tiles`,
-    `gpu-async-place-memory`.
+    bufferization and deallocation, with `blas=auto` `gpu-async-call-products`,
+    `gpu-async-launch-tiles`, `gpu-async-place-memory`.
 
     A tensor argument of a public function becomes a memref of the same shape that
     is never written. A tensor result of constant sizes becomes one more
@@ -41,6 +41,9 @@ def GPUAsyncOffload : Pass<"gpu-async-offload", "::mlir::ModuleOp"> {
     Option<"place", "place", "::mlir::gpuasync::PlaceMode",
            "::mlir::gpuasync::PlaceMode::Copy",
            "Where arguments and results of functions are">,
+    Option<"blas", "blas", "::mlir::gpuasync::BlasMode",
+           "::mlir::gpuasync::BlasMode::Off",
+           "Who computes matrix products that are fused with nothing">,
   ];
 }
 
@@ -131,6 +134,11 @@ def GPUAsyncFormGroups
     whose iterations are blocks. The sizes of tiles are chosen in
     `lib/Offload/Schedule.cpp`; an attribute `gpu_async.tile = array<i64: ...>`
     of the last op, a number for each of its loops, overrides them (0: not cut).
+
+    With `blas=auto` a matrix product that is a group by itself, or with the fill
+    of zeros that it begins with, stays as it is if a library may compute it, with
+    the attribute `gpu_async.product` and the sizes of its tiles, for
+    `gpu-async-call-products`.
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",
@@ -142,6 +150,9 @@ def GPUAsyncFormGroups
     Option<"device", "device", "::mlir::gpuasync::OffloadDevice",
            "::mlir::gpuasync::OffloadDevice::CPU",
            "For which device work is cut into blocks">,
+    Option<"blas", "blas", "::mlir::gpuasync::BlasMode",
+           "::mlir::gpuasync::BlasMode::Off",
+           "Who computes matrix products that are fused with nothing">,
   ];
 }
 
@@ -160,6 +171,32 @@ def GPUAsyncReturnByDestination
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect",
                            "::mlir::LLVM::LLVMDialect",
                            "::mlir::memref::MemRefDialect"];
+}
+
+def GPUAsyncCallProducts
+    : Pass<"gpu-async-call-products", "::mlir::ModuleOp"> {
+  let summary = "Call a library for matrix products, where there is one";
+  let description = [{
+    A linalg op on memrefs with the attribute `gpu_async.product` becomes a call of
+    libgpuasync_blas.so, with a workspace of its own, in one branch of an
+    `scf.if`, and the `scf.forall` of its tiles in the other. Which of them runs
+    `gpuasync_blas_has_f32` and the like say, once a call of the function:
+    whether there is a library for the device. Of sizes that are known at run time
+    only, 0 goes to the tiles, too. Where the matrices' strides are none that the
+    library takes, or are not known, a remark says so, and the tiles stay.
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::gpu::GPUDialect",
+                           "::mlir::gpuasync::GPUAsyncDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect"];
+  let options = [
+    Option<"device", "device", "::mlir::gpuasync::OffloadDevice",
+           "::mlir::gpuasync::OffloadDevice::CPU",
+           "For which device the workspace is">,
+  ];
 }
 
 def GPUAsyncLaunchTiles

@@ -31,6 +31,11 @@ struct GPUAsyncPipelineOptions
       *this, "place",
       llvm::cl::desc("Where arguments and results of these functions are"),
       llvm::cl::init(PlaceMode::Copy)};
+  PassOptions::Option<BlasMode> blas{
+      *this, "blas",
+      llvm::cl::desc("Who computes matrix products in these functions that are "
+                     "fused with nothing"),
+      llvm::cl::init(BlasMode::Off)};
   PassOptions::Option<int> maxStreams{
       *this, "max-streams",
       llvm::cl::desc("Most streams that a function uses at a time; 0: no "
