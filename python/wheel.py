@@ -58,6 +58,10 @@ def main():
         for name, path in needed(binding).items():
             if not SYSTEM.match(name):
                 place(path, libraries / name, "$ORIGIN")
+                # Opened, where blas="auto" asks for it.
+                blas = pathlib.Path(path).parent / name.replace("gpuasync_runtime", "gpuasync_blas")
+                if name.startswith("libgpuasync_runtime.") and blas.exists():
+                    place(blas, libraries / blas.name, "$ORIGIN")
         for file in [stage / "gpu_async" / binding.name, *libraries.iterdir()]:
             asked = {tuple(map(int, found.split("."))) for found in re.findall(r"GLIBC_([\d.]+)", run("objdump", "-T", file))}
             if max(asked) > GLIBC:

@@ -90,11 +90,13 @@ mock_cuda = os.path.join(config.gpuasync_obj_root, "test", "bin", "libmock_cuda.
 config.substitutions.append(("%mock_cuda", mock_cuda))
 if os.path.exists(mock_cuda):
     config.available_features.add("mock-cuda")
+config.substitutions.append(("%fake_cublaslt", os.path.join(config.gpuasync_obj_root, "test", "bin", "libfake_cublaslt.so")))
 # Where there is one, as libgpuasync_blas.so looks for it.
 for name in ("libopenblas.so.0", "libopenblas.so", "libcblas.so.3", "libblas.so.3"):
     try:
         if hasattr(ctypes.CDLL(name), "cblas_sgemm"):
             config.available_features.add("cblas")
+            config.substitutions.append(("%cblas", name))
         break
     except OSError:
         continue

@@ -91,7 +91,7 @@ typedef struct gpuasync_compile_options {
   const char *device; /**< as gpuasync_context_open has it; null: "auto" */
   /** Words "key=value" with spaces between them, null for none: opt-level=0..3,
    *  offload=auto|off|error, place=copy|off, memory=plan|space|keep,
-   *  max-streams=N, subgroup-size=N, stream=none|caller,
+   *  blas=off|auto, max-streams=N, subgroup-size=N, stream=none|caller,
    *  shared-libs=a.so,b.so. */
   const char *options;
 } gpuasync_compile_options;

@@ -459,6 +459,7 @@ Error Program::runStages(const CompileOptions &options, ArrayRef<Form> forms) {
     pipeline.memory = *options.memory;
   pipeline.offload = options.offload;
   pipeline.place = options.place;
+  pipeline.blas = options.blas;
   pipeline.play = options.play;
   pipeline.takeStream = options.takeStream;
   if (options.subgroupSize)

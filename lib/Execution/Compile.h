@@ -51,6 +51,7 @@ struct CompileOptions {
   std::optional<mlir::gpuasync::MemoryMode> memory;
   mlir::gpuasync::OffloadMode offload = mlir::gpuasync::OffloadMode::Auto;
   mlir::gpuasync::PlaceMode place = mlir::gpuasync::PlaceMode::Copy;
+  mlir::gpuasync::BlasMode blas = mlir::gpuasync::BlasMode::Off;
   mlir::gpuasync::Play play = mlir::gpuasync::Play::Auto;
   bool takeStream = false; ///< functions are ordered into the caller's
   unsigned optLevel = 3;

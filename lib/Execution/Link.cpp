@@ -127,6 +127,19 @@ static ArrayRef<void *> runnerUtilities() {
   return opened;
 }
 
+std::string findBlasLibrary() {
+  Dl_info runtime;
+  if (!dladdr(reinterpret_cast<void *>(&gpuasync_launch), &runtime))
+    return "";
+  for (const char *name : {"libgpuasync_blas.so", "libgpuasync_blas.so.0"}) {
+    SmallString<128> path(sys::path::parent_path(runtime.dli_fname));
+    sys::path::append(path, name);
+    if (sys::fs::exists(path))
+      return path.str().str();
+  }
+  return "";
+}
+
 void *findVectorMath(StringRef name) {
   static void *const library = dlopen("libmvec.so.1", RTLD_NOW | RTLD_LOCAL);
   return library && name.starts_with("_ZGV")

@@ -57,6 +57,10 @@ private:
   bool hasRunnerUtilities = true;
 };
 
+/// The path of libgpuasync_blas.so, which lies next to the runtime; empty: it
+/// is not there.
+std::string findBlasLibrary();
+
 /// A function of glibc's vector math in this process, by its name in libmvec;
 /// null if there is none.
 void *findVectorMath(llvm::StringRef name);

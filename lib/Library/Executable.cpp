@@ -267,6 +267,13 @@ static Error compileProgram(Program &program, StringRef text, StringRef name,
   how.targets = executable.device->targets;
   if (how.subgroupSize && !executable.device->isCpu)
     return createStringError("option subgroup-size: only on the cpu device");
+  if (how.blas == mlir::gpuasync::BlasMode::Auto) {
+    std::string library = findBlasLibrary();
+    if (library.empty())
+      how.blas = mlir::gpuasync::BlasMode::Off;
+    else
+      options.sharedLibs.push_back(library);
+  }
   executable.deviceArrays =
       !executable.device->isCpu && how.place == mlir::gpuasync::PlaceMode::Off;
 

@@ -59,6 +59,8 @@ Expected<LibraryOptions> parseLibraryOptions(StringRef text) {
     } else if (key == "place") {
       error =
           joinErrors(std::move(error), parseEnum(key, value, compile.place));
+    } else if (key == "blas") {
+      error = joinErrors(std::move(error), parseEnum(key, value, compile.blas));
     } else if (key == "memory") {
       error = joinErrors(std::move(error),
                          parseEnum(key, value, compile.memory.emplace()));
@@ -77,8 +79,9 @@ Expected<LibraryOptions> parseLibraryOptions(StringRef text) {
       error = joinErrors(
           std::move(error),
           createStringError("option '" + word +
-                            "' is none of opt-level, offload, place, memory, "
-                            "max-streams, subgroup-size, stream, shared-libs"));
+                            "' is none of opt-level, offload, place, blas, "
+                            "memory, max-streams, subgroup-size, stream, "
+                            "shared-libs"));
     }
     if (error)
       return std::move(error);

@@ -437,6 +437,9 @@ TEST(Library, WrongPrograms) {
   status = compile(product, executable, "opt-level=7");
   EXPECT_TRUE(says(status, "option opt-level=7: expected 0, 1, 2 or 3"))
       << status.message();
+  status = compile(product, executable, "blas=on");
+  EXPECT_TRUE(says(status, "option blas=on: expected one of off, auto"))
+      << status.message();
   status = compile(product, executable, "speed=high");
   EXPECT_TRUE(says(status, "is none of opt-level")) << status.message();
   status = compile(product, executable, nullptr, "abacus");

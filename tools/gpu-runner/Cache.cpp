@@ -186,6 +186,7 @@ gpuasync::KeyBuilder jobKey(const Options &options, StringRef name,
       .add("check", unsigned(options.check))
       .add("offload", mlir::gpuasync::getWord(options.offload))
       .add("place", mlir::gpuasync::getWord(options.place))
+      .add("blas", mlir::gpuasync::getWord(options.blas))
       .add("play", mlir::gpuasync::getWord(options.play));
   for (unsigned number : options.residents)
     key.add("resident", number);

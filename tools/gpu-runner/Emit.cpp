@@ -145,8 +145,11 @@ static Error writeLinked(Program &program, const Options &options,
     if (Error error = written.commit())
       return error;
   errs() << "gpu-runner: " << file << " linked by " << linked->linker
-         << "; it looks for libgpuasync_runtime.so next to itself and in "
-         << linked->runtimeFolder << "\n";
+         << "; it looks for libgpuasync_runtime.so"
+         << (options.blas == mlir::gpuasync::BlasMode::Off
+                 ? ""
+                 : " and libgpuasync_blas.so")
+         << " next to itself and in " << linked->runtimeFolder << "\n";
   return Error::success();
 }
 

@@ -67,6 +67,9 @@ Where and how
                            and results to the device and back, or are called
                            with memory that it reaches; off only with --emit
                            (default: copy)
+  --blas=HOW               off|auto: auto: matrix products of linalg ops that are
+                           fused with nothing are cuBLASLt's, hipBLASLt's or a
+                           CBLAS', where there is one (default: off)
   --stream=none|caller     caller: functions take a stream, which they are
                            ordered into without waiting; only with --emit, with
                            shared also --place=off (default: none)
@@ -282,6 +285,8 @@ Expected<Options> parseOptions(int argc, char **argv) {
        [&](StringRef value) { return parseEnum("offload", value, o.offload); }},
       {"place", Value::Required,
        [&](StringRef value) { return parseEnum("place", value, o.place); }},
+      {"blas", Value::Required,
+       [&](StringRef value) { return parseEnum("blas", value, o.blas); }},
       {"stream", Value::Required,
        [&](StringRef value) {
          o.takeStream = value == "caller";

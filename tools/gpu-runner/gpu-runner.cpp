@@ -127,6 +127,7 @@ static CompileOptions compileOptions(const Options &options) {
   compile.memory = options.memory;
   compile.offload = options.offload;
   compile.place = options.place;
+  compile.blas = options.blas;
   compile.play = options.play;
   compile.takeStream = options.takeStream;
   compile.optLevel = options.optLevel;
@@ -560,6 +561,21 @@ int Run::execute(gpuasync::Context &context) {
   return unexpected ? unexpectedResult : failed;
 }
 
+/// Products of linalg ops are a library's that programs find without
+/// --shared-libs.
+static void addBlasLibrary(Options &options) {
+  if (options.blas == mlir::gpuasync::BlasMode::Off)
+    return;
+  std::string library = findBlasLibrary();
+  if (!library.empty()) {
+    options.sharedLibs.push_back(library);
+    return;
+  }
+  errs() << "gpu-runner: remark: --blas=auto: libgpuasync_blas.so is not next "
+            "to the runtime's library; products are kernels\n";
+  options.blas = mlir::gpuasync::BlasMode::Off;
+}
+
 /// What the command line asks for.
 static int run(int argc, char **argv) {
   Expected<Options> options = parseOptions(argc, argv);
@@ -580,6 +596,7 @@ static int run(int argc, char **argv) {
     }
     return 0;
   }
+  addBlasLibrary(*options);
   if (options->emit) {
     if (Error error = compileOnly(*options))
       return fail(std::move(error));
