@@ -333,7 +333,7 @@ bool NVPTXLowering::takesSignals() {
 void NVPTXLowering::finish() {
   hoistPrintfBuffers();
   markTensorMapParams(module, tensorMaps);
-  if ((signals = takesSignals()))
+  if ((signals = takesSignals() && allThreadsMeet(module)))
     addSignals(module);
 }
 

@@ -33,6 +33,9 @@ constexpr unsigned signalParamCount = 2;
 /// After the lowering to NVVM: kernels tell the host of their end where a
 /// launch asks for it: GPUASYNC_KERNELS_SIGNAL_SYMBOL.
 void addSignals(gpu::GPUModuleOp module);
+/// After the lowering to NVVM: whether all threads of a block come to all of
+/// its barriers, and return from the kernel. Where it cannot be told, no.
+bool allThreadsMeet(gpu::GPUModuleOp module);
 
 } // namespace mlir::gpuasync
 
