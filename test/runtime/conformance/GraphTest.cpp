@@ -186,7 +186,6 @@ protected:
       GTEST_SKIP() << name << " has no graphs";
     OK(open(context));
     OK(context->makeCurrent(saved));
-    gpuasync_image *image = nullptr;
     uint32_t best = 0;
     for (gpuasync_image &candidate : program.images)
       if (uint32_t rank = driver->imageRank(0, candidate); rank > best) {
@@ -290,6 +289,7 @@ protected:
   bool signals = false;  ///< kernels tell the host of their end
   std::unique_ptr<DriverContext> context;
   SavedContext saved;
+  gpuasync_image *image = nullptr; ///< of the module
   NativeModule module = nullptr;
   NativeFunction functions[NumKernels] = {};
   NativeStream stream = nullptr, other = nullptr;
@@ -1134,6 +1134,43 @@ TEST_P(Graphs, KernelsTellTheHost_L10) {
   for (uint32_t each : taken)
     context->giveSignal(each);
   context->destroyStream(third);
+}
+
+// What an image says of its kernels holds for those that are found later, too:
+// they take what the runtime adds to their parameters.
+TEST_P(Graphs, FoundKernelsTellTheHost_L10) {
+  const uint32_t words = 64;
+  uint32_t *x = device(words), *host = pinned(words), taken = 0;
+  gpuasync_kernel kernel = program.kernels[Store];
+  gpuasync_module table = program.module;
+  table.kernels = &kernel;
+  table.kernelCount = 1;
+  NativeFunction found = nullptr;
+  OK(context->findFunction(module, table, *image, found));
+  StoreParams params = {x, 5};
+  gpuasync_block block = makeLaunch(1, words, params);
+  block.paramBytes = kernel.paramBytes;
+  if (context->takeSignal(taken)) {
+    uint32_t *slot = nullptr, value = 0;
+    OK(context->launch(stream, found, kernel, block, nullptr, taken, slot,
+                       value));
+    ASSERT_EQ(slot != nullptr, signals);
+    if (slot)
+      waitFor(slot, value);
+    wait(stream);
+    context->giveSignal(taken);
+  }
+  params.value = 6;
+  OK(context->launch(stream, found, kernel, block, nullptr));
+  if (signals || !mock) { // the model of HIP takes no pointers
+    params.value = 7;
+    void *parameters[] = {&params.out, &params.value};
+    OK(context->launchPointers(stream, found, kernel, block, parameters,
+                               nullptr));
+  }
+  OK(context->copy(stream, host, x, words * 4, nullptr));
+  wait(stream);
+  EXPECT_EQ(host[words - 1], params.value);
 }
 
 // Kernels whose image says that they wait are made ready early, behind kernels

@@ -190,7 +190,7 @@ private:
   Status findSymbol(const gpuasync_image &image, ModuleHandle module,
                     const char *symbol, bool &found);
   Status loadFunction(const gpuasync_module &module, uint32_t index,
-                      const gpuasync_image &image, ModuleHandle handle,
+                      const gpuasync_image &image, const VendorModule &loaded,
                       VendorFunction &out);
   Status checkParameters(const gpuasync_module &module, uint32_t index,
                          const gpuasync_image &image, VendorFunction &function);

@@ -18,6 +18,7 @@ struct gpuasync::VendorModule {
   ModuleHandle handle = nullptr;
   bool owned = true; ///< else somebody else loaded it and unloads it
   LineArray<VendorFunction> functions;
+  bool waits = false, signals = false; ///< of its functions
   /// Those of findFunction.
   std::vector<std::unique_ptr<VendorFunction>> found;
 };
@@ -64,18 +65,15 @@ Status VendorContext::finishModule(const gpuasync_module &module,
   loaded->functions = makeLineArray<VendorFunction>(module.kernelCount);
   Status status = loaded->functions ? Status() : outOfMemoryStatus();
   uint32_t localBytes = 0;
-  bool waits = false, signals = false;
   if (status.ok() && table.graphAddEdges)
-    status =
-        findSymbol(image, loaded->handle, GPUASYNC_KERNELS_WAIT_SYMBOL, waits);
+    status = findSymbol(image, loaded->handle, GPUASYNC_KERNELS_WAIT_SYMBOL,
+                        loaded->waits);
   if (status.ok())
     status = findSymbol(image, loaded->handle, GPUASYNC_KERNELS_SIGNAL_SYMBOL,
-                        signals);
+                        loaded->signals);
   for (uint32_t i = 0; i < module.kernelCount && status.ok(); ++i) {
     VendorFunction &function = loaded->functions[i];
-    function.waits = waits;
-    function.signals = signals;
-    status = loadFunction(module, i, image, loaded->handle, function);
+    status = loadFunction(module, i, image, *loaded, function);
     localBytes =
         localBytes < function.localBytes ? function.localBytes : localBytes;
     functions[i] = &function;
@@ -111,10 +109,13 @@ Status VendorContext::findSymbol(const gpuasync_image &image,
 
 Status VendorContext::loadFunction(const gpuasync_module &module,
                                    uint32_t index, const gpuasync_image &image,
-                                   ModuleHandle handle, VendorFunction &out) {
+                                   const VendorModule &loaded,
+                                   VendorFunction &out) {
   const gpuasync_kernel &kernel = module.kernels[index];
+  out.waits = loaded.waits;
+  out.signals = loaded.signals;
   VendorCall call =
-      VENDOR_CALL(moduleFunction, &out.handle, handle, kernel.name);
+      VENDOR_CALL(moduleFunction, &out.handle, loaded.handle, kernel.name);
   if (call.code == ErrorNotFound)
     return makeStatus(
         GPUASYNC_NOT_FOUND, "module @%s has no kernel @%s in its %s image (%s)",
@@ -225,7 +226,7 @@ Status VendorContext::findFunction(NativeModule native,
                                    NativeFunction &out) {
   auto &loaded = *static_cast<VendorModule *>(native);
   auto function = std::make_unique<VendorFunction>();
-  RETURN_IF_ERROR(loadFunction(module, 0, image, loaded.handle, *function));
+  RETURN_IF_ERROR(loadFunction(module, 0, image, loaded, *function));
   RETURN_IF_ERROR(reserveLocalMemory(function->localBytes));
   out = function.get();
   loaded.found.push_back(std::move(function));
