@@ -1068,6 +1068,42 @@ TEST_P(Graphs, LastKernelTellsTheHost_G08) {
   context->destroyGraph(graph);
 }
 
+// Where the vendor refuses to have the last kernel tell the host, it does not
+// do so at a later launch that nobody counts.
+TEST_P(Graphs, LastKernelThatCannotBeAskedTellsNobody_G08) {
+  if (!mock || !signals)
+    GTEST_SKIP() << "for kernels that tell the host of their end, on a mock";
+  uint32_t *x = device(64), *slot = nullptr, *told = nullptr, value = 0;
+  for (bool asked : {true, false}) {
+    Nodes list = nodes();
+    list.launch(Store, 1, 64, StoreParams{x, 1});
+    NativeGraph graph = nullptr;
+    OK(list.make(*context, graph));
+    OK(context->launchGraph(graph, stream, told, value));
+    waitFor(told, value);
+    if (asked)
+      OK(context->launchGraph(graph, stream));
+    mock->mock_fail("cuGraphExecKernelNodeSetParams", 1, 2);
+    if (asked)
+      EXPECT_FALSE(context->launchGraph(graph, stream, slot, value).ok());
+    else
+      EXPECT_FALSE(context->launchGraph(graph, stream).ok());
+    mock->mock_fail(nullptr, 0, 0);
+    for (uint32_t round = 0; round < 4; ++round) {
+      list.set(0, Store, 1, 64, StoreParams{x, round});
+      OK(list.update(*context, graph, {0}));
+      const uint32_t before = *told;
+      OK(context->launchGraph(graph, stream));
+      wait(stream);
+      EXPECT_EQ(*told, before) << round;
+      OK(context->launchGraph(graph, stream, told, value));
+      wait(stream);
+      EXPECT_EQ(*told, value) << round;
+    }
+    context->destroyGraph(graph);
+  }
+}
+
 // A kernel on a stream tells the host of its end, whatever its grid is, among
 // others that do not, and each stream for itself.
 TEST_P(Graphs, KernelsTellTheHost_L10) {

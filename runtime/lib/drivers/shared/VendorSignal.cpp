@@ -121,12 +121,19 @@ Status VendorContext::enableSignal(VendorGraph &graph, bool enabled) {
     return Status();
   if (graph.last) {
     KernelNode &kernel = *graph.last;
-    kernel.signal = enabled ? kernelSignal(graph.signalIndex) : KernelSignal();
-    memcpy(kernel.signalled.data() + kernel.bytes - sizeof(kernel.signal),
-           &kernel.signal, sizeof(kernel.signal));
-    RETURN_IF_ERROR(check(driver.setKernelNode(
+    auto ask = [&](bool wanted) {
+      kernel.signal = wanted ? kernelSignal(graph.signalIndex) : KernelSignal();
+      memcpy(kernel.signalled.data() + kernel.bytes - sizeof(kernel.signal),
+             &kernel.signal, sizeof(kernel.signal));
+    };
+    ask(enabled);
+    Status status = check(driver.setKernelNode(
         graph.executable, graph.nodes[graph.lastIndex].handle,
-        kernel.arguments)));
+        kernel.arguments));
+    if (!status.ok()) {
+      ask(!enabled); // as the graph's node is still, also when it is updated
+      return status;
+    }
   } else {
     RETURN_IF_ERROR(check(VENDOR_CALL(graphSetEnabled, graph.executable,
                                       graph.signal, enabled ? 1u : 0u)));
