@@ -283,6 +283,9 @@ TEST_P(RegionLibrary, Threads_G04_G10) {
     });
   for (std::thread &thread : threads)
     thread.join();
+  // Of threads that have ended, too.
+  EXPECT_EQ(readStats(context).capturedCalls, library->captures);
+  EXPECT_GT(readStats(context).launches, 0u);
 }
 
 TEST_P(RegionLibrary, WithoutARegion) {

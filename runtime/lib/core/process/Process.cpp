@@ -17,6 +17,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
+#include <type_traits>
 #include <unistd.h>
 
 using namespace gpuasync;
@@ -212,27 +213,15 @@ ThreadContext *ThreadState::slotFor(gpuasync_context *context) {
   return slot.release();
 }
 
+/// All of them, whatever they are of, are added up.
 static void foldCounters(Counters &into, const Counters &from) {
-  auto object = [](ObjectCounter &to, const ObjectCounter &part) {
-    to.created.add(part.created.get());
-    to.destroyed.add(part.destroyed.get());
-    to.peak.add(part.peak.get());
-  };
-  object(into.streams, from.streams);
-  object(into.events, from.events);
-  object(into.modules, from.modules);
-  object(into.buffers, from.buffers);
-  object(into.graphs, from.graphs);
-  into.hits.add(from.hits.get());
-  into.misses.add(from.misses.get());
-  into.launches.add(from.launches.get());
-  into.hostWaits.add(from.hostWaits.get());
-  into.driverCalls.add(from.driverCalls.get());
-  into.graphLaunches.add(from.graphLaunches.get());
-  into.regionsOnStreams.add(from.regionsOnStreams.get());
-  into.constantUploads.add(from.constantUploads.get());
-  into.residentUploads.add(from.residentUploads.get());
-  into.uploadedBytes.add(from.uploadedBytes.get());
+  static_assert(std::is_standard_layout_v<Counters> &&
+                    sizeof(Counters) % sizeof(Counter) == 0,
+                "nothing but counters");
+  auto *to = reinterpret_cast<Counter *>(&into);
+  auto *part = reinterpret_cast<const Counter *>(&from);
+  for (size_t i = 0; i < sizeof(Counters) / sizeof(Counter); ++i)
+    to[i].add(part[i].get());
 }
 
 static void eraseOne(std::vector<ThreadContext *> &list, ThreadContext *item) {
