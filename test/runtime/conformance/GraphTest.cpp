@@ -1172,6 +1172,32 @@ TEST_P(Graphs, KernelsTellTheHost_L10) {
   context->destroyStream(third);
 }
 
+// What all blocks wrote to memory of the host is there when the last one tells.
+TEST_P(Graphs, WhatKernelsWroteToTheHostIsThere_L10) {
+  const uint32_t words = 1 << 16;
+  uint32_t *x = pinned(words), taken = 0;
+  if (!context->takeSignal(taken)) {
+    ASSERT_FALSE(signals);
+    GTEST_SKIP() << "no kernel tells the host of its end here";
+  }
+  for (uint32_t round = 1; round < 200; ++round) {
+    const StoreParams params = {x, round};
+    gpuasync_block block = makeLaunch(words / 64, 64, params);
+    block.paramBytes = program.kernels[Store].paramBytes;
+    uint32_t *slot = nullptr, value = 0;
+    OK(context->launch(stream, functions[Store], program.kernels[Store], block,
+                       nullptr, taken, slot, value));
+    if (slot)
+      waitFor(slot, value);
+    else
+      wait(stream);
+    for (uint32_t i = 0; i < words; ++i)
+      ASSERT_EQ(x[i], round) << i;
+  }
+  wait(stream);
+  context->giveSignal(taken);
+}
+
 // What an image says of its kernels holds for those that are found later, too:
 // they take what the runtime adds to their parameters.
 TEST_P(Graphs, FoundKernelsTellTheHost_L10) {
