@@ -2,11 +2,12 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A thread that has ended keeps nobody from a barrier. One that comes to a
-// barrier of ours instead of ending would meet the others at theirs, and a
-// block would be counted that still works: so kernels may have a barrier at
-// their end where all threads come to all others, which is looked for here in
-// what decides of branches, and where all threads return.
+// A thread that has ended keeps nobody from a barrier, a shuffle or a vote. One
+// that comes to a barrier of ours instead of ending would meet the others at
+// theirs, and a block would be counted that still works; or the others of its
+// warp would wait for it for ever. So kernels may have a barrier at their end
+// where all threads come to all others, which is looked for here in what
+// decides of branches, and where all threads return.
 //===----------------------------------------------------------------------===//
 
 #include "NVPTXLowering.h"
@@ -24,7 +25,8 @@ using namespace mlir::gpuasync;
 namespace {
 enum class Meets {
   Nobody,
-  Block, ///< all threads that have not ended
+  Warp,  ///< those of its warp that have not ended
+  Block, ///< all threads of its block, or its cluster, that have not ended
   Some   ///< a number of them, or it cannot be said; or a thread ends
 };
 
@@ -44,8 +46,12 @@ private:
 class Agreement {
 public:
   Agreement(LLVM::LLVMFuncOp function, PostDominanceInfo &order);
-  /// Blocks that some threads may run while others do not.
-  const DenseSet<Block *> &partial() const { return alone; }
+  /// Branches at which they may take different ways.
+  ArrayRef<Operation *> forks() const { return branches.getArrayRef(); }
+  /// Where all that did so come together again; null: nowhere.
+  Block *meeting(Block *block);
+  /// The blocks up to there.
+  DenseSet<Block *> between(Operation *branch);
 
 private:
   bool agrees(Operation *op) const;
@@ -55,7 +61,7 @@ private:
   LLVM::LLVMFuncOp function;
   PostDominanceInfo &order;
   DenseSet<Value> different;
-  DenseSet<Block *> alone;
+  SetVector<Operation *> branches;
 };
 } // namespace
 
@@ -63,21 +69,31 @@ private:
 // Barriers
 //===----------------------------------------------------------------------===//
 
+static bool isOfWarp(StringRef name) {
+  return llvm::any_of(ArrayRef<StringRef>{"shfl.", "vote.", "bar.warp.",
+                                          "redux.", "match.", "elect."},
+                      [&](StringRef start) { return name.starts_with(start); });
+}
+
 /// Of the name of an intrinsic.
 static Meets ofIntrinsic(StringRef name) {
   if (!name.consume_front("llvm.nvvm."))
     return Meets::Nobody;
   if (name == "exit")
     return Meets::Some;
-  if (!name.starts_with("bar") || name.starts_with("bar.warp") ||
-      name.starts_with("barrier.cluster"))
+  if (isOfWarp(name))
+    return Meets::Warp;
+  if (!name.starts_with("bar"))
     return Meets::Nobody;
-  return name.starts_with("barrier0") || name.ends_with(".all") ? Meets::Block
-                                                                : Meets::Some;
+  return name.starts_with("barrier0") || name.starts_with("barrier.cluster") ||
+                 name.ends_with(".all")
+             ? Meets::Block
+             : Meets::Some;
 }
 
 /// Of inline assembly.
 static Meets ofAssembly(StringRef text) {
+  Meets most = Meets::Nobody;
   auto isPart = [](char c) {
     return llvm::isAlnum(c) || c == '_' || c == '.' || c == '$' || c == '%';
   };
@@ -85,18 +101,21 @@ static Meets ofAssembly(StringRef text) {
     text = text.drop_until(isPart);
     StringRef word = text.take_while(isPart);
     text = text.drop_front(word.size());
-    const bool isBarrier =
-        (word.starts_with("bar.") && !word.starts_with("bar.warp.")) ||
-        (word.starts_with("barrier.") && !word.starts_with("barrier.cluster"));
-    if (isBarrier || word == "exit" || word == "ret" ||
-        word.starts_with("ret."))
+    if (isOfWarp(word))
+      most = std::max(most, Meets::Warp);
+    else if (word.starts_with("bar.") || word.starts_with("barrier.") ||
+             word == "exit" || word == "ret" || word.starts_with("ret."))
       return Meets::Some;
   }
-  return Meets::Nobody;
+  return most;
 }
 
 Meets Barriers::of(Operation *op) {
-  if (isa<NVVM::Barrier0Op>(op))
+  if (isa<NVVM::ShflOp, NVVM::VoteSyncOp, NVVM::SyncWarpOp, NVVM::ReduxOp,
+          NVVM::MatchSyncOp, NVVM::ElectSyncOp>(op))
+    return Meets::Warp;
+  if (isa<NVVM::Barrier0Op, NVVM::ClusterArriveOp, NVVM::ClusterArriveRelaxedOp,
+          NVVM::ClusterWaitOp>(op))
     return Meets::Block;
   if (isa<NVVM::Exit, NVVM::BarrierArriveOp>(op))
     return Meets::Some;
@@ -186,35 +205,40 @@ bool Agreement::agrees(Operation *op) const {
           }));
 }
 
-/// Threads take different ways at `branch`, up to where all come together.
-bool Agreement::spread(Operation *branch) {
-  auto &tree = order.getDomTree(&function.getBody());
-  auto *node = tree.getNode(branch->getBlock());
-  Block *meeting =
-      node && node->getIDom() ? node->getIDom()->getBlock() : nullptr;
-  bool changed = false;
-  auto differAll = [&](ValueRange values) {
-    for (Value value : values)
-      changed |= differ(value);
-  };
+Block *Agreement::meeting(Block *block) {
+  auto *node = order.getDomTree(&function.getBody()).getNode(block);
+  return node && node->getIDom() ? node->getIDom()->getBlock() : nullptr;
+}
+
+DenseSet<Block *> Agreement::between(Operation *branch) {
+  Block *end = meeting(branch->getBlock());
   DenseSet<Block *> seen;
   SmallVector<Block *> open(branch->getSuccessors());
   while (!open.empty()) {
     Block *block = open.pop_back_val();
-    if (!seen.insert(block).second)
-      continue;
-    differAll(block->getArguments());
-    if (block == meeting)
-      continue;
-    changed |= alone.insert(block).second;
-    llvm::append_range(open, block->getSuccessors());
+    if (block != end && seen.insert(block).second)
+      llvm::append_range(open, block->getSuccessors());
   }
+  return seen;
+}
+
+/// Threads take different ways at `branch`, up to where all come together.
+bool Agreement::spread(Operation *branch) {
+  bool changed = branches.insert(branch);
+  auto differAll = [&](ValueRange values) {
+    for (Value value : values)
+      changed |= differ(value);
+  };
+  DenseSet<Block *> blocks = between(branch);
+  for (Block *block : blocks)
+    differAll(block->getArguments());
+  if (Block *end = meeting(branch->getBlock()))
+    differAll(end->getArguments());
   // Of a loop, as many turns as each thread takes have made what comes of it.
-  if (seen.contains(branch->getBlock()))
-    for (Block *block : seen)
-      if (block != meeting)
-        for (Operation &op : *block)
-          differAll(op.getResults());
+  if (blocks.contains(branch->getBlock()))
+    for (Block *block : blocks)
+      for (Operation &op : *block)
+        differAll(op.getResults());
   return changed;
 }
 
@@ -228,10 +252,23 @@ bool gpuasync::allThreadsMeet(gpu::GPUModuleOp module) {
       continue;
     PostDominanceInfo order(function);
     Agreement agreement(function, order);
-    for (Block *block : agreement.partial())
+    auto most = [&](Block *block) {
+      Meets most = Meets::Nobody;
       for (Operation &op : *block)
-        if (barriers.of(&op) == Meets::Block)
+        most = std::max(most, barriers.of(&op));
+      return most;
+    };
+    for (Operation *branch : agreement.forks()) {
+      // Threads that wait for the others anyway do not end before them.
+      bool ends = true;
+      for (Block *block = agreement.meeting(branch->getBlock()); block && ends;
+           block = agreement.meeting(block))
+        ends = most(block) != Meets::Block;
+      for (Block *block : agreement.between(branch))
+        if (Meets meets = most(block);
+            meets == Meets::Block || (meets == Meets::Warp && ends))
           return false;
+    }
   }
   return true;
 }

@@ -3,7 +3,7 @@
 // before others have passed theirs, or a thread ends otherwise than by returning, a
 // kernel cannot have a barrier of its own at the end, and its image does not say that
 // it tells of its end. Each module is one case; its name says which it is.
-// RUN: gpu-opt %s -gpu-async-lower-kernels="targets=nvptx:sm_80 ptxas=none" | FileCheck %s
+// RUN: gpu-opt %s -gpu-async-lower-kernels="targets=nvptx:sm_90 ptxas=none" | FileCheck %s
 
 // CHECK: @quiet_early
 // CHECK-NOT: gpuasync_kernels_signal
@@ -214,6 +214,78 @@ gpu.module @quiet_assembly {
 gpu.module @tells_assembly {
   llvm.func @k(%i: i32) attributes {gpu.kernel, nvvm.kernel} {
     llvm.inline_asm has_side_effects "mbarrier.inval.shared.b64 [$0]; bar.warp.sync 0xffffffff;", "r" %i : (i32) -> ()
+    llvm.return
+  }
+}
+// Threads that would wait in place of ending keep the others of their warp from a
+// shuffle, and those of the cluster from its barrier, unless they wait anyway.
+// CHECK: @quiet_shuffle
+// CHECK-NOT: gpuasync_kernels_signal
+gpu.module @quiet_shuffle {
+  gpu.func @k(%x: memref<?xi32>, %n: index) kernel {
+    %c1 = arith.constant 1 : i32
+    %c32 = arith.constant 32 : i32
+    %i = gpu.thread_id x
+    %is = arith.cmpi slt, %i, %n : index
+    scf.if %is {
+      %v = memref.load %x[%i] : memref<?xi32>
+      %w, %valid = gpu.shuffle xor %v, %c1, %c32 : i32
+      memref.store %w, %x[%i] : memref<?xi32>
+    }
+    gpu.return
+  }
+}
+// CHECK: @quiet_vote
+// CHECK-NOT: gpuasync_kernels_signal
+gpu.module @quiet_vote {
+  llvm.func @vote(%i: i32) attributes {no_inline} {
+    llvm.inline_asm has_side_effects "{ .reg .pred p; vote.sync.any.pred p, 0, 0xffffffff; }", "r" %i : (i32) -> ()
+    llvm.return
+  }
+  llvm.func @k(%n: i32) attributes {gpu.kernel, nvvm.kernel} {
+    %i = nvvm.read.ptx.sreg.tid.x : i32
+    %is = llvm.icmp "slt" %i, %n : i32
+    llvm.cond_br %is, ^meet, ^end
+  ^meet:
+    llvm.call @vote(%i) : (i32) -> ()
+    llvm.br ^end
+  ^end:
+    llvm.return
+  }
+}
+// CHECK: @tells_shuffle
+// CHECK: gpuasync_kernels_signal
+gpu.module @tells_shuffle {
+  gpu.func @k(%x: memref<?xi32>, %n: index) kernel {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : i32
+    %c32 = arith.constant 32 : i32
+    %i = gpu.thread_id x
+    %is = arith.cmpi slt, %i, %n : index
+    scf.if %is {
+      %v = memref.load %x[%i] : memref<?xi32>
+      %w, %valid = gpu.shuffle xor %v, %c1, %c32 : i32
+      memref.store %w, %x[%c0] : memref<?xi32>
+    }
+    gpu.barrier
+    %all = memref.load %x[%c0] : memref<?xi32>
+    %r, %valid = gpu.shuffle xor %all, %c1, %c32 : i32
+    memref.store %r, %x[%i] : memref<?xi32>
+    gpu.return
+  }
+}
+// CHECK: @quiet_cluster
+// CHECK-NOT: gpuasync_kernels_signal
+gpu.module @quiet_cluster {
+  llvm.func @k(%n: i32) attributes {gpu.kernel, nvvm.kernel} {
+    %i = nvvm.read.ptx.sreg.tid.x : i32
+    %is = llvm.icmp "slt" %i, %n : i32
+    llvm.cond_br %is, ^meet, ^end
+  ^meet:
+    llvm.call_intrinsic "llvm.nvvm.barrier.cluster.arrive"() : () -> ()
+    llvm.call_intrinsic "llvm.nvvm.barrier.cluster.wait"() : () -> ()
+    llvm.br ^end
+  ^end:
     llvm.return
   }
 }
