@@ -236,8 +236,8 @@ typedef struct gpuasync_block {
 
 /// An image that defines this symbol says that each of its kernels tells the
 /// host of its end. Behind the parameters of gpuasync_kernel it takes two of 8
-/// bytes each, at multiples of 8: `slot`, the address of a uint32_t in memory of
-/// the host, and `count`, that of a uint64_t in the device's, with 0 in its
+/// bytes each, at multiples of 8: `slot`, the address of a uint32_t in memory
+/// of the host, and `count`, that of a uint64_t in the device's, with 0 in its
 /// lower half. Of a launch of less than 2^31 blocks whose `slot` is not null,
 /// the block that is last adds 1 to the upper half, which, when all that the
 /// launch wrote can be seen, it writes to `slot`.

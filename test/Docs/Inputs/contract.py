@@ -10,7 +10,7 @@ import sys
 
 root = pathlib.Path(sys.argv[1])
 docs = pathlib.Path(sys.argv[2]) if len(sys.argv) > 2 else root / "docs"
-counts = {"D": 20, "C": 18, "S": 11, "X": 12, "M": 10, "E": 7, "L": 9, "T": 8, "B": 6, "G": 11}
+counts = {"D": 20, "C": 18, "S": 11, "X": 12, "M": 10, "E": 7, "L": 10, "T": 8, "B": 6, "G": 11}
 wanted = ["%s%02d" % (letter, n) for letter, most in counts.items() for n in range(1, most + 1)]
 problems = []
 

@@ -432,8 +432,8 @@ Status Recorder::playWork(Recording &calls, Call &call, Stream &stream) {
     NativeFunction function = nullptr;
     status = frame->instance->findKernel(call.site, kernel, function);
     if (status.ok())
-      status = putLaunch(*frame, stream, function, *kernel,
-                         calls.blockOf(call), call.site);
+      status = putLaunch(*frame, stream, function, *kernel, calls.blockOf(call),
+                         call.site);
     break;
   }
   case CallKind::Upload:
