@@ -9,7 +9,9 @@
 
 #include "RegionFixture.h"
 #include "TestLibrary.h"
+#include "gpuasync/Program.h"
 
+#include <random>
 #include <thread>
 
 using namespace gpuasync_test;
@@ -286,6 +288,90 @@ TEST_P(RegionLibrary, Threads_G04_G10) {
   // Of threads that have ended, too.
   EXPECT_EQ(readStats(context).capturedCalls, library->captures);
   EXPECT_GT(readStats(context).launches, 0u);
+}
+
+// Regions of one launch and of several, with calls of several shapes, of
+// threads at once, while one changes how regions are played, has the function
+// fail where it is captured or run a frame of its own, and gives modules up.
+TEST_P(RegionLibrary, RandomPasses_G10_G11) {
+  const uint32_t seed = std::random_device()();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  enum Does { Enqueues, Refuses, RunsAFrame };
+  std::atomic<uint32_t> does{Enqueues};
+  library->before = [&](const gpuasync_call &call) -> int32_t {
+    if (does == RunsAFrame) {
+      Words out(words);
+      FrameScope frame(*program);
+      gpuasync_stream *stream = frame.stream();
+      uint32_t *y = frame.alloc(stream, words);
+      {
+        RegionScope region(frame, REGION);
+        frame.launch(stream, Store, 1, words, StoreParams{y, 9});
+        frame.launch(stream, MulAdd, 1, words, MulAddParams{y, words, 3, 1});
+      }
+      frame.copy(stream, out.data(), y, 4 * words);
+      frame.dealloc(stream, y);
+      EXPECT_EQ(frame.wait({stream}), 0);
+      EXPECT_EQ(out, Words(words, 28));
+    }
+    return does == Refuses && (call.flags & GPUASYNC_CALL_CAPTURED) ? 5 : 0;
+  };
+  auto disturb = [&](uint32_t choice, uint32_t value) {
+    const char *ways[] = {"graph", "streams", "stream", "auto"};
+    if (choice == 0)
+      play(ways[value % 4]);
+    else if (choice == 1)
+      does = value % 3;
+    else if (choice == 2)
+      gpuasync_modules_release(context.get());
+    else if (choice == 3)
+      EXPECT_TRUE(Status(gpuasync_context_trim(context.get(), 10)).ok());
+    else if (choice == 4)
+      EXPECT_TRUE(Status(gpuasync_modules_limit(context.get(), UINT64_MAX,
+                                                value % 3, 0))
+                      .ok());
+  };
+  std::vector<std::thread> threads;
+  for (uint32_t t = 0; t < 3; ++t)
+    threads.emplace_back([&, t] {
+      ContextScope mine(context);
+      std::mt19937 random(seed + t);
+      for (uint32_t i = 0; i < 100; ++i) {
+        if (t == 0)
+          disturb(random() % 10, random());
+        const uint32_t factor = 2 + random() % 2, times = random() % 3;
+        const bool calls = random() % 4, ends = random() % 2;
+        Words out(words);
+        uint32_t expected = i;
+        FrameScope frame(*program);
+        gpuasync_stream *stream = frame.stream();
+        uint32_t *y = frame.alloc(stream, words);
+        {
+          RegionScope region(frame, REGION);
+          frame.launch(stream, Store, 1, words, StoreParams{y, i});
+          if (calls) {
+            library->call(frame, stream, y, words, factor, 1, times);
+            for (uint32_t k = 0; k < times; ++k)
+              expected = expected * factor + 1;
+          }
+          if (ends)
+            frame.launch(stream, MulAdd, 1, words,
+                         MulAddParams{y, words, 3, 1});
+        }
+        if (random() % 3 == 0)
+          frame.wait({stream});
+        frame.copy(stream, out.data(), y, 4 * words);
+        frame.dealloc(stream, y);
+        ASSERT_EQ(frame.wait({stream}), 0) << t << " " << i;
+        ASSERT_EQ(out, Words(words, ends ? expected * 3 + 1 : expected))
+            << t << " " << i;
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_TRUE(
+      Status(gpuasync_modules_limit(context.get(), UINT64_MAX, UINT64_MAX, 0))
+          .ok());
 }
 
 TEST_P(RegionLibrary, WithoutARegion) {
