@@ -1100,6 +1100,15 @@ TEST_P(Graphs, LastKernelThatCannotBeAskedTellsNobody_G08) {
       wait(stream);
       EXPECT_EQ(*told, value) << round;
     }
+    // Nor what an update that was refused has left.
+    gpuasync_block without = *list.list[0].block;
+    without.paramBytes = 4;
+    list.list[0].block = &without;
+    EXPECT_FALSE(list.update(*context, graph, {0}).ok());
+    const uint32_t before = *told;
+    OK(context->launchGraph(graph, stream));
+    wait(stream);
+    EXPECT_EQ(*told, before);
     context->destroyGraph(graph);
   }
 }

@@ -201,12 +201,10 @@ Status VendorContext::launchNode(const VendorFunction &function,
                                  const gpuasync_block &block, KernelNode &out) {
   if (!fits(function, block))
     return launchRefused(function, kernel, block);
-  out.bytes = block.paramBytes;
-  if (function.paramBytes != UINT32_MAX) {
-    if (out.bytes < function.paramBytes)
-      return launchRefused(function, kernel, block);
-    out.bytes = function.paramBytes;
-  }
+  const bool isKnown = function.paramBytes != UINT32_MAX;
+  if (isKnown && block.paramBytes < function.paramBytes)
+    return launchRefused(function, kernel, block); // `out` is as it was
+  out.bytes = isKnown ? function.paramBytes : block.paramBytes;
   VendorKernelNode &node = out.arguments;
   node.function = function.handle;
   for (int i = 0; i < 3; ++i) {
