@@ -18,7 +18,9 @@ using namespace gpuasync;
 //===----------------------------------------------------------------------===//
 
 bool VendorContext::takeSignal(uint32_t &index) {
-  if (!builtinModule || (table.moduleGlobal && !signalCounters))
+  // Words are polled where flags are.
+  if (!builtinModule || (table.moduleGlobal && !signalCounters) ||
+      !(device.info.capabilities & ~refuted & CapFlagWait))
     return false;
   std::lock_guard<std::mutex> lock(graphMutex);
   if (!signals) {
@@ -68,8 +70,7 @@ bool VendorContext::signalsItself(const GraphNode &node) {
 /// sooner so, that of several kernels 1.5 us later, and behind a vendor's copy
 /// it takes longest.
 Status VendorContext::addSignal(VendorGraph &graph, const GraphNode *nodes) {
-  if (!driver.facts.graphsOutliveLaunches ||
-      !(device.info.capabilities & ~refuted & CapFlagWait))
+  if (!driver.facts.graphsOutliveLaunches)
     return Status();
   std::vector<bool> isLast(graph.nodes.size(), true);
   for (size_t i = 0; i < graph.nodes.size(); ++i)
