@@ -9,6 +9,15 @@ is the one's.
 """
 
 
+def operations(op):
+    """All operations below, the innermost first."""
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in list(block.operations):
+                yield from operations(inner.operation)
+                yield inner.operation
+
+
 def typed(sizes, element):
     return "tensor<%s%s>" % ("".join("%dx" % size for size in sizes), element)
 

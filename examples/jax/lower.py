@@ -43,15 +43,6 @@ def read_shape(text):
     return jax.ShapeDtypeStruct(tuple(int(size) for size in sizes.split("x")[:-1]), name)
 
 
-def operations(block_owner):
-    """All operations below, the innermost first."""
-    for region in block_owner.regions:
-        for block in region.blocks:
-            for op in list(block.operations):
-                yield from operations(op.operation)
-                yield op.operation
-
-
 def replace_terminator(block, make):
     """Puts what `make` creates from the operands in place of stablehlo.return."""
     last = list(block.operations)[-1].operation
@@ -271,7 +262,7 @@ def lower_scan(module, op, dim, combiner, backward, number):
 
 def lower_scans(module):
     for number, op in enumerate(
-        [op for op in list(operations(module.operation)) if op.name == "stablehlo.reduce_window"]
+        [op for op in list(loops.operations(module.operation)) if op.name == "stablehlo.reduce_window"]
     ):
         if scan := match_scan(op):
             op.results[0].replace_all_uses_with(lower_scan(module, op, *scan, number))
@@ -286,7 +277,7 @@ def lower_control_flow(module):
         "stablehlo.case": lower_case,
         "stablehlo.optimization_barrier": None,
     }
-    for op in list(operations(module.operation)):
+    for op in list(loops.operations(module.operation)):
         if op.name not in lowerings:
             continue
         lowering = lowerings[op.name]
@@ -400,7 +391,7 @@ def lower_loops(module):
         "stablehlo.triangular_solve": triangular_solve_of,
         "stablehlo.fft": fourier_of,
     }
-    for number, op in enumerate([op for op in list(operations(module.operation)) if op.name in made]):
+    for number, op in enumerate([op for op in list(loops.operations(module.operation)) if op.name in made]):
         if any(size < 0 for value in op.operands for size in array_type(value)[0]):
             raise ValueError("%s of sizes that are left open has no lowering: give the sizes" % op.name)
         # JAX's own functions have no dot in their names.
@@ -419,7 +410,7 @@ def convert(value, element):
 
 def widen_unsigned(module):
     """Products of unsigned numbers with sums of a wider type, whose operands jaxlib's pass takes for signed ones."""
-    for op in list(operations(module.operation)):
+    for op in list(loops.operations(module.operation)):
         if op.name not in ("stablehlo.dot_general", "stablehlo.dot", "stablehlo.convolution"):
             continue
         element = ir.RankedTensorType(op.results[0].type).element_type
@@ -433,7 +424,7 @@ def widen_unsigned(module):
 def saturate(module):
     """What a float is as an integer that cannot hold it: the nearest one, and 0 for what is no number, as XLA has it.
     In arith it is undefined."""
-    for op in [each for each in operations(module.operation) if each.name in ("arith.fptosi", "arith.fptoui")]:
+    for op in [each for each in loops.operations(module.operation) if each.name in ("arith.fptosi", "arith.fptoui")]:
         value, kind, result = op.operands[0], op.operands[0].type, op.results[0].type
         width, isSigned = ir.IntegerType(result).width, op.name == "arith.fptosi"
         least = -(1 << width - 1) if isSigned else 0
@@ -461,7 +452,7 @@ def saturate(module):
 
 def erase_casts(module):
     """The casts between types that differed by their signs."""
-    for op in list(operations(module.operation)):
+    for op in list(loops.operations(module.operation)):
         if op.name == "builtin.unrealized_conversion_cast" and op.results[0].type == op.operands[0].type:
             op.results[0].replace_all_uses_with(op.operands[0])
             op.erase()
@@ -510,7 +501,7 @@ def has_no_elements(value):
 
 def lower_empty(module):
     """Arrays without elements, of which jaxlib's passes make invalid operations, and reductions of nothing."""
-    for op in list(operations(module.operation)):
+    for op in list(loops.operations(module.operation)):
         if not op.name.startswith("stablehlo."):
             continue
         if len(op.results) == 1 and has_no_elements(op.results[0]) and op.name != "stablehlo.constant":
@@ -567,7 +558,7 @@ def place_of(op):
         op = next(
             (
                 each
-                for each in operations(module)
+                for each in loops.operations(module)
                 if each.name == "func.call" and ir.FlatSymbolRefAttr(each.attributes["callee"]).value == name
             ),
             None,
@@ -611,14 +602,14 @@ def refuse(op):
 
 def erase_shardings(module):
     """Where an array is to be, as JAX says it of the keys of jax.random: on the one device."""
-    for op in list(operations(module.operation)):
+    for op in list(loops.operations(module.operation)):
         if op.name in ("sdy.sharding_constraint", "sdy.reshard"):
             op.results[0].replace_all_uses_with(op.operands[0])
             op.erase()
 
 
 def refuse_left(module):
-    for op in operations(module.operation):
+    for op in loops.operations(module.operation):
         if op.name == "sdy.mesh":  # says only what devices there are
             op.erase()
         elif op.name.startswith(("stablehlo.", "chlo.", "mhlo.", "sdy.")) and op.name != "stablehlo.return":
@@ -632,7 +623,7 @@ def lower(traced):
     with module.context:
         erase_shardings(module)
         run(module, "func.func(chlo-legalize-to-stablehlo)", "symbol-dce", "canonicalize", "cse")
-        for op in operations(module.operation):
+        for op in loops.operations(module.operation):
             if op.name.rpartition(".")[2] in DEVICES + TRANSFERS:
                 refuse(op)
         lower_empty(module)
@@ -646,7 +637,7 @@ def lower(traced):
         lower_loops(module)
         run(module, "canonicalize", "cse")
         refuse_left(module)
-        for op in operations(module.operation):
+        for op in loops.operations(module.operation):
             strip_attributes(op)
         strip_attributes(module.operation)
         return str(module)

@@ -62,15 +62,6 @@ func.func private @{name}(%q: {query}, %k: {key}, %v: {value}{mask_argument}) ->
 }}"""
 
 
-def operations(op):
-    """All operations below, the innermost first."""
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in list(block.operations):
-                yield from operations(inner.operation)
-                yield inner.operation
-
-
 def array_type(value):
     """The sizes and the element type of a tensor."""
     type = ir.RankedTensorType(value.type)
@@ -94,7 +85,7 @@ def keep_nan(module):
     """Where torch-mlir takes one of two numbers by a comparison, NaN is the result, as in PyTorch, and its place that
     of the largest and of the least."""
     GREATER, LESS, ORD, UNO = (2, 3, 9, 10), (4, 5, 11, 12), 7, 14
-    for op in [each for each in operations(module.operation) if each.name == "arith.cmpf"]:
+    for op in [each for each in loops.operations(module.operation) if each.name == "arith.cmpf"]:
         predicate = ir.IntegerAttr(op.attributes["predicate"])
         if predicate.value not in GREATER + LESS:
             continue
@@ -229,7 +220,7 @@ def lower_loops(module):
         "tm_tensor.scatter": scatter_of,
         "tm_tensor.attention": attention_of,
     }
-    for place, op in enumerate([op for op in operations(module.operation) if op.name in made]):
+    for place, op in enumerate([op for op in loops.operations(module.operation) if op.name in made]):
         if any(size < 0 for value in op.operands for size in array_type(value)[0]):
             raise ValueError(
                 "%s of a size that is known at run time only has no lowering: give the module sizes that do not depend on values"
@@ -251,7 +242,7 @@ def explain(module, error):
     message = message[place.end() :].rstrip(".") if place else message
     line = place and place[1]
     left = re.findall(r"torch\.(?:aten|prims?|operator)[\w.]*", message)
-    for op in operations(module.operation):
+    for op in loops.operations(module.operation):
         if not left and op.name.startswith(("torch.aten.", "torch.prims.", "torch.operator")):
             left = [op.name]
             known = re.search(r":(\d+):\d+", str(op.location))
@@ -282,7 +273,7 @@ def parse(text):
 
 def broadcast_masks(module):
     """Masks of attention as large as what they mask, as torch-mlir's lowering wants them."""
-    for op in operations(module.operation):
+    for op in loops.operations(module.operation):
         if op.name != "torch.aten.scaled_dot_product_attention":
             continue
         sizes = [re.match(r"!torch.vtensor<\[([\d,]+)\],(.*)>", str(value.type)) for value in list(op.operands)[:4]]
@@ -315,7 +306,7 @@ def to_linalg(text):
     for pipeline in PIPELINES:
         module = parse(text)
         broadcast_masks(module)
-        decompositions.decompose(list(operations(module.operation)))
+        decompositions.decompose(list(loops.operations(module.operation)))
         try:
             for each in (pipeline, TO_LINALG):
                 passmanager.PassManager.parse("builtin.module(%s)" % each).run(module.operation)
@@ -333,7 +324,7 @@ def lower(text):
         keep_nan(module)
         lower_loops(module)
         left = {
-            op.name for op in operations(module.operation) if op.name.startswith(("torch.", "torch_c.", "tm_tensor."))
+            op.name for op in loops.operations(module.operation) if op.name.startswith(("torch.", "torch_c.", "tm_tensor."))
         }
         if left:
             raise ValueError(

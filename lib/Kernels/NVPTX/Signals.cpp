@@ -34,7 +34,7 @@ private:
                                 right);
   }
   Value addParam();
-  /// The product of three special registers, or what `combine` makes of them.
+  /// What `Combine` makes of three special registers.
   template <typename X, typename Y, typename Z, typename Combine>
   Value readRegisters() {
     Type i32 = builder.getI32Type();
@@ -129,9 +129,8 @@ void gpuasync::addSignals(gpu::GPUModuleOp module) {
       SignalBuilder(kernel).build();
   // What says so is a symbol of the image.
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-  auto symbol = LLVM::GlobalOp::create(
+  LLVM::GlobalOp::create(
       builder, module.getLoc(), builder.getI8Type(), /*isConstant=*/false,
       LLVM::Linkage::External, GPUASYNC_KERNELS_SIGNAL_SYMBOL,
       builder.getI8IntegerAttr(0), /*alignment=*/1, /*addrSpace=*/1);
-  (void)symbol;
 }

@@ -16,11 +16,6 @@
 
 using namespace gpuasync;
 
-static bool isExtended(const gpuasync_block &block) {
-  return block.flags || block.cluster[0] > 1 || block.cluster[1] > 1 ||
-         block.cluster[2] > 1;
-}
-
 //===----------------------------------------------------------------------===//
 // Captured work
 //===----------------------------------------------------------------------===//

@@ -17,6 +17,13 @@
 
 namespace gpuasync {
 
+/// Whether the launch has flags or clusters, which the vendors' plain calls and
+/// nodes do not take.
+inline bool isExtended(const gpuasync_block &block) {
+  return block.flags || block.cluster[0] > 1 || block.cluster[1] > 1 ||
+         block.cluster[2] > 1;
+}
+
 /// A kernel node's arguments; the parameters come in one of two ways.
 struct VendorKernelNode {
   FunctionHandle function = nullptr;

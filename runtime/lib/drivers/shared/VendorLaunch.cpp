@@ -17,10 +17,8 @@ inline Status VendorContext::start(const VendorFunction &function,
                                    const gpuasync_kernel &kernel,
                                    const gpuasync_block &block,
                                    void **parameters, void **extra) {
-  bool plain = block.flags == 0 && block.cluster[0] <= 1 &&
-               block.cluster[1] <= 1 && block.cluster[2] <= 1;
   VendorCall call =
-      __builtin_expect(plain, 1)
+      __builtin_expect(!isExtended(block), 1)
           ? VENDOR_CALL(launchKernel, function.handle, unsigned(block.grid[0]),
                         unsigned(block.grid[1]), unsigned(block.grid[2]),
                         unsigned(block.block[0]), unsigned(block.block[1]),
@@ -53,7 +51,8 @@ inline Status VendorContext::launchWith(NativeStream stream,
     const size_t place = KernelSignal::placeAfter(bytes);
     auto *both = static_cast<unsigned char *>(
         __builtin_alloca(place + sizeof(KernelSignal)));
-    memcpy(both, params, bytes);
+    if (bytes)
+      memcpy(both, params, bytes);
     memcpy(both + place, &signal, sizeof(signal));
     params = both;
     bytes = place + sizeof(signal);

@@ -56,13 +56,11 @@ void VendorContext::giveSignal(uint32_t index) noexcept {
 
 /// Whether the launch's own kernel can tell of the end of the graph.
 bool VendorContext::signalsItself(const GraphNode &node) {
-  if (node.kind != GraphNode::Kind::Launch || node.empty)
+  if (node.kind != GraphNode::Kind::Launch || node.empty ||
+      isExtended(*node.block))
     return false;
   const auto &function = *static_cast<VendorFunction *>(node.function);
-  const gpuasync_block &block = *node.block;
-  return function.signals && !function.takesPointers && !block.flags &&
-         block.cluster[0] <= 1 && block.cluster[1] <= 1 &&
-         block.cluster[2] <= 1;
+  return function.signals && !function.takesPointers;
 }
 
 /// The one launch that nothing comes after does it itself. Behind others a node
