@@ -92,6 +92,8 @@ private:
   /// smaller tiles.
   int64_t steps = 16;
   static constexpr int64_t unrolled = 4;
+  /// Of a thread, 8 x 8: it loads 16 elements for the 64 products of a step.
+  static constexpr int64_t wantedSums = 64;
   /// Threads that share the steps of the same sums, and which of them it is.
   int64_t sharers = 1;
   Value sharer;
@@ -112,14 +114,14 @@ void ThreadWriter::setSide(Side &side, OpOperand *operand, unsigned loop,
   side.isWhole = !ShapedType::isDynamic(length) && length % size == 0;
 }
 
-/// As many as leave each thread 16 sums, if their type can be passed on by
-/// lanes.
+/// As many as give each thread the sums that keep it from waiting for workgroup
+/// memory, if their type can be passed on by lanes.
 void ThreadWriter::chooseSharers(int64_t tile) {
   Type type = product.getElementType(output);
   if (!type.isF32() && !type.isInteger(32))
     return;
-  while (tile * sharers < 16 * threads && 2 * sharers * unrolled <= steps &&
-         sharers < 16)
+  while (tile * sharers < wantedSums * threads &&
+         2 * sharers * unrolled <= steps && sharers < 16)
     sharers *= 2;
 }
 

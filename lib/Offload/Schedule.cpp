@@ -28,7 +28,7 @@ Schedule Schedule::get(OffloadDevice device) {
             /*partElements=*/65536,
             /*partResults=*/64,     /*parts=*/64};
   return {/*threads=*/256,
-          /*elements=*/1024,
+          /*elements=*/2048,
           /*rowElements=*/4096,
           /*contraction=*/128,
           /*scratch=*/28 << 10,
@@ -227,6 +227,12 @@ Schedule::chooseTile(linalg::LinalgOp op, const llvm::BitVector &tileable,
     int64_t size = ShapedType::isDynamic(sizes[loop]) ? left : sizes[loop];
     tile[loop] = std::max<int64_t>(std::min(size, left), 1);
     left /= tile[loop];
+    // Of about the same length, in whole subgroups: no block has a few elements
+    // only, which takes as long as one that has many.
+    if (threads > 1 && !isRow && tile[loop] >= threads) {
+      int64_t even = llvm::divideCeil(size, llvm::divideCeil(size, tile[loop]));
+      tile[loop] = std::min<int64_t>(llvm::alignTo(even, 32), tile[loop]);
+    }
   }
   return tile;
 }

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A thread loads several elements before it computes and stores any: up to eight, as
+// many as its share, four where the share is not known. What is left over of a
+// block's elements goes one by one.
+// RUN: gpu-opt %s -split-input-file -gpu-async-launch-tiles=device=gpu -canonicalize -cse | FileCheck %s
+
+#map = affine_map<(i) -> (i)>
+// CHECK-LABEL: func @whole(
+// CHECK: gpu.launch blocks({{.*}}) threads(%[[T:[^,]*]],
+// CHECK: scf.for %{{.*}} = %[[T]] to %c2048 step %c1024
+// CHECK-COUNT-4: memref.load
+// CHECK-COUNT-4: math.sqrt
+// CHECK-NOT: memref.load
+// CHECK-COUNT-4: memref.store
+// CHECK-NOT: scf.for
+// CHECK: gpu.terminator
+func.func @whole(%a: memref<4x2048xf32>, %b: memref<4x2048xf32>) {
+  scf.forall (%i) in (4) {
+    %x = memref.subview %a[%i, 0] [1, 2048] [1, 1] : memref<4x2048xf32> to memref<2048xf32, strided<[1], offset: ?>>
+    %y = memref.subview %b[%i, 0] [1, 2048] [1, 1] : memref<4x2048xf32> to memref<2048xf32, strided<[1], offset: ?>>
+    // 18 operations, of which four times as many are worth their code.
+    linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel"]} ins(%x : memref<2048xf32, strided<[1], offset: ?>>) outs(%y : memref<2048xf32, strided<[1], offset: ?>>) {
+    ^bb0(%e: f32, %o: f32):
+      %0 = math.sqrt %e : f32
+      %1 = arith.addf %0, %e : f32
+      %2 = arith.mulf %1, %e : f32
+      %3 = arith.addf %2, %e : f32
+      %4 = arith.mulf %3, %e : f32
+      %5 = arith.addf %4, %e : f32
+      %6 = arith.mulf %5, %e : f32
+      %7 = arith.addf %6, %e : f32
+      %8 = arith.mulf %7, %e : f32
+      %9 = arith.addf %8, %e : f32
+      %10 = arith.mulf %9, %e : f32
+      %11 = arith.addf %10, %e : f32
+      %12 = arith.mulf %11, %e : f32
+      %13 = arith.addf %12, %e : f32
+      %14 = arith.mulf %13, %e : f32
+      %15 = arith.addf %14, %e : f32
+      %16 = arith.mulf %15, %e : f32
+      linalg.yield %16 : f32
+    }
+  }
+  return
+}
+
+// -----
+
+#map = affine_map<(i) -> (i)>
+// Eight for each thread, then the last 152.
+// CHECK-LABEL: func @rest(
+// CHECK: gpu.launch blocks({{.*}}) threads(%[[T:[^,]*]],
+// CHECK: scf.for %{{.*}} = %[[T]] to %c2048 step %c2048
+// CHECK-COUNT-8: memref.load
+// CHECK: math.sqrt
+// CHECK: %[[FROM:.*]] = arith.addi %[[T]], %c2048
+// CHECK: scf.for %{{.*}} = %[[FROM]] to %c2200 step %c256
+// CHECK: memref.load
+// CHECK-NOT: memref.load
+// CHECK: gpu.terminator
+func.func @rest(%a: memref<4x2200xf32>, %b: memref<4x2200xf32>) {
+  scf.forall (%i) in (4) {
+    %x = memref.subview %a[%i, 0] [1, 2200] [1, 1] : memref<4x2200xf32> to memref<2200xf32, strided<[1], offset: ?>>
+    %y = memref.subview %b[%i, 0] [1, 2200] [1, 1] : memref<4x2200xf32> to memref<2200xf32, strided<[1], offset: ?>>
+    linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel"]} ins(%x : memref<2200xf32, strided<[1], offset: ?>>) outs(%y : memref<2200xf32, strided<[1], offset: ?>>) {
+    ^bb0(%e: f32, %o: f32):
+      %0 = math.sqrt %e : f32
+      linalg.yield %0 : f32
+    }
+  }
+  return
+}
+
+// -----
+
+#map = affine_map<(i) -> (i)>
+// CHECK-LABEL: func @dynamic(
+// CHECK-SAME: %[[N:[^:]*]]: index
+// CHECK: gpu.launch blocks({{.*}}) threads(%[[T:[^,]*]],
+// CHECK: %[[LEFT:.*]] = arith.remui %[[N]], %c1024
+// CHECK: %[[WHOLE:.*]] = arith.subi %[[N]], %[[LEFT]]
+// CHECK: scf.for %{{.*}} = %[[T]] to %[[WHOLE]] step %c1024
+// CHECK-COUNT-4: memref.load
+// CHECK: math.sqrt
+// CHECK: %[[FROM:.*]] = arith.addi %[[WHOLE]], %[[T]]
+// CHECK: scf.for %{{.*}} = %[[FROM]] to %[[N]] step %c256
+// CHECK: memref.load
+// CHECK-NOT: memref.load
+// CHECK: gpu.terminator
+func.func @dynamic(%n: index, %a: memref<4x?xf32>, %b: memref<4x?xf32>) {
+  scf.forall (%i) in (4) {
+    %x = memref.subview %a[%i, 0] [1, %n] [1, 1] : memref<4x?xf32> to memref<?xf32, strided<[1], offset: ?>>
+    %y = memref.subview %b[%i, 0] [1, %n] [1, 1] : memref<4x?xf32> to memref<?xf32, strided<[1], offset: ?>>
+    linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel"]} ins(%x : memref<?xf32, strided<[1], offset: ?>>) outs(%y : memref<?xf32, strided<[1], offset: ?>>) {
+    ^bb0(%e: f32, %o: f32):
+      %0 = math.sqrt %e : f32
+      linalg.yield %0 : f32
+    }
+  }
+  return
+}
+
+// -----
+
+#map = affine_map<(i) -> (i)>
+// Nothing is gained where nothing is loaded from far away.
+// CHECK-LABEL: func @fill(
+// CHECK: gpu.launch
+// CHECK: scf.for
+// CHECK: memref.store
+// CHECK-NOT: memref.store
+// CHECK: gpu.terminator
+func.func @fill(%a: memref<4x2048xf32>) {
+  %zero = arith.constant 0.0 : f32
+  scf.forall (%i) in (4) {
+    %x = memref.subview %a[%i, 0] [1, 2048] [1, 1] : memref<4x2048xf32> to memref<2048xf32, strided<[1], offset: ?>>
+    linalg.fill ins(%zero : f32) outs(%x : memref<2048xf32, strided<[1], offset: ?>>)
+  }
+  return
+}
