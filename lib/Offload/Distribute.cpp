@@ -10,7 +10,6 @@
 #include "Contraction.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
@@ -55,11 +54,6 @@ private:
   bool isReduced(OpOperand &output);
   /// What is left when all parallel loops are open.
   void reduce();
-  int64_t countTogether(int64_t threads);
-  void writeTogether(Value first, int64_t distance, int64_t count);
-  void goTo(Value element) {
-    offload::setIndices(rewriter, loc, element, parallel, sizes, indices);
-  }
   unsigned findInnermost();
 
   RewriterBase &rewriter;
@@ -268,86 +262,14 @@ void LoopWriter::writeOneThread() {
   reduce();
 }
 
-/// Elements that a thread loads before it computes and stores any. One load
-/// after the other does not keep the memory busy, and nobody else could change
-/// the order: no load is moved in front of a store, nor across the branches of
-/// an exact square root.
-int64_t LoopWriter::countTogether(int64_t threads) {
-  auto isFar = [&](OpOperand &operand) {
-    auto type = dyn_cast<MemRefType>(operand.get().getType());
-    return type && op.payloadUsesValueFromOperand(&operand) &&
-           !gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(type);
-  };
-  if (!reduction.empty() || llvm::none_of(op->getOpOperands(), isFar))
-    return 1;
-  // A long body is not worth its code so often.
-  constexpr int64_t most = 8, mostCode = 128;
-  int64_t code = 0, count = 1;
-  op.getBlock()->walk([&](Operation *) { ++code; });
-  int64_t together =
-      std::min<int64_t>(most, llvm::bit_floor<uint64_t>(mostCode / code));
-  for (unsigned loop : parallel) {
-    int64_t length = op.getStaticLoopRanges()[loop];
-    if (ShapedType::isDynamic(length))
-      return std::clamp<int64_t>(together, 1, 4); // may well be a short row
-    count *= length;
-  }
-  return std::clamp<int64_t>(llvm::bit_floor<uint64_t>(count / threads), 1,
-                             std::max<int64_t>(together, 1));
-}
-
-/// Elements so far apart, of an op without reduction.
-void LoopWriter::writeTogether(Value first, int64_t distance, int64_t count) {
-  SmallVector<SmallVector<Value>> places, before, after;
-  SmallVector<IRMapping> inputs;
-  for (int64_t number = 0; number < count; ++number) {
-    goTo(rewriter.createOrFold<arith::AddIOp>(
-        loc, first,
-        arith::ConstantIndexOp::create(rewriter, loc, number * distance)));
-    known.clear();
-    for (OpOperand *input : op.getDpsInputOperands())
-      setInput(input);
-    inputs.push_back(known);
-    before.push_back(load());
-    places.push_back(indices);
-  }
-  for (int64_t number = 0; number < count; ++number) {
-    indices = places[number];
-    known = inputs[number];
-    after.push_back(compute(before[number]));
-  }
-  for (auto [place, values] : llvm::zip(places, after)) {
-    indices = place;
-    store(values);
-  }
-  known.clear();
-}
-
 void LoopWriter::writeThreads(Value thread, int64_t threads) {
   OpBuilder::InsertionGuard guard(rewriter);
-  const int64_t together = countTogether(threads);
   Value count = offload::countRounds(rewriter, loc, parallel, sizes);
-  auto constant = [&](int64_t value) {
-    return arith::ConstantIndexOp::create(rewriter, loc, value);
-  };
-  auto open = [&](Value from, Value to, int64_t step) {
-    auto turns = scf::ForOp::create(rewriter, loc, from, to, constant(step));
-    rewriter.setInsertionPointToStart(turns.getBody());
-    return turns;
-  };
-  Value from = thread;
-  if (together > 1) {
-    Value rest = rewriter.createOrFold<arith::RemUIOp>(
-        loc, count, constant(threads * together));
-    Value whole = rewriter.createOrFold<arith::SubIOp>(loc, count, rest);
-    scf::ForOp turns = open(thread, whole, threads * together);
-    writeTogether(turns.getInductionVar(), threads, together);
-    rewriter.setInsertionPointAfter(turns);
-    if (getConstantIntValue(rest) == 0)
-      return;
-    from = rewriter.createOrFold<arith::AddIOp>(loc, whole, thread);
-  }
-  goTo(open(from, count, threads).getInductionVar());
+  Value step = arith::ConstantIndexOp::create(rewriter, loc, threads);
+  auto turns = scf::ForOp::create(rewriter, loc, thread, count, step);
+  rewriter.setInsertionPointToStart(turns.getBody());
+  offload::setIndices(rewriter, loc, turns.getInductionVar(), parallel, sizes,
+                      indices);
   reduce();
 }
 
@@ -476,7 +398,8 @@ void offload::distribute(RewriterBase &rewriter, linalg::LinalgOp op,
                          Value thread, int64_t threads) {
   // A product of few results is a reduction.
   if (reduceByThreads(rewriter, op, thread, threads) ||
-      contractByThreads(rewriter, op, thread, threads))
+      contractByThreads(rewriter, op, thread, threads) ||
+      elementsByThreads(rewriter, op, thread, threads))
     return;
   rewriter.setInsertionPoint(op);
   LoopWriter(rewriter, op).writeThreads(thread, threads);

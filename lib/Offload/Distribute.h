@@ -30,6 +30,12 @@ void distribute(RewriterBase &rewriter, linalg::LinalgOp op, Value thread,
 bool reduceByThreads(RewriterBase &rewriter, linalg::LinalgOp op, Value thread,
                      int64_t threads);
 
+/// Replaces an op without reduction by loops of the block's threads, which load
+/// several elements each before they store any. False, with nothing done, if
+/// there is nothing to load from outside of the block.
+bool elementsByThreads(RewriterBase &rewriter, linalg::LinalgOp op,
+                       Value thread, int64_t threads);
+
 /// Replaces all of a block's ops by what its threads do, each with elements of
 /// a row that stay in registers. False, with nothing done, if the ops do not
 /// reduce rows and compute with what they come to, or sizes are not known.

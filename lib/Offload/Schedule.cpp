@@ -65,6 +65,26 @@ std::optional<int64_t> offload::getElementBytes(Type type) {
   return std::nullopt;
 }
 
+std::optional<Crossing> offload::findCrossing(linalg::LinalgOp op) {
+  auto findLast = [](AffineMap map) -> std::optional<unsigned> {
+    if (!map.getNumResults())
+      return std::nullopt;
+    auto dim = dyn_cast<AffineDimExpr>(map.getResults().back());
+    return dim ? std::optional(dim.getPosition()) : std::nullopt;
+  };
+  std::optional<unsigned> column =
+      findLast(op.getMatchingIndexingMap(op.getDpsInitOperand(0)));
+  if (!column || op.getNumReductionLoops())
+    return std::nullopt;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    AffineMap map = op.getMatchingIndexingMap(input);
+    std::optional<unsigned> row = findLast(map);
+    if (row && row != column && map.isFunctionOfDim(*column))
+      return Crossing{*row, *column};
+  }
+  return std::nullopt;
+}
+
 bool offload::isContraction(linalg::LinalgOp op) {
   return op.getNumReductionLoops() > 0 &&
          (linalg::isaContractionOpInterface(op) || Contraction::match(op));
@@ -222,18 +242,22 @@ Schedule::chooseTile(linalg::LinalgOp op, const llvm::BitVector &tileable,
   left = std::max<int64_t>(left, 1);
   if (threads > 1)
     left = llvm::bit_floor(uint64_t(left));
-  for (int loop = tileable.find_last(); loop >= 0;
-       loop = tileable.find_prev(loop)) {
-    int64_t size = ShapedType::isDynamic(sizes[loop]) ? left : sizes[loop];
-    tile[loop] = std::max<int64_t>(std::min(size, left), 1);
+  auto take = [&](unsigned loop, int64_t most) {
+    int64_t size = ShapedType::isDynamic(sizes[loop]) ? most : sizes[loop];
+    tile[loop] = std::max<int64_t>(std::min(size, most), 1);
     left /= tile[loop];
-    // Of about the same length, in whole subgroups: no block has a few elements
-    // only, which takes as long as one that has many.
-    if (threads > 1 && !isRow && tile[loop] >= threads) {
-      int64_t even = llvm::divideCeil(size, llvm::divideCeil(size, tile[loop]));
-      tile[loop] = std::min<int64_t>(llvm::alignTo(even, 32), tile[loop]);
-    }
+  };
+  // Pieces of both sides, rows of 128 bytes and more if the elements have four.
+  if (std::optional<Crossing> crossing = findCrossing(op);
+      crossing && threads > 1 && !isRow && tileable.test(crossing->row) &&
+      tileable.test(crossing->column)) {
+    take(crossing->row, std::min<int64_t>(left, 32));
+    take(crossing->column, left);
   }
+  for (int loop = tileable.find_last(); loop >= 0;
+       loop = tileable.find_prev(loop))
+    if (!tile[loop])
+      take(loop, left);
   return tile;
 }
 

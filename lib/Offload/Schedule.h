@@ -66,6 +66,13 @@ SmallVector<Attribute> mapToBlocks(MLIRContext *context, size_t loops);
 /// Bytes of an element in memory; nothing if they are not known.
 std::optional<int64_t> getElementBytes(Type type);
 
+/// Elements side by side in memory: an output's along the loop `column`, an
+/// input's along `row`.
+struct Crossing {
+  unsigned row, column;
+};
+std::optional<Crossing> findCrossing(linalg::LinalgOp op);
+
 /// Whether the op, of any name, multiplies and adds up.
 bool isContraction(linalg::LinalgOp op);
 

@@ -11,7 +11,7 @@ import random
 import numpy as np
 
 FEATURES = ("float", "half", "int", "complex", "generic", "named", "reduce", "argmax", "contract", "conv", "pool", "slice", "pad", "pack", "reshape",
-            "gather", "softmax", "generate", "loop", "branch", "call", "constant", "dynamic", "empty", "long", "memref", "host")
+            "gather", "softmax", "generate", "loop", "branch", "call", "constant", "dynamic", "empty", "long", "wide", "memref", "host")
 
 
 class Skip(Exception):
@@ -587,6 +587,9 @@ class Generator:
         self.largest = LARGEST
         if "long" in features and rng.random() < 0.06:  # reductions are taken in parts
             self.sizes = [rng.choice([1, 2, 3, 5]) for _ in range(3)] + [rng.choice([33000, 70001, 140000])]
+            self.largest = SPACE
+        elif "wide" in features and rng.random() < 0.1:  # threads have several elements each
+            self.sizes = [rng.choice(some) for some in ([257, 514, 1100, 2048], [1, 3, 8, 40, 65], [33, 64, 520, 1024], [1, 2, 3])]
             self.largest = SPACE
         elif "empty" in features and rng.random() < 0.06:
             self.sizes[rng.randrange(4)] = 0
