@@ -57,6 +57,12 @@ bool contractByThreads(RewriterBase &rewriter, linalg::LinalgOp op,
 /// which is added up in f32, and rounded once where it is of fewer digits.
 bool isForTensorCores(linalg::LinalgOp op);
 
+/// Replaces a product for tensor cores, on tensors, by one of so many parts of
+/// its steps and an op that adds these up. It has one reduction loop, of a
+/// multiple of `parts`, which is a dimension of both operands.
+void splitProduct(RewriterBase &rewriter, const Contraction &product,
+                  int64_t parts);
+
 /// Replaces all of a block's ops by what its subgroups do with the tensor cores
 /// of NVIDIA's devices, from sm_80 on, or with `hasWarpgroups` of sm_90 alone.
 /// False, with nothing done, if they are not one such product and ops that go

@@ -142,7 +142,8 @@ void ElementWriter::chooseDigits() {
 
 int64_t ElementWriter::countTogether() {
   // A long body is not worth its code so often.
-  constexpr int64_t mostTogether = 8, mostCode = 128;
+  constexpr int64_t mostCode = 128;
+  const int64_t mostTogether = isSmall(op) ? 16 : 8;
   int64_t code = 0, count = 1;
   op.getBlock()->walk([&](Operation *) { ++code; });
   const int64_t most = std::clamp<int64_t>(mostCode / code, 1, mostTogether);

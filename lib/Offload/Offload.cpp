@@ -265,6 +265,7 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
     pm.addPass(createCanonicalizerPass());
     GPUAsyncSplitReductionsOptions split;
     split.device = device;
+    split.blas = blas;
     pm.addPass(createGPUAsyncSplitReductions(split));
     GPUAsyncFormGroupsOptions group;
     group.device = device;

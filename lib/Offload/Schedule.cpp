@@ -65,6 +65,13 @@ std::optional<int64_t> offload::getElementBytes(Type type) {
   return std::nullopt;
 }
 
+bool offload::isSmall(linalg::LinalgOp op) {
+  return llvm::all_of(op->getOperandTypes(), [](Type type) {
+    std::optional<int64_t> bytes = getElementBytes(getElementTypeOrSelf(type));
+    return bytes && *bytes <= 2;
+  });
+}
+
 std::optional<Crossing> offload::findCrossing(linalg::LinalgOp op) {
   auto findLast = [](AffineMap map) -> std::optional<unsigned> {
     if (!map.getNumResults())
@@ -222,6 +229,9 @@ Schedule::chooseTile(linalg::LinalgOp op, const llvm::BitVector &tileable,
   // As many elements as a block may have, from the innermost loop on: what a
   // row needs counts for each.
   int64_t left = isRow ? rowElements : elements, results = 1;
+  // A thread's elements are as many bytes of small types.
+  if (threads > 1 && !isRow && isSmall(op))
+    left *= 2;
   for (auto [loop, size] : llvm::enumerate(sizes)) {
     bool isDynamic = ShapedType::isDynamic(size);
     if (tileable.test(loop))
@@ -284,4 +294,39 @@ SmallVector<int64_t> Schedule::chooseParts(linalg::LinalgOp op) const {
     left /= llvm::divideCeil(sizes[loop], tile[loop]);
   }
   return tile;
+}
+
+int64_t Schedule::chooseParts(const Contraction &product) const {
+  linalg::LinalgOp op = product.op;
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  if (!hasTensorCores || !isForTensorCores(op) ||
+      llvm::is_contained(sizes, ShapedType::kDynamic) ||
+      product.reductionLoops.size() != 1 ||
+      !llvm::all_of(op.getIndexingMapsArray(),
+                    [](AffineMap map) { return map.isProjectedPermutation(); }))
+    return 1;
+  // Tiles of the usual size, and sums: of all of them.
+  double tiles = 1, sums = 1;
+  for (unsigned loop : product.otherLoops)
+    tiles *= sizes[loop];
+  sums = tiles * sizes[product.rowLoop] * sizes[product.columnLoop];
+  for (unsigned loop : {product.rowLoop, product.columnLoop})
+    tiles *= llvm::divideCeil(sizes[loop], 128);
+  // Nanoseconds, as on an H200: of a step, of one more kernel, and of a part's
+  // sums, which are written and read.
+  constexpr double step = 5.6, kernel = 2200;
+  const double part = sums * 8 / 3000;
+  const int64_t steps = sizes[product.reductionLoops.front()];
+  int64_t best = 1;
+  double mostGain = 1000;
+  for (int64_t count = 2;
+       count <= 16 && count * tiles <= blocks && steps % count == 0;
+       count *= 2) {
+    double gain = step * (steps - steps / count) - kernel - count * part;
+    if (gain > mostGain) {
+      mostGain = gain;
+      best = count;
+    }
+  }
+  return best;
 }

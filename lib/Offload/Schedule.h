@@ -14,6 +14,8 @@
 
 namespace mlir::gpuasync::offload {
 
+class Contraction;
+
 /// What a kind of device is given.
 struct Schedule {
   /// Threads of a block. One: a block is a nest of loops.
@@ -50,6 +52,11 @@ struct Schedule {
   /// little goes into them.
   SmallVector<int64_t> chooseParts(linalg::LinalgOp op) const;
 
+  /// Into how many parts the steps of a product are cut. One: its tiles are
+  /// enough for the device, or too few steps are in a part, or the sizes are
+  /// not known or not those of its operands.
+  int64_t chooseParts(const Contraction &product) const;
+
 private:
   void chooseContraction(ArrayRef<int64_t> sizes,
                          const llvm::BitVector &tileable,
@@ -65,6 +72,9 @@ SmallVector<Attribute> mapToBlocks(MLIRContext *context, size_t loops);
 
 /// Bytes of an element in memory; nothing if they are not known.
 std::optional<int64_t> getElementBytes(Type type);
+
+/// Whether the elements of all operands have two bytes at most.
+bool isSmall(linalg::LinalgOp op);
 
 /// Elements side by side in memory: an output's along the loop `column`, an
 /// input's along `row`.

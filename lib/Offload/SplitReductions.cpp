@@ -7,6 +7,7 @@
 // in two steps: a part for each block, and what the parts come to.
 //===----------------------------------------------------------------------===//
 
+#include "Contraction.h"
 #include "Distribute.h"
 #include "GPUAsync/Offload/Passes.h"
 #include "Schedule.h"
@@ -31,8 +32,7 @@ using namespace mlir::gpuasync::offload;
 /// Whether partial results can be combined: each result by an op that takes
 /// them in any order.
 static bool canBeSplit(linalg::LinalgOp op) {
-  if (!op.hasPureTensorSemantics() || !op.getNumReductionLoops() ||
-      op->hasAttr(kTileAttrName) || op.hasIndexSemantics())
+  if (!op.getNumReductionLoops() || op.hasIndexSemantics())
     return false;
   for (AffineMap map : op.getIndexingMapsArray())
     if (!map.isProjectedPermutation())
@@ -101,11 +101,21 @@ struct SplitReductions
   void runOnOperation() override {
     Schedule schedule = Schedule::get(device);
     SmallVector<std::pair<linalg::LinalgOp, SmallVector<int64_t>>> found;
+    SmallVector<std::pair<Contraction, int64_t>> products;
     getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (isa<scf::ForallOp, scf::ParallelOp>(op))
         return WalkResult::skip();
-      if (auto structured = dyn_cast<linalg::LinalgOp>(op);
-          structured && canBeSplit(structured))
+      auto structured = dyn_cast<linalg::LinalgOp>(op);
+      if (!structured || !structured.hasPureTensorSemantics() ||
+          op->hasAttr(kTileAttrName))
+        return WalkResult::advance();
+      if (std::optional<Contraction> product = Contraction::match(structured);
+          product && blas == BlasMode::Off)
+        if (int64_t parts = schedule.chooseParts(*product); parts > 1) {
+          products.emplace_back(*product, parts);
+          return WalkResult::advance();
+        }
+      if (canBeSplit(structured))
         if (SmallVector<int64_t> tile = schedule.chooseParts(structured);
             !tile.empty())
           found.emplace_back(structured, std::move(tile));
@@ -115,6 +125,8 @@ struct SplitReductions
     for (auto &[op, tile] : found)
       if (failed(split(op, tile, rewriter)))
         return signalPassFailure();
+    for (auto &[product, parts] : products)
+      splitProduct(rewriter, product, parts);
   }
 };
 } // namespace

@@ -109,6 +109,10 @@ def GPUAsyncSplitReductions
     what the parts come to. Reductions whose combining op has a neutral element
     are split, of sizes that are known, unless `gpu_async.tile` says how they are
     cut; `lib/Offload/Schedule.cpp` chooses how many parts there are.
+
+    So do products for tensor cores that have few tiles, but with `blas=auto`,
+    where they are a library's: their parts are a loop more of the product, and
+    the sums of each are in f32 until they are added up.
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",
@@ -120,6 +124,9 @@ def GPUAsyncSplitReductions
     Option<"device", "device", "::mlir::gpuasync::OffloadDevice",
            "::mlir::gpuasync::OffloadDevice::CPU",
            "For which device work is cut into blocks">,
+    Option<"blas", "blas", "::mlir::gpuasync::BlasMode",
+           "::mlir::gpuasync::BlasMode::Off",
+           "Who computes matrix products that are fused with nothing">,
   ];
 }
 
