@@ -282,6 +282,28 @@ static void setSpace(Value memory, Attribute space) {
           setSpace(view, space);
 }
 
+/// Whether only the memory's size was of interest, as that of an operand that
+/// says how often a loop goes; then it is gone.
+static bool eraseIfUnused(memref::AllocOp alloc) {
+  auto memory = cast<TypedValue<MemRefType>>(alloc.getResult());
+  if (!llvm::all_of(memory.getUsers(), [](Operation *user) {
+        auto dim = dyn_cast<memref::DimOp>(user);
+        return isa<memref::DeallocOp>(user) || (dim && dim.getConstantIndex());
+      }))
+    return false;
+  OpBuilder builder(alloc);
+  SmallVector<OpFoldResult> sizes =
+      memref::getMixedSizes(builder, alloc.getLoc(), memory);
+  for (Operation *user : llvm::make_early_inc_range(memory.getUsers())) {
+    if (auto dim = dyn_cast<memref::DimOp>(user))
+      dim.replaceAllUsesWith(getValueOrCreateConstantIndexOp(
+          builder, alloc.getLoc(), sizes[*dim.getConstantIndex()]));
+    user->erase();
+  }
+  alloc->erase();
+  return true;
+}
+
 LogicalResult LaunchTiles::keepInBlock(gpu::LaunchOp launch, bool isThread) {
   Schedule schedule = Schedule::get(device);
   bool isShared = !isThread && schedule.threads > 1;
@@ -293,6 +315,9 @@ LogicalResult LaunchTiles::keepInBlock(gpu::LaunchOp launch, bool isThread) {
   auto workgroup =
       gpu::AddressSpaceAttr::get(&getContext(), gpu::AddressSpace::Workgroup);
   for (Operation *op : allocs) {
+    if (auto alloc = dyn_cast<memref::AllocOp>(op);
+        alloc && eraseIfUnused(alloc))
+      continue;
     Value memory = op->getResult(0);
     auto type = cast<MemRefType>(memory.getType());
     std::optional<int64_t> bytes = findMostBytes(memory);

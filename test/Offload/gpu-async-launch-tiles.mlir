@@ -178,3 +178,28 @@ func.func @rows(%x: memref<8x100xf32>, %y: memref<8x100xf32>) {
   }
   return
 }
+
+// -----
+
+// Memory that is there for its size alone takes none of the block's.
+// CHECK-LABEL: func.func @unread
+// CHECK-SAME: %[[N:[^:]*]]: index
+// CHECK: gpu.launch
+// CHECK-NOT: alloc
+// CHECK: scf.for %{{.*}} = %c0 to %[[N]] step %c1
+// CHECK: gpu.terminator
+func.func @unread(%n: index, %a: memref<i64>) {
+  scf.forall (%i) in (1) {
+    %t = memref.alloc(%n) : memref<?xi8>
+    linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>], iterator_types = ["reduction"]} ins(%t : memref<?xi8>) outs(%a : memref<i64>) {
+    ^bb0(%x: i8, %o: i64):
+      %k = linalg.index 0 : index
+      %j = arith.index_cast %k : index to i64
+      %s = arith.xori %o, %j : i64
+      %r = arith.subi %s, %j : i64
+      linalg.yield %r : i64
+    }
+    memref.dealloc %t : memref<?xi8>
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}

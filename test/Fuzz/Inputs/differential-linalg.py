@@ -217,6 +217,8 @@ def minimise(program, still, seconds):
                     program = fewer
     if program.form == "tensor":
         for op in list(program.ops):
+            if all(each is not op for each in program.ops):
+                continue  # it went with another one
             env = {v.name: d for v, d in program.args}
             try:
                 for each in program.ops:
