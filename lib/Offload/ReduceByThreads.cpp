@@ -16,6 +16,8 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <vector>
+
 using namespace mlir;
 using namespace mlir::gpuasync;
 using namespace mlir::gpuasync::offload;
@@ -47,6 +49,7 @@ private:
   Value index(int64_t value) {
     return arith::ConstantIndexOp::create(b, loc, value);
   }
+  int64_t countTogether(std::optional<int64_t> rounds);
   Value reduceOwn(Value lane);
 
   RewriterBase &b;
@@ -60,6 +63,20 @@ private:
 };
 } // namespace
 
+/// Elements that the thread loads before it combines any, of so many rounds of
+/// the reduction loops: one load after the other does not keep the memory busy.
+int64_t ReductionWriter::countTogether(std::optional<int64_t> rounds) {
+  // A long body is not worth its code so often.
+  constexpr int64_t mostTogether = 16, mostCode = 128;
+  int64_t code = 0;
+  op.getBlock()->walk([&](Operation *) { ++code; });
+  const int64_t most = std::clamp<int64_t>(mostCode / code, 1, mostTogether);
+  if (!rounds)
+    return std::min<int64_t>(most, 4);
+  int64_t ofThread = std::max<int64_t>(llvm::divideCeil(*rounds, lanes), 1);
+  return llvm::divideCeil(ofThread, llvm::divideCeil(ofThread, most));
+}
+
 /// What the thread's elements come to.
 Value ReductionWriter::reduceOwn(Value lane) {
   SmallVector<unsigned> loops;
@@ -67,18 +84,47 @@ Value ReductionWriter::reduceOwn(Value lane) {
   Value count = countRounds(b, loc, loops, sizes);
   Value neutral =
       arith::ConstantOp::create(b, loc, *arith::getNeutralElement(combiner));
-  auto turns = scf::ForOp::create(b, loc, lane, count, index(lanes), neutral);
+  std::optional<int64_t> rounds = getConstantIntValue(count);
+  const int64_t together = countTogether(rounds);
+  const bool isWhole = rounds && *rounds % (lanes * together) == 0;
+  auto turns =
+      scf::ForOp::create(b, loc, lane, count, index(lanes * together), neutral);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(turns.getBody());
-  setIndices(b, loc, turns.getInductionVar(), loops, sizes, indices);
-  IRMapping map;
-  for (OpOperand *input : op.getDpsInputOperands()) {
-    BlockArgument argument = op.getMatchingBlockArgument(input);
-    if (!argument.use_empty())
-      map.map(argument, loadInput(b, op, input, indices));
+  Value last = b.createOrFold<arith::SubIOp>(loc, count, index(1));
+  // Of an element, its indices, whether it is there, and what is loaded of it;
+  // behind the last one the last one is loaded.
+  struct Element {
+    SmallVector<Value> indices;
+    Value isThere;
+    IRMapping loaded;
+  };
+  std::vector<Element> elements(together);
+  for (auto [place, element] : llvm::enumerate(elements)) {
+    Value number = b.createOrFold<arith::AddIOp>(loc, turns.getInductionVar(),
+                                                 index(place * lanes));
+    if (place && !isWhole) {
+      element.isThere = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult,
+                                              number, count);
+      number = arith::MinUIOp::create(b, loc, number, last);
+    }
+    setIndices(b, loc, number, loops, sizes, indices);
+    element.indices = indices;
+    for (OpOperand *input : op.getDpsInputOperands()) {
+      BlockArgument argument = op.getMatchingBlockArgument(input);
+      if (!argument.use_empty())
+        element.loaded.map(argument, loadInput(b, op, input, indices));
+    }
   }
-  map.map(op.getMatchingBlockArgument(output), turns.getRegionIterArgs()[0]);
-  scf::YieldOp::create(b, loc, cloneBody(b, op, indices, map));
+  Value sum = turns.getRegionIterArgs()[0];
+  for (Element &element : elements) {
+    element.loaded.map(op.getMatchingBlockArgument(output), sum);
+    Value next = cloneBody(b, op, element.indices, element.loaded).front();
+    sum = element.isThere
+              ? arith::SelectOp::create(b, loc, element.isThere, next, sum)
+              : next;
+  }
+  scf::YieldOp::create(b, loc, sum);
   return turns.getResult(0);
 }
 
