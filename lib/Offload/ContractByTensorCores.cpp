@@ -45,18 +45,23 @@ bool offload::isForTensorCores(linalg::LinalgOp op) {
           inner.getResult(0).getType() == sum) &&
         !(isa<arith::ExtFOp>(inner) && inner.getOperand(0).getType() == narrow))
       return false;
-  // Fewer than fill a fragment are faster by threads.
+  // Fewer than fill a fragment are faster by threads, but for two rows of many
+  // columns and steps, or columns of many rows.
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
-  auto isLong = [](int64_t size) {
-    return ShapedType::isDynamic(size) || size >= 8;
+  auto isLong = [](int64_t size, int64_t least = 8) {
+    return ShapedType::isDynamic(size) || size >= least;
   };
   int64_t depth = 1;
   for (unsigned loop : product->reductionLoops)
     depth = ShapedType::isDynamic(depth) || ShapedType::isDynamic(sizes[loop])
                 ? ShapedType::kDynamic
                 : depth * sizes[loop];
-  return isLong(sizes[product->rowLoop]) &&
-         isLong(sizes[product->columnLoop]) && isLong(depth);
+  int64_t rows = sizes[product->rowLoop], columns = sizes[product->columnLoop];
+  auto areLong = [&](int64_t few, int64_t many) {
+    return isLong(few, 2) && isLong(many, 128) && isLong(depth, 128);
+  };
+  return (isLong(rows) && isLong(columns) && isLong(depth)) ||
+         areLong(rows, columns) || areLong(columns, rows);
 }
 
 namespace {

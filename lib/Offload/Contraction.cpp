@@ -19,9 +19,10 @@ using namespace mlir;
 using namespace mlir::gpuasync;
 using namespace mlir::gpuasync::offload;
 
-/// Whether the body adds a product of the inputs to the output, whatever types
-/// they are cast to.
-static bool addsProducts(linalg::LinalgOp op) {
+bool offload::addsProducts(linalg::LinalgOp op) {
+  if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 ||
+      op.hasIndexSemantics())
+    return false;
   Block *body = op.getBlock();
   auto skipCasts = [](Value value) {
     while (auto cast = value.getDefiningOp<CastOpInterface>())
@@ -47,8 +48,7 @@ static bool addsProducts(linalg::LinalgOp op) {
 }
 
 std::optional<Contraction> Contraction::match(linalg::LinalgOp op) {
-  if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 ||
-      op.hasIndexSemantics() || !addsProducts(op))
+  if (!addsProducts(op))
     return std::nullopt;
   Contraction result(op);
   for (OpOperand &operand : op->getOpOperands()) {

@@ -57,11 +57,18 @@ bool contractByThreads(RewriterBase &rewriter, linalg::LinalgOp op,
 /// which is added up in f32, and rounded once where it is of fewer digits.
 bool isForTensorCores(linalg::LinalgOp op);
 
-/// Replaces a product for tensor cores, on tensors, by one of so many parts of
-/// its steps and an op that adds these up. It has one reduction loop, of a
-/// multiple of `parts`, which is a dimension of both operands.
-void splitProduct(RewriterBase &rewriter, const Contraction &product,
-                  int64_t parts);
+/// The one reduction loop of an op on tensors that adds up products of floats,
+/// a vector's or a matrix', if its loops are dimensions of its operands.
+std::optional<unsigned> findSteps(linalg::LinalgOp op);
+
+/// Replaces such a product by one of so many parts of its steps, in f32 if it
+/// has fewer digits, and an op that adds these up. The steps are a multiple of
+/// `parts`.
+void splitProduct(RewriterBase &rewriter, linalg::LinalgOp op, int64_t parts);
+
+/// Whether the op's body adds a product of the inputs to the output, whatever
+/// types they are cast to.
+bool addsProducts(linalg::LinalgOp op);
 
 /// Replaces all of a block's ops by what its subgroups do with the tensor cores
 /// of NVIDIA's devices, from sm_80 on, or with `hasWarpgroups` of sm_90 alone.

@@ -296,33 +296,43 @@ SmallVector<int64_t> Schedule::chooseParts(linalg::LinalgOp op) const {
   return tile;
 }
 
-int64_t Schedule::chooseParts(const Contraction &product) const {
-  linalg::LinalgOp op = product.op;
-  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
-  if (!hasTensorCores || !isForTensorCores(op) ||
-      llvm::is_contained(sizes, ShapedType::kDynamic) ||
-      product.reductionLoops.size() != 1 ||
-      !llvm::all_of(op.getIndexingMapsArray(),
-                    [](AffineMap map) { return map.isProjectedPermutation(); }))
+int64_t Schedule::chooseParts(linalg::LinalgOp product, unsigned steps) const {
+  SmallVector<int64_t> sizes = product.getStaticLoopRanges();
+  if (threads == 1 || llvm::is_contained(sizes, ShapedType::kDynamic))
     return 1;
-  // Tiles of the usual size, and sums: of all of them.
-  double tiles = 1, sums = 1;
-  for (unsigned loop : product.otherLoops)
-    tiles *= sizes[loop];
-  sums = tiles * sizes[product.rowLoop] * sizes[product.columnLoop];
-  for (unsigned loop : {product.rowLoop, product.columnLoop})
-    tiles *= llvm::divideCeil(sizes[loop], 128);
-  // Nanoseconds, as on an H200: of a step, of one more kernel, and of a part's
-  // sums, which are written and read.
-  constexpr double step = 5.6, kernel = 2200;
+  double sums = 1;
+  for (auto [loop, size] : llvm::enumerate(sizes))
+    if (loop != steps)
+      sums *= size;
+  // Blocks there are, and that keep the device busy; nanoseconds of a step, as
+  // on an H200.
+  double tiles, wanted, step;
+  std::optional<Contraction> matrix = Contraction::match(product);
+  if (!matrix) {
+    // A vector's product: a block has 32 results, and each element is loaded
+    // once, which takes more blocks.
+    tiles = sums / 32;
+    wanted = 4 * blocks;
+    step = 8;
+  } else if (hasTensorCores && isForTensorCores(product)) {
+    tiles = sums / sizes[matrix->rowLoop] / sizes[matrix->columnLoop];
+    for (unsigned loop : {matrix->rowLoop, matrix->columnLoop})
+      tiles *= llvm::divideCeil(sizes[loop], 128);
+    wanted = blocks;
+    step = 5.6;
+  } else {
+    return 1;
+  }
+  // Of one more kernel, and of a part's sums, which are written and read.
+  constexpr double kernel = 2200;
   const double part = sums * 8 / 3000;
-  const int64_t steps = sizes[product.reductionLoops.front()];
   int64_t best = 1;
   double mostGain = 1000;
   for (int64_t count = 2;
-       count <= 16 && count * tiles <= blocks && steps % count == 0;
+       count <= 16 && count * tiles <= wanted && sizes[steps] % count == 0;
        count *= 2) {
-    double gain = step * (steps - steps / count) - kernel - count * part;
+    double gain =
+        step * (sizes[steps] - sizes[steps] / count) - kernel - count * part;
     if (gain > mostGain) {
       mostGain = gain;
       best = count;

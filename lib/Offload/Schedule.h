@@ -14,8 +14,6 @@
 
 namespace mlir::gpuasync::offload {
 
-class Contraction;
-
 /// What a kind of device is given.
 struct Schedule {
   /// Threads of a block. One: a block is a nest of loops.
@@ -52,10 +50,10 @@ struct Schedule {
   /// little goes into them.
   SmallVector<int64_t> chooseParts(linalg::LinalgOp op) const;
 
-  /// Into how many parts the steps of a product are cut. One: its tiles are
-  /// enough for the device, or too few steps are in a part, or the sizes are
-  /// not known or not those of its operands.
-  int64_t chooseParts(const Contraction &product) const;
+  /// Into how many parts the steps of a product, its loop `steps`, are cut.
+  /// One: its tiles are enough for the device, or too few steps are in a part,
+  /// or the sizes are not known.
+  int64_t chooseParts(linalg::LinalgOp product, unsigned steps) const;
 
 private:
   void chooseContraction(ArrayRef<int64_t> sizes,

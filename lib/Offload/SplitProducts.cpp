@@ -2,9 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A block of tensor cores has all steps of a tile's sums, so with few tiles
-// most of the device would have no work. Others take a part of the steps each,
-// in f32, and another kernel adds up what they come to, which is rounded once.
+// A block has all steps of a tile's sums, so with few tiles most of the device
+// would have no work, or too little to keep its memory busy. Others take a part
+// of the steps each, in f32 or f64, and another kernel adds up what they come
+// to, which is rounded once.
 //===----------------------------------------------------------------------===//
 
 #include "Contraction.h"
@@ -47,12 +48,17 @@ static std::pair<Value, AffineMap> cutSteps(OpBuilder &b, OpOperand &operand,
           AffineMap::get(map.getNumDims() + 1, 0, results, b.getContext())};
 }
 
+static Value widen(OpBuilder &b, Value value, Type type) {
+  return value.getType() == type
+             ? value
+             : arith::ExtFOp::create(b, value.getLoc(), type, value);
+}
+
 /// The product with a loop more, the outermost one, for the parts.
-static Value multiplyParts(OpBuilder &b, const Contraction &product,
+static Value multiplyParts(OpBuilder &b, linalg::LinalgOp op, FloatType type,
                            int64_t parts) {
-  linalg::LinalgOp op = product.op;
   Location loc = op.getLoc();
-  const unsigned steps = product.reductionLoops.front();
+  const unsigned steps = *findSteps(op);
   SmallVector<Value> inputs;
   SmallVector<AffineMap> maps;
   for (OpOperand *input : op.getDpsInputOperands()) {
@@ -69,29 +75,45 @@ static Value multiplyParts(OpBuilder &b, const Contraction &product,
   maps.push_back(outputMap.insertResult(b.getAffineDimExpr(0), 0));
   SmallVector<utils::IteratorType> kinds{utils::IteratorType::parallel};
   llvm::append_range(kinds, op.getIteratorTypesArray());
-  Value empty = tensor::EmptyOp::create(b, loc, shape, b.getF32Type());
-  Value zero = arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
+  Value empty = tensor::EmptyOp::create(b, loc, shape, type);
+  Value zero = arith::ConstantOp::create(b, loc, b.getFloatAttr(type, 0));
   Value sums = linalg::FillOp::create(b, loc, zero, empty).getResult(0);
   return linalg::GenericOp::create(
              b, loc, sums.getType(), inputs, sums, maps, kinds,
-             [](OpBuilder &b, Location loc, ValueRange values) {
-               Value left =
-                   arith::ExtFOp::create(b, loc, b.getF32Type(), values[0]);
-               Value right =
-                   arith::ExtFOp::create(b, loc, b.getF32Type(), values[1]);
-               Value next = arith::MulFOp::create(b, loc, left, right);
+             [&](OpBuilder &b, Location loc, ValueRange values) {
+               Value next =
+                   arith::MulFOp::create(b, loc, widen(b, values[0], type),
+                                         widen(b, values[1], type));
                Value sum = arith::AddFOp::create(b, loc, values[2], next);
                linalg::YieldOp::create(b, loc, sum);
              })
       .getResult(0);
 }
 
-void offload::splitProduct(RewriterBase &b, const Contraction &product,
+std::optional<unsigned> offload::findSteps(linalg::LinalgOp op) {
+  SmallVector<unsigned> loops;
+  op.getReductionDims(loops);
+  if (!op.hasPureTensorSemantics() || loops.size() != 1 || !addsProducts(op))
+    return std::nullopt;
+  for (OpOperand &operand : op->getOpOperands())
+    if (!isa<RankedTensorType>(operand.get().getType()) ||
+        !isa<FloatType>(getElementTypeOrSelf(operand.get())) ||
+        !op.getMatchingIndexingMap(&operand).isProjectedPermutation())
+      return std::nullopt;
+  for (OpOperand *input : op.getDpsInputOperands())
+    if (!op.getMatchingIndexingMap(input).isFunctionOfDim(loops.front()))
+      return std::nullopt;
+  return loops.front();
+}
+
+void offload::splitProduct(RewriterBase &b, linalg::LinalgOp op,
                            int64_t parts) {
-  linalg::LinalgOp op = product.op;
   Location loc = op.getLoc();
   b.setInsertionPoint(op);
-  Value sums = multiplyParts(b, product, parts);
+  auto result =
+      cast<FloatType>(getElementTypeOrSelf(op.getDpsInitOperand(0)->get()));
+  FloatType wide = result.getWidth() < 32 ? b.getF32Type() : result;
+  Value sums = multiplyParts(b, op, wide, parts);
   // Each part is an input of its own, the same tensor with another first index.
   OpOperand *output = op.getDpsInitOperand(0);
   auto type = cast<RankedTensorType>(output->get().getType());
@@ -112,16 +134,12 @@ void offload::splitProduct(RewriterBase &b, const Contraction &product,
                                          utils::IteratorType::parallel);
   auto add = linalg::GenericOp::create(
       b, loc, type, inputs, empty, maps, kinds,
-      [](OpBuilder &b, Location loc, ValueRange values) {
-        Type type = values.back().getType();
-        Value sum;
-        for (Value value : values.drop_back()) {
-          if (!value.getType().isF32())
-            value = arith::ExtFOp::create(b, loc, b.getF32Type(), value);
-          sum = sum ? arith::AddFOp::create(b, loc, sum, value) : value;
-        }
-        if (!type.isF32())
-          sum = arith::TruncFOp::create(b, loc, type, sum);
+      [&](OpBuilder &b, Location loc, ValueRange values) {
+        Value sum = values.front();
+        for (Value value : values.drop_front().drop_back())
+          sum = arith::AddFOp::create(b, loc, sum, widen(b, value, wide));
+        if (result != wide)
+          sum = arith::TruncFOp::create(b, loc, result, sum);
         linalg::YieldOp::create(b, loc, sum);
       });
   b.replaceOp(op, add);

@@ -101,7 +101,7 @@ struct SplitReductions
   void runOnOperation() override {
     Schedule schedule = Schedule::get(device);
     SmallVector<std::pair<linalg::LinalgOp, SmallVector<int64_t>>> found;
-    SmallVector<std::pair<Contraction, int64_t>> products;
+    SmallVector<std::pair<linalg::LinalgOp, int64_t>> products;
     getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (isa<scf::ForallOp, scf::ParallelOp>(op))
         return WalkResult::skip();
@@ -109,24 +109,24 @@ struct SplitReductions
       if (!structured || !structured.hasPureTensorSemantics() ||
           op->hasAttr(kTileAttrName))
         return WalkResult::advance();
-      if (std::optional<Contraction> product = Contraction::match(structured);
-          product && blas == BlasMode::Off)
-        if (int64_t parts = schedule.chooseParts(*product); parts > 1) {
-          products.emplace_back(*product, parts);
-          return WalkResult::advance();
-        }
       if (canBeSplit(structured))
         if (SmallVector<int64_t> tile = schedule.chooseParts(structured);
-            !tile.empty())
+            !tile.empty()) {
           found.emplace_back(structured, std::move(tile));
+          return WalkResult::advance();
+        }
+      if (std::optional<unsigned> steps = findSteps(structured);
+          steps && blas == BlasMode::Off)
+        if (int64_t parts = schedule.chooseParts(structured, *steps); parts > 1)
+          products.emplace_back(structured, parts);
       return WalkResult::advance();
     });
     IRRewriter rewriter(&getContext());
     for (auto &[op, tile] : found)
       if (failed(split(op, tile, rewriter)))
         return signalPassFailure();
-    for (auto &[product, parts] : products)
-      splitProduct(rewriter, product, parts);
+    for (auto &[op, parts] : products)
+      splitProduct(rewriter, op, parts);
   }
 };
 } // namespace

@@ -4,9 +4,9 @@
 // one of so many parts, in f32, and an op that adds these up and rounds once.
 // RUN: gpu-opt %s -gpu-async-split-reductions=device=sm_80 | FileCheck %s --check-prefixes=CHECK,SPLIT
 // RUN: gpu-opt %s -gpu-async-split-reductions=device=sm_90 | FileCheck %s --check-prefixes=CHECK,SPLIT
-// Not by threads, nor where a library computes it.
-// RUN: gpu-opt %s -gpu-async-split-reductions=device=gpu | FileCheck %s --check-prefixes=CHECK,WHOLE
-// RUN: gpu-opt %s -gpu-async-split-reductions=device=cpu | FileCheck %s --check-prefixes=CHECK,WHOLE
+// A matrix' product by threads is not, nor where a library computes it.
+// RUN: gpu-opt %s -gpu-async-split-reductions=device=gpu | FileCheck %s --check-prefixes=CHECK,WHOLE,VECTOR
+// RUN: gpu-opt %s -gpu-async-split-reductions=device=cpu | FileCheck %s --check-prefixes=CHECK,WHOLE,CPU
 // RUN: gpu-opt %s "-gpu-async-split-reductions=device=sm_80 blas=auto" | FileCheck %s --check-prefixes=CHECK,WHOLE
 
 // SPLIT: #[[$A:.*]] = affine_map<(d0, d1, d2, d3) -> (d1, d0, d3)>
@@ -65,4 +65,23 @@ func.func @whole(%a: tensor<16x512xf16>, %b: tensor<512x4096xf16>, %c: tensor<16
   %q = linalg.matmul ins(%d, %e : tensor<2048x4096xf16>, tensor<4096x2048xf16>) outs(%f : tensor<2048x2048xf16>) -> tensor<2048x2048xf16>
   %r = linalg.matmul ins(%g, %h : tensor<16x?xf16>, tensor<?x4096xf16>) outs(%c : tensor<16x4096xf16>) -> tensor<16x4096xf16>
   return %p, %q, %r : tensor<16x4096xf16>, tensor<2048x2048xf16>, tensor<16x4096xf16>
+}
+
+// A vector's product is cut by threads, too, if its loads would not keep the memory busy.
+// CPU-LABEL: func @vector(
+// CPU-NOT: tensor.expand_shape
+// VECTOR-LABEL: func @vector(
+// VECTOR-SAME: %[[X:[^:]*]]: tensor<4096xf32>
+// VECTOR: tensor.expand_shape %[[X]] {{\[\[}}0, 1]] output_shape [4, 1024]
+// VECTOR: linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "reduction"]{{.*}} outs(%{{.*}} : tensor<4x4096xf32>)
+// VECTOR-NOT: arith.extf
+// VECTOR: linalg.generic {{.*}} iterator_types = ["parallel"]
+// VECTOR: return
+func.func @vector(%x: tensor<4096xf32>, %w: tensor<4096x4096xf32>) -> tensor<4096xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4096xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4096xf32>) -> tensor<4096xf32>
+  %p = linalg.vecmat ins(%x, %w : tensor<4096xf32>, tensor<4096x4096xf32>)
+      outs(%f : tensor<4096xf32>) -> tensor<4096xf32>
+  return %p : tensor<4096xf32>
 }

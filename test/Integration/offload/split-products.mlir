@@ -9,6 +9,9 @@
 // RUN: gpu-opt %s -gpu-async-split-reductions=device=sm_80 | gpu-runner --device=cpu -e added - --input=random:1 --input=random:2 --input=random:3 --expect=@%t.npy --tolerance=1e-5 | FileCheck %s
 // RUN: gpu-opt %s -gpu-async-split-reductions=device=sm_80 -gpu-async-offload=device=gpu | gpu-runner --device=cpu -O0 -e added - --input=random:1 --input=random:2 --input=random:3 --expect=@%t.npy --tolerance=1e-5 | FileCheck %s
 // RUN: %if cuda %{ gpu-runner --device=cuda -e added %s --input=random:1 --input=random:2 --input=random:3 --expect=@%t.npy --tolerance=1e-5 %}
+// RUN: gpu-runner --device=cpu -e vector %s --input=random:1 --input=random:2 --output=result0=@%t.npy
+// RUN: gpu-opt %s -gpu-async-offload=device=gpu | gpu-runner --device=cpu -O0 -e vector - --input=random:1 --input=random:2 --expect=@%t.npy --tolerance=1e-6 | FileCheck %s
+// RUN: %if cuda %{ gpu-runner --device=cuda -e vector %s --input=random:1 --input=random:2 --expect=@%t.npy --tolerance=1e-6 %}
 
 // CHECK: result[0]: error
 func.func @product(%x: tensor<16x2048xf16>, %w: tensor<2048x33xf16>) -> tensor<16x33xf16> {
@@ -45,4 +48,12 @@ func.func @added(%c: tensor<2x16x24xf32>, %x: tensor<2x2048x16xbf16>, %w: tensor
     linalg.yield %3 : f32
   } -> tensor<2x16x24xf32>
   return %p : tensor<2x16x24xf32>
+}
+
+func.func @vector(%x: tensor<2048xf32>, %w: tensor<2048x70xf32>) -> tensor<70xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<70xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<70xf32>) -> tensor<70xf32>
+  %p = linalg.vecmat ins(%x, %w : tensor<2048xf32>, tensor<2048x70xf32>) outs(%f : tensor<70xf32>) -> tensor<70xf32>
+  return %p : tensor<70xf32>
 }
