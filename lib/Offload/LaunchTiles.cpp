@@ -45,7 +45,11 @@ private:
   LogicalResult writeBlock(gpu::LaunchOp launch, bool isThread);
   LogicalResult makeInnerLoops(gpu::LaunchOp launch, bool isShared,
                                SmallVectorImpl<Operation *> &ofThreads);
-  LogicalResult keepInBlock(gpu::LaunchOp launch, bool isThread);
+  LogicalResult keepInThreads(gpu::LaunchOp launch,
+                              ArrayRef<Operation *> ofThreads,
+                              SmallVectorImpl<Operation *> &memory);
+  LogicalResult keepInBlock(gpu::LaunchOp launch, bool isThread,
+                            ArrayRef<Operation *> memoryOfThreads);
 };
 } // namespace
 
@@ -184,13 +188,64 @@ LaunchTiles::makeInnerLoops(gpu::LaunchOp launch, bool isShared,
   return success();
 }
 
+/// Whether a thread does it by itself: in a loop of the threads', or in the
+/// body of a linalg op, which is of one element.
+static bool isOfOneThread(Operation *op, ArrayRef<Operation *> ofThreads) {
+  return op->getParentOfType<linalg::LinalgOp>() ||
+         llvm::any_of(ofThreads, [&](Operation *loop) {
+           return loop->isProperAncestor(op);
+         });
+}
+
+/// Whether an op that is no linalg op writes what others may read.
+static bool writesMemory(Operation *op) {
+  auto interface = dyn_cast<MemoryEffectOpInterface>(op);
+  if (!interface)
+    return false;
+  SmallVector<MemoryEffects::EffectInstance> effects;
+  interface.getEffects(effects);
+  return llvm::any_of(effects, [](MemoryEffects::EffectInstance &effect) {
+    return isa<MemoryEffects::Write>(effect.getEffect()) && effect.getValue();
+  });
+}
+
+/// One thread does it, when all have read what was there. The others get what
+/// it gives, such as the value before an atomic, behind the barrier.
+static void doOnce(Operation *op, gpu::BarrierOp barrier, gpu::LaunchOp launch,
+                   IRRewriter &rewriter) {
+  Location loc = op->getLoc();
+  rewriter.setInsertionPoint(op);
+  gpu::BarrierOp::create(rewriter, loc);
+  Value zero = arith::ConstantIndexOp::create(rewriter, loc, 0);
+  auto isFirst = arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq,
+                                       launch.getThreadIds().x, zero);
+  auto branch = scf::IfOp::create(rewriter, loc, isFirst);
+  rewriter.moveOpBefore(op, branch.thenBlock()->getTerminator());
+  auto workgroup = gpu::AddressSpaceAttr::get(op->getContext(),
+                                              gpu::AddressSpace::Workgroup);
+  for (Value result : op->getResults()) {
+    if (result.use_empty())
+      continue;
+    Value memory = launch.addWorkgroupAttribution(
+        MemRefType::get({1}, result.getType(), MemRefLayoutAttrInterface(),
+                        workgroup),
+        loc);
+    rewriter.setInsertionPointAfter(barrier);
+    Value known = memref::LoadOp::create(rewriter, loc, memory, zero);
+    rewriter.replaceAllUsesWith(result, known);
+    rewriter.setInsertionPointAfter(op);
+    memref::StoreOp::create(rewriter, loc, result, memory, zero);
+  }
+}
+
 /// The body of a block's or a thread's tile: loops of its linalg ops.
 LogicalResult LaunchTiles::writeBlock(gpu::LaunchOp launch, bool isThread) {
   Schedule schedule = Schedule::get(device);
   bool isShared = !isThread && schedule.threads > 1;
   IRRewriter rewriter(&getContext());
-  SmallVector<Operation *> ofThreads;
-  if (failed(makeInnerLoops(launch, isShared, ofThreads)))
+  SmallVector<Operation *> ofThreads, memoryOfThreads;
+  if (failed(makeInnerLoops(launch, isShared, ofThreads)) ||
+      (isShared && failed(keepInThreads(launch, ofThreads, memoryOfThreads))))
     return failure();
   SmallVector<memref::CopyOp> copies;
   launch.walk([&](memref::CopyOp copy) { copies.push_back(copy); });
@@ -202,7 +257,7 @@ LogicalResult LaunchTiles::writeBlock(gpu::LaunchOp launch, bool isThread) {
   }
   SmallVector<Operation *> writers;
   launch.walk([&](Operation *op) {
-    if (isa<linalg::LinalgOp>(op) || (isShared && isa<memref::StoreOp>(op)))
+    if (isa<linalg::LinalgOp>(op) || (isShared && writesMemory(op)))
       writers.push_back(op);
   });
   Value thread = launch.getThreadIds().x;
@@ -215,35 +270,23 @@ LogicalResult LaunchTiles::writeBlock(gpu::LaunchOp launch, bool isThread) {
        (schedule.hasTensorCores &&
         contractByTensorCores(rewriter, launch, ofBlock, thread,
                               schedule.threads, schedule.hasWarpgroups))))
-    return keepInBlock(launch, isThread);
+    return keepInBlock(launch, isThread, memoryOfThreads);
   for (Operation *op : writers) {
-    bool isOfThread =
-        !isShared || llvm::any_of(ofThreads, [&](Operation *loop) {
-          return loop->isProperAncestor(op);
-        });
-    if (isOfThread) {
+    if (!isShared || isOfOneThread(op, ofThreads)) {
       if (auto structured = dyn_cast<linalg::LinalgOp>(op))
         makeLoops(rewriter, structured);
       continue;
     }
     rewriter.setInsertionPointAfter(op);
-    if (op != writers.back() || op->getParentOp() != launch)
-      gpu::BarrierOp::create(rewriter, op->getLoc());
-    if (auto structured = dyn_cast<linalg::LinalgOp>(op)) {
+    gpu::BarrierOp barrier;
+    if (op != writers.back() || op->getParentOp() != launch || !op->use_empty())
+      barrier = gpu::BarrierOp::create(rewriter, op->getLoc());
+    if (auto structured = dyn_cast<linalg::LinalgOp>(op))
       distribute(rewriter, structured, thread, schedule.threads);
-      continue;
-    }
-    // A single value: one thread writes it, when all have read what was there.
-    rewriter.setInsertionPoint(op);
-    Location loc = op->getLoc();
-    gpu::BarrierOp::create(rewriter, loc);
-    auto isFirst =
-        arith::CmpIOp::create(rewriter, loc, arith::CmpIPredicate::eq, thread,
-                              arith::ConstantIndexOp::create(rewriter, loc, 0));
-    auto branch = scf::IfOp::create(rewriter, loc, isFirst);
-    rewriter.moveOpBefore(op, branch.thenBlock()->getTerminator());
+    else
+      doOnce(op, barrier, launch, rewriter);
   }
-  return keepInBlock(launch, isThread);
+  return keepInBlock(launch, isThread, memoryOfThreads);
 }
 
 /// The most bytes that what is allocated may have.
@@ -304,59 +347,87 @@ static bool eraseIfUnused(memref::AllocOp alloc) {
   return true;
 }
 
-LogicalResult LaunchTiles::keepInBlock(gpu::LaunchOp launch, bool isThread) {
-  Schedule schedule = Schedule::get(device);
-  bool isShared = !isThread && schedule.threads > 1;
+/// What is allocated is the block's, in workgroup memory, or each thread's.
+static FailureOr<Value> keep(Operation *op, gpu::LaunchOp launch,
+                             bool isShared) {
+  Value memory = op->getResult(0);
+  auto type = cast<MemRefType>(memory.getType());
+  std::optional<int64_t> bytes = findMostBytes(memory);
+  if (!bytes)
+    return op->emitError("a kernel cannot allocate memory whose size has no "
+                         "bound that is known before the program runs: "
+                         "allocate it before the parallel loop");
+  for (Operation *user : llvm::make_early_inc_range(memory.getUsers()))
+    if (isa<memref::DeallocOp>(user))
+      user->erase();
+  OpBuilder builder(&launch.getBody().front(),
+                    launch.getBody().front().begin());
+  auto kept = type.hasStaticShape()
+                  ? type
+                  : MemRefType::get(*bytes, builder.getI8Type());
+  auto workgroup = gpu::AddressSpaceAttr::get(op->getContext(),
+                                              gpu::AddressSpace::Workgroup);
+  Value made;
+  if (isShared) {
+    made = launch.addWorkgroupAttribution(
+        MemRefType::get(kept.getShape(), kept.getElementType(),
+                        MemRefLayoutAttrInterface(), workgroup),
+        op->getLoc());
+  } else {
+    made = memref::AllocaOp::create(builder, op->getLoc(), kept,
+                                    builder.getI64IntegerAttr(64));
+  }
+  Value own = made;
+  builder.setInsertionPoint(op);
+  if (!type.hasStaticShape()) {
+    auto zero = arith::ConstantIndexOp::create(builder, op->getLoc(), 0);
+    own = memref::ViewOp::create(
+        builder, op->getLoc(),
+        MemRefType::get(type.getShape(), type.getElementType(),
+                        MemRefLayoutAttrInterface(),
+                        cast<MemRefType>(own.getType()).getMemorySpace()),
+        own, zero, op->getOperands());
+  }
+  memory.replaceAllUsesWith(own);
+  op->erase();
+  if (isShared)
+    setSpace(own, workgroup);
+  return made;
+}
+
+/// What a thread of a block allocates by itself. Its elements come one after
+/// the other and use the same memory.
+LogicalResult LaunchTiles::keepInThreads(gpu::LaunchOp launch,
+                                         ArrayRef<Operation *> ofThreads,
+                                         SmallVectorImpl<Operation *> &memory) {
   SmallVector<Operation *> allocs;
   launch.walk([&](Operation *op) {
-    if (isa<memref::AllocOp, memref::AllocaOp>(op))
+    if (isa<memref::AllocOp, memref::AllocaOp>(op) &&
+        isOfOneThread(op, ofThreads))
       allocs.push_back(op);
   });
-  auto workgroup =
-      gpu::AddressSpaceAttr::get(&getContext(), gpu::AddressSpace::Workgroup);
   for (Operation *op : allocs) {
-    if (auto alloc = dyn_cast<memref::AllocOp>(op);
-        alloc && eraseIfUnused(alloc))
-      continue;
-    Value memory = op->getResult(0);
-    auto type = cast<MemRefType>(memory.getType());
-    std::optional<int64_t> bytes = findMostBytes(memory);
-    if (!bytes)
-      return op->emitError("a kernel cannot allocate memory whose size has no "
-                           "bound that is known before the program runs: "
-                           "allocate it before the parallel loop");
-    for (Operation *user : llvm::make_early_inc_range(memory.getUsers()))
-      if (isa<memref::DeallocOp>(user))
-        user->erase();
-    OpBuilder builder(&launch.getBody().front(),
-                      launch.getBody().front().begin());
-    auto kept = type.hasStaticShape()
-                    ? type
-                    : MemRefType::get(*bytes, builder.getI8Type());
-    Value own;
-    if (isShared) {
-      own = launch.addWorkgroupAttribution(
-          MemRefType::get(kept.getShape(), kept.getElementType(),
-                          MemRefLayoutAttrInterface(), workgroup),
-          op->getLoc());
-    } else {
-      own = memref::AllocaOp::create(builder, op->getLoc(), kept,
-                                     builder.getI64IntegerAttr(64));
-    }
-    builder.setInsertionPoint(op);
-    if (!type.hasStaticShape()) {
-      auto zero = arith::ConstantIndexOp::create(builder, op->getLoc(), 0);
-      own = memref::ViewOp::create(
-          builder, op->getLoc(),
-          MemRefType::get(type.getShape(), type.getElementType(),
-                          MemRefLayoutAttrInterface(),
-                          cast<MemRefType>(own.getType()).getMemorySpace()),
-          own, zero, op->getOperands());
-    }
-    memory.replaceAllUsesWith(own);
-    op->erase();
-    if (isShared)
-      setSpace(own, workgroup);
+    FailureOr<Value> made = keep(op, launch, /*isShared=*/false);
+    if (failed(made))
+      return failure();
+    memory.push_back(made->getDefiningOp());
+  }
+  return success();
+}
+
+LogicalResult LaunchTiles::keepInBlock(gpu::LaunchOp launch, bool isThread,
+                                       ArrayRef<Operation *> memoryOfThreads) {
+  bool isShared = !isThread && Schedule::get(device).threads > 1;
+  SmallVector<Operation *> allocs;
+  launch.walk([&](Operation *op) {
+    if (isa<memref::AllocOp, memref::AllocaOp>(op) &&
+        !llvm::is_contained(memoryOfThreads, op))
+      allocs.push_back(op);
+  });
+  for (Operation *op : allocs) {
+    auto alloc = dyn_cast<memref::AllocOp>(op);
+    if (!(alloc && eraseIfUnused(alloc)) && failed(keep(op, launch, isShared)))
+      return failure();
   }
   return success();
 }
