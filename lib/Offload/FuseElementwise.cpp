@@ -80,10 +80,21 @@ static bool areForTensorCores(linalg::GenericOp product) {
                       [&](Value input) { return getWidened(input) == first; });
 }
 
+/// Whether it computes of what its outputs held: fused, it still writes them.
+static bool readsOutputs(linalg::GenericOp op) {
+  return llvm::any_of(op.getDpsInitsMutable(), [&](OpOperand &output) {
+    return op.payloadUsesValueFromOperand(&output);
+  });
+}
+
 static bool mayFuse(OpOperand *operand, bool hasTensorCores) {
   auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
   auto consumer = dyn_cast<linalg::GenericOp>(operand->getOwner());
   if (!producer || !consumer || producer->getBlock() != consumer->getBlock())
+    return false;
+  // Each element once.
+  if (readsOutputs(producer) &&
+      !consumer.getMatchingIndexingMap(operand).isPermutation())
     return false;
   if (isContraction(consumer))
     return movesOnly(producer) ||

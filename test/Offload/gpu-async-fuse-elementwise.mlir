@@ -306,3 +306,28 @@ func.func @repeated(%x: tensor<8xf32>, %y: tensor<5xf32>, %z: tensor<8x5xf32>) -
   } -> (tensor<8x9xf32>, tensor<8x5xf32>)
   return %r#1 : tensor<8x5xf32>
 }
+
+// -----
+
+// What reads its output writes it, too: once, not for each column.
+// CHECK-LABEL: func.func @readsOutput
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel"]} ins(%{{.*}} : tensor<4xf32>) outs(%arg1 : tensor<4xf32>)
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "parallel"]}
+// CHECK: return
+#i = affine_map<(i, j) -> (i)>
+#one = affine_map<(i) -> (i)>
+#all = affine_map<(i, j) -> (i, j)>
+func.func @readsOutput(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4x3xf32> {
+  %s = linalg.generic {indexing_maps = [#one, #one], iterator_types = ["parallel"]} ins(%x : tensor<4xf32>) outs(%y : tensor<4xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    %1 = arith.addf %o, %p : f32
+    linalg.yield %1 : f32
+  } -> tensor<4xf32>
+  %e = tensor.empty() : tensor<4x3xf32>
+  %z = linalg.generic {indexing_maps = [#i, #all], iterator_types = ["parallel", "parallel"]} ins(%s : tensor<4xf32>) outs(%e : tensor<4x3xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    %1 = arith.mulf %p, %p : f32
+    linalg.yield %1 : f32
+  } -> tensor<4x3xf32>
+  return %z : tensor<4x3xf32>
+}

@@ -28,6 +28,8 @@
 // RUN: env ASAN_OPTIONS=detect_leaks=0 gpu-runner --device=cpu -e gather %t.gpu.mlir --input=3x2xf32=1,2,3,4,5,6 --input=2x1xi32=2,0 --input=1x2xi32=1,1 | FileCheck %s --check-prefix=GATHER
 // RUN: gpu-runner --device=cpu --offload=error -e bits %s --input=2xf32=1,-2 | FileCheck %s --check-prefix=BITS
 // RUN: env ASAN_OPTIONS=detect_leaks=0 gpu-runner --device=cpu -e bits %t.gpu.mlir --input=2xf32=1,-2 | FileCheck %s --check-prefix=BITS
+// RUN: gpu-runner --device=cpu --offload=error -e reads %s --input=2xf32=1,2 --input=2xf32=1 | FileCheck %s --check-prefix=READS
+// RUN: env ASAN_OPTIONS=detect_leaks=0 gpu-runner --device=cpu -e reads %t.gpu.mlir --input=2xf32=1,2 --input=2xf32=1 | FileCheck %s --check-prefix=READS
 
 // A sum of nothing is what it began with.
 // NONE: 3xf32=5 5 5
@@ -147,4 +149,17 @@ func.func @gather(%a: tensor<3x2xf32>, %i: tensor<?x1xi32>, %j: tensor<1x2xi32>)
 func.func @bits(%a: tensor<2xf32>) -> tensor<2xi32> {
   %b = tensor.bitcast %a : tensor<2xf32> to tensor<2xi32>
   return %b : tensor<2xi32>
+}
+
+// What is added to an output is so once, however often the sum is read.
+// READS: 2x3xf32=[2 2 2][3 3 3]
+func.func @reads(%a: tensor<2xf32>, %b: tensor<2xf32>) -> tensor<2x3xf32> {
+  %s = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%a : tensor<2xf32>) outs(%b : tensor<2xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %sum = arith.addf %x, %y : f32
+    linalg.yield %sum : f32
+  } -> tensor<2xf32>
+  %e = tensor.empty() : tensor<2x3xf32>
+  %r = linalg.broadcast ins(%s : tensor<2xf32>) outs(%e : tensor<2x3xf32>) dimensions = [1]
+  return %r : tensor<2x3xf32>
 }
