@@ -13,6 +13,7 @@
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -231,6 +232,67 @@ void ReturnedArguments::show() {
   function.setType(type);
 }
 
+/// Deallocation takes no op with results and a region of which it cannot tell
+/// how often it runs: the body of an atomic is a region that runs once, around
+/// an atomic without one.
+static constexpr StringLiteral kAtomicAttrName = "gpu_async.atomic";
+
+static void hideAtomics(func::FuncOp function) {
+  SmallVector<memref::GenericAtomicRMWOp> atomics;
+  function.walk([&](memref::GenericAtomicRMWOp op) { atomics.push_back(op); });
+  for (memref::GenericAtomicRMWOp op : atomics) {
+    OpBuilder builder(op);
+    Location loc = op.getLoc();
+    Type type = op.getResult().getType();
+    auto once = scf::ExecuteRegionOp::create(builder, loc, type);
+    once->setAttr(kAtomicAttrName, builder.getUnitAttr());
+    builder.createBlock(&once.getRegion());
+    Value zero =
+        arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+    auto plain =
+        memref::AtomicRMWOp::create(builder, loc, arith::AtomicRMWKind::assign,
+                                    zero, op.getMemref(), op.getIndices());
+    Block *body = &op.getRegion().front();
+    body->getArgument(0).replaceAllUsesWith(plain);
+    Operation *yield = body->getTerminator();
+    scf::YieldOp::create(builder, loc, yield->getOperands());
+    yield->erase();
+    once.getRegion().front().getOperations().splice(
+        std::next(plain->getIterator()), body->getOperations());
+    op.replaceAllUsesWith(once.getResult(0));
+    op.erase();
+  }
+}
+
+static void showAtomics(func::FuncOp function) {
+  SmallVector<scf::ExecuteRegionOp> hidden;
+  function.walk([&](scf::ExecuteRegionOp op) {
+    if (op->hasAttr(kAtomicAttrName))
+      hidden.push_back(op);
+  });
+  for (scf::ExecuteRegionOp once : hidden) {
+    Block &body = once.getRegion().front();
+    auto plain = *body.getOps<memref::AtomicRMWOp>().begin();
+    OpBuilder builder(once);
+    auto op = memref::GenericAtomicRMWOp::create(
+        builder, once.getLoc(), plain.getMemref(), plain.getIndices());
+    Block *now = &op.getRegion().front();
+    plain.replaceAllUsesWith(now->getArgument(0));
+    Operation *zero = plain.getValue().getDefiningOp();
+    plain.erase();
+    zero->erase();
+    Operation *yield = body.getTerminator();
+    if (!now->empty())
+      now->getTerminator()->erase();
+    builder.setInsertionPointToEnd(now);
+    memref::AtomicYieldOp::create(builder, once.getLoc(), yield->getOperand(0));
+    yield->erase();
+    now->getOperations().splice(now->begin(), body.getOperations());
+    once.replaceAllUsesWith(op->getResults());
+    once.erase();
+  }
+}
+
 /// Calls by which the host asks for a library end a region of device work.
 static void askFirst(func::FuncOp function) {
   SmallVector<func::CallOp> calls;
@@ -295,9 +357,11 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
     return failure();
   for (ReturnedArguments &each : returned)
     each.hide();
+  llvm::for_each(functions, hideAtomics);
   frees = runOnEach([&](OpPassManager &pm) {
     pm.addPass(bufferization::createOwnershipBasedBufferDeallocationPass());
   });
+  llvm::for_each(functions, showAtomics);
   for (ReturnedArguments &each : returned)
     each.show();
   if (failed(frees))

@@ -9,6 +9,8 @@
 // RUN: gpu-runner --device=cpu --check --offload=error -e tiles %s --input=2x300xi32 --input=1xi32=5 --input=2x2xi32 --output= --output=- --output=- | FileCheck %s --check-prefix=TILES
 // RUN: gpu-runner --device=cpu --check -e tiles %t.gpu.mlir --input=2x300xi32 --input=1xi32=5 --input=2x2xi32 --output= --output=- --output=- | FileCheck %s --check-prefix=TILES
 // RUN: gpu-runner --device=cpu --check -e before %t.gpu.mlir --input=300xi32 --input=1xi32=5 --output=- --output=- | FileCheck %s --check-prefix=BEFORE
+// RUN: gpu-runner --device=cpu --check --offload=error -e most %s --input=600xi32=7 --input=1xi32 --output= --output=- | FileCheck %s --check-prefix=MOST
+// RUN: gpu-runner --device=cpu --check -e most %t.gpu.mlir --input=600xi32=7 --input=1xi32 --output= --output=- | FileCheck %s --check-prefix=MOST
 
 #map = affine_map<(i) -> (i)>
 
@@ -77,6 +79,32 @@ func.func @before(%x: memref<300xi32>, %count: memref<1xi32>) {
     scf.for %round = %c0 to %c2 step %c1 {
       %number = memref.atomic_rmw addi %one, %count[%c0] : (i32, memref<1xi32>) -> i32
       linalg.fill ins(%number : i32) outs(%x : memref<300xi32>)
+    }
+  }
+  return
+}
+
+// An atomic with a body of its own, in one of an op and in a parallel loop.
+// MOST: 1xi32=11
+func.func @most(%x: memref<600xi32>, %most: memref<1xi32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %one = arith.constant 1 : i32
+  linalg.generic {indexing_maps = [#map], iterator_types = ["parallel"]} outs(%x : memref<600xi32>) {
+  ^bb0(%o: i32):
+    %0 = memref.generic_atomic_rmw %most[%c0] : memref<1xi32> {
+    ^bb0(%old: i32):
+      %now = arith.maxsi %old, %o : i32
+      memref.atomic_yield %now : i32
+    }
+    linalg.yield %o : i32
+  }
+  scf.parallel (%i) = (%c0) to (%c4) step (%c1) {
+    %0 = memref.generic_atomic_rmw %most[%c0] : memref<1xi32> {
+    ^bb0(%old: i32):
+      %now = arith.addi %old, %one : i32
+      memref.atomic_yield %now : i32
     }
   }
   return
