@@ -317,7 +317,7 @@ Value offload::countRounds(OpBuilder &builder, Location loc,
                            ArrayRef<unsigned> loops, ArrayRef<Value> sizes) {
   Value count;
   for (unsigned loop : loops)
-    count = count ? arith::MulIOp::create(builder, loc, count, sizes[loop])
+    count = count ? builder.createOrFold<arith::MulIOp>(loc, count, sizes[loop])
                   : sizes[loop];
   return count ? count
                : arith::ConstantIndexOp::create(builder, loc, 1).getResult();

@@ -80,12 +80,12 @@ struct Bounds {
       lower.push_back(get(from));
       steps.push_back(get(by));
       // None where the bounds are the wrong way round.
-      Value length = arith::MaxSIOp::create(
-          builder, loc,
-          arith::SubIOp::create(builder, loc, get(to), lower.back()), zero);
+      Value length = builder.createOrFold<arith::MaxSIOp>(
+          loc, builder.createOrFold<arith::SubIOp>(loc, get(to), lower.back()),
+          zero);
       counts.push_back(
-          arith::CeilDivUIOp::create(builder, loc, length, steps.back()));
-      total = arith::MulIOp::create(builder, loc, total, counts.back());
+          builder.createOrFold<arith::CeilDivUIOp>(loc, length, steps.back()));
+      total = builder.createOrFold<arith::MulIOp>(loc, total, counts.back());
     }
   }
   /// The loop's induction variables in iteration `number`.

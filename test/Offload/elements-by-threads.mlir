@@ -159,3 +159,27 @@ func.func @fill(%a: memref<4x2048xf32>) {
   }
   return
 }
+
+// -----
+
+#map = affine_map<(i, j) -> (i, j)>
+// Nothing is left over of several dimensions, and a loop of one round is none of the
+// block's indices.
+// CHECK-LABEL: func @dimensions(
+// CHECK: gpu.launch blocks(%[[B:[^,]*]], {{.*}} threads(%[[T:[^,]*]],
+// CHECK: memref.subview %{{.*}}[%[[B]], 0, 0]
+// CHECK: scf.for %{{.*}} = %[[T]] to %c2048 step %c2048
+// CHECK-NOT: scf.for
+// CHECK: gpu.terminator
+func.func @dimensions(%a: memref<4x2x1024xf32>, %b: memref<4x2x1024xf32>) {
+  scf.forall (%one, %i) in (1, 4) {
+    %x = memref.subview %a[%i, 0, 0] [1, 2, 1024] [1, 1, 1] : memref<4x2x1024xf32> to memref<2x1024xf32, strided<[1024, 1], offset: ?>>
+    %y = memref.subview %b[%i, 0, 0] [1, 2, 1024] [1, 1, 1] : memref<4x2x1024xf32> to memref<2x1024xf32, strided<[1024, 1], offset: ?>>
+    linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel", "parallel"]} ins(%x : memref<2x1024xf32, strided<[1024, 1], offset: ?>>) outs(%y : memref<2x1024xf32, strided<[1024, 1], offset: ?>>) {
+    ^bb0(%e: f32, %o: f32):
+      %0 = math.sqrt %e : f32
+      linalg.yield %0 : f32
+    }
+  }
+  return
+}
