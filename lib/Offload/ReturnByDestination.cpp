@@ -90,6 +90,26 @@ static bool mayBeCarried(Value value, scf::ForOp loop) {
           }));
 }
 
+/// Whether it is computed in the place of what the loop carries as another one
+/// than `own`.
+static bool takesAnothersPlace(Value value, BlockArgument own,
+                               scf::ForOp loop) {
+  while (auto result = dyn_cast<OpResult>(value)) {
+    Operation *op = result.getOwner();
+    if (auto inner = dyn_cast<scf::ForallOp>(op))
+      value = inner.getTiedOpOperand(result)->get();
+    else if (auto inner = dyn_cast<scf::ForOp>(op))
+      value = inner.getTiedLoopInit(result)->get();
+    else if (auto writer = dyn_cast<DestinationStyleOpInterface>(op))
+      value = writer.getTiedOpOperand(result)->get();
+    else if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
+      value = insert.getDest();
+    else
+      return false;
+  }
+  return value != own && llvm::is_contained(loop.getRegionIterArgs(), value);
+}
+
 /// Reads it into memory of its own, in front of `user`.
 static Value copyBefore(Operation *user, Value value) {
   OpBuilder builder(user);
@@ -190,7 +210,9 @@ void ReturnByDestination::keepInPlace(scf::ForOp loop) {
   for (auto [argument, yielded] : moved)
     if (!getYields(yielded->get()).empty())
       copyInBranches(*yielded, loop);
-    else if (moved.size() > 1 && mayBeCarried(yielded->get(), loop))
+    else if (moved.size() > 1 &&
+             (mayBeCarried(yielded->get(), loop) ||
+              takesAnothersPlace(yielded->get(), argument, loop)))
       yielded->set(copyBefore(yield, yielded->get()));
   // One value may go to several places.
   llvm::SmallDenseMap<Value, Value> placed;

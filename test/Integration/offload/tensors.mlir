@@ -15,6 +15,8 @@
 // RUN: gpu-runner --device=cpu --check -e softmax %t.gpu.mlir --input=3x4xf32=0,0,0,0,1,1,1,1,0,0,100,0 | FileCheck %s --check-prefix=SOFTMAX
 // RUN: gpu-runner --device=cpu --check -e sum %t.gpu.mlir --input=1000xf32=0.5 | FileCheck %s --check-prefix=SUM
 // RUN: gpu-runner --device=cpu --check -e rounds %t.gpu.mlir --input=4xf32=1,2,3,4 --input=3 | FileCheck %s --check-prefix=ROUNDS
+// RUN: gpu-runner --device=cpu --check -e places %s --input=2xf32=1,2 --input=2xf32=3 --input=3 | FileCheck %s --check-prefix=PLACES
+// RUN: gpu-runner --device=cpu --check -e places %t.gpu.mlir --input=2xf32=1,2 --input=2xf32=3 --input=3 | FileCheck %s --check-prefix=PLACES
 // RUN: gpu-runner --device=cpu -e nothing %s --offload=error --input=3x0xf32 --input=1x0xf32 | FileCheck %s --check-prefix=NOTHING
 // RUN: gpu-runner --device=cpu -e dot %t.gpu.mlir --input=3xf32=1,2,3 --input=3xf32=4,5,6 | FileCheck %s --check-prefix=DOT
 // RUN: not gpu-runner --device=cpu -e sum %s --input=2x2xf32 2>&1 | FileCheck %s --check-prefix=SHAPE
@@ -96,4 +98,18 @@ func.func @dot(%a: tensor<3xf32>, %b: tensor<3xf32>) -> tensor<f32> {
   %f = linalg.fill ins(%zero : f32) outs(%e : tensor<f32>) -> tensor<f32>
   %r = linalg.dot ins(%a, %b : tensor<3xf32>, tensor<3xf32>) outs(%f : tensor<f32>) -> tensor<f32>
   return %r : tensor<f32>
+}
+
+// What is computed in the place of one goes to the other's: each round's b is the
+// next one's a, and a + b its b.
+// PLACES: result[0]: 2xf32=7 8
+// PLACES: result[1]: 2xf32=11 13
+func.func @places(%x: tensor<2xf32>, %y: tensor<2xf32>, %n: index) -> (tensor<2xf32>, tensor<2xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r:2 = scf.for %i = %c0 to %n step %c1 iter_args(%a = %x, %b = %y) -> (tensor<2xf32>, tensor<2xf32>) {
+    %s = linalg.add ins(%a, %b : tensor<2xf32>, tensor<2xf32>) outs(%a : tensor<2xf32>) -> tensor<2xf32>
+    scf.yield %b, %s : tensor<2xf32>, tensor<2xf32>
+  }
+  return %r#0, %r#1 : tensor<2xf32>, tensor<2xf32>
 }
