@@ -52,6 +52,14 @@ GPUAsyncDialect::verifyOperationAttribute(Operation *op,
                                           NamedAttribute attribute) {
   auto function = dyn_cast<FunctionOpInterface>(op);
   bool isDeclared = function && function.isExternal();
+  if (llvm::is_contained({"arith", "linalg", "math"},
+                         op->getName().getDialectNamespace()) &&
+      !llvm::is_contained({getTileName(), getProductName()},
+                          attribute.getName().getValue()))
+    return op->emitOpError() << "has '" << attribute.getName().getValue()
+                             << "', which says nothing; linalg ops and "
+                                "elementwise ops on tensors have '"
+                             << getTileName() << "'";
   if (attribute.getName() == getSerialName()) {
     auto name = dyn_cast<StringAttr>(attribute.getValue());
     if (isDeclared && name && !name.empty())
@@ -92,9 +100,17 @@ GPUAsyncDialect::verifyOperationAttribute(Operation *op,
 
 LogicalResult GPUAsyncDialect::verifyRegionArgAttribute(
     Operation *op, unsigned, unsigned number, NamedAttribute attribute) {
-  if (attribute.getName() != getResidentName())
-    return success();
   auto function = dyn_cast<FunctionOpInterface>(op);
+  if (attribute.getName() != getResidentName()) {
+    if (op->getName().getDialectNamespace() != "func" ||
+        llvm::is_contained({getResultName(), getStreamName()},
+                           attribute.getName().getValue()))
+      return success();
+    return op->emitOpError()
+           << "has '" << attribute.getName().getValue() << "' on argument "
+           << number << ", which says nothing; arguments have '"
+           << getResidentName() << "'";
+  }
   if (function && isa<UnitAttr>(attribute.getValue()) &&
       isa<ShapedType, LLVM::LLVMPointerType>(
           function.getArgumentTypes()[number]))

@@ -10,6 +10,7 @@
 #include "GPUAsync/Offload/Passes.h"
 #include "Product.h"
 #include "Schedule.h"
+#include "Tile.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -199,11 +200,8 @@ bool Group::isForTensorCores() {
 }
 
 SmallVector<int64_t> Group::chooseTile() {
-  if (auto given = root->getAttrOfType<DenseI64ArrayAttr>(kTileAttrName)) {
-    SmallVector<int64_t> tile(given.asArrayRef());
-    tile.resize(root.getNumLoops());
-    return tile;
-  }
+  if (auto given = root->getAttrOfType<DenseI64ArrayAttr>(kTileAttrName))
+    return llvm::to_vector(given.asArrayRef());
   return schedule.chooseTile(root, tileable, isRow(), scratch, contraction,
                              findRowsAndColumns(), isForTensorCores());
 }
@@ -389,6 +387,8 @@ struct FormGroups : public gpuasync::impl::GPUAsyncFormGroupsBase<FormGroups> {
   using Base::Base;
 
   void runOnOperation() override {
+    if (failed(verifyTiles(getOperation())))
+      return signalPassFailure();
     Schedule schedule = Schedule::get(device);
     dropEmpty(getOperation());
     SmallVector<linalg::LinalgOp> all;

@@ -9,6 +9,7 @@
 #include "Destinations.h"
 #include "GPUAsync/Offload/Passes.h"
 #include "Schedule.h"
+#include "Tile.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -158,6 +159,7 @@ static bool computeTogether(Operation *root) {
         continue;
       for (auto [before, now] : fused->replacements)
         rewriter.replaceAllUsesWith(before, now);
+      keepTile(op, fused->fusedOp);
       rewriter.eraseOp(op);
       rewriter.eraseOp(producer);
       changed = true;
@@ -250,13 +252,18 @@ struct FuseElementwise
   using Base::Base;
   void runOnOperation() override {
     MLIRContext *context = &getContext();
+    if (failed(verifyTiles(getOperation())))
+      return signalPassFailure();
+    KeepTile keepTile;
+    greedily.setListener(&keepTile);
     const bool hadChecks = !findChecks(getOperation()).empty();
     if (failed(lowerToSimpler(getOperation())))
       return signalPassFailure();
     {
       RewritePatternSet patterns(context);
       linalg::populateElementwiseToLinalgConversionPatterns(patterns);
-      if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      if (failed(applyPatternsGreedily(getOperation(), std::move(patterns),
+                                       greedily)))
         return signalPassFailure();
     }
     if (failed(generalize()))
@@ -277,6 +284,8 @@ private:
   LogicalResult generalize();
   LogicalResult fuse();
   void readElements();
+
+  GreedyRewriteConfig greedily;
 };
 } // namespace
 
@@ -289,7 +298,7 @@ LogicalResult FuseElementwise::fuse() {
   linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
   linalg::GenericOp::getCanonicalizationPatterns(patterns, &getContext());
   tensor::populateFoldTensorEmptyPatterns(patterns);
-  return applyPatternsGreedily(getOperation(), std::move(patterns));
+  return applyPatternsGreedily(getOperation(), std::move(patterns), greedily);
 }
 
 static bool hasNoElements(Type type) {
@@ -545,9 +554,14 @@ LogicalResult FuseElementwise::generalize() {
     } else if (auto generate = dyn_cast<tensor::GenerateOp>(op)) {
       if (failed(linalg::rewriteInDestinationPassingStyle(rewriter, generate)))
         return failure();
-    } else if (failed(linalg::generalizeNamedOp(rewriter,
-                                                cast<linalg::LinalgOp>(op)))) {
-      return failure();
+    } else {
+      Attribute tile = op->getDiscardableAttr(kTileAttrName);
+      auto generalized =
+          linalg::generalizeNamedOp(rewriter, cast<linalg::LinalgOp>(op));
+      if (failed(generalized))
+        return failure();
+      if (tile)
+        generalized->getOperation()->setDiscardableAttr(kTileAttrName, tile);
     }
   }
   return success();
@@ -684,6 +698,7 @@ void FuseElementwise::readElements() {
                 op.getBody()->getTerminator()->getOperand(number)));
           linalg::YieldOp::create(builder, loc, results);
         });
+    keepTile(op, created);
     for (auto [number, result] : llvm::zip(used, created.getResults()))
       rewriter.replaceAllUsesWith(op->getResult(number), result);
     rewriter.eraseOp(op);

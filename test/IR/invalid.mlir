@@ -635,3 +635,18 @@ func.func @resident_with_gaps(%x: memref<4xf32, strided<[2]>>) {
 func.func @resident_number(%x: memref<4xf32>, %n: index {gpu_async.resident}) {
   return
 }
+
+// -----
+
+func.func @misspelt_tile(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{has 'gpu_async.tiles', which says nothing; linalg ops and elementwise ops on tensors have 'gpu_async.tile'}}
+  %r = linalg.exp {gpu_async.tiles = array<i64: 4>} ins(%x : tensor<4xf32>) outs(%y : tensor<4xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{has 'gpu_async.residnt' on argument 1, which says nothing; arguments have 'gpu_async.resident'}}
+func.func @misspelt_resident(%x: tensor<4xf32>, %y: tensor<4xf32> {gpu_async.residnt}) {
+  return
+}

@@ -106,10 +106,40 @@ func.func @sum(%a: tensor<?xf32>) -> tensor<f32> {
 // CHECK-LABEL: func.func @override
 // CHECK: scf.forall (%{{.*}}) = (0) to (100) step (7)
 func.func @override(%a: memref<100x8xf32>, %v: f32) {
-  linalg.generic {indexing_maps = [affine_map<(i, j) -> ()>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"], gpu_async.tile = array<i64: 7>}
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> ()>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"], gpu_async.tile = array<i64: 7, 0>}
     ins(%v : f32) outs(%a : memref<100x8xf32>) {
   ^bb0(%x: f32, %o: f32):
     linalg.yield %x : f32
   }
   return
+}
+
+// -----
+
+// A named op keeps its tile, and so does what others are fused into.
+// CHECK-LABEL: func.func @override_named
+// CHECK: scf.forall (%{{.*}}, %{{.*}}) = (0, 0) to (200, 100) step (20, 50)
+func.func @override_named(%x: tensor<200x70xf32>, %w: tensor<70x100xf32>, %z: tensor<200x100xf32>) -> tensor<200x100xf32> {
+  %p = linalg.matmul {gpu_async.tile = array<i64: 20, 50, 0>} ins(%x, %w : tensor<200x70xf32>, tensor<70x100xf32>) outs(%z : tensor<200x100xf32>) -> tensor<200x100xf32>
+  return %p : tensor<200x100xf32>
+}
+// CHECK-LABEL: func.func @override_fused
+// CHECK: scf.forall (%{{.*}}, %{{.*}}) = (0, 0) to (200, 100) step (25, 10)
+func.func @override_fused(%x: tensor<200x100xf32>) -> tensor<200x100xf32> {
+  %two = arith.constant dense<2.0> : tensor<200x100xf32>
+  %p = arith.mulf %x, %two : tensor<200x100xf32>
+  %r = math.exp %p {gpu_async.tile = array<i64: 25, 10>} : tensor<200x100xf32>
+  return %r : tensor<200x100xf32>
+}
+// An array that is read backwards is read element by element.
+// CHECK-LABEL: func.func @override_backwards
+// CHECK: scf.forall (%{{.*}}) = (0) to (64) step (4)
+func.func @override_backwards(%x: tensor<64x?xf32>, %z: tensor<64xf32>) -> tensor<64xf32> {
+  %r = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (63 - d0, d1)>, affine_map<(d0, d1) -> (d0)>], iterator_types = ["parallel", "reduction"], gpu_async.tile = array<i64: 4, 0>}
+      ins(%x : tensor<64x?xf32>) outs(%z : tensor<64xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %a = arith.addf %in, %out : f32
+    linalg.yield %a : f32
+  } -> tensor<64xf32>
+  return %r : tensor<64xf32>
 }

@@ -49,6 +49,8 @@ def GPUAsync_Dialect : Dialect {
     `gpu_async.resident`, a unit attribute of a function's argument, says that the
     array stays on the device between calls, which do not write it:
     `gpu_async.resident`, the op, is what it becomes.
+
+    `gpu_async.tile`, `array<i64: ...>` on a linalg op, has the sizes of its tiles.
   }];
   let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;
@@ -64,6 +66,19 @@ def GPUAsync_Dialect : Dialect {
     }
     static constexpr ::llvm::StringLiteral getResidentName() {
       return "gpu_async.resident";
+    }
+    static constexpr ::llvm::StringLiteral getTileName() {
+      return "gpu_async.tile";
+    }
+    // What passes write for other passes.
+    static constexpr ::llvm::StringLiteral getProductName() {
+      return "gpu_async.product";
+    }
+    static constexpr ::llvm::StringLiteral getResultName() {
+      return "gpu_async.result";
+    }
+    static constexpr ::llvm::StringLiteral getStreamName() {
+      return "gpu_async.stream";
     }
   }];
   let useDefaultTypePrinterParser = 1;

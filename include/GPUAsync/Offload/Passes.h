@@ -8,6 +8,7 @@
 #ifndef GPUASYNC_OFFLOAD_PASSES_H
 #define GPUASYNC_OFFLOAD_PASSES_H
 
+#include "GPUAsync/IR/GPUAsyncDialect.h"
 #include "GPUAsync/Options.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -22,13 +23,16 @@ namespace mlir::gpuasync {
 /// On an argument of a lowered function, an i64: the number of the tensor
 /// result that the caller gets there. The function writes all of it, and reads
 /// nothing that was there before.
-inline constexpr llvm::StringLiteral kResultAttrName = "gpu_async.result";
+inline constexpr llvm::StringLiteral kResultAttrName =
+    GPUAsyncDialect::getResultName();
 /// On a linalg op, array<i64: ...>: sizes of its tiles, one for each loop.
-inline constexpr llvm::StringLiteral kTileAttrName = "gpu_async.tile";
+inline constexpr llvm::StringLiteral kTileAttrName =
+    GPUAsyncDialect::getTileName();
 /// On a linalg op that is a matrix product, a bool: a library may compute it,
 /// and it adds to what is in its destination (true), or that may be anything,
 /// and the sums begin with 0, whatever the op itself says (false).
-inline constexpr llvm::StringLiteral kProductAttrName = "gpu_async.product";
+inline constexpr llvm::StringLiteral kProductAttrName =
+    GPUAsyncDialect::getProductName();
 
 } // namespace mlir::gpuasync
 

@@ -9,6 +9,7 @@
 #ifndef GPUASYNC_TRANSFORMS_PASSES_H
 #define GPUASYNC_TRANSFORMS_PASSES_H
 
+#include "GPUAsync/IR/GPUAsyncDialect.h"
 #include "GPUAsync/Options.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
@@ -16,7 +17,8 @@
 namespace mlir::gpuasync {
 
 /// Of an argument: the caller's stream, which gpu-async-take-stream added.
-inline constexpr llvm::StringLiteral kStreamAttrName = "gpu_async.stream";
+inline constexpr llvm::StringLiteral kStreamAttrName =
+    GPUAsyncDialect::getStreamName();
 
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION
