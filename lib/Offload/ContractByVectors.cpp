@@ -62,6 +62,10 @@ void VectorWriter::chooseSizes() {
   int64_t bits = product.getElementType(output).getIntOrFloatBitWidth();
   // Two vectors of 512 bits, more where rows are too few to fill the pipeline.
   columns = 1024 / bits * (rows <= 2 ? 4 : rows <= 4 ? 2 : 1);
+  // No wider than there are columns, as of a convolution's gradient.
+  if (int64_t known = op.getStaticLoopRanges()[product.columnLoop];
+      !ShapedType::isDynamic(known))
+    columns = std::min<int64_t>(columns, llvm::PowerOf2Ceil(known));
   int64_t bytes =
       product.getElementType(product.columns).getIntOrFloatBitWidth() / 8 *
       columns;

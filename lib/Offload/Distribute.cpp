@@ -216,18 +216,26 @@ void LoopWriter::reduce() {
   }
 }
 
-/// The loop that the operand of most dimensions has as its last one; of several
-/// such, most of them.
+/// The loop that the operand of most dimensions has as its last one of more
+/// than one round; of several such, most of them.
 unsigned LoopWriter::findInnermost() {
+  SmallVector<int64_t> rounds = op.getStaticLoopRanges();
+  auto isOnce = [&](AffineExpr place) {
+    auto dim = dyn_cast<AffineDimExpr>(place);
+    return dim && rounds[dim.getPosition()] == 1;
+  };
   // The number of dimensions, and how many operands have so many.
   SmallVector<std::pair<unsigned, unsigned>> votes(indices.size());
   for (OpOperand &operand : op->getOpOperands()) {
     if (!isa<MemRefType>(operand.get().getType()))
       continue;
     AffineMap map = op.getMatchingIndexingMap(&operand);
-    if (!map.getNumResults())
+    auto results = map.getResults();
+    while (!results.empty() && isOnce(results.back()))
+      results = results.drop_back();
+    if (results.empty())
       continue;
-    auto dim = dyn_cast<AffineDimExpr>(map.getResults().back());
+    auto dim = dyn_cast<AffineDimExpr>(results.back());
     if (!dim)
       continue;
     auto &[most, count] = votes[dim.getPosition()];
