@@ -456,8 +456,23 @@ static void warnOfResidents(ModuleOp module) {
                "gpu_async.resident for that";
 }
 
+/// Says where something is computed of what tensor.empty gives, which is
+/// anything.
+static void warnOfEmpty(ModuleOp module) {
+  module.walk([](linalg::LinalgOp op) {
+    for (OpOperand &init : op.getDpsInitsMutable())
+      if (auto empty = init.get().getDefiningOp<tensor::EmptyOp>();
+          empty && op.payloadUsesValueFromOperand(&init))
+        op->emitWarning("computes with the elements of a tensor.empty, which "
+                        "may be anything: fill it first (linalg.fill)")
+                .attachNote(empty.getLoc())
+            << "made here";
+  });
+}
+
 LogicalResult Offload::makeKernels() {
   isWanted.clear();
+  warnOfEmpty(getOperation());
   if (needsOffload(getOperation())) {
     inlineCalls(findWanted(getOperation()));
     OpPassManager clean(ModuleOp::getOperationName());
