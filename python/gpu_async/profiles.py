@@ -32,7 +32,7 @@ class Profile:
         total = sum(row.total_ns for row in self.rows) or 1
         lines = ["%-40s %8s %12s %12s %8s %6s" % ("what", "calls", "total us", "mean us", "GB/s", "share")]
         for row in self.rows:
-            name = row.name if row.kind == "kernel" or not row.place else "%s %s" % (row.name, row.place)
+            name = row.name if not row.place else "%s %s" % (row.name, row.place)
             rate = "%.1f" % (row.bytes / row.total_ns) if row.bytes and row.total_ns else ""
             lines.append("%-40s %8d %12.1f %12.3f %8s %5.1f%%" % (
                 name, row.calls, row.total_ns / 1e3, row.total_ns / 1e3 / max(row.calls, 1), rate, 100 * row.total_ns / total))

@@ -34,6 +34,7 @@ class Profiles(unittest.TestCase):
         self.assertEqual(sum(row.launches for row in kernels) % 3, 0)
         self.assertTrue(kernels and all(row.calls >= 3 and row.least_ns <= row.most_ns <= row.total_ns for row in kernels))
         self.assertIn(kernels[0].name, str(profile))
+        self.assertTrue(all(row.place.startswith("<program>:") and row.place in str(profile) for row in kernels))
         self.assertIn("share", str(profile))
         exe.products(x)  # nobody looks any more
         with ga.profile() as none:

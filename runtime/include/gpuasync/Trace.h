@@ -38,7 +38,7 @@ typedef struct gpuasync_profile_row {
   const char *kind; ///< "kernel", "copy", "fill", "graph", "call"
   /// A kernel's own; "copy", "upload", "download", "fill", "graph", "call".
   const char *name;
-  const char *place; ///< "file:line:column"; "" of kernels and where unknown
+  const char *place; ///< "file:line:column"; "" of several, and where unknown
   uint64_t calls;
   uint64_t totalNs, leastNs, mostNs; ///< on the device
   uint64_t bytes;                    ///< copied or filled; 0 of kernels

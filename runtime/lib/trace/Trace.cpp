@@ -422,6 +422,10 @@ void Trace::settle(const std::shared_ptr<Span> &span) {
   static const std::string nowhere;
   const bool isKernel = span->kind == WorkKind::Kernel;
   Row &row = rows[{span->kind, span->name, isKernel ? nullptr : span->place}];
+  if (isKernel) {
+    const std::string *place = span->place ? span->place : &nowhere;
+    row.place = row.place && row.place != place ? &nowhere : place;
+  }
   const auto took = uint64_t(std::max<int64_t>(timing.end - timing.begin, 0));
   ++row.calls;
   row.total += took;
@@ -573,7 +577,7 @@ uint64_t Trace::profile(gpuasync_profile_visitor visitor, void *user) {
     gpuasync_profile_row out;
     out.kind = kindName(std::get<0>(key));
     out.name = text(std::get<1>(key));
-    out.place = text(std::get<2>(key));
+    out.place = text(row.place ? row.place : std::get<2>(key));
     out.calls = row.calls;
     out.totalNs = row.total;
     out.leastNs = row.least;

@@ -118,6 +118,8 @@ private:
   struct Row {
     uint64_t calls = 0, total = 0, least = UINT64_MAX, most = 0, bytes = 0,
              launches = 0;
+    /// Of a kernel: where it was launched, if at one place only.
+    const std::string *place = nullptr;
   };
   using RowKey = std::tuple<WorkKind, const std::string *, const std::string *>;
 
