@@ -53,6 +53,9 @@ LogicalResult InputChecks::checkTypes(Operation *op, TypeRange types,
         diag.attachNote(own->getLoc())
             << "offload makes kernels of tensors, but leaves functions as they "
                "are that give a device work themselves, as here";
+      else
+        diag.attachNote(op->getLoc())
+            << "offload=auto, the default, makes kernels of tensors";
       result = diag;
     } else if (auto memref = dyn_cast<MemRefType>(type);
                memref && !memref.isStrided()) {

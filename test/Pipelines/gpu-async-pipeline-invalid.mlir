@@ -3,6 +3,7 @@
 // RUN: gpu-opt %s --gpu-async-pipeline="targets=cpu offload=off" -split-input-file -verify-diagnostics
 
 // expected-error @below {{works on tensors; the pipeline takes programs on memrefs: bufferize first}}
+// expected-note @below {{offload=auto, the default, makes kernels of tensors}}
 func.func @tensors(%t: tensor<4xf32>) -> tensor<4xf32> {
   return %t : tensor<4xf32>
 }
