@@ -69,7 +69,7 @@ class Jit(unittest.TestCase):
             func.func @g(%x: memref<4xf32>) -> memref<4xf32> { return %x : memref<4xf32> }""", device="cpu")
         self.assertEqual(g(exe.f(np.ones(4))).dtype, "f32")  # as of NumPy's f64
         array = exe.g(np.ones(4, "f"))
-        self.assertIs(from_jax._array(array)[0], array)  # no copy
+        self.assertIs(from_jax._array(array, 0)[0], array)  # no copy
 
     def test_numbers_of_python(self):
         g = ga.jit(lambda x, n: (x + n, n), device="cpu")
@@ -85,6 +85,12 @@ class Jit(unittest.TestCase):
         self.assertEqual((double.__name__, double(np.ones(2, "f")).numpy().tolist()), ("double", [2, 2]))
         with self.assertRaisesRegex(TypeError, "takes a function, given 3"):
             ga.jit(3)
+
+    def test_no_arrays(self):
+        for thing in "float32", float, object():
+            with self.assertRaisesRegex(TypeError, "argument 1 .* is of the type %s, neither an array nor a number; .*partial"
+                                        % type(thing).__name__):
+                ga.jit(lambda x, y: x, device="cpu")(1.0, thing)
 
     def test_keys(self):
         def f(key, scale):

@@ -2,6 +2,8 @@
 """gpu_async.jit: functions of JAX arrays. lower_jax.py is examples/jax/lower.py."""
 
 import functools
+import itertools
+import numbers
 import threading
 
 import jax
@@ -42,7 +44,7 @@ class Jit:
     def _find(self, args):
         """What is compiled for arguments, and their leaves."""
         leaves, tree = jax.tree_util.tree_flatten(args)
-        leaves, *key = zip(*map(_array, leaves)) if leaves else ((), (), ())
+        leaves, *key = zip(*map(_array, leaves, itertools.count())) if leaves else ((), (), ())
         key = tree, tuple(zip(*key))
         compiled = self._compiled.get(key)
         if compiled is None:
@@ -89,12 +91,16 @@ def _typed(array, dtype):
     return jax.random.wrap_key_data(numpy.asarray(array.view("ui32")), impl=dtype._impl)
 
 
-def _array(leaf):
+def _array(leaf, number):
     """An array, its shape and its type, one that JAX has here: with jax_enable_x64 off it has no f64."""
     if isinstance(leaf, jax.core.Tracer):
         raise TypeError("a function of gpu_async.jit is called while JAX traces its caller (jax.jit, grad, vmap), which "
                         "has no arrays for it; make it of the whole, as gpu_async.jit(jax.grad(f))")
     given = getattr(leaf, "dtype", None)
+    # JAX takes the word or class float for a type.
+    if given is None and not isinstance(leaf, numbers.Number):
+        raise TypeError("argument %d of a function of gpu_async.jit is of the type %s, neither an array nor a number; what is no "
+                        "array comes from around the function (functools.partial)" % (number, type(leaf).__name__))
     if given is not None and not isinstance(leaf, gpu_async.Array) and _is_key(given):
         return jax.random.key_data(leaf), leaf.shape, given
     if isinstance(leaf, gpu_async.Array):
