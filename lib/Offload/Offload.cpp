@@ -11,6 +11,7 @@
 #include "InlineCalls.h"
 #include "Product.h"
 
+#include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -456,17 +457,24 @@ static void warnOfResidents(ModuleOp module) {
                "gpu_async.resident for that";
 }
 
-/// Says where something is computed of what tensor.empty gives, which is
+/// Says where sums and their like begin with what tensor.empty gives, which is
 /// anything.
 static void warnOfEmpty(ModuleOp module) {
   module.walk([](linalg::LinalgOp op) {
-    for (OpOperand &init : op.getDpsInitsMutable())
-      if (auto empty = init.get().getDefiningOp<tensor::EmptyOp>();
-          empty && op.payloadUsesValueFromOperand(&init))
-        op->emitWarning("computes with the elements of a tensor.empty, which "
-                        "may be anything: fill it first (linalg.fill)")
-                .attachNote(empty.getLoc())
-            << "made here";
+    for (OpOperand &init : op.getDpsInitsMutable()) {
+      auto empty = init.get().getDefiningOp<tensor::EmptyOp>();
+      SmallVector<Operation *> combiners;
+      // Front ends write ops that read an element and do not use it at first.
+      if (!empty || !op.payloadUsesValueFromOperand(&init) ||
+          !matchReduction(op.getRegionOutputArgs(),
+                          init.getOperandNumber() - op.getNumDpsInputs(),
+                          combiners))
+        continue;
+      op->emitWarning("computes with the elements of a tensor.empty, which may "
+                      "be anything: fill it first (linalg.fill)")
+              .attachNote(empty.getLoc())
+          << "made here";
+    }
   });
 }
 
