@@ -269,6 +269,9 @@ bool offload::contractByVectors(RewriterBase &rewriter, linalg::LinalgOp op) {
     return false;
   for (OpOperand &operand : op->getOpOperands()) {
     Type type = product->getElementType(&operand);
+    // Sums of these are in f32.
+    if ((type.isF16() || type.isBF16()) && &operand != op.getDpsInitOperand(0))
+      continue;
     if (!type.isF32() && !type.isF64() && !type.isInteger(32) &&
         !type.isInteger(64))
       return false;

@@ -6,6 +6,7 @@
 // puts an exp into a matmul's operand, where it is computed for each column.
 //===----------------------------------------------------------------------===//
 
+#include "Contraction.h"
 #include "Destinations.h"
 #include "GPUAsync/Offload/Passes.h"
 #include "Schedule.h"
@@ -106,6 +107,106 @@ static bool mayFuse(OpOperand *operand, bool hasTensorCores) {
     return true;
   return operand->get().hasOneUse() && producer->hasOneUse() &&
          consumer.getMatchingIndexingMap(operand).isPermutation();
+}
+
+/// The elements of a tensor as those of another type of floats.
+static Value castElements(Value value, Type element, Location loc,
+                          IRRewriter &rewriter) {
+  auto type = cast<RankedTensorType>(value.getType());
+  Value empty = tensor::EmptyOp::create(
+      rewriter, loc, tensor::getMixedSizes(rewriter, loc, value), element);
+  AffineMap same = rewriter.getMultiDimIdentityMap(type.getRank());
+  return linalg::GenericOp::create(
+             rewriter, loc, empty.getType(), value, empty,
+             ArrayRef<AffineMap>{same, same},
+             SmallVector<utils::IteratorType>(type.getRank(),
+                                              utils::IteratorType::parallel),
+             [&](OpBuilder &builder, Location loc, ValueRange values) {
+               Value made =
+                   element.isF32()
+                       ? arith::ExtFOp::create(builder, loc, element, values[0])
+                             .getResult()
+                       : arith::TruncFOp::create(builder, loc, element,
+                                                 values[0]);
+               linalg::YieldOp::create(builder, loc, made);
+             })
+      .getResult(0);
+}
+
+/// What a sum of f16 or bf16 adds to it; null: it is no such sum.
+static Value findSummand(linalg::GenericOp op) {
+  if (!op.hasPureTensorSemantics() || op->getNumResults() != 1 ||
+      !op.getNumReductionLoops())
+    return Value();
+  Type element = getElementTypeOrSelf(op->getResult(0).getType());
+  auto sum = op.getBody()->getTerminator()->getOperand(0).getDefiningOp();
+  BlockArgument output = op.getRegionOutputArgs().front();
+  if (!isa_and_nonnull<arith::AddFOp>(sum) ||
+      !(element.isF16() || element.isBF16()) || !output.hasOneUse() ||
+      llvm::count(sum->getOperands(), output) != 1)
+    return Value();
+  return sum->getOperand(sum->getOperand(0) == output);
+}
+
+/// Takes sums of f16 and bf16 in f32, and rounds them once: of 256 ones and
+/// another one bf16 makes 256 again.
+static void widenSums(Operation *root, bool hasTensorCores) {
+  IRRewriter rewriter(root->getContext());
+  SmallVector<linalg::GenericOp> ops;
+  root->walk([&](linalg::GenericOp op) {
+    // These do so by themselves.
+    if (findSummand(op) && !(hasTensorCores && isForTensorCores(op)))
+      ops.push_back(op);
+  });
+  Type wide = rewriter.getF32Type();
+  for (linalg::GenericOp op : ops) {
+    Location loc = op.getLoc();
+    rewriter.setInsertionPoint(op);
+    Value init = op.getOutputs().front();
+    Type narrow = getElementTypeOrSelf(init.getType());
+    if (auto fill = init.getDefiningOp<linalg::FillOp>()) {
+      Value empty = tensor::EmptyOp::create(
+          rewriter, loc, tensor::getMixedSizes(rewriter, loc, init), wide);
+      Value value =
+          rewriter.createOrFold<arith::ExtFOp>(loc, wide, fill.value());
+      init = linalg::FillOp::create(rewriter, fill.getLoc(), value, empty)
+                 .getResult(0);
+    } else {
+      init = castElements(init, wide, loc, rewriter);
+    }
+    auto created = linalg::GenericOp::create(
+        rewriter, loc, init.getType(), op.getInputs(), init,
+        op.getIndexingMapsArray(), op.getIteratorTypesArray(),
+        [&](OpBuilder &builder, Location loc, ValueRange arguments) {
+          IRMapping map;
+          map.map(op.getBody()->getArguments(), arguments);
+          Value summand = findSummand(op);
+          auto widen = [&](Value value) -> Value {
+            return arith::ExtFOp::create(builder, loc, wide,
+                                         map.lookupOrDefault(value));
+          };
+          Operation *sum =
+              op.getBody()->getTerminator()->getOperand(0).getDefiningOp();
+          for (Operation &inner : op.getBody()->without_terminator())
+            if (&inner != sum)
+              builder.clone(inner, map);
+          // Products of two of these are exact in f32.
+          Value next;
+          if (auto product = summand.getDefiningOp<arith::MulFOp>();
+              product && product->getBlock() == op.getBody())
+            next = arith::MulFOp::create(builder, loc, widen(product.getLhs()),
+                                         widen(product.getRhs()));
+          else
+            next = widen(summand);
+          linalg::YieldOp::create(
+              builder, loc,
+              arith::AddFOp::create(builder, loc, arguments.back(), next)
+                  .getResult());
+        });
+    Value result = castElements(created.getResult(0), narrow, loc, rewriter);
+    keepTile(op, created);
+    rewriter.replaceOp(op, result);
+  }
 }
 
 /// Ops on tensors that do nothing but assert.
@@ -268,6 +369,7 @@ struct FuseElementwise
     }
     if (failed(generalize()))
       return signalPassFailure();
+    widenSums(getOperation(), Schedule::get(device).hasTensorCores);
     if (failed(fuse()))
       return signalPassFailure();
     if (computeTogether(getOperation()) && failed(fuse()))

@@ -331,3 +331,30 @@ func.func @readsOutput(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4x3xf32> 
   } -> tensor<4x3xf32>
   return %z : tensor<4x3xf32>
 }
+
+// -----
+
+// Sums of 16 bits are taken in f32 and rounded once.
+// CHECK-LABEL: func.func @wide_sums
+// CHECK: linalg.fill ins(%{{.*}} : f32)
+// CHECK: linalg.generic {{.*}} ins(%arg0, %arg1 : tensor<8x900xbf16>, tensor<900x5xbf16>) outs(%{{.*}} : tensor<8x5xf32>)
+// CHECK: arith.extf
+// CHECK: arith.extf
+// CHECK: arith.mulf {{.*}} : f32
+// CHECK: arith.addf {{.*}} : f32
+// CHECK: arith.truncf {{.*}} : f32 to bf16
+func.func @wide_sums(%x: tensor<8x900xbf16>, %y: tensor<900x5xbf16>) -> tensor<8x5xbf16> {
+  %zero = arith.constant 0.0 : bf16
+  %e = tensor.empty() : tensor<8x5xbf16>
+  %f = linalg.fill ins(%zero : bf16) outs(%e : tensor<8x5xbf16>) -> tensor<8x5xbf16>
+  %r = linalg.matmul ins(%x, %y : tensor<8x900xbf16>, tensor<900x5xbf16>) outs(%f : tensor<8x5xbf16>) -> tensor<8x5xbf16>
+  return %r : tensor<8x5xbf16>
+}
+// CHECK-LABEL: func.func @wide_sum
+// CHECK: arith.extf %{{.*}} : f16 to f32
+// CHECK: arith.addf {{.*}} : f32
+// CHECK: arith.truncf
+func.func @wide_sum(%x: tensor<8x900xf16>, %z: tensor<8xf16>) -> tensor<8xf16> {
+  %r = linalg.reduce {arith.addf} ins(%x : tensor<8x900xf16>) outs(%z : tensor<8xf16>) dimensions = [1]
+  return %r : tensor<8xf16>
+}
