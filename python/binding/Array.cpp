@@ -396,6 +396,15 @@ static PyObject *toNumPy(PyObject *object, PyObject *) {
               : nullptr;
 }
 
+/// What JAX asks before it takes `dtype` for a name of NumPy's, where f16 is a
+/// float of 16 bytes.
+static PyObject *toJAX(PyObject *object, PyObject *) {
+  Ref array(toNumPy(object, nullptr));
+  Ref jax(array ? PyImport_ImportModule("jax.numpy") : nullptr);
+  return jax ? PyObject_CallMethod(jax.get(), "asarray", "O", array.get())
+             : nullptr;
+}
+
 /// What NumPy calls where the buffer protocol does not serve.
 static PyObject *asNumPy(PyObject *object, PyObject *args, PyObject *kwargs) {
   static const char *const keywords[] = {"dtype", "copy", nullptr};
@@ -466,6 +475,7 @@ static PyMethodDef methods[] = {
     {"__array__",
      reinterpret_cast<PyCFunction>(reinterpret_cast<void *>(asNumPy)),
      METH_VARARGS | METH_KEYWORDS, "The elements for NumPy."},
+    {"__jax_array__", toJAX, METH_NOARGS, "The elements for JAX."},
     {"numpy", toNumPy, METH_NOARGS,
      "numpy()\n--\n\nThe array for NumPy, without a copy; bf16 needs the "
      "package ml_dtypes."},

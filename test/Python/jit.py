@@ -86,6 +86,14 @@ class Jit(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "takes a function, given 3"):
             ga.jit(3)
 
+    def test_results_for_jax(self):
+        same = ga.jit(lambda x: x, device="cpu")
+        for name in ("bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "float16", "bfloat16", "float32", "complex64"):
+            x = jnp.arange(4).astype(name)
+            for y in jnp.asarray(same(x)), jnp.array(same(x)):
+                self.assertEqual(y.dtype, x.dtype)
+                np.testing.assert_array_equal(y, x)
+
     def test_no_arrays(self):
         for thing in "float32", float, object():
             with self.assertRaisesRegex(TypeError, "argument 1 .* is of the type %s, neither an array nor a number; .*partial"
