@@ -868,9 +868,7 @@ def compute(ir, block, given, where):
                 attribute = owner.attributes["value"]
                 if is_of(ir.RankedTensorType, value.type):
                     element = ir.RankedTensorType(value.type).element_type
-                    isInteger = is_of(ir.DenseIntElementsAttr, attribute)
-                    item = (ir.DenseIntElementsAttr if isInteger else ir.DenseFPElementsAttr)(attribute)[0]
-                    attribute = (ir.IntegerAttr if isInteger else ir.FloatAttr).get(element, item)
+                    attribute = ir.DenseElementsAttr(attribute).get_splat_value()
                     made = ir.Operation.create(owner.name, results=[element], attributes={"value": attribute})
                 else:
                     made = owner.clone()

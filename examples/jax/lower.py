@@ -137,7 +137,9 @@ def is_neutral(value, op, element):
     ):
         return False
     isInteger = isinstance(element, ir.IntegerType)
-    number = (ir.DenseIntElementsAttr if isInteger else ir.DenseFPElementsAttr)(value.owner.attributes["value"])[0]
+    # A list of numbers of f16 or bf16 Python does not read.
+    given = ir.DenseElementsAttr(value.owner.attributes["value"])
+    number = ir.DenseIntElementsAttr(given)[0] if isInteger else ir.FloatAttr(given.get_splat_value()).value
     least, most = float("-inf"), float("inf")
     if isInteger:
         least = 0 if element.is_unsigned else -(1 << element.width - 1)
