@@ -281,6 +281,18 @@ void LoopWriter::writeThreads(Value thread, int64_t threads) {
   reduce();
 }
 
+bool offload::mayComputeAgain(linalg::LinalgOp op) {
+  return !op.getBlock()
+              ->walk([](Operation *inner) {
+                if (inner->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
+                    isMemoryEffectFree(inner) ||
+                    hasSingleEffect<MemoryEffects::Read>(inner))
+                  return WalkResult::advance();
+                return WalkResult::interrupt();
+              })
+              .wasInterrupted();
+}
+
 SmallVector<Value> offload::applyMap(OpBuilder &builder, Location loc,
                                      AffineMap map, ArrayRef<Value> indices) {
   SmallVector<Value> place;

@@ -32,7 +32,7 @@ bool reduceByThreads(RewriterBase &rewriter, linalg::LinalgOp op, Value thread,
 
 /// Replaces an op without reduction by loops of the block's threads, which load
 /// several elements each before they store any. False, with nothing done, if
-/// there is nothing to load from outside of the block.
+/// its body writes, or there is nothing to load from outside of the block.
 bool elementsByThreads(RewriterBase &rewriter, linalg::LinalgOp op,
                        Value thread, int64_t threads);
 
@@ -48,6 +48,10 @@ Operation *findCombiner(linalg::LinalgOp op, unsigned result);
 
 /// The most rounds that a loop of an op on memrefs has, if that is known.
 std::optional<int64_t> findMostRounds(linalg::LinalgOp op, unsigned loop);
+
+/// Whether the op's body writes nothing: computed once more of the same element
+/// it does no harm.
+bool mayComputeAgain(linalg::LinalgOp op);
 
 /// A map's results at these indices, null for those that it does not take.
 SmallVector<Value> applyMap(OpBuilder &builder, Location loc, AffineMap map,

@@ -265,7 +265,8 @@ bool offload::elementsByThreads(RewriterBase &rewriter, linalg::LinalgOp op,
     return type && op.payloadUsesValueFromOperand(&operand) &&
            !gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(type);
   };
-  if (op.getNumReductionLoops() || llvm::none_of(op->getOpOperands(), isFar))
+  if (op.getNumReductionLoops() || !mayComputeAgain(op) ||
+      llvm::none_of(op->getOpOperands(), isFar))
     return false;
   rewriter.setInsertionPoint(op);
   ElementWriter(rewriter, op, thread, threads).write();

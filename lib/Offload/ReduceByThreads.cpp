@@ -66,6 +66,8 @@ private:
 /// Elements that the thread loads before it combines any, of so many rounds of
 /// the reduction loops: one load after the other does not keep the memory busy.
 int64_t ReductionWriter::countTogether(std::optional<int64_t> rounds) {
+  if (!mayComputeAgain(op))
+    return 1;
   // A long body is not worth its code so often.
   constexpr int64_t mostTogether = 16, mostCode = 128;
   int64_t code = 0;
