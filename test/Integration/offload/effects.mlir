@@ -11,8 +11,11 @@
 // RUN: gpu-runner --device=cpu --check -e before %t.gpu.mlir --input=300xi32 --input=1xi32=5 --output=- --output=- | FileCheck %s --check-prefix=BEFORE
 // RUN: gpu-runner --device=cpu --check --offload=error -e most %s --input=600xi32=7 --input=1xi32 --output= --output=- | FileCheck %s --check-prefix=MOST
 // RUN: gpu-runner --device=cpu --check -e most %t.gpu.mlir --input=600xi32=7 --input=1xi32 --output= --output=- | FileCheck %s --check-prefix=MOST
+// RUN: gpu-runner --device=cpu --check --offload=error -e counts %s --input=601xf32=4 --input=601xf32 --input=f32=0 --input=2xi32 --output= --output= --output=- --output=- | FileCheck %s --check-prefix=COUNTS
+// RUN: gpu-runner --device=cpu --check -e counts %t.gpu.mlir --input=601xf32=4 --input=601xf32 --input=f32=0 --input=2xi32 --output= --output= --output=- --output=- | FileCheck %s --check-prefix=COUNTS
 
 #map = affine_map<(i) -> (i)>
+#none = affine_map<(i) -> ()>
 
 // ALLOCATES: 600xf32=9 8 7 6 9 8 7 6 9
 func.func @allocates(%x: tensor<600xf32>) -> tensor<600xf32> {
@@ -106,6 +109,27 @@ func.func @most(%x: memref<600xi32>, %most: memref<1xi32>) {
       %now = arith.addi %old, %one : i32
       memref.atomic_yield %now : i32
     }
+  }
+  return
+}
+
+// Each element once, also where threads load several at a time.
+// COUNTS: arg[2]: f32=2404
+// COUNTS: arg[3]: 2xi32=601 601
+func.func @counts(%x: memref<601xf32>, %y: memref<601xf32>, %sum: memref<f32>, %count: memref<2xi32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %one = arith.constant 1 : i32
+  linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel"]} ins(%x : memref<601xf32>) outs(%y : memref<601xf32>) {
+  ^bb0(%e: f32, %o: f32):
+    %0 = memref.atomic_rmw addi %one, %count[%c0] : (i32, memref<2xi32>) -> i32
+    linalg.yield %e : f32
+  }
+  linalg.generic {indexing_maps = [#map, #none], iterator_types = ["reduction"]} ins(%x : memref<601xf32>) outs(%sum : memref<f32>) {
+  ^bb0(%e: f32, %o: f32):
+    %0 = memref.atomic_rmw addi %one, %count[%c1] : (i32, memref<2xi32>) -> i32
+    %1 = arith.addf %o, %e : f32
+    linalg.yield %1 : f32
   }
   return
 }
