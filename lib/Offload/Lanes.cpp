@@ -12,6 +12,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace mlir::gpuasync;
@@ -37,20 +38,24 @@ bool offload::isAlongReduction(linalg::LinalgOp op) {
 Lanes::Lanes(OpBuilder &builder, linalg::LinalgOp op, Operation *combiner,
              int64_t results, int64_t lanes, bool isAlong)
     : b(builder), op(op), loc(op.getLoc()), combiner(combiner),
-      results(results), lanes(lanes), isAlong(isAlong) {
+      results(results), lanes(lanes), isAlong(isAlong),
+      type(getElementTypeOrSelf(op.getDpsInitOperand(0)->get())) {}
+
+Value Lanes::allocate(int64_t size) {
   auto launch = op->getParentOfType<gpu::LaunchOp>();
-  memory = launch.addWorkgroupAttribution(
-      MemRefType::get(
-          {results * lanes},
-          getElementTypeOrSelf(op.getDpsInitOperand(0)->get().getType()),
-          MemRefLayoutAttrInterface(),
-          gpu::AddressSpaceAttr::get(b.getContext(),
-                                     gpu::AddressSpace::Workgroup)),
-      loc);
+  auto space =
+      gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Workgroup);
+  return launch.addWorkgroupAttribution(
+      MemRefType::get({size}, type, MemRefLayoutAttrInterface(), space), loc);
 }
 
 Value Lanes::index(int64_t value) {
   return arith::ConstantIndexOp::create(b, loc, value);
+}
+
+Value Lanes::isLess(Value value, int64_t limit) {
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, value,
+                               index(limit));
 }
 
 Value Lanes::getSlot(Value result, Value lane) {
@@ -70,19 +75,74 @@ Value Lanes::combine(Value before, Value value) {
   return b.clone(*combiner, map)->getResult(0);
 }
 
-Value Lanes::load(Value result) {
-  return memref::LoadOp::create(b, loc, memory,
-                                ValueRange{getSlot(result, index(0))});
+/// What a subgroup reduces by as the op does; none if it has no such.
+static std::optional<gpu::AllReduceOperation> findKind(Operation *combiner) {
+  using Kind = gpu::AllReduceOperation;
+  return TypeSwitch<Operation *, std::optional<Kind>>(combiner)
+      .Case<arith::AddFOp, arith::AddIOp>([](auto) { return Kind::ADD; })
+      .Case<arith::MulFOp, arith::MulIOp>([](auto) { return Kind::MUL; })
+      .Case<arith::MinUIOp>([](auto) { return Kind::MINUI; })
+      .Case<arith::MinSIOp>([](auto) { return Kind::MINSI; })
+      .Case<arith::MaxUIOp>([](auto) { return Kind::MAXUI; })
+      .Case<arith::MaxSIOp>([](auto) { return Kind::MAXSI; })
+      .Case<arith::AndIOp>([](auto) { return Kind::AND; })
+      .Case<arith::OrIOp>([](auto) { return Kind::OR; })
+      .Case<arith::XOrIOp>([](auto) { return Kind::XOR; })
+      .Case<arith::MinNumFOp>([](auto) { return Kind::MINNUMF; })
+      .Case<arith::MaxNumFOp>([](auto) { return Kind::MAXNUMF; })
+      .Case<arith::MinimumFOp>([](auto) { return Kind::MINIMUMF; })
+      .Case<arith::MaximumFOp>([](auto) { return Kind::MAXIMUMF; })
+      .Default([](Operation *) { return std::nullopt; });
+}
+
+Value Lanes::reduce(Value mine, Value result, Value lane) {
+  return isAlong && (type.isF32() || type.isInteger(32)) && findKind(combiner)
+             ? reduceBySubgroups(mine, result, lane)
+             : reduceByMemory(mine, result, lane);
+}
+
+Value Lanes::reduceBySubgroups(Value mine, Value result, Value lane) {
+  constexpr int64_t subgroup = 32; // threads at least
+  const int64_t together = std::min(lanes, subgroup);
+  mine = gpu::SubgroupReduceOp::create(b, loc, mine, *findKind(combiner),
+                                       /*uniform=*/true,
+                                       static_cast<uint32_t>(together));
+  const int64_t parts = lanes / together;
+  if (parts == 1)
+    return mine;
+  // One of each subgroup writes, and all read what is of their result.
+  Value memory = allocate(results * parts);
+  Value first = arith::MulIOp::create(b, loc, result, index(parts));
+  Value isOne = arith::CmpIOp::create(
+      b, loc, arith::CmpIPredicate::eq,
+      arith::RemUIOp::create(b, loc, lane, index(together)), index(0));
+  Value writes = arith::AndIOp::create(b, loc, isOne, isLess(result, results));
+  {
+    auto branch = scf::IfOp::create(b, loc, writes);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    Value part = arith::DivUIOp::create(b, loc, lane, index(together));
+    memref::StoreOp::create(
+        b, loc, mine, memory,
+        arith::AddIOp::create(b, loc, first, part).getResult());
+  }
+  gpu::BarrierOp::create(b, loc);
+  Value there =
+      arith::MinUIOp::create(b, loc, first, index((results - 1) * parts));
+  Value total;
+  for (int64_t part = 0; part < parts; ++part) {
+    Value place = arith::AddIOp::create(b, loc, there, index(part));
+    Value value = memref::LoadOp::create(b, loc, memory, place);
+    total = total ? combine(total, value) : value;
+  }
+  return total;
 }
 
 /// Into the first lane: 16 of them at a time.
-void Lanes::combine(Value mine, Value result, Value lane) {
-  auto less = [&](Value value, int64_t limit) -> Value {
-    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, value,
-                                 index(limit));
-  };
-  Value isLane =
-      arith::AndIOp::create(b, loc, less(lane, lanes), less(result, results));
+Value Lanes::reduceByMemory(Value mine, Value result, Value lane) {
+  Value memory = allocate(results * lanes);
+  Value isLane = arith::AndIOp::create(b, loc, isLess(lane, lanes),
+                                       isLess(result, results));
   {
     auto branch = scf::IfOp::create(b, loc, isLane);
     OpBuilder::InsertionGuard guard(b);
@@ -95,7 +155,7 @@ void Lanes::combine(Value mine, Value result, Value lane) {
     left /= together;
     gpu::BarrierOp::create(b, loc);
     auto branch = scf::IfOp::create(
-        b, loc, arith::AndIOp::create(b, loc, less(lane, left), isLane));
+        b, loc, arith::AndIOp::create(b, loc, isLess(lane, left), isLane));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
     Value value;
@@ -108,4 +168,8 @@ void Lanes::combine(Value mine, Value result, Value lane) {
     memref::StoreOp::create(b, loc, value, memory,
                             ValueRange{getSlot(result, lane)});
   }
+  gpu::BarrierOp::create(b, loc);
+  Value there = arith::MinUIOp::create(b, loc, result, index(results - 1));
+  return memref::LoadOp::create(b, loc, memory,
+                                ValueRange{getSlot(there, index(0))});
 }

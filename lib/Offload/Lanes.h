@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Several threads of a block, the lanes of a result, reduce some elements each:
-// what they come to is combined by way of workgroup memory.
+// what they come to is combined within subgroups, and by way of workgroup
+// memory.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_LIB_OFFLOAD_LANES_H
@@ -25,15 +26,18 @@ public:
 
   /// One step of the op's reduction.
   Value combine(Value before, Value value);
-  /// Combines what each lane has, with barriers: all threads come here. Those
-  /// whose lane or result is none of so many give nothing.
-  void combine(Value mine, Value result, Value lane);
-  /// What they came to: for the first lane of the result, and behind a barrier
-  /// for all.
-  Value load(Value result);
+  /// What all lanes of the result have comes to, for each of them. With
+  /// barriers: all threads come here. Those whose lane or result is none of so
+  /// many give nothing, and get what is of no use.
+  Value reduce(Value mine, Value result, Value lane);
 
 private:
+  /// Of lanes that are side by side in a subgroup, without memory.
+  Value reduceBySubgroups(Value mine, Value result, Value lane);
+  Value reduceByMemory(Value mine, Value result, Value lane);
   Value index(int64_t value);
+  Value isLess(Value value, int64_t limit);
+  Value allocate(int64_t size);
   /// Where a lane of a result has its value.
   Value getSlot(Value result, Value lane);
 
@@ -43,7 +47,7 @@ private:
   Operation *combiner;
   int64_t results, lanes;
   bool isAlong;
-  Value memory;
+  Type type;
 };
 
 } // namespace mlir::gpuasync::offload

@@ -149,7 +149,7 @@ void ReductionWriter::write() {
   setIndices(b, loc, place, loops, sizes, indices);
 
   Lanes all(b, op, combiner, results, lanes, isAlong);
-  all.combine(reduceOwn(lane), result, lane);
+  Value total = all.reduce(reduceOwn(lane), result, lane);
   auto writes = arith::AndIOp::create(
       b, loc,
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, lane, index(0)),
@@ -159,8 +159,8 @@ void ReductionWriter::write() {
   SmallVector<Value> to =
       applyMap(b, loc, op.getMatchingIndexingMap(output), indices);
   Value before = memref::LoadOp::create(b, loc, output->get(), to);
-  memref::StoreOp::create(b, loc, all.combine(before, all.load(result)),
-                          output->get(), to);
+  memref::StoreOp::create(b, loc, all.combine(before, total), output->get(),
+                          to);
 }
 
 bool offload::reduceByThreads(RewriterBase &rewriter, linalg::LinalgOp op,

@@ -88,8 +88,10 @@ private:
     return all;
   }
   ArrayRef<Value> getValues(OpOperand &operand);
-  void setValues(OpOperand &operand, ArrayRef<Value> values);
-  SmallVector<IRMapping> mapInputs(linalg::LinalgOp op);
+  Value getValue(OpOperand &operand, int64_t element);
+  void setValues(OpOperand &operand, ArrayRef<Value> values, int64_t from = 0);
+  SmallVector<IRMapping> mapInputs(linalg::LinalgOp op, int64_t from,
+                                   int64_t to);
   void writeElements(linalg::LinalgOp op);
   void writeReduction(linalg::LinalgOp op);
 
@@ -276,13 +278,30 @@ ArrayRef<Value> RowWriter::getValues(OpOperand &operand) {
   return values;
 }
 
-void RowWriter::setValues(OpOperand &operand, ArrayRef<Value> values) {
+/// That of one element, which nobody asks for again if it is the last op's.
+Value RowWriter::getValue(OpOperand &operand, int64_t element) {
+  auto op = cast<linalg::LinalgOp>(operand.getOwner());
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  const bool differs =
+      llvm::any_of(ArrayRef(getLoops(op)).drop_front(rowSizes.size()),
+                   [&](unsigned loop) { return map.isFunctionOfDim(loop); });
+  if (op == ops.back() && differs && !ownMemory.contains(operand.get()) &&
+      !known.contains({operand.get(), map}))
+    return loadInput(b, op, &operand, getIndices(op, element));
+  ArrayRef<Value> values = getValues(operand);
+  return values[values.size() == 1 ? 0 : element];
+}
+
+/// From the thread's element number `from` on.
+void RowWriter::setValues(OpOperand &operand, ArrayRef<Value> values,
+                          int64_t from) {
   if (ownMemory.contains(operand.get())) {
     known[{operand.get(), AffineMap()}].assign(values.begin(), values.end());
     return;
   }
   auto op = cast<linalg::LinalgOp>(operand.getOwner());
-  for (auto [i, value] : llvm::enumerate(values)) {
+  for (auto [place, value] : llvm::enumerate(values)) {
+    const int64_t i = from + place;
     Value writes = rows * lanes == threads ? Value() : isBelow(row, rows);
     auto onlyIf = [&](Value also) {
       if (also)
@@ -299,33 +318,42 @@ void RowWriter::setValues(OpOperand &operand, ArrayRef<Value> values) {
   }
 }
 
-/// Of each of the thread's elements. All are loaded before the first is used.
-SmallVector<IRMapping> RowWriter::mapInputs(linalg::LinalgOp op) {
-  SmallVector<IRMapping> maps(countOwn(op));
+/// Of some of the thread's elements. All are loaded before the first is used.
+SmallVector<IRMapping> RowWriter::mapInputs(linalg::LinalgOp op, int64_t from,
+                                            int64_t to) {
+  SmallVector<IRMapping> maps(to - from);
   for (OpOperand &operand : op->getOpOperands()) {
     BlockArgument argument = op.getMatchingBlockArgument(&operand);
     if (argument.use_empty() || (isReduction(op) && op.isDpsInit(&operand)))
       continue;
-    ArrayRef<Value> values = getValues(operand);
-    for (auto [i, map] : llvm::enumerate(maps))
-      map.map(argument, values[values.size() == 1 ? 0 : i]);
+    for (auto [place, map] : llvm::enumerate(maps))
+      map.map(argument, getValue(operand, from + place));
   }
   return maps;
 }
 
 void RowWriter::writeElements(linalg::LinalgOp op) {
-  bool readsBefore = readsOthers;
-  SmallVector<SmallVector<Value>> results(op.getNumDpsInits());
-  for (auto [i, map] : llvm::enumerate(mapInputs(op)))
-    for (auto [result, value] :
-         llvm::zip(results, cloneBody(b, op, getIndices(op, i), map)))
-      result.push_back(value);
-  if (readsBefore && llvm::any_of(op.getDpsInits(), [&](Value memory) {
+  const bool mustWait =
+      readsOthers && llvm::any_of(op.getDpsInits(), [&](Value memory) {
         return !ownMemory.contains(memory);
-      }))
+      });
+  const bool isLast = op == ops.back();
+  // What the last op loads besides takes registers: a few elements at a time.
+  const int64_t count = countOwn(op), together = isLast ? 4 : count;
+  if (mustWait && isLast)
     gpu::BarrierOp::create(b, loc);
-  for (auto [init, values] : llvm::zip(op.getDpsInitsMutable(), results))
-    setValues(init, values);
+  for (int64_t from = 0; from < count; from += together) {
+    const int64_t to = std::min(from + together, count);
+    SmallVector<SmallVector<Value>> results(op.getNumDpsInits());
+    for (auto [place, map] : llvm::enumerate(mapInputs(op, from, to)))
+      for (auto [result, value] : llvm::zip(
+               results, cloneBody(b, op, getIndices(op, from + place), map)))
+        result.push_back(value);
+    if (mustWait && !isLast)
+      gpu::BarrierOp::create(b, loc);
+    for (auto [init, values] : llvm::zip(op.getDpsInitsMutable(), results))
+      setValues(init, values, from);
+  }
 }
 
 void RowWriter::writeReduction(linalg::LinalgOp op) {
@@ -334,19 +362,14 @@ void RowWriter::writeReduction(linalg::LinalgOp op) {
   Value before = getValues(output).front();
   Value mine =
       arith::ConstantOp::create(b, loc, *arith::getNeutralElement(combiner));
-  for (auto [i, map] : llvm::enumerate(mapInputs(op))) {
+  for (auto [i, map] : llvm::enumerate(mapInputs(op, 0, own))) {
     map.map(op.getMatchingBlockArgument(&output), mine);
     Value now = cloneBody(b, op, getIndices(op, i), map).front();
     mine = isThere[i] ? arith::SelectOp::create(b, loc, isThere[i], now, mine)
                       : now;
   }
   Lanes all(b, op, combiner, rows, lanes, /*isAlong=*/true);
-  all.combine(mine, row, lane);
-  gpu::BarrierOp::create(b, loc);
-  Value there = rows * lanes == threads
-                    ? row
-                    : arith::MinUIOp::create(b, loc, row, index(rows - 1));
-  setValues(output, all.combine(before, all.load(there)));
+  setValues(output, all.combine(before, all.reduce(mine, row, lane)));
 }
 
 void RowWriter::write() {

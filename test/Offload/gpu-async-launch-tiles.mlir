@@ -135,11 +135,19 @@ func.func @inner(%a: memref<6x8xf32>, %v: f32) {
 // Rows that are reduced and computed with: each thread reads its elements once,
 // and what the ops hand on is in registers, not in memory of the block.
 // CHECK-LABEL: func.func @rows
-// GPU: gpu.launch {{.*}} workgroup(%{{.*}} : memref<256xf32, {{.*}}>) {
+// A row's two subgroups write what they have, and all of its threads read both.
+// GPU: gpu.launch {{.*}} workgroup(%{{.*}} : memref<8xf32, {{.*}}>) {
 // GPU-COUNT-2: memref.load %{{.*}} : memref<4x100xf32,
 // GPU-NOT: memref<4x100xf32,
 // GPU: arith.select
+// GPU: gpu.subgroup_reduce add %{{.*}} uniform cluster(size = 32) : (f32) -> f32
+// GPU: scf.if
+// GPU-NEXT: arith.divui
+// GPU-NEXT: arith.addi
+// GPU-NEXT: memref.store %{{.*}} : memref<8xf32
 // GPU: gpu.barrier
+// GPU-COUNT-2: memref.load %{{.*}} : memref<8xf32
+// GPU-NOT: gpu.barrier
 // GPU: arith.divf
 // GPU: scf.if
 // GPU-NEXT: memref.store %{{.*}} : memref<4x100xf32,
