@@ -288,10 +288,13 @@ CallFrame::resolve(StringRef option, ArrayRef<std::string> texts,
     }
     size_t count = target.isResult ? results.size() : arguments.size();
     if (target.index >= count)
-      return createStringError(option + "=" + text + ": the function has " +
-                               Twine(arguments.size()) + " arguments and " +
-                               Twine(results.size()) +
-                               " results, counted in this order");
+      return createStringError(
+          option + "=" + text + ": the function has " +
+          Twine(arguments.size()) +
+          (arguments.size() == 1 ? " argument and " : " arguments and ") +
+          Twine(results.size()) +
+          (results.size() == 1 ? " result" : " results") +
+          ", counted in this order");
     targets.push_back(target);
   }
   return targets;

@@ -416,6 +416,8 @@ Expected<Options> parseOptions(int argc, char **argv) {
                      }});
   }
 
+  // The first option that says how a program runs or what is reported of it.
+  StringRef ofRun;
   bool haveFile = false, optionsEnd = false;
   for (int i = 1; i < argc; ++i) {
     StringRef argument = argv[i];
@@ -437,6 +439,9 @@ Expected<Options> parseOptions(int argc, char **argv) {
     auto option = find_if(table, [name = name](const Option &option) {
       return name == option.name;
     });
+    if (option == table.end() && name.size() == 2 && name[0] == 'O')
+      return createStringError("'" + Twine(argument) +
+                               "' is none of -O0, -O1, -O2, -O3");
     if (option == table.end()) {
       std::string hint;
       unsigned best = 3;
@@ -462,7 +467,16 @@ Expected<Options> parseOptions(int argc, char **argv) {
     }
     if (Error error = option->set(value))
       return std::move(error);
+    static const StringRef runs[] = {"input",   "output",    "expect", "repeat",
+                                     "warmup",  "benchmark", "stats",  "trace",
+                                     "profile", "leak-check"};
+    if (ofRun.empty() && is_contained(runs, option->name))
+      ofRun = option->name;
   }
+  if (o.emit && !ofRun.empty())
+    return createStringError("--" + ofRun +
+                             ": not with --emit, which compiles "
+                             "and runs nothing");
   if (tolerance && o.expected.empty())
     return createStringError("--tolerance: only with --expect");
   o.tolerance = tolerance.value_or(0);

@@ -11,7 +11,9 @@
 // RUN: not gpu-runner --entrypoint=f %s 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // UNKNOWN: error: unknown option '--entrypoint=f'; did you mean --entry-point?
 // RUN: not gpu-runner -O4 %s 2>&1 | FileCheck %s --check-prefix=LEVEL
-// LEVEL: error: unknown option '-O4'; see --help
+// LEVEL: error: '-O4' is none of -O0, -O1, -O2, -O3
+// RUN: not gpu-runner --emit=llvm --stats --input=1 %s 2>&1 | FileCheck %s --check-prefix=EMITS
+// EMITS: error: --stats: not with --emit, which compiles and runs nothing
 // Which libraries were tried is said once.
 // RUN: not env GPU_ASYNC_CUDA_LIBRARY=/nowhere/libcuda.so gpu-runner --device=cuda %s 2>&1 | FileCheck %s --check-prefix=TRIED
 // TRIED: error: --device=cuda: CUDA is unavailable: tried /nowhere/libcuda.so
