@@ -95,14 +95,18 @@ static std::optional<gpu::AllReduceOperation> findKind(Operation *combiner) {
       .Default([](Operation *) { return std::nullopt; });
 }
 
+bool Lanes::isBySubgroups() const {
+  return isAlong && (type.isF32() || type.isInteger(32)) && findKind(combiner);
+}
+
+bool Lanes::waits() const { return !isBySubgroups() || lanes > subgroup; }
+
 Value Lanes::reduce(Value mine, Value result, Value lane) {
-  return isAlong && (type.isF32() || type.isInteger(32)) && findKind(combiner)
-             ? reduceBySubgroups(mine, result, lane)
-             : reduceByMemory(mine, result, lane);
+  return isBySubgroups() ? reduceBySubgroups(mine, result, lane)
+                         : reduceByMemory(mine, result, lane);
 }
 
 Value Lanes::reduceBySubgroups(Value mine, Value result, Value lane) {
-  constexpr int64_t subgroup = 32; // threads at least
   const int64_t together = std::min(lanes, subgroup);
   mine = gpu::SubgroupReduceOp::create(b, loc, mine, *findKind(combiner),
                                        /*uniform=*/true,

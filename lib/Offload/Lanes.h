@@ -26,12 +26,18 @@ public:
 
   /// One step of the op's reduction.
   Value combine(Value before, Value value);
-  /// What all lanes of the result have comes to, for each of them. With
-  /// barriers: all threads come here. Those whose lane or result is none of so
-  /// many give nothing, and get what is of no use.
+  /// What all lanes of the result have comes to, for each of them. All threads
+  /// come here. Those whose lane or result is none of so many give nothing, and
+  /// get what is of no use.
   Value reduce(Value mine, Value result, Value lane);
+  /// Whether that has a barrier.
+  bool waits() const;
 
 private:
+  /// As many threads as a subgroup has at least.
+  static constexpr int64_t subgroup = 32;
+
+  bool isBySubgroups() const;
   /// Of lanes that are side by side in a subgroup, without memory.
   Value reduceBySubgroups(Value mine, Value result, Value lane);
   Value reduceByMemory(Value mine, Value result, Value lane);

@@ -149,7 +149,11 @@ void ReductionWriter::write() {
   setIndices(b, loc, place, loops, sizes, indices);
 
   Lanes all(b, op, combiner, results, lanes, isAlong);
-  Value total = all.reduce(reduceOwn(lane), result, lane);
+  // Threads behind the last lane do as that, and their sums are not used.
+  Value own = isAlong
+                  ? lane
+                  : b.createOrFold<arith::MinUIOp>(loc, lane, index(lanes - 1));
+  Value total = all.reduce(reduceOwn(own), result, lane);
   auto writes = arith::AndIOp::create(
       b, loc,
       arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, lane, index(0)),

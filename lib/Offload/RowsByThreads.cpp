@@ -14,9 +14,13 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -89,6 +93,8 @@ private:
   }
   ArrayRef<Value> getValues(OpOperand &operand);
   Value getValue(OpOperand &operand, int64_t element);
+  Value load(OpOperand &operand, int64_t element);
+  void waitForReaders(linalg::LinalgOp op);
   void setValues(OpOperand &operand, ArrayRef<Value> values, int64_t from = 0);
   SmallVector<IRMapping> mapInputs(linalg::LinalgOp op, int64_t from,
                                    int64_t to);
@@ -114,8 +120,9 @@ private:
   SmallVector<Value> isThere;
   /// What memory holds at the thread's elements, or one for the row.
   llvm::DenseMap<std::pair<Value, AffineMap>, SmallVector<Value>> known;
-  /// Memory that others see was read where other threads may write it.
-  bool readsOthers = false;
+  /// Memory that was read, since the last barrier, where another thread may
+  /// write it.
+  llvm::SmallSetVector<Value, 4> readElsewhere;
 };
 } // namespace
 
@@ -241,7 +248,9 @@ void RowWriter::setPlaces() {
     return llvm::map_to_vector(sizes,
                                [&](int64_t size) { return index(size); });
   };
-  // Threads behind the last row do as that of it, and write nothing.
+  // Threads behind the last row do as that of it, and write nothing. Behind the
+  // last column a thread has its first element again, or if it has none that of
+  // the last column.
   Value there = rows * lanes == threads
                     ? row
                     : arith::MinUIOp::create(b, loc, row, index(rows - 1));
@@ -251,12 +260,64 @@ void RowWriter::setPlaces() {
     isThere.push_back(Value());
     if ((i + 1) * lanes > columns) {
       isThere.back() = isBelow(column, columns);
-      column = arith::MinUIOp::create(b, loc, column, index(columns - 1));
+      column = i ? arith::SelectOp::create(b, loc, isThere.back(), column, lane)
+                       .getResult()
+                 : arith::MinUIOp::create(b, loc, column, index(columns - 1));
     }
     indices.push_back(ofRow);
     llvm::append_range(indices.back(),
                        delinearize(b, loc, column, constants(columnSizes)));
   }
+}
+
+/// What a view is of.
+static Value getViewed(Value memory) {
+  while (auto view = memory.getDefiningOp<ViewLikeOpInterface>())
+    memory = view.getViewSource();
+  return memory;
+}
+
+/// Different arguments may be the same memory, if none says that it is not.
+static bool mayBeSame(Value one, Value other) {
+  auto isNamed = [](Value memory) {
+    auto argument = dyn_cast<BlockArgument>(memory);
+    auto function =
+        argument
+            ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp())
+            : nullptr;
+    return function && argument.getOwner()->isEntryBlock() &&
+           function.getArgAttr(argument.getArgNumber(),
+                               LLVM::LLVMDialect::getNoAliasAttrName());
+  };
+  auto isAllocated = [](Value memory) {
+    return memory.getDefiningOp<memref::AllocOp>();
+  };
+  auto isApart = [&](Value memory) {
+    return isNamed(memory) || isAllocated(memory);
+  };
+  return one == other || !(isApart(one) || isApart(other));
+}
+
+/// Nobody writes what another thread has yet to read.
+void RowWriter::waitForReaders(linalg::LinalgOp op) {
+  if (llvm::none_of(op.getDpsInits(), [&](Value init) {
+        return !ownMemory.contains(init) &&
+               llvm::any_of(readElsewhere, [&](Value read) {
+                 return mayBeSame(read, getViewed(init));
+               });
+      }))
+    return;
+  gpu::BarrierOp::create(b, loc);
+  readElsewhere.clear();
+}
+
+Value RowWriter::load(OpOperand &operand, int64_t element) {
+  if (isMemory(operand.get()) &&
+      (getExtent(operand) != Extent::Element || rows * lanes != threads ||
+       (own == 1 && isThere.front())))
+    readElsewhere.insert(getViewed(operand.get()));
+  auto op = cast<linalg::LinalgOp>(operand.getOwner());
+  return loadInput(b, op, &operand, getIndices(op, element));
 }
 
 /// One for each of the thread's elements, or the one that all of them have.
@@ -273,8 +334,7 @@ ArrayRef<Value> RowWriter::getValues(OpOperand &operand) {
       llvm::none_of(ArrayRef(getLoops(op)).drop_front(rowSizes.size()),
                     [&](unsigned loop) { return map.isFunctionOfDim(loop); });
   for (int64_t i = 0; i < (isSame ? 1 : own); ++i)
-    values.push_back(loadInput(b, op, &operand, getIndices(op, i)));
-  readsOthers |= isMemory(operand.get()) && getExtent(operand) == Extent::Other;
+    values.push_back(load(operand, i));
   return values;
 }
 
@@ -287,7 +347,7 @@ Value RowWriter::getValue(OpOperand &operand, int64_t element) {
                    [&](unsigned loop) { return map.isFunctionOfDim(loop); });
   if (op == ops.back() && differs && !ownMemory.contains(operand.get()) &&
       !known.contains({operand.get(), map}))
-    return loadInput(b, op, &operand, getIndices(op, element));
+    return load(operand, element);
   ArrayRef<Value> values = getValues(operand);
   return values[values.size() == 1 ? 0 : element];
 }
@@ -333,15 +393,10 @@ SmallVector<IRMapping> RowWriter::mapInputs(linalg::LinalgOp op, int64_t from,
 }
 
 void RowWriter::writeElements(linalg::LinalgOp op) {
-  const bool mustWait =
-      readsOthers && llvm::any_of(op.getDpsInits(), [&](Value memory) {
-        return !ownMemory.contains(memory);
-      });
-  const bool isLast = op == ops.back();
-  // What the last op loads besides takes registers: a few elements at a time.
-  const int64_t count = countOwn(op), together = isLast ? 4 : count;
-  if (mustWait && isLast)
-    gpu::BarrierOp::create(b, loc);
+  // What the last op loads besides takes registers: a few elements at a time,
+  // if none is another thread's.
+  const bool isByFew = op == ops.back() && rows * lanes == threads;
+  const int64_t count = countOwn(op), together = isByFew ? 4 : count;
   for (int64_t from = 0; from < count; from += together) {
     const int64_t to = std::min(from + together, count);
     SmallVector<SmallVector<Value>> results(op.getNumDpsInits());
@@ -349,8 +404,7 @@ void RowWriter::writeElements(linalg::LinalgOp op) {
       for (auto [result, value] : llvm::zip(
                results, cloneBody(b, op, getIndices(op, from + place), map)))
         result.push_back(value);
-    if (mustWait && !isLast)
-      gpu::BarrierOp::create(b, loc);
+    waitForReaders(op);
     for (auto [init, values] : llvm::zip(op.getDpsInitsMutable(), results))
       setValues(init, values, from);
   }
@@ -369,7 +423,11 @@ void RowWriter::writeReduction(linalg::LinalgOp op) {
                       : now;
   }
   Lanes all(b, op, combiner, rows, lanes, /*isAlong=*/true);
-  setValues(output, all.combine(before, all.reduce(mine, row, lane)));
+  Value total = all.combine(before, all.reduce(mine, row, lane));
+  if (all.waits())
+    readElsewhere.clear();
+  waitForReaders(op);
+  setValues(output, total);
 }
 
 void RowWriter::write() {

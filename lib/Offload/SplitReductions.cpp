@@ -37,9 +37,16 @@ static bool canBeSplit(linalg::LinalgOp op) {
   for (AffineMap map : op.getIndexingMapsArray())
     if (!map.isProjectedPermutation())
       return false;
-  for (unsigned result = 0; result < op.getNumDpsInits(); ++result)
-    if (!findCombiner(op, result))
+  SmallVector<unsigned> loops;
+  op.getReductionDims(loops);
+  for (auto [result, output] : llvm::enumerate(op.getDpsInitsMutable())) {
+    AffineMap map = op.getMatchingIndexingMap(&output);
+    // What is computed along with a reduction may have an element for each
+    // round.
+    auto hasOne = [&](unsigned loop) { return map.isFunctionOfDim(loop); };
+    if (llvm::any_of(loops, hasOne) || !findCombiner(op, result))
       return false;
+  }
   return true;
 }
 

@@ -59,7 +59,8 @@ func.func @dot(%a: tensor<200000xf32>, %b: tensor<200000xf32>, %start: tensor<f3
 
 // Those are left as they are: few elements; results enough for the device; a tile
 // that the program has chosen; a combination without a neutral element; sizes that
-// are known at run time; an index, which is another one in a part.
+// are known at run time; an index, which is another one in a part; a result that has
+// an element for each round.
 // CHECK-NOT: scf.forall
 #all = affine_map<(i) -> (i)>
 #none = affine_map<(i) -> ()>
@@ -100,4 +101,13 @@ func.func @index(%a: tensor<1000000xf32>, %start: tensor<index>) -> tensor<index
     linalg.yield %t : index
   } -> tensor<index>
   return %r : tensor<index>
+}
+func.func @each_round(%a: tensor<1000000xf32>, %b: tensor<1000000xf32>, %start: tensor<f32>) -> (tensor<1000000xf32>, tensor<f32>) {
+  %r:2 = linalg.generic {indexing_maps = [#all, #all, #none], iterator_types = ["reduction"]} ins(%a : tensor<1000000xf32>) outs(%b, %start : tensor<1000000xf32>, tensor<f32>) {
+  ^bb0(%x: f32, %each: f32, %sum: f32):
+    %s = arith.addf %x, %each : f32
+    %t = arith.addf %x, %sum : f32
+    linalg.yield %s, %t : f32, f32
+  } -> (tensor<1000000xf32>, tensor<f32>)
+  return %r#0, %r#1 : tensor<1000000xf32>, tensor<f32>
 }
