@@ -196,6 +196,7 @@ void gpuasync::optimizeCpuCode(llvm::Module &module,
     builder.registerVectorizerStartEPCallback(
         [](llvm::FunctionPassManager &passes, llvm::OptimizationLevel) {
           passes.addPass(cpu::InterleaveThreads());
+          passes.addPass(cpu::LeaveShortExtrema());
         });
   builder
       .buildPerModuleDefaultPipeline(level == 1   ? llvm::OptimizationLevel::O1

@@ -185,3 +185,31 @@ cpu::InterleaveThreads::run(Function &function,
   }
   return PreservedAnalyses::all();
 }
+
+/// Whether a minnum or maxnum is carried from round to round.
+static bool carriesExtremum(Loop &loop) {
+  BasicBlock *latch = loop.getLoopLatch();
+  return latch && any_of(loop.getHeader()->phis(), [&](PHINode &phi) {
+           auto *next =
+               dyn_cast<IntrinsicInst>(phi.getIncomingValueForBlock(latch));
+           return next && (next->getIntrinsicID() == Intrinsic::minnum ||
+                           next->getIntrinsicID() == Intrinsic::maxnum);
+         });
+}
+
+PreservedAnalyses
+cpu::LeaveShortExtrema::run(Function &function,
+                            FunctionAnalysisManager &analyses) {
+  // Of fewer rounds LLVM makes masked vectors, and no loop for a rest.
+  constexpr unsigned masked = 16;
+  auto &loops = analyses.getResult<LoopAnalysis>(function);
+  auto &evolution = analyses.getResult<ScalarEvolutionAnalysis>(function);
+  for (Loop *loop : loops.getLoopsInPreorder()) {
+    if (!loop->isInnermost() || !carriesExtremum(*loop))
+      continue;
+    const unsigned rounds = evolution.getSmallConstantMaxTripCount(loop);
+    if (rounds && rounds < masked)
+      addStringMetadataToLoop(loop, "llvm.loop.vectorize.width", 1);
+  }
+  return PreservedAnalyses::all();
+}

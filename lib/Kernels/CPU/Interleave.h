@@ -23,6 +23,14 @@ struct InterleaveThreads : llvm::PassInfoMixin<InterleaveThreads> {
                               llvm::FunctionAnalysisManager &analyses);
 };
 
+/// Keeps the vectoriser from short loops whose result is a minnum or maxnum:
+/// LLVM before 23 forgets the rounds of those that fill no vector
+/// (llvm/llvm-project#209159).
+struct LeaveShortExtrema : llvm::PassInfoMixin<LeaveShortExtrema> {
+  llvm::PreservedAnalyses run(llvm::Function &function,
+                              llvm::FunctionAnalysisManager &analyses);
+};
+
 } // namespace mlir::gpuasync::cpu
 
 #endif // GPUASYNC_LIB_KERNELS_CPU_INTERLEAVE_H
