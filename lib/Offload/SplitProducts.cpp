@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -54,7 +55,8 @@ static Value widen(OpBuilder &b, Value value, Type type) {
              : arith::ExtFOp::create(b, value.getLoc(), type, value);
 }
 
-/// The product with a loop more, the outermost one, for the parts.
+/// The product with a loop more, the outermost one, for the parts. Its factors
+/// are cast as they were.
 static Value multiplyParts(OpBuilder &b, linalg::LinalgOp op, FloatType type,
                            int64_t parts) {
   Location loc = op.getLoc();
@@ -81,9 +83,17 @@ static Value multiplyParts(OpBuilder &b, linalg::LinalgOp op, FloatType type,
   return linalg::GenericOp::create(
              b, loc, sums.getType(), inputs, sums, maps, kinds,
              [&](OpBuilder &b, Location loc, ValueRange values) {
-               Value next =
-                   arith::MulFOp::create(b, loc, widen(b, values[0], type),
-                                         widen(b, values[1], type));
+               IRMapping map;
+               map.map(op.getBlock()->getArguments(), values);
+               for (Operation &inner : op.getBlock()->without_terminator())
+                 if (isa<CastOpInterface>(inner))
+                   b.clone(inner, map);
+               auto product = *op.getBlock()->getOps<arith::MulFOp>().begin();
+               auto factor = [&](Value value) {
+                 return widen(b, map.lookup(value), type);
+               };
+               Value next = arith::MulFOp::create(
+                   b, loc, factor(product.getLhs()), factor(product.getRhs()));
                Value sum = arith::AddFOp::create(b, loc, values[2], next);
                linalg::YieldOp::create(b, loc, sum);
              })

@@ -12,6 +12,8 @@
 // RUN: gpu-runner --device=cpu -e vector %s --input=random:1 --input=random:2 --output=result0=@%t.npy
 // RUN: gpu-opt %s -gpu-async-offload=device=gpu | gpu-runner --device=cpu -O0 -e vector - --input=random:1 --input=random:2 --expect=@%t.npy --tolerance=1e-6 | FileCheck %s
 // RUN: %if cuda %{ gpu-runner --device=cuda -e vector %s --input=random:1 --input=random:2 --expect=@%t.npy --tolerance=1e-6 %}
+// RUN: gpu-runner --device=cpu -e cast %s --input=random:1 --input=8192xf32=2.5 --output=result0=@%t.npy
+// RUN: gpu-opt %s -gpu-async-offload=device=gpu | gpu-runner --device=cpu -O0 -e cast - --input=random:1 --input=8192xf32=2.5 --expect=@%t.npy --tolerance=1e-5 | FileCheck %s
 
 // CHECK: result[0]: error
 func.func @product(%x: tensor<16x2048xf16>, %w: tensor<2048x33xf16>) -> tensor<16x33xf16> {
@@ -56,4 +58,23 @@ func.func @vector(%x: tensor<2048xf32>, %w: tensor<2048x70xf32>) -> tensor<70xf3
   %f = linalg.fill ins(%zero : f32) outs(%e : tensor<70xf32>) -> tensor<70xf32>
   %p = linalg.vecmat ins(%x, %w : tensor<2048xf32>, tensor<2048x70xf32>) outs(%f : tensor<70xf32>) -> tensor<70xf32>
   return %p : tensor<70xf32>
+}
+
+// Each factor is cast before it is multiplied: to what is narrower, or to integers.
+func.func @cast(%x: tensor<128x8192xf64>, %v: tensor<8192xf32>) -> tensor<128xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<128xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<128xf32>) -> tensor<128xf32>
+  %p = linalg.generic {indexing_maps = [affine_map<(i, k) -> (i, k)>, affine_map<(i, k) -> (k)>, affine_map<(i, k) -> (i)>],
+                       iterator_types = ["parallel", "reduction"]}
+      ins(%x, %v : tensor<128x8192xf64>, tensor<8192xf32>) outs(%f : tensor<128xf32>) {
+  ^bb0(%a: f64, %b: f32, %sum: f32):
+    %narrow = arith.truncf %a : f64 to f32
+    %integer = arith.fptosi %b : f32 to i32
+    %whole = arith.sitofp %integer : i32 to f32
+    %product = arith.mulf %narrow, %whole : f32
+    %next = arith.addf %sum, %product : f32
+    linalg.yield %next : f32
+  } -> tensor<128xf32>
+  return %p : tensor<128xf32>
 }
