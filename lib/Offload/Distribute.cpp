@@ -293,6 +293,20 @@ bool offload::mayComputeAgain(linalg::LinalgOp op) {
               .wasInterrupted();
 }
 
+int64_t offload::countTogether(linalg::LinalgOp op,
+                               std::optional<int64_t> ofThread, int64_t most) {
+  // A long body is not worth its code so often.
+  constexpr int64_t mostCode = 128;
+  int64_t code = 0;
+  op.getBlock()->walk([&](Operation *) { ++code; });
+  most = std::clamp<int64_t>(mostCode / code, 1, most);
+  if (!ofThread)
+    return std::min<int64_t>(most, 4);
+  // Turns of about as many.
+  int64_t own = std::max<int64_t>(*ofThread, 1);
+  return llvm::divideCeil(own, llvm::divideCeil(own, most));
+}
+
 SmallVector<Value> offload::applyMap(OpBuilder &builder, Location loc,
                                      AffineMap map, ArrayRef<Value> indices) {
   SmallVector<Value> place;

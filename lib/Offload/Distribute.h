@@ -53,6 +53,11 @@ std::optional<int64_t> findMostRounds(linalg::LinalgOp op, unsigned loop);
 /// it does no harm.
 bool mayComputeAgain(linalg::LinalgOp op);
 
+/// How many of its `ofThread` elements, none: it is not known, a thread loads
+/// before it computes with any: up to `most`, fewer of a long body.
+int64_t countTogether(linalg::LinalgOp op, std::optional<int64_t> ofThread,
+                      int64_t most);
+
 /// A map's results at these indices, null for those that it does not take.
 SmallVector<Value> applyMap(OpBuilder &builder, Location loc, AffineMap map,
                             ArrayRef<Value> indices);

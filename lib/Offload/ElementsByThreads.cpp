@@ -60,7 +60,7 @@ private:
     return b.createOrFold<Op>(loc, x, y);
   }
   void chooseDigits();
-  int64_t countTogether();
+  std::optional<int64_t> countOwn();
   Element find(Value number);
   SmallVector<Value> getPlace(OpOperand &operand, ArrayRef<Value> indices) {
     return applyMap(b, loc, op.getMatchingIndexingMap(&operand), indices);
@@ -140,25 +140,17 @@ void ElementWriter::chooseDigits() {
   }
 }
 
-int64_t ElementWriter::countTogether() {
-  // A long body is not worth its code so often.
-  constexpr int64_t mostCode = 128;
-  const int64_t mostTogether = isSmall(op) ? 16 : 8;
-  int64_t code = 0, count = 1;
-  op.getBlock()->walk([&](Operation *) { ++code; });
-  const int64_t most = std::clamp<int64_t>(mostCode / code, 1, mostTogether);
+/// The most elements that a thread has.
+std::optional<int64_t> ElementWriter::countOwn() {
+  int64_t count = 1;
   for (const Digit &digit : digits) {
     std::optional<int64_t> rounds = getConstantIntValue(digit.count);
     if (!rounds)
       rounds = findMostRounds(op, digit.loop);
-    if (!rounds)
-      return std::min<int64_t>(most, 4);
-    if (llvm::MulOverflow(count, *rounds, count))
-      return most;
+    if (!rounds || llvm::MulOverflow(count, *rounds, count))
+      return std::nullopt;
   }
-  int64_t ofThread = llvm::divideCeil(count, threads);
-  int64_t turns = std::max<int64_t>(llvm::divideCeil(ofThread, most), 1);
-  return std::max<int64_t>(llvm::divideCeil(ofThread, turns), 1);
+  return llvm::divideCeil(count, threads);
 }
 
 ElementWriter::Element ElementWriter::find(Value number) {
@@ -216,7 +208,8 @@ void ElementWriter::write() {
   for (const Range &range : op.createLoopRanges(b, loc))
     sizes.push_back(getValueOrCreateConstantIndexOp(b, loc, range.size));
   chooseDigits();
-  const int64_t together = countTogether();
+  const int64_t together =
+      countTogether(op, countOwn(), hasSmallElements(op) ? 16 : 8);
   const bool isWhole = knownTotal && *knownTotal % (threads * together) == 0;
   auto turns =
       scf::ForOp::create(b, loc, thread, total, index(threads * together));

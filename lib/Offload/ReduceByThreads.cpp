@@ -49,7 +49,6 @@ private:
   Value index(int64_t value) {
     return arith::ConstantIndexOp::create(b, loc, value);
   }
-  int64_t countTogether(std::optional<int64_t> rounds);
   Value reduceOwn(Value lane);
 
   RewriterBase &b;
@@ -63,22 +62,6 @@ private:
 };
 } // namespace
 
-/// Elements that the thread loads before it combines any, of so many rounds of
-/// the reduction loops: one load after the other does not keep the memory busy.
-int64_t ReductionWriter::countTogether(std::optional<int64_t> rounds) {
-  if (!mayComputeAgain(op))
-    return 1;
-  // A long body is not worth its code so often.
-  constexpr int64_t mostTogether = 16, mostCode = 128;
-  int64_t code = 0;
-  op.getBlock()->walk([&](Operation *) { ++code; });
-  const int64_t most = std::clamp<int64_t>(mostCode / code, 1, mostTogether);
-  if (!rounds)
-    return std::min<int64_t>(most, 4);
-  int64_t ofThread = std::max<int64_t>(llvm::divideCeil(*rounds, lanes), 1);
-  return llvm::divideCeil(ofThread, llvm::divideCeil(ofThread, most));
-}
-
 /// What the thread's elements come to.
 Value ReductionWriter::reduceOwn(Value lane) {
   SmallVector<unsigned> loops;
@@ -87,7 +70,11 @@ Value ReductionWriter::reduceOwn(Value lane) {
   Value neutral =
       arith::ConstantOp::create(b, loc, *arith::getNeutralElement(combiner));
   std::optional<int64_t> rounds = getConstantIntValue(count);
-  const int64_t together = countTogether(rounds);
+  std::optional<int64_t> ofThread;
+  if (rounds)
+    ofThread = llvm::divideCeil(*rounds, lanes);
+  const int64_t together =
+      mayComputeAgain(op) ? countTogether(op, ofThread, 16) : 1;
   const bool isWhole = rounds && *rounds % (lanes * together) == 0;
   auto turns =
       scf::ForOp::create(b, loc, lane, count, index(lanes * together), neutral);

@@ -91,6 +91,7 @@ private:
       all[loop] = index;
     return all;
   }
+  bool differs(OpOperand &operand);
   ArrayRef<Value> getValues(OpOperand &operand);
   Value getValue(OpOperand &operand, int64_t element);
   Value load(OpOperand &operand, int64_t element);
@@ -320,6 +321,14 @@ Value RowWriter::load(OpOperand &operand, int64_t element) {
   return loadInput(b, op, &operand, getIndices(op, element));
 }
 
+/// Whether a row has more than one element of it.
+bool RowWriter::differs(OpOperand &operand) {
+  auto op = cast<linalg::LinalgOp>(operand.getOwner());
+  AffineMap map = op.getMatchingIndexingMap(&operand);
+  return llvm::any_of(ArrayRef(getLoops(op)).drop_front(rowSizes.size()),
+                      [&](unsigned loop) { return map.isFunctionOfDim(loop); });
+}
+
 /// One for each of the thread's elements, or the one that all of them have.
 ArrayRef<Value> RowWriter::getValues(OpOperand &operand) {
   auto op = cast<linalg::LinalgOp>(operand.getOwner());
@@ -330,10 +339,7 @@ ArrayRef<Value> RowWriter::getValues(OpOperand &operand) {
   if (!values.empty())
     return values;
   assert(!isKept && "read before it is written");
-  const bool isSame =
-      llvm::none_of(ArrayRef(getLoops(op)).drop_front(rowSizes.size()),
-                    [&](unsigned loop) { return map.isFunctionOfDim(loop); });
-  for (int64_t i = 0; i < (isSame ? 1 : own); ++i)
+  for (int64_t i = 0; i < (differs(operand) ? own : 1); ++i)
     values.push_back(load(operand, i));
   return values;
 }
@@ -342,10 +348,8 @@ ArrayRef<Value> RowWriter::getValues(OpOperand &operand) {
 Value RowWriter::getValue(OpOperand &operand, int64_t element) {
   auto op = cast<linalg::LinalgOp>(operand.getOwner());
   AffineMap map = op.getMatchingIndexingMap(&operand);
-  const bool differs =
-      llvm::any_of(ArrayRef(getLoops(op)).drop_front(rowSizes.size()),
-                   [&](unsigned loop) { return map.isFunctionOfDim(loop); });
-  if (op == ops.back() && differs && !ownMemory.contains(operand.get()) &&
+  if (op == ops.back() && differs(operand) &&
+      !ownMemory.contains(operand.get()) &&
       !known.contains({operand.get(), map}))
     return load(operand, element);
   ArrayRef<Value> values = getValues(operand);

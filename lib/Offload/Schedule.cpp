@@ -65,7 +65,7 @@ std::optional<int64_t> offload::getElementBytes(Type type) {
   return std::nullopt;
 }
 
-bool offload::isSmall(linalg::LinalgOp op) {
+bool offload::hasSmallElements(linalg::LinalgOp op) {
   return llvm::all_of(op->getOperandTypes(), [](Type type) {
     std::optional<int64_t> bytes = getElementBytes(getElementTypeOrSelf(type));
     return bytes && *bytes <= 2;
@@ -230,7 +230,7 @@ Schedule::chooseTile(linalg::LinalgOp op, const llvm::BitVector &tileable,
   // row needs counts for each.
   int64_t left = isRow ? rowElements : elements, results = 1;
   // A thread's elements are as many bytes of small types.
-  if (threads > 1 && !isRow && isSmall(op))
+  if (threads > 1 && !isRow && hasSmallElements(op))
     left *= 2;
   for (auto [loop, size] : llvm::enumerate(sizes)) {
     bool isDynamic = ShapedType::isDynamic(size);
@@ -296,7 +296,8 @@ SmallVector<int64_t> Schedule::chooseParts(linalg::LinalgOp op) const {
   return tile;
 }
 
-int64_t Schedule::chooseParts(linalg::LinalgOp product, unsigned steps) const {
+int64_t Schedule::chooseProductParts(linalg::LinalgOp product,
+                                     unsigned steps) const {
   SmallVector<int64_t> sizes = product.getStaticLoopRanges();
   if (threads == 1 || llvm::is_contained(sizes, ShapedType::kDynamic))
     return 1;

@@ -53,7 +53,7 @@ struct Schedule {
   /// Into how many parts the steps of a product, its loop `steps`, are cut.
   /// One: its tiles are enough for the device, or too few steps are in a part,
   /// or the sizes are not known.
-  int64_t chooseParts(linalg::LinalgOp product, unsigned steps) const;
+  int64_t chooseProductParts(linalg::LinalgOp product, unsigned steps) const;
 
 private:
   void chooseContraction(ArrayRef<int64_t> sizes,
@@ -72,7 +72,7 @@ SmallVector<Attribute> mapToBlocks(MLIRContext *context, size_t loops);
 std::optional<int64_t> getElementBytes(Type type);
 
 /// Whether the elements of all operands have two bytes at most.
-bool isSmall(linalg::LinalgOp op);
+bool hasSmallElements(linalg::LinalgOp op);
 
 /// Elements side by side in memory: an output's along the loop `column`, an
 /// input's along `row`.

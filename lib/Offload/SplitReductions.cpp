@@ -124,7 +124,8 @@ struct SplitReductions
         }
       if (std::optional<unsigned> steps = findSteps(structured);
           steps && blas == BlasMode::Off)
-        if (int64_t parts = schedule.chooseParts(structured, *steps); parts > 1)
+        if (int64_t parts = schedule.chooseProductParts(structured, *steps);
+            parts > 1)
           products.emplace_back(structured, parts);
       return WalkResult::advance();
     });

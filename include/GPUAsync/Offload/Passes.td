@@ -110,9 +110,10 @@ def GPUAsyncSplitReductions
     are split, of sizes that are known, unless `gpu_async.tile` says how they are
     cut; `lib/Offload/Schedule.cpp` chooses how many parts there are.
 
-    So do products for tensor cores that have few tiles, but with `blas=auto`,
-    where they are a library's: their parts are a loop more of the product, and
-    the sums of each are in f32 until they are added up.
+    So are products of few tiles and many steps, a vector's and those for tensor
+    cores, but with `blas=auto`, where they are a library's: their parts are a
+    loop more of the product, and what is narrower than f32 is f32 until the
+    parts are added up.
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",
