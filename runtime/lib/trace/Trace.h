@@ -56,6 +56,9 @@ struct Work {
   uint64_t bytes = 0;
   const gpuasync_block *block = nullptr; ///< of a kernel
   uint32_t launches = 0, copies = 0, fills = 0;
+  /// Where the launch says what the work tells the host of its end by.
+  uint32_t *const *slot = nullptr;
+  const uint32_t *value = nullptr;
 };
 
 /// One piece of work as the trace keeps it: names and places belong to the
@@ -74,6 +77,10 @@ struct Span {
   int64_t grid[3] = {}, block[3] = {};
   uint32_t launches = 0, copies = 0, fills = 0;
   DeviceTiming timing;
+  /// Comes to `value` with the work's end, a little before its time is known;
+  /// null: the host is told of it by what follows on the stream.
+  const uint32_t *slot = nullptr;
+  uint32_t value = 0;
   enum class State : uint8_t { Open, Known, Lost } state = State::Open;
   /// On other streams, what it had to come after.
   std::vector<std::shared_ptr<Span>> after;

@@ -23,6 +23,8 @@ static constexpr size_t harvestAtOnce = 256;
 /// A piece of work is behind so many others at most; arrows to more are left
 /// out.
 static constexpr size_t mostSources = 64;
+/// A kernel that has told the host of its end has little left to do.
+static constexpr int64_t endWaitNs = 1000000000;
 
 namespace {
 
@@ -42,6 +44,12 @@ struct HostCall : HostScope {
 };
 
 } // namespace
+
+/// Whether the host has been told of the end of the work.
+static bool wasTold(const Span &span) {
+  return span.slot && int32_t(__atomic_load_n(span.slot, __ATOMIC_ACQUIRE) -
+                              span.value) >= 0;
+}
 
 TracedDriver::~TracedDriver() {
   // A kernel that never ends keeps its time, as it keeps its memory.
@@ -202,8 +210,30 @@ void TracedDriver::harvest() noexcept {
     harvestAll();
 }
 
-void TracedDriver::harvestAll() noexcept {
+void TracedDriver::awaitTold() noexcept {
+  std::vector<SpanRef> told;
+  (void)guard([&] {
+    std::lock_guard<std::mutex> lock(trace.mutex);
+    for (auto &[stream, track] : tracks)
+      // A stream's work ends in order.
+      for (auto span = track.open.rbegin(); span != track.open.rend(); ++span)
+        if (wasTold(**span)) {
+          told.push_back(*span);
+          break;
+        }
+    return Status();
+  });
+  for (const SpanRef &span : told) {
+    bool done = false;
+    if (span->timing.to)
+      (void)inner.waitEvent(span->timing.to, endWaitNs, done);
+  }
+}
+
+void TracedDriver::harvestAll(bool last) noexcept {
   Uncounted uncounted;
+  if (last)
+    awaitTold();
   const int64_t from = nowNs();
   bool any = false, more = true;
   while (more) {
@@ -274,7 +304,7 @@ bool TracedDriver::harvestSome(bool &any) {
 void TracedDriver::readTimes(bool lost) noexcept {
   std::lock_guard<std::mutex> only(harvesting);
   if (!lost)
-    harvestAll();
+    harvestAll(/*last=*/true);
 }
 
 void TracedDriver::finish() noexcept {
@@ -317,6 +347,10 @@ Status TracedDriver::put(NativeStream stream, const char *name,
       span->cause = lastRecordOfThread();
     status = guard(start);
   }
+  if (span && work.slot && *work.slot) {
+    span->slot = *work.slot;
+    span->value = *work.value;
+  }
   end(stream, span, status);
   return status;
 }
@@ -325,8 +359,11 @@ template <typename Start>
 Status TracedDriver::putLaunch(NativeStream stream,
                                const gpuasync_kernel &kernel,
                                const gpuasync_block &block,
-                               const gpuasync_site *site, Start start) {
+                               const gpuasync_site *site, Start start,
+                               uint32_t *const *slot, const uint32_t *value) {
   Work work;
+  work.slot = slot;
+  work.value = value;
   work.kind = WorkKind::Kernel;
   work.name = kernel.name;
   work.site = site;
@@ -349,10 +386,13 @@ Status TracedDriver::launch(NativeStream stream, NativeFunction function,
                             const gpuasync_block &block,
                             const gpuasync_site *site, uint32_t signal,
                             uint32_t *&slot, uint32_t &value) {
-  return putLaunch(stream, kernel, block, site, [&] {
-    return inner.launch(stream, function, kernel, block, site, signal, slot,
-                        value);
-  });
+  return putLaunch(
+      stream, kernel, block, site,
+      [&] {
+        return inner.launch(stream, function, kernel, block, site, signal, slot,
+                            value);
+      },
+      &slot, &value);
 }
 
 Status TracedDriver::launchPointers(
@@ -466,10 +506,13 @@ Status TracedDriver::updateGraph(NativeGraph graph, const uint32_t *indices,
 
 template <typename Start>
 Status TracedDriver::putGraph(NativeGraph graph, NativeStream stream,
-                              Start start) {
+                              Start start, uint32_t *const *slot,
+                              const uint32_t *value) {
   if (!tracing())
     return start();
   Work work;
+  work.slot = slot;
+  work.value = value;
   work.kind = WorkKind::Graph;
   work.name = "graph";
   {
@@ -495,9 +538,10 @@ Status TracedDriver::launchGraph(NativeGraph graph, NativeStream stream) {
 }
 Status TracedDriver::launchGraph(NativeGraph graph, NativeStream stream,
                                  uint32_t *&slot, uint32_t &value) {
-  return putGraph(graph, stream, [&] {
-    return inner.launchGraph(graph, stream, slot, value);
-  });
+  return putGraph(
+      graph, stream,
+      [&] { return inner.launchGraph(graph, stream, slot, value); }, &slot,
+      &value);
 }
 
 void TracedDriver::destroyGraph(NativeGraph graph) noexcept {
@@ -555,7 +599,7 @@ void TracedDriver::destroyEvent(NativeEvent event) noexcept {
 }
 
 void TracedDriver::destroyStream(NativeStream stream) noexcept {
-  // No work is pending, so its times are known.
+  // No work is pending, so its times are known, or will be at once.
   harvest();
   {
     std::lock_guard<std::mutex> lock(trace.mutex);

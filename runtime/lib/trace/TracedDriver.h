@@ -24,7 +24,8 @@ public:
         isVendors(capabilities & CapVendorStreams), process(process) {}
   ~TracedDriver() override;
 
-  /// Reads all times that are known by now, unless the device is lost. The
+  /// Reads the times of all work that the host knows to have ended by now, and
+  /// of what else has, unless the device is lost. The
   /// context is current unless it is lost.
   void readTimes(bool lost) noexcept;
   /// The session ends: gives up what is not known.
@@ -148,9 +149,12 @@ private:
   template <typename Start>
   Status putLaunch(NativeStream stream, const gpuasync_kernel &kernel,
                    const gpuasync_block &block, const gpuasync_site *site,
-                   Start start);
+                   Start start, uint32_t *const *slot = nullptr,
+                   const uint32_t *value = nullptr);
   template <typename Start>
-  Status putGraph(NativeGraph graph, NativeStream stream, Start start);
+  Status putGraph(NativeGraph graph, NativeStream stream, Start start,
+                  uint32_t *const *slot = nullptr,
+                  const uint32_t *value = nullptr);
   /// Null: not to be timed.
   SpanRef begin(NativeStream stream, const Work &work) noexcept;
   void end(NativeStream stream, const SpanRef &span,
@@ -162,8 +166,11 @@ private:
   void startSession();
   /// Tells what is known by now, unless another thread is at it.
   void harvest() noexcept;
-  /// `harvesting` held.
-  void harvestAll() noexcept;
+  /// `harvesting` held. `last`: what the host was told of is among it.
+  void harvestAll(bool last = false) noexcept;
+  /// Waits until the times are known of work whose end the host was told of by
+  /// the work itself; `harvesting` held.
+  void awaitTold() noexcept;
   /// A part of it; true if there may be more that is known. `any`: there was.
   bool harvestSome(bool &any);
   /// Names the process or a track in the file, once a recording; Trace::mutex

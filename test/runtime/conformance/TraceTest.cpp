@@ -203,6 +203,45 @@ TEST_P(Traces, AKernelTakesItsTime) {
   EXPECT_GE(kernels[0].number("dur"), double(shortest) / 1e3);
 }
 
+// The host goes on when a kernel has told it of its end, a little before the
+// device says when that was: the trace waits for it.
+TEST_P(Traces, AKernelThatHasToldOfItsEnd) {
+  if (!mock || device() != "cuda")
+    GTEST_SKIP() << "for kernels that tell the host of their end, on a mock";
+  for (const char *how : {"streams", "graph"}) {
+    play(how);
+    auto call = [&] {
+      FrameScope frame(*program);
+      uint32_t *x = frame.alloc(nullptr, count, GPUASYNC_ALLOC_HOST_SHARED);
+      gpuasync_stream *stream = frame.stream();
+      RegionScope region(frame, REGION);
+      frame.launch(stream, Store, 1, count, StoreParams{x, 1});
+      region.end();
+      frame.wait({stream});
+      frame.dealloc(stream, x);
+    };
+    for (int i = 0; i < 4; ++i)
+      call(); // makes the graph, and shows that it is waited for
+    start();
+    mock->mock_gate_close("told");
+    call();
+    mock->mock_gate_wait("told", 1);
+    const uint64_t asked = mock->mock_calls("cuEventQuery");
+    std::atomic<bool> over{false};
+    std::thread opener([&] {
+      while (!over && mock->mock_calls("cuEventQuery") == asked)
+        std::this_thread::yield();
+      mock->mock_gate_open("told");
+    });
+    File file = stop();
+    over = true;
+    opener.join();
+    const bool isGraph = hasGraphs() && how == std::string("graph");
+    EXPECT_EQ(file.of("cat", isGraph ? "graph" : "kernel").size(), 1u) << how;
+    EXPECT_EQ(file.other.number("unfinished"), 0) << how;
+  }
+}
+
 TEST_P(Traces, Profile) {
   start(/*toFile=*/false);
   for (uint32_t i = 0; i < 5; ++i)

@@ -378,7 +378,7 @@ private:
     if (work.slot && !code) {
       signals = true;
       ++*signalled;
-      tell(work.slot);
+      tellAndEnd(work.slot);
     }
     return code;
   }

@@ -55,7 +55,8 @@ typedef void (*mock_visitor)(void *user, const char *call, const char *reason);
      wait for the device are violations once it has enqueued. Returns what it  \
      was, to be passed when an outer frame goes on. */                         \
   MOCK_FUNCTION(int, mock_mid_frame, (int inside))                             \
-  /* Vendor calls or kernels of this name are held at their beginning. */      \
+  /* Vendor calls or kernels of this name are held at their beginning; "told": \
+     kernels that have told the host of their end, before they end. */         \
   MOCK_FUNCTION(void, mock_gate_close, (const char *name))                     \
   MOCK_FUNCTION(void, mock_gate_open, (const char *name))                      \
   /* Waits until so many of them stand at the gate. */                         \

@@ -311,7 +311,7 @@ int State::launch(Function &function, void *handle, const Launch &launch,
   operation.run = [run = std::move(work.run), slot = work.slot] {
     int code = run();
     if (slot && !code)
-      tell(slot);
+      tellAndEnd(slot);
     return code;
   };
   enqueue(*stream, std::move(operation));

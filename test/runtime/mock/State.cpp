@@ -70,6 +70,12 @@ void State::passGate(const std::string &name,
   gates.wait(lock, [&] { return !closedGates.count(name); });
 }
 
+void mock::tellAndEnd(uint32_t *slot) {
+  tell(slot);
+  std::unique_lock<std::mutex> lock(state().mutex);
+  state().passGate("told", lock);
+}
+
 void State::lose(uintptr_t argument) {
   auto handle = byHandle.find(reinterpret_cast<void *>(argument));
   if (handle != byHandle.end())

@@ -184,10 +184,12 @@ struct Work {
   MemoryOf to = MemoryOf::Device, from = MemoryOf::Device;
 };
 
-/// What a kernel counts on the device it counts in the host's word here.
+/// What a kernel counts on the device it counts in the host's word here. The
+/// rest of a kernel that does so is held at the gate "told".
 inline void tell(uint32_t *slot) {
   __atomic_store_n(slot, *slot + 1, __ATOMIC_RELEASE);
 }
+void tellAndEnd(uint32_t *slot);
 
 /// Of a stream into a graph; ended ones stay, for what still refers to them.
 struct Capture {
