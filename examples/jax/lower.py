@@ -13,6 +13,7 @@ names it.
 
 import argparse
 import importlib.util
+import inspect
 import os
 import re
 import sys
@@ -676,8 +677,21 @@ def main():
     spec.loader.exec_module(program)
     if not callable(getattr(program, arguments.function, None)):
         raise SystemExit("lower.py: %s has no function %s" % (arguments.file, arguments.function))
+    function = getattr(program, arguments.function)
     try:
-        sys.stdout.write(lower(trace(getattr(program, arguments.function), arguments.shape)))
+        parameters = inspect.signature(function)
+    except ValueError:  # of a function in C, say
+        parameters = None
+    if parameters:
+        try:
+            parameters.bind(*arguments.shape)
+        except TypeError as error:
+            raise SystemExit(
+                "lower.py: %s%s is given %d shape(s): %s; give one for each argument"
+                % (arguments.function, parameters, len(arguments.shape), error)
+            )
+    try:
+        sys.stdout.write(lower(trace(function, arguments.shape)))
     except ValueError as error:
         raise SystemExit("lower.py: %s" % error)
 
