@@ -111,7 +111,14 @@ LogicalResult LaunchTiles::launch(LoopLikeOpInterface loop) {
   Bounds bounds(rewriter, loop);
   Value one = arith::ConstantIndexOp::create(rewriter, loc, 1);
   // On a CPU the threads of a block are a loop, as long as these are.
-  int64_t threads = isThread ? 256 : schedule.threads;
+  // Elements that take longer are worth a block of fewer.
+  const bool isLong = isThread && schedule.threads == 1 &&
+                      loop->walk([&](LoopLikeOpInterface inner) {
+                            return inner == loop ? WalkResult::advance()
+                                                 : WalkResult::interrupt();
+                          })
+                          .wasInterrupted();
+  int64_t threads = isLong ? 64 : isThread ? 256 : schedule.threads;
   Value threadCount = arith::ConstantIndexOp::create(rewriter, loc, threads);
   Value blocks =
       isThread

@@ -205,6 +205,29 @@ Schedule::chooseForTensorCores(int64_t rows, int64_t columns,
   return best;
 }
 
+/// Whether `loop` goes along memory in all that a block reads whole rounds of.
+static bool goesAlong(linalg::LinalgOp op, unsigned loop,
+                      const llvm::BitVector &tileable) {
+  bool isAny = false;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    AffineMap map = op.getMatchingIndexingMap(input);
+    auto isWhole = [&](AffineExpr result) {
+      auto dim = dyn_cast<AffineDimExpr>(result);
+      return !dim || !tileable.test(dim.getPosition());
+    };
+    if (llvm::none_of(map.getResults(), isWhole))
+      continue;
+    if (map.getResults().back() != getAffineDimExpr(loop, op.getContext()))
+      return false;
+    isAny = true;
+  }
+  return isAny;
+}
+
+/// Most bytes that the rows of a block of one thread keep, which are on its
+/// stack.
+static constexpr int64_t stack = 1 << 20;
+
 SmallVector<int64_t>
 Schedule::chooseTile(linalg::LinalgOp op, const llvm::BitVector &tileable,
                      bool isRow, int64_t rowBytes, linalg::LinalgOp product,
@@ -252,6 +275,16 @@ Schedule::chooseTile(linalg::LinalgOp op, const llvm::BitVector &tileable,
   left = std::max<int64_t>(left, 1);
   if (threads > 1)
     left = llvm::bit_floor(uint64_t(left));
+  if (threads == 1 && isRow) {
+    // Of columns some lines of memory next to each other, whole vectors.
+    const int last = tileable.find_last();
+    const bool isColumn = last >= 0 && goesAlong(op, last, tileable);
+    if (isColumn)
+      left = std::max<int64_t>(left, 128);
+    left = std::clamp<int64_t>(stack / std::max<int64_t>(rowBytes, 1), 1, left);
+    if (isColumn)
+      left = llvm::bit_floor(uint64_t(left));
+  }
   auto take = [&](unsigned loop, int64_t most) {
     int64_t size = ShapedType::isDynamic(sizes[loop]) ? most : sizes[loop];
     tile[loop] = std::max<int64_t>(std::min(size, most), 1);

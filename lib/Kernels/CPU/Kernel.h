@@ -143,6 +143,9 @@ public:
                  function_ref<bool(Operation *)> isLookedInto);
 
   bool varies(Value value) const { return varying.contains(value); }
+  /// Whether all threads get the same from `op`, so that the block can run it
+  /// in front of what the threads do.
+  bool isOfBlock(Operation *op) const;
   /// A new value that varies.
   void add(Value value) { varying.insert(value); }
   /// What is about to be erased: a new value may get its address.
@@ -155,6 +158,8 @@ public:
   bool hasVaryingControl(Operation *op) const;
 
 private:
+  void findFirstLoads(Block &block);
+  bool isUniform(Operation *op) const;
   void visit(Block &block);
   void visit(Operation *op);
   void visitHandedOver(RegionBranchOpInterface op);
@@ -167,6 +172,10 @@ private:
   function_ref<bool(Operation *)> isLookedInto;
   func::FuncOp kernel;
   llvm::DenseSet<Value> varying;
+  /// That come before all that writes, in the block or since the last place
+  /// where the threads were together. Nobody can tell whether the threads read
+  /// one after the other or all at first.
+  llvm::DenseSet<Operation *> firstLoads;
   bool changed = false;
 };
 

@@ -212,3 +212,88 @@ gpu.module @a {
     gpu.return
   }
 }
+
+// -----
+
+// What all threads read before any of them writes the block reads, so that it can
+// run loops whose accesses depend on it, such as a scatter of rows: a thread has a
+// column. Views at the threads' own places are looked through.
+// CHECK-LABEL: llvm.func internal @s_scatter_region_0(
+// CHECK-NOT: -> i32
+// CHECK-COUNT-2: llvm.load {{.*}} -> f32
+// CHECK-NOT: llvm.load
+// CHECK: llvm.return
+// CHECK-LABEL: llvm.func internal @s_scatter_thread(
+// CHECK: llvm.load {{.*}} -> i32
+// CHECK: llvm.call @s_scatter_region_0(
+gpu.module @s {
+  gpu.func @scatter(%x: memref<100x64xf32>, %rows: memref<?xi32>, %u: memref<?x64xf32>, %n: index) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %t = gpu.thread_id x
+    %column = memref.subview %x[0, %t] [100, 1] [1, 1] : memref<100x64xf32> to memref<100x1xf32, strided<[64, 1], offset: ?>>
+    scf.for %i = %c0 to %n step %c1 {
+      %r = memref.load %rows[%i] : memref<?xi32>
+      %row = arith.index_cast %r : i32 to index
+      %old = memref.load %column[%row, %c0] : memref<100x1xf32, strided<[64, 1], offset: ?>>
+      %v = memref.load %u[%i, %t] : memref<?x64xf32>
+      %sum = arith.addf %old, %v : f32
+      memref.store %sum, %column[%row, %c0] : memref<100x1xf32, strided<[64, 1], offset: ?>>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// Behind a write of a thread each of them reads for itself.
+// CHECK-LABEL: llvm.func internal @w_written_region_0(
+// CHECK: llvm.load {{.*}} -> f32
+// CHECK: llvm.store
+// CHECK: llvm.load {{.*}} -> f32
+// CHECK: llvm.store
+// CHECK-LABEL: llvm.func internal @w_written_thread(
+// CHECK-COUNT-1: llvm.load {{.*}} -> f32
+// CHECK-NOT: llvm.load
+// CHECK: llvm.call @w_written_region_0(
+gpu.module @w {
+  gpu.func @written(%x: memref<64xf32>, %last: memref<1xf32>, %n: index) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %t = gpu.thread_id x
+    scf.for %i = %c0 to %n step %c1 {
+      %before = memref.load %last[%c0] : memref<1xf32>
+      %v = memref.load %x[%t] : memref<64xf32>
+      %a = arith.addf %v, %before : f32
+      memref.store %a, %x[%t] : memref<64xf32>
+      %behind = memref.load %last[%c0] : memref<1xf32>
+      %b = arith.mulf %a, %behind : f32
+      memref.store %b, %x[%t] : memref<64xf32>
+    }
+    gpu.return
+  }
+}
+
+// -----
+
+// What a reduction of the subgroups becomes writes, too.
+// CHECK-LABEL: llvm.func internal @r_reduced_region_1(
+// CHECK: llvm.load {{.*}} -> i64
+gpu.module @r {
+  gpu.func @reduced(%x: memref<64xi32>, %n: memref<1xindex>) kernel
+      attributes {known_block_size = array<i32: 64, 1, 1>} {
+    %c0 = arith.constant 0 : index
+    %c1 = arith.constant 1 : index
+    %t = gpu.thread_id x
+    %v = memref.load %x[%t] : memref<64xi32>
+    %s = gpu.subgroup_reduce add %v uniform : (i32) -> i32
+    %most = memref.load %n[%c0] : memref<1xindex>
+    scf.for %i = %c0 to %most step %c1 {
+      gpu.barrier
+      memref.store %s, %x[%t] : memref<64xi32>
+    }
+    gpu.return
+  }
+}

@@ -53,7 +53,7 @@ void Cutter::cut(Block &block, const Active &active,
     if (op.hasAttr(onceName)) {
       buildRegion(piece, {}, active, &op);
     } else if (!blockLevel.contains(&op)) {
-      if (isByBlock(&op)) {
+      if (variance->isOfBlock(&op)) {
         // An assert before it may be what keeps it from trapping.
         if (mayTrap(&op) && llvm::any_of(piece, [&](Operation *before) {
               return mayFail(before);

@@ -99,7 +99,6 @@ private:
   // Values.
   bool isRecomputed(Value value, unsigned &cost);
   bool isRecomputed(Operation *op);
-  bool isByBlock(Operation *op);
   /// An array for values of `type`, and the value that stands for a thread's
   /// own element of it.
   Value createSlot(Location loc, Type type, Value &array);

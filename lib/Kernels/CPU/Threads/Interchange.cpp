@@ -52,6 +52,7 @@ public:
 private:
   std::optional<int64_t> getStrideInX(Value value);
   std::optional<int64_t> computeStrideInX(Value value);
+  std::optional<int64_t> getDistanceInX(Value memref, ValueRange indices);
   bool isWorthwhile(scf::ForOp loop);
   bool isThreadLoopWorthwhile(scf::ForOp loop, ArrayRef<scf::ForOp> candidates);
   bool isCheap(scf::ForOp loop);
@@ -118,24 +119,50 @@ std::optional<int64_t> LoopFinder::computeStrideInX(Value value) {
   return std::nullopt;
 }
 
+/// How many elements there are from a thread's access to its neighbour's in x.
+/// Nothing is known where the memory itself is another for each.
+std::optional<int64_t> LoopFinder::getDistanceInX(Value memref,
+                                                  ValueRange indices) {
+  std::optional<int64_t> apart = 0;
+  auto add = [&](std::optional<int64_t> stride, int64_t elements) {
+    if (stride == 0)
+      return true;
+    if (!stride || ShapedType::isDynamic(elements))
+      return false;
+    apart = llvm::checkedMulAdd(*stride, elements, *apart);
+    return apart.has_value();
+  };
+  auto type = cast<MemRefType>(memref.getType());
+  auto [strides, offset] = type.getStridesAndOffset();
+  for (auto [index, elements] : llvm::zip_equal(indices, strides))
+    if (!add(getStrideInX(index), elements))
+      return std::nullopt;
+  while (variance->varies(memref)) {
+    auto view = memref.getDefiningOp<memref::SubViewOp>();
+    if (!view || llvm::any_of(view.getStrides(), [&](Value stride) {
+          return variance->varies(stride);
+        }))
+      return std::nullopt;
+    memref = view.getSource();
+    auto [strides, offset] = view.getSourceType().getStridesAndOffset();
+    for (auto [start, elements] :
+         llvm::zip_equal(view.getMixedOffsets(), strides))
+      if (auto value = dyn_cast<Value>(start))
+        if (!add(getStrideInX(value), elements))
+          return std::nullopt;
+  }
+  return apart;
+}
+
 /// Whether a loop that all threads run alike is better run around them: where
 /// neighbours in x touch neighbouring elements in all accesses that differ
 /// between them.
 bool LoopFinder::isWorthwhile(scf::ForOp loop) {
   bool contiguous = false;
   auto takesAccess = [&](Value memref, ValueRange indices) {
-    auto type = cast<MemRefType>(memref.getType());
-    if (variance->varies(memref) || memref.getDefiningOp<memref::AllocaOp>())
-      return false;
-    auto [strides, offset] = type.getStridesAndOffset();
-    for (auto [i, index] : llvm::enumerate(indices)) {
-      std::optional<int64_t> stride = getStrideInX(index);
-      if (!stride || (*stride && (i + 1 != indices.size() || *stride != 1 ||
-                                  strides[i] != 1)))
-        return false;
-      contiguous |= *stride == 1;
-    }
-    return true;
+    std::optional<int64_t> apart = getDistanceInX(memref, indices);
+    contiguous |= apart == 1;
+    return apart == 0 || apart == 1;
   };
   WalkResult walked = loop.getBody()->walk([&](Operation *op) -> WalkResult {
     if (auto load = dyn_cast<memref::LoadOp>(op))
@@ -157,23 +184,11 @@ bool LoopFinder::isWorthwhile(scf::ForOp loop) {
 bool LoopFinder::areNeighbours(Value memref, ValueRange indices,
                                int64_t elements) {
   constexpr int64_t furthest = 32; // bytes
-  auto type = cast<MemRefType>(memref.getType());
-  if (variance->varies(memref))
-    return false;
-  auto [strides, offset] = type.getStridesAndOffset();
-  std::optional<int64_t> apart = 0;
-  for (auto [index, elementStride] : llvm::zip_equal(indices, strides)) {
-    std::optional<int64_t> stride = getStrideInX(index);
-    if (stride == 0)
-      continue;
-    if (!stride || ShapedType::isDynamic(elementStride))
-      return false;
-    apart = llvm::checkedMulAdd(*stride, elementStride, *apart);
-    if (!apart)
-      return false;
-  }
-  int64_t bytes = getElementBytes(type.getElementType());
-  return bytes && *apart >= 1 && *apart <= std::max(elements, furthest / bytes);
+  std::optional<int64_t> apart = getDistanceInX(memref, indices);
+  int64_t bytes =
+      getElementBytes(cast<MemRefType>(memref.getType()).getElementType());
+  return bytes && apart && *apart >= 1 &&
+         *apart <= std::max(elements, furthest / bytes);
 }
 
 /// Whether `op` might wait or end, or reaches memory of the thread, of which
@@ -256,7 +271,9 @@ bool LoopFinder::hasLargePrivateMemory() {
 }
 
 SmallVector<scf::ForOp> LoopFinder::findCandidates() {
-  variance.emplace(kernel, isControlFlow);
+  variance.emplace(kernel, [](Operation *op) {
+    return isControlFlow(op) || isCollective(op);
+  });
   strideInX.clear();
   SmallVector<scf::ForOp> candidates;
   kernel.walk([&](scf::ForOp loop) {

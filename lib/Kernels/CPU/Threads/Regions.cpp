@@ -49,7 +49,7 @@ bool Cutter::isWorthGuarding() {
       kernel, [](Operation *) { return false; });
   SmallVector<Operation *> piece;
   for (Operation &op : kernel.getBody().front().without_terminator())
-    if (!isByBlock(&op) && !isRecomputed(&op))
+    if (!variance->isOfBlock(&op) && !isRecomputed(&op))
       piece.push_back(&op);
   bool isGuarded = findGuard(kernel, *variance, piece).has_value();
   variance = nullptr;
@@ -176,13 +176,6 @@ bool Cutter::isRecomputed(Value value, unsigned &cost) {
   return llvm::all_of(op->getOperands(), [&](Value operand) {
     return isRecomputed(operand, cost);
   });
-}
-
-/// Whether the block computes what `op` yields.
-bool Cutter::isByBlock(Operation *op) {
-  return dependsOnOperandsOnly(op) &&
-         llvm::none_of(op->getResults(),
-                       [&](Value value) { return variance->varies(value); });
 }
 
 bool Cutter::isRecomputed(Operation *op) {

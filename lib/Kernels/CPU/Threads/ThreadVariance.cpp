@@ -3,11 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Finds the values that all threads of a block are known to agree about. What
-// is read from memory is taken to differ.
+// is read from memory is taken to differ, unless all threads read it before any
+// of them writes.
 //===----------------------------------------------------------------------===//
 
 #include "Kernels/CPU/Kernel.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/CallInterfaces.h"
@@ -57,6 +59,7 @@ ThreadVariance::ThreadVariance(func::FuncOp kernel,
     : isLookedInto(isLookedInto), kernel(kernel) {
   for (int dim : {0, 1, 2})
     mark(getEnv(kernel, ThreadId + dim));
+  findFirstLoads(kernel.getBody().front());
   do {
     changed = false;
     visit(kernel.getBody().front());
@@ -66,6 +69,7 @@ ThreadVariance::ThreadVariance(func::FuncOp kernel,
 
 void ThreadVariance::forget(Operation *op) {
   op->walk([&](Operation *inner) {
+    firstLoads.erase(inner);
     for (Value result : inner->getResults())
       forget(result);
     for (Region &region : inner->getRegions())
@@ -73,6 +77,46 @@ void ThreadVariance::forget(Operation *op) {
         for (Value argument : block.getArguments())
           forget(argument);
   });
+}
+
+static bool mayWrite(Operation *op) {
+  std::optional<SmallVector<MemoryEffects::EffectInstance>> effects =
+      getEffectsRecursively(op);
+  return !effects ||
+         llvm::any_of(*effects,
+                      [](const MemoryEffects::EffectInstance &effect) {
+                        return isa<MemoryEffects::Write, MemoryEffects::Free>(
+                            effect.getEffect());
+                      });
+}
+
+void ThreadVariance::findFirstLoads(Block &block) {
+  bool isFirst = true;
+  for (Operation &op : block) {
+    if (isLookedInto(&op)) {
+      // The threads are together in front of it and behind it. What other
+      // collectives become may write behind the last barrier.
+      isFirst = !isCollective(&op) || isa<gpu::BarrierOp>(op);
+      for (Region &region : op.getRegions())
+        for (Block &inner : region)
+          findFirstLoads(inner);
+    } else if (isa<memref::LoadOp>(op)) {
+      if (isFirst)
+        firstLoads.insert(&op);
+    } else {
+      isFirst &= !mayWrite(&op);
+    }
+  }
+}
+
+bool ThreadVariance::isUniform(Operation *op) const {
+  return dependsOnOperandsOnly(op) || firstLoads.contains(op);
+}
+
+bool ThreadVariance::isOfBlock(Operation *op) const {
+  return isUniform(op) && llvm::none_of(op->getResults(), [&](Value value) {
+           return varies(value);
+         });
 }
 
 void ThreadVariance::visit(Block &block) {
@@ -109,7 +153,7 @@ void ThreadVariance::visit(Operation *op) {
     visitHandedOver(cast<RegionBranchOpInterface>(op));
     return;
   }
-  bool differs = !dependsOnOperandsOnly(op);
+  bool differs = !isUniform(op);
   op->walk([&](Operation *inner) {
     for (Value operand : inner->getOperands())
       differs |= varies(operand);
