@@ -53,6 +53,7 @@ struct Offload : public gpuasync::impl::GPUAsyncOffloadBase<Offload> {
     steps.addPass(createGPUAsyncReturnByDestination());
     steps.addPass(bufferization::createOwnershipBasedBufferDeallocationPass());
     steps.addPass(createGPUAsyncLaunchTiles());
+    steps.addPass(createGPUAsyncLaunchLoops());
     OpPassManager products(ModuleOp::getOperationName());
     products.addPass(createGPUAsyncCallProducts());
     products.getDependentDialects(registry);
@@ -398,6 +399,10 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
     GPUAsyncLaunchTilesOptions launch;
     launch.device = device;
     pm.addPass(createGPUAsyncLaunchTiles(launch));
+    if (device == OffloadDevice::CPU) {
+      pm.addPass(createCanonicalizerPass());
+      pm.addPass(createGPUAsyncLaunchLoops());
+    }
     GPUAsyncPlaceMemoryOptions place;
     place.device = device;
     place.place = this->place;

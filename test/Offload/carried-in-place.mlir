@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// RUN: gpu-opt %s -gpu-async-offload | sed 's/  */ /g' | FileCheck %s
+// RUN: gpu-opt %s -gpu-async-offload=device=gpu | sed 's/  */ /g' | FileCheck %s
 
 // What a loop carries is overwritten where it is, tile by tile, where each
 // element is computed of itself; what comes of it goes to where the other is.
@@ -31,7 +31,7 @@ func.func @state(%x: tensor<5000xf32>, %c: tensor<5000xf32>, %h: tensor<5000xf32
 
 // A product needs all of what was there: it goes there behind the kernel.
 // CHECK-LABEL: func.func @power
-// CHECK: %[[P:.*]] = gpu.alloc
+// CHECK: %[[P:.*]] = gpu.alloc () : memref<64xf32>
 // CHECK: scf.for
 // CHECK-NOT: gpu.memcpy
 // CHECK: gpu.launch
@@ -104,6 +104,7 @@ func.func private @step(%w: tensor<64x64xf32>, %a: tensor<64xf32>) -> tensor<64x
 // Two change places, and a branch makes one of them anew: what the other is to
 // hold is read behind the branch, which computes in memory of its own.
 // CHECK-LABEL: func.func @swapped_behind_a_branch
+// CHECK: %{{.*}} = gpu.alloc
 // CHECK: %[[A:.*]] = gpu.alloc
 // CHECK: scf.for
 // CHECK: %[[NEW:.*]] = scf.if

@@ -25,7 +25,7 @@
 // CHECK: gpu.terminator
 // CHECK: gpu.dealloc %[[W]]
 // CPU-LABEL: func.func @product(
-// CPU: gpu.alloc (%c0) : memref<?xi8>
+// CPU: gpu.alloc () : memref<0xi8>
 func.func @product(%a: tensor<128x96xf32>, %b: tensor<96x80xf32>) -> tensor<128x80xf32> {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<128x80xf32>

@@ -20,7 +20,8 @@ def GPUAsyncOffload : Pass<"gpu-async-offload", "::mlir::ModuleOp"> {
     `gpu-async-fuse-elementwise`, `gpu-async-split-reductions`,
     `gpu-async-form-groups`, `gpu-async-return-by-destination`, upstream's
     bufferization and deallocation, with `blas=auto` `gpu-async-call-products`,
-    `gpu-async-launch-tiles`, `gpu-async-place-memory`.
+    `gpu-async-launch-tiles`, with `device=cpu` `gpu-async-launch-loops`,
+    `gpu-async-place-memory`.
 
     A tensor argument of a public function becomes a memref of the same shape that
     is never written. A tensor result of constant sizes becomes one more
@@ -232,6 +233,26 @@ def GPUAsyncLaunchTiles
            "::mlir::gpuasync::OffloadDevice::CPU",
            "For which device work is cut into blocks">,
   ];
+}
+
+def GPUAsyncLaunchLoops
+    : Pass<"gpu-async-launch-loops", "::mlir::func::FuncOp"> {
+  let summary = "Make one kernel of a loop of small ones, for the cpu device";
+  let description = [{
+    An `scf.for` of the host whose rounds launch kernels of so little work that
+    their launches take longer becomes a kernel of one thread, which also does
+    what the host does between them: copies of up to 16384 elements, loads,
+    stores, branches. What a round allocates is allocated once, in front of it.
+    It stays as it is if it holds anything else, if a value of it is used behind
+    it, or if how much a kernel does is not known.
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::gpu::GPUDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
 }
 
 def GPUAsyncPlaceMemory
