@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Cholesky factors, triangular systems and Fourier transforms as loops over tensors,
-made as loops.py makes its own. They are direct: a Fourier transform of n numbers
-takes n * n steps, and a system is one thread's for each right-hand side.
+"""Cholesky factors and triangular systems as loops over tensors, made as loops.py
+makes its own. A system is one thread's for each right-hand side.
 """
-
-import math
 
 try:
     from .loops import Body, commas, end_parallel, function, parallel, typed  # in the package gpu_async
@@ -140,98 +137,3 @@ def triangular_solve(name, shape, right, element, isLeft, isLower, isUnit, trans
     body.add("}")
     end_parallel(body, ["%solved"], outputs, offsets, sizes, [part], [array])
     return function(name, [("%a", matrix), ("%b", array)], [array], body.text(), ["%r#0"], [])
-
-
-def fourier(name, shape, part, kind, lengths):
-    """As stablehlo.fft has it: `kind` is FFT, IFFT, RFFT or IRFFT of real numbers of the type `part`. Factors are
-    looked up, so that none is off by more than its rounding."""
-    number = "complex<%s>" % part
-    body = Body()
-    begin = typed(shape, part if kind == "RFFT" else number)
-    value, shape = "%x", list(shape)
-    rank, first = len(shape), len(shape) - len(lengths)
-
-    def transform(dim, size, sort):
-        """Of one dimension; `sort` is one of the four."""
-        nonlocal value, shape
-        made = list(shape)
-        made[dim] = size // 2 + 1 if sort == "RFFT" else size
-        given, taken = (part if sort == "RFFT" else number), (part if sort == "IRFFT" else number)
-        source, result, table = typed(shape, given), typed(made, taken), typed([size], part)
-        factors = [[wave(2 * math.pi * each / size) for each in range(size)] for wave in (math.cos, math.sin)]
-        cosines, sines = [
-            body.put(
-                "arith.constant dense<[%s]> : %s",
-                commas("%.17e" % (0.0 if abs(each) < 1e-15 else each) for each in each_list),
-                table,
-            )
-            for each_list in factors
-        ]
-        empty = body.put("tensor.empty() : %s", result)
-        zero = Arithmetic(body, taken).zero()
-        fill = body.put("linalg.fill ins(%s : %s) outs(%s : %s) -> %s", zero, taken, empty, result, result)
-        dims = ["d%d" % each for each in range(rank)]
-        reduced = dims[:dim] + ["d%d" % rank] + dims[dim + 1 :]
-        body.count += 1
-        name = "%%v%d" % body.count
-        body.add(
-            "%s = linalg.generic {indexing_maps = [affine_map<(%s) -> (%s)>, affine_map<(%s) -> (%s)>], iterator_types = [%s]} "
-            "ins(%s : %s) outs(%s : %s) {",
-            name,
-            commas(dims + ["d%d" % rank]),
-            commas(reduced),
-            commas(dims + ["d%d" % rank]),
-            commas(dims),
-            commas(['"parallel"'] * rank + ['"reduction"']),
-            value,
-            source,
-            fill,
-            result,
-        )
-        body.add("^bb0(%%in: %s, %%out: %s):", given, taken)
-        k, j = body.put("linalg.index %d : index", dim), body.put("linalg.index %d : index", rank)
-        at = body.put("arith.remui %s, %s : index", body.put("arith.muli %s, %s : index", k, j), body.index(size))
-        cosine, sine = [body.put("tensor.extract %s[%s] : %s", each, at, table) for each in (cosines, sines)]
-        real = Arithmetic(body, part)
-        if sort in ("FFT", "RFFT"):
-            sine = body.put("arith.negf %s : %s", sine, part)
-        if sort in ("IFFT", "IRFFT"):
-            factor = body.put("arith.constant %.17e : %s", 1 / size, part)
-            if sort == "IRFFT":
-                # The other half has the conjugates of this.
-                twice = body.put("arith.constant %.17e : %s", 2 / size, part)
-                isEdge = body.put("arith.cmpi eq, %s, %s : index", j, body.index(0))
-                if size % 2 == 0:
-                    isEdge = body.put(
-                        "arith.ori %s, %s : i1",
-                        isEdge,
-                        body.put("arith.cmpi eq, %s, %s : index", j, body.index(size // 2)),
-                    )
-                factor = body.put("arith.select %s, %s, %s : %s", isEdge, factor, twice, part)
-            cosine, sine = real("mul", cosine, factor), real("mul", sine, factor)
-        if sort == "RFFT":
-            term = body.put("complex.create %s, %s : %s", real("mul", "%in", cosine), real("mul", "%in", sine), number)
-        elif sort == "IRFFT":
-            re, im = [body.put("complex.%s %%in : %s", each, number) for each in ("re", "im")]
-            term = real("sub", real("mul", re, cosine), real("mul", im, sine))
-        else:
-            term = body.put(
-                "complex.mul %%in, %s : %s", body.put("complex.create %s, %s : %s", cosine, sine, number), number
-            )
-        body.add("linalg.yield %s : %s", Arithmetic(body, taken)("add", "%out", term), taken)
-        body.add("} -> %s", result)
-        value, shape = name, made
-
-    for place, size in reversed(list(enumerate(lengths))):
-        isLast = place == len(lengths) - 1
-        if kind != "IRFFT" or not isLast:
-            transform(
-                first + place,
-                size,
-                kind if isLast or kind in ("FFT", "IFFT") else {"RFFT": "FFT", "IRFFT": "IFFT"}[kind],
-            )
-    if kind == "IRFFT":
-        transform(rank - 1, lengths[-1], kind)
-    return function(
-        name, [("%x", begin)], [typed(shape, part if kind == "IRFFT" else number)], body.text(), [value], []
-    )

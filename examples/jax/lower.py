@@ -24,9 +24,10 @@ from jaxlib.mlir import ir, passmanager
 from jaxlib.mlir.dialects import arith, scf
 
 try:
-    from . import loops, numerics  # in the package gpu_async
+    from . import fourier, loops, numerics  # in the package gpu_async
 except ImportError:
     sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+    import fourier
     import loops
     import numerics
 
@@ -379,7 +380,7 @@ def triangular_solve_of(name, op):
 def fourier_of(name, op):
     shape, element = array_type(op.operands[0])
     kind = re.search(r"(I?R?FFT)", str(op.attributes["fft_type"]))[1]
-    return numerics.fourier(
+    return fourier.fourier(
         name, shape, re.sub(r"complex<(.*)>", r"\1", element), kind, list(op.attributes["fft_length"])
     )
 

@@ -269,8 +269,10 @@ bool offload::contractByVectors(RewriterBase &rewriter, linalg::LinalgOp op) {
     return false;
   for (OpOperand &operand : op->getOpOperands()) {
     Type type = product->getElementType(&operand);
-    // Sums of these are in f32.
-    if ((type.isF16() || type.isBF16()) && &operand != op.getDpsInitOperand(0))
+    // Sums of these are in f32, or in i32.
+    const bool isSum = &operand == op.getDpsInitOperand(0);
+    if (!isSum && (type.isF16() || type.isBF16() || type.isInteger(8) ||
+                   type.isInteger(16)))
       continue;
     if (!type.isF32() && !type.isF64() && !type.isInteger(32) &&
         !type.isInteger(64))
