@@ -24,3 +24,13 @@ func.func @column(%a: tensor<40x500xf32>, %b: tensor<500x1xf32>, %z: tensor<40x1
   %r = linalg.matmul ins(%a, %b : tensor<40x500xf32>, tensor<500x1xf32>) outs(%z : tensor<40x1xf32>) -> tensor<40x1xf32>
   return %r : tensor<40x1xf32>
 }
+// Integers of few bits are added up in vectors of wider ones.
+// CHECK-LABEL: func.func @bytes
+// CHECK: %[[COLUMNS:.*]] = vector.load %{{.*}} : memref<1024x32xi8>, vector<32xi8>
+// CHECK: %[[ROW:.*]] = vector.broadcast %{{.*}} : i8 to vector<32xi8>
+// CHECK-DAG: arith.extsi %[[ROW]] : vector<32xi8> to vector<32xi32>
+// CHECK-DAG: arith.extsi %[[COLUMNS]] : vector<32xi8> to vector<32xi32>
+func.func @bytes(%a: tensor<40x500xi8>, %b: tensor<500x33xi8>, %z: tensor<40x33xi32>) -> tensor<40x33xi32> {
+  %r = linalg.matmul ins(%a, %b : tensor<40x500xi8>, tensor<500x33xi8>) outs(%z : tensor<40x33xi32>) -> tensor<40x33xi32>
+  return %r : tensor<40x33xi32>
+}
