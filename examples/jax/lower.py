@@ -487,12 +487,14 @@ def trace(function, shapes):
             )
     traced = jax.jit(function, keep_unused=True).trace(*shapes)
     lowered = traced.lower()
-    calls = lowered.as_text().count("stablehlo.custom_call")
-    if calls:
+    text = lowered.as_text()
+    calls = text.count("stablehlo.custom_call")
+    # A loop of few rounds on a CPU, to be compiled sooner; else one expression, which becomes one kernel.
+    if calls or "@threefry2x32" in text:
         # For a device that it does not know JAX calls a library only for what nothing else does.
         try:
             other = traced.lower(lowering_platforms=("gpu_async",))
-            return other if other.as_text().count("stablehlo.custom_call") < calls else lowered
+            return other if other.as_text().count("stablehlo.custom_call") < max(calls, 1) else lowered
         except (NotImplementedError, ValueError):
             pass
     return lowered
