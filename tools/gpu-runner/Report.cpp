@@ -144,6 +144,7 @@ Error printStatsTable(const gpuasync::Context &context) {
   count("driver calls", stats.driverCalls);
   count("graph launches", stats.graphLaunches);
   count("regions on streams", stats.regionsOnStreams);
+  count("library calls", stats.libraryCalls);
   count("library calls captured", stats.capturedCalls);
   count("failed captures", stats.failedCaptures);
   count("module cache hits", stats.moduleCacheHits);

@@ -44,6 +44,9 @@ typedef struct gpuasync_stats {
   /// Library calls captured for graphs, and those that could not be: their
   /// region was played on streams.
   uint64_t capturedCalls, failedCaptures;
+  /// Calls of libraries' functions that the program made, however they were
+  /// played.
+  uint64_t libraryCalls;
 } gpuasync_stats;
 
 /// Thread safe; what other threads do meanwhile may or may not be counted.

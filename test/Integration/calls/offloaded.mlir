@@ -14,9 +14,11 @@
 // RUN: %{on} --device=cpu %{main} --stats=%t/stats.json
 // RUN: FileCheck %s --check-prefix=CALLED --input-file=%t/stats.json
 // CALLED: "launches": 0,
+// CALLED: "library_calls": {"made": 3,
 // RUN: env GPU_ASYNC_CBLAS_LIBRARY=/not/there.so %{auto} --device=cpu %{main} --stats=%t/stats.json
 // RUN: FileCheck %s --check-prefix=LAUNCHED --input-file=%t/stats.json
 // LAUNCHED: "launches": 3,
+// LAUNCHED: "library_calls": {"made": 0,
 // RUN: %{on} --device=cpu %{main} --check
 // RUN: %{on} --device=cpu %{main} --play=stream --repeat=3
 // RUN: %{on} --device=cpu %{main} --play=graph --print-ir-after=stream 2>&1 | FileCheck %s
@@ -38,7 +40,7 @@
 // RUN: %if mock-cuda %{ FileCheck %s --check-prefix=GRAPH --input-file=%t/stats.json %}
 // GRAPH: "launches": 0,
 // GRAPH: "graph_launches": 1{{[0-9]}},
-// GRAPH: "library_calls": {"captured": {{[1-9][0-9]*}}, "failed_captures": 0}
+// GRAPH: "library_calls": {"made": 60, "captured": {{[1-9][0-9]*}}, "failed_captures": 0}
 
 // Asked for before all else, and then one region.
 // CHECK: func.func @main

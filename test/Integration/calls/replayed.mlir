@@ -28,8 +28,8 @@
 // IR-COUNT-4: gpu_async.call {{.*}} @test_fill
 // IR: gpu_async.stream.synchronize
 // STATS: "graph_launches": 1{{[0-9]}},
-// STATS: "library_calls": {"captured": {{[0-9]+}}, "failed_captures": 0}
-// ONCE: "library_calls": {"captured": 4,
+// STATS: "library_calls": {"made": 80, "captured": {{[0-9]+}}, "failed_captures": 0}
+// ONCE: "library_calls": {"made": 80, "captured": 4,
 
 !part = memref<?xi32, strided<[1], offset: ?>>
 func.func private @test_fill(!part {llvm.writeonly}, i32) attributes {gpu_async.nonblocking, gpu_async.replayable}

@@ -102,6 +102,7 @@ const gpuasync_call *gpuasync_call_begin(gpuasync_frame *memory,
   const gpuasync_site *site = frame->siteAt(siteIndex);
   const gpuasync_call &call = beginCall(
       *frame, native, frame->capture ? GPUASYNC_CALL_CAPTURED : 0, site);
+  frame->slot->counters.libraryCalls.add(1);
   frame->called.on = stream->native;
   frame->driver->beginLibrary(stream->native, site);
   frame->driver->suspend();
@@ -133,6 +134,7 @@ void gpuasync_call_replayable(gpuasync_frame *memory, gpuasync_stream *stream,
     if (!function || (bytes && !arguments))
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                         function ? "null arguments" : "null function");
+    frame->slot->counters.libraryCalls.add(1);
     const LibraryCall library = {function, arguments, bytes};
     if (frame->region)
       return frame->region->call(*stream, library, site);

@@ -39,6 +39,7 @@ static void addCounters(gpuasync_stats &to, const Counters &from) {
   to.uploadedBytes += from.uploadedBytes.get();
   to.capturedCalls += from.capturedCalls.get();
   to.failedCaptures += from.failedCaptures.get();
+  to.libraryCalls += from.libraryCalls.get();
 }
 
 /// poolMutex held.
@@ -107,12 +108,12 @@ void addQuoted(Text &text, const char *name) {
   text.add("\"");
 }
 
-/// Library calls in graphs.
+/// Library calls, and what became of them in graphs.
 void addCalls(Text &text, gpuasync_context &context,
               const gpuasync_stats &stats) {
-  text.add(", \"library_calls\": {\"captured\": %" PRIu64
+  text.add(", \"library_calls\": {\"made\": %" PRIu64 ", \"captured\": %" PRIu64
            ", \"failed_captures\": %" PRIu64,
-           stats.capturedCalls, stats.failedCaptures);
+           stats.libraryCalls, stats.capturedCalls, stats.failedCaptures);
   std::lock_guard<std::mutex> lock(context.choicesMutex);
   if (!context.failedCapture.empty()) {
     text.add(", \"why\": ");
@@ -193,6 +194,7 @@ gpuasync_status *gpuasync_stats_read(const gpuasync_context *constant,
     now.uploadedBytes -= base.uploadedBytes;
     now.capturedCalls -= base.capturedCalls;
     now.failedCaptures -= base.failedCaptures;
+    now.libraryCalls -= base.libraryCalls;
   }
   now.streams.physical = context->physicalStreams.load();
   now.events.physical = context->physicalEvents.load();

@@ -71,7 +71,7 @@ struct Counters {
   Counter hits, misses, launches, hostWaits, driverCalls;
   Counter graphLaunches, regionsOnStreams;
   Counter constantUploads, residentUploads, uploadedBytes;
-  Counter capturedCalls, failedCaptures;
+  Counter capturedCalls, failedCaptures, libraryCalls;
 };
 
 /// One thread's part of one context. Aligned, so that no two threads write to
