@@ -109,11 +109,16 @@ void LoopWriter::openInnermost(unsigned loop) {
   for (OpOperand *input : op.getDpsInputOperands())
     if (!op.getMatchingIndexingMap(input).isFunctionOfDim(loop))
       setInput(input);
+  // What the body reads nothing writes meanwhile, but where there are no rounds
+  // it may not be there.
+  const bool mayLoad =
+      op.getStaticLoopRanges()[loop] > 0 && offload::mayComputeAgain(op);
   for (Operation &inner : op.getBlock()->without_terminator()) {
     if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
       if (index.getDim() != loop)
         known.map(index.getResult(), indices[index.getDim()]);
-    } else if (inner.getNumRegions() == 0 && isPure(&inner) &&
+    } else if (inner.getNumRegions() == 0 &&
+               (isPure(&inner) || (mayLoad && isa<memref::LoadOp>(inner))) &&
                llvm::all_of(inner.getOperands(), isKnown)) {
       rewriter.clone(inner, known);
     }
