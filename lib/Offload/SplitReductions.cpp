@@ -14,6 +14,7 @@
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -51,8 +52,10 @@ static bool canBeSplit(linalg::LinalgOp op) {
 }
 
 /// Blocks begin with the neutral elements themselves, in place of a kernel that
-/// writes those first.
-static void fillInBlocks(scf::ForallOp loop, RewriterBase &rewriter) {
+/// writes those first. `isOwn`: in memory of their own, where what a block adds
+/// up lies side by side; the parts of different blocks do in the result.
+static void fillInBlocks(scf::ForallOp loop, bool isOwn,
+                         RewriterBase &rewriter) {
   for (auto [place, output] : llvm::enumerate(loop.getOutputsMutable())) {
     auto fill = output.get().getDefiningOp<linalg::FillOp>();
     if (!fill)
@@ -61,11 +64,16 @@ static void fillInBlocks(scf::ForallOp loop, RewriterBase &rewriter) {
     for (Operation *user : llvm::make_early_inc_range(argument.getUsers()))
       if (auto slice = dyn_cast<tensor::ExtractSliceOp>(user)) {
         rewriter.setInsertionPointAfter(slice);
-        auto filled =
-            linalg::FillOp::create(rewriter, fill.getLoc(), fill.getInputs(),
-                                   ValueRange{slice.getResult()});
+        Value place = slice.getResult();
+        if (isOwn && slice.getType().hasStaticShape())
+          place = bufferization::AllocTensorOp::create(
+              rewriter, fill.getLoc(), slice.getType(), ValueRange{});
+        auto filled = linalg::FillOp::create(rewriter, fill.getLoc(),
+                                             fill.getInputs(), place);
         rewriter.replaceAllUsesExcept(slice.getResult(), filled.getResult(0),
                                       filled);
+        if (slice->use_empty())
+          rewriter.eraseOp(slice);
       }
     output.set(fill.getDpsInits()[0]);
     if (fill->use_empty())
@@ -74,7 +82,7 @@ static void fillInBlocks(scf::ForallOp loop, RewriterBase &rewriter) {
 }
 
 static LogicalResult split(linalg::LinalgOp op, ArrayRef<int64_t> tile,
-                           RewriterBase &rewriter) {
+                           bool isOwn, RewriterBase &rewriter) {
   SmallVector<OpFoldResult> sizes;
   SmallVector<unsigned> loops;
   for (auto [loop, size] : llvm::enumerate(tile)) {
@@ -94,7 +102,7 @@ static LogicalResult split(linalg::LinalgOp op, ArrayRef<int64_t> tile,
       rewriter, cast<TilingInterface>(op.getOperation()), options);
   if (failed(result))
     return op.emitOpError("cannot be cut into partial reductions");
-  fillInBlocks(cast<scf::ForallOp>(result->loops.front().getOperation()),
+  fillInBlocks(cast<scf::ForallOp>(result->loops.front().getOperation()), isOwn,
                rewriter);
   rewriter.replaceOp(op, result->replacements);
   return success();
@@ -131,7 +139,7 @@ struct SplitReductions
     });
     IRRewriter rewriter(&getContext());
     for (auto &[op, tile] : found)
-      if (failed(split(op, tile, rewriter)))
+      if (failed(split(op, tile, schedule.threads == 1, rewriter)))
         return signalPassFailure();
     for (auto &[op, parts] : products)
       splitProduct(rewriter, op, parts);
