@@ -18,6 +18,8 @@
 #include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/CallInterfaces.h"
 #include "llvm/Support/CheckedArithmetic.h"
 
 namespace mlir::gpuasync {
@@ -106,6 +108,7 @@ private:
   scf::ForOp loop;
   SmallVector<gpu::LaunchOp> launches;
   SmallVector<memref::CopyOp> copies;
+  SmallVector<Operation *> symbolUsers;
   SmallVector<std::pair<memref::AllocOp, memref::DeallocOp>> memory;
   int64_t stack = 0;
 };
@@ -145,8 +148,10 @@ bool HostLoop::takesLaunch(gpu::LaunchOp launch) {
       stack += *bytes * alloca.getType().getNumElements();
       return WalkResult::advance();
     }
-    return isa<gpu::GPUDialect>(op->getDialect()) ? WalkResult::interrupt()
-                                                  : WalkResult::advance();
+    // What is called may ask which thread runs it, or wait for others.
+    return isa<gpu::GPUDialect>(op->getDialect()) || isa<CallOpInterface>(op)
+               ? WalkResult::interrupt()
+               : WalkResult::advance();
   });
   return !walked.wasInterrupted() && stack <= mostStack;
 }
@@ -186,8 +191,15 @@ bool HostLoop::takes(Operation *op) {
                    block, [&](Operation &inner) { return takes(&inner); });
              });
            });
-  return isa<memref::LoadOp, memref::StoreOp, scf::YieldOp>(op) ||
-         (isPure(op) && !op->getNumRegions());
+  if (isa<memref::LoadOp, memref::StoreOp, scf::YieldOp>(op))
+    return true;
+  if (!isPure(op) || op->getNumRegions())
+    return false;
+  // A kernel's module has symbols of its own.
+  if (!isa<SymbolUserOpInterface>(op))
+    return true;
+  symbolUsers.push_back(op);
+  return !op->getNumOperands();
 }
 
 bool HostLoop::isWorthwhile() {
@@ -226,6 +238,8 @@ void HostLoop::inlineLaunch(gpu::LaunchOp launch, Block &entry) {
 void HostLoop::makeKernel() {
   IRRewriter rewriter(loop);
   Location loc = loop.getLoc();
+  for (Operation *op : symbolUsers)
+    rewriter.moveOpBefore(op, loop);
   for (auto [alloc, free] : memory) {
     rewriter.moveOpBefore(alloc, loop);
     rewriter.moveOpAfter(free, loop);

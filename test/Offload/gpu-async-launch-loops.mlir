@@ -157,3 +157,41 @@ func.func @nested(%x: memref<f32>, %n: index) {
   }
   return
 }
+
+// A kernel's module has globals of its own: whose it is the loop is told.
+memref.global "private" @global : memref<8xf32> = dense<1.0>
+// CHECK-LABEL: func.func @symbols(
+// CHECK: %[[GLOBAL:.*]] = memref.get_global @global
+// CHECK: gpu.launch
+// CHECK-NEXT: scf.for
+// CHECK-NOT: memref.get_global
+// CHECK: memref.store %{{.*}}, %[[GLOBAL]]
+func.func @symbols(%n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  scf.for %i = %c0 to %n step %c1 {
+    %x = memref.get_global @global : memref<8xf32>
+    gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1) threads(%tx, %ty, %tz) in (%sx = %c1, %sy = %c1, %sz = %c1) {
+      memref.store %zero, %x[%c0] : memref<8xf32>
+      gpu.terminator
+    }
+  }
+  return
+}
+
+// What a kernel calls may ask which thread it is, or wait for the others.
+// CHECK-LABEL: func.func @calls(
+// CHECK: scf.for
+// CHECK-NEXT: gpu.launch
+func.func @calls(%n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1) threads(%tx, %ty, %tz) in (%sx = %c1, %sy = %c1, %sz = %c1) {
+      func.call @other() : () -> ()
+      gpu.terminator
+    }
+  }
+  return
+}

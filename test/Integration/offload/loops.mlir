@@ -15,6 +15,7 @@
 // RUN: not gpu-runner --device=cpu --offload=error -e prints %s --input=2xf32=1 2>&1 | FileCheck %s --check-prefix=ERROR
 // RUN: gpu-runner --device=cpu --offload=off -e loops %s --input=6xf32=1 --output=- | FileCheck %s --check-prefix=LOOPS
 // RUN: gpu-runner --device=cpu -e mixed %s | FileCheck %s --check-prefix=MIXED
+// RUN: gpu-runner --device=cpu -e keeps %s --input=3 | FileCheck %s --check-prefix=KEEPS
 
 // LOOPS: 6xf32=2 4 2 4 2 4
 // STATS: "launches": 3,
@@ -24,10 +25,11 @@
 // REDUCES-NEXT: result[2]: i32=28
 // KERNELS: "launches": 6,
 // NOTHING: result[2]: i32=3
-// PRINTS: loops.mlir:[[@LINE+77]]:8: remark: runs on the host: no kernel can be made of it
+// PRINTS: loops.mlir:[[@LINE+78]]:8: remark: runs on the host: no kernel can be made of it
 // PRINTS: result[0]: f32=2
-// ERROR: loops.mlir:[[@LINE+75]]:8: error: runs on the host: no kernel can be made of it
+// ERROR: loops.mlir:[[@LINE+76]]:8: error: runs on the host: no kernel can be made of it
 // MIXED: 3
+// KEEPS: result[0]: f32=8
 func.func @loops(%a: memref<6xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -135,4 +137,22 @@ func.func @mixed() {
   memref.dealloc %a : memref<3xf32>
   call @printF32(%r) : (f32) -> ()
   return
+}
+
+// What a loop's kernels write to a global is there behind it.
+memref.global "private" @state : memref<8xf32> = dense<1.0>
+func.func @keeps(%n: index) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    %s = memref.get_global @state : memref<8xf32>
+    linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%s : memref<8xf32>) {
+    ^bb0(%v: f32):
+      %w = arith.addf %v, %v : f32
+      linalg.yield %w : f32
+    }
+  }
+  %s = memref.get_global @state : memref<8xf32>
+  %r = memref.load %s[%c0] : memref<8xf32>
+  return %r : f32
 }
