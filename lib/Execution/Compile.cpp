@@ -460,6 +460,7 @@ Error Program::runStages(const CompileOptions &options, ArrayRef<Form> forms) {
   pipeline.offload = options.offload;
   pipeline.place = options.place;
   pipeline.blas = options.blas;
+  pipeline.check = options.check;
   pipeline.play = options.play;
   pipeline.takeStream = options.takeStream;
   if (options.subgroupSize)

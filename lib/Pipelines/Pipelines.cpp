@@ -64,6 +64,7 @@ void gpuasync::buildTokenFormPipeline(OpPassManager &pm,
   offload.device = getOffloadDevice(options.targets);
   offload.place = options.place;
   offload.blas = options.blas;
+  offload.check = options.check;
   buildGPUAsyncOffloadPipeline(pm, offload);
   // Structured ops become loops on the host and inside kernels alike. None of
   // these passes folds or canonicalises: the file may be in the linear form.

@@ -19,6 +19,7 @@ struct OffloadOptions {
   OffloadDevice device = OffloadDevice::CPU;
   PlaceMode place = PlaceMode::Copy;
   BlasMode blas = BlasMode::Off;
+  bool check = false;
 };
 
 /// Adds `gpu-async-offload`, for a builtin.module. docs/Offload.md describes

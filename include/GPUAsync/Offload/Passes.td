@@ -20,8 +20,8 @@ def GPUAsyncOffload : Pass<"gpu-async-offload", "::mlir::ModuleOp"> {
     `gpu-async-fuse-elementwise`, `gpu-async-split-reductions`,
     `gpu-async-form-groups`, `gpu-async-return-by-destination`, upstream's
     bufferization and deallocation, with `blas=auto` `gpu-async-call-products`,
-    `gpu-async-launch-tiles`, with `device=cpu` `gpu-async-launch-loops`,
-    `gpu-async-place-memory`.
+    `gpu-async-launch-tiles`, with `device=cpu` and without `check`
+    `gpu-async-launch-loops`, `gpu-async-place-memory`.
 
     A tensor argument of a public function becomes a memref of the same shape that
     is never written. A tensor result of constant sizes becomes one more
@@ -45,6 +45,8 @@ def GPUAsyncOffload : Pass<"gpu-async-offload", "::mlir::ModuleOp"> {
     Option<"blas", "blas", "::mlir::gpuasync::BlasMode",
            "::mlir::gpuasync::BlasMode::Off",
            "Who computes matrix products that are fused with nothing">,
+    Option<"check", "check", "bool", "false",
+           "What runs as threads stays threads, of which a checker finds races">,
   ];
 }
 

@@ -36,6 +36,11 @@ struct GPUAsyncPipelineOptions
       llvm::cl::desc("Who computes matrix products in these functions that are "
                      "fused with nothing"),
       llvm::cl::init(BlasMode::Off)};
+  PassOptions::Option<bool> check{
+      *this, "check",
+      llvm::cl::desc("What runs as threads stays threads, of which a checker "
+                     "finds races"),
+      llvm::cl::init(false)};
   PassOptions::Option<int> maxStreams{
       *this, "max-streams",
       llvm::cl::desc("Most streams that a function uses at a time; 0: no "
