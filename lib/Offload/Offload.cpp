@@ -307,6 +307,43 @@ static void askFirst(func::FuncOp function) {
     call->moveBefore(&function.front(), function.front().begin());
 }
 
+/// To upstream's analysis of bufferization, what a branch of an
+/// `scf.index_switch` yields has nothing to do with its result: of what an
+/// `scf.if` yields it knows.
+static void makeIfs(scf::IndexSwitchOp op) {
+  IRRewriter rewriter(op);
+  Location loc = op.getLoc();
+  scf::IfOp outer;
+  Region *rest = nullptr;
+  for (auto [number, value] : llvm::enumerate(op.getCases())) {
+    if (rest)
+      rewriter.createBlock(rest);
+    Value isCase = arith::CmpIOp::create(
+        rewriter, loc, arith::CmpIPredicate::eq, op.getArg(),
+        arith::ConstantIndexOp::create(rewriter, loc, value));
+    auto branch =
+        scf::IfOp::create(rewriter, loc, op.getResultTypes(), isCase,
+                          /*addThenBlock=*/false, /*addElseBlock=*/false);
+    branch.getThenRegion().takeBody(op.getCaseRegions()[number]);
+    if (rest)
+      scf::YieldOp::create(rewriter, loc, branch.getResults());
+    else
+      outer = branch;
+    rest = &branch.getElseRegion();
+  }
+  Region &otherwise = op.getDefaultRegion();
+  if (rest) {
+    rest->takeBody(otherwise);
+    rewriter.replaceOp(op, outer);
+    return;
+  }
+  Operation *yield = otherwise.front().getTerminator();
+  SmallVector<Value> values(yield->getOperands());
+  rewriter.eraseOp(yield);
+  rewriter.inlineBlockBefore(&otherwise.front(), op);
+  rewriter.replaceOp(op, values);
+}
+
 LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
   auto runOnEach = [&](function_ref<void(OpPassManager &)> add) {
     OpPassManager each(func::FuncOp::getOperationName());
@@ -316,6 +353,11 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
     }));
   };
   llvm::for_each(functions, markOwnMemory);
+  for (func::FuncOp function : functions)
+    function.walk([](scf::IndexSwitchOp op) {
+      if (llvm::any_of(op.getResultTypes(), llvm::IsaPred<TensorType>))
+        makeIfs(op);
+    });
   SmallVector<ReturnedArguments> returned(functions.begin(), functions.end());
   LogicalResult before = runOnEach([&](OpPassManager &pm) {
     pm.addPass(createLowerAffinePass());
