@@ -91,7 +91,7 @@ static bool mayBeCarried(Value value, scf::ForOp loop) {
 }
 
 /// Whether it is computed in the place of what the loop carries as another one
-/// than `own`.
+/// than `own`, or may be.
 static bool takesAnothersPlace(Value value, BlockArgument own,
                                scf::ForOp loop) {
   while (auto result = dyn_cast<OpResult>(value)) {
@@ -105,7 +105,10 @@ static bool takesAnothersPlace(Value value, BlockArgument own,
     else if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
       value = insert.getDest();
     else
-      return false;
+      return loop->isProperAncestor(op) &&
+             llvm::any_of(getYields(value), [&](OpOperand *yield) {
+               return takesAnothersPlace(yield->get(), own, loop);
+             });
   }
   return value != own && llvm::is_contained(loop.getRegionIterArgs(), value);
 }
@@ -118,15 +121,17 @@ static Value copyBefore(Operation *user, Value value) {
       ValueRange(), value);
 }
 
-/// A branch that yields what the loop carries yields a copy.
-static void copyInBranches(OpOperand &yield, scf::ForOp loop) {
-  if (!mayBeCarried(yield.get(), loop))
-    return;
-  SmallVector<OpOperand *> inner = getYields(yield.get());
-  if (inner.empty())
-    yield.set(copyBefore(yield.getOwner(), yield.get()));
+/// A branch that yields what the loop carries, or what is computed in the place
+/// of another than `own`, yields a copy.
+static void copyInBranches(OpOperand &yield, BlockArgument own,
+                           scf::ForOp loop) {
+  Value value = yield.get();
+  SmallVector<OpOperand *> inner = getYields(value);
   for (OpOperand *each : inner)
-    copyInBranches(*each, loop);
+    copyInBranches(*each, own, loop);
+  if (inner.empty() &&
+      (mayBeCarried(value, loop) || takesAnothersPlace(value, own, loop)))
+    yield.set(copyBefore(yield.getOwner(), value));
 }
 
 /// Whether nothing reads the argument behind the op, by no other name either.
@@ -209,7 +214,7 @@ void ReturnByDestination::keepInPlace(scf::ForOp loop) {
   // If they change places: all are read before one is written.
   for (auto [argument, yielded] : moved)
     if (!getYields(yielded->get()).empty())
-      copyInBranches(*yielded, loop);
+      copyInBranches(*yielded, argument, loop);
     else if (moved.size() > 1 &&
              (mayBeCarried(yielded->get(), loop) ||
               takesAnothersPlace(yielded->get(), argument, loop)))
