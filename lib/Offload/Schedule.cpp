@@ -225,8 +225,8 @@ static bool goesAlong(linalg::LinalgOp op, unsigned loop,
 }
 
 /// Most bytes that the rows of a block of one thread keep, which are on its
-/// stack.
-static constexpr int64_t stack = 1 << 20;
+/// stack. Callers run blocks, too: some have a megabyte, as a JVM's threads.
+static constexpr int64_t stack = 512 << 10;
 
 SmallVector<int64_t>
 Schedule::chooseTile(linalg::LinalgOp op, const llvm::BitVector &tileable,
