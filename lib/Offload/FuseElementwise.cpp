@@ -17,6 +17,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/IR/IRMapping.h"
@@ -708,8 +709,26 @@ static void addExtents(linalg::GenericOp op, ArrayRef<AffineMap> known,
       sizes.push_back(ranges[loop].size);
       dims.push_back(rewriter.getAffineDimExpr(loop));
     }
-  inputs.push_back(tensor::EmptyOp::create(rewriter, op.getLoc(), sizes,
-                                           rewriter.getI8Type()));
+  if (op.hasPureTensorSemantics()) {
+    inputs.push_back(tensor::EmptyOp::create(rewriter, op.getLoc(), sizes,
+                                             rewriter.getI8Type()));
+  } else {
+    // Any memory will do.
+    Value memory = op.getDpsInputOperand(0)->get();
+    SmallVector<int64_t> shape;
+    for (OpFoldResult size : sizes)
+      shape.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
+    SmallVector<int64_t> zeros(shape.size(), 0);
+    SmallVector<OpFoldResult> strides(shape.size(), rewriter.getIndexAttr(0));
+    auto type = cast<MemRefType>(memory.getType());
+    auto layout =
+        StridedLayoutAttr::get(rewriter.getContext(), /*offset=*/0, zeros);
+    inputs.push_back(memref::ReinterpretCastOp::create(
+        rewriter, op.getLoc(),
+        MemRefType::get(shape, type.getElementType(), layout,
+                        type.getMemorySpace()),
+        memory, OpFoldResult(rewriter.getIndexAttr(0)), sizes, strides));
+  }
   maps.push_back(
       AffineMap::get(op.getNumLoops(), 0, dims, rewriter.getContext()));
 }
@@ -731,7 +750,7 @@ void FuseElementwise::readElements() {
   IRRewriter rewriter(&getContext());
   SmallVector<linalg::GenericOp> ops;
   getOperation()->walk([&](linalg::GenericOp op) {
-    if (!op.hasPureTensorSemantics())
+    if (!op.hasPureTensorSemantics() && !op.hasPureBufferSemantics())
       return;
     const size_t used = findUsedResults(op).size();
     if ((used != 0 && used != op->getNumResults()) ||
@@ -752,7 +771,7 @@ void FuseElementwise::readElements() {
       }
     SmallVector<unsigned> used = findUsedResults(op);
     if (used.empty())
-      used = llvm::to_vector(llvm::seq<unsigned>(op->getNumResults()));
+      used = llvm::to_vector(llvm::seq<unsigned>(op.getNumDpsInits()));
     SmallVector<Value> outputs;
     SmallVector<AffineMap> outputMaps;
     for (unsigned number : used) {
@@ -765,8 +784,9 @@ void FuseElementwise::readElements() {
                inputs, maps, rewriter);
     llvm::append_range(maps, outputMaps);
     auto created = linalg::GenericOp::create(
-        rewriter, loc, TypeRange(ValueRange(outputs)), inputs, outputs, maps,
-        op.getIteratorTypesArray(),
+        rewriter, loc,
+        op->getNumResults() ? TypeRange(ValueRange(outputs)) : TypeRange(),
+        inputs, outputs, maps, op.getIteratorTypesArray(),
         [&](OpBuilder &builder, Location loc, ValueRange arguments) {
           IRMapping map;
           SmallVector<Value> indices;
@@ -784,7 +804,13 @@ void FuseElementwise::readElements() {
                 at.push_back(affine::AffineApplyOp::create(
                     builder, loc, AffineMap::get(place.getNumDims(), 0, result),
                     indices));
-              value = tensor::ExtractOp::create(builder, loc, input->get(), at);
+              value =
+                  op->getNumResults()
+                      ? tensor::ExtractOp::create(builder, loc, input->get(),
+                                                  at)
+                            .getResult()
+                      : memref::LoadOp::create(builder, loc, input->get(), at)
+                            .getResult();
             }
             map.map(op.getMatchingBlockArgument(input), value);
           }
