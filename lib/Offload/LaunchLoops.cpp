@@ -32,8 +32,10 @@ using namespace mlir::gpuasync;
 using namespace mlir::gpuasync::offload;
 
 /// Most operations on numbers of a kernel that is not worth a launch: with
-/// vectors they take about ten microseconds.
+/// vectors they take about ten microseconds. Fewer, where blocks would share
+/// them: as much as it takes to have other threads begin.
 static constexpr int64_t mostOperations = 1 << 18;
+static constexpr int64_t mostShared = 1 << 16;
 /// Most elements of a copy between two kernels.
 static constexpr int64_t mostCopied = 1 << 14;
 /// Most bytes that all kernels of a round together keep on the stack.
@@ -125,16 +127,21 @@ bool HostLoop::takesLaunch(gpu::LaunchOp launch) {
       launch.getNumWorkgroupAttributions() ||
       launch.getNumPrivateAttributions() || !launch.getBody().hasOneBlock())
     return false;
-  std::optional<int64_t> threads = 1;
-  for (Value size : launch->getOperands()) {
-    std::optional<int64_t> known = getConstantIntValue(size);
-    threads =
-        known && threads ? llvm::checkedMul(*threads, *known) : std::nullopt;
-  }
+  auto multiply = [](ValueRange sizes) {
+    std::optional<int64_t> product = 1;
+    for (Value size : sizes) {
+      std::optional<int64_t> known = getConstantIntValue(size);
+      product =
+          known && product ? llvm::checkedMul(*product, *known) : std::nullopt;
+    }
+    return product;
+  };
+  const bool hasOneBlock = multiply(launch->getOperands().take_front(3)) == 1;
+  std::optional<int64_t> threads = multiply(launch->getOperands());
   Block &body = launch.getBody().front();
   std::optional<int64_t> count = countOperations(body);
   if (!threads || !count || !(count = llvm::checkedMul(*count, *threads)) ||
-      *count > mostOperations)
+      *count > (hasOneBlock ? mostOperations : mostShared))
     return false;
   WalkResult walked = launch.getBody().walk([&](Operation *op) {
     if (isa<gpu::TerminatorOp>(op))
