@@ -19,6 +19,12 @@ class Arithmetic:
         dialect, end = ("complex", "") if self.isComplex else ("arith", "f")
         return self.body.put("%s.%s%s %s : %s", dialect, operation, end, commas(values), self.element)
 
+    def add_up(self, sum, value):
+        """Of a sum that may be taken in any order, in several registers at a time."""
+        if self.isComplex:
+            return self("add", sum, value)
+        return self.body.put("arith.addf %s, %s fastmath<reassoc> : %s", sum, value, self.element)
+
     def conjugate(self, value):
         return self.body.put("complex.conj %s : %s", value, self.element) if self.isComplex else value
 
@@ -65,8 +71,8 @@ def cholesky(name, shape, element, lower):
     product = compute("mul", mine, compute.conjugate(top))
     body.add(
         "scf.yield %s, %s : %s, %s",
-        compute("add", "%a", product),
-        compute("add", "%b", compute("mul", top, compute.conjugate(top))),
+        compute.add_up("%a", product),
+        compute.add_up("%b", compute("mul", top, compute.conjugate(top))),
         element,
         element,
     )
