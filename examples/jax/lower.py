@@ -511,12 +511,10 @@ def lower_empty(module):
         if not op.name.startswith("stablehlo."):
             continue
         if len(op.results) == 1 and has_no_elements(op.results[0]) and op.name != "stablehlo.constant":
-            with op.location, ir.InsertionPoint(op):
-                empty = ir.Attribute.parse("dense<> : %s" % op.results[0].type)
-                made = ir.Operation.create(
-                    "stablehlo.constant", results=[op.results[0].type], attributes={"value": empty}
-                )
-            op.results[0].replace_all_uses_with(made.result)
+            # As a text: an attribute of complex numbers is none of Python's.
+            made = ir.Operation.parse("stablehlo.constant dense<> : %s" % op.results[0].type)
+            ir.InsertionPoint(op).insert(made)
+            op.results[0].replace_all_uses_with(made.results[0])
             op.erase()
         elif op.name == "stablehlo.concatenate" and any(map(has_no_elements, op.operands)):
             with op.location, ir.InsertionPoint(op):

@@ -476,6 +476,7 @@ def shapes():
     case("slice without elements", lambda x: x[4:4], array((9,)))
     case("reduction of no elements", lambda x: x[:, :0].sum(1), array((3, 4)))
     case("product over no elements", lambda x, y: x[:, :0] @ y[:0], array((3, 4)), array((4, 5)))
+    case("no complex numbers", lambda x: (x + 1, x.sum(1), jnp.fft.fft(x.T)), array((3, 0), "c64"))
     case("roll", lambda x: jnp.roll(x, 3, 1), array((4, 9)))
     case("tile", lambda x: jnp.tile(x, (2, 3)), array((4, 9)))
     case("repeat", lambda x: jnp.repeat(x, 3, 1), array((4, 9)))
@@ -570,6 +571,7 @@ def reductions():
         tolerance=16,
     )
     case("associative_scan of 9", lambda x: lax.associative_scan(jnp.add, x), array((9,)))
+    case("associative_scan of 2 complex numbers", lambda x: lax.associative_scan(jnp.multiply, x), array((2,), "c64"))
     case(
         "associative_scan of 37, pairs",
         lambda x, y: lax.associative_scan(lambda a, b: (a[0] * b[0], a[1] * b[0] + b[1]), (x, y)),
