@@ -35,8 +35,11 @@ using namespace mlir::gpuasync::offload;
 static bool canBeSplit(linalg::LinalgOp op) {
   if (!op.getNumReductionLoops() || op.hasIndexSemantics())
     return false;
-  for (AffineMap map : op.getIndexingMapsArray())
-    if (!map.isProjectedPermutation())
+  // An input of one row or column, as a mean that keeps its dimension, is read
+  // in the only place there is.
+  for (OpOperand &operand : op->getOpOperands())
+    if (!op.getMatchingIndexingMap(&operand).isProjectedPermutation(
+            /*allowZeroInResults=*/op.isDpsInput(&operand)))
       return false;
   SmallVector<unsigned> loops;
   op.getReductionDims(loops);

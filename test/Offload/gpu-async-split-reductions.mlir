@@ -46,6 +46,29 @@ func.func @outer_loops_are_short(%a: tensor<3x100000x2xi32>, %start: tensor<2xi3
 
 // -----
 
+// What all rows share is one row: the squares of a variance, with the mean.
+// CHECK-LABEL: func.func @variance
+// CHECK-SAME: %[[MEAN:[^:]*]]: tensor<1x10xf32>
+// CHECK: scf.forall
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %[[MEAN]] : tensor<{{.*}}x10xf32>, tensor<1x10xf32>)
+// CHECK: scf.forall.in_parallel
+// CHECK: linalg.reduce
+func.func @variance(%x: tensor<65536x10xf32>, %mean: tensor<1x10xf32>, %start: tensor<10xf32>) -> tensor<10xf32> {
+  %r = linalg.generic {
+    indexing_maps = [affine_map<(d0, d1) -> (d1, d0)>, affine_map<(d0, d1) -> (0, d0)>, affine_map<(d0, d1) -> (d0)>],
+    iterator_types = ["parallel", "reduction"]
+  } ins(%x, %mean : tensor<65536x10xf32>, tensor<1x10xf32>) outs(%start : tensor<10xf32>) {
+  ^bb0(%in: f32, %m: f32, %sum: f32):
+    %d = arith.subf %in, %m : f32
+    %s = arith.mulf %d, %d : f32
+    %t = arith.addf %sum, %s : f32
+    linalg.yield %t : f32
+  } -> tensor<10xf32>
+  return %r : tensor<10xf32>
+}
+
+// -----
+
 // A scalar product, too.
 // CHECK-LABEL: func.func @dot
 // CHECK: scf.forall
