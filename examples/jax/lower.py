@@ -152,6 +152,11 @@ def is_neutral(value, op, element):
     )
 
 
+def is_of_scan(op):
+    """Whether `lower_scan` has written it, which is given a neutral element."""
+    return op.parent.name == "func.func" and ir.StringAttr(op.parent.attributes["sym_name"]).value.startswith("scan.")
+
+
 def match_scan(op):
     """The dimension, operation and direction of a window over all that is before (cumsum and its like), which takes
     time as the square of its length; else None."""
@@ -182,7 +187,7 @@ def match_scan(op):
         or combiner.name not in ("stablehlo.add", "stablehlo.multiply", "stablehlo.maximum", "stablehlo.minimum")
         or window[long[0]] != shape[long[0]]
         or shape[long[0]] < SHORT_SCAN
-        or not is_neutral(op.operands[1], combiner.name, element)
+        or not (is_of_scan(op) or is_neutral(op.operands[1], combiner.name, element))
     ):
         return None
     size = shape[long[0]]
@@ -265,12 +270,17 @@ def lower_scan(module, op, dim, combiner, backward, number):
 
 
 def lower_scans(module):
-    for number, op in enumerate(
-        [op for op in list(loops.operations(module.operation)) if op.name == "stablehlo.reduce_window"]
-    ):
-        if scan := match_scan(op):
+    number = 0
+    # Blocks that are long, too, are in blocks themselves.
+    while found := [
+        (op, scan)
+        for op in list(loops.operations(module.operation))
+        if op.name == "stablehlo.reduce_window" and (scan := match_scan(op))
+    ]:
+        for op, scan in found:
             op.results[0].replace_all_uses_with(lower_scan(module, op, *scan, number))
             op.erase()
+            number += 1
 
 
 def lower_control_flow(module):

@@ -562,6 +562,12 @@ def reductions():
     )
     case("logcumsumexp", lambda x: lax.cumlogsumexp(x, 1), array((5, 40)), tolerance=4)
     case("cumsum of 1000", lambda x: (jnp.cumsum(x, 1), jnp.cumsum(x[:, ::-1], 0)), array((5, 1000)), tolerance=16)
+    case(
+        "cumsum, cummin of 20011",
+        lambda x: (jnp.cumsum(x, 1), lax.cummin(x, 1, reverse=True)),
+        array((2, 20011)),
+        tolerance=16,
+    )
     for dtype in "f16", "bf16":
         case("cummax of 300 %s" % dtype, lambda x: lax.cummax(x, 1), array((5, 300), dtype), exact=True)
     case(
