@@ -21,11 +21,49 @@ using namespace mlir::gpuasync;
 using namespace mlir::gpuasync::offload;
 
 namespace {
+/// A product of bytes. Processors multiply floats faster than integers: the
+/// sums of some steps are exact in f32, and are added up as integers.
+struct Bytes {
+  bool isRowSigned, isColumnSigned;
+  /// The sums are less than 2^24.
+  static constexpr int64_t mostSteps = (1 << 24) / (255 * 255);
+};
+} // namespace
+
+static std::optional<Bytes> matchBytes(Contraction &product) {
+  linalg::LinalgOp op = product.op;
+  Block &body = *op.getBlock();
+  auto sum = body.getTerminator()->getOperand(0).getDefiningOp<arith::AddIOp>();
+  if (!sum || sum.getType().getIntOrFloatBitWidth() < 32)
+    return std::nullopt;
+  BlockArgument before = op.getMatchingBlockArgument(op.getDpsInitOperand(0));
+  Value other = sum.getLhs() == before ? sum.getRhs() : sum.getLhs();
+  auto times = other.getDefiningOp<arith::MulIOp>();
+  if (!times || (sum.getLhs() != before && sum.getRhs() != before))
+    return std::nullopt;
+  std::optional<bool> isSigned[2];
+  for (Value factor : times->getOperands()) {
+    Operation *cast = factor.getDefiningOp();
+    if (!isa_and_nonnull<arith::ExtSIOp, arith::ExtUIOp>(cast) ||
+        !cast->getOperand(0).getType().isInteger(8))
+      return std::nullopt;
+    for (auto [place, input] :
+         llvm::enumerate(ArrayRef<OpOperand *>{product.rows, product.columns}))
+      if (cast->getOperand(0) == op.getMatchingBlockArgument(input))
+        isSigned[place] = isa<arith::ExtSIOp>(cast);
+  }
+  if (!isSigned[0] || !isSigned[1])
+    return std::nullopt;
+  return Bytes{*isSigned[0], *isSigned[1]};
+}
+
+namespace {
 /// Writes the loops, at the builder's place.
 class VectorWriter : ContractionWriter {
 public:
   VectorWriter(RewriterBase &b, Contraction &product)
-      : ContractionWriter(b, product), output(op.getDpsInitOperand(0)) {
+      : ContractionWriter(b, product), output(op.getDpsInitOperand(0)),
+        bytes(matchBytes(product)) {
     for (const Range &range : op.createLoopRanges(b, loc))
       sizes.push_back(getValueOrCreateConstantIndexOp(b, loc, range.size));
     chooseSizes();
@@ -46,8 +84,17 @@ private:
   void storeSums(ValueRange sums, Value row, Value column, Value full);
   bool isContiguous(OpOperand *operand);
   void setRow(Value row, int64_t further);
+  Type getPackedType() {
+    return bytes ? b.getF32Type() : product.getElementType(product.columns);
+  }
+  /// A byte, or a vector of them, as it is multiplied.
+  Value toFloat(Value byte, bool isSigned);
+  Value multiplyAndAdd(Value row, Value column, Value sum);
+  /// The sums behind some steps, from those in front of them.
+  void addSteps(SmallVectorImpl<Value> &sums, ValueRange added);
 
   OpOperand *output;
+  std::optional<Bytes> bytes;
   SmallVector<Value> sizes;
   Value depth;
   int64_t rows, columns, steps;
@@ -58,7 +105,10 @@ private:
 
 void VectorWriter::chooseSizes() {
   int64_t most = op.getStaticLoopRanges()[product.rowLoop];
-  rows = ShapedType::isDynamic(most) ? 8 : std::clamp<int64_t>(most, 1, 8);
+  // Of bytes fewer: an element of a row is converted for each tile's columns.
+  const int64_t mostRows = bytes ? 4 : 8;
+  rows = ShapedType::isDynamic(most) ? mostRows
+                                     : std::clamp<int64_t>(most, 1, mostRows);
   int64_t bits = product.getElementType(output).getIntOrFloatBitWidth();
   // Two vectors of 512 bits, more where rows are too few to fill the pipeline.
   columns = 1024 / bits * (rows <= 2 ? 4 : rows <= 4 ? 2 : 1);
@@ -66,10 +116,35 @@ void VectorWriter::chooseSizes() {
   if (int64_t known = op.getStaticLoopRanges()[product.columnLoop];
       !ShapedType::isDynamic(known))
     columns = std::min<int64_t>(columns, llvm::PowerOf2Ceil(known));
-  int64_t bytes =
-      product.getElementType(product.columns).getIntOrFloatBitWidth() / 8 *
-      columns;
-  steps = std::max<int64_t>((32 << 10) / bytes, 16);
+  int64_t stepBytes = getPackedType().getIntOrFloatBitWidth() / 8 * columns;
+  steps = std::max<int64_t>((32 << 10) / stepBytes, 16);
+  if (bytes)
+    steps = std::min(steps, Bytes::mostSteps);
+}
+
+Value VectorWriter::toFloat(Value byte, bool isSigned) {
+  Type type = b.getF32Type();
+  if (auto vector = dyn_cast<VectorType>(byte.getType()))
+    type = vector.cloneWith(std::nullopt, type);
+  if (isSigned)
+    return arith::SIToFPOp::create(b, loc, type, byte);
+  return arith::UIToFPOp::create(b, loc, type, byte);
+}
+
+Value VectorWriter::multiplyAndAdd(Value row, Value column, Value sum) {
+  if (!bytes)
+    return product.compute(b, row, column, sum);
+  Value times = arith::MulFOp::create(b, loc, row, column);
+  return arith::AddFOp::create(b, loc, sum, times);
+}
+
+void VectorWriter::addSteps(SmallVectorImpl<Value> &sums, ValueRange added) {
+  for (auto [sum, more] : llvm::zip(sums, added))
+    sum = bytes
+              ? arith::AddIOp::create(
+                    b, loc, sum, arith::FPToSIOp::create(b, loc, sumType, more))
+                    .getResult()
+              : Value(more);
 }
 
 void VectorWriter::loop(Value to, int64_t step,
@@ -90,7 +165,10 @@ bool VectorWriter::isContiguous(OpOperand *operand) {
 /// Copies `count` steps of the columns from `column` on; behind the last one
 /// are zeros.
 void VectorWriter::pack(Value from, Value count, Value column, Value full) {
-  Type element = product.getElementType(product.columns);
+  Type element = getPackedType();
+  auto convert = [&](Value value) {
+    return bytes ? toFloat(value, bytes->isColumnSigned) : value;
+  };
   Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(element));
   Value left =
       min(arith::SubIOp::create(b, loc, sizes[product.columnLoop], column),
@@ -100,7 +178,7 @@ void VectorWriter::pack(Value from, Value count, Value column, Value full) {
     auto byElement = [&] {
       loop(left, 1, [&](Value each) {
         indices[product.columnLoop] = add(column, each);
-        memref::StoreOp::create(b, loc, load(product.columns), packed,
+        memref::StoreOp::create(b, loc, convert(load(product.columns)), packed,
                                 ValueRange{step, each});
       });
     };
@@ -112,7 +190,8 @@ void VectorWriter::pack(Value from, Value count, Value column, Value full) {
       Value row =
           vector::LoadOp::create(b, loc, columnType, product.columns->get(),
                                  product.getPlace(b, product.columns, indices));
-      vector::StoreOp::create(b, loc, row, packed, ValueRange{step, index(0)});
+      vector::StoreOp::create(b, loc, convert(row), packed,
+                              ValueRange{step, index(0)});
     } else {
       byElement();
     }
@@ -204,28 +283,37 @@ void VectorWriter::writeRows(Value from, Value count, Value column,
                              Value full) {
   loop(sizes[product.rowLoop], rows, [&](Value row) {
     SmallVector<Value> sums = loadSums(row, column, full);
-    auto steps = scf::ForOp::create(b, loc, index(0), count, index(1), sums);
+    SmallVector<Value> begin(sums);
+    if (bytes)
+      begin.assign(rows,
+                   arith::ConstantOp::create(b, loc,
+                                             b.getZeroAttr(VectorType::get(
+                                                 {columns}, getPackedType()))));
+    auto steps = scf::ForOp::create(b, loc, index(0), count, index(1), begin);
     {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(steps.getBody());
       Value step = steps.getInductionVar();
       setIndices(b, loc, add(from, step), product.reductionLoops, sizes,
                  indices);
-      Value column = vector::LoadOp::create(b, loc, columnType, packed,
-                                            ValueRange{step, index(0)});
+      Value column = vector::LoadOp::create(
+          b, loc, VectorType::get({columns}, getPackedType()), packed,
+          ValueRange{step, index(0)});
       SmallVector<Value> next;
       for (int64_t i = 0; i < rows; ++i) {
         setRow(row, i);
         Value element = load(product.rows);
-        next.push_back(product.compute(
-            b,
+        if (bytes)
+          element = toFloat(element, bytes->isRowSigned);
+        next.push_back(multiplyAndAdd(
             vector::BroadcastOp::create(
                 b, loc, VectorType::get({columns}, element.getType()), element),
             column, steps.getRegionIterArgs()[i]));
       }
       scf::YieldOp::create(b, loc, next);
     }
-    storeSums(steps.getResults(), row, column, full);
+    addSteps(sums, steps.getResults());
+    storeSums(sums, row, column, full);
   });
 }
 
@@ -242,7 +330,7 @@ void VectorWriter::write() {
       return memref::AllocaOp::create(b, loc, MemRefType::get(shape, element),
                                       b.getI64IntegerAttr(64));
     };
-    packed = allocate({steps, columns}, columnType.getElementType());
+    packed = allocate({steps, columns}, getPackedType());
     partial = allocate({columns}, sumType.getElementType());
   }
   depth = countRounds(b, loc, product.reductionLoops, sizes);

@@ -315,10 +315,21 @@ SmallVector<int64_t> Schedule::chooseParts(linalg::LinalgOp op) const {
       return {};
     (llvm::is_contained(loops, loop) ? elements : results) *= size;
   }
-  if (results > partResults || elements * results < 2 * partElements)
+  // Columns of memory may be more: blocks read whole lines of it, and sums of
+  // fewer elements lose fewer digits.
+  constexpr double mostColumns = 256, columnElements = 8192;
+  llvm::BitVector others(sizes.size(), true);
+  for (unsigned loop : loops)
+    others.reset(loop);
+  const int last = others.find_last();
+  const bool areColumns =
+      threads == 1 && last >= 0 && goesAlong(op, last, others);
+  if (results > (areColumns ? mostColumns : partResults) ||
+      elements * results < 2 * partElements)
     return {};
   // From the outermost loop on, so that parts are whole pieces of memory.
-  int64_t left = std::min<double>(parts, elements * results / partElements);
+  int64_t left = std::min<double>(
+      parts, elements * results / (areColumns ? columnElements : partElements));
   SmallVector<int64_t> tile(sizes.size(), 0);
   for (unsigned loop : loops) {
     if (left < 2)

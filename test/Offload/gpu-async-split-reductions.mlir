@@ -33,7 +33,7 @@ func.func @all(%a: tensor<1000x300xf32>, %start: tensor<f32>) -> tensor<f32> {
 
 // Where a loop has fewer rounds than parts are wanted, the next one is cut, too.
 // CHECK-LABEL: func.func @outer_loops_are_short
-// CPU: scf.forall (%{{.*}}, %{{.*}}) = (0, 0) to (3, 100000) step (1, 33334)
+// CPU: scf.forall (%{{.*}}, %{{.*}}) = (0, 0) to (3, 100000) step (1, 4762)
 // GPU: scf.forall (%{{.*}}, %{{.*}}) = (0, 0) to (3, 100000) step (1, 8334)
 func.func @outer_loops_are_short(%a: tensor<3x100000x2xi32>, %start: tensor<2xi32>) -> tensor<2xi32> {
   %r = linalg.reduce ins(%a : tensor<3x100000x2xi32>) outs(%start : tensor<2xi32>) dimensions = [0, 1]
