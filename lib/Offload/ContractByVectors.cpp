@@ -41,14 +41,14 @@ static std::optional<Bytes> matchBytes(Contraction &product) {
   auto times = other.getDefiningOp<arith::MulIOp>();
   if (!times || (sum.getLhs() != before && sum.getRhs() != before))
     return std::nullopt;
+  OpOperand *inputs[] = {product.rows, product.columns};
   std::optional<bool> isSigned[2];
   for (Value factor : times->getOperands()) {
     Operation *cast = factor.getDefiningOp();
     if (!isa_and_nonnull<arith::ExtSIOp, arith::ExtUIOp>(cast) ||
         !cast->getOperand(0).getType().isInteger(8))
       return std::nullopt;
-    for (auto [place, input] :
-         llvm::enumerate(ArrayRef<OpOperand *>{product.rows, product.columns}))
+    for (auto [place, input] : llvm::enumerate(inputs))
       if (cast->getOperand(0) == op.getMatchingBlockArgument(input))
         isSigned[place] = isa<arith::ExtSIOp>(cast);
   }
