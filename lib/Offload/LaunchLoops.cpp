@@ -213,7 +213,7 @@ bool HostLoop::isWorthwhile() {
   return loop->use_empty() && takes(loop) && !launches.empty();
 }
 
-/// Its threads, one after the other.
+/// Its blocks and threads become loops.
 void HostLoop::inlineLaunch(gpu::LaunchOp launch, Block &entry) {
   IRRewriter rewriter(launch);
   Location loc = launch.getLoc();

@@ -7,6 +7,7 @@
 
 #include "GPUAsync/Offload/Offload.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
+#include "GPUAsync/IR/IndexSwitch.h"
 #include "GPUAsync/IR/OpKinds.h"
 #include "InlineCalls.h"
 #include "Product.h"
@@ -307,43 +308,6 @@ static void askFirst(func::FuncOp function) {
     call->moveBefore(&function.front(), function.front().begin());
 }
 
-/// To upstream's analysis of bufferization, what a branch of an
-/// `scf.index_switch` yields has nothing to do with its result: of what an
-/// `scf.if` yields it knows.
-static void makeIfs(scf::IndexSwitchOp op) {
-  IRRewriter rewriter(op);
-  Location loc = op.getLoc();
-  scf::IfOp outer;
-  Region *rest = nullptr;
-  for (auto [number, value] : llvm::enumerate(op.getCases())) {
-    if (rest)
-      rewriter.createBlock(rest);
-    Value isCase = arith::CmpIOp::create(
-        rewriter, loc, arith::CmpIPredicate::eq, op.getArg(),
-        arith::ConstantIndexOp::create(rewriter, loc, value));
-    auto branch =
-        scf::IfOp::create(rewriter, loc, op.getResultTypes(), isCase,
-                          /*addThenBlock=*/false, /*addElseBlock=*/false);
-    branch.getThenRegion().takeBody(op.getCaseRegions()[number]);
-    if (rest)
-      scf::YieldOp::create(rewriter, loc, branch.getResults());
-    else
-      outer = branch;
-    rest = &branch.getElseRegion();
-  }
-  Region &otherwise = op.getDefaultRegion();
-  if (rest) {
-    rest->takeBody(otherwise);
-    rewriter.replaceOp(op, outer);
-    return;
-  }
-  Operation *yield = otherwise.front().getTerminator();
-  SmallVector<Value> values(yield->getOperands());
-  rewriter.eraseOp(yield);
-  rewriter.inlineBlockBefore(&otherwise.front(), op);
-  rewriter.replaceOp(op, values);
-}
-
 LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
   auto runOnEach = [&](function_ref<void(OpPassManager &)> add) {
     OpPassManager each(func::FuncOp::getOperationName());
@@ -353,6 +317,9 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
     }));
   };
   llvm::for_each(functions, markOwnMemory);
+  // To upstream's analysis of bufferization, what a branch of an
+  // scf.index_switch yields has nothing to do with its result: of what an
+  // scf.if yields it knows.
   for (func::FuncOp function : functions)
     function.walk([](scf::IndexSwitchOp op) {
       if (llvm::any_of(op.getResultTypes(), llvm::IsaPred<TensorType>))

@@ -45,12 +45,6 @@ struct HostCall : HostScope {
 
 } // namespace
 
-/// Whether the host has been told of the end of the work.
-static bool wasTold(const Span &span) {
-  return span.slot && int32_t(__atomic_load_n(span.slot, __ATOMIC_ACQUIRE) -
-                              span.value) >= 0;
-}
-
 TracedDriver::~TracedDriver() {
   // A kernel that never ends keeps its time, as it keeps its memory.
   std::lock_guard<std::mutex> lock(trace.mutex);
@@ -211,13 +205,14 @@ void TracedDriver::harvest() noexcept {
 }
 
 void TracedDriver::awaitTold() noexcept {
+  Uncounted uncounted;
   std::vector<SpanRef> told;
   (void)guard([&] {
     std::lock_guard<std::mutex> lock(trace.mutex);
     for (auto &[stream, track] : tracks)
       // A stream's work ends in order.
       for (auto span = track.open.rbegin(); span != track.open.rend(); ++span)
-        if (wasTold(**span)) {
+        if ((*span)->slot && hasCome((*span)->slot, (*span)->value)) {
           told.push_back(*span);
           break;
         }
@@ -230,10 +225,8 @@ void TracedDriver::awaitTold() noexcept {
   }
 }
 
-void TracedDriver::harvestAll(bool last) noexcept {
+void TracedDriver::harvestAll() noexcept {
   Uncounted uncounted;
-  if (last)
-    awaitTold();
   const int64_t from = nowNs();
   bool any = false, more = true;
   while (more) {
@@ -303,8 +296,10 @@ bool TracedDriver::harvestSome(bool &any) {
 
 void TracedDriver::readTimes(bool lost) noexcept {
   std::lock_guard<std::mutex> only(harvesting);
-  if (!lost)
-    harvestAll(/*last=*/true);
+  if (lost)
+    return;
+  awaitTold();
+  harvestAll();
 }
 
 void TracedDriver::finish() noexcept {

@@ -166,8 +166,8 @@ private:
   void startSession();
   /// Tells what is known by now, unless another thread is at it.
   void harvest() noexcept;
-  /// `harvesting` held. `last`: what the host was told of is among it.
-  void harvestAll(bool last = false) noexcept;
+  /// `harvesting` held.
+  void harvestAll() noexcept;
   /// Waits until the times are known of work whose end the host was told of by
   /// the work itself; `harvesting` held.
   void awaitTold() noexcept;

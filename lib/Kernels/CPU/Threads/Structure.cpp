@@ -6,6 +6,7 @@
 // functions that hold barriers are copied to their calls, branches are lifted.
 //===----------------------------------------------------------------------===//
 
+#include "GPUAsync/IR/IndexSwitch.h"
 #include "Kernels/CPU/Kernel.h"
 #include "mlir/Conversion/ControlFlowToSCF/ControlFlowToSCF.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -144,44 +145,6 @@ LogicalResult Structuring::lift(Region &region) {
   return success();
 }
 
-/// A chain of scf.if ops.
-static void chain(scf::IndexSwitchOp op) {
-  OpBuilder builder(op);
-  Location loc = op.getLoc();
-  SmallVector<Value> results;
-  auto build = [&](auto &self, unsigned i) -> SmallVector<Value> {
-    Value number =
-        arith::ConstantIndexOp::create(builder, loc, op.getCases()[i]);
-    Value taken = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
-                                        op.getArg(), number);
-    auto branch = scf::IfOp::create(builder, loc, op.getResultTypes(), taken,
-                                    /*addThenBlock=*/false,
-                                    /*addElseBlock=*/false);
-    branch.getThenRegion().takeBody(op.getCaseRegions()[i]);
-    if (i + 1 == op.getNumCases()) {
-      branch.getElseRegion().takeBody(op.getDefaultRegion());
-    } else {
-      OpBuilder::InsertionGuard guard(builder);
-      builder.createBlock(&branch.getElseRegion());
-      SmallVector<Value> inner = self(self, i + 1);
-      scf::YieldOp::create(builder, loc, inner);
-    }
-    return SmallVector<Value>(branch.getResults());
-  };
-  if (op.getNumCases()) {
-    results = build(build, 0);
-  } else {
-    Block &body = op.getDefaultBlock();
-    results.assign(body.getTerminator()->getOperands().begin(),
-                   body.getTerminator()->getOperands().end());
-    body.getTerminator()->erase();
-    op->getBlock()->getOperations().splice(op->getIterator(),
-                                           body.getOperations());
-  }
-  op.replaceAllUsesWith(results);
-  op.erase();
-}
-
 LogicalResult Structuring::normalize(Operation *op) {
   for (Region &region : op->getRegions())
     // Lifting makes ops of its own.
@@ -191,7 +154,7 @@ LogicalResult Structuring::normalize(Operation *op) {
   if (isControlFlow(op))
     return success();
   if (auto branch = dyn_cast<scf::IndexSwitchOp>(op)) {
-    chain(branch);
+    makeIfs(branch);
     return success();
   }
   if (auto region = dyn_cast<scf::ExecuteRegionOp>(op)) {

@@ -13,14 +13,9 @@
 
 using namespace gpuasync;
 
-static bool isReached(const uint32_t *slot, uint32_t value) {
-  return static_cast<int32_t>(__atomic_load_n(slot, __ATOMIC_ACQUIRE) -
-                              value) >= 0;
-}
-
 /// Whether the flag is seen within the spin time.
 static bool pollFlag(const uint32_t *slot, uint32_t value, int64_t spinNs) {
-  auto seen = [&] { return isReached(slot, value); };
+  auto seen = [&] { return hasCome(slot, value); };
   if (seen())
     return true;
   if (spinNs <= 0)
@@ -91,7 +86,7 @@ Status gpuasync_context::waitStream(gpuasync_stream &stream,
   int64_t next = begun + firstNs;
   return noteFault(
       polledWait(deadline.left(), done, [&](bool &reached) -> Status {
-        if ((reached = isReached(slot, value)))
+        if ((reached = hasCome(slot, value)))
           return Status();
         const int64_t now = nowNs();
         if (now < next && !deadline.over())
