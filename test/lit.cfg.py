@@ -6,7 +6,6 @@
 
 import ctypes
 import os
-import random
 import re
 import shutil
 import subprocess
@@ -32,13 +31,16 @@ for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "ASAN_SYMBOLIZER_P
              "CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
-schedule = os.environ.get("GPU_ASYNC_CPU_SCHEDULE") or "adversarial:%d" % random.randrange(1 << 31)
+# Runs repeat each other: other seeds are for `./dev fuzz --tests`.
+seed = os.environ.get("GPU_ASYNC_TEST_SEED") or "20261127"
+schedule = os.environ.get("GPU_ASYNC_CPU_SCHEDULE") or "adversarial:" + seed
 for name in list(config.environment):
     if name.startswith(("GPU_ASYNC_", "GPUASYNC_")) or name in ("CUDA_HOME", "CUDA_ROOT", "CUDA_PATH"):
         del config.environment[name]
-# The cpu device is no friend in tests: docs/Testing.md.
+# The cpu device runs under an adversarial schedule: docs/Testing.md.
 config.environment["GPU_ASYNC_CPU_SCHEDULE"] = schedule
-lit_config.note("GPU_ASYNC_CPU_SCHEDULE=" + schedule)
+config.environment["GPU_ASYNC_TEST_SEED"] = seed
+lit_config.note("GPU_ASYNC_TEST_SEED=%s GPU_ASYNC_CPU_SCHEDULE=%s" % (seed, schedule))
 # Nor on what earlier runs left; tests of the cache name a folder of their own.
 config.environment["GPU_ASYNC_CACHE"] = "off"
 

@@ -21,7 +21,7 @@ int main(int argc, char **argv) {
   for (int i = 1; i < argc; ++i)
     for (auto &[option, name] :
          {std::make_pair("--seconds=", "GPU_ASYNC_STRESS_SECONDS"),
-          std::make_pair("--seed=", "GPU_ASYNC_STRESS_SEED")})
+          std::make_pair("--seed=", "GPU_ASYNC_TEST_SEED")})
       if (strncmp(argv[i], option, strlen(option)) == 0)
         setenv(name, argv[i] + strlen(option), /*overwrite=*/1);
   return RUN_ALL_TESTS();

@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Analysis/Streams/PathCover.h"
+#include "../../Inputs/Seed.h"
 
 #include "gtest/gtest.h"
 
@@ -160,12 +161,10 @@ TEST(PathCoverTest, AllUpToSix) {
 }
 
 TEST(PathCoverTest, Random) {
-  const char *text = std::getenv("GPU_ASYNC_TEST_SEED");
-  unsigned seed = text ? std::strtoul(text, nullptr, 10) : 1;
-  RecordProperty("seed", static_cast<int>(seed));
+  const uint32_t seed = gpuasync_test::testSeed();
   std::mt19937 random(seed);
   for (unsigned count = 0; count < 100000; ++count) {
-    SCOPED_TRACE("seed " + std::to_string(seed) + ", graph " +
+    SCOPED_TRACE("GPU_ASYNC_TEST_SEED=" + std::to_string(seed) + ", graph " +
                  std::to_string(count));
     Problem problem;
     problem.size = 7 + random() % 3;

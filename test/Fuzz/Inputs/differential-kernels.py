@@ -10,7 +10,6 @@
 
 import argparse
 import os
-import random
 import re
 import sys
 import time
@@ -189,12 +188,12 @@ class Check:
                 self.report(kernel, opt, alone)
         if not found:
             found = 1
-            print("FAILED only together: --seed=%d --kernels=%d --opt=%s\n%s" % (seeds[0], len(seeds), opt, failure.text), flush=True)
+            print("FAILED only together: %s --seed=%d --kernels=%d --opt=%s\n%s" % (fuzzrun.fixSchedule(), seeds[0], len(seeds), opt, failure.text), flush=True)
         self.failures += found
 
     def report(self, kernel, opt, failure):
-        print("FAILED (%s): --seed=%d --kernels=1 --size=%d --opt=%s\n%s"
-              % (failure.kind, kernel.number, self.options.size, opt, failure.text), flush=True)
+        print("FAILED (%s): %s --seed=%d --kernels=1 --size=%d --opt=%s\n%s"
+              % (failure.kind, fuzzrun.fixSchedule(), kernel.number, self.options.size, opt, failure.text), flush=True)
         strip = lambda text: re.sub(r"[%@^]?\w*\d+", "", text.split("error:")[-1][:60])
 
         def still():
@@ -218,13 +217,12 @@ class Check:
 def main():
     parser = argparse.ArgumentParser()
     fuzzrun.addOptions(parser, D.FEATURES, batch=10, size=16, of="kernels")
-    parser.add_argument("--seed", type=int, help="of the first kernel; drawn and printed without it")
+    parser.add_argument("--seed", type=int, default=1, help="of the first kernel")
     parser.add_argument("--kernels", type=int, default=100)
     parser.add_argument("--opt", action="append", help="of gpu-runner, in turn (-O0 and -O3)")
     parser.add_argument("--check", action="store_true", help="with gpu-runner --check, which must find nothing")
     options = parser.parse_args()
-    if options.seed is None:
-        options.seed = random.randrange(1 << 30)
+    fuzzrun.fixSchedule()
     opts = options.opt or ["-O0", "-O3"]
     runner, started = Runner(options), time.time()
     end = options.seed + options.kernels

@@ -11,7 +11,6 @@
 
 import argparse
 import os
-import random
 import re
 import subprocess
 import sys
@@ -265,8 +264,8 @@ class Check:
             found = 1
             text = moduleText(programs)
             path = fuzzrun.keep(self.options.keep, "linalg-together-%d.mlir" % seeds[0], "", failure, text)
-            print("FAILED (%s) only together: --seed=%d --programs=%d --batch=%d --how=%s --size=%d\n%s\nkept: %s" % (
-                failure.kind, seeds[0], len(seeds), len(seeds), how, self.options.size, failure.text, path), flush=True)
+            print("FAILED (%s) only together: %s --seed=%d --programs=%d --batch=%d --how=%s --size=%d\n%s\nkept: %s" % (
+                failure.kind, fuzzrun.fixSchedule(), seeds[0], len(seeds), len(seeds), how, self.options.size, failure.text, path), flush=True)
         self.failures += found
 
     def report(self, program, how, failure):
@@ -275,7 +274,7 @@ class Check:
         def still(smaller):
             again = self.runner.failure([smaller], how)
             return again and again.kind == failure.kind and (failure.kind in ("wrong", "hung") or strip(again.text) == strip(failure.text))
-        print("FAILED (%s): --seed=%d --programs=1 --how=%s --size=%d\n%s" % (failure.kind, program.seed, how, self.options.size, failure.text), flush=True)
+        print("FAILED (%s): %s --seed=%d --programs=1 --how=%s --size=%d\n%s" % (failure.kind, fuzzrun.fixSchedule(), program.seed, how, self.options.size, failure.text), flush=True)
         smallest = minimise(program, still, self.options.minimise)
         again = self.runner.failure([smallest], how)
         folder = os.path.join(self.options.keep, "linalg-%d-%s" % (program.seed, how))
@@ -289,7 +288,7 @@ class Check:
 def main():
     parser = argparse.ArgumentParser()
     fuzzrun.addOptions(parser, L.FEATURES, batch=4, size=8, of="programs")
-    parser.add_argument("--seed", type=int, help="of the first program; drawn and printed without it")
+    parser.add_argument("--seed", type=int, default=1, help="of the first program")
     parser.add_argument("--programs", type=int, default=100)
     parser.add_argument("--how", choices=sorted(set(HOW)), help="kernels for the cpu device, these under --check, or the GPU's schedule (all three, in turn)")
     options = parser.parse_args()
@@ -297,8 +296,7 @@ def main():
         if options.how:
             parser.error("--how: only on the cpu device; others have one schedule")
         options.how = "device"
-    if options.seed is None:
-        options.seed = random.randrange(1 << 30)
+    fuzzrun.fixSchedule()
     check, started = Check(options), time.time()
     end = options.seed + options.programs
     batches = [list(range(first, min(first + options.batch, end))) for first in range(options.seed, end, options.batch)]

@@ -18,6 +18,13 @@ class Failure(Exception):
         self.kind, self.text, self.which = kind, text, which
 
 
+def fixSchedule():
+    """Gives the cpu device a schedule that repeats, unless the environment names one.
+    Returns the words that repeat it."""
+    schedule = os.environ.setdefault("GPU_ASYNC_CPU_SCHEDULE", "adversarial:1")
+    return "GPU_ASYNC_CPU_SCHEDULE=" + schedule
+
+
 def addOptions(parser, features, batch, size, of):
     """`of`: what is drawn, in the plural."""
     parser.add_argument("gpu_runner")

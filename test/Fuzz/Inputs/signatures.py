@@ -542,13 +542,13 @@ class Check:
         text = "\n".join(Signature(seed, self.options.device).kernel()[0] for seed in seeds)
         path = fuzzrun.keep(self.options.keep, "signature-%d.mlir" % seeds[0], "signatures.py --seed=%d" % seeds[0], failure,
                             "gpu.module @k {\n%s\n}\n" % text)
-        print("FAILED (%s): --seed=%d --signatures=%d\n%s\nkept: %s" % (failure.kind, seeds[0], len(seeds), failure.text, path), flush=True)
+        print("FAILED (%s): %s --seed=%d --signatures=%d\n%s\nkept: %s" % (failure.kind, fuzzrun.fixSchedule(), seeds[0], len(seeds), failure.text, path), flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("gpu_runner")
-    parser.add_argument("--seed", type=int, help="of the first signature; drawn and printed without it")
+    parser.add_argument("--seed", type=int, default=1, help="of the first signature")
     parser.add_argument("--signatures", type=int, default=100)
     parser.add_argument("--batch", type=int, default=20, help="signatures in a module")
     parser.add_argument("--jobs", type=int, default=1)
@@ -560,9 +560,8 @@ def main():
     parser.add_argument("--no-amdgcn", dest="amdgcn", action="store_false", help="without ld.lld")
     parser.add_argument("--readelf", default="/usr/lib/llvm-22/bin/llvm-readelf")
     options = parser.parse_args()
-    if options.seed is None:
-        options.seed = random.randrange(1 << 30)
     check, started = Check(options), time.time()
+    fuzzrun.fixSchedule()
     end = options.seed + options.signatures
     batches = [list(range(first, min(first + options.batch, end))) for first in range(options.seed, end, options.batch)]
     with ThreadPoolExecutor(options.jobs) as pool:

@@ -7,6 +7,7 @@
 // AddressSanitizer sees. GPU_ASYNC_TEST_SEED and _FILES repeat and prolong it.
 //===----------------------------------------------------------------------===//
 
+#include "../../Inputs/Seed.h"
 #include "Npy.h"
 #include "Zip.h"
 
@@ -49,8 +50,7 @@ uint64_t number(const char *text, uint64_t otherwise) {
 class ArrayFiles : public testing::Test {
 protected:
   ArrayFiles()
-      : seed(
-            number(std::getenv("GPU_ASYNC_TEST_SEED"), std::random_device()())),
+      : seed(gpuasync_test::testSeed()),
         files(number(std::getenv("GPU_ASYNC_TEST_FILES"), 4000)), random(seed) {
     std::printf("GPU_ASYNC_TEST_SEED=%llu\n", (unsigned long long)seed);
   }

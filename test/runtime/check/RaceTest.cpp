@@ -5,6 +5,7 @@
 // Races between threads, blocks and device operations, and what orders them.
 //===----------------------------------------------------------------------===//
 
+#include "../../Inputs/Seed.h"
 #include "Checked.h"
 
 #include <random>
@@ -255,11 +256,7 @@ struct Drawn {
 /// that is reported races by definition, and where something races something is
 /// reported. With more accesses than a cell holds only the first is promised.
 TEST_F(CheckTest, RandomAccessesRaceByDefinition) {
-  unsigned seed = std::random_device()();
-  if (const char *given = getenv("GPU_ASYNC_CHECK_SEED"))
-    seed = static_cast<unsigned>(atoi(given));
-  SCOPED_TRACE("GPU_ASYNC_CHECK_SEED=" + std::to_string(seed));
-  std::mt19937 random(seed);
+  std::mt19937 random(testSeed());
   auto below = [&](uint32_t limit) {
     return static_cast<uint32_t>(random() % limit);
   };

@@ -6,6 +6,7 @@
 // each device that has graphs; all values are checked.
 //===----------------------------------------------------------------------===//
 
+#include "../../Inputs/Seed.h"
 #include "Fixture.h"
 #include "drivers/Driver.h"
 
@@ -1446,9 +1447,7 @@ TEST_P(Graphs, LeftOnesAreCounted) {
 // Random graphs over a few buffers against the same work one after the other,
 // then with other arguments, over and over.
 TEST_P(Graphs, RandomOnesAgreeWithTheHost_G01) {
-  const char *given = getenv("GPU_ASYNC_TEST_SEED");
-  unsigned seed =
-      given ? unsigned(strtoul(given, nullptr, 10)) : std::random_device()();
+  const uint32_t seed = testSeed();
   SCOPED_TRACE("GPU_ASYNC_TEST_SEED=" + std::to_string(seed));
   std::mt19937 random(seed);
   if (mock)

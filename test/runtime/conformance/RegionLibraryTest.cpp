@@ -7,6 +7,7 @@
 // region. What cannot be captured is called as ever.
 //===----------------------------------------------------------------------===//
 
+#include "../../Inputs/Seed.h"
 #include "RegionFixture.h"
 #include "TestLibrary.h"
 #include "gpuasync/Program.h"
@@ -297,8 +298,8 @@ TEST_P(RegionLibrary, Threads_G04_G10) {
 // threads at once, while one changes how regions are played, has the function
 // fail where it is captured or run a frame of its own, and gives modules up.
 TEST_P(RegionLibrary, RandomPasses_G10_G11) {
-  const uint32_t seed = std::random_device()();
-  SCOPED_TRACE("seed " + std::to_string(seed));
+  const uint32_t seed = testSeed();
+  SCOPED_TRACE("GPU_ASYNC_TEST_SEED=" + std::to_string(seed));
   enum Does { Enqueues, Refuses, RunsAFrame };
   std::atomic<uint32_t> does{Enqueues};
   library->before = [&](const gpuasync_call &call) -> int32_t {

@@ -7,6 +7,7 @@
 // the same work one after the other.
 //===----------------------------------------------------------------------===//
 
+#include "../../Inputs/Seed.h"
 #include "RegionFixture.h"
 
 #include <deque>
@@ -348,10 +349,8 @@ public:
 };
 
 TEST_P(RegionLives, RandomPrograms_G01) {
-  const char *given = getenv("GPU_ASYNC_TEST_SEED");
   const char *many = getenv("GPU_ASYNC_TEST_PROGRAMS");
-  const uint32_t first = given ? uint32_t(strtoul(given, nullptr, 10))
-                               : std::random_device()(),
+  const uint32_t first = testSeed(),
                  programs = many ? uint32_t(strtoul(many, nullptr, 10)) : 40;
   // Until the driver has ended all registrations.
   std::deque<Words> registered;
@@ -383,10 +382,8 @@ TEST_P(RegionLives, RandomPrograms_G01) {
 TEST_P(RegionLives, WithFailures_E05) {
   if (!mock)
     GTEST_SKIP() << "calls fail in the fake libraries only";
-  const char *given = getenv("GPU_ASYNC_TEST_SEED");
   const char *many = getenv("GPU_ASYNC_TEST_PROGRAMS");
-  const uint32_t first = given ? uint32_t(strtoul(given, nullptr, 10))
-                               : std::random_device()(),
+  const uint32_t first = testSeed(),
                  programs = many ? uint32_t(strtoul(many, nullptr, 10)) : 40;
   // A registration of which the end failed stays for ever.
   static std::deque<Words> registered;
@@ -432,8 +429,8 @@ TEST_P(RegionLives, WithFailures_E05) {
 // away and trim the context.
 TEST_P(RegionLives, Threads_G04_G06) {
   constexpr uint32_t numThreads = 8, programs = 6;
-  const uint32_t first = std::random_device()();
-  SCOPED_TRACE("seed " + std::to_string(first));
+  const uint32_t first = testSeed();
+  SCOPED_TRACE("GPU_ASYNC_TEST_SEED=" + std::to_string(first));
   const uint32_t sites[] = {SITE("one"), SITE("other")};
   for (const char *way : {"graph", "auto", "stream"}) {
     play(way);

@@ -3,11 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // T07: random calls, releases, evictions, failures, programs and contexts that
-// come and go. --seconds=60 --seed=7 (or GPU_ASYNC_STRESS_SECONDS and _SEED);
+// come and go. --seconds=60 --seed=7 (or GPU_ASYNC_STRESS_SECONDS and
+// GPU_ASYNC_TEST_SEED);
 // the seed is printed. Modules are freed memory once they are unloaded, so that
 // sanitizers see a late use.
 //===----------------------------------------------------------------------===//
 
+#include "../../Inputs/Seed.h"
 #include "unit/WatchedDriver.h"
 
 #include <gtest/gtest.h>
@@ -222,9 +224,7 @@ private:
 
 TEST(CacheStress, ReleaseEvictAndLaunchFromEightThreads_T07_C12) {
   const char *seconds = getenv("GPU_ASYNC_STRESS_SECONDS");
-  const char *text = getenv("GPU_ASYNC_STRESS_SEED");
-  uint32_t seed =
-      text ? uint32_t(strtoul(text, nullptr, 10)) : std::random_device()() >> 1;
+  const uint32_t seed = testSeed();
   printf("--seed=%u\n", seed);
   fflush(stdout);
   SCOPED_TRACE("--seed=" + std::to_string(seed));

@@ -6,6 +6,7 @@
 // cubin, whole, cut short and damaged; without a device.
 //===----------------------------------------------------------------------===//
 
+#include "../../Inputs/Seed.h"
 #include "drivers/cuda/CudaDriver.h"
 
 #include <gtest/gtest.h>
@@ -155,9 +156,7 @@ TEST(CudaImage, ACubinCutShortOrDamagedIsNeverReadBeyondItsEnd) {
   const std::string whole = cubin({{"one", 1}, {"five", 5}});
   for (size_t bytes = 0; bytes < whole.size(); ++bytes)
     EXPECT_EQ(countIn(whole.substr(0, bytes), "five"), -1) << bytes;
-  unsigned seed = std::random_device()();
-  if (const char *text = getenv("GPU_ASYNC_TEST_SEED"))
-    seed = unsigned(strtoul(text, nullptr, 10));
+  const uint32_t seed = testSeed();
   SCOPED_TRACE("GPU_ASYNC_TEST_SEED=" + std::to_string(seed));
   std::mt19937 random(seed);
   int64_t told = 0;

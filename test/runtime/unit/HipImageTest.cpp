@@ -6,6 +6,7 @@
 // objects, whole, cut short and damaged.
 //===----------------------------------------------------------------------===//
 
+#include "../../Inputs/Seed.h"
 #include "drivers/hip/HipDriver.h"
 #include "drivers/shared/BuiltinKernels.h"
 #include "gtest/gtest.h"
@@ -111,9 +112,7 @@ TEST(HipImage, AnObjectCutShortIsNeverReadBeyondItsEnd) {
 }
 
 TEST(HipImage, ADamagedObjectIsNeverReadBeyondItsEnd) {
-  unsigned seed = std::random_device()();
-  if (const char *text = getenv("GPU_ASYNC_TEST_SEED"))
-    seed = unsigned(strtoul(text, nullptr, 10));
+  const uint32_t seed = testSeed();
   SCOPED_TRACE("GPU_ASYNC_TEST_SEED=" + std::to_string(seed));
   std::mt19937 random(seed);
   std::string_view whole = builtinObject(0);
