@@ -9,8 +9,9 @@
 // Accesses of kernels are in cells (Shadow.h); for copies, fills and frees,
 // which touch much at once, there is a list of ranges per allocation. Two
 // accesses are a race if their bytes overlap, one writes, not both are atomic,
-// and neither comes before the other. Both lists are short, so races can be
-// missed; what is reported is always a pair that nothing orders.
+// and neither comes before the other. A cell holds four accesses, so races of
+// kernels can be missed. A range is forgotten only when no race of it can be
+// missed (Checker::forgetRanges). Each report is a pair that nothing orders.
 //
 // Locks, in this order: Checker::mutex, Allocation::rangesMutex, Cell::lock,
 // those of Order, Checker::reportMutex.
@@ -36,6 +37,13 @@ struct Range {
   Access access;
 };
 
+/// An allocation forgets ranges that do not matter when it has this many.
+constexpr size_t minRangeLimit = 64;
+/// An allocation remembers at most this many, or copies would take time
+/// quadratic in their number. More are outstanding only if the host enqueues as
+/// many copies of different bytes before it waits.
+constexpr size_t maxRanges = 1 << 14;
+
 enum class MemoryKind { Device, HostShared, Registered, Global, Own };
 
 /// Memory that kernels may touch. Never destroyed: stale pointers to it may be
@@ -60,6 +68,7 @@ struct Allocation {
   Shadow shadow;
   std::mutex rangesMutex;
   std::vector<Range> ranges;
+  size_t rangeLimit = minRangeLimit; ///< ranges up to the next forgetRanges
   /// Counts changes of `ranges`; 0: there were none.
   std::atomic<uint64_t> rangeVersion{0};
 
@@ -209,16 +218,23 @@ public:
   /// itself.
   void check(Cell &cell, const Slot &access, bool observed, Block &block,
              uintptr_t address, const Allocation *allocation);
-  /// Says once that memory for cells has run out: races are missed.
+  /// Warns once that memory for cells has run out, so races are missed.
   void noteNoShadow();
 
   std::atomic<const gpuasync_function *> lastFunction{nullptr};
 
 private:
+  /// Warns once that races are missed from here on.
+  void noteMissedRaces(const char *why);
   /// Of memory that was given back, once nothing uses it any more.
   void clearShadows();
   void addRange(Allocation &allocation, uintptr_t begin, uintptr_t end,
                 Access access);
+  /// Removes the ranges with which nothing can race any more, and those for
+  /// which the new access of `begin` to `end` stands in every later race.
+  /// `rangesMutex` is held.
+  void forgetRanges(Allocation &allocation, uintptr_t begin, uintptr_t end,
+                    const Access &access);
 
   std::shared_mutex mutex;
   std::atomic<uint64_t> version{1};
@@ -235,7 +251,7 @@ private:
   void *printUser = nullptr;
   uint64_t found = 0, printed = 0;
   std::set<std::string> reported;
-  bool noShadow = false;
+  bool missesRaces = false;
 };
 
 /// Of the calling thread; null outside blocks.

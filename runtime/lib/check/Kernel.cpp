@@ -255,6 +255,9 @@ static bool checkRanges(const Seen &seen, Allocation &allocation) {
           order.before(block.op, other))
         continue;
       allOrdered = false;
+      // checkAccess reports a race with the free.
+      if (other == allocation.freedBy)
+        continue;
       if (range.begin < seen.address + seen.bytes && seen.address < range.end &&
           (range.access.writes() || (seen.flags & GPUASYNC_CHECK_WRITE)))
         races.push_back({range.access, std::max(range.begin, seen.address)});
@@ -360,7 +363,8 @@ static bool checkAccess(const Seen &seen) {
       bool ordered = checker.order.before(freed, block.op);
       if (ordered || !block.thread[seen.thread].acquiredOutside)
         reportFreed(seen, *allocation, ordered);
-      return !ordered && !allocation->released;
+      if (ordered || allocation->released)
+        return false;
     }
   if (allocation->kind == MemoryKind::Own)
     return true;

@@ -13,9 +13,6 @@
 
 using namespace gpuasync::check;
 
-/// Ranges that an allocation remembers.
-static constexpr size_t maxRanges = 64;
-
 Checker &Checker::get() {
   // Never destroyed: kernels may run until the process ends.
   static Checker *checker = new Checker;
@@ -227,6 +224,32 @@ void Checker::forget(gpuasync_frame *frame) {
 // Copies, fills and frees
 //===----------------------------------------------------------------------===//
 
+void Checker::forgetRanges(Allocation &allocation, uintptr_t begin,
+                           uintptr_t end, const Access &access) {
+  std::vector<Range> &ranges = allocation.ranges;
+  ranges.erase(
+      std::remove_if(ranges.begin(), ranges.end(),
+                     [&](const Range &range) {
+                       OpIndex op = range.access.op;
+                       // Every later use of freed memory is an error.
+                       if (op == allocation.freedBy)
+                         return false;
+                       return order.isSettled(op) ||
+                              (begin <= range.begin && range.end <= end &&
+                               (access.writes() || !range.access.writes()) &&
+                               order.before(op, access.op) &&
+                               order.isHidden(op, access.op));
+                     }),
+      ranges.end());
+  if (ranges.size() >= maxRanges) {
+    ranges.erase(ranges.begin(), ranges.begin() + maxRanges / 2);
+    noteMissedRaces("more copies and fills are outstanding on one allocation "
+                    "than it remembers");
+  }
+  allocation.rangeLimit =
+      std::min(maxRanges, std::max(minRangeLimit, 2 * ranges.size()));
+}
+
 void Checker::addRange(Allocation &allocation, uintptr_t begin, uintptr_t end,
                        Access access) {
   auto unordered = [&](const Access &other) {
@@ -242,19 +265,8 @@ void Checker::addRange(Allocation &allocation, uintptr_t begin, uintptr_t end,
       if (range.begin < end && begin < range.end && unordered(range.access))
         reportRace(Kind::RaceOps, access, range.access,
                    std::max(begin, range.begin), &allocation);
-    // What a later one hides is not needed once the host has waited for it:
-    // kernels enqueued with it may still come here.
-    ranges.erase(
-        std::remove_if(ranges.begin(), ranges.end(),
-                       [&](const Range &range) {
-                         return begin <= range.begin && range.end <= end &&
-                                (access.writes() || !range.access.writes()) &&
-                                order.before(range.access.op, access.op) &&
-                                order.isDue(range.access.op);
-                       }),
-        ranges.end());
-    if (ranges.size() >= maxRanges)
-      ranges.erase(ranges.begin());
+    if (ranges.size() >= allocation.rangeLimit)
+      forgetRanges(allocation, begin, end, access);
     ranges.push_back({begin, end, access});
     allocation.rangeVersion.fetch_add(1, std::memory_order_release);
   }

@@ -45,6 +45,7 @@ uint32_t Order::takeStrand() {
     }
   counts.push_back(0);
   works.push_back(0);
+  launches.emplace_back();
   return static_cast<uint32_t>(counts.size() - 1);
 }
 
@@ -186,6 +187,8 @@ OpIndex Order::addLocked(Strand &strand, const gpuasync_site *site,
     return index;
   op.clock = strand.clock;
   works[strand.id] = op.count;
+  if (block)
+    launches[strand.id].push_back(index);
   tickHost();
   return index;
 }
@@ -253,13 +256,48 @@ bool Order::before(OpIndex first, OpIndex second) const {
   return false;
 }
 
-bool Order::isDue(OpIndex op) {
-  std::lock_guard<std::mutex> lock(mutex);
+bool Order::isDueLocked(OpIndex op) const {
   const Clock &clock = at(op).clock;
   for (uint32_t i = 0; i < clock.size(); ++i)
     if (clock[i] > read(hostClock, i))
       return false;
   return true;
+}
+
+bool Order::isDue(OpIndex op) {
+  std::lock_guard<std::mutex> lock(mutex);
+  return isDueLocked(op);
+}
+
+bool Order::precedesLaunches(OpIndex op, OpIndex later) {
+  const Clock &clock = at(op).clock;
+  for (uint32_t strand = 0; strand < launches.size(); ++strand) {
+    std::deque<OpIndex> &pending = launches[strand];
+    while (!pending.empty() &&
+           at(pending.front()).count <= read(hostClock, strand))
+      pending.pop_front();
+    // The first launch here that does not come before `op`. If it comes after
+    // `op`, so do all that follow it.
+    auto first = std::partition_point(
+        pending.begin(), pending.end(), [&](OpIndex launch) {
+          return at(launch).count <= read(clock, strand);
+        });
+    if (first == pending.end() || directly(op, *first))
+      continue;
+    if (!later || at(*first).count <= read(at(later).clock, strand))
+      return false;
+  }
+  return true;
+}
+
+bool Order::isSettled(OpIndex op) {
+  std::lock_guard<std::mutex> lock(mutex);
+  return isDueLocked(op) && precedesLaunches(op, 0);
+}
+
+bool Order::isHidden(OpIndex earlier, OpIndex later) {
+  std::lock_guard<std::mutex> lock(mutex);
+  return precedesLaunches(earlier, later);
 }
 
 void Order::acquire(OpIndex earlier, OpIndex later) {

@@ -12,6 +12,7 @@
 #include "gpuasync/RuntimeABI.h"
 
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -71,6 +72,13 @@ public:
   /// Whether the host has waited for an operation, or for all that comes before
   /// a free.
   bool isDue(OpIndex op);
+  /// Returns whether nothing can race with `op` any more: the host has waited
+  /// for it, and every launch that may still run comes after it.
+  bool isSettled(OpIndex op);
+  /// Returns whether a launch that may still run, or comes later, and races
+  /// with `earlier` also races with `later`. `earlier` comes before `later`,
+  /// and `later` touches at least the same bytes in at least the same way.
+  bool isHidden(OpIndex earlier, OpIndex later);
 
   /// `later` has seen, by an atomic, what `earlier` did before its own: what
   /// follows `later` follows `earlier`.
@@ -95,13 +103,21 @@ private:
   uint32_t takeStrand();
   void tickHost();
   bool directly(OpIndex first, OpIndex second) const;
+  bool isDueLocked(OpIndex op) const;
+  /// Returns whether every launch on which the host has not waited comes after
+  /// `op`. Launches that do not come before `later` are left out, unless it
+  /// is 0.
+  bool precedesLaunches(OpIndex op, OpIndex later);
 
   std::mutex mutex;
   Clock hostClock{1};
   OpIndex hostOp = 0;
   uint32_t opCount = 0;
-  std::vector<uint32_t> counts{1};      ///< per strand, its last operation
-  std::vector<uint32_t> works{1};       ///< the last that is no free
+  std::vector<uint32_t> counts{1}; ///< per strand, its last operation
+  std::vector<uint32_t> works{1};  ///< the last that is no free
+  /// Per strand, the launches for which the host has not waited, oldest first.
+  /// Their accesses are seen only when they run.
+  std::vector<std::deque<OpIndex>> launches{1};
   std::vector<uint32_t> retiredStrands; ///< of destroyed streams
   std::unordered_map<gpuasync_stream *, Name> streams;
   std::unordered_map<void *, std::shared_ptr<Strand>> externals;

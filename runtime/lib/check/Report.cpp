@@ -118,7 +118,7 @@ void Checker::start(void (*report)(void *user, const char *text), void *user) {
   printUser = user;
   found = printed = 0;
   reported.clear();
-  noShadow = false;
+  missesRaces = false;
 }
 
 uint64_t Checker::count(uint64_t *unprinted) {
@@ -145,15 +145,19 @@ void Checker::report(Kind kind, const std::string &where,
     print(printUser, text.c_str());
 }
 
-void Checker::noteNoShadow() {
+void Checker::noteMissedRaces(const char *why) {
   std::lock_guard<std::mutex> lock(reportMutex);
-  if (noShadow)
+  if (missesRaces)
     return;
-  noShadow = true;
+  missesRaces = true;
   if (print)
-    print(printUser,
-          "gpu-runner: warning: --check: out of memory for the accesses that "
-          "it remembers; from here on races are missed\n");
+    print(printUser, ("gpu-runner: warning: --check: " + std::string(why) +
+                      "; from here on races are missed\n")
+                         .c_str());
+}
+
+void Checker::noteNoShadow() {
+  noteMissedRaces("out of memory for the accesses that it remembers");
 }
 
 void Checker::reportRace(Kind kind, const Access &access, const Access &other,

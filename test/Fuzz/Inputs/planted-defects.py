@@ -590,32 +590,36 @@ def tryOne(options, name, seed, text, wrong, arguments):
         file = os.path.join(folder, "defect.mlir")
         with open(file, "w") as f:
             f.write(text)
-        done = subprocess.run([options.gpu_runner, "--device=cpu", "--check", "--cache=off", "--timeout=100",
-                               random.Random(seed).choice(["-O0", "-O2"]), file] + arguments + ["--output="] * bool(arguments),
-                              capture_output=True, text=True, errors="replace")
-    seen = reports(done.stderr)
-    last = done.stderr.strip().split("\n")[-1]
-    if done.returncode == 1 and "--check found" in last and any(matches(report, bug) for report in seen for bug in wrong):
-        return None
+        # The bug must be named in whatever order the operations run.
+        for schedule in options.schedule or ["adversarial:%d" % (seed + i) for i in range(options.schedules)]:
+            done = subprocess.run([options.gpu_runner, "--device=cpu", "--check", "--cache=off", "--timeout=100",
+                                   random.Random(seed).choice(["-O0", "-O2"]), file] + arguments + ["--output="] * bool(arguments),
+                                  env=dict(os.environ, GPU_ASYNC_CPU_SCHEDULE=schedule), capture_output=True, text=True, errors="replace")
+            seen = reports(done.stderr)
+            last = done.stderr.strip().split("\n")[-1]
+            if not (done.returncode == 1 and "--check found" in last and any(matches(report, bug) for report in seen for bug in wrong)):
+                break
+        else:
+            return None
     os.makedirs(options.keep, exist_ok=True)
     path = os.path.join(options.keep, "%s-%d.mlir" % (name, seed))
     with open(path, "w") as f:
         f.write(text)
-    return "MISSED: --seed=%d --defects=1 --kind=%s: %s\nexpected one of %s\nexit code %d\n%s" % (
-        seed, name, path, sorted((kind, sorted(lines)) for kind, lines in wrong)[:8], done.returncode, done.stderr[-1500:])
+    return "MISSED: --seed=%d --defects=1 --kind=%s --schedule=%s: %s\nexpected one of %s\nexit code %d\n%s" % (
+        seed, name, schedule, path, sorted((kind, sorted(lines)) for kind, lines in wrong)[:8], done.returncode, done.stderr[-1500:])
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("gpu_runner")
-    parser.add_argument("--seed", type=int, help="of the first defect; drawn and printed without it")
+    parser.add_argument("--seed", type=int, default=1, help="of the first defect")
+    parser.add_argument("--schedule", action="append", help="value of GPU_ASYNC_CPU_SCHEDULE; else some that follow from the seed")
+    parser.add_argument("--schedules", type=int, default=3, help="how many of these each defect runs under")
     parser.add_argument("--defects", type=int, default=80)
     parser.add_argument("--kind", action="append", choices=sorted(DEFECTS))
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--keep", default="fuzz-failures", help="folder of what was missed")
     options = parser.parse_args()
-    if options.seed is None:
-        options.seed = random.randrange(1 << 30)
     kinds, started = options.kind or list(DEFECTS), time.time()
     work = [(kinds[i % len(kinds)], options.seed + i) for i in range(options.defects)]
     with ThreadPoolExecutor(options.jobs) as pool:

@@ -8,9 +8,13 @@
 #include "../../Inputs/Seed.h"
 #include "Checked.h"
 
+#include <atomic>
 #include <random>
+#include <set>
+#include <sstream>
 #include <stdlib.h>
 #include <string.h>
+#include <thread>
 
 using namespace gpuasync_test;
 
@@ -235,6 +239,245 @@ TEST_F(CheckTest, CopiesFillsAndKernelsRaceWhicheverRunsFirst) {
   frame.dealloc(b, x);
   frame.destroy(a);
   frame.destroy(b);
+}
+
+// The host has waited for the fill, and the free comes after both. The kernel
+// runs last, and still races with the fill.
+TEST_F(CheckTest, AFreeDoesNotHideWhatALaterKernelRacesWith) {
+  char *x = nullptr;
+  std::atomic<bool> gate{false};
+  Body read = [&](const gpuasync_cpu_block_ctx *, char *) {
+    while (!gate)
+      std::this_thread::yield();
+    access(x, 4, checkRead, 61);
+  };
+  program.cpu.flags = GPUASYNC_KERNEL_MAY_BLOCK;
+  CheckedFrame frame(program);
+  gpuasync_stream *a = frame.stream(), *b = frame.stream();
+  x = frame.alloc(a, 64);
+  frame.order(a, b);
+  const uint32_t filled = OP("gpu_async.memset");
+  frame.fill(a, x, 64, filled);
+  frame.launch(b, OP("gpu_async.launch @k::@f"), read);
+  frame.wait(a);
+  // As many as make the checker forget what it can.
+  for (int i = 0; i < 200; ++i)
+    frame.fill(a, x, 64, filled);
+  frame.wait(a);
+  frame.order(a, b);
+  frame.dealloc(b, x);
+  gate = true;
+  frame.wait(b);
+  std::vector<std::string> all = take();
+  ASSERT_FALSE(all.empty());
+  for (const std::string &report : all) {
+    EXPECT_EQ(report.find("kernel.mlir:61:5: error: race between device ops"),
+              0u)
+        << report;
+    EXPECT_NE(report.find("host.mlir:" + std::to_string(lineOf(filled)) + ":3"),
+              std::string::npos)
+        << report;
+  }
+  frame.destroy(a);
+  frame.destroy(b);
+}
+
+namespace {
+/// A random program of a few streams and one allocation. It computes which of
+/// its operations race by what the streams, events and waits order.
+class RandomOperations {
+public:
+  enum Kind { Kernel, Copy, Fill, Free, Order, Wait };
+  struct Operation {
+    Kind kind;
+    uint32_t stream, other; ///< other: the one that waits, of Order
+    uint64_t first, bytes;
+    bool writes;
+    uint32_t site;          ///< of the operation, or of the kernel's access
+    std::set<size_t> after; ///< operations that end before it starts
+  };
+
+  RandomOperations(std::mt19937 &random, uint32_t streams) {
+    auto below = [&](uint32_t limit) {
+      return static_cast<uint32_t>(random() % limit);
+    };
+    std::vector<std::set<size_t>> done(streams);
+    std::set<size_t> host;
+    const size_t count = 3 + below(12);
+    uint32_t kernels = 0;
+    for (size_t i = 0; i < count; ++i) {
+      Operation op;
+      op.kind = std::vector<Kind>{Kernel, Kernel, Copy, Fill,
+                                  Order,  Order,  Wait}[below(7)];
+      // A granule's record has room for four accesses of kernels.
+      if (op.kind == Kernel && ++kernels > 4)
+        op.kind = Copy;
+      op.stream = below(streams);
+      op.other = below(streams);
+      op.first = 8 * below(2);
+      op.bytes = op.kind == Kernel ? 8 : 8 * (1 + below(2 - op.first / 8));
+      op.writes = op.kind == Fill || (op.kind == Kernel && below(2));
+      add(op, done, host);
+    }
+    Operation free = {Free, 0, 0, 0, 16, true, 0, {}};
+    for (uint32_t s = 1; s < streams; ++s)
+      if (below(4))
+        add({Order, s, 0, 0, 0, false, 0, {}}, done, host);
+    add(free, done, host);
+  }
+
+  std::vector<Operation> operations;
+
+  std::string print() const {
+    static const char *const names[] = {"kernel", "copy",  "fill",
+                                        "free",   "order", "wait"};
+    std::ostringstream text;
+    for (size_t i = 0; i < operations.size(); ++i) {
+      const Operation &op = operations[i];
+      text << i << ": " << names[op.kind] << " on " << op.stream;
+      if (op.kind == Order)
+        text << ", before " << op.other;
+      if (op.bytes)
+        text << (op.writes ? ", writes " : ", reads ") << op.first << " + "
+             << op.bytes;
+      text << "\n";
+    }
+    return text.str();
+  }
+
+  bool race(size_t i, size_t j) const {
+    const Operation &a = operations[i], &b = operations[j];
+    return a.bytes && b.bytes && (a.writes || b.writes) &&
+           a.first < b.first + b.bytes && b.first < a.first + a.bytes &&
+           !a.after.count(j) && !b.after.count(i);
+  }
+
+  /// Whether a race of `other` may be reported as one of `op`: itself, or a
+  /// later kernel that touches the same bytes and writes if `other` does.
+  bool standsFor(size_t op, size_t other) const {
+    const Operation &a = operations[op], &b = operations[other];
+    return op == other ||
+           (a.kind == Kernel && b.kind == Kernel && a.after.count(other) &&
+            a.first == b.first && a.writes >= b.writes);
+  }
+
+private:
+  void add(Operation op, std::vector<std::set<size_t>> &done,
+           std::set<size_t> &host) {
+    const size_t number = operations.size();
+    std::set<size_t> &mine = done[op.stream];
+    if (op.kind == Order || op.kind == Wait) {
+      op.bytes = 0;
+      std::set<size_t> &waits = op.kind == Order ? done[op.other] : host;
+      waits.insert(mine.begin(), mine.end());
+      // An event stands for what the host knew, too.
+      if (op.kind == Order)
+        waits.insert(host.begin(), host.end());
+    } else {
+      mine.insert(host.begin(), host.end());
+      op.after = mine;
+      mine.insert(number);
+    }
+    operations.push_back(op);
+  }
+};
+} // namespace
+
+/// All that is reported races by definition, and each race is reported, in
+/// whatever order the operations ran.
+TEST_F(CheckTest, RandomOperationsRaceByDefinition) {
+  // Operation number i is at line 5000 + i.
+  std::vector<uint32_t> sites;
+  for (uint32_t i = 0; i < 20; ++i)
+    sites.push_back(testSite("host.mlir", "op", 5000 + i, 3));
+  std::mt19937 random(testSeed());
+  for (int round = 0; round < 300; ++round) {
+    SCOPED_TRACE("round " + std::to_string(round));
+    const uint32_t streams = 2 + random() % 3;
+    RandomOperations drawn(random, streams);
+    auto &operations = drawn.operations;
+    char *x = nullptr;
+    std::vector<Body> bodies(operations.size());
+    std::vector<char> host(16);
+    gpuasync_check_start(
+        [](void *user, const char *text) {
+          static_cast<std::vector<std::string> *>(user)->push_back(text);
+        },
+        &reports);
+    {
+      CheckedFrame frame(program);
+      std::vector<gpuasync_stream *> stream;
+      for (uint32_t i = 0; i < streams; ++i)
+        stream.push_back(frame.stream());
+      x = frame.alloc(nullptr, 16);
+      for (size_t i = 0; i < operations.size(); ++i) {
+        const auto &op = operations[i];
+        const uint32_t line = 5000 + static_cast<uint32_t>(i);
+        const uint32_t site = sites.at(i);
+        switch (op.kind) {
+        case RandomOperations::Kernel:
+          bodies[i] = [&x, &op, line](const gpuasync_cpu_block_ctx *, char *) {
+            access(x + op.first, op.bytes, op.writes ? checkWrite : checkRead,
+                   line);
+          };
+          frame.launch(stream[op.stream], site, bodies[i]);
+          break;
+        case RandomOperations::Copy:
+          frame.copy(stream[op.stream], host.data() + op.first, x + op.first,
+                     op.bytes, site);
+          break;
+        case RandomOperations::Fill:
+          frame.fill(stream[op.stream], x + op.first, op.bytes, site);
+          break;
+        case RandomOperations::Free:
+          frame.dealloc(stream[op.stream], x, site);
+          break;
+        case RandomOperations::Order:
+          frame.order(stream[op.stream], stream[op.other]);
+          break;
+        case RandomOperations::Wait:
+          frame.wait(stream[op.stream]);
+          break;
+        }
+      }
+      for (gpuasync_stream *each : stream) {
+        frame.wait(each);
+        frame.destroy(each);
+      }
+    }
+    const std::vector<std::string> all = take();
+    std::set<std::pair<size_t, size_t>> reported;
+    for (const std::string &report : all) {
+      // The lines of the error and of its note, "FILE:LINE:".
+      std::vector<size_t> lines;
+      std::istringstream text(report);
+      for (std::string row; lines.size() < 2 && std::getline(text, row);)
+        lines.push_back(strtoul(row.c_str() + row.find(':') + 1, nullptr, 10) -
+                        5000);
+      ASSERT_EQ(lines.size(), 2u) << report;
+      // A copy from the device also touches host memory, which may race too.
+      if (report.find("device memory") == std::string::npos)
+        continue;
+      ASSERT_LT(std::max(lines[0], lines[1]), operations.size()) << report;
+      EXPECT_TRUE(drawn.race(lines[0], lines[1])) << report;
+      reported.insert({lines[0], lines[1]});
+      reported.insert({lines[1], lines[0]});
+    }
+    // Twenty reports are printed; the others are only counted.
+    if (all.size() >= 20)
+      continue;
+    auto isReported = [&](size_t i, size_t j) {
+      for (auto [one, other] : reported)
+        if (drawn.standsFor(one, i) && drawn.standsFor(other, j))
+          return true;
+      return false;
+    };
+    for (size_t i = 0; i < operations.size(); ++i)
+      for (size_t j = 0; j < i; ++j)
+        EXPECT_TRUE(!drawn.race(i, j) || isReported(i, j))
+            << "operations " << i << " and " << j << " of\n"
+            << drawn.print() << testing::PrintToString(all);
+  }
 }
 
 /// An access of the random test; its number is its line.
