@@ -156,7 +156,7 @@ TEST(CudaImage, ACubinCutShortOrDamagedIsNeverReadBeyondItsEnd) {
   const std::string whole = cubin({{"one", 1}, {"five", 5}});
   for (size_t bytes = 0; bytes < whole.size(); ++bytes)
     EXPECT_EQ(countIn(whole.substr(0, bytes), "five"), -1) << bytes;
-  const uint32_t seed = testSeed();
+  const uint32_t seed = gpuasync_test::testSeed();
   SCOPED_TRACE("GPU_ASYNC_TEST_SEED=" + std::to_string(seed));
   std::mt19937 random(seed);
   int64_t told = 0;

@@ -457,7 +457,7 @@ TEST_F(DiskCache, DeadWritersFilesGo_C15) {
 // Writers with a limit that makes them evict each other's entries, of which
 // some are killed while they write; every hit in between is right.
 TEST_F(DiskCache, KilledProcessesLeaveNothingBehind_C15) {
-  const uint32_t seed = testSeed();
+  const uint32_t seed = gpuasync_test::testSeed();
   SCOPED_TRACE("GPU_ASYNC_TEST_SEED=" + std::to_string(seed));
   std::mt19937 random(seed);
   constexpr int keys = 24;

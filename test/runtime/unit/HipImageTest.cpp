@@ -112,7 +112,7 @@ TEST(HipImage, AnObjectCutShortIsNeverReadBeyondItsEnd) {
 }
 
 TEST(HipImage, ADamagedObjectIsNeverReadBeyondItsEnd) {
-  const uint32_t seed = testSeed();
+  const uint32_t seed = gpuasync_test::testSeed();
   SCOPED_TRACE("GPU_ASYNC_TEST_SEED=" + std::to_string(seed));
   std::mt19937 random(seed);
   std::string_view whole = builtinObject(0);
