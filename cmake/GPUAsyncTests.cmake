@@ -10,17 +10,15 @@ include(ProcessorCount)
 ProcessorCount(GPUASYNC_PROCESSORS)
 
 # gpuasync_add_test(<name> SUITE <suite> COMMAND <command>... [NEEDS <target>...]
-#                   [ENVIRONMENT <name=value>...] [TIMEOUT <seconds>] [COST <seconds>]
+#                   [ENVIRONMENT <name=value>...] [COST <seconds>]
 #                   [ALL_PROCESSORS] [GPU])
 # A test that passes if <command> exits with 0. The target <suite>-tests builds what
 # the tests of a suite need. COST is about what it takes: the longest begin first.
+# test/suites.py sets the time limit, which depends on the machine.
 # Tests with GPU use one where there is one, and don't share it.
 function(gpuasync_add_test name)
-  cmake_parse_arguments(ARG "ALL_PROCESSORS;GPU" "SUITE;TIMEOUT;COST" "COMMAND;NEEDS;ENVIRONMENT" ${ARGN})
+  cmake_parse_arguments(ARG "ALL_PROCESSORS;GPU" "SUITE;COST" "COMMAND;NEEDS;ENVIRONMENT" ${ARGN})
   add_test(NAME ${name} COMMAND ${ARG_COMMAND} COMMAND_EXPAND_LISTS)
-  if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 600)
-  endif()
   # Tests do not depend on what earlier runs left, and reports have lines. The tools
   # bring ASAN_OPTIONS of their own: SanitizerDefaults.cpp. Hundreds of tests run in a
   # child, at whose end ThreadSanitizer would wait a second each time.
@@ -31,7 +29,7 @@ function(gpuasync_add_test name)
       TSAN_OPTIONS=halt_on_error=0:second_deadlock_stack=1:atexit_sleep_ms=20
       ASAN_SYMBOLIZER_PATH=${GPUASYNC_SYMBOLIZER} TSAN_SYMBOLIZER_PATH=${GPUASYNC_SYMBOLIZER})
   endif()
-  set_tests_properties(${name} PROPERTIES LABELS ${ARG_SUITE} TIMEOUT ${ARG_TIMEOUT}
+  set_tests_properties(${name} PROPERTIES LABELS ${ARG_SUITE}
     ENVIRONMENT "${environment}")
   if(ARG_COST)
     set_tests_properties(${name} PROPERTIES COST ${ARG_COST})

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 
 import lit.formats
+import lit.util
 
 config.name = "gpu-async"
 config.test_format = lit.formats.ShTest(execute_external=False)
@@ -24,6 +25,10 @@ bin_dir = os.path.join(config.gpuasync_obj_root, "bin")
 path = [bin_dir, config.llvm_tools_dir, config.environment.get("PATH", "")]
 config.environment["PATH"] = os.pathsep.join(path)
 config.environment["FILECHECK_OPTS"] = "-enable-var-scope -dump-input-filter=annotation"
+
+# A hang ends (test/Inputs/TimeLimit.h). lit needs psutil for that.
+if lit.util.killProcessAndChildrenIsSupported()[0]:
+    lit_config.maxIndividualTestTime = int(600 * float(os.environ.get("GPU_ASYNC_TEST_SLOWNESS", 1)))
 
 # Tests must not depend on the caller's settings of the runtime, nor on a CUDA
 # toolkit; what a sanitizer needs is passed on.
@@ -111,10 +116,9 @@ if subprocess.run([config.python, "-c", "import numpy"], stderr=subprocess.DEVNU
     config.available_features.add("numpy")
 if config.gpuasync_sanitize:
     config.available_features.add("sanitizer")
-# Of each kind in test/Fuzz; more by ./dev fuzz.
-config.substitutions.append(("%fuzz_programs", "10" if config.gpuasync_sanitize else "125"))
-config.substitutions.append(("%fuzz_checked", "12" if config.gpuasync_sanitize else "200"))
-config.substitutions.append(("%fuzz_kernels_checked", "3" if config.gpuasync_sanitize else "10"))
-config.substitutions.append(("%fuzz_mutants", "100" if config.gpuasync_sanitize else "600"))
-config.substitutions.append(("%fuzz_linalg", "8" if config.gpuasync_sanitize else "64"))
-config.substitutions.append(("%fuzz_kernels", "10" if config.gpuasync_sanitize else "40"))
+# How many of each kind test/Fuzz draws: with a sanitizer, by default, and in the suite
+# `deep`. More by ./dev fuzz.
+depth = 0 if config.gpuasync_sanitize else 2 if os.environ.get("GPU_ASYNC_TEST_DEEP") else 1
+for name, counts in {"programs": (10, 50, 125), "checked": (12, 60, 200), "kernels": (10, 30, 60), "kernels_checked": (3, 5, 10),
+                     "linalg": (8, 32, 96), "mutants": (100, 300, 600), "defects": (0, 22, 44)}.items():
+    config.substitutions.append(("%%fuzz_%s" % name, str(counts[depth])))

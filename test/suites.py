@@ -30,12 +30,20 @@ SUITES = {
     "compiler": ("release", "compiler"),
     "example": ("release", "example"),
     "embed": ("release", "embed"),
+    "deep": ("release", "deep"),
     "tsan": ("tsan", "runtime"),
+    "tsan-deep": ("tsan", "deep"),
     "asan": ("asan", "runtime"),
+    "asan-deep": ("asan", "deep"),
     "asan-compiler": ("asan", "compiler"),
 }
 # Without a name; `all` are all.
 DEFAULT = ["runtime", "compiler", "example", "embed", "tsan", "asan"]
+
+# What the work of slowness() takes on a quiet machine.
+QUIET_SECONDS = 0.55
+# The limit of a test of CTest on a quiet machine. Only a hang comes near it.
+TEST_SECONDS = 1200
 
 jobs = os.environ.get("JOBS") or str(len(os.sched_getaffinity(0)))
 
@@ -142,6 +150,14 @@ def stages(suites):
 # -- Running --------------------------------------------------------------------
 
 
+def slowness():
+    """How many times longer this machine takes now than two quiet processors of 2026,
+    for the time limits of tests. At least 1."""
+    work = "import time; t = time.time(); sum(i * i for i in range(12000000)); print(time.time() - t)"
+    children = [subprocess.Popen([sys.executable, "-c", work], stdout=subprocess.PIPE, text=True) for _ in range(int(jobs))]
+    return max(1, max(float(child.communicate()[0]) for child in children) / QUIET_SECONDS)
+
+
 def counts(output, passed):
     """Tests passed, failed and skipped, by what gtest, lit or a script printed."""
     def lines(pattern):
@@ -209,8 +225,10 @@ def run(stage, report):
     if not labels:
         return
     junit = report.logs / (stage.preset + "-" + "-".join(labels) + ".xml")
-    environment = dict(os.environ, LIT_OPTS=os.environ.get("LIT_OPTS", "") + " -j" + jobs)
-    subprocess.run(["ctest", "--test-dir", str(build), "-L", "^(%s)$" % "|".join(labels), "-j" + jobs, "--output-junit",
+    slow = slowness()
+    environment = dict(os.environ, GPU_ASYNC_TEST_SLOWNESS="%.1f" % slow,
+                       LIT_OPTS=os.environ.get("LIT_OPTS", "") + " -j" + jobs)
+    subprocess.run(["ctest", "--test-dir", str(build), "-L", "^(%s)$" % "|".join(labels), "-j" + jobs, "--timeout", "%d" % (TEST_SECONDS * slow), "--output-junit",
                     str(junit), "--test-output-size-passed", "100000000", "--test-output-size-failed", "100000000"],
                    stdout=sys.stderr, env=environment)
     for case in sorted(xml.etree.ElementTree.parse(junit).getroot().iter("testcase"), key=lambda case: case.get("name")):

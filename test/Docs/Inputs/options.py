@@ -35,7 +35,7 @@ read = set(re.findall('"(%s)"' % variable, text("runtime/lib", "lib", "tools")))
 table = page("Runtime.md").split("## Environment", 1)[1].split("\n## ", 1)[0]
 rows = "\n".join(line.split("|")[1] for line in table.splitlines() if line.startswith("| `"))
 counted.append("%d variables" % compare("variable", read, "Runtime.md's table", re.findall(variable, rows)))
-tested = set(re.findall(r'getenv\("(GPU_?ASYNC_[A-Z_]+)"', text("test"))) - read
+tested = set(re.findall(r'(?:getenv|environ\.get)\("(GPU_?ASYNC_[A-Z_]+)"', text("test"))) - read
 problems += ["variable %s is not in Testing.md" % name for name in sorted(tested) if name not in page("Testing.md")]
 every = set(re.findall(variable, "\n".join(path.read_text() for path in docs.glob("*.md"))))
 known = read | tested | set(re.findall(variable, (root / "dev").read_text()))

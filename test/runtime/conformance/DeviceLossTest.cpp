@@ -6,6 +6,7 @@
 // again in a process of its own.
 //===----------------------------------------------------------------------===//
 
+#include "../../Inputs/TimeLimit.h"
 #include "Fixture.h"
 #include "core/abi/Frame.h"
 #include "gpuasync/SiteTable.h"
@@ -103,7 +104,7 @@ TEST(DeviceLossBody, DISABLED_Trap) {
 // A fault in a node of a graph, of which a host learns that polls for ever; run
 // in the second process only.
 TEST(DeviceLossBody, DISABLED_InAGraph) {
-  alarm(60); // a hang ends it
+  alarm(gpuasync_test::timeLimit(60)); // a hang ends it
   gpuasync_set_spin(1e30);
   Context context;
   Status status = Context::open(getenv("GPU_ASYNC_TEST_DEVICE"), context);
@@ -138,7 +139,7 @@ TEST(DeviceLossBody, DISABLED_InAGraph) {
 // A trim that waits for the work that then faults; run in the second process
 // only.
 TEST(DeviceLossBody, DISABLED_TrimUnderWay) {
-  alarm(60); // a hang ends it
+  alarm(gpuasync_test::timeLimit(60)); // a hang ends it
   Context context;
   Status status = Context::open(getenv("GPU_ASYNC_TEST_DEVICE"), context);
   ASSERT_TRUE(status.ok()) << status.message();
@@ -186,7 +187,7 @@ TEST(DeviceLossBody, DISABLED_TrimUnderWay) {
 // A program that ends after the loss: what waits for its work, which never
 // ends, says where it comes from without it; run in the second process only.
 TEST(DeviceLossBody, DISABLED_SitesAreGone) {
-  alarm(60); // a hang ends it
+  alarm(gpuasync_test::timeLimit(60)); // a hang ends it
   Context context;
   Status status = Context::open(getenv("GPU_ASYNC_TEST_DEVICE"), context);
   ASSERT_TRUE(status.ok()) << status.message();

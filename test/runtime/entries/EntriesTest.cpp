@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Entries.h"
+#include "../../Inputs/TimeLimit.h"
 #include "HostCalls.h"
 
 #include <errno.h>
@@ -51,7 +52,7 @@ std::string inChild(Body body) {
   pid_t child = fork();
   if (child == 0) {
     dup2(log, 2);
-    alarm(20); // a hang ends it
+    alarm(gpuasync_test::timeLimit(20)); // a hang ends it
     // What is thrown must not come back to this test.
     [&]() noexcept { body(); }();
     _exit(0);
@@ -259,7 +260,7 @@ TEST_P(Entries, RefuseInAForkedChild) {
         complain("test", "too few locks are known");
       child = fork();
       if (child == 0) {
-        alarm(10);
+        alarm(gpuasync_test::timeLimit(10));
         callAll(world);
         _exit(0);
       }

@@ -5,6 +5,7 @@
 // What only counts of the vendor's calls can show.
 //===----------------------------------------------------------------------===//
 
+#include "../../Inputs/TimeLimit.h"
 #include "Fixture.h"
 #include "core/context/ContextImpl.h"
 
@@ -240,7 +241,7 @@ TEST(EdgeOfProcess, ExitMakesNoVendorCall_X11) {
   fflush(nullptr);
   pid_t child = fork();
   if (child == 0) {
-    alarm(60); // a hang ends it
+    alarm(gpuasync_test::timeLimit(60)); // a hang ends it
     execl("/proc/self/exe", "self", "--gtest_also_run_disabled_tests",
           "--gtest_brief=1", "--gtest_filter=EdgeBody.DISABLED_Exit", nullptr);
     _exit(127);

@@ -34,7 +34,7 @@ protected:
     mock->mock_fail((name + kind + "Query").c_str(), 1, unknownError);
   }
   bool queryFailed() { return mock->mock_failed() != nullptr; }
-  /// Whether the library lacks something (VariantsTest).
+  /// Whether the library lacks something (conformance_over in CMakeLists.txt).
   static bool lacks(const char *setting) {
     const char *settings = getenv("GPUASYNC_MOCK");
     return settings && strstr(settings, setting);

@@ -7,6 +7,7 @@
 // gates.
 //===----------------------------------------------------------------------===//
 
+#include "../../Inputs/TimeLimit.h"
 #include "Fixture.h"
 #include "core/context/ContextImpl.h"
 #include "gpuasync/Program.h"
@@ -39,7 +40,7 @@ int runInChild(const char *test, const std::string &device) {
 // kernel unfinished.
 TEST(RestBody, DISABLED_LeftBehind) {
   const LeftBehind meant;
-  alarm(30); // a hang ends it
+  alarm(gpuasync_test::timeLimit(30)); // a hang ends it
   const char *device = getenv("GPU_ASYNC_TEST_DEVICE");
   Mock *mock = mockOf(device);
   Context first, second, third;

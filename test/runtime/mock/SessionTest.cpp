@@ -18,7 +18,7 @@ using namespace gpuasync;
 
 namespace {
 
-/// What marks a point of a stream (VariantsTest takes the flags away).
+/// The marker of a point of a stream. Some suites take the flags away.
 const char *fence() {
   const char *settings = getenv("GPUASYNC_MOCK");
   return settings && strstr(settings, "flags=0") ? "cuEventRecord"

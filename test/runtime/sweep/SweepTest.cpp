@@ -8,6 +8,7 @@
 // success. GPUASYNC_SWEEP=full tries each call with every error.
 //===----------------------------------------------------------------------===//
 
+#include "../../Inputs/TimeLimit.h"
 #include "Programs.h"
 
 #include <algorithm>
@@ -93,7 +94,7 @@ protected:
     pid_t child = fork();
     if (child == 0) {
       dup2(log, 2);
-      alarm(10); // a hang ends it
+      alarm(gpuasync_test::timeLimit(10)); // a hang ends it
       // One operation at a time, in an order that the seed gives.
       setenv("GPU_ASYNC_CPU_SCHEDULE",
              strstr(device, "adversarial") ? "adversarial:1" : "fair", 1);
