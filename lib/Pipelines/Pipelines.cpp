@@ -11,6 +11,7 @@
 #include "GPUAsync/Kernels/Passes.h"
 #include "GPUAsync/Offload/Offload.h"
 #include "GPUAsync/Transforms/Passes.h"
+#include "Kernels/Common/Addresses.h"
 #include "PrepareInput.h"
 #include "VerifyBetween.h"
 #include "WhereNeeded.h"
@@ -144,8 +145,8 @@ void gpuasync::buildRuntimeFormPipeline(
   addFor(pm, "complex", createConvertComplexToStandardPass());
   addFor(pm, "scf", createSCFToControlFlowPass());
   addFor(pm, "memref", memref::createExpandOpsPass());
-  addFor(pm, "memref", memref::createExpandStridedMetadataPass());
   addFor(pm, "affine", createLowerAffinePass());
+  addFor(pm, "memref", createLowerViewsPass());
   addFor(pm, "arith", arith::createArithExpandOpsPass());
   addFor(pm, "vector", createConvertVectorToLLVMPass());
   // LLVM's intrinsics where they exist, else functions of our own or of libm.
@@ -172,6 +173,7 @@ void gpuasync::buildGPUAsyncPipeline(OpPassManager &pm,
 void gpuasync::registerGPUAsyncPipelines() {
   registerPass(createPrepareInputPass);
   registerPass([] { return createVerifyBetweenPass(); });
+  registerPass(createLowerViewsPass);
   registerPass([] { return createWhereNeededPass(); });
   PassPipelineRegistration<GPUAsyncPipelineOptions>(
       "gpu-async-pipeline",

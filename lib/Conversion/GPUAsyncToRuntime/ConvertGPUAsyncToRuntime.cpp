@@ -9,6 +9,7 @@
 #include "GPUAsync/Conversion/Passes.h"
 #include "GPUAsync/IR/VerifyProgram.h"
 #include "GPUAsync/Kernels/Common/KernelABI.h"
+#include "Kernels/Common/Addresses.h"
 #include "RuntimeLowering.h"
 #include "mlir/Analysis/DataLayoutAnalysis.h"
 #include "mlir/Conversion/ConvertToLLVM/ToLLVMInterface.h"
@@ -183,6 +184,7 @@ private:
     }
     if (failed(applyPartialConversion(module, target, std::move(patterns))))
       return failure();
+    weakenAddresses(module);
     dropArgumentAttributes(module);
 
     SmallVector<UnrealizedConversionCastOp> casts, remaining;

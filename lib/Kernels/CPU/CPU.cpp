@@ -12,6 +12,7 @@
 #include "GPUAsync/Kernels/CPU/Code.h"
 #include "GPUAsync/Kernels/CPU/Object.h"
 #include "Kernels/CPU/Ops/SmallFloats.h"
+#include "Kernels/Common/Addresses.h"
 #include "Kernels/Common/Allocas.h"
 #include "Kernels/Common/Math.h"
 #include "Lowering.h"
@@ -29,7 +30,6 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/Passes.h"
-#include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
@@ -169,11 +169,11 @@ static void buildStructurePipeline(OpPassManager &pm) {
 }
 
 static void buildLLVMPipeline(OpPassManager &pm) {
-  pm.addPass(memref::createExpandStridedMetadataPass());
-  pm.addPass(createLowerAffinePass());
+  pm.addPass(createLowerViewsPass());
   pm.addPass(createConvertMathToFuncs());
   pm.addPass(createConvertVectorToLLVMPass());
   pm.addPass(createConvertToLLVMPass());
+  pm.addPass(createWeakenAddressesPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());

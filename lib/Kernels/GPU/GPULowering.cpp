@@ -7,6 +7,7 @@
 
 #include "GPULowering.h"
 #include "GPUAsync/Kernels/Common/KernelABI.h"
+#include "Kernels/Common/Addresses.h"
 #include "Kernels/Common/Allocas.h"
 #include "Kernels/Common/Math.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
@@ -17,7 +18,6 @@
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/Dialect/Linalg/Passes.h"
-#include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/Transforms/Passes.h"
 #include "mlir/Interfaces/DataLayoutInterfaces.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -290,8 +290,7 @@ void gpuasync::addGPUStructurePasses(
   pm.addPass(createConvertComplexToStandardPass());
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createSCFToControlFlowPass());
-  pm.addPass(memref::createExpandStridedMetadataPass());
-  pm.addPass(createLowerAffinePass());
+  pm.addPass(createLowerViewsPass());
   pm.addPass(arith::createArithExpandOpsPass());
 }
 
@@ -331,6 +330,7 @@ LogicalResult GPULowering::lower() {
   lowerVectors(module);
   OpPassManager lowering(gpu::GPUModuleOp::getOperationName());
   addLowering(lowering);
+  lowering.addPass(createWeakenAddressesPass());
   if (failed(runPipeline(lowering, module)) ||
       failed(checkAllLowered(module, vendor.dialect, getTargetName())))
     return failure();

@@ -1,0 +1,123 @@
+//===- Addresses.cpp - arithmetic that addresses are made by --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See Addresses.h. Upstream multiplies an index by its stride with nsw and nuw,
+// and adds the sum to the address with inbounds and nuw.
+//===----------------------------------------------------------------------===//
+
+#include "Addresses.h"
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Affine/Utils.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassManager.h"
+
+using namespace mlir;
+using namespace mlir::gpuasync;
+
+//===----------------------------------------------------------------------===//
+// Views
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Takes their promises from ops that are built.
+struct Weakening : OpBuilder::Listener {
+  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
+    if (auto flags = dyn_cast<arith::ArithIntegerOverflowFlagsInterface>(op))
+      op->setAttr(flags.getIntegerOverflowAttrName(),
+                  arith::IntegerOverflowFlagsAttr::get(
+                      op->getContext(), arith::IntegerOverflowFlags::none));
+  }
+};
+
+struct LowerViewsPass : PassWrapper<LowerViewsPass, OperationPass<>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerViewsPass)
+
+  StringRef getArgument() const override { return "gpu-async-lower-views"; }
+  StringRef getName() const override { return "LowerViews"; }
+  StringRef getDescription() const override {
+    return "Expand views of memrefs by arithmetic that may wrap";
+  }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    buildPipeline("any").getDependentDialects(registry);
+  }
+
+  void runOnOperation() override {
+    Operation *root = getOperation();
+    OpPassManager pipeline = buildPipeline(root->getName().getStringRef());
+    if (failed(runPipeline(pipeline, root)))
+      return signalPassFailure();
+    // The program's own ops are lowered: these are the views'.
+    Weakening weakening;
+    root->walk([&](affine::AffineApplyOp op) {
+      OpBuilder builder(op, &weakening);
+      std::optional<SmallVector<Value, 8>> values = affine::expandAffineMap(
+          builder, op.getLoc(), op.getAffineMap(), op.getOperands());
+      if (!values)
+        return;
+      op.replaceAllUsesWith(values->front());
+      op.erase();
+    });
+  }
+
+private:
+  static OpPassManager buildPipeline(StringRef op) {
+    OpPassManager pm(op);
+    pm.addPass(createLowerAffinePass());
+    pm.addPass(memref::createExpandStridedMetadataPass());
+    return pm;
+  }
+};
+} // namespace
+
+std::unique_ptr<Pass> gpuasync::createLowerViewsPass() {
+  return std::make_unique<LowerViewsPass>();
+}
+
+//===----------------------------------------------------------------------===//
+// Accesses
+//===----------------------------------------------------------------------===//
+
+/// Weakens the sum of products that `index` is.
+static void weakenIndex(Value index) {
+  Operation *op = index.getDefiningOp();
+  if (!isa_and_nonnull<LLVM::AddOp, LLVM::MulOp>(op))
+    return;
+  auto flags = cast<LLVM::IntegerOverflowFlagsInterface>(op);
+  if (!flags.hasNoSignedWrap() || !flags.hasNoUnsignedWrap())
+    return;
+  flags.setOverflowFlags(LLVM::IntegerOverflowFlags::none);
+  if (isa<LLVM::AddOp>(op))
+    for (Value operand : op->getOperands())
+      weakenIndex(operand);
+}
+
+void gpuasync::weakenAddresses(Operation *root) {
+  using Flags = LLVM::GEPNoWrapFlags;
+  root->walk([](LLVM::GEPOp op) {
+    if (op.getNoWrapFlags() != (Flags::inbounds | Flags::nuw))
+      return;
+    op.setNoWrapFlags(Flags::nusw);
+    for (Value index : op.getDynamicIndices())
+      weakenIndex(index);
+  });
+}
+
+namespace {
+struct WeakenAddressesPass : PassWrapper<WeakenAddressesPass, OperationPass<>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(WeakenAddressesPass)
+
+  StringRef getArgument() const override {
+    return "gpu-async-weaken-addresses";
+  }
+  StringRef getName() const override { return "WeakenAddresses"; }
+  void runOnOperation() override { weakenAddresses(getOperation()); }
+};
+} // namespace
+
+std::unique_ptr<Pass> gpuasync::createWeakenAddressesPass() {
+  return std::make_unique<WeakenAddressesPass>();
+}
