@@ -24,6 +24,7 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/CheckedArithmetic.h"
 #include "llvm/Support/MathExtras.h"
 #include <numeric>
 
@@ -89,40 +90,50 @@ bool gpuasync::mayAlias(const Base &a, const Base &b) {
 std::optional<std::pair<int64_t, int64_t>> Window::getHull() const {
   if (!offset)
     return std::nullopt;
-  int64_t end = *offset + 1;
+  std::optional<int64_t> end = llvm::checkedAdd<int64_t>(*offset, 1);
   for (const Dim &dim : dims) {
     if (dim.count < 0)
       return std::nullopt;
     if (dim.count == 0)
       return std::pair(*offset, *offset);
-    end += dim.stride * (dim.count - 1);
+    if (end)
+      end = llvm::checkedMulAdd(dim.stride, dim.count - 1, *end);
   }
-  return std::pair(*offset, end);
+  if (!end)
+    return std::nullopt;
+  return std::pair(*offset, *end);
 }
 
 static bool areDisjoint(const Window::Range &a, const Window::Range &b) {
   if (a.count == 0 || b.count == 0)
     return true;
   auto isBefore = [](const Window::Range &first, const Window::Range &second) {
-    return first.count > 0 &&
-           first.start + first.step * (first.count - 1) < second.start;
+    if (first.count < 0)
+      return false;
+    std::optional<int64_t> last =
+        llvm::checkedMulAdd(first.step, first.count - 1, first.start);
+    return last && *last < second.start;
   };
   if (isBefore(a, b) || isBefore(b, a))
     return true;
   int64_t step = std::gcd(a.step, b.step);
-  return step > 1 && (a.start - b.start) % step != 0;
+  std::optional<int64_t> apart = llvm::checkedSub(a.start, b.start);
+  return step > 1 && apart && *apart % step != 0;
 }
 
 /// Takes a window apart along `strides`, descending, so that every byte in it
-/// has one index for each stride. Nothing if it has several.
+/// has one index for each stride. Nothing if it has several, or if a number is
+/// too large.
 static std::optional<SmallVector<Window::Range>>
 splitAlong(const Window &window, int64_t origin, ArrayRef<int64_t> strides) {
   SmallVector<Window::Range> ranges;
-  int64_t rest = *window.offset - origin;
+  std::optional<int64_t> rest = llvm::checkedSub(*window.offset, origin);
+  if (!rest)
+    return std::nullopt;
   for (int64_t stride : strides) {
     Window::Range range;
-    range.start = rest / stride;
-    rest %= stride;
+    range.start = *rest / stride;
+    *rest %= stride;
     range.count = 1;
     bool isFound = false;
     for (const Window::Dim &dim : window.dims) {
@@ -136,12 +147,15 @@ splitAlong(const Window &window, int64_t origin, ArrayRef<int64_t> strides) {
     ranges.push_back(range);
   }
   // What the inner dimensions add up to must not carry into an outer one.
-  int64_t inner = 0;
+  std::optional<int64_t> inner = 0;
   for (size_t i = strides.size(); i-- > 1;) {
     if (ranges[i].count < 0)
       return std::nullopt;
-    inner += (ranges[i].start + ranges[i].count - 1) * strides[i];
-    if (inner >= strides[i - 1])
+    std::optional<int64_t> last =
+        llvm::checkedAdd(ranges[i].start, ranges[i].count - 1);
+    inner =
+        last ? llvm::checkedMulAdd(*last, strides[i], *inner) : std::nullopt;
+    if (!inner || *inner >= strides[i - 1])
       return std::nullopt;
   }
   return ranges;
@@ -186,26 +200,28 @@ static bool isInjective(MemRefType type) {
     return true;
   SmallVector<int64_t> strides;
   int64_t offset;
-  if (failed(type.getStridesAndOffset(strides, offset)))
+  if (failed(getStridesAndOffset(type, strides, offset)))
     return false;
-  int64_t inner = 0;
+  std::optional<int64_t> inner = 0;
   for (size_t i = strides.size(); i-- > 0;) {
-    if (ShapedType::isDynamic(strides[i]) || strides[i] <= inner)
+    if (!inner || ShapedType::isDynamic(strides[i]) || strides[i] <= *inner)
       return false;
     if (i > 0 && type.isDynamicDim(i))
       return false;
     if (i > 0)
-      inner += strides[i] * std::max<int64_t>(0, type.getDimSize(i) - 1);
+      inner = llvm::checkedMulAdd(
+          strides[i], std::max<int64_t>(0, type.getDimSize(i) - 1), *inner);
   }
   return true;
 }
 
-/// Where a memref of static strides lies in its buffer.
+/// Where a memref of static strides lies in its buffer, if numbers of 64 bits
+/// say it.
 static void setBytes(MemRefType type, Window &window) {
   SmallVector<int64_t> strides;
   int64_t offset;
   int64_t bytes = getElementBytes(type.getElementType());
-  if (!bytes || failed(type.getStridesAndOffset(strides, offset)) ||
+  if (!bytes || failed(getStridesAndOffset(type, strides, offset)) ||
       ShapedType::isDynamic(offset))
     return;
   SmallVector<Window::Dim, 4> dims;
@@ -214,11 +230,39 @@ static void setBytes(MemRefType type, Window &window) {
       continue;
     if (ShapedType::isDynamic(stride) || stride <= 0)
       return;
-    dims.push_back({stride * bytes, ShapedType::isDynamic(size) ? -1 : size});
+    std::optional<int64_t> apart = llvm::checkedMul(stride, bytes);
+    if (!apart)
+      return;
+    dims.push_back({*apart, ShapedType::isDynamic(size) ? -1 : size});
   }
   dims.push_back({1, bytes});
-  window.offset = offset * bytes;
-  window.dims = std::move(dims);
+  window.offset = llvm::checkedMul(offset, bytes);
+  if (window.offset)
+    window.dims = std::move(dims);
+}
+
+/// The indices that a subview leaves of `range`. Nothing if that is not known.
+static std::optional<Window::Range> narrow(const Window::Range &range,
+                                           std::optional<int64_t> offset,
+                                           std::optional<int64_t> size,
+                                           std::optional<int64_t> stride) {
+  if (!offset || !stride || *stride <= 0)
+    return std::nullopt;
+  std::optional<int64_t> start =
+      llvm::checkedMulAdd(*offset, range.step, range.start);
+  std::optional<int64_t> step = llvm::checkedMul(range.step, *stride);
+  if (!start || !step)
+    return std::nullopt;
+  Window::Range result{*start, *step, range.count};
+  if (size) {
+    result.count = *size;
+  } else if (range.count >= 0) {
+    std::optional<int64_t> left = llvm::checkedSub(range.count, *offset);
+    if (!left)
+      return std::nullopt;
+    result.count = llvm::divideCeil(std::max<int64_t>(0, *left), *stride);
+  }
+  return result;
 }
 
 /// Follows a subview: `dims` says which of the window's ranges each dimension
@@ -228,24 +272,16 @@ static void narrow(memref::SubViewOp view, Window &window,
   llvm::SmallBitVector dropped = view.getDroppedDims();
   SmallVector<int> result;
   for (auto [index, dim] : llvm::enumerate(dims)) {
-    int kept = dim;
-    auto offset = getConstantIntValue(view.getMixedOffsets()[index]);
-    auto size = getConstantIntValue(view.getMixedSizes()[index]);
-    auto stride = getConstantIntValue(view.getMixedStrides()[index]);
-    if (dim >= 0 && offset && stride && *stride > 0) {
-      Window::Range &range = window.ranges[dim];
-      range.start += *offset * range.step;
-      if (size)
-        range.count = *size;
-      else if (range.count >= 0)
-        range.count = llvm::divideCeil(
-            std::max<int64_t>(0, range.count - *offset), *stride);
-      range.step *= *stride;
-    } else {
-      kept = -1;
-    }
+    std::optional<Window::Range> range;
+    if (dim >= 0)
+      range = narrow(window.ranges[dim],
+                     getConstantIntValue(view.getMixedOffsets()[index]),
+                     getConstantIntValue(view.getMixedSizes()[index]),
+                     getConstantIntValue(view.getMixedStrides()[index]));
+    if (range)
+      window.ranges[dim] = *range;
     if (!dropped.test(index))
-      result.push_back(kept);
+      result.push_back(range ? dim : -1);
   }
   dims = result;
 }

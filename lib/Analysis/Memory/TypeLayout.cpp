@@ -9,7 +9,10 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "llvm/Support/CheckedArithmetic.h"
 #include "llvm/Support/MathExtras.h"
+
+#include <limits>
 
 using namespace mlir;
 using namespace mlir::gpuasync;
@@ -28,8 +31,9 @@ int64_t gpuasync::getPackedBits(Type type) {
   if (auto vector = dyn_cast<VectorType>(type))
     return vector.isScalable() || vector.getRank() != 1
                ? 0
-               : getPackedBits(vector.getElementType()) *
-                     vector.getNumElements();
+               : llvm::checkedMul(getPackedBits(vector.getElementType()),
+                                  vector.getNumElements())
+                     .value_or(0);
   if (isa<LLVM::LLVMPointerType, IndexType>(type))
     return 64;
   return isa<IntegerType, FloatType>(type) ? type.getIntOrFloatBitWidth() : 0;
@@ -43,6 +47,13 @@ static std::optional<TypeLayout> repeat(Type type, int64_t count) {
   return layout;
 }
 
+/// Nothing from 2^63 bytes on.
+static std::optional<int64_t> alignTo(int64_t bytes, int64_t alignment) {
+  if (bytes > std::numeric_limits<int64_t>::max() - alignment)
+    return std::nullopt;
+  return int64_t(llvm::alignTo(bytes, alignment));
+}
+
 std::optional<SmallVector<int64_t>>
 gpuasync::getOffsets(ArrayRef<Type> types, bool isPacked, TypeLayout &whole) {
   SmallVector<int64_t> offsets;
@@ -52,12 +63,16 @@ gpuasync::getOffsets(ArrayRef<Type> types, bool isPacked, TypeLayout &whole) {
     if (!layout)
       return std::nullopt;
     int64_t alignment = isPacked ? 1 : layout->alignment;
-    offsets.push_back(llvm::alignTo(whole.size, alignment));
-    if (llvm::AddOverflow(offsets.back(), layout->size, whole.size))
+    std::optional<int64_t> offset = alignTo(whole.size, alignment);
+    if (!offset || llvm::AddOverflow(*offset, layout->size, whole.size))
       return std::nullopt;
+    offsets.push_back(*offset);
     whole.alignment = std::max(whole.alignment, alignment);
   }
-  whole.size = llvm::alignTo(whole.size, whole.alignment);
+  std::optional<int64_t> end = alignTo(whole.size, whole.alignment);
+  if (!end)
+    return std::nullopt;
+  whole.size = *end;
   return offsets;
 }
 
@@ -73,9 +88,10 @@ std::optional<TypeLayout> TypeLayout::get(Type type) {
     ArrayRef<int64_t> shape = vector.getShape();
     auto row = VectorType::get(shape.empty() ? 1 : shape.back(),
                                vector.getElementType());
-    return getPackedBits(row)
-               ? repeat(row, vector.getNumElements() / row.getNumElements())
-               : std::nullopt;
+    std::optional<int64_t> rows = 1;
+    for (int64_t size : shape.drop_back(!shape.empty()))
+      rows = rows ? llvm::checkedMul(*rows, size) : std::nullopt;
+    return rows && getPackedBits(row) ? repeat(row, *rows) : std::nullopt;
   }
   if (auto memref = dyn_cast<MemRefType>(type))
     return TypeLayout{8 * (3 + 2 * memref.getRank()), 8};
@@ -98,4 +114,20 @@ int64_t gpuasync::getElementBytes(Type type) {
 
 int64_t gpuasync::getElementAlignment(Type type) {
   return TypeLayout::get(type).value_or(TypeLayout()).alignment;
+}
+
+LogicalResult gpuasync::getStridesAndOffset(MemRefType type,
+                                            SmallVectorImpl<int64_t> &strides,
+                                            int64_t &offset) {
+  std::optional<int64_t> stride = 1;
+  if (type.getLayout().isIdentity() && type.getRank())
+    for (int64_t size : llvm::reverse(type.getShape().drop_front())) {
+      // Those further out are not known either.
+      if (ShapedType::isDynamic(size))
+        break;
+      stride = llvm::checkedMul(*stride, size);
+      if (!stride)
+        return failure();
+    }
+  return type.getStridesAndOffset(strides, offset);
 }

@@ -39,6 +39,22 @@ void CPULowering::findBlockSizes() {
 constexpr int64_t maxWorkgroupAlignment = 256;
 constexpr StringRef alignmentName = "llvm.align";
 
+/// Takes `bytes` of static workgroup memory, of which `used` are taken already,
+/// and returns where they begin. Blocks have far less than the limit here,
+/// which keeps sums exact: the runtime knows how much.
+static FailureOr<int64_t> reserve(Location loc, int64_t &used, int64_t bytes,
+                                  int64_t alignment) {
+  constexpr int64_t limit = int64_t(1) << 30;
+  int64_t place = llvm::alignTo(used, alignment);
+  if (place > limit || bytes > limit - place)
+    return emitError(loc)
+           << "static workgroup memory adds up to more than " << limit
+           << " bytes, which no block of the cpu device has: let kernels use "
+              "memory that they are given";
+  used = place + bytes;
+  return place;
+}
+
 /// Makes the attributions of `function`, which follow its arguments in its copy
 /// too, memory of the block and stack slots of the thread.
 LogicalResult CPULowering::placeAttributions(gpu::GPUFuncOp function,
@@ -72,12 +88,14 @@ LogicalResult CPULowering::placeAttributions(gpu::GPUFuncOp function,
              << alignment << " bytes, where the cpu device has "
              << maxWorkgroupAlignment;
     if (i < workgroup) {
-      info.workgroupBytes = llvm::alignTo(info.workgroupBytes, alignment);
+      FailureOr<int64_t> place =
+          reserve(loc, info.workgroupBytes, *bytes, alignment);
+      if (failed(place))
+        return failure();
       Value base = LLVM::GEPOp::create(
           builder, loc, pointer, builder.getI8Type(), getEnv(info, Workgroup),
-          ArrayRef<LLVM::GEPArg>{int32_t(info.workgroupBytes)});
+          ArrayRef<LLVM::GEPArg>{int32_t(*place)});
       memref = buildMemRef(builder, loc, base, type, Value());
-      info.workgroupBytes += *bytes;
     } else {
       memref = memref::AllocaOp::create(builder, loc, type,
                                         builder.getI64IntegerAttr(alignment));
@@ -169,10 +187,14 @@ LogicalResult CPULowering::copyFunction(FunctionOpInterface function) {
 
 /// Gives module-level workgroup variables their place in every block's memory.
 LogicalResult CPULowering::placeWorkgroupGlobals() {
-  auto place = [&](StringRef name, int64_t bytes, int64_t alignment) {
-    workgroupGlobalBytes = llvm::alignTo(workgroupGlobalBytes, alignment);
-    workgroupGlobals[name] = workgroupGlobalBytes;
-    workgroupGlobalBytes += bytes;
+  auto place = [&](Operation *global, StringRef name, int64_t bytes,
+                   int64_t alignment) -> LogicalResult {
+    FailureOr<int64_t> found =
+        reserve(global->getLoc(), workgroupGlobalBytes, bytes, alignment);
+    if (failed(found))
+      return failure();
+    workgroupGlobals[name] = *found;
+    return success();
   };
   for (Operation &op : *source.getBody()) {
     if (auto global = dyn_cast<memref::GlobalOp>(op)) {
@@ -183,14 +205,18 @@ LogicalResult CPULowering::placeWorkgroupGlobals() {
       std::optional<int64_t> bytes = getBytesInMemory(type);
       if (!bytes)
         return global.emitOpError("of type ") << type << " has no static size";
-      place(global.getSymName(), *bytes,
-            std::max<int64_t>(global.getAlignment().value_or(1),
-                              getAlignment(type)));
+      if (failed(place(global, global.getSymName(), *bytes,
+                       std::max<int64_t>(global.getAlignment().value_or(1),
+                                         getAlignment(type)))))
+        return failure();
     } else if (auto global = dyn_cast<LLVM::GlobalOp>(op)) {
-      if (global.getAddrSpace() == 3)
-        place(global.getSymName(), getElementBytes(global.getGlobalType()),
-              std::max<int64_t>({16, int64_t(global.getAlignment().value_or(1)),
-                                 getElementAlignment(global.getGlobalType())}));
+      if (global.getAddrSpace() == 3 &&
+          failed(place(global, global.getSymName(),
+                       getElementBytes(global.getGlobalType()),
+                       std::max<int64_t>(
+                           {16, int64_t(global.getAlignment().value_or(1)),
+                            getElementAlignment(global.getGlobalType())}))))
+        return failure();
     }
   }
   return success();

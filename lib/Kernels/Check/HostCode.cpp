@@ -35,6 +35,7 @@ private:
     Value address, base, bytes;
   };
   Range getRange(Value memref, Value shape);
+  Value multiply(Value a, Value b);
   Value isRangeAllowed(Operation *op, Value memref, Value shape,
                        unsigned flags);
   void instrumentCopy(memref::CopyOp op);
@@ -48,6 +49,18 @@ private:
 };
 } // namespace
 
+/// The product of two unsigned numbers, but at most `mostBytes`, so that sums
+/// of a few do not wrap.
+Value HostInstrumenter::multiply(Value a, Value b) {
+  auto product = arith::MulUIExtendedOp::create(builder, loc, a, b);
+  Value fits = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                     product.getHigh(), index(0));
+  return arith::SelectOp::create(
+      builder, loc, fits,
+      arith::MinUIOp::create(builder, loc, product.getLow(), index(mostBytes)),
+      index(mostBytes));
+}
+
 /// Of as many elements of a memref as `shape` has.
 HostInstrumenter::Range HostInstrumenter::getRange(Value memref, Value shape) {
   auto type = cast<MemRefType>(memref.getType());
@@ -60,20 +73,18 @@ HostInstrumenter::Range HostInstrumenter::getRange(Value memref, Value shape) {
   for (auto [i, stride] : llvm::enumerate(metadata.getStrides())) {
     Value size = getSize(shape, i);
     Value last = arith::SubIOp::create(builder, loc, size, index(1));
-    Value up = arith::MulIOp::create(builder, loc, last, stride);
-    Value down = arith::SubIOp::create(builder, loc, zero, up);
+    Value down = arith::SubIOp::create(builder, loc, zero, stride);
     Value isDown = arith::CmpIOp::create(
         builder, loc, arith::CmpIPredicate::slt, stride, zero);
     lowest.push_back(arith::SelectOp::create(builder, loc, isDown, last, zero));
-    span = arith::AddIOp::create(
-        builder, loc, span, arith::MaxSIOp::create(builder, loc, up, down));
+    Value apart = arith::SelectOp::create(builder, loc, isDown, down, stride);
+    span = arith::AddIOp::create(builder, loc, span, multiply(last, apart));
     Value none = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::sle,
                                        size, zero);
     isEmpty = arith::OrIOp::create(builder, loc, isEmpty, none);
   }
-  Value bytes = arith::MulIOp::create(
-      builder, loc, arith::AddIOp::create(builder, loc, span, index(1)),
-      index(element));
+  Value bytes = multiply(arith::AddIOp::create(builder, loc, span, index(1)),
+                         index(element));
   bytes = arith::SelectOp::create(builder, loc, isEmpty, zero, bytes);
   auto [address, base] = getAddress({memref, lowest});
   return {address, base, toI64(bytes)};

@@ -191,9 +191,7 @@ Value Instrumenter::isAllowed(Value address, Value base, Value access,
 }
 
 Value Instrumenter::pack(Value bytes, unsigned flags) {
-  // So many are out of bounds everywhere.
-  bytes = arith::MinUIOp::create(builder, loc, bytes,
-                                 constant(i64, int64_t(1) << 55));
+  bytes = arith::MinUIOp::create(builder, loc, bytes, constant(i64, mostBytes));
   bytes = arith::ShLIOp::create(builder, loc, bytes, constant(i64, 8));
   return arith::OrIOp::create(builder, loc, bytes, constant(i64, flags));
 }

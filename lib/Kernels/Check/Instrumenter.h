@@ -55,6 +55,9 @@ protected:
   /// it takes besides.
   virtual Value askChecker(Through how, SmallVector<Value> &operands) = 0;
 
+  /// So many are out of bounds everywhere.
+  static constexpr int64_t mostBytes = int64_t(1) << 55;
+
   Value constant(Type type, int64_t value) {
     return arith::ConstantOp::create(builder, loc,
                                      builder.getIntegerAttr(type, value));

@@ -8,6 +8,7 @@
 
 #include "GPUAsync/Analysis/Memory/TypeLayout.h"
 #include "Instrumenter.h"
+#include "Kernels/Common/KernelLowering.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
@@ -73,7 +74,7 @@ void KernelInstrumenter::instrumentGlobal(Operation *op) {
     if (auto space = dyn_cast_or_null<IntegerAttr>(type.getMemorySpace());
         space && space.getInt() == 3)
       return;
-    bytes = type.getNumElements() * getElementBytes(type.getElementType());
+    bytes = getBytesInMemory(type).value_or(0);
     address = getBase(get.getResult());
   } else {
     auto addressOf = cast<LLVM::AddressOfOp>(op);

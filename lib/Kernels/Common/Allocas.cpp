@@ -19,6 +19,7 @@
 #include "mlir/Interfaces/MemorySlotInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
+#include "llvm/Support/CheckedArithmetic.h"
 
 using namespace mlir;
 using namespace mlir::gpuasync;
@@ -186,9 +187,10 @@ std::optional<int64_t> gpuasync::getSlotBytes(Operation *alloca) {
   APInt count;
   std::optional<TypeLayout> element = TypeLayout::get(op.getElemType());
   if (!element || op.getInalloca() ||
-      !matchPattern(op.getArraySize(), m_ConstantInt(&count)))
+      !matchPattern(op.getArraySize(), m_ConstantInt(&count)) ||
+      !count.isSignedIntN(64) || count.isNegative())
     return std::nullopt;
-  return count.getSExtValue() * element->size;
+  return llvm::checkedMul(count.getSExtValue(), element->size);
 }
 
 int64_t gpuasync::getSlotAlignment(Operation *alloca) {

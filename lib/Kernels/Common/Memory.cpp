@@ -10,6 +10,7 @@
 #include "KernelLowering.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "llvm/Support/CheckedArithmetic.h"
 
 using namespace mlir;
 using namespace mlir::gpuasync;
@@ -26,18 +27,19 @@ std::optional<int64_t> gpuasync::getBytesInMemory(MemRefType type) {
   int64_t offset;
   std::optional<TypeLayout> element = TypeLayout::get(type.getElementType());
   if (!element || !type.hasStaticShape() ||
-      failed(type.getStridesAndOffset(strides, offset)) ||
+      failed(getStridesAndOffset(type, strides, offset)) ||
       ShapedType::isDynamic(offset))
     return std::nullopt;
-  int64_t elements = offset + 1;
+  if (llvm::is_contained(type.getShape(), 0))
+    return 0;
+  std::optional<int64_t> elements = llvm::checkedAdd<int64_t>(offset, 1);
   for (auto [size, stride] : llvm::zip_equal(type.getShape(), strides)) {
     if (stride < 0) // or dynamic
       return std::nullopt;
-    if (size == 0)
-      return 0;
-    elements += (size - 1) * stride;
+    if (elements)
+      elements = llvm::checkedMulAdd(size - 1, stride, *elements);
   }
-  return elements * element->size;
+  return elements ? llvm::checkedMul(*elements, element->size) : std::nullopt;
 }
 
 void gpuasync::makeNullValid(Operation *root) {

@@ -120,13 +120,38 @@ TEST_F(TypeLayoutTest, IsNotKnown) {
   for (const char *text :
        {"vector<[4]xf32>", "tuple<i32>", "none", "!llvm.struct<\"a\", opaque>",
         "!llvm.array<4611686018427387904 x i32>",
-        "!llvm.struct<(array<9223372036854775807 x i8>, i8)>"}) {
+        "!llvm.struct<(array<9223372036854775807 x i8>, i8)>",
+        "!llvm.struct<(array<9223372036854775806 x i8>, i64)>",
+        "!llvm.struct<(i64, array<9223372036854775799 x i8>)>",
+        "vector<4611686018427387904xi8>", "vector<4611686018427387904x4xi8>"}) {
     Type type = parseType(text, &context);
     ASSERT_TRUE(type) << text;
     EXPECT_FALSE(TypeLayout::get(type)) << text;
     EXPECT_EQ(getElementBytes(type), 0) << text;
     EXPECT_EQ(getElementAlignment(type), 1) << text;
   }
+}
+
+TEST_F(TypeLayoutTest, StridesDoNotWrap) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  auto find = [&](const char *text) {
+    strides.clear();
+    return succeeded(getStridesAndOffset(
+        cast<MemRefType>(parseType(text, &context)), strides, offset));
+  };
+  EXPECT_TRUE(find("memref<f32>"));
+  EXPECT_TRUE(find("memref<4x?x3x2xf32>"));
+  EXPECT_EQ(strides, (SmallVector<int64_t>{ShapedType::kDynamic, 6, 2, 1}));
+  EXPECT_TRUE(find("memref<2x2xf32, strided<[-4611686018427387904, 1], "
+                   "offset: 3>>"));
+  EXPECT_EQ(strides, (SmallVector<int64_t>{-4611686018427387904, 1}));
+  EXPECT_EQ(offset, 3);
+  EXPECT_TRUE(find("memref<9x9223372036854775807xi8>"));
+  // 2^66 + 2^33 elements, not 2^33.
+  EXPECT_FALSE(find("memref<2x8589934592x8589934593xi8>"));
+  // Of no elements, but the strides are none either.
+  EXPECT_FALSE(find("memref<0x8589934592x8589934592xi8>"));
 }
 
 } // namespace

@@ -19,6 +19,7 @@
 // RUN: not %{run} -e frees --input=10xi32 2>&1 | FileCheck %s --check-prefix=FREES
 // RUN: not %{run} -e starts --input=10xi32 --input=20 --input=1 2>&1 | FileCheck %s --check-prefix=STARTS
 // RUN: %{run} -e starts --input=10xi32 --input=20 --input=0 2>&1 | count 0
+// RUN: not %{run} -e huge 2>&1 | FileCheck %s --check-prefix=HUGE
 // RUN: %{run} -e reused 2>&1 | FileCheck %s --check-prefix=REUSED
 
 // A read beyond gives zeros, a write beyond is not made.
@@ -291,5 +292,19 @@ func.func @kernel() {
              threads(%tx, %ty, %tz) in (%ntx = %c1, %nty = %c1, %ntz = %c1) {
     gpu.terminator
   }
+  return
+}
+
+// The bytes that it spans do not fit into 64 bits: they are not four.
+func.func @huge() {
+  %x = memref.alloc() : memref<16xi32>
+  %y = memref.alloc() : memref<2xi32>
+  %v = memref.reinterpret_cast %x to offset: [0], sizes: [2], strides: [4611686018427387904] : memref<16xi32> to memref<2xi32, strided<[4611686018427387904]>>
+  // HUGE: host-out-of-bounds.mlir:[[@LINE+2]]:3: error: out of bounds: read of {{.*}} bytes at byte 0 of 64 bytes of host memory in @huge
+  // HUGE-NEXT: host-out-of-bounds.mlir:[[@LINE-4]]:8: note: allocated here
+  memref.copy %v, %y : memref<2xi32, strided<[4611686018427387904]>> to memref<2xi32>
+  // HUGE: found 1 bug
+  memref.dealloc %x : memref<16xi32>
+  memref.dealloc %y : memref<2xi32>
   return
 }

@@ -9,7 +9,7 @@
 #ifndef GPUASYNC_ANALYSIS_MEMORY_TYPELAYOUT_H
 #define GPUASYNC_ANALYSIS_MEMORY_TYPELAYOUT_H
 
-#include "mlir/IR/Types.h"
+#include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <optional>
@@ -44,6 +44,13 @@ int64_t getPackedBits(Type type);
 /// Nothing if one of the types has no layout.
 std::optional<SmallVector<int64_t>>
 getOffsets(ArrayRef<Type> types, bool isPacked, TypeLayout &whole);
+
+/// Strides and offset of a memref in elements, ShapedType::kDynamic where they
+/// are no constants. Fails if the layout has no strides, and where a product of
+/// sizes is 2^63 or more: upstream's function of this name lets that wrap.
+LogicalResult getStridesAndOffset(MemRefType type,
+                                  SmallVectorImpl<int64_t> &strides,
+                                  int64_t &offset);
 
 } // namespace mlir::gpuasync
 

@@ -265,7 +265,8 @@ bool LoopFinder::hasLargePrivateMemory() {
   constexpr int64_t most = 256; // bytes of a thread
   int64_t bytes = 0;
   kernel.walk([&](memref::AllocaOp alloca) {
-    bytes += getBytesInMemory(alloca.getType()).value_or(most + 1);
+    bytes += std::min(getBytesInMemory(alloca.getType()).value_or(most + 1),
+                      most + 1);
   });
   return bytes > most;
 }
