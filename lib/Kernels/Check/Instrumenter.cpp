@@ -30,9 +30,14 @@ std::optional<MemRefAccess> check::getMemRefAccess(Operation *op) {
     return MemRefAccess{load.getMemRef(), load.getIndices(), 1, false, read};
   if (auto store = dyn_cast<memref::StoreOp>(op))
     return MemRefAccess{store.getMemRef(), store.getIndices(), 1, false, write};
-  if (auto rmw = dyn_cast<memref::AtomicRMWOp>(op))
+  if (auto rmw = dyn_cast<memref::AtomicRMWOp>(op)) {
+    // An exchange whose result nobody needs is a write.
+    bool writesOnly =
+        rmw.getKind() == arith::AtomicRMWKind::assign && op->use_empty();
     return MemRefAccess{rmw.getMemref(), rmw.getIndices(), 1, false,
-                        observed()};
+                        writesOnly ? write | GPUASYNC_CHECK_ATOMIC
+                                   : observed()};
+  }
   if (auto rmw = dyn_cast<memref::GenericAtomicRMWOp>(op))
     return MemRefAccess{rmw.getMemref(), rmw.getIndices(), 1, false,
                         observed()};
@@ -369,8 +374,10 @@ void Instrumenter::instrumentLLVM(Operation *op) {
     instrumentPointer(op, store.getAddrMutable(), store.getValue().getType(),
                       write | (special ? atomic : 0));
   } else if (auto rmw = dyn_cast<LLVM::AtomicRMWOp>(op)) {
+    bool writesOnly =
+        rmw.getBinOp() == LLVM::AtomicBinOp::xchg && op->use_empty();
     instrumentPointer(op, rmw.getPtrMutable(), rmw.getVal().getType(),
-                      read | write | atomic |
+                      (writesOnly ? 0 : read) | write | atomic |
                           (op->use_empty() ? 0 : GPUASYNC_CHECK_OBSERVED));
   } else if (auto swap = dyn_cast<LLVM::AtomicCmpXchgOp>(op)) {
     instrumentPointer(op, swap.getPtrMutable(), swap.getVal().getType(),
