@@ -8,6 +8,7 @@
 
 #include "GPUAsync/Kernels/CPU/Code.h"
 #include "Interleave.h"
+#include "ThreadOrder.h"
 
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -195,6 +196,7 @@ void gpuasync::optimizeCpuCode(llvm::Module &module,
   if (tuning.LoopVectorization)
     builder.registerVectorizerStartEPCallback(
         [](llvm::FunctionPassManager &passes, llvm::OptimizationLevel) {
+          passes.addPass(cpu::KeepThreadOrder());
           passes.addPass(cpu::InterleaveThreads());
           passes.addPass(cpu::LeaveShortExtrema());
         });

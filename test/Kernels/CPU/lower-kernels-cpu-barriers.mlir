@@ -145,7 +145,7 @@ gpu.module @m {
 // CHECK-DAG: #[[NO:.*]] = #llvm.loop_unroll<disable = true>
 // CHECK-DAG: #[[ALL:.*]] = #llvm.loop_unroll<full = true>
 // CHECK-DAG: #[[REST:.*]] = #llvm.loop_annotation<unroll = #[[ALL]],
-// CHECK-DAG: #[[VECTOR:.*]] = #llvm.loop_vectorize<followupVectorized = #[[REST]]>
+// CHECK-DAG: #[[VECTOR:.*]] = #llvm.loop_vectorize<disable = true, followupVectorized = #[[REST]]>
 // CHECK: #llvm.loop_annotation<vectorize = #[[VECTOR]], unroll = #[[NO]],
 // CHECK-LABEL: llvm.func internal @n_agreed_block(
 // CHECK: llvm.mlir.constant(16 : i64)

@@ -4,9 +4,11 @@
 // RUN: gpu-opt %s -split-input-file -gpu-async-lower-kernels=targets=cpu --verify-roundtrip | FileCheck %s
 
 // The parameters are loaded where gpuasync_kernel says, the threads run with x
-// innermost, and that loop's accesses through arguments are independent.
-// CHECK: #[[$GROUP:.*]] = #llvm.access_group<id = distinct[0]<>>
-// CHECK: #[[$LOOP:.*]] = #llvm.loop_annotation<parallelAccesses = #[[$GROUP]]>
+// innermost, and that loop's accesses through arguments are independent. Only
+// optimizeCpuCode may make vectors of it: it keeps the order of a thread.
+// CHECK-DAG: #[[$GROUP:.*]] = #llvm.access_group<id = distinct[0]<>>
+// CHECK-DAG: #[[$VECTOR:.*]] = #llvm.loop_vectorize<disable = true>
+// CHECK: #[[$LOOP:.*]] = #llvm.loop_annotation<vectorize = #[[$VECTOR]], parallelAccesses = #[[$GROUP]]>
 // CHECK-LABEL: llvm.func internal @k_saxpy_thread(
 // CHECK-SAME: always_inline
 // CHECK: llvm.intr.fma

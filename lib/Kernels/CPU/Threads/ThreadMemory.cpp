@@ -129,47 +129,45 @@ Value cpu::buildMemRef(OpBuilder &builder, Location loc, Value base,
 LLVM::LoopAnnotationAttr
 cpu::buildParallelAnnotation(LLVM::AccessGroupAttr group, int64_t threads) {
   MLIRContext *context = group.getContext();
+  auto buildVectorize = [&](LLVM::LoopAnnotationAttr followup) {
+    // KeepThreadOrder allows it. A width would make LLVM print a remark about
+    // each loop that it cannot vectorise.
+    return LLVM::LoopVectorizeAttr::get(
+        context, /*disable=*/BoolAttr::get(context, true),
+        /*predicateEnable=*/{}, /*scalableEnable=*/{}, /*width=*/{},
+        /*followupVectorized=*/followup, /*followupEpilogue=*/{},
+        /*followupAll=*/{});
+  };
+  auto build = [&](LLVM::LoopVectorizeAttr vectorize,
+                   LLVM::LoopUnrollAttr unroll,
+                   ArrayRef<LLVM::AccessGroupAttr> groups) {
+    return LLVM::LoopAnnotationAttr::get(
+        context, /*disableNonforced=*/{}, vectorize, /*interleave=*/{}, unroll,
+        /*unrollAndJam=*/{}, /*licm=*/{}, /*distribute=*/{}, /*pipeline=*/{},
+        /*peeled=*/{}, /*unswitch=*/{}, /*mustProgress=*/{},
+        /*isVectorized=*/{}, /*startLoc=*/{}, /*endLoc=*/{}, groups);
+  };
+  // LLVM would take one masked vector more than fits. With AVX-512 the x86
+  // backend of LLVM 22.1 stores too many bytes for a single element that is
+  // narrowed there (llvm/llvm-project#179489).
+  if (threads > 0 && threads < 16 && !llvm::isPowerOf2_64(threads))
+    return build(buildVectorize({}), {}, {});
+
   // LLVM would unroll short loops before it vectorises. What is left after that
-  // is unrolled, so that values stay in registers from one loop to the next. A
-  // width would make LLVM print a remark about each loop that it cannot
-  // vectorise.
+  // is unrolled, so that values stay in registers from one loop to the next.
   constexpr int64_t longest = 64;
-  LLVM::LoopUnrollAttr unroll;
-  LLVM::LoopVectorizeAttr vectorize;
-  BoolAttr yes = BoolAttr::get(context, true);
-  if (threads > 0 && threads < 16 && !llvm::isPowerOf2_64(threads)) {
-    // LLVM would take one masked vector more than fits. With AVX-512 the x86
-    // backend of LLVM 22.1 stores too many bytes for a single element that is
-    // narrowed there (llvm/llvm-project#179489).
-    vectorize = LLVM::LoopVectorizeAttr::get(
-        context, /*disable=*/yes, /*predicateEnable=*/{},
-        /*scalableEnable=*/{}, /*width=*/{}, /*followupVectorized=*/{},
-        /*followupEpilogue=*/{}, /*followupAll=*/{});
-  } else if (threads > 0 && threads <= longest) {
+  if (threads > 0 && threads <= longest) {
     auto buildUnroll = [&](BoolAttr disable, BoolAttr full) {
       return LLVM::LoopUnrollAttr::get(
           context, disable, /*count=*/{}, /*runtimeDisable=*/{}, full,
           /*followupUnrolled=*/{}, /*followupRemainder=*/{},
           /*followupAll=*/{});
     };
-    unroll = buildUnroll(yes, {});
-    LLVM::LoopAnnotationAttr whole = LLVM::LoopAnnotationAttr::get(
-        context, /*disableNonforced=*/{}, /*vectorize=*/{}, /*interleave=*/{},
-        buildUnroll({}, yes), /*unrollAndJam=*/{}, /*licm=*/{},
-        /*distribute=*/{}, /*pipeline=*/{}, /*peeled=*/{}, /*unswitch=*/{},
-        /*mustProgress=*/{}, /*isVectorized=*/{}, /*startLoc=*/{},
-        /*endLoc=*/{}, group);
-    vectorize = LLVM::LoopVectorizeAttr::get(
-        context, /*disable=*/{}, /*predicateEnable=*/{},
-        /*scalableEnable=*/{}, /*width=*/{}, /*followupVectorized=*/whole,
-        /*followupEpilogue=*/{}, /*followupAll=*/{});
+    BoolAttr yes = BoolAttr::get(context, true);
+    LLVM::LoopAnnotationAttr whole = build({}, buildUnroll({}, yes), group);
+    return build(buildVectorize(whole), buildUnroll(yes, {}), group);
   }
-  return LLVM::LoopAnnotationAttr::get(
-      context, /*disableNonforced=*/{}, vectorize,
-      /*interleave=*/{}, unroll, /*unrollAndJam=*/{}, /*licm=*/{},
-      /*distribute=*/{}, /*pipeline=*/{}, /*peeled=*/{}, /*unswitch=*/{},
-      /*mustProgress=*/{}, /*isVectorized=*/{}, /*startLoc=*/{}, /*endLoc=*/{},
-      group);
+  return build(buildVectorize({}), {}, group);
 }
 
 Value cpu::buildElementAddress(OpBuilder &builder, Location loc, Value array,
