@@ -219,11 +219,11 @@ def main():
     fuzzrun.addOptions(parser, D.FEATURES, batch=10, size=16, of="kernels")
     parser.add_argument("--seed", type=int, default=1, help="of the first kernel")
     parser.add_argument("--kernels", type=int, default=100)
-    parser.add_argument("--opt", action="append", help="of gpu-runner, in turn (-O0 and -O3)")
+    parser.add_argument("--opt", action="append", help="of gpu-runner, in turn (-O3, -O0, -O2, -O1)")
     parser.add_argument("--check", action="store_true", help="with gpu-runner --check, which must find nothing")
     options = parser.parse_args()
     fuzzrun.fixSchedule()
-    opts = options.opt or ["-O0", "-O3"]
+    opts = options.opt or ["-O3", "-O0", "-O2", "-O1"]
     runner, started = Runner(options), time.time()
     end = options.seed + options.kernels
     batches = [list(range(first, min(first + options.batch, end))) for first in range(options.seed, end, options.batch)]

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from formats import FORMATS
 from kernelast import *
 from kerneloracle import Invalid, TooLong, f32, run
+from kernelrows import RowDrawer
 
 INPUT = 1024  # cells that kernels read
 ROWS = 8      # cells of each thread
@@ -38,7 +39,12 @@ FEATURES = {
     "sweep": "loops whose accesses are contiguous along x",
     "stride": "loops that begin at the thread's own place",
     "dynamic": "dynamic shared memory, workgroup variables of the module",
+    "rows": "rows of two to five elements of all types, by several names and computed indices",
+    "views": "names of rows with negative, zero, overlapping and huge strides",
+    "parallel": "kernels that are loops of scf.parallel",
 }
+# What only kernels of a grid have: threads that meet, or know of each other.
+GRID = {"cf", "barrier", "shuffle", "absent", "broadcast", "reduce", "subgroup", "stray", "call", "dynamic"}
 DIMS = [(1, 1, 1), (3, 1, 1), (31, 1, 1), (33, 1, 1), (35, 1, 1), (32, 1, 1), (64, 1, 1), (7, 5, 3), (3, 11, 1),
         (1, 1, 33), (33, 2, 1), (5, 1, 7), (40, 1, 1)]
 GRIDS = [(1, 1, 1), (1, 1, 1), (2, 1, 1), (3, 1, 1), (2, 1, 2)]
@@ -77,6 +83,26 @@ class Kernel(Function):
         self.total = self.threads * grid[0] * grid[1] * grid[2]
         self.start = number % 5
         self.cells, self.functions, self.variables, self.dynamicBytes = ROWS * self.total, [], [], 0
+        # Arguments after those: pairs of a value and what it is (RowDrawer.argument).
+        self.extras, self.rowArrays = [], []
+
+
+class ParallelKernel(Kernel):
+    """One whose threads are the iterations of a parallel loop: a function of the host."""
+
+    def __init__(self, number, total):
+        super().__init__(number, (total, 1, 1), (1, 1, 1), 32)
+        self.counter = Value("index")
+
+    def mlir(self, zeroed):
+        out = Text()
+        for line in zeros(zeroed) + ["%%first%d = arith.constant 0 : index" % self.number, "%%step%d = arith.constant 1 : index" % self.number,
+                                     "%%total%d = arith.constant %d : index" % (self.number, self.total)]:
+            out.add(line)
+        out.add("scf.parallel (%s) = (%%first%d) to (%%total%d) step (%%step%d) {" % ((self.counter.mlir(),) + (self.number,) * 3))
+        self.body.mlir(out)
+        out.add("}")
+        return ["    func.func private @%s%s {" % (self.name, declared(self.body.arguments))] + out.lines + ["      return", "    }"]
 
 
 class Context:
@@ -91,13 +117,19 @@ class Context:
         self.states = dict(self.entry)
 
 
-class Drawer:
+class Drawer(RowDrawer):
     def __init__(self, seed, number, features, size):
         self.random, self.features, self.size = random.Random(seed), features, size
         dims = self.random.choice(DIMS) if self.random.random() > 0.05 else (256, 1, 1)
         grid = self.random.choice(GRIDS) if dims[0] * dims[1] * dims[2] < 100 else self.random.choice(GRIDS[:3])
         subgroup = self.random.choice([32, 32, 1, 2, 4, 8, 16, 64]) if self.has("subgroup") else 32
         self.kernel = Kernel(number, dims, grid, subgroup)
+        self.isParallel = self.has("parallel") and self.chance(0.15)
+        if self.isParallel:
+            self.features = self.features - GRID
+            self.kernel = ParallelKernel(number, self.random.choice([1, 7, 33, 64, 100, 256]))
+        # Threads that do little else than use their rows, whose loop LLVM makes vectors of.
+        self.isPlain = self.has("rows") and self.chance(0.5)
         self.kernel.scalars = (self.random.choice([0, 1, 5, 1000, 0xFFFFFFFF]), self.random.randrange(5),
                                self.random.randrange(2), self.random.getrandbits(64), float(self.random.randrange(-99, 99)))
         self.exited, self.left, self.functionNumbers = False, size, itertools.count()
@@ -881,6 +913,11 @@ class Drawer:
 
     def statements(self, count):
         kinds = [(self.arithmetic, 6), (self.store, 2)]
+        kinds += [(self.rows, 4)] * self.has("rows")
+        if self.isPlain:
+            kinds = [(self.arithmetic, 2), (self.store, 0.5), (self.rows, 6)] + [(self.branch, 0.5)] * (self.context.depth < 2)
+            kinds += [(self.barrier, 0.7)] * (self.has("barrier") and self.uniformNow())
+            return self.choose(kinds, count)
         kinds += [(self.private, 2)] * self.has("private") + [(self.smallFloat, 1)] * self.has("small")
         if self.has("barrier"):
             kinds += [(self.shared, 4)] + [(self.barrier, 3)] * self.uniformNow()
@@ -891,6 +928,9 @@ class Drawer:
             kinds += [(self.branch, 2), (self.forLoop, 1.5)] + [(self.whileLoop, 1.5)] * self.has("while")
             kinds += [(self.switch, 0.7)] * self.has("switch") + [(self.region, 0.5)] + [(self.sweep, 0.7)] * self.has("sweep")
             kinds += [(self.stride, 1.5)] * self.has("stride") + [(self.carry, 1)] * self.has("carried", "private")
+        self.choose(kinds, count)
+
+    def choose(self, kinds, count):
         for _ in range(count):
             if self.left <= 0:
                 return
@@ -902,6 +942,13 @@ class Drawer:
 
     def place(self):
         """Where the thread is."""
+        if self.isParallel:
+            zero = self.constant("index", 0)
+            self.add(Op([self.kernel.counter], [], "", "{r} = thread.linear"))
+            self.linear = self.number = self.kernel.counter
+            self.ids, self.block = [self.linear, zero, zero], zero
+            self.own = self.binary("addi", self.base, self.linear)
+            return
         for what, python in (("thread_id", "thread.ids[%d]"), ("block_id", "thread.block.place[%d]"),
                              ("block_dim", "thread.block.dims[%d]"), ("grid_dim", "thread.block.grid[%d]")):
             values = [self.op("index", [], "gpu.%s %s" % (what, "xyz"[i]), python % i, uniform=what != "thread_id")
@@ -922,7 +969,8 @@ class Drawer:
         self.linear = linear(self.ids, dims)
         self.block = linear(blocks, grid)
         first = self.binary("muli", self.block, self.constant("index", self.kernel.threads))
-        self.own = self.binary("addi", self.base, self.binary("addi", first, self.linear))
+        self.number = self.binary("addi", first, self.linear)
+        self.own = self.binary("addi", self.base, self.number)
         self.op("index", [], "gpu.lane_id", "thread.linear % thread.block.subgroup", uniform=False)
         self.op("index", [], "gpu.subgroup_id : index", "thread.linear // thread.block.subgroup", uniform=False)
         self.op("index", [], "gpu.num_subgroups : index", "-(-thread.block.size // thread.block.subgroup)", uniform=True)
@@ -931,7 +979,7 @@ class Drawer:
 
     def drawFunction(self):
         """A function that threads call together or, if it holds no barrier, at any time."""
-        saved = (self.context, self.function, self.linear, self.own, self.base, self.block, self.ids, self.exited)
+        saved = (self.context, self.function, self.linear, self.number, self.own, self.base, self.block, self.ids, self.exited)
         kernel, arguments = self.kernel, [Value("memref<%dxi32>" % INPUT), Value("memref<?xi32>"), Value("index", True)]
         needsAll = self.has("barrier") and self.chance(0.6)
         arrays = []
@@ -965,7 +1013,7 @@ class Drawer:
         self.restore()
         function.body.yields = [self.value(t) for t in function.resultTypes]
         kernel.input, kernel.output = previous
-        self.context, self.function, self.linear, self.own, self.base, self.block, self.ids, self.exited = saved
+        self.context, self.function, self.linear, self.number, self.own, self.base, self.block, self.ids, self.exited = saved
         function.isDone = True
         return function
 
@@ -979,7 +1027,9 @@ class Drawer:
         self.place()
         if self.has("barrier"):
             self.drawArrays()
-        if self.has("private") and self.chance(0.4):
+        if self.has("rows") and (self.isPlain or self.chance(0.5)):
+            self.drawRows()
+        if self.has("private") and not self.isParallel and self.chance(0.4):
             value = Value("memref<4xi32, #gpu.address_space<private>>")
             kernel.memory.append((value, "private"))
             self.alloca(value)
@@ -990,6 +1040,7 @@ class Drawer:
         self.statements(self.size)
         for row in range(4):
             self.store(row)
+        self.leaveRows()
 
     def drawArrays(self):
         kernel, threads = self.kernel, self.kernel.threads
@@ -1058,12 +1109,15 @@ def moduleText(kernels):
         target = " [#gpu_async.cpu<subgroup_size = %d>]" % subgroup if subgroup != 32 else ""
         text.append("  gpu.module @k%d%s {" % (subgroup, target))
         for kernel in kernels:
-            if kernel.subgroup != subgroup:
+            if kernel.subgroup != subgroup or isinstance(kernel, ParallelKernel):
                 continue
             text += ["    " + line for line in kernel.variables]
             for function in kernel.functions + [kernel]:
                 text += function.mlir(zeroed)
         text.append("  }")
+    for kernel in kernels:
+        if isinstance(kernel, ParallelKernel):
+            text += kernel.mlir(zeroed)
     text += ["  func.func @main(%%out: memref<%dxi32>) {" % size]
     add = lambda line: text.append("    " + line)
     for line in ("%c0 = arith.constant 0 : index", "%c1 = arith.constant 1 : index",
@@ -1078,35 +1132,59 @@ def moduleText(kernels):
                  "gpu.memcpy %%din, %%in : memref<%dxi32>, memref<%dxi32>" % (INPUT, INPUT)):
         add(line)
     for kernel, base in zip(kernels, bases):
-        name, arguments = kernel.name, [("%din", "memref<%dxi32>" % INPUT), ("%" + kernel.name, "memref<?xi32>")]
+        isParallel, name = isinstance(kernel, ParallelKernel), kernel.name
+        alloc, copy, free = ("memref.alloc", "memref.copy", "memref.dealloc") if isParallel else ("gpu.alloc ", "gpu.memcpy", "gpu.dealloc")
+        arguments = [("%in" if isParallel else "%din", "memref<%dxi32>" % INPUT), ("%" + kernel.name, "memref<?xi32>")]
         part = "memref<?xi32, strided<[1], offset: ?>>"
+
+        def move(target, source, type=part):
+            add("memref.copy %s, %s : %s to %s" % (source, target, type, type) if isParallel else
+                "gpu.memcpy %s, %s : %s, %s" % (target, source, type, type))
+
         for line in ("%%%s_c = arith.constant %d : index" % (name, kernel.cells),
                      "%%%s_a = arith.constant %d : index" % (name, kernel.cells + kernel.start),
                      "%%%s_b = arith.constant %d : index" % (name, base), "%%%s_s = arith.constant %d : index" % (name, kernel.start),
-                     "%%%s = gpu.alloc (%%%s_a) : memref<?xi32>" % (name, name),
+                     "%%%s = %s(%%%s_a) : memref<?xi32>" % (name, alloc, name),
                      "%%%s_h = memref.subview %%o[%%%s_b] [%%%s_c] [1] : memref<?xi32> to %s" % (name, name, name, part),
-                     "%%%s_p = memref.subview %%%s[%%%s_s] [%%%s_c] [1] : memref<?xi32> to %s" % (name, name, name, name, part),
-                     "gpu.memcpy %%%s_p, %%%s_h : %s, %s" % (name, name, part, part)):
+                     "%%%s_p = memref.subview %%%s[%%%s_s] [%%%s_c] [1] : memref<?xi32> to %s" % (name, name, name, name, part)):
             add(line)
-        for i, (type, number) in enumerate([("index", kernel.start)] + [(v.type, s) for v, s in zip(kernel.arguments, kernel.scalars)]):
+        move("%%%s_p" % name, "%%%s_h" % name)
+        for array in kernel.rowArrays:
+            add("%%%s_rows%d = %s() : %s" % (name, array.number, alloc, array.type))
+        for i, (type, number) in enumerate([("index", kernel.start)] + [(v.type, s) for v, s in zip(kernel.arguments, kernel.scalars)]
+                                           + [(v.type, what) for v, what in kernel.extras]):
+            if isinstance(number, tuple):
+                array, lines = number
+                source = "%%%s_rows%d" % (name, array.number)
+                shown = "%%%s_%d" % (name, i) if lines else source
+                for line in (lines or "").replace("{0}", source).replace("{r}", shown).splitlines():
+                    add(line)
+                arguments.append((shown, type))
+                continue
             if type == "i1":
                 number = "true" if number else "false"
-            elif type != "f32" and number >> (WIDTH[type] - 1):
+            elif type != "f32" and number >> (WIDTH[type] - 1) > 0:
                 number -= 1 << WIDTH[type]
             add("%%%s_%d = arith.constant %s%s" % (name, i, number, "" if type == "i1" else " : " + type))
             arguments.append(("%%%s_%d" % (name, i), type))
-        for what, sizes in (("g", kernel.grid), ("t", kernel.dims)):
-            for i, number in enumerate(sizes):
-                add("%%%s%s%d = arith.constant %d : index" % (name, what, i, number))
-        shared = ""
-        if kernel.dynamicBytes:
-            add("%%%sd = arith.constant %d : i32" % (name, kernel.dynamicBytes))
-            shared = " dynamic_shared_memory_size %%%sd" % name
-        sizes = ["(%s)" % ", ".join("%%%s%s%d" % (name, what, i) for i in range(3)) for what in "gt"]
-        add("gpu.launch_func @k%d::@%s blocks in %s threads in %s%s args(%s)" % (
-            kernel.subgroup, name, sizes[0], sizes[1], shared, ", ".join("%s : %s" % a for a in arguments)))
-        add("gpu.memcpy %%%s_h, %%%s_p : %s, %s" % (name, name, part, part))
-        add("gpu.dealloc %%%s : memref<?xi32>" % name)
+        given = ", ".join("%s : %s" % a for a in arguments)
+        if isParallel:
+            add("call @%s(%s) : (%s) -> ()" % (name, ", ".join(a for a, _ in arguments), ", ".join(t for _, t in arguments)))
+        else:
+            for what, sizes in (("g", kernel.grid), ("t", kernel.dims)):
+                for i, number in enumerate(sizes):
+                    add("%%%s%s%d = arith.constant %d : index" % (name, what, i, number))
+            shared = ""
+            if kernel.dynamicBytes:
+                add("%%%sd = arith.constant %d : i32" % (name, kernel.dynamicBytes))
+                shared = " dynamic_shared_memory_size %%%sd" % name
+            sizes = ["(%s)" % ", ".join("%%%s%s%d" % (name, what, i) for i in range(3)) for what in "gt"]
+            add("gpu.launch_func @k%d::@%s blocks in %s threads in %s%s args(%s)" % (
+                kernel.subgroup, name, sizes[0], sizes[1], shared, given))
+        move("%%%s_h" % name, "%%%s_p" % name)
+        for array in kernel.rowArrays:
+            add("%s %%%s_rows%d : %s" % (free, name, array.number, array.type))
+        add("%s %%%s : memref<?xi32>" % (free, name))
     for line in ("gpu.dealloc %%din : memref<%dxi32>" % INPUT, "memref.dealloc %%in : memref<%dxi32>" % INPUT, "return"):
         add(line)
     return "\n".join(text + ["  }", "}"]) + "\n", bases, size

@@ -275,9 +275,12 @@ def run(kernel, values, order=list, steps=400000):
     exec(compile("\n".join(line for f in kernel.functions + [kernel] for line in f.python()), kernel.name, "exec"), scope)
     output = Memory(kernel.start + kernel.cells, dict.fromkeys(range(kernel.start, kernel.start + kernel.cells), 0))
     input, counter = Input(values), [steps]
+    rows = {array: Memory(array.cells) for array in kernel.rowArrays}
+    extras = [rows[what[0]] if isinstance(what, tuple) else what & M64 for _, what in kernel.extras]
     gx, gy, gz = kernel.grid
     for number in range(gx * gy * gz):
         block = Block(number, (number % gx, number // gx % gy, number // (gx * gy)), kernel.dims, kernel.grid,
                       kernel.subgroup)
-        runBlock(block, lambda thread: scope[kernel.name](thread, (), input, output, kernel.start, *kernel.scalars), counter, order)
+        runBlock(block, lambda thread: scope[kernel.name](thread, (), input, output, kernel.start, *kernel.scalars, *extras),
+                 counter, order)
     return [output.values[i] for i in range(kernel.start, kernel.start + kernel.cells)]

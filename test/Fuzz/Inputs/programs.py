@@ -27,6 +27,7 @@ FEATURES = {
     "call-token": "private functions that take or give tokens",
     "alias": "the same buffer for two arguments (without tokens only)",
     "views": "views under names of their own, made in loops: casts, selected and swapped ones",
+    "strides": "views with negative, zero and huge strides, of huge views and of overlapping rows",
     "address": "kernels that take addresses as integers",
     "sync": "synchronous ops among those with tokens (gpu dialect only)",
 }
@@ -90,7 +91,10 @@ class Alias(Buffer):
 
 class View:
     """size cells of a buffer; `form` says how the text gets at them. In a loop the
-    view moves by 4 cells in every second iteration if `moves`."""
+    view moves by 4 cells in every second iteration if `moves`. `isOdd`: made by
+    reinterpret_cast, with any stride or of a view that is not what the buffer is."""
+
+    isOdd = False
 
     def __init__(self, buffer, offset, size, stride, form, moves):
         self.buffer, self.offset, self.size, self.stride = buffer, offset, size, stride
@@ -304,9 +308,24 @@ class Maker:
         aliases = [b for b in buffers if isinstance(b, Alias)]
         return self.rng.choice(aliases if aliases and self.rng.random() < 0.5 else buffers)
 
-    def view(self, buffers, loop, whole=0.1, byAddress=False):
+    def oddView(self, buffer, loop, mayRepeat):
+        """`mayRepeat`: the view may be one cell four times."""
+        rng = self.rng
+        form = rng.choice(["reversed", "reversed", "huge", "plane", "rows"] + ["repeated"] * mayRepeat)
+        stride = {"reversed": -rng.choice([1, 2, 3]), "repeated": 0, "rows": 1}.get(form, rng.choice([1, 2, 3]))
+        moves = loop and rng.random() < 0.3
+        least, most = max(0, -3 * stride), CELLS - 1 - max(0, 3 * stride) - 4 * moves
+        if least > most:
+            moves, most = False, CELLS - 1 - max(0, 3 * stride)
+        view = View(buffer, rng.randint(least, most), 4, stride, form, moves)
+        view.isOdd = True
+        return view
+
+    def view(self, buffers, loop, whole=0.1, byAddress=False, mayRepeat=False):
         rng = self.rng
         buffer = self.pick(buffers)
+        if "strides" in self.features and not byAddress and whole < 1 and type(buffer) is Buffer and rng.random() < 0.25:
+            return self.oddView(buffer, loop, mayRepeat)
         if rng.random() < whole and buffer.size == CELLS:
             return View(buffer, 0, CELLS, 1, "static", False)
         form = rng.choice(["static", "static", "dynamic", "nested"])
@@ -340,7 +359,8 @@ class Maker:
                 reachable = [b for b in device if not b.isOwn] + [b for b in buffers if b.isAddress]
                 if not reachable:
                     return None
-            views = [self.view(reachable, loop, 0, kernel in BY_ADDRESS) for _ in range(KERNELS[kernel])]
+            views = [self.view(reachable, loop, 0, kernel in BY_ADDRESS, mayRepeat=i > 0 or kernel != "wide")
+                     for i in range(KERNELS[kernel])]
             if kernel == "wide":
                 # Its threads run in any order: the same cells or none in common. Two
                 # arguments of a function may be one buffer.
@@ -351,11 +371,11 @@ class Maker:
             return Statement("launch", self.seed(), kernel=kernel, views=views, c=rng.randint(-100, 100),
                              times=rng.choice([1, 1, 2, 50, 20000 if depth == 0 else 500]))
         if what < 0.62:
-            return Statement("memset", self.seed(), view=self.view(device, loop), value=rng.randint(-9, 99))
+            return Statement("memset", self.seed(), view=self.view(device, loop, mayRepeat=True), value=rng.randint(-9, 99))
         if what < 0.74:
             whole = 1 if rng.random() < 0.3 else 0
             known = [b for b in buffers if not b.isAddress and (not whole or b.size == CELLS)]
-            y, x = self.view(known, loop, whole), self.view(known, loop, whole)
+            y, x = self.view(known, loop, whole), self.view(known, loop, whole, mayRepeat=True)
             if not (y.buffer.onDevice() or x.buffer.onDevice()):
                 return None
             to, source = [{b for b, _ in v.cells()} for v in (y, x)]
@@ -957,10 +977,48 @@ class Writer:
         self.rename.update(zip(body.carried.aliases, names))
         return names, [type] * 2, values
 
+    def oddView(self, view, dynamic):
+        name, stride = view.buffer.name, view.stride
+
+        def cast(sizes, strides, offset="0"):
+            shown = [str(s) if not str(s).startswith("%") else "?" for s in strides]
+            end = "" if offset == "0" else ", offset: %s" % ("?" if offset.startswith("%") else offset)
+            type = "memref<%sxi32, strided<[%s]%s>>" % ("x".join(map(str, sizes)), ", ".join(shown), end)
+            return self.define("memref.reinterpret_cast %s to offset: [%s], sizes: [%s], strides: [%s] : %s to %s" % (
+                name, offset, ", ".join(map(str, sizes)), ", ".join(map(str, strides)), WHOLE, type)), type
+
+        where = str(view.offset)
+        if view.moves and self.iv is not None or self.rng.random() < 0.5:
+            where = self.start(view.offset, view.moves and self.iv is not None)
+        result = "memref<4xi32, strided<[%d], offset: ?>>" % stride
+        if view.form in ("reversed", "repeated"):
+            if self.rng.random() < 0.3:
+                zero = self.define("arith.index_cast %o0 : i32 to index")
+                stride = self.define("arith.addi %s, %s : index" % (zero, self.constant(stride)))
+            source, result = cast([4], [stride], where)
+        else:
+            end = where if not where.startswith("%") else "?"
+            result = "memref<4xi32, strided<[%d]%s>>" % (stride, ", offset: %s" % end if end != "0" else "")
+            if view.form == "huge":
+                source, type = cast([self.rng.choice([1 << 62, 1 << 61, (1 << 63) - 1])], [1])
+                text = "[%s] [4] [%d]" % (where, stride)
+            elif view.form == "plane":
+                source, type = cast([2, CELLS], [self.rng.choice([1 << 62, -(1 << 62), 1 << 61]), 1])
+                text = "[0, %s] [1, 4] [1, %d]" % (where, stride)
+            else:
+                source, type = cast([CELLS - 3, 4], [1, 1])
+                text = "[%s, 0] [1, 4] [1, 1]" % where
+            source = self.define("memref.subview %s%s : %s to %s" % (source, text, type, result))
+        if dynamic:
+            return self.define("memref.cast %s : %s to %s" % (source, result, VIEW)), VIEW
+        return source, result
+
     def view(self, view, dynamic=False):
         """(value, type) of a view; dynamic: of the type that kernels take."""
         if view.isWhole():
             return view.buffer.name, WHOLE
+        if view.isOdd:
+            return self.oddView(view, dynamic)
         source, type, stride = self.nameOf(view.buffer), self.typeOf(view.buffer), view.stride
         offset, inner = view.offset, 0
         if view.form == "nested" and not view.moves:
