@@ -10,6 +10,7 @@
 #include "Contraction.h"
 #include "Distribute.h"
 #include "GPUAsync/Offload/Passes.h"
+#include "RoundMemory.h"
 #include "Schedule.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -146,6 +147,8 @@ LogicalResult LaunchTiles::launch(LoopLikeOpInterface loop) {
   rewriter.inlineBlockBefore(body, rewriter.getInsertionBlock(),
                              rewriter.getInsertionPoint(), indices);
   rewriter.eraseOp(loop);
+  if (failed(separateRounds(launch)))
+    return failure();
   return writeBlock(launch, isThread);
 }
 
@@ -296,40 +299,30 @@ LogicalResult LaunchTiles::writeBlock(gpu::LaunchOp launch, bool isThread) {
   return keepInBlock(launch, isThread, memoryOfThreads);
 }
 
-/// The most bytes that what is allocated may have.
-static std::optional<int64_t> findMostBytes(Value memory) {
-  auto type = cast<MemRefType>(memory.getType());
-  std::optional<int64_t> element = getElementBytes(type.getElementType());
-  if (!type.getLayout().isIdentity() || !element)
-    return std::nullopt;
-  int64_t bytes = *element;
-  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
-    int64_t size = type.getDimSize(dim);
-    if (ShapedType::isDynamic(size)) {
-      FailureOr<int64_t> most = ValueBoundsConstraintSet::computeConstantBound(
-          presburger::BoundType::UB,
-          ValueBoundsConstraintSet::Variable(memory, dim), nullptr,
-          /*closedUB=*/true);
-      if (failed(most))
-        return std::nullopt;
-      size = *most;
-    }
-    if (llvm::MulOverflow(bytes, size, bytes))
-      return std::nullopt;
-  }
-  return bytes;
-}
-
-/// What the memory's views have for a memory space is what it has.
+/// What the memory's views have for a memory space is what it has. Loops and
+/// branches, which may hand on other memory too, know it without a space.
 static void setSpace(Value memory, Attribute space) {
   auto type = cast<MemRefType>(memory.getType());
-  memory.setType(MemRefType::get(type.getShape(), type.getElementType(),
-                                 type.getLayout(), space));
-  for (Operation *user : memory.getUsers())
-    if (isa<ViewLikeOpInterface>(user))
+  auto get = [&](Attribute of) {
+    return MemRefType::get(type.getShape(), type.getElementType(),
+                           type.getLayout(), of);
+  };
+  memory.setType(get(space));
+  for (OpOperand &use : llvm::make_early_inc_range(memory.getUses())) {
+    Operation *user = use.getOwner();
+    if (isa<ViewLikeOpInterface>(user)) {
       for (Value view : user->getResults())
         if (isa<MemRefType>(view.getType()))
           setSpace(view, space);
+    } else if (isMemoryEffectFree(user) ||
+               !isa<MemoryEffectOpInterface>(user)) {
+      if (isa<memref::DimOp>(user))
+        continue;
+      OpBuilder builder(user);
+      use.set(memref::MemorySpaceCastOp::create(builder, user->getLoc(),
+                                                get(Attribute()), memory));
+    }
+  }
 }
 
 /// Whether only the memory's size was of interest, as that of an operand that
@@ -444,9 +437,7 @@ void LaunchTiles::runOnOperation() {
   getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (isa<gpu::LaunchOp>(op))
       return WalkResult::skip();
-    auto parallel = dyn_cast<scf::ParallelOp>(op);
-    bool reduces = parallel && parallel->getNumResults();
-    if (isa<scf::ForallOp>(op) || (parallel && !reduces)) {
+    if (isLaunched(op)) {
       loops.push_back(cast<LoopLikeOpInterface>(op));
       return WalkResult::skip();
     }

@@ -11,6 +11,7 @@
 #include "GPUAsync/IR/OpKinds.h"
 #include "InlineCalls.h"
 #include "Product.h"
+#include "RoundMemory.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
@@ -378,6 +379,7 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
     each.show();
   if (failed(frees))
     return failure();
+  llvm::for_each(functions, dropFreesOfLaunched);
   frees = runOnEach([&](OpPassManager &pm) {
     pm.addPass(createCanonicalizerPass());
     pm.addPass(bufferization::createBufferDeallocationSimplificationPass());

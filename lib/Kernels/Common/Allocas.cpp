@@ -203,13 +203,12 @@ int64_t gpuasync::getSlotAlignment(Operation *alloca) {
   return atLeast(op.getAlignment(), op.getElemType());
 }
 
-/// Another slot like that of `alloca`, in the entry block of its function.
-/// There is at least a byte between the ends of two of llvm.alloca, so that an
-/// end is not another one's beginning.
-static Value createSlot(OpBuilder &builder, Operation *alloca) {
+/// Another slot like that of `alloca`, at the start of `entry`. There is at
+/// least a byte between the ends of two of llvm.alloca, so that an end is not
+/// another one's beginning.
+static Value createSlot(OpBuilder &builder, Operation *alloca, Block &entry) {
   OpBuilder::InsertionGuard guard(builder);
-  auto function = alloca->getParentOfType<FunctionOpInterface>();
-  builder.setInsertionPointToStart(&function.getFunctionBody().front());
+  builder.setInsertionPointToStart(&entry);
   IRMapping mapping;
   if (auto op = dyn_cast<LLVM::AllocaOp>(alloca)) {
     APInt count;
@@ -232,7 +231,7 @@ static Value buildAddress(OpBuilder &builder, Location loc, Value slot) {
 /// more: the first one that none of them holds, else the last one, since each
 /// other one is then held by one of them.
 static void replaceBySlots(Operation *alloca, ArrayRef<Value> carriers,
-                           int64_t bytes) {
+                           int64_t bytes, Block &entry) {
   OpBuilder builder(alloca);
   Location loc = alloca->getLoc();
   Value result = alloca->getResult(0);
@@ -242,9 +241,9 @@ static void replaceBySlots(Operation *alloca, ArrayRef<Value> carriers,
   SmallVector<Value> held;
   for (Value carrier : carriers)
     held.push_back(buildAddress(builder, loc, carrier));
-  Value chosen = createSlot(builder, alloca);
+  Value chosen = createSlot(builder, alloca, entry);
   for (unsigned i = 0; i < carriers.size(); ++i) {
-    Value slot = createSlot(builder, alloca);
+    Value slot = createSlot(builder, alloca, entry);
     Value begin = buildAddress(builder, loc, slot), isHeld;
     for (Value address : held) {
       Value place = arith::SubIOp::create(builder, loc, address, begin);
@@ -267,17 +266,28 @@ static void replaceBySlots(Operation *alloca, ArrayRef<Value> carriers,
 }
 
 /// Calls `visit` for the allocas of known size in `function` that are not in
-/// its entry block, with their sizes.
+/// its entry block.
 static void forInnerAllocas(FunctionOpInterface function,
-                            function_ref<void(Operation *, int64_t)> visit) {
+                            function_ref<void(Operation *)> visit) {
   SmallVector<Operation *> allocas;
   function->walk([&](Operation *op) {
     if (isAlloca(op) && op->getBlock() != &function.getFunctionBody().front())
       allocas.push_back(op);
   });
   for (Operation *op : allocas)
-    if (std::optional<int64_t> bytes = getSlotBytes(op))
-      visit(op, *bytes);
+    if (getSlotBytes(op))
+      visit(op);
+}
+
+LogicalResult gpuasync::boundCarriedAlloca(Operation *alloca, Block &entry,
+                                           DominanceInfo &dominance) {
+  FailureOr<SmallVector<Value>> carriers = findCarriers(alloca, dominance);
+  std::optional<int64_t> bytes = getSlotBytes(alloca);
+  if (failed(carriers) || !bytes)
+    return failure();
+  if (!carriers->empty())
+    replaceBySlots(alloca, *carriers, *bytes, entry);
+  return success();
 }
 
 void gpuasync::boundCarriedAllocas(Operation *root) {
@@ -285,10 +295,9 @@ void gpuasync::boundCarriedAllocas(Operation *root) {
     if (function.isExternal())
       return;
     DominanceInfo dominance(function);
-    forInnerAllocas(function, [&](Operation *alloca, int64_t bytes) {
-      FailureOr<SmallVector<Value>> carriers = findCarriers(alloca, dominance);
-      if (succeeded(carriers) && !carriers->empty())
-        replaceBySlots(alloca, *carriers, bytes);
+    forInnerAllocas(function, [&](Operation *alloca) {
+      (void)boundCarriedAlloca(alloca, function.getFunctionBody().front(),
+                               dominance);
     });
   });
 }
@@ -300,7 +309,7 @@ void gpuasync::hoistAllocas(Operation *root) {
       return;
     DominanceInfo dominance(function);
     SmallVector<Operation *> hoisted;
-    forInnerAllocas(function, [&](Operation *alloca, int64_t) {
+    forInnerAllocas(function, [&](Operation *alloca) {
       if (isFreeWhenRunAgain(alloca, dominance))
         hoisted.push_back(alloca);
     });

@@ -52,11 +52,14 @@ int64_t getSlotAlignment(Operation *alloca);
 /// when it runs again, so that one slot is enough.
 bool isFreeWhenRunAgain(Operation *alloca, DominanceInfo &dominance);
 
-/// Gives each alloca of static size below `root` that may run again while its
-/// address is held as many slots in the entry block of its function as can be
-/// held at once, and one more: each run takes one that nothing holds. Allocas
-/// whose address is lost, or is carried where it cannot be compared, stay as
-/// they are.
+/// Gives an alloca of static size that may run again while its address is held
+/// as many slots at the start of `entry` as can be held at once, and one more:
+/// each run takes one that nothing holds. Fails if the address is lost, or is
+/// carried where it cannot be compared.
+LogicalResult boundCarriedAlloca(Operation *alloca, Block &entry,
+                                 DominanceInfo &dominance);
+/// So for the allocas below `root`, with slots in the entry block of their
+/// function. Those for which it fails stay as they are.
 void boundCarriedAllocas(Operation *root);
 /// Besides, moves the other allocas of static size to the entry block of their
 /// function, unless their address is lost.

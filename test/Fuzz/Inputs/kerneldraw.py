@@ -127,7 +127,8 @@ class Drawer(RowDrawer):
         self.isParallel = self.has("parallel") and self.chance(0.15)
         if self.isParallel:
             self.features = self.features - GRID
-            self.kernel = ParallelKernel(number, self.random.choice([1, 7, 33, 64, 100, 256]))
+            # One iteration is no loop but code of the host.
+            self.kernel = ParallelKernel(number, self.random.choice([2, 7, 33, 64, 100, 256]))
         # Threads that do little else than use their rows, whose loop LLVM makes vectors of.
         self.isPlain = self.has("rows") and self.chance(0.5)
         self.kernel.scalars = (self.random.choice([0, 1, 5, 1000, 0xFFFFFFFF]), self.random.randrange(5),
