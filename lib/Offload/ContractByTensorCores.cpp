@@ -51,11 +51,10 @@ bool offload::isForTensorCores(linalg::LinalgOp op) {
   auto isLong = [](int64_t size, int64_t least = 8) {
     return ShapedType::isDynamic(size) || size >= least;
   };
-  int64_t depth = 1;
+  SmallVector<int64_t> steps;
   for (unsigned loop : product->reductionLoops)
-    depth = ShapedType::isDynamic(depth) || ShapedType::isDynamic(sizes[loop])
-                ? ShapedType::kDynamic
-                : depth * sizes[loop];
+    steps.push_back(sizes[loop]);
+  int64_t depth = countElements(steps).value_or(ShapedType::kDynamic);
   int64_t rows = sizes[product->rowLoop], columns = sizes[product->columnLoop];
   auto areLong = [&](int64_t few, int64_t many) {
     return isLong(few, 2) && isLong(many, 128) && isLong(depth, 128);

@@ -137,14 +137,10 @@ bool ThreadWriter::chooseSizes() {
                          wide = bound(product.columnLoop);
   if (!most || !wide || !llvm::isPowerOf2_64(threads))
     return false;
-  knownDepth = 1;
-  for (unsigned each : product.reductionLoops) {
-    int64_t length = op.getStaticLoopRanges()[each];
-    knownDepth =
-        ShapedType::isDynamic(length) || ShapedType::isDynamic(knownDepth)
-            ? ShapedType::kDynamic
-            : knownDepth * length;
-  }
+  SmallVector<int64_t> lengths;
+  for (unsigned each : product.reductionLoops)
+    lengths.push_back(op.getStaticLoopRanges()[each]);
+  knownDepth = countElements(lengths).value_or(ShapedType::kDynamic);
   int64_t bytes =
       *most * *getElementBytes(product.getElementType(product.rows)) +
       *wide * *getElementBytes(product.getElementType(product.columns));

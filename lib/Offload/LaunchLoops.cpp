@@ -147,12 +147,10 @@ bool HostLoop::takesLaunch(gpu::LaunchOp launch) {
     if (isa<gpu::TerminatorOp>(op))
       return WalkResult::advance();
     if (auto alloca = dyn_cast<memref::AllocaOp>(op)) {
-      std::optional<int64_t> bytes =
-          getElementBytes(alloca.getType().getElementType());
-      if (!alloca.getType().hasStaticShape() || !bytes ||
-          op->getParentOp() != launch)
+      std::optional<int64_t> bytes = getBytes(alloca.getType());
+      if (!bytes || *bytes > mostStack - stack || op->getParentOp() != launch)
         return WalkResult::interrupt();
-      stack += *bytes * alloca.getType().getNumElements();
+      stack += *bytes;
       return WalkResult::advance();
     }
     // What is called may ask which thread runs it, or wait for others.
@@ -160,7 +158,7 @@ bool HostLoop::takesLaunch(gpu::LaunchOp launch) {
                ? WalkResult::interrupt()
                : WalkResult::advance();
   });
-  return !walked.wasInterrupted() && stack <= mostStack;
+  return !walked.wasInterrupted();
 }
 
 /// Whether a thread can do what the host does in the loop.
@@ -172,8 +170,9 @@ bool HostLoop::takes(Operation *op) {
   if (auto copy = dyn_cast<memref::CopyOp>(op)) {
     auto type = dyn_cast<MemRefType>(copy.getSource().getType());
     copies.push_back(copy);
-    return type && type.hasStaticShape() &&
-           type.getNumElements() <= mostCopied &&
+    std::optional<int64_t> count =
+        type ? countElements(type.getShape()) : std::nullopt;
+    return count && *count <= mostCopied &&
            isa<MemRefType>(copy.getTarget().getType());
   }
   if (auto alloc = dyn_cast<memref::AllocOp>(op)) {

@@ -382,14 +382,12 @@ void PlaceMemory::putConstantsIntoKernels() {
     StringAttr name = get.getNameAttr().getAttr();
     auto global = SymbolTable::lookupNearestSymbolFrom<memref::GlobalOp>(
         get, get.getNameAttr());
-    std::optional<int64_t> bytes =
-        offload::getElementBytes(get.getType().getElementType());
+    std::optional<int64_t> bytes = offload::getBytes(get.getType());
     bool isOfKernels = llvm::all_of(get->getUsers(), [](Operation *user) {
       return user->getParentOfType<gpu::LaunchOp>();
     });
     if (!isOfKernels || !global || !global.getConstant() ||
-        global.isUninitialized() || !bytes ||
-        get.getType().getNumElements() * *bytes > most)
+        global.isUninitialized() || !bytes || *bytes > most)
       ofHost.insert(name);
     found[name].push_back(get);
   });

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/IR/LinalgInterfaces.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "llvm/Support/CheckedArithmetic.h"
 
 #include <cmath>
 
@@ -49,20 +50,34 @@ SmallVector<Attribute> offload::mapToBlocks(MLIRContext *context,
   return mapping;
 }
 
+std::optional<int64_t> offload::countElements(ArrayRef<int64_t> sizes) {
+  std::optional<int64_t> count = 1;
+  for (int64_t size : sizes) {
+    if (ShapedType::isDynamic(size))
+      return std::nullopt;
+    count = count ? llvm::checkedMul(*count, size) : std::nullopt;
+  }
+  return count;
+}
+
 std::optional<int64_t> offload::getElementBytes(Type type) {
   if (type.isIntOrFloat())
     return llvm::divideCeil(type.getIntOrFloatBitWidth(), 8);
   if (type.isIndex())
     return 8;
-  auto times = [](int64_t count, std::optional<int64_t> bytes) {
-    return bytes ? std::optional(count * *bytes) : std::nullopt;
-  };
-  if (auto complex = dyn_cast<ComplexType>(type))
-    return times(2, getElementBytes(complex.getElementType()));
+  if (auto complex = dyn_cast<ComplexType>(type)) {
+    std::optional<int64_t> bytes = getElementBytes(complex.getElementType());
+    return bytes ? std::optional(2 * *bytes) : std::nullopt;
+  }
   if (auto vector = dyn_cast<VectorType>(type); vector && !vector.isScalable())
-    return times(vector.getNumElements(),
-                 getElementBytes(vector.getElementType()));
+    return getBytes(vector);
   return std::nullopt;
+}
+
+std::optional<int64_t> offload::getBytes(ShapedType type) {
+  std::optional<int64_t> element = getElementBytes(type.getElementType()),
+                         count = countElements(type.getShape());
+  return element && count ? llvm::checkedMul(*element, *count) : std::nullopt;
 }
 
 bool offload::hasSmallElements(linalg::LinalgOp op) {
@@ -251,18 +266,16 @@ Schedule::chooseTile(linalg::LinalgOp op, const llvm::BitVector &tileable,
   }
   // As many elements as a block may have, from the innermost loop on: what a
   // row needs counts for each.
-  int64_t left = isRow ? rowElements : elements, results = 1;
+  int64_t left = isRow ? rowElements : elements;
+  SmallVector<int64_t> lengths;
   // A thread's elements are as many bytes of small types.
   if (threads > 1 && !isRow && hasSmallElements(op))
     left *= 2;
   for (auto [loop, size] : llvm::enumerate(sizes)) {
-    bool isDynamic = ShapedType::isDynamic(size);
     if (tileable.test(loop))
-      results = isDynamic || ShapedType::isDynamic(results)
-                    ? ShapedType::kDynamic
-                    : results * size;
+      lengths.push_back(size);
     else if (isRow)
-      left = isDynamic
+      left = ShapedType::isDynamic(size)
                  ? 1
                  : std::max<int64_t>(left / std::max<int64_t>(size, 1), 1);
   }
@@ -270,8 +283,9 @@ Schedule::chooseTile(linalg::LinalgOp op, const llvm::BitVector &tileable,
   if (threads > 1 && isRow)
     left =
         std::min({left, threads / 4, scratch / std::max<int64_t>(rowBytes, 1)});
-  if (threads > 1 && !ShapedType::isDynamic(results))
-    left = std::min(left, std::max(results / blocks, isRow ? 1 : threads));
+  std::optional<int64_t> results = countElements(lengths);
+  if (threads > 1 && results)
+    left = std::min(left, std::max(*results / blocks, isRow ? 1 : threads));
   left = std::max<int64_t>(left, 1);
   if (threads > 1)
     left = llvm::bit_floor(uint64_t(left));

@@ -68,8 +68,14 @@ private:
 /// stay, too.
 SmallVector<Attribute> mapToBlocks(MLIRContext *context, size_t loops);
 
+/// The product of the sizes; nothing if one is not known, or 64 bits do not
+/// hold it.
+std::optional<int64_t> countElements(ArrayRef<int64_t> sizes);
+
 /// Bytes of an element in memory; nothing if they are not known.
 std::optional<int64_t> getElementBytes(Type type);
+/// Those of all elements, one after the other.
+std::optional<int64_t> getBytes(ShapedType type);
 
 /// Whether the elements of all operands have two bytes at most.
 bool hasSmallElements(linalg::LinalgOp op);
