@@ -33,6 +33,43 @@ struct Weakening : OpBuilder::Listener {
   }
 };
 
+/// Upstream's lowering takes a group of dimensions to have one of unknown size
+/// at most.
+bool isBeyondUpstream(memref::ExpandShapeOp op) {
+  return llvm::any_of(op.getReassociationIndices(), [&](auto &group) {
+    return llvm::count_if(group, [&](int64_t dim) {
+             return op.getResultType().isDynamicDim(dim);
+           }) > 1;
+  });
+}
+
+/// The view from its sizes and its source's strides.
+void lowerExpandShape(memref::ExpandShapeOp op) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  auto source =
+      memref::ExtractStridedMetadataOp::create(builder, loc, op.getSrc());
+  SmallVector<OpFoldResult> sizes = op.getMixedOutputShape(),
+                            strides(sizes.size());
+  for (auto [group, stride] : llvm::zip(op.getReassociationIndices(),
+                                        source.getConstifiedMixedStrides())) {
+    OpFoldResult next = stride;
+    for (int64_t dim : llvm::reverse(group)) {
+      strides[dim] = next;
+      next = affine::makeComposedFoldedAffineApply(
+          builder, loc,
+          getAffineSymbolExpr(0, builder.getContext()) *
+              getAffineSymbolExpr(1, builder.getContext()),
+          {next, sizes[dim]});
+    }
+  }
+  auto view = memref::ReinterpretCastOp::create(
+      builder, loc, op.getResultType(), source.getBaseBuffer(),
+      source.getConstifiedMixedOffset(), sizes, strides);
+  op.replaceAllUsesWith(view.getResult());
+  op.erase();
+}
+
 struct LowerViewsPass : PassWrapper<LowerViewsPass, OperationPass<>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerViewsPass)
 
@@ -47,6 +84,10 @@ struct LowerViewsPass : PassWrapper<LowerViewsPass, OperationPass<>> {
 
   void runOnOperation() override {
     Operation *root = getOperation();
+    root->walk([](memref::ExpandShapeOp op) {
+      if (isBeyondUpstream(op))
+        lowerExpandShape(op);
+    });
     OpPassManager pipeline = buildPipeline(root->getName().getStringRef());
     if (failed(runPipeline(pipeline, root)))
       return signalPassFailure();
