@@ -526,39 +526,68 @@ std::optional<mlir::gpuasync::Schedule> Program::scheduleOf(StringRef name) {
   return mlir::gpuasync::Schedule(function);
 }
 
-/// As upstream looks for it.
-static bool hasFile(mlir::Location location) {
+/// The part of `location` that leads to places in files, null if there is none.
+/// Upstream's translation gives up on all of it where a part does not.
+static mlir::LocationAttr findPlace(mlir::Location location) {
   if (auto name = dyn_cast<mlir::NameLoc>(location))
-    return hasFile(name.getChildLoc());
-  if (auto fused = dyn_cast<mlir::FusedLoc>(location))
-    return !fused.getLocations().empty() && hasFile(fused.getLocations()[0]);
-  if (auto site = dyn_cast<mlir::CallSiteLoc>(location))
-    return hasFile(site.getCaller());
-  return isa<mlir::FileLineColLoc>(location);
+    return findPlace(name.getChildLoc());
+  if (auto opaque = dyn_cast<mlir::OpaqueLoc>(location))
+    return findPlace(opaque.getFallbackLocation());
+  if (auto site = dyn_cast<mlir::CallSiteLoc>(location)) {
+    mlir::LocationAttr callee = findPlace(site.getCallee()),
+                       caller = findPlace(site.getCaller());
+    if (callee && caller)
+      return mlir::CallSiteLoc::get(callee, caller);
+    return callee ? callee : caller;
+  }
+  if (auto fused = dyn_cast<mlir::FusedLoc>(location)) {
+    SmallVector<mlir::Location> places;
+    for (mlir::Location each : fused.getLocations())
+      if (mlir::LocationAttr place = findPlace(each))
+        places.push_back(place);
+    if (places.empty())
+      return nullptr;
+    return mlir::FusedLoc::get(location.getContext(), places,
+                               fused.getMetadata());
+  }
+  return dyn_cast<mlir::FileLineColLoc>(location);
+}
+
+/// Gives each function and each op in it a place in a file: LLVM refuses calls
+/// without one in functions that have line tables.
+static void completePlaces(mlir::ModuleOp module, StringRef fileName) {
+  auto unknown = mlir::FileLineColLoc::get(module.getContext(), fileName,
+                                           /*line=*/0, /*column=*/0);
+  module->walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation *op) {
+    if (!isa<mlir::LLVM::LLVMFuncOp>(op)) {
+      // Upstream's pass wants a function around what was inlined somewhere.
+      while (auto site = dyn_cast<mlir::CallSiteLoc>(op->getLoc()))
+        op->setLoc(site.getCallee());
+      return mlir::WalkResult::advance();
+    }
+    mlir::LocationAttr known = findPlace(op->getLoc());
+    mlir::Location ofFunction = known ? mlir::Location(known) : unknown;
+    // A scope that the program brings along stays the function's.
+    if (auto own = op->getLoc()
+                       ->findInstanceOf<
+                           mlir::FusedLocWith<mlir::LLVM::DISubprogramAttr>>();
+        own && !known)
+      ofFunction = mlir::FusedLoc::get(module.getContext(), {unknown},
+                                       own.getMetadata());
+    op->walk([&](mlir::Operation *each) {
+      mlir::LocationAttr place = findPlace(each->getLoc());
+      each->setLoc(place && each != op ? mlir::Location(place) : ofFunction);
+    });
+    return mlir::WalkResult::skip();
+  });
 }
 
 Error Program::lower(const CompileOptions &options) {
   if (Error error = runStages(options, {Form::Runtime}))
     return error;
 
-  // Line tables, which name the place of a crash. Upstream's pass wants a
-  // function around what was inlined somewhere.
-  // Nor does it look whether what was inlined has a place in a file.
-  mlir::AttrTypeReplacer places;
-  places.addReplacement([](mlir::CallSiteLoc site) {
-    return hasFile(site.getCallee()) ? mlir::Attribute(site)
-                                     : mlir::Attribute(site.getCaller());
-  });
-  module->walk<mlir::WalkOrder::PreOrder>([&](mlir::Operation *op) {
-    if (isa<mlir::LLVM::LLVMFuncOp>(op)) {
-      places.recursivelyReplaceElementsIn(op, /*replaceAttrs=*/false,
-                                          /*replaceLocs=*/true);
-      return mlir::WalkResult::skip();
-    }
-    while (auto site = dyn_cast<mlir::CallSiteLoc>(op->getLoc()))
-      op->setLoc(site.getCallee());
-    return mlir::WalkResult::advance();
-  });
+  // Line tables name the place of a crash.
+  completePlaces(*module, fileName);
   mlir::PassManager pm(context());
   pm.addPass(mlir::LLVM::createDIScopeForLLVMFuncOpPass());
   if (failed(pm.run(*module)))
