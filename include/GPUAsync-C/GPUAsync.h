@@ -29,7 +29,8 @@ typedef struct gpuasync_callable gpuasync_callable;
 
 /** Types of numbers. Signless integers are GPUASYNC_TYPE_I*, as `index` is
  *  GPUASYNC_TYPE_I64; an integer passes for one of its width, whatever the
- *  sign. GPUASYNC_TYPE_I1 is a byte, 0 or 1. */
+ *  sign. GPUASYNC_TYPE_I1 is a byte: 0 is false and any other true, on a device
+ *  as well. Programs write 0 and 1; where they copy an array, its bytes. */
 enum gpuasync_type {
   GPUASYNC_TYPE_I1 = 1,
   GPUASYNC_TYPE_I8 = 2,

@@ -228,7 +228,7 @@ static std::string about(const CValue &value) {
       (value.element.kind == ElementType::Float && value.element.bits == 16))
     text += "; the bits of " + value.element.name();
   if (value.element.bits == 1)
-    text += "; 0 or 1";
+    text += isArray ? "; a byte each, 0 is false" : "; 0 is false";
   if (!isArray)
     return text;
   if (!value.isResult()) {

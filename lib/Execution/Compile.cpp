@@ -828,13 +828,22 @@ Error Program::makePackedWrapper(const Signature &entry) {
     return builder.CreateLoad(pointer, builder.CreateConstGEP1_32(
                                            pointer, wrapper->getArg(0), index));
   };
-  for (auto [i, type] : enumerate(callee->getFunctionType()->params()))
-    arguments.push_back(builder.CreateLoad(type, slot(i)));
+  for (auto [i, type] : enumerate(callee->getFunctionType()->params())) {
+    // A boolean is a byte that may be any but 0.
+    bool isBool = type->isIntegerTy(1);
+    llvm::Value *argument =
+        builder.CreateLoad(isBool ? builder.getInt8Ty() : type, slot(i));
+    arguments.push_back(isBool ? builder.CreateIsNotNull(argument) : argument);
+  }
   CallInst *call = builder.CreateCall(callee, arguments);
   // Inlined into a function without line tables it would lose its own.
   call->setIsNoInline();
-  if (!call->getType()->isVoidTy())
-    builder.CreateStore(call, slot(arguments.size()));
+  if (!call->getType()->isVoidTy()) {
+    llvm::Value *result = call;
+    if (call->getType()->isIntegerTy(1))
+      result = builder.CreateZExt(call, builder.getInt8Ty());
+    builder.CreateStore(result, slot(arguments.size()));
+  }
   builder.CreateRetVoid();
   return Error::success();
 }

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Pipelines/Pipelines.h"
+#include "BoolVectors.h"
 #include "GPUAsync/Conversion/Passes.h"
 #include "GPUAsync/Kernels/Passes.h"
 #include "GPUAsync/Offload/Offload.h"
@@ -141,6 +142,7 @@ void gpuasync::buildRuntimeFormPipeline(
   // no direct lowering to LLVM is expanded. A pass comes after those that make
   // ops for it.
   addFor(pm, "vector", createConvertVectorToSCFPass());
+  addFor(pm, "vector", createBoolVectorsPass());
   addFor(pm, "scf", createForallToForLoopPass());
   addFor(pm, "complex", createConvertComplexToStandardPass());
   addFor(pm, "scf", createSCFToControlFlowPass());
@@ -172,6 +174,7 @@ void gpuasync::buildGPUAsyncPipeline(OpPassManager &pm,
 
 void gpuasync::registerGPUAsyncPipelines() {
   registerPass(createPrepareInputPass);
+  registerPass(createBoolVectorsPass);
   registerPass([] { return createVerifyBetweenPass(); });
   registerPass(createLowerViewsPass);
   registerPass([] { return createWhereNeededPass(); });

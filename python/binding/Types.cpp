@@ -158,7 +158,30 @@ static double unpackFloat(uint16_t bits, int mantissaBits) {
   return bits & 0x8000 ? -size : size;
 }
 
+/// Reads an object that shows one boolean in memory, as those of NumPy do,
+/// which are no indices. False if it is none; no exception is raised.
+static bool readBool(PyObject *object, bool &out) {
+  if (PyLong_Check(object) || !PyObject_CheckBuffer(object))
+    return false;
+  Py_buffer view;
+  if (PyObject_GetBuffer(object, &view, PyBUF_RECORDS_RO) < 0) {
+    PyErr_Clear();
+    return false;
+  }
+  bool isBool = view.ndim == 0 &&
+                typeOfFormat(view.format, view.itemsize) == GPUASYNC_TYPE_I1;
+  if (isBool)
+    out = *static_cast<const char *>(view.buf) != 0;
+  PyBuffer_Release(&view);
+  return isBool;
+}
+
 static bool writeInteger(uint32_t type, PyObject *number, void *out) {
+  bool truth;
+  if (type == GPUASYNC_TYPE_I1 && readBool(number, truth)) {
+    *static_cast<char *>(out) = truth;
+    return true;
+  }
   Ref index(PyNumber_Index(number));
   if (!index)
     return false;
@@ -250,7 +273,7 @@ PyObject *readNumber(uint32_t type, const void *data) {
     return PyFloat_FromDouble(
         unpackFloat(uint16_t(bits), type == GPUASYNC_TYPE_BF16 ? 7 : 10));
   if (type == GPUASYNC_TYPE_I1)
-    return PyBool_FromLong(bits & 1);
+    return PyBool_FromLong(bits != 0);
   if (type >= GPUASYNC_TYPE_UI8)
     return PyLong_FromUnsignedLongLong(bits);
   unsigned unused = 64 - element.bytes * 8;

@@ -56,7 +56,8 @@ gpu.module @small [#gpu_async.cpu] {
     // CHECK-DAG: %[[FALSE:.*]] = llvm.mlir.constant(false) : i1
     // CHECK-DAG: %[[LARGEST:.*]] = llvm.mlir.constant(126 : i8) : i8
     // CHECK-DAG: %[[NAN:.*]] = llvm.mlir.constant(-128 : i8) : i8
-    // CHECK: llvm.store %[[FALSE]]
+    // CHECK: %[[BYTE:.*]] = llvm.zext %[[FALSE]] : i1 to i8
+    // CHECK: llvm.store %[[BYTE]]
     %0 = math.isinf %x : f8E4M3FN
     memref.store %0, %out[%c0] : memref<3xi1>
     // CHECK: llvm.icmp "ugt" %{{.*}}, %[[LARGEST]] : i8

@@ -285,6 +285,56 @@ func.func @f(%a: i8, %b: f64, %c: complex<f32>, %d: i1, %e: index)
     gpuasync_value_release(&result);
 }
 
+TEST(Library, AnyByteButZeroIsTrue) {
+  Executable executable(R"(
+func.func @number(%x: i1) -> (i1, i32) {
+  %e = arith.extui %x : i1 to i32
+  return %x, %e : i1, i32
+}
+func.func @widen(%x: tensor<?xi1>) -> tensor<?xi32> {
+  %r = arith.extui %x : tensor<?xi1> to tensor<?xi32>
+  return %r : tensor<?xi32>
+}
+func.func @invert(%x: memref<?xi1>) {
+  %true = arith.constant true
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = memref.dim %x, %c0 : memref<?xi1>
+  scf.for %i = %c0 to %n step %c1 {
+    %v = memref.load %x[%i] : memref<?xi1>
+    %w = arith.xori %v, %true : i1
+    memref.store %w, %x[%i] : memref<?xi1>
+  }
+  return
+})");
+  uint8_t bytes[256], inverted[256];
+  for (int i = 0; i < 256; ++i)
+    bytes[i] = inverted[i] = uint8_t(i);
+  for (uint8_t &byte : bytes) {
+    uint8_t bit = 7;
+    int32_t wide = 7;
+    std::vector<gpuasync_value> results{make(&bit, GPUASYNC_TYPE_I1, {}),
+                                        make(&wide, GPUASYNC_TYPE_I32, {})};
+    Status status =
+        executable.call("number", {make(&byte, GPUASYNC_TYPE_I1, {})}, results);
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(bit, byte != 0);
+    EXPECT_EQ(wide, byte != 0);
+  }
+  std::vector<gpuasync_value> results(1), none;
+  Status status =
+      executable.call("widen", {make(bytes, GPUASYNC_TYPE_I1, {256})}, results);
+  ASSERT_TRUE(status.ok()) << status.message();
+  for (int i = 0; i < 256; ++i)
+    EXPECT_EQ(static_cast<int32_t *>(results[0].data)[i], i != 0) << i;
+  gpuasync_value_release(&results[0]);
+  status = executable.call("invert", {make(inverted, GPUASYNC_TYPE_I1, {256})},
+                           none);
+  ASSERT_TRUE(status.ok()) << status.message();
+  for (int i = 0; i < 256; ++i)
+    EXPECT_EQ(inverted[i], i == 0) << i;
+}
+
 TEST(Library, MemrefsWithStrides) {
   Executable executable(R"(
 func.func @add(%a: memref<?x?xi32, strided<[?, ?], offset: ?>>, %n: i32) {

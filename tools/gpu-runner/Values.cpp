@@ -8,6 +8,7 @@
 #include "Values.h"
 #include "Npy.h"
 
+#include "aot/NpyHeader.h"
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/STLExtras.h"
@@ -130,6 +131,8 @@ static std::string parseScalar(StringRef text, const ElementType &element,
   if (magnitude > limit)
     return ("'" + text + "' does not fit in " + element.name()).str();
   uint64_t bits = negative ? -magnitude : magnitude;
+  if (element.bits == 1)
+    bits &= 1; // -1 is true
   std::memcpy(out, &bits, element.bytes());
   return "";
 }
@@ -156,7 +159,7 @@ void printScalar(raw_ostream &os, const ElementType &element,
     return;
   case ElementType::Int:
     // i1 prints as 0 or 1.
-    os << (element.bits == 1 ? int64_t(bits & 1)
+    os << (element.bits == 1 ? int64_t(bits != 0)
                              : SignExtend64(bits, element.bits));
     return;
   case ElementType::Float:
@@ -195,8 +198,10 @@ long double numberAt(const ElementType &element, const char *data,
     return 0;
   uint64_t bits = 0;
   std::memcpy(&bits, data, element.bytes());
+  if (element.bits == 1)
+    return bits != 0;
   if (!element.isFloat())
-    return element.kind == ElementType::Int && element.bits > 1
+    return element.kind == ElementType::Int
                ? static_cast<long double>(SignExtend64(bits, element.bits))
                : static_cast<long double>(bits);
   if (element.bits == 64)
@@ -435,12 +440,22 @@ static Expected<Value> readValue(mlir::Type type, StringRef text,
   if (!size)
     return createStringError(name + ": '" + text + "' does not fit in memory");
   uint64_t bytes = *size;
+  auto checkElements = [&]() -> Error {
+    std::string wrong = gpuasync::checkNpyElements(
+        input->file->descr, value.data.data(), size_t(bytes));
+    return wrong.empty()
+               ? Error::success()
+               : createStringError(name + ": '" + text + "' " + wrong);
+  };
   if (input->file) {
     value.data = input->file->map(bytes);
     if (value.data && keepInitial)
       value.initial = input->file->map(bytes);
-    if (value.data && (value.initial || !keepInitial))
+    if (value.data && (value.initial || !keepInitial)) {
+      if (Error error = checkElements())
+        return std::move(error);
       return value;
+    }
   }
   value.data = AlignedBytes(bytes);
   if (!value.data)
@@ -449,11 +464,8 @@ static Expected<Value> readValue(mlir::Type type, StringRef text,
   if (input->file) {
     if (Error error = input->file->read({value.data.data(), size_t(bytes)}))
       return createStringError(name + ": " + toString(std::move(error)));
-    if (value.element.bits == 1 &&
-        any_of(ArrayRef(value.data.data(), bytes),
-               [](char byte) { return byte != 0 && byte != 1; }))
-      return createStringError(name + ": '" + text +
-                               "' has a bool that is neither 0 nor 1");
+    if (Error error = checkElements())
+      return std::move(error);
   } else if (input->seed) {
     fillRandom(value, *input->seed);
   } else if (Error error = fillElements(value, input->values, name)) {

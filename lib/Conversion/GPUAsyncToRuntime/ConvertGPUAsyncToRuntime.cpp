@@ -8,6 +8,7 @@
 
 #include "GPUAsync/Conversion/Passes.h"
 #include "GPUAsync/IR/VerifyProgram.h"
+#include "GPUAsync/Kernels/Common/IntegersInMemory.h"
 #include "GPUAsync/Kernels/Common/KernelABI.h"
 #include "Kernels/Common/Addresses.h"
 #include "RuntimeLowering.h"
@@ -186,6 +187,7 @@ private:
       return failure();
     weakenAddresses(module);
     dropArgumentAttributes(module);
+    accessIntegersAsBytes(module);
 
     SmallVector<UnrealizedConversionCastOp> casts, remaining;
     module.walk(

@@ -11,6 +11,7 @@
 
 #include "GPUAsync/Kernels/CPU/Code.h"
 #include "GPUAsync/Kernels/CPU/Object.h"
+#include "GPUAsync/Kernels/Common/IntegersInMemory.h"
 #include "Kernels/CPU/Ops/SmallFloats.h"
 #include "Kernels/Common/Addresses.h"
 #include "Kernels/Common/Allocas.h"
@@ -360,6 +361,7 @@ LogicalResult CPULowering::expandMemoryOps() {
 
 LogicalResult CPULowering::expandArithmetic() {
   lowerVectors(work);
+  accessBoolVectorsAsBytes(work);
   return expandSmallFloats(work);
 }
 
@@ -376,6 +378,7 @@ LogicalResult CPULowering::buildBlockFunctions() {
   if (failed(checkAllLowered(work, LLVM::LLVMDialect::getDialectNamespace(),
                              "the cpu device")))
     return failure();
+  accessIntegersAsBytes(work);
   // Upstream hands attributes of loops on without making them known to LLVM.
   work.walk([](LLVM::BrOp branch) {
     if (Attribute annotation = branch->removeDiscardableAttr(annotationName))

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Analysis/Memory/TypeLayout.h"
+#include "GPUAsync/Kernels/Common/IntegersInMemory.h"
 #include "KernelLowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -95,6 +96,8 @@ public:
       return arith::IndexCastOp::create(builder, loc, type, bits);
     if (isa<FloatType>(type))
       return arith::BitcastOp::create(builder, loc, type, bits);
+    if (type.isInteger(1))
+      return buildBoolOfByte(builder, loc, bits);
     return type == integer
                ? bits
                : Value(arith::TruncIOp::create(builder, loc, type, bits));

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPULowering.h"
+#include "GPUAsync/Kernels/Common/IntegersInMemory.h"
 #include "GPUAsync/Kernels/Common/KernelABI.h"
 #include "Kernels/Common/Addresses.h"
 #include "Kernels/Common/Allocas.h"
@@ -328,12 +329,14 @@ LogicalResult GPULowering::lower() {
       failed(lowerIntrinsicMath(module)) || failed(lowerEarly()))
     return failure();
   lowerVectors(module);
+  accessBoolVectorsAsBytes(module);
   OpPassManager lowering(gpu::GPUModuleOp::getOperationName());
   addLowering(lowering);
   lowering.addPass(createWeakenAddressesPass());
   if (failed(runPipeline(lowering, module)) ||
       failed(checkAllLowered(module, vendor.dialect, getTargetName())))
     return failure();
+  accessIntegersAsBytes(module);
   dropInterfaceFunctions();
   declareDynamicMemory(module, dynamicAlignment);
   callIntrinsics();

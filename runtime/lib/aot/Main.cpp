@@ -114,6 +114,8 @@ static bool parseNumber(const gpuasync_c_value &type, const char *text,
   unsigned bits = type.format[1] == 'b' ? 1 : 8 * type.elementBytes;
   bool fits = isNegative ? int64_t(number) >= -(int64_t(1) << (bits - 1))
                          : bits == 64 || number >> bits == 0;
+  if (bits == 1)
+    number &= 1; // -1 is true
   std::memcpy(to, &number, type.elementBytes);
   return end != text && !*end && !errno && fits;
 }
@@ -134,6 +136,8 @@ static bool printNumber(const gpuasync_c_value &type, const char *from) {
   }
   if (!isInteger(type.format))
     return false;
+  if (type.format[1] == 'b')
+    whole = whole != 0;
   unsigned shift = 64 - 8 * type.elementBytes;
   if (type.format[1] == 'i')
     std::printf("%s: %" PRId64 "\n", type.name,
@@ -197,6 +201,9 @@ static void readFile(Value &value, const std::string &path) {
   if (count < bytes)
     refuse("is cut off: " + std::to_string(bytes) +
            " bytes of elements expected, " + std::to_string(count) + " found");
+  wrong = gpuasync::checkNpyElements(header.descr, value.memory.get(), bytes);
+  if (!wrong.empty())
+    refuse(wrong);
 }
 
 static void copyRowMajor(const Value &value, size_t dimension, const char *from,

@@ -1,4 +1,4 @@
-//===- NpyHeader.cpp - How .npy files begin -------------------------------===//
+//===- NpyHeader.cpp - The format of .npy files ---------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -115,6 +115,29 @@ std::string makeNpyHeader(const NpyHeader &header) {
   std::string bytes(magic, 6);
   bytes += {'\x01', '\x00', char(text.size() & 0xff), char(text.size() >> 8)};
   return bytes + text;
+}
+
+std::string checkNpyElements(const std::string &descr, const char *elements,
+                             size_t bytes) {
+  if (descr.size() < 2 || descr[1] != 'b')
+    return "";
+  // Blocks without an early exit: the compiler vectorises these loops.
+  constexpr size_t blockBytes = 4096;
+  for (size_t begin = 0; begin < bytes; begin += blockBytes) {
+    size_t end = bytes - begin < blockBytes ? bytes : begin + blockBytes;
+    unsigned char all = 0;
+    for (size_t i = begin; i < end; ++i)
+      all |= static_cast<unsigned char>(elements[i]);
+    if (all <= 1)
+      continue;
+    while (static_cast<unsigned char>(elements[begin]) <= 1)
+      ++begin;
+    return "has a bool that is neither 0 nor 1: element " +
+           std::to_string(begin) + " is " +
+           std::to_string(static_cast<unsigned char>(elements[begin])) +
+           "; save a.view('u1') != 0";
+  }
+  return "";
 }
 
 } // namespace gpuasync

@@ -1,4 +1,4 @@
-//===- NpyHeader.h - How .npy files begin -----------------------*- C++ -*-===//
+//===- NpyHeader.h - The format of .npy files -------------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -32,6 +32,11 @@ std::string readNpyHeader(const std::function<size_t(char *, size_t)> &read,
 
 /// All bytes before the elements.
 std::string makeNpyHeader(const NpyHeader &header);
+
+/// Returns "" or what is wrong with `bytes` bytes of elements of the type
+/// `descr`, to follow the file's name: booleans are 0 and 1.
+std::string checkNpyElements(const std::string &descr, const char *elements,
+                             size_t bytes);
 
 } // namespace gpuasync
 

@@ -147,7 +147,8 @@ func.func @sizes(%n: index, %m: index, %h: memref<?x4x?xf64>) {
 // CHECK:         llvm.mlir.constant(16 : i32)
 // CHECK:         llvm.store %{{.*}}, %[[PATTERN]] : i64
 // CHECK:         llvm.mlir.constant(8 : i32)
-// CHECK:         llvm.store %{{.*}}, %[[PATTERN]] : i1
+// CHECK:         %[[BYTE:.*]] = llvm.zext %{{.*}} : i1 to i8
+// CHECK:         llvm.store %[[BYTE]], %[[PATTERN]] : i8
 // CHECK:         llvm.mlir.constant(1 : i32)
 // CHECK:         llvm.store %{{.*}}, %[[PATTERN]] : vector<4xf32>
 // CHECK:         llvm.mlir.constant(16 : i32)

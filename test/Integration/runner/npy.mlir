@@ -43,7 +43,12 @@
 // RUN: not %{run} -e floats --input=@%t/long_double.npy 2>&1 | FileCheck %s --check-prefix=DOUBLE
 // DOUBLE: error: {{.*}}long_double.npy' has elements of type '<f16'; bool, integers, f16, bf16, f32, f64 and complex of these two are read
 // RUN: not %{run} -e truth --input=@%t/bools.npy 2>&1 | FileCheck %s --check-prefix=BOOLS
-// BOOLS: error: {{.*}}bools.npy' has a bool that is neither 0 nor 1
+// BOOLS: error: {{.*}}bools.npy' has a bool that is neither 0 nor 1: element 2 is 2; save a.view('u1') != 0
+// A file that is mapped is looked through as well.
+// RUN: not %{run} -e truth --input=@%t/large_bools.npy 2>&1 | FileCheck %s --check-prefix=MAPPED
+// MAPPED: error: {{.*}}large_bools.npy' has a bool that is neither 0 nor 1: element 2097149 is 255
+// RUN: %{run} -e truth --input=@%t/large_good_bools.npy --output=
+// RUN: not %{run} -e truth --input=2xi1 --expect=arg0=@%t/bools.npy 2>&1 | FileCheck %s --check-prefix=BOOLS
 // RUN: not %{run} -e floats --input=@%t/negative.npy 2>&1 | FileCheck %s --check-prefix=SIZES
 // RUN: not %{run} -e floats --input=@%t/sizes.npy 2>&1 | FileCheck %s --check-prefix=SIZES
 // SIZES: error: {{.*}}.npy' has a malformed shape

@@ -62,6 +62,8 @@ files = {
     "complex": npy("<c8", (2,), floats),
     "long_double": npy("<f16", (1,), floats),
     "bools": npy("|b1", (3,), b"\x00\x01\x02"),
+    "large_bools": npy("|b1", (1 << 21,), b"\x01" * ((1 << 21) - 3) + b"\xff\x01\x00"),
+    "large_good_bools": npy("|b1", (1 << 21,), b"\x01\x00" * (1 << 20)),
     "negative": npy("<f4", (-4,), floats),
     "sizes": npy("<f4", (1 << 64,), floats),
     "large": npy("<f4", (1 << 19,), floats[:4] * (1 << 19)),
