@@ -14,6 +14,7 @@
 #include "GPUAsync/Kernels/CPU/Object.h"
 #include "Library/Options.h"
 
+#include "gpuasync/Memory.h"
 #include "gpuasync/Program.h"
 
 #include <atomic>
@@ -39,6 +40,7 @@ struct SharedDevice {
 
 struct Parameter {
   std::string text;
+  std::string what; ///< "argument 0 of @main", in errors of the runtime
   gpuasync_kind kind;
   uint32_t type = 0, rank = 0;
   unsigned bytes = 0; ///< of an element
@@ -226,11 +228,15 @@ static Callable describe(const Signature &signature, bool hostOnly) {
   };
   for (auto [i, type] : enumerate(signature.arguments)) {
     callable.arguments.push_back(describe(type));
+    callable.arguments.back().what =
+        "argument " + std::to_string(i) + " of @" + signature.name;
     check(callable.arguments.back(), "argument " + Twine(i));
   }
   SmallVector<ValueType> types;
   for (auto [i, type] : enumerate(signature.results)) {
     callable.results.push_back(describe(type));
+    callable.results.back().what =
+        "result " + std::to_string(i) + " of @" + signature.name;
     check(callable.results.back(), "result " + Twine(i));
     if (callable.unsupported.empty())
       types.push_back(ValueType::get(type));
@@ -612,11 +618,12 @@ void gpuasync_value_release(gpuasync_value *value) noexcept {
 
 namespace {
 
-/// The bytes that an array lies in.
+/// The bytes that an array lies in; without elements none, where it begins.
 struct Range {
   uintptr_t begin = 0, end = 0;
   bool overlaps(const Range &other) const {
-    return begin < other.end && other.begin < end;
+    return begin < end && other.begin < other.end && begin < other.end &&
+           other.begin < end;
   }
 };
 
@@ -644,6 +651,7 @@ private:
   gpuasync_status *checkSizes(const gpuasync_value *arguments);
   int64_t *describeArray(const Parameter &parameter,
                          const gpuasync_value &value);
+  void announce(const Parameter &parameter, const Range &range);
   gpuasync_status *prepareResult(size_t index, gpuasync_value &result);
   void readResult(size_t index, gpuasync_value &result);
 
@@ -654,6 +662,7 @@ private:
   SmallVector<void *, 24> packed;
   SmallVector<int64_t, 32> storage;
   SmallVector<Range, 16> ranges;
+  SmallVector<gpuasync_call_array, 16> arrays; ///< for the runtime
   SmallVector<void *, 4> allocated;
 };
 
@@ -743,7 +752,7 @@ gpuasync_status *Call::check(const char *what, size_t index,
                              : "given in host memory, but place=off says that "
                                "arrays are on the device");
   }
-  range = empty ? Range()
+  range = empty ? Range{address, address}
                 : Range{address + uintptr_t(first),
                         address + uintptr_t(last) + parameter.bytes};
   return nullptr;
@@ -773,6 +782,13 @@ int64_t *Call::describeArray(const Parameter &parameter,
   }
   next += 3 + 2 * parameter.rank;
   return descriptor;
+}
+
+/// Says where an array ends that the program is given.
+void Call::announce(const Parameter &parameter, const Range &range) {
+  if (parameter.kind != GPUASYNC_KIND_NUMBER)
+    arrays.push_back({reinterpret_cast<const void *>(range.begin),
+                      range.end - range.begin, parameter.what.c_str()});
 }
 
 gpuasync_status *Call::checkSizes(const gpuasync_value *arguments) {
@@ -830,9 +846,13 @@ gpuasync_status *Call::prepareResult(size_t index, gpuasync_value &result) {
                                 parameter.shape.data());
     value.owner = memory;
     allocated.push_back(memory);
+    range.begin = reinterpret_cast<uintptr_t>(memory);
+    range.end = range.begin + bytes;
   }
-  if (destination >= 0)
+  if (destination >= 0) {
     packed[destination] = describeArray(parameter, value);
+    announce(parameter, range);
+  }
   result = value;
   return nullptr;
 }
@@ -894,6 +914,7 @@ gpuasync_status *Call::run(void *stream, const gpuasync_value *arguments,
             check("argument", i, parameter, arguments[i], range))
       return status;
     ranges.push_back(range);
+    announce(parameter, range);
     packed[function.layout.arguments[i]] =
         parameter.kind == GPUASYNC_KIND_NUMBER
             ? arguments[i].data
@@ -917,7 +938,10 @@ gpuasync_status *Call::run(void *stream, const gpuasync_value *arguments,
     status =
         gpuasync::Status(gpuasync_scope_push(executable.device->context.get()));
     if (status.ok()) {
+      gpuasync_call_arrays known = {arrays.data(), arrays.size(), nullptr};
+      gpuasync_call_arrays_push(&known);
       function.function(packed.data());
+      gpuasync_call_arrays_pop();
       gpuasync_scope_pop();
       status = gpuasync::Status(raw);
     }

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # What crosses the border to a program, drawn at random with a fixed seed: bytes of
-# booleans. Repeat one: borders.py SEED.
+# booleans, arrays that are too short. Repeat one: borders.py SEED.
 # The arrays are NumPy's.
 # REQUIRES: numpy
 # RUN: %python %s 1
 import ctypes
 import random
 import sys
+import threading
 import unittest
 
 import gpu_async as ga
@@ -143,6 +144,90 @@ class Booleans(Case):
         for bad in (2, -1, 255, 1 << 70):
             with self.assertRaisesRegex(ga.ArgumentError, "out of the range of i1"):
                 exe.number(bad)
+
+
+class ShortArrays(Case):
+    """Copies and fills by a program end where the caller's array does."""
+
+    exe = compile("\n".join("""
+        func.func @download{0}(%to: memref<?xi32{1}>, %n: index) {{
+          %d = gpu.alloc (%n) : memref<?xi32>
+          %v = arith.constant 7 : i32
+          gpu.memset %d, %v : memref<?xi32>, i32
+          gpu.memcpy %to, %d : memref<?xi32{1}>, memref<?xi32>
+          gpu.dealloc %d : memref<?xi32>
+          return
+        }}
+        func.func @upload{0}(%from: memref<?xi32{1}>, %n: index, %other: memref<?xi32>) {{
+          %d = gpu.alloc (%n) : memref<?xi32>
+          %r = memref.reinterpret_cast %from to offset: [0], sizes: [%n], strides: [{2}] : memref<?xi32{1}> to memref<?xi32, strided<[{2}]>>
+          gpu.memcpy %d, %r : memref<?xi32>, memref<?xi32, strided<[{2}]>>
+          gpu.dealloc %d : memref<?xi32>
+          return
+        }}
+        func.func @fill{0}(%to: memref<?xi32{1}>, %n: index) {{
+          %v = arith.constant 7 : i32
+          %r = memref.reinterpret_cast %to to offset: [0], sizes: [%n], strides: [{2}] : memref<?xi32{1}> to memref<?xi32, strided<[{2}]>>
+          gpu.memset %r, %v : memref<?xi32, strided<[{2}]>>, i32
+          return
+        }}""".format(*each) for each in (("", "", 1), ("2", ", strided<[2]>", 2))))
+
+    def test_copies_and_fills(self):
+        for _ in range(400):
+            base = np.zeros(64, "i4")
+            step, begin, size = self.rng.choice([1, 2]), self.rng.randrange(16), self.rng.randrange(12)
+            array = base[begin:begin + step * size:step]
+            self.assertEqual(len(array), size)
+            count = max(1, size + self.rng.choice([-2, -1, 0, 0, 1, 2, 9]))
+            what = self.rng.choice(["download", "upload", "fill"])
+            if what == "download" and step == 2:
+                count = size  # one with strides is of the array's own size
+            function = self.exe[what + ("2" if step == 2 else "")]
+            arguments = [array, count] + ([base] if what == "upload" and self.rng.random() < 0.5 else [])
+            if what == "upload" and len(arguments) == 2:
+                arguments.append(np.zeros(1, "i4"))
+            # Another argument that holds all of it is as good.
+            fits = count <= size or (len(arguments) == 3 and arguments[2] is base)
+            before = base.copy()
+            if fits:
+                function(*arguments)
+                if what != "upload":
+                    before[begin:begin + step * count:step] = 7
+            else:
+                with self.assertRaisesRegex(ga.Error, "test.mlir:.*exceeds argument 0 of @" + function.__name__):
+                    function(*arguments)
+            self.same(base, before)
+
+    def test_results_in_given_memory(self):
+        exe = compile("""
+            func.func @main(%x: tensor<3xi32>) -> tensor<3xi32> {
+              %r = arith.addi %x, %x : tensor<3xi32>
+              return %r : tensor<3xi32>
+            }""")
+        base = np.arange(20, dtype="i4")
+        exe.main(base[:3], out=base[10:13])
+        self.assertEqual(base[8:15].tolist(), [8, 9, 0, 2, 4, 13, 14])
+        for size in (2, 4):
+            with self.assertRaisesRegex(ga.ArgumentError, "given the size %d" % size):
+                exe.main(base[:3], out=base[10:10 + size])
+
+    def test_threads_with_overlapping_arrays(self):
+        base = np.zeros(64, "i4")
+        wrong = []
+
+        def call(begin, size):
+            for _ in range(200):
+                try:
+                    self.exe.fill(base[begin:begin + size], size)
+                except ga.Error as error:
+                    wrong.append(error)
+
+        threads = [threading.Thread(target=call, args=each) for each in ((0, 64), (8, 16), (16, 4), (12, 40))]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        self.assertEqual(wrong, [])
 
 
 unittest.main()

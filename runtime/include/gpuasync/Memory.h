@@ -2,8 +2,8 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// For whoever hands host memory to lowered programs: a copy that leaves it is
-// then an error, not a write to whatever lies behind it; and copies of it that
+// For whoever hands memory to lowered programs: a copy that leaves it is then
+// an error, not a write to whatever lies behind it; and copies of it that
 // devices keep are made anew when it has changed.
 //===----------------------------------------------------------------------===//
 
@@ -50,6 +50,33 @@ GPUASYNC_API int32_t gpuasync_host_memory_find(
     const void *address, uint64_t bytes, const void **pointer,
     uint64_t *knownBytes, const char **what,
     const char **place) GPUASYNC_NOEXCEPT;
+
+/// An array that a caller passes to a lowered program.
+typedef struct gpuasync_call_array {
+  const void *begin; ///< its lowest byte, in host or device memory
+  uint64_t bytes;
+  const char *what; ///< in errors: "argument 0 of @main"
+} gpuasync_call_array;
+
+/// The arrays of one call. They may overlap each other and those of other
+/// calls.
+typedef struct gpuasync_call_arrays {
+  const gpuasync_call_array *arrays;
+  uint64_t count;
+  struct gpuasync_call_arrays *outer; ///< the runtime's
+} gpuasync_call_arrays;
+
+/// Makes the arrays of a call known to what the calling thread runs, until they
+/// are popped: a copy, fill or registration that begins in one of them must lie
+/// in one of those that it begins in, else it is refused
+/// (GPUASYNC_INVALID_ARGUMENT, with `what`). Calls nest. `arrays`, and all that
+/// it refers to, is the caller's and lives until it is popped. Allocates
+/// nothing, takes no lock.
+GPUASYNC_API void
+gpuasync_call_arrays_push(gpuasync_call_arrays *arrays) GPUASYNC_NOEXCEPT;
+
+/// Undoes the calling thread's last push; nothing if there is none.
+GPUASYNC_API void gpuasync_call_arrays_pop(void) GPUASYNC_NOEXCEPT;
 
 #ifdef __cplusplus
 } // extern "C"

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "gpuasync/CFunction.h"
+#include "gpuasync/Memory.h"
 #include "gpuasync/Program.h"
 
 #include <cstdarg>
@@ -17,11 +18,12 @@
 
 namespace {
 
-/// The bytes that an array lies in.
+/// The bytes that an array lies in; without elements none, where it begins.
 struct Range {
   uintptr_t begin, end;
   bool overlaps(const Range &other) const {
-    return begin < other.end && other.begin < end;
+    return begin < end && other.begin < other.end && begin < other.end &&
+           other.begin < end;
   }
 };
 
@@ -101,6 +103,8 @@ private:
   const uint64_t *parameters;
   Scratch scratch;
   Array *arguments = nullptr, *results = nullptr;
+  gpuasync_call_array *known = nullptr; ///< for the runtime
+  uint64_t knownCount = 0;
   void **packed = nullptr;
   char *storage = nullptr;
 };
@@ -186,8 +190,8 @@ size_t Call::countBytes() const {
     words += Descriptor::count(function.arguments[i]);
   for (uint32_t i = 0; i < function.resultCount; ++i)
     words += Descriptor::count(function.results[i]);
-  return words * 8 +
-         (function.argumentCount + function.resultCount) * sizeof(Array);
+  return words * 8 + (function.argumentCount + function.resultCount) *
+                         (sizeof(Array) + sizeof(gpuasync_call_array));
 }
 
 gpuasync_status *Call::fail(uint32_t code, const char *format, ...) {
@@ -254,12 +258,14 @@ gpuasync_status *Call::describe(const gpuasync_c_value &value, Array &array) {
                 "%s of %s is at an address that is not a multiple of %llu",
                 value.name, value.type,
                 static_cast<unsigned long long>(alignment));
-  array.range = empty ? Range{0, 0}
+  array.range = empty ? Range{address, address}
                       : Range{address + uintptr_t(first),
                               address + uintptr_t(last) + uintptr_t(bytes)};
   descriptor.words[0] = descriptor.words[1] =
       int64_t(address) - value.offset * bytes;
   descriptor.words[2] = value.offset;
+  known[knownCount++] = {reinterpret_cast<const void *>(array.range.begin),
+                         array.range.end - array.range.begin, value.name};
   // A tensor that is returned is copied to such memory.
   if (value.place >= 0)
     packed[value.place] = descriptor.words;
@@ -449,6 +455,8 @@ gpuasync_status *Call::run() {
     return fail(GPUASYNC_OUT_OF_MEMORY, "no memory for the call");
   arguments = scratch.take<Array>(function.argumentCount);
   results = scratch.take<Array>(function.resultCount);
+  known = scratch.take<gpuasync_call_array>(function.argumentCount +
+                                            function.resultCount);
   packed = scratch.take<void *>(function.storagePlace + 2);
   storage = reinterpret_cast<char *>(scratch.take<int64_t>(countStorage()));
   if (gpuasync_status *status = readArguments())
@@ -460,7 +468,10 @@ gpuasync_status *Call::run() {
   gpuasync_status *status = nullptr;
   packed[function.storagePlace] = storage;
   packed[function.storagePlace + 1] = &status;
+  gpuasync_call_arrays all = {known, knownCount, nullptr};
+  gpuasync_call_arrays_push(&all);
   function.packed(packed);
+  gpuasync_call_arrays_pop();
   if (!status)
     status = takeTensors();
   if (!status)

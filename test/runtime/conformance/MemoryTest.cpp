@@ -331,6 +331,57 @@ TEST_P(Memory, CopiesThatLeaveKnownHostMemoryAreRefused) {
   EXPECT_EQ(null.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
 }
 
+/// The arrays of a call end where the caller said. They may overlap: a copy
+/// lies in one of those that it begins in. Calls nest, and threads have their
+/// own.
+TEST_P(Memory, CopiesThatLeaveTheArraysOfACallAreRefused) {
+  std::vector<uint32_t> words(64, 7);
+  uint32_t *at = words.data();
+  gpuasync_call_array outerArrays[] = {{at, 40 * 4, "all"},
+                                       {nullptr, 0, "null"}};
+  gpuasync_call_array innerArrays[] = {{at + 4, 12, "argument 0"},
+                                       {at + 50, 0, "empty"}};
+  gpuasync_call_arrays outer = {outerArrays, 2, nullptr};
+  gpuasync_call_arrays inner = {innerArrays, 2, nullptr};
+  auto copy = [&](uint32_t *to, uint64_t count) {
+    FrameScope frame(*program);
+    gpuasync_stream *stream = frame.stream();
+    uint32_t *x = frame.alloc(stream, 256);
+    frame.copy(stream, to, x, count * 4);
+    frame.dealloc(stream, x);
+    frame.wait({stream});
+    frame.destroy(stream);
+    return frame.leave();
+  };
+  auto expect = [&](const Status &status, const char *message) {
+    EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
+    EXPECT_NE(std::string(status.message()).find(message), std::string::npos)
+        << status.message();
+  };
+  gpuasync_call_arrays_push(&inner);
+  EXPECT_TRUE(copy(at + 4, 3).ok());
+  EXPECT_TRUE(copy(at + 6, 1).ok());
+  expect(copy(at + 4, 8), "exceeds argument 0: 32 bytes at offset 0 of 12");
+  expect(copy(at + 6, 2), "exceeds argument 0: 8 bytes at offset 8 of 12");
+  expect(copy(at + 50, 1), "exceeds empty: 4 bytes at offset 0 of 0");
+  EXPECT_TRUE(copy(at + 20, 8).ok()); // of none of them
+  std::thread other([&] { EXPECT_TRUE(copy(at + 4, 8).ok()); });
+  other.join();
+  gpuasync_call_arrays_pop();
+
+  gpuasync_call_arrays_push(&outer);
+  gpuasync_call_arrays_push(&inner);
+  EXPECT_TRUE(copy(at + 4, 8).ok()); // the outer one has room
+  expect(copy(at + 4, 37), "exceeds all: 148 bytes at offset 16 of 160");
+  gpuasync_call_arrays_pop();
+  expect(copy(at, 41), "exceeds all: 164 bytes at offset 0 of 160");
+  gpuasync_call_arrays_pop();
+  EXPECT_TRUE(copy(at, 64).ok());
+  gpuasync_call_arrays_pop(); // none is there
+  gpuasync_call_arrays_push(nullptr);
+  EXPECT_TRUE(copy(at, 64).ok());
+}
+
 /// What an extent is, at the edges of what it can be.
 TEST_P(Memory, Extents) {
   constexpr int64_t big = int64_t(1) << 32;

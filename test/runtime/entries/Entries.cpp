@@ -482,6 +482,17 @@ void addEntriesOfPrograms(Table &table) {
     gpuasync_host_memory_changed(known, 64);
     return Status();
   });
+  static gpuasync_call_array array = {known, 64, "known"};
+  static gpuasync_call_arrays arrays = {&array, 1, nullptr};
+  add("gpuasync_call_arrays_push", silent, [](World &) {
+    gpuasync_call_arrays_push(&arrays);
+    gpuasync_call_arrays_pop();
+    return Status();
+  });
+  add("gpuasync_call_arrays_pop", silent, [](World &) {
+    gpuasync_call_arrays_pop();
+    return Status();
+  });
 
   //===--- Context.h
   add("gpuasync_device_list", silent, [](World &w) {

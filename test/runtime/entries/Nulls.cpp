@@ -210,6 +210,10 @@ std::vector<NullCall> makeCalls() {
   });
   ENTRY(gpuasync_host_memory_remove, "m", words);
   ENTRY(gpuasync_host_memory_changed, "m", words, 64);
+  static gpuasync_call_array array = {words, 64, "known"};
+  static gpuasync_call_arrays arrays = {&array, 1, nullptr};
+  ENTRY(gpuasync_call_arrays_push, "m", &arrays);
+  ENTRY(gpuasync_call_arrays_pop, "");
 
   //===--- Context.h
   ENTRY(

@@ -1,4 +1,4 @@
-//===- HostMemory.cpp - Host memory whose bounds are known ----------------===//
+//===- HostMemory.cpp - Callers' memory whose bounds are known ------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -7,7 +7,6 @@
 
 #include "core/pool/HostMemory.h"
 #include "core/process/Thread.h"
-#include "gpuasync/Memory.h"
 
 #include <map>
 #include <new>
@@ -15,6 +14,7 @@
 using namespace gpuasync;
 
 std::atomic<uint64_t> gpuasync::knownHostMemory{0};
+__thread gpuasync_call_arrays *gpuasync::callArrays;
 
 namespace {
 
@@ -52,9 +52,47 @@ Table &table() {
 
 } // namespace
 
+static Status makeExceeds(const char *role, const char *what,
+                          const Extent &extent, uint64_t offset,
+                          uint64_t bytes) {
+  return makeStatus(GPUASYNC_INVALID_ARGUMENT, "the %s exceeds %s: %s", role,
+                    what ? what : "an array of the call",
+                    extent.describe(offset, bytes).c_str());
+}
+
+/// An array without elements is where it begins.
+static bool holds(const gpuasync_call_array &array, uintptr_t address) {
+  uint64_t offset = address - reinterpret_cast<uintptr_t>(array.begin);
+  return offset < array.bytes || offset == 0;
+}
+
+static Status checkCallArrays(uintptr_t address, const Extent &extent,
+                              const char *role) {
+  const gpuasync_call_array *left = nullptr;
+  for (auto *call = callArrays; call; call = call->outer)
+    for (uint64_t i = 0; i < call->count; ++i) {
+      const gpuasync_call_array &array = call->arrays[i];
+      if (!array.begin || !holds(array, address))
+        continue;
+      if (extent.isWithin(address - reinterpret_cast<uintptr_t>(array.begin),
+                          array.bytes))
+        return Status();
+      if (!left || left->bytes < array.bytes)
+        left = &array;
+    }
+  if (!left)
+    return Status();
+  return makeExceeds(role, left->what, extent,
+                     address - reinterpret_cast<uintptr_t>(left->begin),
+                     left->bytes);
+}
+
 Status gpuasync::checkKnownHostMemory(const void *first, const Extent &extent,
                                       const char *role) {
   auto address = reinterpret_cast<uintptr_t>(first);
+  RETURN_IF_ERROR(checkCallArrays(address, extent, role));
+  if (!knownHostMemory.load(std::memory_order_acquire))
+    return Status();
   std::lock_guard<std::mutex> lock(table().mutex);
   auto &known = table().known;
   auto entry = table().find(address, 1);
@@ -74,13 +112,23 @@ Status gpuasync::checkKnownHostMemory(const void *first, const Extent &extent,
                       role, number(base - address), memory.what,
                       number(extent.bytes()), number(memory.bytes));
   if (!extent.isWithin(address - base, memory.bytes))
-    return makeStatus(GPUASYNC_INVALID_ARGUMENT, "the %s exceeds %s: %s", role,
-                      memory.what,
-                      extent.describe(address - base, memory.bytes).c_str());
+    return makeExceeds(role, memory.what, extent, address - base, memory.bytes);
   return Status();
 }
 
 extern "C" {
+
+void gpuasync_call_arrays_push(gpuasync_call_arrays *arrays) noexcept {
+  if (!arrays)
+    return;
+  arrays->outer = callArrays;
+  callArrays = arrays;
+}
+
+void gpuasync_call_arrays_pop() noexcept {
+  if (callArrays)
+    callArrays = callArrays->outer;
+}
 
 gpuasync_status *gpuasync_host_memory_add(const void *pointer, uint64_t bytes,
                                           const char *what,
