@@ -648,8 +648,11 @@ static void addEffects(ArrayRef<MemoryEffects::EffectInstance> effects,
   }
 }
 
-/// Whether host code that declares no effects is known to have none.
+/// Whether host code is known to touch no memory, whatever effects it declares.
 static bool hasNoHostAccesses(Operation *op) {
+  // Its effect is that it may end the function.
+  if (isa<cf::AssertOp>(op))
+    return true;
   // Looks at the memref, not at what that points to.
   return isa<nvgpu::TmaCreateDescriptorOp>(op) ||
          (op->hasTrait<OpTrait::IsTerminator>() && !op->getNumRegions());

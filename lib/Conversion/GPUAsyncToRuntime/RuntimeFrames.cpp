@@ -27,7 +27,8 @@ namespace {
 /// What is known about one function with a body.
 struct FunctionInfo {
   func::FuncOp func;
-  /// Does device work, itself or through a call of a known function.
+  /// Does device work or fails by an assert, itself or through a call of a
+  /// known function.
   bool isDevice = false;
   /// Runs code that is not known, so that the context may change.
   bool callsUnknown = false;
@@ -124,6 +125,8 @@ LogicalResult FrameLowering::analyze() {
   });
   for (auto &[name, info] : functions) {
     info.func.walk([&, &info = info](Operation *op) {
+      if (isa<cf::AssertOp>(op) && op->getParentOp() == info.func)
+        info.isDevice = true;
       if (isDeviceOp(op)) {
         info.isDevice = true;
         Operation *parent = op->getParentOp();
@@ -515,7 +518,7 @@ LogicalResult FrameLowering::lowerFunction(func::FuncOp func, bool isPublic,
       return;
     }
     // An error exit can only be where the function's own blocks are.
-    if (isa<memref::AllocOp>(op) && op->getParentOp() == func)
+    if (isa<memref::AllocOp, cf::AssertOp>(op) && op->getParentOp() == func)
       lowered.push_back(op);
     if (isCallLike(op)) {
       calls.insert(op);

@@ -784,7 +784,31 @@ LogicalResult OpLowering::lower() {
   return result;
 }
 
+/// A frame that fails leaves at once, as no op behind may run.
+static void lowerAssert(cf::AssertOp op, FunctionState &state) {
+  state.startAt(op->getBlock());
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  Value yes = LLVM::ConstantOp::create(builder, loc, builder.getI1Type(), 1);
+  Value fails = LLVM::XOrOp::create(builder, loc, op.getArg(), yes);
+  mlir::Block *head = op->getBlock();
+  OpBuilder inside = state.makeBranch(builder, loc, fails);
+  cast<cf::CondBranchOp>(head->getTerminator())
+      .setBranchWeights(ArrayRef<int32_t>{1, 2000});
+  Operation *back = inside.getInsertionBlock()->getTerminator();
+  Value site = state.tables.site(inside, op, nullptr, op.getMsg());
+  state.tables.call(inside, loc, gpuasync_host_assert_fail_name, {},
+                    {state.frame, site});
+  cf::BranchOp::create(inside, loc, state.getErrorExit());
+  back->erase();
+  op->erase();
+}
+
 LogicalResult runtime::lowerOp(Operation *op, FunctionState &state) {
+  if (auto check = dyn_cast<cf::AssertOp>(op)) {
+    lowerAssert(check, state);
+    return success();
+  }
   if (auto map = dyn_cast<nvgpu::TmaCreateDescriptorOp>(op)) {
     state.startAt(op->getBlock());
     return lowerTensorMap(map, state);

@@ -31,7 +31,7 @@ extern "C" {
 /// (upper 16 bits) or a newer minor one (lower 16 bits). What that takes stays
 /// where it is in every version: `program` of gpuasync_function, `abiVersion`,
 /// `name` and `slot` of gpuasync_program.
-#define GPUASYNC_ABI_VERSION UINT32_C(0x00020003)
+#define GPUASYNC_ABI_VERSION UINT32_C(0x00020004)
 
 /// The first member of each struct that a caller of the runtime fills or reads:
 /// the size of the struct as the caller knows it. The runtime reads and writes
@@ -316,6 +316,11 @@ gpuasync_frame_resume(gpuasync_frame *frame) GPUASYNC_NOEXCEPT;
 /// the frame's first error if it has none. Returns frame->failed.
 GPUASYNC_API int32_t gpuasync_frame_fail(
     gpuasync_frame *frame, gpuasync_status *status) GPUASYNC_NOEXCEPT;
+
+/// Fails the frame because a `cf.assert` of host code does not hold:
+/// GPUASYNC_KERNEL_ASSERT at the site, whose text is the assert's message.
+GPUASYNC_API void gpuasync_host_assert_fail(gpuasync_frame *frame,
+                                            uint32_t site) GPUASYNC_NOEXCEPT;
 
 //===----------------------------------------------------------------------===//
 // Streams and events. All functions below do nothing in a failed frame (those
@@ -655,7 +660,7 @@ enum gpuasync_status_code {
   GPUASYNC_DRIVER_ERROR = 7, ///< any other vendor error
   GPUASYNC_TIMEOUT = 8,
   GPUASYNC_SHUT_DOWN = 9,     ///< after teardown, exit or fork
-  GPUASYNC_KERNEL_ASSERT = 10 ///< an assert in a kernel failed
+  GPUASYNC_KERNEL_ASSERT = 10 ///< an assert failed, in a kernel or on the host
 };
 
 /// Of a null status, which is success, GPUASYNC_OK and "".
@@ -691,6 +696,7 @@ GPUASYNC_API uint32_t gpuasync_abi_version(void) GPUASYNC_NOEXCEPT;
   X(gpuasync_frame_suspend)                                                    \
   X(gpuasync_frame_resume)                                                     \
   X(gpuasync_frame_fail)                                                       \
+  X(gpuasync_host_assert_fail)                                                 \
   X(gpuasync_stream_create)                                                    \
   X(gpuasync_stream_external)                                                  \
   X(gpuasync_stream_native)                                                    \

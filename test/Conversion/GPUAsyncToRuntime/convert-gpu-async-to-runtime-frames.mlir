@@ -169,6 +169,20 @@ llvm.func @lowered(%a: i32, %b: !llvm.ptr) -> i64 {
   llvm.return %c : i64
 }
 
+// An assert of host code leaves by the error exit, also without device work.
+// CHECK-LABEL: llvm.func @asserts(
+// CHECK-SAME:    %[[OK:[a-z0-9]+]]: i1
+// CHECK:         llvm.call @gpuasync_frame_enter(
+// CHECK:         %[[FAILS:.*]] = llvm.xor %[[OK]], %{{.*}} : i1
+// CHECK:         llvm.cond_br %[[FAILS]] weights([1, 2000]), ^[[FAIL:bb[0-9]+]], ^{{bb[0-9]+}}
+// CHECK:       ^[[FAIL]]:
+// CHECK:         llvm.call @gpuasync_host_assert_fail(
+// CHECK-NEXT:    llvm.br ^{{bb[0-9]+}}
+func.func @asserts(%ok: i1) {
+  cf.assert %ok, "it does not hold"
+  return
+}
+
 // Each function reaches the modules that its callees launch from.
 // CHECK-DAG: @_gpuasync_modules_of_shared(dense<0> : tensor<1xi32>)
 // CHECK-DAG: @_gpuasync_modules_of_loop(dense<[1, 0]> : tensor<2xi32>)

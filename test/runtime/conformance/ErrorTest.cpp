@@ -197,6 +197,26 @@ TEST_P(Errors, StatusOfACallee) {
   EXPECT_EQ(frame.leave().message(), text);
 }
 
+// An assert of host code fails its frame, with its place and message; the first
+// error is kept.
+TEST_P(Errors, HostAssert) {
+  FrameScope frame(*program);
+  gpuasync_host_assert_fail(frame, SITE("the sizes differ"));
+  EXPECT_TRUE(frame.failed());
+  gpuasync_host_assert_fail(frame, SITE("another one"));
+  Status status = frame.leave();
+  EXPECT_EQ(status.code(), uint32_t(GPUASYNC_KERNEL_ASSERT));
+  std::string text = status.message();
+  EXPECT_NE(text.find("test.mlir:"), std::string::npos) << text;
+  EXPECT_NE(text.find(": assertion failed: the sizes differ"),
+            std::string::npos)
+      << text;
+  FrameScope unknown(*program);
+  gpuasync_host_assert_fail(unknown, UINT32_MAX);
+  status = unknown.leave();
+  EXPECT_EQ(status.code(), uint32_t(GPUASYNC_KERNEL_ASSERT));
+}
+
 // E02, E03, E06: an assert fails its frame at the next wait, with its message,
 // location and thread; dependents are skipped; other frames go on.
 TEST_P(Errors, KernelAssert) {

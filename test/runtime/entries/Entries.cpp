@@ -350,6 +350,12 @@ void addEntriesOfPrograms(Table &table) {
     gpuasync_frame_fail(&w.frame, nullptr);
     return Status();
   });
+  add("gpuasync_host_assert_fail", refuses, [](World &w) {
+    gpuasync_frame inner;
+    gpuasync_frame_enter(&inner, &w.second.function);
+    gpuasync_host_assert_fail(&inner, 0);
+    return except({GPUASYNC_KERNEL_ASSERT}, gpuasync_frame_leave(&inner));
+  });
   add("gpuasync_stream_enqueue_host", refuses, [](World &w) {
     // The cpu device's only.
     return except({GPUASYNC_UNSUPPORTED},

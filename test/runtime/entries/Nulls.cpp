@@ -93,6 +93,7 @@ std::vector<NullCall> makeCalls() {
   ENTRY(gpuasync_frame_suspend, "-", &w.frame);
   ENTRY(gpuasync_frame_resume, "-", &w.frame);
   ENTRY(gpuasync_frame_fail, "-m", &w.frame, nullptr);
+  ENTRY(gpuasync_host_assert_fail, "-", &w.frame, 0);
   ENTRY(gpuasync_region_begin, "-", &w.frame, 0);
   ENTRY(gpuasync_region_end, "-", &w.frame, 0);
   ENTRY(gpuasync_stream_create, "-", &w.frame, 0);

@@ -464,4 +464,16 @@ int32_t gpuasync_frame_fail(gpuasync_frame *memory,
   frame->fail(Status(raw), nullptr);
   return frame->failed;
 }
+
+void gpuasync_host_assert_fail(gpuasync_frame *memory,
+                               uint32_t siteIndex) noexcept {
+  Frame *frame = Frame::of(memory);
+  const gpuasync_site *site = frame->siteAt(siteIndex);
+  Status status = makeStatus(GPUASYNC_KERNEL_ASSERT, "assertion failed: %s",
+                             site ? gpuasync_site_op(site) : "");
+  if (site)
+    status = locate(std::move(status), gpuasync_site_file(site), site->line,
+                    site->column, "");
+  frame->fail(std::move(status), nullptr);
+}
 }
