@@ -179,15 +179,28 @@ void PlaceMemory::findPieces() {
     pieces.push_back(std::move(piece));
 }
 
-/// Registers memory with the device, or ends that.
-static void setRegistered(OpBuilder &builder, Value origin, bool isRegistered) {
+/// Registers memory with the device, or ends that. No bytes cannot be
+/// registered; with `evenIfEmpty` the first element's are in place of them.
+static void setRegistered(OpBuilder &builder, Value origin, bool isRegistered,
+                          bool evenIfEmpty) {
   Location loc = origin.getLoc();
   auto ranked = cast<MemRefType>(origin.getType());
   auto type =
       UnrankedMemRefType::get(ranked.getElementType(), ranked.getMemorySpace());
-  // No bytes cannot be registered.
+  auto set = [&](Value part) {
+    Value memory = memref::CastOp::create(builder, loc, type, part);
+    if (isRegistered)
+      gpu::HostRegisterOp::create(builder, loc, memory);
+    else
+      gpu::HostUnregisterOp::create(builder, loc, memory);
+  };
+  auto setFirst = [&] {
+    if (evenIfEmpty)
+      set(memref::ExtractStridedMetadataOp::create(builder, loc, origin)
+              .getBaseBuffer());
+  };
   if (llvm::is_contained(ranked.getShape(), 0))
-    return;
+    return setFirst();
   Value elements;
   for (int64_t dim = 0; dim < ranked.getRank(); ++dim)
     if (ranked.isDynamicDim(dim)) {
@@ -201,14 +214,14 @@ static void setRegistered(OpBuilder &builder, Value origin, bool isRegistered) {
     Value zero = arith::ConstantIndexOp::create(builder, loc, 0);
     Value isThere = arith::CmpIOp::create(
         builder, loc, arith::CmpIPredicate::ne, elements, zero);
-    auto branch = scf::IfOp::create(builder, loc, isThere);
+    auto branch = scf::IfOp::create(builder, loc, isThere, evenIfEmpty);
+    if (evenIfEmpty) {
+      builder.setInsertionPointToStart(branch.elseBlock());
+      setFirst();
+    }
     builder.setInsertionPointToStart(branch.thenBlock());
   }
-  Value memory = memref::CastOp::create(builder, loc, type, origin);
-  if (isRegistered)
-    gpu::HostRegisterOp::create(builder, loc, memory);
-  else
-    gpu::HostUnregisterOp::create(builder, loc, memory);
+  set(origin);
 }
 
 /// Registers all of it as long as it is there. What is allocated may be freed
@@ -225,19 +238,21 @@ void PlaceMemory::registerPiece(Piece &piece) {
         origin.getDefiningOp<gpu::AllocOp>())
       continue;
     builder.setInsertionPointAfterValue(origin);
-    setRegistered(builder, origin, true);
-    if (origin.getDefiningOp<memref::AllocOp>()) {
+    // Who frees it by another name does not see whether it has elements.
+    bool isAllocated = origin.getDefiningOp<memref::AllocOp>() != nullptr;
+    setRegistered(builder, origin, true, isAllocated && isFreedByOther);
+    if (isAllocated) {
       bool isFreed =
           llvm::any_of(origin.getUsers(), llvm::IsaPred<memref::DeallocOp>);
       if (isFreed || isFreedByOther)
         continue;
     }
     builder.setInsertionPoint(origin.getParentBlock()->getTerminator());
-    setRegistered(builder, origin, false);
+    setRegistered(builder, origin, false, /*evenIfEmpty=*/false);
   }
   for (memref::DeallocOp free : piece.frees) {
     builder.setInsertionPoint(free);
-    setRegistered(builder, free.getMemref(), false);
+    setRegistered(builder, free.getMemref(), false, isFreedByOther);
   }
 }
 

@@ -28,6 +28,10 @@
 // RUN: gpu-runner --device=cpu --check --leak-check=error -e kept %t.gpu.mlir --input=4xf32=1 --input=2 | FileCheck %s --check-prefix=KEPTLOOP
 // RUN: gpu-runner --device=cpu --offload=error --check --leak-check=error -e sometimes %s --input=4xf32=1 --input=2xf32=7 --input=3 | FileCheck %s --check-prefix=SOMETIMES
 // RUN: gpu-runner --device=cpu --check --leak-check=error -e sometimes %t.gpu.mlir --input=4xf32=1 --input=2xf32=7 --input=3 | FileCheck %s --check-prefix=SOMETIMES
+// RUN: gpu-runner --device=cpu --offload=error --leak-check=error -e empty %s --input=0xf32 --input=0xf32 --input=true | FileCheck %s --check-prefix=EMPTY
+// RUN: gpu-runner --device=cpu --offload=error --leak-check=error -e empty %s --input=0xf32 --input=0xf32 --input=false | FileCheck %s --check-prefix=EMPTY
+// RUN: gpu-runner --device=cpu --leak-check=error -e empty %t.gpu.mlir --input=0xf32 --input=0xf32 --input=true | FileCheck %s --check-prefix=EMPTY
+// RUN: gpu-runner --device=cpu --leak-check=error -e empty %t.gpu.mlir --input=2xf32=1 --input=2xf32=2 --input=true | FileCheck %s --check-prefix=FULL
 
 // SHIFT: result[0]: 4xf32=7 7 7 7
 // SHIFT: result[1]: 4xf32=4 4 4 4
@@ -205,4 +209,18 @@ func.func @sometimes(%a: tensor<4xf32>, %u: tensor<2xf32>, %n: index) -> tensor<
     scf.yield %t : tensor<4xf32>
   }
   return %r : tensor<4xf32>
+}
+
+// Memory without elements that is freed by another name.
+// EMPTY: 0xf32=
+// FULL: 2xf32=4 4
+func.func @empty(%a: tensor<?xf32>, %b: tensor<?xf32>, %c: i1) -> tensor<?xf32> {
+  %t = scf.if %c -> tensor<?xf32> {
+    %v = arith.addf %a, %b : tensor<?xf32>
+    scf.yield %v : tensor<?xf32>
+  } else {
+    scf.yield %b : tensor<?xf32>
+  }
+  %r = arith.addf %a, %t : tensor<?xf32>
+  return %r : tensor<?xf32>
 }
