@@ -9,6 +9,7 @@
 #include "Execution/Compile.h"
 #include "Execution/Link.h"
 
+#include "GPUAsync/Analysis/Sizes/SizeChecks.h"
 #include "GPUAsync/IR/GPUAsyncDialect.h"
 #include "GPUAsync/InitAll.h"
 #include "GPUAsync/Kernels/CPU/Code.h"
@@ -294,8 +295,8 @@ static Error readSignature(mlir::FunctionOpInterface function,
   return Error::success();
 }
 
-/// Finds what the linalg ops that each call runs want of dynamic sizes: what is
-/// indexed by one loop is of one size.
+/// Finds what the ops that each call runs want of sizes of arguments that the
+/// types leave open.
 static void findSizeRules(mlir::FunctionOpInterface function,
                           Signature &signature) {
   DenseMap<mlir::Value, int64_t> numbers;
@@ -303,44 +304,29 @@ static void findSizeRules(mlir::FunctionOpInterface function,
     if (!function.getArgAttr(argument.getArgNumber(),
                              mlir::gpuasync::kResultAttrName))
       numbers.try_emplace(argument, numbers.size());
-  for (auto op : function.front().getOps<mlir::linalg::LinalgOp>()) {
-    struct Extent {
-      int64_t argument, dimension;
-    };
-    SmallVector<SmallVector<Extent>> open(op.getNumLoops());
-    SmallVector<int64_t> known(op.getNumLoops(), mlir::ShapedType::kDynamic);
-    for (mlir::OpOperand &operand : op->getOpOperands()) {
-      auto type = mlir::dyn_cast<mlir::ShapedType>(operand.get().getType());
-      if (!type || !type.hasRank())
-        continue;
-      auto number = numbers.find(operand.get());
-      mlir::AffineMap map = op.getMatchingIndexingMap(&operand);
-      for (auto [i, index] : enumerate(map.getResults())) {
-        auto loop = mlir::dyn_cast<mlir::AffineDimExpr>(index);
-        if (!loop)
-          continue;
-        if (!type.isDynamicDim(i))
-          known[loop.getPosition()] = type.getDimSize(i);
-        else if (number != numbers.end())
-          open[loop.getPosition()].push_back({number->second, int64_t(i)});
-      }
-    }
-    std::string text = op->getName().getStringRef().str();
-    if (auto place = op->getLoc()->findInstanceOf<mlir::FileLineColLoc>())
+  using mlir::gpuasync::SizeTerm;
+  auto isOfArgument = [&](const SizeTerm &term) {
+    return term.value && term.number >= 0 && numbers.contains(term.value);
+  };
+  auto addRule = [&](const mlir::gpuasync::SizeCheck &check) {
+    if (!check.isEquality() || check.op->getBlock() != &function.front())
+      return;
+    SizeTerm size = check.terms[0], wanted = check.terms[1];
+    if (!isOfArgument(size))
+      std::swap(size, wanted);
+    if (!isOfArgument(size) || !(wanted.isConstant() || isOfArgument(wanted)))
+      return;
+    std::string text = check.op->getName().getStringRef().str();
+    if (auto place = check.op->getLoc()->findInstanceOf<mlir::FileLineColLoc>())
       text += (" at " + place.getFilename().getValue() + ":" +
                Twine(place.getLine()) + ":" + Twine(place.getColumn()))
                   .str();
-    for (auto [extents, size] : zip(open, known))
-      for (const Extent &extent : extents) {
-        if (!mlir::ShapedType::isDynamic(size))
-          signature.sizeRules.push_back(
-              {extent.argument, extent.dimension, -1, size, text});
-        else if (&extent != &extents.front())
-          signature.sizeRules.push_back({extent.argument, extent.dimension,
-                                         extents.front().argument,
-                                         extents.front().dimension, text});
-      }
-  }
+    signature.sizeRules.push_back(
+        {numbers[size.value], size.number,
+         wanted.isConstant() ? -1 : numbers[wanted.value], wanted.number,
+         text});
+  };
+  mlir::gpuasync::SizeChecks(function).forEach(addRule);
 }
 
 Error Program::findDestinations(Signature &entry) {

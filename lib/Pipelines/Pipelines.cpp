@@ -61,6 +61,7 @@ static void addFor(OpPassManager &pm, StringRef dialect,
 
 void gpuasync::buildTokenFormPipeline(OpPassManager &pm,
                                       const GPUAsyncPipelineOptions &options) {
+  pm.addPass(createGPUAsyncCheckSizes());
   OffloadOptions offload;
   offload.mode = options.offload;
   offload.device = getOffloadDevice(options.targets);

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # What crosses the border to a program, drawn at random with a fixed seed: bytes of
-# booleans, arrays that are too short. Repeat one: borders.py SEED.
+# booleans, arrays that are too short, sizes that differ. Repeat one: borders.py SEED.
 # The arrays are NumPy's.
 # REQUIRES: numpy
 # RUN: %python %s 1
@@ -228,6 +228,113 @@ class ShortArrays(Case):
         for each in threads:
             each.join()
         self.assertEqual(wrong, [])
+
+
+class Lengths(Case):
+    """Random programs of open sizes: arguments of any lengths give what NumPy does, or an error."""
+
+    BINARY = {"arith.addf": np.add, "arith.mulf": np.multiply, "arith.maximumf": np.maximum, "linalg.sub": np.subtract}
+    ARGUMENTS = 3
+
+    def draw(self, name):
+        """A function of tensors of one rank and a number, and what it computes, which raises
+        ValueError where sizes do not fit."""
+        rng, rank = self.rng, self.rng.choice([1, 1, 2])
+        dims = "?x" * rank
+        lines, steps = [], []
+        values = ["%%a%d" % i for i in range(self.ARGUMENTS)]
+        lines.append("%c0 = arith.constant 0 : index")
+        lines.append("%%w = tensor.dim %%a0, %%c%d : tensor<%sf32>" % (rank - 1 and 1, dims) if rank > 1 else "%w = arith.constant 1 : index")
+        for i in range(rng.randrange(1, 6)):
+            kind, result = rng.choice(["binary"] * 4 + ["select", "slice", "matmul" if rank == 2 else "cast", "branch"]), "%%v%d" % i
+            a, b, c = (rng.randrange(len(values)) for _ in range(3))
+            x, y, z, t = values[a], values[b], values[c], "tensor<%sf32>" % dims
+            if kind == "binary":
+                op = rng.choice(list(self.BINARY))
+                if op.startswith("linalg"):
+                    lines.append("%s = %s ins(%s, %s : %s, %s) outs(%s : %s) -> %s" % (result, op, x, y, t, t, x, t, t))
+                else:
+                    lines.append("%s = %s %s, %s : %s" % (result, op, x, y, t))
+                steps.append(lambda v, a=a, b=b, f=self.BINARY[op]: f(*self.alike(v[a], v[b])))
+            elif kind == "select":
+                lines.append("%%m%d = arith.cmpf olt, %s, %s : %s" % (i, x, y, t))
+                lines.append("%s = arith.select %%m%d, %s, %s : tensor<%si1>, %s" % (result, i, z, x, dims, t))
+                steps.append(lambda v, a=a, b=b, c=c: np.where(v[a] < v[b], v[c], v[a]) if self.alike(v[a], v[b], v[c]) else None)
+            elif kind == "slice":
+                more = ("", "") if rank == 1 else (", 0", ", %%w%d" % i)
+                if rank == 2:
+                    lines.append("%%w%d = tensor.dim %s, %%c1 : %s" % (i, x, t))
+                lines.append("%s = tensor.extract_slice %s[0%s] [%%n%s] [1%s] : %s to %s" % (
+                    result, x, more[0], more[1], ", 1" if rank == 2 else "", t, t))
+                steps.append(lambda v, a=a: self.front(v[a], v["n"]))
+            elif kind == "matmul":
+                lines.append("%%f%d = linalg.fill ins(%%zero : f32) outs(%s : %s) -> %s" % (i, z, t, t))
+                lines.append("%s = linalg.matmul ins(%s, %s : %s, %s) outs(%%f%d : %s) -> %s" % (result, x, y, t, t, i, t, t))
+                steps.append(lambda v, a=a, b=b, c=c: self.product(v[a], v[b], v[c]))
+            elif kind == "cast":
+                lines.append("%%s%d = tensor.cast %s : %s to tensor<4xf32>" % (i, x, t))
+                lines.append("%s = tensor.cast %%s%d : tensor<4xf32> to %s" % (result, i, t))
+                steps.append(lambda v, a=a: self.alike(v[a], np.zeros(4, "f"))[0])
+            else:
+                lines.append("%s = scf.if %%yes -> %s {" % (result, t))
+                lines.append("%%t%d = arith.addf %s, %s : %s" % (i, x, y, t))
+                lines.append("scf.yield %%t%d : %s" % (i, t))
+                lines.append("} else {\nscf.yield %s : %s\n}" % (z, t))
+                steps.append(lambda v, a=a, b=b, c=c: np.add(*self.alike(v[a], v[b])) if v["n"] > 3 else v[c])
+            values.append(result)
+        head = ["%zero = arith.constant 0.0 : f32", "%c1 = arith.constant 1 : index", "%c3 = arith.constant 3 : index",
+                "%yes = arith.cmpi sgt, %n, %c3 : index"]
+        text = "func.func @%s(%s, %%n: index) -> tensor<%sf32> {\n%s\nreturn %s : tensor<%sf32>\n}" % (
+            name, ", ".join("%%a%d: tensor<%sf32>" % (i, dims) for i in range(self.ARGUMENTS)), dims, "\n".join(head + lines),
+            values[-1], dims)
+
+        def compute(*arguments):
+            v = dict(enumerate(arguments[:-1]), n=arguments[-1])
+            for step in steps:
+                v[len(v) - 1] = step(v)
+            return v[len(v) - 2]
+
+        return text, compute, rank
+
+    @staticmethod
+    def alike(*arrays):
+        if any(each.shape != arrays[0].shape for each in arrays):
+            raise ValueError("sizes differ")
+        return arrays
+
+    @staticmethod
+    def front(array, count):
+        if not 0 <= count <= len(array) or not array.size and count > len(array):
+            raise ValueError("no such slice")
+        return array[:count]
+
+    @staticmethod
+    def product(a, b, out):
+        if a.shape[1] != b.shape[0] or out.shape != (a.shape[0], b.shape[1]):
+            raise ValueError("sizes differ")
+        return a @ b
+
+    def test_programs(self):
+        drawn = [self.draw("f%d" % i) for i in range(60)]
+        exe = compile("\n".join(text for text, _, _ in drawn))
+        right = wrong = 0
+        for i, (text, compute, rank) in enumerate(drawn):
+            for _ in range(30):
+                # Mostly one length.
+                sizes = [self.rng.choice([4, 4, 4, 4, 4, 0, 1, 3, 5, 7]) for _ in range(rank)]
+                arrays = [np.array(np.random.RandomState(self.rng.randrange(1 << 30)).randint(
+                    -9, 9, [self.rng.choice([size] * 12 + [size + 1, 0, 2]) for size in sizes]), "f") for _ in range(self.ARGUMENTS)]
+                n = self.rng.choice([0, 1, 3, 4, 4, 4, 4, 5, -1, sizes[0]])
+                try:
+                    wanted = compute(*arrays, n)
+                except ValueError:
+                    wrong += 1
+                    with self.assertRaises(ga.Error, msg="%s\nof %s and %d" % (text, [each.shape for each in arrays], n)):
+                        exe["f%d" % i](*arrays, n)
+                    continue
+                right += 1
+                self.same(np.asarray(exe["f%d" % i](*arrays, n)), wanted)
+        self.assertGreater(min(right, wrong), 300)
 
 
 unittest.main()

@@ -11,6 +11,47 @@
 
 include "mlir/Pass/PassBase.td"
 
+def GPUAsyncCheckSizes : Pass<"gpu-async-check-sizes", "::mlir::ModuleOp"> {
+  let summary = "Assert what ops want of sizes that types leave open";
+  let description = [{
+    An op on tensors, or a linalg op, reads and writes outside of its operands if
+    their sizes are not what it wants. Types show constant sizes only. This pass
+    adds a `cf.assert` in functions of the host for what neither types nor ops in
+    front show: that operands have the same sizes, that a cast's sizes are so,
+    that slices and elements lie in their tensor, that a shape that is expanded
+    has as many elements, and that no size is negative.
+
+    An assert comes as early as the sizes are known, in front of loops too if no
+    round changes them, so that it costs a comparison and no wait.
+
+    Not checked: single accesses of memrefs and views of them; kernels, and
+    places in a parallel loop that each iteration computes; indices that lie in
+    memory, as those of `tensor.gather`. `gpu-runner --check` finds these.
+
+    ```mlir
+    // before
+    func.func @add(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
+      %r = arith.addf %x, %y : tensor<?xf32>
+      return %r : tensor<?xf32>
+    }
+    // after
+    func.func @add(%x: tensor<?xf32>, %y: tensor<?xf32>) -> tensor<?xf32> {
+      %c0 = arith.constant 0 : index
+      %m = tensor.dim %x, %c0 : tensor<?xf32>
+      %n = tensor.dim %y, %c0 : tensor<?xf32>
+      %same = arith.cmpi eq, %m, %n : index
+      cf.assert %same, "arith.addf: operands differ in the size of dimension 0"
+      %r = arith.addf %x, %y : tensor<?xf32>
+      return %r : tensor<?xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::cf::ControlFlowDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def GPUAsyncStructureControlFlow
     : Pass<"gpu-async-structure-control-flow", "::mlir::ModuleOp"> {
   let summary = "Structured control flow only, in host functions with device work";

@@ -157,11 +157,12 @@ func.func @copies() {
 }
 
 func.func @linalgs(%x: memref<?xi32>, %w: memref<?xi32>) {
-  // What linalg ops need of arguments themselves is compared before the call.
-  %y = memref.cast %w : memref<?xi32> to memref<?xi32, strided<[?], offset: ?>>
-  // LINALG: host-out-of-bounds.mlir:[[@LINE+1]]:3: error: out of bounds: {{read|write}} at index 10 of dimension 0, whose size is 10 in @linalgs
+  // The sizes that linalg ops want are compared; these are right, but the memory ends before.
+  %y = memref.reinterpret_cast %w to offset: [0], sizes: [11], strides: [1] : memref<?xi32> to memref<11xi32>
+  %z = memref.reinterpret_cast %x to offset: [0], sizes: [11], strides: [1] : memref<?xi32> to memref<11xi32>
+  // LINALG: host-out-of-bounds.mlir:[[@LINE+1]]:3: error: out of bounds: {{read|write}} of 4 bytes at byte 40 of 40 bytes of --input 0 of 2 (10xi32) in @linalgs
   linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
-    ins(%y : memref<?xi32, strided<[?], offset: ?>>) outs(%x : memref<?xi32>) {
+    ins(%y : memref<11xi32>) outs(%z : memref<11xi32>) {
   ^bb0(%a: i32, %b: i32):
     %s = arith.addi %a, %b : i32
     linalg.yield %s : i32

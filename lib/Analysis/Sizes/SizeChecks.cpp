@@ -1,0 +1,573 @@
+//===- SizeChecks.cpp - What ops want of sizes and places -----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See SizeChecks.h.
+//===----------------------------------------------------------------------===//
+
+#include "GPUAsync/Analysis/Sizes/SizeChecks.h"
+
+#include "mlir/Analysis/DataFlow/ConstantPropagationAnalysis.h"
+#include "mlir/Analysis/DataFlow/DeadCodeAnalysis.h"
+#include "mlir/Analysis/DataFlow/IntegerRangeAnalysis.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/ValueBoundsOpInterface.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace mlir::gpuasync;
+
+//===----------------------------------------------------------------------===//
+// Conditions
+//===----------------------------------------------------------------------===//
+
+void SizeChecks::want(SizeCheck check) { visit(check); }
+
+void SizeChecks::wantEqual(Operation *op, SizeTerm a, SizeTerm b,
+                           const Twine &message) {
+  if (facts.areEqual(a, b))
+    return;
+  want({op, (op->getName().getStringRef() + ": " + message).str(), {a, b}, {}});
+  facts.add(a, b);
+}
+
+static Value buildIndex(OpBuilder &builder, Location loc, int64_t number) {
+  return arith::ConstantIndexOp::create(builder, loc, number);
+}
+
+static Value buildCompare(OpBuilder &builder, Location loc,
+                          arith::CmpIPredicate predicate, Value a, Value b) {
+  return builder.createOrFold<arith::CmpIOp>(loc, predicate, a, b);
+}
+
+void SizeChecks::wantAtLeastZero(Operation *op, ValueRange sizes) {
+  for (Value size : sizes) {
+    SizeTerm term = facts.find(terms.get(OpFoldResult(size)));
+    std::optional<std::pair<int64_t, int64_t>> range = getRange(size);
+    // A dimension never is negative.
+    if (term.isConstant() ? term.number >= 0
+                          : term.number >= 0 || (range && range->first >= 0))
+      continue;
+    want({op,
+          (op->getName().getStringRef() + ": a size is negative").str(),
+          {term},
+          [](OpBuilder &builder, Location loc, ValueRange values) {
+            return buildCompare(builder, loc, arith::CmpIPredicate::sge,
+                                values[0], buildIndex(builder, loc, 0));
+          }});
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+/// The least and the greatest value that arithmetic shows a number to have.
+std::optional<std::pair<int64_t, int64_t>>
+SizeChecks::getRange(OpFoldResult number) {
+  if (std::optional<int64_t> constant = getConstantIntValue(number))
+    return std::pair(*constant, *constant);
+  if (!ranges) {
+    ranges = std::make_unique<DataFlowSolver>();
+    ranges->load<dataflow::DeadCodeAnalysis>();
+    // Which the one of dead code asks.
+    ranges->load<dataflow::SparseConstantPropagation>();
+    ranges->load<dataflow::IntegerRangeAnalysis>();
+    if (failed(ranges->initializeAndRun(function)))
+      return std::nullopt;
+  }
+  auto *state = ranges->lookupState<dataflow::IntegerValueRangeLattice>(
+      cast<Value>(number));
+  if (!state || state->getValue().isUninitialized())
+    return std::nullopt;
+  const ConstantIntRanges &range = state->getValue().getValue();
+  return std::pair(range.smin().getSExtValue(), range.smax().getSExtValue());
+}
+
+/// Whether `size` elements from `offset` on, `stride` apart, are shown to lie
+/// in dimension `dim` of `array`.
+bool SizeChecks::isWithin(Operation *op, OpFoldResult offset, SizeTerm size,
+                          OpFoldResult stride, Value array, int64_t dim) {
+  SizeTerm extent = facts.find(terms.get(array, dim));
+  size = facts.find(size);
+  std::optional<int64_t> step = getConstantIntValue(stride);
+  if (size.isConstant(0))
+    return true;
+  if (!step)
+    return false;
+  if (size == extent && *step == 1 && isConstantIntValue(offset, 0))
+    return true;
+  // The elements of a loop over the dimension.
+  if (auto iv = dyn_cast_if_present<BlockArgument>(dyn_cast<Value>(offset));
+      iv && size.isConstant(1))
+    if (auto loop =
+            dyn_cast_or_null<scf::ForOp>(iv.getOwner()->getParentOp())) {
+      std::optional<int64_t> first = getConstantIntValue(loop.getLowerBound()),
+                             by = getConstantIntValue(loop.getStep());
+      if (iv == loop.getInductionVar() && first && *first >= 0 && by &&
+          *by > 0 &&
+          facts.areEqual(terms.get(OpFoldResult(loop.getUpperBound())), extent))
+        return true;
+    }
+  if (!size.isConstant() || size.number < 0)
+    return false;
+  int64_t span;
+  if (llvm::MulOverflow(size.number - 1, *step, span))
+    return false;
+  std::optional<std::pair<int64_t, int64_t>> range = getRange(offset);
+  int64_t low, high;
+  if (range && extent.isConstant() &&
+      !llvm::AddOverflow(range->first, std::min<int64_t>(span, 0), low) &&
+      !llvm::AddOverflow(range->second, std::max<int64_t>(span, 0), high) &&
+      low >= 0 && high < extent.number)
+    return true;
+  if (isa<Attribute>(offset))
+    return false;
+  using Bounds = ValueBoundsConstraintSet;
+  AffineExpr symbol = getAffineSymbolExpr(0, op->getContext());
+  auto at = [&](int64_t distance) {
+    return Bounds::Variable(AffineMap::get(0, 1, symbol + distance),
+                            ArrayRef<Bounds::Variable>{offset});
+  };
+  return Bounds::compare(at(std::min<int64_t>(span, 0)), Bounds::GE,
+                         OpFoldResult(IntegerAttr::get(
+                             IndexType::get(op->getContext()), 0))) &&
+         Bounds::compare(at(std::max<int64_t>(span, 0)), Bounds::LT,
+                         Bounds::Variable(array, dim));
+}
+
+void SizeChecks::visitSlice(Operation *op, Value array,
+                            ArrayRef<OpFoldResult> offsets,
+                            ArrayRef<OpFoldResult> sizes,
+                            ArrayRef<OpFoldResult> strides, StringRef what) {
+  for (auto [dim, offset, size, stride] :
+       llvm::enumerate(offsets, sizes, strides)) {
+    SizeTerm extent = terms.get(array, dim), count = terms.get(size);
+    if (isWithin(op, offset, count, stride, array, dim))
+      continue;
+    want({op,
+          (op->getName().getStringRef() + " " + what + ", in dimension " +
+           Twine(dim))
+              .str(),
+          {terms.get(offset), count, terms.get(stride), extent},
+          [isOne = isConstantIntValue(stride, 0)](
+              OpBuilder &builder, Location loc, ValueRange values) {
+            Value offset = values[0], size = values[1], stride = values[2],
+                  extent = values[3];
+            Value zero = buildIndex(builder, loc, 0);
+            auto compare = [&](arith::CmpIPredicate predicate, Value a,
+                               Value b) {
+              return buildCompare(builder, loc, predicate, a, b);
+            };
+            auto both = [&](Value a, Value b) {
+              return builder.createOrFold<arith::AndIOp>(loc, a, b);
+            };
+            Value steps = builder.createOrFold<arith::SubIOp>(
+                loc, size, buildIndex(builder, loc, 1));
+            Value last = builder.createOrFold<arith::AddIOp>(
+                loc, offset,
+                builder.createOrFold<arith::MulIOp>(loc, steps, stride));
+            // As unsigned numbers negative ones are too large.
+            Value lies =
+                both(compare(arith::CmpIPredicate::ult, offset, extent),
+                     compare(arith::CmpIPredicate::ult, last, extent));
+            // Nor may the product wrap. With a stride of 0 there is none.
+            if (!isOne)
+              lies =
+                  both(lies, compare(arith::CmpIPredicate::ule, size, extent));
+            Value isEmpty = compare(arith::CmpIPredicate::eq, size, zero);
+            return builder.createOrFold<arith::OrIOp>(loc, isEmpty, lies);
+          }});
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Linalg
+//===----------------------------------------------------------------------===//
+
+/// The factors of an expression that is a sum of dimensions; the last one is
+/// the constant. Nothing for others.
+static std::optional<SmallVector<int64_t>> getFactors(AffineExpr expr,
+                                                      unsigned numDims) {
+  SmallVector<int64_t> factors;
+  if (!expr.isPureAffine() ||
+      failed(getFlattenedAffineExpr(expr, numDims, 0, &factors)) ||
+      factors.size() != numDims + 1)
+    return std::nullopt;
+  return factors;
+}
+
+void SizeChecks::visitLinalg(Operation *generic) {
+  auto op = cast<linalg::LinalgOp>(generic);
+  unsigned numLoops = op.getNumLoops();
+  // Where each loop's extent comes from: of what is indexed by it alone, a
+  // constant size first.
+  struct Extent {
+    std::optional<SizeTerm> size;
+    unsigned operand = 0, dim = 0;
+  };
+  SmallVector<Extent> extents(numLoops);
+  auto forEachPlace = [&](auto visit) {
+    for (OpOperand &operand : op->getOpOperands()) {
+      auto type = dyn_cast<ShapedType>(operand.get().getType());
+      if (!type || !type.hasRank() || isa<VectorType>(type))
+        continue;
+      AffineMap map = op.getMatchingIndexingMap(&operand);
+      for (auto [dim, expr] : llvm::enumerate(map.getResults()))
+        visit(operand, unsigned(dim), expr);
+    }
+  };
+  forEachPlace([&](OpOperand &operand, unsigned dim, AffineExpr expr) {
+    auto loop = dyn_cast<AffineDimExpr>(expr);
+    if (!loop)
+      return;
+    Extent &extent = extents[loop.getPosition()];
+    SizeTerm size = terms.get(operand.get(), dim);
+    if (!extent.size || (size.isConstant() && !extent.size->isConstant()))
+      extent = {size, operand.getOperandNumber(), dim};
+  });
+  forEachPlace([&](OpOperand &operand, unsigned dim, AffineExpr expr) {
+    SizeTerm size = terms.get(operand.get(), dim);
+    unsigned number = operand.getOperandNumber();
+    if (auto loop = dyn_cast<AffineDimExpr>(expr)) {
+      const Extent &extent = extents[loop.getPosition()];
+      wantEqual(op, size, *extent.size,
+                "dimension " + Twine(dim) + " of operand " + Twine(number) +
+                    " is not of the size of dimension " + Twine(extent.dim) +
+                    " of operand " + Twine(extent.operand));
+      return;
+    }
+    std::optional<SmallVector<int64_t>> factors = getFactors(expr, numLoops);
+    if (!factors)
+      return;
+    // Of types alone, upstream has looked.
+    SmallVector<SizeTerm> wanted{size};
+    bool isOpen = !size.isConstant();
+    for (auto [factor, extent] : llvm::zip(*factors, extents)) {
+      if (!extent.size)
+        return;
+      wanted.push_back(facts.find(*extent.size));
+      isOpen |= factor && !wanted.back().isConstant();
+    }
+    if (!isOpen)
+      return;
+    SmallVector<int64_t> used(ArrayRef(*factors).drop_back());
+    int64_t constant = factors->back();
+    want(
+        {op,
+         (op->getName().getStringRef() + ": dimension " + Twine(dim) +
+          " of operand " + Twine(number) +
+          " is smaller than what the op's indices reach")
+             .str(),
+         wanted,
+         [used, constant](OpBuilder &builder, Location loc, ValueRange values) {
+           Value zero = buildIndex(builder, loc, 0),
+                 one = buildIndex(builder, loc, 1);
+           Value low = buildIndex(builder, loc, constant), high = low;
+           // Without iterations nothing is reached.
+           Value isEmpty =
+               arith::ConstantIntOp::create(builder, loc, /*value=*/0, 1);
+           for (auto [factor, extent] :
+                llvm::zip_equal(used, values.drop_front())) {
+             Value last = builder.createOrFold<arith::SubIOp>(loc, extent, one);
+             Value reach = builder.createOrFold<arith::MulIOp>(
+                 loc, last, buildIndex(builder, loc, factor));
+             Value &end = factor < 0 ? low : high;
+             end = builder.createOrFold<arith::AddIOp>(loc, end, reach);
+             isEmpty = builder.createOrFold<arith::OrIOp>(
+                 loc, isEmpty,
+                 buildCompare(builder, loc, arith::CmpIPredicate::eq, extent,
+                              zero));
+           }
+           Value lies = builder.createOrFold<arith::AndIOp>(
+               loc,
+               buildCompare(builder, loc, arith::CmpIPredicate::sge, low, zero),
+               buildCompare(builder, loc, arith::CmpIPredicate::slt, high,
+                            values[0]));
+           return builder.createOrFold<arith::OrIOp>(loc, isEmpty, lies);
+         }});
+  });
+}
+
+/// Tiles of a packed tensor hold all elements of the other one, and none is
+/// without.
+void SizeChecks::visitPack(Operation *op) {
+  auto pack = dyn_cast<linalg::PackOp>(op);
+  auto unpack = dyn_cast<linalg::UnPackOp>(op);
+  Value packed = pack ? pack.getDest() : unpack.getSource(),
+        plain = pack ? pack.getSource() : unpack.getDest();
+  ArrayRef<int64_t> outer =
+      pack ? pack.getOuterDimsPerm() : unpack.getOuterDimsPerm();
+  ArrayRef<int64_t> inner =
+      pack ? pack.getInnerDimsPos() : unpack.getInnerDimsPos();
+  SmallVector<OpFoldResult> tiles =
+      pack ? pack.getMixedTiles() : unpack.getMixedTiles();
+  // A packed tensor that is not padded has no tile that is filled in part.
+  bool isExact = pack && !pack.getPaddingValue();
+  int64_t rank = cast<ShapedType>(plain.getType()).getRank();
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    // What outer dimension number `dim` of the packed tensor counts.
+    int64_t of = outer.empty() ? dim : outer[dim];
+    SizeTerm count = terms.get(packed, dim), size = terms.get(plain, of);
+    auto tile = llvm::find(inner, of);
+    if (tile == inner.end()) {
+      wantEqual(op, count, size,
+                "dimension " + Twine(of) +
+                    " is not of the same size in the packed tensor");
+      continue;
+    }
+    SizeTerm length = terms.get(tiles[tile - inner.begin()]);
+    wantEqual(op, terms.get(packed, rank + (tile - inner.begin())), length,
+              "the tiles of dimension " + Twine(of) +
+                  " are not of the size of the packed tensor's");
+    length = facts.find(length);
+    count = facts.find(count);
+    size = facts.find(size);
+    if (count.isConstant() && size.isConstant() && length.isConstant())
+      continue; // upstream has looked
+    want({op,
+          (op->getName().getStringRef() + ": the tiles of dimension " +
+           Twine(of) + " do not hold just its elements")
+              .str(),
+          {count, length, size},
+          [isExact](OpBuilder &builder, Location loc, ValueRange values) {
+            Value room =
+                builder.createOrFold<arith::MulIOp>(loc, values[0], values[1]);
+            if (isExact)
+              return buildCompare(builder, loc, arith::CmpIPredicate::eq, room,
+                                  values[2]);
+            Value unused =
+                builder.createOrFold<arith::SubIOp>(loc, room, values[2]);
+            return buildCompare(builder, loc, arith::CmpIPredicate::ult, unused,
+                                values[1]);
+          }});
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Shapes
+//===----------------------------------------------------------------------===//
+
+template <typename ExpandOp>
+void SizeChecks::visitExpand(ExpandOp op) {
+  SmallVector<OpFoldResult> sizes = op.getMixedOutputShape();
+  for (auto [dim, group] : llvm::enumerate(op.getReassociationIndices())) {
+    SmallVector<SizeTerm> wanted{terms.get(op.getSrc(), dim)};
+    SmallVector<SizeTerm> open;
+    int64_t product = 1;
+    for (int64_t each : group) {
+      wanted.push_back(facts.find(terms.get(sizes[each])));
+      if (wanted.back().isConstant())
+        product *= wanted.back().number;
+      else
+        open.push_back(wanted.back());
+    }
+    SizeTerm source = facts.find(wanted.front());
+    if ((open.empty() && source.isConstant(product)) ||
+        (open.size() == 1 && product == 1 && open[0] == source))
+      continue;
+    want({op,
+          (op->getName().getStringRef() + ": the sizes that dimension " +
+           Twine(dim) + " becomes do not multiply to its size")
+              .str(),
+          wanted, [](OpBuilder &builder, Location loc, ValueRange values) {
+            Value product = values[1];
+            for (Value size : values.drop_front(2))
+              product = builder.createOrFold<arith::MulIOp>(loc, product, size);
+            return buildCompare(builder, loc, arith::CmpIPredicate::eq,
+                                values[0], product);
+          }});
+  }
+}
+
+/// The sizes that a tensor without dynamic ones of its own has, where its
+/// elements are known one by one.
+static SmallVector<OpFoldResult> getElements(Value shape) {
+  if (auto made = shape.getDefiningOp<tensor::FromElementsOp>())
+    return llvm::map_to_vector(made.getElements(), [](Value element) {
+      return OpFoldResult(element);
+    });
+  return {};
+}
+
+void SizeChecks::visitOp(Operation *op) {
+  auto rankedOperands = [&] {
+    return llvm::make_filter_range(op->getOperands(), [](Value operand) {
+      return isa<RankedTensorType>(operand.getType());
+    });
+  };
+  auto compareAll = [&](ValueRange values, int64_t except, StringRef what) {
+    if (values.empty())
+      return;
+    auto type = cast<ShapedType>(values.front().getType());
+    for (int64_t dim = 0; dim < type.getRank(); ++dim)
+      for (Value other : values.drop_front())
+        if (dim != except)
+          wantEqual(op, terms.get(values.front(), dim), terms.get(other, dim),
+                    what + " differ in the size of dimension " + Twine(dim));
+  };
+  if (op->hasTrait<OpTrait::Elementwise>()) {
+    SmallVector<Value> values = llvm::to_vector(rankedOperands());
+    compareAll(values, -1, "operands");
+    // A result may have sizes that its operands leave open.
+    if (!values.empty())
+      compareAll({values.front(), op->getResult(0)}, -1,
+                 "the operands and the result");
+    return;
+  }
+  if (isa<linalg::LinalgOp>(op))
+    return visitLinalg(op);
+  if (isa<linalg::PackOp, linalg::UnPackOp>(op))
+    return visitPack(op);
+  auto compareCast = [&](Value from, Value to) {
+    auto a = dyn_cast<ShapedType>(from.getType()),
+         b = dyn_cast<ShapedType>(to.getType());
+    if (!a || !b || !a.hasRank() || !b.hasRank())
+      return;
+    for (int64_t dim = 0; dim < a.getRank(); ++dim)
+      if (!b.isDynamicDim(dim))
+        wantEqual(op, terms.get(from, dim),
+                  SizeTerm::constant(b.getDimSize(dim)),
+                  "dimension " + Twine(dim) + " is not of the size " +
+                      Twine(b.getDimSize(dim)));
+  };
+  llvm::TypeSwitch<Operation *>(op)
+      .Case([&](linalg::SoftmaxOp softmax) {
+        compareAll({softmax.getInput(), softmax.getOutput()}, -1,
+                   "input and output");
+      })
+      .Case<tensor::CastOp, memref::CastOp>(
+          [&](auto cast) { compareCast(cast.getSource(), cast.getDest()); })
+      .Case([&](memref::CopyOp copy) {
+        if (isa<MemRefType>(copy.getSource().getType()) &&
+            isa<MemRefType>(copy.getTarget().getType()))
+          compareAll({copy.getSource(), copy.getTarget()}, -1,
+                     "source and destination");
+      })
+      .Case([&](tensor::ConcatOp concat) {
+        compareAll(concat.getInputs(), concat.getDim(), "operands");
+      })
+      .Case([&](tensor::ExtractSliceOp slice) {
+        wantAtLeastZero(op, slice.getSizes());
+        visitSlice(op, slice.getSource(), slice.getMixedOffsets(),
+                   slice.getMixedSizes(), slice.getMixedStrides(),
+                   "reads outside of its source");
+      })
+      .Case([&](tensor::InsertSliceOp slice) {
+        llvm::SmallBitVector dropped = slice.getDroppedDims();
+        int64_t dim = 0;
+        for (auto [place, size] : llvm::enumerate(slice.getMixedSizes()))
+          if (!dropped.test(place)) {
+            wantEqual(op, terms.get(slice.getSource(), dim), terms.get(size),
+                      "dimension " + Twine(dim) +
+                          " of the source is not of the slice's size");
+            ++dim;
+          }
+        visitSlice(op, slice.getDest(), slice.getMixedOffsets(),
+                   slice.getMixedSizes(), slice.getMixedStrides(),
+                   "writes outside of its destination");
+      })
+      .Case([&](tensor::ExtractOp extract) {
+        auto indices = getAsOpFoldResult(extract.getIndices());
+        SmallVector<OpFoldResult> ones(
+            indices.size(), Builder(op->getContext()).getIndexAttr(1));
+        visitSlice(op, extract.getTensor(), indices, ones, ones,
+                   "reads outside of its source");
+      })
+      .Case([&](tensor::InsertOp insert) {
+        auto indices = getAsOpFoldResult(insert.getIndices());
+        SmallVector<OpFoldResult> ones(
+            indices.size(), Builder(op->getContext()).getIndexAttr(1));
+        visitSlice(op, insert.getDest(), indices, ones, ones,
+                   "writes outside of its destination");
+      })
+      .Case<tensor::EmptyOp, tensor::SplatOp>(
+          [&](auto made) { wantAtLeastZero(op, made.getDynamicSizes()); })
+      .Case([&](tensor::GenerateOp made) {
+        wantAtLeastZero(op, made.getDynamicExtents());
+      })
+      .Case<tensor::ExpandShapeOp, memref::ExpandShapeOp>(
+          [&](auto expand) { visitExpand(expand); })
+      .Case([&](tensor::ReshapeOp reshape) {
+        auto from = cast<ShapedType>(reshape.getSource().getType());
+        SmallVector<OpFoldResult> sizes = getElements(reshape.getShape());
+        if (!from.hasRank() || sizes.empty())
+          return;
+        SmallVector<SizeTerm> wanted;
+        for (int64_t dim = 0; dim < from.getRank(); ++dim)
+          wanted.push_back(terms.get(reshape.getSource(), dim));
+        size_t rank = wanted.size();
+        for (OpFoldResult size : sizes)
+          wanted.push_back(terms.get(size));
+        want({op,
+              "tensor.reshape: the new shape has another number of elements",
+              wanted,
+              [rank](OpBuilder &builder, Location loc, ValueRange values) {
+                auto multiply = [&](ValueRange sizes) {
+                  Value product = buildIndex(builder, loc, 1);
+                  for (Value size : sizes) {
+                    if (!size.getType().isIndex())
+                      size = builder.createOrFold<arith::IndexCastOp>(
+                          loc, builder.getIndexType(), size);
+                    product =
+                        builder.createOrFold<arith::MulIOp>(loc, product, size);
+                  }
+                  return product;
+                };
+                return buildCompare(builder, loc, arith::CmpIPredicate::eq,
+                                    multiply(values.take_front(rank)),
+                                    multiply(values.drop_front(rank)));
+              }});
+        if (auto result = dyn_cast<RankedTensorType>(reshape.getType()))
+          for (auto [dim, size] : llvm::enumerate(sizes))
+            if (!result.isDynamicDim(dim) &&
+                cast<Value>(size).getType().isIndex())
+              wantEqual(op, terms.get(size),
+                        SizeTerm::constant(result.getDimSize(dim)),
+                        "dimension " + Twine(dim) +
+                            " is not of the result's size");
+      });
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+/// Whether the regions of `op` hold code of the host that is to be checked.
+static bool isOfHost(Operation *op) {
+  return !isa<linalg::LinalgOp, tensor::GenerateOp, tensor::PadOp,
+              gpu::LaunchOp, memref::GenericAtomicRMWOp>(op) &&
+         !op->hasTrait<OpTrait::IsIsolatedFromAbove>();
+}
+
+void SizeChecks::visitRegion(Region &region) {
+  // What is known in front of the region holds in it, not the other way round.
+  EqualSizes outside = facts;
+  llvm::scope_exit restore([&] { facts = std::move(outside); });
+  // Blocks of a graph: what one shows does not hold in all others.
+  for (Block &block : region) {
+    EqualSizes atBegin = facts;
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      visitOp(&op);
+      if (isOfHost(&op))
+        for (Region &inner : op.getRegions())
+          visitRegion(inner);
+    }
+    if (!region.hasOneBlock())
+      facts = std::move(atBegin);
+  }
+}
+
+void SizeChecks::forEach(Visit visitor) {
+  visit = visitor;
+  if (!function.isExternal())
+    visitRegion(function.getFunctionBody());
+  visit = nullptr;
+}
