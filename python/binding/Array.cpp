@@ -447,6 +447,23 @@ static int toBool(PyObject *object) {
   return number ? PyObject_IsTrue(number.get()) : -1;
 }
 
+/// Compares by elements, as NumPy's arrays do, which it makes of both: one
+/// truth for all would be that of identity. Its function raises an exception
+/// where sizes differ; the operator of NumPy before 1.25 is false there.
+static PyObject *compare(PyObject *object, PyObject *other, int how) {
+  if (how != Py_EQ && how != Py_NE)
+    Py_RETURN_NOTIMPLEMENTED;
+  Ref mine(toNumPy(object, nullptr));
+  Ref theirs(!mine            ? nullptr
+             : isArray(other) ? toNumPy(other, nullptr)
+                              : Ref::of(other).release());
+  Ref numpy(theirs ? PyImport_ImportModule("numpy") : nullptr);
+  return numpy ? PyObject_CallMethod(numpy.get(),
+                                     how == Py_EQ ? "equal" : "not_equal", "OO",
+                                     mine.get(), theirs.get())
+               : nullptr;
+}
+
 static Py_ssize_t length(PyObject *object) {
   const gpuasync_value &value = cast(object)->value;
   if (value.rank)
@@ -498,6 +515,8 @@ static PyGetSetDef members[] = {
 static PyType_Slot slots[] = {
     {Py_tp_dealloc, reinterpret_cast<void *>(dealloc)},
     {Py_tp_repr, reinterpret_cast<void *>(repr)},
+    {Py_tp_richcompare, reinterpret_cast<void *>(compare)},
+    {Py_tp_hash, reinterpret_cast<void *>(PyObject_HashNotImplemented)},
     {Py_tp_methods, methods},
     {Py_tp_getset, members},
     {Py_bf_getbuffer, reinterpret_cast<void *>(getBuffer)},

@@ -201,6 +201,37 @@ class Arrays(unittest.TestCase):
         with self.assertRaises(TypeError):
             len(y)
 
+    def test_comparisons_are_by_elements(self):
+        exe = passing("tensor<?x%s>")
+        for i, names in enumerate(TYPES.values()):
+            x = np.arange(6).astype(names[0])
+            a, b = exe["f%d" % i](x), exe["f%d" % i](x)
+            x[3] = 9 if names[0] != "bool" else False
+            c = exe["f%d" % i](x)
+            wanted = [True, True, True, False, True, True]
+            for equal in (a == b, a == a):
+                self.assertEqual((equal.dtype, equal.tolist()), (np.dtype("?"), [True] * 6))
+            for equal in (a == c, a == x, x == a, c == a):
+                self.assertEqual(equal.tolist(), wanted)
+            for unequal in (a != c, a != x, x != a):
+                self.assertEqual(unequal.tolist(), [not each for each in wanted])
+        self.assertEqual((a == 2).tolist(), [False, False, True, False, False, False])
+        self.assertTrue(np.array_equal(a, b))
+        with self.assertRaises(ValueError):  # of more than one element
+            bool(a == b)
+        with self.assertRaises(ValueError):
+            bool(a)
+        with self.assertRaisesRegex(ValueError, "broadcast"):
+            a == exe["f%d" % i](x[:4])
+        for wrong in (lambda: hash(a), lambda: {a: 1}, lambda: a < b, lambda: a >= b, lambda: a == "text"):
+            with self.assertRaises(TypeError):
+                wrong()
+        nan = exe.f9(np.array([np.nan], "f"))
+        self.assertEqual((nan == nan).tolist(), [False])
+        one = compile("func.func @f(%x: tensor<f32>) -> tensor<f32> { return %x : tensor<f32> }").f(2.0)
+        self.assertTrue(one == 2)
+        self.assertFalse(one != 2)
+
     def test_buffers_that_are_asked_for_in_parts(self):
         y = passing("memref<?x?x%s>").f9(np.arange(6, dtype="f").reshape(2, 3))
         view = memoryview(y)
