@@ -34,6 +34,10 @@ struct PrintHazards
         os << "hazard in @" << function.getName() << ": " << hazard.getName()
            << " of ";
         printMemory(os, hazard.secondAccess);
+        std::string unknown =
+            explainUnknown({&hazard.firstAccess, &hazard.secondAccess});
+        if (!unknown.empty())
+          os << " (" << unknown << ")";
         os << ": " << hazard.second->getName() << " at "
            << hazard.second->getLoc() << " is not ordered after "
            << hazard.first->getName() << " at " << hazard.first->getLoc()

@@ -1,5 +1,5 @@
 // RUN: gpu-opt %s -gpu-async-print-hazards -o /dev/null 2>&1 | FileCheck %s
-// RUN: gpu-opt %s -gpu-async-print-hazards -o /dev/null 2>&1 | count 11
+// RUN: gpu-opt %s -gpu-async-print-hazards -o /dev/null 2>&1 | count 12
 
 // Ordered by a token, by the host, or not at all.
 func.func @line(%x: memref<8xf32>, %y: memref<8xf32> {llvm.noalias}, %v: f32) {
@@ -122,5 +122,15 @@ func.func @waitedInBranch(%c: i1, %x: memref<8xf32>, %v: f32) {
   }
   %b = gpu_async.memset async [%r] %x, %v : memref<8xf32>, f32
   gpu_async.wait [%b]
+  return
+}
+
+// Of two arguments it is not known.
+func.func @arguments(%x: memref<8xf32>, %y: memref<8xf32>, %z: memref<8xf32> {llvm.noalias}, %v: f32) {
+  %a = gpu_async.memset async %x, %v : memref<8xf32>, f32
+  // CHECK: hazard in @arguments: write-after-write of argument 1 (argument 1 may be argument 0; if it never is, give one of the two the attribute llvm.noalias): gpu_async.memset at loc("{{.*}}":[[@LINE+1]]:8) is not ordered after gpu_async.memset at loc("{{.*}}":[[@LINE-1]]:8)
+  %b = gpu_async.memset async %y, %v : memref<8xf32>, f32
+  %c = gpu_async.memset async %z, %v : memref<8xf32>, f32
+  gpu_async.wait [%a, %b, %c]
   return
 }

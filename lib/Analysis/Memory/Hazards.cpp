@@ -52,6 +52,43 @@ void gpuasync::printMemory(raw_ostream &os, const Access &access) {
   }
 }
 
+bool Conflict::isKnown() const {
+  return first->base == second->base && first->base.kind != Base::Unknown;
+}
+
+Conflict gpuasync::findConflict(ArrayRef<Access> first,
+                                ArrayRef<Access> second) {
+  Conflict found;
+  for (const Access &a : first)
+    for (const Access &b : second) {
+      if ((!a.writes && !b.writes) || !mayOverlap(a, b))
+        continue;
+      Conflict conflict{&a, &b};
+      if (conflict.isKnown())
+        return conflict;
+      if (!found.first)
+        found = conflict;
+    }
+  return found;
+}
+
+std::string gpuasync::explainUnknown(const Conflict &conflict) {
+  const Base &first = conflict.first->base, &second = conflict.second->base;
+  if (conflict.isKnown() || first.kind == Base::Unknown ||
+      second.kind == Base::Unknown)
+    return "";
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  printMemory(os, *conflict.second);
+  os << " may be ";
+  printMemory(os, *conflict.first);
+  if (first.kind == Base::Argument && second.kind == Base::Argument)
+    os << "; if it never is, give one of the two the attribute llvm.noalias";
+  else if (first.kind == Base::Argument || second.kind == Base::Argument)
+    os << "; if it never is, give the argument the attribute llvm.noalias";
+  return text;
+}
+
 namespace {
 
 class HazardFinder : public TokenWalk {

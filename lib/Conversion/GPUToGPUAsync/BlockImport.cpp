@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BlockImport.h"
+#include "GPUAsync/Analysis/Memory/Hazards.h"
 #include "GPUAsync/IR/RegionTokens.h"
 
 using namespace mlir;
@@ -260,10 +261,15 @@ void BlockImport::addRaces(Operation *op, ArrayRef<Access> accesses,
       dependencies.insert(nodes[number].token);
       continue;
     }
+    Conflict conflict = findConflict(nodes[number].accesses, accesses);
     InFlightDiagnostic diagnostic =
-        op->emitWarning("may race with an earlier op: no token orders them, "
-                        "they touch the same memory, and one writes");
+        op->emitWarning("may race with an earlier op: no token orders them, ")
+        << (conflict.isKnown() ? "they touch the same memory, and one writes"
+                               : "they may touch the same memory, and one "
+                                 "writes");
     diagnostic.attachNote(nodes[number].loc) << "the earlier op";
+    if (std::string unknown = explainUnknown(conflict); !unknown.empty())
+      diagnostic.attachNote(op->getLoc()) << unknown;
   }
 }
 

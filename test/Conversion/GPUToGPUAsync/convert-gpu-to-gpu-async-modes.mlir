@@ -30,7 +30,7 @@ func.func @races(%v: f32) {
   %a = gpu.memset async %x, %v : memref<8xf32>, f32
   // TRUST: gpu_async.launch async [%{{.*}}, %{{.*}}] @k::@read
   // STRICT: %[[B:.*]] = gpu_async.launch async [%{{.*}}, %[[A]]] @k::@read
-  // expected-warning @below {{may race with an earlier op}}
+  // expected-warning @below {{may race with an earlier op: no token orders them, they touch the same memory, and one writes}}
   %b = gpu.launch_func async @k::@read blocks in (%c1, %c1, %c1) threads in (%c1, %c1, %c1) args(%x : memref<8xf32>, %y : memref<8xf32>)
   // Two readers of %x do not race, and %z is another buffer.
   // expected-note @below {{the earlier op}}
@@ -41,6 +41,21 @@ func.func @races(%v: f32) {
   // STRICT-NEXT: memref.store
   // expected-warning @below {{may race with an earlier op}}
   memref.store %v, %z[%c0] : memref<8xf32>
+  gpu.wait [%a, %b, %c]
+  return
+}
+// Two arguments may be one piece of memory; the attribute says that they are not.
+// TRUST-LABEL: func.func @arguments
+// STRICT-LABEL: func.func @arguments
+// STRICT:       %[[A:.*]] = gpu_async.memset async
+// STRICT:       gpu_async.memset async [%[[A]]]
+func.func @arguments(%x: memref<8xf32>, %y: memref<8xf32>, %z: memref<8xf32> {llvm.noalias}, %v: f32) {
+  // expected-note @below {{the earlier op}}
+  %a = gpu.memset async %x, %v : memref<8xf32>, f32
+  // expected-warning @below {{may race with an earlier op: no token orders them, they may touch the same memory, and one writes}}
+  // expected-note @below {{argument 1 may be argument 0; if it never is, give one of the two the attribute llvm.noalias}}
+  %b = gpu.memset async %y, %v : memref<8xf32>, f32
+  %c = gpu.memset async %z, %v : memref<8xf32>, f32
   gpu.wait [%a, %b, %c]
   return
 }

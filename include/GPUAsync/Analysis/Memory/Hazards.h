@@ -36,6 +36,22 @@ std::vector<Hazard> findHazards(FunctionOpInterface function,
 /// Writes what an access goes to, for instance "argument 0".
 void printMemory(raw_ostream &os, const Access &access);
 
+/// Two accesses that may meet, one of them writing.
+struct Conflict {
+  const Access *first = nullptr, *second = nullptr; ///< null: there is none
+  /// Whether both are of one piece of memory; else they may be.
+  bool isKnown() const;
+};
+
+/// The conflict of two ops in one iteration; one that is known if there is one.
+Conflict findConflict(ArrayRef<Access> first, ArrayRef<Access> second);
+
+/// Of a conflict that is not known: returns what may be the same memory, and
+/// what says that it is not: "argument 1 may be argument 0; if it never is,
+/// give one of the two the attribute llvm.noalias". Empty for memory that may
+/// be anywhere.
+std::string explainUnknown(const Conflict &conflict);
+
 } // namespace mlir::gpuasync
 
 #endif // GPUASYNC_ANALYSIS_MEMORY_HAZARDS_H
