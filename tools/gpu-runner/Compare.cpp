@@ -48,20 +48,33 @@ static long double distance(long double value, long double reference) {
   return std::fabs(value - reference);
 }
 
+/// How the elements of a value are read beside a reference. Integers without a
+/// sign, and those of one width, have that of the reference.
+static ElementType readBeside(const ElementType &element,
+                              const ElementType &reference) {
+  auto isInt = [](const ElementType &type) {
+    return type.kind == ElementType::Int || type.kind == ElementType::UInt;
+  };
+  bool takesSign =
+      isInt(element) && isInt(reference) &&
+      (element.kind == ElementType::Int || element.bits == reference.bits);
+  return takesSign ? ElementType{reference.kind, element.bits} : element;
+}
+
 Difference compare(const Value &value, const Value &reference) {
+  const ElementType element = readBeside(value.element, reference.element);
   Difference result;
   Norm differences, size;
   long double most = 0;
   bool isFinite = true;
   uint64_t count = value.elements();
   for (uint64_t i = 0; i < count; ++i) {
-    const char *mine = value.data.data() + i * value.element.bytes();
+    const char *mine = value.data.data() + i * element.bytes();
     const char *theirs = reference.data.data() + i * reference.element.bytes();
     long double apart = 0;
     for (bool imaginary : {false, true}) {
       long double expected = numberAt(reference.element, theirs, imaginary);
-      long double part =
-          distance(numberAt(value.element, mine, imaginary), expected);
+      long double part = distance(numberAt(element, mine, imaginary), expected);
       apart = std::hypot(apart, part);
       if (std::isfinite(part))
         differences.add(part);
@@ -102,7 +115,7 @@ std::string worstElement(const Value &value, const Value &reference,
   for (uint64_t at : index)
     os << '[' << at << ']';
   os << " is ";
-  printScalar(os, value.element,
+  printScalar(os, readBeside(value.element, reference.element),
               value.data.data() + difference.worst * value.element.bytes());
   os << ", expected ";
   printScalar(os, reference.element,

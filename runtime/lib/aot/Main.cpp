@@ -13,6 +13,7 @@
 
 #include <cerrno>
 #include <cinttypes>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -91,33 +92,50 @@ static bool isInteger(const char *format) {
   return std::strchr("biu", format[1]);
 }
 
-/// Writes the number that `text` is in the words of the type; false if it is
-/// none. Types that C has no text for (f16, bf16, complex) want a file.
-static bool parseNumber(const gpuasync_c_value &type, const char *text,
-                        char *to) {
+/// Writes the number that `text` is in the words of the type. Returns "" or
+/// what is wrong. Types that C has no text for (f16, bf16, complex) want a
+/// file.
+static std::string parseNumber(const gpuasync_c_value &type, const char *text,
+                               char *to) {
+  const std::string of = std::string(type.name) + ", " + type.type;
+  const std::string none =
+      "is no number for " + of + "; a .npy file of shape () may have it";
+  const std::string tooLarge = "does not fit in " + of;
   char *end = nullptr;
-  errno = 0;
   if (type.format[1] == 'f' && type.elementBytes >= 4) {
-    double number = std::strtod(text, &end);
-    auto single = float(number);
+    // To nearest, once: not by way of a double.
+    bool isSingle = type.elementBytes == 4;
+    float single = isSingle ? std::strtof(text, &end) : 0;
+    double number = isSingle ? double(single) : std::strtod(text, &end);
+    if (end == text || *end)
+      return none;
+    // Infinite is what is written so ("inf"), and nothing else.
+    bool isWritten = std::strpbrk(text, "iI") != nullptr;
+    if (std::isinf(number) && !isWritten)
+      return tooLarge + "; inf is infinite";
     std::memcpy(to,
-                type.elementBytes == 4 ? static_cast<void *>(&single)
-                                       : static_cast<void *>(&number),
+                isSingle ? static_cast<void *>(&single)
+                         : static_cast<void *>(&number),
                 type.elementBytes);
-    return end != text && !*end;
+    return "";
   }
   if (!isInteger(type.format))
-    return false;
+    return none;
+  errno = 0;
   bool isNegative = *text == '-';
   uint64_t number = isNegative ? uint64_t(std::strtoll(text, &end, 0))
                                : std::strtoull(text, &end, 0);
+  if (end == text || *end)
+    return none;
   unsigned bits = type.format[1] == 'b' ? 1 : 8 * type.elementBytes;
   bool fits = isNegative ? int64_t(number) >= -(int64_t(1) << (bits - 1))
                          : bits == 64 || number >> bits == 0;
+  if (errno || !fits)
+    return tooLarge;
   if (bits == 1)
     number &= 1; // -1 is true
   std::memcpy(to, &number, type.elementBytes);
-  return end != text && !*end && !errno && fits;
+  return "";
 }
 
 /// False for types that C has no text for.
@@ -346,7 +364,7 @@ void Program::parse(int argc, char **argv) {
             "arg0=FILE.npy");
       value->output = text;
     } else if (!optionsEnd && text[0] == '-' && text[1] &&
-               !std::strchr("0123456789.in", text[1])) {
+               !std::strchr("0123456789.inIN", text[1])) {
       // -inf and -nan are numbers.
       die("unknown option '" + text + "'; see --help");
     } else {
@@ -367,9 +385,10 @@ void Program::readArgument(Value &value, const char *text) {
   size_t length = std::strlen(text);
   bool isFile = length > 4 && std::strcmp(text + length - 4, ".npy") == 0;
   if (isNumber && !isFile) {
-    if (!parseNumber(type, text, reinterpret_cast<char *>(&word)))
-      die(std::string("'") + text + "' is no number for " + type.name + ", " +
-          type.type + "; a .npy file of shape () may have it");
+    std::string wrong =
+        parseNumber(type, text, reinterpret_cast<char *>(&word));
+    if (!wrong.empty())
+      die(std::string("'") + text + "' " + wrong);
   } else {
     readFile(value, text);
     value.data = value.memory.get();

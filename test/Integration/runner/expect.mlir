@@ -33,6 +33,17 @@
 // RUN: %{code} 2 %{run} -e whole --input=1 --input='2xcomplex<f32>=3,3+4j' --expect=arg1='2xcomplex<f32>=3,3-4j' 2>&1 | FileCheck %s --check-prefix=COMPLEX
 // COMPLEX: arg[1]: error 1.37, the worst element [1] is 3+4j, expected 3-4j; 1 of 2 differs
 
+// Integers without a sign have the reference's, whatever its width.
+// RUN: %{code} 0 %{run} -e bytes --input=3xi8=-56,100,2 --expect=3xui8=200,100,2 | FileCheck %s --check-prefix=EQUAL
+// RUN: %{code} 0 %{run} -e bytes --input=3xi8=-56,100,2 --expect=3xui16=200,100,2 | FileCheck %s --check-prefix=EQUAL
+// RUN: %{code} 0 %{run} -e bytes --input=3xi8=-56,100,2 --expect=3xi8=200,100,2 | FileCheck %s --check-prefix=EQUAL
+// RUN: %{code} 0 %{run} -e bytes --input=3xi8=-56,100,2 --expect=3xi16=-56,100,2 | FileCheck %s --check-prefix=EQUAL
+// RUN: %{code} 2 %{run} -e bytes --input=3xi8=-56,100,2 --expect=3xui8=201,100,2 2>&1 | FileCheck %s --check-prefix=BYTES
+// BYTES: the worst element [0] is 200, expected 201; 1 of 3 differs
+// RUN: %{code} 0 %{run} -e unsigned --input=2xui8=200,2 --expect=2xi16=200,2 | FileCheck %s --check-prefix=EQUAL
+// RUN: %{code} 0 %{run} -e unsigned --input=2xui8=200,2 --expect=2xi8=-56,2 | FileCheck %s --check-prefix=EQUAL
+// RUN: %{code} 0 %{run} -e whole --input=-1 --input='2xcomplex<f32>=1+2j' --expect=ui64=18446744073709551615
+
 // RUN: %{code} 2 %{run} -e doubles --input=2xf64=1 --expect=3xf64=1 2>&1 | FileCheck %s --check-prefix=SHAPE
 // SHAPE: result[0] is 2xf64, expected 3xf64
 // RUN: %{code} 1 %{run} --input=2x2xf32 --expect=2x3xf32 2>&1 | FileCheck %s --check-prefix=STATIC
@@ -56,3 +67,5 @@ func.func @doubles(%x: memref<?xf64>) -> memref<?xf64> {
 func.func @whole(%n: i64, %x: memref<2xcomplex<f32>>) -> i64 {
   return %n : i64
 }
+func.func @bytes(%x: memref<3xi8>) -> memref<3xi8> { return %x : memref<3xi8> }
+func.func @unsigned(%x: memref<2xui8>) -> memref<2xui8> { return %x : memref<2xui8> }
