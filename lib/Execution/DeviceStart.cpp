@@ -7,6 +7,8 @@
 
 #include "Execution/DeviceStart.h"
 
+#include "Kernels/Common/Environment.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
 
@@ -44,11 +46,11 @@ void printDevice(raw_ostream &os, const Device &device) {
 }
 
 /// --device, or for "auto" what GPU_ASYNC_DEVICE says.
-static StringRef resolve(StringRef device) {
-  const char *variable = std::getenv("GPU_ASYNC_DEVICE");
-  return (device.empty() || device == "auto") && variable && *variable
-             ? StringRef(variable)
-             : device;
+static std::string resolve(StringRef device) {
+  if (device.empty() || device == "auto")
+    if (auto named = mlir::gpuasync::getVariable("GPU_ASYNC_DEVICE"))
+      return *named;
+  return device.str();
 }
 
 std::vector<std::string> DeviceStart::knownTargets(StringRef device) {
@@ -60,7 +62,8 @@ std::vector<std::string> DeviceStart::knownTargets(StringRef device) {
 /// The targets of the device that the runtime will open.
 static std::vector<std::string> targetsOf(StringRef wanted,
                                           ArrayRef<Device> devices) {
-  StringRef name = resolve(wanted);
+  std::string named = resolve(wanted);
+  StringRef name = named;
   for (const Device &device : devices) {
     StringRef kind = StringRef(device.device).split(':').first;
     if (!device.why.empty() || !(name.empty() || name == "auto" ||
@@ -115,14 +118,14 @@ void DeviceStart::run() {
 }
 
 Error DeviceStart::error() {
-  StringRef asked = resolve(wanted), said = status.message();
+  std::string asked = resolve(wanted);
+  StringRef said = status.message();
   // A variable with a wrong value has nothing to do with the option, nor with
   // other devices where its own is there.
   bool ofVariable = said.starts_with("GPU_ASYNC_");
   std::string message;
   if (!ofVariable)
-    message =
-        (asked == wanted ? what : "GPU_ASYNC_DEVICE=") + asked.str() + ": ";
+    message = (asked == wanted ? what : "GPU_ASYNC_DEVICE=") + asked + ": ";
   message += said;
   if (ofVariable && !targetsOf(wanted, devices).empty())
     return createStringError(message);

@@ -10,6 +10,7 @@
 
 #include "Execution/Compile.h"
 #include "Execution/Link.h"
+#include "Kernels/Common/Environment.h"
 #include "Kernels/Common/Tools.h"
 #include "gpuasync/RuntimeABI.h"
 #include "llvm/ADT/SmallString.h"
@@ -47,7 +48,7 @@ static Expected<std::string> findLinker(const LinkJob &job) {
     if (sys::path::has_parent_path(job.linker)) {
       if (sys::fs::can_execute(job.linker))
         return job.linker;
-    } else if (auto found = sys::findProgramByName(job.linker)) {
+    } else if (auto found = mlir::gpuasync::findProgram(job.linker)) {
       return *found;
     }
     return createStringError("--linker=" + job.linker +
@@ -58,7 +59,7 @@ static Expected<std::string> findLinker(const LinkJob &job) {
   if (job.isShared)
     append_range(names, linkers);
   for (StringRef name : names)
-    if (auto found = sys::findProgramByName(name))
+    if (auto found = mlir::gpuasync::findProgram(name))
       return *found;
   return createStringError(
       "nothing to link " + job.name + " with: looked for " + join(names, ", ") +

@@ -7,6 +7,8 @@
 
 #include "Options.h"
 
+#include "Kernels/Common/Environment.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -513,11 +515,11 @@ Expected<Options> parseOptions(int argc, char **argv) {
     return std::move(error);
   if (!haveFile && !o.help && !o.version && !o.listDevices)
     return createStringError("no file given; see --help");
-  if (const char *variable = std::getenv("GPU_ASYNC_PLAY");
-      variable && *variable && !play && !o.check && !o.profile && haveFile) {
-    play = parseWord<Play>(variable);
+  if (auto variable = mlir::gpuasync::getVariable("GPU_ASYNC_PLAY");
+      variable && !play && !o.check && !o.profile && haveFile) {
+    play = parseWord<Play>(*variable);
     if (!play)
-      return createStringError("GPU_ASYNC_PLAY: '" + Twine(variable) +
+      return createStringError("GPU_ASYNC_PLAY: '" + *variable +
                                "' is none of " + listWords<Play>());
   }
   o.play = play.value_or(o.check || o.profile ? Play::Streams : Play::Auto);

@@ -14,6 +14,7 @@
 #include "Execution/Compile.h"
 #include "Execution/DeviceStart.h"
 #include "Execution/Link.h"
+#include "Kernels/Common/Environment.h"
 #include "Options.h"
 #include "Report.h"
 
@@ -375,8 +376,9 @@ Error Run::compile(const gpuasync::KeyBuilder &job) {
 /// Before the device is opened.
 Error Run::beginTrace() {
   std::string file = options.trace;
-  if (const char *asked = getenv("GPU_ASYNC_TRACE"); asked && file.empty())
-    file = asked;
+  if (auto asked = mlir::gpuasync::getVariable("GPU_ASYNC_TRACE");
+      asked && file.empty())
+    file = *asked;
   if (file.empty() && !options.profile)
     return Error::success();
   // One trace at a time: this one.

@@ -6,6 +6,7 @@
 // links that to a code object with ld.lld.
 //===----------------------------------------------------------------------===//
 
+#include "Kernels/Common/Environment.h"
 #include "Kernels/Common/GPUTargets.h"
 #include "Kernels/Common/Tools.h"
 #include "Kernels/GPU/GPULowering.h"
@@ -26,7 +27,6 @@
 #include "llvm/Object/ELF.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
 
 using namespace mlir;
@@ -126,9 +126,8 @@ static int64_t getWaveSize(ROCDLTargetAttr target) {
 static SmallVector<std::string> getRocmFolders() {
   SmallVector<std::string> folders;
   for (const char *name : {"ROCM_PATH", "ROCM_ROOT", "ROCM_HOME"})
-    if (std::optional<std::string> value = llvm::sys::Process::GetEnv(name))
-      if (!value->empty())
-        folders.push_back(*value);
+    if (std::optional<std::string> value = getVariable(name))
+      folders.push_back(*value);
   folders.push_back("/opt/rocm");
   folders.push_back("/usr/lib/x86_64-linux-gnu");
   return folders;
@@ -182,7 +181,7 @@ static std::string searchLinker(StringRef option) {
       "/usr/lib/llvm-" + std::to_string(LLVM_VERSION_MAJOR) + "/bin/ld.lld";
   for (StringRef name :
        {StringRef(versioned), StringRef(tools), StringRef("ld.lld")})
-    if (llvm::ErrorOr<std::string> found = llvm::sys::findProgramByName(name);
+    if (llvm::ErrorOr<std::string> found = findProgram(name);
         found && llvm::sys::fs::can_execute(*found))
       return *found;
   SmallVector<std::string> folders = getRocmFolders();

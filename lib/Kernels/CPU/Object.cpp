@@ -11,6 +11,7 @@
 #include "GPUAsync/Kernels/CPU/Code.h"
 #include "GPUAsync/Kernels/Common/DataLayout.h"
 #include "GPUAsync/Kernels/Common/KernelABI.h"
+#include "Kernels/Common/Environment.h"
 #include "Kernels/Common/KernelLowering.h"
 #include "Kernels/Common/Tools.h"
 #include "gpuasync/RuntimeABI.h"
@@ -205,13 +206,13 @@ FailureOr<std::string> CpuObject::findLinker() {
     llvm::SmallString<128> bin(toolkit);
     llvm::sys::path::append(bin, "bin");
     for (StringRef name : names)
-      if (auto found = llvm::sys::findProgramByName(name, {toolkit, bin}))
+      if (auto found = findProgram(name, {toolkit, bin}))
         return *found;
     return error() << "no linker in " << toolkit << " nor " << bin
                    << "; looked for ld.lld-22, ld.lld and ld";
   }
   for (StringRef name : names)
-    if (auto found = llvm::sys::findProgramByName(name))
+    if (auto found = findProgram(name))
       return *found;
   return error() << "no linker found; looked for ld.lld-22, ld.lld and ld in "
                     "PATH. Install lld or binutils, or name the folder that "

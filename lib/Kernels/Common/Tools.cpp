@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Tools.h"
+#include "Environment.h"
 #include "llvm/BinaryFormat/ELF.h"
 #include "llvm/BinaryFormat/Magic.h"
 #include "llvm/Support/FileSystem.h"
@@ -83,11 +84,9 @@ gpuasync::runTool(const Tool &tool, ArrayRef<StringRef> options,
                   ArrayRef<StringRef> more) {
   llvm::SmallString<128> inputPath, outputPath, log;
   int descriptor;
-  using llvm::sys::fs::createTemporaryFile;
-  if (createTemporaryFile("gpu-async", tool.inputSuffix, descriptor,
-                          inputPath) ||
-      createTemporaryFile("gpu-async", tool.outputSuffix, outputPath) ||
-      createTemporaryFile("gpu-async", "log", log))
+  if (makeTemporaryFile(tool.inputSuffix, descriptor, inputPath) ||
+      makeTemporaryFile(tool.outputSuffix, outputPath) ||
+      makeTemporaryFile("log", log))
     return emitError() << "cannot make temporary files for " << tool.path;
   llvm::FileRemover removeInput(inputPath), removeOutput(outputPath),
       removeLog(log);

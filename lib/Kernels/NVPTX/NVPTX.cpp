@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Kernels/Common/KernelABI.h"
+#include "Kernels/Common/Environment.h"
 #include "Kernels/Common/GPUTargets.h"
 #include "Kernels/Common/Tools.h"
 #include "NVPTXLowering.h"
@@ -28,7 +29,6 @@
 #include "llvm/BinaryFormat/ELF.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
 
 using namespace mlir;
@@ -73,16 +73,15 @@ static LogicalResult checkNVPTXChip(StringRef chip, StringRef features,
 static SmallVector<std::string> getToolkitFolders() {
   SmallVector<std::string> folders;
   for (const char *name : {"CUDA_ROOT", "CUDA_HOME", "CUDA_PATH"})
-    if (std::optional<std::string> value = llvm::sys::Process::GetEnv(name))
-      if (!value->empty())
-        folders.push_back(*value);
+    if (std::optional<std::string> value = getVariable(name))
+      folders.push_back(*value);
   folders.push_back("/usr/local/cuda");
   return folders;
 }
 
 /// Returns the path of ptxas, "" if there is none.
 static std::string searchPtxas() {
-  if (llvm::ErrorOr<std::string> found = llvm::sys::findProgramByName("ptxas"))
+  if (llvm::ErrorOr<std::string> found = findProgram("ptxas"))
     return *found;
   for (const std::string &folder : getToolkitFolders()) {
     llvm::SmallString<128> path(folder);

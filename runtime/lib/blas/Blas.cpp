@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "blas/Product.h"
+#include "core/process/Settings.h"
 #include "gpuasync/Context.h"
 
 #include <dlfcn.h>
@@ -19,11 +20,10 @@ using namespace gpuasync::blas;
 
 void *gpuasync::blas::openLibrary(const char *variable,
                                   const char *const *names, Error &why) {
-  const char *named = secure_getenv(variable);
+  const char *named = gpuasync::setting(variable);
   const char *const only[] = {named, nullptr};
   why = "tried ";
-  for (const char *const *name = named && *named ? only : names; *name;
-       ++name) {
+  for (const char *const *name = named ? only : names; *name; ++name) {
     if (void *library = dlopen(*name, RTLD_NOW | RTLD_LOCAL)) {
       why.clear();
       return library;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "blas/Product.h"
+#include "core/process/Settings.h"
 
 #include <algorithm>
 #include <dlfcn.h>
@@ -38,8 +39,7 @@ const char *const variable = "GPU_ASYNC_CBLAS_LIBRARY";
 /// reference BLAS, which has the same name, takes tens of times as long as our
 /// kernels.
 bool isTuned(void *handle) {
-  const char *named = secure_getenv(variable);
-  bool is = named && *named;
+  bool is = gpuasync::setting(variable) != nullptr;
   for (const char *own : {"openblas_get_config", "bli_info_get_version_str",
                           "MKL_Get_Version_String", "ATL_buildinfo",
                           "armplversion", "nvpl_blas_get_version"})

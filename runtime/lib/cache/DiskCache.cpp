@@ -456,9 +456,6 @@ void setFolder(gpuasync_disk_cache &cache, const std::string &text) {
 void configure(gpuasync_disk_cache &cache) {
   cache.isDefault = true;
   cache.limit = defaultLimit;
-  // The environment of a setuid program is its caller's, its files are not.
-  if (getauxval(AT_SECURE))
-    return;
   bool isOn = true;
   Status mode = wordSetting("GPU_ASYNC_CACHE", "off", "on", isOn);
   if (!mode.ok())
@@ -469,8 +466,9 @@ void configure(gpuasync_disk_cache &cache) {
   if (!size.ok())
     warn(cache, "%s; the disk cache takes 1G", size.message());
   const char *own = setting("GPU_ASYNC_CACHE_DIR");
-  const char *xdg = getenv("XDG_CACHE_HOME");
-  const char *home = getenv("HOME");
+  // Without any, as in a setuid program, it has no folder and is off.
+  const char *xdg = setting("XDG_CACHE_HOME");
+  const char *home = setting("HOME");
   if (own)
     setFolder(cache, own);
   else if (xdg && *xdg == '/')

@@ -117,8 +117,8 @@ std::string loaderSays() {
 }
 
 Status openNvtx(const char *text) {
-  const char *path = secure_getenv(injection);
-  if (!path || !*path)
+  const char *path = setting(injection);
+  if (!path)
     return unavailable(text, std::string(injection) +
                                  " is not set, so no profiler listens: run the "
                                  "program under one, as in `nsys profile "
@@ -187,12 +187,11 @@ Status openPath(const char *path) {
 } // namespace
 
 Status gpuasync::openRanges() {
-  // Not where the process has more rights than whoever set its environment.
-  const char *text = secure_getenv(variable);
-  if (!text || !*text || !strcmp(text, "auto")) {
+  const char *text = setting(variable);
+  if (!text || !strcmp(text, "auto")) {
     // Whatever goes wrong with a profiler is no error of the program.
     (void)guard([] {
-      if (!secure_getenv(injection) || !openNvtx("auto").ok())
+      if (!setting(injection) || !openNvtx("auto").ok())
         (void)findRoctx();
       return Status();
     });

@@ -2,9 +2,10 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How every GPU_ASYNC_* variable is read: unset and empty mean the default, and
-// a value that is none is an error that names the variable, the value and what
-// is allowed. In a header, since the runtime's other libraries read some too.
+// How every variable is read: unset and empty mean the default, and a value
+// that is none is an error that names the variable, the value and what is
+// allowed. In a header, since the runtime's other libraries and the tools read
+// some too.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_CORE_PROCESS_SETTINGS_H
@@ -20,9 +21,12 @@
 
 namespace gpuasync {
 
-/// The variable's text; null if it is unset or empty.
+/// The variable's text; null if it is unset or empty. The only place that asks
+/// the environment: in a process with more rights than whoever set it (setuid,
+/// capabilities) every variable counts as unset, since they name files that are
+/// written and libraries that are loaded.
 inline const char *setting(const char *variable) {
-  const char *text = getenv(variable);
+  const char *text = secure_getenv(variable);
   return text && *text ? text : nullptr;
 }
 

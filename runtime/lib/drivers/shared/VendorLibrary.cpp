@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "drivers/shared/VendorLibrary.h"
+#include "core/process/Settings.h"
 
 #include <atomic>
 #include <dlfcn.h>
@@ -27,10 +28,9 @@ void gpuasync::armExitFlag() noexcept {
 
 Status gpuasync::openVendorLibrary(const char *what, const char *variable,
                                    const char *const *paths, void *&library) {
-  // Not where the process has more rights than whoever set its environment.
-  const char *chosen = secure_getenv(variable);
+  const char *chosen = setting(variable);
   const char *only[] = {chosen, nullptr};
-  if (chosen && *chosen)
+  if (chosen)
     paths = only;
   std::string tried;
   for (; *paths; ++paths) {
