@@ -78,11 +78,16 @@ function(gpuasync_add_tool name)
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()
+  # The same run path before and after installation: CMake would fill up one of the
+  # build tree that is shorter with empty entries, which mean the current folder.
+  set(run_path "$ORIGIN/../${CMAKE_INSTALL_LIBDIR}" "$ORIGIN/../lib" ${LLVM_LIBRARY_DIRS})
+  list(REMOVE_DUPLICATES run_path)
   # -fPIC comes from the flags: -fPIE would not fit the precompiled header.
   set_target_properties(${name} PROPERTIES
     POSITION_INDEPENDENT_CODE OFF
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin"
-    INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR};${LLVM_LIBRARY_DIRS}")
+    BUILD_WITH_INSTALL_RPATH ON
+    INSTALL_RPATH "${run_path}")
   if(NOT ARG_NO_INSTALL)
     install(TARGETS ${name} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT compiler)
   endif()

@@ -75,6 +75,19 @@ static bool isPlainLinker(StringRef path) {
   return name.starts_with("ld") || name.contains("lld") || name == "mold";
 }
 
+/// Adds a folder to those that the file looks for libraries in.
+static Error addRunPath(StringRef folder, const LinkJob &job,
+                        SmallVectorImpl<std::string> &options) {
+  // Separates folders, begins what the loader replaces.
+  if (folder.find_first_of(":$") != StringRef::npos)
+    return createStringError(job.name + " cannot look for libraries in '" +
+                             folder +
+                             "', as no folder with a ':' or '$' in its name "
+                             "can be a run path; rename it");
+  options.append({"-rpath", folder.str()});
+  return Error::success();
+}
+
 Expected<LinkedFile>
 linkFile(StringRef object, const LinkJob &job,
          function_ref<mlir::InFlightDiagnostic()> emitError) {
@@ -98,10 +111,23 @@ linkFile(StringRef object, const LinkJob &job,
 
   // Options of the linker, which a compiler passes on.
   SmallVector<std::string> options{
-      "--enable-new-dtags", "-rpath", "$ORIGIN",     "-rpath", folder.str(),
-      "--gc-sections",      "-z",     "noexecstack", "-z",     "defs"};
-  for (StringRef library : job.libraries)
-    options.append({"-rpath", sys::path::parent_path(library).str()});
+      "--enable-new-dtags", "-rpath", "$ORIGIN", "--gc-sections", "-z",
+      "noexecstack",        "-z",     "defs"};
+  if (Error error = addRunPath(folder, job, options))
+    return std::move(error);
+  // Absolute paths: in others, and in those that a library without a name of
+  // its own is looked for by, the folder is that of whoever runs the program.
+  SmallVector<std::string> libraries;
+  for (StringRef library : job.libraries) {
+    SmallString<128> path(library);
+    if (std::error_code error = sys::fs::make_absolute(path))
+      return createStringError("the current folder is not known: " +
+                               error.message());
+    sys::path::remove_dots(path);
+    if (Error error = addRunPath(sys::path::parent_path(path), job, options))
+      return std::move(error);
+    libraries.push_back(path.str().str());
+  }
   if (job.isShared)
     // One word: a linker would read a file in place of one that begins with @.
     options.append({"-soname=" + job.name, "-Bsymbolic"});
@@ -113,7 +139,7 @@ linkFile(StringRef object, const LinkJob &job,
     before.push_back(option);
   }
   after.push_back(archive);
-  append_range(after, job.libraries);
+  append_range(after, libraries);
   after.push_back(runtime);
   // By path: a plain linker knows no folders, and the C++ library's link is not
   // everywhere.
