@@ -79,16 +79,20 @@ def main():
         dist.mkdir(parents=True, exist_ok=True)
         wheel = dist / ("gpu_async-%s-%s.whl" % (version, tag))
         record = []
-        with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED, compresslevel=level) as archive:
-            for file in sorted(path for path in stage.rglob("*") if path.is_file()):
-                data, name = file.read_bytes(), str(file.relative_to(stage))
-                digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
-                record.append("%s,sha256=%s,%d\n" % (name, digest, len(data)))
-                entry = zipfile.ZipInfo(name)  # of 1980: the same bytes each time
-                entry.external_attr = (0o100755 if ".so" in name else 0o100644) << 16
-                archive.writestr(entry, data, zipfile.ZIP_DEFLATED, compresslevel=level)
-            own = "%s/RECORD" % info.name
-            archive.writestr(zipfile.ZipInfo(own), "".join(record) + own + ",,\n", zipfile.ZIP_DEFLATED)
+        # It has its name once it is complete; nobody can guess where it is before.
+        with tempfile.TemporaryDirectory(prefix=".gpu-async-", dir=dist) as folder:
+            made = pathlib.Path(folder) / wheel.name
+            with zipfile.ZipFile(made, "w", zipfile.ZIP_DEFLATED, compresslevel=level) as archive:
+                for file in sorted(path for path in stage.rglob("*") if path.is_file()):
+                    data, name = file.read_bytes(), str(file.relative_to(stage))
+                    digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+                    record.append("%s,sha256=%s,%d\n" % (name, digest, len(data)))
+                    entry = zipfile.ZipInfo(name)  # of 1980: the same bytes each time
+                    entry.external_attr = (0o100755 if ".so" in name else 0o100644) << 16
+                    archive.writestr(entry, data, zipfile.ZIP_DEFLATED, compresslevel=level)
+                own = "%s/RECORD" % info.name
+                archive.writestr(zipfile.ZipInfo(own), "".join(record) + own + ",,\n", zipfile.ZIP_DEFLATED)
+            made.replace(wheel)
     size = wheel.stat().st_size
     print("%s: %d.%d MB" % (wheel, size // 1000000, size // 100000 % 10))
     if size > LIMIT:

@@ -420,19 +420,24 @@ Error Program::markResidents(StringRef name, ArrayRef<unsigned> numbers) {
 // MLIR
 //===----------------------------------------------------------------------===//
 
-/// The pass that --print-schedule asks for.
-static std::unique_ptr<mlir::Pass>
-createPrintSchedule(const CompileOptions &options) {
+/// What --print-schedule asks for.
+static Error printSchedule(mlir::ModuleOp module,
+                           const CompileOptions &options) {
   using mlir::gpuasync::ScheduleFormat;
-  mlir::gpuasync::GPUAsyncPrintScheduleOptions pass;
-  pass.file = *options.printSchedule;
-  if (StringRef(pass.file).ends_with(".dot"))
-    pass.format = ScheduleFormat::Dot;
-  if (StringRef(pass.file).ends_with(".svg")) {
-    pass.format = ScheduleFormat::Svg;
-    pass.function = options.drawnFunction;
-  }
-  return mlir::gpuasync::createGPUAsyncPrintSchedule(pass);
+  StringRef file = *options.printSchedule, function;
+  ScheduleFormat format = file.ends_with(".dot")   ? ScheduleFormat::Dot
+                          : file.ends_with(".svg") ? ScheduleFormat::Svg
+                                                   : ScheduleFormat::Text;
+  if (format == ScheduleFormat::Svg)
+    function = options.drawnFunction;
+  mlir::FailureOr<std::string> text =
+      mlir::gpuasync::drawSchedules(module, function, format);
+  if (failed(text))
+    return reportedError();
+  if (!file.empty())
+    return options.writeFile(file, *text);
+  errs() << *text;
+  return Error::success();
 }
 
 Error Program::runStages(const CompileOptions &options, ArrayRef<Form> forms) {
@@ -470,8 +475,6 @@ Error Program::runStages(const CompileOptions &options, ArrayRef<Form> forms) {
       continue;
     mlir::PassManager pm(context());
     stage.build(pm, pipeline);
-    if (stage.form == Form::Stream && options.printSchedule)
-      pm.addPass(createPrintSchedule(options));
     if (failed(pm.run(*module)))
       return hasReported ? reportedError()
                          : createStringError("internal error: " + fileName +
@@ -479,6 +482,9 @@ Error Program::runStages(const CompileOptions &options, ArrayRef<Form> forms) {
                                              "to the " +
                                              getWord(stage.form) +
                                              " form without a message");
+    if (stage.form == Form::Stream && options.printSchedule)
+      if (Error error = printSchedule(*module, options))
+        return error;
     if (is_contained(options.printIRAfter, stage.form)) {
       errs() << "// the " << getWord(stage.form) << " form\n";
       module->print(errs());

@@ -22,6 +22,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -46,6 +47,9 @@ struct CompileOptions {
   /// Draw the schedule: to a file, whose ending says how (.svg, .dot), or as
   /// text to stderr (empty).
   std::optional<std::string> printSchedule;
+  /// Makes that file of a text.
+  std::function<llvm::Error(llvm::StringRef path, llvm::StringRef text)>
+      writeFile;
   std::string drawnFunction; ///< of an SVG document, which shows one
   std::optional<unsigned> maxStreams;
   std::optional<mlir::gpuasync::MemoryMode> memory;

@@ -51,8 +51,9 @@ static Operation *findOtherForm(FunctionOpInterface function) {
   return found;
 }
 
-LogicalResult PrintSchedule::print() {
-  ModuleOp module = getOperation();
+FailureOr<std::string> gpuasync::drawSchedules(ModuleOp module,
+                                               StringRef function,
+                                               ScheduleFormat format) {
   std::vector<Schedule> schedules;
   bool isKnown = false;
   for (auto op : module.getOps<FunctionOpInterface>()) {
@@ -83,18 +84,27 @@ LogicalResult PrintSchedule::print() {
     return diag;
   }
 
-  std::unique_ptr<llvm::ToolOutputFile> output;
-  if (!file.empty()) {
-    std::string message;
-    output = openOutputFile(file, &message);
-    if (!output)
-      return emitError(module.getLoc(), "cannot print a schedule: ") << message;
-  }
-  raw_ostream &os = output ? output->os() : llvm::errs();
+  std::string text;
+  llvm::raw_string_ostream os(text);
   for (const Schedule &schedule : schedules)
     schedule.print(os, format);
-  if (!output)
+  return text;
+}
+
+LogicalResult PrintSchedule::print() {
+  ModuleOp module = getOperation();
+  FailureOr<std::string> text = drawSchedules(module, function, format);
+  if (failed(text))
+    return failure();
+  if (file.empty()) {
+    llvm::errs() << *text;
     return success();
+  }
+  std::string message;
+  std::unique_ptr<llvm::ToolOutputFile> output = openOutputFile(file, &message);
+  if (!output)
+    return emitError(module.getLoc(), "cannot print a schedule: ") << message;
+  output->os() << *text;
   output->os().flush();
   if (std::error_code code = output->os().error()) {
     // LLVM ends the process over an error that it believes unseen.

@@ -368,6 +368,7 @@ Error CallFrame::writeOutputs(ArrayRef<std::string> outputs, raw_ostream &os) {
   if (outputs.empty())
     for (unsigned i = 0; i < results.size(); ++i)
       targets->push_back({true, i, "-"});
+  SmallVector<NewFile, 0> files;
   for (const Target &target : *targets) {
     Value &value = valueOf(target);
     if (target.where.empty())
@@ -377,12 +378,14 @@ Error CallFrame::writeOutputs(ArrayRef<std::string> outputs, raw_ostream &os) {
       printValue(os, value);
       continue;
     }
-    if (Error error =
-            writeNpy(target.where, value.element.descr(), value.shape,
-                     ArrayRef<char>(value.data.data(), value.data.size())))
-      return error;
+    Expected<NewFile> file =
+        makeNpy(target.where, value.element.descr(), value.shape,
+                ArrayRef<char>(value.data.data(), value.data.size()));
+    if (!file)
+      return file.takeError();
+    files.push_back(std::move(*file));
   }
-  return Error::success();
+  return commit(files);
 }
 
 void CallFrame::printPlainResult(raw_ostream &os) {

@@ -9,6 +9,7 @@
 
 #include "Crash.h"
 
+#include "aot/NewFile.h"
 #include "llvm/DebugInfo/DIContext.h"
 #include "llvm/DebugInfo/DWARF/DWARFContext.h"
 #include "llvm/Object/ObjectFile.h"
@@ -56,6 +57,11 @@ static void writeAll(const char *text) {
   // Nothing can be done about a closed stderr.
   if (write(STDERR_FILENO, text, std::strlen(text)) < 0)
     return;
+}
+
+[[noreturn]] static void endProcess() {
+  gpuasync::removeUnfinishedFiles();
+  _exit(1);
 }
 
 static const char *signalText(int signal) {
@@ -110,7 +116,7 @@ static std::string describe(uint64_t address) {
 
 static void onAlarm(int) {
   writeAll(state().plain);
-  _exit(1);
+  endProcess();
 }
 
 static uint64_t interruptedAddress(void *context) {
@@ -131,7 +137,7 @@ static void onSignal(int signal, siginfo_t *info, void *context) {
     // A second crash, in the handler or in another thread: the first one has
     // the word; should it not come to an end, its alarm will.
     if (s.plain[0] == 0)
-      _exit(1);
+      endProcess();
     for (;;)
       pause();
   }
@@ -168,14 +174,14 @@ static void onSignal(int signal, siginfo_t *info, void *context) {
     message += ", in " + text + "\n";
   }
   writeAll(message.c_str());
-  _exit(1);
+  endProcess();
 }
 
 static void onFatalError(void *, const char *reason, bool) {
   std::string message = std::string("gpu-runner: error: LLVM gave up while ") +
                         state().phase.load() + ": " + reason + "\n";
   writeAll(message.c_str());
-  _exit(1);
+  endProcess();
 }
 
 void installCrashHandlers() {
@@ -223,7 +229,7 @@ void startWatchdog(double seconds, double grace) {
                   "while %s\n",
                   seconds, state().phase.load());
     writeAll(message);
-    _exit(1);
+    endProcess();
   }).detach();
 }
 

@@ -125,13 +125,14 @@ static Error writeLinked(Program &program, const Options &options,
 
   // Neither file is replaced unless both are complete.
   SmallVector<NewFile, 2> files;
-  auto write = [&](StringRef path, StringRef bytes, bool isExecutable) {
-    Expected<NewFile> made = NewFile::create(path, isExecutable);
+  auto write = [&](StringRef path, StringRef bytes,
+                   bool isExecutable) -> Error {
+    Expected<NewFile> made =
+        makeFile(path, [&](raw_ostream &os) { os << bytes; }, isExecutable);
     if (!made)
       return made.takeError();
-    made->stream() << bytes;
     files.push_back(std::move(*made));
-    return files.back().close();
+    return Error::success();
   };
   if (Error error =
           write(options.outputFile, linked->bytes, /*isExecutable=*/true))
@@ -141,9 +142,8 @@ static Error writeLinked(Program &program, const Options &options,
             write(options.header, makeCHeader(functions, options.header, name),
                   /*isExecutable=*/false))
       return error;
-  for (NewFile &written : files)
-    if (Error error = written.commit())
-      return error;
+  if (Error error = commit(files))
+    return error;
   errs() << "gpu-runner: " << file << " linked by " << linked->linker
          << "; it looks for libgpuasync_runtime.so"
          << (options.blas == mlir::gpuasync::BlasMode::Off

@@ -7,11 +7,9 @@
 
 #include "Files.h"
 
-#include "llvm/ADT/SmallString.h"
-#include "llvm/Support/FileSystem.h"
+#include <system_error>
 
 using namespace llvm;
-using namespace llvm::sys::fs;
 
 namespace gpurunner {
 
@@ -22,66 +20,66 @@ Error NewFile::error(std::error_code code) const {
   return createStringError(name + " cannot be written: " + code.message());
 }
 
+static std::error_code toCode(int error) {
+  return std::error_code(error, std::generic_category());
+}
+
 Expected<NewFile> NewFile::create(StringRef path, bool isExecutable) {
-  NewFile file;
-  file.path = file.target = path.str();
-  file_status there;
-  bool exists = path != "-" && !status(path, there);
-  SmallString<128> real, temporary;
-  if (exists && !real_path(path, real))
-    file.target = real.str().str();
-  int descriptor = -1;
-  if (path != "-" && (!exists || there.type() == file_type::regular_file) &&
-      !createUniqueFile(file.target + ".%%%%%%", descriptor, temporary, OF_None,
-                        isExecutable ? all_all : all_read | all_write)) {
-    file.temporary = temporary.str().str();
-    file.os =
-        std::make_unique<raw_fd_ostream>(descriptor, /*shouldClose=*/true);
-    if (exists && !isExecutable)
-      (void)setPermissions(temporary, there.permissions());
-    return std::move(file);
-  }
+  NewFile made;
+  made.path = path.str();
   std::error_code code;
-  file.os = std::make_unique<raw_fd_ostream>(path, code, OF_None);
+  if (path == "-") {
+    made.os = std::make_unique<raw_fd_ostream>("-", code);
+  } else {
+    code = toCode(made.file.create(made.path, isExecutable));
+    if (!code)
+      made.os = std::make_unique<raw_fd_ostream>(made.file.getDescriptor(),
+                                                 /*shouldClose=*/false);
+  }
   if (code)
-    return file.error(code);
-  return std::move(file);
+    return made.error(code);
+  return std::move(made);
 }
 
 NewFile::~NewFile() {
+  // LLVM ends the process over an error that it believes unseen.
   if (os)
     os->clear_error();
-  if (!temporary.empty())
-    (void)remove(temporary);
 }
 
 Error NewFile::close() {
-  os->close();
+  os->flush();
   std::error_code code = os->error();
-  // LLVM ends the process over an error that it believes unseen.
   os->clear_error();
+  if (!code && path != "-")
+    code = toCode(file.close());
   return error(code);
 }
 
-Error NewFile::commit() {
-  if (temporary.empty())
-    return Error::success();
-  std::string from;
-  std::swap(from, temporary);
-  std::error_code code = rename(from, target);
-  if (code)
-    (void)remove(from);
-  return error(code);
+Error NewFile::commit() { return error(toCode(file.commit())); }
+
+Expected<NewFile> makeFile(StringRef path,
+                           function_ref<void(raw_ostream &)> write,
+                           bool isExecutable) {
+  Expected<NewFile> file = NewFile::create(path, isExecutable);
+  if (!file)
+    return file;
+  write(file->stream());
+  if (Error error = file->close())
+    return std::move(error);
+  return file;
+}
+
+Error commit(MutableArrayRef<NewFile> files) {
+  for (NewFile &file : files)
+    if (Error error = file.commit())
+      return error;
+  return Error::success();
 }
 
 Error writeFile(StringRef path, function_ref<void(raw_ostream &)> write) {
-  Expected<NewFile> file = NewFile::create(path);
-  if (!file)
-    return file.takeError();
-  write(file->stream());
-  if (Error error = file->close())
-    return error;
-  return file->commit();
+  Expected<NewFile> file = makeFile(path, write);
+  return file ? file->commit() : file.takeError();
 }
 
 } // namespace gpurunner

@@ -9,27 +9,23 @@
 #ifndef GPUASYNC_TOOLS_GPURUNNER_FILES_H
 #define GPUASYNC_TOOLS_GPURUNNER_FILES_H
 
+#include "aot/NewFile.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <memory>
 #include <string>
-#include <utility>
 
 namespace gpurunner {
 
-/// A file under another name until it is complete: what is there stays until
-/// then. "-" is the standard output; to that, and to pipes and devices, it is
-/// written at once.
+/// A gpuasync::NewFile as a stream. "-" is the standard output.
 class NewFile {
 public:
   static llvm::Expected<NewFile> create(llvm::StringRef path,
                                         bool isExecutable = false);
-  NewFile(NewFile &&other)
-      : path(std::move(other.path)), target(std::move(other.target)),
-        temporary(std::exchange(other.temporary, "")), os(std::move(other.os)) {
-  }
+  NewFile(NewFile &&) = default;
   NewFile &operator=(NewFile &&) = delete;
   /// Without commit nothing has happened.
   ~NewFile();
@@ -44,10 +40,19 @@ private:
   NewFile() = default;
   llvm::Error error(std::error_code code) const;
 
-  std::string path, target, temporary; ///< target: where links lead to
+  std::string path;
+  gpuasync::NewFile file; ///< not open for the standard output
   std::unique_ptr<llvm::raw_fd_ostream> os;
 };
 
+/// A closed file of what `write` writes, which has no name yet.
+llvm::Expected<NewFile>
+makeFile(llvm::StringRef path,
+         llvm::function_ref<void(llvm::raw_ostream &)> write,
+         bool isExecutable = false);
+/// Gives each its name: for files of which none is replaced unless all are
+/// complete.
+llvm::Error commit(llvm::MutableArrayRef<NewFile> files);
 /// Makes the file of what `write` writes.
 llvm::Error writeFile(llvm::StringRef path,
                       llvm::function_ref<void(llvm::raw_ostream &)> write);

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Npy.h"
-#include "Files.h"
 
 #include "aot/NpyHeader.h"
 
@@ -119,10 +118,10 @@ AlignedBytes NpyFile::map(uint64_t bytes) const {
   return AlignedBytes::map(file, consumed, bytes);
 }
 
-Error writeNpy(StringRef path, StringRef descr, ArrayRef<int64_t> shape,
-               ArrayRef<char> data) {
+Expected<NewFile> makeNpy(StringRef path, StringRef descr,
+                          ArrayRef<int64_t> shape, ArrayRef<char> data) {
   std::string header = gpuasync::makeNpyHeader({descr.str(), shape.vec()});
-  return writeFile(path, [&](raw_ostream &file) {
+  return makeFile(path, [&](raw_ostream &file) {
     file << header;
     file.write(data.data(), data.size());
   });

@@ -9,6 +9,7 @@
 #ifndef GPUASYNC_TOOLS_GPURUNNER_NPY_H
 #define GPUASYNC_TOOLS_GPURUNNER_NPY_H
 
+#include "Files.h"
 #include "Memory.h"
 #include "Zip.h"
 
@@ -52,8 +53,10 @@ private:
   uint64_t consumed = 0; ///< bytes of the file or member so far
 };
 
-llvm::Error writeNpy(llvm::StringRef path, llvm::StringRef descr,
-                     llvm::ArrayRef<int64_t> shape, llvm::ArrayRef<char> data);
+/// As makeFile.
+llvm::Expected<NewFile> makeNpy(llvm::StringRef path, llvm::StringRef descr,
+                                llvm::ArrayRef<int64_t> shape,
+                                llvm::ArrayRef<char> data);
 
 } // namespace gpurunner
 

@@ -14,10 +14,12 @@
 #include "Execution/Compile.h"
 #include "Execution/DeviceStart.h"
 #include "Execution/Link.h"
+#include "Files.h"
 #include "Kernels/Common/Environment.h"
 #include "Options.h"
 #include "Report.h"
 
+#include "aot/NewFile.h"
 #include "gpuasync/Trace.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -123,6 +125,9 @@ static CompileOptions compileOptions(const Options &options) {
   compile.targets = options.targets;
   compile.printIRAfter = options.printIRAfter;
   compile.printSchedule = options.printSchedule;
+  compile.writeFile = [](StringRef path, StringRef text) {
+    return writeFile(path, [&](raw_ostream &os) { os << text; });
+  };
   compile.drawnFunction = options.entryPoint;
   compile.maxStreams = options.maxStreams;
   compile.memory = options.memory;
@@ -616,6 +621,13 @@ static int run(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   installCrashHandlers();
+  gpuasync::removeFilesOnSignals();
+  mlir::gpuasync::setTemporaryFileListener([](const char *path, bool isThere) {
+    if (isThere)
+      gpuasync::addUnfinishedFile(path);
+    else
+      gpuasync::forgetUnfinishedFile(path);
+  });
   int result = run(argc, argv);
   if (Error error = flushOutput())
     return fail(std::move(error));

@@ -14,11 +14,18 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 
+#include <string>
+
 namespace mlir::gpuasync {
 
 /// Of an argument: the caller's stream, which gpu-async-take-stream added.
 inline constexpr llvm::StringLiteral kStreamAttrName =
     GPUAsyncDialect::getStreamName();
+
+/// What gpu-async-print-schedule prints, of one function or, with an empty
+/// name, of all; errors are at their ops.
+FailureOr<std::string> drawSchedules(ModuleOp module, StringRef function,
+                                     ScheduleFormat format);
 
 #define GEN_PASS_DECL
 #define GEN_PASS_REGISTRATION

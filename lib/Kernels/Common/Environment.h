@@ -11,6 +11,7 @@
 #define GPUASYNC_LIB_KERNELS_COMMON_ENVIRONMENT_H
 
 #include "mlir/Support/LLVM.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/Support/ErrorOr.h"
 #include <optional>
 #include <string>
@@ -25,13 +26,27 @@ std::optional<std::string> getVariable(const char *name);
 llvm::ErrorOr<std::string> findProgram(StringRef name,
                                        ArrayRef<StringRef> folders = {});
 
-/// Makes an empty file that nobody else can read, whose name ends as said, in
-/// the folder that TMPDIR names, or /tmp where that is ignored.
-std::error_code makeTemporaryFile(StringRef suffix, int &descriptor,
-                                  SmallVectorImpl<char> &path);
-/// The same, closed.
-std::error_code makeTemporaryFile(StringRef suffix,
-                                  SmallVectorImpl<char> &path);
+/// A file that nobody else can read, in the folder that TMPDIR names, or in
+/// /tmp where that is ignored. It goes with this object.
+class TemporaryFile {
+public:
+  TemporaryFile() = default;
+  TemporaryFile(const TemporaryFile &) = delete;
+  ~TemporaryFile();
+  /// Makes it, empty; its name ends as said. Once.
+  std::error_code create(StringRef suffix);
+  StringRef getPath() const { return path.str(); }
+  /// Fills it.
+  std::error_code write(StringRef bytes);
+
+private:
+  llvm::SmallString<128> path;
+};
+
+/// Is told of each temporary file before it is there and after it is gone.
+using TemporaryFileListener = void (*)(const char *path, bool isThere);
+/// For a program that removes them when a signal ends it; before any is made.
+void setTemporaryFileListener(TemporaryFileListener listener);
 
 } // namespace mlir::gpuasync
 

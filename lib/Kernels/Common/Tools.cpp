@@ -10,7 +10,6 @@
 #include "llvm/BinaryFormat/ELF.h"
 #include "llvm/BinaryFormat/Magic.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
@@ -82,29 +81,22 @@ FailureOr<std::string>
 gpuasync::runTool(const Tool &tool, ArrayRef<StringRef> options,
                   StringRef input, function_ref<InFlightDiagnostic()> emitError,
                   ArrayRef<StringRef> more) {
-  llvm::SmallString<128> inputPath, outputPath, log;
-  int descriptor;
-  if (makeTemporaryFile(tool.inputSuffix, descriptor, inputPath) ||
-      makeTemporaryFile(tool.outputSuffix, outputPath) ||
-      makeTemporaryFile("log", log))
-    return emitError() << "cannot make temporary files for " << tool.path;
-  llvm::FileRemover removeInput(inputPath), removeOutput(outputPath),
-      removeLog(log);
-  {
-    llvm::raw_fd_ostream stream(descriptor, /*shouldClose=*/true);
-    stream << input;
-    stream.close();
-    if (stream.has_error()) {
-      stream.clear_error();
-      return emitError() << "cannot write " << inputPath;
-    }
-  }
+  TemporaryFile in, out, log;
+  for (auto [file, suffix] :
+       {std::pair(&in, tool.inputSuffix), std::pair(&out, tool.outputSuffix),
+        std::pair(&log, StringRef("log"))})
+    if (std::error_code error = file->create(suffix))
+      return emitError() << "cannot make temporary files for " << tool.path
+                         << ": " << error.message();
+  if (std::error_code error = in.write(input))
+    return emitError() << "cannot write " << in.getPath() << ": "
+                       << error.message();
   SmallVector<StringRef> arguments{tool.name};
   arguments.append(options.begin(), options.end());
-  arguments.append({inputPath, "-o", outputPath});
+  arguments.append({in.getPath(), "-o", out.getPath()});
   arguments.append(more.begin(), more.end());
-  std::optional<StringRef> redirects[] = {StringRef(), StringRef(log),
-                                          StringRef(log)};
+  std::optional<StringRef> redirects[] = {StringRef(), log.getPath(),
+                                          log.getPath()};
   std::string message;
   bool refused = false;
   llvm::sys::ProcessInfo process =
@@ -113,11 +105,11 @@ gpuasync::runTool(const Tool &tool, ArrayRef<StringRef> options,
   if (refused || process.Pid == llvm::sys::ProcessInfo::InvalidPid)
     return emitError() << tool.path << " cannot be run: " << message;
   if (!wait(process, tool.timeout, message)) {
-    std::string said = readFile(log, /*most=*/2000);
+    std::string said = readFile(log.getPath(), /*most=*/2000);
     return emitError() << tool.path << " failed" << tool.hint << ": " << message
                        << (said.empty() ? "" : ": ") << StringRef(said).trim();
   }
-  std::string output = readFile(outputPath);
+  std::string output = readFile(out.getPath());
   if (getMachine(output) != (tool.machine ? tool.machine : getMachine(input)))
     return emitError() << tool.path << " wrote "
                        << (output.empty() ? "nothing"

@@ -6,6 +6,7 @@
 // results to .npy files. docs/AheadOfTime.md describes it.
 //===----------------------------------------------------------------------===//
 
+#include "NewFile.h"
 #include "NpyHeader.h"
 #include "gpuasync/CFunction.h"
 #include "gpuasync/Context.h"
@@ -24,6 +25,7 @@
 #include <unistd.h>
 #include <vector>
 
+using gpuasync::NewFile;
 using gpuasync::NpyHeader;
 
 namespace {
@@ -237,31 +239,28 @@ static void copyRowMajor(const Value &value, size_t dimension, const char *from,
                  to);
 }
 
-/// Files that are being written. What is there already is replaced by whole
-/// files only, and when all are: an error leaves everything as it was, but for
-/// what is no regular file.
+/// The files of the results. All are written before any takes its place.
 class NewFiles {
 public:
   void add(const Value &value);
   /// As `die`, and leaves nothing of them.
-  [[noreturn]] void abandon(const std::string &message) const;
+  [[noreturn]] void abandon(const std::string &message) {
+    files.clear();
+    die(message);
+  }
   void commit();
 
 private:
-  [[noreturn]] void refuse(const std::string &path) const {
-    abandon("'" + path + "' cannot be written: " + std::strerror(errno));
-  }
-  struct Pair {
-    std::string temporary, path;
+  struct Output {
+    std::string path;
+    NewFile file;
   };
-  std::vector<Pair> files;
+  void check(const std::string &path, int error) {
+    if (error)
+      abandon("'" + path + "' cannot be written: " + std::strerror(error));
+  }
+  std::vector<Output> files;
 };
-
-void NewFiles::abandon(const std::string &message) const {
-  for (const Pair &file : files)
-    std::remove(file.temporary.c_str());
-  die(message);
-}
 
 static bool isSpecial(const std::string &path) {
   struct stat there;
@@ -269,30 +268,26 @@ static bool isSpecial(const std::string &path) {
 }
 
 void NewFiles::add(const Value &value) {
-  std::string path = value.output;
-  if (!isSpecial(path)) {
-    path += "." + std::to_string(getpid()) + "." + std::to_string(files.size());
-    files.push_back({path, value.output});
-  }
-  FILE *file = std::fopen(path.c_str(), "wb");
-  if (!file)
-    refuse(value.output);
+  files.push_back({value.output, NewFile()});
+  NewFile &file = files.back().file;
   std::string elements;
   if (!value.strides.empty())
     copyRowMajor(value, 0, value.data, elements);
   const char *data = value.strides.empty() ? value.data : elements.data();
   std::string header = gpuasync::makeNpyHeader({value.format, value.shape});
-  bool good =
-      std::fwrite(header.data(), 1, header.size(), file) == header.size() &&
-      std::fwrite(data, 1, value.bytes(), file) == value.bytes();
-  if (std::fclose(file) != 0 || !good)
-    refuse(value.output);
+  int error = file.create(value.output);
+  if (!error)
+    error = file.write(header.data(), header.size());
+  if (!error)
+    error = file.write(data, value.bytes());
+  if (!error)
+    error = file.close();
+  check(std::string(value.output), error);
 }
 
 void NewFiles::commit() {
-  for (const Pair &file : files)
-    if (std::rename(file.temporary.c_str(), file.path.c_str()) != 0)
-      refuse(file.path);
+  for (Output &output : files)
+    check(std::string(output.path), output.file.commit());
 }
 
 //===----------------------------------------------------------------------===//
@@ -513,6 +508,7 @@ int main(int argc, char **argv) {
   // A pipe that nobody reads is an error like others, after which no file is
   // left half done.
   std::signal(SIGPIPE, SIG_IGN);
+  gpuasync::removeFilesOnSignals();
   Program(argc, argv).run();
   gpuasync::Status closed(gpuasync_shutdown());
   if (!closed.ok())

@@ -1,0 +1,288 @@
+//===- NewFile.cpp - The files that our tools make ------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// See NewFile.h.
+//===----------------------------------------------------------------------===//
+
+#include "NewFile.h"
+
+#include <atomic>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <mutex>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+namespace gpuasync {
+
+//===----------------------------------------------------------------------===//
+// What a signal removes
+//===----------------------------------------------------------------------===//
+
+/// More than that many files at once are not removed.
+static constexpr size_t maxUnfinished = 64;
+static std::atomic<char *> unfinished[maxUnfinished];
+/// Between threads; a signal's handler only takes what is there.
+static std::mutex unfinishedMutex;
+
+void addUnfinishedFile(const char *path) {
+  char *copy = strdup(path);
+  if (!copy)
+    return;
+  std::lock_guard<std::mutex> lock(unfinishedMutex);
+  for (std::atomic<char *> &slot : unfinished) {
+    char *none = nullptr;
+    if (slot.compare_exchange_strong(none, copy))
+      return;
+  }
+  std::free(copy);
+}
+
+void forgetUnfinishedFile(const char *path) {
+  std::lock_guard<std::mutex> lock(unfinishedMutex);
+  for (std::atomic<char *> &slot : unfinished) {
+    char *known = slot.load();
+    if (!known || std::strcmp(known, path) != 0 ||
+        !slot.compare_exchange_strong(known, nullptr))
+      continue;
+    std::free(known);
+    return;
+  }
+}
+
+void removeUnfinishedFiles() {
+  for (std::atomic<char *> &slot : unfinished)
+    if (char *path = slot.exchange(nullptr))
+      unlink(path); // the memory is not freed: this may be a signal handler
+}
+
+static void onSignal(int signal) {
+  int error = errno;
+  removeUnfinishedFiles();
+  errno = error;
+  // Its own action, once the handler has returned.
+  std::signal(signal, SIG_DFL);
+  raise(signal);
+}
+
+void removeFilesOnSignals() {
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
+    struct sigaction action = {};
+    // Whoever has them ignored (nohup) wants the process to go on.
+    if (sigaction(signal, nullptr, &action) == 0 &&
+        action.sa_handler == SIG_IGN)
+      continue;
+    action = {};
+    action.sa_handler = onSignal;
+    sigaction(signal, &action, nullptr);
+  }
+  std::signal(SIGXFSZ, SIG_IGN);
+}
+
+//===----------------------------------------------------------------------===//
+// Where a path leads
+//===----------------------------------------------------------------------===//
+
+/// The folder of a path, with its slash; "" for the current one.
+static std::string folderOf(const std::string &path) {
+  size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "" : path.substr(0, slash + 1);
+}
+
+/// The number of an open file of this process that `path` names; -1 if none.
+static int openFileOf(const std::string &path) {
+  if (path == "/dev/stdin")
+    return 0;
+  if (path == "/dev/stdout")
+    return 1;
+  if (path == "/dev/stderr")
+    return 2;
+  const std::string own = "/proc/" + std::to_string(getpid()) + "/fd/";
+  for (const std::string &folder :
+       {std::string("/dev/fd/"), std::string("/proc/self/fd/"), own}) {
+    if (path.compare(0, folder.size(), folder) != 0)
+      continue;
+    char *end = nullptr;
+    const char *digits = path.c_str() + folder.size();
+    long number = std::strtol(digits, &end, 10);
+    if (end != digits && !*end && number >= 0 && number <= INT_MAX)
+      return int(number);
+  }
+  return -1;
+}
+
+/// As Linux has it (fs.protected_symlinks): in a folder for all, such as /tmp,
+/// the links of other users lead nowhere.
+static bool mayFollow(const std::string &link) {
+  std::string folder = folderOf(link);
+  struct stat in, own;
+  if (stat(folder.empty() ? "." : folder.c_str(), &in) != 0 ||
+      lstat(link.c_str(), &own) != 0)
+    return false;
+  bool isForAll = (in.st_mode & S_ISVTX) && (in.st_mode & S_IWOTH);
+  errno = EACCES;
+  return !isForAll || own.st_uid == geteuid() || own.st_uid == in.st_uid;
+}
+
+/// Follows symbolic links, also to what is not there. Stops in front of one of
+/// the process's own open files. False, with errno, where that is not possible.
+static bool followLinks(std::string &path) {
+  for (int links = 0; links < 40; ++links) {
+    if (openFileOf(path) >= 0)
+      return true;
+    char to[PATH_MAX];
+    ssize_t length = readlink(path.c_str(), to, sizeof(to));
+    if (length < 0)
+      return true; // no link
+    if (!mayFollow(path))
+      return false;
+    std::string next(to, size_t(length));
+    path = next[0] == '/' ? next : folderOf(path) + next;
+  }
+  errno = ELOOP;
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// NewFile
+//===----------------------------------------------------------------------===//
+
+NewFile &NewFile::operator=(NewFile &&other) {
+  std::swap(descriptor, other.descriptor);
+  std::swap(target, other.target);
+  std::swap(temporary, other.temporary);
+  return *this;
+}
+
+NewFile::~NewFile() {
+  if (descriptor >= 0)
+    ::close(descriptor);
+  if (temporary.empty())
+    return;
+  unlink(temporary.c_str());
+  forgetUnfinishedFile(temporary.c_str());
+}
+
+/// Opens a file of a name that nobody else has, in `folder`; -1 after an error.
+static int openUnguessed(const std::string &folder, mode_t mode,
+                         std::string &path) {
+  for (int attempt = 0; attempt < 16; ++attempt) {
+    unsigned long long number = 0;
+    if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+      return -1;
+    char name[64];
+    std::snprintf(name, sizeof(name), ".gpu-async-%016llx", number);
+    path = folder + name;
+    // Before it is there: a signal may come in between.
+    addUnfinishedFile(path.c_str());
+    int descriptor =
+        open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+             mode);
+    if (descriptor >= 0)
+      return descriptor;
+    int error = errno;
+    forgetUnfinishedFile(path.c_str());
+    errno = error;
+    if (error != EEXIST)
+      return -1;
+  }
+  return -1;
+}
+
+/// The owner, group and mode of what is replaced, as far as they can be kept.
+static void keepOwner(int descriptor, const struct stat &old) {
+  struct stat own;
+  if (fstat(descriptor, &own) != 0)
+    return;
+  bool isKept = own.st_gid == old.st_gid;
+  if (own.st_uid != old.st_uid || !isKept)
+    isKept = fchown(descriptor, old.st_uid, old.st_gid) == 0 ||
+             fchown(descriptor, uid_t(-1), old.st_gid) == 0 || isKept;
+  // What the old group might is not for another one.
+  fchmod(descriptor, old.st_mode & (isKept ? 0777 : 0707));
+}
+
+int NewFile::create(const std::string &path, bool isExecutable) {
+  target = path;
+  if (path.empty())
+    return ENOENT;
+  if (!followLinks(target))
+    return errno;
+  if (int open = openFileOf(target); open >= 0) {
+    // With the position that other output has reached.
+    descriptor = fcntl(open, F_DUPFD_CLOEXEC, 0);
+    return descriptor < 0 ? errno : 0;
+  }
+  struct stat there;
+  bool exists = stat(target.c_str(), &there) == 0;
+  if (!exists && errno != ENOENT)
+    return errno;
+  if (exists && S_ISDIR(there.st_mode))
+    return EISDIR;
+  if (exists && !S_ISREG(there.st_mode)) {
+    descriptor = open(target.c_str(), O_WRONLY | O_CLOEXEC);
+    return descriptor < 0 ? errno : 0;
+  }
+  if (exists && faccessat(AT_FDCWD, target.c_str(), W_OK, AT_EACCESS) != 0)
+    return errno;
+  // One with another mode is for nobody else until it has that.
+  mode_t mode = isExecutable ? 0777 : 0666;
+  descriptor =
+      openUnguessed(folderOf(target), exists ? mode & 0700 : mode, temporary);
+  if (descriptor >= 0) {
+    if (exists)
+      keepOwner(descriptor, there);
+    struct stat made;
+    if (exists && isExecutable && fstat(descriptor, &made) == 0)
+      fchmod(descriptor, (made.st_mode & 0777) | ((made.st_mode & 0444) >> 2));
+    return 0;
+  }
+  int error = errno;
+  temporary.clear();
+  // In a folder that takes no file, one that is there can be written.
+  if (!exists || (error != EACCES && error != EPERM && error != EROFS))
+    return error;
+  descriptor = open(target.c_str(), O_WRONLY | O_TRUNC | O_CLOEXEC);
+  return descriptor < 0 ? error : 0;
+}
+
+int NewFile::write(const void *bytes, size_t size) {
+  auto *next = static_cast<const char *>(bytes);
+  while (size) {
+    // Linux writes no more than 2 GiB at once.
+    ssize_t done = ::write(descriptor, next, size < (1 << 30) ? size : 1 << 30);
+    if (done < 0 && errno == EINTR)
+      continue;
+    if (done <= 0)
+      return done < 0 ? errno : EIO;
+    next += done;
+    size -= size_t(done);
+  }
+  return 0;
+}
+
+int NewFile::close() {
+  // A server may say only here that its disk is full.
+  int failed = ::close(std::exchange(descriptor, -1));
+  return failed ? errno : 0;
+}
+
+int NewFile::commit() {
+  if (temporary.empty())
+    return 0;
+  if (rename(temporary.c_str(), target.c_str()) != 0)
+    return errno; // the destructor removes it
+  forgetUnfinishedFile(temporary.c_str());
+  temporary.clear();
+  return 0;
+}
+
+} // namespace gpuasync

@@ -1,0 +1,324 @@
+//===- NewFileTest.cpp - The files that our tools make --------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Links, modes, special files, errors and signals around aot/NewFile.h, in a
+// folder of the test's own.
+//===----------------------------------------------------------------------===//
+
+#include "aot/NewFile.h"
+#include "gtest/gtest.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <dirent.h>
+#include <fcntl.h>
+#include <functional>
+#include <set>
+#include <string>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <vector>
+
+using gpuasync::NewFile;
+
+namespace {
+
+class NewFiles : public testing::Test {
+protected:
+  NewFiles() {
+    char name[] = "/tmp/gpu-async-new-file-XXXXXX";
+    work = mkdtemp(name);
+    mask = umask(022);
+  }
+  ~NewFiles() override {
+    umask(mask);
+    EXPECT_EQ(system(("rm -rf " + work).c_str()), 0);
+  }
+
+  std::string path(const std::string &name) const { return work + "/" + name; }
+
+  static std::string read(const std::string &path) {
+    std::string text;
+    char buffer[4096];
+    int file = open(path.c_str(), O_RDONLY);
+    for (ssize_t count;
+         file >= 0 && (count = ::read(file, buffer, sizeof(buffer))) > 0;)
+      text.append(buffer, size_t(count));
+    if (file >= 0)
+      close(file);
+    return text;
+  }
+
+  static void put(const std::string &path, const std::string &text,
+                  mode_t mode = 0644) {
+    int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    ASSERT_GE(file, 0);
+    EXPECT_EQ(write(file, text.data(), text.size()), ssize_t(text.size()));
+    EXPECT_EQ(fchmod(file, mode), 0);
+    close(file);
+  }
+
+  /// Makes the whole file; 0 or the errno.
+  static int make(const std::string &path, const std::string &text,
+                  bool isExecutable = false) {
+    NewFile file;
+    int error = file.create(path, isExecutable);
+    if (!error)
+      error = file.write(text.data(), text.size());
+    if (!error)
+      error = file.close();
+    return error ? error : file.commit();
+  }
+
+  static mode_t modeOf(const std::string &path) {
+    struct stat info;
+    return stat(path.c_str(), &info) == 0 ? info.st_mode & 07777 : 0;
+  }
+
+  std::set<std::string> names(const std::string &folder) const {
+    std::set<std::string> found;
+    DIR *open = opendir(folder.c_str());
+    while (dirent *entry = readdir(open))
+      if (entry->d_name != std::string(".") &&
+          entry->d_name != std::string(".."))
+        found.insert(entry->d_name);
+    closedir(open);
+    return found;
+  }
+  std::set<std::string> names() const { return names(work); }
+
+  /// Its status.
+  static int inChild(const std::function<int()> &body) {
+    pid_t child = fork();
+    if (child == 0)
+      _exit(body());
+    int status = 0;
+    waitpid(child, &status, 0);
+    return status;
+  }
+
+  std::string work;
+  mode_t mask;
+};
+
+using Names = std::set<std::string>;
+
+TEST_F(NewFiles, ANewOneHasTheModeOfTheUmask) {
+  EXPECT_EQ(make(path("a"), "one"), 0);
+  EXPECT_EQ(read(path("a")), "one");
+  EXPECT_EQ(modeOf(path("a")), 0644u);
+  EXPECT_EQ(make(path("x"), "run", /*isExecutable=*/true), 0);
+  EXPECT_EQ(modeOf(path("x")), 0755u);
+  umask(077);
+  EXPECT_EQ(make(path("b"), "two"), 0);
+  EXPECT_EQ(modeOf(path("b")), 0600u);
+  EXPECT_EQ(names(), (Names{"a", "b", "x"}));
+}
+
+TEST_F(NewFiles, OneThatIsReplacedKeepsItsMode) {
+  put(path("a"), "old", 0640);
+  EXPECT_EQ(make(path("a"), "new"), 0);
+  EXPECT_EQ(read(path("a")), "new");
+  EXPECT_EQ(modeOf(path("a")), 0640u);
+  put(path("x"), "old", 0600);
+  EXPECT_EQ(make(path("x"), "run", /*isExecutable=*/true), 0);
+  EXPECT_EQ(modeOf(path("x")), 0700u);
+  // Not what gives rights to others.
+  put(path("s"), "old", 06755);
+  EXPECT_EQ(make(path("s"), "new"), 0);
+  EXPECT_EQ(modeOf(path("s")), 0755u);
+}
+
+TEST_F(NewFiles, NothingHappensWithoutCommit) {
+  put(path("a"), "old");
+  {
+    NewFile file;
+    ASSERT_EQ(file.create(path("a")), 0);
+    EXPECT_EQ(file.write("new", 3), 0);
+    EXPECT_EQ(read(path("a")), "old");
+    EXPECT_EQ(names().size(), 2u);
+    EXPECT_EQ(file.close(), 0);
+    EXPECT_EQ(read(path("a")), "old");
+    NewFile moved = std::move(file);
+  }
+  EXPECT_EQ(read(path("a")), "old");
+  EXPECT_EQ(names(), Names{"a"});
+}
+
+TEST_F(NewFiles, SymbolicLinksStay) {
+  ASSERT_EQ(mkdir(path("d").c_str(), 0755), 0);
+  put(path("d/a"), "old", 0640);
+  ASSERT_EQ(symlink("d/a", path("link").c_str()), 0);
+  ASSERT_EQ(symlink(path("link").c_str(), path("d/again").c_str()), 0);
+  EXPECT_EQ(make(path("d/again"), "new"), 0);
+  EXPECT_EQ(read(path("d/a")), "new");
+  EXPECT_EQ(modeOf(path("d/a")), 0640u);
+  struct stat info;
+  EXPECT_TRUE(lstat(path("link").c_str(), &info) == 0 && S_ISLNK(info.st_mode));
+  // One that leads to nothing makes it.
+  ASSERT_EQ(symlink("d/made", path("dangling").c_str()), 0);
+  EXPECT_EQ(make(path("dangling"), "made"), 0);
+  EXPECT_EQ(read(path("d/made")), "made");
+  EXPECT_TRUE(lstat(path("dangling").c_str(), &info) == 0 &&
+              S_ISLNK(info.st_mode));
+  // One that leads to itself.
+  ASSERT_EQ(symlink("loop", path("loop").c_str()), 0);
+  EXPECT_EQ(make(path("loop"), "x"), ELOOP);
+  EXPECT_EQ(names(path("d")), (Names{"a", "again", "made"}));
+}
+
+TEST_F(NewFiles, AnotherHardLinkKeepsTheOldContents) {
+  put(path("a"), "old");
+  ASSERT_EQ(link(path("a").c_str(), path("b").c_str()), 0);
+  EXPECT_EQ(make(path("a"), "new"), 0);
+  EXPECT_EQ(read(path("a")), "new");
+  EXPECT_EQ(read(path("b")), "old");
+}
+
+TEST_F(NewFiles, ErrorsLeaveAllAsItWas) {
+  EXPECT_EQ(make(path("no/a"), "x"), ENOENT);
+  EXPECT_EQ(make(work, "x"), EISDIR);
+  EXPECT_EQ(make("", "x"), ENOENT);
+  put(path("file"), "old");
+  EXPECT_EQ(make(path("file/a"), "x"), ENOTDIR);
+  EXPECT_EQ(make("/dev/full", std::string(10, 'x')), ENOSPC);
+  EXPECT_EQ(make(path(std::string(300, 'n')), "x"), ENAMETOOLONG);
+  // The longest name there is.
+  EXPECT_EQ(make(path(std::string(255, 'n')), "x"), 0);
+  EXPECT_EQ(names(), (Names{"file", std::string(255, 'n')}));
+}
+
+TEST_F(NewFiles, SpecialFilesAreWrittenAtOnce) {
+  EXPECT_EQ(make("/dev/null", "x"), 0);
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  std::string got;
+  std::thread reader([&] { got = read(path("pipe")); });
+  EXPECT_EQ(make(path("pipe"), "through"), 0);
+  reader.join();
+  EXPECT_EQ(got, "through");
+  EXPECT_EQ(names(), Names{"pipe"});
+}
+
+TEST_F(NewFiles, OwnOpenFilesGoOnWhereTheyAre) {
+  int file = open(path("out").c_str(), O_WRONLY | O_CREAT, 0600);
+  ASSERT_EQ(write(file, "one,", 4), 4);
+  std::string number = std::to_string(file);
+  EXPECT_EQ(make("/dev/fd/" + number, "two,"), 0);
+  EXPECT_EQ(make("/proc/self/fd/" + number, "three,"), 0);
+  ASSERT_EQ(symlink(("/dev/fd/" + number).c_str(), path("link").c_str()), 0);
+  EXPECT_EQ(make(path("link"), "four,"), 0);
+  ASSERT_EQ(write(file, "five", 4), 4);
+  close(file);
+  EXPECT_EQ(read(path("out")), "one,two,three,four,five");
+  EXPECT_EQ(names(), (Names{"link", "out"}));
+}
+
+// A name that an attacker has guessed would be a link to a file of the user's.
+TEST_F(NewFiles, NamesCannotBeGuessed) {
+  std::set<std::string> seen;
+  std::vector<NewFile> files(32);
+  for (NewFile &file : files)
+    ASSERT_EQ(file.create(path("a")), 0);
+  seen = names();
+  EXPECT_EQ(seen.size(), 32u);
+  const std::string pid = std::to_string(getpid());
+  for (const std::string &name : seen) {
+    EXPECT_EQ(name.find("a."), std::string::npos);
+    EXPECT_EQ(name.compare(0, 11, ".gpu-async-"), 0) << name;
+    EXPECT_EQ(name.size(), 27u);
+    struct stat info;
+    EXPECT_TRUE(lstat(path(name).c_str(), &info) == 0 &&
+                S_ISREG(info.st_mode) && info.st_nlink == 1);
+  }
+}
+
+TEST_F(NewFiles, WithoutRights) {
+  if (geteuid() != 0)
+    GTEST_SKIP() << "needs root, to be somebody else";
+  put(path("a"), "old", 0444);
+  put(path("b"), "old", 0666);
+  ASSERT_EQ(chmod(work.c_str(), 0755), 0);
+  int status = inChild([&] {
+    if (setgid(65534) || setuid(65534))
+      return 9;
+    // In a folder of somebody else's what may be written is, in place.
+    if (make(path("a"), "new") != EACCES || make(path("c"), "new") != EACCES)
+      return 1;
+    return make(path("b"), "new") == 0 ? 0 : 2;
+  });
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(read(path("a")), "old");
+  EXPECT_EQ(read(path("b")), "new");
+  EXPECT_EQ(modeOf(path("b")), 0666u);
+  EXPECT_EQ(names(), (Names{"a", "b"}));
+
+  // What somebody else owns stays theirs; the group's rights are for no other.
+  ASSERT_EQ(chown(path("b").c_str(), 12345, 23456), 0);
+  ASSERT_EQ(chmod(path("b").c_str(), 0664), 0);
+  EXPECT_EQ(make(path("b"), "again"), 0);
+  struct stat info;
+  ASSERT_EQ(stat(path("b").c_str(), &info), 0);
+  EXPECT_TRUE(info.st_uid == 12345 && info.st_gid == 23456);
+  EXPECT_EQ(info.st_mode & 0777u, 0664u);
+  // Somebody else's link in a folder for all leads nowhere.
+  ASSERT_EQ(symlink("b", path("link").c_str()), 0);
+  ASSERT_EQ(lchown(path("link").c_str(), 12345, 23456), 0);
+  ASSERT_EQ(chmod(work.c_str(), 01777), 0);
+  EXPECT_EQ(make(path("link"), "x"), EACCES);
+  EXPECT_EQ(read(path("b")), "again");
+  ASSERT_EQ(unlink(path("link").c_str()), 0);
+  ASSERT_EQ(chmod(work.c_str(), 0777), 0);
+  ASSERT_EQ(chmod(path("b").c_str(), 0666), 0);
+  EXPECT_EQ(inChild([&] {
+              return setgid(65534) || setuid(65534) ? 9
+                                                    : make(path("b"), "mine");
+            }),
+            0);
+  ASSERT_EQ(stat(path("b").c_str(), &info), 0);
+  EXPECT_EQ(info.st_uid, 65534u);
+  EXPECT_EQ(info.st_mode & 0777u, 0606u);
+}
+
+TEST_F(NewFiles, SignalsLeaveNothing) {
+  put(path("a"), "old");
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
+    int status = inChild([&] {
+      gpuasync::removeFilesOnSignals();
+      NewFile first, second, done;
+      if (first.create(path("a")) || second.create(path("b")) ||
+          done.create(path("done")) || done.close() || done.commit())
+        return 1;
+      first.write("half", 4);
+      raise(signal);
+      return 2;
+    });
+    EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == signal) << status;
+    EXPECT_EQ(names(), (Names{"a", "done"})) << signal;
+    EXPECT_EQ(read(path("a")), "old");
+  }
+  // One that is ignored stays so.
+  EXPECT_EQ(inChild([&] {
+              signal(SIGHUP, SIG_IGN);
+              gpuasync::removeFilesOnSignals();
+              raise(SIGHUP);
+              return make(path("b"), "whole");
+            }),
+            0);
+  EXPECT_EQ(read(path("b")), "whole");
+  // A file that may not be so large is an error.
+  EXPECT_EQ(WEXITSTATUS(inChild([&] {
+              rlimit limit = {1000, 1000};
+              setrlimit(RLIMIT_FSIZE, &limit);
+              gpuasync::removeFilesOnSignals();
+              return make(path("c"), std::string(5000, 'x'));
+            })),
+            EFBIG);
+  EXPECT_EQ(names(), (Names{"a", "b", "done"}));
+}
+
+} // namespace
