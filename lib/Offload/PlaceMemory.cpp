@@ -141,15 +141,10 @@ void PlaceMemory::findPieces() {
   for (Value argument : getOperation().getArguments())
     add(argument);
   getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (isa<gpu::LaunchOp>(op)) {
-      // Views that kernels make belong to what they are of.
-      op->walk([&](Operation *inner) {
-        if (isa<ViewLikeOpInterface>(inner))
-          llvm::for_each(inner->getResults(), add);
-      });
-      return WalkResult::skip();
-    }
+    // Views that kernels make, or choose, belong to what they are of.
     llvm::for_each(op->getResults(), add);
+    if (isa<gpu::LaunchOp>(op))
+      return WalkResult::advance();
     for (Region &region : op->getRegions())
       for (Block &block : region)
         llvm::for_each(block.getArguments(), add);
@@ -167,8 +162,9 @@ void PlaceMemory::findPieces() {
     Piece &piece = found[same.getLeaderValue(value.getAsOpaquePointer())];
     piece.values.push_back(value);
     Operation *maker = value.getDefiningOp();
+    // What a kernel allocates is its own.
     if (isArgument(value) ||
-        (maker &&
+        (maker && !maker->getParentOfType<gpu::LaunchOp>() &&
          !isa<ViewLikeOpInterface, arith::SelectOp, RegionBranchOpInterface>(
              maker)))
       piece.origins.push_back(value);

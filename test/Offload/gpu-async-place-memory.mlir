@@ -227,3 +227,24 @@ func.func @view(%a: memref<8xf32> {gpu_async.resident}, %b: memref<4xf32>) -> f3
   %r = memref.load %s[%c1] : memref<4xf32, strided<[1], offset: 2>>
   return %r : f32
 }
+
+// -----
+
+// A kernel writes what it has chosen: both are copied back.
+// CHECK-LABEL: func.func @chosen
+// GPU: %[[SELECTED:.*]] = arith.select
+// GPU: memref.store %{{.*}}, %[[SELECTED]]
+// GPU-DAG: gpu.memcpy %arg0, %{{.*}} : memref<4xf32>, memref<4xf32>
+// GPU-DAG: gpu.memcpy %arg1, %{{.*}} : memref<4xf32>, memref<4xf32>
+// CHECK: return
+func.func @chosen(%a: memref<4xf32>, %b: memref<4xf32>, %c: i1) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %v = arith.constant 2.0 : f32
+  gpu.launch blocks(%x, %y, %z) in (%gx = %c1, %gy = %c1, %gz = %c1) threads(%i, %j, %k) in (%bx = %c1, %by = %c1, %bz = %c1) {
+    %m = arith.select %c, %a, %b : memref<4xf32>
+    memref.store %v, %m[%c0] : memref<4xf32>
+    gpu.terminator
+  }
+  return
+}
