@@ -73,6 +73,13 @@ private:
   }
   std::pair<Value, Value> getMoved(const Side &side, int64_t i);
   void chooseSharers(int64_t tile);
+  /// What leaves a sum as it is: -0 or 0.
+  Value makeNeutral(Type type) {
+    auto format = dyn_cast<FloatType>(type);
+    TypedAttr zero =
+        format ? TypedAttr(b.getFloatAttr(format, -0.0)) : b.getZeroAttr(type);
+    return arith::ConstantOp::create(b, loc, zero);
+  }
   SmallVector<Value> loadPieces(Value from);
   void storePieces(ValueRange pieces);
   void writeTile();
@@ -181,13 +188,17 @@ std::pair<Value, Value> ThreadWriter::getMoved(const Side &side, int64_t i) {
 }
 
 /// The thread's elements of the steps from `from` on. Behind the last step are
-/// zeros.
+/// zeros, whose product is -0 if the elements are floats: it leaves all sums as
+/// they are.
 SmallVector<Value> ThreadWriter::loadPieces(Value from) {
   SmallVector<Value> pieces;
   Value last = sub(depth, index(1));
   for (Side *side : {&rows, &columns}) {
     Type type = product.getElementType(side->operand);
-    Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(type));
+    Value zero = side == &rows
+                     ? makeNeutral(type)
+                     : arith::ConstantOp::create(b, loc, b.getZeroAttr(type))
+                           .getResult();
     for (int64_t i = 0; i < countMoved(*side); ++i) {
       auto [place, step] = getMoved(*side, i);
       if (side->size * steps % threads)
@@ -234,10 +245,8 @@ SmallVector<Value> ThreadWriter::loadSums() {
       Value sum = memref::LoadOp::create(b, loc, output->get(),
                                          product.getPlace(b, output, indices));
       if (sharers > 1) { // one of them has it
-        Value zero =
-            arith::ConstantOp::create(b, loc, b.getZeroAttr(sum.getType()));
-        sum =
-            arith::SelectOp::create(b, loc, less(sharer, index(1)), sum, zero);
+        sum = arith::SelectOp::create(b, loc, less(sharer, index(1)), sum,
+                                      makeNeutral(sum.getType()));
       }
       sums.push_back(sum);
     }

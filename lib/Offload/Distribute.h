@@ -42,10 +42,6 @@ bool elementsByThreads(RewriterBase &rewriter, linalg::LinalgOp op,
 bool rowsByThreads(RewriterBase &rewriter, ArrayRef<linalg::LinalgOp> ops,
                    Value thread, int64_t threads);
 
-/// The op that adds an element to result number `result`, or the like, if it
-/// has a neutral element; else null.
-Operation *findCombiner(linalg::LinalgOp op, unsigned result);
-
 /// The most rounds that a loop of an op on memrefs has, if that is known.
 std::optional<int64_t> findMostRounds(linalg::LinalgOp op, unsigned loop);
 

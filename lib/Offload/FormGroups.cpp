@@ -261,11 +261,12 @@ static void makeOneBlock(Group &group, IRRewriter &rewriter) {
   rewriter.replaceOp(root, loop.getResults());
 }
 
-/// The fill of zeros that a product's sums begin with; null: none.
+/// The fill of zeros that a product's sums begin with; null: none. Of sums that
+/// begin with -0 a library may make 0.
 static linalg::FillOp findZeros(linalg::LinalgOp product) {
   auto fill =
       product.getDpsInitOperand(0)->get().getDefiningOp<linalg::FillOp>();
-  return fill && matchPattern(fill.value(), m_AnyZeroFloat())
+  return fill && matchPattern(fill.value(), m_PosZeroFloat())
              ? fill
              : linalg::FillOp();
 }

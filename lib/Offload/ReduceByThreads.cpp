@@ -7,6 +7,7 @@
 // workgroup memory.
 //===----------------------------------------------------------------------===//
 
+#include "Combiner.h"
 #include "Distribute.h"
 #include "Lanes.h"
 
@@ -21,19 +22,6 @@
 using namespace mlir;
 using namespace mlir::gpuasync;
 using namespace mlir::gpuasync::offload;
-
-Operation *offload::findCombiner(linalg::LinalgOp op, unsigned result) {
-  BlockArgument before =
-      op.getMatchingBlockArgument(op.getDpsInitOperand(result));
-  Operation *combiner =
-      op.getBlock()->getTerminator()->getOperand(result).getDefiningOp();
-  if (!combiner || combiner->getBlock() != op.getBlock() ||
-      !before.hasOneUse() || *before.user_begin() != combiner ||
-      combiner->getNumOperands() != 2 || combiner->getNumResults() != 1 ||
-      !arith::getNeutralElement(combiner))
-    return nullptr;
-  return combiner;
-}
 
 namespace {
 class ReductionWriter {
@@ -68,7 +56,7 @@ Value ReductionWriter::reduceOwn(Value lane) {
   op.getReductionDims(loops);
   Value count = countRounds(b, loc, loops, sizes);
   Value neutral =
-      arith::ConstantOp::create(b, loc, *arith::getNeutralElement(combiner));
+      arith::ConstantOp::create(b, loc, *getNeutralElement(combiner));
   std::optional<int64_t> rounds = getConstantIntValue(count);
   std::optional<int64_t> ofThread;
   if (rounds)

@@ -7,6 +7,7 @@
 // so that they are read once, and what the ops hand on is in registers.
 //===----------------------------------------------------------------------===//
 
+#include "Combiner.h"
 #include "Contraction.h"
 #include "Distribute.h"
 #include "Lanes.h"
@@ -418,8 +419,7 @@ void RowWriter::writeReduction(linalg::LinalgOp op) {
   Operation *combiner = findCombiner(op, 0);
   OpOperand &output = *op.getDpsInitOperand(0);
   Value before = getValues(output).front();
-  Value mine =
-      arith::ConstantOp::create(b, loc, *arith::getNeutralElement(combiner));
+  Value mine = arith::ConstantOp::create(b, loc, *getNeutralElement(combiner));
   for (auto [i, map] : llvm::enumerate(mapInputs(op, 0, own))) {
     map.map(op.getMatchingBlockArgument(&output), mine);
     Value now = cloneBody(b, op, getIndices(op, i), map).front();

@@ -78,7 +78,8 @@ static Value multiplyParts(OpBuilder &b, linalg::LinalgOp op, FloatType type,
   SmallVector<utils::IteratorType> kinds{utils::IteratorType::parallel};
   llvm::append_range(kinds, op.getIteratorTypesArray());
   Value empty = tensor::EmptyOp::create(b, loc, shape, type);
-  Value zero = arith::ConstantOp::create(b, loc, b.getFloatAttr(type, 0));
+  // -0 leaves all other numbers as they are.
+  Value zero = arith::ConstantOp::create(b, loc, b.getFloatAttr(type, -0.0));
   Value sums = linalg::FillOp::create(b, loc, zero, empty).getResult(0);
   return linalg::GenericOp::create(
              b, loc, sums.getType(), inputs, sums, maps, kinds,
@@ -132,8 +133,10 @@ void offload::splitProduct(RewriterBase &b, linalg::LinalgOp op,
   SmallVector<AffineMap> maps;
   for (int64_t part = 0; part < parts; ++part)
     maps.push_back(all.insertResult(b.getAffineConstantExpr(part), 0));
+  // A sum that begins with 0 is never -0, which the parts may come to.
   auto fill = output->get().getDefiningOp<linalg::FillOp>();
-  if (!fill || !matchPattern(fill.value(), m_AnyZeroFloat())) {
+  const bool isFromZero = fill && matchPattern(fill.value(), m_PosZeroFloat());
+  if (!isFromZero) {
     inputs.push_back(output->get());
     maps.push_back(all);
   }
@@ -148,6 +151,10 @@ void offload::splitProduct(RewriterBase &b, linalg::LinalgOp op,
         Value sum = values.front();
         for (Value value : values.drop_front().drop_back())
           sum = arith::AddFOp::create(b, loc, sum, widen(b, value, wide));
+        if (isFromZero)
+          sum = arith::AddFOp::create(
+              b, loc, sum,
+              arith::ConstantOp::create(b, loc, b.getFloatAttr(wide, 0)));
         if (result != wide)
           sum = arith::TruncFOp::create(b, loc, result, sum);
         linalg::YieldOp::create(b, loc, sum);

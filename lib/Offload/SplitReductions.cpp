@@ -7,8 +7,8 @@
 // in two steps: a part for each block, and what the parts come to.
 //===----------------------------------------------------------------------===//
 
+#include "Combiner.h"
 #include "Contraction.h"
-#include "Distribute.h"
 #include "GPUAsync/Offload/Passes.h"
 #include "Schedule.h"
 
@@ -48,22 +48,26 @@ static bool canBeSplit(linalg::LinalgOp op) {
     // What is computed along with a reduction may have an element for each
     // round.
     auto hasOne = [&](unsigned loop) { return map.isFunctionOfDim(loop); };
-    if (llvm::any_of(loops, hasOne) || !findCombiner(op, result))
+    // Upstream finds no neutral element of numbers of the index type.
+    if (llvm::any_of(loops, hasOne) || !findCombiner(op, result) ||
+        getElementTypeOrSelf(output.get().getType()).isIndex())
       return false;
   }
   return true;
 }
 
 /// Blocks begin with the neutral elements themselves, in place of a kernel that
-/// writes those first. `isOwn`: in memory of their own, where what a block adds
-/// up lies side by side; the parts of different blocks do in the result.
-static void fillInBlocks(scf::ForallOp loop, bool isOwn,
-                         RewriterBase &rewriter) {
+/// writes those first: upstream's fills, of which those of sums are 0, where -0
+/// is neutral. `isOwn`: in memory of their own, where what a block adds up lies
+/// side by side; the parts of different blocks do in the result.
+static void fillInBlocks(scf::ForallOp loop, ArrayRef<TypedAttr> neutral,
+                         bool isOwn, RewriterBase &rewriter) {
   for (auto [place, output] : llvm::enumerate(loop.getOutputsMutable())) {
     auto fill = output.get().getDefiningOp<linalg::FillOp>();
     if (!fill)
       continue;
     BlockArgument argument = loop.getRegionOutArgs()[place];
+    TypedAttr begin = neutral[place];
     for (Operation *user : llvm::make_early_inc_range(argument.getUsers()))
       if (auto slice = dyn_cast<tensor::ExtractSliceOp>(user)) {
         rewriter.setInsertionPointAfter(slice);
@@ -71,8 +75,9 @@ static void fillInBlocks(scf::ForallOp loop, bool isOwn,
         if (isOwn && slice.getType().hasStaticShape())
           place = bufferization::AllocTensorOp::create(
               rewriter, fill.getLoc(), slice.getType(), ValueRange{});
-        auto filled = linalg::FillOp::create(rewriter, fill.getLoc(),
-                                             fill.getInputs(), place);
+        Value value = arith::ConstantOp::create(rewriter, fill.getLoc(), begin);
+        auto filled =
+            linalg::FillOp::create(rewriter, fill.getLoc(), value, place);
         rewriter.replaceAllUsesExcept(slice.getResult(), filled.getResult(0),
                                       filled);
         if (slice->use_empty())
@@ -100,13 +105,16 @@ static LogicalResult split(linalg::LinalgOp op, ArrayRef<int64_t> tile,
   options.setReductionDims(loops);
   options.setTileSizes(sizes);
   options.setMapping(mapToBlocks(rewriter.getContext(), loops.size()));
+  SmallVector<TypedAttr> neutral;
+  for (unsigned output = 0; output < op.getNumDpsInits(); ++output)
+    neutral.push_back(*getNeutralElement(findCombiner(op, output)));
   rewriter.setInsertionPoint(op);
   FailureOr<scf::SCFTilingResult> result = scf::tileUsingSCF(
       rewriter, cast<TilingInterface>(op.getOperation()), options);
   if (failed(result))
     return op.emitOpError("cannot be cut into partial reductions");
-  fillInBlocks(cast<scf::ForallOp>(result->loops.front().getOperation()), isOwn,
-               rewriter);
+  fillInBlocks(cast<scf::ForallOp>(result->loops.front().getOperation()),
+               neutral, isOwn, rewriter);
   rewriter.replaceOp(op, result->replacements);
   return success();
 }
