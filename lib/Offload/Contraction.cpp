@@ -7,6 +7,7 @@
 
 #include "Contraction.h"
 
+#include "BodyEffects.h"
 #include "Distribute.h"
 #include "Schedule.h"
 
@@ -21,7 +22,7 @@ using namespace mlir::gpuasync::offload;
 
 bool offload::addsProducts(linalg::LinalgOp op) {
   if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 ||
-      op.hasIndexSemantics())
+      op.hasIndexSemantics() || !isPureBody(op))
     return false;
   Block *body = op.getBlock();
   auto skipCasts = [](Value value) {

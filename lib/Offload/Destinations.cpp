@@ -7,12 +7,17 @@
 
 #include "Destinations.h"
 
+#include "BodyEffects.h"
+#include "GPUAsync/Offload/Passes.h"
+
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Bufferization/Transforms/Transforms.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::gpuasync;
@@ -167,6 +172,45 @@ static bool isReadBehind(Value memory, Value destination, Operation *end) {
   return false;
 }
 
+/// Whether the op, or what is in it, reads or writes memory.
+static bool touchesMemory(Operation *op) {
+  return offload::getOwnEffects(op).touchMemory() ||
+         offload::getBodyEffects(op).touchMemory();
+}
+
+/// Whether the memref that `end` copies to is touched between the op that first
+/// writes `memory` and the copy, or may be: computed there, the tensor would be
+/// in the memref too early.
+static bool mayBeTouchedBefore(bufferization::MaterializeInDestinationOp end,
+                               Value memory) {
+  // Nobody but the function's results has these.
+  Value memref = end.getDest();
+  if (auto argument = dyn_cast<BlockArgument>(memref))
+    if (auto function =
+            dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+        function &&
+        function.getArgAttr(argument.getArgNumber(), kResultAttrName))
+      return false;
+  Operation *op = memory.hasOneUse() ? end->getBlock()->findAncestorOpInBlock(
+                                           *memory.use_begin()->getOwner())
+                                     : nullptr;
+  for (; op && op != end; op = op->getNextNode())
+    if (touchesMemory(op))
+      return true;
+  if (!op)
+    return true;
+  // A tensor that is other memory's elements is read where it is used.
+  return end->getParentOfType<FunctionOpInterface>()
+      ->walk([&](bufferization::ToTensorOp view) {
+        Operation *maker = view.getBuffer().getDefiningOp();
+        return isa_and_nonnull<memref::AllocOp>(maker) &&
+                       view.getBuffer() != memref
+                   ? WalkResult::advance()
+                   : WalkResult::interrupt();
+      })
+      .wasInterrupted();
+}
+
 /// Whether a round computes with what the round before has computed.
 static bool isRecurrent(scf::ForOp loop) {
   SmallVector<Value> worklist(loop.getRegionIterArgs());
@@ -220,7 +264,8 @@ LogicalResult offload::computeInDestinations(Operation *root) {
             auto copy = dyn_cast<bufferization::MaterializeInDestinationOp>(
                 op.getOperation());
             if (copy && (isa<BaseMemRefType>(copy.getDest().getType())
-                             ? !isForSourceOnly(empty, copy.getSource())
+                             ? !isForSourceOnly(empty, copy.getSource()) ||
+                                   mayBeTouchedBefore(copy, empty)
                              : readsDestination(empty, copy.getDest()) ||
                                    isReadBehind(empty, copy.getDest(), copy)))
               return Value();

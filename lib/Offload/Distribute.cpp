@@ -7,6 +7,7 @@
 
 #include "Distribute.h"
 
+#include "BodyEffects.h"
 #include "Contraction.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -112,7 +113,7 @@ void LoopWriter::openInnermost(unsigned loop) {
   // What the body reads nothing writes meanwhile, but where there are no rounds
   // it may not be there.
   const bool mayLoad =
-      op.getStaticLoopRanges()[loop] > 0 && offload::mayComputeAgain(op);
+      op.getStaticLoopRanges()[loop] > 0 && offload::mayRepeat(op);
   for (Operation &inner : op.getBlock()->without_terminator()) {
     if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
       if (index.getDim() != loop)
@@ -284,18 +285,6 @@ void LoopWriter::writeThreads(Value thread, int64_t threads) {
   offload::setIndices(rewriter, loc, turns.getInductionVar(), parallel, sizes,
                       indices);
   reduce();
-}
-
-bool offload::mayComputeAgain(linalg::LinalgOp op) {
-  return !op.getBlock()
-              ->walk([](Operation *inner) {
-                if (inner->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
-                    isMemoryEffectFree(inner) ||
-                    hasSingleEffect<MemoryEffects::Read>(inner))
-                  return WalkResult::advance();
-                return WalkResult::interrupt();
-              })
-              .wasInterrupted();
 }
 
 int64_t offload::countTogether(linalg::LinalgOp op,

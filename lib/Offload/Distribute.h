@@ -45,10 +45,6 @@ bool rowsByThreads(RewriterBase &rewriter, ArrayRef<linalg::LinalgOp> ops,
 /// The most rounds that a loop of an op on memrefs has, if that is known.
 std::optional<int64_t> findMostRounds(linalg::LinalgOp op, unsigned loop);
 
-/// Whether the op's body writes nothing: computed once more of the same element
-/// it does no harm.
-bool mayComputeAgain(linalg::LinalgOp op);
-
 /// How many of its `ofThread` elements, none: it is not known, a thread loads
 /// before it computes with any: up to `most`, fewer of a long body.
 int64_t countTogether(linalg::LinalgOp op, std::optional<int64_t> ofThread,

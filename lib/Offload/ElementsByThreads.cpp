@@ -12,6 +12,7 @@
 // both, so that few pieces of memory are read and written at a time.
 //===----------------------------------------------------------------------===//
 
+#include "BodyEffects.h"
 #include "Distribute.h"
 #include "Schedule.h"
 
@@ -258,7 +259,7 @@ bool offload::elementsByThreads(RewriterBase &rewriter, linalg::LinalgOp op,
     return type && op.payloadUsesValueFromOperand(&operand) &&
            !gpu::GPUDialect::hasWorkgroupMemoryAddressSpace(type);
   };
-  if (op.getNumReductionLoops() || !mayComputeAgain(op) ||
+  if (op.getNumReductionLoops() || !mayRepeat(op) ||
       llvm::none_of(op->getOpOperands(), isFar))
     return false;
   rewriter.setInsertionPoint(op);

@@ -6,6 +6,7 @@
 // group uses, as far as no tile of the root needs another tile of these.
 //===----------------------------------------------------------------------===//
 
+#include "BodyEffects.h"
 #include "Contraction.h"
 #include "GPUAsync/Offload/Passes.h"
 #include "Product.h"
@@ -88,8 +89,10 @@ static int findResult(AffineMap map, int loop) {
 }
 
 bool Group::add(linalg::LinalgOp op) {
-  if (op->getBlock() != root->getBlock() || op->getNumResults() != 1 ||
-      op->use_empty())
+  // Upstream fuses into ops that have results. One on memrefs, or one that only
+  // asserts or stores, has none.
+  if (!root->getNumResults() || op->getBlock() != root->getBlock() ||
+      op->getNumResults() != 1 || op->use_empty() || !mayMove(op))
     return false;
   AffineMap result = op.getIndexingMapMatchingResult(op->getOpResult(0));
   if (!result.isProjectedPermutation())
@@ -332,7 +335,7 @@ static LogicalResult makeBlocks(Group &group, IRRewriter &rewriter) {
       });
   rewriter.setInsertionPoint(root);
   auto tileable = cast<TilingInterface>(root.getOperation());
-  if (!root.hasPureTensorSemantics()) {
+  if (!root->getNumResults()) {
     auto tiled = scf::tileUsingSCF(rewriter, tileable, tiling);
     if (failed(tiled))
       return failure();

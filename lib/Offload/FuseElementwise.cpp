@@ -6,6 +6,7 @@
 // puts an exp into a matmul's operand, where it is computed for each column.
 //===----------------------------------------------------------------------===//
 
+#include "BodyEffects.h"
 #include "Contraction.h"
 #include "Destinations.h"
 #include "GPUAsync/Offload/Passes.h"
@@ -93,7 +94,8 @@ static bool readsOutputs(linalg::GenericOp op) {
 static bool mayFuse(OpOperand *operand, bool hasTensorCores) {
   auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
   auto consumer = dyn_cast<linalg::GenericOp>(operand->getOwner());
-  if (!producer || !consumer || producer->getBlock() != consumer->getBlock())
+  if (!producer || !consumer || producer->getBlock() != consumer->getBlock() ||
+      !mayMove(producer))
     return false;
   // Each element once.
   if (readsOutputs(producer) &&
@@ -210,15 +212,74 @@ static void widenSums(Operation *root, bool hasTensorCores) {
   }
 }
 
-/// Ops on tensors that do nothing but assert.
-static SmallVector<Operation *> findChecks(Operation *root) {
-  SmallVector<Operation *> checks;
-  root->walk([&](linalg::GenericOp op) {
-    if (!op->getNumResults() && op.hasPureTensorSemantics())
-      checks.push_back(op);
-  });
-  return checks;
-}
+namespace {
+/// Upstream's pattern leaves a producer that asserts, though the op that it has
+/// become part of asserts the same.
+class FuseProducer : public OpRewritePattern<linalg::GenericOp> {
+public:
+  FuseProducer(MLIRContext *context, bool hasTensorCores)
+      : OpRewritePattern(context), hasTensorCores(hasTensorCores) {}
+
+  LogicalResult matchAndRewrite(linalg::GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    for (OpOperand &operand : op->getOpOperands()) {
+      // Without outputs an op's loops are as long as its inputs.
+      if (!op.getNumDpsInits() || !linalg::areElementwiseOpsFusable(&operand) ||
+          !mayFuse(&operand, hasTensorCores))
+        continue;
+      Operation *producer = operand.get().getDefiningOp();
+      auto fused = linalg::fuseElementwiseOps(rewriter, &operand);
+      if (failed(fused))
+        return rewriter.notifyMatchFailure(op, "expected ops that can be one");
+      for (auto [before, now] : fused->replacements)
+        if (before.getDefiningOp() == op)
+          rewriter.replaceAllUsesWith(before, now);
+      rewriter.eraseOp(op);
+      if (producer->use_empty())
+        rewriter.eraseOp(producer);
+      return success();
+    }
+    return rewriter.notifyMatchFailure(op, "expected a producer to fuse");
+  }
+
+private:
+  bool hasTensorCores;
+};
+
+/// An op that only asserts or stores has no outputs, and its loops are as long
+/// as its inputs. Upstream folds a constant into the body even if it is the
+/// last input: it stays as an empty one.
+struct KeepExtents : public OpRewritePattern<linalg::GenericOp> {
+  explicit KeepExtents(MLIRContext *context)
+      : OpRewritePattern(context, /*benefit=*/2) {}
+
+  LogicalResult matchAndRewrite(linalg::GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    if (op.getNumDpsInits() || !op.hasPureTensorSemantics())
+      return rewriter.notifyMatchFailure(op, "expected an op without outputs");
+    for (OpOperand *input : op.getDpsInputOperands()) {
+      SplatElementsAttr constant;
+      auto type = dyn_cast<RankedTensorType>(input->get().getType());
+      if (!type || !matchPattern(input->get(), m_Constant(&constant)))
+        continue;
+      Operation *maker = input->get().getDefiningOp();
+      Operation *value = maker->getDialect()->materializeConstant(
+          rewriter, constant.getSplatValue<Attribute>(), type.getElementType(),
+          op.getLoc());
+      if (!value)
+        continue;
+      rewriter.replaceAllUsesWith(op.getMatchingBlockArgument(input),
+                                  value->getResult(0));
+      rewriter.modifyOpInPlace(op, [&] {
+        input->set(tensor::EmptyOp::create(
+            rewriter, op.getLoc(), type.getShape(), type.getElementType()));
+      });
+      return success();
+    }
+    return rewriter.notifyMatchFailure(op, "expected a constant input");
+  }
+};
+} // namespace
 
 /// Whether nothing of the block computes with it, nor a region in it: what is
 /// behind does.
@@ -247,7 +308,7 @@ static bool computeTogether(Operation *root) {
       auto producer = input->get().getDefiningOp<linalg::GenericOp>();
       if (!producer || producer->getBlock() != op->getBlock() ||
           producer->getNumResults() != 1 || producer.getNumReductionLoops() ||
-          !isForLater(input->get(), op) ||
+          !mayMove(producer) || !isForLater(input->get(), op) ||
           // Read at another place, too, it has to be there before.
           llvm::count(op->getOperands(), input->get()) != 1 ||
           !op.getMatchingIndexingMap(input).isIdentity() ||
@@ -358,7 +419,6 @@ struct FuseElementwise
       return signalPassFailure();
     KeepTile keepTile;
     greedily.setListener(&keepTile);
-    const bool hadChecks = !findChecks(getOperation()).empty();
     if (failed(lowerToSimpler(getOperation())))
       return signalPassFailure();
     {
@@ -375,10 +435,6 @@ struct FuseElementwise
       return signalPassFailure();
     if (computeTogether(getOperation()) && failed(fuse()))
       return signalPassFailure();
-    // Asserts keep an op whose results went into others, which have them, too.
-    if (!hadChecks)
-      for (Operation *check : findChecks(getOperation()))
-        check->erase();
     readElements();
     splitDestinations(getOperation());
   }
@@ -394,10 +450,12 @@ private:
 
 LogicalResult FuseElementwise::fuse() {
   RewritePatternSet patterns(&getContext());
-  const bool hasTensorCores = Schedule::get(device).hasTensorCores;
+  patterns.add<FuseProducer>(&getContext(),
+                             Schedule::get(device).hasTensorCores);
+  patterns.add<KeepExtents>(&getContext());
+  // What upstream folds besides fusing.
   linalg::populateElementwiseOpsFusionPatterns(
-      patterns,
-      [=](OpOperand *operand) { return mayFuse(operand, hasTensorCores); });
+      patterns, [](OpOperand *) { return false; });
   linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
   linalg::GenericOp::getCanonicalizationPatterns(patterns, &getContext());
   tensor::populateFoldTensorEmptyPatterns(patterns);

@@ -7,6 +7,7 @@
 // for the device each time that control depends on them.
 //===----------------------------------------------------------------------===//
 
+#include "BodyEffects.h"
 #include "GPUAsync/Offload/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -25,6 +26,7 @@ namespace mlir::gpuasync {
 
 using namespace mlir;
 using namespace mlir::gpuasync;
+using namespace mlir::gpuasync::offload;
 
 namespace {
 /// A linalg op on single elements that the host has becomes what it computes.
@@ -33,7 +35,8 @@ struct ComputeOnHost : public OpInterfaceRewritePattern<linalg::LinalgOp> {
 
   LogicalResult matchAndRewrite(linalg::LinalgOp op,
                                 PatternRewriter &rewriter) const override {
-    if (op.getNumLoops() || !op.hasPureTensorSemantics())
+    // A body that touches memory goes where the memory is.
+    if (op.getNumLoops() || !op.hasPureTensorSemantics() || !mayMove(op))
       return failure();
     auto isOnHost = [](Value value) {
       return !isa<TensorType>(value.getType()) ||
@@ -139,7 +142,7 @@ bool CarriedNumbers::isOnHost(Value value, const llvm::BitVector &carried) {
       value.getDefiningOp<tensor::FromElementsOp>())
     return true;
   auto op = value.getDefiningOp<linalg::LinalgOp>();
-  if (!op || op.getNumLoops())
+  if (!op || op.getNumLoops() || !mayMove(op))
     return false;
   for (OpOperand &operand : op->getOpOperands())
     if (!op.getMatchingBlockArgument(&operand).use_empty() &&

@@ -7,6 +7,7 @@
 // others is, and neither need sizes be known nor be multiples of anything.
 //===----------------------------------------------------------------------===//
 
+#include "BodyEffects.h"
 #include "Contraction.h"
 #include "Distribute.h"
 #include "GPUAsync/Offload/Passes.h"
@@ -207,16 +208,12 @@ static bool isOfOneThread(Operation *op, ArrayRef<Operation *> ofThreads) {
          });
 }
 
-/// Whether an op that is no linalg op writes what others may read.
-static bool writesMemory(Operation *op) {
-  auto interface = dyn_cast<MemoryEffectOpInterface>(op);
-  if (!interface)
-    return false;
-  SmallVector<MemoryEffects::EffectInstance> effects;
-  interface.getEffects(effects);
-  return llvm::any_of(effects, [](MemoryEffects::EffectInstance &effect) {
-    return isa<MemoryEffects::Write>(effect.getEffect()) && effect.getValue();
-  });
+/// Whether an op that is no linalg op does what all threads together do once,
+/// such as a write or a call. An assertion each of them may make, and barriers
+/// are for all.
+static bool isForOneThread(Operation *op) {
+  return !isa<linalg::LinalgOp, gpu::BarrierOp, memref::DeallocOp>(op) &&
+         getOwnEffects(op).writes;
 }
 
 /// One thread does it, when all have read what was there. The others get what
@@ -266,8 +263,8 @@ LogicalResult LaunchTiles::writeBlock(gpu::LaunchOp launch, bool isThread) {
     rewriter.eraseOp(copy);
   }
   SmallVector<Operation *> writers;
-  launch.walk([&](Operation *op) {
-    if (isa<linalg::LinalgOp>(op) || (isShared && writesMemory(op)))
+  launch.getBody().walk([&](Operation *op) {
+    if (isa<linalg::LinalgOp>(op) || (isShared && isForOneThread(op)))
       writers.push_back(op);
   });
   Value thread = launch.getThreadIds().x;
@@ -291,10 +288,17 @@ LogicalResult LaunchTiles::writeBlock(gpu::LaunchOp launch, bool isThread) {
     gpu::BarrierOp barrier;
     if (op != writers.back() || op->getParentOp() != launch || !op->use_empty())
       barrier = gpu::BarrierOp::create(rewriter, op->getLoc());
-    if (auto structured = dyn_cast<linalg::LinalgOp>(op))
+    if (auto structured = dyn_cast<linalg::LinalgOp>(op)) {
       distribute(rewriter, structured, thread, schedule.threads);
-    else
-      doOnce(op, barrier, launch, rewriter);
+      continue;
+    }
+    for (Value result : op->getResults())
+      if (!result.use_empty() &&
+          !MemRefType::isValidElementType(result.getType()))
+        return op->emitError("is done once for all threads of a block, which "
+                             "cannot hand on what it gives, of type ")
+               << result.getType() << ": do it before the parallel loop";
+    doOnce(op, barrier, launch, rewriter);
   }
   return keepInBlock(launch, isThread, memoryOfThreads);
 }

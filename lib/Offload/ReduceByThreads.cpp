@@ -7,6 +7,7 @@
 // workgroup memory.
 //===----------------------------------------------------------------------===//
 
+#include "BodyEffects.h"
 #include "Combiner.h"
 #include "Distribute.h"
 #include "Lanes.h"
@@ -61,8 +62,7 @@ Value ReductionWriter::reduceOwn(Value lane) {
   std::optional<int64_t> ofThread;
   if (rounds)
     ofThread = llvm::divideCeil(*rounds, lanes);
-  const int64_t together =
-      mayComputeAgain(op) ? countTogether(op, ofThread, 16) : 1;
+  const int64_t together = mayRepeat(op) ? countTogether(op, ofThread, 16) : 1;
   const bool isWhole = rounds && *rounds % (lanes * together) == 0;
   auto turns =
       scf::ForOp::create(b, loc, lane, count, index(lanes * together), neutral);
@@ -147,8 +147,10 @@ bool offload::reduceByThreads(RewriterBase &rewriter, linalg::LinalgOp op,
   if (!op.getNumReductionLoops() || op.getNumDpsInits() != 1 ||
       !op->getParentOfType<gpu::LaunchOp>())
     return false;
+  // Threads behind the last result do as that of it, and the elements of a
+  // result are in no order.
   Operation *combiner = findCombiner(op, 0);
-  if (!combiner)
+  if (!combiner || getBodyEffects(op).writes)
     return false;
   // One element of the result for all rounds of the reduction loops.
   SmallVector<unsigned> loops;

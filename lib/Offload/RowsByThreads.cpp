@@ -7,6 +7,7 @@
 // so that they are read once, and what the ops hand on is in registers.
 //===----------------------------------------------------------------------===//
 
+#include "BodyEffects.h"
 #include "Combiner.h"
 #include "Contraction.h"
 #include "Distribute.h"
@@ -189,7 +190,9 @@ bool RowWriter::matchOperand(OpOperand &operand) {
 }
 
 bool RowWriter::matchOp(linalg::LinalgOp op) {
-  if (!op.hasPureBufferSemantics() || isContraction(op))
+  // Threads behind the last row or column do as another one.
+  if (!op.hasPureBufferSemantics() || isContraction(op) ||
+      getBodyEffects(op).writes)
     return false;
   SmallVector<int64_t> sizes, all(rowSizes);
   llvm::append_range(all, columnSizes);

@@ -7,6 +7,7 @@
 
 #include "Schedule.h"
 
+#include "BodyEffects.h"
 #include "Contraction.h"
 
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -94,9 +95,12 @@ std::optional<Crossing> offload::findCrossing(linalg::LinalgOp op) {
     auto dim = dyn_cast<AffineDimExpr>(map.getResults().back());
     return dim ? std::optional(dim.getPosition()) : std::nullopt;
   };
+  // An op that only asserts or stores has no output.
+  if (!op.getNumDpsInits() || op.getNumReductionLoops())
+    return std::nullopt;
   std::optional<unsigned> column =
       findLast(op.getMatchingIndexingMap(op.getDpsInitOperand(0)));
-  if (!column || op.getNumReductionLoops())
+  if (!column)
     return std::nullopt;
   for (OpOperand *input : op.getDpsInputOperands()) {
     AffineMap map = op.getMatchingIndexingMap(input);
@@ -108,7 +112,7 @@ std::optional<Crossing> offload::findCrossing(linalg::LinalgOp op) {
 }
 
 bool offload::isContraction(linalg::LinalgOp op) {
-  return op.getNumReductionLoops() > 0 &&
+  return op.getNumReductionLoops() > 0 && isPureBody(op) &&
          (linalg::isaContractionOpInterface(op) || Contraction::match(op));
 }
 

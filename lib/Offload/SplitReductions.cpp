@@ -7,6 +7,7 @@
 // in two steps: a part for each block, and what the parts come to.
 //===----------------------------------------------------------------------===//
 
+#include "BodyEffects.h"
 #include "Combiner.h"
 #include "Contraction.h"
 #include "GPUAsync/Offload/Passes.h"
@@ -33,7 +34,9 @@ using namespace mlir::gpuasync::offload;
 /// Whether partial results can be combined: each result by an op that takes
 /// them in any order.
 static bool canBeSplit(linalg::LinalgOp op) {
-  if (!op.getNumReductionLoops() || op.hasIndexSemantics())
+  // The parts of a result are computed in any order.
+  if (!op.getNumReductionLoops() || op.hasIndexSemantics() ||
+      getBodyEffects(op).writes)
     return false;
   // An input of one row or column, as a mean that keeps its dimension, is read
   // in the only place there is.

@@ -143,3 +143,35 @@ func.func @override_backwards(%x: tensor<64x?xf32>, %z: tensor<64xf32>) -> tenso
   } -> tensor<64xf32>
   return %r : tensor<64xf32>
 }
+
+// -----
+
+// A body that reads memory is computed where it is, in blocks of its own.
+// CHECK-LABEL: func.func @reads
+// CHECK: scf.forall
+// CHECK: memref.load
+// CHECK: scf.forall.in_parallel
+// CHECK: linalg.fill
+// CHECK: scf.forall
+// CHECK: linalg.generic {{.*}}"reduction"
+#both = affine_map<(d0, d1) -> (d0, d1)>
+#first = affine_map<(d0, d1) -> (d0)>
+func.func @reads(%x: tensor<500x100xf32>, %m: memref<500x100xf32>, %z: tensor<500xf32>) -> tensor<500xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<500x100xf32>
+  %a = linalg.generic {indexing_maps = [#both, #both], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<500x100xf32>) outs(%e : tensor<500x100xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %i = linalg.index 0 : index
+    %j = linalg.index 1 : index
+    %v = memref.load %m[%i, %j] : memref<500x100xf32>
+    %s = arith.addf %v, %in : f32
+    linalg.yield %s : f32
+  } -> tensor<500x100xf32>
+  linalg.fill ins(%zero : f32) outs(%m : memref<500x100xf32>)
+  %r = linalg.generic {indexing_maps = [#both, #first], iterator_types = ["parallel", "reduction"]} ins(%a : tensor<500x100xf32>) outs(%z : tensor<500xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %s = arith.addf %out, %in : f32
+    linalg.yield %s : f32
+  } -> tensor<500xf32>
+  return %r : tensor<500xf32>
+}

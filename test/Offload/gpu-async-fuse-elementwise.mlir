@@ -358,3 +358,45 @@ func.func @wide_sum(%x: tensor<8x900xf16>, %z: tensor<8xf16>) -> tensor<8xf16> {
   %r = linalg.reduce {arith.addf} ins(%x : tensor<8x900xf16>) outs(%z : tensor<8xf16>) dimensions = [1]
   return %r : tensor<8xf16>
 }
+
+// -----
+
+// What reads or writes memory stays where it is, used or not, and so does an
+// assertion that nobody needs.
+// CHECK-LABEL: func.func @effects
+// CHECK: linalg.generic
+// CHECK: memref.load
+// CHECK: linalg.generic
+// CHECK: memref.store
+// CHECK: linalg.generic
+// CHECK: cf.assert
+// CHECK: linalg.fill
+// CHECK: linalg.generic
+// CHECK: arith.mulf
+#map = affine_map<(d0) -> (d0)>
+func.func @effects(%x: tensor<8xf32>, %m: memref<8xf32>, %n: memref<8xf32>) -> tensor<8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8xf32>
+  %a = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel"]} ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %i = linalg.index 0 : index
+    %v = memref.load %m[%i] : memref<8xf32>
+    %s = arith.addf %v, %in : f32
+    linalg.yield %s : f32
+  } -> tensor<8xf32>
+  %b = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel"]} ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %i = linalg.index 0 : index
+    memref.store %in, %n[%i] : memref<8xf32>
+    linalg.yield %in : f32
+  } -> tensor<8xf32>
+  %c = linalg.generic {indexing_maps = [#map, #map], iterator_types = ["parallel"]} ins(%x : tensor<8xf32>) outs(%e : tensor<8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %ok = arith.cmpf oge, %in, %zero : f32
+    cf.assert %ok, "negative"
+    linalg.yield %in : f32
+  } -> tensor<8xf32>
+  linalg.fill ins(%zero : f32) outs(%m : memref<8xf32>)
+  %r = arith.mulf %a, %x : tensor<8xf32>
+  return %r : tensor<8xf32>
+}

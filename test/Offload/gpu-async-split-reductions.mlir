@@ -151,20 +151,26 @@ func.func @negative_zeros(%a: tensor<1000000xf32>, %start: tensor<f32>) -> tenso
 
 // -----
 
-// The second sum is of what the first one is so far, and numbers of the index type
-// have no neutral element upstream.
+// The order of these matters: the second sum is of what the first one is so far, a
+// body stores, and numbers of the index type have no neutral element upstream.
 // CHECK-LABEL: func.func @in_order
 // CHECK-NOT: scf.forall
 // CHECK: return
 #all = affine_map<(d0) -> (d0)>
 #none = affine_map<(d0) -> ()>
-func.func @in_order(%a: tensor<1000000xi32>, %b: tensor<1000000xindex>, %start: tensor<i32>, %first: tensor<index>) -> (tensor<i32>, tensor<i32>, tensor<index>) {
+func.func @in_order(%a: tensor<1000000xi32>, %b: tensor<1000000xindex>, %m: memref<i32>, %start: tensor<i32>, %first: tensor<index>) -> (tensor<i32>, tensor<i32>, tensor<i32>, tensor<index>) {
   %r:2 = linalg.generic {indexing_maps = [#all, #none, #none], iterator_types = ["reduction"]} ins(%a : tensor<1000000xi32>) outs(%start, %start : tensor<i32>, tensor<i32>) {
   ^bb0(%x: i32, %o: i32, %p: i32):
     %s = arith.addi %x, %o : i32
     %t = arith.addi %s, %p : i32
     linalg.yield %s, %t : i32, i32
   } -> (tensor<i32>, tensor<i32>)
+  %q = linalg.generic {indexing_maps = [#all, #none], iterator_types = ["reduction"]} ins(%a : tensor<1000000xi32>) outs(%start : tensor<i32>) {
+  ^bb0(%x: i32, %o: i32):
+    memref.store %x, %m[] : memref<i32>
+    %s = arith.addi %x, %o : i32
+    linalg.yield %s : i32
+  } -> tensor<i32>
   %i = linalg.reduce {arith.maxsi} ins(%b : tensor<1000000xindex>) outs(%first : tensor<index>) dimensions = [0]
-  return %r#0, %r#1, %i : tensor<i32>, tensor<i32>, tensor<index>
+  return %r#0, %r#1, %q, %i : tensor<i32>, tensor<i32>, tensor<i32>, tensor<index>
 }
