@@ -11,6 +11,7 @@
 #include "Destinations.h"
 #include "GPUAsync/Offload/Passes.h"
 #include "Schedule.h"
+#include "Slices.h"
 #include "Tile.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -332,83 +333,6 @@ static bool computeTogether(Operation *root) {
   return changed;
 }
 
-/// A place of the result is one of the coordinates', then one of the source's
-/// without the dimensions that these say.
-static void generateGathered(tensor::GatherOp gather, IRRewriter &rewriter) {
-  Location loc = gather.getLoc();
-  RankedTensorType type = gather.getResultType();
-  const int64_t batch = gather.getIndicesType().getRank() - 1;
-  const bool isReduced =
-      type.getRank() < batch + gather.getSourceType().getRank();
-  llvm::SmallDenseSet<int64_t> gathered(gather.getGatherDims().begin(),
-                                        gather.getGatherDims().end());
-  // The source's dimension of each of the result's behind the batch.
-  SmallVector<int64_t> dims;
-  for (int64_t dim = 0; dim < gather.getSourceType().getRank(); ++dim)
-    if (!isReduced || !gathered.contains(dim))
-      dims.push_back(dim);
-  SmallVector<Value> sizes;
-  for (int64_t dim = 0; dim < type.getRank(); ++dim)
-    if (type.isDynamicDim(dim))
-      sizes.push_back(
-          dim < batch
-              ? tensor::DimOp::create(rewriter, loc, gather.getIndices(), dim)
-              : tensor::DimOp::create(rewriter, loc, gather.getSource(),
-                                      dims[dim - batch]));
-  rewriter.replaceOpWithNewOp<tensor::GenerateOp>(
-      gather, type, sizes,
-      [&](OpBuilder &builder, Location loc, ValueRange indices) {
-        SmallVector<Value> place(gather.getSourceType().getRank());
-        for (auto [dim, index] : llvm::zip(dims, indices.drop_front(batch)))
-          place[dim] = index;
-        SmallVector<Value> at(indices.take_front(batch));
-        for (auto [number, dim] : llvm::enumerate(gather.getGatherDims())) {
-          at.push_back(arith::ConstantIndexOp::create(builder, loc, number));
-          Value index =
-              tensor::ExtractOp::create(builder, loc, gather.getIndices(), at);
-          if (!index.getType().isIndex())
-            index = arith::IndexCastOp::create(builder, loc,
-                                               builder.getIndexType(), index);
-          place[dim] = index;
-          at.pop_back();
-        }
-        tensor::YieldOp::create(
-            builder, loc,
-            tensor::ExtractOp::create(builder, loc, gather.getSource(), place)
-                .getResult());
-      });
-}
-
-/// Ops that upstream does not bufferize are made of those that it does.
-static LogicalResult lowerToSimpler(Operation *root) {
-  IRRewriter rewriter(root->getContext());
-  SmallVector<Operation *> ops;
-  root->walk([&](Operation *op) { ops.push_back(op); });
-  for (Operation *op : ops) {
-    rewriter.setInsertionPoint(op);
-    if (auto pack = dyn_cast<linalg::PackOp>(op)) {
-      if (failed(linalg::lowerPack(rewriter, pack)))
-        return op->emitError("cannot be made of a pad and a transposition: "
-                             "give it tiles of constant sizes");
-    } else if (auto unpack = dyn_cast<linalg::UnPackOp>(op)) {
-      if (failed(linalg::lowerUnPack(rewriter, unpack)))
-        return op->emitError("cannot be made of a transposition and a slice: "
-                             "give it tiles of constant sizes");
-    } else if (auto gather = dyn_cast<tensor::GatherOp>(op)) {
-      generateGathered(gather, rewriter);
-    } else if (auto cast = dyn_cast<tensor::BitcastOp>(op)) {
-      auto isPlain = [](Value value) {
-        Type element = getElementTypeOrSelf(value.getType());
-        return element.isSignlessInteger() || isa<FloatType>(element);
-      };
-      if (isPlain(cast.getSource()) && isPlain(cast.getResult()))
-        rewriter.replaceOpWithNewOp<arith::BitcastOp>(cast, cast.getType(),
-                                                      cast.getSource());
-    }
-  }
-  return success();
-}
-
 namespace {
 struct FuseElementwise
     : public gpuasync::impl::GPUAsyncFuseElementwiseBase<FuseElementwise> {
@@ -419,8 +343,6 @@ struct FuseElementwise
       return signalPassFailure();
     KeepTile keepTile;
     greedily.setListener(&keepTile);
-    if (failed(lowerToSimpler(getOperation())))
-      return signalPassFailure();
     {
       RewritePatternSet patterns(context);
       linalg::populateElementwiseToLinalgConversionPatterns(patterns);
@@ -554,65 +476,6 @@ static bool padByFill(tensor::PadOp pad, IRRewriter &rewriter) {
   return true;
 }
 
-/// Of a single element there is no next one: upstream cannot say which
-/// dimensions a view leaves out if the step to it is not one.
-template <typename Slice>
-static void dropSteps(Slice slice) {
-  SmallVector<int64_t> steps(slice.getStaticStrides());
-  for (auto [size, step] : llvm::zip(slice.getStaticSizes(), steps))
-    if (size == 1 && !ShapedType::isDynamic(step))
-      step = 1;
-  slice.setStaticStrides(steps);
-}
-
-/// The dimensions of a slice, of which some are left out, as groups of those
-/// that are kept.
-static SmallVector<ReassociationIndices>
-findGroups(ArrayRef<int64_t> sizes, const llvm::SmallBitVector &dropped) {
-  SmallVector<ReassociationIndices> groups;
-  ReassociationIndices group;
-  for (auto [dim, size] : llvm::enumerate(sizes)) {
-    group.push_back(dim);
-    if (!dropped.test(dim)) {
-      groups.push_back(group);
-      group.clear();
-    }
-  }
-  if (!groups.empty())
-    llvm::append_range(groups.back(), group);
-  return groups;
-}
-
-/// Nor can it tell which dimensions of one element are left out, where steps or
-/// sizes are not known or several have one stride: slices of all dimensions,
-/// and a reshape.
-static void sliceAllDimensions(Operation *op, IRRewriter &rewriter) {
-  Location loc = op->getLoc();
-  rewriter.setInsertionPoint(op);
-  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
-    RankedTensorType type = slice.getType(), source = slice.getSourceType();
-    if (type.getRank() == source.getRank())
-      return;
-    Value whole = tensor::ExtractSliceOp::create(
-        rewriter, loc, slice.getSource(), slice.getMixedOffsets(),
-        slice.getMixedSizes(), slice.getMixedStrides());
-    rewriter.replaceOpWithNewOp<tensor::CollapseShapeOp>(
-        slice, type, whole,
-        findGroups(slice.getStaticSizes(), slice.getDroppedDims()));
-    return;
-  }
-  auto slice = cast<tensor::InsertSliceOp>(op);
-  RankedTensorType type = slice.getSourceType(), dest = slice.getDestType();
-  if (type.getRank() == dest.getRank())
-    return;
-  SmallVector<int64_t> shape(slice.getStaticSizes());
-  Value whole = tensor::ExpandShapeOp::create(
-      rewriter, loc, RankedTensorType::get(shape, type.getElementType()),
-      slice.getSource(), findGroups(shape, slice.getDroppedDims()),
-      slice.getMixedSizes());
-  slice.getSourceMutable().assign(whole);
-}
-
 /// Tensors without elements are computed by nothing, and put nowhere: upstream
 /// refuses slices of these, which begin where there is nothing.
 static void dropNothing(Operation *root, IRRewriter &rewriter) {
@@ -681,15 +544,8 @@ static void generalizeSplat(tensor::SplatOp splat, IRRewriter &rewriter) {
 LogicalResult FuseElementwise::generalize() {
   IRRewriter rewriter(&getContext());
   dropNothing(getOperation(), rewriter);
-  getOperation()->walk([&](Operation *op) {
-    if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
-      dropSteps(slice);
-    else if (auto slice = dyn_cast<tensor::InsertSliceOp>(op))
-      dropSteps(slice);
-    else
-      return;
-    sliceAllDimensions(op, rewriter);
-  });
+  getOperation()->walk(
+      [&](Operation *op) { sliceAllDimensions(op, rewriter); });
   SmallVector<Operation *> named;
   getOperation()->walk([&](Operation *op) {
     if (isa<linalg::SoftmaxOp, tensor::PadOp, tensor::GenerateOp,

@@ -46,6 +46,7 @@ struct Offload : public gpuasync::impl::GPUAsyncOffloadBase<Offload> {
     // Those of the steps, which are pipelines of their own.
     registry.insert<bufferization::BufferizationDialect, gpu::GPUDialect>();
     OpPassManager steps(func::FuncOp::getOperationName());
+    steps.addPass(createGPUAsyncLowerTensorOps());
     steps.addPass(createLowerAffinePass());
     steps.addPass(createGPUAsyncReduceParallelLoops());
     steps.addPass(createGPUAsyncHostScalars());
@@ -328,6 +329,7 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
     });
   SmallVector<ReturnedArguments> returned(functions.begin(), functions.end());
   LogicalResult before = runOnEach([&](OpPassManager &pm) {
+    pm.addPass(createGPUAsyncLowerTensorOps());
     pm.addPass(createLowerAffinePass());
     pm.addPass(createCanonicalizerPass());
     pm.addPass(createCSEPass());

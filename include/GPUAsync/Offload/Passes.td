@@ -16,12 +16,13 @@ def GPUAsyncOffload : Pass<"gpu-async-offload", "::mlir::ModuleOp"> {
     Functions without device work of their own that hold linalg ops, tensors,
     `scf.forall`, `scf.parallel` or `affine.parallel` become functions on memrefs
     that launch kernels; all others stay as they are. In this order: calls are
-    inlined, `gpu-async-reduce-parallel-loops`, `gpu-async-host-scalars`,
-    `gpu-async-fuse-elementwise`, `gpu-async-split-reductions`,
-    `gpu-async-form-groups`, `gpu-async-return-by-destination`, upstream's
-    bufferization and deallocation, with `blas=auto` `gpu-async-call-products`,
-    `gpu-async-launch-tiles`, with `device=cpu` and without `check`
-    `gpu-async-launch-loops`, `gpu-async-place-memory`.
+    inlined, `gpu-async-lower-tensor-ops`, `gpu-async-reduce-parallel-loops`,
+    `gpu-async-host-scalars`, `gpu-async-fuse-elementwise`,
+    `gpu-async-split-reductions`, `gpu-async-form-groups`,
+    `gpu-async-return-by-destination`, upstream's bufferization and deallocation,
+    with `blas=auto` `gpu-async-call-products`, `gpu-async-launch-tiles`, with
+    `device=cpu` and without `check` `gpu-async-launch-loops`,
+    `gpu-async-place-memory`.
 
     A tensor argument of a public function becomes a memref of the same shape that
     is never written. A tensor result of constant sizes becomes one more
@@ -66,6 +67,27 @@ def GPUAsyncReduceParallelLoops
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::memref::MemRefDialect",
                            "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def GPUAsyncLowerTensorOps
+    : Pass<"gpu-async-lower-tensor-ops", "::mlir::func::FuncOp"> {
+  let summary = "Replace ops of which upstream's passes assume too much";
+  let description = [{
+    Runs first. Canonicalization, tiling and bufferization are right for most
+    ops. These become simpler ones before:
+
+    - `tensor.generate` and `tensor.pad` whose regions touch memory or assert:
+      linalg ops at their place.
+    - `tensor.pad` with negative amounts, which take elements away, or amounts
+      that are not known: a pad of a slice.
+    - Slices that leave out dimensions where it is not clear which: slices of all
+      dimensions, and reshapes.
+    - `linalg.pack`, `linalg.unpack`, `tensor.gather`, `tensor.bitcast`.
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect"];
 }
 

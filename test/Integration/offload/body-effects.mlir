@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The body of a linalg op that touches memory runs where the program has it, once for
-// each iteration, whether its result is used or not.
+// The body of a linalg op, or the region of a tensor.generate or tensor.pad, that touches
+// memory runs where the program has it, once for each iteration, whether its result is
+// used or not.
 // DEFINE: %{cpu} = gpu-runner --device=cpu --check --offload=error %s
 // DEFINE: %{gpu} = gpu-runner --device=cpu --check %t.gpu.mlir
 // RUN: gpu-opt %s --gpu-async-offload="device=gpu mode=error" -o %t.gpu.mlir
@@ -21,6 +22,12 @@
 // RUN: %{cpu} %{args}
 // RUN: %{gpu} %{args}
 // REDEFINE: %{args} = -e ofOneNumber --input=5 --input=i32=1 --expect=result0=i32=5 --expect=arg1=i32=12
+// RUN: %{cpu} %{args}
+// RUN: %{gpu} %{args}
+// REDEFINE: %{args} = -e generates --input=4xi32=1,2,3,4 --expect=result0=4xi32=2 --expect=arg0=4xi32=1,9,3,4
+// RUN: %{cpu} %{args}
+// RUN: %{gpu} %{args}
+// REDEFINE: %{args} = -e pads --input=2xi32=1,2 --input=1xi32=7 --expect=result0=4xi32=7,1,2,7 --expect=arg1=1xi32=0
 // RUN: %{cpu} %{args}
 // RUN: %{gpu} %{args}
 // REDEFINE: %{args} = -e sumsAsItStores --input=3x50xi32=2 --input=3xi32=0 --expect=result0=3xi32=100 --expect=arg1=3xi32=100
@@ -139,6 +146,33 @@ func.func @ofOneNumber(%x: i32, %count: memref<i32>) -> tensor<i32> {
     linalg.yield %s : i32
   }
   return %a : tensor<i32>
+}
+
+// Upstream would compute the element where it is extracted.
+func.func @generates(%m: memref<4xi32>) -> tensor<4xi32> {
+  %c1 = arith.constant 1 : index
+  %nine = arith.constant 9 : i32
+  %g = tensor.generate {
+  ^bb0(%i: index):
+    %v = memref.load %m[%i] : memref<4xi32>
+    tensor.yield %v : i32
+  } : tensor<4xi32>
+  memref.store %nine, %m[%c1] : memref<4xi32>
+  %x = tensor.extract %g[%c1] : tensor<4xi32>
+  %r = tensor.splat %x : tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
+func.func @pads(%x: tensor<2xi32>, %m: memref<1xi32>) -> tensor<4xi32> {
+  %c0 = arith.constant 0 : index
+  %zero = arith.constant 0 : i32
+  %p = tensor.pad %x low[1] high[1] {
+  ^bb0(%i: index):
+    %v = memref.load %m[%c0] : memref<1xi32>
+    tensor.yield %v : i32
+  } : tensor<2xi32> to tensor<4xi32>
+  memref.store %zero, %m[%c0] : memref<1xi32>
+  return %p : tensor<4xi32>
 }
 
 // The last element of each row that is stored is the row's sum.
