@@ -9,6 +9,7 @@
 #include "BodyEffects.h"
 #include "Contraction.h"
 #include "GPUAsync/Offload/Passes.h"
+#include "OutputMaps.h"
 #include "Product.h"
 #include "Schedule.h"
 #include "Tile.h"
@@ -370,22 +371,6 @@ static void sinkDestinations(scf::ForallOp loop) {
         [&](OpOperand &use) { return loop->isProperAncestor(use.getOwner()); });
 }
 
-/// An op one of whose loops has no iterations leaves what there was.
-static void dropEmpty(Operation *root) {
-  IRRewriter rewriter(root->getContext());
-  SmallVector<linalg::LinalgOp> ops;
-  root->walk([&](linalg::LinalgOp op) {
-    if (llvm::is_contained(op.getStaticLoopRanges(), 0))
-      ops.push_back(op);
-  });
-  for (linalg::LinalgOp op : ops) {
-    if (op->getNumResults())
-      rewriter.replaceOp(op, op.getDpsInits());
-    else
-      rewriter.eraseOp(op);
-  }
-}
-
 namespace {
 struct FormGroups : public gpuasync::impl::GPUAsyncFormGroupsBase<FormGroups> {
   using Base::Base;
@@ -394,8 +379,12 @@ struct FormGroups : public gpuasync::impl::GPUAsyncFormGroupsBase<FormGroups> {
     if (failed(verifyTiles(getOperation())))
       return signalPassFailure();
     Schedule schedule = Schedule::get(device);
-    dropEmpty(getOperation());
+    IRRewriter rewriter(&getContext());
     SmallVector<linalg::LinalgOp> all;
+    getOperation()->walk([&](linalg::LinalgOp op) { all.push_back(op); });
+    for (linalg::LinalgOp op : all)
+      dropWithoutIterations(rewriter, op);
+    all.clear();
     getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (isa<scf::ForallOp, scf::ParallelOp>(op))
         return WalkResult::skip();
@@ -403,7 +392,6 @@ struct FormGroups : public gpuasync::impl::GPUAsyncFormGroupsBase<FormGroups> {
         all.push_back(structured);
       return WalkResult::advance();
     });
-    IRRewriter rewriter(&getContext());
     llvm::DenseSet<Operation *> taken;
     SmallVector<Group> groups;
     for (auto [place, op] : llvm::enumerate(llvm::reverse(all))) {

@@ -9,14 +9,18 @@
 
 #include "BodyEffects.h"
 #include "GPUAsync/Offload/Passes.h"
+#include "OutputMaps.h"
 #include "Slices.h"
 #include "Tile.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/TypeUtilities.h"
 
@@ -207,6 +211,14 @@ static LogicalResult verifyPad(tensor::PadOp pad) {
   return success();
 }
 
+/// Whether the op becomes loops. A reduction's sums are in registers otherwise,
+/// where a body that reads them from memory does not find them.
+static bool needsLoops(linalg::LinalgOp op) {
+  return !writesWholeOutputs(op) ||
+         (op.hasPureBufferSemantics() && op.getNumReductionLoops() &&
+          getBodyEffects(op).touchMemory());
+}
+
 namespace {
 struct LowerTensorOps
     : public gpuasync::impl::GPUAsyncLowerTensorOpsBase<LowerTensorOps> {
@@ -253,6 +265,9 @@ LogicalResult LowerTensorOps::lower(Operation *op) {
     return keepInPlace(now, rewriter);
   } else if (isa<tensor::GenerateOp>(op)) {
     return keepInPlace(op, rewriter);
+  } else if (auto structured = dyn_cast<linalg::LinalgOp>(op)) {
+    if (!dropWithoutIterations(rewriter, structured) && needsLoops(structured))
+      makeIterationLoops(rewriter, structured);
   }
   return success();
 }

@@ -119,6 +119,14 @@ void ReductionWriter::write() {
   SmallVector<unsigned> loops;
   op.getParallelDims(loops);
   Value count = countRounds(b, loc, loops, sizes);
+  if (!getConstantIntValue(count)) {
+    // There may be no last result.
+    auto branch = scf::IfOp::create(
+        b, loc,
+        arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, count,
+                              index(0)));
+    b.setInsertionPointToStart(branch.thenBlock());
+  }
   Value place = arith::MinUIOp::create(
       b, loc, result, arith::SubIOp::create(b, loc, count, index(1)));
   setIndices(b, loc, place, loops, sizes, indices);

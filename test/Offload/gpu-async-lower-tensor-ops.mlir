@@ -1,6 +1,92 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // RUN: gpu-opt %s -split-input-file -verify-diagnostics -gpu-async-lower-tensor-ops -canonicalize | FileCheck %s
 
+#map = affine_map<(i) -> (i)>
+
+// Threads write different elements of the diagonal, each in its place.
+// CHECK-LABEL: func.func @diagonal
+// CHECK-SAME: (%[[X:.*]]: tensor<3xi32>, %[[Z:.*]]: tensor<3x3xi32>)
+// CHECK: scf.forall (%[[I:.*]]) in (3) shared_outs(%[[O:.*]] = %[[Z]])
+// CHECK: %[[S:.*]] = tensor.extract_slice %[[O]][%[[I]], %[[I]]] [1, 1] [1, 1]
+// CHECK: %[[V:.*]] = tensor.extract %[[X]][%[[I]]]
+// CHECK: %[[R:.*]] = tensor.insert %[[V]] into %[[S]]
+// CHECK: tensor.parallel_insert_slice %[[R]] into %[[O]][%[[I]], %[[I]]] [1, 1] [1, 1]
+// CHECK: mapping = [#gpu.block<linear_dim_0>]
+func.func @diagonal(%x: tensor<3xi32>, %z: tensor<3x3xi32>) -> tensor<3x3xi32> {
+  %r = linalg.generic {indexing_maps = [#map, affine_map<(i) -> (i, i)>], iterator_types = ["parallel"]} ins(%x : tensor<3xi32>) outs(%z : tensor<3x3xi32>) {
+  ^bb0(%p: i32, %o: i32):
+    linalg.yield %p : i32
+  } -> tensor<3x3xi32>
+  return %r : tensor<3x3xi32>
+}
+
+// -----
+
+// Iterations that write one element are one thread's.
+// CHECK-LABEL: func.func @one_element
+// CHECK: scf.forall (%{{.*}}) in (1)
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK: tensor.insert
+func.func @one_element(%x: tensor<2x3xi32>, %z: tensor<4xi32>) -> tensor<4xi32> {
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i + j)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<2x3xi32>) outs(%z : tensor<4xi32>) {
+  ^bb0(%p: i32, %o: i32):
+    linalg.yield %p : i32
+  } -> tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
+// -----
+
+// The index i follows from the first dimension, then j from the second one.
+// CHECK-LABEL: func.func @different_elements
+// CHECK: scf.forall (%[[I:.*]], %[[J:.*]]) in (2, 3) {
+// CHECK-NOT: scf.for
+// CHECK: memref.store
+func.func @different_elements(%x: memref<2x3xi32>, %z: memref<6x7xi32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i * 2 + 3, i + j)>], iterator_types = ["parallel", "parallel"]} ins(%x : memref<2x3xi32>) outs(%z : memref<6x7xi32>) {
+  ^bb0(%p: i32, %o: i32):
+    linalg.yield %p : i32
+  }
+  return
+}
+
+// -----
+
+// Whole outputs, and sums that keep a dimension of one element, stay as they are.
+// CHECK-LABEL: func.func @whole
+// CHECK-NOT: scf.for
+// CHECK: linalg.generic
+// CHECK: linalg.generic
+func.func @whole(%x: tensor<2x?xi32>, %t: tensor<?x2xi32>, %z: tensor<2x1xi32>) -> (tensor<?x2xi32>, tensor<2x1xi32>) {
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j, i)>], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<2x?xi32>) outs(%t : tensor<?x2xi32>) {
+  ^bb0(%p: i32, %o: i32):
+    linalg.yield %p : i32
+  } -> tensor<?x2xi32>
+  %s = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, 0)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<2x?xi32>) outs(%z : tensor<2x1xi32>) {
+  ^bb0(%p: i32, %o: i32):
+    %0 = arith.addi %p, %o : i32
+    linalg.yield %0 : i32
+  } -> tensor<2x1xi32>
+  return %r, %s : tensor<?x2xi32>, tensor<2x1xi32>
+}
+
+// -----
+
+// Without an element nothing is written.
+// CHECK-LABEL: func.func @no_elements
+// CHECK-SAME: (%{{.*}}: tensor<2x0xi32>, %[[Z:.*]]: tensor<2xi32>)
+// CHECK-NEXT: return %[[Z]]
+func.func @no_elements(%x: tensor<2x0xi32>, %z: tensor<2xi32>) -> tensor<2xi32> {
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"]} ins(%x : tensor<2x0xi32>) outs(%z : tensor<2xi32>) {
+  ^bb0(%p: i32, %o: i32):
+    linalg.yield %p : i32
+  } -> tensor<2xi32>
+  return %r : tensor<2xi32>
+}
+
+// -----
+
 // CHECK-LABEL: func.func @generate
 // CHECK-SAME: (%[[M:.*]]: memref<4xi32>)
 // CHECK-NOT: tensor.generate

@@ -77,6 +77,12 @@ def GPUAsyncLowerTensorOps
     Runs first. Canonicalization, tiling and bufferization are right for most
     ops. These become simpler ones before:
 
+    - A linalg op that leaves elements of an output as they are, such as one that
+      writes a diagonal or every other element, or a reduction without elements
+      that does not read its output: loops over its iterations. So does an op
+      whose parallel iterations write one element: one thread computes these in
+      the order of the loops, the last loop innermost.
+    - A reduction on memrefs whose body touches memory: such loops, too.
     - `tensor.generate` and `tensor.pad` whose regions touch memory or assert:
       linalg ops at their place.
     - `tensor.pad` with negative amounts, which take elements away, or amounts
@@ -87,7 +93,10 @@ def GPUAsyncLowerTensorOps
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",
+                           "::mlir::gpu::GPUDialect",
                            "::mlir::linalg::LinalgDialect",
+                           "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];
 }
 

@@ -33,6 +33,9 @@
 // REDEFINE: %{args} = -e sumsAsItStores --input=3x50xi32=2 --input=3xi32=0 --expect=result0=3xi32=100 --expect=arg1=3xi32=100
 // RUN: %{cpu} %{args}
 // RUN: %{gpu} %{args}
+// REDEFINE: %{args} = -e readsItsSum --input=4xi32=1,2,3,4 --input=1xi32=0 --expect=arg1=1xi32=26
+// RUN: %{cpu} %{args}
+// RUN: %{gpu} %{args}
 // REDEFINE: %{args} = -e multiplies --input=4x20xi32=1 --input=20x5xi32=2 --input=1xi32=0 --expect=result0=4x5xi32=40 --expect=arg2=1xi32=400
 // RUN: %{cpu} %{args}
 // RUN: %{gpu} %{args}
@@ -186,6 +189,19 @@ func.func @sumsAsItStores(%x: tensor<3x50xi32>, %m: memref<3xi32>) -> tensor<3xi
     linalg.yield %s : i32
   } -> tensor<3xi32>
   return %r : tensor<3xi32>
+}
+
+// In memory the sum so far is what the body loads: 1, 1 + 2 + 1, 4 + 3 + 4, 11 + 4 + 11.
+func.func @readsItsSum(%x: memref<4xi32>, %sum: memref<1xi32>) {
+  %c0 = arith.constant 0 : index
+  linalg.generic {indexing_maps = [#map, affine_map<(i) -> (0)>], iterator_types = ["reduction"]} ins(%x : memref<4xi32>) outs(%sum : memref<1xi32>) {
+  ^bb0(%p: i32, %o: i32):
+    %before = memref.load %sum[%c0] : memref<1xi32>
+    %a = arith.addi %p, %o : i32
+    %b = arith.addi %a, %before : i32
+    linalg.yield %b : i32
+  }
+  return
 }
 
 // A product that counts its steps is none for registers: these have more.
