@@ -7,9 +7,10 @@
 
 #include "BodyEffects.h"
 
+#include "SameMemory.h"
+
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
 
 using namespace mlir;
 using namespace mlir::gpuasync;
@@ -18,8 +19,7 @@ using namespace mlir::gpuasync::offload;
 /// Whether an op of `scope`'s regions allocated the memory: nothing outside of
 /// the regions sees it.
 static bool isAllocatedIn(Value memory, Operation *scope) {
-  while (auto view = memory.getDefiningOp<ViewLikeOpInterface>())
-    memory = view.getViewSource();
+  memory = getViewed(memory);
   Operation *maker = memory.getDefiningOp();
   return maker && scope->isProperAncestor(maker) &&
          hasEffect<MemoryEffects::Allocate>(maker, memory);

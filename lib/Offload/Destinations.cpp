@@ -9,18 +9,19 @@
 
 #include "BodyEffects.h"
 #include "GPUAsync/Offload/Passes.h"
+#include "SameMemory.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
 #include "mlir/Dialect/Bufferization/Transforms/Transforms.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 using namespace mlir;
 using namespace mlir::gpuasync;
+using namespace mlir::gpuasync::offload;
 
 void offload::splitDestinations(Operation *root) {
   OpBuilder builder(root->getContext());
@@ -174,8 +175,19 @@ static bool isReadBehind(Value memory, Value destination, Operation *end) {
 
 /// Whether the op, or what is in it, reads or writes memory.
 static bool touchesMemory(Operation *op) {
-  return offload::getOwnEffects(op).touchMemory() ||
-         offload::getBodyEffects(op).touchMemory();
+  return getOwnEffects(op).touchMemory() || getBodyEffects(op).touchMemory();
+}
+
+/// Whether the memref is an argument for one of the function's results, which
+/// nothing else touches.
+static bool isResult(Value memref) {
+  auto argument = dyn_cast<BlockArgument>(memref);
+  auto function =
+      argument
+          ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp())
+          : nullptr;
+  return function &&
+         function.getArgAttr(argument.getArgNumber(), kResultAttrName);
 }
 
 /// Whether the memref that `end` copies to is touched between the op that first
@@ -183,14 +195,11 @@ static bool touchesMemory(Operation *op) {
 /// in the memref too early.
 static bool mayBeTouchedBefore(bufferization::MaterializeInDestinationOp end,
                                Value memory) {
-  // Nobody but the function's results has these.
-  Value memref = end.getDest();
-  if (auto argument = dyn_cast<BlockArgument>(memref))
-    if (auto function =
-            dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
-        function &&
-        function.getArgAttr(argument.getArgNumber(), kResultAttrName))
-      return false;
+  if (isResult(end.getDest()))
+    return false;
+  // What is read behind the copy may be overwritten by then.
+  if (!end.getSource().hasOneUse())
+    return true;
   Operation *op = memory.hasOneUse() ? end->getBlock()->findAncestorOpInBlock(
                                            *memory.use_begin()->getOwner())
                                      : nullptr;
@@ -199,14 +208,14 @@ static bool mayBeTouchedBefore(bufferization::MaterializeInDestinationOp end,
       return true;
   if (!op)
     return true;
-  // A tensor that is other memory's elements is read where it is used.
+  // A tensor that is memory's elements is read where it is used.
   return end->getParentOfType<FunctionOpInterface>()
       ->walk([&](bufferization::ToTensorOp view) {
-        Operation *maker = view.getBuffer().getDefiningOp();
-        return isa_and_nonnull<memref::AllocOp>(maker) &&
-                       view.getBuffer() != memref
-                   ? WalkResult::advance()
-                   : WalkResult::interrupt();
+        return !isResult(view.getBuffer()) &&
+                       mayBeSame(getViewed(view.getBuffer()),
+                                 getViewed(end.getDest()))
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
       })
       .wasInterrupted();
 }

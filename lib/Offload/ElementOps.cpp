@@ -8,8 +8,7 @@
 #include "ElementOps.h"
 
 #include "Contraction.h"
-
-#include "mlir/Interfaces/ViewLikeInterface.h"
+#include "SameMemory.h"
 
 using namespace mlir;
 using namespace mlir::gpuasync;
@@ -48,21 +47,15 @@ bool ElementOps::setLoops(linalg::LinalgOp op) {
   return false;
 }
 
-static Value getBase(Value memory) {
-  while (auto view = memory.getDefiningOp<ViewLikeOpInterface>())
-    memory = view.getViewSource();
-  return memory;
-}
-
 /// Whether no op reads or writes by another name what is written.
 bool ElementOps::isWrittenOnlyByName() {
   llvm::DenseMap<Value, Value> names;
   for (Value memory : written)
-    if (!names.try_emplace(getBase(memory), memory).second)
+    if (!names.try_emplace(getViewed(memory), memory).second)
       return false;
   for (linalg::LinalgOp op : ops)
     for (Value operand : op->getOperands()) {
-      auto found = names.find(getBase(operand));
+      auto found = names.find(getViewed(operand));
       if (found != names.end() && found->second != operand)
         return false;
     }

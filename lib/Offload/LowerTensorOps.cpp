@@ -11,11 +11,13 @@
 #include "GPUAsync/Offload/Passes.h"
 #include "OutputMaps.h"
 #include "Slices.h"
+#include "Snapshots.h"
 #include "Tile.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -280,4 +282,5 @@ void LowerTensorOps::runOnOperation() {
   for (Operation *op : ops)
     if (failed(lower(op)))
       return signalPassFailure();
+  takeSnapshots(getOperation().getFunctionBody());
 }

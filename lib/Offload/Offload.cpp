@@ -87,8 +87,10 @@ static bool hasWork(func::FuncOp function) {
     return true;
   return function
       .walk([&](Operation *op) {
-        return isParallelWork(op) ? WalkResult::interrupt()
-                                  : WalkResult::advance();
+        return isParallelWork(op) || llvm::any_of(op->getResultTypes(),
+                                                  llvm::IsaPred<TensorType>)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
       })
       .wasInterrupted();
 }

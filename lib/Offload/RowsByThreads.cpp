@@ -12,15 +12,13 @@
 #include "Contraction.h"
 #include "Distribute.h"
 #include "Lanes.h"
+#include "SameMemory.h"
 #include "Schedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/MathExtras.h"
@@ -273,34 +271,6 @@ void RowWriter::setPlaces() {
     llvm::append_range(indices.back(),
                        delinearize(b, loc, column, constants(columnSizes)));
   }
-}
-
-/// What a view is of.
-static Value getViewed(Value memory) {
-  while (auto view = memory.getDefiningOp<ViewLikeOpInterface>())
-    memory = view.getViewSource();
-  return memory;
-}
-
-/// Different arguments may be the same memory, if none says that it is not.
-static bool mayBeSame(Value one, Value other) {
-  auto isNamed = [](Value memory) {
-    auto argument = dyn_cast<BlockArgument>(memory);
-    auto function =
-        argument
-            ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp())
-            : nullptr;
-    return function && argument.getOwner()->isEntryBlock() &&
-           function.getArgAttr(argument.getArgNumber(),
-                               LLVM::LLVMDialect::getNoAliasAttrName());
-  };
-  auto isAllocated = [](Value memory) {
-    return memory.getDefiningOp<memref::AllocOp>();
-  };
-  auto isApart = [&](Value memory) {
-    return isNamed(memory) || isAllocated(memory);
-  };
-  return one == other || !(isApart(one) || isApart(other));
 }
 
 /// Nobody writes what another thread has yet to read.

@@ -90,9 +90,12 @@ def GPUAsyncLowerTensorOps
     - Slices that leave out dimensions where it is not clear which: slices of all
       dimensions, and reshapes.
     - `linalg.pack`, `linalg.unpack`, `tensor.gather`, `tensor.bitcast`.
+    - `bufferization.to_tensor` of memory that may be written before the tensor
+      is used: a copy.
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect",
                            "::mlir::arith::ArithDialect",
+                           "::mlir::bufferization::BufferizationDialect",
                            "::mlir::gpu::GPUDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::memref::MemRefDialect",

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A bufferization.to_tensor is what the memref holds where it stands, whatever is written
+// there before the tensor is used. A tensor that was put into a memref keeps its elements
+// when the memref is overwritten.
+// DEFINE: %{cpu} = gpu-runner --device=cpu --check --offload=error %s
+// DEFINE: %{gpu} = gpu-runner --device=cpu --check %t.gpu.mlir
+// RUN: gpu-opt %s --gpu-async-offload="device=gpu mode=error" -o %t.gpu.mlir
+// RUN: gpu-opt %s --gpu-async-lower-tensor-ops | FileCheck %s
+//
+// DEFINE: %{args} = -e thenFilled --input=4xi32=1,2,3,4 --expect=result0=4xi32=2,6,12,20 --expect=arg0=4xi32=0
+// RUN: %{cpu} %{args}
+// RUN: %{gpu} %{args}
+// REDEFINE: %{args} = -e inALoop --input=4xi32=1,2,3,4 --expect=result0=4xi32=4,8,12,16 --expect=arg0=4xi32=1
+// RUN: %{cpu} %{args}
+// RUN: %{gpu} %{args}
+// REDEFINE: %{args} = -e inABody --input=4xi32=1,2,3,4 --expect=result0=4xi32=5,5,5,5 --expect=arg0=4xi32=5
+// RUN: %{cpu} %{args}
+// RUN: %{gpu} %{args}
+// REDEFINE: %{args} = -e putThenFilled --input=4xi32=1,2,3,4 --input=4xi32=9 --input=4xi32=9 --expect=arg1=4xi32=0 --expect=arg2=4xi32=2,4,6,8
+// RUN: %{cpu} %{args}
+// RUN: %{gpu} %{args}
+// REDEFINE: %{args} = -e inPlace --input=4xi32=1,-2,3,-4 --expect=arg0=4xi32=1,0,3,0
+// RUN: %{cpu} %{args}
+// RUN: %{gpu} %{args}
+
+// CHECK-LABEL: func.func @thenFilled
+// CHECK: %[[T:.*]] = bufferization.to_tensor
+// CHECK-NEXT: bufferization.alloc_tensor() copy(%[[T]])
+func.func @thenFilled(%m: memref<4xi32>) -> tensor<4xi32> {
+  %zero = arith.constant 0 : i32
+  %t = bufferization.to_tensor %m restrict : memref<4xi32> to tensor<4xi32>
+  %q = arith.muli %t, %t : tensor<4xi32>
+  linalg.fill ins(%zero : i32) outs(%m : memref<4xi32>)
+  %r = arith.addi %q, %t : tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
+func.func @inALoop(%m: memref<4xi32>) -> tensor<4xi32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %one = arith.constant 1 : i32
+  %t = bufferization.to_tensor %m restrict : memref<4xi32> to tensor<4xi32>
+  %r = scf.for %i = %c0 to %c3 step %c1 iter_args(%a = %t) -> (tensor<4xi32>) {
+    %u = arith.addi %a, %t : tensor<4xi32>
+    linalg.fill ins(%one : i32) outs(%m : memref<4xi32>)
+    scf.yield %u : tensor<4xi32>
+  }
+  return %r : tensor<4xi32>
+}
+
+// The op stores where others of its iterations read.
+func.func @inABody(%m: memref<4xi32>) -> tensor<4xi32> {
+  %c3 = arith.constant 3 : index
+  %t = bufferization.to_tensor %m restrict : memref<4xi32> to tensor<4xi32>
+  %e = tensor.empty() : tensor<4xi32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%t : tensor<4xi32>) outs(%e : tensor<4xi32>) {
+  ^bb0(%p: i32, %o: i32):
+    %i = linalg.index 0 : index
+    %place = arith.subi %c3, %i : index
+    %v = tensor.extract %t[%place] : tensor<4xi32>
+    %s = arith.addi %p, %v : i32
+    memref.store %s, %m[%i] : memref<4xi32>
+    linalg.yield %s : i32
+  } -> tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
+func.func @putThenFilled(%x: tensor<4xi32>, %m: memref<4xi32>, %n: memref<4xi32>) {
+  %zero = arith.constant 0 : i32
+  %r = arith.addi %x, %x : tensor<4xi32>
+  bufferization.materialize_in_destination %r in restrict writable %m : (tensor<4xi32>, memref<4xi32>) -> ()
+  linalg.fill ins(%zero : i32) outs(%m : memref<4xi32>)
+  bufferization.materialize_in_destination %r in restrict writable %n : (tensor<4xi32>, memref<4xi32>) -> ()
+  return
+}
+
+// Nothing is read behind the write. No argument or result is a tensor, and there is no
+// linalg op: kernels are made of it all the same.
+// CHECK-LABEL: func.func @inPlace
+// CHECK-NOT: copy
+// CHECK: return
+func.func @inPlace(%m: memref<4xi32>) {
+  %zero = arith.constant dense<0> : tensor<4xi32>
+  %t = bufferization.to_tensor %m restrict : memref<4xi32> to tensor<4xi32>
+  %r = arith.maxsi %t, %zero : tensor<4xi32>
+  bufferization.materialize_in_destination %r in restrict writable %m : (tensor<4xi32>, memref<4xi32>) -> ()
+  return
+}
