@@ -22,24 +22,26 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import numpy as np
 
 import fuzzrun
+import linalgmemory
 import linalgprograms as L
+import linalgspecial
 from fuzzrun import Failure
 
 # Of six batches: kernels as for the cpu device, the same checked, as for a GPU.
 HOW = ["cpu", "gpu", "check", "cpu", "gpu", "cpu"]
-NUMPY = {L.F16: np.float16, L.F32: np.float32, L.F64: np.float64, L.I1: np.bool_, L.I8: np.int8, L.I16: np.int16, L.I32: np.int32, L.I64: np.int64,
-         L.C32: np.complex64, L.C64: np.complex128}
+NUMPY = {"f16": np.float16, "f32": np.float32, "f64": np.float64, "i1": np.bool_, "i8": np.int8, "i16": np.int16, "i32": np.int32, "i64": np.int64,
+         "complex<f32>": np.complex64, "complex<f64>": np.complex128}
 
 
 def toFile(t, v):
-    if t is L.BF16:
+    if t.text == "bf16":
         bits = np.ascontiguousarray(v, dtype=np.float32).view(np.uint32) >> 16
         return bits.astype(np.uint16).view("V2").reshape(v.shape)
-    return np.ascontiguousarray(v.astype(NUMPY[t])).reshape(v.shape)
+    return np.ascontiguousarray(v.astype(NUMPY[t.text])).reshape(v.shape)
 
 
 def fromFile(t, a):
-    if t is L.BF16:
+    if t.text == "bf16":
         bits = np.ascontiguousarray(a).view(np.uint16).astype(np.uint32) << 16
         return bits.view(np.float32).astype(np.float64).reshape(a.shape)
     return a.astype({"f": np.float64, "i": np.int64, "c": np.complex128}[t.kind])
@@ -71,6 +73,8 @@ def wrong(v, want, got):
         return "shape %s, due is %s" % (got.shape, want.v.shape)
     if v.t.kind == "i":
         bad = got != want.v
+    elif v.t.special:
+        bad = linalgspecial.differs(got, want.v)
     else:
         bound = 2 * np.broadcast_to(want.e, got.shape) + 2 * v.t.unit * np.abs(want.v) * (1 if np.any(want.e) else 0)
         bad = ~(np.abs(got - want.v) <= bound)
@@ -106,6 +110,7 @@ class Runner:
         """(name for gpu-runner, name of the file, program, which result)."""
         argument, result, found = 0, 0, []
         for p in programs:
+            first = argument
             argument += len(p.args)
             for i, v in enumerate(p.results):
                 if p.form == "memref":
@@ -114,6 +119,10 @@ class Runner:
                 else:
                     found.append(("result%d" % result, "%s_r%d" % (p.name, i), p, i))
                     result += 1
+            # Memory is compared behind the results.
+            places = {v.name: first + i for i, (v, _) in enumerate(p.args)}
+            for i, v in enumerate(p.memory, len(p.results)):
+                found.append(("arg%d" % places[v.name], "%s_r%d" % (p.name, i), p, i))
         return found
 
     def words(self, how):
@@ -149,7 +158,7 @@ class Runner:
             call([os.path.abspath(self.options.gpu_runner), *self.words(how), file, *words] + ["--output=%s=@%s.npy" % (n, f) for n, f, _, _ in outputs], ofLowered)
             bad, text = [], ""
             for _, name, p, i in outputs:
-                if said := wrong(p.results[i], expected[p][i], np.load(os.path.join(folder, name + ".npy"))):
+                if said := wrong((p.results + p.memory)[i], expected[p][i], np.load(os.path.join(folder, name + ".npy"))):
                     bad.append(p)
                     text += "result %d of --seed=%d: %s\n" % (i, p.seed, said)
             if bad:
@@ -167,12 +176,14 @@ class Runner:
     def command(self, program, how, folder):
         """Shell commands that show the failure of a program that is kept."""
         words, _ = self.inputs([program])
-        expected = program.run()
-        for (name, file, _, i), v in zip(self.outputs([program]), program.results):
+        expected, tolerance = program.run(), 0.0
+        for name, file, _, i in self.outputs([program]):
+            if np.any(~np.isfinite(np.asarray(expected[i].v, dtype=np.complex128))):
+                continue
             size = np.sqrt(np.sum(np.abs(expected[i].v) ** 2)) or 1.0
             bound = 2 * np.sqrt(np.sum(np.broadcast_to(expected[i].e, expected[i].v.shape) ** 2)) / size
             words.append("--expect=%s=@expected.npz:%s" % (name, file))
-            tolerance = max(bound, locals().get("tolerance", 0.0))
+            tolerance = max(bound, tolerance)
         words = [*self.words(how), "--tolerance=%.1e" % tolerance] + words
         if how == "gpu":
             return "cd %s && gpu-opt f.mlir --gpu-async-offload='device=gpu mode=error' | gpu-runner - %s" % (folder, " ".join(words))
@@ -181,12 +192,16 @@ class Runner:
 
 def live(program):
     """Without what no result needs, and without arguments that nothing uses."""
-    needed = {v.name for v in program.results}
-    ops = []
-    for op in reversed(program.ops):
-        if any(v.name in needed for v in op.outs):
-            ops.insert(0, op)
-            needed |= op.uses
+    needed = {v.name for v in program.results + program.memory}
+    while True:
+        ops, before = [], len(needed)
+        for op in reversed(program.ops):
+            if any(v.name in needed for v in op.outs):
+                ops.insert(0, op)
+                needed |= op.uses
+        # What is written to memory behind an op may matter for it, too.
+        if len(needed) == before:
+            break
     text = "".join(op.text("") for op in ops)
     program.ops = ops
     program.functions = [f for f in program.functions if re.search(r"@%s\b" % re.search(r"@(\w+)", f)[1], text)]
@@ -204,6 +219,7 @@ def minimise(program, still, seconds):
     for v in values:
         one = program.clone()
         one.results = [v]
+        one.memory = []
         if attempt(live(one)):
             program = one
             break
@@ -214,10 +230,16 @@ def minimise(program, still, seconds):
                 fewer.results.remove(v)
                 if attempt(live(fewer)):
                     program = fewer
+    for v in list(program.memory):
+        if len(program.results) + len(program.memory) > 1:
+            fewer = program.clone()
+            fewer.memory.remove(v)
+            if attempt(live(fewer)):
+                program = fewer
     if program.form == "tensor":
         for op in list(program.ops):
-            if all(each is not op for each in program.ops):
-                continue  # it went with another one
+            if all(each is not op for each in program.ops) or any(v.isMemory for v in op.outs):
+                continue  # it went with another one, or there is no value in its place
             env = {v.name: d for v, d in program.args}
             try:
                 for each in program.ops:
@@ -241,12 +263,16 @@ class Check:
 
     def make(self, seed):
         """The program of a seed; None if nothing came of it."""
-        program = L.make(seed, self.features, self.options.size)
-        return program if program.results else None
+        program = linalgmemory.make(seed, self.features, self.options.size)
+        return program if program.results or program.memory else None
 
     def batch(self, seeds, how):
         if self.failures >= self.options.max_failures:
             return
+        with np.errstate(all="ignore"):  # infinities and NaN are drawn
+            self.compare(seeds, how)
+
+    def compare(self, seeds, how):
         programs = [p for p in map(self.make, seeds) if p]
         if not programs:
             return
@@ -281,7 +307,7 @@ class Check:
         command = self.runner.command(smallest, how, os.path.abspath(folder))
         fuzzrun.keep(folder, "f.mlir", command, again, smallest.text("main"))
         np.savez(os.path.join(folder, "in.npz"), **self.runner.inputs([smallest])[1])
-        np.savez(os.path.join(folder, "expected.npz"), **{f: toFile(p.results[i].t, d.v) for (_, f, p, i), d in zip(self.runner.outputs([smallest]), smallest.run())})
+        np.savez(os.path.join(folder, "expected.npz"), **{f: toFile((p.results + p.memory)[i].t, d.v) for (_, f, p, i), d in zip(self.runner.outputs([smallest]), smallest.run())})
         print("smallest program that fails, with its inputs: %s/f.mlir\n%s" % (folder, command), flush=True)
 
 

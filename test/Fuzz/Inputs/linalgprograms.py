@@ -6,12 +6,16 @@
 # bound 0. An op whose result nobody could compare (overflow, a comparison of numbers
 # that may be equal, a bound as large as the numbers) is not taken. See docs/Testing.md.
 
+import math
 import random
 
 import numpy as np
 
+import linalgspecial
+
 FEATURES = ("float", "half", "int", "complex", "generic", "named", "reduce", "argmax", "contract", "conv", "pool", "slice", "pad", "pack", "reshape",
-            "gather", "softmax", "generate", "loop", "branch", "call", "constant", "dynamic", "empty", "long", "wide", "memref", "host")
+            "gather", "softmax", "generate", "loop", "branch", "call", "constant", "dynamic", "empty", "long", "wide", "memref", "host", "special", "ranks",
+            "cover", "effect")
 
 
 class Skip(Exception):
@@ -27,12 +31,15 @@ def need(condition):
 
 
 class Type:
-    """An element type. `digits`: of the mantissa, the hidden one too."""
+    """An element type. `digits`: of the mantissa, the hidden one too. Numbers of a special one may be any, and are exact."""
 
-    def __init__(self, text, kind, bits, digits=0, most=0.0, least=0.0):
-        self.text, self.kind, self.bits, self.digits, self.most, self.least = text, kind, bits, digits, most, least
+    def __init__(self, text, kind, bits, digits=0, most=0.0, least=0.0, special=False):
+        self.text, self.kind, self.bits, self.digits, self.most, self.least, self.special = text, kind, bits, digits, most, least, special
         self.unit = 2.0 ** -digits
         self.bytes = max(bits // 8, 1) * (2 if kind == "c" else 1)
+
+    def round(self, v):
+        return roundTo(v, self)
 
 
 F16, BF16 = Type("f16", "f", 16, 11, 65504.0, 2.0 ** -24), Type("bf16", "f", 16, 8, 3e38, 2.0 ** -126)
@@ -42,6 +49,7 @@ INDEX = Type("index", "i", 64)
 C32, C64 = Type("complex<f32>", "c", 32, 24, 1e18), Type("complex<f64>", "c", 64, 53, 1e100)
 FLOATS, INTS = [F32, F32, F32, F64, F16, BF16], [I1, I8, I16, I32, I32, I64]
 PART = {C32: F32, C64: F64}
+SPECIAL = [Type(t.text, t.kind, t.bits, t.digits, t.most, t.least, special=True) for t in (F16, BF16, F32, F64)]
 
 
 class D:
@@ -66,19 +74,18 @@ def unsigned(v, t):
 
 
 def roundTo(v, t):
-    if t is F64:
+    if t.text in ("f64", "complex<f64>"):
         return v
     if t is C32:
         return v.astype(np.complex64).astype(np.complex128)
-    if t is C64:
-        return v
-    if t is F32:
+    if t.text == "f32":
         return v.astype(np.float32).astype(np.float64)
-    if t is F16:
+    if t.text == "f16":
         return v.astype(np.float16).astype(np.float64)
     bits = np.ascontiguousarray(v, dtype=np.float32).view(np.uint32).astype(np.uint64)
     bits = (bits + 0x7fff + ((bits >> 16) & 1)) & 0xffff0000
-    return bits.astype(np.uint32).view(np.float32).astype(np.float64).reshape(np.shape(v))
+    rounded = bits.astype(np.uint32).view(np.float32).astype(np.float64).reshape(np.shape(v))
+    return np.where(np.isnan(v), np.nan, rounded)
 
 
 def coarse(v):
@@ -90,6 +97,11 @@ def coarse(v):
 def rounded(t, v, e, units=1.0):
     """The result of an op in `t` that is right up to so many units. Raises Skip if it is not a useful one."""
     v = np.asarray(v)
+    if t.special:
+        r = roundTo(v, t)
+        # Processors round to bf16 without subnormals.
+        need(t.text != "bf16" or not np.any((r != 0) & (np.abs(r) < t.least)))
+        return D(r)
     need(np.all(np.isfinite(v)) and (not v.size or np.max(np.abs(v)) < t.most))
     r = roundTo(v, t)
     if t.kind == "c":
@@ -122,7 +134,10 @@ def apart(a, b):
 def drawData(rng, t, shape, small=False, distinct=False):
     """Numbers that are drawn in one go, from the seed."""
     g = np.random.Generator(np.random.PCG64(rng.getrandbits(60)))
-    count = int(np.prod(shape, dtype=np.int64))
+    count = math.prod(shape)
+    if t.special or (t.kind == "i" and not small and not distinct and rng.random() < 0.15):
+        need(not distinct)
+        return D(linalgspecial.draw(g, t, shape))
     if t.kind == "i":
         if t.bits == 1:
             return D(g.integers(0, 2, shape))
@@ -151,6 +166,8 @@ def drawData(rng, t, shape, small=False, distinct=False):
 def unaryFloat(name, t):
     def run(a):
         v, e = a.v, a.e
+        if t.special:
+            return rounded(t, linalgspecial.unary(name, v), 0.0)
         size = np.abs(v)
         if name == "arith.negf":
             return D(-v, e)
@@ -186,7 +203,6 @@ def unaryFloat(name, t):
 
 
 def ERF(v):
-    import math
     return np.array([math.erf(x) for x in np.ravel(v)]).reshape(np.shape(v))
 
 
@@ -231,6 +247,10 @@ def binary(name, t):
             f = {"addi": np.add, "subi": np.subtract, "muli": np.multiply, "andi": np.bitwise_and, "ori": np.bitwise_or,
                  "xori": np.bitwise_xor, "maxsi": np.maximum, "minsi": np.minimum}[op]
             return D(wrap(f(x, y), t))
+        if t.special:
+            r = linalgspecial.binary(op, x, y)
+            need(r is not None)
+            return rounded(t, r, 0.0)
         if op in ("addf", "add"):
             return rounded(t, x + y, a.e + b.e)
         if op in ("subf", "sub"):
@@ -264,6 +284,8 @@ PREDICATES_INT = {"eq": np.equal, "ne": np.not_equal, "slt": np.less, "sle": np.
 
 def compare(predicate, t):
     def run(a, b):
+        if t.special:
+            return D(linalgspecial.compare(predicate, a.v, b.v).astype(np.int64))
         if t.kind == "f":
             apart(a, b)
             return D(PREDICATES_FLOAT[predicate](a.v, b.v).astype(np.int64))
@@ -283,6 +305,11 @@ def select(c, a, b):
 def casts(rng, source):
     """(op, its result's type, function) of casts from a type."""
     out = []
+    if source.special:
+        for t in SPECIAL:
+            if t.bits != source.bits:
+                out.append(("arith.extf" if t.bits > source.bits else "arith.truncf", t, lambda a, t=t: rounded(t, a.v, 0.0)))
+        return out
     if source.kind == "f":
         for t in (F16, BF16, F32, F64):
             if t.bits > source.bits:
@@ -312,6 +339,10 @@ def casts(rng, source):
 
 def literal(v, t):
     """A constant's text."""
+    if t.special and not np.isfinite(v):
+        bits = {"f16": (0x7c00, 0x7e00, 16), "bf16": (0x7f80, 0x7fc0, 16), "f32": (0x7f800000, 0x7fc00000, 32),
+                "f64": (0x7ff0000000000000, 0x7ff8000000000000, 64)}[t.text]
+        return "0x%0*X" % (bits[2] // 4, bits[1] if np.isnan(v) else bits[0] | (1 << (bits[2] - 1) if v < 0 else 0))
     if t.kind == "f":
         return "%.10e" % v
     if t.kind == "c":
@@ -328,6 +359,8 @@ class Body:
         self.gen, self.rng = gen, gen.rng
         self.lines, self.steps, self.count, self.captured = [], [], 0, []
         self.values, self.types, self.names = [], [], []
+        self.env = gen.env  # What memory holds where the body runs.
+        self.effects, self.touched, self.written = [], [], []  # Of memory: see linalgmemory.py.
 
     def input(self, name, t, d):
         self.values.append(d)
@@ -363,9 +396,9 @@ class Body:
         text = "arith.constant %s" % literal(v, t) + (" : " + t.text if t.bits > 1 else "")
         return self.step(text, t, lambda: D(array), [])
 
-    def replay(self, inputs):
-        """The values of all steps, for other inputs."""
-        values = list(inputs)
+    def replay(self, inputs, env):
+        """The values of all steps, for other inputs. What is written to memory is not there yet."""
+        values, self.env = list(inputs), env
         for function, operands in self.steps:
             values.append(function(*[values[i] for i in operands]))
         return values
@@ -396,7 +429,7 @@ class Body:
             return self.step("%s %s : %s to %s" % (op, x, t.text, to.text), to, function, [a])
         if kind == "unary":
             if t.kind == "f":
-                op = rng.choice(UNARY_FLOAT)
+                op = rng.choice(linalgspecial.UNARY if t.special else UNARY_FLOAT)
                 return self.step("%s %s : %s" % (op, x, t.text), t, unaryFloat(op, t), [a])
             if t.kind == "c":
                 return self.step("complex.neg %s : %s" % (x, t.text), t, lambda a: D(-a.v, a.e), [a])
@@ -412,7 +445,7 @@ class Body:
             if t.kind == "c":
                 op = rng.choice(["add", "sub", "mul", "div"])
                 return self.step("complex.%s %s, %s : %s" % (op, x, y, t.text), t, binary("complex." + op, t), [a, b])
-            op = rng.choice(BINARY_FLOAT if t.kind == "f" else BINARY_INT)
+            op = rng.choice(linalgspecial.BINARY if t.special else BINARY_FLOAT if t.kind == "f" else BINARY_INT)
             if "sh" in op:
                 b = self.constant(t, rng.randrange(t.bits))
                 y = self.names[b]
@@ -422,7 +455,7 @@ class Body:
             return self.step("%s %s, %s : %s" % (op, x, y, t.text), t, binary(op, t), [a, b])
         if kind == "compare":
             need(t.kind != "c")
-            p = rng.choice(sorted(PREDICATES_FLOAT if t.kind == "f" else PREDICATES_INT))
+            p = rng.choice(linalgspecial.PREDICATES if t.special else sorted(PREDICATES_FLOAT if t.kind == "f" else PREDICATES_INT))
             return self.step("arith.cmp%s %s, %s, %s : %s" % (t.kind, p, x, y, t.text), I1, compare(p, t), [a, b])
         c = self.pick(lambda u: u is I1)
         return self.step("arith.select %s, %s, %s : %s" % (self.names[c], x, y, t.text), t, select, [c, a, b])
@@ -438,10 +471,11 @@ class Val:
         self.name, self.t, self.shape, self.form, self.layout = name, t, tuple(int(s) for s in shape), form, layout
         self.dyn = tuple(dyn) if dyn else (False,) * len(self.shape)
         self.isBuffer = False  # Memory that this program made, all of it, and no view is of it.
+        self.isMemory = False  # A memref beside the program's values, which ops write in place.
 
     @property
     def size(self):
-        return int(np.prod(self.shape, dtype=np.int64))
+        return math.prod(self.shape)
 
     @property
     def type(self):
@@ -488,18 +522,21 @@ class Map:
             return " + ".join(parts)
         return "affine_map<(%s) -> (%s)>" % (letters(self.loops), ", ".join(map(one, self.results)))
 
+    def places(self, space):
+        """Of each dimension, the index at each place of the space (which may stay broadcast)."""
+        found = []
+        for places, constant in self.results:
+            at = np.array(constant)
+            for p, c in places.items():
+                at = at + c * np.arange(space[p]).reshape([-1 if i == p else 1 for i in range(self.loops)])
+            found.append(np.broadcast_to(at, np.broadcast_shapes(at.shape, (1,) * self.loops)))
+        return found
+
     def gather(self, array, space):
         """The operand's element at each place of the space (which may stay broadcast)."""
         if not isinstance(array, np.ndarray) or not array.shape:
             return np.asarray(array)
-        index = []
-        for places, constant in self.results:
-            at = np.array(constant)
-            for p, c in places.items():
-                grid = np.arange(space[p]).reshape([-1 if i == p else 1 for i in range(self.loops)])
-                at = at + c * grid
-            index.append(np.broadcast_to(at, np.broadcast_shapes(at.shape, (1,) * self.loops)))
-        return array[tuple(index)]
+        return array[tuple(self.places(space))]
 
     def take(self, d, space):
         return D(self.gather(d.v, space), self.gather(d.e, space) if np.ndim(d.e) else d.e)
@@ -508,6 +545,10 @@ class Map:
 def reduceBy(kind, t, d, axes, start):
     """Combines along axes with what was there. `start` has the shape that is left."""
     v, e = d.v, np.broadcast_to(d.e, d.v.shape)
+    if t.special:
+        r = linalgspecial.total(v, axes, start.v) if kind == "addf" else linalgspecial.extreme(kind, v, axes, start.v)
+        need(r is not None)
+        return rounded(t, r, 0.0)
     if kind in ("maximumf", "maxsi"):
         return D(np.maximum(np.max(v, axis=axes, initial=-1e308 if t.kind == "f" else -2 ** 63), start.v),
                  np.maximum(np.max(e, axis=axes, initial=0.0), start.e))
@@ -522,7 +563,7 @@ def reduceBy(kind, t, d, axes, start):
         return D(wrap(f(r, start.v), t))
     total = np.sum(v, axis=axes) + start.v
     sizes = np.sum(np.abs(v), axis=axes) + np.abs(start.v)
-    count = 1 + int(np.prod([v.shape[a] for a in axes], dtype=np.int64))
+    count = 1 + math.prod([v.shape[a] for a in axes])
     parts = (v.real, v.imag) if t.kind == "c" else (v,)
     # Sums of multiples of 2^-12 that fit into the mantissa have no error, whatever the order.
     exact = all(np.all(coarse(p)) for p in parts) and np.all(coarse(np.abs(start.v)))
@@ -540,34 +581,38 @@ class Program:
     def __init__(self, seed, form):
         self.seed, self.form = seed, form
         self.args, self.ops, self.results = [], [], []
+        self.memory = []  # Arguments whose elements are compared in the end.
         self.name = "p%d" % seed
         self.functions = []
 
     def clone(self):
         copy = Program(self.seed, self.form)
         copy.args, copy.ops, copy.results, copy.functions = list(self.args), list(self.ops), list(self.results), list(self.functions)
+        copy.memory = list(self.memory)
         return copy
 
     def run(self):
-        """What the results are."""
+        """What the results are, and then the memory."""
         env = {v.name: d for v, d in self.args}
         for op in self.ops:
             op.run(env)
-        return [env[v.name] for v in self.results]
+        return [env[v.name] for v in self.results + self.memory]
 
     def text(self, name=None, private=False):
         outs = []
         if self.form == "memref":
             outs = [Val("%%out%d" % i, v.t, v.shape, form="memref") for i, v in enumerate(self.results)]
         arguments = ", ".join("%s: %s" % (v.name, v.type) for v in [a for a, _ in self.args] + outs)
-        results = "" if outs else " -> (%s)" % ", ".join(v.type for v in self.results)
+        results = "" if self.form == "memref" else " -> (%s)" % ", ".join(v.type for v in self.results)
         text = "func.func %s@%s(%s)%s {\n" % ("private " if private else "", name or self.name, arguments, results)
         text += "".join(op.text("  ") for op in self.ops)
         for v, out in zip(self.results, outs):
             text += "  memref.copy %s, %s : %s to %s\n" % (v.name, out.name, v.type, out.type)
-        if outs:
+        if self.form == "memref":
             made = [v for op in self.ops for v in op.outs if v.isBuffer and v.name not in {a.name for a, _ in self.args}]
             text += "".join("  memref.dealloc %s : %s\n" % (v.name, v.type) for v in {v.name: v for v in made}.values())
+            text += "  return\n}\n"
+        elif not self.results:
             text += "  return\n}\n"
         else:
             text += "  return %s : %s\n}\n" % (", ".join(v.name for v in self.results), ", ".join(v.type for v in self.results))
@@ -577,7 +622,7 @@ class Program:
 class Generator:
     def __init__(self, seed, features, size):
         self.rng = rng = random.Random(seed * 7919 + 13)
-        self.features, self.number = features, 0
+        self.features, self.number, self.memories = features, 0, []
         form = "memref" if "memref" in features and rng.random() < 0.2 else "tensor"
         self.program = Program(seed, form)
         self.form = form
@@ -605,8 +650,11 @@ class Generator:
         else:
             self.types = [rng.choice([C32, C64])]
             self.types.append(PART[self.types[0]])
+        self.special = "special" in features and self.family == "float" and rng.random() < 0.3
+        if self.special:
+            self.types = rng.sample(SPECIAL, rng.choice([1, 1, 2])) + [rng.choice(INTS)] * (rng.random() < 0.4 and "int" in features)
         # Products of enough halves are for tensor cores, where a GPU has them.
-        self.half = "half" in features and self.family == "float" and rng.random() < 0.15
+        self.half = "half" in features and self.family == "float" and not self.special and rng.random() < 0.15
         if self.half:
             self.types = [rng.choice([F16, BF16]), F32]
             self.sizes = [rng.choice([s for s in SIZES if 8 <= s <= 129]) for _ in range(4)]
@@ -647,12 +695,16 @@ class Generator:
         self.scopes[0].append(v)
         return v
 
+    def before(self, saved):
+        """The environment as it was, with the arguments that came since."""
+        return dict({v.name: d for v, d in self.program.args}, **saved)
+
     def drawShape(self, rank=None):
         rng = self.rng
         if rank is None:
-            rank = rng.choice([0, 1, 1, 2, 2, 2, 3, 3, 4])
+            rank = rng.choice([0, 1, 1, 2, 2, 2, 3, 3, 4] + [5, 6, 7] * ("ranks" in self.features and rng.random() < 0.4))
         shape = [rng.choice(self.sizes) for _ in range(rank)]
-        while np.prod(shape, dtype=np.int64) > self.largest:
+        while math.prod(shape) > self.largest:
             shape[shape.index(max(shape))] = rng.choice([1, 2, 3, 5])
         return shape
 
@@ -671,7 +723,7 @@ class Generator:
         found = self.visible(lambda v: v.t is t and v.shape == tuple(shape))
         if found and self.rng.random() > fresh and not how:
             return self.rng.choice(found)
-        need(np.prod(shape, dtype=np.int64) <= 2 * self.largest)
+        need(math.prod(shape) <= 2 * self.largest)
         return self.argument(t, shape, **how)
 
     #-- Emission
@@ -680,7 +732,7 @@ class Generator:
         """Computes the op and makes it part of the program."""
         op.run(self.env)
         self.blocks[-1].append(op)
-        self.scopes[-1].extend(v for v in op.outs if v not in self.scopes[-1])
+        self.scopes[-1].extend(v for v in op.outs if v not in self.scopes[-1] and not v.isMemory)
 
     def dim(self, lines, v, place):
         c, d = self.name("c"), self.name("n")
@@ -732,13 +784,13 @@ class Generator:
             lines.append(named + text + arrow)
         return results
 
-    def generic(self, ins, loops, outs, makeBody, reduction=(), head=None, attributes="", plain=False, region=None):
+    def generic(self, ins, loops, outs, makeBody, reduction=(), head=None, attributes="", plain=False, region=None, bodyClass=Body):
         """A linalg op over `loops` (their sizes). ins: (Val, Map). outs: (t, Map, how) with how None (written), or
         (kind, start): combined. makeBody(body, inputs) returns what goes to each output. `head`: a named op's, else generic.
         An output's memory: start is a number, or a Val that is added to."""
-        need(np.prod(loops, dtype=np.int64) <= SPACE)
+        need(math.prod(loops) <= SPACE)
         n = len(loops)
-        lines, body = [], Body(self)
+        lines, body = [], bodyClass(self)
         loops = tuple(int(l) for l in loops)
         blockArguments, inputs = [], []
         for v, map in ins:
@@ -808,7 +860,8 @@ class Generator:
         parallel = [i for i in range(n) if i not in reduction]
 
         def run(env):
-            values = body.replay([map.take(env[v.name], loops) for v, map in ins] + [env[v.name] for v in body.captured])
+            values = body.replay([map.take(env[v.name], loops) for v, map in ins] + [env[v.name] for v in body.captured], env)
+            computed = {}
             for (t, map, how), place, result in zip(outs, yielded, results):
                 d = values[place]
                 v = np.broadcast_to(d.v, loops)
@@ -825,29 +878,36 @@ class Generator:
                     back = np.argsort([i for i in order if i is not None])
                     squeezed = lambda a: np.transpose(np.reshape(a, [loops[i] for i in order if i is not None]), back) if np.ndim(a) or True else a
                     r = reduceBy(how[0], t, D(v, e), axes, D(squeezed(start.v), squeezed(np.broadcast_to(start.e, start.v.shape))))
-                    env[result.name] = D(place_(np.asarray(r.v)), place_(np.broadcast_to(r.e, np.shape(r.v))))
+                    computed[result.name] = D(place_(np.asarray(r.v)), place_(np.broadcast_to(r.e, np.shape(r.v))))
                 else:
-                    env[result.name] = D(place_(v).copy(), place_(e).copy() if np.ndim(e) else e)
+                    computed[result.name] = D(place_(v).copy(), place_(e).copy() if np.ndim(e) else e)
+            for effect in body.effects:
+                effect(env, values, loops)
+            env.update(computed)
         for result in results:
             result.isBuffer = self.form == "memref"
-        op = Op(lines, results, run, uses)
-        self.take(op)
+        self.take(Op(lines, results + body.written, run, uses + [m.name for m in body.touched + body.written]))
         return results
 
     #-- Kinds of ops
 
-    def attempt(self):
+    def kinds(self):
+        """How often which kind of op is drawn."""
         kinds = {"elementwise": 6, "onTensors": 3 * ("generic" in self.features), "named": 3 * ("named" in self.features),
                  "reduce": 4 * ("reduce" in self.features), "argmax": ("argmax" in self.features), "contract": (12 if self.half else 3) * ("contract" in self.features),
                  "conv": 1.5 * ("conv" in self.features), "pool": ("pool" in self.features), "slice": 2 * ("slice" in self.features),
                  "insert": 2 * ("slice" in self.features), "pad": 1.5 * ("pad" in self.features), "concat": ("slice" in self.features), "pack": ("pack" in self.features),
-                 "reshape": 2 * ("reshape" in self.features), "gather": 1.5 * ("gather" in self.features), "softmax": ("softmax" in self.features),
+                 "reshape": 2 * ("reshape" in self.features), "gather": 1.5 * ("gather" in self.features), "softmax": ("softmax" in self.features) * (not self.special),
                  "generate": ("generate" in self.features), "loop": 2 * ("loop" in self.features) * (self.depth < 2),
                  "branch": 1.5 * ("branch" in self.features) * (self.depth < 2), "constants": ("constant" in self.features),
                  "host": 0.7 * ("host" in self.features), "call": ("call" in self.features) * (self.depth < 1), "cast": 0.7 * self.dynamic}
         if self.form == "memref":
             kinds = {k: w for k, w in kinds.items() if k in ("elementwise", "named", "reduce", "argmax", "contract", "conv", "pool", "slice", "reshape", "loop", "gather")}
             kinds["inPlace"] = 3
+        return kinds
+
+    def attempt(self):
+        kinds = self.kinds()
         kind = self.rng.choices(list(kinds), list(kinds.values()))[0]
         number, arguments, visible = self.number, len(self.program.args), [list(s) for s in self.scopes]
         try:
@@ -880,7 +940,7 @@ class Generator:
         rank = len(loops)
         ins = [(first, Map.of(rank, order))]
         # One more loop: what is there is broadcast.
-        if rng.random() < 0.15 and rank < 4 and np.prod(loops, dtype=np.int64) < 5000:
+        if rng.random() < 0.15 and rank < 4 and math.prod(loops) < 5000:
             loops.append(rng.choice(self.sizes))
             rank += 1
             ins = [(first, Map.of(rank, order))]
@@ -888,7 +948,7 @@ class Generator:
             ins.append((place, Map.of(rank, [rank - 1])))
         for _ in range(rng.choice([0, 1, 1, 2])):
             ins.append(self.operandFor(loops))
-        need(np.prod(loops, dtype=np.int64) <= 2 * self.largest)
+        need(math.prod(loops) <= 2 * self.largest)
 
         outs, count = [], rng.choice([1, 1, 1, 2])
 
@@ -951,6 +1011,10 @@ class Generator:
             v = self.argument(rng.choice(self.types), [loops[l] for l in p])
         return v, Map.of(n, p)
 
+    @staticmethod
+    def unaryOps(t):
+        return linalgspecial.UNARY if t.special else UNARY_FLOAT
+
     def onTensors(self):
         """arith and math ops on whole tensors."""
         rng = self.rng
@@ -958,7 +1022,7 @@ class Generator:
         need(a and a.t.kind != "c")
         lines, out = [], None
         if a.t.kind == "f" and rng.random() < 0.5:
-            op = rng.choice(UNARY_FLOAT)
+            op = rng.choice(self.unaryOps(a.t))
             function, names = unaryFloat(op, a.t), [a]
             t = a.t
         elif rng.random() < 0.3:
@@ -970,7 +1034,7 @@ class Generator:
             return
         else:
             b = self.pick(lambda v: v.t is a.t and v.shape == a.shape and v.dyn == a.dyn)
-            op = rng.choice(BINARY_FLOAT if a.t.kind == "f" else BINARY_INT)
+            op = rng.choice(linalgspecial.BINARY if a.t.special else BINARY_FLOAT if a.t.kind == "f" else BINARY_INT)
             function, names, t = binary(op, a.t), [a, b], a.t
         out = Val(self.name(), t, a.shape, a.dyn)
         self.take(Op(["%s = %s %s : %s" % (out.name, op, ", ".join(v.name for v in names), a.type)], [out],
@@ -993,7 +1057,8 @@ class Generator:
             return self.generic([(a, same), (b, same)], a.shape, [(a.t, same, None)], makeBody, head="linalg." + name)
         if kind == "unary":
             need(a.t.kind == "f")
-            name = rng.choice(["exp", "log", "abs", "ceil", "floor", "negf", "tanh", "sqrt", "rsqrt", "square", "reciprocal", "round", "erf"])
+            name = rng.choice(["abs", "ceil", "floor", "negf", "sqrt", "square", "reciprocal"] +
+                              ["exp", "log", "tanh", "rsqrt", "round", "erf"] * (not a.t.special))
             def makeBody(body, inputs):
                 if name == "square":
                     return [body.step("", a.t, binary("arith.mulf", a.t), inputs * 2)]
@@ -1015,14 +1080,14 @@ class Generator:
             at = rng.randint(0, n)
             loops = list(a.shape)
             loops.insert(at, rng.choice(self.sizes))
-            need(np.prod(loops, dtype=np.int64) <= self.largest)
+            need(math.prod(loops) <= self.largest)
             places = [i for i in range(n + 1) if i != at]
             return self.generic([(a, Map.of(n + 1, places))], loops, [(a.t, Map.of(n + 1, range(n + 1)), None)],
                                 lambda body, inputs: inputs, head="linalg.broadcast", attributes="dimensions = [%d]" % at, plain=True)
         if kind == "copy":
             return self.generic([(a, same)], a.shape, [(a.t, same, None)], lambda body, inputs: inputs, head="linalg.copy")
         need(a.t.kind == "f")
-        op = rng.choice(UNARY_FLOAT)
+        op = rng.choice(self.unaryOps(a.t))
         def makeBody(body, inputs):
             return [body.step("%s %s : %s" % (op, body.names[inputs[0]], a.t.text), a.t, unaryFloat(op, a.t), inputs)]
         def region(arguments, code, names):
@@ -1034,6 +1099,8 @@ class Generator:
         return self.generic([(a, same)], a.shape, [(a.t, same, None)], makeBody, head="linalg.map { %s }" % op)
 
     def startOf(self, kind, t):
+        if t.special:
+            return self.rng.choice([0.0, -0.0, -0.0, 1.0, np.inf, -np.inf, np.nan])
         if kind in ("maximumf", "minimumf"):
             return self.rng.choice([-50.0, 0.0, 50.0])
         if kind in ("maxsi", "minsi"):
@@ -1163,7 +1230,7 @@ class Generator:
             left, right, out, loops = forms[kind]
         n = len(loops)
         x, y = self.of(t, [loops[p] for p in left]), self.of(t, [loops[p] for p in right])
-        init = 0 if t.kind == "i" else complex(0) if t.kind == "c" else 0.0
+        init = 0 if t.kind == "i" else complex(0) if t.kind == "c" else self.startOf("addf", t) if t.special else 0.0
         found = self.visible(lambda v: v.t is wide and v.shape == tuple(loops[p] for p in out) and not any(v.dyn))
         if found and rng.random() < 0.3:
             init = rng.choice(found)
@@ -1256,7 +1323,7 @@ class Generator:
                 offsets.append(0), sizes.append(s), strides.append(1)
                 continue
             step = rng.choice([1, 1, 1, 2, 3])
-            offset = rng.randrange(s)
+            offset = rng.randrange(s) if rng.random() < 0.7 else 0
             size = rng.randint(1, (s - offset - 1) // step + 1)
             if rng.random() < 0.04 and "empty" in self.features:
                 size = 0
@@ -1271,15 +1338,17 @@ class Generator:
         index = tuple(slice(o, o + (n - 1) * s + 1 if n else o, s) for o, n, s in zip(offsets, sizes, strides))
         if self.form == "memref":
             need(not any(a.dyn) and a.size)
-            own = [int(np.prod(a.shape[i + 1:], dtype=np.int64)) for i in range(len(a.shape))]
-            layout = ", strided<[%s], offset: %d>" % (", ".join("%d" % (o * s) for o, s in zip(own, strides)), sum(o * w for o, w in zip(offsets, own)))
-            out = Val(self.name(), a.t, sizes, form="memref", layout=layout)
+            own = [math.prod(a.shape[i + 1:]) for i in range(len(a.shape))]
+            # Upstream's SubViewOp::getDroppedDims dereferences nothing where steps are not 1.
+            kept = [i for i, n in enumerate(sizes) if not (n == 1 and set(strides) == {1} and rng.random() < 0.4)]
+            layout = ", strided<[%s], offset: %d>" % (", ".join("%d" % (own[i] * strides[i]) for i in kept), sum(o * w for o, w in zip(offsets, own)))
+            out = Val(self.name(), a.t, [sizes[i] for i in kept], form="memref", layout=layout)
             a.isBuffer, wasBuffer = a.isBuffer, a.isBuffer
             a.hasView = True
             text = "%s = memref.subview %s%s %s %s : %s to %s" % (out.name, a.name, offsets, sizes, strides, a.type, out.type)
             def run(env):
                 d = env[a.name]
-                env[out.name] = D(d.v[index].copy(), d.e[index].copy() if np.ndim(d.e) else d.e)
+                env[out.name] = D(d.v[index].reshape(out.shape).copy(), d.e[index].reshape(out.shape).copy() if np.ndim(d.e) else d.e)
             self.take(Op([text], [out], run, [a.name]))
             return
         # Offsets that the host computes of arguments.
@@ -1308,6 +1377,12 @@ class Generator:
 
     def number_(self, value):
         """An index of the host, an argument."""
+        if self.rng.random() < 0.25:  # Of constants, which canonicalization finds out.
+            x, y, out = self.name("c"), self.name("c"), Val(self.name("n"), INDEX, (), form="number")
+            part = self.rng.randint(0, 3)
+            self.take(Op(["%s = arith.constant %d : index" % (x, value - part), "%s = arith.constant %d : index" % (y, part),
+                          "%s = arith.addi %s, %s : index" % (out.name, x, y)], [out], lambda env: env.__setitem__(out.name, D(np.array(value))), []))
+            return out
         found = [v for v in self.visible(numbers=True) if v.t is INDEX and int(self.env[v.name].v) == value and v in [a for a, _ in self.program.args]]
         if found:
             return found[0]
@@ -1319,76 +1394,111 @@ class Generator:
         need(a)
         offsets, sizes, strides = self.window(a.shape)
         found = self.visible(lambda v: v.t is a.t and v is not a and len(v.shape) == len(a.shape) and all(s <= n for s, n in zip(v.shape, a.shape)) and not any(v.dyn))
+        kept = list(range(len(sizes)))
         if found and rng.random() < 0.6:
             b = rng.choice(found)
             sizes, strides = list(b.shape), [1] * len(b.shape)
             offsets = [rng.randint(0, n - s) if s else 0 for n, s in zip(a.shape, sizes)]
         else:
-            b = self.of(a.t, sizes)
+            kept = [i for i in kept if not (sizes[i] == 1 and rng.random() < 0.4)]
+            b = self.of(a.t, [sizes[i] for i in kept])
             need(not any(b.dyn))
         index = tuple(slice(o, o + (n - 1) * s + 1 if n else o, s) for o, n, s in zip(offsets, sizes, strides))
         def compute(arrays, isError):
             r = arrays[1].copy()
-            r[index] = arrays[0]
+            r[index] = arrays[0].reshape(sizes)
             return r
-        words, uses = [], []
-        for o in offsets:
-            if rng.random() < 0.2:
-                uses.append(self.number_(o))
-                words.append(uses[-1].name)
-            else:
-                words.append(str(o))
-        self.simple(lambda out: "tensor.insert_slice %s into %s[%s] %s %s : %s into %s" % (b.name, a.name, ", ".join(words), sizes, strides, b.type, out.type),
-                    [b, a], a.t, a.shape, a.dyn, compute)
-        self.blocks[-1][-1].uses |= {v.name for v in uses}
+        numbers = []
+        def word(value, chance):
+            if rng.random() >= chance:
+                return str(value)
+            numbers.append(self.number_(value))
+            return numbers[-1].name
+        offsetWords, sizeWords, source, lines = [word(o, 0.2) for o in offsets], list(map(str, sizes)), b, []
+        if rng.random() < 0.2 and kept:  # Sizes that the type does not say.
+            for i in kept:
+                sizeWords[i] = word(sizes[i], 0.5)
+            source = Val(self.name(), b.t, b.shape, [sizeWords[i][0] == "%" for i in kept])
+            lines.append("%s = tensor.cast %s : %s to %s" % (source.name, b.name, b.type, source.type))
+        self.simple(lambda out: "tensor.insert_slice %s into %s[%s] [%s] %s : %s into %s" % (
+            source.name, a.name, ", ".join(offsetWords), ", ".join(sizeWords), strides, source.type, out.type), [b, a], a.t, a.shape, a.dyn, compute, lines)
+        self.blocks[-1][-1].uses |= {v.name for v in numbers}
 
     def pad(self):
+        """Amounts below 0 take elements away; some are numbers of the host's."""
         rng = self.rng
         a = self.pick(lambda v: len(v.shape))
         need(a)
-        low, high = ([rng.choice([0, 0, 1, 2, 5]) for _ in a.shape] for _ in range(2))
-        lines = []
+        amounts = [0, 0, 1, 2, 5] + [-1, -2, -5] * (rng.random() < 0.4)
+        low, high = ([rng.choice(amounts) for _ in a.shape] for _ in range(2))
+        shape = [l + s + h for l, s, h in zip(low, a.shape, high)]
+        need(min(shape) >= 0)
+        lines, numbers = [], []
         value = 0.5 if a.t.kind == "f" else 1 if a.t.kind == "i" else 1.0 + 0j
         c = self.constant(lines, a.t, value)
-        index = tuple(slice(l, l + s) for l, s in zip(low, a.shape))
-        shape = [l + s + h for l, s, h in zip(low, a.shape, high)]
+        # Place i has element i - low, if there is one.
         def compute(arrays, isError):
             r = np.full(shape, 0.0 if isError else value, dtype=arrays[0].dtype)
-            r[index] = arrays[0]
+            into = tuple(slice(max(l, 0), max(min(l + s, n), 0)) for l, s, n in zip(low, a.shape, shape))
+            of = tuple(slice(max(-l, 0), max(min(s, n - l), 0)) for l, s, n in zip(low, a.shape, shape))
+            if all(x.stop > x.start for x in into + of):
+                r[into] = arrays[0][of]
             return r
+        words, dyn = [[], []], list(a.dyn)
+        chance = rng.choice([0.0, 0.0, 0.4])
+        for side, those in enumerate((low, high)):
+            for dim, n in enumerate(those):
+                isOpen = rng.random() < chance
+                if isOpen:
+                    numbers.append(self.number_(n))
+                words[side].append(numbers[-1].name if isOpen else str(n))
+                dyn[dim] = dyn[dim] or isOpen
         arguments = ", ".join("%s: index" % self.name("i") for _ in a.shape)
-        self.simple(lambda out: "tensor.pad %s low%s high%s {\n  ^bb0(%s):\n    tensor.yield %s : %s\n  } : %s to %s" % (
-            a.name, low, high, arguments, c, a.t.text, a.type, out.type), [a], a.t, shape, a.dyn, compute, lines)
+        self.simple(lambda out: "tensor.pad %s low[%s] high[%s] {\n  ^bb0(%s):\n    tensor.yield %s : %s\n  } : %s to %s" % (
+            a.name, ", ".join(words[0]), ", ".join(words[1]), arguments, c, a.t.text, a.type, out.type), [a], a.t, shape, dyn, compute, lines)
+        self.blocks[-1][-1].uses |= {v.name for v in numbers}
 
     def pack(self):
-        """Into tiles, and maybe out of them."""
+        """Some dimensions into tiles, and maybe out of them, and a part of that."""
         rng = self.rng
-        a = self.pick(lambda v: len(v.shape) == 2 and v.size and not any(v.dyn) and v.t.kind != "c")
+        a = self.pick(lambda v: 1 <= len(v.shape) <= 4 and v.size and not any(v.dyn) and v.t.kind != "c")
         need(a)
-        tiles = [rng.choice([1, 2, 4, 8]) for _ in range(2)]
-        outer = [-(-s // t) for s, t in zip(a.shape, tiles)]
-        order = rng.choice([[0, 1], [1, 0]])
-        inner = rng.choice([[0, 1], [1, 0]])
+        n = len(a.shape)
+        inner = rng.sample(range(n), rng.randint(1, min(n, 2)))
+        tiles = {d: rng.choice([1, 2, 4, 8]) for d in inner}
+        outer = [-(-s // tiles.get(d, 1)) for d, s in enumerate(a.shape)]
+        order = list(range(n))
+        if rng.random() < 0.5:
+            rng.shuffle(order)
         lines = []
         c = self.constant(lines, a.t, 1.0 if a.t.kind == "f" else 1)
-        shape = [outer[o] for o in order] + [tiles[i] for i in inner]
-        e = self.empty(lines, a.t, shape, [None] * 4)
-        how = "outer_dims_perm = %s inner_dims_pos = %s inner_tiles = %s" % (order, inner, [tiles[i] for i in inner])
+        shape = [outer[o] for o in order] + [tiles[d] for d in inner]
+        e = self.empty(lines, a.t, shape, [None] * len(shape))
+        how = "outer_dims_perm = %s inner_dims_pos = %s inner_tiles = %s" % (order, inner, [tiles[d] for d in inner])
+        # Each dimension as its tiles and what is in one.
+        apart = [k for d in range(n) for k in (outer[d], tiles.get(d, 1))]
+        moved = [2 * o for o in order] + [2 * d + 1 for d in inner]
+        whole = [o * tiles.get(d, 1) for d, o in enumerate(outer)]
         def compute(arrays, isError):
-            r = np.full([o * t for o, t in zip(outer, tiles)], 0 if isError else 1, dtype=arrays[0].dtype)
-            r[:a.shape[0], :a.shape[1]] = arrays[0]
-            r = r.reshape(outer[0], tiles[0], outer[1], tiles[1])
-            return r.transpose([2 * o for o in order] + [2 * i + 1 for i in inner])
+            r = np.full(whole, 0 if isError else 1, dtype=arrays[0].dtype)
+            r[tuple(slice(s) for s in a.shape)] = arrays[0]
+            r = r.reshape(apart).transpose(moved + [2 * d + 1 for d in range(n) if d not in tiles])
+            return r.reshape(shape)
         out = self.simple(lambda out: "linalg.pack %s padding_value(%s : %s) %s into %s : %s -> %s" % (a.name, c, a.t.text, how, e.name, a.type, out.type),
                           [a], a.t, shape, None, compute, lines)
         if rng.random() < 0.5:
             lines = []
-            e2 = self.empty(lines, a.t, a.shape, [None] * 2)
-            back = np.argsort([2 * o for o in order] + [2 * i + 1 for i in inner])
+            e2 = self.empty(lines, a.t, a.shape, [None] * n)
             def uncompute(arrays, isError):
-                r = arrays[0].transpose(back).reshape([o * t for o, t in zip(outer, tiles)])
-                return r[:a.shape[0], :a.shape[1]]
-            self.simple(lambda o: "linalg.unpack %s %s into %s : %s -> %s" % (out.name, how, e2.name, out.type, o.type), [out], a.t, a.shape, None, uncompute, lines)
+                missing = [2 * d + 1 for d in range(n) if d not in tiles]
+                r = arrays[0].reshape(shape + [1] * len(missing)).transpose(np.argsort(moved + missing)).reshape(whole)
+                return r[tuple(slice(s) for s in a.shape)]
+            back = self.simple(lambda o: "linalg.unpack %s %s into %s : %s -> %s" % (out.name, how, e2.name, out.type, o.type), [out], a.t, a.shape, None, uncompute, lines)
+            if rng.random() < 0.5:
+                part = [rng.randint(1, s) for s in a.shape]
+                index = tuple(slice(s) for s in part)
+                self.simple(lambda o: "tensor.extract_slice %s%s %s %s : %s to %s" % (back.name, [0] * n, part, [1] * n, back.type, o.type), [back], a.t, part, None,
+                            lambda arrays, _: arrays[0][index])
 
     def concat(self):
         rng = self.rng
@@ -1418,7 +1528,7 @@ class Generator:
                 count = rng.randint(1, len(a.shape) - place)
                 groups.append(list(range(place, place + count)))
                 place += count
-            shape = [int(np.prod([a.shape[i] for i in g], dtype=np.int64)) for g in groups]
+            shape = [math.prod([a.shape[i] for i in g]) for g in groups]
             return self.simple(lambda out: "%s.collapse_shape %s %s : %s into %s" % (dialect, a.name, groups, a.type, out.type), [a], a.t, shape, None,
                                lambda arrays, _: arrays[0].reshape(shape))
         groups, shape = [], []
@@ -1449,7 +1559,7 @@ class Generator:
         it = rng.choice([I32, I64])
         n, rows = len(shape), len(table.shape) - 1
         loops = list(shape) + list(table.shape[1:])
-        need(np.prod(loops, dtype=np.int64) <= self.largest)
+        need(math.prod(loops) <= self.largest)
         isOp = self.form == "tensor" and not any(table.dyn) and rng.random() < 0.4
         v = Val(self.name("a"), it, shape + [1] * isOp, form=self.form)
         d = D(drawData(rng, I32, v.shape, small=True).v % table.shape[0] if rng.random() < 0.3 else
@@ -1534,13 +1644,15 @@ class Generator:
         rng = self.rng
         t = rng.choice([t for t in self.types if t.kind != "c"] or [F32])
         shape = self.drawShape(rng.choice([0, 1, 2]))
-        need(np.prod(shape, dtype=np.int64) <= 400)
+        need(math.prod(shape) <= 400)
         d = drawData(rng, t, tuple(shape))
         if rng.random() < 0.4 or not d.v.size:
             d = D(np.broadcast_to(d.v.ravel()[:1].sum(), shape).astype(d.v.dtype))
         def nested(a):
+            if not a.ndim and t.special and not np.isfinite(a):
+                return literal(a, t)
             return "[%s]" % ", ".join(nested(x) for x in a) if a.ndim else ("%.17g" % a if "." in "%.17g" % a or "e" in "%.17g" % a else "%.17g.0" % a) if t.kind == "f" else literal(a, t)
-        same = d.v.size and np.all(d.v == d.v.ravel()[0])
+        same = d.v.size and np.all(d.v == d.v.ravel()[0]) and not np.any(np.signbit(d.v) != np.signbit(d.v.ravel()[0]))
         out = Val(self.name(), t, shape)
         text = nested(d.v.ravel()[0]) if same else nested(d.v) if d.v.size else ""
         self.take(Op(["%s = arith.constant dense<%s> : %s" % (out.name, text, out.type)], [out], lambda env: env.__setitem__(out.name, d), []))
@@ -1582,7 +1694,7 @@ class Generator:
         if rng.random() < 0.5 and n and a.size:
             offsets, sizes, strides = self.window(a.shape)
             need(0 not in sizes)
-            own = [int(np.prod(a.shape[i + 1:], dtype=np.int64)) for i in range(n)]
+            own = [math.prod(a.shape[i + 1:]) for i in range(n)]
             layout = ", strided<[%s], offset: %d>" % (", ".join("%d" % (o * s) for o, s in zip(own, strides)), sum(o * w for o, w in zip(offsets, own)))
             target = Val(self.name(), a.t, sizes, form="memref", layout=layout)
             lines.append("%s = memref.subview %s%s %s %s : %s to %s" % (target.name, a.name, offsets, sizes, strides, a.type, target.type))
@@ -1655,7 +1767,7 @@ class Generator:
             need(self.form == "memref" or any(y not in arguments for y in yields))
         finally:
             # What the body computed is not there outside.
-            self.env = dict(saved, **{v.name: d for v, d in self.program.args})
+            self.env = self.before(saved)
         lo, hi, step = self.name("c"), None, self.name("c")
         lines = ["%s = arith.constant 0 : index" % lo, "%s = arith.constant 1 : index" % step]
         uses = {v.name for v in carried}
@@ -1697,7 +1809,7 @@ class Generator:
         lines.append("}")
         for op in ops:
             uses |= op.uses
-        written = {v.name: v for op in ops for v in op.outs if v.name in saved}
+        written = {v.name: v for op in ops for v in op.outs if v.name in saved or v.isMemory}
 
         def run(env):
             local = dict(env)
@@ -1713,7 +1825,7 @@ class Generator:
                 env[r.name] = local[a.name]
             for name in written:
                 env[name] = local[name]
-        self.take(Op(lines, results + list(written.values()), run, uses - {a.name for a in arguments} - {v.name for op in ops for v in op.outs if v.name not in saved}, ops))
+        self.take(Op(lines, results + list(written.values()), run, uses - {a.name for a in arguments} - {v.name for op in ops for v in op.outs if v.name not in written}, ops))
 
     def branch(self):
         rng = self.rng
@@ -1724,7 +1836,7 @@ class Generator:
             for _ in range(2):
                 ops, made = self.inner([], rng.randint(1, 2))
                 sides.append((ops, [m for m in made if m.form == "tensor" and not any(m.dyn)]))
-                self.env = dict(saved, **{v.name: d for v, d in self.program.args})
+                self.env = self.before(saved)
             need(sides[0][1])
             first = sides[0][1][-1]
             same = lambda v: v.t is first.t and v.shape == first.shape and v.dyn == first.dyn
@@ -1733,7 +1845,7 @@ class Generator:
                 other = [self.argument(first.t, first.shape)]
                 need(same(other[0]))
         finally:
-            self.env = dict(saved, **{v.name: d for v, d in self.program.args})
+            self.env = self.before(saved)
         condition = self.argument(I1, number=int(taken))
         yields = [first, rng.choice(other)]
         if rng.random() < 0.5:
@@ -1748,15 +1860,18 @@ class Generator:
             lines += ["  scf.yield %s : %s" % (yields[i].name, yields[i].type), "} else {" if i == 0 else "}"]
             uses.add(yields[i].name)
         uses -= {v.name for ops, _ in sides for op in ops for v in op.outs}
+        written = {v.name: v for ops, _ in sides for op in ops for v in op.outs if v.isMemory}
         def run(env):
             for i in range(2):  # Both, since a reduced program may have another condition.
                 local = dict(env)
                 for op in sides[i][0]:
                     op.run(local)
                 if i == (0 if env[condition.name].v else 1):
-                    result = local[yields[i].name]
+                    taken, result = local, local[yields[i].name]
             env[out.name] = result
-        self.take(Op(lines, [out], run, uses))
+            for name in written:
+                env[name] = taken[name]
+        self.take(Op(lines, [out] + list(written.values()), run, uses | set(written)))
 
     def call(self):
         """Ops in a function of their own."""
@@ -1766,6 +1881,7 @@ class Generator:
         saved, before = dict(self.env), len(self.program.args)
         argument = Val(self.name("l"), a.t, a.shape, a.dyn)
         scopes, self.scopes = self.scopes, [[]]
+        memories, self.memories = self.memories, []  # A function reaches none but its arguments.
         self.env[argument.name] = self.env[a.name]
         try:
             self.scopes = [[argument]]
@@ -1774,10 +1890,12 @@ class Generator:
             # What it needs besides are arguments of the program: passed, too.
             passed = [v for v, _ in self.program.args[before:]]
         finally:
-            self.scopes = scopes
-            self.env = dict(saved, **{v.name: d for v, d in self.program.args})
+            self.scopes, self.memories = scopes, memories
+            self.env = self.before(saved)
         need(made)
-        scopes[0].extend(passed)
+        scopes[0].extend(v for v in passed if not v.isMemory)
+        self.memories += [v for v in passed if v.isMemory]
+        written = {v.name: v for op in ops for v in op.outs if v.isMemory}
         outs = made[-2:] if rng.random() < 0.3 else made[-1:]
         name = "%s_%s" % (self.program.name, argument.name[1:])
         text = "func.func private @%s(%s) -> (%s) {\n" % (name, ", ".join("%s: %s" % (v.name, v.type) for v in [argument] + passed), ", ".join(o.type for o in outs))
@@ -1792,15 +1910,18 @@ class Generator:
                 op.run(local)
             for r, o in zip(results, outs):
                 env[r.name] = local[o.name]
-        self.take(Op([line], results, run, [v.name for v in [a] + passed]))
+            for name in written:
+                env[name] = local[name]
+        self.take(Op([line], results + list(written.values()), run, [v.name for v in [a] + passed]))
         self.program.functions.append(text)
 
     def finish(self):
         """Chooses the results."""
         rng, program = self.rng, self.program
-        made = [v for op in program.ops for v in op.outs if v.form != "number"]
+        made = [v for op in program.ops for v in op.outs if v.form != "number" and not v.isMemory]
         made = list({v.name: v for v in made}.values())
         arguments = [v for v, _ in program.args if v.form == "tensor"]
+        program.memory = list({v.name: v for op in program.ops for v in op.outs if v.isMemory}.values())
         if program.form == "memref":
             made = [v for v in made if not any(v.dyn)]
             program.results = list({v.name: v for v in made[-1:] + [rng.choice(made) for _ in range(rng.choice([0, 1]))]}.values()) if made else []
@@ -1815,7 +1936,3 @@ class Generator:
         used = {u for op in program.ops for u in op.uses} | {v.name for v in program.results}
         text = "".join(op.text("") for op in program.ops) + "".join(program.functions)
         program.args = [(v, d) for v, d in program.args if v.name in used or v.name + "," in text or v.name + " " in text or v.name + ")" in text]
-
-
-def make(seed, features, size):
-    return Generator(seed, features, size).program
