@@ -15,7 +15,7 @@ read_part(ops ops)
 file(WRITE Dialect.md "${ops}")
 
 set(passes "# Passes of gpu-async\n\nThe pipeline and its order are in docs/Passes.md; here is each pass, folder by folder.\n")
-foreach(folder Offload Conversion Transforms Kernels)
+foreach(folder Upstream Offload Conversion Transforms Kernels)
   read_part(text ${folder})
   string(APPEND passes "\n## include/GPUAsync/${folder}\n\n${text}")
 endforeach()

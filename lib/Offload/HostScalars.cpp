@@ -9,6 +9,7 @@
 
 #include "BodyEffects.h"
 #include "GPUAsync/Offload/Passes.h"
+#include "GPUAsync/Upstream/Faults.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -116,6 +117,7 @@ struct HostScalars
     tensor::ExtractOp::getCanonicalizationPatterns(patterns, &getContext());
     scf::WhileOp::getCanonicalizationPatterns(patterns, &getContext());
     scf::ForOp::getCanonicalizationPatterns(patterns, &getContext());
+    guardFaultyPatterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       signalPassFailure();
   }

@@ -9,6 +9,7 @@
 #include "GPUAsync/IR/GPUAsyncOps.h"
 #include "GPUAsync/IR/IndexSwitch.h"
 #include "GPUAsync/IR/OpKinds.h"
+#include "GPUAsync/Upstream/Passes.h"
 #include "InlineCalls.h"
 #include "Product.h"
 #include "RoundMemory.h"
@@ -333,15 +334,15 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
   LogicalResult before = runOnEach([&](OpPassManager &pm) {
     pm.addPass(createGPUAsyncLowerTensorOps());
     pm.addPass(createLowerAffinePass());
-    pm.addPass(createCanonicalizerPass());
+    pm.addPass(createGPUAsyncCanonicalize());
     pm.addPass(createCSEPass());
     pm.addPass(createGPUAsyncReduceParallelLoops());
     pm.addPass(createGPUAsyncHostScalars());
-    pm.addPass(createCanonicalizerPass());
+    pm.addPass(createGPUAsyncCanonicalize());
     GPUAsyncFuseElementwiseOptions fuse;
     fuse.device = device;
     pm.addPass(createGPUAsyncFuseElementwise(fuse));
-    pm.addPass(createCanonicalizerPass());
+    pm.addPass(createGPUAsyncCanonicalize());
     GPUAsyncSplitReductionsOptions split;
     split.device = device;
     split.blas = blas;
@@ -350,7 +351,7 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
     group.device = device;
     group.blas = blas;
     pm.addPass(createGPUAsyncFormGroups(group));
-    pm.addPass(createCanonicalizerPass());
+    pm.addPass(createGPUAsyncCanonicalize());
     pm.addPass(createCSEPass());
     pm.addPass(createGPUAsyncReturnByDestination());
     pm.addPass(bufferization::createEmptyTensorToAllocTensorPass());
@@ -369,7 +370,7 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
     return failure();
   // What functions with device work of their own allocate is their business.
   LogicalResult frees = runOnEach(
-      [&](OpPassManager &pm) { pm.addPass(createCanonicalizerPass()); });
+      [&](OpPassManager &pm) { pm.addPass(createGPUAsyncCanonicalize()); });
   if (failed(frees))
     return failure();
   for (ReturnedArguments &each : returned)
@@ -385,7 +386,7 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
     return failure();
   llvm::for_each(functions, dropFreesOfLaunched);
   frees = runOnEach([&](OpPassManager &pm) {
-    pm.addPass(createCanonicalizerPass());
+    pm.addPass(createGPUAsyncCanonicalize());
     pm.addPass(bufferization::createBufferDeallocationSimplificationPass());
   });
   if (failed(frees))
@@ -396,10 +397,10 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
   if (failed(runPipeline(lower, getOperation())))
     return failure();
   LogicalResult cleaned = runOnEach([&](OpPassManager &pm) {
-    pm.addPass(createCanonicalizerPass());
+    pm.addPass(createGPUAsyncCanonicalize());
     pm.addPass(createCSEPass());
     // Copies of what is found to be the same go away.
-    pm.addPass(createCanonicalizerPass());
+    pm.addPass(createGPUAsyncCanonicalize());
   });
   if (failed(cleaned))
     return failure();
@@ -417,7 +418,7 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
     pm.addPass(createGPUAsyncLaunchTiles(launch));
     // One thread has no races that the threads of before had.
     if (device == OffloadDevice::CPU && !check) {
-      pm.addPass(createCanonicalizerPass());
+      pm.addPass(createGPUAsyncCanonicalize());
       pm.addPass(createGPUAsyncLaunchLoops());
     }
     GPUAsyncPlaceMemoryOptions place;
@@ -425,7 +426,7 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
     place.place = this->place;
     pm.addPass(createGPUAsyncPlaceMemory(place));
     pm.addPass(createLowerAffinePass());
-    pm.addPass(createCanonicalizerPass());
+    pm.addPass(createGPUAsyncCanonicalize());
     pm.addPass(createCSEPass());
     pm.addPass(createLoopInvariantCodeMotionPass());
   });

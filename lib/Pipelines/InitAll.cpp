@@ -13,6 +13,7 @@
 #include "GPUAsync/Offload/Offload.h"
 #include "GPUAsync/Pipelines/Pipelines.h"
 #include "GPUAsync/Transforms/Passes.h"
+#include "GPUAsync/Upstream/Passes.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ComplexToLLVM/ComplexToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
@@ -99,5 +100,6 @@ void gpuasync::registerAllGPUAsyncPasses() {
   registerGPUAsyncKernelsPasses();
   registerGPUAsyncOffloadPasses();
   registerGPUAsyncTransformsPasses();
+  registerGPUAsyncUpstreamPasses();
   registerGPUAsyncPipelines();
 }

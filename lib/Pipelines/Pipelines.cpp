@@ -12,6 +12,7 @@
 #include "GPUAsync/Kernels/Passes.h"
 #include "GPUAsync/Offload/Offload.h"
 #include "GPUAsync/Transforms/Passes.h"
+#include "GPUAsync/Upstream/Passes.h"
 #include "Kernels/Common/Addresses.h"
 #include "PrepareInput.h"
 #include "VerifyBetween.h"
@@ -61,6 +62,7 @@ static void addFor(OpPassManager &pm, StringRef dialect,
 
 void gpuasync::buildTokenFormPipeline(OpPassManager &pm,
                                       const GPUAsyncPipelineOptions &options) {
+  pm.addPass(createGPUAsyncAvoidFaults());
   pm.addPass(createGPUAsyncCheckSizes());
   OffloadOptions offload;
   offload.mode = options.offload;

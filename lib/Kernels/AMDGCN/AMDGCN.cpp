@@ -6,6 +6,7 @@
 // links that to a code object with ld.lld.
 //===----------------------------------------------------------------------===//
 
+#include "GPUAsync/Upstream/Passes.h"
 #include "Kernels/Common/Environment.h"
 #include "Kernels/Common/GPUTargets.h"
 #include "Kernels/Common/Tools.h"
@@ -218,7 +219,7 @@ static void addROCDLPasses(OpPassManager &pm, StringRef chip) {
   pm.addPass(createConvertGpuOpsToROCDLOps(options));
   pm.addPass(createUBToLLVMConversionPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
-  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createGPUAsyncCanonicalize());
   pm.addPass(createCSEPass());
 }
 

@@ -12,6 +12,8 @@
 #include "GPUAsync/Kernels/CPU/Code.h"
 #include "GPUAsync/Kernels/CPU/Object.h"
 #include "GPUAsync/Kernels/Common/IntegersInMemory.h"
+#include "GPUAsync/Upstream/Faults.h"
+#include "GPUAsync/Upstream/Passes.h"
 #include "Kernels/CPU/Ops/SmallFloats.h"
 #include "Kernels/Common/Addresses.h"
 #include "Kernels/Common/Allocas.h"
@@ -86,7 +88,7 @@ static LogicalResult checkSupported(gpu::GPUModuleOp kernels,
 static void buildPromotionPipeline(OpPassManager &pm) {
   pm.addPass(createSROA());
   pm.addPass(createMem2Reg());
-  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createGPUAsyncCanonicalize());
   pm.addPass(createCSEPass());
 }
 
@@ -166,7 +168,7 @@ static void buildStructurePipeline(OpPassManager &pm) {
   pm.addPass(createConvertVectorToSCFPass());
   pm.addPass(createForallToForLoopPass());
   pm.addPass(createConvertComplexToStandardPass());
-  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createGPUAsyncCanonicalize());
 }
 
 static void buildLLVMPipeline(OpPassManager &pm) {
@@ -176,7 +178,7 @@ static void buildLLVMPipeline(OpPassManager &pm) {
   pm.addPass(createConvertToLLVMPass());
   pm.addPass(createWeakenAddressesPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
-  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createGPUAsyncCanonicalize());
   pm.addPass(createCSEPass());
 }
 
@@ -340,7 +342,8 @@ struct Step : PassWrapper<Step, OperationPass<ModuleOp>> {
 /// as arguments.
 LogicalResult CPULowering::importKernels() {
   findBlockSizes();
-  if (failed(copyFunctions()) || failed(renameFunctions()))
+  if (failed(copyFunctions()) || failed(renameFunctions()) ||
+      failed(avoidFaults(work)))
     return failure();
   stripMemorySpaces();
   replaceByGpuOps(work);

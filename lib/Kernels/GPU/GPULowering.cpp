@@ -8,6 +8,8 @@
 #include "GPULowering.h"
 #include "GPUAsync/Kernels/Common/IntegersInMemory.h"
 #include "GPUAsync/Kernels/Common/KernelABI.h"
+#include "GPUAsync/Upstream/Faults.h"
+#include "GPUAsync/Upstream/Passes.h"
 #include "Kernels/Common/Addresses.h"
 #include "Kernels/Common/Allocas.h"
 #include "Kernels/Common/Math.h"
@@ -289,7 +291,7 @@ void gpuasync::addGPUStructurePasses(
   pm.addPass(createConvertVectorToSCFPass());
   pm.addPass(createForallToForLoopPass());
   pm.addPass(createConvertComplexToStandardPass());
-  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createGPUAsyncCanonicalize());
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(createLowerViewsPass());
   pm.addPass(arith::createArithExpandOpsPass());
@@ -313,6 +315,8 @@ LogicalResult GPULowering::lower() {
     return failure();
   module.setTargetsAttr(ArrayAttr::get(context, getTarget()));
   bool hasLibrary = !toolkit.empty();
+  if (failed(avoidFaults(module)))
+    return failure();
   hoistAllocas(module);
   expandCopies(module);
   if (failed(expandAtomics(module)))

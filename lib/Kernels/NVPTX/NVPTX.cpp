@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Kernels/Common/KernelABI.h"
+#include "GPUAsync/Upstream/Passes.h"
 #include "Kernels/Common/Environment.h"
 #include "Kernels/Common/GPUTargets.h"
 #include "Kernels/Common/Tools.h"
@@ -164,7 +165,7 @@ static void addNVVMPasses(OpPassManager &pm, bool hasRedux) {
   pm.addPass(createUBToLLVMConversionPass());
   pm.addPass(createConvertNVVMToLLVMPass());
   pm.addPass(createReconcileUnrealizedCastsPass());
-  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createGPUAsyncCanonicalize());
   pm.addPass(createCSEPass());
 }
 

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Canonicalisation applies patterns of MLIR's where they are right, and only
+// there. test/Upstream/upstream-faults.mlir shows what MLIR's own pass makes.
+// RUN: gpu-opt %s -gpu-async-canonicalize | FileCheck %s
+
+// A value twice in scf.condition: both arguments of the body are what the
+// scf.if yields there.
+// CHECK-LABEL: func.func @twice
+// CHECK: scf.while
+// CHECK: do
+// CHECK: ^bb0(%[[S:.*]]: i64):
+// CHECK: %[[T:.*]] = arith.addi %[[S]], %c2_i64
+// CHECK: %[[X:.*]] = arith.xori %[[T]], %[[S]]
+// CHECK: %[[Y:.*]] = arith.addi %[[X]], %[[T]]
+// CHECK: scf.yield %[[Y]]
+func.func @twice(%n: i64) -> i64 {
+  %zero = arith.constant 0 : i64
+  %two = arith.constant 2 : i64
+  %big = arith.constant 100 : i64
+  %r:3 = scf.while (%s = %zero) : (i64) -> (i64, i64, i64) {
+    %go = arith.cmpi slt, %s, %n : i64
+    %v = scf.if %go -> i64 {
+      %t = arith.addi %s, %two : i64
+      scf.yield %t : i64
+    } else {
+      scf.yield %big : i64
+    }
+    scf.condition(%go) %v, %v, %s : i64, i64, i64
+  } do {
+  ^bb0(%a: i64, %b: i64, %c: i64):
+    %d = arith.xori %a, %c : i64
+    %e = arith.addi %d, %b : i64
+    scf.yield %e : i64
+  }
+  return %r#2 : i64
+}
+
+// Once: it moves into the body.
+// CHECK-LABEL: func.func @once
+// CHECK: scf.while
+// CHECK-NOT: scf.if
+// CHECK: return
+func.func @once(%n: i64) -> i64 {
+  %zero = arith.constant 0 : i64
+  %two = arith.constant 2 : i64
+  %big = arith.constant 100 : i64
+  %r:2 = scf.while (%s = %zero) : (i64) -> (i64, i64) {
+    %go = arith.cmpi slt, %s, %n : i64
+    %v = scf.if %go -> i64 {
+      %t = arith.addi %s, %two : i64
+      scf.yield %t : i64
+    } else {
+      scf.yield %big : i64
+    }
+    scf.condition(%go) %v, %s : i64, i64
+  } do {
+  ^bb0(%a: i64, %c: i64):
+    scf.yield %a : i64
+  }
+  return %r#1 : i64
+}
+
+// 32 bits do not fit into 24, and rounding twice is not rounding once; 16 do.
+// CHECK-LABEL: func.func @rounds_twice
+// CHECK: arith.sitofp %{{.*}} : i32 to f32
+// CHECK: arith.truncf
+// CHECK: arith.uitofp %{{.*}} : i32 to f32
+// CHECK: arith.truncf
+// CHECK: arith.sitofp %{{.*}} : i16 to bf16
+// CHECK-NOT: arith.truncf
+func.func @rounds_twice(%x: i32, %y: i16) -> (bf16, bf16, bf16) {
+  %a = arith.sitofp %x : i32 to f32
+  %b = arith.truncf %a : f32 to bf16
+  %c = arith.uitofp %x : i32 to f32
+  %d = arith.truncf %c : f32 to bf16
+  %e = arith.sitofp %y : i16 to f32
+  %f = arith.truncf %e : f32 to bf16
+  return %b, %d, %f : bf16, bf16, bf16
+}
+
+// What the mask leaves out has no part in a reduction.
+// CHECK-LABEL: func.func @masked
+// CHECK: vector.mask %{{.*}} { vector.multi_reduction
+// CHECK: vector.mask %{{.*}} { vector.reduction
+// CHECK-LABEL: func.func @not_masked
+// CHECK-NOT: reduction
+func.func @masked(%m: vector<1x4xi1>, %a: vector<1x4xi32>, %b: vector<4xi32>,
+                  %n: vector<1xi1>, %c: vector<1xi32>) -> (vector<4xi32>, i32) {
+  %0 = vector.mask %m { vector.multi_reduction <add>, %a, %b [0] : vector<1x4xi32> to vector<4xi32> } : vector<1x4xi1> -> vector<4xi32>
+  %1 = vector.mask %n { vector.reduction <add>, %c : vector<1xi32> into i32 } : vector<1xi1> -> i32
+  return %0, %1 : vector<4xi32>, i32
+}
+func.func @not_masked(%a: vector<1x4xi32>, %b: vector<4xi32>, %c: vector<1xi32>) -> (vector<4xi32>, i32) {
+  %0 = vector.multi_reduction <add>, %a, %b [0] : vector<1x4xi32> to vector<4xi32>
+  %1 = vector.reduction <add>, %c : vector<1xi32> into i32
+  return %0, %1 : vector<4xi32>, i32
+}
+
+// Sizes that are constants are made static, but not where that would have to say
+// which dimensions the source lacks.
+// CHECK-LABEL: func.func @insert_expanding
+// CHECK: tensor.insert_slice %{{.*}} into %{{.*}}[0, 0, 0, 0] [1, %{{.*}}, 1, %{{.*}}]
+// CHECK-LABEL: func.func @insert
+// CHECK: tensor.insert_slice %{{.*}} into %{{.*}}[0, 0] [2, 2]
+func.func @insert_expanding(%x: tensor<1x?x?xf32>, %y: tensor<1x?x1x?xf32>) -> tensor<1x?x1x?xf32> {
+  %c2 = arith.constant 2 : index
+  %i = tensor.insert_slice %x into %y[0, 0, 0, 0] [1, %c2, 1, %c2] [1, 1, 1, 1] : tensor<1x?x?xf32> into tensor<1x?x1x?xf32>
+  return %i : tensor<1x?x1x?xf32>
+}
+func.func @insert(%x: tensor<?x?xf32>, %y: tensor<?x?xf32>) -> tensor<?x?xf32> {
+  %c2 = arith.constant 2 : index
+  %i = tensor.insert_slice %x into %y[0, 0] [%c2, %c2] [1, 1] : tensor<?x?xf32> into tensor<?x?xf32>
+  return %i : tensor<?x?xf32>
+}

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What MLIR 22.1 makes wrong code of, by its own passes: docs/Upstream.md. A line
+// that fails here says that MLIR is mended: the guard in lib/Upstream, or the
+// expansion that is named, can go.
+// REQUIRES: mlir-opt
+// RUN: split-file %s %t
+// RUN: mlir-opt %t/canonicalize.mlir -canonicalize | FileCheck %t/canonicalize.mlir
+// RUN: not mlir-opt %t/insert.mlir -canonicalize 2>&1 | FileCheck %t/insert.mlir
+// RUN: mlir-opt %t/affine.mlir -lower-affine -canonicalize | FileCheck %t/affine.mlir
+// RUN: mlir-opt %t/index.mlir -convert-index-to-llvm | FileCheck %t/index.mlir
+// RUN: mlir-opt %t/arith.mlir -arith-expand | FileCheck %t/arith.mlir
+// RUN: mlir-opt %t/math.mlir -math-expand-ops | FileCheck %t/math.mlir
+// RUN: mlir-opt %t/nvvm.mlir -convert-gpu-to-nvvm | FileCheck %t/nvvm.mlir
+
+//--- canonicalize.mlir
+// WhileMoveIfDown: the second value that the body gets is that of the last round,
+// 100.
+// CHECK-LABEL: func.func @while
+// CHECK: do {
+// CHECK: scf.yield %c100_i64
+func.func @while(%n: i64) -> i64 {
+  %zero = arith.constant 0 : i64
+  %two = arith.constant 2 : i64
+  %big = arith.constant 100 : i64
+  %r:3 = scf.while (%s = %zero) : (i64) -> (i64, i64, i64) {
+    %go = arith.cmpi slt, %s, %n : i64
+    %v = scf.if %go -> i64 {
+      %t = arith.addi %s, %two : i64
+      scf.yield %t : i64
+    } else {
+      scf.yield %big : i64
+    }
+    scf.condition(%go) %v, %v, %s : i64, i64, i64
+  } do {
+  ^bb0(%a: i64, %b: i64, %c: i64):
+    scf.yield %b : i64
+  }
+  return %r#2 : i64
+}
+
+// TruncFSIToFPToSIToFP, TruncFUIToFPToUIToFP: of 0x20200001 the program makes
+// 0x1.00p29, this 0x1.02p29.
+// CHECK-LABEL: func.func @rounds_twice
+// CHECK: arith.sitofp %{{.*}} : i32 to bf16
+// CHECK: arith.uitofp %{{.*}} : i32 to bf16
+func.func @rounds_twice(%x: i32) -> (bf16, bf16) {
+  %a = arith.sitofp %x : i32 to f32
+  %b = arith.truncf %a : f32 to bf16
+  %c = arith.uitofp %x : i32 to f32
+  %d = arith.truncf %c : f32 to bf16
+  return %b, %d : bf16, bf16
+}
+
+// ElideUnitDimsInMultiDimReduction: lanes that are left out are the source.
+// CHECK-LABEL: func.func @masked
+// CHECK: %[[SOURCE:.*]] = vector.shape_cast %{{.*}} : vector<1x4xi32> to vector<4xi32>
+// CHECK: arith.select %{{.*}}, %{{.*}}, %[[SOURCE]]
+func.func @masked(%m: vector<1x4xi1>, %a: vector<1x4xi32>, %b: vector<4xi32>) -> vector<4xi32> {
+  %0 = vector.mask %m { vector.multi_reduction <add>, %a, %b [0] : vector<1x4xi32> to vector<4xi32> } : vector<1x4xi1> -> vector<4xi32>
+  return %0 : vector<4xi32>
+}
+
+// ElideSingleElementReduction: the mask is gone.
+// CHECK-LABEL: func.func @masked_alone
+// CHECK-NOT: vector.mask
+// CHECK-NOT: arith.select
+// CHECK: return
+func.func @masked_alone(%m: vector<1xi1>, %a: vector<1xi32>) -> i32 {
+  %0 = vector.mask %m { vector.reduction <add>, %a : vector<1xi32> into i32 } : vector<1xi1> -> i32
+  return %0 : i32
+}
+
+// index::CmpOp: x - 2 may wrap around.
+// CHECK-LABEL: func.func @compare
+// CHECK: index.cmp ule(%{{.*}}, %idx2)
+func.func @compare(%x: index) -> i1 {
+  %two = index.constant 2
+  %n = index.sub %x, %two
+  %z = index.constant 0
+  %r = index.cmp ule(%n, %z)
+  return %r : i1
+}
+
+// index::CeilDivSOp: -2 ** 63 / 2 is negative.
+// CHECK-LABEL: func.func @ceildivs
+// CHECK: index.constant 4611686018427387904
+func.func @ceildivs() -> index {
+  %m = index.constant -9223372036854775808
+  %two = index.constant 2
+  %r = index.ceildivs %m, %two
+  return %r : index
+}
+
+//--- insert.mlir
+// InsertSliceOpConstantArgumentFolder takes the slice for one in the last three
+// dimensions.
+// CHECK: 'tensor.cast' op operand type 'tensor<1x?x?xf32>' and result type 'tensor<2x1x2xf32>' are cast incompatible
+func.func @insert(%x: tensor<1x?x?xf32>, %y: tensor<1x?x1x?xf32>) -> tensor<1x?x1x?xf32> {
+  %c2 = arith.constant 2 : index
+  %i = tensor.insert_slice %x into %y[0, 0, 0, 0] [1, %c2, 1, %c2] [1, 1, 1, 1] : tensor<1x?x?xf32> into tensor<1x?x1x?xf32>
+  return %i : tensor<1x?x1x?xf32>
+}
+
+//--- affine.mlir
+// The negated dividend.
+// CHECK: arith.subi %c0, %arg0
+func.func @ceildiv(%x: index) -> index {
+  %a = affine.apply affine_map<(d0) -> (d0 ceildiv 7)>(%x)
+  return %a : index
+}
+
+//--- index.mlir
+// (n + 1) / m of the largest n and m = -1 ends the program, though it is not the
+// result.
+// CHECK-LABEL: llvm.func @ceildivs
+// CHECK-COUNT-2: llvm.sdiv
+llvm.func @ceildivs(%a: i64, %b: i64) -> i64 {
+  %x = builtin.unrealized_conversion_cast %a : i64 to index
+  %y = builtin.unrealized_conversion_cast %b : i64 to index
+  %q = index.ceildivs %x, %y
+  %r = builtin.unrealized_conversion_cast %q : index to i64
+  llvm.return %r : i64
+}
+
+//--- arith.mlir
+// Of two zeros the second one.
+// CHECK: %[[GREATER:.*]] = arith.cmpf ugt, %arg0, %arg1
+// CHECK: arith.select %[[GREATER]], %arg0, %arg1
+func.func @maximum(%a: f32, %b: f32) -> f32 {
+  %0 = arith.maximumf %a, %b : f32
+  return %0 : f32
+}
+
+//--- math.mlir
+// The bounds are exchanged.
+// CHECK-LABEL: func.func @clamp
+// CHECK: %[[LEAST:.*]] = arith.minimumf %arg0, %arg1
+// CHECK: arith.maximumf %[[LEAST]], %arg2
+func.func @clamp(%x: f32, %low: f32, %high: f32) -> f32 {
+  %0 = math.clampf %x to [%low, %high] : f32
+  return %0 : f32
+}
+
+//--- nvvm.mlir
+// The sum is rounded to single precision first.
+// CHECK: llvm.fpext
+// CHECK: llvm.call @__nv_fmaf
+// CHECK: llvm.fptrunc
+gpu.module @k {
+  func.func @fma(%x: f16, %y: f16, %z: f16) -> f16 {
+    %0 = math.fma %x, %y, %z : f16
+    return %0 : f16
+  }
+}
