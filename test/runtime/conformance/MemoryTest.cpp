@@ -365,7 +365,10 @@ TEST_P(Memory, CopiesThatLeaveTheArraysOfACallAreRefused) {
   expect(copy(at + 6, 2), "exceeds argument 0: 8 bytes at offset 8 of 12");
   expect(copy(at + 50, 1), "exceeds empty: 4 bytes at offset 0 of 0");
   EXPECT_TRUE(copy(at + 20, 8).ok()); // of none of them
-  std::thread other([&] { EXPECT_TRUE(copy(at + 4, 8).ok()); });
+  std::thread other([&] {
+    ContextScope scope(context);
+    EXPECT_TRUE(copy(at + 4, 8).ok());
+  });
   other.join();
   gpuasync_call_arrays_pop();
 

@@ -110,7 +110,7 @@ TEST(Versions, OlderProgramIsRefused) {
   EXPECT_EQ(status.code(), uint32_t(GPUASYNC_UNSUPPORTED));
   EXPECT_STREQ(status.message(),
                "old.mlir:3:1: main: program 'old' was compiled for runtime ABI "
-               "1.2, this runtime has 2.3: compile it again");
+               "1.2, this runtime has 2.4: compile it again");
   EXPECT_EQ(slot, nullptr);
   munmap(pages, 2 * page);
 }
