@@ -20,8 +20,8 @@ for path in sorted((root / "test/runtime").rglob("*.[ch]*")):
     text = path.read_text()
     for suite, case in re.findall(r"^ *TEST(?:_[FP])?\(\s*(\w+),\s*(\w+)\)", text, re.M):
         defined["%s.%s" % (suite, case)] = text
-    for case in re.findall(r"^FRESH_PROCESS_TEST\((\w+)\)", text, re.M):
-        defined["Process.%s" % case] = text
+    for suite, case in re.findall(r"^FRESH_PROCESS_TEST\((\w+), (\w+)\)", text, re.M):
+        defined["%s.%s" % (suite, case)] = text
     for match in re.finditer(r"^( *)TEST\w*\(.*DISABLED_\w+.*$|GTEST_SKIP\(\)(.*)", text, re.M):
         gaps += 1
         line = text.count("\n", 0, match.start())

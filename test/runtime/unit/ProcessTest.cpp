@@ -6,11 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Fixture.h"
+#include "FreshProcess.h"
 #include "gpuasync/Trace.h"
 
 #include <fstream>
-#include <sys/wait.h>
-#include <unistd.h>
 
 using namespace gpuasync_test;
 using namespace gpuasync_test::detail;
@@ -38,35 +37,10 @@ int inChild(Body body) {
     _exit(body());
   int status = 0;
   waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return exitCodeOf(status);
 }
 
-/// Runs one test of this program in a process that has used nothing yet.
-int inFreshProcess(const char *filter, int *pid = nullptr) {
-  fflush(nullptr);
-  pid_t child = fork();
-  if (pid)
-    *pid = child;
-  if (child == 0) {
-    execl(
-        "/proc/self/exe", "self", "--gtest_also_run_disabled_tests",
-        (std::string("--gtest_filter=ProcessBody.DISABLED_") + filter).c_str(),
-        nullptr);
-    _exit(127);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-/// A test whose body runs in a fresh process and returns 0 if all is right.
-#define FRESH_PROCESS_TEST(name)                                               \
-  int name##Body();                                                            \
-  TEST(ProcessBody, DISABLED_##name) { EXPECT_EQ(name##Body(), 0); }           \
-  TEST(Process, name) { EXPECT_EQ(inFreshProcess(#name), 0); }                 \
-  int name##Body()
-
-FRESH_PROCESS_TEST(DefaultDeviceFromTheEnvironment) {
+FRESH_PROCESS_TEST(Process, DefaultDeviceFromTheEnvironment) {
   setenv("GPU_ASYNC_DEVICE", "cpu", 1);
   TestProgram program;
   bool right = work(program);
@@ -81,7 +55,7 @@ FRESH_PROCESS_TEST(DefaultDeviceFromTheEnvironment) {
 
 // A program that ran in the default context runs in a new one when that is
 // closed.
-FRESH_PROCESS_TEST(ClosedDefaultContextIsReplaced) {
+FRESH_PROCESS_TEST(Process, ClosedDefaultContextIsReplaced) {
   setenv("GPU_ASYNC_DEVICE", "cpu", 1);
   TestProgram program;
   if (!work(program))
@@ -104,7 +78,7 @@ FRESH_PROCESS_TEST(ClosedDefaultContextIsReplaced) {
              : 5;
 }
 
-FRESH_PROCESS_TEST(UnknownDevice) {
+FRESH_PROCESS_TEST(Process, UnknownDevice) {
   setenv("GPU_ASYNC_DEVICE", "gameboy", 1);
   TestProgram program;
   FrameScope frame(program);
@@ -215,7 +189,7 @@ TEST(Process, SettingsAreChecked) {
 }
 
 // A program without an image for any device says what was tried.
-FRESH_PROCESS_TEST(NoDeviceFits) {
+FRESH_PROCESS_TEST(Process, NoDeviceFits) {
   unsetenv("GPU_ASYNC_DEVICE");
   TestProgram program(0);
   FrameScope frame(program);
@@ -228,7 +202,7 @@ FRESH_PROCESS_TEST(NoDeviceFits) {
 }
 
 // E07: after shutdown every entry refuses.
-FRESH_PROCESS_TEST(Shutdown_E07) {
+FRESH_PROCESS_TEST(Process, Shutdown_E07) {
   setenv("GPU_ASYNC_DEVICE", "cpu", 1);
   TestProgram program;
   if (!work(program))
@@ -245,7 +219,7 @@ FRESH_PROCESS_TEST(Shutdown_E07) {
 }
 
 // After fork the child's entries refuse, and its end is quiet.
-FRESH_PROCESS_TEST(ForkedChildRefuses) {
+FRESH_PROCESS_TEST(Process, ForkedChildRefuses) {
   Context context;
   if (!Context::open("cpu", context).ok())
     return 1;
@@ -280,7 +254,7 @@ bool hasKernels(const std::string &file, int count) {
 }
 
 // A trace is its process's own: a forked child's end leaves the file alone.
-FRESH_PROCESS_TEST(ForkedChildWritesNoTrace) {
+FRESH_PROCESS_TEST(Process, ForkedChildWritesNoTrace) {
   const std::string file = testing::TempDir() + "gpuasync-process-" +
                            std::to_string(getpid()) + ".json";
   Context context;
@@ -317,7 +291,7 @@ FRESH_PROCESS_TEST(ForkedChildWritesNoTrace) {
 }
 
 // So is its callback, of a frame that was open too.
-FRESH_PROCESS_TEST(ForkedChildCallsNoCallback) {
+FRESH_PROCESS_TEST(Process, ForkedChildCallsNoCallback) {
   Context context;
   if (!Context::open("cpu", context).ok())
     return 1;
@@ -365,7 +339,7 @@ TEST(Process, TraceIsWholeAtExit) {
   int pid = 0;
   int code = inChild([&] {
     setenv("GPU_ASYNC_TRACE", (name + "%p.json").c_str(), 1);
-    return inFreshProcess("ExitsInATrace", &pid)
+    return inFreshProcess("Process", "ExitsInATrace", &pid)
                ? 1
                : !hasKernels(name + std::to_string(pid) + ".json", 1) +
                      unlink((name + std::to_string(pid) + ".json").c_str());
@@ -374,7 +348,7 @@ TEST(Process, TraceIsWholeAtExit) {
 }
 
 // A trace file that cannot be made is an error of what opens a context.
-FRESH_PROCESS_TEST(TraceNowhere) {
+FRESH_PROCESS_TEST(Process, TraceNowhere) {
   setenv("GPU_ASYNC_TRACE", "/nowhere/to/be/found.json", 1);
   Context context;
   Status status = Context::open("cpu", context);
@@ -386,7 +360,7 @@ FRESH_PROCESS_TEST(TraceNowhere) {
 }
 
 // The process may end with everything alive: no join, no call.
-FRESH_PROCESS_TEST(ExitWithoutShutdown_X11) {
+FRESH_PROCESS_TEST(Process, ExitWithoutShutdown_X11) {
   // Static, so that a leak checker sees that they are meant to stay.
   static auto *context = new Context;
   if (!Context::open("cpu", *context).ok())
@@ -444,7 +418,7 @@ struct LastInExit {
 
 // A thread in the middle of a function that aborts on errors goes no further
 // when the process is in exit(), which ends as if it were not there.
-FRESH_PROCESS_TEST(ExitWhileOthersAreInFrames_X11) {
+FRESH_PROCESS_TEST(Process, ExitWhileOthersAreInFrames_X11) {
   static LastInExit last;
   static auto *context = new Context;
   if (!Context::open("cpu", *context).ok())
@@ -459,7 +433,7 @@ FRESH_PROCESS_TEST(ExitWhileOthersAreInFrames_X11) {
 }
 
 // The same of the process's first thread.
-FRESH_PROCESS_TEST(ExitWhileTheFirstThreadIsInAFrame_X11) {
+FRESH_PROCESS_TEST(Process, ExitWhileTheFirstThreadIsInAFrame_X11) {
   static LastInExit last;
   static auto *context = new Context;
   if (!Context::open("cpu", *context).ok())
@@ -475,7 +449,7 @@ FRESH_PROCESS_TEST(ExitWhileTheFirstThreadIsInAFrame_X11) {
 }
 
 // A destructor that joins such a thread goes on too.
-FRESH_PROCESS_TEST(ExitJoinsAThreadInAFrame_X11) {
+FRESH_PROCESS_TEST(Process, ExitJoinsAThreadInAFrame_X11) {
 #if __has_feature(thread_sanitizer)
   return 0; // it waits for a thread's end in its own books, besides the
             // kernel's
