@@ -82,4 +82,51 @@ TEST(Latency, WarmLaunchAddsLittle_L01_L09) {
   (void)Status(gpuasync_set_cpu_schedule(schedule ? schedule : "fair"));
 }
 
+// What a thread's first call in a context costs does not depend on how many
+// others it has called in, nor does a warm call, which here registers memory,
+// so that it looks whether its context is quiescent.
+TEST(Latency, CallsWithManyContexts_L09) {
+  using Clock = std::chrono::steady_clock;
+  constexpr int few = 100, many = 1500;
+  ASSERT_TRUE(Status(gpuasync_set_cpu_schedule("fair")).ok());
+  TestProgram program;
+  std::vector<uint32_t> memory(64);
+  auto call = [&](const Context &context) {
+    ContextScope scope(context);
+    const auto start = Clock::now();
+    FrameScope frame(program);
+    gpuasync_host_register(frame, memory.data(), 256, SITE("register"));
+    gpuasync_host_unregister(frame, memory.data(), SITE("unregister"));
+    EXPECT_TRUE(frame.leave().ok());
+    return std::chrono::duration<double, std::nano>(Clock::now() - start)
+        .count();
+  };
+  std::vector<Context> contexts(many);
+  std::vector<double> first, warm;
+  for (Context &context : contexts) {
+    ASSERT_TRUE(Context::open("cpu", context).ok());
+    first.push_back(call(context));
+    double least = call(context);
+    for (int i = 0; i < 5; ++i)
+      least = std::min(least, call(context));
+    warm.push_back(least);
+  }
+  // Whatever else the machine does, some call goes undisturbed.
+  auto leastOf = [](const std::vector<double> &times, int begin) {
+    return *std::min_element(times.begin() + begin,
+                             times.begin() + begin + few);
+  };
+  printf("with %d contexts a first call takes %.0f ns, with %d %.0f ns; a warm "
+         "one %.0f ns and %.0f ns\n",
+         few, leastOf(first, 0), many, leastOf(first, many - few),
+         leastOf(warm, 0), leastOf(warm, many - few));
+  EXPECT_LT(leastOf(first, many - few), 10 * leastOf(first, 0) + 20000);
+  EXPECT_LT(leastOf(warm, many - few), 4 * leastOf(warm, 0) + 2000);
+  for (Context &context : contexts)
+    EXPECT_TRUE(context.close().ok());
+  EXPECT_EQ(gpuasync_program_release(&program.program), nullptr);
+  const char *schedule = getenv("GPU_ASYNC_CPU_SCHEDULE");
+  (void)Status(gpuasync_set_cpu_schedule(schedule ? schedule : "fair"));
+}
+
 } // namespace

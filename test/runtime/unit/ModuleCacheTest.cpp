@@ -608,8 +608,9 @@ TEST_F(ModuleCacheTest, ContextGenerations_C10) {
     generation();
   EXPECT_LE(heapBytes(), before + 16384);
   EXPECT_EQ(watch().live(), 0u);
-  // What a look-up walks through: the thread's table and its parts of contexts.
-  EXPECT_LE(currentThread->table.size(), 16u);
+  // What a look-up walks through: the thread's tables.
+  EXPECT_LE(currentThread->pinTable.size(), 16u);
+  EXPECT_LE(currentThread->contextTable.size(), 16u);
   EXPECT_LE(currentThread->pinCount, 4u);
   int parts = 0;
   for (ThreadContext *part = currentThread->contexts; part;

@@ -51,58 +51,49 @@ bool gpuasync_context::sharesDevice(const gpuasync_context &other) const {
 }
 
 bool gpuasync_context::rests(const Pin *entering) {
-  Process &shared = process();
-  std::lock_guard<std::mutex> lock(shared.mutex);
-  return std::all_of(shared.contexts.begin(), shared.contexts.end(),
-                     [&](gpuasync_context *each) {
-                       return !sharesDevice(*each) ||
-                              each->isIdle(each == this ? entering : nullptr);
-                     });
+  std::lock_guard<std::mutex> lock(process().mutex);
+  bool all = true;
+  forEachOfDevice([&](gpuasync_context &each) {
+    all = all && each.isIdle(&each == this ? entering : nullptr);
+  });
+  return all;
 }
 
 bool gpuasync_context::isHeldUp() {
-  Process &shared = process();
-  std::lock_guard<std::mutex> lock(shared.mutex);
-  return std::any_of(shared.contexts.begin(), shared.contexts.end(),
-                     [&](gpuasync_context *each) {
-                       return each->state.load() == State::Closed &&
-                              sharesDevice(*each) && !each->isIdle(nullptr);
-                     });
+  std::lock_guard<std::mutex> lock(process().mutex);
+  bool any = false;
+  forEachOfDevice([&](gpuasync_context &each) {
+    any = any || (each.state.load() == State::Closed && !each.isIdle(nullptr));
+  });
+  return any;
 }
 
 Pause::Pause(gpuasync_context &context) : context(context), own(true) {
   const ThreadState *thread = &threadState();
-  Process &shared = process();
-  std::lock_guard<std::mutex> lock(shared.mutex);
-  for (gpuasync_context *each : shared.contexts)
-    if (context.sharesDevice(*each)) {
-      std::lock_guard<std::mutex> pool(each->poolMutex);
-      own &= !each->pausedBy;
-    }
+  std::lock_guard<std::mutex> lock(process().mutex);
+  context.forEachOfDevice([&](gpuasync_context &each) {
+    std::lock_guard<std::mutex> pool(each.poolMutex);
+    own &= !each.pausedBy;
+  });
   if (!own)
     return;
-  for (gpuasync_context *each : shared.contexts) {
-    if (!context.sharesDevice(*each))
-      continue;
-    std::lock_guard<std::mutex> pool(each->poolMutex);
-    each->pausedBy = thread;
-    for (Instance *instance : each->instances)
+  context.forEachOfDevice([&](gpuasync_context &each) {
+    std::lock_guard<std::mutex> pool(each.poolMutex);
+    each.pausedBy = thread;
+    for (Instance *instance : each.instances)
       if (!instance->retired.load()) {
         instance->paused = true;
         // Sequentially consistent against the store and load of frame enter.
         instance->retired.store(true, std::memory_order_seq_cst);
       }
-  }
+  });
 }
 
 Pause::~Pause() {
   if (!own)
     return;
-  Process &shared = process();
-  std::lock_guard<std::mutex> lock(shared.mutex);
-  for (gpuasync_context *each : shared.contexts)
-    if (context.sharesDevice(*each))
-      each->resume();
+  std::lock_guard<std::mutex> lock(process().mutex);
+  context.forEachOfDevice([](gpuasync_context &each) { each.resume(); });
 }
 
 void gpuasync_context::resume() {
@@ -521,6 +512,7 @@ Status gpuasync_context::closeOnce() {
                         "the driver still holds %llu objects of ours",
                         static_cast<unsigned long long>(foreign));
   state.store(State::Closed);
+  retirements.fetch_add(1, std::memory_order_seq_cst);
   Process &shared = process();
   std::lock_guard<std::mutex> lock(shared.mutex);
   auto &open = shared.contexts;

@@ -148,6 +148,18 @@ struct gpuasync_context {
   bool isHeldUp();
   /// Whether what waits for all kernels of one context waits for the other's.
   bool sharesDevice(const gpuasync_context &other) const;
+  /// Calls `visit(gpuasync_context &)` with each context that shares the
+  /// device, with this one too where it is on Process::contexts or the only
+  /// one; Process::mutex is held.
+  template <typename Visit>
+  void forEachOfDevice(Visit visit) {
+    // Contexts of the cpu may be many, and frames come here.
+    if (!has(gpuasync::CapVendorStreams))
+      return visit(*this);
+    for (gpuasync_context *each : gpuasync::process().contexts)
+      if (sharesDevice(*each))
+        visit(*each);
+  }
   /// Its frames begin again.
   void resume();
   /// Carries out retired work if the context rests; whether it did. `entering`:

@@ -111,12 +111,11 @@ Status gpuasync::openOn(Driver &driver, int32_t ordinal, void *adopted,
     throw;
   }
   // A pause of the device is one of this context too.
-  for (gpuasync_context *other : shared.contexts)
-    if (context->sharesDevice(*other)) {
-      std::lock_guard<std::mutex> pool(other->poolMutex);
-      if (other->pausedBy)
-        context->pausedBy = other->pausedBy;
-    }
+  context->forEachOfDevice([&](gpuasync_context &other) {
+    std::lock_guard<std::mutex> pool(other.poolMutex);
+    if (other.pausedBy)
+      context->pausedBy = other.pausedBy;
+  });
   context->registered = true;
   out = context.release();
   return Status();
@@ -327,12 +326,11 @@ Status gpuasync::makePin(ThreadState &thread, gpuasync_context &context,
                          bool &held) {
   out = nullptr;
   held = false;
-  for (Pin *pin = thread.pins; pin; pin = pin->nextOfThread)
-    if (pin->registration == &registration && pin->slot->context == &context &&
-        !pin->instance->retired.load()) {
-      out = pin;
-      return Status();
-    }
+  Pin *known = thread.findPin(&registration, &context);
+  if (known && !known->instance->retired.load()) {
+    out = known;
+    return Status();
+  }
   thread.purge(false);
   thread.reservePin();
   ThreadContext *slot = thread.slotFor(&context);
@@ -368,10 +366,9 @@ Status gpuasync::makePin(ThreadState &thread, gpuasync_context &context,
     instance->retired.store(instance->paused, std::memory_order_relaxed);
   }
   // Of this thread already, if it was only retired for a moment.
-  for (Pin *known = thread.pins; known; known = known->nextOfThread)
-    if (known->instance == instance)
-      out = known;
-  if (out) {
+  known = thread.findPin(&registration, &context);
+  if (known && known->instance == instance) {
+    out = known;
     held = instance->paused;
     if (held)
       out->count.fetch_add(1, std::memory_order_seq_cst);
@@ -414,6 +411,7 @@ Status gpuasync::retireInstance(gpuasync_context &context, Instance &instance,
     instance.retired.store(true, std::memory_order_seq_cst);
     instance.paused = false;
   }
+  retirements.fetch_add(1, std::memory_order_seq_cst);
   for (int round = 0;; ++round) {
     bool busy = false, mine = false;
     {

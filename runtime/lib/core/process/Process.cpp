@@ -27,6 +27,7 @@ __thread ThreadState *gpuasync::currentThread;
 __thread bool gpuasync::insideCallback;
 __thread SavedContext *gpuasync::innermostContext;
 std::atomic<uint32_t> gpuasync::refusal{0};
+std::atomic<uint64_t> gpuasync::retirements{0};
 
 static pthread_key_t threadKey;
 
@@ -197,10 +198,14 @@ void gpuasync::nap(int round) {
 //===----------------------------------------------------------------------===//
 
 ThreadContext *ThreadState::slotFor(gpuasync_context *context) {
-  for (ThreadContext *slot = contexts; slot; slot = slot->nextOfThread)
-    if (slot->context == context)
-      return slot;
+  auto isOfContext = [context](const ThreadContext *slot) {
+    return slot->context == context;
+  };
+  if (ThreadContext *slot = contextTable.find(hashOf(context), isOfContext))
+    return slot;
   purge(false);
+  if (contextTable.reserve(contextCount + 1))
+    fillContexts();
   auto slot = std::make_unique<ThreadContext>();
   slot->context = context;
   {
@@ -210,7 +215,20 @@ ThreadContext *ThreadState::slotFor(gpuasync_context *context) {
   context->retainPart();
   slot->nextOfThread = contexts;
   contexts = slot.get();
+  ++contextCount;
+  putContext(slot.get());
   return slot.release();
+}
+
+void ThreadState::putContext(ThreadContext *slot) {
+  contextTable.put(hashOf(slot->context), slot,
+                   [](const ThreadContext *) { return false; });
+}
+
+void ThreadState::fillContexts() {
+  contextTable.clear(contextCount);
+  for (ThreadContext *slot = contexts; slot; slot = slot->nextOfThread)
+    putContext(slot);
 }
 
 /// All of them, whatever they are of, are added up.
@@ -233,46 +251,41 @@ static void eraseOne(std::vector<ThreadContext *> &list, ThreadContext *item) {
     }
 }
 
-void ThreadState::enterIntoTable(Pin *pin, bool replace) {
-  size_t mask = table.size() - 1;
-  size_t i = place(pin->registration, pin->slot->context);
-  while (Pin *other = table[i & mask]) {
-    if (other->registration == pin->registration &&
-        other->slot->context == pin->slot->context) {
-      if (replace)
-        table[i & mask] = pin;
-      return;
-    }
-    ++i;
-  }
-  table[i & mask] = pin;
+void ThreadState::putPin(Pin *pin, bool replace) {
+  Registration *registration = pin->registration;
+  gpuasync_context *context = pin->slot->context;
+  if (!replace && findPin(registration, context))
+    return;
+  pinTable.put(hashOf(registration, context), pin, [=](const Pin *other) {
+    return other->registration == registration &&
+           other->slot->context == context;
+  });
 }
 
-void ThreadState::refillTable() {
-  // Making it smaller allocates nothing.
-  while (table.size() > 16 && 8 * size_t(pinCount) < table.size())
-    table.resize(table.size() / 2);
-  std::fill(table.begin(), table.end(), nullptr);
+void ThreadState::fillPins() {
+  pinTable.clear(pinCount);
   for (Pin *pin = pins; pin; pin = pin->nextOfThread)
-    enterIntoTable(pin, /*replace=*/false);
+    putPin(pin, /*replace=*/false); // the newest comes first
 }
 
 void ThreadState::reservePin() {
-  if (2 * (pinCount + 1) <= table.size())
-    return;
-  std::vector<Pin *> larger(table.empty() ? 16 : 2 * table.size());
-  table.swap(larger);
-  refillTable();
+  if (pinTable.reserve(pinCount + 1))
+    fillPins();
 }
 
 void ThreadState::addPin(Pin *pin) {
   pin->nextOfThread = pins;
   pins = pin;
   ++pinCount;
-  enterIntoTable(pin, /*replace=*/true);
+  ++pin->slot->pinCount;
+  putPin(pin, /*replace=*/true);
 }
 
 void ThreadState::purge(bool everything) {
+  const uint64_t now = retirements.load(std::memory_order_seq_cst);
+  if (!everything && now == purgedAt)
+    return;
+  purgedAt = now;
   bool changed = false;
   for (Pin **link = &pins; *link;) {
     Pin *pin = *link;
@@ -283,6 +296,7 @@ void ThreadState::purge(bool everything) {
     }
     *link = pin->nextOfThread;
     --pinCount;
+    --pin->slot->pinCount;
     changed = true;
     {
       std::lock_guard<std::mutex> lock(pin->slot->context->poolMutex);
@@ -298,19 +312,20 @@ void ThreadState::purge(bool everything) {
     delete pin;
   }
   if (changed)
-    refillTable();
+    fillPins();
+  // No entry of the table is looked at again before it is filled.
+  changed = false;
   for (ThreadContext **link = &contexts; *link;) {
     ThreadContext *slot = *link;
     gpuasync_context *context = slot->context;
-    bool used = false;
-    for (Pin *pin = pins; pin; pin = pin->nextOfThread)
-      used |= pin->slot == slot;
     bool closed = context->state.load() == gpuasync_context::State::Closed;
-    if (used || !(everything || closed)) {
+    if (slot->pinCount || !(everything || closed)) {
       link = &slot->nextOfThread;
       continue;
     }
     *link = slot->nextOfThread;
+    --contextCount;
+    changed = true;
     context->streams.takeBack(*slot);
     context->events.takeBack(*slot);
     {
@@ -321,4 +336,6 @@ void ThreadState::purge(bool everything) {
     delete slot;
     context->releasePart();
   }
+  if (changed)
+    fillContexts();
 }

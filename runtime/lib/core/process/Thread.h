@@ -22,6 +22,7 @@
 
 #include "core/pool/Lists.h"
 #include "core/process/Clock.h"
+#include "core/process/PointerTable.h"
 #include "drivers/Driver.h"
 
 #include <atomic>
@@ -79,6 +80,7 @@ struct Counters {
 struct alignas(64) ThreadContext {
   gpuasync_context *context = nullptr; ///< one of its parts
   ThreadContext *nextOfThread = nullptr;
+  uint32_t pinCount = 0; ///< of the thread's pins, those of this context
   Counters counters;
   Stack<gpuasync_stream> idleStreams;
   Stack<Event> idleEvents;
@@ -117,29 +119,18 @@ struct alignas(64) ThreadState {
   std::vector<gpuasync_context *> scopes;
   ThreadContext *contexts = nullptr;
   Pin *pins = nullptr; ///< newest first
-  uint32_t pinCount = 0;
-  /// The pins by program and context: open addressing, a power of two, at most
-  /// half full. It is filled anew when pins go, so nothing dead stays in it.
-  std::vector<Pin *> table;
+  uint32_t contextCount = 0, pinCount = 0;
+  PointerTable<Pin> pinTable;               ///< by program and context
+  PointerTable<ThreadContext> contextTable; ///< by context
+  uint64_t purgedAt = 0;                    ///< `retirements` as it was then
 
-  static size_t place(const Registration *registration,
-                      const gpuasync_context *context) {
-    uint64_t mixed = reinterpret_cast<uintptr_t>(registration) * 3 +
-                     reinterpret_cast<uintptr_t>(context);
-    return static_cast<size_t>((mixed * 0x9e3779b97f4a7c15) >> 32);
-  }
-  /// The newest pin for the program there, or null. The warm path.
+  /// The newest pin for the program there, or null. The warm path. Only an
+  /// older one of the same two may be on an instance that is retired for good.
   Pin *findPin(const Registration *registration,
                const gpuasync_context *context) const {
-    if (table.empty())
-      return nullptr;
-    size_t mask = table.size() - 1;
-    for (size_t i = place(registration, context);; ++i) {
-      Pin *pin = table[i & mask];
-      if (!pin ||
-          (pin->registration == registration && pin->slot->context == context))
-        return pin;
-    }
+    return pinTable.find(hashOf(registration, context), [=](const Pin *pin) {
+      return pin->registration == registration && pin->slot->context == context;
+    });
   }
   /// Grows the table for one more pin.
   void reservePin();
@@ -147,14 +138,20 @@ struct alignas(64) ThreadState {
   void addPin(Pin *pin);
   /// The thread's part of `context`, made on first use.
   ThreadContext *slotFor(gpuasync_context *context);
-  /// Drops pins on retired instances and parts of closed contexts.
+  /// Drops pins on retired instances and parts of closed contexts, if there
+  /// may be any. Takes time in proportion to what the thread has of both.
   void purge(bool everything);
 
 private:
-  /// Of two pins of one program, one is on a retired instance.
-  void enterIntoTable(Pin *pin, bool replace);
-  void refillTable();
+  void putPin(Pin *pin, bool replace);
+  void fillPins();
+  void putContext(ThreadContext *slot);
+  void fillContexts();
 };
+
+/// How many instances were retired and contexts closed so far: threads look for
+/// what they have of such ones only if there are more than the last time.
+extern std::atomic<uint64_t> retirements;
 
 extern __thread ThreadState *currentThread
     __attribute__((tls_model("initial-exec")));
