@@ -113,6 +113,9 @@ linkFile(StringRef object, const LinkJob &job,
   SmallVector<std::string> options{
       "--enable-new-dtags", "-rpath", "$ORIGIN", "--gc-sections", "-z",
       "noexecstack",        "-z",     "defs"};
+  // Kernels run on threads of the runtime, and a thread that is in dlopen may
+  // wait for them: no symbol is looked up under the loader's lock.
+  options.append({"-z", "now"});
   if (Error error = addRunPath(folder, job, options))
     return std::move(error);
   // Absolute paths: in others, and in those that a library without a name of

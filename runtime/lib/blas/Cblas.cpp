@@ -5,6 +5,7 @@
 // A CBLAS is called in the order of the stream, in a function of the host.
 //===----------------------------------------------------------------------===//
 
+#include "blas/FirstMade.h"
 #include "blas/Product.h"
 #include "core/process/Settings.h"
 
@@ -48,23 +49,24 @@ bool isTuned(void *handle) {
 }
 
 const Library &library() {
-  static const Library opened = [] {
+  static FirstMade<const Library> opened;
+  return opened.get([] {
     static const char *const names[] = {"libopenblas.so.0", "libopenblas.so",
                                         "libcblas.so.3", "libblas.so.3",
                                         nullptr};
-    Library result;
-    void *handle = openLibrary(variable, names, result.why);
+    auto result = std::make_unique<Library>();
+    void *handle = openLibrary(variable, names, result->why);
     if (!handle)
       return result;
-    result.sgemm = reinterpret_cast<Gemm<float>>(dlsym(handle, "cblas_sgemm"));
-    result.dgemm = reinterpret_cast<Gemm<double>>(dlsym(handle, "cblas_dgemm"));
-    if (!result.sgemm || !result.dgemm)
-      result.why = "the library found has no cblas_sgemm and cblas_dgemm "
-                   "(GPU_ASYNC_CBLAS_LIBRARY names another one)";
-    result.isTuned = isTuned(handle);
+    result->sgemm = reinterpret_cast<Gemm<float>>(dlsym(handle, "cblas_sgemm"));
+    result->dgemm =
+        reinterpret_cast<Gemm<double>>(dlsym(handle, "cblas_dgemm"));
+    if (!result->sgemm || !result->dgemm)
+      result->why = "the library found has no cblas_sgemm and cblas_dgemm "
+                    "(GPU_ASYNC_CBLAS_LIBRARY names another one)";
+    result->isTuned = isTuned(handle);
     return result;
-  }();
-  return opened;
+  });
 }
 
 template <typename T>

@@ -6,6 +6,7 @@
 // They count in columns, so that c of rows is c^T = b^T a^T to them.
 //===----------------------------------------------------------------------===//
 
+#include "blas/FirstMade.h"
 #include "blas/Product.h"
 
 #include <algorithm>
@@ -140,21 +141,15 @@ Error open(Library &library) {
 
 /// Null: no such driver.
 Library *libraryOf(const char *driver) {
-  static Library libraries[2];
-  static const bool opened = [] {
-    for (int i = 0; i < 2; ++i)
-      libraries[i].names = &vendors[i];
-    return true;
-  }();
-  (void)opened;
-  static std::once_flag once[2];
-  for (int i = 0; i < 2; ++i) {
-    Library &library = libraries[i];
-    if (strcmp(driver, vendors[i].driver) != 0)
-      continue;
-    std::call_once(once[i], [&] { library.why = open(library); });
-    return &library;
-  }
+  static FirstMade<Library> libraries[2];
+  for (int i = 0; i < 2; ++i)
+    if (!strcmp(driver, vendors[i].driver))
+      return &libraries[i].get([i] {
+        auto made = std::make_unique<Library>();
+        made->names = &vendors[i];
+        made->why = open(*made);
+        return made;
+      });
   return nullptr;
 }
 

@@ -49,11 +49,11 @@ std::atomic<Handle *> chunks[maxChunks];
 std::atomic<uint64_t> chunkCount{0};
 std::mutex stripes[numStripes];
 std::atomic<Device *> defaultDevice{nullptr};
-thread_local int32_t ordinal = -1;
-thread_local Device *ordinalDevice = nullptr;
+__thread int32_t ordinal __attribute__((tls_model("initial-exec"))) = -1;
+__thread Device *ordinalDevice __attribute__((tls_model("initial-exec")));
 /// Counts closings: a thread's own choice of device does not outlive one.
 std::atomic<uint32_t> epoch{0};
-thread_local uint32_t ordinalEpoch = 0;
+__thread uint32_t ordinalEpoch __attribute__((tls_model("initial-exec")));
 
 std::atomic<uint64_t> liveStreams{0}, liveEvents{0}, destroyedTwice{0},
     waitsOnDestroyed{0}, mixedUp{0};

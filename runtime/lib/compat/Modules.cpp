@@ -13,6 +13,7 @@
 #include "compat/Report.h"
 #include "drivers/shared/ElfFile.h"
 
+#include <atomic>
 #include <dlfcn.h>
 #include <memory>
 #include <mutex>
@@ -175,8 +176,13 @@ void shareCallbacks() {
 const gpuasync_cpu_object *linkObject(const gpuasync_image &image,
                                       const gpuasync_site *site,
                                       void *&library) {
-  static std::once_flag once;
-  std::call_once(once, shareCallbacks);
+  // Again by threads that come meanwhile: none waits for another one that may
+  // itself wait for the loader.
+  static std::atomic<bool> shared{false};
+  if (!shared.load(std::memory_order_acquire)) {
+    shareCallbacks();
+    shared.store(true, std::memory_order_release);
+  }
   int file = memfd_create("gpu_async.cpu", MFD_CLOEXEC);
   if (file < 0) {
     fail(site, "memfd_create: %s", strerror(errno));

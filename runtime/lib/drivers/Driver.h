@@ -590,6 +590,9 @@ public:
   /// How well an image fits a device: 0 not at all, and then `why`, unless
   /// null, receives the reason; the core takes the highest (exact cubin, then a
   /// lower minor version's of the same major, then the newest PTX that driver
+  /// Loads the vendor's library, of which available() tells. No lock is held
+  /// meanwhile, as a thread in dlopen holds the loader's and may come here.
+  virtual void loadLibrary() {}
   /// and chip take). No context is opened for it.
   virtual uint32_t imageRank(int32_t ordinal, const gpuasync_image &image,
                              std::string *why = nullptr) = 0;

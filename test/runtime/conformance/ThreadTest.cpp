@@ -42,7 +42,8 @@ INSTANTIATE_OVER_DEVICES(Threads);
 
 // Kernels with workgroup memory run on a thread that ends, when objects of the
 // runtime's that belong to the thread are gone: whatever was made before them
-// is destroyed later. AddressSanitizer sees what is used then.
+// is destroyed later, and values of keys after thread_local objects.
+// AddressSanitizer sees what is used then.
 TEST_P(Threads, KernelsWhileAThreadEnds) {
   struct AtEnd {
     std::function<void()> call;
@@ -52,6 +53,12 @@ TEST_P(Threads, KernelsWhileAThreadEnds) {
     }
   };
   std::vector<uint32_t> results;
+  pthread_key_t early, late;
+  auto callAtEnd = [](void *atEnd) { static_cast<AtEnd *>(atEnd)->call(); };
+  // One before the keys of the runtime, which its first call makes, if no other
+  // test was here.
+  ASSERT_EQ(pthread_key_create(&early, callAtEnd), 0);
+  AtEnd byKey;
   std::thread([&] {
     static thread_local AtEnd atEnd;
     atEnd.call = [&] {
@@ -68,8 +75,16 @@ TEST_P(Threads, KernelsWhileAThreadEnds) {
       }
     };
     atEnd.call();
+    ASSERT_EQ(pthread_key_create(&late, callAtEnd), 0);
+    byKey.call = atEnd.call;
+    for (pthread_key_t key : {early, late})
+      pthread_setspecific(key, &byKey);
   }).join();
-  EXPECT_EQ(results, (std::vector<uint32_t>{999, 4999, 999, 4999}));
+  byKey.call = nullptr;
+  pthread_key_delete(early);
+  pthread_key_delete(late);
+  EXPECT_EQ(results, (std::vector<uint32_t>{999, 4999, 999, 4999, 999, 4999,
+                                            999, 4999}));
 }
 
 // C03: racing first uses load once; X04: threads without a context work.

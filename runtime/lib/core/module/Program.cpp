@@ -222,10 +222,24 @@ static bool mayRun(Driver &driver, const gpuasync_program &program) {
   return true;
 }
 
+/// Loads the libraries of the drivers that chooseDefault may ask, before it
+/// takes openMutex: a thread that holds the loader's lock may wait for that.
+static void loadLibraries(const gpuasync_program &program) {
+  Driver *wanted = nullptr;
+  int32_t ordinal = 0;
+  if (wantedDevice() && !findDevice(nullptr, wanted, ordinal).ok())
+    return;
+  for (int i = 0; i < driverCount; ++i)
+    if (Driver *driver = driverAt(i);
+        wanted ? driver == wanted : mayRun(*driver, program))
+      driver->loadLibrary();
+}
+
 Status gpuasync::defaultOn(const char *device, gpuasync_context *&out) {
   Driver *driver = nullptr;
   int32_t ordinal = 0;
   RETURN_IF_ERROR(findDevice(device, driver, ordinal));
+  driver->loadLibrary(); // before the lock is taken
   std::lock_guard<std::mutex> lock(process().openMutex);
   return openDefault(*driver, ordinal, out);
 }
@@ -233,6 +247,8 @@ Status gpuasync::defaultOn(const char *device, gpuasync_context *&out) {
 Status gpuasync::chooseDefault(Registration &registration,
                                gpuasync_context *&out) {
   const gpuasync_program &program = *registration.program;
+  if (!registration.defaultContext.load(std::memory_order_acquire))
+    loadLibraries(program);
   std::lock_guard<std::mutex> lock(process().openMutex);
   out = registration.defaultContext.load(std::memory_order_acquire);
   if (out && isOpen(*out)) {

@@ -11,6 +11,7 @@
 #include "drivers/cpu/Scheduler.h"
 
 #include <algorithm>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,24 +21,25 @@ using namespace gpuasync::cpu;
 
 namespace {
 
-/// Workgroup memory of one thread, grown as kernels need it. It has no
-/// destructor: destructors of other thread-local objects, and handlers of exit,
-/// may run kernels after its end.
+/// Workgroup memory of one thread, grown as kernels need it.
 struct Scratch {
   void *data;
   uint64_t bytes;
-  bool ended;
 };
-thread_local Scratch scratch;
+__thread Scratch scratch __attribute__((tls_model("initial-exec")));
 
-struct ScratchEnd {
-  bool armed = false;
-  ~ScratchEnd() {
-    free(scratch.data);
-    scratch = {nullptr, 0, true};
-  }
-};
-thread_local ScratchEnd scratchEnd;
+/// Frees the calling thread's scratch memory when the thread ends. A kernel
+/// that runs in a later destructor of the thread asks for it again.
+void endScratch(void *) {
+  free(scratch.data);
+  scratch = {nullptr, 0};
+}
+
+/// By which a thread frees its scratch memory when it ends. Not by a
+/// thread_local object with a destructor: to register one takes the loader's
+/// lock, and whoever holds that, in dlopen or dlclose, may be waiting for this
+/// very kernel.
+pthread_key_t scratchKey;
 
 /// What one call of a thread takes; null if there is no memory.
 class WorkgroupMemory {
@@ -52,10 +54,9 @@ public:
       data = nullptr;
       return;
     }
-    isOwn = scratch.ended;
+    isOwn = pthread_setspecific(scratchKey, &scratch) != 0;
     if (isOwn)
       return;
-    scratchEnd.armed = true; // its first use on this thread
     free(scratch.data);
     scratch.data = data;
     scratch.bytes = rounded;
@@ -85,6 +86,15 @@ int64_t getLongestRun(const Op &op, bool checks) {
 }
 
 } // namespace
+
+bool cpu::makeScratchKey() {
+  static std::mutex mutex;
+  static bool made = false;
+  std::lock_guard<std::mutex> lock(mutex);
+  if (!made)
+    made = pthread_key_create(&scratchKey, endScratch) == 0;
+  return made;
+}
 
 void Scheduler::runBlocks(Job &job) {
   if (!job.isMeasured) {

@@ -56,6 +56,8 @@ Status Tenure::statusAt(uint64_t position) const {
 
 Scheduler::Scheduler(const Schedule &schedule, uint32_t threadLimit)
     : threadLimit(threadLimit) {
+  if (!makeScratchKey())
+    throw std::bad_alloc();
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) > 0)
     numProcessors = static_cast<uint32_t>(CPU_COUNT(&set));

@@ -294,6 +294,10 @@ extern std::atomic<const gpuasync_cpu_check_hooks *> checkHooks;
 void failLaunch(const gpuasync_cpu_block_ctx *ctx, Status status);
 
 } // namespace cpu
+/// Makes what threads that run kernels need at their end, once for the process.
+/// False: it cannot be made now.
+bool makeScratchKey();
+
 } // namespace gpuasync
 
 #endif // GPUASYNC_DRIVERS_CPU_SCHEDULER_H

@@ -12,6 +12,7 @@
 using namespace gpuasync;
 
 Status VendorDriver::available() {
+  loadLibrary();
   std::lock_guard<std::mutex> lock(mutex);
   if (!settled) {
     bool final = true;
@@ -21,13 +22,33 @@ Status VendorDriver::available() {
   return copyStatus(opened);
 }
 
-Status VendorDriver::open(bool &final) {
+void VendorDriver::loadLibrary() {
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    if (loaded)
+      return;
+  }
+  // Each thread that comes meanwhile loads, which gives the same library.
+  VendorTable found{};
+  Status status = guard([&] { return load(found); });
+  std::lock_guard<std::mutex> lock(mutex);
+  if (loaded)
+    return;
+  table = found;
+  settled = !status.ok();
+  opened = std::move(status);
+  loaded = true;
+}
+
+Status VendorDriver::load(VendorTable &found) const {
   void *library = nullptr;
   RETURN_IF_ERROR(openVendorLibrary(facts.title, facts.libraryVariable,
                                     facts.libraryPaths, library));
-  RETURN_IF_ERROR(resolveVendorSymbols(facts.title, library, facts.symbols,
-                                       facts.symbolCount, table,
-                                       facts.findSymbol));
+  return resolveVendorSymbols(facts.title, library, facts.symbols,
+                              facts.symbolCount, found, facts.findSymbol);
+}
+
+Status VendorDriver::open(bool &final) {
   int version = 0;
   VendorCall call = VENDOR_CALL(driverVersion, &version);
   if (call.ok() && version < facts.leastVersion)

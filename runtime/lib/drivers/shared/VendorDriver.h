@@ -72,6 +72,7 @@ public:
 
   const char *name() const override { return facts.name; }
   Status available() override;
+  void loadLibrary() override;
   int32_t deviceCount() override { return available().ok() ? count : 0; }
   Status deviceInfo(int32_t ordinal, DeviceInfo &info) override;
   uint32_t imageRank(int32_t ordinal, const gpuasync_image &image,
@@ -157,13 +158,17 @@ protected:
   ~VendorDriver() = default;
 
 private:
-  /// `final`: another try would come to the same.
+  /// Opens the library and looks its entry points up.
+  Status load(VendorTable &found) const;
+  /// Starts the driver, whose table is filled. `final`: another try would come
+  /// to the same.
   Status open(bool &final);
   Status find(int32_t ordinal, VendorDevice *&device);
   Status describeDevice(VendorDevice &device) const;
   bool hasGraphs() const;
 
-  std::mutex mutex; ///< guards what follows, until it is settled
+  std::mutex mutex;    ///< guards what follows, until it is settled
+  bool loaded = false; ///< the library, or it is known that there is none
   bool settled = false;
   bool armed = false; ///< the flag of exit
   Status opened;
