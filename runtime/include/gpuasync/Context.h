@@ -86,6 +86,29 @@ GPUASYNC_API gpuasync_status *
 gpuasync_context_trim(gpuasync_context *context,
                       double seconds) GPUASYNC_NOEXCEPT;
 
+/// Waits for abandoned work: what calls on `context` (null: on any context)
+/// have left unfinished. A call that ends with GPUASYNC_TIMEOUT does not stop
+/// its work on the device. That work goes on to read and write what the call
+/// was given: its arguments, the memory for its results, and what these lead
+/// to. So does the work of a call that ends with another error within a time
+/// limit; the message then says so. Until this function returns success, such
+/// memory must not be freed, and what is written to it may be overwritten.
+///
+/// Later calls on the context wait for abandoned work at their beginning,
+/// within their own time limit, and end with GPUASYNC_TIMEOUT if it does not
+/// end. So do calls on a context that is opened after one of the same device
+/// was closed with GPUASYNC_TIMEOUT. What a token or a stream of the caller's
+/// stands for is abandoned, too, if it is given back after a wait for it timed
+/// out.
+///
+/// Waits for at most `seconds`; 0 only asks, negative: without a limit.
+/// GPUASYNC_TIMEOUT lists what is unfinished, and the call can be repeated.
+/// Thread safe. Serves after a close of the context and after the shutdown,
+/// too.
+GPUASYNC_API gpuasync_status *
+gpuasync_context_wait_abandoned(gpuasync_context *context,
+                                double seconds) GPUASYNC_NOEXCEPT;
+
 /// "cpu", "cuda:0"; lives as long as the context. "" for a null one.
 GPUASYNC_API const char *
 gpuasync_context_device(const gpuasync_context *context) GPUASYNC_NOEXCEPT;
@@ -126,7 +149,8 @@ gpuasync_context_stream_native(gpuasync_stream *stream) GPUASYNC_NOEXCEPT;
 /// the result, once.
 GPUASYNC_API gpuasync_status *
 gpuasync_context_stream_synchronize(gpuasync_stream *stream) GPUASYNC_NOEXCEPT;
-/// Pending work goes on. Null is ignored.
+/// Pending work goes on; if the last wait for the stream timed out it is
+/// abandoned (gpuasync_context_wait_abandoned). Null is ignored.
 GPUASYNC_API void
 gpuasync_context_stream_destroy(gpuasync_stream *stream) GPUASYNC_NOEXCEPT;
 
@@ -135,7 +159,9 @@ gpuasync_context_stream_destroy(gpuasync_stream *stream) GPUASYNC_NOEXCEPT;
 //===----------------------------------------------------------------------===//
 
 /// Host waits give up after so many seconds with GPUASYNC_TIMEOUT and a list of
-/// unfinished operations; 0: never. First value: GPU_ASYNC_TIMEOUT.
+/// unfinished operations; 0: never. First value: GPU_ASYNC_TIMEOUT. The memory
+/// of a call that gave up is in use until gpuasync_context_wait_abandoned says
+/// otherwise.
 GPUASYNC_API void gpuasync_set_timeout(double seconds) GPUASYNC_NOEXCEPT;
 
 /// How long a host wait polls before it sleeps, in microseconds. First value:
@@ -227,6 +253,9 @@ public:
     return Status(gpuasync_context_trim(raw, seconds));
   }
 
+  Status waitAbandoned(double seconds = -1) noexcept {
+    return Status(gpuasync_context_wait_abandoned(raw, seconds));
+  }
 private:
   gpuasync_context *raw = nullptr;
 };

@@ -304,6 +304,12 @@ public:
   /// error of the stream's work is the result.
   virtual Status waitStream(NativeStream stream, int64_t timeoutNs,
                             bool &done) = 0;
+  /// Nobody needs the stream's work any more: drops what has not begun, and has
+  /// kernels end early that run, where the device can. What waits for an event
+  /// of that work fails.
+  virtual void cancelStream(NativeStream) {}
+  /// Whether what is left of a cancelled stream surely ends, and soon.
+  virtual bool endsSoon(NativeStream) { return false; }
   /// A pooled stream gets a new owner: forgets an error that belonged to the
   /// former one (cpu; nothing elsewhere). The stream is idle.
   virtual void resetStream(NativeStream) noexcept {}
@@ -584,15 +590,15 @@ public:
   /// every path tried (GPUASYNC_UNAVAILABLE). What only failed to initialise,
   /// for lack of memory or the like, is tried again at the next call.
   virtual Status available() = 0;
+  /// Loads the vendor's library, of which available() tells. No lock is held
+  /// meanwhile, as a thread in dlopen holds the loader's and may come here.
+  virtual void loadLibrary() {}
   /// 0 if unavailable.
   virtual int32_t deviceCount() = 0;
   virtual Status deviceInfo(int32_t ordinal, DeviceInfo &info) = 0;
   /// How well an image fits a device: 0 not at all, and then `why`, unless
   /// null, receives the reason; the core takes the highest (exact cubin, then a
   /// lower minor version's of the same major, then the newest PTX that driver
-  /// Loads the vendor's library, of which available() tells. No lock is held
-  /// meanwhile, as a thread in dlopen holds the loader's and may come here.
-  virtual void loadLibrary() {}
   /// and chip take). No context is opened for it.
   virtual uint32_t imageRank(int32_t ordinal, const gpuasync_image &image,
                              std::string *why = nullptr) = 0;

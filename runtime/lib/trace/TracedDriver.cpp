@@ -667,6 +667,12 @@ Status TracedDriver::captureState(NativeStream stream, CaptureState &out) {
 Status TracedDriver::queryStream(NativeStream stream, bool &done) {
   return inner.queryStream(stream, done);
 }
+void TracedDriver::cancelStream(NativeStream stream) {
+  inner.cancelStream(stream);
+}
+bool TracedDriver::endsSoon(NativeStream stream) {
+  return inner.endsSoon(stream);
+}
 Status TracedDriver::waitStream(NativeStream stream, int64_t timeoutNs,
                                 bool &done) {
   return inner.waitStream(stream, timeoutNs, done);

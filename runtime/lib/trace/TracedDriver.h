@@ -42,6 +42,8 @@ public:
   Status externalStream(void *native, NativeStream &out) override;
   Status captureState(NativeStream stream, CaptureState &out) override;
   Status queryStream(NativeStream stream, bool &done) override;
+  void cancelStream(NativeStream stream) override;
+  bool endsSoon(NativeStream stream) override;
   Status waitStream(NativeStream stream, int64_t timeoutNs,
                     bool &done) override;
   void resetStream(NativeStream stream) noexcept override;

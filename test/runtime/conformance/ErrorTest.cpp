@@ -295,8 +295,8 @@ TEST_P(Errors, TimeoutListsOps_B05) {
     flag = frame.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
     *flag = 0;
   }
-  gpuasync_set_timeout(0.05);
   for (bool event : {false, true}) {
+    gpuasync_set_timeout(0);
     __atomic_store_n(flag, 0, __ATOMIC_RELEASE);
     FrameScope frame(*program);
     gpuasync_stream *a = frame.stream(), *b = frame.stream();
@@ -305,6 +305,7 @@ TEST_P(Errors, TimeoutListsOps_B05) {
     EXPECT_EQ(frame.wait({b}), 0);
     frame.launch(a, Gate, 1, 1, GateParams{flag});
     frame.launch(a, Store, 1, 64, StoreParams{x, 1});
+    gpuasync_set_timeout(0.05);
     if (event)
       EXPECT_EQ(frame.waitHost(frame.record(a)), 1);
     else
@@ -316,6 +317,7 @@ TEST_P(Errors, TimeoutListsOps_B05) {
     EXPECT_EQ(status.code(), uint32_t(GPUASYNC_TIMEOUT));
     contains(status, "timed out after 0.05 s");
     contains(status, "test.mlir:12:5: gate; test.mlir:10:5: store");
+    EXPECT_TRUE(context.waitAbandoned().ok());
   }
   gpuasync_set_timeout(0);
   expectUsable();
@@ -370,8 +372,8 @@ TEST_P(Errors, WorkThatOutlivesItsFrame) {
     EXPECT_EQ(frame.leave().code(), uint32_t(GPUASYNC_TIMEOUT));
   }
   gpuasync_set_timeout(0);
-  expectUsable();
   openGate(flag);
+  expectUsable();
 }
 
 // A frame left by an error while its work still runs waits for that work.

@@ -549,6 +549,9 @@ void addEntriesOfPrograms(Table &table) {
     return except({GPUASYNC_INVALID_ARGUMENT},
                   gpuasync_context_trim(w.context, 0.05));
   });
+  add("gpuasync_context_wait_abandoned", refuses, [](World &w) {
+    return Status(gpuasync_context_wait_abandoned(w.context, 0.05));
+  });
   add("gpuasync_context_device", serves, [](World &w) {
     gpuasync_context_device(w.context);
     return Status();

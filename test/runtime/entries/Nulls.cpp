@@ -243,6 +243,7 @@ std::vector<NullCall> makeCalls() {
   ENTRY(gpuasync_context_release, "m", w.context);
   ENTRY(gpuasync_context_close, "r", w.context);
   ENTRY(gpuasync_context_trim, "r", w.context, 0.05);
+  ENTRY(gpuasync_context_wait_abandoned, "m", w.context, 0.05);
   ENTRY(gpuasync_context_device, "m", w.context);
   ENTRY(gpuasync_context_device_name, "m", w.context);
   ENTRY(gpuasync_scope_push, "r", w.context);

@@ -181,6 +181,10 @@ static Status enter(Frame &frame, const gpuasync_function &function) {
   if (!status.ok())
     return frame.context->noteFault(std::move(status));
   frame.current = true;
+  // Before the function does anything, on the host too: what calls have left
+  // unfinished may be writing its memory.
+  if (__builtin_expect(!frame.context->abandoned.isEmpty(), 0))
+    RETURN_IF_ERROR(frame.context->waitForAbandoned(callDeadline()));
   if (frame.context->retiredCount.load(std::memory_order_relaxed))
     drainAtTimes(frame, function);
   return loadModules(frame, function);
@@ -253,6 +257,77 @@ void Frame::endFollowing(Stream &stream, bool idle) {
     region->endFollowing(stream, idle);
 }
 
+/// Says in the frame's error that its work goes on, and with what.
+static void sayAbandoned(Frame &frame) try {
+  Status status(frame.error);
+  std::string open;
+  if (status.code() != GPUASYNC_TIMEOUT) // which lists it
+    open = "; unfinished: " + listUnfinished(frame);
+  Status more =
+      makeStatus(status.code(),
+                 "%s%s; until that has ended it uses the memory of the call "
+                 "(gpuasync_context_wait_abandoned)",
+                 status.message(), open.c_str());
+  markLocated(more);
+  frame.error = more.release();
+} catch (const std::bad_alloc &) {
+  // Then the error alone.
+}
+
+/// A token that the frame was given is lost with it: what it stands for is
+/// abandoned unless it is reached.
+static bool isReached(Frame &frame, const Event &event) {
+  if (!event.isImported || frame.context->lost.load(std::memory_order_relaxed))
+    return true;
+  bool done = false;
+  (void)guard([&] { return frame.driver->queryEvent(event.native, done); });
+  return done;
+}
+
+/// Calls `visit` with each stream of the frame, those too that the program has
+/// given back.
+template <typename Visit>
+static void forEachStream(Frame &frame, Visit visit) {
+  for (Stream *stream = frame.streams; stream; stream = stream->next)
+    visit(*stream);
+  for (Stream *stream = frame.ended.first; stream; stream = stream->next)
+    visit(*stream);
+}
+
+/// Waits for the frame's own streams; whether all are done. What is not is
+/// abandoned.
+static bool waitForOwn(Frame &frame, const Deadline &deadline) {
+  gpuasync_context &context = *frame.context;
+  bool all = true;
+  forEachStream(frame, [&](Stream &stream) {
+    if (stream.external || context.lost.load(std::memory_order_relaxed))
+      return;
+    bool done = false;
+    Status status = guard([&] {
+      return frame.driver->waitStream(stream.native, deadline.left(), done);
+    });
+    if (!status.ok())
+      (void)context.noteFault(std::move(status));
+    stream.isAbandoned = !done;
+    all &= done;
+  });
+  return all;
+}
+
+/// Has the frame's own work end early, and waits for that, for so long, if it
+/// surely ends. Whether it has.
+static bool cancelOwn(Frame &frame, int64_t longestNs) {
+  bool ends = true;
+  forEachStream(frame, [&](Stream &stream) {
+    if (stream.isAbandoned)
+      frame.driver->cancelStream(stream.native);
+  });
+  forEachStream(frame, [&](Stream &stream) {
+    ends &= !stream.isAbandoned || frame.driver->endsSoon(stream.native);
+  });
+  return ends && waitForOwn(frame, Deadline(longestNs));
+}
+
 void gpuasync::releaseAfterError(Frame &frame) {
   gpuasync_context &context = *frame.context;
   // The device may still write the caller's memory: leaving waits, once, unless
@@ -261,33 +336,25 @@ void gpuasync::releaseAfterError(Frame &frame) {
   if (timeout > 0 && gpuasync_status_get_code(frame.error) == GPUASYNC_TIMEOUT)
     timeout = 0;
   const Deadline deadline(timeout);
-  bool idle = true;       // all of our streams
+  bool idle = waitForOwn(frame, deadline);
+  // That takes at most many times what a block takes.
+  if (!idle && deadline.over() && !context.lost.load(std::memory_order_relaxed))
+    idle = cancelOwn(frame, /*longestNs=*/1000000000);
   Stream *last = nullptr; // behind all that may still run
   Status ordered;
-  auto cover = [&](Stream *stream) {
-    if (context.lost.load(std::memory_order_relaxed))
-      return;
-    bool done = stream->external && stream->enqueued == stream->finished;
-    if (!stream->external) {
-      Status status = guard([&] {
-        return frame.driver->waitStream(stream->native, deadline.left(), done);
-      });
-      if (!status.ok())
-        (void)context.noteFault(std::move(status));
-      idle &= done;
-    }
-    if (done)
+  forEachStream(frame, [&](Stream &stream) {
+    const bool done = stream.external ? stream.enqueued == stream.finished
+                                      : !stream.isAbandoned;
+    if (done || context.lost.load(std::memory_order_relaxed))
       return;
     if (last && ordered.ok())
       ordered =
-          context.noteFault(guard([&] { return frame.join(*stream, *last); }));
-    last = stream;
-  };
-  for (Stream *stream = frame.streams; stream; stream = stream->next)
-    cover(stream);
-  for (Stream *stream = frame.ended.first; stream; stream = stream->next)
-    cover(stream);
+          context.noteFault(guard([&] { return frame.join(stream, *last); }));
+    last = &stream;
+  });
   const bool lost = context.lost.load(std::memory_order_relaxed);
+  if (!idle && !lost)
+    sayAbandoned(frame);
   if (idle || lost)
     context.staging.dropAll(frame.downloads);
   else
@@ -339,7 +406,10 @@ static void leave(Frame &frame) {
     while (Event *event = frame.events) {
       unlink(frame.events, event);
       frame.slot->counters.events.destroy();
-      context->events.give(frame.slot, event);
+      if (frame.failed && !isReached(frame, *event))
+        context->events.abandon(event);
+      else
+        context->events.give(frame.slot, event);
     }
     while (Stream *stream = frame.streams) {
       unlink(frame.streams, stream);

@@ -128,6 +128,7 @@ static Status waitForToken(gpuasync_event *handle) {
   const Deadline deadline = callDeadline();
   bool done = false;
   Status status = context.waitNativeEvent(event->native, deadline, done);
+  event->isOverdue.store(!done, std::memory_order_relaxed);
   if (status.ok() && !done)
     status = makeStatus(GPUASYNC_TIMEOUT, "timed out after %g s",
                         double(deadline.timeoutNs) / 1e9);
@@ -362,6 +363,7 @@ gpuasync_event *gpuasync_event_import(gpuasync_frame *memory,
     event->origin.program = frame->pin->registration;
   }
   event->frame = frame;
+  event->isImported = true;
   linkFront(frame->events, event);
   frame->context->releasePart(); // the frame has another one
   return handle;
@@ -384,7 +386,10 @@ void gpuasync_event_release(gpuasync_event *handle) noexcept {
     return;
   gpuasync_context *context = event->context;
   context->events.enterFrame(event);
-  context->events.give(nullptr, event);
+  if (event->isOverdue.load(std::memory_order_relaxed))
+    context->events.abandon(event);
+  else
+    context->events.give(nullptr, event);
   {
     std::lock_guard<std::mutex> lock(context->poolMutex);
     context->ended.events.destroy();

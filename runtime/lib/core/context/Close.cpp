@@ -339,6 +339,76 @@ Status gpuasync_context::waitForStreams(const Deadline &deadline,
   return lost.load() ? check() : Status();
 }
 
+Status gpuasync_context::waitForAbandoned(const Deadline &deadline) {
+  auto giveUp = [&] {
+    std::string open = streams.describePending(/*abandonedOnly=*/true);
+    if (std::string more = events.describeAbandoned(); !more.empty())
+      appendItem(open, "what comes before " + more);
+    return timedOut(deadline, " waiting for what an earlier call left behind",
+                    open);
+  };
+  std::unique_lock<std::timed_mutex> one(waitMutex, std::defer_lock);
+  if (deadline.timeoutNs < 0)
+    one.lock();
+  else if (!one.try_lock_for(std::chrono::nanoseconds(deadline.left())))
+    return giveUp();
+  while (!abandoned.isEmpty() && !lost.load()) {
+    bool done = false;
+    Status status;
+    if (Stream *stream = streams.beginWaitForAbandoned()) {
+      status = driver->waitStream(stream->native, deadline.left(), done);
+      streams.endWait(stream, waitRounds);
+    } else if (Event *event = events.takeAbandoned()) {
+      status = waitNativeEvent(event->native, deadline, done);
+      events.giveAbandoned(event, done);
+    } else if (!predecessors.empty()) {
+      gpuasync_context *predecessor = predecessors.back();
+      status = predecessor->awaitAbandoned(deadline);
+      if (!status.ok())
+        return status;
+      predecessors.pop_back();
+      predecessor->releasePart();
+      abandoned.remove();
+      continue;
+    } else {
+      break; // another thread has found it done just now
+    }
+    // An error of work that has ended is nobody's any more.
+    if (!done || status.code() == GPUASYNC_DEVICE_LOST)
+      return status.ok() ? giveUp() : noteFault(std::move(status));
+  }
+  return lost.load() ? check() : Status();
+}
+
+Status gpuasync_context::awaitAbandoned(const Deadline &deadline) {
+  std::optional<Visit> visit;
+  for (int round = 0; !visit.emplace(*this).open(); ++round) {
+    visit.reset();
+    if (state.load() == State::Closed)
+      break;
+    if (deadline.over())
+      return makeStatus(GPUASYNC_TIMEOUT, "another thread closes the context");
+    nap(round);
+  }
+  const bool isClosed = !visit.has_value();
+  // On a lost device nothing runs.
+  if (lost.load() || (isClosed ? !isLeftBehind.load() : abandoned.isEmpty()))
+    return Status();
+  CurrentContext current(*this);
+  Status status = std::move(current.status);
+  if (!status.ok())
+    status = noteFault(std::move(status));
+  else if (!isClosed)
+    status = waitForAbandoned(deadline);
+  else if (status = waitForStreams(deadline); status.code() == GPUASYNC_TIMEOUT)
+    status = timedOut(deadline,
+                      " waiting for what a context that was closed left behind",
+                      describeBusy());
+  else if (status.ok())
+    isLeftBehind.store(false);
+  return lost.load() ? Status() : std::move(status);
+}
+
 /// Lists what the program still holds and gives everything to the driver. No
 /// frame is open, all work is done (or the device is lost).
 void gpuasync_context::reclaim() {
@@ -511,16 +581,19 @@ Status gpuasync_context::closeOnce() {
     result = makeStatus(GPUASYNC_DRIVER_ERROR,
                         "the driver still holds %llu objects of ours",
                         static_cast<unsigned long long>(foreign));
+  isLeftBehind.store(!finished && !lost.load());
   state.store(State::Closed);
   retirements.fetch_add(1, std::memory_order_seq_cst);
   Process &shared = process();
   std::lock_guard<std::mutex> lock(shared.mutex);
   auto &open = shared.contexts;
-  // While its work goes on, others of the device do not rest.
-  if (finished || lost.load() || !has(CapVendorStreams))
+  // While its work goes on, others of the device do not rest, and later ones
+  // begin behind it.
+  if (finished || lost.load())
     open.erase(std::remove(open.begin(), open.end(), this), open.end());
   else
     retainPart();
+  isKeptForWork = !finished && !lost.load();
   resume(); // whoever waits for another context's pause
   return result;
 }

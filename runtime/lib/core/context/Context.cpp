@@ -28,7 +28,11 @@ gpuasync_context::gpuasync_context(Driver &driver, int32_t ordinal)
     : kind(driver), ordinal(ordinal), id(nextContextId()),
       device(deviceName(driver, ordinal)) {}
 
-gpuasync_context::~gpuasync_context() { gpuasync_status_free(lost.load()); }
+gpuasync_context::~gpuasync_context() {
+  gpuasync_status_free(lost.load());
+  for (gpuasync_context *predecessor : predecessors)
+    predecessor->releasePart();
+}
 
 void gpuasync_context::release() {
   if (references.fetch_sub(1, std::memory_order_acq_rel) != 1)
@@ -200,6 +204,36 @@ gpuasync_status *gpuasync_context_trim(gpuasync_context *context,
   });
 }
 
+gpuasync_status *gpuasync_context_wait_abandoned(gpuasync_context *context,
+                                                 double seconds) noexcept {
+  // After the shutdown too, which may have left work behind.
+  if ((refusal.load() & (RefuseForked | RefuseExiting)) || insideCallback)
+    return checkRefusal().release();
+  return guard([&]() -> Status {
+           const Deadline deadline(seconds < 0 ? -1
+                                               : toNanoseconds(seconds, 1e9));
+           if (context)
+             return context->awaitAbandoned(deadline);
+           std::vector<gpuasync_context *> all;
+           {
+             std::lock_guard<std::mutex> lock(process().mutex);
+             all = process().contexts;
+             for (gpuasync_context *each : all)
+               each->retainPart();
+           }
+           Status first;
+           for (gpuasync_context *each : all) {
+             Status status =
+                 guard([&] { return each->awaitAbandoned(deadline); });
+             if (first.ok())
+               first = std::move(status);
+             each->releasePart();
+           }
+           return first;
+         })
+      .release();
+}
+
 const char *gpuasync_context_device(const gpuasync_context *context) noexcept {
   return context ? context->device.c_str() : "";
 }
@@ -284,6 +318,7 @@ gpuasync_context_stream_synchronize(gpuasync_stream *stream) noexcept {
         context.driver->resetStream(stream->native);
       return context.noteFault(std::move(status));
     }
+    stream->isOverdue.store(!done, std::memory_order_relaxed);
     if (!done)
       return timedOut(deadline, "", listUnfinished(*stream));
     return context.staging.finishOrphans();

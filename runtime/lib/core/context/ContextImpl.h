@@ -21,6 +21,7 @@
 #define GPUASYNC_CORE_CONTEXT_CONTEXTIMPL_H
 
 #include "core/module/ModuleCache.h"
+#include "core/pool/Abandoned.h"
 #include "core/pool/CallerStreams.h"
 #include "core/pool/EventPool.h"
 #include "core/pool/Fences.h"
@@ -58,6 +59,7 @@ struct gpuasync_context {
   std::atomic<gpuasync_status *> lost{nullptr};
   /// More than 0: something waits for an idle context.
   std::atomic<uint32_t> retiredCount{0};
+  gpuasync::AbandonedWork abandoned;
   uint32_t capabilities = 0;
   const int32_t ordinal;
   const uint64_t id; ///< unique in the process
@@ -66,7 +68,11 @@ struct gpuasync_context {
   /// Who closes it.
   std::atomic<const gpuasync::ThreadState *> closedBy{nullptr};
   bool registered = false; ///< on Process::contexts
-  std::string device;      ///< "cuda:0"
+  /// It was closed while its work went on, which is not known to have ended.
+  std::atomic<bool> isLeftBehind{false};
+  /// Process::contexts has a part of it for that; under Process::mutex.
+  bool isKeptForWork = false;
+  std::string device; ///< "cuda:0"
   gpuasync::DeviceInfo info;
 
   //===--- Threads and instances (poolMutex)
@@ -81,6 +87,9 @@ struct gpuasync_context {
 
   std::timed_mutex waitMutex; ///< one thread at a time waits for streams
   uint64_t waitRounds = 0;    ///< under waitMutex
+  /// Closed contexts of the device whose work went on when this one opened;
+  /// each a part. Under waitMutex.
+  std::vector<gpuasync_context *> predecessors;
 
   //===--- Pools, each on lines of its own
   alignas(64) gpuasync::StreamPool streams{*this};
@@ -128,6 +137,14 @@ struct gpuasync_context {
   /// timeout or the loss of the device, on which nothing runs.
   gpuasync::Status waitForStreams(const gpuasync::Deadline &deadline,
                                   gpuasync::Status *failed = nullptr);
+  /// Waits for the work that calls have left unfinished; the context is
+  /// current. Ok: nothing of it uses the memory of those calls any more. Else a
+  /// timeout, which lists what is unfinished, or an error that says why nobody
+  /// knows.
+  gpuasync::Status waitForAbandoned(const gpuasync::Deadline &deadline);
+  /// The same of any context, from outside of its frames, a closed one whose
+  /// work went on too.
+  gpuasync::Status awaitAbandoned(const gpuasync::Deadline &deadline);
 
   //===--- Waiting (Wait.cpp)
   gpuasync::Status waitStream(gpuasync_stream &stream,

@@ -77,6 +77,34 @@ static bool parseDevice(const char *text, Driver *&driver, int32_t &ordinal) {
   return false;
 }
 
+/// Forgets closed contexts whose work has ended. Process::mutex is held.
+static void dropEnded() {
+  auto &all = process().contexts;
+  for (size_t i = 0; i < all.size();) {
+    gpuasync_context *context = all[i];
+    if (!context->isKeptForWork || context->isLeftBehind.load()) {
+      ++i;
+      continue;
+    }
+    all[i] = all.back();
+    all.pop_back();
+    context->releasePart();
+  }
+}
+
+/// Calls of a new context begin behind what others of its device, which were
+/// closed, have left unfinished. Process::mutex is held.
+static void beginBehindOthers(gpuasync_context &context) {
+  for (gpuasync_context *other : process().contexts) {
+    if (!other->isLeftBehind.load() || other->lost.load() ||
+        &other->kind != &context.kind || other->ordinal != context.ordinal)
+      continue;
+    context.predecessors.push_back(other);
+    other->retainPart();
+    context.abandoned.add();
+  }
+}
+
 Status gpuasync::openOn(Driver &driver, int32_t ordinal, void *adopted,
                         gpuasync_context *&out) {
   RETURN_IF_ERROR(copyStatus(process().settings));
@@ -96,9 +124,11 @@ Status gpuasync::openOn(Driver &driver, int32_t ordinal, void *adopted,
   context->capabilities = context->info.capabilities;
   Process &shared = process();
   std::unique_lock<std::mutex> lock(shared.mutex);
+  dropEnded();
   try {
     if (Trace *trace = tracing())
       trace->attach(*context);
+    beginBehindOthers(*context);
     shared.contexts.push_back(context.get());
   } catch (...) {
     lock.unlock();

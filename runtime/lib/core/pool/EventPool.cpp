@@ -38,6 +38,39 @@ void EventPool::giveShared(Event *event) {
   idle.push(event);
 }
 
+void EventPool::abandon(Event *event) {
+  event->live = event->isImported = false; // no handle is good for it any more
+  event->isOverdue.store(false, std::memory_order_relaxed);
+  ++event->generation;
+  event->frame = nullptr;
+  event->previous = nullptr;
+  std::lock_guard<std::mutex> lock(mutex);
+  context.abandoned.add();
+  abandoned.append(event);
+}
+
+Event *EventPool::takeAbandoned() {
+  std::lock_guard<std::mutex> lock(mutex);
+  return abandoned.pop();
+}
+
+void EventPool::giveAbandoned(Event *event, bool reached) {
+  if (reached) {
+    context.abandoned.remove();
+    return give(nullptr, event);
+  }
+  std::lock_guard<std::mutex> lock(mutex);
+  abandoned.append(event);
+}
+
+std::string EventPool::describeAbandoned() {
+  std::lock_guard<std::mutex> lock(mutex);
+  std::string open;
+  for (Event *event = abandoned.first; event; event = event->next)
+    appendItem(open, event->origin.text());
+  return open;
+}
+
 void EventPool::takeBack(ThreadContext &slot) {
   std::lock_guard<std::mutex> lock(mutex);
   while (Event *event = slot.idleEvents.pop())
@@ -68,12 +101,15 @@ void EventPool::keepLabels(const Registration *gone) {
   std::lock_guard<std::mutex> lock(mutex);
   for (Event *event = exported; event; event = event->next)
     event->origin.keepLabel(gone);
+  for (Event *event = abandoned.first; event; event = event->next)
+    event->origin.keepLabel(gone);
 }
 
 void EventPool::destroy(bool alive) {
   {
     std::lock_guard<std::mutex> lock(mutex);
     idle = {};
+    abandoned = {};
   }
   for (Event *event : all) {
     if (!event->native)

@@ -15,6 +15,7 @@
 #include "drivers/Driver.h"
 
 #include <mutex>
+#include <string>
 
 struct gpuasync_context;
 
@@ -37,6 +38,9 @@ struct alignas(64) Event {
   uint32_t regionNumber = 0;
   Recorder *region = nullptr; ///< that has recorded it but not played
   bool live = false;
+  bool isImported = false; ///< a token of another frame's work
+  /// The last wait of an embedder for it came to its time limit.
+  std::atomic<bool> isOverdue{false};
   gpuasync_event *handle() {
     return reinterpret_cast<gpuasync_event *>(
         reinterpret_cast<uintptr_t>(this) | (generation & 63));
@@ -66,7 +70,8 @@ public:
   }
   /// `slot` null: to those of all threads.
   void give(ThreadContext *slot, Event *event) {
-    event->live = false;
+    event->live = event->isImported = false;
+    event->isOverdue.store(false, std::memory_order_relaxed);
     if (__builtin_expect(!event->origin.label.empty(), 0))
       event->origin.label.clear();
     ++event->generation;
@@ -77,6 +82,16 @@ public:
     else
       giveShared(event);
   }
+  /// The same of one that nobody has waited for to the end: what comes before
+  /// it is abandoned work until it is reached.
+  void abandon(Event *event);
+  /// The first of these, off the list; null: there is none. For the thread that
+  /// waits for abandoned work.
+  Event *takeAbandoned();
+  /// It is reached, or was not.
+  void giveAbandoned(Event *event, bool reached);
+  /// "a; b; ...": where they were recorded.
+  std::string describeAbandoned();
   /// What is idle in a thread that ends, or whose context does.
   void takeBack(ThreadContext &slot);
   /// An event leaves its frame, and comes into one again (or is released).
@@ -106,6 +121,7 @@ private:
   Stack<Event> idle;
   DriverList<Event *> all;
   Event *exported = nullptr;
+  Queue<Event> abandoned;
 };
 
 } // namespace gpuasync

@@ -91,9 +91,10 @@ void StreamPool::give(ThreadContext *slot, Stream *stream, bool idle) {
   }
   std::lock_guard<std::mutex> lock(mutex);
   if (idle)
-    keepIdle(stream);
-  else
-    pending.append(stream);
+    return keepIdle(stream);
+  if (stream->isAbandoned)
+    context.abandoned.add();
+  pending.append(stream);
 }
 
 void StreamPool::takeBack(ThreadContext &slot) {
@@ -132,6 +133,9 @@ void StreamPool::reapPending() {
     driver.resetStream(stream->native);
     stream->finished = stream->enqueued;
     context.staging.reap(*stream, /*idle=*/true);
+    if (stream->isAbandoned)
+      context.abandoned.remove();
+    stream->isAbandoned = false;
     keepIdle(stream);
     return true;
   });
@@ -166,9 +170,13 @@ bool StreamPool::giveEmbedder(Stream *stream) {
   if (stream->holder != Stream::Holder::Embedder)
     return false; // a frame's, or destroyed before
   stream->holder = Stream::Holder::None;
+  stream->isAbandoned = stream->isOverdue.exchange(false);
   // Its work may still run.
-  if (!destroyed)
+  if (!destroyed) {
+    if (stream->isAbandoned)
+      context.abandoned.add();
     pending.append(stream);
+  }
   return true;
 }
 
@@ -249,11 +257,23 @@ bool StreamPool::endWait(Stream *stream, uint64_t round) {
   return stream->holder == Stream::Holder::Session;
 }
 
-std::string StreamPool::describePending() {
+Stream *StreamPool::beginWaitForAbandoned() {
+  std::lock_guard<std::mutex> lock(mutex);
+  reapPending();
+  Stream *stream = pending.first;
+  while (stream && !stream->isAbandoned)
+    stream = stream->next;
+  if (stream)
+    stream->awaited = true;
+  return stream;
+}
+
+std::string StreamPool::describePending(bool abandonedOnly) {
   std::lock_guard<std::mutex> lock(mutex);
   std::string open;
   for (Stream *stream = pending.first; stream; stream = stream->next)
-    appendItem(open, listUnfinished(*stream));
+    if (stream->isAbandoned || !abandonedOnly)
+      appendItem(open, listUnfinished(*stream));
   return open;
 }
 

@@ -56,6 +56,10 @@ struct alignas(64) gpuasync_stream {
   /// or a Session between its calls.
   enum class Holder : uint8_t { None, Embedder, Session };
   Holder holder = Holder::None;
+  /// A call has ended without its work here, which uses the call's memory.
+  bool isAbandoned = false;
+  /// Of an embedder's: the last wait for it came to its time limit.
+  std::atomic<bool> isOverdue{false};
   /// A thread waits for it without a lock: it stays on its list.
   bool awaited = false;
   uint64_t waitRound = 0; ///< of the last wait for all streams that has done so
@@ -171,8 +175,11 @@ public:
   /// none.
   Stream *beginWait(uint64_t round, bool held);
   bool endWait(Stream *stream, uint64_t round);
-  /// "a; b; ...": what has not ended on streams that were given back.
-  std::string describePending();
+  /// The same of one with abandoned work.
+  Stream *beginWaitForAbandoned();
+  /// "a; b; ...": what has not ended on streams that were given back, or on
+  /// those of them with abandoned work.
+  std::string describePending(bool abandonedOnly = false);
   /// Sites of a program (null: of all) whose constant data goes.
   void forgetSites(const Registration *gone);
   /// Any of ours; null if there is none.

@@ -86,6 +86,12 @@ public:
     return finishWait(result, stream.tenure, stream.enqueued, done);
   }
   void resetStream(NativeStream stream) noexcept override {
+  void cancelStream(NativeStream stream) override {
+    scheduler->cancelStream(*static_cast<Stream *>(stream));
+  }
+  bool endsSoon(NativeStream stream) override {
+    return scheduler->endsSoon(*static_cast<Stream *>(stream));
+  }
     scheduler->resetStream(static_cast<Stream *>(stream));
   }
 

@@ -140,8 +140,9 @@ int64_t Scheduler::takeBlocks(Job &job) {
     ctx.blockIdx[1] = begin / op.grid[0] % op.grid[1];
     ctx.blockIdx[2] = begin / op.grid[0] / op.grid[1];
     for (int64_t i = begin; i < end; i += ctx.runBlocks) {
-      if (job.failed.load(std::memory_order_relaxed))
-        return 0; // an assert's threads end early
+      if (job.failed.load(std::memory_order_relaxed) ||
+          job.stream->cancelled.load(std::memory_order_relaxed))
+        return 0; // an assert's threads end early, and those of no use
       if (__builtin_expect(hooks != nullptr, 0))
         hooks->blockBegin(op.checked, &ctx, workgroup, workgroupBytes, bytes);
       ctx.runBlocks =

@@ -34,7 +34,7 @@ void Tenure::release() {
 }
 
 void Tenure::fail(Status status, uint64_t position) {
-  if (error.load(std::memory_order_relaxed))
+  if (hasFailed.exchange(true, std::memory_order_relaxed))
     return;
   errorPosition = position;
   error.store(status.release(), std::memory_order_release);
@@ -112,7 +112,31 @@ void Scheduler::resetStream(Stream *stream) {
   if (fresh) {
     stream->tenure->release();
     stream->tenure = fresh;
+    stream->cancelled.store(false, std::memory_order_relaxed);
   }
+}
+
+void Scheduler::cancelStream(Stream &stream) {
+  Status reason =
+      makeStatus(GPUASYNC_TIMEOUT, "the call that it is a part of gave up");
+  std::lock_guard<std::mutex> lock(stream.mutex);
+  const Op *op = stream.head;
+  if (!op)
+    return;
+  stream.cancelled.store(true, std::memory_order_relaxed);
+  stream.tenure->fail(std::move(reason), op->position);
+}
+
+bool Scheduler::endsSoon(Stream &stream) {
+  std::lock_guard<std::mutex> lock(stream.mutex);
+  const Op *op = stream.head; // what comes behind it is dropped
+  if (!op)
+    return true;
+  if (op->kind == OpKind::Wait)
+    return op->target->cancelled.load(std::memory_order_relaxed) ||
+           op->target->completed.load(std::memory_order_acquire) >=
+               op->targetPosition;
+  return !op->mayBlock && op->kind != OpKind::Call;
 }
 
 bool Scheduler::tryRenew(Stream &stream) {

@@ -54,11 +54,13 @@ struct Tenure {
   std::atomic<uint32_t> references{1};
   /// The first failure: work at `errorPosition` and after it is skipped.
   std::atomic<gpuasync_status *> error{nullptr};
-  uint64_t errorPosition = 0; ///< valid once `error` is seen
+  uint64_t errorPosition = 0;         ///< valid once `error` is seen
+  std::atomic<bool> hasFailed{false}; ///< somebody writes these two
 
   void retain() { references.fetch_add(1, std::memory_order_relaxed); }
   void release();
-  /// Keeps the first error. Called by the thread that runs the stream.
+  /// Keeps the first error. Called by threads that run the stream, and by the
+  /// one that cancels it.
   void fail(Status status, uint64_t position);
   /// The error as a waiter for `position` sees it.
   Status statusAt(uint64_t position) const;
@@ -136,7 +138,9 @@ struct Stream {
   /// What they may help with; written under `mutex`.
   std::atomic<Job *> job{nullptr};
   Tenure *tenure = nullptr;
-  bool outlived = false;     ///< the tenure is of a former owner; the owner's
+  bool outlived = false; ///< the tenure is of a former owner; the owner's
+  /// Nobody needs its work: kernels end with the blocks that run.
+  std::atomic<bool> cancelled{false};
   Stream *waiters = nullptr; ///< parked on this stream, via nextWaiter
   Stream *nextWaiter = nullptr;
   uint64_t waitPosition = 0;
@@ -184,6 +188,9 @@ public:
   Stream *createStream();
   void destroyStream(Stream *stream);
   void resetStream(Stream *stream);
+  /// See DriverContext.
+  void cancelStream(Stream &stream);
+  bool endsSoon(Stream &stream);
   /// Before the owner's tenure is used: what a reset had no memory for. False:
   /// there is none now either.
   bool tryRenew(Stream &stream);
@@ -287,6 +294,10 @@ private:
   std::unique_ptr<Adversary> adversary; ///< null unless tests ask for it
 };
 
+/// Makes what threads that run kernels need at their end, once for the process.
+/// False: it cannot be made now.
+bool makeScratchKey();
+
 /// Null unless somebody checks what kernels do.
 extern std::atomic<const gpuasync_cpu_check_hooks *> checkHooks;
 
@@ -294,10 +305,6 @@ extern std::atomic<const gpuasync_cpu_check_hooks *> checkHooks;
 void failLaunch(const gpuasync_cpu_block_ctx *ctx, Status status);
 
 } // namespace cpu
-/// Makes what threads that run kernels need at their end, once for the process.
-/// False: it cannot be made now.
-bool makeScratchKey();
-
 } // namespace gpuasync
 
 #endif // GPUASYNC_DRIVERS_CPU_SCHEDULER_H
