@@ -189,7 +189,8 @@ gpuasync_set_cpu_schedule(const char *schedule) GPUASYNC_NOEXCEPT;
 GPUASYNC_API int32_t gpuasync_process_forked(void) GPUASYNC_NOEXCEPT;
 
 /// Whether the process is in exit(), where every entry refuses: 1 on the thread
-/// that runs it, 2 on others; else 0.
+/// that runs it, 2 on others; else 0. On others, calls that have work on a
+/// device, and waits for tokens and streams, return only when that has ended.
 GPUASYNC_API int32_t gpuasync_process_exiting(void) GPUASYNC_NOEXCEPT;
 
 /// For calls that can neither do what they are for nor say so: in a process
@@ -252,10 +253,10 @@ public:
   Status trim(double seconds = -1) noexcept {
     return Status(gpuasync_context_trim(raw, seconds));
   }
-
   Status waitAbandoned(double seconds = -1) noexcept {
     return Status(gpuasync_context_wait_abandoned(raw, seconds));
   }
+
 private:
   gpuasync_context *raw = nullptr;
 };

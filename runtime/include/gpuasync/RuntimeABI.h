@@ -291,7 +291,12 @@ GPUASYNC_API int32_t gpuasync_frame_enter(
 /// that it allocated and host registrations that it made), restores the
 /// caller's context, and returns the first error, null if there was none. Does
 /// not wait, except after an error, when it waits for the frame's streams so
-/// that nothing still runs on memory that is released.
+/// that nothing still runs on memory that is released. That wait has the time
+/// limit of gpuasync_set_timeout, and there is none after a wait that has come
+/// to it: what has not ended is abandoned (gpuasync_context_wait_abandoned,
+/// Context.h). In a process that another thread takes through exit() it returns
+/// an error only when no work of the frame runs any more; where that cannot be
+/// known, it does not return (gpuasync_thread_end_in_exit).
 GPUASYNC_API gpuasync_status *
 gpuasync_frame_leave(gpuasync_frame *frame) GPUASYNC_NOEXCEPT;
 

@@ -203,6 +203,8 @@ TEST_F(Edge, AFailedLaunchOfAKernelWithALongName) {
 struct Calls {
   Mock *mock;
   uint64_t atBegin;
+  Watched *other; ///< a thread that goes on with its call, which has failed
+  std::atomic<bool> enqueued, began, returned;
 };
 Calls exiting;
 
@@ -211,11 +213,15 @@ TEST(EdgeBody, DISABLED_Exit) {
   exiting.mock = mockOf("cuda-on-mock");
   // Registered before the runtime's first use, so called after all of it.
   atexit([] {
+    exiting.began = true;
+    exiting.other->settle();
     uint64_t calls = exiting.mock->mock_calls(nullptr) - exiting.atBegin;
     if (calls)
       fprintf(stderr, "%llu vendor calls during exit\n",
               static_cast<unsigned long long>(calls));
-    _exit(calls ? 1 : 42);
+    if (exiting.returned)
+      fprintf(stderr, "a call returned while its kernel runs\n");
+    _exit(calls || exiting.returned ? 1 : 42);
   });
   // Static destructors are part of exit. Of what is older than the runtime's
   // first use they run after the runtime has noticed.
@@ -231,12 +237,27 @@ TEST(EdgeBody, DISABLED_Exit) {
   uint32_t *flag = frame->alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
   *flag = 0;
   frame->launch(stream, Gate, 1, 1, GateParams{flag});
+  exiting.other = new Watched([flag] {
+    ContextScope inner(*context);
+    FrameScope call(program);
+    gpuasync_stream *stream = call.stream();
+    call.launch(stream, Gate, 1, 1, GateParams{flag});
+    exiting.enqueued = true;
+    while (!exiting.began)
+      std::this_thread::yield();
+    call.wait({stream});
+    (void)call.leave();
+    exiting.returned = true;
+  });
+  while (!exiting.enqueued)
+    std::this_thread::yield();
   atexit([] { exiting.atBegin = exiting.mock->mock_calls(nullptr); });
   exit(3);
 }
 
 // X11: a driver that is gone by then (they take themselves down during exit) is
-// not called, and nothing waits.
+// not called, and nothing waits. A call of another thread does not return while
+// the device may use its memory.
 TEST(EdgeOfProcess, ExitMakesNoVendorCall_X11) {
   fflush(nullptr);
   pid_t child = fork();

@@ -10,6 +10,7 @@
 #include "gpuasync/Trace.h"
 
 #include <fstream>
+#include <sys/mman.h>
 
 using namespace gpuasync_test;
 using namespace gpuasync_test::detail;
@@ -471,6 +472,175 @@ FRESH_PROCESS_TEST(Process, ExitJoinsAThreadInAFrame_X11) {
   fflush(nullptr);
   exit(0);
   return 2;
+}
+
+/// A thread in a call that returns its errors, which another one's exit()
+/// overtakes. Destroyed during exit, after the runtime's own handler has run.
+struct OvertakenCall {
+  std::thread thread;
+  std::atomic<pid_t> id{0}; ///< of the thread, once the call's work is enqueued
+  std::atomic<bool> exits{false}, returned{false};
+  uint32_t gate = 0;
+  bool holds = false; ///< the kernels wait for the gate
+  bool joins = false; ///< the destructor joins the thread
+  int kernels = 20;   ///< large ones
+
+  /// Calls `call(context, memory, waitForExit)`, which enqueues, waits for exit
+  /// to begin, and comes to its own wait only then. When it returns its memory
+  /// goes.
+  template <typename Call>
+  void begin(Call call) {
+    // Kernels begin before anybody waits for them.
+    (void)Status(gpuasync_set_cpu_schedule("fair"));
+    static auto *context = new Context;
+    if (!Context::open("cpu", *context).ok())
+      _exit(1);
+    thread = std::thread([this, call] {
+      const LeftBehind meant;
+      constexpr size_t bytes = 1 << 20;
+      void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      call(*context, static_cast<uint32_t *>(memory), [this] {
+        id = gettid();
+        while (!exits)
+          std::this_thread::yield();
+      });
+      // The memory is the caller's again: nothing else writes it.
+      auto *word = static_cast<uint32_t *>(memory);
+      __atomic_store_n(word, 0, __ATOMIC_RELEASE);
+      for (int looks = 0; looks < 10000; ++looks) {
+        if (isSet(word))
+          _exit(6);
+        std::this_thread::yield();
+      }
+      munmap(memory, bytes);
+      returned = true;
+      while (!joins)
+        pause();
+    });
+    if (!joins)
+      thread.detach();
+    while (!id)
+      std::this_thread::yield();
+    fflush(nullptr);
+  }
+  bool isAsleep() const {
+    std::ifstream stat("/proc/self/task/" + std::to_string(id) + "/stat");
+    std::string line;
+    std::getline(stat, line);
+    size_t name = line.rfind(')');
+    return name != std::string::npos && line.compare(name, 3, ") S") == 0;
+  }
+  ~OvertakenCall() {
+    if (!id)
+      return;
+    exits = true;
+    if (joins) {
+      thread.join();
+      return;
+    }
+    // Kernels that are not held end, and then the call returns.
+    while (!holds && !returned)
+      std::this_thread::yield();
+    for (int looks = 0; holds && looks < 100; ++looks) {
+      if (returned)
+        _exit(9); // while a kernel uses the memory
+      if (!isAsleep())
+        looks = 0;
+      std::this_thread::yield();
+    }
+    openGate(&gate);
+  }
+  /// Large kernels, or what is held and large ones behind it.
+  void enqueue(FrameScope &frame, gpuasync_stream *stream, uint32_t *memory) {
+    if (holds)
+      frame.launch(stream, Gate, 1, 1, GateParams{&gate});
+    for (int i = 0; i < kernels; ++i)
+      frame.launch(stream, Raise, 1 << 22, 64, GateParams{memory});
+  }
+};
+OvertakenCall overtaken;
+
+/// A call with kernels on streams of its own.
+int exitDuringACall() {
+  static auto *program = new TestProgram;
+  overtaken.begin([](Context &context, uint32_t *memory, auto waitForExit) {
+    ContextScope scope(context);
+    FrameScope frame(*program);
+    gpuasync_stream *a = frame.stream(), *b = frame.stream();
+    overtaken.enqueue(frame, a, memory);
+    frame.waitEvent(b, frame.record(a));
+    overtaken.enqueue(frame, b, memory);
+    waitForExit();
+    frame.wait({a, b});
+    if (frame.leave().code() != GPUASYNC_SHUT_DOWN)
+      _exit(8);
+  });
+  exit(0);
+}
+
+// The call returns once its kernels, which end early, use its memory no longer.
+FRESH_PROCESS_TEST(Process, ExitDuringACall_X11) { return exitDuringACall(); }
+
+// A call whose kernel does not end does not return.
+FRESH_PROCESS_TEST(Process, ExitDuringACallThatIsHeld_X11) {
+  overtaken.holds = true;
+  return exitDuringACall();
+}
+
+// A destructor that joins such a thread goes on: exit() does not hang.
+FRESH_PROCESS_TEST(Process, ExitJoinsACallThatIsHeld_X11) {
+#if __has_feature(thread_sanitizer)
+  return 0; // see ExitJoinsAThreadInAFrame_X11
+#endif
+  static auto *meant = new LeftBehind;
+  (void)meant;
+  overtaken.holds = overtaken.joins = true;
+  return exitDuringACall();
+}
+
+/// Work on a stream of the caller's, or behind a token, and a wait for it.
+int exitDuringAWait(bool forToken) {
+  overtaken.kernels = 2; // they do not end early
+  static auto *program = new TestProgram;
+  overtaken.begin([forToken](Context &context, uint32_t *memory,
+                             auto waitForExit) {
+    ContextScope scope(context);
+    gpuasync_stream *mine = nullptr;
+    gpuasync_event *token = nullptr;
+    if (gpuasync_context_stream_create(context.get(), &mine))
+      _exit(7);
+    {
+      FrameScope frame(*program);
+      gpuasync_stream *stream =
+          forToken
+              ? frame.stream()
+              : gpuasync_stream_external(frame,
+                                         gpuasync_context_stream_native(mine),
+                                         SITE("external"));
+      overtaken.enqueue(frame, stream, memory);
+      token =
+          gpuasync_event_export(frame, frame.record(stream), SITE("return"));
+      frame.destroy(stream, /*idle=*/false);
+    }
+    waitForExit();
+    Status status(forToken ? gpuasync_event_wait(token)
+                           : gpuasync_context_stream_synchronize(mine));
+    if (status.code() != GPUASYNC_SHUT_DOWN)
+      _exit(8);
+  });
+  exit(0);
+}
+
+FRESH_PROCESS_TEST(Process, ExitDuringAWaitForAStream_X11) {
+  return exitDuringAWait(/*forToken=*/false);
+}
+FRESH_PROCESS_TEST(Process, ExitDuringAWaitForAToken_X11) {
+  return exitDuringAWait(/*forToken=*/true);
+}
+FRESH_PROCESS_TEST(Process, ExitDuringAWaitThatIsHeld_X11) {
+  overtaken.holds = true;
+  return exitDuringAWait(/*forToken=*/true);
 }
 
 TEST(Process, DeviceListNamesEveryDriver) {

@@ -11,6 +11,7 @@
 #define GPUASYNC_CORE_ABI_ENTRY_H
 
 #include "core/context/ContextImpl.h"
+#include "gpuasync/Context.h"
 
 namespace gpuasync {
 
@@ -29,6 +30,25 @@ gpuasync_status *entry(gpuasync_context &context, Body body) noexcept {
     Status status = context.check();
     return status.ok() ? body() : std::move(status);
   });
+}
+
+/// Of an entry that waits, if it refused because another thread has the process
+/// in exit(): its caller may give memory back when it returns. So it waits all
+/// the same; where nobody can be asked, and after a while, it does not return.
+/// `wait(timeoutNs, done)` asks the driver.
+template <typename Wait>
+gpuasync_status *waitInExit(gpuasync_context &context, gpuasync_status *refused,
+                            Wait wait) noexcept {
+  if (gpuasync_status_get_code(refused) != GPUASYNC_SHUT_DOWN || isForked() ||
+      gpuasync_process_exiting() != 2)
+    return refused;
+  constexpr int64_t longestNs = 10000000000;
+  bool done = false;
+  if (!context.has(CapVendorStreams))
+    (void)guard([&] { return wait(longestNs, done); });
+  if (!done)
+    gpuasync_thread_end_in_exit();
+  return refused;
 }
 
 inline Status nullArgument(const char *function) {

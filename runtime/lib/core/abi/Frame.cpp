@@ -328,6 +328,23 @@ static bool cancelOwn(Frame &frame, int64_t longestNs) {
   return ends && waitForOwn(frame, Deadline(longestNs));
 }
 
+/// Another thread has the process in exit(). The caller gives the memory of its
+/// call back once this returns: where the device may use it for longer, it does
+/// not. A vendor's device cannot be asked any more.
+static void finishInExit(Frame &frame) {
+  if (!frame.failed || !frame.current || gpuasync_process_exiting() != 2)
+    return;
+  bool open = false;
+  forEachStream(frame, [&](Stream &stream) {
+    open |= !stream.external && stream.enqueued != stream.finished;
+  });
+  if (!open)
+    return;
+  if (frame.context->has(CapVendorStreams) ||
+      !(waitForOwn(frame, Deadline(0)) || cancelOwn(frame, /*longestNs=*/-1)))
+    gpuasync_thread_end_in_exit();
+}
+
 void gpuasync::releaseAfterError(Frame &frame) {
   gpuasync_context &context = *frame.context;
   // The device may still write the caller's memory: leaving waits, once, unless
@@ -485,6 +502,8 @@ gpuasync_status *gpuasync_frame_leave(gpuasync_frame *memory) noexcept {
     // Its memory is the caller's again: the thread's next frame must not look.
     frame->left = true;
     frame->thread->innermost = frame->outer;
+    if (!isForked())
+      finishInExit(*frame);
   }
   return frame->error;
 }

@@ -374,7 +374,17 @@ gpuasync_event *gpuasync_event_import(gpuasync_frame *memory,
 //===----------------------------------------------------------------------===//
 
 gpuasync_status *gpuasync_event_wait(gpuasync_event *handle) noexcept {
-  return handle ? entry([&] { return waitForToken(handle); }) : nullptr;
+  if (!handle)
+    return nullptr;
+  gpuasync_status *result = entry([&] { return waitForToken(handle); });
+  Event *event = Event::of(handle);
+  return waitInExit(
+      *event->context, result, [&](int64_t timeoutNs, bool &done) {
+        done = !event->isCurrent(handle); // it was destroyed before
+        return done ? Status()
+                    : event->context->driver->waitEvent(event->native,
+                                                        timeoutNs, done);
+      });
 }
 
 void gpuasync_event_release(gpuasync_event *handle) noexcept {

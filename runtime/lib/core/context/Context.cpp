@@ -302,7 +302,7 @@ gpuasync_context_stream_synchronize(gpuasync_stream *stream) noexcept {
   if (!stream)
     return nullArgument("gpuasync_context_stream_synchronize").release();
   gpuasync_context &context = *stream->context;
-  return entry(context, [&]() -> Status {
+  gpuasync_status *result = entry(context, [&]() -> Status {
     CurrentContext current(context);
     if (!current.status.ok())
       return std::move(current.status);
@@ -322,6 +322,9 @@ gpuasync_context_stream_synchronize(gpuasync_stream *stream) noexcept {
     if (!done)
       return timedOut(deadline, "", listUnfinished(*stream));
     return context.staging.finishOrphans();
+  });
+  return waitInExit(context, result, [&](int64_t timeoutNs, bool &done) {
+    return context.driver->waitStream(stream->native, timeoutNs, done);
   });
 }
 
