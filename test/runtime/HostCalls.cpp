@@ -21,7 +21,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <system_error>
 #include <thread>
@@ -352,10 +351,6 @@ int __wrap_flock(int file, int operation) {
 int __real_futimens(int file, const struct timespec times[2]);
 int __wrap_futimens(int file, const struct timespec times[2]) {
   return fileFails("futimens") ? -1 : __real_futimens(file, times);
-}
-int __real_getrlimit(__rlimit_resource_t which, struct rlimit *limit);
-int __wrap_getrlimit(__rlimit_resource_t which, struct rlimit *limit) {
-  return fileFails("getrlimit") ? -1 : __real_getrlimit(which, limit);
 }
 char *__real_getcwd(char *path, size_t size);
 char *__wrap_getcwd(char *path, size_t size) {

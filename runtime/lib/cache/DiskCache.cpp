@@ -12,6 +12,7 @@
 #include "core/abi/SizedStruct.h"
 #include "core/process/Settings.h"
 #include "core/process/StatusImpl.h"
+#include "core/process/Uncancelled.h"
 
 #include <algorithm>
 #include <atomic>
@@ -29,7 +30,6 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/file.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -400,11 +400,7 @@ bool passes(int error) {
 /// 0 or the errno of what failed.
 int writeEntry(int folder, const FileName &name, const gpuasync_digest &key,
                const void *data, uint64_t size) {
-  // Beyond this limit write() does not fail: it kills the process.
-  struct rlimit most;
-  if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur != RLIM_INFINITY &&
-      most.rlim_cur < size + headerBytes)
-    return EFBIG;
+  const WriteScope scope;
   char temporary[64];
   Descriptor file = openTemporary(folder, temporary);
   if (!file.ok())
@@ -493,6 +489,7 @@ gpuasync_disk_cache *makeDefault() {
 } // namespace
 
 gpuasync_disk_cache *gpuasync_disk_cache_default(void) noexcept {
+  const Uncancelled uncancelled;
   static gpuasync_disk_cache *cache = makeDefault();
   return cache;
 }
@@ -527,6 +524,7 @@ int gpuasync_disk_cache_lookup(gpuasync_disk_cache *cache,
   if (!writeStruct(entry, out, "gpuasync_disk_entry").ok() || !cache || !key ||
       !cache->folder[0] || !cache->usable)
     return 0;
+  const Uncancelled uncancelled;
   FileName name(*key);
   Descriptor folder = openFolder(*cache);
   Found found =
@@ -560,6 +558,7 @@ int gpuasync_disk_cache_store(gpuasync_disk_cache *cache,
       !cache->usable || !cache->storing || cache->limit < headerBytes ||
       size > cache->limit - headerBytes)
     return 0;
+  const Uncancelled uncancelled;
   Descriptor folder = openFolder(*cache);
   if (!folder.ok() && cache->usable && errno == ENOENT &&
       makeFolders(cache->folder)) {

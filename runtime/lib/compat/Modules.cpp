@@ -11,6 +11,7 @@
 #include "compat/Modules.h"
 #include "compat/Handles.h"
 #include "compat/Report.h"
+#include "core/process/Uncancelled.h"
 #include "drivers/shared/ElfFile.h"
 
 #include <atomic>
@@ -183,6 +184,7 @@ const gpuasync_cpu_object *linkObject(const gpuasync_image &image,
     shareCallbacks();
     shared.store(true, std::memory_order_release);
   }
+  const WriteScope scope;
   int file = memfd_create("gpu_async.cpu", MFD_CLOEXEC);
   if (file < 0) {
     fail(site, "memfd_create: %s", strerror(errno));

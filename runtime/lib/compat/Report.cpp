@@ -7,6 +7,7 @@
 
 #include "compat/Report.h"
 #include "core/process/Settings.h"
+#include "core/process/Uncancelled.h"
 #include "gpuasync/Context.h"
 #include "gpuasync/Mgpu.h"
 #include "gpuasync/Program.h"
@@ -98,6 +99,7 @@ void mgpu::warnOnce(std::atomic<uint64_t> &seen, const gpuasync_site *site,
                     const char *format, ...) {
   if (seen.fetch_add(1, std::memory_order_relaxed))
     return;
+  const Uncancelled uncancelled;
   char text[maxMessage];
   va_list args;
   va_start(args, format);

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "trace/TraceFile.h"
+#include "core/process/Uncancelled.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -78,13 +79,22 @@ Status TraceFile::open(const char *wanted, uint64_t most, const char *other) {
       name += *at;
     }
   }
+  const Uncancelled uncancelled;
+  // Opening a pipe would wait for its reader.
   descriptor =
-      ::open(name.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+      ::open(name.c_str(),
+             O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
+  if (descriptor < 0 && errno == ENXIO)
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      "trace file '%s' cannot be written: it is a pipe that "
+                      "nobody reads; start its reader first, or name a file",
+                      name.c_str());
   if (descriptor < 0)
     return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                       "trace file '%s' cannot be written: %s; name one in a "
                       "folder that can",
                       name.c_str(), strerror(errno));
+  (void)fcntl(descriptor, F_SETFL, 0); // writes wait for the reader
   seekable = lseek(descriptor, 0, SEEK_CUR) >= 0;
   gathered = "{\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
   end = 0;
@@ -106,6 +116,7 @@ bool TraceFile::append(const std::string &event) {
 }
 
 void TraceFile::write(const char *bytes, size_t size, int64_t at) {
+  const WriteScope scope;
   while (size && !error) {
     ssize_t done = seekable ? pwrite(descriptor, bytes, size, at)
                             : ::write(descriptor, bytes, size);
@@ -138,6 +149,7 @@ Status TraceFile::close(const char *other) {
     flush(other);
     return Status();
   });
+  const Uncancelled uncancelled;
   if (::close(descriptor) != 0 && !error)
     error = errno;
   descriptor = -1;

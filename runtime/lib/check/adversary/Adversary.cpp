@@ -7,6 +7,7 @@
 
 #include "check/adversary/Adversary.h"
 #include "core/process/Settings.h"
+#include "core/process/Uncancelled.h"
 
 #include <algorithm>
 #include <stdlib.h>
@@ -94,6 +95,7 @@ void Adversary::stop() {
     stopping = true;
     changed.notify_one();
   }
+  const Uncancelled uncancelled;
   if (thread.joinable())
     thread.join();
 }

@@ -222,6 +222,7 @@ Status ModuleCache::loadImage(Instance &instance, uint32_t index,
                           "frame that uses it",
                           instance.program->modules[index].name);
       ++entry->waiters;
+      const Uncancelled uncancelled;
       entry->settled.wait(
           lock, [&] { return entry->state != LoadedModule::State::Loading; });
       --entry->waiters;

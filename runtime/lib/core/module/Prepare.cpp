@@ -121,6 +121,7 @@ gpuasync_status *gpuasync_prepare(const gpuasync_program *const *programs,
       // Those that there are do it all.
     }
     work();
+    const Uncancelled uncancelled;
     for (std::thread &helper : helpers)
       helper.join();
     for (Task &task : tasks)

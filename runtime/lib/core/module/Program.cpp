@@ -386,8 +386,10 @@ Status gpuasync::makePin(ThreadState &thread, gpuasync_context &context,
   std::unique_ptr<Instance> fresh;
   std::unique_lock<std::mutex> lock(context.poolMutex);
   // Whoever has begun something must come to its end for the pause to begin.
-  if (!inside && context.pausedBy != &thread)
+  if (!inside && context.pausedBy && context.pausedBy != &thread) {
+    const Uncancelled uncancelled;
     context.resumed.wait(lock, [&] { return !context.pausedBy; });
+  }
   if (context.state.load() != gpuasync_context::State::Open)
     return makeStatus(GPUASYNC_SHUT_DOWN, "the context was closed");
   Instance *instance = nullptr;

@@ -81,8 +81,10 @@ Status Registrations::add(Frame &frame, char *pointer, uint64_t bytes,
   std::unique_lock<std::mutex> lock(mutex);
   Place place = ranges.find(address);
   for (; place != ranges.end() && place->second.busy;
-       place = ranges.find(address))
+       place = ranges.find(address)) {
+    const Uncancelled uncancelled;
     settled.wait(lock);
+  }
   // One that has ended and is somebody else's may have ended there, too.
   if (place != ranges.end() && place->second.bytes >= bytes &&
       (place->second.count || place->second.owned)) {

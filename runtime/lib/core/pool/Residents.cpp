@@ -37,6 +37,7 @@ Status Residents::find(Frame &frame, const void *pointer, uint64_t bytes,
       use(known->second);
       return Status();
     }
+    const Uncancelled uncancelled;
     settled.wait(lock);
   }
   // All memory first: afterwards nothing may fail any more.

@@ -8,6 +8,8 @@
 #ifndef GPUASYNC_CORE_PROCESS_CLOCK_H
 #define GPUASYNC_CORE_PROCESS_CLOCK_H
 
+#include "core/process/Uncancelled.h"
+
 #include <stdint.h>
 #include <time.h>
 
@@ -20,6 +22,7 @@ inline int64_t nowNs() {
 }
 
 inline void sleepNs(int64_t ns) {
+  const Uncancelled uncancelled;
   timespec duration = {time_t(ns / 1000000000), long(ns % 1000000000)};
   nanosleep(&duration, nullptr);
 }

@@ -150,10 +150,9 @@ void gpuasync_thread_end_in_exit(void) noexcept {
   // is not made for it, so the kernel ends the thread, which is all that a join
   // asks for. Nobody joins the first thread, and /proc tells of the process by
   // that one.
-  do {
-    timespec pause = {1, 0};
-    nanosleep(&pause, nullptr);
-  } while (syscall(SYS_gettid) == getpid());
+  do
+    sleepNs(1000000000);
+  while (syscall(SYS_gettid) == getpid());
   syscall(SYS_exit, 0);
 }
 }

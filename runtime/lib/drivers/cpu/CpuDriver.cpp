@@ -8,6 +8,7 @@
 #include "check/adversary/Adversary.h"
 #include "core/abi/Strided.h"
 #include "core/process/Settings.h"
+#include "core/process/Uncancelled.h"
 #include "drivers/cpu/Scheduler.h"
 
 #include <map>
@@ -85,13 +86,13 @@ public:
     }
     return finishWait(result, stream.tenure, stream.enqueued, done);
   }
-  void resetStream(NativeStream stream) noexcept override {
   void cancelStream(NativeStream stream) override {
     scheduler->cancelStream(*static_cast<Stream *>(stream));
   }
   bool endsSoon(NativeStream stream) override {
     return scheduler->endsSoon(*static_cast<Stream *>(stream));
   }
+  void resetStream(NativeStream stream) noexcept override {
     scheduler->resetStream(static_cast<Stream *>(stream));
   }
 
@@ -415,6 +416,7 @@ public:
   int32_t deviceCount() override { return 1; }
   Status deviceInfo(int32_t, DeviceInfo &info) override {
     snprintf(info.name, sizeof(info.name), "host processor");
+    const Uncancelled uncancelled;
     if (FILE *file = fopen("/proc/cpuinfo", "r")) {
       char line[256];
       while (fgets(line, sizeof(line), file)) {

@@ -241,6 +241,7 @@ gpuasync_cpu_check_install(const gpuasync_cpu_check_hooks *hooks) noexcept {
 void gpuasync_cpu_printf(const gpuasync_cpu_block_ctx *, const char *format,
                          ...) noexcept {
   // stdio locks the stream for the whole call, so the text is one piece.
+  const Uncancelled uncancelled;
   va_list args;
   va_start(args, format);
   vprintf(format, args);

@@ -597,7 +597,10 @@ void Scheduler::runLaunch(Stream &stream, Op &op) {
     }
     std::unique_lock<std::mutex> lock(mutex);
     removeJob(&job);
-    jobDone.wait(lock, [&] { return job.helpers == 0; });
+    if (job.helpers) {
+      const Uncancelled uncancelled; // a host thread may be here
+      jobDone.wait(lock, [&] { return job.helpers == 0; });
+    }
   }
   if (op.mayBlock)
     endBlocking();
@@ -823,6 +826,7 @@ Scheduler::Wait Scheduler::sleepUntil(Stream &stream, uint64_t position,
   using Clock = std::chrono::steady_clock;
   const auto deadline =
       Clock::now() + std::chrono::nanoseconds(timeoutNs < 0 ? 0 : timeoutNs);
+  const Uncancelled uncancelled;
   std::unique_lock<std::mutex> lock(stream.mutex);
   ++stream.hostWaiters;
   Wait result = Wait::TimedOut;
@@ -873,6 +877,7 @@ bool Scheduler::shutDown() {
     stopping = true;
     wake.notify_all();
   }
+  const Uncancelled uncancelled;
   for (std::thread &thread : threads)
     thread.join();
   threads.clear();
