@@ -6,9 +6,11 @@
 // control flow they went through.
 //===----------------------------------------------------------------------===//
 
+#include "Apart.h"
 #include "GPUAsync/Analysis/Memory/KernelEffects.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
 #include "GPUAsync/Offload/Passes.h"
+#include "SameMemory.h"
 #include "Schedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -36,7 +38,7 @@ struct Piece {
   SmallVector<Value> values;
   /// Where it comes from: arguments, allocations, constants, calls.
   SmallVector<Value> origins;
-  bool isInKernels = false, isWritten = false;
+  bool isInKernels = false, isWritten = false, isTouched = false;
   /// Single elements that the host reads or writes.
   SmallVector<Operation *> elements;
   SmallVector<memref::DeallocOp> frees;
@@ -58,6 +60,8 @@ private:
   void addUser(Piece &piece, Value value, Operation *user,
                KernelTable &kernels);
   LogicalResult placePiece(Piece &piece);
+  bool isCallers(Value origin);
+  SmallVector<std::pair<Value, Value>> findSharedCopies();
   void putConstantsIntoKernels();
   /// Whether it is an argument that the caller has put on the device.
   bool isOnDevice(Value origin) {
@@ -90,13 +94,14 @@ static bool mayWrite(Operation *op, Value value) {
 void PlaceMemory::addUser(Piece &piece, Value value, Operation *user,
                           KernelTable &kernels) {
   if (user->getParentOfType<gpu::LaunchOp>()) {
-    piece.isInKernels = true;
+    piece.isInKernels = piece.isTouched = true;
     piece.isWritten |= mayWrite(user, value);
     return;
   }
   // An argument is returned as the caller's memory that it is.
   if (isa<func::ReturnOp>(user) && isArgument(value))
     return;
+  piece.isTouched |= !isa<memref::DimOp, ViewLikeOpInterface>(user);
   if (auto launch = dyn_cast<gpu::LaunchFuncOp>(user)) {
     piece.isInKernels = piece.isWritten = true;
   } else if (auto call = dyn_cast<CallOp>(user)) {
@@ -423,6 +428,47 @@ void PlaceMemory::putConstantsIntoKernels() {
   }
 }
 
+/// Whether callers may know the memory by another name, too.
+bool PlaceMemory::isCallers(Value origin) {
+  if (!isa<MemRefType>(origin.getType()) || isOnDevice(origin))
+    return false;
+  if (auto get = origin.getDefiningOp<memref::GetGlobalOp>()) {
+    auto global = SymbolTable::lookupNearestSymbolFrom<memref::GlobalOp>(
+        get, get.getNameAttr());
+    return !global || !global.getConstant();
+  }
+  return isArgument(origin);
+}
+
+/// Memory that may be the same, of which one is written, and one will be
+/// copied to the device.
+SmallVector<std::pair<Value, Value>> PlaceMemory::findSharedCopies() {
+  SmallVector<std::pair<Value, Value>> found;
+  auto add = [&](Value one, Value other) {
+    auto get = one.getDefiningOp<memref::GetGlobalOp>();
+    if (offload::mayBeSame(one, other) &&
+        !(get && other.getDefiningOp<memref::GetGlobalOp>()))
+      found.push_back({one, other});
+  };
+  for (auto [number, piece] : llvm::enumerate(pieces)) {
+    SmallVector<Value> own = llvm::filter_to_vector(
+        piece.origins, [&](Value origin) { return isCallers(origin); });
+    for (auto [place, one] : llvm::enumerate(own)) {
+      if (piece.isInKernels && piece.isWritten)
+        for (Value other : ArrayRef(own).drop_front(place + 1))
+          add(one, other);
+      for (Piece &next : MutableArrayRef(pieces).drop_front(number + 1))
+        if ((piece.isInKernels || next.isInKernels) &&
+            (piece.isWritten || next.isWritten) && piece.isTouched &&
+            next.isTouched)
+          for (Value other : next.origins)
+            if (isCallers(other))
+              add(one, other);
+    }
+  }
+  return found;
+}
+
 LogicalResult PlaceMemory::placePiece(Piece &piece) {
   if (!piece.isInKernels)
     return success();
@@ -536,10 +582,14 @@ void PlaceMemory::runOnOperation() {
   if (device != OffloadDevice::CPU)
     putConstantsIntoKernels();
   findPieces();
+  SmallVector<std::pair<Value, Value>> shared;
+  if (device != OffloadDevice::CPU)
+    shared = findSharedCopies();
   // The host waits for what was written; the end of other memory's
   // registration, behind that, then waits for nothing more.
   for (bool isWritten : {true, false})
     for (Piece &piece : pieces)
       if (piece.isWritten == isWritten && failed(placePiece(piece)))
         return signalPassFailure();
+  offload::assertApart(getOperation(), shared);
 }

@@ -4,7 +4,13 @@
 
 // What a kernel reads is copied to the device, what it writes back, a result
 // only back; what only kernels touch is the device's from the start.
+// Whether two are one memory is compared where one is written.
 // CHECK-LABEL: func.func @arguments
+// CPU-NOT: cf.assert
+// GPU: cf.assert {{.*}}, "argument 0 and argument 1 of @arguments overlap, and one of them is written
+// GPU: cf.assert {{.*}}, "argument 0 and argument 2
+// GPU: cf.assert {{.*}}, "argument 1 and argument 2
+// GPU-NOT: cf.assert
 // GPU-DAG: gpu.memcpy %[[A:.*]], %arg0
 // GPU-DAG: gpu.memcpy %{{.*}}, %arg1 : memref<?xf32>, memref<?xf32>
 // CPU-COUNT-3: gpu.host_register

@@ -309,6 +309,10 @@ def GPUAsyncPlaceMemory
     attribute `gpu_async.resident`, which no kernel writes, the runtime keeps a copy
     (`gpu_async.constant`, `gpu_async.resident`).
 
+    Two copies of one memory would not see what is written to the other. So an
+    assert where the function begins compares the addresses of arguments and
+    globals, if one of them is written and neither has `llvm.noalias`.
+
     With `place=off` arguments are memory that the device reaches, and are neither
     copied nor registered.
 
@@ -316,6 +320,7 @@ def GPUAsyncPlaceMemory
     an error: where it has to be is not known here.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::cf::ControlFlowDialect",
                            "::mlir::gpu::GPUDialect",
                            "::mlir::gpuasync::GPUAsyncDialect",
                            "::mlir::memref::MemRefDialect",

@@ -33,7 +33,7 @@ class Runner:
         gpu = self.options.device != "cpu"
         default = set(D.FEATURES) - ({"stray"} if self.options.check else set()) - ({"stray", "reduce"} if gpu else set())
         chosen = fuzzrun.chosen(self.options.features, D.FEATURES, default)
-        return chosen - {"subgroup", "tiny", "broadcast", "absent"} if gpu else chosen
+        return chosen - {"subgroup", "tiny", "broadcast", "absent", "aliases"} if gpu else chosen
 
     def command(self, opt, file, size, out):
         return [self.options.gpu_runner, "--device=" + self.options.device, "--timeout=%d" % self.options.timeout,

@@ -42,6 +42,7 @@ FEATURES = {
     "rows": "rows of two to five elements of all types, by several names and computed indices",
     "views": "names of rows with negative, zero, overlapping and huge strides",
     "parallel": "kernels that are loops of scf.parallel",
+    "aliases": "several arguments of one memory for such loops, on the cpu device only: GPUs have a copy of each",
 }
 # What only kernels of a grid have: threads that meet, or know of each other.
 GRID = {"cf", "barrier", "shuffle", "absent", "broadcast", "reduce", "subgroup", "stray", "call", "dynamic"}

@@ -128,12 +128,13 @@ class RowDrawer:
             return "memref.reinterpret_cast {0} to offset: [%s], sizes: [%s], strides: [%s] : %s to %s" % (
                 shown[0], ", ".join(shown[1:1 + rank]), ", ".join(shown[1 + rank:]), sourceType, type)
 
+        mayBeArgument = not array.names or self.has("aliases") or not self.isParallel
         # Functions of the host take no arguments that lie before their address.
-        if self.chance(0.5) and not (self.isParallel and view.isOdd):
+        if self.chance(0.5) and mayBeArgument and not (self.isParallel and view.isOdd):
             lines = ["%%n%s_%d = arith.constant %d : index" % (name, i, v) for i, v in enumerate(numbers) if not known[i]]
             lines.append("{r} = " + text(array.type, ["%%n%s_%d" % (name, i) for i in range(len(numbers))]))
             return self.argument(Value(type, True), (array, "\n".join(lines)))
-        if not array.names or self.chance(0.5):
+        if not array.names or (mayBeArgument and self.chance(0.5)):
             source = self.argument(Value(array.type, True), (array, None))
         else:
             source = self.random.choice([v for v, _ in array.names])
