@@ -374,8 +374,10 @@ void PlaceMemory::copyElement(Operation *op) {
           {}, type, offsets, ones, ones));
   Value view = memref::SubViewOp::create(builder, loc, viewType, memory,
                                          offsets, ones, ones);
+  // In a loop it would be memory more for each round.
+  auto atEntry = OpBuilder::atBlockBegin(&getOperation().front());
   Value element = memref::AllocaOp::create(
-      builder, loc, MemRefType::get({}, type.getElementType()));
+      atEntry, loc, MemRefType::get({}, type.getElementType()));
   if (store) {
     memref::StoreOp::create(builder, loc, store.getValue(), element);
     gpu::MemcpyOp::create(builder, loc, Type(), ValueRange(), view, element);

@@ -13,6 +13,7 @@
 #include "GPUAsync/Offload/Offload.h"
 #include "GPUAsync/Transforms/Passes.h"
 #include "GPUAsync/Upstream/Passes.h"
+#include "HoistAllocas.h"
 #include "Kernels/Common/Addresses.h"
 #include "PrepareInput.h"
 #include "VerifyBetween.h"
@@ -144,6 +145,7 @@ void gpuasync::buildRuntimeFormPipeline(
   // The host program: structured ops become a control-flow graph, and what has
   // no direct lowering to LLVM is expanded. A pass comes after those that make
   // ops for it.
+  addFor(pm, "memref", createHoistAllocasPass());
   addFor(pm, "vector", createConvertVectorToSCFPass());
   addFor(pm, "vector", createBoolVectorsPass());
   addFor(pm, "scf", createForallToForLoopPass());
@@ -178,6 +180,7 @@ void gpuasync::buildGPUAsyncPipeline(OpPassManager &pm,
 void gpuasync::registerGPUAsyncPipelines() {
   registerPass(createPrepareInputPass);
   registerPass(createBoolVectorsPass);
+  registerPass(createHoistAllocasPass);
   registerPass([] { return createVerifyBetweenPass(); });
   registerPass(createLowerViewsPass);
   registerPass([] { return createWhereNeededPass(); });

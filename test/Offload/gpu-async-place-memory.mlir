@@ -254,3 +254,29 @@ func.func @chosen(%a: memref<4xf32>, %b: memref<4xf32>, %c: i1) {
   }
   return
 }
+
+// -----
+
+// The host's copy of an element lies in the entry block: made in the loop it
+// would be memory more for each round.
+// GPU-LABEL: func.func @elements
+// GPU: memref.alloca() : memref<f32>
+// GPU: scf.for
+// GPU-NOT: alloca
+// GPU: gpu.memcpy
+// GPU: return
+func.func @elements(%x: memref<?xf32>, %n: index) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %zero = arith.constant 0.0 : f32
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c1, %gy = %c1, %gz = %c1) threads(%tx, %ty, %tz) in (%sx = %c1, %sy = %c1, %sz = %c1) {
+    memref.store %zero, %x[%tx] : memref<?xf32>
+    gpu.terminator
+  }
+  %sum = scf.for %i = %c0 to %n step %c1 iter_args(%before = %zero) -> f32 {
+    %v = memref.load %x[%i] : memref<?xf32>
+    %now = arith.addf %before, %v : f32
+    scf.yield %now : f32
+  }
+  return %sum : f32
+}

@@ -779,9 +779,17 @@ LogicalResult OpLowering::lower() {
                 "gpu-async-make-forks-explicit and gpu-async-assign-streams "
                 "first");
           });
-  if (succeeded(result))
-    op->erase();
-  return result;
+  if (failed(result))
+    return failure();
+  // A cast that nobody else needs would still put a descriptor on the stack, in
+  // each round of a loop.
+  Operation *cast = isa<HostRegisterOp, HostUnregisterOp>(op)
+                        ? op->getOperand(0).getDefiningOp<memref::CastOp>()
+                        : nullptr;
+  op->erase();
+  if (cast && cast->use_empty())
+    cast->erase();
+  return success();
 }
 
 /// A frame that fails leaves at once, as no op behind may run.
