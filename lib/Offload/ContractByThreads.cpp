@@ -11,6 +11,7 @@
 
 #include "ContractionWriter.h"
 #include "Distribute.h"
+#include "OwnMemory.h"
 #include "Schedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -59,13 +60,15 @@ public:
       : ContractionWriter(b, product), output(op.getDpsInitOperand(0)),
         thread(thread), threads(threads) {}
 
-  /// False if the op's sizes have no bounds.
+  /// False if the op's sizes have no bounds, or the block has no workgroup
+  /// memory for the least pieces of the operands.
   bool chooseSizes();
   void write();
 
 private:
   void setSide(Side &side, OpOperand *operand, unsigned loop, int64_t size,
                int64_t along);
+  MemRefType getPieceType(const Side &side);
   Value clampTo(const Side &side, Value place);
   /// How many elements of a piece a thread moves, and where the `i`-th is.
   int64_t countMoved(const Side &side) {
@@ -125,6 +128,7 @@ void ThreadWriter::setSide(Side &side, OpOperand *operand, unsigned loop,
 /// memory, if their type can be passed on by lanes.
 void ThreadWriter::chooseSharers(int64_t tile) {
   Type type = product.getElementType(output);
+  sharers = 1;
   if (!type.isF32() && !type.isInteger(32))
     return;
   while (tile * sharers < wantedSums * threads &&
@@ -156,17 +160,34 @@ bool ThreadWriter::chooseSizes() {
   };
   while (steps < 128 && isDeep() && 2 * steps * bytes <= 16 << 10)
     steps *= 2;
-  chooseSharers(*most * *wide);
-  // As square as can be.
-  int64_t along = 1;
-  while (along * along * 4 <= threads / sharers)
-    along *= 2;
-  int64_t down = std::min(along, *most);
-  int64_t across = threads / sharers / down;
-  setSide(rows, product.rows, product.rowLoop, std::max(*most, down), down);
-  setSide(columns, product.columns, product.columnLoop, std::max(*wide, across),
-          across);
-  return true;
+  for (; steps >= unrolled; steps /= 2) {
+    chooseSharers(*most * *wide);
+    // As square as can be.
+    int64_t along = 1;
+    while (along * along * 4 <= threads / sharers)
+      along *= 2;
+    int64_t down = std::min(along, *most);
+    int64_t across = threads / sharers / down;
+    setSide(rows, product.rows, product.rowLoop, std::max(*most, down), down);
+    setSide(columns, product.columns, product.columnLoop,
+            std::max(*wide, across), across);
+    bytes = 0;
+    for (const Side &side : {rows, columns})
+      bytes += getPieceType(side).getNumElements() *
+               *getElementBytes(product.getElementType(side.operand));
+    if (hasWorkgroupMemory(op->getParentOfType<gpu::LaunchOp>(), bytes))
+      return true;
+  }
+  return false;
+}
+
+/// Somewhat longer rows: steps side by side are in banks of their own.
+MemRefType ThreadWriter::getPieceType(const Side &side) {
+  auto space =
+      gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Workgroup);
+  return MemRefType::get({steps, side.size + 4},
+                         product.getElementType(side.operand),
+                         MemRefLayoutAttrInterface(), space);
 }
 
 /// The index of a place of the tile; behind the last one the last one.
@@ -359,15 +380,8 @@ void ThreadWriter::writeTile() {
 void ThreadWriter::write() {
   OpBuilder::InsertionGuard guard(b);
   auto launch = op->getParentOfType<gpu::LaunchOp>();
-  auto space =
-      gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Workgroup);
   for (Side *side : {&rows, &columns})
-    // Somewhat longer rows: steps side by side are in banks of their own.
-    side->memory = launch.addWorkgroupAttribution(
-        MemRefType::get({steps, side->size + 4},
-                        product.getElementType(side->operand),
-                        MemRefLayoutAttrInterface(), space),
-        loc);
+    side->memory = launch.addWorkgroupAttribution(getPieceType(*side), loc);
   for (const Range &range : op.createLoopRanges(b, loc))
     sizes.push_back(getValueOrCreateConstantIndexOp(b, loc, range.size));
   depth = countRounds(b, loc, product.reductionLoops, sizes);

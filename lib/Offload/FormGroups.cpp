@@ -25,6 +25,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace mlir::gpuasync {
 #define GEN_PASS_DEF_GPUASYNCFORMGROUPS
@@ -64,6 +65,9 @@ public:
   SmallVector<linalg::LinalgOp> members;
 
 private:
+  /// Bytes that a block keeps for each result if these of the root's loops are
+  /// cut; nothing if they are not known.
+  std::optional<int64_t> countKept(const llvm::BitVector &cut);
   SmallVector<unsigned> findRowsAndColumns();
   bool isForTensorCores();
   bool isRow() {
@@ -76,7 +80,6 @@ private:
   llvm::DenseMap<Operation *, SmallVector<int>> loopsOf;
   linalg::LinalgOp contraction;
   bool hasReduction;
-  int64_t scratch = 0;
 };
 } // namespace
 
@@ -132,35 +135,59 @@ bool Group::add(linalg::LinalgOp op) {
       (hasReduction || reduces || (contraction && contracts) ||
        both.count() != root.getNumParallelLoops()))
     return false;
-  // What a block keeps of it: all of what is not cut.
-  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
-  std::optional<int64_t> element =
-      type ? getElementBytes(type.getElementType()) : std::nullopt;
-  if (!element)
-    return false;
-  bool isFill = isa<linalg::FillOp>(op);
-  int64_t bytes = isFill ? 0 : *element;
-  for (auto [place, size] : llvm::enumerate(type.getShape())) {
-    int loop = cast<AffineDimExpr>(result.getResult(place)).getPosition();
-    bool isCut = llvm::any_of(
-        both.set_bits(), [&](unsigned of) { return (*loops)[of] == loop; });
-    if (isCut)
-      continue;
-    if (ShapedType::isDynamic(size))
-      return false;
-    bytes *= size;
-  }
-  if (scratch + bytes > schedule.scratch)
-    return false;
-
-  scratch += bytes;
-  tileable = both;
+  // What the block keeps of the others grows where fewer loops are cut.
+  members.push_back(op);
   loopsOf[op] = *loops;
+  std::optional<int64_t> bytes = countKept(both);
+  if (!bytes || *bytes > schedule.scratch) {
+    members.pop_back();
+    loopsOf.erase(op);
+    return false;
+  }
+  tileable = both;
   if (contracts)
     contraction = op;
   hasReduction |= reduces;
-  members.push_back(op);
   return true;
+}
+
+std::optional<int64_t> Group::countKept(const llvm::BitVector &cut) {
+  int64_t bytes = 0;
+  for (linalg::LinalgOp member : members) {
+    // What a fill writes, the op that goes on from there overwrites.
+    const bool isPlace =
+        member != root && isa<linalg::FillOp>(member) &&
+        llvm::all_of(member->getUses(), [](OpOperand &use) {
+          return cast<linalg::LinalgOp>(use.getOwner()).isDpsInit(&use);
+        });
+    if (isPlace)
+      continue;
+    for (OpResult result : member->getResults()) {
+      // The root's results are the program's, but for those that nobody reads.
+      if (member == root && !result.use_empty())
+        continue;
+      auto type = dyn_cast<RankedTensorType>(result.getType());
+      std::optional<int64_t> own =
+          type ? getElementBytes(type.getElementType()) : std::nullopt;
+      if (!own)
+        return std::nullopt;
+      AffineMap map = member.getIndexingMapMatchingResult(result);
+      for (auto [size, place] : llvm::zip(type.getShape(), map.getResults())) {
+        auto dim = dyn_cast<AffineDimExpr>(place);
+        const bool isCut =
+            dim && llvm::any_of(cut.set_bits(), [&](unsigned loop) {
+              return loopsOf[member][loop] == int(dim.getPosition());
+            });
+        if (isCut)
+          continue;
+        if (ShapedType::isDynamic(size) || llvm::MulOverflow(*own, size, *own))
+          return std::nullopt;
+      }
+      if (llvm::AddOverflow(bytes, *own, bytes))
+        return std::nullopt;
+    }
+  }
+  return bytes;
 }
 
 /// The root's loops that are the contraction's rows and columns; the last ones
@@ -206,8 +233,9 @@ bool Group::isForTensorCores() {
 SmallVector<int64_t> Group::chooseTile() {
   if (auto given = root->getAttrOfType<DenseI64ArrayAttr>(kTileAttrName))
     return llvm::to_vector(given.asArrayRef());
-  return schedule.chooseTile(root, tileable, isRow(), scratch, contraction,
-                             findRowsAndColumns(), isForTensorCores());
+  return schedule.chooseTile(
+      root, tileable, isRow(), countKept(tileable).value_or(schedule.kept),
+      contraction, findRowsAndColumns(), isForTensorCores());
 }
 
 //===----------------------------------------------------------------------===//

@@ -113,6 +113,76 @@ static bool mayFuse(OpOperand *operand, bool hasTensorCores) {
          consumer.getMatchingIndexingMap(operand).isPermutation();
 }
 
+namespace {
+/// What an op reads of the fill that it overwrites, each element once, is the
+/// fill's value. Else an op that it is fused with would need the fill in
+/// memory.
+struct ReadFillValue : OpRewritePattern<linalg::GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(linalg::GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    for (OpOperand &output : op.getDpsInitsMutable()) {
+      auto fill = output.get().getDefiningOp<linalg::FillOp>();
+      if (!fill || !op.payloadUsesValueFromOperand(&output) ||
+          !op.getMatchingIndexingMap(&output).isPermutation())
+        continue;
+      rewriter.modifyOpInPlace(op, [&] {
+        op.getMatchingBlockArgument(&output).replaceAllUsesWith(fill.value());
+        output.set(fill.output());
+      });
+      return success();
+    }
+    return rewriter.notifyMatchFailure(op, "expected an output that is a fill");
+  }
+};
+
+/// A result that nobody reads is not written: what the op reads of its output,
+/// each element once, is an input.
+struct ReadUnusedResult : OpRewritePattern<linalg::GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(linalg::GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.hasPureTensorSemantics() || op.getNumDpsInits() < 2)
+      return rewriter.notifyMatchFailure(op, "expected several tensors");
+    auto isUnused = [&](OpOperand &output) {
+      return op.getTiedOpResult(&output).use_empty() &&
+             op.payloadUsesValueFromOperand(&output) &&
+             op.getMatchingIndexingMap(&output).isPermutation();
+    };
+    auto outputs = op.getDpsInitsMutable();
+    auto unused = llvm::find_if(outputs, isUnused);
+    if (unused == outputs.end())
+      return rewriter.notifyMatchFailure(op, "expected an unused result");
+    const unsigned number = unused - outputs.begin();
+    SmallVector<Value> inputs(op.getInputs()), inits(op.getOutputs());
+    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+    inputs.push_back(inits[number]);
+    inits.erase(inits.begin() + number);
+    AffineMap map = maps[op.getNumDpsInputs() + number];
+    maps.erase(maps.begin() + op.getNumDpsInputs() + number);
+    maps.insert(maps.begin() + op.getNumDpsInputs(), map);
+    auto created = linalg::GenericOp::create(
+        rewriter, op.getLoc(), ValueRange(inits).getTypes(), inputs, inits,
+        maps, op.getIteratorTypesArray());
+    Block *body = op.getBody();
+    const unsigned place = op.getNumDpsInputs() + number;
+    BlockArgument argument = body->insertArgument(
+        op.getNumDpsInputs(), body->getArgument(place).getType(),
+        body->getArgument(place).getLoc());
+    rewriter.replaceAllUsesWith(body->getArgument(place + 1), argument);
+    body->eraseArgument(place + 1);
+    Operation *yield = body->getTerminator();
+    rewriter.modifyOpInPlace(yield, [&] { yield->eraseOperand(number); });
+    rewriter.inlineRegionBefore(op.getRegion(), created.getRegion(),
+                                created.getRegion().begin());
+    SmallVector<Value> results(created.getResults());
+    results.insert(results.begin() + number, op.getOutputs()[number]);
+    rewriter.replaceOp(op, results);
+    return success();
+  }
+};
+} // namespace
+
 /// The elements of a tensor as those of another type of floats.
 static Value castElements(Value value, Type element, Location loc,
                           IRRewriter &rewriter) {
@@ -379,6 +449,7 @@ LogicalResult FuseElementwise::fuse() {
   linalg::populateElementwiseOpsFusionPatterns(
       patterns, [](OpOperand *) { return false; });
   linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
+  patterns.add<ReadFillValue, ReadUnusedResult>(&getContext());
   linalg::GenericOp::getCanonicalizationPatterns(patterns, &getContext());
   tensor::populateFoldTensorEmptyPatterns(patterns);
   return applyPatternsGreedily(getOperation(), std::move(patterns), greedily);

@@ -7,6 +7,8 @@
 
 #include "Lanes.h"
 
+#include "Schedule.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -41,12 +43,24 @@ Lanes::Lanes(OpBuilder &builder, linalg::LinalgOp op, Operation *combiner,
       results(results), lanes(lanes), isAlong(isAlong),
       type(getElementTypeOrSelf(op.getDpsInitOperand(0)->get())) {}
 
-Value Lanes::allocate(int64_t size) {
+int64_t Lanes::countSlots() const {
+  if (!isBySubgroups())
+    return results * lanes;
+  const int64_t parts = lanes / std::min(lanes, subgroup);
+  return parts == 1 ? 0 : results * parts;
+}
+
+int64_t Lanes::countWorkgroupBytes() const {
+  return countSlots() * getElementBytes(type).value_or(0);
+}
+
+Value Lanes::allocate() {
   auto launch = op->getParentOfType<gpu::LaunchOp>();
   auto space =
       gpu::AddressSpaceAttr::get(b.getContext(), gpu::AddressSpace::Workgroup);
   return launch.addWorkgroupAttribution(
-      MemRefType::get({size}, type, MemRefLayoutAttrInterface(), space), loc);
+      MemRefType::get({countSlots()}, type, MemRefLayoutAttrInterface(), space),
+      loc);
 }
 
 Value Lanes::index(int64_t value) {
@@ -115,7 +129,7 @@ Value Lanes::reduceBySubgroups(Value mine, Value result, Value lane) {
   if (parts == 1)
     return mine;
   // One of each subgroup writes, and all read what is of their result.
-  Value memory = allocate(results * parts);
+  Value memory = allocate();
   Value first = arith::MulIOp::create(b, loc, result, index(parts));
   Value isOne = arith::CmpIOp::create(
       b, loc, arith::CmpIPredicate::eq,
@@ -144,7 +158,7 @@ Value Lanes::reduceBySubgroups(Value mine, Value result, Value lane) {
 
 /// Into the first lane: 16 of them at a time.
 Value Lanes::reduceByMemory(Value mine, Value result, Value lane) {
-  Value memory = allocate(results * lanes);
+  Value memory = allocate();
   Value isLane = arith::AndIOp::create(b, loc, isLess(lane, lanes),
                                        isLess(result, results));
   {

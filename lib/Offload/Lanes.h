@@ -32,6 +32,8 @@ public:
   Value reduce(Value mine, Value result, Value lane);
   /// Whether that has a barrier.
   bool waits() const;
+  /// Bytes of workgroup memory that it takes.
+  int64_t countWorkgroupBytes() const;
 
 private:
   /// As many threads as a subgroup has at least.
@@ -43,7 +45,9 @@ private:
   Value reduceByMemory(Value mine, Value result, Value lane);
   Value index(int64_t value);
   Value isLess(Value value, int64_t limit);
-  Value allocate(int64_t size);
+  /// Values of all lanes that are in workgroup memory at a time.
+  int64_t countSlots() const;
+  Value allocate();
   /// Where a lane of a result has its value.
   Value getSlot(Value result, Value lane);
 

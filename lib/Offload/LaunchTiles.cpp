@@ -11,6 +11,7 @@
 #include "Contraction.h"
 #include "Distribute.h"
 #include "GPUAsync/Offload/Passes.h"
+#include "OwnMemory.h"
 #include "RoundMemory.h"
 #include "Schedule.h"
 
@@ -23,9 +24,6 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/NVGPU/IR/NVGPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Interfaces/ValueBoundsOpInterface.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
-#include "llvm/Support/MathExtras.h"
 
 namespace mlir::gpuasync {
 #define GEN_PASS_DEF_GPUASYNCLAUNCHTILES
@@ -44,14 +42,10 @@ struct LaunchTiles
 
 private:
   LogicalResult launch(LoopLikeOpInterface loop);
-  LogicalResult writeBlock(gpu::LaunchOp launch, bool isThread);
+  LogicalResult writeBlock(gpu::LaunchOp launch, Value iterations,
+                           bool isThread);
   LogicalResult makeInnerLoops(gpu::LaunchOp launch, bool isShared,
                                SmallVectorImpl<Operation *> &ofThreads);
-  LogicalResult keepInThreads(gpu::LaunchOp launch,
-                              ArrayRef<Operation *> ofThreads,
-                              SmallVectorImpl<Operation *> &memory);
-  LogicalResult keepInBlock(gpu::LaunchOp launch, bool isThread,
-                            ArrayRef<Operation *> memoryOfThreads);
 };
 } // namespace
 
@@ -106,6 +100,9 @@ struct Bounds {
 } // namespace
 
 LogicalResult LaunchTiles::launch(LoopLikeOpInterface loop) {
+  if (loop->getNumResults())
+    return loop->emitError("computes tensors, and launches are made of loops "
+                           "on memrefs: bufferize it first");
   Schedule schedule = Schedule::get(device);
   IRRewriter rewriter(loop);
   Location loc = loop.getLoc();
@@ -150,7 +147,7 @@ LogicalResult LaunchTiles::launch(LoopLikeOpInterface loop) {
   rewriter.eraseOp(loop);
   if (failed(separateRounds(launch)))
     return failure();
-  return writeBlock(launch, isThread);
+  return writeBlock(launch, bounds.total, isThread);
 }
 
 /// Parallel loops in a block. Tiles come one after the other, and the threads
@@ -245,15 +242,38 @@ static void doOnce(Operation *op, gpu::BarrierOp barrier, gpu::LaunchOp launch,
   }
 }
 
-/// The body of a block's or a thread's tile: loops of its linalg ops.
-LogicalResult LaunchTiles::writeBlock(gpu::LaunchOp launch, bool isThread) {
+/// The body of a block's or a thread's tile, of so many: loops of its linalg
+/// ops.
+LogicalResult LaunchTiles::writeBlock(gpu::LaunchOp launch, Value iterations,
+                                      bool isThread) {
   Schedule schedule = Schedule::get(device);
   bool isShared = !isThread && schedule.threads > 1;
   IRRewriter rewriter(&getContext());
-  SmallVector<Operation *> ofThreads, memoryOfThreads;
-  if (failed(makeInnerLoops(launch, isShared, ofThreads)) ||
-      (isShared && failed(keepInThreads(launch, ofThreads, memoryOfThreads))))
+  SmallVector<Operation *> ofThreads;
+  if (failed(makeInnerLoops(launch, isShared, ofThreads)))
     return failure();
+  SmallVector<Operation *> memoryOfThreads;
+  if (isShared) {
+    // Elements of a thread come one after the other and use the same memory.
+    SmallVector<Operation *> allocs =
+        llvm::filter_to_vector(findAllocations(launch), [&](Operation *op) {
+          return isOfOneThread(op, ofThreads);
+        });
+    rewriter.setInsertionPoint(launch);
+    Value all = rewriter.createOrFold<arith::MulIOp>(
+        launch.getLoc(), iterations, launch.getBlockSizeX());
+    if (failed(keepOwn(launch, allocs, Owner::Thread, all, schedule.memory,
+                       memoryOfThreads)))
+      return failure();
+  }
+  auto keepRest = [&] {
+    SmallVector<Operation *> allocs =
+        llvm::filter_to_vector(findAllocations(launch), [&](Operation *op) {
+          return !llvm::is_contained(memoryOfThreads, op);
+        });
+    return keepOwn(launch, allocs, isShared ? Owner::Block : Owner::Thread,
+                   iterations, schedule.memory, memoryOfThreads);
+  };
   SmallVector<memref::CopyOp> copies;
   launch.walk([&](memref::CopyOp copy) { copies.push_back(copy); });
   for (memref::CopyOp copy : copies) {
@@ -277,7 +297,7 @@ LogicalResult LaunchTiles::writeBlock(gpu::LaunchOp launch, bool isThread) {
        (schedule.hasTensorCores &&
         contractByTensorCores(rewriter, launch, ofBlock, thread,
                               schedule.threads, schedule.hasWarpgroups))))
-    return keepInBlock(launch, isThread, memoryOfThreads);
+    return keepRest();
   for (Operation *op : writers) {
     if (!isShared || isOfOneThread(op, ofThreads)) {
       if (auto structured = dyn_cast<linalg::LinalgOp>(op))
@@ -300,140 +320,7 @@ LogicalResult LaunchTiles::writeBlock(gpu::LaunchOp launch, bool isThread) {
                << result.getType() << ": do it before the parallel loop";
     doOnce(op, barrier, launch, rewriter);
   }
-  return keepInBlock(launch, isThread, memoryOfThreads);
-}
-
-/// What the memory's views have for a memory space is what it has. Loops and
-/// branches, which may hand on other memory too, know it without a space.
-static void setSpace(Value memory, Attribute space) {
-  auto type = cast<MemRefType>(memory.getType());
-  auto get = [&](Attribute of) {
-    return MemRefType::get(type.getShape(), type.getElementType(),
-                           type.getLayout(), of);
-  };
-  memory.setType(get(space));
-  for (OpOperand &use : llvm::make_early_inc_range(memory.getUses())) {
-    Operation *user = use.getOwner();
-    if (isa<ViewLikeOpInterface>(user)) {
-      for (Value view : user->getResults())
-        if (isa<MemRefType>(view.getType()))
-          setSpace(view, space);
-    } else if (isMemoryEffectFree(user) ||
-               !isa<MemoryEffectOpInterface>(user)) {
-      if (isa<memref::DimOp>(user))
-        continue;
-      OpBuilder builder(user);
-      use.set(memref::MemorySpaceCastOp::create(builder, user->getLoc(),
-                                                get(Attribute()), memory));
-    }
-  }
-}
-
-/// Whether only the memory's size was of interest, as that of an operand that
-/// says how often a loop goes; then it is gone.
-static bool eraseIfUnused(memref::AllocOp alloc) {
-  auto memory = cast<TypedValue<MemRefType>>(alloc.getResult());
-  if (!llvm::all_of(memory.getUsers(), [](Operation *user) {
-        auto dim = dyn_cast<memref::DimOp>(user);
-        return isa<memref::DeallocOp>(user) || (dim && dim.getConstantIndex());
-      }))
-    return false;
-  OpBuilder builder(alloc);
-  SmallVector<OpFoldResult> sizes =
-      memref::getMixedSizes(builder, alloc.getLoc(), memory);
-  for (Operation *user : llvm::make_early_inc_range(memory.getUsers())) {
-    if (auto dim = dyn_cast<memref::DimOp>(user))
-      dim.replaceAllUsesWith(getValueOrCreateConstantIndexOp(
-          builder, alloc.getLoc(), sizes[*dim.getConstantIndex()]));
-    user->erase();
-  }
-  alloc->erase();
-  return true;
-}
-
-/// What is allocated is the block's, in workgroup memory, or each thread's.
-static FailureOr<Value> keep(Operation *op, gpu::LaunchOp launch,
-                             bool isShared) {
-  Value memory = op->getResult(0);
-  auto type = cast<MemRefType>(memory.getType());
-  std::optional<int64_t> bytes = findMostBytes(memory);
-  if (!bytes)
-    return op->emitError("a kernel cannot allocate memory whose size has no "
-                         "bound that is known before the program runs: "
-                         "allocate it before the parallel loop");
-  for (Operation *user : llvm::make_early_inc_range(memory.getUsers()))
-    if (isa<memref::DeallocOp>(user))
-      user->erase();
-  OpBuilder builder(&launch.getBody().front(),
-                    launch.getBody().front().begin());
-  auto kept = type.hasStaticShape()
-                  ? type
-                  : MemRefType::get(*bytes, builder.getI8Type());
-  auto workgroup = gpu::AddressSpaceAttr::get(op->getContext(),
-                                              gpu::AddressSpace::Workgroup);
-  Value made;
-  if (isShared) {
-    made = launch.addWorkgroupAttribution(
-        MemRefType::get(kept.getShape(), kept.getElementType(),
-                        MemRefLayoutAttrInterface(), workgroup),
-        op->getLoc());
-  } else {
-    made = memref::AllocaOp::create(builder, op->getLoc(), kept,
-                                    builder.getI64IntegerAttr(64));
-  }
-  Value own = made;
-  builder.setInsertionPoint(op);
-  if (!type.hasStaticShape()) {
-    auto zero = arith::ConstantIndexOp::create(builder, op->getLoc(), 0);
-    own = memref::ViewOp::create(
-        builder, op->getLoc(),
-        MemRefType::get(type.getShape(), type.getElementType(),
-                        MemRefLayoutAttrInterface(),
-                        cast<MemRefType>(own.getType()).getMemorySpace()),
-        own, zero, op->getOperands());
-  }
-  memory.replaceAllUsesWith(own);
-  op->erase();
-  if (isShared)
-    setSpace(own, workgroup);
-  return made;
-}
-
-/// What a thread of a block allocates by itself. Its elements come one after
-/// the other and use the same memory.
-LogicalResult LaunchTiles::keepInThreads(gpu::LaunchOp launch,
-                                         ArrayRef<Operation *> ofThreads,
-                                         SmallVectorImpl<Operation *> &memory) {
-  SmallVector<Operation *> allocs;
-  launch.walk([&](Operation *op) {
-    if (isa<memref::AllocOp, memref::AllocaOp>(op) &&
-        isOfOneThread(op, ofThreads))
-      allocs.push_back(op);
-  });
-  for (Operation *op : allocs) {
-    FailureOr<Value> made = keep(op, launch, /*isShared=*/false);
-    if (failed(made))
-      return failure();
-    memory.push_back(made->getDefiningOp());
-  }
-  return success();
-}
-
-LogicalResult LaunchTiles::keepInBlock(gpu::LaunchOp launch, bool isThread,
-                                       ArrayRef<Operation *> memoryOfThreads) {
-  bool isShared = !isThread && Schedule::get(device).threads > 1;
-  SmallVector<Operation *> allocs;
-  launch.walk([&](Operation *op) {
-    if (isa<memref::AllocOp, memref::AllocaOp>(op) &&
-        !llvm::is_contained(memoryOfThreads, op))
-      allocs.push_back(op);
-  });
-  for (Operation *op : allocs) {
-    auto alloc = dyn_cast<memref::AllocOp>(op);
-    if (!(alloc && eraseIfUnused(alloc)) && failed(keep(op, launch, isShared)))
-      return failure();
-  }
-  return success();
+  return keepRest();
 }
 
 void LaunchTiles::runOnOperation() {

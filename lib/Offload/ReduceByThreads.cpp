@@ -11,6 +11,7 @@
 #include "Combiner.h"
 #include "Distribute.h"
 #include "Lanes.h"
+#include "OwnMemory.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -32,9 +33,13 @@ public:
       : b(b), op(op), loc(op.getLoc()), output(op.getDpsInitOperand(0)),
         thread(thread), combiner(combiner), results(results), lanes(lanes),
         indices(op.getNumLoops()) {}
+  bool fits();
   void write();
 
 private:
+  Lanes getLanes() {
+    return Lanes(b, op, combiner, results, lanes, isAlongReduction(op));
+  }
   Value index(int64_t value) {
     return arith::ConstantIndexOp::create(b, loc, value);
   }
@@ -105,6 +110,12 @@ Value ReductionWriter::reduceOwn(Value lane) {
   return turns.getResult(0);
 }
 
+/// Whether the block has the workgroup memory for it.
+bool ReductionWriter::fits() {
+  return hasWorkgroupMemory(op->getParentOfType<gpu::LaunchOp>(),
+                            getLanes().countWorkgroupBytes());
+}
+
 void ReductionWriter::write() {
   OpBuilder::InsertionGuard guard(b);
   for (const Range &range : op.createLoopRanges(b, loc))
@@ -131,7 +142,7 @@ void ReductionWriter::write() {
       b, loc, result, arith::SubIOp::create(b, loc, count, index(1)));
   setIndices(b, loc, place, loops, sizes, indices);
 
-  Lanes all(b, op, combiner, results, lanes, isAlong);
+  Lanes all = getLanes();
   // Threads behind the last lane do as that, and their sums are not used.
   Value own = isAlong
                   ? lane
@@ -182,7 +193,10 @@ bool offload::reduceByThreads(RewriterBase &rewriter, linalg::LinalgOp op,
   if (lanes < 4)
     return false;
   rewriter.setInsertionPoint(op);
-  ReductionWriter(rewriter, op, thread, combiner, results, lanes).write();
+  ReductionWriter writer(rewriter, op, thread, combiner, results, lanes);
+  if (!writer.fits())
+    return false;
+  writer.write();
   rewriter.eraseOp(op);
   return true;
 }

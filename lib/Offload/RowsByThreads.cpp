@@ -12,6 +12,7 @@
 #include "Contraction.h"
 #include "Distribute.h"
 #include "Lanes.h"
+#include "OwnMemory.h"
 #include "SameMemory.h"
 #include "Schedule.h"
 
@@ -78,6 +79,9 @@ private:
   Value isBelow(Value value, int64_t limit) {
     return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, value,
                                  index(limit));
+  }
+  Lanes getLanes(linalg::LinalgOp op) {
+    return Lanes(b, op, findCombiner(op, 0), rows, lanes, /*isAlong=*/true);
   }
   void setPlaces();
   /// Of how many elements a thread computes the op.
@@ -240,7 +244,14 @@ bool RowWriter::match() {
       isWritten |= !ownMemory.contains(memory);
     }
   }
-  return int64_t(elements.size()) * own <= mostKept;
+  if (int64_t(elements.size()) * own > mostKept)
+    return false;
+  int64_t bytes = 0;
+  for (linalg::LinalgOp op : ops)
+    if (isReduction(op))
+      bytes += getLanes(op).countWorkgroupBytes();
+  return hasWorkgroupMemory(ops.front()->getParentOfType<gpu::LaunchOp>(),
+                            bytes);
 }
 
 void RowWriter::setPlaces() {
@@ -389,17 +400,17 @@ void RowWriter::writeElements(linalg::LinalgOp op) {
 }
 
 void RowWriter::writeReduction(linalg::LinalgOp op) {
-  Operation *combiner = findCombiner(op, 0);
   OpOperand &output = *op.getDpsInitOperand(0);
   Value before = getValues(output).front();
-  Value mine = arith::ConstantOp::create(b, loc, *getNeutralElement(combiner));
+  Value mine = arith::ConstantOp::create(
+      b, loc, *getNeutralElement(findCombiner(op, 0)));
   for (auto [i, map] : llvm::enumerate(mapInputs(op, 0, own))) {
     map.map(op.getMatchingBlockArgument(&output), mine);
     Value now = cloneBody(b, op, getIndices(op, i), map).front();
     mine = isThere[i] ? arith::SelectOp::create(b, loc, isThere[i], now, mine)
                       : now;
   }
-  Lanes all(b, op, combiner, rows, lanes, /*isAlong=*/true);
+  Lanes all = getLanes(op);
   Value total = all.combine(before, all.reduce(mine, row, lane));
   if (all.waits())
     readElsewhere.clear();

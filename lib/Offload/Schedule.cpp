@@ -22,18 +22,27 @@ using namespace mlir::gpuasync;
 using namespace mlir::gpuasync::offload;
 
 Schedule Schedule::get(OffloadDevice device) {
+  // On a CPU a tile stays in the cache, and on stacks of a megabyte, as threads
+  // of callers have. A GPU's products and reductions have the rest.
   if (device == OffloadDevice::CPU)
-    return {/*threads=*/1,          /*elements=*/16384,
+    return {/*threads=*/1,
+            /*elements=*/16384,
             /*rowElements=*/16384,
             /*contraction=*/64,
-            /*scratch=*/256 << 10,  /*blocks=*/1,
+            /*memory=*/cpuKernelMemory,
+            /*kept=*/cpuKernelMemory.privateBytes / 8,
+            /*scratch=*/cpuKernelMemory.privateBytes / 16,
+            /*blocks=*/1,
             /*partElements=*/65536,
-            /*partResults=*/64,     /*parts=*/64};
+            /*partResults=*/64,
+            /*parts=*/64};
   return {/*threads=*/256,
           /*elements=*/2048,
           /*rowElements=*/4096,
           /*contraction=*/128,
-          /*scratch=*/28 << 10,
+          /*memory=*/nvptxKernelMemory,
+          /*kept=*/nvptxKernelMemory.workgroupBytes - (20 << 10),
+          /*scratch=*/nvptxKernelMemory.workgroupBytes - (20 << 10),
           /*blocks=*/128,
           /*partElements=*/16384,
           /*partResults=*/64,
@@ -114,6 +123,24 @@ std::optional<Crossing> offload::findCrossing(linalg::LinalgOp op) {
 bool offload::isContraction(linalg::LinalgOp op) {
   return op.getNumReductionLoops() > 0 && isPureBody(op) &&
          (linalg::isaContractionOpInterface(op) || Contraction::match(op));
+}
+
+void Schedule::fit(const llvm::BitVector &tileable, int64_t bytes,
+                   MutableArrayRef<int64_t> tile) const {
+  const int64_t most = std::max<int64_t>(kept / std::max<int64_t>(bytes, 1), 1);
+  while (true) {
+    // A double, since sizes may multiply to more than an integer holds.
+    double elements = 1;
+    unsigned longest = 0;
+    for (unsigned loop : tileable.set_bits()) {
+      elements *= tile[loop];
+      if (tile[loop] > tile[longest] || !tileable.test(longest))
+        longest = loop;
+    }
+    if (elements <= most)
+      return;
+    tile[longest] = llvm::divideCeil(tile[longest], 2);
+  }
 }
 
 /// Rows and columns are cut into tiles, the others into single rounds.
@@ -243,10 +270,6 @@ static bool goesAlong(linalg::LinalgOp op, unsigned loop,
   return isAny;
 }
 
-/// Most bytes that the rows of a block of one thread keep, which are on its
-/// stack. Callers run blocks, too: some have a megabyte, as a JVM's threads.
-static constexpr int64_t stack = 512 << 10;
-
 SmallVector<int64_t>
 Schedule::chooseTile(linalg::LinalgOp op, const llvm::BitVector &tileable,
                      bool isRow, int64_t rowBytes, linalg::LinalgOp product,
@@ -266,6 +289,7 @@ Schedule::chooseTile(linalg::LinalgOp op, const llvm::BitVector &tileable,
   }
   if (product) {
     chooseContraction(sizes, tileable, cut, rowBytes, tile);
+    fit(tileable, rowBytes, tile);
     return tile;
   }
   // As many elements as a block may have, from the innermost loop on: what a
@@ -285,8 +309,7 @@ Schedule::chooseTile(linalg::LinalgOp op, const llvm::BitVector &tileable,
   }
   // Several threads of a block share a row, and all of the device has work.
   if (threads > 1 && isRow)
-    left =
-        std::min({left, threads / 4, scratch / std::max<int64_t>(rowBytes, 1)});
+    left = std::min({left, threads / 4, kept / std::max<int64_t>(rowBytes, 1)});
   std::optional<int64_t> results = countElements(lengths);
   if (threads > 1 && results)
     left = std::min(left, std::max(*results / blocks, isRow ? 1 : threads));
@@ -299,7 +322,7 @@ Schedule::chooseTile(linalg::LinalgOp op, const llvm::BitVector &tileable,
     const bool isColumn = last >= 0 && goesAlong(op, last, tileable);
     if (isColumn)
       left = std::max<int64_t>(left, 128);
-    left = std::clamp<int64_t>(stack / std::max<int64_t>(rowBytes, 1), 1, left);
+    left = std::clamp<int64_t>(kept / std::max<int64_t>(rowBytes, 1), 1, left);
     if (isColumn)
       left = llvm::bit_floor(uint64_t(left));
   }
@@ -319,6 +342,7 @@ Schedule::chooseTile(linalg::LinalgOp op, const llvm::BitVector &tileable,
        loop = tileable.find_prev(loop))
     if (!tile[loop])
       take(loop, left);
+  fit(tileable, rowBytes, tile);
   return tile;
 }
 

@@ -8,6 +8,7 @@
 #ifndef GPUASYNC_LIB_OFFLOAD_SCHEDULE_H
 #define GPUASYNC_LIB_OFFLOAD_SCHEDULE_H
 
+#include "GPUAsync/KernelMemory.h"
 #include "GPUAsync/Options.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -22,8 +23,12 @@ struct Schedule {
   int64_t elements, rowElements;
   /// Most columns of a contraction's tile, and rows.
   int64_t contraction;
-  /// Bytes that a block may keep to itself, beside what a contraction needs.
-  int64_t scratch;
+  /// Memory that a kernel may have.
+  KernelMemory memory;
+  /// Bytes that a block may keep to itself of its tile, and for each result of
+  /// it, beside what contractions and reductions need. For each result it keeps
+  /// less, so that a tile may have several.
+  int64_t kept, scratch;
   /// Blocks that it takes to have the device busy.
   int64_t blocks;
   /// Elements that are worth a block of their own where a reduction is split,
@@ -37,9 +42,10 @@ struct Schedule {
 
   /// The tile of each of the op's loops, 0 for those that are not cut: only
   /// those of `tileable` are. `isRow`: for each tile the block needs all of the
-  /// loops that are not; for each row it keeps `rowBytes`. `contraction`: of
-  /// the group, null if it has none; its rows and columns are the loops `cut`,
-  /// and tensor cores compute it or threads.
+  /// loops that are not. For each result the block keeps `rowBytes`, and for a
+  /// tile at most `kept`. `contraction`: of the group, null if it has none; its
+  /// rows and columns are the loops `cut`, and tensor cores, which keep
+  /// nothing, compute it or threads.
   SmallVector<int64_t>
   chooseTile(linalg::LinalgOp op, const llvm::BitVector &tileable, bool isRow,
              int64_t rowBytes, linalg::LinalgOp contraction,
@@ -56,6 +62,9 @@ struct Schedule {
   int64_t chooseProductParts(linalg::LinalgOp product, unsigned steps) const;
 
 private:
+  /// Makes a tile smaller until the block keeps `kept` bytes of it at most.
+  void fit(const llvm::BitVector &tileable, int64_t bytes,
+           MutableArrayRef<int64_t> tile) const;
   void chooseContraction(ArrayRef<int64_t> sizes,
                          const llvm::BitVector &tileable,
                          ArrayRef<unsigned> cut, int64_t bytes,

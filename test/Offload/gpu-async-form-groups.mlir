@@ -175,3 +175,21 @@ func.func @reads(%x: tensor<500x100xf32>, %m: memref<500x100xf32>, %z: tensor<50
   } -> tensor<500xf32>
   return %r : tensor<500xf32>
 }
+
+// -----
+
+// Rows that a product by a vector needs whole, and that are computed in its
+// block: as many as a block keeps. On a CPU 512 KiB, on a GPU 28 KiB.
+// CHECK-LABEL: func.func @computed_rows
+// CPU: scf.forall (%{{.*}}) = (0) to (20000) step (8)
+// GPU: scf.forall (%{{.*}}, %{{.*}}) = (0, 0) to (20000, 10000) step (1, 2048)
+// GPU: scf.forall (%{{.*}}) = (0) to (20000) step
+// CHECK: return
+func.func @computed_rows(%x: tensor<20000x10000xf32>, %a: tensor<10000xf32>) -> tensor<20000xf32> {
+  %zero = arith.constant 0.0 : f32
+  %y = math.exp %x : tensor<20000x10000xf32>
+  %e = tensor.empty() : tensor<20000xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<20000xf32>) -> tensor<20000xf32>
+  %r = linalg.matvec ins(%y, %a : tensor<20000x10000xf32>, tensor<10000xf32>) outs(%f : tensor<20000xf32>) -> tensor<20000xf32>
+  return %r : tensor<20000xf32>
+}

@@ -400,3 +400,54 @@ func.func @effects(%x: tensor<8xf32>, %m: memref<8xf32>, %n: memref<8xf32>) -> t
   %r = arith.mulf %a, %x : tensor<8xf32>
   return %r : tensor<8xf32>
 }
+
+// -----
+
+// What an op reads of a fill that it overwrites is the fill's value, so that a
+// sum of an outer product reads two vectors.
+// CHECK-LABEL: func.func @outer_sum
+// CHECK: linalg.generic
+// CHECK-SAME: iterator_types = ["reduction", "parallel"]
+// CHECK-SAME: ins(%{{.*}}, %{{.*}} : tensor<100xf32>, tensor<3xf32>) outs(%{{.*}} : tensor<3xf32>)
+// CHECK-NOT: linalg.generic
+// CHECK: return
+func.func @outer_sum(%v: tensor<100xf32>, %w: tensor<3xf32>) -> tensor<3xf32> {
+  %one = arith.constant 1.0 : f32
+  %e = tensor.empty() : tensor<100x3xf32>
+  %f = linalg.fill ins(%one : f32) outs(%e : tensor<100x3xf32>) -> tensor<100x3xf32>
+  %o = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>], iterator_types = ["parallel", "parallel"]} ins(%v, %w : tensor<100xf32>, tensor<3xf32>) outs(%f : tensor<100x3xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %p = arith.mulf %a, %b : f32
+    %q = arith.addf %c, %p : f32
+    linalg.yield %q : f32
+  } -> tensor<100x3xf32>
+  %e1 = tensor.empty() : tensor<3xf32>
+  %f1 = linalg.fill ins(%one : f32) outs(%e1 : tensor<3xf32>) -> tensor<3xf32>
+  %r = linalg.reduce { arith.addf } ins(%o : tensor<100x3xf32>) outs(%f1 : tensor<3xf32>) dimensions = [0]
+  return %r : tensor<3xf32>
+}
+
+// -----
+
+// A result that nobody reads is not written: what was there is an input, as the
+// op reads it, transposed. Results that are read stay.
+// CHECK: #[[$SWAP:.*]] = affine_map<(d0, d1) -> (d1, d0)>
+// CHECK-LABEL: func.func @unused_result
+// CHECK-SAME: %[[V:.*]]: tensor<100xf32>, %[[START:.*]]: tensor<3x100xf32>
+// CHECK: linalg.generic
+// CHECK-SAME: #[[$SWAP]]
+// CHECK-SAME: ins(%[[V]], %[[START]] : tensor<100xf32>, tensor<3x100xf32>) outs(%{{.*}} : tensor<3xf32>)
+// CHECK-NOT: linalg.generic
+// CHECK: return
+func.func @unused_result(%v: tensor<100xf32>, %start: tensor<3x100xf32>) -> tensor<3xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e1 = tensor.empty() : tensor<3xf32>
+  %f1 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<3xf32>) -> tensor<3xf32>
+  %r:2 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (j)>], iterator_types = ["reduction", "parallel"]} ins(%v : tensor<100xf32>) outs(%start, %f1 : tensor<3x100xf32>, tensor<3xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %p = arith.mulf %a, %b : f32
+    %q = arith.addf %c, %p : f32
+    linalg.yield %p, %q : f32, f32
+  } -> (tensor<3x100xf32>, tensor<3xf32>)
+  return %r#1 : tensor<3xf32>
+}

@@ -211,3 +211,71 @@ func.func @unread(%n: index, %a: memref<i64>) {
   } {mapping = [#gpu.block<linear_dim_0>]}
   return
 }
+
+// -----
+
+// What is more than a block may keep lies in memory that is allocated before
+// the launch, a part for each block. Smaller allocations are its own.
+// CHECK-LABEL: func.func @spilled
+// CHECK: %[[ALL:.*]] = memref.alloc() : memref<3x6000128xi8>
+// CHECK: %[[BYTES:.*]] = memref.collapse_shape %[[ALL]] {{\[\[}}0, 1]] : memref<3x6000128xi8> into memref<18000384xi8>
+// CHECK: gpu.launch blocks(%[[BLOCK:[^,]*]],
+// CPU: memref.alloca() {alignment = 64 : i64} : memref<8xf32>
+// CHECK: %[[PLACE:.*]] = arith.muli %[[BLOCK]], %{{.*}}
+// CHECK: memref.view %[[BYTES]][%[[PLACE]]][] : memref<18000384xi8> to memref<1500000xf32>
+// CHECK: gpu.terminator
+// CHECK: memref.dealloc %[[ALL]]
+// CHECK: return
+func.func @spilled(%x: memref<1500000xf32>, %o: memref<3xf32>) {
+  scf.forall (%i) in (3) {
+    %large = memref.alloc() : memref<1500000xf32>
+    %small = memref.alloc() : memref<8xf32>
+    %c0 = arith.constant 0 : index
+    linalg.add ins(%x, %x : memref<1500000xf32>, memref<1500000xf32>) outs(%large : memref<1500000xf32>)
+    %s = memref.subview %large[0] [8] [1] : memref<1500000xf32> to memref<8xf32, strided<[1]>>
+    linalg.add ins(%s, %s : memref<8xf32, strided<[1]>>, memref<8xf32, strided<[1]>>) outs(%small : memref<8xf32>)
+    %v = memref.load %small[%c0] : memref<8xf32>
+    memref.store %v, %o[%i] : memref<3xf32>
+    memref.dealloc %small : memref<8xf32>
+    memref.dealloc %large : memref<1500000xf32>
+  } {mapping = [#gpu.block<linear_dim_0>]}
+  return
+}
+
+// -----
+
+// So is what each iteration of a loop over elements has on the stack.
+// CHECK-LABEL: func.func @spilled_by_threads
+// CHECK: %[[ALL:.*]] = memref.alloc(%{{.*}}) : memref<?x4800000xi8>
+// CHECK: %[[BYTES:.*]] = memref.collapse_shape %[[ALL]]
+// CHECK: gpu.launch
+// CHECK-NOT: alloca
+// CHECK: %[[FIRST:.*]] = arith.muli %{{.*}}, %[[THREADS:.*]] : index
+// CHECK: %[[NUMBER:.*]] = arith.addi %[[FIRST]], %{{.*}}
+// CHECK: %[[PLACE:.*]] = arith.muli %[[NUMBER]], %{{.*}}
+// CHECK: memref.view %[[BYTES]][%[[PLACE]]][] : memref<?xi8> to memref<600000xf64>
+// CHECK: gpu.terminator
+// CHECK: memref.dealloc %[[ALL]]
+func.func @spilled_by_threads(%o: memref<?xf64>, %n: index, %at: index) {
+  scf.forall (%i) in (%n) {
+    %own = memref.alloca() : memref<600000xf64>
+    %v = memref.load %o[%i] : memref<?xf64>
+    memref.store %v, %own[%at] : memref<600000xf64>
+    %w = memref.load %own[%i] : memref<600000xf64>
+    memref.store %w, %o[%i] : memref<?xf64>
+  }
+  return
+}
+
+// -----
+
+func.func @tensors(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @below {{computes tensors, and launches are made of loops on memrefs: bufferize it first}}
+  %r = scf.forall (%i) in (4) shared_outs(%o = %x) -> (tensor<4xf32>) {
+    %s = tensor.extract_slice %o[%i] [1] [1] : tensor<4xf32> to tensor<1xf32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %s into %o[%i] [1] [1] : tensor<1xf32> into tensor<4xf32>
+    }
+  }
+  return %r : tensor<4xf32>
+}

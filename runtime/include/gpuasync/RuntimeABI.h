@@ -105,6 +105,13 @@ enum gpuasync_kernel_flags {
   GPUASYNC_KERNEL_TAKES_RUNS = 2
 };
 
+/// Most bytes that a kernel of the cpu device keeps on the stack of the thread
+/// that runs its blocks. The compiler refuses kernels that need more.
+#define GPUASYNC_CPU_STACK_BYTES (INT64_C(4) << 20)
+/// Most bytes of workgroup memory that a block of the cpu device has, static
+/// and dynamic.
+#define GPUASYNC_CPU_WORKGROUP_BYTES (INT64_C(16) << 20)
+
 /// A kernel of a cpu image, in the order of the module's kernel table.
 typedef struct gpuasync_cpu_kernel {
   const char *name;

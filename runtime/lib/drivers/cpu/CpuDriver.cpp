@@ -28,7 +28,7 @@ namespace {
 /// ahead: waking another thread costs more.
 constexpr uint64_t inlineBytes = 1 << 20;
 constexpr int64_t maxThreadsPerBlock = 1024;
-constexpr int64_t maxWorkgroupBytes = 16 << 20;
+constexpr int64_t maxWorkgroupBytes = GPUASYNC_CPU_WORKGROUP_BYTES;
 
 Status memorySize(uint64_t &bytes) {
   long pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
