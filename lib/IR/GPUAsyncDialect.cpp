@@ -177,16 +177,35 @@ int64_t KernelAttr::getParamBytes() const {
 LogicalResult
 CpuKernelAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                       FlatSymbolRefAttr function, int64_t workgroupBytes,
-                      uint32_t threadBytes, bool mayBlock, bool takesRuns) {
+                      uint32_t threadBytes, bool mayBlock, bool takesRuns,
+                      int64_t stackBytes, Attribute operations) {
   if (workgroupBytes < 0)
     return emitError() << "block function " << function << " has "
                        << workgroupBytes << " bytes of workgroup memory";
+  if (stackBytes < -1 || stackBytes >= UINT32_MAX)
+    return emitError() << "block function " << function << " has " << stackBytes
+                       << " bytes on the stack";
+  auto number = dyn_cast_or_null<IntegerAttr>(operations);
+  if (operations && !isa<FlatSymbolRefAttr>(operations) &&
+      !(number && number.getType().isInteger(64) && number.getInt() > 0))
+    return emitError() << "block function " << function << " has " << operations
+                       << " operations, which are a number of 64 bits above "
+                          "zero, or the symbol of a function";
   // What a thread keeps for the others is not there for another block.
   if (takesRuns && threadBytes)
     return emitError() << "block function " << function
                        << " runs several blocks in one call, so that its "
                           "threads keep nothing for those of their block";
   return success();
+}
+
+int64_t CpuKernelAttr::getKnownOperations() const {
+  auto number = dyn_cast_or_null<IntegerAttr>(getOperations());
+  return number ? number.getInt() : 0;
+}
+
+FlatSymbolRefAttr CpuKernelAttr::getCounter() const {
+  return dyn_cast_or_null<FlatSymbolRefAttr>(getOperations());
 }
 
 LogicalResult ImageAttr::verify(function_ref<InFlightDiagnostic()> emitError,

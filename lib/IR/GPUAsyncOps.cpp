@@ -917,28 +917,35 @@ LogicalResult BinaryOp::verify() {
 }
 
 LogicalResult BinaryOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  // gpuasync_cpu_block_fn of RuntimeABI.h.
+  // gpuasync_cpu_block_fn and gpuasync_cpu_operations_fn of RuntimeABI.h.
   Type pointer = LLVM::LLVMPointerType::get(getContext());
-  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(getContext()),
-                                          {pointer, pointer, pointer});
+  auto ofBlock = LLVM::LLVMFunctionType::get(
+      LLVM::LLVMVoidType::get(getContext()), {pointer, pointer, pointer});
+  auto ofCounter = LLVM::LLVMFunctionType::get(Float64Type::get(getContext()),
+                                               {pointer, pointer});
+  auto check = [&](FlatSymbolRefAttr name, StringRef what,
+                   LLVM::LLVMFunctionType type) -> LogicalResult {
+    Operation *symbol = symbols.lookupNearestSymbolFrom(*this, name);
+    if (!symbol)
+      return emitOpError("names the ") << what << " function " << name
+                                       << ", which the program does not have";
+    auto function = dyn_cast<LLVM::LLVMFuncOp>(symbol);
+    if (function && function.getFunctionType() == type)
+      return success();
+    InFlightDiagnostic diag = emitOpError("names the ")
+                              << what << " function " << name
+                              << ", which is not an llvm.func of type " << type;
+    diag.attachNote(symbol->getLoc()) << "it is here";
+    return diag;
+  };
   for (auto image : getImages().getAsRange<ImageAttr>()) {
     if (!image.getFunctions())
       continue;
-    for (auto kernel : image.getFunctions().getAsRange<CpuKernelAttr>()) {
-      FlatSymbolRefAttr name = kernel.getFunction();
-      Operation *symbol = symbols.lookupNearestSymbolFrom(*this, name);
-      if (!symbol)
-        return emitOpError("names the block function ")
-               << name << ", which the program does not have";
-      auto function = dyn_cast<LLVM::LLVMFuncOp>(symbol);
-      if (function && function.getFunctionType() == type)
-        continue;
-      InFlightDiagnostic diag = emitOpError("names the block function ")
-                                << name << ", which is not an llvm.func of "
-                                << "type " << type;
-      diag.attachNote(symbol->getLoc()) << "it is here";
-      return diag;
-    }
+    for (auto kernel : image.getFunctions().getAsRange<CpuKernelAttr>())
+      if (failed(check(kernel.getFunction(), "block", ofBlock)) ||
+          (kernel.getCounter() &&
+           failed(check(kernel.getCounter(), "operations", ofCounter))))
+        return failure();
   }
   return success();
 }

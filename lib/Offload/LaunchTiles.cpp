@@ -328,7 +328,7 @@ void LaunchTiles::runOnOperation() {
   getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (isa<gpu::LaunchOp>(op))
       return WalkResult::skip();
-    if (isLaunched(op)) {
+    if (isLaunched(op) || isa<scf::ForallOp>(op)) {
       loops.push_back(cast<LoopLikeOpInterface>(op));
       return WalkResult::skip();
     }

@@ -10,31 +10,8 @@
 #include "Kernels/Common/Allocas.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Interfaces/LoopLikeInterface.h"
 
 using namespace mlir;
-
-/// The op at whose end what `alloca` allocates is freed.
-static Operation *getScope(memref::AllocaOp alloca) {
-  Operation *scope = alloca->getParentOp();
-  while (scope && !scope->hasTrait<OpTrait::AutomaticAllocationScope>())
-    scope = scope->getParentOp();
-  return scope;
-}
-
-static void freeAtEndOfRound(Block &body) {
-  // The next round may have the memory that this one hands on.
-  if (llvm::any_of(body.getTerminator()->getOperandTypes(),
-                   llvm::IsaPred<BaseMemRefType>))
-    return;
-  auto builder = OpBuilder::atBlockBegin(&body);
-  Location loc = body.getParentOp()->getLoc();
-  Value stack = LLVM::StackSaveOp::create(
-      builder, loc, LLVM::LLVMPointerType::get(builder.getContext()));
-  builder.setInsertionPoint(body.getTerminator());
-  LLVM::StackRestoreOp::create(builder, loc, stack);
-}
 
 namespace {
 struct HoistAllocasPass
@@ -52,16 +29,7 @@ struct HoistAllocasPass
   void runOnOperation() final {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       gpuasync::hoistAllocas(function);
-      SetVector<Operation *> loops;
-      function.walk([&](memref::AllocaOp alloca) {
-        Operation *scope = getScope(alloca);
-        if (isa_and_nonnull<LoopLikeOpInterface>(scope))
-          loops.insert(scope);
-      });
-      for (Operation *loop : loops)
-        for (Region *body : cast<LoopLikeOpInterface>(loop).getLoopRegions())
-          if (body->hasOneBlock())
-            freeAtEndOfRound(body->front());
+      gpuasync::freeAllocasOfRounds(function);
     }
   }
 };

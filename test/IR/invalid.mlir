@@ -205,6 +205,26 @@ gpu_async.binary @k kernels [#gpu_async.kernel<"f">] images [#gpu_async.image<cp
 
 // -----
 
+// expected-error @+2 {{failed to parse GPUAsync_ImageAttr parameter 'functions'}}
+// expected-error @+1 {{block function @b has -2 bytes on the stack}}
+gpu_async.binary @k kernels [#gpu_async.kernel<"f">] images [#gpu_async.image<cpu, "" functions = [#gpu_async.cpu_kernel<@b stack = -2>]>]
+
+// -----
+
+// expected-error @+2 {{failed to parse GPUAsync_ImageAttr parameter 'functions'}}
+// expected-error @+1 {{block function @b has 0 : i64 operations, which are a number of 64 bits above zero, or the symbol of a function}}
+gpu_async.binary @k kernels [#gpu_async.kernel<"f">] images [#gpu_async.image<cpu, "" functions = [#gpu_async.cpu_kernel<@b operations = 0 : i64>]>]
+
+// -----
+
+llvm.func @b(!llvm.ptr, !llvm.ptr, !llvm.ptr)
+// expected-note @+1 {{it is here}}
+llvm.func @count(!llvm.ptr) -> f64
+// expected-error @+1 {{names the operations function @count, which is not an llvm.func of type '!llvm.func<f64 (ptr, ptr)>'}}
+gpu_async.binary @k kernels [#gpu_async.kernel<"f">] images [#gpu_async.image<cpu, "" functions = [#gpu_async.cpu_kernel<@b operations = @count>]>]
+
+// -----
+
 // expected-error @+1 {{names the block function @nowhere, which the program does not have}}
 gpu_async.binary @k kernels [#gpu_async.kernel<"f">] images [#gpu_async.image<cpu, "" functions = [#gpu_async.cpu_kernel<@nowhere>]>]
 

@@ -149,6 +149,11 @@ gpu_async.binary @b kernels [#gpu_async.kernel<"f", params = [8, 4]>] images [
   #gpu_async.image<ptx, "sm_90" data = "a">,
   #gpu_async.image<cpu, "" functions = [#gpu_async.cpu_kernel<@b_f_block workgroup = 4 may_block = true>]>]
 
+// CHECK: functions = [#gpu_async.cpu_kernel<@b_f_block stack = 256 operations = 42 : i64>, #gpu_async.cpu_kernel<@b_f_block stack = -1 operations = @b_f_count>]
+llvm.func @b_f_count(!llvm.ptr, !llvm.ptr) -> f64
+gpu_async.binary @counted kernels [#gpu_async.kernel<"f">, #gpu_async.kernel<"g">] images [
+  #gpu_async.image<cpu, "" functions = [#gpu_async.cpu_kernel<@b_f_block stack = 256 operations = 42 : i64>, #gpu_async.cpu_kernel<@b_f_block stack = -1 operations = @b_f_count>]>]
+
 // CHECK: gpu.module @z [#gpu_async.cpu]
 gpu.module @z [#gpu_async.cpu] {}
 

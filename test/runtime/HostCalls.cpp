@@ -197,6 +197,20 @@ struct FollowedState : std::thread::_State {
   }
   std::thread::_State_ptr body;
 };
+
+/// The same of a thread that is made without std::thread.
+struct FollowedBody {
+  void *(*body)(void *);
+  void *argument;
+};
+void *runFollowed(void *memory) {
+  FollowedBody followed = *static_cast<FollowedBody *>(memory);
+  release(memory);
+  threadBegun.load()();
+  void *result = followed.body(followed.argument);
+  --running;
+  return result;
+}
 } // namespace
 
 extern "C" {
@@ -214,6 +228,29 @@ void __wrap__ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_
       body.reset(new (memory) FollowedState(std::move(body)));
   __real__ZNSt6thread15_M_start_threadESt10unique_ptrINS_6_StateESt14default_deleteIS1_EEPFvvE(
       self, std::move(body), depend);
+}
+
+// The device's own threads are made by this.
+int __real_pthread_create(pthread_t *, const pthread_attr_t *,
+                          void *(*)(void *), void *);
+int __wrap_pthread_create(pthread_t *thread, const pthread_attr_t *attributes,
+                          void *(*body)(void *), void *argument) {
+  if (int fate = ask(HostCall::Thread, "pthread_create"))
+    return fate;
+  auto follows = followsThread.load();
+  if (follows && follows())
+    if (void *memory = __real_malloc(sizeof(FollowedBody))) {
+      auto *followed = new (memory) FollowedBody{body, argument};
+      ++running;
+      int result =
+          __real_pthread_create(thread, attributes, runFollowed, followed);
+      if (result) {
+        --running;
+        release(memory);
+      }
+      return result;
+    }
+  return __real_pthread_create(thread, attributes, body, argument);
 }
 
 int __real_pthread_key_create(pthread_key_t *key, void (*end)(void *));

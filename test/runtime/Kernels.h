@@ -9,6 +9,7 @@
 #ifndef GPUASYNC_TEST_RUNTIME_KERNELS_H
 #define GPUASYNC_TEST_RUNTIME_KERNELS_H
 
+#include "CpuKernel.h"
 #include "Sites.h"
 #include "gpuasync/RuntimeABI.h"
 
@@ -202,7 +203,7 @@ public:
     auto kernel = [&](KernelIndex index, const char *kernelName,
                       gpuasync_cpu_block_fn function, uint32_t flags,
                       std::vector<uint32_t> sizes) {
-      cpu[index] = {kernelName, function, 0, flags, 0};
+      cpu[index] = cpuKernel(kernelName, function, flags);
       paramSizes[index] = sizes;
       uint32_t offset = 0, align = 1;
       for (uint32_t size : sizes) {

@@ -60,21 +60,34 @@ def GPUAsync_CpuKernelAttr : GPUAsync_Attr<"CpuKernel", "cpu_kernel"> {
     The symbol of a function of the program with the signature of
     `gpuasync_cpu_block_fn`, the bytes of its static workgroup memory, the
     bytes that each thread keeps across barriers, whether the kernel may wait
-    for other work, and whether one call can run several blocks.
+    for other work, and whether one call can run several blocks. Besides, the
+    bytes of its variables on the stack (-1: there is no bound), and the most
+    operations that a thread runs: a number, or a function of the program with
+    the signature of `gpuasync_cpu_operations_fn` that computes it of a launch.
 
     ```mlir
     #gpu_async.cpu_kernel<@k_f_block workgroup = 1024 thread = 8 may_block = true>
+    #gpu_async.cpu_kernel<@k_g_block stack = 256 operations = @k_g_count>
     ```
   }];
   let parameters = (ins "::mlir::FlatSymbolRefAttr":$function,
                         DefaultValuedParameter<"int64_t", "0">:$workgroupBytes,
                         DefaultValuedParameter<"uint32_t", "0">:$threadBytes,
                         DefaultValuedParameter<"bool", "false">:$mayBlock,
-                        DefaultValuedParameter<"bool", "false">:$takesRuns);
+                        DefaultValuedParameter<"bool", "false">:$takesRuns,
+                        DefaultValuedParameter<"int64_t", "0">:$stackBytes,
+                        OptionalParameter<"::mlir::Attribute">:$operations);
   let assemblyFormat = [{
     `<` $function (`workgroup` `=` $workgroupBytes^)?
         (`thread` `=` $threadBytes^)?
-        (`may_block` `=` $mayBlock^)? (`runs` `=` $takesRuns^)? `>`
+        (`may_block` `=` $mayBlock^)? (`runs` `=` $takesRuns^)?
+        (`stack` `=` $stackBytes^)? (`operations` `=` $operations^)? `>`
+  }];
+  let extraClassDeclaration = [{
+    /// The number of operations; 0 if a function counts them, or none is known.
+    int64_t getKnownOperations() const;
+    /// The function that counts operations, null if there is none.
+    ::mlir::FlatSymbolRefAttr getCounter() const;
   }];
   let genVerifyDecl = 1;
 }

@@ -193,7 +193,7 @@ Tables::Tables(ModuleOp module, SymbolTable &symbols)
   Type p = ptrType, i32 = i32Type, i64 = i64Type;
   kernelType = structOf({p, p, p, i32, i32});
   imageType = structOf({i32, i32, p, p, i64, LLVM::LLVMArrayType::get(i64, 2)});
-  cpuKernelType = structOf({p, p, i64, i32, i32});
+  cpuKernelType = structOf({p, p, i64, i32, i32, i32, i32, i64, p});
   moduleType = structOf({p, p, p, i32, i32});
   programType = structOf({i32, i32, p, p, p, p, i32, i32});
   functionType = structOf({p, p, i32, i32, p, p, i32, i32});
@@ -448,12 +448,15 @@ Tables::Constant Tables::image(BinaryOp binary, ImageAttr attr) {
     for (auto [entry, kernel] :
          llvm::zip_equal(attr.getFunctions(), binary.getKernels())) {
       auto cpu = cast<CpuKernelAttr>(entry);
-      functions.push_back(
-          aggregate(cpuKernelType, {string(cast<KernelAttr>(kernel).getName()),
-                                    symbol(cpu.getFunction()),
-                                    integer(i64Type, cpu.getWorkgroupBytes()),
-                                    integer(i32Type, getKernelFlags(cpu)),
-                                    integer(i32Type, cpu.getThreadBytes())}));
+      functions.push_back(aggregate(
+          cpuKernelType,
+          {string(cast<KernelAttr>(kernel).getName()),
+           symbol(cpu.getFunction()), integer(i64Type, cpu.getWorkgroupBytes()),
+           integer(i32Type, getKernelFlags(cpu)),
+           integer(i32Type, cpu.getThreadBytes()),
+           integer(i32Type, cpu.getStackBytes()), integer(i32Type, 0),
+           integer(i64Type, cpu.getKnownOperations()),
+           cpu.getCounter() ? symbol(cpu.getCounter()) : null()}));
     }
     data = table(name, cpuKernelType, functions);
     size = functions.size() * sizeof(gpuasync_cpu_kernel);

@@ -63,7 +63,7 @@ static constexpr GPUVendor amd = {
     syncScopes,
     /*hasThreadFences=*/true,
     "llvm.amdgcn.",
-    /*maxWorkgroupBytes=*/INT32_MAX};
+    /*memory=*/{INT64_MAX, INT32_MAX}};
 
 //===----------------------------------------------------------------------===//
 // Target ids

@@ -94,6 +94,61 @@ Block *CPULowering::buildPromiseCheck(Block *entry, const Function &kernel,
   return rest;
 }
 
+/// The parameters of a kernel, of these types, from the packed buffer.
+SmallVector<Value> CPULowering::loadParams(const Function &kernel,
+                                           TypeRange types, Value params) {
+  Location loc = source.getLoc();
+  SmallVector<Value> values;
+  for (auto [type, size, offset] :
+       llvm::zip(types, kernel.params, getKernelParamOffsets(kernel.params))) {
+    Value address = params;
+    if (offset)
+      address =
+          LLVM::GEPOp::create(builder, loc, pointer, builder.getI8Type(),
+                              params, ArrayRef<LLVM::GEPArg>{int32_t(offset)},
+                              LLVM::GEPNoWrapFlags::inbounds);
+    Value carrier =
+        LLVM::LoadOp::create(builder, loc, getKernelParamCarrier(type), address,
+                             /*alignment=*/size);
+    values.push_back(unpackKernelParam(builder, loc, carrier, type));
+  }
+  return values;
+}
+
+/// Builds
+///   double count(sizes, params) { return operations(parameters..., sizes...);
+///   }
+LLVM::LLVMFuncOp CPULowering::buildCounter(const Function &kernel) {
+  Location loc = source.getLoc();
+  auto counts = work.lookupSymbol<LLVM::LLVMFuncOp>(kernel.counts);
+  counts.setLinkage(LLVM::Linkage::Internal);
+  counts.setAlwaysInline(true);
+  builder.setInsertionPointAfter(counts);
+  auto type =
+      LLVM::LLVMFunctionType::get(builder.getF64Type(), {pointer, pointer});
+  auto counter = LLVM::LLVMFuncOp::create(builder, loc,
+                                          (counts.getName() + "_count").str(),
+                                          type, LLVM::Linkage::Internal);
+  counter.setVisibility(SymbolTable::Visibility::Private);
+  Block *entry = counter.addEntryBlock(builder);
+  builder.setInsertionPointToStart(entry);
+  SmallVector<Value> arguments =
+      loadParams(kernel, counts.getArgumentTypes(), entry->getArgument(1));
+  const unsigned env = arguments.size();
+  for (Type type : counts.getArgumentTypes().drop_front(env))
+    arguments.push_back(LLVM::ZeroOp::create(builder, loc, type));
+  for (auto [which, place] : {std::pair(GridDim, 0), std::pair(BlockDim, 3)})
+    for (int dim : {0, 1, 2})
+      arguments[env + which + dim] = LLVM::LoadOp::create(
+          builder, loc, i64,
+          LLVM::GEPOp::create(builder, loc, pointer, i64, entry->getArgument(0),
+                              ArrayRef<LLVM::GEPArg>{int32_t(place + dim)}));
+  LLVM::ReturnOp::create(
+      builder, loc,
+      LLVM::CallOp::create(builder, loc, counts, arguments).getResult());
+  return counter;
+}
+
 /// Builds
 ///   void block(ctx, params, workgroup) {
 ///     load the parameters and the grid position;
@@ -138,15 +193,8 @@ LLVM::LLVMFuncOp CPULowering::buildBlockFunction(LLVM::LLVMFuncOp thread,
                                     builder.getI64IntegerAttr(value));
   };
 
-  SmallVector<Value> arguments;
-  SmallVector<int64_t> offsets = getKernelParamOffsets(kernel.params);
-  for (auto [i, size, offset] : llvm::enumerate(kernel.params, offsets)) {
-    Type type = thread.getArgumentTypes()[i];
-    Value carrier =
-        LLVM::LoadOp::create(builder, loc, getKernelParamCarrier(type),
-                             address(params, offset), /*alignment=*/size);
-    arguments.push_back(unpackKernelParam(builder, loc, carrier, type));
-  }
+  SmallVector<Value> arguments =
+      loadParams(kernel, thread.getArgumentTypes(), params);
   unsigned env = arguments.size();
   arguments.resize(env + EnvSize);
   auto loadField = [&](unsigned which, size_t offset) {

@@ -9,6 +9,7 @@
 // are in the files named Cpu*; this one runs them and holds the pipelines.
 //===----------------------------------------------------------------------===//
 
+#include "GPUAsync/KernelMemory.h"
 #include "GPUAsync/Kernels/CPU/Code.h"
 #include "GPUAsync/Kernels/CPU/Object.h"
 #include "GPUAsync/Kernels/Common/IntegersInMemory.h"
@@ -18,7 +19,9 @@
 #include "Kernels/Common/Addresses.h"
 #include "Kernels/Common/Allocas.h"
 #include "Kernels/Common/Math.h"
+#include "Kernels/Common/StackUse.h"
 #include "Lowering.h"
+#include "Operations.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ComplexToStandard/ComplexToStandard.h"
 #include "mlir/Conversion/ConvertToLLVM/ToLLVMPass.h"
@@ -154,6 +157,32 @@ LogicalResult CPULowering::cutKernels() {
   for (auto &[name, region] : regions)
     functions[name] = region;
   hoistAllocas(work);
+  freeAllocasOfRounds(work);
+  return success();
+}
+
+/// Says of each kernel that ends how many operations its threads run.
+LogicalResult CPULowering::countOperations() {
+  // What is promised not to wait may still go on for long.
+  bool isPromised = false;
+  source->walk([&](FunctionOpInterface function) {
+    isPromised |= function->hasAttr(GPUAsyncDialect::getNonblockingName());
+  });
+  SymbolTable table(work);
+  for (auto &[name, function] : functions) {
+    if (!function.isKernel || function.mayBlock)
+      continue;
+    StringRef base = name.getValue();
+    base.consume_back("_thread");
+    std::string unique = (base + "_operations").str();
+    for (unsigned i = 0; table.lookup(unique); ++i)
+      unique = (base + "_operations_" + Twine(i)).str();
+    OperationCount count =
+        cpu::countOperations(function.op, unique, !isPromised);
+    function.operations = count.constant;
+    if (count.function)
+      function.counts = count.function.getSymNameAttr();
+  }
   return success();
 }
 
@@ -347,6 +376,7 @@ LogicalResult CPULowering::importKernels() {
     return failure();
   stripMemorySpaces();
   replaceByGpuOps(work);
+  boundDynamicAllocas(work);
   if (failed(promotePrintfArguments(work, "the cpu device")) ||
       failed(expandMatrices(work)) || failed(rewriteDeviceOps()))
     return failure();
@@ -402,9 +432,38 @@ LogicalResult CPULowering::buildBlockFunctions() {
       markParallelAccesses(lowered, group);
     if (function.isKernel)
       function.block = buildBlockFunction(lowered, function, group);
+    if (function.counts)
+      function.counter = buildCounter(function);
   }
   makeNullValid(work);
   work.walk([](Operation *op) { op->removeDiscardableAttr(inOrderName); });
+  return checkMemory();
+}
+
+/// Finds what kernels keep on the stack, and refuses those that have more
+/// memory of their own than there is.
+LogicalResult CPULowering::checkMemory() {
+  SymbolTable symbols(work);
+  StackUses stack(symbols);
+  for (auto &[name, function] : functions) {
+    if (!function.isKernel)
+      continue;
+    StringRef kernel = name.getValue();
+    kernel.consume_front(prefix);
+    kernel.consume_back("_thread");
+    StackUse use = stack.get(function.block);
+    if (failed(checkPrivateMemory(symbols.lookup<LLVM::LLVMFuncOp>(name),
+                                  kernel, use, cpuKernelMemory.privateBytes,
+                                  "the cpu device")))
+      return failure();
+    function.stackBytes = use.isBounded ? use.bytes : -1;
+    if (function.workgroupBytes > cpuKernelMemory.workgroupBytes)
+      return emitError(function.block.getLoc())
+             << "kernel @" << kernel << " has " << function.workgroupBytes
+             << " bytes of static workgroup memory, where "
+             << cpuKernelMemory.workgroupBytes
+             << " are allowed on the cpu device";
+  }
   return success();
 }
 
@@ -422,6 +481,7 @@ FailureOr<ImageAttr> CPULowering::run() {
   addStep("gpu-async-cpu-import-kernels", &CPULowering::importKernels);
   addStep("gpu-async-cpu-expand-memory-ops", &CPULowering::expandMemoryOps);
   buildStructurePipeline(pm);
+  addStep("gpu-async-cpu-count-operations", &CPULowering::countOperations);
   addStep("gpu-async-cpu-cut-at-barriers", &CPULowering::cutKernels);
   addStep("gpu-async-cpu-expand-arithmetic", &CPULowering::expandArithmetic);
   // Branches: asserts can then leave their function.
@@ -434,12 +494,20 @@ FailureOr<ImageAttr> CPULowering::run() {
     return failure();
 
   SmallVector<Attribute> entries;
-  for (auto &[name, function] : functions)
-    if (function.isKernel)
-      entries.push_back(CpuKernelAttr::get(
-          context, FlatSymbolRefAttr::get(function.block.getSymNameAttr()),
-          function.workgroupBytes, function.threadBytes, function.mayBlock,
-          function.takesRuns));
+  for (auto &[name, function] : functions) {
+    if (!function.isKernel)
+      continue;
+    Attribute operations;
+    if (function.counter)
+      operations = FlatSymbolRefAttr::get(function.counter.getSymNameAttr());
+    else if (function.operations)
+      operations =
+          builder.getI64IntegerAttr(std::max<int64_t>(*function.operations, 1));
+    entries.push_back(CpuKernelAttr::get(
+        context, FlatSymbolRefAttr::get(function.block.getSymNameAttr()),
+        function.workgroupBytes, function.threadBytes, function.mayBlock,
+        function.takesRuns, function.stackBytes, operations));
+  }
   return ImageAttr::get(context, ImageFormat::CPU, "", StringAttr(),
                         builder.getArrayAttr(entries));
 }

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Analysis/Memory/TypeLayout.h"
+#include "GPUAsync/KernelMemory.h"
 #include "GPUAsync/Kernels/Common/KernelABI.h"
 #include "Lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -44,7 +45,7 @@ constexpr StringRef alignmentName = "llvm.align";
 /// which keeps sums exact: the runtime knows how much.
 static FailureOr<int64_t> reserve(Location loc, int64_t &used, int64_t bytes,
                                   int64_t alignment) {
-  constexpr int64_t limit = int64_t(1) << 30;
+  constexpr int64_t limit = cpuKernelMemory.workgroupBytes;
   int64_t place = llvm::alignTo(used, alignment);
   if (place > limit || bytes > limit - place)
     return emitError(loc)

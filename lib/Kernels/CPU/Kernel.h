@@ -277,6 +277,10 @@ bool isMatrixOp(Operation *op);
 /// vectors. Fails with an error at an op that the cpu device cannot do.
 LogicalResult expandMatrices(Operation *root);
 
+/// Puts an assert before each memref.alloca whose size is known at run time
+/// only: all of them together have a part of the stack.
+void boundDynamicAllocas(Operation *root);
+
 /// The llvm.func of `module` that hold barriers, subgroup ops or asserts, or
 /// call functions that do.
 llvm::DenseSet<Operation *> findCutLlvmFunctions(Operation *module);

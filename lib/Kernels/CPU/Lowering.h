@@ -66,11 +66,18 @@ private:
     /// The sizes are promised by an attribute; launches may break the promise.
     bool isPromised = false;
     LLVM::LLVMFuncOp block; ///< of a kernel, in the end
+    /// Of a kernel: the operations of a thread, and the function that computes
+    /// them of a launch, in the end.
+    std::optional<int64_t> operations;
+    StringAttr counts;
+    LLVM::LLVMFuncOp counter;
+    int64_t stackBytes = 0; ///< -1: no bound is known
   };
 
   // The steps of the pipeline.
   LogicalResult importKernels();
   LogicalResult expandMemoryOps();
+  LogicalResult countOperations();
   LogicalResult cutKernels();
   LogicalResult expandArithmetic();
   LogicalResult expandCalls();
@@ -90,8 +97,12 @@ private:
   bool mayFail(func::CallOp call);
   LogicalResult rewriteAsserts();
   void markParallelAccesses(LLVM::LLVMFuncOp thread, Attribute group);
+  SmallVector<Value> loadParams(const Function &kernel, TypeRange types,
+                                Value params);
   LLVM::LLVMFuncOp buildBlockFunction(LLVM::LLVMFuncOp thread,
                                       const Function &kernel, Attribute group);
+  LLVM::LLVMFuncOp buildCounter(const Function &kernel);
+  LogicalResult checkMemory();
   LogicalResult splice();
   void findBlockSizes();
   Block *buildPromiseCheck(Block *entry, const Function &kernel,

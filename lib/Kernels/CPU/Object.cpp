@@ -152,7 +152,8 @@ void CpuObject::buildTables(llvm::Module &module, ImageAttr image) {
 
   // gpuasync_kernel and gpuasync_cpu_kernel.
   auto *kernelType = llvm::StructType::get(pointer, pointer, pointer, i32, i32);
-  auto *functionType = llvm::StructType::get(pointer, pointer, i64, i32, i32);
+  auto *functionType = llvm::StructType::get(pointer, pointer, i64, i32, i32,
+                                             i32, i32, i64, pointer);
   SmallVector<llvm::Constant *> kernels, functions;
   SmallVector<FunctionOpInterface> sources = getKernels(source);
   for (auto [kernel, attr] : llvm::zip_equal(sources, image.getFunctions())) {
@@ -177,7 +178,13 @@ void CpuObject::buildTables(llvm::Module &module, ImageAttr image) {
         {name, module.getFunction(function.getFunction().getValue()),
          number(i64, static_cast<uint64_t>(function.getWorkgroupBytes())),
          number(i32, getKernelFlags(function)),
-         number(i32, function.getThreadBytes())}));
+         number(i32, function.getThreadBytes()),
+         number(i32, uint32_t(function.getStackBytes())), number(i32, 0),
+         number(i64, function.getKnownOperations()),
+         function.getCounter() ? llvm::cast<llvm::Constant>(module.getFunction(
+                                     function.getCounter().getValue()))
+                               : llvm::ConstantPointerNull::get(
+                                     llvm::cast<llvm::PointerType>(pointer))}));
   }
   auto array = [&](llvm::StructType *type, ArrayRef<llvm::Constant *> values) {
     return constant(llvm::ConstantArray::get(

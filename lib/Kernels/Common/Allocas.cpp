@@ -16,9 +16,11 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/MemorySlotInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/CheckedArithmetic.h"
 
 using namespace mlir;
@@ -323,4 +325,37 @@ void gpuasync::hoistAllocas(Operation *root) {
             builder.clone(*operand.get().getDefiningOp())->getResult(0));
     }
   });
+}
+
+/// The op at whose end what `alloca` allocates is freed.
+static Operation *getScope(memref::AllocaOp alloca) {
+  Operation *scope = alloca->getParentOp();
+  while (scope && !scope->hasTrait<OpTrait::AutomaticAllocationScope>())
+    scope = scope->getParentOp();
+  return scope;
+}
+
+static void freeAtEndOfRound(Block &body) {
+  if (llvm::any_of(body.getTerminator()->getOperandTypes(),
+                   llvm::IsaPred<BaseMemRefType>))
+    return;
+  auto builder = OpBuilder::atBlockBegin(&body);
+  Location loc = body.getParentOp()->getLoc();
+  Value stack = LLVM::StackSaveOp::create(
+      builder, loc, LLVM::LLVMPointerType::get(builder.getContext()));
+  builder.setInsertionPoint(body.getTerminator());
+  LLVM::StackRestoreOp::create(builder, loc, stack);
+}
+
+void gpuasync::freeAllocasOfRounds(Operation *root) {
+  llvm::SetVector<Operation *> loops;
+  root->walk([&](memref::AllocaOp alloca) {
+    Operation *scope = getScope(alloca);
+    if (isa_and_nonnull<LoopLikeOpInterface>(scope))
+      loops.insert(scope);
+  });
+  for (Operation *loop : loops)
+    for (Region *body : cast<LoopLikeOpInterface>(loop).getLoopRegions())
+      if (body->hasOneBlock())
+        freeAtEndOfRound(body->front());
 }

@@ -1,4 +1,4 @@
-//===- Allocas.h - stack slots of kernels -----------------------*- C++ -*-===//
+//===- Allocas.h - stack slots ----------------------------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -64,6 +64,10 @@ void boundCarriedAllocas(Operation *root);
 /// Besides, moves the other allocas of static size to the entry block of their
 /// function, unless their address is lost.
 void hoistAllocas(Operation *root);
+/// Has loops of scf free at the end of a round what it allocated on the stack,
+/// as their scope says: MLIR's lowerings keep it until the function returns.
+/// Not where a round hands memory on to the next.
+void freeAllocasOfRounds(Operation *root);
 
 } // namespace mlir::gpuasync
 

@@ -13,6 +13,7 @@
 #include "Kernels/Common/Addresses.h"
 #include "Kernels/Common/Allocas.h"
 #include "Kernels/Common/Math.h"
+#include "Kernels/Common/StackUse.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ComplexToStandard/ComplexToStandard.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
@@ -222,8 +223,9 @@ static uint64_t getBytes(Type type, const DataLayout &layout) {
 
 /// What is reached from a kernel counts as its own. Sums are saturated: the
 /// counts of LLVM and of assemblers wrap.
-LogicalResult GPULowering::checkWorkgroupMemory() {
+LogicalResult GPULowering::checkMemory() {
   SymbolTable symbols(module);
+  StackUses stack(symbols);
   DataLayout layout(module);
   for (auto kernel : module.getOps<LLVM::LLVMFuncOp>()) {
     if (kernel.isExternal() || !isKernel(kernel))
@@ -243,13 +245,16 @@ LogicalResult GPULowering::checkWorkgroupMemory() {
                   symbols.lookup(use.getSymbolRef().getRootReference()))
             reached.insert(op);
     }
-    if (bytes > vendor.maxWorkgroupBytes)
+    if (bytes > uint64_t(vendor.memory.workgroupBytes))
       return error(kernel.getLoc())
              << "kernel @" << kernel.getName() << " has "
              << (bytes == UINT64_MAX ? "at least " : "") << bytes
              << " bytes of static workgroup memory, where "
-             << vendor.maxWorkgroupBytes << " are allowed; dynamic memory is "
-             << "given by the launch";
+             << vendor.memory.workgroupBytes << " are allowed; dynamic memory "
+             << "is given by the launch";
+    if (failed(checkPrivateMemory(kernel, kernel.getName(), stack.get(kernel),
+                                  vendor.memory.privateBytes, vendor.devices)))
+      return failure();
   }
   return success();
 }
@@ -350,8 +355,7 @@ LogicalResult GPULowering::lower() {
   hideFunctions();
   makeNullValid(module);
   return failure(failed(checkDeclared()) ||
-                 failed(checkLegal(module, vendor)) ||
-                 failed(checkWorkgroupMemory()));
+                 failed(checkLegal(module, vendor)) || failed(checkMemory()));
 }
 
 FailureOr<SmallVector<ImageAttr>> GPULowering::run() {

@@ -9,6 +9,7 @@
 #ifndef GPUASYNC_LIB_KERNELS_GPU_GPULOWERING_H
 #define GPUASYNC_LIB_KERNELS_GPU_GPULOWERING_H
 
+#include "GPUAsync/KernelMemory.h"
 #include "GPUAsync/Kernels/Common/DataLayout.h"
 #include "Kernels/Common/KernelLowering.h"
 #include "LLVMThread.h"
@@ -68,9 +69,9 @@ struct GPUVendor {
   bool hasThreadFences;
   /// What the names of their intrinsics begin with.
   StringLiteral intrinsics;
-  /// The most static workgroup memory of a kernel, in bytes; with AMD's, whose
-  /// chips differ, what LLVM counts up to before it compares with the chip's.
-  uint64_t maxWorkgroupBytes;
+  /// The most memory of its own that a kernel may have; with AMD's, whose chips
+  /// differ, what LLVM counts up to before it compares with the chip's.
+  KernelMemory memory;
 
   bool isInLibrary(StringRef function) const;
   bool isInDriver(StringRef function) const;
@@ -245,7 +246,7 @@ private:
   void markKernels();
   void hideFunctions();
   LogicalResult checkDeclared();
-  LogicalResult checkWorkgroupMemory();
+  LogicalResult checkMemory();
 };
 
 /// For registering dialects: the passes to structure that all vendors share.

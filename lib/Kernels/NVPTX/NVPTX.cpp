@@ -58,7 +58,7 @@ static constexpr GPUVendor nvidia = {
     syncScopes,
     /*hasThreadFences=*/false,
     "llvm.nvvm.",
-    /*maxWorkgroupBytes=*/48 << 10};
+    /*memory=*/nvptxKernelMemory};
 
 static LogicalResult checkNVPTXChip(StringRef chip, StringRef features,
                                     EmitErrorFn emitError) {

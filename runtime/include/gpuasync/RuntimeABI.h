@@ -112,7 +112,15 @@ enum gpuasync_kernel_flags {
 /// and dynamic.
 #define GPUASYNC_CPU_WORKGROUP_BYTES (INT64_C(16) << 20)
 
-/// A kernel of a cpu image, in the order of the module's kernel table.
+/// The most operations that a thread of a launch runs; infinite or NaN: no
+/// bound is known. `sizes`: those of the grid, then of the block. `params` as
+/// for the block function.
+typedef double (*gpuasync_cpu_operations_fn)(const int64_t sizes[6],
+                                             const void *params);
+
+/// A kernel of a cpu image, in the order of the module's kernel table. Those of
+/// a version before 2.4 end behind `threadBytes`: an image has as many bytes as
+/// its kernels.
 typedef struct gpuasync_cpu_kernel {
   const char *name;
   gpuasync_cpu_block_fn function;
@@ -120,6 +128,14 @@ typedef struct gpuasync_cpu_kernel {
   uint32_t flags; ///< gpuasync_kernel_flags
   /// What a thread keeps while the others run up to a barrier.
   uint32_t threadBytes;
+  /// Variables of the kernel on the stack of the thread that runs its blocks,
+  /// in bytes; UINT32_MAX: there is no bound.
+  uint32_t stackBytes;
+  uint32_t reserved;
+  /// The most operations that a thread runs, whatever the launch; 0: not known.
+  uint64_t operations;
+  /// The same of a launch; null: `operations` says it.
+  gpuasync_cpu_operations_fn countOperations;
 } gpuasync_cpu_kernel;
 
 /// A kernel as the host program launches it. The packed parameter buffer holds

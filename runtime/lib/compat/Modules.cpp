@@ -18,6 +18,7 @@
 #include <dlfcn.h>
 #include <memory>
 #include <mutex>
+#include <stddef.h>
 #include <string.h>
 #include <string>
 #include <sys/mman.h>
@@ -257,7 +258,10 @@ bool loadObject(Module &module, const gpuasync_site *site) {
     return false;
   gpuasync_image image = module.image;
   image.data = object->functions;
-  image.size = object->kernelCount * sizeof(gpuasync_cpu_kernel);
+  image.size =
+      object->kernelCount * (object->abiVersion < 0x00020004
+                                 ? offsetof(gpuasync_cpu_kernel, stackBytes)
+                                 : sizeof(gpuasync_cpu_kernel));
   gpuasync_module table = {object->name, object->kernels, &image,
                            object->kernelCount, 1};
   std::vector<NativeFunction> natives(object->kernelCount + 1);

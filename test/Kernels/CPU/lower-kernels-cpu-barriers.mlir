@@ -18,7 +18,7 @@
 // CHECK-LABEL: llvm.func internal @k_swap_block(
 // CHECK-COUNT-1: llvm.call @k_swap_thread(
 // CHECK-NEXT: llvm.return
-// CHECK: #gpu_async.cpu_kernel<@k_swap_block workgroup = 256 thread = 4>
+// CHECK: #gpu_async.cpu_kernel<@k_swap_block workgroup = 256 thread = 4{{[^>]*}}>
 gpu.module @k {
   gpu.func @swap(%x: memref<?xf32>)
       workgroup(%s: memref<64xf32, #gpu.address_space<workgroup>>) kernel {
@@ -45,7 +45,7 @@ gpu.module @k {
 // CHECK-LABEL: llvm.func internal @r_sum_thread(
 // CHECK: llvm.intr.umin(
 // CHECK: llvm.call @r_sum_region_0(
-// CHECK: #gpu_async.cpu_kernel<@r_sum_block workgroup = 256>
+// CHECK: #gpu_async.cpu_kernel<@r_sum_block workgroup = 256{{[^>]*}}>
 gpu.module @r {
   gpu.func @sum()
       workgroup(%s: memref<64xf32, #gpu.address_space<workgroup>>) kernel {
@@ -88,7 +88,7 @@ gpu.module @r {
 // CHECK: llvm.or
 // CHECK: llvm.cond_br
 // CHECK: llvm.call @d_early_region_1(
-// CHECK: #gpu_async.cpu_kernel<@d_early_block workgroup = 256 thread = 1>
+// CHECK: #gpu_async.cpu_kernel<@d_early_block workgroup = 256 thread = 1{{[^>]*}}>
 gpu.module @d {
   gpu.func @early(%x: memref<?xf32>, %n: index)
       workgroup(%s: memref<64xf32, #gpu.address_space<workgroup>>) kernel {
@@ -116,7 +116,7 @@ gpu.module @d {
 // CHECK-LABEL: llvm.func internal @m_plain_region_1(
 // CHECK-NOT: llvm.cond_br
 // CHECK: llvm.return
-// CHECK: #gpu_async.cpu_kernel<@m_plain_block thread = 4>
+// CHECK: #gpu_async.cpu_kernel<@m_plain_block thread = 4{{[^>]*}}>
 gpu.module @m {
   gpu.func @plain(%a: memref<64x64xf32>, %b: memref<64x64xf32>,
                   %c: memref<64x64xf32>) kernel {

@@ -6,7 +6,7 @@
 !half = memref<9223372036854775807xi8, #gpu.address_space<workgroup>>
 !two = memref<2xi8, #gpu.address_space<workgroup>>
 gpu.module @attributions {
-  // expected-error @below {{static workgroup memory adds up to more than 1073741824 bytes, which no block of the cpu device has: let kernels use memory that they are given}}
+  // expected-error @below {{static workgroup memory adds up to more than 16777216 bytes, which no block of the cpu device has: let kernels use memory that they are given}}
   gpu.func @f() workgroup(%a: !half, %b: !half, %c: !two) kernel {
     gpu.return
   }
@@ -16,7 +16,7 @@ gpu.module @attributions {
 
 !half = memref<9223372036854775807xi8, #gpu.address_space<workgroup>>
 gpu.module @variables {
-  // expected-error @below {{static workgroup memory adds up to more than 1073741824 bytes}}
+  // expected-error @below {{static workgroup memory adds up to more than 16777216 bytes}}
   memref.global "private" @a : !half
   memref.global "private" @b : !half
   memref.global "private" @c : memref<2xi8, #gpu.address_space<workgroup>>

@@ -52,7 +52,7 @@ gpu.module @k {
 // CHECK-COUNT-2: llvm.call @c_carried_region_1(
 // CHECK-NOT: llvm.call @c_carried_region_1(
 // CHECK: llvm.call @c_carried_region_2(
-// CHECK: #gpu_async.cpu_kernel<@c_carried_block thread = 4>
+// CHECK: #gpu_async.cpu_kernel<@c_carried_block thread = 4{{[^>]*}}>
 gpu.module @c {
   gpu.func @carried(%x: memref<?xf32>, %y: memref<?xf32>, %n: i32, %a: f32) kernel
       attributes {known_block_size = array<i32: 64, 1, 1>} {

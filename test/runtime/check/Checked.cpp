@@ -20,7 +20,7 @@ static void runBody(const gpuasync_cpu_block_ctx *ctx, const void *params,
 }
 
 CheckedProgram::CheckedProgram() {
-  cpu = {"f", runBody, workgroupBytes, 0, 0};
+  cpu = cpuKernel("f", runBody, /*flags=*/0, workgroupBytes);
   kernel = {"f", &paramOffset, &paramSize, 1, 8};
   image = {GPUASYNC_IMAGE_CPU, 0, "", &cpu, sizeof(cpu), {0, 0}};
   module = {"k", &kernel, &image, 1, 1};

@@ -9,6 +9,7 @@
 #ifndef GPUASYNC_TEST_RUNTIME_CHECK_CHECKED_H
 #define GPUASYNC_TEST_RUNTIME_CHECK_CHECKED_H
 
+#include "../CpuKernel.h"
 #include "../Sites.h"
 #include "gpuasync/Check.h"
 #include "gpuasync/Context.h"

@@ -18,15 +18,15 @@ static void say(const gpuasync_cpu_block_ctx *ctx, const void *params, void *) {
 }
 
 static const gpuasync_cpu_kernel functions[] = {
-    {"store", perThread<StoreParams, store>, 0, 0, 0},
-    {"addUp", perThread<AddUpParams, addUp>, 0, 0, 0},
-    {"gate", perThread<GateParams, gate>, 0, GPUASYNC_KERNEL_MAY_BLOCK, 0},
-    {"meet", perThread<MeetParams, meet>, 0, GPUASYNC_KERNEL_MAY_BLOCK, 0},
-    {"mulAdd", perThread<MulAddParams, mulAdd>, 0, 0, 0},
-    {"shared", shared, 0, 0, 0},
-    {"fail", fail, 0, 0, 0},
-    {"raise", perThread<GateParams, raise>, 0, 0, 0},
-    {"say", say, 0, 0, 0}};
+    cpuKernel("store", perThread<StoreParams, store>),
+    cpuKernel("addUp", perThread<AddUpParams, addUp>),
+    cpuKernel("gate", perThread<GateParams, gate>, GPUASYNC_KERNEL_MAY_BLOCK),
+    cpuKernel("meet", perThread<MeetParams, meet>, GPUASYNC_KERNEL_MAY_BLOCK),
+    cpuKernel("mulAdd", perThread<MulAddParams, mulAdd>),
+    cpuKernel("shared", shared),
+    cpuKernel("fail", fail),
+    cpuKernel("raise", perThread<GateParams, raise>),
+    cpuKernel("say", say)};
 
 static const uint32_t offsets84[] = {0, 8}, sizes84[] = {8, 4};
 static const uint32_t offsets88[] = {0, 8}, sizes88[] = {8, 8};

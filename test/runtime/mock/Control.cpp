@@ -5,6 +5,7 @@
 // The functions of Mock.h, and host code for the runtime's own kernels.
 //===----------------------------------------------------------------------===//
 
+#include "../CpuKernel.h"
 #include "State.h"
 
 #include "drivers/shared/BuiltinKernels.h"
@@ -69,10 +70,10 @@ void builtinSignal(const gpuasync_cpu_block_ctx *, const void *parameters,
 }
 
 const gpuasync_cpu_kernel builtins[] = {
-    {"gpuasync_copy", builtinCopy, 0, 0, 0},
-    {"gpuasync_fill", builtinFill, 0, 0, 0},
-    {"gpuasync_nothing", builtinNothing, 0, 0, 0},
-    {"gpuasync_signal", builtinSignal, 0, 0, 0}};
+    gpuasync_test::cpuKernel("gpuasync_copy", builtinCopy),
+    gpuasync_test::cpuKernel("gpuasync_fill", builtinFill),
+    gpuasync_test::cpuKernel("gpuasync_nothing", builtinNothing),
+    gpuasync_test::cpuKernel("gpuasync_signal", builtinSignal)};
 
 /// Holds the mutex and keeps what is done inside from being counted as the
 /// caller's.

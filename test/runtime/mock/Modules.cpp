@@ -5,6 +5,7 @@
 // See State.h.
 //===----------------------------------------------------------------------===//
 
+#include "../CpuKernel.h"
 #include "State.h"
 
 #include "drivers/shared/BuiltinKernels.h"
@@ -131,9 +132,8 @@ int State::load(const void *image, Module *&out, std::string &log,
   for (auto &function : module->functions) {
     auto kernel = kernels.find(function->name);
     if (kernel == kernels.end() && getenv("GPUASYNC_MOCK_EMPTY_KERNELS")) {
-      static const gpuasync_cpu_kernel empty = {
-          "empty", [](const gpuasync_cpu_block_ctx *, const void *, void *) {},
-          0, 0, 0};
+      static const gpuasync_cpu_kernel empty = gpuasync_test::cpuKernel(
+          "empty", [](const gpuasync_cpu_block_ctx *, const void *, void *) {});
       function->kernel = &empty;
       function->module = module.get();
       byHandle[function.get()] = function.get();

@@ -437,8 +437,8 @@ void untilOpen(const gpuasync_cpu_block_ctx *, const void *params, void *) {
 
 // C07: work that outlives its frame, waited for by its stream's own end.
 TEST_F(ModuleCacheTest, PendingWorkKeepsItsModule_C07) {
-  static const gpuasync_cpu_kernel table = {"store", untilOpen, 0,
-                                            GPUASYNC_KERNEL_MAY_BLOCK, 0};
+  static const gpuasync_cpu_kernel table =
+      cpuKernel("store", untilOpen, GPUASYNC_KERNEL_MAY_BLOCK);
   ManyModules program(1), other(1, 2);
   program.images[0].data = &table;
   uint32_t open = 0;
@@ -958,10 +958,10 @@ TEST_F(HookTest, FailuresReachEveryWaiter_C17_C06) {
 // kernel.
 TEST_F(HookTest, LoadGivesTheModule_C17_C06) {
   ManyModules program(1);
-  static const gpuasync_cpu_kernel right = {"store", ManyModules::store, 0, 0,
-                                            0};
-  static const gpuasync_cpu_kernel wrong = {"other", ManyModules::store, 0, 0,
-                                            0};
+  static const gpuasync_cpu_kernel right =
+      cpuKernel("store", ManyModules::store);
+  static const gpuasync_cpu_kernel wrong =
+      cpuKernel("other", ManyModules::store);
   const gpuasync_cpu_kernel *given = &wrong;
   load = [&](const gpuasync_module_request &request, void *&module) {
     EXPECT_STREQ(request.image->arch, "sm_70");

@@ -10,6 +10,7 @@
 #ifndef GPUASYNC_TEST_RUNTIME_UNIT_WATCHEDDRIVER_H
 #define GPUASYNC_TEST_RUNTIME_UNIT_WATCHEDDRIVER_H
 
+#include "CpuKernel.h"
 #include "Sites.h"
 #include "core/context/ContextImpl.h"
 #include "core/module/Program.h"
@@ -292,7 +293,7 @@ public:
   /// Up to 4096 bytes that an image may say it has.
   struct Image {
     gpuasync_cpu_kernel table;
-    char rest[4064];
+    char rest[4096 - sizeof(gpuasync_cpu_kernel)];
   };
   static const Image image;
   gpuasync_kernel kernel = {"store", offsets, sizes, 2, 16};
@@ -306,7 +307,7 @@ public:
   void *slot = nullptr;
 };
 inline const ManyModules::Image ManyModules::image = {
-    {"store", ManyModules::store, 0, 0, 0}, {}};
+    cpuKernel("store", ManyModules::store), {}};
 
 inline gpuasync_stats statsOf(const Context &context) {
   gpuasync_stats stats = {};

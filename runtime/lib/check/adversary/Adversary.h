@@ -34,6 +34,7 @@
 #include "drivers/cpu/Scheduler.h"
 
 #include <chrono>
+#include <thread>
 
 namespace gpuasync {
 namespace cpu {

@@ -9,14 +9,18 @@
 #include "core/abi/Strided.h"
 #include "core/process/Settings.h"
 #include "core/process/Uncancelled.h"
+#include "drivers/cpu/CallerStack.h"
 #include "drivers/cpu/Scheduler.h"
 
+#include <algorithm>
 #include <map>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <system_error>
+#include <thread>
 #include <unistd.h>
 
 using namespace gpuasync;
@@ -147,19 +151,23 @@ public:
   Status loadModule(const gpuasync_module &module, const gpuasync_image &image,
                     NativeModule &out, NativeFunction *functions) override {
     ++driverCallCount;
-    auto *table = static_cast<const gpuasync_cpu_kernel *>(image.data);
+    auto *table = static_cast<const char *>(image.data);
     LineArray<LoadedKernel> kernels =
         makeLineArray<LoadedKernel>(module.kernelCount);
     if (!kernels)
       return outOfMemoryStatus();
+    // Those of older compilers are shorter.
+    const uint64_t bytes = std::max<uint64_t>(
+        module.kernelCount ? image.size / module.kernelCount : 0,
+        offsetof(gpuasync_cpu_kernel, stackBytes));
     for (uint32_t i = 0; i < module.kernelCount; ++i) {
       const char *wanted = module.kernels[i].name;
-      if (!table[i].name || strcmp(table[i].name, wanted) != 0 ||
-          !table[i].function)
+      gpuasync_cpu_kernel &kernel = kernels[i].kernel;
+      memcpy(&kernel, table + i * bytes, std::min(bytes, sizeof(kernel)));
+      if (!kernel.name || strcmp(kernel.name, wanted) != 0 || !kernel.function)
         return makeStatus(GPUASYNC_NOT_FOUND,
                           "module '%s': the cpu image lacks kernel '%s'",
                           module.name, wanted);
-      kernels[i].kernel = &table[i];
       functions[i] = &kernels[i];
     }
     out = kernels.release();
@@ -312,7 +320,7 @@ Status CpuContext::launch(NativeStream native, NativeFunction function,
   ++driverCallCount;
   Stream &stream = *static_cast<Stream *>(native);
   auto &loaded = *static_cast<LoadedKernel *>(function);
-  const gpuasync_cpu_kernel *table = loaded.kernel;
+  const gpuasync_cpu_kernel *table = &loaded.kernel;
   int64_t threads = 1, blocks = 1;
   for (int i = 0; i < 3; ++i) {
     if (__builtin_mul_overflow(threads, block.block[i], &threads) ||
@@ -343,6 +351,7 @@ Status CpuContext::launch(NativeStream native, NativeFunction function,
   op->cost = &loaded.cost;
   memcpy(op->grid, block.grid, sizeof(op->grid));
   memcpy(op->block, block.block, sizeof(op->block));
+  op->work = loaded.getWork(block, threads);
   op->dynamicSharedBytes = block.dynamicSharedBytes;
   op->mayBlock = table->flags & GPUASYNC_KERNEL_MAY_BLOCK;
   const gpuasync_cpu_check_hooks *hooks = checkHooks.load();
@@ -353,8 +362,8 @@ Status CpuContext::launch(NativeStream native, NativeFunction function,
     return outOfMemoryStatus();
   }
   scheduler->enqueue(stream, op,
-                     !op->mayBlock && loaded.cost.estimate(blocks, threads) <=
-                                          worthThreadNs);
+                     !op->mayBlock && loaded.cost.isSmall(op->work, blocks) &&
+                         hasStack(table->stackBytes));
   return Status();
 }
 

@@ -103,7 +103,7 @@ void Scheduler::runBlocks(Job &job) {
   }
   const int64_t start = nowNs();
   if (int64_t blocks = takeBlocks(job))
-    job.op->cost->addSample(nowNs() - start, blocks);
+    job.op->cost->addSample(nowNs() - start, job.op->work, blocks);
 }
 
 int64_t Scheduler::takeBlocks(Job &job) {

@@ -9,6 +9,7 @@
 
 #include "check/adversary/Adversary.h"
 #include "core/process/Clock.h"
+#include "drivers/cpu/CallerStack.h"
 
 #include <chrono>
 #include <errno.h>
@@ -16,7 +17,6 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <system_error>
 #include <utility>
 
 using namespace gpuasync;
@@ -411,6 +411,10 @@ Stream *Scheduler::takeRunnable(Wanted wanted) {
   return stream;
 }
 
+/// Of a thread of the device: twice what a kernel may keep there, for variables
+/// of sizes that are known at run time only, and for what kernels call.
+static constexpr size_t threadStack = 2 * GPUASYNC_CPU_STACK_BYTES;
+
 void Scheduler::removeJob(Job *job) {
   for (Job **link = &jobs; *link; link = &(*link)->nextJob)
     if (*link == job) {
@@ -423,14 +427,31 @@ bool Scheduler::spawn(std::unique_lock<std::mutex> &) {
   if (threadCount >= threadLimit || stopping)
     return false;
   try {
-    threads.emplace_back([this] { threadMain(); });
-  } catch (const std::system_error &error) {
-    spawnError = error.code().value();
-    return false;
+    threads.reserve(threadCount + 1);
   } catch (const std::bad_alloc &) {
     spawnError = ENOMEM;
     return false;
   }
+  // Whatever the process' default is, kernels have the stack that the compiler
+  // counts on.
+  pthread_attr_t attributes;
+  pthread_t thread;
+  spawnError = pthread_attr_init(&attributes);
+  if (spawnError)
+    return false;
+  spawnError = pthread_attr_setstacksize(&attributes, threadStack);
+  if (!spawnError)
+    spawnError = pthread_create(
+        &thread, &attributes,
+        [](void *self) -> void * {
+          static_cast<Scheduler *>(self)->threadMain();
+          return nullptr;
+        },
+        this);
+  (void)pthread_attr_destroy(&attributes);
+  if (spawnError)
+    return false;
+  threads.push_back(thread);
   ++threadCount;
   return true;
 }
@@ -544,13 +565,23 @@ void Scheduler::threadMain() {
   }
 }
 
+/// Bytes of variables on the stack of a kernel that host threads run while they
+/// wait: those of the compiler's tiles.
+static constexpr uint32_t helpedStack = 640 << 10;
+
+/// Whether a host thread that waits may run it: it surely ends, and fits on the
+/// stack of those that help. Not what calls somebody else's code.
+static bool isForWaiters(const Op &op) {
+  return !op.mayBlock && op.kind != OpKind::Call &&
+         (op.kind != OpKind::Launch || op.kernel->stackBytes <= helpedStack);
+}
+
 void Scheduler::runLaunch(Stream &stream, Op &op) {
   Job job;
   job.op = &op;
   job.stream = &stream;
   job.total = op.grid[0] * op.grid[1] * op.grid[2];
-  int64_t threadsPerBlock = op.block[0] * op.block[1] * op.block[2];
-  const int64_t work = op.cost->estimate(job.total, threadsPerBlock);
+  const double work = op.cost->estimate(op.work, job.total);
   // What the adversary plays follows from the seed, not from the clock.
   job.isMeasured =
       !adversary && !op.mayBlock && op.cost->wantsSample(work, op.position);
@@ -561,17 +592,18 @@ void Scheduler::runLaunch(Stream &stream, Op &op) {
   if (!shared) {
     runBlocks(job);
   } else {
+    const bool isHelped = isForWaiters(op);
     leaveProcessor(stream.startedOn);
     job.processor = sched_getcpu();
     // Blocks that may wait for others are taken one by one.
     job.share = op.mayBlock ? job.total : 4 * numProcessors;
+    const double pieces =
+        std::max<double>(32 * numProcessors, work / (worthThreadNs / 4));
     job.chunk =
         op.mayBlock
             ? 1
-            : std::max<int64_t>(
-                  1, job.total / std::max<int64_t>(32 * numProcessors,
-                                                   work / (worthThreadNs / 4)));
-    if (!op.mayBlock) {
+            : std::max<int64_t>(1, static_cast<int64_t>(job.total / pieces));
+    if (isHelped) {
       std::lock_guard<std::mutex> lock(stream.mutex);
       stream.job.store(&job);
       if (stream.hostWaiters)
@@ -584,14 +616,14 @@ void Scheduler::runLaunch(Stream &stream, Op &op) {
       int64_t wanted = std::min<int64_t>(numProcessors, job.total) - 1;
       // Who waits for this helps rather than sleeps: it has a processor, while
       // a woken thread may have to share this one for a while.
-      if (!op.mayBlock)
+      if (isHelped)
         wanted -= stream.volunteers.load();
       for (uint32_t i = 0; i < wanted; ++i)
         if (!callHelper(lock, i))
           break;
     }
     runBlocks(job);
-    if (!op.mayBlock) {
+    if (isHelped) {
       std::lock_guard<std::mutex> lock(stream.mutex);
       stream.job.store(nullptr);
     }
@@ -646,12 +678,6 @@ void Scheduler::help(Stream &stream, uint64_t position) {
     jobDone.notify_all();
 }
 
-/// Whether a host thread that waits may run it. Not what calls somebody else's
-/// code.
-static bool surelyEnds(const Op &op) {
-  return !op.mayBlock && op.kind != OpKind::Call;
-}
-
 namespace {
 /// What a host thread waits for: streams, and up to where they are needed.
 /// Those that are found first, if they are many.
@@ -665,7 +691,7 @@ public:
   struct Entry {
     Stream *stream;
     uint64_t position;
-    bool surelyEnds; ///< what it runs next
+    bool isForWaiters; ///< what it runs next
   };
   /// Null: not needed.
   const Entry *find(const Stream *stream) const {
@@ -684,7 +710,7 @@ private:
   void lookAt(Entry &entry) {
     std::lock_guard<std::mutex> lock(entry.stream->mutex);
     const Op *op = entry.stream->head;
-    entry.surelyEnds = op && surelyEnds(*op);
+    entry.isForWaiters = op && isForWaiters(*op);
     for (int left = mostOps; op && op->position <= entry.position && left--;
          op = op->next)
       if (op->kind == OpKind::Wait)
@@ -703,7 +729,7 @@ bool Scheduler::runNeeded(Stream &stream, uint64_t position) {
   std::unique_lock<std::mutex> lock(mutex);
   const Stream *runnable = takeRunnable([&](const Stream *candidate) {
     const auto *entry = needed.find(candidate);
-    return entry && entry->surelyEnds;
+    return entry && entry->isForWaiters;
   });
   if (runnable) {
     lock.unlock();
@@ -711,7 +737,7 @@ bool Scheduler::runNeeded(Stream &stream, uint64_t position) {
     return runUpTo(*entry->stream, entry->position);
   }
   Job *job = jobs;
-  while (job && (job->op->mayBlock || !needed.find(job->stream)))
+  while (job && !(isForWaiters(*job->op) && needed.find(job->stream)))
     job = job->nextJob;
   if (job)
     helpWith(*job, lock, /*leaves=*/false);
@@ -728,7 +754,7 @@ bool Scheduler::runUpTo(Stream &stream, uint64_t position) {
       std::lock_guard<std::mutex> lock(stream.mutex);
       op = stream.head;
       isNeeded = op && op->position <= position;
-      goesOn = isNeeded && surelyEnds(*op);
+      goesOn = isNeeded && isForWaiters(*op);
       if (!goesOn)
         stream.state.store(op ? Stream::State::Runnable : Stream::State::Idle,
                            std::memory_order_relaxed);
@@ -775,7 +801,8 @@ Scheduler::Wait Scheduler::waitUntil(Stream &stream, uint64_t position,
     return Wait::Reached;
   // A block can take longer than a time limit allows, the adversary decides who
   // runs what, and the checker tells kernels from the host by their threads.
-  if (timeoutNs >= 0 || adversary || checkHooks.load())
+  if (timeoutNs >= 0 || adversary || checkHooks.load() ||
+      !hasStack(helpedStack))
     return sleepUntil(stream, position, timeoutNs, /*helps=*/false);
   while (runNeeded(stream, position))
     if (reached())
@@ -878,8 +905,8 @@ bool Scheduler::shutDown() {
     wake.notify_all();
   }
   const Uncancelled uncancelled;
-  for (std::thread &thread : threads)
-    thread.join();
+  for (pthread_t thread : threads)
+    (void)pthread_join(thread, nullptr);
   threads.clear();
   // Not before: they came back to it.
   if (adversary)

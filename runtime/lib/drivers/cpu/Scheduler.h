@@ -35,7 +35,8 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
-#include <thread>
+#include <pthread.h>
+#include <string.h>
 #include <vector>
 
 namespace gpuasync {
@@ -68,8 +69,24 @@ struct Tenure {
 
 /// A kernel of a loaded module.
 struct alignas(64) LoadedKernel {
-  const gpuasync_cpu_kernel *kernel = nullptr;
+  /// The program's entry, zeros behind what an older compiler wrote.
+  gpuasync_cpu_kernel kernel = {};
   Cost cost;
+
+  /// What a launch with blocks of so many threads does.
+  Work getWork(const gpuasync_block &block, int64_t threads) const {
+    double operations = static_cast<double>(kernel.operations);
+    if (kernel.countOperations) {
+      int64_t sizes[6];
+      memcpy(sizes, block.grid, sizeof(block.grid));
+      memcpy(sizes + 3, block.block, sizeof(block.block));
+      operations = kernel.countOperations(sizes, block.params);
+    }
+    // No bound is an infinity, or where such were computed with, NaN.
+    const bool isBounded = operations > 0 && operations < 1e18;
+    return {(isBounded ? operations : 1) * static_cast<double>(threads),
+            isBounded};
+  }
 };
 
 struct Event {
@@ -91,6 +108,7 @@ struct Op {
   // Launch
   const gpuasync_cpu_kernel *kernel = nullptr;
   Cost *cost = nullptr; ///< the kernel's
+  Work work;
   int64_t grid[3], block[3];
   int64_t dynamicSharedBytes = 0;
   void *params = nullptr; ///< inlineParams or malloc
@@ -200,7 +218,8 @@ public:
   /// An operation to fill in, of the stream's owner.
   Op *makeOp(Stream &stream, OpKind kind, const gpuasync_site *site);
   /// Gives the filled operation to the stream; `inlineIfIdle`: it provably ends
-  /// and is small, so it runs on the calling thread when nothing is ahead.
+  /// and is small, and the calling thread has the stack for it, so it runs
+  /// there when nothing is ahead.
   void enqueue(Stream &stream, Op *op, bool inlineIfIdle);
   /// Later work of `stream` waits for the event.
   void enqueueWait(Stream &stream, const Event &event);
@@ -286,7 +305,7 @@ private:
   int spawnError = 0; ///< errno of the last thread that could not be made
   std::atomic<bool> starved{false};
   Status starvedStatus; ///< under `mutex`
-  std::vector<std::thread> threads;
+  std::vector<pthread_t> threads;
   std::mutex streamsMutex;
   std::vector<Stream *> allStreams, freeStreams;
   uint32_t numProcessors = 1;
