@@ -76,3 +76,11 @@ Operation *offload::findCombiner(linalg::LinalgOp op, unsigned output) {
     return nullptr;
   return combiner;
 }
+
+Value offload::combine(OpBuilder &builder, BlockArgument argument,
+                       Operation *combiner, Value before, Value value) {
+  IRMapping map;
+  for (Value operand : combiner->getOperands())
+    map.map(operand, operand == argument ? before : value);
+  return builder.clone(*combiner, map)->getResult(0);
+}

@@ -21,6 +21,11 @@ Operation *findCombiner(linalg::LinalgOp op, unsigned output);
 /// is -0, since 0 + -0 is 0. None: the op has no such value.
 std::optional<TypedAttr> getNeutralElement(Operation *combiner);
 
+/// Combines two values as `combiner` does, whose operand `argument` is the
+/// result so far.
+Value combine(OpBuilder &builder, BlockArgument argument, Operation *combiner,
+              Value before, Value value);
+
 } // namespace mlir::gpuasync::offload
 
 #endif // GPUASYNC_LIB_OFFLOAD_COMBINER_H

@@ -90,8 +90,14 @@ private:
   /// A byte, or a vector of them, as it is multiplied.
   Value toFloat(Value byte, bool isSigned);
   Value multiplyAndAdd(Value row, Value column, Value sum);
-  /// The sums behind some steps, from those in front of them.
-  void addSteps(SmallVectorImpl<Value> &sums, ValueRange added);
+  /// The sums of some steps are taken by themselves, which loses fewer digits
+  /// of floats than one sum of all does: their type, what they begin with, and
+  /// the sums of all steps behind them.
+  Type getStepType() {
+    return bytes ? b.getF32Type() : sumType.getElementType();
+  }
+  Value beginSteps();
+  Value addSteps(Value sum, Value added);
 
   OpOperand *output;
   std::optional<Bytes> bytes;
@@ -117,7 +123,8 @@ void VectorWriter::chooseSizes() {
       !ShapedType::isDynamic(known))
     columns = std::min<int64_t>(columns, llvm::PowerOf2Ceil(known));
   int64_t stepBytes = getPackedType().getIntOrFloatBitWidth() / 8 * columns;
-  steps = std::max<int64_t>((32 << 10) / stepBytes, 16);
+  // Sums of more steps lose digits.
+  steps = std::clamp<int64_t>((32 << 10) / stepBytes, 16, 256);
   if (bytes)
     steps = std::min(steps, Bytes::mostSteps);
 }
@@ -138,13 +145,23 @@ Value VectorWriter::multiplyAndAdd(Value row, Value column, Value sum) {
   return arith::AddFOp::create(b, loc, sum, times);
 }
 
-void VectorWriter::addSteps(SmallVectorImpl<Value> &sums, ValueRange added) {
-  for (auto [sum, more] : llvm::zip(sums, added))
-    sum = bytes
-              ? arith::AddIOp::create(
-                    b, loc, sum, arith::FPToSIOp::create(b, loc, sumType, more))
-                    .getResult()
-              : Value(more);
+Value VectorWriter::beginSteps() {
+  Type element = getStepType();
+  TypedAttr zero = b.getZeroAttr(element);
+  // The one that changes no number, not the sign of a zero either.
+  if (auto type = dyn_cast<FloatType>(element); type && !bytes)
+    zero = b.getFloatAttr(type, -0.0);
+  return arith::ConstantOp::create(
+      b, loc,
+      DenseElementsAttr::get(VectorType::get({columns}, element), zero));
+}
+
+Value VectorWriter::addSteps(Value sum, Value added) {
+  if (bytes)
+    added = arith::FPToSIOp::create(b, loc, sumType, added);
+  if (isa<FloatType>(sumType.getElementType()))
+    return arith::AddFOp::create(b, loc, sum, added);
+  return arith::AddIOp::create(b, loc, sum, added);
 }
 
 void VectorWriter::loop(Value to, int64_t step,
@@ -282,13 +299,7 @@ void VectorWriter::storeSums(ValueRange sums, Value row, Value column,
 void VectorWriter::writeRows(Value from, Value count, Value column,
                              Value full) {
   loop(sizes[product.rowLoop], rows, [&](Value row) {
-    SmallVector<Value> sums = loadSums(row, column, full);
-    SmallVector<Value> begin(sums);
-    if (bytes)
-      begin.assign(rows,
-                   arith::ConstantOp::create(b, loc,
-                                             b.getZeroAttr(VectorType::get(
-                                                 {columns}, getPackedType()))));
+    SmallVector<Value> begin(rows, beginSteps());
     auto steps = scf::ForOp::create(b, loc, index(0), count, index(1), begin);
     {
       OpBuilder::InsertionGuard guard(b);
@@ -312,7 +323,9 @@ void VectorWriter::writeRows(Value from, Value count, Value column,
       }
       scf::YieldOp::create(b, loc, next);
     }
-    addSteps(sums, steps.getResults());
+    SmallVector<Value> sums = loadSums(row, column, full);
+    for (auto [sum, added] : llvm::zip(sums, steps.getResults()))
+      sum = addSteps(sum, added);
     storeSums(sums, row, column, full);
   });
 }

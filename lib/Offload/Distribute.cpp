@@ -8,9 +8,13 @@
 #include "Distribute.h"
 
 #include "BodyEffects.h"
+#include "Combiner.h"
 #include "Contraction.h"
+#include "Sums.h"
+
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/ValueBoundsOpInterface.h"
@@ -44,17 +48,39 @@ public:
 private:
   /// Opens loops; the builder is in the last one then.
   void open(ArrayRef<unsigned> loops);
-  /// Opens the innermost one, behind what is the same in each of its rounds.
-  void openInnermost(unsigned loop);
+  /// Computes what is the same in each round of a loop.
+  void computeAround(unsigned loop);
   SmallVector<Value> getPlace(OpOperand &operand);
   SmallVector<Value> compute(ValueRange outputs);
   void setInput(OpOperand *input);
+  /// The outputs' elements at the current indices; null for those that the body
+  /// does not read.
   SmallVector<Value> load();
+  Value loadOne(OpOperand &output);
   void store(ValueRange values);
   /// Whether an output has one element for all rounds of the reduction loops.
   bool isReduced(OpOperand &output);
-  /// What is left when all parallel loops are open.
-  void reduce();
+  /// Writes what is left when all parallel loops are open. Sums are registers,
+  /// pieces of which have up to `most` elements.
+  void reduce(int64_t most);
+  /// Writes the rest of a nest and returns the sums behind it.
+  SmallVector<Value> reduceNest(ArrayRef<offload::SumLoop> nest,
+                                ValueRange sums);
+  SmallVector<Value> reduceOne(ValueRange sums);
+  /// Writes what is left when all parallel loops but one are open. Sums stay in
+  /// memory, which that loop, the innermost one, walks along.
+  void reduceAlong(unsigned innermost);
+  /// Writes the rest of such a nest. `rows`: for each output the memory of a
+  /// piece's sums; null: the output itself.
+  void reduceRows(ArrayRef<offload::SumLoop> nest, ArrayRef<Value> rows);
+  /// Allocates such memory, and begins the sums in it.
+  SmallVector<Value> makeRows();
+  /// Opens the innermost loop, through the columns whose sums are in memory.
+  void openColumns();
+  SmallVector<Value> loadRows(ArrayRef<Value> rows);
+  void storeRows(ValueRange values, ArrayRef<Value> rows);
+  /// Opens a loop of a nest. The builder is in it then.
+  scf::ForOp openPiece(const offload::SumLoop &piece, ValueRange carried);
   unsigned findInnermost();
 
   RewriterBase &rewriter;
@@ -65,8 +91,20 @@ private:
   Value zero, one;
   /// Values of the body that are computed.
   IRMapping known;
+  /// The loop whose sums are in memory, some columns at a time: the first one
+  /// (null: 0), how many there are, which of them it is, and the most of them.
+  unsigned column = 0;
+  Value firstColumn, columnCount, counter;
+  int64_t rowSize = 0;
 };
 } // namespace
+
+/// Most elements of a sum's innermost piece: those that are side by side become
+/// vectors, of 8 or more at a time; in memory each piece has a row of its own.
+static constexpr int64_t mostOfVectors = 1024, mostOfThread = 64,
+                         mostInMemory = 64;
+/// Columns whose sums are in memory at a time.
+static constexpr int64_t mostColumns = 256;
 
 void LoopWriter::open(ArrayRef<unsigned> loops) {
   for (unsigned loop : loops) {
@@ -90,11 +128,14 @@ bool LoopWriter::isReduced(OpOperand &output) {
 SmallVector<Value> LoopWriter::load() {
   SmallVector<Value> values;
   for (OpOperand &output : op.getDpsInitsMutable())
-    values.push_back(op.payloadUsesValueFromOperand(&output)
-                         ? memref::LoadOp::create(rewriter, loc, output.get(),
-                                                  getPlace(output))
-                         : Value());
+    values.push_back(loadOne(output));
   return values;
+}
+
+Value LoopWriter::loadOne(OpOperand &output) {
+  if (!op.payloadUsesValueFromOperand(&output))
+    return Value();
+  return memref::LoadOp::create(rewriter, loc, output.get(), getPlace(output));
 }
 
 void LoopWriter::store(ValueRange values) {
@@ -103,7 +144,7 @@ void LoopWriter::store(ValueRange values) {
                             getPlace(output));
 }
 
-void LoopWriter::openInnermost(unsigned loop) {
+void LoopWriter::computeAround(unsigned loop) {
   auto isKnown = [&](Value value) {
     return known.contains(value) || value.getParentBlock() != op.getBlock();
   };
@@ -124,7 +165,6 @@ void LoopWriter::openInnermost(unsigned loop) {
       rewriter.clone(inner, known);
     }
   }
-  open(loop);
 }
 
 void LoopWriter::setInput(OpOperand *input) {
@@ -158,68 +198,201 @@ static void allowAnyOrder(Value after, Value before) {
                                         arith::FastMathFlags::reassoc));
 }
 
-void LoopWriter::reduce() {
-  if (reduction.empty())
-    return store(compute(load()));
-  // An output that the reduction loops go along is written in them.
+scf::ForOp LoopWriter::openPiece(const offload::SumLoop &piece,
+                                 ValueRange carried) {
+  Value from = indices[piece.loop] ? indices[piece.loop] : zero;
+  Value to = sizes[piece.loop];
+  if (piece.rounds) {
+    std::optional<int64_t> size = getConstantIntValue(to);
+    Value end = rewriter.createOrFold<arith::AddIOp>(
+        loc, from, arith::ConstantIndexOp::create(rewriter, loc, piece.rounds));
+    to = size && *size % piece.rounds == 0
+             ? end
+             : arith::MinSIOp::create(rewriter, loc, end, to);
+  }
+  Value step = arith::ConstantIndexOp::create(rewriter, loc, piece.step);
+  auto loop = scf::ForOp::create(rewriter, loc, from, to, step, carried);
+  indices[piece.loop] = loop.getInductionVar();
+  rewriter.setInsertionPointToStart(loop.getBody());
+  return loop;
+}
+
+SmallVector<Value> LoopWriter::reduceNest(ArrayRef<offload::SumLoop> nest,
+                                          ValueRange sums) {
+  if (nest.empty())
+    return reduceOne(sums);
+  const offload::SumLoop &piece = nest.front();
+  SmallVector<Value> begin(sums);
+  SmallVector<Operation *> combiners;
   SmallVector<OpOperand *> outputs;
-  SmallVector<Value> values;
-  for (OpOperand &output : op.getDpsInitsMutable())
-    outputs.push_back(&output);
-  for (OpOperand *output : outputs) {
-    if (isReduced(*output))
-      values.push_back(memref::LoadOp::create(rewriter, loc, output->get(),
-                                              getPlace(*output)));
-  }
-  scf::ForOp outermost;
-  for (unsigned loop : reduction) {
-    auto created =
-        scf::ForOp::create(rewriter, loc, zero, sizes[loop], one, values);
-    indices[loop] = created.getInductionVar();
-    rewriter.setInsertionPointToStart(created.getBody());
-    values.assign(created.getRegionIterArgs().begin(),
-                  created.getRegionIterArgs().end());
-    if (!outermost)
-      outermost = created;
-  }
-  Operation *loop = rewriter.getInsertionBlock()->getParentOp();
+  for (auto [result, output] : llvm::enumerate(op.getDpsInitsMutable()))
+    if (piece.isOwn && isReduced(output)) {
+      outputs.push_back(&output);
+      combiners.push_back(offload::findCombiner(op, result));
+      begin[combiners.size() - 1] = arith::ConstantOp::create(
+          rewriter, loc, *offload::getNeutralElement(combiners.back()));
+    }
+  Value outer = indices[piece.loop];
+  scf::ForOp loop = openPiece(piece, begin);
+  SmallVector<Value> inner =
+      reduceNest(nest.drop_front(), loop.getRegionIterArgs());
+  if (!inner.empty())
+    scf::YieldOp::create(rewriter, loc, inner);
+  rewriter.setInsertionPointAfter(loop);
+  indices[piece.loop] = outer;
+  SmallVector<Value> results(loop.getResults());
+  if (piece.isOwn)
+    for (auto [place, output] : llvm::enumerate(outputs))
+      results[place] =
+          offload::combine(rewriter, op.getMatchingBlockArgument(output),
+                           combiners[place], sums[place], results[place]);
+  return results;
+}
+
+/// One element of the reduction.
+SmallVector<Value> LoopWriter::reduceOne(ValueRange sums) {
   SmallVector<Value> before, results;
   size_t next = 0;
-  for (OpOperand *output : outputs)
-    before.push_back(isReduced(*output) ? values[next++]
-                     : op.payloadUsesValueFromOperand(output)
-                         ? memref::LoadOp::create(rewriter, loc, output->get(),
-                                                  getPlace(*output))
-                               .getResult()
-                         : Value());
+  // An output that the reduction loops go along is written here.
+  for (OpOperand &output : op.getDpsInitsMutable())
+    before.push_back(isReduced(output) ? sums[next++] : loadOne(output));
   SmallVector<Value> after = compute(before);
-  for (auto [output, sum, value] : llvm::zip(outputs, before, after)) {
-    if (isReduced(*output)) {
+  for (auto [output, sum, value] :
+       llvm::zip(op.getDpsInitsMutable(), before, after)) {
+    if (isReduced(output)) {
       allowAnyOrder(value, sum);
       results.push_back(value);
     } else {
-      memref::StoreOp::create(rewriter, loc, value, output->get(),
-                              getPlace(*output));
+      memref::StoreOp::create(rewriter, loc, value, output.get(),
+                              getPlace(output));
     }
   }
-  // Each loop hands on what the one in it gives.
-  while (true) {
-    if (!results.empty())
-      scf::YieldOp::create(rewriter, loc, results);
-    results.assign(loop->getResults().begin(), loop->getResults().end());
-    rewriter.setInsertionPointAfter(loop);
-    if (loop == outermost)
-      break;
-    loop = loop->getParentOp();
+  return results;
+}
+
+void LoopWriter::reduce(int64_t most) {
+  if (reduction.empty())
+    return store(compute(load()));
+  SmallVector<Value> sums;
+  for (OpOperand &output : op.getDpsInitsMutable())
+    if (isReduced(output))
+      sums.push_back(memref::LoadOp::create(rewriter, loc, output.get(),
+                                            getPlace(output)));
+  SmallVector<Value> results = reduceNest(offload::cutSums(op, most), sums);
+  size_t next = 0;
+  for (OpOperand &output : op.getDpsInitsMutable())
+    if (isReduced(output))
+      memref::StoreOp::create(rewriter, loc, results[next++], output.get(),
+                              getPlace(output));
+}
+
+void LoopWriter::reduceAlong(unsigned innermost) {
+  SmallVector<offload::SumLoop> nest = offload::cutSums(op, mostInMemory);
+  const bool isCut = llvm::any_of(
+      nest, [](const offload::SumLoop &piece) { return piece.isOwn; });
+  column = innermost;
+  columnCount = sizes[innermost];
+  std::optional<int64_t> count = offload::findMostRounds(op, innermost);
+  if (isCut && (!count || *count > mostColumns)) {
+    Value step = arith::ConstantIndexOp::create(rewriter, loc, mostColumns);
+    auto loop = scf::ForOp::create(rewriter, loc, zero, sizes[innermost], step);
+    rewriter.setInsertionPointToStart(loop.getBody());
+    firstColumn = loop.getInductionVar();
+    columnCount = arith::MinSIOp::create(
+        rewriter, loc, step,
+        arith::SubIOp::create(rewriter, loc, sizes[innermost], firstColumn));
   }
-  for (unsigned reduced : reduction)
-    indices[reduced] = Value();
-  next = 0;
-  for (OpOperand *output : outputs) {
-    if (isReduced(*output))
-      memref::StoreOp::create(rewriter, loc, results[next++], output->get(),
-                              getPlace(*output));
+  rowSize = isCut && !firstColumn ? *count : mostColumns;
+  reduceRows(nest, SmallVector<Value>(op.getNumDpsInits()));
+}
+
+void LoopWriter::openColumns() {
+  auto loop = scf::ForOp::create(rewriter, loc, zero, columnCount, one);
+  rewriter.setInsertionPointToStart(loop.getBody());
+  counter = loop.getInductionVar();
+  indices[column] =
+      firstColumn ? arith::AddIOp::create(rewriter, loc, firstColumn, counter)
+                  : counter;
+}
+
+SmallVector<Value> LoopWriter::loadRows(ArrayRef<Value> rows) {
+  SmallVector<Value> values;
+  for (auto [row, output] : llvm::zip(rows, op.getDpsInitsMutable()))
+    values.push_back(
+        row ? memref::LoadOp::create(rewriter, loc, row, counter).getResult()
+            : loadOne(output));
+  return values;
+}
+
+void LoopWriter::storeRows(ValueRange values, ArrayRef<Value> rows) {
+  for (auto [value, row, output] :
+       llvm::zip(values, rows, op.getDpsInitsMutable()))
+    if (row)
+      memref::StoreOp::create(rewriter, loc, value, row, counter);
+    else
+      memref::StoreOp::create(rewriter, loc, value, output.get(),
+                              getPlace(output));
+}
+
+SmallVector<Value> LoopWriter::makeRows() {
+  SmallVector<Value> rows;
+  for (auto [result, output] : llvm::enumerate(op.getDpsInitsMutable())) {
+    rows.push_back(nullptr);
+    if (!isReduced(output))
+      continue;
+    {
+      OpBuilder::InsertionGuard guard(rewriter);
+      if (auto launch = op->getParentOfType<gpu::LaunchOp>())
+        rewriter.setInsertionPointToStart(&launch.getBody().front());
+      rows.back() = memref::AllocaOp::create(
+          rewriter, loc,
+          MemRefType::get({rowSize},
+                          getElementTypeOrSelf(output.get().getType())),
+          rewriter.getI64IntegerAttr(64));
+    }
   }
+  OpBuilder::InsertionGuard guard(rewriter);
+  openColumns();
+  for (auto [result, row] : llvm::enumerate(rows))
+    if (row)
+      memref::StoreOp::create(
+          rewriter, loc,
+          arith::ConstantOp::create(
+              rewriter, loc,
+              *offload::getNeutralElement(offload::findCombiner(op, result))),
+          row, counter);
+  return rows;
+}
+
+void LoopWriter::reduceRows(ArrayRef<offload::SumLoop> nest,
+                            ArrayRef<Value> rows) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  if (nest.empty()) {
+    computeAround(column);
+    openColumns();
+    return storeRows(compute(loadRows(rows)), rows);
+  }
+  const offload::SumLoop &piece = nest.front();
+  SmallVector<Value> own(rows);
+  if (piece.isOwn)
+    own = makeRows();
+  Value outer = indices[piece.loop];
+  scf::ForOp loop = openPiece(piece, {});
+  reduceRows(nest.drop_front(), own);
+  indices[piece.loop] = outer;
+  if (!piece.isOwn)
+    return;
+  rewriter.setInsertionPointAfter(loop);
+  openColumns();
+  SmallVector<Value> sums = loadRows(rows);
+  for (auto [result, output, row] :
+       llvm::enumerate(op.getDpsInitsMutable(), own))
+    if (row)
+      sums[result] =
+          offload::combine(rewriter, op.getMatchingBlockArgument(&output),
+                           offload::findCombiner(op, result), sums[result],
+                           memref::LoadOp::create(rewriter, loc, row, counter));
+  storeRows(sums, rows);
 }
 
 /// The loop that the operand of most dimensions has as its last one of more
@@ -261,19 +434,17 @@ void LoopWriter::writeOneThread() {
     if (auto found = llvm::find(parallel, innermost); found != parallel.end()) {
       parallel.erase(found);
       if (!reduction.empty()) {
-        // Sums stay in memory, which the innermost loop walks along.
         open(parallel);
-        open(reduction);
-        openInnermost(innermost);
-        return store(compute(load()));
+        return reduceAlong(innermost);
       }
       open(parallel);
-      openInnermost(innermost);
-      return reduce();
+      computeAround(innermost);
+      open(innermost);
+      return reduce(mostOfVectors);
     }
   }
   open(parallel);
-  reduce();
+  reduce(mostOfVectors);
 }
 
 void LoopWriter::writeThreads(Value thread, int64_t threads) {
@@ -284,7 +455,7 @@ void LoopWriter::writeThreads(Value thread, int64_t threads) {
   rewriter.setInsertionPointToStart(turns.getBody());
   offload::setIndices(rewriter, loc, turns.getInductionVar(), parallel, sizes,
                       indices);
-  reduce();
+  reduce(mostOfThread);
 }
 
 int64_t offload::countTogether(linalg::LinalgOp op,

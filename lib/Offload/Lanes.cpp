@@ -6,14 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "Lanes.h"
-
+#include "Combiner.h"
 #include "Schedule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -82,11 +81,9 @@ Value Lanes::getSlot(Value result, Value lane) {
 }
 
 Value Lanes::combine(Value before, Value value) {
-  IRMapping map;
-  BlockArgument argument = op.getMatchingBlockArgument(op.getDpsInitOperand(0));
-  for (Value operand : combiner->getOperands())
-    map.map(operand, operand == argument ? before : value);
-  return b.clone(*combiner, map)->getResult(0);
+  return offload::combine(b,
+                          op.getMatchingBlockArgument(op.getDpsInitOperand(0)),
+                          combiner, before, value);
 }
 
 /// What a subgroup reduces by as the op does; none if it has no such.

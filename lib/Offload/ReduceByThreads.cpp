@@ -69,9 +69,21 @@ Value ReductionWriter::reduceOwn(Value lane) {
     ofThread = llvm::divideCeil(*rounds, lanes);
   const int64_t together = mayRepeat(op) ? countTogether(op, ofThread, 16) : 1;
   const bool isWhole = rounds && *rounds % (lanes * together) == 0;
-  auto turns =
-      scf::ForOp::create(b, loc, lane, count, index(lanes * together), neutral);
+  // A long sum of floats is taken in pieces, which loses fewer digits.
+  constexpr int64_t most = 64;
+  const int64_t step = lanes * together;
+  const int64_t piece = step * std::max<int64_t>(most / together, 1);
+  scf::ForOp pieces;
   OpBuilder::InsertionGuard guard(b);
+  Value first = lane, end = count;
+  if (isa<arith::AddFOp>(combiner) && (!ofThread || *ofThread > 2 * most)) {
+    pieces = scf::ForOp::create(b, loc, lane, count, index(piece), neutral);
+    b.setInsertionPointToStart(pieces.getBody());
+    first = pieces.getInductionVar();
+    end = arith::MinUIOp::create(
+        b, loc, arith::AddIOp::create(b, loc, first, index(piece)), count);
+  }
+  auto turns = scf::ForOp::create(b, loc, first, end, index(step), neutral);
   b.setInsertionPointToStart(turns.getBody());
   Value last = b.createOrFold<arith::SubIOp>(loc, count, index(1));
   // Of an element, its indices, whether it is there, and what is loaded of it;
@@ -107,7 +119,14 @@ Value ReductionWriter::reduceOwn(Value lane) {
               : next;
   }
   scf::YieldOp::create(b, loc, sum);
-  return turns.getResult(0);
+  if (!pieces)
+    return turns.getResult(0);
+  b.setInsertionPointAfter(turns);
+  scf::YieldOp::create(b, loc,
+                       offload::combine(b, op.getMatchingBlockArgument(output),
+                                        combiner, pieces.getRegionIterArgs()[0],
+                                        turns.getResult(0)));
+  return pieces.getResult(0);
 }
 
 /// Whether the block has the workgroup memory for it.

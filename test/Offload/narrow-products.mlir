@@ -4,7 +4,7 @@
 // Vectors of columns are no wider than there are columns.
 
 // CHECK-LABEL: func.func @narrow
-// CHECK: memref.alloca() {{.*}} : memref<2048x4xf32>
+// CHECK: memref.alloca() {{.*}} : memref<256x4xf32>
 // CHECK: vector.broadcast %{{.*}} : f32 to vector<4xf32>
 func.func @narrow(%a: tensor<40x500xf32>, %b: tensor<500x3xf32>, %z: tensor<40x3xf32>) -> tensor<40x3xf32> {
   %r = linalg.matmul ins(%a, %b : tensor<40x500xf32>, tensor<500x3xf32>) outs(%z : tensor<40x3xf32>) -> tensor<40x3xf32>
