@@ -17,6 +17,7 @@ import inspect
 import os
 import re
 import sys
+import types
 
 import jax
 import jaxlib.mlir._mlir_libs._stablehlo as stablehlo_library
@@ -24,12 +25,18 @@ from jaxlib.mlir import ir, passmanager
 from jaxlib.mlir.dialects import arith, scf
 
 try:
-    from . import fourier, loops, numerics  # in the package gpu_async
+    from . import constants, fourier, loops, numerics  # in the package gpu_async
 except ImportError:
     sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+    import constants
     import fourier
     import loops
     import numerics
+
+# jaxlib looks for the Python module of a dialect at each operation of it, and has none for these.
+for dialect in ("bufferization", "complex", "index", "linalg", "shape", "tensor"):
+    if importlib.util.find_spec("jaxlib.mlir.dialects." + dialect) is None:
+        sys.modules["jaxlib.mlir.dialects." + dialect] = types.ModuleType(dialect)
 
 
 def read_shape(text):
@@ -395,6 +402,38 @@ def fourier_of(name, op):
     )
 
 
+# Operations whose regions compute with numbers.
+OF_NUMBERS = tuple(
+    "stablehlo." + name for name in ("map", "reduce", "reduce_window", "scatter", "select_and_scatter", "sort")
+)
+
+
+def inline_calls(module):
+    """Calls in regions that compute with numbers, as of jnp.where: no lowering of such an operation takes a call."""
+    while calls := [
+        op
+        for op in loops.operations(module.operation)
+        if op.name == "func.call" and op.parent.name in OF_NUMBERS
+    ]:
+        for call in calls:
+            callee = ir.FlatSymbolRefAttr(call.attributes["callee"]).value
+            (function,) = [
+                each.operation
+                for each in module.body.operations
+                if ir.StringAttr(each.attributes["sym_name"]).value == callee
+            ]
+            block = function.regions[0].blocks[0]
+            values = dict(zip(block.arguments, call.operands))
+            *body, end = [each.operation for each in block.operations]
+            for op in body:
+                made = op.clone(ir.InsertionPoint(call))
+                loops.substitute(made, values)
+                values.update(zip(op.results, made.results))
+            for old, new in zip(call.results, end.operands):
+                old.replace_all_uses_with(values.get(new, new))
+            call.erase()
+
+
 def lower_loops(module):
     """What jaxlib's pass leaves, with the regions that it has lowered."""
     made = {
@@ -413,7 +452,10 @@ def lower_loops(module):
         try:
             loops.define(ir, module, made[op.name](name, op), op, list(op.operands))
         except ValueError as error:
-            raise ValueError("the region of %s has no lowering: %s" % (op.name, error)) from error
+            raise ValueError(
+                "%s%s has no lowering: its region is more than arithmetic of numbers: %s; compute that with the whole "
+                "array, outside of the operation" % (op.name, place_of(op), error)
+            ) from error
 
 
 def convert(value, element):
@@ -481,10 +523,11 @@ def run(module, *passes):
         message = next((each for each in lines if each.startswith("error: ")), lines[-1])
         lines = re.findall(r'"([^"]*\.py)":(\d+)', message)
         at = " at %s:%s" % (os.path.basename(lines[0][0]), lines[0][1]) if lines else ""
-        message = re.sub(r"^error: (unknown: |.*\): )?", "", message)
+        message = constants.shorten(re.sub(r"^error: (unknown: |.*\): )?", "", message))
+        # Not from the error, which quotes operations with all of their constants.
         raise ValueError(
             "jaxlib's passes fail%s: %s; compute it in another way, or outside of the function" % (at, message)
-        ) from error
+        ) from None
 
 
 def trace(function, shapes):
@@ -640,6 +683,7 @@ def lower(traced):
         for op in loops.operations(module.operation):
             if op.name.rpartition(".")[2] in DEVICES + TRANSFERS:
                 refuse(op)
+        inline_calls(module)
         lower_empty(module)
         widen_unsigned(module)
         lower_scans(module)
@@ -654,7 +698,7 @@ def lower(traced):
         for op in loops.operations(module.operation):
             strip_attributes(op)
         strip_attributes(module.operation)
-        return str(module)
+        return constants.pack_booleans(str(module))
 
 
 def strip_attributes(op):

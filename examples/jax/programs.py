@@ -9,6 +9,7 @@ import math
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 NCHW = ("NCHW", "OIHW", "NCHW")
@@ -32,16 +33,23 @@ def heads_of(x, heads):
     return x.reshape(x.shape[0], heads, -1).transpose(1, 0, 2)
 
 
-def attend(x, wq, wk, wv, wo, heads=4):
+def attend(x, wq, wk, wv, wo, heads=4, mask=None):
     scale = 1 / math.sqrt(x.shape[1])
     q, k, v = (heads_of(x @ w * scale, heads) for w in (wq, wk, wv))
     scores = jnp.einsum("hqd,hkd->hqk", q, k) * (1 / math.sqrt(q.shape[-1]))
+    if mask is not None:
+        scores = jnp.where(mask, scores, -jnp.inf)
     mixed = jnp.einsum("hqk,hkd->hqd", jax.nn.softmax(scores, axis=-1), v)
     return mixed.transpose(1, 0, 2).reshape(x.shape) @ wo * scale
 
 
 def attention(x, wq, wk, wv, wo):
     return attend(x, wq, wk, wv, wo)
+
+
+def causal(x, wq, wk, wv, wo):
+    """Each row sees itself and those before it: the mask is a constant."""
+    return attend(x, wq, wk, wv, wo, mask=np.tril(np.ones((x.shape[0],) * 2, bool)))
 
 
 def layer_norm(x, scale, bias):
@@ -53,6 +61,19 @@ def batch_norm(x, scale, bias, mean, variance):
         return v.reshape(1, -1, 1, 1)
 
     return (x - channels(mean)) * channels(scale * lax.rsqrt(variance * variance + 1e-5)) + channels(bias)
+
+
+def batch_norm_training(x, scale):
+    """Mean and variance of many rows, and the gradient of the scale."""
+    x = x + 1
+
+    def normalized(scale):
+        mean = x.mean((0, 1, 2))
+        variance = (x * x).mean((0, 1, 2)) - mean**2
+        return (x - mean) * lax.rsqrt(variance) * scale, mean, variance
+
+    _, mean, variance = normalized(scale)
+    return mean, variance, jax.grad(lambda s: (normalized(s)[0] ** 2).mean())(scale)
 
 
 def convolve(x, w, stride=1, groups=1):
@@ -71,6 +92,26 @@ def depthwise(x, w):
 
 def embedding(table, tokens):
     return table[tokens]
+
+
+def apply_rows(table, tokens):
+    """Rows are changed in place, some of them twice."""
+    return table.at[tokens].apply(lambda x: jnp.where(x > 0, jax.nn.softplus(x), 0.5 * x))
+
+
+def upsample(x):
+    """By factors that are no whole numbers: the nearest before, the nearest, and what lies between."""
+    before = nearest = between = x
+    for axis, wanted in (2, 8), (3, 11):
+        size, at = x.shape[axis], np.arange(wanted)
+        before = before.take(at * size // wanted, axis)
+        nearest = nearest.take((2 * at + 1) * size // (2 * wanted), axis)
+        place = np.maximum((at + 0.5) * size / wanted - 0.5, 0)
+        below = place.astype(int)
+        share = (place - below).reshape((-1,) + (1,) * (3 - axis)).astype(x.dtype)
+        above = np.minimum(below + 1, size - 1)
+        between = between.take(below, axis) * (1 - share) + between.take(above, axis) * share
+    return before, nearest, between
 
 
 def lstm(xs, w, u, b):
@@ -144,10 +185,14 @@ def encoder(x, *weights):
 SHAPES = {
     "mlp": "32x48xf32 48x64xf32 64xf32 64x64xf32 64xf32 64x10xf32 10xf32",
     "attention": "24x32xf32 32x32xf32 32x32xf32 32x32xf32 32x32xf32",
+    "causal": "16x32xf32 32x32xf32 32x32xf32 32x32xf32 32x32xf32",
     "layer_norm": "9x100xf32 100xf32 100xf32",
+    "batch_norm_training": "8x24x24x16xf32 16xf32",
     "resnet_block": "1x8x9x9xf32 8x8x3x3xf32 8xf32 8xf32 8xf32 8xf32 8x8x3x3xf32 8xf32 8xf32 8xf32 8xf32",
     "depthwise": "1x12x14x14xf32 12x1x3x3xf32",
     "embedding": "50x16xf32 13xi32",
+    "apply_rows": "50x16xf32 13xi32",
+    "upsample": "2x3x5x7xf32",
     "lstm": "10x3x8xf32 8x64xf32 16x64xf32 64xf32",
     "cumsum": "7x50xf32",
     "scans": "3x301xf32",

@@ -38,13 +38,11 @@ class Builder:
         values = [each if isinstance(each, ir.Value) else self.constant(each) for each in operands]
         return self.make("aten." + name, values, vtensor(shape, element))
 
-    def literal(self, rows):
-        """A matrix of f32."""
-        data = "".join(struct.pack("<f", each).hex() for row in rows for each in row)
-        text = 'dense<"0x%s"> : tensor<%dx%dxf32>' % (data.upper(), len(rows), len(rows[0]))
-        return self.make(
-            "vtensor.literal", [], vtensor([len(rows), len(rows[0])], "f32"), value=ir.Attribute.parse(text)
-        )
+    def literal(self, values, shape, element):
+        """An array of f32 or si64."""
+        data = struct.pack("<%d%s" % (len(values), {"f32": "f", "si64": "q"}[element]), *values).hex()
+        text = 'dense<"0x%s"> : tensor<%sx%s>' % (data.upper(), "x".join(map(str, shape)), element)
+        return self.make("vtensor.literal", [], vtensor(shape, element), value=ir.Attribute.parse(text))
 
 
 def vtensor(shape, element):
@@ -69,6 +67,28 @@ def known(value):
         attribute = owner.attributes["value"]
         return bool(ir.BoolAttr(attribute).value) if name.endswith("bool") else ir.IntegerAttr(attribute).value
     return None
+
+
+class Unknown(Exception):
+    """What the program does not say is needed."""
+
+
+def constant(value):
+    """What a constant is: a number, a text, None, or a list. Unknown if it is none."""
+    owner = value.owner
+    name = "" if isinstance(owner, ir.Block) else owner.name
+    if name == "torch.constant.none":
+        return None
+    if name == "torch.prim.ListConstruct":
+        return [constant(each) for each in owner.operands]
+    if name == "torch.constant.float":
+        return ir.FloatAttr(owner.attributes["value"]).value
+    if name == "torch.constant.str":
+        return ir.StringAttr(owner.attributes["value"]).value
+    number = known(value)
+    if number is None:
+        raise Unknown
+    return number
 
 
 def gelu(op, make):
@@ -191,42 +211,103 @@ def native_layer_norm_backward(op, make):
     return [on_all("mul.Tensor", change, deviation), total(on_all("mul.Tensor", gradient, normal)), total(gradient)]
 
 
-def interpolation(size, wanted, isAligned):
-    """The matrix that makes `wanted` numbers of `size`, each of its two neighbours."""
-    rows = []
+def to_f32(number):
+    """The f32 next to it: PyTorch computes the places of elements in f32."""
+    return struct.unpack("<f", struct.pack("<f", number))[0]
+
+
+def take(make, x, dim, places):
+    """Elements along a dimension."""
+    shape, element = array(x)
+    index = make.literal(places, [len(places)], "si64")
+    return make("index_select", shape[:dim] + [len(places)] + shape[dim + 1 :], element, x, dim, index)
+
+
+def take_nearest(make, x, dim, wanted, ratio, isExact):
+    size = array(x)[0][dim]
+    offset = 0.5 if isExact else 0.0
+    return take(
+        make, x, dim, [min(int(to_f32((place + offset) * to_f32(ratio))), size - 1) for place in range(wanted)]
+    )
+
+
+def take_between(make, x, dim, wanted, ratio, isAligned):
+    """Of the two neighbours of each place, which are f32, what lies between."""
+    size = array(x)[0][dim]
+    if isAligned:
+        ratio = (size - 1) / (wanted - 1) if wanted > 1 else 0.0
+    ratio = to_f32(ratio)
+    below, weights = [], []
     for place in range(wanted):
-        if isAligned:
-            source = place * (size - 1) / max(wanted - 1, 1)
-        else:
-            source = max((place + 0.5) * size / wanted - 0.5, 0.0)
-        below = min(int(source), size - 1)
-        row = [0.0] * size
-        row[below] += 1 - (source - below)
-        row[min(below + 1, size - 1)] += source - below
-        rows.append(row)
-    return rows
+        source = to_f32(ratio * place) if isAligned else max(to_f32(to_f32(ratio * (place + 0.5)) - 0.5), 0.0)
+        below.append(min(int(source), size - 1))
+        weights.append(min(source - below[-1], 1.0))
+    parts = []
+    for places, share in (
+        (below, [1 - each for each in weights]),
+        ([min(each + 1, size - 1) for each in below], weights),
+    ):
+        taken = take(make, x, dim, places)
+        shape = array(taken)[0]
+        factors = make.literal(share, [wanted] + [1] * (len(shape) - dim - 1), "f32")
+        parts.append(make("mul.Tensor", shape, "f32", taken, factors))
+    return make("add.Tensor", shape, "f32", *parts, 1)
+
+
+def resize(op, make, scales, mode, isAligned=False):
+    """The array in the size of the result. `scales`: the factors, None where the sizes say them. None if it has no
+    lowering."""
+    x = op.operands[0]
+    shape, element = array(x)
+    result = array(op.results[0])[0]
+    ways = {
+        "nearest": (take_nearest, False),
+        "nearest-exact": (take_nearest, True),
+        "linear": (take_between, isAligned),
+        "bilinear": (take_between, isAligned),
+        "trilinear": (take_between, isAligned),
+    }
+    if mode not in ways or 0 in shape or 0 in result:
+        return None
+    way, option = ways[mode]
+    kinds = {"f32": 6, "f16": 5, "bf16": 15}
+    if way is take_between:
+        if element not in kinds:
+            return None
+        if element != "f32":
+            x = make("to.dtype", shape, "f32", x, kinds["f32"], False, False, None)
+    for place, wanted in enumerate(result[2:]):
+        scale = scales[place] if scales else None
+        ratio = 1 / scale if scale else shape[place + 2] / wanted
+        x = way(make, x, place + 2, wanted, ratio, option)
+    if array(x)[1] != element:
+        x = make("to.dtype", result, element, x, kinds[element], False, False, None)
+    return [x]
+
+
+def upsample_nearest(op, make):
+    """torch-mlir takes factors that are whole numbers for granted."""
+    return resize(op, make, [constant(each) for each in list(op.operands)[2:]], "nearest")
+
+
+def upsample_nearest_vec(op, make):
+    return resize(op, make, constant(op.operands[2]), "nearest")
 
 
 def upsample_bilinear2d(op, make):
-    """Two products."""
-    x = op.operands[0]
-    shape, element = array(x)
-    sizes, isAligned = known(op.operands[1]), known(op.operands[2])
-    # Other factors than the sizes' are further arguments.
-    if (
-        element != "f32"
-        or sizes is None
-        or None in sizes
-        or isAligned is None
-        or any(str(each.type) != "!torch.none" for each in list(op.operands)[3:])
-    ):
-        return None
-    height, width = sizes
-    tall = make(
-        "matmul", shape[:2] + [height, shape[3]], element, make.literal(interpolation(shape[2], height, isAligned)), x
-    )
-    across = list(map(list, zip(*interpolation(shape[3], width, isAligned))))
-    return [make("matmul", shape[:2] + [height, width], element, tall, make.literal(across))]
+    isAligned, *scales = [constant(each) for each in list(op.operands)[2:]]
+    return resize(op, make, scales, "bilinear", isAligned)
+
+
+def upsample_bilinear2d_vec(op, make):
+    isAligned, scales = [constant(each) for each in list(op.operands)[2:]]
+    return resize(op, make, scales, "bilinear", isAligned)
+
+
+def interpolate(op, make):
+    """torch-mlir takes "nearest-exact" for "nearest"."""
+    scales, mode, isAligned, recomputes, antialias = [constant(each) for each in list(op.operands)[2:]]
+    return None if antialias else resize(op, make, None if recomputes else scales, mode, isAligned)
 
 
 DECOMPOSITIONS = {
@@ -241,16 +322,40 @@ DECOMPOSITIONS = {
         upsample_bilinear2d,
     )
 }
+DECOMPOSITIONS.update(
+    {
+        "torch.aten.upsample_nearest1d": upsample_nearest,
+        "torch.aten.upsample_nearest1d.vec": upsample_nearest_vec,
+        "torch.aten.upsample_nearest2d": upsample_nearest,
+        "torch.aten.upsample_nearest2d.vec": upsample_nearest_vec,
+        "torch.aten.upsample_bilinear2d.vec": upsample_bilinear2d_vec,
+        "torch.aten.__interpolate.size_list_scale_list": interpolate,
+    }
+)
+# torch-mlir would compute something else.
+MUST = ("torch.aten.upsample_nearest2d", "torch.aten.__interpolate.size_list_scale_list")
 
 
 def decompose(operations):
     for op in operations:
         function = DECOMPOSITIONS.get(op.name)
-        # Of arrays whose sizes are known.
-        if not function or array(op.operands[0]) is None or array(op.results[0]) is None:
+        if not function:
             continue
-        results = function(op, Builder(op))
+        results = None
+        # Of arrays whose sizes are known.
+        if array(op.operands[0]) is not None and array(op.results[0]) is not None:
+            try:
+                results = function(op, Builder(op))
+            except Unknown:
+                pass
         if results is None:
+            if op.name in MUST:
+                line = re.search(r":(\d+):\d+", str(op.location))
+                raise ValueError(
+                    "%s%s has no lowering of this mode, or of sizes that are not constants; give sizes, and take one of "
+                    "nearest, nearest-exact, linear, bilinear and trilinear, without antialias"
+                    % (op.name, " at line %s" % line[1] if line else "")
+                )
             continue
         for old, new in zip(op.results, results):
             old.replace_all_uses_with(new)

@@ -20,9 +20,10 @@ from torch_mlir import ir, passmanager
 from torch_mlir.dialects import torch as torch_dialect
 
 try:
-    from . import decompositions, loops  # in the package gpu_async
+    from . import constants, decompositions, loops  # in the package gpu_async
 except ImportError:
     sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+    import constants
     import decompositions
     import loops
 
@@ -239,21 +240,22 @@ def explain(module, error):
     message = re.sub(r"^\s*Failure while executing pass pipeline:\s*(error: )?", "", str(error)).partition("\n")[0]
     message = message.partition(": %")[0]
     place = re.match(r'(?:unknown: |"?[^" ]*"?:(\d+):\d+: )', message)
-    message = message[place.end() :].rstrip(".") if place else message
+    message = constants.shorten(message[place.end() :].rstrip(".") if place else message)
     line = place and place[1]
     left = re.findall(r"torch\.(?:aten|prims?|operator)[\w.]*", message)
     for op in loops.operations(module.operation):
-        if not left and op.name.startswith(("torch.aten.", "torch.prims.", "torch.operator")):
-            left = [op.name]
+        if left in ([], ["torch.operator"]) and op.name.startswith(("torch.aten.", "torch.prims.", "torch.operator")):
+            left = [ir.StringAttr(op.attributes["name"]).value if op.name == "torch.operator" else op.name]
             known = re.search(r":(\d+):\d+", str(op.location))
             line = known[1] if known else line
     at = " at line %s" % line if line else ""
     if left and message.startswith("failed to legalize"):
-        raise ValueError("torch-mlir has no lowering of %s%s; write it by other operations" % (left[0], at)) from error
+        raise ValueError("torch-mlir has no lowering of %s%s; write it by other operations" % (left[0], at)) from None
+    # Not from the error, which quotes operations with all of their constants.
     raise ValueError(
         "torch-mlir fails to lower %s%s: %s; write it by other operations"
         % (left[0] if left else "the program", at, message)
-    ) from error
+    ) from None
 
 
 def parse(text):
@@ -264,11 +266,11 @@ def parse(text):
         if not unknown:
             raise ValueError(
                 "the program cannot be read as one in the torch dialect, which torch_mlir.fx.export_and_import(..., "
-                "output_type=\"raw\") writes: %s" % error
-            ) from error
+                "output_type=\"raw\") writes: %s" % constants.shorten(str(error))
+            ) from None
         raise ValueError(
             "torch-mlir does not know %s; write it by other operations" % (unknown[1] or unknown[2])
-        ) from error
+        ) from None
 
 
 def broadcast_masks(module):
@@ -332,7 +334,7 @@ def lower(text):
                 + ", ".join(sorted(left))
                 + ", which only torch-mlir knows; write it by other operations"
             )
-        return str(module)
+        return constants.pack_booleans(str(module))
 
 
 def main():

@@ -585,6 +585,20 @@ def reductions():
         array((37, 3)),
         tolerance=4,
     )
+    case(
+        "reduce_window by a function with a call",
+        lambda x: lax.reduce_window(x, -9.0, lambda a, b: jnp.where(a > b, a, b), (1, 3), (1, 2), "SAME"),
+        array((4, 9)),
+        exact=True,
+    )
+    # Numbers of one sign, and the squares of a batch norm: each is off by less than a few roundings.
+    for shape in (4608, 16), (20000, 300), (9, 25, 23, 5):
+        case(
+            "sums of %s rows" % " x ".join(map(str, shape[:-1])),
+            lambda x: (x.sum(range(x.ndim - 1)), (x * x).sum(range(x.ndim - 1))),
+            array(shape, "f32", "positive"),
+        )
+    case("sums of rows of 20000", lambda x: (x.sum(1), jnp.exp(-x).sum(1)), array((3, 20000), "f32", "positive"))
     case("norm, dot over all", lambda x: (jnp.linalg.norm(x), jnp.vdot(x, x)), array((300, 300)), tolerance=8)
     case("bincount, histogram", lambda x: jnp.bincount(x, length=9), array((40,), "i32", 9), exact=True)
     case("median, quantile", lambda x: (jnp.median(x, 1), jnp.quantile(x, 0.3)), array((5, 9)))
@@ -797,7 +811,25 @@ def indexed():
         np.array([1, 4, 8], np.int32),
         array((3, 5)),
     )
-    case("scatter apply", lambda x, i: x.at[i].apply(jnp.sin), array((9, 5)), np.array([1, 4, 8], np.int32))
+    # Functions that JAX computes by one operation, and those that are calls of its own.
+    for name, function in {
+        "sin": jnp.sin,
+        "where": lambda v: jnp.where(v > 0, v, -2 * v),
+        "relu": jax.nn.relu,
+        "clip": lambda v: jnp.clip(v, -0.5, 0.5),
+        "softplus": jax.nn.softplus,
+        "remainder": lambda v: v % 0.3,
+        "sinc": jnp.sinc,
+        "gelu": jax.nn.gelu,
+        "gammainc": lambda v: jax.scipy.special.gammainc(2.0, jnp.abs(v)),
+    }.items():
+        case(
+            "scatter apply, %s" % name,
+            lambda x, i, function=function: x.at[i].apply(function),
+            array((9, 5)),
+            np.array([1, 4, -1, 100], np.int32),
+            tolerance=4,
+        )
     case("scatter without indices", lambda x, v: x.at[jnp.zeros((0,), int)].add(v), array((9, 5)), array((0, 5)))
     case(
         "segment_sum, segment_max",
@@ -806,6 +838,15 @@ def indexed():
         array((9,), "i32", 4),
     )
     case("one_hot", lambda i: jax.nn.one_hot(i, 9), array((7,), "i32", 9))
+    # Masks that are constants: a few numbers, which the program lists, and more.
+    for shape in (9, 5), (16, 8), (33, 13), (64, 64):
+        mask = np.tril(np.ones(shape, bool))
+        case(
+            "where, a mask of %d x %d" % shape,
+            lambda x, mask=mask: (jnp.where(mask, x, -1), x[:, None] * jnp.asarray(mask)),
+            array(shape),
+            exact=True,
+        )
     for dtype in ("f32", "bf16", "f16", "i32", "ui8", "i1"):
         case(
             "sort %s" % dtype,
@@ -1162,6 +1203,15 @@ def networks():
         array((3, 4, 5, 5)),
         array((1, 4, 1, 1)),
         tolerance=32,
+    )
+    case(
+        "batch norm of 4608 rows, its gradient",
+        lambda x, s: (
+            lambda norm: (norm(x), jax.grad(lambda x: (norm(x) ** 3 * s).sum())(x))
+        )(lambda x: (x - x.mean((0, 1, 2))) * lax.rsqrt((x * x).mean((0, 1, 2)) - x.mean((0, 1, 2)) ** 2)),
+        array((8, 24, 24, 16), "f32", "positive"),
+        array((16,)),
+        tolerance=4,
     )
     case(
         "attention and its gradient",

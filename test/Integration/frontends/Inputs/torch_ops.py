@@ -45,6 +45,13 @@ class Case:
     group: str = ""
 
 
+@dataclasses.dataclass
+class Literal:
+    """An array of booleans that is a constant of the program."""
+
+    value: object
+
+
 CASES = []
 erf = np.vectorize(math.erf, otypes=[float])
 lgamma = np.vectorize(math.lgamma, otypes=[float])
@@ -83,6 +90,13 @@ class Program:
         if isinstance(given, np.ndarray):
             self.inputs.append(given)
             return "%%a%d" % (len(self.inputs) - 1), tensor(given)
+        if isinstance(given, Literal):
+            shape = "x".join(map(str, given.value.shape))
+            self.lines.append(
+                "%s = torch.vtensor.literal(dense<%s> : tensor<%sxi1>) : %s"
+                % (name, str(given.value.tolist()).lower(), shape, tensor(given.value))
+            )
+            return name, tensor(given.value)
         if given is None:
             self.lines.append(name + " = torch.constant.none")
             return name, "!torch.none"
@@ -807,21 +821,76 @@ def products():
         tolerance=2,
     )
     case("aten.adaptive_max_pool2d", [array((2, 3, 8, 8)), [4, 4]], lambda x, _: with_indices(x, [2, 2], [2, 2]))
+    images = {1: array((2, 3, 5)), 2: array((2, 3, 5, 7)), 3: array((1, 2, 3, 4, 5))}
+    for factor in 2.0, 1.7, 0.6:
+        for rank in 1, 2:
+            x, scales = images[rank], [factor] * rank
+            sizes = [int(size * factor) for size in x.shape[2:]]
+            case(
+                "aten.upsample_nearest%dd" % rank,
+                [x, sizes] + [None] * rank,
+                lambda x, sizes, *_: resized(x, sizes, None, "nearest"),
+                name="upsample_nearest%dd to %s" % (rank, sizes),
+                exact=True,
+            )
+            case(
+                "aten.upsample_nearest%dd" % rank,
+                [x, sizes] + scales,
+                lambda x, sizes, *scales: resized(x, sizes, scales, "nearest"),
+                name="upsample_nearest%dd by %s" % (rank, factor),
+                exact=True,
+            )
+            case(
+                "aten.upsample_nearest%dd.vec" % rank,
+                [x, None, scales],
+                lambda x, _, scales: resized(x, None, scales, "nearest"),
+                name="upsample_nearest%dd.vec by %s" % (rank, factor),
+                exact=True,
+            )
+        for isAligned in False, True:
+            x = images[2]
+            sizes = [int(size * factor) for size in x.shape[2:]]
+            case(
+                "aten.upsample_bilinear2d",
+                [x, sizes, isAligned, None, None],
+                lambda x, sizes, isAligned, *_: resized(x, sizes, None, "bilinear", isAligned),
+                name="upsample_bilinear2d to %s, aligned: %s" % (sizes, isAligned),
+                tolerance=4,
+            )
+            case(
+                "aten.upsample_bilinear2d.vec",
+                [x, None, isAligned, [factor, factor]],
+                lambda x, _, isAligned, scales: resized(x, None, scales, "bilinear", isAligned),
+                name="upsample_bilinear2d.vec by %s, aligned: %s" % (factor, isAligned),
+                tolerance=4,
+            )
+        for rank, x in images.items():
+            for mode in "nearest", "nearest-exact", ["linear", "bilinear", "trilinear"][rank - 1]:
+                case(
+                    "aten.__interpolate.size_list_scale_list",
+                    [x, None, [factor] * rank, mode, None if "nearest" in mode else False, None, False],
+                    lambda x, _, scales, mode, *__: resized(x, None, scales, mode),
+                    name="interpolate %d-D by %s, %s" % (rank, factor, mode),
+                    tolerance=4,
+                )
     case(
-        "aten.upsample_nearest2d",
-        [array((2, 3, 4, 4)), [8, 8], None, None],
-        lambda x, *_: x.repeat(2, -1).repeat(2, -2),
+        "aten.__interpolate.size_list_scale_list",
+        [images[2], None, [1.7, 1.7], "nearest", None, True, False],
+        lambda x, *_: resized(x, [8, 11], None, "nearest"),
+        name="interpolate, the factor computed again",
+        exact=True,
     )
     case(
-        "aten.upsample_nearest2d.vec", [array((2, 3, 4, 4)), [8, 8], None], lambda x, *_: x.repeat(2, -1).repeat(2, -2)
+        "aten.__interpolate.size_list_scale_list",
+        [images[2], [8, 11], None, "bicubic", False, None, False],
+        lambda x, *_: resized(x, [8, 11], None, "nearest"),
+        name="interpolate, bicubic",
     )
-    case("aten.upsample_bilinear2d", [array((1, 2, 4, 4)), [7, 7], True, None, None], bilinear, tolerance=16)
     case(
         "aten.upsample_bilinear2d",
-        [array((1, 2, 4, 5)), [7, 11], False, None, None],
-        lambda x, s, *_: halves(x, s),
-        name="upsample_bilinear2d between the centres",
-        tolerance=16,
+        [array((1, 2, 4, 5), "float16"), [7, 11], False, None, None],
+        lambda x, sizes, *_: resized(x, sizes, None, "bilinear"),
+        name="upsample_bilinear2d f16",
     )
     case(
         "aten.im2col",
@@ -862,17 +931,23 @@ def sample(x, ys, xs):
     return total
 
 
-def bilinear(x, size, *_):
-    ys, xs = np.meshgrid(
-        np.linspace(0, x.shape[-2] - 1, size[0]), np.linspace(0, x.shape[-1] - 1, size[1]), indexing="ij"
-    )
-    return sample(x, ys, xs)
-
-
-def halves(x, size):
-    at = [np.maximum((np.arange(n) + 0.5) * m / n - 0.5, 0) for n, m in zip(size, x.shape[-2:])]
-    edge = np.pad(x, [(0, 0), (0, 0), (0, 1), (0, 1)], "edge")
-    return sample(edge, *np.meshgrid(*at, indexing="ij"))
+def resized(x, sizes, scales, mode, isAligned=False):
+    """Images in other sizes, by PyTorch's rules."""
+    rank = x.ndim - 2
+    for place in range(rank):
+        axis, size = place + 2, x.shape[place + 2]
+        wanted = sizes[place] if sizes else int(size * scales[place])
+        ratio = 1 / scales[place] if scales else size / wanted
+        at = np.arange(wanted)
+        if "nearest" in mode:
+            source = np.floor((at + (0.5 if mode == "nearest-exact" else 0)) * ratio)
+            x = x.take(np.minimum(source, size - 1).astype(int), axis)
+            continue
+        source = at * (size - 1) / max(wanted - 1, 1) if isAligned else np.maximum((at + 0.5) * ratio - 0.5, 0)
+        below = np.minimum(source.astype(int), size - 1)
+        share = np.minimum(source - below, 1).reshape((-1,) + (1,) * (rank - place - 1))
+        x = x.take(below, axis) * (1 - share) + x.take(np.minimum(below + 1, size - 1), axis) * share
+    return x
 
 
 def grid_sample(x, grid, *_):
@@ -882,6 +957,16 @@ def grid_sample(x, grid, *_):
 
 
 def indexed():
+    # Masks that are constants: a few numbers, which the program lists, and more.
+    for shape in (9, 5), (16, 8), (33, 13):
+        mask = Literal(np.tril(np.ones(shape, bool)))
+        case(
+            "aten.where.self",
+            [mask, array(shape), array(shape)],
+            lambda c, x, y: np.where(c.value, x, y),
+            name="where, a mask of %d x %d" % shape,
+            exact=True,
+        )
     for dtype in ("float32", "bfloat16", "int64"):
         x = array((9, 5), dtype)
         i = array((7,), "int64", 9)

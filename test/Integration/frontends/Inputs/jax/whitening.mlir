@@ -168,9 +168,9 @@ module @jit_whitening {
           %extracted_1 = tensor.extract %arg4[%arg3, %arg5] : tensor<12x12xf32>
           %extracted_2 = tensor.extract %arg4[%arg1, %arg5] : tensor<12x12xf32>
           %13 = arith.mulf %extracted_1, %extracted_2 : f32
-          %14 = arith.addf %arg6, %13 : f32
+          %14 = arith.addf %arg6, %13 fastmath<reassoc> : f32
           %15 = arith.mulf %extracted_2, %extracted_2 : f32
-          %16 = arith.addf %arg7, %15 : f32
+          %16 = arith.addf %arg7, %15 fastmath<reassoc> : f32
           scf.yield %14, %16 : f32, f32
         }
         %extracted = tensor.extract %arg0[%arg1, %arg1] : tensor<12x12xf32>
