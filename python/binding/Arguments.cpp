@@ -425,6 +425,16 @@ bool Arguments::addDLPack(PyObject *object, bool written, Place &place,
   } else {
     return refuse("its __dlpack__ gives no capsule of DLPack's");
   }
+  // What it was asked for is of no use elsewhere: nobody has waited for it.
+  const dlpack::Device given = tensor->device;
+  const Side actual(given.type, place);
+  if (actual.onHost != side.onHost || actual.onDevice != side.onDevice ||
+      (side.onDevice && given.id != deviceNumber))
+    return refuse("its __dlpack__ gives memory of DLPack's device (" +
+                  std::to_string(given.type) + ", " + std::to_string(given.id) +
+                  "), but its __dlpack_device__ says (" +
+                  std::to_string(deviceType) + ", " +
+                  std::to_string(deviceNumber) + ")");
   if (!addTensor(*tensor, readOnly, written,
                  side.onDevice ? deviceNumber : GPUASYNC_HOST, refuse))
     return false;

@@ -58,9 +58,10 @@ class Cuda(unittest.TestCase):
         stream, = streams
         self.assertIsInstance(stream, int)
         self.assertNotIn(stream, (0, 1, 2, -1))  # none of DLPack's own numbers
-        pinned = Device(device=(3, 0))
-        host.read(pinned)
-        self.assertEqual(pinned.asked, [("none given", (1, 1))])
+        for pinned in Device(device=(3, 0)), Device(device=(1, 0), given=(3, 0)):  # host memory, one way or the other
+            host.read(pinned)
+            self.assertEqual(pinned.asked, [("none given", (1, 1))])
+        device.read(Device(given=(13, 0)))  # managed memory
 
     def test_views_of_arrays_on_the_device(self):
         array = Device()
@@ -157,6 +158,10 @@ class Cuda(unittest.TestCase):
         for use, message in ((lambda: host.read(Device()), "compile with place=off"),
                              (lambda: device.read(np.ones((2, 3), "f")), "given in host memory, but place=off"),
                              (lambda: device.read(Device(device=(2, 7))), "given on device 7"),
+                             (lambda: device.read(Device(given=(1, 0))), r"device \(1, 0\), but its .* says \(2, 0\)"),
+                             (lambda: device.read(Device(given=(2, 7))), r"device \(2, 7\), but its .* says \(2, 0\)"),
+                             (lambda: device.read(Device(given=(10, 0))), r"device \(10, 0\), but its .* says \(2, 0\)"),
+                             (lambda: host.read(Device(device=(1, 0), given=(2, 0))), r"device \(2, 0\), but its .* says \(1, 0\)"),
                              (lambda: device.read(Device(device=(10, 0))), "runs? on, which is cuda:0; move it"),
                              (lambda: ga.compile(PROGRAM, device="cpu").read(Device()), "which is cpu; move it")):
             with self.assertRaisesRegex(ga.ArgumentError, message):

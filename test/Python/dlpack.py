@@ -50,6 +50,8 @@ class Into(unittest.TestCase):
     def test_wrong_ones(self):
         for producer, message in (
                 (Producer(device=(2, 0)), "on a device that the program does not run on, which is cpu"),
+                (Producer(given=(2, 0)), r"gives memory of DLPack's device \(2, 0\), but its __dlpack_device__ says \(1, 0\)"),
+                (Producer(given=(2, 0), versioned=False), r"device \(2, 0\), but"), (Producer(given=(99, 3)), r"device \(99, 3\), but"),
                 (Producer(device=None), "gives no tuple"), (Producer(device=(1,)), "gives no tuple"),
                 (Producer(device=("a", 0)), "tensor<.*argument 0|int"),
                 (Producer(major=2), "version 2 of DLPack"), (Producer(name=b"used_dltensor"), "no capsule"),

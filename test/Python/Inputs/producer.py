@@ -32,16 +32,18 @@ rename = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(("Py
 
 
 class Producer:
-    """An array of 2 x 3 that says of itself what it is told to."""
+    """An array of 2 x 3 that says of itself what it is told to; its capsule says `given` of the device."""
 
-    def __init__(self, versioned=True, device=(1, 0), name=None, flags=0, major=1, **fields):
+    def __init__(self, versioned=True, device=(1, 0), name=None, flags=0, major=1, given=None, **fields):
         self.array = np.arange(6, dtype="f").reshape(2, 3)
         self.shape = (ctypes.c_int64 * 2)(2, 3)
         self.device, self.versioned, self.asked = device, versioned, []
         self.name = name or NAMES[versioned]
         self.managed = (Versioned if versioned else Legacy)()
         t = self.managed.tensor
-        t.data, t.device, t.rank, t.code, t.bits, t.lanes = self.array.ctypes.data, 1, 2, 2, 32, 1
+        t.data, t.rank, t.code, t.bits, t.lanes = self.array.ctypes.data, 2, 2, 32, 1
+        given = given or device
+        t.device, t.id = given if isinstance(given, tuple) and [*map(type, given)] == [int, int] else (1, 0)
         t.shape = ctypes.cast(self.shape, P(ctypes.c_int64))
         if versioned:
             self.managed.major, self.managed.flags = major, flags
