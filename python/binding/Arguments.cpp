@@ -135,6 +135,45 @@ Arguments::~Arguments() {
   });
 }
 
+bool Arguments::share(PyObject *list) {
+  for (size_t i = 0; i < count; ++i) {
+    Ref owner;
+    if (hold[i].kept == Kept::Object) {
+      owner = Ref::of(hold[i].object);
+    } else if (hold[i].kept == Kept::Buffer) {
+      // Nor may the array be resized.
+      owner = Ref(PyMemoryView_FromObject(hold[i].view.obj));
+      if (!owner) {
+        PyErr_Clear();
+        owner = Ref::of(hold[i].view.obj);
+      }
+    } else if (hold[i].kept == Kept::Tensor) {
+      owner = Ref(PyCapsule_New(hold[i].tensor, nullptr, [](PyObject *capsule) {
+        giveBack(static_cast<dlpack::VersionedTensor *>(
+            PyCapsule_GetPointer(capsule, nullptr)));
+      }));
+      if (!owner)
+        return false;
+      hold[i].kept = Kept::Nothing;
+    } else {
+      continue;
+    }
+    if (PyList_Append(list, owner.get()) < 0)
+      return false;
+  }
+  return true;
+}
+
+int Arguments::traverse(visitproc visit, void *arg) const {
+  for (size_t i = 0; i < count; ++i) {
+    if (hold[i].kept == Kept::Object)
+      Py_VISIT(hold[i].object);
+    else if (hold[i].kept == Kept::Buffer)
+      Py_VISIT(hold[i].view.obj);
+  }
+  return 0;
+}
+
 /// A rank above the most is kept for the call to refuse.
 static bool fitsRank(int64_t rank) { return rank <= GPUASYNC_MAX_RANK; }
 

@@ -16,7 +16,6 @@
 
 #include <memory>
 #include <optional>
-#include <string>
 
 namespace binding {
 
@@ -74,6 +73,13 @@ public:
   /// Waits for work of producers on the device, without the GIL. False after an
   /// error.
   bool arrive(Place &place);
+
+  /// Puts what keeps the memory of the values into a list, where it may stay
+  /// longer than here. False after an error.
+  bool share(PyObject *list);
+  /// For Python's collector: what `visit` is called with, or its first result
+  /// that is not 0.
+  int traverse(visitproc visit, void *arg) const;
 
   const gpuasync_value *values() const { return value; }
   gpuasync_value &last() { return value[count - 1]; }

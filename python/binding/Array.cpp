@@ -17,42 +17,12 @@ namespace binding {
 static_assert(sizeof(Py_ssize_t) == sizeof(int64_t),
               "shapes are lent to the buffer protocol");
 
-//===----------------------------------------------------------------------===//
-// Storage
-//===----------------------------------------------------------------------===//
-
 /// Set at the beginning of finalisation, after which no thread gets the GIL.
 static std::atomic<bool> finalising{false};
 
 static PyObject *beginFinalisation(PyObject *, PyObject *) {
   finalising.store(true);
   Py_RETURN_NONE;
-}
-
-Storage::Storage(const gpuasync_value &value,
-                 std::shared_ptr<Arguments> arguments, PyObject *program)
-    : owned(value), arguments(std::move(arguments)), program(program) {
-  Py_XINCREF(program);
-}
-
-Storage::~Storage() {
-  Py_XDECREF(program);
-  gpuasync_value_release(&owned);
-}
-
-void Storage::release() {
-  if (references.fetch_sub(1, std::memory_order_acq_rel) != 1)
-    return;
-  if (!arguments && !program) {
-    delete this;
-    return;
-  }
-  // What Python owns is given back with the GIL; a process that ends keeps it.
-  if (finalising.load())
-    return;
-  PyGILState_STATE state = takeGil(PyGILState_Ensure);
-  delete this;
-  PyGILState_Release(state);
 }
 
 //===----------------------------------------------------------------------===//
@@ -67,27 +37,51 @@ static Array *cast(PyObject *object) {
   return reinterpret_cast<Array *>(object);
 }
 
-PyObject *makeArray(Storage *storage, const gpuasync_value &value,
+PyObject *makeArray(Storage *storage, Ref owners, const gpuasync_value &value,
                     int32_t deviceType, std::optional<CallersStream> pending) {
-  Array *self = PyObject_New(Array, arrayType);
+  Array *self = PyObject_GC_New(Array, arrayType);
   if (!self) {
-    storage->release();
+    if (storage)
+      storage->release();
     return nullptr;
   }
   self->storage = storage;
+  self->owners = owners.release();
   self->value = value;
   self->deviceType = deviceType;
   new (&self->pending) std::optional<CallersStream>(pending);
   Py_ssize_t bytes = elementType(value.type)->bytes;
   for (uint32_t i = 0; i < value.rank; ++i)
     self->byteStrides[i] = value.strides[i] * bytes;
+  // Others refer to nothing of Python's.
+  if (self->owners)
+    PyObject_GC_Track(self);
   return reinterpret_cast<PyObject *>(self);
+}
+
+static int traverse(PyObject *object, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(object));
+  Py_VISIT(cast(object)->owners);
+  return 0;
+}
+
+/// Of a cycle that nobody reaches: the array is empty from then on.
+static int clear(PyObject *object) {
+  Array *self = cast(object);
+  self->value.data = nullptr;
+  for (int64_t &size : self->value.shape)
+    size = 0;
+  Py_CLEAR(self->owners);
+  return 0;
 }
 
 static void dealloc(PyObject *object) {
   Array *self = cast(object);
-  self->storage->release();
-  freeObject(self);
+  PyObject_GC_UnTrack(self);
+  if (self->storage)
+    self->storage->release();
+  Py_XDECREF(self->owners);
+  freeCollected(self);
 }
 
 static int64_t countElements(const gpuasync_value &value) {
@@ -172,11 +166,12 @@ static int getBuffer(PyObject *object, Py_buffer *view, int flags) {
 
 namespace {
 
-/// What a consumer of DLPack holds: one of the two, and a reference of storage.
+/// What a consumer of DLPack holds: one of the two, and what keeps the memory.
 template <typename Managed>
 struct Export {
   Managed managed;
   Storage *storage;
+  PyObject *owners;
   int64_t shape[GPUASYNC_MAX_RANK], strides[GPUASYNC_MAX_RANK];
 };
 
@@ -186,7 +181,14 @@ struct Export {
 template <typename Managed>
 static void deleteExport(Managed *managed) {
   auto *exported = static_cast<Export<Managed> *>(managed->context);
-  exported->storage->release();
+  if (exported->storage)
+    exported->storage->release();
+  // What Python owns is given back with the GIL; a process that ends keeps it.
+  if (exported->owners && !finalising.load()) {
+    PyGILState_STATE state = takeGil(PyGILState_Ensure);
+    Py_DECREF(exported->owners);
+    PyGILState_Release(state);
+  }
   delete exported;
 }
 
@@ -218,8 +220,11 @@ static PyObject *exportArray(Array *self, const char *name,
   tensor.type = elementType(value.type)->dlpack;
   tensor.shape = exported->shape;
   tensor.strides = exported->strides;
-  self->storage->retain();
+  if (self->storage)
+    self->storage->retain();
   exported->storage = self->storage;
+  Py_XINCREF(self->owners);
+  exported->owners = self->owners;
   PyObject *capsule = PyCapsule_New(&managed, name, destructor);
   if (!capsule)
     deleteExport(&managed);
@@ -368,8 +373,10 @@ static PyObject *view(PyObject *object, PyObject *dtype) {
   }
   gpuasync_value value = self->value;
   value.type = type;
-  self->storage->retain();
-  return makeArray(self->storage, value, self->deviceType, self->pending);
+  if (self->storage)
+    self->storage->retain();
+  return makeArray(self->storage, Ref::of(self->owners), value,
+                   self->deviceType, self->pending);
 }
 
 static PyObject *toNumPy(PyObject *object, PyObject *) {
@@ -514,6 +521,8 @@ static PyGetSetDef members[] = {
 
 static PyType_Slot slots[] = {
     {Py_tp_dealloc, reinterpret_cast<void *>(dealloc)},
+    {Py_tp_traverse, reinterpret_cast<void *>(traverse)},
+    {Py_tp_clear, reinterpret_cast<void *>(clear)},
     {Py_tp_repr, reinterpret_cast<void *>(repr)},
     {Py_tp_richcompare, reinterpret_cast<void *>(compare)},
     {Py_tp_hash, reinterpret_cast<void *>(PyObject_HashNotImplemented)},
@@ -530,9 +539,10 @@ static PyType_Slot slots[] = {
          "consumers of DLPack read and write it without a copy.")},
     {0, nullptr}};
 
-static PyType_Spec spec = {
-    "gpu_async.Array", sizeof(Array), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+static PyType_Spec spec = {"gpu_async.Array", sizeof(Array), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
+                               Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                           slots};
 
 bool initArray(PyObject *module) {
   static PyMethodDef atExit = {"begin_finalisation", beginFinalisation,

@@ -19,31 +19,32 @@
 
 namespace binding {
 
-/// Memory that arrays and consumers of DLPack share. The last of them frees it,
-/// on its own thread.
+/// Memory of the library's that arrays and consumers of DLPack share. The last
+/// of them frees it, on its own thread, with the GIL or without.
 class Storage {
 public:
-  /// Takes over what `value` owns. A value that owns nothing is a view: of
-  /// `arguments`, or of the program, which `program` keeps.
-  Storage(const gpuasync_value &value, std::shared_ptr<Arguments> arguments,
-          PyObject *program);
+  /// Takes over what `value` owns.
+  explicit Storage(const gpuasync_value &value) : owned(value) {}
+  Storage(const Storage &) = delete;
   void retain() { references.fetch_add(1, std::memory_order_relaxed); }
-  /// From any thread, with the GIL or without.
-  void release();
+  void release() {
+    if (references.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      delete this;
+  }
 
 private:
-  ~Storage();
+  ~Storage() { gpuasync_value_release(&owned); }
 
   std::atomic<size_t> references{1};
   gpuasync_value owned;
-  std::shared_ptr<Arguments> arguments;
-  PyObject *program;
 };
 
 /// Python's object. `value` describes the elements, on the host or, of a view
-/// of an argument, on the device.
+/// of an argument, on the device. Each array has a reference of its own of what
+/// keeps the memory, so that Python's collector can count them.
 struct Array {
-  PyObject_HEAD Storage *storage;
+  PyObject_HEAD Storage *storage; ///< null of a view
+  PyObject *owners; ///< of a view: a tuple of what keeps its memory
   gpuasync_value value;
   Py_ssize_t byteStrides[GPUASYNC_MAX_RANK];
   int32_t deviceType; ///< dlpack::DeviceType
@@ -54,8 +55,9 @@ struct Array {
 /// Makes the type and puts it into the module. False after an error.
 bool initArray(PyObject *module);
 bool isArray(PyObject *object);
-/// Takes over one reference of `storage`. Null after an error.
-PyObject *makeArray(Storage *storage, const gpuasync_value &value,
+/// Takes over one reference of `storage`, or with null makes a view, which
+/// `owners` keep. Null after an error.
+PyObject *makeArray(Storage *storage, Ref owners, const gpuasync_value &value,
                     int32_t deviceType,
                     std::optional<CallersStream> pending = std::nullopt);
 

@@ -65,7 +65,7 @@ PyObject *compile(PyObject *, PyObject *args) {
   }
   Ref functions(PyDict_New()), attributes(PyDict_New());
   Executable *self = functions && attributes
-                         ? PyObject_New(Executable, executableType)
+                         ? PyObject_GC_New(Executable, executableType)
                          : nullptr;
   if (!self) {
     gpuasync_status_free(gpuasync_executable_release(raw));
@@ -75,17 +75,32 @@ PyObject *compile(PyObject *, PyObject *args) {
   self->functions = functions.release();
   self->attributes = attributes.release();
   new (&self->place) std::shared_ptr<Place>(std::make_shared<Place>(raw));
+  PyObject_GC_Track(self);
   return reinterpret_cast<PyObject *>(self);
+}
+
+static int traverse(PyObject *object, visitproc visit, void *arg) {
+  Py_VISIT(Py_TYPE(object));
+  Py_VISIT(cast(object)->functions);
+  Py_VISIT(cast(object)->attributes);
+  return 0;
+}
+
+static int clear(PyObject *object) {
+  PyDict_Clear(cast(object)->functions);
+  PyDict_Clear(cast(object)->attributes);
+  return 0;
 }
 
 static void dealloc(PyObject *object) {
   Executable *self = cast(object);
+  PyObject_GC_UnTrack(self);
   Py_DECREF(self->functions);
   Py_DECREF(self->attributes);
   gpuasync_status_free(gpuasync_executable_release(self->raw));
   using Shared = std::shared_ptr<Place>;
   self->place.~Shared();
-  freeObject(self);
+  freeCollected(self);
 }
 
 static bool isThere(Executable *self) {
@@ -306,6 +321,8 @@ static PyGetSetDef members[] = {
 
 static PyType_Slot slots[] = {
     {Py_tp_dealloc, reinterpret_cast<void *>(dealloc)},
+    {Py_tp_traverse, reinterpret_cast<void *>(traverse)},
+    {Py_tp_clear, reinterpret_cast<void *>(clear)},
     {Py_tp_getattro, reinterpret_cast<void *>(getAttribute)},
     {Py_tp_repr, reinterpret_cast<void *>(repr)},
     {Py_tp_methods, methods},
@@ -316,9 +333,10 @@ static PyType_Slot slots[] = {
                         "function @main; many threads may use one.")},
     {0, nullptr}};
 
-static PyType_Spec spec = {
-    "gpu_async.Executable", sizeof(Executable), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+static PyType_Spec spec = {"gpu_async.Executable", sizeof(Executable), 0,
+                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
+                               Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                           slots};
 
 bool initExecutable(PyObject *module) {
   PyObject *type = PyType_FromSpec(&spec);

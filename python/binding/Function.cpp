@@ -28,7 +28,6 @@ struct Signature {
   std::string name;
   std::vector<gpuasync_parameter> arguments, results;
   std::shared_ptr<Place> place;
-  bool returnsViews = false; ///< memrefs
 
   ~Signature() { gpuasync_status_free(gpuasync_callable_release(callable)); }
 };
@@ -50,6 +49,8 @@ public:
   /// Runs it, without the GIL, and makes the results; null after an error.
   /// Once.
   PyObject *run();
+  /// For Python's collector; not while it runs.
+  int traverse(visitproc visit, void *arg) const;
 
 private:
   bool bindOut(PyObject *out);
@@ -57,13 +58,13 @@ private:
   std::string hints() const;
   bool isRefusal(const gpuasync::Status &status) const;
   PyObject *makeResult(size_t index, gpuasync_value &value);
+  Ref makeOwners();
 
   PyObject *function; ///< borrowed
   const Signature &signature;
-  std::optional<Arguments> own;      ///< of calls that return no views,
-  std::shared_ptr<Arguments> shared; ///< and of those that do
-  Arguments *arguments = nullptr;
+  std::optional<Arguments> arguments;
   std::optional<Arguments> out;
+  Ref owners; ///< of results that are views
   std::optional<CallersStream> stream;
   std::vector<Ref> given; ///< results that were given memory, or null
 };
@@ -217,13 +218,7 @@ bool Invocation::bind(PyObject *args, PyObject *options, bool later) {
   if (streamObject && streamObject != Py_None &&
       !bindStream(streamObject, later))
     return false;
-  if (signature.returnsViews) {
-    shared = std::make_shared<Arguments>(count, stream);
-    arguments = shared.get();
-  } else {
-    own.emplace(count, stream);
-    arguments = &*own;
-  }
+  arguments.emplace(count, stream);
   for (size_t i = 0; i < count; ++i) {
     const gpuasync_parameter &parameter = signature.arguments[i];
     if (!arguments->add(PyTuple_GetItem(args, Py_ssize_t(i)), parameter,
@@ -292,6 +287,16 @@ static bool findDevice(const gpuasync_value &view, const Arguments &arguments,
   return false;
 }
 
+/// What keeps the memory that the call was given, and the program; null after
+/// an error.
+Ref Invocation::makeOwners() {
+  Ref list(PyList_New(0));
+  if (!list || PyList_Append(list.get(), function) < 0 ||
+      !arguments->share(list.get()) || (out && !out->share(list.get())))
+    return Ref();
+  return Ref(PyList_AsTuple(list.get()));
+}
+
 PyObject *Invocation::makeResult(size_t index, gpuasync_value &value) {
   if (index < given.size() && given[index])
     return given[index].release();
@@ -314,14 +319,19 @@ PyObject *Invocation::makeResult(size_t index, gpuasync_value &value) {
   }
   int32_t deviceType =
       value.device == GPUASYNC_HOST ? int32_t(dlpack::Cpu) : place.dlpackType;
-  auto *storage = new (std::nothrow)
-      Storage(value, isView ? shared : nullptr, isView ? function : nullptr);
-  if (!storage) {
+  Storage *storage = nullptr;
+  if (isView) {
+    if (!owners)
+      owners = makeOwners();
+    if (!owners)
+      return nullptr;
+  } else if (!(storage = new (std::nothrow) Storage(value))) {
     gpuasync_value_release(&value);
     return PyErr_NoMemory();
   }
   // Host memory is complete when the call returns.
-  return makeArray(storage, value, deviceType,
+  return makeArray(storage, Ref::of(isView ? owners.get() : nullptr), value,
+                   deviceType,
                    value.device == GPUASYNC_HOST ? std::nullopt : stream);
 }
 
@@ -336,6 +346,16 @@ bool Invocation::isRefusal(const gpuasync::Status &status) const {
     if (text.rfind(head + what, 0) == 0)
       return true;
   return false;
+}
+
+int Invocation::traverse(visitproc visit, void *arg) const {
+  for (const std::optional<Arguments> *each : {&arguments, &out})
+    if (*each)
+      if (int result = (*each)->traverse(visit, arg))
+        return result;
+  for (const Ref &each : given)
+    Py_VISIT(each.get());
+  return 0;
 }
 
 PyObject *Invocation::run() {
@@ -398,11 +418,25 @@ struct Call {
 
 } // namespace
 
+static int traverseCall(PyObject *object, visitproc visit, void *arg) {
+  auto *self = reinterpret_cast<Call *>(object);
+  Py_VISIT(Py_TYPE(object));
+  Py_VISIT(self->function);
+  return self->invocation ? self->invocation->traverse(visit, arg) : 0;
+}
+
+static int clearCall(PyObject *object) {
+  auto *self = reinterpret_cast<Call *>(object);
+  delete std::exchange(self->invocation, nullptr);
+  return 0;
+}
+
 static void deallocCall(PyObject *object) {
   auto *self = reinterpret_cast<Call *>(object);
+  PyObject_GC_UnTrack(self);
   delete self->invocation;
   Py_XDECREF(self->function);
-  freeObject(self);
+  freeCollected(self);
 }
 
 static PyObject *runCall(PyObject *object, PyObject *) {
@@ -423,12 +457,15 @@ static PyMethodDef callMethods[] = {
 
 static PyType_Slot callSlots[] = {
     {Py_tp_dealloc, reinterpret_cast<void *>(deallocCall)},
+    {Py_tp_traverse, reinterpret_cast<void *>(traverseCall)},
+    {Py_tp_clear, reinterpret_cast<void *>(clearCall)},
     {Py_tp_methods, callMethods},
     {0, nullptr}};
 
-static PyType_Spec callSpec = {
-    "gpu_async._binding.Call", sizeof(Call), 0,
-    Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, callSlots};
+static PyType_Spec callSpec = {"gpu_async._binding.Call", sizeof(Call), 0,
+                               Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
+                                   Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                               callSlots};
 
 //===----------------------------------------------------------------------===//
 // Functions
@@ -457,12 +494,13 @@ static PyObject *bindFunction(PyObject *object, PyObject *args,
   auto invocation = std::make_unique<Invocation>(object);
   if (!invocation->bind(args, options, /*later=*/true))
     return nullptr;
-  Call *call = PyObject_New(Call, callType);
+  Call *call = PyObject_GC_New(Call, callType);
   if (!call)
     return nullptr;
   Py_INCREF(object);
   call->function = object;
   call->invocation = invocation.release();
+  PyObject_GC_Track(call);
   return reinterpret_cast<PyObject *>(call);
 }
 
@@ -588,8 +626,6 @@ PyObject *makeFunction(gpuasync_callable *callable, const char *name,
       !describe(gpuasync_callable_result_count(callable),
                 gpuasync_callable_result, signature->results))
     return nullptr;
-  for (const gpuasync_parameter &result : signature->results)
-    signature->returnsViews |= result.kind == GPUASYNC_KIND_MEMREF;
   Function *self = PyObject_New(Function, functionType);
   if (self)
     self->signature = signature.release();

@@ -108,6 +108,14 @@ void freeObject(Object *self) {
   PyObject_Free(self);
   Py_DECREF(reinterpret_cast<PyObject *>(type));
 }
+/// The same of a type that Python's collector knows. The object is not tracked
+/// any more.
+template <typename Object>
+void freeCollected(Object *self) {
+  PyTypeObject *type = Py_TYPE(reinterpret_cast<PyObject *>(self));
+  PyObject_GC_Del(self);
+  Py_DECREF(reinterpret_cast<PyObject *>(type));
+}
 
 } // namespace binding
 
