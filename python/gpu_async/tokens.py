@@ -3,34 +3,58 @@
 
 import asyncio
 import concurrent.futures
+import os
 import threading
 
+from .errors import Error
+
+_SHUT_DOWN = 9  # GPUASYNC_SHUT_DOWN
 _lock = threading.Lock()
 _threads = None
 
 
-class Token:
-    """A call on its way. Its results come by wait(), or by `await`."""
+def _forget_threads():
+    """In a forked child: the threads are the parent's, and one of them may have had the lock."""
+    global _lock, _threads
+    _lock = threading.Lock()
+    _threads = None
 
-    __slots__ = ("_future",)
+
+os.register_at_fork(after_in_child=_forget_threads)
+
+
+class Token:
+    """A call on its way. Its results come by wait(), or by `await`.
+
+    In a child that is forked afterwards they do not come: wait() and `await` raise an Error there.
+    """
+
+    __slots__ = ("_future", "_process")
 
     def __init__(self, future):
         self._future = future
+        self._process = os.getpid()
+
+    def _here(self):
+        """The future, in the process whose thread makes the call."""
+        if os.getpid() == self._process:
+            return self._future
+        raise Error("the call was started before the process was forked, and runs in the parent only", _SHUT_DOWN)
 
     def done(self):
         """Whether the call has ended, with results or an exception."""
-        return self._future.done()
+        return os.getpid() != self._process or self._future.done()
 
     def wait(self, timeout=None):
         """Waits, and returns the call's results or raises its exception.
 
         After `timeout` seconds a TimeoutError; the call goes on.
         """
-        return self._future.result(timeout)
+        return self._here().result(timeout)
 
     def __await__(self):
         # A task that is cancelled leaves the call as it is.
-        return asyncio.shield(asyncio.wrap_future(self._future)).__await__()
+        return asyncio.shield(asyncio.wrap_future(self._here())).__await__()
 
     def __repr__(self):
         return "<gpu_async.Token, %s>" % ("done" if self.done() else "running")
