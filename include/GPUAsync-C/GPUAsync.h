@@ -182,7 +182,12 @@ gpuasync_executable_schedule(const gpuasync_executable *executable,
  *  and for tensors of constant sizes. Memrefs that a program returns are views
  *  of memory that the program answers for: `owner` is null.
  *  After an error results are as they were, except that memory given to them
- *  may have been written. */
+ *  may have been written. After GPUASYNC_TIMEOUT, and after other errors whose
+ *  message says so, the call's work goes on and uses the arguments and the
+ *  memory given to results: none of it may be freed, and what is written to it
+ *  may be overwritten, until gpuasync_context_wait_abandoned returns success
+ *  for gpuasync_executable_context(...). Later calls on that device start
+ *  after that work, or end with GPUASYNC_TIMEOUT, too. */
 GPUASYNC_API gpuasync_status *
 gpuasync_callable_call(const gpuasync_callable *callable,
                        const gpuasync_value *arguments, size_t argumentCount,

@@ -627,22 +627,92 @@ struct Range {
   }
 };
 
+/// Memory of results that nobody got, since their calls gave up: the work of
+/// these calls may still write it. A later call frees it. Thread safe, never
+/// destroyed.
+class AbandonedResults {
+public:
+  static AbandonedResults &get() {
+    static auto *results = new AbandonedResults;
+    return *results;
+  }
+  /// Takes the memory over, whether anything writes it or not.
+  void add(const std::shared_ptr<SharedDevice> &device,
+           ArrayRef<void *> memory) {
+    std::lock_guard<std::mutex> lock(mutex);
+    entries.push_back({device, {memory.begin(), memory.end()}});
+    count.store(entries.size(), std::memory_order_relaxed);
+  }
+  /// Frees what is free. Waits for nothing.
+  void reap() {
+    if (!count.load(std::memory_order_relaxed))
+      return;
+    std::vector<Entry> done; // gives devices back without the lock
+    std::lock_guard<std::mutex> lock(mutex);
+    for (size_t i = 0; i < entries.size();) {
+      if (!gpuasync::Status(gpuasync_context_wait_abandoned(
+                                entries[i].device->context.get(), 0))
+               .ok()) {
+        ++i;
+        continue;
+      }
+      for (void *memory : entries[i].memory)
+        std::free(memory);
+      done.push_back(std::move(entries[i]));
+      entries[i] = std::move(entries.back());
+      entries.pop_back();
+    }
+    count.store(entries.size(), std::memory_order_relaxed);
+  }
+
+private:
+  struct Entry {
+    std::shared_ptr<SharedDevice> device;
+    std::vector<void *> memory;
+  };
+  std::atomic<size_t> count{0};
+  std::mutex mutex;
+  std::vector<Entry> entries;
+};
+
 /// One call's checks and packed list.
 class Call {
 public:
   Call(const gpuasync_executable &executable, const Callable &function)
-      : executable(executable), function(function) {}
+      : executable(executable), function(function) {
+    AbandonedResults::get().reap();
+  }
+  /// Results that the caller did not get go, or stay as long as they are
+  /// written.
+  ~Call() {
+    if (allocated.empty())
+      return;
+    AbandonedResults::get().add(executable.device, allocated);
+    AbandonedResults::get().reap();
+  }
+  Call(const Call &) = delete;
+  Call &operator=(const Call &) = delete;
 
   /// `stream` is the caller's, of functions that take one.
   gpuasync_status *run(void *stream, const gpuasync_value *arguments,
                        size_t argumentCount, gpuasync_value *results,
                        size_t resultCount);
+  /// The same, ordered into the caller's stream.
+  gpuasync_status *runOn(void *stream, const gpuasync_value *arguments,
+                         size_t argumentCount, gpuasync_value *results,
+                         size_t resultCount);
   /// The same, and waits.
   gpuasync_status *runAndWait(const gpuasync_value *arguments,
                               size_t argumentCount, gpuasync_value *results,
                               size_t resultCount);
 
 private:
+  /// Of a call that is over.
+  gpuasync_status *finish(gpuasync::Status status) {
+    if (status.ok())
+      allocated.clear(); // the caller's
+    return status.release();
+  }
   gpuasync_status *refuse(const char *what, size_t index,
                           const Parameter &parameter, const Twine &why);
   gpuasync_status *check(const char *what, size_t index,
@@ -663,7 +733,7 @@ private:
   SmallVector<int64_t, 32> storage;
   SmallVector<Range, 16> ranges;
   SmallVector<gpuasync_call_array, 16> arrays; ///< for the runtime
-  SmallVector<void *, 4> allocated;
+  SmallVector<void *, 4> allocated; ///< for results; the caller's in the end
 };
 
 } // namespace
@@ -946,16 +1016,32 @@ gpuasync_status *Call::run(void *stream, const gpuasync_value *arguments,
       status = gpuasync::Status(raw);
     }
   }
-  if (!status.ok()) {
-    for (void *memory : allocated)
-      std::free(memory);
+  if (!status.ok())
     return status.release();
-  }
   for (size_t i = 0; i < resultCount; ++i) {
     readResult(i, made[i]);
+    if (made[i].owner && function.destinations[i] < 0 && !results[i].data)
+      allocated.push_back(made[i].owner);
     results[i] = made[i];
   }
   return nullptr;
+}
+
+gpuasync_status *Call::runOn(void *stream, const gpuasync_value *arguments,
+                             size_t argumentCount, gpuasync_value *results,
+                             size_t resultCount) {
+  gpuasync::Status status(
+      run(stream, arguments, argumentCount, results, resultCount));
+  // What has been enqueued writes the results, which only the cpu device lets
+  // us allocate. Where nobody can say when that is done they stay; a number
+  // that is no stream has been given nothing.
+  if (!status.ok() && !allocated.empty()) {
+    gpuasync::Status done(gpuasync_context_stream_synchronize(
+        static_cast<gpuasync_stream *>(stream)));
+    if (!done.ok() && (!stream || done.code() != GPUASYNC_INVALID_ARGUMENT))
+      allocated.clear();
+  }
+  return finish(std::move(status));
 }
 
 gpuasync_status *Call::runAndWait(const gpuasync_value *arguments,
@@ -964,7 +1050,8 @@ gpuasync_status *Call::runAndWait(const gpuasync_value *arguments,
   // What run refuses at once needs no stream.
   if (!executable.takesStream || resultCount != function.results.size() ||
       (resultCount && !results))
-    return run(nullptr, arguments, argumentCount, results, resultCount);
+    return finish(gpuasync::Status(
+        run(nullptr, arguments, argumentCount, results, resultCount)));
   gpuasync_stream *stream = nullptr;
   if (gpuasync_status *status = gpuasync_context_stream_create(
           executable.device->context.get(), &stream))
@@ -972,19 +1059,22 @@ gpuasync_status *Call::runAndWait(const gpuasync_value *arguments,
   SmallVector<gpuasync_value, 2> made(results, results + resultCount);
   gpuasync::Status status(run(gpuasync_context_stream_native(stream), arguments,
                               argumentCount, made.data(), resultCount));
-  bool called = status.ok();
-  // What has been enqueued uses the arguments, after an error too.
+  // What has been enqueued uses the arguments, after an error too. After a
+  // timeout it is abandoned with the stream.
   gpuasync::Status awaited(gpuasync_context_stream_synchronize(stream));
   gpuasync_context_stream_destroy(stream);
-  if (status.ok())
+  if (awaited.code() == GPUASYNC_TIMEOUT)
+    status = gpuasync::Status(
+        fail(status.ok() ? awaited.code() : status.code(),
+             Twine(status.message()) + (status.ok() ? "" : "; ") +
+                 awaited.message() +
+                 "; until that has ended it uses the memory of the call "
+                 "(gpuasync_context_wait_abandoned)"));
+  else if (status.ok())
     status = std::move(awaited);
-  for (size_t i = 0; i < resultCount && called; ++i) {
-    if (status.ok())
-      results[i] = made[i];
-    else if (!results[i].data)
-      gpuasync_value_release(&made[i]);
-  }
-  return status.release();
+  for (size_t i = 0; i < resultCount && status.ok(); ++i)
+    results[i] = made[i];
+  return finish(std::move(status));
 }
 
 gpuasync_status *gpuasync_callable_call(const gpuasync_callable *callable,
@@ -1011,7 +1101,7 @@ gpuasync_status *gpuasync_callable_call_on(const gpuasync_callable *callable,
                 "@" + Twine(callable->callable->name) +
                     " takes no stream; compile it with stream=caller");
   return Call(*callable->executable, *callable->callable)
-      .run(stream, arguments, argumentCount, results, resultCount);
+      .runOn(stream, arguments, argumentCount, results, resultCount);
 }
 
 gpuasync_status *

@@ -55,6 +55,10 @@ Place::~Place() {
   gpuasync_context_release(context);
 }
 
+bool Place::hasAbandoned() const {
+  return !gpuasync::Status(gpuasync_context_wait_abandoned(context, 0)).ok();
+}
+
 PyObject *Place::dlpackStream(void *native) const {
   // CUDA's default stream has a number of its own there.
   return native || dlpackType != dlpack::Cuda ? PyLong_FromVoidPtr(native)

@@ -28,6 +28,8 @@ public:
   Place &operator=(const Place &) = delete;
 
   bool isCpu() const { return kind == "cpu"; }
+  /// Whether work of calls that have ended may still use what they were given.
+  bool hasAbandoned() const;
   const std::string &name() const { return device; }
   /// A stream that producers of arrays on the device make wait for their work;
   /// null after an error. Made at the first use, with the GIL.
@@ -77,6 +79,8 @@ public:
   /// Puts what keeps the memory of the values into a list, where it may stay
   /// longer than here. False after an error.
   bool share(PyObject *list);
+  /// Keeps for ever what keeps the memory.
+  void leak() { count = 0; }
   /// For Python's collector: what `visit` is called with, or its first result
   /// that is not 0.
   int traverse(visitproc visit, void *arg) const;

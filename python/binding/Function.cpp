@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Function.h"
+#include "Abandoned.h"
 #include "Array.h"
 #include "DLPack.h"
 #include "Errors.h"
@@ -59,6 +60,7 @@ private:
   bool isRefusal(const gpuasync::Status &status) const;
   PyObject *makeResult(size_t index, gpuasync_value &value);
   Ref makeOwners();
+  void keepWhatIsUsed();
 
   PyObject *function; ///< borrowed
   const Signature &signature;
@@ -297,6 +299,21 @@ Ref Invocation::makeOwners() {
   return Ref(PyList_AsTuple(list.get()));
 }
 
+/// After an error: work that the call has left unfinished uses what it was
+/// given.
+void Invocation::keepWhatIsUsed() {
+  if (!signature.place->hasAbandoned())
+    return;
+  Ref kept = makeOwners();
+  if (kept)
+    return keepAbandoned(signature.place, std::move(kept));
+  PyErr_Clear(); // there is no memory for it
+  Py_INCREF(function);
+  arguments->leak();
+  if (out)
+    out->leak();
+}
+
 PyObject *Invocation::makeResult(size_t index, gpuasync_value &value) {
   if (index < given.size() && given[index])
     return given[index].release();
@@ -359,6 +376,7 @@ int Invocation::traverse(visitproc visit, void *arg) const {
 }
 
 PyObject *Invocation::run() {
+  reapAbandoned();
   if (!arguments->arrive(*signature.place) ||
       (out && !out->arrive(*signature.place)))
     return nullptr;
@@ -381,6 +399,7 @@ PyObject *Invocation::run() {
                                         arguments->size(), results, count));
   }();
   if (!status.ok()) {
+    keepWhatIsUsed();
     std::string message = status.message();
     bool refused = isRefusal(status);
     if (std::string hint = refused ? hints() : ""; !hint.empty())

@@ -6,6 +6,7 @@
 // and names are the process's: one interpreter uses it.
 //===----------------------------------------------------------------------===//
 
+#include "Abandoned.h"
 #include "Arguments.h"
 #include "Array.h"
 #include "Errors.h"
@@ -97,6 +98,8 @@ static PyMethodDef functions[] = {
      "memory_changed(array)\n--\n\nSays that the host memory of an array has "
      "changed, or will be freed: functions upload it again for arguments with "
      "the attribute gpu_async.resident."},
+    {"wait_abandoned", waitAbandoned, METH_O,
+     "wait_abandoned(timeout)\n--\n\nSee gpu_async.wait_abandoned."},
     {"trace_start", startTrace, METH_O,
      "trace_start(file)\n--\n\nSee gpu_async.trace."},
     {"trace_stop", stopTrace, METH_NOARGS,

@@ -36,7 +36,8 @@ from .tokens import Token
 _binding.check_interpreter()
 
 __all__ = ["Array", "ArgumentError", "CompileError", "CompileWarning", "Device", "Error", "Executable", "Function",
-           "Profile", "Schedule", "Token", "compile", "devices", "from_torch", "jit", "memory_changed", "profile", "trace"]
+           "Profile", "Schedule", "Token", "compile", "devices", "from_torch", "jit", "memory_changed", "profile", "trace",
+           "wait_abandoned"]
 __version__ = "0.1.0"
 
 
@@ -57,6 +58,19 @@ def devices():
     [None]
     """
     return [Device(*each) for each in _binding.devices()]
+
+
+def wait_abandoned(timeout=None):
+    """Waits until no call that gave up uses its arrays any more.
+
+    A call that gives up at the limit of GPU_ASYNC_TIMEOUT raises an Error, but its work on the device goes
+    on to read and write the arrays that it was given. The package keeps these until that has ended; what is
+    written to them before may be overwritten. Later calls start after that work. After `timeout` seconds a
+    TimeoutError that lists what is unfinished.
+
+    >>> wait_abandoned()
+    """
+    _binding.wait_abandoned(timeout)
 
 
 def compile(program, device="auto", *, name=None, **options):

@@ -238,6 +238,102 @@ TEST(Library, CallsOnAStreamOfTheCallers) {
   EXPECT_TRUE(Status(gpuasync_callable_release(callable)).ok());
 }
 
+/// A time limit of the waits that begin while it lives.
+struct TimeLimit {
+  explicit TimeLimit(double seconds) { gpuasync_set_timeout(seconds); }
+  ~TimeLimit() { gpuasync_set_timeout(0); }
+};
+
+// A call that gives up leaves work on its argument. Later calls start after it
+// or give up, too, and there is a way to wait for it.
+TEST(Library, ACallThatGivesUp) {
+  for (const char *words : {"stream=none", "stream=caller"}) {
+    Executable executable(gated, words);
+    gpuasync_context *context = gpuasync_executable_context(executable.raw);
+    std::atomic<int32_t> x[2] = {{0}, {3}}, y[2] = {{0}, {1}};
+    gpuasync_value argument = make(x, GPUASYNC_TYPE_I32, {2}),
+                   other = make(y, GPUASYNC_TYPE_I32, {2});
+    std::vector<gpuasync_value> none;
+    // Kernels are loaded before the time limit counts.
+    for (int i = 0; i < 3; ++i)
+      EXPECT_TRUE(executable.call("next", {other}, none).ok());
+    EXPECT_EQ(y[1], 8);
+    {
+      TimeLimit limit(0.05);
+      Status status = executable.call("wait", {argument}, none);
+      EXPECT_EQ(status.code(), uint32_t(GPUASYNC_TIMEOUT));
+      EXPECT_TRUE(says(status, "uses the memory of the call"))
+          << status.message();
+      status = executable.call("next", {argument}, none);
+      EXPECT_EQ(status.code(), uint32_t(GPUASYNC_TIMEOUT));
+      EXPECT_TRUE(says(status, "an earlier call left behind"))
+          << status.message();
+    }
+    EXPECT_EQ(x[1], 3);
+    EXPECT_EQ(Status(gpuasync_context_wait_abandoned(context, 0)).code(),
+              uint32_t(GPUASYNC_TIMEOUT));
+    x[0] = 1;
+    Status status = executable.call("next", {argument}, none);
+    EXPECT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(x[1], 10) << words; // twice the 5 of the first call
+    EXPECT_EQ(gpuasync_context_wait_abandoned(context, 0), nullptr);
+  }
+}
+
+// Memory that the library has allocated for results of such a call stays.
+TEST(Library, ResultsOfACallThatGivesUp) {
+  constexpr int64_t n = 700;
+  const std::string type = "tensor<700x700xf32>";
+  std::string text = "func.func @main(%x: " + type + ") -> " + type + R"( {
+    %z = arith.constant 0.0 : f32
+    %e = tensor.empty() : T
+    %f = linalg.fill ins(%z : f32) outs(%e : T) -> T
+    %r = linalg.matmul ins(%x, %x : T, T) outs(%f : T) -> T
+    return %r : T
+  })";
+  for (size_t at; (at = text.find(" T")) != std::string::npos;)
+    text.replace(at + 1, 1, type);
+  std::vector<float> x(n * n, 1);
+  for (const char *words : {"stream=none", "stream=caller"}) {
+    Executable executable(text, words);
+    std::vector<gpuasync_value> arguments = {
+        make(x.data(), GPUASYNC_TYPE_F32, {n, n})};
+    auto call = [&] {
+      std::vector<gpuasync_value> results(1);
+      Status status = executable.call("main", arguments, results);
+      if (status.ok())
+        EXPECT_EQ(static_cast<float *>(results[0].data)[n * n - 1], float(n));
+      gpuasync_value_release(&results[0]);
+      return status;
+    };
+    for (int i = 0; i < 3; ++i)
+      EXPECT_TRUE(call().ok());
+    // Whether a call gives up is up to the machine; most do.
+    for (int i = 0; i < 20; ++i) {
+      TimeLimit limit(0.0005);
+      Status status = call();
+      if (!status.ok())
+        EXPECT_EQ(status.code(), uint32_t(GPUASYNC_TIMEOUT));
+    }
+    EXPECT_TRUE(call().ok());
+  }
+
+  // Neither is what is no stream waited for.
+  Executable executable(text, "stream=caller");
+  gpuasync_callable *callable = nullptr;
+  ASSERT_TRUE(
+      Status(gpuasync_executable_lookup(executable.raw, "main", &callable))
+          .ok());
+  gpuasync_value argument = make(x.data(), GPUASYNC_TYPE_F32, {n, n}),
+                 result = {};
+  Status status(gpuasync_callable_call_on(callable, reinterpret_cast<void *>(2),
+                                          &argument, 1, &result, 1));
+  EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
+  EXPECT_TRUE(says(status, "0x2, is none of")) << status.message();
+  EXPECT_EQ(result.data, nullptr);
+  EXPECT_TRUE(Status(gpuasync_callable_release(callable)).ok());
+}
+
 TEST(Library, TensorsOnAStreamOfTheCallers) {
   Executable executable(product, "stream=caller");
   EXPECT_STREQ(gpuasync_executable_diagnostics(executable.raw), "");

@@ -59,6 +59,7 @@ class Fork(unittest.TestCase):
             self.refuses(lambda: exe.twice.start(x).wait())
             self.refuses(lambda: exe.twice.start(x).wait(5))
             self.assertRaisesRegex(ga.Error, "forked", ga.compile, TEXT, device="cpu")
+            self.refuses(lambda: ga.wait_abandoned(1))
 
             async def awaits():
                 await exe.twice.start(x)

@@ -17,13 +17,12 @@ static Status wrapExternal(Frame &frame, void *native, Stream *&out) {
   NativeStream handle = nullptr;
   if (native && !context.has(CapVendorStreams)) {
     auto *stream = static_cast<Stream *>(native);
-    // CUDA's numbers of default streams are small.
-    const auto address = reinterpret_cast<uintptr_t>(native);
-    if (address < 4096 || address % alignof(Stream))
-      return makeStatus(GPUASYNC_INVALID_ARGUMENT,
-                        "the caller's stream, 0x%llx, is none of "
-                        "gpuasync_context_stream_native",
-                        static_cast<unsigned long long>(address));
+    if (!canBeStream(native))
+      return makeStatus(
+          GPUASYNC_INVALID_ARGUMENT,
+          "the caller's stream, 0x%llx, is none of "
+          "gpuasync_context_stream_native",
+          static_cast<unsigned long long>(reinterpret_cast<uintptr_t>(native)));
     if (stream->context != &context)
       return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                         "the caller's stream is of another context");

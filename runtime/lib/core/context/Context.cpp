@@ -301,6 +301,13 @@ gpuasync_status *
 gpuasync_context_stream_synchronize(gpuasync_stream *stream) noexcept {
   if (!stream)
     return nullArgument("gpuasync_context_stream_synchronize").release();
+  if (!canBeStream(stream))
+    return makeStatus(GPUASYNC_INVALID_ARGUMENT,
+                      "gpuasync_context_stream_synchronize: 0x%llx is no "
+                      "stream of gpuasync_context_stream_create",
+                      static_cast<unsigned long long>(
+                          reinterpret_cast<uintptr_t>(stream)))
+        .release();
   gpuasync_context &context = *stream->context;
   gpuasync_status *result = entry(context, [&]() -> Status {
     CurrentContext current(context);

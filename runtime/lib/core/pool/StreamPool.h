@@ -133,6 +133,15 @@ struct alignas(64) gpuasync_stream {
 };
 
 namespace gpuasync {
+/// Whether an address that an embedder gave can be a stream's. CUDA's numbers
+/// of default streams are small.
+inline bool canBeStream(const void *address) {
+  const auto number = reinterpret_cast<uintptr_t>(address);
+  return number >= 4096 && number % alignof(gpuasync_stream) == 0;
+}
+} // namespace gpuasync
+
+namespace gpuasync {
 
 using Stream = gpuasync_stream;
 
