@@ -23,6 +23,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <pthread.h>
 
 using namespace llvm;
 using namespace gpuexec;
@@ -337,9 +338,21 @@ static Error compileProgram(Program &program, StringRef text, StringRef name,
   return Error::success();
 }
 
+namespace {
+/// While one lives pthread_cancel does not end the calling thread, which reads
+/// files and waits for tools: what it does cannot be unwound.
+struct Uncancelled {
+  Uncancelled() { pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before); }
+  Uncancelled(const Uncancelled &) = delete;
+  ~Uncancelled() { pthread_setcancelstate(before, nullptr); }
+  int before = PTHREAD_CANCEL_ENABLE;
+};
+} // namespace
+
 gpuasync_status *gpuasync_compile(const void *mlir, size_t size,
                                   const gpuasync_compile_options *given,
                                   gpuasync_executable **out) noexcept {
+  const Uncancelled uncancelled;
   if (!out)
     return fail(GPUASYNC_INVALID_ARGUMENT, "gpuasync_compile: `out` is null");
   *out = nullptr;

@@ -14,6 +14,7 @@
 #include <complex>
 #include <cstdlib>
 #include <cstring>
+#include <pthread.h>
 #include <string>
 #include <thread>
 #include <vector>
@@ -236,6 +237,31 @@ TEST(Library, CallsOnAStreamOfTheCallers) {
   EXPECT_EQ(status.code(), uint32_t(GPUASYNC_UNSUPPORTED));
   EXPECT_TRUE(says(status, "stream=caller")) << status.message();
   EXPECT_TRUE(Status(gpuasync_callable_release(callable)).ok());
+}
+
+// A request to cancel the thread takes effect after the compilation.
+TEST(Library, CancelledThreadsCompile) {
+  std::atomic<gpuasync_executable *> made{nullptr};
+  pthread_t thread;
+  ASSERT_EQ(pthread_create(
+                &thread, nullptr,
+                [](void *made) -> void * {
+                  pthread_cancel(pthread_self());
+                  gpuasync_executable *executable = nullptr;
+                  Status status = compile(gated, executable);
+                  EXPECT_TRUE(status.ok()) << status.message();
+                  *static_cast<std::atomic<gpuasync_executable *> *>(made) =
+                      executable;
+                  pthread_testcancel();
+                  return nullptr;
+                },
+                &made),
+            0);
+  void *end = nullptr;
+  pthread_join(thread, &end);
+  EXPECT_EQ(end, PTHREAD_CANCELED);
+  ASSERT_NE(made, nullptr);
+  EXPECT_TRUE(Status(gpuasync_executable_release(made)).ok());
 }
 
 /// A time limit of the waits that begin while it lives.
