@@ -92,11 +92,23 @@ static bool readsOutputs(linalg::GenericOp op) {
   });
 }
 
+/// Whether the bodies are short enough for one op. Fusion copies them for each
+/// op that joins, so a chain of thousands would take minutes.
+static bool areShort(linalg::GenericOp producer, linalg::GenericOp consumer) {
+  constexpr size_t most = 256;
+  size_t count = 0;
+  for (linalg::GenericOp op : {producer, consumer})
+    for (auto it = op.getBody()->begin(); it != op.getBody()->end(); ++it)
+      if (++count > most)
+        return false;
+  return true;
+}
+
 static bool mayFuse(OpOperand *operand, bool hasTensorCores) {
   auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
   auto consumer = dyn_cast<linalg::GenericOp>(operand->getOwner());
   if (!producer || !consumer || producer->getBlock() != consumer->getBlock() ||
-      !mayMove(producer))
+      !mayMove(producer) || !areShort(producer, consumer))
     return false;
   // Each element once.
   if (readsOutputs(producer) &&
@@ -379,7 +391,8 @@ static bool computeTogether(Operation *root) {
       auto producer = input->get().getDefiningOp<linalg::GenericOp>();
       if (!producer || producer->getBlock() != op->getBlock() ||
           producer->getNumResults() != 1 || producer.getNumReductionLoops() ||
-          !mayMove(producer) || !isForLater(input->get(), op) ||
+          !mayMove(producer) || !areShort(producer, op) ||
+          !isForLater(input->get(), op) ||
           // Read at another place, too, it has to be there before.
           llvm::count(op->getOperands(), input->get()) != 1 ||
           !op.getMatchingIndexingMap(input).isIdentity() ||

@@ -18,12 +18,27 @@ using namespace mlir::gpuasync;
 namespace {
 class CallInliner {
 public:
-  explicit CallInliner(MLIRContext *context) : interface(context) {}
-  void run(func::FuncOp function);
+  CallInliner(Operation *module, function_ref<bool(func::FuncOp)> hasWork)
+      : hasWork(hasWork), interface(module->getContext()) {
+    int64_t count = 0;
+    module->walk([&](Operation *) { ++count; });
+    mostOperations = std::max<int64_t>(1 << 17, 2 * count);
+  }
+  LogicalResult run(func::FuncOp function);
 
 private:
+  /// Most operations that a function has after calls have gone from it: with
+  /// each function called once no module has more. If each of 20 functions
+  /// calls the next one twice, there are a million.
+  int64_t mostOperations;
+  /// Most operations of a function without work for kernels.
+  static constexpr int64_t mostOfNumbers = 1 << 12;
+
   bool mayGoTo(func::FuncOp callee, func::CallOp call);
 
+  function_ref<bool(func::FuncOp)> hasWork;
+  /// Operations of functions that are done, and of those that are open.
+  llvm::DenseMap<Operation *, int64_t> counts;
   InlinerInterface interface;
   InlinerConfig config;
   SymbolTableCollection symbols;
@@ -38,18 +53,44 @@ bool CallInliner::mayGoTo(func::FuncOp callee, func::CallOp call) {
           !call->getParentOp()->hasTrait<OpTrait::SingleBlock>());
 }
 
-void CallInliner::run(func::FuncOp function) {
+LogicalResult CallInliner::run(func::FuncOp function) {
   if (!begun.insert(function).second)
-    return;
+    return success();
   open.insert(function);
   SmallVector<func::CallOp> calls;
-  function.walk([&](func::CallOp call) { calls.push_back(call); });
+  int64_t count = 0;
+  function.walk([&](Operation *op) {
+    ++count;
+    if (auto call = dyn_cast<func::CallOp>(op))
+      calls.push_back(call);
+  });
   for (func::CallOp call : calls) {
     auto callee = symbols.lookupNearestSymbolFrom<func::FuncOp>(
         call, call.getCalleeAttr());
     if (!callee || !mayGoTo(callee, call))
       continue;
-    run(callee); // so that what it calls comes along
+    // So that what it calls comes along.
+    if (failed(run(callee)))
+      return failure();
+    const int64_t more = counts.lookup(callee);
+    // A call of numbers may as well stay one.
+    const bool isNeeded = hasWork(callee);
+    if (!isNeeded && more > mostOfNumbers)
+      continue;
+    if (count + more > mostOperations) {
+      if (!isNeeded)
+        continue;
+      InFlightDiagnostic error =
+          call.emitError("is of a function that kernels are made of, which "
+                         "goes in place of the call: @")
+          << function.getName() << " would have more than " << mostOperations
+          << " operations. Call it in a loop, or fewer times";
+      error.attachNote(callee.getLoc())
+          << "the function has " << more
+          << " operations, with those of the functions that it calls";
+      return error;
+    }
+    count += more;
     if (succeeded(inlineCall(interface, config.getCloneCallback(),
                              cast<CallOpInterface>(call.getOperation()),
                              cast<CallableOpInterface>(callee.getOperation()),
@@ -57,12 +98,16 @@ void CallInliner::run(func::FuncOp function) {
       call.erase();
   }
   open.erase(function);
+  counts[function] = count;
+  return success();
 }
 
-void offload::inlineCalls(ArrayRef<func::FuncOp> functions) {
+LogicalResult offload::inlineCalls(ArrayRef<func::FuncOp> functions,
+                                   function_ref<bool(func::FuncOp)> hasWork) {
   if (functions.empty())
-    return;
-  CallInliner inliner(functions.front()->getContext());
-  for (func::FuncOp function : functions)
-    inliner.run(function);
+    return success();
+  CallInliner inliner(functions.front()->getParentOp(), hasWork);
+  return success(llvm::all_of(functions, [&](func::FuncOp function) {
+    return succeeded(inliner.run(function));
+  }));
 }

@@ -14,8 +14,11 @@ namespace mlir::gpuasync::offload {
 
 /// Puts functions without device work of their own in place of calls of them in
 /// `functions`. Those that call themselves stay calls, and so do those of
-/// several blocks where only one can be.
-void inlineCalls(ArrayRef<func::FuncOp> functions);
+/// several blocks where only one can be, and long ones without work for kernels
+/// (`hasWork`). An error at a call of one with such work where the caller would
+/// have too many operations.
+LogicalResult inlineCalls(ArrayRef<func::FuncOp> functions,
+                          function_ref<bool(func::FuncOp)> hasWork);
 
 } // namespace mlir::gpuasync::offload
 

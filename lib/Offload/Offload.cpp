@@ -505,7 +505,8 @@ LogicalResult Offload::makeKernels() {
   isWanted.clear();
   warnOfEmpty(getOperation());
   if (needsOffload(getOperation())) {
-    inlineCalls(findWanted(getOperation()));
+    if (failed(inlineCalls(findWanted(getOperation()), hasWork)))
+      return failure();
     OpPassManager clean(ModuleOp::getOperationName());
     clean.addPass(createSymbolDCEPass());
     if (failed(runPipeline(clean, getOperation())))

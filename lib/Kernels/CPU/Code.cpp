@@ -157,6 +157,48 @@ private:
 } // namespace
 
 //===----------------------------------------------------------------------===//
+// Long blocks
+//===----------------------------------------------------------------------===//
+
+/// What LLVM's code generator does with a block takes time with the square of
+/// its length: 100,000 instructions took a minute and a half. Functions with
+/// such a block get code as without optimisation, in blocks of a bounded
+/// length. Without it LLVM would put these together again.
+static void splitLongBlocks(llvm::Module &module) {
+  // Kernels are run more often than they are compiled.
+  constexpr size_t mostOfHost = 1 << 12, mostOfKernel = 1 << 15, length = 1000;
+  for (llvm::Function &function : module) {
+    const size_t most =
+        function.hasFnAttribute(cpuKernelAttribute) ? mostOfKernel : mostOfHost;
+    if (llvm::none_of(function, [&](llvm::BasicBlock &block) {
+          return block.size() > most;
+        }))
+      continue;
+    for (auto attribute :
+         {llvm::Attribute::AlwaysInline, llvm::Attribute::OptimizeForSize,
+          llvm::Attribute::MinSize})
+      function.removeFnAttr(attribute);
+    function.addFnAttr(llvm::Attribute::NoInline);
+    function.addFnAttr(llvm::Attribute::OptimizeNone);
+    // Behind the entry block they would take stack at each run.
+    llvm::BasicBlock &entry = function.getEntryBlock();
+    for (llvm::Instruction &instruction : llvm::make_early_inc_range(entry))
+      if (auto *slot = dyn_cast<llvm::AllocaInst>(&instruction);
+          slot && slot->isStaticAlloca())
+        slot->moveBefore(entry, entry.begin());
+    // Blocks that are added are looked at, too.
+    for (llvm::BasicBlock &block : function) {
+      if (block.size() <= length)
+        continue;
+      auto at = std::next(block.begin(), length);
+      if (at != block.end() && &*at != block.getTerminator() &&
+          !llvm::isa<llvm::PHINode>(*at))
+        block.splitBasicBlock(at);
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
 // The pipeline
 //===----------------------------------------------------------------------===//
 
@@ -199,6 +241,7 @@ void gpuasync::optimizeCpuCode(llvm::Module &module,
           passes.addPass(cpu::KeepThreadOrder());
           passes.addPass(cpu::InterleaveThreads());
           passes.addPass(cpu::LeaveShortExtrema());
+          passes.addPass(cpu::LeaveLongLoops());
         });
   builder
       .buildPerModuleDefaultPipeline(level == 1   ? llvm::OptimizationLevel::O1
@@ -206,4 +249,5 @@ void gpuasync::optimizeCpuCode(llvm::Module &module,
                                                   : llvm::OptimizationLevel::O3)
       .run(module, modules);
   math.removeUnused();
+  splitLongBlocks(module);
 }

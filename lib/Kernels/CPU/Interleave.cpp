@@ -213,3 +213,17 @@ cpu::LeaveShortExtrema::run(Function &function,
   }
   return PreservedAnalyses::all();
 }
+
+PreservedAnalyses cpu::LeaveLongLoops::run(Function &function,
+                                           FunctionAnalysisManager &analyses) {
+  constexpr unsigned longest = 1 << 12;
+  for (Loop *loop :
+       analyses.getResult<LoopAnalysis>(function).getLoopsInPreorder()) {
+    unsigned operations = 0;
+    for (BasicBlock *block : loop->blocks())
+      operations += block->size();
+    if (loop->isInnermost() && operations > longest)
+      addStringMetadataToLoop(loop, "llvm.loop.vectorize.enable", 0);
+  }
+  return PreservedAnalyses::all();
+}

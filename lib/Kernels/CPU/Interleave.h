@@ -31,6 +31,13 @@ struct LeaveShortExtrema : llvm::PassInfoMixin<LeaveShortExtrema> {
                               llvm::FunctionAnalysisManager &analyses);
 };
 
+/// Keeps the vectoriser from loops of thousands of operations: its time grows
+/// with the square of a chain's length.
+struct LeaveLongLoops : llvm::PassInfoMixin<LeaveLongLoops> {
+  llvm::PreservedAnalyses run(llvm::Function &function,
+                              llvm::FunctionAnalysisManager &analyses);
+};
+
 } // namespace mlir::gpuasync::cpu
 
 #endif // GPUASYNC_LIB_KERNELS_CPU_INTERLEAVE_H

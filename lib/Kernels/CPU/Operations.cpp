@@ -92,6 +92,10 @@ private:
   llvm::DenseMap<Value, Interval> known;
   /// Functions whose body is being counted.
   llvm::SmallPtrSet<Operation *, 4> active;
+  /// Ops that may still be looked at: a function is, for each of its calls.
+  int64_t left = 1 << 20;
+  /// Of values whose interval is being found.
+  int depth = 0;
 };
 } // namespace
 
@@ -270,7 +274,12 @@ Interval Counter::divide(Interval a, Interval b) {
 Interval Counter::getInterval(Value value) {
   if (auto found = known.find(value); found != known.end())
     return found->second;
+  // A chain that is longer than this is no bound that anybody wrote.
+  if (depth > 200)
+    return Interval();
+  ++depth;
   Interval interval = findInterval(value);
+  --depth;
   // What has few bits may have wrapped around.
   if (auto type = dyn_cast<IntegerType>(value.getType());
       type && type.getWidth() < 64) {
@@ -510,6 +519,8 @@ Number Counter::countCall(func::CallOp call) {
 }
 
 Number Counter::countOp(Operation *op) {
+  if (--left < 0)
+    return HUGE_VAL;
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
     Number rounds = countRounds(getInterval(loop.getLowerBound()),
                                 getInterval(loop.getUpperBound()),

@@ -46,6 +46,10 @@ private:
   func::FuncOp kernel;
   SymbolTable symbols;
   llvm::SetVector<Operation *> active;
+  /// Operations that came in place of calls, and how many may. If each of 20
+  /// functions calls the next one twice, there are a million.
+  int64_t copied = 0;
+  static constexpr int64_t mostCopied = 1 << 17;
 };
 } // namespace
 
@@ -117,6 +121,13 @@ LogicalResult Structuring::inlineCalls(func::FuncOp function) {
     if (failed(inlineCalls(copy)) || failed(lift(copy.getBody())))
       return failure();
     active.remove(callee);
+    copy.walk([&](Operation *) { ++copied; });
+    if (copied > mostCopied)
+      return call.emitOpError("is of a function that holds a barrier or a "
+                              "subgroup op, which goes in place of the call: "
+                              "more than ")
+             << mostCopied << " operations would be copied into @"
+             << kernel.getName() << ". Call it in a loop, or fewer times";
     IRMapping mapping;
     Block &body = copy.getBody().front();
     mapping.map(body.getArguments(), call.getOperands());
