@@ -11,6 +11,7 @@
 
 #include "GPUAsync/Analysis/Sizes/SizeChecks.h"
 #include "GPUAsync/IR/GPUAsyncDialect.h"
+#include "GPUAsync/IR/Nesting.h"
 #include "GPUAsync/InitAll.h"
 #include "GPUAsync/Kernels/CPU/Code.h"
 #include "GPUAsync/Kernels/CPU/Object.h"
@@ -107,6 +108,13 @@ std::string Program::said() { return record->text; }
 
 Error Program::parse(std::unique_ptr<MemoryBuffer> input, StringRef name) {
   fileName = name.str();
+  if (std::optional<mlir::gpuasync::DeepNesting> deep =
+          mlir::gpuasync::findDeepNesting(input->getBuffer())) {
+    mlir::emitError(mlir::FileLineColLoc::get(mlirContext.get(), fileName,
+                                              deep->line, deep->column))
+        << deep->message;
+    return reportedError();
+  }
   sources.AddNewSourceBuffer(std::move(input), SMLoc());
   module = mlir::parseSourceFile<mlir::ModuleOp>(
       sources, mlir::ParserConfig(mlirContext.get()));
