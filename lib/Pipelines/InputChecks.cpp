@@ -12,7 +12,9 @@
 #include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -123,6 +125,60 @@ LogicalResult InputChecks::checkName(FunctionOpInterface function) {
                                "that ops of the dialects math and complex, as "
                                "this module has them, become calls of: give it "
                                "another name");
+}
+
+/// An op in the function, or in one that it calls, that kernels cannot have.
+static Operation *findHostWork(Operation *function,
+                               SymbolTableCollection &symbols,
+                               llvm::SmallPtrSetImpl<Operation *> &visited) {
+  if (!function || !visited.insert(function).second)
+    return nullptr;
+  Operation *found = nullptr;
+  function->walk([&](Operation *op) {
+    if ((isa_and_nonnull<gpu::GPUDialect, GPUAsyncDialect>(op->getDialect()) &&
+         isForHost(op)) ||
+        llvm::any_of(op->getResultTypes(), llvm::IsaPred<TensorType>))
+      found = op;
+    else if (auto call = dyn_cast<CallOpInterface>(op))
+      found =
+          findHostWork(call.resolveCallableInTable(&symbols), symbols, visited);
+    return found ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return found;
+}
+
+LogicalResult InputChecks::checkKernelCalls(ModuleOp module) {
+  SymbolTableCollection symbols;
+  // A function without such work is looked at once.
+  llvm::SmallPtrSet<Operation *, 16> visited;
+  WalkResult result = module.walk([&](CallOpInterface call) {
+    Operation *kernel = getKernel(call);
+    if (!kernel)
+      return WalkResult::advance();
+    Operation *found =
+        findHostWork(call.resolveCallableInTable(&symbols), symbols, visited);
+    if (!found)
+      return WalkResult::advance();
+    InFlightDiagnostic diag = call.emitOpError("is in a kernel and calls ");
+    if (auto callee = dyn_cast<SymbolRefAttr>(call.getCallableForCallee()))
+      diag << callee;
+    else
+      diag << "a function";
+    const bool isTensor =
+        llvm::any_of(found->getResultTypes(), llvm::IsaPred<TensorType>);
+    diag << (isTensor ? ", which works on tensors, but kernels work on "
+                        "memrefs: let the function do so, or call it before "
+                        "or after the launch"
+                      : ", but only the host starts kernels, moves and "
+                        "allocates memory of the device and waits for it: "
+                        "call the function before or after the launch");
+    diag.attachNote(kernel->getLoc()) << "the kernel";
+    diag.attachNote(found->getLoc())
+        << (isTensor ? "the function has a tensor here"
+                     : "the function does so here");
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
 }
 
 LogicalResult InputChecks::check(Operation *op) {

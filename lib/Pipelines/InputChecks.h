@@ -21,6 +21,11 @@ namespace mlir::gpuasync {
 /// functions that would be taken for the C library's.
 class InputChecks {
 public:
+  /// Reports errors at calls in kernels: of functions that, themselves or by
+  /// others, do what only the host does. Comes before the ops of a program are
+  /// looked at, since the functions alone are right.
+  LogicalResult checkKernelCalls(ModuleOp module);
+
   /// Reports errors at `op`.
   LogicalResult check(Operation *op);
 

@@ -76,6 +76,8 @@ struct PrepareInputPass
     if (failed(gpuasync::verifyProgram(getOperation())))
       return signalPassFailure();
     gpuasync::InputChecks checks;
+    if (failed(checks.checkKernelCalls(getOperation())))
+      return signalPassFailure();
     bool isRefused = false;
     SmallVector<linalg::LinalgOp> structured;
     getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {

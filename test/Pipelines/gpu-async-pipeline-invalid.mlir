@@ -56,6 +56,70 @@ func.func @kernel_in_kernel() {
 
 // -----
 
+// The functions alone are right, and so are the kernels.
+func.func @launches() {
+  %c1 = arith.constant 1 : index
+  // expected-note @below {{the function does so here}}
+  gpu.launch blocks(%bx, %by, %bz) in (%nbx = %c1, %nby = %c1, %nbz = %c1)
+             threads(%tx, %ty, %tz) in (%ntx = %c1, %nty = %c1, %ntz = %c1) {
+    gpu.terminator
+  }
+  return
+}
+func.func @between() {
+  call @launches() : () -> ()
+  return
+}
+func.func @calls_launcher() {
+  %c1 = arith.constant 1 : index
+  // expected-note @below {{the kernel}}
+  gpu.launch blocks(%bx, %by, %bz) in (%nbx = %c1, %nby = %c1, %nbz = %c1)
+             threads(%tx, %ty, %tz) in (%ntx = %c1, %nty = %c1, %ntz = %c1) {
+    // expected-error @below {{is in a kernel and calls @between, but only the host starts kernels, moves and allocates memory of the device and waits for it: call the function before or after the launch}}
+    func.call @between() : () -> ()
+    gpu.terminator
+  }
+  return
+}
+
+// -----
+
+func.func @calls_itself(%m: memref<4xf32>) {
+  %c1 = arith.constant 1 : index
+  // expected-note @below {{the kernel}}
+  // expected-note @below {{the function does so here}}
+  gpu.launch blocks(%bx, %by, %bz) in (%nbx = %c1, %nby = %c1, %nbz = %c1)
+             threads(%tx, %ty, %tz) in (%ntx = %c1, %nty = %c1, %ntz = %c1) {
+    // expected-error @below {{is in a kernel and calls @calls_itself, but only the host}}
+    func.call @calls_itself(%m) : (memref<4xf32>) -> ()
+    gpu.terminator
+  }
+  return
+}
+
+// -----
+
+func.func @tensor(%m: memref<4xf32>) {
+  // expected-note @below {{the function has a tensor here}}
+  %t = bufferization.to_tensor %m restrict : memref<4xf32> to tensor<4xf32>
+  %r = arith.addf %t, %t : tensor<4xf32>
+  bufferization.materialize_in_destination %r in restrict writable %m : (tensor<4xf32>, memref<4xf32>) -> ()
+  return
+}
+func.func @calls_tensor(%m: memref<4xf32>) {
+  %c1 = arith.constant 1 : index
+  // expected-note @below {{the kernel}}
+  gpu.launch blocks(%bx, %by, %bz) in (%nbx = %c1, %nby = %c1, %nbz = %c1)
+             threads(%tx, %ty, %tz) in (%ntx = %c1, %nty = %c1, %ntz = %c1) {
+    // expected-error @below {{is in a kernel and calls @tensor, which works on tensors, but kernels work on memrefs: let the function do so, or call it before or after the launch}}
+    func.call @tensor(%m) : (memref<4xf32>) -> ()
+    gpu.terminator
+  }
+  return
+}
+
+// -----
+
 // expected-note @below {{the kernel}}
 gpu.module @k {
   gpu.func @f(%x: memref<4xf32>, %y: memref<4xf32>) kernel {
