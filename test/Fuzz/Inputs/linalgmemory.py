@@ -138,9 +138,9 @@ class Generator(L.Generator):
         self.memories.append(m)
         return m
 
-    def attempt(self):
+    def attempt(self, kind=None):
         count = len(self.memories)
-        if super().attempt():
+        if super().attempt(kind):
             return True
         names = {v.name for v, _ in self.program.args}
         self.memories = [m for m in self.memories[:count] if m.name in names] + [m for m in self.memories[count:] if m.name in names]

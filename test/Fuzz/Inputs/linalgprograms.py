@@ -14,7 +14,7 @@ import numpy as np
 import linalgspecial
 
 FEATURES = ("float", "half", "int", "complex", "generic", "named", "reduce", "argmax", "contract", "conv", "pool", "slice", "pad", "pack", "reshape",
-            "gather", "softmax", "generate", "loop", "branch", "call", "constant", "dynamic", "empty", "long", "wide", "memref", "host", "special", "ranks",
+            "gather", "softmax", "generate", "loop", "branch", "call", "constant", "dynamic", "empty", "long", "wide", "outer", "memref", "host", "special", "ranks",
             "cover", "effect")
 
 
@@ -497,6 +497,8 @@ class Op:
 
 SIZES = [1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17, 31, 33, 40, 64, 65, 70, 100, 129, 200, 300]
 LARGEST, SPACE = 30000, 300000
+# Lengths of an outer product's one side: whole columns fit into no block's memory.
+OUTER, OUTER_SPACE = [33000, 70001, 70001, 250007, 3000017, 3000017], 9100000
 
 
 def letters(loops):
@@ -625,11 +627,16 @@ class Generator:
         self.features, self.number, self.memories = features, 0, []
         form = "memref" if "memref" in features and rng.random() < 0.2 else "tensor"
         self.program = Program(seed, form)
+        self.hidden, self.sums = set(), []  # of outer()
+        # Drawn by itself: the other programs stay the same.
+        isOuter = "outer" in features and random.Random(seed).random() < 0.04
+        if isOuter:
+            form = self.program.form = "tensor"
         self.form = form
         self.dynamic = "dynamic" in features and form == "tensor" and rng.random() < 0.4
         pool = [s for s in SIZES if s <= rng.choice([9, 40, 70, 300])]
         self.sizes = [rng.choice(pool) for _ in range(3)] + [rng.choice([1, 2, 3, 4])]
-        self.largest = LARGEST
+        self.largest, self.space = LARGEST, SPACE
         if "long" in features and rng.random() < 0.06:  # reductions are taken in parts
             self.sizes = [rng.choice([1, 2, 3, 5]) for _ in range(3)] + [rng.choice([33000, 70001, 140000])]
             self.largest = SPACE
@@ -662,6 +669,11 @@ class Generator:
         self.depth = 0
         for _ in range(rng.choice([1, 2, 2, 3])):
             self.argument()
+        if isOuter and self.family != "complex":
+            size = 3
+            for _ in range(4):
+                if self.attempt("outer"):
+                    break
         wanted, tries = rng.randint(2, size), 0
         while len(self.program.ops) < wanted and tries < 20 * wanted:
             tries += 1
@@ -788,7 +800,7 @@ class Generator:
         """A linalg op over `loops` (their sizes). ins: (Val, Map). outs: (t, Map, how) with how None (written), or
         (kind, start): combined. makeBody(body, inputs) returns what goes to each output. `head`: a named op's, else generic.
         An output's memory: start is a number, or a Val that is added to."""
-        need(math.prod(loops) <= SPACE)
+        need(math.prod(loops) <= self.space)
         n = len(loops)
         lines, body = [], bodyClass(self)
         loops = tuple(int(l) for l in loops)
@@ -906,9 +918,9 @@ class Generator:
             kinds["inPlace"] = 3
         return kinds
 
-    def attempt(self):
+    def attempt(self, kind=None):
         kinds = self.kinds()
-        kind = self.rng.choices(list(kinds), list(kinds.values()))[0]
+        kind = kind or self.rng.choices(list(kinds), list(kinds.values()))[0]
         number, arguments, visible = self.number, len(self.program.args), [list(s) for s in self.scopes]
         try:
             with np.errstate(all="ignore"):
@@ -1157,6 +1169,63 @@ class Generator:
                 outs.append((t, Map.of(n, places), (kind, start)))
             return chosen
         self.generic(ins, loops, outs, makeBody, reduction=reduction)
+
+    def outer(self):
+        """A matrix that is computed of two vectors, and sums of its rows or columns or its product with a vector: long ones."""
+        rng = self.rng
+        t = rng.choice([t for t in self.types if t is not I1] or [F32])
+        long = rng.choice(OUTER)
+        loops = [long, rng.choice([s for s in (1, 2, 3, 3, 70, 130, 130) if s * long <= OUTER_SPACE])]
+        rng.shuffle(loops)
+        self.space = OUTER_SPACE
+        try:
+            x, y = self.argument(t, [loops[0]]), self.argument(t, [loops[1]])
+            combine = rng.choice(["mul", "mul", "add", "sub"]) + t.kind
+            of = []
+
+            def compute(body, inputs):
+                f = binary("arith." + combine, t)
+                product = body.step("arith.%s %s, %s : %s" % (combine, body.names[inputs[0]], body.names[inputs[1]], t.text), t, f, inputs)
+                for _ in range(rng.choice([0, 1, 2])):
+                    try:
+                        body.random()
+                    except Skip:
+                        pass
+                good = [i for i, u in enumerate(body.types) if i >= product and u is not INDEX and u is not I1]
+                u = body.types[good[-1]]
+                start = (self.combiner(u), None) if rng.random() < 0.6 else None
+                of.append((u, Map.of(2, [0, 1]), start and (start[0], self.startOf(start[0], u))))
+                return [good[-1]]
+            matrix = self.generic([(x, Map.of(2, [0])), (y, Map.of(2, [1]))], loops, of, compute)[0]
+            self.scopes[-1].remove(matrix)  # Other ops on it would take long.
+            self.hidden.add(matrix.name)
+            for _ in range(rng.choice([1, 1, 2])):
+                try:
+                    self.sumOuter(matrix, loops)
+                except Skip:
+                    pass  # The matrix is there already.
+        finally:
+            self.space = SPACE
+
+    def sumOuter(self, matrix, loops):
+        """Sums of the matrix's rows or columns, or its product with a vector."""
+        rng = self.rng
+        axis = rng.randrange(2)
+        kept = Map.of(2, [1 - axis])
+        if rng.random() < 0.5:
+            kind = self.combiner(matrix.t)
+            out = (matrix.t, kept, (kind, self.startOf(kind, matrix.t)))
+            self.sums += self.generic([(matrix, Map.of(2, [0, 1]))], loops, [out], lambda body, inputs: inputs, reduction=[axis])
+            return
+        vector = self.argument(matrix.t, [loops[axis]])
+
+        def multiply(body, inputs):
+            name = "mul" + matrix.t.kind
+            names = [body.names[i] for i in inputs]
+            return [body.step("arith.%s %s, %s : %s" % (name, *names, matrix.t.text), matrix.t, binary("arith." + name, matrix.t), inputs)]
+        ins = [(matrix, Map.of(2, [0, 1])), (vector, Map.of(2, [axis]))]
+        head = "linalg." + ("matvec" if axis else "vecmat") if rng.random() < 0.5 else None
+        self.sums += self.generic(ins if axis or not head else ins[::-1], loops, [(matrix.t, kept, ("add" + matrix.t.kind, 0))], multiply, reduction=[axis], head=head)
 
     def argmax(self):
         rng = self.rng
@@ -1919,7 +1988,7 @@ class Generator:
         """Chooses the results."""
         rng, program = self.rng, self.program
         made = [v for op in program.ops for v in op.outs if v.form != "number" and not v.isMemory]
-        made = list({v.name: v for v in made}.values())
+        made = list({v.name: v for v in made if v.name not in self.hidden}.values())
         arguments = [v for v, _ in program.args if v.form == "tensor"]
         program.memory = list({v.name: v for op in program.ops for v in op.outs if v.isMemory}.values())
         if program.form == "memref":
@@ -1931,6 +2000,7 @@ class Generator:
                 program.results.append(program.results[0])
             if rng.random() < 0.1 and arguments:
                 program.results.append(rng.choice(arguments))
+            program.results += self.sums
             rng.shuffle(program.results)
         # Arguments that nothing uses are left out.
         used = {u for op in program.ops for u in op.uses} | {v.name for v in program.results}
