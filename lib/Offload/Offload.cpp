@@ -7,8 +7,8 @@
 
 #include "GPUAsync/Offload/Offload.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
-#include "GPUAsync/IR/IndexSwitch.h"
 #include "GPUAsync/IR/OpKinds.h"
+#include "GPUAsync/Upstream/Faults.h"
 #include "GPUAsync/Upstream/Passes.h"
 #include "InlineCalls.h"
 #include "Product.h"
@@ -322,14 +322,9 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
     }));
   };
   llvm::for_each(functions, markOwnMemory);
-  // To upstream's analysis of bufferization, what a branch of an
-  // scf.index_switch yields has nothing to do with its result: of what an
-  // scf.if yields it knows.
   for (func::FuncOp function : functions)
-    function.walk([](scf::IndexSwitchOp op) {
-      if (llvm::any_of(op.getResultTypes(), llvm::IsaPred<TensorType>))
-        makeIfs(op);
-    });
+    if (failed(avoidFaults(function)))
+      return failure();
   SmallVector<ReturnedArguments> returned(functions.begin(), functions.end());
   LogicalResult before = runOnEach([&](OpPassManager &pm) {
     pm.addPass(createGPUAsyncLowerTensorOps());

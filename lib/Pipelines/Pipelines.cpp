@@ -145,6 +145,7 @@ void gpuasync::buildRuntimeFormPipeline(
   // The host program: structured ops become a control-flow graph, and what has
   // no direct lowering to LLVM is expanded. A pass comes after those that make
   // ops for it.
+  pm.addPass(createGPUAsyncAvoidFaults());
   addFor(pm, "memref", createHoistAllocasPass());
   addFor(pm, "vector", createConvertVectorToSCFPass());
   addFor(pm, "vector", createBoolVectorsPass());

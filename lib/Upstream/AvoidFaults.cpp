@@ -7,10 +7,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "CeilDivs.h"
+#include "GPUAsync/IR/IndexSwitch.h"
 #include "GPUAsync/Upstream/Faults.h"
 #include "GPUAsync/Upstream/Passes.h"
+#include "MaskedTransfers.h"
 #include "mlir/Dialect/Index/IR/IndexOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace mlir::gpuasync {
@@ -114,8 +118,43 @@ static Value buildOfArith(OpBuilder &builder, Operation *op) {
 #undef BINARY
 }
 
+//===----------------------------------------------------------------------===//
+// Views
+//===----------------------------------------------------------------------===//
+
+/// Drops dimensions of `op` by a view of their own, of the same elements. MLIR
+/// compares the strides of the result with those of the source to find out
+/// which ones are dropped, as if no steps came between, and crashes.
+static void dropAfterwards(memref::SubViewOp op) {
+  auto isOne = [](OpFoldResult value) { return isConstantIntValue(value, 1); };
+  SmallVector<OpFoldResult> sizes = op.getMixedSizes();
+  MemRefType source = op.getSourceType();
+  const int64_t dropped = source.getRank() - op.getType().getRank();
+  if (dropped == 0 || llvm::count(op.getStaticSizes(), 1) == dropped ||
+      llvm::all_of(op.getMixedStrides(), isOne))
+    return;
+  OpBuilder builder(op);
+  auto whole = memref::SubViewOp::create(builder, op.getLoc(), op.getSource(),
+                                         op.getMixedOffsets(), sizes,
+                                         op.getMixedStrides());
+  SmallVector<OpFoldResult> zeros(sizes.size(), builder.getIndexAttr(0));
+  SmallVector<OpFoldResult> ones(sizes.size(), builder.getIndexAttr(1));
+  Value view = memref::SubViewOp::create(builder, op.getLoc(), op.getType(),
+                                         whole, zeros, sizes, ones);
+  op.replaceAllUsesWith(view);
+  op.erase();
+}
+
 LogicalResult gpuasync::avoidFaults(Operation *root) {
+  selectInMaskedTransfers(root);
   root->walk([&](Operation *op) {
+    if (auto branch = dyn_cast<scf::IndexSwitchOp>(op))
+      return makeIfs(branch);
+    if (auto view = dyn_cast<memref::SubViewOp>(op))
+      return dropAfterwards(view);
+    // MLIR folds two truncations to one, and keeps what the second one says.
+    if (auto truncation = dyn_cast<arith::TruncIOp>(op))
+      return truncation.setOverflowFlags(arith::IntegerOverflowFlags::none);
     OpBuilder builder(op);
     Value same;
     if (auto clamp = dyn_cast<math::ClampFOp>(op)) {

@@ -53,6 +53,35 @@ static bool convertsExactly(Operation *op) {
          int(bits) <= APFloat::semanticsMaxExponent(middle.getFloatSemantics());
 }
 
+/// The pattern replaces two casts by what they are of. The first one must not
+/// have made it narrower.
+static bool keepsNumber(Operation *op) {
+  Operation *inner = op->getOperand(0).getDefiningOp();
+  if (!inner || inner->getName() != op->getName())
+    return false;
+  auto getWidth = [](Value value) {
+    Type type = getElementTypeOrSelf(value);
+    return type.isIndex() ? IndexType::kInternalStorageBitWidth
+                          : type.getIntOrFloatBitWidth();
+  };
+  return getWidth(inner->getResult(0)) >= getWidth(inner->getOperand(0));
+}
+
+/// The pattern makes one op with one constant of two ops, and says of it what
+/// both said: that nothing wraps around. The constant, or the op, may.
+static bool sharesNoFlags(Operation *op) {
+  auto getFlags = [](Operation *op) {
+    auto arithmetic =
+        dyn_cast_or_null<arith::ArithIntegerOverflowFlagsInterface>(op);
+    return arithmetic ? arithmetic.getOverflowAttr().getValue()
+                      : arith::IntegerOverflowFlags::none;
+  };
+  return llvm::all_of(op->getOperands(), [&](Value operand) {
+    return (getFlags(op) & getFlags(operand.getDefiningOp())) ==
+           arith::IntegerOverflowFlags::none;
+  });
+}
+
 /// The pattern guesses which dimensions of the destination a source of lower
 /// rank lacks.
 template <typename InsertSlice>
@@ -87,6 +116,17 @@ static constexpr Fault faults[] = {
     {"WhileMoveIfDown", forwardsEachOnce},
     {"TruncFSIToFPToSIToFP", convertsExactly<arith::SIToFPOp>},
     {"TruncFUIToFPToUIToFP", convertsExactly<arith::UIToFPOp>},
+    {"IndexCastOfIndexCast", keepsNumber},
+    {"IndexCastUIOfIndexCastUI", keepsNumber},
+    {"AddIAddConstant", sharesNoFlags},
+    {"AddISubConstantLHS", sharesNoFlags},
+    {"AddISubConstantRHS", sharesNoFlags},
+    {"MulIMulIConstant", sharesNoFlags},
+    {"SubILHSAddConstant", sharesNoFlags},
+    {"SubILHSSubConstantLHS", sharesNoFlags},
+    {"SubILHSSubConstantRHS", sharesNoFlags},
+    {"SubIRHSSubConstantLHS", sharesNoFlags},
+    {"SubIRHSSubConstantRHS", sharesNoFlags},
     {"ElideUnitDimsInMultiDimReduction", isNotMasked},
     {"ElideSingleElementReduction", isNotMaskedAlone},
     {"InsertSliceOpConstantArgumentFolder<mlir::tensor::InsertSliceOp>",

@@ -38,6 +38,65 @@ func.func @clamp(%x: f32, %low: f32, %high: f32) -> f32 {
   return %0 : f32
 }
 
+// All 64 bits are compared.
+// CHECK-LABEL: func.func @switch
+// CHECK-SAME: (%[[X:.*]]: index)
+// CHECK-NOT: scf.index_switch
+// CHECK: arith.cmpi eq, %[[X]], %{{.*}} : index
+// CHECK: scf.if
+func.func @switch(%x: index) -> i32 {
+  %r = scf.index_switch %x -> i32
+  case 0 {
+    %a = arith.constant 1 : i32
+    scf.yield %a : i32
+  }
+  default {
+    %b = arith.constant 2 : i32
+    scf.yield %b : i32
+  }
+  return %r : i32
+}
+
+// Masks of transfers of whole tensors; the others stay.
+// CHECK-LABEL: func.func @transfers
+// CHECK-SAME: (%[[T:.*]]: tensor<4xf32>, %[[M:.*]]: vector<4xi1>, %[[P:.*]]: f32)
+// CHECK: %[[PADDING:.*]] = vector.broadcast %[[P]] : f32 to vector<4xf32>
+// CHECK: %[[ALL:.*]] = vector.transfer_read %[[T]][%{{.*}}], %[[P]] : tensor<4xf32>
+// CHECK: %[[READ:.*]] = arith.select %[[M]], %[[ALL]], %[[PADDING]]
+// CHECK: %[[OLD:.*]] = vector.transfer_read %[[T]]
+// CHECK: %[[NEW:.*]] = arith.select %[[M]], %[[READ]], %[[OLD]]
+// CHECK: vector.transfer_write %[[NEW]], %[[T]][%{{.*}}] {in_bounds = [true]} : vector<4xf32>
+// CHECK-LABEL: func.func @part
+// CHECK: vector.transfer_read %{{.*}}[%{{.*}}], %{{.*}}, %{{.*}} : tensor<8xf32>
+func.func @transfers(%t: tensor<4xf32>, %m: vector<4xi1>, %p: f32) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %r = vector.transfer_read %t[%c0], %p, %m {in_bounds = [true]} : tensor<4xf32>, vector<4xf32>
+  %w = vector.transfer_write %r, %t[%c0], %m {in_bounds = [true]} : vector<4xf32>, tensor<4xf32>
+  return %w : tensor<4xf32>
+}
+func.func @part(%t: tensor<8xf32>, %m: vector<4xi1>, %p: f32) -> vector<4xf32> {
+  %c0 = arith.constant 0 : index
+  %r = vector.transfer_read %t[%c0], %p, %m : tensor<8xf32>, vector<4xf32>
+  return %r : vector<4xf32>
+}
+
+// CHECK-LABEL: func.func @truncate
+// CHECK: arith.trunci %{{.*}} : i8 to i1
+func.func @truncate(%x: i64) -> i1 {
+  %a = arith.trunci %x : i64 to i8
+  %b = arith.trunci %a overflow<nsw> : i8 to i1
+  return %b : i1
+}
+
+// A view with steps, and one that drops a dimension.
+// CHECK-LABEL: func.func @drop
+// CHECK: %[[V:.*]] = memref.subview %{{.*}}[0, 0] [1, 1] [3, 2] : memref<8x8xf32> to memref<1x1xf32, strided<[24, 2]>>
+// CHECK: memref.subview %[[V]][0, 0] [1, 1] [1, 1] : {{.*}} to memref<1xf32, strided<[24]>>
+func.func @drop(%m: memref<8x8xf32>) -> memref<1xf32, strided<[24]>> {
+  %v = memref.subview %m[0, 0] [1, 1] [3, 2] : memref<8x8xf32> to memref<1xf32, strided<[24]>>
+  return %v : memref<1xf32, strided<[24]>>
+}
+
 // CHECK-LABEL: gpu.func @kernel
 // CHECK: arith.ceildivsi
 gpu.module @k {

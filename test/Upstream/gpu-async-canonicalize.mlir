@@ -112,3 +112,33 @@ func.func @insert(%x: tensor<?x?xf32>, %y: tensor<?x?xf32>) -> tensor<?x?xf32> {
   %i = tensor.insert_slice %x into %y[0, 0] [%c2, %c2] [1, 1] : tensor<?x?xf32> into tensor<?x?xf32>
   return %i : tensor<?x?xf32>
 }
+
+// 32 bits are not all of an index, 64 are.
+// CHECK-LABEL: func.func @casts
+// CHECK-SAME: (%[[X:.*]]: index)
+// CHECK: arith.index_cast %[[X]] : index to i32
+// CHECK: arith.index_castui %[[X]] : index to i32
+// CHECK: return %{{.*}}, %{{.*}}, %[[X]]
+func.func @casts(%x: index) -> (index, index, index) {
+  %a = arith.index_cast %x : index to i32
+  %b = arith.index_cast %a : i32 to index
+  %c = arith.index_castui %x : index to i32
+  %d = arith.index_castui %c : i32 to index
+  %e = arith.index_cast %x : index to i64
+  %f = arith.index_cast %e : i64 to index
+  return %b, %d, %f : index, index, index
+}
+
+// One sum of two, but where both do not wrap around.
+// CHECK-LABEL: func.func @flags
+// CHECK: %[[A:.*]] = arith.addi %{{.*}}, %c100_i8 overflow<nsw>
+// CHECK: arith.addi %[[A]], %c100_i8 overflow<nsw>
+// CHECK: arith.addi %{{.*}}, %c-56_i8 : i8
+func.func @flags(%x: i8) -> (i8, i8) {
+  %c100 = arith.constant 100 : i8
+  %a = arith.addi %x, %c100 overflow<nsw> : i8
+  %b = arith.addi %a, %c100 overflow<nsw> : i8
+  %c = arith.addi %x, %c100 : i8
+  %d = arith.addi %c, %c100 overflow<nsw> : i8
+  return %b, %d : i8, i8
+}

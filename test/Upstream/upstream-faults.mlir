@@ -6,6 +6,8 @@
 // RUN: split-file %s %t
 // RUN: mlir-opt %t/canonicalize.mlir -canonicalize | FileCheck %t/canonicalize.mlir
 // RUN: not mlir-opt %t/insert.mlir -canonicalize 2>&1 | FileCheck %t/insert.mlir
+// RUN: mlir-opt %t/switch.mlir -convert-scf-to-cf | FileCheck %t/switch.mlir
+// RUN: not --crash mlir-opt %t/subview.mlir -expand-strided-metadata 2>&1 | FileCheck %t/subview.mlir
 // RUN: mlir-opt %t/affine.mlir -lower-affine -canonicalize | FileCheck %t/affine.mlir
 // RUN: mlir-opt %t/index.mlir -convert-index-to-llvm | FileCheck %t/index.mlir
 // RUN: mlir-opt %t/arith.mlir -arith-expand | FileCheck %t/arith.mlir
@@ -89,6 +91,74 @@ func.func @ceildivs() -> index {
   %two = index.constant 2
   %r = index.ceildivs %m, %two
   return %r : index
+}
+
+// TransferWriteOp: what is written differs from what was read, where the mask is
+// not set.
+// CHECK-LABEL: func.func @transfers
+// CHECK-NEXT: return %arg0
+func.func @transfers(%t: tensor<4xf32>, %m: vector<4xi1>, %p: f32) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %r = vector.transfer_read %t[%c0], %p, %m {in_bounds = [true]} : tensor<4xf32>, vector<4xf32>
+  %w = vector.transfer_write %r, %t[%c0] {in_bounds = [true]} : vector<4xf32>, tensor<4xf32>
+  return %w : tensor<4xf32>
+}
+
+// TruncIOp: of 256 the program makes 0, this poison.
+// CHECK-LABEL: func.func @truncate
+// CHECK: arith.trunci %arg0 overflow<nsw> : i64 to i1
+func.func @truncate(%x: i64) -> i1 {
+  %a = arith.trunci %x : i64 to i8
+  %b = arith.trunci %a overflow<nsw> : i8 to i1
+  return %b : i1
+}
+
+// IndexCastOfIndexCast, IndexCastUIOfIndexCastUI: bits that the first one drops
+// are back.
+// CHECK-LABEL: func.func @casts
+// CHECK-NEXT: return %arg0, %arg0
+func.func @casts(%x: index) -> (index, index) {
+  %a = arith.index_cast %x : index to i32
+  %b = arith.index_cast %a : i32 to index
+  %c = arith.index_castui %x : index to i32
+  %d = arith.index_castui %c : i32 to index
+  return %b, %d : index, index
+}
+
+// AddIAddConstant and its like: -100 + 100 + 100 does not wrap around in i8,
+// -100 - 56 does.
+// CHECK-LABEL: func.func @flags
+// CHECK: arith.addi %arg0, %c-56_i8 overflow<nsw>
+func.func @flags(%x: i8) -> i8 {
+  %c100 = arith.constant 100 : i8
+  %a = arith.addi %x, %c100 overflow<nsw> : i8
+  %b = arith.addi %a, %c100 overflow<nsw> : i8
+  return %b : i8
+}
+
+//--- switch.mlir
+// Of 2 ** 32 it takes the case of 0.
+// CHECK: %[[LOW:.*]] = arith.index_cast %arg0 : index to i32
+// CHECK: cf.switch %[[LOW]]
+func.func @switch(%x: index) -> i32 {
+  %r = scf.index_switch %x -> i32
+  case 0 {
+    %a = arith.constant 1 : i32
+    scf.yield %a : i32
+  }
+  default {
+    %b = arith.constant 2 : i32
+    scf.yield %b : i32
+  }
+  return %r : i32
+}
+
+//--- subview.mlir
+// SubViewOp::getDroppedDims compares strides of the result with those of the source.
+// CHECK: getDroppedDims
+func.func @drop(%m: memref<8x8xf32>) -> memref<1xf32, strided<[24]>> {
+  %v = memref.subview %m[0, 0] [1, 1] [3, 2] : memref<8x8xf32> to memref<1xf32, strided<[24]>>
+  return %v : memref<1xf32, strided<[24]>>
 }
 
 //--- insert.mlir

@@ -25,6 +25,12 @@ def GPUAsyncAvoidFaults : Pass<"gpu-async-avoid-faults"> {
       vector.
     - `math.clampf` becomes `maximumf(minimumf(value, max), min)`. MLIR 22.1
       exchanges the bounds.
+    - `scf.index_switch` becomes `scf.if`. MLIR switches on the lower 32 bits,
+      and its analysis of buffers does not see what the branches yield.
+    - Masks of transfers of whole tensors become `arith.select`. MLIR takes a
+      write of what was read for no change, whatever the masks are.
+    - `arith.trunci` loses `overflow`. MLIR makes one truncation of two, and keeps
+      what the second one says.
 
     ```mlir
     // before                               // after
