@@ -128,6 +128,34 @@ def greatest(a, b):
     return math.nan if math.isnan(a) or math.isnan(b) else max(a, b, key=lambda v: (v, math.copysign(1, v)))
 
 
+def leastNumber(a, b):
+    """minnum: a NaN gives way to a number."""
+    return b if math.isnan(a) else a if math.isnan(b) else least(a, b)
+
+
+def greatestNumber(a, b):
+    """maxnum: a NaN gives way to a number."""
+    return b if math.isnan(a) else a if math.isnan(b) else greatest(a, b)
+
+
+def remainder(a, b):
+    """What is left of `a` after a whole number of `b`, with the sign of `a`, as C's fmod. Exact."""
+    if math.isnan(a) or math.isnan(b) or math.isinf(a) or b == 0:
+        return math.nan
+    return a if math.isinf(b) or a == 0 else math.fmod(a, b)
+
+
+def toInteger(a, how):
+    """The integer that `how` rounds to, which keeps the sign also where it is 0."""
+    if not isFinite(a):
+        return a
+    size, floor = abs(Fraction(a)), math.floor(a)
+    nearest = math.floor(size + Fraction(1, 2))
+    result = {"floor": floor, "ceil": -math.floor(-a), "trunc": math.trunc(a), "round": nearest if a > 0 else -nearest,
+              "roundeven": round(Fraction(a))}[how]
+    return math.copysign(float(abs(result)), a)
+
+
 def npy(values):
     """Bytes of an array of i64."""
     head = "{'descr': '<i8', 'fortran_order': False, 'shape': (%d,), }" % len(values)

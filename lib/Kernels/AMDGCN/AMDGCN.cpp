@@ -238,6 +238,7 @@ private:
   Attribute getTarget() const override { return target; }
   int64_t getSubgroupSize() const override { return getWaveSize(target); }
   bool linksFiles() const override { return bool(target.getLink()); }
+  bool hasFma(Type type) const override { return type.isF16(); }
   LogicalResult setUp() override;
   LogicalResult prepare() override {
     return checkNoTensorMaps(module, "AMD's");

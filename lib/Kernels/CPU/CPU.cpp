@@ -19,6 +19,7 @@
 #include "Kernels/Common/Addresses.h"
 #include "Kernels/Common/Allocas.h"
 #include "Kernels/Common/Math.h"
+#include "Kernels/Common/Scalars.h"
 #include "Kernels/Common/StackUse.h"
 #include "Lowering.h"
 #include "Operations.h"
@@ -32,14 +33,12 @@
 #include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
-#include "mlir/Transforms/WalkPatternRewriteDriver.h"
 
 using namespace mlir;
 using namespace mlir::gpuasync;
@@ -219,15 +218,6 @@ void gpuasync::registerCPULoweringDialects(DialectRegistry &registry) {
   buildLLVMPipeline(pm);
   pm.getDependentDialects(registry);
   registerConvertToLLVMInterfaces(registry);
-}
-
-/// What LLVM has no op for. Upstream's pass expands minima and maxima too, and
-/// takes one zero for the other there.
-static void expandDivisions(Operation *root) {
-  RewritePatternSet patterns(root->getContext());
-  arith::populateCeilFloorDivExpandOpsPatterns(patterns);
-  arith::populateExpandScalingExtTruncPatterns(patterns);
-  walkAndApplyPatterns(root, std::move(patterns));
 }
 
 /// Moves everything into the program under names of its own.

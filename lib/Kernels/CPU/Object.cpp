@@ -8,6 +8,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Kernels/CPU/Object.h"
+#include "BFloats.h"
 #include "GPUAsync/Kernels/CPU/Code.h"
 #include "GPUAsync/Kernels/Common/DataLayout.h"
 #include "GPUAsync/Kernels/Common/KernelABI.h"
@@ -95,10 +96,12 @@ LogicalResult CpuObject::lower(ModuleOp holder) {
   OpPassManager rest(ModuleOp::getOperationName());
   rest.addPass(createConvertFuncToLLVMPass());
   rest.addPass(createReconcileUnrealizedCastsPass());
-  return failure(
-      failed(runPipeline(rest, holder)) ||
+  if (failed(runPipeline(rest, holder)) ||
       failed(checkAllLowered(holder, LLVM::LLVMDialect::getDialectNamespace(),
-                             "the cpu device")));
+                             "the cpu device")))
+    return failure();
+  cpu::carryBFloatsAsIntegers(holder);
+  return success();
 }
 
 FailureOr<std::unique_ptr<llvm::TargetMachine>> CpuObject::makeMachine() {

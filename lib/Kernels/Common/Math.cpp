@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Math.h"
+#include "MathFunctions.h"
+#include "Scalars.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
 #include "mlir/Conversion/MathToLibm/MathToLibm.h"
@@ -13,29 +15,25 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Utils/IndexingUtils.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/DialectConversion.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 using namespace mlir;
 using namespace mlir::gpuasync;
 
-/// What upstream's lowering to NVVM leaves out, and LLVM has an exact intrinsic
-/// for.
+/// What upstream's lowering to NVVM leaves out, or computes in single precision
+/// whatever the type is, and LLVM has an exact intrinsic for.
 static bool isIntrinsicMath(Operation *op) {
   return isa<math::AbsIOp, math::CountLeadingZerosOp,
-             math::CountTrailingZerosOp, math::CtPopOp, math::TruncOp>(op);
+             math::CountTrailingZerosOp, math::CtPopOp, math::FmaOp,
+             math::TruncOp>(op);
 }
 
 /// What LLVM's code generators do without a library, to the last bit.
 static bool isNativeMath(Operation *op) {
   return isIntrinsicMath(op) ||
          isa<math::AbsFOp, math::CeilOp, math::CopySignOp, math::FloorOp,
-             math::FmaOp, math::RoundEvenOp, math::RoundOp, math::RsqrtOp,
-             math::SqrtOp>(op);
+             math::RoundEvenOp, math::RoundOp, math::RsqrtOp, math::SqrtOp>(op);
 }
 
 /// Compares the bits of `op`'s operand, a float without its sign, with those of
@@ -109,28 +107,8 @@ void gpuasync::expandFloatClassification(Operation *root) {
 }
 
 /// Ops that are nothing but several others.
-static void expandCompositeMath(Operation *root, bool expandLog10 = false) {
+static void expandCompositeMath(Operation *root) {
   expandFloatClassification(root);
-  RewritePatternSet patterns(root->getContext());
-  math::populateExpansionPatterns(patterns, {"clampf"});
-  (void)applyPatternsGreedily(root, std::move(patterns));
-  root->walk([&](math::Log10Op op) {
-    // MLIR has no expansion of its own; in single precision the factor costs
-    // half a unit in the last place.
-    Type element = getElementTypeOrSelf(op.getType());
-    if (!expandLog10 || element.isF64())
-      return;
-    OpBuilder builder(op);
-    Value log = math::LogOp::create(builder, op.getLoc(), op.getOperand(),
-                                    op.getFastmathAttr());
-    TypedAttr factor = builder.getFloatAttr(element, 0.43429448190325182765);
-    if (auto shaped = dyn_cast<ShapedType>(op.getType()))
-      factor = DenseElementsAttr::get(shaped, factor);
-    Value scale = arith::ConstantOp::create(builder, op.getLoc(), factor);
-    op.replaceAllUsesWith(
-        Value(arith::MulFOp::create(builder, op.getLoc(), log, scale)));
-    op.erase();
-  });
   root->walk([](math::SincosOp op) {
     OpBuilder builder(op);
     Value sine = math::SinOp::create(builder, op.getLoc(), op.getOperand(),
@@ -182,31 +160,8 @@ static Value buildPower(OpBuilder &builder, Location loc, Value base,
   return loop.getResult(0);
 }
 
-/// An op on vectors as one on each of their elements.
-static void scalarize(math::FPowIOp op) {
-  auto type = dyn_cast<VectorType>(op.getType());
-  if (!type || type.isScalable())
-    return;
-  OpBuilder builder(op);
-  Location loc = op.getLoc();
-  Value result =
-      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
-  for (int64_t i = 0; i < type.getNumElements(); ++i) {
-    SmallVector<int64_t> place =
-        delinearize(i, computeStrides(type.getShape()));
-    auto element = [&](Value vector) {
-      return vector::ExtractOp::create(builder, loc, vector, place);
-    };
-    Value power =
-        math::FPowIOp::create(builder, loc, element(op.getLhs()),
-                              element(op.getRhs()), op.getFastmathAttr());
-    result = vector::InsertOp::create(builder, loc, power, result, place);
-  }
-  op.replaceAllUsesWith(result);
-  op.erase();
-}
-
 void gpuasync::expandIntegerPowers(Operation *root, bool floatBase) {
+  scalarize(root, [](Operation *op) { return isa<math::IPowIOp>(op); });
   root->walk([](math::IPowIOp op) {
     Type type = op.getType();
     if (!type.isInteger())
@@ -244,9 +199,9 @@ void gpuasync::expandIntegerPowers(Operation *root, bool floatBase) {
   auto isExpanded = [&](math::FPowIOp op) {
     return floatBase || !getElementTypeOrSelf(op.getRhs()).isInteger(32);
   };
-  root->walk([&](math::FPowIOp op) {
-    if (isExpanded(op))
-      scalarize(op);
+  scalarize(root, [&](Operation *op) {
+    auto power = dyn_cast<math::FPowIOp>(op);
+    return power && isExpanded(power);
   });
   root->walk([&](math::FPowIOp op) {
     Type type = op.getType(), exponentType = op.getRhs().getType();
@@ -303,190 +258,53 @@ LogicalResult gpuasync::lowerMathToLibm(Operation *root) {
   return applyPartialConversion(root, target, std::move(patterns));
 }
 
-namespace {
-/// Builds arithmetic on f32 or vectors of f32 at one op.
-struct MathBuilder {
-  MathBuilder(Operation *op)
-      : builder(op), loc(op->getLoc()), type(op->getOperand(0).getType()) {}
-
-  Value splat(Type like, TypedAttr value) {
-    TypedAttr attribute = value;
-    if (auto shaped = dyn_cast<ShapedType>(like))
-      attribute = DenseElementsAttr::get(shaped, Attribute(value));
-    return arith::ConstantOp::create(builder, loc, attribute);
-  }
-  Value constant(double value) {
-    return splat(type, builder.getF32FloatAttr(value));
-  }
-  Type integerType() {
-    Type i32 = builder.getI32Type();
-    auto shaped = dyn_cast<ShapedType>(type);
-    return shaped ? Type(shaped.clone(i32)) : i32;
-  }
-  Value integer(int32_t value) {
-    return splat(integerType(), builder.getI32IntegerAttr(value));
-  }
-  template <typename Op, typename... Args>
-  Value make(Args... args) {
-    return Op::create(builder, loc, args...);
-  }
-  Value add(Value a, Value b) { return make<arith::AddFOp>(a, b); }
-  Value sub(Value a, Value b) { return make<arith::SubFOp>(a, b); }
-  Value mul(Value a, Value b) { return make<arith::MulFOp>(a, b); }
-  Value div(Value a, Value b) { return make<arith::DivFOp>(a, b); }
-  Value fma(Value a, Value b, Value c) { return make<math::FmaOp>(a, b, c); }
-  Value greater(Value a, Value b) {
-    return make<arith::CmpFOp>(arith::CmpFPredicate::OGT, a, b);
-  }
-  Value select(Value condition, Value a, Value b) {
-    return make<arith::SelectOp>(condition, a, b);
-  }
-  /// To an integer; what does not fit becomes 0.
-  Value toInteger(Value a) {
-    Value fits = greater(constant(1e9), make<math::AbsFOp>(a));
-    return make<arith::FPToSIOp>(integerType(), select(fits, a, constant(0)));
-  }
-  /// Whether bit `mask` of `a` is set.
-  Value bit(Value a, int32_t mask) {
-    return make<arith::CmpIOp>(arith::CmpIPredicate::ne,
-                               make<arith::AndIOp>(a, integer(mask)),
-                               integer(0));
-  }
-  /// 2 ** a for an integer -126 <= a <= 127.
-  Value powerOfTwo(Value a) {
-    Value biased = make<arith::AddIOp>(a, integer(127));
-    return make<arith::BitcastOp>(type,
-                                  make<arith::ShLIOp>(biased, integer(23)));
-  }
-
-  OpBuilder builder;
-  Location loc;
-  Type type;
-};
-} // namespace
-
-/// Sine, cosine and the quadrant of x: x = quadrant * pi/2 + r, |r| <= pi/4.
-/// The reduction in three steps (Cody and Waite) keeps r to a unit in the last
-/// place up to about |x| = 1e5; the polynomials are those of Cephes' sinf and
-/// cosf.
-static std::tuple<Value, Value, Value> buildSinCos(MathBuilder &b, Value x) {
-  Value k =
-      b.make<math::RoundEvenOp>(b.mul(x, b.constant(0.636619772367581343)));
-  Value r = b.fma(k, b.constant(-1.57079637050628662109375), x);
-  r = b.fma(k, b.constant(4.37113900018624283e-8), r);
-  r = b.fma(k, b.constant(-1.71512451000587e-15), r);
-  Value z = b.mul(r, r);
-  Value sine =
-      b.fma(z, b.constant(-1.9515295891e-4), b.constant(8.3321608736e-3));
-  sine = b.fma(sine, z, b.constant(-1.6666654611e-1));
-  sine = b.fma(b.mul(sine, z), r, r);
-  Value cosine = b.fma(z, b.constant(2.443315711809948e-5),
-                       b.constant(-1.388731625493765e-3));
-  cosine = b.fma(cosine, z, b.constant(4.166664568298827e-2));
-  cosine =
-      b.fma(b.mul(cosine, z), z, b.fma(z, b.constant(-0.5), b.constant(1)));
-  return {sine, cosine, b.toInteger(k)};
-}
-
-/// Expansions in single precision where MLIR's lose most digits for some
-/// arguments (sines beyond a few periods, hyperbolic functions near 0), or fail
-/// (asinh of a large negative number).
-static void expandAccurately(Operation *root) {
-  SmallVector<Operation *> ops;
-  root->walk([&](Operation *op) {
-    if (isa<math::SinOp, math::CosOp, math::TanOp, math::SinhOp, math::AsinhOp,
-            math::AtanhOp, math::Exp2Op>(op) &&
-        getElementTypeOrSelf(op->getOperand(0).getType()).isF32())
-      ops.push_back(op);
-  });
-  for (Operation *op : ops) {
-    MathBuilder b(op);
-    Value x = op->getOperand(0);
-    Value a = b.make<math::AbsFOp>(x);
-    Value result;
-    if (isa<math::SinOp, math::CosOp, math::TanOp>(op)) {
-      auto [sine, cosine, quadrant] = buildSinCos(b, x);
-      Value minus = b.constant(-1);
-      if (isa<math::TanOp>(op)) {
-        Value odd = b.bit(quadrant, 1);
-        result = b.div(b.select(odd, b.mul(cosine, minus), sine),
-                       b.select(odd, sine, cosine));
-      } else {
-        if (isa<math::CosOp>(op))
-          quadrant = b.make<arith::AddIOp>(quadrant, b.integer(1));
-        result = b.select(b.bit(quadrant, 1), cosine, sine);
-        result = b.select(b.bit(quadrant, 2), b.mul(result, minus), result);
-      }
-    } else if (isa<math::SinhOp>(op)) {
-      Value e = b.make<math::ExpM1Op>(a);
-      Value rest = b.div(e, b.add(e, b.constant(1)));
-      // Beyond 20 the rest is 1 of billions, and inf / inf further on.
-      rest = b.select(b.greater(a, b.constant(20)), b.constant(0), rest);
-      result = b.mul(b.add(e, rest), b.constant(0.5));
-      result = b.make<math::CopySignOp>(result, x);
-    } else if (isa<math::AtanhOp>(op)) {
-      Value ratio = b.div(b.add(a, a), b.sub(b.constant(1), a));
-      result = b.mul(b.make<math::Log1pOp>(ratio), b.constant(0.5));
-      result = b.make<math::CopySignOp>(result, x);
-    } else if (isa<math::AsinhOp>(op)) {
-      Value square = b.mul(a, a);
-      Value root1 = b.make<math::SqrtOp>(b.add(square, b.constant(1)));
-      Value near = b.make<math::Log1pOp>(
-          b.add(a, b.div(square, b.add(root1, b.constant(1)))));
-      Value far =
-          b.add(b.make<math::LogOp>(a), b.constant(0.693147180559945309));
-      result = b.select(b.greater(a, b.constant(1e9)), far, near);
-      result = b.make<math::CopySignOp>(result, x);
-    } else {
-      Value low = b.constant(-151), high = b.constant(129);
-      Value clamped = b.select(b.greater(x, high), high, x);
-      clamped = b.select(b.greater(low, clamped), low, clamped);
-      Value n = b.make<math::RoundEvenOp>(clamped);
-      Value f = b.mul(b.sub(clamped, n), b.constant(0.693147180559945309));
-      Value whole = b.toInteger(n);
-      Value half = b.make<arith::ShRSIOp>(whole, b.integer(1));
-      Value other = b.make<arith::SubIOp>(whole, half);
-      result = b.mul(b.mul(b.make<math::ExpOp>(f), b.powerOfTwo(half)),
-                     b.powerOfTwo(other));
-    }
-    op->getResult(0).replaceAllUsesWith(result);
-    op->erase();
-  }
+/// Half precision is computed in single precision, and rounded once more.
+static void computeInSinglePrecision(Operation *op) {
+  Type type = op->getResult(0).getType();
+  Type element = getElementTypeOrSelf(op->getOperand(0).getType());
+  if (!element.isF16() && !element.isBF16())
+    return;
+  OpBuilder builder(op);
+  Location loc = op->getLoc();
+  auto withElements = [&](Type old, Type element) -> Type {
+    auto shaped = dyn_cast<ShapedType>(old);
+    return shaped ? Type(shaped.clone(element)) : element;
+  };
+  for (OpOperand &operand : op->getOpOperands())
+    if (getElementTypeOrSelf(operand.get().getType()) == element)
+      operand.set(arith::ExtFOp::create(
+          builder, loc,
+          withElements(operand.get().getType(), builder.getF32Type()),
+          operand.get()));
+  op->getResult(0).setType(withElements(type, builder.getF32Type()));
+  builder.setInsertionPointAfter(op);
+  Value rounded = arith::TruncFOp::create(builder, loc, type, op->getResult(0));
+  op->getResult(0).replaceAllUsesExcept(rounded, rounded.getDefiningOp());
 }
 
 LogicalResult gpuasync::expandMath(Operation *root, StringRef missing) {
-  expandCompositeMath(root, /*expandLog10=*/true);
-  auto check = [&](function_ref<bool(Operation *)> isRefused) {
-    return failure(
-        root->walk([&](Operation *op) -> WalkResult {
-              if (!isa_and_nonnull<math::MathDialect>(op->getDialect()) ||
-                  isNativeMath(op) || !isRefused(op))
-                return WalkResult::advance();
-              return op->emitOpError("on ")
-                     << op->getOperand(0).getType() << " needs " << missing;
-            })
-            .wasInterrupted());
-  };
+  expandCompositeMath(root);
+  SmallVector<Operation *> ops;
+  root->walk([&](Operation *op) {
+    if (isa_and_nonnull<math::MathDialect>(op->getDialect()) &&
+        !isNativeMath(op))
+      ops.push_back(op);
+  });
   // First, so that the error names what the program says.
-  if (failed(check([](Operation *op) {
-        return getElementTypeOrSelf(op->getOperand(0).getType()).isF64();
-      })))
-    return failure();
-
-  MLIRContext *context = root->getContext();
-  auto any = [](StringRef) { return true; };
-  {
-    // Half precision is computed in single precision.
-    RewritePatternSet patterns(context);
-    populateMathF32ExpansionPatterns(patterns, any);
-    if (failed(applyPatternsGreedily(root, std::move(patterns))))
-      return failure();
-  }
-  expandAccurately(root);
-  RewritePatternSet patterns(context);
-  populateMathPolynomialApproximationPatterns(patterns, any, /*benefit=*/2);
-  math::populateExpansionPatterns(patterns, {"cosh", "acosh", "powf", "fpowi"});
-  if (failed(applyPatternsGreedily(root, std::move(patterns))))
-    return failure();
-  return check([](Operation *) { return true; });
+  for (Operation *op : ops)
+    if (getElementTypeOrSelf(op->getOperand(0).getType()).isF64())
+      return op->emitOpError("on ")
+             << op->getOperand(0).getType() << " needs " << missing;
+  for (Operation *op : ops)
+    computeInSinglePrecision(op);
+  expandMathFunctions(root);
+  return failure(
+      root->walk([&](Operation *op) -> WalkResult {
+            if (!isa_and_nonnull<math::MathDialect>(op->getDialect()) ||
+                isNativeMath(op))
+              return WalkResult::advance();
+            return op->emitOpError("on ")
+                   << op->getOperand(0).getType() << " needs " << missing;
+          })
+          .wasInterrupted());
 }

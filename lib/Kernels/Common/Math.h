@@ -27,8 +27,9 @@ LogicalResult lowerMathToLibm(Operation *root);
 void expandIntegerPowers(Operation *root, bool floatBase);
 /// What upstream's lowering has no pattern for: math on integers, truncation.
 LogicalResult lowerIntrinsicMath(Operation *root);
-/// Without the vendor's math library: MLIR's expansions in single precision, or
-/// an error at the op. `missing` says what was not found.
+/// Without the vendor's math library: makes arithmetic of functions in single
+/// and half precision, and reports an error at one in double precision.
+/// `missing` says what was not found.
 LogicalResult expandMath(Operation *root, StringRef missing);
 
 } // namespace mlir::gpuasync

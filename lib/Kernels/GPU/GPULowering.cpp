@@ -13,12 +13,12 @@
 #include "Kernels/Common/Addresses.h"
 #include "Kernels/Common/Allocas.h"
 #include "Kernels/Common/Math.h"
+#include "Kernels/Common/Scalars.h"
 #include "Kernels/Common/StackUse.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/ComplexToStandard/ComplexToStandard.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
-#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
 #include "mlir/Dialect/Linalg/Passes.h"
@@ -299,7 +299,6 @@ void gpuasync::addGPUStructurePasses(
   pm.addPass(createGPUAsyncCanonicalize());
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(createLowerViewsPass());
-  pm.addPass(arith::createArithExpandOpsPass());
 }
 
 void gpuasync::registerGPULoweringDialects(DialectRegistry &registry) {
@@ -327,11 +326,18 @@ LogicalResult GPULowering::lower() {
   if (failed(expandAtomics(module)))
     return failure();
   expandIntegerPowers(module, /*floatBase=*/!hasLibrary);
+  expandRemainders(module);
   OpPassManager structure(gpu::GPUModuleOp::getOperationName());
   addGPUStructurePasses(structure,
                         [&](OpPassManager &pm) { addStructurePasses(pm); });
   if (failed(runPipeline(structure, module)))
     return failure();
+  expandDivisions(module);
+  expandConversions(module);
+  expandCopySign(module);
+  expandFma(module, [&](Type type) {
+    return (type.isF16() || type.isBF16()) && !hasFma(type);
+  });
   if (failed(expandSubgroupOps(module, getSubgroupSize(), getTargetName(),
                                hasRedux())) ||
       (!hasLibrary && failed(expandMath(module, vendor.library))) ||

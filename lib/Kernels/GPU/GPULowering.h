@@ -190,6 +190,9 @@ protected:
   virtual bool linksFiles() const = 0;
   /// Whether a subgroup reduces 32 bits in an instruction.
   virtual bool hasRedux() const { return false; }
+  /// Whether products and sums of `type`, f16 or bf16, are rounded once; LLVM
+  /// computes others in single precision, and rounds the result.
+  virtual bool hasFma(Type type) const = 0;
 
   /// Checks the target and finds the toolkit.
   virtual LogicalResult setUp() = 0;

@@ -184,6 +184,9 @@ private:
   int64_t getSubgroupSize() const override { return 32; }
   bool linksFiles() const override { return bool(target.getLink()); }
   bool hasRedux() const override { return getChipNumber() >= 80; }
+  bool hasFma(Type type) const override {
+    return getChipNumber() >= (type.isF16() ? 53 : 80);
+  }
   LogicalResult setUp() override;
   LogicalResult prepare() override;
   void addStructurePasses(OpPassManager &pm) override {

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SmallFloats.h"
+#include "Kernels/Common/Scalars.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -66,7 +67,6 @@ private:
   Value extend(Value value);
   FailureOr<Value> truncate(Operation *op, Value value, Type type);
   FailureOr<Value> convertInteger(Operation *op, Type type);
-  Value buildFma(Value a, Value b, Value c);
 
   /// `type` with other elements.
   static Type withElements(Type type, Type element) {
@@ -302,37 +302,6 @@ FailureOr<Value> Expansion::convertInteger(Operation *op, Type type) {
   return truncate(op, value, type);
 }
 
-/// a * b + c of double precision, with factors of single precision. The last
-/// bit is 1 unless the sum is exact, so that rounding it again is rounding
-/// once.
-Value Expansion::buildFma(Value a, Value b, Value c) {
-  auto plus = [&](Value x, Value y) -> Value {
-    return arith::AddFOp::create(builder, loc, x, y);
-  };
-  auto minus = [&](Value x, Value y) -> Value {
-    return arith::SubFOp::create(builder, loc, x, y);
-  };
-  auto compare = [&](arith::CmpFPredicate predicate, Value x) -> Value {
-    return arith::CmpFOp::create(builder, loc, predicate, x,
-                                 number(x.getType(), 0));
-  };
-  Value product = arith::MulFOp::create(builder, loc, a, b);
-  Value sum = plus(product, c);
-  // Knuth's two-sum: what the sum is short of.
-  Value part = minus(sum, product);
-  Value rest = plus(minus(product, minus(sum, part)), minus(c, part));
-  Value bits = bitcast(sum, builder.getI64Type());
-  Value isEven = is(arith::CmpIPredicate::eq, mask(bits, 1), 0);
-  Value isRounded = arith::AndIOp::create(
-      builder, loc, isEven, compare(arith::CmpFPredicate::ONE, rest));
-  Value isBelow =
-      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
-                            compare(arith::CmpFPredicate::OGT, rest),
-                            compare(arith::CmpFPredicate::OGT, sum));
-  Value odd = select(isBelow, add(bits, 1), add(bits, -1));
-  return bitcast(select(isRounded, odd, bits), builder.getF64Type());
-}
-
 /// Floats of 8 bits are not known to LLVM.
 void Expansion::expandConstant(arith::ConstantOp op) {
   FloatType type = getSmallFloat(op.getType());
@@ -394,9 +363,9 @@ LogicalResult Expansion::expand(Operation *op) {
   SmallVector<Value> results;
   Type type = op->getResult(0).getType();
   if (isFma) {
-    results.push_back(buildFma(mapping.lookup(op->getOperand(0)),
-                               mapping.lookup(op->getOperand(1)),
-                               mapping.lookup(op->getOperand(2))));
+    results.push_back(buildFmaToOdd(
+        builder, loc, mapping.lookup(op->getOperand(0)),
+        mapping.lookup(op->getOperand(1)), mapping.lookup(op->getOperand(2))));
   } else if (isa<arith::ExtFOp, arith::TruncFOp, LLVM::FPExtOp,
                  LLVM::FPTruncOp>(op)) {
     Value value = mapping.lookupOrDefault(op->getOperand(0));
