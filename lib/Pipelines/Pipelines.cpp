@@ -22,12 +22,10 @@
 #include "mlir/Conversion/ComplexToStandard/ComplexToStandard.h"
 #include "mlir/Conversion/MathToFuncs/MathToFuncs.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
-#include "mlir/Conversion/MathToLibm/MathToLibm.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVMPass.h"
 #include "mlir/Conversion/VectorToSCF/VectorToSCF.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/GPU/Transforms/Passes.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -155,18 +153,18 @@ void gpuasync::buildRuntimeFormPipeline(
   addFor(pm, "memref", memref::createExpandOpsPass());
   addFor(pm, "affine", createLowerAffinePass());
   addFor(pm, "memref", createLowerViewsPass());
-  addFor(pm, "arith", arith::createArithExpandOpsPass());
+  pm.addPass(createGPUAsyncExpandScalars());
   addFor(pm, "vector", createConvertVectorToLLVMPass());
   // LLVM's intrinsics where they exist, else functions of our own or of libm.
   addFor(pm, "math", createConvertMathToFuncs());
   addFor(pm, "math", createConvertMathToLLVMPass());
-  addFor(pm, "math", createConvertMathToLibmPass());
 
   ConvertGPUAsyncToRuntimeOptions runtime;
   runtime.onError = options.onError;
   runtime.packedWrappers = options.packedWrappers;
   runtime.aotDestructor = options.aotDestructor;
   pm.addPass(createConvertGPUAsyncToRuntime(runtime));
+  pm.addPass(createGPUAsyncCarryBFloats());
   endForm(pm, Form::Runtime, options);
 }
 

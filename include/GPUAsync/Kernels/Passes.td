@@ -105,4 +105,49 @@ def GPUAsyncInstrumentAccesses
                            "::mlir::vector::VectorDialect"];
 }
 
+def GPUAsyncExpandScalars
+    : Pass<"gpu-async-expand-scalars", "::mlir::ModuleOp"> {
+  let summary = "Give host code the arithmetic of the cpu device's kernels";
+  let description = [{
+    Rewrites ops of arith and math that MLIR and LLVM have no exact lowering of:
+    what kind of number a float is, floats of 8 bits and bf16 (computed in single
+    precision and rounded by integer arithmetic), functions of the C library
+    where LLVM's intrinsic is less accurate, divisions that round up or down.
+    Sums, products and reductions of vectors of such floats, and atomics on them,
+    are refused: kernels have them.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::func::FuncDialect",
+                           "::mlir::LLVM::LLVMDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+def GPUAsyncCarryBFloats
+    : Pass<"gpu-async-carry-bfloats", "::mlir::ModuleOp"> {
+  let summary = "Hold numbers of bf16 as integers in the LLVM dialect";
+  let description = [{
+    Values of bf16, and arguments and results of internal functions, become i16:
+    LLVM's code generator for x86 takes a bf16 from block to block as a number of
+    single precision, and comes back by an instruction that makes 0 of what is
+    below the smallest normal number. Around what computes with bf16, and at
+    functions that others call, stand bitcasts.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+def GPUAsyncExpandFunctions : Pass<"gpu-async-expand-functions"> {
+  let summary = "Compute functions as for a GPU without its vendor's library";
+  let description = [{
+    For tests: functions of the math dialect on f32, f16 and bf16 become the
+    arithmetic that kernels for a GPU get where libdevice or ocml is missing. On
+    the cpu device, with `-O0`, it has the same results as on a GPU. One on f64 is
+    an error.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
 #endif // GPUASYNC_KERNELS_PASSES_TD
