@@ -25,6 +25,8 @@ GENERATORS = [
     ("differential-kernels.py", "gpu-runner", ["--kernels=60"]),
     ("differential-kernels.py", "gpu-runner", ["--check", "--batch=5", "--kernels=15"]),
     ("differential-linalg.py", "gpu-runner", ["--programs=60"]),
+    ("../../Inputs/scalars.py", "gpu-runner", ["--chains=300", "--form=scalar,tensor,host"]),
+    ("../../Inputs/scalars.py", "gpu-runner", ["--chains=200", "--device=ptx", "--most=30"]),
     ("signatures.py", "gpu-runner", ["--signatures=60"]),
     ("planted-defects.py", "gpu-runner", ["--defects=44"]),
     ("mutate-ir.py", "gpu-opt", ["--mutants=600"]),

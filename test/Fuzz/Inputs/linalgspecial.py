@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 
-UNARY = ["arith.negf", "math.absf", "math.floor", "math.ceil", "math.roundeven", "math.trunc", "math.sqrt"]
-BINARY = ["arith.addf", "arith.subf", "arith.mulf", "arith.divf", "arith.maximumf", "arith.minimumf", "math.copysign"]
+UNARY = ["arith.negf", "math.absf", "math.floor", "math.ceil", "math.round", "math.roundeven", "math.trunc", "math.sqrt"]
+BINARY = ["arith.addf", "arith.subf", "arith.mulf", "arith.divf", "arith.remf", "arith.maximumf", "arith.minimumf", "math.copysign"]
 PREDICATES = ["oeq", "ogt", "oge", "olt", "ole", "one", "ord", "ueq", "ugt", "uge", "ult", "ule", "une", "uno"]
 # What reductions are drawn over: sums of these do not depend on the order.
 SUMMANDS = [0.0, -0.0, -0.0, 1.0, -1.0, 2.0, -3.0, np.inf, -np.inf, np.nan]
@@ -38,13 +38,20 @@ def largest(t):
 
 
 def smallest(t):
-    """The least subnormal; of bf16, which processors round to without these, the least normal number."""
-    return {"f16": 2.0 ** -24, "bf16": 2.0 ** -126, "f32": 2.0 ** -149, "f64": 2.0 ** -1074}[t.text]
+    """The least subnormal number."""
+    return {"f16": 2.0 ** -24, "bf16": 2.0 ** -133, "f32": 2.0 ** -149, "f64": 2.0 ** -1074}[t.text]
 
 
 def unary(name, v):
-    return {"arith.negf": np.negative, "math.absf": np.abs, "math.floor": np.floor, "math.ceil": np.ceil, "math.roundeven": np.rint,
+    return {"arith.negf": np.negative, "math.absf": np.abs, "math.floor": np.floor, "math.ceil": np.ceil, "math.roundeven": np.rint, "math.round": roundAway,
             "math.trunc": np.trunc, "math.sqrt": np.sqrt}[name](v)
+
+
+def roundAway(v):
+    """Halves go away from 0. Numbers that are not finite stay, and so do those from 2 ** 52 on, which are whole."""
+    whole = np.trunc(v)
+    with np.errstate(invalid="ignore"):
+        return np.where(np.abs(v - whole) >= 0.5, whole + np.copysign(1.0, v), whole)
 
 
 def most(x, y):
@@ -61,7 +68,7 @@ def binary(op, x, y):
     """None: what comes of it is not defined."""
     if op == "copysign":
         return None if np.any(np.isnan(y)) else np.copysign(x, y)
-    return {"addf": np.add, "subf": np.subtract, "mulf": np.multiply, "divf": np.divide, "maximumf": most, "minimumf": least}[op](x, y)
+    return {"addf": np.add, "subf": np.subtract, "mulf": np.multiply, "divf": np.divide, "remf": np.fmod, "maximumf": most, "minimumf": least}[op](x, y)
 
 
 def compare(predicate, x, y):
