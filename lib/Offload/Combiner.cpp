@@ -8,6 +8,7 @@
 #include "Combiner.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Complex/IR/Complex.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -63,18 +64,41 @@ std::optional<TypedAttr> offload::getNeutralElement(Operation *combiner) {
       .Default([](Operation *op) { return arith::getNeutralElement(op); });
 }
 
-Operation *offload::findCombiner(linalg::LinalgOp op, unsigned output) {
+/// The op that combines an element with output number `output` and gives
+/// nothing but that output; null if there is none.
+static Operation *findStep(linalg::LinalgOp op, unsigned output) {
   BlockArgument before =
       op.getMatchingBlockArgument(op.getDpsInitOperand(output));
-  Operation *combiner =
+  Operation *step =
       op.getBlock()->getTerminator()->getOperand(output).getDefiningOp();
   // What the body computes besides of the result so far depends on the order.
-  if (!combiner || combiner->getBlock() != op.getBlock() ||
-      !before.hasOneUse() || *before.user_begin() != combiner ||
-      combiner->getNumOperands() != 2 || combiner->getNumResults() != 1 ||
-      !combiner->hasOneUse() || !getNeutralElement(combiner))
+  if (!step || step->getBlock() != op.getBlock() || !before.hasOneUse() ||
+      *before.user_begin() != step || step->getNumOperands() != 2 ||
+      step->getNumResults() != 1 || !step->hasOneUse())
     return nullptr;
-  return combiner;
+  return step;
+}
+
+Operation *offload::findCombiner(linalg::LinalgOp op, unsigned output) {
+  Operation *step = findStep(op, output);
+  return step && getNeutralElement(step) ? step : nullptr;
+}
+
+Operation *offload::findSum(linalg::LinalgOp op, unsigned output) {
+  Operation *step = findStep(op, output);
+  return isa_and_nonnull<complex::AddOp>(step) ? step
+                                               : findCombiner(op, output);
+}
+
+Value offload::createNeutral(OpBuilder &builder, Operation *combiner) {
+  Location loc = combiner->getLoc();
+  if (!isa<complex::AddOp>(combiner))
+    return arith::ConstantOp::create(builder, loc,
+                                     *getNeutralElement(combiner));
+  auto type = cast<ComplexType>(combiner->getResult(0).getType());
+  Attribute zero = builder.getFloatAttr(type.getElementType(), -0.0);
+  return complex::ConstantOp::create(builder, loc, type,
+                                     builder.getArrayAttr({zero, zero}));
 }
 
 Value offload::combine(OpBuilder &builder, BlockArgument argument,

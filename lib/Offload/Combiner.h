@@ -21,6 +21,12 @@ Operation *findCombiner(linalg::LinalgOp op, unsigned output);
 /// is -0, since 0 + -0 is 0. None: the op has no such value.
 std::optional<TypedAttr> getNeutralElement(Operation *combiner);
 
+/// The same, and complex.add, for reductions that combine results one by one.
+Operation *findSum(linalg::LinalgOp op, unsigned output);
+
+/// Creates the neutral element of what findSum returned.
+Value createNeutral(OpBuilder &builder, Operation *combiner);
+
 /// Combines two values as `combiner` does, whose operand `argument` is the
 /// result so far.
 Value combine(OpBuilder &builder, BlockArgument argument, Operation *combiner,

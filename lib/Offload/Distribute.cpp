@@ -228,9 +228,9 @@ SmallVector<Value> LoopWriter::reduceNest(ArrayRef<offload::SumLoop> nest,
   for (auto [result, output] : llvm::enumerate(op.getDpsInitsMutable()))
     if (piece.isOwn && isReduced(output)) {
       outputs.push_back(&output);
-      combiners.push_back(offload::findCombiner(op, result));
-      begin[combiners.size() - 1] = arith::ConstantOp::create(
-          rewriter, loc, *offload::getNeutralElement(combiners.back()));
+      combiners.push_back(offload::findSum(op, result));
+      begin[combiners.size() - 1] =
+          offload::createNeutral(rewriter, combiners.back());
     }
   Value outer = indices[piece.loop];
   scf::ForOp loop = openPiece(piece, begin);
@@ -357,10 +357,8 @@ SmallVector<Value> LoopWriter::makeRows() {
     if (row)
       memref::StoreOp::create(
           rewriter, loc,
-          arith::ConstantOp::create(
-              rewriter, loc,
-              *offload::getNeutralElement(offload::findCombiner(op, result))),
-          row, counter);
+          offload::createNeutral(rewriter, offload::findSum(op, result)), row,
+          counter);
   return rows;
 }
 
@@ -390,7 +388,7 @@ void LoopWriter::reduceRows(ArrayRef<offload::SumLoop> nest,
     if (row)
       sums[result] =
           offload::combine(rewriter, op.getMatchingBlockArgument(&output),
-                           offload::findCombiner(op, result), sums[result],
+                           offload::findSum(op, result), sums[result],
                            memref::LoadOp::create(rewriter, loc, row, counter));
   storeRows(sums, rows);
 }

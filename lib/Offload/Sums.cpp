@@ -12,15 +12,18 @@
 #include "Combiner.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Complex/IR/Complex.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::gpuasync;
 using namespace mlir::gpuasync::offload;
 
-/// Whether a result of the reduction is a sum of floats, and each result can be
-/// reduced in pieces.
-static bool hasSums(linalg::LinalgOp op) {
+/// The most elements of a piece, of `most` wanted. Zero: the reduction has no
+/// sum of floats, or a result that cannot be reduced in pieces.
+static int64_t findMost(linalg::LinalgOp op, int64_t most) {
+  // Complex numbers are added up one after the other, never by vectors.
+  constexpr int64_t mostInTurn = 64;
   SmallVector<unsigned> loops;
   op.getReductionDims(loops);
   bool isSum = false;
@@ -30,12 +33,14 @@ static bool hasSums(linalg::LinalgOp op) {
     if (llvm::any_of(loops,
                      [&](unsigned loop) { return map.isFunctionOfDim(loop); }))
       continue;
-    Operation *combiner = findCombiner(op, result);
+    Operation *combiner = findSum(op, result);
     if (!combiner)
-      return false;
-    isSum |= isa<arith::AddFOp>(combiner);
+      return 0;
+    isSum |= isa<arith::AddFOp, complex::AddOp>(combiner);
+    if (isa<complex::AddOp>(combiner))
+      most = std::min(most, mostInTurn);
   }
-  return isSum;
+  return isSum ? most : 0;
 }
 
 SmallVector<SumLoop> offload::cutSums(linalg::LinalgOp op, int64_t most) {
@@ -46,7 +51,7 @@ SmallVector<SumLoop> offload::cutSums(linalg::LinalgOp op, int64_t most) {
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   SmallVector<unsigned> loops;
   op.getReductionDims(loops);
-  const bool isCut = hasSums(op);
+  most = findMost(op, most);
   SmallVector<SumLoop> nest;
   // Elements of the piece that is open.
   int64_t elements = 1;
@@ -55,7 +60,7 @@ SmallVector<SumLoop> offload::cutSums(linalg::LinalgOp op, int64_t most) {
     const int64_t size =
         isKnown ? std::max<int64_t>(sizes[loop], 1) : usualRounds;
     int64_t step = 1, left = size;
-    while (isCut && elements * left > most) {
+    while (most && elements * left > most) {
       int64_t taken = std::max<int64_t>(most / elements, 1);
       if (isKnown)
         taken = llvm::divideCeil(left, llvm::divideCeil(left, taken));

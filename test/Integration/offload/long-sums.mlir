@@ -15,6 +15,8 @@
 // RUN: %{cpu} -e columns --input=20000x300xf32=-0 --expect=300xf32=0
 // RUN: %{cpu} -e signs --input=500x3xf32=-0 --input=3xf32=-0 --expect=3xf32=-inf
 // RUN: %{gpu} -e signs --input=500x3xf32=-0 --input=3xf32=-0 --expect=3xf32=-inf
+// RUN: %{cpu} -e complex --input=20000x3xf32=0.1 --input=300x20000xf32=0.1 --expect=3xf64=2000.0000298023224 --expect=3xf64=-2000.0000298023224 --expect=300xf64=-2000.0000298023224
+// RUN: %{gpu} -e complex --input=20000x3xf32=0.1 --input=300x20000xf32=0.1 --expect=3xf64=2000.0000298023224 --expect=3xf64=-2000.0000298023224 --expect=300xf64=-2000.0000298023224
 // RUN: %{cpu} -e running --input=300xf32=1 --expect=f32=45150 --expect=f32=300
 // RUN: %{gpu} -e running --input=300xf32=1 --expect=f32=45150 --expect=f32=300
 
@@ -96,4 +98,43 @@ func.func @running(%x: tensor<300xf32>) -> (tensor<f32>, tensor<f32>) {
     linalg.yield %s, %t : f32, f32
   } -> (tensor<f32>, tensor<f32>)
   return %r#1, %r#0 : tensor<f32>, tensor<f32>
+}
+
+// Sums of complex numbers, down the columns and along the rows.
+func.func @complex(%x: tensor<20000x3xf32>, %y: tensor<300x20000xf32>) -> (tensor<3xf32>, tensor<3xf32>, tensor<300xf32>) {
+  %zero = complex.constant [0.0 : f32, 0.0 : f32] : complex<f32>
+  %e = tensor.empty() : tensor<3xcomplex<f32>>
+  %f = linalg.fill ins(%zero : complex<f32>) outs(%e : tensor<3xcomplex<f32>>) -> tensor<3xcomplex<f32>>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>],
+      iterator_types = ["reduction", "parallel"]} ins(%x : tensor<20000x3xf32>) outs(%f : tensor<3xcomplex<f32>>) {
+  ^bb0(%a: f32, %sum: complex<f32>):
+    %b = arith.negf %a : f32
+    %c = complex.create %a, %b : complex<f32>
+    %s = complex.add %sum, %c : complex<f32>
+    linalg.yield %s : complex<f32>
+  } -> tensor<3xcomplex<f32>>
+  %g = tensor.empty() : tensor<300xcomplex<f32>>
+  %h = linalg.fill ins(%zero : complex<f32>) outs(%g : tensor<300xcomplex<f32>>) -> tensor<300xcomplex<f32>>
+  %q = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+      iterator_types = ["parallel", "reduction"]} ins(%y : tensor<300x20000xf32>) outs(%h : tensor<300xcomplex<f32>>) {
+  ^bb0(%a: f32, %sum: complex<f32>):
+    %b = arith.negf %a : f32
+    %c = complex.create %a, %b : complex<f32>
+    %s = complex.add %sum, %c : complex<f32>
+    linalg.yield %s : complex<f32>
+  } -> tensor<300xcomplex<f32>>
+  %d = tensor.empty() : tensor<3xf32>
+  %p:2 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+      iterator_types = ["parallel"]} ins(%r : tensor<3xcomplex<f32>>) outs(%d, %d : tensor<3xf32>, tensor<3xf32>) {
+  ^bb0(%a: complex<f32>, %o: f32, %v: f32):
+    %b = complex.re %a : complex<f32>
+    %c = complex.im %a : complex<f32>
+    linalg.yield %b, %c : f32, f32
+  } -> (tensor<3xf32>, tensor<3xf32>)
+  %i = tensor.empty() : tensor<300xf32>
+  %rows = linalg.map ins(%q : tensor<300xcomplex<f32>>) outs(%i : tensor<300xf32>) (%a: complex<f32>, %o: f32) {
+    %b = complex.im %a : complex<f32>
+    linalg.yield %b : f32
+  }
+  return %p#0, %p#1, %rows : tensor<3xf32>, tensor<3xf32>, tensor<300xf32>
 }
