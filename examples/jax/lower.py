@@ -558,42 +558,55 @@ def has_no_elements(value):
     return type is not None and 0 in type.shape
 
 
+def broadcast(value, type):
+    """The number in a tensor without dimensions, everywhere in one of a type."""
+    return ir.Operation.create(
+        "stablehlo.broadcast_in_dim",
+        results=[type],
+        operands=[value],
+        attributes={"broadcast_dimensions": ir.DenseI64ArrayAttr.get([])},
+    ).result
+
+
+def value_of_empty(op):
+    """What an operation is whose result has no elements, or which is given an array that has none: None for others."""
+    result = op.results[0]
+    if has_no_elements(result):
+        # As a text: an attribute of complex numbers is none of Python's.
+        made = ir.Operation.parse("stablehlo.constant dense<> : %s" % result.type)
+        ir.InsertionPoint(op).insert(made)
+        return made.results[0]
+    if op.name == "stablehlo.concatenate" and any(map(has_no_elements, op.operands)):
+        return ir.Operation.create(
+            op.name,
+            results=[result.type],
+            attributes={"dimension": op.attributes["dimension"]},
+            operands=[each for each in op.operands if not has_no_elements(each)],
+        ).result
+    if op.name == "stablehlo.pad" and has_no_elements(op.operands[0]):
+        return broadcast(op.operands[1], result.type)
+    return None
+
+
 def lower_empty(module):
     """Arrays without elements, of which jaxlib's passes make invalid operations, and reductions of nothing."""
     for op in list(loops.operations(module.operation)):
         if not op.name.startswith("stablehlo."):
             continue
-        if len(op.results) == 1 and has_no_elements(op.results[0]) and op.name != "stablehlo.constant":
-            # As a text: an attribute of complex numbers is none of Python's.
-            made = ir.Operation.parse("stablehlo.constant dense<> : %s" % op.results[0].type)
-            ir.InsertionPoint(op).insert(made)
-            op.results[0].replace_all_uses_with(made.results[0])
-            op.erase()
-        elif op.name == "stablehlo.concatenate" and any(map(has_no_elements, op.operands)):
-            with op.location, ir.InsertionPoint(op):
-                made = ir.Operation.create(
-                    op.name,
-                    results=[op.results[0].type],
-                    attributes={"dimension": op.attributes["dimension"]},
-                    operands=[each for each in op.operands if not has_no_elements(each)],
-                )
-            op.results[0].replace_all_uses_with(made.result)
-            op.erase()
-        elif op.name == "stablehlo.reduce" and has_no_elements(op.operands[0]):
+        if op.name == "stablehlo.reduce" and has_no_elements(op.operands[0]):
             inits = list(op.operands)[len(op.results) :]
             with op.location, ir.InsertionPoint(op):
-                for result, init in zip(op.results, inits):
-                    made = ir.Operation.create(
-                        "stablehlo.broadcast_in_dim",
-                        results=[result.type],
-                        operands=[init],
-                        attributes={"broadcast_dimensions": ir.DenseI64ArrayAttr.get([])},
-                    )
-                    result.replace_all_uses_with(made.result)
-            op.erase()
+                values = [broadcast(init, result.type) for result, init in zip(op.results, inits)]
         elif op.name == "stablehlo.reduce" and not list(op.attributes["dimensions"]):
-            for result, operand in zip(op.results, op.operands):
-                result.replace_all_uses_with(operand)
+            values = list(op.operands)[: len(op.results)]
+        elif len(op.results) == 1 and op.name != "stablehlo.constant":
+            with op.location, ir.InsertionPoint(op):
+                values = [value_of_empty(op)]
+        else:
+            continue
+        if all(value is not None for value in values):
+            for old, new in zip(op.results, values):
+                old.replace_all_uses_with(new)
             op.erase()
 
 

@@ -476,6 +476,7 @@ def shapes():
     case("slice without elements", lambda x: x[4:4], array((9,)))
     case("reduction of no elements", lambda x: x[:, :0].sum(1), array((3, 4)))
     case("product over no elements", lambda x, y: x[:, :0] @ y[:0], array((3, 4)), array((4, 5)))
+    case("pad of no elements", lambda x, v: lax.pad(x[:0], v, [(5, 0, 2)]), array((9,)), np.float32(7))
     case("no complex numbers", lambda x: (x + 1, x.sum(1), jnp.fft.fft(x.T)), array((3, 0), "c64"))
     case("roll", lambda x: jnp.roll(x, 3, 1), array((4, 9)))
     case("tile", lambda x: jnp.tile(x, (2, 3)), array((4, 9)))
