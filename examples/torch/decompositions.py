@@ -29,6 +29,8 @@ class Builder:
             return self.make(
                 "constant.int", [], "!torch.int", value=ir.IntegerAttr.get(ir.IntegerType.get_signless(64), value)
             )
+        if isinstance(value, str):
+            return self.make("constant.str", [], "!torch.str", value=ir.StringAttr.get(value))
         if isinstance(value, float):
             return self.make("constant.float", [], "!torch.float", value=ir.FloatAttr.get_f64(value))
         return self.make("prim.ListConstruct", [self.constant(each) for each in value], "!torch.list<int>")
@@ -69,6 +71,12 @@ def known(value):
     return None
 
 
+def refused(op, why):
+    """A ValueError that names the operation and its line."""
+    line = re.search(r":(\d+):\d+", str(op.location))
+    return ValueError("%s%s has no lowering %s" % (op.name, " at line %s" % line[1] if line else "", why))
+
+
 class Unknown(Exception):
     """What the program does not say is needed."""
 
@@ -89,6 +97,127 @@ def constant(value):
     if number is None:
         raise Unknown
     return number
+
+
+# What torch calls the types in arguments.
+KINDS = {
+    "ui8": 0, "si8": 1, "si16": 2, "si32": 3, "si64": 4, "f16": 5, "f32": 6, "f64": 7, "i1": 11, "bf16": 15
+}  # fmt: skip
+
+
+def is_float(element):
+    return element in ("f16", "bf16", "f32", "f64")
+
+
+class Arithmetic:
+    """Operations on arrays and numbers, all of a shape and type."""
+
+    def __init__(self, make, shape, element):
+        self.make, self.shape, self.element = make, shape, element
+
+    def __call__(self, name, *operands):
+        return self.make(name, self.shape, self.element, *operands)
+
+    def test(self, name, *operands):
+        """An array of booleans."""
+        return self.make(name, self.shape, "i1", *operands)
+
+    def array(self, value):
+        """An operand of the op in this shape and type: an array, or a number."""
+        given = array(value)
+        if given is None:
+            number = constant(value)
+            number = float(number) if is_float(self.element) else int(number)
+            return self("full", self.shape, number, KINDS[self.element], None, None, False)
+        shape, element = given
+        if element != self.element:
+            value = self.make("to.dtype", shape, self.element, value, KINDS[self.element], False, False, None)
+        return value if shape == self.shape else self("broadcast_to", value, self.shape)
+
+
+def by_arithmetic(function):
+    """A decomposition by `function` of arithmetic and two operands, in the shape and type of the result. Integers of 8
+    and 16 bits, whose divisions torch-mlir does not lower, are computed as such of 32."""
+
+    def decomposition(op, make):
+        shape, element = array(op.results[0])
+        if element not in KINDS or element == "i1":
+            return None
+        compute = Arithmetic(make, shape, "si32" if element in ("si8", "si16") else element)
+        made = function(compute, *map(compute.array, list(op.operands)[:2]))
+        return [Arithmetic(make, shape, element).array(made)]
+
+    return decomposition
+
+
+def rest_of(compute, x, y):
+    """What a division leaves, with the sign of x. torch-mlir computes that of floats of a rounded quotient."""
+    if not is_float(compute.element):
+        quotient = compute("div.Tensor_mode", x, y, "trunc")
+        return compute("sub.Tensor", x, compute("mul.Tensor", quotient, y), 1)
+    rest = compute("remainder.Tensor", compute("abs", x), compute("abs", y))
+    return compute("where.self", compute.test("lt.Scalar", x, 0), compute("neg", rest), rest)
+
+
+@by_arithmetic
+def divide_down(compute, x, y):
+    """A quotient rounded down: torch-mlir computes that of integers in f64, and that of floats rounded first."""
+    isFloat = is_float(compute.element)
+    rest = rest_of(compute, x, y)
+    if isFloat:
+        quotient = compute("div.Tensor", compute("sub.Tensor", x, rest, 1), y)
+    else:
+        quotient = compute("div.Tensor_mode", x, y, "trunc")
+    isBelow = compute.test("ne.Tensor", compute.test("lt.Scalar", rest, 0), compute.test("lt.Scalar", y, 0))
+    isBelow = compute.test("logical_and", compute.test("ne.Scalar", rest, 0), isBelow)
+    quotient = compute("where.self", isBelow, compute("sub.Scalar", quotient, 1, 1), quotient)
+    if not isFloat:
+        return quotient
+    # It is a whole number, but for its rounding.
+    down = compute("floor", quotient)
+    isUp = compute.test("gt.Scalar", compute("sub.Tensor", quotient, down, 1), 0.5)
+    down = compute("where.self", isUp, compute("add.Scalar", down, 1, 1), down)
+    return compute("where.self", compute.test("eq.Scalar", y, 0), compute("div.Tensor", x, y), down)
+
+
+def divide_by_mode(op, make):
+    return divide_down(op, make) if constant(op.operands[2]) == "floor" else None
+
+
+def neg(op, make):
+    """torch-mlir takes integers for f32 here."""
+    shape, element = array(op.results[0])
+    if is_float(element) or element not in KINDS:
+        return None
+    compute = Arithmetic(make, shape, "si64" if element == "si64" else "si32")
+    return [Arithmetic(make, shape, element).array(compute("rsub.Scalar", compute.array(op.operands[0]), 0, 1))]
+
+
+def reciprocal(op, make):
+    """torch-mlir ends the program at a zero."""
+    shape, element = array(op.results[0])
+    if not is_float(element):
+        return None
+    compute = Arithmetic(make, shape, element)
+    one = compute("full", shape, 1.0, KINDS[element], None, None, False)
+    return [compute("div.Tensor", one, compute.array(op.operands[0]))]
+
+
+def adaptive_max_pool(op, make):
+    """torch-mlir ends the process where windows differ in size."""
+    given, wanted = array(op.operands[0])[0], array(op.results[0])[0]
+    if any(size and other % size for other, size in zip(given[::-1], wanted[::-1])):
+        raise refused(op, "where windows differ in size; give sizes that divide the array's")
+    return None
+
+
+def sort_stable(op, make):
+    """Each sort here is stable."""
+    x, _, dim, isDescending = op.operands
+    with op.location, ir.InsertionPoint(op):
+        return ir.Operation.create(
+            "torch.aten.sort", results=[each.type for each in op.results], operands=[x, dim, isDescending]
+        ).results
 
 
 def gelu(op, make):
@@ -184,8 +313,7 @@ def embedding_dense_backward(op, make):
             flat,
             make("zeros_like", [rows, width], element, flat, None, None, None, None, None),
         )
-    kinds = {"f32": 6, "f16": 5, "bf16": 15, "f64": 7}
-    zeros = make("zeros", [count, width], element, [count, width], kinds[element], None, None, False)
+    zeros = make("zeros", [count, width], element, [count, width], KINDS[element], None, None, False)
     list_of = make.make("prim.ListConstruct", [at], "!torch.list<vtensor>")
     return [make("index_put", [count, width], element, zeros, list_of, flat, True)]
 
@@ -270,19 +398,15 @@ def resize(op, make, scales, mode, isAligned=False):
     if mode not in ways or 0 in shape or 0 in result:
         return None
     way, option = ways[mode]
-    kinds = {"f32": 6, "f16": 5, "bf16": 15}
     if way is take_between:
-        if element not in kinds:
+        if not is_float(element) or element == "f64":
             return None
-        if element != "f32":
-            x = make("to.dtype", shape, "f32", x, kinds["f32"], False, False, None)
+        x = Arithmetic(make, shape, "f32").array(x)
     for place, wanted in enumerate(result[2:]):
         scale = scales[place] if scales else None
         ratio = 1 / scale if scale else shape[place + 2] / wanted
         x = way(make, x, place + 2, wanted, ratio, option)
-    if array(x)[1] != element:
-        x = make("to.dtype", result, element, x, kinds[element], False, False, None)
-    return [x]
+    return [Arithmetic(make, result, element).array(x)]
 
 
 def upsample_nearest(op, make):
@@ -318,12 +442,24 @@ DECOMPOSITIONS = {
         isfinite,
         logsumexp,
         native_layer_norm_backward,
+        neg,
         prelu,
+        reciprocal,
         upsample_bilinear2d,
     )
 }
 DECOMPOSITIONS.update(
     {
+        "torch.aten.adaptive_max_pool1d": adaptive_max_pool,
+        "torch.aten.adaptive_max_pool2d": adaptive_max_pool,
+        "torch.aten.adaptive_max_pool3d": adaptive_max_pool,
+        "torch.aten.div.Scalar_mode": divide_by_mode,
+        "torch.aten.div.Tensor_mode": divide_by_mode,
+        "torch.aten.floor_divide": divide_down,
+        "torch.aten.floor_divide.Scalar": divide_down,
+        "torch.aten.fmod.Scalar": by_arithmetic(rest_of),
+        "torch.aten.fmod.Tensor": by_arithmetic(rest_of),
+        "torch.aten.sort.stable": sort_stable,
         "torch.aten.upsample_nearest1d": upsample_nearest,
         "torch.aten.upsample_nearest1d.vec": upsample_nearest_vec,
         "torch.aten.upsample_nearest2d": upsample_nearest,
@@ -336,9 +472,44 @@ DECOMPOSITIONS.update(
 MUST = ("torch.aten.upsample_nearest2d", "torch.aten.__interpolate.size_list_scale_list")
 
 
+# What moves bytes, makes arrays or converts them, whatever their signs.
+MOVES = re.compile(
+    r"torch\.aten\.(_to_copy|alias|broadcast_to|cat|chunk|clone|contiguous|copy|detach|dim|embedding|\w+_like|expand|flatten"
+    r"|flip|gather|index|index_select|item|narrow|new_\w+|numel|numpy_T|permute|repeat|reshape|roll|select|size|slice|split"
+    r"|split_with_sizes|squeeze|stack|t|tile|to|transpose|type_as|unbind|unflatten|unsqueeze|view|where)(\.\w+)?"
+)
+
+
+def widen_bytes(operations):
+    """Most operations of torch-mlir take unsigned bytes for signed ones: they are given integers of 32 bits."""
+    for op in operations:
+        isUnsigned = lambda value: (array(value) or (0, 0))[1] == "ui8"
+        isComputed = op.name.startswith("torch.aten.") and not MOVES.fullmatch(op.name) and len(op.results)
+        if not isComputed or not any(map(isUnsigned, op.operands)):
+            continue
+        make = Builder(op)
+        wide = lambda value: Arithmetic(make, array(value)[0], "si32").array(value) if isUnsigned(value) else value
+        with op.location, ir.InsertionPoint(op):
+            made = ir.Operation.create(
+                op.name,
+                results=[ir.Type.parse(str(each.type).replace(",ui8>", ",si32>")) for each in op.results],
+                operands=list(map(wide, op.operands)),
+                attributes={name: op.attributes[name] for name in op.attributes},
+            )
+        for old, new in zip(op.results, made.results):
+            narrow = Arithmetic(make, array(old)[0], "ui8").array(new) if isUnsigned(old) else new
+            old.replace_all_uses_with(narrow)
+        op.erase()
+
+
+def name_of(op):
+    """An operation's name, and of one that torch-mlir does not know, that which PyTorch has."""
+    return ir.StringAttr(op.attributes["name"]).value if op.name == "torch.operator" else op.name
+
+
 def decompose(operations):
     for op in operations:
-        function = DECOMPOSITIONS.get(op.name)
+        function = DECOMPOSITIONS.get(name_of(op))
         if not function:
             continue
         results = None
@@ -349,12 +520,11 @@ def decompose(operations):
             except Unknown:
                 pass
         if results is None:
-            if op.name in MUST:
-                line = re.search(r":(\d+):\d+", str(op.location))
-                raise ValueError(
-                    "%s%s has no lowering of this mode, or of sizes that are not constants; give sizes, and take one of "
-                    "nearest, nearest-exact, linear, bilinear and trilinear, without antialias"
-                    % (op.name, " at line %s" % line[1] if line else "")
+            if name_of(op) in MUST:
+                raise refused(
+                    op,
+                    "of this mode, or of sizes that are not constants; give sizes, and take one of nearest, "
+                    "nearest-exact, linear, bilinear and trilinear, without antialias",
                 )
             continue
         for old, new in zip(op.results, results):

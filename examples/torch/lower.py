@@ -245,7 +245,7 @@ def explain(module, error):
     left = re.findall(r"torch\.(?:aten|prims?|operator)[\w.]*", message)
     for op in loops.operations(module.operation):
         if left in ([], ["torch.operator"]) and op.name.startswith(("torch.aten.", "torch.prims.", "torch.operator")):
-            left = [ir.StringAttr(op.attributes["name"]).value if op.name == "torch.operator" else op.name]
+            left = [decompositions.name_of(op)]
             known = re.search(r":(\d+):\d+", str(op.location))
             line = known[1] if known else line
     at = " at line %s" % line if line else ""
@@ -308,6 +308,7 @@ def to_linalg(text):
     for pipeline in PIPELINES:
         module = parse(text)
         broadcast_masks(module)
+        decompositions.widen_bytes(list(loops.operations(module.operation)))
         decompositions.decompose(list(loops.operations(module.operation)))
         try:
             for each in (pipeline, TO_LINALG):

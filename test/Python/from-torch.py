@@ -28,6 +28,53 @@ class Torch(unittest.TestCase):
         for one, other in zip(got, wanted):
             np.testing.assert_allclose(one, other.detach().numpy(), rtol=1e-4, atol=1e-5)
 
+    def test_unsigned(self):
+        class Image(torch.nn.Module):
+            def forward(self, x):
+                return (x * 255).to(torch.uint8), x + 1
+
+        x = torch.tensor([0.0, 0.5, 1.0])
+        f = ga.from_torch(Image(), (x,), device="cpu")
+        for image, other in f(x), f.start(x).wait():
+            self.assertEqual((image.dtype, torch.from_dlpack(image).tolist()), ("ui8", [0, 127, 255]))
+            self.assertEqual(other.numpy().tolist(), [1, 1.5, 2])
+        self.assertEqual(len(f.results), 2)
+        with self.assertRaisesRegex(TypeError, "takes 1 arguments"):
+            f(x, x)
+
+    def test_integers(self):
+        """Those that f32 and f64 do not hold."""
+        class Integers(torch.nn.Module):
+            def forward(self, x, y):
+                return -x, x // y, torch.div(x, 3, rounding_mode="floor"), torch.fmod(x, y), x % y
+
+        x = torch.tensor([2**31 - 1, 2**53 + 1, -(2**62) - 3, 16777217, -7, 7])
+        y = torch.tensor([3, 7, -5, 2, 2, -2])
+        f = ga.from_torch(Integers(), (x, y), device="cpu")
+        for one, other in zip(f(x, y), Integers()(x, y)):
+            self.assertEqual(one.numpy().tolist(), other.tolist())
+
+    def test_divisions(self):
+        class Divisions(torch.nn.Module):
+            def forward(self, x, y):
+                return torch.fmod(x, y), x // y, x % y, x.reciprocal()
+
+        x = torch.tensor([1.0, -1.0, 1e6, 7.5, -7.5, 0.0, float("inf"), 5.0])
+        y = torch.tensor([0.1, 0.1, 0.3, -2.0, 2.0, 3.0, 2.0, float("inf")])
+        f = ga.from_torch(Divisions(), (x, y), device="cpu")
+        for one, other in zip(f(x, y), Divisions()(x, y)):
+            np.testing.assert_array_equal(one, other.numpy())
+
+    def test_stable(self):
+        class Stable(torch.nn.Module):
+            def forward(self, x):
+                return torch.sort(x, dim=1, stable=True)
+
+        x = torch.randint(0, 3, (4, 50))
+        f = ga.from_torch(Stable(), (x,), device="cpu")
+        for one, other in zip(f(x), Stable()(x)):
+            self.assertEqual(one.numpy().tolist(), other.tolist())
+
     def test_tensors(self):
         exe = ga.compile("""
             func.func @twice(%x: tensor<?xf32>) -> tensor<?xf32> {

@@ -400,6 +400,34 @@ def elementwise():
         case("aten.remainder.Tensor", [x, nonzero], np.remainder)
         case("aten.fmod.Tensor", [x, nonzero], np.fmod)
         case("aten.floor_divide", [x, nonzero], lambda x, y: np.floor_divide(x, y))
+    # Integers that f32 and f64 do not hold, and bytes above 127.
+    large = {"int64": [2**53 + 1, -(2**62) - 3, -7, 7], "int32": [2**31 - 1, -(2**31) + 1, -7, 7], "int8": [127, -127, -7, 7]}
+    for dtype, numbers in large.items():
+        x, y = np.array(numbers, dtype), np.array([7, -5, 2, -2], dtype)
+        label = " of large " + TYPES[dtype]
+        case("aten.neg", [x], np.negative, name="neg" + label)
+        case("aten.fmod.Tensor", [x, y], np.fmod, name="fmod" + label)
+        case("aten.fmod.Scalar", [x, 5], lambda x, y: np.fmod(x, x.dtype.type(y)), name="fmod.Scalar" + label)
+        case("aten.floor_divide", [x, y], np.floor_divide, name="floor_divide" + label)
+        case("aten.div.Tensor_mode", [x, y, "floor"], lambda x, y, _: x // y, name="div floor" + label)
+        case("aten.div.Scalar_mode", [x, 5, "floor"], lambda x, y, _: x // x.dtype.type(y), name="div.Scalar floor" + label)
+    x, y = np.array([200, 255, 3, 128], "uint8"), np.array([100, 2, 7, 129], "uint8")
+    for name, function in {
+        "add.Tensor": lambda x, y, _: x + y,
+        "sub.Tensor": lambda x, y, _: x - y,
+        "mul.Tensor": np.multiply,
+        "div.Tensor": lambda x, y: (x / y).astype("float32"),
+        "floor_divide": np.floor_divide,
+        "maximum": np.maximum,
+        "lt.Tensor": np.less,
+    }.items():
+        case("aten." + name, [x, y] + [1] * (name in ("add.Tensor", "sub.Tensor")), function)
+    case("aten.sum", [x, None], lambda x, _: x.sum(dtype="int64"))
+    # Quotients that round to a whole number.
+    x, y = np.array([1, -1, 1e6, 7.5, -7.5, 0], "f"), np.array([0.1, 0.1, 0.3, -2, 2, 3], "f")
+    case("aten.fmod.Tensor", [x, y], np.fmod, name="fmod next to whole numbers")
+    case("aten.floor_divide", [x, y], np.floor_divide, name="floor_divide next to whole numbers")
+    case("aten.reciprocal", [np.array([0, -0.0, 2], "f")], np.reciprocal, name="reciprocal of zeros")
     case("aten.div.Tensor", [array((3, 17)), array((17,))], np.divide)
     case(
         "aten.div.Tensor",
@@ -821,6 +849,12 @@ def products():
         tolerance=2,
     )
     case("aten.adaptive_max_pool2d", [array((2, 3, 8, 8)), [4, 4]], lambda x, _: with_indices(x, [2, 2], [2, 2]))
+    case(
+        "aten.adaptive_max_pool2d",
+        [array((2, 3, 8, 8)), [3, 4]],
+        lambda x, _: (np.zeros((2, 3, 3, 4)), np.zeros((2, 3, 3, 4), "int64")),
+        name="adaptive_max_pool2d, windows that differ",
+    )
     images = {1: array((2, 3, 5)), 2: array((2, 3, 5, 7)), 3: array((1, 2, 3, 4, 5))}
     for factor in 2.0, 1.7, 0.6:
         for rank in 1, 2:
