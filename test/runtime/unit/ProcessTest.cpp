@@ -400,19 +400,20 @@ struct LastInExit {
       gpuasync_frame_leave_or_abort(&frame);
     }
   }
-  bool isAsleep() const {
+  /// Whether the thread sleeps, or has ended alone, as it does after a while.
+  bool isAtRest() const {
     std::ifstream stat("/proc/self/task/" + std::to_string(thread) + "/stat");
     std::string line;
     std::getline(stat, line);
     size_t name = line.rfind(')');
-    return name != std::string::npos && line.compare(name, 3, ") S") == 0;
+    return name == std::string::npos || line.compare(name, 3, ") S") == 0;
   }
   ~LastInExit() {
     exits = true;
     bool joins = joined.joinable();
     if (joins)
       joined.join();
-    while (!joins && !(leaves && isAsleep()))
+    while (!joins && !(leaves && isAtRest()))
       std::this_thread::yield();
   }
 };
@@ -481,9 +482,10 @@ struct OvertakenCall {
   std::atomic<pid_t> id{0}; ///< of the thread, once the call's work is enqueued
   std::atomic<bool> exits{false}, returned{false};
   uint32_t gate = 0;
-  bool holds = false; ///< the kernels wait for the gate
-  bool joins = false; ///< the destructor joins the thread
-  int kernels = 20;   ///< large ones
+  bool holds = false;        ///< the kernels wait for the gate
+  bool joins = false;        ///< the destructor joins the thread
+  int kernels = 20;          ///< large ones
+  uint32_t blocks = 1 << 22; ///< of each
 
   /// Calls `call(context, memory, waitForExit)`, which enqueues, waits for exit
   /// to begin, and comes to its own wait only then. When it returns its memory
@@ -524,12 +526,13 @@ struct OvertakenCall {
       std::this_thread::yield();
     fflush(nullptr);
   }
-  bool isAsleep() const {
+  /// Whether the thread sleeps, or has ended alone, as it does after a while.
+  bool isAtRest() const {
     std::ifstream stat("/proc/self/task/" + std::to_string(id) + "/stat");
     std::string line;
     std::getline(stat, line);
     size_t name = line.rfind(')');
-    return name != std::string::npos && line.compare(name, 3, ") S") == 0;
+    return name == std::string::npos || line.compare(name, 3, ") S") == 0;
   }
   ~OvertakenCall() {
     if (!id)
@@ -545,7 +548,7 @@ struct OvertakenCall {
     for (int looks = 0; holds && looks < 100; ++looks) {
       if (returned)
         _exit(9); // while a kernel uses the memory
-      if (!isAsleep())
+      if (!isAtRest())
         looks = 0;
       std::this_thread::yield();
     }
@@ -556,7 +559,7 @@ struct OvertakenCall {
     if (holds)
       frame.launch(stream, Gate, 1, 1, GateParams{&gate});
     for (int i = 0; i < kernels; ++i)
-      frame.launch(stream, Raise, 1 << 22, 64, GateParams{memory});
+      frame.launch(stream, Raise, blocks, 64, GateParams{memory});
   }
 };
 OvertakenCall overtaken;
@@ -601,7 +604,10 @@ FRESH_PROCESS_TEST(Process, ExitJoinsACallThatIsHeld_X11) {
 
 /// Work on a stream of the caller's, or behind a token, and a wait for it.
 int exitDuringAWait(bool forToken) {
-  overtaken.kernels = 2; // they do not end early
+  // They do not end early, and are waited for with a limit: ThreadSanitizer
+  // makes them slow.
+  overtaken.kernels = 2;
+  overtaken.blocks = 1 << 17;
   static auto *program = new TestProgram;
   overtaken.begin([forToken](Context &context, uint32_t *memory,
                              auto waitForExit) {
