@@ -10,6 +10,7 @@
 #include "Contraction.h"
 #include "Destinations.h"
 #include "GPUAsync/Offload/Passes.h"
+#include "OutputMaps.h"
 #include "Schedule.h"
 #include "Slices.h"
 #include "Tile.h"
@@ -145,6 +146,33 @@ struct ReadFillValue : OpRewritePattern<linalg::GenericOp> {
       return success();
     }
     return rewriter.notifyMatchFailure(op, "expected an output that is a fill");
+  }
+};
+
+/// Of an op that writes all elements of its outputs and reads none, the outputs
+/// need not be there before.
+struct DropUnreadOutputs : OpRewritePattern<linalg::GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(linalg::GenericOp op,
+                                PatternRewriter &rewriter) const override {
+    SmallVector<OpOperand *> unread;
+    for (OpOperand &output : op.getDpsInitsMutable())
+      if (isa<RankedTensorType>(output.get().getType()) &&
+          !output.get().getDefiningOp<tensor::EmptyOp>() &&
+          !op.payloadUsesValueFromOperand(&output))
+        unread.push_back(&output);
+    if (unread.empty() || !writesWholeOutputs(op))
+      return rewriter.notifyMatchFailure(op, "expected outputs that are only "
+                                             "written");
+    for (OpOperand *output : unread) {
+      auto type = cast<RankedTensorType>(output->get().getType());
+      Value empty = tensor::EmptyOp::create(
+          rewriter, op.getLoc(),
+          tensor::getMixedSizes(rewriter, op.getLoc(), output->get()),
+          type.getElementType(), type.getEncoding());
+      rewriter.modifyOpInPlace(op, [&] { output->set(empty); });
+    }
+    return success();
   }
 };
 
@@ -441,6 +469,7 @@ struct FuseElementwise
     if (computeTogether(getOperation()) && failed(fuse()))
       return signalPassFailure();
     readElements();
+    loopOverIterations();
     splitDestinations(getOperation());
   }
 
@@ -448,6 +477,7 @@ private:
   LogicalResult generalize();
   LogicalResult fuse();
   void readElements();
+  void loopOverIterations();
 
   GreedyRewriteConfig greedily;
 };
@@ -461,11 +491,29 @@ LogicalResult FuseElementwise::fuse() {
   // What upstream folds besides fusing.
   linalg::populateElementwiseOpsFusionPatterns(
       patterns, [](OpOperand *) { return false; });
+  // It forgets what a reduction without elements leaves.
+  llvm::erase_if(patterns.getNativePatterns(), [](const auto &pattern) {
+    return pattern->getDebugName().ends_with("RemoveOutsDependency");
+  });
+  patterns.add<DropUnreadOutputs>(&getContext());
   linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
   patterns.add<ReadFillValue, ReadUnusedResult>(&getContext());
   linalg::GenericOp::getCanonicalizationPatterns(patterns, &getContext());
   tensor::populateFoldTensorEmptyPatterns(patterns);
   return applyPatternsGreedily(getOperation(), std::move(patterns), greedily);
+}
+
+/// A reduction reads its output no more where folding found its result, which
+/// holds if there are elements.
+void FuseElementwise::loopOverIterations() {
+  IRRewriter rewriter(&getContext());
+  SmallVector<linalg::LinalgOp> ops;
+  getOperation()->walk([&](linalg::LinalgOp op) {
+    if (!writesWholeOutputs(op))
+      ops.push_back(op);
+  });
+  for (linalg::LinalgOp op : ops)
+    makeIterationLoops(rewriter, op);
 }
 
 static bool hasNoElements(Type type) {
