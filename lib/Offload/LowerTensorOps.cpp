@@ -10,6 +10,7 @@
 #include "BodyEffects.h"
 #include "GPUAsync/Offload/Passes.h"
 #include "OutputMaps.h"
+#include "SharedOutputs.h"
 #include "Slices.h"
 #include "Snapshots.h"
 #include "Tile.h"
@@ -277,6 +278,7 @@ LogicalResult LowerTensorOps::lower(Operation *op) {
 void LowerTensorOps::runOnOperation() {
   if (failed(verifyTiles(getOperation())))
     return signalPassFailure();
+  getOperation()->walk([](scf::ForallOp loop) { readBeforeLoop(loop); });
   SmallVector<Operation *> ops;
   getOperation()->walk([&](Operation *op) { ops.push_back(op); });
   for (Operation *op : ops)
