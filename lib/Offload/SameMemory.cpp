@@ -21,19 +21,28 @@ Value offload::getViewed(Value memory) {
   return memory;
 }
 
+/// Whether it is memory by itself. A select, a region or a call may give memory
+/// that has another name, too.
+static bool isOrigin(Value memory) {
+  auto argument = dyn_cast<BlockArgument>(memory);
+  return argument
+             ? argument.getOwner()->isEntryBlock() &&
+                   isa<FunctionOpInterface>(argument.getOwner()->getParentOp())
+             : memory.getDefiningOp<memref::AllocOp>() ||
+                   memory.getDefiningOp<memref::AllocaOp>() ||
+                   memory.getDefiningOp<memref::GetGlobalOp>();
+}
+
+/// Whether no other origin is the same memory.
+static bool isApart(Value origin) {
+  if (auto argument = dyn_cast<BlockArgument>(origin))
+    return cast<FunctionOpInterface>(argument.getOwner()->getParentOp())
+               .getArgAttr(argument.getArgNumber(),
+                           LLVM::LLVMDialect::getNoAliasAttrName()) != nullptr;
+  return !origin.getDefiningOp<memref::GetGlobalOp>();
+}
+
 bool offload::mayBeSame(Value one, Value other) {
-  auto isNamed = [](Value memory) {
-    auto argument = dyn_cast<BlockArgument>(memory);
-    auto function =
-        argument
-            ? dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp())
-            : nullptr;
-    return function && argument.getOwner()->isEntryBlock() &&
-           function.getArgAttr(argument.getArgNumber(),
-                               LLVM::LLVMDialect::getNoAliasAttrName());
-  };
-  auto isApart = [&](Value memory) {
-    return isNamed(memory) || memory.getDefiningOp<memref::AllocOp>();
-  };
-  return one == other || !(isApart(one) || isApart(other));
+  return one == other || !isOrigin(one) || !isOrigin(other) ||
+         !(isApart(one) || isApart(other));
 }

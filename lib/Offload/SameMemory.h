@@ -17,7 +17,8 @@ namespace mlir::gpuasync::offload {
 Value getViewed(Value memory);
 
 /// Whether two memrefs that are no views may be the same memory. Different
-/// arguments may, unless one says that it is not (`llvm.noalias`).
+/// arguments may, unless one says that it is not (`llvm.noalias`), and so may
+/// what a select, a region or a call gives.
 bool mayBeSame(Value one, Value other);
 
 } // namespace mlir::gpuasync::offload

@@ -11,6 +11,7 @@
 #include "SameMemory.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -73,6 +74,37 @@ static SetVector<Operation *> findReaders(Value tensor) {
   return readers;
 }
 
+/// Whether the tensor may be elements of the memory, where they are.
+static bool mayBeInPlace(Value tensor, bufferization::ToTensorOp view) {
+  if (tensor == view.getResult())
+    return true;
+  Operation *op = tensor.getDefiningOp();
+  if (op && op->hasTrait<OpTrait::Elementwise>())
+    return false;
+  if (!op || op->getNumRegions() > 0) {
+    auto computed = dyn_cast_or_null<linalg::LinalgOp>(op);
+    return !computed ||
+           mayBeInPlace(
+               computed.getTiedOpOperand(cast<OpResult>(tensor))->get(), view);
+  }
+  return llvm::any_of(op->getOperands(), [&](Value operand) {
+    return isa<TensorType>(operand.getType()) && mayBeInPlace(operand, view);
+  });
+}
+
+/// Whether an op that reads the tensor and writes the memory reads an element
+/// after it has written one.
+static bool writesWhileReading(Operation *op, bufferization::ToTensorOp view) {
+  auto write = dyn_cast<bufferization::MaterializeInDestinationOp>(op);
+  if (!write)
+    return true;
+  // Each element to its own place.
+  if (write.getSource() == view.getResult() &&
+      write.getDest() == view.getBuffer())
+    return false;
+  return mayBeInPlace(write.getSource(), view);
+}
+
 /// Whether the memory may be something else by the time it is read.
 static bool mayChange(bufferization::ToTensorOp view, Region &program) {
   Value memory = getViewed(view.getBuffer());
@@ -82,7 +114,8 @@ static bool mayChange(bufferization::ToTensorOp view, Region &program) {
         if (!mayWrite(op, memory) || isBefore(op, view, view))
           return WalkResult::advance();
         auto hasRead = [&](Operation *reader) {
-          return reader == op || isBefore(reader, op, view);
+          return reader == op ? !writesWhileReading(op, view)
+                              : isBefore(reader, op, view);
         };
         return llvm::all_of(readers, hasRead) ? WalkResult::advance()
                                               : WalkResult::interrupt();

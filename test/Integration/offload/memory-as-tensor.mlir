@@ -22,6 +22,17 @@
 // REDEFINE: %{args} = -e inPlace --input=4xi32=1,-2,3,-4 --expect=arg0=4xi32=1,0,3,0
 // RUN: %{cpu} %{args}
 // RUN: %{gpu} %{args}
+// REDEFINE: %{args} = -e turned --input=2x2xi32=1,2,3,4 --expect=arg0=2x2xi32=1,3,2,4
+// RUN: %{cpu} %{args}
+// RUN: %{gpu} %{args}
+// REDEFINE: %{args} = -e shifted --input=4xi32=1,2,3,4 --expect=arg0=4xi32=1,1,2,3
+// RUN: %{cpu} %{args}
+// RUN: %{gpu} %{args}
+// Memory that a select, a branch or a loop gives may be any that has gone in.
+// DEFINE: %{given} = gpu-runner --device=cpu --check --offload=error %s --input=1 --input=4xi32=7 --input=4xi32=1 --expect=result0=4xi32=49
+// RUN: %{given} -e selected
+// RUN: %{given} -e branched
+// RUN: %{given} -e carried
 
 // CHECK-LABEL: func.func @thenFilled
 // CHECK: %[[T:.*]] = bufferization.to_tensor
@@ -86,4 +97,61 @@ func.func @inPlace(%m: memref<4xi32>) {
   %r = arith.maxsi %t, %zero : tensor<4xi32>
   bufferization.materialize_in_destination %r in restrict writable %m : (tensor<4xi32>, memref<4xi32>) -> ()
   return
+}
+
+func.func @turned(%m: memref<2x2xi32>) {
+  %v = memref.transpose %m (i, j) -> (j, i) : memref<2x2xi32> to memref<2x2xi32, strided<[1, 2]>>
+  %t = bufferization.to_tensor %v restrict : memref<2x2xi32, strided<[1, 2]>> to tensor<2x2xi32>
+  bufferization.materialize_in_destination %t in writable %m : (tensor<2x2xi32>, memref<2x2xi32>) -> ()
+  return
+}
+
+func.func @shifted(%m: memref<4xi32>) {
+  %t = bufferization.to_tensor %m restrict : memref<4xi32> to tensor<4xi32>
+  %s = tensor.extract_slice %t[0] [3] [1] : tensor<4xi32> to tensor<3xi32>
+  %v = memref.subview %m[1] [3] [1] : memref<4xi32> to memref<3xi32, strided<[1], offset: 1>>
+  bufferization.materialize_in_destination %s in writable %v : (tensor<3xi32>, memref<3xi32, strided<[1], offset: 1>>) -> ()
+  return
+}
+
+func.func @selected(%p: i1, %x: memref<4xi32>, %h: memref<4xi32>) -> tensor<4xi32> {
+  %z = arith.constant 0 : i32
+  %a = memref.alloc() : memref<4xi32>
+  linalg.copy ins(%x : memref<4xi32>) outs(%a : memref<4xi32>)
+  %s = arith.select %p, %a, %h : memref<4xi32>
+  %t = bufferization.to_tensor %a restrict : memref<4xi32> to tensor<4xi32>
+  linalg.fill ins(%z : i32) outs(%s : memref<4xi32>)
+  %r = arith.muli %t, %t : tensor<4xi32>
+  memref.dealloc %a : memref<4xi32>
+  return %r : tensor<4xi32>
+}
+
+func.func @branched(%p: i1, %x: memref<4xi32>, %h: memref<4xi32>) -> tensor<4xi32> {
+  %z = arith.constant 0 : i32
+  %a = memref.alloc() : memref<4xi32>
+  linalg.copy ins(%x : memref<4xi32>) outs(%a : memref<4xi32>)
+  %s = scf.if %p -> memref<4xi32> {
+    scf.yield %a : memref<4xi32>
+  } else {
+    scf.yield %h : memref<4xi32>
+  }
+  %t = bufferization.to_tensor %a restrict : memref<4xi32> to tensor<4xi32>
+  linalg.fill ins(%z : i32) outs(%s : memref<4xi32>)
+  %r = arith.muli %t, %t : tensor<4xi32>
+  memref.dealloc %a : memref<4xi32>
+  return %r : tensor<4xi32>
+}
+
+func.func @carried(%p: i1, %x: memref<4xi32> {llvm.noalias}, %h: memref<4xi32>) -> tensor<4xi32> {
+  %z = arith.constant 0 : i32
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = arith.index_castui %p : i1 to index
+  %s:2 = scf.for %i = %c0 to %n step %c1 iter_args(%one = %h, %other = %x) -> (memref<4xi32>, memref<4xi32>) {
+    scf.yield %other, %one : memref<4xi32>, memref<4xi32>
+  }
+  %t = bufferization.to_tensor %x restrict : memref<4xi32> to tensor<4xi32>
+  linalg.fill ins(%z : i32) outs(%s#0 : memref<4xi32>)
+  %r = arith.muli %t, %t : tensor<4xi32>
+  return %r : tensor<4xi32>
 }
