@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Destinations.h"
+#include "GPUAsync/Analysis/Sizes/SizeTerms.h"
 #include "GPUAsync/Offload/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -191,7 +192,17 @@ static void placeInBranches(OpOperand &yield, BlockArgument argument) {
                 .getResult());
 }
 
-/// What the next round begins with takes the place of what this one began with.
+/// Whether the types, or the ops that make them, show two tensors to have the
+/// same sizes.
+static bool haveEqualSizes(Value a, Value b) {
+  SizeTerms terms;
+  return llvm::all_of(
+      llvm::seq<int64_t>(cast<RankedTensorType>(a.getType()).getRank()),
+      [&](int64_t dim) { return terms.get(a, dim) == terms.get(b, dim); });
+}
+
+/// What the next round begins with takes the place of what this one began with,
+/// if it is as large.
 void ReturnByDestination::keepInPlace(scf::ForOp loop) {
   Operation *yield = loop.getBody()->getTerminator();
   OpBuilder builder(yield);
@@ -200,7 +211,7 @@ void ReturnByDestination::keepInPlace(scf::ForOp loop) {
   for (auto [argument, yielded] :
        llvm::zip(loop.getRegionIterArgs(), yield->getOpOperands()))
     if (isa<RankedTensorType>(argument.getType()) &&
-        yielded.get() != argument &&
+        yielded.get() != argument && haveEqualSizes(yielded.get(), argument) &&
         !staysInInnerLoops(yielded.get(), argument))
       moved.push_back({argument, &yielded});
   if (moved.size() == 1) {
