@@ -44,15 +44,18 @@ struct ComputeOnHost : public OpInterfaceRewritePattern<linalg::LinalgOp> {
              value.getDefiningOp<tensor::FromElementsOp>() ||
              matchPattern(value, m_Constant());
     };
-    if (!llvm::all_of(op.getDpsInputs(), isOnHost))
-      return failure();
-    IRMapping map;
+    SmallVector<OpOperand *> read;
     for (OpOperand &operand : op->getOpOperands()) {
-      BlockArgument argument = op.getMatchingBlockArgument(&operand);
-      if (argument.use_empty())
-        continue;
-      if (op.isDpsInit(&operand) && !isOnHost(operand.get()))
+      const bool isRead = op.payloadUsesValueFromOperand(&operand);
+      if ((isRead || op.isDpsInput(&operand)) && !isOnHost(operand.get()))
         return failure();
+      if (isRead)
+        read.push_back(&operand);
+    }
+    IRMapping map;
+    for (OpOperand *each : read) {
+      OpOperand &operand = *each;
+      BlockArgument argument = op.getMatchingBlockArgument(&operand);
       map.map(argument, isa<TensorType>(operand.get().getType())
                             ? tensor::ExtractOp::create(rewriter, op.getLoc(),
                                                         operand.get())
