@@ -15,9 +15,12 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/MemRef/Transforms/Transforms.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace mlir::gpuasync {
 #define GEN_PASS_DEF_GPUASYNCCHECKSIZES
@@ -158,16 +161,30 @@ Value Placement::buildNoIteration(OpBuilder &builder, Location loc) const {
   return none;
 }
 
-/// `last` has the last assert that was made in each block.
-static void assertThat(const SizeCheck &check,
-                       llvm::DenseMap<Block *, Operation *> &last) {
+namespace {
+/// The asserts of one function.
+class Asserts {
+public:
+  void add(const SizeCheck &check);
+  void finish();
+
+private:
+  void resolveSizes(cf::AssertOp op);
+  void moveUp(cf::AssertOp op, Operation *behind);
+
+  /// In each block, in their order.
+  llvm::MapVector<Block *, SmallVector<cf::AssertOp>> made;
+};
+} // namespace
+
+void Asserts::add(const SizeCheck &check) {
   Placement placement(check);
   if (!placement.find())
     return;
-  MadeOps made;
-  OpBuilder builder(check.op->getContext(), &made);
-  Operation *&lastThere = last[placement.getBlock()];
-  placement.setInsertionPoint(builder, lastThere);
+  MadeOps newOps;
+  OpBuilder builder(check.op->getContext(), &newOps);
+  SmallVector<cf::AssertOp> &there = made[placement.getBlock()];
+  placement.setInsertionPoint(builder, there.empty() ? nullptr : there.back());
   Location loc = check.op->getLoc();
   SmallVector<Value> values;
   for (const SizeTerm &term : check.terms)
@@ -179,10 +196,83 @@ static void assertThat(const SizeCheck &check,
   if (Value none = placement.buildNoIteration(builder, loc))
     holds = builder.createOrFold<arith::OrIOp>(loc, none, holds);
   if (!matchPattern(holds, m_One()))
-    lastThere = cf::AssertOp::create(builder, loc, holds, check.message);
-  for (Operation *op : llvm::reverse(made.ops))
+    there.push_back(cf::AssertOp::create(builder, loc, holds, check.message));
+  for (Operation *op : llvm::reverse(newOps.ops))
     if (isOpTriviallyDead(op))
       op->erase();
+}
+
+/// What the condition is computed of, in the same block, with the op itself, in
+/// the order of the block.
+static SmallVector<Operation *> findSlice(cf::AssertOp op) {
+  llvm::SetVector<Operation *> found;
+  SmallVector<Operation *> worklist{op};
+  while (!worklist.empty()) {
+    Operation *next = worklist.pop_back_val();
+    if (!found.insert(next))
+      continue;
+    for (Value operand : next->getOperands())
+      if (Operation *maker = operand.getDefiningOp();
+          maker && maker->getBlock() == op->getBlock() && isPure(maker) &&
+          !maker->getNumRegions() &&
+          llvm::none_of(maker->getResultTypes(), llvm::IsaPred<ShapedType>))
+        worklist.push_back(maker);
+  }
+  SmallVector<Operation *> slice = found.takeVector();
+  llvm::sort(slice,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  return slice;
+}
+
+/// Computes sizes of what an op makes from those of its operands: where a cast
+/// to a constant size is folded into the op, its own are the cast's.
+void Asserts::resolveSizes(cf::AssertOp op) {
+  RewritePatternSet patterns(op.getContext());
+  memref::populateResolveRankedShapedTypeResultDimsPatterns(patterns);
+  SmallVector<Operation *> dims;
+  for (Operation *each : findSlice(op))
+    if (isa<tensor::DimOp>(each))
+      dims.push_back(each);
+  GreedyRewriteConfig config;
+  config.setStrictness(GreedyRewriteStrictness::ExistingAndNewOps);
+  // It may be that nothing is left to do.
+  (void)applyOpPatternsGreedily(dims, std::move(patterns), config);
+}
+
+/// Moves it to where its sizes are known, and behind `behind`. Kernels in
+/// between may rely on it.
+void Asserts::moveUp(cf::AssertOp op, Operation *behind) {
+  Block *block = op->getBlock();
+  SmallVector<Operation *> slice = findSlice(op);
+  llvm::SmallPtrSet<Operation *, 8> moved(slice.begin(), slice.end());
+  Operation *last = behind;
+  for (Operation *each : slice)
+    for (Value operand : each->getOperands())
+      if (Operation *maker = operand.getDefiningOp();
+          maker && maker->getBlock() == block && !moved.contains(maker) &&
+          (!last || last->isBeforeInBlock(maker)))
+        last = maker;
+  for (Operation *each : slice) {
+    // Another assert may have taken it along.
+    if (last && each->isBeforeInBlock(last))
+      continue;
+    if (last)
+      each->moveAfter(last);
+    else
+      each->moveBefore(block, block->begin());
+    last = each;
+  }
+}
+
+void Asserts::finish() {
+  for (auto &[block, asserts] : made) {
+    Operation *behind = nullptr;
+    for (cf::AssertOp each : asserts) {
+      resolveSizes(each);
+      moveUp(each, behind);
+      behind = each;
+    }
+  }
 }
 
 namespace {
@@ -191,9 +281,10 @@ struct CheckSizesPass
     : public gpuasync::impl::GPUAsyncCheckSizesBase<CheckSizesPass> {
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>()) {
-      llvm::DenseMap<Block *, Operation *> last;
+      Asserts asserts;
       SizeChecks(function).forEach(
-          [&](const SizeCheck &check) { assertThat(check, last); });
+          [&](const SizeCheck &check) { asserts.add(check); });
+      asserts.finish();
     }
   }
 };

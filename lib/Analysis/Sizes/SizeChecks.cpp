@@ -12,6 +12,7 @@
 #include "mlir/Analysis/DataFlow/IntegerRangeAnalysis.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -270,27 +271,47 @@ void SizeChecks::visitLinalg(Operation *generic) {
          [used, constant](OpBuilder &builder, Location loc, ValueRange values) {
            Value zero = buildIndex(builder, loc, 0),
                  one = buildIndex(builder, loc, 1);
-           Value low = buildIndex(builder, loc, constant), high = low;
+           // How far there are elements in front of the first place and behind
+           // it. Quotients are compared, since products may wrap.
+           Value below = buildIndex(builder, loc, constant);
+           Value above = builder.createOrFold<arith::SubIOp>(
+               loc, builder.createOrFold<arith::SubIOp>(loc, values[0], one),
+               below);
+           auto isThere = [&](Value left) {
+             return buildCompare(builder, loc, arith::CmpIPredicate::sge, left,
+                                 zero);
+           };
+           Value lies = builder.createOrFold<arith::AndIOp>(loc, isThere(below),
+                                                            isThere(above));
            // Without iterations nothing is reached.
            Value isEmpty =
                arith::ConstantIntOp::create(builder, loc, /*value=*/0, 1);
            for (auto [factor, extent] :
                 llvm::zip_equal(used, values.drop_front())) {
-             Value last = builder.createOrFold<arith::SubIOp>(loc, extent, one);
-             Value reach = builder.createOrFold<arith::MulIOp>(
-                 loc, last, buildIndex(builder, loc, factor));
-             Value &end = factor < 0 ? low : high;
-             end = builder.createOrFold<arith::AddIOp>(loc, end, reach);
              isEmpty = builder.createOrFold<arith::OrIOp>(
                  loc, isEmpty,
                  buildCompare(builder, loc, arith::CmpIPredicate::eq, extent,
                               zero));
+             if (factor == 0)
+               continue;
+             Value &left = factor < 0 ? below : above;
+             Value last = builder.createOrFold<arith::SubIOp>(loc, extent, one);
+             // The least number has itself as its negative, which is right for
+             // an unsigned one.
+             Value step = buildIndex(builder, loc,
+                                     factor < 0 ? int64_t(0 - uint64_t(factor))
+                                                : factor);
+             lies = builder.createOrFold<arith::AndIOp>(
+                 loc, lies,
+                 buildCompare(
+                     builder, loc, arith::CmpIPredicate::ule, last,
+                     builder.createOrFold<arith::DivUIOp>(loc, left, step)));
+             left = builder.createOrFold<arith::SubIOp>(
+                 loc, left,
+                 builder.createOrFold<arith::MulIOp>(loc, last, step));
+             lies =
+                 builder.createOrFold<arith::AndIOp>(loc, lies, isThere(left));
            }
-           Value lies = builder.createOrFold<arith::AndIOp>(
-               loc,
-               buildCompare(builder, loc, arith::CmpIPredicate::sge, low, zero),
-               buildCompare(builder, loc, arith::CmpIPredicate::slt, high,
-                            values[0]));
            return builder.createOrFold<arith::OrIOp>(loc, isEmpty, lies);
          }});
   });
@@ -387,6 +408,30 @@ void SizeChecks::visitExpand(ExpandOp op) {
   }
 }
 
+/// A result of a constant size has as many elements as are put together.
+void SizeChecks::wantSum(Operation *op, ArrayRef<SizeTerm> parts, Value result,
+                         int64_t dim) {
+  auto type = cast<ShapedType>(result.getType());
+  SmallVector<SizeTerm> wanted;
+  for (SizeTerm part : parts)
+    wanted.push_back(facts.find(part));
+  if (type.isDynamicDim(dim) ||
+      llvm::all_of(wanted, [](SizeTerm part) { return part.isConstant(); }))
+    return; // upstream has looked
+  const int64_t size = type.getDimSize(dim);
+  want({op,
+        (op->getName().getStringRef() + ": dimension " + Twine(dim) +
+         " is not of the size " + Twine(size))
+            .str(),
+        wanted, [size](OpBuilder &builder, Location loc, ValueRange values) {
+          Value sum = buildIndex(builder, loc, 0);
+          for (Value each : values)
+            sum = builder.createOrFold<arith::AddIOp>(loc, sum, each);
+          return buildCompare(builder, loc, arith::CmpIPredicate::eq, sum,
+                              buildIndex(builder, loc, size));
+        }});
+}
+
 /// The sizes that a tensor without dynamic ones of its own has, where its
 /// elements are known one by one.
 static SmallVector<OpFoldResult> getElements(Value shape) {
@@ -451,8 +496,24 @@ void SizeChecks::visitOp(Operation *op) {
           compareAll({copy.getSource(), copy.getTarget()}, -1,
                      "source and destination");
       })
+      .Case([&](bufferization::MaterializeInDestinationOp write) {
+        compareAll({write.getSource(), write.getDest()}, -1,
+                   "source and destination");
+      })
       .Case([&](tensor::ConcatOp concat) {
         compareAll(concat.getInputs(), concat.getDim(), "operands");
+        SmallVector<SizeTerm> lengths;
+        for (Value input : concat.getInputs())
+          lengths.push_back(terms.get(input, concat.getDim()));
+        wantSum(op, lengths, concat.getResult(), concat.getDim());
+      })
+      .Case([&](tensor::PadOp pad) {
+        for (auto [dim, low, high] :
+             llvm::enumerate(pad.getMixedLowPad(), pad.getMixedHighPad()))
+          wantSum(op,
+                  {terms.get(pad.getSource(), dim), terms.get(low),
+                   terms.get(high)},
+                  pad.getResult(), dim);
       })
       .Case([&](tensor::ExtractSliceOp slice) {
         wantAtLeastZero(op, slice.getSizes());

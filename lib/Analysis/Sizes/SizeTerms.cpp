@@ -176,6 +176,28 @@ SizeTerm SizeTerms::findResult(OpResult result, int64_t dim) {
           })
       .Case<tensor::InsertOp, tensor::InsertSliceOp>(
           [&](auto insert) { return get(insert.getDest(), dim); })
+      .Case([&](tensor::GatherOp gather) {
+        const int64_t batch = gather.getIndicesType().getRank() - 1;
+        if (dim < batch)
+          return get(gather.getIndices(), dim);
+        const bool keepsRank = gather.getResultType().getRank() ==
+                               batch + gather.getSourceType().getRank();
+        int64_t next = batch;
+        for (int64_t from = 0; from < gather.getSourceType().getRank(); ++from)
+          if (!llvm::is_contained(gather.getGatherDims(), from)) {
+            if (next++ == dim)
+              return get(gather.getSource(), from);
+          } else if (keepsRank && next++ == dim) {
+            return SizeTerm::constant(1);
+          }
+        return own;
+      })
+      .Case([&](tensor::ReshapeOp reshape) {
+        auto shape = reshape.getShape().getDefiningOp<tensor::FromElementsOp>();
+        return shape && shape.getElements()[dim].getType().isIndex()
+                   ? get(OpFoldResult(shape.getElements()[dim]))
+                   : own;
+      })
       .Case([&](tensor::ConcatOp concat) {
         return int64_t(concat.getDim()) == dim
                    ? own

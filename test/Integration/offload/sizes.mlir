@@ -30,6 +30,16 @@
 // RUN: %{wrong} -e reshape --input=3 2>&1 | FileCheck %s --check-prefix=NO-RESHAPE
 // RUN: %{right} -e concat --input=4 | FileCheck %s --check-prefix=CONCAT
 // RUN: %{wrong} -e concat --input=3 2>&1 | FileCheck %s --check-prefix=NO-CONCAT
+// RUN: %{wrong} -e far --input=8 2>&1 | FileCheck %s --check-prefix=NO-FAR
+// RUN: %{right} -e far --input=1 | FileCheck %s --check-prefix=FAR
+// RUN: %{right} -e concat_cast --input=4 | FileCheck %s --check-prefix=CONCAT-CAST
+// RUN: %{wrong} -e concat_cast --input=3 2>&1 | FileCheck %s --check-prefix=NO-CONCAT-CAST
+// RUN: %{right} -e gather_cast --input=5 | FileCheck %s --check-prefix=GATHER-CAST
+// RUN: %{wrong} -e gather_cast --input=4 2>&1 | FileCheck %s --check-prefix=NO-GATHER-CAST
+// RUN: %{right} -e pad --input=2 | FileCheck %s --check-prefix=PAD
+// RUN: %{wrong} -e pad --input=1 2>&1 | FileCheck %s --check-prefix=NO-PAD
+// RUN: %{right} -e put --input=8 --output=- | FileCheck %s --check-prefix=PUT
+// RUN: %{wrong} -e put --input=7 2>&1 | FileCheck %s --check-prefix=NO-PUT
 // RUN: %{right} -e negative --input=0 | FileCheck %s --check-prefix=NOTHING
 // RUN: %{wrong} -e negative --input=-3 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 // RUN: %{right} -e loop --input=8 | FileCheck %s --check-prefix=LOOP
@@ -213,4 +223,60 @@ func.func @copy(%x: memref<?xf32>, %y: memref<?xf32>, %n: index) {
   // NO-COPY: sizes.mlir:[[@LINE+1]]:3: error: assertion failed: memref.copy: source and destination differ in the size of dimension 0
   memref.copy %x, %z : memref<?xf32> to memref<?xf32>
   return
+}
+
+// A cast to a constant size is folded into what makes the tensor, which is checked
+// before it runs.
+// CONCAT-CAST: 12xf32=1 2 3 4 5 6 7 8 1 2 3 4
+func.func @concat_cast(%x: tensor<?xf32>, %n: index) -> tensor<12xf32> {
+  %y = tensor.extract_slice %x[0] [%n] [1] : tensor<?xf32> to tensor<?xf32>
+  %z = tensor.concat dim(0) %x, %y : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  // NO-CONCAT-CAST: sizes.mlir:[[@LINE+1]]:8: error: assertion failed: tensor.cast: dimension 0 is not of the size 12
+  %r = tensor.cast %z : tensor<?xf32> to tensor<12xf32>
+  return %r : tensor<12xf32>
+}
+
+// GATHER-CAST: 5xf32=1 2 3 4 5
+func.func @gather_cast(%x: tensor<?xf32>, %n: index) -> tensor<5xf32> {
+  %p = tensor.generate %n {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %i : index
+  } : tensor<?x1xindex>
+  %g = tensor.gather %x[%p] gather_dims([0]) : (tensor<?xf32>, tensor<?x1xindex>) -> tensor<?xf32>
+  // NO-GATHER-CAST: sizes.mlir:[[@LINE+1]]:8: error: assertion failed: tensor.cast: dimension 0 is not of the size 5
+  %r = tensor.cast %g : tensor<?xf32> to tensor<5xf32>
+  return %r : tensor<5xf32>
+}
+
+// PAD: 11xf32=0 0 1 2 3 4 5 6 7 8 0
+func.func @pad(%x: tensor<?xf32>, %n: index) -> tensor<11xf32> {
+  %zero = arith.constant 0.0 : f32
+  // NO-PAD: sizes.mlir:[[@LINE+1]]:8: error: assertion failed: tensor.pad: dimension 0 is not of the size 11
+  %r = tensor.pad %x low[%n] high[1] {
+  ^bb0(%i: index):
+    tensor.yield %zero : f32
+  } : tensor<?xf32> to tensor<11xf32>
+  return %r : tensor<11xf32>
+}
+
+// PUT: arg[0]: 8xf32=2 4 6 8 10 12 14 16
+func.func @put(%m: memref<?xf32>, %n: index) {
+  %x = bufferization.to_tensor %m restrict : memref<?xf32> to tensor<?xf32>
+  %y = arith.addf %x, %x : tensor<?xf32>
+  %z = tensor.extract_slice %y[0] [%n] [1] : tensor<?xf32> to tensor<?xf32>
+  // NO-PUT: sizes.mlir:[[@LINE+1]]:3: error: assertion failed: bufferization.materialize_in_destination: source and destination differ in the size of dimension 0
+  bufferization.materialize_in_destination %z in writable %m : (tensor<?xf32>, memref<?xf32>) -> ()
+  return
+}
+
+// A place that wraps around is not inside.
+// FAR: 1xf32=1
+func.func @far(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
+  %o = tensor.empty(%n) : tensor<?xf32>
+  // NO-FAR: sizes.mlir:[[@LINE+1]]:8: error: assertion failed: linalg.generic: dimension 0 of operand 0 is smaller than what the op's indices reach
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i * 9223372036854775807)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<?xf32>) outs(%o : tensor<?xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<?xf32>
+  return %r : tensor<?xf32>
 }

@@ -65,6 +65,8 @@ private:
 
   void wantEqual(Operation *op, SizeTerm a, SizeTerm b, const Twine &message);
   void wantAtLeastZero(Operation *op, ValueRange sizes);
+  void wantSum(Operation *op, ArrayRef<SizeTerm> parts, Value result,
+               int64_t dim);
   void want(SizeCheck check);
   bool isWithin(Operation *op, OpFoldResult offset, SizeTerm size,
                 OpFoldResult stride, Value array, int64_t dim);
