@@ -14,7 +14,7 @@
 
 // Its passes and their order, as text that can be given again.
 // WHOLE: gpu-async-where-needed{dialect=vector pipeline=convert-vector-to-scf
-// WHOLE: gpu-async-where-needed{dialect=math pipeline=convert-math-to-libm}
+// WHOLE: gpu-async-where-needed{dialect=math pipeline=convert-math-to-llvm
 
 // CHECK-NOT: IR Dump After SCFToControlFlowPass
 // CHECK-NOT: IR Dump After ArithExpandOpsPass
