@@ -266,7 +266,8 @@ def runProgram(options, text, groups, form):
             f.write(text)
         pipelines = ["--gpu-async-avoid-faults", "--gpu-async-expand-functions"] if options.expand else []
         if options.libdevice:
-            pipelines.append("--gpu-async-pipeline=targets=nvptx:%s libdevice=%s" % (options.chip, options.libdevice))
+            pipelines += ["-convert-gpu-to-gpu-async", "-gpu-async-lower-kernels=targets=nvptx:%s libdevice=%s" % (
+                options.chip, options.libdevice)]
         if pipelines:
             lowered = os.path.join(folder, "lowered.mlir")
             if subprocess.run([gpuOpt(options), file, *pipelines, "-o", lowered]).returncode:

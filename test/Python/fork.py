@@ -152,7 +152,7 @@ if not pid:
     sys.exit(7)
 print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 """
-        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=100)
+        done = subprocess.run([sys.executable, "-W", "ignore::DeprecationWarning", "-c", program], capture_output=True, text=True, timeout=100)
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "5\n", ""))
 
 
