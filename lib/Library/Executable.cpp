@@ -122,6 +122,14 @@ static Expected<std::shared_ptr<SharedDevice>> openDevice(StringRef name) {
   Expected<gpuasync::Context> context = start.context();
   if (!context)
     return inOneLine(context.takeError());
+  // One device has several names, "auto" and "cpu" say. Its programs share what
+  // calls that gave up have left on it.
+  std::weak_ptr<SharedDevice> &same =
+      (*open)[gpuasync_context_device(context->get())];
+  if (std::shared_ptr<SharedDevice> device = same.lock()) {
+    known = device;
+    return device;
+  }
   auto device = std::make_shared<SharedDevice>();
   device->context = std::move(*context);
   device->targets = std::move(*targets);
@@ -129,7 +137,7 @@ static Expected<std::shared_ptr<SharedDevice>> openDevice(StringRef name) {
       StringRef(gpuasync_context_device(device->context.get())).split(':');
   device->isCpu = kind == "cpu";
   (void)number.getAsInteger(10, device->ordinal);
-  known = device;
+  known = same = device;
   return device;
 }
 

@@ -306,6 +306,22 @@ TEST(Library, ACallThatGivesUp) {
   }
 }
 
+// One device is one context by all of its names.
+TEST(Library, NamesOfOneDevice) {
+  Executable cpu(gated);
+  for (const char *name : {"", "auto", "cpu"}) {
+    gpuasync_executable *other = nullptr;
+    setenv("GPU_ASYNC_DEVICE", "cpu", 1);
+    Status status = compile(gated, other, nullptr, name);
+    unsetenv("GPU_ASYNC_DEVICE");
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_EQ(gpuasync_executable_context(other),
+              gpuasync_executable_context(cpu.raw))
+        << name;
+    EXPECT_TRUE(Status(gpuasync_executable_release(other)).ok());
+  }
+}
+
 // Memory that the library has allocated for results of such a call stays.
 TEST(Library, ResultsOfACallThatGivesUp) {
   constexpr int64_t n = 700;
