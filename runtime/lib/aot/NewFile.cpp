@@ -73,8 +73,14 @@ static void onSignal(int signal) {
   raise(signal);
 }
 
+/// Signals that end a process and that others send it, a limit of its time
+/// among them. A fault of its own leaves all as it is.
+static constexpr int endingSignals[] = {SIGINT,  SIGTERM, SIGHUP,   SIGPIPE,
+                                        SIGQUIT, SIGALRM, SIGUSR1,  SIGUSR2,
+                                        SIGXCPU, SIGPROF, SIGVTALRM};
+
 void removeFilesOnSignals() {
-  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
+  for (int signal : endingSignals) {
     struct sigaction action = {};
     // Whoever has them ignored (nohup) wants the process to go on.
     if (sigaction(signal, nullptr, &action) == 0 &&

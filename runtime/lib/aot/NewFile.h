@@ -63,9 +63,9 @@ void forgetUnfinishedFile(const char *path);
 /// Removes them. Safe in a signal handler.
 void removeUnfinishedFiles();
 
-/// Has SIGINT, SIGTERM, SIGHUP and SIGPIPE remove them before they end the
-/// process, where these are not ignored. SIGXFSZ is ignored: a write that is
-/// too large fails. For the main function of a program.
+/// Has signals that end the process (SIGINT, SIGTERM, SIGHUP, SIGXCPU and
+/// others) remove them first, where these are not ignored. SIGXFSZ is ignored:
+/// a write that is too large fails. For the main function of a program.
 void removeFilesOnSignals();
 
 } // namespace gpuasync

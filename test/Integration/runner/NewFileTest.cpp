@@ -286,7 +286,8 @@ TEST_F(NewFiles, WithoutRights) {
 
 TEST_F(NewFiles, SignalsLeaveNothing) {
   put(path("a"), "old");
-  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
+  for (int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT, SIGALRM,
+                     SIGUSR1, SIGUSR2, SIGXCPU, SIGPROF, SIGVTALRM}) {
     int status = inChild([&] {
       gpuasync::removeFilesOnSignals();
       NewFile first, second, done;
