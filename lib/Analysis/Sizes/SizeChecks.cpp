@@ -521,6 +521,12 @@ void SizeChecks::visitOp(Operation *op) {
                    slice.getMixedSizes(), slice.getMixedStrides(),
                    "reads outside of its source");
       })
+      .Case([&](memref::SubViewOp view) {
+        wantAtLeastZero(op, view.getSizes());
+        visitSlice(op, view.getSource(), view.getMixedOffsets(),
+                   view.getMixedSizes(), view.getMixedStrides(),
+                   "leaves its source");
+      })
       .Case([&](tensor::InsertSliceOp slice) {
         llvm::SmallBitVector dropped = slice.getDroppedDims();
         int64_t dim = 0;

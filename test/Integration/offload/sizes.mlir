@@ -30,6 +30,9 @@
 // RUN: %{wrong} -e reshape --input=3 2>&1 | FileCheck %s --check-prefix=NO-RESHAPE
 // RUN: %{right} -e concat --input=4 | FileCheck %s --check-prefix=CONCAT
 // RUN: %{wrong} -e concat --input=3 2>&1 | FileCheck %s --check-prefix=NO-CONCAT
+// RUN: %{right} -e subview --input=5 --output=- | FileCheck %s --check-prefix=SUBVIEW
+// RUN: %{wrong} -e subview --input=6 2>&1 | FileCheck %s --check-prefix=NO-SUBVIEW
+// RUN: %{wrong} -e subview --input=-1 2>&1 | FileCheck %s --check-prefix=NO-SUBVIEW
 // RUN: %{wrong} -e far --input=8 2>&1 | FileCheck %s --check-prefix=NO-FAR
 // RUN: %{right} -e far --input=1 | FileCheck %s --check-prefix=FAR
 // RUN: %{right} -e concat_cast --input=4 | FileCheck %s --check-prefix=CONCAT-CAST
@@ -279,4 +282,13 @@ func.func @far(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
     linalg.yield %a : f32
   } -> tensor<?xf32>
   return %r : tensor<?xf32>
+}
+
+// SUBVIEW: arg[0]: 8xf32=1 2 3 4 5 0 0 0
+func.func @subview(%m: memref<?xf32>, %n: index) {
+  %zero = arith.constant 0.0 : f32
+  // NO-SUBVIEW: sizes.mlir:[[@LINE+1]]:8: error: assertion failed: memref.subview leaves its source, in dimension 0
+  %v = memref.subview %m[%n] [3] [1] : memref<?xf32> to memref<3xf32, strided<[1], offset: ?>>
+  linalg.fill ins(%zero : f32) outs(%v : memref<3xf32, strided<[1], offset: ?>>)
+  return
 }
