@@ -97,7 +97,11 @@ static void dealloc(PyObject *object) {
   PyObject_GC_UnTrack(self);
   Py_DECREF(self->functions);
   Py_DECREF(self->attributes);
-  gpuasync_status_free(gpuasync_executable_release(self->raw));
+  {
+    // It may wait for what other calls have left behind.
+    WithoutGil free;
+    gpuasync_status_free(gpuasync_executable_release(self->raw));
+  }
   using Shared = std::shared_ptr<Place>;
   self->place.~Shared();
   freeCollected(self);

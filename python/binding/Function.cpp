@@ -30,7 +30,11 @@ struct Signature {
   std::vector<gpuasync_parameter> arguments, results;
   std::shared_ptr<Place> place;
 
-  ~Signature() { gpuasync_status_free(gpuasync_callable_release(callable)); }
+  ~Signature() {
+    // The program's last function may wait, as the program's own end does.
+    WithoutGil free;
+    gpuasync_status_free(gpuasync_callable_release(callable));
+  }
 };
 
 struct Function {
