@@ -2,6 +2,15 @@
 """Pictures of what a function does on which stream, and what waits for what."""
 
 import os
+import stat
+
+
+def _open(path, flags):
+    """In a folder for all, such as /tmp, the links of other users lead nowhere."""
+    folder = os.stat(os.path.dirname(path) or ".")
+    is_for_all = folder.st_mode & stat.S_ISVTX and folder.st_mode & stat.S_IWOTH
+    is_own_link = os.path.islink(path) and os.lstat(path).st_uid in (os.geteuid(), folder.st_uid)
+    return os.open(path, flags | (os.O_NOFOLLOW if is_for_all and not is_own_link else 0), 0o666)
 
 
 class Schedule:
@@ -22,7 +31,7 @@ class Schedule:
         if ending in (".png", ".pdf", ".jpg", ".jpeg", ".gif", ".ps", ".eps", ".html"):
             raise ValueError("%r: a schedule is saved as .svg, as .dot, or else as text; graphviz makes other pictures "
                              "of the .dot, as in `dot -Tpdf`" % os.fspath(file))
-        with open(file, "w", encoding="utf-8", errors="surrogateescape") as stream:
+        with open(file, "w", encoding="utf-8", errors="surrogateescape", opener=_open) as stream:
             stream.write({".svg": self.svg, ".dot": self.dot}.get(ending, self.text))
 
     def __str__(self):

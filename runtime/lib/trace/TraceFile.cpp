@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace gpuasync;
@@ -69,6 +70,30 @@ void gpuasync::appendTime(std::string &out, int64_t ns) {
   out += text;
 }
 
+/// Opens it for writing. In a folder for all, such as /tmp, the links of other
+/// users lead nowhere, as Linux has it (fs.protected_symlinks).
+static int openForWriting(const std::string &path) {
+  // Opening a pipe would wait for its reader.
+  const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK;
+  const size_t slash = path.rfind('/');
+  const std::string folder =
+      slash == std::string::npos ? "./" : path.substr(0, slash + 1);
+  struct stat in, link;
+  const bool isForAll = stat(folder.c_str(), &in) == 0 &&
+                        (in.st_mode & S_ISVTX) && (in.st_mode & S_IWOTH);
+  if (!isForAll)
+    return ::open(path.c_str(), flags, 0666);
+  const int descriptor = ::open(path.c_str(), flags | O_NOFOLLOW, 0666);
+  if (descriptor >= 0 || errno != ELOOP)
+    return descriptor;
+  // Nobody else can put another one in the place of an own link.
+  if (lstat(path.c_str(), &link) == 0 &&
+      (link.st_uid == geteuid() || link.st_uid == in.st_uid))
+    return ::open(path.c_str(), flags, 0666);
+  errno = EACCES;
+  return -1;
+}
+
 Status TraceFile::open(const char *wanted, uint64_t most, const char *other) {
   name.clear();
   for (const char *at = wanted; *at; ++at) {
@@ -80,10 +105,7 @@ Status TraceFile::open(const char *wanted, uint64_t most, const char *other) {
     }
   }
   const Uncancelled uncancelled;
-  // Opening a pipe would wait for its reader.
-  descriptor =
-      ::open(name.c_str(),
-             O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK, 0666);
+  descriptor = openForWriting(name);
   if (descriptor < 0 && errno == ENXIO)
     return makeStatus(GPUASYNC_INVALID_ARGUMENT,
                       "trace file '%s' cannot be written: it is a pipe that "

@@ -339,6 +339,40 @@ FRESH_PROCESS_TEST(Interrupt, WritesOfOthersRaiseTheSignal) {
   return result();
 }
 
+// Another user's link in a folder for all leads a trace nowhere, an own one
+// does.
+FRESH_PROCESS_TEST(Interrupt, TraceThroughALink) {
+  const std::string folder = fileName(".folder"), link = folder + "/t.json",
+                    victim = fileName(".victim");
+  EXPECT_EQ(mkdir(folder.c_str(), 0700), 0);
+  EXPECT_EQ(chmod(folder.c_str(), 01777), 0);
+  // The folder's owner may lead others elsewhere; only root can give it away.
+  const bool isRoot = geteuid() == 0;
+  if (isRoot)
+    EXPECT_EQ(chown(folder.c_str(), 65533, 65533), 0);
+  for (bool isOwn : {false, true}) {
+    FILE *file = fopen(victim.c_str(), "w");
+    fputs("precious", file);
+    fclose(file);
+    EXPECT_EQ(symlink(victim.c_str(), link.c_str()), 0);
+    if (isRoot && !isOwn)
+      EXPECT_EQ(lchown(link.c_str(), 65534, 65534), 0);
+    Status status(gpuasync_trace_start(link.c_str()));
+    EXPECT_EQ(status.ok(), isOwn || !isRoot) << status.message();
+    if (status.ok())
+      EXPECT_TRUE(Status(gpuasync_trace_stop()).ok());
+    char text[16] = "";
+    file = fopen(victim.c_str(), "r");
+    EXPECT_TRUE(fgets(text, sizeof(text), file));
+    fclose(file);
+    EXPECT_EQ(std::string(text) == "precious", isRoot && !isOwn) << text;
+    unlink(link.c_str());
+  }
+  unlink(victim.c_str());
+  rmdir(folder.c_str());
+  return result();
+}
+
 // A pipe as a trace's file is refused where nobody reads it, and ends the trace
 // where its reader goes.
 FRESH_PROCESS_TEST(Interrupt, TraceIntoAPipe) {
