@@ -484,6 +484,7 @@ struct OvertakenCall {
   uint32_t gate = 0;
   bool holds = false;        ///< the kernels wait for the gate
   bool joins = false;        ///< the destructor joins the thread
+  bool waits = false;        ///< the call is in its wait when exit begins
   int kernels = 20;          ///< large ones
   uint32_t blocks = 1 << 22; ///< of each
 
@@ -504,7 +505,7 @@ struct OvertakenCall {
                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
       call(*context, static_cast<uint32_t *>(memory), [this] {
         id = gettid();
-        while (!exits)
+        while (!exits && !waits)
           std::this_thread::yield();
       });
       // The memory is the caller's again: nothing else writes it.
@@ -524,6 +525,12 @@ struct OvertakenCall {
       thread.detach();
     while (!id)
       std::this_thread::yield();
+    // One whose kernel is held comes to rest; another one runs blocks itself.
+    for (int looks = 0; waits && looks < 1000; ++looks) {
+      if (holds && !isAtRest())
+        looks = 0;
+      std::this_thread::yield();
+    }
     fflush(nullptr);
   }
   /// Whether the thread sleeps, or has ended alone, as it does after a while.
@@ -599,6 +606,25 @@ FRESH_PROCESS_TEST(Process, ExitJoinsACallThatIsHeld_X11) {
   static auto *meant = new LeftBehind;
   (void)meant;
   overtaken.holds = overtaken.joins = true;
+  return exitDuringACall();
+}
+
+// Nor does it where the call waits already.
+FRESH_PROCESS_TEST(Process, ExitJoinsACallThatWaits_X11) {
+#if __has_feature(thread_sanitizer)
+  return 0; // see ExitJoinsAThreadInAFrame_X11
+#endif
+  static auto *meant = new LeftBehind;
+  (void)meant;
+  overtaken.holds = overtaken.joins = overtaken.waits = true;
+  return exitDuringACall();
+}
+
+// A call that waits already, or runs blocks of its kernels itself, has these
+// end early, too: in full they would take minutes.
+FRESH_PROCESS_TEST(Process, ExitDuringACallThatWaits_X11) {
+  overtaken.waits = true;
+  overtaken.kernels = 2000;
   return exitDuringACall();
 }
 

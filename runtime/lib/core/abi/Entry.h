@@ -32,6 +32,9 @@ gpuasync_status *entry(gpuasync_context &context, Body body) noexcept {
   });
 }
 
+/// How long a thread whose call exit() overtakes waits for the call's work.
+constexpr int64_t longestInExitNs = 10000000000;
+
 /// Of an entry that waits, if it refused because another thread has the process
 /// in exit(): its caller may give memory back when it returns. So it waits all
 /// the same; where nobody can be asked, and after a while, it does not return.
@@ -42,10 +45,9 @@ gpuasync_status *waitInExit(gpuasync_context &context, gpuasync_status *refused,
   if (gpuasync_status_get_code(refused) != GPUASYNC_SHUT_DOWN || isForked() ||
       gpuasync_process_exiting() != 2)
     return refused;
-  constexpr int64_t longestNs = 10000000000;
   bool done = false;
   if (!context.has(CapVendorStreams))
-    (void)guard([&] { return wait(longestNs, done); });
+    (void)guard([&] { return wait(longestInExitNs, done); });
   if (!done)
     gpuasync_thread_end_in_exit();
   return refused;

@@ -341,7 +341,7 @@ static void finishInExit(Frame &frame) {
   if (!open)
     return;
   if (frame.context->has(CapVendorStreams) ||
-      !(waitForOwn(frame, Deadline(0)) || cancelOwn(frame, /*longestNs=*/-1)))
+      !(waitForOwn(frame, Deadline(0)) || cancelOwn(frame, longestInExitNs)))
     gpuasync_thread_end_in_exit();
 }
 

@@ -8,6 +8,7 @@
 
 #include "core/abi/Frame.h"
 #include "core/process/PolledWait.h"
+#include "gpuasync/Context.h"
 
 #include <algorithm>
 
@@ -61,6 +62,8 @@ std::string gpuasync::listUnfinished(const Frame &frame) {
 
 Status gpuasync::timedOut(const Deadline &deadline, const std::string &what,
                           const std::string &open) {
+  if (gpuasync_process_exiting() == 2)
+    return checkRefusal();
   return makeStatus(GPUASYNC_TIMEOUT, "timed out after %g s%s; unfinished: %s",
                     double(deadline.timeoutNs) / 1e9, what.c_str(),
                     open.empty() ? "unknown" : open.c_str());

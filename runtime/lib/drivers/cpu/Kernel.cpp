@@ -8,6 +8,7 @@
 #include "core/abi/SizedStruct.h"
 #include "core/abi/Strided.h"
 #include "core/process/Clock.h"
+#include "core/process/Thread.h"
 #include "drivers/cpu/Scheduler.h"
 
 #include <algorithm>
@@ -143,6 +144,14 @@ int64_t Scheduler::takeBlocks(Job &job) {
       if (job.failed.load(std::memory_order_relaxed) ||
           job.stream->cancelled.load(std::memory_order_relaxed))
         return 0; // an assert's threads end early, and those of no use
+      if (__builtin_expect(
+              refusal.load(std::memory_order_relaxed) & RefuseExiting, 0)) {
+        // Calls that exit() overtakes wait for this one, or help it.
+        failLaunch(&ctx, locate(makeStatus(GPUASYNC_SHUT_DOWN,
+                                           "the process is exiting"),
+                                op.site));
+        return 0;
+      }
       if (__builtin_expect(hooks != nullptr, 0))
         hooks->blockBegin(op.checked, &ctx, workgroup, workgroupBytes, bytes);
       ctx.runBlocks =

@@ -10,6 +10,7 @@
 #include "check/adversary/Adversary.h"
 #include "core/process/Clock.h"
 #include "drivers/cpu/CallerStack.h"
+#include "gpuasync/Context.h"
 
 #include <chrono>
 #include <errno.h>
@@ -853,15 +854,23 @@ Scheduler::Wait Scheduler::sleepUntil(Stream &stream, uint64_t position,
   using Clock = std::chrono::steady_clock;
   const auto deadline =
       Clock::now() + std::chrono::nanoseconds(timeoutNs < 0 ? 0 : timeoutNs);
+  // A wait that exit() overtakes gives up, so that its call can end its work.
+  const bool wasExiting = gpuasync_process_exiting() != 0;
+  auto givesUp = [&] {
+    return (timeoutNs >= 0 && Clock::now() >= deadline) ||
+           (!wasExiting && gpuasync_process_exiting() == 2);
+  };
   const Uncancelled uncancelled;
   std::unique_lock<std::mutex> lock(stream.mutex);
   ++stream.hostWaiters;
   Wait result = Wait::TimedOut;
   while (true) {
-    if (timeoutNs < 0)
-      stream.progress.wait(lock, wakes);
-    else
-      stream.progress.wait_until(lock, deadline, wakes);
+    // Nobody wakes it for exit().
+    const auto look = Clock::now() + std::chrono::milliseconds(100);
+    stream.progress.wait_until(
+        lock, timeoutNs < 0 ? look : std::min(look, deadline), wakes);
+    if (!wakes() && !givesUp())
+      continue;
     if (reached())
       result = Wait::Reached;
     if (!reached() && isWanted()) {
