@@ -100,7 +100,7 @@ static Status readSettings(Process &process) {
   return wordSetting("GPU_ASYNC_SYNC_LAUNCHES", "0", "1", process.syncLaunches);
 }
 
-static Process *makeProcess() {
+static Process *makeProcess(bool isForked) {
   auto made = std::make_unique<Process>();
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof(set), &set) == 0 && CPU_COUNT(&set) <= 1)
@@ -115,6 +115,9 @@ static Process *makeProcess() {
     pthread_key_delete(threadKey);
     throw std::bad_alloc();
   }
+  // The parent's trace is not the child's.
+  if (isForked)
+    return made.release();
   // No context is open yet.
   if (const char *file = setting("GPU_ASYNC_TRACE");
       file && made->settings.ok())
@@ -126,9 +129,39 @@ static Process *makeProcess() {
   return made.release();
 }
 
+/// The process that makes or has made `instance`; 0: none does.
+static std::atomic<pid_t> maker{0};
+static std::atomic<Process *> instance{nullptr};
+
+/// A child that was forked while another thread made it has neither that thread
+/// nor all that it makes, and no handler has told of the fork: it refuses all.
+static Process &makeOnce() {
+  const pid_t own = getpid();
+  pid_t before = 0;
+  while (!maker.compare_exchange_strong(before, own) && before == own) {
+    if (Process *made = instance.load(std::memory_order_acquire))
+      return *made;
+    nap(100);
+    before = 0;
+  }
+  const bool isForked = before != 0;
+  if (isForked && !maker.compare_exchange_strong(before, own))
+    return makeOnce(); // another thread of the child
+  if (isForked)
+    refusal.fetch_or(RefuseForked);
+  try {
+    Process *made = makeProcess(isForked);
+    instance.store(made, std::memory_order_release);
+    return *made;
+  } catch (...) {
+    maker.store(0);
+    throw;
+  }
+}
+
 Process &gpuasync::process() {
-  static Process *instance = makeProcess();
-  return *instance;
+  Process *made = instance.load(std::memory_order_acquire);
+  return __builtin_expect(made != nullptr, 1) ? *made : makeOnce();
 }
 
 extern "C" {
@@ -169,6 +202,12 @@ ThreadState &gpuasync::threadState() {
 }
 
 Status gpuasync::checkRefusal() {
+  // Sees whether this is a child that was forked before there was a handler.
+  if (__builtin_expect(!instance.load(std::memory_order_relaxed), 0))
+    RETURN_IF_ERROR(guard([] {
+      process();
+      return Status();
+    }));
   uint32_t bits = refusal.load(std::memory_order_relaxed);
   if (!bits)
     return insideCallback
