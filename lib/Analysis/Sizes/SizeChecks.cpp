@@ -376,6 +376,41 @@ void SizeChecks::visitPack(Operation *op) {
 // Shapes
 //===----------------------------------------------------------------------===//
 
+/// Whether sizes, of which none is negative, multiply to `count`. The product
+/// of others may be that if it wraps around.
+static Value buildProductIs(OpBuilder &builder, Location loc, ValueRange sizes,
+                            Value count) {
+  Value zero = buildIndex(builder, loc, 0), one = buildIndex(builder, loc, 1);
+  Value product = one, isRight, isEmpty, fits;
+  auto add = [&](Value &all, Value next, auto combine) {
+    all = all ? combine(all, next) : next;
+  };
+  auto both = [&](Value a, Value b) -> Value {
+    return builder.createOrFold<arith::AndIOp>(loc, a, b);
+  };
+  auto either = [&](Value a, Value b) -> Value {
+    return builder.createOrFold<arith::OrIOp>(loc, a, b);
+  };
+  for (Value size : sizes) {
+    add(isRight,
+        buildCompare(builder, loc, arith::CmpIPredicate::sge, size, zero),
+        both);
+    add(isEmpty,
+        buildCompare(builder, loc, arith::CmpIPredicate::eq, size, zero),
+        either);
+    Value step = builder.createOrFold<arith::MaxUIOp>(loc, size, one);
+    add(fits,
+        buildCompare(builder, loc, arith::CmpIPredicate::ule, product,
+                     builder.createOrFold<arith::DivUIOp>(loc, count, step)),
+        both);
+    product = builder.createOrFold<arith::MulIOp>(loc, product, size);
+  }
+  Value isCount =
+      buildCompare(builder, loc, arith::CmpIPredicate::eq, product, count);
+  return isRight ? both(both(isCount, isRight), either(isEmpty, fits))
+                 : isCount;
+}
+
 template <typename ExpandOp>
 void SizeChecks::visitExpand(ExpandOp op) {
   SmallVector<OpFoldResult> sizes = op.getMixedOutputShape();
@@ -399,11 +434,7 @@ void SizeChecks::visitExpand(ExpandOp op) {
            Twine(dim) + " becomes do not multiply to its size")
               .str(),
           wanted, [](OpBuilder &builder, Location loc, ValueRange values) {
-            Value product = values[1];
-            for (Value size : values.drop_front(2))
-              product = builder.createOrFold<arith::MulIOp>(loc, product, size);
-            return buildCompare(builder, loc, arith::CmpIPredicate::eq,
-                                values[0], product);
+            return buildProductIs(builder, loc, values.drop_front(), values[0]);
           }});
   }
 }
@@ -564,33 +595,51 @@ void SizeChecks::visitOp(Operation *op) {
           [&](auto expand) { visitExpand(expand); })
       .Case([&](tensor::ReshapeOp reshape) {
         auto from = cast<ShapedType>(reshape.getSource().getType());
-        SmallVector<OpFoldResult> sizes = getElements(reshape.getShape());
-        if (!from.hasRank() || sizes.empty())
+        auto shape = dyn_cast<RankedTensorType>(reshape.getShape().getType());
+        if (!from.hasRank() || !shape || !shape.hasStaticShape())
           return;
+        SmallVector<OpFoldResult> sizes = getElements(reshape.getShape());
         SmallVector<SizeTerm> wanted;
         for (int64_t dim = 0; dim < from.getRank(); ++dim)
           wanted.push_back(terms.get(reshape.getSource(), dim));
         size_t rank = wanted.size();
         for (OpFoldResult size : sizes)
           wanted.push_back(terms.get(size));
+        // The elements of a shape that lies in memory are read.
+        if (sizes.empty())
+          wanted.push_back(SizeTerm::index(reshape.getShape()));
+        SmallVector<int64_t> result(shape.getDimSize(0), ShapedType::kDynamic);
+        if (auto type = dyn_cast<RankedTensorType>(reshape.getType()))
+          result.assign(type.getShape().begin(), type.getShape().end());
         want({op,
               "tensor.reshape: the new shape has another number of elements",
               wanted,
-              [rank](OpBuilder &builder, Location loc, ValueRange values) {
-                auto multiply = [&](ValueRange sizes) {
-                  Value product = buildIndex(builder, loc, 1);
-                  for (Value size : sizes) {
-                    if (!size.getType().isIndex())
-                      size = builder.createOrFold<arith::IndexCastOp>(
-                          loc, builder.getIndexType(), size);
-                    product =
-                        builder.createOrFold<arith::MulIOp>(loc, product, size);
-                  }
-                  return product;
-                };
-                return buildCompare(builder, loc, arith::CmpIPredicate::eq,
-                                    multiply(values.take_front(rank)),
-                                    multiply(values.drop_front(rank)));
+              [rank, result](OpBuilder &builder, Location loc,
+                             ValueRange values) {
+                Value count = buildIndex(builder, loc, 1);
+                for (Value size : values.take_front(rank))
+                  count = builder.createOrFold<arith::MulIOp>(loc, count, size);
+                SmallVector<Value> sizes(values.drop_front(rank));
+                if (sizes.size() == 1 && isa<TensorType>(sizes[0].getType())) {
+                  Value tensor = sizes.pop_back_val();
+                  for (int64_t i = 0; i < int64_t(result.size()); ++i)
+                    sizes.push_back(tensor::ExtractOp::create(
+                        builder, loc, tensor, buildIndex(builder, loc, i)));
+                }
+                Value holds =
+                    arith::ConstantIntOp::create(builder, loc, /*value=*/1, 1);
+                for (auto [size, known] : llvm::zip(sizes, result)) {
+                  if (!size.getType().isIndex())
+                    size = builder.createOrFold<arith::IndexCastOp>(
+                        loc, builder.getIndexType(), size);
+                  if (!ShapedType::isDynamic(known))
+                    holds = builder.createOrFold<arith::AndIOp>(
+                        loc, holds,
+                        buildCompare(builder, loc, arith::CmpIPredicate::eq,
+                                     size, buildIndex(builder, loc, known)));
+                }
+                return builder.createOrFold<arith::AndIOp>(
+                    loc, holds, buildProductIs(builder, loc, sizes, count));
               }});
         if (auto result = dyn_cast<RankedTensorType>(reshape.getType()))
           for (auto [dim, size] : llvm::enumerate(sizes))

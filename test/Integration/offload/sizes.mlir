@@ -28,6 +28,11 @@
 // RUN: %{wrong} -e expand --input=5 2>&1 | FileCheck %s --check-prefix=NO-EXPAND
 // RUN: %{right} -e reshape --input=4 | FileCheck %s --check-prefix=RESHAPE
 // RUN: %{wrong} -e reshape --input=3 2>&1 | FileCheck %s --check-prefix=NO-RESHAPE
+// RUN: gpu-runner --device=cpu %s -e reshape_memory --input=6xf32=1,2,3,4,5,6 --input=2xi64=3,2 | FileCheck %s --check-prefix=MEMORY
+// RUN: not gpu-runner --device=cpu %s -e reshape_memory --input=6xf32=1,2,3,4,5,6 --input=2xi64=2,400000 2>&1 | FileCheck %s --check-prefix=NO-MEMORY
+// RUN: not gpu-runner --device=cpu %s -e reshape_memory --input=6xf32=1,2,3,4,5,6 --input=2xi64=-3,-2 2>&1 | FileCheck %s --check-prefix=NO-MEMORY
+// RUN: not gpu-runner --device=cpu %s -e reshape_memory --input=0xf32 --input=2xi64=4294967296,4294967296 2>&1 | FileCheck %s --check-prefix=NO-MEMORY
+// RUN: not gpu-runner --device=cpu %s -e reshape_known --input=6xf32=1,2,3,4,5,6 --input=2xi64=3,2 2>&1 | FileCheck %s --check-prefix=NO-KNOWN
 // RUN: %{right} -e concat --input=4 | FileCheck %s --check-prefix=CONCAT
 // RUN: %{wrong} -e concat --input=3 2>&1 | FileCheck %s --check-prefix=NO-CONCAT
 // RUN: %{right} -e subview --input=5 --output=- | FileCheck %s --check-prefix=SUBVIEW
@@ -291,4 +296,18 @@ func.func @subview(%m: memref<?xf32>, %n: index) {
   %v = memref.subview %m[%n] [3] [1] : memref<?xf32> to memref<3xf32, strided<[1], offset: ?>>
   linalg.fill ins(%zero : f32) outs(%v : memref<3xf32, strided<[1], offset: ?>>)
   return
+}
+
+// A shape that lies in memory. A product that wraps around is not the size.
+// MEMORY: 3x2xf32=[1 2][3 4][5 6]
+func.func @reshape_memory(%x: tensor<?xf32>, %s: tensor<2xi64>) -> tensor<?x?xf32> {
+  // NO-MEMORY: sizes.mlir:[[@LINE+1]]:8: error: assertion failed: tensor.reshape: the new shape has another number of elements
+  %r = tensor.reshape %x(%s) : (tensor<?xf32>, tensor<2xi64>) -> tensor<?x?xf32>
+  return %r : tensor<?x?xf32>
+}
+
+func.func @reshape_known(%x: tensor<?xf32>, %s: tensor<2xi64>) -> tensor<2x?xf32> {
+  // NO-KNOWN: sizes.mlir:[[@LINE+1]]:8: error: assertion failed: tensor.reshape: the new shape has another number of elements
+  %r = tensor.reshape %x(%s) : (tensor<?xf32>, tensor<2xi64>) -> tensor<2x?xf32>
+  return %r : tensor<2x?xf32>
 }
