@@ -128,6 +128,9 @@ void offload::takeSnapshots(Region &program) {
   program.walk([&](bufferization::ToTensorOp view) { views.push_back(view); });
   for (bufferization::ToTensorOp view : views) {
     auto type = dyn_cast<RankedTensorType>(view.getType());
+    // One whose memory does not change is as if nobody else had it.
+    if (type && !view.getWritable())
+      view.setRestrict(true);
     if (!type || !mayChange(view, program))
       continue;
     OpBuilder builder(view->getContext());

@@ -25,6 +25,9 @@
 // REDEFINE: %{args} = -e turned --input=2x2xi32=1,2,3,4 --expect=arg0=2x2xi32=1,3,2,4
 // RUN: %{cpu} %{args}
 // RUN: %{gpu} %{args}
+// REDEFINE: %{args} = -e unrestricted --input=4xi32=1,2,3,4 --expect=result0=4xi32=1,4,9,16 --expect=arg0=4xi32=0
+// RUN: %{cpu} %{args}
+// RUN: %{gpu} %{args}
 // REDEFINE: %{args} = -e shifted --input=4xi32=1,2,3,4 --expect=arg0=4xi32=1,1,2,3
 // RUN: %{cpu} %{args}
 // RUN: %{gpu} %{args}
@@ -152,6 +155,15 @@ func.func @carried(%p: i1, %x: memref<4xi32> {llvm.noalias}, %h: memref<4xi32>) 
   }
   %t = bufferization.to_tensor %x restrict : memref<4xi32> to tensor<4xi32>
   linalg.fill ins(%z : i32) outs(%s#0 : memref<4xi32>)
+  %r = arith.muli %t, %t : tensor<4xi32>
+  return %r : tensor<4xi32>
+}
+
+// What `restrict` would promise is not needed.
+func.func @unrestricted(%m: memref<4xi32>) -> tensor<4xi32> {
+  %zero = arith.constant 0 : i32
+  %t = bufferization.to_tensor %m : memref<4xi32> to tensor<4xi32>
+  linalg.fill ins(%zero : i32) outs(%m : memref<4xi32>)
   %r = arith.muli %t, %t : tensor<4xi32>
   return %r : tensor<4xi32>
 }
