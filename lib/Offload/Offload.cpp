@@ -496,10 +496,45 @@ static void warnOfEmpty(ModuleOp module) {
   });
 }
 
+/// A call by which a function calls itself, by others too; null: there is none.
+static func::CallOp findRecursion(func::FuncOp function, ModuleOp module) {
+  llvm::StringSet<> seen;
+  SmallVector<std::pair<func::FuncOp, func::CallOp>> worklist{{function, {}}};
+  while (!worklist.empty()) {
+    auto [next, first] = worklist.pop_back_val();
+    SmallVector<func::CallOp> calls;
+    next.walk([&](func::CallOp call) { calls.push_back(call); });
+    for (func::CallOp call : calls) {
+      if (call.getCallee() == function.getName())
+        return first ? first : call;
+      auto callee = module.lookupSymbol<func::FuncOp>(call.getCallee());
+      if (callee && seen.insert(call.getCallee()).second)
+        worklist.push_back({callee, first ? first : call});
+    }
+  }
+  return {};
+}
+
+/// Bufferization finds no memory for what such a call returns.
+static LogicalResult refuseRecursiveTensors(ModuleOp module) {
+  for (auto function : module.getOps<func::FuncOp>()) {
+    if (llvm::none_of(function.getResultTypes(), llvm::IsaPred<TensorType>))
+      continue;
+    if (func::CallOp call = findRecursion(function, module))
+      return call.emitError()
+             << "@" << function.getName()
+             << " calls itself and returns a tensor, for which no memory is "
+                "known: use a loop, or have it write to a memref";
+  }
+  return success();
+}
+
 LogicalResult Offload::makeKernels() {
   isWanted.clear();
   warnOfEmpty(getOperation());
   if (needsOffload(getOperation())) {
+    if (failed(refuseRecursiveTensors(getOperation())))
+      return failure();
     if (failed(inlineCalls(findWanted(getOperation()), hasWork)))
       return failure();
     OpPassManager clean(ModuleOp::getOperationName());
