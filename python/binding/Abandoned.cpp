@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
+#include <string>
 #include <vector>
 
 namespace binding {
@@ -75,7 +77,14 @@ PyObject *waitAbandoned(PyObject *, PyObject *timeout) {
     if (PyErr_CheckSignals() < 0)
       return nullptr;
     if (seconds >= 0 && spent >= seconds) {
-      Ref message(textOf(status.message()));
+      // The status tells of the last slice of the time.
+      std::string text = status.message();
+      if (size_t at = text.find(" waiting for"); at != std::string::npos) {
+        char begin[64];
+        snprintf(begin, sizeof(begin), "timed out after %g s", seconds);
+        text.replace(0, at, begin);
+      }
+      Ref message(textOf(text.c_str()));
       if (message)
         PyErr_SetObject(PyExc_TimeoutError, message.get());
       return nullptr;
