@@ -64,10 +64,13 @@ class Profiles(unittest.TestCase):
             pipe = os.path.join(folder, "pipe")
             os.mkfifo(pipe)
             read, go = [], threading.Event()
+            # A pipe that nobody reads is refused.
+            end = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+            os.set_blocking(end, True)
 
             def reader():
                 go.wait()
-                with open(pipe) as text:
+                with open(end) as text:
                     read.append(json.load(text))
 
             thread = threading.Thread(target=reader)
@@ -75,8 +78,8 @@ class Profiles(unittest.TestCase):
             thread.start()
             sys.setswitchinterval(100)  # the reader goes on when the GIL is given up
             try:
-                go.set()
                 with ga.trace(pipe):
+                    go.set()
                     exe.products(x)
             finally:
                 sys.setswitchinterval(interval)

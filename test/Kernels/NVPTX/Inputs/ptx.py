@@ -265,9 +265,26 @@ class Kernel:
             return split
         if name == "atom" or name == "red":
             return self.unknown(op)
+        if "cc" in op or name in ("addc", "subc"):
+            return self.carrying(op, operands)
         put, values = self.setter(operands[0].split("|")[0]), [self.value(text, type) for text in operands[1:]]
         function = self.operation(op, name, type)
         return lambda state: put(state, function(*[value(state) for value in values]))
+
+    def carrying(self, op, operands):
+        """Sums and differences of numbers in several registers: the carry, or what was borrowed, is a part of the state."""
+        name, size = op[0], 1 << bitsOf(op[-1])
+        if name not in ("add", "addc", "sub", "subc"):
+            raise NotImplementedError(".".join(op))
+        put, (a, b) = self.setter(operands[0]), [self.value(text, op[-1]) for text in operands[1:]]
+        signOf, uses, sets = 1 if name.startswith("add") else -1, name.endswith("c"), "cc" in op
+
+        def run(state):
+            total = a(state) % size + signOf * (b(state) % size + (state.carry if uses else 0))
+            put(state, total)
+            if sets:
+                state.carry = int(not 0 <= total < size)
+        return run
 
     def unknown(self, op):
         def fail(*_):
@@ -373,4 +390,4 @@ class Kernel:
 
 class State:
     def __init__(self, registers, arguments, memory):
-        self.registers, self.arguments, self.memory = registers, arguments, memory
+        self.registers, self.arguments, self.memory, self.carry = registers, arguments, memory, 0
