@@ -481,7 +481,7 @@ struct OvertakenCall {
   std::thread thread;
   std::atomic<pid_t> id{0}; ///< of the thread, once the call's work is enqueued
   std::atomic<bool> exits{false}, returned{false};
-  uint32_t gate = 0;
+  uint32_t gate = 0, begun = 0;
   bool holds = false;        ///< the kernels wait for the gate
   bool joins = false;        ///< the destructor joins the thread
   bool waits = false;        ///< the call is in its wait when exit begins
@@ -563,8 +563,11 @@ struct OvertakenCall {
   }
   /// Large kernels, or what is held and large ones behind it.
   void enqueue(FrameScope &frame, gpuasync_stream *stream, uint32_t *memory) {
+    // One that has not begun ends with exit().
     if (holds)
-      frame.launch(stream, Gate, 1, 1, GateParams{&gate});
+      frame.launch(stream, Meet, 1, 1, MeetParams{&begun, &gate});
+    while (holds && !isSet(&begun))
+      std::this_thread::yield();
     for (int i = 0; i < kernels; ++i)
       frame.launch(stream, Raise, blocks, 64, GateParams{memory});
   }
