@@ -106,7 +106,8 @@ inline void shared(const gpuasync_cpu_block_ctx *, const void *params,
   auto *memory = static_cast<uint32_t *>(workgroup);
   for (uint32_t i = 0; i < p->words; ++i)
     memory[i] = i;
-  p->out[0] = memory[p->words - 1];
+  // Each block does so.
+  __atomic_store_n(p->out, memory[p->words - 1], __ATOMIC_RELAXED);
 }
 inline void fail(const gpuasync_cpu_block_ctx *ctx, const void *params,
                  void *) {

@@ -310,20 +310,20 @@ TEST_P(Abandoned, CallersStream_E03) {
 TEST_P(Abandoned, OtherContextsAndThreads_E03) {
   Context other;
   ASSERT_TRUE(Context::open(device().c_str(), other).ok());
-  auto callThere = [&] {
-    ContextScope inner(other);
+  // With memory of the call's own.
+  auto callOn = [&](Context &there) {
+    ContextScope inner(there);
     FrameScope frame(*program);
     gpuasync_stream *stream = frame.stream();
     uint32_t *y = frame.alloc(stream, 64), word = 0;
     frame.launch(stream, Store, 1, 64, StoreParams{y, 5});
     frame.copy(stream, &word, y, 4);
     frame.dealloc(stream, y);
-    EXPECT_EQ(frame.wait({stream}), 0);
-    EXPECT_EQ(word, 5u);
+    return frame.wait({stream}) == 0 && frame.leave().ok() && word == 5;
   };
-  callThere(); // its first call may wait for the device
+  EXPECT_TRUE(callOn(other)); // its first call may wait for the device
   giveUp(1);
-  callThere();
+  EXPECT_TRUE(callOn(other));
   EXPECT_TRUE(other.waitAbandoned(0).ok());
   // Null asks for all of them.
   EXPECT_EQ(Status(gpuasync_context_wait_abandoned(nullptr, 0)).code(),
@@ -332,10 +332,8 @@ TEST_P(Abandoned, OtherContextsAndThreads_E03) {
   {
     std::vector<std::unique_ptr<Watched>> threads;
     for (uint32_t i = 0; i < 8; ++i)
-      threads.push_back(std::make_unique<Watched>([&] {
-        ContextScope inner(context);
-        right += call(7).ok();
-      }));
+      threads.push_back(
+          std::make_unique<Watched>([&] { right += callOn(context); }));
     for (auto &thread : threads) {
       thread->settle();
       EXPECT_FALSE(thread->isOver());
@@ -343,6 +341,7 @@ TEST_P(Abandoned, OtherContextsAndThreads_E03) {
     openGate(flag);
   }
   EXPECT_EQ(right, 8);
+  EXPECT_TRUE(call(7).ok());
   EXPECT_EQ(x[0], 7u);
   EXPECT_EQ(gpuasync_context_wait_abandoned(nullptr, 0), nullptr);
   EXPECT_TRUE(other.close().ok());
