@@ -821,8 +821,11 @@ gpuasync_status *Call::check(const char *what, size_t index,
     return refuse(what, index, parameter, "its data is null");
   auto address = reinterpret_cast<uintptr_t>(value.data);
   if (parameter.kind != GPUASYNC_KIND_NUMBER) {
-    if (address %
-        (parameter.bytes >= 16 ? parameter.bytes / 2 : parameter.bytes))
+    // A complex number is two others.
+    const bool isPair = parameter.type == GPUASYNC_TYPE_C64 ||
+                        parameter.type == GPUASYNC_TYPE_C128;
+    if (address % (isPair || parameter.bytes >= 16 ? parameter.bytes / 2
+                                                   : parameter.bytes))
       return refuse(what, index, parameter,
                     "its data is at an address that is not a multiple of the "
                     "element's size");
