@@ -28,6 +28,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -159,7 +160,13 @@ OffloadDevice gpuasync::getOffloadDevice(ArrayRef<std::string> targets) {
 /// A function that frees memory frees all that it allocates itself: only what
 /// bufferization allocates is to be freed for it.
 static void markOwnMemory(func::FuncOp function) {
+  // An allocation of constant size loses the mark where it gets its type.
   SmallVector<Operation *> own;
+  function.walk([&](memref::AllocOp op) { own.push_back(op); });
+  RewritePatternSet patterns(function.getContext());
+  memref::AllocOp::getCanonicalizationPatterns(patterns, function.getContext());
+  (void)applyOpPatternsGreedily(own, std::move(patterns));
+  own.clear();
   bool frees = false;
   function.walk([&](Operation *op) {
     if (isa<memref::AllocOp, memref::DeallocOp>(op))
@@ -321,10 +328,14 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
       return succeeded(runPipeline(each, function));
     }));
   };
-  llvm::for_each(functions, markOwnMemory);
   for (func::FuncOp function : functions)
     if (failed(avoidFaults(function)))
       return failure();
+  // Which sizes are constant is known from here on.
+  if (failed(
+          runOnEach([&](OpPassManager &pm) { pm.addPass(createSCCPPass()); })))
+    return failure();
+  llvm::for_each(functions, markOwnMemory);
   SmallVector<ReturnedArguments> returned(functions.begin(), functions.end());
   LogicalResult before = runOnEach([&](OpPassManager &pm) {
     pm.addPass(createGPUAsyncLowerTensorOps());
@@ -515,16 +526,21 @@ static func::CallOp findRecursion(func::FuncOp function, ModuleOp module) {
   return {};
 }
 
-/// Bufferization finds no memory for what such a call returns.
+/// Bufferization finds no memory for what such a call returns: a result of a
+/// constant size becomes an argument.
 static LogicalResult refuseRecursiveTensors(ModuleOp module) {
   for (auto function : module.getOps<func::FuncOp>()) {
-    if (llvm::none_of(function.getResultTypes(), llvm::IsaPred<TensorType>))
+    if (llvm::none_of(function.getResultTypes(), [](Type type) {
+          auto tensor = dyn_cast<RankedTensorType>(type);
+          return tensor && tensor.hasStaticShape();
+        }))
       continue;
     if (func::CallOp call = findRecursion(function, module))
       return call.emitError()
              << "@" << function.getName()
-             << " calls itself and returns a tensor, for which no memory is "
-                "known: use a loop, or have it write to a memref";
+             << " calls itself and returns a tensor of constant size, for "
+                "which "
+                "no memory is known: use a loop, or have it write to a memref";
   }
   return success();
 }
