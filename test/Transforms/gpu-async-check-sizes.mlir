@@ -201,3 +201,27 @@ func.func @bodies(%x: tensor<?xf32>, %i: tensor<8xindex>, %o: tensor<8xf32>, %m:
   }
   return %r : tensor<8xf32>
 }
+
+// A view of an argument is checked once a call, in front of everything. One of
+// other memory, or of each round of a loop, is the program's promise.
+// CHECK-LABEL: func.func @views
+// CHECK-COUNT-1: cf.assert {{.*}}, "memref.subview leaves its source, in dimension 0"
+// CHECK: memref.alloc
+// CHECK-NOT: cf.assert
+// CHECK: return
+func.func @views(%m: memref<?xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %zero = arith.constant 0.0 : f32
+  %own = memref.alloc(%n) : memref<?xf32>
+  scf.for %i = %c0 to %n step %c4 {
+    %v = memref.subview %m[%i] [4] [1] : memref<?xf32> to memref<4xf32, strided<[1], offset: ?>>
+    memref.store %zero, %v[%c0] : memref<4xf32, strided<[1], offset: ?>>
+  }
+  %w = memref.subview %own[%n] [4] [1] : memref<?xf32> to memref<4xf32, strided<[1], offset: ?>>
+  memref.store %zero, %w[%c0] : memref<4xf32, strided<[1], offset: ?>>
+  %x = memref.subview %m[%n] [4] [1] : memref<?xf32> to memref<4xf32, strided<[1], offset: ?>>
+  memref.store %zero, %x[%c0] : memref<4xf32, strided<[1], offset: ?>>
+  memref.dealloc %own : memref<?xf32>
+  return
+}
