@@ -160,9 +160,17 @@ OffloadDevice gpuasync::getOffloadDevice(ArrayRef<std::string> targets) {
 /// A function that frees memory frees all that it allocates itself: only what
 /// bufferization allocates is to be freed for it.
 static void markOwnMemory(func::FuncOp function) {
-  // An allocation of constant size loses the mark where it gets its type.
-  SmallVector<Operation *> own;
-  function.walk([&](memref::AllocOp op) { own.push_back(op); });
+  // An allocation of constant size would lose the mark where it gets its type,
+  // so it gets it now.
+  SetVector<Operation *> sizes;
+  function.walk([&](memref::AllocOp op) { sizes.insert(op); });
+  for (size_t i = 0; i < sizes.size(); ++i)
+    for (Value operand : sizes[i]->getOperands())
+      if (Operation *maker = operand.getDefiningOp();
+          maker && isPure(maker) && operand.getType().isIntOrIndex())
+        sizes.insert(maker);
+  SmallVector<Operation *> own = sizes.takeVector();
+  std::reverse(own.begin(), own.end());
   RewritePatternSet patterns(function.getContext());
   memref::AllocOp::getCanonicalizationPatterns(patterns, function.getContext());
   (void)applyOpPatternsGreedily(own, std::move(patterns));
@@ -331,10 +339,6 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
   for (func::FuncOp function : functions)
     if (failed(avoidFaults(function)))
       return failure();
-  // Which sizes are constant is known from here on.
-  if (failed(
-          runOnEach([&](OpPassManager &pm) { pm.addPass(createSCCPPass()); })))
-    return failure();
   llvm::for_each(functions, markOwnMemory);
   SmallVector<ReturnedArguments> returned(functions.begin(), functions.end());
   LogicalResult before = runOnEach([&](OpPassManager &pm) {

@@ -90,6 +90,21 @@ static bool keepsRank(Operation *op) {
   return insert.getSourceType().getRank() == insert.getDestType().getRank();
 }
 
+/// The pattern takes what a loop carries for a tensor of constant size if the
+/// first one is, and casts what the rounds yield to that without a check.
+static bool keepsSizes(Operation *op) {
+  auto loop = cast<scf::ForOp>(op);
+  return llvm::all_of(
+      llvm::zip_equal(loop.getInitArgs(), loop.getYieldedValues()),
+      [](auto each) {
+        auto [first, next] = each;
+        auto cast = first.template getDefiningOp<tensor::CastOp>();
+        auto other = next.template getDefiningOp<tensor::CastOp>();
+        return !cast || (other && other.getSource().getType() ==
+                                      cast.getSource().getType());
+      });
+}
+
 /// The pattern gives lanes that the mask leaves out the source in place of the
 /// accumulator.
 static bool isNotMasked(Operation *op) {
@@ -114,6 +129,7 @@ struct Fault {
 /// it is still there.
 static constexpr Fault faults[] = {
     {"WhileMoveIfDown", forwardsEachOnce},
+    {"ForOpTensorCastFolder", keepsSizes},
     {"TruncFSIToFPToSIToFP", convertsExactly<arith::SIToFPOp>},
     {"TruncFUIToFPToUIToFP", convertsExactly<arith::UIToFPOp>},
     {"IndexCastOfIndexCast", keepsNumber},

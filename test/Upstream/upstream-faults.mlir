@@ -53,6 +53,22 @@ func.func @rounds_twice(%x: i32) -> (bf16, bf16) {
   return %b, %d : bf16, bf16
 }
 
+// ForOpTensorCastFolder: the loop's tensor gets the size of the first one, and
+// a slice of all of that changes nothing.
+// CHECK-LABEL: func.func @changes_size
+// CHECK-NOT: scf.for
+// CHECK: return
+func.func @changes_size(%x: tensor<7xi32>, %n: index, %k: index) -> tensor<?xi32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c = tensor.cast %x : tensor<7xi32> to tensor<?xi32>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%t = %c) -> tensor<?xi32> {
+    %u = tensor.extract_slice %t[0] [%k] [1] : tensor<?xi32> to tensor<?xi32>
+    scf.yield %u : tensor<?xi32>
+  }
+  return %r : tensor<?xi32>
+}
+
 // ElideUnitDimsInMultiDimReduction: lanes that are left out are the source.
 // CHECK-LABEL: func.func @masked
 // CHECK: %[[SOURCE:.*]] = vector.shape_cast %{{.*}} : vector<1x4xi32> to vector<4xi32>

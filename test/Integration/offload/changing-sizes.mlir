@@ -10,6 +10,8 @@
 // RUN: %{run} -e exchanges --input=6xi32=0,1,2,3,4,5 --input=3xi32=10,11,12 --input=2 --expect=result0=6xi32=0,1,2,3,4,5 --expect=result1=3xi32=10,11,12
 // RUN: %{run} -e until --input=5xi32=0,1,2,3,4 --input=2xi32=0,1 --input=1 --expect=result0=2xi32=1,3
 // RUN: %{run} -e inner --input=4xi32=1,2,3,4 --input=2 --expect=result0=1xi32=9
+// RUN: %{run} -e casts --input=7xi32=0,1,2,3,4,5,6 --input=1 --input=3 --expect=result0=3xi32=0,1,2
+// RUN: %{run} -e casts --input=7xi32=0,1,2,3,4,5,6 --input=0 --input=3 --expect=result0=7xi32=0,1,2,3,4,5,6
 // RUN: gpu-opt %s --gpu-async-return-by-destination | FileCheck %s --check-prefix=SAME
 
 // MANY: 49152xi32=
@@ -98,6 +100,18 @@ func.func @keeps(%y: tensor<?xi32>, %n: index) -> tensor<?xi32> {
   %r = scf.for %i = %c0 to %n step %c1 iter_args(%t = %y) -> tensor<?xi32> {
     %w = arith.addi %t, %t : tensor<?xi32>
     scf.yield %w : tensor<?xi32>
+  }
+  return %r : tensor<?xi32>
+}
+
+// What the first round begins with has a constant size, the others have not.
+func.func @casts(%x: tensor<7xi32>, %n: index, %k: index) -> tensor<?xi32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c = tensor.cast %x : tensor<7xi32> to tensor<?xi32>
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%t = %c) -> tensor<?xi32> {
+    %u = tensor.extract_slice %t[0] [%k] [1] : tensor<?xi32> to tensor<?xi32>
+    scf.yield %u : tensor<?xi32>
   }
   return %r : tensor<?xi32>
 }
