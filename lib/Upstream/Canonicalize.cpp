@@ -105,6 +105,18 @@ static bool keepsSizes(Operation *op) {
       });
 }
 
+/// The pattern takes a loop of one iteration for its body, and of several
+/// inserts into one output keeps one.
+static bool insertsOnce(Operation *op) {
+  llvm::SmallPtrSet<Value, 4> seen;
+  return llvm::all_of(cast<scf::ForallOp>(op).getTerminator().getYieldingOps(),
+                      [&](Operation &each) {
+                        auto insert =
+                            dyn_cast<tensor::ParallelInsertSliceOp>(each);
+                        return insert && seen.insert(insert.getDest()).second;
+                      });
+}
+
 /// The pattern gives lanes that the mask leaves out the source in place of the
 /// accumulator.
 static bool isNotMasked(Operation *op) {
@@ -130,6 +142,7 @@ struct Fault {
 static constexpr Fault faults[] = {
     {"WhileMoveIfDown", forwardsEachOnce},
     {"ForOpTensorCastFolder", keepsSizes},
+    {"ForallOpSingleOrZeroIterationDimsFolder", insertsOnce},
     {"TruncFSIToFPToSIToFP", convertsExactly<arith::SIToFPOp>},
     {"TruncFUIToFPToUIToFP", convertsExactly<arith::UIToFPOp>},
     {"IndexCastOfIndexCast", keepsNumber},

@@ -2,6 +2,7 @@
 // An iteration of scf.forall reads the shared outputs as they were in front of
 // the loop, whatever it and others write.
 // RUN: gpu-runner --device=cpu --offload=error -e exchange --input=8xi32=0,1,2,3,4,5,6,7 --expect=result0=8xi32=1,0,3,2,5,4,7,6 %s
+// RUN: gpu-runner --device=cpu --offload=error -e once --input=2xi32=1,2 --expect=result0=2xi32=2,1 %s
 // RUN: gpu-runner --device=cpu --offload=error -e outputs --input=4xi32=1,2,3,4 --input=4xi32=5,6,7,8 --expect=result0=4xi32=5,6,7,8 --expect=result1=4xi32=1,2,3,4 %s
 // RUN: gpu-runner --device=cpu --offload=error -e backwards %s | FileCheck %s --check-prefix=BACKWARDS
 // RUN: gpu-runner --device=cpu --offload=error -e own --input=4xi32=1,2,3,4 --expect=result0=4xi32=2,4,6,8 %s
@@ -71,4 +72,19 @@ func.func @own(%x: tensor<4xi32>) -> tensor<4xi32> {
     }
   }
   return %r : tensor<4xi32>
+}
+
+// One iteration.
+func.func @once(%x: tensor<2xi32>) -> tensor<2xi32> {
+  %r = scf.forall (%i) = (0) to (2) step (2) shared_outs(%o = %x) -> (tensor<2xi32>) {
+    %c1 = arith.constant 1 : index
+    %j = arith.addi %i, %c1 : index
+    %s = tensor.extract_slice %o[%j] [1] [1] : tensor<2xi32> to tensor<1xi32>
+    %t = tensor.extract_slice %o[%i] [1] [1] : tensor<2xi32> to tensor<1xi32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %s into %o[%i] [1] [1] : tensor<1xi32> into tensor<2xi32>
+      tensor.parallel_insert_slice %t into %o[%j] [1] [1] : tensor<1xi32> into tensor<2xi32>
+    }
+  }
+  return %r : tensor<2xi32>
 }
