@@ -149,8 +149,8 @@ struct ReadFillValue : OpRewritePattern<linalg::GenericOp> {
   }
 };
 
-/// Of an op that writes all elements of its outputs and reads none, the outputs
-/// need not be there before.
+/// Outputs that an op writes in full and does not read need not be there before
+/// it.
 struct DropUnreadOutputs : OpRewritePattern<linalg::GenericOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(linalg::GenericOp op,

@@ -58,7 +58,7 @@ static SetVector<Operation *> findReaders(Value tensor) {
   SmallVector<Value> worklist{tensor};
   while (!worklist.empty())
     for (Operation *user : worklist.pop_back_val().getUsers()) {
-      // What a region gives are results of the op around it.
+      // Values that a region gives are results of the op around it.
       for (Operation *op = user; op && !op->isAncestor(tensor.getDefiningOp());
            op = op->getParentOp()) {
         if (!readers.insert(op))

@@ -202,8 +202,8 @@ void Asserts::add(const SizeCheck &check) {
       op->erase();
 }
 
-/// What the condition is computed of, in the same block, with the op itself, in
-/// the order of the block.
+/// The ops that the condition is computed by, in the same block, with the
+/// assert, in the order of the block.
 static SmallVector<Operation *> findSlice(cf::AssertOp op) {
   llvm::SetVector<Operation *> found;
   SmallVector<Operation *> worklist{op};

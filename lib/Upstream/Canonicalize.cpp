@@ -24,7 +24,7 @@ using namespace mlir;
 using namespace mlir::gpuasync;
 
 //===----------------------------------------------------------------------===//
-// What each of them is right for
+// Ops that each of them is right for
 //===----------------------------------------------------------------------===//
 
 /// The pattern moves an scf.if behind its loop's condition. It replaces all

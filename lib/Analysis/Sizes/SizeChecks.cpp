@@ -80,7 +80,7 @@ SizeChecks::getRange(OpFoldResult number) {
   if (!ranges) {
     ranges = std::make_unique<DataFlowSolver>();
     ranges->load<dataflow::DeadCodeAnalysis>();
-    // Which the one of dead code asks.
+    // The analysis of dead code asks this one.
     ranges->load<dataflow::SparseConstantPropagation>();
     ranges->load<dataflow::IntegerRangeAnalysis>();
     if (failed(ranges->initializeAndRun(function)))
@@ -250,7 +250,7 @@ void SizeChecks::visitLinalg(Operation *generic) {
     std::optional<SmallVector<int64_t>> factors = getFactors(expr, numLoops);
     if (!factors)
       return;
-    // Of types alone, upstream has looked.
+    // Upstream has compared what types alone say.
     SmallVector<SizeTerm> wanted{size};
     bool isOpen = !size.isConstant();
     for (auto [factor, extent] : llvm::zip(*factors, extents)) {
@@ -336,7 +336,7 @@ void SizeChecks::visitPack(Operation *op) {
   bool isExact = pack && !pack.getPaddingValue();
   int64_t rank = cast<ShapedType>(plain.getType()).getRank();
   for (int64_t dim = 0; dim < rank; ++dim) {
-    // What outer dimension number `dim` of the packed tensor counts.
+    // The dimension whose tiles outer dimension `dim` counts.
     int64_t of = outer.empty() ? dim : outer[dim];
     SizeTerm count = terms.get(packed, dim), size = terms.get(plain, of);
     auto tile = llvm::find(inner, of);
@@ -679,7 +679,7 @@ static bool isOfHost(Operation *op) {
 }
 
 void SizeChecks::visitRegion(Region &region) {
-  // What is known in front of the region holds in it, not the other way round.
+  // Facts in front of the region hold in it, not the other way round.
   EqualSizes outside = facts;
   llvm::scope_exit restore([&] { facts = std::move(outside); });
   // Blocks of a graph: what one shows does not hold in all others.

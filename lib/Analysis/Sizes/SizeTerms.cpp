@@ -60,7 +60,7 @@ SizeTerm SizeTerms::get(Value array, int64_t dim) {
   if (auto found = known.find({array, dim}); found != known.end())
     return found->second;
   SizeTerm term = makeVisible(find(array, dim), array, dim);
-  // What rests on an assumption is not known yet.
+  // A term that rests on an assumption is not known yet.
   if (assumed.empty())
     known[{array, dim}] = term;
   return term;
@@ -125,7 +125,7 @@ SizeTerm SizeTerms::findResult(OpResult result, int64_t dim) {
     return get(OpFoldResult(sizes[countDynamic(result.getType(), dim)]));
   };
   if (op->hasTrait<OpTrait::Elementwise>()) {
-    // Of operands with constant sizes first.
+    // Operands with constant sizes come first.
     SizeTerm size = own;
     for (Value operand : op->getOperands()) {
       auto type = dyn_cast<RankedTensorType>(operand.getType());

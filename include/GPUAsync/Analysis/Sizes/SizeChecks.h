@@ -33,7 +33,7 @@ namespace mlir::gpuasync {
 struct SizeCheck {
   Operation *op;
   std::string message; ///< what is wrong if it does not hold
-  /// What the condition is about. With a null `build`: two sizes that are
+  /// Operands of the condition. With a null `build`: two sizes that are
   /// equal.
   SmallVector<SizeTerm> terms;
   /// Builds the condition, an i1, of values for `terms`.

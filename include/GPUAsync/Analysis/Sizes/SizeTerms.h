@@ -49,7 +49,7 @@ private:
   SizeTerm carry(Value argument, Value first, Value next, int64_t dim);
 
   llvm::DenseMap<std::pair<Value, int64_t>, SizeTerm> known;
-  /// Of what loops carry, while it is shown that each round keeps it.
+  /// Sizes that loops carry, while it is shown that each round keeps it.
   llvm::DenseMap<std::pair<Value, int64_t>, SizeTerm> assumed;
 };
 
