@@ -20,6 +20,10 @@
 #include <cstdlib>
 #include <cstring>
 
+#if LLVM_ADDRESS_SANITIZER_BUILD
+#include <sanitizer/lsan_interface.h>
+#endif
+
 using namespace llvm;
 
 namespace gpurunner {
@@ -168,10 +172,18 @@ void CallFrame::freeResults() {
   forEachArray([&](Value &value) { kept.insert(value.data.data()); });
   for (auto [value, destination, offset] :
        zip(results, destinations, layout.resultOffsets)) {
-    if (destination >= 0 || !mlir::isa<mlir::TensorType>(value.type))
+    if (destination >= 0 ||
+        !mlir::isa<mlir::TensorType, mlir::MemRefType>(value.type))
       continue;
     void *allocated = nullptr;
     std::memcpy(&allocated, resultStorage.data() + offset, sizeof(allocated));
+    // Memory that the program returns as a memref may still be its own.
+    if (!mlir::isa<mlir::TensorType>(value.type)) {
+#if LLVM_ADDRESS_SANITIZER_BUILD
+      __lsan_ignore_object(allocated);
+#endif
+      continue;
+    }
     if (!allocated || !kept.insert(allocated).second)
       continue;
     // --check has noted it.
