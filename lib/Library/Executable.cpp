@@ -1088,12 +1088,13 @@ gpuasync_status *Call::runAndWait(const gpuasync_value *arguments,
   gpuasync::Status awaited(gpuasync_context_stream_synchronize(stream));
   gpuasync_context_stream_destroy(stream);
   if (awaited.code() == GPUASYNC_TIMEOUT)
-    status = gpuasync::Status(
-        fail(status.ok() ? awaited.code() : status.code(),
-             Twine(status.message()) + (status.ok() ? "" : "; ") +
-                 awaited.message() +
-                 "; until that has ended it uses the memory of the call "
-                 "(gpuasync_context_wait_abandoned)"));
+    status = gpuasync::Status(fail(
+        status.ok() ? awaited.code() : status.code(),
+        Twine(status.message()) + (status.ok() ? "" : "; ") +
+            awaited.message() +
+            "; that work still uses the memory of the call, so wait for it "
+            "before you free any "
+            "(gpuasync_context_wait_abandoned; in Python ga.wait_abandoned)"));
   else if (status.ok())
     status = std::move(awaited);
   for (size_t i = 0; i < resultCount && status.ok(); ++i)

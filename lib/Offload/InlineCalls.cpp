@@ -81,12 +81,13 @@ LogicalResult CallInliner::run(func::FuncOp function) {
       if (!isNeeded)
         continue;
       InFlightDiagnostic error =
-          call.emitError("is of a function that kernels are made of, which "
-                         "goes in place of the call: @")
+          call.emitError("the body of @")
+          << callee.getName()
+          << ", of which kernels are made, goes in place of this call: @"
           << function.getName() << " would have more than " << mostOperations
           << " operations. Call it in a loop, or fewer times";
       error.attachNote(callee.getLoc())
-          << "the function has " << more
+          << "@" << callee.getName() << " has " << more
           << " operations, with those of the functions that it calls";
       return error;
     }

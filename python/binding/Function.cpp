@@ -203,12 +203,6 @@ bool Invocation::bindStream(PyObject *object, bool later) {
 }
 
 bool Invocation::bind(PyObject *args, PyObject *options, bool later) {
-  auto count = size_t(PyTuple_Size(args));
-  if (count != signature.arguments.size()) {
-    PyErr_Format(PyExc_TypeError, "@%s takes %zu arguments, given %zu",
-                 signature.name.c_str(), signature.arguments.size(), count);
-    return false;
-  }
   PyObject *outObject = nullptr, *streamObject = nullptr; // borrowed
   if (options) {
     outObject = PyDict_GetItemString(options, "out");
@@ -220,6 +214,12 @@ bool Invocation::bind(PyObject *args, PyObject *options, bool later) {
                    signature.name.c_str());
       return false;
     }
+  }
+  auto count = size_t(PyTuple_Size(args));
+  if (count != signature.arguments.size()) {
+    PyErr_Format(PyExc_TypeError, "@%s takes %zu arguments, given %zu",
+                 signature.name.c_str(), signature.arguments.size(), count);
+    return false;
   }
   if (streamObject && streamObject != Py_None &&
       !bindStream(streamObject, later))

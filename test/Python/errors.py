@@ -41,6 +41,8 @@ class Errors(unittest.TestCase):
     def test_arguments(self):
         x = self.x
         self.refused("@main takes 2 arguments, given 1", x, error=TypeError)
+        with self.assertRaisesRegex(TypeError, "@main takes arguments by position, and the keywords out and stream"):
+            self.exe.main(x, n=1)
         self.refused(r'argument 0 of tensor<8x4xf32>: given f64, expected f32; convert .*astype\("float32"\)', x.astype("d"), 1)
         self.refused("given 1 dimensions, expected 2; reshape", x.ravel(), 1)
         self.refused("given the size 9 in dimension 0, expected 8$", np.zeros((9, 4), "f"), 1)

@@ -123,9 +123,8 @@ LogicalResult Structuring::inlineCalls(func::FuncOp function) {
     active.remove(callee);
     copy.walk([&](Operation *) { ++copied; });
     if (copied > mostCopied)
-      return call.emitOpError("is of a function that holds a barrier or a "
-                              "subgroup op, which goes in place of the call: "
-                              "more than ")
+      return call.emitError("a function that holds a barrier or a subgroup op "
+                            "goes in place of its call: more than ")
              << mostCopied << " operations would be copied into @"
              << kernel.getName() << ". Call it in a loop, or fewer times";
     IRMapping mapping;

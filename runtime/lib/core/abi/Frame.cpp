@@ -263,11 +263,12 @@ static void sayAbandoned(Frame &frame) try {
   std::string open;
   if (status.code() != GPUASYNC_TIMEOUT) // which lists it
     open = "; unfinished: " + listUnfinished(frame);
-  Status more =
-      makeStatus(status.code(),
-                 "%s%s; until that has ended it uses the memory of the call "
-                 "(gpuasync_context_wait_abandoned)",
-                 status.message(), open.c_str());
+  Status more = makeStatus(
+      status.code(),
+      "%s%s; that work still uses the memory of the call, so wait for it "
+      "before you free any "
+      "(gpuasync_context_wait_abandoned; in Python ga.wait_abandoned)",
+      status.message(), open.c_str());
   markLocated(more);
   frame.error = more.release();
 } catch (const std::bad_alloc &) {
