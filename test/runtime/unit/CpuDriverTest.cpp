@@ -147,6 +147,7 @@ void meetThreads(const gpuasync_cpu_block_ctx *, const void *, void *) {
 TEST_F(CpuDriver, WaitingThreadHelps_B04) {
   if (!hasTwoProcessors())
     GTEST_SKIP() << "one processor";
+  gpuasync_set_timeout(0); // with a limit it runs nothing
   setenv("GPU_ASYNC_CPU_THREADS", "1", 1);
   Context fair = openFair();
   unsetenv("GPU_ASYNC_CPU_THREADS");
@@ -186,7 +187,7 @@ struct Teachable {
                          int64_t blocks = 1, int64_t threads = 1) {
     int64_t wanted = runs + blocks;
     frame.launch(stream, Store, blocks, threads, StoreParams{});
-    while (runs < wanted)
+    while (runs < wanted && !frame.failed())
       std::this_thread::yield();
     EXPECT_EQ(frame.wait({stream}), 0);
     return runner;
@@ -248,6 +249,7 @@ TEST_F(CpuDriver, DearBlocksAreShared_B04) {
 TEST_F(CpuDriver, WaitingThreadRunsABranch_B04) {
   if (!hasTwoProcessors())
     GTEST_SKIP() << "one processor";
+  gpuasync_set_timeout(0); // with a limit it runs nothing
   setenv("GPU_ASYNC_CPU_THREADS", "1", 1);
   Context fair = openFair();
   unsetenv("GPU_ASYNC_CPU_THREADS");
