@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <errno.h>
 #include <stdio.h>
 #include <string>
 #include <sys/syscall.h>
@@ -172,26 +173,31 @@ public:
       thread.join();
   }
   bool isOver() const { return over; }
-  /// Until it is over, or sleeps, and not only for a moment, as for a mutex.
+  /// Until it is over, or sleeps, and not only for a moment, as for a mutex. A
+  /// thread that the process' exit() has ended is no longer there.
   void settle() const {
     for (int looks = 0; !over && looks < 50; ++looks) {
-      if (!isAsleep())
+      if (!isAsleepOrEnded())
         looks = 0;
       std::this_thread::yield();
     }
   }
 
 private:
-  bool isAsleep() const {
+  bool isAsleepOrEnded() const {
+    if (!id)
+      return false;
     char path[64], state = 'R';
     snprintf(path, sizeof(path), "/proc/self/task/%d/stat", id.load());
-    FILE *file = id ? fopen(path, "r") : nullptr;
-    if (file) {
-      // "12 (name) S ..."; the name has no parenthesis of its own.
-      (void)!fscanf(file, "%*d (%*[^)]) %c", &state);
-      fclose(file);
-    }
-    return state == 'S';
+    FILE *file = fopen(path, "r");
+    if (!file)
+      return errno == ENOENT;
+    // "12 (name) S ..."; the name has no parenthesis of its own.
+    errno = 0;
+    if (fscanf(file, "%*d (%*[^)]) %c", &state) != 1 && errno == ESRCH)
+      state = 'X';
+    fclose(file);
+    return state == 'S' || state == 'X' || state == 'Z';
   }
 
   std::atomic<int> id{0};
