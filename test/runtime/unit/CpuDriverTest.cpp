@@ -143,11 +143,21 @@ void meetThreads(const gpuasync_cpu_block_ctx *, const void *, void *) {
   usleep(20);
 }
 
+/// While one lives, waits have no time limit: with one, a host thread that
+/// waits runs no blocks. Then it is what GPU_ASYNC_TIMEOUT says again.
+struct Unlimited {
+  Unlimited() { gpuasync_set_timeout(0); }
+  ~Unlimited() {
+    const char *limit = getenv("GPU_ASYNC_TIMEOUT");
+    gpuasync_set_timeout(limit ? strtod(limit, nullptr) : 0);
+  }
+};
+
 // B04: a host thread that waits for a large kernel runs some of its blocks.
 TEST_F(CpuDriver, WaitingThreadHelps_B04) {
   if (!hasTwoProcessors())
     GTEST_SKIP() << "one processor";
-  gpuasync_set_timeout(0); // with a limit it runs nothing
+  const Unlimited unlimited;
   setenv("GPU_ASYNC_CPU_THREADS", "1", 1);
   Context fair = openFair();
   unsetenv("GPU_ASYNC_CPU_THREADS");
@@ -249,7 +259,7 @@ TEST_F(CpuDriver, DearBlocksAreShared_B04) {
 TEST_F(CpuDriver, WaitingThreadRunsABranch_B04) {
   if (!hasTwoProcessors())
     GTEST_SKIP() << "one processor";
-  gpuasync_set_timeout(0); // with a limit it runs nothing
+  const Unlimited unlimited;
   setenv("GPU_ASYNC_CPU_THREADS", "1", 1);
   Context fair = openFair();
   unsetenv("GPU_ASYNC_CPU_THREADS");
