@@ -77,8 +77,9 @@ private:
   SmallVector<Value> makeRows();
   /// Opens the innermost loop, through the columns whose sums are in memory.
   void openColumns();
-  SmallVector<Value> loadRows(ArrayRef<Value> rows);
-  void storeRows(ValueRange values, ArrayRef<Value> rows);
+  /// The element of an output, or of its row in memory.
+  Value loadRow(Value row, OpOperand &output);
+  void storeRow(Value value, Value row, OpOperand &output);
   /// Opens a loop of a nest. The builder is in it then.
   scf::ForOp openPiece(const offload::SumLoop &piece, ValueRange carried);
   unsigned findInnermost();
@@ -315,23 +316,17 @@ void LoopWriter::openColumns() {
                   : counter;
 }
 
-SmallVector<Value> LoopWriter::loadRows(ArrayRef<Value> rows) {
-  SmallVector<Value> values;
-  for (auto [row, output] : llvm::zip(rows, op.getDpsInitsMutable()))
-    values.push_back(
-        row ? memref::LoadOp::create(rewriter, loc, row, counter).getResult()
-            : loadOne(output));
-  return values;
+Value LoopWriter::loadRow(Value row, OpOperand &output) {
+  return row ? memref::LoadOp::create(rewriter, loc, row, counter).getResult()
+             : loadOne(output);
 }
 
-void LoopWriter::storeRows(ValueRange values, ArrayRef<Value> rows) {
-  for (auto [value, row, output] :
-       llvm::zip(values, rows, op.getDpsInitsMutable()))
-    if (row)
-      memref::StoreOp::create(rewriter, loc, value, row, counter);
-    else
-      memref::StoreOp::create(rewriter, loc, value, output.get(),
-                              getPlace(output));
+void LoopWriter::storeRow(Value value, Value row, OpOperand &output) {
+  if (row)
+    memref::StoreOp::create(rewriter, loc, value, row, counter);
+  else
+    memref::StoreOp::create(rewriter, loc, value, output.get(),
+                            getPlace(output));
 }
 
 SmallVector<Value> LoopWriter::makeRows() {
@@ -368,7 +363,14 @@ void LoopWriter::reduceRows(ArrayRef<offload::SumLoop> nest,
   if (nest.empty()) {
     computeAround(column);
     openColumns();
-    return storeRows(compute(loadRows(rows)), rows);
+    SmallVector<Value> values;
+    for (auto [row, output] : llvm::zip(rows, op.getDpsInitsMutable()))
+      values.push_back(loadRow(row, output));
+    values = compute(values);
+    for (auto [value, row, output] :
+         llvm::zip(values, rows, op.getDpsInitsMutable()))
+      storeRow(value, row, output);
+    return;
   }
   const offload::SumLoop &piece = nest.front();
   SmallVector<Value> own(rows);
@@ -382,15 +384,15 @@ void LoopWriter::reduceRows(ArrayRef<offload::SumLoop> nest,
     return;
   rewriter.setInsertionPointAfter(loop);
   openColumns();
-  SmallVector<Value> sums = loadRows(rows);
-  for (auto [result, output, row] :
-       llvm::enumerate(op.getDpsInitsMutable(), own))
+  // An output with an element for each round has got it in that round.
+  for (auto [result, output, row, around] :
+       llvm::enumerate(op.getDpsInitsMutable(), own, rows))
     if (row)
-      sums[result] =
-          offload::combine(rewriter, op.getMatchingBlockArgument(&output),
-                           offload::findSum(op, result), sums[result],
-                           memref::LoadOp::create(rewriter, loc, row, counter));
-  storeRows(sums, rows);
+      storeRow(offload::combine(
+                   rewriter, op.getMatchingBlockArgument(&output),
+                   offload::findSum(op, result), loadRow(around, output),
+                   memref::LoadOp::create(rewriter, loc, row, counter)),
+               around, output);
 }
 
 /// The loop that the operand of most dimensions has as its last one of more

@@ -78,7 +78,7 @@ private:
 };
 } // namespace
 
-/// Whether the op, in a kernel, may write the memory behind the value.
+/// Whether the op may write the memory behind the value.
 static bool mayWrite(Operation *op, Value value) {
   auto effects = dyn_cast<MemoryEffectOpInterface>(op);
   if (!effects)
@@ -130,8 +130,10 @@ void PlaceMemory::addUser(Piece &piece, Value value, Operation *user,
              user->hasTrait<OpTrait::ReturnLike>()) {
     bool isYield = isa<RegionBranchTerminatorOpInterface>(user) &&
                    user->getParentOp() != getOperation();
-    if (!isYield)
+    if (!isYield) {
       piece.escape = user;
+      piece.isWritten |= mayWrite(user, value);
+    }
   }
 }
 
@@ -346,7 +348,8 @@ void PlaceMemory::shadow(Piece &piece, Value origin) {
   Block *block = origin.getParentBlock();
   Operation *end = block->getTerminator();
   builder.setInsertionPoint(end);
-  bool isConstant = origin.getDefiningOp<memref::GetGlobalOp>() != nullptr;
+  const bool isConstant =
+      origin.getDefiningOp<memref::GetGlobalOp>() && !isCallers(origin);
   if (!isConstant && (isResult || piece.isWritten))
     own.insert(gpu::MemcpyOp::create(builder, loc, Type(), ValueRange(), origin,
                                      alloc.getMemref()));

@@ -10,6 +10,7 @@
 #include "SharedOutputs.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 using namespace mlir::gpuasync;
@@ -25,6 +26,25 @@ static bool isInserted(Value tensor) {
   });
 }
 
+/// Whether what is computed of the tensor goes into another output. Where later
+/// folds leave nothing of the computation, that is the tensor itself, and it is
+/// not known which of the two outputs is written first.
+static bool goesElsewhere(Value tensor, tensor::ParallelInsertSliceOp insert) {
+  SmallVector<Value> open{tensor};
+  llvm::SmallPtrSet<Value, 8> seen{tensor};
+  while (!open.empty())
+    for (Operation *user : open.pop_back_val().getUsers()) {
+      if (isa<tensor::ParallelInsertSliceOp>(user) && user != insert)
+        return true;
+      Operation *maker =
+          user->hasTrait<OpTrait::IsTerminator>() ? user->getParentOp() : user;
+      for (Value result : maker->getResults())
+        if (seen.insert(result).second)
+          open.push_back(result);
+    }
+  return false;
+}
+
 /// Whether `user` is a slice of the output that this iteration alone writes,
 /// after it has computed with it.
 static bool isOwnSlice(Operation *user, Value output,
@@ -34,7 +54,8 @@ static bool isOwnSlice(Operation *user, Value output,
          slice.getMixedOffsets() == insert.getMixedOffsets() &&
          slice.getMixedSizes() == insert.getMixedSizes() &&
          slice.getMixedStrides() == insert.getMixedStrides() &&
-         !isInserted(slice.getResult());
+         !isInserted(slice.getResult()) &&
+         !goesElsewhere(slice.getResult(), insert);
 }
 
 void offload::readBeforeLoop(scf::ForallOp loop) {

@@ -8,6 +8,7 @@
 
 #include "GPUAsync/Upstream/Faults.h"
 #include "GPUAsync/Upstream/Passes.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -117,6 +118,24 @@ static bool insertsOnce(Operation *op) {
                       });
 }
 
+static bool isOfOpenSize(Type type) {
+  auto tensor = dyn_cast<TensorType>(type);
+  return tensor && !tensor.hasStaticShape();
+}
+
+/// The pattern selects one of two tensors by a boolean. arith.select computes
+/// each element on its own, so the two must be of one size.
+static bool selectsNoSizes(Operation *op) {
+  return llvm::none_of(op->getResultTypes(), isOfOpenSize);
+}
+
+/// The same for the arguments of a block that both branches go to.
+static bool branchesWithNoSizes(Operation *op) {
+  return llvm::none_of(
+      cast<cf::CondBranchOp>(op).getTrueDest()->getArgumentTypes(),
+      isOfOpenSize);
+}
+
 /// The pattern gives lanes that the mask leaves out the source in place of the
 /// accumulator.
 static bool isNotMasked(Operation *op) {
@@ -143,6 +162,9 @@ static constexpr Fault faults[] = {
     {"WhileMoveIfDown", forwardsEachOnce},
     {"ForOpTensorCastFolder", keepsSizes},
     {"ForallOpSingleOrZeroIterationDimsFolder", insertsOnce},
+    {"ConvertTrivialIfToSelect", selectsNoSizes},
+    {"CombineNestedIfs", selectsNoSizes},
+    {"SimplifyCondBranchIdenticalSuccessors", branchesWithNoSizes},
     {"TruncFSIToFPToSIToFP", convertsExactly<arith::SIToFPOp>},
     {"TruncFUIToFPToUIToFP", convertsExactly<arith::UIToFPOp>},
     {"IndexCastOfIndexCast", keepsNumber},

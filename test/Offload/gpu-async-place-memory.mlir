@@ -280,3 +280,22 @@ func.func @elements(%x: memref<?xf32>, %n: index) -> f32 {
   }
   return %sum : f32
 }
+
+// -----
+
+// The host may write by any op.
+// CHECK-LABEL: func.func @vectors
+// CPU-NOT: cf.assert
+// GPU: cf.assert {{.*}}, "argument 0 and argument 1 of @vectors overlap, and one of them is written
+func.func @vectors(%a: memref<4xf32>, %b: memref<4xf32>, %c: memref<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %ones = arith.constant dense<1.0> : vector<4xf32>
+  vector.store %ones, %b[%c0] : memref<4xf32>, vector<4xf32>
+  gpu.launch blocks(%x, %y, %z) in (%gx = %c1, %gy = %c1, %gz = %c1) threads(%i, %j, %k) in (%bx = %c1, %by = %c1, %bz = %c1) {
+    %v = memref.load %a[%c0] : memref<4xf32>
+    memref.store %v, %c[%c0] : memref<4xf32>
+    gpu.terminator
+  }
+  return
+}

@@ -69,6 +69,42 @@ func.func @changes_size(%x: tensor<7xi32>, %n: index, %k: index) -> tensor<?xi32
   return %r : tensor<?xi32>
 }
 
+// ConvertTrivialIfToSelect, CombineNestedIfs, SimplifyCondBranchIdenticalSuccessors:
+// selects of whole tensors. convert-elementwise-to-linalg makes loops of the first
+// one's size of them.
+// CHECK-LABEL: func.func @chosen
+// CHECK: arith.select %{{.*}} : tensor<?xf32>
+func.func @chosen(%x: tensor<?xf32>, %y: tensor<?xf32>, %p: i1) -> tensor<?xf32> {
+  %r = scf.if %p -> tensor<?xf32> {
+    scf.yield %x : tensor<?xf32>
+  } else {
+    scf.yield %y : tensor<?xf32>
+  }
+  return %r : tensor<?xf32>
+}
+// CHECK-LABEL: func.func @chosen_by_two
+// CHECK: arith.select %{{.*}} : tensor<?xf32>
+func.func @chosen_by_two(%x: tensor<?xf32>, %y: tensor<?xf32>, %p: i1, %q: i1) -> tensor<?xf32> {
+  %r = scf.if %p -> tensor<?xf32> {
+    %s = scf.if %q -> tensor<?xf32> {
+      scf.yield %x : tensor<?xf32>
+    } else {
+      scf.yield %y : tensor<?xf32>
+    }
+    scf.yield %s : tensor<?xf32>
+  } else {
+    scf.yield %x : tensor<?xf32>
+  }
+  return %r : tensor<?xf32>
+}
+// CHECK-LABEL: func.func @one_successor
+// CHECK: arith.select %{{.*}} : tensor<?xf32>
+func.func @one_successor(%x: tensor<?xf32>, %y: tensor<?xf32>, %p: i1) -> tensor<?xf32> {
+  cf.cond_br %p, ^end(%x : tensor<?xf32>), ^end(%y : tensor<?xf32>)
+^end(%r: tensor<?xf32>):
+  return %r : tensor<?xf32>
+}
+
 // ElideUnitDimsInMultiDimReduction: lanes that are left out are the source.
 // CHECK-LABEL: func.func @masked
 // CHECK: %[[SOURCE:.*]] = vector.shape_cast %{{.*}} : vector<1x4xi32> to vector<4xi32>

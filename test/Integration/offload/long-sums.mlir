@@ -19,6 +19,8 @@
 // RUN: %{gpu} -e complex --input=20000x3xf32=0.1 --input=300x20000xf32=0.1 --expect=3xf64=2000.0000298023224 --expect=3xf64=-2000.0000298023224 --expect=300xf64=-2000.0000298023224
 // RUN: %{cpu} -e running --input=300xf32=1 --expect=f32=45150 --expect=f32=300
 // RUN: %{gpu} -e running --input=300xf32=1 --expect=f32=45150 --expect=f32=300
+// RUN: %{cpu} -e beside --input=300x3xf32=0.1 --input=3xf32 --input=300x3xf32=7 --expect=3xf64=30.000000447034836 --expect=300x3xf32=0.1
+// RUN: %{gpu} -e beside --input=300x3xf32=0.1 --input=3xf32 --input=300x3xf32=7 --expect=3xf64=30.000000447034836 --expect=300x3xf32=0.1
 
 func.func @columns(%x: tensor<20000x300xf32>) -> tensor<300xf32> {
   %zero = arith.constant 0.0 : f32
@@ -137,4 +139,15 @@ func.func @complex(%x: tensor<20000x3xf32>, %y: tensor<300x20000xf32>) -> (tenso
     linalg.yield %b : f32
   }
   return %p#0, %p#1, %rows : tensor<3xf32>, tensor<3xf32>, tensor<300xf32>
+}
+
+// Sums beside an output with an element for each round.
+func.func @beside(%x: tensor<300x3xf32>, %e: tensor<3xf32>, %w: tensor<300x3xf32>) -> (tensor<3xf32>, tensor<300x3xf32>) {
+  %r:2 = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>, affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["reduction", "parallel"]} ins(%x : tensor<300x3xf32>) outs(%e, %w : tensor<3xf32>, tensor<300x3xf32>) {
+  ^bb0(%v: f32, %sum: f32, %old: f32):
+    %s = arith.addf %sum, %v : f32
+    linalg.yield %s, %v : f32, f32
+  } -> (tensor<3xf32>, tensor<300x3xf32>)
+  return %r#0, %r#1 : tensor<3xf32>, tensor<300x3xf32>
 }

@@ -5,6 +5,7 @@
 // RUN: gpu-runner --device=cpu --offload=error -e once --input=2xi32=1,2 --expect=result0=2xi32=2,1 %s
 // RUN: gpu-runner --device=cpu --offload=error -e outputs --input=4xi32=1,2,3,4 --input=4xi32=5,6,7,8 --expect=result0=4xi32=5,6,7,8 --expect=result1=4xi32=1,2,3,4 %s
 // RUN: gpu-runner --device=cpu --offload=error -e backwards %s | FileCheck %s --check-prefix=BACKWARDS
+// RUN: gpu-runner --device=cpu --offload=error -e copies --input=2xi32=1,2 --input=2xi32=5,6 --expect=result0=2xi32=5,6 --expect=result1=2xi32=1,2 %s
 // RUN: gpu-runner --device=cpu --offload=error -e own --input=4xi32=1,2,3,4 --expect=result0=4xi32=2,4,6,8 %s
 // RUN: gpu-opt %s --gpu-async-lower-tensor-ops | FileCheck %s
 
@@ -87,4 +88,20 @@ func.func @once(%x: tensor<2xi32>) -> tensor<2xi32> {
     }
   }
   return %r : tensor<2xi32>
+}
+
+// The copies fold to the slices that they are of, after it was decided what is read.
+// CHECK-LABEL: func.func @copies
+func.func @copies(%x: tensor<2xi32>, %y: tensor<2xi32>) -> (tensor<2xi32>, tensor<2xi32>) {
+  %r:2 = scf.forall (%i) in (2) shared_outs(%o = %x, %p = %y) -> (tensor<2xi32>, tensor<2xi32>) {
+    %s = tensor.extract_slice %o[%i] [1] [1] : tensor<2xi32> to tensor<1xi32>
+    %z = tensor.extract_slice %p[%i] [1] [1] : tensor<2xi32> to tensor<1xi32>
+    %t = linalg.copy ins(%z : tensor<1xi32>) outs(%s : tensor<1xi32>) -> tensor<1xi32>
+    %u = linalg.copy ins(%s : tensor<1xi32>) outs(%z : tensor<1xi32>) -> tensor<1xi32>
+    scf.forall.in_parallel {
+      tensor.parallel_insert_slice %t into %o[%i] [1] [1] : tensor<1xi32> into tensor<2xi32>
+      tensor.parallel_insert_slice %u into %p[%i] [1] [1] : tensor<1xi32> into tensor<2xi32>
+    }
+  }
+  return %r#0, %r#1 : tensor<2xi32>, tensor<2xi32>
 }

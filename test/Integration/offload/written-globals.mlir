@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A global that kernels write has what they wrote after them, for later kernels and for
+// the host. For a GPU, too.
+// RUN: gpu-runner --device=cpu --check %s --input=3 | FileCheck %s
+// RUN: gpu-opt %s --gpu-async-offload=device=gpu | gpu-runner --device=cpu --check - --input=3 | FileCheck %s
+// CHECK: result[0]: f32=8
+memref.global "private" @g : memref<4xf32> = dense<1.0>
+func.func private @bump() {
+  %g = memref.get_global @g : memref<4xf32>
+  linalg.add ins(%g, %g : memref<4xf32>, memref<4xf32>) outs(%g : memref<4xf32>)
+  return
+}
+func.func @main(%n: index) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    func.call @bump() : () -> ()
+  }
+  %g = memref.get_global @g : memref<4xf32>
+  %v = memref.load %g[%c0] : memref<4xf32>
+  return %v : f32
+}
