@@ -16,6 +16,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/CallInterfaces.h"
@@ -61,6 +62,7 @@ private:
                KernelTable &kernels);
   LogicalResult placePiece(Piece &piece);
   bool isCallers(Value origin);
+  bool isReachedByCalls(Value origin);
   SmallVector<std::pair<Value, Value>> findSharedCopies();
   void putConstantsIntoKernels();
   /// Whether it is an argument that the caller has put on the device.
@@ -74,7 +76,10 @@ private:
   void shadow(Piece &piece, Value origin);
   void copyElement(Operation *op);
 
+  using Calls = SmallVector<Operation *>;
   std::vector<Piece> pieces;
+  /// Of functions, by the host.
+  Calls calls;
 };
 } // namespace
 
@@ -319,6 +324,22 @@ LogicalResult PlaceMemory::keep(Piece &piece, Value origin) {
   return success();
 }
 
+/// Whether functions that are called from here may know it by another name: as
+/// a global.
+bool PlaceMemory::isReachedByCalls(Value origin) {
+  if (!isCallers(origin))
+    return false;
+  auto argument = dyn_cast<BlockArgument>(origin);
+  if (!argument)
+    return true;
+  if (getOperation().getArgAttr(argument.getArgNumber(),
+                                LLVM::LLVMDialect::getNoAliasAttrName()))
+    return false;
+  return llvm::any_of(
+      getOperation()->getBlock()->getOps<memref::GlobalOp>(),
+      [](memref::GlobalOp global) { return !global.getConstant(); });
+}
+
 /// Gives it memory on the device.
 void PlaceMemory::shadow(Piece &piece, Value origin) {
   OpBuilder builder(&getContext());
@@ -350,9 +371,24 @@ void PlaceMemory::shadow(Piece &piece, Value origin) {
   builder.setInsertionPoint(end);
   const bool isConstant =
       origin.getDefiningOp<memref::GetGlobalOp>() && !isCallers(origin);
-  if (!isConstant && (isResult || piece.isWritten))
-    own.insert(gpu::MemcpyOp::create(builder, loc, Type(), ValueRange(), origin,
-                                     alloc.getMemref()));
+  auto copy = [&](Value target, Value source) {
+    own.insert(gpu::MemcpyOp::create(builder, loc, Type(), ValueRange(), target,
+                                     source));
+  };
+  const bool isCopiedBack = !isConstant && (isResult || piece.isWritten);
+  if (isCopiedBack)
+    copy(origin, alloc.getMemref());
+  for (Operation *call : isReachedByCalls(origin) ? calls : Calls()) {
+    Operation *here = block->findAncestorOpInBlock(*call);
+    if (!here || here->isBeforeInBlock(alloc))
+      continue;
+    builder.setInsertionPoint(call);
+    if (isCopiedBack)
+      copy(origin, alloc.getMemref());
+    builder.setInsertionPointAfter(call);
+    copy(alloc.getMemref(), origin);
+  }
+  builder.setInsertionPoint(end);
   gpu::DeallocOp::create(builder, loc, Type(), ValueRange(), alloc.getMemref());
   origin.replaceUsesWithIf(memory, [&](OpOperand &use) {
     return !own.contains(use.getOwner()) &&
@@ -566,11 +602,14 @@ void PlaceMemory::runOnOperation() {
     return;
   SmallVector<memref::CopyOp> copies;
   bool hasKernels = false;
+  calls.clear();
   getOperation()->walk<WalkOrder::PreOrder>([&](Operation *op) {
     if (isa<gpu::LaunchOp, gpu::LaunchFuncOp, CallOp>(op)) {
       hasKernels = true;
       return WalkResult::skip();
     }
+    if (isa<CallOpInterface>(op))
+      calls.push_back(op);
     if (auto copy = dyn_cast<memref::CopyOp>(op))
       copies.push_back(copy);
     return WalkResult::advance();

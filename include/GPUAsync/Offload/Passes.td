@@ -316,6 +316,10 @@ def GPUAsyncPlaceMemory
     With `place=off` arguments are memory that the device reaches, and are neither
     copied nor registered.
 
+    A function that is called in between may use a global by its name. So each
+    call has the copies around it, of globals that are no constants and of
+    arguments that may be one.
+
     Memory that a kernel touches and that is returned, or goes to a call, is
     an error: where it has to be is not known here.
   }];

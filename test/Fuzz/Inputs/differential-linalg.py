@@ -22,7 +22,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import numpy as np
 
 import fuzzrun
-import linalgrounds
+import linalgcalls
 import linalgprograms as L
 import linalgspecial
 from fuzzrun import Failure
@@ -263,7 +263,7 @@ class Check:
 
     def make(self, seed):
         """The program of a seed; None if nothing came of it."""
-        program = linalgrounds.make(seed, self.features, self.options.size)
+        program = linalgcalls.make(seed, self.features, self.options.size)
         return program if program.results or program.memory else None
 
     def batch(self, seeds, how):

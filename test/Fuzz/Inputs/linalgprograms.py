@@ -15,7 +15,7 @@ import linalgspecial
 
 FEATURES = ("float", "half", "int", "complex", "generic", "named", "reduce", "argmax", "contract", "conv", "pool", "slice", "pad", "pack", "reshape",
             "gather", "softmax", "generate", "loop", "branch", "call", "constant", "dynamic", "empty", "long", "wide", "outer", "memref", "host", "special", "ranks",
-            "cover", "effect", "rounds")
+            "cover", "effect", "rounds", "global")
 
 
 class Skip(Exception):
