@@ -100,6 +100,34 @@ TEST_P(Contexts, EachThreadItsOwn_T05) {
   EXPECT_EQ(readStats(context).launches, 0u);
 }
 
+// A stream that was given back may stand in a wait that nothing is behind.
+TEST_P(Contexts, ClosesBehindTrailingWaits) {
+  for (int round = 0; round < 40; ++round) {
+    Context own;
+    Status status = Context::open(device().c_str(), own);
+    ASSERT_TRUE(status.ok()) << status.message();
+    {
+      ContextScope inner(own);
+      FrameScope frame(*program);
+      gpuasync_stream *a = frame.stream(), *b = frame.stream();
+      uint32_t *x = frame.alloc(a, 64);
+      frame.launch(b, Store, 1, 1, StoreParams{x, 1});
+      frame.wait({b});
+      frame.launch(a, MulAdd, 1, 64, MulAddParams{x, 64, 3, 1});
+      gpuasync_event *event = frame.record(a);
+      frame.waitEvent(b, event);
+      frame.destroy(event);
+      frame.dealloc(a, x);
+      frame.wait({a});
+      frame.destroy(a);
+      frame.destroy(b);
+      ASSERT_FALSE(frame.failed());
+    }
+    status = own.close();
+    ASSERT_TRUE(status.ok()) << status.message();
+  }
+}
+
 TEST_P(Contexts, AllThreadsOne_T05) {
   std::atomic<int> right{0};
   onThreads([&](int number) {

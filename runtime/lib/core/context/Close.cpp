@@ -305,7 +305,7 @@ Status gpuasync_context::forgetProgram(Registration *registration,
 // Whoever asks meanwhile whether the context rests must find the stream, and
 // nobody may give it away: it stays on its list.
 Status gpuasync_context::waitForStreams(const Deadline &deadline,
-                                        Status *failed) {
+                                        Status *failed, bool idleToo) {
   std::unique_lock<std::timed_mutex> one(waitMutex, std::defer_lock);
   if (deadline.timeoutNs < 0)
     one.lock();
@@ -316,10 +316,11 @@ Status gpuasync_context::waitForStreams(const Deadline &deadline,
     bool done = false, session = false;
     Status status;
     NativeEvent tail = nullptr;
-    Stream *stream = streams.beginWait(round, /*held=*/false);
+    Stream *stream = streams.beginWait(round, StreamPool::Waited::Pending);
     Stream *wrapper = stream ? nullptr : callerStreams.beginWait(tail);
     if (!stream && !wrapper)
-      stream = streams.beginWait(round, /*held=*/true);
+      stream = streams.beginWait(round, idleToo ? StreamPool::Waited::Any
+                                                : StreamPool::Waited::Held);
     if (stream) {
       status = driver->waitStream(stream->native, deadline.left(), done);
       session = streams.endWait(stream, round);
@@ -517,7 +518,7 @@ Status gpuasync_context::closeOnce() {
       return entered;
     Status ended;
     if (!lost.load())
-      ended = waitForStreams(deadline);
+      ended = waitForStreams(deadline, nullptr, /*idleToo=*/true);
     if (!ended.ok() && !lost.load()) {
       // Nobody knows what still runs; closing can be tried again.
       if (ended.code() != GPUASYNC_TIMEOUT)

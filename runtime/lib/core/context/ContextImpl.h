@@ -131,12 +131,13 @@ struct gpuasync_context {
   /// Remembers a device fault; passes the status on.
   gpuasync::Status noteFault(gpuasync::Status status);
 
-  /// Waits for all pending and held streams, and for frames' work on callers'
-  /// streams. Ok: all of it has ended, though it may have failed; `failed` is
+  /// Waits for all pending and held streams, or for all that there are, and for
+  /// frames' work on callers' streams. Ok: all of it has ended, though it may have failed; `failed` is
   /// the first such error on a session's streams. Else the driver's error, a
   /// timeout or the loss of the device, on which nothing runs.
   gpuasync::Status waitForStreams(const gpuasync::Deadline &deadline,
-                                  gpuasync::Status *failed = nullptr);
+                                  gpuasync::Status *failed = nullptr,
+                                  bool idleToo = false);
   /// Waits for the work that calls have left unfinished; the context is
   /// current. Ok: nothing of it uses the memory of those calls any more. Else a
   /// timeout, which lists what is unfinished, or an error that says why nobody

@@ -233,17 +233,18 @@ bool StreamPool::reap() {
   return !pending.first;
 }
 
-Stream *StreamPool::beginWait(uint64_t round, bool held) {
+Stream *StreamPool::beginWait(uint64_t round, Waited which) {
   std::lock_guard<std::mutex> lock(mutex);
   Stream *next = nullptr;
-  if (held) {
-    for (Stream *stream : all)
-      if (!next && stream->holder != Stream::Holder::None &&
-          stream->waitRound != round)
-        next = stream;
-  } else {
+  if (which == Waited::Pending) {
     reapPending();
     next = pending.first;
+  } else {
+    for (Stream *stream : all)
+      if (!next && stream->waitRound != round &&
+          (which == Waited::Any ? !stream->capture
+                                : stream->holder != Stream::Holder::None))
+        next = stream;
   }
   if (next)
     next->awaited = true;

@@ -178,11 +178,15 @@ public:
   //===--- Rest
   /// Whether no stream that was given back has work.
   bool reap();
-  /// A stream that was given back with work, or the next one that is held
-  /// outside of frames and that round `round` has not waited for. It stays
-  /// where it is until endWait, which says whether a session holds it. Null:
-  /// none.
-  Stream *beginWait(uint64_t round, bool held);
+  enum class Waited {
+    Pending, ///< given back with work
+    Held,    ///< outside of frames
+    Any      ///< not in a capture; behind its work one may stand in a wait
+  };
+  /// The next such stream; a pending one, or one that round `round` has not
+  /// waited for. It stays where it is until endWait, which says whether a
+  /// session holds it. Null: none.
+  Stream *beginWait(uint64_t round, Waited which);
   bool endWait(Stream *stream, uint64_t round);
   /// The same of one with abandoned work.
   Stream *beginWaitForAbandoned();
