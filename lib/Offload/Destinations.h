@@ -8,7 +8,7 @@
 #ifndef GPUASYNC_LIB_OFFLOAD_DESTINATIONS_H
 #define GPUASYNC_LIB_OFFLOAD_DESTINATIONS_H
 
-#include "mlir/IR/Operation.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace mlir::gpuasync::offload {
 
@@ -18,7 +18,12 @@ void splitDestinations(Operation *root);
 
 /// Computes a tensor where it is copied to in the end, if nothing else is read
 /// from there on its way.
-LogicalResult computeInDestinations(Operation *root);
+/// A function for which bufferization finds no order of reads and writes is
+/// left as it is and marked with kCopiesAttrName.
+LogicalResult computeInDestinations(func::FuncOp function);
+
+/// On a function: an op writes to a copy of its destination, each time.
+inline constexpr llvm::StringLiteral kCopiesAttrName = "copy_before_write";
 
 } // namespace mlir::gpuasync::offload
 

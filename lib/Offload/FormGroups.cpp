@@ -337,6 +337,16 @@ static bool leaveProduct(Group &group, IRRewriter &rewriter) {
   return true;
 }
 
+/// Fusion leaves slices of what it has cloned behind.
+static void eraseUnusedSlices(RewriterBase &rewriter, Operation *op) {
+  for (Operation *user : llvm::make_early_inc_range(op->getUsers()))
+    if (isa<tensor::ExtractSliceOp>(user)) {
+      eraseUnusedSlices(rewriter, user);
+      if (user->use_empty())
+        rewriter.eraseOp(user);
+    }
+}
+
 static LogicalResult makeBlocks(Group &group, IRRewriter &rewriter) {
   SmallVector<int64_t> tile = group.chooseTile();
   if (llvm::all_of(tile, [](int64_t size) { return size == 0; })) {
@@ -377,9 +387,12 @@ static LogicalResult makeBlocks(Group &group, IRRewriter &rewriter) {
     return failure();
   for (OpResult result : root->getResults())
     rewriter.replaceAllUsesWith(result, fused->replacements.lookup(result));
-  for (linalg::LinalgOp member : group.members)
+  // A member with memory of its own in its body would never be taken for dead.
+  for (linalg::LinalgOp member : group.members) {
+    eraseUnusedSlices(rewriter, member);
     if (member->use_empty())
       rewriter.eraseOp(member);
+  }
   return success();
 }
 

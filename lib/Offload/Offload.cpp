@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Offload/Offload.h"
+#include "Destinations.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
 #include "GPUAsync/IR/OpKinds.h"
 #include "GPUAsync/Upstream/Faults.h"
@@ -375,6 +376,9 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
   bufferize.functionBoundaryTypeConversion =
       bufferization::LayoutMapOption::IdentityLayoutMap;
   bufferize.allowReturnAllocsFromLoops = true;
+  for (func::FuncOp function : functions)
+    if (function->removeAttr(offload::kCopiesAttrName))
+      bufferize.noAnalysisFuncFilter.push_back(function.getName().str());
   whole.addPass(bufferization::createOneShotBufferizePass(bufferize));
   if (failed(runPipeline(whole, getOperation())))
     return failure();

@@ -214,6 +214,11 @@ def GPUAsyncReturnByDestination
     is: what a round yields is materialized there, copied first if the round
     exchanges tensors. What ends in one place is computed there, unless
     something else reads what was there before.
+
+    Upstream's analysis takes no loop that yields a tensor of open size and what
+    an op makes of it. Such a function gets the attribute `copy_before_write`,
+    with which gpu-async-offload bufferizes it without the analysis: each op
+    writes to a copy.
   }];
   let dependentDialects = ["::mlir::bufferization::BufferizationDialect",
                            "::mlir::LLVM::LLVMDialect",

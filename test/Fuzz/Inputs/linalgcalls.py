@@ -264,10 +264,14 @@ class Generator(R.Generator):
         names, i, a, b, q = self.name(), self.name("i"), self.name("v"), self.name("v"), self.name("v")
         outs = [Val(self.name(), v.t, v.shape) for _ in range(2)]
         op, f = self.doubled(v.t)
-        lines += ["%s:2 = scf.for %s = %s to %s step %s iter_args(%s = %s, %s = %s) -> (%s, %s) {" % (names, i, zero, number.name, one, a, v.name, b, w.name, v.type, v.type),
-                  "  %s = %s %s, %s : %s" % (q, op, b, b, v.type), "  scf.yield %s, %s : %s, %s" % (b, q, v.type, v.type), "}"]
+        type_, begins = v.type, [v.name, w.name]
+        if self.rng.random() < 0.5:  # of open size
+            type_, begins = self.rowType(v, "?"), [self.name(), self.name()]
+            lines += ["%s = tensor.cast %s : %s to %s" % (begin, x.name, v.type, type_) for begin, x in zip(begins, (v, w))]
+        lines += ["%s:2 = scf.for %s = %s to %s step %s iter_args(%s = %s, %s = %s) -> (%s, %s) {" % (names, i, zero, number.name, one, a, begins[0], b, begins[1], type_, type_),
+                  "  %s = %s %s, %s : %s" % (q, op, b, b, type_), "  scf.yield %s, %s : %s, %s" % (b, q, type_, type_), "}"]
         for k, out in enumerate(outs):
-            lines.append("%s = tensor.cast %s#%d : %s to %s" % (out.name, names, k, v.type, v.type))
+            lines.append("%s = tensor.cast %s#%d : %s to %s" % (out.name, names, k, type_, v.type))
 
         def run(env):
             x, y = env[v.name], env[w.name]
