@@ -534,14 +534,35 @@ static func::CallOp findRecursion(func::FuncOp function, ModuleOp module) {
   return {};
 }
 
+/// Whether a result would become an argument.
+static bool returnsConstantSizes(func::FuncOp function) {
+  return llvm::any_of(function.getResultTypes(), [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.hasStaticShape();
+  });
+}
+
+/// A public function whose calls are still there would get another type.
+static LogicalResult refuseCallsOf(ArrayRef<func::FuncOp> functions) {
+  for (func::FuncOp function : functions) {
+    if (!function.isPublic() || !returnsConstantSizes(function))
+      continue;
+    auto uses = SymbolTable::getSymbolUses(
+        function, function->getParentOfType<ModuleOp>());
+    if (uses && !uses->empty())
+      return uses->begin()->getUser()->emitError()
+             << "uses @" << function.getName()
+             << ", a public function that returns a tensor of constant size: "
+                "its callers give it an argument for that, so make it private";
+  }
+  return success();
+}
+
 /// Bufferization finds no memory for what such a call returns: a result of a
 /// constant size becomes an argument.
 static LogicalResult refuseRecursiveTensors(ModuleOp module) {
   for (auto function : module.getOps<func::FuncOp>()) {
-    if (llvm::none_of(function.getResultTypes(), [](Type type) {
-          auto tensor = dyn_cast<RankedTensorType>(type);
-          return tensor && tensor.hasStaticShape();
-        }))
+    if (!returnsConstantSizes(function))
       continue;
     if (func::CallOp call = findRecursion(function, module))
       return call.emitError()
@@ -567,7 +588,7 @@ LogicalResult Offload::makeKernels() {
       return failure();
     SmallVector<func::FuncOp> functions = findWanted(getOperation());
     isWanted.insert_range(functions);
-    if (failed(run(functions)))
+    if (failed(refuseCallsOf(functions)) || failed(run(functions)))
       return failure();
   }
   return reportLeft();
