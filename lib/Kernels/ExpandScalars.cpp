@@ -56,6 +56,7 @@ struct ExpandScalars
         failed(lowerMathToLibm(module)))
       return signalPassFailure();
     expandDivisions(module);
+    freezeConversions(module);
   }
 };
 

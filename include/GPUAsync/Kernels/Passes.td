@@ -145,6 +145,7 @@ def GPUAsyncExpandFunctions : Pass<"gpu-async-expand-functions"> {
     an error.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::LLVM::LLVMDialect",
                            "::mlir::math::MathDialect",
                            "::mlir::scf::SCFDialect",
                            "::mlir::vector::VectorDialect"];

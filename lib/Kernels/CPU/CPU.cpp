@@ -392,6 +392,7 @@ LogicalResult CPULowering::expandCalls() {
   if (failed(rewriteAsserts()) || failed(lowerMathToLibm(work)))
     return failure();
   expandDivisions(work);
+  freezeConversions(work);
   return success();
 }
 

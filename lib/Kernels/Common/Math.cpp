@@ -176,7 +176,9 @@ void gpuasync::expandIntegerPowers(Operation *root, bool floatBase) {
       return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, a,
                                    b);
     };
-    Value base = op.getLhs(), exponent = op.getRhs();
+    // There are branches on these.
+    Value base = freeze(builder, op.getLhs());
+    Value exponent = freeze(builder, op.getRhs());
     Value zero = constant(0), one = constant(1), minusOne = constant(-1);
     Value negative = arith::CmpIOp::create(
         builder, loc, arith::CmpIPredicate::slt, exponent, zero);

@@ -8,6 +8,7 @@
 #include "Scalars.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
@@ -247,6 +248,29 @@ static Value convertToBFloat(Arithmetic &b, Value integer, bool isSigned,
     number = b.make<arith::SelectOp>(
         negative, Value(b.make<arith::NegFOp>(number)), number);
   return b.make<arith::TruncFOp>(result, number);
+}
+
+Value gpuasync::freeze(OpBuilder &builder, Value value) {
+  return LLVM::FreezeOp::create(builder, value.getLoc(), value);
+}
+
+void gpuasync::freezeConversions(Operation *root) {
+  auto isToInteger = [](Operation *op) {
+    return isa<arith::FPToSIOp, arith::FPToUIOp>(op);
+  };
+  // LLVM has vectors of one dimension.
+  scalarize(root, [&](Operation *op) {
+    return isToInteger(op) &&
+           cast<VectorType>(op->getResult(0).getType()).getRank() != 1;
+  });
+  root->walk([&](Operation *op) {
+    if (!isToInteger(op))
+      return;
+    OpBuilder builder(op);
+    builder.setInsertionPointAfter(op);
+    Value frozen = freeze(builder, op->getResult(0));
+    op->getResult(0).replaceAllUsesExcept(frozen, frozen.getDefiningOp());
+  });
 }
 
 void gpuasync::expandConversions(Operation *root) {

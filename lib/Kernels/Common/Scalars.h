@@ -26,6 +26,14 @@ void expandRemainders(Operation *root);
 /// takes one zero for the other there.
 void expandDivisions(Operation *root);
 
+/// Some value in place of poison. LLVM ends a program that branches on poison,
+/// and takes no bounds of it for true.
+Value freeze(OpBuilder &builder, Value value);
+
+/// Has each conversion of a float to an integer be some integer, also where the
+/// float is out of range: LLVM has poison there, arith does not.
+void freezeConversions(Operation *root);
+
 /// Rewrites conversions for LLVM's code generators for GPUs, which convert
 /// floats to i1 the wrong way round, i1 to floats with the wrong sign, and
 /// integers to bf16 by rounding them twice.

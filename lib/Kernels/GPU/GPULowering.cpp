@@ -334,6 +334,7 @@ LogicalResult GPULowering::lower() {
     return failure();
   expandDivisions(module);
   expandConversions(module);
+  freezeConversions(module);
   expandCopySign(module);
   expandFma(module, [&](Type type) {
     return (type.isF16() || type.isBF16()) && !hasFma(type);
