@@ -46,6 +46,9 @@ for name in list(config.environment):
 config.environment["GPU_ASYNC_CPU_SCHEDULE"] = schedule
 config.environment["GPU_ASYNC_TEST_SEED"] = seed
 lit_config.note("GPU_ASYNC_TEST_SEED=%s GPU_ASYNC_CPU_SCHEDULE=%s" % (seed, schedule))
+# Every call gets this limit, in seconds: results may not depend on it.
+if os.environ.get("GPU_ASYNC_TEST_TIMEOUT"):
+    config.environment["GPU_ASYNC_TIMEOUT"] = os.environ["GPU_ASYNC_TEST_TIMEOUT"]
 # Nor on what earlier runs left; tests of the cache name a folder of their own.
 config.environment["GPU_ASYNC_CACHE"] = "off"
 
