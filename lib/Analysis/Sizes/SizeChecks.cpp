@@ -207,6 +207,69 @@ static std::optional<SmallVector<int64_t>> getFactors(AffineExpr expr,
   return factors;
 }
 
+namespace {
+/// What an expression is of loops: a sum, or the quotient or remainder of one.
+struct Reach {
+  AffineExprKind kind = AffineExprKind::Add;
+  SmallVector<int64_t> factors; ///< of the sum's loops
+  int64_t constant = 0;         ///< of the sum
+  int64_t divisor = 1;
+
+  static std::optional<Reach> get(AffineExpr expr, unsigned numLoops);
+};
+} // namespace
+
+/// The largest sum that stays within the size.
+static Value buildLastPlace(OpBuilder &builder, Location loc,
+                            const Reach &reach, Value size) {
+  Value last = builder.createOrFold<arith::SubIOp>(loc, size,
+                                                   buildIndex(builder, loc, 1));
+  if (!llvm::is_contained({AffineExprKind::FloorDiv, AffineExprKind::CeilDiv},
+                          reach.kind))
+    return last;
+  // Sizes whose product wraps are larger than any sum.
+  const int64_t most = std::numeric_limits<int64_t>::max();
+  Value divisor = buildIndex(builder, loc, reach.divisor);
+  Value product = builder.createOrFold<arith::MulIOp>(loc, last, divisor);
+  if (reach.kind == AffineExprKind::FloorDiv)
+    product = builder.createOrFold<arith::AddIOp>(
+        loc, product, buildIndex(builder, loc, reach.divisor - 1));
+  Value wraps = buildCompare(builder, loc, arith::CmpIPredicate::sge, size,
+                             buildIndex(builder, loc, most / reach.divisor));
+  return builder.createOrFold<arith::SelectOp>(
+      loc, wraps, buildIndex(builder, loc, most), product);
+}
+
+std::optional<Reach> Reach::get(AffineExpr expr, unsigned numLoops) {
+  Reach reach;
+  auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
+  if (binary &&
+      llvm::is_contained({AffineExprKind::FloorDiv, AffineExprKind::CeilDiv,
+                          AffineExprKind::Mod},
+                         binary.getKind())) {
+    auto divisor = dyn_cast<AffineConstantExpr>(binary.getRHS());
+    if (!divisor || divisor.getValue() <= 0)
+      return std::nullopt;
+    reach.kind = binary.getKind();
+    reach.divisor = divisor.getValue();
+    expr = binary.getLHS();
+  }
+  std::optional<SmallVector<int64_t>> factors = getFactors(expr, numLoops);
+  if (!factors)
+    return std::nullopt;
+  reach.constant = factors->pop_back_val();
+  reach.factors = std::move(*factors);
+  // Of other sums not each number between the first and the last is there, so
+  // it is not known which remainders are.
+  if (reach.kind == AffineExprKind::Mod) {
+    if (llvm::any_of(reach.factors,
+                     [](int64_t factor) { return factor < -1 || factor > 1; }))
+      return std::nullopt;
+    reach.constant = llvm::mod(reach.constant, reach.divisor);
+  }
+  return reach;
+}
+
 void SizeChecks::visitLinalg(Operation *generic) {
   auto op = cast<linalg::LinalgOp>(generic);
   unsigned numLoops = op.getNumLoops();
@@ -247,13 +310,13 @@ void SizeChecks::visitLinalg(Operation *generic) {
                     " of operand " + Twine(extent.operand));
       return;
     }
-    std::optional<SmallVector<int64_t>> factors = getFactors(expr, numLoops);
-    if (!factors)
+    std::optional<Reach> reach = Reach::get(expr, numLoops);
+    if (!reach)
       return;
     // Upstream has compared what types alone say.
     SmallVector<SizeTerm> wanted{size};
     bool isOpen = !size.isConstant();
-    for (auto [factor, extent] : llvm::zip(*factors, extents)) {
+    for (auto [factor, extent] : llvm::zip_equal(reach->factors, extents)) {
       if (!extent.size)
         return;
       wanted.push_back(facts.find(*extent.size));
@@ -261,24 +324,24 @@ void SizeChecks::visitLinalg(Operation *generic) {
     }
     if (!isOpen)
       return;
-    SmallVector<int64_t> used(ArrayRef(*factors).drop_back());
-    int64_t constant = factors->back();
     want(
         {op,
-         (op->getName().getStringRef() + ": dimension " + Twine(dim) +
-          " of operand " + Twine(number) +
-          " is smaller than what the op's indices reach")
+         (op->getName().getStringRef() +
+          ": indices of the op are outside of dimension " + Twine(dim) +
+          " of operand " + Twine(number))
              .str(),
          wanted,
-         [used, constant](OpBuilder &builder, Location loc, ValueRange values) {
+         [reach = *reach](OpBuilder &builder, Location loc, ValueRange values) {
            Value zero = buildIndex(builder, loc, 0),
                  one = buildIndex(builder, loc, 1);
            // How far there are elements in front of the first place and behind
            // it. Quotients are compared, since products may wrap.
-           Value below = buildIndex(builder, loc, constant);
+           Value below = buildIndex(builder, loc, reach.constant);
            Value above = builder.createOrFold<arith::SubIOp>(
-               loc, builder.createOrFold<arith::SubIOp>(loc, values[0], one),
-               below);
+               loc, buildLastPlace(builder, loc, reach, values[0]), below);
+           if (reach.kind == AffineExprKind::CeilDiv)
+             below = builder.createOrFold<arith::AddIOp>(
+                 loc, below, buildIndex(builder, loc, reach.divisor - 1));
            auto isThere = [&](Value left) {
              return buildCompare(builder, loc, arith::CmpIPredicate::sge, left,
                                  zero);
@@ -289,7 +352,7 @@ void SizeChecks::visitLinalg(Operation *generic) {
            Value isEmpty =
                arith::ConstantIntOp::create(builder, loc, /*value=*/0, 1);
            for (auto [factor, extent] :
-                llvm::zip_equal(used, values.drop_front())) {
+                llvm::zip_equal(reach.factors, values.drop_front())) {
              isEmpty = builder.createOrFold<arith::OrIOp>(
                  loc, isEmpty,
                  buildCompare(builder, loc, arith::CmpIPredicate::eq, extent,
@@ -314,6 +377,12 @@ void SizeChecks::visitLinalg(Operation *generic) {
              lies =
                  builder.createOrFold<arith::AndIOp>(loc, lies, isThere(left));
            }
+           if (reach.kind == AffineExprKind::Mod)
+             lies = builder.createOrFold<arith::OrIOp>(
+                 loc, lies,
+                 buildCompare(builder, loc, arith::CmpIPredicate::sge,
+                              values[0],
+                              buildIndex(builder, loc, reach.divisor)));
            return builder.createOrFold<arith::OrIOp>(loc, isEmpty, lies);
          }});
   });

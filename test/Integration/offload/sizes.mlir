@@ -33,6 +33,13 @@
 // RUN: not gpu-runner --device=cpu %s -e reshape_memory --input=6xf32=1,2,3,4,5,6 --input=2xi64=-3,-2 2>&1 | FileCheck %s --check-prefix=NO-MEMORY
 // RUN: not gpu-runner --device=cpu %s -e reshape_memory --input=0xf32 --input=2xi64=4294967296,4294967296 2>&1 | FileCheck %s --check-prefix=NO-MEMORY
 // RUN: not gpu-runner --device=cpu %s -e reshape_known --input=6xf32=1,2,3,4,5,6 --input=2xi64=3,2 2>&1 | FileCheck %s --check-prefix=NO-KNOWN
+// RUN: %{right} -e remainder --input=4 | FileCheck %s --check-prefix=REMAINDER
+// RUN: %{wrong} -e remainder --input=3 2>&1 | FileCheck %s --check-prefix=NO-REMAINDER
+// RUN: gpu-runner --device=cpu %s -e remainder --input=3xf32=1,2,3 --input=3 | FileCheck %s --check-prefix=FEW
+// RUN: %{right} -e quotient --input=4 | FileCheck %s --check-prefix=QUOTIENT
+// RUN: %{wrong} -e quotient --input=3 2>&1 | FileCheck %s --check-prefix=NO-QUOTIENT
+// RUN: %{right} -e rounded_up --input=4 | FileCheck %s --check-prefix=ROUNDED-UP
+// RUN: %{wrong} -e rounded_up --input=3 2>&1 | FileCheck %s --check-prefix=NO-ROUNDED-UP
 // RUN: %{right} -e concat --input=4 | FileCheck %s --check-prefix=CONCAT
 // RUN: %{wrong} -e concat --input=3 2>&1 | FileCheck %s --check-prefix=NO-CONCAT
 // RUN: %{right} -e subview --input=5 --output=- | FileCheck %s --check-prefix=SUBVIEW
@@ -100,7 +107,7 @@ func.func @generic(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
 // EMPTY: 0xf32=
 func.func @computed(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
   %e = tensor.empty(%n) : tensor<?xf32>
-  // NO-COMPUTED: sizes.mlir:[[@LINE+1]]:8: error: assertion failed: linalg.generic: dimension 0 of operand 0 is smaller than what the op's indices reach
+  // NO-COMPUTED: sizes.mlir:[[@LINE+1]]:8: error: assertion failed: linalg.generic: indices of the op are outside of dimension 0 of operand 0
   %r = linalg.generic {indexing_maps = [affine_map<(i) -> (2 * i + 3)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
       ins(%x : tensor<?xf32>) outs(%e : tensor<?xf32>) {
   ^bb0(%a: f32, %o: f32):
@@ -281,7 +288,7 @@ func.func @put(%m: memref<?xf32>, %n: index) {
 // FAR: 1xf32=1
 func.func @far(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
   %o = tensor.empty(%n) : tensor<?xf32>
-  // NO-FAR: sizes.mlir:[[@LINE+1]]:8: error: assertion failed: linalg.generic: dimension 0 of operand 0 is smaller than what the op's indices reach
+  // NO-FAR: sizes.mlir:[[@LINE+1]]:8: error: assertion failed: linalg.generic: indices of the op are outside of dimension 0 of operand 0
   %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i * 9223372036854775807)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%x : tensor<?xf32>) outs(%o : tensor<?xf32>) {
   ^bb0(%a: f32, %b: f32):
     linalg.yield %a : f32
@@ -310,4 +317,55 @@ func.func @reshape_known(%x: tensor<?xf32>, %s: tensor<2xi64>) -> tensor<2x?xf32
   // NO-KNOWN: sizes.mlir:[[@LINE+1]]:8: error: assertion failed: tensor.reshape: the new shape has another number of elements
   %r = tensor.reshape %x(%s) : (tensor<?xf32>, tensor<2xi64>) -> tensor<2x?xf32>
   return %r : tensor<2x?xf32>
+}
+
+// Remainders and quotients of loops. Of 3 elements no index is 3.
+func.func @remainder(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<?xf32>) -> tensor<?xf32>
+  // REMAINDER: result[0]: 4xf32=6 8 10 12
+  // FEW: result[0]: 3xf32=1 2 3
+  // NO-REMAINDER: sizes.mlir:[[@LINE+1]]:8: error: assertion failed: linalg.generic: indices of the op are outside of dimension 0 of operand 1
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i mod 4)>], iterator_types = ["reduction"]}
+      ins(%x : tensor<?xf32>) outs(%f : tensor<?xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+func.func @quotient(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
+  %y = tensor.generate %n {
+  ^bb0(%i: index):
+    %j = arith.index_cast %i : index to i64
+    %v = arith.sitofp %j : i64 to f32
+    tensor.yield %v : f32
+  } : tensor<?xf32>
+  // QUOTIENT: result[0]: 8xf32=1 3 4 5 7 8 9 11
+  // NO-QUOTIENT: sizes.mlir:[[@LINE+1]]:8: error: assertion failed: linalg.generic: indices of the op are outside of dimension 0 of operand 1
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ((i + 2) floordiv 3)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x, %y : tensor<?xf32>, tensor<?xf32>) outs(%x : tensor<?xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+func.func @rounded_up(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
+  %y = tensor.generate %n {
+  ^bb0(%i: index):
+    %j = arith.index_cast %i : index to i64
+    %v = arith.sitofp %j : i64 to f32
+    tensor.yield %v : f32
+  } : tensor<?xf32>
+  // ROUNDED-UP: result[0]: 8xf32=1 2 4 5 7 8 10 11
+  // NO-ROUNDED-UP: sizes.mlir:[[@LINE+1]]:8: error: assertion failed: linalg.generic: indices of the op are outside of dimension 0 of operand 1
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ((i - 1) ceildiv 2)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x, %y : tensor<?xf32>, tensor<?xf32>) outs(%x : tensor<?xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<?xf32>
+  return %r : tensor<?xf32>
 }
