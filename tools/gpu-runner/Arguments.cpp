@@ -277,6 +277,18 @@ Error CallFrame::readResults() {
   return Error::success();
 }
 
+/// "no results", "1 result (result0)", "2 results (result0 to result1)".
+static std::string nameAll(size_t count, StringRef noun, StringRef name) {
+  if (!count)
+    return ("no " + noun + "s").str();
+  std::string text =
+      (Twine(count) + " " + noun + (count == 1 ? "" : "s") + " (" + name + "0")
+          .str();
+  if (count > 1)
+    text += (" to " + name + Twine(count - 1)).str();
+  return text + ")";
+}
+
 Expected<std::vector<CallFrame::Target>>
 CallFrame::resolve(StringRef option, ArrayRef<std::string> texts,
                    size_t first) const {
@@ -300,13 +312,10 @@ CallFrame::resolve(StringRef option, ArrayRef<std::string> texts,
     }
     size_t count = target.isResult ? results.size() : arguments.size();
     if (target.index >= count)
-      return createStringError(
-          option + "=" + text + ": the function has " +
-          Twine(arguments.size()) +
-          (arguments.size() == 1 ? " argument and " : " arguments and ") +
-          Twine(results.size()) +
-          (results.size() == 1 ? " result" : " results") +
-          ", counted in this order");
+      return createStringError(option + "=" + text + ": the function has " +
+                               nameAll(arguments.size(), "argument", "arg") +
+                               " and " +
+                               nameAll(results.size(), "result", "result"));
     targets.push_back(target);
   }
   return targets;

@@ -205,7 +205,7 @@ static void readFile(Value &value, const std::string &path) {
     for (int64_t size : header.shape)
       shape += (shape.empty() ? "" : ", ") + std::to_string(size);
     refuse("is an array (" + shape + ") of " + header.descr + ", but " +
-           type.name + " is " + type.type + ", elements of " + type.format);
+           type.name + " is " + type.type + ", in NumPy " + type.format);
   }
   size_t bytes = type.elementBytes;
   for (int64_t size : header.shape)

@@ -51,7 +51,7 @@
 // RUN: %{code} 1 %{run} --input=2x2xf32 --expect=2x2xi32 2>&1 | FileCheck %s --check-prefix=KIND
 // KIND: error: --expect of result[0]: '2x2xi32' has elements of type i32, but the result is a memref<2x2xf32>
 // RUN: %{code} 1 %{run} --input=2x2xf32 --expect=2x2xf32 --expect=1 2>&1 | FileCheck %s --check-prefix=MANY
-// MANY: error: --expect=1: the function has 1 argument and 1 result, counted in this order
+// MANY: error: --expect=1: the function has 1 argument (arg0) and 1 result (result0)
 // RUN: %{code} 1 %{run} --input=2x2xf32 --expect=2x2xf32 --tolerance=-1 2>&1 | FileCheck %s --check-prefix=TOLERANCE
 // RUN: %{code} 1 %{run} --input=2x2xf32 --expect=2x2xf32 --tolerance=nan 2>&1 | FileCheck %s --check-prefix=TOLERANCE
 // TOLERANCE: error: --tolerance={{.*}}: expected a number, 0 or more

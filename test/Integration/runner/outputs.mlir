@@ -21,7 +21,7 @@
 // RUN: %{run} --output=- --repeat=3 | FileCheck %s --check-prefix=FIRST
 
 // RUN: not %{run} --output= --output= --output= --output= --output=- 2>&1 | FileCheck %s --check-prefix=MANY
-// MANY: error: --output=-: the function has 2 arguments and 2 results, counted in this order
+// MANY: error: --output=-: the function has 2 arguments (arg0 to arg1) and 2 results (result0 to result1)
 // RUN: not %{run} --output=arg2=- 2>&1 | FileCheck %s --check-prefix=INDEX
 // INDEX: error: --output=arg2=-: the function has 2 arguments
 // RUN: not %{run} --output=file.npy 2>&1 | FileCheck %s --check-prefix=WHERE

@@ -10,6 +10,7 @@
 #include "core/context/ContextImpl.h"
 
 #include <optional>
+#include <thread>
 
 using namespace gpuasync_test;
 using namespace gpuasync_test::detail;
@@ -32,6 +33,7 @@ protected:
       return;
     FrameScope frame(*program);
     flag = frame.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
+    begun = frame.alloc(nullptr, 1, GPUASYNC_ALLOC_HOST_SHARED);
     x = frame.alloc(nullptr, 64, GPUASYNC_ALLOC_HOST_SHARED);
     *flag = 0;
     std::fill(x, x + 64, 0);
@@ -42,17 +44,25 @@ protected:
       openGate(flag);
       FrameScope frame(*program);
       frame.dealloc(nullptr, flag);
+      frame.dealloc(nullptr, begun);
       frame.dealloc(nullptr, x);
     }
     DeviceTest::TearDown();
   }
 
-  /// What a call does that writes `value` to x.
+  /// What a call does that writes `value` to x. If the gate holds it, it has
+  /// begun: the cpu device drops what has not when a call gives up.
   void enqueue(FrameScope &frame, gpuasync_stream *stream, uint32_t value,
                bool held) {
     if (held)
-      frame.launch(stream, Gate, 1, 1, GateParams{flag});
+      hold(frame, stream);
     frame.launch(stream, Store, 1, 64, StoreParams{x, value});
+  }
+  void hold(FrameScope &frame, gpuasync_stream *stream) {
+    __atomic_store_n(begun, 0, __ATOMIC_RELEASE);
+    frame.launch(stream, Meet, 1, 1, MeetParams{begun, flag});
+    while (!isSet(begun))
+      std::this_thread::yield();
   }
   /// A call that gives up while its work is held by the gate.
   void giveUp(uint32_t value) {
@@ -63,7 +73,7 @@ protected:
     EXPECT_EQ(frame.wait({stream}), 1);
     Status status = frame.leave();
     EXPECT_EQ(status.code(), uint32_t(GPUASYNC_TIMEOUT));
-    expectContains(status, "unfinished: test.mlir:12:5: gate");
+    expectContains(status, "unfinished: test.mlir:12:5: meet");
     expectContains(status, "uses the memory of the call");
   }
   Status call(uint32_t value) {
@@ -75,7 +85,7 @@ protected:
   }
   /// Abandoned work is held by the gate: a call fails, and whoever asks is
   /// told.
-  void expectAbandoned(const char *what = "gate") {
+  void expectAbandoned(const char *what = "meet") {
     TimeLimit limit(0.02);
     Status status = call(99);
     EXPECT_EQ(status.code(), uint32_t(GPUASYNC_TIMEOUT)) << status.message();
@@ -116,7 +126,7 @@ protected:
         << status.message();
   }
 
-  uint32_t *flag = nullptr, *x = nullptr;
+  uint32_t *flag = nullptr, *begun = nullptr, *x = nullptr;
 };
 INSTANTIATE_OVER_DEVICES(Abandoned);
 
@@ -187,7 +197,7 @@ TEST_P(Abandoned, StreamsOfACall_E03) {
     gpuasync_stream *held = frame.stream(), *other = frame.stream();
     enqueue(frame, held, 1, /*held=*/true);
     frame.destroy(held, /*idle=*/false);
-    frame.launch(other, Gate, 1, 1, GateParams{flag});
+    hold(frame, other);
     EXPECT_EQ(frame.wait({other}), 1);
     EXPECT_EQ(frame.leave().code(), uint32_t(GPUASYNC_TIMEOUT));
   }
@@ -206,7 +216,7 @@ TEST_P(Abandoned, AfterAnotherError_E03) {
     Status status = frame.leave();
     EXPECT_EQ(status.code(), uint32_t(GPUASYNC_INVALID_ARGUMENT));
     expectContains(status, "unfinished: ");
-    expectContains(status, "gate");
+    expectContains(status, "meet");
     expectContains(status, "uses the memory of the call");
   }
   expectAbandoned();
@@ -219,7 +229,7 @@ TEST_P(Abandoned, Tokens_E03) {
   auto start = [&](bool stores) {
     FrameScope frame(*program);
     gpuasync_stream *stream = frame.stream();
-    frame.launch(stream, Gate, 1, 1, GateParams{flag});
+    hold(frame, stream);
     if (stores)
       frame.launch(stream, Store, 1, 64, StoreParams{x, 1});
     gpuasync_event *token =
@@ -302,7 +312,7 @@ TEST_P(Abandoned, CallersStream_E03) {
   expectNone();
   gpuasync_context_stream_destroy(mine);
   // Elsewhere nobody knows what is on it.
-  expectAbandoned(onCpu() ? "gate" : "unfinished: unknown");
+  expectAbandoned(onCpu() ? "meet" : "unfinished: unknown");
   expectOrdered(3);
 }
 
