@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Offload/Offload.h"
+#include "ConstantWrites.h"
 #include "Destinations.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
 #include "GPUAsync/IR/OpKinds.h"
@@ -17,6 +18,7 @@
 
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Conversion/BufferizationToMemRef/BufferizationToMemRef.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -408,6 +410,8 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
   llvm::for_each(functions, unmarkOwnMemory);
   OpPassManager lower(ModuleOp::getOperationName());
   lower.addPass(bufferization::createLowerDeallocationsPass());
+  // What a function returns of a global is a copy, which its caller frees.
+  lower.addPass(createConvertBufferizationToMemRefPass());
   if (failed(runPipeline(lower, getOperation())))
     return failure();
   LogicalResult cleaned = runOnEach([&](OpPassManager &pm) {
@@ -595,6 +599,8 @@ LogicalResult Offload::makeKernels() {
 }
 
 void Offload::runOnOperation() {
+  if (failed(offload::refuseConstantWrites(getOperation())))
+    return signalPassFailure();
   if (mode == OffloadMode::Off)
     return;
   if (failed(makeKernels()))

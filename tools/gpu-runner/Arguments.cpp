@@ -347,6 +347,18 @@ Error CallFrame::setExpected(ArrayRef<std::string> expected) {
       return reference.takeError();
     expectations.push_back({target, std::move(*reference)});
   }
+  // Whoever leaves the names out means all results.
+  bool isByPlace = llvm::any_of(zip(*targets, expected), [](auto pair) {
+    return std::get<0>(pair).where == std::get<1>(pair);
+  });
+  for (unsigned i = 0; isByPlace && i < results.size(); ++i)
+    if (llvm::none_of(*targets, [&](const Target &target) {
+          return target.isResult && target.index == i;
+        }))
+      return createStringError(
+          "--expect: there is none for result" + Twine(i) +
+          ": give one for each result, or name those to compare "
+          "(--expect=result0=...)");
   return Error::success();
 }
 

@@ -495,6 +495,10 @@ Expected<Options> parseOptions(int argc, char **argv) {
     return createStringError("--place=off: only with --emit; gpu-runner calls "
                              "functions with memory of the host");
   bool isLinked = o.emit == Emit::Shared || o.emit == Emit::Exe;
+  if (!o.emit && !o.outputFile.empty())
+    return createStringError("-o " + o.outputFile +
+                             ": only with --emit; --output=@FILE.npy writes "
+                             "a result");
   if (isLinked && (o.outputFile.empty() || o.outputFile == "-"))
     return createStringError("--emit=" + getWord(*o.emit) +
                              ": name the file with -o");

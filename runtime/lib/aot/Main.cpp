@@ -72,6 +72,7 @@ public:
 
 private:
   void parse(int argc, char **argv);
+  void addOutput(const std::string &text, size_t &next);
   void readArgument(Value &value, const char *text);
   void addResult(Value &value);
   void takeResult(Value &value);
@@ -345,19 +346,7 @@ void Program::parse(int argc, char **argv) {
     } else if (!optionsEnd && text == "-o") {
       if (++i == argc)
         die("-o needs a file");
-      text = argv[i];
-      size_t equals = text.find('=');
-      Value *value =
-          equals == std::string::npos ? nullptr : find(text.substr(0, equals));
-      if (value)
-        text.erase(0, equals + 1);
-      else if (next < results.size())
-        value = &results[next++];
-      else
-        die("-o " + text + ": there are " + std::to_string(results.size()) +
-            " results; an argument's elements after the call are -o "
-            "arg0=FILE.npy");
-      value->output = text;
+      addOutput(argv[i], next);
     } else if (!optionsEnd && text[0] == '-' && text[1] &&
                !std::strchr("0123456789.inIN", text[1])) {
       // -inf and -nan are numbers.
@@ -371,6 +360,41 @@ void Program::parse(int argc, char **argv) {
     die(std::to_string(arguments.size()) + " arguments expected, " +
         std::to_string(inputs.size()) + " given");
   }
+}
+
+/// Takes the word behind -o; `next` is the first result that no word without a
+/// name was for.
+void Program::addOutput(const std::string &text, size_t &next) {
+  std::string path = text;
+  size_t equals = text.find('=');
+  const std::string name = text.substr(0, equals);
+  Value *value = nullptr;
+  if (equals != std::string::npos && name.find('/') == std::string::npos) {
+    value = find(name);
+    if (!value)
+      die("-o " + text + ": there is no '" + name +
+          "', see --help; a file of this name is -o ./" + text);
+    path.erase(0, equals + 1);
+  } else if (next < results.size()) {
+    value = &results[next++];
+  } else {
+    die("-o " + text + ": there are " + std::to_string(results.size()) +
+        " results; an argument's elements after the call are -o "
+        "arg0=FILE.npy");
+  }
+  if (path == "-")
+    die("-o " + text +
+        ": a result without -o is printed; a file of this name "
+        "is ./-");
+  if (!value->output.empty())
+    die("-o " + text + ": " + value->type->name + " is written to '" +
+        value->output + "' already");
+  for (std::vector<Value> *list : {&arguments, &results})
+    for (const Value &other : *list)
+      if (other.output == path && !isSpecial(path))
+        die("-o " + text + ": " + other.type->name +
+            " is written to that file already");
+  value->output = path;
 }
 
 void Program::readArgument(Value &value, const char *text) {

@@ -8,6 +8,8 @@
 
 #include "Checker.h"
 
+#include <ctype.h>
+#include <set>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -128,8 +130,31 @@ uint64_t Checker::count(uint64_t *unprinted) {
   return found;
 }
 
-void Checker::report(Kind kind, const std::string &where,
+/// The words of a report, without numbers, which differ from thread to thread,
+/// and in no order, since either of two accesses may come first.
+static std::string listWords(const std::string &text) {
+  std::set<std::string> words;
+  std::string word;
+  for (char c : text + ' ') {
+    if (isdigit(static_cast<unsigned char>(c)))
+      continue;
+    if (!isspace(static_cast<unsigned char>(c))) {
+      word += c;
+      continue;
+    }
+    words.insert(word);
+    word.clear();
+  }
+  std::string all;
+  for (const std::string &each : words)
+    all += each + ' ';
+  return all;
+}
+
+void Checker::report(Kind kind, const std::string &place,
                      const std::string &other, const std::string &text) {
+  // Of a program without locations the kernels tell bugs apart.
+  const std::string where = place.empty() ? listWords(text) : place;
   std::lock_guard<std::mutex> lock(reportMutex);
   // A race of two places is one bug, whichever is seen first.
   bool swap = other < where;

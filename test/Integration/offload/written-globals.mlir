@@ -4,6 +4,10 @@
 // RUN: gpu-runner --device=cpu --check %s --input=3 | FileCheck %s
 // RUN: gpu-opt %s --gpu-async-offload=device=gpu | gpu-runner --device=cpu --check - --input=3 | FileCheck %s
 // CHECK: result[0]: f32=8
+// What is returned of it is a copy.
+// RUN: gpu-runner --device=cpu --check --leak-check=error %s -e returned --input=3 | FileCheck %s --check-prefix=COPY
+// RUN: gpu-opt %s --gpu-async-offload=device=gpu | gpu-runner --device=cpu --check - -e returned --input=3 | FileCheck %s --check-prefix=COPY
+// COPY: result[0]: 4xf32=3 3 3 3
 memref.global "private" @g : memref<4xf32> = dense<1.0>
 func.func private @bump() {
   %g = memref.get_global @g : memref<4xf32>
@@ -19,4 +23,9 @@ func.func @main(%n: index) -> f32 {
   %g = memref.get_global @g : memref<4xf32>
   %v = memref.load %g[%c0] : memref<4xf32>
   return %v : f32
+}
+func.func @returned(%x: f32) -> memref<4xf32> {
+  %g = memref.get_global @g : memref<4xf32>
+  linalg.fill ins(%x : f32) outs(%g : memref<4xf32>)
+  return %g : memref<4xf32>
 }

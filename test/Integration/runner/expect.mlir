@@ -51,6 +51,9 @@
 // RUN: %{code} 1 %{run} --input=2x2xf32 --expect=2x2xi32 2>&1 | FileCheck %s --check-prefix=KIND
 // KIND: error: --expect of result[0]: '2x2xi32' has elements of type i32, but the result is a memref<2x2xf32>
 // RUN: %{code} 1 %{run} --input=2x2xf32 --expect=2x2xf32 --expect=1 2>&1 | FileCheck %s --check-prefix=MANY
+// RUN: not gpu-runner --device=cpu %s -e two --input=2xf32=1,2 --expect=2xf32=1,2 2>&1 | FileCheck %s --check-prefix=FEW
+// FEW: error: --expect: there is none for result1: give one for each result, or name those to compare (--expect=result0=...)
+// RUN: gpu-runner --device=cpu %s -e two --input=2xf32=1,2 --expect=result0=2xf32=1,2
 // MANY: error: --expect=1: the function has 1 argument (arg0) and 1 result (result0)
 // RUN: %{code} 1 %{run} --input=2x2xf32 --expect=2x2xf32 --tolerance=-1 2>&1 | FileCheck %s --check-prefix=TOLERANCE
 // RUN: %{code} 1 %{run} --input=2x2xf32 --expect=2x2xf32 --tolerance=nan 2>&1 | FileCheck %s --check-prefix=TOLERANCE
@@ -69,3 +72,7 @@ func.func @whole(%n: i64, %x: memref<2xcomplex<f32>>) -> i64 {
 }
 func.func @bytes(%x: memref<3xi8>) -> memref<3xi8> { return %x : memref<3xi8> }
 func.func @unsigned(%x: memref<2xui8>) -> memref<2xui8> { return %x : memref<2xui8> }
+func.func @two(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+  %y = arith.negf %x : tensor<2xf32>
+  return %x, %y : tensor<2xf32>, tensor<2xf32>
+}
