@@ -85,7 +85,8 @@ Where and how
   --play=HOW               auto|stream|streams|graph: how work is played that
                            the host does not observe (default: as GPU_ASYNC_PLAY says,
                            else auto; streams with --check and --profile)
-  --timeout=SECONDS        give up after so long; 0: never (default)
+  --timeout=SECONDS        give up after so long; 0: never (default: as
+                           GPU_ASYNC_TIMEOUT says, else never)
   --subgroup-size=N        threads in a subgroup on the cpu device: a power of
                            two from 1 to 64 (default: 32)
   -O0, -O1, -O2, -O3       optimisation of host code and cpu kernels (-O3)
@@ -318,11 +319,13 @@ Expected<Options> parseOptions(int argc, char **argv) {
        }},
       {"timeout", Value::Required,
        [&](StringRef value) -> Error {
-         if (value.getAsDouble(o.timeout) || !std::isfinite(o.timeout) ||
-             o.timeout < 0)
+         double seconds = 0;
+         if (value.getAsDouble(seconds) || !std::isfinite(seconds) ||
+             seconds < 0)
            return createStringError("--timeout=" + value +
                                     ": expected a number of seconds; 0: no "
                                     "limit");
+         o.timeout = seconds;
          return Error::success();
        }},
       {"cache", Value::Required,

@@ -56,7 +56,7 @@ struct Options {
   bool listDevices = false;
   std::vector<mlir::gpuasync::Form> printIRAfter;
   std::optional<std::string> printSchedule; ///< file; empty: stderr
-  double timeout = 0;                       ///< seconds; 0: none
+  std::optional<double> timeout;            ///< seconds; 0: no limit
   LeakCheck leakCheck = LeakCheck::List;
   bool check = false;
   unsigned optLevel = 3;

@@ -426,8 +426,8 @@ Error Run::prepare() {
   }
   if (Error error = beginTrace())
     return error;
-  if (options.timeout > 0)
-    gpuasync_set_timeout(options.timeout);
+  if (options.timeout)
+    gpuasync_set_timeout(*options.timeout);
   // One of the words that it knows.
   gpuasync_status_free(
       gpuasync_set_play(mlir::gpuasync::getWord(options.play).data()));
@@ -485,8 +485,8 @@ int Run::execute(gpuasync::Context &context) {
     scope_exit forget([&] { frame->forget(); });
     setPhase("running the program");
     // The runtime gives up first, with a list of what did not finish.
-    if (options.timeout > 0)
-      startWatchdog(options.timeout, /*grace=*/2 + options.timeout / 10);
+    if (double seconds = options.timeout.value_or(0); seconds > 0)
+      startWatchdog(seconds, /*grace=*/2 + seconds / 10);
     linked.construct();
     std::vector<double> calls;
     times.total = total.next();

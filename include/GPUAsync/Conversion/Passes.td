@@ -19,8 +19,8 @@ def ConvertGPUToGPUAsync
     the token form. A function without a token, an op of the async dialect or a
     stream operand becomes sequential ops one by one, without host waits (a
     `gpu.wait` goes): gpu-async-infer-dependencies orders them. In the others,
-    tokens are trusted: no edge and no host wait is added between ops that carry
-    them. The rest follows one rule, in each block and, for tokens that go through
+    tokens are trusted: between ops that carry them no edge and no host wait is
+    added but by this rule. It holds in each block and, for tokens that go through
     control flow, across blocks:
 
     - `tail(%t)` is the newest earlier op that depends on `%t` and whose result
