@@ -73,7 +73,7 @@ protected:
     EXPECT_EQ(frame.wait({stream}), 1);
     Status status = frame.leave();
     EXPECT_EQ(status.code(), uint32_t(GPUASYNC_TIMEOUT));
-    expectContains(status, "unfinished: test.mlir:12:5: meet");
+    expectContains(status, "unfinished: test.mlir:13:5: meet");
     expectContains(status, "uses the memory of the call");
   }
   Status call(uint32_t value) {
