@@ -275,6 +275,18 @@ LogicalResult offload::computeInDestinations(func::FuncOp root) {
   options.allowReturnAllocsFromLoops = true;
   bufferization::OneShotAnalysisState state(root, options);
   if (!analyze(root, state)) {
+    // Without the analysis upstream takes no calls with tensors.
+    WalkResult calls = root.walk([](func::CallOp call) -> WalkResult {
+      if (llvm::none_of(call.getOperandTypes(), llvm::IsaPred<TensorType>))
+        return WalkResult::advance();
+      return call.emitError()
+             << "takes tensors, in a function in which bufferization finds no "
+                "order of reads and writes, as where a loop yields a tensor "
+                "and what it makes of it: give that loop a function of its "
+                "own, or pass memrefs here";
+    });
+    if (calls.wasInterrupted())
+      return failure();
     root->setAttr(kCopiesAttrName, rewriter.getUnitAttr());
     return success();
   }

@@ -331,6 +331,29 @@ static void askFirst(func::FuncOp function) {
     call->moveBefore(&function.front(), function.front().begin());
 }
 
+/// A function that a kernel calls would see a global of the device's own.
+static LogicalResult refuseGlobalsOfKernels(ModuleOp module) {
+  for (const auto &name : findKernelCode(module)) {
+    auto function = module.lookupSymbol<func::FuncOp>(name.getKey());
+    if (!function)
+      continue;
+    WalkResult result =
+        function.walk([&](memref::GetGlobalOp get) -> WalkResult {
+          auto global = module.lookupSymbol<memref::GlobalOp>(get.getName());
+          if (global && global.getConstant())
+            return WalkResult::advance();
+          return get.emitError()
+                 << "uses @" << get.getName() << " in @" << function.getName()
+                 << ", which a kernel calls: a kernel sees a global that may "
+                    "change only as a memref that it is given, so pass it as "
+                    "an argument";
+        });
+    if (result.wasInterrupted())
+      return failure();
+  }
+  return success();
+}
+
 LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
   auto runOnEach = [&](function_ref<void(OpPassManager &)> add) {
     OpPassManager each(func::FuncOp::getOperationName());
@@ -450,7 +473,9 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
   });
   for (func::FuncOp function : functions)
     askFirst(function);
-  return launched;
+  if (failed(launched))
+    return failure();
+  return refuseGlobalsOfKernels(getOperation());
 }
 
 /// Says what is still done on the host: all, or in functions that launch

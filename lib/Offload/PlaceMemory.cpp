@@ -57,6 +57,7 @@ private:
     auto argument = dyn_cast<BlockArgument>(value);
     return argument && argument.getOwner() == &getOperation().front();
   }
+  void hoistGlobals();
   void findPieces();
   void addUser(Piece &piece, Value value, Operation *user,
                KernelTable &kernels);
@@ -124,7 +125,8 @@ void PlaceMemory::addUser(Piece &piece, Value value, Operation *user,
     piece.frees.push_back(free);
   } else if (isa<memref::LoadOp>(user)) {
     piece.elements.push_back(user);
-  } else if (auto store = dyn_cast<memref::StoreOp>(user)) {
+  } else if (auto store = dyn_cast<memref::StoreOp>(user);
+             store && store.getValue() != value) {
     piece.elements.push_back(user);
     piece.isWritten = true;
   } else if (!isa<memref::DimOp, ViewLikeOpInterface, arith::SelectOp,
@@ -140,6 +142,42 @@ void PlaceMemory::addUser(Piece &piece, Value value, Operation *user,
       piece.isWritten |= mayWrite(user, value);
     }
   }
+}
+
+/// A global that may change is one memory for the host and all kernels, so the
+/// function gets it once, where it begins.
+void PlaceMemory::hoistGlobals() {
+  llvm::MapVector<StringAttr, SmallVector<memref::GetGlobalOp>> found;
+  getOperation()->walk([&](memref::GetGlobalOp get) {
+    auto global = SymbolTable::lookupNearestSymbolFrom<memref::GlobalOp>(
+        get, get.getNameAttr());
+    if (!global || !global.getConstant())
+      found[get.getNameAttr().getAttr()].push_back(get);
+  });
+  Block &entry = getOperation().front();
+  for (auto &[name, gets] : found) {
+    memref::GetGlobalOp first = gets.front();
+    first->moveBefore(&entry, entry.begin());
+    for (memref::GetGlobalOp other : ArrayRef(gets).drop_front()) {
+      other.replaceAllUsesWith(first.getResult());
+      other.erase();
+    }
+  }
+}
+
+/// Where the block of what is `origin` is left for good; none if that is not
+/// known.
+static SmallVector<Operation *> findEnds(Value origin) {
+  Block *block = origin.getParentBlock();
+  Region *region = block->getParent();
+  if (region->hasOneBlock())
+    return {block->getTerminator()};
+  SmallVector<Operation *> ends;
+  if (isa<func::FuncOp>(region->getParentOp()) && block->isEntryBlock())
+    for (Block &each : *region)
+      if (!each.getNumSuccessors())
+        ends.push_back(each.getTerminator());
+  return ends;
 }
 
 void PlaceMemory::findPieces() {
@@ -255,8 +293,10 @@ void PlaceMemory::registerPiece(Piece &piece) {
       if (isFreed || isFreedByOther)
         continue;
     }
-    builder.setInsertionPoint(origin.getParentBlock()->getTerminator());
-    setRegistered(builder, origin, false, /*evenIfEmpty=*/false);
+    for (Operation *end : findEnds(origin)) {
+      builder.setInsertionPoint(end);
+      setRegistered(builder, origin, false, /*evenIfEmpty=*/false);
+    }
   }
   for (memref::DeallocOp free : piece.frees) {
     builder.setInsertionPoint(free);
@@ -366,9 +406,6 @@ void PlaceMemory::shadow(Piece &piece, Value origin) {
                                      origin));
   if (contiguous != type)
     memory = memref::CastOp::create(builder, loc, type, memory);
-  Block *block = origin.getParentBlock();
-  Operation *end = block->getTerminator();
-  builder.setInsertionPoint(end);
   const bool isConstant =
       origin.getDefiningOp<memref::GetGlobalOp>() && !isCallers(origin);
   auto copy = [&](Value target, Value source) {
@@ -376,11 +413,18 @@ void PlaceMemory::shadow(Piece &piece, Value origin) {
                                      source));
   };
   const bool isCopiedBack = !isConstant && (isResult || piece.isWritten);
-  if (isCopiedBack)
-    copy(origin, alloc.getMemref());
+  for (Operation *end : findEnds(origin)) {
+    builder.setInsertionPoint(end);
+    if (isCopiedBack)
+      copy(origin, alloc.getMemref());
+    gpu::DeallocOp::create(builder, loc, Type(), ValueRange(),
+                           alloc.getMemref());
+  }
+  Block *block = origin.getParentBlock();
   for (Operation *call : isReachedByCalls(origin) ? calls : Calls()) {
     Operation *here = block->findAncestorOpInBlock(*call);
-    if (!here || here->isBeforeInBlock(alloc))
+    // Other blocks of the function come behind its first one.
+    if (here ? here->isBeforeInBlock(alloc) : block != &getOperation().front())
       continue;
     builder.setInsertionPoint(call);
     if (isCopiedBack)
@@ -388,8 +432,6 @@ void PlaceMemory::shadow(Piece &piece, Value origin) {
     builder.setInsertionPointAfter(call);
     copy(alloc.getMemref(), origin);
   }
-  builder.setInsertionPoint(end);
-  gpu::DeallocOp::create(builder, loc, Type(), ValueRange(), alloc.getMemref());
   origin.replaceUsesWithIf(memory, [&](OpOperand &use) {
     return !own.contains(use.getOwner()) &&
            !isa<memref::DimOp, memref::DeallocOp, func::ReturnOp>(
@@ -529,6 +571,10 @@ LogicalResult PlaceMemory::placePiece(Piece &piece) {
   for (Value origin : piece.origins) {
     if (origin.getDefiningOp<gpu::AllocOp>() || isOnDevice(origin))
       continue;
+    if (!origin.getDefiningOp<memref::AllocOp>() && findEnds(origin).empty())
+      return emitError(origin.getLoc())
+             << "a kernel touches this memory, which is made in one of several "
+                "blocks: make it in the first block of the function";
     (origin.getDefiningOp<memref::AllocOp>() ? allocs : others)
         .push_back(origin);
   }
@@ -623,6 +669,7 @@ void PlaceMemory::runOnOperation() {
                           copy.getTarget(), copy.getSource());
     copy.erase();
   }
+  hoistGlobals();
   if (device != OffloadDevice::CPU)
     putConstantsIntoKernels();
   findPieces();

@@ -142,3 +142,16 @@ func.func @flags(%x: i8) -> (i8, i8) {
   %d = arith.addi %c, %c100 overflow<nsw> : i8
   return %b, %d : i8, i8
 }
+
+// The load reads what was stored.
+// CHECK-LABEL: func.func @load_of_to_buffer
+// CHECK: memref.store
+// CHECK: %[[NEW:.*]] = memref.load
+// CHECK: return %[[NEW]]
+func.func @load_of_to_buffer(%t: tensor<3xf32>, %x: f32) -> f32 {
+  %c0 = arith.constant 0 : index
+  %m = bufferization.to_buffer %t : tensor<3xf32> to memref<3xf32>
+  memref.store %x, %m[%c0] : memref<3xf32>
+  %v = memref.load %m[%c0] : memref<3xf32>
+  return %v : f32
+}

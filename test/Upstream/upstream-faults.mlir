@@ -15,6 +15,19 @@
 // RUN: mlir-opt %t/nvvm.mlir -convert-gpu-to-nvvm | FileCheck %t/nvvm.mlir
 
 //--- canonicalize.mlir
+// LoadOfToBuffer: what was stored in between is not seen.
+// CHECK-LABEL: func.func @load_of_to_buffer
+// CHECK: memref.store
+// CHECK: %[[OLD:.*]] = tensor.extract
+// CHECK: return %[[OLD]]
+func.func @load_of_to_buffer(%t: tensor<3xf32>, %x: f32) -> f32 {
+  %c0 = arith.constant 0 : index
+  %m = bufferization.to_buffer %t : tensor<3xf32> to memref<3xf32>
+  memref.store %x, %m[%c0] : memref<3xf32>
+  %v = memref.load %m[%c0] : memref<3xf32>
+  return %v : f32
+}
+
 // WhileMoveIfDown: the second value that the body gets is that of the last round,
 // 100.
 // CHECK-LABEL: func.func @while
