@@ -6,10 +6,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Analysis/Sizes/SizeChecks.h"
+#include "GPUAsync/Upstream/IntegerRanges.h"
 
 #include "mlir/Analysis/DataFlow/ConstantPropagationAnalysis.h"
 #include "mlir/Analysis/DataFlow/DeadCodeAnalysis.h"
-#include "mlir/Analysis/DataFlow/IntegerRangeAnalysis.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -82,7 +82,7 @@ SizeChecks::getRange(OpFoldResult number) {
     ranges->load<dataflow::DeadCodeAnalysis>();
     // The analysis of dead code asks this one.
     ranges->load<dataflow::SparseConstantPropagation>();
-    ranges->load<dataflow::IntegerRangeAnalysis>();
+    ranges->load<IntegerRanges>();
     if (failed(ranges->initializeAndRun(function)))
       return std::nullopt;
   }

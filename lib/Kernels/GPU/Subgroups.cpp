@@ -7,8 +7,8 @@
 // is an error that says so.
 //===----------------------------------------------------------------------===//
 
+#include "GPUAsync/Upstream/IntegerRanges.h"
 #include "GPULowering.h"
-#include "mlir/Analysis/DataFlow/IntegerRangeAnalysis.h"
 #include "mlir/Analysis/DataFlow/Utils.h"
 #include "mlir/Analysis/DataFlowFramework.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -176,7 +176,7 @@ void SubgroupOps::findLaneOffsets() {
     return;
   DataFlowSolver solver;
   dataflow::loadBaselineAnalyses(solver);
-  solver.load<dataflow::IntegerRangeAnalysis>();
+  solver.load<IntegerRanges>();
   if (failed(solver.initializeAndRun(module)))
     return;
   for (gpu::ShuffleOp op : others) {

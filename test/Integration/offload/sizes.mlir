@@ -40,6 +40,7 @@
 // RUN: %{wrong} -e quotient --input=3 2>&1 | FileCheck %s --check-prefix=NO-QUOTIENT
 // RUN: %{right} -e rounded_up --input=4 | FileCheck %s --check-prefix=ROUNDED-UP
 // RUN: %{wrong} -e rounded_up --input=3 2>&1 | FileCheck %s --check-prefix=NO-ROUNDED-UP
+// RUN: gpu-runner --device=cpu %s -e no_elements --input=3xf32=1,2,3 --input=3 | FileCheck %s --check-prefix=NO-ELEMENTS
 // RUN: %{right} -e concat --input=4 | FileCheck %s --check-prefix=CONCAT
 // RUN: %{wrong} -e concat --input=3 2>&1 | FileCheck %s --check-prefix=NO-CONCAT
 // RUN: %{right} -e subview --input=5 --output=- | FileCheck %s --check-prefix=SUBVIEW
@@ -368,4 +369,13 @@ func.func @rounded_up(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
     linalg.yield %s : f32
   } -> tensor<?xf32>
   return %r : tensor<?xf32>
+}
+
+// A constant of no elements has no range.
+func.func @no_elements(%x: tensor<?xf32>, %n: index) -> (tensor<?xf32>, tensor<0x0xi32>) {
+  // NO-ELEMENTS: result[0]: 3xf32=2 4 6
+  %none = arith.constant dense<> : tensor<0x0xi32>
+  %e = tensor.empty(%n) : tensor<?xf32>
+  %r = linalg.add ins(%x, %x : tensor<?xf32>, tensor<?xf32>) outs(%e : tensor<?xf32>) -> tensor<?xf32>
+  return %r, %none : tensor<?xf32>, tensor<0x0xi32>
 }
