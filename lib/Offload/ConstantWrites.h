@@ -2,7 +2,7 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What is written to a constant nobody sees, or the process ends.
+// A write to a constant is lost, or ends the process.
 //===----------------------------------------------------------------------===//
 
 #ifndef GPUASYNC_LIB_OFFLOAD_CONSTANTWRITES_H

@@ -433,7 +433,7 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
   llvm::for_each(functions, unmarkOwnMemory);
   OpPassManager lower(ModuleOp::getOperationName());
   lower.addPass(bufferization::createLowerDeallocationsPass());
-  // What a function returns of a global is a copy, which its caller frees.
+  // A function returns a copy of a global, which its caller frees.
   lower.addPass(createConvertBufferizationToMemRefPass());
   if (failed(runPipeline(lower, getOperation())))
     return failure();

@@ -79,7 +79,7 @@ private:
 
   using Calls = SmallVector<Operation *>;
   std::vector<Piece> pieces;
-  /// Of functions, by the host.
+  /// The host calls functions here.
   Calls calls;
 };
 } // namespace

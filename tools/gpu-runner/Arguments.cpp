@@ -347,7 +347,7 @@ Error CallFrame::setExpected(ArrayRef<std::string> expected) {
       return reference.takeError();
     expectations.push_back({target, std::move(*reference)});
   }
-  // Whoever leaves the names out means all results.
+  // Without names, all results are meant.
   bool isByPlace = llvm::any_of(zip(*targets, expected), [](auto pair) {
     return std::get<0>(pair).where == std::get<1>(pair);
   });

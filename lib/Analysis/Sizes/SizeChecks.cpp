@@ -208,7 +208,7 @@ static std::optional<SmallVector<int64_t>> getFactors(AffineExpr expr,
 }
 
 namespace {
-/// What an expression is of loops: a sum, or the quotient or remainder of one.
+/// An expression of loops: a sum, or the quotient or remainder of one.
 struct Reach {
   AffineExprKind kind = AffineExprKind::Add;
   SmallVector<int64_t> factors; ///< of the sum's loops
@@ -259,8 +259,8 @@ std::optional<Reach> Reach::get(AffineExpr expr, unsigned numLoops) {
     return std::nullopt;
   reach.constant = factors->pop_back_val();
   reach.factors = std::move(*factors);
-  // Of other sums not each number between the first and the last is there, so
-  // it is not known which remainders are.
+  // Other sums leave numbers out between the first and the last, so their
+  // remainders are not known.
   if (reach.kind == AffineExprKind::Mod) {
     if (llvm::any_of(reach.factors,
                      [](int64_t factor) { return factor < -1 || factor > 1; }))

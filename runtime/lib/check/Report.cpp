@@ -153,7 +153,7 @@ static std::string listWords(const std::string &text) {
 
 void Checker::report(Kind kind, const std::string &place,
                      const std::string &other, const std::string &text) {
-  // Of a program without locations the kernels tell bugs apart.
+  // Without locations, bugs are told apart by their kernels.
   const std::string where = place.empty() ? listWords(text) : place;
   std::lock_guard<std::mutex> lock(reportMutex);
   // A race of two places is one bug, whichever is seen first.

@@ -150,10 +150,7 @@ class Generator(R.Generator):
             at = (0,) * len(m.shape)
             env[out.name] = D(np.array(read.v[at]), np.array(read.e[at]) if np.ndim(read.e) else read.e)
         self.take(Op(lines, [out, m], run, uses))
-        if self.form == "tensor":
-            t = Val(self.name(), m.t, (1,))
-            self.take(Op(["%s = tensor.from_elements %s : %s" % (t.name, out.name, t.type)], [t],
-                         lambda env: env.__setitem__(t.name, D(env[out.name].v.reshape(1), np.reshape(env[out.name].e, -1)[:1] if np.ndim(env[out.name].e) else env[out.name].e)), [out.name]))
+        self.asTensor(out)
 
     #-- Tensors that branches and loops hand on
 

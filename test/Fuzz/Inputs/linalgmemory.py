@@ -425,10 +425,18 @@ class Generator(L.Generator):
             d = env[m.name]
             env[out.name] = D(np.array(d.v[tuple(place)]), np.array(d.e[tuple(place)]) if np.ndim(d.e) else d.e)
         self.take(Op(lines, [out], run, [m.name]))
-        if self.form == "tensor":
-            t = Val(self.name(), m.t, (1,))
-            self.take(Op(["%s = tensor.from_elements %s : %s" % (t.name, out.name, t.type)], [t],
-                         lambda env: env.__setitem__(t.name, D(env[out.name].v.reshape(1), np.reshape(env[out.name].e, -1)[:1] if np.ndim(env[out.name].e) else env[out.name].e)), [out.name]))
+        self.asTensor(out)
+
+    def asTensor(self, number):
+        """A tensor of one element, where the program has tensors."""
+        if self.form != "tensor":
+            return
+        t = Val(self.name(), number.t, (1,))
+
+        def run(env):
+            d = env[number.name]
+            env[t.name] = D(d.v.reshape(1), np.reshape(d.e, -1)[:1] if np.ndim(d.e) else d.e)
+        self.take(Op(["%s = tensor.from_elements %s : %s" % (t.name, number.name, t.type)], [t], run, [number.name]))
 
     def parallelStore(self):
         """A parallel loop over memory."""

@@ -4,7 +4,7 @@
 // RUN: gpu-runner --device=cpu --check %s --input=3 | FileCheck %s
 // RUN: gpu-opt %s --gpu-async-offload=device=gpu | gpu-runner --device=cpu --check - --input=3 | FileCheck %s
 // CHECK: result[0]: f32=8
-// What is returned of it is a copy.
+// A function returns a copy of it.
 // RUN: gpu-runner --device=cpu --check --leak-check=error %s -e returned --input=3 | FileCheck %s --check-prefix=COPY
 // RUN: gpu-opt %s --gpu-async-offload=device=gpu | gpu-runner --device=cpu --check - -e returned --input=3 | FileCheck %s --check-prefix=COPY
 // COPY: result[0]: 4xf32=3 3 3 3
