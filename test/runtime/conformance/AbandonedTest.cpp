@@ -50,8 +50,8 @@ protected:
     DeviceTest::TearDown();
   }
 
-  /// What a call does that writes `value` to x. If the gate holds it, it has
-  /// begun: the cpu device drops what has not when a call gives up.
+  /// Writes `value` to x. Work that the gate holds has begun: the cpu device
+  /// drops other work when a call gives up.
   void enqueue(FrameScope &frame, gpuasync_stream *stream, uint32_t value,
                bool held) {
     if (held)
