@@ -63,7 +63,9 @@ private:
                KernelTable &kernels);
   LogicalResult placePiece(Piece &piece);
   bool isCallers(Value origin);
+  bool mayCallsKnowMemory();
   bool isReachedByCalls(Value origin);
+  void addSharedResidents(SmallVectorImpl<std::pair<Value, Value>> &shared);
   SmallVector<std::pair<Value, Value>> findSharedCopies();
   void putConstantsIntoKernels();
   /// Whether it is an argument that the caller has put on the device.
@@ -84,6 +86,10 @@ private:
 };
 } // namespace
 
+/// On a function: it reads and writes no memory. MLIR's lowering of functions
+/// has no constant of it.
+static constexpr StringLiteral kReadNoneName = "llvm.readnone";
+
 /// Whether the op may write the memory behind the value.
 static bool mayWrite(Operation *op, Value value) {
   auto effects = dyn_cast<MemoryEffectOpInterface>(op);
@@ -94,6 +100,17 @@ static bool mayWrite(Operation *op, Value value) {
   return llvm::any_of(found, [&](const MemoryEffects::EffectInstance &effect) {
     return isa<MemoryEffects::Write>(effect.getEffect()) &&
            (!effect.getValue() || effect.getValue() == value);
+  });
+}
+
+/// Whether the host may read or write by an address, or by the memref without
+/// sizes of extract_strided_metadata. Bufferization compares addresses, and
+/// keeps them in memory, to find out what to free.
+static bool isFollowed(Value address) {
+  return llvm::any_of(address.getUsers(), [](Operation *user) {
+    if (auto get = dyn_cast<memref::ExtractAlignedPointerAsIndexOp>(user))
+      return isFollowed(get);
+    return !isa<arith::CmpIOp, memref::StoreOp, memref::DeallocOp>(user);
   });
 }
 
@@ -129,9 +146,11 @@ void PlaceMemory::addUser(Piece &piece, Value value, Operation *user,
              store && store.getValue() != value) {
     piece.elements.push_back(user);
     piece.isWritten = true;
+  } else if (isa<memref::ExtractStridedMetadataOp,
+                 memref::ExtractAlignedPointerAsIndexOp>(user)) {
+    if (isFollowed(user->getResult(0)))
+      piece.escape = user;
   } else if (!isa<memref::DimOp, ViewLikeOpInterface, arith::SelectOp,
-                  memref::ExtractStridedMetadataOp,
-                  memref::ExtractAlignedPointerAsIndexOp,
                   RegionBranchOpInterface, RegionBranchTerminatorOpInterface>(
                  user) ||
              user->hasTrait<OpTrait::ReturnLike>()) {
@@ -364,20 +383,33 @@ LogicalResult PlaceMemory::keep(Piece &piece, Value origin) {
   return success();
 }
 
-/// Whether functions that are called from here may know it by another name: as
-/// a global.
+/// Whether functions that are called from here may know memory that is not
+/// passed to them: as a global, or by an address that they have kept.
+bool PlaceMemory::mayCallsKnowMemory() {
+  if (!llvm::all_of(calls, llvm::IsaPred<func::CallOp>))
+    return true;
+  return llvm::any_of(*getOperation()->getBlock(), [](Operation &op) {
+    if (auto global = dyn_cast<memref::GlobalOp>(op))
+      return !global.getConstant();
+    if (auto global = dyn_cast<LLVM::GlobalOp>(op))
+      return !global.getConstant();
+    auto function = dyn_cast<FunctionOpInterface>(op);
+    return function && function.isExternal() && !op.hasAttr(kReadNoneName);
+  });
+}
+
+/// Whether functions that are called from here may know it by another name.
 bool PlaceMemory::isReachedByCalls(Value origin) {
   if (!isCallers(origin))
     return false;
   auto argument = dyn_cast<BlockArgument>(origin);
   if (!argument)
     return true;
-  if (getOperation().getArgAttr(argument.getArgNumber(),
-                                LLVM::LLVMDialect::getNoAliasAttrName()))
-    return false;
-  return llvm::any_of(
-      getOperation()->getBlock()->getOps<memref::GlobalOp>(),
-      [](memref::GlobalOp global) { return !global.getConstant(); });
+  auto isSet = [&](StringRef name) {
+    return getOperation().getArgAttr(argument.getArgNumber(), name) != nullptr;
+  };
+  return !isSet(LLVM::LLVMDialect::getNoAliasAttrName()) &&
+         !isSet(kResultAttrName) && mayCallsKnowMemory();
 }
 
 /// Gives it memory on the device.
@@ -552,6 +584,32 @@ SmallVector<std::pair<Value, Value>> PlaceMemory::findSharedCopies() {
   return found;
 }
 
+/// The copy of an argument that stays on the device does not change where a
+/// function that is called from here writes the array by a global's name.
+void PlaceMemory::addSharedResidents(
+    SmallVectorImpl<std::pair<Value, Value>> &shared) {
+  if (calls.empty())
+    return;
+  auto builder = OpBuilder::atBlockBegin(&getOperation().front());
+  for (auto global : getOperation()->getBlock()->getOps<memref::GlobalOp>()) {
+    if (global.getConstant())
+      continue;
+    Value named;
+    for (Piece &piece : pieces)
+      for (Value origin : piece.origins) {
+        if (!piece.isInKernels || !isCallers(origin) || !isArgument(origin) ||
+            !isKept(origin))
+          continue;
+        if (!named)
+          named = memref::GetGlobalOp::create(builder, getOperation().getLoc(),
+                                              global.getType(),
+                                              global.getSymName());
+        if (offload::mayBeSame(origin, named))
+          shared.push_back({origin, named});
+      }
+  }
+}
+
 LogicalResult PlaceMemory::placePiece(Piece &piece) {
   if (!piece.isInKernels)
     return success();
@@ -674,8 +732,10 @@ void PlaceMemory::runOnOperation() {
     putConstantsIntoKernels();
   findPieces();
   SmallVector<std::pair<Value, Value>> shared;
-  if (device != OffloadDevice::CPU)
+  if (device != OffloadDevice::CPU) {
     shared = findSharedCopies();
+    addSharedResidents(shared);
+  }
   // The host waits for what was written; the end of other memory's
   // registration, behind that, then waits for nothing more.
   for (bool isWritten : {true, false})

@@ -227,8 +227,10 @@ static Value buildLastPlace(OpBuilder &builder, Location loc,
   if (!llvm::is_contained({AffineExprKind::FloorDiv, AffineExprKind::CeilDiv},
                           reach.kind))
     return last;
-  // Sizes whose product wraps are larger than any sum.
-  const int64_t most = std::numeric_limits<int64_t>::max();
+  // Sizes whose product wraps are larger than any sum. The constant that is
+  // taken off the place must not wrap either.
+  const int64_t most = std::numeric_limits<int64_t>::max() +
+                       std::min<int64_t>(reach.constant, 0);
   Value divisor = buildIndex(builder, loc, reach.divisor);
   Value product = builder.createOrFold<arith::MulIOp>(loc, last, divisor);
   if (reach.kind == AffineExprKind::FloorDiv)

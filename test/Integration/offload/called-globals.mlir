@@ -26,6 +26,14 @@
 // RUN: %{run} %s -e rounds --input=3 | FileCheck %s --check-prefix=ROUNDS
 // RUN: %{gpu} | %{run} - -e rounds --input=3 | FileCheck %s --check-prefix=ROUNDS
 // ROUNDS: result[0]: f32=86
+
+// The copy of an argument that stays on the device cannot follow.
+// RUN: %{run} %s -e resident | FileCheck %s --check-prefix=RESIDENT
+// RUN: %{gpu} | %{run} - -e apart | FileCheck %s --check-prefix=APART
+// RUN: %{gpu} | not %{run} - -e resident 2>&1 | FileCheck %s --check-prefix=REFUSED
+// RESIDENT: result[0]: f32=14
+// APART: result[0]: f32=6
+// REFUSED: error: assertion failed: argument 0 and @g of @sum overlap
 module attributes {gpu.container_module} {
 memref.global "private" @g : memref<4xf32> = dense<[1.0, 2.0, 3.0, 4.0]>
 
@@ -177,5 +185,61 @@ func.func @rounds(%n: index) -> f32 {
   }
   %v = memref.load %g[%c1] : memref<4xf32>
   return %v : f32
+}
+
+// Adds the memory to the output, before and after what changes the global. Calls itself
+// with other memory, so that it is not inlined.
+func.func private @sum(%m: memref<4xf32> {gpu_async.resident}, %out: memref<4xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %isEnd = arith.cmpi eq, %n, %c0 : index
+  scf.if %isEnd {
+  } else {
+    linalg.add ins(%m, %out : memref<4xf32>, memref<4xf32>) outs(%out : memref<4xf32>)
+    %p = func.constant @bump : () -> f32
+    %q = func.constant @one : () -> f32
+    %s = arith.select %isEnd, %q, %p : () -> f32
+    %v = func.call_indirect %s() : () -> f32
+    linalg.add ins(%m, %out : memref<4xf32>, memref<4xf32>) outs(%out : memref<4xf32>)
+    %other = memref.alloc() : memref<4xf32>
+    %another = memref.alloc() : memref<4xf32>
+    %less = arith.subi %n, %c1 : index
+    func.call @sum(%other, %another, %less) : (memref<4xf32>, memref<4xf32>, index) -> ()
+    memref.dealloc %other : memref<4xf32>
+    memref.dealloc %another : memref<4xf32>
+  }
+  return
+}
+func.func private @zeros() -> memref<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %zero = arith.constant 0.0 : f32
+  %m = memref.alloc() : memref<4xf32>
+  scf.for %i = %c0 to %c4 step %c1 {
+    memref.store %zero, %m[%i] : memref<4xf32>
+  }
+  return %m : memref<4xf32>
+}
+func.func @resident() -> f32 {
+  %c1 = arith.constant 1 : index
+  %g = memref.get_global @g : memref<4xf32>
+  %out = call @zeros() : () -> memref<4xf32>
+  call @sum(%g, %out, %c1) : (memref<4xf32>, memref<4xf32>, index) -> ()
+  %r = memref.load %out[%c1] : memref<4xf32>
+  memref.dealloc %out : memref<4xf32>
+  return %r : f32
+}
+func.func @apart() -> f32 {
+  %c1 = arith.constant 1 : index
+  %three = arith.constant 3.0 : f32
+  %m = call @zeros() : () -> memref<4xf32>
+  %out = call @zeros() : () -> memref<4xf32>
+  memref.store %three, %m[%c1] : memref<4xf32>
+  call @sum(%m, %out, %c1) : (memref<4xf32>, memref<4xf32>, index) -> ()
+  %r = memref.load %out[%c1] : memref<4xf32>
+  memref.dealloc %m : memref<4xf32>
+  memref.dealloc %out : memref<4xf32>
+  return %r : f32
 }
 }
