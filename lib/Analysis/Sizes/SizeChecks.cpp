@@ -242,22 +242,77 @@ static Value buildLastPlace(OpBuilder &builder, Location loc,
       loc, wraps, buildIndex(builder, loc, most), product);
 }
 
-std::optional<Reach> Reach::get(AffineExpr expr, unsigned numLoops) {
-  Reach reach;
+namespace {
+/// A sum of `linear` and, if there is one, `quotient` times 1 or -1.
+struct SumWithQuotient {
+  AffineExpr linear;
+  AffineBinaryOpExpr quotient = nullptr;
+  bool isNegative = false;
+
+  /// False: it is no such sum.
+  bool add(AffineExpr expr);
+};
+} // namespace
+
+static bool isQuotient(AffineExpr expr) {
+  return llvm::is_contained({AffineExprKind::FloorDiv, AffineExprKind::CeilDiv},
+                            expr.getKind());
+}
+
+bool SumWithQuotient::add(AffineExpr expr) {
   auto binary = dyn_cast<AffineBinaryOpExpr>(expr);
-  if (binary &&
-      llvm::is_contained({AffineExprKind::FloorDiv, AffineExprKind::CeilDiv,
-                          AffineExprKind::Mod},
-                         binary.getKind())) {
-    auto divisor = dyn_cast<AffineConstantExpr>(binary.getRHS());
-    if (!divisor || divisor.getValue() <= 0)
-      return std::nullopt;
-    reach.kind = binary.getKind();
-    reach.divisor = divisor.getValue();
-    expr = binary.getLHS();
+  if (binary && binary.getKind() == AffineExprKind::Add)
+    return add(binary.getLHS()) && add(binary.getRHS());
+  const bool isNegated = binary && binary.getKind() == AffineExprKind::Mul &&
+                         isQuotient(binary.getLHS()) && binary.getRHS() == -1;
+  if (!isNegated && !isQuotient(expr)) {
+    linear = linear + expr;
+    return true;
   }
-  std::optional<SmallVector<int64_t>> factors = getFactors(expr, numLoops);
-  if (!factors)
+  if (quotient)
+    return false;
+  quotient = cast<AffineBinaryOpExpr>(isNegated ? binary.getLHS() : expr);
+  isNegative = isNegated;
+  return true;
+}
+
+std::optional<Reach> Reach::get(AffineExpr expr, unsigned numLoops) {
+  auto getDivisor = [](AffineBinaryOpExpr of) {
+    auto divisor = dyn_cast<AffineConstantExpr>(of.getRHS());
+    return divisor && divisor.getValue() > 0 ? divisor.getValue() : 0;
+  };
+  Reach reach;
+  std::optional<SmallVector<int64_t>> factors;
+  if (expr.getKind() == AffineExprKind::Mod) {
+    auto remainder = cast<AffineBinaryOpExpr>(expr);
+    reach.kind = AffineExprKind::Mod;
+    reach.divisor = getDivisor(remainder);
+    factors = getFactors(remainder.getLHS(), numLoops);
+  } else {
+    SumWithQuotient sum{getAffineConstantExpr(0, expr.getContext())};
+    if (!sum.add(expr))
+      return std::nullopt;
+    factors = getFactors(sum.linear, numLoops);
+    if (sum.quotient && factors) {
+      // One quotient of all: affine expressions take out of a quotient what the
+      // divisor divides. -(a floordiv b) is -a ceildiv b.
+      reach.divisor = getDivisor(sum.quotient);
+      reach.kind =
+          (sum.quotient.getKind() == AffineExprKind::FloorDiv) != sum.isNegative
+              ? AffineExprKind::FloorDiv
+              : AffineExprKind::CeilDiv;
+      std::optional<SmallVector<int64_t>> divided =
+          getFactors(sum.quotient.getLHS(), numLoops);
+      if (!divided)
+        return std::nullopt;
+      for (auto [factor, of] : llvm::zip_equal(*factors, *divided))
+        if (llvm::MulOverflow(factor, reach.divisor, factor) ||
+            (sum.isNegative ? llvm::SubOverflow(factor, of, factor)
+                            : llvm::AddOverflow(factor, of, factor)))
+          return std::nullopt;
+    }
+  }
+  if (!factors || reach.divisor == 0)
     return std::nullopt;
   reach.constant = factors->pop_back_val();
   reach.factors = std::move(*factors);
@@ -315,17 +370,14 @@ void SizeChecks::visitLinalg(Operation *generic) {
     std::optional<Reach> reach = Reach::get(expr, numLoops);
     if (!reach)
       return;
-    // Upstream has compared what types alone say.
+    // Constant sizes, too: upstream compares the first and the last iteration
+    // only, and nothing where the size of any loop is open.
     SmallVector<SizeTerm> wanted{size};
-    bool isOpen = !size.isConstant();
-    for (auto [factor, extent] : llvm::zip_equal(reach->factors, extents)) {
+    for (const Extent &extent : extents) {
       if (!extent.size)
         return;
       wanted.push_back(facts.find(*extent.size));
-      isOpen |= factor && !wanted.back().isConstant();
     }
-    if (!isOpen)
-      return;
     want(
         {op,
          (op->getName().getStringRef() +

@@ -40,6 +40,14 @@
 // RUN: %{wrong} -e quotient --input=3 2>&1 | FileCheck %s --check-prefix=NO-QUOTIENT
 // RUN: %{right} -e rounded_up --input=4 | FileCheck %s --check-prefix=ROUNDED-UP
 // RUN: %{wrong} -e rounded_up --input=3 2>&1 | FileCheck %s --check-prefix=NO-ROUNDED-UP
+// RUN: %{right} -e divided --input=4 | FileCheck %s --check-prefix=DIVIDED
+// RUN: %{wrong} -e divided --input=3 2>&1 | FileCheck %s --check-prefix=NO-DIVIDED
+// RUN: %{right} -e negated --input=4 | FileCheck %s --check-prefix=NEGATED
+// RUN: %{wrong} -e negated --input=3 2>&1 | FileCheck %s --check-prefix=NO-NEGATED
+// RUN: %{right} -e batch --input=0 | FileCheck %s --check-prefix=BATCH
+// RUN: %{wrong} -e batch --input=2 2>&1 | FileCheck %s --check-prefix=NO-BATCH
+// RUN: %{wrong} -e constant --input=2 2>&1 | FileCheck %s --check-prefix=NO-CONSTANT
+// RUN: %{wrong} -e difference --input=2 2>&1 | FileCheck %s --check-prefix=NO-DIFFERENCE
 // RUN: gpu-runner --device=cpu %s -e no_elements --input=3xf32=1,2,3 --input=3 | FileCheck %s --check-prefix=NO-ELEMENTS
 // RUN: %{right} -e concat --input=4 | FileCheck %s --check-prefix=CONCAT
 // RUN: %{wrong} -e concat --input=3 2>&1 | FileCheck %s --check-prefix=NO-CONCAT
@@ -369,6 +377,84 @@ func.func @rounded_up(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
     linalg.yield %s : f32
   } -> tensor<?xf32>
   return %r : tensor<?xf32>
+}
+
+// What the divisor divides is no part of the quotient any more: i floordiv 3 + 1.
+func.func @divided(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
+  %y = tensor.generate %n {
+  ^bb0(%i: index):
+    %j = arith.index_cast %i : index to i64
+    %v = arith.sitofp %j : i64 to f32
+    tensor.yield %v : f32
+  } : tensor<?xf32>
+  // DIVIDED: result[0]: 8xf32=2 3 4 6 7 8 10 11
+  // NO-DIVIDED: sizes.mlir:[[@LINE+1]]:8: error: assertion failed: linalg.generic: indices of the op are outside of dimension 0 of operand 1
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ((i + 3) floordiv 3)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x, %y : tensor<?xf32>, tensor<?xf32>) outs(%x : tensor<?xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+func.func @negated(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
+  %y = tensor.generate %n {
+  ^bb0(%i: index):
+    %j = arith.index_cast %i : index to i64
+    %v = arith.sitofp %j : i64 to f32
+    tensor.yield %v : f32
+  } : tensor<?xf32>
+  // NEGATED: result[0]: 8xf32=4 5 6 6 7 8 8 9
+  // NO-NEGATED: sizes.mlir:[[@LINE+1]]:8: error: assertion failed: linalg.generic: indices of the op are outside of dimension 0 of operand 1
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (3 - i floordiv 3)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x, %y : tensor<?xf32>, tensor<?xf32>) outs(%x : tensor<?xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+// Constant sizes beside an open one, and constant sizes alone. Without a batch nothing is read.
+func.func @batch(%x: tensor<?xf32>, %n: index) -> tensor<?x8xf32> {
+  %one = arith.constant 1.0 : f32
+  %e = tensor.empty(%n) : tensor<?x6xf32>
+  %f = linalg.fill ins(%one : f32) outs(%e : tensor<?x6xf32>) -> tensor<?x6xf32>
+  %k = arith.constant dense<1.0> : tensor<3xf32>
+  %o = tensor.empty(%n) : tensor<?x8xf32>
+  %p = linalg.fill ins(%one : f32) outs(%o : tensor<?x8xf32>) -> tensor<?x8xf32>
+  // BATCH: result[0]: 0x8xf32
+  // NO-BATCH: sizes.mlir:[[@LINE+1]]:8: error: assertion failed: linalg.generic: indices of the op are outside of dimension 1 of operand 0
+  %r = linalg.generic {indexing_maps = [affine_map<(b, i, j) -> (b, i + j)>, affine_map<(b, i, j) -> (j)>, affine_map<(b, i, j) -> (b, i)>], iterator_types = ["parallel", "parallel", "reduction"]}
+      ins(%f, %k : tensor<?x6xf32>, tensor<3xf32>) outs(%p : tensor<?x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %m = arith.mulf %a, %b : f32
+    %s = arith.addf %m, %c : f32
+    linalg.yield %s : f32
+  } -> tensor<?x8xf32>
+  return %r : tensor<?x8xf32>
+}
+func.func @constant(%x: tensor<?xf32>, %n: index) -> tensor<1xf32> {
+  %e = arith.constant dense<0.0> : tensor<1xf32>
+  // NO-CONSTANT: sizes.mlir:[[@LINE+1]]:8: error: assertion failed: linalg.generic: indices of the op are outside of dimension 0 of operand 1
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (5)>], iterator_types = ["reduction"]}
+      ins(%x : tensor<?xf32>) outs(%e : tensor<1xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<1xf32>
+  return %r : tensor<1xf32>
+}
+func.func @difference(%x: tensor<?xf32>, %n: index) -> tensor<4xf32> {
+  %e = arith.constant dense<0.0> : tensor<4xf32>
+  %y = arith.constant dense<[[1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.0], [1.0, 2.0, 3.0, 4.0]]> : tensor<4x4xf32>
+  // NO-DIFFERENCE: sizes.mlir:[[@LINE+1]]:8: error: assertion failed: linalg.generic: indices of the op are outside of dimension 0 of operand 1
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i - j + 3)>], iterator_types = ["reduction", "reduction"]}
+      ins(%y : tensor<4x4xf32>) outs(%e : tensor<4xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<4xf32>
+  return %r : tensor<4xf32>
 }
 
 // A constant of no elements has no range.
