@@ -10,6 +10,7 @@
 #include "Destinations.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
 #include "GPUAsync/IR/OpKinds.h"
+#include "GPUAsync/Transforms/StructureControlFlow.h"
 #include "GPUAsync/Upstream/Faults.h"
 #include "GPUAsync/Upstream/Passes.h"
 #include "InlineCalls.h"
@@ -133,6 +134,25 @@ void gpuasync::buildGPUAsyncOffloadPipeline(OpPassManager &pm,
   pass.blas = options.blas;
   pass.check = options.check;
   pm.addPass(createGPUAsyncOffload(pass));
+}
+
+/// Bufferization takes no loops of branches, and does not see that one block
+/// writes what another one has as an argument. So the functions of which
+/// kernels are made get structured control flow first, and those that they
+/// call and that may go in place of calls.
+static LogicalResult structure(ModuleOp module) {
+  SetVector<Operation *> reached;
+  for (func::FuncOp function : findWanted(module))
+    reached.insert(function);
+  for (size_t i = 0; i < reached.size(); ++i)
+    reached[i]->walk([&](func::CallOp call) {
+      auto callee = module.lookupSymbol<func::FuncOp>(call.getCallee());
+      if (callee && !callee.isExternal() && !findDeviceWork(callee))
+        reached.insert(callee);
+    });
+  return success(llvm::all_of(reached, [](Operation *function) {
+    return succeeded(structureControlFlow(cast<func::FuncOp>(function)));
+  }));
 }
 
 bool gpuasync::needsOffload(ModuleOp module) {
@@ -609,7 +629,8 @@ LogicalResult Offload::makeKernels() {
   if (needsOffload(getOperation())) {
     if (failed(refuseRecursiveTensors(getOperation())))
       return failure();
-    if (failed(inlineCalls(findWanted(getOperation()), hasWork)))
+    if (failed(structure(getOperation())) ||
+        failed(inlineCalls(findWanted(getOperation()), hasWork)))
       return failure();
     OpPassManager clean(ModuleOp::getOperationName());
     clean.addPass(createSymbolDCEPass());

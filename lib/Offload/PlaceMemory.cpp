@@ -103,14 +103,11 @@ static bool mayWrite(Operation *op, Value value) {
   });
 }
 
-/// Whether the host may read or write by an address, or by the memref without
-/// sizes of extract_strided_metadata. Bufferization compares addresses, and
-/// keeps them in memory, to find out what to free.
+/// Whether the host may read or write by an address. Bufferization compares
+/// addresses, and keeps them in memory, to find out what to free.
 static bool isFollowed(Value address) {
   return llvm::any_of(address.getUsers(), [](Operation *user) {
-    if (auto get = dyn_cast<memref::ExtractAlignedPointerAsIndexOp>(user))
-      return isFollowed(get);
-    return !isa<arith::CmpIOp, memref::StoreOp, memref::DeallocOp>(user);
+    return !isa<arith::CmpIOp, memref::StoreOp>(user);
   });
 }
 
@@ -146,9 +143,9 @@ void PlaceMemory::addUser(Piece &piece, Value value, Operation *user,
              store && store.getValue() != value) {
     piece.elements.push_back(user);
     piece.isWritten = true;
-  } else if (isa<memref::ExtractStridedMetadataOp,
-                 memref::ExtractAlignedPointerAsIndexOp>(user)) {
-    if (isFollowed(user->getResult(0)))
+  } else if (auto get =
+                 dyn_cast<memref::ExtractAlignedPointerAsIndexOp>(user)) {
+    if (isFollowed(get))
       piece.escape = user;
   } else if (!isa<memref::DimOp, ViewLikeOpInterface, arith::SelectOp,
                   RegionBranchOpInterface, RegionBranchTerminatorOpInterface>(

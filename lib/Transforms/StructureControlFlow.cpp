@@ -7,6 +7,7 @@
 // loops sequential ones.
 //===----------------------------------------------------------------------===//
 
+#include "GPUAsync/Transforms/StructureControlFlow.h"
 #include "GPUAsync/IR/GPUAsyncOps.h"
 #include "GPUAsync/IR/OpKinds.h"
 #include "GPUAsync/IR/RegionTokens.h"
@@ -21,6 +22,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/SCF/Transforms/Transforms.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/IR/PatternMatch.h"
@@ -50,13 +52,20 @@ Value createReadyToken(OpBuilder &builder, Location loc, Type type) {
   return op->getResult(0);
 }
 
-/// Upstream's, but tokens are never poison and scf.execute_region can end in an
-/// infinite loop, too.
+/// Upstream's, but tokens and tensors are never poison, which bufferization
+/// does not take, and scf.execute_region can end in an infinite loop, too.
 class Lifting : public ControlFlowToSCFTransformation {
 public:
   Value getUndefValue(Location loc, OpBuilder &builder, Type type) override {
     if (Value token = createReadyToken(builder, loc, type))
       return token;
+    if (auto tensor = dyn_cast<RankedTensorType>(type)) {
+      // With an element, since memory of none is not registered like other.
+      SmallVector<Value> sizes(
+          tensor.getNumDynamicDims(),
+          arith::ConstantIndexOp::create(builder, loc, 1).getResult());
+      return tensor::EmptyOp::create(builder, loc, tensor, sizes);
+    }
     return ControlFlowToSCFTransformation::getUndefValue(loc, builder, type);
   }
 
@@ -201,6 +210,49 @@ LogicalResult serialise(Operation *op, IRRewriter &rewriter) {
   return success();
 }
 
+} // namespace
+
+LogicalResult gpuasync::structureControlFlow(func::FuncOp function) {
+  IRRewriter rewriter(function.getContext());
+  // From the inside out; nothing in a kernel is looked at.
+  SmallVector<ub::PoisonOp> poison;
+  SmallVector<Region *> graphs;
+  function->walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isKernelCode(op))
+      return WalkResult::skip();
+    if (auto undefined = dyn_cast<ub::PoisonOp>(op))
+      poison.push_back(undefined);
+    for (Region &region : op->getRegions())
+      if (!region.empty() && !region.hasOneBlock())
+        graphs.push_back(&region);
+    return WalkResult::advance();
+  });
+  for (ub::PoisonOp op : poison) {
+    rewriter.setInsertionPoint(op);
+    if (Value token =
+            createReadyToken(rewriter, op.getLoc(), op.getResult().getType()))
+      rewriter.replaceOp(op, token);
+  }
+  bool failedAny = false;
+  for (Region *region : llvm::reverse(graphs)) {
+    (void)eraseUnreachableBlocks(rewriter, *region);
+    failedAny |= failed(checkRegion(*region));
+  }
+  if (failedAny)
+    return failure();
+
+  Lifting lifting;
+  for (Region *region : llvm::reverse(graphs)) {
+    uniteExits(*region, lifting);
+    DominanceInfo dominance(region->getParentOp());
+    if (failed(transformCFGToSCF(*region, lifting, dominance)))
+      return failure();
+    assert(region->hasOneBlock() && "one kind of exit gives one block");
+  }
+  return success();
+}
+
+namespace {
 //===----------------------------------------------------------------------===//
 // The pass
 //===----------------------------------------------------------------------===//
@@ -229,45 +281,18 @@ struct StructureControlFlow
   }
 
   LogicalResult run(func::FuncOp function) {
-    IRRewriter rewriter(&getContext());
     // From the inside out; nothing in a kernel is looked at.
     SmallVector<Operation *> parallel;
-    SmallVector<ub::PoisonOp> poison;
-    SmallVector<Region *> graphs;
     function->walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (isKernelCode(op))
         return WalkResult::skip();
       if (isa<scf::ParallelOp, scf::ForallOp>(op) && isAboutDevice(op))
         parallel.push_back(op);
-      if (auto undefined = dyn_cast<ub::PoisonOp>(op))
-        poison.push_back(undefined);
-      for (Region &region : op->getRegions())
-        if (!region.empty() && !region.hasOneBlock())
-          graphs.push_back(&region);
       return WalkResult::advance();
     });
-    for (ub::PoisonOp op : poison) {
-      rewriter.setInsertionPoint(op);
-      if (Value token =
-              createReadyToken(rewriter, op.getLoc(), op.getResult().getType()))
-        rewriter.replaceOp(op, token);
-    }
-    bool failedAny = false;
-    for (Region *region : llvm::reverse(graphs)) {
-      (void)eraseUnreachableBlocks(rewriter, *region);
-      failedAny |= failed(checkRegion(*region));
-    }
-    if (failedAny)
+    if (failed(structureControlFlow(function)))
       return failure();
-
-    Lifting lifting;
-    for (Region *region : llvm::reverse(graphs)) {
-      uniteExits(*region, lifting);
-      DominanceInfo dominance(region->getParentOp());
-      if (failed(transformCFGToSCF(*region, lifting, dominance)))
-        return failure();
-      assert(region->hasOneBlock() && "one kind of exit gives one block");
-    }
+    IRRewriter rewriter(&getContext());
     for (Operation *op : llvm::reverse(parallel))
       if (failed(serialise(op, rewriter)))
         return failure();

@@ -2,8 +2,8 @@
 #
 # Programs of linalgrounds.py with globals that kernels and called functions write, some
 # of which call themselves or are called through a pointer; with branches between tensors
-# of different sizes, tensors that change places, and sums beside an output with an
-# element for each round.
+# of different sizes, tensors that change places, sums beside an output with an element
+# for each round, and control-flow graphs.
 
 import numpy as np
 
@@ -24,7 +24,7 @@ class Generator(R.Generator):
     def kinds(self):
         kinds = super().kinds()
         if "rounds" in self.features and self.form == "tensor":
-            kinds.update(chosen=1.2, swap=1.2, twice=1, beside=1)
+            kinds.update(chosen=1.2, swap=1.2, twice=1, beside=1, graph=1.2)
         if "global" in self.features and self.hasMemory and self.family != "complex":
             kinds.update(newGlobal=1.5 + 6 * (not self.globals), called=8 * (len(self.reached()) > 0))
         return kinds
@@ -276,6 +276,45 @@ class Generator(R.Generator):
                 x, y = y, f(y, y)
             env[outs[0].name], env[outs[1].name] = x, y
         self.take(Op(lines, outs, run, [v.name, w.name, number.name]))
+
+    def graph(self):
+        """Blocks that write an element of a tensor which others read, after a branch or in rounds."""
+        v, rng = self.numbers(lambda v: not v.layout), self.rng
+        isLoop = rng.random() < 0.5
+        chosen = self.argument(L.INDEX if isLoop else I1, number=rng.randrange(3 if isLoop else 2))
+        count = self.env[chosen.name].v
+        value = rng.choice([0.5, -1.0, 3.0]) if v.t.kind == "f" else rng.choice([-1, 2, 5])
+        lines, at = [], tuple(rng.randrange(s) for s in v.shape)
+        place = ", ".join([self.indexConstant(lines, i) for i in at])
+        c, k, q, r, i, j, t, more = (self.name("b") for _ in range(8))
+        op, f = self.doubled(v.t)
+        type_, begin = v.type, v.name
+        if rng.random() < 0.5:  # of open size
+            type_, begin = self.rowType(v, "?"), self.name()
+            lines.append("%s = tensor.cast %s : %s to %s" % (begin, v.name, v.type, type_))
+        lines.append("%s = arith.constant %s : %s" % (c, literal(value, v.t), v.t.text))
+        insert = lambda into: ["  %s = tensor.insert %s into %s[%s] : %s" % (k, c, into, place, type_), "  %s = %s %s, %s : %s" % (q, op, k, begin, type_)]
+        if isLoop:
+            zero, one = (self.indexConstant(lines, number) for number in (0, 1))
+            body = ["  cf.br ^head(%s, %s : index, %s)" % (zero, begin, type_), "^head(%s: index, %s: %s):" % (i, t, type_),
+                    "  %s = arith.cmpi slt, %s, %s : index" % (more, i, chosen.name), "  cf.cond_br %s, ^body, ^end" % more, "^body:"] + insert(t) + [
+                    "  %s = arith.addi %s, %s : index" % (j, i, one), "  cf.br ^head(%s, %s : index, %s)" % (j, q, type_), "^end:", "  scf.yield %s : %s" % (t, type_)]
+        else:
+            body = ["  cf.cond_br %s, ^one, ^other" % chosen.name, "^one:"] + insert(begin) + [
+                    "  scf.yield %s : %s" % (q, type_), "^other:", "  scf.yield %s : %s" % (begin, type_)]
+        lines += ["%s = scf.execute_region -> %s {" % (r, type_)] + body + ["}"]
+        # The tensor is read behind, too.
+        sum_, out = self.name(), Val(self.name(), v.t, v.shape)
+        lines += ["%s = %s %s, %s : %s" % (sum_, op, r, begin, type_), "%s = tensor.cast %s : %s to %s" % (out.name, sum_, type_, v.type)]
+
+        def run(env):
+            x = d = env[v.name]
+            for _ in range(int(count)):
+                a, e = np.array(d.v), np.array(np.broadcast_to(d.e, d.v.shape), dtype=np.float64)
+                a[at], e[at] = value, 0.0
+                d = f(D(a, e), x)
+            env[out.name] = f(d, x)
+        self.take(Op(lines, [out], run, [v.name, chosen.name]))
 
     def beside(self):
         """Sums, and beside them an output with an element for each round."""

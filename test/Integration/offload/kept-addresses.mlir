@@ -14,6 +14,7 @@
 // RUN: %{run} --shared-libs=%t.so %s -e external | FileCheck %s --check-prefix=KEPT
 // RUN: %{gpu} | %{run} --shared-libs=%t.so - -e external | FileCheck %s --check-prefix=KEPT
 
+// The external function is compiled here.
 // REQUIRES: cc
 
 module attributes {gpu.container_module} {
