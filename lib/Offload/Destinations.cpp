@@ -269,27 +269,40 @@ static bool analyze(Operation *root,
   return succeeded(bufferization::analyzeOp(root, state));
 }
 
-LogicalResult offload::computeInDestinations(func::FuncOp root) {
-  IRRewriter rewriter(root->getContext());
+static bufferization::OneShotBufferizationOptions getOptions() {
   bufferization::OneShotBufferizationOptions options;
   options.allowReturnAllocsFromLoops = true;
+  return options;
+}
+
+/// Marks a function for which bufferization finds no order.
+static LogicalResult writeToCopies(func::FuncOp root) {
+  // Without the analysis upstream takes no calls with tensors.
+  WalkResult calls = root.walk([](func::CallOp call) -> WalkResult {
+    if (llvm::none_of(call.getOperandTypes(), llvm::IsaPred<TensorType>))
+      return WalkResult::advance();
+    return call.emitError()
+           << "takes tensors, in a function in which bufferization finds no "
+              "order of reads and writes, as where a loop yields a tensor "
+              "and what it makes of it: give that loop a function of its "
+              "own, or pass memrefs here";
+  });
+  root->setAttr(kCopiesAttrName, UnitAttr::get(root.getContext()));
+  return failure(calls.wasInterrupted());
+}
+
+LogicalResult offload::checkOrder(func::FuncOp root) {
+  bufferization::OneShotBufferizationOptions options = getOptions();
   bufferization::OneShotAnalysisState state(root, options);
-  if (!analyze(root, state)) {
-    // Without the analysis upstream takes no calls with tensors.
-    WalkResult calls = root.walk([](func::CallOp call) -> WalkResult {
-      if (llvm::none_of(call.getOperandTypes(), llvm::IsaPred<TensorType>))
-        return WalkResult::advance();
-      return call.emitError()
-             << "takes tensors, in a function in which bufferization finds no "
-                "order of reads and writes, as where a loop yields a tensor "
-                "and what it makes of it: give that loop a function of its "
-                "own, or pass memrefs here";
-    });
-    if (calls.wasInterrupted())
-      return failure();
-    root->setAttr(kCopiesAttrName, rewriter.getUnitAttr());
-    return success();
-  }
+  return analyze(root, state) ? success() : writeToCopies(root);
+}
+
+LogicalResult offload::computeInDestinations(func::FuncOp root) {
+  IRRewriter rewriter(root->getContext());
+  bufferization::OneShotBufferizationOptions options = getOptions();
+  bufferization::OneShotAnalysisState state(root, options);
+  if (!analyze(root, state))
+    return writeToCopies(root);
   // That a memref is written is no matter of tensors: upstream's analysis does
   // not see that it ends what was there.
   if (failed(bufferization::eliminateEmptyTensors(

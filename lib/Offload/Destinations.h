@@ -22,6 +22,10 @@ void splitDestinations(Operation *root);
 /// left as it is and marked with kCopiesAttrName.
 LogicalResult computeInDestinations(func::FuncOp function);
 
+/// Marks the function with kCopiesAttrName if bufferization finds no order for
+/// it as it is now.
+LogicalResult checkOrder(func::FuncOp function);
+
 /// On a function: an op writes to a copy of its destination, each time.
 inline constexpr llvm::StringLiteral kCopiesAttrName = "copy_before_write";
 

@@ -35,6 +35,7 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/Threading.h"
 
 namespace mlir::gpuasync {
 #define GEN_PASS_DEF_GPUASYNCOFFLOAD
@@ -73,6 +74,7 @@ struct Offload : public gpuasync::impl::GPUAsyncOffloadBase<Offload> {
 
 private:
   LogicalResult run(ArrayRef<func::FuncOp> functions);
+  LogicalResult bufferize(ArrayRef<func::FuncOp> functions);
   LogicalResult makeKernels();
   LogicalResult reportLeft();
 
@@ -374,6 +376,50 @@ static LogicalResult refuseGlobalsOfKernels(ModuleOp module) {
   return success();
 }
 
+LogicalResult Offload::bufferize(ArrayRef<func::FuncOp> functions) {
+  bufferization::OneShotBufferizePassOptions options;
+  options.bufferizeFunctionBoundaries = true;
+  options.functionBoundaryTypeConversion =
+      bufferization::LayoutMapOption::IdentityLayoutMap;
+  options.allowReturnAllocsFromLoops = true;
+  auto bufferizeAll = [&] {
+    for (func::FuncOp function : functions)
+      if (function->removeAttr(offload::kCopiesAttrName))
+        options.noAnalysisFuncFilter.push_back(function.getName().str());
+    OpPassManager whole(ModuleOp::getOperationName());
+    whole.addPass(bufferization::createOneShotBufferizePass(options));
+    return runPipeline(whole, getOperation());
+  };
+  std::vector<Diagnostic> said;
+  {
+    ScopedDiagnosticHandler keep(
+        &getContext(), [&, thread = llvm::get_threadid()](Diagnostic &text) {
+          if (thread != llvm::get_threadid())
+            return failure();
+          said.push_back(std::move(text));
+          return success();
+        });
+    if (succeeded(bufferizeAll()))
+      return success();
+  }
+  // What was computed in destinations may have taken the last order away.
+  bool isOther = false;
+  for (func::FuncOp function : functions) {
+    if (llvm::is_contained(options.noAnalysisFuncFilter,
+                           function.getName().str()))
+      continue;
+    if (failed(offload::checkOrder(function)))
+      return failure();
+    isOther |= function->hasAttr(offload::kCopiesAttrName);
+  }
+  if (!isOther) {
+    for (Diagnostic &text : said)
+      getContext().getDiagEngine().emit(std::move(text));
+    return failure();
+  }
+  return bufferizeAll();
+}
+
 LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
   auto runOnEach = [&](function_ref<void(OpPassManager &)> add) {
     OpPassManager each(func::FuncOp::getOperationName());
@@ -415,17 +461,7 @@ LogicalResult Offload::run(ArrayRef<func::FuncOp> functions) {
   if (failed(before))
     return failure();
 
-  OpPassManager whole(ModuleOp::getOperationName());
-  bufferization::OneShotBufferizePassOptions bufferize;
-  bufferize.bufferizeFunctionBoundaries = true;
-  bufferize.functionBoundaryTypeConversion =
-      bufferization::LayoutMapOption::IdentityLayoutMap;
-  bufferize.allowReturnAllocsFromLoops = true;
-  for (func::FuncOp function : functions)
-    if (function->removeAttr(offload::kCopiesAttrName))
-      bufferize.noAnalysisFuncFilter.push_back(function.getName().str());
-  whole.addPass(bufferization::createOneShotBufferizePass(bufferize));
-  if (failed(runPipeline(whole, getOperation())))
+  if (failed(bufferize(functions)))
     return failure();
   // What functions with device work of their own allocate is their business.
   LogicalResult frees = runOnEach(

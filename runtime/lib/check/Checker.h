@@ -174,6 +174,8 @@ public:
   Allocation *find(uintptr_t address);
   void registerHost(void *address, uint64_t bytes, const gpuasync_site *site);
   void unregisterHost(void *address);
+  /// The host has freed its memory: what was copied from it has been read.
+  void forgetReads(uintptr_t address, uint64_t bytes);
   /// Frees it after the program's own order. Returns false if it is not ours to
   /// keep: unknown, or more than `keepBytes` are kept already.
   bool free(gpuasync_frame *frame, void *address, gpuasync_stream *stream,

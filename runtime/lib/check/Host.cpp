@@ -201,12 +201,16 @@ void *gpuasync_check_host_free(void *pointer, const char *site) noexcept {
     return nullptr;
   }
   const char *what = nullptr;
+  const void *base = nullptr;
+  uint64_t bytes = 0;
   if (pointer &&
-      gpuasync_host_memory_find(pointer, 1, nullptr, nullptr, &what, nullptr) &&
-      what != ownMemory) {
-    reportHost(Kind::HostMemory, site,
-               std::string("host code frees what it was given: ") + what, "");
-    return nullptr;
+      gpuasync_host_memory_find(pointer, 1, &base, &bytes, &what, nullptr)) {
+    if (what != ownMemory) {
+      reportHost(Kind::HostMemory, site,
+                 std::string("host code frees what it was given: ") + what, "");
+      return nullptr;
+    }
+    Checker::get().forgetReads(reinterpret_cast<uintptr_t>(base), bytes);
   }
   gpuasync_host_memory_remove(pointer);
   return pointer;

@@ -250,6 +250,18 @@ void Checker::forgetRanges(Allocation &allocation, uintptr_t begin,
       std::min(maxRanges, std::max(minRangeLimit, 2 * ranges.size()));
 }
 
+void Checker::forgetReads(uintptr_t address, uint64_t bytes) {
+  std::lock_guard<std::mutex> lock(pageable.rangesMutex);
+  std::vector<Range> &ranges = pageable.ranges;
+  ranges.erase(std::remove_if(ranges.begin(), ranges.end(),
+                              [&](const Range &range) {
+                                return !range.access.writes() &&
+                                       range.begin >= address &&
+                                       range.end <= address + bytes;
+                              }),
+               ranges.end());
+}
+
 void Checker::addRange(Allocation &allocation, uintptr_t begin, uintptr_t end,
                        Access access) {
   auto unordered = [&](const Access &other) {
