@@ -153,14 +153,46 @@ static Error writeLinked(Program &program, const Options &options,
   return Error::success();
 }
 
+/// What -e names is there, also where all of the file is compiled.
+static Error findNames(Program &program, const Options &options) {
+  if (!options.hasEntryPoint || program.isLowered())
+    return Error::success();
+  std::vector<std::string> known = program.entryPoints();
+  for (StringRef entry : split(options.entryPoint, ','))
+    if (!is_contained(known, entry)) {
+      Expected<Signature> signature = program.entryPoint(entry.str(), "");
+      if (!signature)
+        return signature.takeError();
+    }
+  return Error::success();
+}
+
+/// The numbers of --resident are those of one function's arguments.
+static Error markResidents(Program &program, const Options &options) {
+  if (options.residents.empty())
+    return Error::success();
+  std::vector<std::string> names = program.entryPoints();
+  if (options.hasEntryPoint || *options.emit == Emit::Exe) {
+    names.clear();
+    for (StringRef entry : split(options.entryPoint, ','))
+      names.push_back(entry.str());
+  }
+  if (names.size() != 1)
+    return createStringError(
+        "--resident: counts the arguments of one function: name it with -e, or "
+        "give the arguments of each the attribute gpu_async.resident");
+  return program.markResidents(names.front(), options.residents);
+}
+
 Error emitProgram(const Options &options, const CompileOptions &compile,
                   std::unique_ptr<MemoryBuffer> input, StringRef name) {
   setPhase("parsing");
   Program program(/*print=*/true);
   if (Error error = program.parse(std::move(input), name))
     return error;
-  if (Error error =
-          program.markResidents(options.entryPoint, options.residents))
+  if (Error error = findNames(program, options))
+    return error;
+  if (Error error = markResidents(program, options))
     return error;
   bool isLinked = *options.emit == Emit::Shared || *options.emit == Emit::Exe;
   std::vector<CFunction> functions;

@@ -472,9 +472,10 @@ Expected<Options> parseOptions(int argc, char **argv) {
     }
     if (Error error = option->set(value))
       return std::move(error);
-    static const StringRef runs[] = {"input",   "output",    "expect", "repeat",
-                                     "warmup",  "benchmark", "stats",  "trace",
-                                     "profile", "leak-check"};
+    static const StringRef runs[] = {
+        "input",   "output",     "expect",  "repeat",
+        "warmup",  "benchmark",  "stats",   "trace",
+        "profile", "leak-check", "timeout", "entry-point-result"};
     if (ofRun.empty() && is_contained(runs, option->name))
       ofRun = option->name;
   }

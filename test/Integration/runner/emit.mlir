@@ -15,6 +15,16 @@
 // FOLDER: error: '{{.*}}nofolder/x.o' cannot be written
 // RUN: not gpu-runner --emit=object --targets=abacus %s -o %t.o 2>&1 | FileCheck %s --check-prefix=TARGET
 // TARGET: error: {{.*}}abacus
+// A name with -e is one that is there.
+// RUN: not gpu-runner --emit=object -e nope %s -o %t.o 2>&1 | FileCheck %s --check-prefix=NAME
+// RUN: not gpu-runner --emit=mlir -e main,nope %s 2>&1 | FileCheck %s --check-prefix=NAME
+// RUN: gpu-runner --emit=mlir -e main %s | FileCheck %s --check-prefix=MLIR
+// NAME: error: the entry point @nope does not exist in {{.*}}emit.mlir; name one of these with -e: @main
+// What is for a run is refused.
+// RUN: not gpu-runner --emit=mlir --timeout=1 %s 2>&1 | FileCheck %s --check-prefix=TIMEOUT
+// TIMEOUT: error: --timeout: not with --emit, which compiles and runs nothing
+// RUN: not gpu-runner --emit=mlir --entry-point-result=f32 %s 2>&1 | FileCheck %s --check-prefix=RESULT
+// RESULT: error: --entry-point-result: not with --emit
 
 func.func @main() {
   %c1 = arith.constant 1 : index

@@ -22,6 +22,13 @@
 // RANGE: error: --resident=2: @main has 2 arguments, counted from 0
 // RUN: not gpu-runner %s -e number --resident=0 --input=1 2>&1 | FileCheck %s --check-prefix=NUMBER
 // NUMBER: error: --resident=0: @number has 1 arguments, and this one is no array
+// With --emit, too, they are those of one function.
+// RUN: gpu-runner %s -e main --resident=1 --emit=mlir --targets=nvptx:sm_90 | FileCheck %s --check-prefix=TWO
+// TWO-COUNT-2: llvm.call @gpuasync_resident
+// RUN: not gpu-runner %s --resident=1 --emit=mlir 2>&1 | FileCheck %s --check-prefix=NAMES
+// RUN: not gpu-runner %s --resident=1 -e own,main --emit=shared -o %t.so 2>&1 | FileCheck %s --check-prefix=NAMES
+// RUN: not gpu-runner %s --resident=2 -e main --emit=object -o %t.o 2>&1 | FileCheck %s --check-prefix=RANGE
+// NAMES: error: --resident: counts the arguments of one function: name it with -e
 // RUN: not gpu-runner %s --resident=1-0 2>&1 | FileCheck %s --check-prefix=WORD
 // RUN: not gpu-runner %s --resident=all 2>&1 | FileCheck %s --check-prefix=WORD
 // WORD: error: --resident={{.*}}: expected numbers and ranges, as 0,3-5
