@@ -34,7 +34,7 @@ private:
   /// Most operations of a function without work for kernels.
   static constexpr int64_t mostOfNumbers = 1 << 12;
 
-  bool mayGoTo(func::FuncOp callee, func::CallOp call);
+  bool mayGo(func::FuncOp callee);
 
   function_ref<bool(func::FuncOp)> hasWork;
   /// Operations of functions that are done, and of those that are open.
@@ -46,11 +46,9 @@ private:
 };
 } // namespace
 
-bool CallInliner::mayGoTo(func::FuncOp callee, func::CallOp call) {
+bool CallInliner::mayGo(func::FuncOp callee) {
   return !callee.isExternal() && !open.contains(callee) &&
-         !findDeviceWork(callee) &&
-         (callee.getBody().hasOneBlock() ||
-          !call->getParentOp()->hasTrait<OpTrait::SingleBlock>());
+         !findDeviceWork(callee) && callee.getBody().hasOneBlock();
 }
 
 LogicalResult CallInliner::run(func::FuncOp function) {
@@ -67,7 +65,7 @@ LogicalResult CallInliner::run(func::FuncOp function) {
   for (func::CallOp call : calls) {
     auto callee = symbols.lookupNearestSymbolFrom<func::FuncOp>(
         call, call.getCalleeAttr());
-    if (!callee || !mayGoTo(callee, call))
+    if (!callee || !mayGo(callee))
       continue;
     // So that what it calls comes along.
     if (failed(run(callee)))

@@ -45,6 +45,8 @@ struct Piece {
   SmallVector<memref::DeallocOp> frees;
   /// What takes the memory elsewhere.
   Operation *escape = nullptr;
+  /// Of a stack that has other names outside of the block where it is made.
+  memref::AllocaOp leaving;
 };
 
 struct PlaceMemory
@@ -236,6 +238,10 @@ void PlaceMemory::findPieces() {
       piece.origins.push_back(value);
     for (Operation *user : value.getUsers())
       addUser(piece, value, user, kernels);
+    if (auto made = dyn_cast_or_null<memref::AllocaOp>(maker))
+      for (Value view : flow.resolve(value))
+        if (!made->getParentRegion()->isAncestor(view.getParentRegion()))
+          piece.leaving = made;
   }
   for (auto &[leader, piece] : found)
     pieces.push_back(std::move(piece));
@@ -671,6 +677,11 @@ LogicalResult PlaceMemory::placePiece(Piece &piece) {
            << ", which cannot be copied to the device as a whole: pass memory "
               "without a layout of constant strides";
   }
+  if (piece.leaving)
+    return piece.leaving.emitError(
+        "a kernel touches this memory, which branches or loops hand on behind "
+        "the block where it is made: use memref.alloc, or make it in the first "
+        "block of the function");
   if (piece.escape)
     return piece.escape->emitError(
         "takes memory that a kernel touches and that would be on the device: "

@@ -43,3 +43,24 @@ func.func @gaps(%t: memref<4xf32, strided<[2]>>, %v: f32) {
   }
   return
 }
+
+// -----
+
+// The copy would end with the branch.
+func.func @leaves(%v: f32, %p: i1, %other: memref<4xf32>) -> f32 {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = scf.if %p -> memref<4xf32> {
+    // expected-error @below {{a kernel touches this memory, which branches or loops hand on behind the block where it is made}}
+    %t = memref.alloca() : memref<4xf32>
+    gpu.launch blocks(%x, %y, %z) in (%gx = %c1, %gy = %c1, %gz = %c1) threads(%i, %j, %k) in (%bx = %c1, %by = %c1, %bz = %c1) {
+      memref.store %v, %t[%c0] : memref<4xf32>
+      gpu.terminator
+    }
+    scf.yield %t : memref<4xf32>
+  } else {
+    scf.yield %other : memref<4xf32>
+  }
+  %r = memref.load %m[%c0] : memref<4xf32>
+  return %r : f32
+}

@@ -33,6 +33,9 @@
 // RUN: %{gpu} -e returns %{x} --input=false | FileCheck %s --check-prefix=LATE
 // EARLY: result[0]: 4xf32=1 2 3 4
 // LATE: result[0]: 4xf32=2 4 6 8
+// RUN: %{cpu} -e host %{x} | FileCheck %s --check-prefix=HOST
+// RUN: %{gpu} -e host %{x} | FileCheck %s --check-prefix=HOST
+// HOST: result[0]: f32=4
 
 module attributes {gpu.container_module} {
 func.func @inserted(%x: tensor<4xf32>, %p: i1) -> f32 {
@@ -148,5 +151,24 @@ func.func @returns(%x: tensor<4xf32>, %p: i1) -> tensor<4xf32> {
 ^b:
   %s = arith.addf %x, %x : tensor<4xf32>
   return %s : tensor<4xf32>
+}
+
+// A function of the host's may keep branches that have no structure of scf.
+func.func private @numbers(%case: i128, %a: f32) -> f32 {
+  %two = arith.constant 2.0 : f32
+  cf.switch %case : i128, [default: ^a, 7: ^b]
+^a:
+  %m = arith.mulf %a, %two : f32
+  return %m : f32
+^b:
+  return %a : f32
+}
+func.func @host(%x: tensor<4xf32>) -> f32 {
+  %c0 = arith.constant 0 : index
+  %case = arith.constant 8 : i128
+  %y = arith.addf %x, %x : tensor<4xf32>
+  %v = tensor.extract %y[%c0] : tensor<4xf32>
+  %r = call @numbers(%case, %v) : (i128, f32) -> f32
+  return %r : f32
 }
 }
