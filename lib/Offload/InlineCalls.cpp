@@ -34,7 +34,7 @@ private:
   /// Most operations of a function without work for kernels.
   static constexpr int64_t mostOfNumbers = 1 << 12;
 
-  bool mayGo(func::FuncOp callee);
+  bool mayBeInlined(func::FuncOp callee);
 
   function_ref<bool(func::FuncOp)> hasWork;
   /// Operations of functions that are done, and of those that are open.
@@ -46,7 +46,7 @@ private:
 };
 } // namespace
 
-bool CallInliner::mayGo(func::FuncOp callee) {
+bool CallInliner::mayBeInlined(func::FuncOp callee) {
   return !callee.isExternal() && !open.contains(callee) &&
          !findDeviceWork(callee) && callee.getBody().hasOneBlock();
 }
@@ -65,7 +65,7 @@ LogicalResult CallInliner::run(func::FuncOp function) {
   for (func::CallOp call : calls) {
     auto callee = symbols.lookupNearestSymbolFrom<func::FuncOp>(
         call, call.getCalleeAttr());
-    if (!callee || !mayGo(callee))
+    if (!callee || !mayBeInlined(callee))
       continue;
     // So that what it calls comes along.
     if (failed(run(callee)))

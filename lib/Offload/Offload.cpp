@@ -411,7 +411,8 @@ LogicalResult Offload::bufferize(ArrayRef<func::FuncOp> functions) {
     if (succeeded(bufferizeAll()))
       return success();
   }
-  // What was computed in destinations may have taken the last order away.
+  // Ops that now compute in their destinations may have taken the last order
+  // away.
   bool isOther = false;
   for (func::FuncOp function : functions) {
     if (llvm::is_contained(options.noAnalysisFuncFilter,

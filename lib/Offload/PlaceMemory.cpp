@@ -45,7 +45,7 @@ struct Piece {
   SmallVector<memref::DeallocOp> frees;
   /// What takes the memory elsewhere.
   Operation *escape = nullptr;
-  /// Of a stack that has other names outside of the block where it is made.
+  /// Memory of the stack with other names outside of the block that makes it.
   memref::AllocaOp leaving;
 };
 

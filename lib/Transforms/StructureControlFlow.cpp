@@ -2,9 +2,9 @@
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Gives host functions with device work structured control flow only: blocks
-// and branches become scf ops (by upstream's transformCFGToSCF), parallel host
-// loops sequential ones.
+// Gives host functions with device work structured control flow only, and those
+// that are to get some (StructureControlFlow.h): blocks and branches become scf
+// ops (by upstream's transformCFGToSCF), parallel host loops sequential ones.
 //===----------------------------------------------------------------------===//
 
 #include "GPUAsync/Transforms/StructureControlFlow.h"

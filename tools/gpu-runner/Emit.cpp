@@ -153,7 +153,8 @@ static Error writeLinked(Program &program, const Options &options,
   return Error::success();
 }
 
-/// What -e names is there, also where all of the file is compiled.
+/// Fails if -e names a function that is not there, also where all of the file
+/// is compiled.
 static Error findNames(Program &program, const Options &options) {
   if (!options.hasEntryPoint || program.isLowered())
     return Error::success();

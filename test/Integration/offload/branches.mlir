@@ -71,7 +71,7 @@ func.func @region(%x: tensor<4xf32>, %p: i1) -> f32 {
   return %z : f32
 }
 
-// Of a private function, and of a block that is given a tensor.
+// A private function, and a block that is given a tensor.
 func.func private @change(%x: tensor<4xf32>, %p: i1) -> f32 {
   %c1 = arith.constant 1 : index
   %seven = arith.constant 7.0 : f32

@@ -379,7 +379,7 @@ func.func @rounded_up(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
   return %r : tensor<?xf32>
 }
 
-// What the divisor divides is no part of the quotient any more: i floordiv 3 + 1.
+// The quotient loses its part that the divisor divides: i floordiv 3 + 1.
 func.func @divided(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
   %y = tensor.generate %n {
   ^bb0(%i: index):

@@ -20,7 +20,7 @@
 // RUN: not gpu-runner --emit=mlir -e main,nope %s 2>&1 | FileCheck %s --check-prefix=NAME
 // RUN: gpu-runner --emit=mlir -e main %s | FileCheck %s --check-prefix=MLIR
 // NAME: error: the entry point @nope does not exist in {{.*}}emit.mlir; name one of these with -e: @main
-// What is for a run is refused.
+// Options of a run are refused.
 // RUN: not gpu-runner --emit=mlir --timeout=1 %s 2>&1 | FileCheck %s --check-prefix=TIMEOUT
 // TIMEOUT: error: --timeout: not with --emit, which compiles and runs nothing
 // RUN: not gpu-runner --emit=mlir --entry-point-result=f32 %s 2>&1 | FileCheck %s --check-prefix=RESULT
