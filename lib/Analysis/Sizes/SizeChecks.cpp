@@ -94,6 +94,52 @@ SizeChecks::getRange(OpFoldResult number) {
   return std::pair(range.smin().getSExtValue(), range.smax().getSExtValue());
 }
 
+/// The operand that has the shape of the result, if the op computes it element
+/// by element.
+static Value getShapeSource(Value array) {
+  Operation *maker = array.getDefiningOp();
+  while (maker && OpTrait::hasElementwiseMappableTraits(maker)) {
+    auto source = llvm::find_if(maker->getOperands(), [](Value operand) {
+      return isa<RankedTensorType>(operand.getType());
+    });
+    if (source == maker->operand_end())
+      break;
+    array = *source;
+    maker = array.getDefiningOp();
+  }
+  return array;
+}
+
+namespace {
+/// What MLIR knows of sizes and numbers of type index. Its models of arith ops
+/// know numbers only: asked for a size of a tensor that the op makes, they end
+/// the process (MLIR 22.1).
+class KnownBounds : public ValueBoundsConstraintSet {
+public:
+  explicit KnownBounds(MLIRContext *context)
+      : ValueBoundsConstraintSet(context, [this](Value value,
+                                                 std::optional<int64_t> dim,
+                                                 ValueBoundsConstraintSet &) {
+          Operation *maker = value.getDefiningOp();
+          return (dim && maker &&
+                  isa<arith::ArithDialect>(maker->getDialect())) ||
+                 (last >= 0 && comparePos(first, comparison, last));
+        }) {}
+  bool isShown(const Variable &lhs, ComparisonOperator op,
+               const Variable &rhs) {
+    first = insert(lhs, /*isSymbol=*/false);
+    comparison = op;
+    last = insert(rhs, /*isSymbol=*/false);
+    processWorklist();
+    return comparePos(first, op, last);
+  }
+
+private:
+  int64_t first = -1, last = -1;
+  ComparisonOperator comparison = EQ;
+};
+} // namespace
+
 /// Whether `size` elements from `offset` on, `stride` apart, are shown to lie
 /// in dimension `dim` of `array`.
 bool SizeChecks::isWithin(Operation *op, OpFoldResult offset, SizeTerm size,
@@ -133,17 +179,18 @@ bool SizeChecks::isWithin(Operation *op, OpFoldResult offset, SizeTerm size,
     return true;
   if (isa<Attribute>(offset))
     return false;
-  using Bounds = ValueBoundsConstraintSet;
-  AffineExpr symbol = getAffineSymbolExpr(0, op->getContext());
+  MLIRContext *context = op->getContext();
+  AffineExpr symbol = getAffineSymbolExpr(0, context);
   auto at = [&](int64_t distance) {
-    return Bounds::Variable(AffineMap::get(0, 1, symbol + distance),
-                            ArrayRef<Bounds::Variable>{offset});
+    return KnownBounds::Variable(AffineMap::get(0, 1, symbol + distance),
+                                 ArrayRef<KnownBounds::Variable>{offset});
   };
-  return Bounds::compare(at(std::min<int64_t>(span, 0)), Bounds::GE,
-                         OpFoldResult(IntegerAttr::get(
-                             IndexType::get(op->getContext()), 0))) &&
-         Bounds::compare(at(std::max<int64_t>(span, 0)), Bounds::LT,
-                         Bounds::Variable(array, dim));
+  OpFoldResult zero = IntegerAttr::get(IndexType::get(context), 0);
+  return KnownBounds(context).isShown(at(std::min<int64_t>(span, 0)),
+                                      KnownBounds::GE, zero) &&
+         KnownBounds(context).isShown(
+             at(std::max<int64_t>(span, 0)), KnownBounds::LT,
+             KnownBounds::Variable(getShapeSource(array), dim));
 }
 
 void SizeChecks::visitSlice(Operation *op, Value array,
